@@ -1,0 +1,85 @@
+// transport.hpp: the contract between the engine and what carries its messages.
+//
+// Thread: every call is made by the holder of the baton, except `ring`-like things that a transport documents itself.
+// Invariants: messages to one Link arrive complete and in the order of `send`. Nothing blocks. `send` copies: after
+// Sent::done the caller may reuse header and payload. A transport delivers only from `poll`, by calling the Sink.
+// Links live as long as the transport. A link that failed says so once (Sink::lost) and then answers `failed`.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "engine/transport/wire.hpp"
+
+namespace portunus {
+
+// The physical address of a process: IPv4 address (host order) and a port it owns there.
+struct ProcessId {
+  uint32_t nid = 0;
+  uint32_t pid = 0;
+  friend bool operator==(const ProcessId&, const ProcessId&) = default;
+};
+
+enum class Sent : uint8_t { done, again, failed };
+enum class Moved : uint8_t { done, started, again, failed };  // started: Sink::moved(context) follows from poll()
+
+struct Peer;  // the engine's record of a process; opaque to transports
+
+// One process as a transport sees it. Each transport derives its own.
+struct Link {
+  ProcessId process;
+  uint32_t uid = 0;      // who the peer says it runs as; node: checked by the kernel, fabric: as received
+  Peer* peer = nullptr;  // set by the engine
+};
+
+// Memory opened for a peer's pull or push; closed by Transport::withdraw.
+struct Exposed {
+  wire::Region region{};
+  void* registration = nullptr;
+};
+
+class Sink {  // the engine, as transports see it
+ public:
+  virtual void arrived(Link& from, const wire::Header& header, const std::byte* payload) = 0;  // payload: header.payload_size bytes, valid during the call
+  virtual void moved(void* context, bool ok) = 0;
+  virtual void lost(Link& link) = 0;
+  // A process we never addressed has sent us something: the engine sets link.peer.
+  virtual void introduced(Link& link) = 0;
+
+ protected:
+  ~Sink() = default;
+};
+
+struct TransportLimits {
+  size_t eager = 0;      // most payload bytes of one `send` (<= 65535)
+  size_t pull = 0;       // most bytes of one pull/push; 0 = cannot (the engine streams by messages)
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  virtual const char* name() const = 0;  // "self", "node", "fabric(tcp)" ..
+  virtual TransportLimits limits() const = 0;
+  // The link to a process, made on first use; nullptr when this transport does not reach it. Never blocks: a link
+  // that is still connecting answers `again`.
+  virtual Link* connect(ProcessId process) = 0;
+  // header.payload_size = sum of `payload`, set by the caller. Payload of up to kInlinePayload bytes is placed inside the header by
+  // the transport (callers always pass it in `payload`). On arrival `payload` points at it wherever it lies.
+  virtual Sent send(Link& link, const wire::Header& header, std::span<const iovec> payload) = 0;
+  // false: this transport (or this link) has no remote memory access; stream instead.
+  virtual bool expose(Link& link, const void* start, size_t size, bool peer_writes, Exposed& out) = 0;
+  virtual void withdraw(Exposed& exposed) = 0;
+  virtual Moved pull(Link& link, const wire::Region& from, void* to, size_t size, void* context) = 0;
+  virtual Moved push(Link& link, const wire::Region& to, const void* from, size_t size, void* context) = 0;
+  // Delivers up to `budget` arrivals and completions; returns how many.
+  virtual int poll(int budget) = 0;
+  // False when something is pending that `poll` would deliver: asked before sleeping (Dekker: after arming).
+  virtual bool idle() = 0;
+  // A descriptor that becomes readable when something arrives, or -1 when the doorbell does it.
+  virtual int wait_fd() const { return -1; }
+};
+
+}  // namespace portunus

@@ -1,0 +1,59 @@
+// wire.hpp: what travels between two engines: one 64-byte header per message, the same on every transport.
+//
+// On the node it is the first cache line of a ring record (so an 8-byte put is one line); on the fabric it follows a
+// FabricPrefix. Payload of up to kInlinePayload bytes lies in the header itself, longer eager payload follows it.
+// Everything that arrives is checked by the receiver (target.cpp, initiator.cpp); nothing here is trusted.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace portunus::wire {
+
+enum class Kind : uint8_t {
+  none = 0,
+  put, get, atomic, fetch_atomic, swap,  // requests, initiator -> target
+  ack,                                   // target -> initiator: a put or atomic ended (or its source was read)
+  reply,                                 // target -> initiator: a get, fetch or swap ended; may carry the data
+  stream_request,                        // target -> initiator: send me `rlength` bytes from `remote_offset` of your source
+  stream_data,                           // payload for the transfer `token` at `remote_offset`
+  last_kind = stream_data
+};
+
+// Header::flags
+constexpr uint8_t kNiMask = 0x03;       // which of the four interfaces
+constexpr uint8_t kAckShift = 2;        // two bits: ptl_ack_req_t of a put or atomic
+constexpr uint8_t kAckMask = 0x0c;
+constexpr uint8_t kBulk = 0x10;         // payload is a Region: the target pulls (put) or pushes (get)
+constexpr uint8_t kNoRegion = 0x20;     // with kBulk: no Region; the data is streamed by messages
+constexpr uint8_t kSourceRead = 0x40;   // ack only: the source of a bulk put is free (SEND), not an acknowledgement
+constexpr uint8_t kOverflow = 0x80;     // ack/reply: matched in the overflow list
+
+constexpr size_t kInlinePayload = 8;
+
+struct alignas(64) Header {
+  uint32_t ready;          // transport's own: ring turn on the node, zero on the fabric
+  Kind kind;
+  uint8_t flags;
+  uint8_t op;              // ptl_op_t of a request; ptl_ni_fail_t of an ack or reply
+  uint8_t datatype;        // ptl_datatype_t
+  uint32_t source;         // transport's own: who sent it
+  uint16_t pt_index;
+  uint16_t payload_size;   // bytes that travel with this header (0..65535)
+  uint64_t match_bits;     // requests; stream_request: the transfer's token at the target
+  uint64_t hdr_data;
+  uint64_t rlength;        // requests: requested length; ack/reply: mlength
+  uint64_t remote_offset;  // requests: requested offset; ack/reply: actual offset
+  uint64_t token;          // the initiator's operation, returned in its ack or reply; 0 = none
+  std::byte inline_payload[kInlinePayload];
+};
+static_assert(sizeof(Header) == 64 && offsetof(Header, match_bits) == 16 && offsetof(Header, inline_payload) == 56);
+
+// Where bulk data lies, in the owner's terms. Payload of a kBulk request.
+struct Region {
+  uint64_t address;
+  uint64_t key;
+};
+static_assert(sizeof(Region) == 16);
+
+}  // namespace portunus::wire
