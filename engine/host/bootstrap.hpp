@@ -1,0 +1,76 @@
+// One process's view of its job: who it is, how many there are, who shares the node, and a way to exchange a few bytes.
+//
+// **Thread:** set-up and tear-down only, one thread at a time; nothing here is called while messages move.
+// **Invariants:** rank() < size(); local_ranks() is sorted and contains rank(); local_ranks()[local_rank()] == rank().
+// **Source:** PMIx standard 4.1, chapters 5 (initialization), 6 (put, get, fence) and 10.2 (abort).
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace portunus {
+
+// The facts of the job that do not change while it runs.
+struct JobView {
+  std::string id;  // unique on this node while the job runs, and fit to be part of a file name
+  int rank = 0;
+  int size = 1;
+  int local_rank = 0;            // position of this rank among those of its node
+  std::vector<int> local_ranks;  // ranks of the job on this node, ascending
+};
+
+class Bootstrap {
+ public:
+  // Joins the job that the environment describes: a PMIx server's (ptlrun, mpirun, srun), or else a job of one.
+  // Throws std::runtime_error with a sentence when a server is announced but cannot be joined.
+  static std::unique_ptr<Bootstrap> start();
+
+  virtual ~Bootstrap() = default;
+  Bootstrap(const Bootstrap&) = delete;
+  Bootstrap& operator=(const Bootstrap&) = delete;
+
+  int rank() const { return view_.rank; }
+  int size() const { return view_.size; }
+  int local_rank() const { return view_.local_rank; }
+  int local_size() const { return static_cast<int>(view_.local_ranks.size()); }
+  const std::vector<int>& local_ranks() const { return view_.local_ranks; }
+  const std::string& job_id() const { return view_.id; }
+
+  // Stores a value under this rank and key; others see it after a commit() or a collecting fence(). The bytes are copied.
+  virtual void put(const std::string& key, std::span<const std::byte> value) = 0;
+
+  // Hands what was put to the server, so that get() by another rank can fetch it without a fence.
+  virtual void commit() = 0;
+
+  // Commits, then waits for every rank of the job. With `collect`, every get() after it is answered without the network.
+  virtual void fence(bool collect = true) = 0;
+
+  // The value that `rank` put under `key`; waits until that rank has committed. Throws std::runtime_error if it committed
+  // without that key, or if the rank does not exist.
+  virtual std::vector<std::byte> get(int rank, const std::string& key) = 0;
+
+  // Ends the whole job with this exit status, 0 included; `message` goes to stderr unless it is empty.
+  [[noreturn]] virtual void abort(int status, std::string_view message) = 0;
+
+  // Leaves the job; call once, after which only the accessors above may be used. The caller counts nested starts.
+  virtual void finish() = 0;
+
+ protected:
+  explicit Bootstrap(JobView view) : view_(std::move(view)) {}
+
+ private:
+  JobView view_;
+};
+
+// True when the environment announces a PMIx server.
+bool pmix_announced();
+
+// The two kinds behind Bootstrap::start(); each may also be asked for by name.
+std::unique_ptr<Bootstrap> start_pmix_job();
+std::unique_ptr<Bootstrap> start_local_job();
+
+}  // namespace portunus

@@ -1,0 +1,177 @@
+// The job as a PMIx server tells it: ptlrun, Open MPI's mpirun, PRRTE, or Slurm.
+//
+// **Thread:** as bootstrap.hpp says; libpmix runs a thread of its own behind these calls.
+// **Invariants:** PMIx_Init and PMIx_Finalize are called once each per PmixJob; libpmix itself counts nested pairs.
+// **Source:** PMIx standard 4.1, chapters 5, 6 and 10.2.
+#include <pmix.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+
+#include "engine/host/bootstrap.hpp"
+
+extern char** environ;
+
+namespace portunus {
+namespace {
+
+[[noreturn]] void fail(const std::string& what, pmix_status_t status, const std::string& remedy) {
+  throw std::runtime_error(what + " (" + PMIx_Error_string(status) + "); " + remedy);
+}
+
+// A value that libpmix allocated, freed at the end of the scope.
+struct Value {
+  Value() = default;
+  Value(const Value&) = delete;
+  Value& operator=(const Value&) = delete;
+  ~Value() {
+    if (held != nullptr) PMIX_VALUE_RELEASE(held);
+  }
+  pmix_value_t* held = nullptr;
+};
+
+pmix_proc_t proc_of(const pmix_proc_t& self, pmix_rank_t rank) {
+  pmix_proc_t proc = self;
+  proc.rank = rank;
+  return proc;
+}
+
+// A fact that every PMIx server must give about the job.
+void ask(const pmix_proc_t& proc, const char* key, pmix_data_type_t type, Value& value) {
+  const pmix_status_t rc = PMIx_Get(&proc, key, nullptr, 0, &value.held);
+  if (rc != PMIX_SUCCESS)
+    fail(std::string("the launcher's PMIx server does not tell '") + key + "'", rc,
+         "start the program with ptlrun, mpirun of Open MPI, or srun --mpi=pmix");
+  if (value.held->type != type)
+    throw std::runtime_error(std::string("the launcher's PMIx server gives '") + key + "' in an unknown form (type " +
+                             std::to_string(value.held->type) + "); start the program with ptlrun");
+}
+
+// The peers come as text: "0,1,2". Servers may leave the key out for a rank that is alone on its node.
+std::vector<int> ask_local_ranks(const pmix_proc_t& self) {
+  Value peers;
+  const pmix_proc_t job = proc_of(self, PMIX_RANK_WILDCARD);
+  const pmix_status_t rc = PMIx_Get(&job, PMIX_LOCAL_PEERS, nullptr, 0, &peers.held);
+  std::vector<int> ranks;
+  if (rc == PMIX_SUCCESS && peers.held->type == PMIX_STRING && peers.held->data.string != nullptr) {
+    for (const char* text = peers.held->data.string; *text != '\0';) {
+      char* end = nullptr;
+      ranks.push_back(static_cast<int>(std::strtol(text, &end, 10)));
+      if (end == text) throw std::runtime_error("the launcher's PMIx server lists the node's ranks in an unknown form; start the program with ptlrun");
+      text = *end == ',' ? end + 1 : end;
+    }
+  } else {
+    ranks.push_back(static_cast<int>(self.rank));
+  }
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+JobView ask_view(const pmix_proc_t& self) {
+  JobView view;
+  view.id = self.nspace;
+  std::replace(view.id.begin(), view.id.end(), '/', '_');  // the id becomes part of file names
+  view.rank = static_cast<int>(self.rank);
+  Value size;
+  ask(proc_of(self, PMIX_RANK_WILDCARD), PMIX_JOB_SIZE, PMIX_UINT32, size);
+  view.size = static_cast<int>(size.held->data.uint32);
+  view.local_ranks = ask_local_ranks(self);
+  const auto place = std::find(view.local_ranks.begin(), view.local_ranks.end(), view.rank);
+  if (place == view.local_ranks.end())
+    throw std::runtime_error("the launcher's PMIx server leaves this rank out of its node's ranks; start the program with ptlrun");
+  view.local_rank = static_cast<int>(place - view.local_ranks.begin());
+  return view;
+}
+
+class PmixJob final : public Bootstrap {
+ public:
+  PmixJob(const pmix_proc_t& self, JobView view) : Bootstrap(std::move(view)), self_(self) {}
+
+  void put(const std::string& key, std::span<const std::byte> value) override {
+    check_key(key);
+    pmix_value_t item{};
+    item.type = PMIX_BYTE_OBJECT;
+    item.data.bo.bytes = const_cast<char*>(reinterpret_cast<const char*>(value.data()));  // PMIx_Put copies, never writes
+    item.data.bo.size = value.size();
+    const pmix_status_t rc = PMIx_Put(PMIX_GLOBAL, key.c_str(), &item);
+    if (rc != PMIX_SUCCESS) fail("'" + key + "' could not be stored with PMIx", rc, "check that the launcher still runs");
+  }
+
+  void commit() override {
+    const pmix_status_t rc = PMIx_Commit();
+    if (rc != PMIX_SUCCESS) fail("values could not be handed to the launcher", rc, "check that the launcher still runs");
+  }
+
+  void fence(bool collect) override {
+    commit();
+    pmix_info_t info{};
+    PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
+    const pmix_status_t rc = PMIx_Fence(nullptr, 0, &info, 1);
+    if (rc != PMIX_SUCCESS) fail("the ranks of the job could not meet", rc, "check that every rank still runs and calls the same start-up");
+  }
+
+  std::vector<std::byte> get(int rank, const std::string& key) override {
+    check_key(key);
+    if (rank < 0 || rank >= size())
+      throw std::runtime_error("rank " + std::to_string(rank) + " does not exist in this job of " + std::to_string(size()) + " ranks");
+    const pmix_proc_t proc = proc_of(self_, static_cast<pmix_rank_t>(rank));
+    Value value;
+    const pmix_status_t rc = PMIx_Get(&proc, key.c_str(), nullptr, 0, &value.held);
+    if (rc != PMIX_SUCCESS)
+      fail("rank " + std::to_string(rank) + " gave no value '" + key + "'", rc, "check that all ranks run the same program and library");
+    if (value.held->type != PMIX_BYTE_OBJECT)
+      throw std::runtime_error("the value '" + key + "' of rank " + std::to_string(rank) + " is not of this library; choose another key");
+    const auto* bytes = reinterpret_cast<const std::byte*>(value.held->data.bo.bytes);
+    return {bytes, bytes + value.held->data.bo.size};
+  }
+
+  void abort(int status, std::string_view message) override {
+    if (!message.empty()) std::fprintf(stderr, "%.*s\n", static_cast<int>(message.size()), message.data());
+    std::fflush(nullptr);
+    PMIx_Abort(status, "", nullptr, 0);
+    _exit(status);  // with the job's own status: launchers that miss the request still see it
+  }
+
+  void finish() override {
+    const pmix_status_t rc = PMIx_Finalize(nullptr, 0);
+    if (rc != PMIX_SUCCESS) fail("the job could not be left", rc, "check that the launcher still runs");
+  }
+
+ private:
+  static void check_key(const std::string& key) {
+    if (key.empty() || key.size() > PMIX_MAX_KEYLEN)
+      throw std::runtime_error("the key '" + key + "' must have 1 to " + std::to_string(PMIX_MAX_KEYLEN) + " characters");
+  }
+
+  pmix_proc_t self_;
+};
+
+}  // namespace
+
+bool pmix_announced() {
+  if (std::getenv("PMIX_NAMESPACE") == nullptr || std::getenv("PMIX_RANK") == nullptr) return false;
+  constexpr char kUri[] = "PMIX_SERVER_URI";  // followed by the protocol's version
+  for (char** item = environ; *item != nullptr; ++item)
+    if (std::strncmp(*item, kUri, sizeof kUri - 1) == 0) return true;
+  return false;
+}
+
+std::unique_ptr<Bootstrap> start_pmix_job() {
+  pmix_proc_t self{};
+  const pmix_status_t rc = PMIx_Init(&self, nullptr, 0);
+  if (rc != PMIX_SUCCESS)
+    fail("the PMIx server named by the environment (PMIX_SERVER_URI...) could not be joined", rc,
+         "start the program with ptlrun, or unset PMIX_NAMESPACE to run it alone");
+  try {
+    return std::make_unique<PmixJob>(self, ask_view(self));
+  } catch (...) {
+    PMIx_Finalize(nullptr, 0);
+    throw;
+  }
+}
+
+}  // namespace portunus
