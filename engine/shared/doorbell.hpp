@@ -1,0 +1,108 @@
+// doorbell.hpp: how a message wakes a process that sleeps, at no cost while it does not.
+//
+// One 32-bit word per process, in memory its node peers map: sequence << 3 | by_socket << 2 | who.
+//   who = nobody  somebody steps the engine (or will look soon): no ring needed
+//       = waiter  application threads sleep: ring them
+//       = engine  the engine thread is parked and the application is elsewhere: ring the engine thread
+//
+// The protocol (a Dekker handshake). Sender: publish the message; fence; read the word; ring if `who` is set.
+// Sleeper: arm (write the word); fence; look for messages; sleep only if there are none and the word is unchanged.
+// Either the sender sees the armed word or the sleeper sees the message. Take out one of the two fences and a wake-up
+// can be lost: tests/engine/doorbell_interleaving_test.cpp walks all interleavings and shows both.
+//
+// Thread: ring() by any process that maps the word; the rest by threads of the owner.
+// Cost: ring with nobody asleep = one fence and one load. A real ring = one system call of several microseconds.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace portunus {
+
+enum class Sleeper : uint32_t { nobody = 0, waiter = 1, engine = 2 };
+
+// Memory supplies Atomic32 (load, compare_exchange) and fence(); Wakeup supplies wake(Sleeper, by_socket). The engine
+// uses std::atomic and the futex; the interleaving test uses simulated ones with store buffers.
+template <class Memory>
+class BasicDoorbell {
+ public:
+  static constexpr uint32_t kWhoMask = 3;
+  static constexpr uint32_t kBySocket = 4;
+  static constexpr uint32_t kStep = 8;
+
+  static Sleeper who(uint32_t word) { return static_cast<Sleeper>(word & kWhoMask); }
+
+  // After publishing a message. Returns whether somebody was woken.
+  template <class Wake>
+  bool ring(Wake&& wake) {
+    Memory::fence();
+    return ring_fenced(wake);
+  }
+  // The same when the caller has just executed a full barrier.
+  template <class Wake>
+  bool ring_fenced(Wake&& wake) {
+    uint32_t word = word_.load();
+    while (who(word) != Sleeper::nobody) {
+      if (word_.compare_exchange(word, quiet(word))) {
+        wake(who(word), (word & kBySocket) != 0);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // Owner: announces a sleeper. The caller then looks for messages and sleeps on the returned word, or disarms.
+  uint32_t arm(Sleeper sleeper, bool by_socket) {
+    uint32_t word = word_.load();
+    uint32_t armed;
+    do {
+      armed = quiet(word) | static_cast<uint32_t>(sleeper) | (by_socket ? kBySocket : 0);
+    } while (!word_.compare_exchange(word, armed));
+    Memory::fence();
+    return armed;
+  }
+  // Owner: arms only if the word is still `seen`; otherwise somebody else has moved on.
+  bool arm_from(uint32_t seen, Sleeper sleeper, bool by_socket, uint32_t& armed) {
+    armed = quiet(seen) | static_cast<uint32_t>(sleeper) | (by_socket ? kBySocket : 0);
+    if (!word_.compare_exchange(seen, armed)) return false;
+    Memory::fence();
+    return true;
+  }
+  // Owner: nobody sleeps any more.
+  void disarm() {
+    uint32_t word = word_.load();
+    while (who(word) != Sleeper::nobody && !word_.compare_exchange(word, quiet(word))) {
+    }
+  }
+
+  uint32_t read() const { return word_.load(); }
+  typename Memory::Atomic32& word() { return word_; }
+
+ private:
+  static uint32_t quiet(uint32_t word) { return (word & ~(kStep - 1)) + kStep; }
+  typename Memory::Atomic32 word_;
+};
+
+struct HardwareMemory {
+  class Atomic32 {
+   public:
+    uint32_t load() const { return value_.load(std::memory_order_relaxed); }
+    // On failure `expected` becomes the present value.
+    bool compare_exchange(uint32_t& expected, uint32_t desired) {
+      return value_.compare_exchange_strong(expected, desired, std::memory_order_acq_rel, std::memory_order_relaxed);
+    }
+    uint32_t* address() { return reinterpret_cast<uint32_t*>(&value_); }
+
+   private:
+    std::atomic<uint32_t> value_{0};
+  };
+  static void fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+};
+using Doorbell = BasicDoorbell<HardwareMemory>;
+static_assert(sizeof(Doorbell) == 4);
+
+// futex_wait: sleeps while *word == value, until woken for `who` or `timeout_ns` passed (negative = no limit).
+void futex_wait(uint32_t* word, uint32_t value, Sleeper who, int64_t timeout_ns);
+void futex_wake(uint32_t* word, Sleeper who);
+
+}  // namespace portunus
