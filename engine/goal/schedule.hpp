@@ -1,0 +1,129 @@
+// One rank's GOAL schedule: what it sends, receives and computes, and what waits for what.
+//
+// A vertex is an operation; an edge says that its dependent may begin only after its prerequisite finished
+// ("requires") or began ("irequires"). Built with send/recv/calc/add and add_dependency, closed by finish(),
+// then only read. Whether the ranks fit together is asked in validate.hpp.
+//
+// **Thread:** application threads, one at a time per object; the engine never sees a schedule.
+// **Invariants:** after finish() the graph has no cycle, no two edges join the same pair of vertices, and both
+// edge lists are sorted by vertex. Vertex ids are the order of creation, which is program order.
+// **Source:** Hoefler, Siebert, Lumsdaine, "Group Operation Assembly Language", ICPP 2009; the text language of
+// LogGOPSim.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace portunus::goal {
+
+using VertexId = std::uint32_t;
+
+inline constexpr VertexId kNoVertex = 0xffffffff;
+inline constexpr std::uint32_t kAnySource = 0xffffffff;  // a receive's peer, written -1
+inline constexpr std::uint32_t kAnyTag = 0xffffffff;     // a receive's tag, written -1
+inline constexpr std::uint32_t kMaxVertices = 0x7fffffff;
+
+// A place in a GOAL text, both numbers from 1, columns in bytes; line 0 for schedules built by calls.
+struct Position {
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
+};
+
+// Something in a schedule that cannot be executed. what() is "LINE:COLUMN: MESSAGE", or the message alone
+// where there is no text.
+struct ScheduleError : std::runtime_error {
+  ScheduleError(Position where, const std::string& sentence);
+  std::uint32_t line;
+  std::uint32_t column;
+  std::string message;
+};
+
+enum class Kind : std::uint8_t { send, recv, calc };
+
+struct Vertex {
+  std::uint64_t size = 0;   // bytes; nanoseconds for calc
+  std::uint32_t peer = 0;   // destination of a send, source of a receive
+  std::uint32_t tag = 0;
+  Position where;
+  std::uint32_t label_offset = 0;  // set by Schedule::add
+  std::uint32_t label_length = 0;
+  Kind kind = Kind::calc;
+  std::uint8_t cpu = 0;
+  std::uint8_t nic = 0;
+};
+static_assert(sizeof(Vertex) == 40);
+
+// What the dependent of an edge waits for.
+enum class After : std::uint8_t { finish, start };
+
+// The far end of an edge, seen from one of its vertices.
+struct Edge {
+  std::uint32_t vertex : 31;
+  std::uint32_t on_start : 1;  // 1 for irequires
+};
+static_assert(sizeof(Edge) == 4);
+
+class Schedule {
+ public:
+  VertexId send(std::uint64_t bytes, std::uint32_t peer, std::uint32_t tag = 0);
+  VertexId recv(std::uint64_t bytes, std::uint32_t peer, std::uint32_t tag = 0);
+  VertexId calc(std::uint64_t duration_ns);
+
+  // Adds an operation; throws ScheduleError if the label is taken. An empty label is no label.
+  VertexId add(const Vertex& vertex, std::string_view label);
+
+  // `dependent` may begin only after `prerequisite` finished or started. A pair may be given twice; finish
+  // includes start.
+  void add_dependency(VertexId dependent, VertexId prerequisite, After after = After::finish);
+
+  // Builds the edge lists. Throws ScheduleError naming the operations that wait for each other in a circle.
+  void finish();
+
+  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(vertices_.size()); }
+  [[nodiscard]] std::span<const Vertex> vertices() const { return vertices_; }
+  [[nodiscard]] const Vertex& operator[](VertexId v) const { return vertices_[v]; }
+
+  // What v waits for, and what waits for v. Valid after finish().
+  [[nodiscard]] std::span<const Edge> prerequisites(VertexId v) const { return prerequisites_.row(v); }
+  [[nodiscard]] std::span<const Edge> dependents(VertexId v) const { return dependents_.row(v); }
+  [[nodiscard]] std::uint64_t num_edges() const { return prerequisites_.edges.size(); }
+
+  [[nodiscard]] std::string_view label(VertexId v) const;
+  // The vertex with this label, or kNoVertex.
+  [[nodiscard]] VertexId find(std::string_view label) const;
+  // How an error names the operation: kind, label and place, as far as they are known.
+  [[nodiscard]] std::string describe(VertexId v) const;
+
+ private:
+  struct Rows {  // compressed sparse rows: row v is edges[first[v] .. first[v + 1])
+    std::vector<std::uint32_t> first;
+    std::vector<Edge> edges;
+    [[nodiscard]] std::span<const Edge> row(VertexId v) const {
+      return std::span(edges).subspan(first[v], first[v + 1] - first[v]);
+    }
+  };
+  struct Pending {
+    VertexId dependent;
+    Edge prerequisite;
+  };
+
+  std::size_t slot_of(std::string_view label) const;
+  void grow_index();
+  void gather_prerequisites();
+  void gather_dependents();
+  void refuse_cycles() const;
+
+  std::vector<Vertex> vertices_;
+  std::string labels_;                // the text of all labels, one after the other
+  std::vector<VertexId> index_;       // open addressing by label, a power of two long, at most half full
+  std::uint32_t num_labels_ = 0;
+  std::vector<Pending> pending_;      // until finish()
+  Rows prerequisites_;
+  Rows dependents_;
+};
+
+}  // namespace portunus::goal
