@@ -1,0 +1,2 @@
+/* mpp/pshmem.h: the historic place of pshmem.h. */
+#include "../pshmem.h"

@@ -1,0 +1,2 @@
+/* mpp/shmem.h: the historic place of shmem.h. */
+#include "../shmem.h"

@@ -1,0 +1,2 @@
+/* mpp/shmemx.h: the historic place of shmemx.h. */
+#include "../shmemx.h"

@@ -1,0 +1,63 @@
+/* shmem_types.h: the type tables of the OpenSHMEM specification, each as one list.
+ *
+ * A list applies X(NAME, TYPE, ...) to every TYPENAME:TYPE pair; what follows X is handed through. The lists with
+ * `DISTINCT` in their name leave out the pairs whose TYPE is another spelling of an earlier one (int32_t is int,
+ * size_t is unsigned long): a C11 generic selection may name a type only once.
+ *
+ * Names that start with SHMEMI_ belong to this library, not to the specification: programs do not use them.
+ * Source: OpenSHMEM 1.6, tables "Standard RMA Types", "Standard", "Extended" and "Bitwise AMO Types".
+ */
+#ifndef SHMEMI_TYPES_H
+#define SHMEMI_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SHMEMI_AMO_STANDARD_DISTINCT(X, ...)                                                            \
+    X(int, int, __VA_ARGS__) X(long, long, __VA_ARGS__) X(longlong, long long, __VA_ARGS__)             \
+    X(uint, unsigned int, __VA_ARGS__) X(ulong, unsigned long, __VA_ARGS__)                             \
+    X(ulonglong, unsigned long long, __VA_ARGS__)
+
+#define SHMEMI_AMO_STANDARD(X, ...)                                                                     \
+    SHMEMI_AMO_STANDARD_DISTINCT(X, __VA_ARGS__)                                                        \
+    X(int32, int32_t, __VA_ARGS__) X(int64, int64_t, __VA_ARGS__)                                       \
+    X(uint32, uint32_t, __VA_ARGS__) X(uint64, uint64_t, __VA_ARGS__)                                   \
+    X(size, size_t, __VA_ARGS__) X(ptrdiff, ptrdiff_t, __VA_ARGS__)
+
+#define SHMEMI_AMO_FLOATING(X, ...) X(float, float, __VA_ARGS__) X(double, double, __VA_ARGS__)
+
+#define SHMEMI_AMO_EXTENDED(X, ...) SHMEMI_AMO_STANDARD(X, __VA_ARGS__) SHMEMI_AMO_FLOATING(X, __VA_ARGS__)
+
+#define SHMEMI_AMO_EXTENDED_DISTINCT(X, ...)                                                            \
+    SHMEMI_AMO_STANDARD_DISTINCT(X, __VA_ARGS__) SHMEMI_AMO_FLOATING(X, __VA_ARGS__)
+
+#define SHMEMI_AMO_BITWISE(X, ...)                                                                      \
+    X(uint, unsigned int, __VA_ARGS__) X(ulong, unsigned long, __VA_ARGS__)                             \
+    X(ulonglong, unsigned long long, __VA_ARGS__)                                                       \
+    X(int32, int32_t, __VA_ARGS__) X(int64, int64_t, __VA_ARGS__)                                       \
+    X(uint32, uint32_t, __VA_ARGS__) X(uint64, uint64_t, __VA_ARGS__)
+
+#define SHMEMI_AMO_BITWISE_DISTINCT(X, ...)                                                             \
+    X(uint, unsigned int, __VA_ARGS__) X(ulong, unsigned long, __VA_ARGS__)                             \
+    X(ulonglong, unsigned long long, __VA_ARGS__)                                                       \
+    X(int32, int32_t, __VA_ARGS__) X(int64, int64_t, __VA_ARGS__)
+
+#define SHMEMI_RMA_DISTINCT(X, ...)                                                                     \
+    SHMEMI_AMO_EXTENDED_DISTINCT(X, __VA_ARGS__)                                                        \
+    X(longdouble, long double, __VA_ARGS__) X(char, char, __VA_ARGS__)                                  \
+    X(schar, signed char, __VA_ARGS__) X(short, short, __VA_ARGS__)                                     \
+    X(uchar, unsigned char, __VA_ARGS__) X(ushort, unsigned short, __VA_ARGS__)
+
+#define SHMEMI_RMA(X, ...)                                                                              \
+    SHMEMI_RMA_DISTINCT(X, __VA_ARGS__)                                                                 \
+    X(int8, int8_t, __VA_ARGS__) X(int16, int16_t, __VA_ARGS__)                                         \
+    X(int32, int32_t, __VA_ARGS__) X(int64, int64_t, __VA_ARGS__)                                       \
+    X(uint8, uint8_t, __VA_ARGS__) X(uint16, uint16_t, __VA_ARGS__)                                     \
+    X(uint32, uint32_t, __VA_ARGS__) X(uint64, uint64_t, __VA_ARGS__)                                   \
+    X(size, size_t, __VA_ARGS__) X(ptrdiff, ptrdiff_t, __VA_ARGS__)
+
+/* X(BITS, BYTES, ...) for the calls that are named by the width of their elements. */
+#define SHMEMI_SIZES(X, ...)                                                                            \
+    X(8, 1, __VA_ARGS__) X(16, 2, __VA_ARGS__) X(32, 4, __VA_ARGS__) X(64, 8, __VA_ARGS__) X(128, 16, __VA_ARGS__)
+
+#endif
