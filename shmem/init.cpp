@@ -1,0 +1,70 @@
+// init.cpp: shmem_init, shmem_finalize and what goes with them.
+//
+// **Thread:** init and finalize: one thread. They nest; the last finalize takes everything down, and init may follow.
+// **Source:** OpenSHMEM 1.6, section "Library Setup, Exit, and Query Routines".
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+
+#include "shmem/define.hpp"
+#include "shmem/sync.hpp"
+#include "shmem/world.hpp"
+
+using namespace portunus::shmem;
+
+namespace {
+
+std::unique_ptr<World> world;
+int depth = 0;  // inits without their finalize
+
+// All thread levels cost the same on the node, so every request is granted.
+bool start(int requested) {
+  if (requested < SHMEM_THREAD_SINGLE || requested > SHMEM_THREAD_MULTIPLE) {
+    fprintf(stderr, "shmem: shmem_init_thread: %d is no thread level\n", requested);
+    return false;
+  }
+  if (depth == 0) {
+    try {
+      world = std::make_unique<World>(requested);
+    } catch (const std::exception& problem) {
+      fprintf(stderr, "shmem: %s\n", problem.what());
+      return false;
+    }
+  }
+  ++depth;
+  return true;
+}
+
+}  // namespace
+
+SHMEMI_DEFINE(void, init, (void)) {
+  if (!start(SHMEM_THREAD_SINGLE)) exit(kMisuseStatus);
+}
+
+SHMEMI_DEFINE(int, init_thread, (int requested, int* provided)) {
+  if (!start(requested)) return 1;
+  if (provided) *provided = runtime.thread_level;
+  return 0;
+}
+
+SHMEMI_DEFINE(void, query_thread, (int* provided)) {
+  require_init("shmem_query_thread");
+  *provided = runtime.thread_level;
+}
+
+SHMEMI_DEFINE(void, query_initialized, (int* initialized)) { *initialized = depth > 0 ? 1 : 0; }
+
+SHMEMI_DEFINE(void, finalize, (void)) {
+  require_init("shmem_finalize");
+  if (--depth == 0)
+    world.reset();
+  else
+    barrier_all();
+}
+
+SHMEMI_DEFINE(SHMEMI_NORETURN void, global_exit, (int status)) {
+  fflush(nullptr);
+  PtlxJobAbort(status, nullptr);
+  __builtin_unreachable();
+}

@@ -1,0 +1,44 @@
+// query.cpp: questions that need no message.
+#include <cstdio>
+
+#include "shmem/define.hpp"
+#include "shmem/runtime.hpp"
+
+using namespace portunus::shmem;
+
+SHMEMI_DEFINE(int, my_pe, (void)) {
+  require_init("shmem_my_pe");
+  return runtime.my_pe;
+}
+
+SHMEMI_DEFINE(int, n_pes, (void)) {
+  require_init("shmem_n_pes");
+  return runtime.n_pes;
+}
+
+SHMEMI_DEFINE(int, pe_accessible, (int pe)) {
+  require_init("shmem_pe_accessible");
+  return pe >= 0 && pe < runtime.n_pes ? 1 : 0;
+}
+
+SHMEMI_DEFINE(int, addr_accessible, (const void* addr, int pe)) {
+  require_init("shmem_addr_accessible");
+  return pe >= 0 && pe < runtime.n_pes && is_symmetric(addr) ? 1 : 0;
+}
+
+// Null where the peer cannot be reached by loads and stores, which includes memory that is not symmetric.
+SHMEMI_DEFINE(void*, ptr, (const void* dest, int pe)) {
+  const Peer& target = peer("shmem_ptr", pe);
+  if (!is_symmetric(dest) || !target.on_node()) return nullptr;
+  return target.at<void>(locate("shmem_ptr", dest, 1, pe));
+}
+
+SHMEMI_DEFINE(void, info_get_version, (int* major, int* minor)) {
+  *major = SHMEM_MAJOR_VERSION;
+  *minor = SHMEM_MINOR_VERSION;
+}
+
+SHMEMI_DEFINE(void, info_get_name, (char* name)) { snprintf(name, SHMEM_MAX_NAME_LEN, "%s", SHMEM_VENDOR_STRING); }
+
+// For profiling tools, which put their own in its place.
+SHMEMI_DEFINE(void, pcontrol, (int, ...)) {}

@@ -1,0 +1,78 @@
+// remote.hpp: symmetric memory of PEs that are not on this node, by Portals operations.
+//
+// Each segment is a list entry on a portal index of its own, with neither events nor counters, so a target does nothing
+// for what arrives. A Channel is what a context owns at the initiator: memory descriptors over all memory and counters
+// of acknowledgements and replies, never reset. An operation is finished when the counter says so.
+//
+//   put, atomic            volatile_md | put_md | send_md    -> acks     quiet: acks    == puts
+//   nbi get, nbi fetch     get_md                            -> replies  quiet: replies == gets
+//   get, fetch             blocking_md                       -> answers  the call itself waits
+//
+// **Thread:** any. Non-blocking issue is free of locks; a blocking call holds `blocking_` from issue to completion, since
+// a counter cannot tell whose reply it counted.
+// **Invariants:** `puts_` and `gets_` are raised before the operation is issued, so no counter can run ahead of them.
+// **Source:** Portals 4.3, chapters "Data Movement Operations" and "Lightweight Counting Events".
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+#include "shmem/runtime.hpp"
+
+namespace portunus::shmem {
+
+class Channel {
+ public:
+  // Claims descriptors and counters on the interface of remote_open.
+  void open();
+  void close();
+
+  // The source may be reused on return: copied if it is small, else the call waits until it was sent.
+  void put(int pe, Place to, const void* source, size_t size);
+  // The source is in use until quiet.
+  void put_nbi(int pe, Place to, const void* source, size_t size);
+  void get(int pe, Place from, void* dest, size_t size);
+  void get_nbi(int pe, Place from, void* dest, size_t size);
+
+  // Atomics on one datum of 4 or 8 bytes; `operand`, `value`, `cond` are read before the call returns.
+  void atomic(int pe, Place to, ptl_op_t op, const void* operand, size_t size);
+  void fetch(int pe, Place to, ptl_op_t op, const void* operand, void* result, size_t size);
+  void fetch_nbi(int pe, Place to, ptl_op_t op, const void* operand, void* result, size_t size);
+  // SWAP, or with `cond` CSWAP.
+  void swap(int pe, Place to, const void* value, const void* cond, void* result, size_t size);
+  void swap_nbi(int pe, Place to, const void* value, const void* cond, void* result, size_t size);
+  void set(int pe, Place to, const void* value, size_t size) { swap_nbi(pe, to, value, nullptr, &sink_, size); }
+
+  // All operations so far are complete at their targets, and their results here.
+  void quiet();
+  // Later operations take effect after earlier ones at the same PE.
+  void fence();
+
+ private:
+  static void wait_for_all(ptl_handle_ct_t counter, const std::atomic<uint64_t>& issued, const char* what);
+  void wait_for_answers(const char* what);
+  std::unique_lock<std::mutex> exclusive();
+
+  ptl_handle_ct_t acks_ = PTL_CT_NONE, replies_ = PTL_CT_NONE, answers_ = PTL_CT_NONE;
+  ptl_handle_eq_t sent_ = PTL_EQ_NONE;  // SEND events of send_md_, at most one outstanding
+  ptl_handle_md_t volatile_md_{}, put_md_{}, send_md_{}, get_md_{}, blocking_md_{};
+  std::atomic<uint64_t> puts_{0}, gets_{0};
+  std::mutex blocking_;
+  uint64_t asked_ = 0;       // answers that answers_ will have counted when the blocking call under way is done
+  alignas(8) uint64_t sink_ = 0;  // where the old value goes that nobody wants
+};
+
+// The one context there is so far.
+extern Channel default_channel [[gnu::visibility("hidden")]];
+
+struct RemoteIndices {
+  ptl_pt_index_t of[kSegments];
+};
+
+// Opens what the segments [start, start + size) need on `ni`; the indices must turn out equal on all PEs.
+RemoteIndices remote_open(ptl_handle_ni_t ni, const ptl_ni_limits_t& limits, void* const start[kSegments],
+                          const size_t size[kSegments]);
+void remote_close();
+
+}  // namespace portunus::shmem

@@ -1,0 +1,112 @@
+// runtime.hpp: what this PE knows while OpenSHMEM is up: who it is, where symmetric memory lies, here and at its peers.
+//
+// Symmetric memory is two segments: the heap and the globals of the executable. A symmetric address is this PE's own
+// address; segment and offset are the same on all PEs, so `peer base + offset` is where an on-node peer's object lies in
+// this process, and (portal index, offset) where an off-node peer's does.
+//
+//        heap block    | symmetric heap: segment[kHeap], size_ = SHMEM_SYMMETRIC_SIZE | Signals, one page |
+//        data segment  | .data and .bss of the executable: segment[kData]                                 |
+//
+// **Thread:** written by init and finalize alone; read by every call, on any thread.
+// **Invariants:** n_pes == 0 exactly while OpenSHMEM is not initialised, so the check of a PE number finds that too.
+// **Source:** OpenSHMEM 1.6, chapter "Memory Model".
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "portals/portals4_ext.h"
+#include "shmem/misuse.hpp"
+
+namespace portunus::shmem {
+
+enum Segment : unsigned { kHeap, kData, kSegments };
+
+struct Place {
+  unsigned segment;
+  size_t offset;
+};
+
+// One peer. Null bases: it is not on this node.
+struct Peer {
+  std::byte* base[kSegments];
+
+  bool on_node() const { return base[kHeap] != nullptr; }
+  template <class T>
+  T* at(const Place& place) const {
+    return reinterpret_cast<T*>(base[place.segment] + place.offset);
+  }
+};
+
+struct Runtime {
+  int my_pe = 0;
+  int n_pes = 0;
+  struct {
+    uintptr_t start = 0;
+    size_t size = 0;
+  } segment[kSegments];
+  const Peer* peers = nullptr;
+  bool any_remote = false;      // some peer is not on this node
+  bool oversubscribed = false;  // the node has more PEs than cores: waiting must not spin
+  int thread_level = 0;
+};
+
+extern Runtime runtime [[gnu::visibility("hidden")]];
+
+// Which object `address` .. `address + size` is part of; a sentence and the end of the job if it is not symmetric.
+inline Place locate(const char* function, const void* address, size_t size, int pe) {
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  const size_t in_heap = at - runtime.segment[kHeap].start;
+  if (in_heap < runtime.segment[kHeap].size && size <= runtime.segment[kHeap].size - in_heap) [[likely]]
+    return {kHeap, in_heap};
+  const size_t in_data = at - runtime.segment[kData].start;
+  if (in_data < runtime.segment[kData].size && size <= runtime.segment[kData].size - in_data) [[likely]]
+    return {kData, in_data};
+  misuse_address(function, address, size, pe);
+}
+
+inline bool is_symmetric(const void* address) {
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  return at - runtime.segment[kHeap].start < runtime.segment[kHeap].size ||
+         at - runtime.segment[kData].start < runtime.segment[kData].size;
+}
+
+inline const Peer& peer(const char* function, int pe) {
+  if (static_cast<unsigned>(pe) >= static_cast<unsigned>(runtime.n_pes)) [[unlikely]]
+    misuse_pe(function, pe);
+  return runtime.peers[pe];
+}
+
+inline void require_init(const char* function) {
+  if (runtime.n_pes == 0) [[unlikely]] misuse("%s was called while OpenSHMEM is not initialised", function);
+}
+
+inline void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Waits until ready() is true. Other PEs of the node store to memory without ringing anybody, so the wait looks again
+// every kNap_us even when it sleeps. The engine is stepped meanwhile.
+template <class Ready>
+void wait(Ready&& ready) {
+  constexpr int kSpins = 64;
+  constexpr unsigned kNap_us = 50;
+  if (ready()) return;
+  if (!runtime.oversubscribed && !runtime.any_remote) {
+    for (int i = 0; i < kSpins; ++i) {
+      relax();
+      if (ready()) return;
+    }
+  }
+  PtlxWait([](void* arg) -> int { return (*static_cast<std::remove_reference_t<Ready>*>(arg))(); }, &ready, kNap_us);
+}
+
+// For calls that look once and are called in a loop: steps the engine, and gives a crowded core to somebody else.
+void progress();
+
+}  // namespace portunus::shmem

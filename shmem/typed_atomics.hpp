@@ -1,0 +1,182 @@
+// typed_atomics.hpp: the bodies of the atomics, once for all types. typed.cpp names them.
+//
+// On the node an atomic is the processor's own, on the peer's mapped word; off it a Portals atomic, which the target's
+// engine does with the same instructions: one atomicity domain. Atomics are acquire and release, which the
+// specification does not ask for but programs expect of a lock word.
+//
+// **Thread:** any.
+// **Source:** OpenSHMEM 1.6, chapter "Atomic Memory Operations".
+#pragma once
+
+#include <atomic>
+
+#include "shmem/rma.hpp"
+
+namespace portunus::shmem::ops {
+
+template <class T>
+Place locate_word(const char* function, const T* address, int pe) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+  if (reinterpret_cast<uintptr_t>(address) % sizeof(T) != 0) [[unlikely]]
+    misuse_alignment(function, address, sizeof(T), pe);
+  return locate(function, address, sizeof(T), pe);
+}
+
+// Checks the arguments, then does here(word) on an on-node peer's word or there(channel, place) otherwise.
+template <class T, class Here, class There>
+auto at_word(const char* function, shmem_ctx_t context, const T* address, int pe, Here&& here, There&& there) {
+  const Peer& target = peer(function, pe);
+  Channel& channel = channel_of(function, context);
+  const Place place = locate_word(function, address, pe);
+  if (target.on_node()) [[likely]]
+    return here(std::atomic_ref<T>(*target.at<T>(place)));
+  return there(channel, place);
+}
+
+// Operations that change a word by one operand: how the processor does it, and what Portals calls it.
+struct Add {
+  static constexpr ptl_op_t kOp = PTL_SUM;
+  template <class T>
+  static T apply(std::atomic_ref<T> word, T value) { return word.fetch_add(value, std::memory_order_acq_rel); }
+};
+struct And {
+  static constexpr ptl_op_t kOp = PTL_BAND;
+  template <class T>
+  static T apply(std::atomic_ref<T> word, T value) { return word.fetch_and(value, std::memory_order_acq_rel); }
+};
+struct Or {
+  static constexpr ptl_op_t kOp = PTL_BOR;
+  template <class T>
+  static T apply(std::atomic_ref<T> word, T value) { return word.fetch_or(value, std::memory_order_acq_rel); }
+};
+struct Xor {
+  static constexpr ptl_op_t kOp = PTL_BXOR;
+  template <class T>
+  static T apply(std::atomic_ref<T> word, T value) { return word.fetch_xor(value, std::memory_order_acq_rel); }
+};
+
+template <class Op, class T>
+void update(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
+  at_word(function, context, dest, pe, [&](std::atomic_ref<T> word) { Op::apply(word, value); },
+          [&](Channel& channel, Place place) { channel.atomic(pe, place, Op::kOp, &value, sizeof(T)); });
+}
+
+template <class Op, class T>
+T fetch_update(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
+  return at_word(function, context, dest, pe, [&](std::atomic_ref<T> word) { return Op::apply(word, value); },
+                 [&](Channel& channel, Place place) {
+                   T old;
+                   channel.fetch(pe, place, Op::kOp, &value, &old, sizeof(T));
+                   return old;
+                 });
+}
+
+template <class Op, class T>
+void fetch_update_nbi(const char* function, shmem_ctx_t context, T* fetch, T* dest, T value, int pe) {
+  at_word(function, context, dest, pe, [&](std::atomic_ref<T> word) { *fetch = Op::apply(word, value); },
+          [&](Channel& channel, Place place) { channel.fetch_nbi(pe, place, Op::kOp, &value, fetch, sizeof(T)); });
+}
+
+#define SHMEMI_UPDATES(name, Op)                                                                  \
+  template <class T>                                                                              \
+  void atomic_##name(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {       \
+    update<Op>(function, context, dest, value, pe);                                               \
+  }                                                                                               \
+  template <class T>                                                                              \
+  T atomic_fetch_##name(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {    \
+    return fetch_update<Op>(function, context, dest, value, pe);                                  \
+  }                                                                                               \
+  template <class T>                                                                              \
+  void atomic_fetch_##name##_nbi(const char* function, shmem_ctx_t context, T* fetch, T* dest, T value, int pe) { \
+    fetch_update_nbi<Op>(function, context, fetch, dest, value, pe);                              \
+  }
+SHMEMI_UPDATES(add, Add)
+SHMEMI_UPDATES(and, And)
+SHMEMI_UPDATES(or, Or)
+SHMEMI_UPDATES(xor, Xor)
+#undef SHMEMI_UPDATES
+
+template <class T>
+void atomic_inc(const char* function, shmem_ctx_t context, T* dest, int pe) {
+  update<Add>(function, context, dest, T{1}, pe);
+}
+template <class T>
+T atomic_fetch_inc(const char* function, shmem_ctx_t context, T* dest, int pe) {
+  return fetch_update<Add>(function, context, dest, T{1}, pe);
+}
+template <class T>
+void atomic_fetch_inc_nbi(const char* function, shmem_ctx_t context, T* fetch, T* dest, int pe) {
+  fetch_update_nbi<Add>(function, context, fetch, dest, T{1}, pe);
+}
+
+// Reading is the OR of nothing: raw bits, so it serves float and double as well.
+template <class T>
+T atomic_fetch(const char* function, shmem_ctx_t context, const T* source, int pe) {
+  return at_word(function, context, const_cast<T*>(source), pe,
+                 [](std::atomic_ref<T> word) { return word.load(std::memory_order_acquire); },
+                 [&](Channel& channel, Place place) {
+                   const uint64_t nothing = 0;
+                   T value;
+                   channel.fetch(pe, place, PTL_BOR, &nothing, &value, sizeof(T));
+                   return value;
+                 });
+}
+
+template <class T>
+void atomic_fetch_nbi(const char* function, shmem_ctx_t context, T* fetch, const T* source, int pe) {
+  at_word(function, context, const_cast<T*>(source), pe,
+          [&](std::atomic_ref<T> word) { *fetch = word.load(std::memory_order_acquire); },
+          [&](Channel& channel, Place place) {
+            const uint64_t nothing = 0;
+            channel.fetch_nbi(pe, place, PTL_BOR, &nothing, fetch, sizeof(T));
+          });
+}
+
+template <class T>
+void atomic_set(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
+  at_word(function, context, dest, pe, [&](std::atomic_ref<T> word) { word.store(value, std::memory_order_release); },
+          [&](Channel& channel, Place place) { channel.set(pe, place, &value, sizeof(T)); });
+}
+
+template <class T>
+T atomic_swap(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
+  return at_word(function, context, dest, pe,
+                 [&](std::atomic_ref<T> word) { return word.exchange(value, std::memory_order_acq_rel); },
+                 [&](Channel& channel, Place place) {
+                   T old;
+                   channel.swap(pe, place, &value, nullptr, &old, sizeof(T));
+                   return old;
+                 });
+}
+
+template <class T>
+void atomic_swap_nbi(const char* function, shmem_ctx_t context, T* fetch, T* dest, T value, int pe) {
+  at_word(function, context, dest, pe,
+          [&](std::atomic_ref<T> word) { *fetch = word.exchange(value, std::memory_order_acq_rel); },
+          [&](Channel& channel, Place place) { channel.swap_nbi(pe, place, &value, nullptr, fetch, sizeof(T)); });
+}
+
+template <class T>
+T compare_exchange(std::atomic_ref<T> word, T cond, T value) {
+  word.compare_exchange_strong(cond, value, std::memory_order_acq_rel, std::memory_order_acquire);
+  return cond;  // now the old value, either way
+}
+
+template <class T>
+T atomic_compare_swap(const char* function, shmem_ctx_t context, T* dest, T cond, T value, int pe) {
+  return at_word(function, context, dest, pe,
+                 [&](std::atomic_ref<T> word) { return compare_exchange(word, cond, value); },
+                 [&](Channel& channel, Place place) {
+                   T old;
+                   channel.swap(pe, place, &value, &cond, &old, sizeof(T));
+                   return old;
+                 });
+}
+
+template <class T>
+void atomic_compare_swap_nbi(const char* function, shmem_ctx_t context, T* fetch, T* dest, T cond, T value, int pe) {
+  at_word(function, context, dest, pe, [&](std::atomic_ref<T> word) { *fetch = compare_exchange(word, cond, value); },
+          [&](Channel& channel, Place place) { channel.swap_nbi(pe, place, &value, &cond, fetch, sizeof(T)); });
+}
+
+}  // namespace portunus::shmem::ops

@@ -1,0 +1,189 @@
+// world.cpp: from an environment to symmetric memory.
+#include "shmem/world.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <stdexcept>
+
+#include "shmem/heap.hpp"
+#include "shmem/symmetric_size.hpp"
+#include "shmem/sync.hpp"
+
+namespace portunus::shmem {
+
+Runtime runtime;
+
+namespace {
+
+constexpr size_t kPage = 4096;
+constexpr size_t kDefaultHeapSize = size_t{64} << 20;
+constexpr size_t kHugePage = size_t{2} << 20;  // no start is aligned better on purpose
+
+void require(int code, const std::string& sentence) {
+  if (code != PTL_OK) throw std::runtime_error(sentence + " (Portals return code " + std::to_string(code) + ")");
+}
+
+// SHMEM_<name>, or the older SMA_<name>. Null if neither is set.
+const char* setting(const std::string& name) {
+  const char* value = getenv(("SHMEM_" + name).c_str());
+  return value ? value : getenv(("SMA_" + name).c_str());
+}
+
+size_t symmetric_size() {
+  const char* text = setting("SYMMETRIC_SIZE");
+  if (!text) return kDefaultHeapSize;
+  const std::optional<size_t> size = parse_symmetric_size(text);
+  if (!size)
+    throw std::runtime_error(std::string("SHMEM_SYMMETRIC_SIZE is \"") + text +
+                             "\"; it must be a number of bytes, perhaps with a suffix k, m, g or t, such as 512m");
+  return *size;
+}
+
+// Set-ups this process has done: names in the job's exchange are never used twice.
+int generation = 0;
+
+}  // namespace
+
+World::Library::Library() { require(PtlInit(), "the Portals library cannot start"); }
+
+World::Job::Job() { require(PtlxJobInit(&facts), "this process cannot join its job"); }
+
+World::Interface::Interface() {
+  require(PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_NO_MATCHING | PTL_NI_LOGICAL, PTL_PID_ANY, nullptr, &limits, &handle),
+          "no network interface can be opened");
+}
+
+World::Memory::Memory(ptl_handle_ni_t ni, size_t wanted) : heap_size((wanted + kPage - 1) & ~(kPage - 1)) {
+  size[kHeap] = heap_size + kSignalsSize;
+  require(PtlxNodeAlloc(ni, size[kHeap], &start[kHeap], &block[kHeap]),
+          "a symmetric heap of " + std::to_string(heap_size) + " bytes cannot be had; set SHMEM_SYMMETRIC_SIZE to less");
+  const Range data = data_segment();
+  start[kData] = data.start;
+  size[kData] = data.size;
+  if (data.size != 0)
+    require(PtlxNodeShare(ni, data.start, data.size, &block[kData]),
+            "the executable's " + std::to_string(data.size) + " bytes of globals cannot be shared");
+}
+
+World::Exposed::Exposed(const Interface& ni, const Memory& memory)
+    : indices(remote_open(ni.handle, ni.limits, memory.start, memory.size)) {
+  default_channel.open();
+}
+
+World::Exposed::~Exposed() {
+  default_channel.close();
+  remote_close();
+}
+
+World::World(int thread_level)
+    : symmetric_size_(symmetric_size()), memory_(interface_.handle, symmetric_size_), exposed_(interface_, memory_) {
+  ++generation;
+  // All PEs have exposed their memory before any of them gets past the fence in agree().
+  const size_t alignment = agree(record());
+  require(PtlxJobMap(interface_.handle), "the processes of the job cannot find each other");
+  map_peers();
+  ptlx_engine_info_t engine{};
+  require(PtlxEngineInfo(&engine), "the engine does not answer");
+
+  heap_open(memory_.heap_size, alignment);
+  sync_open(memory_.heap_size);
+  runtime.my_pe = job_.facts.rank;
+  runtime.segment[kHeap] = {reinterpret_cast<uintptr_t>(memory_.start[kHeap]), memory_.heap_size};
+  runtime.segment[kData] = {reinterpret_cast<uintptr_t>(memory_.start[kData]), memory_.size[kData]};
+  runtime.peers = peers_.data();
+  runtime.oversubscribed = engine.oversubscribed != 0;
+  runtime.thread_level = thread_level;
+  runtime.n_pes = job_.facts.size;
+  announce();
+}
+
+// A PE that has left the barrier may still owe acknowledgements to others; after the fence nobody waits for any.
+World::~World() {
+  barrier_all();
+  quiet(default_channel);
+  PtlxJobFence();
+  heap_close();
+  runtime = {};
+}
+
+World::Record World::record() const {
+  const size_t aligned = size_t{1} << std::countr_zero(reinterpret_cast<uintptr_t>(memory_.start[kHeap]));
+  return {memory_.heap_size, memory_.size[kData], std::min(aligned, kHugePage),
+          {exposed_.indices.of[kHeap], exposed_.indices.of[kData]}};
+}
+
+size_t World::agree(const Record& mine) const {
+  const std::string key = "shmem." + std::to_string(generation);
+  require(PtlxJobPut(key.c_str(), &mine, sizeof mine), "the job's exchange takes no value");
+  require(PtlxJobFence(), "the job's exchange failed");
+  size_t alignment = mine.alignment;
+  for (int pe = 0; pe < job_.facts.size; ++pe) {
+    Record theirs{};
+    size_t size = sizeof theirs;
+    const std::string who = "PE " + std::to_string(pe);
+    require(PtlxJobGet(pe, key.c_str(), &theirs, &size), who + " did not say how large its symmetric memory is");
+    if (theirs.heap_size != mine.heap_size)
+      throw std::runtime_error(who + " has a symmetric heap of " + std::to_string(theirs.heap_size) + " bytes and PE " +
+                               std::to_string(job_.facts.rank) + " one of " + std::to_string(mine.heap_size) +
+                               "; SHMEM_SYMMETRIC_SIZE must be the same for all");
+    if (theirs.data_size != mine.data_size)
+      throw std::runtime_error(who + " has " + std::to_string(theirs.data_size) + " bytes of globals and PE " +
+                               std::to_string(job_.facts.rank) + " has " + std::to_string(mine.data_size) +
+                               "; all PEs must run the same executable");
+    for (const Segment segment : {kHeap, kData})
+      if (theirs.index[segment] != mine.index[segment])
+        throw std::runtime_error(who + " was given other portal indices; open OpenSHMEM in the same order on all PEs");
+    alignment = std::min<size_t>(alignment, theirs.alignment);
+  }
+  return alignment;
+}
+
+void World::map_peers() {
+  runtime.any_remote = false;
+  peers_.resize(static_cast<size_t>(job_.facts.size));
+  for (int pe = 0; pe < job_.facts.size; ++pe) {
+    Peer& peer = peers_[static_cast<size_t>(pe)];
+    if (pe == job_.facts.rank) {
+      for (const Segment segment : {kHeap, kData}) peer.base[segment] = static_cast<std::byte*>(memory_.start[segment]);
+      continue;
+    }
+    ptl_process_t id;
+    id.rank = static_cast<ptl_rank_t>(pe);
+    bool reached = true;
+    for (const Segment segment : {kHeap, kData}) {
+      if (memory_.size[segment] == 0) continue;
+      void* base = nullptr;
+      ptl_size_t size = 0;
+      reached = reached && PtlxNodeMap(interface_.handle, id, memory_.block[segment], &base, &size) == PTL_OK &&
+                size >= memory_.size[segment];
+      peer.base[segment] = static_cast<std::byte*>(base);
+    }
+    if (!reached) peer = {};
+    runtime.any_remote = runtime.any_remote || !reached;
+  }
+}
+
+// What SHMEM_VERSION, SHMEM_INFO and SHMEM_DEBUG ask for.
+void World::announce() const {
+  if (runtime.my_pe == 0 && setting("VERSION"))
+    printf("OpenSHMEM %d.%d, %s\n", SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION, SHMEM_VENDOR_STRING);
+  if (runtime.my_pe == 0 && setting("INFO"))
+    printf(
+        "SHMEM_SYMMETRIC_SIZE  bytes of symmetric heap per PE, with suffix k, m, g or t (now %zu)\n"
+        "SHMEM_VERSION         prints the version at the start\n"
+        "SHMEM_INFO            prints this\n"
+        "SHMEM_DEBUG           prints where symmetric memory lies and how each peer is reached\n",
+        memory_.heap_size);
+  if (!setting("DEBUG")) return;
+  fprintf(stderr, "shmem: PE %d of %d: heap %p, %zu bytes; globals %p, %zu bytes\n", runtime.my_pe, runtime.n_pes,
+          memory_.start[kHeap], memory_.heap_size, memory_.start[kData], memory_.size[kData]);
+  for (int pe = 0; pe < runtime.n_pes; ++pe)
+    if (pe != runtime.my_pe)
+      fprintf(stderr, "shmem: PE %d reaches PE %d by %s\n", runtime.my_pe, pe,
+              runtime.peers[pe].on_node() ? "loads and stores" : "Portals");
+}
+
+}  // namespace portunus::shmem

@@ -1,0 +1,73 @@
+// world.hpp: everything that shmem_init builds and the last shmem_finalize takes down again.
+//
+// **Thread:** one at a time. Construction and destruction are collective.
+// **Invariants:** members are built top down and go bottom up, also when one of them throws.
+// **Source:** OpenSHMEM 1.6, section "Library Setup, Exit, and Query Routines".
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "shmem/data_segment.hpp"
+#include "shmem/remote.hpp"
+
+namespace portunus::shmem {
+
+class World {
+ public:
+  // Joins the job, makes heap and globals reachable, and fills `runtime`. Throws std::runtime_error with a sentence.
+  explicit World(int thread_level);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+ private:
+  struct Library {
+    Library();
+    ~Library() { PtlFini(); }
+  };
+  struct Job {
+    ptlx_job_t facts;
+    Job();
+    ~Job() { PtlxJobFini(); }
+  };
+  struct Interface {
+    ptl_handle_ni_t handle;
+    ptl_ni_limits_t limits;
+    Interface();
+    ~Interface() { PtlNIFini(handle); }
+  };
+  // The two blocks of node memory: the heap with the signals behind it, and the globals.
+  struct Memory {
+    void* start[kSegments]{};
+    size_t size[kSegments]{};  // of the blocks
+    unsigned int block[kSegments]{};
+    size_t heap_size;          // what the program may allocate
+    Memory(ptl_handle_ni_t ni, size_t heap_size);
+  };
+  struct Exposed {
+    RemoteIndices indices;
+    Exposed(const Interface& ni, const Memory& memory);
+    ~Exposed();
+  };
+  // What must be alike on all PEs.
+  struct Record {
+    uint64_t heap_size, data_size, alignment, index[kSegments];
+  };
+
+  Record record() const;
+  // Publishes this PE's record and compares all. Returns the alignment that every PE's heap has.
+  size_t agree(const Record& mine) const;
+  void map_peers();
+  void announce() const;
+
+  size_t symmetric_size_;  // first: a bad value is reported before anything was built
+  Library library_;
+  Job job_;
+  Interface interface_;
+  Memory memory_;
+  Exposed exposed_;
+  std::vector<Peer> peers_;
+};
+
+}  // namespace portunus::shmem
