@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,9 +45,15 @@ int launch(int argc, char** argv) {
   sweep_dead_segments();
   JobPlan plan;
   plan.nspace = new_job_name();
-  plan.hosts.push_back({host_name(), 0, options.ranks});
-  complete_plan(plan);
-  return Launcher(options, plan).run();
+  plan.host_id = options.host_id;
+  std::optional<Link> link;
+  if (options.hosts > 1) {
+    link.emplace(options, plan);
+  } else {
+    plan.hosts.push_back({host_name(), 0, options.ranks});
+    complete_plan(plan);
+  }
+  return Launcher(options, plan, link ? &*link : nullptr).run();
 }
 
 }  // namespace

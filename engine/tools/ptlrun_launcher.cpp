@@ -43,7 +43,7 @@ std::string short_number(double value) {
 
 }  // namespace
 
-Launcher::Launcher(const Options& options, const JobPlan& plan)
+Launcher::Launcher(const Options& options, const JobPlan& plan, Link* link)
     : options_(options),
       plan_(plan),
       signals_([this] {
@@ -55,15 +55,30 @@ Launcher::Launcher(const Options& options, const JobPlan& plan)
         prctl(PR_SET_CHILD_SUBREAPER, 1);
         return signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
       }()),
+      link_(link),
       workspace_(plan.nspace) {
+  if (link_ != nullptr) {
+    HostsHandlers handlers;
+    handlers.end = [this](int status, const std::string& sentence) { end_here(status, sentence); };
+    handlers.signal = [this](int number) { ranks_->signal_all(number); };
+    hosts_ = std::make_unique<Hosts>(*link_, plan_, mailbox_, std::move(handlers));
+  }
+  ranks_ = std::make_unique<Ranks>(options_.program_path, options_.command, old_mask_, workspace_);
+  start_server();
+}
+
+// Its handlers run on libpmix's thread: they only post.
+void Launcher::start_server() {
   ServerHandlers handlers;
   handlers.aborted = [this](int rank, int status) {
     mailbox_.post([=, this] {
       end_job(status & 0xff, status == 0 ? "" : "rank " + std::to_string(rank) + " aborted the job with status " + std::to_string(status));
     });
   };
+  handlers.fence = [this](FenceRequest request) { mailbox_.post([this, request = std::move(request)] { hosts_->fence(request); }); };
+  handlers.modex = [this](ModexRequest request) { mailbox_.post([this, request = std::move(request)] { hosts_->modex(request); }); };
   server_ = std::make_unique<PmixServer>(plan_, workspace_.folder(), std::move(handlers));
-  ranks_ = std::make_unique<Ranks>(options_.program_path, options_.command, old_mask_, workspace_);
+  if (hosts_) hosts_->attach(*server_);
 }
 
 Launcher::~Launcher() {
@@ -73,11 +88,21 @@ Launcher::~Launcher() {
 }
 
 int Launcher::run() {
-  start_ranks();
+  try {
+    start_ranks();
+  } catch (const Refusal& refusal) {
+    if (hosts_) hosts_->tell_end(refusal.status(), refusal.what());
+    if (link_ != nullptr) link_->flush();
+    throw;
+  }
   if (options_.timeout_s > 0)
     deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.timeout_s));
+  if (hosts_) hosts_->service({});  // what came right behind the plan
   while (ranks_->running() > 0) turn();
+  if (hosts_ && !status_) hosts_->tell_finished();
+  while (others_run()) turn();
   ranks_->sweep();
+  if (link_ != nullptr) link_->flush();
   output_.close_streams();
   flush_output();
   return status_.value_or(0);
@@ -132,6 +157,7 @@ int Launcher::patience_ms() const {
   auto next = Clock::time_point::max();
   if (deadline_) next = std::min(next, *deadline_);
   if (kill_at_) next = std::min(next, *kill_at_);
+  if (hosts_) next = std::min(next, hosts_->next_try());
   if (next == Clock::time_point::max()) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count();
   return static_cast<int>(std::clamp<long long>(left, 0, 60000));
@@ -141,6 +167,7 @@ void Launcher::turn() {
   std::vector<pollfd> list{{signals_, POLLIN, 0}, {mailbox_.fd(), POLLIN, 0}};
   output_.watch(list);
   input_.watch(list);
+  if (hosts_) hosts_->watch(list);
   if (poll(list.data(), list.size(), patience_ms()) < 0) {
     if (errno != EINTR) throw Refusal(1, std::string("the job cannot be watched (") + std::strerror(errno) + "); start fewer ranks");
     for (pollfd& entry : list) entry.revents = 0;
@@ -149,6 +176,7 @@ void Launcher::turn() {
   const bool some_ended = (list[0].revents & POLLIN) != 0;
   mailbox_.run_all();  // before the ends: a rank that aborts ends, too
   if (some_ended) take_ends();
+  if (hosts_) hosts_->service(list);
   output_.service(list);
   input_.service(list);
   check_clock();
@@ -167,6 +195,7 @@ void Launcher::take_signal(int number) {
     return end_job(128 + number, "the job was ended by the second signal " + std::to_string(number));
   }
   ranks_->signal_all(number);
+  if (hosts_) hosts_->tell_signal(number);
   if (number == SIGTSTP) kill(getpid(), SIGSTOP);  // SIGCONT comes through signals_ and is passed on
 }
 
@@ -187,13 +216,21 @@ void Launcher::check_clock() {
     end_job(kTimedOut, "the job did not end within " + short_number(options_.timeout_s) +
                            " s and was killed; raise --timeout, or find out where its ranks wait");
   }
+  if (hosts_) hosts_->retry(now);
   if (kill_at_ && now >= *kill_at_) {
     ranks_->signal_all(SIGKILL);
     kill_at_ = now + kGrace;  // again: a process may have been forked past the first
   }
 }
 
+// Ends the job on all hosts.
 void Launcher::end_job(int status, const std::string& sentence) {
+  if (status_) return;
+  if (hosts_) hosts_->tell_end(status, sentence);
+  end_here(status, sentence);
+}
+
+void Launcher::end_here(int status, const std::string& sentence) {
   if (status_) return;
   status_ = status;
   if (!sentence.empty()) say(sentence);

@@ -12,7 +12,9 @@
 #include <optional>
 #include <string>
 
+#include "engine/tools/ptlrun_hosts.hpp"
 #include "engine/tools/ptlrun_job.hpp"
+#include "engine/tools/ptlrun_link.hpp"
 #include "engine/tools/ptlrun_mailbox.hpp"
 #include "engine/tools/ptlrun_options.hpp"
 #include "engine/tools/ptlrun_ranks.hpp"
@@ -24,7 +26,8 @@ namespace portunus::launch {
 
 class Launcher {
  public:
-  Launcher(const Options& options, const JobPlan& plan);
+  // `link` leads to the other hosts; null when there are none.
+  Launcher(const Options& options, const JobPlan& plan, Link* link);
   ~Launcher();
   Launcher(const Launcher&) = delete;
   Launcher& operator=(const Launcher&) = delete;
@@ -35,6 +38,7 @@ class Launcher {
  private:
   using Clock = std::chrono::steady_clock;
 
+  void start_server();
   void start_ranks();
   RankPlan plan_rank(int local, const std::vector<cpu_set_t>& cores);
   std::map<std::string, std::string> base_environment() const;
@@ -44,7 +48,9 @@ class Launcher {
   void take_signal(int number);
   void take_ends();
   void check_clock();
+  bool others_run() const { return hosts_ && !status_ && !hosts_->all_finished(); }
   void end_job(int status, const std::string& sentence);
+  void end_here(int status, const std::string& sentence);
   void flush_output();
   void say(const std::string& sentence) { output_.add_line(2, "ptlrun: ", sentence); }
 
@@ -52,7 +58,9 @@ class Launcher {
   const JobPlan& plan_;
   sigset_t old_mask_;
   int signals_;  // a signalfd
+  Link* link_;
   Mailbox mailbox_;
+  std::unique_ptr<Hosts> hosts_;  // null with one host
   Workspace workspace_;
   std::unique_ptr<PmixServer> server_;
   std::unique_ptr<Ranks> ranks_;

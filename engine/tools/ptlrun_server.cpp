@@ -208,12 +208,15 @@ pmix_status_t on_disconnect(const pmix_proc_t procs[], std::size_t count, const 
   return meet("disconnect", procs, count, callback, data);
 }
 
-pmix_status_t on_direct_modex(const pmix_proc_t* proc, const pmix_info_t[], std::size_t, pmix_modex_cbfunc_t callback,
-                              void* data) {
+pmix_status_t on_direct_modex(const pmix_proc_t* proc, const pmix_info_t info[], std::size_t count,
+                              pmix_modex_cbfunc_t callback, void* data) {
   const int rank = static_cast<int>(proc->rank);
   const int host = inside->plan.host_of(rank);
   if (host < 0 || host == inside->plan.host_id) return PMIX_ERR_NOT_FOUND;  // libpmix itself knows the ranks of this host
-  inside->handlers.modex({rank, answer_to(callback, data)});
+  std::string key;
+  for (std::size_t i = 0; i < count; ++i)
+    if (PMIX_CHECK_KEY(&info[i], PMIX_REQUIRED_KEY) && info[i].value.type == PMIX_STRING) key = info[i].value.data.string;
+  inside->handlers.modex({rank, key, answer_to(callback, data)});
   return PMIX_SUCCESS;
 }
 

@@ -25,9 +25,10 @@ struct FenceRequest {
   Answer done;
 };
 
-// A local rank wants what `rank`, on another host, has put.
+// A local rank wants what `rank`, on another host, has put; in particular what is under `key`.
 struct ModexRequest {
   int rank = 0;
+  std::string key;
   Answer done;
 };
 
@@ -48,7 +49,7 @@ class PmixServer {
   // What a rank needs in its environment to find this server: NAME=VALUE each.
   std::vector<std::string> environment_of(int rank) const;
 
-  // Fetches what a local rank has put, once it has committed it.
+  // Fetches all that a local rank has put, once it has committed something.
   void serve_modex(int rank, Answer answer);
 
   struct Inside;  // the callbacks of libpmix need it; of no use to others
