@@ -1,0 +1,179 @@
+// adi.hpp: the seam between MPI and what carries its messages: send, receive, probe, wait, poll, barrier on Portals 4.
+//
+// A send is a Put, a receive is a match entry, both on one portal table entry. Up to `copy_limit` bytes go through a
+// volatile descriptor: copied by the call, no event, complete at return. Longer ones report SEND when the buffer is free,
+// synchronous ones ACK when they were matched. What arrives too early stays with the engine (PTLX_ME_HOLD), which
+// completes it when the receive is appended (PTLX_ME_COMPLETE_UNEXPECTED): there is no rendezvous here.
+// All events go to one queue, so that a waiting thread sleeps in one place; each names its request.
+//
+// Thread: below MPI_THREAD_MULTIPLE one at a time, and nothing is locked. With it, whoever needs an event takes the *turn*:
+// only its holder takes events, so none is taken from under a thread that sleeps for it; the others sleep until the holder
+// has completed their request or gives the turn back.
+// Invariants: functions return PTL_* codes; after PTL_OK of isend, irecv or probe exactly one event for the request follows.
+// Source: MPI-5.0, 3.5-3.8 and 11.6 (threads); Portals 4.3; architecture of this library, the five ways (4).
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+
+#include "mpi-adi/match_bits.hpp"
+#include "mpi-adi/request.hpp"
+#include "portals/portals4.h"
+#include "portals/portals4_ext.h"
+
+namespace portunus::mpi::adi {
+
+struct Device {
+  ptl_handle_ni_t ni = PTL_INVALID_HANDLE;
+  ptl_handle_eq_t eq = PTL_EQ_NONE;
+  ptl_handle_md_t md_copied = PTL_INVALID_HANDLE;       // volatile, no events
+  ptl_handle_md_t md_sent = PTL_INVALID_HANDLE;         // SEND event
+  ptl_handle_md_t md_synchronous = PTL_INVALID_HANDLE;  // ACK event only
+  ptl_handle_ct_t arrived_early = PTL_CT_NONE;          // counts unexpected messages: what MPI_Probe sleeps on
+  ptl_uid_t uid = PTL_UID_ANY;
+  ptl_size_t copy_limit = 0;
+  bool threaded = false;
+};
+extern constinit Device device;
+
+constexpr ptl_pt_index_t kMessagePortal = 60;
+constexpr ptl_pt_index_t kBarrierPortal = 61;
+
+// Joins the job and opens everything; collective. Answers nullptr, or a sentence with what went wrong. `rank` and `size` are
+// those in the job.
+const char* start(bool threaded, int& rank, int& size);
+// Flushes what was sent and leaves the job.
+void stop();
+// Returns when all ranks have called it; PTL_FAIL when a rank cannot be reached.
+int barrier();
+// Ends the job.
+[[noreturn]] void abort(int status, const char* message);
+
+inline ptl_process_t process(int rank) {
+  ptl_process_t id{};
+  id.rank = static_cast<ptl_rank_t>(rank);
+  return id;
+}
+inline ptl_size_t offset_of(const void* address) { return reinterpret_cast<ptl_size_t>(address); }
+
+// Complete at return. Only for bytes <= device.copy_limit.
+inline int send_copied(const void* buf, size_t bytes, int target, ptl_match_bits_t bits) {
+  return PtlPut(device.md_copied, offset_of(buf), bytes, PTL_NO_ACK_REQ, process(target), kMessagePortal, bits, 0, nullptr, 0);
+}
+inline int isend(Request& request, const void* buf, size_t bytes, int target, ptl_match_bits_t bits) {
+  return PtlPut(device.md_sent, offset_of(buf), bytes, PTL_NO_ACK_REQ, process(target), kMessagePortal, bits, 0, &request, 0);
+}
+// Complete when the message was matched with a receive.
+inline int issend(Request& request, const void* buf, size_t bytes, int target, ptl_match_bits_t bits) {
+  return PtlPut(device.md_synchronous, offset_of(buf), bytes, PTL_ACK_REQ, process(target), kMessagePortal, bits, 0, &request, 0);
+}
+
+inline ptl_me_t receive_entry(void* buf, size_t bytes, ptl_rank_t source, Pattern pattern) {
+  ptl_me_t entry{};
+  entry.start = buf;
+  entry.length = bytes;
+  entry.ct_handle = PTL_CT_NONE;
+  entry.uid = device.uid;
+  entry.options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE |
+                  PTLX_ME_COMPLETE_UNEXPECTED;
+  entry.match_id.rank = source;
+  entry.match_bits = pattern.match_bits;
+  entry.ignore_bits = pattern.ignore_bits;
+  return entry;
+}
+// `source`: a rank in the job, or PTL_RANK_ANY.
+inline int irecv(Request& request, void* buf, size_t bytes, ptl_rank_t source, Pattern pattern) {
+  const ptl_me_t entry = receive_entry(buf, bytes, source, pattern);
+  ptl_handle_me_t handle;
+  return PtlMEAppend(device.ni, kMessagePortal, &entry, PTL_PRIORITY_LIST, &request, &handle);
+}
+// Looks for a message that has arrived and was not received. The event says PTL_NI_NO_MATCH when there is none.
+int probe(Request& request, ptl_rank_t source, Pattern pattern);
+
+// ---- completion ----
+
+class Turn {
+ public:
+  bool try_take() {
+    std::lock_guard lock(mutex_);
+    return taken_ ? false : (taken_ = true);
+  }
+  void give_back() {
+    {
+      std::lock_guard lock(mutex_);
+      taken_ = false;
+    }
+    changed_.notify_all();
+  }
+  // The holder has completed a request: another thread may be waiting for it.
+  void announce() {
+    // Empty on purpose: a sleeper has either seen the new state under the lock or is in wait() by now.
+    { std::lock_guard lock(mutex_); }
+    changed_.notify_all();
+  }
+  // False: done() became true while others had the turn.
+  template <class Done>
+  bool take_unless(Done&& done) {
+    std::unique_lock lock(mutex_);
+    while (!done()) {
+      if (!taken_) return taken_ = true;
+      changed_.wait(lock);
+    }
+    return false;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool taken_ = false;
+};
+extern Turn turn;
+
+// Fills in the result of the event's request.
+void complete(const ptl_event_t& event);
+// Events were lost or waits were aborted: no request can be trusted any more. Ends the job.
+[[noreturn, gnu::cold]] void give_up(int ptl_error);
+
+inline void take_one() {
+  ptl_event_t event;
+  const int result = PtlEQWait(device.eq, &event);
+  if (result != PTL_OK) [[unlikely]] give_up(result);
+  complete(event);
+}
+
+// Returns when done(), stepping the engine and completing requests meanwhile.
+template <class Done>
+void wait_until(Done&& done) {
+  if (done()) return;
+  if (device.threaded && !turn.take_unless(done)) return;
+  while (!done()) take_one();
+  if (device.threaded) turn.give_back();
+}
+
+// Completes what can be completed without waiting, until done(); returns done().
+template <class Done>
+bool poll_until(Done&& done) {
+  if (done()) return true;
+  if (device.threaded && !turn.try_take()) return done();
+  ptl_event_t event;
+  unsigned int which;
+  while (!done()) {
+    const int result = PtlEQPoll(&device.eq, 1, 0, &event, &which);
+    if (result == PTL_EQ_EMPTY) break;
+    if (result != PTL_OK) [[unlikely]] give_up(result);
+    complete(event);
+  }
+  if (device.threaded) turn.give_back();
+  return done();
+}
+
+inline void wait(const Request& request) {
+  wait_until([&] { return request.done(); });
+}
+
+// Requests in state `detached` that send from the user's memory; MPI_Finalize waits for them.
+int detached_sends();
+// MPI_Request_free: the request completes by itself and is released then.
+void detach(Request& request);
+
+}  // namespace portunus::mpi::adi

@@ -1,0 +1,43 @@
+// arguments.cpp: says what is wrong with the arguments of a message.
+#include "mpi-adi/arguments.hpp"
+
+#include "mpi-adi/errors.hpp"
+
+namespace portunus::mpi {
+namespace {
+
+// What sends and receives have in common.
+int check_common(const Arguments& given, const Communicator& comm) {
+  if (given.count < 0) return raise(given.function, &comm, MPI_ERR_COUNT, "the count is negative (%d)", given.count);
+  if (find_type(given.datatype).extent == 0)
+    return raise(given.function, &comm, MPI_ERR_TYPE, "%p is no datatype", static_cast<const void*>(given.datatype));
+  if (!has_buffer(given)) return raise(given.function, &comm, MPI_ERR_BUFFER, "the buffer is null, the count is %d", given.count);
+  return MPI_SUCCESS;
+}
+
+int raise_tag(const Arguments& given, const Communicator& comm) {
+  return raise(given.function, &comm, MPI_ERR_TAG, "the tag %d is not between 0 and %d", given.tag, kMaxTag);
+}
+int raise_rank(const Arguments& given, const Communicator& comm) {
+  return raise(given.function, &comm, MPI_ERR_RANK, "there is no rank %d among %d", given.peer, comm.size);
+}
+
+}  // namespace
+
+int check_send_slowly(const Arguments& given) {
+  const Communicator* comm = find_communicator(given.comm);
+  if (comm == nullptr) return raise_bad_communicator(given.function, given.comm);
+  if (!is_member(given.peer, *comm) && given.peer != MPI_PROC_NULL) return raise_rank(given, *comm);
+  if (given.tag < 0 || given.tag > kMaxTag) return raise_tag(given, *comm);
+  return check_common(given, *comm);
+}
+
+int check_receive_slowly(const Arguments& given) {
+  const Communicator* comm = find_communicator(given.comm);
+  if (comm == nullptr) return raise_bad_communicator(given.function, given.comm);
+  if (!is_member(given.peer, *comm) && given.peer != MPI_PROC_NULL && given.peer != MPI_ANY_SOURCE) return raise_rank(given, *comm);
+  if ((given.tag < 0 || given.tag > kMaxTag) && given.tag != MPI_ANY_TAG) return raise_tag(given, *comm);
+  return check_common(given, *comm);
+}
+
+}  // namespace portunus::mpi

@@ -1,0 +1,63 @@
+// arguments.hpp: the checks that sends, receives and probes share.
+//
+// One comparison chain decides on the hot path; what exactly is wrong is found out afterwards, out of line.
+// Thread: any. Source: MPI-5.0, 3.2, 3.10 (MPI_PROC_NULL).
+#pragma once
+
+#include <cstddef>
+
+#include "mpi-adi/comm.hpp"
+#include "mpi-adi/datatype.hpp"
+#include "mpi-adi/match_bits.hpp"
+#include "mpi-adi/mpi.h"
+
+namespace portunus::mpi {
+
+// The arguments as the user gave them.
+struct Arguments {
+  const char* function;
+  const void* buf;
+  int count;
+  MPI_Datatype datatype;
+  int peer;
+  int tag;
+  MPI_Comm comm;
+};
+
+// MPI_SUCCESS when all is well: the peer is then MPI_PROC_NULL or, for receives, MPI_ANY_SOURCE. Else raises the error.
+[[gnu::cold, gnu::noinline]] int check_send_slowly(const Arguments& given);
+[[gnu::cold, gnu::noinline]] int check_receive_slowly(const Arguments& given);
+
+inline size_t bytes_of(const Arguments& given) {
+  return static_cast<size_t>(static_cast<unsigned>(given.count)) * find_type(given.datatype).extent;
+}
+inline bool is_member(int rank, const Communicator& comm) {
+  return static_cast<unsigned>(rank) < static_cast<unsigned>(comm.size);
+}
+inline bool has_buffer(const Arguments& given) { return given.buf != nullptr || given.count == 0; }
+
+// The communicator and size of a message are set when MPI_SUCCESS is returned.
+inline int check_send(const Arguments& given, Communicator*& comm, size_t& bytes) {
+  comm = find_communicator(given.comm);
+  bytes = bytes_of(given);
+  if (comm && is_member(given.peer, *comm) && static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} && given.count >= 0 &&
+      find_type(given.datatype).extent != 0 && has_buffer(given)) [[likely]]
+    return MPI_SUCCESS;
+  return check_send_slowly(given);
+}
+inline int check_receive(const Arguments& given, Communicator*& comm, size_t& bytes) {
+  comm = find_communicator(given.comm);
+  bytes = bytes_of(given);
+  if (comm && (is_member(given.peer, *comm) || given.peer == MPI_ANY_SOURCE) &&
+      (static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} || given.tag == MPI_ANY_TAG) && given.count >= 0 &&
+      find_type(given.datatype).extent != 0 && has_buffer(given)) [[likely]]
+    return MPI_SUCCESS;
+  return check_receive_slowly(given);
+}
+
+// The process a receive names.
+inline ptl_rank_t match_rank(const Communicator& comm, int source) {
+  return source == MPI_ANY_SOURCE ? PTL_RANK_ANY : static_cast<ptl_rank_t>(comm.first + source);
+}
+
+}  // namespace portunus::mpi

@@ -1,0 +1,149 @@
+// device.cpp: opens what adi.hpp sends and receives with, and the barrier.
+//
+// Thread: start and stop: the thread that calls MPI_Init and MPI_Finalize; barrier: one at a time.
+// Source: Portals 4.3; Hensgen, Finkel, Manber 1988 (dissemination barrier).
+#include <array>
+#include <bit>
+#include <climits>
+
+#include "mpi-adi/adi.hpp"
+
+namespace portunus::mpi::adi {
+
+constinit Device device;
+
+namespace {
+
+constexpr int kMaxRounds = std::bit_width(unsigned{kMaxRanks - 1});
+
+// Round r of a barrier: tell the rank 2^r above, hear from the rank 2^r below. Each round has a counter which grows by
+// one per barrier, and a persistent entry that feeds it, so nothing is posted while barriers run.
+struct Barrier {
+  int rank = 0;
+  int size = 1;
+  int rounds = 0;
+  ptl_size_t epoch = 0;
+  ptl_handle_md_t md = PTL_INVALID_HANDLE;
+  std::array<ptl_handle_ct_t, kMaxRounds> heard{};
+};
+constinit Barrier state;
+
+int open_barrier(int rank, int size) {
+  state.rank = rank;
+  state.size = size;
+  state.rounds = std::bit_width(static_cast<unsigned>(size - 1));
+  ptl_md_t nothing{};
+  nothing.eq_handle = PTL_EQ_NONE;
+  nothing.ct_handle = PTL_CT_NONE;
+  int result = PtlMDBind(device.ni, &nothing, &state.md);
+  ptl_pt_index_t portal;
+  if (result == PTL_OK) result = PtlPTAlloc(device.ni, 0, PTL_EQ_NONE, kBarrierPortal, &portal);
+  for (int round = 0; round < state.rounds && result == PTL_OK; ++round) {
+    result = PtlCTAlloc(device.ni, &state.heard[round]);
+    if (result != PTL_OK) break;
+    ptl_me_t entry{};
+    entry.ct_handle = state.heard[round];
+    entry.uid = device.uid;
+    entry.options = PTL_ME_OP_PUT | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE |
+                    PTL_ME_EVENT_UNLINK_DISABLE;
+    entry.match_id = process((rank - (1 << round) % size + size) % size);
+    entry.match_bits = static_cast<ptl_match_bits_t>(round);
+    ptl_handle_me_t handle;
+    result = PtlMEAppend(device.ni, kBarrierPortal, &entry, PTL_PRIORITY_LIST, nullptr, &handle);
+  }
+  return result;
+}
+
+// As much as there is: what is not used costs nothing.
+ptl_ni_limits_t generous() {
+  ptl_ni_limits_t limits{};
+  for (int* count : {&limits.max_entries, &limits.max_unexpected_headers, &limits.max_mds, &limits.max_cts, &limits.max_eqs,
+                     &limits.max_pt_index, &limits.max_iovecs, &limits.max_list_size, &limits.max_triggered_ops})
+    *count = INT_MAX;
+  for (ptl_size_t* size : {&limits.max_msg_size, &limits.max_atomic_size, &limits.max_fetch_atomic_size,
+                           &limits.max_waw_ordered_size, &limits.max_war_ordered_size, &limits.max_volatile_size})
+    *size = PTL_SIZE_MAX;
+  return limits;
+}
+
+int bind_all_memory(unsigned options, ptl_handle_eq_t eq, ptl_handle_md_t& md) {
+  ptl_md_t all{};
+  all.length = PTL_SIZE_MAX;
+  all.options = options;
+  all.eq_handle = eq;
+  all.ct_handle = PTL_CT_NONE;
+  return PtlMDBind(device.ni, &all, &md);
+}
+
+// The overflow entry behind the receives. It is closed, with an event, rather than losing a message for want of memory.
+int open_messages() {
+  int result = PtlEQAlloc(device.ni, kEventSlots, &device.eq);
+  ptl_pt_index_t portal;
+  if (result == PTL_OK)
+    result = PtlPTAlloc(device.ni, PTL_PT_ONLY_TRUNCATE | PTL_PT_FLOWCTRL, device.eq, kMessagePortal, &portal);
+  if (result == PTL_OK) result = PtlCTAlloc(device.ni, &device.arrived_early);
+  if (result != PTL_OK) return result;
+  ptl_me_t early{};
+  early.ct_handle = device.arrived_early;
+  early.uid = device.uid;
+  early.options = PTL_ME_OP_PUT | PTLX_ME_HOLD | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_COMM_DISABLE |
+                  PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE;
+  early.match_id.rank = PTL_RANK_ANY;
+  early.ignore_bits = ~ptl_match_bits_t{0};
+  ptl_handle_me_t handle;
+  result = PtlMEAppend(device.ni, kMessagePortal, &early, PTL_OVERFLOW_LIST, nullptr, &handle);
+  if (result == PTL_OK) result = bind_all_memory(PTL_MD_VOLATILE, PTL_EQ_NONE, device.md_copied);
+  if (result == PTL_OK) result = bind_all_memory(0, device.eq, device.md_sent);
+  if (result == PTL_OK) result = bind_all_memory(PTL_MD_EVENT_SEND_DISABLE, device.eq, device.md_synchronous);
+  return result;
+}
+
+}  // namespace
+
+const char* start(bool threaded, int& rank, int& size) {
+  ptlx_job_t job;
+  if (PtlxJobInit(&job) != PTL_OK) return "the job cannot be joined";
+  if (job.size > kMaxRanks) return "the job has more ranks than this library can address (2^20)";
+  rank = job.rank;
+  size = job.size;
+  if (PtlInit() != PTL_OK) return "Portals cannot be started";
+  const ptl_ni_limits_t desired = generous();
+  ptl_ni_limits_t actual;
+  if (PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_LOGICAL, PTL_PID_ANY, &desired, &actual, &device.ni) != PTL_OK)
+    return "no network interface can be opened";
+  device.threaded = threaded;
+  device.copy_limit = actual.max_volatile_size;
+  if (PtlGetUid(device.ni, &device.uid) != PTL_OK || open_messages() != PTL_OK || open_barrier(rank, size) != PTL_OK)
+    return "the network interface lacks a portal table entry or other object that MPI needs";
+  if (PtlxJobMap(device.ni) != PTL_OK) return "the addresses of the other ranks cannot be learnt";
+  // Nobody sends before everybody has opened the above.
+  if (PtlxJobFence() != PTL_OK) return "a rank of the job is missing";
+  return nullptr;
+}
+
+void stop() {
+  PtlNIFini(device.ni);  // frees all that belongs to it
+  PtlFini();
+  PtlxJobFini();
+}
+
+int barrier() {
+  ++state.epoch;
+  for (int round = 0; round < state.rounds; ++round) {
+    int result = PtlPut(state.md, 0, 0, PTL_NO_ACK_REQ, process((state.rank + (1 << round)) % state.size), kBarrierPortal,
+                        static_cast<ptl_match_bits_t>(round), 0, nullptr, 0);
+    if (result != PTL_OK) return result;
+    ptl_ct_event_t heard;
+    result = PtlCTWait(state.heard[round], state.epoch, &heard);
+    if (result != PTL_OK) return result;
+    if (heard.failure != 0) return PTL_FAIL;
+  }
+  return PTL_OK;
+}
+
+void abort(int status, const char* message) {
+  PtlxJobAbort(status, message);
+  __builtin_unreachable();
+}
+
+}  // namespace portunus::mpi::adi

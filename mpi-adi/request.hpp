@@ -1,0 +1,110 @@
+// request.hpp: what MPI remembers of an operation until it is complete, and the pool of such requests.
+//
+// Thread: a request belongs to the thread that made it; the thread that drains the event queue fills in the result and sets
+// `state`, with release, so that whoever sees `done` (acquire) sees the result and the message.
+// Invariants: at most one event is outstanding per request, and the pool plus the blocking calls' own requests are fewer than
+// the event queue's slots, so that the queue cannot overrun. An MPI_Request is the address of a pool slot.
+// Source: MPI-5.0, 3.7.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+#include "mpi-adi/comm.hpp"
+#include "mpi-adi/mpi.h"
+#include "portals/portals4.h"
+
+namespace portunus::mpi {
+
+enum class State : uint8_t {
+  free,
+  active,    // its event is to come
+  detached,  // the same, but nobody holds it any more (MPI_Request_free)
+  done,      // its result is here
+  constant,  // complete from the beginning and never released
+};
+
+struct alignas(64) Request {
+  std::atomic<State> state{State::active};
+  bool receives = false;
+  ptl_ni_fail_t failure = PTL_NI_OK;
+  ptl_event_kind_t event = PTL_EVENT_PUT;
+  int source = MPI_ANY_SOURCE;         // constant requests: the status they give
+  Communicator* comm = nullptr;
+  ptl_match_bits_t match_bits = 0;     // receive, probe: those of the message
+  ptl_size_t length = 0;               // receive: bytes delivered
+  ptl_size_t requested = 0;            // receive, probe: bytes sent
+  Request* next_free = nullptr;
+
+  Request() = default;
+  Request(Communicator* communicator, bool is_receive) : receives(is_receive), comm(communicator) {}
+
+  bool done() const { return state.load(std::memory_order_acquire) >= State::done; }
+  bool truncated() const { return receives && requested > length; }
+  bool failed() const { return failure != PTL_NI_OK || truncated(); }
+};
+static_assert(sizeof(Request) == 64);
+
+constexpr uint32_t kEventSlots = 1 << 16;
+constexpr uint32_t kBlockingCalls = 1024;  // threads that may be inside MPI_Recv and the like at one time
+constexpr uint32_t kMaxRequests = kEventSlots - kBlockingCalls;
+
+// Slots are reserved once and touched when first used; the last one freed is the next one claimed.
+class RequestPool {
+ public:
+  bool open(bool threaded);
+
+  // nullptr: kMaxRequests are in use.
+  Request* claim(Communicator* comm, bool receives) {
+    std::unique_lock<std::mutex> lock = guard();
+    Request* request = free_;
+    if (request) [[likely]] {
+      free_ = request->next_free;
+    } else {
+      if (used_ == kMaxRequests) return nullptr;
+      request = &slots_[used_++];
+    }
+    request->comm = comm;
+    request->receives = receives;
+    request->failure = PTL_NI_OK;
+    request->state.store(State::active, std::memory_order_relaxed);
+    return request;
+  }
+  void release(Request* request) {
+    std::unique_lock<std::mutex> lock = guard();
+    request->state.store(State::free, std::memory_order_relaxed);
+    request->next_free = free_;
+    free_ = request;
+  }
+
+  // The request a user's handle means; nullptr: none that is in use. MPI_REQUEST_NULL is the caller's business.
+  Request* find(MPI_Request handle) const {
+    const uintptr_t offset = reinterpret_cast<uintptr_t>(handle) - reinterpret_cast<uintptr_t>(slots_);
+    if (offset >= kMaxRequests * sizeof(Request) || offset % sizeof(Request) != 0) return nullptr;
+    auto* request = reinterpret_cast<Request*>(handle);
+    return request->state.load(std::memory_order_relaxed) == State::free ? nullptr : request;
+  }
+
+  // Complete requests that need no slot of their own: a send whose data was copied, and a receive from MPI_PROC_NULL.
+  Request* sent() { return &slots_[0]; }
+  Request* received_nothing() { return &slots_[1]; }
+
+ private:
+  std::unique_lock<std::mutex> guard() {
+    return threaded_ ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>();
+  }
+
+  Request* slots_ = nullptr;
+  Request* free_ = nullptr;
+  uint32_t used_ = 0;
+  bool threaded_ = false;
+  std::mutex mutex_;
+};
+
+extern constinit RequestPool pool;
+
+inline MPI_Request handle_of(Request* request) { return reinterpret_cast<MPI_Request>(request); }
+
+}  // namespace portunus::mpi
