@@ -1,0 +1,126 @@
+// MatchList: appending, unlinking and the traffic between front and tuple space.
+#include "engine/match_list.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <new>
+
+namespace portunus {
+
+namespace {
+constexpr uint32_t kAllLanes = (1u << MatchList::kFront) - 1;
+// Pulling in at half the front's size leaves room for as many appends before anything goes behind again, so the
+// moves are paid for by the appends between them.
+constexpr size_t kPullAt = MatchList::kFront / 2;
+}  // namespace
+
+MatchList::MatchList() = default;
+MatchList::~MatchList() = default;
+
+void MatchList::append(MatchEntry& entry) noexcept {
+  assert(!entry.linked());
+  entry.sequence_ = next_sequence_++;
+  if (behind_size_ == 0 && live_ != kAllLanes)
+    put_in_front(entry);
+  else
+    put_behind(entry);
+  ++size_;
+}
+
+void MatchList::unlink(MatchEntry& entry) noexcept {
+  assert(entry.linked());
+  if (entry.place_ == MatchEntry::Place::front) {
+    assert(front_[entry.index_].entry == &entry);
+    live_ &= ~(1u << entry.index_);
+    entry.place_ = MatchEntry::Place::none;
+  } else {
+    take_from_behind(entry);
+  }
+  --size_;
+  if (behind_size_ != 0 && size_ <= kPullAt) pull_to_front();
+}
+
+std::vector<MatchEntry*> MatchList::in_order() const {
+  std::vector<MatchEntry*> all;
+  all.reserve(size_);
+  for (uint32_t left = live_; left != 0; left &= left - 1) all.push_back(front_[std::countr_zero(left)].entry);
+  const auto add = [&all](const OrderList<MatchEntry>& list) {
+    for (MatchEntry* e = list.first(); e; e = list.next(*e)) all.push_back(e);
+  };
+  for (unsigned i = 0; tuples_ && i < tuples_->used; ++i) add(tuples_->classes[i].order);
+  add(generic_);
+  std::sort(all.begin(), all.end(),
+            [](const MatchEntry* a, const MatchEntry* b) { return a->sequence_ < b->sequence_; });
+  return all;
+}
+
+void MatchList::put_in_front(MatchEntry& entry) {
+  const unsigned i = std::countr_one(live_);
+  front_[i] = {entry.match_bits,  ~entry.ignore_bits, entry.source,
+               entry.source_mask, entry.sequence_,    &entry};
+  live_ |= 1u << i;
+  entry.place_ = MatchEntry::Place::front;
+  entry.index_ = static_cast<uint8_t>(i);
+}
+
+void MatchList::put_behind(MatchEntry& entry) {
+  ++behind_size_;
+  MaskClass* c = class_for(entry);
+  if (!c || !c->keys.insert(entry)) {
+    generic_.push_back(entry);
+    entry.place_ = MatchEntry::Place::generic;
+    return;
+  }
+  const auto i = static_cast<unsigned>(c - tuples_->classes);
+  if (!c->order.first()) {
+    c->oldest = entry.sequence_;
+    tuples_->active |= 1u << i;
+  }
+  c->order.push_back(entry);
+  entry.place_ = MatchEntry::Place::mask_class;
+  entry.index_ = static_cast<uint8_t>(i);
+}
+
+void MatchList::take_from_behind(MatchEntry& entry) {
+  --behind_size_;
+  if (entry.place_ == MatchEntry::Place::generic) {
+    generic_.remove(entry);
+  } else {
+    MaskClass& c = tuples_->classes[entry.index_];
+    c.keys.remove(entry);
+    c.order.remove(entry);
+    if (const MatchEntry* first = c.order.first())
+      c.oldest = first->sequence_;
+    else
+      tuples_->active &= ~(1u << entry.index_);
+  }
+  entry.place_ = MatchEntry::Place::none;
+}
+
+// In any order: sequence numbers keep the order in front.
+void MatchList::pull_to_front() {
+  while (behind_size_ != 0) {
+    MatchEntry* entry = generic_.first();
+    if (!entry) entry = tuples_->classes[std::countr_zero(tuples_->active)].order.first();
+    take_from_behind(*entry);
+    put_in_front(*entry);
+  }
+}
+
+// The class for the entry's masks, a new one or one that has run empty if need be; null when all are taken.
+MatchList::MaskClass* MatchList::class_for(const MatchEntry& entry) {
+  if (!tuples_) tuples_.reset(new (std::nothrow) TupleSpace);
+  if (!tuples_) return nullptr;
+  for (unsigned i = 0; i < tuples_->used; ++i) {
+    MaskClass& c = tuples_->classes[i];
+    if (c.keys.has_masks(entry.ignore_bits, entry.source_mask)) return &c;
+  }
+  // Preferring fresh classes to emptied ones keeps the masks of a class whose entries come and go.
+  const unsigned i =
+      tuples_->used < kMaskClasses ? tuples_->used++ : static_cast<unsigned>(std::countr_one(tuples_->active));
+  if (i == kMaskClasses) return nullptr;
+  tuples_->classes[i].keys.set_masks(entry.ignore_bits, entry.source_mask);
+  return &tuples_->classes[i];
+}
+
+}  // namespace portunus

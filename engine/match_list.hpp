@@ -1,0 +1,152 @@
+// MatchList: the entries of one list (priority or overflow) of a portal table entry, searched by arriving messages.
+//
+// A few entries in front lie packed in the list itself and are compared one by one; most lists never need more.
+// What does not fit goes behind, into a tuple space: one KeyIndex per pair of masks (ignore bits, source mask)
+// in use, so that a search costs one probe per pair however long the list. Masks beyond kMaskClasses pairs share
+// one ordered list, as do entries for which a table could not be allocated; that list is scanned.
+//
+// **Thread:** whoever holds the baton.
+// **Invariants:** every entry in front is older than every entry behind: appending goes in front only while
+// nothing is behind. Within and between the structures behind, sequence numbers decide. So find() returns the
+// oldest match wherever it lies. When few entries are left those behind are pulled to the front.
+// Memory is allocated only when the number of distinct keys of a mask class reaches a new high.
+// **Source:** Portals 4, list entries and matching order; KeyIndex names the papers.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/key_index.hpp"
+#include "engine/match_pattern.hpp"
+#include "engine/order_list.hpp"
+
+namespace portunus {
+
+// Base of whatever is kept in a MatchList. Owned by the caller; must not move or change its pattern while linked.
+struct MatchEntry : MatchPattern {
+  MatchEntry() = default;
+  explicit MatchEntry(const MatchPattern& pattern) : MatchPattern(pattern) {}
+
+  bool linked() const { return place_ != Place::none; }
+
+ private:
+  friend class MatchList;
+  friend class KeyIndex<MatchEntry>;
+  friend class OrderList<MatchEntry>;
+  enum class Place : uint8_t { none, front, mask_class, generic };
+
+  Links<MatchEntry>& key_links(unsigned) { return key_links_; }
+  Links<MatchEntry>& order_links() { return order_links_; }
+
+  uint64_t sequence_ = 0;
+  Links<MatchEntry> key_links_;    // among equals in its mask class
+  Links<MatchEntry> order_links_;  // in its mask class, or in the generic list
+  Place place_ = Place::none;
+  uint8_t index_ = 0;  // of its lane in front, or of its mask class
+};
+
+class MatchList {
+ public:
+  static constexpr unsigned kFront = 8;
+  static constexpr unsigned kMaskClasses = 32;
+
+  MatchList();
+  ~MatchList();
+  MatchList(const MatchList&) = delete;
+  MatchList& operator=(const MatchList&) = delete;
+
+  void append(MatchEntry& entry) noexcept;
+  void unlink(MatchEntry& entry) noexcept;
+
+  // The first entry in order of appending that matches and for which fits(entry) is true; it stays linked.
+  // fits must be a pure question: it may also be asked about younger entries than the one returned.
+  template <class Fits>
+  MatchEntry* find(const Incoming& in, Fits&& fits) const {
+    uint32_t hits = 0;
+    for (uint32_t left = live_; left != 0; left &= left - 1) {
+      const unsigned i = std::countr_zero(left);
+      hits |= uint32_t{front_[i].matches(in)} << i;
+    }
+    while (hits != 0) {
+      const unsigned i = oldest_of(hits);
+      if (fits(*front_[i].entry)) return front_[i].entry;
+      hits &= ~(1u << i);
+    }
+    return behind_size_ == 0 ? nullptr : find_behind(in, fits);
+  }
+
+  bool empty() const { return size_ == 0; }
+  size_t size() const { return size_; }
+
+  // All entries in order of appending: a copy, so that the caller may unlink while walking. O(n log n), allocates.
+  std::vector<MatchEntry*> in_order() const;
+
+ private:
+  struct Lane {
+    uint64_t match_bits, care_bits, source, source_mask;
+    uint64_t sequence;
+    MatchEntry* entry;
+
+    bool matches(const Incoming& in) const {
+      return (((in.match_bits ^ match_bits) & care_bits) | ((in.source ^ source) & source_mask)) == 0;
+    }
+  };
+  struct MaskClass {
+    KeyIndex<MatchEntry> keys;
+    OrderList<MatchEntry> order;
+    uint64_t oldest = 0;  // sequence of order.first(), valid while there is one
+  };
+  struct TupleSpace {
+    uint32_t active = 0;  // bit i: classes[i] holds entries
+    unsigned used = 0;    // classes[0..used) have been given masks
+    MaskClass classes[kMaskClasses];
+  };
+
+  unsigned oldest_of(uint32_t lanes) const {
+    unsigned best = std::countr_zero(lanes);
+    while ((lanes &= lanes - 1) != 0) {
+      const unsigned i = std::countr_zero(lanes);
+      if (front_[i].sequence < front_[best].sequence) best = i;
+    }
+    return best;
+  }
+
+  template <class Fits>
+  MatchEntry* find_behind(const Incoming& in, Fits& fits) const {
+    MatchEntry* best = nullptr;
+    uint64_t best_sequence = ~uint64_t{0};
+    const auto older = [&](const MatchEntry* e) { return e && e->sequence_ < best_sequence; };
+    const auto take = [&](MatchEntry* e) { best = e, best_sequence = e->sequence_; };
+
+    for (uint32_t left = tuples_ ? tuples_->active : 0; left != 0; left &= left - 1) {
+      const MaskClass& c = tuples_->classes[std::countr_zero(left)];
+      if (c.oldest > best_sequence) continue;
+      MatchEntry* e = c.keys.first(in.match_bits, in.source);
+      while (older(e) && !fits(*e)) e = c.keys.next(*e);
+      if (older(e)) take(e);
+    }
+    MatchEntry* e = generic_.first();
+    while (older(e) && !(e->matches(in) && fits(*e))) e = generic_.next(*e);
+    if (older(e)) take(e);
+    return best;
+  }
+
+  void put_in_front(MatchEntry& entry);
+  void put_behind(MatchEntry& entry);
+  void take_from_behind(MatchEntry& entry);
+  void pull_to_front();
+  MaskClass* class_for(const MatchEntry& entry);
+
+  Lane front_[kFront];
+  uint32_t live_ = 0;  // bit i: front_[i] holds an entry
+  size_t size_ = 0;
+  size_t behind_size_ = 0;
+  uint64_t next_sequence_ = 0;
+  OrderList<MatchEntry> generic_;
+  std::unique_ptr<TupleSpace> tuples_;  // made when first an entry goes behind
+};
+
+}  // namespace portunus
