@@ -86,7 +86,8 @@ void PtlxWait(int (*done)(void *arg), void *arg, unsigned int nap_us);
 /* HOLD, an option of an overflow ME/LE: the entry lends no memory (start and length are ignored); the engine keeps eager
  * payload in memory of its own and, of bulk messages, header and key only, so that the data is pulled straight into
  * the entry that is appended later, and the acknowledgement (if any) is sent only then. Headers kept so can only be
- * consumed by entries with PTLX_ME_COMPLETE_UNEXPECTED. Posts no events. Fallback: a managed overflow buffer. */
+ * consumed by entries with PTLX_ME_COMPLETE_UNEXPECTED. Posts no events; with PTL_*_EVENT_CT_COMM each message kept so
+ * counts one, after it can be found. Fallback: a managed overflow buffer. */
 #define PTLX_ME_HOLD 0x200000u
 
 /* E2: PtlMEAppend when trig_ct reaches the threshold. *me is copied at the call; *me_handle is valid at once for
