@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Checks who includes whom, what lies at the top level, and that every header has a guard.
+
+  layering_test.py ROOT                          the rules below
+  layering_test.py ROOT --headers-alone OPTION.. compiles every header on its own with $CXX (or g++) and these options;
+                                                 the headers that C programs include, as C99 with $CC (or gcc), too
+
+The rules are lists: a file must satisfy every rule whose first pattern matches its path. Paths are written from ROOT.
+"""
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+TOP_LEVEL = {"meson.build", "meson_options.txt", "portals", "mpi-adi", "shmem", "engine", "bench", "tests", "README.md",
+             "LICENSE"}
+SOURCES = {".h", ".hpp", ".c", ".cpp"}
+CODE = ("engine", "portals", "shmem", "mpi-adi")
+
+# What one process may see of another side. (files, allowed project headers, the rule in words)
+ALLOWED = [
+    (r"shmem/", r"shmem/|portals/[^/]+\.h$|engine/goal/[^/]+\.hp?p?$",
+     "shmem/ stands on portals/*.h and engine/goal/ only"),
+    (r"mpi-adi/", r"mpi-adi/|portals/[^/]+\.h$|engine/goal/[^/]+\.hp?p?$",
+     "mpi-adi/ stands on portals/*.h and engine/goal/ only"),
+    (r"portals/", r"portals/|engine/(client|interface|atomic_ops)\.hpp$|engine/shared/|engine/host/",
+     "portals/ sees the engine's door, engine/shared/ and engine/host/ only"),
+    (r"engine/(?!tools/)", r"engine/(?!tools/)|portals/portals4(_ext)?\.h$",
+     "engine/ takes only its vocabulary, portals4.h and portals4_ext.h, from outside"),
+    (r"engine/transport/", r"engine/transport/|engine/host/|engine/shared/(?!counter)|portals/portals4(_ext)?\.h$",
+     "engine/transport/ knows bytes and peers, never match lists or counters"),
+    (r"engine/goal/", r"engine/goal/|engine/shared/|engine/host/clock\.hpp$|portals/[^/]+\.h$",
+     "engine/goal/ knows schedules, Commands and the Portals API"),
+]
+
+# Who alone may include something: (what is included, who may, the rule in words)
+ONLY = [
+    (r"rdma/", r"engine/transport/fabric[^/]*$", "libfabric is known to engine/transport/fabric* only"),
+    (r"hwloc", r"engine/host/topology[^/]*$", "hwloc is known to engine/host/topology* only"),
+    (r"pmix", r"engine/host/pmix\.cpp$|engine/tools/ptlrun[^/]*$", "PMIx is known to engine/host/pmix.cpp and ptlrun only"),
+    (r"engine/transport/fabric\.hpp$", r"engine/open_fabric\.cpp$|engine/transport/fabric[^/]*$",
+     "the fabric is opened by engine/open_fabric.cpp only"),
+    (r".*CLI/", r"engine/tools/|bench/", "options are parsed in tools only"),
+]
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+GUARD = re.compile(r"^#pragma once$|^#ifndef (\w+)\n#define \1\b", re.MULTILINE)
+FORWARDING = re.compile(r'(\s|/\*.*?\*/|#include "[^"]+")*', re.DOTALL)  # only hands on what guards itself
+BY_DESIGN_UNGUARDED = "without a guard"  # the head of a table that is included several times says so
+
+
+def files(root, folders):
+    for folder in folders:
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in SOURCES and path.is_file():
+                yield path.relative_to(root).as_posix()
+
+
+def project_path(root, file, name):
+    """The path from ROOT that an include in quotes means, or None for the world outside."""
+    for candidate in (name, (pathlib.PurePosixPath(file).parent / name).as_posix()):
+        if (root / candidate).is_file():
+            return candidate
+    for folder in ("portals", "shmem", "mpi-adi", "engine/goal"):  # the folders whose headers programs include
+        if (root / folder / name).is_file():
+            return f"{folder}/{name}"
+    return None
+
+
+def check_includes(root, file, text):
+    for mark, name in INCLUDE.findall(text):
+        target = project_path(root, file, name)
+        if target is None and mark == '"':
+            yield f"{file} includes \"{name}\", which is not in the tree"
+        if target and file.split("/")[0] in CODE:
+            for who, allowed, rule in ALLOWED:
+                if re.match(who, file) and not re.match(allowed, target):
+                    yield f"{file} includes {target}: {rule}"
+        for what, who, rule in ONLY:
+            if re.match(what, target or name) and not re.match(who, file) and not file.startswith("tests/"):
+                yield f"{file} includes {name}: {rule}"
+
+
+def check_top_level(root):
+    listed = subprocess.run(["git", "-C", root, "ls-files"], capture_output=True, text=True, check=False)
+    names = {line.split("/")[0] for line in listed.stdout.splitlines()} or {path.name for path in root.iterdir()}
+    for name in sorted(names):
+        if name not in TOP_LEVEL and not name.startswith("."):
+            yield f"{name} lies at the top level, where only {', '.join(sorted(TOP_LEVEL))} and dotfiles belong"
+
+
+def check_rules(root):
+    yield from check_top_level(root)
+    for file in files(root, CODE + ("bench", "tests")):
+        text = (root / file).read_text(encoding="utf-8")
+        yield from check_includes(root, file, text)
+        unguarded = not GUARD.search(text) and not FORWARDING.fullmatch(text) and BY_DESIGN_UNGUARDED not in text[:1500]
+        if file.endswith((".h", ".hpp")) and unguarded:
+            yield f"{file} has neither '#pragma once' nor a guard"
+
+
+def compile_alone(root, command, file):
+    done = subprocess.run(command + ["-fsyntax-only", "-Wall", "-Wextra", "-Werror", f"-I{root}", "-include", root / file,
+                                     "/dev/null"], capture_output=True, text=True, check=False)
+    return f"{file} does not compile alone with {command[0]}:\n{done.stderr}" if done.returncode else None
+
+
+def check_headers_alone(root, options):
+    cxx = [os.environ.get("CXX", "g++"), "-x", "c++", "-std=c++20", "-Wno-pragma-once-outside-header"]
+    if "clang" not in cxx[0]:
+        cxx.remove("-Wno-pragma-once-outside-header")
+    c = [os.environ.get("CC", "gcc"), "-x", "c", "-std=c99"]
+    jobs = []
+    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        for file in files(root, CODE):
+            if not file.endswith((".h", ".hpp")) or BY_DESIGN_UNGUARDED in (root / file).read_text(encoding="utf-8")[:1500]:
+                continue
+            jobs.append(pool.submit(compile_alone, root, cxx + options, file))
+            if file.endswith(".h"):
+                jobs.append(pool.submit(compile_alone, root, c + options, file))
+        return [problem for problem in (job.result() for job in jobs) if problem]
+
+
+def main(arguments):
+    root = pathlib.Path(arguments[0]).resolve()
+    if arguments[1:2] == ["--headers-alone"]:
+        problems = check_headers_alone(root, arguments[2:])
+    else:
+        problems = list(check_rules(root))
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
