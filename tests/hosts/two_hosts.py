@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""Two hosts on one machine: network namespaces joined by a pair of veth interfaces, with ranks of one job in both.
+
+  two_hosts.py --ptlrun PTLRUN [--run "RANKS PROGRAM ARGUMENT..."]... [--kill "RANKS PROGRAM ARGUMENT..."]
+
+--run   starts RANKS ranks of the program in each namespace, as one job of two ptlruns; both must return 0.
+--kill  starts a program that never ends by itself, kills one of its ranks in the second namespace, and expects both
+        ptlruns to end with a failure.
+-x NAME=VALUE is given to every ptlrun.
+
+Needs root and ip(8), for the namespaces; exits with 77, after the reason, where it cannot have them. What it makes is
+named after its process id and removed at the end, however that comes about.
+"""
+
+import argparse
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+SKIPPED = 77
+LIMIT_S = 120  # ends jobs that hang; no measure of speed
+NAME = "ptl{pid}{side}"
+
+
+class CannotJoin(Exception):
+    """This machine does not let us make the network."""
+
+
+def ip(*words, check=True):
+    done = subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
+    if check and done.returncode:
+        raise CannotJoin(f"ip {' '.join(words)}: {done.stderr.strip() or 'failed'}")
+    return done
+
+
+def kill(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass  # it was faster
+
+
+class Hosts:
+    """The two namespaces, and the processes that were started in them."""
+
+    addresses = ("10.77.1.1", "10.77.1.2")
+
+    def __init__(self):
+        self.names = [NAME.format(pid=os.getpid(), side=side) for side in "ab"]
+        self.running = []
+
+    def __enter__(self):
+        try:
+            for name in self.names:
+                ip("netns", "add", name)
+            # Made inside the first namespace, so that nothing is ever seen in the machine's own.
+            ip("-n", self.names[0], "link", "add", "veth0", "type", "veth", "peer", "name", "veth0", "netns", self.names[1])
+            for name, address in zip(self.names, self.addresses):
+                ip("-n", name, "addr", "add", address + "/24", "dev", "veth0")
+                for device in ("lo", "veth0"):
+                    ip("-n", name, "link", "set", device, "up")
+        except BaseException:
+            self.remove()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.remove()
+
+    def remove(self):
+        for process in self.running:
+            process.terminate()  # ptlrun ends its ranks
+        for process in self.running:
+            try:
+                process.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        for name in self.names:
+            for pid in self.pids(name):
+                kill(pid)
+            ip("netns", "del", name, check=False)
+
+    def pids(self, name):
+        return [int(word) for word in ip("netns", "pids", name, check=False).stdout.split()]
+
+    def start(self, side, command):
+        # exec, so that the process started here is ptlrun itself and receives the signals
+        output = tempfile.TemporaryFile()  # a pipe could fill up and stop the job
+        process = subprocess.Popen(["ip", "netns", "exec", self.names[side], *command], stdin=subprocess.DEVNULL,
+                                   stdout=output, stderr=subprocess.STDOUT)
+        process.output = output
+        self.running.append(process)
+        return process
+
+    def start_job(self, options, ranks, program, port):
+        """One job: a ptlrun in each namespace."""
+        exports = [word for setting in options.exports for word in ("-x", setting)]
+        return [self.start(side, [options.ptlrun, "--hosts", "2", "--host-id", str(side), "--rendezvous",
+                                  f"{self.addresses[0]}:{port}", "--timeout", str(LIMIT_S), *exports, "-n", ranks, *program])
+                for side in (0, 1)]
+
+    def finish(self, job):
+        """The output and the status of each ptlrun of a job."""
+        ends = []
+        for process in job:
+            note = ""
+            try:
+                process.wait(timeout=LIMIT_S + 30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                note = f"\nptlrun did not end within {LIMIT_S + 30} s\n"
+            process.output.seek(0)
+            output = process.output.read().decode(errors="replace") + note
+            self.running.remove(process)
+            ends.append((process.returncode, output))
+        return ends
+
+    def ranks_of(self, side, program):
+        """The processes of this program in a namespace."""
+        found = []
+        for pid in self.pids(self.names[side]):
+            try:
+                if os.path.samefile(f"/proc/{pid}/exe", program):
+                    found.append(pid)
+            except OSError:
+                pass  # it has just ended
+        return found
+
+
+def show(ends):
+    for side, (status, output) in zip("AB", ends):
+        print(f"--- host {side}: status {status}\n{output}", end="" if output.endswith("\n") else "\n")
+
+
+def run_case(hosts, options, words, port):
+    ranks, *program = shlex.split(words)
+    ends = hosts.finish(hosts.start_job(options, ranks, program, port))
+    good = all(status == 0 for status, _ in ends)
+    print(f"{'ok    ' if good else 'FAILED'} {os.path.basename(program[0])} {' '.join(program[1:])}, {ranks} ranks on each host",
+          flush=True)
+    if not good:
+        show(ends)
+    return good
+
+
+def kill_case(hosts, options, words, port):
+    ranks, *program = shlex.split(words)
+    job = hosts.start_job(options, ranks, program, port)
+    path = shutil.which(program[0])
+    give_up = time.monotonic() + LIMIT_S
+    victims = []
+    while len(victims) < int(ranks) and time.monotonic() < give_up and job[1].poll() is None:
+        victims = hosts.ranks_of(1, path)
+    if victims:
+        kill(victims[-1])
+    begin = time.monotonic()
+    ends = hosts.finish(job)
+    bounded = time.monotonic() - begin < LIMIT_S  # it was the death that ended the job, not its time limit
+    left = [pid for side in (0, 1) for pid in hosts.ranks_of(side, path)]
+    good = bool(victims) and bounded and not left and all(status != 0 for status, _ in ends)
+    print(f"{'ok    ' if good else 'FAILED'} a rank killed on host B ends the job on both", flush=True)
+    if not good:
+        print(f"killed {victims[-1:]}, left behind {left}")
+        show(ends)
+    return good
+
+
+def missing():
+    """Why there can be no namespaces here; None when there can."""
+    if os.geteuid() != 0:
+        return "needs root to make network namespaces"
+    if shutil.which("ip") is None:
+        return "needs ip(8) of Debian's iproute2"
+    probe = NAME.format(pid=os.getpid(), side="p")
+    done = ip("netns", "add", probe, check=False)
+    ip("netns", "del", probe, check=False)
+    return f"no network namespace can be made here: {done.stderr.strip()}" if done.returncode else None
+
+
+def sweep_dead():
+    """Removes the namespaces of earlier runs that were killed before they could."""
+    for line in ip("netns", "list", check=False).stdout.splitlines():
+        name = line.split()[0]
+        pid = name[3:-1]
+        if name.startswith("ptl") and name[-1] in "abp" and pid.isdigit() and not os.path.exists(f"/proc/{pid}"):
+            ip("netns", "del", name, check=False)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ptlrun", required=True)
+    parser.add_argument("--run", action="append", default=[])
+    parser.add_argument("--kill")
+    parser.add_argument("-x", dest="exports", action="append", default=[])
+    options = parser.parse_args()
+    reason = missing()
+    if reason:
+        print(reason)
+        return SKIPPED
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    sweep_dead()
+    good = True
+    try:
+        with Hosts() as hosts:
+            for index, words in enumerate(options.run):
+                good = run_case(hosts, options, words, 7000 + index) and good
+            if options.kill:
+                good = kill_case(hosts, options, options.kill, 7000 + len(options.run)) and good
+    except CannotJoin as error:
+        print(f"the two namespaces could not be joined: {error}")
+        return SKIPPED
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
