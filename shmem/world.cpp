@@ -81,9 +81,9 @@ World::Exposed::~Exposed() {
 World::World(int thread_level)
     : symmetric_size_(symmetric_size()), memory_(interface_.handle, symmetric_size_), exposed_(interface_, memory_) {
   ++generation;
-  // All PEs have exposed their memory before any of them gets past the fence in agree().
-  const size_t alignment = agree(record());
   require(PtlxJobMap(interface_.handle), "the processes of the job cannot find each other");
+  // Nobody gets past the fence in agree() before all PEs know the map and have exposed their memory.
+  const size_t alignment = agree(record());
   map_peers();
   ptlx_engine_info_t engine{};
   require(PtlxEngineInfo(&engine), "the engine does not answer");
