@@ -1,0 +1,120 @@
+/* SHMEM: puts and gets that arrive, the latency of an 8-byte put, the rate of puts, and what of a large put overlaps.
+ *
+ * All PEs put to and get from all others first, so that a wrong byte anywhere ends the demo; then PEs 0 and 1 measure
+ * while the others wait.
+ */
+#include <shmem.h>
+
+#include "report.h"
+
+enum { kPutsPerBatch = 1000, kRounds = 100, kBatches = 25, kTrials = 9, kWords = 512 * 1024 };
+
+static long flag = 0;
+
+/* Every PE puts a row into every PE's table and then gets it back from there. */
+static void put_and_get(int me, int n) {
+    enum { kRow = 1024 };
+    long *table = shmem_malloc((size_t)n * kRow * sizeof *table);
+    long row[kRow], back[kRow];
+    for (int i = 0; i < kRow; ++i) row[i] = me * 100000L + i;
+    for (int pe = 0; pe < n; ++pe) shmem_long_put(table + (size_t)me * kRow, row, kRow, pe);
+    shmem_barrier_all();
+    for (int pe = 0; pe < n; ++pe) {
+        shmem_long_get(back, table + (size_t)me * kRow, kRow, pe);
+        if (memcmp(row, back, sizeof row) != 0 || table[(size_t)pe * kRow + 7] != pe * 100000L + 7) {
+            fprintf(stderr, "PE %d: what was put to PE %d did not come back\n", me, pe);
+            shmem_global_exit(1);
+        }
+    }
+    shmem_barrier_all();
+    shmem_free(table);
+}
+
+/* Half a round trip, the median of the batches; PE 0 stops PE 1 with a negative value. */
+static double put_latency(int me) {
+    double batch[kBatches];
+    const double limit = now_s() + 3;
+    int done = 0;
+    long value = 0;
+    if (me == 1) {
+        while (value >= 0) {
+            shmem_long_wait_until(&flag, SHMEM_CMP_NE, value);
+            value = flag;
+            shmem_long_p(&flag, value, 0);
+        }
+        return 0;
+    }
+    while (done < kBatches && (done == 0 || now_s() < limit)) {
+        const double begin = now_s();
+        for (int i = 0; i < kRounds; ++i) {
+            ++value;
+            shmem_long_p(&flag, value, 1);
+            shmem_long_wait_until(&flag, SHMEM_CMP_EQ, value);
+        }
+        batch[done++] = (now_s() - begin) / (2 * kRounds);
+    }
+    shmem_long_p(&flag, -1, 1);
+    shmem_long_wait_until(&flag, SHMEM_CMP_EQ, -1);
+    return median(batch, done);
+}
+
+static double put_rate(long *target) {
+    const double begin = now_s();
+    double seconds = 0;
+    long puts = 0;
+    while (seconds < 0.2) {
+        for (int i = 0; i < kPutsPerBatch; ++i) shmem_long_p(target + i % 64, puts + i, 1);
+        shmem_quiet();
+        puts += kPutsPerBatch;
+        seconds = now_s() - begin;
+    }
+    return (double)puts / seconds;
+}
+
+static double large_put(long *target, const long *source, long units) {
+    const double begin = now_s();
+    shmem_long_put_nbi(target, source, kWords, 1);
+    compute(units);
+    shmem_quiet();
+    return now_s() - begin;
+}
+
+static double put_overlap(long *target, const long *source) {
+    double alone[kTrials], both[kTrials];
+    large_put(target, source, 0);
+    for (int i = 0; i < kTrials; ++i) alone[i] = large_put(target, source, 0);
+    const double comm = median(alone, kTrials);
+    const long units = units_for(comm);
+    double calm[kTrials];
+    for (int i = 0; i < kTrials; ++i) {
+        const double begin = now_s();
+        compute(units);
+        calm[i] = now_s() - begin;
+        both[i] = large_put(target, source, units);
+    }
+    return overlap_of(comm, median(calm, kTrials), median(both, kTrials));
+}
+
+int main(void) {
+    shmem_init();
+    const int me = shmem_my_pe(), n = shmem_n_pes();
+    long *target = shmem_malloc(kWords * sizeof *target), *source = malloc(kWords * sizeof *source);
+    if (n < 2 || !target || !source) {
+        fprintf(stderr, "shmem_putget needs at least two PEs and 4 MiB of symmetric heap\n");
+        shmem_global_exit(1);
+    }
+    memset(source, 7, kWords * sizeof *source);
+    put_and_get(me, n);
+    if (me < 2) {
+        const double latency = put_latency(me);
+        if (me == 0) {
+            const double rate = put_rate(target), overlap = put_overlap(target, source);
+            report("shmem_put", n, transport_to(PTL_NI_NO_MATCHING | PTL_NI_LOGICAL, 1), latency, rate, overlap);
+        }
+    }
+    shmem_barrier_all();
+    shmem_free(target);
+    free(source);
+    shmem_finalize();
+    return 0;
+}
