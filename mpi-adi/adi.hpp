@@ -58,14 +58,17 @@ inline ptl_size_t offset_of(const void* address) { return reinterpret_cast<ptl_s
 
 // Complete at return. Only for bytes <= device.copy_limit.
 inline int send_copied(const void* buf, size_t bytes, int target, ptl_match_bits_t bits) {
-  return PtlPut(device.md_copied, offset_of(buf), bytes, PTL_NO_ACK_REQ, process(target), kMessagePortal, bits, 0, nullptr, 0);
+  return PtlPut(device.md_copied, offset_of(buf), bytes, PTL_NO_ACK_REQ, process(target), kMessagePortal, bits, 0, nullptr,
+                0);
 }
 inline int isend(Request& request, const void* buf, size_t bytes, int target, ptl_match_bits_t bits) {
-  return PtlPut(device.md_sent, offset_of(buf), bytes, PTL_NO_ACK_REQ, process(target), kMessagePortal, bits, 0, &request, 0);
+  return PtlPut(device.md_sent, offset_of(buf), bytes, PTL_NO_ACK_REQ, process(target), kMessagePortal, bits, 0, &request,
+                0);
 }
 // Complete when the message was matched with a receive.
 inline int issend(Request& request, const void* buf, size_t bytes, int target, ptl_match_bits_t bits) {
-  return PtlPut(device.md_synchronous, offset_of(buf), bytes, PTL_ACK_REQ, process(target), kMessagePortal, bits, 0, &request, 0);
+  return PtlPut(device.md_synchronous, offset_of(buf), bytes, PTL_ACK_REQ, process(target), kMessagePortal, bits, 0,
+                &request, 0);
 }
 
 inline ptl_me_t receive_entry(void* buf, size_t bytes, ptl_rank_t source, Pattern pattern) {
@@ -137,7 +140,8 @@ void complete(const ptl_event_t& event);
 inline void take_one() {
   ptl_event_t event;
   const int result = PtlEQWait(device.eq, &event);
-  if (result != PTL_OK) [[unlikely]] give_up(result);
+  if (result != PTL_OK) [[unlikely]]
+    give_up(result);
   complete(event);
 }
 
@@ -160,7 +164,8 @@ bool poll_until(Done&& done) {
   while (!done()) {
     const int result = PtlEQPoll(&device.eq, 1, 0, &event, &which);
     if (result == PTL_EQ_EMPTY) break;
-    if (result != PTL_OK) [[unlikely]] give_up(result);
+    if (result != PTL_OK) [[unlikely]]
+      give_up(result);
     complete(event);
   }
   if (device.threaded) turn.give_back();

@@ -11,7 +11,8 @@ int check_common(const Arguments& given, const Communicator& comm) {
   if (given.count < 0) return raise(given.function, &comm, MPI_ERR_COUNT, "the count is negative (%d)", given.count);
   if (find_type(given.datatype).extent == 0)
     return raise(given.function, &comm, MPI_ERR_TYPE, "%p is no datatype", static_cast<const void*>(given.datatype));
-  if (!has_buffer(given)) return raise(given.function, &comm, MPI_ERR_BUFFER, "the buffer is null, the count is %d", given.count);
+  if (!has_buffer(given))
+    return raise(given.function, &comm, MPI_ERR_BUFFER, "the buffer is null, the count is %d", given.count);
   return MPI_SUCCESS;
 }
 
@@ -35,7 +36,8 @@ int check_send_slowly(const Arguments& given) {
 int check_receive_slowly(const Arguments& given) {
   const Communicator* comm = find_communicator(given.comm);
   if (comm == nullptr) return raise_bad_communicator(given.function, given.comm);
-  if (!is_member(given.peer, *comm) && given.peer != MPI_PROC_NULL && given.peer != MPI_ANY_SOURCE) return raise_rank(given, *comm);
+  if (!is_member(given.peer, *comm) && given.peer != MPI_PROC_NULL && given.peer != MPI_ANY_SOURCE)
+    return raise_rank(given, *comm);
   if ((given.tag < 0 || given.tag > kMaxTag) && given.tag != MPI_ANY_TAG) return raise_tag(given, *comm);
   return check_common(given, *comm);
 }

@@ -40,13 +40,20 @@ namespace {
 // Where the value of a predefined attribute is; nullptr: not set.
 int* attribute(int keyval) {
   switch (keyval) {
-    case MPI_TAG_UB: return &tag_upper_bound;
-    case MPI_HOST: return &no_host;
-    case MPI_IO: return &any_rank_does_io;
-    case MPI_WTIME_IS_GLOBAL: return &clock_is_global;
-    case MPI_LASTUSEDCODE: return &last_used_code;
-    case MPI_UNIVERSE_SIZE: return &universe_size;
-    default: return nullptr;
+    case MPI_TAG_UB:
+      return &tag_upper_bound;
+    case MPI_HOST:
+      return &no_host;
+    case MPI_IO:
+      return &any_rank_does_io;
+    case MPI_WTIME_IS_GLOBAL:
+      return &clock_is_global;
+    case MPI_LASTUSEDCODE:
+      return &last_used_code;
+    case MPI_UNIVERSE_SIZE:
+      return &universe_size;
+    default:
+      return nullptr;
   }
 }
 }  // namespace
@@ -79,7 +86,8 @@ extern "C" int PMPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void* attribut
   static constexpr char kName[] = "MPI_Comm_get_attr";
   const Communicator* found = find_communicator(comm);
   if (found == nullptr) return raise_bad_communicator(kName, comm);
-  if (attribute_val == nullptr || flag == nullptr) return raise(kName, found, MPI_ERR_ARG, "an address for the result is null");
+  if (attribute_val == nullptr || flag == nullptr)
+    return raise(kName, found, MPI_ERR_ARG, "an address for the result is null");
   if (comm_keyval < MPI_TAG_UB || comm_keyval > MPI_UNIVERSE_SIZE)
     return raise(kName, found, MPI_ERR_KEYVAL, "%d is no key of an attribute", comm_keyval);
   int* value = attribute(comm_keyval);

@@ -17,7 +17,7 @@ struct Communicator {
   uint16_t context = 0;  // first field of the match bits
   int rank = 0;          // of this process
   int size = 0;
-  int first = 0;         // the rank in the job of this communicator's rank 0; members follow each other
+  int first = 0;  // the rank in the job of this communicator's rank 0; members follow each other
   std::atomic<MPI_Errhandler> errhandler{nullptr};
 };
 

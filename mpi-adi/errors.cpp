@@ -19,7 +19,8 @@ struct ErrorClass {
   const char* text;
 };
 
-#define CLASS(name, text) {name, #name, text}
+#define CLASS(name, text) \
+  { name, #name, text }
 constexpr ErrorClass kClasses[] = {
     CLASS(MPI_SUCCESS, "no error"),
     CLASS(MPI_ERR_BUFFER, "the buffer is not valid"),
@@ -101,12 +102,18 @@ static_assert(in_order(), "find_class looks up by position");
 
 const char* failure_text(ptl_ni_fail_t failure) {
   switch (failure) {
-    case PTL_NI_UNDELIVERABLE: return "the other process cannot be reached; it has probably ended";
-    case PTL_NI_DROPPED: return "the receiver has no room for the message";
-    case PTL_NI_PT_DISABLED: return "the receiver has stopped taking messages for want of room";
-    case PTL_NI_PERM_VIOLATION: return "the receiver runs as another user";
-    case PTL_NI_SEGV: return "the buffer lies outside of the process's memory";
-    default: return "the transfer failed";
+    case PTL_NI_UNDELIVERABLE:
+      return "the other process cannot be reached; it has probably ended";
+    case PTL_NI_DROPPED:
+      return "the receiver has no room for the message";
+    case PTL_NI_PT_DISABLED:
+      return "the receiver has stopped taking messages for want of room";
+    case PTL_NI_PERM_VIOLATION:
+      return "the receiver runs as another user";
+    case PTL_NI_SEGV:
+      return "the buffer lies outside of the process's memory";
+    default:
+      return "the transfer failed";
   }
 }
 
@@ -141,9 +148,12 @@ int raise(const char* function, const Communicator* comm, int error_class, const
 
 int raise_bad_communicator(const char* function, MPI_Comm handle) {
   switch (phase.load(std::memory_order_acquire)) {
-    case Phase::before: return raise(function, nullptr, MPI_ERR_OTHER, "called before MPI_Init");
-    case Phase::over: return raise(function, nullptr, MPI_ERR_OTHER, "called after MPI_Finalize");
-    case Phase::running: break;
+    case Phase::before:
+      return raise(function, nullptr, MPI_ERR_OTHER, "called before MPI_Init");
+    case Phase::over:
+      return raise(function, nullptr, MPI_ERR_OTHER, "called after MPI_Finalize");
+    case Phase::running:
+      break;
   }
   if (handle == MPI_COMM_NULL) return raise(function, nullptr, MPI_ERR_COMM, "the communicator is MPI_COMM_NULL");
   return raise(function, nullptr, MPI_ERR_COMM, "%p is no communicator", static_cast<void*>(handle));
@@ -190,7 +200,8 @@ MPI_WEAK_NAME(Error_class)
 extern "C" int PMPI_Error_string(int errorcode, char* string, int* resultlen) {
   static constexpr char kName[] = "MPI_Error_string";
   if (error_name(errorcode) == nullptr) return raise(kName, nullptr, MPI_ERR_ARG, "%d is no error code", errorcode);
-  if (string == nullptr || resultlen == nullptr) return raise(kName, nullptr, MPI_ERR_ARG, "an address for the text is null");
+  if (string == nullptr || resultlen == nullptr)
+    return raise(kName, nullptr, MPI_ERR_ARG, "an address for the text is null");
   *resultlen = std::snprintf(string, MPI_MAX_ERROR_STRING, "%s: %s", error_name(errorcode), error_text(errorcode));
   return MPI_SUCCESS;
 }

@@ -13,7 +13,7 @@ namespace portunus::mpi {
 
 // Calls the error handler of `comm`, of MPI_COMM_SELF when it is null; returns error_class if the handler returns.
 [[gnu::cold, gnu::noinline, gnu::format(printf, 4, 5)]] int raise(const char* function, const Communicator* comm,
-                                                                int error_class, const char* cause, ...);
+                                                                  int error_class, const char* cause, ...);
 
 // The call came before MPI_Init or after MPI_Finalize, or else `handle` is no communicator.
 [[gnu::cold, gnu::noinline]] int raise_bad_communicator(const char* function, MPI_Comm handle);

@@ -27,9 +27,12 @@ int level_for(int required) {
 
 int init(const char* function, int required) {
   switch (phase.load(std::memory_order_acquire)) {
-    case Phase::before: break;
-    case Phase::running: return raise(function, nullptr, MPI_ERR_OTHER, "MPI is initialized already");
-    case Phase::over: return raise(function, nullptr, MPI_ERR_OTHER, "MPI cannot be initialized again after MPI_Finalize");
+    case Phase::before:
+      break;
+    case Phase::running:
+      return raise(function, nullptr, MPI_ERR_OTHER, "MPI is initialized already");
+    case Phase::over:
+      return raise(function, nullptr, MPI_ERR_OTHER, "MPI cannot be initialized again after MPI_Finalize");
   }
   granted_level = level_for(required);
   main_thread = std::this_thread::get_id();

@@ -26,7 +26,8 @@ State mark_done(Request& request) {
 Turn turn;
 
 void complete(const ptl_event_t& event) {
-  if (event.type == PTL_EVENT_PT_DISABLED) [[unlikely]] refuse_messages();
+  if (event.type == PTL_EVENT_PT_DISABLED) [[unlikely]]
+    refuse_messages();
   Request& request = *static_cast<Request*>(event.user_ptr);
   const bool receives = request.receives;
   request.event = event.type;
@@ -45,8 +46,9 @@ void complete(const ptl_event_t& event) {
 }
 
 void give_up(int ptl_error) {
-  abort(MPI_ERR_INTERN, ptl_error == PTL_ABORTED ? "MPI: a wait was ended by PtlAbort, so its request is lost (MPI_ERR_INTERN)"
-                                                 : "MPI: completion events were lost (MPI_ERR_INTERN)");
+  abort(MPI_ERR_INTERN, ptl_error == PTL_ABORTED
+                            ? "MPI: a wait was ended by PtlAbort, so its request is lost (MPI_ERR_INTERN)"
+                            : "MPI: completion events were lost (MPI_ERR_INTERN)");
 }
 
 int detached_sends() { return detached_count.load(std::memory_order_relaxed); }

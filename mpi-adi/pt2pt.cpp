@@ -41,8 +41,10 @@ template <Mode mode>
 inline int send(const Arguments& given) {
   Communicator* comm;
   size_t bytes;
-  if (int error = check_send(given, comm, bytes)) [[unlikely]] return error;
-  if (given.peer == MPI_PROC_NULL) [[unlikely]] return MPI_SUCCESS;
+  if (int error = check_send(given, comm, bytes)) [[unlikely]]
+    return error;
+  if (given.peer == MPI_PROC_NULL) [[unlikely]]
+    return MPI_SUCCESS;
   if (can_copy(mode, bytes)) {
     const int result = adi::send_copied(given.buf, bytes, comm->first + given.peer, own_bits(*comm, given.tag));
     return result == PTL_OK ? MPI_SUCCESS : raise_portals(given.function, comm, result);
@@ -58,16 +60,20 @@ template <Mode mode>
 inline int isend(const Arguments& given, MPI_Request* handle) {
   Communicator* comm;
   size_t bytes;
-  if (int error = check_send(given, comm, bytes)) [[unlikely]] return error;
-  if (handle == nullptr) [[unlikely]] return raise_no_handle(given, comm);
+  if (int error = check_send(given, comm, bytes)) [[unlikely]]
+    return error;
+  if (handle == nullptr) [[unlikely]]
+    return raise_no_handle(given, comm);
   *handle = handle_of(pool.sent());
-  if (given.peer == MPI_PROC_NULL) [[unlikely]] return MPI_SUCCESS;
+  if (given.peer == MPI_PROC_NULL) [[unlikely]]
+    return MPI_SUCCESS;
   if (can_copy(mode, bytes)) {
     const int result = adi::send_copied(given.buf, bytes, comm->first + given.peer, own_bits(*comm, given.tag));
     return result == PTL_OK ? MPI_SUCCESS : raise_portals(given.function, comm, result);
   }
   Request* request = pool.claim(comm, false);
-  if (request == nullptr) [[unlikely]] return raise_no_request(given, comm);
+  if (request == nullptr) [[unlikely]]
+    return raise_no_request(given, comm);
   if (int result = start_send(mode, *request, given, bytes); result != PTL_OK) [[unlikely]] {
     pool.release(request);
     return raise_portals(given.function, comm, result);
@@ -79,7 +85,8 @@ inline int isend(const Arguments& given, MPI_Request* handle) {
 inline int receive(void* buf, const Arguments& given, MPI_Status* status) {
   Communicator* comm;
   size_t bytes;
-  if (int error = check_receive(given, comm, bytes)) [[unlikely]] return error;
+  if (int error = check_receive(given, comm, bytes)) [[unlikely]]
+    return error;
   if (given.peer == MPI_PROC_NULL) [[unlikely]] {
     set_null_process_status(status);
     return MPI_SUCCESS;
@@ -95,12 +102,16 @@ inline int receive(void* buf, const Arguments& given, MPI_Status* status) {
 inline int ireceive(void* buf, const Arguments& given, MPI_Request* handle) {
   Communicator* comm;
   size_t bytes;
-  if (int error = check_receive(given, comm, bytes)) [[unlikely]] return error;
-  if (handle == nullptr) [[unlikely]] return raise_no_handle(given, comm);
+  if (int error = check_receive(given, comm, bytes)) [[unlikely]]
+    return error;
+  if (handle == nullptr) [[unlikely]]
+    return raise_no_handle(given, comm);
   *handle = handle_of(pool.received_nothing());
-  if (given.peer == MPI_PROC_NULL) [[unlikely]] return MPI_SUCCESS;
+  if (given.peer == MPI_PROC_NULL) [[unlikely]]
+    return MPI_SUCCESS;
   Request* request = pool.claim(comm, true);
-  if (request == nullptr) [[unlikely]] return raise_no_request(given, comm);
+  if (request == nullptr) [[unlikely]]
+    return raise_no_request(given, comm);
   if (int result = start_receive(*request, buf, given, bytes); result != PTL_OK) [[unlikely]] {
     pool.release(request);
     return raise_portals(given.function, comm, result);
@@ -136,7 +147,8 @@ extern "C" int PMPI_Issend(const void* buf, int count, MPI_Datatype datatype, in
 }
 MPI_WEAK_NAME(Issend)
 
-extern "C" int PMPI_Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
+extern "C" int PMPI_Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                         MPI_Status* status) {
   return receive(buf, {"MPI_Recv", buf, count, datatype, source, tag, comm}, status);
 }
 MPI_WEAK_NAME(Recv)
@@ -148,7 +160,8 @@ extern "C" int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int sourc
 MPI_WEAK_NAME(Irecv)
 
 extern "C" int PMPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
-                             int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+                             int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+                             MPI_Status* status) {
   const Arguments to{"MPI_Sendrecv", sendbuf, sendcount, sendtype, dest, sendtag, comm};
   const Arguments from{"MPI_Sendrecv", recvbuf, recvcount, recvtype, source, recvtag, comm};
   Communicator* found;

@@ -2,9 +2,9 @@
 //
 // Thread: a request belongs to the thread that made it; the thread that drains the event queue fills in the result and sets
 // `state`, with release, so that whoever sees `done` (acquire) sees the result and the message.
-// Invariants: at most one event is outstanding per request, and the pool plus the blocking calls' own requests are fewer than
-// the event queue's slots, so that the queue cannot overrun. An MPI_Request is the address of a pool slot.
-// Source: MPI-5.0, 3.7.
+// Invariants: at most one event is outstanding per request, and the pool plus the blocking calls' own requests are fewer
+// than the event queue's slots, so that the queue cannot overrun. An MPI_Request is the address of a pool slot. Source:
+// MPI-5.0, 3.7.
 #pragma once
 
 #include <atomic>
@@ -31,11 +31,11 @@ struct alignas(64) Request {
   bool receives = false;
   ptl_ni_fail_t failure = PTL_NI_OK;
   ptl_event_kind_t event = PTL_EVENT_PUT;
-  int source = MPI_ANY_SOURCE;         // constant requests: the status they give
+  int source = MPI_ANY_SOURCE;  // constant requests: the status they give
   Communicator* comm = nullptr;
-  ptl_match_bits_t match_bits = 0;     // receive, probe: those of the message
-  ptl_size_t length = 0;               // receive: bytes delivered
-  ptl_size_t requested = 0;            // receive, probe: bytes sent
+  ptl_match_bits_t match_bits = 0;  // receive, probe: those of the message
+  ptl_size_t length = 0;            // receive: bytes delivered
+  ptl_size_t requested = 0;         // receive, probe: bytes sent
   Request* next_free = nullptr;
 
   Request() = default;
@@ -92,9 +92,7 @@ class RequestPool {
   Request* received_nothing() { return &slots_[1]; }
 
  private:
-  std::unique_lock<std::mutex> guard() {
-    return threaded_ ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>();
-  }
+  std::unique_lock<std::mutex> guard() { return threaded_ ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>(); }
 
   Request* slots_ = nullptr;
   Request* free_ = nullptr;

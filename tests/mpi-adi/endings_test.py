@@ -1,0 +1,30 @@
+#!/usr/bin/env python3
+"""endings_test.py PTLRUN PROGRAM: how a job ends after MPI errors: exit status, and one sentence with the cause."""
+
+import subprocess
+import sys
+
+# how the program goes wrong: (exit status, what the sentence contains)
+CASES = {
+    "well": (0, []),
+    "freed": (0, []),
+    "rank": (6, ["MPI_Send on rank 2, MPI_COMM_WORLD: there is no rank 3 among 3", "MPI_ERR_RANK"]),
+    "tag": (4, ["MPI_Send on rank 2", "the tag -1", "MPI_ERR_TAG"]),
+    "type": (3, ["MPI_Recv on rank 2", "MPI_ERR_TYPE"]),
+    "truncate": (15, ["MPI_Wait on rank 2", "8 bytes from rank 2 with tag 5", "buffer of 4 bytes", "MPI_ERR_TRUNCATE"]),
+    "requests": (39, ["MPI_Irecv on rank 2", "requests are in use", "MPI_ERR_NO_MEM"]),
+    "abort": (42, ["rank 2 ends the job with error code 42"]),
+    "abort256": (1, ["error code 256"]),
+    "before": (16, ["MPI_Comm_rank: called before MPI_Init"]),
+    "after": (16, ["MPI_Barrier: called after MPI_Finalize"]),
+    "twice": (16, ["MPI_Init on rank 2", "initialized already"]),
+}
+
+failures = 0
+for how, (status, words) in CASES.items():
+    ran = subprocess.run([sys.argv[1], "-n", "3", "--timeout", "60", sys.argv[2], how], capture_output=True, text=True)
+    missing = [word for word in words if word not in ran.stderr]
+    if ran.returncode != status or missing:
+        failures += 1
+        print(f"{how}: exit status {ran.returncode}, expected {status}; missing: {missing}; stderr:\n{ran.stderr}")
+sys.exit(failures != 0)

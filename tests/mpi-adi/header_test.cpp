@@ -1,0 +1,2 @@
+// mpi.h in C++: the same checks, compiled as C++.
+#include "header_test.c"
