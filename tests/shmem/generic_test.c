@@ -1,0 +1,115 @@
+/* generic_test.c: the C11 type-generic calls, with and without a context, each on its type.
+ * Source: OpenSHMEM 1.6, "C11 Generic Selection".
+ */
+#include <shmem.h>
+#include <stdio.h>
+
+static int failures = 0;
+#define CHECK(condition)                                                                         \
+    do {                                                                                         \
+        if (!(condition)) {                                                                      \
+            fprintf(stderr, "PE %d: %s:%d: %s\n", shmem_my_pe(), __FILE__, __LINE__, #condition); \
+            ++failures;                                                                          \
+        }                                                                                        \
+    } while (0)
+
+#define FOR_BITWISE(X)                                                                           \
+    X(unsigned int) X(unsigned long) X(unsigned long long) X(int32_t) X(int64_t) X(uint32_t) X(uint64_t)
+#define FOR_STANDARD(X) FOR_BITWISE(X) X(int) X(long) X(long long) X(size_t) X(ptrdiff_t)
+#define FOR_FLOATING(X) X(float) X(double)
+#define FOR_OTHERS(X)                                                                            \
+    X(long double) X(char) X(signed char) X(short) X(unsigned char) X(unsigned short)            \
+    X(int8_t) X(int16_t) X(uint8_t) X(uint16_t)
+
+#define RMA_BODY(T)                                                                               \
+    {                                                                                            \
+        static T word, array[3];                                                                 \
+        T source[3] = {(T)1, (T)2, (T)3}, back[3];                                               \
+        const T *const_array = array;                                                            \
+        shmem_p(&word, (T)(me + 1), right);                                                      \
+        shmem_p(SHMEM_CTX_DEFAULT, &array[2], (T)9, right);                                      \
+        shmem_put(array, source, 2, right);                                                      \
+        shmem_put_nbi(SHMEM_CTX_DEFAULT, &array[1], &source[1], 1, right);                       \
+        shmem_barrier_all();                                                                     \
+        CHECK(word == (T)(left + 1) && array[0] == (T)1 && array[1] == (T)2 && array[2] == (T)9); \
+        CHECK(shmem_g(&const_array[1], right) == (T)2);                                          \
+        CHECK(shmem_g(SHMEM_CTX_DEFAULT, &word, right) == (T)(me + 1));                          \
+        shmem_get(SHMEM_CTX_DEFAULT, back, array, 3, right);                                     \
+        CHECK(back[0] == (T)1 && back[2] == (T)9);                                               \
+        shmem_get_nbi(&back[0], const_array, 1, right);                                          \
+        shmem_quiet();                                                                           \
+        shmem_barrier_all();                                                                     \
+    }
+
+#define EXTENDED_BODY(T)                                                                          \
+    {                                                                                            \
+        static T word;                                                                           \
+        T old;                                                                                   \
+        shmem_atomic_set(&word, (T)4, right);                                                    \
+        shmem_quiet();                                                                           \
+        CHECK(shmem_atomic_fetch((const T *)&word, right) == (T)4);                              \
+        CHECK(shmem_atomic_swap(SHMEM_CTX_DEFAULT, &word, (T)6, right) == (T)4);                 \
+        shmem_atomic_fetch_nbi(&old, &word, right);                                              \
+        shmem_quiet();                                                                           \
+        CHECK(old == (T)6);                                                                      \
+        shmem_atomic_swap_nbi(SHMEM_CTX_DEFAULT, &old, &word, (T)7, right);                      \
+        shmem_barrier_all();                                                                     \
+        CHECK(word == (T)7);                                                                     \
+    }
+
+#define STANDARD_BODY(T)                                                                          \
+    {                                                                                            \
+        static T word;                                                                           \
+        T old;                                                                                   \
+        shmem_atomic_inc(&word, right);                                                          \
+        shmem_atomic_add(SHMEM_CTX_DEFAULT, &word, (T)2, right);                                 \
+        shmem_quiet();                                                                           \
+        CHECK(shmem_atomic_fetch_inc(&word, right) == (T)3);                                     \
+        CHECK(shmem_atomic_fetch_add(&word, (T)6, right) == (T)4);                               \
+        CHECK(shmem_atomic_compare_swap(SHMEM_CTX_DEFAULT, &word, (T)10, (T)20, right) == (T)10); \
+        shmem_atomic_fetch_inc_nbi(&old, &word, right);                                          \
+        shmem_quiet();                                                                           \
+        shmem_atomic_fetch_add_nbi(&old, &word, (T)1, right);                                    \
+        shmem_quiet();                                                                           \
+        shmem_atomic_compare_swap_nbi(&old, &word, (T)22, (T)30, right);                         \
+        shmem_wait_until(&word, SHMEM_CMP_EQ, (T)30);                                            \
+        CHECK(shmem_test(&word, SHMEM_CMP_GE, (T)30));                                           \
+        shmem_barrier_all();                                                                     \
+        CHECK(old == (T)22);                                                                     \
+    }
+
+#define BITWISE_BODY(T)                                                                           \
+    {                                                                                            \
+        static T word;                                                                           \
+        T old;                                                                                   \
+        shmem_atomic_or(&word, (T)12, right);                                                    \
+        shmem_atomic_and(SHMEM_CTX_DEFAULT, &word, (T)6, right);                                 \
+        shmem_atomic_xor(&word, (T)1, right);                                                    \
+        shmem_quiet();                                                                           \
+        CHECK(shmem_atomic_fetch_or(&word, (T)8, right) == (T)5);                                \
+        CHECK(shmem_atomic_fetch_and(SHMEM_CTX_DEFAULT, &word, (T)12, right) == (T)13);          \
+        CHECK(shmem_atomic_fetch_xor(&word, (T)4, right) == (T)12);                              \
+        shmem_atomic_fetch_or_nbi(&old, &word, (T)1, right);                                     \
+        shmem_quiet();                                                                           \
+        shmem_atomic_fetch_and_nbi(&old, &word, (T)1, right);                                    \
+        shmem_quiet();                                                                           \
+        shmem_atomic_fetch_xor_nbi(SHMEM_CTX_DEFAULT, &old, &word, (T)1, right);                 \
+        shmem_barrier_all();                                                                     \
+        CHECK(old == (T)1 && word == (T)0);                                                      \
+    }
+
+int main(void)
+{
+    shmem_init();
+    const int me = shmem_my_pe(), n = shmem_n_pes();
+    const int right = (me + 1) % n, left = (me + n - 1) % n;
+    FOR_STANDARD(RMA_BODY)
+    FOR_FLOATING(RMA_BODY)
+    FOR_OTHERS(RMA_BODY)
+    FOR_STANDARD(EXTENDED_BODY)
+    FOR_FLOATING(EXTENDED_BODY)
+    FOR_STANDARD(STANDARD_BODY)
+    FOR_BITWISE(BITWISE_BODY)
+    shmem_finalize();
+    return failures != 0;
+}

@@ -1,0 +1,20 @@
+/* headers_test.c: the headers compile alone, together and in any order, as C99 and as C11, pedantically. */
+#include <shmemx.h>
+#include <pshmem.h>
+#include <shmem.h>
+#include <mpp/shmem.h>
+
+int takes_all(shmem_ctx_t ctx, long *dest, const long *source);
+
+int takes_all(shmem_ctx_t ctx, long *dest, const long *source)
+{
+    static const shmem_ctx_t constant = SHMEM_CTX_DEFAULT;
+    shmem_long_put(dest, source, 1, 0);
+    shmem_ctx_long_put(ctx, dest, source, 1, 0);
+    pshmem_ctx_putmem_nbi(constant, dest, source, 8, 0);
+    switch (SHMEM_MAJOR_VERSION) {
+    case SHMEM_CMP_EQ:
+    case SHMEM_CMP_NE: return 1;
+    default: return 0;
+    }
+}

@@ -1,0 +1,46 @@
+// misuse.cpp: breaks one rule, named by its argument. misuse_test.py looks at how the job ends.
+#include <shmem.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+static int word;
+static uint64_t words[2];
+
+int main(int argc, char** argv) {
+  const auto is = [&](const char* rule) { return argc == 2 && strcmp(argv[1], rule) == 0; };
+  if (is("before-init")) shmem_int_p(&word, 1, 0);
+  if (is("init-thread")) {
+    int provided;
+    return shmem_init_thread(SHMEM_THREAD_SINGLE, &provided) == 0 ? 0 : 42;
+  }
+  shmem_init();
+  const int me = shmem_my_pe(), n = shmem_n_pes(), right = (me + 1) % n;
+  int on_stack = 0;
+  if (is("exit-status")) {
+    if (me == n - 1) shmem_global_exit(99);
+    shmem_int_wait_until(&word, SHMEM_CMP_EQ, 1);  // never: the exit of one PE ends all
+  }
+  if (me == 0) {
+    if (is("put-to-stack")) shmem_int_put(&on_stack, &on_stack, 1, right);
+    if (is("get-from-stack")) shmem_getmem(&on_stack, &on_stack, 4, right);
+    if (is("past-the-end")) {
+      const auto* heap = static_cast<char*>(shmem_ptr(&word, me));
+      shmem_putmem(&word, heap, size_t{1} << 40, right);
+    }
+    if (is("pe-too-large")) shmem_long_g(reinterpret_cast<long*>(words), n);
+    if (is("pe-negative")) shmem_int_atomic_inc(&word, -1);
+    if (is("context")) shmem_ctx_int_p(SHMEM_CTX_INVALID, &word, 1, right);
+    if (is("alignment")) shmem_uint64_atomic_inc(reinterpret_cast<uint64_t*>(reinterpret_cast<char*>(words) + 4), right);
+    if (is("comparison")) shmem_int_wait_until(&word, 77, 1);
+    if (is("wait-on-stack")) shmem_int_wait_until(&on_stack, SHMEM_CMP_EQ, 1);
+    if (is("length")) shmem_put128(words, words, SIZE_MAX / 2, right);
+    if (is("free-inside")) shmem_free(&word);
+  }
+  shmem_barrier_all();
+  shmem_finalize();
+  if (is("after-finalize")) shmem_barrier_all();
+  return is("none") ? 0 : 3;
+}

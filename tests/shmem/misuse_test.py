@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""misuse_test.py PTLRUN PROGRAM: every broken rule ends the whole job, with one sentence that names call, PE and value."""
+import os
+import re
+import subprocess
+import sys
+
+ptlrun, program = sys.argv[1:3]
+
+# rule -> (environment, exit status, what stderr must say)
+RULES = {
+    "none": ({}, 0, r"^$"),
+    "put-to-stack": ({}, 1, r"shmem: PE 0: shmem_int_put to PE 1: the 4 bytes at 0x[0-9a-f]+ are not symmetric"),
+    "get-from-stack": ({}, 1, r"shmem: PE 0: shmem_getmem to PE 1: the 4 bytes at 0x[0-9a-f]+ are not symmetric"),
+    "past-the-end": ({}, 1, r"shmem: PE 0: shmem_putmem to PE 1: the 1099511627776 bytes at .* are not symmetric"),
+    "pe-too-large": ({}, 1, r"shmem: PE 0: shmem_long_g: there is no PE 2; PEs are 0 \.\. 1"),
+    "pe-negative": ({}, 1, r"shmem: PE 0: shmem_int_atomic_inc: there is no PE -1"),
+    "context": ({}, 1, r"shmem: PE 0: shmem_ctx_int_p: the context is not valid"),
+    "alignment": ({}, 1, r"shmem: PE 0: shmem_uint64_atomic_inc to PE 1: address .* is not a multiple of 8"),
+    "comparison": ({}, 1, r"shmem: PE 0: shmem_int_wait_until: 77 is no comparison"),
+    "wait-on-stack": ({}, 1, r"shmem: PE 0: shmem_int_wait_until .* not symmetric"),
+    "length": ({}, 1, r"shmem: PE 0: shmem_put128: \d+ elements of 16 bytes are more than memory can hold"),
+    "free-inside": ({}, 1, r"shmem: PE 0: shmem_free: 0x[0-9a-f]+ is not the start of a block"),
+    "before-init": ({}, 1, r"shmem: shmem_int_p was called while OpenSHMEM is not initialised"),
+    "after-finalize": ({}, 1, r"shmem: shmem_barrier_all was called while OpenSHMEM is not initialised"),
+    "exit-status": ({}, 99, r""),
+    "init-thread": ({"SHMEM_SYMMETRIC_SIZE": "lots"}, 42, r'shmem: SHMEM_SYMMETRIC_SIZE is "lots"; it must be a number'),
+    "bad-size": ({"SHMEM_SYMMETRIC_SIZE": "-1"}, 1, r'shmem: SHMEM_SYMMETRIC_SIZE is "-1"; it must be a number'),
+    "old-name": ({"SMA_SYMMETRIC_SIZE": "12x"}, 1, r'shmem: SHMEM_SYMMETRIC_SIZE is "12x"; it must be a number'),
+    "too-large": ({"SHMEM_SYMMETRIC_SIZE": "100t"}, 1, r"a symmetric heap of 109951162777600 bytes cannot be had"),
+}
+
+failed = 0
+for rule, (settings, status, sentence) in RULES.items():
+    result = subprocess.run([ptlrun, "-n", "2", "--timeout", "60", program, rule], env={**os.environ, **settings},
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    good = result.returncode == status and re.search(sentence, result.stderr)
+    print(f"{'ok' if good else 'FAILED'}: {rule}: status {result.returncode}")
+    if not good:
+        failed += 1
+        print(f"  expected status {status} and {sentence!r}; stderr was:\n{result.stderr}")
+sys.exit(failed != 0)

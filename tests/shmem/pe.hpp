@@ -1,0 +1,55 @@
+// pe.hpp: what the tests that run on several PEs share. Every PE runs the same tests in the same order; a test is a
+// collective, so it checks with EXPECT and goes on: a PE that left early would keep the others waiting.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <shmem.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+inline int me() { return shmem_my_pe(); }
+inline int count() { return shmem_n_pes(); }
+inline int right() { return (me() + 1) % count(); }
+inline int left() { return (me() + count() - 1) % count(); }
+
+// A symmetric array that goes at the end of the scope, on all PEs together.
+template <class T>
+class Symmetric {
+ public:
+  explicit Symmetric(size_t count) : data_(static_cast<T*>(shmem_calloc(count, sizeof(T)))) {
+    if (!data_) shmem_global_exit(90);
+  }
+  ~Symmetric() { shmem_free(data_); }
+  Symmetric(const Symmetric&) = delete;
+  Symmetric& operator=(const Symmetric&) = delete;
+  T* get() const { return data_; }
+  T& operator[](size_t i) const { return data_[i]; }
+  operator T*() const { return data_; }
+
+ private:
+  T* data_;
+};
+
+// How often to repeat what takes some ten nanoseconds on the node and a message off it.
+inline int rounds(int on_node) {
+  static int word;
+  return shmem_ptr(&word, right()) ? on_node : on_node / 10;
+}
+
+// Byte i of the pattern that PE `pe` sends as its message number `number`.
+inline unsigned char pattern(int pe, size_t number, size_t i) {
+  return static_cast<unsigned char>((i * 2654435761u >> 7) + static_cast<size_t>(pe) * 17 + number * 29 + 1);
+}
+inline std::vector<unsigned char> pattern_of(int pe, size_t number, size_t size) {
+  std::vector<unsigned char> bytes(size);
+  for (size_t i = 0; i < size; ++i) bytes[i] = pattern(pe, number, i);
+  return bytes;
+}
+inline bool holds_pattern(const unsigned char* bytes, int pe, size_t number, size_t size) {
+  for (size_t i = 0; i < size; ++i)
+    if (bytes[i] != pattern(pe, number, i)) return false;
+  return true;
+}

@@ -1,0 +1,58 @@
+// threads_test.cpp: SHMEM_THREAD_MULTIPLE: any thread may call, each blocking call waits for its own operation.
+#include <thread>
+
+#include "pe.hpp"
+
+namespace {
+
+constexpr int kThreads = 4;
+int failures = 0;
+
+void check(bool holds, const char* what) {
+  if (holds) return;
+  fprintf(stderr, "PE %d: %s\n", me(), what);
+  __atomic_fetch_add(&failures, 1, __ATOMIC_RELAXED);
+}
+
+// Each thread has slots of its own and sees its own puts come back while the others make traffic.
+void traffic(int thread, unsigned char* slot, size_t size, long* sum, int n) {
+  std::vector<unsigned char> back(size);
+  for (int i = 0; i < n; ++i) {
+    const std::vector<unsigned char> source = pattern_of(me() * kThreads + thread, static_cast<size_t>(i), size);
+    const size_t length = i % 3 == 0 ? 24 : size;
+    shmem_putmem(slot, source.data(), length, right());
+    shmem_quiet();
+    std::fill(back.begin(), back.end(), 0);
+    if (i % 2) {
+      shmem_getmem(back.data(), slot, length, right());
+    } else {
+      shmem_getmem_nbi(back.data(), slot, length, right());
+      shmem_quiet();
+    }
+    check(memcmp(back.data(), source.data(), length) == 0, "a thread did not get back what it put");
+    shmem_long_atomic_add(sum, 1, 0);
+    check(shmem_long_atomic_fetch_add(sum, 1, 0) >= 1, "a fetch gave no sum");
+  }
+}
+
+}  // namespace
+
+int main() {
+  int provided = -1;
+  if (shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) != 0 || provided != SHMEM_THREAD_MULTIPLE) return 1;
+  {
+    constexpr size_t kSize = 3000;
+    const int n = rounds(400);
+    Symmetric<unsigned char> slots(kThreads * kSize);
+    Symmetric<long> sum(1);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t)
+      threads.emplace_back(traffic, t, slots + static_cast<size_t>(t) * kSize, kSize, sum.get(), n);
+    for (std::thread& thread : threads) thread.join();
+    shmem_barrier_all();
+    check(shmem_long_g(sum, 0) == 2L * n * kThreads * count(), "additions were lost");
+    shmem_barrier_all();
+  }
+  shmem_finalize();
+  return failures != 0;
+}
