@@ -21,27 +21,33 @@
 #include "engine/shared/objects.hpp"
 #include "engine/shared/stats.hpp"
 #include "engine/transport/transport.hpp"
+#include "engine/target.hpp"
+#include "engine/initiator.hpp"
 #include "engine/trigger.hpp"
 
 namespace portunus {
 
-struct Operation;  // initiator.hpp: a request whose answer is awaited
-struct Transfer;   // target.hpp: bulk data on its way into or out of an entry
-struct KeptHeader; // target.hpp: an unexpected header
-
 constexpr uint32_t kInterfaces = 4;
+
+// The source of a volatile descriptor must be copied before the call returns, where it is not sent at once.
+void own_volatile(Command& command);
 
 class Engine final : public Sink {
  public:
-  // The transports in order of preference: the first that connects to a process carries its messages.
-  Engine(Objects& objects, ProcessId self, uint32_t uid);
+  // Transports are added in order of preference, `self` first: the first that connects to a process carries its messages.
+  Engine(Objects& objects, uint32_t uid);
   ~Engine();
-  void add_transport(std::unique_ptr<Transport> transport);
+  void add_transport(std::unique_ptr<Transport> transport, bool costly_to_poll = false);
 
   // One duty cycle: commands, arrivals, ripe triggers, bulk transfers, messages held back. Returns the work done.
   int step(uint64_t now_ns);
   // Runs one command now: fresh, queued or triggered.
   void execute(Command& command);
+  // After a command from outside: triggers it ripened and messages to this very process, a bounded number.
+  void settle() {
+    if (ready_ || (!carriers_.empty() && !carriers_.front().transport->idle())) settle_now();
+  }
+  bool has_delays() const { return !delays_.empty(); }
   // Nothing that step() would do at once, or soon without a message from outside. Asked after arming the doorbell.
   bool idle();
   // True when somebody must go on stepping although no message arrives (bulk moves, back-pressure, delays).
@@ -53,6 +59,7 @@ class Engine final : public Sink {
   Stats& stats() { return stats_; }               // [any] read
   Interface& interface(uint32_t ni) { return interfaces_[ni]; }
   ProcessId self() const { return self_; }
+  void set_self(ProcessId self) { self_ = self; }
   // Set by whatever changed something that an application thread may wait for; the client clears it.
   bool posted = false;
 
@@ -62,6 +69,18 @@ class Engine final : public Sink {
   std::vector<int> wait_fds() const;
   void fail_peer(Peer& peer);
 
+  // Control verbs, run at once for a caller that waits for the outcome (PTL_* codes).
+  int portal_alloc(uint32_t ni, unsigned options, uint32_t eq, uint32_t wanted, uint32_t& index);
+  int portal_free(uint32_t ni, uint32_t index);
+  int portal_enable(uint32_t ni, uint32_t index);
+  int portal_disable(uint32_t ni, uint32_t index);  // PTL_IN_USE: messages are still being moved, step and ask again
+  int unlink(uint32_t handle);
+  int discard_entry(uint32_t handle);  // claimed, but its append was refused
+  int search(uint32_t ni, uint32_t pt_index, const MatchPattern& pattern, const ListEntry& like, ptl_search_op_t op);
+  void drop_triggers(Counter& counter);
+  int set_map(uint32_t ni, const ptl_process_t* mapping, size_t size);
+  void close_interface(uint32_t ni);
+
   // Sink
   void arrived(Link& from, const wire::Header& header, const std::byte* payload) override;
   void moved(void* context, bool ok) override;
@@ -70,65 +89,68 @@ class Engine final : public Sink {
 
  private:
   // engine.cpp
+  void settle_now();
   int run_ready();
   int run_delays(uint64_t now_ns);
   int run_stalled();
-  void answer(Command& command, int code, uint64_t value = 0);
   // initiator.cpp
   void start_message(Command& command);
-  bool transmit(Peer& peer, Command& command);
+  Sent transmit(Peer& peer, Command& command);
   Sent transmit_put(Peer& peer, Command& command);
   Sent transmit_get(Peer& peer, Command& command);
   Sent transmit_fetch(Peer& peer, Command& command);
-  void undeliverable(Command& command);
-  void sent_event(const Local& local, uint64_t length, void* user_ptr, ptl_ni_fail_t fail);
+  Sent send_gathered(Peer& peer, const wire::Header& header, const Local& source, uint64_t size, const void* front, size_t front_size);
+  void hold(Peer& peer, HeldMessage message);
+  void send(Peer& peer, wire::Header header, const void* payload, size_t size);
+  // operations.cpp
+  Operation& new_operation(Peer& peer, const Command& command);
+  Operation* operation(uint64_t token, const Peer* peer);
+  void end_operation(Operation& operation);
   void answered(Link& from, const wire::Header& header, const std::byte* payload);
+  void finish(Operation& operation, uint64_t mlength, uint64_t offset, ptl_ni_fail_t fail, ptl_list_t list);
   void stream_out(Link& from, const wire::Header& header);
   void stream_in(Link& from, const wire::Header& header, const std::byte* payload);
-  void finish(Operation& operation, const wire::Header& header);
-  Operation* operation(uint64_t token, const Peer* peer);
-  Operation& new_operation(Peer& peer, const Command& command);
-  void end_operation(Operation& operation);
-  // Sends an engine message, or keeps it until the transport takes it.
-  void send(Peer& peer, wire::Header header, const void* payload, size_t size);
-  void stall(Peer& peer);
+  void undeliverable(Command& command);
+  void send_event(const Local& local, uint64_t length, void* user_ptr, ptl_ni_fail_t fail);
   // target.cpp
   void request(Link& from, const wire::Header& header, const std::byte* payload);
-  ListEntry* match(PortalEntry& portal, Interface& ni, const wire::Header& header, uint64_t source, bool& overflow);
+  ListEntry* match(PortalEntry& portal, const wire::Header& header, uint64_t source);
   void refuse(Peer& peer, const wire::Header& header, ptl_ni_fail_t why);
-  void deliver(Peer& peer, const wire::Header& header, const std::byte* payload, ListEntry& entry, uint64_t source, bool overflow);
-  void deliver_data(Delivery& delivery, const std::byte* payload);
-  void start_transfer(Delivery& delivery, const std::byte* payload);
-  bool advance(Transfer& transfer);
-  void end_transfer(Transfer& transfer, bool ok);
-  int run_transfers();
+  void no_match(Interface& ni, PortalEntry& portal, Peer& peer, const wire::Header& header);
+  void place(Delivery& delivery);
+  void deliver(Delivery& delivery, const std::byte* payload);
+  void move_data(Delivery& delivery, const std::byte* payload);
   void complete(Delivery& delivery, ptl_ni_fail_t fail);
   void acknowledge(const Delivery& delivery, ptl_ni_fail_t fail);
+  // transfer.cpp
+  void start_transfer(const Delivery& delivery, const wire::Region& region);
+  bool advance(Transfer& transfer);
+  bool advance_stream(Transfer& transfer);
+  void end_transfer(Transfer& transfer);
+  int run_transfers();
   // unexpected.cpp
-  void keep(Peer& peer, const wire::Header& header, const std::byte* payload, ListEntry& entry, uint64_t source);
-  void remember(Delivery& delivery);
-  bool consume(KeptHeader& kept, ListEntry& entry);
+  void keep(Peer& peer, const wire::Header& header, const std::byte* payload, PortalEntry& portal, uint64_t source);
+  KeptHeader* remember(const Delivery& delivery, PortalEntry& portal);
   bool satisfy_from_unexpected(ListEntry& entry, PortalEntry& portal);
-  void settle_unexpected(KeptHeader& kept);
+  void consume(KeptHeader& kept, ListEntry& entry);
   void forget(KeptHeader& kept);
+  void overflow_event(const KeptHeader& kept, uint32_t eq, void* user_ptr, ptl_event_kind_t type);
   // entries.cpp
   void append(Command& command);
-  void unlink(Command& command);
-  void search(Command& command);
-  void release_entry(ListEntry& entry);
   void take_off_list(ListEntry& entry);
+  void auto_unlink(ListEntry& entry);
   void entry_idle(ListEntry& entry);
-  void portal_command(Command& command);
-  void close_interface(uint32_t ni);
+  void release_entry(ListEntry& entry);
+  void portal_idle(uint32_t ni, PortalEntry& portal, uint16_t pt_index);
   // events.cpp
   void post(uint32_t eq, const ptl_event_t& event);
   void count(uint32_t ct, uint64_t success, uint64_t failure);
-  void entry_event(const ListEntry& entry, ptl_event_kind_t type, ptl_ni_fail_t fail);
+  void entry_event(const ListEntry& entry, ptl_event_kind_t type, uint32_t disable_option);
+  void delivery_event(const Delivery& delivery, ptl_ni_fail_t fail);
   // trigger.cpp
   void arm(Command& command);
   void add_to_counter(Counter& counter, uint64_t success, uint64_t failure);
   void ripen(Counter& counter);
-  void drop_triggers(Counter& counter);
   void run_local(Command& command);
 
   friend struct EngineProbe;  // the tests' window
@@ -139,13 +161,20 @@ class Engine final : public Sink {
   CommandQueue commands_;
   Stats stats_;
   std::array<Interface, kInterfaces> interfaces_;
-  std::vector<std::unique_ptr<Transport>> transports_;
+  struct Carrier {
+    std::unique_ptr<Transport> transport;
+    bool costly = false;      // polling it takes a system call or a lock: ask less often while it is silent
+    uint32_t silence = 0;     // polls without a result
+  };
+  std::vector<Carrier> carriers_;
   std::unordered_map<uint64_t, std::unique_ptr<Peer>> peers_;
   std::vector<Peer*> stalled_;          // peers with messages held back
   std::deque<Operation> operation_pool_;
   Operation* free_operation_ = nullptr;
   uint64_t operations_ = 0;             // in flight
-  std::vector<Transfer*> transfers_;    // in flight, as target
+  std::vector<std::unique_ptr<Transfer>> transfers_;  // in flight, as target
+  uint64_t next_transfer_ = 1;
+  std::vector<std::byte> scratch_;      // data of a reply while events are posted
   Trigger* ready_ = nullptr;            // ripe commands, first in first out
   Trigger* ready_tail_ = nullptr;
   struct Delay { uint64_t due_ns; uint32_t ct; };

@@ -4,6 +4,7 @@
 // **Invariants:** PMIx_Init and PMIx_Finalize are called once each per PmixJob; libpmix itself counts nested pairs.
 // **Source:** PMIx standard 4.1, chapters 5, 6 and 10.2.
 #include <pmix.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +23,10 @@ namespace {
 [[noreturn]] void fail(const std::string& what, pmix_status_t status, const std::string& remedy) {
   throw std::runtime_error(what + " (" + PMIx_Error_string(status) + "); " + remedy);
 }
+
+// A fence fails because a rank has died. The launcher is about to end this one, too, and knows the reason; a complaint from
+// here would only hide it.
+constexpr int kLastMoment_ms = 1000;
 
 // A value that libpmix allocated, freed at the end of the scope.
 struct Value {
@@ -111,7 +116,9 @@ class PmixJob final : public Bootstrap {
     pmix_info_t info{};
     PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
     const pmix_status_t rc = PMIx_Fence(nullptr, 0, &info, 1);
-    if (rc != PMIX_SUCCESS) fail("the ranks of the job could not meet", rc, "check that every rank still runs and calls the same start-up");
+    if (rc == PMIX_SUCCESS) return;
+    poll(nullptr, 0, kLastMoment_ms);
+    fail("the ranks of the job could not meet", rc, "check that every rank still runs and calls the same start-up");
   }
 
   std::vector<std::byte> get(int rank, const std::string& key) override {

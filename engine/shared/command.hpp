@@ -7,7 +7,6 @@
 // Thread: filled by the caller, then the baton holder's.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,9 +17,8 @@ namespace portunus {
 
 enum class Verb : uint8_t {
   none, put, get, atomic, fetch_atomic, swap,              // messages
-  counter_add, counter_set, append, local,                 // what a trigger may do besides
-  unlink, search, portal_alloc, portal_free, portal_enable, portal_disable,
-  counter_free, cancel_triggers, queue_free, arm, interface_open, interface_close,
+  counter_add, counter_set, append, unlink, local,               // what a trigger may do besides
+  arm,                                                     // park `armed` on a counter
 };
 constexpr bool is_message(Verb verb) { return verb >= Verb::put && verb <= Verb::swap; }
 
@@ -34,19 +32,12 @@ struct Local {
   uint32_t ct = PTL_CT_NONE;
 };
 
-// Where a caller that needs the outcome waits for it.
-struct Reply {
-  std::atomic<bool> done{false};
-  int code = PTL_OK;
-  uint64_t value = 0;
-};
-
 constexpr size_t kMaxOperand = 32;  // the largest datatype: long double complex
 
 struct Command {
   Verb verb = Verb::none;
   uint8_t ni = 0;
-  uint8_t ack = PTL_NO_ACK_REQ;     // append: ptl_list_t; search: ptl_search_op_t
+  uint8_t ack = PTL_NO_ACK_REQ;
   uint8_t op = 0;
   uint8_t datatype = 0;
   bool owns_payload = false;        // source.base is a malloc'ed copy made for a volatile descriptor
@@ -61,7 +52,6 @@ struct Command {
   uint64_t hdr_data = 0;
   void* user_ptr = nullptr;
   uint64_t threshold = 0;           // arm
-  Reply* reply = nullptr;           // nullptr: nobody waits
   Local result;                     // fetch_atomic, swap: old data in; local: second operand in base
   union {
     std::byte operand[kMaxOperand]; // swap

@@ -68,10 +68,12 @@ class BasicDoorbell {
     Memory::fence();
     return true;
   }
-  // Owner: nobody sleeps any more.
-  void disarm() {
+  // Owner: takes back exactly what arm returned. If the word has changed since, another thread's arming must stand.
+  void disarm_from(uint32_t armed) { word_.compare_exchange(armed, quiet(armed)); }
+  // Owner: takes back an arming of this kind, whoever made it.
+  void disarm(Sleeper only) {
     uint32_t word = word_.load();
-    while (who(word) != Sleeper::nobody && !word_.compare_exchange(word, quiet(word))) {
+    while (who(word) == only && !word_.compare_exchange(word, quiet(word))) {
     }
   }
 

@@ -70,6 +70,11 @@ class Pool {
     return make_handle(kind_, generation, index);
   }
 
+  // The handle that `publish` will give.
+  uint32_t next_handle(uint32_t index) const {
+    return make_handle(kind_, slots_[index].state.load(std::memory_order_relaxed) >> 1, index);
+  }
+
   // The object behind a handle, or nullptr when it is of another kind, stale or never existed.
   T* find(uint32_t handle) {
     uint32_t index = handle_index(handle);

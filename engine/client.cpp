@@ -1,0 +1,348 @@
+// client.cpp: starting, stopping, sleeping, waking, and the two forms of the engine thread. See client.hpp.
+#include "engine/client.hpp"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/open_fabric.hpp"
+
+namespace portunus {
+
+Client& Client::get() {
+  static Client& client = *new Client;  // lives as long as the process: other threads may still be inside at exit
+  return client;
+}
+
+void Client::open_transports(const Options& options, const JobPlace& place, uint32_t pid) {
+  const bool need_fabric = options.fabric && (!options.node || !place.known || !place.one_node);
+  engine_ = std::make_unique<Engine>(objects_, uid_);
+  std::unique_ptr<Transport> fabric;
+  if (need_fabric) {
+    fabric = open_fabric(*engine_, options, pid, uid_, self_);
+  } else {
+    const uint32_t nid = choose_nid(options.interface);
+    port_ = std::make_unique<HeldPort>(nid, pid);
+    self_ = {nid, port_->port()};
+  }
+  engine_->set_self(self_);
+  engine_->add_transport(std::make_unique<SelfTransport>(*engine_, hub_, self_, uid_));
+  door_ = &own_door_;
+  if (options.node) {
+    auto node = std::make_unique<NodeTransport>(*engine_, engine_->stats(), self_, uid_, options.ring_bytes);
+    node_ = node.get();
+    door_ = &node_->segment().header().door;
+    engine_->add_transport(std::move(node));
+  }
+  if (!fabric) return;
+  engine_->add_transport(std::move(fabric), true);
+  fds_ = engine_->wait_fds();
+  by_socket_ = !fds_.empty();
+  must_poll_ = fds_.empty();
+  if (by_socket_) {
+    waiter_bell_.emplace(self_, uid_, Sleeper::waiter);
+    engine_bell_.emplace(self_, uid_, Sleeper::engine);
+  }
+}
+
+void Client::start(const JobPlace& place, uint32_t pid) {
+  options_ = Options::from_environment();
+  uid_ = geteuid();
+  placement_ = place_engine(place.local_rank, place.local_size, options_.engine_core);
+  oversubscribed_ = place.local_size > placement_.usable;
+  try {
+    open_transports(options_, place, pid);
+  } catch (...) {
+    engine_.reset();
+    node_ = nullptr;
+    port_.reset();
+    throw;
+  }
+  mode_ = options_.progress;
+  if (mode_ == Progress::automatic) mode_ = placement_.engine_core >= 0 ? Progress::spin : Progress::park;
+  engine_spins_ = mode_ == Progress::spin || (mode_ == Progress::offload && placement_.engine_core >= 0);
+  if (!engine_spins_) placement_.engine_core = -1;
+  // A waiter spins only where it cannot take a core from another rank or from a spinning engine without one.
+  spin_waits_ = !oversubscribed_ && !(engine_spins_ && placement_.engine_core < 0 && place.local_size >= placement_.usable);
+  clock_ = now_ns();
+  stop_.store(false, std::memory_order_relaxed);
+  if (mode_ == Progress::caller) return;
+  thread_ = std::thread([this] {
+    pthread_setname_np(pthread_self(), "portals-engine");
+    if (placement_.engine_core >= 0) bind_thread(placement_.engine_core);
+    else realtime_ = request_realtime();
+    if (engine_spins_) run_spinning(); else run_parked();
+  });
+  pthread_getcpuclockid(thread_.native_handle(), &thread_clock_);
+}
+
+void Client::stop() {
+  if (!engine_) return;
+  if (thread_.joinable()) {
+    stop_.store(true, std::memory_order_seq_cst);
+    // The thread may be about to sleep on the word it has read: change the word, then wake whoever sleeps.
+    door_->arm(Sleeper::nobody, false);
+    futex_wake(door_->word().address(), Sleeper::engine);
+    if (by_socket_) BellSocket::ring(self_, uid_, Sleeper::engine);
+    thread_.join();
+  }
+  door_ = &own_door_;
+  fds_.clear();
+  waiter_bell_.reset();
+  engine_bell_.reset();
+  by_socket_ = must_poll_ = false;
+  node_ = nullptr;
+  engine_.reset();
+  port_.reset();
+  private_blocks_.clear();  // the memory stays: it may hold live data of the program
+}
+
+void Client::submit_queued(Command& command) {
+  if (is_message(command.verb)) own_volatile(command);
+  while (!engine_->commands().push(command)) {
+    if (progress() == 0) sched_yield();
+  }
+  // Publish, fence, look (as the doorbell): the holder re-reads the queue after its release, which is a full barrier.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (mode_ == Progress::offload) {
+    ring_own(Sleeper::engine);
+  } else if (!baton_.held() && baton_.try_take()) {
+    drain();
+    engine_->settle();
+    leave_baton();
+  }
+}
+
+void Client::submit_and_wait(Command& command) {
+  if (mode_ != Progress::offload) {
+    locked([&](Engine& engine) {
+      engine.execute(command);
+      return 0;
+    });
+    return;
+  }
+  submit_queued(command);
+  while (engine_->commands().maybe_filled()) sched_yield();
+  locked([](Engine&) { return 0; });  // the last one popped has been executed once the baton is free
+}
+
+void Client::take_baton() {
+  if (baton_.try_take()) return;
+  baton_.want();
+  for (int tries = 0; !baton_.try_take(); ++tries) {
+    if (tries < 100) relax(); else sched_yield();
+  }
+  baton_.got();
+}
+
+void Client::leave_baton() {
+  for (;;) {
+    const bool posted = engine_->posted;
+    engine_->posted = false;
+    const bool busy = engine_->busy();
+    baton_.release();  // full barrier: what is read below is not older
+    if ((posted && asleep_.load(std::memory_order_relaxed) > 0) || passive_.load(std::memory_order_relaxed) > 0) wake_sleepers();
+    if (busy) ring_own(Sleeper::engine);
+    if (!engine_->commands().maybe_filled() || mode_ == Progress::offload || !baton_.try_take()) return;
+    drain();
+    engine_->settle();
+  }
+}
+
+void Client::wake_sleepers() {
+  passive_word_.fetch_add(1, std::memory_order_seq_cst);
+  if (passive_.load(std::memory_order_seq_cst) > 0) futex_wake(passive_address(), Sleeper::waiter);
+  ring_own(Sleeper::waiter);
+}
+
+// Wakes the sleeper of this process that the doorbell names, if it is of the given kind.
+void Client::ring_own(Sleeper only) {
+  if (Doorbell::who(door_->read()) != only) return;
+  door_->ring_fenced([&](Sleeper who, bool by_socket) {
+    ++engine_->stats().rings;
+    if (by_socket) BellSocket::ring(self_, uid_, who); else futex_wake(door_->word().address(), who);
+  });
+}
+
+void Client::enter_wait() {
+  waiting_.fetch_add(1, std::memory_order_seq_cst);
+  // Dekker with the parking engine thread: it arms, fences and then reads waiting_; we write waiting_ and then read the word.
+  door_->disarm(Sleeper::engine);
+}
+
+void Client::leave_wait() {
+  if (baton_.try_take()) {
+    const bool quiet = hand_to_engine();
+    leave_baton();
+    if (!quiet) ring_own(Sleeper::engine);
+    return;
+  }
+  // Somebody else holds the baton and may not look again: let the engine thread see for itself.
+  if (waiting_.fetch_sub(1, std::memory_order_seq_cst) == 1 && mode_ == Progress::park) {
+    door_->arm(Sleeper::engine, by_socket_);
+    ring_own(Sleeper::engine);
+  }
+}
+
+// Under the baton: the calling thread goes back to computing. False: work is left that nobody will be woken for, so
+// the engine thread must be rung once the baton is free.
+bool Client::hand_to_engine() {
+  const bool last = waiting_.fetch_sub(1, std::memory_order_seq_cst) == 1;
+  if (!last || mode_ != Progress::park) return true;
+  if (dense_.load(std::memory_order_relaxed)) {
+    // The engine thread looks every kDenseTick while waits come this often: the word stays quiet, nobody rings.
+    activity_.store(activity_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    return true;
+  }
+  constexpr uint64_t kLeaves = 16;
+  constexpr uint64_t kDenseNs = 300'000;
+  if (++leaves_ % kLeaves == 0) {
+    const uint64_t now = now_ns();
+    const bool dense = now - leaves_since_ns_ < kDenseNs;
+    leaves_since_ns_ = now;
+    if (dense) {
+      dense_.store(true, std::memory_order_seq_cst);
+      door_->arm(Sleeper::engine, by_socket_);
+      return false;  // wake it once, so that it starts looking by itself
+    }
+  }
+  door_->arm(Sleeper::engine, by_socket_);
+  return engine_->idle() && !engine_->busy();
+}
+
+int Client::progress() {
+  if (mode_ == Progress::offload || !baton_.try_take()) return 0;
+  const int work = engine_->step(coarse_now());
+  leave_baton();
+  return work;
+}
+
+void Client::abort_waits() {
+  aborts_.fetch_add(1, std::memory_order_seq_cst);
+  wake_sleepers();
+}
+
+void Client::sleep_on(uint32_t word, Sleeper who, int64_t timeout_ns, bool with_descriptors) {
+  if (must_poll_ && with_descriptors && (timeout_ns < 0 || timeout_ns > kPollNap)) timeout_ns = kPollNap;
+  if (!by_socket_) {
+    futex_wait(door_->word().address(), word, who, timeout_ns);
+    return;
+  }
+  static const std::vector<int> none;
+  (who == Sleeper::engine ? *engine_bell_ : *waiter_bell_).wait(with_descriptors ? fds_ : none, timeout_ns);
+}
+
+// The engine thread with a core of its own.
+void Client::run_spinning() {
+  constexpr int kGrace = 32;  // pauses, about a microsecond: an application that uses the engine is left alone
+  const bool offload = mode_ == Progress::offload;
+  while (!stop_.load(std::memory_order_relaxed)) {
+    const uint64_t uses = baton_.uses();
+    for (int i = 0; i < (offload ? 1 : kGrace); ++i) relax();
+    if (!offload && (waiting_.load(std::memory_order_relaxed) > 0 || baton_.uses() != uses)) continue;
+    if (!baton_.try_take()) continue;
+    int work;
+    do {
+      work = engine_->step(now_ns());
+      if (work) ++engine_->stats().steps_by_engine;
+    } while (work && !baton_.wanted() && !engine_->posted && !stop_.load(std::memory_order_relaxed));
+    leave_baton();
+  }
+}
+
+// The engine thread without one: it sleeps until the doorbell names it.
+void Client::run_parked() {
+  constexpr int kIdleSteps = 8;
+  const bool offload = mode_ == Progress::offload;
+  while (!stop_.load(std::memory_order_relaxed)) {
+    if (waiting_.load(std::memory_order_seq_cst) == 0 && baton_.try_take()) {
+      for (int idle = 0; idle < kIdleSteps && !baton_.wanted() && !engine_->posted && waiting_.load(std::memory_order_relaxed) == 0;) {
+        if (engine_->step(now_ns()) > 0) {
+          ++engine_->stats().steps_by_engine;
+          idle = 0;
+        } else {
+          ++idle;
+        }
+      }
+      const bool posted = engine_->posted;
+      const bool busy = engine_->busy();
+      leave_baton();
+      if (posted) continue;
+      if (busy) {
+        sched_yield();
+        continue;
+      }
+    }
+    const uint32_t word = door_->read();
+    if (stop_.load(std::memory_order_seq_cst)) return;
+    const bool others = waiting_.load(std::memory_order_seq_cst) > 0;
+    if (dense_.load(std::memory_order_seq_cst)) {
+      const uint64_t activity = activity_.load(std::memory_order_relaxed);
+      sleep_on(word, Sleeper::engine, kDenseTick, false);
+      if (activity_.load(std::memory_order_relaxed) == activity) dense_.store(false, std::memory_order_seq_cst);
+      continue;
+    }
+    if (others) {  // an application thread steps; when it leaves, it arms the word for us (and so changes it)
+      sleep_on(word, Sleeper::engine, -1, false);
+      continue;
+    }
+    uint32_t armed;
+    if (!door_->arm_from(word, Sleeper::engine, by_socket_, armed)) continue;
+    if (waiting_.load(std::memory_order_seq_cst) > 0 || stop_.load(std::memory_order_seq_cst) || dense_.load(std::memory_order_seq_cst) ||
+        (offload && engine_->commands().maybe_filled()) || !baton_.try_take()) {
+      door_->disarm_from(armed);
+      sched_yield();
+      continue;
+    }
+    const bool idle = engine_->idle() && !engine_->busy();
+    leave_baton();
+    if (idle) sleep_on(armed, Sleeper::engine, -1, true); else door_->disarm_from(armed);
+  }
+}
+
+int Client::add_private_block(size_t size, void* replace, void*& base) {
+  base = replace;
+  if (!replace) {
+    // Aligned to huge pages as a shared block would be; pages that the alignment skips are never touched.
+    constexpr size_t kHuge = 2u << 20;
+    const size_t slack = size >= kHuge ? kHuge : 0;
+    base = mmap(nullptr, size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED) return -1;
+    if (slack) base = reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(base) + kHuge - 1) & ~uintptr_t{kHuge - 1});
+  }
+  private_blocks_.push_back({base, size});
+  return static_cast<int>(private_blocks_.size() - 1);
+}
+
+void* Client::private_block(unsigned number, size_t& size) const {
+  if (number >= private_blocks_.size()) return nullptr;
+  size = private_blocks_[number].size;
+  return private_blocks_[number].base;
+}
+
+void Client::info(ptlx_engine_info_t& out) {
+  static constexpr const char* kNames[] = {"auto", "spin", "park", "offload", "caller"};
+  out = {};
+  std::strncpy(out.progress, kNames[static_cast<int>(mode_)], sizeof out.progress - 1);
+  out.engine_core = placement_.engine_core;
+  out.realtime = realtime_;
+  out.oversubscribed = oversubscribed_;
+  timespec used{};
+  if (thread_.joinable() && clock_gettime(thread_clock_, &used) == 0)
+    out.engine_cpu_ns = static_cast<uint64_t>(used.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(used.tv_nsec);
+  Stats& stats = engine_->stats();
+  out.steps = stats.steps.read();
+  out.steps_by_engine = stats.steps_by_engine.read();
+  out.sends = stats.sends.read();
+  out.arrivals = stats.arrivals.read();
+  out.matches = stats.matches.read();
+  out.triggers = stats.triggers.read();
+  out.rings = stats.rings.read();
+  out.back_pressure = stats.back_pressure.read();
+  out.dropped = stats.dropped.read();
+}
+
+}  // namespace portunus

@@ -1,0 +1,255 @@
+// client.hpp: the door between application threads and the engine: who steps, who sleeps, who is woken.
+//
+// An initiating call takes a free baton and executes at once; else it pushes its command and the holder runs it.
+// A blocking call steps the engine itself while it waits (the latency path). The engine thread steps whenever no
+// application thread is in such a call: spinning on a core of its own, or parked on the doorbell.
+//
+// Thread: every public function from any thread, except start and stop (one at a time).
+// Source: architecture of the baton and the doorbell; PEACE and ESPGOAL for why the processor progresses alone.
+#pragma once
+
+#include <sched.h>
+
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "engine/engine.hpp"
+#include "engine/host/address.hpp"
+#include "engine/host/bell_socket.hpp"
+#include "engine/host/clock.hpp"
+#include "engine/host/options.hpp"
+#include "engine/host/topology.hpp"
+#include "engine/shared/baton.hpp"
+#include "engine/shared/doorbell.hpp"
+#include "engine/shared/objects.hpp"
+#include "engine/transport/node.hpp"
+#include "engine/transport/self.hpp"
+
+namespace portunus {
+
+struct JobPlace {
+  int local_rank = 0;
+  int local_size = 1;
+  bool known = false;       // a launcher told us
+  bool one_node = false;    // all ranks of the job are on this node
+};
+
+class Client {
+ public:
+  // The process's one client; made by the first PtlInit, never destroyed (threads may still hold handles at exit).
+  static Client& get();
+
+  // Opens transports and starts the engine thread. Throws with one sentence: cause and remedy. `pid` 0 = any.
+  void start(const JobPlace& place, uint32_t pid);
+  void stop();
+  bool running() const { return engine_ != nullptr; }
+
+  Objects& objects() { return objects_; }
+  Engine& engine() { return *engine_; }
+  Interface& interface(uint32_t ni) { return engine_->interface(ni); }
+  NodeTransport* node() { return node_; }
+  ProcessId self() const { return self_; }
+  uint32_t uid() const { return uid_; }
+
+  // Runs a command now, or leaves it to whoever is stepping. Blocks only while the command queue is full.
+  void submit(Command& command) {
+    if (mode_ != Progress::offload && baton_.try_take()) {
+      drain();
+      engine_->execute(command);
+      engine_->settle();
+      leave_baton();
+      return;
+    }
+    submit_queued(command);
+  }
+  // The same, but returns only after the command has been executed.
+  void submit_and_wait(Command& command);
+  // Runs `action(engine)` while holding the baton, after everything submitted before.
+  template <class Action>
+  auto locked(Action&& action) {
+    take_baton();
+    drain();
+    auto result = action(*engine_);
+    engine_->settle();
+    leave_baton();
+    return result;
+  }
+
+  // Waits until done() is true, stepping meanwhile. False: `timeout_ns` passed first (negative = no limit), or
+  // abort() was called. nap_ns > 0: look at done() at least that often (memory that others store to directly).
+  template <class Done>
+  bool wait(Done&& done, int64_t timeout_ns, int64_t nap_ns = 0);
+  // One step by the caller if nobody else steps.
+  int progress();
+  // PtlAbort: every thread that is waiting now gives up.
+  void abort_waits();
+
+  void info(ptlx_engine_info_t& out);
+
+  // Without the node transport, blocks are private memory of this process: same numbering, nobody maps them.
+  int add_private_block(size_t size, void* replace, void*& base);
+  void* private_block(unsigned number, size_t& size) const;
+
+ private:
+  Client() = default;
+  void open_transports(const Options& options, const JobPlace& place, uint32_t pid);
+  void submit_queued(Command& command);
+  void drain() {
+    if (!engine_->commands().maybe_filled()) return;
+    Command queued;
+    while (engine_->commands().pop(queued)) engine_->execute(queued);
+  }
+  void take_baton();
+  void leave_baton();
+  void wake_sleepers();
+  void ring_own(Sleeper only);
+  void enter_wait();
+  void leave_wait();
+  template <class Done>
+  void sleep(Done&& done, int64_t limit_ns);
+  void sleep_on(uint32_t word, Sleeper who, int64_t timeout_ns, bool with_descriptors);
+  bool hand_to_engine();
+  void run_spinning();
+  void run_parked();
+  uint64_t coarse_now() {
+    if ((++clock_use_ & 31) == 0 || engine_->has_delays()) clock_ = now_ns();
+    return clock_;
+  }
+
+  uint32_t* passive_address() { return reinterpret_cast<uint32_t*>(&passive_word_); }
+
+  static constexpr int kSpins = 20'000;       // steps without work before a waiter with a core of its own yields
+  static constexpr int kYields = 400;         // and then before it sleeps
+  static constexpr int64_t kPollNap = 200'000;    // longest sleep where a network has no descriptor to wait for
+  static constexpr int64_t kDenseTick = 100'000;  // how often a parked engine looks while waits come thick and fast
+
+  Objects objects_;
+  Options options_;
+  SelfHub hub_;
+  std::unique_ptr<HeldPort> port_;
+  std::unique_ptr<Engine> engine_;
+  NodeTransport* node_ = nullptr;
+  ProcessId self_;
+  uint32_t uid_ = 0;
+  Progress mode_ = Progress::caller;
+  bool engine_spins_ = false;
+  bool spin_waits_ = false;
+  bool by_socket_ = false;   // sleepers wait for descriptors as well as for the doorbell
+  bool must_poll_ = false;   // a network without a descriptor: sleep only briefly
+  Placement placement_;
+  bool realtime_ = false;
+  bool oversubscribed_ = false;
+  std::thread thread_;
+  struct PrivateBlock { void* base; size_t size; };
+  std::vector<PrivateBlock> private_blocks_;
+  clockid_t thread_clock_ = CLOCK_THREAD_CPUTIME_ID;
+  std::vector<int> fds_;
+  std::optional<BellSocket> waiter_bell_, engine_bell_;
+  Doorbell own_door_;
+  Doorbell* door_ = &own_door_;
+  Baton baton_;
+  uint64_t clock_ = 0;
+  uint32_t clock_use_ = 0;
+
+  alignas(64) std::atomic<bool> stop_{false};
+  std::atomic<int> waiting_{0};            // application threads inside a wait that step
+  std::atomic<int> asleep_{0};             // of all sleepers, those that a posted event must wake
+  std::atomic<int> passive_{0};            // of these, those on passive_word_
+  std::atomic<uint32_t> passive_word_{0};
+  std::atomic<uint32_t> polling_{0};       // one waiter at a time sleeps on descriptors
+  std::atomic<bool> dense_{false};
+  std::atomic<uint64_t> activity_{0};
+  std::atomic<uint64_t> aborts_{0};
+  uint64_t leaves_ = 0;                    // under the baton's protection in leave_wait
+  uint64_t leaves_since_ns_ = 0;
+};
+
+template <class Done>
+bool Client::wait(Done&& done, int64_t timeout_ns, int64_t nap_ns) {
+  if (done()) return true;
+  if (timeout_ns == 0) {
+    progress();
+    return done();
+  }
+  const uint64_t aborts = aborts_.load(std::memory_order_relaxed);
+  const uint64_t begin = timeout_ns > 0 ? now_ns() : 0;
+  const bool steps = mode_ != Progress::offload;
+  if (steps) enter_wait();
+  bool satisfied = false;
+  int idle = 0;
+  for (;;) {
+    int work = 0;
+    if (steps && baton_.try_take()) {
+      do {
+        work = engine_->step(coarse_now());
+        satisfied = done();
+      } while (!satisfied && (work || (spin_waits_ && ++idle < kSpins && (idle & 63) != 0)) && !engine_->posted && !baton_.wanted());
+      if (satisfied) {
+        if (hand_to_engine()) leave_baton();
+        else leave_baton(), ring_own(Sleeper::engine);
+        return true;
+      }
+      leave_baton();
+    }
+    satisfied = done();
+    if (satisfied || aborts_.load(std::memory_order_relaxed) != aborts) break;
+    if (work) {
+      idle = 0;
+      continue;
+    }
+    int64_t left = -1;
+    if (timeout_ns > 0) {
+      left = timeout_ns - static_cast<int64_t>(now_ns() - begin);
+      if (left <= 0) break;
+    }
+    ++idle;
+    if (spin_waits_ && idle < kSpins) {
+      relax();
+    } else if (idle < (spin_waits_ ? kSpins : 0) + kYields) {
+      sched_yield();
+    } else {
+      if (nap_ns > 0 && (left < 0 || left > nap_ns)) left = nap_ns;
+      sleep(done, left);
+    }
+  }
+  if (steps) leave_wait();
+  return satisfied;
+}
+
+// One sleep. Whoever can take the baton arms the doorbell and sleeps on it; others are woken by what the holder posts.
+template <class Done>
+void Client::sleep(Done&& done, int64_t limit_ns) {
+  const bool active = mode_ != Progress::offload && !engine_spins_;
+  uint32_t one = 0;
+  if (active && (!by_socket_ || polling_.compare_exchange_strong(one, 1)) ) {
+    if (baton_.try_take()) {
+      if (engine_->step(now_ns()) == 0 && !engine_->busy()) {
+        const uint32_t word = door_->arm(Sleeper::waiter, by_socket_);
+        const bool idle = engine_->idle();
+        asleep_.fetch_add(1, std::memory_order_seq_cst);
+        leave_baton();
+        if (idle && !done()) sleep_on(word, Sleeper::waiter, limit_ns, true);
+        asleep_.fetch_sub(1, std::memory_order_relaxed);
+        door_->disarm_from(word);
+      } else {
+        leave_baton();
+        sched_yield();
+      }
+      if (by_socket_) polling_.store(0, std::memory_order_release);
+      return;
+    }
+    if (by_socket_) polling_.store(0, std::memory_order_release);
+  }
+  const uint32_t word = passive_word_.load(std::memory_order_relaxed);
+  if (engine_spins_ && mode_ != Progress::offload) waiting_.fetch_sub(1, std::memory_order_seq_cst);  // the engine thread steps now
+  asleep_.fetch_add(1, std::memory_order_seq_cst);
+  passive_.fetch_add(1, std::memory_order_seq_cst);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (!done()) futex_wait(passive_address(), word, Sleeper::waiter, limit_ns);
+  passive_.fetch_sub(1, std::memory_order_relaxed);
+  asleep_.fetch_sub(1, std::memory_order_relaxed);
+  if (engine_spins_ && mode_ != Progress::offload) waiting_.fetch_add(1, std::memory_order_seq_cst);
+}
+
+}  // namespace portunus

@@ -1,0 +1,290 @@
+// engine.cpp: the duty cycle, and who is reachable how.
+#include "engine/engine.hpp"
+
+#include <algorithm>
+
+namespace portunus {
+namespace {
+
+constexpr int kCommandsPerStep = 16;
+constexpr int kArrivalsPerPoll = 16;
+constexpr int kReadyPerStep = 64;
+constexpr int kHeldPerStep = 32;
+constexpr uint32_t kSilentAfter = 256;   // polls without a result before a costly transport is asked less often
+constexpr uint32_t kSilentInterval = 32;
+
+}  // namespace
+
+Engine::Engine(Objects& objects, uint32_t uid) : objects_(objects), uid_(uid) {
+  for (uint32_t i = 0; i < kInterfaces; ++i) interfaces_[i].index = i;
+  scratch_.resize(64 * 1024);
+}
+
+Engine::~Engine() {
+  for (uint32_t i = 0; i < kInterfaces; ++i)
+    if (interfaces_[i].open.load(std::memory_order_relaxed)) close_interface(i);
+}
+
+void Engine::add_transport(std::unique_ptr<Transport> transport, bool costly_to_poll) {
+  carriers_.push_back({std::move(transport), costly_to_poll, 0});
+}
+
+int Engine::step(uint64_t now_ns) {
+  now_ns_ = now_ns;
+  int work = 0;
+  Command command;
+  while (work < kCommandsPerStep && commands_.pop(command)) {
+    execute(command);
+    ++work;
+  }
+  for (Carrier& carrier : carriers_) {
+    if (carrier.costly && carrier.silence > kSilentAfter && ++carrier.silence % kSilentInterval != 0) continue;
+    int delivered = carrier.transport->poll(kArrivalsPerPoll);
+    if (carrier.costly) carrier.silence = delivered ? 0 : carrier.silence + 1;
+    work += delivered;
+  }
+  if (ready_) work += run_ready();
+  if (!transfers_.empty()) work += run_transfers();
+  if (!stalled_.empty()) work += run_stalled();
+  if (!delays_.empty()) work += run_delays(now_ns);
+  if (work) ++stats_.steps;
+  return work;
+}
+
+void Engine::settle_now() {
+  constexpr int kRounds = 16;
+  for (int round = 0; round < kRounds && (ready_ || !carriers_.front().transport->idle()); ++round) {
+    carriers_.front().transport->poll(kArrivalsPerPoll);
+    if (ready_) run_ready();
+  }
+  if (!transfers_.empty()) run_transfers();
+}
+
+bool Engine::idle() {
+  if (commands_.maybe_filled() || ready_) return false;
+  for (Carrier& carrier : carriers_)
+    if (!carrier.transport->idle()) return false;
+  return true;
+}
+
+void Engine::execute(Command& command) {
+  switch (command.verb) {
+    case Verb::put:
+    case Verb::get:
+    case Verb::atomic:
+    case Verb::fetch_atomic:
+    case Verb::swap:
+      start_message(command);
+      break;
+    case Verb::counter_add:
+      if (Counter* counter = objects_.counters.find(command.handle))
+        add_to_counter(*counter, command.extra.count.success, command.extra.count.failure);
+      break;
+    case Verb::counter_set:
+      if (Counter* counter = objects_.counters.find(command.handle)) {
+        counter->set(command.extra.count);
+        posted = true;
+        ripen(*counter);
+      }
+      break;
+    case Verb::append:
+      append(command);
+      break;
+    case Verb::unlink:
+      unlink(command.handle);
+      break;
+    case Verb::local:
+      run_local(command);
+      break;
+    case Verb::arm:
+      arm(command);
+      break;
+    case Verb::none:
+      break;
+  }
+}
+
+int Engine::run_ready() {
+  int done = 0;
+  while (ready_ && done < kReadyPerStep) {
+    Trigger* trigger = ready_;
+    ready_ = trigger->next;
+    if (!ready_) ready_tail_ = nullptr;
+    ++stats_.triggers;
+    execute(trigger->command);
+    interfaces_[trigger->command.ni].triggers.fetch_sub(1, std::memory_order_relaxed);
+    objects_.triggers.give_back(objects_.triggers.index_of(*trigger));
+    ++done;
+  }
+  return done;
+}
+
+int Engine::run_delays(uint64_t now_ns) {
+  auto later = [](const Delay& a, const Delay& b) { return a.due_ns > b.due_ns; };
+  int done = 0;
+  while (!delays_.empty() && delays_.front().due_ns <= now_ns) {
+    uint32_t ct = delays_.front().ct;
+    std::pop_heap(delays_.begin(), delays_.end(), later);
+    delays_.pop_back();
+    count(ct, 1, 0);
+    ++done;
+  }
+  return done;
+}
+
+// Messages that a transport refused go out in the order they came, as far as the transport takes them.
+int Engine::run_stalled() {
+  int sent = 0;
+  for (size_t i = 0; i < stalled_.size();) {
+    Peer& peer = *stalled_[i];
+    auto& held = *peer.held;
+    for (int burst = 0; !held.empty() && burst < kHeldPerStep; ++burst) {
+      HeldMessage& first = held.front();
+      if (peer.failed) {
+        if (first.command) undeliverable(*first.command);
+      } else {
+        Sent result;
+        if (first.command) {
+          result = transmit(peer, *first.command);
+        } else {
+          iovec part{first.payload.data(), first.payload.size()};
+          result = peer.transport->send(*peer.link, first.header, {&part, first.payload.empty() ? 0u : 1u});
+        }
+        if (result == Sent::again) break;
+        if (result == Sent::failed) fail_peer(peer);
+      }
+      held.pop_front();
+      ++sent;
+    }
+    if (held.empty()) {
+      peer.stalled = false;
+      stalled_[i] = stalled_.back();
+      stalled_.pop_back();
+    } else {
+      ++i;
+    }
+  }
+  return sent;
+}
+
+Peer* Engine::peer(ProcessId process) {
+  auto [found, fresh] = peers_.try_emplace(packed(process));
+  if (fresh) {
+    found->second = std::make_unique<Peer>();
+    found->second->id = process;
+  }
+  Peer& peer = *found->second;
+  if (!peer.link && !peer.failed) {
+    for (Carrier& carrier : carriers_) {
+      if (Link* link = carrier.transport->connect(process)) {
+        peer.link = link;
+        peer.transport = carrier.transport.get();
+        link->peer = &peer;
+        break;
+      }
+    }
+    if (!peer.link) peer.failed = true;
+  }
+  return &peer;
+}
+
+Peer* Engine::target(uint32_t ni, ptl_process_t id) {
+  Interface& interface = interfaces_[ni];
+  if (!interface.logical()) return peer({id.phys.nid, id.phys.pid});
+  if (id.rank >= interface.peer_of_rank.size()) return nullptr;
+  Peer*& known = interface.peer_of_rank[id.rank];
+  if (!known) known = peer(interface.map[id.rank]);
+  return known;
+}
+
+std::vector<int> Engine::wait_fds() const {
+  std::vector<int> fds;
+  for (const Carrier& carrier : carriers_)
+    if (int fd = carrier.transport->wait_fd(); fd >= 0) fds.push_back(fd);
+  return fds;
+}
+
+int Engine::set_map(uint32_t ni, const ptl_process_t* mapping, size_t size) {
+  Interface& interface = interfaces_[ni];
+  if (!interface.logical()) return PTL_ARG_INVALID;
+  if (interface.map_size.load(std::memory_order_relaxed) != 0) return PTL_IGNORED;
+  bool present = false;
+  for (size_t i = 0; i < size; ++i) present |= ProcessId{mapping[i].phys.nid, mapping[i].phys.pid} == self_;
+  if (!present) return PTL_ARG_INVALID;
+  interface.map.clear();
+  interface.map.reserve(size);
+  interface.rank_of.reserve(size);
+  for (size_t i = 0; i < size; ++i) {
+    interface.map.push_back({mapping[i].phys.nid, mapping[i].phys.pid});
+    interface.rank_of.try_emplace(packed(interface.map.back()), static_cast<uint32_t>(i));
+  }
+  interface.peer_of_rank.assign(size, nullptr);
+  for (auto& [id, peer] : peers_) peer->rank[ni] = kRankUnknown;
+  interface.map_size.store(static_cast<uint32_t>(size), std::memory_order_release);
+  return PTL_OK;
+}
+
+void Engine::arrived(Link& from, const wire::Header& header, const std::byte* payload) {
+  ++stats_.arrivals;
+  switch (header.kind) {
+    case wire::Kind::put:
+    case wire::Kind::get:
+    case wire::Kind::atomic:
+    case wire::Kind::fetch_atomic:
+    case wire::Kind::swap:
+      request(from, header, payload);
+      break;
+    case wire::Kind::ack:
+    case wire::Kind::reply:
+      answered(from, header, payload);
+      break;
+    case wire::Kind::stream_request:
+      stream_out(from, header);
+      break;
+    case wire::Kind::stream_data:
+      stream_in(from, header, payload);
+      break;
+    default:
+      ++stats_.malformed;
+  }
+}
+
+void Engine::introduced(Link& link) {
+  Peer& known = *[&] {
+    auto [found, fresh] = peers_.try_emplace(packed(link.process));
+    if (fresh) {
+      found->second = std::make_unique<Peer>();
+      found->second->id = link.process;
+    }
+    return found->second.get();
+  }();
+  link.peer = &known;
+  if (known.link) return;
+  for (Carrier& carrier : carriers_)
+    if (carrier.transport->connect(link.process) == &link) {
+      known.link = &link;
+      known.transport = carrier.transport.get();
+      known.failed = false;
+      return;
+    }
+}
+
+void Engine::lost(Link& link) {
+  if (link.peer) fail_peer(*link.peer);
+}
+
+// Everything that waits for this peer ends now: events say so, nobody hangs.
+void Engine::fail_peer(Peer& peer) {
+  if (peer.failed) return;
+  peer.failed = true;
+  for (Operation& operation : operation_pool_)
+    if (operation.peer == &peer) finish(operation, 0, 0, PTL_NI_UNDELIVERABLE, PTL_PRIORITY_LIST);
+  for (size_t i = 0; i < transfers_.size(); ++i)
+    if (transfers_[i]->delivery.peer == &peer) transfers_[i]->failed = true;
+  if (peer.held && !peer.held->empty() && !peer.stalled) {
+    peer.stalled = true;
+    stalled_.push_back(&peer);
+  }
+}
+
+}  // namespace portunus

@@ -1,0 +1,195 @@
+// entries.cpp: appending, unlinking and releasing list entries; the portal table; closing an interface.
+// Source: Portals 4.3, list entries, portal table, AUTO_UNLINK and AUTO_FREE.
+#include "engine/engine.hpp"
+
+namespace portunus {
+
+void Engine::append(Command& command) {
+  ListEntry& entry = objects_.entries.at(handle_index(command.handle));  // ours until this has run, also when unlinked
+  entry.parked = false;
+  PortalEntry* portal = interfaces_[entry.ni].portals[entry.pt_index].get();
+  if (entry.cancelled || !portal) {
+    release_entry(entry);
+    return;
+  }
+  if (entry.list == PTL_PRIORITY_LIST && satisfy_from_unexpected(entry, *portal)) return;
+  entry.on_list = true;
+  (entry.list == PTL_PRIORITY_LIST ? portal->priority : portal->overflow).append(entry);
+  entry_event(entry, PTL_EVENT_LINK, PTL_ME_EVENT_LINK_DISABLE);
+}
+
+void Engine::take_off_list(ListEntry& entry) {
+  if (!entry.on_list) return;
+  PortalEntry* portal = interfaces_[entry.ni].portals[entry.pt_index].get();
+  (entry.list == PTL_PRIORITY_LIST ? portal->priority : portal->overflow).unlink(entry);
+  entry.on_list = false;
+}
+
+// The entry has served: it leaves the list at once, the event follows when its last message is complete.
+void Engine::auto_unlink(ListEntry& entry) {
+  if (entry.auto_unlinked) return;
+  take_off_list(entry);
+  objects_.entries.retire(entry.handle);
+  entry.auto_unlinked = entry.auto_unlink_due = true;
+}
+
+// A message in this entry, or a header that refers to it, is done with.
+void Engine::entry_idle(ListEntry& entry) {
+  if (!entry.auto_unlinked || entry.moving) return;
+  if (entry.auto_unlink_due) {
+    entry.auto_unlink_due = false;
+    entry_event(entry, PTL_EVENT_AUTO_UNLINK, PTL_ME_EVENT_UNLINK_DISABLE);
+  }
+  if (entry.headers) return;
+  if (entry.list == PTL_OVERFLOW_LIST) entry_event(entry, PTL_EVENT_AUTO_FREE, PTL_ME_EVENT_UNLINK_DISABLE);
+  release_entry(entry);
+}
+
+void Engine::release_entry(ListEntry& entry) {
+  Interface& ni = interfaces_[entry.ni];
+  objects_.entries.retire(entry.handle);
+  ni.list_sizes[entry.pt_index][entry.list].fetch_sub(1, std::memory_order_relaxed);
+  ni.entries.fetch_sub(1, std::memory_order_relaxed);
+  objects_.entries.give_back(objects_.entries.index_of(entry));
+}
+
+int Engine::unlink(uint32_t handle) {
+  ListEntry* entry = objects_.entries.find(handle);
+  if (!entry) return PTL_ARG_INVALID;
+  if (entry->parked) {
+    entry->cancelled = true;
+    objects_.entries.retire(handle);
+    return PTL_OK;
+  }
+  if (entry->moving || entry->headers) return PTL_IN_USE;
+  take_off_list(*entry);
+  release_entry(*entry);
+  return PTL_OK;
+}
+
+int Engine::discard_entry(uint32_t handle) {
+  release_entry(objects_.entries.at(handle_index(handle)));
+  return PTL_OK;
+}
+
+int Engine::portal_alloc(uint32_t ni, unsigned options, uint32_t eq, uint32_t wanted, uint32_t& index) {
+  Interface& interface = interfaces_[ni];
+  const uint32_t most = static_cast<uint32_t>(interface.limits.max_pt_index);
+  if (wanted == PTL_PT_ANY) {
+    for (wanted = 0; wanted <= most && interface.portals[wanted]; ++wanted) {
+    }
+    if (wanted > most) return PTL_PT_FULL;
+  } else if (interface.portals[wanted]) {
+    return PTL_PT_IN_USE;
+  }
+  auto portal = std::make_unique<PortalEntry>();
+  portal->options = options;
+  portal->eq = eq;
+  portal->enabled = !(options & PTL_PT_ALLOC_DISABLED);
+  interface.portals[wanted] = std::move(portal);
+  interface.allocated[wanted].store(true, std::memory_order_release);
+  index = wanted;
+  return PTL_OK;
+}
+
+int Engine::portal_free(uint32_t ni, uint32_t index) {
+  Interface& interface = interfaces_[ni];
+  PortalEntry* portal = interface.portals[index].get();
+  if (!portal) return PTL_ARG_INVALID;
+  if (!portal->priority.empty() || !portal->overflow.empty() || portal->moving) return PTL_PT_IN_USE;
+  while (UnexpectedHeader* header = portal->unexpected.first()) {
+    portal->unexpected.unlink(*header);
+    forget(static_cast<KeptHeader&>(*header));
+  }
+  interface.allocated[index].store(false, std::memory_order_release);
+  interface.portals[index].reset();
+  return PTL_OK;
+}
+
+int Engine::portal_enable(uint32_t ni, uint32_t index) {
+  PortalEntry* portal = interfaces_[ni].portals[index].get();
+  if (!portal) return PTL_ARG_INVALID;
+  portal->enabled = true;
+  portal->disabling = false;
+  return PTL_OK;
+}
+
+int Engine::portal_disable(uint32_t ni, uint32_t index) {
+  PortalEntry* portal = interfaces_[ni].portals[index].get();
+  if (!portal) return PTL_ARG_INVALID;
+  portal->enabled = false;
+  return portal->moving ? PTL_IN_USE : PTL_OK;
+}
+
+// Flow control closed this portal; the event follows when the messages in progress are finished.
+void Engine::portal_idle(uint32_t, PortalEntry& portal, uint16_t pt_index) {
+  if (!portal.disabling || portal.moving) return;
+  portal.disabling = false;
+  ptl_event_t event{};
+  event.type = PTL_EVENT_PT_DISABLED;
+  event.pt_index = pt_index;
+  event.ni_fail_type = PTL_NI_PT_DISABLED;
+  post(portal.eq, event);
+}
+
+// Everything that belongs to the interface goes, whether or not the user freed it.
+void Engine::close_interface(uint32_t ni) {
+  Interface& interface = interfaces_[ni];
+  interface.open.store(false, std::memory_order_release);
+  for (size_t i = 0; i < transfers_.size();) {
+    const Delivery& delivery = transfers_[i]->delivery;
+    if (delivery.entry->ni == ni && !transfers_[i]->in_flight)
+      transfers_.erase(transfers_.begin() + static_cast<ptrdiff_t>(i));
+    else
+      ++i;
+  }
+  for (uint32_t i = 0; i < objects_.counters.used(); ++i) {
+    uint32_t handle = objects_.counters.live_handle(i);
+    if (Counter* counter = objects_.counters.find(handle); counter && counter->ni == ni) {
+      drop_triggers(*counter);
+      if (objects_.counters.retire(handle)) objects_.counters.give_back(i);
+    }
+  }
+  for (uint32_t i = 0; i < objects_.entries.used(); ++i) {
+    uint32_t handle = objects_.entries.live_handle(i);
+    if (ListEntry* entry = objects_.entries.find(handle); entry && entry->ni == ni && !entry->moving && !entry->parked) {
+      take_off_list(*entry);
+      if (!entry->headers) release_entry(*entry);
+      else objects_.entries.retire(handle);
+    }
+  }
+  for (uint32_t i = 0; i < kMaxPortals; ++i) {
+    PortalEntry* portal = interface.portals[i].get();
+    if (!portal) continue;
+    portal->eq = PTL_EQ_NONE;
+    while (UnexpectedHeader* header = portal->unexpected.first()) {
+      portal->unexpected.unlink(*header);
+      forget(static_cast<KeptHeader&>(*header));
+    }
+    interface.allocated[i].store(false, std::memory_order_release);
+    interface.portals[i].reset();
+  }
+  for (uint32_t i = 0; i < objects_.queues.used(); ++i) {
+    uint32_t handle = objects_.queues.live_handle(i);
+    if (EventQueue* queue = objects_.queues.find(handle); queue && queue->ni == ni && objects_.queues.retire(handle))
+      objects_.queues.give_back(i);
+  }
+  for (uint32_t i = 0; i < objects_.descriptors.used(); ++i) {
+    uint32_t handle = objects_.descriptors.live_handle(i);
+    if (Descriptor* md = objects_.descriptors.find(handle); md && md->ni == ni && objects_.descriptors.retire(handle))
+      objects_.descriptors.give_back(i);
+  }
+  for (auto* count : {&interface.descriptors, &interface.counters, &interface.queues, &interface.entries, &interface.triggers})
+    count->store(0, std::memory_order_relaxed);
+  for (auto& sizes : interface.list_sizes)
+    for (auto& size : sizes) size.store(0, std::memory_order_relaxed);
+  for (auto& status : interface.status) status.store(0, std::memory_order_relaxed);
+  interface.map_size.store(0, std::memory_order_release);
+  interface.map.clear();
+  interface.rank_of.clear();
+  interface.peer_of_rank.clear();
+  interface.unexpected_headers = 0;
+  for (auto& [id, peer] : peers_) peer->rank[ni] = kRankUnknown;
+}
+
+}  // namespace portunus

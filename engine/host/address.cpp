@@ -1,0 +1,62 @@
+// address.cpp: see address.hpp.
+#include "engine/host/address.hpp"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <stdexcept>
+#include <system_error>
+
+namespace portunus {
+
+uint32_t choose_nid(const std::string& interface) {
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) throw std::system_error(errno, std::generic_category(), "cannot list the network interfaces");
+  uint32_t found = 0;
+  uint32_t loopback = INADDR_LOOPBACK;
+  for (const ifaddrs* entry = list; entry && !found; entry = entry->ifa_next) {
+    if (!entry->ifa_addr || entry->ifa_addr->sa_family != AF_INET || !(entry->ifa_flags & IFF_UP)) continue;
+    const auto* address = reinterpret_cast<const sockaddr_in*>(entry->ifa_addr);
+    const uint32_t nid = ntohl(address->sin_addr.s_addr);
+    char text[INET_ADDRSTRLEN];
+    inet_ntop(AF_INET, &address->sin_addr, text, sizeof text);
+    if (interface.empty() ? !(entry->ifa_flags & IFF_LOOPBACK) : interface == entry->ifa_name || interface == text) found = nid;
+  }
+  freeifaddrs(list);
+  if (!found && !interface.empty())
+    throw std::runtime_error("PTL_FABRIC_INTERFACE=" + interface + ": no such interface that is up and has an IPv4 address; see `ip -4 addr`");
+  return found ? found : loopback;
+}
+
+HeldPort::HeldPort(uint32_t nid, uint32_t wanted) {
+  // 0xffff means PTL_PID_ANY, so that port is handed back and another asked for.
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    fd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(nid);
+    address.sin_port = htons(static_cast<uint16_t>(wanted));
+    socklen_t size = sizeof address;
+    if (fd_ < 0 || bind(fd_, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+        getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+      int error = errno;
+      if (fd_ >= 0) close(fd_);
+      throw std::system_error(error, std::generic_category(), "cannot hold a port as this process's pid");
+    }
+    port_ = ntohs(address.sin_port);
+    if (port_ != 0xffff) return;
+    close(fd_);
+  }
+  throw std::system_error(EADDRINUSE, std::generic_category(), "cannot hold a port as this process's pid");
+}
+
+HeldPort::~HeldPort() {
+  if (fd_ >= 0) close(fd_);
+}
+
+}  // namespace portunus

@@ -1,0 +1,28 @@
+// address.hpp: the (nid, pid) of a process that opens no network endpoint: an interface's address and a port held there.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace portunus {
+
+// IPv4 address, host order, of `interface` (device name or dotted address); empty = first one that is up and not
+// loopback, else 127.0.0.1. Throws std::runtime_error naming the interface when there is no such one.
+uint32_t choose_nid(const std::string& interface);
+
+// Owns a TCP port of an address so that no other process of the node gets the same pid. Throws std::system_error with
+// EADDRINUSE when the wanted one is taken.
+class HeldPort {
+ public:
+  HeldPort(uint32_t nid, uint32_t wanted);  // wanted 0 = any
+  ~HeldPort();
+  HeldPort(const HeldPort&) = delete;
+  HeldPort& operator=(const HeldPort&) = delete;
+  uint32_t port() const { return port_; }
+
+ private:
+  int fd_ = -1;
+  uint32_t port_ = 0;
+};
+
+}  // namespace portunus

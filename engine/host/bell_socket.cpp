@@ -1,0 +1,57 @@
+// bell_socket.cpp: see bell_socket.hpp.
+#include "engine/host/bell_socket.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <system_error>
+
+namespace portunus {
+namespace {
+
+socklen_t address_of(ProcessId process, uint32_t uid, Sleeper who, sockaddr_un& address) {
+  address = {};
+  address.sun_family = AF_UNIX;
+  int size = std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "portunus.%u.%08x.%u.%u", uid, process.nid, process.pid, static_cast<unsigned>(who));
+  return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<size_t>(size));
+}
+
+}  // namespace
+
+BellSocket::BellSocket(ProcessId self, uint32_t uid, Sleeper who) : fd_(socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) {
+  sockaddr_un address;
+  socklen_t size = address_of(self, uid, who, address);
+  if (fd_ < 0 || bind(fd_, reinterpret_cast<sockaddr*>(&address), size) != 0) {
+    int error = errno;
+    if (fd_ >= 0) close(fd_);
+    throw std::system_error(error, std::generic_category(), "cannot make the doorbell socket of this process");
+  }
+}
+
+BellSocket::~BellSocket() { close(fd_); }
+
+void BellSocket::ring(ProcessId process, uint32_t uid, Sleeper who) {
+  static const int sender = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  sockaddr_un address;
+  socklen_t size = address_of(process, uid, who, address);
+  // A full queue means that the sleeper has wake-ups waiting already.
+  sendto(sender, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, reinterpret_cast<sockaddr*>(&address), size);
+}
+
+void BellSocket::wait(const std::vector<int>& fds, int64_t timeout_ns) {
+  std::vector<pollfd> set{{fd_, POLLIN, 0}};
+  for (int fd : fds) set.push_back({fd, POLLIN, 0});
+  timespec limit{static_cast<time_t>(timeout_ns / 1'000'000'000), static_cast<long>(timeout_ns % 1'000'000'000)};
+  ppoll(set.data(), set.size(), timeout_ns < 0 ? nullptr : &limit, nullptr);
+  char byte;
+  while (recv(fd_, &byte, 1, MSG_DONTWAIT) >= 0) {
+  }
+}
+
+}  // namespace portunus

@@ -1,0 +1,30 @@
+// bell_socket.hpp: the doorbell of a process that sleeps on descriptors (because it also waits for a network).
+//
+// A datagram socket with an abstract name, so nothing is left in the file system and each network namespace has its
+// own; waiters and the engine thread have one each. A datagram carries nothing but the wake-up; a false one costs a look at the queues.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/shared/doorbell.hpp"
+#include "engine/transport/transport.hpp"
+
+namespace portunus {
+
+class BellSocket {
+ public:
+  BellSocket(ProcessId self, uint32_t uid, Sleeper who);  // throws std::system_error
+  ~BellSocket();
+  BellSocket(const BellSocket&) = delete;
+  BellSocket& operator=(const BellSocket&) = delete;
+
+  static void ring(ProcessId process, uint32_t uid, Sleeper who);
+  // Sleeps until the bell rings, one of `fds` becomes readable or `timeout_ns` passed (negative = no limit).
+  void wait(const std::vector<int>& fds, int64_t timeout_ns);
+
+ private:
+  int fd_;
+};
+
+}  // namespace portunus

@@ -1,0 +1,75 @@
+// topology.cpp: see topology.hpp.
+#include "engine/host/topology.hpp"
+
+#include <hwloc.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace portunus {
+namespace {
+
+// Logical processors by core, first threads of all cores before second threads: neighbours share no core.
+std::vector<int> processors() {
+  std::vector<int> list;
+  hwloc_topology_t topology;
+  if (hwloc_topology_init(&topology) != 0) return list;
+  hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
+  hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
+  if (hwloc_topology_load(topology) == 0) {
+    hwloc_const_cpuset_t allowed = hwloc_topology_get_allowed_cpuset(topology);
+    const int cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
+    for (unsigned thread = 0, found = 1; found; ++thread) {
+      found = 0;
+      for (int i = 0; i < cores; ++i) {
+        hwloc_obj_t core = hwloc_get_obj_by_type(topology, HWLOC_OBJ_CORE, static_cast<unsigned>(i));
+        if (thread >= core->arity) continue;
+        found = 1;
+        const int number = static_cast<int>(core->children[thread]->os_index);
+        if (hwloc_bitmap_isset(allowed, static_cast<unsigned>(number))) list.push_back(number);
+      }
+    }
+    if (list.empty()) {
+      const int units = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
+      for (int i = 0; i < units; ++i)
+        list.push_back(static_cast<int>(hwloc_get_obj_by_type(topology, HWLOC_OBJ_PU, static_cast<unsigned>(i))->os_index));
+    }
+  }
+  hwloc_topology_destroy(topology);
+  return list;
+}
+
+}  // namespace
+
+Placement place_engine(int local_rank, int local_size, int wanted) {
+  const std::vector<int> list = processors();
+  Placement placement;
+  placement.usable = list.empty() ? 1 : static_cast<int>(list.size());
+  if (wanted >= 0) {
+    for (int number : list)
+      if (number == wanted) placement.engine_core = wanted;
+    if (placement.engine_core < 0)
+      throw std::invalid_argument("PTL_ENGINE_CORE=" + std::to_string(wanted) + ": this process may not use that processor; see `hwloc-ls` or taskset -p $$");
+  } else if (static_cast<size_t>(local_size + local_rank) < list.size()) {
+    placement.engine_core = list[static_cast<size_t>(local_size + local_rank)];
+  }
+  return placement;
+}
+
+bool bind_thread(int core) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<unsigned>(core), &set);
+  return pthread_setaffinity_np(pthread_self(), sizeof set, &set) == 0;
+}
+
+bool request_realtime() {
+  sched_param param{};
+  param.sched_priority = 1;
+  return pthread_setschedparam(pthread_self(), SCHED_FIFO, &param) == 0;
+}
+
+}  // namespace portunus

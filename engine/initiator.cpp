@@ -1,0 +1,242 @@
+// initiator.cpp: from a command to a message, and holding messages back while a transport is full.
+//
+// Eager: header and data together; the source is free at once (SEND). Bulk: header and the place of the data; the
+// target matches first and then moves the data itself.
+// Source: Portals 4.3, data movement; PEACE (request, match, then the receiver's processor moves the data).
+#include "engine/atomic_ops.hpp"
+#include "engine/engine.hpp"
+
+#include <cstdlib>
+
+namespace portunus {
+namespace {
+
+constexpr size_t kGatherParts = 16;  // iovec elements handed to a transport without copying them together first
+
+wire::Header request_header(const Command& command, wire::Kind kind) {
+  wire::Header header{};
+  header.kind = kind;
+  header.flags = static_cast<uint8_t>(command.ni | command.ack << wire::kAckShift);
+  header.op = command.op;
+  header.datatype = command.datatype;
+  header.pt_index = command.pt_index;
+  header.match_bits = command.match_bits;
+  header.hdr_data = command.hdr_data;
+  header.rlength = command.length;
+  header.remote_offset = command.remote_offset;
+  return header;
+}
+
+void free_payload(Command& command) {
+  if (command.owns_payload) std::free(command.source.base);
+  command.owns_payload = false;
+}
+
+}  // namespace
+
+void own_volatile(Command& command) {
+  if (!(command.source.options & PTL_MD_VOLATILE) || command.owns_payload || command.length == 0 || command.verb == Verb::get) return;
+  void* copy = std::malloc(command.length);
+  if (!copy) return;  // the source is then read later, as for any other descriptor
+  Memory{command.source.base, command.source.iov_count}.copy_out(command.source.offset, copy, command.length);
+  command.source.base = copy;
+  command.source.offset = 0;
+  command.source.iov_count = 0;
+  command.owns_payload = true;
+}
+
+void Engine::start_message(Command& command) {
+  Peer* peer = target(command.ni, command.target);
+  if (!peer || peer->failed) {
+    undeliverable(command);
+    return;
+  }
+  if (!peer->held || peer->held->empty()) {
+    Sent result = transmit(*peer, command);
+    if (result == Sent::done) return;
+    if (result == Sent::failed) {
+      fail_peer(*peer);
+      undeliverable(command);
+      return;
+    }
+  }
+  own_volatile(command);
+  HeldMessage held;
+  held.command = std::make_unique<Command>(command);
+  hold(*peer, std::move(held));
+}
+
+void Engine::hold(Peer& peer, HeldMessage message) {
+  ++stats_.back_pressure;
+  if (!peer.held) peer.held = std::make_unique<std::deque<HeldMessage>>();
+  peer.held->push_back(std::move(message));
+  if (!peer.stalled) {
+    peer.stalled = true;
+    stalled_.push_back(&peer);
+  }
+}
+
+void Engine::send(Peer& peer, wire::Header header, const void* payload, size_t size) {
+  if (peer.failed) return;
+  header.payload_size = static_cast<uint16_t>(size);
+  if (!peer.held || peer.held->empty()) {
+    iovec part{const_cast<void*>(payload), size};
+    Sent result = peer.transport->send(*peer.link, header, {&part, size ? 1u : 0u});
+    if (result == Sent::done) ++stats_.sends;
+    if (result == Sent::failed) fail_peer(peer);
+    if (result != Sent::again) return;
+  }
+  HeldMessage held;
+  held.header = header;
+  const auto* bytes = static_cast<const std::byte*>(payload);
+  held.payload.assign(bytes, bytes + size);
+  hold(peer, std::move(held));
+}
+
+Sent Engine::transmit(Peer& peer, Command& command) {
+  Sent result;
+  switch (command.verb) {
+    case Verb::get:
+      result = transmit_get(peer, command);
+      break;
+    case Verb::fetch_atomic:
+    case Verb::swap:
+      result = transmit_fetch(peer, command);
+      break;
+    default:
+      result = transmit_put(peer, command);
+  }
+  if (result == Sent::done) ++stats_.sends;
+  return result;
+}
+
+// Sends `front` and then `size` bytes of `source`, copying an iovec of many elements together first.
+Sent Engine::send_gathered(Peer& peer, const wire::Header& header, const Local& source, uint64_t size, const void* front, size_t front_size) {
+  iovec parts[kGatherParts];
+  size_t used = 0;
+  if (front_size) parts[used++] = {const_cast<void*>(front), front_size};
+  if (source.iov_count == 0) {
+    if (size) parts[used++] = {source.base, static_cast<size_t>(size)};
+    return peer.transport->send(*peer.link, header, {parts, used});
+  }
+  Memory memory{source.base, source.iov_count};
+  bool fits = true;
+  memory.for_parts(source.offset, size, [&](std::byte* at, uint64_t n) {
+    if (used == kGatherParts) return fits = false;
+    parts[used++] = {at, static_cast<size_t>(n)};
+    return true;
+  });
+  if (!fits) {
+    used = front_size ? 1 : 0;
+    memory.copy_out(source.offset, scratch_.data(), size);
+    parts[used++] = {scratch_.data(), static_cast<size_t>(size)};
+  }
+  return peer.transport->send(*peer.link, header, {parts, used});
+}
+
+Sent Engine::transmit_put(Peer& peer, Command& command) {
+  wire::Header header = request_header(command, command.verb == Verb::put ? wire::Kind::put : wire::Kind::atomic);
+  const TransportLimits limits = peer.transport->limits();
+  if (command.length <= limits.eager) {
+    header.payload_size = static_cast<uint16_t>(command.length);
+    Operation* pending = nullptr;
+    if (command.ack != PTL_NO_ACK_REQ) {
+      pending = &new_operation(peer, command);
+      pending->source_read = true;
+      header.token = pending->token();
+    }
+    Sent result = send_gathered(peer, header, command.source, command.length, nullptr, 0);
+    if (result != Sent::done) {
+      if (pending) end_operation(*pending);
+      return result;
+    }
+    free_payload(command);
+    send_event(command.source, command.length, command.user_ptr, PTL_NI_OK);
+    return result;
+  }
+  Operation& pending = new_operation(peer, command);
+  pending.bulk = true;
+  header.token = pending.token();
+  header.flags |= wire::kBulk;
+  Sent result;
+  if (command.source.iov_count == 0 && limits.pull &&
+      peer.transport->expose(*peer.link, command.source.base, command.length, false, pending.exposed)) {
+    pending.is_exposed = true;
+    header.payload_size = sizeof(wire::Region);
+    iovec part{&pending.exposed.region, sizeof(wire::Region)};
+    result = peer.transport->send(*peer.link, header, {&part, 1});
+  } else {
+    header.flags |= wire::kNoRegion;
+    result = peer.transport->send(*peer.link, header, {});
+  }
+  if (result != Sent::done) {
+    end_operation(pending);
+    return result;
+  }
+  if (command.owns_payload) pending.owned_payload = command.source.base;
+  command.owns_payload = false;
+  return result;
+}
+
+Sent Engine::transmit_get(Peer& peer, Command& command) {
+  wire::Header header = request_header(command, wire::Kind::get);
+  const TransportLimits limits = peer.transport->limits();
+  Operation& pending = new_operation(peer, command);
+  pending.result = command.source;
+  pending.source_read = true;
+  header.token = pending.token();
+  Sent result;
+  if (command.length > limits.eager) {
+    header.flags |= wire::kBulk;
+    if (command.source.iov_count == 0 && limits.pull &&
+        peer.transport->expose(*peer.link, command.source.base, command.length, true, pending.exposed)) {
+      pending.is_exposed = true;
+      header.payload_size = sizeof(wire::Region);
+      iovec part{&pending.exposed.region, sizeof(wire::Region)};
+      result = peer.transport->send(*peer.link, header, {&part, 1});
+    } else {
+      header.flags |= wire::kNoRegion;
+      result = peer.transport->send(*peer.link, header, {});
+    }
+  } else {
+    result = peer.transport->send(*peer.link, header, {});
+  }
+  if (result != Sent::done) end_operation(pending);
+  return result;
+}
+
+// Fetch and swap are always eager: their limit is below every transport's.
+Sent Engine::transmit_fetch(Peer& peer, Command& command) {
+  const bool swap = command.verb == Verb::swap;
+  wire::Header header = request_header(command, swap ? wire::Kind::swap : wire::Kind::fetch_atomic);
+  const size_t operand = swap ? datatype_size(command.datatype) : 0;
+  header.payload_size = static_cast<uint16_t>(command.length + operand);
+  Operation& pending = new_operation(peer, command);
+  pending.source_read = true;
+  header.token = pending.token();
+  Sent result = send_gathered(peer, header, command.source, command.length, command.extra.operand, operand);
+  if (result != Sent::done) {
+    end_operation(pending);
+    return result;
+  }
+  free_payload(command);
+  send_event(command.source, command.length, command.user_ptr, PTL_NI_OK);
+  return result;
+}
+
+// The command cannot leave: its reports say so.
+void Engine::undeliverable(Command& command) {
+  posted = true;
+  Operation lost;
+  lost.verb = command.verb;
+  lost.ack = command.ack;
+  lost.source = command.source;
+  lost.result = command.verb == Verb::get ? command.source : command.result;
+  lost.length = command.length;
+  lost.user_ptr = command.user_ptr;
+  lost.source_read = command.verb == Verb::get;
+  free_payload(command);
+  finish(lost, 0, 0, PTL_NI_UNDELIVERABLE, PTL_PRIORITY_LIST);
+}
+
+}  // namespace portunus

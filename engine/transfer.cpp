@@ -1,0 +1,159 @@
+// transfer.cpp: bulk data, moved by the target after it has matched.
+//
+// With a Region the target pulls (put) or pushes (get) in pieces, a bounded number of bytes per step; without one the data
+// is asked for, or sent, as eager messages in windows.
+#include "engine/atomic_ops.hpp"
+#include "engine/engine.hpp"
+
+#include <algorithm>
+
+namespace portunus {
+namespace {
+
+constexpr uint64_t kBytesPerStep = 4 << 20;   // moved synchronously in one step, over all transfers
+constexpr uint64_t kPiece = 1 << 20;          // one pull or push
+constexpr uint64_t kWindowMessages = 32;      // eager messages asked for at a time
+constexpr uint8_t kToOperation = 1;
+
+}  // namespace
+
+void Engine::start_transfer(const Delivery& delivery, const wire::Region& region) {
+  auto transfer = std::make_unique<Transfer>();
+  transfer->delivery = delivery;
+  transfer->region = region;
+  transfer->push = delivery.header.kind == wire::Kind::get;
+  transfer->stream = (delivery.header.flags & wire::kNoRegion) || delivery.peer->transport->limits().pull == 0;
+  transfer->id = next_transfer_++;
+  if (delivery.header.kind == wire::Kind::atomic) transfer->scratch = std::make_unique<std::byte[]>(delivery.mlength);
+  ++delivery.entry->moving;
+  if (PortalEntry* portal = interfaces_[delivery.entry->ni].portals[delivery.entry->pt_index].get()) ++portal->moving;
+  if (delivery.remembered) delivery.remembered->arriving = true;
+  transfers_.push_back(std::move(transfer));
+}
+
+int Engine::run_transfers() {
+  int work = 0;
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < transfers_.size();) {
+    Transfer& transfer = *transfers_[i];
+    const uint64_t before = transfer.moved;
+    while (bytes < kBytesPerStep && !transfer.failed && !transfer.in_flight && transfer.moved < transfer.delivery.mlength) {
+      const uint64_t at = transfer.moved;
+      if (!advance(transfer)) break;
+      bytes += transfer.moved - at;
+    }
+    const bool over = transfer.moved == transfer.delivery.mlength || (transfer.failed && !transfer.in_flight);
+    if (transfer.moved != before || over) ++work;
+    if (!over) {
+      ++i;
+      continue;
+    }
+    std::unique_ptr<Transfer> ended = std::move(transfers_[i]);
+    transfers_.erase(transfers_.begin() + static_cast<ptrdiff_t>(i));
+    end_transfer(*ended);
+  }
+  return work;
+}
+
+// One piece. False: nothing more to do now.
+bool Engine::advance(Transfer& transfer) {
+  if (transfer.stream) return advance_stream(transfer);
+  Delivery& delivery = transfer.delivery;
+  Peer& peer = *delivery.peer;
+  uint64_t size = std::min({delivery.mlength - transfer.moved, kPiece, uint64_t{peer.transport->limits().pull}});
+  iovec part{transfer.scratch.get() + transfer.moved, static_cast<size_t>(size)};
+  if (!transfer.scratch) part = delivery.entry->memory.first_part(delivery.offset + transfer.moved, size);
+  const wire::Region remote{transfer.region.address + transfer.moved, transfer.region.key};
+  transfer.part = part.iov_len;
+  const Moved result = part.iov_len == 0 ? Moved::failed
+                       : transfer.push   ? peer.transport->push(*peer.link, remote, part.iov_base, part.iov_len, &transfer)
+                                         : peer.transport->pull(*peer.link, remote, part.iov_base, part.iov_len, &transfer);
+  switch (result) {
+    case Moved::done:
+      transfer.moved += transfer.part;
+      stats_.bulk_bytes.add(transfer.part);
+      return true;
+    case Moved::started:
+      transfer.in_flight = true;
+      return false;
+    case Moved::again:
+      return false;
+    default:
+      // No remote access after all (another user's process, a restricted kernel): the data can still be streamed.
+      if (transfer.moved == 0 && part.iov_len != 0) {
+        transfer.stream = true;
+        return true;
+      }
+      transfer.failed = true;
+      return false;
+  }
+}
+
+bool Engine::advance_stream(Transfer& transfer) {
+  Delivery& delivery = transfer.delivery;
+  Peer& peer = *delivery.peer;
+  const uint64_t most = peer.transport->limits().eager;
+  wire::Header header{};
+  header.token = delivery.header.token;
+  if (!transfer.push) {  // ask for the next window once the last one is complete
+    if (transfer.asked && transfer.moved < transfer.part) return false;
+    const uint64_t window = std::min(delivery.mlength - transfer.moved, kWindowMessages * most);
+    header.kind = wire::Kind::stream_request;
+    header.match_bits = transfer.id;
+    header.remote_offset = transfer.moved;
+    header.rlength = window;
+    transfer.part = transfer.moved + window;
+    transfer.asked = true;
+    send(peer, header, nullptr, 0);
+    return false;
+  }
+  if (peer.held && !peer.held->empty()) return false;
+  const iovec part = delivery.entry->memory.first_part(delivery.offset + transfer.moved, std::min(delivery.mlength - transfer.moved, most));
+  if (!part.iov_len) {
+    transfer.failed = true;
+    return false;
+  }
+  header.kind = wire::Kind::stream_data;
+  header.op = kToOperation;
+  header.remote_offset = transfer.moved;
+  send(peer, header, part.iov_base, part.iov_len);
+  transfer.moved += part.iov_len;
+  return true;
+}
+
+void Engine::moved(void* context, bool ok) {
+  for (auto& transfer : transfers_) {
+    if (transfer.get() != context) continue;
+    transfer->in_flight = false;
+    if (ok) {
+      transfer->moved += transfer->part;
+      stats_.bulk_bytes.add(transfer->part);
+    } else {
+      transfer->failed = true;
+    }
+    return;
+  }
+}
+
+void Engine::end_transfer(Transfer& transfer) {
+  Delivery& delivery = transfer.delivery;
+  ListEntry& entry = *delivery.entry;
+  if (transfer.scratch && !transfer.failed) {
+    const std::byte* data = transfer.scratch.get();
+    entry.memory.for_parts(delivery.offset, delivery.mlength, [&](std::byte* at, uint64_t n) {
+      apply_atomic(delivery.header.op, delivery.header.datatype, at, data, n, nullptr, nullptr);
+      data += n;
+      return true;
+    });
+  }
+  --entry.moving;
+  PortalEntry* portal = interfaces_[entry.ni].portals[entry.pt_index].get();
+  const uint16_t pt_index = entry.pt_index;
+  const uint32_t ni = entry.ni;
+  if (portal) --portal->moving;
+  if (transfer.failed) delivery.mlength = 0;
+  complete(delivery, transfer.failed ? PTL_NI_UNDELIVERABLE : PTL_NI_OK);
+  if (portal) portal_idle(ni, *portal, pt_index);
+}
+
+}  // namespace portunus

@@ -1,0 +1,57 @@
+// self.hpp: messages to the own process, and the hand-stepped network of the tests.
+//
+// A Hub joins any number of SelfTransports of one process; `send` puts the message in the receiver's queue, `poll`
+// delivers it. In a program there is one hub with one transport; in tests several engines share a hub and are
+// stepped in any order.
+// Thread: transports of one hub are used by one thread at a time.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "engine/transport/transport.hpp"
+
+namespace portunus {
+
+class SelfTransport;
+
+class SelfHub {
+ public:
+  std::map<std::pair<uint32_t, uint32_t>, SelfTransport*> members;
+  size_t capacity = 1u << 20;  // messages a queue holds before `send` answers `again`
+};
+
+class SelfTransport final : public Transport {
+ public:
+  SelfTransport(Sink& sink, SelfHub& hub, ProcessId self, uint32_t uid);
+  ~SelfTransport() override;
+
+  const char* name() const override { return "self"; }
+  TransportLimits limits() const override { return {kEager, size_t{1} << 62}; }
+  Link* connect(ProcessId process) override;
+  Sent send(Link& link, const wire::Header& header, std::span<const iovec> payload) override;
+  bool expose(Link&, const void* start, size_t, bool, Exposed& out) override;
+  void withdraw(Exposed&) override {}
+  Moved pull(Link&, const wire::Region& from, void* to, size_t size, void*) override;
+  Moved push(Link&, const wire::Region& to, const void* from, size_t size, void*) override;
+  int poll(int budget) override;
+  bool idle() override { return inbox_.empty(); }
+
+ private:
+  static constexpr size_t kEager = 32 * 1024;
+  struct Message {
+    ProcessId from;
+    wire::Header header;
+    std::vector<std::byte> payload;
+  };
+  Sink& sink_;
+  SelfHub& hub_;
+  ProcessId self_;
+  uint32_t uid_;
+  std::deque<Message> inbox_;
+  std::map<std::pair<uint32_t, uint32_t>, std::unique_ptr<Link>> links_;
+};
+
+}  // namespace portunus

@@ -1,0 +1,13 @@
+// trigger.hpp: a command that waits for a counter. Thread: filled by the caller that claims it, then the baton holder.
+#pragma once
+
+#include "engine/shared/command.hpp"
+
+namespace portunus {
+
+struct Trigger {
+  Command command;      // its `threshold` says when; `armed` says what
+  Trigger* next;        // on the counter's list or in the ready queue
+};
+
+}  // namespace portunus

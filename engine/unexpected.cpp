@@ -1,0 +1,158 @@
+// unexpected.cpp: messages that came before their entry.
+//
+// A header that landed in the overflow list is remembered in order of arrival; an append to the priority list looks there
+// first, under the same baton that arrivals need, so none slips through between. With PTLX_ME_HOLD the engine keeps the
+// payload, or of a bulk message only the place of its data, and E1 completes it straight into the later entry.
+// Source: Portals 4.3, overflow list and unexpected headers; compile plan E1.
+#include "engine/engine.hpp"
+
+#include <algorithm>
+
+namespace portunus {
+
+// HOLD: nothing is placed in the overflow entry; acknowledgements wait until someone takes the message.
+void Engine::keep(Peer& peer, const wire::Header& header, const std::byte* payload, PortalEntry& portal, uint64_t source) {
+  auto* kept = new KeptHeader;
+  kept->match_bits = header.match_bits;
+  kept->source = source;
+  kept->peer = &peer;
+  kept->header = header;
+  kept->held = true;
+  if (header.flags & wire::kBulk) {
+    if (!(header.flags & wire::kNoRegion)) std::memcpy(&kept->region, payload, sizeof kept->region);
+  } else if (header.payload_size) {
+    kept->payload.reset(new std::byte[header.payload_size]);
+    std::memcpy(kept->payload.get(), payload, header.payload_size);
+  }
+  portal.unexpected.append(*kept);
+  ++interfaces_[header.flags & wire::kNiMask].unexpected_headers;
+  ++stats_.unexpected;
+}
+
+// The data of this message goes to the overflow entry; its header is found by appends from now on.
+KeptHeader* Engine::remember(const Delivery& delivery, PortalEntry& portal) {
+  auto* kept = new KeptHeader;
+  kept->match_bits = delivery.header.match_bits;
+  kept->source = delivery.source;
+  kept->peer = delivery.peer;
+  kept->header = delivery.header;
+  kept->entry = delivery.entry;
+  kept->start = delivery.entry->memory.at(delivery.offset);
+  kept->mlength = delivery.mlength;
+  ++delivery.entry->headers;
+  portal.unexpected.append(*kept);
+  ++interfaces_[delivery.entry->ni].unexpected_headers;
+  ++stats_.unexpected;
+  return kept;
+}
+
+void Engine::forget(KeptHeader& kept) {
+  ListEntry* entry = kept.entry;
+  --interfaces_[kept.header.flags & wire::kNiMask].unexpected_headers;
+  delete &kept;
+  if (!entry) return;
+  --entry->headers;
+  entry_idle(*entry);
+}
+
+// True: the entry was consumed and must not be linked.
+bool Engine::satisfy_from_unexpected(ListEntry& entry, PortalEntry& portal) {
+  if (portal.unexpected.empty()) return false;
+  const bool completes = entry.options & PTLX_ME_COMPLETE_UNEXPECTED;
+  const bool once = entry.options & PTL_ME_USE_ONCE;
+  auto fits = [&](const UnexpectedHeader& header) {
+    const auto& kept = static_cast<const KeptHeader&>(header);
+    if (kept.held && !completes) return false;
+    if (!(entry.options & PTL_ME_NO_TRUNCATE)) return true;
+    uint64_t offset = entry.options & PTL_ME_MANAGE_LOCAL ? entry.local_offset : kept.header.remote_offset;
+    return offset <= entry.length && kept.header.rlength <= entry.length - offset;
+  };
+  for (UnexpectedHeader* found = portal.unexpected.find(entry, fits); found && !entry.auto_unlinked;) {
+    UnexpectedHeader* next = once ? nullptr : portal.unexpected.find_next(*found, entry, fits);
+    auto& kept = static_cast<KeptHeader&>(*found);
+    const uint64_t rlength = kept.header.rlength;
+    portal.unexpected.unlink(kept);
+    if (once) auto_unlink(entry);
+    if (kept.arriving) {
+      kept.taker = &entry;
+      ++entry.moving;
+    } else {
+      consume(kept, entry);
+    }
+    if (entry.options & PTL_ME_LOCAL_INC_UH_RLENGTH) {
+      entry.local_offset = std::min(entry.length, entry.local_offset + rlength);
+      if (entry.length - entry.local_offset < entry.min_free) auto_unlink(entry);
+    }
+    found = next;
+  }
+  if (!entry.auto_unlinked) return false;
+  entry_idle(entry);
+  return true;
+}
+
+// One header, off the list already and its data complete, goes to `entry`.
+void Engine::consume(KeptHeader& kept, ListEntry& entry) {
+  posted = true;
+  if (!(entry.options & PTLX_ME_COMPLETE_UNEXPECTED) || kept.header.kind != wire::Kind::put) {
+    if (entry.options & PTL_ME_EVENT_CT_OVERFLOW) count(entry.ct, entry.options & PTL_ME_EVENT_CT_BYTES ? kept.mlength : 1, 0);
+    PortalEntry* portal = interfaces_[entry.ni].portals[entry.pt_index].get();
+    if (portal && !(entry.options & (PTL_ME_EVENT_OVER_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE)))
+      overflow_event(kept, portal->eq, entry.user_ptr, PTL_EVENT_PUT_OVERFLOW);
+    forget(kept);
+    return;
+  }
+  Delivery delivery{kept.peer, kept.header, &entry, kept.source, 0, 0, true, true, nullptr};
+  place(delivery);
+  if (!kept.held) {  // the data lies in the overflow entry; the message was acknowledged when it got there
+    delivery.mlength = std::min(delivery.mlength, kept.mlength);
+    if (delivery.mlength) entry.memory.copy_in(delivery.offset, kept.start, delivery.mlength);
+    delivery_event(delivery, PTL_NI_OK);
+  } else if ((kept.header.flags & wire::kBulk) && delivery.mlength) {
+    start_transfer(delivery, kept.region);
+  } else {
+    if (delivery.mlength) entry.memory.copy_in(delivery.offset, kept.payload.get(), delivery.mlength);
+    delivery_event(delivery, PTL_NI_OK);
+    acknowledge(delivery, PTL_NI_OK);
+  }
+  forget(kept);
+}
+
+int Engine::search(uint32_t ni, uint32_t pt_index, const MatchPattern& pattern, const ListEntry& like, ptl_search_op_t op) {
+  PortalEntry* portal = interfaces_[ni].portals[pt_index].get();
+  if (!portal) return PTL_ARG_INVALID;
+  const bool once = like.options & PTL_ME_USE_ONCE;
+  const bool remove = op == PTL_SEARCH_DELETE;
+  uint64_t found_count = 0;
+  auto fits = [&](const UnexpectedHeader& header) {
+    const auto& kept = static_cast<const KeptHeader&>(header);
+    if (remove && (kept.held || kept.arriving)) return false;  // there is no data to hand over
+    if (!(like.options & PTL_ME_NO_TRUNCATE)) return true;
+    return kept.header.rlength <= like.length;
+  };
+  for (UnexpectedHeader* found = portal->unexpected.find(pattern, fits); found;) {
+    UnexpectedHeader* next = once ? nullptr : portal->unexpected.find_next(*found, pattern, fits);
+    auto& kept = static_cast<KeptHeader&>(*found);
+    ++found_count;
+    if (like.options & PTL_ME_EVENT_CT_OVERFLOW) count(like.ct, like.options & PTL_ME_EVENT_CT_BYTES ? kept.mlength : 1, 0);
+    const uint32_t disabled = remove ? PTL_ME_EVENT_OVER_DISABLE : PTL_ME_EVENT_COMM_DISABLE;
+    if (!(like.options & disabled))
+      overflow_event(kept, portal->eq, like.user_ptr, remove ? PTL_EVENT_PUT_OVERFLOW : PTL_EVENT_SEARCH);
+    if (remove) {
+      portal->unexpected.unlink(kept);
+      forget(kept);
+    }
+    found = next;
+  }
+  if ((like.options & PTL_ME_EVENT_CT_OVERFLOW) && (!once || found_count == 0)) count(like.ct, 0, 1);
+  if (found_count == 0 && portal->eq != PTL_EQ_NONE) {
+    ptl_event_t event{};
+    event.type = PTL_EVENT_SEARCH;
+    event.user_ptr = like.user_ptr;
+    event.pt_index = pt_index;
+    event.ni_fail_type = PTL_NI_NO_MATCH;
+    post(portal->eq, event);
+  }
+  return PTL_OK;
+}
+
+}  // namespace portunus

@@ -1,0 +1,234 @@
+// extensions.cpp: the job, node memory, progress and information of portals4_ext.h.
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/host/bootstrap.hpp"
+#include "portals/arguments.hpp"
+#include "portals/lifetime.hpp"
+#include "portals/portals4_ext.h"
+
+using namespace portunus;
+
+namespace {
+
+struct Job {
+  std::unique_ptr<Bootstrap> bootstrap;
+  int count = 0;
+};
+Job& job() {
+  static Job& job = *new Job;
+  return job;
+}
+
+// Runs set-up work that may throw; the sentence goes to stderr.
+template <class Work>
+int guarded(Work&& work) {
+  try {
+    return work();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "portals: %s\n", error.what());
+    return PTL_FAIL;
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+int PtlxJobInit(ptlx_job_t* out) {
+  if (!out) return PTL_ARG_INVALID;
+  std::lock_guard guard(api::lifetime());
+  return guarded([&] {
+    if (!job().bootstrap) job().bootstrap = Bootstrap::start();
+    ++job().count;
+    Bootstrap& bootstrap = *job().bootstrap;
+    *out = {};
+    out->rank = bootstrap.rank();
+    out->size = bootstrap.size();
+    out->local_rank = bootstrap.local_rank();
+    out->local_size = bootstrap.local_size();
+    out->launched = pmix_announced();
+    std::strncpy(out->job_id, bootstrap.job_id().c_str(), sizeof out->job_id - 1);
+    api::job_place() = {out->local_rank, out->local_size, true, out->local_size == out->size};
+    return PTL_OK;
+  });
+}
+
+void PtlxJobFini(void) {
+  std::lock_guard guard(api::lifetime());
+  if (job().count == 0 || --job().count > 0) return;
+  guarded([&] {
+    job().bootstrap->finish();
+    job().bootstrap.reset();
+    return PTL_OK;
+  });
+  api::job_place() = {};
+}
+
+int PtlxJobPut(const char* key, const void* value, size_t size) {
+  if (!key || (!value && size) || !job().bootstrap) return PTL_ARG_INVALID;
+  return guarded([&] {
+    job().bootstrap->put(key, {static_cast<const std::byte*>(value), size});
+    return PTL_OK;
+  });
+}
+
+int PtlxJobFence(void) {
+  if (!job().bootstrap) return PTL_NO_INIT;
+  return guarded([] {
+    job().bootstrap->fence();
+    return PTL_OK;
+  });
+}
+
+int PtlxJobGet(int rank, const char* key, void* value, size_t* size) {
+  if (!key || !size || (!value && *size) || !job().bootstrap) return PTL_ARG_INVALID;
+  if (rank < 0 || rank >= job().bootstrap->size()) return PTL_ARG_INVALID;
+  return guarded([&] {
+    const std::vector<std::byte> found = job().bootstrap->get(rank, key);
+    if (found.size() > *size) return static_cast<int>(PTL_NO_SPACE);
+    std::memcpy(value, found.data(), found.size());
+    *size = found.size();
+    return static_cast<int>(PTL_OK);
+  });
+}
+
+void PtlxJobAbort(int status, const char* message) {
+  if (message) std::fprintf(stderr, "%s\n", message);
+  std::fflush(nullptr);
+  if (job().bootstrap) job().bootstrap->abort(status, "");
+  std::_Exit(status);
+}
+
+int PtlxJobMap(ptl_handle_ni_t ni) {
+  if (!api::initialized()) return PTL_NO_INIT;
+  Interface* interface = api::find_interface(ni);
+  if (!interface || !job().bootstrap) return PTL_ARG_INVALID;
+  return guarded([&] {
+    Bootstrap& bootstrap = *job().bootstrap;
+    const std::string key = "ptlx.id";
+    const ProcessId self = api::client().self();
+    bootstrap.put(key, {reinterpret_cast<const std::byte*>(&self), sizeof self});
+    bootstrap.fence();
+    std::vector<ptl_process_t> map(static_cast<size_t>(bootstrap.size()));
+    for (int rank = 0; rank < bootstrap.size(); ++rank) {
+      const std::vector<std::byte> value = bootstrap.get(rank, key);
+      ProcessId id;
+      if (value.size() != sizeof id) throw std::runtime_error("rank " + std::to_string(rank) + " published no Portals address; do all ranks run the same library?");
+      std::memcpy(&id, value.data(), sizeof id);
+      map[static_cast<size_t>(rank)].phys = {id.nid, id.pid};
+    }
+    if (interface->logical()) {
+      const int code = PtlSetMap(ni, map.size(), map.data());
+      if (code != PTL_OK && code != PTL_IGNORED) return code;
+    }
+    if (NodeTransport* node = api::client().node()) {
+      api::client().locked([&](Engine&) {
+        for (const ptl_process_t& id : map)
+          if (Segment* segment = node->segment_of({id.phys.nid, id.phys.pid})) {
+            size_t size;
+            for (unsigned block = 0; block < kMaxBlocks; ++block) segment->map_block(block, size);
+          }
+        return 0;
+      });
+      bootstrap.fence();  // all have mapped all: the names may go, so nothing is left whatever happens to us
+      api::client().locked([&](Engine&) {
+        node->segment().remove_name();
+        return 0;
+      });
+    }
+    return static_cast<int>(PTL_OK);
+  });
+}
+
+namespace {
+
+int add_block(ptl_handle_ni_t ni, void* replace, ptl_size_t size, void** base, unsigned int* block) {
+  if (!api::initialized()) return PTL_NO_INIT;
+  if (!api::find_interface(ni) || !block || size == 0 || size > PTL_SIZE_MAX / 4) return PTL_ARG_INVALID;
+  NodeTransport* node = api::client().node();
+  void* made = nullptr;
+  const int number = api::client().locked([&](Engine&) {
+    if (node) return node->segment().add_block(size, replace, made);
+    return api::client().add_private_block(size, replace, made);
+  });
+  if (number < 0) {
+    std::fprintf(stderr,
+                 "portals: cannot reserve %llu bytes of node memory (%s); free space in /dev/shm, ask for less, or set PTL_NODE=0\n",
+                 static_cast<unsigned long long>(size), std::strerror(errno));
+    return PTL_NO_SPACE;
+  }
+  if (base) *base = made;
+  *block = static_cast<unsigned>(number);
+  return PTL_OK;
+}
+
+}  // namespace
+
+int PtlxNodeAlloc(ptl_handle_ni_t ni, ptl_size_t size, void** base, unsigned int* block) {
+  return base ? add_block(ni, nullptr, size, base, block) : static_cast<int>(PTL_ARG_INVALID);
+}
+
+int PtlxNodeShare(ptl_handle_ni_t ni, void* start, ptl_size_t size, unsigned int* block) {
+  constexpr uintptr_t kPageMask = 4095;
+  if (!start || (reinterpret_cast<uintptr_t>(start) & kPageMask) || (size & kPageMask)) return PTL_ARG_INVALID;
+  return add_block(ni, start, size, nullptr, block);
+}
+
+int PtlxNodeMap(ptl_handle_ni_t ni, ptl_process_t peer, unsigned int block, void** base, ptl_size_t* size) {
+  if (!api::initialized()) return PTL_NO_INIT;
+  Interface* interface = api::find_interface(ni);
+  if (!interface || !base || !size || block >= kMaxBlocks) return PTL_ARG_INVALID;
+  ProcessId id{peer.phys.nid, peer.phys.pid};
+  if (interface->logical()) {
+    if (peer.rank >= interface->map_size.load(std::memory_order_acquire)) return PTL_ARG_INVALID;
+    id = interface->map[peer.rank];
+  }
+  NodeTransport* node = api::client().node();
+  size_t found_size = 0;
+  void* found = api::client().locked([&](Engine&) -> void* {
+    if (!node) return id == api::client().self() ? api::client().private_block(block, found_size) : nullptr;
+    Segment* segment = node->segment_of(id);
+    return segment ? segment->map_block(block, found_size) : nullptr;
+  });
+  if (!found) return PTL_FAIL;
+  *base = found;
+  *size = found_size;
+  return PTL_OK;
+}
+
+int PtlxProgress(void) { return api::initialized() && api::client().running() ? api::client().progress() : 0; }
+
+void PtlxWait(int (*done)(void* arg), void* arg, unsigned int nap_us) {
+  auto satisfied = [&] { return done(arg) != 0; };
+  if (api::initialized() && api::client().running()) {
+    api::client().wait(satisfied, -1, int64_t{nap_us} * 1000);
+    return;
+  }
+  while (!satisfied()) sched_yield();
+}
+
+int PtlxEngineInfo(ptlx_engine_info_t* info) {
+  if (!api::initialized() || !api::client().running()) return PTL_NO_INIT;
+  if (!info) return PTL_ARG_INVALID;
+  api::client().info(*info);
+  return PTL_OK;
+}
+
+const char* PtlxTransport(ptl_handle_ni_t ni, ptl_process_t peer) {
+  if (!api::initialized()) return nullptr;
+  Interface* interface = api::find_interface(ni);
+  if (!interface) return nullptr;
+  return api::client().locked([&](Engine& engine) -> const char* {
+    Peer* known = engine.target(interface->index, peer);
+    return known ? engine.transport_name(*known) : nullptr;
+  });
+}
+
+}  // extern "C"

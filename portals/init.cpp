@@ -1,0 +1,65 @@
+// init.cpp: PtlInit, PtlFini, PtlAbort, handles. Source: Portals 4.3, initialisation.
+#include <mutex>
+
+#include "portals/arguments.hpp"
+#include "portals/lifetime.hpp"
+
+using namespace portunus;
+
+namespace portunus::api {
+std::mutex& lifetime() {
+  static std::mutex& mutex = *new std::mutex;
+  return mutex;
+}
+}  // namespace portunus::api
+
+extern "C" {
+
+int PtlInit(void) {
+  std::lock_guard guard(api::lifetime());
+  api::client();
+  api::init_count.fetch_add(1, std::memory_order_release);
+  return PTL_OK;
+}
+
+void PtlFini(void) {
+  std::lock_guard guard(api::lifetime());
+  if (!api::initialized()) return;
+  if (api::init_count.load(std::memory_order_relaxed) == 1) api::close_all_interfaces();
+  api::init_count.fetch_sub(1, std::memory_order_release);
+}
+
+void PtlAbort(void) {
+  if (api::initialized() && api::client().running()) api::client().abort_waits();
+}
+
+int PtlHandleIsEqual(ptl_handle_any_t handle1, ptl_handle_any_t handle2) { return handle1 == handle2; }
+
+int PtlNIHandle(ptl_handle_any_t handle, ptl_handle_ni_t* ni_handle) {
+  if (!api::initialized()) return PTL_NO_INIT;
+  if (!ni_handle) return PTL_ARG_INVALID;
+  Objects& objects = api::client().objects();
+  uint32_t ni = kInterfaces;
+  switch (handle_kind(handle)) {
+    case HandleKind::interface:
+      if (api::find_interface(handle)) ni = handle_index(handle);
+      break;
+    case HandleKind::event_queue:
+      if (auto* queue = objects.queues.find(handle)) ni = queue->ni;
+      break;
+    case HandleKind::counter:
+      if (auto* counter = objects.counters.find(handle)) ni = counter->ni;
+      break;
+    case HandleKind::descriptor:
+      if (auto* descriptor = objects.descriptors.find(handle)) ni = descriptor->ni;
+      break;
+    case HandleKind::entry:
+      if (auto* entry = objects.entries.find(handle)) ni = entry->ni;
+      break;
+  }
+  if (ni == kInterfaces) return PTL_ARG_INVALID;
+  *ni_handle = api::interface_handle(ni);
+  return PTL_OK;
+}
+
+}  // extern "C"

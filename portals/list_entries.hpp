@@ -1,0 +1,17 @@
+// list_entries.hpp: claiming a list entry, for the plain and the triggered append.
+#pragma once
+
+#include "portals/arguments.hpp"
+#include "portals/portals4_ext.h"
+
+namespace portunus::api {
+
+constexpr uint32_t kExtensions = PTLX_ME_COMPLETE_UNEXPECTED | PTLX_ME_HOLD;
+constexpr uint32_t kMeOptions = PTL_ME_APPEND_OPTIONS_MASK | kExtensions;
+constexpr uint32_t kLeOptions = PTL_LE_APPEND_OPTIONS_MASK | kExtensions;
+
+// Checks every argument and fills a slot; PTL_ARG_INVALID or PTL_NO_SPACE leave nothing behind.
+int claim_entry(Interface& interface, ptl_pt_index_t pt_index, const ptl_me_t& me, bool has_match, uint32_t allowed,
+                ptl_list_t list, void* user_ptr, uint32_t& handle);
+
+}  // namespace portunus::api
