@@ -82,18 +82,15 @@ static double large_receive(char *buffer, int me, long units) {
 }
 
 static double receive_overlap(char *buffer, int me) {
-    double alone[kTrials], both[kTrials], calm[kTrials];
-    large_receive(buffer, me, 0);
+    double alone[kTrials], calm[kTrials], both[kTrials];
     for (int i = 0; i < kTrials; ++i) alone[i] = large_receive(buffer, me, 0);
-    const double comm = median(alone, kTrials);
-    const long units = me == 0 ? units_for(comm) : 0;
+    const long units = me == 0 ? units_for(median(alone, kTrials)) : 0;
     for (int i = 0; i < kTrials; ++i) {
-        const double begin = now_s();
-        compute(units);
-        calm[i] = now_s() - begin;
+        alone[i] = large_receive(buffer, me, 0);
+        calm[i] = timed_compute(units);
         both[i] = large_receive(buffer, me, units);
     }
-    return overlap_of(comm, median(calm, kTrials), median(both, kTrials));
+    return overlap_of(median(alone, kTrials), median(calm, kTrials), median(both, kTrials));
 }
 
 int main(int argc, char **argv) {

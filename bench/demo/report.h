@@ -34,14 +34,18 @@ static inline void compute(long units) {
     for (long i = 0; i < units; ++i) x = x * 0.999999 + 1e-9;
 }
 
+static inline double timed_compute(long units) {
+    const double begin = now_s();
+    compute(units);
+    return now_s() - begin;
+}
+
 /* How many units take `seconds` when nothing else happens: the fastest of several tries. */
 static inline long units_for(double seconds) {
     const long probe = 200000;
     double best = 1e9;
     for (int i = 0; i < 5; ++i) {
-        const double begin = now_s();
-        compute(probe);
-        const double took = now_s() - begin;
+        const double took = timed_compute(probe);
         if (took < best) best = took;
     }
     return 1 + (long)((double)probe * seconds / best);

@@ -80,19 +80,15 @@ static double large_put(long *target, const long *source, long units) {
 }
 
 static double put_overlap(long *target, const long *source) {
-    double alone[kTrials], both[kTrials];
-    large_put(target, source, 0);
+    double alone[kTrials], calm[kTrials], both[kTrials];
     for (int i = 0; i < kTrials; ++i) alone[i] = large_put(target, source, 0);
-    const double comm = median(alone, kTrials);
-    const long units = units_for(comm);
-    double calm[kTrials];
+    const long units = units_for(median(alone, kTrials));
     for (int i = 0; i < kTrials; ++i) {
-        const double begin = now_s();
-        compute(units);
-        calm[i] = now_s() - begin;
+        alone[i] = large_put(target, source, 0);
+        calm[i] = timed_compute(units);
         both[i] = large_put(target, source, units);
     }
-    return overlap_of(comm, median(calm, kTrials), median(both, kTrials));
+    return overlap_of(median(alone, kTrials), median(calm, kTrials), median(both, kTrials));
 }
 
 int main(void) {
