@@ -1,0 +1,125 @@
+// Compiles one rank's schedule into counters, match list entries and triggered operations.
+//
+// A Program is data: who increments which counter, and what starts when a counter reaches a threshold. program.hpp
+// loads it onto a Portals interface; after that nothing but one increment of kStart is needed to run it, and
+// nothing but kFinish has to be watched.
+//
+// Rules, with A(v) the prerequisites of v and K(c) the increments that counter c receives per execution (epoch):
+//   - v starts at kStart if A(v) is empty, at the point where its only prerequisite finished or started if there is one,
+//     else when its own join counter (K = |A(v)|) is full.
+//   - What v completes increments kFinish if nothing waits for its end; the join counter of w if only w does, and has
+//     one; else a counter of its own.
+//   - A receive whose memory nobody else can touch before it ended is appended at the start ("early"). If it has
+//     prerequisites, message and prerequisites meet in one counter with K = 1 + |A(v)|.
+//   - Any other receive is appended when its prerequisites are fulfilled.
+// Thresholds are written for epoch 0; in epoch e they are threshold + e * K. Counters are never reset, and after E epochs
+// each equals E * K exactly.
+//
+// Match bits are computed by sender and receiver on their own, from the schedule alone:
+//
+//      63   60 59             44 43        36 35   32 31                              0
+//     +-------+-----------------+------------+-------+---------------------------------+
+//     | class |     context     |   epoch    | split |              id                 |
+//     +-------+-----------------+------------+-------+---------------------------------+
+//
+//     class 1  id = tag << 2*split | index: the index-th message of this pair of ranks with this tag, in program
+//              order. `split` is the smallest number of bit pairs that hold the index, so small tags leave room for
+//              many messages and the largest tags for one. Which message a receive gets does not depend on time.
+//     class 2  id = tag. Messages that a receive of any source or any tag may take; both sides know from the
+//              receiver's schedule which these are. What they take is decided when the program runs.
+//
+// **Thread:** any; pure.
+// **Invariants:** one counter has exactly one purpose; operations are in an order in which prerequisites come first.
+// **Source:** compilation to triggered operations as in Schneider, Hoefler, Grant, Barrett, Brightwell, ICPP 2013; GOAL.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "engine/goal/schedule.hpp"
+
+namespace portunus::goal {
+
+using CounterId = std::uint32_t;
+
+inline constexpr CounterId kStart = 0;   // incremented once per epoch by whoever runs the program
+inline constexpr CounterId kFinish = 1;  // full when everything ended
+inline constexpr CounterId kNoCounter = 0xffffffff;
+
+inline constexpr unsigned kEpochShift = 36;  // the epoch modulo 256 in the match bits; added at run time
+inline constexpr std::uint64_t kAnyTagBits = 0xffffffff;
+
+// "When `counter` reached `threshold`."
+struct Point {
+  CounterId counter = kNoCounter;
+  std::uint32_t threshold = 0;
+};
+
+enum class Action : std::uint8_t {
+  put,        // sends the vertex's message, then increments `counter`
+  append,     // appends the vertex's entry; an arrival increments `counter`
+  local,      // local work (calc), then increments `counter`
+  increment,  // increments `counter`
+};
+
+struct Operation {
+  Action action = Action::increment;
+  Point when{};                     // for an entry that is appended early: not set
+  CounterId counter = kNoCounter;
+  VertexId vertex = kNoVertex;
+  std::uint32_t peer = 0;           // kAnySource for such receives
+  std::uint64_t size = 0;           // bytes; nanoseconds for calc
+  std::uint64_t match_bits = 0;     // epoch 0
+  std::uint64_t ignore_bits = 0;    // of an entry
+};
+
+struct Program {
+  std::vector<std::uint32_t> increments;  // K of each counter
+  std::vector<Operation> early;           // entries to append right before kStart
+  std::vector<Operation> triggered;
+};
+
+// Which messages to a rank may be taken by its receives of any source or any tag.
+class Wildcards {
+ public:
+  Wildcards() = default;
+  explicit Wildcards(const Schedule& receiver);
+  [[nodiscard]] bool cover(std::uint32_t source, std::uint32_t tag) const;
+
+ private:
+  std::set<std::uint32_t> tags_;     // received from any source
+  std::set<std::uint32_t> sources_;  // from whom any tag is received
+  bool all_ = false;
+};
+
+// Memory that a vertex reads or writes, as addresses of any kind; empty when begin == end.
+struct Range {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+struct Footprint {
+  Range writes{};
+  Range reads[2]{};
+};
+
+struct CompileOptions {
+  std::uint32_t rank = 0;
+  std::uint16_t context = 0;               // keeps the messages of different schedules apart
+  std::span<const Wildcards> wildcards;    // of all ranks; empty: nobody has any
+  std::span<const Footprint> footprints;   // of all vertices; empty: no two touch the same memory
+};
+
+// `schedule` is finished. Throws ScheduleError if the messages with one tag between two ranks are too many.
+[[nodiscard]] Program compile(const Schedule& schedule, const CompileOptions& options);
+
+// For each send and receive: the how many-th it is, from 0, among its like with equal peer and tag.
+[[nodiscard]] std::vector<std::uint32_t> running_indices(const Schedule& schedule);
+
+// For each vertex: is it a receive that may be appended before its prerequisites are fulfilled? True if every other
+// vertex with a hand on its memory starts only after it ended.
+[[nodiscard]] std::vector<bool> free_of_hazards(const Schedule& schedule, std::span<const Footprint> footprints);
+
+}  // namespace portunus::goal
