@@ -119,6 +119,7 @@ class Engine final : public Sink {
   void no_match(Interface& ni, PortalEntry& portal, Peer& peer, const wire::Header& header);
   void place(Delivery& delivery);
   void deliver(Delivery& delivery, const std::byte* payload);
+  void apply_gathered(Delivery& delivery, const std::byte* data);
   void move_data(Delivery& delivery, const std::byte* payload);
   void complete(Delivery& delivery, ptl_ni_fail_t fail);
   void acknowledge(const Delivery& delivery, ptl_ni_fail_t fail);

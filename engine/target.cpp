@@ -25,6 +25,7 @@ bool well_formed(const wire::Header& header) {
       return !bulk && atomic_allowed(header.op, header.datatype) && header.payload_size == header.rlength && header.token != 0;
     case wire::Kind::swap:
       return !bulk && swap_allowed(header.op, header.datatype) && header.token != 0 &&
+             (header.op == PTL_SWAP || header.rlength <= datatype_size(header.datatype)) &&
              header.payload_size == header.rlength + datatype_size(header.datatype);
     default:
       return false;
@@ -40,11 +41,39 @@ uint32_t needed_permission(wire::Kind kind) {
   }
 }
 
+// Applies an atomic to an entry's memory, whole data only; returns the bytes changed. A datum that straddles two
+// elements of an iovec has no address of its own: it is worked on in a copy.
+uint64_t apply_to_entry(const Memory& memory, uint64_t offset, uint64_t size, const wire::Header& header, const std::byte* data,
+                        std::byte* old, const std::byte* operand) {
+  const size_t width = datatype_size(header.datatype);
+  size -= size % width;
+  for (uint64_t done = 0; done < size;) {
+    const iovec part = memory.first_part(offset + done, size - done);
+    const size_t whole = part.iov_len - part.iov_len % width;
+    const size_t step = whole ? whole : width;
+    std::byte* into = old ? old + done : nullptr;
+    if (whole) {
+      apply_atomic(header.op, header.datatype, part.iov_base, data + done, whole, into, operand);
+    } else {
+      alignas(16) std::byte datum[kMaxOperand];
+      memory.copy_out(offset + done, datum, width);
+      apply_atomic(header.op, header.datatype, datum, data + done, width, into, operand);
+      memory.copy_in(offset + done, datum, width);
+    }
+    done += step;
+  }
+  return size;
+}
+
 bool is_reply_kind(wire::Kind kind) {
   return kind == wire::Kind::get || kind == wire::Kind::fetch_atomic || kind == wire::Kind::swap;
 }
 
 }  // namespace
+
+void Engine::apply_gathered(Delivery& delivery, const std::byte* data) {
+  delivery.mlength = apply_to_entry(delivery.entry->memory, delivery.offset, delivery.mlength, delivery.header, data, nullptr, nullptr);
+}
 
 void Engine::request(Link& from, const wire::Header& header, const std::byte* payload) {
   Peer& peer = *from.peer;
@@ -197,12 +226,7 @@ void Engine::move_data(Delivery& delivery, const std::byte* payload) {
       const std::byte* operand = payload;
       const std::byte* data = payload + (swap ? datatype_size(header.datatype) : 0);
       std::byte* old = header.kind == wire::Kind::atomic ? nullptr : scratch_.data();
-      memory.for_parts(delivery.offset, size, [&](std::byte* at, uint64_t n) {
-        apply_atomic(header.op, header.datatype, at, data, n, old, operand);
-        data += n;
-        if (old) old += n;
-        return true;
-      });
+      delivery.mlength = apply_to_entry(memory, delivery.offset, size, header, data, old, operand);
     }
   }
 }

@@ -2,7 +2,6 @@
 //
 // With a Region the target pulls (put) or pushes (get) in pieces, a bounded number of bytes per step; without one the data
 // is asked for, or sent, as eager messages in windows.
-#include "engine/atomic_ops.hpp"
 #include "engine/engine.hpp"
 
 #include <algorithm>
@@ -138,14 +137,7 @@ void Engine::moved(void* context, bool ok) {
 void Engine::end_transfer(Transfer& transfer) {
   Delivery& delivery = transfer.delivery;
   ListEntry& entry = *delivery.entry;
-  if (transfer.scratch && !transfer.failed) {
-    const std::byte* data = transfer.scratch.get();
-    entry.memory.for_parts(delivery.offset, delivery.mlength, [&](std::byte* at, uint64_t n) {
-      apply_atomic(delivery.header.op, delivery.header.datatype, at, data, n, nullptr, nullptr);
-      data += n;
-      return true;
-    });
-  }
+  if (transfer.scratch && !transfer.failed) apply_gathered(delivery, transfer.scratch.get());
   --entry.moving;
   PortalEntry* portal = interfaces_[entry.ni].portals[entry.pt_index].get();
   const uint16_t pt_index = entry.pt_index;

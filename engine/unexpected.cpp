@@ -67,8 +67,11 @@ bool Engine::satisfy_from_unexpected(ListEntry& entry, PortalEntry& portal) {
     uint64_t offset = entry.options & PTL_ME_MANAGE_LOCAL ? entry.local_offset : kept.header.remote_offset;
     return offset <= entry.length && kept.header.rlength <= entry.length - offset;
   };
-  for (UnexpectedHeader* found = portal.unexpected.find(entry, fits); found && !entry.auto_unlinked;) {
-    UnexpectedHeader* next = once ? nullptr : portal.unexpected.find_next(*found, entry, fits);
+  // Whether a header fits may change with every one that is consumed (a local offset moves), so it is asked one by one.
+  auto any = [](const UnexpectedHeader&) { return true; };
+  for (UnexpectedHeader *next, *found = portal.unexpected.find(entry, any); found && !entry.auto_unlinked; found = next) {
+    next = portal.unexpected.find_next(*found, entry, any);
+    if (!fits(*found)) continue;
     auto& kept = static_cast<KeptHeader&>(*found);
     const uint64_t rlength = kept.header.rlength;
     portal.unexpected.unlink(kept);
@@ -83,7 +86,6 @@ bool Engine::satisfy_from_unexpected(ListEntry& entry, PortalEntry& portal) {
       entry.local_offset = std::min(entry.length, entry.local_offset + rlength);
       if (entry.length - entry.local_offset < entry.min_free) auto_unlink(entry);
     }
-    found = next;
   }
   if (!entry.auto_unlinked) return false;
   entry_idle(entry);

@@ -101,7 +101,8 @@ typedef enum {
     PTLX_ADD, PTLX_SUB, PTLX_MULT, PTLX_DIV, PTLX_MAX, PTLX_MIN, PTLX_AND, PTLX_OR, PTLX_XOR,
     PTLX_COPY,          /* dst = a; count in elements of `type` */
     PTLX_TIMESTAMP,     /* writes CLOCK_MONOTONIC nanoseconds as uint64_t to dst */
-    PTLX_DELAY          /* occupies no one: completes `count` nanoseconds after it fired */
+    PTLX_DELAY,         /* occupies no one: completes `count` nanoseconds after it fired */
+    PTLX_LOCAL_OP_MAX = 0x7fffffff /* not an operation: makes every int a value of this type, so that it can be checked */
 } ptlx_local_op_t;
 /* dst[i] = a[i] op b[i] for i < count, when trig_ct reaches the threshold; then `completion` (or PTL_CT_NONE) counts one
  * success, or one failure (integer division by zero). Long vectors are worked off in segments. Ranges may be equal

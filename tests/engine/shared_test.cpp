@@ -1,0 +1,163 @@
+// What two threads share: handles, event queues, the command queue, counters.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "engine/shared/command_queue.hpp"
+#include "engine/shared/event_queue.hpp"
+#include "engine/shared/slots.hpp"
+
+namespace portunus {
+namespace {
+
+TEST(Slots, AStaleHandleFindsNothingAndIsRetiredOnce) {
+  Pool<int> pool(HandleKind::counter, 1024);
+  const uint32_t index = pool.claim();
+  pool.at(index) = 7;
+  const uint32_t handle = pool.publish(index);
+  ASSERT_NE(pool.find(handle), nullptr);
+  EXPECT_TRUE(pool.retire(handle));
+  EXPECT_FALSE(pool.retire(handle));
+  EXPECT_EQ(pool.find(handle), nullptr);
+  pool.give_back(index);
+  const uint32_t again = pool.publish(pool.claim());
+  EXPECT_NE(again, handle);
+  EXPECT_EQ(pool.find(handle), nullptr);
+  EXPECT_EQ(pool.find(make_handle(HandleKind::entry, 0, index)), nullptr);
+}
+
+TEST(Slots, APoolGivesOutItsCapacityAndThenNothing) {
+  Pool<int> pool(HandleKind::entry, 3);
+  EXPECT_NE(pool.claim(), kNoIndex);
+  EXPECT_NE(pool.claim(), kNoIndex);
+  const uint32_t last = pool.claim();
+  EXPECT_EQ(pool.claim(), kNoIndex);
+  pool.give_back(last);
+  EXPECT_EQ(pool.claim(), last);
+}
+
+TEST(Slots, NoHandleEqualsAConstantOfTheSpecification) {
+  for (auto kind : {HandleKind::event_queue, HandleKind::counter, HandleKind::descriptor, HandleKind::entry}) {
+    const uint32_t last = make_handle(kind, kGenerationMask, kIndexMask - 1);
+    EXPECT_NE(last, PTL_EQ_NONE);
+    EXPECT_NE(last, PTL_CT_NONE);
+    EXPECT_NE(last, PTL_INVALID_HANDLE);
+  }
+}
+
+TEST(Slots, ThreadsClaimAndGiveBackWithoutSharingASlot) {
+  Pool<std::atomic<int>> pool(HandleKind::entry, 64);
+  auto work = [&] {
+    for (int i = 0; i < 20'000; ++i) {
+      const uint32_t index = pool.claim();
+      if (index == kNoIndex) continue;
+      ASSERT_EQ(pool.at(index).fetch_add(1), 0);
+      pool.at(index).fetch_sub(1);
+      pool.give_back(index);
+    }
+  };
+  std::thread a(work), b(work);
+  a.join();
+  b.join();
+}
+
+struct Queue : ::testing::Test {
+  // Zero-valid, as the pool provides it.
+  EventQueue& queue = *static_cast<EventQueue*>(std::calloc(1, sizeof(EventQueue) + 64));
+  ptl_event_t event{};
+  void TearDown() override {
+    queue.close();
+    std::free(&queue);
+  }
+  void post(uint64_t n) {
+    ptl_event_t e{};
+    e.hdr_data = n;
+    queue.post(e);
+  }
+};
+
+TEST_F(Queue, EventsComeInTheOrderOfPosting) {
+  queue.open(8);
+  EXPECT_EQ(queue.take(event), PTL_EQ_EMPTY);
+  for (uint64_t i = 0; i < 8; ++i) post(i);
+  for (uint64_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(queue.take(event), PTL_OK);
+    EXPECT_EQ(event.hdr_data, i);
+  }
+  EXPECT_EQ(queue.take(event), PTL_EQ_EMPTY);
+}
+
+TEST_F(Queue, AFullQueueKeepsTheNewestAndSaysOnceThatSomethingWasLost) {
+  queue.open(4);
+  for (uint64_t i = 0; i < 200; ++i) post(i);
+  EXPECT_EQ(queue.take(event), PTL_EQ_DROPPED);
+  EXPECT_EQ(event.hdr_data, 196u);
+  for (uint64_t i = 197; i < 200; ++i) {
+    EXPECT_EQ(queue.take(event), PTL_OK);
+    EXPECT_EQ(event.hdr_data, i);
+  }
+  EXPECT_EQ(queue.take(event), PTL_EQ_EMPTY);
+}
+
+TEST_F(Queue, EachEventGoesToExactlyOneOfSeveralReaders) {
+  constexpr uint64_t kEvents = 50'000;
+  queue.open(kEvents);
+  std::atomic<uint64_t> sum{0}, count{0};
+  auto read = [&] {
+    ptl_event_t e;
+    while (count.load() < kEvents)
+      if (queue.take(e) == PTL_OK) {
+        sum += e.hdr_data;
+        ++count;
+      } else {
+        std::this_thread::yield();
+      }
+  };
+  std::thread a(read), b(read);
+  for (uint64_t i = 0; i < kEvents; ++i) post(i);
+  a.join();
+  b.join();
+  EXPECT_EQ(sum.load(), kEvents * (kEvents - 1) / 2);
+}
+
+TEST(Commands, FirstInFirstOutAndFullIsAnAnswer) {
+  CommandQueue queue(4);
+  Command command;
+  for (uint64_t i = 0; i < 4; ++i) {
+    command.length = i;
+    EXPECT_TRUE(queue.push(command));
+  }
+  EXPECT_FALSE(queue.push(command));
+  for (uint64_t i = 0; i < 4; ++i) {
+    ASSERT_TRUE(queue.pop(command));
+    EXPECT_EQ(command.length, i);
+  }
+  EXPECT_FALSE(queue.pop(command));
+  EXPECT_FALSE(queue.maybe_filled());
+}
+
+TEST(Commands, EachProducersCommandsKeepTheirOrder) {
+  CommandQueue queue(64);
+  constexpr uint64_t kEach = 20'000;
+  auto produce = [&](uint32_t who) {
+    Command command;
+    command.handle = who;
+    for (command.length = 0; command.length < kEach; ++command.length)
+      while (!queue.push(command)) std::this_thread::yield();
+  };
+  std::thread a(produce, 0), b(produce, 1);
+  uint64_t next[2] = {0, 0};
+  Command command;
+  while (next[0] + next[1] < 2 * kEach) {
+    if (!queue.pop(command)) {
+      std::this_thread::yield();
+      continue;
+    }
+    ASSERT_EQ(command.length, next[command.handle]++);
+  }
+  a.join();
+  b.join();
+}
+
+}  // namespace
+}  // namespace portunus
