@@ -40,7 +40,6 @@ void complete(const ptl_event_t& event) {
   if (mark_done(request) == State::detached) [[unlikely]] {  // nobody to tell about a failure
     pool.release(&request);
     if (!receives) detached_count.fetch_sub(1, std::memory_order_relaxed);
-    return;
   }
   if (device.threaded) turn.announce();
 }

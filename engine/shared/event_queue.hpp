@@ -74,7 +74,9 @@ class EventQueue {
         }
       }
       uint64_t end = tail_.load(std::memory_order_acquire);
-      if (end - position > size_) {  // overrun: go on with the oldest event that is still there
+      // Negative when the event before ours was taken between the two last stores of its post.
+      const auto waiting = static_cast<int64_t>(end - position);
+      if (waiting > static_cast<int64_t>(size_)) {  // overrun: go on with the oldest event that is still there
         uint64_t oldest = end - size_;
         if (head_.compare_exchange_strong(position, oldest, std::memory_order_relaxed)) {
           position = oldest;
@@ -84,7 +86,7 @@ class EventQueue {
       }
       uint64_t now = head_.load(std::memory_order_relaxed);
       if (now == position) {
-        if (end == position) return PTL_EQ_EMPTY;
+        if (waiting <= 0) return PTL_EQ_EMPTY;
       }
       position = now;  // another reader was faster, or the slot is being overwritten: look again
     }

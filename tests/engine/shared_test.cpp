@@ -1,6 +1,7 @@
 // What two threads share: handles, event queues, the command queue, counters.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 #include "engine/shared/command_queue.hpp"
@@ -118,6 +119,31 @@ TEST_F(Queue, EachEventGoesToExactlyOneOfSeveralReaders) {
   a.join();
   b.join();
   EXPECT_EQ(sum.load(), kEvents * (kEvents - 1) / 2);
+}
+
+TEST_F(Queue, ANewestEventTakenAtOnceIsNoOverrun) {
+  // The reader is always level with the writer, so it meets events whose post is not quite finished.
+  queue.open(4);
+  constexpr uint64_t kEvents = 200'000;
+  std::atomic<uint64_t> taken{0};
+  std::thread writer([&] {
+    for (uint64_t i = 0; i < kEvents; ++i) {
+      while (taken.load(std::memory_order_acquire) + 2 < i) std::this_thread::yield();
+      post(i);
+    }
+  });
+  unsigned idle = 0;
+  for (uint64_t i = 0; i < kEvents;) {
+    const int code = queue.take(event);
+    if (code == PTL_EQ_EMPTY) {
+      if (++idle % 256 == 0) std::this_thread::yield();
+      continue;
+    }
+    ASSERT_EQ(code, PTL_OK);
+    ASSERT_EQ(event.hdr_data, i);
+    taken.store(++i, std::memory_order_release);
+  }
+  writer.join();
 }
 
 TEST(Commands, FirstInFirstOutAndFullIsAnAnswer) {
