@@ -112,6 +112,7 @@ class Client {
   bool hand_to_engine();
   void run_spinning();
   void run_parked();
+  void let_others_run() const;
   uint64_t coarse_now() {
     if ((++clock_use_ & 31) == 0 || engine_->has_delays()) clock_ = now_ns();
     return clock_;
