@@ -1,0 +1,274 @@
+// Compiled schedules: their counters, thresholds and match bits, on graphs small enough to read.
+#include "engine/goal/compile.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace portunus::goal {
+namespace {
+
+using Footprints = std::vector<Footprint>;
+
+Program compiled(Schedule& s, const Footprints& footprints = {}) {
+  s.finish();
+  return compile(s, {.rank = 0, .context = 0, .wildcards = {}, .footprints = footprints});
+}
+
+std::vector<Operation> of_action(const Program& p, Action action) {
+  std::vector<Operation> found;
+  for (const Operation& o : p.triggered) {
+    if (o.action == action) found.push_back(o);
+  }
+  return found;
+}
+
+const Operation& of_vertex(const Program& p, VertexId v) {
+  for (const auto* list : {&p.early, &p.triggered}) {
+    for (const Operation& o : *list) {
+      if (o.vertex == v) return o;
+    }
+  }
+  throw std::out_of_range("the program does not contain this vertex");
+}
+
+TEST(Compile, EmptyScheduleHasNothingToFinish) {
+  Schedule s;
+  const Program p = compiled(s);
+  EXPECT_EQ(p.increments, (std::vector<std::uint32_t>{1, 0}));
+  EXPECT_TRUE(p.early.empty());
+  EXPECT_TRUE(p.triggered.empty());
+}
+
+TEST(Compile, IndependentOperationsHangOnStartAndCountIntoFinish) {
+  Schedule s;
+  s.send(8, 1);
+  s.recv(8, 1);
+  s.calc(5);
+  const Program p = compiled(s);
+  EXPECT_EQ(p.increments, (std::vector<std::uint32_t>{1, 3}));
+  for (const VertexId v : {0u, 2u}) {
+    EXPECT_EQ(of_vertex(p, v).when.counter, kStart);
+    EXPECT_EQ(of_vertex(p, v).when.threshold, 1u);
+  }
+  ASSERT_EQ(p.early.size(), 1u);
+  EXPECT_EQ(p.early[0].vertex, 1u);
+  EXPECT_EQ(p.early[0].counter, kFinish);
+}
+
+TEST(Compile, OnlyPrerequisiteIsTheTrigger) {
+  Schedule s;
+  s.recv(8, 1);
+  s.send(8, 1);
+  s.add_dependency(1, 0);
+  const Program p = compiled(s);
+  const CounterId own = of_vertex(p, 0).counter;
+  EXPECT_NE(own, kFinish);
+  EXPECT_EQ(p.increments[own], 1u);
+  EXPECT_EQ(of_vertex(p, 1).when.counter, own);
+  EXPECT_EQ(of_vertex(p, 1).when.threshold, 1u);
+  EXPECT_TRUE(of_action(p, Action::increment).empty());
+}
+
+TEST(Compile, SeveralPrerequisitesMeetInAJoinWithoutExtraSteps) {
+  Schedule s;
+  for (int i = 0; i < 3; ++i) s.recv(8, 1);
+  s.send(8, 1);
+  for (VertexId v = 0; v < 3; ++v) s.add_dependency(3, v);
+  const Program p = compiled(s);
+  const Point when = of_vertex(p, 3).when;
+  EXPECT_EQ(when.threshold, 3u);
+  EXPECT_EQ(p.increments[when.counter], 3u);
+  for (VertexId v = 0; v < 3; ++v) EXPECT_EQ(of_vertex(p, v).counter, when.counter);
+  EXPECT_TRUE(of_action(p, Action::increment).empty());
+  EXPECT_EQ(p.increments.size(), 3u);
+}
+
+TEST(Compile, EndWithSeveralJoinsIncrementsEachOfThem) {
+  Schedule s;
+  for (int i = 0; i < 4; ++i) s.calc(1);
+  for (const VertexId w : {2u, 3u}) {
+    s.add_dependency(w, 0);
+    s.add_dependency(w, 1);
+  }
+  const Program p = compiled(s);
+  EXPECT_EQ(of_action(p, Action::increment).size(), 4u);
+  for (const VertexId v : {0u, 1u}) EXPECT_EQ(p.increments[of_vertex(p, v).counter], 1u);
+  for (const VertexId w : {2u, 3u}) EXPECT_EQ(p.increments[of_vertex(p, w).when.counter], 2u);
+}
+
+TEST(Compile, MessageAndPrerequisitesOfAnEarlyReceiveMeetInOneCounter) {
+  Schedule s;
+  s.calc(1);
+  s.calc(1);
+  s.recv(8, 1);
+  s.send(8, 1);
+  s.add_dependency(2, 0);
+  s.add_dependency(2, 1);
+  s.add_dependency(3, 2);
+  const Program p = compiled(s);
+  ASSERT_EQ(p.early.size(), 1u);
+  const CounterId both = p.early[0].counter;
+  EXPECT_EQ(p.increments[both], 3u);
+  EXPECT_EQ(of_vertex(p, 0).counter, both);
+  EXPECT_EQ(of_vertex(p, 1).counter, both);
+  EXPECT_EQ(of_vertex(p, 3).when.counter, both);
+  EXPECT_EQ(of_vertex(p, 3).when.threshold, 3u);
+}
+
+TEST(Compile, StartDependencyHangsOnTheSameTrigger) {
+  Schedule s;
+  s.calc(1);
+  s.send(8, 1);
+  s.send(8, 2);
+  s.add_dependency(1, 0);
+  s.add_dependency(2, 1, After::start);
+  const Program p = compiled(s);
+  EXPECT_EQ(of_vertex(p, 2).when.counter, of_vertex(p, 1).when.counter);
+  EXPECT_EQ(of_vertex(p, 2).when.threshold, of_vertex(p, 1).when.threshold);
+  EXPECT_EQ(p.increments[kFinish], 2u);  // both sends: nothing waits for the end of either
+}
+
+TEST(Compile, StartOfAnEarlyReceiveIsNotItsMessage) {
+  Schedule s;
+  s.calc(1);
+  s.recv(8, 1);
+  s.send(8, 1);
+  s.add_dependency(1, 0);
+  s.add_dependency(2, 1, After::start);
+  const Program p = compiled(s);
+  EXPECT_NE(of_vertex(p, 2).when.counter, p.early[0].counter);
+  EXPECT_EQ(of_vertex(p, 2).when.counter, of_vertex(p, 0).counter);
+  EXPECT_EQ(p.increments[p.early[0].counter], 2u);
+}
+
+TEST(Compile, ReceiveIntoMemoryThatIsReadBeforeIsAppendedWhenTriggered) {
+  Schedule s;
+  s.send(8, 1);
+  s.recv(8, 1);
+  s.add_dependency(1, 0);
+  Footprints f(2);
+  f[0].reads[0] = {100, 108};
+  f[1].writes = {104, 112};
+  const Program p = compiled(s, f);
+  EXPECT_TRUE(p.early.empty());
+  ASSERT_EQ(of_action(p, Action::append).size(), 1u);
+  EXPECT_EQ(of_action(p, Action::append)[0].when.counter, of_vertex(p, 0).counter);
+}
+
+TEST(Compile, ReceiveIntoMemoryThatOnlyFollowersTouchIsEarly) {
+  Schedule s;
+  s.recv(8, 1);
+  s.calc(1);
+  s.send(8, 1);
+  s.add_dependency(1, 0);
+  s.add_dependency(2, 1, After::start);
+  Footprints f(3);
+  f[0].writes = {100, 108};
+  f[2].reads[0] = {100, 108};
+  EXPECT_EQ(compiled(s, f).early.size(), 1u);
+}
+
+TEST(Compile, FollowingTheStartOfAReceiveIsNotFollowingIt) {
+  Schedule s;
+  s.recv(8, 1);
+  s.send(8, 1);
+  s.add_dependency(1, 0, After::start);
+  Footprints f(2);
+  f[0].writes = {100, 108};
+  f[1].reads[0] = {100, 108};
+  EXPECT_TRUE(compiled(s, f).early.empty());
+}
+
+TEST(Compile, RangesThatOnlyTouchDoNotConflict) {
+  Schedule s;
+  s.send(8, 1);
+  s.recv(8, 1);
+  Footprints f(2);
+  f[0].reads[0] = {100, 108};
+  f[1].writes = {108, 116};
+  EXPECT_EQ(compiled(s, f).early.size(), 1u);
+}
+
+// ---- Match bits ----------------------------------------------------------------------------------------------------
+
+TEST(CompileMatchBits, SenderAndReceiverAgreeMessageByMessage) {
+  Schedule sender, receiver;
+  for (const std::uint32_t tag : {0u, 7u, 0u, 7u, 7u, 0xfffffffeu, 0u}) {
+    sender.send(8, 0, tag);
+    receiver.recv(8, 0, tag);
+  }
+  const Program s = compiled(sender), r = compiled(receiver);
+  std::set<std::uint64_t> seen;
+  for (VertexId v = 0; v < sender.size(); ++v) {
+    EXPECT_EQ(of_vertex(s, v).match_bits, of_vertex(r, v).match_bits);
+    EXPECT_EQ(of_vertex(r, v).ignore_bits, 0u);
+    EXPECT_TRUE(seen.insert(of_vertex(s, v).match_bits).second) << "vertex " << v;
+  }
+}
+
+TEST(CompileMatchBits, LeaveTheEpochFreeAndKeepContextsApart) {
+  Schedule s;
+  s.send(8, 1, 5);
+  s.finish();
+  const std::uint64_t a = compile(s, {.rank = 0, .context = 0, .wildcards = {}, .footprints = {}}).triggered[0].match_bits;
+  const std::uint64_t b = compile(s, {.rank = 0, .context = 0xffff, .wildcards = {}, .footprints = {}}).triggered[0].match_bits;
+  EXPECT_EQ(a >> kEpochShift & 0xff, 0u);
+  EXPECT_EQ(b >> kEpochShift & 0xff, 0u);
+  EXPECT_EQ(a ^ b, std::uint64_t{0xffff} << 44);
+}
+
+TEST(CompileMatchBits, TagAndIndexNeverCollide) {
+  Schedule s;
+  for (std::uint32_t tag = 0; tag < 40; ++tag) {
+    for (int i = 0; i < 70; ++i) s.send(1, 1, tag);
+  }
+  const Program p = compiled(s);
+  std::set<std::uint64_t> seen;
+  for (const Operation& o : p.triggered) EXPECT_TRUE(seen.insert(o.match_bits).second);
+}
+
+TEST(CompileMatchBits, TooManyMessagesOfALargeTagAreRefused) {
+  Schedule s;
+  s.send(8, 1, 0x80000000);
+  s.send(8, 1, 0x80000000);
+  s.finish();
+  try {
+    (void)compile(s, {});
+    FAIL() << "accepted";
+  } catch (const ScheduleError& e) {
+    EXPECT_EQ(e.message, "the send number 1 is number 2 of its peer and tag, and a tag as large as 2147483648 has no room "
+                         "for so many messages; use smaller or more tags");
+  }
+}
+
+TEST(CompileMatchBits, ReceivesOfAnySourceOrTagShareAClassWithWhatTheyMayTake) {
+  Schedule sender, receiver;
+  sender.send(8, 1, 3);
+  sender.send(8, 1, 4);
+  receiver.recv(8, kAnySource, 3);
+  receiver.recv(8, 0, 4);
+  sender.finish();
+  receiver.finish();
+  const std::vector<Wildcards> wildcards{Wildcards(sender), Wildcards(receiver)};
+  const Program s = compile(sender, {.rank = 0, .context = 0, .wildcards = wildcards, .footprints = {}});
+  const Program r = compile(receiver, {.rank = 1, .context = 0, .wildcards = wildcards, .footprints = {}});
+  EXPECT_EQ(of_vertex(s, 0).match_bits, of_vertex(r, 0).match_bits);
+  EXPECT_EQ(of_vertex(s, 1).match_bits, of_vertex(r, 1).match_bits);
+  EXPECT_NE(of_vertex(s, 0).match_bits >> 60, of_vertex(s, 1).match_bits >> 60);
+  EXPECT_EQ(of_vertex(r, 0).peer, kAnySource);
+  EXPECT_EQ(r.early[0].vertex, 1u);  // the receive that only one message fits is appended first
+}
+
+TEST(CompileMatchBits, ReceiveOfAnyTagIgnoresTheTagOnly) {
+  Schedule receiver;
+  receiver.recv(8, 0, kAnyTag);
+  receiver.finish();
+  const std::vector<Wildcards> wildcards{Wildcards(receiver)};
+  const Program r = compile(receiver, {.rank = 0, .context = 9, .wildcards = wildcards, .footprints = {}});
+  EXPECT_EQ(r.early[0].ignore_bits, 0xffffffffu);
+  EXPECT_EQ(r.early[0].match_bits & r.early[0].ignore_bits, 0u);
+}
+
+}  // namespace
+}  // namespace portunus::goal

@@ -1,0 +1,238 @@
+// Random schedules of several ranks, compiled and executed by a model in random order: they end, in the order that the
+// schedules ask for, with the right messages, memory and counters.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "engine/goal/validate.hpp"
+#include "tests/goal/compiled_model.hpp"
+
+namespace portunus::goal {
+namespace {
+
+using Footprints = std::vector<Footprint>;
+constexpr std::uint32_t kEpochsRun = 3;
+
+struct Job {
+  std::vector<Schedule> schedules;
+  std::vector<Footprints> footprints;
+  std::vector<std::vector<std::array<VertexId, 2>>> conflicts;  // per rank: the second starts after the first ended
+};
+
+class Generator {
+ public:
+  explicit Generator(std::uint64_t seed) : random_(seed) {}
+
+  // Every vertex depends on earlier ones only, and a send is created before its receive: such a job always ends.
+  Job job() {
+    Job job;
+    const std::uint32_t ranks = 2 + draw(3);
+    job.schedules.resize(ranks);
+    job.footprints.resize(ranks);
+    job.conflicts.resize(ranks);
+    for (std::uint32_t left = 1 + draw(30); left > 0; --left) {
+      const std::uint32_t from = draw(ranks), to = draw(ranks), tag = draw(2);
+      if (draw(4) == 0) {
+        job.schedules[from].calc(draw(100));
+        finish_vertex(job, from);
+        continue;
+      }
+      job.schedules[from].send(8, to, tag);
+      finish_vertex(job, from);
+      job.schedules[to].recv(8, from, tag);
+      finish_vertex(job, to);
+    }
+    for (Schedule& s : job.schedules) s.finish();
+    return job;
+  }
+
+ private:
+  std::uint32_t draw(std::uint32_t below) { return static_cast<std::uint32_t>(random_() % below); }
+
+  Range slot() {
+    const std::uint64_t begin = 8 * draw(6);
+    return {begin, begin + 8};
+  }
+
+  void finish_vertex(Job& job, std::uint32_t rank) {
+    Schedule& s = job.schedules[rank];
+    const VertexId v = s.size() - 1;
+    for (std::uint32_t edges = v == 0 ? 0 : draw(3); edges > 0; --edges)
+      s.add_dependency(v, draw(v), draw(3) == 0 ? After::start : After::finish);
+    Footprint f;
+    if (s[v].kind != Kind::send) f.writes = slot();
+    if (s[v].kind != Kind::recv) f.reads[0] = slot();
+    Footprints& all = job.footprints[rank];
+    for (VertexId w = 0; w < v; ++w) {
+      if (f.writes.begin == f.writes.end ? !same(all[w].writes, f.reads[0])
+                                         : !same(all[w].writes, f.writes) && !same(all[w].writes, f.reads[0]) &&
+                                               !same(all[w].reads[0], f.writes))
+        continue;
+      s.add_dependency(v, w);
+      job.conflicts[rank].push_back({w, v});
+    }
+    all.push_back(f);
+  }
+
+  static bool same(const Range& a, const Range& b) { return a.begin < a.end && b.begin < b.end && a.begin == b.begin; }
+
+  std::mt19937_64 random_;
+};
+
+// The n-th send of each (source, target, tag), by n.
+std::map<std::array<std::uint32_t, 3>, std::vector<VertexId>> sends_of(const Job& job) {
+  std::map<std::array<std::uint32_t, 3>, std::vector<VertexId>> sends;
+  for (std::uint32_t r = 0; r < job.schedules.size(); ++r) {
+    for (VertexId v = 0; v < job.schedules[r].size(); ++v) {
+      const Vertex& vertex = job.schedules[r][v];
+      if (vertex.kind == Kind::send) sends[{r, vertex.peer, vertex.tag}].push_back(v);
+    }
+  }
+  return sends;
+}
+
+struct Verdict {
+  bool ended = false, counters = false, matched = true, ordered = true, memory = true;
+  std::uint64_t unexpected = 0, early = 0, receives = 0;
+  [[nodiscard]] bool good() const { return ended && counters && matched && ordered && memory; }
+};
+
+std::vector<Program> programs_of(const Job& job, bool with_footprints) {
+  std::vector<Program> programs;
+  for (std::uint32_t r = 0; r < job.schedules.size(); ++r) {
+    const std::span<const Footprint> footprints = with_footprints ? std::span<const Footprint>(job.footprints[r]) : std::span<const Footprint>();
+    programs.push_back(compile(job.schedules[r], {.rank = r, .context = 0, .wildcards = {}, .footprints = footprints}));
+  }
+  return programs;
+}
+
+// When one rank's vertices started and ended in one epoch, as the schedule understands it.
+void judge_order(const Job& job, std::uint32_t rank, const Program& program, const Model& model, std::uint32_t epoch, Verdict& verdict) {
+  const Schedule& s = job.schedules[rank];
+  std::set<VertexId> early;
+  for (const Operation& o : program.early) early.insert(o.vertex);
+  std::vector<std::uint64_t> started(s.size()), ended(s.size());
+  for (VertexId v = 0; v < s.size(); ++v) {
+    const Model::Moments& m = model.at(rank, v, epoch);
+    std::uint64_t allowed = 0;
+    for (const Edge e : s.prerequisites(v)) allowed = std::max(allowed, e.on_start ? started[e.vertex] : ended[e.vertex]);
+    started[v] = early.contains(v) ? std::max(allowed, m.began) : m.began;
+    ended[v] = std::max(m.ended, started[v]);
+    if (m.ended == 0 || started[v] < allowed) verdict.ordered = false;
+  }
+  for (const auto& [first, second] : job.conflicts[rank]) {
+    const Model::Moments& later = model.at(rank, second, epoch);
+    const std::uint64_t touches = s[second].kind == Kind::recv ? later.ended : later.began;
+    if (touches < ended[first]) verdict.memory = false;
+  }
+}
+
+void judge_matching(const Job& job, const Model& model, Verdict& verdict) {
+  const auto sends = sends_of(job);
+  for (std::uint32_t r = 0; r < job.schedules.size(); ++r) {
+    const Schedule& s = job.schedules[r];
+    const std::vector<std::uint32_t> index = running_indices(s);
+    for (VertexId v = 0; v < s.size(); ++v) {
+      if (s[v].kind != Kind::recv) continue;
+      const VertexId expected = sends.at({s[v].peer, r, s[v].tag})[index[v]];
+      for (std::uint32_t epoch = 0; epoch < kEpochsRun; ++epoch) {
+        const Model::Moments& m = model.at(r, v, epoch);
+        if (m.source != s[v].peer || m.send != expected) verdict.matched = false;
+      }
+    }
+  }
+}
+
+Verdict execute(const Job& job, bool with_footprints, std::uint64_t seed) {
+  const std::vector<Program> programs = programs_of(job, with_footprints);
+  Model model(job.schedules, programs, seed);
+  Verdict verdict;
+  verdict.ended = model.run(kEpochsRun) && model.leftovers() == 0;
+  verdict.unexpected = model.unexpected();
+  if (!verdict.ended) return verdict;
+  verdict.counters = true;
+  for (std::uint32_t r = 0; r < programs.size(); ++r) {
+    for (CounterId c = 0; c < programs[r].increments.size(); ++c) {
+      if (model.counter(r, c) != std::uint64_t{kEpochsRun} * programs[r].increments[c]) verdict.counters = false;
+    }
+    for (std::uint32_t epoch = 0; epoch < kEpochsRun; ++epoch) judge_order(job, r, programs[r], model, epoch, verdict);
+    verdict.early += programs[r].early.size();
+    verdict.receives += static_cast<std::uint64_t>(
+        std::ranges::count(job.schedules[r].vertices(), Kind::recv, [](const Vertex& v) { return v.kind; }));
+  }
+  judge_matching(job, model, verdict);
+  return verdict;
+}
+
+TEST(CompiledPrograms, EndInOrderWithEveryCounterFullHoweverTheyInterleave) {
+  std::uint64_t unexpected = 0, early = 0, receives = 0;
+  for (std::uint64_t seed = 1; seed <= 4000; ++seed) {
+    const Job job = Generator(seed).job();
+    ASSERT_NO_THROW(validate(job.schedules)) << "seed " << seed;
+    const Verdict verdict = execute(job, true, seed * 31 + 7);
+    ASSERT_TRUE(verdict.good()) << "seed " << seed << ": ended " << verdict.ended << ", counters " << verdict.counters << ", matched "
+                                << verdict.matched << ", ordered " << verdict.ordered << ", memory " << verdict.memory;
+    unexpected += verdict.unexpected;
+    early += verdict.early;
+    receives += verdict.receives;
+  }
+  // The runs would prove little if these were rare.
+  EXPECT_GT(unexpected, 10000u);
+  EXPECT_GT(early, receives / 10);
+  EXPECT_LT(early, receives * 9 / 10);
+}
+
+TEST(CompiledPrograms, WithMemoryOfTheirOwnReceivesAreAllEarly) {
+  for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+    const Job job = Generator(seed).job();
+    const Verdict verdict = execute(job, false, seed);
+    ASSERT_TRUE(verdict.ended && verdict.counters && verdict.matched && verdict.ordered) << "seed " << seed;
+    ASSERT_EQ(verdict.early, verdict.receives);
+  }
+}
+
+TEST(CompiledPrograms, AppendingEveryReceiveEarlyWouldOverwriteMemoryInUse) {
+  std::uint32_t corrupted = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) corrupted += !execute(Generator(seed).job(), false, seed).memory;
+  EXPECT_GT(corrupted, 50u);
+}
+
+// All ranks but 0 send to it; it takes what comes, some of it only after something else.
+TEST(CompiledPrograms, ReceivesOfAnySourceTakeEveryMessageOnce) {
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    std::mt19937_64 random(seed);
+    std::vector<Schedule> schedules(2 + random() % 3);
+    for (std::uint32_t r = 1; r < schedules.size(); ++r) {
+      for (std::uint64_t n = 1 + random() % 3; n > 0; --n) {
+        schedules[r].send(8, 0, static_cast<std::uint32_t>(random() % 2));
+        const VertexId v = schedules[0].recv(8, kAnySource, kAnyTag);
+        if (v > 0 && random() % 2) schedules[0].add_dependency(v, static_cast<VertexId>(random() % v));
+      }
+    }
+    std::vector<Wildcards> wildcards;
+    for (Schedule& s : schedules) {
+      s.finish();
+      wildcards.emplace_back(s);
+    }
+    ASSERT_NO_THROW(validate(schedules));
+    std::vector<Program> programs;
+    for (std::uint32_t r = 0; r < schedules.size(); ++r)
+      programs.push_back(compile(schedules[r], {.rank = r, .context = 0, .wildcards = wildcards, .footprints = {}}));
+    Model model(schedules, programs, seed);
+    ASSERT_TRUE(model.run(kEpochsRun)) << "seed " << seed;
+    EXPECT_EQ(model.leftovers(), 0u);
+    for (std::uint32_t epoch = 0; epoch < kEpochsRun; ++epoch) {
+      std::set<std::pair<std::uint32_t, VertexId>> taken;
+      for (VertexId v = 0; v < schedules[0].size(); ++v) {
+        const Model::Moments& m = model.at(0, v, epoch);
+        EXPECT_TRUE(taken.insert({m.source, m.send}).second) << "seed " << seed;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace portunus::goal
