@@ -53,3 +53,10 @@ inline bool holds_pattern(const unsigned char* bytes, int pe, size_t number, siz
     if (bytes[i] != pattern(pe, number, i)) return false;
   return true;
 }
+
+// EXPECT_EQ for bodies that are repeated for every type: a call instead of a page of code.
+template <class T>
+[[gnu::noinline]] void expect_same(const T& left, const T& right, const char* what, const char* file, int line) {
+  if (!(left == right)) ADD_FAILURE_AT(file, line) << what << ": " << left << " is not " << right;
+}
+#define EXPECT_SAME(T, left, right) expect_same<T>(left, right, #left, __FILE__, __LINE__)

@@ -123,12 +123,11 @@ TEST(Rma, APeMayAddressItself) {
 
 // One type: put and get, blocking or not, with context or without, p and g.
 #define TYPED_TEST_BODY(N, T, ...)                                                    \
-  {                                                                                   \
-    SCOPED_TRACE(#N);                                                                 \
+  void typed_##N(void* area) {                                                        \
     constexpr size_t kElements = 37;                                                  \
     T source[kElements], back[kElements];                                             \
     for (size_t i = 0; i < kElements; ++i) source[i] = static_cast<T>(me() * 3 + i);  \
-    T* const put = reinterpret_cast<T*>(area.get());                                  \
+    T* const put = static_cast<T*>(area);                                  \
     T *const put_nbi = put + kElements, *const ctx_put = put_nbi + kElements;         \
     T *const ctx_put_nbi = ctx_put + kElements, *const single = ctx_put_nbi + kElements; \
     shmem_barrier_all();                                                              \
@@ -141,32 +140,33 @@ TEST(Rma, APeMayAddressItself) {
     shmem_barrier_all();                                                              \
     for (size_t i = 0; i < kElements; ++i)                                            \
       for (const T* at : {put, put_nbi, ctx_put, ctx_put_nbi})                        \
-        EXPECT_EQ(at[i], static_cast<T>(left() * 3 + i));                             \
-    EXPECT_EQ(single[0], static_cast<T>(left() * 3 + 5));                             \
-    EXPECT_EQ(single[1], static_cast<T>(left() * 3 + 6));                             \
-    EXPECT_EQ(shmem_##N##_g(put + 9, right()), source[9]);                            \
-    EXPECT_EQ(shmem_ctx_##N##_g(SHMEM_CTX_DEFAULT, put + 8, right()), source[8]);     \
+        EXPECT_SAME(T, at[i], static_cast<T>(left() * 3 + i));                             \
+    EXPECT_SAME(T, single[0], static_cast<T>(left() * 3 + 5));                             \
+    EXPECT_SAME(T, single[1], static_cast<T>(left() * 3 + 6));                             \
+    EXPECT_SAME(T, shmem_##N##_g(put + 9, right()), source[9]);                            \
+    EXPECT_SAME(T, shmem_ctx_##N##_g(SHMEM_CTX_DEFAULT, put + 8, right()), source[8]);     \
     shmem_##N##_get(back, put, kElements, right());                                   \
-    EXPECT_TRUE(std::equal(back, back + kElements, source));                          \
+    for (size_t i = 0; i < kElements; ++i) EXPECT_SAME(T, back[i], source[i]);                       \
     shmem_ctx_##N##_get(SHMEM_CTX_DEFAULT, back, put_nbi, 1, right());                \
-    EXPECT_EQ(back[0], source[0]);                                                    \
+    EXPECT_SAME(T, back[0], source[0]);                                                    \
     T nbi[2];                                                                         \
     shmem_##N##_get_nbi(&nbi[0], put + 3, 1, right());                                \
     shmem_ctx_##N##_get_nbi(SHMEM_CTX_DEFAULT, &nbi[1], put + 4, 1, right());         \
     shmem_quiet();                                                                    \
-    EXPECT_EQ(nbi[0], source[3]);                                                     \
-    EXPECT_EQ(nbi[1], source[4]);                                                     \
+    EXPECT_SAME(T, nbi[0], source[3]);                                                     \
+    EXPECT_SAME(T, nbi[1], source[4]);                                                     \
   }
+SHMEMI_RMA(TYPED_TEST_BODY, )
+#define CALL(N, T, function, ...) function##_##N(area.get());
 
 TEST(Rma, EveryTypeMovesByPutGetPAndG) {
   Symmetric<long double> area(4 * 37 + 2);
-  SHMEMI_RMA(TYPED_TEST_BODY, )
+  SHMEMI_RMA(CALL, typed)
   shmem_barrier_all();
 }
 
 #define SIZED_TEST_BODY(BITS, BYTES, ...)                                                 \
-  {                                                                                       \
-    SCOPED_TRACE(#BITS);                                                                  \
+  void sized_##BITS(unsigned char* area) {                                                \
     constexpr size_t kElements = 11, kBytes = kElements * BYTES;                          \
     const std::vector<unsigned char> source = pattern_of(me(), BYTES, kBytes);            \
     std::vector<unsigned char> back(kBytes);                                              \
@@ -185,10 +185,11 @@ TEST(Rma, EveryTypeMovesByPutGetPAndG) {
     shmem_barrier_all();                                                                  \
     EXPECT_EQ(back, source);                                                              \
   }
+SHMEMI_SIZES(SIZED_TEST_BODY, )
 
 TEST(Rma, ElementsOfAFixedWidthAreCountedInThatWidth) {
   Symmetric<unsigned char> area(1024);
-  SHMEMI_SIZES(SIZED_TEST_BODY, )
+  SHMEMI_SIZES(CALL, sized)
   shmem_barrier_all();
 }
 

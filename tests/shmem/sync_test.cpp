@@ -15,30 +15,34 @@ TEST(Wait, ATokenGoesRoundTheRingManyTimes) {
   EXPECT_EQ(token[0], n);
 }
 
+struct Case {
+  int cmp, before, after, value;
+};
+
 // The value that ends the wait comes from the left neighbour, by an atomic.
 #define COMPARISON_BODY(N, T, ...)                                                             \
-  for (const auto& c : cases) {                                                                \
-    SCOPED_TRACE(#N);                                                                          \
-    T* const word = reinterpret_cast<T*>(area.get());                                          \
+  void comparison_##N(void* area, const Case& c) {                                             \
+    T* const word = static_cast<T*>(area);                                                     \
     word[0] = static_cast<T>(c.before);                                                        \
     shmem_barrier_all();                                                                       \
     shmem_##N##_atomic_set(word, static_cast<T>(c.after), right());                            \
     shmem_##N##_wait_until(word, c.cmp, static_cast<T>(c.value));                              \
-    EXPECT_EQ(word[0], static_cast<T>(c.after));                                               \
-    EXPECT_EQ(shmem_##N##_test(word, c.cmp, static_cast<T>(c.value)), 1);                      \
+    EXPECT_SAME(T, word[0], static_cast<T>(c.after));                                          \
+    EXPECT_SAME(int, shmem_##N##_test(word, c.cmp, static_cast<T>(c.value)), 1);               \
     shmem_barrier_all();                                                                       \
     word[0] = static_cast<T>(c.before);                                                        \
-    EXPECT_EQ(shmem_##N##_test(word, c.cmp, static_cast<T>(c.value)), 0);                      \
+    EXPECT_SAME(int, shmem_##N##_test(word, c.cmp, static_cast<T>(c.value)), 0);               \
   }
+SHMEMI_AMO_STANDARD(COMPARISON_BODY, )
+#define CALL(N, T, function, ...) function##_##N(area.get(), c);
 
 TEST(Wait, EveryComparisonOfEveryTypeEndsWhenItHolds) {
-  struct Case {
-    int cmp, before, after, value;
-  };
   constexpr Case cases[] = {{SHMEM_CMP_EQ, 1, 7, 7}, {SHMEM_CMP_NE, 1, 2, 1}, {SHMEM_CMP_GT, 1, 6, 5},
                             {SHMEM_CMP_GE, 1, 5, 5}, {SHMEM_CMP_LT, 9, 4, 5}, {SHMEM_CMP_LE, 9, 5, 5}};
   Symmetric<uint64_t> area(1);
-  SHMEMI_AMO_STANDARD(COMPARISON_BODY, )
+  for (const Case& c : cases) {
+    SHMEMI_AMO_STANDARD(CALL, comparison)
+  }
   shmem_barrier_all();
 }
 
