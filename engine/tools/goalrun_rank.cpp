@@ -1,0 +1,210 @@
+// Executing a compiled schedule and measuring it: see goalrun_rank.hpp.
+//
+// **Thread:** one, which between start and wait makes no call at all.
+#include "engine/tools/goalrun_rank.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <climits>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "engine/goal/program.hpp"
+#include "engine/tools/goalrun_payload.hpp"
+
+namespace portunus::goalrun {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::uint64_t kFenceEvery = 128;  // epochs; bounds how far a rank that only sends can run ahead
+
+void must(int code, const std::string& what) {
+  if (code != PTL_OK) throw Failure(what + " failed with Portals code " + std::to_string(code));
+}
+
+// Everything of the library that a run needs, given back in reverse order.
+class Library {
+ public:
+  Library() {
+    must(PtlInit(), "starting Portals");
+    ptl_ni_limits_t most{};
+    most.max_entries = most.max_unexpected_headers = most.max_mds = most.max_cts = INT_MAX;
+    most.max_list_size = most.max_triggered_ops = most.max_iovecs = INT_MAX;
+    most.max_eqs = 1;
+    most.max_pt_index = 0;
+    most.max_msg_size = PTL_SIZE_MAX;
+    most.max_atomic_size = most.max_fetch_atomic_size = most.max_volatile_size = PTL_SIZE_MAX;
+    most.max_waw_ordered_size = most.max_war_ordered_size = PTL_SIZE_MAX;
+    must(PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_LOGICAL, PTL_PID_ANY, &most, &limits_, &ni_), "opening the network");
+    must(PtlxJobMap(ni_), "exchanging addresses with the other ranks");
+    must(port_.open(ni_, 0), "opening the portal table entry");
+  }
+  ~Library() {
+    port_.close();
+    if (ni_ != PTL_INVALID_HANDLE) PtlNIFini(ni_);
+    PtlFini();
+  }
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  [[nodiscard]] const goal::Port& port() const { return port_; }
+  [[nodiscard]] ptl_handle_ni_t ni() const { return ni_; }
+  [[nodiscard]] const ptl_ni_limits_t& limits() const { return limits_; }
+
+ private:
+  ptl_handle_ni_t ni_ = PTL_INVALID_HANDLE;
+  ptl_ni_limits_t limits_{};
+  goal::Port port_;
+};
+
+class Run {
+ public:
+  Run(const goal::GoalFile& file, const Options& options, const ptlx_job_t& job);
+  Outcome outcome();
+
+ private:
+  void load(const goal::Program& program);
+  void epoch();
+  void measure(std::uint32_t compute_us, Times& completion, Times& waiting);
+  void describe_place(Outcome& outcome) const;
+
+  const Options& options_;
+  const ptlx_job_t& job_;
+  const goal::Schedule& schedule_;
+  std::vector<goal::Wildcards> wildcards_;
+  std::optional<Payload> payload_;
+  std::optional<Library> library_;
+  std::optional<goal::LoadedProgram> program_;
+  double completion_us_ = 0, waiting_us_ = 0;  // of the last epoch
+  std::chrono::microseconds compute_{0};
+};
+
+void refuse_too_large(std::uint64_t bytes, int local_size) {
+  const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
+  const std::uint64_t memory = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  if (bytes <= memory / static_cast<unsigned>(local_size)) return;
+  throw Failure("the messages of this rank need " + std::to_string(bytes) + " bytes of memory, more than its part of the " +
+                std::to_string(memory) + " that this node has; use smaller messages or more nodes");
+}
+
+Run::Run(const goal::GoalFile& file, const Options& options, const ptlx_job_t& job)
+    : options_(options), job_(job), schedule_(file.ranks[static_cast<std::size_t>(job.rank)]) {
+  const auto rank = static_cast<std::uint32_t>(job.rank);
+  for (const goal::Schedule& schedule : file.ranks) wildcards_.emplace_back(schedule);
+  const goal::Program program = goal::compile(schedule_, {.rank = rank, .context = 0, .wildcards = wildcards_, .footprints = {}});
+  refuse_too_large(Payload::bytes_needed(schedule_), job.local_size);
+  payload_.emplace(file, rank, wildcards_);
+  library_.emplace();
+  load(program);
+}
+
+void Run::load(const goal::Program& program) {
+  std::vector<goal::Binding> bindings(schedule_.size());
+  for (goal::VertexId v = 0; v < schedule_.size(); ++v) bindings[v].memory = payload_->buffer(v);
+  program_.emplace(library_->port(), program, std::move(bindings));
+  int code = program_->load();
+  if (code == PTL_OK) code = program_->arm();
+  const ptl_ni_limits_t& limits = library_->limits();
+  if (code == PTL_NO_SPACE) {
+    throw Failure("its schedule compiles to " + std::to_string(program.increments.size()) + " counters, " +
+                  std::to_string(program.early.size()) + " early entries and " + std::to_string(program.triggered.size()) +
+                  " triggered operations, but an interface has only " + std::to_string(limits.max_cts) + ", " +
+                  std::to_string(limits.max_entries) + " and " + std::to_string(limits.max_triggered_ops) +
+                  "; divide the schedule");
+  }
+  must(code, "loading the compiled schedule");
+}
+
+void Run::epoch() {
+  if (program_->epoch() % kFenceEvery == 0) must(PtlxJobFence(), "waiting for the other ranks");
+  if (options_.check) payload_->fill(program_->epoch());
+  must(program_->arm(), "arming the next epoch");
+  const Clock::time_point begin = Clock::now();
+  must(program_->start(), "starting the schedule");
+  const Clock::time_point computed = begin + compute_;
+  while (compute_.count() != 0 && Clock::now() < computed) {
+  }
+  const Clock::time_point wait = Clock::now();
+  const int code = program_->wait();
+  const Clock::time_point end = Clock::now();
+  if (code == PTL_FAIL) throw Failure("a message or an operation of the schedule failed; has a rank ended too early?");
+  must(code, "waiting for the schedule");
+  completion_us_ = std::chrono::duration<double, std::micro>(end - begin).count();
+  waiting_us_ = std::chrono::duration<double, std::micro>(end - wait).count();
+  if (!options_.check) return;
+  const std::string complaint = payload_->check(program_->epoch() - 1);
+  if (!complaint.empty()) throw Failure(complaint);
+}
+
+Times summary(std::vector<double>& values) {
+  std::ranges::sort(values);
+  const std::size_t half = values.size() / 2;
+  const double median = values.size() % 2 != 0 ? values[half] : (values[half - 1] + values[half]) / 2;
+  return {values.front(), median, values.back()};
+}
+
+void Run::measure(std::uint32_t compute_us, Times& completion, Times& waiting) {
+  compute_ = std::chrono::microseconds(compute_us);
+  std::vector<double> completions, waits;
+  for (std::uint32_t i = 0; i < options_.repeat; ++i) {
+    epoch();
+    completions.push_back(completion_us_);
+    waits.push_back(waiting_us_);
+  }
+  completion = summary(completions);
+  waiting = summary(waits);
+}
+
+template <std::size_t kRoom>
+void put_text(char (&to)[kRoom], std::string_view text) {
+  const std::size_t length = std::min(text.size(), kRoom - 1);
+  std::memcpy(to, text.data(), length);
+  to[length] = '\0';
+}
+
+void Run::describe_place(Outcome& outcome) const {
+  ptlx_engine_info_t info{};
+  must(PtlxEngineInfo(&info), "asking the engine");
+  outcome.core = info.engine_core;
+  outcome.oversubscribed = info.oversubscribed;
+  put_text(outcome.progress, info.progress);
+  std::set<std::string> names;
+  for (const goal::Vertex& vertex : schedule_.vertices()) {
+    if (vertex.kind == goal::Kind::calc || vertex.peer == goal::kAnySource) continue;
+    ptl_process_t peer{};
+    peer.rank = vertex.peer;
+    if (const char* name = PtlxTransport(library_->ni(), peer)) names.insert(name);
+  }
+  std::string joined;
+  for (const std::string& name : names) joined += (joined.empty() ? "" : "+") + name;
+  put_text(outcome.transports, joined);
+}
+
+Outcome Run::outcome() {
+  Outcome outcome;
+  must(PtlxJobFence(), "waiting for the other ranks");  // before it, a message could find no portal table entry
+  epoch();  // connections, caches
+  Times unused;
+  if (options_.compute_us != 0) measure(0, outcome.undisturbed, unused);
+  measure(options_.compute_us, outcome.completion, outcome.waiting);
+  describe_place(outcome);
+  return outcome;
+}
+
+}  // namespace
+
+Outcome execute(const goal::GoalFile& file, const Options& options, const ptlx_job_t& job) {
+  Run run(file, options, job);
+  const Outcome mine = run.outcome();
+  must(PtlxJobPut("goalrun.outcome", &mine, sizeof mine), "publishing the times");
+  must(PtlxJobFence(), "waiting for the other ranks");
+  return mine;
+}
+
+}  // namespace portunus::goalrun
