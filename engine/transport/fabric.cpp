@@ -99,7 +99,8 @@ Moved FabricTransport::push(Link& link, const wire::Region& to, const void* from
   return move(own(link), to, const_cast<void*>(from), size, context, true);
 }
 
-Moved FabricTransport::move(FabricLink& link, const wire::Region& remote, void* local, size_t size, void* context, bool out) {
+Moved FabricTransport::move(FabricLink& link, const wire::Region& remote, void* local, size_t size, void* context,
+                            bool out) {
   if (link.state != LinkState::ready) return link.state == LinkState::failed ? Moved::failed : Moved::again;
   if (size == 0) return Moved::done;
   assert(size <= limits_.pull);

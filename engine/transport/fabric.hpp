@@ -63,7 +63,7 @@ class FabricTransport final : public Transport, private fabric::GuardClient {
   struct Operation {
     fi_context2 context;  // first: FI_CONTEXT modes lend it to the provider, and op_context leads back here
     Kind kind;
-      bool active = false;                 // the provider has it
+    bool active = false;                 // the provider has it
     fabric::FabricLink* link = nullptr;  // null: not active, or its link was lost
     void* user_context = nullptr;
     fabric::Registration* registration = nullptr;
@@ -123,18 +123,18 @@ class FabricTransport final : public Transport, private fabric::GuardClient {
   Operation* drafted_ = nullptr;
   std::vector<Operation*> free_sends_;
   std::vector<Operation*> free_moves_;
-  std::vector<Operation*> unposted_;     // receives the provider did not take back yet
+  std::vector<Operation*> unposted_;                        // receives the provider did not take back yet
   std::vector<std::unique_ptr<fabric::FabricLink>> links_;  // by slot
   std::unordered_map<uint64_t, fabric::FabricLink*> by_process_;
   std::vector<fabric::FabricLink*> condemned_;
-  std::vector<fabric::FabricLink*> opening_;                // those at whose door we knock
-  size_t calling_ = 0;                   // links whose peer has not answered yet
-  fi_cq_data_entry stash_[kBatch];       // what `idle` found
+  std::vector<fabric::FabricLink*> opening_;  // those at whose door we knock
+  size_t calling_ = 0;                        // links whose peer has not answered yet
+  fi_cq_data_entry stash_[kBatch];            // what `idle` found
   int stashed_ = 0;
   uint32_t turn_ = 0;
   bool guard_due_ = false;
-  int news_ = 0;                         // links that became ready while `idle` was asked
-  size_t orphans_[3] = {};               // by Kind: active operations of lost links, which the provider may never return
+  int news_ = 0;            // links that became ready while `idle` was asked
+  size_t orphans_[3] = {};  // by Kind: active operations of lost links, which the provider may never return
   size_t sends_in_flight_ = 0;
   uint64_t malformed_ = 0;
   int wait_ = -1;

@@ -26,7 +26,7 @@ constexpr int kDeadHost_ms = 60'000;  // unanswered that long, a host is dead
 constexpr int kKeepIdle_s = 15;
 constexpr int kKeepInterval_s = 5;
 constexpr int kEvents = 64;
-constexpr uint32_t kNoPid = 0xffff;   // PTL_PID_ANY of some implementations; a port we never take
+constexpr uint32_t kNoPid = 0xffff;  // PTL_PID_ANY of some implementations; a port we never take
 
 sockaddr_in address_of(uint32_t nid, uint32_t pid) {
   sockaddr_in address{};

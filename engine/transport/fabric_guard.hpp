@@ -76,7 +76,7 @@ class Guard {
   struct Line {
     int fd = -1;
     FabricLink* link = nullptr;
-    bool ours = false;        // we called
+    bool ours = false;  // we called
     bool connecting = false;
     bool greeted = false;
     uint32_t slot = 0;

@@ -16,15 +16,15 @@ enum class LinkState : uint8_t {
   calling,  // its endpoint name is not known yet
   opening,  // the provider has not carried anything yet
   ready,
-  ending,   // its end was noticed; what it said before is still being read
-  failed,   // Sink::lost was called
+  ending,  // its end was noticed; what it said before is still being read
+  failed,  // Sink::lost was called
 };
 
 struct FabricLink : Link {
   LinkState state = LinkState::calling;
-  bool caller = false; // we called, so we knock
-  bool known = false;  // the engine knows it: it asked for it or was introduced
-  uint32_t slot = 0;   // our index
+  bool caller = false;  // we called, so we knock
+  bool known = false;   // the engine knows it: it asked for it or was introduced
+  uint32_t slot = 0;    // our index
   uint32_t remote_slot = 0;
   uint32_t in_flight = 0;  // sends that hold a buffer
   size_t name_hash = 0;    // of its endpoint name

@@ -66,7 +66,8 @@ FabricLink* FabricTransport::greeted(FabricLink* link, const fabric::Hello& hell
     link = stands ? found->second : make_link(process);
   }
   // Both may have called at once: then the first greeting counts and the second must say the same.
-  if (link->state != LinkState::calling) return link->state <= LinkState::ready && link->name_hash == hash_of(hello) ? link : nullptr;
+  if (link->state != LinkState::calling)
+    return link->state <= LinkState::ready && link->name_hash == hash_of(hello) ? link : nullptr;
   std::byte name[fabric::kMaxName + 1] = {};
   std::memcpy(name, hello.name, hello.name_size);
   if (fi_av_insert(endpoint_.av.get(), name, 1, &link->address, 0, nullptr) != 1) {
@@ -99,8 +100,10 @@ int FabricTransport::knock() {
         ++i;
         continue;
       }
-      if (status == 0) link.state = LinkState::ready;
-      else condemn(link);
+      if (status == 0)
+        link.state = LinkState::ready;
+      else
+        condemn(link);
     }
     opening_[i] = opening_.back();
     opening_.pop_back();

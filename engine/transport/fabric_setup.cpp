@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -28,9 +29,11 @@ constexpr size_t kReceives = 4;
 constexpr size_t kInjectMost = 4096;
 constexpr auto kLinger = std::chrono::seconds(2);
 
-// What shm leaves in /dev/shm when a process is killed: portunus-fabric-<process id>-<pid>.
+// What shm leaves in /dev/shm when a process is killed: portunus-fabric-<process id>-<pid>-<count>. The count is there
+// because shm remembers names: a second endpoint of one process with the same name would be taken for the first.
 std::string region_name(const ProcessId& self) {
-  return "portunus-fabric-" + std::to_string(getpid()) + "-" + std::to_string(self.pid);
+  static std::atomic<unsigned> count{0};
+  return "portunus-fabric-" + std::to_string(getpid()) + "-" + std::to_string(self.pid) + "-" + std::to_string(++count);
 }
 
 size_t room_for(size_t payload) { return (fabric::kHeadSize + payload + 63) / 64 * 64; }
@@ -54,11 +57,13 @@ FabricTransport::FabricTransport(Sink& sink, const FabricOptions& options)
       registrations_(endpoint_) {
   size_messages();
   guard_.introduce_as(hello());
-  if (!add_operations(Kind::send, kSends) || !add_operations(Kind::move, kMoves) || !add_operations(Kind::receive, kReceives))
+  if (!add_operations(Kind::send, kSends) || !add_operations(Kind::move, kMoves) ||
+      !add_operations(Kind::receive, kReceives))
     throw std::runtime_error(name_ + " cannot have its buffers; allow more memory, or more locked memory (ulimit -l)");
   receive_more();
   if (!unposted_.empty())
-    throw std::runtime_error("the libfabric provider " + name_ + " takes no receive buffers; choose another by PTL_FABRIC_PROVIDER");
+    throw std::runtime_error("the libfabric provider " + name_ +
+                             " takes no receive buffers; choose another by PTL_FABRIC_PROVIDER");
   open_wait();
 }
 
@@ -75,7 +80,8 @@ void FabricTransport::size_messages() {
   name_ = "fabric(" + provider.substr(0, provider.find(';')) + ")";
   const size_t most = info.ep_attr->max_msg_size;
   if (most <= fabric::kHeadSize + sizeof(wire::Region))
-    throw std::runtime_error("the libfabric provider " + provider + " sends too short messages; choose another by PTL_FABRIC_PROVIDER");
+    throw std::runtime_error("the libfabric provider " + provider +
+                             " sends too short messages; choose another by PTL_FABRIC_PROVIDER");
   limits_.eager = std::min(kEager, most - fabric::kHeadSize);
   limits_.pull = std::min(kPullMost, most);
   inject_size_ = std::min(info.tx_attr->inject_size, kInjectMost);
@@ -111,7 +117,8 @@ bool FabricTransport::add_operations(Kind kind, size_t count) {
 void FabricTransport::open_wait() {
   if (endpoint_.cq_fd < 0) return;
   wait_ = epoll_create1(EPOLL_CLOEXEC);
-  if (wait_ < 0) throw std::system_error(errno, std::generic_category(), "the fabric needs an epoll descriptor (see ulimit -n)");
+  if (wait_ < 0)
+    throw std::system_error(errno, std::generic_category(), "the fabric needs an epoll descriptor (see ulimit -n)");
   for (const int fd : {endpoint_.cq_fd, guard_.fd()}) {
     epoll_event event{};
     event.events = EPOLLIN;
@@ -134,7 +141,8 @@ fabric::Hello FabricTransport::hello() const {
   hello.protocol_version = info.ep_attr->protocol_version;
   hello.name_size = static_cast<uint32_t>(endpoint_.name.size());
   if (endpoint_.name.size() >= fabric::kMaxName)
-    throw std::runtime_error("the libfabric provider " + name_ + " has too long addresses; choose another by PTL_FABRIC_PROVIDER");
+    throw std::runtime_error("the libfabric provider " + name_ +
+                             " has too long addresses; choose another by PTL_FABRIC_PROVIDER");
   std::memcpy(hello.name, endpoint_.name.data(), endpoint_.name.size());
   return hello;
 }

@@ -1,0 +1,338 @@
+// fabric_test.cpp: what the fabric transport promises beyond the suite of all transports: set-up, junk, other processes.
+#include "engine/transport/fabric.hpp"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "engine/transport/fabric_message.hpp"
+#include "tests/engine/transport_pair.hpp"
+
+namespace portunus {
+namespace {
+
+FabricOptions options(const std::string& provider, uint32_t pid = 0) { return {provider, "127.0.0.1", pid, getuid()}; }
+
+wire::Header put(uint64_t number, size_t payload_size) {
+  wire::Header header{};
+  header.kind = wire::Kind::put;
+  header.match_bits = number;
+  header.payload_size = static_cast<uint16_t>(payload_size);
+  return header;
+}
+
+std::string sentence_of(const FabricOptions& options) {
+  Recorder sink;
+  try {
+    FabricTransport transport(sink, options);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+size_t regions_of(pid_t process, bool remove) {
+  size_t found = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
+    if (entry.path().filename().string().rfind("portunus-fabric-" + std::to_string(process) + "-", 0) != 0) continue;
+    ++found;
+    if (remove) std::filesystem::remove(entry.path());
+  }
+  return found;
+}
+
+// --- the bytes of a message ---
+
+std::vector<std::byte> encoded(const wire::Header& header, size_t payload_size) {
+  const std::vector<std::byte> payload(payload_size, std::byte{0x7e});
+  const iovec piece{const_cast<std::byte*>(payload.data()), payload_size};
+  std::vector<std::byte> bytes(fabric::encoded_size(header));
+  fabric::encode({fabric::kMessageMagic, 1, 2, 3}, header, {&piece, 1}, bytes.data());
+  return bytes;
+}
+
+TEST(FabricMessage, PayloadOfUpToEightBytesTravelsInTheHeader) {
+  for (const size_t size : {0u, 1u, 8u, 9u, 5000u}) {
+    const std::vector<std::byte> bytes = encoded(put(4, size), size);
+    EXPECT_EQ(bytes.size(), 80 + (size > 8 ? size : 0));
+    fabric::Message message;
+    ASSERT_TRUE(fabric::decode(bytes, message));
+    EXPECT_EQ(message.prefix.slot, 1u);
+    EXPECT_EQ(message.header.match_bits, 4u);
+    for (size_t i = 0; i < size; ++i) ASSERT_EQ(message.payload[i], std::byte{0x7e});
+  }
+}
+
+TEST(FabricMessage, BytesThatAreNotAWholeMessageAreRefused) {
+  const std::vector<std::byte> good = encoded(put(4, 20), 20);
+  fabric::Message message;
+  ASSERT_TRUE(fabric::decode(good, message));
+  for (size_t size = 0; size < good.size(); ++size) EXPECT_FALSE(fabric::decode({good.data(), size}, message)) << size;
+  std::vector<std::byte> longer = good;
+  longer.push_back({});
+  EXPECT_FALSE(fabric::decode(longer, message));
+  for (const auto& [offset, value] :
+       {std::pair{0, 0xff}, {16 + 4, 0}, {16 + 4, 10}, {16 + 4, 255}, {16 + 14, 21}, {16 + 15, 1}}) {
+    std::vector<std::byte> bad = good;
+    bad[static_cast<size_t>(offset)] = static_cast<std::byte>(value);
+    EXPECT_FALSE(fabric::decode(bad, message)) << "byte " << offset << " = " << value;
+  }
+}
+
+TEST(FabricMessage, TheTransportsOwnWordsOfAHeaderDoNotComeFromTheWire) {
+  wire::Header header = put(4, 0);
+  header.ready = header.source = 0xffffffff;
+  fabric::Message message;
+  ASSERT_TRUE(fabric::decode(encoded(header, 0), message));
+  EXPECT_EQ(message.header.ready, 0u);
+  EXPECT_EQ(message.header.source, 0u);
+}
+
+// --- set-up ---
+
+TEST(Fabric, AnUnknownProviderIsNamedTogetherWithThoseThereAre) {
+  const std::string sentence = sentence_of(options("xyz"));
+  EXPECT_NE(sentence.find("PTL_FABRIC_PROVIDER=xyz: libfabric has no such provider here; available: "), std::string::npos)
+      << sentence;
+  EXPECT_NE(sentence.find("tcp"), std::string::npos) << sentence;
+}
+
+TEST(Fabric, AnUnknownInterfaceIsNamed) {
+  const std::string sentence = sentence_of({"tcp", "nosuch0", 0, 0});
+  EXPECT_NE(sentence.find("PTL_FABRIC_INTERFACE=nosuch0"), std::string::npos) << sentence;
+}
+
+TEST(Fabric, WithoutAWishAProviderAndAnInterfaceAreChosen) {
+  Recorder sink;
+  FabricTransport transport(sink, {"", "", 0, 0});
+  EXPECT_EQ(std::string(transport.name()).rfind("fabric(", 0), 0u);
+  EXPECT_NE(transport.self().nid, 0u);
+  EXPECT_NE(transport.self().pid, 0u);
+}
+
+TEST(Fabric, ThePidAskedForIsTakenAndCannotBeTakenTwice) {
+  for (const char* provider : {"tcp", "shm"}) {
+    Recorder sink;
+    auto first = std::make_unique<FabricTransport>(sink, options(provider));
+    const uint32_t pid = first->self().pid;
+    try {
+      FabricTransport second(sink, options(provider, pid));
+      FAIL();
+    } catch (const std::system_error& error) {
+      EXPECT_EQ(error.code(), std::errc::address_in_use);
+      EXPECT_NE(std::string(error.what()).find("127.0.0.1:" + std::to_string(pid)), std::string::npos) << error.what();
+    }
+    first.reset();
+    FabricTransport again(sink, options(provider, pid));
+    EXPECT_EQ(again.self().pid, pid);
+  }
+}
+
+TEST(Fabric, APidThatIsNoPortIsRefused) {
+  EXPECT_NE(sentence_of(options("tcp", 65535)).find("65535"), std::string::npos);
+  EXPECT_NE(sentence_of(options("tcp", 70000)).find("70000"), std::string::npos);
+}
+
+TEST(Fabric, ShmLeavesNothingBehind) {
+  Recorder sink;
+  {
+    FabricTransport transport(sink, options("shm"));
+    EXPECT_EQ(regions_of(getpid(), false), 1u);
+  }
+  EXPECT_EQ(regions_of(getpid(), false), 0u);
+}
+
+TEST(Fabric, WhatIsNoAddressOfAnotherProcessIsNotReached) {
+  Recorder sink;
+  FabricTransport transport(sink, options("tcp"));
+  EXPECT_EQ(transport.connect(transport.self()), nullptr);
+  EXPECT_EQ(transport.connect({0, 5}), nullptr);
+  EXPECT_EQ(transport.connect({transport.self().nid, 0}), nullptr);
+  EXPECT_EQ(transport.connect({transport.self().nid, 0xffff}), nullptr);
+}
+
+// --- two in one process ---
+
+class FabricOf : public testing::TestWithParam<const char*> {
+ protected:
+  std::unique_ptr<FabricTransport> open(Recorder& sink, uint32_t pid = 0) {
+    return std::make_unique<FabricTransport>(sink, options(GetParam(), pid));
+  }
+};
+
+TEST_P(FabricOf, BothMayConnectAtOnce) {
+  for (int round = 0; round < 20; ++round) {
+    Recorder sinks[2];
+    std::unique_ptr<FabricTransport> ends[2] = {open(sinks[0]), open(sinks[1])};
+    Link* links[2] = {ends[0]->connect(ends[1]->self()), ends[1]->connect(ends[0]->self())};
+    bool sent[2] = {};
+    while (sinks[0].arrivals.empty() || sinks[1].arrivals.empty()) {
+      for (int side : {0, 1}) {
+        if (!sent[side]) sent[side] = ends[side]->send(*links[side], put(1, 0), {}) == Sent::done;
+        ends[side]->poll(16);
+      }
+    }
+    for (int side : {0, 1}) {
+      EXPECT_EQ(sinks[side].arrivals.front().from, links[side]);
+      EXPECT_EQ(links[side]->uid, getuid());
+      EXPECT_TRUE(sinks[side].losses.empty());
+    }
+  }
+}
+
+TEST_P(FabricOf, AProcessWithTheAddressOfADeadOneIsANewLink) {
+  Recorder sink, first_sink, second_sink;
+  auto server = open(sink);
+  auto first = open(first_sink);
+  const uint32_t pid = first->self().pid;
+  const auto greet = [&](FabricTransport& client) {
+    Link* link = client.connect(server->self());
+    while (client.send(*link, put(1, 0), {}) == Sent::again) client.poll(16), server->poll(16);
+    const size_t seen = sink.arrivals.size();
+    while (sink.arrivals.size() == seen) client.poll(16), server->poll(16);
+    return sink.arrivals.back().from;
+  };
+  Link* old_link = greet(*first);
+  first.reset();
+  while (sink.losses.empty()) server->poll(16);
+  auto second = open(second_sink, pid);
+  Link* new_link = greet(*second);
+  EXPECT_NE(old_link, new_link);
+  EXPECT_EQ(old_link->process, new_link->process);
+  EXPECT_EQ(server->send(*old_link, put(1, 0), {}), Sent::failed);
+  EXPECT_EQ(server->connect(second->self()), new_link);
+  while (server->send(*new_link, put(2, 0), {}) == Sent::again) second->poll(16), server->poll(16);
+  while (second_sink.arrivals.empty()) second->poll(16), server->poll(16);
+}
+
+TEST_P(FabricOf, StrangersAtThePortDoNoHarm) {
+  Recorder sinks[2];
+  auto server = open(sinks[0]);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(server->self().nid);
+  address.sin_port = htons(static_cast<uint16_t>(server->self().pid));
+  fabric::Hello hello;
+  hello.nid = server->self().nid;
+  hello.pid = 1;
+  hello.name_size = fabric::kMaxName;  // too long
+  std::vector<std::string> words = {"", "GET / HTTP/1.0\r\n\r\n", std::string(5000, 'x'), std::string(256, '\0'),
+                                    std::string(reinterpret_cast<const char*>(&hello), sizeof hello)};
+  hello.name_size = 5;  // but of no protocol of ours
+  words.emplace_back(reinterpret_cast<const char*>(&hello), sizeof hello);
+  hello.nid += 1;  // not from where it comes
+  words.emplace_back(reinterpret_cast<const char*>(&hello), sizeof hello);
+  std::vector<int> strangers;
+  for (const std::string& word : words) {
+    const int stranger = socket(AF_INET, SOCK_STREAM, 0);
+    ASSERT_EQ(::connect(stranger, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    ASSERT_EQ(::send(stranger, word.data(), word.size(), MSG_NOSIGNAL), static_cast<ssize_t>(word.size()));
+    strangers.push_back(stranger);
+  }
+  while (!server->idle()) server->poll(16);
+  for (size_t i = 2; i < strangers.size(); ++i) {
+    char byte;
+    EXPECT_LE(recv(strangers[i], &byte, 1, 0), 0) << "stranger " << i << " was not turned away";
+  }
+  for (const int stranger : strangers) close(stranger);
+  EXPECT_TRUE(sinks[0].introductions.empty());
+  EXPECT_TRUE(sinks[0].losses.empty());
+  auto client = open(sinks[1]);
+  Link* link = client->connect(server->self());
+  while (client->send(*link, put(1, 0), {}) == Sent::again) client->poll(16), server->poll(16);
+  while (sinks[0].arrivals.empty()) client->poll(16), server->poll(16);
+}
+
+TEST_P(FabricOf, WhoIsNoFabricProcessIsLost) {
+  const int listener = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(listen(listener, 1), 0);
+  getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
+  Recorder sink;
+  auto transport = open(sink);
+  Link* link = transport->connect({INADDR_LOOPBACK, ntohs(address.sin_port)});
+  ASSERT_NE(link, nullptr);
+  const int accepted = accept(listener, nullptr, nullptr);
+  const std::string banner(300, 'S');
+  ASSERT_EQ(::send(accepted, banner.data(), banner.size(), MSG_NOSIGNAL), static_cast<ssize_t>(banner.size()));
+  while (sink.losses.empty()) transport->poll(16);
+  EXPECT_EQ(transport->send(*link, put(1, 0), {}), Sent::failed);
+  close(accepted);
+  close(listener);
+}
+
+// --- two processes ---
+
+// Sends each message back, until it is killed.
+[[noreturn]] void echo(const char* provider, int tell) {
+  Recorder sink;
+  FabricTransport transport(sink, options(provider));
+  const ProcessId self = transport.self();
+  if (write(tell, &self, sizeof self) != sizeof self) _exit(1);
+  for (;;) {
+    if (transport.poll(16) == 0) sched_yield();
+    while (!sink.arrivals.empty()) {
+      auto& arrival = sink.arrivals.front();
+      const iovec piece{arrival.payload.data(), arrival.payload.size()};
+      if (transport.send(*arrival.from, arrival.header, {&piece, 1}) != Sent::done) break;
+      sink.arrivals.pop_front();
+    }
+  }
+}
+
+TEST_P(FabricOf, AnotherProcessAnswersInOrderAndItsDeathIsNoticed) {
+  constexpr uint64_t kMessages = 10'000;
+  constexpr uint64_t kWindow = 500;
+  int tell[2];
+  ASSERT_EQ(pipe(tell), 0);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) echo(GetParam(), tell[1]);
+  ProcessId there;
+  ASSERT_EQ(read(tell[0], &there, sizeof there), static_cast<ssize_t>(sizeof there));
+  Recorder sink;
+  auto transport = open(sink);
+  Link* link = transport->connect(there);
+  link->peer = Recorder::somebody();
+  const auto size_of = [](uint64_t i) { return static_cast<size_t>(i % 7 == 0 ? i % 8192 : i % 50); };
+  std::vector<std::byte> payload(8192);
+  uint64_t sent = 0, seen = 0;
+  while (seen < kMessages) {
+    if (sent < kMessages && sent < seen + kWindow) {
+      std::fill_n(payload.begin(), size_of(sent), static_cast<std::byte>(sent));
+      const iovec piece{payload.data(), size_of(sent)};
+      sent += transport->send(*link, put(sent, size_of(sent)), {&piece, 1}) == Sent::done;
+    }
+    if (transport->poll(16) == 0) sched_yield();
+    for (; !sink.arrivals.empty(); sink.arrivals.pop_front(), ++seen) {
+      ASSERT_EQ(sink.arrivals.front().header.match_bits, seen);
+      ASSERT_TRUE(sink.arrivals.front().payload == std::vector<std::byte>(size_of(seen), static_cast<std::byte>(seen)));
+    }
+  }
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  while (transport->send(*link, put(0, 0), {}) != Sent::failed) transport->poll(16);
+  EXPECT_EQ(sink.losses, std::vector<Link*>{link});
+  transport.reset();
+  regions_of(child, true);  // as a launcher does after a kill
+  EXPECT_EQ(regions_of(getpid(), false), 0u);
+  close(tell[0]);
+  close(tell[1]);
+}
+
+INSTANTIATE_TEST_SUITE_P(Providers, FabricOf, testing::Values("tcp", "shm"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace portunus

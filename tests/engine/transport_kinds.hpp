@@ -1,0 +1,47 @@
+// transport_kinds.hpp: the transports that take part in the conformance suite.
+#pragma once
+
+#include "engine/transport/fabric.hpp"
+#include "engine/transport/self.hpp"
+#include "tests/engine/transport_pair.hpp"
+
+namespace portunus {
+
+class SelfPair final : public TransportPair {
+ public:
+  SelfPair() {
+    hub_.capacity = 1000;
+    for (int side : {0, 1}) ends[side] = std::make_unique<SelfTransport>(sinks[side], hub_, process(side), 7);
+  }
+  ~SelfPair() override {
+    for (auto& each : ends) each.reset();
+  }
+  ProcessId process(int side) const override { return {1, static_cast<uint32_t>(side) + 1}; }
+  bool tells_loss() const override { return false; }
+
+ private:
+  SelfHub hub_;
+};
+
+class FabricPair final : public TransportPair {
+ public:
+  explicit FabricPair(const char* provider) {
+    for (int side : {0, 1}) {
+      auto end = std::make_unique<FabricTransport>(sinks[side], FabricOptions{provider, "127.0.0.1", 0, 7});
+      process_[side] = end->self();
+      ends[side] = std::move(end);
+    }
+  }
+  ProcessId process(int side) const override { return process_[side]; }
+
+ private:
+  ProcessId process_[2];
+};
+
+inline const TransportKind kTransports[] = {
+    {"self", []() -> std::unique_ptr<TransportPair> { return std::make_unique<SelfPair>(); }},
+    {"fabric_tcp", []() -> std::unique_ptr<TransportPair> { return std::make_unique<FabricPair>("tcp"); }},
+    {"fabric_shm", []() -> std::unique_ptr<TransportPair> { return std::make_unique<FabricPair>("shm"); }},
+};
+
+}  // namespace portunus
