@@ -21,8 +21,8 @@ namespace portunus {
 
 enum class Sleeper : uint32_t { nobody = 0, waiter = 1, engine = 2 };
 
-// Memory supplies Atomic32 (load, compare_exchange) and fence(); Wakeup supplies wake(Sleeper, by_socket). The engine
-// uses std::atomic and the futex; the interleaving test uses simulated ones with store buffers.
+// Memory supplies Atomic32 (load, compare_exchange) and fence(). The engine uses std::atomic and the futex; the
+// interleaving test uses simulated ones, on x86's store buffers and on the C++ memory model.
 template <class Memory>
 class BasicDoorbell {
  public:
@@ -88,7 +88,8 @@ class BasicDoorbell {
 struct HardwareMemory {
   class Atomic32 {
    public:
-    uint32_t load() const { return value_.load(std::memory_order_relaxed); }
+    // Acquire: who sees the word changed also sees what was done before (that nobody waits any more, say).
+    uint32_t load() const { return value_.load(std::memory_order_acquire); }
     // On failure `expected` becomes the present value.
     bool compare_exchange(uint32_t& expected, uint32_t desired) {
       return value_.compare_exchange_strong(expected, desired, std::memory_order_acq_rel, std::memory_order_relaxed);

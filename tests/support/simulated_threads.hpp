@@ -1,0 +1,116 @@
+// simulated_threads.hpp: how a small thread of an interleaving test touches shared memory, and how a scenario is written.
+//
+// A Program is made first; every Atomic32 made after it is one of its locations; then its threads are added.
+//
+// Thread: one. Invariants: at most one Program is being filled or explored at a time.
+#pragma once
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/support/simulated_operation.hpp"
+
+namespace portunus::interleave {
+
+struct Pending {
+  Op op;
+};
+struct Replay {
+  const std::vector<uint32_t>* results = nullptr;
+  bool fences = true;
+  size_t next = 0;
+};
+inline Replay replay;  // of the thread that runs now
+
+inline uint32_t perform(const Op& op) {
+  if (replay.next == replay.results->size()) throw Pending{op};
+  return (*replay.results)[replay.next++];
+}
+
+inline constexpr uint32_t kFinished = ~0u;
+
+// The locations and threads of one scenario.
+class Program {
+ public:
+  using Show = std::string (*)(uint32_t);
+  // A thread is made of parts that carry nothing over from one to the next but the next part's number. 0 is the first.
+  using Body = std::function<uint32_t(uint32_t part)>;
+  struct Thread {
+    std::string name;
+    Body body;
+    bool fences;                 // false: its fences are taken out
+    uint32_t early_returns = 0;  // how often its sleep may end for no reason (a signal, a time limit)
+  };
+
+  Program() { current() = this; }
+  static Program*& current() {
+    static Program* program = nullptr;
+    return program;
+  }
+  uint8_t add_location() {
+    if (initial.size() == kMaxLocations) throw std::length_error("too many locations");
+    initial.push_back(0);
+    names.emplace_back();
+    steps.push_back(0);
+    alone.push_back(false);
+    shows.push_back([](uint32_t value) { return std::to_string(value); });
+    return static_cast<uint8_t>(initial.size() - 1);
+  }
+  Thread& thread(std::string name, Body body, bool fences = true) {
+    threads.push_back({std::move(name), std::move(body), fences});
+    return threads.back();
+  }
+
+  std::vector<uint32_t> initial;
+  std::vector<std::string> names;
+  std::vector<uint32_t> steps;  // not 0: this location only ever steps up by so much, and is compared for equality only
+  std::vector<bool> alone;      // is never written, or used only by whoever has a lock: no need to try all orders
+  std::vector<Show> shows;
+  std::vector<Thread> threads;
+};
+
+// A Memory for BasicDoorbell, with the orders of HardwareMemory.
+struct Memory {
+  class Atomic32 {
+   public:
+    explicit Atomic32(const char* name = "door", uint32_t initial = 0) : where_(Program::current()->add_location()) {
+      Program::current()->names[where_] = name;
+      Program::current()->initial[where_] = initial;
+    }
+    Atomic32(const Atomic32&) = delete;
+
+    uint32_t load() const { return perform({Kind::load, where_, !relaxed_}); }
+    uint32_t load_relaxed() const { return perform({Kind::load, where_}); }
+    void relax() { relaxed_ = true; }  // takes the acquire out of load()
+    void store(uint32_t value) { perform({Kind::store, where_, false, false, value}); }
+    void store_release(uint32_t value) { perform({Kind::store, where_, false, true, value}); }
+    uint32_t fetch_add(uint32_t value) { return perform({Kind::add, where_, true, true, value}); }
+    void add(uint32_t value) { perform({Kind::add, where_, true, true, value, 1}); }
+    uint32_t exchange(uint32_t value) { return perform({Kind::set, where_, true, true, value}); }
+    bool compare_exchange(uint32_t& expected, uint32_t desired) {
+      const uint32_t old = perform({Kind::compare, where_, true, true, desired, expected});
+      return std::exchange(expected, old) == old;
+    }
+    // As a futex: sleeps while the value is `expected`; wake() ends all sleeps with a bit in common.
+    void sleep(uint32_t expected, uint32_t bits) { perform({Kind::sleep, where_, false, false, bits, expected}); }
+    void wake(uint32_t bits) { perform({Kind::wake, where_, false, false, bits}); }
+
+    // Polls until it reads `value`.
+    void await(uint32_t value) const { perform({Kind::await, where_, true, false, 0, value}); }
+
+    uint8_t where() const { return where_; }
+
+   private:
+    uint8_t where_;
+    bool relaxed_ = false;
+  };
+  static void fence() {
+    if (replay.fences) perform({Kind::fence});
+  }
+};
+using Cell = Memory::Atomic32;
+
+}  // namespace portunus::interleave
