@@ -49,8 +49,8 @@ class Bootstrap {
   // Commits, then waits for every rank of the job. With `collect`, every get() after it is answered without the network.
   virtual void fence(bool collect = true) = 0;
 
-  // The value that `rank` put under `key`. At once after a collecting fence; without one it waits for that rank's commit, but
-  // no longer than the launcher's server allows (2 s). Throws std::runtime_error if there is no such value or rank.
+  // The value that `rank` put under `key`. At once after a collecting fence; without one it waits for that rank's commit,
+  // but no longer than 2 s. Throws std::runtime_error if there is no such value or rank.
   virtual std::vector<std::byte> get(int rank, const std::string& key) = 0;
 
   // Ends the whole job with this exit status, 0 included; `message` goes to stderr unless it is empty.

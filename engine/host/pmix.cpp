@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -27,6 +28,9 @@ namespace {
 // A fence fails because a rank has died. The launcher is about to end this one, too, and knows the reason; a complaint from
 // here would only hide it.
 constexpr int kLastMoment_ms = 1000;
+
+constexpr std::chrono::seconds kGetTime{2};  // what libpmix's server allows for a value of a rank on its own node
+constexpr int kAskAgain_ms = 10;
 
 // A value that libpmix allocated, freed at the end of the scope.
 struct Value {
@@ -66,7 +70,9 @@ std::vector<int> ask_local_ranks(const pmix_proc_t& self) {
     for (const char* text = peers.held->data.string; *text != '\0';) {
       char* end = nullptr;
       ranks.push_back(static_cast<int>(std::strtol(text, &end, 10)));
-      if (end == text) throw std::runtime_error("the launcher's PMIx server lists the node's ranks in an unknown form; start the program with ptlrun");
+      if (end == text)
+        throw std::runtime_error(
+            "the launcher's PMIx server lists the node's ranks in an unknown form; start the program with ptlrun");
       text = *end == ',' ? end + 1 : end;
     }
   } else {
@@ -87,7 +93,8 @@ JobView ask_view(const pmix_proc_t& self) {
   view.local_ranks = ask_local_ranks(self);
   const auto place = std::find(view.local_ranks.begin(), view.local_ranks.end(), view.rank);
   if (place == view.local_ranks.end())
-    throw std::runtime_error("the launcher's PMIx server leaves this rank out of its node's ranks; start the program with ptlrun");
+    throw std::runtime_error(
+        "the launcher's PMIx server leaves this rank out of its node's ranks; start the program with ptlrun");
   view.local_rank = static_cast<int>(place - view.local_ranks.begin());
   return view;
 }
@@ -124,14 +131,17 @@ class PmixJob final : public Bootstrap {
   std::vector<std::byte> get(int rank, const std::string& key) override {
     check_key(key);
     if (rank < 0 || rank >= size())
-      throw std::runtime_error("rank " + std::to_string(rank) + " does not exist in this job of " + std::to_string(size()) + " ranks");
+      throw std::runtime_error("rank " + std::to_string(rank) + " does not exist in this job of " + std::to_string(size()) +
+                               " ranks");
     const pmix_proc_t proc = proc_of(self_, static_cast<pmix_rank_t>(rank));
     Value value;
-    const pmix_status_t rc = PMIx_Get(&proc, key.c_str(), nullptr, 0, &value.held);
+    const pmix_status_t rc = get_patiently(proc, key, value);
     if (rc != PMIX_SUCCESS)
-      fail("rank " + std::to_string(rank) + " gave no value '" + key + "'", rc, "check that all ranks run the same program and library");
+      fail("rank " + std::to_string(rank) + " gave no value '" + key + "'", rc,
+           "check that all ranks run the same program and library");
     if (value.held->type != PMIX_BYTE_OBJECT)
-      throw std::runtime_error("the value '" + key + "' of rank " + std::to_string(rank) + " is not of this library; choose another key");
+      throw std::runtime_error("the value '" + key + "' of rank " + std::to_string(rank) +
+                               " is not of this library; choose another key");
     const auto* bytes = reinterpret_cast<const std::byte*>(value.held->data.bo.bytes);
     return {bytes, bytes + value.held->data.bo.size};
   }
@@ -149,6 +159,17 @@ class PmixJob final : public Bootstrap {
   }
 
  private:
+  // Some servers wait until a rank commits the key, some only until it commits anything: ask again for as long as the others
+  // wait.
+  static pmix_status_t get_patiently(const pmix_proc_t& proc, const std::string& key, Value& value) {
+    const auto until = std::chrono::steady_clock::now() + kGetTime;
+    for (;;) {
+      const pmix_status_t rc = PMIx_Get(&proc, key.c_str(), nullptr, 0, &value.held);
+      if (rc != PMIX_ERR_NOT_FOUND || std::chrono::steady_clock::now() >= until) return rc;
+      poll(nullptr, 0, kAskAgain_ms);
+    }
+  }
+
   static void check_key(const std::string& key) {
     if (key.empty() || key.size() > PMIX_MAX_KEYLEN)
       throw std::runtime_error("the key '" + key + "' must have 1 to " + std::to_string(PMIX_MAX_KEYLEN) + " characters");

@@ -1,6 +1,6 @@
 // ptlrun: starts a program as the ranks of one job on this host, as a PMIx server. 'ptlrun --help' is its manual.
 //
-// **Thread:** main thread; libpmix adds one of its own inside PmixServer.
+// **Thread:** one; PMIx is served by a process of its own.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -69,6 +69,5 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     std::fprintf(stderr, "ptlrun: %s; this is a defect of ptlrun, please report it\n", error.what());
   }
-  std::fflush(stdout);
-  _exit(status);  // libpmix leaves memory and a thread to the end of the process
+  return status;
 }

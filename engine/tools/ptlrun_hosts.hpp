@@ -1,6 +1,6 @@
 // The other hosts of the job, as one ptlrun sees them: fences and fetches that reach beyond this host, and the common end.
 //
-// **Thread:** ptlrun's main thread; what libpmix's thread brings comes through the mailbox.
+// **Thread:** ptlrun's main thread.
 // **Invariants:** a fence is gathered at host 0 and answered once; each host answers its own ranks only.
 #pragma once
 
@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "engine/tools/ptlrun_link.hpp"
-#include "engine/tools/ptlrun_mailbox.hpp"
 #include "engine/tools/ptlrun_server.hpp"
 
 namespace portunus::launch {
@@ -25,8 +24,8 @@ struct HostsHandlers {
 
 class Hosts {
  public:
-  Hosts(Link& link, const JobPlan& plan, Mailbox& mailbox, HostsHandlers handlers)
-      : link_(link), plan_(plan), mailbox_(mailbox), handlers_(std::move(handlers)) {}
+  Hosts(Link& link, const JobPlan& plan, HostsHandlers handlers)
+      : link_(link), plan_(plan), handlers_(std::move(handlers)) {}
 
   void attach(PmixServer& server) { server_ = &server; }
 
@@ -75,7 +74,6 @@ class Hosts {
 
   Link& link_;
   const JobPlan& plan_;
-  Mailbox& mailbox_;
   HostsHandlers handlers_;
   PmixServer* server_ = nullptr;
   std::map<std::string, Answer> fences_;

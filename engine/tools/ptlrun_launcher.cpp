@@ -47,7 +47,6 @@ Launcher::Launcher(const Options& options, const JobPlan& plan, Link* link)
     : options_(options),
       plan_(plan),
       signals_([this] {
-        // Before any other thread exists: it would take signals that are meant for the poll loop.
         const sigset_t watched = watched_signals();
         sigprocmask(SIG_BLOCK, &watched, &old_mask_);
         signal(SIGPIPE, SIG_IGN);
@@ -61,29 +60,29 @@ Launcher::Launcher(const Options& options, const JobPlan& plan, Link* link)
     HostsHandlers handlers;
     handlers.end = [this](int status, const std::string& sentence) { end_here(status, sentence); };
     handlers.signal = [this](int number) { ranks_->signal_all(number); };
-    hosts_ = std::make_unique<Hosts>(*link_, plan_, mailbox_, std::move(handlers));
+    hosts_ = std::make_unique<Hosts>(*link_, plan_, std::move(handlers));
   }
   ranks_ = std::make_unique<Ranks>(options_.program_path, options_.command, old_mask_, workspace_);
   start_server();
 }
 
-// Its handlers run on libpmix's thread: they only post.
 void Launcher::start_server() {
   ServerHandlers handlers;
   handlers.aborted = [this](int rank, int status) {
-    mailbox_.post([=, this] {
-      end_job(status & 0xff, status == 0 ? "" : "rank " + std::to_string(rank) + " aborted the job with status " + std::to_string(status));
-    });
+    end_job(status & 0xff,
+            status == 0 ? "" : "rank " + std::to_string(rank) + " aborted the job with status " + std::to_string(status));
   };
-  handlers.fence = [this](FenceRequest request) { mailbox_.post([this, request = std::move(request)] { hosts_->fence(request); }); };
-  handlers.modex = [this](ModexRequest request) { mailbox_.post([this, request = std::move(request)] { hosts_->modex(request); }); };
+  handlers.fence = [this](FenceRequest request) { hosts_->fence(std::move(request)); };
+  handlers.modex = [this](ModexRequest request) { hosts_->modex(std::move(request)); };
   server_ = std::make_unique<PmixServer>(plan_, workspace_.folder(), std::move(handlers));
+  ranks_->spare(workspace_.janitor());
+  ranks_->spare(server_->pid());
   if (hosts_) hosts_->attach(*server_);
 }
 
 Launcher::~Launcher() {
   ranks_->sweep();
-  server_.reset();  // it posts to the mailbox and keeps files in the workspace
+  server_.reset();  // it keeps files in the workspace
   close(signals_);
 }
 
@@ -96,7 +95,8 @@ int Launcher::run() {
     throw;
   }
   if (options_.timeout_s > 0)
-    deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.timeout_s));
+    deadline_ =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.timeout_s));
   if (hosts_) hosts_->service({});  // what came right behind the plan
   while (ranks_->running() > 0) turn();
   if (hosts_ && !status_) hosts_->tell_finished();
@@ -142,7 +142,8 @@ void Launcher::start_ranks() {
   if (options_.bind_core) {
     cores = cores_for(options_.ranks);
     if (cores.empty())
-      say("there are more ranks (" + std::to_string(options_.ranks) + ") than usable cores, so none is bound; start fewer, or leave --bind out");
+      say("there are more ranks (" + std::to_string(options_.ranks) +
+          ") than usable cores, so none is bound; start fewer, or leave --bind out");
   }
   for (int local = 0; local < options_.ranks; ++local) {
     const RankPlan plan = plan_rank(local, cores);
@@ -157,6 +158,7 @@ int Launcher::patience_ms() const {
   auto next = Clock::time_point::max();
   if (deadline_) next = std::min(next, *deadline_);
   if (kill_at_) next = std::min(next, *kill_at_);
+  if (server_lost_ && !status_) next = std::min(next, *server_lost_ + kGrace);
   if (hosts_) next = std::min(next, hosts_->next_try());
   if (next == Clock::time_point::max()) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count();
@@ -164,17 +166,18 @@ int Launcher::patience_ms() const {
 }
 
 void Launcher::turn() {
-  std::vector<pollfd> list{{signals_, POLLIN, 0}, {mailbox_.fd(), POLLIN, 0}};
+  std::vector<pollfd> list{{signals_, POLLIN, 0}};
+  server_->watch(list);
   output_.watch(list);
   input_.watch(list);
   if (hosts_) hosts_->watch(list);
   if (poll(list.data(), list.size(), patience_ms()) < 0) {
-    if (errno != EINTR) throw Refusal(1, std::string("the job cannot be watched (") + std::strerror(errno) + "); start fewer ranks");
+    if (errno != EINTR)
+      throw Refusal(1, std::string("the job cannot be watched (") + std::strerror(errno) + "); start fewer ranks");
     for (pollfd& entry : list) entry.revents = 0;
   }
-  take_signals();
-  const bool some_ended = (list[0].revents & POLLIN) != 0;
-  mailbox_.run_all();  // before the ends: a rank that aborts ends, too
+  const bool some_ended = take_signals();
+  server_->service();  // before the ends: a rank that aborts ends, too
   if (some_ended) take_ends();
   if (hosts_) hosts_->service(list);
   output_.service(list);
@@ -182,10 +185,17 @@ void Launcher::turn() {
   check_clock();
 }
 
-void Launcher::take_signals() {
+// True when a child has ended. That is known only once: whoever reads it must act on it.
+bool Launcher::take_signals() {
+  bool some_ended = false;
   signalfd_siginfo info{};
-  while (read(signals_, &info, sizeof info) == sizeof info)
-    if (info.ssi_signo != SIGCHLD) take_signal(static_cast<int>(info.ssi_signo));
+  while (read(signals_, &info, sizeof info) == sizeof info) {
+    if (info.ssi_signo == SIGCHLD)
+      some_ended = true;
+    else
+      take_signal(static_cast<int>(info.ssi_signo));
+  }
+  return some_ended;
 }
 
 void Launcher::take_signal(int number) {
@@ -216,6 +226,9 @@ void Launcher::check_clock() {
     end_job(kTimedOut, "the job did not end within " + short_number(options_.timeout_s) +
                            " s and was killed; raise --timeout, or find out where its ranks wait");
   }
+  if (server_->lost() && !server_lost_) server_lost_ = now;
+  if (server_lost_ && now >= *server_lost_ + kGrace)  // by then a rank that caused it has been found
+    end_job(1, "the process that serves PMIx has ended, so the ranks cannot go on; the likely cause is a defect of libpmix");
   if (hosts_) hosts_->retry(now);
   if (kill_at_ && now >= *kill_at_) {
     ranks_->signal_all(SIGKILL);

@@ -1,6 +1,6 @@
 // One host's part of a job, from its first process to its last.
 //
-// **Thread:** ptlrun's main thread; libpmix's thread reaches it through the mailbox only.
+// **Thread:** ptlrun's only thread.
 // **Invariants:** the first reason to end the job decides its status; when run() returns or throws, no rank is left.
 #pragma once
 
@@ -15,7 +15,6 @@
 #include "engine/tools/ptlrun_hosts.hpp"
 #include "engine/tools/ptlrun_job.hpp"
 #include "engine/tools/ptlrun_link.hpp"
-#include "engine/tools/ptlrun_mailbox.hpp"
 #include "engine/tools/ptlrun_options.hpp"
 #include "engine/tools/ptlrun_ranks.hpp"
 #include "engine/tools/ptlrun_server.hpp"
@@ -44,7 +43,7 @@ class Launcher {
   std::map<std::string, std::string> base_environment() const;
   void turn();
   int patience_ms() const;
-  void take_signals();
+  bool take_signals();
   void take_signal(int number);
   void take_ends();
   void check_clock();
@@ -59,7 +58,6 @@ class Launcher {
   sigset_t old_mask_;
   int signals_;  // a signalfd
   Link* link_;
-  Mailbox mailbox_;
   std::unique_ptr<Hosts> hosts_;  // null with one host
   Workspace workspace_;
   std::unique_ptr<PmixServer> server_;
@@ -69,6 +67,7 @@ class Launcher {
   std::optional<int> status_;                  // decided once the job is being ended
   std::optional<Clock::time_point> deadline_;  // of --timeout
   std::optional<Clock::time_point> kill_at_;   // when asking the ranks to end turns into killing
+  std::optional<Clock::time_point> server_lost_;
   int interrupts_ = 0;
   bool gave_up_output_ = false;
 };

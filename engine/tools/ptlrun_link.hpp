@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/tools/ptlrun_channel.hpp"
 #include "engine/tools/ptlrun_job.hpp"
 #include "engine/tools/ptlrun_options.hpp"
 #include "engine/tools/ptlrun_wire.hpp"
@@ -39,10 +40,8 @@ class Link {
   using Clock = std::chrono::steady_clock;
 
   struct Peer {
-    int fd = -1;
+    Channel channel;
     int host = -1;  // -1: has not introduced itself
-    std::string in;
-    std::string out;
   };
 
   void host_the_job(const Options& options, JobPlan& plan);
@@ -50,11 +49,8 @@ class Link {
   void greet(Peer& peer, const Options& options, JobPlan& plan, std::vector<bool>& joined);
   void await(std::vector<pollfd>& list, const Options& options, Clock::time_point until, const std::string& missing);
   int connect_once(const Options& options, Clock::time_point until, std::string& cause);
-  bool receive(Peer& peer);
-  bool next_message(Peer& peer, Message& message, bool& garbled);
-  bool push(Peer& peer);
+  bool plausible(const Peer& peer, const Message& message) const;
   void route(Message message, std::vector<Message>& mine);
-  void close_peer(Peer& peer);
 
   int self_ = 0;
   std::vector<HostShare> hosts_;

@@ -10,11 +10,11 @@
 
 namespace portunus::launch {
 
-inline constexpr int kBadUse = 2;            // the command line cannot be obeyed
-inline constexpr int kTimedOut = 124;        // --timeout ended the job, as timeout(1) says it
-inline constexpr int kNotExecutable = 126;   // the program exists but cannot be run, as shells say it
-inline constexpr int kNotFound = 127;        // the program does not exist
-inline constexpr int kMaxRanks = 4096;       // per host: far above what one host can run, below what overflows a count
+inline constexpr int kBadUse = 2;           // the command line cannot be obeyed
+inline constexpr int kTimedOut = 124;       // --timeout ended the job, as timeout(1) says it
+inline constexpr int kNotExecutable = 126;  // the program exists but cannot be run, as shells say it
+inline constexpr int kNotFound = 127;       // the program does not exist
+inline constexpr int kMaxRanks = 4096;      // per host: far above what one host can run, below what overflows a count
 inline constexpr int kMaxHosts = 64;
 
 // A reason not to start the job, or to end it: one sentence for stderr, and ptlrun's exit status.
@@ -28,17 +28,17 @@ class Refusal : public std::runtime_error {
 };
 
 struct Options {
-  int ranks = 0;                       // on this host
+  int ranks = 0;  // on this host
   bool bind_core = false;
-  double timeout_s = 0;                // 0: none
+  double timeout_s = 0;  // 0: none
   bool tag_output = false;
-  std::vector<std::string> exports;    // NAME=VALUE, ready for the environment
+  std::vector<std::string> exports;  // NAME=VALUE, ready for the environment
   int hosts = 1;
   int host_id = 0;
-  std::string rendezvous;              // ADDR:PORT of host 0; empty with one host
-  std::vector<std::string> command;    // the program and its arguments
-  std::string program_path;            // the file to execute
-  bool asked_for_text = false;         // --help or --version: `text` is all that is wanted
+  std::string rendezvous;            // ADDR:PORT of host 0; empty with one host
+  std::vector<std::string> command;  // the program and its arguments
+  std::string program_path;          // the file to execute
+  bool asked_for_text = false;       // --help or --version: `text` is all that is wanted
   std::string text;
 };
 

@@ -1,6 +1,6 @@
 // Starting and ending the ranks of this host.
 //
-// **Thread:** ptlrun's main thread; between fork and exec only calls that are safe beside libpmix's thread.
+// **Thread:** ptlrun's main thread; between fork and exec only system calls.
 #include "engine/tools/ptlrun_ranks.hpp"
 
 #include <dirent.h>
@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -61,7 +62,8 @@ struct Birth {
   if (cause == ENOEXEC) remedy = "a script needs a first line such as #!/bin/sh, a binary must be for this machine";
   if (cause == ENOENT) remedy = "the interpreter its first line or header names is missing";
   if (cause == E2BIG) remedy = "make the arguments and the environment shorter";
-  throw Refusal(kNotExecutable, "the program '" + program + "' cannot be executed (" + std::strerror(cause) + "); " + remedy);
+  throw Refusal(kNotExecutable,
+                "the program '" + program + "' cannot be executed (" + std::strerror(cause) + "); " + remedy);
 }
 
 // Reads errno of a failed exec; nothing comes when the program runs.
@@ -106,11 +108,13 @@ void Ranks::start(const RankPlan& plan) {
   const int nothing = plan.input < 0 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : plan.input;
   int report[2];
   if (nothing < 0 || pipe2(report, O_CLOEXEC) != 0)
-    throw Refusal(1, std::string("no pipe can be made (") + std::strerror(errno) + "); raise the limit of open files (ulimit -n)");
+    throw Refusal(
+        1, std::string("no pipe can be made (") + std::strerror(errno) + "); raise the limit of open files (ulimit -n)");
   std::vector<char*> arguments = pointers(arguments_);
   std::vector<char*> environment = pointers(plan.environment);
-  const Birth birth{program_.c_str(), arguments.data(),    environment.data(), nothing, plan.output, plan.error,
-                    report[1],        plan.cpus ? &*plan.cpus : nullptr, &mask_, getpid()};
+  const Birth birth{program_.c_str(), arguments.data(), environment.data(), nothing,
+                    plan.output,      plan.error,       report[1],          plan.cpus ? &*plan.cpus : nullptr,
+                    &mask_,           getpid()};
   const pid_t pid = fork();
   if (pid == 0) become(birth);
   const int fork_cause = errno;
@@ -159,14 +163,15 @@ std::vector<RankEnd> Ranks::reap() {
   return ends;
 }
 
-// Direct children other than the janitor: ranks, and orphans that came to ptlrun because it is the subreaper.
+// Direct children that are not spared: ranks, and orphans that came to ptlrun because it is the subreaper.
 std::vector<pid_t> Ranks::children_left() const {
   std::vector<pid_t> children;
   DIR* folder = opendir("/proc");
   if (folder == nullptr) return children;
   while (const dirent* entry = readdir(folder)) {
     const pid_t pid = std::atoi(entry->d_name);
-    if (pid > 0 && pid != workspace_.janitor() && parent_of(entry->d_name) == getpid()) children.push_back(pid);
+    if (pid <= 0 || std::find(spared_.begin(), spared_.end(), pid) != spared_.end()) continue;
+    if (parent_of(entry->d_name) == getpid()) children.push_back(pid);
   }
   closedir(folder);
   return children;

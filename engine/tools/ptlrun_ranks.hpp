@@ -52,6 +52,9 @@ class Ranks {
 
   int running() const { return running_; }
 
+  // Names a child of ptlrun that is no part of the job.
+  void spare(pid_t pid) { spared_.push_back(pid); }
+
   // Kills whatever is left of the ranks and their descendants, and waits for it.
   void sweep();
 
@@ -71,6 +74,7 @@ class Ranks {
   sigset_t mask_;
   Workspace& workspace_;
   std::vector<Process> processes_;
+  std::vector<pid_t> spared_;
   int running_ = 0;
 };
 

@@ -46,12 +46,13 @@ int listen_at(const std::string& rendezvous) {
   const Addresses found = look_up(rendezvous);
   const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   const int yes = 1;
-  if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 && bind(fd, found->ai_addr, found->ai_addrlen) == 0 &&
-      listen(fd, kMaxHosts) == 0)
+  if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
+      bind(fd, found->ai_addr, found->ai_addrlen) == 0 && listen(fd, kMaxHosts) == 0)
     return fd;
   const std::string cause = std::strerror(errno);
   if (fd >= 0) close(fd);
-  throw Refusal(1, "host 0 cannot listen at " + rendezvous + " (" + cause + "); give an address of this host and a free port");
+  throw Refusal(1,
+                "host 0 cannot listen at " + rendezvous + " (" + cause + "); give an address of this host and a free port");
 }
 
 // Small messages leave at once, and a host that vanishes without a word is noticed within half a minute.
@@ -107,8 +108,10 @@ std::string missing_hosts(const std::vector<bool>& joined) {
 void Link::await(std::vector<pollfd>& list, const Options& options, Clock::time_point until, const std::string& missing) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
   if (left <= 0)
-    throw Refusal(options.timeout_s > 0 && options.timeout_s <= 60 ? kTimedOut : 1,
-                  missing + "; start a ptlrun on every host, with the same --hosts and --rendezvous, and check the network between them");
+    throw Refusal(
+        options.timeout_s > 0 && options.timeout_s <= 60 ? kTimedOut : 1,
+        missing +
+            "; start a ptlrun on every host, with the same --hosts and --rendezvous, and check the network between them");
   poll(list.data(), list.size(), static_cast<int>(left));
 }
 
@@ -118,22 +121,23 @@ void Link::host_the_job(const Options& options, JobPlan& plan) {
   joined[0] = true;
   plan.hosts.assign(joined.size(), {});
   plan.hosts[0] = {host_name(), 0, options.ranks};
-  peers_.push_back({.fd = listen_at(options.rendezvous), .host = -1, .in = "", .out = ""});  // first: the listener
+  peers_.push_back({Channel(listen_at(options.rendezvous)), -1});  // first: the listener
   while (std::find(joined.begin(), joined.end(), false) != joined.end()) {
     std::vector<pollfd> list;
     for (const Peer& peer : peers_)
-      if (peer.fd >= 0 && peer.host < 0) list.push_back({peer.fd, POLLIN, 0});
-    await(list, options, until, "these hosts did not join the job at " + options.rendezvous + " in time: " + missing_hosts(joined));
-    const int fd = accept4(peers_[0].fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd >= 0) peers_.push_back({.fd = fd, .host = -1, .in = "", .out = ""});
+      if (peer.host < 0) list.push_back({peer.channel.fd(), POLLIN, 0});
+    await(list, options, until,
+          "these hosts did not join the job at " + options.rendezvous + " in time: " + missing_hosts(joined));
+    const int fd = accept4(peers_[0].channel.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0) peers_.push_back({Channel(fd), -1});
     for (std::size_t i = 1; i < peers_.size(); ++i)
-      if (peers_[i].fd >= 0 && peers_[i].host < 0) greet(peers_[i], options, plan, joined);
-    std::erase_if(peers_, [](const Peer& peer) { return peer.fd < 0; });
+      if (peers_[i].host < 0) greet(peers_[i], options, plan, joined);
+    std::erase_if(peers_, [](const Peer& peer) { return !peer.channel.open(); });
   }
   for (Peer& peer : peers_)
-    if (peer.host < 0) close_peer(peer);  // the listener, and strangers that never spoke
-  std::erase_if(peers_, [](const Peer& peer) { return peer.fd < 0; });
-  for (const Peer& peer : peers_) tune(peer.fd);
+    if (peer.host < 0) peer.channel.shut();  // the listener, and strangers that never spoke
+  std::erase_if(peers_, [](const Peer& peer) { return !peer.channel.open(); });
+  for (const Peer& peer : peers_) tune(peer.channel.fd());
   complete_plan(plan);
   send(Word::welcome, kEveryOther, plan_text(plan));
 }
@@ -141,32 +145,33 @@ void Link::host_the_job(const Options& options, JobPlan& plan) {
 // Takes in a host that introduced itself; turns others away.
 void Link::greet(Peer& peer, const Options& options, JobPlan& plan, std::vector<bool>& joined) {
   Message message{};
-  bool garbled = false;
-  const bool alive = receive(peer);
-  if (!next_message(peer, message, garbled)) {
-    if (!alive || garbled || peer.in.size() > kMaxHello) close_peer(peer);
+  const bool alive = peer.channel.receive();
+  if (!peer.channel.next(message)) {
+    if (!alive || peer.channel.garbled() || peer.channel.unread() > kMaxHello) peer.channel.shut();
     return;
   }
   Reader reader(message.body);
   const bool ours = message.word == Word::hello && reader.text() == kMagic;
   const auto hosts = reader.number(), host = reader.number(), ranks = reader.number();
   const std::string name = reader.text();
-  if (!ours || !reader.complete() || !fit_name(name)) return close_peer(peer);
+  if (!ours || !reader.complete() || !fit_name(name)) return peer.channel.shut();
   std::string objection;
   if (hosts != static_cast<std::uint32_t>(options.hosts))
-    objection = "host " + std::to_string(host) + " was started with --hosts " + std::to_string(hosts) + ", host 0 with --hosts " +
-                std::to_string(options.hosts) + "; give all the same";
+    objection = "host " + std::to_string(host) + " was started with --hosts " + std::to_string(hosts) +
+                ", host 0 with --hosts " + std::to_string(options.hosts) + "; give all the same";
   else if (host >= hosts || joined[host])
-    objection = "--host-id " + std::to_string(host) + " is taken or too large; number the hosts 0 to " + std::to_string(hosts - 1);
+    objection =
+        "--host-id " + std::to_string(host) + " is taken or too large; number the hosts 0 to " + std::to_string(hosts - 1);
   else if (ranks < 1 || ranks > static_cast<std::uint32_t>(kMaxRanks))
-    objection = "host " + std::to_string(host) + " offers " + std::to_string(ranks) + " ranks; give 1 to " + std::to_string(kMaxRanks);
+    objection = "host " + std::to_string(host) + " offers " + std::to_string(ranks) + " ranks; give 1 to " +
+                std::to_string(kMaxRanks);
   if (!objection.empty()) {
     std::fprintf(stderr, "ptlrun: a host was turned away: %s\n", objection.c_str());
     std::string body;
     put_text(body, objection);
-    peer.out = framed({Word::refused, 0, static_cast<int>(std::min(host, 254u)), std::move(body)});
-    push(peer);
-    return close_peer(peer);
+    peer.channel.send({Word::refused, 0, static_cast<int>(std::min(host, 254u)), std::move(body)});
+    peer.channel.push();
+    return peer.channel.shut();
   }
   peer.host = static_cast<int>(host);
   joined[host] = true;
@@ -177,14 +182,18 @@ void Link::greet(Peer& peer, const Options& options, JobPlan& plan, std::vector<
 int Link::connect_once(const Options& options, Clock::time_point until, std::string& cause) {
   const Addresses found = look_up(options.rendezvous);
   const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) throw Refusal(1, std::string("no socket can be made (") + std::strerror(errno) + "); raise the limit of open files (ulimit -n)");
+  if (fd < 0)
+    throw Refusal(
+        1, std::string("no socket can be made (") + std::strerror(errno) + "); raise the limit of open files (ulimit -n)");
   int error = connect(fd, found->ai_addr, found->ai_addrlen) == 0 ? 0 : errno;
   if (error == EINPROGRESS) {
     std::vector<pollfd> list{{fd, POLLOUT, 0}};
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
     socklen_t size = sizeof error;
-    if (poll(list.data(), 1, static_cast<int>(std::max<long long>(left, 0))) <= 0) error = ETIMEDOUT;
-    else getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+    if (poll(list.data(), 1, static_cast<int>(std::max<long long>(left, 0))) <= 0)
+      error = ETIMEDOUT;
+    else
+      getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
   }
   if (error == 0) return fd;
   close(fd);
@@ -199,21 +208,23 @@ void Link::join_the_job(const Options& options, JobPlan& plan) {
   while ((fd = connect_once(options, until, cause)) < 0) {
     poll(nullptr, 0, kRetry_ms);
     std::vector<pollfd> nothing;
-    if (Clock::now() >= until) await(nothing, options, until, "host 0 could not be reached at " + options.rendezvous + " in time (" + cause + ")");
+    if (Clock::now() >= until)
+      await(nothing, options, until, "host 0 could not be reached at " + options.rendezvous + " in time (" + cause + ")");
   }
-  peers_.push_back({.fd = fd, .host = 0, .in = "", .out = ""});
+  peers_.push_back({Channel(fd), 0});
+  Channel& channel = peers_[0].channel;
   tune(fd);
   send(Word::hello, 0, introduction(options));
   Message message{};
-  bool garbled = false;
-  for (bool alive = true; !next_message(peers_[0], message, garbled);) {
-    if (!alive || garbled)
-      throw Refusal(1, "whoever listens at " + options.rendezvous + " hung up; check that it is host 0 of this job and that its ptlrun still runs");
+  for (bool alive = true; !channel.next(message);) {
+    if (!alive || channel.garbled())
+      throw Refusal(1, "whoever listens at " + options.rendezvous +
+                           " hung up; check that it is host 0 of this job and that its ptlrun still runs");
     std::vector<pollfd> list;
     watch(list);
     await(list, options, until, "host 0 was reached at " + options.rendezvous + " but the job was not complete in time");
-    if (list[0].revents & POLLOUT) alive = push(peers_[0]);
-    if (list[0].revents & ~POLLOUT) alive = receive(peers_[0]) && alive;
+    if (list[0].revents & POLLOUT) alive = channel.push();
+    if (list[0].revents & ~POLLOUT) alive = channel.receive() && alive;
   }
   Reader reader(message.body);
   if (message.word == Word::refused) throw Refusal(kBadUse, "host 0 turned this host away: " + reader.text());

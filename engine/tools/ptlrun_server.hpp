@@ -1,15 +1,18 @@
-// The PMIx server of one host: tells its ranks about the job and lets them meet and exchange.
+// ptlrun's side of the process that serves PMIx: starts it, answers what it cannot know alone, and ends it.
 //
-// **Thread:** the public functions are called by ptlrun's main thread; the handlers are called by libpmix's own thread and
-// must only pass the news on. The `done` of a request may be called by any thread, once.
-// **Invariants:** one per process, because libpmix keeps its state in globals.
-// **Source:** PMIx standard 4.1, chapter 16 (server-specific interfaces).
+// **Thread:** ptlrun's main thread; construct while it is the only one, because it forks.
+// **Invariants:** news of a rank is there before the end of that rank is: service() first, then reap.
 #pragma once
 
+#include <poll.h>
+#include <sys/types.h>
+
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "engine/tools/ptlrun_channel.hpp"
 #include "engine/tools/ptlrun_job.hpp"
 
 namespace portunus::launch {
@@ -46,17 +49,34 @@ class PmixServer {
   PmixServer(const PmixServer&) = delete;
   PmixServer& operator=(const PmixServer&) = delete;
 
-  // What a rank needs in its environment to find this server: NAME=VALUE each.
-  std::vector<std::string> environment_of(int rank) const;
+  pid_t pid() const { return pid_; }
+
+  // What a rank of this host needs in its environment to find the server: NAME=VALUE each.
+  const std::vector<std::string>& environment_of(int rank) const { return environments_.at(rank); }
 
   // Fetches all that a local rank has put, once it has committed something.
   void serve_modex(int rank, Answer answer);
 
-  struct Inside;  // the callbacks of libpmix need it; of no use to others
+  void watch(std::vector<pollfd>& list) const;
+  void service();
+
+  // The server has ended by itself: ranks that still need it will not get far.
+  bool lost() const { return !channel_.open(); }
 
  private:
-  void register_job();
-  void register_rank(int rank);
+  void await_ready();
+  void end();
+  void take(const Message& message);
+  void send_answer(std::uint32_t id, bool good, const std::string& bytes);
+
+  const JobPlan& plan_;
+  ServerHandlers handlers_;
+  pid_t pid_ = -1;
+  int handle_ = -1;  // a pidfd: the number alone may name a stranger once the server has been buried
+  Channel channel_;
+  std::map<int, std::vector<std::string>> environments_;
+  std::map<std::uint32_t, Answer> fetches_;
+  std::uint32_t next_fetch_ = 0;
 };
 
 }  // namespace portunus::launch

@@ -16,8 +16,8 @@
 namespace portunus::launch {
 namespace {
 
-constexpr std::size_t kQueueLimit = 1 << 20;   // above it the ranks wait for whoever reads our output
-constexpr std::size_t kLineLimit = 16 << 20;   // a longer line is cut in pieces: memory must end somewhere
+constexpr std::size_t kQueueLimit = 1 << 20;  // above it the ranks wait for whoever reads our output
+constexpr std::size_t kLineLimit = 16 << 20;  // a longer line is cut in pieces: memory must end somewhere
 
 void pipe_or_refuse(int ends[2]) {
   if (pipe2(ends, O_CLOEXEC) != 0)
@@ -86,7 +86,8 @@ void TaggedOutput::end_stream(Stream& stream) {
 }
 
 void TaggedOutput::add_line(int target, std::string_view tag, std::string_view line) {
-  if (queue_.empty() || queue_.back().target != target || queue_.back().text.size() > PIPE_BUF) queue_.push_back({target, "", 0});
+  if (queue_.empty() || queue_.back().target != target || queue_.back().text.size() > PIPE_BUF)
+    queue_.push_back({target, "", 0});
   queue_.back().text.append(tag).append(line).push_back('\n');
   queued_bytes_ += tag.size() + line.size() + 1;
 }
@@ -154,8 +155,10 @@ void TerminalInput::close_pipe() {
 
 void TerminalInput::watch(std::vector<pollfd>& list) const {
   if (our_end_ < 0) return;
-  if (!pending_.empty()) list.push_back({our_end_, POLLOUT, 0});
-  else if (tcgetpgrp(0) == getpgrp()) list.push_back({0, POLLIN, 0});  // in the background a read would stop ptlrun
+  if (!pending_.empty())
+    list.push_back({our_end_, POLLOUT, 0});
+  else if (tcgetpgrp(0) == getpgrp())
+    list.push_back({0, POLLIN, 0});  // in the background a read would stop ptlrun
 }
 
 void TerminalInput::service(const std::vector<pollfd>& list) {

@@ -1,4 +1,5 @@
-// What ptlruns of one job say to each other: messages with a checked length, and the numbers and texts inside.
+// What the processes of ptlrun say to each other, on one host and between hosts: messages with a checked length, and the
+// numbers and texts inside.
 //
 // Layout of a message, little-endian:   | body size: 4 | word: 1 | from: 1 | to: 1 | 0 | body ... |
 // A number in a body takes 4 bytes; a text takes its size as a number, then its bytes.
@@ -18,6 +19,7 @@ inline constexpr std::size_t kMaxBody = 256u << 20;
 inline constexpr int kEveryOther = 255;  // as `to`: all hosts but the sender
 
 enum class Word : std::uint8_t {
+  // Between the ptlruns of one job:
   hello = 1,     // magic, hosts, host id, ranks, name: a host wants to join
   welcome,       // nspace, then name and ranks of each host: the job is complete
   refused,       // sentence: this host cannot join
@@ -29,7 +31,18 @@ enum class Word : std::uint8_t {
   finished,      // the sender's ranks have all ended well
   all_finished,  // so have those of all hosts
   end,           // status, sentence: end the job
+  // Between ptlrun and the process that serves PMIx:
+  ready,    // for each rank of this host: count of variables, NAME=VALUE each
+  broken,   // sentence: the server could not be started
+  aborted,  // rank, status
+  gather,   // id, key, count of hosts, hosts, data: all local ranks have arrived at a fence
+  seek,     // id, rank, key: what has this rank of another host put?
+  answer,   // id, good, data: to gather or seek
+  fetch,    // id, rank: what has this rank of ours put?
+  fetched,  // id, good, data
 };
+inline constexpr Word kFirstWord = Word::hello;
+inline constexpr Word kLastWord = Word::fetched;
 
 struct Message {
   Word word;

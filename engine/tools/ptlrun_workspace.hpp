@@ -4,7 +4,7 @@
 // when the pipe closes, for whatever reason, it kills the groups that are left and removes the job's files.
 //
 // **Thread:** ptlrun's main thread; construct before any other thread exists, because it forks.
-// **Invariants:** the janitor's pid is the only child of ptlrun that is neither a rank nor a descendant of one.
+// **Invariants:** the folder and the segments are gone when ptlrun is, and soon after if it was killed.
 #pragma once
 
 #include <sys/types.h>
