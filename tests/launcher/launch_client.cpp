@@ -1,0 +1,139 @@
+// The rank that the launcher's tests start: says who it is, exchanges values, and misbehaves on request.
+//
+// **Thread:** the main thread only.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <iostream>
+#include <string>
+
+#include "engine/host/bootstrap.hpp"
+
+namespace {
+
+using portunus::Bootstrap;
+
+std::string value_of(int rank, int round) {
+  return std::string(static_cast<std::size_t>(rank) * 100 + 1, static_cast<char>('a' + rank % 26)) + std::to_string(round);
+}
+
+void put_value(Bootstrap& job, int round) {
+  const std::string value = value_of(job.rank(), round);
+  job.put("round" + std::to_string(round), std::as_bytes(std::span(value.data(), value.size())));
+}
+
+bool check_value(Bootstrap& job, int rank, int round) {
+  const auto bytes = job.get(rank, "round" + std::to_string(round));
+  const std::string want = value_of(rank, round);
+  if (bytes.size() == want.size() && std::memcmp(bytes.data(), want.data(), want.size()) == 0) return true;
+  std::cerr << "rank " << job.rank() << " got a wrong value of rank " << rank << '\n';
+  return false;
+}
+
+// Two collecting fences, a bare one, and a fetch from the next rank without any fence.
+int exchange(Bootstrap& job) {
+  bool good = true;
+  for (int round = 0; round < 2; ++round) {
+    put_value(job, round);
+    job.fence(true);
+    for (int rank = 0; rank < job.size(); ++rank) good = check_value(job, rank, round) && good;
+  }
+  job.fence(false);
+  put_value(job, 2);
+  job.commit();
+  good = check_value(job, (job.rank() + 1) % job.size(), 2) && good;
+  job.fence(false);
+  return good ? 0 : 1;
+}
+
+void tell(const Bootstrap& job) {
+  std::string line = "rank " + std::to_string(job.rank()) + " size " + std::to_string(job.size()) + " local " +
+                     std::to_string(job.local_rank()) + "/" + std::to_string(job.local_size()) + " peers";
+  for (const int rank : job.local_ranks()) line += " " + std::to_string(rank);
+  line += " job " + job.job_id() + "\n";
+  std::cout << line << std::flush;
+}
+
+[[noreturn]] void wait_for_ever() {
+  for (;;) pause();
+}
+
+// `what` is done by rank `who` only; the others wait in a way that only the launcher ends.
+int misbehave(Bootstrap& job, const std::string& what, int who, int value) {
+  job.fence(false);
+  if (job.rank() != who) wait_for_ever();
+  if (what == "exit") std::_Exit(value);
+  if (what == "signal") raise(value);
+  if (what == "abort") job.abort(value, "the test asked for it");
+  return 99;
+}
+
+// All but the last rank wait in a fence that the last one never enters: it ends with `status`, or waits too if that is 0.
+int stay_away(Bootstrap& job, int status) {
+  job.fence(false);
+  if (job.rank() < job.size() - 1) {
+    std::cout << "ready" << std::endl;
+    job.fence(true);
+    wait_for_ever();  // libpmix may open the fence for those who are left
+  }
+  if (status == 0) wait_for_ever();
+  std::_Exit(status);
+}
+
+int ask_missing(Bootstrap& job) {
+  job.fence(true);
+  int refused = 0;
+  for (const int rank : {0, job.size()}) {
+    try {
+      job.get(rank, "never-put");
+    } catch (const std::exception& error) {
+      ++refused;
+      std::cout << error.what() << '\n';
+    }
+  }
+  job.fence(false);
+  return refused == 2 ? 0 : 1;
+}
+
+// Takes the given signal this many times and tells of each; every other one that can be kept out is.
+int await(int number, int times) {
+  sigset_t all, one;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, nullptr);
+  sigemptyset(&one);
+  sigaddset(&one, number);
+  std::cout << "ready" << std::endl;
+  for (int taken = 0; taken < times; ++taken) {
+    sigwait(&one, &number);
+    std::cout << "got " << number << std::endl;
+  }
+  return 0;
+}
+
+int act(Bootstrap& job, int argc, char** argv) {
+  const std::string what = argc > 1 ? argv[1] : "tell";
+  if (what == "tell") return tell(job), 0;
+  if (what == "exchange") return tell(job), exchange(job);
+  if (what == "missing") return ask_missing(job);
+  if (what == "stay-away") return stay_away(job, std::atoi(argv[2]));
+  return misbehave(job, what, std::atoi(argv[2]), std::atoi(argv[3]));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 4 && std::string(argv[1]) == "await") return await(std::atoi(argv[2]), std::atoi(argv[3]));
+  try {
+    const auto job = Bootstrap::start();
+    const int status = act(*job, argc, argv);
+    job->finish();
+    return status;
+  } catch (const std::exception& error) {
+    std::cerr << "launch_client: " << error.what() << '\n';
+    return 98;
+  }
+}
