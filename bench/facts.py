@@ -1,0 +1,99 @@
+"""What bench/run and bench/compare share: the build folder, the machine, the commit, and running a command to its end."""
+
+import os
+import pathlib
+import re
+import shlex
+import signal
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+class Refusal(Exception):
+    """One sentence: the cause, and the remedy."""
+
+
+def build_folder(given, targets):
+    """The build folder, with `targets` up to date."""
+    folder = pathlib.Path(given).resolve() if given else ROOT / ".build/release"
+    if not (folder / "build.ninja").is_file():
+        if given:
+            raise Refusal(f"{folder} is no build folder; make it with 'meson setup {folder} {ROOT}'")
+        raise Refusal("nothing is built yet; run 'bench/demo/run', which builds in .build/release, or name a build folder "
+                      "with --build")
+    done = run(["ninja", "-C", str(folder), *targets], timeout=None)
+    if done.returncode:
+        raise Refusal(f"the build in {folder} failed; see 'ninja -C {folder}'")
+    return folder
+
+
+def run(command, timeout=60, env=None):
+    """Runs `command` in a process group of its own, which is ended when the time is over: then returncode is 124."""
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               start_new_session=True, env={**os.environ, **(env or {})})
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except BaseException as problem:
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.communicate(timeout=5)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+        if not isinstance(problem, subprocess.TimeoutExpired):
+            raise
+        return subprocess.CompletedProcess(command, 124, "", f"not done after {timeout} seconds")
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def why_failed(done):
+    """The command, its status and its last words, in one line."""
+    words = (done.stderr.strip() or done.stdout.strip()).splitlines()
+    return f"'{shlex.join(map(str, done.args))}' returned {done.returncode}" + (f": {words[-1]}" if words else "")
+
+
+def commit():
+    """The checked-out commit, with -dirty when tracked files differ from it."""
+    done = run(["git", "-C", str(ROOT), "describe", "--always", "--abbrev=12", "--dirty", "--match", ""])
+    return done.stdout.strip() if done.returncode == 0 else "unknown"
+
+
+def cores():
+    return len(os.sched_getaffinity(0))
+
+
+def machine():
+    model = "unknown"
+    for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("model name"):
+            model = line.split(": ", 1)[1]
+            break
+    return {"cpu": model, "cores": cores()}
+
+
+def slug(text):
+    return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-")
+
+
+def load():
+    return round(os.getloadavg()[0], 2)
+
+
+def warn_when_busy(before, after):
+    """Says so when other programs were running: then no number means much."""
+    if before > 0.5 * cores():
+        print(f"The machine was busy before this began (load average {before} on {cores()} cores, {after} at the end): "
+              "other programs took part in these figures, so draw no conclusion from them.")
+
+
+def main_of(function):
+    """Runs `function`; a Refusal becomes one sentence and status 2."""
+    try:
+        sys.exit(function())
+    except Refusal as refusal:
+        print(f"{pathlib.Path(sys.argv[0]).name}: {refusal}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
