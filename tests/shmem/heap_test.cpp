@@ -44,7 +44,7 @@ TEST(Heap, RandomCallsGiveEqualOffsetsOnAllPesAndKeepContents) {
   };
   std::vector<Block> blocks;
   const char* const start = heap_start();
-  long digest = 0;
+  unsigned long digest = 0;
   const int n = rounds(600);
   for (int i = 0; i < n; ++i) {
     const unsigned what = random() % 6;
@@ -80,13 +80,13 @@ TEST(Heap, RandomCallsGiveEqualOffsetsOnAllPesAndKeepContents) {
       const std::vector<unsigned char> content = pattern_of(me(), static_cast<size_t>(i), size);
       memcpy(at, content.data(), size);
     }
-    digest = digest * 31 + (at ? static_cast<char*>(at) - start : 0);
+    digest = digest * 31 + (at ? static_cast<unsigned long>(static_cast<char*>(at) - start) : 0);
   }
   for (const Block& block : blocks) {
     EXPECT_TRUE(holds_pattern(block.at, me(), block.number, block.size));
     shmem_free(block.at);
   }
-  expect_equal_everywhere(digest);
+  expect_equal_everywhere(static_cast<long>(digest));
 }
 
 TEST(Heap, NothingIsAllocatedForSizeZeroAndNothingFreedForNull) {

@@ -30,9 +30,10 @@ RULES = {
     "too-large": ({"SHMEM_SYMMETRIC_SIZE": "100t"}, 1, r"a symmetric heap of 109951162777600 bytes cannot be had"),
 }
 
+clean = {name: value for name, value in os.environ.items() if not name.startswith(("SHMEM_", "SMA_"))}
 failed = 0
 for rule, (settings, status, sentence) in RULES.items():
-    result = subprocess.run([ptlrun, "-n", "2", "--timeout", "60", program, rule], env={**os.environ, **settings},
+    result = subprocess.run([ptlrun, "-n", "2", "--timeout", "60", program, rule], env={**clean, **settings},
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     good = result.returncode == status and re.search(sentence, result.stderr)
     print(f"{'ok' if good else 'FAILED'}: {rule}: status {result.returncode}")
