@@ -30,7 +30,7 @@ void Engine::add_transport(std::unique_ptr<Transport> transport, bool costly_to_
 }
 
 int Engine::step(uint64_t now_ns) {
-  now_ns_ = now_ns;
+  if (!new_delays_.empty()) begin_delays(now_ns);
   int work = 0;
   Command command;
   while (work < kCommandsPerStep && commands_.pop(command)) {

@@ -47,11 +47,11 @@ class Engine final : public Sink {
   void settle() {
     if (ready_ || (!carriers_.empty() && !carriers_.front().transport->idle())) settle_now();
   }
-  bool has_delays() const { return !delays_.empty(); }
+  bool has_delays() const { return !delays_.empty() || !new_delays_.empty(); }
   // Nothing that step() would do at once, or soon without a message from outside. Asked after arming the doorbell.
   bool idle();
   // True when somebody must go on stepping although no message arrives (bulk moves, back-pressure, delays).
-  bool busy() const { return !transfers_.empty() || !stalled_.empty() || !delays_.empty() || ready_ != nullptr; }
+  bool busy() const { return !transfers_.empty() || !stalled_.empty() || has_delays() || ready_ != nullptr; }
   // Everything issued has left this process (what a peer may depend on before we go).
   bool flushed() const { return stalled_.empty() && operations_ == 0 && transfers_.empty(); }
 
@@ -153,6 +153,7 @@ class Engine final : public Sink {
   void add_to_counter(Counter& counter, uint64_t success, uint64_t failure);
   void ripen(Counter& counter);
   void run_local(Command& command);
+  void begin_delays(uint64_t now_ns);
 
   friend struct EngineProbe;  // the tests' window
 
@@ -180,7 +181,7 @@ class Engine final : public Sink {
   Trigger* ready_tail_ = nullptr;
   struct Delay { uint64_t due_ns; uint32_t ct; };
   std::vector<Delay> delays_;           // heap by due time
-  uint64_t now_ns_ = 0;
+  std::vector<Delay> new_delays_;       // fired since the last step; due_ns is their length
 };
 
 }  // namespace portunus

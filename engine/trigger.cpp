@@ -84,13 +84,22 @@ void Engine::drop_triggers(Counter& counter) {
   counter.parked_count = 0;
 }
 
+// A step's clock may be read before the step, or long before a command from outside: only the next one is surely not
+// older than the moment at which a delay fired, so no delay is shorter than asked for.
+void Engine::begin_delays(uint64_t now_ns) {
+  for (const Delay& fresh : new_delays_) {
+    delays_.push_back({now_ns + fresh.due_ns, fresh.ct});
+    std::push_heap(delays_.begin(), delays_.end(), [](const Delay& a, const Delay& b) { return a.due_ns > b.due_ns; });
+  }
+  new_delays_.clear();
+}
+
 // dst = source.base, a = extra.third, b = result.base, elements = length. A long vector is worked off in
 // segments: the rest goes to the end of the ready queue, so messages and other chains are served in between.
 void Engine::run_local(Command& command) {
   const auto op = static_cast<ptlx_local_op_t>(command.op);
   if (op == PTLX_DELAY) {
-    delays_.push_back({now_ns_ + command.length, command.handle});
-    std::push_heap(delays_.begin(), delays_.end(), [](const Delay& a, const Delay& b) { return a.due_ns > b.due_ns; });
+    new_delays_.push_back({command.length, command.handle});
     return;
   }
   if (op == PTLX_TIMESTAMP) {
