@@ -1,0 +1,133 @@
+/* goal.h: GOAL schedules by calls: build a graph of sends, receives and local work, compile it, run it again and again.
+ *
+ * Each process describes its own part: vertices are operations, edges say what waits for what. GOAL_Compile turns the
+ * graph into Portals triggered operations; GOAL_Run hands an execution (an epoch) to the engine and returns. From then
+ * on messages are sent, matched and received and vectors are added without the calling thread, until GOAL_Wait.
+ *
+ *     GOAL_Schedule s;  GOAL_Op in, out;  GOAL_Request r;
+ *     GOAL_Init(&rank, &size);
+ *     GOAL_Create(&s);
+ *     GOAL_Recv(s, GOAL_User(box), 8, left, 0, &in);
+ *     GOAL_Send(s, GOAL_User(box), 8, right, 0, &out);
+ *     GOAL_Requires(s, out, in);             // out may start only after in has finished
+ *     GOAL_Compile(s);
+ *     GOAL_Run(s, &r);   ...compute...   GOAL_Wait(&r);
+ *
+ * Matching: the n-th send of a process to a peer with a tag meets that peer's n-th receive from it with that tag, in
+ * the order of the calls within the schedule. All processes compile schedules that belong together in the same order:
+ * the k-th compiled of one meets the k-th of the others (compile an empty one where there is nothing to do), and run
+ * them equally often. No process may run more than 255 epochs ahead of one that it sends to.
+ *
+ * Operations whose memory overlaps need an edge between them, as in any program; those without one may run at once.
+ *
+ * All functions return GOAL_SUCCESS or an error below; GOAL_Explain has the sentence. One thread at a time per
+ * schedule; GOAL_Init, GOAL_Compile, GOAL_Free and GOAL_Finalize one at a time per process. Valid C99 and C++.
+ *
+ * Source: Hoefler, Siebert, Lumsdaine, "Group Operation Assembly Language", ICPP 2009; Schneider, Eckelmann, Hoefler,
+ * Rehm, "Kernel-based offload of collective operations", Euro-Par 2011, whose calls these are.
+ */
+#ifndef GOAL_H
+#define GOAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+enum {
+    GOAL_SUCCESS = 0,
+    GOAL_ERR_ARG = 1,      /* an argument is wrong; nothing was done */
+    GOAL_ERR_STATE = 2,    /* not now: not initialised, compiled already or not yet, running */
+    GOAL_ERR_CYCLE = 3,    /* operations wait for each other in a circle */
+    GOAL_ERR_NO_SPACE = 4, /* memory, or a limit of the network interface */
+    GOAL_ERR_FAILED = 5,   /* a message or a computation failed; the schedule can only be freed */
+    GOAL_ERR_NETWORK = 6   /* the library or the job cannot be used */
+};
+
+typedef struct goal_schedule *GOAL_Schedule;
+typedef struct goal_run *GOAL_Request; /* one execution that runs; NULL: none */
+typedef uint32_t GOAL_Op;              /* an operation of one schedule */
+#define GOAL_REQUEST_NULL ((GOAL_Request)0)
+
+/* Memory of an operation: an address of the program, or an offset into the schedule's scratchpad. */
+typedef enum { GOAL_USERSPACE = 0, GOAL_SCRATCHPAD = 1 } GOAL_Memory;
+typedef struct {
+    GOAL_Memory memory;
+    uintptr_t place; /* address, or bytes from the start of the scratchpad */
+} GOAL_Buffer;
+
+static inline GOAL_Buffer GOAL_User(const void *address) {
+    GOAL_Buffer buffer = {GOAL_USERSPACE, (uintptr_t)address};
+    return buffer;
+}
+static inline GOAL_Buffer GOAL_Pad(size_t offset) {
+    GOAL_Buffer buffer = {GOAL_SCRATCHPAD, (uintptr_t)offset};
+    return buffer;
+}
+
+/* Local work: dst[i] = a[i] op b[i]. AND, OR and XOR are for integers. */
+typedef enum {
+    GOAL_ADD, GOAL_SUB, GOAL_MULT, GOAL_DIV, GOAL_MAX, GOAL_MIN, GOAL_AND, GOAL_OR, GOAL_XOR,
+    GOAL_COPY,      /* dst[i] = a[i]; b is not used */
+    GOAL_TIMESTAMP, /* writes the monotonic clock's nanoseconds as uint64_t to dst; a, b, type and count are not used */
+    GOAL_DELAY      /* finishes `count` nanoseconds after its start; uses no memory */
+} GOAL_Local_op;
+typedef enum {
+    GOAL_INT8, GOAL_UINT8, GOAL_INT16, GOAL_UINT16, GOAL_INT32, GOAL_UINT32, GOAL_INT64, GOAL_UINT64, GOAL_FLOAT, GOAL_DOUBLE
+} GOAL_Type;
+
+/* Joins the job (a job of one without a launcher) and opens the network. Counted; collective over the job at the first
+ * call. rank and size may be NULL. GOAL_ERR_NETWORK. */
+int GOAL_Init(int *rank, int *size);
+/* Undoes one GOAL_Init; the last one is collective. GOAL_ERR_STATE while schedules exist. */
+int GOAL_Finalize(void);
+
+/* A new, empty schedule. GOAL_ERR_STATE before GOAL_Init. */
+int GOAL_Create(GOAL_Schedule *schedule);
+/* Gives the schedule a scratchpad of so many bytes, allocated and zeroed by GOAL_Compile. */
+int GOAL_Scratch(GOAL_Schedule schedule, size_t bytes);
+
+/* Adds an operation; *op (may be NULL) names it. A send has finished when its memory may be written again, a receive
+ * when its memory holds the message. Memory must stay valid until GOAL_Free; its content matters from GOAL_Run to
+ * GOAL_Wait only. A receive expects at most `bytes`; what a message has more is cut off.
+ *   peer   0 .. size-1, this process included
+ *   tag    any; the larger tags are, the fewer messages a pair of processes may exchange per tag: 2^30 with tags below
+ *          4, 65536 below 65536, 1 from 2^30 on
+ * GOAL_ERR_ARG: no such peer, no memory. GOAL_ERR_STATE: compiled already. */
+int GOAL_Send(GOAL_Schedule schedule, GOAL_Buffer from, size_t bytes, int peer, uint32_t tag, GOAL_Op *op);
+int GOAL_Recv(GOAL_Schedule schedule, GOAL_Buffer to, size_t bytes, int peer, uint32_t tag, GOAL_Op *op);
+/* dst may be the same range as a or b, but must not overlap them otherwise. Integer division by zero fails the run.
+ * GOAL_ERR_ARG: the operation is not for this type. */
+int GOAL_Local(GOAL_Schedule schedule, GOAL_Local_op operation, GOAL_Type type, GOAL_Buffer dst, GOAL_Buffer a, GOAL_Buffer b,
+               size_t count, GOAL_Op *op);
+
+/* `op` may start only after `prerequisite` has finished. */
+int GOAL_Requires(GOAL_Schedule schedule, GOAL_Op op, GOAL_Op prerequisite);
+/* `op` may start only after `prerequisite` has started. */
+int GOAL_IRequires(GOAL_Schedule schedule, GOAL_Op op, GOAL_Op prerequisite);
+
+/* Closes the graph and reserves everything that running it takes. GOAL_ERR_CYCLE; GOAL_ERR_NO_SPACE; GOAL_ERR_ARG: an
+ * operation leaves the scratchpad, too many messages for a tag; GOAL_ERR_STATE. After an error only GOAL_Free is left. */
+int GOAL_Compile(GOAL_Schedule schedule);
+
+/* Starts an execution and returns. One at a time per schedule (GOAL_ERR_STATE). Cost: linear in the schedule. */
+int GOAL_Run(GOAL_Schedule schedule, GOAL_Request *request);
+/* *done is 1 when the execution has finished; then *request is set to GOAL_REQUEST_NULL. GOAL_ERR_FAILED. */
+int GOAL_Test(GOAL_Request *request, int *done);
+/* Waits for it. With GOAL_REQUEST_NULL both return at once, done. */
+int GOAL_Wait(GOAL_Request *request);
+
+/* Frees a schedule that does not run (GOAL_ERR_STATE) and sets *schedule to NULL. */
+int GOAL_Free(GOAL_Schedule *schedule);
+
+/* What the last error of this thread was about, as a sentence. */
+const char *GOAL_Explain(void);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+#endif

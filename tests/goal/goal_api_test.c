@@ -1,0 +1,224 @@
+/* The GOAL_* calls, as a C99 program on any number of ranks: schedules that depend on memory, run many times; errors. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/goal/goal.h"
+
+static int rank, size;
+
+#define CHECK(condition)                                                                                   \
+    do {                                                                                                   \
+        if (!(condition)) {                                                                                \
+            fprintf(stderr, "rank %d, line %d: %s; %s\n", rank, __LINE__, #condition, GOAL_Explain());     \
+            exit(1);                                                                                       \
+        }                                                                                                  \
+    } while (0)
+#define OK(call) CHECK((call) == GOAL_SUCCESS)
+
+enum { kEpochs = 300, kCount = 1000 };
+
+static GOAL_Buffer none(void) { return GOAL_User(NULL); }
+
+/* A sum around the ring, in place: each step receives into the same piece of scratchpad that the step before read. */
+static void ring_sum_reuses_one_scratch_block(void) {
+    static int64_t sum[kCount], passing[kCount];
+    GOAL_Schedule s;
+    GOAL_Op recv, add, copy, send, last_add = 0, last_copy = 0;
+    OK(GOAL_Create(&s));
+    OK(GOAL_Scratch(s, sizeof passing));
+    for (int step = 1; step < size; ++step) {
+        OK(GOAL_Send(s, GOAL_User(passing), sizeof passing, (rank + 1) % size, 3, &send));
+        OK(GOAL_Recv(s, GOAL_Pad(0), sizeof passing, (rank + size - 1) % size, 3, &recv));
+        OK(GOAL_Local(s, GOAL_ADD, GOAL_INT64, GOAL_User(sum), GOAL_User(sum), GOAL_Pad(0), kCount, &add));
+        OK(GOAL_Local(s, GOAL_COPY, GOAL_INT64, GOAL_User(passing), GOAL_Pad(0), none(), kCount, &copy));
+        OK(GOAL_Requires(s, add, recv));
+        OK(GOAL_Requires(s, copy, recv));
+        OK(GOAL_Requires(s, copy, send));
+        if (step > 1) {
+            OK(GOAL_Requires(s, send, last_copy));
+            OK(GOAL_Requires(s, recv, last_copy));
+            OK(GOAL_Requires(s, recv, last_add));
+            OK(GOAL_Requires(s, add, last_add));
+        }
+        last_add = add;
+        last_copy = copy;
+    }
+    OK(GOAL_Compile(s));
+    for (int epoch = 0; epoch < kEpochs; ++epoch) {
+        for (int i = 0; i < kCount; ++i) sum[i] = passing[i] = (int64_t)(rank + 1) * (i + epoch);
+        GOAL_Request request;
+        OK(GOAL_Run(s, &request));
+        CHECK(GOAL_Run(s, &request) == GOAL_ERR_STATE);
+        CHECK(GOAL_Free(&s) == GOAL_ERR_STATE);
+        OK(GOAL_Wait(&request));
+        CHECK(request == GOAL_REQUEST_NULL);
+        for (int i = 0; i < kCount; ++i) CHECK(sum[i] == (int64_t)size * (size + 1) / 2 * (i + epoch));
+    }
+    OK(GOAL_Free(&s));
+    CHECK(s == NULL);
+}
+
+/* All pairs at once, sizes from nothing to far beyond an eager message; the process itself is a peer like any other. */
+static void all_to_all(void) {
+    const size_t sizes[] = {0, 1, 4096, 300000};
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; ++k) {
+        const size_t n = sizes[k];
+        unsigned char *out = malloc(n * size + 1), *in = malloc(n * size + 1);
+        GOAL_Schedule s;
+        OK(GOAL_Create(&s));
+        for (int peer = 0; peer < size; ++peer) {
+            OK(GOAL_Send(s, GOAL_User(out + n * peer), n, peer, (uint32_t)k, NULL));
+            OK(GOAL_Recv(s, GOAL_User(in + n * peer), n, peer, (uint32_t)k, NULL));
+        }
+        OK(GOAL_Compile(s));
+        for (int epoch = 0; epoch < 5; ++epoch) {
+            for (int peer = 0; peer < size; ++peer) memset(out + n * peer, 16 * rank + peer + epoch, n);
+            GOAL_Request request;
+            int done = 0;
+            OK(GOAL_Run(s, &request));
+            while (!done) OK(GOAL_Test(&request, &done));
+            for (int peer = 0; peer < size; ++peer) {
+                for (size_t i = 0; i < n; ++i) CHECK(in[n * peer + i] == (unsigned char)(16 * peer + rank + epoch));
+            }
+        }
+        OK(GOAL_Free(&s));
+        free(out);
+        free(in);
+    }
+}
+
+/* Two schedules with the same peers and tags run at once and do not meet. */
+static void schedules_are_kept_apart(void) {
+    static int out[2][2], in[2][2];
+    GOAL_Schedule s[2];
+    GOAL_Request request[2];
+    for (int k = 0; k < 2; ++k) {
+        OK(GOAL_Create(&s[k]));
+        for (int i = 0; i < 2; ++i) {
+            OK(GOAL_Send(s[k], GOAL_User(&out[k][i]), sizeof(int), (rank + 1) % size, 0, NULL));
+            OK(GOAL_Recv(s[k], GOAL_User(&in[k][i]), sizeof(int), (rank + size - 1) % size, 0, NULL));
+            out[k][i] = 100 * k + 10 * i + rank;
+        }
+        OK(GOAL_Compile(s[k]));
+    }
+    for (int k = 0; k < 2; ++k) {
+        const int which = (rank + k) % 2; /* the ranks start them in different orders */
+        OK(GOAL_Run(s[which], &request[which]));
+    }
+    for (int k = 0; k < 2; ++k) {
+        OK(GOAL_Wait(&request[k]));
+        for (int i = 0; i < 2; ++i) CHECK(in[k][i] == 100 * k + 10 * i + (rank + size - 1) % size);
+        OK(GOAL_Free(&s[k]));
+    }
+}
+
+static void local_work_is_ordered(void) {
+    uint64_t before = 0, after = 0, beside = 0;
+    double x[3] = {1, 2, 3}, y[3] = {4, 5, 6}, z[3] = {0, 0, 0};
+    GOAL_Schedule s;
+    GOAL_Op first, wait, last, start, mult, sub;
+    GOAL_Request request;
+    OK(GOAL_Create(&s));
+    OK(GOAL_Local(s, GOAL_TIMESTAMP, GOAL_UINT64, GOAL_User(&before), none(), none(), 0, &first));
+    OK(GOAL_Local(s, GOAL_DELAY, GOAL_UINT64, none(), none(), none(), 2000000, &wait));
+    OK(GOAL_Local(s, GOAL_TIMESTAMP, GOAL_UINT64, GOAL_User(&after), none(), none(), 0, &last));
+    OK(GOAL_Local(s, GOAL_TIMESTAMP, GOAL_UINT64, GOAL_User(&beside), none(), none(), 0, &start));
+    OK(GOAL_Requires(s, wait, first));
+    OK(GOAL_Requires(s, last, wait));
+    OK(GOAL_IRequires(s, start, wait));
+    OK(GOAL_Local(s, GOAL_MULT, GOAL_DOUBLE, GOAL_User(z), GOAL_User(x), GOAL_User(y), 3, &mult));
+    OK(GOAL_Local(s, GOAL_SUB, GOAL_DOUBLE, GOAL_User(z), GOAL_User(z), GOAL_User(x), 3, &sub));
+    OK(GOAL_Requires(s, sub, mult));
+    OK(GOAL_Compile(s));
+    OK(GOAL_Run(s, &request));
+    OK(GOAL_Wait(&request));
+    CHECK(after - before >= 2000000);
+    CHECK(beside >= before);
+    CHECK(z[0] == 3 && z[1] == 8 && z[2] == 15);
+    OK(GOAL_Free(&s));
+}
+
+static void division_by_zero_fails_the_run(void) {
+    static const int a[2] = {6, 6}, b[2] = {3, 0};
+    static int c[2];
+    GOAL_Schedule s;
+    GOAL_Request request;
+    GOAL_Op divide, then;
+    OK(GOAL_Create(&s));
+    OK(GOAL_Local(s, GOAL_DIV, GOAL_INT32, GOAL_User(c), GOAL_User(a), GOAL_User(b), 2, &divide));
+    OK(GOAL_Local(s, GOAL_DELAY, GOAL_INT32, none(), none(), none(), 1, &then));
+    OK(GOAL_Requires(s, then, divide));
+    OK(GOAL_Compile(s));
+    OK(GOAL_Run(s, &request));
+    CHECK(GOAL_Wait(&request) == GOAL_ERR_FAILED);
+    CHECK(request == GOAL_REQUEST_NULL);
+    CHECK(GOAL_Run(s, &request) == GOAL_ERR_STATE);
+    OK(GOAL_Free(&s));
+}
+
+static void mistakes_are_told(void) {
+    int box = 0;
+    GOAL_Schedule s;
+    GOAL_Request request;
+    GOAL_Op a, b;
+    OK(GOAL_Create(&s));
+    CHECK(GOAL_Send(s, GOAL_User(&box), 4, size, 0, NULL) == GOAL_ERR_ARG);
+    CHECK(GOAL_Recv(s, GOAL_User(&box), 4, -1, 0, NULL) == GOAL_ERR_ARG);
+    CHECK(GOAL_Recv(s, none(), 4, 0, 0, NULL) == GOAL_ERR_ARG);
+    CHECK(GOAL_Send(s, GOAL_User(&box), 4, 0, UINT32_MAX, NULL) == GOAL_ERR_ARG);
+    CHECK(GOAL_Local(s, GOAL_XOR, GOAL_FLOAT, GOAL_User(&box), GOAL_User(&box), GOAL_User(&box), 1, NULL) == GOAL_ERR_ARG);
+    CHECK(GOAL_Send(NULL, GOAL_User(&box), 4, 0, 0, NULL) == GOAL_ERR_ARG);
+    CHECK(GOAL_Run(s, &request) == GOAL_ERR_STATE);
+    OK(GOAL_Local(s, GOAL_DELAY, GOAL_INT8, none(), none(), none(), 1, &a));
+    OK(GOAL_Local(s, GOAL_DELAY, GOAL_INT8, none(), none(), none(), 1, &b));
+    CHECK(GOAL_Requires(s, a, b + 1) == GOAL_ERR_ARG);
+    OK(GOAL_Requires(s, a, b));
+    OK(GOAL_IRequires(s, b, a));
+    CHECK(GOAL_Compile(s) == GOAL_ERR_CYCLE);
+    CHECK(strstr(GOAL_Explain(), "wait for each other in a circle") != NULL);
+    CHECK(GOAL_Compile(s) == GOAL_ERR_STATE);
+    OK(GOAL_Free(&s));
+    CHECK(GOAL_Free(&s) == GOAL_ERR_ARG);
+
+    OK(GOAL_Create(&s));
+    OK(GOAL_Scratch(s, 8));
+    OK(GOAL_Recv(s, GOAL_Pad(4), 8, 0, 0, NULL));
+    CHECK(GOAL_Compile(s) == GOAL_ERR_ARG);
+    CHECK(GOAL_Finalize() == GOAL_ERR_STATE); /* there is a schedule left */
+    OK(GOAL_Free(&s));
+}
+
+static void nothing_to_do_is_done(void) {
+    GOAL_Schedule s;
+    GOAL_Request request = GOAL_REQUEST_NULL;
+    int done = 0;
+    OK(GOAL_Wait(&request));
+    OK(GOAL_Create(&s));
+    OK(GOAL_Compile(s));
+    OK(GOAL_Run(s, &request));
+    OK(GOAL_Test(&request, &done));
+    CHECK(done == 1 && request == GOAL_REQUEST_NULL);
+    OK(GOAL_Test(&request, &done));
+    CHECK(done == 1);
+    OK(GOAL_Free(&s));
+}
+
+int main(void) {
+    GOAL_Schedule early;
+    CHECK(GOAL_Create(&early) == GOAL_ERR_STATE);
+    CHECK(GOAL_Finalize() == GOAL_ERR_STATE);
+    OK(GOAL_Init(&rank, &size));
+    OK(GOAL_Init(NULL, NULL));
+    OK(GOAL_Finalize());
+    ring_sum_reuses_one_scratch_block();
+    all_to_all();
+    schedules_are_kept_apart();
+    local_work_is_ordered();
+    division_by_zero_fails_the_run();
+    mistakes_are_told();
+    nothing_to_do_is_done();
+    OK(GOAL_Finalize());
+    CHECK(GOAL_Finalize() == GOAL_ERR_STATE);
+    return 0;
+}
