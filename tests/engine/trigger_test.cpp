@@ -211,5 +211,16 @@ TEST_F(Triggered, ADelayCompletesWhenTheClockSaysSo) {
   EXPECT_EQ(node.value(done).success, 1u);
 }
 
+TEST_F(Triggered, ADelayThatFiresLongAfterTheLastStepIsNotShorter) {
+  const uint32_t trigger = node.counter(), done = node.counter();
+  rig.settle(1000);
+  node.arm(local(PTLX_DELAY, 0, nullptr, nullptr, nullptr, 500, done), trigger, 1);
+  node.add(trigger, 1);
+  rig.settle(5000);
+  EXPECT_EQ(node.value(done).success, 0u);
+  rig.settle(5500);
+  EXPECT_EQ(node.value(done).success, 1u);
+}
+
 }  // namespace
 }  // namespace portunus::test
