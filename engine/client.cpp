@@ -174,28 +174,36 @@ void Client::enter_wait() {
 }
 
 void Client::leave_wait() {
-  if (baton_.try_take()) {
-    const bool quiet = hand_to_engine();
-    leave_baton();
-    if (!quiet) ring_own(Sleeper::engine);
+  if (engine_spins_) {
+    waiting_.fetch_sub(1, std::memory_order_seq_cst);
     return;
   }
-  // Somebody else holds the baton and may not look again: let the engine thread see for itself.
-  if (waiting_.fetch_sub(1, std::memory_order_seq_cst) == 1 && mode_ == Progress::park) {
-    door_->arm(Sleeper::engine, by_socket_);
-    ring_own(Sleeper::engine);
-  }
+  take_baton();  // the word is armed for others under the baton only: without it, a waiter's arming could be overwritten
+  leave_holding();
 }
 
-// Under the baton: the calling thread goes back to computing. False: work is left that nobody will be woken for, so
-// the engine thread must be rung once the baton is free.
-bool Client::hand_to_engine() {
+void Client::leave_holding() {
+  const Sleeper next = hand_over();
+  leave_baton();
+  if (next != Sleeper::nobody) ring_own(next);
+}
+
+// Under the baton: the calling thread goes back to computing. Returns who must be rung once the baton is free, because
+// work is left that nobody will be woken for.
+Sleeper Client::hand_over() {
   const bool last = waiting_.fetch_sub(1, std::memory_order_seq_cst) == 1;
-  if (!last || mode_ != Progress::park) return true;
+  if (engine_spins_) return Sleeper::nobody;
+  if (!last) {
+    // Others may sleep on a word that no longer names them (this thread has taken back its own arming).
+    if (asleep_.load(std::memory_order_relaxed) == 0 || Doorbell::who(door_->read()) == Sleeper::waiter) return Sleeper::nobody;
+    door_->arm(Sleeper::waiter, by_socket_);
+    return engine_->idle() && !engine_->busy() ? Sleeper::nobody : Sleeper::waiter;
+  }
+  if (mode_ != Progress::park) return Sleeper::nobody;
   if (dense_.load(std::memory_order_relaxed)) {
     // The engine thread looks every kDenseTick while waits come this often: the word stays quiet, nobody rings.
     activity_.store(activity_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    return true;
+    return Sleeper::nobody;
   }
   constexpr uint64_t kLeaves = 16;
   constexpr uint64_t kDenseNs = 300'000;
@@ -206,11 +214,13 @@ bool Client::hand_to_engine() {
     if (dense) {
       dense_.store(true, std::memory_order_seq_cst);
       door_->arm(Sleeper::engine, by_socket_);
-      return false;  // wake it once, so that it starts looking by itself
+      return Sleeper::engine;  // wake it once, so that it starts looking by itself
     }
   }
   door_->arm(Sleeper::engine, by_socket_);
-  return engine_->idle() && !engine_->busy();
+  // Where a network is open, the parked thread sleeps on the bell alone while we wait: it must look at the network now.
+  if (by_socket_ || must_poll_) return Sleeper::engine;
+  return engine_->idle() && !engine_->busy() ? Sleeper::nobody : Sleeper::engine;
 }
 
 int Client::progress() {
@@ -226,7 +236,11 @@ void Client::abort_waits() {
 }
 
 void Client::sleep_on(uint32_t word, Sleeper who, int64_t timeout_ns, bool with_descriptors) {
-  if (must_poll_ && with_descriptors && (timeout_ns < 0 || timeout_ns > kPollNap)) timeout_ns = kPollNap;
+  if (with_descriptors && (must_poll_ || by_socket_)) {
+    // Without a descriptor somebody must look; with one, what a provider has accepted may still need a poll to leave.
+    const int64_t most = must_poll_ ? kPollNap : kHeartbeat;
+    if (timeout_ns < 0 || timeout_ns > most) timeout_ns = most;
+  }
   if (!by_socket_) {
     futex_wait(door_->word().address(), word, who, timeout_ns);
     return;

@@ -86,6 +86,8 @@ class Client {
   void abort_waits();
 
   void info(ptlx_engine_info_t& out);
+  // Nobody steps unless an application thread is in a call (PTL_PROGRESS=caller).
+  bool only_callers_step() const { return mode_ == Progress::caller; }
 
   // Without the node transport, blocks are private memory of this process: same numbering, nobody maps them.
   int add_private_block(size_t size, void* replace, void*& base);
@@ -109,7 +111,8 @@ class Client {
   template <class Done>
   void sleep(Done&& done, int64_t limit_ns);
   void sleep_on(uint32_t word, Sleeper who, int64_t timeout_ns, bool with_descriptors);
-  bool hand_to_engine();
+  void leave_holding();
+  Sleeper hand_over();
   void run_spinning();
   void run_parked();
   void let_others_run() const;
@@ -123,6 +126,7 @@ class Client {
   static constexpr int kSpins = 20'000;       // steps without work before a waiter with a core of its own yields
   static constexpr int kYields = 400;         // and then before it sleeps
   static constexpr int64_t kPollNap = 200'000;    // longest sleep where a network has no descriptor to wait for
+  static constexpr int64_t kHeartbeat = 20'000'000;  // and where it has one
   static constexpr int64_t kDenseTick = 100'000;  // how often a parked engine looks while waits come thick and fast
 
   Objects objects_;
@@ -187,8 +191,7 @@ bool Client::wait(Done&& done, int64_t timeout_ns, int64_t nap_ns) {
         satisfied = done();
       } while (!satisfied && (work || (spin_waits_ && ++idle < kSpins && (idle & 63) != 0)) && !engine_->posted && !baton_.wanted());
       if (satisfied) {
-        if (hand_to_engine()) leave_baton();
-        else leave_baton(), ring_own(Sleeper::engine);
+        leave_holding();
         return true;
       }
       leave_baton();
@@ -247,7 +250,9 @@ void Client::sleep(Done&& done, int64_t limit_ns) {
   asleep_.fetch_add(1, std::memory_order_seq_cst);
   passive_.fetch_add(1, std::memory_order_seq_cst);
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (!done()) futex_wait(passive_address(), word, Sleeper::waiter, limit_ns);
+  // Who could step must not sleep here unless somebody else does or will: that one looks at passive_ when it stops.
+  const bool somebody = !active || baton_.held() || (by_socket_ && polling_.load(std::memory_order_seq_cst) != 0);
+  if (somebody && !done()) futex_wait(passive_address(), word, Sleeper::waiter, limit_ns);
   passive_.fetch_sub(1, std::memory_order_relaxed);
   asleep_.fetch_sub(1, std::memory_order_relaxed);
   if (engine_spins_ && mode_ != Progress::offload) waiting_.fetch_add(1, std::memory_order_seq_cst);

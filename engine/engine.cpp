@@ -10,8 +10,7 @@ constexpr int kCommandsPerStep = 16;
 constexpr int kArrivalsPerPoll = 16;
 constexpr int kReadyPerStep = 64;
 constexpr int kHeldPerStep = 32;
-constexpr uint32_t kSilentAfter = 256;   // polls without a result before a costly transport is asked less often
-constexpr uint32_t kSilentInterval = 32;
+constexpr uint32_t kCostlyInterval = 32;  // busy steps between two looks at a transport whose poll is costly
 
 }  // namespace
 
@@ -38,10 +37,8 @@ int Engine::step(uint64_t now_ns) {
     ++work;
   }
   for (Carrier& carrier : carriers_) {
-    if (carrier.costly && carrier.silence > kSilentAfter && ++carrier.silence % kSilentInterval != 0) continue;
-    int delivered = carrier.transport->poll(kArrivalsPerPoll);
-    if (carrier.costly) carrier.silence = delivered ? 0 : carrier.silence + 1;
-    work += delivered;
+    if (carrier.costly && work > 0 && ++carrier.passed_over % kCostlyInterval != 0) continue;
+    work += carrier.transport->poll(kArrivalsPerPoll);
   }
   if (ready_) work += run_ready();
   if (!transfers_.empty()) work += run_transfers();
@@ -259,12 +256,12 @@ void Engine::introduced(Link& link) {
     return found->second.get();
   }();
   link.peer = &known;
-  if (known.link) return;
+  if (known.link && !known.failed) return;
+  known.failed = false;  // a new process took the address of one that is gone
   for (Carrier& carrier : carriers_)
     if (carrier.transport->connect(link.process) == &link) {
       known.link = &link;
       known.transport = carrier.transport.get();
-      known.failed = false;
       return;
     }
 }

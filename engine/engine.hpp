@@ -165,8 +165,8 @@ class Engine final : public Sink {
   std::array<Interface, kInterfaces> interfaces_;
   struct Carrier {
     std::unique_ptr<Transport> transport;
-    bool costly = false;      // polling it takes a system call or a lock: ask less often while it is silent
-    uint32_t silence = 0;     // polls without a result
+    bool costly = false;          // polling it takes a system call or a lock: not in steps that found other work
+    uint32_t passed_over = 0;
   };
   std::vector<Carrier> carriers_;
   std::unordered_map<uint64_t, std::unique_ptr<Peer>> peers_;

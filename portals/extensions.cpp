@@ -1,4 +1,5 @@
 // extensions.cpp: the job, node memory, progress and information of portals4_ext.h.
+#include <atomic>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
@@ -6,6 +7,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "engine/host/bootstrap.hpp"
@@ -82,8 +84,24 @@ int PtlxJobPut(const char* key, const void* value, size_t size) {
 int PtlxJobFence(void) {
   if (!job().bootstrap) return PTL_NO_INIT;
   return guarded([] {
-    job().bootstrap->fence();
-    return PTL_OK;
+    if (!api::initialized() || !api::client().running() || !api::client().only_callers_step()) {
+      job().bootstrap->fence();
+      return static_cast<int>(PTL_OK);
+    }
+    // No engine thread: other ranks may need our engine before they come to the fence, so this thread steps it meanwhile.
+    std::atomic<bool> over{false};
+    int code = PTL_OK;
+    std::thread fence([&] {
+      code = guarded([] {
+        job().bootstrap->fence();
+        return PTL_OK;
+      });
+      over.store(true, std::memory_order_release);
+    });
+    while (!over.load(std::memory_order_acquire))
+      if (api::client().progress() == 0) sched_yield();
+    fence.join();
+    return code;
   });
 }
 

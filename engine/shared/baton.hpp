@@ -21,7 +21,8 @@ class Baton {
   }
   void release() {
     uses_.store(uses_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    word_.exchange(0, std::memory_order_seq_cst);
+    word_.store(0, std::memory_order_release);
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // an exchange would not order the reads that follow everywhere
   }
   bool held() const { return (word_.load(std::memory_order_seq_cst) & kHeld) != 0; }
 

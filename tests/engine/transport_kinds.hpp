@@ -1,7 +1,10 @@
 // transport_kinds.hpp: the transports that take part in the conformance suite.
 #pragma once
 
+#include <unistd.h>
+
 #include "engine/transport/fabric.hpp"
+#include "engine/transport/node.hpp"
 #include "engine/transport/self.hpp"
 #include "tests/engine/transport_pair.hpp"
 
@@ -23,6 +26,19 @@ class SelfPair final : public TransportPair {
   SelfHub hub_;
 };
 
+// Two processes' segments in one process: what is shared between them is the same memory as ever.
+class NodePair final : public TransportPair {
+ public:
+  NodePair() {
+    for (int side : {0, 1}) ends[side] = std::make_unique<NodeTransport>(sinks[side], stats_[side], process(side), geteuid(), 64 * 1024);
+  }
+  ProcessId process(int side) const override { return {0x7f000001, 100'000u + 2 * static_cast<uint32_t>(getpid() % 1'000'000) + static_cast<uint32_t>(side)}; }
+  bool tells_loss() const override { return false; }
+
+ private:
+  Stats stats_[2];
+};
+
 class FabricPair final : public TransportPair {
  public:
   explicit FabricPair(const char* provider) {
@@ -40,6 +56,7 @@ class FabricPair final : public TransportPair {
 
 inline const TransportKind kTransports[] = {
     {"self", []() -> std::unique_ptr<TransportPair> { return std::make_unique<SelfPair>(); }},
+    {"node", []() -> std::unique_ptr<TransportPair> { return std::make_unique<NodePair>(); }},
     {"fabric_tcp", []() -> std::unique_ptr<TransportPair> { return std::make_unique<FabricPair>("tcp"); }},
     {"fabric_shm", []() -> std::unique_ptr<TransportPair> { return std::make_unique<FabricPair>("shm"); }},
 };

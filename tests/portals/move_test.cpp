@@ -1,0 +1,234 @@
+// Data movement between processes: puts and gets of all sizes, atomics, order, back-pressure.
+#include "tests/portals/job.hpp"
+
+namespace portals_test {
+namespace {
+
+constexpr size_t kSizes[] = {0, 1, 8, 9, 64, 65, 4000, 8192, 8193, 65'536, 1'000'000, 3'000'001};
+
+struct Move : Portals {};
+
+TEST_F(Move, PutsOfAllSizesArriveWholeAndAreAcknowledged) {
+  std::vector<unsigned char> memory(3'000'001);
+  const ptl_handle_ct_t arrived = counter(), acknowledged = counter();
+  entry(memory.data(), memory.size(), PTL_ME_OP_PUT | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_CT_COMM, arrived);
+  const ptl_handle_md_t md = descriptor(PTL_MD_EVENT_CT_ACK, acknowledged);
+  fence();
+  uint64_t n = 0;
+  for (size_t size : kSizes) {
+    const auto data = data_of(rank(), size);
+    EXPECT_EQ(put(md, data.data(), size, right(), 0, 0, PTL_CT_ACK_REQ), PTL_OK);
+    ++n;
+    wait(arrived, n);
+    EXPECT_EQ(wait(acknowledged, n).failure, 0u);
+    EXPECT_TRUE(data_of(left_rank(), size) == std::vector<unsigned char>(memory.begin(), memory.begin() + static_cast<long>(size))) << size;
+    fence();
+  }
+}
+
+TEST_F(Move, GetsOfAllSizesReadTheEntry) {
+  const auto mine = data_of(rank(), 3'000'001);
+  entry(const_cast<unsigned char*>(mine.data()), mine.size(), PTL_ME_OP_GET | PTL_ME_EVENT_COMM_DISABLE);
+  const ptl_handle_ct_t replied = counter();
+  const ptl_handle_md_t md = descriptor(PTL_MD_EVENT_CT_REPLY, replied);
+  fence();
+  uint64_t n = 0;
+  for (size_t size : kSizes) {
+    std::vector<unsigned char> into(size);
+    EXPECT_EQ(PtlGet(md, reinterpret_cast<ptl_size_t>(into.data()), size, right(), pt, 0, 0, nullptr), PTL_OK);
+    EXPECT_EQ(wait(replied, ++n).failure, 0u);
+    EXPECT_TRUE(into == data_of(static_cast<int>(right().rank), size)) << size;
+  }
+}
+
+TEST_F(Move, SendComesBeforeAckAndBothNameTheOperation) {
+  char memory[16];
+  entry(memory, sizeof memory, PTL_ME_OP_PUT | PTL_ME_EVENT_COMM_DISABLE);
+  ptl_handle_eq_t own;
+  ASSERT_EQ(PtlEQAlloc(ni, 64, &own), PTL_OK);
+  const ptl_handle_md_t md = descriptor(0, PTL_CT_NONE, own);
+  fence();
+  int tag;
+  EXPECT_EQ(PtlPut(md, reinterpret_cast<ptl_size_t>("hello"), 6, PTL_ACK_REQ, right(), pt, 0, 2, &tag, 0), PTL_OK);
+  ptl_event_t event;
+  EXPECT_EQ(PtlEQWait(own, &event), PTL_OK);
+  EXPECT_EQ(event.type, PTL_EVENT_SEND);
+  EXPECT_EQ(event.user_ptr, &tag);
+  EXPECT_EQ(PtlEQWait(own, &event), PTL_OK);
+  EXPECT_EQ(event.type, PTL_EVENT_ACK);
+  EXPECT_EQ(event.user_ptr, &tag);
+  EXPECT_EQ(event.mlength, 6u);
+  EXPECT_EQ(event.remote_offset, 2u);
+  EXPECT_EQ(PtlEQGet(own, &event), PTL_EQ_EMPTY);
+}
+
+TEST_F(Move, AtomicsOfAllRanksOnOneWordAreAllCounted) {
+  static uint64_t word;
+  word = 0;
+  entry(&word, 8, PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_COMM_DISABLE);
+  const ptl_handle_ct_t acknowledged = counter();
+  const ptl_handle_md_t md = descriptor(PTL_MD_EVENT_CT_ACK, acknowledged);
+  fence();
+  const uint64_t one = 1;
+  constexpr uint64_t kEach = 500;
+  for (uint64_t i = 0; i < kEach; ++i)
+    EXPECT_EQ(PtlAtomic(md, reinterpret_cast<ptl_size_t>(&one), 8, PTL_CT_ACK_REQ, process(0), pt, 0, 0, nullptr, 0, PTL_SUM, PTL_UINT64_T), PTL_OK);
+  EXPECT_EQ(wait(acknowledged, kEach).failure, 0u);
+  fence();
+  if (rank() == 0) {
+    EXPECT_EQ(word, kEach * static_cast<uint64_t>(ranks()));
+  }
+}
+
+TEST_F(Move, FetchAtomicGivesEachRankItsOwnTicket) {
+  static uint64_t next;
+  static std::atomic<uint32_t> taken[1024];
+  next = 0;
+  for (auto& t : taken) t = 0;
+  entry(&next, 8, PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_COMM_DISABLE);
+  entry(taken, sizeof taken, PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_COMM_DISABLE, PTL_CT_NONE, 1);
+  const ptl_handle_ct_t replied = counter(), acknowledged = counter();
+  const ptl_handle_md_t get = descriptor(PTL_MD_EVENT_CT_REPLY, replied), ack = descriptor(PTL_MD_EVENT_CT_ACK, acknowledged);
+  fence();
+  const uint64_t one = 1;
+  const uint32_t mark = 1;
+  for (uint64_t i = 1; i <= 50; ++i) {
+    uint64_t ticket = ~uint64_t{0};
+    EXPECT_EQ(PtlFetchAtomic(get, reinterpret_cast<ptl_size_t>(&ticket), get, reinterpret_cast<ptl_size_t>(&one), 8, process(0), pt, 0, 0,
+                             nullptr, 0, PTL_SUM, PTL_UINT64_T),
+              PTL_OK);
+    wait(replied, i);
+    EXPECT_LT(ticket, 50u * static_cast<uint64_t>(ranks()));
+    PtlAtomic(ack, reinterpret_cast<ptl_size_t>(&mark), 4, PTL_CT_ACK_REQ, process(0), pt, 1, ticket * 4, nullptr, 0, PTL_SUM, PTL_UINT32_T);
+  }
+  wait(acknowledged, 50);
+  fence();
+  if (rank() == 0) {
+    for (int i = 0; i < 50 * ranks(); ++i) EXPECT_EQ(taken[i].load(), 1u) << i;
+  }
+}
+
+TEST_F(Move, CompareSwapTakesALockForOneAtATime) {
+  static uint64_t state[2];  // lock, value changed without atomics under it
+  state[0] = state[1] = 0;
+  entry(state, sizeof state, PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_COMM_DISABLE);
+  const ptl_handle_ct_t replied = counter(), acknowledged = counter();
+  const ptl_handle_md_t get = descriptor(PTL_MD_EVENT_CT_REPLY, replied), ack = descriptor(PTL_MD_EVENT_CT_ACK, acknowledged);
+  fence();
+  uint64_t replies = 0, acks = 0;
+  auto at = [](uint64_t& v) { return reinterpret_cast<ptl_size_t>(&v); };
+  for (int i = 0; i < 10; ++i) {
+    uint64_t old = 1, mine = static_cast<uint64_t>(rank()) + 1, zero = 0;
+    do {
+      PtlSwap(get, at(old), get, at(mine), 8, process(0), pt, 0, 0, nullptr, 0, &zero, PTL_CSWAP, PTL_UINT64_T);
+      wait(replied, ++replies);
+      if (old != 0) sched_yield();
+    } while (old != 0);
+    uint64_t value = 0;
+    PtlGet(get, at(value), 8, process(0), pt, 0, 8, nullptr);
+    wait(replied, ++replies);
+    ++value;
+    put(ack, &value, 8, process(0), 0, 8, PTL_CT_ACK_REQ);
+    wait(acknowledged, ++acks);
+    put(ack, &zero, 8, process(0), 0, 0, PTL_CT_ACK_REQ);
+    wait(acknowledged, ++acks);
+  }
+  fence();
+  if (rank() == 0) {
+    EXPECT_EQ(state[1], 10u * static_cast<uint64_t>(ranks()));
+  }
+}
+
+TEST_F(Move, MessagesOfAPairAreMatchedInOrderOfIssueAlsoWhenEagerAndBulkMix) {
+  constexpr int kMessages = 60;
+  std::vector<std::vector<unsigned char>> memory;
+  const ptl_handle_ct_t arrived = counter();
+  for (int i = 0; i < kMessages; ++i) {
+    memory.emplace_back(200'000);
+    entry(memory.back().data(), memory.back().size(), PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE, arrived);
+  }
+  const ptl_handle_ct_t sent = counter();
+  const ptl_handle_md_t md = descriptor(PTL_MD_EVENT_CT_SEND, sent);
+  std::vector<std::vector<unsigned char>> data;
+  for (int i = 0; i < kMessages; ++i) data.push_back(data_of(rank() * 100 + i, i % 3 == 0 ? 200'000 : 8 + static_cast<size_t>(i)));
+  fence();
+  for (const auto& one : data) put(md, one.data(), one.size(), right());
+  wait(arrived, kMessages);
+  wait(sent, kMessages);
+  for (int i = 0; i < kMessages; ++i) {
+    const auto expected = data_of(left_rank() * 100 + i, data[static_cast<size_t>(i)].size());
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), memory[static_cast<size_t>(i)].begin())) << i;
+  }
+}
+
+TEST_F(Move, AFloodOfPutsLosesNoneAndBlocksNobody) {
+  static uint64_t sum[2];
+  sum[0] = 0;
+  const ptl_handle_ct_t arrived = counter();
+  entry(&sum, sizeof sum, PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_CT_COMM, arrived);
+  const ptl_handle_md_t md = descriptor(0, PTL_CT_NONE);
+  fence();
+  constexpr uint64_t kEach = 5000;
+  char payload[1024] = {};
+  for (uint64_t i = 0; i < kEach; ++i) put(md, payload, i % 2 ? 8 : 16, process(0));
+  if (rank() == 0) {
+    EXPECT_EQ(wait(arrived, kEach * static_cast<uint64_t>(ranks())).failure, 0u);
+  }
+}
+
+TEST_F(Move, VolatileSourcesMayChangeAsSoonAsTheCallReturns) {
+  constexpr int kMessages = 2000;
+  std::vector<uint64_t> memory(kMessages);
+  const ptl_handle_ct_t arrived = counter();
+  entry(memory.data(), memory.size() * 8, PTL_ME_OP_PUT | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_CT_COMM, arrived);
+  const ptl_handle_md_t md = descriptor(PTL_MD_VOLATILE, PTL_CT_NONE);
+  fence();
+  uint64_t value[16];
+  for (uint64_t i = 0; i < kMessages; ++i) {
+    value[0] = i * 3 + 1;
+    put(md, value, 8, right(), 0, i * 8);
+    value[0] = ~uint64_t{0};
+  }
+  wait(arrived, kMessages);
+  for (uint64_t i = 0; i < kMessages; ++i) EXPECT_EQ(memory[i], i * 3 + 1);
+}
+
+TEST_F(Move, IovecsOnBothSidesAreWalked) {
+  std::vector<unsigned char> a(5'000), b(70'000), c(1);
+  ptl_iovec_t into[3] = {{a.data(), a.size()}, {c.data(), c.size()}, {b.data(), b.size()}};
+  const ptl_handle_ct_t arrived = counter(), sent = counter();
+  entry(into, 3, PTL_ME_OP_PUT | PTL_IOVEC | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_CT_COMM, arrived);
+  auto data = data_of(rank(), 75'001);
+  ptl_iovec_t from[2] = {{data.data(), 40'000}, {data.data() + 40'000, 35'001}};
+  ptl_md_t md{from, 2, PTL_IOVEC | PTL_MD_EVENT_CT_SEND, PTL_EQ_NONE, sent};
+  ptl_handle_md_t handle;
+  ASSERT_EQ(PtlMDBind(ni, &md, &handle), PTL_OK);
+  fence();
+  EXPECT_EQ(PtlPut(handle, 1, 75'000, PTL_NO_ACK_REQ, right(), pt, 0, 1, nullptr, 0), PTL_OK);
+  wait(arrived, 1);
+  wait(sent, 1);
+  auto expected = data_of(left_rank(), 75'001);
+  std::vector<unsigned char> got(a);
+  got.insert(got.end(), c.begin(), c.end());
+  got.insert(got.end(), b.begin(), b.end());
+  EXPECT_TRUE(std::equal(expected.begin() + 1, expected.end(), got.begin() + 1));
+}
+
+TEST_F(Move, AMessageNobodyWantsIsReportedAsDropped) {
+  ptl_handle_eq_t own;
+  ASSERT_EQ(PtlEQAlloc(ni, 64, &own), PTL_OK);
+  const ptl_handle_md_t md = descriptor(0, PTL_CT_NONE, own);
+  EXPECT_EQ(put(md, "x", 1, right(), 0xdead, 0, PTL_ACK_REQ), PTL_OK);
+  ptl_event_t event;
+  EXPECT_EQ(PtlEQWait(own, &event), PTL_OK);
+  EXPECT_EQ(PtlEQWait(own, &event), PTL_OK);
+  EXPECT_EQ(event.type, PTL_EVENT_ACK);
+  EXPECT_EQ(event.ni_fail_type, PTL_NI_DROPPED);
+  fence();
+  ptl_sr_value_t drops = 0;
+  EXPECT_EQ(PtlNIStatus(ni, PTL_SR_DROP_COUNT, &drops), PTL_OK);
+  EXPECT_EQ(drops, 1);
+}
+
+}  // namespace
+}  // namespace portals_test
