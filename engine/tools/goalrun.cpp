@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <new>
 #include <optional>
 #include <string>
@@ -67,19 +68,18 @@ std::optional<Said> parse_options(int argc, char** argv, goalrun::Options& optio
   return std::nullopt;
 }
 
+[[noreturn]] void cannot_read(const std::string& path) {
+  throw Failure(path + ": the file cannot be read (" + std::strerror(errno) + "); give the path of a GOAL file");
+}
+
 std::string read_file(const std::string& path) {
-  const auto fail = [&] [[noreturn]] (const char* remedy) {
-    throw Failure(path + ": the file cannot be read (" + std::strerror(errno) + "); " + remedy);
-  };
-  std::FILE* file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) fail("give the path of a GOAL file");
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  if (!file) cannot_read(path);
   std::string text;
   char block[1 << 16];
   std::size_t got;
-  while ((got = std::fread(block, 1, sizeof block, file)) > 0) text.append(block, got);
-  const bool bad = std::ferror(file) != 0;
-  if (bad) fail("give the path of a GOAL file");
-  std::fclose(file);
+  while ((got = std::fread(block, 1, sizeof block, file.get())) > 0) text.append(block, got);
+  if (std::ferror(file.get()) != 0) cannot_read(path);
   return text;
 }
 

@@ -75,7 +75,6 @@ class Run {
   void describe_place(Outcome& outcome) const;
 
   const Options& options_;
-  const ptlx_job_t& job_;
   const goal::Schedule& schedule_;
   std::vector<goal::Wildcards> wildcards_;
   std::optional<Payload> payload_;
@@ -94,7 +93,7 @@ void refuse_too_large(std::uint64_t bytes, int local_size) {
 }
 
 Run::Run(const goal::GoalFile& file, const Options& options, const ptlx_job_t& job)
-    : options_(options), job_(job), schedule_(file.ranks[static_cast<std::size_t>(job.rank)]) {
+    : options_(options), schedule_(file.ranks[static_cast<std::size_t>(job.rank)]) {
   const auto rank = static_cast<std::uint32_t>(job.rank);
   for (const goal::Schedule& schedule : file.ranks) wildcards_.emplace_back(schedule);
   const goal::Program program = goal::compile(schedule_, {.rank = rank, .context = 0, .wildcards = wildcards_, .footprints = {}});
