@@ -73,7 +73,7 @@ void Client::start(const JobPlace& place, uint32_t pid) {
   thread_ = std::thread([this] {
     pthread_setname_np(pthread_self(), "portals-engine");
     if (placement_.engine_core >= 0) bind_thread(placement_.engine_core);
-    else realtime_ = request_realtime();
+    else realtime_ = !network_open() && request_realtime();
     if (engine_spins_) run_spinning(); else run_parked();
   });
   pthread_getcpuclockid(thread_.native_handle(), &thread_clock_);
@@ -219,7 +219,7 @@ Sleeper Client::hand_over() {
   }
   door_->arm(Sleeper::engine, by_socket_);
   // Where a network is open, the parked thread sleeps on the bell alone while we wait: it must look at the network now.
-  if (by_socket_ || must_poll_) return Sleeper::engine;
+  if (network_open()) return Sleeper::engine;
   return engine_->idle() && !engine_->busy() ? Sleeper::nobody : Sleeper::engine;
 }
 
@@ -236,7 +236,7 @@ void Client::abort_waits() {
 }
 
 void Client::sleep_on(uint32_t word, Sleeper who, int64_t timeout_ns, bool with_descriptors) {
-  if (with_descriptors && (must_poll_ || by_socket_)) {
+  if (with_descriptors && network_open()) {
     // Without a descriptor somebody must look; with one, what a provider has accepted may still need a poll to leave.
     const int64_t most = must_poll_ ? kPollNap : kHeartbeat;
     if (timeout_ns < 0 || timeout_ns > most) timeout_ns = most;

@@ -121,6 +121,9 @@ class Client {
     return clock_;
   }
 
+  // No SCHED_FIFO then: providers take spin locks that other processes share: a real-time thread that meets one whose holder it has displaced
+  // would spin until the kernel's real-time throttle, about a second.
+  bool network_open() const { return by_socket_ || must_poll_; }
   uint32_t* passive_address() { return reinterpret_cast<uint32_t*>(&passive_word_); }
 
   static constexpr int kSpins = 20'000;       // steps without work before a waiter with a core of its own yields

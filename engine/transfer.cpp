@@ -79,7 +79,7 @@ bool Engine::advance(Transfer& transfer) {
       return false;
     default:
       // No remote access after all (another user's process, a restricted kernel): the data can still be streamed.
-      if (transfer.moved == 0 && part.iov_len != 0) {
+      if (!peer.failed && part.iov_len != 0) {
         transfer.stream = true;
         return true;
       }
@@ -127,8 +127,10 @@ void Engine::moved(void* context, bool ok) {
     if (ok) {
       transfer->moved += transfer->part;
       stats_.bulk_bytes.add(transfer->part);
-    } else {
+    } else if (transfer->delivery.peer->failed) {
       transfer->failed = true;
+    } else {
+      transfer->stream = true;  // the remote access failed, not the peer: the rest goes by messages
     }
     return;
   }

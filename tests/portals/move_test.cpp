@@ -24,6 +24,7 @@ TEST_F(Move, PutsOfAllSizesArriveWholeAndAreAcknowledged) {
     EXPECT_TRUE(data_of(left_rank(), size) == std::vector<unsigned char>(memory.begin(), memory.begin() + static_cast<long>(size))) << size;
     fence();
   }
+  fence();  // others may still use this memory
 }
 
 TEST_F(Move, GetsOfAllSizesReadTheEntry) {
@@ -39,6 +40,7 @@ TEST_F(Move, GetsOfAllSizesReadTheEntry) {
     EXPECT_EQ(wait(replied, ++n).failure, 0u);
     EXPECT_TRUE(into == data_of(static_cast<int>(right().rank), size)) << size;
   }
+  fence();  // others may still use this memory
 }
 
 TEST_F(Move, SendComesBeforeAckAndBothNameTheOperation) {
@@ -60,6 +62,7 @@ TEST_F(Move, SendComesBeforeAckAndBothNameTheOperation) {
   EXPECT_EQ(event.mlength, 6u);
   EXPECT_EQ(event.remote_offset, 2u);
   EXPECT_EQ(PtlEQGet(own, &event), PTL_EQ_EMPTY);
+  fence();  // others may still use this memory
 }
 
 TEST_F(Move, AtomicsOfAllRanksOnOneWordAreAllCounted) {
@@ -78,6 +81,7 @@ TEST_F(Move, AtomicsOfAllRanksOnOneWordAreAllCounted) {
   if (rank() == 0) {
     EXPECT_EQ(word, kEach * static_cast<uint64_t>(ranks()));
   }
+  fence();  // others may still use this memory
 }
 
 TEST_F(Move, FetchAtomicGivesEachRankItsOwnTicket) {
@@ -106,6 +110,7 @@ TEST_F(Move, FetchAtomicGivesEachRankItsOwnTicket) {
   if (rank() == 0) {
     for (int i = 0; i < 50 * ranks(); ++i) EXPECT_EQ(taken[i].load(), 1u) << i;
   }
+  fence();  // others may still use this memory
 }
 
 TEST_F(Move, CompareSwapTakesALockForOneAtATime) {
@@ -137,6 +142,7 @@ TEST_F(Move, CompareSwapTakesALockForOneAtATime) {
   if (rank() == 0) {
     EXPECT_EQ(state[1], 10u * static_cast<uint64_t>(ranks()));
   }
+  fence();  // others may still use this memory
 }
 
 TEST_F(Move, MessagesOfAPairAreMatchedInOrderOfIssueAlsoWhenEagerAndBulkMix) {
@@ -159,6 +165,7 @@ TEST_F(Move, MessagesOfAPairAreMatchedInOrderOfIssueAlsoWhenEagerAndBulkMix) {
     const auto expected = data_of(left_rank() * 100 + i, data[static_cast<size_t>(i)].size());
     EXPECT_TRUE(std::equal(expected.begin(), expected.end(), memory[static_cast<size_t>(i)].begin())) << i;
   }
+  fence();  // others may still use this memory
 }
 
 TEST_F(Move, AFloodOfPutsLosesNoneAndBlocksNobody) {
@@ -174,6 +181,7 @@ TEST_F(Move, AFloodOfPutsLosesNoneAndBlocksNobody) {
   if (rank() == 0) {
     EXPECT_EQ(wait(arrived, kEach * static_cast<uint64_t>(ranks())).failure, 0u);
   }
+  fence();  // others may still use this memory
 }
 
 TEST_F(Move, VolatileSourcesMayChangeAsSoonAsTheCallReturns) {
@@ -191,6 +199,7 @@ TEST_F(Move, VolatileSourcesMayChangeAsSoonAsTheCallReturns) {
   }
   wait(arrived, kMessages);
   for (uint64_t i = 0; i < kMessages; ++i) EXPECT_EQ(memory[i], i * 3 + 1);
+  fence();  // others may still use this memory
 }
 
 TEST_F(Move, IovecsOnBothSidesAreWalked) {
@@ -212,6 +221,7 @@ TEST_F(Move, IovecsOnBothSidesAreWalked) {
   got.insert(got.end(), c.begin(), c.end());
   got.insert(got.end(), b.begin(), b.end());
   EXPECT_TRUE(std::equal(expected.begin() + 1, expected.end(), got.begin() + 1));
+  fence();  // others may still use this memory
 }
 
 TEST_F(Move, AMessageNobodyWantsIsReportedAsDropped) {
@@ -228,6 +238,7 @@ TEST_F(Move, AMessageNobodyWantsIsReportedAsDropped) {
   ptl_sr_value_t drops = 0;
   EXPECT_EQ(PtlNIStatus(ni, PTL_SR_DROP_COUNT, &drops), PTL_OK);
   EXPECT_EQ(drops, 1);
+  fence();  // others may still use this memory
 }
 
 }  // namespace

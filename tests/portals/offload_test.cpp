@@ -38,6 +38,7 @@ TEST_F(Offload, ATokenGoesRoundAsOftenAsArmedWithNoCallInBetween) {
   if (rank() == 0) put(md, &laps[1], 8, right(), 0, 8);
   watch(token[kLaps], kLaps);
   for (uint64_t n = 1; n <= kLaps; ++n) EXPECT_EQ(token[n], n);
+  fence();  // others may still use this memory
 }
 
 TEST_F(Offload, BulkDataIsPulledWhileTheTargetComputes) {
@@ -60,6 +61,7 @@ TEST_F(Offload, BulkDataIsPulledWhileTheTargetComputes) {
   wait(arrived, 1);
   EXPECT_TRUE(memory == data_of(left_rank(), memory.size()));
   wait(sent, 2);
+  fence();  // others may still use this memory
 }
 
 TEST_F(Offload, AnUnexpectedMessageIsCompletedByATriggeredAppend) {
@@ -93,6 +95,7 @@ TEST_F(Offload, AnUnexpectedMessageIsCompletedByATriggeredAppend) {
   wait(arrived, 1);
   EXPECT_TRUE(memory == data_of(left_rank(), memory.size()));
   wait(sent, 1);
+  fence();  // others may still use this memory
 }
 
 TEST_F(Offload, TriggeredAtomicsAddUpAcrossRanks) {
@@ -111,6 +114,7 @@ TEST_F(Offload, TriggeredAtomicsAddUpAcrossRanks) {
     wait(arrived, static_cast<uint64_t>(ranks()));
     EXPECT_EQ(total, static_cast<uint64_t>(ranks() * (ranks() + 1) / 2));
   }
+  fence();  // others may still use this memory
 }
 
 }  // namespace
