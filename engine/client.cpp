@@ -32,7 +32,7 @@ void Client::open_transports(const Options& options, const JobPlace& place, uint
   engine_->add_transport(std::make_unique<SelfTransport>(*engine_, hub_, self_, uid_));
   door_ = &own_door_;
   if (options.node) {
-    auto node = std::make_unique<NodeTransport>(*engine_, engine_->stats(), self_, uid_, options.ring_bytes);
+    auto node = std::make_unique<NodeTransport>(*engine_, engine_->stats(), self_, uid_, options.ring_bytes, options.cma);
     node_ = node.get();
     door_ = &node_->segment().header().door;
     engine_->add_transport(std::move(node));

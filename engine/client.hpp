@@ -130,7 +130,7 @@ class Client {
   static constexpr int kYields = 400;         // and then before it sleeps
   static constexpr int64_t kPollNap = 200'000;    // longest sleep where a network has no descriptor to wait for
   static constexpr int64_t kHeartbeat = 20'000'000;  // and where it has one
-  static constexpr int64_t kDenseTick = 100'000;  // how often a parked engine looks while waits come thick and fast
+  static constexpr int64_t kDenseTick = 500'000;  // how often a parked engine looks while waits come thick and fast
 
   Objects objects_;
   Options options_;

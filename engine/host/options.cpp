@@ -1,8 +1,6 @@
 // options.cpp: environment variables to Options, each checked.
 #include "engine/host/options.hpp"
 
-#include <unistd.h>
-
 #include <bit>
 #include <cstdlib>
 #include <stdexcept>
@@ -61,8 +59,7 @@ Options Options::from_environment() {
   options.interface = text_of("PTL_FABRIC_INTERFACE");
   long ring = read_number("PTL_NODE_RING", 512, 64, 1 << 20, "the ring's size in KiB, 64 to 1048576");
   options.ring_bytes = std::bit_ceil(static_cast<size_t>(ring)) * 1024;
-  options.job_id = text_of("PTL_JOB_ID");
-  if (options.job_id.empty()) options.job_id = "alone-" + std::to_string(getuid());
+  options.cma = read_switch("PTL_NODE_CMA", true);
   return options;
 }
 

@@ -16,7 +16,7 @@ struct Options {
   std::string provider;                     // PTL_FABRIC_PROVIDER
   std::string interface;                    // PTL_FABRIC_INTERFACE
   size_t ring_bytes = 512 * 1024;           // PTL_NODE_RING: inbound ring of the node segment
-  std::string job_id;                       // PTL_JOB_ID, or made up
+  bool cma = true;                          // PTL_NODE_CMA: 0 streams bulk data through the rings
 
   // Throws std::invalid_argument with variable, value and what is allowed.
   static Options from_environment();

@@ -29,10 +29,8 @@ void wake_process(uint32_t* door, Sleeper who, bool by_socket, ProcessId process
     futex_wake(door, who);
 }
 
-NodeTransport::NodeTransport(Sink& sink, Stats& stats, ProcessId self, uint32_t uid, size_t ring_bytes)
-    : sink_(sink), stats_(stats), self_(self), uid_(uid), segment_(Segment::create(self, uid, ring_bytes)), lines_(ring_bytes / kLine) {
-  if (const char* off = std::getenv("PTL_NODE_CMA"); off && off[0] == '0') cma_ = false;
-}
+NodeTransport::NodeTransport(Sink& sink, Stats& stats, ProcessId self, uint32_t uid, size_t ring_bytes, bool cma)
+    : sink_(sink), stats_(stats), self_(self), uid_(uid), cma_(cma), segment_(Segment::create(self, uid, ring_bytes)), lines_(ring_bytes / kLine) {}
 
 NodeTransport::~NodeTransport() = default;
 

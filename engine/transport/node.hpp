@@ -21,7 +21,7 @@ namespace portunus {
 
 class NodeTransport final : public Transport {
  public:
-  NodeTransport(Sink& sink, Stats& stats, ProcessId self, uint32_t uid, size_t ring_bytes);
+  NodeTransport(Sink& sink, Stats& stats, ProcessId self, uint32_t uid, size_t ring_bytes, bool cma = true);
   ~NodeTransport() override;
 
   const char* name() const override { return "node"; }
