@@ -109,6 +109,7 @@ Sent NodeTransport::send(Link& to, const wire::Header& header, std::span<const i
   words->source = link.index;
   std::byte* data = header.payload_size <= wire::kInlinePayload ? words->inline_payload : record + kLine;
   for (const iovec& part : payload) {
+    if (part.iov_len == 0) continue;  // its address may be null
     std::memcpy(data, part.iov_base, part.iov_len);
     data += part.iov_len;
   }
