@@ -111,7 +111,7 @@ int PtlxJobGet(int rank, const char* key, void* value, size_t* size) {
   return guarded([&] {
     const std::vector<std::byte> found = job().bootstrap->get(rank, key);
     if (found.size() > *size) return static_cast<int>(PTL_NO_SPACE);
-    std::memcpy(value, found.data(), found.size());
+    if (!found.empty()) std::memcpy(value, found.data(), found.size());
     *size = found.size();
     return static_cast<int>(PTL_OK);
   });
