@@ -64,11 +64,12 @@ TEST(Slots, ThreadsClaimAndGiveBackWithoutSharingASlot) {
 
 struct Queue : ::testing::Test {
   // Zero-valid, as the pool provides it.
-  EventQueue& queue = *static_cast<EventQueue*>(std::calloc(1, sizeof(EventQueue) + 64));
+  void* memory = std::aligned_alloc(alignof(EventQueue), sizeof(EventQueue));
+  EventQueue& queue = *static_cast<EventQueue*>(std::memset(memory, 0, sizeof(EventQueue)));
   ptl_event_t event{};
   void TearDown() override {
     queue.close();
-    std::free(&queue);
+    std::free(memory);
   }
   void post(uint64_t n) {
     ptl_event_t e{};
