@@ -11,15 +11,24 @@
 #include "engine/open_fabric.hpp"
 
 namespace portunus {
+namespace {
 
-Client& Client::get() {
+const char* name_of(Progress mode) {
+  static constexpr const char* kNames[] = {"auto", "spin", "park", "offload", "caller"};
+  return kNames[static_cast<int>(mode)];
+}
+
+}  // namespace
+
+Client& Client::make() {
   static Client& client = *new Client;  // lives as long as the process: other threads may still be inside at exit
+  instance_.store(&client, std::memory_order_release);
   return client;
 }
 
 void Client::open_transports(const Options& options, const JobPlace& place, uint32_t pid) {
   const bool need_fabric = options.fabric && (!options.node || !place.known || !place.one_node);
-  engine_ = std::make_unique<Engine>(objects_, uid_);
+  engine_ = std::make_unique<Engine>(objects_, uid_, &published_->page().stats);
   std::unique_ptr<Transport> fabric;
   if (need_fabric) {
     fabric = open_fabric(*engine_, options, pid, uid_, self_);
@@ -29,6 +38,8 @@ void Client::open_transports(const Options& options, const JobPlace& place, uint
     self_ = {nid, port_->port()};
   }
   engine_->set_self(self_);
+  // A death on the node is a fact, not a guess from silence: it is looked for more often than the bound demands.
+  engine_->look_every(std::min<uint64_t>(kLookMost, options.peer_timeout_s * (uint64_t{1'000'000'000} / 4)));
   engine_->add_transport(std::make_unique<SelfTransport>(*engine_, hub_, self_, uid_));
   door_ = &own_door_;
   if (options.node) {
@@ -53,12 +64,14 @@ void Client::start(const JobPlace& place, uint32_t pid) {
   uid_ = geteuid();
   placement_ = place_engine(place.local_rank, place.local_size, options_.engine_core);
   oversubscribed_ = place.local_size > placement_.usable;
+  published_ = std::make_unique<PublishedStats>();
   try {
     open_transports(options_, place, pid);
   } catch (...) {
     engine_.reset();
     node_ = nullptr;
     port_.reset();
+    published_.reset();
     throw;
   }
   mode_ = options_.progress;
@@ -68,19 +81,37 @@ void Client::start(const JobPlace& place, uint32_t pid) {
   // A waiter spins only where it cannot take a core from another rank or from a spinning engine without one.
   spin_waits_ = !oversubscribed_ && !(engine_spins_ && placement_.engine_core < 0 && place.local_size >= placement_.usable);
   clock_ = now_ns();
+  registered_ = register_asymmetric_fences();
+  dense_.store(false, std::memory_order_relaxed);
   stop_.store(false, std::memory_order_relaxed);
+  publish();
+  running_.store(true, std::memory_order_release);
   if (mode_ == Progress::caller) return;
+  if (engine_spins_ && registered_) door_->heat();  // it is never armed
   thread_ = std::thread([this] {
     pthread_setname_np(pthread_self(), "portals-engine");
     if (placement_.engine_core >= 0) bind_thread(placement_.engine_core);
     else realtime_ = !network_open() && request_realtime();
+    published_->page().realtime.store(realtime_, std::memory_order_relaxed);
     if (engine_spins_) run_spinning(); else run_parked();
   });
   pthread_getcpuclockid(thread_.native_handle(), &thread_clock_);
 }
 
+void Client::publish() {
+  StatsPage& page = published_->page();
+  page.nid = self_.nid;
+  page.pid = self_.pid;
+  page.os_pid = getpid();
+  page.engine_core = placement_.engine_core;
+  page.started_ns = now_ns();
+  std::strncpy(page.progress, name_of(mode_), sizeof page.progress - 1);
+  std::strncpy(page.transports, engine_->transport_names().c_str(), sizeof page.transports - 1);
+  page.ready.store(1, std::memory_order_release);
+}
+
 void Client::stop() {
-  if (!engine_) return;
+  if (!running()) return;
   if (thread_.joinable()) {
     stop_.store(true, std::memory_order_seq_cst);
     // The thread may be about to sleep on the word it has read: change the word, then wake whoever sleeps.
@@ -89,6 +120,7 @@ void Client::stop() {
     if (by_socket_) BellSocket::ring(self_, uid_, Sleeper::engine);
     thread_.join();
   }
+  running_.store(false, std::memory_order_relaxed);
   door_ = &own_door_;
   fds_.clear();
   waiter_bell_.reset();
@@ -97,7 +129,13 @@ void Client::stop() {
   node_ = nullptr;
   engine_.reset();
   port_.reset();
+  published_.reset();
   private_blocks_.clear();  // the memory stays: it may hold live data of the program
+}
+
+void Client::drain_now() {
+  Command queued;
+  while (engine_->commands().pop(queued)) engine_->execute(queued);
 }
 
 void Client::submit_queued(Command& command) {
@@ -109,10 +147,14 @@ void Client::submit_queued(Command& command) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (mode_ == Progress::offload) {
     ring_own(Sleeper::engine);
-  } else if (!baton_.held() && baton_.try_take()) {
+    return;
+  }
+  while (!baton_.held()) {
+    if (!take()) continue;
     drain();
     engine_->settle();
     leave_baton();
+    return;
   }
 }
 
@@ -130,9 +172,9 @@ void Client::submit_and_wait(Command& command) {
 }
 
 void Client::take_baton() {
-  if (baton_.try_take()) return;
+  if (take()) return;
   baton_.want();
-  for (int tries = 0; !baton_.try_take(); ++tries) {
+  for (int tries = 0; !take(); ++tries) {
     if (tries < 100) relax(); else sched_yield();
   }
   baton_.got();
@@ -143,10 +185,16 @@ void Client::leave_baton() {
     const bool posted = engine_->posted;
     engine_->posted = false;
     const bool busy = engine_->busy();
-    baton_.release();  // full barrier: what is read below is not older
+    if (grant_) {
+      grant_ = false;
+      baton_.release_biased(biased_);
+      if (mode_ == Progress::park && !dense_.load(std::memory_order_relaxed)) biased_ = false;  // see cool
+    } else {
+      baton_.release(biased_);  // what is read below is not older, see Baton::held
+    }
     if ((posted && asleep_.load(std::memory_order_relaxed) > 0) || passive_.load(std::memory_order_relaxed) > 0) wake_sleepers();
     if (busy) ring_own(Sleeper::engine);
-    if (!engine_->commands().maybe_filled() || mode_ == Progress::offload || !baton_.try_take()) return;
+    if (!engine_->commands().maybe_filled() || mode_ == Progress::offload || !take()) return;
     drain();
     engine_->settle();
   }
@@ -188,6 +236,14 @@ void Client::leave_holding() {
   if (next != Sleeper::nobody) ring_own(next);
 }
 
+// Waits come thick and fast no more. A bias must not outlive that: its owner hands nothing over to the engine thread. Whoever grants
+// it at this moment fences and looks again (leave_baton); we write, fence and then block what was granted.
+void Client::cool() {
+  dense_.store(false, std::memory_order_seq_cst);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  baton_.block();
+}
+
 // Under the baton: the calling thread goes back to computing. Returns who must be rung once the baton is free, because
 // work is left that nobody will be woken for.
 Sleeper Client::hand_over() {
@@ -199,12 +255,15 @@ Sleeper Client::hand_over() {
     door_->arm(Sleeper::waiter, by_socket_);
     return engine_->idle() && !engine_->busy() ? Sleeper::nobody : Sleeper::waiter;
   }
-  if (mode_ != Progress::park) return Sleeper::nobody;
-  if (dense_.load(std::memory_order_relaxed)) {
-    // The engine thread looks every kDenseTick while waits come this often: the word stays quiet, nobody rings.
-    activity_.store(activity_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  if (mode_ == Progress::caller || dense_.load(std::memory_order_relaxed)) {
+    // The engine thread, if there is one, looks every kDenseTick while waits come this often: the word stays quiet, nobody rings.
+    if (registered_ && door_->heat()) {
+      if (!bias_owner_) bias_owner_ = &biased_;
+      grant_ = !biased_ && bias_owner_ == &biased_ && taken_back_ < kMostTakenBack;
+    }
     return Sleeper::nobody;
   }
+  if (mode_ != Progress::park) return Sleeper::nobody;
   constexpr uint64_t kLeaves = 16;
   constexpr uint64_t kDenseNs = 300'000;
   if (++leaves_ % kLeaves == 0) {
@@ -224,7 +283,7 @@ Sleeper Client::hand_over() {
 }
 
 int Client::progress() {
-  if (mode_ == Progress::offload || !baton_.try_take()) return 0;
+  if (mode_ == Progress::offload || !take()) return 0;
   const int work = engine_->step(coarse_now());
   leave_baton();
   return work;
@@ -257,7 +316,7 @@ void Client::run_spinning() {
     const uint64_t uses = baton_.uses();
     for (int i = 0; i < (offload ? 1 : kGrace); ++i) relax();
     if (!offload && (waiting_.load(std::memory_order_relaxed) > 0 || baton_.uses() != uses)) continue;
-    if (!baton_.try_take()) continue;
+    if (!baton_.try_take(biased_)) continue;
     int work;
     do {
       work = engine_->step(now_ns());
@@ -283,7 +342,18 @@ void Client::run_parked() {
   constexpr int kIdleSteps = 8;
   const bool offload = mode_ == Progress::offload;
   while (!stop_.load(std::memory_order_relaxed)) {
-    if (waiting_.load(std::memory_order_seq_cst) == 0 && baton_.try_take()) {
+    if (dense_.load(std::memory_order_seq_cst)) {
+      // To step now would take the bias from a thread that is busy here: only look whether it still is.
+      const uint32_t word = door_->read();
+      const uint64_t uses = baton_.uses();
+      if (stop_.load(std::memory_order_seq_cst)) return;
+      const uint64_t begin = now_ns();
+      sleep_on(word, Sleeper::engine, kDenseTick, false);
+      // It returns at once when the word has changed since, which says nothing about who is busy.
+      if (now_ns() - begin >= kDenseTick && baton_.uses() == uses && !baton_.inside()) cool();
+      continue;
+    }
+    if (waiting_.load(std::memory_order_seq_cst) == 0 && baton_.try_take(biased_)) {
       for (int idle = 0; idle < kIdleSteps && !baton_.wanted() && !engine_->posted && waiting_.load(std::memory_order_relaxed) == 0;) {
         if (engine_->step(now_ns()) > 0) {
           ++engine_->stats().steps_by_engine;
@@ -304,12 +374,6 @@ void Client::run_parked() {
     const uint32_t word = door_->read();
     if (stop_.load(std::memory_order_seq_cst)) return;
     const bool others = waiting_.load(std::memory_order_seq_cst) > 0;
-    if (dense_.load(std::memory_order_seq_cst)) {
-      const uint64_t activity = activity_.load(std::memory_order_relaxed);
-      sleep_on(word, Sleeper::engine, kDenseTick, false);
-      if (activity_.load(std::memory_order_relaxed) == activity) dense_.store(false, std::memory_order_seq_cst);
-      continue;
-    }
     if (others) {  // an application thread steps; when it leaves, it arms the word for us (and so changes it)
       sleep_on(word, Sleeper::engine, -1, false);
       continue;
@@ -317,14 +381,15 @@ void Client::run_parked() {
     uint32_t armed;
     if (!door_->arm_from(word, Sleeper::engine, by_socket_, armed)) continue;
     if (waiting_.load(std::memory_order_seq_cst) > 0 || stop_.load(std::memory_order_seq_cst) || dense_.load(std::memory_order_seq_cst) ||
-        (offload && engine_->commands().maybe_filled()) || !baton_.try_take()) {
+        (offload && engine_->commands().maybe_filled()) || !baton_.try_take(biased_)) {
       door_->disarm_from(armed);
       let_others_run();
       continue;
     }
     const bool idle = engine_->idle() && !engine_->busy();
+    const int64_t patience_ns = engine_->patience_ns();
     leave_baton();
-    if (idle) sleep_on(armed, Sleeper::engine, -1, true); else door_->disarm_from(armed);
+    if (idle) sleep_on(armed, Sleeper::engine, patience_ns, true); else door_->disarm_from(armed);
   }
 }
 
@@ -349,11 +414,11 @@ void* Client::private_block(unsigned number, size_t& size) const {
 }
 
 void Client::info(ptlx_engine_info_t& out) {
-  static constexpr const char* kNames[] = {"auto", "spin", "park", "offload", "caller"};
   out = {};
-  std::strncpy(out.progress, kNames[static_cast<int>(mode_)], sizeof out.progress - 1);
+  std::strncpy(out.progress, name_of(mode_), sizeof out.progress - 1);
   out.engine_core = placement_.engine_core;
-  out.realtime = realtime_;
+  std::memcpy(out.transports, published_->page().transports, sizeof out.transports);
+  out.realtime = static_cast<int>(published_->page().realtime.load(std::memory_order_relaxed));
   out.oversubscribed = oversubscribed_;
   timespec used{};
   if (thread_.joinable() && clock_gettime(thread_clock_, &used) == 0)

@@ -19,6 +19,7 @@
 #include "engine/host/bell_socket.hpp"
 #include "engine/host/clock.hpp"
 #include "engine/host/options.hpp"
+#include "engine/host/stats_page.hpp"
 #include "engine/host/topology.hpp"
 #include "engine/shared/baton.hpp"
 #include "engine/shared/doorbell.hpp"
@@ -38,12 +39,15 @@ struct JobPlace {
 class Client {
  public:
   // The process's one client; made by the first PtlInit, never destroyed (threads may still hold handles at exit).
-  static Client& get();
+  static Client& get() {
+    Client* client = instance_.load(std::memory_order_acquire);  // pairs with the release in make
+    return client ? *client : make();
+  }
 
   // Opens transports and starts the engine thread. Throws with one sentence: cause and remedy. `pid` 0 = any.
   void start(const JobPlace& place, uint32_t pid);
   void stop();
-  bool running() const { return engine_ != nullptr; }
+  bool running() const { return running_.load(std::memory_order_acquire); }  // pairs with start: who sees it may use the engine
 
   Objects& objects() { return objects_; }
   Engine& engine() { return *engine_; }
@@ -54,16 +58,19 @@ class Client {
 
   // Runs a command now, or leaves it to whoever is stepping. Blocks only while the command queue is full.
   void submit(Command& command) {
-    if (mode_ != Progress::offload && baton_.try_take()) {
-      drain();
-      engine_->execute(command);
-      engine_->settle();
-      leave_baton();
-      return;
-    }
-    submit_queued(command);
+    if (!try_locked([&](Engine& engine) { engine.execute(command); })) submit_queued(command);
   }
-  // The same, but returns only after the command has been executed.
+  // Runs `action(engine)` under the baton, after everything submitted before; false when somebody else has the baton.
+  template <class Action>
+  bool try_locked(Action&& action) {
+    if (mode_ == Progress::offload || !take()) return false;
+    drain();
+    action(*engine_);
+    engine_->settle();
+    leave_baton();
+    return true;
+  }
+  // The same as submit, but returns only after the command has been executed.
   void submit_and_wait(Command& command);
   // Runs `action(engine)` while holding the baton, after everything submitted before.
   template <class Action>
@@ -84,6 +91,7 @@ class Client {
   int progress();
   // PtlAbort: every thread that is waiting now gives up.
   void abort_waits();
+  uint64_t aborts() const { return aborts_.load(std::memory_order_acquire); }  // how often so far
 
   void info(ptlx_engine_info_t& out);
   // Nobody steps unless an application thread is in a call (PTL_PROGRESS=caller).
@@ -94,13 +102,22 @@ class Client {
   void* private_block(unsigned number, size_t& size) const;
 
  private:
+  static Client& make();
+  static inline constinit std::atomic<Client*> instance_{nullptr};
   Client() = default;
+  void publish();
   void open_transports(const Options& options, const JobPlace& place, uint32_t pid);
   void submit_queued(Command& command);
   void drain() {
-    if (!engine_->commands().maybe_filled()) return;
-    Command queued;
-    while (engine_->commands().pop(queued)) engine_->execute(queued);
+    if (engine_->commands().maybe_filled()) [[unlikely]] drain_now();
+  }
+  void drain_now();
+  // For application threads; the engine thread, which takes the bias only from one that went quiet, uses the baton itself.
+  bool take() {
+    const bool from_another = !biased_ && baton_.granted();
+    if (!baton_.try_take(biased_)) return false;
+    if (from_another && bias_owner_ != &biased_) ++taken_back_;
+    return true;
   }
   void take_baton();
   void leave_baton();
@@ -109,9 +126,12 @@ class Client {
   void enter_wait();
   void leave_wait();
   template <class Done>
+  bool wait_biased(Done&& done, uint64_t begin, int64_t timeout_ns, uint64_t aborts, bool watches_memory);
+  template <class Done>
   void sleep(Done&& done, int64_t limit_ns);
   void sleep_on(uint32_t word, Sleeper who, int64_t timeout_ns, bool with_descriptors);
   void leave_holding();
+  void cool();
   Sleeper hand_over();
   void run_spinning();
   void run_parked();
@@ -130,12 +150,15 @@ class Client {
   static constexpr int kYields = 400;         // and then before it sleeps
   static constexpr int64_t kPollNap = 200'000;    // longest sleep where a network has no descriptor to wait for
   static constexpr int64_t kHeartbeat = 20'000'000;  // and where it has one
-  static constexpr int64_t kDenseTick = 500'000;  // how often a parked engine looks while waits come thick and fast
+  static constexpr uint64_t kLookMost = 250'000'000;  // between two looks for dead peers, while something is outstanding
+  static constexpr int64_t kDenseTick = 500'000;  // how often a parked engine looks whether waits still come thick and fast
+  static constexpr int kMostTakenBack = 8;    // threads that share the engine are better off without a bias
 
   Objects objects_;
   Options options_;
   SelfHub hub_;
   std::unique_ptr<HeldPort> port_;
+  std::unique_ptr<PublishedStats> published_;
   std::unique_ptr<Engine> engine_;
   NodeTransport* node_ = nullptr;
   ProcessId self_;
@@ -161,13 +184,21 @@ class Client {
   uint32_t clock_use_ = 0;
 
   alignas(64) std::atomic<bool> stop_{false};
+  std::atomic<bool> running_{false};
   std::atomic<int> waiting_{0};            // application threads inside a wait that step
   std::atomic<int> asleep_{0};             // of all sleepers, those that a posted event must wake
   std::atomic<int> passive_{0};            // of these, those on passive_word_
   std::atomic<uint32_t> passive_word_{0};
   std::atomic<uint32_t> polling_{0};       // one waiter at a time sleeps on descriptors
   std::atomic<bool> dense_{false};
-  std::atomic<uint64_t> activity_{0};
+  bool grant_ = false;                     // under the baton: its next release gives this thread the bias
+  const bool* bias_owner_ = nullptr;       // the thread whose `biased_` this is; under the baton
+  int taken_back_ = 0;                     // how often application threads took the bias from one another
+  bool registered_ = false;                // heavy fences reach this process
+#if defined(__GNUC__)
+  __attribute__((tls_model("initial-exec")))
+#endif
+  static inline thread_local constinit bool biased_ = false;  // this thread's word for the baton
   std::atomic<uint64_t> aborts_{0};
   uint64_t leaves_ = 0;                    // under the baton's protection in leave_wait
   uint64_t leaves_since_ns_ = 0;
@@ -181,14 +212,16 @@ bool Client::wait(Done&& done, int64_t timeout_ns, int64_t nap_ns) {
     return done();
   }
   const uint64_t aborts = aborts_.load(std::memory_order_relaxed);
+  const auto aborted = [&] { return aborts_.load(std::memory_order_relaxed) != aborts; };
   const uint64_t begin = timeout_ns > 0 ? now_ns() : 0;
+  if (biased_ && wait_biased(done, begin, timeout_ns, aborts, nap_ns > 0)) return true;
   const bool steps = mode_ != Progress::offload;
   if (steps) enter_wait();
   bool satisfied = false;
   int idle = 0;
   for (;;) {
     int work = 0;
-    if (steps && baton_.try_take()) {
+    if (steps && take()) {
       do {
         work = engine_->step(coarse_now());
         satisfied = done();
@@ -200,7 +233,7 @@ bool Client::wait(Done&& done, int64_t timeout_ns, int64_t nap_ns) {
       leave_baton();
     }
     satisfied = done();
-    if (satisfied || aborts_.load(std::memory_order_relaxed) != aborts) break;
+    if (satisfied || aborted()) break;
     if (work) {
       idle = 0;
       continue;
@@ -217,11 +250,41 @@ bool Client::wait(Done&& done, int64_t timeout_ns, int64_t nap_ns) {
       sched_yield();
     } else {
       if (nap_ns > 0 && (left < 0 || left > nap_ns)) left = nap_ns;
-      sleep(done, left);
+      // done() may take what it waits for, so it is not asked again once it said yes.
+      sleep([&] { return (satisfied = done()) || aborted(); }, left);
+      if (satisfied || aborted()) break;
     }
   }
   if (steps) leave_wait();
   return satisfied;
+}
+
+// The same for a thread with the bias: the engine thread only glances, so nobody need know that this one waits. False: go on in full.
+template <class Done>
+bool Client::wait_biased(Done&& done, uint64_t begin, int64_t timeout_ns, uint64_t aborts, bool watches_memory) {
+  for (int idle = 0; take();) {
+    if (!biased_) {  // taken back
+      leave_baton();
+      break;
+    }
+    int work;
+    bool satisfied;
+    do {
+      work = engine_->step(coarse_now());
+      satisfied = (work || watches_memory) && done();  // else nobody can have brought it about without the baton
+    } while (!satisfied && (work || (spin_waits_ && (++idle & 63) != 0)) && !engine_->posted && !baton_.blocked());
+    leave_baton();
+    satisfied = satisfied || done();
+    if (satisfied) return true;
+    if (work) continue;
+    if (idle >= (spin_waits_ ? kSpins : kYields) || aborts_.load(std::memory_order_relaxed) != aborts) break;
+    if (timeout_ns > 0 && now_ns() - begin >= static_cast<uint64_t>(timeout_ns)) break;
+    if (!spin_waits_) {
+      ++idle;
+      sched_yield();
+    }
+  }
+  return false;
 }
 
 // One sleep. Whoever can take the baton arms the doorbell and sleeps on it; others are woken by what the holder posts.
@@ -230,10 +293,13 @@ void Client::sleep(Done&& done, int64_t limit_ns) {
   const bool active = mode_ != Progress::offload && !engine_spins_;
   uint32_t one = 0;
   if (active && (!by_socket_ || polling_.compare_exchange_strong(one, 1)) ) {
-    if (baton_.try_take()) {
+    if (take()) {
       if (engine_->step(now_ns()) == 0 && !engine_->busy()) {
+        cool();
         const uint32_t word = door_->arm(Sleeper::waiter, by_socket_);
         const bool idle = engine_->idle();
+        const int64_t patience_ns = engine_->patience_ns();
+        if (patience_ns >= 0 && (limit_ns < 0 || limit_ns > patience_ns)) limit_ns = patience_ns;
         asleep_.fetch_add(1, std::memory_order_seq_cst);
         leave_baton();
         if (idle && !done()) sleep_on(word, Sleeper::waiter, limit_ns, true);

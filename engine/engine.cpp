@@ -2,6 +2,7 @@
 #include "engine/engine.hpp"
 
 #include <algorithm>
+#include <new>
 
 namespace portunus {
 namespace {
@@ -14,7 +15,7 @@ constexpr uint32_t kCostlyInterval = 32;  // busy steps between two looks at a t
 
 }  // namespace
 
-Engine::Engine(Objects& objects, uint32_t uid) : objects_(objects), uid_(uid) {
+Engine::Engine(Objects& objects, uint32_t uid, Stats* stats) : objects_(objects), uid_(uid), stats_(stats ? *stats : own_stats_) {
   for (uint32_t i = 0; i < kInterfaces; ++i) interfaces_[i].index = i;
   scratch_.resize(64 * 1024);
 }
@@ -30,35 +31,56 @@ void Engine::add_transport(std::unique_ptr<Transport> transport, bool costly_to_
 
 int Engine::step(uint64_t now_ns) {
   if (!new_delays_.empty()) begin_delays(now_ns);
+  local_budget_ = kLocalBytesPerStep;
   int work = 0;
-  Command command;
-  while (work < kCommandsPerStep && commands_.pop(command)) {
-    execute(command);
-    ++work;
-  }
+  if (commands_.maybe_filled()) work += run_commands();
   for (Carrier& carrier : carriers_) {
+    if (!carrier.transport->may_deliver) continue;
     if (carrier.costly && work > 0 && ++carrier.passed_over % kCostlyInterval != 0) continue;
     work += carrier.transport->poll(kArrivalsPerPoll);
   }
   if (ready_) work += run_ready();
+  if (!works_.empty()) work += run_works();
   if (!transfers_.empty()) work += run_transfers();
   if (!stalled_.empty()) work += run_stalled();
   if (!delays_.empty()) work += run_delays(now_ns);
+  if (now_ns >= look_due_ns_) look_after_peers(now_ns);
   if (work) ++stats_.steps;
   return work;
 }
 
+int Engine::run_commands() {
+  Command command;
+  int done = 0;
+  while (done < kCommandsPerStep && commands_.pop(command)) {
+    execute(command);
+    ++done;
+  }
+  return done;
+}
+
 void Engine::settle_now() {
   constexpr int kRounds = 16;
-  for (int round = 0; round < kRounds && (ready_ || !carriers_.front().transport->idle()); ++round) {
+  for (int round = 0; round < kRounds && (ready_ || carriers_.front().transport->may_deliver); ++round) {
     carriers_.front().transport->poll(kArrivalsPerPoll);
     if (ready_) run_ready();
   }
   if (!transfers_.empty()) run_transfers();
 }
 
+void Engine::look_after_peers(uint64_t now_ns) {
+  look_due_ns_ = now_ns + look_interval_ns_;
+  for (Carrier& carrier : carriers_) carrier.transport->look_after(waiting());
+}
+
+int64_t Engine::patience_ns() {
+  bool uneasy = waiting();
+  for (Carrier& carrier : carriers_) uneasy = uneasy || carrier.transport->uneasy();
+  return uneasy ? static_cast<int64_t>(look_interval_ns_) : -1;
+}
+
 bool Engine::idle() {
-  if (commands_.maybe_filled() || ready_) return false;
+  if (commands_.maybe_filled() || ready_ || !works_.empty()) return false;
   for (Carrier& carrier : carriers_)
     if (!carrier.transport->idle()) return false;
   return true;
@@ -85,7 +107,7 @@ void Engine::execute(Command& command) {
       }
       break;
     case Verb::append:
-      append(command);
+      append(command.handle, command.match_bits);
       break;
     case Verb::unlink:
       unlink(command.handle);
@@ -109,9 +131,13 @@ int Engine::run_ready() {
     if (!ready_) ready_tail_ = nullptr;
     ++stats_.triggers;
     execute(trigger->command);
-    interfaces_[trigger->command.ni].triggers.fetch_sub(1, std::memory_order_relaxed);
-    objects_.triggers.give_back(objects_.triggers.index_of(*trigger));
     ++done;
+    if (trigger->stride) {
+      run_again(*trigger);
+      continue;
+    }
+    interfaces_[trigger->command.ni].triggers.give_held();
+    objects_.triggers.give_back_held(objects_.triggers.index_of(*trigger));
   }
   return done;
 }
@@ -148,7 +174,10 @@ int Engine::run_stalled() {
           result = peer.transport->send(*peer.link, first.header, {&part, first.payload.empty() ? 0u : 1u});
         }
         if (result == Sent::again) break;
-        if (result == Sent::failed) fail_peer(peer);
+        if (result == Sent::failed) {
+          fail_peer(peer);
+          if (first.command) undeliverable(*first.command);
+        }
       }
       held.pop_front();
       ++sent;
@@ -194,6 +223,12 @@ Peer* Engine::target(uint32_t ni, ptl_process_t id) {
   return known;
 }
 
+std::string Engine::transport_names() const {
+  std::string names;
+  for (const Carrier& carrier : carriers_) names += (names.empty() ? "" : ", ") + std::string(carrier.transport->name());
+  return names;
+}
+
 std::vector<int> Engine::wait_fds() const {
   std::vector<int> fds;
   for (const Carrier& carrier : carriers_)
@@ -208,14 +243,19 @@ int Engine::set_map(uint32_t ni, const ptl_process_t* mapping, size_t size) {
   bool present = false;
   for (size_t i = 0; i < size; ++i) present |= ProcessId{mapping[i].phys.nid, mapping[i].phys.pid} == self_;
   if (!present) return PTL_ARG_INVALID;
-  interface.map.clear();
-  interface.map.reserve(size);
-  interface.rank_of.reserve(size);
-  for (size_t i = 0; i < size; ++i) {
-    interface.map.push_back({mapping[i].phys.nid, mapping[i].phys.pid});
-    interface.rank_of.try_emplace(packed(interface.map.back()), static_cast<uint32_t>(i));
+  try {
+    interface.map.reserve(size);
+    interface.rank_of.reserve(size);
+    for (size_t i = 0; i < size; ++i) {
+      interface.map.push_back({mapping[i].phys.nid, mapping[i].phys.pid});
+      interface.rank_of.try_emplace(packed(interface.map.back()), static_cast<uint32_t>(i));
+    }
+    interface.peer_of_rank.assign(size, nullptr);
+  } catch (const std::bad_alloc&) {
+    interface.map.clear();
+    interface.rank_of.clear();
+    return PTL_NO_SPACE;
   }
-  interface.peer_of_rank.assign(size, nullptr);
   for (auto& [id, peer] : peers_) peer->rank[ni] = kRankUnknown;
   interface.map_size.store(static_cast<uint32_t>(size), std::memory_order_release);
   return PTL_OK;
@@ -246,7 +286,7 @@ void Engine::arrived(Link& from, const wire::Header& header, const std::byte* pa
   }
 }
 
-void Engine::introduced(Link& link) {
+void Engine::introduced(Link& link, Transport& by) {
   Peer& known = *[&] {
     auto [found, fresh] = peers_.try_emplace(packed(link.process));
     if (fresh) {
@@ -257,25 +297,28 @@ void Engine::introduced(Link& link) {
   }();
   link.peer = &known;
   if (known.link && !known.failed) return;
-  known.failed = false;  // a new process took the address of one that is gone
-  for (Carrier& carrier : carriers_)
-    if (carrier.transport->connect(link.process) == &link) {
-      known.link = &link;
-      known.transport = carrier.transport.get();
-      return;
-    }
+  // A new process; maybe with the address of one that is gone, maybe gone itself already: then only its last words remain.
+  known.link = &link;
+  known.transport = &by;
+  known.failed = by.connect(link.process) != &link;
 }
 
 void Engine::lost(Link& link) {
-  if (link.peer) fail_peer(*link.peer);
+  // Another process may have the peer's address by now.
+  if (link.peer && link.peer->link == &link) fail_peer(*link.peer);
 }
 
 // Everything that waits for this peer ends now: events say so, nobody hangs.
 void Engine::fail_peer(Peer& peer) {
   if (peer.failed) return;
   peer.failed = true;
+  posted = true;
+  ++stats_.lost_peers;
   for (Operation& operation : operation_pool_)
     if (operation.peer == &peer) finish(operation, 0, 0, PTL_NI_UNDELIVERABLE, PTL_PRIORITY_LIST);
+  for (const uint32_t ct : peer.watchers) count(ct, 0, 1);
+  watches_ -= peer.watchers.size();
+  peer.watchers.clear();
   for (size_t i = 0; i < transfers_.size(); ++i)
     if (transfers_[i]->delivery.peer == &peer) transfers_[i]->failed = true;
   if (peer.held && !peer.held->empty() && !peer.stalled) {

@@ -15,6 +15,7 @@
 
 #include "engine/host/options.hpp"
 #include "engine/interface.hpp"
+#include "engine/local_work.hpp"
 #include "engine/peer.hpp"
 #include "engine/shared/baton.hpp"
 #include "engine/shared/command_queue.hpp"
@@ -28,6 +29,7 @@
 namespace portunus {
 
 constexpr uint32_t kInterfaces = 4;
+constexpr uint64_t kLocalBytesPerStep = 128 * 1024;
 
 // The source of a volatile descriptor must be copied before the call returns, where it is not sent at once.
 void own_volatile(Command& command);
@@ -35,7 +37,8 @@ void own_volatile(Command& command);
 class Engine final : public Sink {
  public:
   // Transports are added in order of preference, `self` first: the first that connects to a process carries its messages.
-  Engine(Objects& objects, uint32_t uid);
+  // What it counts about itself goes to `stats`, if that is given.
+  Engine(Objects& objects, uint32_t uid, Stats* stats = nullptr);
   ~Engine();
   void add_transport(std::unique_ptr<Transport> transport, bool costly_to_poll = false);
 
@@ -45,13 +48,18 @@ class Engine final : public Sink {
   void execute(Command& command);
   // After a command from outside: triggers it ripened and messages to this very process, a bounded number.
   void settle() {
-    if (ready_ || (!carriers_.empty() && !carriers_.front().transport->idle())) settle_now();
+    if (ready_ || (!carriers_.empty() && carriers_.front().transport->may_deliver)) settle_now();
   }
   bool has_delays() const { return !delays_.empty() || !new_delays_.empty(); }
   // Nothing that step() would do at once, or soon without a message from outside. Asked after arming the doorbell.
   bool idle();
   // True when somebody must go on stepping although no message arrives (bulk moves, back-pressure, delays).
-  bool busy() const { return !transfers_.empty() || !stalled_.empty() || has_delays() || ready_ != nullptr; }
+  bool busy() const { return !transfers_.empty() || !stalled_.empty() || has_delays() || ready_ != nullptr || !works_.empty(); }
+  // How long whoever sleeps may leave the engine alone although nothing rings: peers that are waited for may die without a
+  // word. -1: as long as it likes.
+  int64_t patience_ns();
+  // Peers that have died are noticed about twice as late as this at most (on the node; the fabric has a bound of its own).
+  void look_every(uint64_t interval_ns) { look_interval_ns_ = interval_ns; }
   // Everything issued has left this process (what a peer may depend on before we go).
   bool flushed() const { return stalled_.empty() && operations_ == 0 && transfers_.empty(); }
 
@@ -65,6 +73,7 @@ class Engine final : public Sink {
 
   Peer* peer(ProcessId process);
   Peer* target(uint32_t ni, ptl_process_t id);
+  std::string transport_names() const;  // of all that are open
   const char* transport_name(const Peer& peer) const { return peer.transport ? peer.transport->name() : "none"; }
   std::vector<int> wait_fds() const;
   void fail_peer(Peer& peer);
@@ -74,10 +83,18 @@ class Engine final : public Sink {
   int portal_free(uint32_t ni, uint32_t index);
   int portal_enable(uint32_t ni, uint32_t index);
   int portal_disable(uint32_t ni, uint32_t index);  // PTL_IN_USE: messages are still being moved, step and ask again
+  // Links a claimed entry, or lets an unexpected message have it. `match_bits`: of this round, for entries that recur.
+  void append(uint32_t handle, uint64_t match_bits = 0);
   int unlink(uint32_t handle);
   int discard_entry(uint32_t handle);  // claimed, but its append was refused
+  // PTL_IN_USE: the data of a header to be deleted is still arriving, nothing was done; step and ask again
   int search(uint32_t ni, uint32_t pt_index, const MatchPattern& pattern, const ListEntry& like, ptl_search_op_t op);
-  void drop_triggers(Counter& counter);
+  // Takes back what is parked on the counter or waits, ripe, for its turn.
+  void drop_triggers(Counter& counter, uint32_t handle);
+  unsigned counts_on(uint32_t ct) const;
+  void guard(Counter& counter, uint32_t errors);
+  int watch(uint32_t ct, Peer& peer);
+  void unwatch(uint32_t ct);
   int set_map(uint32_t ni, const ptl_process_t* mapping, size_t size);
   void close_interface(uint32_t ni);
 
@@ -85,20 +102,25 @@ class Engine final : public Sink {
   void arrived(Link& from, const wire::Header& header, const std::byte* payload) override;
   void moved(void* context, bool ok) override;
   void lost(Link& link) override;
-  void introduced(Link& link) override;
+  void introduced(Link& link, Transport& by) override;
 
  private:
   // engine.cpp
   void settle_now();
+  int run_commands();
   int run_ready();
   int run_delays(uint64_t now_ns);
   int run_stalled();
+  bool waiting() const { return operations_ != 0 || !transfers_.empty() || !stalled_.empty() || watches_ != 0; }
+  void look_after_peers(uint64_t now_ns);
   // initiator.cpp
   void start_message(Command& command);
   Sent transmit(Peer& peer, Command& command);
   Sent transmit_put(Peer& peer, Command& command);
   Sent transmit_get(Peer& peer, Command& command);
   Sent transmit_fetch(Peer& peer, Command& command);
+  enum class Opened : uint8_t { not_at_all, for_reading, for_writing };  // the command's memory, to the target
+  Sent send_bulk(Peer& peer, wire::Header& header, Command& command, Operation& pending, Opened how);
   Sent send_gathered(Peer& peer, const wire::Header& header, const Local& source, uint64_t size, const void* front, size_t front_size);
   void hold(Peer& peer, HeldMessage message);
   void send(Peer& peer, wire::Header header, const void* payload, size_t size);
@@ -116,10 +138,11 @@ class Engine final : public Sink {
   void request(Link& from, const wire::Header& header, const std::byte* payload);
   ListEntry* match(PortalEntry& portal, const wire::Header& header, uint64_t source);
   void refuse(Peer& peer, const wire::Header& header, ptl_ni_fail_t why);
-  void no_match(Interface& ni, PortalEntry& portal, Peer& peer, const wire::Header& header);
+  void no_match(Interface& ni, PortalEntry& portal, Peer& peer, const wire::Header& header, const ListEntry* cause = nullptr);
+  EventQueue* limiting_queue(const PortalEntry& portal);
   void place(Delivery& delivery);
   void deliver(Delivery& delivery, const std::byte* payload);
-  void apply_gathered(Delivery& delivery, const std::byte* data);
+  void apply_gathered(Delivery& delivery, const std::byte* data, std::byte* old);
   void move_data(Delivery& delivery, const std::byte* payload);
   void complete(Delivery& delivery, ptl_ni_fail_t fail);
   void acknowledge(const Delivery& delivery, ptl_ni_fail_t fail);
@@ -127,17 +150,21 @@ class Engine final : public Sink {
   void start_transfer(const Delivery& delivery, const wire::Region& region);
   bool advance(Transfer& transfer);
   bool advance_stream(Transfer& transfer);
+  void turn_round(Transfer& transfer);
   void end_transfer(Transfer& transfer);
   int run_transfers();
   // unexpected.cpp
   void keep(Peer& peer, const wire::Header& header, const std::byte* payload, PortalEntry& portal, uint64_t source);
   KeptHeader* remember(const Delivery& delivery, PortalEntry& portal);
+  static bool header_fits(const ListEntry& entry, const KeptHeader& kept);
+  void count_overflow(const KeptHeader& kept, const ListEntry& entry);
   bool satisfy_from_unexpected(ListEntry& entry, PortalEntry& portal);
   void consume(KeptHeader& kept, ListEntry& entry);
+  KeptHeader* new_header();
   void forget(KeptHeader& kept);
+  void abandon(KeptHeader& kept);
   void overflow_event(const KeptHeader& kept, uint32_t eq, void* user_ptr, ptl_event_kind_t type);
   // entries.cpp
-  void append(Command& command);
   void take_off_list(ListEntry& entry);
   void auto_unlink(ListEntry& entry);
   void entry_idle(ListEntry& entry);
@@ -152,7 +179,13 @@ class Engine final : public Sink {
   void arm(Command& command);
   void add_to_counter(Counter& counter, uint64_t success, uint64_t failure);
   void ripen(Counter& counter);
-  void run_local(Command& command);
+  void park(Counter& counter, Trigger& trigger);
+  void make_ready(Trigger* first, Trigger* last);
+  void run_again(Trigger& trigger);
+  void drop(Trigger& trigger);
+  void run_local(const Command& command);
+  bool run_segment(LocalWork& work);
+  int run_works();
   void begin_delays(uint64_t now_ns);
 
   friend struct EngineProbe;  // the tests' window
@@ -161,7 +194,8 @@ class Engine final : public Sink {
   ProcessId self_;
   uint32_t uid_;
   CommandQueue commands_;
-  Stats stats_;
+  Stats own_stats_;
+  Stats& stats_;
   std::array<Interface, kInterfaces> interfaces_;
   struct Carrier {
     std::unique_ptr<Transport> transport;
@@ -174,11 +208,19 @@ class Engine final : public Sink {
   std::deque<Operation> operation_pool_;
   Operation* free_operation_ = nullptr;
   uint64_t operations_ = 0;             // in flight
+  uint64_t watches_ = 0;                // live watchers of all peers
   std::vector<std::unique_ptr<Transfer>> transfers_;  // in flight, as target
   uint64_t next_transfer_ = 1;
+  std::vector<std::unique_ptr<KeptHeader>> spare_headers_;
   std::vector<std::byte> scratch_;      // data of a reply while events are posted
+  std::array<uint32_t, 64> spent_{};    // the last entries whose append unlinked them by LOCAL_INC_UH_RLENGTH
+  uint32_t next_spent_ = 0;
+  uint64_t look_interval_ns_ = 250'000'000;
+  uint64_t look_due_ns_ = 0;            // when to look for dead peers again
   Trigger* ready_ = nullptr;            // ripe commands, first in first out
   Trigger* ready_tail_ = nullptr;
+  std::deque<LocalWork> works_;         // local operations that take several steps
+  uint64_t local_budget_ = kLocalBytesPerStep;  // bytes that local operations may still write in this step
   struct Delay { uint64_t due_ns; uint32_t ct; };
   std::vector<Delay> delays_;           // heap by due time
   std::vector<Delay> new_delays_;       // fired since the last step; due_ns is their length

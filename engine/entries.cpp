@@ -2,10 +2,16 @@
 // Source: Portals 4.3, list entries, portal table, AUTO_UNLINK and AUTO_FREE.
 #include "engine/engine.hpp"
 
+#include <algorithm>
+
 namespace portunus {
 
-void Engine::append(Command& command) {
-  ListEntry& entry = objects_.entries.at(handle_index(command.handle));  // ours until this has run, also when unlinked
+void Engine::append(uint32_t handle, uint64_t match_bits) {
+  ListEntry& entry = objects_.entries.at(handle_index(handle));  // ours until this has run, also when unlinked
+  if (entry.recurs) {
+    if (!entry.parked) return;  // still there from the last time
+    entry.match_bits = match_bits;
+  }
   entry.parked = false;
   PortalEntry* portal = interfaces_[entry.ni].portals[entry.pt_index].get();
   if (entry.cancelled || !portal) {
@@ -29,7 +35,7 @@ void Engine::take_off_list(ListEntry& entry) {
 void Engine::auto_unlink(ListEntry& entry) {
   if (entry.auto_unlinked) return;
   take_off_list(entry);
-  objects_.entries.retire(entry.handle);
+  if (!entry.recurs) objects_.entries.retire_held(entry.handle);
   entry.auto_unlinked = entry.auto_unlink_due = true;
 }
 
@@ -42,33 +48,52 @@ void Engine::entry_idle(ListEntry& entry) {
   }
   if (entry.headers) return;
   if (entry.list == PTL_OVERFLOW_LIST) entry_event(entry, PTL_EVENT_AUTO_FREE, PTL_ME_EVENT_UNLINK_DISABLE);
+  if (entry.recurs) {
+    entry.auto_unlinked = false;
+    entry.local_offset = 0;
+    entry.parked = true;
+    return;
+  }
   release_entry(entry);
 }
 
 void Engine::release_entry(ListEntry& entry) {
   Interface& ni = interfaces_[entry.ni];
-  objects_.entries.retire(entry.handle);
-  ni.list_sizes[entry.pt_index][entry.list].fetch_sub(1, std::memory_order_relaxed);
-  ni.entries.fetch_sub(1, std::memory_order_relaxed);
-  objects_.entries.give_back(objects_.entries.index_of(entry));
+  objects_.entries.retire_held(entry.handle);
+  if (ni.counts_lists()) ni.list_sizes[entry.pt_index][entry.list].give_held();
+  ni.entries.give_held();
+  objects_.entries.give_back_held(objects_.entries.index_of(entry));
 }
 
 int Engine::unlink(uint32_t handle) {
   ListEntry* entry = objects_.entries.find(handle);
-  if (!entry) return PTL_ARG_INVALID;
+  if (!entry) {
+    auto spent = std::find(spent_.begin(), spent_.end(), handle);
+    if (spent == spent_.end()) return PTL_ARG_INVALID;
+    *spent = 0;
+    return PTL_OK;
+  }
   if (entry->parked) {
     entry->cancelled = true;
-    objects_.entries.retire(handle);
+    objects_.entries.retire_held(handle);
     return PTL_OK;
   }
   if (entry->moving || entry->headers) return PTL_IN_USE;
   take_off_list(*entry);
+  if (entry->recurs) {  // the command that appends it finds it cancelled and ends
+    entry->parked = entry->cancelled = true;
+    objects_.entries.retire_held(handle);
+    return PTL_OK;
+  }
   release_entry(*entry);
   return PTL_OK;
 }
 
+// Whoever was to append this entry does not: it goes, unless it was appended before and still serves.
 int Engine::discard_entry(uint32_t handle) {
-  release_entry(objects_.entries.at(handle_index(handle)));
+  ListEntry& entry = objects_.entries.at(handle_index(handle));
+  entry.recurs = false;
+  if (entry.parked) release_entry(entry);
   return PTL_OK;
 }
 
@@ -84,6 +109,7 @@ int Engine::portal_alloc(uint32_t ni, unsigned options, uint32_t eq, uint32_t wa
   }
   auto portal = std::make_unique<PortalEntry>();
   portal->options = options;
+  if (EventQueue* queue = options & PTL_PT_FLOWCTRL ? objects_.queues.find(eq) : nullptr) queue->reserve();
   portal->eq = eq;
   portal->enabled = !(options & PTL_PT_ALLOC_DISABLED);
   interface.portals[wanted] = std::move(portal);
@@ -99,8 +125,9 @@ int Engine::portal_free(uint32_t ni, uint32_t index) {
   if (!portal->priority.empty() || !portal->overflow.empty() || portal->moving) return PTL_PT_IN_USE;
   while (UnexpectedHeader* header = portal->unexpected.first()) {
     portal->unexpected.unlink(*header);
-    forget(static_cast<KeptHeader&>(*header));
+    abandon(static_cast<KeptHeader&>(*header));
   }
+  if (EventQueue* queue = portal->options & PTL_PT_FLOWCTRL ? limiting_queue(*portal) : nullptr) queue->unreserve();
   interface.allocated[index].store(false, std::memory_order_release);
   interface.portals[index].reset();
   return PTL_OK;
@@ -125,6 +152,10 @@ int Engine::portal_disable(uint32_t ni, uint32_t index) {
 void Engine::portal_idle(uint32_t, PortalEntry& portal, uint16_t pt_index) {
   if (!portal.disabling || portal.moving) return;
   portal.disabling = false;
+  if (EventQueue* queue = limiting_queue(portal)) {
+    if (queue->full() && queue->waiting(portal.told)) return;  // enabled unread: the one that waits there says it again
+    portal.told = queue->posted();
+  }
   ptl_event_t event{};
   event.type = PTL_EVENT_PT_DISABLED;
   event.pt_index = pt_index;
@@ -134,6 +165,7 @@ void Engine::portal_idle(uint32_t, PortalEntry& portal, uint16_t pt_index) {
 
 // Everything that belongs to the interface goes, whether or not the user freed it.
 void Engine::close_interface(uint32_t ni) {
+  std::erase_if(works_, [ni](const LocalWork& work) { return work.ni() == ni; });
   Interface& interface = interfaces_[ni];
   interface.open.store(false, std::memory_order_release);
   for (size_t i = 0; i < transfers_.size();) {
@@ -146,7 +178,8 @@ void Engine::close_interface(uint32_t ni) {
   for (uint32_t i = 0; i < objects_.counters.used(); ++i) {
     uint32_t handle = objects_.counters.live_handle(i);
     if (Counter* counter = objects_.counters.find(handle); counter && counter->ni == ni) {
-      drop_triggers(*counter);
+      drop_triggers(*counter, handle);
+      if (counter->watches) unwatch(handle);
       if (objects_.counters.retire(handle)) objects_.counters.give_back(i);
     }
   }
@@ -154,8 +187,12 @@ void Engine::close_interface(uint32_t ni) {
     uint32_t handle = objects_.entries.live_handle(i);
     if (ListEntry* entry = objects_.entries.find(handle); entry && entry->ni == ni && !entry->moving && !entry->parked) {
       take_off_list(*entry);
-      if (!entry->headers) release_entry(*entry);
-      else objects_.entries.retire(handle);
+      if (!entry->headers) {
+        release_entry(*entry);
+      } else {  // the last of them takes it along, below
+        objects_.entries.retire_held(handle);
+        entry->auto_unlinked = true;
+      }
     }
   }
   for (uint32_t i = 0; i < kMaxPortals; ++i) {
@@ -164,7 +201,7 @@ void Engine::close_interface(uint32_t ni) {
     portal->eq = PTL_EQ_NONE;
     while (UnexpectedHeader* header = portal->unexpected.first()) {
       portal->unexpected.unlink(*header);
-      forget(static_cast<KeptHeader&>(*header));
+      abandon(static_cast<KeptHeader&>(*header));
     }
     interface.allocated[i].store(false, std::memory_order_release);
     interface.portals[i].reset();
@@ -179,10 +216,12 @@ void Engine::close_interface(uint32_t ni) {
     if (Descriptor* md = objects_.descriptors.find(handle); md && md->ni == ni && objects_.descriptors.retire(handle))
       objects_.descriptors.give_back(i);
   }
-  for (auto* count : {&interface.descriptors, &interface.counters, &interface.queues, &interface.entries, &interface.triggers})
+  for (auto* count : {&interface.descriptors, &interface.counters, &interface.queues})
     count->store(0, std::memory_order_relaxed);
   for (auto& sizes : interface.list_sizes)
-    for (auto& size : sizes) size.store(0, std::memory_order_relaxed);
+    for (auto& size : sizes) size.reset();
+  interface.entries.reset();
+  interface.triggers.reset();
   for (auto& status : interface.status) status.store(0, std::memory_order_relaxed);
   interface.map_size.store(0, std::memory_order_release);
   interface.map.clear();

@@ -15,6 +15,9 @@ void Engine::post(uint32_t eq, const ptl_event_t& event) {
   posted = true;
 }
 
+// The queue that flow control goes by; nullptr when its user has freed it: nothing can be lost there.
+EventQueue* Engine::limiting_queue(const PortalEntry& portal) { return objects_.queues.find(portal.eq); }
+
 void Engine::count(uint32_t ct, uint64_t success, uint64_t failure) {
   if (ct == PTL_CT_NONE) return;
   if (Counter* counter = objects_.counters.find(ct))
@@ -111,7 +114,7 @@ void Engine::overflow_event(const KeptHeader& kept, uint32_t eq, void* user_ptr,
   event.pt_index = kept.header.pt_index;
   event.type = type == PTL_EVENT_SEARCH ? type : static_cast<ptl_event_kind_t>(comm_event(kept.header.kind) + 1);
   event.ptl_list = PTL_OVERFLOW_LIST;
-  event.ni_fail_type = PTL_NI_OK;
+  event.ni_fail_type = kept.fail;
   event.atomic_operation = kept.header.op;
   event.atomic_type = kept.header.datatype;
   post(eq, event);

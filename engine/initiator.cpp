@@ -136,8 +136,7 @@ Sent Engine::send_gathered(Peer& peer, const wire::Header& header, const Local& 
 
 Sent Engine::transmit_put(Peer& peer, Command& command) {
   wire::Header header = request_header(command, command.verb == Verb::put ? wire::Kind::put : wire::Kind::atomic);
-  const TransportLimits limits = peer.transport->limits();
-  if (command.length <= limits.eager) {
+  if (command.length <= peer.transport->limits().eager) {
     header.payload_size = static_cast<uint16_t>(command.length);
     Operation* pending = nullptr;
     if (command.ack != PTL_NO_ACK_REQ) {
@@ -156,19 +155,21 @@ Sent Engine::transmit_put(Peer& peer, Command& command) {
   }
   Operation& pending = new_operation(peer, command);
   pending.bulk = true;
+  return send_bulk(peer, header, command, pending, Opened::for_reading);
+}
+
+// The header alone: the target moves the data, directly where memory can be opened for it, else by messages.
+Sent Engine::send_bulk(Peer& peer, wire::Header& header, Command& command, Operation& pending, Opened how) {
   header.token = pending.token();
   header.flags |= wire::kBulk;
-  Sent result;
-  if (command.source.iov_count == 0 && limits.pull &&
-      peer.transport->expose(*peer.link, command.source.base, command.length, false, pending.exposed)) {
-    pending.is_exposed = true;
+  iovec part{&pending.exposed.region, sizeof(wire::Region)};
+  pending.is_exposed = how != Opened::not_at_all && command.source.iov_count == 0 && peer.transport->limits().pull &&
+                       peer.transport->expose(*peer.link, command.source.base, command.length, how == Opened::for_writing, pending.exposed);
+  if (pending.is_exposed)
     header.payload_size = sizeof(wire::Region);
-    iovec part{&pending.exposed.region, sizeof(wire::Region)};
-    result = peer.transport->send(*peer.link, header, {&part, 1});
-  } else {
+  else
     header.flags |= wire::kNoRegion;
-    result = peer.transport->send(*peer.link, header, {});
-  }
+  const Sent result = peer.transport->send(*peer.link, header, {&part, pending.is_exposed ? 1u : 0u});
   if (result != Sent::done) {
     end_operation(pending);
     return result;
@@ -180,36 +181,28 @@ Sent Engine::transmit_put(Peer& peer, Command& command) {
 
 Sent Engine::transmit_get(Peer& peer, Command& command) {
   wire::Header header = request_header(command, wire::Kind::get);
-  const TransportLimits limits = peer.transport->limits();
   Operation& pending = new_operation(peer, command);
   pending.result = command.source;
   pending.source_read = true;
+  if (command.length > peer.transport->limits().eager) return send_bulk(peer, header, command, pending, Opened::for_writing);
   header.token = pending.token();
-  Sent result;
-  if (command.length > limits.eager) {
-    header.flags |= wire::kBulk;
-    if (command.source.iov_count == 0 && limits.pull &&
-        peer.transport->expose(*peer.link, command.source.base, command.length, true, pending.exposed)) {
-      pending.is_exposed = true;
-      header.payload_size = sizeof(wire::Region);
-      iovec part{&pending.exposed.region, sizeof(wire::Region)};
-      result = peer.transport->send(*peer.link, header, {&part, 1});
-    } else {
-      header.flags |= wire::kNoRegion;
-      result = peer.transport->send(*peer.link, header, {});
-    }
-  } else {
-    result = peer.transport->send(*peer.link, header, {});
-  }
+  const Sent result = peer.transport->send(*peer.link, header, {});
   if (result != Sent::done) end_operation(pending);
   return result;
 }
 
-// Fetch and swap are always eager: their limit is below every transport's.
+// Eager: operand and data together, and the old data comes with the reply. Bulk: the target asks for the data, and sends
+// the old data back, by messages (so that no operation needs memory opened for reading and for writing at once).
 Sent Engine::transmit_fetch(Peer& peer, Command& command) {
   const bool swap = command.verb == Verb::swap;
   wire::Header header = request_header(command, swap ? wire::Kind::swap : wire::Kind::fetch_atomic);
   const size_t operand = swap ? datatype_size(command.datatype) : 0;
+  if (command.length + operand > peer.transport->limits().eager) {
+    own_volatile(command);
+    Operation& pending = new_operation(peer, command);
+    pending.bulk = true;
+    return send_bulk(peer, header, command, pending, Opened::not_at_all);
+  }
   header.payload_size = static_cast<uint16_t>(command.length + operand);
   Operation& pending = new_operation(peer, command);
   pending.source_read = true;

@@ -15,6 +15,7 @@
 #include "engine/match_list.hpp"
 #include "engine/memory.hpp"
 #include "engine/peer.hpp"
+#include "engine/shared/tally.hpp"
 #include "engine/unexpected_list.hpp"
 #include "portals/portals4.h"
 
@@ -42,6 +43,7 @@ struct ListEntry : MatchEntry {
   uint32_t moving = 0;           // bulk transfers in or out of it
   bool parked = false;           // its append waits for a counter
   bool cancelled = false;        // unlinked while parked
+  bool recurs = false;           // appended again and again by a command that owns the slot (E5)
   uint32_t headers = 0;          // overflow list: unexpected headers that refer to it
 };
 
@@ -51,6 +53,7 @@ struct PortalEntry {
   unsigned options = 0;
   uint32_t eq = PTL_EQ_NONE;
   uint32_t moving = 0;
+  uint64_t told = ~uint64_t{0};  // where in the queue the last PT_DISABLED lies
   MatchList priority;
   MatchList overflow;
   UnexpectedList unexpected;
@@ -63,8 +66,9 @@ struct Interface {
   ptl_ni_limits_t limits{};
   uint32_t index = 0;
   // [any] counted against the limits by the callers that claim and free
-  std::atomic<int> descriptors{0}, counters{0}, queues{0}, entries{0}, triggers{0};
-  std::array<std::array<std::atomic<int>, 2>, kMaxPortals> list_sizes{};
+  std::atomic<int> descriptors{0}, counters{0}, queues{0};
+  Tally entries, triggers;
+  std::array<std::array<Tally, 2>, kMaxPortals> list_sizes{};  // counted only where they can be the tighter limit
   // [any] set by PtlSetMap under the baton, then constant
   std::atomic<uint32_t> map_size{0};
   std::vector<ProcessId> map;
@@ -77,6 +81,7 @@ struct Interface {
   std::vector<Peer*> peer_of_rank;
   uint32_t unexpected_headers = 0;
 
+  bool counts_lists() const { return limits.max_list_size < limits.max_entries; }
   bool logical() const { return (options & PTL_NI_LOGICAL) != 0; }
   bool matching() const { return (options & PTL_NI_MATCHING) != 0; }
 };

@@ -6,7 +6,7 @@
 namespace portunus {
 
 std::unique_ptr<Transport> open_fabric(Sink& sink, const Options& options, uint32_t pid, uint32_t uid, ProcessId& self) {
-  auto fabric = std::make_unique<FabricTransport>(sink, FabricOptions{options.provider, options.interface, pid, uid});
+  auto fabric = std::make_unique<FabricTransport>(sink, FabricOptions{options.provider, options.interface, pid, uid, options.peer_timeout_s});
   self = fabric->self();
   return fabric;
 }

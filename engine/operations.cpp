@@ -80,6 +80,10 @@ void Engine::answered(Link& from, const wire::Header& header, const std::byte* p
     return;
   }
   if (header.flags & wire::kSourceRead) {
+    if (is_reply || pending->ack != PTL_NO_ACK_REQ) {  // an acknowledgement is still due
+      ++stats_.malformed;
+      return;
+    }
     if (!pending->source_read) send_event(pending->source, pending->length, pending->user_ptr, header.op);
     pending->source_read = true;
     end_operation(*pending);
@@ -132,12 +136,12 @@ void Engine::finish(Operation& operation, uint64_t mlength, uint64_t offset, ptl
 // The target asks for bytes of a bulk put's source.
 void Engine::stream_out(Link& from, const wire::Header& header) {
   Operation* pending = operation(header.token, from.peer);
+  const size_t most = from.peer->transport->limits().eager;
   if (!pending || !pending->bulk || header.remote_offset > pending->length ||
-      header.rlength > pending->length - header.remote_offset) {
+      header.rlength > pending->length - header.remote_offset || header.rlength > kWindowMessages * most) {
     ++stats_.malformed;
     return;
   }
-  const size_t most = from.peer->transport->limits().eager;
   const Memory memory{pending->source.base, pending->source.iov_count};
   wire::Header data{};
   data.kind = wire::Kind::stream_data;
@@ -156,7 +160,8 @@ void Engine::stream_out(Link& from, const wire::Header& header) {
 void Engine::stream_in(Link& from, const wire::Header& header, const std::byte* payload) {
   if (header.op == kToOperation) {
     Operation* pending = operation(header.token, from.peer);
-    if (!pending || pending->verb != Verb::get || header.remote_offset > pending->length ||
+    const bool awaits = pending && (pending->verb == Verb::get || (pending->bulk && (pending->verb == Verb::fetch_atomic || pending->verb == Verb::swap)));
+    if (!awaits || header.remote_offset > pending->length ||
         header.payload_size > pending->length - header.remote_offset) {
       ++stats_.malformed;
       return;
@@ -167,7 +172,7 @@ void Engine::stream_in(Link& from, const wire::Header& header, const std::byte* 
   }
   for (auto& transfer : transfers_) {
     if (transfer->id != header.token || transfer->delivery.peer != from.peer) continue;
-    if (!transfer->stream || transfer->push || header.remote_offset != transfer->moved ||
+    if (!transfer->stream || transfer->push || header.remote_offset != transfer->moved || header.payload_size == 0 ||
         header.payload_size > transfer->delivery.mlength - transfer->moved)
       break;
     Delivery& delivery = transfer->delivery;

@@ -33,6 +33,7 @@ struct Peer {
   bool stalled = false;                             // listed in Engine::stalled_
   std::array<uint32_t, 4> rank{kRankUnknown, kRankUnknown, kRankUnknown, kRankUnknown};  // per interface
   std::unique_ptr<std::deque<HeldMessage>> held;    // made when first needed
+  std::vector<uint32_t> watchers;                   // counters that count a failure when this peer fails
 };
 
 }  // namespace portunus

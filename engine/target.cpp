@@ -10,23 +10,27 @@
 namespace portunus {
 namespace {
 
-// Do kind, operation, type, lengths and payload of a request fit together?
-bool well_formed(const wire::Header& header) {
+constexpr uint64_t kMostAtomic = 16 << 20;  // no limit of an interface exceeds this: bulk operands are gathered in memory first
+
+// Do kind, operation, type, lengths and payload of a request fit together? What is not bulk is answered in one message.
+bool well_formed(const wire::Header& header, const Peer& peer) {
   const bool bulk = header.flags & wire::kBulk;
   const size_t region = bulk && !(header.flags & wire::kNoRegion) ? sizeof(wire::Region) : 0;
+  const bool streamed = bulk && region == 0 && header.payload_size == 0 && header.rlength <= kMostAtomic;
   switch (header.kind) {
     case wire::Kind::put:
       return header.payload_size == (bulk ? region : header.rlength);
     case wire::Kind::get:
-      return header.payload_size == region && header.token != 0;
+      return header.payload_size == region && header.token != 0 && (bulk || header.rlength <= peer.transport->limits().eager);
     case wire::Kind::atomic:
-      return atomic_allowed(header.op, header.datatype) && header.payload_size == (bulk ? region : header.rlength);
+      return atomic_allowed(header.op, header.datatype) && header.payload_size == (bulk ? region : header.rlength) &&
+             header.rlength <= kMostAtomic;
     case wire::Kind::fetch_atomic:
-      return !bulk && atomic_allowed(header.op, header.datatype) && header.payload_size == header.rlength && header.token != 0;
+      return atomic_allowed(header.op, header.datatype) && header.token != 0 && (bulk ? streamed : header.payload_size == header.rlength);
     case wire::Kind::swap:
-      return !bulk && swap_allowed(header.op, header.datatype) && header.token != 0 &&
-             (header.op == PTL_SWAP || header.rlength <= datatype_size(header.datatype)) &&
-             header.payload_size == header.rlength + datatype_size(header.datatype);
+      return swap_allowed(header.op, header.datatype) && header.token != 0 &&
+             (header.op == PTL_SWAP || (header.rlength <= datatype_size(header.datatype) && !bulk)) &&
+             (bulk ? streamed : header.payload_size == header.rlength + datatype_size(header.datatype));
     default:
       return false;
   }
@@ -65,19 +69,30 @@ uint64_t apply_to_entry(const Memory& memory, uint64_t offset, uint64_t size, co
   return size;
 }
 
+// The most events that a message posts where it matched: its own, then AUTO_UNLINK and AUTO_FREE if it is the entry's last.
+uint32_t events_of(const ListEntry& entry, uint64_t rlength) {
+  uint32_t events = entry.options & (PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE) ? 0 : 1;
+  if (entry.options & PTL_ME_EVENT_UNLINK_DISABLE) return events;
+  const bool last = (entry.options & PTL_ME_USE_ONCE) ||
+                    ((entry.options & PTL_ME_MANAGE_LOCAL) && entry.min_free != 0 &&
+                     (rlength > entry.length - entry.local_offset || entry.length - entry.local_offset - rlength < entry.min_free));
+  if (last) events += entry.list == PTL_OVERFLOW_LIST ? 2 : 1;
+  return events;
+}
+
 bool is_reply_kind(wire::Kind kind) {
   return kind == wire::Kind::get || kind == wire::Kind::fetch_atomic || kind == wire::Kind::swap;
 }
 
 }  // namespace
 
-void Engine::apply_gathered(Delivery& delivery, const std::byte* data) {
-  delivery.mlength = apply_to_entry(delivery.entry->memory, delivery.offset, delivery.mlength, delivery.header, data, nullptr, nullptr);
+void Engine::apply_gathered(Delivery& delivery, const std::byte* data, std::byte* old) {
+  delivery.mlength = apply_to_entry(delivery.entry->memory, delivery.offset, delivery.mlength, delivery.header, data, old, nullptr);
 }
 
 void Engine::request(Link& from, const wire::Header& header, const std::byte* payload) {
   Peer& peer = *from.peer;
-  if (!well_formed(header)) {
+  if (!well_formed(header, peer)) {
     ++stats_.malformed;
     return;
   }
@@ -122,10 +137,18 @@ void Engine::request(Link& from, const wire::Header& header, const std::byte* pa
     refuse(peer, header, PTL_NI_OP_VIOLATION);
     return;
   }
-  const bool overflow = entry->list == PTL_OVERFLOW_LIST;
+  Delivery delivery{&peer, header, entry, source, 0, 0, entry->list == PTL_OVERFLOW_LIST, false, nullptr};
+  if (portal->options & PTL_PT_FLOWCTRL) {
+    delivery.events = events_of(*entry, header.rlength);
+    if (EventQueue* queue = limiting_queue(*portal); queue && queue->room() < delivery.events) {
+      no_match(ni, *portal, peer, header, entry);
+      return;
+    }
+  }
+  const bool overflow = delivery.overflow;
   if (overflow && !(entry->options & PTL_ME_UNEXPECTED_HDR_DISABLE)) {
     if (ni.unexpected_headers >= static_cast<uint32_t>(ni.limits.max_unexpected_headers)) {
-      no_match(ni, *portal, peer, header);
+      no_match(ni, *portal, peer, header, entry);
       return;
     }
     if (entry->options & PTLX_ME_HOLD) {
@@ -134,7 +157,6 @@ void Engine::request(Link& from, const wire::Header& header, const std::byte* pa
       return;
     }
   }
-  Delivery delivery{&peer, header, entry, source, 0, 0, overflow, false, nullptr};
   place(delivery);
   if (overflow && !(entry->options & PTL_ME_UNEXPECTED_HDR_DISABLE)) delivery.remembered = remember(delivery, *portal);
   deliver(delivery, payload);
@@ -153,7 +175,8 @@ ListEntry* Engine::match(PortalEntry& portal, const wire::Header& header, uint64
   return static_cast<ListEntry*>(found);
 }
 
-void Engine::no_match(Interface& ni, PortalEntry& portal, Peer& peer, const wire::Header& header) {
+// Nothing matches; or an entry does, the `cause`, and there is no room for what would have to be remembered or reported.
+void Engine::no_match(Interface& ni, PortalEntry& portal, Peer& peer, const wire::Header& header, const ListEntry* cause) {
   ni.status[PTL_SR_DROP_COUNT].fetch_add(1, std::memory_order_relaxed);
   ++stats_.dropped;
   if (!(portal.options & PTL_PT_FLOWCTRL)) {
@@ -161,7 +184,7 @@ void Engine::no_match(Interface& ni, PortalEntry& portal, Peer& peer, const wire
     return;
   }
   portal.enabled = false;
-  portal.disabling = true;
+  portal.disabling = !cause || !(cause->options & PTL_ME_EVENT_FLOWCTRL_DISABLE);
   refuse(peer, header, PTL_NI_PT_DISABLED);
   portal_idle(ni.index, portal, header.pt_index);
 }
@@ -196,9 +219,8 @@ void Engine::place(Delivery& delivery) {
 
 void Engine::deliver(Delivery& delivery, const std::byte* payload) {
   const wire::Header& header = delivery.header;
-  const bool put_like = header.kind == wire::Kind::put || header.kind == wire::Kind::atomic;
   const size_t eager = delivery.peer->transport->limits().eager;
-  if ((header.flags & wire::kBulk) && delivery.mlength > 0 && (put_like || delivery.mlength > eager)) {
+  if ((header.flags & wire::kBulk) && delivery.mlength > 0 && (header.kind != wire::Kind::get || delivery.mlength > eager)) {
     wire::Region region{};
     if (!(header.flags & wire::kNoRegion)) std::memcpy(&region, payload, sizeof region);
     start_transfer(delivery, region);
@@ -240,6 +262,8 @@ void Engine::complete(Delivery& delivery, ptl_ni_fail_t fail) {
   if (delivery.remembered) {
     KeptHeader& kept = *delivery.remembered;
     kept.arriving = false;
+    kept.mlength = delivery.mlength;  // an atomic changes whole data only
+    kept.fail = fail;
     if (ListEntry* taker = kept.taker) {
       ++entry.moving;  // consume may forget the last header of this entry; it ends below, once
       --taker->moving;
@@ -264,8 +288,8 @@ void Engine::acknowledge(const Delivery& delivery, ptl_ni_fail_t fail) {
   answer.remote_offset = delivery.offset;
   size_t size = 0;
   if (reply) {
-    // What move_data read or fetched lies in the scratch buffer; a bulk get's data has gone before.
-    const bool moved = (header.flags & wire::kBulk) && delivery.mlength > delivery.peer->transport->limits().eager;
+    // What move_data read or fetched lies in the scratch buffer; bulk data has gone before.
+    const bool moved = (header.flags & wire::kBulk) && (header.kind != wire::Kind::get || delivery.mlength > delivery.peer->transport->limits().eager);
     size = moved || fail != PTL_NI_OK ? 0 : delivery.mlength;
   } else if ((header.flags & wire::kAckMask) == 0) {
     answer.flags |= wire::kSourceRead;

@@ -10,6 +10,8 @@ namespace portunus {
 
 struct KeptHeader;
 
+constexpr uint64_t kWindowMessages = 32;  // streamed data: eager messages asked for at a time
+
 // A matched message: where its data goes and what will be reported.
 struct Delivery {
   Peer* peer = nullptr;
@@ -21,10 +23,11 @@ struct Delivery {
   bool overflow = false;        // matched in the overflow list
   bool completes_kept = false;  // a header kept earlier is being completed into a later entry (E1)
   KeptHeader* remembered = nullptr;  // the header kept of this very message, while its data is still arriving
+  uint32_t events = 0;          // flow control: the most it will post at this end
 };
 
 // Bulk data being moved. Progress is counted in bytes; with a Region the target pulls or pushes, without one the initiator
-// streams messages (put) or we do (get).
+// streams messages (put) or we do (get); a fetch or swap does both, one after the other.
 struct Transfer {
   Delivery delivery;
   wire::Region region{};
@@ -38,6 +41,7 @@ struct Transfer {
   uint32_t index = 0;         // position in Engine::transfers_
   uint64_t id = 0;            // names it in stream messages
   std::unique_ptr<std::byte[]> scratch;  // bulk atomics: operand data gathers here first
+  std::unique_ptr<std::byte[]> old;      // fetch, swap: what was there before, on its way back (then `push`)
 };
 
 // An unexpected header, on the portal's unexpected list until an entry takes it.
@@ -45,10 +49,12 @@ struct KeptHeader : UnexpectedHeader {
   Peer* peer = nullptr;
   wire::Header header{};
   ListEntry* entry = nullptr;     // the overflow entry it landed in
+  uint64_t offset = 0;            // of its data in the overflow entry's memory
   void* start = nullptr;          // its data in the overflow entry's memory
   uint64_t mlength = 0;
   bool held = false;              // PTLX_ME_HOLD: payload kept here, or the data still lies at the initiator
   bool arriving = false;          // the overflow entry's data is still being moved
+  ptl_ni_fail_t fail = PTL_NI_OK; // it never came
   std::unique_ptr<std::byte[]> payload;
   wire::Region region{};
   ListEntry* taker = nullptr;     // consumed while arriving: report to this entry when the data is there

@@ -11,8 +11,9 @@ namespace {
 
 constexpr uint64_t kBytesPerStep = 4 << 20;   // moved synchronously in one step, over all transfers
 constexpr uint64_t kPiece = 1 << 20;          // one pull or push
-constexpr uint64_t kWindowMessages = 32;      // eager messages asked for at a time
 constexpr uint8_t kToOperation = 1;
+
+bool is_fetch(wire::Kind kind) { return kind == wire::Kind::fetch_atomic || kind == wire::Kind::swap; }
 
 }  // namespace
 
@@ -23,9 +24,13 @@ void Engine::start_transfer(const Delivery& delivery, const wire::Region& region
   transfer->push = delivery.header.kind == wire::Kind::get;
   transfer->stream = (delivery.header.flags & wire::kNoRegion) || delivery.peer->transport->limits().pull == 0;
   transfer->id = next_transfer_++;
-  if (delivery.header.kind == wire::Kind::atomic) transfer->scratch = std::make_unique<std::byte[]>(delivery.mlength);
+  if (delivery.header.kind != wire::Kind::put && !transfer->push) transfer->scratch = std::make_unique_for_overwrite<std::byte[]>(delivery.mlength);
   ++delivery.entry->moving;
-  if (PortalEntry* portal = interfaces_[delivery.entry->ni].portals[delivery.entry->pt_index].get()) ++portal->moving;
+  if (PortalEntry* portal = interfaces_[delivery.entry->ni].portals[delivery.entry->pt_index].get()) {
+    ++portal->moving;
+    if (delivery.events)
+      if (EventQueue* queue = limiting_queue(*portal)) queue->promise(delivery.events);
+  }
   if (delivery.remembered) delivery.remembered->arriving = true;
   transfers_.push_back(std::move(transfer));
 }
@@ -40,6 +45,11 @@ int Engine::run_transfers() {
       const uint64_t at = transfer.moved;
       if (!advance(transfer)) break;
       bytes += transfer.moved - at;
+    }
+    if (transfer.moved == transfer.delivery.mlength && !transfer.push && is_fetch(transfer.delivery.header.kind) && !transfer.failed) {
+      turn_round(transfer);
+      ++work;
+      continue;
     }
     const bool over = transfer.moved == transfer.delivery.mlength || (transfer.failed && !transfer.in_flight);
     if (transfer.moved != before || over) ++work;
@@ -56,6 +66,10 @@ int Engine::run_transfers() {
 
 // One piece. False: nothing more to do now.
 bool Engine::advance(Transfer& transfer) {
+  if (transfer.delivery.peer->failed) {  // a header kept from before its end, taken now
+    transfer.failed = true;
+    return false;
+  }
   if (transfer.stream) return advance_stream(transfer);
   Delivery& delivery = transfer.delivery;
   Peer& peer = *delivery.peer;
@@ -107,7 +121,8 @@ bool Engine::advance_stream(Transfer& transfer) {
     return false;
   }
   if (peer.held && !peer.held->empty()) return false;
-  const iovec part = delivery.entry->memory.first_part(delivery.offset + transfer.moved, std::min(delivery.mlength - transfer.moved, most));
+  const uint64_t size = std::min(delivery.mlength - transfer.moved, most);
+  const iovec part = transfer.old ? iovec{transfer.old.get() + transfer.moved, size} : delivery.entry->memory.first_part(delivery.offset + transfer.moved, size);
   if (!part.iov_len) {
     transfer.failed = true;
     return false;
@@ -136,15 +151,27 @@ void Engine::moved(void* context, bool ok) {
   }
 }
 
+// The operands of a fetch or swap are complete: they are applied, and what was there before goes back.
+void Engine::turn_round(Transfer& transfer) {
+  transfer.old = std::make_unique_for_overwrite<std::byte[]>(transfer.delivery.mlength);
+  apply_gathered(transfer.delivery, transfer.scratch.get(), transfer.old.get());
+  transfer.moved = 0;
+  transfer.push = true;
+}
+
 void Engine::end_transfer(Transfer& transfer) {
   Delivery& delivery = transfer.delivery;
   ListEntry& entry = *delivery.entry;
-  if (transfer.scratch && !transfer.failed) apply_gathered(delivery, transfer.scratch.get());
+  if (transfer.scratch && !transfer.old && !transfer.failed) apply_gathered(delivery, transfer.scratch.get(), nullptr);
   --entry.moving;
   PortalEntry* portal = interfaces_[entry.ni].portals[entry.pt_index].get();
   const uint16_t pt_index = entry.pt_index;
   const uint32_t ni = entry.ni;
-  if (portal) --portal->moving;
+  if (portal) {
+    --portal->moving;
+    if (delivery.events)
+      if (EventQueue* queue = limiting_queue(*portal)) queue->keep_promise(delivery.events);
+  }
   if (transfer.failed) delivery.mlength = 0;
   complete(delivery, transfer.failed ? PTL_NI_UNDELIVERABLE : PTL_NI_OK);
   if (portal) portal_idle(ni, *portal, pt_index);

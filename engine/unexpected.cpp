@@ -10,9 +10,22 @@
 
 namespace portunus {
 
+namespace {
+
+constexpr size_t kSpareHeaders = 1024;  // for reuse: unexpected messages that come again and again claim no memory
+
+}  // namespace
+
+KeptHeader* Engine::new_header() {
+  if (spare_headers_.empty()) return new KeptHeader;
+  KeptHeader* header = spare_headers_.back().release();
+  spare_headers_.pop_back();
+  return header;
+}
+
 // HOLD: nothing is placed in the overflow entry; acknowledgements wait until someone takes the message.
 void Engine::keep(Peer& peer, const wire::Header& header, const std::byte* payload, PortalEntry& portal, uint64_t source) {
-  auto* kept = new KeptHeader;
+  KeptHeader* kept = new_header();
   kept->match_bits = header.match_bits;
   kept->source = source;
   kept->peer = &peer;
@@ -31,12 +44,13 @@ void Engine::keep(Peer& peer, const wire::Header& header, const std::byte* paylo
 
 // The data of this message goes to the overflow entry; its header is found by appends from now on.
 KeptHeader* Engine::remember(const Delivery& delivery, PortalEntry& portal) {
-  auto* kept = new KeptHeader;
+  KeptHeader* kept = new_header();
   kept->match_bits = delivery.header.match_bits;
   kept->source = delivery.source;
   kept->peer = delivery.peer;
   kept->header = delivery.header;
   kept->entry = delivery.entry;
+  kept->offset = delivery.offset;
   kept->start = delivery.entry->memory.at(delivery.offset);
   kept->mlength = delivery.mlength;
   ++delivery.entry->headers;
@@ -49,10 +63,34 @@ KeptHeader* Engine::remember(const Delivery& delivery, PortalEntry& portal) {
 void Engine::forget(KeptHeader& kept) {
   ListEntry* entry = kept.entry;
   --interfaces_[kept.header.flags & wire::kNiMask].unexpected_headers;
-  delete &kept;
+  kept.~KeptHeader();
+  std::unique_ptr<KeptHeader> blank(new (&kept) KeptHeader);
+  if (spare_headers_.size() < kSpareHeaders) spare_headers_.push_back(std::move(blank));
   if (!entry) return;
   --entry->headers;
   entry_idle(*entry);
+}
+
+// Whether an entry of these options takes this header: what NO_TRUNCATE asks of a message, asked again of its header.
+bool Engine::header_fits(const ListEntry& entry, const KeptHeader& kept) {
+  if (!(entry.options & PTL_ME_NO_TRUNCATE)) return true;
+  const uint64_t offset = entry.options & PTL_ME_MANAGE_LOCAL ? entry.local_offset : kept.header.remote_offset;
+  return offset <= entry.length && kept.header.rlength <= entry.length - offset;
+}
+
+// What a consumed or deleted header counts: its message, or that this never came whole.
+void Engine::count_overflow(const KeptHeader& kept, const ListEntry& entry) {
+  if (!(entry.options & PTL_ME_EVENT_CT_OVERFLOW)) return;
+  if (kept.fail != PTL_NI_OK)
+    count(entry.ct, 0, 1);
+  else
+    count(entry.ct, entry.options & PTL_ME_EVENT_CT_BYTES ? kept.mlength : 1, 0);
+}
+
+// Nobody will take it any more: who waits for an acknowledgement, or for its data to be read, learns so.
+void Engine::abandon(KeptHeader& kept) {
+  if (kept.held) refuse(*kept.peer, kept.header, PTL_NI_DROPPED);
+  forget(kept);
 }
 
 // True: the entry was consumed and must not be linked.
@@ -60,19 +98,12 @@ bool Engine::satisfy_from_unexpected(ListEntry& entry, PortalEntry& portal) {
   if (portal.unexpected.empty()) return false;
   const bool completes = entry.options & PTLX_ME_COMPLETE_UNEXPECTED;
   const bool once = entry.options & PTL_ME_USE_ONCE;
-  auto fits = [&](const UnexpectedHeader& header) {
-    const auto& kept = static_cast<const KeptHeader&>(header);
-    if (kept.held && !completes) return false;
-    if (!(entry.options & PTL_ME_NO_TRUNCATE)) return true;
-    uint64_t offset = entry.options & PTL_ME_MANAGE_LOCAL ? entry.local_offset : kept.header.remote_offset;
-    return offset <= entry.length && kept.header.rlength <= entry.length - offset;
-  };
   // Whether a header fits may change with every one that is consumed (a local offset moves), so it is asked one by one.
   auto any = [](const UnexpectedHeader&) { return true; };
   for (UnexpectedHeader *next, *found = portal.unexpected.find(entry, any); found && !entry.auto_unlinked; found = next) {
     next = portal.unexpected.find_next(*found, entry, any);
-    if (!fits(*found)) continue;
     auto& kept = static_cast<KeptHeader&>(*found);
+    if ((kept.held && !completes) || !header_fits(entry, kept)) continue;
     const uint64_t rlength = kept.header.rlength;
     portal.unexpected.unlink(kept);
     if (once) auto_unlink(entry);
@@ -84,7 +115,10 @@ bool Engine::satisfy_from_unexpected(ListEntry& entry, PortalEntry& portal) {
     }
     if (entry.options & PTL_ME_LOCAL_INC_UH_RLENGTH) {
       entry.local_offset = std::min(entry.length, entry.local_offset + rlength);
-      if (entry.length - entry.local_offset < entry.min_free) auto_unlink(entry);
+      if (entry.length - entry.local_offset < entry.min_free && !entry.auto_unlinked) {
+        auto_unlink(entry);
+        spent_[next_spent_++ % spent_.size()] = entry.handle;  // its unlink still answers PTL_OK, once
+      }
     }
   }
   if (!entry.auto_unlinked) return false;
@@ -96,9 +130,10 @@ bool Engine::satisfy_from_unexpected(ListEntry& entry, PortalEntry& portal) {
 void Engine::consume(KeptHeader& kept, ListEntry& entry) {
   posted = true;
   if (!(entry.options & PTLX_ME_COMPLETE_UNEXPECTED) || kept.header.kind != wire::Kind::put) {
-    if (entry.options & PTL_ME_EVENT_CT_OVERFLOW) count(entry.ct, entry.options & PTL_ME_EVENT_CT_BYTES ? kept.mlength : 1, 0);
+    count_overflow(kept, entry);
     PortalEntry* portal = interfaces_[entry.ni].portals[entry.pt_index].get();
-    if (portal && !(entry.options & (PTL_ME_EVENT_OVER_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE)))
+    const bool silent = (entry.options & PTL_ME_EVENT_OVER_DISABLE) || (kept.fail == PTL_NI_OK && (entry.options & PTL_ME_EVENT_SUCCESS_DISABLE));
+    if (portal && !silent)
       overflow_event(kept, portal->eq, entry.user_ptr, PTL_EVENT_PUT_OVERFLOW);
     forget(kept);
     return;
@@ -107,8 +142,13 @@ void Engine::consume(KeptHeader& kept, ListEntry& entry) {
   place(delivery);
   if (!kept.held) {  // the data lies in the overflow entry; the message was acknowledged when it got there
     delivery.mlength = std::min(delivery.mlength, kept.mlength);
-    if (delivery.mlength) entry.memory.copy_in(delivery.offset, kept.start, delivery.mlength);
-    delivery_event(delivery, PTL_NI_OK);
+    uint64_t to = delivery.offset;
+    kept.entry->memory.for_parts(kept.offset, delivery.mlength, [&](const std::byte* from, uint64_t size) {
+      entry.memory.copy_in(to, from, size);
+      to += size;
+      return true;
+    });
+    delivery_event(delivery, kept.fail);
   } else if ((kept.header.flags & wire::kBulk) && delivery.mlength) {
     start_transfer(delivery, kept.region);
   } else {
@@ -127,15 +167,17 @@ int Engine::search(uint32_t ni, uint32_t pt_index, const MatchPattern& pattern, 
   uint64_t found_count = 0;
   auto fits = [&](const UnexpectedHeader& header) {
     const auto& kept = static_cast<const KeptHeader&>(header);
-    if (remove && (kept.held || kept.arriving)) return false;  // there is no data to hand over
-    if (!(like.options & PTL_ME_NO_TRUNCATE)) return true;
-    return kept.header.rlength <= like.length;
+    return !(remove && kept.held) && header_fits(like, kept);  // of what is held there is no data to hand over
   };
+  if (remove)
+    for (UnexpectedHeader* header = portal->unexpected.find(pattern, fits); header;
+         header = once ? nullptr : portal->unexpected.find_next(*header, pattern, fits))
+      if (static_cast<KeptHeader*>(header)->arriving) return PTL_IN_USE;
   for (UnexpectedHeader* found = portal->unexpected.find(pattern, fits); found;) {
     UnexpectedHeader* next = once ? nullptr : portal->unexpected.find_next(*found, pattern, fits);
     auto& kept = static_cast<KeptHeader&>(*found);
     ++found_count;
-    if (like.options & PTL_ME_EVENT_CT_OVERFLOW) count(like.ct, like.options & PTL_ME_EVENT_CT_BYTES ? kept.mlength : 1, 0);
+    count_overflow(kept, like);
     const uint32_t disabled = remove ? PTL_ME_EVENT_OVER_DISABLE : PTL_ME_EVENT_COMM_DISABLE;
     if (!(like.options & disabled))
       overflow_event(kept, portal->eq, like.user_ptr, remove ? PTL_EVENT_PUT_OVERFLOW : PTL_EVENT_SEARCH);

@@ -5,6 +5,7 @@
 
 #include "engine/atomic_ops.hpp"
 #include "engine/client.hpp"
+#include "portals/fault.hpp"
 #include "portals/portals4.h"
 
 namespace portunus::api {
@@ -35,17 +36,60 @@ inline bool valid_portal(const Interface& interface, ptl_pt_index_t index) {
   return index <= static_cast<uint32_t>(interface.limits.max_pt_index) && interface.allocated[index].load(std::memory_order_acquire);
 }
 
-// A counter handle in an argument that may also be PTL_CT_NONE.
-inline bool counter_or_none(uint32_t handle, uint32_t ni) {
-  if (handle == PTL_CT_NONE) return true;
-  const Counter* counter = client().objects().counters.find(handle);
-  return counter && counter->ni == ni;
+inline Fault bad_interface(ptl_handle_ni_t handle) { return bad_handle("ni_handle", handle, HandleKind::interface); }
+
+inline constexpr const char* kFreedMeanwhile = "was freed while this call waited for it";
+inline constexpr const char* kNotAllocated = "is no portal table entry that PtlPTAlloc gave out";
+
+// The live object behind a handle in `argument`, or nullptr and what is wrong with it.
+template <class T>
+T* object(Pool<T>& pool, const char* argument, uint32_t handle, Fault& fault) {
+  T* found = pool.find(handle);
+  if (!found) [[unlikely]]
+    fault = bad_handle(argument, handle, pool.kind());
+  return found;
 }
-inline bool queue_or_none(uint32_t handle, uint32_t ni) {
-  if (handle == PTL_EQ_NONE) return true;
-  const EventQueue* queue = client().objects().queues.find(handle);
-  return queue && queue->ni == ni;
+
+// A handle in an argument that may also be `none`.
+template <class T>
+Fault object_or_none(Pool<T>& pool, const char* argument, uint32_t handle, uint32_t none, uint32_t ni) {
+  if (handle == none) return {};
+  Fault fault;
+  T* found = object(pool, argument, handle, fault);
+  if (found && found->ni != ni) return {argument, kOtherInterface};
+  return fault;
 }
+inline Fault counter_or_none(const char* argument, uint32_t handle, uint32_t ni) {
+  return object_or_none(client().objects().counters, argument, handle, PTL_CT_NONE, ni);
+}
+inline Fault queue_or_none(const char* argument, uint32_t handle, uint32_t ni) {
+  return object_or_none(client().objects().queues, argument, handle, PTL_EQ_NONE, ni);
+}
+
+// The array of a poll: live handles, all of one interface.
+template <class T>
+Fault check_polled(Pool<T>& pool, const char* argument, const uint32_t* handles, unsigned size) {
+  if (!handles) return {argument, kIsNull};
+  if (size == 0) return {"size", "is 0: there is nothing to wait for"};
+  Fault fault;
+  uint8_t ni = 0;
+  for (unsigned i = 0; i < size; ++i) {
+    const T* found = object(pool, argument, handles[i], fault);
+    if (!found) return fault;
+    if (i > 0 && found->ni != ni) return {argument, "are of different interfaces"};
+    ni = found->ni;
+  }
+  return {};
+}
+
+// An iovec array of `length` elements, in an MD or an entry.
+inline Fault bad_iovec(const Interface& interface, const void* start, ptl_size_t length) {
+  if (length > static_cast<ptl_size_t>(interface.limits.max_iovecs)) return {"length", "is more iovec elements than max_iovecs"};
+  if (length && !start) return {"start", "is NULL where PTL_IOVEC wants an array"};
+  return {};
+}
+
+inline int64_t nanoseconds(ptl_time_t timeout_ms) { return timeout_ms == PTL_TIME_FOREVER ? -1 : int64_t{timeout_ms} * 1'000'000; }
 
 // Takes one unit of a limit; false when it is used up.
 inline bool take(std::atomic<int>& used, int limit) {
@@ -54,25 +98,32 @@ inline bool take(std::atomic<int>& used, int limit) {
   return false;
 }
 
-// [offset, offset + length) of a descriptor, or false when it reaches outside.
-inline bool local_memory(const Descriptor& descriptor, ptl_size_t offset, ptl_size_t length, Local& out) {
+// The bytes of an iovec; more than 64 bits can count are as many as these can.
+inline ptl_size_t iovec_length(const ptl_iovec_t* iov, ptl_size_t count) {
+  ptl_size_t total = 0;
+  for (ptl_size_t i = 0; i < count; ++i)
+    if (__builtin_add_overflow(total, iov[i].iov_len, &total)) return PTL_SIZE_MAX;
+  return total;
+}
+
+// [offset, offset + length) of a descriptor; `argument` names the offset.
+inline Fault local_memory(const Descriptor& descriptor, const char* argument, ptl_size_t offset, ptl_size_t length, Local& out) {
+  constexpr const char* kOutside = "and length reach beyond the end of the memory descriptor";
   const ptl_md_t& md = descriptor.md;
   out.options = md.options;
   out.eq = md.eq_handle;
   out.ct = md.ct_handle;
   if ((md.options & PTL_IOVEC) && md.length > 0) {
-    const auto* iov = static_cast<const ptl_iovec_t*>(md.start);
-    ptl_size_t total = 0;
-    for (ptl_size_t i = 0; i < md.length; ++i) total += iov[i].iov_len;
-    if (offset > total || length > total - offset) return false;
+    const ptl_size_t total = iovec_length(static_cast<const ptl_iovec_t*>(md.start), md.length);
+    if (offset > total || length > total - offset) return {argument, kOutside};
     out.base = md.start;
     out.offset = offset;
     out.iov_count = static_cast<uint32_t>(md.length);
-    return true;
+    return {};
   }
-  if (offset > md.length || length > md.length - offset) return false;
+  if (offset > md.length || length > md.length - offset) return {argument, kOutside};
   out.base = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(md.start) + offset);
-  return true;
+  return {};
 }
 
 }  // namespace portunus::api

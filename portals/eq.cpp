@@ -6,7 +6,26 @@ using namespace portunus;
 
 namespace {
 
-int64_t nanoseconds(ptl_time_t timeout_ms) { return timeout_ms == PTL_TIME_FOREVER ? -1 : int64_t{timeout_ms} * 1'000'000; }
+// PtlEQWait and PtlEQPoll, their arguments checked.
+int wait(const char* function, const ptl_handle_eq_t* eq_handles, unsigned size, ptl_time_t timeout, ptl_event_t& event, unsigned& which) {
+  auto& pool = api::client().objects().queues;
+  const uint64_t aborts = api::client().aborts();
+  int code = PTL_EQ_EMPTY;
+  auto take = [&] {
+    for (unsigned i = 0; i < size; ++i) {
+      EventQueue* queue = pool.find(eq_handles[i]);  // it may be freed while we wait
+      code = queue ? queue->take(event) : static_cast<int>(PTL_ARG_INVALID);
+      if (code != PTL_EQ_EMPTY) {
+        which = i;
+        return true;
+      }
+    }
+    return false;
+  };
+  if (api::client().wait(take, api::nanoseconds(timeout)))
+    return code == PTL_ARG_INVALID ? api::refuse(function, {"an event queue", api::kFreedMeanwhile}) : code;
+  return api::client().aborts() != aborts ? PTL_ABORTED : PTL_EQ_EMPTY;
+}
 
 }  // namespace
 
@@ -15,7 +34,10 @@ extern "C" {
 int PtlEQAlloc(ptl_handle_ni_t ni_handle, ptl_size_t count, ptl_handle_eq_t* eq_handle) {
   if (!api::initialized()) return PTL_NO_INIT;
   Interface* interface = api::find_interface(ni_handle);
-  if (!interface || !eq_handle || count > (ptl_size_t{1} << 32)) return PTL_ARG_INVALID;
+  if (!interface) return api::refuse(__func__, api::bad_interface(ni_handle));
+  if (!eq_handle) return api::refuse(__func__, {"eq_handle", api::kIsNull});
+  constexpr ptl_size_t kMost = ptl_size_t{1} << 32;
+  if (count > kMost) return PTL_NO_SPACE;
   if (!api::take(interface->queues, interface->limits.max_eqs)) return PTL_NO_SPACE;
   auto& pool = api::client().objects().queues;
   const uint32_t index = pool.claim();
@@ -33,21 +55,25 @@ int PtlEQAlloc(ptl_handle_ni_t ni_handle, ptl_size_t count, ptl_handle_eq_t* eq_
 int PtlEQFree(ptl_handle_eq_t eq_handle) {
   if (!api::initialized()) return PTL_NO_INIT;
   auto& pool = api::client().objects().queues;
-  EventQueue* queue = pool.find(eq_handle);
-  if (!queue) return PTL_ARG_INVALID;
+  api::Fault fault;
+  const EventQueue* queue = api::object(pool, "eq_handle", eq_handle, fault);
+  if (!queue) return api::refuse(__func__, fault);
   const uint32_t ni = queue->ni;
-  return api::client().locked([&](Engine& engine) {
+  const int code = api::client().locked([&](Engine& engine) {
     if (!pool.retire(eq_handle)) return static_cast<int>(PTL_ARG_INVALID);
     pool.give_back(handle_index(eq_handle));
     engine.interface(ni).queues.fetch_sub(1, std::memory_order_relaxed);
     return static_cast<int>(PTL_OK);
   });
+  return code == PTL_OK ? code : api::refuse(__func__, api::bad_handle("eq_handle", eq_handle, HandleKind::event_queue));
 }
 
 int PtlEQGet(ptl_handle_eq_t eq_handle, ptl_event_t* event) {
   if (!api::initialized()) return PTL_NO_INIT;
-  EventQueue* queue = api::client().objects().queues.find(eq_handle);
-  if (!queue || !event) return PTL_ARG_INVALID;
+  api::Fault fault;
+  EventQueue* queue = api::object(api::client().objects().queues, "eq_handle", eq_handle, fault);
+  if (!queue) return api::refuse(__func__, fault);
+  if (!event) return api::refuse(__func__, {"event", api::kIsNull});
   int code = queue->take(*event);
   // A caller that only ever polls must see progress too, also where no engine thread is awake.
   if (code == PTL_EQ_EMPTY && api::client().progress() > 0) code = queue->take(*event);
@@ -55,35 +81,18 @@ int PtlEQGet(ptl_handle_eq_t eq_handle, ptl_event_t* event) {
 }
 
 int PtlEQWait(ptl_handle_eq_t eq_handle, ptl_event_t* event) {
-  unsigned int which;
-  const int code = PtlEQPoll(&eq_handle, 1, PTL_TIME_FOREVER, event, &which);
-  return code == PTL_EQ_EMPTY ? static_cast<int>(PTL_ABORTED) : code;
+  if (!api::initialized()) return PTL_NO_INIT;
+  if (api::Fault fault = api::check_polled(api::client().objects().queues, "eq_handle", &eq_handle, 1)) return api::refuse(__func__, fault);
+  if (!event) return api::refuse(__func__, {"event", api::kIsNull});
+  unsigned which;
+  return wait(__func__, &eq_handle, 1, PTL_TIME_FOREVER, *event, which);
 }
 
 int PtlEQPoll(const ptl_handle_eq_t* eq_handles, unsigned int size, ptl_time_t timeout, ptl_event_t* event, unsigned int* which) {
   if (!api::initialized()) return PTL_NO_INIT;
-  if (!eq_handles || size == 0 || !event || !which) return PTL_ARG_INVALID;
-  auto& pool = api::client().objects().queues;
-  uint8_t ni = 0;
-  for (unsigned i = 0; i < size; ++i) {
-    EventQueue* queue = pool.find(eq_handles[i]);
-    if (!queue || (i > 0 && queue->ni != ni)) return PTL_ARG_INVALID;
-    ni = queue->ni;
-  }
-  int code = PTL_EQ_EMPTY;
-  auto take = [&] {
-    for (unsigned i = 0; i < size; ++i) {
-      EventQueue* queue = pool.find(eq_handles[i]);  // it may be freed while we wait
-      code = queue ? queue->take(*event) : static_cast<int>(PTL_ARG_INVALID);
-      if (code != PTL_EQ_EMPTY) {
-        *which = i;
-        return true;
-      }
-    }
-    return false;
-  };
-  if (api::client().wait(take, nanoseconds(timeout))) return code;
-  return timeout == PTL_TIME_FOREVER ? static_cast<int>(PTL_ABORTED) : static_cast<int>(PTL_EQ_EMPTY);
+  if (api::Fault fault = api::check_polled(api::client().objects().queues, "eq_handles", eq_handles, size)) return api::refuse(__func__, fault);
+  if (!event || !which) return api::refuse(__func__, {!event ? "event" : "which", api::kIsNull});
+  return wait(__func__, eq_handles, size, timeout, *event, *which);
 }
 
 }  // extern "C"

@@ -28,6 +28,8 @@ Job& job() {
   return job;
 }
 
+constexpr api::Fault kNoJob{"the job", "was not joined: PtlxJobInit comes first"};
+
 // Runs set-up work that may throw; the sentence goes to stderr.
 template <class Work>
 int guarded(Work&& work) {
@@ -44,7 +46,7 @@ int guarded(Work&& work) {
 extern "C" {
 
 int PtlxJobInit(ptlx_job_t* out) {
-  if (!out) return PTL_ARG_INVALID;
+  if (!out) return api::refuse(__func__, {"job", api::kIsNull});
   std::lock_guard guard(api::lifetime());
   return guarded([&] {
     if (!job().bootstrap) job().bootstrap = Bootstrap::start();
@@ -74,7 +76,8 @@ void PtlxJobFini(void) {
 }
 
 int PtlxJobPut(const char* key, const void* value, size_t size) {
-  if (!key || (!value && size) || !job().bootstrap) return PTL_ARG_INVALID;
+  if (!key || (!value && size)) return api::refuse(__func__, {key ? "value" : "key", api::kIsNull});
+  if (!job().bootstrap) return api::refuse(__func__, kNoJob);
   return guarded([&] {
     job().bootstrap->put(key, {static_cast<const std::byte*>(value), size});
     return PTL_OK;
@@ -106,8 +109,9 @@ int PtlxJobFence(void) {
 }
 
 int PtlxJobGet(int rank, const char* key, void* value, size_t* size) {
-  if (!key || !size || (!value && *size) || !job().bootstrap) return PTL_ARG_INVALID;
-  if (rank < 0 || rank >= job().bootstrap->size()) return PTL_ARG_INVALID;
+  if (!key || !size || (!value && *size)) return api::refuse(__func__, {!key ? "key" : !size ? "size" : "value", api::kIsNull});
+  if (!job().bootstrap) return api::refuse(__func__, kNoJob);
+  if (rank < 0 || rank >= job().bootstrap->size()) return api::refuse(__func__, {"rank", "is no rank of the job"});
   return guarded([&] {
     const std::vector<std::byte> found = job().bootstrap->get(rank, key);
     if (found.size() > *size) return static_cast<int>(PTL_NO_SPACE);
@@ -127,7 +131,8 @@ void PtlxJobAbort(int status, const char* message) {
 int PtlxJobMap(ptl_handle_ni_t ni) {
   if (!api::initialized()) return PTL_NO_INIT;
   Interface* interface = api::find_interface(ni);
-  if (!interface || !job().bootstrap) return PTL_ARG_INVALID;
+  if (!interface) return api::refuse(__func__, api::bad_interface(ni));
+  if (!job().bootstrap) return api::refuse(__func__, kNoJob);
   return guarded([&] {
     Bootstrap& bootstrap = *job().bootstrap;
     const std::string key = "ptlx.id";
@@ -167,9 +172,11 @@ int PtlxJobMap(ptl_handle_ni_t ni) {
 
 namespace {
 
-int add_block(ptl_handle_ni_t ni, void* replace, ptl_size_t size, void** base, unsigned int* block) {
+int add_block(const char* function, ptl_handle_ni_t ni, void* replace, ptl_size_t size, void** base, unsigned int* block) {
   if (!api::initialized()) return PTL_NO_INIT;
-  if (!api::find_interface(ni) || !block || size == 0 || size > PTL_SIZE_MAX / 4) return PTL_ARG_INVALID;
+  if (!api::find_interface(ni)) return api::refuse(function, api::bad_interface(ni));
+  if (!block) return api::refuse(function, {"block", api::kIsNull});
+  if (size == 0 || size > PTL_SIZE_MAX / 4) return api::refuse(function, {"size", "is 0, or more than any memory"});
   NodeTransport* node = api::client().node();
   void* made = nullptr;
   const int number = api::client().locked([&](Engine&) {
@@ -190,22 +197,25 @@ int add_block(ptl_handle_ni_t ni, void* replace, ptl_size_t size, void** base, u
 }  // namespace
 
 int PtlxNodeAlloc(ptl_handle_ni_t ni, ptl_size_t size, void** base, unsigned int* block) {
-  return base ? add_block(ni, nullptr, size, base, block) : static_cast<int>(PTL_ARG_INVALID);
+  return base ? add_block(__func__, ni, nullptr, size, base, block) : api::refuse(__func__, {"base", api::kIsNull});
 }
 
 int PtlxNodeShare(ptl_handle_ni_t ni, void* start, ptl_size_t size, unsigned int* block) {
   constexpr uintptr_t kPageMask = 4095;
-  if (!start || (reinterpret_cast<uintptr_t>(start) & kPageMask) || (size & kPageMask)) return PTL_ARG_INVALID;
-  return add_block(ni, start, size, nullptr, block);
+  if (!start || (reinterpret_cast<uintptr_t>(start) & kPageMask)) return api::refuse(__func__, {"start", "is not the start of a page"});
+  if (size & kPageMask) return api::refuse(__func__, {"size", "is not a number of whole pages"});
+  return add_block(__func__, ni, start, size, nullptr, block);
 }
 
 int PtlxNodeMap(ptl_handle_ni_t ni, ptl_process_t peer, unsigned int block, void** base, ptl_size_t* size) {
   if (!api::initialized()) return PTL_NO_INIT;
   Interface* interface = api::find_interface(ni);
-  if (!interface || !base || !size || block >= kMaxBlocks) return PTL_ARG_INVALID;
+  if (!interface) return api::refuse(__func__, api::bad_interface(ni));
+  if (!base || !size) return api::refuse(__func__, {base ? "size" : "base", api::kIsNull});
+  if (block >= kMaxBlocks) return api::refuse(__func__, {"block", "is no number of a block"});
   ProcessId id{peer.phys.nid, peer.phys.pid};
   if (interface->logical()) {
-    if (peer.rank >= interface->map_size.load(std::memory_order_acquire)) return PTL_ARG_INVALID;
+    if (peer.rank >= interface->map_size.load(std::memory_order_acquire)) return api::refuse(__func__, {"peer", "is a rank outside of the map"});
     id = interface->map[peer.rank];
   }
   NodeTransport* node = api::client().node();
@@ -234,7 +244,7 @@ void PtlxWait(int (*done)(void* arg), void* arg, unsigned int nap_us) {
 
 int PtlxEngineInfo(ptlx_engine_info_t* info) {
   if (!api::initialized() || !api::client().running()) return PTL_NO_INIT;
-  if (!info) return PTL_ARG_INVALID;
+  if (!info) return api::refuse(__func__, {"info", api::kIsNull});
   api::client().info(*info);
   return PTL_OK;
 }

@@ -37,7 +37,7 @@ int PtlHandleIsEqual(ptl_handle_any_t handle1, ptl_handle_any_t handle2) { retur
 
 int PtlNIHandle(ptl_handle_any_t handle, ptl_handle_ni_t* ni_handle) {
   if (!api::initialized()) return PTL_NO_INIT;
-  if (!ni_handle) return PTL_ARG_INVALID;
+  if (!ni_handle) return api::refuse(__func__, {"ni_handle", api::kIsNull});
   Objects& objects = api::client().objects();
   uint32_t ni = kInterfaces;
   switch (handle_kind(handle)) {
@@ -57,7 +57,7 @@ int PtlNIHandle(ptl_handle_any_t handle, ptl_handle_ni_t* ni_handle) {
       if (auto* entry = objects.entries.find(handle)) ni = entry->ni;
       break;
   }
-  if (ni == kInterfaces) return PTL_ARG_INVALID;
+  if (ni == kInterfaces) return api::refuse(__func__, api::bad_handle("handle", handle, handle_kind(handle)));
   *ni_handle = api::interface_handle(ni);
   return PTL_OK;
 }

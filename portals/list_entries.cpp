@@ -22,9 +22,18 @@ void set_source(const Interface& interface, ptl_process_t id, MatchPattern& patt
 
 }  // namespace
 
-bool describe_entry(const Interface& interface, const ptl_me_t& me, bool has_match, uint32_t allowed, ListEntry& entry) {
-  if (me.options & ~allowed) return false;
-  if (!counter_or_none(me.ct_handle, interface.index)) return false;
+namespace {
+
+// What appends and searches check alike.
+Fault check_place(const Interface& interface, ptl_pt_index_t pt_index, bool has_match) {
+  if (interface.matching() != has_match)
+    return {"ni_handle", has_match ? "is an interface with PTL_NI_NO_MATCHING: use the LE functions" : "is an interface with PTL_NI_MATCHING: use the ME functions"};
+  return valid_portal(interface, pt_index) ? Fault{} : Fault{"pt_index", kNotAllocated};
+}
+
+Fault describe_entry(const Interface& interface, const ptl_me_t& me, bool has_match, uint32_t allowed, ListEntry& entry) {
+  if (me.options & ~allowed) return {"options", has_match ? "has bits that are no PTL_ME_ option" : "has bits that are no PTL_LE_ option"};
+  if (Fault fault = counter_or_none("ct_handle", me.ct_handle, interface.index)) return fault;
   entry.ni = static_cast<uint8_t>(interface.index);
   entry.options = me.options;
   entry.ct = me.ct_handle;
@@ -32,10 +41,8 @@ bool describe_entry(const Interface& interface, const ptl_me_t& me, bool has_mat
   entry.memory.base = me.start;
   entry.length = me.length;
   if (me.options & PTL_IOVEC) {
-    if (me.length > static_cast<ptl_size_t>(interface.limits.max_iovecs) || (me.length && !me.start)) return false;
-    const auto* iov = static_cast<const ptl_iovec_t*>(me.start);
-    entry.length = 0;
-    for (ptl_size_t i = 0; i < me.length; ++i) entry.length += iov[i].iov_len;
+    if (Fault fault = bad_iovec(interface, me.start, me.length)) return fault;
+    entry.length = iovec_length(static_cast<const ptl_iovec_t*>(me.start), me.length);
     entry.memory.iov_count = static_cast<uint32_t>(me.length);
   }
   if (has_match) {
@@ -48,44 +55,67 @@ bool describe_entry(const Interface& interface, const ptl_me_t& me, bool has_mat
     entry.ignore_bits = ~uint64_t{0};
     entry.source = entry.source_mask = 0;
   }
-  return true;
+  return {};
 }
 
-int claim_entry(Interface& interface, ptl_pt_index_t pt_index, const ptl_me_t& me, bool has_match, uint32_t allowed,
-                ptl_list_t list, void* user_ptr, uint32_t& handle) {
-  if (interface.matching() != has_match || !valid_portal(interface, pt_index) || (list != PTL_PRIORITY_LIST && list != PTL_OVERFLOW_LIST))
-    return PTL_ARG_INVALID;
-  ListEntry filled;
-  if (!describe_entry(interface, me, has_match, allowed, filled)) return PTL_ARG_INVALID;
-  if (!take(interface.entries, interface.limits.max_entries)) return PTL_NO_SPACE;
+}  // namespace
+
+int claim_entry(const char* function, Interface& interface, ptl_pt_index_t pt_index, const ptl_me_t& me, bool has_match, uint32_t allowed,
+                ptl_list_t list, void* user_ptr, bool held, uint32_t& handle) {
+  if (Fault fault = check_place(interface, pt_index, has_match)) return refuse(function, fault);
+  if (list != PTL_PRIORITY_LIST && list != PTL_OVERFLOW_LIST) return refuse(function, {"ptl_list", "is neither PTL_PRIORITY_LIST nor PTL_OVERFLOW_LIST"});
+  const ptl_ni_limits_t& limits = interface.limits;
+  Tally& listed = interface.list_sizes[pt_index][list];
+  auto taken = [held](Tally& tally, int limit) { return held ? tally.take_held(limit) : tally.take(limit); };
+  auto given = [held](Tally& tally) { held ? tally.give_held() : tally.give(); };
+  if (!taken(interface.entries, limits.max_entries)) return PTL_NO_SPACE;
+  if (interface.counts_lists() && !taken(listed, limits.max_list_size)) return given(interface.entries), PTL_NO_SPACE;
   auto& pool = client().objects().entries;
-  if (!take(interface.list_sizes[pt_index][list], interface.limits.max_list_size)) {
-    interface.entries.fetch_sub(1, std::memory_order_relaxed);
-    return PTL_NO_SPACE;
+  const uint32_t index = held ? pool.claim_held() : pool.claim();
+  int code = PTL_NO_SPACE;
+  if (index != kNoIndex) [[likely]] {
+    ListEntry& entry = *new (&pool.at(index)) ListEntry;
+    const Fault fault = describe_entry(interface, me, has_match, allowed, entry);
+    if (!fault) [[likely]] {
+      entry.pt_index = static_cast<uint16_t>(pt_index);
+      entry.list = list;
+      entry.user_ptr = user_ptr;
+      entry.parked = true;  // until its append has run
+      entry.handle = pool.next_handle(index);
+      handle = pool.publish(index);
+      return PTL_OK;
+    }
+    held ? pool.give_back_held(index) : pool.give_back(index);
+    code = refuse(function, fault);
   }
-  const uint32_t index = pool.claim();
-  if (index == kNoIndex) {
-    interface.entries.fetch_sub(1, std::memory_order_relaxed);
-    interface.list_sizes[pt_index][list].fetch_sub(1, std::memory_order_relaxed);
-    return PTL_NO_SPACE;
-  }
-  ListEntry& entry = *new (&pool.at(index)) ListEntry(filled);
-  entry.pt_index = static_cast<uint16_t>(pt_index);
-  entry.list = list;
-  entry.user_ptr = user_ptr;
-  entry.parked = true;  // until its append has run
-  entry.handle = pool.next_handle(index);
-  handle = pool.publish(index);
-  return PTL_OK;
+  if (interface.counts_lists()) given(listed);
+  given(interface.entries);
+  return code;
 }
 
 namespace {
 
-int append(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t& me, bool has_match, uint32_t allowed,
-           ptl_list_t list, void* user_ptr, uint32_t* handle) {
+struct Wanted {  // what tells the ME functions from the LE functions
+  const char* function;
+  bool has_match;
+  uint32_t options;
+};
+
+int append(const Wanted& wanted, ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t& me, ptl_list_t list, void* user_ptr,
+           uint32_t* handle) {
   Interface* interface = find_interface(ni_handle);
-  if (!interface || !handle) return PTL_ARG_INVALID;
-  const int code = claim_entry(*interface, pt_index, me, has_match, allowed, list, user_ptr, *handle);
+  if (!interface) return refuse(wanted.function, bad_interface(ni_handle));
+  if (!handle) return refuse(wanted.function, {wanted.has_match ? "me_handle" : "le_handle", kIsNull});
+  auto claim = [&](bool held) {
+    return claim_entry(wanted.function, *interface, pt_index, me, wanted.has_match, wanted.options, list, user_ptr, held, *handle);
+  };
+  int code;
+  if (client().try_locked([&](Engine& engine) {
+        code = claim(true);
+        if (code == PTL_OK) engine.append(*handle);
+      }))
+    return code;
+  code = claim(false);
   if (code != PTL_OK) return code;
   Command command;
   command.verb = Verb::append;
@@ -95,21 +125,26 @@ int append(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t& m
   return PTL_OK;
 }
 
-int unlink(uint32_t handle) {
-  if (!client().objects().entries.find(handle)) return PTL_ARG_INVALID;
-  return client().locked([&](Engine& engine) { return engine.unlink(handle); });
+int unlink(const char* function, const char* argument, uint32_t handle) {
+  if (handle_kind(handle) != HandleKind::entry) return refuse(function, bad_handle(argument, handle, HandleKind::entry));
+  const int code = client().locked([&](Engine& engine) { return engine.unlink(handle); });
+  return code == PTL_ARG_INVALID ? refuse(function, bad_handle(argument, handle, HandleKind::entry)) : code;
 }
 
-int search(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t& me, bool has_match, uint32_t allowed,
-           ptl_search_op_t op, void* user_ptr) {
+int search(const Wanted& wanted, ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t& me, ptl_search_op_t op, void* user_ptr) {
   Interface* interface = find_interface(ni_handle);
-  if (!interface || interface->matching() != has_match || !valid_portal(*interface, pt_index) ||
-      (op != PTL_SEARCH_ONLY && op != PTL_SEARCH_DELETE))
-    return PTL_ARG_INVALID;
+  if (!interface) return refuse(wanted.function, bad_interface(ni_handle));
+  if (Fault fault = check_place(*interface, pt_index, wanted.has_match)) return refuse(wanted.function, fault);
+  if (op != PTL_SEARCH_ONLY && op != PTL_SEARCH_DELETE)
+    return refuse(wanted.function, {"ptl_search_op", "is neither PTL_SEARCH_ONLY nor PTL_SEARCH_DELETE"});
   ListEntry like;
-  if (!describe_entry(*interface, me, has_match, allowed, like)) return PTL_ARG_INVALID;
+  if (Fault fault = describe_entry(*interface, me, wanted.has_match, wanted.options, like)) return refuse(wanted.function, fault);
   like.user_ptr = user_ptr;
-  return client().locked([&](Engine& engine) { return engine.search(interface->index, pt_index, like, like, op); });
+  client().progress();  // a caller that only ever searches must see progress, too
+  int code;
+  while ((code = client().locked([&](Engine& engine) { return engine.search(interface->index, pt_index, like, like, op); })) == PTL_IN_USE)
+    if (client().progress() == 0) sched_yield();
+  return code == PTL_ARG_INVALID ? refuse(wanted.function, {"pt_index", kNotAllocated}) : code;
 }
 
 // The first five members of an ME are an LE.
@@ -130,32 +165,36 @@ extern "C" {
 
 int PtlLEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_le_t* le, ptl_list_t ptl_list, void* user_ptr, ptl_handle_le_t* le_handle) {
   if (!api::initialized()) return PTL_NO_INIT;
-  return le ? api::append(ni_handle, pt_index, api::as_me(*le), false, api::kLeOptions, ptl_list, user_ptr, le_handle) : PTL_ARG_INVALID;
+  if (!le) return api::refuse(__func__, {"le", api::kIsNull});
+  return api::append({__func__, false, api::kLeOptions}, ni_handle, pt_index, api::as_me(*le), ptl_list, user_ptr, le_handle);
 }
 
 int PtlLEUnlink(ptl_handle_le_t le_handle) {
   if (!api::initialized()) return PTL_NO_INIT;
-  return api::unlink(le_handle);
+  return api::unlink(__func__, "le_handle", le_handle);
 }
 
 int PtlLESearch(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_le_t* le, ptl_search_op_t ptl_search_op, void* user_ptr) {
   if (!api::initialized()) return PTL_NO_INIT;
-  return le ? api::search(ni_handle, pt_index, api::as_me(*le), false, api::kLeOptions, ptl_search_op, user_ptr) : PTL_ARG_INVALID;
+  if (!le) return api::refuse(__func__, {"le", api::kIsNull});
+  return api::search({__func__, false, api::kLeOptions}, ni_handle, pt_index, api::as_me(*le), ptl_search_op, user_ptr);
 }
 
 int PtlMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t* me, ptl_list_t ptl_list, void* user_ptr, ptl_handle_me_t* me_handle) {
   if (!api::initialized()) return PTL_NO_INIT;
-  return me ? api::append(ni_handle, pt_index, *me, true, api::kMeOptions, ptl_list, user_ptr, me_handle) : PTL_ARG_INVALID;
+  if (!me) return api::refuse(__func__, {"me", api::kIsNull});
+  return api::append({__func__, true, api::kMeOptions}, ni_handle, pt_index, *me, ptl_list, user_ptr, me_handle);
 }
 
 int PtlMEUnlink(ptl_handle_me_t me_handle) {
   if (!api::initialized()) return PTL_NO_INIT;
-  return api::unlink(me_handle);
+  return api::unlink(__func__, "me_handle", me_handle);
 }
 
 int PtlMESearch(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t* me, ptl_search_op_t ptl_search_op, void* user_ptr) {
   if (!api::initialized()) return PTL_NO_INIT;
-  return me ? api::search(ni_handle, pt_index, *me, true, api::kMeOptions, ptl_search_op, user_ptr) : PTL_ARG_INVALID;
+  if (!me) return api::refuse(__func__, {"me", api::kIsNull});
+  return api::search({__func__, true, api::kMeOptions}, ni_handle, pt_index, *me, ptl_search_op, user_ptr);
 }
 
 }  // extern "C"

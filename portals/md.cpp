@@ -9,11 +9,13 @@ extern "C" {
 int PtlMDBind(ptl_handle_ni_t ni_handle, const ptl_md_t* md, ptl_handle_md_t* md_handle) {
   if (!api::initialized()) return PTL_NO_INIT;
   Interface* interface = api::find_interface(ni_handle);
-  if (!interface || !md || !md_handle || (md->options & ~static_cast<unsigned>(PTL_MD_OPTIONS_MASK)) ||
-      !api::queue_or_none(md->eq_handle, interface->index) || !api::counter_or_none(md->ct_handle, interface->index))
-    return PTL_ARG_INVALID;
-  if ((md->options & PTL_IOVEC) && (md->length > static_cast<ptl_size_t>(interface->limits.max_iovecs) || (md->length && !md->start)))
-    return PTL_ARG_INVALID;
+  if (!interface) return api::refuse(__func__, api::bad_interface(ni_handle));
+  if (!md || !md_handle) return api::refuse(__func__, {md ? "md_handle" : "md", api::kIsNull});
+  if (md->options & ~static_cast<unsigned>(PTL_MD_OPTIONS_MASK)) return api::refuse(__func__, {"options", "has bits that are no PTL_MD_ option"});
+  if (api::Fault fault = api::queue_or_none("eq_handle", md->eq_handle, interface->index)) return api::refuse(__func__, fault);
+  if (api::Fault fault = api::counter_or_none("ct_handle", md->ct_handle, interface->index)) return api::refuse(__func__, fault);
+  if (md->options & PTL_IOVEC)
+    if (api::Fault fault = api::bad_iovec(*interface, md->start, md->length)) return api::refuse(__func__, fault);
   if (!api::take(interface->descriptors, interface->limits.max_mds)) return PTL_NO_SPACE;
   auto& pool = api::client().objects().descriptors;
   const uint32_t index = pool.claim();
@@ -30,10 +32,11 @@ int PtlMDBind(ptl_handle_ni_t ni_handle, const ptl_md_t* md, ptl_handle_md_t* md
 int PtlMDRelease(ptl_handle_md_t md_handle) {
   if (!api::initialized()) return PTL_NO_INIT;
   auto& pool = api::client().objects().descriptors;
-  Descriptor* descriptor = pool.find(md_handle);
-  if (!descriptor) return PTL_ARG_INVALID;
+  api::Fault fault;
+  const Descriptor* descriptor = api::object(pool, "md_handle", md_handle, fault);
+  if (!descriptor) return api::refuse(__func__, fault);
   const uint32_t ni = descriptor->ni;
-  if (!pool.retire(md_handle)) return PTL_ARG_INVALID;
+  if (!pool.retire(md_handle)) return api::refuse(__func__, api::bad_handle("md_handle", md_handle, HandleKind::descriptor));
   pool.give_back(handle_index(md_handle));
   api::client().interface(ni).descriptors.fetch_sub(1, std::memory_order_relaxed);
   return PTL_OK;

@@ -11,8 +11,10 @@ namespace portunus::api {
 
 namespace {
 
-bool fill_remote(Command& command, Interface& interface, const Remote& remote) {
-  if (interface.logical() && remote.target.rank >= interface.map_size.load(std::memory_order_acquire)) return false;
+constexpr const char* kNoTarget = "is a rank outside of the map (or PtlSetMap was not called)";
+
+Fault fill_remote(Command& command, Interface& interface, const Remote& remote) {
+  if (interface.logical() && remote.target.rank >= interface.map_size.load(std::memory_order_acquire)) return {"target_id", kNoTarget};
   command.ni = static_cast<uint8_t>(interface.index);
   command.target = remote.target;
   // An index that no portal table has is the target's to refuse.
@@ -21,89 +23,118 @@ bool fill_remote(Command& command, Interface& interface, const Remote& remote) {
   command.remote_offset = remote.offset;
   command.user_ptr = remote.user_ptr;
   command.hdr_data = remote.hdr_data;
-  return true;
+  return {};
 }
 
-bool acceptable_ack(const Descriptor& descriptor, ptl_ack_req_t ack) {
-  if (ack > PTL_OC_ACK_REQ) return false;
-  if (ack == PTL_ACK_REQ && (descriptor.md.eq_handle == PTL_EQ_NONE || (descriptor.md.options & PTL_MD_UNRELIABLE))) return false;
-  return ack != PTL_CT_ACK_REQ || descriptor.md.ct_handle != PTL_CT_NONE;
+Fault check_ack(const Descriptor& descriptor, ptl_ack_req_t ack) {
+  if (ack > PTL_OC_ACK_REQ) return {"ack_req", "is none of PTL_NO_ACK_REQ, PTL_ACK_REQ, PTL_CT_ACK_REQ, PTL_OC_ACK_REQ"};
+  if (ack == PTL_ACK_REQ) {
+    if (descriptor.md.eq_handle == PTL_EQ_NONE) return {"ack_req", "is PTL_ACK_REQ, and the memory descriptor has no event queue"};
+    if (descriptor.md.options & PTL_MD_UNRELIABLE) return {"ack_req", "is PTL_ACK_REQ, and the memory descriptor is PTL_MD_UNRELIABLE"};
+  }
+  if (ack == PTL_CT_ACK_REQ && descriptor.md.ct_handle == PTL_CT_NONE)
+    return {"ack_req", "is PTL_CT_ACK_REQ, and the memory descriptor has no counting event"};
+  return {};
 }
+
+struct Limit {
+  ptl_size_t ptl_ni_limits_t::*member;
+  const char* exceeded;
+};
+constexpr Limit kMessage{&ptl_ni_limits_t::max_msg_size, "is above max_msg_size"};
+constexpr Limit kAtomic{&ptl_ni_limits_t::max_atomic_size, "is above max_atomic_size"};
+constexpr Limit kFetch{&ptl_ni_limits_t::max_fetch_atomic_size, "is above max_fetch_atomic_size"};
 
 // The checks that put, atomic, fetch and swap share on their data source.
-Interface* fill_source(Command& command, ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_size_t ptl_ni_limits_t::*limit) {
-  Descriptor* descriptor = client().objects().descriptors.find(md);
-  if (!descriptor || !local_memory(*descriptor, offset, length, command.source)) return nullptr;
-  Interface& interface = client().interface(descriptor->ni);
-  if (length > interface.limits.*limit) return nullptr;
-  if ((descriptor->md.options & PTL_MD_VOLATILE) && length > interface.limits.max_volatile_size) return nullptr;
+Fault fill_source(Command& command, const Descriptor& descriptor, const char* argument, ptl_size_t offset, ptl_size_t length,
+                  const Limit& limit) {
+  if (Fault fault = local_memory(descriptor, argument, offset, length, command.source)) return fault;
+  const ptl_ni_limits_t& limits = client().interface(descriptor.ni).limits;
+  if (length > limits.*limit.member) return {"length", limit.exceeded};
+  if ((descriptor.md.options & PTL_MD_VOLATILE) && length > limits.max_volatile_size)
+    return {"length", "is above max_volatile_size, and the memory descriptor is PTL_MD_VOLATILE"};
   command.length = length;
-  return &interface;
+  return {};
 }
+
+// Put and atomic: one descriptor, and an acknowledgement.
+Fault prepare_send(Command& command, ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_ack_req_t ack, const Remote& remote,
+                   const Limit& limit) {
+  Fault fault;
+  const Descriptor* descriptor = object(client().objects().descriptors, "md_handle", md, fault);
+  if (!descriptor) return fault;
+  if ((fault = fill_source(command, *descriptor, "local_offset", offset, length, limit))) return fault;
+  if ((fault = check_ack(*descriptor, ack))) return fault;
+  command.ack = ack;
+  return fill_remote(command, client().interface(descriptor->ni), remote);
+}
+
+constexpr const char* kNotAtomic = "and datatype do not go together in an atomic";
+constexpr const char* kNotSwap = "and datatype do not go together in a swap";
 
 }  // namespace
 
-int prepare_put(Command& command, ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_ack_req_t ack, const Remote& remote) {
-  Interface* interface = fill_source(command, md, offset, length, &ptl_ni_limits_t::max_msg_size);
-  if (!interface || !acceptable_ack(*client().objects().descriptors.find(md), ack) || !fill_remote(command, *interface, remote))
-    return PTL_ARG_INVALID;
+Fault prepare_put(Command& command, ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_ack_req_t ack, const Remote& remote) {
   command.verb = Verb::put;
-  command.ack = ack;
-  return PTL_OK;
+  return prepare_send(command, md, offset, length, ack, remote, kMessage);
 }
 
-int prepare_get(Command& command, ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, const Remote& remote) {
-  Descriptor* descriptor = client().objects().descriptors.find(md);
-  if (!descriptor || !local_memory(*descriptor, offset, length, command.source)) return PTL_ARG_INVALID;
+Fault prepare_get(Command& command, ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, const Remote& remote) {
+  Fault fault;
+  const Descriptor* descriptor = object(client().objects().descriptors, "md_handle", md, fault);
+  if (!descriptor) return fault;
+  if ((fault = local_memory(*descriptor, "local_offset", offset, length, command.source))) return fault;
   Interface& interface = client().interface(descriptor->ni);
-  if (length > interface.limits.max_msg_size || !fill_remote(command, interface, remote)) return PTL_ARG_INVALID;
+  if (length > interface.limits.max_msg_size) return {"length", kMessage.exceeded};
   command.verb = Verb::get;
   command.length = length;
-  return PTL_OK;
+  return fill_remote(command, interface, remote);
 }
 
-int prepare_atomic(Command& command, ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_ack_req_t ack, const Remote& remote,
-                   ptl_op_t op, ptl_datatype_t type) {
-  if (!atomic_allowed(op, type)) return PTL_ARG_INVALID;
-  Interface* interface = fill_source(command, md, offset, length, &ptl_ni_limits_t::max_atomic_size);
-  if (!interface || !acceptable_ack(*client().objects().descriptors.find(md), ack) || !fill_remote(command, *interface, remote))
-    return PTL_ARG_INVALID;
+Fault prepare_atomic(Command& command, ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_ack_req_t ack, const Remote& remote,
+                     ptl_op_t op, ptl_datatype_t type) {
+  if (!atomic_allowed(op, type)) return {"operation", kNotAtomic};
   command.verb = Verb::atomic;
-  command.ack = ack;
   command.op = op;
   command.datatype = type;
-  return PTL_OK;
+  return prepare_send(command, md, offset, length, ack, remote, kAtomic);
 }
 
 namespace {
 
-int prepare_return(Command& command, ptl_handle_md_t get_md, ptl_size_t get_offset, ptl_handle_md_t put_md, ptl_size_t put_offset,
-                   ptl_size_t length, const Remote& remote, ptl_op_t op, ptl_datatype_t type) {
-  Descriptor* result = client().objects().descriptors.find(get_md);
-  Interface* interface = fill_source(command, put_md, put_offset, length, &ptl_ni_limits_t::max_fetch_atomic_size);
-  if (!interface || !result || result->ni != interface->index || !local_memory(*result, get_offset, length, command.result) ||
-      !fill_remote(command, *interface, remote))
-    return PTL_ARG_INVALID;
+Fault prepare_return(Command& command, ptl_handle_md_t get_md, ptl_size_t get_offset, ptl_handle_md_t put_md, ptl_size_t put_offset,
+                     ptl_size_t length, const Remote& remote, ptl_op_t op, ptl_datatype_t type) {
+  auto& descriptors = client().objects().descriptors;
+  Fault fault;
+  const Descriptor* result = object(descriptors, "get_md_handle", get_md, fault);
+  const Descriptor* source = result ? object(descriptors, "put_md_handle", put_md, fault) : nullptr;
+  if (!source) return fault;
+  if (result->ni != source->ni) return {"get_md_handle", "and put_md_handle belong to different interfaces"};
+  if ((fault = fill_source(command, *source, "local_put_offset", put_offset, length, kFetch))) return fault;
+  if ((fault = local_memory(*result, "local_get_offset", get_offset, length, command.result))) return fault;
   command.op = op;
   command.datatype = type;
-  return PTL_OK;
+  return fill_remote(command, client().interface(source->ni), remote);
 }
 
 }  // namespace
 
-int prepare_fetch(Command& command, ptl_handle_md_t get_md, ptl_size_t get_offset, ptl_handle_md_t put_md, ptl_size_t put_offset,
-                  ptl_size_t length, const Remote& remote, ptl_op_t op, ptl_datatype_t type) {
-  if (!atomic_allowed(op, type)) return PTL_ARG_INVALID;
+Fault prepare_fetch(Command& command, ptl_handle_md_t get_md, ptl_size_t get_offset, ptl_handle_md_t put_md, ptl_size_t put_offset,
+                    ptl_size_t length, const Remote& remote, ptl_op_t op, ptl_datatype_t type) {
+  if (!atomic_allowed(op, type)) return {"operation", kNotAtomic};
   command.verb = Verb::fetch_atomic;
   return prepare_return(command, get_md, get_offset, put_md, put_offset, length, remote, op, type);
 }
 
-int prepare_swap(Command& command, ptl_handle_md_t get_md, ptl_size_t get_offset, ptl_handle_md_t put_md, ptl_size_t put_offset,
-                 ptl_size_t length, const Remote& remote, const void* operand, ptl_op_t op, ptl_datatype_t type) {
-  if (!swap_allowed(op, type)) return PTL_ARG_INVALID;
-  if (op != PTL_SWAP && (!operand || length > datatype_size(type))) return PTL_ARG_INVALID;
+Fault prepare_swap(Command& command, ptl_handle_md_t get_md, ptl_size_t get_offset, ptl_handle_md_t put_md, ptl_size_t put_offset,
+                   ptl_size_t length, const Remote& remote, const void* operand, ptl_op_t op, ptl_datatype_t type) {
+  if (!swap_allowed(op, type)) return {"operation", kNotSwap};
+  if (op != PTL_SWAP) {  // the plain swap has no operand, whatever the pointer says
+    if (!operand) return {"operand", kIsNull};
+    if (length > datatype_size(type)) return {"length", "is more than one item of datatype"};
+    std::memcpy(command.extra.operand, operand, datatype_size(type));
+  }
   command.verb = Verb::swap;
-  if (operand) std::memcpy(command.extra.operand, operand, datatype_size(type));
   return prepare_return(command, get_md, get_offset, put_md, put_offset, length, remote, op, type);
 }
 
@@ -115,19 +146,21 @@ int PtlPut(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length
            ptl_pt_index_t pt_index, ptl_match_bits_t match_bits, ptl_size_t remote_offset, void* user_ptr, ptl_hdr_data_t hdr_data) {
   if (!api::initialized()) return PTL_NO_INIT;
   Command command;
-  const int code = api::prepare_put(command, md_handle, local_offset, length, ack_req,
-                                    {target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data});
-  if (code == PTL_OK) api::client().submit(command);
-  return code;
+  const api::Fault fault = api::prepare_put(command, md_handle, local_offset, length, ack_req,
+                                            {target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data});
+  if (fault) return api::refuse(__func__, fault);
+  api::client().submit(command);
+  return PTL_OK;
 }
 
 int PtlGet(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length, ptl_process_t target_id, ptl_pt_index_t pt_index,
            ptl_match_bits_t match_bits, ptl_size_t remote_offset, void* user_ptr) {
   if (!api::initialized()) return PTL_NO_INIT;
   Command command;
-  const int code = api::prepare_get(command, md_handle, local_offset, length, {target_id, pt_index, match_bits, remote_offset, user_ptr, 0});
-  if (code == PTL_OK) api::client().submit(command);
-  return code;
+  const api::Fault fault = api::prepare_get(command, md_handle, local_offset, length, {target_id, pt_index, match_bits, remote_offset, user_ptr, 0});
+  if (fault) return api::refuse(__func__, fault);
+  api::client().submit(command);
+  return PTL_OK;
 }
 
 int PtlAtomic(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length, ptl_ack_req_t ack_req, ptl_process_t target_id,
@@ -135,10 +168,11 @@ int PtlAtomic(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t len
               ptl_op_t operation, ptl_datatype_t datatype) {
   if (!api::initialized()) return PTL_NO_INIT;
   Command command;
-  const int code = api::prepare_atomic(command, md_handle, local_offset, length, ack_req,
-                                       {target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data}, operation, datatype);
-  if (code == PTL_OK) api::client().submit(command);
-  return code;
+  const api::Fault fault = api::prepare_atomic(command, md_handle, local_offset, length, ack_req,
+                                               {target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data}, operation, datatype);
+  if (fault) return api::refuse(__func__, fault);
+  api::client().submit(command);
+  return PTL_OK;
 }
 
 int PtlFetchAtomic(ptl_handle_md_t get_md_handle, ptl_size_t local_get_offset, ptl_handle_md_t put_md_handle, ptl_size_t local_put_offset,
@@ -146,10 +180,11 @@ int PtlFetchAtomic(ptl_handle_md_t get_md_handle, ptl_size_t local_get_offset, p
                    ptl_size_t remote_offset, void* user_ptr, ptl_hdr_data_t hdr_data, ptl_op_t operation, ptl_datatype_t datatype) {
   if (!api::initialized()) return PTL_NO_INIT;
   Command command;
-  const int code = api::prepare_fetch(command, get_md_handle, local_get_offset, put_md_handle, local_put_offset, length,
-                                      {target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data}, operation, datatype);
-  if (code == PTL_OK) api::client().submit(command);
-  return code;
+  const api::Fault fault = api::prepare_fetch(command, get_md_handle, local_get_offset, put_md_handle, local_put_offset, length,
+                                              {target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data}, operation, datatype);
+  if (fault) return api::refuse(__func__, fault);
+  api::client().submit(command);
+  return PTL_OK;
 }
 
 int PtlSwap(ptl_handle_md_t get_md_handle, ptl_size_t local_get_offset, ptl_handle_md_t put_md_handle, ptl_size_t local_put_offset,
@@ -157,10 +192,11 @@ int PtlSwap(ptl_handle_md_t get_md_handle, ptl_size_t local_get_offset, ptl_hand
             void* user_ptr, ptl_hdr_data_t hdr_data, const void* operand, ptl_op_t operation, ptl_datatype_t datatype) {
   if (!api::initialized()) return PTL_NO_INIT;
   Command command;
-  const int code = api::prepare_swap(command, get_md_handle, local_get_offset, put_md_handle, local_put_offset, length,
-                                     {target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data}, operand, operation, datatype);
-  if (code == PTL_OK) api::client().submit(command);
-  return code;
+  const api::Fault fault = api::prepare_swap(command, get_md_handle, local_get_offset, put_md_handle, local_put_offset, length,
+                                             {target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data}, operand, operation, datatype);
+  if (fault) return api::refuse(__func__, fault);
+  api::client().submit(command);
+  return PTL_OK;
 }
 
 // Atomics are done with CPU atomics by whoever steps the engine, so what has been reported can be read at once.
@@ -173,9 +209,12 @@ int PtlAtomicSync(void) {
 // A hint: nothing is deferred, so there is nothing to flush.
 int PtlStartBundle(ptl_handle_ni_t ni_handle) {
   if (!api::initialized()) return PTL_NO_INIT;
-  return api::find_interface(ni_handle) ? PTL_OK : PTL_ARG_INVALID;
+  return api::find_interface(ni_handle) ? static_cast<int>(PTL_OK) : api::refuse(__func__, api::bad_interface(ni_handle));
 }
 
-int PtlEndBundle(ptl_handle_ni_t ni_handle) { return PtlStartBundle(ni_handle); }
+int PtlEndBundle(ptl_handle_ni_t ni_handle) {
+  if (!api::initialized()) return PTL_NO_INIT;
+  return api::find_interface(ni_handle) ? static_cast<int>(PTL_OK) : api::refuse(__func__, api::bad_interface(ni_handle));
+}
 
 }  // extern "C"

@@ -22,44 +22,53 @@ namespace {
 
 std::array<int, kInterfaces> open_count{};  // under `lifetime`
 
-constexpr int kObjects = Objects::kCapacity - 1;
-constexpr ptl_size_t kMaxAtomic = 8128;    // fetch and swap travel eagerly with their operand on every transport
+constexpr const char* kPhysical = "is a physical interface, and those have no map";
+
+constexpr int kObjects = (1 << 20) - 1;    // two interfaces that use all they are given fill the pools
+constexpr int kDefaultObjects = 1'000'000;
+constexpr int kQueues = 65535;
+constexpr ptl_size_t kMaxMessage = PTL_SIZE_MAX / 2 + 1;
+constexpr ptl_size_t kMaxAtomic = 1 << 20;  // applied in one step: about a millisecond
+constexpr ptl_size_t kMaxOrdered = 8128;   // eager on every transport, also with the operand of a swap
 constexpr ptl_size_t kMaxVolatile = 8192;  // at most every transport's eager limit
-constexpr int kDefaultObjects = 1 << 16;
 
-int clamp(int desired, int least, int most) { return std::clamp(desired, least, most); }
-ptl_size_t clamp_size(ptl_size_t desired, ptl_size_t least, ptl_size_t most) { return std::clamp(desired, least, most); }
+// What was asked for, exactly, if it lies within what is possible; 0 (and less) asks for nothing in particular.
+template <class T>
+T within(T desired, T least, T most, T otherwise) {
+  return desired <= 0 ? otherwise : std::clamp(desired, least, most);
+}
 
-// Exactly what was asked for, within what there is; garbage in `desired` is pulled into range. Nothing is sized by these.
+// Nothing is sized by these numbers: they may be huge, and garbage in `desired` does no harm.
 ptl_ni_limits_t grant(const ptl_ni_limits_t* desired) {
+  const ptl_ni_limits_t wish = desired ? *desired : ptl_ni_limits_t{};
   ptl_ni_limits_t limits{};
-  limits.max_entries = limits.max_unexpected_headers = limits.max_mds = limits.max_cts = kDefaultObjects;
-  limits.max_list_size = limits.max_triggered_ops = kDefaultObjects;
-  limits.max_eqs = 4096;
-  limits.max_pt_index = 255;
-  limits.max_iovecs = INT_MAX;
-  limits.max_msg_size = PTL_SIZE_MAX / 2;
-  limits.max_atomic_size = limits.max_fetch_atomic_size = kMaxAtomic;
-  limits.max_waw_ordered_size = limits.max_war_ordered_size = kMaxVolatile;
-  limits.max_volatile_size = kMaxVolatile;
+  limits.max_entries = within(wish.max_entries, 1, kObjects, kDefaultObjects);
+  limits.max_unexpected_headers = within(wish.max_unexpected_headers, 1, INT_MAX, kDefaultObjects);
+  limits.max_mds = within(wish.max_mds, 1, kObjects, kDefaultObjects);
+  limits.max_cts = within(wish.max_cts, 1, kObjects, kDefaultObjects);
+  limits.max_eqs = within(wish.max_eqs, 1, kQueues, kQueues);
+  limits.max_pt_index = within(wish.max_pt_index, 63, static_cast<int>(kMaxPortals) - 1, 255);
+  limits.max_iovecs = within(wish.max_iovecs, 1, INT_MAX, INT_MAX);
+  limits.max_list_size = within(wish.max_list_size, 1, kObjects, kDefaultObjects);
+  limits.max_triggered_ops = within(wish.max_triggered_ops, 1, kObjects, kDefaultObjects);
+  limits.max_msg_size = within<ptl_size_t>(wish.max_msg_size, 1, kMaxMessage, kMaxMessage);
+  limits.max_atomic_size = within<ptl_size_t>(wish.max_atomic_size, 64, kMaxAtomic, kMaxAtomic);
+  limits.max_fetch_atomic_size = within<ptl_size_t>(wish.max_fetch_atomic_size, 64, kMaxAtomic, kMaxAtomic);
+  limits.max_waw_ordered_size = within<ptl_size_t>(wish.max_waw_ordered_size, 64, kMaxOrdered, kMaxOrdered);
+  limits.max_war_ordered_size = within<ptl_size_t>(wish.max_war_ordered_size, 8, kMaxOrdered, kMaxOrdered);
+  limits.max_volatile_size = within<ptl_size_t>(wish.max_volatile_size, 8, kMaxVolatile, kMaxVolatile);
   limits.features = PTL_COHERENT_ATOMICS;
-  if (!desired) return limits;
-  limits.max_entries = clamp(desired->max_entries, 1, kObjects);
-  limits.max_unexpected_headers = clamp(desired->max_unexpected_headers, 1, INT_MAX);
-  limits.max_mds = clamp(desired->max_mds, 1, kObjects);
-  limits.max_cts = clamp(desired->max_cts, 1, kObjects);
-  limits.max_eqs = clamp(desired->max_eqs, 1, 65535);
-  limits.max_pt_index = clamp(desired->max_pt_index, 63, static_cast<int>(kMaxPortals) - 1);
-  limits.max_iovecs = clamp(desired->max_iovecs, 1, INT_MAX);
-  limits.max_list_size = clamp(desired->max_list_size, 1, kObjects);
-  limits.max_triggered_ops = clamp(desired->max_triggered_ops, 1, kObjects);
-  limits.max_msg_size = clamp_size(desired->max_msg_size, 0, PTL_SIZE_MAX / 2);
-  limits.max_atomic_size = clamp_size(desired->max_atomic_size, 64, kMaxAtomic);
-  limits.max_fetch_atomic_size = clamp_size(desired->max_fetch_atomic_size, 64, kMaxAtomic);
-  limits.max_waw_ordered_size = clamp_size(desired->max_waw_ordered_size, 64, kMaxVolatile);
-  limits.max_war_ordered_size = clamp_size(desired->max_war_ordered_size, 8, kMaxVolatile);
-  limits.max_volatile_size = clamp_size(desired->max_volatile_size, 8, kMaxVolatile);
   return limits;
+}
+
+Fault check_options(ptl_interface_t iface, unsigned options) {
+  const bool matching = options & PTL_NI_MATCHING, plain = options & PTL_NI_NO_MATCHING;
+  const bool logical = options & PTL_NI_LOGICAL, physical = options & PTL_NI_PHYSICAL;
+  if (iface != PTL_IFACE_DEFAULT && iface != 0) return {"iface", "is neither PTL_IFACE_DEFAULT nor 0: there is only one"};
+  if (options & ~static_cast<unsigned>(PTL_NI_INIT_OPTIONS_MASK)) return {"options", "has bits that are no PTL_NI_ option"};
+  if (matching == plain) return {"options", "must have exactly one of PTL_NI_MATCHING and PTL_NI_NO_MATCHING"};
+  if (logical == physical) return {"options", "must have exactly one of PTL_NI_LOGICAL and PTL_NI_PHYSICAL"};
+  return {};
 }
 
 void close_interface(uint32_t ni) {
@@ -92,13 +101,15 @@ extern "C" {
 int PtlNIInit(ptl_interface_t iface, unsigned int options, ptl_pid_t pid, const ptl_ni_limits_t* desired, ptl_ni_limits_t* actual,
               ptl_handle_ni_t* ni_handle) {
   if (!api::initialized()) return PTL_NO_INIT;
-  const bool matching = options & PTL_NI_MATCHING, plain = options & PTL_NI_NO_MATCHING;
-  const bool logical = options & PTL_NI_LOGICAL, physical = options & PTL_NI_PHYSICAL;
-  if (!ni_handle || (options & ~static_cast<unsigned>(PTL_NI_INIT_OPTIONS_MASK)) || matching == plain || logical == physical ||
-      (iface != PTL_IFACE_DEFAULT && iface != 0))
-    return PTL_ARG_INVALID;
+  if (api::Fault fault = api::check_options(iface, options)) return api::refuse(__func__, fault);
+  if (!ni_handle) return api::refuse(__func__, {"ni_handle", api::kIsNull});
   std::lock_guard guard(api::lifetime());
-  if (pid != PTL_PID_ANY && (pid == 0 || pid > 0xffff)) return PTL_ARG_INVALID;
+  const uint32_t index = api::interface_index(options);
+  if (api::open_count[index] == 0) {
+    if (pid != PTL_PID_ANY && (pid == 0 || pid > 0xffff)) return api::refuse(__func__, {"pid", "is neither PTL_PID_ANY nor from 1 to 65534"});
+    // All interfaces share one pid, so a second one cannot have another.
+    if (api::client().running() && pid != PTL_PID_ANY && pid != api::client().self().pid) return PTL_PID_IN_USE;
+  }
   try {
     if (!api::client().running()) api::client().start(api::job_place(), pid == PTL_PID_ANY ? 0 : pid);
   } catch (const std::system_error& error) {
@@ -109,7 +120,6 @@ int PtlNIInit(ptl_interface_t iface, unsigned int options, ptl_pid_t pid, const 
     std::fprintf(stderr, "portals: %s\n", error.what());
     return PTL_FAIL;
   }
-  const uint32_t index = api::interface_index(options);
   Interface& interface = api::client().interface(index);
   if (api::open_count[index]++ == 0) {
     api::client().locked([&](Engine&) {
@@ -127,7 +137,7 @@ int PtlNIInit(ptl_interface_t iface, unsigned int options, ptl_pid_t pid, const 
 int PtlNIFini(ptl_handle_ni_t ni_handle) {
   if (!api::initialized()) return PTL_NO_INIT;
   std::lock_guard guard(api::lifetime());
-  if (!api::find_interface(ni_handle)) return PTL_ARG_INVALID;
+  if (!api::find_interface(ni_handle)) return api::refuse(__func__, api::bad_interface(ni_handle));
   const uint32_t index = handle_index(ni_handle);
   if (--api::open_count[index] == 0) api::close_interface(index);
   return PTL_OK;
@@ -136,24 +146,32 @@ int PtlNIFini(ptl_handle_ni_t ni_handle) {
 int PtlNIStatus(ptl_handle_ni_t ni_handle, ptl_sr_index_t status_register, ptl_sr_value_t* status) {
   if (!api::initialized()) return PTL_NO_INIT;
   Interface* interface = api::find_interface(ni_handle);
-  if (!interface || !status || static_cast<unsigned>(status_register) >= PTL_SR_LAST) return PTL_ARG_INVALID;
+  if (!interface) return api::refuse(__func__, api::bad_interface(ni_handle));
+  if (static_cast<unsigned>(status_register) >= PTL_SR_LAST) return api::refuse(__func__, {"status_register", "is not below PTL_SR_LAST"});
+  if (!status) return api::refuse(__func__, {"status", api::kIsNull});
   *status = interface->status[status_register].load(std::memory_order_relaxed);
   return PTL_OK;
 }
 
 int PtlSetMap(ptl_handle_ni_t ni_handle, ptl_size_t map_size, const ptl_process_t* mapping) {
   if (!api::initialized()) return PTL_NO_INIT;
-  if (!api::find_interface(ni_handle) || !mapping || map_size == 0 || map_size >= kRankUnknown) return PTL_ARG_INVALID;
-  return api::client().locked([&](Engine& engine) { return engine.set_map(handle_index(ni_handle), mapping, map_size); });
+  Interface* interface = api::find_interface(ni_handle);
+  if (!interface) return api::refuse(__func__, api::bad_interface(ni_handle));
+  if (!interface->logical()) return api::refuse(__func__, {"ni_handle", api::kPhysical});
+  if (!mapping) return api::refuse(__func__, {"mapping", api::kIsNull});
+  if (map_size == 0 || map_size >= kRankUnknown) return api::refuse(__func__, {"map_size", "is 0, or more than there are ranks"});
+  const int code = api::client().locked([&](Engine& engine) { return engine.set_map(interface->index, mapping, map_size); });
+  return code == PTL_ARG_INVALID ? api::refuse(__func__, {"mapping", "does not contain this process: see PtlGetPhysId"}) : code;
 }
 
 int PtlGetMap(ptl_handle_ni_t ni_handle, ptl_size_t map_size, ptl_process_t* mapping, ptl_size_t* actual_map_size) {
   if (!api::initialized()) return PTL_NO_INIT;
   Interface* interface = api::find_interface(ni_handle);
-  if (!interface || !interface->logical()) return PTL_ARG_INVALID;
+  if (!interface) return api::refuse(__func__, api::bad_interface(ni_handle));
+  if (!interface->logical()) return api::refuse(__func__, {"ni_handle", api::kPhysical});
+  if (map_size && !mapping) return api::refuse(__func__, {"mapping", api::kIsNull});
   const uint32_t size = interface->map_size.load(std::memory_order_acquire);  // pairs with set_map
   if (size == 0) return PTL_NO_SPACE;
-  if (map_size && !mapping) return PTL_ARG_INVALID;
   for (uint32_t i = 0; i < std::min<ptl_size_t>(size, map_size); ++i)
     mapping[i].phys = {interface->map[i].nid, interface->map[i].pid};
   if (actual_map_size) *actual_map_size = size;
@@ -162,14 +180,16 @@ int PtlGetMap(ptl_handle_ni_t ni_handle, ptl_size_t map_size, ptl_process_t* map
 
 int PtlGetUid(ptl_handle_ni_t ni_handle, ptl_uid_t* uid) {
   if (!api::initialized()) return PTL_NO_INIT;
-  if (!api::find_interface(ni_handle) || !uid) return PTL_ARG_INVALID;
+  if (!api::find_interface(ni_handle)) return api::refuse(__func__, api::bad_interface(ni_handle));
+  if (!uid) return api::refuse(__func__, {"uid", api::kIsNull});
   *uid = api::client().uid();
   return PTL_OK;
 }
 
 int PtlGetPhysId(ptl_handle_ni_t ni_handle, ptl_process_t* id) {
   if (!api::initialized()) return PTL_NO_INIT;
-  if (!api::find_interface(ni_handle) || !id) return PTL_ARG_INVALID;
+  if (!api::find_interface(ni_handle)) return api::refuse(__func__, api::bad_interface(ni_handle));
+  if (!id) return api::refuse(__func__, {"id", api::kIsNull});
   id->phys = {api::client().self().nid, api::client().self().pid};
   return PTL_OK;
 }
@@ -177,7 +197,8 @@ int PtlGetPhysId(ptl_handle_ni_t ni_handle, ptl_process_t* id) {
 int PtlGetId(ptl_handle_ni_t ni_handle, ptl_process_t* id) {
   if (!api::initialized()) return PTL_NO_INIT;
   Interface* interface = api::find_interface(ni_handle);
-  if (!interface || !id) return PTL_ARG_INVALID;
+  if (!interface) return api::refuse(__func__, api::bad_interface(ni_handle));
+  if (!id) return api::refuse(__func__, {"id", api::kIsNull});
   if (!interface->logical()) return PtlGetPhysId(ni_handle, id);
   id->phys = {0, 0};
   id->rank = PTL_RANK_ANY;

@@ -203,9 +203,10 @@ enum {
  * logical or physical, so up to four interfaces. They share one nid and pid, and nothing else: each has its own
  * portal table, objects, limits and status registers. Opening the same kind again returns the same handle, counts it,
  * and ignores `pid` and `desired`.
- *   pid      PTL_PID_ANY, or the number wanted
+ *   pid      PTL_PID_ANY, or the number wanted; when another interface is open, only the number it has
  *   desired  limits wanted, NULL for the defaults. Any value is legal; each is brought into the range that is
- *            possible, so ask for less to get exactly that, and for much to get the most.
+ *            possible, so ask for less to get exactly that, and for much to get the most; 0 or a negative number asks
+ *            for the default. What is granted costs no memory until it is used.
  *   actual   out, may be NULL: the limits that hold
  * Returns: PTL_OK; PTL_ARG_INVALID: a wrong combination of options, no such interface; PTL_PID_IN_USE; PTL_NO_SPACE;
  * PTL_FAIL: no usable network.

@@ -2,7 +2,7 @@
  *
  * Everything here is optional for a program written to the specification. It exists for three users: the layers on
  * top (MPI, OpenSHMEM), which need a job and node memory; compiled GOAL schedules, which need engine extensions
- * E1-E3; and tools, which look at a running engine. Each extension names its plain Portals fallback.
+ * E1-E7; and tools, which look at a running engine. Each extension names its plain Portals fallback.
  *
  * All functions return PTL_* codes unless noted and may be called from any thread. Valid C99 and C++.
  */
@@ -105,12 +105,62 @@ typedef enum {
     PTLX_LOCAL_OP_MAX = 0x7fffffff /* not an operation: makes every int a value of this type, so that it can be checked */
 } ptlx_local_op_t;
 /* dst[i] = a[i] op b[i] for i < count, when trig_ct reaches the threshold; then `completion` (or PTL_CT_NONE) counts one
- * success, or one failure (integer division by zero). Long vectors are worked off in segments. Ranges may be equal
- * but must not overlap otherwise. Integer and floating types of Portals (no complex, no long double); bitwise ops
- * take integers only: else PTL_ARG_INVALID. Fallback: PtlTriggeredAtomic to self. */
+ * success, or one failure (integer division by zero). Long vectors are worked off in segments, between which messages
+ * and other operations are served. Ranges may be equal but must not overlap otherwise. Integer and floating types of
+ * Portals (no complex, no long double); bitwise ops take integers only: else PTL_ARG_INVALID. Element i of the result
+ * depends on elements i alone and is what the host computes for the type: integers wrap around (the least one divided
+ * by -1 is itself), floating-point numbers are rounded once, max and min with a NaN give a. Fallback:
+ * PtlTriggeredAtomic to self. */
 int PtlxTriggeredLocal(ptl_handle_ni_t ni, ptlx_local_op_t op, ptl_datatype_t type, void *dst, const void *a,
                        const void *b, ptl_size_t count, ptl_handle_ct_t completion, ptl_handle_ct_t trig_ct,
                        ptl_size_t threshold);
+
+/* The same on memory in pieces: `pieces` 0 says that `start` is memory, else it is an array of so many ptl_iovec_t, which
+ * stays valid as the memory does. Elements may lie in two pieces; a timestamp may not. PTL_ARG_INVALID: pieces that hold
+ * less than `count` elements. Fallback: one PtlxTriggeredLocal for each range that is contiguous in all operands. */
+typedef struct {
+    void *start;
+    ptl_size_t pieces;
+} ptlx_memory_t;
+int PtlxTriggeredLocalVector(ptl_handle_ni_t ni, ptlx_local_op_t op, ptl_datatype_t type, const ptlx_memory_t *dst,
+                             const ptlx_memory_t *a, const ptlx_memory_t *b, ptl_size_t count, ptl_handle_ct_t completion,
+                             ptl_handle_ct_t trig_ct, ptl_size_t threshold);
+
+/* E4: when trig_ct reaches the threshold, one more is in *word: a thread sees it with one load (acquire) and without
+ * any call, together with all data that was counted before. Then whoever waits in a Portals call or PtlxWait looks
+ * again; with PTLX_NOTIFY_FUTEX the sleepers of a futex on the low half of *word are woken; `descriptor`, if not -1, is
+ * an eventfd that is given 1. Word and descriptor stay valid until it fired or trig_ct is freed. Fallback: PtlCTGet and
+ * PtlCTWait, or a triggered put to oneself, whose event is taken from a queue. */
+#define PTLX_NOTIFY_FUTEX 1u
+int PtlxTriggeredNotify(ptl_handle_ni_t ni, uint64_t *word, int descriptor, unsigned int flags, ptl_handle_ct_t trig_ct,
+                        ptl_size_t threshold);
+
+/* E5: triggered operations that are parked on `ct` from now on are not used up when they fire: they wait again, for a
+ * threshold that is `stride` larger, so that a chain runs once per `stride` increments for ever, without a call and
+ * without memory being claimed. match_field names adjacent bits of the operation's match bits that count up by one,
+ * modulo their number, each time: messages of one round cannot be taken for those of another. An entry (E2) takes part
+ * with PTL_ME_USE_ONCE: after its message it is appended again when the operation fires again, under the same handle;
+ * one that still waits for its message then stays as it is. PtlMEUnlink, PtlCTCancelTriggered and PtlCTFree end it.
+ * stride 0: back to operations that fire once. Fallback: issue everything again for every round. */
+int PtlxCTRepeat(ptl_handle_ct_t ct, ptl_size_t stride, ptl_match_bits_t match_field);
+
+/* E6: failures are no progress. After PtlxCTGuard the operations parked on `ct` fire when its *successes* reach their
+ * thresholds, and every failure it counts is counted on `errors` (PTL_CT_NONE, or an unguarded counter of the same
+ * interface) as a success, where other operations may wait: messages to those who now wait in vain, a failure on the
+ * counter that the application waits for. Fallback: look at the failures of all counters from the host, and
+ * PtlCTCancelTriggered, while operations that hang on a failure are fired by it. */
+int PtlxCTGuard(ptl_handle_ct_t ct, ptl_handle_ct_t errors);
+/* Counts one failure on `ct` when process `peer` is found to be unreachable, at once if it is known already; until `ct` is
+ * freed. Fallback: none for entries that wait for a message; gets and acknowledged puts to the peer fail. */
+int PtlxCTWatch(ptl_handle_ct_t ct, ptl_process_t peer);
+/* *busy is not 0 while something that will count on `ct` is under way (parked operations are not): the sum of 1 for
+ * messages that a peer has yet to take, and 2 for what ends by itself. After PtlCTCancelTriggered, memory that those use
+ * is free again when it is 0. Fallback: count what was issued. */
+int PtlxCTBusy(ptl_handle_ct_t ct, int *busy);
+
+/* E7: operations parked on one counter for equal thresholds fire in the order in which they were parked, and puts among
+ * them to one process match there in this order; a promise, where the specification only recommends it. Fallback: a
+ * distinct threshold for each, by PtlTriggeredCTInc. */
 
 /* ---- 5. Looking at the engine ---------------------------------------------------------------------------------- */
 
@@ -119,6 +169,7 @@ typedef struct {
     int engine_core;          /* logical processor the engine thread is bound to, -1 = none */
     int realtime;             /* 1 when SCHED_FIFO was granted */
     int oversubscribed;       /* 1 when the node has more ranks than usable cores */
+    char transports[96];      /* all that are open: "self, node, fabric(tcp)" .. */
     uint64_t engine_cpu_ns;   /* processor time of the engine thread so far */
     uint64_t steps;           /* engine steps with work, by anyone */
     uint64_t steps_by_engine; /* of these, by the engine thread */

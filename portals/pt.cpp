@@ -3,15 +3,31 @@
 
 using namespace portunus;
 
+namespace {
+
+// Runs `action(engine, interface's number)` for an allocated entry; whatever frees it meanwhile makes that answer PTL_ARG_INVALID.
+template <class Action>
+int on_entry(const char* function, ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, Action&& action) {
+  Interface* interface = api::find_interface(ni_handle);
+  if (!interface) return api::refuse(function, api::bad_interface(ni_handle));
+  if (!api::valid_portal(*interface, pt_index)) return api::refuse(function, {"pt_index", api::kNotAllocated});
+  const int code = api::client().locked([&](Engine& engine) { return action(engine, interface->index); });
+  return code == PTL_ARG_INVALID ? api::refuse(function, {"pt_index", api::kNotAllocated}) : code;
+}
+
+}  // namespace
+
 extern "C" {
 
 int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handle_eq_t eq_handle, ptl_pt_index_t pt_index_req, ptl_pt_index_t* pt_index) {
   if (!api::initialized()) return PTL_NO_INIT;
   Interface* interface = api::find_interface(ni_handle);
-  if (!interface || !pt_index || (options & ~static_cast<unsigned>(PTL_PT_ALLOC_OPTIONS_MASK)) ||
-      (pt_index_req != PTL_PT_ANY && pt_index_req > static_cast<unsigned>(interface->limits.max_pt_index)) ||
-      !api::queue_or_none(eq_handle, interface->index))
-    return PTL_ARG_INVALID;
+  if (!interface) return api::refuse(__func__, api::bad_interface(ni_handle));
+  if (!pt_index) return api::refuse(__func__, {"pt_index", api::kIsNull});
+  if (options & ~static_cast<unsigned>(PTL_PT_ALLOC_OPTIONS_MASK)) return api::refuse(__func__, {"options", "has bits that are no PTL_PT_ option"});
+  if (pt_index_req != PTL_PT_ANY && pt_index_req > static_cast<unsigned>(interface->limits.max_pt_index))
+    return api::refuse(__func__, {"pt_index_req", "is above max_pt_index"});
+  if (api::Fault fault = api::queue_or_none("eq_handle", eq_handle, interface->index)) return api::refuse(__func__, fault);
   if ((options & PTL_PT_FLOWCTRL) && eq_handle == PTL_EQ_NONE) return PTL_PT_EQ_NEEDED;
   return api::client().locked([&](Engine& engine) {
     uint32_t index = 0;
@@ -23,27 +39,21 @@ int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handle_eq_t 
 
 int PtlPTFree(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index) {
   if (!api::initialized()) return PTL_NO_INIT;
-  Interface* interface = api::find_interface(ni_handle);
-  if (!interface || !api::valid_portal(*interface, pt_index)) return PTL_ARG_INVALID;
-  return api::client().locked([&](Engine& engine) { return engine.portal_free(interface->index, pt_index); });
+  return on_entry(__func__, ni_handle, pt_index, [=](Engine& engine, uint32_t ni) { return engine.portal_free(ni, pt_index); });
 }
 
 int PtlPTDisable(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index) {
   if (!api::initialized()) return PTL_NO_INIT;
-  Interface* interface = api::find_interface(ni_handle);
-  if (!interface || !api::valid_portal(*interface, pt_index)) return PTL_ARG_INVALID;
-  auto disable = [&](Engine& engine) { return engine.portal_disable(interface->index, pt_index); };
+  auto disable = [=](Engine& engine, uint32_t ni) { return engine.portal_disable(ni, pt_index); };
   int code;
-  while ((code = api::client().locked(disable)) == PTL_IN_USE)  // messages on their way into its entries finish first
+  while ((code = on_entry(__func__, ni_handle, pt_index, disable)) == PTL_IN_USE)  // messages on their way into its entries finish first
     if (api::client().progress() == 0) sched_yield();
   return code;
 }
 
 int PtlPTEnable(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index) {
   if (!api::initialized()) return PTL_NO_INIT;
-  Interface* interface = api::find_interface(ni_handle);
-  if (!interface || !api::valid_portal(*interface, pt_index)) return PTL_ARG_INVALID;
-  return api::client().locked([&](Engine& engine) { return engine.portal_enable(interface->index, pt_index); });
+  return on_entry(__func__, ni_handle, pt_index, [=](Engine& engine, uint32_t ni) { return engine.portal_enable(ni, pt_index); });
 }
 
 }  // extern "C"

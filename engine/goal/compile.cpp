@@ -7,7 +7,8 @@
 #include <bit>
 #include <optional>
 #include <string>
-#include <unordered_map>
+
+#include "engine/goal/reduce.hpp"
 
 namespace portunus::goal {
 
@@ -15,7 +16,6 @@ namespace {
 
 constexpr std::uint64_t kIndexedClass = std::uint64_t{1} << 60;
 constexpr std::uint64_t kSharedClass = std::uint64_t{2} << 60;
-constexpr unsigned kContextShift = 44;
 constexpr unsigned kSplitShift = 32;
 
 // Class 1 bits, or nothing if tag and index do not fit into 32 bits together.
@@ -48,11 +48,11 @@ class Compiler {
   [[nodiscard]] Point start_of(VertexId v) const;
   void choose_completion(VertexId v);
   void emit(VertexId v);
+  void emit_nothing(VertexId v);
   void emit_early(VertexId v, Operation& entry);
   void emit_successors(VertexId v);
   void increment(Point when, CounterId counter) { program_.triggered.push_back({.when = when, .counter = counter}); }
   void address(VertexId v, Operation& operation) const;
-  [[nodiscard]] std::vector<VertexId> order() const;
 
   // The facts about a vertex, in the words of compile.hpp.
   struct Place {
@@ -66,19 +66,23 @@ class Compiler {
   const Schedule& schedule_;
   const CompileOptions& options_;
   std::vector<std::uint32_t> index_;
+  std::vector<VertexId> order_;
+  LeanGraph graph_;
   std::vector<Place> places_;
   Program program_;
 };
 
 Compiler::Compiler(const Schedule& schedule, const CompileOptions& options)
-    : schedule_(schedule), options_(options), index_(running_indices(schedule)), places_(schedule.size()) {}
+    : schedule_(schedule), options_(options), index_(running_indices(schedule)), order_(topological_order(schedule)),
+      graph_(schedule, order_), places_(schedule.size()) {}
 
 Program Compiler::run() {
+  program_.context = options_.context;
   new_counter(1);  // kStart
   new_counter(0);  // kFinish
   choose_early();
   claim_joins();
-  for (const VertexId v : order()) emit(v);
+  for (const VertexId v : order_) emit(v);
   // The most selective entries first: they must not find their message taken by one that could have had another.
   const auto freedom = [](const Operation& entry) {
     return (entry.peer == kAnySource ? 2 : 0) + (entry.ignore_bits != 0 ? 1 : 0);
@@ -98,7 +102,7 @@ CounterId Compiler::new_counter(std::uint32_t increments) {
 bool Compiler::shared(VertexId v) const {
   const Vertex& vertex = schedule_[v];
   if (vertex.kind == Kind::recv && (vertex.peer == kAnySource || vertex.tag == kAnyTag)) return true;
-  if (options_.wildcards.empty() || vertex.kind == Kind::calc) return false;
+  if (options_.wildcards.empty() || !vertex.is_message()) return false;
   return vertex.kind == Kind::send ? options_.wildcards[vertex.peer].cover(options_.rank, vertex.tag)
                                    : options_.wildcards[options_.rank].cover(vertex.peer, vertex.tag);
 }
@@ -107,45 +111,34 @@ bool Compiler::shared(VertexId v) const {
 // message that another one, which comes first, waits for.
 void Compiler::choose_early() {
   std::vector<bool> harmless;
-  if (!options_.footprints.empty()) harmless = free_of_hazards(schedule_, options_.footprints);
+  if (!options_.touches.empty()) harmless = free_of_hazards(schedule_, options_.touches);
   for (VertexId v = 0; v < schedule_.size(); ++v) {
     if (schedule_[v].kind != Kind::recv || (!harmless.empty() && !harmless[v])) continue;
-    places_[v].early = schedule_.prerequisites(v).empty() || !shared(v);
+    places_[v].early = graph_.prerequisites(v).empty() || (!shared(v) && !schedule_.is_choice(v));
   }
 }
 
 void Compiler::claim_joins() {
   for (VertexId v = 0; v < schedule_.size(); ++v) {
     Place& place = places_[v];
-    const auto before = static_cast<std::uint32_t>(schedule_.prerequisites(v).size());
+    const auto before = static_cast<std::uint32_t>(graph_.prerequisites(v).size());
     // Where something waits for the start of v, the message must not be mistaken for a prerequisite.
-    place.meets = place.early && before > 0 && count(schedule_.dependents(v)).start == 0;
+    place.meets = place.early && before > 0 && count(graph_.dependents(v)).start == 0;
     if (place.meets) place.join = new_counter(before + 1);
     else if (before > 1) place.join = new_counter(before);
-  }
-}
-
-// Vertices in an order in which prerequisites come first.
-std::vector<VertexId> Compiler::order() const {
-  std::vector<std::uint32_t> open(schedule_.size());
-  std::vector<VertexId> sorted;
-  sorted.reserve(schedule_.size());
-  for (VertexId v = 0; v < schedule_.size(); ++v) {
-    open[v] = static_cast<std::uint32_t>(schedule_.prerequisites(v).size());
-    if (open[v] == 0) sorted.push_back(v);
-  }
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    for (const Edge e : schedule_.dependents(sorted[i])) {
-      if (--open[e.vertex] == 0) sorted.push_back(e.vertex);
+    if (schedule_.is_choice(v)) {
+      increment({place.join, before}, kFinish);
+      ++program_.increments[kFinish];
     }
   }
-  return sorted;
 }
 
 Point Compiler::start_of(VertexId v) const {
-  const std::span<const Edge> before = schedule_.prerequisites(v);
+  const std::span<const Edge> before = graph_.prerequisites(v);
   if (before.empty()) return {kStart, 1};
-  if (places_[v].join != kNoCounter) return {places_[v].join, static_cast<std::uint32_t>(before.size())};
+  if (places_[v].join != kNoCounter) {
+    return {places_[v].join, schedule_.is_choice(v) ? schedule_[v].needs : static_cast<std::uint32_t>(before.size())};
+  }
   const Place& only = places_[before[0].vertex];
   return before[0].on_start ? only.start : only.end;
 }
@@ -153,14 +146,14 @@ Point Compiler::start_of(VertexId v) const {
 // The one counter that the end of v increments by itself; other counters hang on that one.
 void Compiler::choose_completion(VertexId v) {
   Place& place = places_[v];
-  const Counts after = count(schedule_.dependents(v));
+  const Counts after = count(graph_.dependents(v));
   if (after.finish == 0) {
     place.complete = kFinish;
     ++program_.increments[kFinish];
     return;
   }
   if (after.finish == 1) {
-    const auto only = std::ranges::find_if(schedule_.dependents(v), [](Edge e) { return e.on_start == 0; });
+    const auto only = std::ranges::find_if(graph_.dependents(v), [](Edge e) { return e.on_start == 0; });
     place.complete = places_[only->vertex].join;
     if (place.complete != kNoCounter) return;
   }
@@ -168,17 +161,29 @@ void Compiler::choose_completion(VertexId v) {
   place.end = {place.complete, 1};
 }
 
+// Something that takes no time and does nothing only hands on.
+void Compiler::emit_nothing(VertexId v) {
+  Place& place = places_[v];
+  place.start = place.end = start_of(v);
+  emit_successors(v);
+  if (count(graph_.dependents(v)).finish > 0) return;
+  ++program_.increments[kFinish];
+  increment(place.end, kFinish);
+}
+
 void Compiler::emit(VertexId v) {
+  if (schedule_[v].kind == Kind::calc && schedule_[v].size == 0) return emit_nothing(v);
   Place& place = places_[v];
   Operation operation{.vertex = v, .size = schedule_[v].size};
   switch (schedule_[v].kind) {
     case Kind::send: operation.action = Action::put; break;
     case Kind::recv: operation.action = Action::append; break;
-    case Kind::calc: operation.action = Action::local; break;
+    case Kind::calc:
+    case Kind::local: operation.action = Action::local; break;
   }
-  if (operation.action != Action::local) address(v, operation);
+  if (schedule_[v].is_message()) address(v, operation);
   if (!place.meets) place.start = start_of(v);
-  if (place.early && !schedule_.prerequisites(v).empty()) {
+  if (place.early && !graph_.prerequisites(v).empty()) {
     emit_early(v, operation);
   } else {
     choose_completion(v);
@@ -200,7 +205,7 @@ void Compiler::emit_early(VertexId v, Operation& entry) {
   place.end = {both, program_.increments[both]};
   entry.counter = both;
   program_.early.push_back(entry);
-  if (count(schedule_.dependents(v)).finish > 0) return;
+  if (count(graph_.dependents(v)).finish > 0) return;
   ++program_.increments[kFinish];
   increment(place.end, kFinish);
 }
@@ -208,7 +213,7 @@ void Compiler::emit_early(VertexId v, Operation& entry) {
 // The join counters that start and end of v increment. Dependents without one hang on the same points themselves.
 void Compiler::emit_successors(VertexId v) {
   const Place& place = places_[v];
-  for (const Edge e : schedule_.dependents(v)) {
+  for (const Edge e : graph_.dependents(v)) {
     const CounterId join = places_[e.vertex].join;
     if (join == kNoCounter) continue;
     if (e.on_start) increment(place.start, join);
@@ -237,76 +242,24 @@ void Compiler::address(VertexId v, Operation& operation) const {
   operation.match_bits = bits | std::uint64_t{options_.context} << kContextShift;
 }
 
-// One memory range of one vertex.
-struct Touch {
-  Range range;
-  VertexId vertex;
-  bool receives;  // the range is where a message lands
-};
-
-std::vector<Touch> touches(const Schedule& schedule, std::span<const Footprint> footprints) {
-  std::vector<Touch> all;
-  const auto add = [&](const Range& range, VertexId v, bool receives) {
-    if (range.begin < range.end) all.push_back({range, v, receives});
-  };
-  for (VertexId v = 0; v < schedule.size(); ++v) {
-    add(footprints[v].writes, v, schedule[v].kind == Kind::recv);
-    for (const Range& read : footprints[v].reads) add(read, v, false);
-  }
-  std::ranges::sort(all, {}, [](const Touch& t) { return t.range.begin; });
-  return all;
-}
-
-// Does each of `others` start after v ended? The first step of the way must be one from v's end.
-bool all_follow(const Schedule& schedule, VertexId v, const std::vector<VertexId>& others, std::vector<VertexId>& visited_by) {
-  std::vector<VertexId> work;
-  const auto visit = [&](VertexId w) {
-    if (visited_by[w] == v) return;
-    visited_by[w] = v;
-    work.push_back(w);
-  };
-  for (const Edge e : schedule.dependents(v)) {
-    if (!e.on_start) visit(e.vertex);
-  }
-  while (!work.empty()) {
-    const VertexId w = work.back();
-    work.pop_back();
-    for (const Edge e : schedule.dependents(w)) visit(e.vertex);
-  }
-  return std::ranges::all_of(others, [&](VertexId w) { return visited_by[w] == v; });
-}
-
 }  // namespace
-
-std::vector<bool> free_of_hazards(const Schedule& schedule, std::span<const Footprint> footprints) {
-  std::vector<bool> harmless(schedule.size());
-  std::vector<std::vector<VertexId>> neighbours(schedule.size());  // of receives: who else touches the memory
-  std::vector<Touch> open;                                         // ranges that reach beyond the current begin
-  for (const Touch& touch : touches(schedule, footprints)) {
-    std::erase_if(open, [&](const Touch& t) { return t.range.end <= touch.range.begin; });
-    for (const Touch& other : open) {
-      if (other.vertex == touch.vertex) continue;
-      if (other.receives) neighbours[other.vertex].push_back(touch.vertex);
-      if (touch.receives) neighbours[touch.vertex].push_back(other.vertex);
-    }
-    open.push_back(touch);
-  }
-  std::vector<VertexId> visited_by(schedule.size(), kNoVertex);
-  for (VertexId v = 0; v < schedule.size(); ++v) {
-    if (schedule[v].kind != Kind::recv) continue;
-    harmless[v] = neighbours[v].empty() || all_follow(schedule, v, neighbours[v], visited_by);
-  }
-  return harmless;
-}
 
 std::vector<std::uint32_t> running_indices(const Schedule& schedule) {
   std::vector<std::uint32_t> index(schedule.size());
-  std::unordered_map<std::uint64_t, std::uint32_t> sends, recvs;
+  struct Class {
+    std::uint64_t peer_and_tag = 0;
+    std::uint32_t count = 0;
+    Kind kind = Kind::calc;
+  };
+  std::vector<Class> classes(std::bit_ceil(2 * std::size_t{schedule.size()} + 1));  // open addressing
   for (VertexId v = 0; v < schedule.size(); ++v) {
     const Vertex& vertex = schedule[v];
-    if (vertex.kind == Kind::calc) continue;
-    auto& seen = vertex.kind == Kind::send ? sends : recvs;
-    index[v] = seen[std::uint64_t{vertex.peer} << 32 | vertex.tag]++;
+    if (!vertex.is_message()) continue;
+    const std::uint64_t key = std::uint64_t{vertex.peer} << 32 | vertex.tag;
+    std::size_t i = ((key ^ key >> 23) * 0x9e3779b97f4a7c15 + static_cast<std::size_t>(vertex.kind)) >> 20 & (classes.size() - 1);
+    while (classes[i].count != 0 && (classes[i].peer_and_tag != key || classes[i].kind != vertex.kind)) i = (i + 1) & (classes.size() - 1);
+    classes[i] = {key, classes[i].count + 1, vertex.kind};
+    index[v] = classes[i].count - 1;
   }
   return index;
 }
@@ -323,6 +276,17 @@ Wildcards::Wildcards(const Schedule& receiver) {
 
 bool Wildcards::cover(std::uint32_t source, std::uint32_t tag) const {
   return all_ || tags_.contains(tag) || sources_.contains(source);
+}
+
+Program in_context(Program program, std::uint16_t context) {
+  const std::uint64_t change = std::uint64_t(program.context ^ context) << kContextShift;
+  for (std::vector<Operation>* operations : {&program.early, &program.triggered}) {
+    for (Operation& operation : *operations) {
+      if (operation.action == Action::put || operation.action == Action::append) operation.match_bits ^= change;
+    }
+  }
+  program.context = context;
+  return program;
 }
 
 Program compile(const Schedule& schedule, const CompileOptions& options) { return Compiler(schedule, options).run(); }

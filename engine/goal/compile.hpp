@@ -4,9 +4,11 @@
 // loads it onto a Portals interface; after that nothing but one increment of kStart is needed to run it, and
 // nothing but kFinish has to be watched.
 //
-// Rules, with A(v) the prerequisites of v and K(c) the increments that counter c receives per execution (epoch):
+// Rules, with A(v) the prerequisites of v that others do not imply (reduce.hpp) and K(c) the increments that counter c receives per execution (epoch):
 //   - v starts at kStart if A(v) is empty, at the point where its only prerequisite finished or started if there is one,
-//     else when its own join counter (K = |A(v)|) is full.
+//     else when its own join counter (K = |A(v)|) is full, or has as many as v needs. In that case what comes after it
+//     started counts too: the full join counter increments kFinish.
+//   - Time that is none (calc 0) is no operation: it ends at the point where it starts.
 //   - What v completes increments kFinish if nothing waits for its end; the join counter of w if only w does, and has
 //     one; else a counter of its own.
 //   - A receive whose memory nobody else can touch before it ended is appended at the start ("early"). If it has
@@ -29,6 +31,7 @@
 //              many messages and the largest tags for one. Which message a receive gets does not depend on time.
 //     class 2  id = tag. Messages that a receive of any source or any tag may take; both sides know from the
 //              receiver's schedule which these are. What they take is decided when the program runs.
+//     class 3  tells that the sender's program of this context has failed (program.hpp).
 //
 // **Thread:** any; pure.
 // **Invariants:** one counter has exactly one purpose; operations are in an order in which prerequisites come first.
@@ -51,6 +54,7 @@ inline constexpr CounterId kStart = 0;   // incremented once per epoch by whoeve
 inline constexpr CounterId kFinish = 1;  // full when everything ended
 inline constexpr CounterId kNoCounter = 0xffffffff;
 
+inline constexpr unsigned kContextShift = 44;
 inline constexpr unsigned kEpochShift = 36;  // the epoch modulo 256 in the match bits; added at run time
 inline constexpr std::uint64_t kAnyTagBits = 0xffffffff;
 
@@ -79,6 +83,7 @@ struct Operation {
 };
 
 struct Program {
+  std::uint16_t context = 0;
   std::vector<std::uint32_t> increments;  // K of each counter
   std::vector<Operation> early;           // entries to append right before kStart
   std::vector<Operation> triggered;
@@ -97,31 +102,34 @@ class Wildcards {
   bool all_ = false;
 };
 
-// Memory that a vertex reads or writes, as addresses of any kind; empty when begin == end.
+// Memory that a vertex reads or writes, as addresses of any kind; nothing when begin == end.
 struct Range {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
 };
-struct Footprint {
-  Range writes{};
-  Range reads[2]{};
+struct Touch {
+  VertexId vertex = kNoVertex;
+  Range range{};
 };
 
 struct CompileOptions {
   std::uint32_t rank = 0;
   std::uint16_t context = 0;               // keeps the messages of different schedules apart
   std::span<const Wildcards> wildcards;    // of all ranks; empty: nobody has any
-  std::span<const Footprint> footprints;   // of all vertices; empty: no two touch the same memory
+  std::span<const Touch> touches;          // of all vertices, in any order; empty: no two touch the same memory
 };
 
 // `schedule` is finished. Throws ScheduleError if the messages with one tag between two ranks are too many.
 [[nodiscard]] Program compile(const Schedule& schedule, const CompileOptions& options);
+
+// The same program, its messages kept apart from those of other contexts.
+[[nodiscard]] Program in_context(Program program, std::uint16_t context);
 
 // For each send and receive: the how many-th it is, from 0, among its like with equal peer and tag.
 [[nodiscard]] std::vector<std::uint32_t> running_indices(const Schedule& schedule);
 
 // For each vertex: is it a receive that may be appended before its prerequisites are fulfilled? True if every other
 // vertex with a hand on its memory starts only after it ended.
-[[nodiscard]] std::vector<bool> free_of_hazards(const Schedule& schedule, std::span<const Footprint> footprints);
+[[nodiscard]] std::vector<bool> free_of_hazards(const Schedule& schedule, std::span<const Touch> touches);
 
 }  // namespace portunus::goal

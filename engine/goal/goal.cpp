@@ -1,259 +1,171 @@
-// The GOAL_* calls: a schedule is collected, compiled and loaded as goalrun's are.
+// The GOAL_* calls: a schedule is built, compiled and loaded through the C++ classes beside.
 //
 // **Thread:** as goal.h says.
-// **Invariants:** `loaded` exists exactly after a successful GOAL_Compile; a request exists exactly while it runs.
 #include "engine/goal/goal.h"
 
-#include <memory>
+#include <cstring>
 #include <new>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "engine/goal/program.hpp"
-
-struct goal_run {
-  goal_schedule* schedule = nullptr;
-};
-
-struct goal_schedule {
-  struct Work {  // a vertex's arguments; buffers become addresses when the scratchpad exists
-    GOAL_Buffer memory{}, a{}, b{};
-    size_t bytes = 0;  // of each
-    size_t count = 0;
-    ptlx_local_op_t op = PTLX_DELAY;
-    ptl_datatype_t type = PTL_UINT8_T;
-  };
-  portunus::goal::Schedule graph;
-  std::vector<Work> work;
-  size_t scratch_bytes = 0;
-  std::unique_ptr<std::byte[]> scratch;
-  std::optional<portunus::goal::LoadedProgram> loaded;
-  goal_run run;
-  bool closed = false;  // compiled, or an attempt failed
-  bool broken = false;  // only to be freed
-};
+#include "engine/goal/block.hpp"
+#include "engine/goal/calls.hpp"
+#include "engine/goal/library.hpp"
 
 namespace {
 
 using namespace portunus::goal;
 
-constexpr ptl_pt_index_t kPort = 48;  // the same in all processes, and none that other layers use
+thread_local std::string explanation;
 
-struct Library {
-  int users = 0;
-  ptlx_job_t job{};
-  ptl_handle_ni_t ni = PTL_INVALID_HANDLE;
-  Port port;
-  std::uint16_t next_context = 0;
-  int schedules = 0;
-};
+constexpr ptl_datatype_t kTypes[] = {PTL_INT8_T,   PTL_UINT8_T, PTL_INT16_T,  PTL_UINT16_T, PTL_INT32_T,
+                                     PTL_UINT32_T, PTL_INT64_T, PTL_UINT64_T, PTL_FLOAT,    PTL_DOUBLE};
+static_assert(sizeof kTypes / sizeof kTypes[0] == GOAL_DOUBLE + 1);
+static_assert(int{GOAL_ADD} == int{PTLX_ADD} && int{GOAL_XOR} == int{PTLX_XOR} && int{GOAL_DELAY} == int{PTLX_DELAY});
+static_assert(Space{GOAL_USERSPACE + 1} == Space::user && Space{GOAL_ARGUMENT + 1} == Space::argument);
 
-Library& library() {
-  static Library& library = *new Library;  // no destructor at exit: the program may have called Finalize or not
-  return library;
+// Throws ScheduleError.
+Memory memory_of(goal_schedule& s, const GOAL_Buffer& buffer) {
+  if (buffer.memory != GOAL_VECTOR) return contiguous(buffer.memory, buffer.number, buffer.place);
+  const auto* given = reinterpret_cast<const GOAL_Piece*>(buffer.place);
+  if (!given && buffer.number > 0) throw ScheduleError({}, "a buffer's list of pieces is NULL");
+  std::vector<Piece> pieces;
+  for (std::uint32_t i = 0; i < buffer.number; ++i) {
+    pieces.push_back({contiguous(given[i].memory, given[i].number, given[i].place), given[i].bytes});
+  }
+  return s.builder.pieces(pieces);
 }
 
-thread_local std::string explanation;
+void must_have_place(const GOAL_Buffer& buffer, size_t bytes) {
+  if (buffer.memory == GOAL_USERSPACE && buffer.place == 0 && bytes > 0) throw ScheduleError({}, "a buffer has no memory");
+}
+
+int add_message(goal_schedule* s, Kind kind, const GOAL_Buffer& buffer, size_t bytes, int peer, uint32_t tag, GOAL_Op* op) {
+  if (const int code = must_be_open(s); code != GOAL_SUCCESS) return code;
+  const int size = Library::instance().job().size;
+  if (peer < 0 || peer >= size) {
+    return fail(GOAL_ERR_ARG, "there is no rank " + std::to_string(peer) + "; ranks are 0 to " + std::to_string(size - 1));
+  }
+  if (tag == kAnyTag) return fail(GOAL_ERR_ARG, "the tag 4294967295 is reserved");
+  return guarded([&] {
+    must_have_place(buffer, bytes);
+    const Memory memory = memory_of(*s, buffer);
+    const auto rank = static_cast<std::uint32_t>(peer);
+    const VertexId v = kind == Kind::send ? s->builder.send(memory, bytes, rank, tag) : s->builder.recv(memory, bytes, rank, tag);
+    if (op) *op = v;
+    return int{GOAL_SUCCESS};
+  });
+}
+
+int add_edge(goal_schedule* s, GOAL_Op op, GOAL_Op prerequisite, After after) {
+  if (const int code = must_be_open(s); code != GOAL_SUCCESS) return code;
+  const std::uint32_t count = s->builder.plan().graph.size();
+  if (op >= count || prerequisite >= count) return fail(GOAL_ERR_ARG, "the schedule has no such operation");
+  return guarded([&] {
+    if (after == After::finish) s->builder.after(op, prerequisite);
+    else s->builder.after_start(op, prerequisite);
+    return int{GOAL_SUCCESS};
+  });
+}
+
+int load(goal_schedule& s, std::uint16_t context) {
+  Library& library = Library::instance();
+  if (!s.compiled) s.compiled = compile(s.builder.finish(), static_cast<std::uint32_t>(library.job().rank));
+  s.instance.emplace(library.port(), s.compiled, s.arguments, context);
+  const int code = s.instance->load();
+  if (code == PTL_OK) return GOAL_SUCCESS;
+  s.instance.reset();
+  return fail(code == PTL_NO_SPACE ? GOAL_ERR_NO_SPACE : GOAL_ERR_NETWORK,
+              "the network interface has not enough counters or descriptors left for this schedule; free others or divide it");
+}
+
+// After a step of the execution that ended it.
+constexpr const char* kFailed =
+    "a message or a computation of the schedule failed, here or on a rank that it depends on, or such a rank has ended; free the schedule";
+
+int ended(goal_schedule& s, int code, GOAL_Request* request) {
+  *request = GOAL_REQUEST_NULL;
+  if (code == PTL_OK) return GOAL_SUCCESS;
+  s.broken = true;
+  return fail(GOAL_ERR_FAILED, kFailed);
+}
+
+// A schedule to be filled in by the caller.
+int create(GOAL_Schedule* schedule) {
+  if (!schedule) return fail(GOAL_ERR_ARG, "the schedule is NULL");
+  if (Library::instance().users() == 0) return fail(GOAL_ERR_STATE, "GOAL is not initialised; call GOAL_Init first");
+  *schedule = new (std::nothrow) goal_schedule;
+  if (!*schedule) return fail(GOAL_ERR_NO_SPACE, "there is no memory for another schedule");
+  (*schedule)->run.schedule = *schedule;
+  ++Library::instance().schedules;
+  return GOAL_SUCCESS;
+}
+
+}  // namespace
+
+namespace portunus::goal {
 
 int fail(int code, std::string sentence) {
   explanation = std::move(sentence);
   return code;
 }
 
-struct TypeFacts {
-  ptl_datatype_t type;
-  size_t width;
-  bool integer;
-};
-constexpr TypeFacts kTypes[] = {
-    {PTL_INT8_T, 1, true},   {PTL_UINT8_T, 1, true},  {PTL_INT16_T, 2, true},  {PTL_UINT16_T, 2, true}, {PTL_INT32_T, 4, true},
-    {PTL_UINT32_T, 4, true}, {PTL_INT64_T, 8, true},  {PTL_UINT64_T, 8, true}, {PTL_FLOAT, 4, false},   {PTL_DOUBLE, 8, false},
-};
-static_assert(sizeof kTypes / sizeof kTypes[0] == GOAL_DOUBLE + 1);
-static_assert(int{GOAL_ADD} == int{PTLX_ADD} && int{GOAL_XOR} == int{PTLX_XOR} && int{GOAL_DELAY} == int{PTLX_DELAY});
-
-int open_library() {
-  Library& l = library();
-  if (PtlxJobInit(&l.job) != PTL_OK) return fail(GOAL_ERR_NETWORK, "the job cannot be joined; start the program with ptlrun");
-  const auto give_up = [&](const char* what) {
-    l.port.close();
-    if (l.ni != PTL_INVALID_HANDLE) PtlNIFini(l.ni);
-    l.ni = PTL_INVALID_HANDLE;
-    PtlFini();
-    PtlxJobFini();
-    return fail(GOAL_ERR_NETWORK, what);
-  };
-  if (PtlInit() != PTL_OK) {
-    PtlxJobFini();
-    return fail(GOAL_ERR_NETWORK, "Portals cannot be used in this process");
-  }
-  if (PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_LOGICAL, PTL_PID_ANY, nullptr, nullptr, &l.ni) != PTL_OK)
-    return give_up("the network cannot be opened");
-  if (PtlxJobMap(l.ni) != PTL_OK) return give_up("the addresses of the other ranks cannot be had");
-  if (l.port.open(l.ni, kPort) != PTL_OK) return give_up("portal table entry 48 is taken; leave it to GOAL");
-  // A message that came before its portal table entry would be lost.
-  if (PtlxJobFence() != PTL_OK) return give_up("the other ranks do not answer");
-  return GOAL_SUCCESS;
-}
-
-int close_library() {
-  Library& l = library();
-  const int fenced = PtlxJobFence();  // nobody sends to us any more
-  l.port.close();
-  PtlNIFini(l.ni);
-  l.ni = PTL_INVALID_HANDLE;
-  PtlFini();
-  PtlxJobFini();
-  l.next_context = 0;
-  return fenced == PTL_OK ? GOAL_SUCCESS : fail(GOAL_ERR_NETWORK, "the other ranks do not answer");
-}
-
 int must_be_open(const goal_schedule* s) {
   if (!s) return fail(GOAL_ERR_ARG, "the schedule is NULL");
-  return s->closed ? fail(GOAL_ERR_STATE, "the schedule is compiled and cannot be changed") : static_cast<int>(GOAL_SUCCESS);
+  if (!s->closed && !s->compiled) return GOAL_SUCCESS;
+  return fail(GOAL_ERR_STATE, "the schedule is compiled and cannot be changed");
 }
 
-bool has_place(const GOAL_Buffer& buffer, size_t bytes) {
-  if (buffer.memory != GOAL_USERSPACE && buffer.memory != GOAL_SCRATCHPAD) return false;
-  return bytes == 0 || buffer.memory == GOAL_SCRATCHPAD || buffer.place != 0;
+ptl_datatype_t type_of(GOAL_Type type) { return kTypes[type]; }
+
+Memory contiguous(GOAL_Memory memory, std::uint32_t number, std::uintptr_t place) {
+  if (static_cast<unsigned>(memory) > GOAL_ARGUMENT) throw ScheduleError({}, "a buffer has no such kind of memory");
+  return {static_cast<Space>(memory + 1), memory == GOAL_ARGUMENT ? number : 0, place};
 }
 
-int add(goal_schedule* s, const Vertex& vertex, const goal_schedule::Work& work, GOAL_Op* op) {
-  try {
-    s->work.push_back(work);
-    const VertexId v = s->graph.add(vertex, {});
-    if (op) *op = v;
-    return GOAL_SUCCESS;
-  } catch (const std::bad_alloc&) {
-    s->work.resize(s->graph.size());
-    return fail(GOAL_ERR_NO_SPACE, "there is no memory for another operation");
-  } catch (const ScheduleError& error) {
-    s->work.resize(s->graph.size());
-    return fail(GOAL_ERR_NO_SPACE, error.message);
-  }
-}
-
-int add_message(goal_schedule* s, Kind kind, const GOAL_Buffer& buffer, size_t bytes, int peer, uint32_t tag, GOAL_Op* op) {
-  if (const int code = must_be_open(s); code != GOAL_SUCCESS) return code;
-  if (peer < 0 || peer >= library().job.size) {
-    return fail(GOAL_ERR_ARG, "there is no rank " + std::to_string(peer) + "; ranks are 0 to " + std::to_string(library().job.size - 1));
-  }
-  if (tag == kAnyTag) return fail(GOAL_ERR_ARG, "the tag 4294967295 is reserved");
-  if (!has_place(buffer, bytes)) return fail(GOAL_ERR_ARG, "the buffer has no memory");
-  Vertex vertex;
-  vertex.kind = kind;
-  vertex.size = bytes;
-  vertex.peer = static_cast<std::uint32_t>(peer);
-  vertex.tag = tag;
-  goal_schedule::Work work;
-  work.memory = buffer;
-  work.bytes = bytes;
-  return add(s, vertex, work, op);
-}
-
-int add_edge(goal_schedule* s, GOAL_Op op, GOAL_Op prerequisite, After after) {
-  if (const int code = must_be_open(s); code != GOAL_SUCCESS) return code;
-  if (op >= s->graph.size() || prerequisite >= s->graph.size()) return fail(GOAL_ERR_ARG, "the schedule has no such operation");
-  try {
-    s->graph.add_dependency(op, prerequisite, after);
-    return GOAL_SUCCESS;
-  } catch (const std::bad_alloc&) {
-    return fail(GOAL_ERR_NO_SPACE, "there is no memory for another dependency");
-  }
-}
-
-// The address of a buffer; throws ScheduleError if it leaves the scratchpad.
-void* address(const goal_schedule& s, VertexId v, const GOAL_Buffer& buffer, size_t bytes) {
-  if (buffer.memory == GOAL_USERSPACE) return reinterpret_cast<void*>(buffer.place);
-  if (buffer.place > s.scratch_bytes || bytes > s.scratch_bytes - buffer.place) {
-    throw ScheduleError({}, "the " + s.graph.describe(v) + " works on bytes " + std::to_string(buffer.place) + " to " +
-                                std::to_string(buffer.place + bytes) + " of the scratchpad, which has " +
-                                std::to_string(s.scratch_bytes) + "; ask for more with GOAL_Scratch");
-  }
-  return s.scratch.get() + buffer.place;
-}
-
-Range range(const void* start, size_t bytes) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(start);
-  return {begin, begin + bytes};
-}
-
-int compile_and_load(goal_schedule& s, std::uint16_t context) {
-  s.scratch.reset(new std::byte[s.scratch_bytes + 1]());
-  std::vector<Binding> bindings(s.graph.size());
-  std::vector<Footprint> footprints(s.graph.size());
-  for (VertexId v = 0; v < s.graph.size(); ++v) {
-    const goal_schedule::Work& work = s.work[v];
-    Binding& binding = bindings[v];
-    binding.op = work.op;
-    binding.type = work.type;
-    binding.count = work.count;
-    binding.memory = address(s, v, work.memory, work.bytes);
-    (s.graph[v].kind == Kind::send ? footprints[v].reads[0] : footprints[v].writes) = range(binding.memory, work.bytes);
-    if (s.graph[v].kind != Kind::calc || work.op >= PTLX_TIMESTAMP) continue;
-    binding.a = address(s, v, work.a, work.bytes);
-    footprints[v].reads[0] = range(binding.a, work.bytes);
-    if (work.op == PTLX_COPY) continue;
-    binding.b = address(s, v, work.b, work.bytes);
-    footprints[v].reads[1] = range(binding.b, work.bytes);
-  }
-  CompileOptions options;
-  options.rank = static_cast<std::uint32_t>(library().job.rank);
-  options.context = context;
-  options.footprints = footprints;
-  s.loaded.emplace(library().port, compile(s.graph, options), std::move(bindings));
-  const int code = s.loaded->load();
-  if (code == PTL_OK) return GOAL_SUCCESS;
-  s.loaded.reset();
-  return fail(code == PTL_NO_SPACE ? GOAL_ERR_NO_SPACE : GOAL_ERR_NETWORK,
-              "the network interface has not enough counters or descriptors left for this schedule");
-}
-
-// After a step of the execution that ended it.
-int ended(goal_schedule& s, int code, GOAL_Request* request) {
-  *request = GOAL_REQUEST_NULL;
-  if (code == PTL_OK) return GOAL_SUCCESS;
-  s.broken = true;
-  return fail(GOAL_ERR_FAILED, "a message or a computation of the schedule failed");
-}
-
-}  // namespace
+}  // namespace portunus::goal
 
 extern "C" {
 
 int GOAL_Init(int* rank, int* size) {
-  Library& l = library();
-  if (l.users == 0) {
-    if (const int code = open_library(); code != GOAL_SUCCESS) return code;
-  }
-  ++l.users;
-  if (rank) *rank = l.job.rank;
-  if (size) *size = l.job.size;
+  Library& library = Library::instance();
+  if (const char* problem = library.open()) return fail(GOAL_ERR_NETWORK, problem);
+  if (rank) *rank = library.job().rank;
+  if (size) *size = library.job().size;
   return GOAL_SUCCESS;
 }
 
 int GOAL_Finalize(void) {
-  Library& l = library();
-  if (l.users == 0) return fail(GOAL_ERR_STATE, "GOAL is not initialised");
-  if (l.users == 1 && l.schedules > 0) return fail(GOAL_ERR_STATE, std::to_string(l.schedules) + " schedules are not freed");
-  return --l.users == 0 ? close_library() : static_cast<int>(GOAL_SUCCESS);
+  Library& library = Library::instance();
+  if (library.users() == 0) return fail(GOAL_ERR_STATE, "GOAL is not initialised; call GOAL_Init first");
+  if (library.users() == 1 && library.schedules > 0) {
+    return fail(GOAL_ERR_STATE, std::to_string(library.schedules) + " schedules are not freed; call GOAL_Free for each");
+  }
+  const char* problem = library.close();
+  return problem ? fail(GOAL_ERR_NETWORK, problem) : static_cast<int>(GOAL_SUCCESS);
 }
 
-int GOAL_Create(GOAL_Schedule* schedule) {
-  if (!schedule) return fail(GOAL_ERR_ARG, "the schedule is NULL");
-  if (library().users == 0) return fail(GOAL_ERR_STATE, "GOAL is not initialised");
-  *schedule = new (std::nothrow) goal_schedule;
-  if (!*schedule) return fail(GOAL_ERR_NO_SPACE, "there is no memory for another schedule");
-  (*schedule)->run.schedule = *schedule;
-  ++library().schedules;
-  return GOAL_SUCCESS;
-}
+int GOAL_Create(GOAL_Schedule* schedule) { return create(schedule); }
 
 int GOAL_Scratch(GOAL_Schedule schedule, size_t bytes) {
   if (const int code = must_be_open(schedule); code != GOAL_SUCCESS) return code;
-  schedule->scratch_bytes = bytes;
+  if (schedule->scratch_divided) return fail(GOAL_ERR_STATE, "collectives have parts of the scratchpad; set its size before adding them");
+  schedule->builder.scratch_bytes(bytes);
   return GOAL_SUCCESS;
+}
+
+int GOAL_Bind(GOAL_Schedule schedule, unsigned argument, void* address, size_t bytes) {
+  if (!schedule) return fail(GOAL_ERR_ARG, "the schedule is NULL");
+  if (schedule->closed) return fail(GOAL_ERR_STATE, "the schedule is compiled; bind its arguments before GOAL_Compile");
+  if (argument >= kMaxArguments) {
+    return fail(GOAL_ERR_ARG, "there is no argument " + std::to_string(argument) + "; arguments go from 0 to " +
+                                  std::to_string(kMaxArguments - 1));
+  }
+  return guarded([&] {
+    if (schedule->arguments.size() <= argument) schedule->arguments.resize(argument + 1);
+    schedule->arguments[argument] = {address, bytes};
+    return int{GOAL_SUCCESS};
+  });
 }
 
 int GOAL_Send(GOAL_Schedule schedule, GOAL_Buffer from, size_t bytes, int peer, uint32_t tag, GOAL_Op* op) {
@@ -268,31 +180,32 @@ int GOAL_Local(GOAL_Schedule schedule, GOAL_Local_op operation, GOAL_Type type, 
                size_t count, GOAL_Op* op) {
   if (const int code = must_be_open(schedule); code != GOAL_SUCCESS) return code;
   if (static_cast<unsigned>(operation) > GOAL_DELAY) return fail(GOAL_ERR_ARG, "there is no such local operation");
-  Vertex vertex;
-  goal_schedule::Work work;
-  work.op = static_cast<ptlx_local_op_t>(operation);
-  if (operation == GOAL_DELAY) {
-    vertex.size = count;
-    return add(schedule, vertex, work, op);
-  }
-  work.memory = dst;
-  work.bytes = sizeof(uint64_t);
-  if (operation != GOAL_TIMESTAMP) {
-    if (static_cast<unsigned>(type) > GOAL_DOUBLE) return fail(GOAL_ERR_ARG, "there is no such type");
-    const TypeFacts& facts = kTypes[type];
-    const bool bitwise = operation == GOAL_AND || operation == GOAL_OR || operation == GOAL_XOR;
-    if (bitwise && !facts.integer) return fail(GOAL_ERR_ARG, "bits of floating-point numbers cannot be combined");
-    if (count > SIZE_MAX / facts.width) return fail(GOAL_ERR_ARG, "so many elements are more than memory can hold");
-    work.type = facts.type;
-    work.count = count;
-    work.bytes = count * facts.width;
-    work.a = a;
-    work.b = b;
-  }
-  const bool reads_a = operation < GOAL_TIMESTAMP, reads_b = operation < GOAL_COPY;
-  if (!has_place(dst, work.bytes) || (reads_a && !has_place(a, work.bytes)) || (reads_b && !has_place(b, work.bytes)))
-    return fail(GOAL_ERR_ARG, "a buffer has no memory");
-  return add(schedule, vertex, work, op);
+  const auto work = static_cast<ptlx_local_op_t>(operation);
+  const bool typed = operation < GOAL_TIMESTAMP;
+  if (typed && static_cast<unsigned>(type) > GOAL_DOUBLE) return fail(GOAL_ERR_ARG, "there is no such type");
+  const ptl_datatype_t element = typed ? type_of(type) : static_cast<ptl_datatype_t>(PTL_UINT64_T);
+  if (typed && !known(work, element)) return fail(GOAL_ERR_ARG, "bits of floating-point numbers cannot be combined");
+  if (typed && count > SIZE_MAX / 16) return fail(GOAL_ERR_ARG, "so many elements are more than memory can hold");
+  return guarded([&] {
+    Builder& builder = schedule->builder;
+    const size_t bytes = typed ? count * width_of(element) : sizeof(uint64_t);
+    VertexId v;
+    if (operation == GOAL_DELAY) {
+      v = builder.delay(count);
+    } else {
+      must_have_place(dst, bytes);
+      if (has_a(work)) must_have_place(a, bytes);
+      if (has_b(work)) must_have_place(b, bytes);
+      v = builder.local(work, element, memory_of(*schedule, dst), has_a(work) ? memory_of(*schedule, a) : Memory{},
+                        has_b(work) ? memory_of(*schedule, b) : Memory{}, typed ? count : 1);
+    }
+    if (op) *op = v;
+    return int{GOAL_SUCCESS};
+  });
+}
+
+int GOAL_Timestamp(GOAL_Schedule schedule, GOAL_Buffer to, GOAL_Op* op) {
+  return GOAL_Local(schedule, GOAL_TIMESTAMP, GOAL_UINT64, to, GOAL_User(nullptr), GOAL_User(nullptr), 1, op);
 }
 
 int GOAL_Requires(GOAL_Schedule schedule, GOAL_Op op, GOAL_Op prerequisite) {
@@ -303,34 +216,81 @@ int GOAL_IRequires(GOAL_Schedule schedule, GOAL_Op op, GOAL_Op prerequisite) {
   return add_edge(schedule, op, prerequisite, After::start);
 }
 
-int GOAL_Compile(GOAL_Schedule schedule) {
+int GOAL_Needs(GOAL_Schedule schedule, GOAL_Op op, unsigned count) {
   if (const int code = must_be_open(schedule); code != GOAL_SUCCESS) return code;
+  if (op >= schedule->builder.plan().graph.size()) return fail(GOAL_ERR_ARG, "the schedule has no such operation");
+  if (count == 0) return fail(GOAL_ERR_ARG, "an operation needs at least one of what it waits for");
+  schedule->builder.needs(op, count);
+  return GOAL_SUCCESS;
+}
+
+int GOAL_Context(GOAL_Schedule schedule, unsigned context) {
+  if (!schedule) return fail(GOAL_ERR_ARG, "the schedule is NULL");
+  if (schedule->closed) return fail(GOAL_ERR_STATE, "the schedule is compiled already; set its context before");
+  if (context >= Library::kContexts) return fail(GOAL_ERR_ARG, "there is no context " + std::to_string(context) + "; contexts go from 0 to 32767");
+  schedule->context = static_cast<std::uint16_t>(Library::kContexts + context);
+  return GOAL_SUCCESS;
+}
+
+int GOAL_Compile(GOAL_Schedule schedule) {
+  if (!schedule) return fail(GOAL_ERR_ARG, "the schedule is NULL");
+  if (schedule->closed) return fail(GOAL_ERR_STATE, "the schedule is compiled already");
   schedule->closed = true;
-  const std::uint16_t context = library().next_context++;  // counted in any case, as on the other ranks
-  try {
-    try {
-      schedule->graph.finish();
-    } catch (const ScheduleError& error) {
-      return fail(GOAL_ERR_CYCLE, error.message);
+  // Counted in any case, as on the other ranks.
+  const std::uint16_t context = schedule->context ? *schedule->context : Library::instance().next_context();
+  return guarded([&] { return load(*schedule, context); });
+}
+
+int GOAL_Clone(GOAL_Schedule compiled, GOAL_Schedule* copy) {
+  if (!compiled) return fail(GOAL_ERR_ARG, "the schedule is NULL");
+  if (!compiled->compiled) return fail(GOAL_ERR_STATE, "the schedule is not compiled; call GOAL_Compile first");
+  if (const int code = create(copy); code != GOAL_SUCCESS) return code;
+  const int code = guarded([&] {
+    (*copy)->arguments = compiled->arguments;
+    (*copy)->compiled = compiled->compiled;
+    return int{GOAL_SUCCESS};
+  });
+  if (code != GOAL_SUCCESS) GOAL_Free(copy);
+  return code;
+}
+
+int GOAL_Save(GOAL_Schedule schedule, void* block, size_t* bytes) {
+  if (!schedule || !bytes) return fail(GOAL_ERR_ARG, "the schedule or the size is NULL");
+  if (!schedule->compiled) return fail(GOAL_ERR_STATE, "the schedule is not compiled; call GOAL_Compile first");
+  return guarded([&]() -> int {
+    const std::vector<std::byte> saved = save(*schedule->compiled);
+    const size_t room = *bytes;
+    *bytes = saved.size();
+    if (!block) return GOAL_SUCCESS;
+    if (room < saved.size()) {
+      return fail(GOAL_ERR_NO_SPACE, "the block has " + std::to_string(saved.size()) + " bytes, but there is room for " + std::to_string(room));
     }
-    return compile_and_load(*schedule, context);
-  } catch (const ScheduleError& error) {
-    return fail(GOAL_ERR_ARG, error.message);
-  } catch (const std::bad_alloc&) {
-    return fail(GOAL_ERR_NO_SPACE, "there is no memory for the scratchpad or the compiled schedule");
-  }
+    std::memcpy(block, saved.data(), saved.size());
+    return GOAL_SUCCESS;
+  });
+}
+
+int GOAL_Load(const void* block, size_t bytes, GOAL_Schedule* schedule) {
+  if (!block) return fail(GOAL_ERR_ARG, "the block is NULL");
+  if (const int code = create(schedule); code != GOAL_SUCCESS) return code;
+  const int code = guarded([&] {
+    const std::span<const std::byte> given(static_cast<const std::byte*>(block), bytes);
+    (*schedule)->compiled = load(given, static_cast<std::uint32_t>(Library::instance().job().size));
+    return int{GOAL_SUCCESS};
+  });
+  if (code != GOAL_SUCCESS) GOAL_Free(schedule);
+  return code;
 }
 
 int GOAL_Run(GOAL_Schedule schedule, GOAL_Request* request) {
   if (!schedule || !request) return fail(GOAL_ERR_ARG, "the schedule or the request is NULL");
-  if (!schedule->loaded) return fail(GOAL_ERR_STATE, "the schedule is not compiled");
+  if (!schedule->instance) return fail(GOAL_ERR_STATE, "the schedule is not compiled");
   if (schedule->broken) return fail(GOAL_ERR_STATE, "the schedule has failed and can only be freed");
-  if (schedule->loaded->running()) return fail(GOAL_ERR_STATE, "the schedule runs already");
-  const int code = schedule->loaded->start();
+  if (schedule->instance->program().running()) return fail(GOAL_ERR_STATE, "the schedule runs already");
+  const int code = schedule->instance->program().start();
   if (code != PTL_OK) {
     schedule->broken = true;
-    return fail(code == PTL_NO_SPACE ? GOAL_ERR_NO_SPACE : GOAL_ERR_NETWORK,
-                "the network interface has not enough entries or triggered operations left for this schedule");
+    return code == PTL_FAIL ? fail(GOAL_ERR_FAILED, kFailed) : fail(GOAL_ERR_NETWORK, "the network interface is closed");
   }
   *request = &schedule->run;
   return GOAL_SUCCESS;
@@ -342,7 +302,7 @@ int GOAL_Test(GOAL_Request* request, int* done) {
   if (*request == GOAL_REQUEST_NULL) return GOAL_SUCCESS;
   goal_schedule& schedule = *(*request)->schedule;
   bool finished = false;
-  const int code = schedule.loaded->test(finished);
+  const int code = schedule.instance->program().test(finished);
   *done = finished ? 1 : 0;
   return finished ? ended(schedule, code, request) : static_cast<int>(GOAL_SUCCESS);
 }
@@ -351,17 +311,25 @@ int GOAL_Wait(GOAL_Request* request) {
   if (!request) return fail(GOAL_ERR_ARG, "the request is NULL");
   if (*request == GOAL_REQUEST_NULL) return GOAL_SUCCESS;
   goal_schedule& schedule = *(*request)->schedule;
-  const int code = schedule.loaded->wait();
+  const int code = schedule.instance->program().wait();
   return ended(schedule, code, request);
+}
+
+int GOAL_Cancel(GOAL_Request* request) {
+  if (!request) return fail(GOAL_ERR_ARG, "the request is NULL");
+  if (*request == GOAL_REQUEST_NULL) return GOAL_SUCCESS;
+  goal_schedule& schedule = *(*request)->schedule;
+  schedule.instance->program().cancel();
+  schedule.broken = true;
+  *request = GOAL_REQUEST_NULL;
+  return GOAL_SUCCESS;
 }
 
 int GOAL_Free(GOAL_Schedule* schedule) {
   if (!schedule || !*schedule) return fail(GOAL_ERR_ARG, "the schedule is NULL");
-  if ((*schedule)->loaded && (*schedule)->loaded->running() && !(*schedule)->broken)
-    return fail(GOAL_ERR_STATE, "the schedule runs; wait for it first");
   delete *schedule;
   *schedule = nullptr;
-  --library().schedules;
+  --Library::instance().schedules;
   return GOAL_SUCCESS;
 }
 

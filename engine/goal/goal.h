@@ -52,20 +52,41 @@ typedef struct goal_run *GOAL_Request; /* one execution that runs; NULL: none */
 typedef uint32_t GOAL_Op;              /* an operation of one schedule */
 #define GOAL_REQUEST_NULL ((GOAL_Request)0)
 
-/* Memory of an operation: an address of the program, or an offset into the schedule's scratchpad. */
-typedef enum { GOAL_USERSPACE = 0, GOAL_SCRATCHPAD = 1 } GOAL_Memory;
+/* Memory of an operation: an address of the program; an offset into the schedule's scratchpad; an offset into one of its
+ * arguments, memory that GOAL_Bind names later, for each copy of the schedule anew; or pieces of such memory, which
+ * together are the message or vector. Different arguments must be different memory. */
+typedef enum { GOAL_USERSPACE = 0, GOAL_SCRATCHPAD = 1, GOAL_ARGUMENT = 2, GOAL_VECTOR = 3 } GOAL_Memory;
+typedef struct {
+    GOAL_Memory memory; /* not GOAL_VECTOR */
+    uint32_t number;
+    uintptr_t place;
+    size_t bytes;
+} GOAL_Piece;
 typedef struct {
     GOAL_Memory memory;
-    uintptr_t place; /* address, or bytes from the start of the scratchpad */
+    uint32_t number; /* GOAL_ARGUMENT: which, from 0; GOAL_VECTOR: how many pieces */
+    uintptr_t place; /* address, bytes from the start, or the address of the GOAL_Pieces, read during the call only */
 } GOAL_Buffer;
 
 static inline GOAL_Buffer GOAL_User(const void *address) {
-    GOAL_Buffer buffer = {GOAL_USERSPACE, (uintptr_t)address};
+    GOAL_Buffer buffer = {GOAL_USERSPACE, 0, (uintptr_t)address};
     return buffer;
 }
 static inline GOAL_Buffer GOAL_Pad(size_t offset) {
-    GOAL_Buffer buffer = {GOAL_SCRATCHPAD, (uintptr_t)offset};
+    GOAL_Buffer buffer = {GOAL_SCRATCHPAD, 0, (uintptr_t)offset};
     return buffer;
+}
+static inline GOAL_Buffer GOAL_Arg(uint32_t argument, size_t offset) {
+    GOAL_Buffer buffer = {GOAL_ARGUMENT, argument, (uintptr_t)offset};
+    return buffer;
+}
+static inline GOAL_Buffer GOAL_Pieces(const GOAL_Piece *pieces, uint32_t count) {
+    GOAL_Buffer buffer = {GOAL_VECTOR, count, (uintptr_t)pieces};
+    return buffer;
+}
+static inline GOAL_Piece GOAL_Part(GOAL_Buffer buffer, size_t bytes) {
+    GOAL_Piece piece = {buffer.memory, buffer.number, buffer.place, bytes};
+    return piece;
 }
 
 /* Local work: dst[i] = a[i] op b[i]. AND, OR and XOR are for integers. */
@@ -87,8 +108,11 @@ int GOAL_Finalize(void);
 
 /* A new, empty schedule. GOAL_ERR_STATE before GOAL_Init. */
 int GOAL_Create(GOAL_Schedule *schedule);
-/* Gives the schedule a scratchpad of so many bytes, allocated and zeroed by GOAL_Compile. */
+/* Gives the schedule a scratchpad of so many bytes, allocated and zeroed by GOAL_Compile. Before collectives are added,
+ * which put theirs behind it (GOAL_ERR_STATE). */
 int GOAL_Scratch(GOAL_Schedule schedule, size_t bytes);
+/* Says where argument number `argument` lies and how long it is; before GOAL_Compile. GOAL_ERR_STATE, GOAL_ERR_ARG. */
+int GOAL_Bind(GOAL_Schedule schedule, unsigned argument, void *address, size_t bytes);
 
 /* Adds an operation; *op (may be NULL) names it. A send has finished when its memory may be written again, a receive
  * when its memory holds the message. Memory must stay valid until GOAL_Free; its content matters from GOAL_Run to
@@ -104,23 +128,54 @@ int GOAL_Recv(GOAL_Schedule schedule, GOAL_Buffer to, size_t bytes, int peer, ui
 int GOAL_Local(GOAL_Schedule schedule, GOAL_Local_op operation, GOAL_Type type, GOAL_Buffer dst, GOAL_Buffer a, GOAL_Buffer b,
                size_t count, GOAL_Op *op);
 
+/* Writes the monotonic clock's nanoseconds as uint64_t when it is executed. */
+int GOAL_Timestamp(GOAL_Schedule schedule, GOAL_Buffer to, GOAL_Op *op);
+
 /* `op` may start only after `prerequisite` has finished. */
 int GOAL_Requires(GOAL_Schedule schedule, GOAL_Op op, GOAL_Op prerequisite);
 /* `op` may start only after `prerequisite` has started. */
 int GOAL_IRequires(GOAL_Schedule schedule, GOAL_Op op, GOAL_Op prerequisite);
 
-/* Closes the graph and reserves everything that running it takes. GOAL_ERR_CYCLE; GOAL_ERR_NO_SPACE; GOAL_ERR_ARG: an
- * operation leaves the scratchpad, too many messages for a tag; GOAL_ERR_STATE. After an error only GOAL_Free is left. */
-int GOAL_Compile(GOAL_Schedule schedule);
+/* `op` starts as soon as `count` of what it requires has happened, not all: 1 is "or". An execution ends when everything
+ * has. GOAL_Compile refuses an operation that needs more than it requires. */
+int GOAL_Needs(GOAL_Schedule schedule, GOAL_Op op, unsigned count);
 
-/* Starts an execution and returns. One at a time per schedule (GOAL_ERR_STATE). Cost: linear in the schedule. */
+/* Sets what keeps the messages of this schedule apart from those of others, 0 .. 32767, instead of counting compiled
+ * schedules: for schedules that not all ranks of the job have. Equal for those that belong together, and different for all
+ * others that exist at the same time. Before GOAL_Compile (GOAL_ERR_STATE). */
+int GOAL_Context(GOAL_Schedule schedule, unsigned context);
+/* Closes the graph and reserves everything that running it takes. GOAL_ERR_CYCLE; GOAL_ERR_NO_SPACE; GOAL_ERR_ARG: an
+ * operation leaves the scratchpad or its argument, too many messages for a tag; GOAL_ERR_STATE. After an error only
+ * GOAL_Free is left. */
+int GOAL_Compile(GOAL_Schedule schedule);
+/* Writes a compiled schedule into `block` as one position-independent block of bytes that can be kept, or sent to another
+ * process. *bytes is the room there and becomes the size; with block NULL only the size is told. Addresses (GOAL_User) mean
+ * something in this process alone: name memory of schedules that travel by GOAL_Arg and GOAL_Pad.
+ * GOAL_ERR_NO_SPACE: there is less room. GOAL_ERR_STATE: not compiled. */
+int GOAL_Save(GOAL_Schedule schedule, void *block, size_t *bytes);
+/* A schedule from such a block, to be bound and compiled like a copy of GOAL_Clone. GOAL_ERR_ARG: the block is damaged, cut or
+ * none; it has messages for ranks that the job does not have, or addresses of another process. */
+int GOAL_Load(const void *block, size_t bytes, GOAL_Schedule *schedule);
+/* Another instance of a compiled schedule, with a scratchpad of its own, that can run at the same time. It has the
+ * arguments of the original unless GOAL_Bind names others, and is to be compiled (which costs little) like any other:
+ * in the same order on all ranks. GOAL_ERR_STATE. */
+int GOAL_Clone(GOAL_Schedule compiled, GOAL_Schedule *copy);
+
+/* Starts an execution and returns. One at a time per schedule (GOAL_ERR_STATE). Costs one increment of a counter, whatever
+ * the size of the schedule. GOAL_ERR_FAILED: a rank that it depends on has failed; nothing was started. */
 int GOAL_Run(GOAL_Schedule schedule, GOAL_Request *request);
-/* *done is 1 when the execution has finished; then *request is set to GOAL_REQUEST_NULL. GOAL_ERR_FAILED. */
+/* *done is 1 when the execution has finished; then *request is set to GOAL_REQUEST_NULL. GOAL_ERR_FAILED: a message or a
+ * computation failed, here or on a rank whose messages this one depends on, or such a rank has ended; then the schedule
+ * can only be freed, and touches no memory any more. What has succeeded on this rank is not told: take no result. */
 int GOAL_Test(GOAL_Request *request, int *done);
 /* Waits for it. With GOAL_REQUEST_NULL both return at once, done. */
 int GOAL_Wait(GOAL_Request *request);
 
-/* Frees a schedule that does not run (GOAL_ERR_STATE) and sets *schedule to NULL. */
+/* Gives an execution up, at any time; *request is set to GOAL_REQUEST_NULL. The schedule can only be freed then, and fails on
+ * all ranks that still wait for messages of this one, as they may for theirs. */
+int GOAL_Cancel(GOAL_Request *request);
+
+/* Frees a schedule and sets *schedule to NULL; if it runs, as after GOAL_Cancel (its request is void then). */
 int GOAL_Free(GOAL_Schedule *schedule);
 
 /* What the last error of this thread was about, as a sentence. */

@@ -5,19 +5,27 @@
 
 #include <sched.h>
 
+#include <algorithm>
+#include <atomic>
+#include <numeric>
 #include <utility>
 
 namespace portunus::goal {
 
 namespace {
 
-constexpr std::uint64_t kEpochs = 256;
+constexpr std::uint64_t kEpochField = std::uint64_t{0xff} << kEpochShift;
+constexpr std::uint64_t kPoisonClass = std::uint64_t{3} << 60;
+constexpr std::uint64_t kAllButClass = (std::uint64_t{1} << 60) - 1;
+constexpr std::uint64_t kPoisonIgnores = (std::uint64_t{1} << kContextShift) - 1;
 
 ptl_process_t process(std::uint32_t rank) {
   ptl_process_t id{};
   id.rank = rank == kAnySource ? PTL_RANK_ANY : rank;
   return id;
 }
+
+std::uint64_t seen(const std::uint64_t& word) { return std::atomic_ref<const std::uint64_t>(word).load(std::memory_order_acquire); }
 
 // Takes the entry out however long a message still works in it.
 void unlink(ptl_handle_me_t entry) {
@@ -28,6 +36,7 @@ void unlink(ptl_handle_me_t entry) {
 
 }  // namespace
 
+// What tells of failures is acknowledged at once, whether its program is here already, still, or not any more.
 int Port::open(ptl_handle_ni_t ni, ptl_pt_index_t index) {
   int code = PtlPTAlloc(ni, 0, PTL_EQ_NONE, index, &index_);
   if (code != PTL_OK) return code;
@@ -35,10 +44,14 @@ int Port::open(ptl_handle_ni_t ni, ptl_pt_index_t index) {
   ptl_me_t keeper{};
   keeper.ct_handle = PTL_CT_NONE;
   keeper.uid = PTL_UID_ANY;
-  keeper.options = PTL_ME_OP_PUT | PTLX_ME_HOLD;
+  keeper.options = PTL_ME_OP_PUT;
   keeper.match_id = process(kAnySource);
+  keeper.match_bits = kPoisonClass;
+  keeper.ignore_bits = kAllButClass;
+  code = PtlMEAppend(ni_, index_, &keeper, PTL_OVERFLOW_LIST, nullptr, &poison_keeper_);
+  keeper.options |= PTLX_ME_HOLD;
   keeper.ignore_bits = ~ptl_match_bits_t{0};
-  code = PtlMEAppend(ni_, index_, &keeper, PTL_OVERFLOW_LIST, nullptr, &keeper_);
+  if (code == PTL_OK) code = PtlMEAppend(ni_, index_, &keeper, PTL_OVERFLOW_LIST, nullptr, &keeper_);
   if (code != PTL_OK) close();
   return code;
 }
@@ -46,141 +59,244 @@ int Port::open(ptl_handle_ni_t ni, ptl_pt_index_t index) {
 void Port::close() {
   if (ni_ == PTL_INVALID_HANDLE) return;
   if (keeper_ != PTL_INVALID_HANDLE) unlink(keeper_);
+  if (poison_keeper_ != PTL_INVALID_HANDLE) {
+    ptl_me_t all{};
+    all.ct_handle = PTL_CT_NONE;
+    all.uid = PTL_UID_ANY;
+    all.options = PTL_ME_OP_PUT;
+    all.match_id = process(kAnySource);
+    all.match_bits = kPoisonClass;
+    all.ignore_bits = kAllButClass;
+    while (PtlMEUnlink(poison_keeper_) == PTL_IN_USE) PtlMESearch(ni_, index_, &all, PTL_SEARCH_DELETE, nullptr);
+  }
   PtlPTFree(ni_, index_);
-  ni_ = keeper_ = PTL_INVALID_HANDLE;
+  ni_ = keeper_ = poison_keeper_ = PTL_INVALID_HANDLE;
 }
 
 LoadedProgram::LoadedProgram(const Port& port, Program program, std::vector<Binding> bindings)
     : port_(port), program_(std::move(program)), bindings_(std::move(bindings)) {}
 
+// Early entries are parked first, so that they are the first to appear when kStart rises.
 int LoadedProgram::load() {
-  const std::size_t count = program_.increments.size();
-  for (std::size_t i = 0; i < count; ++i) {
+  if (const int code = PtlCTAlloc(port_.ni(), &errors_); code != PTL_OK) return code;
+  if (const int code = PtlCTAlloc(port_.ni(), &told_); code != PTL_OK) return code;
+  for (const std::uint32_t stride : program_.increments) {
     ptl_handle_ct_t counter;
     if (const int code = PtlCTAlloc(port_.ni(), &counter); code != PTL_OK) return code;
     counters_.push_back(counter);
+    if (const int code = PtlxCTRepeat(counter, stride, kEpochField); code != PTL_OK) return code;
+    if (const int code = PtlxCTGuard(counter, errors_); code != PTL_OK) return code;
   }
-  descriptors_.assign(count, PTL_INVALID_HANDLE);
-  for (const Operation& operation : program_.triggered) {
-    if (operation.action != Action::put || descriptors_[operation.counter] != PTL_INVALID_HANDLE) continue;
-    ptl_md_t everything{};
-    everything.length = PTL_SIZE_MAX;
-    everything.options = PTL_MD_EVENT_CT_SEND;
-    everything.eq_handle = PTL_EQ_NONE;
-    everything.ct_handle = counters_[operation.counter];
-    if (const int code = PtlMDBind(port_.ni(), &everything, &descriptors_[operation.counter]); code != PTL_OK) return code;
+  descriptors_.assign(counters_.size(), PTL_INVALID_HANDLE);
+  for (const Operation& operation : program_.early)
+    if (const int code = park_append(operation, {kStart, 1}); code != PTL_OK) return code;
+  for (const Operation& operation : program_.triggered)
+    if (const int code = park(operation); code != PTL_OK) return code;
+  if (const std::uint32_t end = program_.increments[kFinish]; end > 0)
+    if (const int code = PtlxTriggeredNotify(port_.ni(), &epochs_ended_, -1, 0, counters_[kFinish], end); code != PTL_OK) return code;
+  return watch_failures();
+}
+
+// Ranks that messages come from or go to. One that takes messages from anyone exchanges them with everyone.
+std::vector<std::uint32_t> LoadedProgram::peers() const {
+  std::vector<std::uint32_t> ranks;
+  for (const auto* operations : {&program_.early, &program_.triggered})
+    for (const Operation& operation : *operations)
+      if (operation.action == Action::put || operation.action == Action::append) ranks.push_back(operation.peer);
+  std::ranges::sort(ranks);
+  if (!ranks.empty() && ranks.back() == kAnySource) {
+    ptl_size_t size = 0;
+    PtlGetMap(port_.ni(), 0, nullptr, &size);
+    ranks.resize(size);
+    std::iota(ranks.begin(), ranks.end(), 0);
+  }
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  ptl_process_t self{};
+  if (PtlGetId(port_.ni(), &self) == PTL_OK) std::erase(ranks, self.rank);
+  return ranks;
+}
+
+// The others are told first: who waits here may withdraw everything as soon as it knows.
+int LoadedProgram::watch_failures() {
+  const std::uint64_t poison = kPoisonClass | std::uint64_t{program_.context} << kContextShift;
+  ptl_md_t nothing{};
+  nothing.options = PTL_MD_EVENT_CT_ACK;
+  nothing.eq_handle = PTL_EQ_NONE;
+  nothing.ct_handle = told_;
+  if (const int code = PtlMDBind(port_.ni(), &nothing, &teller_); code != PTL_OK) return code;
+  for (const std::uint32_t rank : peers()) {
+    const int code = PtlTriggeredPut(teller_, 0, 0, PTL_CT_ACK_REQ, process(rank), port_.index(), poison, 0, nullptr, 0, errors_, 1);
+    if (code != PTL_OK) return code;
+    ++tells_;
+  }
+  if (const int code = PtlxTriggeredNotify(port_.ni(), &failures_, -1, 0, errors_, 1); code != PTL_OK) return code;
+  if (const int code = PtlTriggeredCTInc(counters_[kFinish], {0, 1}, errors_, 1); code != PTL_OK) return code;
+  for (const std::uint32_t rank : peers())
+    if (const int code = PtlxCTWatch(errors_, process(rank)); code != PTL_OK) return code;
+  ptl_me_t me{};
+  me.ct_handle = errors_;
+  me.uid = PTL_UID_ANY;
+  me.options = PTL_ME_OP_PUT | PTL_ME_EVENT_CT_COMM | PTLX_ME_COMPLETE_UNEXPECTED;
+  me.match_id = process(kAnySource);
+  me.match_bits = poison;
+  me.ignore_bits = kPoisonIgnores;
+  ptl_handle_me_t handle;
+  const int code = PtlMEAppend(port_.ni(), port_.index(), &me, PTL_PRIORITY_LIST, nullptr, &handle);
+  if (code == PTL_OK) entries_.push_back(handle);
+  return code;
+}
+
+// Sends from contiguous memory share a descriptor of all memory with those that count on the same counter.
+int LoadedProgram::bind_descriptor(const Operation& operation) {
+  const Binding& binding = bindings_[operation.vertex];
+  if (binding.pieces == 0 && descriptors_[operation.counter] != PTL_INVALID_HANDLE) return PTL_OK;
+  ptl_md_t md{};
+  md.start = binding.pieces == 0 ? nullptr : binding.memory;
+  md.length = binding.pieces == 0 ? PTL_SIZE_MAX : binding.pieces;
+  md.options = PTL_MD_EVENT_CT_SEND | (binding.pieces == 0 ? 0u : unsigned{PTL_IOVEC});
+  md.eq_handle = PTL_EQ_NONE;
+  md.ct_handle = counters_[operation.counter];
+  ptl_handle_md_t handle;
+  if (const int code = PtlMDBind(port_.ni(), &md, &handle); code != PTL_OK) return code;
+  if (binding.pieces == 0) {
+    descriptors_[operation.counter] = handle;
+  } else {
+    scattered_.emplace(operation.vertex, handle);
   }
   return PTL_OK;
 }
 
-// Counters go first: with them go the operations that wait, appends included.
-void LoadedProgram::unload() {
-  for (const ptl_handle_ct_t counter : counters_) PtlCTFree(counter);
-  for (const ptl_handle_me_t entry : entries_) unlink(entry);
-  for (const ptl_handle_md_t descriptor : descriptors_) {
-    if (descriptor != PTL_INVALID_HANDLE) PtlMDRelease(descriptor);
-  }
-}
-
-std::uint64_t LoadedProgram::threshold(Point point) const {
-  return point.threshold + epoch_ * program_.increments[point.counter];
-}
-
-std::uint64_t LoadedProgram::goal() const { return (epoch_ + 1) * program_.increments[kFinish]; }
-
 ptl_me_t LoadedProgram::entry(const Operation& operation) const {
   ptl_me_t me{};
-  me.start = bindings_[operation.vertex].memory;
-  me.length = operation.size;
+  const Binding& binding = bindings_[operation.vertex];
+  me.start = binding.memory;
+  me.length = binding.pieces == 0 ? operation.size : binding.pieces;
   me.ct_handle = counters_[operation.counter];
   me.uid = PTL_UID_ANY;
-  me.options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_CT_COMM | PTLX_ME_COMPLETE_UNEXPECTED;
+  me.options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_CT_COMM | PTLX_ME_COMPLETE_UNEXPECTED |
+               (binding.pieces == 0 ? 0u : unsigned{PTL_IOVEC});
   me.match_id = process(operation.peer);
-  me.match_bits = operation.match_bits | (epoch_ % kEpochs) << kEpochShift;
+  me.match_bits = operation.match_bits;
   me.ignore_bits = operation.ignore_bits;
   return me;
 }
 
-int LoadedProgram::arm() {
-  if (armed_ || running_) return PTL_OK;
-  for (const Operation& operation : program_.triggered) {
-    if (const int code = arm(operation); code != PTL_OK) return code;
-  }
-  armed_ = true;
-  return PTL_OK;
+int LoadedProgram::park_append(const Operation& operation, Point when) {
+  const ptl_me_t me = entry(operation);
+  ptl_handle_me_t handle;
+  const int code = PtlxTriggeredMEAppend(port_.ni(), port_.index(), &me, PTL_PRIORITY_LIST, nullptr, &handle, counters_[when.counter], when.threshold);
+  if (code == PTL_OK) entries_.push_back(handle);
+  return code;
 }
 
-// The early entries come with the start and not before: their messages may be here already, and what those release
-// reads memory that is the program's until then.
-int LoadedProgram::append_early() {
-  for (const Operation& operation : program_.early) {
-    const ptl_me_t me = entry(operation);
-    ptl_handle_me_t handle;
-    if (const int code = PtlMEAppend(port_.ni(), port_.index(), &me, PTL_PRIORITY_LIST, nullptr, &handle); code != PTL_OK)
-      return code;
-    entries_.push_back(handle);
-  }
-  return PTL_OK;
-}
-
-int LoadedProgram::arm(const Operation& operation) {
+int LoadedProgram::park(const Operation& operation) {
   const ptl_handle_ct_t trigger = counters_[operation.when.counter];
-  const std::uint64_t when = threshold(operation.when);
   switch (operation.action) {
-    case Action::put:
-      return PtlTriggeredPut(descriptors_[operation.counter], reinterpret_cast<std::uintptr_t>(bindings_[operation.vertex].memory),
-                             operation.size, PTL_NO_ACK_REQ, process(operation.peer), port_.index(),
-                             operation.match_bits | (epoch_ % kEpochs) << kEpochShift, 0, nullptr, 0, trigger, when);
-    case Action::append: {
-      const ptl_me_t me = entry(operation);
-      ptl_handle_me_t handle;
-      const int code =
-          PtlxTriggeredMEAppend(port_.ni(), port_.index(), &me, PTL_PRIORITY_LIST, nullptr, &handle, trigger, when);
-      if (code == PTL_OK) entries_.push_back(handle);
-      return code;
+    case Action::put: {
+      if (const int code = bind_descriptor(operation); code != PTL_OK) return code;
+      const Binding& from = bindings_[operation.vertex];
+      const bool whole = from.pieces == 0;
+      return PtlTriggeredPut(whole ? descriptors_[operation.counter] : scattered_.at(operation.vertex),
+                             whole ? reinterpret_cast<std::uintptr_t>(from.memory) : 0, operation.size, PTL_NO_ACK_REQ, process(operation.peer),
+                             port_.index(), operation.match_bits, 0, nullptr, 0, trigger, operation.when.threshold);
     }
+    case Action::append: return park_append(operation, operation.when);
     case Action::local: {
       const Binding& work = bindings_[operation.vertex];
-      return PtlxTriggeredLocal(port_.ni(), work.op, work.type, work.memory, work.a, work.b,
-                                work.op == PTLX_DELAY ? operation.size : work.count, counters_[operation.counter], trigger, when);
+      const ptlx_memory_t to{work.memory, work.pieces}, a{const_cast<void*>(work.a), work.a_pieces}, b{const_cast<void*>(work.b), work.b_pieces};
+      return PtlxTriggeredLocalVector(port_.ni(), work.op, work.type, &to, &a, &b, work.op == PTLX_DELAY ? operation.size : work.count,
+                                      counters_[operation.counter], trigger, operation.when.threshold);
     }
-    case Action::increment: return PtlTriggeredCTInc(counters_[operation.counter], {1, 0}, trigger, when);
+    case Action::increment: return PtlTriggeredCTInc(counters_[operation.counter], {1, 0}, trigger, operation.when.threshold);
   }
   return PTL_ARG_INVALID;
 }
 
+bool LoadedProgram::failed() const { return seen(failures_) != 0; }
+
 int LoadedProgram::start() {
-  if (const int code = arm(); code != PTL_OK) return code;
-  armed_ = false;
+  if (failed()) return PTL_FAIL;
   running_ = true;
-  if (const int code = append_early(); code != PTL_OK) return code;
   return PtlCTInc(counters_[kStart], {1, 0});
 }
 
 int LoadedProgram::wait() {
   ptl_ct_event_t value;
-  const int code = PtlCTWait(counters_[kFinish], goal(), &value);
-  return code == PTL_OK ? finish_epoch() : code;
+  const int code = PtlCTWait(counters_[kFinish], (epoch_ + 1) * program_.increments[kFinish], &value);
+  return code == PTL_OK ? end_epoch() : code;
 }
 
 int LoadedProgram::test(bool& ended) {
-  ptl_ct_event_t value;
-  const int code = PtlCTGet(counters_[kFinish], &value);
-  ended = code != PTL_OK || value.failure != 0 || value.success >= goal();
-  return ended && code == PTL_OK ? finish_epoch() : code;
+  const auto over = [&] { return program_.increments[kFinish] == 0 || seen(epochs_ended_) > epoch_ || failed(); };
+  ended = over() || (PtlxProgress() > 0 && over());
+  return ended ? end_epoch() : static_cast<int>(PTL_OK);
 }
 
-// A failure releases what waits for it, so the end comes in any case; every counter knows its own failures.
-int LoadedProgram::finish_epoch() {
-  running_ = false;
-  for (const ptl_handle_ct_t counter : counters_) {
-    ptl_ct_event_t value;
-    if (const int code = PtlCTGet(counter, &value); code != PTL_OK) return code;
-    if (value.failure != 0) return PTL_FAIL;
+// What a failed rank sent before may have come in the meantime; only an end that no failure went before counts.
+int LoadedProgram::end_epoch() {
+  ptl_ct_event_t errors;
+  const int code = PtlCTGet(errors_, &errors);
+  if (code == PTL_OK && errors.success + errors.failure == 0) {
+    running_ = false;
+    ++epoch_;
+    return PTL_OK;
   }
-  entries_.clear();  // each took its message and is gone
-  ++epoch_;
-  return PTL_OK;
+  withdraw();
+  running_ = false;
+  return code == PTL_OK ? static_cast<int>(PTL_FAIL) : code;
+}
+
+bool LoadedProgram::counters_are_full() const {
+  for (CounterId c = 0; c < counters_.size(); ++c) {
+    ptl_ct_event_t value{};
+    if (PtlCTGet(counters_[c], &value) != PTL_OK || value.failure != 0 || value.success != epoch_ * program_.increments[c]) return false;
+  }
+  return true;
+}
+
+void LoadedProgram::cancel() {
+  if (!running_) return;
+  PtlCTInc(errors_, {1, 0});
+  withdraw();
+  running_ = false;
+}
+
+bool LoadedProgram::in_use(int how) const {
+  return std::ranges::any_of(counters_, [&](ptl_handle_ct_t counter) {
+    int busy = 0;
+    return PtlxCTBusy(counter, &busy) == PTL_OK && (busy & how) != 0;
+  });
+}
+
+// Takes everything out of the engine's hands. What is under way ends by itself, except that a peer may never read what
+// it was sent; once it knows of the failure it does not take what it reads for a result.
+void LoadedProgram::withdraw() {
+  if (withdrawn_) return;
+  withdrawn_ = true;
+  for (const ptl_handle_ct_t counter : counters_) PtlCTCancelTriggered(counter);
+  for (const ptl_handle_me_t entry : entries_) unlink(entry);
+  const auto limit = std::chrono::steady_clock::now() + kPatience;
+  const auto all_know = [&] {
+    ptl_ct_event_t told{};
+    return PtlCTGet(told_, &told) != PTL_OK || told.success + told.failure >= tells_;
+  };
+  while (in_use(2) || (in_use(1) && !all_know() && std::chrono::steady_clock::now() < limit)) {
+    if (PtlxProgress() == 0) sched_yield();
+  }
+}
+
+// Counters go first: with them go the operations that wait, appends included.
+void LoadedProgram::unload() {
+  cancel();
+  for (const ptl_handle_ct_t counter : counters_) PtlCTFree(counter);
+  if (errors_ != PTL_INVALID_HANDLE) PtlCTFree(errors_);
+  if (told_ != PTL_INVALID_HANDLE) PtlCTFree(told_);
+  for (const ptl_handle_me_t entry : entries_) unlink(entry);
+  for (const auto& [vertex, descriptor] : scattered_) PtlMDRelease(descriptor);
+  for (const ptl_handle_md_t descriptor : descriptors_) {
+    if (descriptor != PTL_INVALID_HANDLE) PtlMDRelease(descriptor);
+  }
+  if (teller_ != PTL_INVALID_HANDLE) PtlMDRelease(teller_);
 }
 
 }  // namespace portunus::goal

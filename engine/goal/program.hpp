@@ -1,15 +1,26 @@
-// Runs a compiled schedule on a Portals interface: load once, then for each execution (epoch) arm, start and wait.
+// Runs a compiled schedule on a Portals interface: load and arm once, then for each execution (epoch) start and wait.
 //
 // Between start() and the end of wait() the calling thread need not do anything: what follows what is in the engine's
-// hands. An epoch arms everything anew with thresholds that grow, so counters are never reset. Two ranks may be one
-// epoch or more apart: messages for entries that are not appended yet are kept by the port and told apart by the epoch
-// in their match bits. It is kept modulo 256, so no rank may run more than 255 epochs ahead of one that it sends to.
+// hands. The program stays there (extension E5): thresholds and the epoch in the match bits grow with each round, so an
+// epoch costs one increment, whatever the size of the schedule, and counters are never reset. Two ranks may be one epoch
+// or more apart: messages for entries that are not appended yet are kept by the port and told apart by the epoch in their
+// match bits. It is kept modulo 256, so no rank may run more than 255 epochs ahead of one that it sends to.
+//
+// Failure (E6): a counter that counts one releases nothing. It is told to one counter, `errors_`, from which
+//   - kFinish learns it, so that whoever waits is woken, and no later epoch starts;
+//   - every rank that this one exchanges messages with is told, by a message of no bytes in a class of its own
+//     ("poison"), which counts on its `errors_`. Ranks that need nothing more from one that failed end well; all others fail too.
+// The end of a process that this one exchanges messages with counts there as well.
 //
 // **Thread:** one at a time per object.
-// **Invariants:** after epoch E ended without a failure every counter is E * K, and no entry or trigger is left.
+// **Invariants:** after epoch E ended without a failure every counter is E * K, and only what is resident is left. An epoch
+// that ended well had no failure on any counter when its end was seen.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/goal/compile.hpp"
@@ -35,14 +46,17 @@ class Port {
  private:
   ptl_handle_ni_t ni_ = PTL_INVALID_HANDLE;
   ptl_pt_index_t index_ = 0;
-  ptl_handle_me_t keeper_ = PTL_INVALID_HANDLE;
+  ptl_handle_me_t keeper_ = PTL_INVALID_HANDLE;         // of messages that come early
+  ptl_handle_me_t poison_keeper_ = PTL_INVALID_HANDLE;  // of what tells of failures
 };
 
-// What a vertex works on. Sends and receives use `memory` alone; local work all of it.
+// What a vertex works on. Sends and receives use `memory` alone; local work all of it. Memory in pieces is an array of
+// so many ptl_iovec_t.
 struct Binding {
   void* memory = nullptr;  // source of a send, else the destination
   const void* a = nullptr;
   const void* b = nullptr;
+  std::uint32_t pieces = 0, a_pieces = 0, b_pieces = 0;  // 0: contiguous
   std::uint64_t count = 0;  // elements
   ptlx_local_op_t op = PTLX_DELAY;  // of the duration that the vertex has
   ptl_datatype_t type = PTL_UINT8_T;
@@ -56,39 +70,56 @@ class LoadedProgram {
   LoadedProgram(const LoadedProgram&) = delete;
   LoadedProgram& operator=(const LoadedProgram&) = delete;
 
-  // Claims counters and descriptors. Returns PTL_OK or the code of what failed.
+  // Claims everything that running takes. Returns PTL_OK or the code of what failed; then the object can only go.
   int load();
-  // Parks the operations of the next epoch; nothing moves. start() does so if it was not called before.
-  // Cost: linear in the triggered operations.
-  int arm();
-  // Appends the early entries and increments kStart. From here to the end of wait() the memory is the engine's.
-  // Cost: linear in the early entries.
+  // From here to the end of wait() the memory is the engine's. PTL_FAIL: the program has failed, nothing was started.
   int start();
-  // PTL_OK: ended; PTL_FAIL: ended, but a message or operation failed, and the program cannot be used again.
+  // PTL_OK: ended; PTL_FAIL: a message or operation failed, here or at a rank that this one depends on, and the program
+  // cannot be used again. Nothing of it touches memory any more then.
   int wait();
   int test(bool& ended);
+  // Ends an execution from which nothing is wanted any more, and with it the program: other ranks see a failure. No
+  // effect if none runs. Waits until its memory is free (at most kPatience for what peers still read from it).
+  void cancel();
   [[nodiscard]] bool running() const { return running_; }
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }  // the current one, or the next
   [[nodiscard]] const Program& program() const { return program_; }
+  [[nodiscard]] std::span<const ptl_handle_ct_t> counters() const { return counters_; }  // by CounterId
+  // Does every counter have what so many epochs make of it? It must, between epochs.
+  [[nodiscard]] bool counters_are_full() const;
 
  private:
+  static constexpr std::chrono::seconds kPatience{5};
+
   void unload();
-  [[nodiscard]] std::uint64_t threshold(Point point) const;
-  [[nodiscard]] std::uint64_t goal() const;
   [[nodiscard]] ptl_me_t entry(const Operation& operation) const;
-  int arm(const Operation& operation);
-  int append_early();
-  int finish_epoch();
+  int park(const Operation& operation);
+  int park_append(const Operation& operation, Point when);
+  int bind_descriptor(const Operation& operation);
+  int watch_failures();
+  [[nodiscard]] std::vector<std::uint32_t> peers() const;
+  [[nodiscard]] bool failed() const;
+  [[nodiscard]] bool in_use(int how) const;  // bits of PtlxCTBusy
+  int end_epoch();
+  void withdraw();
 
   const Port& port_;
   Program program_;
   std::vector<Binding> bindings_;
   std::vector<ptl_handle_ct_t> counters_;
   std::vector<ptl_handle_md_t> descriptors_;  // by counter: all memory, counting sends there
-  std::vector<ptl_handle_me_t> entries_;      // of the current epoch
+  std::unordered_map<VertexId, ptl_handle_md_t> scattered_;  // of sends from memory in pieces
+  std::vector<ptl_handle_me_t> entries_;
+  ptl_handle_ct_t errors_ = PTL_INVALID_HANDLE;   // sum > 0: failed
+  ptl_handle_ct_t told_ = PTL_INVALID_HANDLE;     // ranks that know that this one failed, or are gone
+  ptl_handle_md_t teller_ = PTL_INVALID_HANDLE;   // no memory, counting acknowledgements on told_
+  std::uint64_t tells_ = 0;
   std::uint64_t epoch_ = 0;
-  bool armed_ = false;
   bool running_ = false;
+  bool withdrawn_ = false;
+  // The engine counts these up (E4), so that looking costs a load. Apart from what start and wait write.
+  alignas(64) std::uint64_t epochs_ended_ = 0;
+  std::uint64_t failures_ = 0;
 };
 
 }  // namespace portunus::goal

@@ -80,7 +80,9 @@ bool Scanner::skip_comment() {
   if (rest.starts_with("//")) {
     const std::string_view comment = rest.substr(0, rest.find('\n'));
     if (comment.starts_with("//@")) {
-      annotations_.push_back({Annotation::kNoRank, line_, std::string(trim(comment.substr(3)))});
+      const std::string_view text = trim(comment.substr(3));
+      const auto column = static_cast<std::uint32_t>(text.data() - text_.data() - line_start_ + 1);
+      annotations_.push_back({Annotation::kNoRank, line_, column, std::string(text)});
     }
     at_ += comment.size();
     return true;

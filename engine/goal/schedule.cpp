@@ -30,6 +30,7 @@ const char* name(Kind kind) {
     case Kind::send: return "send";
     case Kind::recv: return "recv";
     case Kind::calc: return "calc";
+    case Kind::local: return "local operation";
   }
   return "operation";
 }
@@ -98,6 +99,16 @@ void Schedule::add_dependency(VertexId dependent, VertexId prerequisite, After a
   pending_.push_back({dependent, Edge{prerequisite & kMaxVertices, after == After::start ? 1u : 0u}});
 }
 
+void Schedule::set_needs(VertexId v, std::uint32_t count) {
+  assert(v < size());
+  vertices_[v].needs = count;
+}
+
+void Schedule::amend(VertexId v, Kind kind, std::uint64_t size) {
+  vertices_[v].kind = kind;
+  vertices_[v].size = size;
+}
+
 void Schedule::finish() {
   gather_prerequisites();
   pending_ = {};
@@ -105,6 +116,7 @@ void Schedule::finish() {
   vertices_.shrink_to_fit();
   labels_.shrink_to_fit();
   refuse_cycles();
+  refuse_starving();
 }
 
 // Sorts the dependencies by dependent and keeps one per pair. "requires" stands before "irequires" in the
@@ -163,7 +175,17 @@ void Schedule::refuse_cycles() const {
     if (cycle.size() > kCycleNames) sentence += " waits (" + std::to_string(cycle.size() - kCycleNames) + " more), which";
     sentence += " waits for the first";
   }
-  throw ScheduleError(vertices_[cycle[0]].where, sentence + "; remove one of these dependencies");
+  throw CycleError(vertices_[cycle[0]].where, sentence + "; remove one of these dependencies");
+}
+
+void Schedule::refuse_starving() const {
+  for (VertexId v = 0; v < size(); ++v) {
+    const std::size_t waits_for = prerequisites(v).size();
+    if (vertices_[v].needs <= waits_for) continue;
+    throw ScheduleError(vertices_[v].where, "the " + describe(v) + " needs " + std::to_string(vertices_[v].needs) +
+                                                " of what it waits for, which is only " + std::to_string(waits_for) +
+                                                "; let it wait for more, or need less");
+  }
 }
 
 std::string_view Schedule::label(VertexId v) const {

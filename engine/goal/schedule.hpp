@@ -42,7 +42,13 @@ struct ScheduleError : std::runtime_error {
   std::string message;
 };
 
-enum class Kind : std::uint8_t { send, recv, calc };
+// Operations wait for each other in a circle.
+struct CycleError : ScheduleError {
+  using ScheduleError::ScheduleError;
+};
+
+// calc passes time; local work of the engine on memory is described by a Plan (plan.hpp).
+enum class Kind : std::uint8_t { send, recv, calc, local };
 
 struct Vertex {
   std::uint64_t size = 0;   // bytes; nanoseconds for calc
@@ -54,6 +60,9 @@ struct Vertex {
   Kind kind = Kind::calc;
   std::uint8_t cpu = 0;
   std::uint8_t nic = 0;
+  std::uint32_t needs = 0;  // starts when so many of what it waits for have happened; 0: all
+
+  [[nodiscard]] bool is_message() const { return kind <= Kind::recv; }
 };
 static_assert(sizeof(Vertex) == 40);
 
@@ -80,8 +89,18 @@ class Schedule {
   // includes start.
   void add_dependency(VertexId dependent, VertexId prerequisite, After after = After::finish);
 
-  // Builds the edge lists. Throws ScheduleError naming the operations that wait for each other in a circle.
+  // v starts when `count` of what it waits for have happened (1: any of them), not all.
+  void set_needs(VertexId v, std::uint32_t count);
+
+  // Says what a vertex is after all: a reader may know it only after the graph. At any time.
+  void amend(VertexId v, Kind kind, std::uint64_t size);
+
+  // Builds the edge lists. Throws ScheduleError naming the operations that wait for each other in a circle, or one that
+  // needs more than it waits for.
   void finish();
+
+  // Throws ScheduleError naming an operation that needs more than it waits for.
+  void refuse_starving() const;
 
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(vertices_.size()); }
   [[nodiscard]] std::span<const Vertex> vertices() const { return vertices_; }
@@ -90,6 +109,10 @@ class Schedule {
   // What v waits for, and what waits for v. Valid after finish().
   [[nodiscard]] std::span<const Edge> prerequisites(VertexId v) const { return prerequisites_.row(v); }
   [[nodiscard]] std::span<const Edge> dependents(VertexId v) const { return dependents_.row(v); }
+  // Does v start before everything that it waits for has happened?
+  [[nodiscard]] bool is_choice(VertexId v) const {
+    return vertices_[v].needs != 0 && vertices_[v].needs < prerequisites(v).size();
+  }
   [[nodiscard]] std::uint64_t num_edges() const { return prerequisites_.edges.size(); }
 
   [[nodiscard]] std::string_view label(VertexId v) const;

@@ -122,7 +122,7 @@ void Validator::collect_ends() {
     for (VertexId v = 0; v < ranks_[rank].size(); ++v) {
       const Vertex& vertex = ranks_[rank][v];
       const std::uint32_t number = first_[rank] + v;
-      if (vertex.kind == Kind::calc) continue;
+      if (!vertex.is_message()) continue;
       const bool any_source = vertex.kind == Kind::recv && vertex.peer == kAnySource;
       if (!any_source && vertex.peer >= ranks_.size()) {
         fail(number, "names the peer " + std::to_string(vertex.peer) + ", but ranks go from 0 to " +
@@ -232,7 +232,8 @@ void Validator::successors(std::uint32_t event, Visit&& visit) const {
   const bool done = event % 2 != 0;
   const std::uint32_t rank = rank_of(number);
   for (const Edge e : ranks_[rank].dependents(number - first_[rank])) {
-    if (done != (e.on_start != 0)) visit(2 * (first_[rank] + e.vertex));
+    // What needs only some of its prerequisites may start without this one.
+    if (done != (e.on_start != 0) && !ranks_[rank].is_choice(e.vertex)) visit(2 * (first_[rank] + e.vertex));
   }
   if (done) return;
   visit(event + 1);

@@ -9,28 +9,35 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <memory>
 #include <stdexcept>
 #include <system_error>
 
 namespace portunus {
 
-uint32_t choose_nid(const std::string& interface) {
+std::vector<NetworkInterface> network_interfaces() {
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) throw std::system_error(errno, std::generic_category(), "cannot list the network interfaces");
-  uint32_t found = 0;
-  uint32_t loopback = INADDR_LOOPBACK;
-  for (const ifaddrs* entry = list; entry && !found; entry = entry->ifa_next) {
-    if (!entry->ifa_addr || entry->ifa_addr->sa_family != AF_INET || !(entry->ifa_flags & IFF_UP)) continue;
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, freeifaddrs);
+  std::vector<NetworkInterface> found;
+  for (const ifaddrs* entry = list; entry; entry = entry->ifa_next) {
+    if (!entry->ifa_addr || entry->ifa_addr->sa_family != AF_INET) continue;
     const auto* address = reinterpret_cast<const sockaddr_in*>(entry->ifa_addr);
-    const uint32_t nid = ntohl(address->sin_addr.s_addr);
     char text[INET_ADDRSTRLEN];
     inet_ntop(AF_INET, &address->sin_addr, text, sizeof text);
-    if (interface.empty() ? !(entry->ifa_flags & IFF_LOOPBACK) : interface == entry->ifa_name || interface == text) found = nid;
+    found.push_back({entry->ifa_name, text, ntohl(address->sin_addr.s_addr), (entry->ifa_flags & IFF_UP) != 0, (entry->ifa_flags & IFF_LOOPBACK) != 0});
   }
-  freeifaddrs(list);
-  if (!found && !interface.empty())
+  return found;
+}
+
+uint32_t choose_nid(const std::string& interface) {
+  for (const NetworkInterface& one : network_interfaces()) {
+    if (!one.up) continue;
+    if (interface.empty() ? !one.loopback : interface == one.name || interface == one.address) return one.nid;
+  }
+  if (!interface.empty())
     throw std::runtime_error("PTL_FABRIC_INTERFACE=" + interface + ": no such interface that is up and has an IPv4 address; see `ip -4 addr`");
-  return found ? found : loopback;
+  return INADDR_LOOPBACK;
 }
 
 HeldPort::HeldPort(uint32_t nid, uint32_t wanted) {

@@ -3,8 +3,18 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace portunus {
+
+struct NetworkInterface {
+  std::string name;
+  std::string address;  // dotted
+  uint32_t nid;         // the same, host order
+  bool up, loopback;
+};
+// Those that have an IPv4 address. Throws std::system_error.
+std::vector<NetworkInterface> network_interfaces();
 
 // IPv4 address, host order, of `interface` (device name or dotted address); empty = first one that is up and not
 // loopback, else 127.0.0.1. Throws std::runtime_error naming the interface when there is no such one.

@@ -60,7 +60,37 @@ Options Options::from_environment() {
   long ring = read_number("PTL_NODE_RING", 512, 64, 1 << 20, "the ring's size in KiB, 64 to 1048576");
   options.ring_bytes = std::bit_ceil(static_cast<size_t>(ring)) * 1024;
   options.cma = read_switch("PTL_NODE_CMA", true);
+  options.peer_timeout_s = static_cast<unsigned>(read_number("PTL_PEER_TIMEOUT", options.peer_timeout_s, 1, 86'400, "seconds, 1 to 86400"));
+  options.debug = read_switch("PTL_DEBUG", false);
   return options;
+}
+
+std::span<const Variable> environment_variables() {
+  static constexpr Variable kVariables[] = {
+      {"PTL_PROGRESS", "auto, spin, park, offload, caller", "auto", "who steps the engine"},
+      {"PTL_ENGINE_CORE", "number of a logical processor", "chosen by hwloc", "where the engine's thread runs"},
+      {"PTL_NODE", "1, 0", "1", "0: nothing goes through shared memory"},
+      {"PTL_NODE_RING", "KiB, 64 to 1048576", "512", "size of the ring through which a process receives on its node"},
+      {"PTL_NODE_CMA", "1, 0", "1", "0: bulk data on the node goes through the rings"},
+      {"PTL_FABRIC", "1, 0", "1", "0: libfabric is never opened"},
+      {"PTL_FABRIC_PROVIDER", "tcp, shm, verbs ...", "the best there is", "the libfabric provider"},
+      {"PTL_FABRIC_INTERFACE", "name of a network interface", "the first that is up", "whose address names this process"},
+      {"PTL_PEER_TIMEOUT", "seconds, 1 to 86400", "30", "a peer whose host or network is silent for that long is lost"},
+      {"PTL_DEBUG", "1, 0", "0", "1: each PTL_ARG_INVALID is explained by one line on stderr"},
+      {"PTL_CC", "a command", "cc", "the compiler behind mpicc and oshcc"},
+      {"PTL_CXX", "a command", "c++", "the compiler behind mpicxx and oshcxx"},
+      {"PTL_COLLECTIVES", "as allreduce=ring,bcast=pipeline,nodes=off", "chosen by size and ranks", "algorithms of the GOAL collectives"},
+      {"SHMEM_SYMMETRIC_SIZE", "bytes, with k, m, g", "chosen by the library", "size of the symmetric heap of each PE"},
+  };
+  return kVariables;
+}
+
+bool debug_wanted() {
+  try {
+    return read_switch("PTL_DEBUG", false);
+  } catch (const std::invalid_argument&) {
+    return true;  // whatever it is set to, somebody wants to know; the engine's start refuses the value
+  }
 }
 
 }  // namespace portunus

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace portunus {
@@ -17,9 +18,24 @@ struct Options {
   std::string interface;                    // PTL_FABRIC_INTERFACE
   size_t ring_bytes = 512 * 1024;           // PTL_NODE_RING: inbound ring of the node segment
   bool cma = true;                          // PTL_NODE_CMA: 0 streams bulk data through the rings
+  unsigned peer_timeout_s = 30;             // PTL_PEER_TIMEOUT: a peer silent for that long, if the network goes silent, is lost
+
+  bool debug = false;                       // PTL_DEBUG: one line on stderr for each PTL_ARG_INVALID (see debug_wanted)
 
   // Throws std::invalid_argument with variable, value and what is allowed.
   static Options from_environment();
 };
+
+// What a person may set, for ptlinfo; README.md has the same table. Of other layers, too.
+struct Variable {
+  const char* name;
+  const char* values;
+  const char* otherwise;  // what holds when it is not set
+  const char* meaning;
+};
+std::span<const Variable> environment_variables();
+
+// PTL_DEBUG, looked up at each call: the refused calls that ask may come before the engine starts. Never throws.
+bool debug_wanted();
 
 }  // namespace portunus

@@ -91,6 +91,10 @@ JobView ask_view(const pmix_proc_t& self) {
   ask(proc_of(self, PMIX_RANK_WILDCARD), PMIX_JOB_SIZE, PMIX_UINT32, size);
   view.size = static_cast<int>(size.held->data.uint32);
   view.local_ranks = ask_local_ranks(self);
+  const auto outside = [&view](int rank) { return rank < 0 || rank >= view.size; };
+  if (outside(view.rank) || std::any_of(view.local_ranks.begin(), view.local_ranks.end(), outside))
+    throw std::runtime_error("the launcher's PMIx server names ranks outside its job of " + std::to_string(view.size) +
+                             "; start the program with ptlrun");
   const auto place = std::find(view.local_ranks.begin(), view.local_ranks.end(), view.rank);
   if (place == view.local_ranks.end())
     throw std::runtime_error(

@@ -3,28 +3,105 @@
 // One word. Whoever holds it owns everything that folder engine/ keeps (match lists, triggers, transports); taking it
 // acquires what the last holder released.
 //
-// Thread: any. Invariants: at most one holder; `release` is a full barrier, so what the leaving holder looks at next
-// (commands pushed meanwhile, sleepers) is not older than the hand-over: together with a pusher that publishes, fences
-// and then looks at the baton, no command is left behind.
+// One thread at a time may hold a *bias*: it takes and releases the baton by plain stores, and whoever else wants the baton first
+// takes the bias back, at the price of a heavy fence (asymmetric_fence.hpp). So a program with one busy thread pays for no locked
+// instruction, while the engine thread sleeps. The bias is given again to the same thread only: another that was given it before
+// might not have noticed yet that it was taken back.
+//
+// Thread: any. Invariants: at most one holder. `release` is a full barrier for those who look at the baton by `held`, so what
+// the leaving holder looks at next (commands pushed meanwhile, sleepers) is not older than the hand-over: together with a pusher
+// that publishes, fences and then looks at the baton, no command is left behind.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+
+#include "engine/shared/doorbell.hpp"
 
 namespace portunus {
 
-class Baton {
+// Memory as for BasicDoorbell; its heavy fence need reach this process only. `biased` is the calling thread's own word: false at first.
+template <class Memory>
+class BasicBaton {
  public:
-  bool try_take() {
-    if (word_.load(std::memory_order_relaxed) & kHeld) return false;
-    return (word_.fetch_or(kHeld, std::memory_order_seq_cst) & kHeld) == 0;  // acquires what `release` released
+  bool try_take(bool& biased) {
+    if (biased) {
+      inside_.store(1);
+      Memory::light_fence();  // pairs with the heavy fence of take_back
+      if (blocked_.load() == 0) return true;
+      inside_.store_release(0);
+      biased = false;
+    }
+    if (word_.load_relaxed() != 0 || word_.exchange(1) != 0) return false;  // acquires what `release` released
+    if (granted_.load_relaxed() == 0 || take_back()) return true;
+    word_.store_release(0);
+    return false;
   }
-  void release() {
-    uses_.store(uses_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    word_.store(0, std::memory_order_release);
-    std::atomic_thread_fence(std::memory_order_seq_cst);  // an exchange would not order the reads that follow everywhere
+  void release(bool biased) {
+    if (biased) {
+      inside_.store_release(0);
+      Memory::light_fence();  // pairs with the heavy fence of `held`
+      return;
+    }
+    word_.store_release(0);
+    Memory::fence();  // an exchange would not order the reads that follow everywhere
   }
-  bool held() const { return (word_.load(std::memory_order_seq_cst) & kHeld) != 0; }
+  // Released by a thread that took it without bias: from now on it has the bias.
+  void release_biased(bool& biased) {
+    granted_.store(1);
+    blocked_.store_release(0);
+    word_.store_release(0);
+    Memory::fence();
+    biased = true;
+  }
+  // Does somebody hold it who will look, after releasing it, at what the caller published before its last fence? If not, the
+  // caller tries to take it, and asks again when that fails: the owner of the bias may just find that it has lost it.
+  bool held() {
+    if (granted_.load() == 0) return word_.load() != 0;
+    Memory::heavy_fence();
+    return word_.load() != 0 || inside_.load() != 0;
+  }
+  // Ends the bias without taking the baton: its owner finds out when it next comes.
+  void block() {
+    if (granted_.load() == 0) return;
+    blocked_.store(1);
+    Memory::heavy_fence();
+  }
+  bool granted() const { return granted_.load_relaxed() != 0; }
+  // Is the thread with the bias inside? A hint.
+  bool inside() const { return inside_.load_relaxed() != 0; }
+  // Does somebody want the bias back? For its owner, who then leaves soon.
+  bool blocked() const { return blocked_.load_relaxed() != 0; }
+
+ private:
+  // Under word_. False: the owner of the bias is inside; it finds `blocked_` when it comes again.
+  bool take_back() {
+    blocked_.store(1);
+    Memory::heavy_fence();
+    if (inside_.load() != 0) return false;  // acquires what the owner did inside
+    granted_.store(0);
+    return true;
+  }
+
+  alignas(64) typename Memory::Atomic32 word_;
+  typename Memory::Atomic32 granted_;  // written under word_
+  typename Memory::Atomic32 blocked_;  // the bias is not to be used
+  alignas(64) typename Memory::Atomic32 inside_;  // the owner's of the bias
+};
+
+struct ProcessMemory : HardwareMemory {
+  static void heavy_fence() { heavy_fence_in_process(); }
+};
+
+class Baton : public BasicBaton<ProcessMemory> {
+ public:
+  void release(bool biased) {
+    count_use();
+    BasicBaton::release(biased);
+  }
+  void release_biased(bool& biased) {
+    count_use();
+    BasicBaton::release_biased(biased);
+  }
 
   // Somebody needs the baton for a synchronous call: holders that spin give it up after the current step.
   void want() { wanted_.fetch_add(1, std::memory_order_relaxed); }
@@ -35,8 +112,8 @@ class Baton {
   uint64_t uses() const { return uses_.load(std::memory_order_relaxed); }
 
  private:
-  static constexpr uint32_t kHeld = 1;
-  alignas(64) std::atomic<uint32_t> word_{0};
+  void count_use() { uses_.store(uses_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
+
   std::atomic<uint64_t> uses_{0};  // written by the holder only
   alignas(64) std::atomic<uint32_t> wanted_{0};
 };

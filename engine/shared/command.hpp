@@ -32,6 +32,7 @@ struct Local {
   uint32_t ct = PTL_CT_NONE;
 };
 
+constexpr uint8_t kNotify = 0xff;  // Verb::local: not one of PTLX_ADD .. but E4; word in source.base, flags in length, 1 + descriptor in hdr_data
 constexpr size_t kMaxOperand = 32;  // the largest datatype: long double complex
 
 struct Command {
@@ -56,7 +57,7 @@ struct Command {
   union {
     std::byte operand[kMaxOperand]; // swap
     ptl_ct_event_t count;           // counter_add, counter_set
-    void* third;                    // local: first operand
+    void* third;                    // local: first operand; `remote_offset` pieces if that is not 0
   } extra{};
   Verb armed = Verb::none;          // arm: the verb to run when ripe
 };

@@ -22,6 +22,11 @@ struct Counter {
   Trigger* parked_tail;
   uint32_t parked_count;
   uint8_t ni;
+  bool success_only;    // failures do not ripen commands (extension E6)
+  bool watches;         // some peer's end counts here as a failure
+  uint32_t errors;      // handle of the counter that counts our failures as successes; 0: none
+  uint64_t stride;      // E5: commands parked here come back, this much later; 0: they run once
+  uint64_t match_field; // E5: the bits of a command's match bits that count up by one each time
 
   ptl_ct_event_t read() const {
     // Acquire pairs with the release in add/set: who sees the count sees the data.
@@ -36,8 +41,17 @@ struct Counter {
     success.store(value.success, std::memory_order_release);
     failure.store(value.failure, std::memory_order_release);
   }
-  uint64_t sum() const {
-    return success.load(std::memory_order_relaxed) + failure.load(std::memory_order_relaxed);
+  // What thresholds are compared with.
+  uint64_t reached() const {
+    const uint64_t successes = success.load(std::memory_order_relaxed);
+    return success_only ? successes : successes + failure.load(std::memory_order_relaxed);
+  }
+  void reset() {
+    set({0, 0});
+    parked = parked_tail = nullptr;
+    parked_count = errors = 0;
+    success_only = watches = false;
+    stride = match_field = 0;
   }
 };
 

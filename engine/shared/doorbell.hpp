@@ -1,6 +1,6 @@
 // doorbell.hpp: how a message wakes a process that sleeps, at no cost while it does not.
 //
-// One 32-bit word per process, in memory its node peers map: sequence << 3 | by_socket << 2 | who.
+// One 32-bit word per process, in memory its node peers map: sequence << 4 | hot << 3 | by_socket << 2 | who.
 //   who = nobody  somebody steps the engine (or will look soon): no ring needed
 //       = waiter  application threads sleep: ring them
 //       = engine  the engine thread is parked and the application is elsewhere: ring the engine thread
@@ -10,31 +10,41 @@
 // Either the sender sees the armed word or the sleeper sees the message. Take out one of the two fences and a wake-up
 // can be lost: tests/engine/doorbell_interleaving_test.cpp walks all interleavings and shows both.
 //
+// While the word is *hot* (then who = nobody) senders leave their fence out: whoever arms a hot word makes all processors execute one
+// instead (asymmetric_fence.hpp). Owners keep the word hot while messages come thick and fast, so that the price is paid rarely.
+//
 // Thread: ring() by any process that maps the word; the rest by threads of the owner.
-// Cost: ring with nobody asleep = one fence and one load. A real ring = one system call of several microseconds.
+// Cost: ring with nobody asleep = one load, and one fence unless the word is hot. A real ring = one system call of several microseconds.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
+#include "engine/shared/asymmetric_fence.hpp"
+
 namespace portunus {
 
 enum class Sleeper : uint32_t { nobody = 0, waiter = 1, engine = 2 };
 
-// Memory supplies Atomic32 (load, compare_exchange) and fence(). The engine uses std::atomic and the futex; the
+// Memory supplies Atomic32 (load, compare_exchange), fence(), light_fence() and heavy_fence(). The engine uses std::atomic and the futex; the
 // interleaving test uses simulated ones, on x86's store buffers and on the C++ memory model.
 template <class Memory>
 class BasicDoorbell {
  public:
   static constexpr uint32_t kWhoMask = 3;
   static constexpr uint32_t kBySocket = 4;
-  static constexpr uint32_t kStep = 8;
+  static constexpr uint32_t kHot = 8;
+  static constexpr uint32_t kStep = 16;
 
   static Sleeper who(uint32_t word) { return static_cast<Sleeper>(word & kWhoMask); }
 
-  // After publishing a message. Returns whether somebody was woken.
+  // After publishing a message. Returns whether somebody was woken. `registered`: this process is reached by heavy fences.
   template <class Wake>
-  bool ring(Wake&& wake) {
+  bool ring(bool registered, Wake&& wake) {
+    if (registered) {
+      Memory::light_fence();  // program order; pairs with the heavy fence of who arms a hot word
+      if (word_.load() & kHot) return false;
+    }
     Memory::fence();
     return ring_fenced(wake);
   }
@@ -58,14 +68,14 @@ class BasicDoorbell {
     do {
       armed = quiet(word) | static_cast<uint32_t>(sleeper) | (by_socket ? kBySocket : 0);
     } while (!word_.compare_exchange(word, armed));
-    Memory::fence();
+    fence_after(word);
     return armed;
   }
   // Owner: arms only if the word is still `seen`; otherwise somebody else has moved on.
   bool arm_from(uint32_t seen, Sleeper sleeper, bool by_socket, uint32_t& armed) {
     armed = quiet(seen) | static_cast<uint32_t>(sleeper) | (by_socket ? kBySocket : 0);
     if (!word_.compare_exchange(seen, armed)) return false;
-    Memory::fence();
+    fence_after(seen);
     return true;
   }
   // Owner: takes back exactly what arm returned. If the word has changed since, another thread's arming must stand.
@@ -77,10 +87,20 @@ class BasicDoorbell {
     }
   }
 
+  // Owner, registered for heavy fences: somebody looks for messages until the word is armed. False: it is armed now.
+  bool heat() {
+    uint32_t word = word_.load();
+    while (who(word) == Sleeper::nobody && !(word & kHot)) {
+      if (word_.compare_exchange(word, quiet(word) | kHot)) return true;
+    }
+    return (word & kHot) != 0;
+  }
+
   uint32_t read() const { return word_.load(); }
   typename Memory::Atomic32& word() { return word_; }
 
  private:
+  static void fence_after(uint32_t replaced) { replaced & kHot ? Memory::heavy_fence() : Memory::fence(); }
   static uint32_t quiet(uint32_t word) { return (word & ~(kStep - 1)) + kStep; }
   typename Memory::Atomic32 word_;
 };
@@ -94,12 +114,18 @@ struct HardwareMemory {
     bool compare_exchange(uint32_t& expected, uint32_t desired) {
       return value_.compare_exchange_strong(expected, desired, std::memory_order_acq_rel, std::memory_order_relaxed);
     }
+    uint32_t load_relaxed() const { return value_.load(std::memory_order_relaxed); }
+    void store(uint32_t value) { value_.store(value, std::memory_order_relaxed); }
+    void store_release(uint32_t value) { value_.store(value, std::memory_order_release); }
+    uint32_t exchange(uint32_t value) { return value_.exchange(value, std::memory_order_seq_cst); }
     uint32_t* address() { return reinterpret_cast<uint32_t*>(&value_); }
 
    private:
     std::atomic<uint32_t> value_{0};
   };
   static void fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+  static void light_fence() { portunus::light_fence(); }
+  static void heavy_fence() { heavy_fence_on_node(); }
 };
 using Doorbell = BasicDoorbell<HardwareMemory>;
 static_assert(sizeof(Doorbell) == 4);

@@ -15,7 +15,7 @@ struct Descriptor {
 };
 
 struct Objects {
-  static constexpr uint32_t kCapacity = 1u << 20;
+  static constexpr uint32_t kCapacity = (1u << kIndexBits) - 2;  // indices that no constant of Portals has
   Pool<Descriptor> descriptors{HandleKind::descriptor, kCapacity};
   Pool<Counter> counters{HandleKind::counter, kCapacity};
   Pool<EventQueue> queues{HandleKind::event_queue, 1u << 16};

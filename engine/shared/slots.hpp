@@ -102,6 +102,21 @@ class Pool {
     } while (!free_.compare_exchange_weak(top, next, std::memory_order_release, std::memory_order_relaxed));
   }
 
+  // The same for the baton holder, without locked instructions. What claim finds missing may lie here: a pool that must give exactly
+  // so many slots to others has kHeldBack more.
+  uint32_t claim_held() { return held_ > 0 ? held_back_[--held_] : claim(); }
+  void give_back_held(uint32_t index) {
+    if (held_ < kHeldBack) held_back_[held_++] = index;
+    else give_back(index);
+  }
+  // Of handles that only baton holders retire.
+  bool retire_held(uint32_t handle) {
+    if (!find(handle)) return false;
+    slots_[handle_index(handle)].state.store(((handle_generation(handle) + 1) & kGenerationMask) << 1, std::memory_order_release);
+    return true;
+  }
+  static constexpr uint32_t kHeldBack = 32;
+
   T& at(uint32_t index) { return slots_[index].value; }
   uint32_t index_of(const T& value) const {
     auto offset = reinterpret_cast<const std::byte*>(&value) - reinterpret_cast<const std::byte*>(slots_);
@@ -114,6 +129,7 @@ class Pool {
     return state & 1 ? make_handle(kind_, state >> 1, index) : 0xffffffffu;
   }
   uint32_t capacity() const { return capacity_; }
+  HandleKind kind() const { return kind_; }
 
  private:
   struct Slot {
@@ -126,6 +142,8 @@ class Pool {
   HandleKind kind_;
   uint32_t capacity_;
   Slot* slots_;
+  uint32_t held_ = 0;             // the baton holder's own free slots
+  uint32_t held_back_[kHeldBack];
   alignas(64) std::atomic<uint64_t> free_{0};   // count of changes << 32 | index + 1
   alignas(64) std::atomic<uint32_t> fresh_{0};  // slots never used start here
 };

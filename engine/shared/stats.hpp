@@ -19,6 +19,8 @@ namespace portunus {
   X(back_pressure, "messages that had to wait because a transport was full")      \
   X(dropped, "arrivals without a matching entry or portal")                       \
   X(malformed, "arrivals whose header made no sense")                             \
+  X(lost_peers, "processes found dead, or out of reach")                          \
+  X(abandoned, "messages whose senders died while writing them")                  \
   X(bulk_bytes, "bytes pulled or pushed in bulk")                                 \
   X(stale_events, "events for queues or counters that are gone")
 

@@ -42,7 +42,7 @@ bool each_word(std::uint64_t seed, std::uint64_t size, F&& f) {
 std::uint64_t Payload::bytes_needed(const goal::Schedule& schedule) {
   std::uint64_t sum = kAlignment;
   for (const goal::Vertex& vertex : schedule.vertices()) {
-    if (vertex.kind == goal::Kind::calc) continue;
+    if (!vertex.is_message()) continue;
     if (vertex.size > UINT64_MAX / 4 - sum) return UINT64_MAX;
     sum += (vertex.size + kAlignment - 1) / kAlignment * kAlignment;
   }
@@ -55,7 +55,7 @@ Payload::Payload(const goal::GoalFile& file, std::uint32_t rank, std::span<const
   std::uint64_t at = kAlignment - reinterpret_cast<std::uintptr_t>(block_.get()) % kAlignment;
   for (goal::VertexId v = 0; v < schedule_.size(); ++v) {
     offsets_[v] = at;
-    if (schedule_[v].kind != goal::Kind::calc) at += (schedule_[v].size + kAlignment - 1) / kAlignment * kAlignment;
+    if (schedule_[v].is_message()) at += (schedule_[v].size + kAlignment - 1) / kAlignment * kAlignment;
   }
   collect_candidates(file, wildcards);
 }

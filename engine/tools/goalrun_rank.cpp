@@ -96,7 +96,7 @@ Run::Run(const goal::GoalFile& file, const Options& options, const ptlx_job_t& j
     : options_(options), schedule_(file.ranks[static_cast<std::size_t>(job.rank)]) {
   const auto rank = static_cast<std::uint32_t>(job.rank);
   for (const goal::Schedule& schedule : file.ranks) wildcards_.emplace_back(schedule);
-  const goal::Program program = goal::compile(schedule_, {.rank = rank, .context = 0, .wildcards = wildcards_, .footprints = {}});
+  const goal::Program program = goal::compile(schedule_, {.rank = rank, .context = 0, .wildcards = wildcards_, .touches = {}});
   refuse_too_large(Payload::bytes_needed(schedule_), job.local_size);
   payload_.emplace(file, rank, wildcards_);
   library_.emplace();
@@ -107,8 +107,7 @@ void Run::load(const goal::Program& program) {
   std::vector<goal::Binding> bindings(schedule_.size());
   for (goal::VertexId v = 0; v < schedule_.size(); ++v) bindings[v].memory = payload_->buffer(v);
   program_.emplace(library_->port(), program, std::move(bindings));
-  int code = program_->load();
-  if (code == PTL_OK) code = program_->arm();
+  const int code = program_->load();
   const ptl_ni_limits_t& limits = library_->limits();
   if (code == PTL_NO_SPACE) {
     throw Failure("its schedule compiles to " + std::to_string(program.increments.size()) + " counters, " +
@@ -123,7 +122,6 @@ void Run::load(const goal::Program& program) {
 void Run::epoch() {
   if (program_->epoch() % kFenceEvery == 0) must(PtlxJobFence(), "waiting for the other ranks");
   if (options_.check) payload_->fill(program_->epoch());
-  must(program_->arm(), "arming the next epoch");
   const Clock::time_point begin = Clock::now();
   must(program_->start(), "starting the schedule");
   const Clock::time_point computed = begin + compute_;
@@ -156,6 +154,7 @@ void Run::measure(std::uint32_t compute_us, Times& completion, Times& waiting) {
     completions.push_back(completion_us_);
     waits.push_back(waiting_us_);
   }
+  if (!program_->counters_are_full()) throw Failure("a counter does not have what so many executions make of it; this is a defect of the engine");
   completion = summary(completions);
   waiting = summary(waits);
 }
@@ -175,7 +174,7 @@ void Run::describe_place(Outcome& outcome) const {
   put_text(outcome.progress, info.progress);
   std::set<std::string> names;
   for (const goal::Vertex& vertex : schedule_.vertices()) {
-    if (vertex.kind == goal::Kind::calc || vertex.peer == goal::kAnySource) continue;
+    if (!vertex.is_message() || vertex.peer == goal::kAnySource) continue;
     ptl_process_t peer{};
     peer.rank = vertex.peer;
     if (const char* name = PtlxTransport(library_->ni(), peer)) names.insert(name);

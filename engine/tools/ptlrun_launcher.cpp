@@ -105,7 +105,7 @@ int Launcher::run() {
   if (link_ != nullptr) link_->flush();
   output_.close_streams();
   flush_output();
-  return status_.value_or(0);
+  return status_.value_or(first_failure_.value_or(0));
 }
 
 std::map<std::string, std::string> Launcher::base_environment() const {
@@ -216,7 +216,11 @@ void Launcher::take_ends() {
   const auto bad = [](const RankEnd& end) { return !end.good(); };
   auto cause = std::find_if(ends.begin(), ends.end(), by_signal);
   if (cause == ends.end()) cause = std::find_if(ends.begin(), ends.end(), bad);
-  if (cause != ends.end()) end_job(cause->status(), cause->sentence());
+  if (cause == ends.end()) return;
+  if (!options_.keep_going) return end_job(cause->status(), cause->sentence());
+  for (const RankEnd& end : ends)
+    if (!end.good()) say(end.sentence() + "; the others go on");
+  if (!first_failure_) first_failure_ = cause->status();
 }
 
 void Launcher::check_clock() {

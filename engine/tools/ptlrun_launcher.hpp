@@ -64,6 +64,7 @@ class Launcher {
   std::unique_ptr<Ranks> ranks_;
   TaggedOutput output_;
   TerminalInput input_;
+  std::optional<int> first_failure_;           // with --keep-going: the status if nothing else decides it
   std::optional<int> status_;                  // decided once the job is being ended
   std::optional<Clock::time_point> deadline_;  // of --timeout
   std::optional<Clock::time_point> kill_at_;   // when asking the ranks to end turns into killing

@@ -23,6 +23,8 @@ constexpr char kSeeHelp[] = "; run 'ptlrun --help' for the options";
 constexpr char kFooter[] =
     "Signals INT, TERM, HUP, USR1, USR2, TSTP and CONT are passed on to all ranks; a second INT or TERM ends the job.\n"
     "When a rank dies, exits non-zero or aborts, the others are ended and its status is returned (128+n for signal n).\n"
+    "With --keep-going they go on, and the status of the first that failed is returned when all have ended; the job can meet at\n"
+    "no PMIx fence any more.\n"
     "Other statuses: 2 bad use, 124 timeout, 126 program not executable, 127 program not found.\n"
     "\n"
     "Several hosts by hand: start one ptlrun on each, with the same --hosts and --rendezvous, e.g.\n"
@@ -53,6 +55,7 @@ void declare(CLI::App& app, Words& words, Options& options) {
       ->type_name("WHAT");
   app.add_option("--timeout", words.timeout, "end the job after this many seconds, with status 124")->type_name("SECONDS");
   app.add_flag("--tag-output", options.tag_output, "put [rank] or [rank:err] before each line of output");
+  app.add_flag("--keep-going", options.keep_going, "let the other ranks go on when one dies or exits non-zero");
   app.add_option("--hosts", words.hosts, "number of ptlruns that form the job together")->type_name("K");
   app.add_option("--host-id", words.host_id, "which of them this is, from 0")->type_name("I");
   app.add_option("--rendezvous", options.rendezvous, "ADDR:PORT where host 0 waits for the others")->type_name("ADDR:PORT");

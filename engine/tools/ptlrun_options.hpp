@@ -32,6 +32,7 @@ struct Options {
   bool bind_core = false;
   double timeout_s = 0;  // 0: none
   bool tag_output = false;
+  bool keep_going = false;           // a rank that dies does not end the others
   std::vector<std::string> exports;  // NAME=VALUE, ready for the environment
   int hosts = 1;
   int host_id = 0;

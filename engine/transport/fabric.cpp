@@ -232,11 +232,15 @@ void FabricTransport::received(const fi_cq_data_entry& entry) {
   FabricLink& link = *links_[message.prefix.slot];
   if (link.state == LinkState::failed) return;
   if (link.state == LinkState::calling) link.uid = message.prefix.uid;  // it knows us; its greeting is still on the way
+  if (link.uid != message.prefix.uid) {
+    ++malformed_;
+    return;
+  }
   if (link.state == LinkState::opening) link.state = LinkState::ready;
   if (knocked) return;
   if (!link.known) {
     link.known = true;
-    sink_.introduced(link);
+    sink_.introduced(link, *this);
   }
   sink_.arrived(link, message.header, message.payload);
 }

@@ -3,10 +3,12 @@
 // Thread: set-up.
 // Source: fi_getinfo(3), fi_mr(3), fi_cq(3).
 #include "engine/transport/fabric_endpoint.hpp"
+#include "engine/transport/fabric_providers.hpp"
 
 #include <netinet/in.h>
 #include <rdma/fi_errno.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -14,7 +16,8 @@
 #include <stdexcept>
 #include <system_error>
 
-namespace portunus::fabric {
+namespace portunus {
+namespace fabric {
 namespace {
 
 constexpr uint32_t kVersion = FI_VERSION(1, 17);
@@ -77,11 +80,7 @@ Info query_provider(const std::string& provider, uint32_t nid) {
 
 std::string available() {
   std::set<std::string> names;
-  const Info all = query(*make_hints(""));
-  for (const fi_info* info = all.get(); info != nullptr; info = info->next) {
-    const std::string name = info->fabric_attr->prov_name;
-    names.insert(name.substr(0, name.find(';')));
-  }
+  for (const FabricProvider& provider : fabric_providers()) names.insert(provider.name.substr(0, provider.name.find(';')));
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text.empty() ? "none" : text;
@@ -158,4 +157,33 @@ void Endpoint::open_ep(const std::string& region_name, size_t min_receive) {
   name.resize(size);
 }
 
-}  // namespace portunus::fabric
+}  // namespace fabric
+
+std::vector<FabricProvider> fabric_providers() {
+  std::set<std::string> preferred;
+  for (const char* name : fabric::kPreferred)
+    if (const fabric::Info info = fabric::query(*fabric::make_hints(name))) preferred.insert(info->fabric_attr->prov_name);
+  std::vector<FabricProvider> found;
+  const fabric::Info all = fabric::query(*fabric::make_hints(""));
+  for (const fi_info* info = all.get(); info != nullptr; info = info->next) {
+    FabricProvider one;
+    one.name = info->fabric_attr->prov_name;
+    if (std::any_of(found.begin(), found.end(), [&](const FabricProvider& known) { return known.name == one.name; })) continue;
+    if (info->fabric_attr->name) one.fabric = info->fabric_attr->name;
+    if (info->domain_attr->name) one.domain = info->domain_attr->name;
+    one.max_message = info->ep_attr->max_msg_size;
+    one.automatic = preferred.contains(one.name);
+    found.push_back(std::move(one));
+  }
+  return found;
+}
+
+std::string fabric_provider_for(const std::string& asked, uint32_t nid) {
+  try {
+    return fabric::choose(asked, nid)->fabric_attr->prov_name;
+  } catch (const std::runtime_error&) {
+    return {};
+  }
+}
+
+}  // namespace portunus

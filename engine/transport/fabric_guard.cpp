@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <string>
@@ -22,9 +23,6 @@ namespace portunus::fabric {
 namespace {
 
 constexpr int kBacklog = 4096;
-constexpr int kDeadHost_ms = 60'000;  // unanswered that long, a host is dead
-constexpr int kKeepIdle_s = 15;
-constexpr int kKeepInterval_s = 5;
 constexpr int kEvents = 64;
 constexpr uint32_t kNoPid = 0xffff;  // PTL_PID_ANY of some implementations; a port we never take
 
@@ -45,22 +43,13 @@ std::string text_of(uint32_t nid) {
 
 void set_option(int fd, int level, int option, int value) { setsockopt(fd, level, option, &value, sizeof value); }
 
-// A host that vanishes sends no FIN: keep-alive finds out. A failure to set these costs only that.
-void keep_alive(int fd) {
-  set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, kKeepIdle_s);
-  set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, kKeepInterval_s);
-  set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, kDeadHost_ms);
-  set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-}
-
 [[noreturn]] void fail(int error, const std::string& sentence) {
   throw std::system_error(error, std::generic_category(), sentence);
 }
 
 }  // namespace
 
-Guard::Guard(uint32_t nid, uint32_t pid) {
+Guard::Guard(uint32_t nid, uint32_t pid, uint32_t timeout_s) : timeout_s_(static_cast<int>(timeout_s)) {
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
   if (epoll_ < 0) fail(errno, "the fabric needs an epoll descriptor (see ulimit -n)");
   try {
@@ -81,6 +70,18 @@ Guard::~Guard() {
   shutdown(listener_, SHUT_RDWR);
   close(listener_);
   close(epoll_);
+}
+
+// A host that vanishes sends no FIN: keep-alive finds out. A failure to set these costs only that.
+void Guard::keep_alive(int fd) const {
+  constexpr int kProbes = 4;  // until the time is over, so that a lost packet is not taken for a lost host
+  constexpr int kMostBetween_s = 2;
+  const int between = std::clamp(timeout_s_ / kProbes, 1, kMostBetween_s);
+  set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, timeout_s_ - kProbes * between));
+  set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, between);
+  set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, timeout_s_ * 1000);
+  set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 }
 
 void Guard::listen_on(uint32_t nid, uint32_t pid) {

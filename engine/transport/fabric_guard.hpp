@@ -4,7 +4,9 @@
 // provider reliably tells that a silent peer has died: ofi_rxm swallows a lost connection and tries again for ever,
 // shm writes into the memory of the dead. So each pair of processes that talk keeps one TCP connection, a *line*. Both
 // sides say one Hello on it, which carries the libfabric endpoint name; after that it only stands, and its end is the
-// end of the peer, told by the kernel even after SIGKILL (and by keep-alive when the whole host vanishes).
+// end of the peer, told by the kernel even after SIGKILL. When a host or the way to it vanishes, nobody tells: the kernel's
+// keep-alive asks, and ends a line that has been silent for the time allowed. A process that is alive and does not step
+// is not silent: its kernel answers.
 //
 // Thread: the holder of the baton.
 // Invariants: nothing blocks. The caller speaks first; the called answers after it has read a whole Hello. A process
@@ -55,8 +57,9 @@ class GuardClient {
 
 class Guard {
  public:
-  // Takes `pid` as port on address `nid`, or any port when 0. Throws std::system_error with the sentence.
-  Guard(uint32_t nid, uint32_t pid);
+  // Takes `pid` as port on address `nid`, or any port when 0. A line silent for `timeout_s` ends (at most two seconds later).
+  // Throws std::system_error with the sentence.
+  Guard(uint32_t nid, uint32_t pid, uint32_t timeout_s);
   ~Guard();
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
@@ -96,8 +99,11 @@ class Guard {
   bool comes_from(const Line& line, uint32_t nid) const;
   void drop(int fd);
 
+  void keep_alive(int fd) const;
+
   int epoll_ = -1;
   int listener_ = -1;
+  int timeout_s_;
   ProcessId self_;
   Hello hello_;
   std::unordered_map<int, std::unique_ptr<Line>> lines_;

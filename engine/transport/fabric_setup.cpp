@@ -52,7 +52,7 @@ FabricTransport::Buffers::~Buffers() {
 FabricTransport::FabricTransport(Sink& sink, const FabricOptions& options)
     : sink_(sink),
       options_(options),
-      guard_(choose_nid(options.interface), options.pid),
+      guard_(choose_nid(options.interface), options.pid, options.timeout_s),
       endpoint_(options.provider, guard_.self().nid, region_name(guard_.self()), room_for(kEager)),
       registrations_(endpoint_) {
   size_messages();
@@ -79,10 +79,11 @@ void FabricTransport::size_messages() {
   const std::string provider = info.fabric_attr->prov_name;
   name_ = "fabric(" + provider.substr(0, provider.find(';')) + ")";
   const size_t most = info.ep_attr->max_msg_size;
-  if (most <= fabric::kHeadSize + sizeof(wire::Region))
+  // Ordered sizes, volatile copies and fetching atomics are promised up to the eager limit, whatever the provider.
+  if (most < fabric::kHeadSize + kEager)
     throw std::runtime_error("the libfabric provider " + provider +
                              " sends too short messages; choose another by PTL_FABRIC_PROVIDER");
-  limits_.eager = std::min(kEager, most - fabric::kHeadSize);
+  limits_.eager = kEager;
   limits_.pull = std::min(kPullMost, most);
   inject_size_ = std::min(info.tx_attr->inject_size, kInjectMost);
   inject_buffer_.resize(inject_size_);

@@ -5,6 +5,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "engine/host/bell_socket.hpp"
@@ -12,9 +14,7 @@
 namespace portunus {
 namespace {
 
-constexpr uint32_t kMaxRecordLines = 1 + 65536 / kLine;
-
-std::atomic_ref<uint32_t> first_word(std::byte* line) { return std::atomic_ref<uint32_t>(*reinterpret_cast<uint32_t*>(line)); }
+constexpr uint32_t kMaxRecordLines = 1 + NodeTransport::kEager / kLine;
 
 uint64_t lines_for(size_t payload) {
   return payload <= wire::kInlinePayload ? 1 : 1 + (payload + kLine - 1) / kLine;
@@ -30,12 +30,15 @@ void wake_process(uint32_t* door, Sleeper who, bool by_socket, ProcessId process
 }
 
 NodeTransport::NodeTransport(Sink& sink, Stats& stats, ProcessId self, uint32_t uid, size_t ring_bytes, bool cma)
-    : sink_(sink), stats_(stats), self_(self), uid_(uid), cma_(cma), segment_(Segment::create(self, uid, ring_bytes)), lines_(ring_bytes / kLine) {}
+    : sink_(sink), stats_(stats), self_(self), uid_(uid), cma_(cma), segment_(Segment::create(self, uid, ring_bytes)), lines_(ring_bytes / kLine) {
+  for (uint32_t i = 0; i < kBoxes; ++i) boxes_[i] = segment_->box<BoxReader>(i);
+}
 
 NodeTransport::~NodeTransport() = default;
 
 NodeTransport::NodeLink* NodeTransport::link_of(ProcessId process) {
   std::unique_ptr<NodeLink>& link = links_[{process.nid, process.pid}];
+  if (link && link->lost) replaced_.push_back(std::move(link));
   if (!link) {
     link = std::make_unique<NodeLink>();
     link->process = process;
@@ -47,12 +50,12 @@ NodeTransport::NodeLink* NodeTransport::link_of(ProcessId process) {
 Link* NodeTransport::connect(ProcessId process) {
   if (process.nid != self_.nid) return nullptr;
   auto known = links_.find({process.nid, process.pid});
-  if (known != links_.end() && (known->second->segment || known->second->peer)) {
+  if (known != links_.end() && !known->second->lost && (known->second->segment || known->second->peer)) {
     if (!known->second->segment && !introduce(*known->second)) return nullptr;
     return known->second.get();
   }
   std::unique_ptr<Segment> segment = Segment::attach(process, uid_);
-  if (!segment) return nullptr;
+  if (!segment) return known != links_.end() && known->second->lost ? known->second.get() : nullptr;
   NodeLink* link = link_of(process);
   link->segment = std::move(segment);
   return introduce(*link) ? link : nullptr;
@@ -71,7 +74,11 @@ bool NodeTransport::introduce(NodeLink& link) {
   SegmentHeader::Sender& entry = header.sender[link.index];
   entry.nid = self_.nid;
   entry.pid = self_.pid;
+  entry.incarnation = segment_->header().incarnation;
   entry.ready.store(1, std::memory_order_release);
+  link.entry = &entry;
+  link.cma = link.segment->pid_is_ours();
+  if (link.index < kBoxes) link.box = link.segment->box<BoxWriter>(link.index);
   return true;
 }
 
@@ -82,69 +89,139 @@ NodeTransport::NodeLink* NodeTransport::sender(uint32_t index) {
   if (entry.ready.load(std::memory_order_acquire) != 1) return nullptr;  // pairs with introduce
   if (senders_.size() <= index) senders_.resize(index + 1);
   NodeLink* link = link_of({entry.nid, entry.pid});
+  if (link->sends_as != kMaxSenders || (link->segment && link->segment->header().incarnation != entry.incarnation)) {
+    // Somebody else has the address of a process that we knew, which is therefore gone.
+    note_death(*link);
+    link->last_words = head_;
+    if (link->sends_as < kBoxes) boxes_[link->sends_as].broken = true;  // what it left there comes too late
+    bury();
+    link = link_of({entry.nid, entry.pid});
+  }
+  link->sends_as = index;
   senders_[index] = link;
-  if (!link->peer) sink_.introduced(*link);
+  if (!link->peer) sink_.introduced(*link, *this);
   return link;
 }
 
-Sent NodeTransport::send(Link& to, const wire::Header& header, std::span<const iovec> payload) {
-  auto& link = static_cast<NodeLink&>(to);
-  if (!link.segment) return Sent::failed;
-  SegmentHeader& remote = link.segment->header();
-  const uint64_t capacity = remote.ring_bytes / kLine;
-  const uint64_t lines = lines_for(header.payload_size);
-  uint64_t position = remote.tail.load(std::memory_order_relaxed);
-  do {
-    if (position + lines - link.head_seen > capacity) {
-      // Acquire pairs with the owner's release of head: the lines are cleared and ours to write.
-      link.head_seen = remote.head.load(std::memory_order_acquire);
-      if (position + lines - link.head_seen > capacity) return Sent::again;
-    }
-  } while (!remote.tail.compare_exchange_weak(position, position + lines, std::memory_order_acq_rel, std::memory_order_relaxed));
+namespace {
 
-  std::byte* record = link.segment->ring() + (position & (capacity - 1)) * kLine;
-  auto* words = reinterpret_cast<wire::Header*>(record);
-  // Everything but the first word, which publishes the record below.
-  std::memcpy(record + sizeof(uint32_t), reinterpret_cast<const std::byte*>(&header) + sizeof(uint32_t), sizeof(wire::Header) - sizeof(uint32_t));
-  words->source = link.index;
-  std::byte* data = header.payload_size <= wire::kInlinePayload ? words->inline_payload : record + kLine;
+// Everything but the first word, which publishes the record afterwards.
+void fill_record(std::byte* record, const wire::Header& header, uint32_t source, std::span<const iovec> payload) {
+  auto* line = reinterpret_cast<wire::Header*>(record);
+  line->kind = header.kind;
+  line->flags = header.flags;
+  line->op = header.op;
+  line->datatype = header.datatype;
+  line->source = source;
+  line->pt_index = header.pt_index;
+  line->payload_size = header.payload_size;
+  // One word at a time, as they were just written: wider loads would wait until those stores have left the core's buffer.
+  for (uint64_t wire::Header::*word : {&wire::Header::match_bits, &wire::Header::hdr_data, &wire::Header::rlength, &wire::Header::remote_offset, &wire::Header::token})
+    std::atomic_ref<uint64_t>(line->*word).store(header.*word, std::memory_order_relaxed);
+  std::byte* data = header.payload_size <= wire::kInlinePayload ? line->inline_payload : record + kLine;
   for (const iovec& part : payload) {
     if (part.iov_len == 0) continue;  // its address may be null
     std::memcpy(data, part.iov_base, part.iov_len);
     data += part.iov_len;
   }
-  first_word(record).store(static_cast<uint32_t>(lines), std::memory_order_release);
+}
+
+}  // namespace
+
+Sent NodeTransport::send(Link& to, const wire::Header& header, std::span<const iovec> payload) {
+  auto& link = static_cast<NodeLink&>(to);
+  if (!link.segment) [[unlikely]] return Sent::failed;
+  const uint64_t lines = lines_for(header.payload_size);
+  if (link.box.lines) {
+    std::byte* const record = link.box.reserve(lines);
+    if (!record) return Sent::again;
+    fill_record(record, header, link.index, payload);
+    link.box.publish(record, lines);
+  } else {
+    std::byte* const record = reserve_in_ring(link, lines);
+    if (!record) return Sent::again;
+    fill_record(record, header, link.index, payload);
+    Box::first_word(record).store(static_cast<uint32_t>(lines), std::memory_order_release);
+  }
   ring(link);
   return Sent::done;
 }
 
+std::byte* NodeTransport::reserve_in_ring(NodeLink& link, uint64_t lines) {
+  SegmentHeader& remote = link.segment->header();
+  const uint64_t capacity = remote.ring_bytes / kLine;
+  uint64_t position = remote.tail.load(std::memory_order_relaxed);
+  do {
+    if (position + lines - link.head_seen > capacity) {
+      // Acquire pairs with the owner's release of head: the lines are cleared and ours to write.
+      link.head_seen = remote.head.load(std::memory_order_acquire);
+      if (position + lines - link.head_seen > capacity) {
+        link.entry->claim.store(0, std::memory_order_relaxed);
+        return nullptr;
+      }
+    }
+    link.entry->claim.store(claim_of(position, lines), std::memory_order_relaxed);  // seen by whoever sees the tail moved
+  } while (!remote.tail.compare_exchange_weak(position, position + lines, std::memory_order_acq_rel, std::memory_order_relaxed));
+  return link.segment->ring() + (position & (capacity - 1)) * kLine;
+}
+
 void NodeTransport::ring(NodeLink& link) {
   Doorbell& door = link.segment->header().door;
-  if (door.ring([&](Sleeper who, bool by_socket) { wake_process(door.word().address(), who, by_socket, link.process, uid_); }))
+  if (door.ring(registered_, [&](Sleeper who, bool by_socket) { wake_process(door.word().address(), who, by_socket, link.process, uid_); }))
     ++stats_.rings;
 }
 
 int NodeTransport::poll(int budget) {
-  std::byte* ring = segment_->ring();
+  const uint32_t senders = segment_->header().senders.load(std::memory_order_relaxed);
+  const uint32_t boxes = std::min(senders, kBoxes);
+  int delivered = 0;
+  for (uint32_t i = 0; i < boxes; ++i) delivered += poll_box(i, budget);
+  if (senders > kBoxes) delivered += poll_ring(budget);
+  if (!dying_.empty()) [[unlikely]] delivered += bury();
+  return delivered;
+}
+
+void NodeTransport::arrived(uint32_t source, std::byte* record, uint32_t lines) {
+  const auto& header = *reinterpret_cast<const wire::Header*>(record);
+  NodeLink* from = sender(source);
+  if (from && header.source == source && lines_for(header.payload_size) == lines)
+    sink_.arrived(*from, header, lines == 1 ? header.inline_payload : record + kLine);
+  else
+    ++stats_.malformed;
+}
+
+int NodeTransport::poll_box(uint32_t index, int budget) {
+  BoxReader& box = boxes_[index];
+  int delivered = 0;
+  while (delivered < budget && !box.broken) {
+    uint32_t lines;
+    std::byte* const record = box.next(lines);
+    if (!record) {
+      if (box.broken) ++stats_.malformed;
+      break;
+    }
+    arrived(index, record, lines);
+    box.done(lines);
+    ++delivered;
+  }
+  return delivered;
+}
+
+int NodeTransport::poll_ring(int budget) {
   SegmentHeader& own = segment_->header();
   int delivered = 0;
   while (delivered < budget && !broken_) {
-    std::byte* record = ring + (head_ & (lines_ - 1)) * kLine;
-    const uint32_t lines = first_word(record).load(std::memory_order_acquire);  // pairs with the release in send
+    std::byte* const record = segment_->ring() + (head_ & (lines_ - 1)) * kLine;
+    const uint32_t lines = Box::first_word(record).load(std::memory_order_acquire);  // pairs with the release in send
     if (lines == 0) break;
     if (lines > kMaxRecordLines || lines > lines_) {
       broken_ = true;
       ++stats_.malformed;
       break;
     }
-    const auto& header = *reinterpret_cast<const wire::Header*>(record);
-    NodeLink* from = sender(header.source);
-    if (from && lines_for(header.payload_size) == lines)
-      sink_.arrived(*from, header, lines == 1 ? header.inline_payload : record + kLine);
-    else
-      ++stats_.malformed;
+    arrived(reinterpret_cast<const wire::Header*>(record)->source, record, lines);
     // Senders bring data into other first words than the record's own, so each line is cleared before it is handed back.
-    for (uint32_t i = 0; i < lines; ++i) first_word(record + i * kLine).store(0, std::memory_order_relaxed);
+    for (uint32_t i = 0; i < lines; ++i) Box::first_word(record + i * kLine).store(0, std::memory_order_relaxed);
     head_ += lines;
     own.head.store(head_, std::memory_order_release);
     ++delivered;
@@ -152,9 +229,84 @@ int NodeTransport::poll(int budget) {
   return delivered;
 }
 
-bool NodeTransport::idle() {
+bool NodeTransport::alive(const NodeLink& link) const {
+  if (link.lost || link.dying) return false;
+  return link.segment ? link.segment->owner_alive() : Segment::attach(link.process, uid_) != nullptr;
+}
+
+void NodeTransport::note_death(NodeLink& link) {
+  if (link.dying || link.lost) return;
+  link.dying = true;
+  // It may have sent from a box that was not looked into yet.
+  for (uint32_t i = 0; i < std::min(segment_->header().senders.load(std::memory_order_acquire), kBoxes); ++i) sender(i);
+  link.last_words = segment_->header().tail.load(std::memory_order_acquire);
+  dying_.push_back(&link);
+}
+
+// Those whose last words have been delivered.
+int NodeTransport::bury() {
+  int told = 0;
+  for (size_t i = 0; i < dying_.size();) {
+    NodeLink& link = *dying_[i];
+    if ((head_ < link.last_words && !broken_) || (link.sends_as < kBoxes && !boxes_[link.sends_as].empty())) {
+      ++i;
+      continue;
+    }
+    dying_[i] = dying_.back();
+    dying_.pop_back();
+    link.dying = false;
+    link.lost = true;
+    link.remains = std::move(link.segment);
+    sink_.lost(link);
+    ++told;
+  }
+  return told;
+}
+
+void NodeTransport::look_after(bool waiting) {
+  if (uneasy()) step_over_dead_record();
+  if (waiting)
+    for (auto& [process, link] : links_)
+      if (link->segment && !link->dying && !link->segment->owner_alive()) note_death(*link);
+  if (!dying_.empty()) bury();
+}
+
+bool NodeTransport::uneasy() {
+  return !dying_.empty() || (!broken_ && segment_->header().tail.load(std::memory_order_acquire) != head_ && ring_idle());
+}
+
+// The record at the head is reserved and not published. Whoever reserved it claims this position; others may, too, who lost
+// the race for it and have not claimed anew. If the only claimant is dead, nobody will ever publish it.
+void NodeTransport::step_over_dead_record() {
+  SegmentHeader& own = segment_->header();
+  const uint32_t known = std::min(own.senders.load(std::memory_order_acquire), kMaxSenders);
+  uint64_t lines = 0;
+  for (uint32_t i = 0; i < known; ++i) {
+    const uint64_t claim = own.sender[i].claim.load(std::memory_order_relaxed);
+    if (claim / kClaimLines != head_ || claim == 0) continue;
+    const NodeLink* from = sender(i);
+    if (lines != 0 || !from || alive(*from)) return;
+    lines = claim % kClaimLines;
+  }
+  if (lines == 0 || lines > kMaxRecordLines || lines > lines_ || !ring_idle()) return;
   std::byte* record = segment_->ring() + (head_ & (lines_ - 1)) * kLine;
-  return broken_ || first_word(record).load(std::memory_order_acquire) == 0;
+  for (uint64_t i = 0; i < lines; ++i) Box::first_word(record + i * kLine).store(0, std::memory_order_relaxed);
+  head_ += lines;
+  own.head.store(head_, std::memory_order_release);
+  ++stats_.abandoned;
+}
+
+bool NodeTransport::idle() {
+  const uint32_t senders = segment_->header().senders.load(std::memory_order_relaxed);
+  for (uint32_t i = 0; i < std::min(senders, kBoxes); ++i)
+    if (!boxes_[i].empty()) return false;
+  return senders <= kBoxes || ring_idle();
+}
+
+bool NodeTransport::ring_idle() {
+  if (broken_) return true;
+  std::byte* record = segment_->ring() + (head_ & (lines_ - 1)) * kLine;
+  return Box::first_word(record).load(std::memory_order_acquire) == 0;
 }
 
 bool NodeTransport::expose(Link& link, const void* start, size_t, bool, Exposed& out) {
@@ -162,18 +314,25 @@ bool NodeTransport::expose(Link& link, const void* start, size_t, bool, Exposed&
   return static_cast<NodeLink&>(link).cma && cma_;
 }
 
+// The peer has ended, or the kernel does not let us: then the data is streamed, to this peer from now on.
+Moved NodeTransport::no_access(NodeLink& link) {
+  if (errno == ESRCH || !link.segment->owner_alive()) {
+    note_death(link);
+    return Moved::again;  // until it is buried: the engine fails the transfer then
+  }
+  link.cma = false;
+  return Moved::failed;
+}
+
 Moved NodeTransport::pull(Link& from, const wire::Region& region, void* to, size_t size, void*) {
   auto& link = static_cast<NodeLink&>(from);
-  if (!link.segment && !introduce(link)) return Moved::failed;
+  if (link.lost || (!link.segment && !introduce(link)) || !link.cma) return Moved::failed;
   auto* target = static_cast<std::byte*>(to);
   for (size_t done = 0; done < size;) {
     iovec local{target + done, size - done};
     iovec remote{reinterpret_cast<void*>(region.address + done), size - done};
     ssize_t moved = process_vm_readv(link.segment->header().os_pid, &local, 1, &remote, 1, 0);
-    if (moved <= 0) {
-      link.cma = false;
-      return Moved::failed;
-    }
+    if (moved <= 0) return no_access(link);
     done += static_cast<size_t>(moved);
   }
   return Moved::done;
@@ -181,16 +340,13 @@ Moved NodeTransport::pull(Link& from, const wire::Region& region, void* to, size
 
 Moved NodeTransport::push(Link& to, const wire::Region& region, const void* from, size_t size, void*) {
   auto& link = static_cast<NodeLink&>(to);
-  if (!link.segment && !introduce(link)) return Moved::failed;
+  if (link.lost || (!link.segment && !introduce(link)) || !link.cma) return Moved::failed;
   auto* source = static_cast<const std::byte*>(from);
   for (size_t done = 0; done < size;) {
     iovec local{const_cast<std::byte*>(source) + done, size - done};
     iovec remote{reinterpret_cast<void*>(region.address + done), size - done};
     ssize_t moved = process_vm_writev(link.segment->header().os_pid, &local, 1, &remote, 1, 0);
-    if (moved <= 0) {
-      link.cma = false;
-      return Moved::failed;
-    }
+    if (moved <= 0) return no_access(link);
     done += static_cast<size_t>(moved);
   }
   return Moved::done;

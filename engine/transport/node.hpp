@@ -1,12 +1,16 @@
-// node.hpp: the on-node cut-through: each process has one inbound ring of cache lines that all others of the node write.
+// node.hpp: the on-node cut-through: each process has inbound rings of cache lines that the others of the node write: a box (box.hpp)
+// for each of the first kBoxes senders, and one ring for all others.
 //
 // A record is 1 + ceil(payload / 64) lines, one line when the payload is at most 8 bytes. The first word of its first
-// line says how many lines, and is written last (release); the reader clears the first word of every line it has
+// line says how many lines, and is written last (release). In the shared ring the reader clears the first word of every line it has
 // consumed, so an old record is never taken for a new one. Bulk data is moved by the target with
 // process_vm_readv/writev (CMA) where the kernel permits, else streamed by messages.
 //
-// Thread: the baton holder. Between processes: `tail` by compare-and-swap of the senders, `head` by the owner.
-// Cost: one line written and one read per small message; a fence and a load for the doorbell.
+// A process that dies says nothing: `look_after` finds out by its segment (segment.hpp). What it said before is delivered first;
+// a record that it reserved and never published is stepped over, which its claim makes possible.
+//
+// Thread: the baton holder. Between processes, in the shared ring: `tail` by compare-and-swap of the senders, `head` by the owner.
+// Cost: one line written and one read per small message; a load for the doorbell, and a fence unless the receiver is known to look.
 #pragma once
 
 #include <map>
@@ -34,6 +38,8 @@ class NodeTransport final : public Transport {
   Moved push(Link& link, const wire::Region& to, const void* from, size_t size, void* context) override;
   int poll(int budget) override;
   bool idle() override;
+  void look_after(bool waiting) override;
+  bool uneasy() override;
 
   Segment& segment() { return *segment_; }
   // The mapped segment of a process on this node, or nullptr.
@@ -43,26 +49,47 @@ class NodeTransport final : public Transport {
 
  private:
   struct NodeLink : Link {
-    std::unique_ptr<Segment> segment;  // the peer's; made when we first send
-    uint64_t head_seen = 0;            // the peer's head when last looked at
+    std::unique_ptr<Segment> segment;  // the peer's; made when we first send; none once the peer is lost
+    std::unique_ptr<Segment> remains;  // a lost peer's: others may still look at its blocks
+    SegmentHeader::Sender* entry = nullptr;  // ours in the peer's sender table
+    BoxWriter box;                     // our box in it, if we have one
+    uint64_t head_seen = 0;            // the head of the peer's shared ring when last looked at
     uint32_t index = 0;                // who we are in the peer's sender table
+    uint32_t sends_as = kMaxSenders;   // who the peer is in ours; kMaxSenders = it has not sent yet
+    uint64_t last_words = 0;           // dying: lost once the head has come here
     bool cma = true;
+    bool dying = false;
+    bool lost = false;
   };
   NodeLink* link_of(ProcessId process);
   bool introduce(NodeLink& link);
+  bool alive(const NodeLink& link) const;
+  void note_death(NodeLink& link);
+  int bury();
+  void step_over_dead_record();
   NodeLink* sender(uint32_t index);
+  Moved no_access(NodeLink& link);
+  std::byte* reserve_in_ring(NodeLink& link, uint64_t lines);
   void ring(NodeLink& link);
+  void arrived(uint32_t source, std::byte* record, uint32_t lines);
+  int poll_box(uint32_t index, int budget);
+  int poll_ring(int budget);
+  bool ring_idle();
 
   Sink& sink_;
   Stats& stats_;
   ProcessId self_;
   uint32_t uid_;
   bool cma_ = true;
+  const bool registered_ = register_asymmetric_fences();
   std::unique_ptr<Segment> segment_;
-  uint64_t head_ = 0;
+  BoxReader boxes_[kBoxes];
+  uint64_t head_ = 0;                // of the shared ring
   uint64_t lines_;
-  bool broken_ = false;  // the ring holds something no sender of ours would write
+  bool broken_ = false;              // the shared ring holds something no sender of ours would write
   std::map<std::pair<uint32_t, uint32_t>, std::unique_ptr<NodeLink>> links_;
+  std::vector<std::unique_ptr<NodeLink>> replaced_;  // lost, and another process has the address
+  std::vector<NodeLink*> dying_;
   std::vector<NodeLink*> senders_;  // by index in our sender table
 };
 

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -15,6 +16,8 @@
 #include <new>
 #include <system_error>
 
+#include "engine/host/clock.hpp"
+
 namespace portunus {
 namespace {
 
@@ -23,6 +26,8 @@ constexpr size_t kPage = 4096;
 constexpr size_t kHuge = 2u << 20;
 
 size_t up(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
+size_t offset_of_boxes() { return up(sizeof(SegmentHeader), kPage); }
+size_t offset_of_ring(size_t ring_bytes) { return offset_of_boxes() + kBoxes * Segment::box_bytes(ring_bytes); }
 
 std::string path_of(ProcessId process, uint32_t uid) {
   char name[96];
@@ -35,6 +40,11 @@ std::string path_of(ProcessId process, uint32_t uid) {
   if (error == ENOSPC)
     what += ": shared memory is full; free space in /dev/shm, enlarge it (mount -o remount,size=..), make PTL_NODE_RING smaller, or set PTL_NODE=0";
   throw std::system_error(error, std::generic_category(), what);
+}
+
+uint64_t own_pid_namespace() {
+  struct stat status;
+  return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
 // Maps `size` bytes of the segment, at a huge page's boundary if they are that many: what lies behind keeps its alignment
@@ -65,16 +75,19 @@ std::unique_ptr<Segment> Segment::create(ProcessId self, uint32_t uid, size_t ri
   if (segment->fd_ < 0) cannot(segment->path_, "create", errno);
   segment->owner_ = true;
   if (flock(segment->fd_, LOCK_EX | LOCK_NB) != 0) cannot(segment->path_, "lock", errno);
-  const size_t ring_offset = up(sizeof(SegmentHeader), kPage);
+  const size_t ring_offset = offset_of_ring(ring_bytes);
   // posix_fallocate reports its error; ftruncate alone would end in SIGBUS when the memory runs out.
   if (int error = posix_fallocate(segment->fd_, 0, static_cast<off_t>(ring_offset + ring_bytes))) cannot(segment->path_, "reserve memory for", error);
   if (!segment->map(segment->fd_, ring_offset, ring_bytes)) cannot(segment->path_, "map", errno);
   SegmentHeader& header = *segment->header_;
   header.ring_bytes = ring_bytes;
   header.ring_offset = ring_offset;
+  header.box_bytes = box_bytes(ring_bytes);
   header.process = self;
   header.uid = uid;
   header.os_pid = getpid();
+  header.pid_namespace = own_pid_namespace();
+  header.incarnation = static_cast<uint32_t>(now_ns());
   header.magic = SegmentHeader::kMagic;
   header.ready.store(1, std::memory_order_release);
   return segment;
@@ -87,19 +100,36 @@ std::unique_ptr<Segment> Segment::attach(ProcessId process, uint32_t uid) {
   if (segment->fd_ < 0) return nullptr;
   struct stat status;
   if (fstat(segment->fd_, &status) != 0 || status.st_uid != uid || (status.st_mode & 0777) != 0600) return nullptr;
-  const size_t ring_offset = up(sizeof(SegmentHeader), kPage);
-  if (static_cast<size_t>(status.st_size) < ring_offset) return nullptr;
+  if (static_cast<size_t>(status.st_size) < offset_of_boxes()) return nullptr;
   void* peek = mmap(nullptr, kPage, PROT_READ, MAP_SHARED, segment->fd_, 0);
   if (peek == MAP_FAILED) return nullptr;
   const auto& header = *static_cast<const SegmentHeader*>(peek);
   const bool valid = header.ready.load(std::memory_order_acquire) == 1 && header.magic == SegmentHeader::kMagic &&
-                     header.process == process && header.uid == uid && header.ring_offset == ring_offset;
+                     header.process == process && header.uid == uid && header.box_bytes == box_bytes(header.ring_bytes);
   const size_t ring_bytes = header.ring_bytes;
+  const size_t ring_offset = header.ring_offset;
   munmap(peek, kPage);
-  const bool sane = ring_bytes >= kPage && (ring_bytes & (ring_bytes - 1)) == 0 &&
-                    static_cast<size_t>(status.st_size) >= ring_offset + ring_bytes;
+  const bool sane = ring_bytes >= kPage && (ring_bytes & (ring_bytes - 1)) == 0 && ring_bytes < static_cast<size_t>(status.st_size) &&
+                    ring_offset == offset_of_ring(ring_bytes) && static_cast<size_t>(status.st_size) >= ring_offset + ring_bytes;
   if (!valid || !sane || !segment->map(segment->fd_, ring_offset, ring_bytes)) return nullptr;
-  return segment;
+  segment->pid_is_ours_ = segment->header_->os_pid > 0 && segment->header_->pid_namespace != 0 && segment->header_->pid_namespace == own_pid_namespace();
+  return segment->owner_alive() ? std::move(segment) : nullptr;
+}
+
+// The lock tells, unless a child that the owner forked still holds it, too: then the process id does.
+bool Segment::owner_alive() const {
+  if (owner_) return true;
+  if (flock(fd_, LOCK_SH | LOCK_NB) == 0) {
+    flock(fd_, LOCK_UN);
+    return false;
+  }
+  if (errno != EWOULDBLOCK || !pid_is_ours_) return true;
+  const int process = static_cast<int>(syscall(SYS_pidfd_open, header_->os_pid, 0));
+  if (process < 0) return errno != ESRCH;
+  pollfd ended{process, POLLIN, 0};
+  const bool alive = poll(&ended, 1, 0) <= 0;
+  close(process);
+  return alive;
 }
 
 bool Segment::map(int fd, size_t ring_offset, size_t ring_bytes) {
@@ -107,6 +137,7 @@ bool Segment::map(int fd, size_t ring_offset, size_t ring_bytes) {
   if (header == MAP_FAILED) return false;
   header_ = static_cast<SegmentHeader*>(header);
   header_bytes_ = ring_offset;
+  boxes_ = static_cast<std::byte*>(header) + offset_of_boxes();
   void* space = mmap(nullptr, 2 * ring_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (space == MAP_FAILED) return false;
   ring_ = static_cast<std::byte*>(space);
@@ -123,6 +154,7 @@ Segment::~Segment() {
     if (block.base && !owner_) munmap(block.base, block.size);  // the owner's blocks hold live user data until exit
   if (ring_) munmap(ring_, 2 * ring_bytes_);
   if (header_) munmap(header_, header_bytes_);
+  if (owner_) flock(fd_, LOCK_UN);  // closing is not enough while a forked child has the descriptor, too
   if (fd_ >= 0) close(fd_);
 }
 
@@ -169,9 +201,12 @@ void* Segment::map_block(unsigned number, size_t& size) {
   Mapping& mapping = blocks_[number];
   if (!mapping.base && !owner_) {
     const size_t there = header_->block[number].size.load(std::memory_order_acquire);  // pairs with add_block
+    const size_t offset = header_->block[number].offset;
     struct stat status;
-    if (there == 0 || fstat(fd_, &status) != 0 || header_->block[number].offset + there > static_cast<size_t>(status.st_size)) return nullptr;
-    void* base = map_aligned(fd_, there, header_->block[number].offset);
+    if (there == 0 || fstat(fd_, &status) != 0) return nullptr;
+    const size_t all = static_cast<size_t>(status.st_size);
+    if (there > all || offset > all - there || offset < header_bytes_ + ring_bytes_) return nullptr;
+    void* base = map_aligned(fd_, there, offset);
     if (base == MAP_FAILED) return nullptr;
     mapping = {base, there};
   }

@@ -29,6 +29,7 @@ Sent SelfTransport::send(Link& link, const wire::Header& header, std::span<const
   if (member == hub_.members.end()) return Sent::failed;
   SelfTransport& receiver = *member->second;
   if (receiver.inbox_.size() >= hub_.capacity) return Sent::again;
+  receiver.may_deliver = true;
   Message& message = receiver.inbox_.emplace_back(Message{self_, header, {}});
   message.payload.reserve(header.payload_size);
   for (const iovec& part : payload) {
@@ -60,9 +61,10 @@ int SelfTransport::poll(int budget) {
     inbox_.pop_front();
     Link* link = connect(message.from);
     if (!link) continue;
-    if (!link->peer) sink_.introduced(*link);
+    if (!link->peer) sink_.introduced(*link, *this);
     sink_.arrived(*link, message.header, message.payload.data());
   }
+  may_deliver = !inbox_.empty();
   return delivered;
 }
 

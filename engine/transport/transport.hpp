@@ -41,13 +41,15 @@ struct Exposed {
   void* registration = nullptr;
 };
 
+class Transport;
+
 class Sink {  // the engine, as transports see it
  public:
   virtual void arrived(Link& from, const wire::Header& header, const std::byte* payload) = 0;  // payload: header.payload_size bytes, valid during the call
   virtual void moved(void* context, bool ok) = 0;
   virtual void lost(Link& link) = 0;
-  // A process we never addressed has sent us something: the engine sets link.peer.
-  virtual void introduced(Link& link) = 0;
+  // A process we never addressed has sent us something by this transport: the engine sets link.peer.
+  virtual void introduced(Link& link, Transport& by) = 0;
 
  protected:
   ~Sink() = default;
@@ -61,6 +63,8 @@ struct TransportLimits {
 class Transport {
  public:
   virtual ~Transport() = default;
+  // False while the transport knows that `poll` has nothing to deliver, and will not without a call by the baton holder.
+  bool may_deliver = true;
   virtual const char* name() const = 0;  // "self", "node", "fabric(tcp)" ..
   virtual TransportLimits limits() const = 0;
   // The link to a process, made on first use; nullptr when this transport does not reach it. Never blocks: a link
@@ -78,6 +82,11 @@ class Transport {
   virtual int poll(int budget) = 0;
   // False when something is pending that `poll` would deliver: asked before sleeping (Dekker: after arming).
   virtual bool idle() = 0;
+  // Called some times a second: looks for peers that have ended without a word. `waiting`: the engine expects something of
+  // somebody; if not, only what stands in the way of others needs a look.
+  virtual void look_after(bool waiting) { (void)waiting; }
+  // True while `look_after` may be the only way on, although no message is outstanding.
+  virtual bool uneasy() { return false; }
   // A descriptor that becomes readable when something arrives, or -1 when the doorbell does it.
   virtual int wait_fd() const { return -1; }
 };

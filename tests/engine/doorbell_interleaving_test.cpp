@@ -62,6 +62,24 @@ struct Scenarios {
     return explore(p, [](const Ending& end) { return end.finished(0); });
   }
 
+  // One thread arms a hot word and sleeps; the sender leaves its fence out while the word is hot.
+  static interleave::Found ring_hot(Sleeper who, bool heavy) {
+    Process p;
+    p.program.initial[p.door.word().where()] = interleave::Door::kHot;
+    p.program
+        .thread("sleeper",
+                [&p, who](uint32_t) -> uint32_t {
+                  if (p.message.load()) return kFinished;
+                  const uint32_t armed = p.door.arm(who, false);
+                  if (!p.message.load()) p.door.word().sleep(armed, static_cast<uint32_t>(who));
+                  p.door.disarm_from(armed);
+                  return 0;
+                })
+        .heavy = heavy;
+    p.program.thread("sender", [&p](uint32_t) { return p.send(p.message, true), kFinished; });
+    return explore(p, [](const Ending& end) { return end.finished(0); });
+  }
+
   // The only waiting thread leaves while the engine thread looks for a place to sleep and a message comes.
   static interleave::Found hand_over(Protocol with = {}, bool sender_fence = true, bool owner_fences = true) {
     Process p(with);
@@ -158,6 +176,14 @@ TEST(DoorbellInterleaving, AMessageWakesWhoeverSleeps) {
 TEST(DoorbellInterleaving, TheMessagesOfTwoSendersAreBothSeen) {
   EXPECT_FALSE(X86::ring(Sleeper::waiter, 2).lost);
   EXPECT_FALSE(Cpp::ring(Sleeper::waiter, 2).lost);
+}
+TEST(DoorbellInterleaving, WhoeverArmsAHotWordMissesNoMessageThatWasSentWithoutAFence) {
+  EXPECT_FALSE(X86::ring_hot(Sleeper::waiter, true).lost);
+  EXPECT_FALSE(Cpp::ring_hot(Sleeper::engine, true).lost);
+}
+TEST(DoorbellInterleaving, WhereTheFenceOfWhoArmsAHotWordDoesNotReachTheSenderAWakeUpIsLost) {
+  EXPECT_TRUE(X86::ring_hot(Sleeper::waiter, false).lost);
+  EXPECT_TRUE(Cpp::ring_hot(Sleeper::engine, false).lost);
 }
 TEST(DoorbellInterleaving, WhoLeavesHandsOverToTheEngineThread) {
   EXPECT_FALSE(X86::hand_over().lost);

@@ -101,6 +101,43 @@ TEST_F(Queue, AFullQueueKeepsTheNewestAndSaysOnceThatSomethingWasLost) {
   EXPECT_EQ(queue.take(event), PTL_EQ_EMPTY);
 }
 
+TEST_F(Queue, OpenedAgainItIsEmptyAndNoLargerThanAskedFor) {
+  queue.open(1000);
+  for (uint64_t i = 0; i < 3; ++i) post(i);
+  queue.open(2);
+  EXPECT_EQ(queue.take(event), PTL_EQ_EMPTY);
+  for (uint64_t i = 0; i < 200; ++i) post(i);
+  EXPECT_EQ(queue.take(event), PTL_EQ_DROPPED);
+  EXPECT_EQ(event.hdr_data, 198u);
+  queue.open(5000);
+  EXPECT_EQ(queue.take(event), PTL_EQ_EMPTY);
+  for (uint64_t i = 0; i < 5000; ++i) post(i);
+  for (uint64_t i = 0; i < 5000; ++i) {
+    ASSERT_EQ(queue.take(event), PTL_OK);
+    ASSERT_EQ(event.hdr_data, i);
+  }
+}
+
+TEST_F(Queue, AReservedSlotIsOneMoreAndWhatWaitsKeepsItsOrder) {
+  queue.open(4);
+  for (uint64_t i = 0; i < 6; ++i) post(i);
+  EXPECT_EQ(queue.take(event), PTL_EQ_DROPPED);
+  EXPECT_EQ(event.hdr_data, 2u);
+  post(6);
+  EXPECT_EQ(queue.room(), 0u);
+  EXPECT_TRUE(queue.full());
+  queue.reserve();
+  EXPECT_EQ(queue.room(), 0u);
+  EXPECT_FALSE(queue.full());
+  post(7);
+  for (uint64_t i = 3; i < 8; ++i) {
+    EXPECT_EQ(queue.take(event), PTL_OK);
+    EXPECT_EQ(event.hdr_data, i);
+  }
+  EXPECT_EQ(queue.take(event), PTL_EQ_EMPTY);
+  EXPECT_EQ(queue.room(), 4u);
+}
+
 TEST_F(Queue, EachEventGoesToExactlyOneOfSeveralReaders) {
   constexpr uint64_t kEvents = 50'000;
   queue.open(kEvents);
@@ -122,10 +159,42 @@ TEST_F(Queue, EachEventGoesToExactlyOneOfSeveralReaders) {
   EXPECT_EQ(sum.load(), kEvents * (kEvents - 1) / 2);
 }
 
+TEST_F(Queue, TheRingGrowsWithTheEventsThatWaitUpToTheSlotsAskedFor) {
+  queue.open(4096);
+  uint64_t posted = 0, taken = 0;
+  for (uint64_t waiting : {100u, 256u, 257u, 600u, 3u, 4096u}) {  // each time so many more than were taken
+    while (posted - taken < waiting) post(posted++);
+    for (; posted - taken > waiting / 3; ++taken) {
+      ASSERT_EQ(queue.take(event), PTL_OK);
+      ASSERT_EQ(event.hdr_data, taken);
+    }
+  }
+  while (posted - taken < 4096) post(posted++);
+  EXPECT_TRUE(queue.full());
+  post(posted++);
+  ASSERT_EQ(queue.take(event), PTL_EQ_DROPPED);
+  EXPECT_EQ(event.hdr_data, taken + 1);
+}
+
+TEST_F(Queue, AReaderBesideARingThatGrowsLosesNothing) {
+  queue.open(1 << 16);
+  constexpr uint64_t kEvents = 30'000;
+  std::thread writer([&] {
+    for (uint64_t i = 0; i < kEvents; ++i) post(i);
+  });
+  for (uint64_t i = 0; i < kEvents;) {
+    const int code = queue.take(event);
+    if (code == PTL_EQ_EMPTY) continue;
+    ASSERT_EQ(code, PTL_OK);
+    ASSERT_EQ(event.hdr_data, i++);
+  }
+  writer.join();
+}
+
 TEST_F(Queue, ANewestEventTakenAtOnceIsNoOverrun) {
   // The reader is always level with the writer, so it meets events whose post is not quite finished.
   queue.open(4);
-  constexpr uint64_t kEvents = 200'000;
+  constexpr uint64_t kEvents = 20'000;
   std::atomic<uint64_t> taken{0};
   std::thread writer([&] {
     for (uint64_t i = 0; i < kEvents; ++i) {

@@ -40,9 +40,10 @@ struct Process {
     program.steps[passive_word.where()] = 1;
   }
 
-  void send(Cell& message) {
+  // registered: heavy fences reach the sender.
+  void send(Cell& message, bool registered = false) {
     message.store_release(1);
-    door.ring([this](Sleeper who, bool) { door.word().wake(static_cast<uint32_t>(who)); });
+    door.ring(registered, [this](Sleeper who, bool) { door.word().wake(static_cast<uint32_t>(who)); });
   }
 
   // Baton.

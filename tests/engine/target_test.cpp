@@ -294,6 +294,89 @@ TEST_F(Target, FlowControlDisablesThePortalOnceWhenNothingMatches) {
   EXPECT_EQ(target.kinds(eq), Kinds{PTL_EVENT_PT_DISABLED});
 }
 
+// A portal with flow control, a queue of `count` and an entry of these options in the priority list.
+struct FlowControl : Target {
+  uint32_t eq = 0, pt = 0;
+  void open(uint64_t count, uint32_t options = 0) {
+    eq = target.queue(count);
+    pt = target.portal(eq, PTL_PT_FLOWCTRL);
+    target.append({.start = memory, .length = 64, .options = PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE | options, .ignore_bits = ~0ull}, pt);
+  }
+  // The fates of that many puts.
+  std::vector<int> fates(int puts, uint64_t length = 3) {
+    for (int i = 0; i < puts; ++i) {
+      Command command = put_with_ack(length, static_cast<uint64_t>(i));
+      command.pt_index = static_cast<uint16_t>(pt);
+      command.source.options = PTL_MD_EVENT_SEND_DISABLE;
+      if (length > sizeof data) command.source.base = bulk.data();
+      initiator.run(command);
+    }
+    rig.settle();
+    std::vector<int> all;
+    for (const ptl_event_t& event : initiator.events(initiator_eq)) all.push_back(event.ni_fail_type);
+    return all;
+  }
+  static std::vector<int> first_ok(size_t good, size_t all) {
+    std::vector<int> fates(all, PTL_NI_PT_DISABLED);
+    std::fill_n(fates.begin(), good, PTL_NI_OK);
+    return fates;
+  }
+  std::vector<char> bulk = std::vector<char>(300'000);
+};
+
+TEST_F(FlowControl, AFullQueueClosesThePortalLosesNoEventAndTheReservedSlotSaysSo) {
+  open(8);
+  EXPECT_EQ(fates(16), first_ok(8, 16));
+  Kinds expected(8, PTL_EVENT_PUT);
+  expected.push_back(PTL_EVENT_PT_DISABLED);
+  EXPECT_EQ(target.kinds(eq), expected);
+  EXPECT_EQ(fates(1), first_ok(0, 1));
+  target.engine.portal_enable(0, pt);
+  EXPECT_EQ(fates(9), first_ok(8, 9));
+  EXPECT_EQ(target.kinds(eq), expected);
+}
+
+TEST_F(FlowControl, EnabledWithAFullQueueItClosesAgainAndNothingIsOverwritten) {
+  open(8);
+  fates(9);
+  for (int i = 0; i < 50; ++i) {
+    target.engine.portal_enable(0, pt);
+    EXPECT_EQ(fates(1), first_ok(0, 1));
+  }
+  ptl_event_t event;
+  EventQueue& queue = *target.objects.queues.find(eq);
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ(queue.take(event), PTL_OK);
+    EXPECT_EQ(event.type, PTL_EVENT_PUT);
+  }
+  for (const ptl_event_t& rest : target.events(eq)) EXPECT_EQ(rest.type, PTL_EVENT_PT_DISABLED);
+}
+
+TEST_F(FlowControl, MessagesUnderWayHaveTheirEventsPromisedAndPtDisabledComesAfterThem) {
+  open(4);
+  EXPECT_EQ(fates(6, bulk.size()).size(), 6u);
+  EXPECT_EQ(target.kinds(eq), (Kinds{PTL_EVENT_PUT, PTL_EVENT_PUT, PTL_EVENT_PUT, PTL_EVENT_PUT, PTL_EVENT_PT_DISABLED}));
+}
+
+TEST_F(FlowControl, AnEntryMaySuppressThePtDisabledThatItCauses) {
+  open(4, PTL_ME_EVENT_FLOWCTRL_DISABLE);
+  EXPECT_EQ(fates(6), first_ok(4, 6));
+  EXPECT_EQ(target.kinds(eq), Kinds(4, PTL_EVENT_PUT));
+}
+
+TEST_F(FlowControl, EntriesThatReportNothingNeedNoRoom) {
+  open(4, PTL_ME_EVENT_COMM_DISABLE);
+  EXPECT_EQ(fates(40), first_ok(40, 40));
+}
+
+TEST_F(FlowControl, RoomIsKeptForTheUnlinkEventsOfTheLastMessage) {
+  open(5, PTL_ME_USE_ONCE);
+  target.append({.start = memory, .length = 64, .options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_LINK_DISABLE, .ignore_bits = ~0ull}, pt);
+  target.append({.start = memory, .length = 64, .options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_LINK_DISABLE, .ignore_bits = ~0ull}, pt);
+  EXPECT_EQ(fates(3), first_ok(2, 3));
+  EXPECT_EQ(target.kinds(eq), (Kinds{PTL_EVENT_PUT, PTL_EVENT_AUTO_UNLINK, PTL_EVENT_PUT, PTL_EVENT_AUTO_UNLINK, PTL_EVENT_PT_DISABLED}));
+}
+
 TEST_F(Target, AFullTransportHoldsMessagesBackInOrderAndLosesNone) {
   rig.hub.capacity = 4;
   target.append({.start = memory, .length = 64, .options = PTL_ME_OP_PUT | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_LINK_DISABLE});
@@ -331,6 +414,21 @@ TEST_F(Target, AMessageToAProcessThatDoesNotExistIsUndeliverable) {
   EXPECT_TRUE(node.events(eq).empty());
 }
 
+TEST_F(Target, SendDisableSilencesASendThatFailsToo) {
+  Node stranger(rig.hub, {0x7f000001, 77});
+  stranger.engine.interface(0).options = PTL_NI_MATCHING | PTL_NI_PHYSICAL;
+  stranger.engine.interface(0).open.store(true);
+  const uint32_t eq = stranger.queue(), ct = stranger.counter();
+  Command command = stranger.put(data, 3, 0);
+  command.target.phys = {0x7f000001, 4242};
+  command.source.eq = eq;
+  command.source.ct = ct;
+  command.source.options = PTL_MD_EVENT_SEND_DISABLE | PTL_MD_EVENT_CT_SEND;
+  stranger.run(command);
+  EXPECT_TRUE(stranger.events(eq).empty());
+  EXPECT_EQ(stranger.value(ct).failure, 1u);
+}
+
 TEST_F(Target, AHeaderThatMakesNoSenseIsCountedAndIgnored) {
   Link* link = nullptr;
   initiator.run(initiator.put(data, 1, 1));
@@ -351,6 +449,87 @@ TEST_F(Target, AHeaderThatMakesNoSenseIsCountedAndIgnored) {
   header.token = 0xdeadbeef;
   target.engine.arrived(*link, header, nullptr);
   EXPECT_EQ(target.engine.stats().malformed.read(), 4u);
+}
+
+TEST_F(Target, WhatWouldNotFitOneAnswerOrMemoryIsRefusedBeforeItIsMatched) {
+  initiator.run(initiator.put(data, 1, 1));
+  rig.settle();
+  Link* link = target.engine.peer({0x7f000001, 1000})->link;
+  target.append({.start = nullptr, .length = PTL_SIZE_MAX});
+  wire::Header header{};
+  header.kind = wire::Kind::get;  // not bulk, so the answer would carry all of it
+  header.token = 1;
+  header.rlength = 60'000;
+  target.engine.arrived(*link, header, nullptr);
+  header.kind = wire::Kind::atomic;
+  header.op = PTL_SUM;
+  header.datatype = PTL_UINT8_T;
+  header.flags = wire::kBulk | wire::kNoRegion;
+  header.rlength = uint64_t{1} << 60;  // bulk operands are gathered first
+  target.engine.arrived(*link, header, nullptr);
+  header.kind = wire::Kind::fetch_atomic;
+  target.engine.arrived(*link, header, nullptr);
+  header.rlength = 60'000;
+  header.token = 0;  // nobody to give the old data to
+  target.engine.arrived(*link, header, nullptr);
+  header.token = 1;
+  header.flags = wire::kBulk;  // operands are asked for, never pulled
+  header.payload_size = sizeof(wire::Region);
+  target.engine.arrived(*link, header, nullptr);
+  header.kind = wire::Kind::swap;
+  header.op = PTL_CSWAP;  // has an operand, which a bulk request has no place for
+  header.flags = wire::kBulk | wire::kNoRegion;
+  header.payload_size = 0;
+  header.rlength = 1;
+  target.engine.arrived(*link, header, nullptr);
+  EXPECT_EQ(target.engine.stats().malformed.read(), 6u);
+  EXPECT_EQ(target.engine.stats().matches.read(), 0u);
+}
+
+TEST_F(Target, NoMoreIsStreamedOutAtATimeThanOneWindow) {
+  std::vector<char> source(8 << 20);
+  ptl_iovec_t parts[] = {{source.data(), source.size()}};  // cannot be exposed, so the target asks for it
+  Command command = initiator.put(nullptr, source.size(), 1);
+  command.source.base = parts;
+  command.source.iov_count = 1;
+  command.ack = PTL_ACK_REQ;
+  initiator.run(command);
+  Link* link = initiator.engine.peer({0x7f000001, 1001})->link;
+  wire::Header header{};
+  header.kind = wire::Kind::stream_request;
+  header.token = uint64_t{1} << 32 | 1;  // the first operation
+  header.rlength = source.size();
+  initiator.engine.arrived(*link, header, nullptr);
+  EXPECT_EQ(initiator.engine.stats().malformed.read(), 1u);
+  header.kind = wire::Kind::ack;
+  header.flags = wire::kSourceRead;  // but the acknowledgement that was asked for is still due
+  header.rlength = 0;
+  initiator.engine.arrived(*link, header, nullptr);
+  EXPECT_EQ(initiator.engine.stats().malformed.read(), 2u);
+  EXPECT_FALSE(initiator.engine.flushed());
+}
+
+TEST_F(Target, AMessageHeldBackThatThenCannotLeaveIsUndeliverable) {
+  auto victim = std::make_unique<Node>(rig.hub, ProcessId{0x7f000001, 1002});
+  Node sender(rig.hub, {0x7f000001, 1003});
+  sender.engine.interface(0).options = PTL_NI_MATCHING | PTL_NI_PHYSICAL;
+  sender.engine.interface(0).open.store(true);
+  const uint32_t eq = sender.queue();
+  rig.hub.capacity = 1;
+  for (int i = 0; i < 3; ++i) {
+    Command command = sender.put(data, 3, 0);
+    command.target.phys = {0x7f000001, 1002};
+    command.source.options = PTL_MD_VOLATILE;
+    command.source.eq = eq;
+    sender.run(command);
+  }
+  EXPECT_EQ(sender.kinds(eq), Kinds{PTL_EVENT_SEND});
+  victim.reset();
+  for (int i = 0; i < 4; ++i) sender.engine.step(0);
+  auto events = sender.events(eq);
+  ASSERT_EQ(events.size(), 2u);
+  for (const ptl_event_t& event : events) EXPECT_EQ(event.ni_fail_type, PTL_NI_UNDELIVERABLE);
+  EXPECT_TRUE(sender.engine.flushed());
 }
 
 }  // namespace

@@ -40,8 +40,11 @@ class TransportConformance : public testing::TestWithParam<TransportKind> {
   void SetUp() override { pair_ = GetParam().make(); }
 
   void pump() {
-    for (auto& end : pair_->ends)
-      if (end) end->poll(16);
+    for (auto& end : pair_->ends) {
+      if (!end) continue;
+      end->poll(16);
+      end->look_after(true);
+    }
   }
 
   Link* link(int from) {

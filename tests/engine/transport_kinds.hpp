@@ -33,7 +33,6 @@ class NodePair final : public TransportPair {
     for (int side : {0, 1}) ends[side] = std::make_unique<NodeTransport>(sinks[side], stats_[side], process(side), geteuid(), 64 * 1024);
   }
   ProcessId process(int side) const override { return {0x7f000001, 100'000u + 2 * static_cast<uint32_t>(getpid() % 1'000'000) + static_cast<uint32_t>(side)}; }
-  bool tells_loss() const override { return false; }
 
  private:
   Stats stats_[2];

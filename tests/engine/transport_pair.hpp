@@ -29,7 +29,7 @@ class Recorder final : public Sink {
   }
   void moved(void* context, bool ok) override { moves[context].push_back(ok); }
   void lost(Link& link) override { losses.push_back(&link); }
-  void introduced(Link& link) override {
+  void introduced(Link& link, Transport&) override {
     arrivals_before_introduction[&link] = arrivals.size();
     introductions.push_back(&link);
     link.peer = somebody();

@@ -1,6 +1,10 @@
 // Counters and triggered operations on a hand-stepped engine.
 #include <gtest/gtest.h>
 
+#include <climits>
+
+#include <algorithm>
+
 #include "tests/support/rig.hpp"
 
 namespace portunus::test {
@@ -131,7 +135,7 @@ TEST_F(Triggered, CancellingDropsWhatIsPendingAndKeepsTheCounter) {
   append.verb = Verb::append;
   append.handle = entry;
   node.arm(append, trigger, 1);
-  node.engine.drop_triggers(*node.objects.counters.find(trigger));
+  node.engine.drop_triggers(*node.objects.counters.find(trigger), trigger);
   node.add(trigger, 1);
   rig.settle();
   EXPECT_EQ(node.value(seen).success, 0u);
@@ -189,6 +193,59 @@ TEST_F(Triggered, LocalOperationsComputeVectorsOfAnyLengthInSegments) {
   for (size_t i = 0; i < n; i += 9999) EXPECT_EQ(sum[i], a[i] + 0.5);
 }
 
+// However the operands are cut, in elements or beside them.
+TEST_F(Triggered, LocalOperationsTakeOperandsInPieces) {
+  std::vector<int32_t> a(1000), b(1000), sum(1000);
+  for (int i = 0; i < 1000; ++i) a[i] = i, b[i] = 7 * i;
+  const auto cut = [](std::vector<int32_t>& v, std::vector<size_t> sizes) {
+    std::vector<ptl_iovec_t> pieces;
+    auto* at = reinterpret_cast<std::byte*>(v.data());
+    size_t left = 4 * v.size();
+    for (size_t i = 0; left > 0; ++i) {
+      const size_t n = std::min(left, sizes[i % sizes.size()]);
+      pieces.push_back({at, n});
+      at += n, left -= n;
+    }
+    return pieces;
+  };
+  const std::vector<ptl_iovec_t> to = cut(sum, {3, 0, 400, 1}), from = cut(a, {8}), other = cut(b, {1, 2, 77});
+  const uint32_t trigger = node.counter(), done = node.counter();
+  Command command = local(PTLX_ADD, PTL_INT32_T, const_cast<ptl_iovec_t*>(to.data()), const_cast<ptl_iovec_t*>(from.data()),
+                          const_cast<ptl_iovec_t*>(other.data()), 1000, done);
+  command.source.iov_count = static_cast<uint32_t>(to.size());
+  command.remote_offset = from.size();
+  command.result.iov_count = static_cast<uint32_t>(other.size());
+  node.arm(command, trigger, 1);
+  node.add(trigger, 1);
+  rig.settle();
+  EXPECT_EQ(node.value(done).success, 1u);
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(sum[i], 8 * i);
+}
+
+// A vector of many megabytes does not hold up what else there is to do: a step has a budget, and vectors take turns.
+TEST_F(Triggered, LongLocalOperationsLeaveRoomForOthers) {
+  std::vector<uint64_t> a(1 << 20, 3), b(1 << 20, 4), product(1 << 20);
+  uint32_t word[2] = {6, 7};
+  const uint32_t trigger = node.counter(), done = node.counter(), small = node.counter(), hop = node.counter();
+  node.arm(local(PTLX_MULT, PTL_UINT64_T, product.data(), a.data(), b.data(), a.size(), done), trigger, 1);
+  node.arm(local(PTLX_ADD, PTL_UINT32_T, &word[0], &word[0], &word[1], 1, small), trigger, 1);
+  node.arm(add(hop, 1), trigger, 1);
+  node.add(trigger, 1);
+  uint64_t steps = 0, small_at = 0, hop_at = 0;
+  for (; node.value(done).success == 0; ++steps) {
+    ASSERT_TRUE(steps == 0 || node.engine.busy());
+    node.engine.step(0);
+    if (node.value(small).success == 0) small_at = steps;
+    if (node.value(hop).success == 0) hop_at = steps;
+  }
+  EXPECT_LE(hop_at, 1u);
+  EXPECT_LE(small_at, 2u);
+  EXPECT_GE(steps, (a.size() * 8) / kLocalBytesPerStep);
+  EXPECT_EQ(word[0], 13u);
+  EXPECT_EQ(std::count(product.begin(), product.end(), 12u), 1 << 20);
+  EXPECT_FALSE(node.engine.busy());
+}
+
 TEST_F(Triggered, DivisionByZeroIsACountedFailure) {
   int32_t a[2] = {1, 2}, b[2] = {1, 0}, c[2];
   const uint32_t trigger = node.counter(), done = node.counter();
@@ -220,6 +277,237 @@ TEST_F(Triggered, ADelayThatFiresLongAfterTheLastStepIsNotShorter) {
   EXPECT_EQ(node.value(done).success, 0u);
   rig.settle(5500);
   EXPECT_EQ(node.value(done).success, 1u);
+}
+
+// E5. A put with its own match bits, an append, an increment: each round once, in the order of parking, without a call.
+struct Recurring : Triggered {
+  static constexpr uint64_t kField = 0xfull << 8;
+  uint32_t start = node.counter(), landed = node.counter(), done = node.counter();
+  uint64_t out = 0, in = 0;
+
+  void repeat(uint32_t ct, uint64_t stride) {
+    Counter& counter = *node.objects.counters.find(ct);
+    counter.stride = stride;
+    counter.match_field = kField;
+  }
+  uint32_t entry(uint64_t bits) {
+    return node.claim({.start = &in, .length = 8,
+                       .options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_LINK_DISABLE | PTLX_ME_COMPLETE_UNEXPECTED,
+                       .match_bits = bits, .ct = landed});
+  }
+  Command append(uint32_t handle) {
+    Command command;
+    command.verb = Verb::append;
+    command.handle = handle;
+    return command;
+  }
+  int triggers() { return node.engine.interface(0).triggers.load(); }
+  int entries() { return node.engine.interface(0).entries.load(); }
+};
+
+TEST_F(Recurring, AnOperationOnACounterWithAStrideRunsOncePerStride) {
+  repeat(start, 3);
+  node.arm(add(done, 1), start, 2);
+  for (uint64_t n = 1; n <= 30; ++n) {
+    node.add(start, 1);
+    rig.settle();
+    EXPECT_EQ(node.value(done).success, (n + 1) / 3);
+  }
+  node.add(start, 300);  // many rounds at once are all run
+  rig.settle();
+  EXPECT_EQ(node.value(done).success, 110u);
+}
+
+TEST_F(Recurring, EqualThresholdsKeepTheirOrderInEveryRound) {
+  repeat(start, 1);
+  uint64_t copies[3] = {};  // each of the one before: only in order does the last one get what is new
+  uint64_t* from = &out;
+  for (uint64_t& copy : copies) {
+    node.arm(local(PTLX_COPY, PTL_UINT64_T, &copy, from, nullptr, 1, done), start, 1);
+    from = &copy;
+  }
+  for (uint64_t round = 1; round <= 3; ++round) {
+    out = round;
+    node.add(start, 1);
+    rig.settle();
+    EXPECT_EQ(copies[2], round);
+  }
+  EXPECT_EQ(node.value(done).success, 9u);
+}
+
+TEST_F(Recurring, AnEntryComesBackWithTheNextMatchBitsOfItsField) {
+  node.portal();
+  node.append({.options = PTL_ME_OP_PUT | PTLX_ME_HOLD | PTL_ME_EVENT_LINK_DISABLE, .ignore_bits = ~0ull, .list = PTL_OVERFLOW_LIST});
+  repeat(start, 1);
+  const uint32_t handle = entry(0x10e01);
+  node.arm(append(handle), start, 1);
+  const int before = triggers();
+  Command put = rig[1].put(&out, 8, 0, 0x10e01);
+  for (uint64_t round = 0; round < 40; ++round) {
+    out = round + 1;
+    put.match_bits = 0x10001 | (0xe + round) % 16 << 8;
+    if (round % 2) node.add(start, 1);  // before the message, and after it
+    rig[1].run(put);
+    rig.settle();
+    if (round % 2 == 0) {
+      EXPECT_EQ(in, round);
+      node.add(start, 1);
+      rig.settle();
+    }
+    EXPECT_EQ(in, round + 1);
+    EXPECT_EQ(node.value(landed).success, round + 1);
+  }
+  EXPECT_EQ(triggers(), before);
+  EXPECT_EQ(entries(), 0);  // nothing was given back (the rig does not count claims)
+}
+
+TEST_F(Recurring, APutCountsUpItsFieldToo) {
+  rig[1].portal();
+  uint64_t box = 0;
+  const uint32_t seen = rig[1].queue();
+  rig[1].engine.interface(0).portals[0]->eq = seen;
+  rig[1].append({.start = &box, .length = 8, .ignore_bits = kField});
+  repeat(start, 1);
+  node.arm(node.put(&out, 8, 1, 0xf00), start, 1);
+  node.add(start, 3);
+  rig.settle();
+  std::vector<uint64_t> bits;
+  for (const ptl_event_t& event : rig[1].events(seen)) bits.push_back(event.match_bits);
+  EXPECT_EQ(bits, (std::vector<uint64_t>{0xf00, 0x000, 0x100}));
+}
+
+TEST_F(Recurring, AnEntryThatStillWaitsIsLeftAsItIs) {
+  node.portal();
+  repeat(start, 1);
+  node.arm(append(entry(0x000)), start, 1);
+  node.add(start, 2);
+  rig.settle();
+  rig[1].run(rig[1].put(&out, 8, 0, 0x000));
+  rig.settle();
+  EXPECT_EQ(node.value(landed).success, 1u);
+  node.add(start, 1);
+  rig.settle();
+  rig[1].run(rig[1].put(&out, 8, 0, 0x200));
+  rig.settle();
+  EXPECT_EQ(node.value(landed).success, 2u);
+}
+
+TEST_F(Recurring, UnlinkingEndsTheEntryInWhateverStateItIs) {
+  node.portal();
+  repeat(start, 1);
+  for (const bool linked : {false, true}) {
+    const int held = entries();
+    const int parked = triggers();
+    node.engine.interface(0).entries.take(INT_MAX);
+    const uint32_t handle = entry(0);
+    node.arm(append(handle), start, node.value(start).success + 1);
+    if (linked) node.add(start, 1);
+    rig.settle();
+    EXPECT_EQ(node.engine.unlink(handle), PTL_OK);
+    EXPECT_EQ(node.engine.unlink(handle), PTL_ARG_INVALID);
+    EXPECT_TRUE(node.engine.interface(0).portals[0]->priority.empty());
+    node.add(start, 1);
+    rig.settle();
+    EXPECT_TRUE(node.engine.interface(0).portals[0]->priority.empty());
+    EXPECT_EQ(entries(), held);
+    EXPECT_EQ(triggers(), parked);
+  }
+}
+
+TEST_F(Recurring, FreeingTheCounterEndsTheRoundsAndLeavesALinkedEntryToItsMessage) {
+  node.portal();
+  repeat(start, 1);
+  node.engine.interface(0).entries.take(INT_MAX);
+  node.engine.interface(0).entries.take(INT_MAX);
+  node.arm(append(entry(0)), start, 1);
+  node.arm(append(entry(1)), start, 5);
+  node.add(start, 1);
+  rig.settle();
+  Counter& counter = *node.objects.counters.find(start);
+  node.objects.counters.retire(start);
+  node.engine.drop_triggers(counter, start);
+  EXPECT_EQ(triggers(), 0);
+  EXPECT_EQ(entries(), 1);
+  rig[1].run(rig[1].put(&out, 8, 0, 0));
+  rig.settle();
+  EXPECT_EQ(node.value(landed).success, 1u);
+  EXPECT_EQ(entries(), 0);
+}
+
+TEST_F(Recurring, WhatIsRipeButHasNotRunIsTakenBackToo) {
+  for (int i = 0; i < 3; ++i) node.arm(add(done, 1), start, 1);
+  const uint32_t other = node.counter();
+  node.arm(add(done, 10), other, 1);
+  node.add(start, 1);
+  node.add(other, 1);
+  node.engine.drop_triggers(*node.objects.counters.find(start), start);
+  rig.settle();
+  EXPECT_EQ(node.value(done).success, 10u);
+  EXPECT_EQ(triggers(), 0);
+}
+
+// E6.
+struct Guarded : Triggered {
+  uint32_t guarded = node.counter(), errors = node.counter(), seen = node.counter();
+  void SetUp() override { node.engine.guard(*node.objects.counters.find(guarded), errors); }
+};
+
+TEST_F(Guarded, OperationsFireOnSuccessesAloneAndFailuresAreCountedElsewhere) {
+  const uint32_t told = node.counter();
+  node.arm(add(seen, 1), guarded, 2);
+  node.arm(add(told, 0, 1), errors, 1);
+  node.add(guarded, 1);
+  node.add(guarded, 0, 1);
+  rig.settle();
+  EXPECT_EQ(node.value(seen).success, 0u);
+  EXPECT_EQ(node.value(guarded).failure, 1u);
+  EXPECT_EQ(node.value(errors).success, 1u);
+  EXPECT_EQ(node.value(told).failure, 1u);
+  node.add(guarded, 1);
+  rig.settle();
+  EXPECT_EQ(node.value(seen).success, 1u);
+}
+
+TEST_F(Guarded, TheEndOfAWatchedPeerIsOneFailure) {
+  Peer& peer = *node.engine.target(0, [] { ptl_process_t id{}; id.rank = 1; return id; }());
+  node.engine.watch(guarded, peer);
+  rig.settle();
+  EXPECT_EQ(node.value(guarded).failure, 0u);
+  node.engine.fail_peer(peer);
+  node.engine.fail_peer(peer);
+  EXPECT_EQ(node.value(guarded).failure, 1u);
+  EXPECT_EQ(node.value(errors).success, 1u);
+  node.engine.watch(guarded, peer);  // known to be gone
+  EXPECT_EQ(node.value(guarded).failure, 2u);
+}
+
+TEST_F(Guarded, AFreedCounterIsWatchedNoMore) {
+  Peer& peer = *node.engine.target(0, [] { ptl_process_t id{}; id.rank = 1; return id; }());
+  node.engine.watch(guarded, peer);
+  node.engine.unwatch(guarded);
+  node.engine.fail_peer(peer);
+  EXPECT_EQ(node.value(guarded).failure, 0u);
+}
+
+TEST_F(Guarded, BusyAsLongAsSomethingUnderWayWillCount) {
+  rig[1].portal();
+  std::vector<char> bulk(100'000), box(100'000);
+  Command put = node.put(bulk.data(), bulk.size(), 1);
+  put.source.ct = guarded;
+  put.source.options = PTL_MD_EVENT_CT_SEND;
+  rig[1].append({.start = box.data(), .length = box.size()});
+  EXPECT_EQ(node.engine.counts_on(guarded), 0u);
+  node.run(put);
+  EXPECT_EQ(node.engine.counts_on(guarded), 1u);
+  EXPECT_EQ(node.engine.counts_on(seen), 0u);
+  rig.settle();
+  EXPECT_EQ(node.value(guarded).success, 1u);
+  EXPECT_EQ(node.engine.counts_on(guarded), 0u);
+  uint64_t word = 0;
+  node.arm(local(PTLX_TIMESTAMP, 0, &word, nullptr, nullptr, 1, guarded), seen, 1);
+  EXPECT_EQ(node.engine.counts_on(guarded), 0u);
+  node.add(seen, 1);  // ripe, and not run yet
+  EXPECT_EQ(node.engine.counts_on(guarded), 2u);
 }
 
 }  // namespace

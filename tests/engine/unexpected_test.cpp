@@ -52,6 +52,26 @@ TEST_F(Unexpected, PutOverflowThenAutoFreeThenAutoUnlink) {
   EXPECT_EQ(target.kinds(eq), (Kinds{PTL_EVENT_PUT_OVERFLOW, PTL_EVENT_AUTO_FREE, PTL_EVENT_AUTO_UNLINK}));
 }
 
+TEST_F(Unexpected, WhatIsHeldWhenItsPortalGoesIsRefused) {
+  const uint32_t hold = target.append({.options = kPut | PTLX_ME_HOLD, .ignore_bits = ~0ull, .list = PTL_OVERFLOW_LIST});
+  const uint32_t answers = initiator.queue();
+  const std::vector<char> bulk(100'000);
+  for (const uint64_t size : {uint64_t{0}, uint64_t{100'000}}) {
+    Command command = initiator.put(bulk.data(), size, 1);
+    command.source.eq = answers;
+    command.ack = size == 0 ? PTL_ACK_REQ : PTL_NO_ACK_REQ;
+    initiator.run(command);
+  }
+  rig.settle();
+  EXPECT_EQ(initiator.kinds(answers), (Kinds{PTL_EVENT_SEND}));
+  EXPECT_FALSE(initiator.engine.flushed());
+  target.engine.unlink(hold);
+  EXPECT_EQ(target.engine.portal_free(0, 0), PTL_OK);
+  rig.settle();
+  EXPECT_EQ(initiator.kinds(answers), (Kinds{PTL_EVENT_ACK, PTL_EVENT_SEND}));
+  EXPECT_TRUE(initiator.engine.flushed());
+}
+
 TEST_F(Unexpected, AnEntryConsumedAtAppendIsNeverLinked) {
   target.append({.start = overflow, .length = 64, .options = kPut | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE, .list = PTL_OVERFLOW_LIST});
   put("a");
@@ -101,6 +121,93 @@ TEST_F(Unexpected, SearchReportsWithoutRemovingAndDeleteRemoves) {
   EXPECT_EQ(events[0].ni_fail_type, PTL_NI_NO_MATCH);
 }
 
+// A message of 6 MiB into the overflow list: after one step its header is known and its data still arriving.
+struct Arriving : Unexpected {
+  std::vector<char> source = std::vector<char>(6 << 20, 'b'), sink = std::vector<char>(6 << 20);
+  ListEntry like;
+  void begin() {
+    target.append({.start = sink.data(), .length = sink.size(), .options = kPut | PTL_ME_EVENT_COMM_DISABLE, .ignore_bits = ~0ull, .list = PTL_OVERFLOW_LIST});
+    initiator.run(initiator.put(source.data(), source.size(), 1, 3));
+    target.engine.step(0);
+    ASSERT_TRUE(target.engine.busy());
+    like.options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE;
+    like.ignore_bits = ~0ull;
+    like.source_mask = 0;
+    like.length = sink.size();
+  }
+};
+
+TEST_F(Arriving, SearchOnlyFindsItsHeader) {
+  begin();
+  EXPECT_EQ(target.engine.search(0, 0, like, like, PTL_SEARCH_ONLY), PTL_OK);
+  EXPECT_EQ(target.kinds(eq), Kinds{PTL_EVENT_SEARCH});
+}
+
+TEST_F(Arriving, SearchDeleteIsToWaitForItsDataAndThenHandsItOver) {
+  begin();
+  for (uint32_t once : {uint32_t{PTL_ME_USE_ONCE}, 0u}) {
+    like.options = PTL_ME_OP_PUT | once;
+    EXPECT_EQ(target.engine.search(0, 0, like, like, PTL_SEARCH_DELETE), PTL_IN_USE);
+  }
+  EXPECT_TRUE(target.events(eq).empty());
+  rig.settle();
+  EXPECT_EQ(target.engine.search(0, 0, like, like, PTL_SEARCH_DELETE), PTL_OK);
+  auto events = target.events(eq);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].type, PTL_EVENT_PUT_OVERFLOW);
+  EXPECT_EQ(events[0].mlength, source.size());
+  EXPECT_EQ(sink, source);
+}
+
+TEST_F(Arriving, AnAppendedEntryIsToldWhenTheDataIsThere) {
+  begin();
+  target.append({.start = memory, .length = 64, .options = kPut | PTL_ME_USE_ONCE, .match_bits = 3});
+  EXPECT_TRUE(target.events(eq).empty());
+  rig.settle();
+  EXPECT_EQ(target.kinds(eq), (Kinds{PTL_EVENT_PUT_OVERFLOW, PTL_EVENT_AUTO_UNLINK}));
+  EXPECT_EQ(sink, source);
+}
+
+TEST_F(Arriving, AMessageWhoseSenderDiesIsHandedOverAsAFailure) {
+  begin();
+  const uint32_t ct = target.counter();
+  target.append({.start = memory, .length = 64, .options = kPut | PTL_ME_USE_ONCE | PTL_ME_EVENT_SUCCESS_DISABLE | PTL_ME_EVENT_CT_OVERFLOW, .match_bits = 3, .ct = ct});
+  target.engine.fail_peer(*target.engine.peer({0x7f000001, 1000}));
+  rig.settle();
+  auto events = target.events(eq);
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].type, PTL_EVENT_PUT_OVERFLOW);
+  EXPECT_EQ(events[0].ni_fail_type, PTL_NI_UNDELIVERABLE);
+  EXPECT_EQ(events[0].mlength, 0u);
+  EXPECT_EQ(target.value(ct).failure, 1u);
+}
+
+TEST_F(Unexpected, NoTruncateIsAskedBySearchesAsByAppends) {
+  target.append({.start = overflow, .length = 64, .options = kPut | PTL_ME_EVENT_COMM_DISABLE, .list = PTL_OVERFLOW_LIST});
+  Command command = initiator.put("12345", 5, 1);
+  command.remote_offset = 6;
+  initiator.run(command);
+  rig.settle();
+  ListEntry like;
+  like.options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_NO_TRUNCATE;
+  like.ignore_bits = ~0ull;
+  like.source_mask = 0;
+  for (uint64_t length : {5, 10, 11}) {
+    like.length = length;
+    target.engine.search(0, 0, like, like, PTL_SEARCH_ONLY);
+    EXPECT_EQ(target.events(eq)[0].ni_fail_type, length < 11 ? PTL_NI_NO_MATCH : PTL_NI_OK) << length;
+  }
+}
+
+TEST_F(Unexpected, AnEntryThatHeadersUsedUpAtItsAppendCanBeUnlinkedOnce) {
+  target.append({.start = overflow, .length = 64, .options = kPut | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE, .list = PTL_OVERFLOW_LIST});
+  for (int i = 0; i < 3; ++i) put("12345678");
+  const uint32_t handle = target.append({.start = memory, .length = 24, .options = PTL_ME_OP_PUT | PTL_ME_MANAGE_LOCAL | PTL_ME_LOCAL_INC_UH_RLENGTH, .min_free = 10});
+  EXPECT_EQ(target.kinds(eq), (Kinds{PTL_EVENT_PUT_OVERFLOW, PTL_EVENT_PUT_OVERFLOW, PTL_EVENT_AUTO_UNLINK}));
+  EXPECT_EQ(target.engine.unlink(handle), PTL_OK);
+  EXPECT_EQ(target.engine.unlink(handle), PTL_ARG_INVALID);
+}
+
 TEST_F(Unexpected, TheEngineCompletesAnEntryFromAnOverflowBufferAsIfTheMessageHadBeenExpected) {
   const uint32_t ct = target.counter();
   target.append({.start = overflow, .length = 64, .options = kPut | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE, .list = PTL_OVERFLOW_LIST});
@@ -144,6 +251,34 @@ TEST_F(Unexpected, HoldLeavesBulkDataAtTheInitiatorUntilItIsTaken) {
   rig.settle();
   EXPECT_EQ(sink, source);
   EXPECT_EQ(initiator.kinds(initiator_eq), Kinds{PTL_EVENT_SEND});
+}
+
+TEST_F(Unexpected, DataThatLiesInSeveralPiecesOfAnOverflowBufferIsCompletedWhole) {
+  char first[4], second[64];
+  ptl_iovec_t pieces[] = {{first, sizeof first}, {second, sizeof second}};
+  target.append({.start = pieces, .length = 2, .options = kPut | PTL_IOVEC, .list = PTL_OVERFLOW_LIST});
+  put("in pieces");
+  target.append({.start = memory, .length = 64, .options = kPut | PTL_ME_USE_ONCE | PTLX_ME_COMPLETE_UNEXPECTED});
+  EXPECT_EQ(std::string(memory, 9), "in pieces");
+}
+
+TEST_F(Unexpected, AHeldMessageWhoseInitiatorHasDiedSinceEndsAsUndeliverable) {
+  std::vector<char> source(500'000, 'q'), sink(500'000);
+  ptl_iovec_t pieces[] = {{source.data(), source.size()}};  // cannot be pulled: it would be streamed
+  target.append({.options = kPut | PTLX_ME_HOLD, .ignore_bits = ~0ull, .list = PTL_OVERFLOW_LIST});
+  Command command = initiator.put(nullptr, source.size(), 1);
+  command.source.base = pieces;
+  command.source.iov_count = 1;
+  initiator.run(command);
+  rig.settle();
+  target.engine.lost(*target.engine.peer({0x7f000001, 1000})->link);
+  target.append({.start = sink.data(), .length = sink.size(), .options = kPut | PTL_ME_USE_ONCE | PTLX_ME_COMPLETE_UNEXPECTED});
+  rig.settle();
+  auto events = target.events(eq);
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].type, PTL_EVENT_PUT);
+  EXPECT_EQ(events[0].ni_fail_type, PTL_NI_UNDELIVERABLE);
+  EXPECT_TRUE(target.engine.flushed());
 }
 
 TEST_F(Unexpected, NoTruncateWithALocalOffsetIsAskedAgainForEachHeader) {

@@ -1,14 +1,21 @@
-// Any bytes given to the GOAL reader are either refused with a place and a sentence or yield a graph that holds its
-// invariants. With Clang built as a libFuzzer target (-fsanitize=fuzzer); with -DFUZZ_REPLAY a program that runs the
+// Any bytes given to the readers of GOAL - the text, the simulators' binary form, blocks of compiled schedules - are either
+// refused with a sentence, and of texts with a place, or yield a graph that holds its invariants and compiles. With Clang built as a libFuzzer target (-fsanitize=fuzzer); with -DFUZZ_REPLAY a program that runs the
 // files of the directories named on its command line.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
-#include "engine/goal/parse.hpp"
+#include "engine/goal/annotate.hpp"
+#include "engine/goal/binary.hpp"
+#include "engine/goal/block.hpp"
 #include "engine/goal/validate.hpp"
+#include "engine/goal/write.hpp"
 
 namespace {
 
@@ -31,17 +38,61 @@ void check_graph(const Schedule& s) {
   require(in == s.num_edges() && out == in, "both edge lists are complete");
 }
 
-void check(std::string_view text) {
+// Everything that a program does with a file after reading it.
+void check_schedules(GoalFile file) {
+  require(file.ranks.size() == file.num_ranks, "one schedule per rank");
+  for (const Schedule& s : file.ranks) check_graph(s);
+  validate(file.ranks);
+  validate(file.ranks, 0);
+  std::vector<Wildcards> wildcards;
+  for (const Schedule& s : file.ranks) wildcards.emplace_back(s);
+  std::vector<Plan> plans = plans_of(std::move(file));
+  const std::string text = write_goal(std::span<const Plan>(plans));
+  const std::vector<Plan> again = plans_of(parse_goal(text));
+  require(write_goal(std::span<const Plan>(again)) == text, "what is written is read again");
+  for (std::uint32_t r = 0; r < plans.size(); ++r) {
+    const auto compiled = compile(plans[r], r, wildcards);
+    for (const Operation& o : compiled->program.triggered) {
+      require(o.when.threshold > 0 && o.when.threshold <= compiled->program.increments[o.when.counter], "thresholds are reached");
+    }
+    (void)save(*compiled);
+  }
+}
+
+void check_text(std::string_view text) {
   try {
-    const GoalFile file = parse_goal(text);
-    require(file.ranks.size() == file.num_ranks, "one schedule per rank");
-    for (const Schedule& s : file.ranks) check_graph(s);
-    validate(file.ranks);
-    validate(file.ranks, 0);
+    check_schedules(parse_goal(text));
   } catch (const ScheduleError& e) {
     require(e.line >= 1 && e.column >= 1, "errors have a place");
     require(!e.message.empty(), "errors have a sentence");
   }
+}
+
+void check_binary(std::string_view bytes) {
+  try {
+    GoalFile file = read_binary_goal(bytes);
+    require(read_binary_goal(write_binary_goal(file.ranks)).num_ranks == file.num_ranks, "what is written is read again");
+    check_schedules(std::move(file));
+  } catch (const ScheduleError& e) {
+    require(!e.message.empty(), "errors have a sentence");
+  }
+}
+
+void check_block(std::string_view bytes) {
+  std::vector<std::byte> block(bytes.size());
+  std::transform(bytes.begin(), bytes.end(), block.begin(), [](char c) { return static_cast<std::byte>(c); });
+  seal(block);
+  try {
+    require(save(*load(block, 8)) == block, "a block that is accepted is the only one of its schedule");
+  } catch (const ScheduleError& e) {
+    require(!e.message.empty(), "errors have a sentence");
+  }
+}
+
+void check(std::string_view bytes) {
+  if (bytes.starts_with("GOALBLK")) check_block(bytes);
+  else if (is_binary_goal(bytes)) check_binary(bytes);
+  else check_text(bytes);
 }
 
 }  // namespace
@@ -55,7 +106,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <string>
 
 int main(int argc, char** argv) {
   std::size_t files = 0;
@@ -66,6 +116,14 @@ int main(int argc, char** argv) {
       check(text);
       // Every prefix too: the cheapest way to meet an end of file in every state of the reader.
       for (std::size_t n = 0; n < text.size() && text.size() <= 4096; ++n) check(std::string_view(text).substr(0, n));
+      // And each bit of what is not text.
+      std::string changed = text;
+      const bool is_text = text.find('\0') == std::string::npos;
+      for (std::size_t n = 0; n < 8 * text.size() && text.size() <= 4096 && !is_text; ++n) {
+        changed[n / 8] = static_cast<char>(changed[n / 8] ^ 1 << n % 8);
+        check(changed);
+        changed[n / 8] = text[n / 8];
+      }
       ++files;
     }
   }

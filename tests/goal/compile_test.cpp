@@ -8,11 +8,11 @@
 namespace portunus::goal {
 namespace {
 
-using Footprints = std::vector<Footprint>;
+using Touches = std::vector<Touch>;
 
-Program compiled(Schedule& s, const Footprints& footprints = {}) {
+Program compiled(Schedule& s, const Touches& touches = {}) {
   s.finish();
-  return compile(s, {.rank = 0, .context = 0, .wildcards = {}, .footprints = footprints});
+  return compile(s, {.rank = 0, .context = 0, .wildcards = {}, .touches = touches});
 }
 
 std::vector<Operation> of_action(const Program& p, Action action) {
@@ -86,15 +86,90 @@ TEST(Compile, SeveralPrerequisitesMeetInAJoinWithoutExtraSteps) {
 
 TEST(Compile, EndWithSeveralJoinsIncrementsEachOfThem) {
   Schedule s;
+  for (int i = 0; i < 5; ++i) s.calc(1);
+  s.add_dependency(3, 0);
+  s.add_dependency(3, 1);
+  s.add_dependency(4, 0);
+  s.add_dependency(4, 2);
+  const Program p = compiled(s);
+  EXPECT_EQ(of_action(p, Action::increment).size(), 2u);
+  EXPECT_EQ(p.increments[of_vertex(p, 0).counter], 1u);
+  for (const VertexId w : {3u, 4u}) EXPECT_EQ(p.increments[of_vertex(p, w).when.counter], 2u);
+}
+
+TEST(Compile, TimeThatIsNoneIsNoOperation) {
+  Schedule s;
+  for (const std::uint64_t ns : {1u, 1u, 0u, 0u, 1u}) s.calc(ns);
+  s.add_dependency(2, 0);
+  s.add_dependency(2, 1);
+  s.add_dependency(3, 2);
+  s.add_dependency(4, 3);
+  const Program p = compiled(s);
+  EXPECT_EQ(p.triggered.size(), 3u);
+  EXPECT_EQ(of_vertex(p, 4).when.counter, of_vertex(p, 0).counter);
+  EXPECT_EQ(of_vertex(p, 4).when.threshold, 2u);
+}
+
+TEST(Compile, AChoiceStartsAtItsNumberAndItsOthersBelongToTheEpoch) {
+  Schedule s;
   for (int i = 0; i < 4; ++i) s.calc(1);
-  for (const VertexId w : {2u, 3u}) {
-    s.add_dependency(w, 0);
-    s.add_dependency(w, 1);
+  for (const VertexId v : {0u, 1u, 2u}) s.add_dependency(3, v);
+  s.set_needs(3, 2);
+  const Program p = compiled(s);
+  const Point when = of_vertex(p, 3).when;
+  EXPECT_EQ(when.threshold, 2u);
+  EXPECT_EQ(p.increments[when.counter], 3u);
+  ASSERT_EQ(of_action(p, Action::increment).size(), 1u);
+  EXPECT_EQ(of_action(p, Action::increment)[0].when.threshold, 3u);
+  EXPECT_EQ(of_action(p, Action::increment)[0].counter, kFinish);
+  EXPECT_EQ(p.increments[kFinish], 2u);
+}
+
+TEST(Compile, DependenciesThatOthersImplyCostNothing) {
+  Schedule s;
+  for (int i = 0; i < 4; ++i) s.calc(1);
+  for (VertexId w = 1; w < 4; ++w) {
+    for (VertexId v = 0; v < w; ++v) s.add_dependency(w, v);
   }
   const Program p = compiled(s);
-  EXPECT_EQ(of_action(p, Action::increment).size(), 4u);
-  for (const VertexId v : {0u, 1u}) EXPECT_EQ(p.increments[of_vertex(p, v).counter], 1u);
-  for (const VertexId w : {2u, 3u}) EXPECT_EQ(p.increments[of_vertex(p, w).when.counter], 2u);
+  EXPECT_EQ(p.triggered.size(), 4u);
+  EXPECT_EQ(p.increments, (std::vector<std::uint32_t>{1, 1, 1, 1, 1}));
+}
+
+TEST(Compile, TheStartOfSomethingDoesNotImplyItsEnd) {
+  Schedule s;
+  for (int i = 0; i < 3; ++i) s.calc(1);
+  s.add_dependency(1, 0, After::start);
+  s.add_dependency(2, 1);
+  s.add_dependency(2, 0);
+  const Program p = compiled(s);
+  EXPECT_EQ(p.increments[of_vertex(p, 2).when.counter], 2u);
+}
+
+// Each round of this barrier waits for the messages of all rounds before it: the sets grow by one message each.
+TEST(Compile, JoinsThatGrowAreChained) {
+  Schedule s;
+  constexpr VertexId kRounds = 10;
+  for (VertexId i = 0; i < kRounds; ++i) s.recv(0, i);
+  for (VertexId i = 0; i < kRounds; ++i) {
+    const VertexId send = s.send(0, i);
+    for (VertexId earlier = 0; earlier < i; ++earlier) s.add_dependency(send, earlier);
+  }
+  const Program p = compiled(s);
+  for (const std::uint32_t k : p.increments) EXPECT_TRUE(k <= 2 || k == p.increments[kFinish]);
+  EXPECT_LE(of_action(p, Action::increment).size(), std::size_t{kRounds});
+}
+
+TEST(Compile, EqualSetsOfPrerequisitesShareAJoin) {
+  Schedule s;
+  for (VertexId i = 0; i < 10; ++i) s.recv(0, i);
+  for (VertexId i = 0; i < 10; ++i) {
+    const VertexId send = s.send(0, i);
+    for (VertexId earlier = 0; earlier < 10; ++earlier) s.add_dependency(send, earlier);
+  }
+  const Program p = compiled(s);
+  EXPECT_EQ(p.increments.size(), 3u);
+  EXPECT_TRUE(of_action(p, Action::increment).empty());
 }
 
 TEST(Compile, MessageAndPrerequisitesOfAnEarlyReceiveMeetInOneCounter) {
@@ -147,9 +222,7 @@ TEST(Compile, ReceiveIntoMemoryThatIsReadBeforeIsAppendedWhenTriggered) {
   s.send(8, 1);
   s.recv(8, 1);
   s.add_dependency(1, 0);
-  Footprints f(2);
-  f[0].reads[0] = {100, 108};
-  f[1].writes = {104, 112};
+  const Touches f{{0, {100, 108}}, {1, {104, 112}}};
   const Program p = compiled(s, f);
   EXPECT_TRUE(p.early.empty());
   ASSERT_EQ(of_action(p, Action::append).size(), 1u);
@@ -163,9 +236,7 @@ TEST(Compile, ReceiveIntoMemoryThatOnlyFollowersTouchIsEarly) {
   s.send(8, 1);
   s.add_dependency(1, 0);
   s.add_dependency(2, 1, After::start);
-  Footprints f(3);
-  f[0].writes = {100, 108};
-  f[2].reads[0] = {100, 108};
+  const Touches f{{0, {100, 108}}, {2, {100, 108}}};
   EXPECT_EQ(compiled(s, f).early.size(), 1u);
 }
 
@@ -174,9 +245,7 @@ TEST(Compile, FollowingTheStartOfAReceiveIsNotFollowingIt) {
   s.recv(8, 1);
   s.send(8, 1);
   s.add_dependency(1, 0, After::start);
-  Footprints f(2);
-  f[0].writes = {100, 108};
-  f[1].reads[0] = {100, 108};
+  const Touches f{{0, {100, 108}}, {1, {100, 108}}};
   EXPECT_TRUE(compiled(s, f).early.empty());
 }
 
@@ -184,9 +253,7 @@ TEST(Compile, RangesThatOnlyTouchDoNotConflict) {
   Schedule s;
   s.send(8, 1);
   s.recv(8, 1);
-  Footprints f(2);
-  f[0].reads[0] = {100, 108};
-  f[1].writes = {108, 116};
+  const Touches f{{0, {100, 108}}, {1, {108, 116}}};
   EXPECT_EQ(compiled(s, f).early.size(), 1u);
 }
 
@@ -211,8 +278,8 @@ TEST(CompileMatchBits, LeaveTheEpochFreeAndKeepContextsApart) {
   Schedule s;
   s.send(8, 1, 5);
   s.finish();
-  const std::uint64_t a = compile(s, {.rank = 0, .context = 0, .wildcards = {}, .footprints = {}}).triggered[0].match_bits;
-  const std::uint64_t b = compile(s, {.rank = 0, .context = 0xffff, .wildcards = {}, .footprints = {}}).triggered[0].match_bits;
+  const std::uint64_t a = compile(s, {.rank = 0, .context = 0, .wildcards = {}, .touches = {}}).triggered[0].match_bits;
+  const std::uint64_t b = compile(s, {.rank = 0, .context = 0xffff, .wildcards = {}, .touches = {}}).triggered[0].match_bits;
   EXPECT_EQ(a >> kEpochShift & 0xff, 0u);
   EXPECT_EQ(b >> kEpochShift & 0xff, 0u);
   EXPECT_EQ(a ^ b, std::uint64_t{0xffff} << 44);
@@ -251,8 +318,8 @@ TEST(CompileMatchBits, ReceivesOfAnySourceOrTagShareAClassWithWhatTheyMayTake) {
   sender.finish();
   receiver.finish();
   const std::vector<Wildcards> wildcards{Wildcards(sender), Wildcards(receiver)};
-  const Program s = compile(sender, {.rank = 0, .context = 0, .wildcards = wildcards, .footprints = {}});
-  const Program r = compile(receiver, {.rank = 1, .context = 0, .wildcards = wildcards, .footprints = {}});
+  const Program s = compile(sender, {.rank = 0, .context = 0, .wildcards = wildcards, .touches = {}});
+  const Program r = compile(receiver, {.rank = 1, .context = 0, .wildcards = wildcards, .touches = {}});
   EXPECT_EQ(of_vertex(s, 0).match_bits, of_vertex(r, 0).match_bits);
   EXPECT_EQ(of_vertex(s, 1).match_bits, of_vertex(r, 1).match_bits);
   EXPECT_NE(of_vertex(s, 0).match_bits >> 60, of_vertex(s, 1).match_bits >> 60);
@@ -265,7 +332,7 @@ TEST(CompileMatchBits, ReceiveOfAnyTagIgnoresTheTagOnly) {
   receiver.recv(8, 0, kAnyTag);
   receiver.finish();
   const std::vector<Wildcards> wildcards{Wildcards(receiver)};
-  const Program r = compile(receiver, {.rank = 0, .context = 9, .wildcards = wildcards, .footprints = {}});
+  const Program r = compile(receiver, {.rank = 0, .context = 9, .wildcards = wildcards, .touches = {}});
   EXPECT_EQ(r.early[0].ignore_bits, 0xffffffffu);
   EXPECT_EQ(r.early[0].match_bits & r.early[0].ignore_bits, 0u);
 }

@@ -9,10 +9,14 @@
 
 #include "engine/goal/validate.hpp"
 #include "tests/goal/compiled_model.hpp"
+#include "tests/support/thorough.hpp"
 
 namespace portunus::goal {
 namespace {
 
+struct Footprint {
+  Range writes{}, reads{};
+};
 using Footprints = std::vector<Footprint>;
 constexpr std::uint32_t kEpochsRun = 3;
 
@@ -35,8 +39,12 @@ class Generator {
     job.conflicts.resize(ranks);
     for (std::uint32_t left = 1 + draw(30); left > 0; --left) {
       const std::uint32_t from = draw(ranks), to = draw(ranks), tag = draw(2);
+      if (draw(6) == 0) {
+        gather(job, from);
+        continue;
+      }
       if (draw(4) == 0) {
-        job.schedules[from].calc(draw(100));
+        job.schedules[from].calc(1 + draw(100));
         finish_vertex(job, from);
         continue;
       }
@@ -57,6 +65,17 @@ class Generator {
     return {begin, begin + 8};
   }
 
+  // A vertex without memory that waits for several, for all or for some; often one of no time.
+  void gather(Job& job, std::uint32_t rank) {
+    Schedule& s = job.schedules[rank];
+    const VertexId v = s.calc(draw(2));
+    std::set<VertexId> chosen;
+    for (std::uint32_t edges = std::min(v, draw(6)); edges > 0; --edges) chosen.insert(draw(v));
+    for (const VertexId w : chosen) s.add_dependency(v, w, draw(4) == 0 ? After::start : After::finish);
+    if (!chosen.empty() && draw(2) == 0) s.set_needs(v, 1 + draw(static_cast<std::uint32_t>(chosen.size())));
+    job.footprints[rank].push_back({});
+  }
+
   void finish_vertex(Job& job, std::uint32_t rank) {
     Schedule& s = job.schedules[rank];
     const VertexId v = s.size() - 1;
@@ -64,12 +83,12 @@ class Generator {
       s.add_dependency(v, draw(v), draw(3) == 0 ? After::start : After::finish);
     Footprint f;
     if (s[v].kind != Kind::send) f.writes = slot();
-    if (s[v].kind != Kind::recv) f.reads[0] = slot();
+    if (s[v].kind != Kind::recv) f.reads = slot();
     Footprints& all = job.footprints[rank];
     for (VertexId w = 0; w < v; ++w) {
-      if (f.writes.begin == f.writes.end ? !same(all[w].writes, f.reads[0])
-                                         : !same(all[w].writes, f.writes) && !same(all[w].writes, f.reads[0]) &&
-                                               !same(all[w].reads[0], f.writes))
+      if (f.writes.begin == f.writes.end ? !same(all[w].writes, f.reads)
+                                         : !same(all[w].writes, f.writes) && !same(all[w].writes, f.reads) &&
+                                               !same(all[w].reads, f.writes))
         continue;
       s.add_dependency(v, w);
       job.conflicts[rank].push_back({w, v});
@@ -103,8 +122,12 @@ struct Verdict {
 std::vector<Program> programs_of(const Job& job, bool with_footprints) {
   std::vector<Program> programs;
   for (std::uint32_t r = 0; r < job.schedules.size(); ++r) {
-    const std::span<const Footprint> footprints = with_footprints ? std::span<const Footprint>(job.footprints[r]) : std::span<const Footprint>();
-    programs.push_back(compile(job.schedules[r], {.rank = r, .context = 0, .wildcards = {}, .footprints = footprints}));
+    std::vector<Touch> touches;
+    for (VertexId v = 0; with_footprints && v < job.schedules[r].size(); ++v) {
+      touches.push_back({v, job.footprints[r][v].writes});
+      touches.push_back({v, job.footprints[r][v].reads});
+    }
+    programs.push_back(compile(job.schedules[r], {.rank = r, .context = 0, .wildcards = {}, .touches = touches}));
   }
   return programs;
 }
@@ -117,8 +140,14 @@ void judge_order(const Job& job, std::uint32_t rank, const Program& program, con
   std::vector<std::uint64_t> started(s.size()), ended(s.size());
   for (VertexId v = 0; v < s.size(); ++v) {
     const Model::Moments& m = model.at(rank, v, epoch);
-    std::uint64_t allowed = 0;
-    for (const Edge e : s.prerequisites(v)) allowed = std::max(allowed, e.on_start ? started[e.vertex] : ended[e.vertex]);
+    std::vector<std::uint64_t> before;
+    for (const Edge e : s.prerequisites(v)) before.push_back(e.on_start ? started[e.vertex] : ended[e.vertex]);
+    std::ranges::sort(before);
+    const std::uint64_t allowed = before.empty() ? 0 : before[s.is_choice(v) ? s[v].needs - 1 : before.size() - 1];
+    if (s[v].kind == Kind::calc && s[v].size == 0) {
+      started[v] = ended[v] = allowed;
+      continue;
+    }
     started[v] = early.contains(v) ? std::max(allowed, m.began) : m.began;
     ended[v] = std::max(m.ended, started[v]);
     if (m.ended == 0 || started[v] < allowed) verdict.ordered = false;
@@ -169,7 +198,7 @@ Verdict execute(const Job& job, bool with_footprints, std::uint64_t seed) {
 
 TEST(CompiledPrograms, EndInOrderWithEveryCounterFullHoweverTheyInterleave) {
   std::uint64_t unexpected = 0, early = 0, receives = 0;
-  for (std::uint64_t seed = 1; seed <= 4000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= test::runs(4000); ++seed) {
     const Job job = Generator(seed).job();
     ASSERT_NO_THROW(validate(job.schedules)) << "seed " << seed;
     const Verdict verdict = execute(job, true, seed * 31 + 7);
@@ -180,13 +209,13 @@ TEST(CompiledPrograms, EndInOrderWithEveryCounterFullHoweverTheyInterleave) {
     receives += verdict.receives;
   }
   // The runs would prove little if these were rare.
-  EXPECT_GT(unexpected, 10000u);
+  EXPECT_GT(unexpected, test::runs(10000));
   EXPECT_GT(early, receives / 10);
   EXPECT_LT(early, receives * 9 / 10);
 }
 
 TEST(CompiledPrograms, WithMemoryOfTheirOwnReceivesAreAllEarly) {
-  for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= test::runs(2000); ++seed) {
     const Job job = Generator(seed).job();
     const Verdict verdict = execute(job, false, seed);
     ASSERT_TRUE(verdict.ended && verdict.counters && verdict.matched && verdict.ordered) << "seed " << seed;
@@ -202,7 +231,7 @@ TEST(CompiledPrograms, AppendingEveryReceiveEarlyWouldOverwriteMemoryInUse) {
 
 // All ranks but 0 send to it; it takes what comes, some of it only after something else.
 TEST(CompiledPrograms, ReceivesOfAnySourceTakeEveryMessageOnce) {
-  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= test::runs(1000); ++seed) {
     std::mt19937_64 random(seed);
     std::vector<Schedule> schedules(2 + random() % 3);
     for (std::uint32_t r = 1; r < schedules.size(); ++r) {
@@ -220,7 +249,7 @@ TEST(CompiledPrograms, ReceivesOfAnySourceTakeEveryMessageOnce) {
     ASSERT_NO_THROW(validate(schedules));
     std::vector<Program> programs;
     for (std::uint32_t r = 0; r < schedules.size(); ++r)
-      programs.push_back(compile(schedules[r], {.rank = r, .context = 0, .wildcards = wildcards, .footprints = {}}));
+      programs.push_back(compile(schedules[r], {.rank = r, .context = 0, .wildcards = wildcards, .touches = {}}));
     Model model(schedules, programs, seed);
     ASSERT_TRUE(model.run(kEpochsRun)) << "seed " << seed;
     EXPECT_EQ(model.leftovers(), 0u);

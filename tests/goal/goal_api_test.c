@@ -50,7 +50,6 @@ static void ring_sum_reuses_one_scratch_block(void) {
         GOAL_Request request;
         OK(GOAL_Run(s, &request));
         CHECK(GOAL_Run(s, &request) == GOAL_ERR_STATE);
-        CHECK(GOAL_Free(&s) == GOAL_ERR_STATE);
         OK(GOAL_Wait(&request));
         CHECK(request == GOAL_REQUEST_NULL);
         for (int i = 0; i < kCount; ++i) CHECK(sum[i] == (int64_t)size * (size + 1) / 2 * (i + epoch));
@@ -157,6 +156,146 @@ static void division_by_zero_fails_the_run(void) {
     OK(GOAL_Free(&s));
 }
 
+/* Every second word of one array travels into the odd words of another, and is added up there, from pieces. */
+static void memory_in_pieces(void) {
+    enum { kWords = 64 };
+    static uint32_t from[2 * kWords], to[2 * kWords], sum[kWords];
+    GOAL_Piece out[kWords], in[kWords];
+    GOAL_Schedule s;
+    GOAL_Op recv, add;
+    GOAL_Request request;
+    for (int i = 0; i < kWords; ++i) {
+        out[i] = GOAL_Part(GOAL_User(&from[2 * i]), 4);
+        in[i] = GOAL_Part(GOAL_User(&to[2 * i + 1]), 4);
+    }
+    OK(GOAL_Create(&s));
+    OK(GOAL_Send(s, GOAL_Pieces(out, kWords), 4 * kWords, (rank + 1) % size, 0, NULL));
+    OK(GOAL_Recv(s, GOAL_Pieces(in, kWords), 4 * kWords, (rank + size - 1) % size, 0, &recv));
+    OK(GOAL_Local(s, GOAL_ADD, GOAL_UINT32, GOAL_User(sum), GOAL_User(sum), GOAL_Pieces(in, kWords), kWords, &add));
+    OK(GOAL_Requires(s, add, recv));
+    OK(GOAL_Compile(s));
+    for (uint32_t epoch = 1; epoch <= 10; ++epoch) {
+        for (int i = 0; i < kWords; ++i) from[2 * i] = (uint32_t)(1000 * rank + i), from[2 * i + 1] = 77;
+        OK(GOAL_Run(s, &request));
+        OK(GOAL_Wait(&request));
+        const uint32_t left = (uint32_t)((rank + size - 1) % size);
+        for (uint32_t i = 0; i < kWords; ++i) CHECK(to[2 * i] == 0 && to[2 * i + 1] == 1000 * left + i && sum[i] == epoch * (1000 * left + i));
+    }
+    OK(GOAL_Free(&s));
+}
+
+/* A schedule that doubles what comes from the left: its memory is named by arguments, two of its copies run at once, and a
+ * third one was a block of bytes meanwhile. */
+static void copies_run_at_once(void) {
+    int64_t out[3], in[3];
+    GOAL_Schedule s[3];
+    GOAL_Request request[3];
+    GOAL_Op recv, twice;
+    char block[4096];
+    size_t bytes = 0;
+    OK(GOAL_Create(&s[0]));
+    OK(GOAL_Scratch(s[0], 8));
+    OK(GOAL_Send(s[0], GOAL_Arg(0, 0), 8, (rank + 1) % size, 0, NULL));
+    OK(GOAL_Recv(s[0], GOAL_Pad(0), 8, (rank + size - 1) % size, 0, &recv));
+    OK(GOAL_Local(s[0], GOAL_ADD, GOAL_INT64, GOAL_Arg(1, 0), GOAL_Pad(0), GOAL_Pad(0), 1, &twice));
+    OK(GOAL_Requires(s[0], twice, recv));
+    OK(GOAL_Bind(s[0], 0, &out[0], 8));
+    OK(GOAL_Bind(s[0], 1, &in[0], 8));
+    CHECK(GOAL_Clone(s[0], &s[1]) == GOAL_ERR_STATE);
+    CHECK(GOAL_Save(s[0], NULL, &bytes) == GOAL_ERR_STATE);
+    OK(GOAL_Compile(s[0]));
+    OK(GOAL_Clone(s[0], &s[1]));
+    OK(GOAL_Save(s[0], NULL, &bytes));
+    CHECK(bytes > 0 && bytes < sizeof block);
+    --bytes;
+    CHECK(GOAL_Save(s[0], block, &bytes) == GOAL_ERR_NO_SPACE);
+    OK(GOAL_Save(s[0], block, &bytes));
+    CHECK(GOAL_Load(block, bytes - 4, &s[2]) == GOAL_ERR_ARG);
+    block[bytes / 2] ^= 4;
+    CHECK(GOAL_Load(block, bytes, &s[2]) == GOAL_ERR_ARG && strstr(GOAL_Explain(), "damaged"));
+    block[bytes / 2] ^= 4;
+    OK(GOAL_Load(block, bytes, &s[2]));
+    CHECK(GOAL_Send(s[2], GOAL_Arg(0, 0), 8, 0, 0, NULL) == GOAL_ERR_STATE);
+    for (int k = 1; k < 3; ++k) {
+        OK(GOAL_Bind(s[k], 0, &out[k], 8));
+        OK(GOAL_Bind(s[k], 1, &in[k], 8));
+        OK(GOAL_Compile(s[k]));
+        CHECK(GOAL_Bind(s[k], 1, &in[k], 8) == GOAL_ERR_STATE);
+    }
+    for (int epoch = 0; epoch < 20; ++epoch) {
+        for (int k = 0; k < 3; ++k) out[k] = 100 * epoch + 10 * k + rank;
+        for (int k = 0; k < 3; ++k) OK(GOAL_Run(s[k], &request[k]));
+        for (int k = 2; k >= 0; --k) OK(GOAL_Wait(&request[k]));
+        for (int k = 0; k < 3; ++k) CHECK(in[k] == 2 * (100 * epoch + 10 * k + (rank + size - 1) % size));
+    }
+    for (int k = 0; k < 3; ++k) OK(GOAL_Free(&s[k]));
+
+    GOAL_Schedule small;
+    OK(GOAL_Load(block, bytes, &small));
+    OK(GOAL_Bind(small, 0, &out[0], 8));
+    OK(GOAL_Bind(small, 1, &in[0], 4));
+    CHECK(GOAL_Compile(small) == GOAL_ERR_ARG && strstr(GOAL_Explain(), "8 bytes of argument 1"));
+    OK(GOAL_Free(&small));
+}
+
+/* Whichever of two delays ends first lets the copy start; the other one belongs to the execution all the same. */
+static void any_of_several_is_enough(void) {
+    uint64_t stamps[3];
+    GOAL_Schedule s;
+    GOAL_Op soon, late, either, when[3];
+    GOAL_Request request;
+    OK(GOAL_Create(&s));
+    OK(GOAL_Local(s, GOAL_DELAY, GOAL_INT8, none(), none(), none(), 100000, &soon));
+    OK(GOAL_Local(s, GOAL_DELAY, GOAL_INT8, none(), none(), none(), 20000000, &late));
+    OK(GOAL_Local(s, GOAL_DELAY, GOAL_INT8, none(), none(), none(), 0, &either));
+    for (int i = 0; i < 3; ++i) OK(GOAL_Timestamp(s, GOAL_User(&stamps[i]), &when[i]));
+    OK(GOAL_Requires(s, either, soon));
+    OK(GOAL_Requires(s, either, late));
+    OK(GOAL_Needs(s, either, 1));
+    CHECK(GOAL_Needs(s, either, 0) == GOAL_ERR_ARG);
+    OK(GOAL_Requires(s, when[0], soon));
+    OK(GOAL_Requires(s, when[1], either));
+    OK(GOAL_Requires(s, when[2], late));
+    OK(GOAL_Compile(s));
+    for (int epoch = 0; epoch < 3; ++epoch) {
+        memset(stamps, 0, sizeof stamps);
+        OK(GOAL_Run(s, &request));
+        OK(GOAL_Wait(&request));
+        CHECK(stamps[1] != 0 && stamps[1] < stamps[2]);
+        CHECK(stamps[2] - stamps[0] >= 10000000);
+    }
+    OK(GOAL_Free(&s));
+}
+
+/* Everybody waits for a message that nobody sends; the first rank gives up, which reaches one after the other. */
+static void giving_up_is_a_failure_for_all_who_wait(int by_free) {
+    static int boxes[2];
+    GOAL_Schedule s, bystander;
+    GOAL_Request request, other;
+    OK(GOAL_Create(&s));
+    OK(GOAL_Recv(s, GOAL_User(&boxes[0]), 4, (rank + 1) % size, 0, NULL));
+    OK(GOAL_Compile(s));
+    OK(GOAL_Create(&bystander));
+    OK(GOAL_Send(bystander, GOAL_User(&rank), 4, (rank + 1) % size, 0, NULL));
+    OK(GOAL_Recv(bystander, GOAL_User(&boxes[1]), 4, (rank + size - 1) % size, 0, NULL));
+    OK(GOAL_Compile(bystander));
+    int code = GOAL_Run(s, &request); /* the first one may have given up already */
+    OK(GOAL_Run(bystander, &other));
+    if (rank != 0) {
+        CHECK((code == GOAL_SUCCESS ? GOAL_Wait(&request) : code) == GOAL_ERR_FAILED);
+        CHECK(GOAL_Run(s, &request) == GOAL_ERR_STATE);
+    } else if (!by_free) {
+        OK(GOAL_Cancel(&request));
+        CHECK(request == GOAL_REQUEST_NULL);
+        OK(GOAL_Cancel(&request));
+        CHECK(GOAL_Run(s, &request) == GOAL_ERR_STATE);
+    }
+    OK(GOAL_Free(&s));
+    OK(GOAL_Wait(&other));
+    CHECK(boxes[1] == (rank + size - 1) % size);
+    OK(GOAL_Free(&bystander));
+}
+
 static void mistakes_are_told(void) {
     int box = 0;
     GOAL_Schedule s;
@@ -216,6 +355,11 @@ int main(void) {
     schedules_are_kept_apart();
     local_work_is_ordered();
     division_by_zero_fails_the_run();
+    memory_in_pieces();
+    copies_run_at_once();
+    any_of_several_is_enough();
+    giving_up_is_a_failure_for_all_who_wait(0);
+    giving_up_is_a_failure_for_all_who_wait(1);
     mistakes_are_told();
     nothing_to_do_is_done();
     OK(GOAL_Finalize());

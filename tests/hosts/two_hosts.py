@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Two hosts on one machine: network namespaces joined by a pair of veth interfaces, with ranks of one job in both.
 
-  two_hosts.py --ptlrun PTLRUN [--run "RANKS PROGRAM ARGUMENT..."]... [--kill "RANKS PROGRAM ARGUMENT..."]
+  two_hosts.py --ptlrun PTLRUN [--run "RANKS PROGRAM ARGUMENT..."]... [--kill "RANKS PROGRAM ARGUMENT..."] [--silent PROGRAM]
 
 --run   starts RANKS ranks of the program in each namespace, as one job of two ptlruns; both must return 0.
 --kill  starts a program that never ends by itself, kills one of its ranks in the second namespace, and expects both
         ptlruns to end with a failure.
+--silent starts `PROGRAM silent files FOLDER RANK 2` in each namespace, without a launcher, and takes down the network between
+        them once both say "reading"; both must find out, and return 0.
 -x NAME=VALUE is given to every ptlrun.
 
 Needs root and ip(8), for the namespaces; exits with 77, after the reason, where it cannot have them. What it makes is
@@ -172,6 +174,29 @@ def kill_case(hosts, options, words, port):
     return good
 
 
+def silent_case(hosts, program):
+    """No word comes of the other host any more, not even that it is gone."""
+    with tempfile.TemporaryDirectory() as folder:
+        ranks = []
+        for rank, name in enumerate(hosts.names):
+            process = subprocess.Popen(["timeout", str(LIMIT_S), "ip", "netns", "exec", name, program, "silent", "files", folder, str(rank), "2"],
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                       env={**os.environ, "PTL_PEER_TIMEOUT": "2"})
+            hosts.running.append(process)
+            ranks.append(process)
+        said = [process.stdout.readline() for process in ranks]
+        ip("-n", hosts.names[0], "link", "set", "veth0", "down")
+        said = [first + process.communicate()[0] for first, process in zip(said, ranks)]
+        for process in ranks:
+            hosts.running.remove(process)
+        ip("-n", hosts.names[0], "link", "set", "veth0", "up")
+    good = all(process.returncode == 0 for process in ranks)
+    print(f"{'ok    ' if good else 'FAILED'} two processes notice that the network between their hosts has gone silent", flush=True)
+    if not good:
+        show([(process.returncode, output) for process, output in zip(ranks, said)])
+    return good
+
+
 def missing():
     """Why there can be no namespaces here; None when there can."""
     if os.geteuid() != 0:
@@ -198,6 +223,7 @@ def main():
     parser.add_argument("--ptlrun", required=True)
     parser.add_argument("--run", action="append", default=[])
     parser.add_argument("--kill")
+    parser.add_argument("--silent")
     parser.add_argument("-x", dest="exports", action="append", default=[])
     options = parser.parse_args()
     reason = missing()
@@ -213,6 +239,8 @@ def main():
                 good = run_case(hosts, options, words, 7000 + index) and good
             if options.kill:
                 good = kill_case(hosts, options, options.kill, 7000 + len(options.run)) and good
+            if options.silent:
+                good = silent_case(hosts, options.silent) and good
     except CannotJoin as error:
         print(f"the two namespaces could not be joined: {error}")
         return SKIPPED

@@ -188,6 +188,18 @@ class End(LauncherTest):
         done = run('-n', '3', CLIENT, 'abort', '1', '0')
         self.assertEqual((done.returncode, done.stderr), (0, 'the test asked for it\n'))
 
+    def test_others_go_on_where_that_is_wanted_and_the_failure_is_returned(self):
+        script = 'case $PMIX_RANK in 0) read line; echo "$line";; 1) kill -9 $$;; 2) :;; esac'
+        process = start('--keep-going', '-n', '3', *shell(script), stdin=subprocess.PIPE)
+        said = ''
+        while 'signal 9' not in said:  # only then does rank 0 hear anything
+            said += process.stderr.readline()
+        self.assertIn('rank 1 was killed by signal 9', said)
+        self.assertIn('the others go on', said)
+        process.stdin.write('still here\n')
+        status, out, _ = self.ended(process)
+        self.assertEqual((status, out), (137, 'still here\n'))
+
     def test_rank_that_ignores_being_asked_is_killed(self):
         done = run('-n', '2', *shell('trap "" TERM; [ $PMIX_RANK = 1 ] && exit 5; while :; do sleep 1000; done'))
         self.assertEqual(done.returncode, 5)

@@ -108,6 +108,13 @@ TEST(PortalsHeader, EachOptionIsABitOfItsOwn)
     EXPECT_EQ(seen, PTL_ME_APPEND_OPTIONS_MASK);
 }
 
+TEST(PortalsHeader, NamesThatThisLibraryHasNoUseForAreThere)
+{
+    EXPECT_EQ(PTL_ME_ACK_DISABLE, 0U);  // its entries get puts without acknowledgement
+    EXPECT_EQ(PTL_NI_SEGV, 7);          // memory that an entry names is touched without a look
+    EXPECT_EQ(PTL_PID_MAX, 1024);       // advisory
+}
+
 TEST(PortalsHeader, IsAHeaderForC99Programs)
 {
     EXPECT_EQ(portals4_header_c99(), 1);

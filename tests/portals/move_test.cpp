@@ -145,6 +145,83 @@ TEST_F(Move, CompareSwapTakesALockForOneAtATime) {
   fence();  // others may still use this memory
 }
 
+TEST_F(Move, FetchAtomicsAndSwapsOfAllSizesReturnWhatWasThere) {
+  const size_t most = limits.max_fetch_atomic_size / 8;
+  std::vector<uint64_t> memory(most, 5), mine(most), old(most);
+  ptl_iovec_t pieces[2] = {{memory.data(), 800}, {memory.data() + 100, (most - 100) * 8}};  // at the target it is in two pieces
+  const ptl_handle_ct_t arrived = counter(), replied = counter();
+  ptl_handle_eq_t own;
+  ASSERT_EQ(PtlEQAlloc(ni, 64, &own), PTL_OK);
+  entry(pieces, 2, PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_IOVEC | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_CT_COMM, arrived);
+  const ptl_handle_md_t md = descriptor(PTL_MD_EVENT_CT_REPLY, replied, own);
+  const ptl_handle_md_t copied = descriptor(PTL_MD_VOLATILE | PTL_MD_EVENT_SEND_DISABLE, PTL_CT_NONE);
+  const auto at = [](const std::vector<uint64_t>& v) { return reinterpret_cast<ptl_size_t>(v.data()); };
+  uint64_t n = 0, begin = 5;
+  for (size_t words : {size_t{1}, size_t{1015}, size_t{1024}, size_t{1025}, size_t{8192}, most}) {
+    for (size_t i = 0; i < words; ++i) mine[i] = i + static_cast<uint64_t>(rank());
+    fence();
+    EXPECT_EQ(PtlFetchAtomic(md, at(old), md, at(mine), words * 8, right(), pt, 0, 0, nullptr, 0, PTL_SUM, PTL_UINT64_T), PTL_OK);
+    wait(arrived, ++n);
+    EXPECT_EQ(wait(replied, n).failure, 0u);
+    ptl_event_t event;
+    for (int kind : {PTL_EVENT_SEND, PTL_EVENT_REPLY}) {
+      EXPECT_EQ(PtlEQWait(own, &event), PTL_OK);
+      EXPECT_EQ(event.type, kind);
+    }
+    EXPECT_EQ(event.mlength, words * 8);
+    for (size_t i = 0; i < words; ++i) {
+      ASSERT_EQ(old[i], begin) << i;
+      ASSERT_EQ(memory[i], begin + i + static_cast<uint64_t>(left_rank())) << i;
+    }
+    fence();
+    // And back again, by a swap whose source may change at once where that is possible.
+    const bool keeps = words * 8 <= limits.max_volatile_size;
+    for (size_t i = 0; i < words; ++i) mine[i] = begin + 1;
+    EXPECT_EQ(PtlSwap(md, at(old), keeps ? copied : md, at(mine), words * 8, right(), pt, 0, 0, nullptr, 0, nullptr, PTL_SWAP, PTL_UINT64_T), PTL_OK);
+    if (keeps) std::fill(mine.begin(), mine.end(), 0xdead);
+    wait(arrived, ++n);
+    EXPECT_EQ(wait(replied, n).failure, 0u);
+    for (int events = keeps ? 1 : 2; events > 0; --events) EXPECT_EQ(PtlEQWait(own, &event), PTL_OK);
+    EXPECT_EQ(event.type, PTL_EVENT_REPLY);
+    for (size_t i = 0; i < words; ++i) {
+      ASSERT_EQ(old[i], begin + i + static_cast<uint64_t>(rank())) << i;
+      ASSERT_EQ(memory[i], begin + 1) << i;
+    }
+    ++begin;
+    std::fill(memory.begin(), memory.end(), begin);
+    fence();
+  }
+  fence();  // others may still use this memory
+}
+
+TEST_F(Move, AFetchIsCutToTheWholeDataThatFit) {
+  std::vector<uint64_t> memory(5000, 1), mine(8000, 2), old(8000, 7);
+  const ptl_handle_ct_t replied = counter();
+  entry(memory.data(), memory.size() * 8 - 4, PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_COMM_DISABLE);
+  ptl_handle_eq_t own;
+  ASSERT_EQ(PtlEQAlloc(ni, 64, &own), PTL_OK);
+  const ptl_handle_md_t md = descriptor(PTL_MD_EVENT_CT_REPLY | PTL_MD_EVENT_SEND_DISABLE, replied, own);
+  fence();
+  const auto fetch = [&](ptl_size_t offset) {
+    EXPECT_EQ(PtlFetchAtomic(md, reinterpret_cast<ptl_size_t>(old.data()), md, reinterpret_cast<ptl_size_t>(mine.data()), 64'000, right(), pt, 0,
+                             offset, nullptr, 0, PTL_SUM, PTL_UINT64_T),
+              PTL_OK);
+    ptl_event_t event{};
+    EXPECT_EQ(PtlEQWait(own, &event), PTL_OK);
+    EXPECT_EQ(event.type, PTL_EVENT_REPLY);
+    return event.mlength;
+  };
+  EXPECT_EQ(fetch(0), 39'992u);
+  EXPECT_EQ(old[4998], 1u);
+  EXPECT_EQ(old[4999], 7u);
+  EXPECT_EQ(fetch(39'992), 0u);   // only part of a datum is left
+  EXPECT_EQ(fetch(100'000), 0u);  // nothing is
+  fence();
+  EXPECT_EQ(memory[4998], 3u);
+  EXPECT_EQ(memory[4999], 1u);
+  fence();  // others may still use this memory
+}
+
 TEST_F(Move, MessagesOfAPairAreMatchedInOrderOfIssueAlsoWhenEagerAndBulkMix) {
   constexpr int kMessages = 60;
   std::vector<std::vector<unsigned char>> memory;
@@ -165,6 +242,78 @@ TEST_F(Move, MessagesOfAPairAreMatchedInOrderOfIssueAlsoWhenEagerAndBulkMix) {
     const auto expected = data_of(left_rank() * 100 + i, data[static_cast<size_t>(i)].size());
     EXPECT_TRUE(std::equal(expected.begin(), expected.end(), memory[static_cast<size_t>(i)].begin())) << i;
   }
+  fence();  // others may still use this memory
+}
+
+TEST_F(Move, PutsGetsAndAtomicsOfAnyLengthShareTheOrderOfIssue) {
+  constexpr int kMessages = 40;
+  static std::vector<unsigned char> memory, data;
+  static std::vector<std::vector<unsigned char>> into;
+  memory.assign(4'000'000, 0);
+  data.assign(100'000, 1);
+  into.assign(kMessages, std::vector<unsigned char>(100'000));
+  ptl_me_t me{memory.data(), memory.size(), PTL_CT_NONE, PTL_UID_ANY,
+              PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE, {}, 0, 0, 0};
+  me.match_id.rank = PTL_RANK_ANY;
+  ptl_handle_me_t handle;
+  ASSERT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, nullptr, &handle), PTL_OK);
+  ptl_handle_eq_t own;
+  ASSERT_EQ(PtlEQAlloc(ni, 256, &own), PTL_OK);
+  const ptl_handle_md_t md = descriptor(PTL_MD_EVENT_SEND_DISABLE, PTL_CT_NONE, own);
+  fence();
+  std::vector<ptl_size_t> expected;
+  ptl_size_t offset = 0;
+  for (int i = 0; i < kMessages; ++i) {
+    const ptl_size_t length = i % 4 == 1 ? 100'000 : 64;
+    auto* name = reinterpret_cast<void*>(static_cast<uintptr_t>(i));
+    expected.push_back(offset);
+    offset += length;
+    const auto source = reinterpret_cast<ptl_size_t>(data.data()), sink = reinterpret_cast<ptl_size_t>(into[static_cast<size_t>(i)].data());
+    int code;
+    if (i % 5 == 2)
+      code = PtlGet(md, sink, length, right(), pt, 0, 0, name);
+    else if (i % 5 == 3 && length == 64)
+      code = PtlFetchAtomic(md, sink, md, source, length, right(), pt, 0, 0, name, 0, PTL_SUM, PTL_UINT64_T);
+    else if (i % 5 == 4 && length == 64)
+      code = PtlAtomic(md, source, length, PTL_ACK_REQ, right(), pt, 0, 0, name, 0, PTL_SUM, PTL_UINT64_T);
+    else
+      code = PtlPut(md, source, length, PTL_ACK_REQ, right(), pt, 0, 0, name, 0);
+    EXPECT_EQ(code, PTL_OK);
+  }
+  for (int i = 0; i < kMessages; ++i) {
+    ptl_event_t event;
+    EXPECT_EQ(PtlEQWait(own, &event), PTL_OK);
+    EXPECT_EQ(event.remote_offset, expected[reinterpret_cast<uintptr_t>(event.user_ptr)]);
+  }
+  fence();  // others may still use this memory
+}
+
+TEST_F(Move, DataOfOneAddressIsOrderedUpToTheLimitsThatSaySo) {
+  constexpr uint64_t kRounds = 20;
+  EXPECT_GE(limits.max_waw_ordered_size, 64u);
+  EXPECT_GE(limits.max_war_ordered_size, 8u);
+  const ptl_size_t most = std::min(limits.max_waw_ordered_size, limits.max_war_ordered_size);
+  static std::vector<uint64_t> memory;
+  memory.assign(most / 8, 0);
+  entry(memory.data(), memory.size() * 8, PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_COMM_DISABLE);
+  const ptl_handle_ct_t replied = counter();
+  const ptl_handle_md_t md = descriptor(PTL_MD_EVENT_CT_REPLY, replied);
+  static std::vector<std::vector<uint64_t>> from, into;
+  from.clear();
+  for (uint64_t i = 0; i < kRounds; ++i) from.emplace_back(most / 8, i + 1);
+  fence();
+  uint64_t replies = 0;
+  for (ptl_size_t length : {ptl_size_t{8}, ptl_size_t{64}, most}) {
+    into.assign(kRounds, std::vector<uint64_t>(length / 8));
+    for (uint64_t i = 0; i < kRounds; ++i) {  // each get sees the put before it, and not the one after
+      EXPECT_EQ(put(md, from[i].data(), length, right()), PTL_OK);
+      EXPECT_EQ(PtlGet(md, reinterpret_cast<ptl_size_t>(into[i].data()), length, right(), pt, 0, 0, nullptr), PTL_OK);
+    }
+    wait(replied, replies += kRounds);
+    for (uint64_t i = 0; i < kRounds; ++i) EXPECT_EQ(into[i], std::vector<uint64_t>(length / 8, i + 1)) << length;
+  }
+  fence();
+  EXPECT_EQ(memory, std::vector<uint64_t>(most / 8, kRounds));
   fence();  // others may still use this memory
 }
 

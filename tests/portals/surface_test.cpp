@@ -1,4 +1,4 @@
-// Arguments, limits, lifetime: what the calls answer. Runs on any number of ranks; most of it is local.
+// What the calls answer on a rank of a job; what a process alone can see is in the tests beside this one.
 #include "tests/portals/job.hpp"
 
 namespace portals_test {
@@ -17,90 +17,6 @@ TEST_F(Surface, TheSameInterfaceOpenedAgainIsTheSameHandleAndCounted) {
   ptl_process_t id;
   EXPECT_EQ(PtlGetId(ni, &id), PTL_OK);
   EXPECT_EQ(id.rank, static_cast<ptl_rank_t>(rank()));
-}
-
-TEST_F(Surface, InterfaceOptionsMustNameOneOfEachPair) {
-  ptl_handle_ni_t other;
-  for (unsigned bad : {0u, static_cast<unsigned>(PTL_NI_MATCHING), PTL_NI_MATCHING | PTL_NI_NO_MATCHING | PTL_NI_LOGICAL,
-                       PTL_NI_MATCHING | PTL_NI_LOGICAL | PTL_NI_PHYSICAL, PTL_NI_MATCHING | PTL_NI_LOGICAL | 0x100u})
-    EXPECT_EQ(PtlNIInit(PTL_IFACE_DEFAULT, bad, PTL_PID_ANY, nullptr, nullptr, &other), PTL_ARG_INVALID) << bad;
-}
-
-TEST_F(Surface, LimitsAreHonouredExactly) {
-  ptl_handle_ni_t small;
-  ptl_ni_limits_t desired{}, actual{};
-  std::memset(&desired, 0x80, sizeof desired);  // garbage is tolerated
-  desired.max_mds = desired.max_cts = desired.max_eqs = desired.max_triggered_ops = desired.max_entries = 2;
-  desired.max_list_size = 5;
-  desired.max_msg_size = 100;
-  ASSERT_EQ(PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_NO_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, &desired, &actual, &small), PTL_OK);
-  EXPECT_EQ(actual.max_mds, 2);
-  EXPECT_EQ(actual.max_msg_size, 100u);
-  EXPECT_GE(actual.max_pt_index, 63);
-  EXPECT_GE(actual.max_waw_ordered_size, 64u);
-  ptl_handle_ct_t ct[3];
-  EXPECT_EQ(PtlCTAlloc(small, &ct[0]), PTL_OK);
-  EXPECT_EQ(PtlCTAlloc(small, &ct[1]), PTL_OK);
-  EXPECT_EQ(PtlCTAlloc(small, &ct[2]), PTL_NO_SPACE);
-  ptl_md_t md{nullptr, PTL_SIZE_MAX, 0, PTL_EQ_NONE, PTL_CT_NONE};
-  ptl_handle_md_t mds[3];
-  EXPECT_EQ(PtlMDBind(small, &md, &mds[0]), PTL_OK);
-  EXPECT_EQ(PtlMDBind(small, &md, &mds[1]), PTL_OK);
-  EXPECT_EQ(PtlMDBind(small, &md, &mds[2]), PTL_NO_SPACE);
-  EXPECT_EQ(PtlTriggeredCTInc(ct[0], {1, 0}, ct[1], 5), PTL_OK);
-  EXPECT_EQ(PtlTriggeredCTInc(ct[0], {1, 0}, ct[1], 5), PTL_OK);
-  EXPECT_EQ(PtlTriggeredCTInc(ct[0], {1, 0}, ct[1], 5), PTL_NO_SPACE);
-  EXPECT_EQ(PtlCTInc(ct[1], {5, 0}), PTL_OK);
-  ptl_ct_event_t value;
-  EXPECT_EQ(PtlCTWait(ct[0], 2, &value), PTL_OK);  // those already queued run
-  ptl_process_t self;
-  EXPECT_EQ(PtlGetPhysId(small, &self), PTL_OK);
-  EXPECT_EQ(PtlPut(mds[0], 0, 101, PTL_NO_ACK_REQ, self, 0, 0, 0, nullptr, 0), PTL_ARG_INVALID);
-  EXPECT_EQ(PtlNIFini(small), PTL_OK);
-  EXPECT_EQ(PtlCTGet(ct[0], &value), PTL_ARG_INVALID);  // the interface took everything with it
-  ASSERT_EQ(PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_NO_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, nullptr, &actual, &small), PTL_OK);
-  EXPECT_GT(actual.max_mds, 2);  // other limits the next time
-  EXPECT_EQ(PtlNIFini(small), PTL_OK);
-}
-
-TEST_F(Surface, BadArgumentsAreRefused) {
-  ptl_handle_ct_t ct = counter();
-  ptl_handle_md_t md = descriptor(0, PTL_CT_NONE);
-  EXPECT_EQ(put(md, "x", 1, right(), 0, 0, PTL_ACK_REQ), PTL_ARG_INVALID);     // no EQ
-  EXPECT_EQ(put(md, "x", 1, right(), 0, 0, PTL_CT_ACK_REQ), PTL_ARG_INVALID);  // no CT
-  EXPECT_EQ(put(md, "x", 1, right(), 0, 0, 9), PTL_ARG_INVALID);
-  EXPECT_EQ(put(md, "x", 1, process(ranks())), PTL_ARG_INVALID);
-  EXPECT_EQ(put(PTL_INVALID_HANDLE, "x", 1, right()), PTL_ARG_INVALID);
-  EXPECT_EQ(put(ct, "x", 1, right()), PTL_ARG_INVALID);
-  EXPECT_EQ(PtlCTInc(ct, {1, 1}), PTL_ARG_INVALID);
-  EXPECT_EQ(PtlTriggeredCTInc(ct, {1, 0}, PTL_CT_NONE, 1), PTL_ARG_INVALID);
-  EXPECT_EQ(PtlPTAlloc(ni, 0, eq, 0, &pt), PTL_PT_IN_USE);
-  ptl_pt_index_t other;
-  EXPECT_EQ(PtlPTAlloc(ni, PTL_PT_FLOWCTRL, PTL_EQ_NONE, PTL_PT_ANY, &other), PTL_PT_EQ_NEEDED);
-  EXPECT_EQ(PtlPTAlloc(ni, 0, PTL_INVALID_HANDLE, PTL_PT_ANY, &other), PTL_ARG_INVALID);
-  ptl_le_t le{};
-  le.ct_handle = PTL_CT_NONE;
-  ptl_handle_le_t le_handle;
-  EXPECT_EQ(PtlLEAppend(ni, pt, &le, PTL_PRIORITY_LIST, nullptr, &le_handle), PTL_ARG_INVALID);  // a matching interface
-  const uint64_t word = 0;
-  auto atomic = [&](ptl_op_t op, ptl_datatype_t type) {
-    return PtlAtomic(md, reinterpret_cast<ptl_size_t>(&word), 8, PTL_NO_ACK_REQ, right(), pt, 0xdead, 0, nullptr, 0, op, type);
-  };
-  EXPECT_EQ(atomic(PTL_SWAP, PTL_INT64_T), PTL_ARG_INVALID);
-  EXPECT_EQ(atomic(PTL_BOR, PTL_DOUBLE), PTL_ARG_INVALID);
-  EXPECT_EQ(atomic(PTL_SUM, PTL_DATATYPE_LAST), PTL_ARG_INVALID);
-  ptl_md_t bounded{const_cast<uint64_t*>(&word), 8, 0, PTL_EQ_NONE, PTL_CT_NONE};
-  ptl_handle_md_t small;
-  ASSERT_EQ(PtlMDBind(ni, &bounded, &small), PTL_OK);
-  EXPECT_EQ(PtlPut(small, 4, 5, PTL_NO_ACK_REQ, right(), pt, 0, 0, nullptr, 0), PTL_ARG_INVALID);
-  EXPECT_EQ(PtlPut(small, PTL_SIZE_MAX, 2, PTL_NO_ACK_REQ, right(), pt, 0, 0, nullptr, 0), PTL_ARG_INVALID);
-  EXPECT_EQ(PtlMDRelease(small), PTL_OK);
-  EXPECT_EQ(PtlMDRelease(small), PTL_ARG_INVALID);
-  unsigned which;
-  ptl_ct_event_t value;
-  ptl_event_t event;
-  EXPECT_EQ(PtlCTPoll(&ct, nullptr, 0, 0, &value, &which), PTL_ARG_INVALID);
-  EXPECT_EQ(PtlEQPoll(&eq, 0, 0, &event, &which), PTL_ARG_INVALID);
 }
 
 TEST_F(Surface, WaitsEndOnSuccessOrOnAnyFailure) {
@@ -132,13 +48,13 @@ TEST_F(Surface, CounterChangesAreSeenByTheNextRead) {
   EXPECT_EQ(PtlCTGet(ct, &value), PTL_ARG_INVALID);
 }
 
-TEST_F(Surface, HandlesLeadToTheirInterface) {
-  ptl_handle_ni_t owner;
-  for (ptl_handle_any_t handle : {ni, eq, counter(), descriptor(0, PTL_CT_NONE)}) {
-    EXPECT_EQ(PtlNIHandle(handle, &owner), PTL_OK);
-    EXPECT_EQ(owner, ni);
-  }
-  EXPECT_EQ(PtlNIHandle(PTL_INVALID_HANDLE, &owner), PTL_ARG_INVALID);
+TEST_F(Surface, FeaturesAreGrantedWhereTheyAreTrueAndNowhereElse) {
+  ptl_ni_limits_t desired = limits, actual{};
+  desired.features = PTL_TARGET_BIND_INACCESSIBLE | PTL_TOTAL_DATA_ORDERING | PTL_COHERENT_ATOMICS;
+  ptl_handle_ni_t plain;
+  ASSERT_EQ(PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_NO_MATCHING | PTL_NI_LOGICAL, PTL_PID_ANY, &desired, &actual, &plain), PTL_OK);
+  EXPECT_EQ(actual.features, static_cast<unsigned>(PTL_COHERENT_ATOMICS));
+  EXPECT_EQ(PtlNIFini(plain), PTL_OK);
 }
 
 TEST_F(Surface, TheMapIsWhatWasSet) {

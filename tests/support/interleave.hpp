@@ -72,12 +72,13 @@ class Explorer {
   Next run_thread(const ThreadState& thread, size_t i) {
     if (thread.results.size() > 200) throw std::runtime_error("a part of a scenario's thread does not end");
     static const std::vector<uint32_t> none;
-    replay = {&thread.results, program_.threads[i].fences, 0};
+    const auto& simulated = program_.threads[i];
+    replay = {&thread.results, simulated.fences, simulated.heavy, 0};
     uint32_t part = thread.part;
     try {
       while (part != kFinished) {
-        part = program_.threads[i].body(part);
-        replay = {&none, program_.threads[i].fences, 0};
+        part = simulated.body(part);
+        replay = {&none, simulated.fences, simulated.heavy, 0};
       }
     } catch (const Pending& pending) {
       return {part, replay.results == &none, pending.op};

@@ -3,6 +3,7 @@
 // No thread, no sleep: what happens, happens in step(). Commands are filled as the API does it.
 #pragma once
 
+#include <climits>
 #include <memory>
 #include <vector>
 
@@ -18,6 +19,17 @@ struct Node {
     engine.set_self(id);
     engine.add_transport(std::make_unique<SelfTransport>(engine, hub, id, 1000));
   }
+  explicit Node(ProcessId id) : engine(objects, /*uid=*/1000) { engine.set_self(id); }  // the caller adds the transport
+
+  // Interface 0 with this map.
+  void open(unsigned options, const std::vector<ptl_process_t>& map) {
+    Interface& interface = engine.interface(0);
+    interface.options = options;
+    interface.limits.max_pt_index = 63;
+    interface.limits.max_unexpected_headers = 1 << 20;
+    interface.open.store(true, std::memory_order_release);
+    if (options & PTL_NI_LOGICAL) engine.set_map(0, map.data(), map.size());
+  }
 
   Objects objects;
   Engine engine;
@@ -26,8 +38,7 @@ struct Node {
   uint32_t counter() {
     const uint32_t index = objects.counters.claim();
     Counter& counter = objects.counters.at(index);
-    counter.set({0, 0});
-    counter.parked = counter.parked_tail = nullptr;
+    counter.reset();
     counter.ni = static_cast<uint8_t>(ni);
     return objects.counters.publish(index);
   }
@@ -126,7 +137,7 @@ struct Node {
     command.verb = Verb::arm;
     command.trigger_ct = ct;
     command.threshold = threshold;
-    engine.interface(ni).triggers.fetch_add(1, std::memory_order_relaxed);
+    engine.interface(ni).triggers.take(INT_MAX);
     engine.execute(command);
   }
 };
@@ -140,14 +151,7 @@ class Rig {
       map[rank].phys = {0x7f000001, 1000 + rank};
       nodes_.push_back(std::make_unique<Node>(hub, ProcessId{0x7f000001, 1000 + rank}));
     }
-    for (auto& node : nodes_) {
-      Interface& ni = node->engine.interface(0);
-      ni.options = options;
-      ni.limits.max_pt_index = 63;
-      ni.limits.max_unexpected_headers = 1 << 20;
-      ni.open.store(true, std::memory_order_release);
-      if (options & PTL_NI_LOGICAL) node->engine.set_map(0, map.data(), ranks);
-    }
+    for (auto& node : nodes_) node->open(options, map);
   }
 
   Node& operator[](size_t rank) { return *nodes_[rank]; }

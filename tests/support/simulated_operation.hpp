@@ -16,7 +16,7 @@ namespace portunus::interleave {
 
 inline constexpr size_t kMaxLocations = 12;
 
-enum class Kind : uint8_t { load, await, store, add, set, compare, fence, sleep, wake };
+enum class Kind : uint8_t { load, await, store, add, set, compare, fence, fence_all, sleep, wake };  // fence_all: by every thread at once
 
 struct Op {
   Kind kind = Kind::fence;

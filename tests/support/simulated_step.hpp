@@ -32,6 +32,8 @@ inline std::string describe(const Program& program, const Step& step) {
       return op.changes(step.result) ? change : "leaves " + name + " alone, it is " + show(step.result);
     case Kind::fence:
       return "fence";
+    case Kind::fence_all:
+      return "makes everybody fence";
     case Kind::wake:
       return "wakes sleepers " + std::to_string(op.value) + " on " + name;
     case Kind::sleep:

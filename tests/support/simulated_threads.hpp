@@ -21,6 +21,7 @@ struct Pending {
 struct Replay {
   const std::vector<uint32_t>* results = nullptr;
   bool fences = true;
+  bool heavy = true;
   size_t next = 0;
 };
 inline Replay replay;  // of the thread that runs now
@@ -42,6 +43,7 @@ class Program {
     std::string name;
     Body body;
     bool fences;                 // false: its fences are taken out
+    bool heavy = true;           // false: its heavy fences are its own only
     uint32_t early_returns = 0;  // how often its sleep may end for no reason (a signal, a time limit)
   };
 
@@ -60,7 +62,7 @@ class Program {
     return static_cast<uint8_t>(initial.size() - 1);
   }
   Thread& thread(std::string name, Body body, bool fences = true) {
-    threads.push_back({std::move(name), std::move(body), fences});
+    threads.push_back({std::move(name), std::move(body), fences, true, 0});
     return threads.back();
   }
 
@@ -109,6 +111,10 @@ struct Memory {
   };
   static void fence() {
     if (replay.fences) perform({Kind::fence});
+  }
+  static void light_fence() {}
+  static void heavy_fence() {
+    if (replay.heavy) perform({Kind::fence_all}); else fence();
   }
 };
 using Cell = Memory::Atomic32;

@@ -25,6 +25,9 @@ class StoreBuffers {
       return {{after}};
     }
     if (!queues_[thread].empty()) return {};  // a flush comes first
+    if (op.kind == Kind::fence_all)
+      for (const auto& queue : queues_)
+        if (!queue.empty()) return {};
     const uint32_t old = values_[op.where];
     if (op.update() && op.changes(old)) after.values_[op.where] = op.updated(old);
     return {{after, old}};

@@ -33,6 +33,11 @@ class Views {
         if (free(op.where, at)) all.push_back({*this}), all.back().memory.insert(thread, op, at, op.value, false, {});
       return all;
     }
+    if (op.kind == Kind::fence_all) {
+      all.push_back({*this});
+      all[0].memory.fence_all();
+      return all;
+    }
     if (op.kind == Kind::fence || op.kind == Kind::wake) {
       all.push_back({*this});
       if (op.kind == Kind::fence)
@@ -127,6 +132,13 @@ class Views {
     join(known.now, known.read);
     join(fences_, known.now);
     known.now = known.read = known.released = fences_;
+  }
+  // Whoever wrote something knows it, so all know everything; also what threads wrote that have ended.
+  void fence_all() {
+    for (size_t where = 0; where < kLocations; ++where)
+      fences_[where] = static_cast<uint8_t>(std::max<size_t>(history_of(where).size(), 1) - 1);
+    for (Known& known : threads_)
+      if (!known.ended) known.now = known.read = known.released = fences_;
   }
   void lock(size_t thread, uint8_t where) {  // the kernel's, for this address
     Known& known = threads_[thread];

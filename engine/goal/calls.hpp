@@ -1,0 +1,60 @@
+// What the files behind goal.h and goal_collectives.h share: the schedule's insides, and how errors are told.
+//
+// **Thread:** as goal.h says.
+#pragma once
+
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/goal/goal.h"
+#include "engine/goal/instance.hpp"
+
+struct goal_run {
+  goal_schedule* schedule = nullptr;
+};
+
+// **Invariants:** `instance` exists exactly after a successful GOAL_Compile; a request exists exactly while it runs.
+struct goal_schedule {
+  portunus::goal::Builder builder;  // until `compiled` is there
+  std::vector<portunus::goal::Argument> arguments;
+  std::shared_ptr<const portunus::goal::Compiled> compiled;
+  std::optional<portunus::goal::Instance> instance;
+  goal_run run;
+  std::optional<std::uint16_t> context;  // given by the program
+  bool closed = false;  // compiled, or an attempt failed
+  bool broken = false;  // only to be freed
+  bool scratch_divided = false;  // collectives have taken parts of the scratchpad
+};
+
+namespace portunus::goal {
+
+// Keeps the sentence for GOAL_Explain and returns the code.
+int fail(int code, std::string sentence);
+
+// Runs f, whose errors become codes.
+template <class F>
+int guarded(F&& f) {
+  try {
+    return f();
+  } catch (const CycleError& error) {
+    return fail(GOAL_ERR_CYCLE, error.message);
+  } catch (const ScheduleError& error) {
+    return fail(GOAL_ERR_ARG, error.message);
+  } catch (const std::bad_alloc&) {
+    return fail(GOAL_ERR_NO_SPACE, "there is not enough memory for this schedule; make it or its scratchpad smaller");
+  }
+}
+
+// May operations be added? GOAL_SUCCESS, or what is wrong.
+int must_be_open(const goal_schedule* s);
+
+// GOAL_Type to the type of the engine; the argument is one of the enumeration.
+ptl_datatype_t type_of(GOAL_Type type);
+
+// Where a buffer that is not GOAL_VECTOR begins. Throws ScheduleError.
+Memory contiguous(GOAL_Memory memory, std::uint32_t number, std::uintptr_t place);
+
+}  // namespace portunus::goal

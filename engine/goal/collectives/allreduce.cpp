@@ -1,0 +1,81 @@
+// Reduction to all ranks: by recursive doubling (short vectors), by halving and doubling, or around a ring.
+//
+// **Thread:** any; pure.
+// **Source:** Rabenseifner, "Optimization of collective reduction operations", 2004; Thakur, Rabenseifner, Gropp,
+// "Optimization of collective communication operations in MPICH", 2005 (folding).
+#include "engine/goal/collectives/collectives.hpp"
+
+namespace portunus::goal::collectives {
+
+namespace {
+
+// Those who were left out get the result from the one that took them in.
+void unfold(Script& script, const Team& team, const Reduction& r) {
+  if (team.folded() == 0) return;
+  if (!team.stays()) script.recv(r.to, r.bytes(), team.peer(team.rank - 1));
+  else if (team.has_left_out()) script.send(r.to, r.bytes(), team.peer(team.rank + 1));
+}
+
+}  // namespace
+
+// The sum moves from one landing place to the next, so that no step waits until the message of the step before has left.
+void allreduce_doubling(Script& script, const Team& team, const Reduction& r) {
+  const Reduction both = fold_in(script, team, r, r.to);
+  if (team.stays()) {
+    const Team core = team.core();
+    if (core.size == 1) script.copy(r.to, both.from, r.bytes());
+    const auto rounds = static_cast<std::uint32_t>(std::bit_width(core.size)) - 1;
+    const Landing landing(script, r.bytes(), std::max(rounds, 1u));
+    Memory sum = both.from;
+    for (std::uint32_t round = 0; round < rounds; ++round) {
+      const std::uint32_t partner = core.rank ^ 1u << round;
+      const Memory arrived = landing.slot(round), next = round + 1 == rounds ? r.to : arrived;
+      script.send(sum, r.bytes(), core.peer(partner));
+      script.recv(arrived, r.bytes(), core.peer(partner));
+      const bool mine_first = core.rank < partner;
+      script.combine(r.element, next, mine_first ? sum : arrived, mine_first ? arrived : sum, r.count);
+      sum = next;
+    }
+  }
+  unfold(script, team, r);
+}
+
+void allreduce_halving(Script& script, const Team& team, const Reduction& r) {
+  const Reduction both = fold_in(script, team, r, r.to);
+  if (team.stays()) {
+    const Team core = team.core();
+    const Cuts cuts = Cuts::even(r.count, core.size);
+    if (core.size == 1) script.copy(r.to, both.from, r.bytes());
+    else halve(script, core, both.from, r.to, cuts, r.element);
+    allgather_doubling(script, core, r.to, cuts, r.element.width());
+  }
+  unfold(script, team, r);
+}
+
+void allreduce_ring(Script& script, const Team& team, const Reduction& r) {
+  const Cuts cuts = Cuts::even(r.count, team.size);
+  Reduction mine = r;
+  mine.to = r.to + cuts.begin(team.rank) * r.element.width();
+  reduce_scatter_ring(script, team, mine, cuts);
+  allgather_ring(script, team, cuts.in(r.to, r.element.width()));
+}
+
+void allreduce(Script& script, const Team& team, const Reduction& r, const Choices& choices) {
+  switch (choices.of(Collective::allreduce, r.bytes(), team.size).algorithm) {
+    case GOAL_HALVING: return allreduce_halving(script, team, r);
+    case GOAL_RING: return allreduce_ring(script, team, r);
+    default: return allreduce_doubling(script, team, r);
+  }
+}
+
+void allreduce(Script& script, const Levels& levels, const Reduction& r, const Choices& choices) {
+  Reduction outside = r;
+  if (levels.node().size > 1) {
+    reduce(script, levels.node(), 0, r, choices);
+    outside.from = r.to;
+  }
+  if (levels.leads()) allreduce(script, levels.leaders(), outside, choices);
+  bcast(script, levels.node(), 0, r.to, r.bytes(), choices);
+}
+
+}  // namespace portunus::goal::collectives

@@ -1,0 +1,45 @@
+// What the GOAL_* calls of one process share: its job, its network interface, the port and the contexts given out.
+//
+// **Thread:** GOAL_Init, GOAL_Compile, GOAL_Free and GOAL_Finalize, one at a time per process.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/goal/program.hpp"
+
+namespace portunus::goal {
+
+class Library {
+ public:
+  static Library& instance();
+
+  // Joins the job and opens the network, unless that was done: counted. Collective over the job at the first call.
+  // Returns nullptr, or a sentence about what cannot be used.
+  const char* open();
+  // Undoes one open; the last one is collective.
+  const char* close();
+
+  [[nodiscard]] int users() const { return users_; }
+  [[nodiscard]] const ptlx_job_t& job() const { return job_; }
+  [[nodiscard]] const Port& port() const { return port_; }
+  // For each rank of the job a number that is the same for ranks of one node.
+  const int* nodes();
+  // The next compiled schedule's: equal on all ranks, which compile in the same order. The upper half is the program's.
+  static constexpr std::uint16_t kContexts = 0x8000;
+  std::uint16_t next_context() { return next_context_++ % kContexts; }
+
+  int schedules = 0;  // that are not freed
+
+ private:
+  const char* open_network();
+
+  int users_ = 0;
+  ptlx_job_t job_{};
+  ptl_handle_ni_t ni_ = PTL_INVALID_HANDLE;
+  Port port_;
+  std::vector<int> nodes_;
+  std::uint16_t next_context_ = 0;
+};
+
+}  // namespace portunus::goal

@@ -1,0 +1,87 @@
+// box.hpp: a ring of cache lines with one writer and one reader, in memory that both map.
+//
+// A record is some whole lines in a row. The first word of its first line is written last (release) and says how many lines; before
+// that the writer has zeroed the first word of the line behind the record, so the reader always finds zero where nothing was
+// published yet, and writes no line itself. A record that would run over the end begins at line 0; the lines left out are skipped.
+//
+// Thread: one writer, one reader. Invariants: writing takes no locked instruction and no fence; what the other side wrote is
+// checked before it is used.
+// Cost: two lines touched per one-line record, of which the second is the next record's.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace portunus {
+
+struct Box {
+  static constexpr size_t kLine = 64;
+  static constexpr uint32_t kSkip = 0x8000'0000;  // these lines hold nothing
+
+  std::byte* lines = nullptr;
+  uint64_t capacity = 0;                      // in lines, a power of two
+  std::atomic<uint64_t>* head = nullptr;      // lines consumed; the reader's
+
+  std::byte* at(uint64_t position) const { return lines + (position & (capacity - 1)) * kLine; }
+  uint64_t to_end(uint64_t position) const { return capacity - (position & (capacity - 1)); }
+  static std::atomic_ref<uint32_t> first_word(std::byte* line) { return std::atomic_ref<uint32_t>(*reinterpret_cast<uint32_t*>(line)); }
+};
+
+class BoxWriter : public Box {
+ public:
+  // Where a record of so many lines goes, or nullptr when there is no room now. Its first word must not be touched.
+  std::byte* reserve(uint64_t count) {
+    const uint64_t skip = count > to_end(tail_) ? to_end(tail_) : 0;
+    const uint64_t end = tail_ + skip + count;
+    if (end + 1 - head_seen_ > capacity) {
+      head_seen_ = head->load(std::memory_order_acquire);  // pairs with the reader's release: it has done with these lines
+      if (end + 1 - head_seen_ > capacity) return nullptr;
+    }
+    return at(tail_ + skip);
+  }
+  // Shows the reader the record that lies at `record`, which `reserve` returned for as many lines.
+  void publish(std::byte* record, uint64_t count) {
+    std::byte* const begin = at(tail_);
+    const uint64_t skip = begin == record ? 0 : to_end(tail_);
+    tail_ += skip + count;
+    first_word(at(tail_)).store(0, std::memory_order_relaxed);
+    if (skip) first_word(record).store(static_cast<uint32_t>(count), std::memory_order_relaxed);
+    first_word(begin).store(static_cast<uint32_t>(skip ? kSkip | skip : count), std::memory_order_release);
+  }
+
+ private:
+  uint64_t tail_ = 0;
+  uint64_t head_seen_ = 0;
+};
+
+class BoxReader : public Box {
+ public:
+  // The oldest record and its lines, or nullptr.
+  std::byte* next(uint32_t& count) {
+    for (;;) {
+      std::byte* const record = at(head_);
+      count = first_word(record).load(std::memory_order_acquire);  // pairs with the release in publish
+      if (count == 0) return nullptr;
+      const uint32_t used = count & ~kSkip;
+      if (used == 0 || used > to_end(head_)) {
+        broken = true;
+        return nullptr;
+      }
+      if (!(count & kSkip)) return record;
+      done(used);
+    }
+  }
+  bool empty() const { return broken || first_word(at(head_)).load(std::memory_order_acquire) == 0; }
+  void done(uint32_t count) {
+    head_ += count;
+    head->store(head_, std::memory_order_release);
+  }
+
+  bool broken = false;  // holds something no writer of ours would write
+
+ private:
+  uint64_t head_ = 0;
+};
+
+}  // namespace portunus

@@ -1,0 +1,574 @@
+// node_test.cpp: what the node transport promises beyond the suite of all transports: deaths, last words, and whom it trusts.
+#include "engine/transport/node.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <random>
+
+#include "tests/engine/transport_pair.hpp"
+#include "tests/support/rig.hpp"
+
+namespace portunus {
+namespace {
+
+constexpr size_t kRing = 64 * 1024;
+
+// Addresses that no other process of this machine uses meanwhile.
+const uint32_t kFirst = 100'000u + 16 * static_cast<uint32_t>(getpid() % 1'000'000);  // the same in a forked child
+ProcessId address(uint32_t number) { return {0x7f000001, kFirst + number}; }
+
+std::string path_of(ProcessId process, uint32_t uid = geteuid()) {
+  char name[96];
+  std::snprintf(name, sizeof name, "/dev/shm/portunus.%u.%08x.%u", uid, process.nid, process.pid);
+  return name;
+}
+
+wire::Header put(uint64_t number) {
+  wire::Header header{};
+  header.kind = wire::Kind::put;
+  header.match_bits = number;
+  return header;
+}
+
+// A process beside this one. `life` runs there; `tell` lets it say that it is ready, `wait` lasts until `release`.
+class Child {
+ public:
+  explicit Child(const std::function<void(Child&)>& life) {
+    EXPECT_EQ(pipe(up_), 0);
+    EXPECT_EQ(pipe(down_), 0);
+    pid = fork();
+    if (pid == 0) {
+      close(down_[1]);
+      life(*this);
+      _exit(0);
+    }
+    close(up_[1]);
+    close(down_[0]);
+    up_[1] = down_[0] = -1;
+    char byte;
+    EXPECT_EQ(read(up_[0], &byte, 1), 1);
+  }
+  ~Child() {
+    end();
+    close(up_[0]);
+  }
+  void tell() { EXPECT_EQ(write(up_[1], "", 1), 1); }
+  void wait() {
+    char byte;
+    (void)!read(down_[0], &byte, 1);
+  }
+  int end(int signal = 0) {
+    if (pid < 0) return 0;
+    if (signal) kill(pid, signal);
+    close(down_[1]);
+    int status = 0;
+    waitpid(pid, &status, 0);
+    pid = -1;
+    return status;
+  }
+  pid_t pid = -1;
+
+ private:
+  int up_[2], down_[2];
+};
+
+struct End {
+  explicit End(ProcessId id) : transport(sink, stats, id, geteuid(), kRing) {}
+  void send(ProcessId to, uint64_t number) {
+    Link* link = transport.connect(to);
+    ASSERT_NE(link, nullptr);
+    link->peer = Recorder::somebody();
+    ASSERT_EQ(transport.send(*link, put(number), {}), Sent::done);
+  }
+  // Every sender comes after those that have a box.
+  void share_ring() { transport.segment().header().senders.store(kBoxes); }
+  // The ring may be full, and what stands at its head may never be published.
+  void send_when_there_is_room(ProcessId to, uint64_t number, End& receiver) {
+    Link* link = transport.connect(to);
+    link->peer = Recorder::somebody();
+    while (transport.send(*link, put(number), {}) != Sent::done) {
+      receiver.transport.look_after(true);
+      receiver.transport.poll(1);
+    }
+  }
+  Recorder sink;
+  Stats stats;
+  NodeTransport transport;
+};
+
+// --- records of the dead ---
+
+// Reserves a record in the ring of `to` and never publishes it, like a process that dies between the two.
+void reserve(NodeTransport& from, ProcessId to, uint64_t lines, bool claim_only = false) {
+  from.connect(to)->peer = Recorder::somebody();
+  SegmentHeader& header = from.segment_of(to)->header();
+  const uint64_t tail = header.tail.load();
+  header.sender[header.senders.load() - 1].claim.store(claim_of(tail, lines));
+  if (!claim_only) header.tail.store(tail + lines);
+}
+
+TEST(Node, ARecordThatADeadProcessReservedAndNeverPublishedIsSteppedOver) {
+  End receiver(address(0)), other(address(1));
+  receiver.share_ring();
+  Child child([](Child& self) {
+    End dying(address(2));
+    dying.send(address(0), 1);
+    reserve(dying.transport, address(0), 3);
+    self.tell();
+    self.wait();
+    kill(getpid(), SIGKILL);
+  });
+  other.send(address(0), 2);
+  receiver.transport.poll(16);
+  EXPECT_TRUE(receiver.transport.uneasy());
+  for (int i = 0; i < 100; ++i) receiver.transport.look_after(true), receiver.transport.poll(16);
+  EXPECT_EQ(receiver.sink.arrivals.size(), 1u) << "its owner lives and may still publish it";
+  child.end();
+  receiver.transport.look_after(false);  // whoever waits for nobody must still be reached by others
+  receiver.transport.poll(16);
+  ASSERT_EQ(receiver.sink.arrivals.size(), 2u);
+  EXPECT_EQ(receiver.sink.arrivals[1].header.match_bits, 2u);
+  EXPECT_EQ(receiver.stats.abandoned.read(), 1u);
+  EXPECT_FALSE(receiver.transport.uneasy());
+  unlink(path_of(address(2)).c_str());
+}
+
+TEST(Node, ARecordThatALivingProcessMayHaveReservedIsWaitedFor) {
+  End receiver(address(0)), living(address(1));
+  receiver.share_ring();
+  reserve(living.transport, address(0), 2, /*claim_only=*/true);
+  Child child([](Child& self) {
+    End dying(address(2));
+    reserve(dying.transport, address(0), 3);
+    self.tell();
+    kill(getpid(), SIGKILL);
+  });
+  child.end();
+  receiver.transport.look_after(true);
+  EXPECT_EQ(receiver.stats.abandoned.read(), 0u);
+  living.send(address(0), 5);  // the living one had lost the race, and claims anew
+  receiver.transport.look_after(true);
+  receiver.transport.poll(16);
+  EXPECT_EQ(receiver.stats.abandoned.read(), 1u);
+  ASSERT_EQ(receiver.sink.arrivals.size(), 1u);
+  unlink(path_of(address(2)).c_str());
+}
+
+// Killed anywhere in the middle of sending: most of that time goes into copying, between reserving and publishing.
+TEST(Node, WhoeverIsKilledWhileItSendsLeavesTheRingToTheOthers) {
+  End receiver(address(0)), other(address(1));
+  receiver.share_ring();
+  const std::vector<std::byte> block(NodeTransport::kEager);
+  for (uint64_t round = 0; round < 100; ++round) {
+    Child child([&](Child& self) {
+      End flood(address(2));
+      Link* link = flood.transport.connect(address(0));
+      link->peer = Recorder::somebody();
+      wire::Header header = put(1);
+      header.payload_size = static_cast<uint16_t>(block.size());
+      const iovec piece{const_cast<std::byte*>(block.data()), block.size()};
+      self.tell();
+      for (;;) (void)flood.transport.send(*link, header, {&piece, 1});
+    });
+    for (uint64_t polls = 0; polls < 50 + 7 * round; ++polls) receiver.transport.poll(16);
+    child.end(SIGKILL);
+    other.send_when_there_is_room(address(0), 1000 + round, receiver);
+    receiver.sink.arrivals.clear();
+    for (int looks = 0; looks < 3; ++looks) {
+      receiver.transport.look_after(true);
+      while (receiver.transport.poll(16) > 0) {
+      }
+    }
+    ASSERT_FALSE(receiver.sink.arrivals.empty()) << "round " << round;
+    EXPECT_EQ(receiver.sink.arrivals.back().header.match_bits, 1000 + round);
+    EXPECT_FALSE(receiver.transport.uneasy());
+    unlink(path_of(address(2)).c_str());
+  }
+  RecordProperty("abandoned", static_cast<int>(receiver.stats.abandoned.read()));
+}
+
+// --- deaths ---
+
+TEST(Node, AKilledProcessIsLostAfterItsLastWordsEvenWhileAChildHoldsItsDescriptors) {
+  for (const bool reaped : {false, true}) {
+    End survivor(address(0));
+    int orphan[2];
+    ASSERT_EQ(pipe(orphan), 0);
+    Child child([&](Child& self) {
+      End victim(address(1));
+      victim.send(address(0), 1);
+      if (fork() == 0) {  // inherits the lock on the segment
+        close(orphan[1]);
+        char byte;
+        (void)!read(orphan[0], &byte, 1);
+        _exit(0);
+      }
+      self.tell();
+      self.wait();
+    });
+    Link* link = survivor.transport.connect(address(1));
+    ASSERT_NE(link, nullptr);
+    link->peer = Recorder::somebody();
+    survivor.transport.look_after(true);
+    EXPECT_TRUE(survivor.sink.losses.empty());
+    kill(child.pid, SIGKILL);
+    siginfo_t info;
+    waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED | WNOWAIT);
+    if (reaped) child.end();
+    survivor.transport.look_after(true);
+    EXPECT_TRUE(survivor.sink.losses.empty()) << "its message has not been delivered yet";
+    survivor.transport.poll(16);
+    EXPECT_EQ(survivor.sink.arrivals.size(), 1u);
+    EXPECT_EQ(survivor.sink.losses, std::vector<Link*>{link});
+    EXPECT_EQ(survivor.transport.send(*link, put(1), {}), Sent::failed);
+    EXPECT_EQ(survivor.transport.connect(address(1)), link) << "its file is still there, but nobody lives in it";
+    close(orphan[0]);
+    close(orphan[1]);
+    unlink(path_of(address(1)).c_str());
+  }
+}
+
+TEST(Node, NobodyIsLookedForWhileNothingIsExpected) {
+  End survivor(address(0));
+  auto peer = std::make_unique<End>(address(1));
+  survivor.send(address(1), 1);
+  peer.reset();
+  survivor.transport.look_after(false);
+  EXPECT_TRUE(survivor.sink.losses.empty());
+  survivor.transport.look_after(true);
+  EXPECT_EQ(survivor.sink.losses.size(), 1u);
+}
+
+TEST(Node, MemoryOfADeadProcessIsNotPulled) {
+  End survivor(address(0));
+  auto peer = std::make_unique<End>(address(1));
+  survivor.send(address(1), 1);
+  Link* link = survivor.transport.connect(address(1));
+  peer.reset();
+  survivor.transport.look_after(true);
+  char byte = 0;
+  EXPECT_EQ(survivor.transport.pull(*link, {reinterpret_cast<uint64_t>(&byte), 0}, &byte, 1, nullptr), Moved::failed);
+}
+
+TEST(Node, AProcessWithTheAddressOfADeadOneIsANewLink) {
+  End server(address(0));
+  auto first = std::make_unique<End>(address(1));
+  first->send(address(0), 1);
+  server.transport.poll(16);
+  server.send(address(1), 2);
+  Link* old_link = server.sink.arrivals.front().from;
+  first.reset();
+  auto second = std::make_unique<End>(address(1));
+  second->send(address(0), 3);
+  server.transport.poll(16);
+  ASSERT_EQ(server.sink.arrivals.size(), 2u);
+  Link* new_link = server.sink.arrivals.back().from;
+  EXPECT_NE(new_link, old_link);
+  EXPECT_EQ(server.sink.losses, std::vector<Link*>{old_link});
+  EXPECT_EQ(server.transport.send(*old_link, put(4), {}), Sent::failed);
+  server.send(address(1), 5);
+  second->transport.poll(16);
+  EXPECT_EQ(second->sink.arrivals.size(), 1u);
+}
+
+// The engine: operations towards the dead end, and what the dead have said still counts.
+struct Member : test::Node {
+  Member(SelfHub& hub, ProcessId id) : test::Node(hub, id) {
+    auto transport = std::make_unique<NodeTransport>(engine, engine.stats(), id, geteuid(), kRing);
+    engine.add_transport(std::move(transport));
+    Interface& interface = engine.interface(0);
+    interface.options = PTL_NI_MATCHING | PTL_NI_PHYSICAL;
+    interface.limits.max_pt_index = 63;
+    interface.limits.max_unexpected_headers = 100;
+    interface.open.store(true);
+  }
+  Command to(ProcessId id, Command command) {
+    command.target.phys = {id.nid, id.pid};
+    return command;
+  }
+};
+
+TEST(Node, AMessageOfAProcessThatHasGoneSinceIsStillDelivered) {
+  SelfHub hub, other_hub;
+  Member target(hub, address(0));
+  auto initiator = std::make_unique<Member>(other_hub, address(1));
+  uint64_t memory = 0;
+  const uint32_t eq = target.queue();
+  target.portal(eq);
+  target.append({.start = &memory, .length = 8, .options = PTL_ME_OP_PUT});
+  const uint64_t value = 77;
+  initiator->run(initiator->to(address(0), initiator->put(&value, 8, 0)));
+  initiator.reset();
+  target.engine.step(0);
+  EXPECT_EQ(memory, 77u);
+  EXPECT_EQ(target.kinds(eq), (std::vector<int>{PTL_EVENT_LINK, PTL_EVENT_PUT}));
+}
+
+TEST(Node, ALargeMessageWhoseInitiatorDiesBeforeItIsPulledIsReportedByTheTarget) {
+  SelfHub hub;
+  Member target(hub, address(0));
+  std::vector<char> memory(1 << 20);
+  const uint32_t eq = target.queue();
+  target.portal(eq);
+  target.append({.start = memory.data(), .length = memory.size(), .options = PTL_ME_OP_PUT});
+  Child child([&](Child& self) {
+    SelfHub other_hub;
+    Member initiator(other_hub, address(1));
+    initiator.run(initiator.to(address(0), initiator.put(memory.data(), memory.size(), 0)));
+    self.tell();
+    self.wait();
+  });
+  child.end(SIGKILL);
+  for (uint64_t now = 0; now == 0 || target.engine.patience_ns() >= 0; now += 1'000'000'000) target.engine.step(now);
+  auto events = target.events(eq);
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[1].type, PTL_EVENT_PUT);
+  EXPECT_EQ(events[1].ni_fail_type, PTL_NI_UNDELIVERABLE);
+  EXPECT_EQ(events[1].mlength, 0u);
+  unlink(path_of(address(1)).c_str());
+}
+
+TEST(Node, EveryKindOfOperationTowardsADeadProcessFailsOnce) {
+  SelfHub hub, other_hub;
+  Member survivor(hub, address(0));
+  auto victim = std::make_unique<Member>(other_hub, address(1));
+  std::vector<char> data(1 << 20);
+  const uint32_t eq = survivor.queue(8192), ct = survivor.counter();
+  int issued = 0;
+  const auto issue = [&](Verb verb, uint64_t length, uint8_t ack) {
+    Command command = survivor.to(address(1), survivor.put(data.data(), length, 0));
+    command.verb = verb;
+    command.ack = ack;
+    command.source.eq = command.result.eq = eq;
+    command.source.ct = command.result.ct = ct;
+    command.source.options = command.result.options = PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_CT_REPLY;
+    command.result.base = data.data();
+    command.op = verb == Verb::swap ? PTL_SWAP : PTL_SUM;
+    command.datatype = PTL_UINT64_T;
+    survivor.run(command);
+    ++issued;
+  };
+  issue(Verb::put, 8, PTL_ACK_REQ);
+  issue(Verb::put, data.size(), PTL_ACK_REQ);
+  issue(Verb::get, 8, PTL_NO_ACK_REQ);
+  issue(Verb::get, data.size(), PTL_NO_ACK_REQ);
+  issue(Verb::atomic, 8, PTL_ACK_REQ);
+  issue(Verb::fetch_atomic, 8, PTL_NO_ACK_REQ);
+  issue(Verb::swap, 8, PTL_NO_ACK_REQ);
+  for (int i = 0; i < 50; ++i) issue(Verb::put, 8000, PTL_ACK_REQ);  // more than the ring takes: the rest is held back
+  EXPECT_GT(survivor.engine.stats().back_pressure.read(), 0u);
+  victim.reset();
+  EXPECT_GE(survivor.engine.patience_ns(), 0);
+  for (uint64_t now = 0; survivor.engine.patience_ns() >= 0; now += 1'000'000'000) survivor.engine.step(now);
+  EXPECT_EQ(survivor.value(ct).failure, static_cast<uint64_t>(issued));
+  EXPECT_EQ(survivor.value(ct).success, 0u);
+  int ends = 0;
+  for (const ptl_event_t& event : survivor.events(eq)) {
+    if (event.type == PTL_EVENT_SEND) continue;
+    ++ends;
+    EXPECT_EQ(event.ni_fail_type, PTL_NI_UNDELIVERABLE);
+  }
+  EXPECT_EQ(ends, issued);
+  issue(Verb::put, 8, PTL_ACK_REQ);
+  EXPECT_EQ(survivor.value(ct).failure, static_cast<uint64_t>(issued));
+  EXPECT_EQ(survivor.engine.patience_ns(), -1);
+}
+
+// --- whom to trust ---
+
+TEST(Segment, AnotherUsersProcessCanNeitherJoinNorRead) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  End owner(address(0));
+  constexpr uid_t kNobody = 65534;
+  const uid_t us = geteuid();
+  Child child([&](Child& self) {
+    int harm = setresgid(kNobody, kNobody, kNobody) != 0 || setresuid(kNobody, kNobody, kNobody) != 0;
+    harm += Segment::attach(address(0), us) != nullptr;
+    harm += Segment::attach(address(0), kNobody) != nullptr;
+    harm += open(path_of(address(0), us).c_str(), O_RDONLY) >= 0;
+    harm += truncate(path_of(address(0), us).c_str(), 0) == 0;
+    harm += unlink(path_of(address(0), us).c_str()) == 0;
+    sweep_dead_segments();
+    self.tell();
+    _exit(harm);
+  });
+  EXPECT_EQ(child.end(), 0);
+  EXPECT_NE(Segment::attach(address(0), us), nullptr);
+}
+
+TEST(Segment, AFileThatIsNotOursAloneIsNotAttached) {
+  End owner(address(0));
+  const std::string path = path_of(address(0));
+  ASSERT_NE(Segment::attach(address(0), geteuid()), nullptr);
+  for (const mode_t mode : {0644, 0620, 0606, 0660}) {
+    ASSERT_EQ(chmod(path.c_str(), mode), 0);
+    EXPECT_EQ(Segment::attach(address(0), geteuid()), nullptr) << std::oct << mode;
+  }
+  ASSERT_EQ(chmod(path.c_str(), 0600), 0);
+  EXPECT_NE(Segment::attach(address(0), geteuid()), nullptr);
+  if (geteuid() != 0) return;
+  ASSERT_EQ(chown(path.c_str(), 65534, 65534), 0);
+  EXPECT_EQ(Segment::attach(address(0), geteuid()), nullptr) << "planted by another user";
+}
+
+TEST(Segment, ALinkIsNotFollowed) {
+  End owner(address(0));
+  ASSERT_EQ(symlink(path_of(address(0)).c_str(), path_of(address(1)).c_str()), 0);
+  EXPECT_EQ(Segment::attach(address(1), geteuid()), nullptr);
+  unlink(path_of(address(1)).c_str());
+}
+
+TEST(Segment, AHeaderThatMakesNoSenseIsNotAttached) {
+  End owner(address(0));
+  SegmentHeader& header = owner.transport.segment().header();
+  const auto refused_with = [&](auto& field, auto value) {
+    const auto good = field;
+    field = value;
+    const bool refused = Segment::attach(address(0), geteuid()) == nullptr;
+    field = good;
+    return refused && Segment::attach(address(0), geteuid()) != nullptr;
+  };
+  EXPECT_TRUE(refused_with(header.magic, SegmentHeader::kMagic + 1));
+  EXPECT_TRUE(refused_with(header.ring_bytes, uint64_t{kRing * 2}));
+  EXPECT_TRUE(refused_with(header.ring_bytes, uint64_t{kRing - 64}));
+  EXPECT_TRUE(refused_with(header.ring_bytes, uint64_t{0}));
+  EXPECT_TRUE(refused_with(header.ring_bytes, uint64_t{1} << 63));
+  EXPECT_TRUE(refused_with(header.ring_offset, uint64_t{0}));
+  EXPECT_TRUE(refused_with(header.uid, geteuid() + 1));
+  EXPECT_TRUE(refused_with(header.process, address(3)));
+}
+
+TEST(Segment, BlocksOutsideTheFileAreNotMapped) {
+  End owner(address(0)), other(address(1));
+  void* base = nullptr;
+  ASSERT_EQ(owner.transport.segment().add_block(8192, nullptr, base), 0);
+  other.send(address(0), 1);
+  SegmentHeader& header = owner.transport.segment().header();
+  const uint64_t offset = header.block[0].offset;
+  size_t size = 0;
+  for (const auto& [bad_offset, bad_size] : {std::pair<uint64_t, uint64_t>{offset + 4096, 8192},
+                                             {offset, 1 << 20},
+                                             {~uint64_t{0} - 4095, 8192},
+                                             {offset, ~uint64_t{0}},
+                                             {0, 8192}}) {
+    header.block[1].offset = bad_offset;
+    header.block[1].size.store(bad_size);
+    EXPECT_EQ(other.transport.segment_of(address(0))->map_block(1, size), nullptr) << bad_offset << " + " << bad_size;
+  }
+  EXPECT_NE(other.transport.segment_of(address(0))->map_block(0, size), nullptr);
+  EXPECT_EQ(other.transport.segment_of(address(0))->map_block(kMaxBlocks, size), nullptr);
+}
+
+TEST(Node, ARecordThatMakesNoSenseHarmsNobody) {
+  End receiver(address(0)), sender(address(1));
+  receiver.share_ring();
+  sender.send(address(0), 1);
+  receiver.transport.poll(16);
+  SegmentHeader& header = receiver.transport.segment().header();
+  auto* record = reinterpret_cast<wire::Header*>(receiver.transport.segment().ring() + kLine);
+  // Of a sender that is not there; then of a length that is not its own.
+  for (const auto& [source, payload] : {std::pair<uint32_t, uint16_t>{999, 0}, {~0u, 0}, {0, 65535}, {0, 9}}) {
+    header.tail.fetch_add(1);
+    record->kind = wire::Kind::put;
+    record->source = source;
+    record->payload_size = payload;
+    std::atomic_ref<uint32_t>(record->ready).store(1);
+    EXPECT_EQ(receiver.transport.poll(16), 1);
+    ++record;
+  }
+  EXPECT_EQ(receiver.sink.arrivals.size(), 1u);
+  EXPECT_EQ(receiver.stats.malformed.read(), 4u);
+  sender.send(address(0), 2);
+  receiver.transport.poll(16);
+  EXPECT_EQ(receiver.sink.arrivals.size(), 2u);
+  // Of more lines than there can be: what follows cannot be told from it, so nothing more is taken from this ring.
+  std::atomic_ref<uint32_t>(record[1].ready).store(0x7fffffff);
+  EXPECT_EQ(receiver.transport.poll(16), 0);
+  EXPECT_TRUE(receiver.transport.idle());
+  EXPECT_EQ(receiver.stats.malformed.read(), 5u);
+}
+
+TEST(Node, ABoxThatMakesNoSenseSilencesItsSenderOnly) {
+  End receiver(address(0)), sender(address(1)), other(address(2));
+  sender.send(address(0), 1);
+  other.send(address(0), 2);
+  receiver.transport.poll(16);
+  Segment& segment = receiver.transport.segment();
+  auto record = [&](uint64_t line) { return reinterpret_cast<wire::Header*>(segment.box<BoxReader>(0).at(line)); };
+  *record(1) = put(3);
+  record(1)->source = 1;  // another's
+  std::atomic_ref<uint32_t>(record(1)->ready).store(1);
+  EXPECT_EQ(receiver.transport.poll(16), 1);
+  EXPECT_EQ(receiver.stats.malformed.read(), 1u);
+  for (const uint32_t lines : {uint32_t{kRing / kLine}, Box::kSkip, Box::kSkip | 0x7fffffffu, ~0u}) {
+    End fresh(address(3)), writer(address(4));
+    writer.send(address(3), 1);
+    fresh.transport.poll(16);
+    std::atomic_ref<uint32_t>(*reinterpret_cast<uint32_t*>(fresh.transport.segment().box<BoxReader>(0).at(1))).store(lines);
+    EXPECT_EQ(fresh.transport.poll(16), 0);
+    EXPECT_TRUE(fresh.transport.idle());
+    EXPECT_EQ(fresh.stats.malformed.read(), 1u);
+  }
+  other.send(address(0), 4);
+  receiver.transport.poll(16);
+  EXPECT_EQ(receiver.sink.arrivals.size(), 3u);
+}
+
+TEST(Node, ABoxTakesRecordsOfEverySizeAroundItsEnd) {
+  End receiver(address(0)), sender(address(1));
+  Link* link = sender.transport.connect(address(0));
+  link->peer = Recorder::somebody();
+  std::vector<std::byte> data(NodeTransport::kEager);
+  uint64_t sent = 0, refused = 0;
+  for (size_t size = 0; size <= data.size(); size += 61) {
+    for (size_t i = 0; i < size; ++i) data[i] = static_cast<std::byte>(i + sent);
+    wire::Header header = put(sent);
+    header.payload_size = static_cast<uint16_t>(size);
+    const iovec part{data.data(), size};
+    while (sender.transport.send(*link, header, {&part, 1}) == Sent::again) ++refused, receiver.transport.poll(1);
+    ++sent;
+  }
+  while (receiver.transport.poll(16)) {
+  }
+  ASSERT_EQ(receiver.sink.arrivals.size(), sent);
+  for (uint64_t n = 0; n < sent; ++n) {
+    const auto& [header, payload] = std::pair{receiver.sink.arrivals[n].header, receiver.sink.arrivals[n].payload};
+    ASSERT_EQ(header.match_bits, n);
+    ASSERT_EQ(payload.size(), 61 * n);
+    for (size_t i = 0; i < payload.size(); ++i) ASSERT_EQ(payload[i], static_cast<std::byte>(i + n));
+  }
+  EXPECT_GT(refused, 0u);
+}
+
+TEST(Node, RecordsOfChanceHarmNobody) {
+  std::mt19937 chance(1);
+  for (int round = 0; round < 100; ++round) {
+    End receiver(address(0)), sender(address(1));
+    receiver.share_ring();
+    sender.send(address(0), 1);
+    std::byte* ring = receiver.transport.segment().ring();
+    for (size_t i = 0; i < kRing; ++i) ring[i] = static_cast<std::byte>(chance());
+    for (size_t line = 0; line < kRing / kLine;) {
+      auto& header = *reinterpret_cast<wire::Header*>(ring + line * kLine);
+      header.payload_size = static_cast<uint16_t>(chance() % 9000);
+      header.source = chance() % 8 ? kBoxes : chance() % 5000;
+      const size_t fitting = header.payload_size <= 8 ? 1 : 1 + (header.payload_size + kLine - 1u) / kLine;
+      header.ready = static_cast<uint32_t>(chance() % 8 ? fitting : chance() % 200);
+      line += header.ready ? header.ready : 1;
+    }
+    receiver.transport.segment().header().tail.store(kRing / kLine);
+    for (int i = 0; i < 10'000 && receiver.transport.poll(16) > 0; ++i) {
+    }
+    receiver.transport.look_after(true);
+    for (const Recorder::Arrival& arrival : receiver.sink.arrivals) EXPECT_LE(arrival.header.payload_size, NodeTransport::kEager);
+  }
+}
+
+}  // namespace
+}  // namespace portunus

@@ -1,0 +1,142 @@
+// A job of hand-stepped engines, each with the program of its rank loaded as in a real process, on a network of chance.
+//
+// **Thread:** one.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/goal/program.hpp"
+#include "tests/goal/random_programs.hpp"
+#include "tests/goal/rig_portals.hpp"
+#include "tests/support/chaos.hpp"
+
+namespace portunus::goal {
+
+class ChaosJob {
+ public:
+  struct Rank {
+    std::unique_ptr<test::Node> node;
+    Port port;
+    std::unique_ptr<LoadedProgram> program;
+    Slots slots;
+    std::vector<Slots> after;  // the reference after each epoch
+    bool failed = false, dead = false, wrong = false;
+    [[nodiscard]] bool over(std::uint64_t epochs) const { return failed || dead || (program->epoch() == epochs && !program->running()); }
+  };
+
+  // Messages of more than `eager` bytes wait for their receive.
+  ChaosJob(const RandomJob& job, std::vector<Program> programs, std::uint64_t seed, size_t eager, std::uint32_t epochs)
+      : hub_(static_cast<std::uint32_t>(programs.size()), seed, eager), epochs_(epochs), eagerness_(1 + hub_.draw(20)), ranks_(programs.size()) {
+    rig_portals.meanwhile = [this] { return step_engine(); };
+    std::vector<ptl_process_t> map(ranks_.size());
+    for (std::uint32_t r = 0; r < map.size(); ++r) map[r].phys = {test::ChaosHub::id(r).nid, test::ChaosHub::id(r).pid};
+    std::vector<Slots> memory = job.initial;
+    for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+      Rank& rank = ranks_[r];
+      rank.node = std::make_unique<test::Node>(test::ChaosHub::id(r));
+      rank.node->engine.add_transport(std::make_unique<test::ChaosTransport>(rank.node->engine, hub_, r));
+      rank.node->open(PTL_NI_MATCHING | PTL_NI_LOGICAL, map);
+      rank.slots = memory[r];
+      rig_portals.current = rank.node.get();
+      rank.port.open(0, 0);
+    }
+    for (std::uint32_t e = 0; e < epochs; ++e) {
+      job.advance(memory);
+      for (std::uint32_t r = 0; r < ranks_.size(); ++r) ranks_[r].after.push_back(memory[r]);
+    }
+    for (std::uint32_t r = 0; r < ranks_.size(); ++r) load(job, r, std::move(programs[r]));
+  }
+  ~ChaosJob() {
+    for (Rank& rank : ranks_) {
+      rig_portals.current = rank.node.get();
+      if (rank.dead) graveyard().push_back(std::move(rank.program));  // its engine is gone as far as anyone knows
+      rank.program.reset();
+    }
+    for (Rank& rank : ranks_) {
+      rig_portals.current = rank.node.get();
+      rank.port.close();
+    }
+  }
+
+  // Runs until all epochs of all ranks are over, or nothing can happen any more: false.
+  bool run() {
+    for (std::uint64_t quiet = 0; quiet < 64;) {
+      for (int i = 0; i < 64; ++i) step();
+      bool over = true, still = true;
+      for (Rank& rank : ranks_) {
+        over = over && rank.over(epochs_);
+        still = still && (rank.dead || (rank.node->engine.idle() && !rank.node->engine.busy()));
+      }
+      if (over) return true;
+      quiet = still ? quiet + 1 : 0;
+    }
+    return false;
+  }
+  void run_for(std::uint64_t steps) {
+    while (steps-- > 0) step();
+  }
+  void kill(std::uint32_t rank) { hub_.dead[rank] = ranks_[rank].dead = true; }
+
+  std::vector<Rank>& ranks() { return ranks_; }
+  test::ChaosHub& hub() { return hub_; }
+
+ private:
+  // Never destroyed: a destructor would talk to the engine.
+  static std::vector<std::unique_ptr<LoadedProgram>>& graveyard() {
+    static auto& all = *new std::vector<std::unique_ptr<LoadedProgram>>;
+    return all;
+  }
+
+  void load(const RandomJob& job, std::uint32_t r, Program program) {
+    Rank& rank = ranks_[r];
+    std::vector<Binding> bindings(job.schedules[r].size());
+    for (VertexId v = 0; v < bindings.size(); ++v) {
+      const RandomJob::Act& act = job.acts[r][v];
+      const Kind kind = job.schedules[r][v].kind;
+      bindings[v] = {.memory = rank.slots[kind == Kind::send ? act.a : act.to].data(), .a = rank.slots[act.a].data(),
+                     .b = act.op == PTLX_DIV ? zeros().data() : rank.slots[act.b].data(), .count = job.words, .op = act.op, .type = PTL_UINT64_T};
+    }
+    rig_portals.current = rank.node.get();
+    rank.program = std::make_unique<LoadedProgram>(rank.port, std::move(program), std::move(bindings));
+    rank.program->load();
+  }
+  static std::vector<std::uint64_t>& zeros() {
+    static std::vector<std::uint64_t> zeros(4096);
+    return zeros;
+  }
+
+  void step() {
+    if (hub_.draw(20) >= eagerness_) {
+      step_engine();
+      return;
+    }
+    Rank& rank = ranks_[hub_.draw(static_cast<std::uint32_t>(ranks_.size()))];
+    if (!rank.over(epochs_)) act(rank);
+  }
+  int step_engine() {
+    Rank& rank = ranks_[hub_.draw(static_cast<std::uint32_t>(ranks_.size()))];
+    return rank.dead ? 0 : rank.node->engine.step(++now_);
+  }
+  // What the program of this rank does next: start, or look.
+  void act(Rank& rank) {
+    rig_portals.current = rank.node.get();
+    if (!rank.program->running()) {
+      rank.failed = rank.program->start() != PTL_OK;
+      return;
+    }
+    bool ended = false;
+    const std::uint64_t epoch = rank.program->epoch();
+    if (rank.program->test(ended) != PTL_OK) rank.failed = true;
+    else if (ended && rank.slots != rank.after[epoch]) rank.wrong = true;
+  }
+
+  test::ChaosHub hub_;
+  std::uint32_t epochs_;
+  std::uint32_t eagerness_;  // of 20 steps, how many are the programs'
+  std::uint64_t now_ = 0;
+  std::vector<Rank> ranks_;
+};
+
+}  // namespace portunus::goal

@@ -1,0 +1,69 @@
+// A barrier of all ranks, compiled once and run again and again: no execution claims memory, whoever runs ahead.
+//
+// Run under ptlrun; the first argument is the number of executions.
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+#include "engine/goal/goal.h"
+
+static std::atomic<unsigned long> allocations{0};
+
+void* operator new(size_t size) {
+  ++allocations;
+  if (void* p = std::malloc(size)) return p;
+  throw std::bad_alloc();
+}
+void* operator new[](size_t size) { return operator new(size); }
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  ++allocations;
+  return std::malloc(size);
+}
+void* operator new[](size_t size, const std::nothrow_t& how) noexcept { return operator new(size, how); }
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete(void* p, size_t) noexcept { std::free(p); }
+void operator delete[](void* p, size_t) noexcept { std::free(p); }
+
+static int failed(const char* what) {
+  std::fprintf(stderr, "%s: %s\n", what, GOAL_Explain());
+  return 1;
+}
+
+static int run(GOAL_Schedule barrier, unsigned long epochs) {
+  for (unsigned long epoch = 0; epoch < epochs; ++epoch) {
+    GOAL_Request request;
+    if (GOAL_Run(barrier, &request) != GOAL_SUCCESS) return failed("GOAL_Run");
+    if (GOAL_Wait(&request) != GOAL_SUCCESS) return failed("GOAL_Wait");
+  }
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  const unsigned long epochs = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 1000;
+  int rank, size;
+  if (GOAL_Init(&rank, &size) != GOAL_SUCCESS) return failed("GOAL_Init");
+  GOAL_Schedule barrier;
+  GOAL_Op received[32], send;
+  int rounds = 0;
+  if (GOAL_Create(&barrier) != GOAL_SUCCESS) return failed("GOAL_Create");
+  for (int ahead = 1; ahead < size; ahead *= 2) {
+    GOAL_Send(barrier, GOAL_Pad(0), 0, (rank + ahead) % size, 0, &send);
+    for (int k = 0; k < rounds; ++k) GOAL_Requires(barrier, send, received[k]);
+    GOAL_Recv(barrier, GOAL_Pad(0), 0, (rank + size - ahead) % size, 0, &received[rounds++]);
+  }
+  if (GOAL_Compile(barrier) != GOAL_SUCCESS) return failed("GOAL_Compile");
+  if (run(barrier, 500) != 0) return 1;  // what grows once, has grown
+  const unsigned long before = allocations.load();
+  const auto begin = std::chrono::steady_clock::now();
+  if (run(barrier, epochs) != 0) return 1;
+  const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
+  const unsigned long during = allocations.load() - before;
+  if (rank == 0) std::printf("%lu barriers of %d ranks, %.2f us each, %lu allocations\n", epochs, size, took.count() / static_cast<double>(epochs), during);
+  if (GOAL_Free(&barrier) != GOAL_SUCCESS || GOAL_Finalize() != GOAL_SUCCESS) return failed("GOAL_Finalize");
+  if (during == 0) return 0;
+  std::fprintf(stderr, "rank %d: %lu allocations in %lu executions\n", rank, during, epochs);
+  return 1;
+}

@@ -1,0 +1,133 @@
+// Random programs of several ranks that really compute, and what they must compute: the sequential reference.
+//
+// Every rank has a few slots of memory. Operations are drawn one after the other: local work on slots of one rank, or a
+// message from a slot of one rank to a slot of another (or itself). Each depends on all earlier ones that it must not
+// overtake (read after write, write after read, write after write), and on a few more by chance, finish or start.
+//
+// **Thread:** any.
+#pragma once
+
+#include <map>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "engine/atomic_ops.hpp"
+#include "engine/goal/compile.hpp"
+#include "engine/goal/program.hpp"
+
+namespace portunus::goal {
+
+using Slots = std::vector<std::vector<std::uint64_t>>;
+
+struct RandomJob {
+  struct Act {
+    ptlx_local_op_t op = PTLX_ADD;
+    std::uint32_t to = 0, a = 0, b = 0;  // slots; a send reads a, a receive writes `to`
+  };
+  struct Step {  // of the reference, in an order in which everything may happen one by one
+    std::uint32_t rank, from;
+    VertexId vertex, send;
+    bool message;
+  };
+  std::uint32_t words = 1;
+  std::vector<Schedule> schedules;
+  std::vector<std::vector<Act>> acts;
+  std::vector<std::vector<Touch>> touches;
+  std::vector<Step> steps;
+  std::vector<Slots> initial;
+
+  void advance(std::vector<Slots>& memory) const {
+    for (const Step& s : steps) {
+      const Act& act = acts[s.rank][s.vertex];
+      Slots& mine = memory[s.rank];
+      if (s.message) {
+        mine[act.to] = memory[s.from][acts[s.from][s.send].a];
+        continue;
+      }
+      const auto bytes = [](std::vector<std::uint64_t>& slot) { return reinterpret_cast<std::byte*>(slot.data()); };
+      apply_local(act.op, PTL_UINT64_T, bytes(mine[act.to]), bytes(mine[act.a]), bytes(mine[act.b]), words);
+    }
+  }
+};
+
+class RandomPrograms {
+ public:
+  static constexpr std::uint32_t kSlots = 8;
+
+  explicit RandomPrograms(std::uint64_t seed) : random_(seed) {}
+
+  RandomJob job(std::uint32_t words, bool to_oneself = true) {
+    RandomJob job;
+    const std::uint32_t ranks = 2 + draw(3);
+    job.words = words;
+    job.schedules.resize(ranks);
+    job.acts.resize(ranks);
+    job.touches.resize(ranks);
+    job.initial.assign(ranks, Slots(kSlots, std::vector<std::uint64_t>(words)));
+    for (Slots& slots : job.initial)
+      for (auto& slot : slots)
+        for (std::uint64_t& word : slot) word = random_();
+    writer_.clear();
+    readers_.clear();
+    for (std::uint32_t left = 5 + draw(26); left > 0; --left) {
+      if (draw(5) < 2) {
+        const std::uint32_t rank = draw(ranks);
+        constexpr ptlx_local_op_t kOps[] = {PTLX_ADD, PTLX_SUB, PTLX_XOR};
+        Vertex local;
+        local.kind = Kind::local;
+        const VertexId v = job.schedules[rank].add(local, {});
+        commit(job, rank, v, {kOps[draw(3)], draw(kSlots), draw(kSlots), draw(kSlots)}, Kind::local);
+        job.steps.push_back({rank, rank, v, v, false});
+        continue;
+      }
+      const std::uint32_t from = draw(ranks), tag = draw(2);
+      const std::uint32_t to = to_oneself ? draw(ranks) : (from + 1 + draw(ranks - 1)) % ranks;
+      const VertexId send = job.schedules[from].send(8 * words, to, tag);
+      commit(job, from, send, {PTLX_COPY, 0, draw(kSlots), 0}, Kind::send);
+      const VertexId recv = job.schedules[to].recv(8 * words, from, tag);
+      if (from == to && draw(3) == 0) job.schedules[to].add_dependency(recv, send);
+      commit(job, to, recv, {PTLX_COPY, draw(kSlots), 0, 0}, Kind::recv);
+      job.steps.push_back({to, from, recv, send, true});
+    }
+    for (Schedule& s : job.schedules) s.finish();
+    return job;
+  }
+
+  std::uint32_t draw(std::uint32_t below) { return static_cast<std::uint32_t>(random_() % below); }
+
+ private:
+  using Slot = std::pair<std::uint32_t, std::uint32_t>;  // rank, slot
+
+  void commit(RandomJob& job, std::uint32_t rank, VertexId v, const RandomJob::Act& act, Kind kind) {
+    Schedule& s = job.schedules[rank];
+    std::set<VertexId> before;
+    std::vector<std::uint32_t> reads;
+    if (kind != Kind::recv) reads.push_back(act.a);
+    if (kind == Kind::local) reads.push_back(act.b);
+    const auto touch = [&](std::uint32_t slot) {
+      const std::uint64_t begin = 8 * job.words * slot;
+      job.touches[rank].push_back({v, {begin, begin + 8 * job.words}});
+      if (const auto last = writer_.find({rank, slot}); last != writer_.end()) before.insert(last->second);
+    };
+    for (const std::uint32_t slot : reads) touch(slot);
+    if (kind != Kind::send) {
+      touch(act.to);
+      before.merge(readers_[{rank, act.to}]);
+      readers_[{rank, act.to}].clear();
+      writer_[{rank, act.to}] = v;
+    }
+    for (const std::uint32_t slot : reads)
+      if (kind == Kind::send || slot != act.to) readers_[{rank, slot}].insert(v);
+    for (const VertexId w : before) s.add_dependency(v, w);
+    if (v > 0 && draw(5) == 0) s.add_dependency(v, draw(v));
+    if (v > 0 && draw(5) == 0) s.add_dependency(v, draw(v), After::start);
+    job.acts[rank].push_back(act);
+  }
+
+  std::mt19937_64 random_;
+  std::map<Slot, VertexId> writer_;
+  std::map<Slot, std::set<VertexId>> readers_;
+};
+
+}  // namespace portunus::goal

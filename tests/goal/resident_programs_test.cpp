@@ -1,0 +1,232 @@
+// Random programs, compiled, loaded and run by hand-stepped engines in random order: they end, with the data of the
+// sequential reference and every counter at epochs * K; what could go wrong if a rule were left out does go wrong; and
+// failures of operations and processes end in failures, neither in silence nor in wrong results.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+
+#include "engine/goal/validate.hpp"
+#include "tests/goal/chaos_job.hpp"
+#include "tests/support/thorough.hpp"
+
+namespace portunus::goal {
+namespace {
+
+constexpr std::uint32_t kEpochsRun = 3;
+constexpr std::uint32_t kShort = 4, kLong = 20;  // words of a message
+constexpr size_t kEager = 64;                    // bytes
+
+struct Resident : ::testing::Test {
+  ~Resident() override { rig_portals = {}; }
+
+  static std::vector<Program> programs(const RandomJob& job, bool with_touches = true) {
+    std::vector<Program> all;
+    for (std::uint32_t r = 0; r < job.schedules.size(); ++r) {
+      const std::span<const Touch> touches = with_touches ? std::span<const Touch>(job.touches[r]) : std::span<const Touch>();
+      all.push_back(compile(job.schedules[r], {.rank = r, .context = 7, .wildcards = {}, .touches = touches}));
+    }
+    return all;
+  }
+  static bool waits_in_a_circle(const RandomJob& job) {
+    try {
+      validate(job.schedules, 0);
+      return false;
+    } catch (const ScheduleError&) {
+      return true;
+    }
+  }
+  static bool any_wrong(ChaosJob& chaos) {
+    return std::ranges::any_of(chaos.ranks(), [](const ChaosJob::Rank& rank) { return rank.wrong; });
+  }
+  // How many of `runs` went wrong, with faults as they are set: no end, failure, or other data than the reference.
+  static std::uint32_t bad_runs(std::uint32_t runs, bool with_touches = true, bool indexed = true) {
+    std::uint32_t bad = 0;
+    for (std::uint64_t seed = 1; seed <= runs; ++seed) {
+      const RandomJob job = RandomPrograms(seed).job(kShort);
+      std::vector<Program> all = programs(job, with_touches);
+      if (!indexed) {
+        for (Program& program : all)
+          for (auto* operations : {&program.early, &program.triggered})
+            for (Operation& o : *operations) o.match_bits &= ~((std::uint64_t{1} << 2 * (o.match_bits >> 32 & 15)) - 1) & ~(std::uint64_t{15} << 32);
+      }
+      ChaosJob chaos(job, std::move(all), seed, kEager, kEpochsRun);
+      bad += !chaos.run() || any_wrong(chaos);
+    }
+    return bad;
+  }
+};
+
+void expect_counters_full(ChaosJob& chaos, std::uint64_t seed) {
+  for (ChaosJob::Rank& rank : chaos.ranks()) {
+    rig_portals.current = rank.node.get();
+    ASSERT_TRUE(rank.program->counters_are_full()) << "seed " << seed;
+  }
+}
+
+TEST_F(Resident, EveryEpochComputesWhatTheReferenceDoesAndFillsEveryCounter) {
+  std::uint64_t unexpected = 0;
+  for (std::uint64_t seed = 1; seed <= test::runs(1500); ++seed) {
+    const RandomJob job = RandomPrograms(seed).job(kShort);
+    ChaosJob chaos(job, programs(job), seed, kEager, kEpochsRun);
+    ASSERT_TRUE(chaos.run()) << "seed " << seed;
+    ASSERT_FALSE(any_wrong(chaos)) << "seed " << seed;
+    expect_counters_full(chaos, seed);
+    for (ChaosJob::Rank& rank : chaos.ranks()) {
+      ASSERT_FALSE(rank.failed) << "seed " << seed;
+      PortalEntry& portal = *rank.node->engine.interface(0).portals[0];
+      ASSERT_TRUE(portal.unexpected.empty()) << "seed " << seed;
+      ASSERT_EQ(portal.priority.size(), 1u) << "seed " << seed;  // the one for failures of others
+      unexpected += rank.node->engine.stats().unexpected.read();
+    }
+  }
+  EXPECT_GT(unexpected, test::runs(3000));  // the runs would prove little if these were rare
+}
+
+// Early receives wait for nobody, so some circles of the schedules are none in execution.
+TEST_F(Resident, LongMessagesEndIfNobodyWaitsInACircle) {
+  std::uint32_t hangs = 0;
+  for (std::uint64_t seed = 1; seed <= test::runs(400); ++seed) {
+    const RandomJob job = RandomPrograms(seed).job(kLong, seed % 4 == 0);
+    ChaosJob chaos(job, programs(job), seed, kEager, kEpochsRun);
+    const bool ended = chaos.run();
+    hangs += !ended;
+    ASSERT_TRUE(ended || waits_in_a_circle(job)) << "seed " << seed;
+    ASSERT_FALSE(any_wrong(chaos)) << "seed " << seed;
+    if (ended) expect_counters_full(chaos, seed);
+  }
+  EXPECT_GE(hangs, test::runs(5));
+}
+
+// Dissemination: round k sends 2^k ranks ahead what all rounds before brought.
+TEST_F(Resident, ABarrierRunsThousandsOfEpochsWithoutClaimingAnything) {
+  constexpr std::uint32_t kRanks = 8, kMany = 2000;
+  RandomJob barrier;
+  barrier.schedules.resize(kRanks);
+  barrier.touches.resize(kRanks);
+  barrier.initial.assign(kRanks, Slots(1, std::vector<std::uint64_t>(1)));
+  for (std::uint32_t r = 0; r < kRanks; ++r) {
+    Schedule& s = barrier.schedules[r];
+    std::vector<VertexId> received;
+    for (std::uint32_t ahead = 1; ahead < kRanks; ahead *= 2) {
+      const VertexId send = s.send(0, (r + ahead) % kRanks);
+      for (const VertexId v : received) s.add_dependency(send, v);
+      received.push_back(s.recv(0, (r + kRanks - ahead) % kRanks));
+    }
+    s.finish();
+    barrier.acts.emplace_back(s.size());
+  }
+  ChaosJob chaos(barrier, programs(barrier), 1, kEager, kMany);
+  chaos.run_for(1000);
+  std::vector<std::array<std::uint64_t, 3>> claimed;
+  const auto pools = [](ChaosJob::Rank& rank) {
+    return std::array<std::uint64_t, 3>{rank.node->objects.triggers.used(), rank.node->objects.entries.used(), rank.node->objects.counters.used()};
+  };
+  for (ChaosJob::Rank& rank : chaos.ranks()) claimed.push_back(pools(rank));
+  ASSERT_TRUE(chaos.run());
+  for (std::uint32_t r = 0; r < kRanks; ++r) {
+    rig_portals.current = chaos.ranks()[r].node.get();
+    EXPECT_EQ(chaos.ranks()[r].program->epoch(), kMany);
+    EXPECT_TRUE(chaos.ranks()[r].program->counters_are_full());
+    EXPECT_EQ(pools(chaos.ranks()[r]), claimed[r]);
+  }
+}
+
+TEST_F(Resident, CountingAnUnexpectedMessageBeforeItIsCopiedWouldBeNoticed) {
+  rig_portals.complete_unexpected = false;
+  EXPECT_GT(bad_runs(100), 50u);
+}
+
+TEST_F(Resident, MatchingWithoutTheIndexOfAMessageWouldBeNoticed) { EXPECT_GT(bad_runs(100, true, false), 30u); }
+
+TEST_F(Resident, AppendingEveryReceiveEarlyWouldBeNoticed) { EXPECT_GT(bad_runs(100, false), 50u); }
+
+struct Outcome {
+  std::uint32_t hangs = 0, wrong = 0, failed = 0, unharmed = 0;
+};
+
+// In each run one operation divides by zero.
+Outcome with_a_failing_operation(std::uint32_t runs, std::uint32_t words) {
+  Outcome outcome;
+  for (std::uint64_t seed = 1; outcome.hangs + outcome.wrong + outcome.failed + outcome.unharmed < runs; ++seed) {
+    RandomPrograms random(seed);
+    RandomJob job = random.job(words, false);
+    std::vector<std::pair<std::uint32_t, VertexId>> candidates;
+    for (const RandomJob::Step& s : job.steps)
+      if (!s.message) candidates.emplace_back(s.rank, s.vertex);
+    if (candidates.empty()) continue;
+    const auto [rank, vertex] = candidates[random.draw(static_cast<std::uint32_t>(candidates.size()))];
+    std::vector<Program> all = Resident::programs(job);
+    const RandomJob reference = job;
+    job.acts[rank][vertex].op = PTLX_DIV;
+    ChaosJob chaos(job, std::move(all), seed, kEager, kEpochsRun);
+    std::vector<Slots> memory = reference.initial;
+    for (std::uint32_t e = 0; e < kEpochsRun; ++e) {
+      reference.advance(memory);
+      for (std::uint32_t r = 0; r < memory.size(); ++r) chaos.ranks()[r].after[e] = memory[r];
+    }
+    const bool over = chaos.run();
+    const bool failed = std::ranges::any_of(chaos.ranks(), [](const ChaosJob::Rank& r) { return r.failed; });
+    if (!over) ++outcome.hangs;
+    else if (Resident::any_wrong(chaos)) ++outcome.wrong;
+    else if (failed) ++outcome.failed;
+    else ++outcome.unharmed;
+  }
+  return outcome;
+}
+
+TEST_F(Resident, AFailedOperationFailsEveryRankThatDependsOnItAndGivesNobodyAWrongResult) {
+  for (const std::uint32_t words : {kShort, kLong}) {
+    const Outcome outcome = with_a_failing_operation(250, words);
+    EXPECT_EQ(outcome.hangs, 0u);
+    EXPECT_EQ(outcome.wrong, 0u);
+    EXPECT_EQ(outcome.failed, 250u);
+  }
+}
+
+TEST_F(Resident, IfFailuresReleasedWhatWaitsResultsWouldBeWrong) {
+  rig_portals.guard = false;
+  EXPECT_GT(with_a_failing_operation(100, kShort).wrong, 50u);
+}
+
+TEST_F(Resident, IfFailuresWereNotToldOthersWouldWaitForEver) {
+  rig_portals.poison = false;
+  EXPECT_GT(with_a_failing_operation(100, kShort).hangs, 30u);
+}
+
+TEST_F(Resident, TheEndOfAProcessEndsEverybodyElseWellOrInAFailure) {
+  std::uint32_t failures = 0;
+  for (std::uint64_t seed = 1; seed <= test::runs(400); ++seed) {
+    RandomPrograms random(seed);
+    const RandomJob job = random.job(seed % 2 ? kShort : kLong, false);
+    ChaosJob chaos(job, programs(job), seed, kEager, kEpochsRun);
+    chaos.run_for(random.draw(300));
+    chaos.kill(random.draw(static_cast<std::uint32_t>(chaos.ranks().size())));
+    ASSERT_TRUE(chaos.run()) << "seed " << seed;
+    ASSERT_FALSE(any_wrong(chaos)) << "seed " << seed;
+    for (ChaosJob::Rank& rank : chaos.ranks()) failures += rank.failed;
+  }
+  EXPECT_GT(failures, test::runs(200));
+}
+
+TEST_F(Resident, GivingUpAtAnyMomentLeavesMemoryAloneAndEndsTheOthers) {
+  for (std::uint64_t seed = 1; seed <= test::runs(300); ++seed) {
+    RandomPrograms random(seed);
+    const RandomJob job = random.job(seed % 2 ? kShort : kLong, false);
+    ChaosJob chaos(job, programs(job), seed, kEager, kEpochsRun);
+    chaos.run_for(random.draw(300));
+    ChaosJob::Rank& quitter = chaos.ranks()[random.draw(static_cast<std::uint32_t>(chaos.ranks().size()))];
+    if (quitter.over(kEpochsRun) || !quitter.program->running()) continue;
+    rig_portals.current = quitter.node.get();
+    quitter.program->cancel();
+    quitter.failed = true;
+    for (auto& slot : quitter.slots) std::ranges::fill(slot, 4711);
+    const Slots mine = quitter.slots;
+    ASSERT_TRUE(chaos.run()) << "seed " << seed;
+    ASSERT_FALSE(any_wrong(chaos)) << "seed " << seed;
+    ASSERT_EQ(quitter.slots, mine) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace portunus::goal

@@ -1,0 +1,169 @@
+// The Portals calls of program.cpp on a rig's engines: see rig_portals.hpp. Arguments are the program's and not checked.
+//
+// **Thread:** one.
+#include "tests/goal/rig_portals.hpp"
+
+#include "engine/goal/program.hpp"
+
+using namespace portunus;
+using goal::rig_portals;
+
+namespace {
+
+test::Node& node() { return *rig_portals.current; }
+
+int park(const Command& command, ptl_handle_ct_t ct, ptl_size_t threshold) {
+  node().arm(command, ct, threshold);
+  return PTL_OK;
+}
+
+Counter& counter(ptl_handle_ct_t ct) { return *node().objects.counters.find(ct); }
+
+uint32_t claim(const ptl_me_t& me, ptl_list_t list) {
+  uint32_t options = me.options;
+  if (!rig_portals.complete_unexpected && (options & PTLX_ME_COMPLETE_UNEXPECTED) && (options & PTL_ME_USE_ONCE))
+    options = (options & ~PTLX_ME_COMPLETE_UNEXPECTED) | PTL_ME_EVENT_CT_OVERFLOW;
+  static char overflow[1 << 16];  // what lands there is lost
+  test::Node::Entry want{.start = me.start, .length = me.length, .options = options, .match_bits = me.match_bits, .ignore_bits = me.ignore_bits,
+                         .rank = me.match_id.rank, .ct = me.ct_handle, .list = list};
+  if (!rig_portals.complete_unexpected && list == PTL_OVERFLOW_LIST) {
+    want.options &= ~PTLX_ME_HOLD;
+    want.start = overflow;
+    want.length = sizeof overflow;
+  }
+  return node().claim(want);
+}
+
+}  // namespace
+
+extern "C" {
+
+int PtlPTAlloc(ptl_handle_ni_t, unsigned int options, ptl_handle_eq_t eq, ptl_pt_index_t wanted, ptl_pt_index_t* index) {
+  return node().engine.portal_alloc(0, options, eq, wanted, *index);
+}
+int PtlPTFree(ptl_handle_ni_t, ptl_pt_index_t index) { return node().engine.portal_free(0, index); }
+int PtlMEAppend(ptl_handle_ni_t, ptl_pt_index_t, const ptl_me_t* me, ptl_list_t list, void*, ptl_handle_me_t* handle) {
+  Command command;
+  command.verb = Verb::append;
+  command.handle = *handle = claim(*me, list);
+  node().run(command);
+  return PTL_OK;
+}
+int PtlxTriggeredMEAppend(ptl_handle_ni_t, ptl_pt_index_t, const ptl_me_t* me, ptl_list_t list, void*, ptl_handle_me_t* handle,
+                          ptl_handle_ct_t ct, ptl_size_t threshold) {
+  Command command;
+  command.verb = Verb::append;
+  command.handle = *handle = claim(*me, list);
+  return park(command, ct, threshold);
+}
+int PtlMEUnlink(ptl_handle_me_t me) { return node().engine.unlink(me); }
+int PtlMESearch(ptl_handle_ni_t, ptl_pt_index_t, const ptl_me_t* me, ptl_search_op_t op, void*) {
+  ListEntry like;
+  like.options = me->options;
+  like.match_bits = me->match_bits;
+  like.ignore_bits = me->ignore_bits;
+  like.source_mask = 0;
+  return node().engine.search(0, 0, like, like, op);
+}
+int PtlCTAlloc(ptl_handle_ni_t, ptl_handle_ct_t* ct) {
+  *ct = node().counter();
+  return PTL_OK;
+}
+int PtlCTFree(ptl_handle_ct_t ct) {
+  Counter* found = node().objects.counters.find(ct);
+  if (!found || !node().objects.counters.retire(ct)) return PTL_ARG_INVALID;
+  node().engine.drop_triggers(*found, ct);
+  if (found->watches) node().engine.unwatch(ct);
+  node().objects.counters.give_back(handle_index(ct));
+  return PTL_OK;
+}
+int PtlCTCancelTriggered(ptl_handle_ct_t ct) {
+  node().engine.drop_triggers(counter(ct), ct);
+  return PTL_OK;
+}
+int PtlCTGet(ptl_handle_ct_t ct, ptl_ct_event_t* value) {
+  *value = counter(ct).read();
+  return PTL_OK;
+}
+int PtlCTWait(ptl_handle_ct_t ct, ptl_size_t test, ptl_ct_event_t* value) {
+  for (*value = counter(ct).read(); value->success < test && value->failure == 0; *value = counter(ct).read()) rig_portals.meanwhile();
+  return PTL_OK;
+}
+int PtlCTInc(ptl_handle_ct_t ct, ptl_ct_event_t increment) {
+  node().add(ct, increment.success, increment.failure);
+  if (rig_portals.settles) node().engine.settle();
+  return PTL_OK;
+}
+int PtlMDBind(ptl_handle_ni_t, const ptl_md_t* md, ptl_handle_md_t* handle) {
+  const uint32_t index = node().objects.descriptors.claim();
+  node().objects.descriptors.at(index) = {*md, 0};
+  *handle = node().objects.descriptors.publish(index);
+  return PTL_OK;
+}
+int PtlMDRelease(ptl_handle_md_t md) {
+  if (node().objects.descriptors.retire(md)) node().objects.descriptors.give_back(handle_index(md));
+  return PTL_OK;
+}
+int PtlTriggeredPut(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_ack_req_t ack, ptl_process_t target, ptl_pt_index_t,
+                    ptl_match_bits_t bits, ptl_size_t, void*, ptl_hdr_data_t, ptl_handle_ct_t ct, ptl_size_t threshold) {
+  if (!rig_portals.poison && ack != PTL_NO_ACK_REQ) return PTL_OK;
+  const ptl_md_t& from = node().objects.descriptors.find(md)->md;
+  Command put = node().put(reinterpret_cast<void*>(offset), length, target.rank, bits);
+  put.ack = static_cast<uint8_t>(ack);
+  put.source.options = from.options;
+  put.source.ct = from.ct_handle;
+  return park(put, ct, threshold);
+}
+int PtlTriggeredCTInc(ptl_handle_ct_t ct, ptl_ct_event_t increment, ptl_handle_ct_t trigger, ptl_size_t threshold) {
+  Command command;
+  command.verb = Verb::counter_add;
+  command.handle = ct;
+  command.extra.count = increment;
+  return park(command, trigger, threshold);
+}
+int PtlxTriggeredLocalVector(ptl_handle_ni_t, ptlx_local_op_t op, ptl_datatype_t type, const ptlx_memory_t* dst, const ptlx_memory_t* a,
+                             const ptlx_memory_t* b, ptl_size_t count, ptl_handle_ct_t completion, ptl_handle_ct_t ct, ptl_size_t threshold) {
+  Command command;
+  command.verb = Verb::local;
+  command.op = static_cast<uint8_t>(op);
+  command.datatype = type;
+  command.handle = completion;
+  command.length = count;
+  command.source.base = dst->start;
+  command.extra.third = a->start;
+  command.result.base = b->start;
+  return park(command, ct, threshold);
+}
+int PtlxTriggeredNotify(ptl_handle_ni_t, uint64_t* word, int, unsigned int, ptl_handle_ct_t ct, ptl_size_t threshold) {
+  Command command;
+  command.verb = Verb::local;
+  command.op = kNotify;
+  command.source.base = word;
+  return park(command, ct, threshold);
+}
+int PtlxCTRepeat(ptl_handle_ct_t ct, ptl_size_t stride, ptl_match_bits_t field) {
+  counter(ct).stride = stride;
+  counter(ct).match_field = rig_portals.match_epochs ? field : 0;
+  return PTL_OK;
+}
+int PtlxCTGuard(ptl_handle_ct_t ct, ptl_handle_ct_t errors) {
+  if (rig_portals.guard) node().engine.guard(counter(ct), errors);
+  return PTL_OK;
+}
+int PtlxCTWatch(ptl_handle_ct_t ct, ptl_process_t peer) { return node().engine.watch(ct, *node().engine.target(0, peer)); }
+int PtlxCTBusy(ptl_handle_ct_t ct, int* busy) {
+  *busy = node().objects.counters.find(ct) ? static_cast<int>(node().engine.counts_on(ct)) : 0;
+  return PTL_OK;
+}
+int PtlGetMap(ptl_handle_ni_t, ptl_size_t, ptl_process_t*, ptl_size_t* size) {
+  *size = node().engine.interface(0).map_size.load();
+  return PTL_OK;
+}
+int PtlGetId(ptl_handle_ni_t, ptl_process_t* id) {
+  Interface& interface = node().engine.interface(0);
+  id->rank = interface.rank_of.at(packed(node().engine.self()));
+  return PTL_OK;
+}
+int PtlxProgress(void) { return rig_portals.meanwhile(); }
+
+}  // extern "C"

@@ -1,0 +1,26 @@
+// rig_portals.hpp: the Portals calls that compiled programs use, on hand-stepped engines instead of the process's own one.
+//
+// A test says whose calls they are (`current`), and what happens when a call waits (`meanwhile`). Some of what a
+// program relies on can be switched off, to see that its absence is noticed.
+//
+// **Thread:** one.
+#pragma once
+
+#include <functional>
+
+#include "tests/support/rig.hpp"
+
+namespace portunus::goal {
+
+struct RigPortals {
+  test::Node* current = nullptr;
+  std::function<int()> meanwhile;  // one step of something; returns the work done
+  bool settles = true;             // a call does at once what it made ripe; else the next step does
+  bool complete_unexpected = true; // E1, else a message that comes early is counted and stays where it is
+  bool match_epochs = true;        // E5 advances the epoch in the match bits
+  bool guard = true;               // E6: failures release nothing
+  bool poison = true;              // E6: and are told to others
+};
+inline RigPortals rig_portals;
+
+}  // namespace portunus::goal

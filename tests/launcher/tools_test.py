@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""tools_test.py PTLINFO PTLSTAT PTLRUN ENGINE_CLIENT README: ptlinfo and ptlstat from outside; ENGINE_CLIENT is looked at."""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ENVIRONMENT = {key: value for key, value in os.environ.items() if not key.startswith("PTL_")}
+
+
+class Engine:
+    def __init__(self, node="1"):
+        self.process = subprocess.Popen([ENGINE_CLIENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        env={**ENVIRONMENT, "PTL_PROGRESS": "park", "PTL_NODE": node})
+        assert self.process.stdout.readline() == "ready\n"
+
+    def __enter__(self):
+        return self
+
+    def do(self, word):
+        self.process.stdin.write(word + "\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline()
+
+    def fire(self):
+        assert self.do("fire") == "fired\n"
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait(timeout=60)
+        self.process.stdout.close()
+
+
+def run(*command, environment=None, **options):
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=60, check=False,
+                          env={**ENVIRONMENT, **(environment or {})}, **options)
+
+
+class Ptlinfo(unittest.TestCase):
+    def test_tells_interfaces_providers_limits_engine_and_environment(self):
+        done = run(PTLINFO, environment={"PTL_PROGRESS": "park", "PTL_NODE_RING": "64"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for words in ("network interfaces", "lo ", "libfabric providers", "max_entries", "1000000", "PTL_NODE_RING            64 ", "park"):
+            self.assertIn(words, done.stdout)
+
+    def test_prints_json(self):
+        done = run(PTLINFO, "--json", environment={"PTL_FABRIC": "0", "PTL_PROGRESS": "caller"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = json.loads(done.stdout)
+        self.assertEqual(told["portals"]["engine"]["progress"], "caller")
+        self.assertEqual(told["portals"]["transports"], "self, node")
+        self.assertGreaterEqual(told["portals"]["limits"]["max_msg_size"], 2**63)
+        self.assertEqual(sum(one["used"] for one in told["interfaces"]), 1)
+        values = {one["name"]: one["value"] for one in told["environment"]}
+        self.assertEqual((values["PTL_FABRIC"], values["PTL_NODE"]), ("0", None))
+
+    def test_lists_the_variables_that_the_readme_documents(self):
+        told = json.loads(run(PTLINFO, "--json", environment={"PTL_FABRIC": "0"}).stdout)
+        with open(README, encoding="utf-8") as readme:
+            table = re.search(r"\| variable \|.*?\n\n", readme.read(), re.DOTALL).group()
+        documented = [name for row in table.strip().splitlines()[2:] for name in re.findall(r"`([A-Z]\w+)`", row.split("|")[1])]
+        self.assertEqual([one["name"] for one in told["environment"]], documented)
+
+    def test_marks_the_provider_that_is_asked_for(self):
+        told = json.loads(run(PTLINFO, "--json", environment={"PTL_FABRIC_PROVIDER": "tcp"}).stdout)
+        used = [one["name"] for one in told["providers"] if one["used"]]
+        self.assertTrue(len(used) == 1 and used[0].startswith("tcp"), used)
+        self.assertIn("fabric(tcp)", told["portals"]["transports"])
+
+    def test_tells_each_rank_of_a_job_its_place(self):
+        done = run(PTLRUN, "-n", "2", PTLINFO, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        decoder = json.JSONDecoder()
+        ranks, text = [], done.stdout.strip()
+        while text:
+            told, end = decoder.raw_decode(text)
+            ranks.append((told["portals"]["job"]["rank"], told["portals"]["job"]["size"]))
+            text = text[end:].strip()
+        self.assertEqual(sorted(ranks), [(0, 2), (1, 2)])
+
+    def test_says_why_the_library_does_not_start_and_tells_the_rest(self):
+        done = run(PTLINFO, environment={"PTL_PROGRESS": "sometimes"})
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("PTL_PROGRESS=sometimes is not understood; use auto", done.stderr)
+        self.assertIn("network interfaces", done.stdout)
+
+    def test_refuses_what_it_does_not_know(self):
+        done = run(PTLINFO, "--loud")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("ptlinfo --help", done.stderr)
+        self.assertEqual(run(PTLINFO, "--help").returncode, 0)
+
+
+class Ptlstat(unittest.TestCase):
+    def test_reads_the_counters_while_the_engine_counts(self):
+        for node in "1", "0":  # without the node transport there is no segment to look into
+            with self.subTest(node=node), Engine(node) as one:
+                before = json.loads(run(PTLSTAT, one.process.pid, "--json").stdout)
+                for _ in range(3):
+                    one.fire()
+                after = json.loads(run(PTLSTAT, one.process.pid, "--json").stdout)
+                self.assertEqual(after["counters"]["triggers"] - before["counters"]["triggers"], 3)
+                self.assertEqual((after["process"], after["progress"]), (one.process.pid, "park"))
+                self.assertEqual("node" in after["transports"], node == "1")
+
+    def test_prints_a_table_and_a_list(self):
+        with Engine() as one:
+            done = run(PTLSTAT, one.process.pid)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertRegex(done.stdout, r"triggers +0  triggered operations fired")
+            self.assertIn(f"process {one.process.pid} (", run(PTLSTAT).stdout)
+
+    def test_watches_until_the_process_ends(self):
+        with Engine() as one:
+            watcher = subprocess.Popen([PTLSTAT, str(one.process.pid), "--watch", "0.05", "--json"], stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+            seen = json.loads(watcher.stdout.readline())
+            one.fire()
+            while seen["counters"]["triggers"] == 0:
+                seen = json.loads(watcher.stdout.readline())
+        _, errors = watcher.communicate(timeout=60)
+        self.assertEqual(watcher.returncode, 0)
+        self.assertIn("has ended", errors)
+
+    def test_has_a_sentence_for_each_wrong_process(self):
+        nobody = subprocess.Popen(["true"])
+        nobody.wait()
+        for words, status, sentence in (
+            (["abc"], 2, "'abc' is no process number"),
+            (["0"], 2, "'0' is no process number"),
+            (["--watch", "1"], 2, "--watch needs a PID"),
+            ([os.getpid(), "--watch", "0"], 2, "--watch needs a PID"),
+            ([nobody.pid], 1, f"there is no process {nobody.pid}"),
+            ([os.getpid()], 1, "runs no Portals engine; PtlNIInit starts one"),
+        ):
+            with self.subTest(words=words):
+                done = run(PTLSTAT, *words)
+                self.assertEqual(done.returncode, status)
+                self.assertIn(sentence, done.stderr)
+                self.assertEqual(len(done.stderr.splitlines()), 1)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
+    def test_shows_nothing_to_another_user(self):
+        with Engine() as one, tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o755)
+            copy = os.path.join(folder, "ptlstat")
+            with open(PTLSTAT, "rb") as source, open(copy, "wb") as target:
+                target.write(source.read())
+            os.chmod(copy, 0o755)
+            done = run(copy, one.process.pid, user=65534, group=65534, extra_groups=[])
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("belongs to another user (0)", done.stderr)
+
+    def test_takes_no_child_of_a_fork_for_its_parent(self):
+        with Engine() as one:
+            child = int(one.do("fork"))
+            done = run(PTLSTAT, child)
+            os.kill(child, signal.SIGKILL)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("runs no Portals engine", done.stderr)
+
+
+if __name__ == "__main__":
+    PTLINFO, PTLSTAT, PTLRUN, ENGINE_CLIENT, README = (os.path.abspath(word) for word in sys.argv[1:6])
+    unittest.main(argv=sys.argv[:1] + sys.argv[6:], verbosity=1)

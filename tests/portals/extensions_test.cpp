@@ -1,0 +1,213 @@
+// Extensions E1 to E7, each beside what a program has to do with plain Portals 4.3 instead. Most of it is local.
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "tests/portals/job.hpp"
+
+namespace portals_test {
+namespace {
+
+struct Extensions : Portals {
+  ptl_process_t self() { return process(rank()); }
+  ptl_ct_event_t value(ptl_handle_ct_t ct) {
+    ptl_ct_event_t now{};
+    EXPECT_EQ(PtlCTGet(ct, &now), PTL_OK);
+    return now;
+  }
+  void add(ptl_handle_ct_t ct, uint64_t success, uint64_t failure = 0) { EXPECT_EQ(PtlCTInc(ct, {success, failure}), PTL_OK); }
+  // Sends a word to this process itself.
+  void put_word(uint64_t& word, uint64_t bits) {
+    const ptl_handle_ct_t sent = counter();
+    const ptl_handle_md_t md = descriptor(PTL_MD_EVENT_CT_SEND, sent);
+    EXPECT_EQ(PtlPut(md, reinterpret_cast<ptl_size_t>(&word), sizeof word, PTL_NO_ACK_REQ, self(), pt, bits, 0, nullptr, 0), PTL_OK);
+    wait(sent, 1);
+    EXPECT_EQ(PtlMDRelease(md), PTL_OK);
+  }
+  ptl_me_t once(void* start, size_t length, uint64_t bits, ptl_handle_ct_t ct, unsigned more = 0) {
+    ptl_me_t me{};
+    me.start = start;
+    me.length = length;
+    me.ct_handle = ct;
+    me.uid = PTL_UID_ANY;
+    me.options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_LINK_DISABLE | more;
+    me.match_id = process(0);
+    me.match_id.rank = PTL_RANK_ANY;
+    me.match_bits = bits;
+    return me;
+  }
+};
+
+TEST_F(Extensions, E1TheEngineCompletesAnUnexpectedMessageOrTheProgramCopiesIt) {
+  uint64_t word = 4711, kept = 0, in = 0;
+  const ptl_handle_ct_t arrived = counter();
+  entry(&kept, sizeof kept, PTL_ME_OP_PUT | PTL_ME_EVENT_COMM_DISABLE, PTL_CT_NONE, 0, ~uint64_t{0}, PTL_OVERFLOW_LIST);
+  put_word(word, 1);
+  ptl_me_t me = once(&in, sizeof in, 1, arrived, PTLX_ME_COMPLETE_UNEXPECTED);
+  ptl_handle_me_t handle;
+  EXPECT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, nullptr, &handle), PTL_OK);
+  wait(arrived, 1);
+  EXPECT_EQ(in, 4711u);
+  // Plain: the counter stays, an event says where the data lies, and the host copies it.
+  word = 4712;
+  put_word(word, 2);
+  in = 0;
+  me = once(&in, sizeof in, 2, arrived);
+  EXPECT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, nullptr, &handle), PTL_OK);
+  ptl_event_t event;
+  do ASSERT_EQ(PtlEQWait(eq, &event), PTL_OK);
+  while (event.type != PTL_EVENT_PUT_OVERFLOW);
+  EXPECT_EQ(value(arrived).success, 1u);
+  std::memcpy(&in, event.start, event.mlength);
+  EXPECT_EQ(in, 4712u);
+}
+
+TEST_F(Extensions, E2AnEntryIsAppendedByACounterOrEarlyIntoOtherMemoryAndCopied) {
+  uint64_t word = 1, in = 0, scratch = 0;
+  const ptl_handle_ct_t trigger = counter(), arrived = counter(), joined = counter(), copied = counter();
+  ptl_me_t hold{};
+  hold.options = PTL_ME_OP_PUT | PTLX_ME_HOLD | PTL_ME_EVENT_LINK_DISABLE;
+  hold.uid = PTL_UID_ANY;
+  hold.ct_handle = PTL_CT_NONE;
+  hold.match_id.rank = PTL_RANK_ANY;
+  hold.ignore_bits = ~uint64_t{0};
+  ptl_handle_me_t handle;
+  EXPECT_EQ(PtlMEAppend(ni, pt, &hold, PTL_OVERFLOW_LIST, nullptr, &handle), PTL_OK);
+  ptl_me_t me = once(&in, sizeof in, 1, arrived, PTLX_ME_COMPLETE_UNEXPECTED);
+  EXPECT_EQ(PtlxTriggeredMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, nullptr, &handle, trigger, 1), PTL_OK);
+  put_word(word, 1);
+  EXPECT_EQ(in, 0u);
+  add(trigger, 1);
+  wait(arrived, 1);
+  EXPECT_EQ(in, 1u);
+  // Plain: message and permission meet in one counter; a triggered put to oneself then copies.
+  ptl_me_t early = once(&scratch, sizeof scratch, 2, joined);
+  ptl_me_t final = once(&in, sizeof in, 3, copied);
+  EXPECT_EQ(PtlMEAppend(ni, pt, &early, PTL_PRIORITY_LIST, nullptr, &handle), PTL_OK);
+  EXPECT_EQ(PtlMEAppend(ni, pt, &final, PTL_PRIORITY_LIST, nullptr, &handle), PTL_OK);
+  const ptl_handle_md_t md = descriptor(0, PTL_CT_NONE);
+  EXPECT_EQ(PtlTriggeredPut(md, reinterpret_cast<ptl_size_t>(&scratch), 8, PTL_NO_ACK_REQ, self(), pt, 3, 0, nullptr, 0, joined, 2), PTL_OK);
+  word = 2;
+  put_word(word, 2);
+  wait(joined, 1);
+  EXPECT_EQ(in, 1u);
+  add(joined, 1);
+  wait(copied, 1);
+  EXPECT_EQ(in, 2u);
+}
+
+TEST_F(Extensions, E3TheEngineComputesWithThreeOperandsOrAddsToAnEntryOfOnesOwn) {
+  int64_t a[3] = {7, 8, 9}, b[3] = {1, 2, 3}, out[3] = {};
+  const ptl_handle_ct_t trigger = counter(), done = counter(), added = counter();
+  EXPECT_EQ(PtlxTriggeredLocal(ni, PTLX_SUB, PTL_INT64_T, out, a, b, 3, done, trigger, 1), PTL_OK);
+  entry(out, sizeof out, PTL_ME_OP_PUT | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_CT_COMM, added, 9);
+  const ptl_handle_md_t md = descriptor(0, PTL_CT_NONE);
+  EXPECT_EQ(PtlTriggeredAtomic(md, reinterpret_cast<ptl_size_t>(b), sizeof b, PTL_NO_ACK_REQ, self(), pt, 9, 0, nullptr, 0, PTL_SUM,
+                               PTL_INT64_T, done, 1), PTL_OK);
+  add(trigger, 1);
+  wait(added, 1);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(out[i], a[i]);  // subtracted, then added again
+}
+
+TEST_F(Extensions, E4AWordInMemoryTellsTheEndAndWakesOrACounterIsAsked) {
+  static uint64_t word;
+  word = 0;
+  const int descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  ASSERT_GE(descriptor, 0);
+  const ptl_handle_ct_t trigger = counter();
+  EXPECT_EQ(PtlxTriggeredNotify(ni, &word, descriptor, PTLX_NOTIFY_FUTEX, trigger, 2), PTL_OK);
+  EXPECT_EQ(PtlxTriggeredNotify(ni, reinterpret_cast<uint64_t*>(1), -1, 0, trigger, 2), PTL_ARG_INVALID);
+  EXPECT_EQ(PtlxTriggeredNotify(ni, &word, -1, 8, trigger, 2), PTL_ARG_INVALID);
+  add(trigger, 1);
+  EXPECT_EQ(word, 0u);
+  add(trigger, 1);
+  PtlxWait([](void* at) { return static_cast<int>(std::atomic_ref<uint64_t>(*static_cast<uint64_t*>(at)).load()); }, &word, 0);
+  EXPECT_EQ(word, 1u);
+  pollfd readable{descriptor, POLLIN, 0};
+  EXPECT_EQ(poll(&readable, 1, 10'000), 1);
+  uint64_t told = 0;
+  EXPECT_EQ(read(descriptor, &told, sizeof told), 8);
+  EXPECT_EQ(told, 1u);
+  close(descriptor);
+  // Plain: the counter itself.
+  wait(trigger, 2);
+}
+
+TEST_F(Extensions, E5AChainRunsAgainWithOneIncrementOrIsIssuedAgain) {
+  constexpr uint64_t kRounds = 600;  // more than the field has values
+  constexpr ptl_match_bits_t kField = 0xffull << 36;
+  uint64_t out = 0, in = 0;
+  const ptl_handle_ct_t start = counter(), arrived = counter(), finished = counter();
+  const ptl_handle_md_t md = descriptor(0, PTL_CT_NONE);
+  ptl_handle_me_t handle;
+  EXPECT_EQ(PtlxCTRepeat(start, 1, 5), PTL_ARG_INVALID);  // not adjacent
+  EXPECT_EQ(PtlxCTRepeat(start, 1, kField), PTL_OK);
+  EXPECT_EQ(PtlxCTRepeat(arrived, 1, 0), PTL_OK);
+  ptl_me_t me = once(&in, sizeof in, 1, arrived);
+  EXPECT_EQ(PtlxTriggeredMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, nullptr, &handle, start, 1), PTL_OK);
+  EXPECT_EQ(PtlTriggeredPut(md, reinterpret_cast<ptl_size_t>(&out), 8, PTL_NO_ACK_REQ, self(), pt, 1, 0, nullptr, 0, start, 1), PTL_OK);
+  EXPECT_EQ(PtlTriggeredCTInc(finished, {1, 0}, arrived, 1), PTL_OK);
+  for (uint64_t round = 1; round <= kRounds; ++round) {
+    out = round;
+    add(start, 1);
+    wait(finished, round);
+    ASSERT_EQ(in, round);
+  }
+  EXPECT_EQ(value(arrived).success, kRounds);
+  // Plain: everything once more for each round, with thresholds that grow.
+  const ptl_handle_ct_t plain_start = counter(), plain_arrived = counter(), plain_finished = counter();
+  for (uint64_t round = 1; round <= 3; ++round) {
+    me = once(&in, sizeof in, 2 | round << 36, plain_arrived);
+    EXPECT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, nullptr, &handle), PTL_OK);
+    EXPECT_EQ(PtlTriggeredPut(md, reinterpret_cast<ptl_size_t>(&out), 8, PTL_NO_ACK_REQ, self(), pt, 2 | round << 36, 0, nullptr, 0,
+                              plain_start, round), PTL_OK);
+    EXPECT_EQ(PtlTriggeredCTInc(plain_finished, {1, 0}, plain_arrived, round), PTL_OK);
+    add(plain_start, 1);
+    wait(plain_finished, round);
+  }
+}
+
+TEST_F(Extensions, E6AFailureReleasesNothingAndIsToldOrTheHostLooksAndCancels) {
+  const ptl_handle_ct_t guarded = counter(), errors = counter(), released = counter(), waited_for = counter(), plain = counter();
+  EXPECT_EQ(PtlxCTGuard(guarded, guarded), PTL_ARG_INVALID);
+  EXPECT_EQ(PtlxCTGuard(guarded, errors), PTL_OK);
+  EXPECT_EQ(PtlTriggeredCTInc(released, {1, 0}, guarded, 1), PTL_OK);
+  EXPECT_EQ(PtlTriggeredCTInc(waited_for, {0, 1}, errors, 1), PTL_OK);
+  int32_t one = 1, zero = 0, result;
+  EXPECT_EQ(PtlxTriggeredLocal(ni, PTLX_DIV, PTL_INT32_T, &result, &one, &zero, 1, guarded, plain, 1), PTL_OK);
+  add(plain, 1);
+  ptl_ct_event_t seen;
+  EXPECT_EQ(PtlCTWait(waited_for, 1, &seen), PTL_OK);
+  EXPECT_EQ(seen.failure, 1u);
+  EXPECT_EQ(value(guarded).failure, 1u);
+  EXPECT_EQ(value(released).success, 0u);
+  int busy = 1;
+  EXPECT_EQ(PtlxCTBusy(guarded, &busy), PTL_OK);
+  EXPECT_EQ(busy, 0);
+  EXPECT_EQ(PtlxCTWatch(guarded, self()), PTL_OK);
+  EXPECT_EQ(value(guarded).failure, 1u);
+  // Plain: the failure releases what waits, so whoever looks must know which counters to ask and be there in time.
+  const ptl_handle_ct_t loose = counter();
+  EXPECT_EQ(PtlTriggeredCTInc(released, {1, 0}, loose, 2), PTL_OK);
+  add(loose, 0, 1);
+  EXPECT_EQ(value(loose).failure, 1u);
+  EXPECT_EQ(PtlCTCancelTriggered(loose), PTL_OK);
+  add(loose, 0, 1);
+  EXPECT_EQ(value(released).success, 0u);
+}
+
+TEST_F(Extensions, E7EqualThresholdsFireInOrderOrAreMadeDistinct) {
+  uint64_t first = 1, second = 0, third = 0, fourth = 0;
+  const ptl_handle_ct_t trigger = counter(), done = counter();
+  EXPECT_EQ(PtlxTriggeredLocal(ni, PTLX_COPY, PTL_UINT64_T, &second, &first, nullptr, 1, done, trigger, 1), PTL_OK);
+  EXPECT_EQ(PtlxTriggeredLocal(ni, PTLX_COPY, PTL_UINT64_T, &third, &second, nullptr, 1, done, trigger, 1), PTL_OK);
+  EXPECT_EQ(PtlTriggeredCTInc(trigger, {1, 0}, trigger, 1), PTL_OK);
+  EXPECT_EQ(PtlxTriggeredLocal(ni, PTLX_COPY, PTL_UINT64_T, &fourth, &third, nullptr, 1, done, trigger, 2), PTL_OK);
+  add(trigger, 1);
+  wait(done, 3);
+  EXPECT_EQ(third, 1u);
+  EXPECT_EQ(fourth, 1u);
+}
+
+}  // namespace
+}  // namespace portals_test

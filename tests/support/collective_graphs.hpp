@@ -1,0 +1,57 @@
+// Barrier, bcast and allreduce of all ranks of a large job, as graphs, and what is known about them.
+//
+// **Thread:** any; pure.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/goal/collectives/collectives.hpp"
+
+namespace portunus::goal::collectives {
+
+struct KnownCollective {
+  const char* name;
+  void (*write)(Script& script, const Team& team);
+  std::uint64_t (*messages)(std::uint64_t ranks);
+  std::uint64_t (*rounds)(std::uint64_t ranks);
+};
+
+inline constexpr std::uint64_t kGraphBytes = 8;
+inline std::uint64_t log2_up(std::uint64_t n) { return static_cast<std::uint64_t>(std::bit_width(n - 1)); }
+inline std::uint64_t log2_down(std::uint64_t n) { return static_cast<std::uint64_t>(std::bit_width(n)) - 1; }
+
+inline const KnownCollective kKnownCollectives[] = {
+    {"barrier", [](Script& script, const Team& team) { barrier(script, team, Choices()); },
+     [](std::uint64_t n) { return n * log2_up(n); }, [](std::uint64_t n) { return log2_up(n); }},
+    // The deepest rank has all bits set that a rank can have.
+    {"bcast", [](Script& script, const Team& team) { bcast_binomial(script, team, 0, argument(0), kGraphBytes); },
+     [](std::uint64_t n) { return n - 1; }, [](std::uint64_t n) { return log2_down(n); }},
+    // Ranks beyond a power of two add a round before and one after; one way has both only where two opposite ranks of the core
+    // have taken one in.
+    {"allreduce",
+     [](Script& script, const Team& team) {
+       allreduce_doubling(script, team, {argument(0), argument(1), kGraphBytes / 8, {PTLX_ADD, PTL_INT64_T}});
+     },
+     [](std::uint64_t n) { return std::bit_floor(n) * log2_down(n) + 2 * (n - std::bit_floor(n)); },
+     [](std::uint64_t n) {
+       const std::uint64_t left_out = n - std::bit_floor(n), core = std::bit_floor(n);
+       return log2_down(n) + (left_out == 0 ? 0 : 2 * left_out > core ? 2 : 1);
+     }},
+};
+
+inline std::vector<Schedule> graphs_of(const KnownCollective& collective, std::uint32_t ranks) {
+  std::vector<Schedule> all;
+  all.reserve(ranks);
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    Builder builder;
+    Script script(builder);
+    collective.write(script, Team(r, ranks));
+    all.push_back(std::move(builder.finish().graph));
+  }
+  return all;
+}
+
+}  // namespace portunus::goal::collectives

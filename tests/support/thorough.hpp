@@ -1,0 +1,17 @@
+// thorough.hpp: how many of its random cases a long test runs.
+#pragma once
+
+#include <cstdint>
+
+namespace portunus::test {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+// All, or every eighth in builds with sanitizers, which look at memory and are ten times slower; 0 only of 0.
+constexpr std::uint32_t runs(std::uint32_t all) { return kSanitized ? (all + 7) / 8 : all; }
+
+}  // namespace portunus::test
