@@ -2,10 +2,9 @@
  *
  * A program compiled with this header runs with any library that implements the ABI, and the other way round. Only
  * functions that exist are declared. Each is also there as PMPI_name, and MPI_name is weak, for profiling tools.
- * Datatypes are the predefined ones; communicators are MPI_COMM_WORLD and MPI_COMM_SELF.
  *
  * Thread: MPI_Init_thread grants every level up to MPI_THREAD_MULTIPLE, and what was asked for.
- * Source: MPI-5.0, chapters 3 (point-to-point), 6.3 (barrier), 9 (environment), 11 (start-up), 20 (the ABI).
+ * Source: MPI-5.0, chapters 3 to 12, 15 (profiling) and 20 (the ABI).
  * Valid C99, C11 and C++.
  */
 #ifndef MPI_H_ABI
@@ -33,9 +32,14 @@ typedef int64_t MPI_Count;
 typedef struct MPI_ABI_Comm *MPI_Comm;
 typedef struct MPI_ABI_Datatype *MPI_Datatype;
 typedef struct MPI_ABI_Errhandler *MPI_Errhandler;
+typedef struct MPI_ABI_File *MPI_File;
+typedef struct MPI_ABI_Group *MPI_Group;
 typedef struct MPI_ABI_Info *MPI_Info;
+typedef struct MPI_ABI_Message *MPI_Message;
 typedef struct MPI_ABI_Op *MPI_Op;
 typedef struct MPI_ABI_Request *MPI_Request;
+typedef struct MPI_ABI_Session *MPI_Session;
+typedef struct MPI_ABI_Win *MPI_Win;
 
 typedef struct {
     int MPI_SOURCE;
@@ -44,12 +48,43 @@ typedef struct {
     int MPI_internal[5];
 } MPI_Status;
 
+/* What users hand over to be called. */
+typedef void MPI_User_function(void *invec, void *inoutvec, int *len, MPI_Datatype *datatype);
+typedef int MPI_Comm_copy_attr_function(MPI_Comm comm, int comm_keyval, void *extra_state, void *attribute_val_in,
+                                        void *attribute_val_out, int *flag);
+typedef int MPI_Comm_delete_attr_function(MPI_Comm comm, int comm_keyval, void *attribute_val, void *extra_state);
+typedef int MPI_Type_copy_attr_function(MPI_Datatype type, int type_keyval, void *extra_state, void *attribute_val_in,
+                                        void *attribute_val_out, int *flag);
+typedef int MPI_Type_delete_attr_function(MPI_Datatype type, int type_keyval, void *attribute_val, void *extra_state);
+typedef int MPI_Win_copy_attr_function(MPI_Win win, int win_keyval, void *extra_state, void *attribute_val_in,
+                                       void *attribute_val_out, int *flag);
+typedef int MPI_Win_delete_attr_function(MPI_Win win, int win_keyval, void *attribute_val, void *extra_state);
+typedef MPI_Comm_copy_attr_function MPI_Copy_function;     /* deprecated */
+typedef MPI_Comm_delete_attr_function MPI_Delete_function; /* deprecated */
+typedef void MPI_Comm_errhandler_function(MPI_Comm *comm, int *error_code, ...);
+typedef void MPI_Win_errhandler_function(MPI_Win *win, int *error_code, ...);
+typedef void MPI_Session_errhandler_function(MPI_Session *session, int *error_code, ...);
+typedef MPI_Comm_errhandler_function MPI_Comm_errhandler_fn;
+typedef MPI_Win_errhandler_function MPI_Win_errhandler_fn;
+typedef MPI_Session_errhandler_function MPI_Session_errhandler_fn;
+typedef int MPI_Grequest_query_function(void *extra_state, MPI_Status *status);
+typedef int MPI_Grequest_free_function(void *extra_state);
+typedef int MPI_Grequest_cancel_function(void *extra_state, int complete);
+
 /* ---- Predefined handles and addresses ----------------------------------------------------------------------------- */
 
 #define MPI_COMM_NULL                  ((MPI_Comm)0x00000100)
 #define MPI_COMM_WORLD                 ((MPI_Comm)0x00000101)
 #define MPI_COMM_SELF                  ((MPI_Comm)0x00000102)
 
+#define MPI_GROUP_NULL                 ((MPI_Group)0x00000108)
+#define MPI_GROUP_EMPTY                ((MPI_Group)0x00000109)
+
+#define MPI_WIN_NULL                   ((MPI_Win)0x00000110)
+#define MPI_FILE_NULL                  ((MPI_File)0x00000118)
+#define MPI_SESSION_NULL               ((MPI_Session)0x00000120)
+#define MPI_MESSAGE_NULL               ((MPI_Message)0x00000128)
+#define MPI_MESSAGE_NO_PROC            ((MPI_Message)0x00000129)
 #define MPI_REQUEST_NULL               ((MPI_Request)0x00000180)
 
 #define MPI_ERRHANDLER_NULL            ((MPI_Errhandler)0x00000140)
@@ -64,6 +99,24 @@ typedef struct {
 #define MPI_STATUSES_IGNORE            ((MPI_Status *)0)
 #define MPI_BOTTOM                     ((void *)0)
 #define MPI_IN_PLACE                   ((void *)1)
+#define MPI_BUFFER_AUTOMATIC           ((void *)2)
+#define MPI_ERRCODES_IGNORE            ((int *)0)
+#define MPI_UNWEIGHTED                 ((int *)10)
+#define MPI_WEIGHTS_EMPTY              ((int *)11)
+#define MPI_DISPLACEMENT_CURRENT       ((MPI_Offset)-1)
+
+#define MPI_COMM_NULL_COPY_FN          ((MPI_Comm_copy_attr_function *)0x0)
+#define MPI_COMM_DUP_FN                ((MPI_Comm_copy_attr_function *)0x1)
+#define MPI_COMM_NULL_DELETE_FN        ((MPI_Comm_delete_attr_function *)0x0)
+#define MPI_TYPE_NULL_COPY_FN          ((MPI_Type_copy_attr_function *)0x0)
+#define MPI_TYPE_DUP_FN                ((MPI_Type_copy_attr_function *)0x1)
+#define MPI_TYPE_NULL_DELETE_FN        ((MPI_Type_delete_attr_function *)0x0)
+#define MPI_WIN_NULL_COPY_FN           ((MPI_Win_copy_attr_function *)0x0)
+#define MPI_WIN_DUP_FN                 ((MPI_Win_copy_attr_function *)0x1)
+#define MPI_WIN_NULL_DELETE_FN         ((MPI_Win_delete_attr_function *)0x0)
+#define MPI_NULL_COPY_FN               ((MPI_Copy_function *)0x0)
+#define MPI_DUP_FN                     ((MPI_Copy_function *)0x1)
+#define MPI_NULL_DELETE_FN             ((MPI_Delete_function *)0x0)
 
 /* Datatypes: C, C++, and Fortran with its default sizes (INTEGER and REAL 4 bytes). */
 #define MPI_DATATYPE_NULL              ((MPI_Datatype)0x00000200)
@@ -170,10 +223,78 @@ typedef struct {
 #define MPI_THREAD_SERIALIZED          2048
 #define MPI_THREAD_MULTIPLE            4096
 
+#define MPI_MAX_DATAREP_STRING         128
 #define MPI_MAX_ERROR_STRING           512
+#define MPI_MAX_INFO_KEY               256
+#define MPI_MAX_INFO_VAL               1024
 #define MPI_MAX_LIBRARY_VERSION_STRING 8192
-#define MPI_MAX_PROCESSOR_NAME         256
 #define MPI_MAX_OBJECT_NAME            128
+#define MPI_MAX_PORT_NAME              1024
+#define MPI_MAX_PROCESSOR_NAME         256
+#define MPI_MAX_PSET_NAME_LEN          1024
+#define MPI_MAX_STRINGTAG_LEN          1024
+#define MPI_BSEND_OVERHEAD             512
+
+/* Results of comparisons, kinds of topologies, ways to split. */
+#define MPI_IDENT                      201
+#define MPI_CONGRUENT                  202
+#define MPI_SIMILAR                    203
+#define MPI_UNEQUAL                    204
+#define MPI_CART                       211
+#define MPI_GRAPH                      212
+#define MPI_DIST_GRAPH                 213
+#define MPI_COMM_TYPE_SHARED           221
+#define MPI_COMM_TYPE_HW_UNGUIDED      222
+#define MPI_COMM_TYPE_HW_GUIDED        223
+#define MPI_COMM_TYPE_RESOURCE_GUIDED  224
+
+/* Datatypes: array layouts, and how a type was made. */
+#define MPI_ORDER_C                    12
+#define MPI_ORDER_FORTRAN              15
+#define MPI_DISTRIBUTE_NONE            16
+#define MPI_DISTRIBUTE_BLOCK           17
+#define MPI_DISTRIBUTE_CYCLIC          18
+#define MPI_DISTRIBUTE_DFLT_DARG       19
+#define MPI_COMBINER_NAMED             101
+#define MPI_COMBINER_DUP               102
+#define MPI_COMBINER_CONTIGUOUS        103
+#define MPI_COMBINER_VECTOR            104
+#define MPI_COMBINER_HVECTOR           105
+#define MPI_COMBINER_INDEXED           106
+#define MPI_COMBINER_HINDEXED          107
+#define MPI_COMBINER_INDEXED_BLOCK     108
+#define MPI_COMBINER_HINDEXED_BLOCK    109
+#define MPI_COMBINER_STRUCT            110
+#define MPI_COMBINER_SUBARRAY          111
+#define MPI_COMBINER_DARRAY            112
+#define MPI_COMBINER_F90_REAL          113
+#define MPI_COMBINER_F90_COMPLEX       114
+#define MPI_COMBINER_F90_INTEGER       115
+#define MPI_COMBINER_RESIZED           116
+#define MPI_COMBINER_VALUE_INDEX       117
+#define MPI_TYPECLASS_INTEGER          192
+#define MPI_TYPECLASS_REAL             193
+#define MPI_TYPECLASS_COMPLEX          194
+
+/* Windows. */
+#define MPI_MODE_NOCHECK               1024
+#define MPI_MODE_NOPRECEDE             2048
+#define MPI_MODE_NOPUT                 4096
+#define MPI_MODE_NOSTORE               8192
+#define MPI_MODE_NOSUCCEED             16384
+#define MPI_LOCK_EXCLUSIVE             301
+#define MPI_LOCK_SHARED                302
+#define MPI_WIN_FLAVOR_CREATE          311
+#define MPI_WIN_FLAVOR_ALLOCATE        312
+#define MPI_WIN_FLAVOR_DYNAMIC         313
+#define MPI_WIN_FLAVOR_SHARED          314
+#define MPI_WIN_UNIFIED                321
+#define MPI_WIN_SEPARATE               322
+#define MPI_WIN_BASE                   601
+#define MPI_WIN_DISP_UNIT              602
+#define MPI_WIN_SIZE                   603
+#define MPI_WIN_CREATE_FLAVOR          604
+#define MPI_WIN_MODEL                  605
 
 /* Attributes of MPI_COMM_WORLD. */
 #define MPI_KEYVAL_INVALID             0
@@ -185,7 +306,7 @@ typedef struct {
 #define MPI_LASTUSEDCODE               506
 #define MPI_UNIVERSE_SIZE              507
 
-/* Error classes. This library adds no codes: what a function returns is a class. */
+/* Error classes. What functions return is a class; users can add classes and codes. */
 #define MPI_SUCCESS                    0
 #define MPI_ERR_BUFFER                 1
 #define MPI_ERR_COUNT                  2
@@ -264,6 +385,7 @@ int MPI_Finalized(int *flag);
 /* Ends all ranks of the job; its exit status is `errorcode`. */
 int MPI_Abort(MPI_Comm comm, int errorcode);
 int MPI_Get_version(int *version, int *subversion);
+int MPI_Abi_get_version(int *abi_major, int *abi_minor);
 int MPI_Get_library_version(char *version, int *resultlen);
 int MPI_Get_processor_name(char *name, int *resultlen);
 double MPI_Wtime(void);
@@ -271,90 +393,811 @@ double MPI_Wtick(void);
 int MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr);
 int MPI_Free_mem(void *base);
 int MPI_Get_address(const void *location, MPI_Aint *address);
+MPI_Aint MPI_Aint_add(MPI_Aint base, MPI_Aint disp);
+MPI_Aint MPI_Aint_diff(MPI_Aint addr1, MPI_Aint addr2);
+int MPI_Pcontrol(const int level, ...);
 
 /* ---- Errors ------------------------------------------------------------------------------------------------------- */
 
 int MPI_Error_class(int errorcode, int *errorclass);
 int MPI_Error_string(int errorcode, char *string, int *resultlen);
+int MPI_Add_error_class(int *errorclass);
+int MPI_Add_error_code(int errorclass, int *errorcode);
+int MPI_Add_error_string(int errorcode, const char *string);
+int MPI_Remove_error_class(int errorclass);
+int MPI_Remove_error_code(int errorcode);
+int MPI_Remove_error_string(int errorcode);
+int MPI_Errhandler_free(MPI_Errhandler *errhandler);
+int MPI_Comm_create_errhandler(MPI_Comm_errhandler_function *comm_errhandler_fn, MPI_Errhandler *errhandler);
 int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler);
 int MPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler *errhandler);
+int MPI_Comm_call_errhandler(MPI_Comm comm, int errorcode);
 
-/* ---- Communicators and datatypes ---------------------------------------------------------------------------------- */
+/* ---- Info --------------------------------------------------------------------------------------------------------- */
+
+int MPI_Info_create(MPI_Info *info);
+int MPI_Info_create_env(int argc, char *argv[], MPI_Info *info);
+int MPI_Info_set(MPI_Info info, const char *key, const char *value);
+int MPI_Info_get(MPI_Info info, const char *key, int valuelen, char *value, int *flag);
+int MPI_Info_get_valuelen(MPI_Info info, const char *key, int *valuelen, int *flag);
+int MPI_Info_get_string(MPI_Info info, const char *key, int *buflen, char *value, int *flag);
+int MPI_Info_delete(MPI_Info info, const char *key);
+int MPI_Info_get_nkeys(MPI_Info info, int *nkeys);
+int MPI_Info_get_nthkey(MPI_Info info, int n, char *key);
+int MPI_Info_dup(MPI_Info info, MPI_Info *newinfo);
+int MPI_Info_free(MPI_Info *info);
+
+/* ---- Groups ------------------------------------------------------------------------------------------------------- */
+
+int MPI_Group_size(MPI_Group group, int *size);
+int MPI_Group_rank(MPI_Group group, int *rank);
+int MPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_Group group2, int ranks2[]);
+int MPI_Group_compare(MPI_Group group1, MPI_Group group2, int *result);
+int MPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup);
+int MPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup);
+int MPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup);
+int MPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group *newgroup);
+int MPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Group *newgroup);
+int MPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MPI_Group *newgroup);
+int MPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_Group *newgroup);
+int MPI_Group_free(MPI_Group *group);
+
+/* ---- Communicators ------------------------------------------------------------------------------------------------ */
 
 int MPI_Comm_rank(MPI_Comm comm, int *rank);
 int MPI_Comm_size(MPI_Comm comm, int *size);
+int MPI_Comm_group(MPI_Comm comm, MPI_Group *group);
+int MPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int *result);
+int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm);
+int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm);
+int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
+int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request);
+int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm);
+int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *newcomm);
+int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm);
+int MPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm *newcomm);
+int MPI_Comm_free(MPI_Comm *comm);
+int MPI_Comm_disconnect(MPI_Comm *comm);
+int MPI_Comm_set_name(MPI_Comm comm, const char *comm_name);
+int MPI_Comm_get_name(MPI_Comm comm, char *comm_name, int *resultlen);
+int MPI_Comm_set_info(MPI_Comm comm, MPI_Info info);
+int MPI_Comm_get_info(MPI_Comm comm, MPI_Info *info_used);
+int MPI_Comm_test_inter(MPI_Comm comm, int *flag);
+int MPI_Comm_remote_size(MPI_Comm comm, int *size);
+int MPI_Comm_remote_group(MPI_Comm comm, MPI_Group *group);
+int MPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag,
+                         MPI_Comm *newintercomm);
+int MPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newintracomm);
+int MPI_Comm_create_keyval(MPI_Comm_copy_attr_function *comm_copy_attr_fn,
+                           MPI_Comm_delete_attr_function *comm_delete_attr_fn, int *comm_keyval, void *extra_state);
+int MPI_Comm_free_keyval(int *comm_keyval);
+int MPI_Comm_set_attr(MPI_Comm comm, int comm_keyval, void *attribute_val);
 int MPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void *attribute_val, int *flag);
-int MPI_Barrier(MPI_Comm comm);
+int MPI_Comm_delete_attr(MPI_Comm comm, int comm_keyval);
+/* Deprecated names of the five above. */
+int MPI_Keyval_create(MPI_Copy_function *copy_fn, MPI_Delete_function *delete_fn, int *keyval, void *extra_state);
+int MPI_Keyval_free(int *keyval);
+int MPI_Attr_put(MPI_Comm comm, int keyval, void *attribute_val);
+int MPI_Attr_get(MPI_Comm comm, int keyval, void *attribute_val, int *flag);
+int MPI_Attr_delete(MPI_Comm comm, int keyval);
+
+/* ---- Sessions ----------------------------------------------------------------------------------------------------- */
+
+int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *session);
+int MPI_Session_finalize(MPI_Session *session);
+int MPI_Session_get_num_psets(MPI_Session session, MPI_Info info, int *npset_names);
+int MPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n, int *pset_len, char *pset_name);
+int MPI_Session_get_info(MPI_Session session, MPI_Info *info_used);
+int MPI_Session_get_pset_info(MPI_Session session, const char *pset_name, MPI_Info *info);
+int MPI_Group_from_session_pset(MPI_Session session, const char *pset_name, MPI_Group *newgroup);
+int MPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info info, MPI_Errhandler errhandler,
+                               MPI_Comm *newcomm);
+int MPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI_Group remote_group,
+                                     int remote_leader, const char *stringtag, MPI_Info info,
+                                     MPI_Errhandler errhandler, MPI_Comm *newintercomm);
+int MPI_Session_create_errhandler(MPI_Session_errhandler_function *session_errhandler_fn, MPI_Errhandler *errhandler);
+int MPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler);
+int MPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler *errhandler);
+int MPI_Session_call_errhandler(MPI_Session session, int errorcode);
+
+/* ---- Topologies --------------------------------------------------------------------------------------------------- */
+
+int MPI_Topo_test(MPI_Comm comm, int *status);
+int MPI_Dims_create(int nnodes, int ndims, int dims[]);
+int MPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder,
+                    MPI_Comm *comm_cart);
+int MPI_Cartdim_get(MPI_Comm comm, int *ndims);
+int MPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[], int coords[]);
+int MPI_Cart_rank(MPI_Comm comm, const int coords[], int *rank);
+int MPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[]);
+int MPI_Cart_shift(MPI_Comm comm, int direction, int disp, int *rank_source, int *rank_dest);
+int MPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *newcomm);
+int MPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int periods[], int *newrank);
+int MPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int reorder,
+                     MPI_Comm *comm_graph);
+int MPI_Graphdims_get(MPI_Comm comm, int *nnodes, int *nedges);
+int MPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int index[], int edges[]);
+int MPI_Graph_neighbors_count(MPI_Comm comm, int rank, int *nneighbors);
+int MPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, int neighbors[]);
+int MPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], const int edges[], int *newrank);
+int MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[],
+                          const int weights[], MPI_Info info, int reorder, MPI_Comm *comm_dist_graph);
+int MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[],
+                                   int outdegree, const int destinations[], const int destweights[], MPI_Info info,
+                                   int reorder, MPI_Comm *comm_dist_graph);
+int MPI_Dist_graph_neighbors_count(MPI_Comm comm, int *indegree, int *outdegree, int *weighted);
+int MPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int sourceweights[], int maxoutdegree,
+                             int destinations[], int destweights[]);
+
+/* ---- Datatypes ---------------------------------------------------------------------------------------------------- */
+
+int MPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatype *newtype);
+int MPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtype, MPI_Datatype *newtype);
+int MPI_Type_create_hvector(int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype, MPI_Datatype *newtype);
+int MPI_Type_indexed(int count, const int array_of_blocklengths[], const int array_of_displacements[],
+                     MPI_Datatype oldtype, MPI_Datatype *newtype);
+int MPI_Type_create_hindexed(int count, const int array_of_blocklengths[], const MPI_Aint array_of_displacements[],
+                             MPI_Datatype oldtype, MPI_Datatype *newtype);
+int MPI_Type_create_indexed_block(int count, int blocklength, const int array_of_displacements[], MPI_Datatype oldtype,
+                                  MPI_Datatype *newtype);
+int MPI_Type_create_hindexed_block(int count, int blocklength, const MPI_Aint array_of_displacements[],
+                                   MPI_Datatype oldtype, MPI_Datatype *newtype);
+int MPI_Type_create_struct(int count, const int array_of_blocklengths[], const MPI_Aint array_of_displacements[],
+                           const MPI_Datatype array_of_types[], MPI_Datatype *newtype);
+int MPI_Type_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent, MPI_Datatype *newtype);
+int MPI_Type_create_subarray(int ndims, const int array_of_sizes[], const int array_of_subsizes[],
+                             const int array_of_starts[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype);
+int MPI_Type_create_darray(int size, int rank, int ndims, const int array_of_gsizes[], const int array_of_distribs[],
+                           const int array_of_dargs[], const int array_of_psizes[], int order, MPI_Datatype oldtype,
+                           MPI_Datatype *newtype);
+int MPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype);
+int MPI_Type_commit(MPI_Datatype *datatype);
+int MPI_Type_free(MPI_Datatype *datatype);
 int MPI_Type_size(MPI_Datatype datatype, int *size);
+int MPI_Type_size_x(MPI_Datatype datatype, MPI_Count *size);
+int MPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint *lb, MPI_Aint *extent);
+int MPI_Type_get_extent_x(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent);
+int MPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint *true_lb, MPI_Aint *true_extent);
+int MPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count *true_lb, MPI_Count *true_extent);
+int MPI_Type_get_envelope(MPI_Datatype datatype, int *num_integers, int *num_addresses, int *num_datatypes,
+                          int *combiner);
+int MPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addresses, int max_datatypes,
+                          int array_of_integers[], MPI_Aint array_of_addresses[], MPI_Datatype array_of_datatypes[]);
+int MPI_Type_set_name(MPI_Datatype datatype, const char *type_name);
+int MPI_Type_get_name(MPI_Datatype datatype, char *type_name, int *resultlen);
+int MPI_Type_match_size(int typeclass, int size, MPI_Datatype *datatype);
+int MPI_Type_create_keyval(MPI_Type_copy_attr_function *type_copy_attr_fn,
+                           MPI_Type_delete_attr_function *type_delete_attr_fn, int *type_keyval, void *extra_state);
+int MPI_Type_free_keyval(int *type_keyval);
+int MPI_Type_set_attr(MPI_Datatype datatype, int type_keyval, void *attribute_val);
+int MPI_Type_get_attr(MPI_Datatype datatype, int type_keyval, void *attribute_val, int *flag);
+int MPI_Type_delete_attr(MPI_Datatype datatype, int type_keyval);
+int MPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, int outsize, int *position,
+             MPI_Comm comm);
+int MPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf, int outcount, MPI_Datatype datatype,
+               MPI_Comm comm);
+int MPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int *size);
+int MPI_Pack_external(const char datarep[], const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf,
+                      MPI_Aint outsize, MPI_Aint *position);
+int MPI_Unpack_external(const char datarep[], const void *inbuf, MPI_Aint insize, MPI_Aint *position, void *outbuf,
+                        int outcount, MPI_Datatype datatype);
+int MPI_Pack_external_size(const char datarep[], int incount, MPI_Datatype datatype, MPI_Aint *size);
 
 /* ---- Point-to-point ----------------------------------------------------------------------------------------------- */
 
 int MPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
 int MPI_Ssend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
+int MPI_Bsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
+int MPI_Rsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
 int MPI_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
               MPI_Request *request);
 int MPI_Issend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+               MPI_Request *request);
+int MPI_Ibsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+               MPI_Request *request);
+int MPI_Irsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                MPI_Request *request);
 int MPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status);
 int MPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request);
 int MPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
                  int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status);
+int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
+                         MPI_Comm comm, MPI_Status *status);
+int MPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
+                  int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request *request);
+int MPI_Isendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
+                          MPI_Comm comm, MPI_Request *request);
+int MPI_Buffer_attach(void *buffer, int size);
+int MPI_Buffer_detach(void *buffer_addr, int *size);
 int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status);
 int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status);
-int MPI_Get_count(const MPI_Status *status, MPI_Datatype datatype, int *count);
+int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status);
+int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status);
+int MPI_Mrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message, MPI_Status *status);
+int MPI_Imrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message, MPI_Request *request);
+
+/* ---- Requests and statuses ---------------------------------------------------------------------------------------- */
+
 int MPI_Wait(MPI_Request *request, MPI_Status *status);
 int MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]);
 int MPI_Waitany(int count, MPI_Request array_of_requests[], int *indx, MPI_Status *status);
+int MPI_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
+                 MPI_Status array_of_statuses[]);
 int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status);
 int MPI_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status array_of_statuses[]);
+int MPI_Testany(int count, MPI_Request array_of_requests[], int *indx, int *flag, MPI_Status *status);
+int MPI_Testsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
+                 MPI_Status array_of_statuses[]);
 int MPI_Request_free(MPI_Request *request);
+int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status);
+int MPI_Cancel(MPI_Request *request);
+int MPI_Test_cancelled(const MPI_Status *status, int *flag);
+int MPI_Send_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                  MPI_Request *request);
+int MPI_Ssend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                   MPI_Request *request);
+int MPI_Bsend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                   MPI_Request *request);
+int MPI_Rsend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                   MPI_Request *request);
+int MPI_Recv_init(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                  MPI_Request *request);
+int MPI_Start(MPI_Request *request);
+int MPI_Startall(int count, MPI_Request array_of_requests[]);
+int MPI_Grequest_start(MPI_Grequest_query_function *query_fn, MPI_Grequest_free_function *free_fn,
+                       MPI_Grequest_cancel_function *cancel_fn, void *extra_state, MPI_Request *request);
+int MPI_Grequest_complete(MPI_Request request);
+int MPI_Get_count(const MPI_Status *status, MPI_Datatype datatype, int *count);
+int MPI_Get_elements(const MPI_Status *status, MPI_Datatype datatype, int *count);
+int MPI_Get_elements_x(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count);
+int MPI_Status_set_elements(MPI_Status *status, MPI_Datatype datatype, int count);
+int MPI_Status_set_elements_x(MPI_Status *status, MPI_Datatype datatype, MPI_Count count);
+int MPI_Status_set_cancelled(MPI_Status *status, int flag);
+
+/* ---- Collectives and their operations ----------------------------------------------------------------------------- */
+
+int MPI_Op_create(MPI_User_function *user_fn, int commute, MPI_Op *op);
+int MPI_Op_free(MPI_Op *op);
+int MPI_Op_commutative(MPI_Op op, int *commute);
+int MPI_Reduce_local(const void *inbuf, void *inoutbuf, int count, MPI_Datatype datatype, MPI_Op op);
+int MPI_Barrier(MPI_Comm comm);
+int MPI_Bcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm);
+int MPI_Gather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+               MPI_Datatype recvtype, int root, MPI_Comm comm);
+int MPI_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+                const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm);
+int MPI_Scatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                MPI_Datatype recvtype, int root, MPI_Comm comm);
+int MPI_Scatterv(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf,
+                 int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm);
+int MPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                  MPI_Datatype recvtype, MPI_Comm comm);
+int MPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+                   const int displs[], MPI_Datatype recvtype, MPI_Comm comm);
+int MPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                 MPI_Datatype recvtype, MPI_Comm comm);
+int MPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+                  void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm);
+int MPI_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[],
+                  void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[],
+                  MPI_Comm comm);
+int MPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root,
+               MPI_Comm comm);
+int MPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+int MPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op,
+                       MPI_Comm comm);
+int MPI_Reduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op,
+                             MPI_Comm comm);
+int MPI_Scan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+int MPI_Exscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+int MPI_Neighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                           MPI_Datatype recvtype, MPI_Comm comm);
+int MPI_Neighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+                            const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm);
+int MPI_Neighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                          MPI_Datatype recvtype, MPI_Comm comm);
+int MPI_Neighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+                           void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
+                           MPI_Comm comm);
+int MPI_Neighbor_alltoallw(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+                           const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
+                           const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm);
+
+int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request);
+int MPI_Ibcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request *request);
+int MPI_Igather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request);
+int MPI_Igatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+                 const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request);
+int MPI_Iscatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                 MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request);
+int MPI_Iscatterv(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype,
+                  void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request);
+int MPI_Iallgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                   MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+int MPI_Iallgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+                    const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+int MPI_Ialltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                  MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+int MPI_Ialltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+                   void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
+                   MPI_Request *request);
+int MPI_Ialltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[],
+                   void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[],
+                   MPI_Comm comm, MPI_Request *request);
+int MPI_Ireduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root,
+                MPI_Comm comm, MPI_Request *request);
+int MPI_Iallreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                   MPI_Request *request);
+int MPI_Ireduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op,
+                        MPI_Comm comm, MPI_Request *request);
+int MPI_Ireduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op,
+                              MPI_Comm comm, MPI_Request *request);
+int MPI_Iscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+              MPI_Request *request);
+int MPI_Iexscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                MPI_Request *request);
+int MPI_Ineighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                            MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+int MPI_Ineighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+                             const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm,
+                             MPI_Request *request);
+int MPI_Ineighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                           MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+int MPI_Ineighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+                            void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
+                            MPI_Comm comm, MPI_Request *request);
+int MPI_Ineighbor_alltoallw(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+                            const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
+                            const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
+                            MPI_Request *request);
+
+int MPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int MPI_Bcast_init(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info,
+                   MPI_Request *request);
+int MPI_Gather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                    MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int MPI_Gatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+                     const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
+                     MPI_Request *request);
+int MPI_Scatter_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                     MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int MPI_Scatterv_init(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype,
+                      void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
+                      MPI_Request *request);
+int MPI_Allgather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                       MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int MPI_Allgatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+                        const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm,
+                        MPI_Info info, MPI_Request *request);
+int MPI_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                      MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int MPI_Alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+                       void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
+                       MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int MPI_Alltoallw_init(const void *sendbuf, const int sendcounts[], const int sdispls[],
+                       const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[],
+                       const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int MPI_Reduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root,
+                    MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int MPI_Allreduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                       MPI_Info info, MPI_Request *request);
+int MPI_Reduce_scatter_init(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype,
+                            MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int MPI_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op,
+                                  MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int MPI_Scan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                  MPI_Info info, MPI_Request *request);
+int MPI_Exscan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                    MPI_Info info, MPI_Request *request);
+int MPI_Neighbor_allgather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+                                int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                                MPI_Request *request);
+int MPI_Neighbor_allgatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+                                 const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm,
+                                 MPI_Info info, MPI_Request *request);
+int MPI_Neighbor_alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                               MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int MPI_Neighbor_alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[],
+                                MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[],
+                                MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int MPI_Neighbor_alltoallw_init(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+                                const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
+                                const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
+                                MPI_Request *request);
+
+/* ---- Windows ------------------------------------------------------------------------------------------------------ */
+
+int MPI_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win *win);
+int MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win);
+int MPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win);
+int MPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint *size, int *disp_unit, void *baseptr);
+int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win);
+int MPI_Win_attach(MPI_Win win, void *base, MPI_Aint size);
+int MPI_Win_detach(MPI_Win win, const void *base);
+int MPI_Win_free(MPI_Win *win);
+int MPI_Win_get_group(MPI_Win win, MPI_Group *group);
+int MPI_Win_set_name(MPI_Win win, const char *win_name);
+int MPI_Win_get_name(MPI_Win win, char *win_name, int *resultlen);
+int MPI_Win_set_info(MPI_Win win, MPI_Info info);
+int MPI_Win_get_info(MPI_Win win, MPI_Info *info_used);
+int MPI_Win_fence(int assert, MPI_Win win);
+int MPI_Win_post(MPI_Group group, int assert, MPI_Win win);
+int MPI_Win_start(MPI_Group group, int assert, MPI_Win win);
+int MPI_Win_complete(MPI_Win win);
+int MPI_Win_wait(MPI_Win win);
+int MPI_Win_test(MPI_Win win, int *flag);
+int MPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win);
+int MPI_Win_unlock(int rank, MPI_Win win);
+int MPI_Win_lock_all(int assert, MPI_Win win);
+int MPI_Win_unlock_all(MPI_Win win);
+int MPI_Win_flush(int rank, MPI_Win win);
+int MPI_Win_flush_all(MPI_Win win);
+int MPI_Win_flush_local(int rank, MPI_Win win);
+int MPI_Win_flush_local_all(MPI_Win win);
+int MPI_Win_sync(MPI_Win win);
+int MPI_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
+            MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win);
+int MPI_Get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+            int target_count, MPI_Datatype target_datatype, MPI_Win win);
+int MPI_Accumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
+                   MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win);
+int MPI_Get_accumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, void *result_addr,
+                       int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
+                       int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win);
+int MPI_Rput(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
+             MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request);
+int MPI_Rget(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+             int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request);
+int MPI_Raccumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
+                    MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win,
+                    MPI_Request *request);
+int MPI_Rget_accumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, void *result_addr,
+                        int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
+                        int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request);
+int MPI_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype datatype, int target_rank,
+                     MPI_Aint target_disp, MPI_Op op, MPI_Win win);
+int MPI_Compare_and_swap(const void *origin_addr, const void *compare_addr, void *result_addr, MPI_Datatype datatype,
+                         int target_rank, MPI_Aint target_disp, MPI_Win win);
+int MPI_Win_create_keyval(MPI_Win_copy_attr_function *win_copy_attr_fn,
+                          MPI_Win_delete_attr_function *win_delete_attr_fn, int *win_keyval, void *extra_state);
+int MPI_Win_free_keyval(int *win_keyval);
+int MPI_Win_set_attr(MPI_Win win, int win_keyval, void *attribute_val);
+int MPI_Win_get_attr(MPI_Win win, int win_keyval, void *attribute_val, int *flag);
+int MPI_Win_delete_attr(MPI_Win win, int win_keyval);
+int MPI_Win_create_errhandler(MPI_Win_errhandler_function *win_errhandler_fn, MPI_Errhandler *errhandler);
+int MPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler);
+int MPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler *errhandler);
+int MPI_Win_call_errhandler(MPI_Win win, int errorcode);
 
 /* ---- The same under the names of the profiling interface ------------------------------------------------------------ */
 
-int PMPI_Init(int *argc, char ***argv);
-int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided);
-int PMPI_Initialized(int *flag);
-int PMPI_Query_thread(int *provided);
-int PMPI_Is_thread_main(int *flag);
-int PMPI_Finalize(void);
-int PMPI_Finalized(int *flag);
-int PMPI_Abort(MPI_Comm comm, int errorcode);
-int PMPI_Get_version(int *version, int *subversion);
-int PMPI_Get_library_version(char *version, int *resultlen);
-int PMPI_Get_processor_name(char *name, int *resultlen);
-double PMPI_Wtime(void);
-double PMPI_Wtick(void);
-int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr);
-int PMPI_Free_mem(void *base);
-int PMPI_Get_address(const void *location, MPI_Aint *address);
-int PMPI_Error_class(int errorcode, int *errorclass);
-int PMPI_Error_string(int errorcode, char *string, int *resultlen);
-int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler);
-int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler *errhandler);
-int PMPI_Comm_rank(MPI_Comm comm, int *rank);
-int PMPI_Comm_size(MPI_Comm comm, int *size);
-int PMPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void *attribute_val, int *flag);
-int PMPI_Barrier(MPI_Comm comm);
-int PMPI_Type_size(MPI_Datatype datatype, int *size);
-int PMPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
-int PMPI_Ssend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
-int PMPI_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-               MPI_Request *request);
-int PMPI_Issend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                MPI_Request *request);
-int PMPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status);
-int PMPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request);
-int PMPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
-                  int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status);
-int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status);
-int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status);
-int PMPI_Get_count(const MPI_Status *status, MPI_Datatype datatype, int *count);
-int PMPI_Wait(MPI_Request *request, MPI_Status *status);
-int PMPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]);
-int PMPI_Waitany(int count, MPI_Request array_of_requests[], int *indx, MPI_Status *status);
-int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status);
-int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status array_of_statuses[]);
-int PMPI_Request_free(MPI_Request *request);
+#define MPI_ABI_TWIN(name) extern __typeof__(MPI_##name) PMPI_##name;
+MPI_ABI_TWIN(Init)
+MPI_ABI_TWIN(Init_thread)
+MPI_ABI_TWIN(Initialized)
+MPI_ABI_TWIN(Query_thread)
+MPI_ABI_TWIN(Is_thread_main)
+MPI_ABI_TWIN(Finalize)
+MPI_ABI_TWIN(Finalized)
+MPI_ABI_TWIN(Abort)
+MPI_ABI_TWIN(Get_version)
+MPI_ABI_TWIN(Abi_get_version)
+MPI_ABI_TWIN(Get_library_version)
+MPI_ABI_TWIN(Get_processor_name)
+MPI_ABI_TWIN(Wtime)
+MPI_ABI_TWIN(Wtick)
+MPI_ABI_TWIN(Alloc_mem)
+MPI_ABI_TWIN(Free_mem)
+MPI_ABI_TWIN(Get_address)
+MPI_ABI_TWIN(Aint_add)
+MPI_ABI_TWIN(Aint_diff)
+MPI_ABI_TWIN(Pcontrol)
+MPI_ABI_TWIN(Error_class)
+MPI_ABI_TWIN(Error_string)
+MPI_ABI_TWIN(Add_error_class)
+MPI_ABI_TWIN(Add_error_code)
+MPI_ABI_TWIN(Add_error_string)
+MPI_ABI_TWIN(Remove_error_class)
+MPI_ABI_TWIN(Remove_error_code)
+MPI_ABI_TWIN(Remove_error_string)
+MPI_ABI_TWIN(Errhandler_free)
+MPI_ABI_TWIN(Comm_create_errhandler)
+MPI_ABI_TWIN(Comm_set_errhandler)
+MPI_ABI_TWIN(Comm_get_errhandler)
+MPI_ABI_TWIN(Comm_call_errhandler)
+MPI_ABI_TWIN(Info_create)
+MPI_ABI_TWIN(Info_create_env)
+MPI_ABI_TWIN(Info_set)
+MPI_ABI_TWIN(Info_get)
+MPI_ABI_TWIN(Info_get_valuelen)
+MPI_ABI_TWIN(Info_get_string)
+MPI_ABI_TWIN(Info_delete)
+MPI_ABI_TWIN(Info_get_nkeys)
+MPI_ABI_TWIN(Info_get_nthkey)
+MPI_ABI_TWIN(Info_dup)
+MPI_ABI_TWIN(Info_free)
+MPI_ABI_TWIN(Group_size)
+MPI_ABI_TWIN(Group_rank)
+MPI_ABI_TWIN(Group_translate_ranks)
+MPI_ABI_TWIN(Group_compare)
+MPI_ABI_TWIN(Group_union)
+MPI_ABI_TWIN(Group_intersection)
+MPI_ABI_TWIN(Group_difference)
+MPI_ABI_TWIN(Group_incl)
+MPI_ABI_TWIN(Group_excl)
+MPI_ABI_TWIN(Group_range_incl)
+MPI_ABI_TWIN(Group_range_excl)
+MPI_ABI_TWIN(Group_free)
+MPI_ABI_TWIN(Comm_rank)
+MPI_ABI_TWIN(Comm_size)
+MPI_ABI_TWIN(Comm_group)
+MPI_ABI_TWIN(Comm_compare)
+MPI_ABI_TWIN(Comm_dup)
+MPI_ABI_TWIN(Comm_dup_with_info)
+MPI_ABI_TWIN(Comm_idup)
+MPI_ABI_TWIN(Comm_idup_with_info)
+MPI_ABI_TWIN(Comm_create)
+MPI_ABI_TWIN(Comm_create_group)
+MPI_ABI_TWIN(Comm_split)
+MPI_ABI_TWIN(Comm_split_type)
+MPI_ABI_TWIN(Comm_free)
+MPI_ABI_TWIN(Comm_disconnect)
+MPI_ABI_TWIN(Comm_set_name)
+MPI_ABI_TWIN(Comm_get_name)
+MPI_ABI_TWIN(Comm_set_info)
+MPI_ABI_TWIN(Comm_get_info)
+MPI_ABI_TWIN(Comm_test_inter)
+MPI_ABI_TWIN(Comm_remote_size)
+MPI_ABI_TWIN(Comm_remote_group)
+MPI_ABI_TWIN(Intercomm_create)
+MPI_ABI_TWIN(Intercomm_merge)
+MPI_ABI_TWIN(Comm_create_keyval)
+MPI_ABI_TWIN(Comm_free_keyval)
+MPI_ABI_TWIN(Comm_set_attr)
+MPI_ABI_TWIN(Comm_get_attr)
+MPI_ABI_TWIN(Comm_delete_attr)
+MPI_ABI_TWIN(Keyval_create)
+MPI_ABI_TWIN(Keyval_free)
+MPI_ABI_TWIN(Attr_put)
+MPI_ABI_TWIN(Attr_get)
+MPI_ABI_TWIN(Attr_delete)
+MPI_ABI_TWIN(Session_init)
+MPI_ABI_TWIN(Session_finalize)
+MPI_ABI_TWIN(Session_get_num_psets)
+MPI_ABI_TWIN(Session_get_nth_pset)
+MPI_ABI_TWIN(Session_get_info)
+MPI_ABI_TWIN(Session_get_pset_info)
+MPI_ABI_TWIN(Group_from_session_pset)
+MPI_ABI_TWIN(Comm_create_from_group)
+MPI_ABI_TWIN(Intercomm_create_from_groups)
+MPI_ABI_TWIN(Session_create_errhandler)
+MPI_ABI_TWIN(Session_set_errhandler)
+MPI_ABI_TWIN(Session_get_errhandler)
+MPI_ABI_TWIN(Session_call_errhandler)
+MPI_ABI_TWIN(Topo_test)
+MPI_ABI_TWIN(Dims_create)
+MPI_ABI_TWIN(Cart_create)
+MPI_ABI_TWIN(Cartdim_get)
+MPI_ABI_TWIN(Cart_get)
+MPI_ABI_TWIN(Cart_rank)
+MPI_ABI_TWIN(Cart_coords)
+MPI_ABI_TWIN(Cart_shift)
+MPI_ABI_TWIN(Cart_sub)
+MPI_ABI_TWIN(Cart_map)
+MPI_ABI_TWIN(Graph_create)
+MPI_ABI_TWIN(Graphdims_get)
+MPI_ABI_TWIN(Graph_get)
+MPI_ABI_TWIN(Graph_neighbors_count)
+MPI_ABI_TWIN(Graph_neighbors)
+MPI_ABI_TWIN(Graph_map)
+MPI_ABI_TWIN(Dist_graph_create)
+MPI_ABI_TWIN(Dist_graph_create_adjacent)
+MPI_ABI_TWIN(Dist_graph_neighbors_count)
+MPI_ABI_TWIN(Dist_graph_neighbors)
+MPI_ABI_TWIN(Type_contiguous)
+MPI_ABI_TWIN(Type_vector)
+MPI_ABI_TWIN(Type_create_hvector)
+MPI_ABI_TWIN(Type_indexed)
+MPI_ABI_TWIN(Type_create_hindexed)
+MPI_ABI_TWIN(Type_create_indexed_block)
+MPI_ABI_TWIN(Type_create_hindexed_block)
+MPI_ABI_TWIN(Type_create_struct)
+MPI_ABI_TWIN(Type_create_resized)
+MPI_ABI_TWIN(Type_create_subarray)
+MPI_ABI_TWIN(Type_create_darray)
+MPI_ABI_TWIN(Type_dup)
+MPI_ABI_TWIN(Type_commit)
+MPI_ABI_TWIN(Type_free)
+MPI_ABI_TWIN(Type_size)
+MPI_ABI_TWIN(Type_size_x)
+MPI_ABI_TWIN(Type_get_extent)
+MPI_ABI_TWIN(Type_get_extent_x)
+MPI_ABI_TWIN(Type_get_true_extent)
+MPI_ABI_TWIN(Type_get_true_extent_x)
+MPI_ABI_TWIN(Type_get_envelope)
+MPI_ABI_TWIN(Type_get_contents)
+MPI_ABI_TWIN(Type_set_name)
+MPI_ABI_TWIN(Type_get_name)
+MPI_ABI_TWIN(Type_match_size)
+MPI_ABI_TWIN(Type_create_keyval)
+MPI_ABI_TWIN(Type_free_keyval)
+MPI_ABI_TWIN(Type_set_attr)
+MPI_ABI_TWIN(Type_get_attr)
+MPI_ABI_TWIN(Type_delete_attr)
+MPI_ABI_TWIN(Pack)
+MPI_ABI_TWIN(Unpack)
+MPI_ABI_TWIN(Pack_size)
+MPI_ABI_TWIN(Pack_external)
+MPI_ABI_TWIN(Unpack_external)
+MPI_ABI_TWIN(Pack_external_size)
+MPI_ABI_TWIN(Send)
+MPI_ABI_TWIN(Ssend)
+MPI_ABI_TWIN(Bsend)
+MPI_ABI_TWIN(Rsend)
+MPI_ABI_TWIN(Isend)
+MPI_ABI_TWIN(Issend)
+MPI_ABI_TWIN(Ibsend)
+MPI_ABI_TWIN(Irsend)
+MPI_ABI_TWIN(Recv)
+MPI_ABI_TWIN(Irecv)
+MPI_ABI_TWIN(Sendrecv)
+MPI_ABI_TWIN(Sendrecv_replace)
+MPI_ABI_TWIN(Isendrecv)
+MPI_ABI_TWIN(Isendrecv_replace)
+MPI_ABI_TWIN(Buffer_attach)
+MPI_ABI_TWIN(Buffer_detach)
+MPI_ABI_TWIN(Probe)
+MPI_ABI_TWIN(Iprobe)
+MPI_ABI_TWIN(Mprobe)
+MPI_ABI_TWIN(Improbe)
+MPI_ABI_TWIN(Mrecv)
+MPI_ABI_TWIN(Imrecv)
+MPI_ABI_TWIN(Wait)
+MPI_ABI_TWIN(Waitall)
+MPI_ABI_TWIN(Waitany)
+MPI_ABI_TWIN(Waitsome)
+MPI_ABI_TWIN(Test)
+MPI_ABI_TWIN(Testall)
+MPI_ABI_TWIN(Testany)
+MPI_ABI_TWIN(Testsome)
+MPI_ABI_TWIN(Request_free)
+MPI_ABI_TWIN(Request_get_status)
+MPI_ABI_TWIN(Cancel)
+MPI_ABI_TWIN(Test_cancelled)
+MPI_ABI_TWIN(Send_init)
+MPI_ABI_TWIN(Ssend_init)
+MPI_ABI_TWIN(Bsend_init)
+MPI_ABI_TWIN(Rsend_init)
+MPI_ABI_TWIN(Recv_init)
+MPI_ABI_TWIN(Start)
+MPI_ABI_TWIN(Startall)
+MPI_ABI_TWIN(Grequest_start)
+MPI_ABI_TWIN(Grequest_complete)
+MPI_ABI_TWIN(Get_count)
+MPI_ABI_TWIN(Get_elements)
+MPI_ABI_TWIN(Get_elements_x)
+MPI_ABI_TWIN(Status_set_elements)
+MPI_ABI_TWIN(Status_set_elements_x)
+MPI_ABI_TWIN(Status_set_cancelled)
+MPI_ABI_TWIN(Op_create)
+MPI_ABI_TWIN(Op_free)
+MPI_ABI_TWIN(Op_commutative)
+MPI_ABI_TWIN(Reduce_local)
+MPI_ABI_TWIN(Barrier)
+MPI_ABI_TWIN(Bcast)
+MPI_ABI_TWIN(Gather)
+MPI_ABI_TWIN(Gatherv)
+MPI_ABI_TWIN(Scatter)
+MPI_ABI_TWIN(Scatterv)
+MPI_ABI_TWIN(Allgather)
+MPI_ABI_TWIN(Allgatherv)
+MPI_ABI_TWIN(Alltoall)
+MPI_ABI_TWIN(Alltoallv)
+MPI_ABI_TWIN(Alltoallw)
+MPI_ABI_TWIN(Reduce)
+MPI_ABI_TWIN(Allreduce)
+MPI_ABI_TWIN(Reduce_scatter)
+MPI_ABI_TWIN(Reduce_scatter_block)
+MPI_ABI_TWIN(Scan)
+MPI_ABI_TWIN(Exscan)
+MPI_ABI_TWIN(Neighbor_allgather)
+MPI_ABI_TWIN(Neighbor_allgatherv)
+MPI_ABI_TWIN(Neighbor_alltoall)
+MPI_ABI_TWIN(Neighbor_alltoallv)
+MPI_ABI_TWIN(Neighbor_alltoallw)
+MPI_ABI_TWIN(Ibarrier)
+MPI_ABI_TWIN(Ibcast)
+MPI_ABI_TWIN(Igather)
+MPI_ABI_TWIN(Igatherv)
+MPI_ABI_TWIN(Iscatter)
+MPI_ABI_TWIN(Iscatterv)
+MPI_ABI_TWIN(Iallgather)
+MPI_ABI_TWIN(Iallgatherv)
+MPI_ABI_TWIN(Ialltoall)
+MPI_ABI_TWIN(Ialltoallv)
+MPI_ABI_TWIN(Ialltoallw)
+MPI_ABI_TWIN(Ireduce)
+MPI_ABI_TWIN(Iallreduce)
+MPI_ABI_TWIN(Ireduce_scatter)
+MPI_ABI_TWIN(Ireduce_scatter_block)
+MPI_ABI_TWIN(Iscan)
+MPI_ABI_TWIN(Iexscan)
+MPI_ABI_TWIN(Ineighbor_allgather)
+MPI_ABI_TWIN(Ineighbor_allgatherv)
+MPI_ABI_TWIN(Ineighbor_alltoall)
+MPI_ABI_TWIN(Ineighbor_alltoallv)
+MPI_ABI_TWIN(Ineighbor_alltoallw)
+MPI_ABI_TWIN(Barrier_init)
+MPI_ABI_TWIN(Bcast_init)
+MPI_ABI_TWIN(Gather_init)
+MPI_ABI_TWIN(Gatherv_init)
+MPI_ABI_TWIN(Scatter_init)
+MPI_ABI_TWIN(Scatterv_init)
+MPI_ABI_TWIN(Allgather_init)
+MPI_ABI_TWIN(Allgatherv_init)
+MPI_ABI_TWIN(Alltoall_init)
+MPI_ABI_TWIN(Alltoallv_init)
+MPI_ABI_TWIN(Alltoallw_init)
+MPI_ABI_TWIN(Reduce_init)
+MPI_ABI_TWIN(Allreduce_init)
+MPI_ABI_TWIN(Reduce_scatter_init)
+MPI_ABI_TWIN(Reduce_scatter_block_init)
+MPI_ABI_TWIN(Scan_init)
+MPI_ABI_TWIN(Exscan_init)
+MPI_ABI_TWIN(Neighbor_allgather_init)
+MPI_ABI_TWIN(Neighbor_allgatherv_init)
+MPI_ABI_TWIN(Neighbor_alltoall_init)
+MPI_ABI_TWIN(Neighbor_alltoallv_init)
+MPI_ABI_TWIN(Neighbor_alltoallw_init)
+MPI_ABI_TWIN(Win_create)
+MPI_ABI_TWIN(Win_allocate)
+MPI_ABI_TWIN(Win_allocate_shared)
+MPI_ABI_TWIN(Win_shared_query)
+MPI_ABI_TWIN(Win_create_dynamic)
+MPI_ABI_TWIN(Win_attach)
+MPI_ABI_TWIN(Win_detach)
+MPI_ABI_TWIN(Win_free)
+MPI_ABI_TWIN(Win_get_group)
+MPI_ABI_TWIN(Win_set_name)
+MPI_ABI_TWIN(Win_get_name)
+MPI_ABI_TWIN(Win_set_info)
+MPI_ABI_TWIN(Win_get_info)
+MPI_ABI_TWIN(Win_fence)
+MPI_ABI_TWIN(Win_post)
+MPI_ABI_TWIN(Win_start)
+MPI_ABI_TWIN(Win_complete)
+MPI_ABI_TWIN(Win_wait)
+MPI_ABI_TWIN(Win_test)
+MPI_ABI_TWIN(Win_lock)
+MPI_ABI_TWIN(Win_unlock)
+MPI_ABI_TWIN(Win_lock_all)
+MPI_ABI_TWIN(Win_unlock_all)
+MPI_ABI_TWIN(Win_flush)
+MPI_ABI_TWIN(Win_flush_all)
+MPI_ABI_TWIN(Win_flush_local)
+MPI_ABI_TWIN(Win_flush_local_all)
+MPI_ABI_TWIN(Win_sync)
+MPI_ABI_TWIN(Put)
+MPI_ABI_TWIN(Get)
+MPI_ABI_TWIN(Accumulate)
+MPI_ABI_TWIN(Get_accumulate)
+MPI_ABI_TWIN(Rput)
+MPI_ABI_TWIN(Rget)
+MPI_ABI_TWIN(Raccumulate)
+MPI_ABI_TWIN(Rget_accumulate)
+MPI_ABI_TWIN(Fetch_and_op)
+MPI_ABI_TWIN(Compare_and_swap)
+MPI_ABI_TWIN(Win_create_keyval)
+MPI_ABI_TWIN(Win_free_keyval)
+MPI_ABI_TWIN(Win_set_attr)
+MPI_ABI_TWIN(Win_get_attr)
+MPI_ABI_TWIN(Win_delete_attr)
+MPI_ABI_TWIN(Win_create_errhandler)
+MPI_ABI_TWIN(Win_set_errhandler)
+MPI_ABI_TWIN(Win_get_errhandler)
+MPI_ABI_TWIN(Win_call_errhandler)
+#undef MPI_ABI_TWIN
 
 #pragma GCC visibility pop
 #ifdef __cplusplus
