@@ -45,13 +45,22 @@ class BoxWriter : public Box {
     std::byte* const begin = at(tail_);
     const uint64_t skip = begin == record ? 0 : to_end(tail_);
     tail_ += skip + count;
-    first_word(at(tail_)).store(0, std::memory_order_relaxed);
+    if (zeroed_ <= tail_) {
+      first_word(at(tail_)).store(0, std::memory_order_relaxed);
+      zeroed_ = tail_ + 1;
+    }
     if (skip) first_word(record).store(static_cast<uint32_t>(count), std::memory_order_relaxed);
     first_word(begin).store(static_cast<uint32_t>(skip ? kSkip | skip : count), std::memory_order_release);
+    // The reader's cache still has the lines from the last lap. To take one away there takes as long as to send a record, so it is
+    // done ahead, and not between a record and its publication.
+    if (zeroed_ < tail_ + kAhead && zeroed_ - head_seen_ < capacity) first_word(at(zeroed_++)).store(0, std::memory_order_relaxed);
   }
 
  private:
+  static constexpr uint64_t kAhead = 8;
+
   uint64_t tail_ = 0;
+  uint64_t zeroed_ = 1;  // the lines from tail_ up to here have a zero as first word
   uint64_t head_seen_ = 0;
 };
 
