@@ -29,6 +29,8 @@ namespace {
 // here would only hide it.
 constexpr int kLastMoment_ms = 1000;
 
+bool joined_before = false;  // this process was in the job and left it; set-up calls alone use it, one thread at a time
+
 constexpr std::chrono::seconds kGetTime{2};  // what libpmix's server allows for a value of a rank on its own node
 constexpr int kAskAgain_ms = 10;
 
@@ -126,7 +128,11 @@ class PmixJob final : public Bootstrap {
     commit();
     pmix_info_t info{};
     PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
-    const pmix_status_t rc = PMIx_Fence(nullptr, 0, &info, 1);
+    pmix_status_t rc = PMIx_Fence(nullptr, 0, &info, 1);
+    // A process that joins the job again may meet here before a slower one has left it the first time. The server takes
+    // that leaving for an absence, and lets those go who have come; all of them hear so and come again.
+    for (int more = size(); joined_before && rc == PMIX_ERR_PARTIAL_SUCCESS && more > 0; --more)
+      rc = PMIx_Fence(nullptr, 0, &info, 1);
     if (rc == PMIX_SUCCESS) return;
     poll(nullptr, 0, kLastMoment_ms);
     fail("the ranks of the job could not meet", rc, "check that every rank still runs and calls the same start-up");
@@ -159,6 +165,7 @@ class PmixJob final : public Bootstrap {
 
   void finish() override {
     const pmix_status_t rc = PMIx_Finalize(nullptr, 0);
+    joined_before = true;
     if (rc != PMIX_SUCCESS) fail("the job could not be left", rc, "check that the launcher still runs");
   }
 
