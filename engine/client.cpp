@@ -130,7 +130,9 @@ void Client::stop() {
   engine_.reset();
   port_.reset();
   published_.reset();
-  private_blocks_.clear();  // the memory stays: it may hold live data of the program
+  for (const PrivateBlock& block : private_blocks_)
+    if (block.space) munmap(block.space, block.space_size);
+  private_blocks_.clear();
 }
 
 void Client::drain_now() {
@@ -395,15 +397,16 @@ void Client::run_parked() {
 
 int Client::add_private_block(size_t size, void* replace, void*& base) {
   base = replace;
+  void* space = nullptr;
+  constexpr size_t kHuge = 2u << 20;
+  const size_t slack = size >= kHuge ? kHuge : 0;
   if (!replace) {
     // Aligned to huge pages as a shared block would be; pages that the alignment skips are never touched.
-    constexpr size_t kHuge = 2u << 20;
-    const size_t slack = size >= kHuge ? kHuge : 0;
-    base = mmap(nullptr, size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    base = space = mmap(nullptr, size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED) return -1;
     if (slack) base = reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(base) + kHuge - 1) & ~uintptr_t{kHuge - 1});
   }
-  private_blocks_.push_back({base, size});
+  private_blocks_.push_back({base, size, space, size + slack});
   return static_cast<int>(private_blocks_.size() - 1);
 }
 

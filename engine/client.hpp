@@ -172,7 +172,7 @@ class Client {
   bool realtime_ = false;
   bool oversubscribed_ = false;
   std::thread thread_;
-  struct PrivateBlock { void* base; size_t size; };
+  struct PrivateBlock { void* base; size_t size; void* space; size_t space_size; };  // space: what was mapped for it, if anything
   std::vector<PrivateBlock> private_blocks_;
   clockid_t thread_clock_ = CLOCK_THREAD_CPUTIME_ID;
   std::vector<int> fds_;

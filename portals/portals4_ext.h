@@ -54,7 +54,8 @@ int PtlxJobMap(ptl_handle_ni_t ni);
 
 /* A block is a range of this process's memory that every rank on the node can load and store. Blocks are numbered
  * 0, 1, 2 .. in the order of the calls; a layer calls in the same order on every rank (symmetric). At most 8 blocks
- * per process; make them before PtlxJobMap, or call PtlxJobMap again afterwards. Blocks live until the last PtlFini. */
+ * per process; make them before PtlxJobMap, or call PtlxJobMap again afterwards. Blocks live until the last PtlFini, which
+ * unmaps them; memory that PtlxNodeShare made a block keeps address and content. */
 
 /* A fresh, zeroed block of `size` bytes (rounded up to pages; huge-page aligned from 2 MiB on). The memory is reserved
  * at once: PTL_NO_SPACE (with a sentence on stderr) when the node has none, never SIGBUS later. */

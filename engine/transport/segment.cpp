@@ -151,7 +151,7 @@ bool Segment::map(int fd, size_t ring_offset, size_t ring_bytes) {
 Segment::~Segment() {
   if (owner_) remove_name();
   for (auto& block : blocks_)
-    if (block.base && !owner_) munmap(block.base, block.size);  // the owner's blocks hold live user data until exit
+    if (block.base && block.fresh) munmap(block.base, block.size);  // others took the place of memory that lives on
   if (ring_) munmap(ring_, 2 * ring_bytes_);
   if (header_) munmap(header_, header_bytes_);
   if (owner_) flock(fd_, LOCK_UN);  // closing is not enough while a forked child has the descriptor, too
@@ -190,7 +190,7 @@ int Segment::add_block(size_t size, void* replace, void*& base) {
   }
   if (base == MAP_FAILED) return -1;
   const unsigned number = block_count_++;
-  blocks_[number] = {base, size};
+  blocks_[number] = {base, size, replace == nullptr};
   header_->block[number].offset = offset;
   header_->block[number].size.store(size, std::memory_order_release);
   return static_cast<int>(number);
@@ -208,7 +208,7 @@ void* Segment::map_block(unsigned number, size_t& size) {
     if (there > all || offset > all - there || offset < header_bytes_ + ring_bytes_) return nullptr;
     void* base = map_aligned(fd_, there, offset);
     if (base == MAP_FAILED) return nullptr;
-    mapping = {base, there};
+    mapping = {base, there, true};
   }
   size = mapping.size;
   return mapping.base;

@@ -116,7 +116,7 @@ class Segment {
   std::byte* boxes_ = nullptr;                    // mapped with the header
   size_t header_bytes_ = 0;
   size_t ring_bytes_ = 0;
-  struct Mapping { void* base = nullptr; size_t size = 0; } blocks_[kMaxBlocks];
+  struct Mapping { void* base = nullptr; size_t size = 0; bool fresh = true; } blocks_[kMaxBlocks];  // fresh: goes with this object
   unsigned block_count_ = 0;
 };
 

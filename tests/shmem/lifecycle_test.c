@@ -1,9 +1,12 @@
 /* lifecycle_test.c: init and finalize nest, init may follow the last finalize, globals keep their values throughout.
  * Source: OpenSHMEM 1.6, "Library Setup, Exit, and Query Routines".
  */
+#include <errno.h>
 #include <shmem.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 static long word = 100;
 static int failures = 0;
@@ -20,6 +23,12 @@ static int initialized(void)
     int answer = -1;
     shmem_query_initialized(&answer);
     return answer;
+}
+
+static int is_mapped(void *address)
+{
+    void *const page = (void *)((uintptr_t)address & ~(uintptr_t)4095);
+    return msync(page, 4096, MS_ASYNC) == 0 || errno != ENOMEM;
 }
 
 int main(void)
@@ -47,6 +56,7 @@ int main(void)
         shmem_finalize();
         CHECK(!initialized());
         CHECK(word == 101 + round);
+        CHECK(!is_mapped(block)); /* the heap is gone, the globals stay */
     }
     CHECK(shmem_init_thread(17, NULL) != 0);
     CHECK(!initialized());
