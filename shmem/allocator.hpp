@@ -4,6 +4,11 @@
 // that writes past its block cannot damage it, and the result depends on nothing but the sequence of calls: PEs that
 // make the same calls get the same offsets, without a word exchanged.
 //
+// Why not a library's. Of those that Debian has, jemalloc and mimalloc place blocks by thread and by time, so PEs would
+// disagree; Boost.Interprocess's rbtree_best_fit depends on the calls alone, but keeps its tree between the blocks, where
+// one put past the end of a block breaks the heap silently. On a two-core EPYC, random calls on blocks of up to 4000
+// (200 000) bytes take 422 ns (803 ns) here and 1139 ns (1506 ns) there, and fill a heap equally well, to 99.1 %.
+//
 // **Thread:** one at a time (allocation is collective). All calls O(log blocks).
 // **Invariants:** used and free blocks tile [0, capacity); no two free blocks touch; every offset and size is a multiple
 // of kGranule.

@@ -3,12 +3,16 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 #include <stdexcept>
+#include <string_view>
 
 #include "shmem/heap.hpp"
+#include "shmem/huge_pages.hpp"
 #include "shmem/symmetric_size.hpp"
 #include "shmem/sync.hpp"
 
@@ -20,7 +24,6 @@ namespace {
 
 constexpr size_t kPage = 4096;
 constexpr size_t kDefaultHeapSize = size_t{64} << 20;
-constexpr size_t kHugePage = size_t{2} << 20;  // no start is aligned better on purpose
 
 void require(int code, const std::string& sentence) {
   if (code != PTL_OK) throw std::runtime_error(sentence + " (Portals return code " + std::to_string(code) + ")");
@@ -42,6 +45,13 @@ size_t symmetric_size() {
   return *size;
 }
 
+bool huge_pages_wanted() {
+  const char* text = setting("HUGE_PAGES");
+  if (!text || std::string_view(text) == "0") return false;
+  if (std::string_view(text) == "1") return true;
+  throw std::runtime_error(std::string("SHMEM_HUGE_PAGES is \"") + text + "\"; it must be 0 or 1");
+}
+
 // Set-ups this process has done: names in the job's exchange are never used twice.
 int generation = 0;
 
@@ -60,6 +70,10 @@ World::Memory::Memory(ptl_handle_ni_t ni, size_t wanted) : heap_size((wanted + k
   size[kHeap] = heap_size + kSignalsSize;
   require(PtlxNodeAlloc(ni, size[kHeap], &start[kHeap], &block[kHeap]),
           "a symmetric heap of " + std::to_string(heap_size) + " bytes cannot be had; set SHMEM_SYMMETRIC_SIZE to less");
+  if (huge_pages_wanted())
+    if (const int problem = make_huge(start[kHeap], size[kHeap]))
+      fprintf(stderr, "shmem: SHMEM_HUGE_PAGES: the kernel gives no huge pages for all of the symmetric heap (%s); going on with what it gave\n",
+              problem == EINVAL ? "they need Linux 6.1 and a heap of at least 2 MiB" : strerror(problem));
   const Range data = data_segment();
   start[kData] = data.start;
   size[kData] = data.size;

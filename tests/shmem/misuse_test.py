@@ -27,6 +27,7 @@ RULES = {
     "init-thread": ({"SHMEM_SYMMETRIC_SIZE": "lots"}, 42, r'shmem: SHMEM_SYMMETRIC_SIZE is "lots"; it must be a number'),
     "bad-size": ({"SHMEM_SYMMETRIC_SIZE": "-1"}, 1, r'shmem: SHMEM_SYMMETRIC_SIZE is "-1"; it must be a number'),
     "old-name": ({"SMA_SYMMETRIC_SIZE": "12x"}, 1, r'shmem: SHMEM_SYMMETRIC_SIZE is "12x"; it must be a number'),
+    "bad-huge-pages": ({"SHMEM_HUGE_PAGES": "many"}, 1, r'shmem: SHMEM_HUGE_PAGES is "many"; it must be 0 or 1'),
     "too-large": ({"SHMEM_SYMMETRIC_SIZE": "100t"}, 1, r"a symmetric heap of 109951162777600 bytes cannot be had"),
 }
 
