@@ -325,6 +325,16 @@ int GOAL_Cancel(GOAL_Request* request) {
   return GOAL_SUCCESS;
 }
 
+int GOAL_Counters(GOAL_Schedule schedule, uint32_t* finish, uint64_t* each, uint32_t* failures) {
+  if (!schedule || !finish || !each || !failures) return fail(GOAL_ERR_ARG, "the schedule or the place of a result is NULL");
+  if (!schedule->instance) return fail(GOAL_ERR_STATE, "the schedule is not compiled");
+  const LoadedProgram& program = schedule->instance->program();
+  *finish = program.counters()[kFinish];
+  *each = program.program().increments[kFinish];
+  *failures = program.failures();
+  return GOAL_SUCCESS;
+}
+
 int GOAL_Free(GOAL_Schedule* schedule) {
   if (!schedule || !*schedule) return fail(GOAL_ERR_ARG, "the schedule is NULL");
   delete *schedule;

@@ -175,6 +175,12 @@ int GOAL_Wait(GOAL_Request *request);
  * all ranks that still wait for messages of this one, as they may for theirs. */
 int GOAL_Cancel(GOAL_Request *request);
 
+/* The Portals counting events of a compiled schedule, on which a program may park triggered operations of its own, before the
+ * first GOAL_Run: `finish` grows by *each with every execution that ends, and what is parked there for *each stays for
+ * the next ones; `failures` is 0 until one fails. *each is 0 if there is nothing to do: then executions end at once, without
+ * counting. Both live until GOAL_Free. GOAL_ERR_STATE: not compiled. */
+int GOAL_Counters(GOAL_Schedule schedule, uint32_t *finish, uint64_t *each, uint32_t *failures);
+
 /* Frees a schedule and sets *schedule to NULL; if it runs, as after GOAL_Cancel (its request is void then). */
 int GOAL_Free(GOAL_Schedule *schedule);
 

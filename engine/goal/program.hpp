@@ -85,6 +85,7 @@ class LoadedProgram {
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }  // the current one, or the next
   [[nodiscard]] const Program& program() const { return program_; }
   [[nodiscard]] std::span<const ptl_handle_ct_t> counters() const { return counters_; }  // by CounterId
+  [[nodiscard]] ptl_handle_ct_t failures() const { return errors_; }  // above 0: failed
   // Does every counter have what so many epochs make of it? It must, between epochs.
   [[nodiscard]] bool counters_are_full() const;
 

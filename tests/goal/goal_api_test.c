@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/goal/goal.h"
+#include "portals/portals4.h"
 
 static int rank, size;
 
@@ -343,6 +344,28 @@ static void nothing_to_do_is_done(void) {
     OK(GOAL_Free(&s));
 }
 
+static void ends_are_counted_where_the_program_can_see_them(void) {
+    GOAL_Schedule s;
+    GOAL_Request request;
+    uint32_t finish, failures;
+    uint64_t each, total = 0, word = 1;
+    OK(GOAL_Create(&s));
+    CHECK(GOAL_Counters(s, &finish, &each, &failures) == GOAL_ERR_STATE);
+    OK(GOAL_Send(s, GOAL_User(&word), 8, (rank + 1) % size, 0, NULL));
+    OK(GOAL_Recv(s, GOAL_User(&total), 8, (rank + size - 1) % size, 0, NULL));
+    OK(GOAL_Compile(s));
+    OK(GOAL_Counters(s, &finish, &each, &failures));
+    CHECK(each > 0);
+    ptl_ct_event_t value;
+    for (uint64_t epoch = 1; epoch <= 20; ++epoch) {
+        OK(GOAL_Run(s, &request));
+        CHECK(PtlCTWait(finish, epoch * each, &value) == PTL_OK && value.success == epoch * each);
+        OK(GOAL_Wait(&request));
+    }
+    CHECK(PtlCTGet(failures, &value) == PTL_OK && value.success == 0);
+    OK(GOAL_Free(&s));
+}
+
 int main(void) {
     GOAL_Schedule early;
     CHECK(GOAL_Create(&early) == GOAL_ERR_STATE);
@@ -362,6 +385,7 @@ int main(void) {
     giving_up_is_a_failure_for_all_who_wait(1);
     mistakes_are_told();
     nothing_to_do_is_done();
+    ends_are_counted_where_the_program_can_see_them();
     OK(GOAL_Finalize());
     CHECK(GOAL_Finalize() == GOAL_ERR_STATE);
     return 0;
