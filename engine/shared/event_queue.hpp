@@ -84,7 +84,8 @@ class EventQueue {
         std::atomic_thread_fence(std::memory_order_acquire);
         if (slot.sequence.load(std::memory_order_relaxed) == position + 1) {
           if (!head_.compare_exchange_strong(position, position + 1, std::memory_order_relaxed)) continue;
-          std::memcpy(&event, words.data(), sizeof event);
+          // Word by word, for the same reason as in words_of.
+          for (size_t i = 0; i < kWords; ++i) std::memcpy(reinterpret_cast<std::byte*>(&event) + 8 * i, &words[i], 8);
           return lost ? PTL_EQ_DROPPED : PTL_OK;
         }
       }
@@ -148,9 +149,18 @@ class EventQueue {
   // The bytes of an event. Small members are put together in a register: a word loaded over bytes that were just stored waits for them.
   static std::array<uint64_t, kWords> words_of(const ptl_event_t& event) {
     std::array<uint64_t, kWords> words;
-    if constexpr (std::endian::native == std::endian::little && offsetof(ptl_event_t, initiator) == 56 && offsetof(ptl_event_t, uid) == 64 &&
+    if constexpr (std::endian::native == std::endian::little && offsetof(ptl_event_t, start) == 0 && offsetof(ptl_event_t, user_ptr) == 8 &&
+                  offsetof(ptl_event_t, hdr_data) == 16 && offsetof(ptl_event_t, match_bits) == 24 && offsetof(ptl_event_t, rlength) == 32 &&
+                  offsetof(ptl_event_t, mlength) == 40 && offsetof(ptl_event_t, remote_offset) == 48 &&
+                  offsetof(ptl_event_t, initiator) == 56 && offsetof(ptl_event_t, uid) == 64 &&
                   offsetof(ptl_event_t, type) == 72 && offsetof(ptl_event_t, atomic_type) == 76 && sizeof event == 80) {
-      std::memcpy(words.data(), &event, 56);
+      words[0] = reinterpret_cast<uint64_t>(event.start);
+      words[1] = reinterpret_cast<uint64_t>(event.user_ptr);
+      words[2] = event.hdr_data;
+      words[3] = event.match_bits;
+      words[4] = event.rlength;
+      words[5] = event.mlength;
+      words[6] = event.remote_offset;
       words[7] = event.initiator.phys.nid | uint64_t{event.initiator.phys.pid} << 32;
       words[8] = event.uid | uint64_t{event.pt_index} << 32;
       words[9] = event.type | uint64_t{event.ptl_list} << 8 | uint64_t{event.ni_fail_type} << 16 | uint64_t{event.atomic_operation} << 24 |

@@ -87,6 +87,7 @@ class NodeTransport final : public Transport {
   uint64_t head_ = 0;                // of the shared ring
   uint64_t lines_;
   bool broken_ = false;              // the shared ring holds something no sender of ours would write
+  bool quiet_ = true;                // the last poll found nothing
   std::map<std::pair<uint32_t, uint32_t>, std::unique_ptr<NodeLink>> links_;
   std::vector<std::unique_ptr<NodeLink>> replaced_;  // lost, and another process has the address
   std::vector<NodeLink*> dying_;
