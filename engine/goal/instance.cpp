@@ -19,6 +19,7 @@ Instance::Instance(const Port& port, std::shared_ptr<const Compiled> compiled, s
   }
   scratch_.reset(new std::byte[plan.scratch_bytes + 1]());
   program_ = std::make_unique<LoadedProgram>(port, in_context(compiled_->program, context), bind(arguments));
+  if (ProgramTrace* trace = program_->trace()) trace->label_by(plan.graph);
 }
 
 void* Instance::address(const Memory& m, std::span<const Argument> arguments) const {

@@ -73,10 +73,17 @@ void Port::close() {
   ni_ = keeper_ = poison_keeper_ = PTL_INVALID_HANDLE;
 }
 
-LoadedProgram::LoadedProgram(const Port& port, Program program, std::vector<Binding> bindings)
-    : port_(port), program_(std::move(program)), bindings_(std::move(bindings)) {}
+LoadedProgram::LoadedProgram(const Port& port, Program program, std::vector<Binding> bindings, Trace* trace)
+    : port_(port), program_(std::move(program)), bindings_(std::move(bindings)) {
+  if (!trace) return;
+  program_ = with_own_ends(std::move(program_));
+  ptl_process_t self{};
+  PtlGetId(port_.ni(), &self);
+  trace_ = std::make_unique<ProgramTrace>(*trace, program_, bindings_, self.rank);
+}
 
-// Early entries are parked first, so that they are the first to appear when kStart rises.
+// Early entries are parked first, so that they are the first to appear when kStart rises. Of operations at one point the stamps
+// are the first, so that none is taken after what it is to precede.
 int LoadedProgram::load() {
   if (const int code = PtlCTAlloc(port_.ni(), &errors_); code != PTL_OK) return code;
   if (const int code = PtlCTAlloc(port_.ni(), &told_); code != PTL_OK) return code;
@@ -88,10 +95,17 @@ int LoadedProgram::load() {
     if (const int code = PtlxCTGuard(counter, errors_); code != PTL_OK) return code;
   }
   descriptors_.assign(counters_.size(), PTL_INVALID_HANDLE);
-  for (const Operation& operation : program_.early)
+  if (const int code = trace_ ? park_end_stamps() : static_cast<int>(PTL_OK); code != PTL_OK) return code;
+  for (const Operation& operation : program_.early) {
+    if (trace_)
+      if (const int code = park_stamp(trace_->stamp(operation.vertex).begin, {kStart, 1}); code != PTL_OK) return code;
     if (const int code = park_append(operation, {kStart, 1}); code != PTL_OK) return code;
-  for (const Operation& operation : program_.triggered)
+  }
+  for (const Operation& operation : program_.triggered) {
+    if (trace_ && operation.action != Action::increment)
+      if (const int code = park_stamp(trace_->stamp(operation.vertex).begin, operation.when); code != PTL_OK) return code;
     if (const int code = park(operation); code != PTL_OK) return code;
+  }
   if (const std::uint32_t end = program_.increments[kFinish]; end > 0)
     if (const int code = PtlxTriggeredNotify(port_.ni(), &epochs_ended_, -1, 0, counters_[kFinish], end); code != PTL_OK) return code;
   return watch_failures();
@@ -212,11 +226,25 @@ int LoadedProgram::park(const Operation& operation) {
   return PTL_ARG_INVALID;
 }
 
+int LoadedProgram::park_stamp(std::uint64_t& to, Point when) {
+  const ptlx_memory_t word{&to, 0}, nothing{nullptr, 0};
+  return PtlxTriggeredLocalVector(port_.ni(), PTLX_TIMESTAMP, PTL_UINT64_T, &word, &nothing, &nothing, 1, PTL_CT_NONE, counters_[when.counter], when.threshold);
+}
+
+int LoadedProgram::park_end_stamps() {
+  for (const auto* operations : {&program_.early, &program_.triggered})
+    for (const Operation& operation : *operations)
+      if (operation.action != Action::increment)
+        if (const int code = park_stamp(trace_->stamp(operation.vertex).end, {operation.counter, 1}); code != PTL_OK) return code;
+  return PTL_OK;
+}
+
 bool LoadedProgram::failed() const { return seen(failures_) != 0; }
 
 int LoadedProgram::start() {
   if (failed()) return PTL_FAIL;
   running_ = true;
+  if (trace_) trace_->begin();
   return PtlCTInc(counters_[kStart], {1, 0});
 }
 
@@ -238,11 +266,13 @@ int LoadedProgram::end_epoch() {
   const int code = PtlCTGet(errors_, &errors);
   if (code == PTL_OK && errors.success + errors.failure == 0) {
     running_ = false;
+    if (trace_) trace_->end(epoch_, false);
     ++epoch_;
     return PTL_OK;
   }
   withdraw();
   running_ = false;
+  if (trace_) trace_->end(epoch_, true);
   return code == PTL_OK ? static_cast<int>(PTL_FAIL) : code;
 }
 

@@ -19,11 +19,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "engine/goal/compile.hpp"
+#include "engine/goal/trace.hpp"
 #include "portals/portals4.h"
 #include "portals/portals4_ext.h"
 
@@ -64,8 +66,8 @@ struct Binding {
 
 class LoadedProgram {
  public:
-  // One binding per vertex. The port must outlive this object.
-  LoadedProgram(const Port& port, Program program, std::vector<Binding> bindings);
+  // One binding per vertex. The port must outlive this object, and so must the trace, if there is one.
+  LoadedProgram(const Port& port, Program program, std::vector<Binding> bindings, Trace* trace = Trace::of_process());
   ~LoadedProgram() { unload(); }
   LoadedProgram(const LoadedProgram&) = delete;
   LoadedProgram& operator=(const LoadedProgram&) = delete;
@@ -86,6 +88,8 @@ class LoadedProgram {
   [[nodiscard]] const Program& program() const { return program_; }
   [[nodiscard]] std::span<const ptl_handle_ct_t> counters() const { return counters_; }  // by CounterId
   [[nodiscard]] ptl_handle_ct_t failures() const { return errors_; }  // above 0: failed
+  // What its executions are told to; nullptr: nothing. Before the first one it may be told the names of vertices.
+  [[nodiscard]] ProgramTrace* trace() { return trace_.get(); }
   // Does every counter have what so many epochs make of it? It must, between epochs.
   [[nodiscard]] bool counters_are_full() const;
 
@@ -96,6 +100,8 @@ class LoadedProgram {
   [[nodiscard]] ptl_me_t entry(const Operation& operation) const;
   int park(const Operation& operation);
   int park_append(const Operation& operation, Point when);
+  int park_stamp(std::uint64_t& to, Point when);
+  int park_end_stamps();
   int bind_descriptor(const Operation& operation);
   int watch_failures();
   [[nodiscard]] std::vector<std::uint32_t> peers() const;
@@ -107,6 +113,7 @@ class LoadedProgram {
   const Port& port_;
   Program program_;
   std::vector<Binding> bindings_;
+  std::unique_ptr<ProgramTrace> trace_;
   std::vector<ptl_handle_ct_t> counters_;
   std::vector<ptl_handle_md_t> descriptors_;  // by counter: all memory, counting sends there
   std::unordered_map<VertexId, ptl_handle_md_t> scattered_;  // of sends from memory in pieces

@@ -79,6 +79,7 @@ std::span<const Variable> environment_variables() {
       {"PTL_DEBUG", "1, 0", "0", "1: each PTL_ARG_INVALID is explained by one line on stderr"},
       {"PTL_CC", "a command", "cc", "the compiler behind mpicc and oshcc"},
       {"PTL_CXX", "a command", "c++", "the compiler behind mpicxx and oshcxx"},
+      {"PTL_TRACE", "name of a file", "no trace", "when each vertex of GOAL schedules began and ended, for Perfetto; one file per rank"},
       {"PTL_COLLECTIVES", "as allreduce=ring,bcast=pipeline,nodes=off", "chosen by size and ranks", "algorithms of the GOAL collectives"},
       {"SHMEM_SYMMETRIC_SIZE", "bytes, with k, m, g", "chosen by the library", "size of the symmetric heap of each PE"},
   };

@@ -107,6 +107,7 @@ void Run::load(const goal::Program& program) {
   std::vector<goal::Binding> bindings(schedule_.size());
   for (goal::VertexId v = 0; v < schedule_.size(); ++v) bindings[v].memory = payload_->buffer(v);
   program_.emplace(library_->port(), program, std::move(bindings));
+  if (goal::ProgramTrace* trace = program_->trace()) trace->label_by(schedule_);
   const int code = program_->load();
   const ptl_ni_limits_t& limits = library_->limits();
   if (code == PTL_NO_SPACE) {

@@ -27,8 +27,8 @@ class ChaosJob {
   };
 
   // Messages of more than `eager` bytes wait for their receive.
-  ChaosJob(const RandomJob& job, std::vector<Program> programs, std::uint64_t seed, size_t eager, std::uint32_t epochs)
-      : hub_(static_cast<std::uint32_t>(programs.size()), seed, eager), epochs_(epochs), eagerness_(1 + hub_.draw(20)), ranks_(programs.size()) {
+  ChaosJob(const RandomJob& job, std::vector<Program> programs, std::uint64_t seed, size_t eager, std::uint32_t epochs, Trace* trace = nullptr)
+      : trace_(trace), hub_(static_cast<std::uint32_t>(programs.size()), seed, eager), epochs_(epochs), eagerness_(1 + hub_.draw(20)), ranks_(programs.size()) {
     rig_portals.meanwhile = [this] { return step_engine(); };
     std::vector<ptl_process_t> map(ranks_.size());
     for (std::uint32_t r = 0; r < map.size(); ++r) map[r].phys = {test::ChaosHub::id(r).nid, test::ChaosHub::id(r).pid};
@@ -99,7 +99,7 @@ class ChaosJob {
                      .b = act.op == PTLX_DIV ? zeros().data() : rank.slots[act.b].data(), .count = job.words, .op = act.op, .type = PTL_UINT64_T};
     }
     rig_portals.current = rank.node.get();
-    rank.program = std::make_unique<LoadedProgram>(rank.port, std::move(program), std::move(bindings));
+    rank.program = std::make_unique<LoadedProgram>(rank.port, std::move(program), std::move(bindings), trace_);
     rank.program->load();
   }
   static std::vector<std::uint64_t>& zeros() {
@@ -132,6 +132,7 @@ class ChaosJob {
     else if (ended && rank.slots != rank.after[epoch]) rank.wrong = true;
   }
 
+  Trace* trace_;
   test::ChaosHub hub_;
   std::uint32_t epochs_;
   std::uint32_t eagerness_;  // of 20 steps, how many are the programs'

@@ -5,6 +5,7 @@ WAY is node, tcp or shm: how the messages travel; or input, for the refusals.
 """
 import csv
 import io
+import json
 import os
 import pathlib
 import re
@@ -116,6 +117,30 @@ def schedules_run():
            result)
 
 
+def trace_of(path, rank):
+    """The vertices of a trace by label and execution: (begin, end), and the names of its messages, as sent and as received."""
+    events = json.loads(pathlib.Path(path).read_text())["traceEvents"]
+    slices = {(e["name"], e["args"]["execution"]): (e["ts"], e["ts"] + e["dur"]) for e in events if e["ph"] == "X" and e["tid"] != 0}
+    good = all(e["pid"] == rank for e in events) and any(e["ph"] == "C" for e in events)
+    return slices if good else {}, {e["id"] for e in events if e["ph"] == "s"}, {e["id"] for e in events if e["ph"] == "f"}
+
+
+def traces():
+    file = write("pong.goal", "num_ranks 2\nrank 0 {\na: calc 1000; b: send 8b to 1; c: recv 8b from 1\nb requires a\n}\n"
+                              "rank 1 {\nb: recv 8b from 0; c: send 8b to 0\nc requires b\n}\n")
+    path = pathlib.Path(folder.name) / "trace.json"
+    result = run(goalrun, file, "--repeat", "3", PTL_TRACE=str(path))
+    (first, sent, received), (second, sent_back, received_there) = (trace_of(path.with_suffix(f".{rank}.json"), rank) for rank in range(2))
+    good = (result.returncode == 0 and len(first) == 12 and len(second) == 8 and sent == received_there and sent_back == received and
+            all(first["b", n][0] >= first["a", n][1] >= first["a", n][0] + 1 and second["b", n][1] <= second["c", n][0] for n in range(4)) and
+            all(first["b", n][0] <= second["b", n][1] and second["c", n][0] <= first["c", n][1] for n in range(4)))
+    expect("a trace per rank", good, result)
+    result = run(goalrun, file, PTL_TRACE="/no/such/folder/trace")
+    lines = sorted(result.stderr.splitlines())
+    expect("a trace that cannot be written", result.returncode == 0 and len(lines) == 2 and
+           all(re.fullmatch(rf".*PTL_TRACE: '/no/such/folder/trace\.{n}' cannot be written; .*", lines[n]) for n in range(2)), result)
+
+
 def bad_input():
     cycle = write("cycle.goal", "num_ranks 2\nrank 0 {\na: send 8b to 1\nb: calc 5\na requires b\nb requires a\n}\nrank 1 {\nrecv 8b from 0\n}\n")
     circle = rf"{re.escape(cycle)}:3:1: operations wait for each other in a circle: .*; remove one of these dependencies"
@@ -151,4 +176,6 @@ def bad_input():
 
 
 bad_input() if way == "input" else schedules_run()
+if way == "node":
+    traces()
 sys.exit(failed != 0)

@@ -3,8 +3,16 @@
 // failures of operations and processes end in failures, neither in silence nor in wrong results.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <tuple>
+
+#include <nlohmann/json.hpp>
 
 #include "engine/goal/validate.hpp"
 #include "tests/goal/chaos_job.hpp"
@@ -129,6 +137,63 @@ TEST_F(Resident, ABarrierRunsThousandsOfEpochsWithoutClaimingAnything) {
     EXPECT_EQ(chaos.ranks()[r].program->epoch(), kMany);
     EXPECT_TRUE(chaos.ranks()[r].program->counters_are_full());
     EXPECT_EQ(pools(chaos.ranks()[r]), claimed[r]);
+  }
+}
+
+// Beginning and end of vertices in microseconds, by rank, execution and vertex, as a trace file has them.
+using Traced = std::map<std::tuple<std::uint32_t, std::uint32_t, VertexId>, std::pair<double, double>>;
+
+Traced read_trace(const std::string& path) {
+  Traced traced;
+  std::ifstream file(path);
+  const nlohmann::json document = nlohmann::json::parse(file);
+  for (const auto& event : document["traceEvents"]) {
+    if (event["ph"] != "X" || event["tid"] == 0) continue;
+    const double begin = event["ts"];
+    const auto& args = event["args"];
+    const bool fresh = traced.try_emplace({event["pid"], args["execution"], args["vertex"]}, begin, begin + event["dur"].get<double>()).second;
+    EXPECT_TRUE(fresh && !args.contains("ended"));
+  }
+  std::remove(path.c_str());
+  return traced;
+}
+
+TEST_F(Resident, ATracedProgramComputesTheSameAndTellsOfEachVertexWhenItBeganAndEnded) {
+  constexpr double kRounding = 0.001;
+  const std::string path = "/tmp/trace_test." + std::to_string(getpid()) + ".json";
+  for (std::uint64_t seed = 1; seed <= test::runs(150); ++seed) {
+    const RandomJob job = RandomPrograms(seed).job(kShort);
+    Trace trace(path);
+    ChaosJob chaos(job, programs(job), seed, kEager, kEpochsRun, &trace);
+    ASSERT_TRUE(chaos.run()) << "seed " << seed;
+    ASSERT_FALSE(any_wrong(chaos)) << "seed " << seed;
+    expect_counters_full(chaos, seed);
+    trace.write();
+    // Named after the rank whose execution was the first to end.
+    std::string name;
+    for (std::size_t r = 0; r < job.schedules.size(); ++r) {
+      const std::string candidate = path.substr(0, path.size() - 4) + std::to_string(r) + ".json";
+      if (access(candidate.c_str(), F_OK) == 0) name = candidate;
+    }
+    ASSERT_NE(name, "") << "seed " << seed;
+    Traced traced = read_trace(name);
+    for (std::uint32_t r = 0; r < job.schedules.size(); ++r) {
+      const Schedule& schedule = job.schedules[r];
+      for (std::uint32_t epoch = 0; epoch < kEpochsRun; ++epoch) {
+        for (VertexId v = 0; v < schedule.size(); ++v) {
+          ASSERT_EQ(traced.contains({r, epoch, v}), schedule[v].kind != Kind::calc || schedule[v].size > 0) << "seed " << seed;
+          if (!traced.contains({r, epoch, v})) continue;
+          const auto [begin, end] = traced[{r, epoch, v}];
+          EXPECT_LE(begin, end + kRounding);
+          if (schedule[v].kind == Kind::recv) continue;  // posted as early as may be
+          for (const Edge e : schedule.prerequisites(v)) {
+            if (!traced.contains({r, epoch, e.vertex})) continue;
+            const auto [earlier_begin, earlier_end] = traced[{r, epoch, e.vertex}];
+            EXPECT_LE(e.on_start ? earlier_begin : earlier_end, begin + kRounding) << "seed " << seed << " vertex " << v;
+          }
+        }
+      }
+    }
   }
 }
 

@@ -164,6 +164,11 @@ int PtlGetId(ptl_handle_ni_t, ptl_process_t* id) {
   id->rank = interface.rank_of.at(packed(node().engine.self()));
   return PTL_OK;
 }
+int PtlxEngineInfo(ptlx_engine_info_t* info) {
+  *info = {};
+  info->triggers = node().engine.stats().triggers.read();
+  return PTL_OK;
+}
 int PtlxProgress(void) { return rig_portals.meanwhile(); }
 
 }  // extern "C"
