@@ -20,7 +20,7 @@ int raise_tag(const Arguments& given, const Communicator& comm) {
   return raise(given.function, &comm, MPI_ERR_TAG, "the tag %d is not between 0 and %d", given.tag, kMaxTag);
 }
 int raise_rank(const Arguments& given, const Communicator& comm) {
-  return raise(given.function, &comm, MPI_ERR_RANK, "there is no rank %d among %d", given.peer, comm.size);
+  return raise(given.function, &comm, MPI_ERR_RANK, "there is no rank %d among %d", given.peer, comm.peers);
 }
 
 }  // namespace

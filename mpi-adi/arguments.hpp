@@ -32,7 +32,7 @@ inline size_t bytes_of(const Arguments& given) {
   return static_cast<size_t>(static_cast<unsigned>(given.count)) * find_type(given.datatype).extent;
 }
 inline bool is_member(int rank, const Communicator& comm) {
-  return static_cast<unsigned>(rank) < static_cast<unsigned>(comm.size);
+  return static_cast<unsigned>(rank) < static_cast<unsigned>(comm.peers);
 }
 inline bool has_buffer(const Arguments& given) { return given.buf != nullptr || given.count == 0; }
 
@@ -57,7 +57,7 @@ inline int check_receive(const Arguments& given, Communicator*& comm, size_t& by
 
 // The process a receive names.
 inline ptl_rank_t match_rank(const Communicator& comm, int source) {
-  return source == MPI_ANY_SOURCE ? PTL_RANK_ANY : static_cast<ptl_rank_t>(comm.first + source);
+  return source == MPI_ANY_SOURCE ? PTL_RANK_ANY : static_cast<ptl_rank_t>(comm.job_rank(source));
 }
 
 }  // namespace portunus::mpi

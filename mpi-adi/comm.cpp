@@ -1,119 +1,192 @@
-// comm.cpp: the communicators, and the calls that ask or set them up.
+// comm.cpp: communicators as objects, and the calls that ask about them.
 #include "mpi-adi/comm.hpp"
 
-#include "mpi-adi/errors.hpp"
-#include "mpi-adi/match_bits.hpp"
+#include <cstdio>
+#include <cstring>
+
+#include "mpi-adi/checks.hpp"
+#include "mpi-adi/context.hpp"
+#include "mpi-adi/errhandler.hpp"
 #include "mpi-adi/profiling.hpp"
 
 namespace portunus::mpi {
 
-constinit Communicator communicators[2];
-constinit uintptr_t communicator_count = 0;
+constinit CommunicatorPool communicators;
+constinit Communicator* predefined[2] = {};
+constinit uintptr_t predefined_count = 0;
 
-namespace {
-int tag_upper_bound = kMaxTag;
-int no_host = MPI_PROC_NULL;
-int any_rank_does_io = MPI_ANY_SOURCE;
-int clock_is_global = 0;
-int last_used_code = MPI_ERR_LASTCODE;
-int universe_size = 0;
-}  // namespace
-
-void open_communicators(int rank, int size) {
-  const auto fill = [](Communicator& comm, const char* name, uint16_t context, int own, int count, int first) {
-    comm.name = name;
-    comm.context = context;
-    comm.rank = own;
-    comm.size = count;
-    comm.first = first;
-    comm.errhandler.store(MPI_ERRORS_ARE_FATAL, std::memory_order_relaxed);
-  };
-  fill(world(), "MPI_COMM_WORLD", 0, rank, size, 0);
-  fill(self(), "MPI_COMM_SELF", 1, 0, 1, rank);
-  universe_size = size;
-  communicator_count = 2;
-}
-
-void close_communicators() { communicator_count = 0; }
-
-namespace {
-// Where the value of a predefined attribute is; nullptr: not set.
-int* attribute(int keyval) {
-  switch (keyval) {
-    case MPI_TAG_UB:
-      return &tag_upper_bound;
-    case MPI_HOST:
-      return &no_host;
-    case MPI_IO:
-      return &any_rank_does_io;
-    case MPI_WTIME_IS_GLOBAL:
-      return &clock_is_global;
-    case MPI_LASTUSEDCODE:
-      return &last_used_code;
-    case MPI_UNIVERSE_SIZE:
-      return &universe_size;
-    default:
+Communicator* make_communicator(uint16_t context, Group* group, Group* remote_group) {
+  Communicator* made = communicators.claim();
+  if (made == nullptr) return nullptr;
+  made->context = context;
+  made->inter = remote_group != nullptr;
+  made->group = group;
+  made->remote_group = remote_group;
+  made->rank = group->rank;
+  made->size = group->size;
+  const Group& peers = made->peer_group();
+  made->peers = peers.size;
+  made->first = peers.first;
+  made->peer_ranks = peers.ranks.empty() ? nullptr : peers.ranks.data();
+  made->errhandler.store(MPI_ERRORS_ARE_FATAL, std::memory_order_relaxed);
+  if (made->inter) {
+    made->local = make_communicator(context, retain(group), nullptr);
+    if (made->local == nullptr) {
+      release(group);
+      communicators.release(made);
       return nullptr;
+    }
   }
+  return made;
+}
+
+void destroy_communicator(Communicator* comm) {
+  if (comm->local != nullptr) {
+    release(comm->local->group);
+    communicators.release(comm->local);
+  }
+  release(comm->group);
+  release(comm->remote_group);
+  const uint16_t context = comm->context;
+  replace_errhandler(comm->errhandler, MPI_ERRORS_ARE_FATAL);
+  communicators.release(comm);
+  release_context(context);
+}
+
+bool open_communicators(int rank, int size) {
+  own_job_rank = rank;
+  open_contexts();
+  for (int i : {0, 1}) {
+    Group* members = i == 0 ? make_group(0, size) : make_group(rank, 1);
+    Communicator* comm = members ? make_communicator(static_cast<uint16_t>(i * kContextsPerCommunicator), members, nullptr)
+                                 : nullptr;
+    if (comm == nullptr) return false;
+    std::strcpy(comm->name, i == 0 ? "MPI_COMM_WORLD" : "MPI_COMM_SELF");
+    predefined[i] = comm;
+  }
+  predefined_count = 2;
+  return true;
+}
+
+// MPI_COMM_SELF's attributes are deleted first: that is how libraries learn of the end (MPI-5.0, 11.2.4).
+void close_communicators() {
+  self().attributes.clear(MPI_COMM_SELF);
+  world().attributes.clear(MPI_COMM_WORLD);
+  predefined_count = 0;
+}
+
+namespace {
+int comparison(const Communicator& one, const Communicator& other) {
+  if (&one == &other) return MPI_IDENT;
+  if (one.inter != other.inter) return MPI_UNEQUAL;
+  const int local = compare(*one.group, *other.group);
+  const int remote = one.inter ? compare(*one.remote_group, *other.remote_group) : MPI_IDENT;
+  if (local == MPI_UNEQUAL || remote == MPI_UNEQUAL) return MPI_UNEQUAL;
+  return local == MPI_IDENT && remote == MPI_IDENT ? MPI_CONGRUENT : MPI_SIMILAR;
 }
 }  // namespace
-
 }  // namespace portunus::mpi
 
 using namespace portunus::mpi;
 
 extern "C" int PMPI_Comm_rank(MPI_Comm comm, int* rank) {
-  static constexpr char kName[] = "MPI_Comm_rank";
-  const Communicator* found = find_communicator(comm);
-  if (found == nullptr) return raise_bad_communicator(kName, comm);
-  if (rank == nullptr) return raise(kName, found, MPI_ERR_ARG, "the address for the rank is null");
+  Communicator* found;
+  if (int error = check("MPI_Comm_rank", comm, found, {rank})) return error;
   *rank = found->rank;
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Comm_rank)
 
 extern "C" int PMPI_Comm_size(MPI_Comm comm, int* size) {
-  static constexpr char kName[] = "MPI_Comm_size";
-  const Communicator* found = find_communicator(comm);
-  if (found == nullptr) return raise_bad_communicator(kName, comm);
-  if (size == nullptr) return raise(kName, found, MPI_ERR_ARG, "the address for the size is null");
+  Communicator* found;
+  if (int error = check("MPI_Comm_size", comm, found, {size})) return error;
   *size = found->size;
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Comm_size)
 
-extern "C" int PMPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void* attribute_val, int* flag) {
-  static constexpr char kName[] = "MPI_Comm_get_attr";
-  const Communicator* found = find_communicator(comm);
-  if (found == nullptr) return raise_bad_communicator(kName, comm);
-  if (attribute_val == nullptr || flag == nullptr)
-    return raise(kName, found, MPI_ERR_ARG, "an address for the result is null");
-  if (comm_keyval < MPI_TAG_UB || comm_keyval > MPI_UNIVERSE_SIZE)
-    return raise(kName, found, MPI_ERR_KEYVAL, "%d is no key of an attribute", comm_keyval);
-  int* value = attribute(comm_keyval);
-  *flag = value != nullptr;
-  if (value != nullptr) *static_cast<int**>(attribute_val) = value;
+extern "C" int PMPI_Comm_test_inter(MPI_Comm comm, int* flag) {
+  Communicator* found;
+  if (int error = check("MPI_Comm_test_inter", comm, found, {flag})) return error;
+  *flag = found->inter;
   return MPI_SUCCESS;
 }
-MPI_WEAK_NAME(Comm_get_attr)
+MPI_WEAK_NAME(Comm_test_inter)
 
-extern "C" int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler) {
-  static constexpr char kName[] = "MPI_Comm_set_errhandler";
-  Communicator* found = find_communicator(comm);
-  if (found == nullptr) return raise_bad_communicator(kName, comm);
-  if (errhandler != MPI_ERRORS_ARE_FATAL && errhandler != MPI_ERRORS_ABORT && errhandler != MPI_ERRORS_RETURN)
-    return raise(kName, found, MPI_ERR_ERRHANDLER, "%p is no error handler", static_cast<void*>(errhandler));
-  found->errhandler.store(errhandler, std::memory_order_relaxed);
+extern "C" int PMPI_Comm_remote_size(MPI_Comm comm, int* size) {
+  static constexpr char kName[] = "MPI_Comm_remote_size";
+  Communicator* found;
+  if (int error = check(kName, comm, found, {size})) return error;
+  if (!found->inter) return raise(kName, found, MPI_ERR_COMM, "this is no intercommunicator");
+  *size = found->peers;
   return MPI_SUCCESS;
 }
-MPI_WEAK_NAME(Comm_set_errhandler)
+MPI_WEAK_NAME(Comm_remote_size)
 
-extern "C" int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* errhandler) {
-  static constexpr char kName[] = "MPI_Comm_get_errhandler";
-  const Communicator* found = find_communicator(comm);
-  if (found == nullptr) return raise_bad_communicator(kName, comm);
-  if (errhandler == nullptr) return raise(kName, found, MPI_ERR_ARG, "the address for the error handler is null");
-  *errhandler = found->errhandler.load(std::memory_order_relaxed);
+extern "C" int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
+  Communicator* found;
+  if (int error = check("MPI_Comm_group", comm, found, {group})) return error;
+  *group = handle_of(retain(found->group));
   return MPI_SUCCESS;
 }
-MPI_WEAK_NAME(Comm_get_errhandler)
+MPI_WEAK_NAME(Comm_group)
+
+extern "C" int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
+  static constexpr char kName[] = "MPI_Comm_remote_group";
+  Communicator* found;
+  if (int error = check(kName, comm, found, {group})) return error;
+  if (!found->inter) return raise(kName, found, MPI_ERR_COMM, "this is no intercommunicator");
+  *group = handle_of(retain(found->remote_group));
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Comm_remote_group)
+
+extern "C" int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) {
+  static constexpr char kName[] = "MPI_Comm_compare";
+  Communicator *one, *other;
+  if (int error = check(kName, comm1, one, {result})) return error;
+  if (int error = check(kName, comm2, other, {})) return error;
+  *result = comparison(*one, *other);
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Comm_compare)
+
+extern "C" int PMPI_Comm_set_name(MPI_Comm comm, const char* comm_name) {
+  Communicator* found;
+  if (int error = check("MPI_Comm_set_name", comm, found, {comm_name})) return error;
+  std::snprintf(found->name, sizeof found->name, "%s", comm_name);
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Comm_set_name)
+
+extern "C" int PMPI_Comm_get_name(MPI_Comm comm, char* comm_name, int* resultlen) {
+  static constexpr char kName[] = "MPI_Comm_get_name";
+  if (comm == MPI_COMM_NULL && predefined_count != 0 && comm_name != nullptr && resultlen != nullptr) {
+    *resultlen = std::snprintf(comm_name, MPI_MAX_OBJECT_NAME, "MPI_COMM_NULL");  // the one call that takes it
+    return MPI_SUCCESS;
+  }
+  Communicator* found;
+  if (int error = check(kName, comm, found, {comm_name, resultlen})) return error;
+  *resultlen = std::snprintf(comm_name, MPI_MAX_OBJECT_NAME, "%s", found->name);
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Comm_get_name)
+
+extern "C" int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
+  static constexpr char kName[] = "MPI_Comm_set_info";
+  Communicator* found;
+  if (int error = check(kName, comm, found, {})) return error;
+  if (int error = check_info(kName, found, info)) return error;
+  for (const auto& [key, value] : hints_of(info)) set_hint(found->hints, key, value);
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Comm_set_info)
+
+extern "C" int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info* info_used) {
+  static constexpr char kName[] = "MPI_Comm_get_info";
+  Communicator* found;
+  if (int error = check(kName, comm, found, {info_used})) return error;
+  *info_used = make_info(found->hints);
+  return *info_used != MPI_INFO_NULL ? MPI_SUCCESS : raise(kName, found, MPI_ERR_NO_MEM, "too many infos are in use");
+}
+MPI_WEAK_NAME(Comm_get_info)

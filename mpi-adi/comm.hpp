@@ -1,39 +1,81 @@
-// comm.hpp: communicators. There are two: MPI_COMM_WORLD and MPI_COMM_SELF.
+// comm.hpp: communicators: a group, or two, and contexts of their own for messages.
 //
-// Thread: constant between MPI_Init and MPI_Finalize, except the error handler, which any thread may set.
-// Invariants: outside of that time no handle is valid, which is how every call finds out that it is too early or late.
-// Source: MPI-5.0, 7.2.
+// Thread: what messages need is constant while the communicator lives; the rest has its own locks, or is the business of
+// collective calls, which are one at a time.
+// Invariants: outside of MPI_Init .. MPI_Finalize no handle is valid, which is how every call finds out that it is too early
+// or late. MPI_COMM_WORLD and MPI_COMM_SELF are slots 0 and 1 of the pool.
+// Source: MPI-5.0, 7.2, 7.4, 7.6.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 
+#include "mpi-adi/attributes.hpp"
+#include "mpi-adi/group.hpp"
+#include "mpi-adi/info.hpp"
+#include "mpi-adi/match_bits.hpp"
 #include "mpi-adi/mpi.h"
+#include "mpi-adi/objects.hpp"
+#include "mpi-adi/topology.hpp"
 
 namespace portunus::mpi {
 
+// The contexts of a communicator follow each other, so that its kinds of messages never match one another.
+enum class Traffic : uint16_t { messages, collectives, groups, windows };
+constexpr int kContextsPerCommunicator = 4;
+constexpr int kMaxCommunicators = (1 << kContextBits) / kContextsPerCommunicator;
+
 struct Communicator {
-  const char* name = nullptr;
-  uint16_t context = 0;  // first field of the match bits
-  int rank = 0;          // of this process
-  int size = 0;
-  int first = 0;  // the rank in the job of this communicator's rank 0; members follow each other
+  uint16_t context = 0;  // in the match bits of messages; see Traffic
+  bool inter = false;
+  int rank = 0;  // of this process in the local group
+  int size = 0;  // of the local group
+  // Those a message can name: the remote group of an intercommunicator, else the local one.
+  int peers = 0;
+  int first = 0;                    // without peer_ranks, peer p is rank first + p of the job
+  const int* peer_ranks = nullptr;  // belongs to the group of the peers
   std::atomic<MPI_Errhandler> errhandler{nullptr};
+  Group* group = nullptr;
+  Group* remote_group = nullptr;  // nullptr in intracommunicators
+  Communicator* local = nullptr;  // intercommunicators: the local group's members among themselves; not for users
+  std::shared_ptr<const Topology> topology;  // nullptr: none
+  Attributes<MPI_Comm> attributes;
+  Hints hints;
+  char name[MPI_MAX_OBJECT_NAME] = "";
+
+  int job_rank(int peer) const { return peer_ranks ? peer_ranks[peer] : first + peer; }
+  uint16_t context_of(Traffic traffic) const { return static_cast<uint16_t>(context + static_cast<uint16_t>(traffic)); }
+  const Group& peer_group() const { return inter ? *remote_group : *group; }
 };
 
-extern constinit Communicator communicators[2];
-extern constinit uintptr_t communicator_count;  // 0 unless MPI is running
+using CommunicatorPool = ObjectPool<Communicator, kMaxCommunicators>;
+extern constinit CommunicatorPool communicators;
+extern constinit Communicator* predefined[2];   // MPI_COMM_WORLD, MPI_COMM_SELF
+extern constinit uintptr_t predefined_count;  // 0 unless MPI is running
 
-inline Communicator& world() { return communicators[0]; }
-inline Communicator& self() { return communicators[1]; }
+inline Communicator& world() { return *predefined[0]; }
+inline Communicator& self() { return *predefined[1]; }
 
 // nullptr: no such communicator, or MPI is not running.
 inline Communicator* find_communicator(MPI_Comm handle) {
   const uintptr_t index = reinterpret_cast<uintptr_t>(handle) - reinterpret_cast<uintptr_t>(MPI_COMM_WORLD);
-  return index < communicator_count ? &communicators[index] : nullptr;
+  if (index < predefined_count) [[likely]]
+    return predefined[index];
+  return predefined_count != 0 ? communicators.find(handle) : nullptr;
+}
+inline MPI_Comm handle_of(const Communicator* comm) {
+  if (comm == predefined[0]) return MPI_COMM_WORLD;
+  if (comm == predefined[1]) return MPI_COMM_SELF;
+  return reinterpret_cast<MPI_Comm>(const_cast<Communicator*>(comm));
 }
 
-void open_communicators(int rank, int size);
+// Takes over one reference of each group. nullptr: too many communicators are in use; the references stay the caller's.
+Communicator* make_communicator(uint16_t context, Group* group, Group* remote_group);
+// Gives back the groups and the context.
+void destroy_communicator(Communicator* comm);
+
+bool open_communicators(int rank, int size);
 void close_communicators();
 
 }  // namespace portunus::mpi

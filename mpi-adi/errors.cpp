@@ -1,4 +1,4 @@
-// errors.cpp: names and sentences of the error classes, and the error handlers.
+// errors.cpp: from an error to the error handler.
 #include "mpi-adi/errors.hpp"
 
 #include <cstdarg>
@@ -7,98 +7,11 @@
 #include <cstring>
 
 #include "mpi-adi/adi.hpp"
+#include "mpi-adi/error_codes.hpp"
 #include "mpi-adi/init.hpp"
-#include "mpi-adi/profiling.hpp"
 
 namespace portunus::mpi {
 namespace {
-
-struct ErrorClass {
-  int value;
-  const char* name;
-  const char* text;
-};
-
-#define CLASS(name, text) \
-  { name, #name, text }
-constexpr ErrorClass kClasses[] = {
-    CLASS(MPI_SUCCESS, "no error"),
-    CLASS(MPI_ERR_BUFFER, "the buffer is not valid"),
-    CLASS(MPI_ERR_COUNT, "the count is not valid"),
-    CLASS(MPI_ERR_TYPE, "the datatype is not valid"),
-    CLASS(MPI_ERR_TAG, "the tag is not valid"),
-    CLASS(MPI_ERR_COMM, "the communicator is not valid"),
-    CLASS(MPI_ERR_RANK, "the rank is not valid"),
-    CLASS(MPI_ERR_REQUEST, "the request is not valid"),
-    CLASS(MPI_ERR_ROOT, "the root is not valid"),
-    CLASS(MPI_ERR_GROUP, "the group is not valid"),
-    CLASS(MPI_ERR_OP, "the operation is not valid"),
-    CLASS(MPI_ERR_TOPOLOGY, "the topology is not valid"),
-    CLASS(MPI_ERR_DIMS, "the dimensions are not valid"),
-    CLASS(MPI_ERR_ARG, "an argument is not valid"),
-    CLASS(MPI_ERR_UNKNOWN, "unknown error"),
-    CLASS(MPI_ERR_TRUNCATE, "the message was longer than the receive buffer"),
-    CLASS(MPI_ERR_OTHER, "another error"),
-    CLASS(MPI_ERR_INTERN, "an error inside MPI"),
-    CLASS(MPI_ERR_PENDING, "the request is not complete"),
-    CLASS(MPI_ERR_IN_STATUS, "the error is in the status"),
-    CLASS(MPI_ERR_ACCESS, "permission denied"),
-    CLASS(MPI_ERR_AMODE, "the access mode is not valid"),
-    CLASS(MPI_ERR_ASSERT, "the assertion is not valid"),
-    CLASS(MPI_ERR_BAD_FILE, "the file name is not valid"),
-    CLASS(MPI_ERR_BASE, "the base address is not valid"),
-    CLASS(MPI_ERR_CONVERSION, "data conversion failed"),
-    CLASS(MPI_ERR_DISP, "the displacement is not valid"),
-    CLASS(MPI_ERR_DUP_DATAREP, "the data representation is defined already"),
-    CLASS(MPI_ERR_FILE_EXISTS, "the file exists"),
-    CLASS(MPI_ERR_FILE_IN_USE, "the file is in use"),
-    CLASS(MPI_ERR_FILE, "the file handle is not valid"),
-    CLASS(MPI_ERR_INFO_KEY, "the info key is too long"),
-    CLASS(MPI_ERR_INFO_NOKEY, "there is no such info key"),
-    CLASS(MPI_ERR_INFO_VALUE, "the info value is too long"),
-    CLASS(MPI_ERR_INFO, "the info is not valid"),
-    CLASS(MPI_ERR_IO, "input or output failed"),
-    CLASS(MPI_ERR_KEYVAL, "the attribute key is not valid"),
-    CLASS(MPI_ERR_LOCKTYPE, "the lock type is not valid"),
-    CLASS(MPI_ERR_NAME, "the service is not published"),
-    CLASS(MPI_ERR_NO_MEM, "there is not enough memory"),
-    CLASS(MPI_ERR_NOT_SAME, "an argument differs between the ranks"),
-    CLASS(MPI_ERR_NO_SPACE, "there is not enough space"),
-    CLASS(MPI_ERR_NO_SUCH_FILE, "the file does not exist"),
-    CLASS(MPI_ERR_PORT, "the port is not valid"),
-    CLASS(MPI_ERR_QUOTA, "the quota is used up"),
-    CLASS(MPI_ERR_READ_ONLY, "the file or file system is read-only"),
-    CLASS(MPI_ERR_RMA_ATTACH, "the memory cannot be attached"),
-    CLASS(MPI_ERR_RMA_CONFLICT, "accesses to a window conflict"),
-    CLASS(MPI_ERR_RMA_RANGE, "the target memory is not in the window"),
-    CLASS(MPI_ERR_RMA_SHARED, "the memory cannot be shared"),
-    CLASS(MPI_ERR_RMA_SYNC, "the synchronization of the window is wrong"),
-    CLASS(MPI_ERR_SERVICE, "the service cannot be unpublished"),
-    CLASS(MPI_ERR_SIZE, "the size is not valid"),
-    CLASS(MPI_ERR_SPAWN, "processes cannot be started"),
-    CLASS(MPI_ERR_UNSUPPORTED_DATAREP, "the data representation is not supported"),
-    CLASS(MPI_ERR_UNSUPPORTED_OPERATION, "the operation is not supported"),
-    CLASS(MPI_ERR_WIN, "the window is not valid"),
-    CLASS(MPI_ERR_RMA_FLAVOR, "the window has the wrong flavor"),
-    CLASS(MPI_ERR_PROC_ABORTED, "a process has ended or cannot be reached"),
-    CLASS(MPI_ERR_VALUE_TOO_LARGE, "a value is too large to be returned"),
-    CLASS(MPI_ERR_SESSION, "the session is not valid"),
-    CLASS(MPI_ERR_ERRHANDLER, "the error handler is not valid"),
-    CLASS(MPI_ERR_ABI, "the ABI does not fit"),
-};
-#undef CLASS
-
-const ErrorClass* find_class(int value) {
-  const bool known = value >= 0 && value < static_cast<int>(std::size(kClasses));
-  return known ? &kClasses[value] : nullptr;
-}
-constexpr bool in_order() {
-  int next = 0;
-  for (const ErrorClass& each : kClasses)
-    if (each.value != next++) return false;
-  return true;
-}
-static_assert(in_order(), "find_class looks up by position");
 
 const char* failure_text(ptl_ni_fail_t failure) {
   switch (failure) {
@@ -119,31 +32,43 @@ const char* failure_text(ptl_ni_fail_t failure) {
 
 }  // namespace
 
-const char* error_name(int error_class) {
-  const ErrorClass* found = find_class(error_class);
-  return found ? found->name : nullptr;
-}
-const char* error_text(int error_class) {
-  const ErrorClass* found = find_class(error_class);
-  return found ? found->text : nullptr;
+int raise_at(const Origin& origin, const char* function, int code, const char* cause, va_list arguments) {
+  const bool running = phase.load(std::memory_order_acquire) == Phase::running;
+  const MPI_Errhandler handler = origin.errhandler;
+  if (handler == MPI_ERRORS_RETURN) return code;
+  if (const ErrorHandler* found = find_errhandler(handler)) {
+    void* handle = origin.handle;
+    int error = code;
+    if (origin.subject == Subject::comm) found->comm(reinterpret_cast<MPI_Comm*>(&handle), &error);
+    if (origin.subject == Subject::window) found->window(reinterpret_cast<MPI_Win*>(&handle), &error);
+    if (origin.subject == Subject::session) found->session(reinterpret_cast<MPI_Session*>(&handle), &error);
+    return code;
+  }
+  char what[512], sentence[1536], name[MPI_MAX_ERROR_STRING];
+  std::vsnprintf(what, sizeof what, cause, arguments);
+  describe_class(code, name, sizeof name);
+  if (!running) {
+    std::fprintf(stderr, "%s: %s (%s)\n", function, what, name);
+    std::_Exit(code);  // no job to abort
+  }
+  std::snprintf(sentence, sizeof sentence, "%s on rank %d, %s: %s (%s)", function, world().rank, origin.name, what, name);
+  adi::abort(code, sentence);
 }
 
-int raise(const char* function, const Communicator* comm, int error_class, const char* cause, ...) {
+int raise(const char* function, const Communicator* comm, int code, const char* cause, ...) {
   const bool running = phase.load(std::memory_order_acquire) == Phase::running;
   if (comm == nullptr && running) comm = &self();
-  if (comm != nullptr && comm->errhandler.load(std::memory_order_relaxed) == MPI_ERRORS_RETURN) return error_class;
-  char what[512], sentence[1024];
+  Origin origin;
+  if (comm != nullptr) {
+    origin.handle = handle_of(comm);
+    origin.errhandler = comm->errhandler.load(std::memory_order_acquire);
+    origin.name = comm->name[0] != '\0' ? comm->name : "a communicator without name";
+  }
   va_list arguments;
   va_start(arguments, cause);
-  std::vsnprintf(what, sizeof what, cause, arguments);
+  const int result = raise_at(origin, function, code, cause, arguments);
   va_end(arguments);
-  if (!running) {
-    std::fprintf(stderr, "%s: %s (%s)\n", function, what, error_name(error_class));
-    std::_Exit(error_class);  // no job to abort
-  }
-  std::snprintf(sentence, sizeof sentence, "%s on rank %d, %s: %s (%s)", function, world().rank, comm->name, what,
-                error_name(error_class));
-  adi::abort(error_class, sentence);
+  return result;
 }
 
 int raise_bad_communicator(const char* function, MPI_Comm handle) {
@@ -185,24 +110,3 @@ int raise_request(const char* function, const Request& request) {
 }
 
 }  // namespace portunus::mpi
-
-using namespace portunus::mpi;
-
-extern "C" int PMPI_Error_class(int errorcode, int* errorclass) {
-  static constexpr char kName[] = "MPI_Error_class";
-  if (error_name(errorcode) == nullptr) return raise(kName, nullptr, MPI_ERR_ARG, "%d is no error code", errorcode);
-  if (errorclass == nullptr) return raise(kName, nullptr, MPI_ERR_ARG, "the address for the class is null");
-  *errorclass = errorcode;
-  return MPI_SUCCESS;
-}
-MPI_WEAK_NAME(Error_class)
-
-extern "C" int PMPI_Error_string(int errorcode, char* string, int* resultlen) {
-  static constexpr char kName[] = "MPI_Error_string";
-  if (error_name(errorcode) == nullptr) return raise(kName, nullptr, MPI_ERR_ARG, "%d is no error code", errorcode);
-  if (string == nullptr || resultlen == nullptr)
-    return raise(kName, nullptr, MPI_ERR_ARG, "an address for the text is null");
-  *resultlen = std::snprintf(string, MPI_MAX_ERROR_STRING, "%s: %s", error_name(errorcode), error_text(errorcode));
-  return MPI_SUCCESS;
-}
-MPI_WEAK_NAME(Error_string)

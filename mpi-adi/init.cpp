@@ -40,7 +40,8 @@ int init(const char* function, int required) {
   if (!pool.open(threaded)) return raise(function, nullptr, MPI_ERR_NO_MEM, "there is no memory for the requests");
   int rank, size;
   if (const char* cause = adi::start(threaded, rank, size)) return raise(function, nullptr, MPI_ERR_OTHER, "%s", cause);
-  open_communicators(rank, size);
+  if (!open_communicators(rank, size))
+    return raise(function, nullptr, MPI_ERR_NO_MEM, "there is no address space for the communicators");
   phase.store(Phase::running, std::memory_order_release);
   return MPI_SUCCESS;
 }

@@ -19,7 +19,7 @@ ptl_match_bits_t own_bits(const Communicator& comm, int tag) { return match_bits
 
 int start_send(Mode mode, Request& request, const Arguments& given, size_t bytes) {
   const Communicator& comm = *request.comm;
-  const int target = comm.first + given.peer;
+  const int target = comm.job_rank(given.peer);
   return mode == Mode::standard ? adi::isend(request, given.buf, bytes, target, own_bits(comm, given.tag))
                                 : adi::issend(request, given.buf, bytes, target, own_bits(comm, given.tag));
 }
@@ -46,7 +46,7 @@ inline int send(const Arguments& given) {
   if (given.peer == MPI_PROC_NULL) [[unlikely]]
     return MPI_SUCCESS;
   if (can_copy(mode, bytes)) {
-    const int result = adi::send_copied(given.buf, bytes, comm->first + given.peer, own_bits(*comm, given.tag));
+    const int result = adi::send_copied(given.buf, bytes, comm->job_rank(given.peer), own_bits(*comm, given.tag));
     return result == PTL_OK ? MPI_SUCCESS : raise_portals(given.function, comm, result);
   }
   Request request(comm, false);
@@ -68,7 +68,7 @@ inline int isend(const Arguments& given, MPI_Request* handle) {
   if (given.peer == MPI_PROC_NULL) [[unlikely]]
     return MPI_SUCCESS;
   if (can_copy(mode, bytes)) {
-    const int result = adi::send_copied(given.buf, bytes, comm->first + given.peer, own_bits(*comm, given.tag));
+    const int result = adi::send_copied(given.buf, bytes, comm->job_rank(given.peer), own_bits(*comm, given.tag));
     return result == PTL_OK ? MPI_SUCCESS : raise_portals(given.function, comm, result);
   }
   Request* request = pool.claim(comm, false);

@@ -87,6 +87,16 @@ class RequestPool {
     return request->state.load(std::memory_order_relaxed) == State::free ? nullptr : request;
   }
 
+  // Whether a request on `comm` is not complete yet. Costs O(requests ever used at one time).
+  bool serves(const Communicator* comm) {
+    std::unique_lock<std::mutex> lock = guard();
+    for (uint32_t i = 0; i < used_; ++i) {
+      const State state = slots_[i].state.load(std::memory_order_relaxed);
+      if ((state == State::active || state == State::detached) && slots_[i].comm == comm) return true;
+    }
+    return false;
+  }
+
   // Complete requests that need no slot of their own: a send whose data was copied, and a receive from MPI_PROC_NULL.
   Request* sent() { return &slots_[0]; }
   Request* received_nothing() { return &slots_[1]; }

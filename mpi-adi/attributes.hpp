@@ -1,0 +1,134 @@
+// attributes.hpp: what users attach to communicators, datatypes and windows under keys that they make.
+//
+// Thread: any; one lock per kind of object, which is not held while a user's function runs.
+// Invariants: a key lives until it was freed and its last attribute is gone.
+// Source: MPI-5.0, 7.7.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "mpi-adi/mpi.h"
+
+namespace portunus::mpi {
+
+constexpr int kFirstUserKeyval = 1024;  // beyond the predefined ones
+
+// Handle: MPI_Comm, MPI_Datatype or MPI_Win.
+template <class Handle>
+class Attributes {
+ public:
+  using Copy = int(Handle, int, void*, void*, void*, int*);
+  using Delete = int(Handle, int, void*, void*);
+
+  static int create_keyval(Copy* copy, Delete* remove, void* extra_state) {
+    std::lock_guard lock(mutex_);
+    const int keyval = next_keyval_++;
+    keyvals_[keyval] = {copy, remove, extra_state, 1};
+    return keyval;
+  }
+  // False: there is no such key.
+  static bool free_keyval(int keyval) {
+    std::lock_guard lock(mutex_);
+    const auto found = keyvals_.find(keyval);
+    if (found == keyvals_.end() || found->second.freed) return false;
+    found->second.freed = true;
+    drop(keyval);
+    return true;
+  }
+  static bool is_keyval(int keyval) {
+    std::lock_guard lock(mutex_);
+    const auto found = keyvals_.find(keyval);
+    return found != keyvals_.end() && !found->second.freed;
+  }
+
+  bool get(int keyval, void*& value) const {
+    std::lock_guard lock(mutex_);
+    for (const Attribute& each : attributes_)
+      if (each.keyval == keyval) {
+        value = each.value;
+        return true;
+      }
+    return false;
+  }
+  // All from here on return MPI_SUCCESS, or what a user's function returned, which ends the call. An attribute that is
+  // replaced is deleted first.
+  int set(Handle handle, int keyval, void* value) {
+    void* old;
+    if (get(keyval, old))
+      if (int error = erase(handle, keyval)) return error;
+    std::lock_guard lock(mutex_);
+    ++keyvals_[keyval].references;
+    attributes_.push_back({keyval, value});
+    return MPI_SUCCESS;
+  }
+  int erase(Handle handle, int keyval) {
+    void* value;
+    if (!get(keyval, value)) return MPI_SUCCESS;
+    const Keyval key = look_up(keyval);
+    if (key.remove != nullptr)
+      if (int error = key.remove(handle, keyval, value, key.extra_state)) return error;
+    std::lock_guard lock(mutex_);
+    std::erase_if(attributes_, [&](const Attribute& each) { return each.keyval == keyval; });
+    drop(keyval);
+    return MPI_SUCCESS;
+  }
+  // The attributes of `other`, the object `from`, as their copy functions want it.
+  int copy_from(const Attributes& other, Handle from) {
+    for (const Attribute& each : other.snapshot()) {
+      const Keyval key = look_up(each.keyval);
+      int copied = 0;
+      void* value = each.value;
+      if (key.copy == kDuplicate)
+        copied = 1;
+      else if (key.copy != nullptr)
+        if (int error = key.copy(from, each.keyval, key.extra_state, each.value, &value, &copied)) return error;
+      if (!copied) continue;
+      std::lock_guard lock(mutex_);
+      ++keyvals_[each.keyval].references;
+      attributes_.push_back({each.keyval, value});
+    }
+    return MPI_SUCCESS;
+  }
+  // In the reverse order of setting.
+  int clear(Handle handle) {
+    std::vector<Attribute> all = snapshot();
+    for (auto each = all.rbegin(); each != all.rend(); ++each)
+      if (int error = erase(handle, each->keyval)) return error;
+    return MPI_SUCCESS;
+  }
+
+ private:
+  struct Keyval {
+    Copy* copy = nullptr;
+    Delete* remove = nullptr;
+    void* extra_state = nullptr;
+    int references = 0;  // the user's, and one per attribute
+    bool freed = false;
+  };
+  struct Attribute {
+    int keyval;
+    void* value;
+  };
+  inline static Copy* const kDuplicate = reinterpret_cast<Copy*>(MPI_COMM_DUP_FN);  // the same for all kinds
+
+  static Keyval look_up(int keyval) {
+    std::lock_guard lock(mutex_);
+    return keyvals_[keyval];
+  }
+  static void drop(int keyval) {
+    if (--keyvals_[keyval].references == 0) keyvals_.erase(keyval);
+  }
+  std::vector<Attribute> snapshot() const {
+    std::lock_guard lock(mutex_);
+    return attributes_;
+  }
+
+  inline static std::mutex mutex_;
+  inline static std::map<int, Keyval> keyvals_;
+  inline static int next_keyval_ = kFirstUserKeyval;
+  std::vector<Attribute> attributes_;
+};
+
+}  // namespace portunus::mpi

@@ -1,0 +1,25 @@
+// context.hpp: how the members of a new communicator agree on its contexts.
+//
+// All propose from a window of numbers the ones that are free with them; the intersection is theirs to choose from. Under
+// several threads a number may be taken between proposal and choice, so each reserves it and all confirm; else the next
+// window is tried. In which order windows are tried depends on the caller's `key`, which differs among agreements that a
+// process can be in at one time, so that these do not chase one another through the same numbers.
+// Thread: any. Source: MPI-5.0, 7.4.2, 12.9; Dinan, Goodell, Gropp, Thakur, Balaji 2012 (group-collective creation).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace portunus::mpi {
+
+// all_and(words, count): their bitwise and over all who agree, for all of them; MPI_SUCCESS or an error's class.
+using AllAnd = std::function<int(uint64_t*, size_t)>;
+
+// Collective over all who agree. MPI_SUCCESS, with the first context reserved here; MPI_ERR_OTHER: all are in use somewhere;
+// any other: all_and's.
+int agree_on_context(const AllAnd& all_and, uint64_t key, uint16_t& context);
+void release_context(uint16_t context);
+void open_contexts();  // all are free but those of MPI_COMM_WORLD and MPI_COMM_SELF
+
+}  // namespace portunus::mpi

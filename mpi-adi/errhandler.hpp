@@ -1,0 +1,37 @@
+// errhandler.hpp: error handlers that users make, beside the predefined ones.
+//
+// Thread: any. Invariants: a handler lives as long as the user or an object holds it.
+// Source: MPI-5.0, 9.3.
+#pragma once
+
+#include <atomic>
+
+#include "mpi-adi/mpi.h"
+
+namespace portunus::mpi {
+
+enum class Subject : uint8_t { comm, window, session };
+
+struct ErrorHandler {
+  Subject subject = Subject::comm;
+  std::atomic<int> references{1};
+  union {
+    MPI_Comm_errhandler_function* comm = nullptr;
+    MPI_Win_errhandler_function* window;
+    MPI_Session_errhandler_function* session;
+  };
+};
+
+// nullptr: a predefined one, or none.
+ErrorHandler* find_errhandler(MPI_Errhandler handle);
+// Predefined, or made for this kind of object.
+bool fits(MPI_Errhandler handle, Subject subject);
+// MPI_ERRHANDLER_NULL: too many are in use. The caller sets the function.
+MPI_Errhandler make_errhandler(Subject subject, ErrorHandler*& made);
+
+// The object's handler becomes `handle`; references follow.
+void replace_errhandler(std::atomic<MPI_Errhandler>& place, MPI_Errhandler handle);
+// One more reference, for a user who asks.
+MPI_Errhandler share_errhandler(const std::atomic<MPI_Errhandler>& place);
+
+}  // namespace portunus::mpi

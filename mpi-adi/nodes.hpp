@@ -1,0 +1,9 @@
+// nodes.hpp: which ranks share a node: those whose processes have the same nid.
+// Thread: any. Source: Portals 4.3, 3.7 (process identification).
+#pragma once
+
+namespace portunus::mpi {
+
+bool same_node(int job_rank, int other_job_rank);
+
+}  // namespace portunus::mpi
