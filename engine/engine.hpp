@@ -164,7 +164,7 @@ class Engine final : public Sink {
   void forget(KeptHeader& kept);
   void abandon(KeptHeader& kept);
   void overflow_event(const KeptHeader& kept, uint32_t eq, void* user_ptr, ptl_event_kind_t type);
-  // entries.cpp
+  // entries.cpp, entry_life.hpp
   void take_off_list(ListEntry& entry);
   void auto_unlink(ListEntry& entry);
   void entry_idle(ListEntry& entry);
@@ -172,8 +172,9 @@ class Engine final : public Sink {
   void portal_idle(uint32_t ni, PortalEntry& portal, uint16_t pt_index);
   // events.cpp
   void post(uint32_t eq, const ptl_event_t& event);
+  void post_inline(uint32_t eq, const ptl_event_t& event);
   void count(uint32_t ct, uint64_t success, uint64_t failure);
-  void entry_event(const ListEntry& entry, ptl_event_kind_t type, uint32_t disable_option);
+  void entry_event(const ListEntry& entry, ptl_event_kind_t type);
   void delivery_event(const Delivery& delivery, ptl_ni_fail_t fail);
   // trigger.cpp
   void arm(Command& command);

@@ -1,6 +1,6 @@
 // entries.cpp: appending, unlinking and releasing list entries; the portal table; closing an interface.
 // Source: Portals 4.3, list entries, portal table, AUTO_UNLINK and AUTO_FREE.
-#include "engine/engine.hpp"
+#include "engine/entry_life.hpp"
 
 #include <algorithm>
 
@@ -21,48 +21,7 @@ void Engine::append(uint32_t handle, uint64_t match_bits) {
   if (entry.list == PTL_PRIORITY_LIST && satisfy_from_unexpected(entry, *portal)) return;
   entry.on_list = true;
   (entry.list == PTL_PRIORITY_LIST ? portal->priority : portal->overflow).append(entry);
-  entry_event(entry, PTL_EVENT_LINK, PTL_ME_EVENT_LINK_DISABLE);
-}
-
-void Engine::take_off_list(ListEntry& entry) {
-  if (!entry.on_list) return;
-  PortalEntry* portal = interfaces_[entry.ni].portals[entry.pt_index].get();
-  (entry.list == PTL_PRIORITY_LIST ? portal->priority : portal->overflow).unlink(entry);
-  entry.on_list = false;
-}
-
-// The entry has served: it leaves the list at once, the event follows when its last message is complete.
-void Engine::auto_unlink(ListEntry& entry) {
-  if (entry.auto_unlinked) return;
-  take_off_list(entry);
-  if (!entry.recurs) objects_.entries.retire_held(entry.handle);
-  entry.auto_unlinked = entry.auto_unlink_due = true;
-}
-
-// A message in this entry, or a header that refers to it, is done with.
-void Engine::entry_idle(ListEntry& entry) {
-  if (!entry.auto_unlinked || entry.moving) return;
-  if (entry.auto_unlink_due) {
-    entry.auto_unlink_due = false;
-    entry_event(entry, PTL_EVENT_AUTO_UNLINK, PTL_ME_EVENT_UNLINK_DISABLE);
-  }
-  if (entry.headers) return;
-  if (entry.list == PTL_OVERFLOW_LIST) entry_event(entry, PTL_EVENT_AUTO_FREE, PTL_ME_EVENT_UNLINK_DISABLE);
-  if (entry.recurs) {
-    entry.auto_unlinked = false;
-    entry.local_offset = 0;
-    entry.parked = true;
-    return;
-  }
-  release_entry(entry);
-}
-
-void Engine::release_entry(ListEntry& entry) {
-  Interface& ni = interfaces_[entry.ni];
-  objects_.entries.retire_held(entry.handle);
-  if (ni.counts_lists()) ni.list_sizes[entry.pt_index][entry.list].give_held();
-  ni.entries.give_held();
-  objects_.entries.give_back_held(objects_.entries.index_of(entry));
+  if (!(entry.options & PTL_ME_EVENT_LINK_DISABLE)) entry_event(entry, PTL_EVENT_LINK);
 }
 
 int Engine::unlink(uint32_t handle) {

@@ -4,7 +4,8 @@
 
 namespace portunus {
 
-void Engine::post(uint32_t eq, const ptl_event_t& event) {
+// Inline where an event is put together field by field, so that it never lies in memory before it lies in the queue.
+[[gnu::always_inline]] inline void Engine::post_inline(uint32_t eq, const ptl_event_t& event) {
   if (eq == PTL_EQ_NONE) return;
   EventQueue* queue = objects_.queues.find(eq);
   if (!queue) {
@@ -14,6 +15,8 @@ void Engine::post(uint32_t eq, const ptl_event_t& event) {
   queue->post(event);
   posted = true;
 }
+
+void Engine::post(uint32_t eq, const ptl_event_t& event) { post_inline(eq, event); }
 
 // The queue that flow control goes by; nullptr when its user has freed it: nothing can be lost there.
 EventQueue* Engine::limiting_queue(const PortalEntry& portal) { return objects_.queues.find(portal.eq); }
@@ -27,8 +30,7 @@ void Engine::count(uint32_t ct, uint64_t success, uint64_t failure) {
 }
 
 // LINK, AUTO_UNLINK, AUTO_FREE: events about an entry rather than a message.
-void Engine::entry_event(const ListEntry& entry, ptl_event_kind_t type, uint32_t disable_option) {
-  if (entry.options & disable_option) return;
+void Engine::entry_event(const ListEntry& entry, ptl_event_kind_t type) {
   PortalEntry* portal = interfaces_[entry.ni].portals[entry.pt_index].get();
   if (!portal || portal->eq == PTL_EQ_NONE) return;
   ptl_event_t event{};
@@ -94,7 +96,7 @@ void Engine::delivery_event(const Delivery& delivery, ptl_ni_fail_t fail) {
   event.ni_fail_type = fail;
   event.atomic_operation = delivery.header.op;
   event.atomic_type = delivery.header.datatype;
-  post(portal->eq, event);
+  post_inline(portal->eq, event);
 }
 
 // *_OVERFLOW and SEARCH: about a header kept earlier, to whoever consumed or looked for it.

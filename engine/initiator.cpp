@@ -112,6 +112,10 @@ Sent Engine::transmit(Peer& peer, Command& command) {
 
 // Sends `front` and then `size` bytes of `source`, copying an iovec of many elements together first.
 Sent Engine::send_gathered(Peer& peer, const wire::Header& header, const Local& source, uint64_t size, const void* front, size_t front_size) {
+  if (source.iov_count == 0 && front_size == 0) {
+    iovec all{source.base, static_cast<size_t>(size)};
+    return peer.transport->send(*peer.link, header, {&all, size ? 1u : 0u});
+  }
   iovec parts[kGatherParts];
   size_t used = 0;
   if (front_size) parts[used++] = {const_cast<void*>(front), front_size};

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "engine/transport/copy.hpp"
 #include "portals/portals4.h"
 
 namespace portunus {
@@ -42,7 +43,7 @@ struct Memory {
   void copy_in(uint64_t offset, const void* from, uint64_t size) const {
     const auto* source = static_cast<const std::byte*>(from);
     for_parts(offset, size, [&](std::byte* to, uint64_t n) {
-      std::memcpy(to, source, n);
+      copy_data(to, source, n);
       source += n;
       return true;
     });

@@ -3,7 +3,7 @@
 // Order (Portals 4.3): the entry leaves its list when it is matched, before the data moves; data, then count, then event are
 // visible before the acknowledgement leaves. Whatever a header claims is checked here against the entry.
 #include "engine/atomic_ops.hpp"
-#include "engine/engine.hpp"
+#include "engine/entry_life.hpp"
 
 #include <algorithm>
 
@@ -137,7 +137,7 @@ void Engine::request(Link& from, const wire::Header& header, const std::byte* pa
     refuse(peer, header, PTL_NI_OP_VIOLATION);
     return;
   }
-  Delivery delivery{&peer, header, entry, source, 0, 0, entry->list == PTL_OVERFLOW_LIST, false, nullptr};
+  Delivery delivery(&peer, header, entry, source, entry->list == PTL_OVERFLOW_LIST);
   if (portal->options & PTL_PT_FLOWCTRL) {
     delivery.events = events_of(*entry, header.rlength);
     if (EventQueue* queue = limiting_queue(*portal); queue && queue->room() < delivery.events) {
@@ -219,8 +219,8 @@ void Engine::place(Delivery& delivery) {
 
 void Engine::deliver(Delivery& delivery, const std::byte* payload) {
   const wire::Header& header = delivery.header;
-  const size_t eager = delivery.peer->transport->limits().eager;
-  if ((header.flags & wire::kBulk) && delivery.mlength > 0 && (header.kind != wire::Kind::get || delivery.mlength > eager)) {
+  if ((header.flags & wire::kBulk) && delivery.mlength > 0 &&
+      (header.kind != wire::Kind::get || delivery.mlength > delivery.peer->transport->limits().eager)) {
     wire::Region region{};
     if (!(header.flags & wire::kNoRegion)) std::memcpy(&region, payload, sizeof region);
     start_transfer(delivery, region);

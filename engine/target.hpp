@@ -24,6 +24,10 @@ struct Delivery {
   bool completes_kept = false;  // a header kept earlier is being completed into a later entry (E1)
   KeptHeader* remembered = nullptr;  // the header kept of this very message, while its data is still arriving
   uint32_t events = 0;          // flow control: the most it will post at this end
+
+  Delivery() = default;
+  Delivery(Peer* from, const wire::Header& request, ListEntry* matched, uint64_t initiator, bool in_overflow)
+      : peer(from), header(request), entry(matched), source(initiator), overflow(in_overflow) {}
 };
 
 // Bulk data being moved. Progress is counted in bytes; with a Region the target pulls or pushes, without one the initiator

@@ -4,7 +4,7 @@
 // first, under the same baton that arrivals need, so none slips through between. With PTLX_ME_HOLD the engine keeps the
 // payload, or of a bulk message only the place of its data, and E1 completes it straight into the later entry.
 // Source: Portals 4.3, overflow list and unexpected headers; compile plan E1.
-#include "engine/engine.hpp"
+#include "engine/entry_life.hpp"
 
 #include <algorithm>
 
@@ -138,7 +138,8 @@ void Engine::consume(KeptHeader& kept, ListEntry& entry) {
     forget(kept);
     return;
   }
-  Delivery delivery{kept.peer, kept.header, &entry, kept.source, 0, 0, true, true, nullptr};
+  Delivery delivery(kept.peer, kept.header, &entry, kept.source, true);
+  delivery.completes_kept = true;
   place(delivery);
   if (!kept.held) {  // the data lies in the overflow entry; the message was acknowledged when it got there
     delivery.mlength = std::min(delivery.mlength, kept.mlength);

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "engine/host/bell_socket.hpp"
+#include "engine/transport/copy.hpp"
 
 namespace portunus {
 namespace {
@@ -82,8 +83,7 @@ bool NodeTransport::introduce(NodeLink& link) {
   return true;
 }
 
-NodeTransport::NodeLink* NodeTransport::sender(uint32_t index) {
-  if (index < senders_.size() && senders_[index]) return senders_[index];
+NodeTransport::NodeLink* NodeTransport::new_sender(uint32_t index) {
   if (index >= kMaxSenders) return nullptr;
   SegmentHeader::Sender& entry = segment_->header().sender[index];
   if (entry.ready.load(std::memory_order_acquire) != 1) return nullptr;  // pairs with introduce
@@ -121,7 +121,7 @@ void fill_record(std::byte* record, const wire::Header& header, uint32_t source,
   std::byte* data = header.payload_size <= wire::kInlinePayload ? line->inline_payload : record + kLine;
   for (const iovec& part : payload) {
     if (part.iov_len == 0) continue;  // its address may be null
-    std::memcpy(data, part.iov_base, part.iov_len);
+    copy_data(data, part.iov_base, part.iov_len);
     data += part.iov_len;
   }
 }

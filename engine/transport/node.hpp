@@ -67,7 +67,8 @@ class NodeTransport final : public Transport {
   void note_death(NodeLink& link);
   int bury();
   void step_over_dead_record();
-  NodeLink* sender(uint32_t index);
+  NodeLink* sender(uint32_t index) { return index < senders_.size() && senders_[index] ? senders_[index] : new_sender(index); }
+  NodeLink* new_sender(uint32_t index);
   Moved no_access(NodeLink& link);
   std::byte* reserve_in_ring(NodeLink& link, uint64_t lines);
   void ring(NodeLink& link);
