@@ -26,10 +26,12 @@ Engine::~Engine() {
 }
 
 void Engine::add_transport(std::unique_ptr<Transport> transport, bool costly_to_poll) {
+  if (costly_to_poll) bundler_ = transport.get();  // its sends are costly, too
   carriers_.push_back({std::move(transport), costly_to_poll, 0});
 }
 
 int Engine::step(uint64_t now_ns) {
+  if (bundler_) ++bundler_->bundling;
   if (!new_delays_.empty()) begin_delays(now_ns);
   local_budget_ = kLocalBytesPerStep;
   int work = 0;
@@ -45,6 +47,10 @@ int Engine::step(uint64_t now_ns) {
   if (!stalled_.empty()) work += run_stalled();
   if (!delays_.empty()) work += run_delays(now_ns);
   if (now_ns >= look_due_ns_) look_after_peers(now_ns);
+  if (bundler_) {
+    --bundler_->bundling;
+    flush();
+  }
   if (work) ++stats_.steps;
   return work;
 }
@@ -92,9 +98,13 @@ void Engine::execute(Command& command) {
     case Verb::get:
     case Verb::atomic:
     case Verb::fetch_atomic:
-    case Verb::swap:
+    case Verb::swap: {
+      const unsigned lazy = bundler_ && (command.source.options & PTLX_MD_LAZY) ? 1 : 0;
+      if (lazy) ++bundler_->bundling;
       start_message(command);
+      if (lazy) --bundler_->bundling;
       break;
+    }
     case Verb::counter_add:
       if (Counter* counter = objects_.counters.find(command.handle))
         add_to_counter(*counter, command.extra.count.success, command.extra.count.failure);

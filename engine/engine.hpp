@@ -63,6 +63,11 @@ class Engine final : public Sink {
   // Everything issued has left this process (what a peer may depend on before we go).
   bool flushed() const { return stalled_.empty() && operations_ == 0 && transfers_.empty(); }
 
+  // Sends what was kept back to travel together (bundles, PTLX_MD_LAZY). Every step ends so.
+  void flush() {
+    if (bundler_ && bundler_->keeps_back) bundler_->flush();
+  }
+
   CommandQueue& commands() { return commands_; }  // [any] push
   Stats& stats() { return stats_; }               // [any] read
   Interface& interface(uint32_t ni) { return interfaces_[ni]; }
@@ -204,6 +209,7 @@ class Engine final : public Sink {
     uint32_t passed_over = 0;
   };
   std::vector<Carrier> carriers_;
+  Transport* bundler_ = nullptr;        // the carrier whose messages are sent together where that may be, if there is one
   std::unordered_map<uint64_t, std::unique_ptr<Peer>> peers_;
   std::vector<Peer*> stalled_;          // peers with messages held back
   std::deque<Operation> operation_pool_;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "portals/portals4_ext.h"
+
 using namespace portunus;
 
 namespace portunus::api {
@@ -140,6 +142,17 @@ Fault prepare_swap(Command& command, ptl_handle_md_t get_md, ptl_size_t get_offs
 
 }  // namespace portunus::api
 
+namespace {
+
+thread_local unsigned bundle_depth = 0;  // PtlStartBundle without their PtlEndBundle, of this thread
+
+void hand_over(Command& command) {
+  if (bundle_depth > 0) command.source.options |= PTLX_MD_LAZY;
+  api::client().submit(command);
+}
+
+}  // namespace
+
 extern "C" {
 
 int PtlPut(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length, ptl_ack_req_t ack_req, ptl_process_t target_id,
@@ -149,7 +162,7 @@ int PtlPut(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length
   const api::Fault fault = api::prepare_put(command, md_handle, local_offset, length, ack_req,
                                             {target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data});
   if (fault) return api::refuse(__func__, fault);
-  api::client().submit(command);
+  hand_over(command);
   return PTL_OK;
 }
 
@@ -159,7 +172,7 @@ int PtlGet(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length
   Command command;
   const api::Fault fault = api::prepare_get(command, md_handle, local_offset, length, {target_id, pt_index, match_bits, remote_offset, user_ptr, 0});
   if (fault) return api::refuse(__func__, fault);
-  api::client().submit(command);
+  hand_over(command);
   return PTL_OK;
 }
 
@@ -171,7 +184,7 @@ int PtlAtomic(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t len
   const api::Fault fault = api::prepare_atomic(command, md_handle, local_offset, length, ack_req,
                                                {target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data}, operation, datatype);
   if (fault) return api::refuse(__func__, fault);
-  api::client().submit(command);
+  hand_over(command);
   return PTL_OK;
 }
 
@@ -183,7 +196,7 @@ int PtlFetchAtomic(ptl_handle_md_t get_md_handle, ptl_size_t local_get_offset, p
   const api::Fault fault = api::prepare_fetch(command, get_md_handle, local_get_offset, put_md_handle, local_put_offset, length,
                                               {target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data}, operation, datatype);
   if (fault) return api::refuse(__func__, fault);
-  api::client().submit(command);
+  hand_over(command);
   return PTL_OK;
 }
 
@@ -195,7 +208,7 @@ int PtlSwap(ptl_handle_md_t get_md_handle, ptl_size_t local_get_offset, ptl_hand
   const api::Fault fault = api::prepare_swap(command, get_md_handle, local_get_offset, put_md_handle, local_put_offset, length,
                                              {target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data}, operand, operation, datatype);
   if (fault) return api::refuse(__func__, fault);
-  api::client().submit(command);
+  hand_over(command);
   return PTL_OK;
 }
 
@@ -206,15 +219,21 @@ int PtlAtomicSync(void) {
   return PTL_OK;
 }
 
-// A hint: nothing is deferred, so there is nothing to flush.
 int PtlStartBundle(ptl_handle_ni_t ni_handle) {
   if (!api::initialized()) return PTL_NO_INIT;
-  return api::find_interface(ni_handle) ? static_cast<int>(PTL_OK) : api::refuse(__func__, api::bad_interface(ni_handle));
+  if (!api::find_interface(ni_handle)) return api::refuse(__func__, api::bad_interface(ni_handle));
+  ++bundle_depth;
+  return PTL_OK;
 }
 
 int PtlEndBundle(ptl_handle_ni_t ni_handle) {
   if (!api::initialized()) return PTL_NO_INIT;
-  return api::find_interface(ni_handle) ? static_cast<int>(PTL_OK) : api::refuse(__func__, api::bad_interface(ni_handle));
+  if (!api::find_interface(ni_handle)) return api::refuse(__func__, api::bad_interface(ni_handle));
+  if (bundle_depth == 0 || --bundle_depth > 0) return PTL_OK;
+  return api::client().locked([](Engine& engine) {
+    engine.flush();
+    return static_cast<int>(PTL_OK);
+  });
 }
 
 }  // extern "C"

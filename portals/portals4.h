@@ -845,8 +845,8 @@ int PtlTriggeredMEUnlink(ptl_handle_me_t me_handle, ptl_handle_ct_t trig_ct_hand
 
 /* ==== 13. Bundles ================================================================================================= */
 
-/* Hint: many operations follow, and they may be held back until PtlEndBundle for the sake of throughput. Bundles
- * nest. Waiting inside a bundle for what it holds is legal: nothing is held back for ever.
+/* Hint: many operations of the calling thread follow, and they may be held back until PtlEndBundle for the sake of
+ * throughput. Bundles nest. Waiting inside a bundle for what it holds is legal: nothing is held back for ever.
  * Returns: PTL_OK; PTL_ARG_INVALID. */
 int PtlStartBundle(ptl_handle_ni_t ni_handle);
 

@@ -163,6 +163,12 @@ int PtlxCTBusy(ptl_handle_ct_t ct, int *busy);
  * them to one process match there in this order; a promise, where the specification only recommends it. Fallback: a
  * distinct threshold for each, by PtlTriggeredCTInc. */
 
+/* LAZY, an option of an MD: messages of its operations may be kept back, so that many small ones to one process travel
+ * together. Whatever steps the engine sends them: a wait, PtlxProgress, the engine's thread; so do PtlEndBundle and a later
+ * message to that process which is not lazy. For operations that the program will wait for. PtlStartBundle makes all
+ * operations of the calling thread so. Fallback: PtlStartBundle and PtlEndBundle around operations known beforehand. */
+#define PTLX_MD_LAZY 0x100000u
+
 /* ---- 5. Looking at the engine ---------------------------------------------------------------------------------- */
 
 typedef struct {

@@ -67,6 +67,17 @@ Sent FabricTransport::send(Link& to, const wire::Header& header, std::span<const
   if (link.state != LinkState::ready) return link.state == LinkState::failed ? Sent::failed : Sent::again;
   assert(header.payload_size <= limits_.eager);
   const size_t size = fabric::encoded_size(header);
+  if (bundling == 0 && link.frame == nullptr) return send_alone(link, header, payload, size);
+  if (link.frame != nullptr && link.filled + size > kFrame && !send_frame(link)) return Sent::again;
+  if (link.frame == nullptr && !begin_frame(link)) return Sent::again;
+  std::byte* const out = static_cast<Operation*>(link.frame)->buffer + link.filled;
+  fabric::encode({fabric::kMessageMagic, link.remote_slot, self().pid, options_.uid}, header, payload, out);
+  link.filled += static_cast<uint32_t>(size);
+  if (bundling == 0) send_frame(link);  // if the provider refuses, the next flush tries again
+  return Sent::done;
+}
+
+Sent FabricTransport::send_alone(FabricLink& link, const wire::Header& header, std::span<const iovec> payload, size_t size) {
   std::byte* out = draft(link, size);
   if (out == nullptr) return Sent::again;
   fabric::encode({fabric::kMessageMagic, link.remote_slot, self().pid, options_.uid}, header, payload, out);
@@ -74,6 +85,57 @@ Sent FabricTransport::send(Link& to, const wire::Header& header, std::span<const
   if (status == 0) return Sent::done;
   if (status != -FI_EAGAIN) condemn(link);
   return Sent::again;  // after Sink::lost: failed
+}
+
+bool FabricTransport::begin_frame(FabricLink& link) {
+  link.frame = link.in_flight < kSendsPerLink ? claim(free_sends_, Kind::send) : nullptr;
+  link.filled = 0;
+  if (link.frame == nullptr) return false;
+  if (!link.framed) framed_.push_back(&link);
+  link.framed = keeps_back = true;
+  return true;
+}
+
+// False when the provider takes nothing now.
+bool FabricTransport::send_frame(FabricLink& link) {
+  Operation& operation = *static_cast<Operation*>(link.frame);
+  const bool inject = link.filled <= inject_size_;
+  const ssize_t status =
+      inject ? fi_inject(endpoint_.ep.get(), operation.buffer, link.filled, link.address)
+             : fi_send(endpoint_.ep.get(), operation.buffer, link.filled, operation.descriptor, link.address, &operation);
+  if (status == -FI_EAGAIN) return false;
+  if (status != 0) {
+    drop_frame(link);
+    condemn(link);
+  } else if (inject) {
+    drop_frame(link);
+  } else {
+    link.frame = nullptr;
+    operation.active = true;
+    operation.link = &link;
+    ++link.in_flight;
+    ++sends_in_flight_;
+  }
+  return true;
+}
+
+void FabricTransport::drop_frame(FabricLink& link) {
+  free_sends_.push_back(static_cast<Operation*>(std::exchange(link.frame, nullptr)));
+}
+
+void FabricTransport::flush() {
+  for (size_t i = 0; i < framed_.size();) {
+    FabricLink& link = *framed_[i];
+    if (link.frame != nullptr && link.state != LinkState::ready) drop_frame(link);
+    if (link.frame != nullptr && !send_frame(link)) {
+      ++i;
+      continue;
+    }
+    link.framed = false;
+    framed_[i] = framed_.back();
+    framed_.pop_back();
+  }
+  keeps_back = !framed_.empty();
 }
 
 bool FabricTransport::expose(Link&, const void* start, size_t size, bool peer_writes, Exposed& out) {
@@ -221,28 +283,39 @@ void FabricTransport::completed(const fi_cq_data_entry& entry) {
 }
 
 void FabricTransport::received(const fi_cq_data_entry& entry) {
-  const std::span<const std::byte> bytes(static_cast<const std::byte*>(entry.buf), entry.len);
+  std::span<const std::byte> bytes(static_cast<const std::byte*>(entry.buf), entry.len);
+  do {
+    const size_t taken = take_in(bytes);
+    if (taken == 0) return;
+    bytes = bytes.subspan(taken);
+  } while (!bytes.empty());
+}
+
+// Delivers the first message of `bytes` and returns its length; 0 when nothing of them is worth a look any more.
+size_t FabricTransport::take_in(std::span<const std::byte> bytes) {
   fabric::Message message;
   const bool knocked = fabric::is_knock(bytes, message.prefix);
-  const bool whole = knocked || (fabric::decode(bytes, message) && message.header.payload_size <= limits_.eager);
+  const size_t size = knocked ? bytes.size() : fabric::decode_first(bytes, message);
+  const bool whole = knocked || (size != 0 && message.header.payload_size <= limits_.eager);
   if (!whole || message.prefix.slot >= links_.size() || links_[message.prefix.slot]->process.pid != message.prefix.pid) {
     ++malformed_;
-    return;
+    return 0;
   }
   FabricLink& link = *links_[message.prefix.slot];
-  if (link.state == LinkState::failed) return;
+  if (link.state == LinkState::failed) return 0;
   if (link.state == LinkState::calling) link.uid = message.prefix.uid;  // it knows us; its greeting is still on the way
   if (link.uid != message.prefix.uid) {
     ++malformed_;
-    return;
+    return 0;
   }
   if (link.state == LinkState::opening) link.state = LinkState::ready;
-  if (knocked) return;
+  if (knocked) return size;
   if (!link.known) {
     link.known = true;
     sink_.introduced(link, *this);
   }
   sink_.arrived(link, message.header, message.payload);
+  return size;
 }
 
 // The provider has returned a send or a move.
@@ -267,6 +340,8 @@ void FabricTransport::finish(Operation& operation, bool ok) {
 }
 
 bool FabricTransport::idle() {
+  if (keeps_back) flush();
+  if (keeps_back) return false;
   if (guard_.pending()) guard_due_ = true;
   // Twice: the first may do no more than notice that the connection stands.
   for (int i = 0; i < 2 && !opening_.empty(); ++i) news_ += knock();

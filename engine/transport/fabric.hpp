@@ -55,6 +55,7 @@ class FabricTransport final : public Transport, private fabric::GuardClient {
   Moved pull(Link& link, const wire::Region& from, void* to, size_t size, void* context) override;
   Moved push(Link& link, const wire::Region& to, const void* from, size_t size, void* context) override;
   int poll(int budget) override;
+  void flush() override;
   bool idle() override;
   // -1 with providers that have no FI_WAIT_FD (shm): then somebody must poll.
   int wait_fd() const override { return wait_; }
@@ -80,6 +81,7 @@ class FabricTransport final : public Transport, private fabric::GuardClient {
   };
   static constexpr int kBatch = 16;
   static constexpr size_t kReceiveSize = size_t{256} << 10;
+  static constexpr size_t kFrame = 4096;  // messages are collected up to so many bytes: how long a receiver works on one send
 
   // fabric_setup.cpp
   void size_messages();
@@ -99,6 +101,10 @@ class FabricTransport final : public Transport, private fabric::GuardClient {
   // fabric.cpp
   std::byte* draft(fabric::FabricLink& link, size_t size);
   ssize_t dispatch(fabric::FabricLink& link, size_t size);
+  Sent send_alone(fabric::FabricLink& link, const wire::Header& header, std::span<const iovec> payload, size_t size);
+  bool begin_frame(fabric::FabricLink& link);
+  bool send_frame(fabric::FabricLink& link);
+  void drop_frame(fabric::FabricLink& link);
   Operation* claim(std::vector<Operation*>& pool, Kind kind);
   Moved move(fabric::FabricLink& link, const wire::Region& remote, void* local, size_t size, void* context, bool out);
   ssize_t start(Operation& operation, const wire::Region& remote, void* local, size_t size, bool out);
@@ -106,6 +112,7 @@ class FabricTransport final : public Transport, private fabric::GuardClient {
   int fetch(fi_cq_data_entry* entries, int most);
   void completed(const fi_cq_data_entry& entry);
   void received(const fi_cq_data_entry& entry);
+  size_t take_in(std::span<const std::byte> bytes);
   void finish(Operation& operation, bool ok);
   void take_error();
 
@@ -137,6 +144,7 @@ class FabricTransport final : public Transport, private fabric::GuardClient {
   int news_ = 0;            // links that became ready while `idle` was asked
   size_t orphans_[3] = {};  // by Kind: active operations of lost links, which the provider may never return
   size_t sends_in_flight_ = 0;
+  std::vector<fabric::FabricLink*> framed_;  // those that collect messages, or did since the last flush
   uint64_t malformed_ = 0;
   int wait_ = -1;
 };

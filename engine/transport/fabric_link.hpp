@@ -27,6 +27,9 @@ struct FabricLink : Link {
   uint32_t slot = 0;    // our index
   uint32_t remote_slot = 0;
   uint32_t in_flight = 0;  // sends that hold a buffer
+  uint32_t filled = 0;     // bytes in `frame`
+  void* frame = nullptr;   // the transport's send operation whose buffer collects messages, if one does
+  bool framed = false;     // the transport's list of links with a frame names it
   size_t name_hash = 0;    // of its endpoint name
   fi_addr_t address = FI_ADDR_UNSPEC;
   std::chrono::steady_clock::time_point ended{};  // when `ending` began, plus the grace

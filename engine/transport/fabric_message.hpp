@@ -1,4 +1,5 @@
-// fabric_message.hpp: the bytes of one message on the fabric: Prefix 16 B | wire::Header 64 B | payload.
+// fabric_message.hpp: the bytes of one message on the fabric: Prefix 16 B | wire::Header 64 B | payload. Several may travel
+// together, one behind the other, in one send.
 //
 // Thread: pure functions.
 // Invariants: payload of up to wire::kInlinePayload bytes lies in the header and nothing follows it. What `decode`
@@ -63,19 +64,27 @@ inline bool is_knock(std::span<const std::byte> bytes, Prefix& out) {
   return out.magic == kKnockMagic;
 }
 
-// False when the bytes are not a message of ours. out.payload points into `bytes` or into out.header.
-[[nodiscard]] inline bool decode(std::span<const std::byte> bytes, Message& out) {
-  if (bytes.size() < kHeadSize) return false;
+// The length of the message that `bytes` begin with; 0 when they begin with none of ours, or not all of it. out.payload
+// points into `bytes` or into out.header.
+[[nodiscard]] inline size_t decode_first(std::span<const std::byte> bytes, Message& out) {
+  if (bytes.size() < kHeadSize) return 0;
   std::memcpy(&out.prefix, bytes.data(), sizeof out.prefix);
-  if (out.prefix.magic != kMessageMagic) return false;
+  if (out.prefix.magic != kMessageMagic) return 0;
   std::memcpy(&out.header, bytes.data() + sizeof out.prefix, sizeof out.header);
-  if (out.header.kind == wire::Kind::none || out.header.kind > wire::Kind::last_kind) return false;
-  if (bytes.size() != encoded_size(out.header)) return false;
+  if (out.header.kind == wire::Kind::none || out.header.kind > wire::Kind::last_kind) return 0;
+  const size_t size = encoded_size(out.header);
+  if (bytes.size() < size) return 0;
   out.header.ready = 0;
   out.header.source = 0;
   const bool inside = out.header.payload_size <= wire::kInlinePayload;
   out.payload = inside ? out.header.inline_payload : bytes.data() + kHeadSize;
-  return true;
+  return size;
+}
+
+// False when the bytes are not exactly one message of ours.
+[[nodiscard]] inline bool decode(std::span<const std::byte> bytes, Message& out) {
+  const size_t size = decode_first(bytes, out);
+  return size != 0 && size == bytes.size();
 }
 
 }  // namespace portunus::fabric

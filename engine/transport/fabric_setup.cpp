@@ -152,7 +152,7 @@ fabric::Hello FabricTransport::hello() const {
 void FabricTransport::linger() {
   const auto deadline = std::chrono::steady_clock::now() + kLinger;
   fi_cq_data_entry entries[kBatch];
-  while (sends_in_flight_ > 0 && std::chrono::steady_clock::now() < deadline) {
+  while ((flush(), keeps_back || sends_in_flight_ > 0) && std::chrono::steady_clock::now() < deadline) {
     const int n = fetch(entries, kBatch);
     for (int i = 0; i < n; ++i) {
       auto& operation = *static_cast<Operation*>(entries[i].op_context);

@@ -65,6 +65,11 @@ class Transport {
   virtual ~Transport() = default;
   // False while the transport knows that `poll` has nothing to deliver, and will not without a call by the baton holder.
   bool may_deliver = true;
+  // While not 0, `send` may keep messages to one process back, to let them travel together; `flush` sends them. Messages
+  // of any one link keep their order, whether they were kept back or not.
+  unsigned bundling = 0;
+  bool keeps_back = false;  // there is something to flush
+  virtual void flush() {}
   virtual const char* name() const = 0;  // "self", "node", "fabric(tcp)" ..
   virtual TransportLimits limits() const = 0;
   // The link to a process, made on first use; nullptr when this transport does not reach it. Never blocks: a link
@@ -78,7 +83,7 @@ class Transport {
   virtual void withdraw(Exposed& exposed) = 0;
   virtual Moved pull(Link& link, const wire::Region& from, void* to, size_t size, void* context) = 0;
   virtual Moved push(Link& link, const wire::Region& to, const void* from, size_t size, void* context) = 0;
-  // Delivers up to `budget` arrivals and completions; returns how many.
+  // Delivers up to `budget` arrivals and completions, messages that travelled together for one; returns how many.
   virtual int poll(int budget) = 0;
   // False when something is pending that `poll` would deliver: asked before sleeping (Dekker: after arming).
   virtual bool idle() = 0;

@@ -184,6 +184,28 @@ TEST_F(Counting, BundlesNestAndAWaitInsideOneDoesNotHang) {
   fence();
 }
 
+// By bundles and by PTLX_MD_LAZY; more of them than travel together at once, in between with one that is not kept back.
+TEST_F(Counting, SmallMessagesThatAreKeptBackArriveInOrderAndAWaitSendsThem) {
+  constexpr size_t kPuts = 300;
+  const ptl_handle_ct_t arrived = counter(), answered = counter();
+  append({.start = memory, .length = 3 * kPuts, .options = kPut | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_CT_COMM, .ct = arrived});
+  const ptl_handle_md_t lazy = descriptor(PTLX_MD_LAZY | PTL_MD_EVENT_CT_ACK, answered), prompt = descriptor(PTL_MD_EVENT_CT_ACK, answered);
+  fence();
+  const auto send = [&](ptl_handle_md_t md, size_t i) {
+    EXPECT_EQ(PtlPut(md, at(data + i), 1, PTL_CT_ACK_REQ, right(), pt, 0, 0, nullptr, 0), PTL_OK);
+  };
+  for (size_t i = 0; i < kPuts; ++i) send(i % 70 == 69 ? prompt : lazy, i);
+  EXPECT_EQ(wait(answered, kPuts).success, kPuts);
+  EXPECT_EQ(PtlStartBundle(ni), PTL_OK);
+  for (size_t i = kPuts; i < 2 * kPuts; ++i) send(prompt, i);
+  EXPECT_EQ(PtlEndBundle(ni), PTL_OK);
+  for (size_t i = 2 * kPuts; i < 3 * kPuts; ++i) send(prompt, i);
+  EXPECT_EQ(wait(answered, 3 * kPuts).success, 3 * kPuts);
+  EXPECT_EQ(wait(arrived, 3 * kPuts).success, 3 * kPuts);
+  for (size_t i = 0; i < 3 * kPuts; ++i) ASSERT_EQ(memory[i], pattern(left_rank(), i)) << i;
+  fence();
+}
+
 struct Triggering : Counting {
   // The left neighbour's bytes in the order in which they came.
   void collect() { append({.start = memory, .length = 100, .options = kPut | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_CT_COMM, .ct = arrived}); }
