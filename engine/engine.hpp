@@ -28,7 +28,6 @@
 
 namespace portunus {
 
-constexpr uint32_t kInterfaces = 4;
 constexpr uint64_t kLocalBytesPerStep = 128 * 1024;
 
 // The source of a volatile descriptor must be copied before the call returns, where it is not sent at once.

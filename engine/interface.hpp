@@ -21,6 +21,7 @@
 
 namespace portunus {
 
+constexpr uint32_t kInterfaces = 4;
 constexpr uint32_t kMaxPortals = 512;
 
 // A list entry (LE) or match list entry (ME). LEs match everything.

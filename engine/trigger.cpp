@@ -39,7 +39,7 @@ void Engine::arm(Command& command) {
   Counter* counter = objects_.counters.find(command.trigger_ct);
   uint32_t index = counter ? objects_.triggers.claim_held() : kNoIndex;
   if (index == kNoIndex) {
-    if (command.armed == Verb::append) discard_entry(command.handle);  // the counter was freed meanwhile (the pool is as large as the limits)
+    if (command.armed == Verb::append) discard_entry(command.handle);  // the counter was freed meanwhile: the pool holds what the limits promise
     interfaces_[command.ni].triggers.give_held();
     return;
   }

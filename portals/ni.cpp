@@ -24,9 +24,9 @@ std::array<int, kInterfaces> open_count{};  // under `lifetime`
 
 constexpr const char* kPhysical = "is a physical interface, and those have no map";
 
-constexpr int kObjects = (1 << 20) - 1;    // two interfaces that use all they are given fill the pools
+constexpr int kObjects = Objects::kMost;
 constexpr int kDefaultObjects = 1'000'000;
-constexpr int kQueues = 65535;
+constexpr int kQueues = Objects::kMostQueues;
 constexpr ptl_size_t kMaxMessage = PTL_SIZE_MAX / 2 + 1;
 constexpr ptl_size_t kMaxAtomic = 1 << 20;  // applied in one step: about a millisecond
 constexpr ptl_size_t kMaxOrdered = 8128;   // eager on every transport, also with the operand of a swap

@@ -185,6 +185,17 @@ TEST_F(Exactly, SoManyTriggeredOperationsAndThoseThatWaitStillRun) {
   EXPECT_EQ(PtlTriggeredCTInc(target, {1, 0}, trigger, 1), PTL_OK);
 }
 
+TEST_F(Exactly, SoManyOnEachOfTheFourInterfacesAtOnce) {
+  ptl_ni_limits_t desired{};
+  for (auto count : kCounts) desired.*count = kRoom;
+  for (unsigned kind : {kMatching, kNonMatching, kMatchingLogical, kNonMatchingLogical}) {
+    const ptl_handle_ni_t one = open(kind, &desired);
+    const ptl_handle_ct_t trigger = counter(one), target = counter(one);
+    for (int i = 0; i < kRoom; ++i) EXPECT_EQ(PtlTriggeredCTInc(target, {1, 0}, trigger, 1), PTL_OK);
+    EXPECT_EQ(PtlTriggeredCTInc(target, {1, 0}, trigger, 1), PTL_NO_SPACE);
+  }
+}
+
 TEST_F(Exactly, SoManyUnexpectedHeadersAndThenTheMessageIsDropped) {
   const ptl_pt_index_t pt = portal();
   uint64_t words[8] = {};
