@@ -145,6 +145,7 @@ class Engine final : public Sink {
   void no_match(Interface& ni, PortalEntry& portal, Peer& peer, const wire::Header& header, const ListEntry* cause = nullptr);
   EventQueue* limiting_queue(const PortalEntry& portal);
   void place(Delivery& delivery);
+  static bool touchable(const ListEntry& entry, uint64_t offset, uint64_t size, bool write);
   void deliver(Delivery& delivery, const std::byte* payload);
   void apply_gathered(Delivery& delivery, const std::byte* data, std::byte* old);
   void move_data(Delivery& delivery, const std::byte* payload);
@@ -153,6 +154,7 @@ class Engine final : public Sink {
   // transfer.cpp
   void start_transfer(const Delivery& delivery, const wire::Region& region);
   bool advance(Transfer& transfer);
+  static bool next_touchable(const Transfer& transfer);
   bool advance_stream(Transfer& transfer);
   void turn_round(Transfer& transfer);
   void end_transfer(Transfer& transfer);

@@ -44,6 +44,7 @@ struct ListEntry : MatchEntry {
   uint32_t moving = 0;           // bulk transfers in or out of it
   bool parked = false;           // its append waits for a counter
   bool cancelled = false;        // unlinked while parked
+  bool looked_at = false;        // its memory may be inaccessible: touched only after a look (PTL_TARGET_BIND_INACCESSIBLE)
   bool recurs = false;           // appended again and again by a command that owns the slot (E5)
   uint32_t headers = 0;          // overflow list: unexpected headers that refer to it
 };

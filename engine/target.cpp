@@ -4,6 +4,7 @@
 // visible before the acknowledgement leaves. Whatever a header claims is checked here against the entry.
 #include "engine/atomic_ops.hpp"
 #include "engine/entry_life.hpp"
+#include "engine/host/accessible.hpp"
 
 #include <algorithm>
 
@@ -217,10 +218,25 @@ void Engine::place(Delivery& delivery) {
     auto_unlink(entry);
 }
 
+// Asked before memory is touched that need not be there (PTL_TARGET_BIND_INACCESSIBLE).
+bool Engine::touchable(const ListEntry& entry, uint64_t offset, uint64_t size, bool write) {
+  bool all = true;
+  entry.memory.for_parts(offset, size, [&](const std::byte* part, uint64_t bytes) { return all = all && accessible(part, bytes, write); });
+  return all;
+}
+
 void Engine::deliver(Delivery& delivery, const std::byte* payload) {
   const wire::Header& header = delivery.header;
-  if ((header.flags & wire::kBulk) && delivery.mlength > 0 &&
-      (header.kind != wire::Kind::get || delivery.mlength > delivery.peer->transport->limits().eager)) {
+  const bool bulk = (header.flags & wire::kBulk) && delivery.mlength > 0 &&
+                    (header.kind != wire::Kind::get || delivery.mlength > delivery.peer->transport->limits().eager);
+  // Of bulk puts and gets each piece is looked at when its turn comes; atomics are applied all at once.
+  if (delivery.entry->looked_at && (!bulk || header.kind > wire::Kind::get) &&
+      !touchable(*delivery.entry, delivery.offset, delivery.mlength, header.kind != wire::Kind::get)) [[unlikely]] {
+    delivery.mlength = 0;
+    complete(delivery, PTL_NI_SEGV);
+    return;
+  }
+  if (bulk) {
     wire::Region region{};
     if (!(header.flags & wire::kNoRegion)) std::memcpy(&region, payload, sizeof region);
     start_transfer(delivery, region);
@@ -293,6 +309,7 @@ void Engine::acknowledge(const Delivery& delivery, ptl_ni_fail_t fail) {
     size = moved || fail != PTL_NI_OK ? 0 : delivery.mlength;
   } else if ((header.flags & wire::kAckMask) == 0) {
     answer.flags |= wire::kSourceRead;
+    if (fail == PTL_NI_SEGV) answer.op = PTL_NI_OK;  // the source is free; what became of the message was not asked
   }
   send(*delivery.peer, answer, scratch_.data(), size);
 }

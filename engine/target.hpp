@@ -40,6 +40,7 @@ struct Transfer {
   bool asked = false;         // stream: the request for the data is out
   bool in_flight = false;     // a pull or push is under way in the transport
   bool failed = false;
+  bool inaccessible = false;  // then failed, too: the entry covers memory that is not there
   uint64_t moved = 0;
   uint64_t part = 0;          // size of the piece in flight
   uint32_t index = 0;         // position in Engine::transfers_

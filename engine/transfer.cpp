@@ -64,15 +64,26 @@ int Engine::run_transfers() {
   return work;
 }
 
+// Whether the memory of the next piece, or window, is there.
+bool Engine::next_touchable(const Transfer& transfer) {
+  const Delivery& delivery = transfer.delivery;
+  const bool window_runs = transfer.stream && transfer.asked && transfer.moved < transfer.part;
+  return window_runs || touchable(*delivery.entry, delivery.offset + transfer.moved, std::min(delivery.mlength - transfer.moved, kPiece), !transfer.push);
+}
+
 // One piece. False: nothing more to do now.
 bool Engine::advance(Transfer& transfer) {
   if (transfer.delivery.peer->failed) {  // a header kept from before its end, taken now
     transfer.failed = true;
     return false;
   }
-  if (transfer.stream) return advance_stream(transfer);
   Delivery& delivery = transfer.delivery;
   Peer& peer = *delivery.peer;
+  if (delivery.entry->looked_at && !transfer.scratch && !next_touchable(transfer)) [[unlikely]] {
+    transfer.failed = transfer.inaccessible = true;
+    return false;
+  }
+  if (transfer.stream) return advance_stream(transfer);
   uint64_t size = std::min({delivery.mlength - transfer.moved, kPiece, uint64_t{peer.transport->limits().pull}});
   iovec part{transfer.scratch.get() + transfer.moved, static_cast<size_t>(size)};
   if (!transfer.scratch) part = delivery.entry->memory.first_part(delivery.offset + transfer.moved, size);
@@ -173,7 +184,7 @@ void Engine::end_transfer(Transfer& transfer) {
       if (EventQueue* queue = limiting_queue(*portal)) queue->keep_promise(delivery.events);
   }
   if (transfer.failed) delivery.mlength = 0;
-  complete(delivery, transfer.failed ? PTL_NI_UNDELIVERABLE : PTL_NI_OK);
+  complete(delivery, transfer.inaccessible ? PTL_NI_SEGV : transfer.failed ? PTL_NI_UNDELIVERABLE : PTL_NI_OK);
   if (portal) portal_idle(ni, *portal, pt_index);
 }
 

@@ -141,7 +141,12 @@ void Engine::consume(KeptHeader& kept, ListEntry& entry) {
   Delivery delivery(kept.peer, kept.header, &entry, kept.source, true);
   delivery.completes_kept = true;
   place(delivery);
-  if (!kept.held) {  // the data lies in the overflow entry; the message was acknowledged when it got there
+  const bool bulk = kept.held && (kept.header.flags & wire::kBulk);  // looked at piece by piece
+  if (entry.looked_at && !bulk && !touchable(entry, delivery.offset, std::min(delivery.mlength, kept.held ? delivery.mlength : kept.mlength), true)) {
+    delivery.mlength = 0;
+    delivery_event(delivery, PTL_NI_SEGV);
+    if (kept.held) acknowledge(delivery, PTL_NI_SEGV);
+  } else if (!kept.held) {  // the data lies in the overflow entry; the message was acknowledged when it got there
     delivery.mlength = std::min(delivery.mlength, kept.mlength);
     uint64_t to = delivery.offset;
     kept.entry->memory.for_parts(kept.offset, delivery.mlength, [&](const std::byte* from, uint64_t size) {

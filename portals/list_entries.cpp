@@ -40,6 +40,7 @@ Fault describe_entry(const Interface& interface, const ptl_me_t& me, bool has_ma
   entry.uid = me.uid;
   entry.memory.base = me.start;
   entry.length = me.length;
+  entry.looked_at = (interface.limits.features & PTL_TARGET_BIND_INACCESSIBLE) && !(me.options & PTL_ME_IS_ACCESSIBLE);
   if (me.options & PTL_IOVEC) {
     if (Fault fault = bad_iovec(interface, me.start, me.length)) return fault;
     entry.length = iovec_length(static_cast<const ptl_iovec_t*>(me.start), me.length);

@@ -57,7 +57,7 @@ ptl_ni_limits_t grant(const ptl_ni_limits_t* desired) {
   limits.max_waw_ordered_size = within<ptl_size_t>(wish.max_waw_ordered_size, 64, kMaxOrdered, kMaxOrdered);
   limits.max_war_ordered_size = within<ptl_size_t>(wish.max_war_ordered_size, 8, kMaxOrdered, kMaxOrdered);
   limits.max_volatile_size = within<ptl_size_t>(wish.max_volatile_size, 8, kMaxVolatile, kMaxVolatile);
-  limits.features = PTL_COHERENT_ATOMICS;
+  limits.features = PTL_COHERENT_ATOMICS | (wish.features & PTL_TARGET_BIND_INACCESSIBLE);  // which costs time: only who asks pays
   return limits;
 }
 

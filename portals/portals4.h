@@ -154,8 +154,11 @@ void PtlAbort(void);
 #define PTL_NI_INIT_OPTIONS_MASK 0xfu
 
 /* Bits of ptl_ni_limits_t.features: requests in `desired`, the truth in `actual`. */
-#define PTL_TARGET_BIND_INACCESSIBLE 0x1u /* an LE or ME may cover memory that cannot be accessed; touching it: SEGV */
-#define PTL_TOTAL_DATA_ORDERING      0x2u /* data of any length is ordered, not only up to max_wa?_ordered_size */
+#define PTL_TARGET_BIND_INACCESSIBLE 0x1u /* granted if asked for: LE and ME may cover memory that cannot be
+                                           * accessed; a message that would touch it ends with PTL_NI_SEGV. Entries that
+                                           * are not PTL_LE_IS_ACCESSIBLE then cost a system call per message */
+#define PTL_TOTAL_DATA_ORDERING      0x2u /* data of any length is ordered, not only up to max_wa?_ordered_size; never
+                                           * granted: long messages are fetched after they matched, several at a time */
 #define PTL_COHERENT_ATOMICS         0x4u /* atomics are coherent with the processor's own loads, stores and atomics */
 
 /* The limits of an interface. Each max_ counts objects that exist at one time on that interface. */
@@ -196,7 +199,8 @@ enum {
     PTL_NI_PERM_VIOLATION = 4, /* the matching entry belongs to another user */
     PTL_NI_OP_VIOLATION = 5,   /* the matching entry does not allow the operation */
     PTL_NI_NO_MATCH = 6,       /* a search found nothing */
-    PTL_NI_SEGV = 7            /* the entry covers memory that does not exist */
+    PTL_NI_SEGV = 7            /* the entry covers memory that cannot be accessed: told only on an interface with
+                                * PTL_TARGET_BIND_INACCESSIBLE, without it the process dies as by any bad access */
 };
 
 /* Opens interface number `iface` (PTL_IFACE_DEFAULT or 0: there is only one) with `options`: matching or not,

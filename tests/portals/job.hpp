@@ -39,9 +39,10 @@ struct Portals : ::testing::Test {
   ptl_pt_index_t pt = 0;
   ptl_ni_limits_t limits{};
   unsigned options = PTL_NI_MATCHING | PTL_NI_LOGICAL;
+  const ptl_ni_limits_t* wish = nullptr;
 
   void SetUp() override {
-    ASSERT_EQ(PtlNIInit(PTL_IFACE_DEFAULT, options, PTL_PID_ANY, nullptr, &limits, &ni), PTL_OK);
+    ASSERT_EQ(PtlNIInit(PTL_IFACE_DEFAULT, options, PTL_PID_ANY, wish, &limits, &ni), PTL_OK);
     ASSERT_EQ(PtlxJobMap(ni), PTL_OK);
     ASSERT_EQ(PtlEQAlloc(ni, 8192, &eq), PTL_OK);
     ASSERT_EQ(PtlPTAlloc(ni, 0, eq, PTL_PT_ANY, &pt), PTL_OK);

@@ -79,7 +79,7 @@ TEST_F(Limits, TakeWhateverIsDesired) {
       EXPECT_LE(actual.*size, ptl_size_t{1} << 63);
     }
     EXPECT_GE(actual.max_pt_index, 63);
-    EXPECT_EQ(actual.features, otherwise.features);  // the truth, whatever was wished
+    EXPECT_EQ(actual.features & ~static_cast<unsigned>(PTL_TARGET_BIND_INACCESSIBLE), otherwise.features);  // the truth, whatever was wished
   }
 }
 

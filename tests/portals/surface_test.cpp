@@ -53,7 +53,7 @@ TEST_F(Surface, FeaturesAreGrantedWhereTheyAreTrueAndNowhereElse) {
   desired.features = PTL_TARGET_BIND_INACCESSIBLE | PTL_TOTAL_DATA_ORDERING | PTL_COHERENT_ATOMICS;
   ptl_handle_ni_t plain;
   ASSERT_EQ(PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_NO_MATCHING | PTL_NI_LOGICAL, PTL_PID_ANY, &desired, &actual, &plain), PTL_OK);
-  EXPECT_EQ(actual.features, static_cast<unsigned>(PTL_COHERENT_ATOMICS));
+  EXPECT_EQ(actual.features, static_cast<unsigned>(PTL_COHERENT_ATOMICS | PTL_TARGET_BIND_INACCESSIBLE));
   EXPECT_EQ(PtlNIFini(plain), PTL_OK);
 }
 
