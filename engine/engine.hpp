@@ -93,6 +93,7 @@ class Engine final : public Sink {
   int discard_entry(uint32_t handle);  // claimed, but its append was refused
   // PTL_IN_USE: the data of a header to be deleted is still arriving, nothing was done; step and ask again
   int search(uint32_t ni, uint32_t pt_index, const MatchPattern& pattern, const ListEntry& like, ptl_search_op_t op);
+  int set_aside(uint32_t ni, uint32_t pt_index, const MatchPattern& pattern, const ListEntry& like, uint64_t label);
   // Takes back what is parked on the counter or waits, ripe, for its turn.
   void drop_triggers(Counter& counter, uint32_t handle);
   unsigned counts_on(uint32_t ct) const;
@@ -163,6 +164,7 @@ class Engine final : public Sink {
   void keep(Peer& peer, const wire::Header& header, const std::byte* payload, PortalEntry& portal, uint64_t source);
   KeptHeader* remember(const Delivery& delivery, PortalEntry& portal);
   static bool header_fits(const ListEntry& entry, const KeptHeader& kept);
+  void nothing_found(const PortalEntry& portal, uint32_t pt_index, const ListEntry& like);
   void count_overflow(const KeptHeader& kept, const ListEntry& entry);
   bool satisfy_from_unexpected(ListEntry& entry, PortalEntry& portal);
   void consume(KeptHeader& kept, ListEntry& entry);

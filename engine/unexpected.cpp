@@ -194,15 +194,37 @@ int Engine::search(uint32_t ni, uint32_t pt_index, const MatchPattern& pattern, 
     found = next;
   }
   if ((like.options & PTL_ME_EVENT_CT_OVERFLOW) && (!once || found_count == 0)) count(like.ct, 0, 1);
-  if (found_count == 0 && portal->eq != PTL_EQ_NONE) {
-    ptl_event_t event{};
-    event.type = PTL_EVENT_SEARCH;
-    event.user_ptr = like.user_ptr;
-    event.pt_index = pt_index;
-    event.ni_fail_type = PTL_NI_NO_MATCH;
-    post(portal->eq, event);
-  }
+  if (found_count == 0) nothing_found(*portal, pt_index, like);
   return PTL_OK;
+}
+
+// The first header found is known by `label` from now on, and by nothing else.
+int Engine::set_aside(uint32_t ni, uint32_t pt_index, const MatchPattern& pattern, const ListEntry& like, uint64_t label) {
+  PortalEntry* portal = interfaces_[ni].portals[pt_index].get();
+  if (!portal) return PTL_ARG_INVALID;
+  UnexpectedHeader* found = portal->unexpected.find(pattern, [&](const UnexpectedHeader& header) {
+    return header_fits(like, static_cast<const KeptHeader&>(header));
+  });
+  if (!found) {
+    nothing_found(*portal, pt_index, like);
+    return PTL_OK;
+  }
+  auto& kept = static_cast<KeptHeader&>(*found);
+  portal->unexpected.unlink(kept);
+  kept.match_bits = label;
+  portal->unexpected.append(kept);
+  overflow_event(kept, portal->eq, like.user_ptr, PTL_EVENT_SEARCH);
+  return PTL_OK;
+}
+
+void Engine::nothing_found(const PortalEntry& portal, uint32_t pt_index, const ListEntry& like) {
+  if (portal.eq == PTL_EQ_NONE) return;
+  ptl_event_t event{};
+  event.type = PTL_EVENT_SEARCH;
+  event.user_ptr = like.user_ptr;
+  event.pt_index = pt_index;
+  event.ni_fail_type = PTL_NI_NO_MATCH;
+  post(portal.eq, event);
 }
 
 }  // namespace portunus

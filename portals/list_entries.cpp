@@ -148,6 +148,19 @@ int search(const Wanted& wanted, ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_in
   return code == PTL_ARG_INVALID ? refuse(wanted.function, {"pt_index", kNotAllocated}) : code;
 }
 
+int set_aside(const char* function, ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t& me, ptl_match_bits_t label,
+              void* user_ptr) {
+  Interface* interface = find_interface(ni_handle);
+  if (!interface) return refuse(function, bad_interface(ni_handle));
+  if (Fault fault = check_place(*interface, pt_index, true)) return refuse(function, fault);
+  ListEntry like;
+  if (Fault fault = describe_entry(*interface, me, true, kMeOptions, like)) return refuse(function, fault);
+  like.user_ptr = user_ptr;
+  client().progress();
+  const int code = client().locked([&](Engine& engine) { return engine.set_aside(interface->index, pt_index, like, like, label); });
+  return code == PTL_ARG_INVALID ? refuse(function, {"pt_index", kNotAllocated}) : code;
+}
+
 // The first five members of an ME are an LE.
 ptl_me_t as_me(const ptl_le_t& le) {
   ptl_me_t me{};
@@ -196,6 +209,12 @@ int PtlMESearch(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me
   if (!api::initialized()) return PTL_NO_INIT;
   if (!me) return api::refuse(__func__, {"me", api::kIsNull});
   return api::search({__func__, true, api::kMeOptions}, ni_handle, pt_index, *me, ptl_search_op, user_ptr);
+}
+
+int PtlxMESetAside(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t* me, ptl_match_bits_t label, void* user_ptr) {
+  if (!api::initialized()) return PTL_NO_INIT;
+  if (!me) return api::refuse(__func__, {"me", api::kIsNull});
+  return api::set_aside(__func__, ni_handle, pt_index, *me, label, user_ptr);
 }
 
 }  // extern "C"

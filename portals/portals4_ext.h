@@ -91,6 +91,13 @@ void PtlxWait(int (*done)(void *arg), void *arg, unsigned int nap_us);
  * counts one, after it can be found. Fallback: a managed overflow buffer. */
 #define PTLX_ME_HOLD 0x200000u
 
+/* PtlMESearch with PTL_SEARCH_ONLY for the first unexpected header that *me would take, with the same event; what is found
+ * is set aside: from now on `label` is its match bits, so that no other search or entry finds it but one that asks for the
+ * label. Events go on reporting the match bits that it was sent with. Made for MPI_Mprobe, which finds a message that nobody
+ * else may receive. O(1). Fallback: receive it into memory of one's own. */
+int PtlxMESetAside(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t *me, ptl_match_bits_t label,
+                   void *user_ptr);
+
 /* E2: PtlMEAppend when trig_ct reaches the threshold. *me is copied at the call; *me_handle is valid at once for
  * PtlMEUnlink. Same checks and errors as PtlMEAppend, and PTL_NO_SPACE at max_triggered_ops. Fallback: append early
  * into scratch memory and copy. */

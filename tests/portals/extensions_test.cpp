@@ -96,6 +96,43 @@ TEST_F(Extensions, E2AnEntryIsAppendedByACounterOrEarlyIntoOtherMemoryAndCopied)
   EXPECT_EQ(in, 2u);
 }
 
+TEST_F(Extensions, AHeldMessageThatIsSetAsideIsFoundByItsLabelAlone) {
+  ptl_me_t hold{};
+  hold.options = PTL_ME_OP_PUT | PTLX_ME_HOLD | PTL_ME_EVENT_LINK_DISABLE;
+  hold.uid = PTL_UID_ANY;
+  hold.ct_handle = PTL_CT_NONE;
+  hold.match_id.rank = PTL_RANK_ANY;
+  hold.ignore_bits = ~uint64_t{0};
+  ptl_handle_me_t handle;
+  EXPECT_EQ(PtlMEAppend(ni, pt, &hold, PTL_OVERFLOW_LIST, nullptr, &handle), PTL_OK);
+  uint64_t first = 1, second = 2, in = 0;
+  const ptl_handle_ct_t arrived = counter();
+  ptl_me_t me = once(&in, sizeof in, 7, arrived, PTLX_ME_COMPLETE_UNEXPECTED);
+  const auto search_event = [&] {
+    ptl_event_t event;
+    do EXPECT_EQ(PtlEQWait(eq, &event), PTL_OK);
+    while (event.type != PTL_EVENT_SEARCH);
+    return event;
+  };
+  EXPECT_EQ(PtlxMESetAside(ni, pt, &me, 99, nullptr), PTL_OK);
+  EXPECT_EQ(search_event().ni_fail_type, PTL_NI_NO_MATCH);
+  put_word(first, 7);
+  put_word(second, 7);
+  EXPECT_EQ(PtlxMESetAside(ni, pt, &me, 99, nullptr), PTL_OK);
+  const ptl_event_t found = search_event();
+  EXPECT_EQ(found.ni_fail_type, PTL_NI_OK);
+  EXPECT_EQ(found.match_bits, 7u);
+  EXPECT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, nullptr, &handle), PTL_OK);
+  wait(arrived, 1);
+  EXPECT_EQ(in, 2u);
+  me.match_bits = 99;
+  EXPECT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, nullptr, &handle), PTL_OK);
+  wait(arrived, 2);
+  EXPECT_EQ(in, 1u);
+  EXPECT_EQ(PtlxMESetAside(ni, pt, nullptr, 99, nullptr), PTL_ARG_INVALID);
+  EXPECT_EQ(PtlxMESetAside(ni, pt + 1, &me, 99, nullptr), PTL_ARG_INVALID);
+}
+
 TEST_F(Extensions, E3TheEngineComputesWithThreeOperandsOrAddsToAnEntryOfOnesOwn) {
   int64_t a[3] = {7, 8, 9}, b[3] = {1, 2, 3}, out[3] = {};
   const ptl_handle_ct_t trigger = counter(), done = counter(), added = counter();
