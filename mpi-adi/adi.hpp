@@ -30,6 +30,7 @@ struct Device {
   ptl_handle_md_t md_sent = PTL_INVALID_HANDLE;         // SEND event
   ptl_handle_md_t md_synchronous = PTL_INVALID_HANDLE;  // ACK event only
   ptl_handle_ct_t arrived_early = PTL_CT_NONE;          // counts unexpected messages: what MPI_Probe sleeps on
+  ptl_process_t self{};
   ptl_uid_t uid = PTL_UID_ANY;
   ptl_size_t copy_limit = 0;
   bool threaded = false;
@@ -38,6 +39,7 @@ extern constinit Device device;
 
 constexpr ptl_pt_index_t kMessagePortal = 60;
 constexpr ptl_pt_index_t kBarrierPortal = 61;
+constexpr ptl_pt_index_t kSignalPortal = 62;
 
 // Joins the job and opens everything; collective. Answers nullptr, or a sentence with what went wrong. `rank` and `size` are
 // those in the job.
@@ -87,11 +89,15 @@ inline ptl_me_t receive_entry(void* buf, size_t bytes, ptl_rank_t source, Patter
 // `source`: a rank in the job, or PTL_RANK_ANY.
 inline int irecv(Request& request, void* buf, size_t bytes, ptl_rank_t source, Pattern pattern) {
   const ptl_me_t entry = receive_entry(buf, bytes, source, pattern);
-  ptl_handle_me_t handle;
-  return PtlMEAppend(device.ni, kMessagePortal, &entry, PTL_PRIORITY_LIST, &request, &handle);
+  return PtlMEAppend(device.ni, kMessagePortal, &entry, PTL_PRIORITY_LIST, &request, &request.entry);
 }
 // Looks for a message that has arrived and was not received. The event says PTL_NI_NO_MATCH when there is none.
 int probe(Request& request, ptl_rank_t source, Pattern pattern);
+// The same, and takes the message out of what other receives and probes can find: only irecv_label with this label gets it.
+int set_aside(Request& request, ptl_rank_t source, Pattern pattern, ptl_match_bits_t label);
+inline int irecv_label(Request& request, void* buf, size_t bytes, ptl_match_bits_t label) {
+  return irecv(request, buf, bytes, PTL_RANK_ANY, {label, 0});
+}
 
 // ---- completion ----
 
@@ -134,6 +140,8 @@ extern Turn turn;
 
 // Fills in the result of the event's request.
 void complete(const ptl_event_t& event);
+// The result of a request is filled in: whoever waits for it may see that.
+void conclude(Request& request);
 // Events were lost or waits were aborted: no request can be trusted any more. Ends the job.
 [[noreturn, gnu::cold]] void give_up(int ptl_error);
 
@@ -175,6 +183,11 @@ bool poll_until(Done&& done) {
 inline void wait(const Request& request) {
   wait_until([&] { return request.done(); });
 }
+
+// MPI_Cancel of an active receive: it completes as cancelled unless a message has been matched with it.
+void cancel_receive(Request& request);
+// Completes an active request of this process from any thread, with an event like any other, so that whoever sleeps for it wakes.
+int signal(Request& request);
 
 // Requests in state `detached` that send from the user's memory; MPI_Finalize waits for them.
 int detached_sends();

@@ -8,11 +8,14 @@ namespace {
 
 // What sends and receives have in common.
 int check_common(const Arguments& given, const Communicator& comm) {
-  if (given.count < 0) return raise(given.function, &comm, MPI_ERR_COUNT, "the count is negative (%d)", given.count);
+  if (!is_count(given.count))
+    return raise(given.function, &comm, MPI_ERR_COUNT, "the count is %s (%lld)", given.count < 0 ? "negative" : "too large",
+                 static_cast<long long>(given.count));
   if (find_type(given.datatype).extent == 0)
     return raise(given.function, &comm, MPI_ERR_TYPE, "%p is no datatype", static_cast<const void*>(given.datatype));
   if (!has_buffer(given))
-    return raise(given.function, &comm, MPI_ERR_BUFFER, "the buffer is null, the count is %d", given.count);
+    return raise(given.function, &comm, MPI_ERR_BUFFER, "the buffer is null, the count is %lld",
+                 static_cast<long long>(given.count));
   return MPI_SUCCESS;
 }
 

@@ -17,7 +17,7 @@ namespace portunus::mpi {
 struct Arguments {
   const char* function;
   const void* buf;
-  int count;
+  MPI_Count count;
   MPI_Datatype datatype;
   int peer;
   int tag;
@@ -29,8 +29,11 @@ struct Arguments {
 [[gnu::cold, gnu::noinline]] int check_receive_slowly(const Arguments& given);
 
 inline size_t bytes_of(const Arguments& given) {
-  return static_cast<size_t>(static_cast<unsigned>(given.count)) * find_type(given.datatype).extent;
+  return static_cast<size_t>(given.count) * find_type(given.datatype).extent;
 }
+// Neither negative nor so large that its bytes cannot be counted.
+constexpr uint64_t kMaxCount = uint64_t{1} << 48;
+inline bool is_count(MPI_Count count) { return static_cast<uint64_t>(count) <= kMaxCount; }
 inline bool is_member(int rank, const Communicator& comm) {
   return static_cast<unsigned>(rank) < static_cast<unsigned>(comm.peers);
 }
@@ -40,7 +43,7 @@ inline bool has_buffer(const Arguments& given) { return given.buf != nullptr || 
 inline int check_send(const Arguments& given, Communicator*& comm, size_t& bytes) {
   comm = find_communicator(given.comm);
   bytes = bytes_of(given);
-  if (comm && is_member(given.peer, *comm) && static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} && given.count >= 0 &&
+  if (comm && is_member(given.peer, *comm) && static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} && is_count(given.count) &&
       find_type(given.datatype).extent != 0 && has_buffer(given)) [[likely]]
     return MPI_SUCCESS;
   return check_send_slowly(given);
@@ -49,7 +52,7 @@ inline int check_receive(const Arguments& given, Communicator*& comm, size_t& by
   comm = find_communicator(given.comm);
   bytes = bytes_of(given);
   if (comm && (is_member(given.peer, *comm) || given.peer == MPI_ANY_SOURCE) &&
-      (static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} || given.tag == MPI_ANY_TAG) && given.count >= 0 &&
+      (static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} || given.tag == MPI_ANY_TAG) && is_count(given.count) &&
       find_type(given.datatype).extent != 0 && has_buffer(given)) [[likely]]
     return MPI_SUCCESS;
   return check_receive_slowly(given);

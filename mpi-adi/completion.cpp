@@ -1,42 +1,20 @@
-// completion.cpp: waiting for requests, testing and freeing them.
-// Thread: any, as MPI_Init_thread permits. Source: MPI-5.0, 3.7.3 and 3.7.5.
-#include <climits>
+// completion.cpp: waiting for requests and testing them.
+#include "mpi-adi/completion.hpp"
 
-#include "mpi-adi/adi.hpp"
-#include "mpi-adi/datatype.hpp"
-#include "mpi-adi/errors.hpp"
 #include "mpi-adi/init.hpp"
 #include "mpi-adi/profiling.hpp"
-#include "mpi-adi/status.hpp"
 
 namespace portunus::mpi {
-namespace {
 
-[[gnu::cold, gnu::noinline]] int raise_bad_request(const char* function, MPI_Request handle) {
+int raise_bad_request(const char* function, MPI_Request handle) {
   if (phase.load(std::memory_order_acquire) != Phase::running) return raise_bad_communicator(function, MPI_COMM_NULL);
   return raise(function, nullptr, MPI_ERR_REQUEST, "%p is no request", static_cast<void*>(handle));
 }
 
-[[gnu::cold, gnu::noinline]] int raise_null(const char* function, const char* what) {
+int raise_null(const char* function, const char* what) {
   return raise(function, nullptr, MPI_ERR_ARG, "the address for the %s is null", what);
 }
 
-// The slot can serve another request; the handle becomes MPI_REQUEST_NULL.
-void retire(MPI_Request& handle, Request* request) {
-  handle = MPI_REQUEST_NULL;
-  if (request->state.load(std::memory_order_relaxed) != State::constant) pool.release(request);
-}
-
-// Hands a complete request's result to the user; returns its error through the error handler.
-inline int finish(const char* function, MPI_Request& handle, Request* request, MPI_Status* status) {
-  set_status(status, *request);
-  const bool failed = request->failed();
-  const int error = failed ? raise_request(function, *request) : MPI_SUCCESS;
-  retire(handle, request);
-  return error;
-}
-
-// The checks of calls with an array of requests.
 int check_requests(const char* function, int count, const MPI_Request handles[]) {
   if (count < 0) return raise(function, nullptr, MPI_ERR_COUNT, "the count is negative (%d)", count);
   if (count > 0 && handles == nullptr) return raise_null(function, "requests");
@@ -45,28 +23,86 @@ int check_requests(const char* function, int count, const MPI_Request handles[])
   return MPI_SUCCESS;
 }
 
-// All are complete. The first failure goes to the error handler; the statuses say which others failed.
+int special_status(Request& request, MPI_Status* status) {
+  if (request.state.load(std::memory_order_relaxed) == State::inactive) {
+    set_empty_status(status);
+    return MPI_SUCCESS;
+  }
+  MPI_Status ignored;
+  if (status == MPI_STATUS_IGNORE) status = &ignored;  // the user's query function needs one all the same
+  set_status(status, request);
+  set_cancelled(*status, request.cancelled);
+  return request.attached ? request.attached->query(request, status) : MPI_SUCCESS;
+}
+
+int finish_special(const char* function, MPI_Request& handle, Request* request, MPI_Status* status, bool raises) {
+  const State state = request->state.load(std::memory_order_relaxed);
+  int error = special_status(*request, status);
+  if (state == State::inactive) return MPI_SUCCESS;
+  if (request->failed())
+    error = raises ? raise_request(function, *request) : error_class_of(*request);
+  else if (error != MPI_SUCCESS && raises)
+    error = raise(function, request->comm, error, "the request's query function failed");
+  if (request->attached && request->attached->can_start()) {
+    request->cancelled = false;
+    request->failure = PTL_NI_OK;
+    request->state.store(State::inactive, std::memory_order_relaxed);
+    return error;
+  }
+  handle = MPI_REQUEST_NULL;
+  if (state != State::constant) pool.release(request);
+  return error;
+}
+
+namespace {
+
+MPI_Status* at(MPI_Status* statuses, int i) { return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i]; }
+
+// Completes one of several. The first failure goes to the error handler; the statuses say which others failed.
+void finish_one_of(const char* function, MPI_Request& handle, MPI_Status* status, int& outcome) {
+  int error = MPI_SUCCESS;
+  if (handle == MPI_REQUEST_NULL)
+    set_empty_status(status);
+  else
+    error = finish(function, handle, pool.find(handle), status, outcome == MPI_SUCCESS);
+  if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = error;
+  if (error != MPI_SUCCESS) outcome = MPI_ERR_IN_STATUS;
+}
+
 int finish_all(const char* function, int count, MPI_Request handles[], MPI_Status statuses[]) {
   int outcome = MPI_SUCCESS;
-  for (int i = 0; i < count; ++i) {
-    MPI_Status* status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
-    int error = MPI_SUCCESS;
-    if (handles[i] == MPI_REQUEST_NULL) {
-      set_empty_status(status);
-    } else {
-      Request* request = pool.find(handles[i]);
-      set_status(status, *request);
-      if (request->failed()) [[unlikely]]
-        error = outcome == MPI_SUCCESS ? raise_request(function, *request) : error_class_of(*request);
-      retire(handles[i], request);
-    }
-    if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = error;
-    if (error != MPI_SUCCESS) outcome = MPI_ERR_IN_STATUS;
+  for (int i = 0; i < count; ++i) finish_one_of(function, handles[i], at(statuses, i), outcome);
+  return outcome;
+}
+
+bool any_active(int count, const MPI_Request handles[]) {
+  for (int i = 0; i < count; ++i)
+    if (is_active(handles[i])) return true;
+  return false;
+}
+
+// The first active one that is complete; count: there is none.
+int first_done(int count, const MPI_Request handles[], int from = 0) {
+  while (from < count && !(is_active(handles[from]) && pool.find(handles[from])->done())) ++from;
+  return from;
+}
+
+// All of them that are complete now.
+int finish_some(const char* function, int count, MPI_Request handles[], int* done, int indices[], MPI_Status statuses[]) {
+  int outcome = MPI_SUCCESS;
+  *done = 0;
+  for (int i = first_done(count, handles); i < count; i = first_done(count, handles, i + 1)) {
+    finish_one_of(function, handles[i], at(statuses, *done), outcome);
+    indices[(*done)++] = i;
   }
   return outcome;
 }
 
-bool is_done(MPI_Request handle) { return handle == MPI_REQUEST_NULL || pool.find(handle)->done(); }
+int check_some(const char* function, int count, const MPI_Request handles[], const int* done, const int indices[]) {
+  if (int error = check_requests(function, count, handles)) return error;
+  if (done == nullptr || (indices == nullptr && count > 0)) return raise_null(function, done ? "indices" : "number");
+  return MPI_SUCCESS;
+}
 
 }  // namespace
 }  // namespace portunus::mpi
@@ -128,44 +164,55 @@ extern "C" int PMPI_Waitany(int count, MPI_Request array_of_requests[], int* ind
   static constexpr char kName[] = "MPI_Waitany";
   if (int error = check_requests(kName, count, array_of_requests)) return error;
   if (indx == nullptr) return raise_null(kName, "index");
-  bool any = false;
-  for (int i = 0; i < count; ++i) any = any || array_of_requests[i] != MPI_REQUEST_NULL;
-  *indx = MPI_UNDEFINED;
-  if (!any) {
+  if (!any_active(count, array_of_requests)) {
+    *indx = MPI_UNDEFINED;
     set_empty_status(status);
     return MPI_SUCCESS;
   }
-  adi::wait_until([&] {
-    for (int i = 0; i < count; ++i) {
-      if (array_of_requests[i] == MPI_REQUEST_NULL || !pool.find(array_of_requests[i])->done()) continue;
-      *indx = i;
-      return true;
-    }
-    return false;
-  });
+  adi::wait_until([&] { return (*indx = first_done(count, array_of_requests)) < count; });
   return finish(kName, array_of_requests[*indx], pool.find(array_of_requests[*indx]), status);
 }
 MPI_WEAK_NAME(Waitany)
 
-extern "C" int PMPI_Request_free(MPI_Request* request) {
-  static constexpr char kName[] = "MPI_Request_free";
-  if (request == nullptr) return raise_null(kName, "request");
-  Request* found = pool.find(*request);
-  if (found == nullptr) return raise_bad_request(kName, *request);
-  adi::detach(*found);
-  *request = MPI_REQUEST_NULL;
+extern "C" int PMPI_Testany(int count, MPI_Request array_of_requests[], int* indx, int* flag, MPI_Status* status) {
+  static constexpr char kName[] = "MPI_Testany";
+  if (int error = check_requests(kName, count, array_of_requests)) return error;
+  if (indx == nullptr || flag == nullptr) return raise_null(kName, indx ? "flag" : "index");
+  *flag = !any_active(count, array_of_requests);
+  if (*flag) {
+    *indx = MPI_UNDEFINED;
+    set_empty_status(status);
+    return MPI_SUCCESS;
+  }
+  *flag = adi::poll_until([&] { return (*indx = first_done(count, array_of_requests)) < count; });
+  if (*flag) return finish(kName, array_of_requests[*indx], pool.find(array_of_requests[*indx]), status);
+  *indx = MPI_UNDEFINED;
   return MPI_SUCCESS;
 }
-MPI_WEAK_NAME(Request_free)
+MPI_WEAK_NAME(Testany)
 
-extern "C" int PMPI_Get_count(const MPI_Status* status, MPI_Datatype datatype, int* count) {
-  static constexpr char kName[] = "MPI_Get_count";
-  const TypeSize type = find_type(datatype);
-  if (type.extent == 0) return raise(kName, nullptr, MPI_ERR_TYPE, "%p is no datatype", static_cast<void*>(datatype));
-  if (status == MPI_STATUS_IGNORE || count == nullptr) return raise_null(kName, status ? "count" : "status");
-  const uint64_t bytes = received_bytes(*status);
-  const uint64_t elements = bytes / type.extent;
-  *count = bytes % type.extent != 0 || elements > INT_MAX ? MPI_UNDEFINED : static_cast<int>(elements);
-  return MPI_SUCCESS;
+extern "C" int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[],
+                             MPI_Status array_of_statuses[]) {
+  static constexpr char kName[] = "MPI_Waitsome";
+  if (int error = check_some(kName, incount, array_of_requests, outcount, array_of_indices)) return error;
+  if (!any_active(incount, array_of_requests)) {
+    *outcount = MPI_UNDEFINED;
+    return MPI_SUCCESS;
+  }
+  adi::wait_until([&] { return first_done(incount, array_of_requests) < incount; });
+  return finish_some(kName, incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
 }
-MPI_WEAK_NAME(Get_count)
+MPI_WEAK_NAME(Waitsome)
+
+extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[],
+                             MPI_Status array_of_statuses[]) {
+  static constexpr char kName[] = "MPI_Testsome";
+  if (int error = check_some(kName, incount, array_of_requests, outcount, array_of_indices)) return error;
+  if (!any_active(incount, array_of_requests)) {
+    *outcount = MPI_UNDEFINED;
+    return MPI_SUCCESS;
+  }
+  adi::poll_until([] { return false; });  // all that has happened by now
+  return finish_some(kName, incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
+}
+MPI_WEAK_NAME(Testsome)

@@ -84,6 +84,7 @@ void open_contexts() {
   std::lock_guard lock(mutex);
   in_use.reset();
   in_use[0] = in_use[1] = true;
+  in_use[kMatchedContext / kContextsPerCommunicator] = true;
 }
 
 }  // namespace portunus::mpi

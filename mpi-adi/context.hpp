@@ -20,6 +20,6 @@ using AllAnd = std::function<int(uint64_t*, size_t)>;
 // any other: all_and's.
 int agree_on_context(const AllAnd& all_and, uint64_t key, uint16_t& context);
 void release_context(uint16_t context);
-void open_contexts();  // all are free but those of MPI_COMM_WORLD and MPI_COMM_SELF
+void open_contexts();  // all are free but those of MPI_COMM_WORLD, MPI_COMM_SELF and matched messages
 
 }  // namespace portunus::mpi

@@ -66,6 +66,20 @@ ptl_ni_limits_t generous() {
   return limits;
 }
 
+// Where signals to oneself end; what counts is that they were sent.
+int open_signals() {
+  ptl_pt_index_t portal;
+  const int result = PtlPTAlloc(device.ni, 0, PTL_EQ_NONE, kSignalPortal, &portal);
+  if (result != PTL_OK) return result;
+  ptl_me_t entry{};
+  entry.ct_handle = PTL_CT_NONE;
+  entry.uid = device.uid;
+  entry.options = PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE;
+  entry.match_id = device.self;
+  ptl_handle_me_t handle;
+  return PtlMEAppend(device.ni, kSignalPortal, &entry, PTL_PRIORITY_LIST, nullptr, &handle);
+}
+
 int bind_all_memory(unsigned options, ptl_handle_eq_t eq, ptl_handle_md_t& md) {
   ptl_md_t all{};
   all.length = PTL_SIZE_MAX;
@@ -113,7 +127,9 @@ const char* start(bool threaded, int& rank, int& size) {
     return "no network interface can be opened";
   device.threaded = threaded;
   device.copy_limit = actual.max_volatile_size;
-  if (PtlGetUid(device.ni, &device.uid) != PTL_OK || open_messages() != PTL_OK || open_barrier(rank, size) != PTL_OK)
+  device.self = process(rank);
+  if (PtlGetUid(device.ni, &device.uid) != PTL_OK || open_messages() != PTL_OK || open_signals() != PTL_OK ||
+      open_barrier(rank, size) != PTL_OK)
     return "the network interface lacks a portal table entry or other object that MPI needs";
   if (PtlxJobMap(device.ni) != PTL_OK) return "the addresses of the other ranks cannot be learnt";
   // Nobody sends before everybody has opened the above.

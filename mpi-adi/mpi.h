@@ -609,12 +609,55 @@ int MPI_Isendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest,
                           MPI_Comm comm, MPI_Request *request);
 int MPI_Buffer_attach(void *buffer, int size);
 int MPI_Buffer_detach(void *buffer_addr, int *size);
+int MPI_Buffer_flush(void);
 int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status);
 int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status);
 int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status);
 int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status);
 int MPI_Mrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message, MPI_Status *status);
 int MPI_Imrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message, MPI_Request *request);
+
+/* The same with large counts. */
+int MPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
+int MPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
+int MPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
+int MPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
+int MPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request
+                *request);
+int MPI_Issend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                 MPI_Request *request);
+int MPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                 MPI_Request *request);
+int MPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                 MPI_Request *request);
+int MPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status
+               *status);
+int MPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request
+                *request);
+int MPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void
+                   *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+                   MPI_Status *status);
+int MPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int
+                           recvtag, MPI_Comm comm, MPI_Status *status);
+int MPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void
+                    *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+                    MPI_Request *request);
+int MPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int
+                            recvtag, MPI_Comm comm, MPI_Request *request);
+int MPI_Buffer_attach_c(void *buffer, MPI_Count size);
+int MPI_Buffer_detach_c(void *buffer_addr, MPI_Count *size);
+int MPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message, MPI_Status *status);
+int MPI_Imrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message, MPI_Request *request);
+int MPI_Send_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                    MPI_Request *request);
+int MPI_Ssend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                     MPI_Request *request);
+int MPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                     MPI_Request *request);
+int MPI_Rsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                     MPI_Request *request);
+int MPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request
+                    *request);
 
 /* ---- Requests and statuses ---------------------------------------------------------------------------------------- */
 
@@ -653,6 +696,18 @@ int MPI_Get_elements_x(const MPI_Status *status, MPI_Datatype datatype, MPI_Coun
 int MPI_Status_set_elements(MPI_Status *status, MPI_Datatype datatype, int count);
 int MPI_Status_set_elements_x(MPI_Status *status, MPI_Datatype datatype, MPI_Count count);
 int MPI_Status_set_cancelled(MPI_Status *status, int flag);
+int MPI_Request_get_status_all(int count, const MPI_Request array_of_requests[], int *flag, MPI_Status
+                               array_of_statuses[]);
+int MPI_Request_get_status_any(int count, const MPI_Request array_of_requests[], int *indx, int *flag, MPI_Status
+                               *status);
+int MPI_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int *outcount, int
+                                array_of_indices[], MPI_Status array_of_statuses[]);
+int MPI_Status_get_source(const MPI_Status *status, int *source);
+int MPI_Status_get_tag(const MPI_Status *status, int *tag);
+int MPI_Status_get_error(const MPI_Status *status, int *error);
+int MPI_Status_set_source(MPI_Status *status, int source);
+int MPI_Status_set_tag(MPI_Status *status, int tag);
+int MPI_Status_set_error(MPI_Status *status, int error);
 
 /* ---- Collectives and their operations ----------------------------------------------------------------------------- */
 
@@ -1053,6 +1108,30 @@ MPI_ABI_TWIN(Mprobe)
 MPI_ABI_TWIN(Improbe)
 MPI_ABI_TWIN(Mrecv)
 MPI_ABI_TWIN(Imrecv)
+MPI_ABI_TWIN(Buffer_flush)
+MPI_ABI_TWIN(Send_c)
+MPI_ABI_TWIN(Ssend_c)
+MPI_ABI_TWIN(Bsend_c)
+MPI_ABI_TWIN(Rsend_c)
+MPI_ABI_TWIN(Isend_c)
+MPI_ABI_TWIN(Issend_c)
+MPI_ABI_TWIN(Ibsend_c)
+MPI_ABI_TWIN(Irsend_c)
+MPI_ABI_TWIN(Recv_c)
+MPI_ABI_TWIN(Irecv_c)
+MPI_ABI_TWIN(Sendrecv_c)
+MPI_ABI_TWIN(Sendrecv_replace_c)
+MPI_ABI_TWIN(Isendrecv_c)
+MPI_ABI_TWIN(Isendrecv_replace_c)
+MPI_ABI_TWIN(Buffer_attach_c)
+MPI_ABI_TWIN(Buffer_detach_c)
+MPI_ABI_TWIN(Mrecv_c)
+MPI_ABI_TWIN(Imrecv_c)
+MPI_ABI_TWIN(Send_init_c)
+MPI_ABI_TWIN(Ssend_init_c)
+MPI_ABI_TWIN(Bsend_init_c)
+MPI_ABI_TWIN(Rsend_init_c)
+MPI_ABI_TWIN(Recv_init_c)
 MPI_ABI_TWIN(Wait)
 MPI_ABI_TWIN(Waitall)
 MPI_ABI_TWIN(Waitany)
@@ -1080,6 +1159,15 @@ MPI_ABI_TWIN(Get_elements_x)
 MPI_ABI_TWIN(Status_set_elements)
 MPI_ABI_TWIN(Status_set_elements_x)
 MPI_ABI_TWIN(Status_set_cancelled)
+MPI_ABI_TWIN(Request_get_status_all)
+MPI_ABI_TWIN(Request_get_status_any)
+MPI_ABI_TWIN(Request_get_status_some)
+MPI_ABI_TWIN(Status_get_source)
+MPI_ABI_TWIN(Status_get_tag)
+MPI_ABI_TWIN(Status_get_error)
+MPI_ABI_TWIN(Status_set_source)
+MPI_ABI_TWIN(Status_set_tag)
+MPI_ABI_TWIN(Status_set_error)
 MPI_ABI_TWIN(Op_create)
 MPI_ABI_TWIN(Op_free)
 MPI_ABI_TWIN(Op_commutative)

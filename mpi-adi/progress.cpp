@@ -30,18 +30,38 @@ void complete(const ptl_event_t& event) {
     refuse_messages();
   Request& request = *static_cast<Request*>(event.user_ptr);
   const bool receives = request.receives;
-  request.event = event.type;
   request.failure = event.ni_fail_type;
   if (receives) {
     request.match_bits = event.match_bits;
     request.length = event.mlength;
     request.requested = event.rlength;
   }
+  if (request.special && request.attached) [[unlikely]]
+    request.attached->completed(request);
+  conclude(request);
+}
+
+void conclude(Request& request) {
+  const bool receives = request.receives;
   if (mark_done(request) == State::detached) [[unlikely]] {  // nobody to tell about a failure
     pool.release(&request);
     if (!receives) detached_count.fetch_sub(1, std::memory_order_relaxed);
   }
   if (device.threaded) turn.announce();
+}
+
+// The entry that is off the list has no event: its request completes here.
+void cancel_receive(Request& request) {
+  if (PtlMEUnlink(request.entry) != PTL_OK) return;
+  request.special = request.cancelled = true;
+  request.match_bits = 0;
+  request.length = request.requested = 0;
+  if (request.attached) request.attached->completed(request);
+  conclude(request);
+}
+
+int signal(Request& request) {
+  return PtlPut(device.md_sent, 0, 0, PTL_NO_ACK_REQ, device.self, kSignalPortal, 0, 0, &request, 0);
 }
 
 void give_up(int ptl_error) {
@@ -57,12 +77,17 @@ void detach(Request& request) {
   State expected = State::active;
   if (request.state.compare_exchange_strong(expected, State::detached, std::memory_order_acq_rel)) return;
   if (!request.receives) detached_count.fetch_sub(1, std::memory_order_relaxed);
-  if (expected == State::done) pool.release(&request);
+  if (expected == State::done || expected == State::inactive) pool.release(&request);
 }
 
 int probe(Request& request, ptl_rank_t source, Pattern pattern) {
   const ptl_me_t entry = receive_entry(nullptr, 0, source, pattern);
   return PtlMESearch(device.ni, kMessagePortal, &entry, PTL_SEARCH_ONLY, &request);
+}
+
+int set_aside(Request& request, ptl_rank_t source, Pattern pattern, ptl_match_bits_t label) {
+  const ptl_me_t entry = receive_entry(nullptr, 0, source, pattern);
+  return PtlxMESetAside(device.ni, kMessagePortal, &entry, label, &request);
 }
 
 }  // namespace portunus::mpi::adi

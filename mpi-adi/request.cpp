@@ -16,10 +16,18 @@ bool RequestPool::open(bool threaded) {
   for (Request* request : {sent(), received_nothing()}) {
     request->state.store(State::constant, std::memory_order_relaxed);
     request->source = MPI_ANY_SOURCE;
+    request->special = true;
   }
   received_nothing()->source = MPI_PROC_NULL;
   used_ = 2;
   return true;
+}
+
+void RequestPool::unmark(Request& request) {
+  if (request.attached) request.attached->released();
+  request.attached = nullptr;
+  request.special = request.cancelled = false;
+  request.source = MPI_ANY_SOURCE;
 }
 
 }  // namespace portunus::mpi

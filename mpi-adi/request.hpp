@@ -24,18 +24,44 @@ enum class State : uint8_t {
   detached,  // the same, but nobody holds it any more (MPI_Request_free)
   done,      // its result is here
   constant,  // complete from the beginning and never released
+  inactive,  // persistent, and not started: as good as MPI_REQUEST_NULL to those who wait
+};
+
+struct Request;
+
+// What a request needs beyond its event: buffers of its own, a way to be started again, the user's functions.
+// Thread: `completed` is called by the holder of the turn, all else by the thread that owns the request.
+class Attachment {
+ public:
+  virtual ~Attachment() = default;
+  // The operation has ended and its result is filled in, but nobody has seen it yet: may change the result.
+  virtual void completed(Request&) {}
+  // MPI_Start of an inactive request whose state is `active` already; answers an error class (raised), and leaves the request
+  // `done` if nothing is to come.
+  virtual int start(Request&) { return MPI_ERR_REQUEST; }
+  // False: this request is no persistent one.
+  virtual bool can_start() const { return false; }
+  // MPI_Cancel; what can no longer be cancelled completes as usual.
+  virtual void cancel(Request&) {}
+  // Overwrites the status that a completing call gives; answers an error class.
+  virtual int query(Request&, MPI_Status*) { return MPI_SUCCESS; }
+  // The slot is given back: frees this object.
+  virtual void released() { delete this; }
 };
 
 struct alignas(64) Request {
   std::atomic<State> state{State::active};
   bool receives = false;
+  bool special = false;    // constant, persistent, cancelled or attached to: completing it takes more than the usual
+  bool cancelled = false;
   ptl_ni_fail_t failure = PTL_NI_OK;
-  ptl_event_kind_t event = PTL_EVENT_PUT;
-  int source = MPI_ANY_SOURCE;  // constant requests: the status they give
+  int source = MPI_ANY_SOURCE;               // sends, and special requests: the status they give
+  ptl_handle_me_t entry = PTL_INVALID_HANDLE;  // receive: what MPI_Cancel unlinks
   Communicator* comm = nullptr;
   ptl_match_bits_t match_bits = 0;  // receive, probe: those of the message
   ptl_size_t length = 0;            // receive: bytes delivered
   ptl_size_t requested = 0;         // receive, probe: bytes sent
+  Attachment* attached = nullptr;
   Request* next_free = nullptr;
 
   Request() = default;
@@ -47,7 +73,7 @@ struct alignas(64) Request {
 };
 static_assert(sizeof(Request) == 64);
 
-constexpr uint32_t kEventSlots = 1 << 16;
+constexpr uint32_t kEventSlots = 1 << 20;  // reserved, and used only as far as events pile up
 constexpr uint32_t kBlockingCalls = 1024;  // threads that may be inside MPI_Recv and the like at one time
 constexpr uint32_t kMaxRequests = kEventSlots - kBlockingCalls;
 
@@ -72,7 +98,9 @@ class RequestPool {
     request->state.store(State::active, std::memory_order_relaxed);
     return request;
   }
+  // Free slots are not special: what is special is undone here.
   void release(Request* request) {
+    if (request->special) [[unlikely]] unmark(*request);
     std::unique_lock<std::mutex> lock = guard();
     request->state.store(State::free, std::memory_order_relaxed);
     request->next_free = free_;
@@ -102,6 +130,7 @@ class RequestPool {
   Request* received_nothing() { return &slots_[1]; }
 
  private:
+  static void unmark(Request& request);
   std::unique_lock<std::mutex> guard() { return threaded_ ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>(); }
 
   Request* slots_ = nullptr;

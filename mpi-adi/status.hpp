@@ -1,6 +1,6 @@
 // status.hpp: what MPI_Status holds besides the three public fields.
 //
-//   MPI_internal:  0-1 number of bytes received   2-4 zero
+//   MPI_internal:  0-1 number of bytes received   2 whether it was cancelled   3-4 zero
 //
 // Thread: any. Source: MPI-5.0, 3.2.5 and 3.7.3 (empty status).
 #pragma once
@@ -27,6 +27,9 @@ inline uint64_t received_bytes(const MPI_Status& status) {
   std::memcpy(&bytes, status.MPI_internal, sizeof bytes);
   return bytes;
 }
+
+inline void set_cancelled(MPI_Status& status, bool cancelled) { status.MPI_internal[2] = cancelled; }
+inline bool was_cancelled(const MPI_Status& status) { return status.MPI_internal[2] != 0; }
 
 inline void set_empty_status(MPI_Status* status) { set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0); }
 inline void set_null_process_status(MPI_Status* status) { set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0); }

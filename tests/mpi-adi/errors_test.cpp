@@ -1,5 +1,6 @@
 // Errors that are returned, and inquiries. Source: MPI-5.0, 9.1-9.6, 11.2, 11.6.
 #include <cstring>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -149,7 +150,7 @@ TEST(Environment, AnswersWhoAndWhereWeAre) {
   int* tag_upper_bound = nullptr;
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&tag_upper_bound), &flag);
   ASSERT_TRUE(flag);
-  EXPECT_GE(*tag_upper_bound, 32767);
+  EXPECT_EQ(*tag_upper_bound, std::numeric_limits<int>::max());
   const double before = MPI_Wtime();
   EXPECT_GE(MPI_Wtime(), before);
   EXPECT_GT(MPI_Wtick(), 0);
@@ -172,8 +173,6 @@ TEST(Environment, TheLargestTagWorks) {
   MPI_Status status;
   MPI_Wait(&request, &status);
   EXPECT_EQ(status.MPI_TAG, *upper_bound);
-  ReturnErrors guard;
-  EXPECT_EQ(send(room, 0, *upper_bound + 1), MPI_ERR_TAG);
 }
 
 }  // namespace
