@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "mpi-adi/checks.hpp"
+#include "mpi-adi/collectives/state.hpp"
 #include "mpi-adi/context.hpp"
 #include "mpi-adi/errhandler.hpp"
 #include "mpi-adi/profiling.hpp"
@@ -41,6 +42,7 @@ Communicator* make_communicator(uint16_t context, Group* group, Group* remote_gr
 }
 
 void destroy_communicator(Communicator* comm) {
+  collectives::forget(*comm);
   if (comm->local != nullptr) {
     release(comm->local->group);
     communicators.release(comm->local);
@@ -72,6 +74,7 @@ bool open_communicators(int rank, int size) {
 void close_communicators() {
   self().attributes.clear(MPI_COMM_SELF);
   world().attributes.clear(MPI_COMM_WORLD);
+  communicators.for_each([](Communicator& comm) { collectives::forget(comm); });
   predefined_count = 0;
 }
 

@@ -21,6 +21,10 @@
 
 namespace portunus::mpi {
 
+namespace collectives {
+class State;
+}
+
 // The contexts of a communicator follow each other, so that its kinds of messages never match one another.
 enum class Traffic : uint16_t { messages, collectives, groups, windows };
 constexpr int kContextsPerCommunicator = 4;
@@ -39,6 +43,7 @@ struct Communicator {
   Group* group = nullptr;
   Group* remote_group = nullptr;  // nullptr in intracommunicators
   Communicator* local = nullptr;  // intercommunicators: the local group's members among themselves; not for users
+  collectives::State* collectives = nullptr;  // made by the first collective
   std::shared_ptr<const Topology> topology;  // nullptr: none
   Attributes<MPI_Comm> attributes;
   Hints hints;

@@ -6,6 +6,7 @@
 #include <bit>
 #include <climits>
 
+#include "engine/goal/goal.h"
 #include "mpi-adi/adi.hpp"
 
 namespace portunus::mpi::adi {
@@ -131,13 +132,12 @@ const char* start(bool threaded, int& rank, int& size) {
   if (PtlGetUid(device.ni, &device.uid) != PTL_OK || open_messages() != PTL_OK || open_signals() != PTL_OK ||
       open_barrier(rank, size) != PTL_OK)
     return "the network interface lacks a portal table entry or other object that MPI needs";
-  if (PtlxJobMap(device.ni) != PTL_OK) return "the addresses of the other ranks cannot be learnt";
-  // Nobody sends before everybody has opened the above.
-  if (PtlxJobFence() != PTL_OK) return "a rank of the job is missing";
-  return nullptr;
+  // The last step of this is a fence: nobody sends before everybody has opened all of the above.
+  return GOAL_Init(nullptr, nullptr) == GOAL_SUCCESS ? nullptr : GOAL_Explain();
 }
 
 void stop() {
+  GOAL_Finalize();
   PtlNIFini(device.ni);  // frees all that belongs to it
   PtlFini();
   PtlxJobFini();

@@ -1,0 +1,61 @@
+// checks.cpp: says what is wrong with the arguments of a collective.
+#include "mpi-adi/collectives/checks.hpp"
+
+#include "mpi-adi/datatype.hpp"
+#include "mpi-adi/errors.hpp"
+#include "mpi-adi/op.hpp"
+
+namespace portunus::mpi::collectives {
+
+int check_call(Call& call, MPI_Comm comm) {
+  call.comm = find_communicator(comm);
+  if (call.comm == nullptr) [[unlikely]]
+    return raise_bad_communicator(call.function, comm);
+  if (call.form != Form::blocking && call.request == nullptr) [[unlikely]]
+    return raise(call.function, call.comm, MPI_ERR_ARG, "the address for the request is null");
+  return MPI_SUCCESS;
+}
+
+int check_root(const Call& call, int root) {
+  if (root >= 0 && root < call.comm->size) [[likely]]
+    return MPI_SUCCESS;
+  return raise(call.function, call.comm, MPI_ERR_ROOT, "the root %d is no rank among %d", root, call.comm->size);
+}
+
+int check_buffer(const Call& call, const void* buffer, int count, MPI_Datatype type) {
+  if (count < 0) [[unlikely]]
+    return raise(call.function, call.comm, MPI_ERR_COUNT, "the count is negative (%d)", count);
+  if (find_type(type).extent == 0) [[unlikely]]
+    return raise(call.function, call.comm, MPI_ERR_TYPE, "%p is no datatype", static_cast<const void*>(type));
+  if (buffer == MPI_IN_PLACE) [[unlikely]]
+    return raise(call.function, call.comm, MPI_ERR_BUFFER, "MPI_IN_PLACE cannot stand here");
+  if (buffer == nullptr && count > 0) [[unlikely]]
+    return raise(call.function, call.comm, MPI_ERR_BUFFER, "the buffer is null, the count is %d", count);
+  return MPI_SUCCESS;
+}
+
+int check_buffers(const Call& call, const void* buffer, const int counts[], const int displacements[], MPI_Datatype type) {
+  if (counts == nullptr || displacements == nullptr)
+    return raise(call.function, call.comm, MPI_ERR_ARG, "the counts or the displacements are null");
+  for (int i = 0; i < call.comm->size; ++i)
+    if (int error = check_buffer(call, buffer, counts[i], type)) return error;
+  return MPI_SUCCESS;
+}
+
+int check_op(const Call& call, MPI_Op op, MPI_Datatype type) {
+  const char* why = refusal(op, type);
+  return why == nullptr ? MPI_SUCCESS : raise(call.function, call.comm, MPI_ERR_OP, "%s", why);
+}
+
+int refuse_in_place(const Call& call, const char* buffer) {
+  return raise(call.function, call.comm, MPI_ERR_BUFFER, "MPI_IN_PLACE cannot stand for the %s buffer here", buffer);
+}
+
+int check_distinct(const Call& call, const void* sendbuf, const void* recvbuf, size_t bytes) {
+  if (sendbuf != recvbuf || bytes == 0) [[likely]]
+    return MPI_SUCCESS;
+  return raise(call.function, call.comm, MPI_ERR_BUFFER,
+               "the send and the receive buffer are the same memory; give MPI_IN_PLACE to combine them");
+}
+
+}  // namespace portunus::mpi::collectives

@@ -1,0 +1,23 @@
+// checks.hpp: the arguments of collectives: what is valid, or which error is raised.
+//
+// Thread: any. Source: MPI-5.0, 6.2.
+#pragma once
+
+#include <cstddef>
+
+#include "mpi-adi/collectives/run.hpp"
+
+namespace portunus::mpi::collectives {
+
+// Each returns MPI_SUCCESS or the error that it raised.
+// The communicator; the address for the request.
+int check_call(Call& call, MPI_Comm comm);
+int check_root(const Call& call, int root);
+int check_buffer(const Call& call, const void* buffer, int count, MPI_Datatype type);
+// `counts` and `displacements` for every rank.
+int check_buffers(const Call& call, const void* buffer, const int counts[], const int displacements[], MPI_Datatype type);
+int check_op(const Call& call, MPI_Op op, MPI_Datatype type);
+int refuse_in_place(const Call& call, const char* buffer);
+int check_distinct(const Call& call, const void* sendbuf, const void* recvbuf, size_t bytes);
+
+}  // namespace portunus::mpi::collectives

@@ -1,0 +1,203 @@
+// equal_parts.cpp: collectives in which all ranks have parts of one size: barrier, broadcast, gather, scatter, allgather,
+// alltoall.
+// Thread: any, one collective per communicator at a time. Source: MPI-5.0, 6.3-6.5, 6.6, 6.7, 6.8.
+#include "mpi-adi/adi.hpp"
+#include "mpi-adi/collectives/checks.hpp"
+#include "mpi-adi/collectives/elements.hpp"
+#include "mpi-adi/collectives/forms.hpp"
+#include "mpi-adi/errors.hpp"
+
+namespace portunus::mpi::collectives {
+namespace {
+
+size_t ranks_of(const Call& call) { return static_cast<size_t>(call.comm->size); }
+size_t rank_of(const Call& call) { return static_cast<size_t>(call.comm->rank); }
+
+class Barrier : public Work {
+ public:
+  Barrier() {
+    key.kind = Kind::barrier;
+    waits_for_all = true;
+  }
+  int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer, GOAL_Buffer) const override {
+    return GOAL_Barrier(schedule, group, nullptr);
+  }
+};
+
+class Bcast : public Work {
+ public:
+  Bcast(const Elements& buffer, int root, bool is_root) : buffer_(buffer), is_root_(is_root) {
+    key = {Kind::bcast, 0, 0, root, buffer.bytes()};
+    most_bytes = in_bytes = out_bytes = buffer.bytes();
+    in_is_out = true;
+    user_in = user_out = buffer.data();
+    in_is_direct = out_is_direct = buffer.contiguous();
+  }
+  int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer, GOAL_Buffer out) const override {
+    return GOAL_Bcast(schedule, group, out, out_bytes, key.root, nullptr);
+  }
+  void fill(std::byte* out) const override {
+    if (is_root_) buffer_.pack(out);
+  }
+  void drain(const std::byte* out) const override {
+    if (!is_root_ && out != user_out) buffer_.unpack(out);
+  }
+
+ private:
+  Elements buffer_;
+  bool is_root_;
+};
+
+// From parts of this rank to parts of this rank, either of which may be none.
+class Movement : public Work {
+ public:
+  Movement(Kind kind, int root, size_t part_bytes, size_t most, const Elements& from, const Elements& to) : from_(from), to_(to) {
+    key = {kind, 0, 0, root, part_bytes};
+    most_bytes = most;
+    in_bytes = from.bytes();
+    out_bytes = to.bytes();
+    user_in = from.data();
+    user_out = to.data();
+    in_is_direct = from.contiguous();
+    out_is_direct = to.contiguous();
+    waits_for_all = part_bytes > 0 && (kind == Kind::allgather || kind == Kind::alltoall);
+  }
+  int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
+    switch (key.kind) {
+      case Kind::gather:
+        return GOAL_Gather(schedule, group, in, out, key.bytes, key.root, nullptr);
+      case Kind::scatter:
+        return GOAL_Scatter(schedule, group, in, out, key.bytes, key.root, nullptr);
+      case Kind::allgather:
+        return GOAL_Allgather(schedule, group, in, out, key.bytes, nullptr);
+      default:
+        return GOAL_Alltoall(schedule, group, in, out, key.bytes, nullptr);
+    }
+  }
+  void fill(std::byte* in) const override { from_.pack(in); }
+  void drain(const std::byte* out) const override {
+    if (!out_is_direct || out != user_out) to_.unpack(out);
+  }
+
+ private:
+  Elements from_, to_;
+};
+
+// In place the data is in `to` already: `from` is that part of it.
+class MovementInPlace : public Movement {
+ public:
+  MovementInPlace(Kind kind, int root, size_t part_bytes, size_t most, const Elements& from, const Elements& to)
+      : Movement(kind, root, part_bytes, most, from, to) {
+    in_place = true;
+  }
+};
+
+// The root keeps its part where it is: what comes out there is thrown away.
+class ScatterInPlace : public Movement {
+ public:
+  ScatterInPlace(int root, size_t part_bytes, const Elements& all)
+      : Movement(Kind::scatter, root, part_bytes, all.bytes(), all, Elements()) {
+    out_bytes = part_bytes;
+    out_is_direct = false;
+  }
+  void drain(const std::byte*) const override {}
+};
+
+int barrier(const Call& call) {
+  if (call.form != Form::blocking || call.comm != &world()) return carry_out<Barrier>(call);
+  if (call.comm->size == 1) return MPI_SUCCESS;
+  const int result = adi::barrier();
+  if (result == PTL_FAIL) return raise(call.function, call.comm, MPI_ERR_PROC_ABORTED, "a rank cannot be reached");
+  return result == PTL_OK ? MPI_SUCCESS : raise_portals(call.function, call.comm, result);
+}
+
+int bcast(const Call& call, void* buffer, int count, MPI_Datatype type, int root) {
+  if (int error = check_root(call, root)) return error;
+  if (int error = check_buffer(call, buffer, count, type)) return error;
+  return carry_out<Bcast>(call, Elements(buffer, static_cast<size_t>(count), type), root, call.comm->rank == root);
+}
+
+int gather(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+           MPI_Datatype recvtype, int root) {
+  if (int error = check_root(call, root)) return error;
+  const size_t n = ranks_of(call), rank = rank_of(call);
+  const bool is_root = call.comm->rank == root;
+  if (!is_root || sendbuf != MPI_IN_PLACE)
+    if (int error = check_buffer(call, sendbuf, sendcount, sendtype)) return error;
+  if (!is_root) {
+    const Elements mine(sendbuf, static_cast<size_t>(sendcount), sendtype);
+    return carry_out<Movement>(call, Kind::gather, root, mine.bytes(), n * mine.bytes(), mine, Elements());
+  }
+  if (int error = check_buffer(call, recvbuf, recvcount, recvtype)) return error;
+  const size_t count = static_cast<size_t>(recvcount);
+  const Elements all(recvbuf, n * count, recvtype), own = all.part(static_cast<ptrdiff_t>(rank * count), count);
+  if (sendbuf == MPI_IN_PLACE)
+    return carry_out<MovementInPlace>(call, Kind::gather, root, own.bytes(), all.bytes(), own, all);
+  const Elements mine(sendbuf, static_cast<size_t>(sendcount), sendtype);
+  if (int error = check_distinct(call, sendbuf, recvbuf, mine.bytes())) return error;
+  return carry_out<Movement>(call, Kind::gather, root, own.bytes(), all.bytes(), mine, all);
+}
+
+int scatter(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+            MPI_Datatype recvtype, int root) {
+  if (int error = check_root(call, root)) return error;
+  const size_t n = ranks_of(call);
+  const bool is_root = call.comm->rank == root;
+  if (!is_root || recvbuf != MPI_IN_PLACE)
+    if (int error = check_buffer(call, recvbuf, recvcount, recvtype)) return error;
+  if (!is_root) {
+    const Elements mine(recvbuf, static_cast<size_t>(recvcount), recvtype);
+    return carry_out<Movement>(call, Kind::scatter, root, mine.bytes(), n * mine.bytes(), Elements(), mine);
+  }
+  if (int error = check_buffer(call, sendbuf, sendcount, sendtype)) return error;
+  const Elements all(sendbuf, n * static_cast<size_t>(sendcount), sendtype);
+  if (recvbuf == MPI_IN_PLACE)
+    return carry_out<ScatterInPlace>(call, root, all.bytes() / n, all);
+  const Elements mine(recvbuf, static_cast<size_t>(recvcount), recvtype);
+  if (int error = check_distinct(call, sendbuf, recvbuf, mine.bytes())) return error;
+  return carry_out<Movement>(call, Kind::scatter, root, all.bytes() / n, all.bytes(), all, mine);
+}
+
+int allgather(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+              MPI_Datatype recvtype) {
+  if (int error = check_buffer(call, recvbuf, recvcount, recvtype)) return error;
+  const size_t n = ranks_of(call), count = static_cast<size_t>(recvcount);
+  const Elements all(recvbuf, n * count, recvtype), own = all.part(static_cast<ptrdiff_t>(rank_of(call) * count), count);
+  if (sendbuf == MPI_IN_PLACE)
+    return carry_out<MovementInPlace>(call, Kind::allgather, 0, own.bytes(), all.bytes(), own, all);
+  if (int error = check_buffer(call, sendbuf, sendcount, sendtype)) return error;
+  const Elements mine(sendbuf, static_cast<size_t>(sendcount), sendtype);
+  if (int error = check_distinct(call, sendbuf, recvbuf, mine.bytes())) return error;
+  return carry_out<Movement>(call, Kind::allgather, 0, own.bytes(), all.bytes(), mine, all);
+}
+
+int alltoall(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+             MPI_Datatype recvtype) {
+  if (int error = check_buffer(call, recvbuf, recvcount, recvtype)) return error;
+  const size_t n = ranks_of(call);
+  const Elements all(recvbuf, n * static_cast<size_t>(recvcount), recvtype);
+  if (sendbuf == MPI_IN_PLACE)
+    return carry_out<MovementInPlace>(call, Kind::alltoall, 0, all.bytes() / n, 2 * all.bytes(), all, all);
+  if (int error = check_buffer(call, sendbuf, sendcount, sendtype)) return error;
+  const Elements mine(sendbuf, n * static_cast<size_t>(sendcount), sendtype);
+  if (int error = check_distinct(call, sendbuf, recvbuf, mine.bytes())) return error;
+  return carry_out<Movement>(call, Kind::alltoall, 0, all.bytes() / n, 2 * all.bytes(), mine, all);
+}
+
+}  // namespace
+}  // namespace portunus::mpi::collectives
+
+using namespace portunus::mpi::collectives;
+using portunus::mpi::collectives::Call;
+
+MPI_FORMS(Barrier, barrier, (call), MPI_Comm comm)
+MPI_FORMS(Bcast, bcast, (call, buffer, count, datatype, root), void* buffer, int count, MPI_Datatype datatype, int root,
+          MPI_Comm comm)
+MPI_FORMS(Gather, gather, (call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root), const void* sendbuf,
+          int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
+MPI_FORMS(Scatter, scatter, (call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root), const void* sendbuf,
+          int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
+MPI_FORMS(Allgather, allgather, (call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype), const void* sendbuf,
+          int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+MPI_FORMS(Alltoall, alltoall, (call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype), const void* sendbuf,
+          int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)

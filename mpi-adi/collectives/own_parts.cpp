@@ -1,0 +1,253 @@
+// own_parts.cpp: collectives in which every rank has a size of its own: gatherv, scatterv, allgatherv, alltoallv, alltoallw.
+//
+// Sizes are known to some ranks only, so these schedules never become resident.
+// Thread: any, one collective per communicator at a time. Source: MPI-5.0, 6.5, 6.6, 6.7, 6.8.
+#include <vector>
+
+#include "mpi-adi/collectives/checks.hpp"
+#include "mpi-adi/collectives/elements.hpp"
+#include "mpi-adi/collectives/forms.hpp"
+
+namespace portunus::mpi::collectives {
+namespace {
+
+// One rank's parts of a buffer, by their ranks: for GOAL, sizes and places in bytes.
+class Parts {
+ public:
+  Parts() = default;
+  Parts(const void* buffer, const int counts[], const int displacements[], MPI_Datatype type, int ranks) {
+    const Elements base(buffer, 0, type);
+    for (int i = 0; i < ranks; ++i) add(base.part(displacements[i], static_cast<size_t>(counts[i])));
+    locate(static_cast<std::byte*>(const_cast<void*>(buffer)));
+  }
+  // Displacements in bytes, types of their own.
+  Parts(const void* buffer, const int counts[], const int displacements[], const MPI_Datatype types[], int ranks) {
+    auto* base = static_cast<std::byte*>(const_cast<void*>(buffer));
+    for (int i = 0; i < ranks; ++i) add(Elements(base + displacements[i], static_cast<size_t>(counts[i]), types[i]));
+    locate(base);
+  }
+
+  bool contiguous() const { return contiguous_; }
+  std::byte* base() const { return base_; }
+  size_t bytes() const { return bytes_; }
+  const size_t* sizes() const { return sizes_.data(); }
+  // Packed, one part follows the other.
+  const ptrdiff_t* places(bool direct) const { return direct ? direct_.data() : packed_.data(); }
+  const Elements& part(int rank) const { return parts_[static_cast<size_t>(rank)]; }
+  void pack(std::byte* to) const {
+    for (size_t i = 0; i < parts_.size(); ++i) parts_[i].pack(to + packed_[i]);
+  }
+  void unpack(const std::byte* from) const {
+    for (size_t i = 0; i < parts_.size(); ++i) parts_[i].unpack(from + packed_[i]);
+  }
+
+ private:
+  void add(const Elements& part) {
+    parts_.push_back(part);
+    sizes_.push_back(part.bytes());
+    packed_.push_back(static_cast<ptrdiff_t>(bytes_));
+    bytes_ += part.bytes();
+    contiguous_ = contiguous_ && part.contiguous();
+  }
+  // The data of the first part that has any is what direct places count from: the buffer itself may have no address.
+  void locate(std::byte* buffer) {
+    base_ = buffer;
+    for (const Elements& part : parts_)
+      if (part.bytes() > 0) {
+        base_ = part.data();
+        break;
+      }
+    for (const Elements& part : parts_) direct_.push_back(part.bytes() > 0 ? part.data() - base_ : 0);
+  }
+
+  std::vector<Elements> parts_;
+  std::vector<size_t> sizes_;
+  std::vector<ptrdiff_t> packed_, direct_;
+  std::byte* base_ = nullptr;
+  size_t bytes_ = 0;
+  bool contiguous_ = true;
+};
+
+class Gatherv : public Work {
+ public:
+  Gatherv(int root, const Elements& from, Parts to, bool own_is_there)
+      : root_(root), from_(from), to_(std::move(to)) {
+    in_bytes = from.bytes();
+    out_bytes = to_.bytes();
+    user_in = from.data();
+    user_out = to_.base();
+    in_is_direct = from.contiguous();
+    out_is_direct = to_.contiguous();
+    in_place = own_is_there;
+  }
+  int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
+    return GOAL_Gatherv(schedule, group, in, in_bytes, out, to_.sizes(), to_.places(out_is_direct), root_, nullptr);
+  }
+  void fill(std::byte* in) const override { from_.pack(in); }
+  void drain(const std::byte* out) const override {
+    if (!out_is_direct) to_.unpack(out);
+  }
+
+ private:
+  int root_;
+  Elements from_;
+  Parts to_;
+};
+
+class Scatterv : public Work {
+ public:
+  Scatterv(int root, Parts from, const Elements& to, bool own_stays)
+      : root_(root), from_(std::move(from)), to_(to), own_stays_(own_stays) {
+    in_bytes = from_.bytes();
+    out_bytes = to.bytes();
+    user_in = from_.base();
+    user_out = to.data();
+    in_is_direct = from_.contiguous();
+    out_is_direct = to.contiguous();
+  }
+  int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
+    return GOAL_Scatterv(schedule, group, in, from_.sizes(), from_.places(in_is_direct), own_stays_ ? GOAL_InPlace() : out,
+                         out_bytes, root_, nullptr);
+  }
+  void fill(std::byte* in) const override { from_.pack(in); }
+  void drain(const std::byte* out) const override {
+    if (!out_is_direct) to_.unpack(out);
+  }
+
+ private:
+  int root_;
+  Parts from_;
+  Elements to_;
+  bool own_stays_;
+};
+
+class Allgatherv : public Work {
+ public:
+  Allgatherv(const Elements& from, Parts to, bool own_is_there) : from_(from), to_(std::move(to)) {
+    in_bytes = from.bytes();
+    out_bytes = to_.bytes();
+    user_in = from.data();
+    user_out = to_.base();
+    in_is_direct = from.contiguous();
+    out_is_direct = to_.contiguous();
+    in_place = own_is_there;
+  }
+  int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
+    return GOAL_Allgatherv(schedule, group, in, out, to_.sizes(), to_.places(out_is_direct), nullptr);
+  }
+  void fill(std::byte* in) const override { from_.pack(in); }
+  void drain(const std::byte* out) const override {
+    if (!out_is_direct) to_.unpack(out);
+  }
+
+ private:
+  Elements from_;
+  Parts to_;
+};
+
+class Alltoallv : public Work {
+ public:
+  // In place both are the same parts.
+  Alltoallv(Parts from, Parts to, bool in_their_place) : from_(std::move(from)), to_(std::move(to)) {
+    in_bytes = from_.bytes();
+    out_bytes = to_.bytes();
+    user_in = from_.base();
+    user_out = to_.base();
+    in_is_direct = from_.contiguous();
+    out_is_direct = to_.contiguous();
+    in_place = in_their_place;
+  }
+  int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
+    return GOAL_Alltoallv(schedule, group, in, from_.sizes(), from_.places(in_is_direct), out, to_.sizes(),
+                          to_.places(out_is_direct), nullptr);
+  }
+  void fill(std::byte* in) const override { from_.pack(in); }
+  void drain(const std::byte* out) const override {
+    if (!out_is_direct) to_.unpack(out);
+  }
+
+ private:
+  Parts from_, to_;
+};
+
+int gatherv(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+            const int displs[], MPI_Datatype recvtype, int root) {
+  if (int error = check_root(call, root)) return error;
+  const bool is_root = call.comm->rank == root, own_is_there = is_root && sendbuf == MPI_IN_PLACE;
+  if (!own_is_there)
+    if (int error = check_buffer(call, sendbuf, sendcount, sendtype)) return error;
+  if (!is_root) return carry_out<Gatherv>(call, root, Elements(sendbuf, static_cast<size_t>(sendcount), sendtype), Parts(), false);
+  if (int error = check_buffers(call, recvbuf, recvcounts, displs, recvtype)) return error;
+  Parts all(recvbuf, recvcounts, displs, recvtype, call.comm->size);
+  const Elements mine = own_is_there ? all.part(root) : Elements(sendbuf, static_cast<size_t>(sendcount), sendtype);
+  return carry_out<Gatherv>(call, root, mine, std::move(all), own_is_there);
+}
+
+int scatterv(const Call& call, const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype,
+             void* recvbuf, int recvcount, MPI_Datatype recvtype, int root) {
+  if (int error = check_root(call, root)) return error;
+  const bool is_root = call.comm->rank == root, own_stays = is_root && recvbuf == MPI_IN_PLACE;
+  if (!own_stays)
+    if (int error = check_buffer(call, recvbuf, recvcount, recvtype)) return error;
+  const Elements mine = own_stays ? Elements() : Elements(recvbuf, static_cast<size_t>(recvcount), recvtype);
+  if (!is_root) return carry_out<Scatterv>(call, root, Parts(), mine, false);
+  if (int error = check_buffers(call, sendbuf, sendcounts, displs, sendtype)) return error;
+  return carry_out<Scatterv>(call, root, Parts(sendbuf, sendcounts, displs, sendtype, call.comm->size), mine, own_stays);
+}
+
+int allgatherv(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+               const int recvcounts[], const int displs[], MPI_Datatype recvtype) {
+  if (int error = check_buffers(call, recvbuf, recvcounts, displs, recvtype)) return error;
+  Parts all(recvbuf, recvcounts, displs, recvtype, call.comm->size);
+  const Elements own = all.part(call.comm->rank);
+  if (sendbuf == MPI_IN_PLACE) return carry_out<Allgatherv>(call, own, std::move(all), true);
+  if (int error = check_buffer(call, sendbuf, sendcount, sendtype)) return error;
+  return carry_out<Allgatherv>(call, Elements(sendbuf, static_cast<size_t>(sendcount), sendtype), std::move(all), false);
+}
+
+int alltoallv(const Call& call, const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+              void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype) {
+  if (int error = check_buffers(call, recvbuf, recvcounts, rdispls, recvtype)) return error;
+  Parts in(recvbuf, recvcounts, rdispls, recvtype, call.comm->size);
+  if (sendbuf == MPI_IN_PLACE) return carry_out<Alltoallv>(call, in, in, true);
+  if (int error = check_buffers(call, sendbuf, sendcounts, sdispls, sendtype)) return error;
+  return carry_out<Alltoallv>(call, Parts(sendbuf, sendcounts, sdispls, sendtype, call.comm->size), std::move(in), false);
+}
+
+int check_buffers_of_types(const Call& call, const void* buffer, const int counts[], const int displacements[],
+                           const MPI_Datatype types[]) {
+  if (types == nullptr) return check_buffers(call, buffer, counts, displacements, MPI_DATATYPE_NULL);
+  for (int i = 0; counts != nullptr && displacements != nullptr && i < call.comm->size; ++i)
+    if (int error = check_buffer(call, counts[i] == 0 ? nullptr : buffer, counts[i], types[i])) return error;
+  return counts != nullptr && displacements != nullptr ? MPI_SUCCESS : check_buffers(call, buffer, counts, displacements, types[0]);
+}
+
+int alltoallw(const Call& call, const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[],
+              void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[]) {
+  if (int error = check_buffers_of_types(call, recvbuf, recvcounts, rdispls, recvtypes)) return error;
+  Parts in(recvbuf, recvcounts, rdispls, recvtypes, call.comm->size);
+  if (sendbuf == MPI_IN_PLACE) return carry_out<Alltoallv>(call, in, in, true);
+  if (int error = check_buffers_of_types(call, sendbuf, sendcounts, sdispls, sendtypes)) return error;
+  return carry_out<Alltoallv>(call, Parts(sendbuf, sendcounts, sdispls, sendtypes, call.comm->size), std::move(in), false);
+}
+
+}  // namespace
+}  // namespace portunus::mpi::collectives
+
+using namespace portunus::mpi::collectives;
+
+MPI_FORMS(Gatherv, gatherv, (call, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root),
+          const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[],
+          MPI_Datatype recvtype, int root, MPI_Comm comm)
+MPI_FORMS(Scatterv, scatterv, (call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root),
+          const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount,
+          MPI_Datatype recvtype, int root, MPI_Comm comm)
+MPI_FORMS(Allgatherv, allgatherv, (call, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype),
+          const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[],
+          MPI_Datatype recvtype, MPI_Comm comm)
+MPI_FORMS(Alltoallv, alltoallv, (call, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype),
+          const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf,
+          const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
+MPI_FORMS(Alltoallw, alltoallw, (call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes),
+          const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf,
+          const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)

@@ -1,0 +1,265 @@
+// reductions.cpp: reduce, allreduce, reduce_scatter(_block), scan, exscan.
+//
+// What the engine can combine it does. For other operations all contributions that a result is made of come to whoever needs
+// it, and the thread that calls MPI combines them, in the order of the ranks.
+// Thread: any, one collective per communicator at a time. Source: MPI-5.0, 6.9-6.11.
+#include <algorithm>
+#include <vector>
+
+#include "mpi-adi/collectives/checks.hpp"
+#include "mpi-adi/collectives/elements.hpp"
+#include "mpi-adi/collectives/forms.hpp"
+#include "mpi-adi/errors.hpp"
+#include "mpi-adi/op.hpp"
+
+namespace portunus::mpi::collectives {
+namespace {
+
+// What all kinds have: the vectors of this rank, where both are in the user's memory.
+struct Vectors {
+  Kind kind;
+  int root = 0;
+  Elements from, to;  // `to` is empty where nothing comes out
+  bool in_place = false;
+  const int* counts = nullptr;  // reduce_scatter: of each rank's part; nullptr: to.count() each
+};
+
+class ByEngine : public Work {
+ public:
+  ByEngine(const Call& call, const Vectors& v, const EngineOp& op) : from_(v.from), to_(v.to), op_(op) {
+    const size_t n = static_cast<size_t>(call.comm->size);
+    key = {v.kind, static_cast<uint8_t>(op.type), static_cast<uint8_t>(op.op), v.root, v.from.bytes()};
+    in_bytes = v.from.bytes();
+    out_bytes = v.to.bytes();
+    most_bytes = 2 * in_bytes;
+    user_in = v.from.data();
+    user_out = v.to.data();
+    in_is_direct = v.from.contiguous() && !op.truth;
+    out_is_direct = v.to.contiguous();
+    in_place = v.in_place;
+    waits_for_all = in_bytes > 0 && v.kind == Kind::allreduce;
+    if (v.kind != Kind::reduce_scatter) return;
+    for (size_t i = 0; i < n; ++i) shares_.push_back((v.counts ? static_cast<size_t>(v.counts[i]) : v.to.count()) * op.parts);
+    if (v.counts) key.kind = Kind::other;  // their sizes are not in the key
+    if (in_place) out_is_direct = false;   // the result is shorter than what goes in
+  }
+  int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
+    const size_t count = from_.count() * op_.parts;
+    switch (kind_of()) {
+      case Kind::reduce:
+        return GOAL_Reduce(schedule, group, in, out, count, op_.type, op_.op, key.root, nullptr);
+      case Kind::allreduce:
+        return GOAL_Allreduce(schedule, group, in, out, count, op_.type, op_.op, nullptr);
+      case Kind::scan:
+        return GOAL_Scan(schedule, group, in, out, count, op_.type, op_.op, nullptr);
+      case Kind::exscan:
+        return GOAL_Exscan(schedule, group, in, out, count, op_.type, op_.op, nullptr);
+      default:
+        return GOAL_Reduce_scatter(schedule, group, in, out, shares_.data(), op_.type, op_.op, nullptr);
+    }
+  }
+  void fill(std::byte* in) const override {
+    from_.pack(in);
+    if (op_.truth) make_truth(op_.type, in, from_.count());
+  }
+  void drain(const std::byte* out) const override {
+    if (!out_is_direct || out != user_out) to_.unpack(out);
+  }
+
+ private:
+  Kind kind_of() const { return shares_.empty() ? key.kind : Kind::reduce_scatter; }
+
+  Elements from_, to_;
+  EngineOp op_;
+  std::vector<size_t> shares_;
+};
+
+// `count` elements of each of the first `ranks` ranks, combined in their order.
+void combine(const OpHold& op, const std::byte* contributions, size_t ranks, const Elements& to) {
+  const size_t bytes = to.bytes();
+  if (ranks == 0 || bytes == 0) return;
+  if (to.contiguous()) {
+    to.unpack(contributions + (ranks - 1) * bytes);
+    for (size_t i = ranks - 1; i-- > 0;) apply(op.op(), contributions + i * bytes, to.data(), to.count(), to.type());
+    return;
+  }
+  const Image operand(to);
+  to.unpack(contributions + (ranks - 1) * bytes);
+  for (size_t i = ranks - 1; i-- > 0;) {
+    operand.elements().unpack(contributions + i * bytes);
+    apply(op.op(), operand.elements().address(), to.address(), to.count(), to.type());
+  }
+}
+
+// All contributions come to the ranks that get a result, one after the other.
+class ByApplication : public Work {
+ public:
+  ByApplication(const Call& call, const Vectors& v, MPI_Op op) : kind_(v.kind), from_(v.from), to_(v.to), op_(op) {
+    const size_t n = static_cast<size_t>(call.comm->size), rank = static_cast<size_t>(call.comm->rank);
+    const size_t bytes = v.from.bytes();
+    in_bytes = bytes;
+    in_is_direct = v.from.contiguous() && !v.in_place;
+    user_in = v.from.data();
+    ranks_ = n;
+    root_ = v.root;
+    switch (kind_) {
+      case Kind::reduce:
+        key = {Kind::gather, 0, 0, v.root, bytes};
+        out_bytes = call.comm->rank == v.root ? n * bytes : 0;
+        most_bytes = n * bytes;
+        break;
+      case Kind::allreduce:
+        key = {Kind::allgather, 0, 0, 0, bytes};
+        waits_for_all = bytes > 0;
+        out_bytes = most_bytes = n * bytes;
+        break;
+      case Kind::scan:
+      case Kind::exscan:
+        ranks_ = kind_ == Kind::scan ? rank + 1 : rank;
+        for (size_t i = 0; i < n; ++i) {
+          out_sizes_.push_back(i > rank || (i == rank && kind_ == Kind::scan) ? bytes : 0);
+          in_sizes_.push_back(i < ranks_ ? bytes : 0);
+          out_places_.push_back(0);
+          in_places_.push_back(static_cast<ptrdiff_t>(i * bytes));
+        }
+        out_bytes = ranks_ * bytes;
+        break;
+      default:
+        spread_parts(v, n, rank);
+    }
+  }
+  int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
+    if (key.kind == Kind::gather) return GOAL_Gather(schedule, group, in, out, in_bytes, root_, nullptr);
+    if (key.kind == Kind::allgather) return GOAL_Allgather(schedule, group, in, out, in_bytes, nullptr);
+    return GOAL_Alltoallv(schedule, group, in, out_sizes_.data(), out_places_.data(), out, in_sizes_.data(), in_places_.data(),
+                          nullptr);
+  }
+  void fill(std::byte* in) const override { from_.pack(in); }
+  void drain(const std::byte* out) const override { combine(op_, out, ranks_, to_); }
+
+ private:
+  // Rank i gets part i of everyone's vector.
+  void spread_parts(const Vectors& v, size_t n, size_t rank) {
+    const size_t element = v.from.count() > 0 ? v.from.bytes() / v.from.count() : 0;
+    size_t place = 0;
+    const size_t own = (v.counts ? static_cast<size_t>(v.counts[rank]) : v.to.count()) * element;
+    for (size_t i = 0; i < n; ++i) {
+      out_sizes_.push_back((v.counts ? static_cast<size_t>(v.counts[i]) : v.to.count()) * element);
+      out_places_.push_back(static_cast<ptrdiff_t>(place));
+      place += out_sizes_.back();
+      in_sizes_.push_back(own);
+      in_places_.push_back(static_cast<ptrdiff_t>(i * own));
+    }
+    out_bytes = n * own;
+  }
+
+  Kind kind_;
+  Elements from_, to_;
+  OpHold op_;
+  size_t ranks_ = 0;  // whose contributions make the result
+  int root_ = 0;
+  std::vector<size_t> out_sizes_, in_sizes_;
+  std::vector<ptrdiff_t> out_places_, in_places_;
+};
+
+int reduce_vectors(const Call& call, const Vectors& v, MPI_Op op) {
+  if (const EngineOp engine = engine_op(op, v.from.type()); engine.possible) return carry_out<ByEngine>(call, call, v, engine);
+  return carry_out<ByApplication>(call, call, v, op);
+}
+
+// Checks and makes the vectors of a reduction whose result has as many elements as what goes in.
+int check_vectors(const Call& call, const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, bool gets,
+                  Vectors& v) {
+  v.in_place = gets && sendbuf == MPI_IN_PLACE;
+  if (!v.in_place)
+    if (int error = check_buffer(call, sendbuf, count, type)) return error;
+  if (gets)
+    if (int error = check_buffer(call, recvbuf, count, type)) return error;
+  if (int error = check_op(call, op, type)) return error;
+  v.from = Elements(v.in_place ? recvbuf : sendbuf, static_cast<size_t>(count), type);
+  v.to = gets ? Elements(recvbuf, static_cast<size_t>(count), type) : Elements(nullptr, 0, type);
+  return gets && !v.in_place ? check_distinct(call, sendbuf, recvbuf, v.to.bytes()) : MPI_SUCCESS;
+}
+
+int reduce(const Call& call, const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, int root) {
+  if (int error = check_root(call, root)) return error;
+  Vectors v{Kind::reduce, root, {}, {}};
+  if (int error = check_vectors(call, sendbuf, recvbuf, count, type, op, call.comm->rank == root, v)) return error;
+  return reduce_vectors(call, v, op);
+}
+
+int allreduce(const Call& call, const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op) {
+  Vectors v{Kind::allreduce, 0, {}, {}};
+  if (int error = check_vectors(call, sendbuf, recvbuf, count, type, op, true, v)) return error;
+  return reduce_vectors(call, v, op);
+}
+
+int scan(const Call& call, const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op) {
+  Vectors v{Kind::scan, 0, {}, {}};
+  if (int error = check_vectors(call, sendbuf, recvbuf, count, type, op, true, v)) return error;
+  return reduce_vectors(call, v, op);
+}
+
+// Rank 0 gets nothing, and its buffer may be anything unless it is where its data lies.
+int exscan(const Call& call, const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op) {
+  Vectors v{Kind::exscan, 0, {}, {}};
+  const bool gets = call.comm->rank > 0 || sendbuf == MPI_IN_PLACE;
+  if (int error = check_vectors(call, sendbuf, recvbuf, count, type, op, gets, v)) return error;
+  if (call.comm->rank == 0) {
+    v.to = Elements(nullptr, 0, type);
+    v.in_place = false;
+  }
+  return reduce_vectors(call, v, op);
+}
+
+int reduce_parts(const Call& call, const void* sendbuf, void* recvbuf, const int counts[], size_t own, size_t total,
+                 MPI_Datatype type, MPI_Op op) {
+  Vectors v{Kind::reduce_scatter, 0, {}, {}};
+  v.in_place = sendbuf == MPI_IN_PLACE;
+  v.counts = counts;
+  v.from = Elements(v.in_place ? recvbuf : sendbuf, total, type);
+  v.to = Elements(recvbuf, own, type);
+  if (!v.in_place)
+    if (int error = check_distinct(call, sendbuf, recvbuf, v.to.bytes())) return error;
+  return reduce_vectors(call, v, op);
+}
+
+int reduce_scatter(const Call& call, const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype type, MPI_Op op) {
+  if (recvcounts == nullptr) return raise(call.function, call.comm, MPI_ERR_ARG, "the counts are null");
+  size_t total = 0;
+  for (int i = 0; i < call.comm->size; ++i) {
+    if (int error = check_buffer(call, recvbuf, i == call.comm->rank ? recvcounts[i] : std::min(recvcounts[i], 0), type)) return error;
+    total += static_cast<size_t>(recvcounts[i]);
+  }
+  if (sendbuf != MPI_IN_PLACE)
+    if (int error = check_buffer(call, sendbuf, total > 0 ? 1 : 0, type)) return error;
+  if (int error = check_op(call, op, type)) return error;
+  return reduce_parts(call, sendbuf, recvbuf, recvcounts, static_cast<size_t>(recvcounts[call.comm->rank]), total, type, op);
+}
+
+int reduce_scatter_block(const Call& call, const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype type, MPI_Op op) {
+  if (int error = check_buffer(call, recvbuf, recvcount, type)) return error;
+  if (sendbuf != MPI_IN_PLACE)
+    if (int error = check_buffer(call, sendbuf, recvcount, type)) return error;
+  if (int error = check_op(call, op, type)) return error;
+  const size_t own = static_cast<size_t>(recvcount);
+  return reduce_parts(call, sendbuf, recvbuf, nullptr, own, own * static_cast<size_t>(call.comm->size), type, op);
+}
+
+}  // namespace
+}  // namespace portunus::mpi::collectives
+
+using namespace portunus::mpi::collectives;
+
+MPI_FORMS(Reduce, reduce, (call, sendbuf, recvbuf, count, datatype, op, root), const void* sendbuf, void* recvbuf, int count,
+          MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
+MPI_FORMS(Allreduce, allreduce, (call, sendbuf, recvbuf, count, datatype, op), const void* sendbuf, void* recvbuf, int count,
+          MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+MPI_FORMS(Reduce_scatter, reduce_scatter, (call, sendbuf, recvbuf, recvcounts, datatype, op), const void* sendbuf,
+          void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+MPI_FORMS(Reduce_scatter_block, reduce_scatter_block, (call, sendbuf, recvbuf, recvcount, datatype, op), const void* sendbuf,
+          void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+MPI_FORMS(Scan, scan, (call, sendbuf, recvbuf, count, datatype, op), const void* sendbuf, void* recvbuf, int count,
+          MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+MPI_FORMS(Exscan, exscan, (call, sendbuf, recvbuf, count, datatype, op), const void* sendbuf, void* recvbuf, int count,
+          MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)

@@ -1,0 +1,45 @@
+// run.hpp: the three forms of a collective: blocking, nonblocking, persistent.
+//
+// Blocking ones that are small and alike run a resident schedule, which costs an increment of a counter and copying the data;
+// others make a schedule of their own. Of nonblocking and persistent ones the engine reports the end in the event queue of
+// all requests: a put of no bytes to this process itself is parked behind the schedule.
+//
+// Thread: any, one collective per communicator at a time. Source: MPI-5.0, 6.12, 6.13.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "mpi-adi/collectives/work.hpp"
+#include "mpi-adi/comm.hpp"
+#include "mpi-adi/mpi.h"
+
+namespace portunus::mpi::collectives {
+
+enum class Form : uint8_t { blocking, nonblocking, persistent };
+
+// A collective call as the user made it; `comm` is valid.
+struct Call {
+  const char* function;
+  Form form;
+  MPI_Request* request;
+  Communicator* comm;
+};
+
+int run(const Call& call, const Work& work);              // blocking
+int start(const Call& call, std::unique_ptr<Work> work);  // nonblocking, persistent
+
+// Raises what a GOAL_* code other than GOAL_SUCCESS says.
+[[gnu::cold, gnu::noinline]] int raise_goal(const char* function, const Communicator& comm, int code);
+
+// Checks nothing: makes the work and runs it in the form of the call. A blocking one's lies on the stack.
+template <class W, class... Arguments>
+int carry_out(const Call& call, Arguments&&... arguments) {
+  if (call.form == Form::blocking) {
+    const W work(std::forward<Arguments>(arguments)...);
+    return run(call, work);
+  }
+  return start(call, std::make_unique<W>(std::forward<Arguments>(arguments)...));
+}
+
+}  // namespace portunus::mpi::collectives

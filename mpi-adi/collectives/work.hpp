@@ -1,0 +1,56 @@
+// work.hpp: what one rank does in one collective, apart from when and how it is run.
+//
+// A work says which GOAL collective it is, on one piece of memory that goes in and one that comes out. Where the user's
+// memory is such a piece the schedule works on it; otherwise data is packed before and unpacked afterwards, by the thread
+// that calls MPI. That thread also does what the engine cannot, when the data has come (drain).
+//
+// Thread: one at a time per object. Source: MPI-5.0, chapter 6.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/goal/goal_collectives.h"
+
+namespace portunus::mpi::collectives {
+
+enum class Kind : uint8_t {
+  barrier, bcast, gather, scatter, allgather, alltoall, reduce, allreduce, reduce_scatter, scan, exscan, other
+};
+
+// Equal on all ranks for calls that match, so that all of them keep and forget the same resident schedules.
+struct Key {
+  Kind kind = Kind::other;  // other: sizes differ from rank to rank, or only some know them
+  uint8_t type = 0, op = 0;
+  int root = 0;
+  size_t bytes = 0;  // of one rank's part
+  bool operator==(const Key&) const = default;
+};
+
+class Work {
+ public:
+  Work() = default;
+  virtual ~Work() = default;
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+
+  // Adds the collective to a schedule: a GOAL_* code.
+  virtual int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const = 0;
+  // Before a run, unless the schedule works on the user's memory: packs what this rank contributes.
+  virtual void fill(std::byte*) const {}
+  // After a run; always, and out is the user's memory if the schedule works on it.
+  virtual void drain(const std::byte*) const {}
+
+  Key key{};
+  size_t most_bytes = 0;  // that any rank has to pack; equal on all ranks
+  // The packed sizes of what goes in and what comes out on this rank.
+  size_t in_bytes = 0, out_bytes = 0;
+  // The user's memory, where a schedule may work on it.
+  std::byte *user_in = nullptr, *user_out = nullptr;
+  bool in_is_direct = false, out_is_direct = false;
+  bool in_place = false;      // what goes in lies in the user's `out`
+  bool in_is_out = false;     // one piece of memory is both: fill() fills `out` (broadcast, scatter to the root)
+  bool waits_for_all = false;  // nobody ends before all have begun
+};
+
+}  // namespace portunus::mpi::collectives

@@ -1,0 +1,65 @@
+// op.hpp: the operations of reductions and accumulations, predefined and the user's, and who carries them out.
+//
+// The engine combines integers and the two usual floating-point types. Everything else is combined by the thread that calls
+// MPI: the user's functions, pairs of value and place, products of complex numbers, long double.
+// Thread: any; a user's operation lives while someone refers to it. Source: MPI-5.0, 6.9.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/goal/goal.h"
+#include "mpi-adi/mpi.h"
+
+namespace portunus::mpi {
+
+// A user's operation; MPI_Op is its address.
+struct UserOp {
+  static constexpr uint64_t kMark = 0x504f2d4950556e50;  // tells it from an address that is none
+  uint64_t mark = kMark;
+  MPI_User_function* function = nullptr;
+  bool commutes = false;
+  std::atomic<int> references{1};
+};
+
+inline bool is_predefined(MPI_Op op) {
+  const auto value = reinterpret_cast<uintptr_t>(op);
+  return value > reinterpret_cast<uintptr_t>(MPI_OP_NULL) && value <= reinterpret_cast<uintptr_t>(MPI_NO_OP);
+}
+// nullptr: not a user's operation.
+UserOp* find_user_op(MPI_Op op);
+bool commutes(MPI_Op op);
+
+// An operation in use; keeps a user's from being freed.
+class OpHold {
+ public:
+  explicit OpHold(MPI_Op op);
+  ~OpHold();
+  OpHold(const OpHold&) = delete;
+  OpHold& operator=(const OpHold&) = delete;
+  MPI_Op op() const { return op_; }
+
+ private:
+  MPI_Op op_;
+};
+
+// nullptr, or a sentence: may this operation be used with this type?
+const char* refusal(MPI_Op op, MPI_Datatype type);
+
+// inout[i] = in[i] op inout[i]. The arguments fit each other, op is not MPI_NO_OP.
+void apply(MPI_Op op, const void* in, void* inout, size_t count, MPI_Datatype type);
+
+// How the engine carries out an operation.
+struct EngineOp {
+  bool possible = false;
+  bool truth = false;     // elements become 0 or 1 before they are combined
+  GOAL_Type type = GOAL_INT8;
+  GOAL_Local_op op = GOAL_ADD;
+  unsigned parts = 1;     // of an element: a complex number has two
+};
+EngineOp engine_op(MPI_Op op, MPI_Datatype type);
+// Makes `count` integers of `type` 0 or 1.
+void make_truth(GOAL_Type type, void* values, size_t count);
+
+}  // namespace portunus::mpi

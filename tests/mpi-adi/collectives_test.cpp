@@ -1,0 +1,268 @@
+// Collectives that move data. Source: MPI-5.0, 6.4-6.8, 6.12, 6.13.
+#include "collectives.hpp"
+
+#include <numeric>
+
+namespace {
+
+const MPI_Comm comm = MPI_COMM_WORLD;
+
+TEST(Bcast, GivesAllRanksWhatTheRootHas) {
+  for (const Form form : kForms)
+    for (const size_t n : kSizes) {
+      const int root = next_root(comm);
+      std::vector<double> data = rank() == root ? vector_of<double>(root, n) : std::vector<double>(n, -1);
+      IN_FORM(form, comm, Bcast, bcast, data.data(), static_cast<int>(n), MPI_DOUBLE, root);
+      EXPECT_EQ(data, vector_of<double>(root, n));
+    }
+}
+
+TEST(Gather, PutsThePartsInTheOrderOfTheRanksAtTheRootAndScatterTakesThemApart) {
+  for (const Form form : kForms)
+    for (const size_t n : kSizes)
+      for (const bool in_place : {false, true}) {
+        const int root = next_root(comm), count = static_cast<int>(n);
+        const bool is_root = rank() == root;
+        std::vector<int> mine = vector_of<int>(rank(), n), all(is_root ? n * static_cast<size_t>(ranks()) : 0, -1);
+        if (is_root && in_place) std::copy(mine.begin(), mine.end(), all.begin() + static_cast<ptrdiff_t>(n) * root);
+        const void* from = is_root && in_place ? MPI_IN_PLACE : mine.data();
+        IN_FORM(form, comm, Gather, gather, from, count, MPI_INT, all.data(), count, MPI_INT, root);
+        for (int r = 0; is_root && r < ranks(); ++r)
+          EXPECT_TRUE(std::equal(all.begin() + static_cast<ptrdiff_t>(n) * r, all.begin() + static_cast<ptrdiff_t>(n) * (r + 1), vector_of<int>(r, n).begin()));
+        std::vector<int> back(n, -1);
+        void* to = is_root && in_place ? MPI_IN_PLACE : back.data();
+        IN_FORM(form, comm, Scatter, scatter, all.data(), count, MPI_INT, to, count, MPI_INT, root);
+        if (to == back.data()) {
+          EXPECT_EQ(back, mine);
+        }
+      }
+}
+
+TEST(Allgather, GivesAllRanksThePartsOfAll) {
+  for (const Form form : kForms)
+    for (const size_t n : kSizes)
+      for (const bool in_place : {false, true}) {
+        const int count = static_cast<int>(n);
+        const std::vector<short> mine = vector_of<short>(rank(), n);
+        std::vector<short> all(n * static_cast<size_t>(ranks()), -1), expected;
+        for (int r = 0; r < ranks(); ++r)
+          for (const short value : vector_of<short>(r, n)) expected.push_back(value);
+        if (in_place) std::copy(mine.begin(), mine.end(), all.begin() + static_cast<ptrdiff_t>(n) * rank());
+        IN_FORM(form, comm, Allgather, allgather, in_place ? MPI_IN_PLACE : mine.data(), count, MPI_SHORT, all.data(), count, MPI_SHORT);
+        EXPECT_EQ(all, expected);
+      }
+}
+
+TEST(Alltoall, GivesEachRankThePartsThatAreForIt) {
+  for (const Form form : kForms)
+    for (const size_t n : {size_t{0}, size_t{1}, size_t{90}, size_t{20'000}})
+      for (const bool in_place : {false, true}) {
+        const int count = static_cast<int>(n);
+        std::vector<long> out, expected;
+        for (int r = 0; r < ranks(); ++r) {
+          for (const long value : vector_of<long>(rank(), n, r)) out.push_back(value);
+          for (const long value : vector_of<long>(r, n, rank())) expected.push_back(value);
+        }
+        std::vector<long> in = in_place ? out : std::vector<long>(out.size(), -1);
+        IN_FORM(form, comm, Alltoall, alltoall, in_place ? MPI_IN_PLACE : out.data(), count, MPI_LONG, in.data(), count, MPI_LONG);
+        EXPECT_EQ(in, expected);
+      }
+}
+
+// Rank r has r * step elements, none at first; they lie backwards, with a gap before each part.
+struct Uneven {
+  explicit Uneven(int step) {
+    for (int r = 0; r < ranks(); ++r) counts.push_back(r * step);
+    displacements.resize(counts.size());
+    int at = 0;
+    for (int r = ranks(); r-- > 0;) {
+      displacements[static_cast<size_t>(r)] = ++at;
+      at += counts[static_cast<size_t>(r)];
+    }
+    total = static_cast<size_t>(at);
+  }
+  // What lies there when rank r's part came from rank r, or was given to it by `giver`; -1 in the gaps.
+  std::vector<int> content(int giver = -1) const {
+    std::vector<int> all(total, -1);
+    for (int r = 0; r < ranks(); ++r) {
+      const std::vector<int> part = giver < 0 ? vector_of<int>(r, count(r)) : vector_of<int>(giver, count(r), r);
+      std::copy(part.begin(), part.end(), all.begin() + displacements[static_cast<size_t>(r)]);
+    }
+    return all;
+  }
+  size_t count(int r) const { return static_cast<size_t>(counts[static_cast<size_t>(r)]); }
+  std::vector<int> counts, displacements;
+  size_t total = 0;
+};
+
+TEST(VectorCollectives, MovePartsOfAnySizeToAndFromAnyPlace) {
+  for (const Form form : kForms)
+    for (const int step : {0, 1, 3000}) {
+      const Uneven parts(step);
+      const int root = next_root(comm), own = static_cast<int>(parts.count(rank()));
+      const bool is_root = rank() == root;
+      const std::vector<int> mine = vector_of<int>(rank(), parts.count(rank()));
+      std::vector<int> all(parts.total, -1);
+      IN_FORM(form, comm, Gatherv, gatherv, mine.data(), own, MPI_INT, all.data(), parts.counts.data(), parts.displacements.data(), MPI_INT, root);
+      EXPECT_EQ(all, is_root ? parts.content() : std::vector<int>(parts.total, -1));
+      std::vector<int> back(mine.size(), -1);
+      IN_FORM(form, comm, Scatterv, scatterv, all.data(), parts.counts.data(), parts.displacements.data(), MPI_INT, back.data(), own, MPI_INT, root);
+      EXPECT_EQ(back, mine);
+      all.assign(parts.total, -1);
+      IN_FORM(form, comm, Allgatherv, allgatherv, mine.data(), own, MPI_INT, all.data(), parts.counts.data(), parts.displacements.data(), MPI_INT);
+      EXPECT_EQ(all, parts.content());
+      all.assign(parts.total, -1);
+      std::copy(mine.begin(), mine.end(), all.begin() + parts.displacements[static_cast<size_t>(rank())]);
+      IN_FORM(form, comm, Allgatherv, allgatherv, MPI_IN_PLACE, 0, MPI_INT, all.data(), parts.counts.data(), parts.displacements.data(), MPI_INT);
+      EXPECT_EQ(all, parts.content());
+    }
+}
+
+TEST(VectorCollectives, AlltoallvAndAlltoallwMoveAsMuchAsEachPairAgreesOn) {
+  for (const Form form : kForms)
+    for (const int step : {0, 1, 2000}) {
+      // To rank r go r * step elements, from everyone.
+      const Uneven out(step);
+      const int own = rank() * step, n = ranks();
+      std::vector<int> in_counts = each(own, n), in_places(in_counts.size()), expected;
+      for (int r = 0; r < n; ++r) {
+        in_places[static_cast<size_t>(r)] = r * own;
+        for (const int value : vector_of<int>(r, static_cast<size_t>(own), rank())) expected.push_back(value);
+      }
+      const std::vector<int> from = out.content(rank());
+      std::vector<int> to(expected.size(), -1);
+      IN_FORM(form, comm, Alltoallv, alltoallv, from.data(), out.counts.data(), out.displacements.data(), MPI_INT, to.data(), in_counts.data(), in_places.data(), MPI_INT);
+      EXPECT_EQ(to, expected);
+      to.assign(expected.size(), -1);
+      const std::vector<MPI_Datatype> types(static_cast<size_t>(n), MPI_INT);
+      std::vector<int> out_bytes = out.displacements, in_bytes = in_places;
+      for (int& place : out_bytes) place *= 4;
+      for (int& place : in_bytes) place *= 4;
+      IN_FORM(form, comm, Alltoallw, alltoallw, from.data(), out.counts.data(), out_bytes.data(), types.data(), to.data(), in_counts.data(), in_bytes.data(), types.data());
+      EXPECT_EQ(to, expected);
+    }
+}
+
+TEST(Collectives, OfEveryKindOnOneselfWork) {
+  int in = 7, out = -1;
+  EXPECT_EQ(MPI_Bcast(&in, 1, MPI_INT, 0, MPI_COMM_SELF), MPI_SUCCESS);
+  EXPECT_EQ(MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF), MPI_SUCCESS);
+  EXPECT_EQ(out, 7);
+  MPI_Request request;
+  out = -1;
+  EXPECT_EQ(MPI_Igather(&in, 1, MPI_INT, &out, 1, MPI_INT, 0, MPI_COMM_SELF, &request), MPI_SUCCESS);
+  EXPECT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(out, 7);
+}
+
+TEST(Collectives, ManyRootsAheadOfTheOthersLoseNothing) {
+  // Nobody waits for anybody here: rank 0 runs far ahead, through more epochs than match bits tell apart.
+  for (int i = 0; i < 2000; ++i) {
+    int value = rank() == 0 ? i : -1;
+    ASSERT_EQ(MPI_Bcast(&value, 1, MPI_INT, 0, comm), MPI_SUCCESS);
+    ASSERT_EQ(value, i);
+  }
+}
+
+TEST(Collectives, OfMoreShapesThanStayResidentTakeTurns) {
+  for (int round = 0; round < 2; ++round)
+    for (int n = 1; n <= 80; ++n) {
+      std::vector<int> data(static_cast<size_t>(n), rank() == n % ranks() ? n : -1);
+      MPI_Bcast(data.data(), n, MPI_INT, n % ranks(), comm);
+      ASSERT_EQ(data, std::vector<int>(static_cast<size_t>(n), n));
+    }
+}
+
+TEST(NonblockingCollectives, SeveralInFlightCompleteInAnyOrder) {
+  constexpr int kMany = 40;
+  std::vector<std::vector<int>> in(kMany), out(kMany);
+  std::vector<MPI_Request> requests(kMany);
+  for (size_t k = 0; k < kMany; ++k) {
+    const size_t n = k * 50 + 1;
+    in[k] = vector_of<int>(rank(), n, static_cast<int>(k));
+    out[k].assign(k % 2 == 0 ? n : n * static_cast<size_t>(ranks()), -1);
+    if (k % 2 == 0) MPI_Iallreduce(in[k].data(), out[k].data(), static_cast<int>(n), MPI_INT, MPI_SUM, comm, &requests[k]);
+    else MPI_Iallgather(in[k].data(), static_cast<int>(n), MPI_INT, out[k].data(), static_cast<int>(n), MPI_INT, comm, &requests[k]);
+  }
+  int between = rank() == 0 ? 5 : -1;
+  MPI_Bcast(&between, 1, MPI_INT, 0, comm);
+  EXPECT_EQ(between, 5);
+  for (int k = 0; k < kMany; k += 2) {  // from both ends, by different calls
+    int index;
+    EXPECT_EQ(MPI_Wait(&requests[static_cast<size_t>(kMany - 1 - k)], MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Waitany(kMany, requests.data(), &index, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  }
+  MPI_Waitall(kMany, requests.data(), MPI_STATUSES_IGNORE);
+  for (size_t k = 0; k < kMany; ++k) {
+    std::vector<int> expected;
+    for (int r = 0; r < ranks(); ++r) {
+      const std::vector<int> part = vector_of<int>(r, k * 50 + 1, static_cast<int>(k));
+      if (k % 2 != 0) expected.insert(expected.end(), part.begin(), part.end());
+      else if (r == 0) expected = part;
+      else std::transform(expected.begin(), expected.end(), part.begin(), expected.begin(), std::plus<>());
+    }
+    EXPECT_EQ(out[k], expected) << k;
+  }
+}
+
+TEST(NonblockingCollectives, ProceedWithoutACallOfThisRank) {
+  // Rank 0's barrier ends although the others make no call of MPI after theirs, until its message comes.
+  MPI_Request request;
+  EXPECT_EQ(MPI_Ibarrier(comm, &request), MPI_SUCCESS);
+  int token = 0;
+  if (rank() == 0) {
+    EXPECT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    for (int r = 1; r < ranks(); ++r) MPI_Send(&token, 1, MPI_INT, r, 77, comm);
+  } else {
+    MPI_Recv(&token, 1, MPI_INT, 0, 77, comm, MPI_STATUS_IGNORE);
+    int done = 0;
+    while (!done) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    EXPECT_EQ(request, MPI_REQUEST_NULL);
+  }
+}
+
+TEST(NonblockingCollectives, MixWithMessagesInOneWait) {
+  int in = rank() + 1, sum = -1, got = -1;
+  MPI_Request requests[3];
+  MPI_Iallreduce(&in, &sum, 1, MPI_INT, MPI_SUM, comm, &requests[0]);
+  MPI_Irecv(&got, 1, MPI_INT, left(), 5, comm, &requests[1]);
+  MPI_Isend(&in, 1, MPI_INT, right(), 5, comm, &requests[2]);
+  EXPECT_EQ(MPI_Waitall(3, requests, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(sum, ranks() * (ranks() + 1) / 2);
+  EXPECT_EQ(got, left() + 1);
+}
+
+TEST(PersistentCollectives, RunAgainWithWhatTheBuffersHoldThen) {
+  int in = 0, sum = 0;
+  std::vector<int> word(3, 0);
+  MPI_Request requests[2];
+  MPI_Allreduce_init(&in, &sum, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &requests[0]);
+  MPI_Bcast_init(word.data(), 3, MPI_INT, ranks() - 1, comm, MPI_INFO_NULL, &requests[1]);
+  for (int i = 0; i < 280; ++i) {
+    in = rank() + i;
+    if (rank() == ranks() - 1) word.assign(3, i);
+    ASSERT_EQ(MPI_Startall(2, requests), MPI_SUCCESS);
+    ASSERT_EQ(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    ASSERT_EQ(sum, ranks() * (ranks() - 1) / 2 + ranks() * i);
+    ASSERT_EQ(word, std::vector<int>(3, i));
+  }
+  MPI_Request_free(&requests[0]);
+  MPI_Request_free(&requests[1]);
+}
+
+TEST(Collectives, ReportBadArguments) {
+  const ReturnErrors returned;
+  int value = 0;
+  EXPECT_EQ(MPI_Bcast(&value, 1, MPI_INT, ranks(), comm), MPI_ERR_ROOT);
+  EXPECT_EQ(MPI_Bcast(&value, -1, MPI_INT, 0, comm), MPI_ERR_COUNT);
+  EXPECT_EQ(MPI_Bcast(nullptr, 1, MPI_INT, 0, comm), MPI_ERR_BUFFER);
+  EXPECT_EQ(MPI_Bcast(&value, 1, MPI_DATATYPE_NULL, 0, comm), MPI_ERR_TYPE);
+  EXPECT_EQ(MPI_Allreduce(&value, &value, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
+  EXPECT_EQ(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_BAND, comm), MPI_ERR_OP);
+  EXPECT_EQ(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_OP_NULL, comm), MPI_ERR_OP);
+  EXPECT_EQ(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_REPLACE, comm), MPI_ERR_OP);
+  EXPECT_EQ(MPI_Ibcast(&value, 1, MPI_INT, 0, comm, nullptr), MPI_ERR_ARG);
+  EXPECT_EQ(MPI_Allgatherv(&value, 1, MPI_INT, &value, nullptr, nullptr, MPI_INT, comm), MPI_ERR_ARG);
+}
+
+}  // namespace
