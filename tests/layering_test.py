@@ -38,7 +38,8 @@ ALLOWED = [
 
 # Who alone may include something: (what is included, who may, the rule in words)
 ONLY = [
-    (r"rdma/", r"engine/transport/fabric[^/]*$", "libfabric is known to engine/transport/fabric* only"),
+    (r"rdma/", r"engine/transport/fabric[^/]*$|bench/pairs/fabric_pingpong\.cpp$",
+     "libfabric is known to engine/transport/fabric* only, and to the bench that compares with it alone"),
     (r"hwloc", r"engine/host/topology[^/]*$", "hwloc is known to engine/host/topology* only"),
     (r"pmix", r"engine/host/pmix\.cpp$|engine/tools/ptlrun[^/]*$", "PMIx is known to engine/host/pmix.cpp and ptlrun only"),
     (r"engine/transport/fabric\.hpp$", r"engine/open_fabric\.cpp$|engine/transport/fabric[^/]*$",

@@ -133,8 +133,9 @@ void Report::add(Result result) {
   if (!active_) return;
   const double wall_s = static_cast<double>(now_ns() - began_ns_) * 1e-9;
   std::sort(result.samples.begin(), result.samples.end());
-  const bool small_is_good = result.metric == std::string("latency");
-  const char* unit = small_is_good ? "us" : result.metric == std::string("rate") ? "1/s" : "GB/s";
+  const std::string metric = result.metric;
+  const bool small_is_good = metric == "latency" || metric == "ratio" || metric == "busy";
+  const char* unit = metric == "latency" ? "us" : metric == "rate" ? "1/s" : metric == "bandwidth" ? "GB/s" : metric == "ratio" ? "x" : "%";
   ordered_json line = {{"bench", result.bench},   {"transport", transport_}, {"size", result.size},
                        {"metric", result.metric}, {"unit", unit},            {"value", 0}};
   for (const int good : {50, 90, 99}) {
