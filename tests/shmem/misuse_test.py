@@ -31,6 +31,10 @@ RULES = {
     "too-large": ({"SHMEM_SYMMETRIC_SIZE": "100t"}, 1, r"a symmetric heap of 109951162777600 bytes cannot be had"),
 }
 
+# What is asked for is printed on stdout, once for the job.
+INFO = (r"OpenSHMEM 1\.6, Portunus [\d.]+\n(?s:.*)SHMEM_SYMMETRIC_SIZE +12m (?s:.*)SHMEM_HUGE_PAGES +0 +\(default\)(?s:.*)"
+        r"PEs: 2; PE 0 reaches 2 by loads and stores, 0 by Portals \((?s:.*)symmetric heap: 12582912 bytes")
+
 clean = {name: value for name, value in os.environ.items() if not name.startswith(("SHMEM_", "SMA_"))}
 failed = 0
 for rule, (settings, status, sentence) in RULES.items():
@@ -41,4 +45,9 @@ for rule, (settings, status, sentence) in RULES.items():
     if not good:
         failed += 1
         print(f"  expected status {status} and {sentence!r}; stderr was:\n{result.stderr}")
+info = subprocess.run([ptlrun, "-n", "2", "--timeout", "60", program, "none"], stdout=subprocess.PIPE, text=True,
+                      env={**clean, "SHMEM_INFO": "1", "SHMEM_SYMMETRIC_SIZE": "12m"})
+if info.returncode or not re.match(INFO, info.stdout) or info.stdout.count("OpenSHMEM 1.6") != 1:
+    failed += 1
+    print(f"FAILED: SHMEM_INFO printed:\n{info.stdout}")
 sys.exit(failed != 0)
