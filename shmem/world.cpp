@@ -88,6 +88,7 @@ World::World(int thread_level)
   ptlx_engine_info_t engine{};
   require(PtlxEngineInfo(&engine), "the engine does not answer");
 
+  runtime.debug = setting("DEBUG") != nullptr;
   heap_open(memory_.heap_size, alignment);
   sync_open(memory_.heap_size);
   runtime.my_pe = job_.facts.rank;
@@ -97,7 +98,6 @@ World::World(int thread_level)
   runtime.oversubscribed = engine.oversubscribed != 0;
   runtime.thread_level = thread_level;
   runtime.n_pes = job_.facts.size;
-  runtime.debug = setting("DEBUG") != nullptr;
   announce(engine);
 }
 

@@ -21,6 +21,10 @@ RULES = {
     "wait-on-stack": ({}, 1, r"shmem: PE 0: shmem_int_wait_until .* not symmetric"),
     "length": ({}, 1, r"shmem: PE 0: shmem_put128: \d+ elements of 16 bytes are more than memory can hold"),
     "free-inside": ({}, 1, r"shmem: PE 0: shmem_free: 0x[0-9a-f]+ is not the start of a block"),
+    "out-of-heap": ({"SHMEM_SYMMETRIC_SIZE": "1m"}, 0, r"^$"),
+    "malloc-differs": ({"SHMEM_DEBUG": "1"}, 1, r"shmem: PE 1: shmem_malloc: the PEs ask differently .* here 101 bytes.*"
+                       r"PE 0 calls shmem_malloc with 100 bytes"),
+    "free-differs": ({"SHMEM_DEBUG": "1"}, 1, r"shmem: PE 1: shmem_free: the PEs ask differently of the symmetric heap"),
     "before-init": ({}, 1, r"shmem: shmem_int_p was called while OpenSHMEM is not initialised"),
     "after-finalize": ({}, 1, r"shmem: shmem_barrier_all was called while OpenSHMEM is not initialised"),
     "exit-status": ({}, 99, r""),
