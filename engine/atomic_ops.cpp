@@ -237,7 +237,8 @@ T compute(T a, T b) {
 
 template <class T>
 constexpr bool local_allowed_for(int op) {
-  if (is_complex<T> || !is_word<T>) return false;
+  if (sizeof(T) > 16) return false;
+  if (is_complex<T> && (op == PTLX_MAX || op == PTLX_MIN || op == PTLX_DIV)) return false;
   return (op != PTLX_AND && op != PTLX_OR && op != PTLX_XOR) || std::is_integral_v<T>;
 }
 

@@ -114,8 +114,8 @@ typedef enum {
 } ptlx_local_op_t;
 /* dst[i] = a[i] op b[i] for i < count, when trig_ct reaches the threshold; then `completion` (or PTL_CT_NONE) counts one
  * success, or one failure (integer division by zero). Long vectors are worked off in segments, between which messages
- * and other operations are served. Ranges may be equal but must not overlap otherwise. Integer and floating types of
- * Portals (no complex, no long double); bitwise ops take integers only: else PTL_ARG_INVALID. Element i of the result
+ * and other operations are served. Ranges may be equal but must not overlap otherwise. All types of Portals but
+ * PTL_LONG_DOUBLE_COMPLEX; bitwise ops take integers only, max, min and division no complex numbers: else PTL_ARG_INVALID. Element i of the result
  * depends on elements i alone and is what the host computes for the type: integers wrap around (the least one divided
  * by -1 is itself), floating-point numbers are rounded once, max and min with a NaN give a. Fallback:
  * PtlTriggeredAtomic to self. */

@@ -67,7 +67,8 @@ std::uint32_t width_of(ptl_datatype_t type) {
     case PTL_INT8_T: case PTL_UINT8_T: return 1;
     case PTL_INT16_T: case PTL_UINT16_T: return 2;
     case PTL_INT32_T: case PTL_UINT32_T: case PTL_FLOAT: return 4;
-    case PTL_INT64_T: case PTL_UINT64_T: case PTL_DOUBLE: return 8;
+    case PTL_INT64_T: case PTL_UINT64_T: case PTL_DOUBLE: case PTL_FLOAT_COMPLEX: return 8;
+    case PTL_LONG_DOUBLE: case PTL_DOUBLE_COMPLEX: return 16;
     default: return 0;
   }
 }
@@ -75,7 +76,9 @@ std::uint32_t width_of(ptl_datatype_t type) {
 bool known(ptlx_local_op_t op, ptl_datatype_t type) {
   if (op == PTLX_TIMESTAMP) return true;
   if (static_cast<unsigned>(op) > PTLX_COPY || width_of(type) == 0) return false;
-  return !is_bitwise(op) || (type != PTL_FLOAT && type != PTL_DOUBLE);
+  const bool complex = type == PTL_FLOAT_COMPLEX || type == PTL_DOUBLE_COMPLEX;
+  if (op == PTLX_DIV || op == PTLX_MAX || op == PTLX_MIN) return !complex;
+  return !is_bitwise(op) || (!complex && type != PTL_FLOAT && type != PTL_DOUBLE && type != PTL_LONG_DOUBLE);
 }
 
 std::uint64_t Plan::bytes(VertexId v) const {

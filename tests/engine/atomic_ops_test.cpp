@@ -74,12 +74,13 @@ TEST(OperationsAndTypes, GoTogetherAsTheTableSays) {
   }
 }
 
-TEST(OperationsAndTypes, LocalOnesKnowNoComplexAndNoLongDouble) {
+TEST(OperationsAndTypes, LocalOnesOrderAndDivideNoComplexNumbers) {
   for (int op = 0; op < 16; ++op)  // what the enumeration's bits can hold
     for (int type = 0; type < 256; ++type) {
       const bool bitwise = op == PTLX_AND || op == PTLX_OR || op == PTLX_XOR;
-      const bool real = type == PTL_FLOAT || type == PTL_DOUBLE;
-      bool expected = op <= PTLX_COPY && (kIntegers.count(type) || (real && !bitwise));
+      const bool ordered = op == PTLX_MAX || op == PTLX_MIN || op == PTLX_DIV;
+      const bool complex = kComplex.count(type) && type != PTL_LONG_DOUBLE_COMPLEX;
+      bool expected = op <= PTLX_COPY && (kIntegers.count(type) || (kFloats.count(type) && !bitwise) || (complex && !bitwise && !ordered));
       if (op == PTLX_TIMESTAMP || op == PTLX_DELAY) expected = true;  // have no type
       EXPECT_EQ(local_allowed(ptlx_local_op_t(op), ptl_datatype_t(type)), expected) << op << " " << type;
     }
@@ -332,6 +333,15 @@ TYPED_TEST(LocalOps, GiveTheirFormulaForAnyCountAndAlignment) {
         }
     }
   }
+}
+
+TEST(LocalOpsOnComplex, AddAndMultiply) {
+  const std::vector<std::complex<double>> a(100, {1, 2}), b(100, {3, -1});
+  std::vector<std::complex<double>> dst(100);
+  EXPECT_TRUE(apply_local(PTLX_MULT, PTL_DOUBLE_COMPLEX, dst.data(), a.data(), b.data(), 100));
+  for (const auto& product : dst) EXPECT_EQ(product, std::complex<double>(5, 5));
+  EXPECT_TRUE(apply_local(PTLX_ADD, PTL_DOUBLE_COMPLEX, dst.data(), a.data(), b.data(), 100));
+  for (const auto& sum : dst) EXPECT_EQ(sum, std::complex<double>(4, 1));
 }
 
 TYPED_TEST(LocalOps, RefuseToDivideIntegersByZero) {
