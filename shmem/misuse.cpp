@@ -30,6 +30,10 @@ void misuse_pe(const char* function, int pe) {
   misuse("%s: there is no PE %d; PEs are 0 .. %d", function, pe, runtime.n_pes - 1);
 }
 
+void misuse_team_pe(const char* function, int pe, int size) {
+  misuse("%s: there is no PE %d in the team of the context; its PEs are 0 .. %d", function, pe, size - 1);
+}
+
 void misuse_address(const char* function, const void* address, size_t size, int pe) {
   require_init(function);
   const auto& heap = runtime.segment[kHeap];
@@ -50,7 +54,7 @@ void misuse_length(const char* function, size_t nelems, size_t element) {
 
 void misuse_context(const char* function) {
   require_init(function);
-  misuse("%s: the context is not valid; valid is SHMEM_CTX_DEFAULT", function);
+  misuse("%s: the context is SHMEM_CTX_INVALID", function);
 }
 
 }  // namespace portunus::shmem

@@ -12,6 +12,7 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 #define SHMEMI_NAME(x) pshmem_##x
+#define SHMEMI_BARE(x) p##x
 #include "shmem_calls.h"
 
 #pragma GCC visibility pop

@@ -35,18 +35,17 @@ ptl_size_t address(const void* p) { return reinterpret_cast<uintptr_t>(p); }
 // All atomics are on raw words: sums and bit patterns do not depend on the sign, and a swap moves bits.
 ptl_datatype_t word(size_t size) { return size == 4 ? PTL_UINT32_T : PTL_UINT64_T; }
 
-ptl_handle_md_t bind(unsigned int options, ptl_handle_ct_t counter, ptl_handle_eq_t events = PTL_EQ_NONE) {
+// These return PTL_OK or what is exhausted.
+int bind(unsigned int options, ptl_handle_ct_t counter, ptl_handle_md_t& handle, ptl_handle_eq_t events = PTL_EQ_NONE) {
   const ptl_md_t md{
       .start = nullptr, .length = PTL_SIZE_MAX, .options = options, .eq_handle = events, .ct_handle = counter};
-  ptl_handle_md_t handle;
-  check(PtlMDBind(door.ni, &md, &handle), "PtlMDBind");
-  return handle;
+  return PtlMDBind(door.ni, &md, &handle);
 }
 
-ptl_handle_ct_t counter() {
-  ptl_handle_ct_t handle;
-  check(PtlCTAlloc(door.ni, &handle), "PtlCTAlloc");
-  return handle;
+int counter(ptl_handle_ct_t& handle) { return PtlCTAlloc(door.ni, &handle); }
+
+void release(ptl_handle_md_t md) {
+  while (PtlMDRelease(md) == PTL_IN_USE) PtlxProgress();
 }
 
 void expose(Segment segment, void* start, size_t size) {
@@ -96,32 +95,63 @@ void remote_close() {
   }
 }
 
-void Channel::open() {
-  acks_ = counter();
-  replies_ = counter();
-  answers_ = counter();
-  constexpr ptl_size_t kEvents = 8;
-  check(PtlEQAlloc(door.ni, kEvents, &sent_), "PtlEQAlloc");
-  volatile_md_ = bind(PTL_MD_VOLATILE | PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_SUCCESS_DISABLE, acks_);
-  put_md_ = bind(PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_SUCCESS_DISABLE, acks_);
-  // Only SEND becomes a full event: a PTL_CT_ACK_REQ never does.
-  send_md_ = bind(PTL_MD_EVENT_CT_ACK, acks_, sent_);
-  get_md_ = bind(PTL_MD_EVENT_CT_REPLY | PTL_MD_EVENT_SUCCESS_DISABLE, replies_);
-  blocking_md_ = bind(PTL_MD_EVENT_CT_REPLY | PTL_MD_EVENT_SUCCESS_DISABLE, answers_);
+bool Channel::open(bool one_thread) {
+  one_thread_ = one_thread;
   puts_ = 0;
   gets_ = 0;
   asked_ = 0;
+  constexpr ptl_size_t kEvents = 8;
+  if (counter(acks_) != PTL_OK) return false;
+  if (counter(replies_) == PTL_OK) {
+    if (counter(answers_) == PTL_OK) {
+      if (PtlEQAlloc(door.ni, kEvents, &sent_) == PTL_OK) {
+        if (bind_all()) return true;
+        PtlEQFree(sent_);
+      }
+      PtlCTFree(answers_);
+    }
+    PtlCTFree(replies_);
+  }
+  PtlCTFree(acks_);
+  return false;
+}
+
+bool Channel::bind_all() {
+  const struct {
+    ptl_handle_md_t* md;
+    unsigned int options;
+    ptl_handle_ct_t counter;
+    ptl_handle_eq_t events;
+  } all[] = {
+      {&volatile_md_, PTL_MD_VOLATILE | PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_SUCCESS_DISABLE, acks_, PTL_EQ_NONE},
+      {&put_md_, PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_SUCCESS_DISABLE, acks_, PTL_EQ_NONE},
+      // Only SEND becomes a full event: a PTL_CT_ACK_REQ never does.
+      {&send_md_, PTL_MD_EVENT_CT_ACK, acks_, sent_},
+      {&get_md_, PTL_MD_EVENT_CT_REPLY | PTL_MD_EVENT_SUCCESS_DISABLE, replies_, PTL_EQ_NONE},
+      {&blocking_md_, PTL_MD_EVENT_CT_REPLY | PTL_MD_EVENT_SUCCESS_DISABLE, answers_, PTL_EQ_NONE}};
+  for (const auto& each : all) {
+    if (bind(each.options, each.counter, *each.md, each.events) == PTL_OK) continue;
+    for (const auto* bound = all; bound != &each; ++bound) release(*bound->md);
+    return false;
+  }
+  return true;
 }
 
 void Channel::close() {
-  for (const ptl_handle_md_t md : {volatile_md_, put_md_, send_md_, get_md_, blocking_md_})
-    while (PtlMDRelease(md) == PTL_IN_USE) PtlxProgress();
+  for (const Payload& payload : payloads_) {
+    for (const ptl_handle_md_t md : {payload.md, payload.volatile_md, payload.signal_md}) release(md);
+    PtlCTFree(payload.acks);
+    PtlCTFree(payload.updated);
+  }
+  payloads_.clear();
+  signals_ = false;
+  for (const ptl_handle_md_t md : {volatile_md_, put_md_, send_md_, get_md_, blocking_md_}) release(md);
   for (const ptl_handle_ct_t ct : {acks_, replies_, answers_}) PtlCTFree(ct);
   PtlEQFree(sent_);
 }
 
 std::unique_lock<std::mutex> Channel::exclusive() {
-  return runtime.thread_level == SHMEM_THREAD_MULTIPLE ? std::unique_lock(blocking_) : std::unique_lock<std::mutex>();
+  return runtime.thread_level == SHMEM_THREAD_MULTIPLE && !one_thread_ ? std::unique_lock(blocking_) : std::unique_lock<std::mutex>();
 }
 
 void Channel::put(int pe, Place to, const void* source, size_t size) {
@@ -165,6 +195,18 @@ void Channel::get(int pe, Place from, void* dest, size_t size) {
   wait_for_answers("get");
 }
 
+void Channel::get_blocks(int pe, Place from, size_t from_step, void* dest, size_t dest_step, size_t size, size_t blocks) {
+  const auto lock = exclusive();
+  for (size_t i = 0; i < blocks; ++i)
+    in_pieces(size, [&](size_t done, size_t part) {
+      ++asked_;
+      check(PtlGet(blocking_md_, address(dest) + i * dest_step + done, part, process(pe), door.index[from.segment], 0,
+                   from.offset + i * from_step + done, nullptr),
+            "PtlGet");
+    });
+  wait_for_answers("get");
+}
+
 void Channel::get_nbi(int pe, Place from, void* dest, size_t size) {
   in_pieces(size, [&](size_t done, size_t part) {
     gets_.fetch_add(1);
@@ -172,6 +214,56 @@ void Channel::get_nbi(int pe, Place from, void* dest, size_t size) {
                  from.offset + done, nullptr),
           "PtlGet");
   });
+}
+
+// In turn, and each when what it had before is done.
+Channel::Payload& Channel::next_payload() {
+  if (payloads_.size() == kPayloads) {
+    Payload& oldest = payloads_[payload_turn_++ % kPayloads];
+    wait_for_all(oldest.updated, oldest.updates, "put with signal");
+    return oldest;
+  }
+  Payload& fresh = payloads_.emplace_back();
+  check(counter(fresh.acks), "PtlCTAlloc");
+  check(counter(fresh.updated), "PtlCTAlloc");
+  constexpr unsigned kOptions = PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_SUCCESS_DISABLE;
+  check(bind(kOptions, fresh.acks, fresh.md), "PtlMDBind");
+  check(bind(kOptions | PTL_MD_VOLATILE, fresh.acks, fresh.volatile_md), "PtlMDBind");
+  check(bind(kOptions | PTL_MD_EVENT_CT_REPLY, fresh.updated, fresh.signal_md), "PtlMDBind");
+  signals_.store(true, std::memory_order_relaxed);
+  return fresh;
+}
+
+void Channel::wait_for_signals() {
+  if (!signals_.load(std::memory_order_relaxed)) return;
+  const auto lock = exclusive();
+  for (const Payload& payload : payloads_) wait_for_all(payload.updated, payload.updates, "put with signal");
+}
+
+void Channel::put_signal(int pe, Place to, const void* source, size_t size, Place signal, uint64_t value, bool add,
+                         bool nbi) {
+  const auto lock = exclusive();
+  Payload& payload = next_payload();
+  const bool small = size <= door.limits.max_volatile_size;
+  in_pieces(size, [&](size_t done, size_t part) {
+    ++payload.puts;
+    check(PtlPut(small ? payload.volatile_md : payload.md, address(source) + done, part, PTL_CT_ACK_REQ, process(pe),
+                 door.index[to.segment], 0, to.offset + done, nullptr, 0),
+          "PtlPut");
+  });
+  payload.signal = value;
+  ++payload.updates;
+  const ptl_pt_index_t index = door.index[signal.segment];
+  if (add)
+    check(PtlTriggeredAtomic(payload.signal_md, address(&payload.signal), sizeof value, PTL_CT_ACK_REQ, process(pe), index, 0,
+                             signal.offset, nullptr, 0, PTL_SUM, PTL_UINT64_T, payload.acks, payload.puts),
+          "PtlTriggeredAtomic");
+  else
+    check(PtlTriggeredSwap(payload.signal_md, address(&sink_), payload.signal_md, address(&payload.signal), sizeof value,
+                           process(pe), index, 0, signal.offset, nullptr, 0, nullptr, PTL_SWAP, PTL_UINT64_T, payload.acks,
+                           payload.puts),
+          "PtlTriggeredSwap");
+  if (!small && !nbi) wait_for_all(payload.acks, payload.puts, "put with signal");
 }
 
 void Channel::atomic(int pe, Place to, ptl_op_t op, const void* operand, size_t size) {
@@ -219,22 +311,27 @@ void Channel::wait_for_answers(const char* what) {
   if (count.failure != 0) misuse("a %s failed: a PE is gone or refused it", what);
 }
 
+void Channel::wait_for_all(ptl_handle_ct_t counter, uint64_t expected, const char* what) {
+  ptl_ct_event_t count;
+  check(PtlCTWait(counter, expected, &count), "PtlCTWait");
+  if (count.failure != 0)
+    misuse("%llu %s failed: a PE is gone or refused them", static_cast<unsigned long long>(count.failure), what);
+}
+
 // Other threads may issue while this one waits, and theirs may be counted in place of ours: only a counter that has
 // caught up with all that was issued says that ours is done.
-void Channel::wait_for_all(ptl_handle_ct_t counter, const std::atomic<uint64_t>& issued, const char* what) {
+void Channel::wait_for_issued(ptl_handle_ct_t counter, const std::atomic<uint64_t>& issued, const char* what) {
   uint64_t expected = issued.load();
   for (uint64_t seen = 0; seen != expected; expected = issued.load()) {
     seen = expected;
-    ptl_ct_event_t count;
-    check(PtlCTWait(counter, seen, &count), "PtlCTWait");
-    if (count.failure != 0)
-      misuse("%llu %s failed: a PE is gone or refused them", static_cast<unsigned long long>(count.failure), what);
+    wait_for_all(counter, seen, what);
   }
 }
 
 void Channel::quiet() {
-  wait_for_all(acks_, puts_, "puts or atomics");
-  wait_for_all(replies_, gets_, "gets or fetching atomics");
+  wait_for_issued(acks_, puts_, "puts or atomics");
+  wait_for_issued(replies_, gets_, "gets or fetching atomics");
+  wait_for_signals();
 }
 
 // Portals orders data by address only, unless the interface promises more; what was acknowledged is ordered anyway.

@@ -7,6 +7,7 @@
 //   put, atomic            volatile_md | put_md | send_md    -> acks     quiet: acks    == puts
 //   nbi get, nbi fetch     get_md                            -> replies  quiet: replies == gets
 //   get, fetch             blocking_md                       -> answers  the call itself waits
+//   put with signal        of a Payload: the update is triggered by the acknowledgements of the puts
 //
 // **Thread:** any. Non-blocking issue is free of locks; a blocking call holds `blocking_` from issue to completion, since
 // a counter cannot tell whose reply it counted.
@@ -16,6 +17,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <mutex>
 
 #include "shmem/runtime.hpp"
@@ -24,8 +26,9 @@ namespace portunus::shmem {
 
 class Channel {
  public:
-  // Claims descriptors and counters on the interface of remote_open.
-  void open();
+  // Claims descriptors and counters on the interface of remote_open; false if there are none left. `one_thread` promises
+  // that no two threads are in here at the same time.
+  bool open(bool one_thread = false);
   void close();
 
   // The source may be reused on return: copied if it is small, else the call waits until it was sent.
@@ -33,7 +36,13 @@ class Channel {
   // The source is in use until quiet.
   void put_nbi(int pe, Place to, const void* source, size_t size);
   void get(int pe, Place from, void* dest, size_t size);
+  // `blocks` pieces of `size` bytes, at regular distances here and there.
+  void get_blocks(int pe, Place from, size_t from_step, void* dest, size_t dest_step, size_t size, size_t blocks);
   void get_nbi(int pe, Place from, void* dest, size_t size);
+
+  // A put, and when it has arrived an update of the word `signal`: SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD, done by the engine.
+  // With `nbi` the source is in use until quiet.
+  void put_signal(int pe, Place to, const void* source, size_t size, Place signal, uint64_t value, bool add, bool nbi);
 
   // Atomics on one datum of 4 or 8 bytes; `operand`, `value`, `cond` are read before the call returns.
   void atomic(int pe, Place to, ptl_op_t op, const void* operand, size_t size);
@@ -50,7 +59,21 @@ class Channel {
   void fence();
 
  private:
-  static void wait_for_all(ptl_handle_ct_t counter, const std::atomic<uint64_t>& issued, const char* what);
+  // One put-with-signal at a time. Its puts are counted apart from all others, so that the update of the signal can hang on
+  // them; the engine reads `signal` when it does the update, which `updated` counts.
+  struct Payload {
+    ptl_handle_ct_t acks = PTL_CT_NONE, updated = PTL_CT_NONE;
+    ptl_handle_md_t md{}, volatile_md{}, signal_md{};
+    uint64_t puts = 0, updates = 0;
+    uint64_t signal = 0;
+  };
+  static constexpr size_t kPayloads = 8;
+
+  bool bind_all();
+  Payload& next_payload();
+  void wait_for_signals();
+  static void wait_for_all(ptl_handle_ct_t counter, uint64_t expected, const char* what);
+  static void wait_for_issued(ptl_handle_ct_t counter, const std::atomic<uint64_t>& issued, const char* what);
   void wait_for_answers(const char* what);
   std::unique_lock<std::mutex> exclusive();
 
@@ -59,6 +82,10 @@ class Channel {
   ptl_handle_md_t volatile_md_{}, put_md_{}, send_md_{}, get_md_{}, blocking_md_{};
   std::atomic<uint64_t> puts_{0}, gets_{0};
   std::mutex blocking_;
+  bool one_thread_ = false;
+  std::deque<Payload> payloads_;  // made by the first puts with signal
+  std::atomic<bool> signals_{false};  // there are some
+  size_t payload_turn_ = 0;
   uint64_t asked_ = 0;       // answers that answers_ will have counted when the blocking call under way is done
   alignas(8) uint64_t sink_ = 0;  // where the old value goes that nobody wants
 };

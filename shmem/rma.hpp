@@ -8,16 +8,9 @@
 
 #include <cstddef>
 
-#include "shmem/remote.hpp"
-#include "shmem/shmem_base.h"
+#include "shmem/context.hpp"
 
 namespace portunus::shmem {
-
-// The channel of a context; a sentence and the end of the job for a handle that is none.
-inline Channel& channel_of(const char* function, shmem_ctx_t context) {
-  if (context != SHMEM_CTX_DEFAULT) [[unlikely]] misuse_context(function);
-  return default_channel;
-}
 
 void put_bytes(const char* function, shmem_ctx_t context, void* dest, const void* source, size_t size, int pe);
 void put_bytes_nbi(const char* function, shmem_ctx_t context, void* dest, const void* source, size_t size, int pe);

@@ -1,4 +1,4 @@
-/* shmem.h: OpenSHMEM, as Portunus offers it. C99, C11 (with the type-generic calls) and C++.
+/* shmem.h: OpenSHMEM, as Portunus offers it. C99, C11 and C++, both with the type-generic calls.
  *
  * The calls are listed in shmem_calls.h and shmem_typed.h, the constants in shmem_base.h. All symmetric addresses
  * are checked: a call that names memory that is not symmetric, or a PE that does not exist, ends the job with a sentence.
@@ -14,6 +14,7 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 #define SHMEMI_NAME(x) shmem_##x
+#define SHMEMI_BARE(x) x
 #include "shmem_calls.h"
 
 #pragma GCC visibility pop
@@ -21,7 +22,9 @@ extern "C" {
 }
 #endif
 
-#if !defined(__cplusplus) && defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#if defined(__cplusplus)
+#include "shmem_overloads.h"
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 #include "shmem_generic.h"
 #endif
 

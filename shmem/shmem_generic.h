@@ -15,6 +15,13 @@ void shmemi_no_such_type(struct shmemi_no_such_type *);
 #define SHMEMI_CASE(N, T, op) T *: shmem_##N##op, const T *: shmem_##N##op,
 #define SHMEMI_CTX_CASE(N, T, op) T *: shmem_ctx_##N##op, const T *: shmem_ctx_##N##op,
 
+/* With the deprecated ones. */
+#define SHMEMI_WAIT_DISTINCT(X, ...) SHMEMI_AMO_STANDARD_DISTINCT(X, __VA_ARGS__) SHMEMI_OLD_SHORT(X, __VA_ARGS__)
+
+/* After a team. */
+#define SHMEMI_TEAM_SELECT(TYPES, op, team, dest, ...)                                                  \
+    _Generic((dest), TYPES(SHMEMI_CASE, op) default: shmemi_no_such_type)(team, dest, __VA_ARGS__)
+
 #define SHMEMI_SELECT(TYPES, op, ...)                                                                   \
     _Generic(SHMEMI_FIRST(__VA_ARGS__, 0), TYPES(SHMEMI_CASE, op) default: shmemi_no_such_type)(__VA_ARGS__)
 #define SHMEMI_CTX_SELECT(TYPES, op, ...)                                                               \
@@ -29,6 +36,12 @@ void shmemi_no_such_type(struct shmemi_no_such_type *);
 #define shmem_get_nbi(...) SHMEMI_CTX_SELECT(SHMEMI_RMA_DISTINCT, _get_nbi, __VA_ARGS__)
 #define shmem_p(...) SHMEMI_CTX_SELECT(SHMEMI_RMA_DISTINCT, _p, __VA_ARGS__)
 #define shmem_g(...) SHMEMI_CTX_SELECT(SHMEMI_RMA_DISTINCT, _g, __VA_ARGS__)
+#define shmem_iput(...) SHMEMI_CTX_SELECT(SHMEMI_RMA_DISTINCT, _iput, __VA_ARGS__)
+#define shmem_iget(...) SHMEMI_CTX_SELECT(SHMEMI_RMA_DISTINCT, _iget, __VA_ARGS__)
+#define shmem_ibput(...) SHMEMI_CTX_SELECT(SHMEMI_RMA_DISTINCT, _ibput, __VA_ARGS__)
+#define shmem_ibget(...) SHMEMI_CTX_SELECT(SHMEMI_RMA_DISTINCT, _ibget, __VA_ARGS__)
+#define shmem_put_signal(...) SHMEMI_CTX_SELECT(SHMEMI_RMA_DISTINCT, _put_signal, __VA_ARGS__)
+#define shmem_put_signal_nbi(...) SHMEMI_CTX_SELECT(SHMEMI_RMA_DISTINCT, _put_signal_nbi, __VA_ARGS__)
 
 #define shmem_atomic_fetch(...) SHMEMI_CTX_SELECT(SHMEMI_AMO_EXTENDED_DISTINCT, _atomic_fetch, __VA_ARGS__)
 #define shmem_atomic_set(...) SHMEMI_CTX_SELECT(SHMEMI_AMO_EXTENDED_DISTINCT, _atomic_set, __VA_ARGS__)
@@ -55,7 +68,53 @@ void shmemi_no_such_type(struct shmemi_no_such_type *);
 #define shmem_atomic_fetch_or_nbi(...) SHMEMI_CTX_SELECT(SHMEMI_AMO_BITWISE_DISTINCT, _atomic_fetch_or_nbi, __VA_ARGS__)
 #define shmem_atomic_fetch_xor_nbi(...) SHMEMI_CTX_SELECT(SHMEMI_AMO_BITWISE_DISTINCT, _atomic_fetch_xor_nbi, __VA_ARGS__)
 
-#define shmem_wait_until(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _wait_until, __VA_ARGS__)
-#define shmem_test(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _test, __VA_ARGS__)
+#define shmem_wait_until(...) SHMEMI_SELECT(SHMEMI_WAIT_DISTINCT, _wait_until, __VA_ARGS__)
+#define shmem_test(...) SHMEMI_SELECT(SHMEMI_WAIT_DISTINCT, _test, __VA_ARGS__)
+#define shmem_wait_until_all(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _wait_until_all, __VA_ARGS__)
+#define shmem_wait_until_all_vector(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _wait_until_all_vector, __VA_ARGS__)
+#define shmem_wait_until_any(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _wait_until_any, __VA_ARGS__)
+#define shmem_wait_until_any_vector(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _wait_until_any_vector, __VA_ARGS__)
+#define shmem_wait_until_some(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _wait_until_some, __VA_ARGS__)
+#define shmem_wait_until_some_vector(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _wait_until_some_vector, __VA_ARGS__)
+#define shmem_test_all(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _test_all, __VA_ARGS__)
+#define shmem_test_all_vector(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _test_all_vector, __VA_ARGS__)
+#define shmem_test_any(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _test_any, __VA_ARGS__)
+#define shmem_test_any_vector(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _test_any_vector, __VA_ARGS__)
+#define shmem_test_some(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _test_some, __VA_ARGS__)
+#define shmem_test_some_vector(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _test_some_vector, __VA_ARGS__)
+
+#define shmem_broadcast(...) SHMEMI_TEAM_SELECT(SHMEMI_RMA_DISTINCT, _broadcast, __VA_ARGS__)
+#define shmem_collect(...) SHMEMI_TEAM_SELECT(SHMEMI_RMA_DISTINCT, _collect, __VA_ARGS__)
+#define shmem_fcollect(...) SHMEMI_TEAM_SELECT(SHMEMI_RMA_DISTINCT, _fcollect, __VA_ARGS__)
+#define shmem_alltoall(...) SHMEMI_TEAM_SELECT(SHMEMI_RMA_DISTINCT, _alltoall, __VA_ARGS__)
+#define shmem_alltoalls(...) SHMEMI_TEAM_SELECT(SHMEMI_RMA_DISTINCT, _alltoalls, __VA_ARGS__)
+#define shmem_and_reduce(...) SHMEMI_TEAM_SELECT(SHMEMI_REDUCE_BITWISE_DISTINCT, _and_reduce, __VA_ARGS__)
+#define shmem_or_reduce(...) SHMEMI_TEAM_SELECT(SHMEMI_REDUCE_BITWISE_DISTINCT, _or_reduce, __VA_ARGS__)
+#define shmem_xor_reduce(...) SHMEMI_TEAM_SELECT(SHMEMI_REDUCE_BITWISE_DISTINCT, _xor_reduce, __VA_ARGS__)
+#define shmem_max_reduce(...) SHMEMI_TEAM_SELECT(SHMEMI_RMA_DISTINCT, _max_reduce, __VA_ARGS__)
+#define shmem_min_reduce(...) SHMEMI_TEAM_SELECT(SHMEMI_RMA_DISTINCT, _min_reduce, __VA_ARGS__)
+#define shmem_sum_reduce(...) SHMEMI_TEAM_SELECT(SHMEMI_REDUCE_SUM_DISTINCT, _sum_reduce, __VA_ARGS__)
+#define shmem_prod_reduce(...) SHMEMI_TEAM_SELECT(SHMEMI_REDUCE_SUM_DISTINCT, _prod_reduce, __VA_ARGS__)
+#define shmem_sum_inscan(...) SHMEMI_TEAM_SELECT(SHMEMI_REDUCE_SUM_DISTINCT, _sum_inscan, __VA_ARGS__)
+#define shmem_sum_exscan(...) SHMEMI_TEAM_SELECT(SHMEMI_REDUCE_SUM_DISTINCT, _sum_exscan, __VA_ARGS__)
+
+/* With a context in front or without. */
+#define SHMEMI_SIGNAL_SELECT(op, ...) \
+    _Generic(SHMEMI_FIRST(__VA_ARGS__, 0), shmem_ctx_t: shmem_ctx_signal_##op, default: shmem_signal_##op)(__VA_ARGS__)
+#define shmem_signal_add(...) SHMEMI_SIGNAL_SELECT(add, __VA_ARGS__)
+#define shmem_signal_set(...) SHMEMI_SIGNAL_SELECT(set, __VA_ARGS__)
+
+/* On a team, or the deprecated function on an active set, whose first argument is an int. */
+#define shmem_sync(...) _Generic(SHMEMI_FIRST(__VA_ARGS__, 0), shmem_team_t: shmem_team_sync, default: shmem_sync)(__VA_ARGS__)
+
+/* Deprecated. */
+#define shmem_fetch(...) SHMEMI_SELECT(SHMEMI_OLD_NUMBERS, _fetch, __VA_ARGS__)
+#define shmem_set(...) SHMEMI_SELECT(SHMEMI_OLD_NUMBERS, _set, __VA_ARGS__)
+#define shmem_swap(...) SHMEMI_SELECT(SHMEMI_OLD_NUMBERS, _swap, __VA_ARGS__)
+#define shmem_cswap(...) SHMEMI_SELECT(SHMEMI_OLD_INTEGERS, _cswap, __VA_ARGS__)
+#define shmem_finc(...) SHMEMI_SELECT(SHMEMI_OLD_INTEGERS, _finc, __VA_ARGS__)
+#define shmem_inc(...) SHMEMI_SELECT(SHMEMI_OLD_INTEGERS, _inc, __VA_ARGS__)
+#define shmem_fadd(...) SHMEMI_SELECT(SHMEMI_OLD_INTEGERS, _fadd, __VA_ARGS__)
+#define shmem_add(...) SHMEMI_SELECT(SHMEMI_OLD_INTEGERS, _add, __VA_ARGS__)
 
 #endif

@@ -1,13 +1,14 @@
-/* shmem_typed.h: every call that exists once per type or element width, written once per family.
+/* shmem_typed.h: the calls of remote memory access and the atomics that exist once per type or element width, each family
+ * written once.
  *
  * Included several times, each time for another purpose, hence without a guard. The includer defines
- *   SHMEMI_TYPED(R, N, op, params, args)      shmem_N_op params
  *   SHMEMI_TYPED_CTX(R, N, op, params, args)  shmem_N_op params, and shmem_ctx_N_op with the context in front
- *   SHMEMI_SIZED_CTX(op, WIDTH, NBI, BYTES)   shmem_opWIDTHNBI, and shmem_ctx_opWIDTHNBI: elements of BYTES; WIDTH is
- *                                             bits or "mem", NBI is "_nbi" or nothing, all have the same parameters
- * and this file undefines them again. `params` is the parameter list, `args` the same names for handing on.
+ *   SHMEMI_SIZED_CTX(op, WIDTH, SUFFIX, BYTES, params, args)  shmem_opWIDTHSUFFIX, and shmem_ctx_opWIDTHSUFFIX: elements of
+ *                                             BYTES; WIDTH is bits or "mem"
+ *   SHMEMI_EACH(LIST)                         LIST, or LIST_DISTINCT for what may name a type only once
+ * and this file undefines the first two again. `params` is the parameter list, `args` the same names for handing on.
  *
- * Source: OpenSHMEM 1.6, chapters "Remote Memory Access", "Atomic Memory Operations", "Point-To-Point Synchronization".
+ * Source: OpenSHMEM 1.6, chapters "Remote Memory Access", "Atomic Memory Operations", "Signaling Operations".
  */
 
 #define SHMEMI_RMA_FAMILY(N, T, ...)                                                                    \
@@ -16,11 +17,47 @@
     SHMEMI_TYPED_CTX(void, N, put_nbi, (T *dest, const T *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
     SHMEMI_TYPED_CTX(void, N, get_nbi, (T *dest, const T *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
     SHMEMI_TYPED_CTX(void, N, p, (T *dest, T value, int pe), (dest, value, pe))                         \
-    SHMEMI_TYPED_CTX(T, N, g, (const T *source, int pe), (source, pe))
+    SHMEMI_TYPED_CTX(T, N, g, (const T *source, int pe), (source, pe))                                  \
+    SHMEMI_TYPED_CTX(void, N, iput, (T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe), \
+                     (dest, source, dst, sst, nelems, pe))                                              \
+    SHMEMI_TYPED_CTX(void, N, iget, (T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe), \
+                     (dest, source, dst, sst, nelems, pe))                                              \
+    SHMEMI_TYPED_CTX(void, N, ibput,                                                                    \
+                     (T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe), \
+                     (dest, source, dst, sst, bsize, nblocks, pe))                                      \
+    SHMEMI_TYPED_CTX(void, N, ibget,                                                                    \
+                     (T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe), \
+                     (dest, source, dst, sst, bsize, nblocks, pe))                                      \
+    SHMEMI_TYPED_CTX(void, N, put_signal,                                                               \
+                     (T *dest, const T *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe), \
+                     (dest, source, nelems, sig_addr, signal, sig_op, pe))                              \
+    SHMEMI_TYPED_CTX(void, N, put_signal_nbi,                                                           \
+                     (T *dest, const T *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe), \
+                     (dest, source, nelems, sig_addr, signal, sig_op, pe))
 
 #define SHMEMI_SIZED_FAMILY(WIDTH, BYTES, ...)                                                          \
-    SHMEMI_SIZED_CTX(put, WIDTH, , BYTES) SHMEMI_SIZED_CTX(put, WIDTH, _nbi, BYTES)                     \
-    SHMEMI_SIZED_CTX(get, WIDTH, , BYTES) SHMEMI_SIZED_CTX(get, WIDTH, _nbi, BYTES)
+    SHMEMI_SIZED_CTX(put, WIDTH, , BYTES, (void *dest, const void *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
+    SHMEMI_SIZED_CTX(get, WIDTH, , BYTES, (void *dest, const void *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
+    SHMEMI_SIZED_CTX(put, WIDTH, _nbi, BYTES, (void *dest, const void *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
+    SHMEMI_SIZED_CTX(get, WIDTH, _nbi, BYTES, (void *dest, const void *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
+    SHMEMI_SIZED_CTX(put, WIDTH, _signal, BYTES,                                                        \
+                     (void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe), \
+                     (dest, source, nelems, sig_addr, signal, sig_op, pe))                              \
+    SHMEMI_SIZED_CTX(put, WIDTH, _signal_nbi, BYTES,                                                    \
+                     (void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe), \
+                     (dest, source, nelems, sig_addr, signal, sig_op, pe))
+
+#define SHMEMI_SIZED_STRIDED_FAMILY(WIDTH, BYTES, ...)                                                  \
+    SHMEMI_SIZED_CTX(iput, WIDTH, , BYTES, (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe), \
+                     (dest, source, dst, sst, nelems, pe))                                              \
+    SHMEMI_SIZED_CTX(iget, WIDTH, , BYTES, (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe), \
+                     (dest, source, dst, sst, nelems, pe))                                              \
+    SHMEMI_SIZED_CTX(ibput, WIDTH, , BYTES,                                                             \
+                     (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe), \
+                     (dest, source, dst, sst, bsize, nblocks, pe))                                      \
+    SHMEMI_SIZED_CTX(ibget, WIDTH, , BYTES,                                                             \
+                     (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe), \
+                     (dest, source, dst, sst, bsize, nblocks, pe))
 
 #define SHMEMI_AMO_EXTENDED_FAMILY(N, T, ...)                                                           \
     SHMEMI_TYPED_CTX(T, N, atomic_fetch, (const T *source, int pe), (source, pe))                       \
@@ -50,24 +87,19 @@
     SHMEMI_TYPED_CTX(void, N, atomic_fetch_or_nbi, (T *fetch, T *dest, T value, int pe), (fetch, dest, value, pe)) \
     SHMEMI_TYPED_CTX(void, N, atomic_fetch_xor_nbi, (T *fetch, T *dest, T value, int pe), (fetch, dest, value, pe))
 
-#define SHMEMI_SYNC_FAMILY(N, T, ...)                                                                   \
-    SHMEMI_TYPED(void, N, wait_until, (T *ivar, int cmp, T cmp_value), (ivar, cmp, cmp_value))          \
-    SHMEMI_TYPED(int, N, test, (T *ivar, int cmp, T cmp_value), (ivar, cmp, cmp_value))
-
-SHMEMI_RMA(SHMEMI_RMA_FAMILY, )
+SHMEMI_EACH(SHMEMI_RMA)(SHMEMI_RMA_FAMILY, )
 SHMEMI_SIZES(SHMEMI_SIZED_FAMILY, )
 SHMEMI_SIZED_FAMILY(mem, 1, )
-SHMEMI_AMO_EXTENDED(SHMEMI_AMO_EXTENDED_FAMILY, )
-SHMEMI_AMO_STANDARD(SHMEMI_AMO_STANDARD_FAMILY, )
-SHMEMI_AMO_BITWISE(SHMEMI_AMO_BITWISE_FAMILY, )
-SHMEMI_AMO_STANDARD(SHMEMI_SYNC_FAMILY, )
+SHMEMI_SIZES(SHMEMI_SIZED_STRIDED_FAMILY, )
+SHMEMI_EACH(SHMEMI_AMO_EXTENDED)(SHMEMI_AMO_EXTENDED_FAMILY, )
+SHMEMI_EACH(SHMEMI_AMO_STANDARD)(SHMEMI_AMO_STANDARD_FAMILY, )
+SHMEMI_EACH(SHMEMI_AMO_BITWISE)(SHMEMI_AMO_BITWISE_FAMILY, )
 
-#undef SHMEMI_TYPED
 #undef SHMEMI_TYPED_CTX
 #undef SHMEMI_SIZED_CTX
 #undef SHMEMI_RMA_FAMILY
 #undef SHMEMI_SIZED_FAMILY
+#undef SHMEMI_SIZED_STRIDED_FAMILY
 #undef SHMEMI_AMO_EXTENDED_FAMILY
 #undef SHMEMI_AMO_STANDARD_FAMILY
 #undef SHMEMI_AMO_BITWISE_FAMILY
-#undef SHMEMI_SYNC_FAMILY

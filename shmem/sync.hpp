@@ -1,40 +1,23 @@
-// sync.hpp: ordering, and the meeting of all PEs.
+// sync.hpp: ordering, and the meeting of the PEs of a team.
 //
-// The barrier is a dissemination barrier: in round k a PE signals PE me + 2^k and waits for PE me - 2^k, ceil(log2 n)
-// rounds. A signal is a counter in the receiver's heap block, one cache line per round, that only one PE raises, by one
-// per barrier: it is never reset, and a PE that is already one barrier ahead does no harm. On the node a signal is a
-// store, off it an atomic addition to the same word.
+// On the node the barrier is a dissemination barrier: in round k a PE signals the PE 2^k after it and waits for the one 2^k
+// before it, ceil(log2 n) rounds. A signal is a counter in the receiver's memory, one cache line per round and team, that only
+// one PE writes: the number of the meeting. It is never reset, and a PE that is already one meeting ahead does no harm.
+// Off the node it is GOAL's barrier, whose messages the engines send each other without the PEs.
 //
-// **Thread:** fence and quiet: any; the others once per PE at a time.
+// **Thread:** fence and quiet: any; the others once per PE and team at a time.
 // **Source:** D. Hensgen, R. Finkel, U. Manber, Two algorithms for barrier synchronization, 1988.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
-#include "shmem/rma.hpp"
+#include "shmem/context.hpp"
 
 namespace portunus::shmem {
 
-// The page behind the symmetric heap, in the same block.
-struct Signals {
-  static constexpr int kRounds = 31;  // PE numbers are ints
-  struct alignas(64) Signal {
-    uint64_t count;
-  };
-  Signal round[kRounds];
-};
-inline constexpr size_t kSignalsSize = 4096;
-static_assert(sizeof(Signals) <= kSignalsSize);
-
-// Says where the signals of this PE lie, `offset` into the heap block; their counts start at zero.
-void sync_open(size_t offset);
-
 void fence(Channel& channel);
 void quiet(Channel& channel);
-// Waits until all PEs have called it; completes stores only.
-void sync_all();
-// quiet, then sync_all.
+// Waits until all PEs of the team have called it; completes stores only.
+void sync(Team& team);
+// quiet, then a sync of all.
 void barrier_all();
 
 }  // namespace portunus::shmem

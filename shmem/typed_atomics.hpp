@@ -16,21 +16,19 @@ namespace portunus::shmem::ops {
 
 template <class T>
 Place locate_word(const char* function, const T* address, int pe) {
-  static_assert(sizeof(T) == 4 || sizeof(T) == 8);
   if (reinterpret_cast<uintptr_t>(address) % sizeof(T) != 0) [[unlikely]]
     misuse_alignment(function, address, sizeof(T), pe);
   return locate(function, address, sizeof(T), pe);
 }
 
-// Checks the arguments, then does here(word) on an on-node peer's word or there(channel, place) otherwise.
+// Checks the arguments, then does here(word) on an on-node peer's word or there(target, place) otherwise.
 template <class T, class Here, class There>
 auto at_word(const char* function, shmem_ctx_t context, const T* address, int pe, Here&& here, There&& there) {
-  const Peer& target = peer(function, pe);
-  Channel& channel = channel_of(function, context);
+  const Aim target = aim(function, context, pe);
   const Place place = locate_word(function, address, pe);
-  if (target.on_node()) [[likely]]
-    return here(std::atomic_ref<T>(*target.at<T>(place)));
-  return there(channel, place);
+  if (target.peer.on_node()) [[likely]]
+    return here(std::atomic_ref<T>(*target.peer.at<T>(place)));
+  return there(target, place);
 }
 
 // Operations that change a word by one operand: how the processor does it, and what Portals calls it.
@@ -58,15 +56,15 @@ struct Xor {
 template <class Op, class T>
 void update(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
   at_word(function, context, dest, pe, [&](std::atomic_ref<T> word) { Op::apply(word, value); },
-          [&](Channel& channel, Place place) { channel.atomic(pe, place, Op::kOp, &value, sizeof(T)); });
+          [&](const Aim& target, Place place) { target.channel.atomic(target.pe, place, Op::kOp, &value, sizeof(T)); });
 }
 
 template <class Op, class T>
 T fetch_update(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
   return at_word(function, context, dest, pe, [&](std::atomic_ref<T> word) { return Op::apply(word, value); },
-                 [&](Channel& channel, Place place) {
+                 [&](const Aim& target, Place place) {
                    T old;
-                   channel.fetch(pe, place, Op::kOp, &value, &old, sizeof(T));
+                   target.channel.fetch(target.pe, place, Op::kOp, &value, &old, sizeof(T));
                    return old;
                  });
 }
@@ -74,7 +72,7 @@ T fetch_update(const char* function, shmem_ctx_t context, T* dest, T value, int 
 template <class Op, class T>
 void fetch_update_nbi(const char* function, shmem_ctx_t context, T* fetch, T* dest, T value, int pe) {
   at_word(function, context, dest, pe, [&](std::atomic_ref<T> word) { *fetch = Op::apply(word, value); },
-          [&](Channel& channel, Place place) { channel.fetch_nbi(pe, place, Op::kOp, &value, fetch, sizeof(T)); });
+          [&](const Aim& target, Place place) { target.channel.fetch_nbi(target.pe, place, Op::kOp, &value, fetch, sizeof(T)); });
 }
 
 #define SHMEMI_UPDATES(name, Op)                                                                  \
@@ -114,10 +112,10 @@ template <class T>
 T atomic_fetch(const char* function, shmem_ctx_t context, const T* source, int pe) {
   return at_word(function, context, const_cast<T*>(source), pe,
                  [](std::atomic_ref<T> word) { return word.load(std::memory_order_acquire); },
-                 [&](Channel& channel, Place place) {
+                 [&](const Aim& target, Place place) {
                    const uint64_t nothing = 0;
                    T value;
-                   channel.fetch(pe, place, PTL_BOR, &nothing, &value, sizeof(T));
+                   target.channel.fetch(target.pe, place, PTL_BOR, &nothing, &value, sizeof(T));
                    return value;
                  });
 }
@@ -126,25 +124,25 @@ template <class T>
 void atomic_fetch_nbi(const char* function, shmem_ctx_t context, T* fetch, const T* source, int pe) {
   at_word(function, context, const_cast<T*>(source), pe,
           [&](std::atomic_ref<T> word) { *fetch = word.load(std::memory_order_acquire); },
-          [&](Channel& channel, Place place) {
+          [&](const Aim& target, Place place) {
             const uint64_t nothing = 0;
-            channel.fetch_nbi(pe, place, PTL_BOR, &nothing, fetch, sizeof(T));
+            target.channel.fetch_nbi(target.pe, place, PTL_BOR, &nothing, fetch, sizeof(T));
           });
 }
 
 template <class T>
 void atomic_set(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
   at_word(function, context, dest, pe, [&](std::atomic_ref<T> word) { word.store(value, std::memory_order_release); },
-          [&](Channel& channel, Place place) { channel.set(pe, place, &value, sizeof(T)); });
+          [&](const Aim& target, Place place) { target.channel.set(target.pe, place, &value, sizeof(T)); });
 }
 
 template <class T>
 T atomic_swap(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
   return at_word(function, context, dest, pe,
                  [&](std::atomic_ref<T> word) { return word.exchange(value, std::memory_order_acq_rel); },
-                 [&](Channel& channel, Place place) {
+                 [&](const Aim& target, Place place) {
                    T old;
-                   channel.swap(pe, place, &value, nullptr, &old, sizeof(T));
+                   target.channel.swap(target.pe, place, &value, nullptr, &old, sizeof(T));
                    return old;
                  });
 }
@@ -153,7 +151,7 @@ template <class T>
 void atomic_swap_nbi(const char* function, shmem_ctx_t context, T* fetch, T* dest, T value, int pe) {
   at_word(function, context, dest, pe,
           [&](std::atomic_ref<T> word) { *fetch = word.exchange(value, std::memory_order_acq_rel); },
-          [&](Channel& channel, Place place) { channel.swap_nbi(pe, place, &value, nullptr, fetch, sizeof(T)); });
+          [&](const Aim& target, Place place) { target.channel.swap_nbi(target.pe, place, &value, nullptr, fetch, sizeof(T)); });
 }
 
 template <class T>
@@ -166,9 +164,9 @@ template <class T>
 T atomic_compare_swap(const char* function, shmem_ctx_t context, T* dest, T cond, T value, int pe) {
   return at_word(function, context, dest, pe,
                  [&](std::atomic_ref<T> word) { return compare_exchange(word, cond, value); },
-                 [&](Channel& channel, Place place) {
+                 [&](const Aim& target, Place place) {
                    T old;
-                   channel.swap(pe, place, &value, &cond, &old, sizeof(T));
+                   target.channel.swap(target.pe, place, &value, &cond, &old, sizeof(T));
                    return old;
                  });
 }
@@ -176,7 +174,7 @@ T atomic_compare_swap(const char* function, shmem_ctx_t context, T* dest, T cond
 template <class T>
 void atomic_compare_swap_nbi(const char* function, shmem_ctx_t context, T* fetch, T* dest, T cond, T value, int pe) {
   at_word(function, context, dest, pe, [&](std::atomic_ref<T> word) { *fetch = compare_exchange(word, cond, value); },
-          [&](Channel& channel, Place place) { channel.swap_nbi(pe, place, &value, &cond, fetch, sizeof(T)); });
+          [&](const Aim& target, Place place) { target.channel.swap_nbi(target.pe, place, &value, &cond, fetch, sizeof(T)); });
 }
 
 }  // namespace portunus::shmem::ops

@@ -1,4 +1,4 @@
-// typed_rma.hpp: the bodies of put, get, p and g, once for all types. typed.cpp names them.
+// typed_rma.hpp: the bodies of put, get, p, g and their kin, once for all types. typed.cpp names them.
 //
 // **Thread:** any.
 // **Source:** OpenSHMEM 1.6, chapter "Remote Memory Access Routines".
@@ -7,6 +7,8 @@
 #include <cstring>
 
 #include "shmem/rma.hpp"
+#include "shmem/signal.hpp"
+#include "shmem/strided.hpp"
 
 namespace portunus::shmem::ops {
 
@@ -29,26 +31,92 @@ void get_nbi(const char* function, shmem_ctx_t context, T* dest, const T* source
 
 template <class T>
 void p(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
-  const Peer& target = peer(function, pe);
-  Channel& channel = channel_of(function, context);
+  const Aim target = aim(function, context, pe);
   const Place place = locate(function, dest, sizeof(T), pe);
-  if (target.on_node()) [[likely]]
-    memcpy(target.at<T>(place), &value, sizeof(T));
+  if (target.peer.on_node()) [[likely]]
+    memcpy(target.peer.at<T>(place), &value, sizeof(T));
   else
-    channel.put(pe, place, &value, sizeof(T));
+    target.channel.put(target.pe, place, &value, sizeof(T));
 }
 
 template <class T>
 T g(const char* function, shmem_ctx_t context, const T* source, int pe) {
-  const Peer& target = peer(function, pe);
-  Channel& channel = channel_of(function, context);
+  const Aim target = aim(function, context, pe);
   const Place place = locate(function, source, sizeof(T), pe);
   T value;
-  if (target.on_node()) [[likely]]
-    memcpy(&value, target.at<const T>(place), sizeof(T));
+  if (target.peer.on_node()) [[likely]]
+    memcpy(&value, target.peer.at<const T>(place), sizeof(T));
   else
-    channel.get(pe, place, &value, sizeof(T));
+    target.channel.get(target.pe, place, &value, sizeof(T));
   return value;
+}
+
+template <class T>
+void iput(const char* function, shmem_ctx_t context, T* dest, const T* source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) {
+  put_strided(function, context, dest, source, {sizeof(T), 1, nelems, dst, sst}, pe);
+}
+template <class T>
+void iget(const char* function, shmem_ctx_t context, T* dest, const T* source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) {
+  get_strided(function, context, dest, source, {sizeof(T), 1, nelems, dst, sst}, pe);
+}
+template <class T>
+void ibput(const char* function, shmem_ctx_t context, T* dest, const T* source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize,
+           size_t nblocks, int pe) {
+  put_strided(function, context, dest, source, {sizeof(T), bsize, nblocks, dst, sst}, pe);
+}
+template <class T>
+void ibget(const char* function, shmem_ctx_t context, T* dest, const T* source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize,
+           size_t nblocks, int pe) {
+  get_strided(function, context, dest, source, {sizeof(T), bsize, nblocks, dst, sst}, pe);
+}
+
+template <class T>
+void put_signal(const char* function, shmem_ctx_t context, T* dest, const T* source, size_t nelems, uint64_t* sig_addr,
+                uint64_t signal, int sig_op, int pe) {
+  put_bytes_signal(function, context, dest, source, bytes_of(function, nelems, sizeof(T)), sig_addr, signal, sig_op, pe, false);
+}
+template <class T>
+void put_signal_nbi(const char* function, shmem_ctx_t context, T* dest, const T* source, size_t nelems, uint64_t* sig_addr,
+                    uint64_t signal, int sig_op, int pe) {
+  put_bytes_signal(function, context, dest, source, bytes_of(function, nelems, sizeof(T)), sig_addr, signal, sig_op, pe, true);
+}
+
+// The same for elements of a width instead of a type.
+inline void sized_put(const char* function, shmem_ctx_t context, size_t width, void* dest, const void* source, size_t nelems, int pe) {
+  put_bytes(function, context, dest, source, bytes_of(function, nelems, width), pe);
+}
+inline void sized_get(const char* function, shmem_ctx_t context, size_t width, void* dest, const void* source, size_t nelems, int pe) {
+  get_bytes(function, context, dest, source, bytes_of(function, nelems, width), pe);
+}
+inline void sized_put_nbi(const char* function, shmem_ctx_t context, size_t width, void* dest, const void* source, size_t nelems, int pe) {
+  put_bytes_nbi(function, context, dest, source, bytes_of(function, nelems, width), pe);
+}
+inline void sized_get_nbi(const char* function, shmem_ctx_t context, size_t width, void* dest, const void* source, size_t nelems, int pe) {
+  get_bytes_nbi(function, context, dest, source, bytes_of(function, nelems, width), pe);
+}
+inline void sized_put_signal(const char* function, shmem_ctx_t context, size_t width, void* dest, const void* source, size_t nelems,
+                             uint64_t* sig_addr, uint64_t signal, int sig_op, int pe) {
+  put_bytes_signal(function, context, dest, source, bytes_of(function, nelems, width), sig_addr, signal, sig_op, pe, false);
+}
+inline void sized_put_signal_nbi(const char* function, shmem_ctx_t context, size_t width, void* dest, const void* source, size_t nelems,
+                                 uint64_t* sig_addr, uint64_t signal, int sig_op, int pe) {
+  put_bytes_signal(function, context, dest, source, bytes_of(function, nelems, width), sig_addr, signal, sig_op, pe, true);
+}
+inline void sized_iput(const char* function, shmem_ctx_t context, size_t width, void* dest, const void* source, ptrdiff_t dst,
+                       ptrdiff_t sst, size_t nelems, int pe) {
+  put_strided(function, context, dest, source, {width, 1, nelems, dst, sst}, pe);
+}
+inline void sized_iget(const char* function, shmem_ctx_t context, size_t width, void* dest, const void* source, ptrdiff_t dst,
+                       ptrdiff_t sst, size_t nelems, int pe) {
+  get_strided(function, context, dest, source, {width, 1, nelems, dst, sst}, pe);
+}
+inline void sized_ibput(const char* function, shmem_ctx_t context, size_t width, void* dest, const void* source, ptrdiff_t dst,
+                        ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) {
+  put_strided(function, context, dest, source, {width, bsize, nblocks, dst, sst}, pe);
+}
+inline void sized_ibget(const char* function, shmem_ctx_t context, size_t width, void* dest, const void* source, ptrdiff_t dst,
+                        ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) {
+  get_strided(function, context, dest, source, {width, bsize, nblocks, dst, sst}, pe);
 }
 
 }  // namespace portunus::shmem::ops

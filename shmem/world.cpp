@@ -5,12 +5,15 @@
 #include <bit>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <stdexcept>
+#include <string_view>
 
-#include "shmem/environment.hpp"
+#include "shmem/collectives.hpp"
 #include "shmem/heap.hpp"
+#include "shmem/shared.hpp"
 #include "shmem/huge_pages.hpp"
 #include "shmem/symmetric_size.hpp"
 #include "shmem/sync.hpp"
@@ -28,6 +31,12 @@ void require(int code, const std::string& sentence) {
   if (code != PTL_OK) throw std::runtime_error(sentence + " (Portals return code " + std::to_string(code) + ")");
 }
 
+// SHMEM_<name>, or the older SMA_<name>. Null if neither is set.
+const char* setting(const std::string& name) {
+  const char* value = getenv(("SHMEM_" + name).c_str());
+  return value ? value : getenv(("SMA_" + name).c_str());
+}
+
 size_t symmetric_size() {
   const char* text = setting("SYMMETRIC_SIZE");
   if (!text) return kDefaultHeapSize;
@@ -36,6 +45,13 @@ size_t symmetric_size() {
     throw std::runtime_error(std::string("SHMEM_SYMMETRIC_SIZE is \"") + text +
                              "\"; it must be a number of bytes, perhaps with a suffix k, m, g or t, such as 512m");
   return *size;
+}
+
+bool huge_pages_wanted() {
+  const char* text = setting("HUGE_PAGES");
+  if (!text || std::string_view(text) == "0") return false;
+  if (std::string_view(text) == "1") return true;
+  throw std::runtime_error(std::string("SHMEM_HUGE_PAGES is \"") + text + "\"; it must be 0 or 1");
 }
 
 // Set-ups this process has done: names in the job's exchange are never used twice.
@@ -52,11 +68,11 @@ World::Interface::Interface() {
           "no network interface can be opened");
 }
 
-World::Memory::Memory(ptl_handle_ni_t ni, size_t wanted) : heap_size((wanted + kPage - 1) & ~(kPage - 1)) {
-  size[kHeap] = heap_size + kSignalsSize;
+World::Memory::Memory(ptl_handle_ni_t ni, int n_pes, size_t wanted) : heap_size((wanted + kPage - 1) & ~(kPage - 1)) {
+  size[kHeap] = heap_size + shared_size(n_pes);
   require(PtlxNodeAlloc(ni, size[kHeap], &start[kHeap], &block[kHeap]),
           "a symmetric heap of " + std::to_string(heap_size) + " bytes cannot be had; set SHMEM_SYMMETRIC_SIZE to less");
-  if (switched_on("HUGE_PAGES"))
+  if (huge_pages_wanted())
     if (const int problem = make_huge(start[kHeap], size[kHeap]))
       fprintf(stderr, "shmem: SHMEM_HUGE_PAGES: the kernel gives no huge pages for all of the symmetric heap (%s); going on with what it gave\n",
               problem == EINVAL ? "they need Linux 6.1 and a heap of at least 2 MiB" : strerror(problem));
@@ -70,7 +86,7 @@ World::Memory::Memory(ptl_handle_ni_t ni, size_t wanted) : heap_size((wanted + k
 
 World::Exposed::Exposed(const Interface& ni, const Memory& memory)
     : indices(remote_open(ni.handle, ni.limits, memory.start, memory.size)) {
-  default_channel.open();
+  if (!default_channel.open()) throw std::runtime_error("the network interface has no counters or descriptors left");
 }
 
 World::Exposed::~Exposed() {
@@ -79,7 +95,7 @@ World::Exposed::~Exposed() {
 }
 
 World::World(int thread_level)
-    : symmetric_size_(symmetric_size()), memory_(interface_.handle, symmetric_size_), exposed_(interface_, memory_) {
+    : symmetric_size_(symmetric_size()), memory_(interface_.handle, job_.facts.size, symmetric_size_), exposed_(interface_, memory_) {
   ++generation;
   require(PtlxJobMap(interface_.handle), "the processes of the job cannot find each other");
   // Nobody gets past the fence in agree() before all PEs know the map and have exposed their memory.
@@ -88,9 +104,7 @@ World::World(int thread_level)
   ptlx_engine_info_t engine{};
   require(PtlxEngineInfo(&engine), "the engine does not answer");
 
-  runtime.debug = setting("DEBUG") != nullptr;
   heap_open(memory_.heap_size, alignment);
-  sync_open(memory_.heap_size);
   runtime.my_pe = job_.facts.rank;
   runtime.segment[kHeap] = {reinterpret_cast<uintptr_t>(memory_.start[kHeap]), memory_.heap_size};
   runtime.segment[kData] = {reinterpret_cast<uintptr_t>(memory_.start[kData]), memory_.size[kData]};
@@ -98,13 +112,15 @@ World::World(int thread_level)
   runtime.oversubscribed = engine.oversubscribed != 0;
   runtime.thread_level = thread_level;
   runtime.n_pes = job_.facts.size;
-  announce(engine);
+  teams_open();
+  announce();
 }
 
 // A PE that has left the barrier may still owe acknowledgements to others; after the fence nobody waits for any.
 World::~World() {
   barrier_all();
   quiet(default_channel);
+  teams_close();
   PtlxJobFence();
   heap_close();
   runtime = {};
@@ -165,6 +181,26 @@ void World::map_peers() {
     if (!reached) peer = {};
     runtime.any_remote = runtime.any_remote || !reached;
   }
+}
+
+// What SHMEM_VERSION, SHMEM_INFO and SHMEM_DEBUG ask for.
+void World::announce() const {
+  if (runtime.my_pe == 0 && setting("VERSION"))
+    printf("OpenSHMEM %d.%d, %s\n", SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION, SHMEM_VENDOR_STRING);
+  if (runtime.my_pe == 0 && setting("INFO"))
+    printf(
+        "SHMEM_SYMMETRIC_SIZE  bytes of symmetric heap per PE, with suffix k, m, g or t (now %zu)\n"
+        "SHMEM_VERSION         prints the version at the start\n"
+        "SHMEM_INFO            prints this\n"
+        "SHMEM_DEBUG           prints where symmetric memory lies and how each peer is reached\n",
+        memory_.heap_size);
+  if (!setting("DEBUG")) return;
+  fprintf(stderr, "shmem: PE %d of %d: heap %p, %zu bytes; globals %p, %zu bytes\n", runtime.my_pe, runtime.n_pes,
+          memory_.start[kHeap], memory_.heap_size, memory_.start[kData], memory_.size[kData]);
+  for (int pe = 0; pe < runtime.n_pes; ++pe)
+    if (pe != runtime.my_pe)
+      fprintf(stderr, "shmem: PE %d reaches PE %d by %s\n", runtime.my_pe, pe,
+              runtime.peers[pe].on_node() ? "loads and stores" : "Portals");
 }
 
 }  // namespace portunus::shmem

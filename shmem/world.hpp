@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "shmem/collectives.hpp"
 #include "shmem/data_segment.hpp"
 #include "shmem/remote.hpp"
 
@@ -37,18 +38,22 @@ class World {
     Interface();
     ~Interface() { PtlNIFini(handle); }
   };
-  // The two blocks of node memory: the heap with the signals behind it, and the globals.
+  // The two blocks of node memory: the heap with the library's own words behind it, and the globals.
   struct Memory {
     void* start[kSegments]{};
     size_t size[kSegments]{};  // of the blocks
     unsigned int block[kSegments]{};
     size_t heap_size;          // what the program may allocate
-    Memory(ptl_handle_ni_t ni, size_t heap_size);
+    Memory(ptl_handle_ni_t ni, int n_pes, size_t heap_size);
   };
   struct Exposed {
     RemoteIndices indices;
     Exposed(const Interface& ni, const Memory& memory);
     ~Exposed();
+  };
+  struct Groups {
+    Groups() { collectives_open(); }
+    ~Groups() { collectives_close(); }
   };
   // What must be alike on all PEs.
   struct Record {
@@ -59,9 +64,7 @@ class World {
   // Publishes this PE's record and compares all. Returns the alignment that every PE's heap has.
   size_t agree(const Record& mine) const;
   void map_peers();
-  // announce.cpp
-  void announce(const ptlx_engine_info_t& engine) const;
-  void print_info(const ptlx_engine_info_t& engine) const;
+  void announce() const;
 
   size_t symmetric_size_;  // first: a bad value is reported before anything was built
   Library library_;
@@ -69,6 +72,7 @@ class World {
   Interface interface_;
   Memory memory_;
   Exposed exposed_;
+  Groups groups_;
   std::vector<Peer> peers_;
 };
 

@@ -1,0 +1,204 @@
+// collectives.cpp: from a collective to a schedule that runs.
+#include "shmem/collectives.hpp"
+
+#include <cstring>
+#include <mutex>
+#include <numeric>
+
+#include "shmem/misuse.hpp"
+#include "shmem/runtime.hpp"
+
+namespace portunus::shmem {
+
+namespace {
+
+std::mutex compiler;  // GOAL compiles and frees for one thread at a time
+const int* nodes_of_world = nullptr;
+
+void check(int code, const char* call) {
+  if (code != GOAL_SUCCESS) [[unlikely]] misuse("a collective failed: %s: %s", call, GOAL_Explain());
+}
+
+size_t width_of(GOAL_Type type) {
+  switch (type) {
+    case GOAL_INT8: case GOAL_UINT8: return 1;
+    case GOAL_INT16: case GOAL_UINT16: return 2;
+    case GOAL_INT32: case GOAL_UINT32: case GOAL_FLOAT: return 4;
+    case GOAL_LONG_DOUBLE: case GOAL_DOUBLE_COMPLEX: return 16;
+    default: return 8;
+  }
+}
+
+void copy(void* to, const void* from, size_t bytes) {
+  if (bytes != 0 && to && from && to != from) memcpy(to, from, bytes);
+}
+
+}  // namespace
+
+void collectives_open() {
+  check(GOAL_Init(nullptr, nullptr), "GOAL_Init");
+  GOAL_Group world;
+  check(GOAL_World(&world), "GOAL_World");
+  nodes_of_world = world.nodes;
+}
+
+void collectives_close() { GOAL_Finalize(); }
+
+Collectives::~Collectives() {
+  const std::lock_guard lock(compiler);
+  for (Kept& kept : kept_) GOAL_Free(&kept.schedule);
+}
+
+const GOAL_Group& Collectives::group() {
+  if (group_.size == 0) {
+    for (int i = 0; i < team_.size(); ++i) {
+      ranks_.push_back(team_.members[i]);
+      nodes_.push_back(nodes_of_world[ranks_.back()]);
+    }
+    group_ = {.rank = team_.my_pe, .size = team_.size(), .ranks = ranks_.data(), .nodes = nodes_.data(), .tag = 0, .algorithm = GOAL_AUTO};
+  }
+  return group_;
+}
+
+int Collectives::add(GOAL_Schedule& schedule, const Shape& shape, void* dest, const void* source) {
+  const GOAL_Buffer to = GOAL_User(dest);
+  const GOAL_Buffer from = dest == source ? GOAL_InPlace() : GOAL_User(source);
+  switch (shape.kind) {
+    case Kind::barrier: return GOAL_Barrier(&schedule, &group(), nullptr);
+    case Kind::broadcast: return GOAL_Bcast(&schedule, &group(), to, shape.bytes, shape.root, nullptr);
+    case Kind::fcollect: return GOAL_Allgather(&schedule, &group(), from, to, shape.bytes, nullptr);
+    case Kind::alltoall:
+      return GOAL_Alltoall(&schedule, &group(), from, to, shape.bytes / static_cast<size_t>(team_.size()), nullptr);
+    case Kind::reduce: return GOAL_Allreduce(&schedule, &group(), from, to, shape.count, shape.type, shape.op, nullptr);
+    case Kind::inscan: return GOAL_Scan(&schedule, &group(), from, to, shape.count, shape.type, shape.op, nullptr);
+    case Kind::exscan: return GOAL_Exscan(&schedule, &group(), from, to, shape.count, shape.type, shape.op, nullptr);
+  }
+  __builtin_unreachable();
+}
+
+template <class Add>
+GOAL_Schedule Collectives::compile(unsigned context, Add&& add_to) {
+  const std::lock_guard lock(compiler);
+  GOAL_Schedule schedule = nullptr;
+  check(GOAL_Create(&schedule), "GOAL_Create");
+  check(add_to(schedule), "the call");
+  check(GOAL_Context(schedule, kFirstContext + team_.id * kContexts + context), "GOAL_Context");
+  check(GOAL_Compile(schedule), "GOAL_Compile");
+  return schedule;
+}
+
+void Collectives::execute(GOAL_Schedule schedule) {
+  GOAL_Request request;
+  check(GOAL_Run(schedule, &request), "GOAL_Run");
+  check(GOAL_Wait(&request), "GOAL_Wait");
+}
+
+unsigned Collectives::next_context() { return kMostKept + turn_++ % (kContexts - kMostKept); }
+
+Collectives::Kept& Collectives::kept(const Shape& shape, size_t dest_bytes) {
+  for (auto it = kept_.begin(); it != kept_.end(); ++it) {
+    if (it->shape != shape) continue;
+    kept_.splice(kept_.begin(), kept_, it);
+    return kept_.front();
+  }
+  auto slot = static_cast<unsigned>(kept_.size());
+  if (slot == kMostKept) {
+    slot = kept_.back().slot;
+    const std::lock_guard lock(compiler);
+    GOAL_Free(&kept_.back().schedule);
+    kept_.pop_back();
+  }
+  constexpr size_t kLine = 64;
+  Kept& fresh = kept_.emplace_front();
+  fresh.shape = shape;
+  fresh.slot = slot;
+  const size_t dest_at = (shape.bytes + kLine - 1) / kLine * kLine;
+  fresh.memory = std::make_unique<std::byte[]>(dest_at + dest_bytes + 1);
+  fresh.dest = fresh.memory.get() + dest_at;
+  fresh.schedule = compile(slot, [&](GOAL_Schedule& s) { return add(s, shape, fresh.dest, fresh.memory.get()); });
+  return fresh;
+}
+
+void Collectives::run_once(const Shape& shape, void* dest, const void* source) {
+  GOAL_Schedule schedule = compile(next_context(), [&](GOAL_Schedule& s) { return add(s, shape, dest, source); });
+  execute(schedule);
+  const std::lock_guard lock(compiler);
+  GOAL_Free(&schedule);
+}
+
+// A schedule that was compiled once serves all calls of its shape.
+void Collectives::run(const Shape& shape, void* dest, const void* source, size_t dest_bytes) {
+  if (shape.bytes + dest_bytes > kMostKeptBytes) {
+    run_once(shape, dest, source);
+    return;
+  }
+  Kept& use = kept(shape, dest_bytes);
+  copy(use.memory.get(), source, shape.bytes);
+  execute(use.schedule);
+  copy(dest, use.dest, dest_bytes);
+}
+
+void Collectives::barrier() { run({.kind = Kind::barrier, .bytes = 0}, nullptr, nullptr, 0); }
+
+void Collectives::broadcast(void* dest, const void* source, size_t bytes, int root, bool at_root) {
+  const bool from_here = root == team_.my_pe;
+  if (from_here && at_root) copy(dest, source, bytes);
+  // The root only reads what the schedule calls its buffer.
+  share(from_here ? const_cast<void*>(source) : dest, bytes, root);
+}
+
+void Collectives::share(void* data, size_t bytes, int root) {
+  if (team_.size() == 1 || bytes == 0) return;
+  const Shape shape{.kind = Kind::broadcast, .bytes = bytes, .root = root};
+  if (bytes > kMostKeptBytes) {
+    run_once(shape, data, nullptr);
+    return;
+  }
+  Kept& use = kept(shape, bytes);
+  if (root == team_.my_pe) copy(use.dest, data, bytes);
+  execute(use.schedule);
+  if (root != team_.my_pe) copy(data, use.dest, bytes);
+}
+
+void Collectives::fcollect(void* dest, const void* source, size_t bytes) {
+  run({.kind = Kind::fcollect, .bytes = bytes}, dest, source, bytes * static_cast<size_t>(team_.size()));
+}
+
+void Collectives::collect(void* dest, const void* source, size_t bytes) {
+  std::vector<size_t> sizes(static_cast<size_t>(team_.size()));
+  fcollect(sizes.data(), &bytes, sizeof bytes);
+  std::vector<ptrdiff_t> begins(sizes.size());
+  std::exclusive_scan(sizes.begin(), sizes.end(), begins.begin(), ptrdiff_t{0},
+                      [](ptrdiff_t sum, auto size) { return sum + static_cast<ptrdiff_t>(size); });
+  GOAL_Schedule schedule = compile(next_context(), [&](GOAL_Schedule& s) {
+    return GOAL_Allgatherv(&s, &group(), GOAL_User(source), GOAL_User(dest), sizes.data(), begins.data(), nullptr);
+  });
+  execute(schedule);
+  const std::lock_guard lock(compiler);
+  GOAL_Free(&schedule);
+}
+
+void Collectives::alltoall(void* dest, const void* source, size_t bytes) {
+  const size_t all = bytes * static_cast<size_t>(team_.size());
+  run({.kind = Kind::alltoall, .bytes = all}, dest, source, all);
+}
+
+void Collectives::combine(Kind kind, void* dest, const void* source, size_t count, GOAL_Type type, GOAL_Local_op op) {
+  const size_t bytes = count * width_of(type);
+  run({.kind = kind, .bytes = bytes, .count = count, .type = type, .op = op}, dest, source, bytes);
+}
+
+void Collectives::reduce(void* dest, const void* source, size_t count, GOAL_Type type, GOAL_Local_op op) {
+  combine(Kind::reduce, dest, source, count, type, op);
+}
+
+void Collectives::inscan(void* dest, const void* source, size_t count, GOAL_Type type) {
+  combine(Kind::inscan, dest, source, count, type, GOAL_ADD);
+}
+
+void Collectives::exscan(void* dest, const void* source, size_t count, GOAL_Type type) {
+  combine(Kind::exscan, dest, source, count, type, GOAL_ADD);
+  if (team_.my_pe == 0 && count != 0) memset(dest, 0, count * width_of(type));
+}
+
+}  // namespace portunus::shmem

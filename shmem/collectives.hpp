@@ -1,0 +1,95 @@
+// collectives.hpp: the collectives of one team, as GOAL schedules.
+//
+// A small collective works on memory of its own: what was compiled for a shape (operation, type, size, root) is kept and run
+// again with any arguments, copied in and out. A large one is compiled for the caller's memory and freed after it. Shapes are
+// the same on all PEs of a team, so all keep and forget the same schedules; each has a GOAL context of the team's.
+//
+// **Thread:** one per team at a time; GOAL's compiler is guarded here.
+// **Source:** OpenSHMEM 1.6, chapter "Collective Routines".
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <vector>
+
+#include "engine/goal/goal_collectives.h"
+#include "shmem/team.hpp"
+
+namespace portunus::shmem {
+
+class Collectives {
+ public:
+  explicit Collectives(const Team& team) : team_(team) {}
+  ~Collectives();
+  Collectives(const Collectives&) = delete;
+  Collectives& operator=(const Collectives&) = delete;
+
+  void barrier();
+  // dest = the root's source, on all, `at_root` says whether on the root as well.
+  void broadcast(void* dest, const void* source, size_t bytes, int root, bool at_root);
+  // What the root has in `data` is there on all.
+  void share(void* data, size_t bytes, int root);
+  // dest: the sources of all in the order of their numbers, `bytes` each; collect: each PE's own bytes.
+  void fcollect(void* dest, const void* source, size_t bytes);
+  void collect(void* dest, const void* source, size_t bytes);
+  // Piece i of the source goes to PE i.
+  void alltoall(void* dest, const void* source, size_t bytes);
+  // Element by element; source and dest may be equal.
+  void reduce(void* dest, const void* source, size_t count, GOAL_Type type, GOAL_Local_op op);
+  void inscan(void* dest, const void* source, size_t count, GOAL_Type type);
+  // PE 0 gets zeros.
+  void exscan(void* dest, const void* source, size_t count, GOAL_Type type);
+
+ private:
+  enum class Kind { barrier, broadcast, fcollect, alltoall, reduce, inscan, exscan };
+  struct Shape {
+    Kind kind;
+    size_t bytes;        // of this PE's source
+    int root = 0;
+    size_t count = 0;    // the rest is for those that combine
+    GOAL_Type type{};
+    GOAL_Local_op op{};
+    bool operator==(const Shape&) const = default;
+  };
+  struct Kept {
+    Shape shape;
+    GOAL_Schedule schedule = nullptr;
+    unsigned slot = 0;
+    std::unique_ptr<std::byte[]> memory;  // source, then dest
+    std::byte* dest = nullptr;
+  };
+
+  // Large shapes: what a PE gives and gets, in bytes, together.
+  static constexpr size_t kMostKeptBytes = size_t{1} << 16;
+  static constexpr unsigned kMostKept = 24;
+  static constexpr unsigned kContexts = 32;  // of this team: the first for kept schedules, the others in turn
+  static constexpr unsigned kFirstContext = 16384;
+  static_assert(kFirstContext + kMostTeams * kContexts <= 32768);
+
+  void run(const Shape& shape, void* dest, const void* source, size_t dest_bytes);
+  Kept& kept(const Shape& shape, size_t dest_bytes);
+  void run_once(const Shape& shape, void* dest, const void* source);
+  // Adds the collective to the schedule.
+  int add(GOAL_Schedule& schedule, const Shape& shape, void* dest, const void* source);
+  template <class Add>
+  GOAL_Schedule compile(unsigned context, Add&& add);
+  void execute(GOAL_Schedule schedule);
+  unsigned next_context();
+  void combine(Kind kind, void* dest, const void* source, size_t count, GOAL_Type type, GOAL_Local_op op);
+  const GOAL_Group& group();
+
+  const Team& team_;
+  GOAL_Group group_{};
+  std::vector<int> ranks_;
+  std::vector<int> nodes_;
+  std::list<Kept> kept_;  // the one used last in front
+  unsigned turn_ = 0;
+};
+
+// Joins GOAL: collective over the job.
+void collectives_open();
+void collectives_close();
+
+}  // namespace portunus::shmem

@@ -1,0 +1,81 @@
+// strided.cpp: a loop of copies on the node, of operations off it.
+#include "shmem/strided.hpp"
+
+#include <cstring>
+
+namespace portunus::shmem {
+
+namespace {
+
+// From the first byte to behind the last one of a side with this stride.
+size_t extent(const char* function, const Strided& shape, ptrdiff_t stride) {
+  if (stride < 1) misuse("%s: a stride of %td; strides are 1 or more", function, stride);
+  size_t steps, elements, bytes;
+  if (__builtin_mul_overflow(shape.blocks - 1, static_cast<size_t>(stride), &steps) ||
+      __builtin_add_overflow(steps, shape.block, &elements) || __builtin_mul_overflow(elements, shape.element, &bytes))
+    misuse_length(function, shape.blocks, shape.element);
+  return bytes;
+}
+
+struct Sides {
+  std::byte* to;
+  const std::byte* from;
+  size_t to_step, from_step, blocks;
+};
+
+// A constant size makes the copy one load and one store.
+template <size_t bytes>
+void copy_each(const Sides& sides) {
+  for (size_t i = 0; i < sides.blocks; ++i) memcpy(sides.to + i * sides.to_step, sides.from + i * sides.from_step, bytes);
+}
+
+void copy_blocks(const Sides& sides, size_t bytes) {
+  switch (bytes) {
+    case 1: return copy_each<1>(sides);
+    case 2: return copy_each<2>(sides);
+    case 4: return copy_each<4>(sides);
+    case 8: return copy_each<8>(sides);
+    case 16: return copy_each<16>(sides);
+    default:
+      for (size_t i = 0; i < sides.blocks; ++i)
+        memcpy(sides.to + i * sides.to_step, sides.from + i * sides.from_step, bytes);
+  }
+}
+
+Sides sides_of(void* to, const void* from, const Strided& shape) {
+  return {static_cast<std::byte*>(to), static_cast<const std::byte*>(from), static_cast<size_t>(shape.dst) * shape.element,
+          static_cast<size_t>(shape.sst) * shape.element, shape.blocks};
+}
+
+}  // namespace
+
+void put_strided(const char* function, shmem_ctx_t context, void* dest, const void* source, const Strided& shape, int pe) {
+  const Aim target = aim(function, context, pe);
+  if (shape.blocks == 0 || shape.block == 0) return;
+  const Place place = locate(function, dest, extent(function, shape, shape.dst), pe);
+  extent(function, shape, shape.sst);
+  const size_t bytes = shape.block * shape.element;
+  if (target.peer.on_node()) {
+    copy_blocks(sides_of(target.peer.at<void>(place), source, shape), bytes);
+    return;
+  }
+  const Sides sides = sides_of(nullptr, source, shape);
+  for (size_t i = 0; i < shape.blocks; ++i)
+    target.channel.put(target.pe, {place.segment, place.offset + i * sides.to_step}, sides.from + i * sides.from_step, bytes);
+}
+
+void get_strided(const char* function, shmem_ctx_t context, void* dest, const void* source, const Strided& shape, int pe) {
+  const Aim target = aim(function, context, pe);
+  if (shape.blocks == 0 || shape.block == 0) return;
+  const Place place = locate(function, source, extent(function, shape, shape.sst), pe);
+  extent(function, shape, shape.dst);
+  const size_t bytes = shape.block * shape.element;
+  if (target.peer.on_node()) {
+    copy_blocks(sides_of(dest, target.peer.at<const void>(place), shape), bytes);
+    return;
+  }
+  const Sides sides = sides_of(dest, nullptr, shape);
+  target.channel.get_blocks(target.pe, place, sides.from_step, dest, sides.to_step, bytes, shape.blocks);
+}
+
+}  // namespace portunus::shmem

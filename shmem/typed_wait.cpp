@@ -1,0 +1,11 @@
+// typed_wait.cpp: names the templates of typed_wait.hpp for every type.
+#include "shmem/define.hpp"
+#include "shmem/typed_wait.hpp"
+
+namespace ops = portunus::shmem::ops;
+
+#define SHMEMI_UNWRAP(...) __VA_ARGS__
+#define SHMEMI_TYPED(R, N, op, params, args) \
+  SHMEMI_DEFINE(R, N##_##op, params) { return ops::op("shmem_" #N "_" #op, SHMEMI_UNWRAP args); }
+#define SHMEMI_EACH(LIST) LIST
+#include "shmem/shmem_typed_wait.h"
