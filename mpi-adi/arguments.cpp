@@ -11,9 +11,11 @@ int check_common(const Arguments& given, const Communicator& comm) {
   if (!is_count(given.count))
     return raise(given.function, &comm, MPI_ERR_COUNT, "the count is %s (%lld)", given.count < 0 ? "negative" : "too large",
                  static_cast<long long>(given.count));
-  if (find_type(given.datatype).extent == 0)
+  const Datatype* type = find_type(given.datatype);
+  if (type == nullptr)
     return raise(given.function, &comm, MPI_ERR_TYPE, "%p is no datatype", static_cast<const void*>(given.datatype));
-  if (!has_buffer(given))
+  if (!type->committed) return raise(given.function, &comm, MPI_ERR_TYPE, "the datatype is not committed");
+  if (!has_buffer(given, *type))
     return raise(given.function, &comm, MPI_ERR_BUFFER, "the buffer is null, the count is %lld",
                  static_cast<long long>(given.count));
   return MPI_SUCCESS;

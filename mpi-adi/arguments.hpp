@@ -28,32 +28,40 @@ struct Arguments {
 [[gnu::cold, gnu::noinline]] int check_send_slowly(const Arguments& given);
 [[gnu::cold, gnu::noinline]] int check_receive_slowly(const Arguments& given);
 
-inline size_t bytes_of(const Arguments& given) {
-  return static_cast<size_t>(given.count) * find_type(given.datatype).extent;
-}
 // Neither negative nor so large that its bytes cannot be counted.
 constexpr uint64_t kMaxCount = uint64_t{1} << 48;
 inline bool is_count(MPI_Count count) { return static_cast<uint64_t>(count) <= kMaxCount; }
 inline bool is_member(int rank, const Communicator& comm) {
   return static_cast<unsigned>(rank) < static_cast<unsigned>(comm.peers);
 }
-inline bool has_buffer(const Arguments& given) { return given.buf != nullptr || given.count == 0; }
+// MPI_BOTTOM is a null pointer: addresses are in the datatype then.
+inline bool has_buffer(const Arguments& given, const Datatype& type) {
+  return given.buf != nullptr || given.count == 0 || !type.dense;
+}
+inline bool can_travel(const Arguments& given, const Datatype* type) {
+  return type != nullptr && type->committed && is_count(given.count) && has_buffer(given, *type);
+}
+inline size_t bytes_of(const Arguments& given, const Datatype* type) {
+  return type ? static_cast<size_t>(type->size) * static_cast<size_t>(given.count) : 0;
+}
 
 // The communicator and size of a message are set when MPI_SUCCESS is returned.
 inline int check_send(const Arguments& given, Communicator*& comm, size_t& bytes) {
   comm = find_communicator(given.comm);
-  bytes = bytes_of(given);
-  if (comm && is_member(given.peer, *comm) && static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} && is_count(given.count) &&
-      find_type(given.datatype).extent != 0 && has_buffer(given)) [[likely]]
+  const Datatype* type = find_type(given.datatype);
+  bytes = bytes_of(given, type);
+  if (comm && is_member(given.peer, *comm) && static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} &&
+      can_travel(given, type)) [[likely]]
     return MPI_SUCCESS;
   return check_send_slowly(given);
 }
 inline int check_receive(const Arguments& given, Communicator*& comm, size_t& bytes) {
   comm = find_communicator(given.comm);
-  bytes = bytes_of(given);
+  const Datatype* type = find_type(given.datatype);
+  bytes = bytes_of(given, type);
   if (comm && (is_member(given.peer, *comm) || given.peer == MPI_ANY_SOURCE) &&
-      (static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} || given.tag == MPI_ANY_TAG) && is_count(given.count) &&
-      find_type(given.datatype).extent != 0 && has_buffer(given)) [[likely]]
+      (static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} || given.tag == MPI_ANY_TAG) &&
+      can_travel(given, type)) [[likely]]
     return MPI_SUCCESS;
   return check_receive_slowly(given);
 }

@@ -3,7 +3,6 @@
 
 #include <climits>
 #include <cstdlib>
-#include <cstring>
 #include <new>
 
 #include "mpi-adi/completion.hpp"
@@ -99,7 +98,7 @@ int raise_full(const Arguments& given, const Communicator& comm, size_t bytes) {
 
 int send_buffered(const Arguments& given, const Communicator& comm, size_t bytes) {
   if (can_copy(Mode::standard, bytes)) {
-    const int result = adi::send_copied(given.buf, bytes, comm.job_rank(given.peer), own_bits(comm, given.tag));
+    const int result = send_copied(comm, given, bytes);
     return result == PTL_OK ? MPI_SUCCESS : raise_portals(given.function, &comm, result);
   }
   KeptMessage* kept = buffer().attached() ? buffer().keep(bytes) : nullptr;
@@ -108,7 +107,7 @@ int send_buffered(const Arguments& given, const Communicator& comm, size_t bytes
     kept = buffer().keep(bytes);
   }
   if (kept == nullptr) return raise_full(given, comm, bytes);
-  std::memcpy(kept->data(), given.buf, bytes);
+  pack(given, kept->data(), bytes);
   Request* request = pool.claim(const_cast<Communicator*>(&comm), false);
   if (request == nullptr) {
     kept->released();

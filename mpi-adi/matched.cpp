@@ -63,7 +63,9 @@ int imrecv(const char* function, void* buf, MPI_Count count, MPI_Datatype dataty
   Request* claimed = error == MPI_SUCCESS ? pool.claim(comm, true) : nullptr;
   if (error == MPI_SUCCESS && claimed == nullptr) error = raise_no_request(given, comm);
   if (error == MPI_SUCCESS) {
-    const int result = adi::irecv_label(*claimed, buf, bytes, message->label);
+    const int result = receive_by(*claimed, buf, given, bytes, [&](void* room) {
+      return adi::irecv_label(*claimed, room, bytes, message->label);
+    });
     if (result == PTL_OK) {
       *request = handle_of(claimed);
       *handle = MPI_MESSAGE_NULL;

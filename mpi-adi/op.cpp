@@ -425,7 +425,7 @@ MPI_WEAK_NAME(Op_commutative)
 extern "C" int PMPI_Reduce_local(const void* inbuf, void* inoutbuf, int count, MPI_Datatype datatype, MPI_Op op) {
   static constexpr char kName[] = "MPI_Reduce_local";
   if (count < 0) return raise(kName, nullptr, MPI_ERR_COUNT, "the count is negative (%d)", count);
-  if (find_type(datatype).extent == 0)
+  if (find_type(datatype) == nullptr)
     return raise(kName, nullptr, MPI_ERR_TYPE, "%p is no datatype", static_cast<void*>(datatype));
   if (const char* why = refusal(op, datatype)) return raise(kName, nullptr, MPI_ERR_OP, "%s", why);
   if (count == 0) return MPI_SUCCESS;

@@ -29,7 +29,7 @@ class PersistentMessage final : public Attachment {
     const Mode mode = kind_ == Kind::synchronous ? Mode::synchronous : Mode::standard;
     if (!can_copy(mode, bytes_)) return started(request, start_send(mode, request, given_, bytes_));
     done_at_once(request);
-    return started(request, adi::send_copied(given_.buf, bytes_, comm.job_rank(given_.peer), own_bits(comm, given_.tag)));
+    return started(request, send_copied(comm, given_, bytes_));
   }
 
  private:

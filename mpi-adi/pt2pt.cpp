@@ -5,6 +5,21 @@
 
 namespace portunus::mpi {
 
+int start_packed_send(Mode mode, Request& request, const Arguments& given, size_t bytes) {
+  const std::byte* packed = pack_into_scratch(request, given, bytes);
+  if (packed == nullptr) return PTL_NO_SPACE;
+  const int result = start_send(mode, request, packed, given, bytes);
+  if (result != PTL_OK) drop_scratch(request);
+  return result;
+}
+
+int send_packed_copy(const Communicator& comm, const Arguments& given, size_t bytes) {
+  const Scratch packed(bytes);
+  if (packed.data() == nullptr) return PTL_NO_SPACE;
+  pack(given, packed.data(), bytes);
+  return adi::send_copied(packed.data(), bytes, comm.job_rank(given.peer), own_bits(comm, given.tag));
+}
+
 int raise_no_request(const Arguments& given, const Communicator* comm) {
   return raise(given.function, comm, MPI_ERR_NO_MEM,
                "%u requests are in use, the most there can be; complete some of them first", kMaxRequests);

@@ -9,6 +9,7 @@
 #include "mpi-adi/arguments.hpp"
 #include "mpi-adi/errors.hpp"
 #include "mpi-adi/status.hpp"
+#include "mpi-adi/transit.hpp"
 
 namespace portunus::mpi {
 
@@ -18,16 +19,53 @@ inline bool can_copy(Mode mode, size_t bytes) { return mode == Mode::standard &&
 
 inline ptl_match_bits_t own_bits(const Communicator& comm, int tag) { return match_bits(comm.context, comm.rank, tag); }
 
-inline int start_send(Mode mode, Request& request, const Arguments& given, size_t bytes) {
+// All PTL_* codes. Data that are not in one piece go by way of scratch memory; PTL_NO_SPACE: there is none.
+inline int start_send(Mode mode, Request& request, const void* data, const Arguments& given, size_t bytes) {
   const Communicator& comm = *request.comm;
   const int target = comm.job_rank(given.peer);
-  return mode == Mode::standard ? adi::isend(request, given.buf, bytes, target, own_bits(comm, given.tag))
-                                : adi::issend(request, given.buf, bytes, target, own_bits(comm, given.tag));
+  return mode == Mode::standard ? adi::isend(request, data, bytes, target, own_bits(comm, given.tag))
+                                : adi::issend(request, data, bytes, target, own_bits(comm, given.tag));
+}
+inline int start_receive(Request& request, void* room, const Communicator& comm, const Arguments& given, size_t bytes) {
+  return adi::irecv(request, room, bytes, match_rank(comm, given.peer), pattern(comm.context, given.peer, given.tag));
+}
+[[gnu::noinline]] int start_packed_send(Mode mode, Request& request, const Arguments& given, size_t bytes);
+// `start(room)`: begins receiving there.
+template <class Start>
+[[gnu::noinline]] int start_unpacked_receive(Request& request, void* buf, const Arguments& given, size_t bytes, Start&& start) {
+  std::byte* room = unpack_from_scratch(request, buf, given, bytes);
+  if (room == nullptr) return PTL_NO_SPACE;
+  const int result = start(room);
+  if (result != PTL_OK) drop_scratch(request);
+  return result;
+}
+// Complete at return; bytes <= device.copy_limit.
+[[gnu::noinline]] int send_packed_copy(const Communicator& comm, const Arguments& given, size_t bytes);
+inline int send_copied(const Communicator& comm, const Arguments& given, size_t bytes) {
+  const void* data = run_of(given, *find_type(given.datatype));
+  if (data == nullptr && bytes > 0) [[unlikely]]
+    return send_packed_copy(comm, given, bytes);
+  return adi::send_copied(data, bytes, comm.job_rank(given.peer), own_bits(comm, given.tag));
 }
 
+inline int start_send(Mode mode, Request& request, const Arguments& given, size_t bytes) {
+  const void* data = run_of(given, *find_type(given.datatype));
+  if (data == nullptr && bytes > 0) [[unlikely]]
+    return start_packed_send(mode, request, given, bytes);
+  return start_send(mode, request, data, given, bytes);
+}
+// `start(room)` as above.
+template <class Start>
+inline int receive_by(Request& request, void* buf, const Arguments& given, size_t bytes, Start&& start) {
+  const Datatype& type = *find_type(given.datatype);
+  if (type.dense || bytes == 0) [[likely]]
+    return start(buf);
+  if (is_one_run(type, given.count)) return start(static_cast<char*>(buf) + type.layout.offset);
+  return start_unpacked_receive(request, buf, given, bytes, start);
+}
 inline int start_receive(Request& request, void* buf, const Arguments& given, size_t bytes) {
-  const Communicator& comm = *request.comm;
-  return adi::irecv(request, buf, bytes, match_rank(comm, given.peer), pattern(comm.context, given.peer, given.tag));
+  return receive_by(request, buf, given, bytes,
+                    [&](void* room) { return start_receive(request, room, *request.comm, given, bytes); });
 }
 
 [[gnu::cold, gnu::noinline]] int raise_no_request(const Arguments& given, const Communicator* comm);
@@ -42,7 +80,7 @@ inline int send(const Arguments& given) {
   if (given.peer == MPI_PROC_NULL) [[unlikely]]
     return MPI_SUCCESS;
   if (can_copy(mode, bytes)) {
-    const int result = adi::send_copied(given.buf, bytes, comm->job_rank(given.peer), own_bits(*comm, given.tag));
+    const int result = send_copied(*comm, given, bytes);
     return result == PTL_OK ? MPI_SUCCESS : raise_portals(given.function, comm, result);
   }
   Request request(comm, false);
@@ -64,7 +102,7 @@ inline int isend(const Arguments& given, MPI_Request* handle) {
   if (given.peer == MPI_PROC_NULL) [[unlikely]]
     return MPI_SUCCESS;
   if (can_copy(mode, bytes)) {
-    const int result = adi::send_copied(given.buf, bytes, comm->job_rank(given.peer), own_bits(*comm, given.tag));
+    const int result = send_copied(*comm, given, bytes);
     return result == PTL_OK ? MPI_SUCCESS : raise_portals(given.function, comm, result);
   }
   Request* request = pool.claim(comm, false);

@@ -154,15 +154,3 @@ MPI_WEAK_NAME(Status_set_cancelled)
 STATUS_FIELD(source, MPI_SOURCE)
 STATUS_FIELD(tag, MPI_TAG)
 STATUS_FIELD(error, MPI_ERROR)
-
-extern "C" int PMPI_Get_count(const MPI_Status* status, MPI_Datatype datatype, int* count) {
-  static constexpr char kName[] = "MPI_Get_count";
-  const TypeSize type = find_type(datatype);
-  if (type.extent == 0) return raise(kName, nullptr, MPI_ERR_TYPE, "%p is no datatype", static_cast<void*>(datatype));
-  if (int error = check_status(kName, status, count, "count")) return error;
-  const uint64_t bytes = received_bytes(*status);
-  const uint64_t elements = bytes / type.extent;
-  *count = bytes % type.extent != 0 || elements > INT_MAX ? MPI_UNDEFINED : static_cast<int>(elements);
-  return MPI_SUCCESS;
-}
-MPI_WEAK_NAME(Get_count)

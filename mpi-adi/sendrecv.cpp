@@ -2,7 +2,6 @@
 //
 // Thread: any, as MPI_Init_thread permits. Source: MPI-5.0, 3.10.
 #include <atomic>
-#include <cstring>
 #include <memory>
 #include <new>
 
@@ -32,8 +31,17 @@ int sendrecv(const Arguments& to, void* room, const Arguments& from, MPI_Status*
 // What a replacing call sends: a copy, as the buffer is to be overwritten.
 std::unique_ptr<std::byte[]> copy_of(const Arguments& given, size_t bytes) {
   std::unique_ptr<std::byte[]> copy(new (std::nothrow) std::byte[bytes + 1]);
-  if (copy) std::memcpy(copy.get(), given.buf, bytes);
+  if (copy) pack(given, copy.get(), bytes);
   return copy;
+}
+
+// The same message, from the copy.
+Arguments as_bytes(const Arguments& given, const void* copy, size_t bytes) {
+  Arguments copied = given;
+  copied.buf = copy;
+  copied.count = static_cast<MPI_Count>(bytes);
+  copied.datatype = MPI_BYTE;
+  return copied;
 }
 
 int raise_no_copy(const Arguments& given, const Communicator* comm, size_t bytes) {
@@ -47,11 +55,7 @@ int sendrecv_replace(const Arguments& to, void* room, const Arguments& from, MPI
   if (int error = check_receive(from, comm, bytes)) return error;
   const std::unique_ptr<std::byte[]> copy = copy_of(to, bytes);
   if (!copy) return raise_no_copy(to, comm, bytes);
-  Arguments copied = to;
-  copied.buf = copy.get();
-  copied.count = static_cast<MPI_Count>(bytes);
-  copied.datatype = MPI_BYTE;
-  return sendrecv(copied, room, from, status);
+  return sendrecv(as_bytes(to, copy.get(), bytes), room, from, status);
 }
 
 // What a request for both stands for. It is complete when its parts are, and when starting them has ended.
@@ -112,8 +116,7 @@ int isendrecv(const Arguments& to, void* room, const Arguments& from, bool repla
   if (replaces && !copy) return raise_no_copy(to, comm, sent);
   Request* whole = pool.claim(comm, from.peer != MPI_PROC_NULL);
   if (whole == nullptr) return raise_no_request(to, comm);
-  Arguments given = to;
-  if (copy) given.buf = copy.get();
+  const Arguments given = copy ? as_bytes(to, copy.get(), sent) : to;
   auto* exchange = new Exchange(std::move(copy));
   whole->attached = exchange;
   whole->special = true;

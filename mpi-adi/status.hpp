@@ -14,13 +14,16 @@
 
 namespace portunus::mpi {
 
+inline void set_received_bytes(MPI_Status& status, uint64_t bytes) {
+  std::memcpy(status.MPI_internal, &bytes, sizeof bytes);
+}
 // Leaves MPI_ERROR alone, as calls that complete one operation must.
 inline void set_status(MPI_Status* status, int source, int tag, uint64_t bytes) {
   if (status == MPI_STATUS_IGNORE) return;
   status->MPI_SOURCE = source;
   status->MPI_TAG = tag;
   std::memset(status->MPI_internal, 0, sizeof status->MPI_internal);
-  std::memcpy(status->MPI_internal, &bytes, sizeof bytes);
+  set_received_bytes(*status, bytes);
 }
 inline uint64_t received_bytes(const MPI_Status& status) {
   uint64_t bytes;

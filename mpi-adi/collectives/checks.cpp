@@ -25,11 +25,14 @@ int check_root(const Call& call, int root) {
 int check_buffer(const Call& call, const void* buffer, int count, MPI_Datatype type) {
   if (count < 0) [[unlikely]]
     return raise(call.function, call.comm, MPI_ERR_COUNT, "the count is negative (%d)", count);
-  if (find_type(type).extent == 0) [[unlikely]]
+  const Datatype* found = find_type(type);
+  if (found == nullptr) [[unlikely]]
     return raise(call.function, call.comm, MPI_ERR_TYPE, "%p is no datatype", static_cast<const void*>(type));
+  if (!found->committed) [[unlikely]]
+    return raise(call.function, call.comm, MPI_ERR_TYPE, "the datatype is not committed");
   if (buffer == MPI_IN_PLACE) [[unlikely]]
     return raise(call.function, call.comm, MPI_ERR_BUFFER, "MPI_IN_PLACE cannot stand here");
-  if (buffer == nullptr && count > 0) [[unlikely]]
+  if (buffer == nullptr && count > 0 && found->dense) [[unlikely]]  // else it may be MPI_BOTTOM
     return raise(call.function, call.comm, MPI_ERR_BUFFER, "the buffer is null, the count is %d", count);
   return MPI_SUCCESS;
 }

@@ -1,0 +1,27 @@
+// type_create.hpp: what the constructors of datatypes share.
+// Thread: any. Source: MPI-5.0, 5.1.2, 5.1.13 (decoding).
+#pragma once
+
+#include <initializer_list>
+#include <vector>
+
+#include "mpi-adi/checks.hpp"
+#include "mpi-adi/datatype.hpp"
+
+namespace portunus::mpi {
+
+// What the user gave, for MPI_Type_get_contents.
+struct Recipe {
+  int combiner;
+  std::vector<int> integers;
+  std::vector<MPI_Aint> addresses;
+  std::vector<Datatype*> types;
+};
+void keep_recipe(Datatype& type, Recipe recipe);
+
+int check(const char* function, MPI_Datatype handle, Datatype*& found, std::initializer_list<const void*> results);
+
+// A new datatype for the user.
+int hand_out(const char* function, std::vector<Piece> pieces, Recipe recipe, MPI_Datatype* result);
+
+}  // namespace portunus::mpi
