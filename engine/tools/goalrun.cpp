@@ -17,6 +17,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/goal/validate.hpp"
@@ -33,7 +34,8 @@ constexpr char kFooter[] =
     "Under a launcher it takes part in the launcher's job, which must have as many ranks: ptlrun -n 8 goalrun FILE.\n"
     "Each rank measures from its own start of the schedule to its own end; 'in wait' is the part that the application\n"
     "spent waiting. Sends carry a pattern; a receive that does not hold its message is an error. 'calc N' takes N ns of the\n"
-    "engine's time but of no processor. The row 'all' has the least, the median of the medians and the most.\n"
+    "engine's time but of no processor. In a FILE with annotations (//@) operations work on the memory that these name, and nothing is\n"
+    "checked; arguments (user, user1 ..) are zero, or as --input says: --input in.%r.%k of rank 0 and argument 1 is in.0.1. The row 'all' has the least, the median of the medians and the most.\n"
     "Statuses: 0 done, 1 the file or its execution is wrong, 2 bad use; else that of ptlrun.";
 
 // A command line that cannot be followed, or a text that was asked for.
@@ -53,6 +55,8 @@ std::optional<Said> parse_options(int argc, char** argv, goalrun::Options& optio
   app.add_option("--compute", options.compute_us, "microseconds that the application computes between start and wait")
       ->check(CLI::Range(0u, 3'600'000'000u));
   app.add_flag("--no-check", no_check, "do not check what the messages carry");
+  app.add_option("--input", options.input, "what the arguments of an annotated FILE hold before each execution: a file, %r its rank, %k the argument");
+  app.add_option("--output", options.output, "where they are written after the last one");
   app.add_flag("--csv", options.csv, "print comma-separated values; the last line goes to stderr");
   try {
     app.parse(argc, argv);
@@ -83,10 +87,13 @@ std::string read_file(const std::string& path) {
   return text;
 }
 
-goal::GoalFile read_schedule(const std::string& path) {
+// `plans` gets one per rank if the file has annotations.
+goal::GoalFile read_schedule(const std::string& path, std::vector<goal::Plan>& plans) {
   const std::string text = read_file(path);
   try {
     goal::GoalFile file = goal::parse_goal(text);
+    if (!file.annotations.empty()) plans = goal::plans_of(file);
+    for (std::size_t r = 0; r < plans.size(); ++r) file.ranks[r] = plans[r].graph;
     // No eager limit: entries that only one message fits are appended before the start, so no send waits for a receive
     // to begin; which messages the others take, nobody can judge beforehand.
     goal::validate(file.ranks);
@@ -152,13 +159,15 @@ int run(int argc, char** argv, const ptlx_job_t& job, bool& agreed) {
     if (job.rank == 0) std::fputs(said->text.c_str(), stdout);
     return 0;
   }
-  const goal::GoalFile file = read_schedule(options.file);
+  std::vector<goal::Plan> plans;
+  const goal::GoalFile file = read_schedule(options.file, plans);
+  if (!plans.empty()) options.check = false;
   if (!job.launched && file.num_ranks > 1) become_ptlrun(file.num_ranks, argc, argv);
   must_fit(file, options.file, job);
   agreed = true;
   int speaker = 0;
   if (!all_well(job, true, speaker)) PtlxJobFence();  // until the speaker has ended the job
-  goalrun::execute(file, options, job);
+  goalrun::execute(file, std::move(plans), options, job);
   if (job.rank == 0) goalrun::print_report(file, options, job);
   return 0;
 }

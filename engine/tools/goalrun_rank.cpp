@@ -13,8 +13,10 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 
-#include "engine/goal/program.hpp"
+#include "engine/goal/instance.hpp"
+#include "engine/tools/goalrun_memory.hpp"
 #include "engine/tools/goalrun_payload.hpp"
 
 namespace portunus::goalrun {
@@ -65,11 +67,13 @@ class Library {
 
 class Run {
  public:
-  Run(const goal::GoalFile& file, const Options& options, const ptlx_job_t& job);
+  Run(const goal::GoalFile& file, std::vector<goal::Plan> plans, const Options& options, const ptlx_job_t& job);
   Outcome outcome();
 
  private:
   void load(const goal::Program& program);
+  void load(goal::Plan plan, const ptlx_job_t& job);
+  void must_load(const goal::Program& program, int code);
   void epoch();
   void measure(std::uint32_t compute_us, Times& completion, Times& waiting);
   void describe_place(Outcome& outcome) const;
@@ -77,9 +81,12 @@ class Run {
   const Options& options_;
   const goal::Schedule& schedule_;
   std::vector<goal::Wildcards> wildcards_;
-  std::optional<Payload> payload_;
+  std::optional<Payload> payload_;         // of a file without annotations ..
+  std::optional<ArgumentMemory> memory_;   // .. and of one with them
   std::optional<Library> library_;
-  std::optional<goal::LoadedProgram> program_;
+  std::optional<goal::LoadedProgram> loaded_;
+  std::optional<goal::Instance> instance_;
+  goal::LoadedProgram* program_ = nullptr;  // one of these
   double completion_us_ = 0, waiting_us_ = 0;  // of the last epoch
   std::chrono::microseconds compute_{0};
 };
@@ -92,10 +99,14 @@ void refuse_too_large(std::uint64_t bytes, int local_size) {
                 std::to_string(memory) + " that this node has; use smaller messages or more nodes");
 }
 
-Run::Run(const goal::GoalFile& file, const Options& options, const ptlx_job_t& job)
+Run::Run(const goal::GoalFile& file, std::vector<goal::Plan> plans, const Options& options, const ptlx_job_t& job)
     : options_(options), schedule_(file.ranks[static_cast<std::size_t>(job.rank)]) {
   const auto rank = static_cast<std::uint32_t>(job.rank);
   for (const goal::Schedule& schedule : file.ranks) wildcards_.emplace_back(schedule);
+  if (!plans.empty()) {
+    load(std::move(plans[rank]), job);
+    return;
+  }
   const goal::Program program = goal::compile(schedule_, {.rank = rank, .context = 0, .wildcards = wildcards_, .touches = {}});
   refuse_too_large(Payload::bytes_needed(schedule_), job.local_size);
   payload_.emplace(file, rank, wildcards_);
@@ -106,9 +117,25 @@ Run::Run(const goal::GoalFile& file, const Options& options, const ptlx_job_t& j
 void Run::load(const goal::Program& program) {
   std::vector<goal::Binding> bindings(schedule_.size());
   for (goal::VertexId v = 0; v < schedule_.size(); ++v) bindings[v].memory = payload_->buffer(v);
-  program_.emplace(library_->port(), program, std::move(bindings));
+  program_ = &loaded_.emplace(library_->port(), program, std::move(bindings));
   if (goal::ProgramTrace* trace = program_->trace()) trace->label_by(schedule_);
-  const int code = program_->load();
+  must_load(program, program_->load());
+}
+
+// As the annotations say.
+void Run::load(goal::Plan plan, const ptlx_job_t& job) {
+  std::uint64_t bytes = plan.scratch_bytes;
+  for (const std::uint64_t argument : plan.argument_bytes) bytes = argument > UINT64_MAX / 4 - bytes / 2 ? UINT64_MAX / 2 : bytes + 2 * argument;
+  refuse_too_large(bytes, job.local_size);
+  memory_.emplace(plan, job.rank, options_.input);
+  const auto compiled = goal::compile(std::move(plan), static_cast<std::uint32_t>(job.rank), wildcards_);
+  library_.emplace();
+  instance_.emplace(library_->port(), compiled, memory_->arguments(), std::uint16_t{0});
+  program_ = &instance_->program();
+  must_load(compiled->program, instance_->load());
+}
+
+void Run::must_load(const goal::Program& program, int code) {
   const ptl_ni_limits_t& limits = library_->limits();
   if (code == PTL_NO_SPACE) {
     throw Failure("its schedule compiles to " + std::to_string(program.increments.size()) + " counters, " +
@@ -122,7 +149,8 @@ void Run::load(const goal::Program& program) {
 
 void Run::epoch() {
   if (program_->epoch() % kFenceEvery == 0) must(PtlxJobFence(), "waiting for the other ranks");
-  if (options_.check) payload_->fill(program_->epoch());
+  if (memory_) memory_->fill();
+  else if (options_.check) payload_->fill(program_->epoch());
   const Clock::time_point begin = Clock::now();
   must(program_->start(), "starting the schedule");
   const Clock::time_point computed = begin + compute_;
@@ -135,7 +163,7 @@ void Run::epoch() {
   must(code, "waiting for the schedule");
   completion_us_ = std::chrono::duration<double, std::micro>(end - begin).count();
   waiting_us_ = std::chrono::duration<double, std::micro>(end - wait).count();
-  if (!options_.check) return;
+  if (memory_ || !options_.check) return;
   const std::string complaint = payload_->check(program_->epoch() - 1);
   if (!complaint.empty()) throw Failure(complaint);
 }
@@ -192,14 +220,15 @@ Outcome Run::outcome() {
   Times unused;
   if (options_.compute_us != 0) measure(0, outcome.undisturbed, unused);
   measure(options_.compute_us, outcome.completion, outcome.waiting);
+  if (memory_) memory_->write(options_.output);
   describe_place(outcome);
   return outcome;
 }
 
 }  // namespace
 
-Outcome execute(const goal::GoalFile& file, const Options& options, const ptlx_job_t& job) {
-  Run run(file, options, job);
+Outcome execute(const goal::GoalFile& file, std::vector<goal::Plan> plans, const Options& options, const ptlx_job_t& job) {
+  Run run(file, std::move(plans), options, job);
   const Outcome mine = run.outcome();
   must(PtlxJobPut("goalrun.outcome", &mine, sizeof mine), "publishing the times");
   must(PtlxJobFence(), "waiting for the other ranks");

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/goal/annotate.hpp"
 #include "engine/goal/parse.hpp"
 #include "portals/portals4_ext.h"
 
@@ -17,6 +18,7 @@ struct Options {
   std::string file;
   std::uint32_t repeat = 1;     // measured epochs, after one that is not
   std::uint32_t compute_us = 0; // the application computes this long between start and wait
+  std::string input, output;    // of the arguments of an annotated file
   bool check = true;
   bool csv = false;
 };
@@ -42,7 +44,8 @@ struct Outcome {
   char transports[64] = {};  // joined by "+"
 };
 
-// Collective over the job. Throws Failure.
-Outcome execute(const goal::GoalFile& file, const Options& options, const ptlx_job_t& job);
+// Collective over the job. `plans`: of all ranks, if the file is annotated; then no pattern is sent and checked, but what the
+// annotations say is done. Throws Failure.
+Outcome execute(const goal::GoalFile& file, std::vector<goal::Plan> plans, const Options& options, const ptlx_job_t& job);
 
 }  // namespace portunus::goalrun

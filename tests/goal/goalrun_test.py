@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -141,6 +142,28 @@ def traces():
            all(re.fullmatch(rf".*PTL_TRACE: '/no/such/folder/trace\.{n}' cannot be written; .*", lines[n]) for n in range(2)), result)
 
 
+# Both ranks get the sum of what both have, in pieces that the message puts together.
+SUM = "num_ranks 2\n" + "".join(
+    f"rank {me} {{\n//@ s buf [user+0:8,user+16:16]\n//@ r buf scratch+0\n//@ a op sum f64 dst user1+0 a [user+0:8,user+16:16] b scratch+0 n 3\n"
+    f"//@ scratch 24\ns: send 24b to {1 - me}; r: recv 24b from {1 - me}; a: calc 100\na requires s, r\n}}\n" for me in range(2))
+
+
+def annotations():
+    file, base = write("sum.goal", SUM), pathlib.Path(folder.name)
+    for rank in range(2):
+        (base / f"in.{rank}.0").write_bytes(struct.pack("4d", 1 + rank, 77, 0.5 + rank, -3 * rank))
+        (base / f"in.{rank}.1").write_bytes(b"")
+    result = run(goalrun, file, "--repeat", "5", "--input", str(base / "in.%r.%k"), "--output", str(base / "out.%r.%k"))
+    sums = [struct.unpack("3d", (base / f"out.{rank}.1").read_bytes()) if result.returncode == 0 else () for rank in range(2)]
+    expect("annotated operations", sums == [(3, 2, -3)] * 2 and "payload not checked" in result.stdout, result)
+    result = run(goalrun, file, "--input", "/no/such/file")
+    lines = [line for line in result.stderr.splitlines() if line.startswith("goalrun: ")]
+    expect("input that is not there", result.returncode == 1 and lines and
+           all(re.fullmatch(r"goalrun: rank \d: /no/such/file: the file cannot be read \(.*\); .*", line) for line in lines), result)
+    bad = write("bad.goal", SUM.replace("op sum f64", "op sum f65"))
+    refuses("an annotation that means nothing", 1, rf"{re.escape(bad)}:5:\d+: expected a type here: .*", goalrun, bad)
+
+
 def bad_input():
     cycle = write("cycle.goal", "num_ranks 2\nrank 0 {\na: send 8b to 1\nb: calc 5\na requires b\nb requires a\n}\nrank 1 {\nrecv 8b from 0\n}\n")
     circle = rf"{re.escape(cycle)}:3:1: operations wait for each other in a circle: .*; remove one of these dependencies"
@@ -178,4 +201,5 @@ def bad_input():
 bad_input() if way == "input" else schedules_run()
 if way == "node":
     traces()
+    annotations()
 sys.exit(failed != 0)
