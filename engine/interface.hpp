@@ -59,7 +59,6 @@ struct PortalEntry {
   MatchList priority;
   MatchList overflow;
   UnexpectedList unexpected;
-  std::unique_ptr<HeldMemory> held;  // nullptr: held messages may take what memory there is
 };
 
 struct Interface {

@@ -16,7 +16,6 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "mpi-adi/losses.hpp"
 #include "mpi-adi/match_bits.hpp"
 #include "mpi-adi/request.hpp"
 #include "portals/portals4.h"
@@ -29,14 +28,11 @@ struct Device {
   ptl_handle_eq_t eq = PTL_EQ_NONE;
   ptl_handle_md_t md_copied = PTL_INVALID_HANDLE;       // volatile, no events
   ptl_handle_md_t md_sent = PTL_INVALID_HANDLE;         // SEND event
-  ptl_handle_md_t md_long = PTL_INVALID_HANDLE;         // SEND event; the header goes first
   ptl_handle_md_t md_synchronous = PTL_INVALID_HANDLE;  // ACK event only
   ptl_handle_ct_t arrived_early = PTL_CT_NONE;          // counts unexpected messages: what MPI_Probe sleeps on
   ptl_process_t self{};
   ptl_uid_t uid = PTL_UID_ANY;
   ptl_size_t copy_limit = 0;
-  ptl_size_t eager_limit = 0;
-  const uint32_t* restrained = nullptr;  // how many ranks have asked this one for less
   bool threaded = false;
 };
 extern constinit Device device;
@@ -44,6 +40,7 @@ extern constinit Device device;
 constexpr ptl_pt_index_t kMessagePortal = 60;
 constexpr ptl_pt_index_t kBarrierPortal = 61;
 constexpr ptl_pt_index_t kSignalPortal = 62;
+constexpr ptl_pt_index_t kWindowPortal = 63;
 
 // Joins the job and opens everything; collective. Answers nullptr, or a sentence with what went wrong. `rank` and `size` are
 // those in the job.
@@ -68,8 +65,7 @@ inline int send_copied(const void* buf, size_t bytes, int target, ptl_match_bits
                 0);
 }
 inline int isend(Request& request, const void* buf, size_t bytes, int target, ptl_match_bits_t bits) {
-  const ptl_handle_md_t md = bytes <= device.eager_limit ? device.md_sent : device.md_long;
-  return PtlPut(md, offset_of(buf), bytes, PTL_NO_ACK_REQ, process(target), kMessagePortal, bits, 0, &request,
+  return PtlPut(device.md_sent, offset_of(buf), bytes, PTL_NO_ACK_REQ, process(target), kMessagePortal, bits, 0, &request,
                 0);
 }
 // Complete when the message was matched with a receive.
@@ -91,14 +87,9 @@ inline ptl_me_t receive_entry(void* buf, size_t bytes, ptl_rank_t source, Patter
   entry.ignore_bits = pattern.ignore_bits;
   return entry;
 }
-// While ranks ask for less, nothing is copied: senders wait, with their messages in their own memory.
-inline bool may_copy(size_t bytes) {
-  return bytes <= device.copy_limit && __atomic_load_n(device.restrained, __ATOMIC_RELAXED) == 0;
-}
 // `source`: a rank in the job, or PTL_RANK_ANY.
 inline int irecv(Request& request, void* buf, size_t bytes, ptl_rank_t source, Pattern pattern) {
   const ptl_me_t entry = receive_entry(buf, bytes, source, pattern);
-  request.source = source == PTL_RANK_ANY ? MPI_ANY_SOURCE : static_cast<int>(source);
   return PtlMEAppend(device.ni, kMessagePortal, &entry, PTL_PRIORITY_LIST, &request, &request.entry);
 }
 // Looks for a message that has arrived and was not received. The event says PTL_NI_NO_MATCH when there is none.

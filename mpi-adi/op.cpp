@@ -360,6 +360,46 @@ EngineOp engine_op(MPI_Op op, MPI_Datatype type) {
   return found;
 }
 
+PortalsOp portals_op(MPI_Op op, MPI_Datatype type) {
+  PortalsOp found;
+  const Operation what = operation_of(op);
+  if (what == Operation::none || what == Operation::minloc || what == Operation::maxloc) return found;
+  found.possible = with_type(type, [&](auto tag, Class kind) {
+    using T = typename decltype(tag)::type;
+    if (kind == Class::none) return what == Operation::replace;  // bytes
+    if constexpr (!std::is_void_v<T>) found.width = sizeof(T);
+    if constexpr (std::is_integral_v<T>) {
+      constexpr int kWidth = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
+      constexpr ptl_datatype_t kSigned[] = {PTL_INT8_T, PTL_INT16_T, PTL_INT32_T, PTL_INT64_T};
+      constexpr ptl_datatype_t kUnsigned[] = {PTL_UINT8_T, PTL_UINT16_T, PTL_UINT32_T, PTL_UINT64_T};
+      found.type = std::is_signed_v<T> ? kSigned[kWidth] : kUnsigned[kWidth];
+    } else if constexpr (std::is_same_v<T, float>) {
+      found.type = PTL_FLOAT;
+    } else if constexpr (std::is_same_v<T, double>) {
+      found.type = PTL_DOUBLE;
+    } else if constexpr (std::is_same_v<T, long double>) {
+      found.type = PTL_LONG_DOUBLE;
+    } else if constexpr (std::is_same_v<T, std::complex<float>>) {
+      found.type = PTL_FLOAT_COMPLEX;
+    } else if constexpr (std::is_same_v<T, std::complex<double>>) {
+      found.type = PTL_DOUBLE_COMPLEX;
+    } else if constexpr (std::is_same_v<T, std::complex<long double>>) {
+      found.type = PTL_LONG_DOUBLE_COMPLEX;
+    } else {
+      return false;
+    }
+    return true;
+  });
+  constexpr ptl_op_t kOps[] = {PTL_SUM, PTL_MIN, PTL_MAX, PTL_PROD, PTL_BAND, PTL_BOR, PTL_BXOR, PTL_LAND, PTL_LOR, PTL_LXOR};
+  found.op = what == Operation::replace ? ptl_op_t{PTL_SWAP} : kOps[static_cast<size_t>(what)];
+  return found;
+}
+
+const char* accumulate_refusal(MPI_Op op, MPI_Datatype type) {
+  if (op == MPI_REPLACE || op == MPI_NO_OP) return nullptr;
+  return is_predefined(op) ? refusal(op, type) : "only predefined operations accumulate";
+}
+
 void make_truth(GOAL_Type type, void* values, size_t count) {
   const auto run = [&](auto tag) {
     using T = decltype(tag);

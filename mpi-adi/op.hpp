@@ -11,6 +11,7 @@
 
 #include "engine/goal/goal.h"
 #include "mpi-adi/mpi.h"
+#include "portals/portals4.h"
 
 namespace portunus::mpi {
 
@@ -59,6 +60,17 @@ struct EngineOp {
   unsigned parts = 1;     // of an element: a complex number has two
 };
 EngineOp engine_op(MPI_Op op, MPI_Datatype type);
+
+// The Portals atomic that does what an accumulation with `op` does: PTL_SWAP for MPI_REPLACE.
+struct PortalsOp {
+  bool possible = false;
+  ptl_op_t op = PTL_SUM;
+  ptl_datatype_t type = PTL_UINT8_T;
+  size_t width = 1;  // bytes of an element
+};
+PortalsOp portals_op(MPI_Op op, MPI_Datatype type);
+// nullptr, or a sentence: may this operation be used in accumulations of this type?
+const char* accumulate_refusal(MPI_Op op, MPI_Datatype type);
 // Makes `count` integers of `type` 0 or 1.
 void make_truth(GOAL_Type type, void* values, size_t count);
 

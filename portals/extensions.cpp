@@ -49,8 +49,6 @@ int PtlxJobInit(ptlx_job_t* out) {
   if (!out) return api::refuse(__func__, {"job", api::kIsNull});
   std::lock_guard guard(api::lifetime());
   return guarded([&] {
-    // First, while there is one thread: with more of them the kernel takes tens of milliseconds for it.
-    register_asymmetric_fences();
     if (!job().bootstrap) job().bootstrap = Bootstrap::start();
     ++job().count;
     Bootstrap& bootstrap = *job().bootstrap;
@@ -249,11 +247,6 @@ int PtlxEngineInfo(ptlx_engine_info_t* info) {
   if (!info) return api::refuse(__func__, {"info", api::kIsNull});
   api::client().info(*info);
   return PTL_OK;
-}
-
-const uint32_t* PtlxRestrained(void) {
-  static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t) && std::atomic<uint32_t>::is_always_lock_free);
-  return api::initialized() ? reinterpret_cast<const uint32_t*>(&api::client().engine().restrained_peers()) : nullptr;
 }
 
 const char* PtlxTransport(ptl_handle_ni_t ni, ptl_process_t peer) {

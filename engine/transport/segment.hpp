@@ -32,7 +32,7 @@ constexpr uint32_t kMaxBlocks = 8;
 constexpr uint32_t kBoxes = 16;
 
 struct SegmentHeader {
-  static constexpr uint64_t kMagic = 0x33304e5554524f50;  // "PORTUN03", little endian
+  static constexpr uint64_t kMagic = 0x32304e5554524f50;  // "PORTUN02", little endian
   uint64_t magic;
   uint64_t ring_bytes;
   uint64_t ring_offset;
@@ -47,7 +47,6 @@ struct SegmentHeader {
   alignas(kLine) std::atomic<uint64_t> tail;      // lines reserved; senders
   alignas(kLine) std::atomic<uint64_t> head;      // lines consumed; owner
   alignas(kLine) std::atomic<uint32_t> senders;   // entries of `sender` given out
-  alignas(kLine) std::atomic<uint64_t> waits_on;   // where and when its thread last waited in vain: seat_of(), 0 = never
   struct alignas(kLine) BoxHead {
     std::atomic<uint64_t> lines;                  // consumed; owner
   } box_head[kBoxes];
@@ -61,9 +60,6 @@ struct SegmentHeader {
     uint64_t offset;
   } block[kMaxBlocks];
 };
-
-// A processor, and the milliseconds of the monotonic clock.
-constexpr uint64_t seat_of(int processor, uint64_t now_ns) { return (now_ns / 1'000'000) << 16 | static_cast<uint16_t>(processor); }
 
 // What a sender writes before it moves the tail, so that the owner can step over the record if the sender dies in between.
 constexpr uint64_t kClaimLines = 2048;

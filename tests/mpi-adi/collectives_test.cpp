@@ -143,6 +143,48 @@ TEST(VectorCollectives, AlltoallvAndAlltoallwMoveAsMuchAsEachPairAgreesOn) {
     }
 }
 
+TEST(Collectives, PackAndUnpackTypesWithGaps) {
+  // Columns of a matrix of 6 rows: column r goes to rank r, and becomes a row there.
+  const int rows = 6, n = ranks();
+  MPI_Datatype column, resized;
+  MPI_Type_vector(rows, 1, n, MPI_INT, &column);
+  MPI_Type_create_resized(column, 0, sizeof(int), &resized);
+  MPI_Type_commit(&resized);
+  std::vector<int> matrix(static_cast<size_t>(rows * n)), in(static_cast<size_t>(rows * n), -1), back(in);
+  for (size_t i = 0; i < matrix.size(); ++i) matrix[i] = rank() * 1000 + static_cast<int>(i);
+  for (const Form form : kForms) {
+    IN_FORM(form, comm, Alltoall, alltoall, matrix.data(), 1, resized, in.data(), rows, MPI_INT);
+    for (int r = 0; r < n; ++r)
+      for (int i = 0; i < rows; ++i) EXPECT_EQ(in[static_cast<size_t>(r * rows + i)], r * 1000 + i * n + rank());
+    IN_FORM(form, comm, Alltoall, alltoall, in.data(), rows, MPI_INT, back.data(), 1, resized);
+    EXPECT_EQ(back, matrix);
+    std::vector<int> cast = rank() == 0 ? matrix : std::vector<int>(matrix.size(), -1);
+    IN_FORM(form, comm, Bcast, bcast, cast.data(), 1, resized, 0);
+    for (int i = 0; i < rows * n; ++i) EXPECT_EQ(cast[static_cast<size_t>(i)], i % n == 0 || rank() == 0 ? i : -1);
+  }
+  MPI_Type_free(&column);
+  MPI_Type_free(&resized);
+}
+
+TEST(Collectives, OnOtherCommunicatorsDoNotMeetThoseOfTheWorld) {
+  MPI_Comm half, turned;
+  MPI_Comm_split(comm, rank() % 2, -rank(), &half);
+  MPI_Comm_split(comm, 0, -rank(), &turned);
+  int one = 1, members = 0, first = me(turned) == 0 ? rank() : -1;
+  MPI_Request requests[2];
+  MPI_Iallreduce(&one, &members, 1, MPI_INT, MPI_SUM, half, &requests[0]);
+  MPI_Ibcast(&first, 1, MPI_INT, 0, turned, &requests[1]);
+  int all = 0;
+  MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, comm);
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  EXPECT_EQ(all, ranks());
+  EXPECT_EQ(members, size_of(half));
+  EXPECT_EQ(first, ranks() - 1);
+  EXPECT_EQ(MPI_Barrier(half), MPI_SUCCESS);
+  MPI_Comm_free(&half);
+  MPI_Comm_free(&turned);
+}
+
 TEST(Collectives, OfEveryKindOnOneselfWork) {
   int in = 7, out = -1;
   EXPECT_EQ(MPI_Bcast(&in, 1, MPI_INT, 0, MPI_COMM_SELF), MPI_SUCCESS);

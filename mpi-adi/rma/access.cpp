@@ -1,0 +1,55 @@
+// access.cpp: checks of accesses to windows.
+#include "mpi-adi/rma/access.hpp"
+
+namespace portunus::mpi::rma {
+namespace {
+
+bool in_epoch(const Window& window, size_t rank) {
+  switch (window.epoch) {
+    case Epoch::fence:
+    case Epoch::lock_all:
+      return true;
+    case Epoch::access:
+      return window.accessible[rank];
+    case Epoch::none:
+      break;
+  }
+  return window.locked[rank] != 0;
+}
+
+}  // namespace
+
+int check_origin(const char* function, const Window& window, const Buffer& origin) {
+  if (origin.count < 0) return raise(function, window, MPI_ERR_COUNT, "the count is negative (%d)", origin.count);
+  const Datatype* type = find_type(origin.type);
+  if (type != nullptr && !type->committed)
+    return raise(function, window, MPI_ERR_TYPE, "the datatype is not committed; call MPI_Type_commit first");
+  if (type == nullptr) return raise(function, window, MPI_ERR_TYPE, "%p is no datatype", static_cast<const void*>(origin.type));
+  return MPI_SUCCESS;
+}
+
+int check_access(const char* function, MPI_Win win, int rank, MPI_Aint displacement, const Buffer& target, Access& access) {
+  if (int error = check(function, win, access.window)) return error;
+  Window& window = *access.window;
+  if (rank == MPI_PROC_NULL) return MPI_SUCCESS;
+  const size_t which = static_cast<size_t>(rank);
+  if (rank < 0 || which >= window.members.size())
+    return raise(function, window, MPI_ERR_RANK, "there is no rank %d among %zu", rank, window.members.size());
+  if (int error = check_origin(function, window, target)) return error;
+  if (!in_epoch(window, which)) [[unlikely]]
+    return raise(function, window, MPI_ERR_RMA_SYNC, "no epoch of accesses to rank %d is under way", rank);
+  const Member& member = window.members[which];
+  const bool dynamic = window.flavor == MPI_WIN_FLAVOR_DYNAMIC;
+  access.displacement = dynamic ? displacement : displacement * member.unit;
+  if (!dynamic && target.count > 0) {
+    const Runs runs(target.count, target.type);
+    if (runs.bytes() > 0 && (access.displacement + runs.begin() < 0 || access.displacement + runs.end() > member.size)) [[unlikely]]
+      return raise(function, window, MPI_ERR_RMA_RANGE, "bytes %lld to %lld are not in the window of rank %d, which has %lld",
+                   static_cast<long long>(access.displacement + runs.begin()),
+                   static_cast<long long>(access.displacement + runs.end()), rank, static_cast<long long>(member.size));
+  }
+  access.member = &member;
+  return MPI_SUCCESS;
+}
+
+}  // namespace portunus::mpi::rma

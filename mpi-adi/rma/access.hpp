@@ -1,0 +1,28 @@
+// access.hpp: the arguments of an access to a window, checked: what lies where on both sides.
+//
+// Thread: any. Source: MPI-5.0, 12.3.
+#pragma once
+
+#include "mpi-adi/rma/runs.hpp"
+#include "mpi-adi/rma/window.hpp"
+
+namespace portunus::mpi::rma {
+
+// One side as the user gave it.
+struct Buffer {
+  const void* address;
+  int count;
+  MPI_Datatype type;
+};
+
+struct Access {
+  Window* window = nullptr;
+  const Member* member = nullptr;  // nullptr: MPI_PROC_NULL, nothing is to be done
+  int64_t displacement = 0;        // in bytes, at the target
+};
+
+// MPI_SUCCESS or the error that was raised. `target`: its address is not used.
+int check_access(const char* function, MPI_Win win, int rank, MPI_Aint displacement, const Buffer& target, Access& access);
+int check_origin(const char* function, const Window& window, const Buffer& origin);
+
+}  // namespace portunus::mpi::rma

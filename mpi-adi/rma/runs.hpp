@@ -1,0 +1,82 @@
+// runs.hpp: the memory of so many elements of a type as runs of bytes, and two of them side by side.
+//
+// Thread: any; plain values. Source: MPI-5.0, 5.1.1 (type maps), 12.3.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "mpi-adi/datatype.hpp"
+#include "mpi-adi/mpi.h"
+
+namespace portunus::mpi::rma {
+
+struct Run {
+  int64_t offset;  // from the buffer's address
+  int64_t bytes;
+};
+
+class Runs {
+ public:
+  // A valid type. Pairs go with their padding, as whole elements.
+  Runs(int64_t count, MPI_Datatype type) { add(0, *find_type(type), count); }
+
+  const std::vector<Run>& all() const { return runs_; }
+  int64_t bytes() const { return bytes_; }
+  // The first byte and the one behind the last.
+  int64_t begin() const { return begin_; }
+  int64_t end() const { return end_; }
+
+ private:
+  void add(int64_t offset, const Datatype& type, int64_t count) {
+    if (type.dense || type.predefined) return add(offset, count * type.extent);
+    for (int64_t i = 0; i < count; ++i)
+      for (const Piece& piece : type.pieces)
+        for (int64_t row = 0; row < piece.count; ++row)
+          add(offset + i * type.extent + piece.displacement + row * piece.stride, *piece.type, piece.blocklength);
+  }
+  void add(int64_t offset, int64_t bytes) {
+    if (bytes == 0) return;
+    begin_ = runs_.empty() ? offset : std::min(begin_, offset);
+    end_ = std::max(end_, offset + bytes);
+    bytes_ += bytes;
+    if (!runs_.empty() && runs_.back().offset + runs_.back().bytes == offset)
+      runs_.back().bytes += bytes;
+    else
+      runs_.push_back({offset, bytes});
+  }
+
+  std::vector<Run> runs_;
+  int64_t bytes_ = 0, begin_ = 0, end_ = 0;
+};
+
+// The predefined datatype that a type consists of; MPI_DATATYPE_NULL: of several.
+inline MPI_Datatype element_of(MPI_Datatype type) {
+  const Datatype& found = *find_type(type);
+  if (found.predefined) return type;
+  return found.element ? handle_of(found.element) : MPI_DATATYPE_NULL;
+}
+inline size_t element_bytes(MPI_Datatype element) { return static_cast<size_t>(find_type(element)->extent); }
+
+// Calls visit(offset in one, offset in the other, bytes) for what is a run in both; at most `most` bytes at a time.
+template <class Visit>
+void for_each_pair(const Runs& one, const Runs& other, int64_t most, Visit&& visit) {
+  auto a = one.all().begin(), b = other.all().begin();
+  int64_t in_a = 0, in_b = 0;
+  while (a != one.all().end() && b != other.all().end()) {
+    const int64_t bytes = std::min({a->bytes - in_a, b->bytes - in_b, most});
+    visit(a->offset + in_a, b->offset + in_b, bytes);
+    if ((in_a += bytes) == a->bytes) {
+      ++a;
+      in_a = 0;
+    }
+    if ((in_b += bytes) == b->bytes) {
+      ++b;
+      in_b = 0;
+    }
+  }
+}
+
+}  // namespace portunus::mpi::rma

@@ -1,0 +1,295 @@
+// sync.cpp: synchronization of windows: fence, post-start-complete-wait, locks, flushes.
+//
+// A lock is taken by atomics on the target's lock word, without the target. Who finds it taken tries again.
+// Source: MPI-5.0, 12.5.
+#include <sched.h>
+
+#include "mpi-adi/checks.hpp"
+#include "mpi-adi/errors.hpp"
+#include "mpi-adi/exchange.hpp"
+#include "mpi-adi/profiling.hpp"
+#include "mpi-adi/rma/window.hpp"
+
+namespace portunus::mpi::rma {
+namespace {
+
+constexpr int kPosted = 1, kCompleted = 2;  // tags among a window's messages
+
+int wait_for(const char* function, Window& window, uint64_t issued) {
+  ptl_ct_event_t done{};
+  const int result = PtlCTWait(window.done, issued, &done);
+  if (result != PTL_OK) return raise(function, window, MPI_ERR_OTHER, "the network interface failed (Portals error %d)", result);
+  if (done.failure != 0) return raise(function, window, MPI_ERR_PROC_ABORTED, "a target cannot be reached, or refused an access");
+  return MPI_SUCCESS;
+}
+
+int check_rank(const char* function, const Window& window, int rank) {
+  if (rank >= 0 && static_cast<size_t>(rank) < window.members.size()) return MPI_SUCCESS;
+  return raise(function, window, MPI_ERR_RANK, "there is no rank %d among %zu", rank, window.members.size());
+}
+
+ptl_process_t target(const Window& window, int rank) { return adi::process(window.members[static_cast<size_t>(rank)].job_rank); }
+
+// Adds to the lock word, or sets it if it is 0; window.old is what it was.
+int change_lock(const char* function, Window& window, int rank, int64_t value, bool only_free) {
+  window.change = value;
+  const int64_t nobody = 0;
+  const ptl_match_bits_t bits = match_bits(window.number, Place::control);
+  const uint64_t issued = window.issued.fetch_add(1, std::memory_order_relaxed) + 1;
+  const ptl_size_t to = adi::offset_of(&window.old), from = adi::offset_of(&window.change);
+  const int result = only_free ? PtlSwap(window.md, to, window.md, from, sizeof value, target(window, rank), kWindowPortal, bits,
+                                         offsetof(Control, lock), nullptr, 0, &nobody, PTL_CSWAP, PTL_INT64_T)
+                               : PtlFetchAtomic(window.md, to, window.md, from, sizeof value, target(window, rank), kWindowPortal, bits,
+                                                offsetof(Control, lock), nullptr, 0, PTL_SUM, PTL_INT64_T);
+  if (result != PTL_OK) return raise(function, window, MPI_ERR_OTHER, "the network interface failed (Portals error %d)", result);
+  return wait_for(function, window, issued);
+}
+
+int take_lock(const char* function, Window& window, int rank, int type) {
+  const bool exclusive = type == MPI_LOCK_EXCLUSIVE;
+  for (;;) {
+    if (int error = change_lock(function, window, rank, exclusive ? kExclusive : 1, exclusive)) return error;
+    if (exclusive ? window.old == 0 : window.old < kExclusive / 2) break;
+    if (!exclusive)
+      if (int error = change_lock(function, window, rank, -1, false)) return error;
+    if (PtlxProgress() == 0) sched_yield();
+  }
+  return MPI_SUCCESS;
+}
+
+int release_lock(const char* function, Window& window, int rank) {
+  int& held = window.locked[static_cast<size_t>(rank)];
+  const int type = held;
+  held = 0;
+  if (type < 0) return MPI_SUCCESS;
+  return change_lock(function, window, rank, type == MPI_LOCK_EXCLUSIVE ? -kExclusive : -1, false);
+}
+
+bool holds_locks(const Window& window) {
+  for (const int type : window.locked)
+    if (type != 0) return true;
+  return false;
+}
+
+// A passive epoch towards that rank, or all (-1), is there.
+int check_passive(const char* function, const Window& window, int rank) {
+  const bool held = rank < 0 ? holds_locks(window) : window.locked[static_cast<size_t>(rank)] != 0;
+  if (held || window.epoch == Epoch::lock_all) return MPI_SUCCESS;
+  return raise(function, window, MPI_ERR_RMA_SYNC, "no lock is held; call MPI_Win_lock or MPI_Win_lock_all first");
+}
+
+int flush_all(const char* function, MPI_Win win, int rank) {
+  Window* window;
+  if (int error = check(function, win, window)) return error;
+  if (rank >= 0 || rank < -1)
+    if (int error = check_rank(function, *window, rank)) return error;
+  if (int error = check_passive(function, *window, rank)) return error;
+  return flush(function, *window);
+}
+
+// The members of a group as ranks of the window.
+int ranks_of(const char* function, const Window& window, MPI_Group handle, std::vector<int>& ranks) {
+  Group* group;
+  if (int error = mpi::check(function, handle, group, {})) return error;
+  for (int i = 0; i < group->size; ++i) {
+    ranks.push_back(window.comm->group->member(group->job_rank(i)));
+    if (ranks.back() < 0) return raise(function, window, MPI_ERR_GROUP, "member %d of the group has no part in the window", i);
+  }
+  return MPI_SUCCESS;
+}
+
+int tell(const char* function, Window& window, int rank, int what) {
+  const int error = send_bytes(*window.comm, Traffic::windows, what, nullptr, 0, rank);
+  return error == MPI_SUCCESS ? error : raise(function, window, error, "rank %d cannot be reached", rank);
+}
+
+}  // namespace
+
+int flush(const char* function, Window& window) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // copies into shared memory, too
+  return wait_for(function, window, window.issued.load(std::memory_order_relaxed));
+}
+
+}  // namespace portunus::mpi::rma
+
+using namespace portunus::mpi;
+using namespace portunus::mpi::rma;
+
+extern "C" int PMPI_Win_fence(int assert, MPI_Win win) {
+  static constexpr char kName[] = "MPI_Win_fence";
+  Window* window;
+  if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
+  if (window->epoch == Epoch::access || window->epoch == Epoch::lock_all || holds_locks(*window))
+    return raise(kName, *window, MPI_ERR_RMA_SYNC, "another kind of epoch is under way; end it first");
+  if (int error = flush(kName, *window)) return error;
+  if (int error = PMPI_Barrier(handle_of(window->comm))) return error;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  window->epoch = assert & MPI_MODE_NOSUCCEED ? Epoch::none : Epoch::fence;
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Win_fence)
+
+extern "C" int PMPI_Win_post(MPI_Group group, int, MPI_Win win) {
+  static constexpr char kName[] = "MPI_Win_post";
+  Window* window;
+  if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
+  if (window->exposed) return raise(kName, *window, MPI_ERR_RMA_SYNC, "the window is exposed already");
+  std::vector<int> origins;
+  if (int error = ranks_of(kName, *window, group, origins)) return error;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  const Communicator& comm = *window->comm;
+  for (const int origin : origins) {
+    Request& request = window->completes.emplace_back(window->comm, true);
+    const int result = adi::irecv(request, nullptr, 0, static_cast<ptl_rank_t>(comm.job_rank(origin)),
+                                  pattern(comm.context_of(Traffic::windows), origin, kCompleted));
+    if (result != PTL_OK) return raise(kName, *window, MPI_ERR_OTHER, "the network interface failed (Portals error %d)", result);
+  }
+  for (const int origin : origins)
+    if (int error = tell(kName, *window, origin, kPosted)) return error;
+  window->exposed = true;
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Win_post)
+
+extern "C" int PMPI_Win_start(MPI_Group group, int, MPI_Win win) {
+  static constexpr char kName[] = "MPI_Win_start";
+  Window* window;
+  if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
+  if (window->epoch == Epoch::access || window->epoch == Epoch::lock_all || holds_locks(*window))
+    return raise(kName, *window, MPI_ERR_RMA_SYNC, "another epoch of accesses is under way; end it first");
+  std::vector<int> targets;
+  if (int error = ranks_of(kName, *window, group, targets)) return error;
+  for (const int rank : targets) {
+    const int error = receive_bytes(*window->comm, Traffic::windows, kPosted, nullptr, 0, rank);
+    if (error != MPI_SUCCESS) return raise(kName, *window, error, "rank %d cannot be reached", rank);
+    window->accessible[static_cast<size_t>(rank)] = true;
+  }
+  window->epoch = Epoch::access;
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Win_start)
+
+extern "C" int PMPI_Win_complete(MPI_Win win) {
+  static constexpr char kName[] = "MPI_Win_complete";
+  Window* window;
+  if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
+  if (window->epoch != Epoch::access) return raise(kName, *window, MPI_ERR_RMA_SYNC, "no accesses were started by MPI_Win_start");
+  if (int error = flush(kName, *window)) return error;
+  for (size_t i = 0; i < window->accessible.size(); ++i) {
+    if (!window->accessible[i]) continue;
+    if (int error = tell(kName, *window, static_cast<int>(i), kCompleted)) return error;
+    window->accessible[i] = false;
+  }
+  window->epoch = Epoch::none;
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Win_complete)
+
+extern "C" int PMPI_Win_test(MPI_Win win, int* flag) {
+  static constexpr char kName[] = "MPI_Win_test";
+  Window* window;
+  if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
+  if (flag == nullptr) return raise(kName, *window, MPI_ERR_ARG, "the address for the flag is null");
+  if (!window->exposed) return raise(kName, *window, MPI_ERR_RMA_SYNC, "the window was not exposed by MPI_Win_post");
+  *flag = 1;
+  for (const Request& request : window->completes)
+    if (*flag) *flag = adi::poll_until([&] { return request.done(); });
+  if (!*flag) return MPI_SUCCESS;
+  window->completes.clear();
+  window->exposed = false;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Win_test)
+
+extern "C" int PMPI_Win_wait(MPI_Win win) {
+  static constexpr char kName[] = "MPI_Win_wait";
+  Window* window;
+  if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
+  for (const Request& request : window->completes) adi::wait(request);
+  int flag;
+  return PMPI_Win_test(win, &flag);
+}
+MPI_WEAK_NAME(Win_wait)
+
+extern "C" int PMPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win) {
+  static constexpr char kName[] = "MPI_Win_lock";
+  Window* window;
+  if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
+  if (rank == MPI_PROC_NULL) return MPI_SUCCESS;
+  if (int error = check_rank(kName, *window, rank)) return error;
+  if (lock_type != MPI_LOCK_EXCLUSIVE && lock_type != MPI_LOCK_SHARED)
+    return raise(kName, *window, MPI_ERR_LOCKTYPE, "%d is no kind of lock", lock_type);
+  int& held = window->locked[static_cast<size_t>(rank)];
+  if (held != 0 || window->epoch == Epoch::access || window->epoch == Epoch::lock_all)
+    return raise(kName, *window, MPI_ERR_RMA_SYNC, "an epoch of accesses to rank %d is under way; end it first", rank);
+  if (!(assert & MPI_MODE_NOCHECK))
+    if (int error = take_lock(kName, *window, rank, lock_type)) return error;
+  held = assert & MPI_MODE_NOCHECK ? -1 : lock_type;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Win_lock)
+
+extern "C" int PMPI_Win_unlock(int rank, MPI_Win win) {
+  static constexpr char kName[] = "MPI_Win_unlock";
+  Window* window;
+  if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
+  if (rank == MPI_PROC_NULL) return MPI_SUCCESS;
+  if (int error = check_rank(kName, *window, rank)) return error;
+  if (window->locked[static_cast<size_t>(rank)] == 0 || window->epoch == Epoch::lock_all)
+    return raise(kName, *window, MPI_ERR_RMA_SYNC, "rank %d is not locked", rank);
+  if (int error = flush(kName, *window)) return error;
+  return release_lock(kName, *window, rank);
+}
+MPI_WEAK_NAME(Win_unlock)
+
+extern "C" int PMPI_Win_lock_all(int assert, MPI_Win win) {
+  static constexpr char kName[] = "MPI_Win_lock_all";
+  Window* window;
+  if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
+  if (window->epoch == Epoch::access || window->epoch == Epoch::lock_all || holds_locks(*window))
+    return raise(kName, *window, MPI_ERR_RMA_SYNC, "another epoch of accesses is under way; end it first");
+  for (size_t i = 0; i < window->locked.size(); ++i) {
+    if (!(assert & MPI_MODE_NOCHECK))
+      if (int error = take_lock(kName, *window, static_cast<int>(i), MPI_LOCK_SHARED)) return error;
+    window->locked[i] = assert & MPI_MODE_NOCHECK ? -1 : MPI_LOCK_SHARED;
+  }
+  window->epoch = Epoch::lock_all;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Win_lock_all)
+
+extern "C" int PMPI_Win_unlock_all(MPI_Win win) {
+  static constexpr char kName[] = "MPI_Win_unlock_all";
+  Window* window;
+  if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
+  if (window->epoch != Epoch::lock_all) return raise(kName, *window, MPI_ERR_RMA_SYNC, "MPI_Win_lock_all was not called");
+  if (int error = flush(kName, *window)) return error;
+  for (size_t i = 0; i < window->locked.size(); ++i)
+    if (int error = release_lock(kName, *window, static_cast<int>(i))) return error;
+  window->epoch = Epoch::none;
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Win_unlock_all)
+
+extern "C" int PMPI_Win_flush(int rank, MPI_Win win) { return rank == MPI_PROC_NULL ? MPI_SUCCESS : flush_all("MPI_Win_flush", win, rank); }
+MPI_WEAK_NAME(Win_flush)
+extern "C" int PMPI_Win_flush_all(MPI_Win win) { return flush_all("MPI_Win_flush_all", win, -1); }
+MPI_WEAK_NAME(Win_flush_all)
+extern "C" int PMPI_Win_flush_local(int rank, MPI_Win win) {
+  return rank == MPI_PROC_NULL ? MPI_SUCCESS : flush_all("MPI_Win_flush_local", win, rank);
+}
+MPI_WEAK_NAME(Win_flush_local)
+extern "C" int PMPI_Win_flush_local_all(MPI_Win win) { return flush_all("MPI_Win_flush_local_all", win, -1); }
+MPI_WEAK_NAME(Win_flush_local_all)
+
+extern "C" int PMPI_Win_sync(MPI_Win win) {
+  Window* window;
+  if (int error = portunus::mpi::rma::check("MPI_Win_sync", win, window)) return error;
+  PtlAtomicSync();
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Win_sync)

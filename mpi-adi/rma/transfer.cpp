@@ -1,0 +1,345 @@
+// transfer.cpp: put, get and accumulate, and their forms with a request.
+//
+// Accumulates that Portals has no atomic for (pairs of value and place) are done under a lock of the target: they are atomic
+// among themselves.
+// Source: MPI-5.0, 12.3, 12.7.1 (atomicity).
+#include <sched.h>
+
+#include <cstring>
+#include <limits>
+
+#include "mpi-adi/op.hpp"
+#include "mpi-adi/profiling.hpp"
+#include "mpi-adi/rma/access.hpp"
+
+namespace portunus::mpi::rma {
+namespace {
+
+constexpr int64_t kAnyLength = std::numeric_limits<int64_t>::max();
+constexpr int64_t kAtomicBytes = 32 * 1024;  // at most, in one message; a multiple of all elements' sizes
+
+ptl_process_t process_of(const Access& access) { return adi::process(access.member->job_rank); }
+ptl_match_bits_t bits_of(const Access& access) { return match_bits(access.window->number, Place::memory); }
+ptl_size_t local(const void* base, int64_t offset) { return adi::offset_of(base) + static_cast<ptl_size_t>(offset); }
+ptl_size_t remote(const Access& access, int64_t offset) { return static_cast<ptl_size_t>(access.displacement + offset); }
+
+void count(const Access& access) { access.window->issued.fetch_add(1, std::memory_order_relaxed); }
+
+int raise_result(const char* function, const Access& access, int result) {
+  if (result == PTL_OK) return MPI_SUCCESS;
+  return raise(function, *access.window, MPI_ERR_OTHER, "the network interface failed (Portals error %d)", result);
+}
+
+// ---- put and get
+
+int put(const char* function, const Buffer& origin, int rank, MPI_Aint displacement, const Buffer& target, MPI_Win win, Access& access) {
+  if (int error = check_access(function, win, rank, displacement, target, access)) return error;
+  if (int error = check_origin(function, *access.window, origin)) return error;
+  if (!access.member) return MPI_SUCCESS;
+  const Runs from(origin.count, origin.type), to(target.count, target.type);
+  int result = PTL_OK;
+  for_each_pair(from, to, kAnyLength, [&](int64_t at, int64_t there, int64_t bytes) {
+    if (access.member->mapped) {
+      std::memmove(access.member->mapped + access.displacement + there, static_cast<const std::byte*>(origin.address) + at, static_cast<size_t>(bytes));
+      return;
+    }
+    count(access);
+    const int code = PtlPut(access.window->md, local(origin.address, at), static_cast<ptl_size_t>(bytes), PTL_CT_ACK_REQ, process_of(access),
+                            kWindowPortal, bits_of(access), remote(access, there), nullptr, 0);
+    if (code != PTL_OK) result = code;
+  });
+  return raise_result(function, access, result);
+}
+
+int get(const char* function, const Buffer& origin, int rank, MPI_Aint displacement, const Buffer& target, MPI_Win win, Access& access) {
+  if (int error = check_access(function, win, rank, displacement, target, access)) return error;
+  if (int error = check_origin(function, *access.window, origin)) return error;
+  if (!access.member) return MPI_SUCCESS;
+  const Runs to(origin.count, origin.type), from(target.count, target.type);
+  int result = PTL_OK;
+  for_each_pair(to, from, kAnyLength, [&](int64_t at, int64_t there, int64_t bytes) {
+    if (access.member->mapped) {
+      std::memmove(static_cast<std::byte*>(const_cast<void*>(origin.address)) + at, access.member->mapped + access.displacement + there, static_cast<size_t>(bytes));
+      return;
+    }
+    count(access);
+    const int code = PtlGet(access.window->md, local(origin.address, at), static_cast<ptl_size_t>(bytes), process_of(access), kWindowPortal,
+                            bits_of(access), remote(access, there), nullptr);
+    if (code != PTL_OK) result = code;
+  });
+  return raise_result(function, access, result);
+}
+
+// ---- accumulate
+
+// The lock of accumulates that are no atomics, on the target of the access.
+class Combining {
+ public:
+  Combining(const char* function, const Access& access) : function_(function), access_(access) {
+    do {
+      error_ = change(0, 1);
+      if (error_ == MPI_SUCCESS && old_ != 0 && PtlxProgress() == 0) sched_yield();
+    } while (error_ == MPI_SUCCESS && old_ != 0);
+  }
+  int release() { return change(1, 0); }
+  int error() const { return error_; }
+
+ private:
+  int change(int64_t from, int64_t to) {
+    value_ = to;
+    count(access_);
+    const int result = PtlSwap(access_.window->md, adi::offset_of(&old_), access_.window->md, adi::offset_of(&value_), sizeof value_,
+                               process_of(access_), kWindowPortal, match_bits(access_.window->number, Place::control),
+                               offsetof(Control, accumulate), nullptr, 0, &from, PTL_CSWAP, PTL_INT64_T);
+    if (int error = raise_result(function_, access_, result)) return error;
+    return flush(function_, *access_.window);
+  }
+
+  const char* function_;
+  const Access& access_;
+  int64_t old_ = 0, value_ = 0;
+  int error_ = MPI_SUCCESS;
+};
+
+// Reads the target, combines here, writes back.
+int combine_under_lock(const char* function, const Access& access, const void* origin, const Runs& from, const Runs& to, void* result,
+                       const Runs* old, MPI_Op op, MPI_Datatype element) {
+  const size_t bytes = static_cast<size_t>(to.bytes());
+  const std::unique_ptr<std::byte[]> operand(new std::byte[bytes]), value(new std::byte[bytes]);
+  const auto move = [&](std::byte* packed, const void* base, const Runs& runs, bool in) {
+    for (const Run& run : runs.all()) {
+      std::byte* at = static_cast<std::byte*>(const_cast<void*>(base)) + run.offset;
+      std::memcpy(in ? packed : at, in ? at : packed, static_cast<size_t>(run.bytes));
+      packed += run.bytes;
+    }
+  };
+  const auto transfer = [&](bool in) {
+    int failed = PTL_OK;
+    int64_t place = 0;
+    for (const Run& run : to.all()) {
+      count(access);
+      const ptl_size_t here = local(value.get(), place), length = static_cast<ptl_size_t>(run.bytes), there = remote(access, run.offset);
+      const int code = in ? PtlGet(access.window->md, here, length, process_of(access), kWindowPortal, bits_of(access), there, nullptr)
+                          : PtlPut(access.window->md, here, length, PTL_CT_ACK_REQ, process_of(access), kWindowPortal, bits_of(access), there, nullptr, 0);
+      if (code != PTL_OK) failed = code;
+      place += run.bytes;
+    }
+    const int error = raise_result(function, access, failed);
+    return error == MPI_SUCCESS ? flush(function, *access.window) : error;
+  };
+  Combining lock(function, access);
+  if (lock.error() != MPI_SUCCESS) return lock.error();
+  int error = transfer(true);
+  if (error == MPI_SUCCESS && old) move(value.get(), result, *old, false);
+  if (error == MPI_SUCCESS && op != MPI_NO_OP) {
+    move(operand.get(), origin, from, true);
+    if (op == MPI_REPLACE) std::memcpy(value.get(), operand.get(), bytes);
+    else apply(op, operand.get(), value.get(), bytes / element_bytes(element), element);
+    error = transfer(false);
+  }
+  const int released = lock.release();
+  return error != MPI_SUCCESS ? error : released;
+}
+
+// `result`: where the old elements go, or address nullptr.
+int accumulate(const char* function, const Buffer& origin, const Buffer* result, int rank, MPI_Aint displacement, const Buffer& target,
+               MPI_Op op, MPI_Win win, Access& access) {
+  if (int error = check_access(function, win, rank, displacement, target, access)) return error;
+  Window& window = *access.window;
+  if (op != MPI_NO_OP)
+    if (int error = check_origin(function, window, origin)) return error;
+  if (result)
+    if (int error = check_origin(function, window, *result)) return error;
+  if (!access.member) return MPI_SUCCESS;
+  const MPI_Datatype element = element_of(target.type);
+  if (element == MPI_DATATYPE_NULL) return raise(function, window, MPI_ERR_TYPE, "the datatype is made of more than one predefined datatype");
+  if (const char* why = accumulate_refusal(op, element)) return raise(function, window, MPI_ERR_OP, "%s", why);
+  if (op == MPI_NO_OP && !result) return MPI_SUCCESS;
+  const Runs to(target.count, target.type);
+  const Runs from = op == MPI_NO_OP ? to : Runs(origin.count, origin.type);
+  const PortalsOp atomic = portals_op(op == MPI_NO_OP ? MPI_REPLACE : op, element);
+  if (!atomic.possible) {
+    if (!result) return combine_under_lock(function, access, origin.address, from, to, nullptr, nullptr, op, element);
+    const Runs old(result->count, result->type);
+    return combine_under_lock(function, access, origin.address, from, to, const_cast<void*>(result->address), &old, op, element);
+  }
+  const ptl_handle_md_t md = window.md;
+  int failed = PTL_OK;
+  // Pieces that are runs at the origin, in the result and at the target.
+  const Runs old = result ? Runs(result->count, result->type) : to;
+  const Runs sources = op == MPI_NO_OP ? old : from;
+  std::vector<int64_t> sources_at, there_at, lengths;
+  for_each_pair(sources, to, kAtomicBytes, [&](int64_t at, int64_t there, int64_t bytes) {
+    sources_at.push_back(at);
+    there_at.push_back(there);
+    lengths.push_back(bytes);
+  });
+  const auto issue = [&](int64_t at, int64_t there, ptl_size_t old_place, int64_t bytes) {
+    const ptl_size_t length = static_cast<ptl_size_t>(bytes), place = remote(access, there);
+    count(access);
+    int code;
+    if (op == MPI_NO_OP)
+      code = PtlGet(md, old_place, length, process_of(access), kWindowPortal, bits_of(access), place, nullptr);
+    else if (atomic.op == PTL_SWAP)
+      code = PtlSwap(md, old_place, md, local(origin.address, at), length, process_of(access), kWindowPortal, bits_of(access), place, nullptr, 0,
+                     nullptr, PTL_SWAP, atomic.type);
+    else if (result)
+      code = PtlFetchAtomic(md, old_place, md, local(origin.address, at), length, process_of(access), kWindowPortal, bits_of(access), place,
+                            nullptr, 0, atomic.op, atomic.type);
+    else
+      code = PtlAtomic(md, local(origin.address, at), length, PTL_CT_ACK_REQ, process_of(access), kWindowPortal, bits_of(access), place, nullptr,
+                       0, atomic.op, atomic.type);
+    if (code != PTL_OK) failed = code;
+  };
+  if (!result) {
+    for (size_t i = 0; i < lengths.size(); ++i) issue(sources_at[i], there_at[i], adi::offset_of(window.discarded.get()), lengths[i]);
+    return raise_result(function, access, failed);
+  }
+  // The data of origin and target go along together; cut them again where the result's runs end.
+  int64_t done = 0;
+  size_t i = 0;
+  for (const Run& run : old.all())
+    for (int64_t in = 0; in < run.bytes && i < lengths.size();) {
+      const int64_t bytes = std::min(run.bytes - in, lengths[i] - done);
+      issue(sources_at[i] + done, there_at[i] + done, local(result->address, run.offset + in), bytes);
+      in += bytes;
+      if ((done += bytes) == lengths[i]) {
+        ++i;
+        done = 0;
+      }
+    }
+  return raise_result(function, access, failed);
+}
+
+// A request that is complete when everything that this rank has issued in the window is.
+int request_for(const char* function, const Access& access, MPI_Request* handle) {
+  Window& window = *access.window;
+  const uint64_t issued = window.issued.load(std::memory_order_relaxed);
+  Request* request = pool.claim(window.comm, false);
+  if (request == nullptr) return raise(function, window, MPI_ERR_NO_MEM, "%u requests are in use, the most there can be", kMaxRequests);
+  request->source = MPI_ANY_SOURCE;
+  const int result = PtlTriggeredPut(adi::device.md_sent, 0, 0, PTL_NO_ACK_REQ, adi::device.self, adi::kSignalPortal, 0, 0, request, 0,
+                                     window.done, issued);
+  if (result != PTL_OK) {
+    pool.release(request);
+    return raise_result(function, access, result);
+  }
+  *handle = mpi::handle_of(request);
+  return MPI_SUCCESS;
+}
+
+int check_request(const char* function, MPI_Win win, const MPI_Request* request) {
+  Window* window;
+  if (int error = check(function, win, window)) return error;
+  return request != nullptr ? MPI_SUCCESS : raise(function, *window, MPI_ERR_ARG, "the address for the request is null");
+}
+
+}  // namespace
+}  // namespace portunus::mpi::rma
+
+using namespace portunus::mpi;
+using namespace portunus::mpi::rma;
+
+extern "C" int PMPI_Put(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                        int target_count, MPI_Datatype target_datatype, MPI_Win win) {
+  Access access;
+  return put("MPI_Put", {origin_addr, origin_count, origin_datatype}, target_rank, target_disp, {nullptr, target_count, target_datatype}, win, access);
+}
+MPI_WEAK_NAME(Put)
+
+extern "C" int PMPI_Get(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                        int target_count, MPI_Datatype target_datatype, MPI_Win win) {
+  Access access;
+  return get("MPI_Get", {origin_addr, origin_count, origin_datatype}, target_rank, target_disp, {nullptr, target_count, target_datatype}, win, access);
+}
+MPI_WEAK_NAME(Get)
+
+extern "C" int PMPI_Accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
+                               MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
+  Access access;
+  return accumulate("MPI_Accumulate", {origin_addr, origin_count, origin_datatype}, nullptr, target_rank, target_disp,
+                    {nullptr, target_count, target_datatype}, op, win, access);
+}
+MPI_WEAK_NAME(Accumulate)
+
+extern "C" int PMPI_Get_accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, void* result_addr,
+                                   int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
+                                   int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
+  Access access;
+  const Buffer result{result_addr, result_count, result_datatype};
+  return accumulate("MPI_Get_accumulate", {origin_addr, origin_count, origin_datatype}, &result, target_rank, target_disp,
+                    {nullptr, target_count, target_datatype}, op, win, access);
+}
+MPI_WEAK_NAME(Get_accumulate)
+
+extern "C" int PMPI_Fetch_and_op(const void* origin_addr, void* result_addr, MPI_Datatype datatype, int target_rank,
+                                 MPI_Aint target_disp, MPI_Op op, MPI_Win win) {
+  Access access;
+  const Buffer result{result_addr, 1, datatype};
+  return accumulate("MPI_Fetch_and_op", {origin_addr, 1, datatype}, &result, target_rank, target_disp, {nullptr, 1, datatype}, op, win, access);
+}
+MPI_WEAK_NAME(Fetch_and_op)
+
+extern "C" int PMPI_Compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr, MPI_Datatype datatype,
+                                     int target_rank, MPI_Aint target_disp, MPI_Win win) {
+  static constexpr char kName[] = "MPI_Compare_and_swap";
+  Access access;
+  if (int error = check_access(kName, win, target_rank, target_disp, {nullptr, 1, datatype}, access)) return error;
+  if (!access.member) return MPI_SUCCESS;
+  const char* why = refusal(MPI_LOR, datatype);
+  if (why && refusal(MPI_BOR, datatype)) return raise(kName, *access.window, MPI_ERR_TYPE, "only integers, truth values and bytes can be compared and swapped");
+  const PortalsOp atomic = portals_op(MPI_REPLACE, datatype);
+  count(access);
+  const ptl_handle_md_t md = access.window->md;
+  return raise_result(kName, access,
+                      PtlSwap(md, adi::offset_of(result_addr), md, adi::offset_of(origin_addr), atomic.width, process_of(access), kWindowPortal,
+                              bits_of(access), remote(access, 0), nullptr, 0, compare_addr, PTL_CSWAP, atomic.type));
+}
+MPI_WEAK_NAME(Compare_and_swap)
+
+extern "C" int PMPI_Rput(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                         int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
+  static constexpr char kName[] = "MPI_Rput";
+  if (int error = check_request(kName, win, request)) return error;
+  Access access;
+  if (int error = put(kName, {origin_addr, origin_count, origin_datatype}, target_rank, target_disp, {nullptr, target_count, target_datatype}, win, access)) return error;
+  return request_for(kName, access, request);
+}
+MPI_WEAK_NAME(Rput)
+
+extern "C" int PMPI_Rget(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                         int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
+  static constexpr char kName[] = "MPI_Rget";
+  if (int error = check_request(kName, win, request)) return error;
+  Access access;
+  if (int error = get(kName, {origin_addr, origin_count, origin_datatype}, target_rank, target_disp, {nullptr, target_count, target_datatype}, win, access)) return error;
+  return request_for(kName, access, request);
+}
+MPI_WEAK_NAME(Rget)
+
+extern "C" int PMPI_Raccumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
+                                MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win,
+                                MPI_Request* request) {
+  static constexpr char kName[] = "MPI_Raccumulate";
+  if (int error = check_request(kName, win, request)) return error;
+  Access access;
+  if (int error = accumulate(kName, {origin_addr, origin_count, origin_datatype}, nullptr, target_rank, target_disp,
+                             {nullptr, target_count, target_datatype}, op, win, access))
+    return error;
+  return request_for(kName, access, request);
+}
+MPI_WEAK_NAME(Raccumulate)
+
+extern "C" int PMPI_Rget_accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, void* result_addr,
+                                    int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
+                                    int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
+  static constexpr char kName[] = "MPI_Rget_accumulate";
+  if (int error = check_request(kName, win, request)) return error;
+  Access access;
+  const Buffer result{result_addr, result_count, result_datatype};
+  if (int error = accumulate(kName, {origin_addr, origin_count, origin_datatype}, &result, target_rank, target_disp,
+                             {nullptr, target_count, target_datatype}, op, win, access))
+    return error;
+  return request_for(kName, access, request);
+}
+MPI_WEAK_NAME(Rget_accumulate)

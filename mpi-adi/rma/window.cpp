@@ -1,0 +1,270 @@
+// window.cpp: making and freeing windows.
+#include "mpi-adi/rma/window.hpp"
+
+#include <sched.h>
+
+#include <cstdarg>
+#include <cstring>
+
+#include "mpi-adi/checks.hpp"
+#include "mpi-adi/comm_create.hpp"
+#include "mpi-adi/errors.hpp"
+#include "mpi-adi/exchange.hpp"
+#include "mpi-adi/profiling.hpp"
+
+namespace portunus::mpi::rma {
+
+constinit WindowPool windows;
+
+namespace {
+
+constexpr size_t kDiscarded = 64 * 1024;
+
+int append(const void* start, size_t length, ptl_match_bits_t bits, ptl_handle_me_t& handle) {
+  ptl_me_t entry{};
+  entry.start = const_cast<void*>(start);
+  entry.length = length;
+  entry.ct_handle = PTL_CT_NONE;
+  entry.uid = adi::device.uid;
+  entry.options = PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE;
+  entry.match_id.rank = PTL_RANK_ANY;
+  entry.match_bits = bits;
+  return PtlMEAppend(adi::device.ni, kWindowPortal, &entry, PTL_PRIORITY_LIST, nullptr, &handle);
+}
+
+int open_entries(Window& window) {
+  const bool dynamic = window.flavor == MPI_WIN_FLAVOR_DYNAMIC;
+  int result = PtlCTAlloc(adi::device.ni, &window.done);
+  ptl_md_t all{};
+  all.length = PTL_SIZE_MAX;
+  all.options = PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_CT_REPLY;
+  all.eq_handle = PTL_EQ_NONE;
+  all.ct_handle = window.done;
+  if (result == PTL_OK) result = PtlMDBind(adi::device.ni, &all, &window.md);
+  if (result == PTL_OK)
+    result = append(dynamic ? nullptr : window.base, dynamic ? PTL_SIZE_MAX : static_cast<size_t>(window.size),
+                    match_bits(window.number, Place::memory), window.memory_entry);
+  if (result == PTL_OK)
+    result = append(window.control.get(), sizeof(Control), match_bits(window.number, Place::control), window.control_entry);
+  return result;
+}
+
+void close_entries(Window& window) {
+  for (const ptl_handle_me_t entry : {window.memory_entry, window.control_entry})
+    while (entry != PTL_INVALID_HANDLE && PtlMEUnlink(entry) == PTL_IN_USE)
+      if (PtlxProgress() == 0) sched_yield();
+  while (window.md != PTL_INVALID_HANDLE && PtlMDRelease(window.md) == PTL_IN_USE)
+    if (PtlxProgress() == 0) sched_yield();
+  if (window.done != PTL_INVALID_HANDLE) PtlCTFree(window.done);
+}
+
+// What each rank says of its memory.
+struct Offer {
+  uint64_t base;
+  int64_t size, unit;
+  int64_t well;
+};
+
+// The last steps of every constructor: entries stand on all ranks when it returns.
+int finish(const char* function, Communicator& parent, Window* window, MPI_Win* win) {
+  Communicator& comm = *window->comm;
+  const size_t n = static_cast<size_t>(comm.size);
+  window->control = std::make_unique<Control>();
+  window->discarded.reset(new std::byte[kDiscarded]);
+  window->accessible.assign(n, false);
+  window->locked.assign(n, 0);
+  window->errhandler.store(MPI_ERRORS_ARE_FATAL, std::memory_order_relaxed);
+  window->number = comm.context;
+  const int result = open_entries(*window);
+  std::vector<Offer> offers(n);
+  offers[static_cast<size_t>(comm.rank)] = {reinterpret_cast<uint64_t>(window->base), window->size, window->unit, result == PTL_OK};
+  if (int error = Exchange(comm).allgather(offers.data(), sizeof(Offer)))
+    return mpi::raise(function, &parent, error, "the ranks cannot tell each other where their memory lies");
+  window->members.resize(n);
+  for (size_t i = 0; i < n; ++i) {
+    Member& member = window->members[i];
+    member.base = offers[i].base;
+    member.size = offers[i].size;
+    member.unit = offers[i].unit;
+    member.job_rank = comm.job_rank(static_cast<int>(i));
+    if (!offers[i].well) return mpi::raise(function, &parent, MPI_ERR_NO_MEM, "rank %zu has no match list entry for its memory left", i);
+  }
+  *win = handle_of(window);
+  return MPI_SUCCESS;
+}
+
+int begin(const char* function, MPI_Comm handle, MPI_Info info, MPI_Win* win, Communicator*& parent, Window*& window) {
+  if (int error = mpi::check(function, handle, parent, {win})) return error;
+  if (parent->inter) return mpi::raise(function, parent, MPI_ERR_COMM, "windows are made of intracommunicators");
+  if (int error = check_info(function, parent, info)) return error;
+  Communicator* own;
+  if (int error = create_in(function, *parent, all_and_of(*parent), key_of(*parent, Traffic::windows, 0), retain(parent->group), nullptr, own))
+    return error;
+  window = windows.claim();
+  if (window == nullptr) return mpi::raise(function, parent, MPI_ERR_NO_MEM, "too many windows are in use");
+  window->comm = own;
+  window->hints = hints_of(info);
+  return MPI_SUCCESS;
+}
+
+int check_memory(const char* function, const Communicator& comm, MPI_Aint size, int unit) {
+  if (size < 0) return mpi::raise(function, &comm, MPI_ERR_SIZE, "the size is negative");
+  if (unit <= 0) return mpi::raise(function, &comm, MPI_ERR_DISP, "the displacement unit is not positive (%d)", unit);
+  return MPI_SUCCESS;
+}
+
+// Does what goes to that process cross shared memory only?
+bool is_near(const Member& member) {
+  const char* transport = PtlxTransport(adi::device.ni, adi::process(member.job_rank));
+  return transport != nullptr && (std::strcmp(transport, "node") == 0 || std::strcmp(transport, "self") == 0);
+}
+
+int allocate(const char* function, MPI_Aint size, int unit, MPI_Info info, MPI_Comm handle, void* baseptr, MPI_Win* win, int flavor) {
+  Communicator* parent;
+  Window* window;
+  if (int error = begin(function, handle, info, win, parent, window)) return error;
+  if (int error = check_memory(function, *parent, size, unit)) return error;
+  if (baseptr == nullptr) return mpi::raise(function, parent, MPI_ERR_ARG, "the address for the memory's address is null");
+  std::vector<std::byte*> base;
+  const bool shared = share_memory(*window->comm, static_cast<size_t>(size), window->segment, base);
+  const size_t own = static_cast<size_t>(window->comm->rank);
+  bool alone = false;
+  for (const std::byte* each : base) alone = alone || (flavor == MPI_WIN_FLAVOR_SHARED && each == nullptr);
+  if (!shared || alone) {
+    if (flavor == MPI_WIN_FLAVOR_SHARED)
+      return mpi::raise(function, parent, MPI_ERR_RMA_SHARED, shared ? "not all ranks are on one node" : "no memory can be shared");
+    window->owned.reset(new std::byte[static_cast<size_t>(size) + 64]());
+    base.assign(base.size(), nullptr);
+    window->base = window->owned.get();
+  } else {
+    window->base = base[own];
+  }
+  window->flavor = flavor;
+  window->size = size;
+  window->unit = unit;
+  if (int error = finish(function, *parent, window, win)) return error;
+  for (size_t i = 0; i < window->members.size(); ++i)
+    if (i < base.size() && base[i] && (flavor == MPI_WIN_FLAVOR_SHARED || is_near(window->members[i]))) window->members[i].mapped = base[i];
+  *static_cast<void**>(baseptr) = window->base;
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int raise(const char* function, const Window& window, int code, const char* cause, ...) {
+  Origin origin;
+  origin.subject = Subject::window;
+  origin.handle = handle_of(&window);
+  origin.errhandler = window.errhandler.load(std::memory_order_acquire);
+  origin.name = window.name[0] != '\0' ? window.name : "a window without name";
+  va_list arguments;
+  va_start(arguments, cause);
+  const int result = raise_at(origin, function, code, cause, arguments);
+  va_end(arguments);
+  return result;
+}
+
+int check(const char* function, MPI_Win handle, Window*& found) {
+  found = find_window(handle);
+  if (found != nullptr) [[likely]]
+    return MPI_SUCCESS;
+  if (int error = check_running(function)) return error;
+  if (handle == MPI_WIN_NULL) return mpi::raise(function, nullptr, MPI_ERR_WIN, "the window is MPI_WIN_NULL");
+  return mpi::raise(function, nullptr, MPI_ERR_WIN, "%p is no window", static_cast<void*>(handle));
+}
+
+}  // namespace portunus::mpi::rma
+
+using namespace portunus::mpi;
+using namespace portunus::mpi::rma;
+
+extern "C" int PMPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
+  static constexpr char kName[] = "MPI_Win_create";
+  Communicator* parent;
+  Window* window;
+  if (int error = begin(kName, comm, info, win, parent, window)) return error;
+  if (int error = check_memory(kName, *parent, size, disp_unit)) return error;
+  if (base == nullptr && size > 0) return portunus::mpi::raise(kName, parent, MPI_ERR_BASE, "the memory's address is null");
+  window->base = static_cast<std::byte*>(base);
+  window->size = size;
+  window->unit = disp_unit;
+  return finish(kName, *parent, window, win);
+}
+MPI_WEAK_NAME(Win_create)
+
+extern "C" int PMPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
+  return allocate("MPI_Win_allocate", size, disp_unit, info, comm, baseptr, win, MPI_WIN_FLAVOR_ALLOCATE);
+}
+MPI_WEAK_NAME(Win_allocate)
+
+extern "C" int PMPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
+  return allocate("MPI_Win_allocate_shared", size, disp_unit, info, comm, baseptr, win, MPI_WIN_FLAVOR_SHARED);
+}
+MPI_WEAK_NAME(Win_allocate_shared)
+
+extern "C" int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* win) {
+  static constexpr char kName[] = "MPI_Win_create_dynamic";
+  Communicator* parent;
+  Window* window;
+  if (int error = begin(kName, comm, info, win, parent, window)) return error;
+  window->flavor = MPI_WIN_FLAVOR_DYNAMIC;
+  return finish(kName, *parent, window, win);
+}
+MPI_WEAK_NAME(Win_create_dynamic)
+
+extern "C" int PMPI_Win_free(MPI_Win* win) {
+  static constexpr char kName[] = "MPI_Win_free";
+  if (win == nullptr) return portunus::mpi::raise(kName, nullptr, MPI_ERR_ARG, "the address of the window is null");
+  Window* window;
+  if (int error = check(kName, *win, window)) return error;
+  if (int error = flush(kName, *window)) return error;
+  if (int error = PMPI_Barrier(handle_of(window->comm))) return error;  // nobody accesses it any more
+  if (int error = window->attributes.clear(*win)) return raise(kName, *window, error, "a function that deletes an attribute failed");
+  close_entries(*window);
+  replace_errhandler(window->errhandler, MPI_ERRORS_ARE_FATAL);
+  destroy_communicator(window->comm);
+  windows.release(window);
+  *win = MPI_WIN_NULL;
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Win_free)
+
+// Dynamic windows are all memory; what is attached is the program's business.
+extern "C" int PMPI_Win_attach(MPI_Win win, void* base, MPI_Aint size) {
+  static constexpr char kName[] = "MPI_Win_attach";
+  Window* window;
+  if (int error = check(kName, win, window)) return error;
+  if (window->flavor != MPI_WIN_FLAVOR_DYNAMIC) return raise(kName, *window, MPI_ERR_RMA_FLAVOR, "only dynamic windows take memory");
+  if (size < 0 || (base == nullptr && size > 0)) return raise(kName, *window, MPI_ERR_RMA_ATTACH, "there is no such memory");
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Win_attach)
+
+extern "C" int PMPI_Win_detach(MPI_Win win, const void*) {
+  static constexpr char kName[] = "MPI_Win_detach";
+  Window* window;
+  if (int error = check(kName, win, window)) return error;
+  if (window->flavor != MPI_WIN_FLAVOR_DYNAMIC) return raise(kName, *window, MPI_ERR_RMA_FLAVOR, "only dynamic windows give memory back");
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Win_detach)
+
+extern "C" int PMPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint* size, int* disp_unit, void* baseptr) {
+  static constexpr char kName[] = "MPI_Win_shared_query";
+  Window* window;
+  if (int error = check(kName, win, window)) return error;
+  if (size == nullptr || disp_unit == nullptr || baseptr == nullptr) return raise(kName, *window, MPI_ERR_ARG, "an address for a result is null");
+  if (window->flavor != MPI_WIN_FLAVOR_SHARED) return raise(kName, *window, MPI_ERR_RMA_FLAVOR, "the window was not made by MPI_Win_allocate_shared");
+  size_t which = static_cast<size_t>(rank);
+  if (rank == MPI_PROC_NULL) {  // the first with memory
+    for (which = 0; which + 1 < window->members.size() && window->members[which].size == 0;) ++which;
+  } else if (rank < 0 || which >= window->members.size()) {
+    return raise(kName, *window, MPI_ERR_RANK, "there is no rank %d among %zu", rank, window->members.size());
+  }
+  const Member& member = window->members[which];
+  *size = member.size;
+  *disp_unit = static_cast<int>(member.unit);
+  *static_cast<void**>(baseptr) = member.mapped;
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Win_shared_query)

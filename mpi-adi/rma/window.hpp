@@ -1,0 +1,118 @@
+// window.hpp: windows: memory of all ranks of a communicator that each of them may access.
+//
+// A window is two match list entries of each rank: its memory, and a control block with the lock word. Accesses are puts,
+// gets and atomics to them; nothing of it needs a call of the target. Whatever this rank issues is counted on one
+// counting event when it is complete at the target, so that a flush waits for one number. Accumulates are Portals
+// atomics, executed by the engine of the target: one atomicity domain. Memory that MPI allocates is shared by the ranks of a
+// node, and put and get are copies there.
+//
+// Thread: accesses and flushes any; synchronization of one window one at a time. Invariants: a window's number is the
+// context of its own communicator, which no other window that this process takes part in has.
+// Source: MPI-5.0, chapter 12.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mpi-adi/adi.hpp"
+#include "mpi-adi/attributes.hpp"
+#include "mpi-adi/comm.hpp"
+#include "mpi-adi/info.hpp"
+#include "mpi-adi/mpi.h"
+#include "mpi-adi/objects.hpp"
+
+namespace portunus::mpi::rma {
+
+using adi::kWindowPortal;
+
+// Match bits: the number of the window, and what of it.
+enum class Place : uint64_t { memory = 0, control = 1 };
+constexpr ptl_match_bits_t match_bits(uint16_t number, Place place) {
+  return uint64_t{number} << 8 | static_cast<uint64_t>(place);
+}
+
+// What other ranks change by atomics: zero at first.
+struct Control {
+  alignas(64) int64_t lock = 0;        // kExclusive, or how many share it
+  alignas(64) int64_t accumulate = 0;  // 1: someone combines what Portals cannot
+};
+constexpr int64_t kExclusive = int64_t{1} << 62;
+
+// A rank as the others see it.
+struct Member {
+  uint64_t base = 0;
+  int64_t size = 0;
+  int64_t unit = 1;
+  int job_rank = 0;
+  std::byte* mapped = nullptr;  // its memory in this process, if it is shared
+};
+
+// Memory that ranks of a node map together.
+class Segment {
+ public:
+  Segment() = default;
+  ~Segment();
+  Segment(const Segment&) = delete;
+  Segment& operator=(const Segment&) = delete;
+  std::byte* start = nullptr;
+  size_t bytes = 0;
+};
+
+enum class Epoch : uint8_t { none, fence, access, lock_all };  // of this rank's accesses
+
+struct Window {
+  uint16_t number = 0;
+  int flavor = MPI_WIN_FLAVOR_CREATE;
+  int model = MPI_WIN_UNIFIED;
+  Communicator* comm = nullptr;  // its own
+  std::byte* base = nullptr;
+  MPI_Aint size = 0;
+  int unit = 1;
+  std::vector<Member> members;
+  std::unique_ptr<Control> control;
+  Segment segment;
+  std::unique_ptr<std::byte[]> owned;  // allocated, and shared with nobody
+  ptl_handle_me_t memory_entry = PTL_INVALID_HANDLE, control_entry = PTL_INVALID_HANDLE;
+  ptl_handle_ct_t done = PTL_INVALID_HANDLE;  // operations of this rank that are complete
+  ptl_handle_md_t md = PTL_INVALID_HANDLE;    // all memory, counting acknowledgements and replies there
+  std::atomic<uint64_t> issued{0};
+  std::unique_ptr<std::byte[]> discarded;  // where old values go that nobody wants
+  int64_t change = 0, old = 0;  // of a lock word: what is sent there and what comes back
+
+  Epoch epoch = Epoch::none;
+  bool exposed = false;                // MPI_Win_post
+  std::vector<bool> accessible;        // by rank: MPI_Win_start
+  std::vector<int> locked;             // by rank: MPI_LOCK_SHARED, MPI_LOCK_EXCLUSIVE, 0; -1: nothing to release
+  std::deque<Request> completes;       // of MPI_Win_post: one from each origin
+
+  std::atomic<MPI_Errhandler> errhandler{nullptr};
+  Attributes<MPI_Win> attributes;
+  Hints hints;
+  char name[MPI_MAX_OBJECT_NAME] = "";
+};
+
+using WindowPool = ObjectPool<Window, kMaxCommunicators>;
+extern constinit WindowPool windows;
+
+// nullptr: no such window.
+inline Window* find_window(MPI_Win handle) { return predefined_count != 0 ? windows.find(handle) : nullptr; }
+inline MPI_Win handle_of(const Window* window) { return reinterpret_cast<MPI_Win>(const_cast<Window*>(window)); }
+
+// MPI_SUCCESS and the window, or the error that was raised.
+int check(const char* function, MPI_Win handle, Window*& found);
+[[gnu::cold, gnu::noinline, gnu::format(printf, 4, 5)]] int raise(const char* function, const Window& window, int code,
+                                                                  const char* cause, ...);
+
+// Returns when all that this rank has issued is complete at the targets: MPI_SUCCESS, or the error that was raised.
+int flush(const char* function, Window& window);
+
+// Memory that the ranks of `comm` on this node map together: each gets `bytes` of it. Collective over comm; base[i] is
+// where rank i's part lies, nullptr on another node. False: there is none.
+bool share_memory(Communicator& comm, size_t bytes, Segment& segment, std::vector<std::byte*>& base);
+
+}  // namespace portunus::mpi::rma
