@@ -3,12 +3,14 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 
 #include "engine/open_fabric.hpp"
+#include "engine/transport/delayed.hpp"
 
 namespace portunus {
 namespace {
@@ -43,10 +45,18 @@ void Client::open_transports(const Options& options, const JobPlace& place, uint
   engine_->add_transport(std::make_unique<SelfTransport>(*engine_, hub_, self_, uid_));
   door_ = &own_door_;
   if (options.node) {
-    auto node = std::make_unique<NodeTransport>(*engine_, engine_->stats(), self_, uid_, options.ring_bytes, options.cma);
-    node_ = node.get();
+    const auto make = [&](Sink& sink) {
+      auto node = std::make_unique<NodeTransport>(sink, engine_->stats(), self_, uid_, options.ring_bytes, options.cma);
+      node_ = node.get();
+      return node;
+    };
+    if (options.node_wire.bytes_per_us == 0) {
+      engine_->add_transport(make(*engine_));
+    } else {
+      prctl(PR_SET_TIMERSLACK, 1);  // threads made from here on, too, wake when something is due
+      engine_->add_transport(std::make_unique<DelayedTransport>(*engine_, options.node_wire, make));
+    }
     door_ = &node_->segment().header().door;
-    engine_->add_transport(std::move(node));
   }
   if (!fabric) return;
   engine_->add_transport(std::move(fabric), true);
@@ -255,7 +265,7 @@ Sleeper Client::hand_over() {
     // Others may sleep on a word that no longer names them (this thread has taken back its own arming).
     if (asleep_.load(std::memory_order_relaxed) == 0 || Doorbell::who(door_->read()) == Sleeper::waiter) return Sleeper::nobody;
     door_->arm(Sleeper::waiter, by_socket_);
-    return engine_->idle() && !engine_->busy() ? Sleeper::nobody : Sleeper::waiter;
+    return engine_->quiet() ? Sleeper::nobody : Sleeper::waiter;
   }
   if (mode_ == Progress::caller || dense_.load(std::memory_order_relaxed)) {
     // The engine thread, if there is one, looks every kDenseTick while waits come this often: the word stays quiet, nobody rings.
@@ -282,7 +292,7 @@ Sleeper Client::hand_over() {
   door_->arm(Sleeper::engine, by_socket_);
   // Where a network is open, the parked thread sleeps on the bell alone while we wait: it must look at the network now.
   if (network_open()) return Sleeper::engine;
-  return engine_->idle() && !engine_->busy() ? Sleeper::nobody : Sleeper::engine;
+  return engine_->quiet() ? Sleeper::nobody : Sleeper::engine;
 }
 
 int Client::progress() {

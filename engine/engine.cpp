@@ -82,7 +82,13 @@ void Engine::look_after_peers(uint64_t now_ns) {
 int64_t Engine::patience_ns() {
   bool uneasy = waiting();
   for (Carrier& carrier : carriers_) uneasy = uneasy || carrier.transport->uneasy();
-  return uneasy ? static_cast<int64_t>(look_interval_ns_) : -1;
+  int64_t patience = uneasy ? static_cast<int64_t>(look_interval_ns_) : -1;
+  for (Carrier& carrier : carriers_) {
+    if (!carrier.transport->holding) continue;
+    const int64_t due = carrier.transport->due_in_ns();
+    patience = patience < 0 ? due : std::min(patience, due);
+  }
+  return patience;
 }
 
 bool Engine::idle() {

@@ -54,8 +54,14 @@ class Engine final : public Sink {
   bool idle();
   // True when somebody must go on stepping although no message arrives (bulk moves, back-pressure, delays).
   bool busy() const { return !transfers_.empty() || !stalled_.empty() || has_delays() || ready_ != nullptr || !works_.empty(); }
+  // Is there nothing to do, now or at a time that somebody must keep in mind?
+  bool quiet() {
+    for (const Carrier& carrier : carriers_)
+      if (carrier.transport->holding) return false;
+    return idle() && !busy();
+  }
   // How long whoever sleeps may leave the engine alone although nothing rings: peers that are waited for may die without a
-  // word. -1: as long as it likes.
+  // word, and arrivals be held until their time. -1: as long as it likes.
   int64_t patience_ns();
   // Peers that have died are noticed about twice as late as this at most (on the node; the fabric has a bound of its own).
   void look_every(uint64_t interval_ns) { look_interval_ns_ = interval_ns; }

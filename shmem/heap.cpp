@@ -2,11 +2,14 @@
 #include "shmem/heap.hpp"
 
 #include <bit>
+#include <cstdio>
 #include <cstring>
 #include <optional>
+#include <stdexcept>
 
 #include "shmem/allocator.hpp"
 #include "shmem/define.hpp"
+#include "shmem/rma.hpp"
 #include "shmem/sync.hpp"
 
 namespace portunus::shmem {
@@ -25,9 +28,34 @@ size_t offset_of(const char* function, const void* block) {
   return offset;
 }
 
+// SHMEM_DEBUG: what each PE asks of the heap, at the heap's start. Different calls would silently part the heaps of the PEs.
+struct Call {
+  char function[32];
+  size_t size, alignment, block;  // block: its offset, 1 + to tell it from none
+};
+
+void must_be_alike(const char* function, size_t size, size_t alignment, const void* block) {
+  if (!runtime.debug) return;
+  Call mine{}, first;
+  snprintf(mine.function, sizeof mine.function, "%s", function);
+  mine.size = size;
+  mine.alignment = alignment;
+  mine.block = block ? 1 + reinterpret_cast<uintptr_t>(block) - runtime.segment[kHeap].start : 0;
+  memcpy(at(0), &mine, sizeof mine);
+  barrier_all();
+  get_bytes(function, SHMEM_CTX_DEFAULT, &first, at(0), sizeof first, 0);
+  barrier_all();
+  if (memcmp(&first, &mine, sizeof mine) == 0) return;
+  misuse("%s: the PEs ask differently of the symmetric heap: here %zu bytes, alignment %zu, block %#zx; PE 0 calls %s with "
+         "%zu bytes, alignment %zu, block %#zx (offsets into the heap)",
+         function, size, alignment, mine.block ? mine.block - 1 : 0, first.function, first.size, first.alignment,
+         first.block ? first.block - 1 : 0);
+}
+
 // Every successful or failed allocation of some bytes ends with a barrier: on return all PEs may use the block.
 void* allocate(const char* function, size_t size, size_t alignment) {
   require_init(function);
+  must_be_alike(function, size, alignment, nullptr);
   if (size == 0) return nullptr;
   const std::optional<size_t> offset = heap->allocate(size, alignment);
   barrier_all();
@@ -36,6 +64,7 @@ void* allocate(const char* function, size_t size, size_t alignment) {
 
 void release(const char* function, void* block) {
   require_init(function);
+  must_be_alike(function, 0, 0, block);
   if (block == nullptr) return;
   const size_t offset = offset_of(function, block);
   barrier_all();
@@ -49,6 +78,7 @@ void* reallocate(const char* function, void* block, size_t size) {
     return nullptr;
   }
   require_init(function);
+  must_be_alike(function, size, 0, block);
   const size_t old = offset_of(function, block);
   barrier_all();
   void* result = block;
@@ -68,6 +98,7 @@ void* reallocate(const char* function, void* block, size_t size) {
 
 void heap_open(size_t size, size_t alignment) {
   heap.emplace(size);
+  if (runtime.debug && !heap->allocate(sizeof(Call))) throw std::runtime_error("SHMEM_DEBUG needs some of the symmetric heap; set SHMEM_SYMMETRIC_SIZE to more");
   max_alignment = alignment;
 }
 
@@ -87,7 +118,9 @@ SHMEMI_DEFINE(void*, malloc_with_hints, (size_t size, long)) {
 SHMEMI_DEFINE(void*, calloc, (size_t count, size_t size)) {
   require_init("shmem_calloc");
   size_t bytes;
-  if (__builtin_mul_overflow(count, size, &bytes) || bytes == 0) return nullptr;
+  if (__builtin_mul_overflow(count, size, &bytes)) bytes = SIZE_MAX;  // more than there is
+  must_be_alike("shmem_calloc", bytes, Allocator::kGranule, nullptr);
+  if (bytes == 0) return nullptr;
   const std::optional<size_t> offset = heap->allocate(bytes);
   if (offset) memset(at(*offset), 0, bytes);
   barrier_all();

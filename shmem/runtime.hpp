@@ -49,6 +49,7 @@ struct Runtime {
   const Peer* peers = nullptr;
   bool any_remote = false;      // some peer is not on this node
   bool oversubscribed = false;  // the node has more PEs than cores: waiting must not spin
+  bool debug = false;           // SHMEM_DEBUG: what costs time or messages is checked, too
   int thread_level = 0;
 };
 

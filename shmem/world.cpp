@@ -5,16 +5,15 @@
 #include <bit>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <stdexcept>
-#include <string_view>
 
 #include "shmem/collectives.hpp"
+#include "shmem/environment.hpp"
 #include "shmem/heap.hpp"
-#include "shmem/shared.hpp"
 #include "shmem/huge_pages.hpp"
+#include "shmem/shared.hpp"
 #include "shmem/symmetric_size.hpp"
 #include "shmem/sync.hpp"
 
@@ -31,12 +30,6 @@ void require(int code, const std::string& sentence) {
   if (code != PTL_OK) throw std::runtime_error(sentence + " (Portals return code " + std::to_string(code) + ")");
 }
 
-// SHMEM_<name>, or the older SMA_<name>. Null if neither is set.
-const char* setting(const std::string& name) {
-  const char* value = getenv(("SHMEM_" + name).c_str());
-  return value ? value : getenv(("SMA_" + name).c_str());
-}
-
 size_t symmetric_size() {
   const char* text = setting("SYMMETRIC_SIZE");
   if (!text) return kDefaultHeapSize;
@@ -45,13 +38,6 @@ size_t symmetric_size() {
     throw std::runtime_error(std::string("SHMEM_SYMMETRIC_SIZE is \"") + text +
                              "\"; it must be a number of bytes, perhaps with a suffix k, m, g or t, such as 512m");
   return *size;
-}
-
-bool huge_pages_wanted() {
-  const char* text = setting("HUGE_PAGES");
-  if (!text || std::string_view(text) == "0") return false;
-  if (std::string_view(text) == "1") return true;
-  throw std::runtime_error(std::string("SHMEM_HUGE_PAGES is \"") + text + "\"; it must be 0 or 1");
 }
 
 // Set-ups this process has done: names in the job's exchange are never used twice.
@@ -72,7 +58,7 @@ World::Memory::Memory(ptl_handle_ni_t ni, int n_pes, size_t wanted) : heap_size(
   size[kHeap] = heap_size + shared_size(n_pes);
   require(PtlxNodeAlloc(ni, size[kHeap], &start[kHeap], &block[kHeap]),
           "a symmetric heap of " + std::to_string(heap_size) + " bytes cannot be had; set SHMEM_SYMMETRIC_SIZE to less");
-  if (huge_pages_wanted())
+  if (switched_on("HUGE_PAGES"))
     if (const int problem = make_huge(start[kHeap], size[kHeap]))
       fprintf(stderr, "shmem: SHMEM_HUGE_PAGES: the kernel gives no huge pages for all of the symmetric heap (%s); going on with what it gave\n",
               problem == EINVAL ? "they need Linux 6.1 and a heap of at least 2 MiB" : strerror(problem));
@@ -104,6 +90,7 @@ World::World(int thread_level)
   ptlx_engine_info_t engine{};
   require(PtlxEngineInfo(&engine), "the engine does not answer");
 
+  runtime.debug = setting("DEBUG") != nullptr;
   heap_open(memory_.heap_size, alignment);
   runtime.my_pe = job_.facts.rank;
   runtime.segment[kHeap] = {reinterpret_cast<uintptr_t>(memory_.start[kHeap]), memory_.heap_size};
@@ -113,7 +100,7 @@ World::World(int thread_level)
   runtime.thread_level = thread_level;
   runtime.n_pes = job_.facts.size;
   teams_open();
-  announce();
+  announce(engine);
 }
 
 // A PE that has left the barrier may still owe acknowledgements to others; after the fence nobody waits for any.
@@ -181,26 +168,6 @@ void World::map_peers() {
     if (!reached) peer = {};
     runtime.any_remote = runtime.any_remote || !reached;
   }
-}
-
-// What SHMEM_VERSION, SHMEM_INFO and SHMEM_DEBUG ask for.
-void World::announce() const {
-  if (runtime.my_pe == 0 && setting("VERSION"))
-    printf("OpenSHMEM %d.%d, %s\n", SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION, SHMEM_VENDOR_STRING);
-  if (runtime.my_pe == 0 && setting("INFO"))
-    printf(
-        "SHMEM_SYMMETRIC_SIZE  bytes of symmetric heap per PE, with suffix k, m, g or t (now %zu)\n"
-        "SHMEM_VERSION         prints the version at the start\n"
-        "SHMEM_INFO            prints this\n"
-        "SHMEM_DEBUG           prints where symmetric memory lies and how each peer is reached\n",
-        memory_.heap_size);
-  if (!setting("DEBUG")) return;
-  fprintf(stderr, "shmem: PE %d of %d: heap %p, %zu bytes; globals %p, %zu bytes\n", runtime.my_pe, runtime.n_pes,
-          memory_.start[kHeap], memory_.heap_size, memory_.start[kData], memory_.size[kData]);
-  for (int pe = 0; pe < runtime.n_pes; ++pe)
-    if (pe != runtime.my_pe)
-      fprintf(stderr, "shmem: PE %d reaches PE %d by %s\n", runtime.my_pe, pe,
-              runtime.peers[pe].on_node() ? "loads and stores" : "Portals");
 }
 
 }  // namespace portunus::shmem

@@ -64,7 +64,9 @@ class World {
   // Publishes this PE's record and compares all. Returns the alignment that every PE's heap has.
   size_t agree(const Record& mine) const;
   void map_peers();
-  void announce() const;
+  // announce.cpp
+  void announce(const ptlx_engine_info_t& engine) const;
+  void print_info(const ptlx_engine_info_t& engine) const;
 
   size_t symmetric_size_;  // first: a bad value is reported before anything was built
   Library library_;

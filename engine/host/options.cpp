@@ -2,7 +2,9 @@
 #include "engine/host/options.hpp"
 
 #include <bit>
+#include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <stdexcept>
 
 namespace portunus {
@@ -42,6 +44,25 @@ Progress read_progress() {
   refuse("PTL_PROGRESS", value, "auto, spin, park, offload or caller");
 }
 
+// "LATENCY,WIDTH": microseconds, and bytes per microsecond.
+WireOptions read_wire(const char* name) {
+  const char* text = std::getenv(name);
+  if (!text || !*text) return {};
+  constexpr uint64_t kMost = 1'000'000;
+  WireOptions wire;
+  const char* const end = text + std::strlen(text);
+  uint64_t latency_us = 0;
+  auto [at, error] = std::from_chars(text, end, latency_us);
+  if (error == std::errc() && at != end && *at == ',') {
+    const auto [last, wrong] = std::from_chars(at + 1, end, wire.bytes_per_us);
+    if (wrong == std::errc() && last == end && latency_us <= kMost && wire.bytes_per_us >= 1 && wire.bytes_per_us <= kMost) {
+      wire.latency_ns = latency_us * 1000;
+      return wire;
+    }
+  }
+  refuse(name, text, "LATENCY,WIDTH: microseconds, 0 to 1000000, and bytes per microsecond, 1 to 1000000, as 5,10000,");
+}
+
 std::string text_of(const char* name) {
   const char* text = std::getenv(name);
   return text ? text : "";
@@ -59,6 +80,7 @@ Options Options::from_environment() {
   options.interface = text_of("PTL_FABRIC_INTERFACE");
   long ring = read_number("PTL_NODE_RING", 512, 64, 1 << 20, "the ring's size in KiB, 64 to 1048576");
   options.ring_bytes = std::bit_ceil(static_cast<size_t>(ring)) * 1024;
+  options.node_wire = read_wire("PTL_NODE_WIRE");
   options.cma = read_switch("PTL_NODE_CMA", true);
   options.peer_timeout_s = static_cast<unsigned>(read_number("PTL_PEER_TIMEOUT", options.peer_timeout_s, 1, 86'400, "seconds, 1 to 86400"));
   options.debug = read_switch("PTL_DEBUG", false);
@@ -72,6 +94,7 @@ std::span<const Variable> environment_variables() {
       {"PTL_NODE", "1, 0", "1", "0: nothing goes through shared memory"},
       {"PTL_NODE_RING", "KiB, 64 to 1048576", "512", "size of the ring through which a process receives on its node"},
       {"PTL_NODE_CMA", "1, 0", "1", "0: bulk data on the node goes through the rings"},
+      {"PTL_NODE_WIRE", "LATENCY,WIDTH: us, bytes per us", "no wire", "delays messages on the node as a network would, for measurements"},
       {"PTL_FABRIC", "1, 0", "1", "0: libfabric is never opened"},
       {"PTL_FABRIC_PROVIDER", "tcp, shm, verbs ...", "the best there is", "the libfabric provider"},
       {"PTL_FABRIC_INTERFACE", "name of a network interface", "the first that is up", "whose address names this process"},

@@ -7,6 +7,12 @@
 
 namespace portunus {
 
+// A wire between processes (transport/delayed.hpp).
+struct WireOptions {
+  uint64_t latency_ns = 0;
+  uint64_t bytes_per_us = 0;  // 0: there is none
+};
+
 enum class Progress : uint8_t { automatic, spin, park, offload, caller };
 
 struct Options {
@@ -17,6 +23,7 @@ struct Options {
   std::string provider;                     // PTL_FABRIC_PROVIDER
   std::string interface;                    // PTL_FABRIC_INTERFACE
   size_t ring_bytes = 512 * 1024;           // PTL_NODE_RING: inbound ring of the node segment
+  WireOptions node_wire;                    // PTL_NODE_WIRE: delays what goes through the node transport
   bool cma = true;                          // PTL_NODE_CMA: 0 streams bulk data through the rings
   unsigned peer_timeout_s = 30;             // PTL_PEER_TIMEOUT: a peer silent for that long, if the network goes silent, is lost
 

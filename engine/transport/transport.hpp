@@ -70,6 +70,8 @@ class Transport {
   unsigned bundling = 0;
   bool keeps_back = false;  // there is something to flush
   virtual void flush() {}
+  // Arrivals that `poll` has taken in and will deliver later: what sleeps must wake for them (due_in_ns).
+  uint32_t holding = 0;
   virtual const char* name() const = 0;  // "self", "node", "fabric(tcp)" ..
   virtual TransportLimits limits() const = 0;
   // The link to a process, made on first use; nullptr when this transport does not reach it. Never blocks: a link
@@ -87,6 +89,8 @@ class Transport {
   virtual int poll(int budget) = 0;
   // False when something is pending that `poll` would deliver: asked before sleeping (Dekker: after arming).
   virtual bool idle() = 0;
+  // How long nothing of what is held will be due; -1 if nothing is held.
+  virtual int64_t due_in_ns() { return -1; }
   // Called some times a second: looks for peers that have ended without a word. `waiting`: the engine expects something of
   // somebody; if not, only what stands in the way of others needs a look.
   virtual void look_after(bool waiting) { (void)waiting; }

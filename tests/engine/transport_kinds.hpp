@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "engine/transport/delayed.hpp"
 #include "engine/transport/fabric.hpp"
 #include "engine/transport/node.hpp"
 #include "engine/transport/self.hpp"
@@ -38,6 +39,21 @@ class NodePair final : public TransportPair {
   Stats stats_[2];
 };
 
+// The same behind a wire.
+class DelayedPair final : public TransportPair {
+ public:
+  DelayedPair() {
+    for (int side : {0, 1})
+      ends[side] = std::make_unique<DelayedTransport>(sinks[side], WireOptions{20'000, 1000}, [&](Sink& sink) {
+        return std::make_unique<NodeTransport>(sink, stats_[side], process(side), geteuid(), 64 * 1024);
+      });
+  }
+  ProcessId process(int side) const override { return {0x7f000001, 100'000u + 2 * static_cast<uint32_t>(getpid() % 1'000'000) + static_cast<uint32_t>(side)}; }
+
+ private:
+  Stats stats_[2];
+};
+
 class FabricPair final : public TransportPair {
  public:
   explicit FabricPair(const char* provider) {
@@ -56,6 +72,7 @@ class FabricPair final : public TransportPair {
 inline const TransportKind kTransports[] = {
     {"self", []() -> std::unique_ptr<TransportPair> { return std::make_unique<SelfPair>(); }},
     {"node", []() -> std::unique_ptr<TransportPair> { return std::make_unique<NodePair>(); }},
+    {"delayed", []() -> std::unique_ptr<TransportPair> { return std::make_unique<DelayedPair>(); }},
     {"fabric_tcp", []() -> std::unique_ptr<TransportPair> { return std::make_unique<FabricPair>("tcp"); }},
     {"fabric_shm", []() -> std::unique_ptr<TransportPair> { return std::make_unique<FabricPair>("shm"); }},
 };

@@ -88,6 +88,14 @@ class Ptlinfo(unittest.TestCase):
         self.assertIn("PTL_PROGRESS=sometimes is not understood; use auto", done.stderr)
         self.assertIn("network interfaces", done.stdout)
 
+    def test_says_what_a_wire_is(self):
+        for wire in "50", "50,", "50,0", "-1,100", "1000001,100", "50,100,2", "fast":
+            with self.subTest(wire=wire):
+                done = run(PTLINFO, environment={"PTL_NODE_WIRE": wire})
+                self.assertEqual(done.returncode, 1)
+                self.assertIn(f"PTL_NODE_WIRE={wire} is not understood; use LATENCY,WIDTH: microseconds", done.stderr)
+        self.assertEqual(run(PTLINFO, environment={"PTL_NODE_WIRE": "50,10000"}).returncode, 0)
+
     def test_refuses_what_it_does_not_know(self):
         done = run(PTLINFO, "--loud")
         self.assertEqual(done.returncode, 2)

@@ -23,6 +23,16 @@ int main(int argc, char** argv) {
     if (me == n - 1) shmem_global_exit(99);
     shmem_int_wait_until(&word, SHMEM_CMP_EQ, 1);  // never: the exit of one PE ends all
   }
+  if (is("malloc-differs")) shmem_malloc(static_cast<size_t>(100 + me));
+  if (is("free-differs")) {
+    void* const blocks[] = {shmem_malloc(10), shmem_malloc(20)};
+    shmem_free(blocks[me % 2]);
+  }
+  if (is("out-of-heap")) {  // null, and the program goes on
+    if (shmem_malloc(size_t{1} << 40) || shmem_calloc(SIZE_MAX / 2, 4)) return 4;
+    if (!shmem_malloc(64)) return 5;
+    return shmem_finalize(), 0;
+  }
   if (me == 0) {
     if (is("put-to-stack")) shmem_int_put(&on_stack, &on_stack, 1, right);
     if (is("get-from-stack")) shmem_getmem(&on_stack, &on_stack, 4, right);

@@ -15,12 +15,16 @@ RULES = {
     "past-the-end": ({}, 1, r"shmem: PE 0: shmem_putmem to PE 1: the 1099511627776 bytes at .* are not symmetric"),
     "pe-too-large": ({}, 1, r"shmem: PE 0: shmem_long_g: there is no PE 2; PEs are 0 \.\. 1"),
     "pe-negative": ({}, 1, r"shmem: PE 0: shmem_int_atomic_inc: there is no PE -1"),
-    "context": ({}, 1, r"shmem: PE 0: shmem_ctx_int_p: the context is not valid"),
+    "context": ({}, 1, r"shmem: PE 0: shmem_ctx_int_p: the context is SHMEM_CTX_INVALID"),
     "alignment": ({}, 1, r"shmem: PE 0: shmem_uint64_atomic_inc to PE 1: address .* is not a multiple of 8"),
     "comparison": ({}, 1, r"shmem: PE 0: shmem_int_wait_until: 77 is no comparison"),
     "wait-on-stack": ({}, 1, r"shmem: PE 0: shmem_int_wait_until .* not symmetric"),
     "length": ({}, 1, r"shmem: PE 0: shmem_put128: \d+ elements of 16 bytes are more than memory can hold"),
     "free-inside": ({}, 1, r"shmem: PE 0: shmem_free: 0x[0-9a-f]+ is not the start of a block"),
+    "out-of-heap": ({"SHMEM_SYMMETRIC_SIZE": "1m"}, 0, r"^$"),
+    "malloc-differs": ({"SHMEM_DEBUG": "1"}, 1, r"shmem: PE 1: shmem_malloc: the PEs ask differently .* here 101 bytes.*"
+                       r"PE 0 calls shmem_malloc with 100 bytes"),
+    "free-differs": ({"SHMEM_DEBUG": "1"}, 1, r"shmem: PE 1: shmem_free: the PEs ask differently of the symmetric heap"),
     "before-init": ({}, 1, r"shmem: shmem_int_p was called while OpenSHMEM is not initialised"),
     "after-finalize": ({}, 1, r"shmem: shmem_barrier_all was called while OpenSHMEM is not initialised"),
     "exit-status": ({}, 99, r""),
@@ -30,6 +34,10 @@ RULES = {
     "bad-huge-pages": ({"SHMEM_HUGE_PAGES": "many"}, 1, r'shmem: SHMEM_HUGE_PAGES is "many"; it must be 0 or 1'),
     "too-large": ({"SHMEM_SYMMETRIC_SIZE": "100t"}, 1, r"a symmetric heap of 109951162777600 bytes cannot be had"),
 }
+
+# What is asked for is printed on stdout, once for the job.
+INFO = (r"OpenSHMEM 1\.6, Portunus [\d.]+\n(?s:.*)SHMEM_SYMMETRIC_SIZE +12m (?s:.*)SHMEM_HUGE_PAGES +0 +\(default\)(?s:.*)"
+        r"PEs: 2; PE 0 reaches 2 by loads and stores, 0 by Portals \((?s:.*)symmetric heap: 12582912 bytes")
 
 clean = {name: value for name, value in os.environ.items() if not name.startswith(("SHMEM_", "SMA_"))}
 failed = 0
@@ -41,4 +49,9 @@ for rule, (settings, status, sentence) in RULES.items():
     if not good:
         failed += 1
         print(f"  expected status {status} and {sentence!r}; stderr was:\n{result.stderr}")
+info = subprocess.run([ptlrun, "-n", "2", "--timeout", "60", program, "none"], stdout=subprocess.PIPE, text=True,
+                      env={**clean, "SHMEM_INFO": "1", "SHMEM_SYMMETRIC_SIZE": "12m"})
+if info.returncode or not re.match(INFO, info.stdout) or info.stdout.count("OpenSHMEM 1.6") != 1:
+    failed += 1
+    print(f"FAILED: SHMEM_INFO printed:\n{info.stdout}")
 sys.exit(failed != 0)

@@ -1,0 +1,123 @@
+/* OpenSHMEM calls of one PE on another's memory, or of all PEs together, beside the bare processor where PEs share memory.
+ *
+ * usage: points pair|all [SECONDS FOR EACH POINT]. "pair": PE 0 works on PE 1 while the others wait. "all": all PEs at once.
+ * To OpenSHMEM 1.4, so that other libraries compile it.
+ */
+#include "samples.h"
+
+#include <shmem.h>
+#include <string.h>
+
+enum { kBytes = 4 << 20, kBurst = 256 };
+
+static long *target;            /* symmetric */
+static char *source;            /* local */
+static long *there;             /* PE 1's `target`, where plain loads and stores reach it */
+static volatile long sink;
+static size_t bytes;            /* for the points of several sizes */
+static long decision;
+
+static void put8(long count) { for (long i = 0; i < count; ++i) shmem_long_p(target + i % 8, i, 1); }
+static void get8(long count) { for (long i = 0; i < count; ++i) sink = shmem_long_g(target + i % 8, 1); }
+static void put_quiet(long count) {
+    for (long i = 0; i < count; ++i) {
+        shmem_long_p(target, i, 1);
+        shmem_quiet();
+    }
+}
+static void nbi_burst(long count) {
+    for (long i = 0; i < count; ++i) {
+        for (int k = 0; k < kBurst; ++k) shmem_putmem_nbi(target + k, source + 8 * k, 8, 1);
+        shmem_quiet();
+    }
+}
+static void put_bytes(long count) { for (long i = 0; i < count; ++i) shmem_putmem(target, source, bytes, 1); }
+static void get_bytes(long count) { for (long i = 0; i < count; ++i) shmem_getmem(source, target, bytes, 1); }
+static void add(long count) { for (long i = 0; i < count; ++i) shmem_long_atomic_add(target, 1, 1); }
+static void fetch_add(long count) { for (long i = 0; i < count; ++i) sink = shmem_long_atomic_fetch_add(target, 1, 1); }
+static void barrier(long count) { for (long i = 0; i < count; ++i) shmem_barrier_all(); }
+
+static void bare_put8(long count) { for (long i = 0; i < count; ++i) *(volatile long *)(there + i % 8) = i; }
+static void bare_get8(long count) { for (long i = 0; i < count; ++i) sink = *(volatile long *)(there + i % 8); }
+static void bare_put(long count) {
+    for (long i = 0; i < count; ++i) {
+        memcpy(there, source, bytes);
+        __asm__ volatile("" ::: "memory");
+    }
+}
+static void bare_get(long count) {
+    for (long i = 0; i < count; ++i) {
+        memcpy(source, there, bytes);
+        __asm__ volatile("" ::: "memory");
+    }
+}
+static void bare_add(long count) { for (long i = 0; i < count; ++i) __atomic_fetch_add(there, 1, __ATOMIC_ACQ_REL); }
+
+static void both(const char *bench, long size, void (*body)(long count), void (*bare)(long count)) {
+    sample("library", bench, size, body);
+    if (there && bare) sample("bare", bench, size, bare);
+}
+
+static void pair(void) {
+    if (shmem_my_pe() != 0) return;
+    both("put", 8, put8, bare_put8);
+    both("get", 8, get8, bare_get8);
+    both("put+quiet", 8, put_quiet, NULL);
+    both("256_nbi_puts", 8, nbi_burst, NULL);
+    for (bytes = 4096; bytes <= kBytes; bytes *= 32) {
+        both("put", (long)bytes, put_bytes, bare_put);
+        both("get", (long)bytes, get_bytes, bare_get);
+    }
+    both("add", 8, add, bare_add);
+    both("fetch_add", 8, fetch_add, bare_add);
+}
+
+/* PE 0 says how it goes on; everyone hears. */
+static long agree(long count) {
+    if (shmem_my_pe() == 0)
+        for (int pe = 0; pe < shmem_n_pes(); ++pe) shmem_long_p(&decision, count, pe);
+    shmem_barrier_all();
+    count = decision;
+    shmem_barrier_all();
+    return count;
+}
+
+static void together(const char *who, const char *bench, void (*body)(long count)) {
+    static double samples[kMostSamples];
+    int done = 0;
+    long count = 1;
+    double took = time_of(body, 1);
+    while (agree(took < 100e-6)) took = time_of(body, count *= 2);
+    const double end = seconds_now() + compare_seconds;
+    while (agree(done < kMostSamples && (done < kLeastSamples || seconds_now() < end)))
+        samples[done++] = 1e9 * time_of(body, count) / (double)count;
+    if (shmem_my_pe() == 0) print_samples(who, bench, 8, samples, done);
+}
+
+int main(int argc, char **argv) {
+    if (argc > 2) compare_seconds = atof(argv[2]);
+    shmem_init();
+    if (argc < 2 || shmem_n_pes() < 2 || !(compare_seconds > 0)) {
+        fprintf(stderr, "usage: points pair|all [SECONDS FOR EACH POINT], on at least two PEs\n");
+        shmem_global_exit(2);
+    }
+    target = shmem_malloc(kBytes);
+    source = malloc(kBytes);
+    if (!target || !source) shmem_global_exit(3);
+    memset(target, 1, kBytes);
+    memset(source, 1, kBytes);
+    there = shmem_ptr(target, 1);
+    shmem_barrier_all();
+    if (strcmp(argv[1], "pair") == 0) {
+        pair();
+    } else {
+        together("library", "barrier_all", barrier);
+        together("library", "add_by_all", add);
+        if (there) together("bare", "add_by_all", bare_add);
+    }
+    shmem_barrier_all();
+    if (shmem_my_pe() == 0) printf("compare done\n");
+    fflush(stdout);
+    shmem_finalize();
+    return 0;
+}
