@@ -230,6 +230,22 @@ Peer* Engine::peer(ProcessId process) {
   return &peer;
 }
 
+// The address of a lost process may be another's by now; only who asks its transport finds out before that one speaks.
+bool Engine::revive(Peer& peer) {
+  if (peer.held && !peer.held->empty()) return false;  // what was meant for the lost one has yet to fail
+  for (Carrier& carrier : carriers_) {
+    Link* link = carrier.transport->connect(peer.id);
+    if (!link) continue;
+    if (link == peer.link) return false;
+    peer.link = link;
+    peer.transport = carrier.transport.get();
+    link->peer = &peer;
+    peer.failed = false;
+    return true;
+  }
+  return false;
+}
+
 Peer* Engine::target(uint32_t ni, ptl_process_t id) {
   Interface& interface = interfaces_[ni];
   if (!interface.logical()) return peer({id.phys.nid, id.phys.pid});

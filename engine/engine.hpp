@@ -82,6 +82,7 @@ class Engine final : public Sink {
   bool posted = false;
 
   Peer* peer(ProcessId process);
+  bool revive(Peer& peer);  // false: still lost
   Peer* target(uint32_t ni, ptl_process_t id);
   std::string transport_names() const;  // of all that are open
   const char* transport_name(const Peer& peer) const { return peer.transport ? peer.transport->name() : "none"; }

@@ -47,7 +47,7 @@ void own_volatile(Command& command) {
 
 void Engine::start_message(Command& command) {
   Peer* peer = target(command.ni, command.target);
-  if (!peer || peer->failed) {
+  if (!peer || (peer->failed && !revive(*peer))) {
     undeliverable(command);
     return;
   }

@@ -17,6 +17,8 @@ namespace {
 
 constexpr uint32_t kMaxRecordLines = 1 + NodeTransport::kEager / kLine;
 
+constexpr uint32_t kLooks = 16;  // at senders that may have gone, each time
+
 uint64_t lines_for(size_t payload) {
   return payload <= wire::kInlinePayload ? 1 : 1 + (payload + kLine - 1) / kLine;
 }
@@ -62,12 +64,30 @@ Link* NodeTransport::connect(ProcessId process) {
   return introduce(*link) ? link : nullptr;
 }
 
+// A place in a table of senders: one that somebody has left, if there is one, or a new one; kMaxSenders and above: none.
+uint32_t NodeTransport::claim_place(SegmentHeader& header) {
+  if (header.vacant.load(std::memory_order_relaxed) != 0) {
+    const uint32_t given = std::min(header.senders.load(std::memory_order_relaxed), kMaxSenders);
+    for (uint32_t i = 0; i < given; ++i) {
+      uint32_t vacant = SegmentHeader::kVacant;
+      // Acquire pairs with vacate: the box is as if new.
+      if (!header.sender[i].ready.compare_exchange_strong(vacant, SegmentHeader::kTaken, std::memory_order_acquire, std::memory_order_relaxed)) continue;
+      header.vacant.fetch_sub(1, std::memory_order_relaxed);
+      return i;
+    }
+  }
+  uint32_t next = header.senders.load(std::memory_order_relaxed);
+  while (next < kMaxSenders && !header.senders.compare_exchange_weak(next, next + 1, std::memory_order_relaxed)) {
+  }
+  return next;
+}
+
 // Maps the peer's segment if need be and enters us in its table of senders.
 bool NodeTransport::introduce(NodeLink& link) {
   if (!link.segment) link.segment = Segment::attach(link.process, uid_);
   if (!link.segment) return false;
   SegmentHeader& header = link.segment->header();
-  link.index = header.senders.fetch_add(1, std::memory_order_relaxed);
+  link.index = claim_place(header);
   if (link.index >= kMaxSenders) {
     link.segment.reset();
     return false;
@@ -76,7 +96,7 @@ bool NodeTransport::introduce(NodeLink& link) {
   entry.nid = self_.nid;
   entry.pid = self_.pid;
   entry.incarnation = segment_->header().incarnation;
-  entry.ready.store(1, std::memory_order_release);
+  entry.ready.store(SegmentHeader::kThere, std::memory_order_release);
   link.entry = &entry;
   link.cma = link.segment->pid_is_ours();
   if (link.index < kBoxes) link.box = link.segment->box<BoxWriter>(link.index);
@@ -86,7 +106,7 @@ bool NodeTransport::introduce(NodeLink& link) {
 NodeTransport::NodeLink* NodeTransport::new_sender(uint32_t index) {
   if (index >= kMaxSenders) return nullptr;
   SegmentHeader::Sender& entry = segment_->header().sender[index];
-  if (entry.ready.load(std::memory_order_acquire) != 1) return nullptr;  // pairs with introduce
+  if (entry.ready.load(std::memory_order_acquire) != SegmentHeader::kThere) return nullptr;  // pairs with introduce
   if (senders_.size() <= index) senders_.resize(index + 1);
   NodeLink* link = link_of({entry.nid, entry.pid});
   if (link->sends_as != kMaxSenders || (link->segment && link->segment->header().incarnation != entry.incarnation)) {
@@ -260,11 +280,46 @@ int NodeTransport::bury() {
     dying_.pop_back();
     link.dying = false;
     link.lost = true;
-    link.remains = std::move(link.segment);
+    if (link.segment && link.segment->maps_blocks()) link.remains = std::move(link.segment);
+    link.segment.reset();
+    if (link.sends_as != kMaxSenders) vacating_.push_back({link.sends_as, segment_->header().tail.load(std::memory_order_acquire)});
     sink_.lost(link);
     ++told;
   }
+  vacate();
   return told;
+}
+
+// Makes the places of the lost as if new. Nobody writes there any more, and what they wrote has been read.
+void NodeTransport::vacate() {
+  SegmentHeader& own = segment_->header();
+  std::erase_if(vacating_, [&](const Vacating& place) {
+    if (head_ < place.last_words && !broken_) return false;
+    if (place.index < kBoxes) {
+      BoxReader& box = boxes_[place.index];
+      box = segment_->box<BoxReader>(place.index);
+      box.head->store(0, std::memory_order_relaxed);
+      Box::first_word(box.at(0)).store(0, std::memory_order_relaxed);
+    }
+    SegmentHeader::Sender& entry = own.sender[place.index];
+    entry.claim.store(0, std::memory_order_relaxed);
+    senders_[place.index]->sends_as = kMaxSenders;
+    senders_[place.index] = nullptr;
+    entry.ready.store(SegmentHeader::kVacant, std::memory_order_release);
+    own.vacant.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  });
+}
+
+// Processes that leave do not say so, nor do the dead. Whoever only heard of them need not know, unless their places are wanted.
+void NodeTransport::look_for_departed() {
+  const uint32_t given = std::min(segment_->header().senders.load(std::memory_order_relaxed), kMaxSenders);
+  if (given <= kBoxes) return;
+  for (uint32_t looks = given > kMaxSenders / 2 ? given : std::min(kLooks, given); looks > 0; --looks) {
+    next_look_ = (next_look_ + 1) % given;
+    NodeLink* link = sender(next_look_);
+    if (link && !link->lost && !link->dying && !Segment::lives(link->process, uid_)) note_death(*link);
+  }
 }
 
 void NodeTransport::look_after(bool waiting) {
@@ -272,7 +327,9 @@ void NodeTransport::look_after(bool waiting) {
   if (waiting)
     for (auto& [process, link] : links_)
       if (link->segment && !link->dying && !link->segment->owner_alive()) note_death(*link);
+  look_for_departed();
   if (!dying_.empty()) bury();
+  if (!vacating_.empty()) vacate();
 }
 
 bool NodeTransport::uneasy() {

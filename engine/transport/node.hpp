@@ -7,7 +7,8 @@
 // process_vm_readv/writev (CMA) where the kernel permits, else streamed by messages.
 //
 // A process that dies says nothing: `look_after` finds out by its segment (segment.hpp). What it said before is delivered first;
-// a record that it reserved and never published is stepped over, which its claim makes possible.
+// a record that it reserved and never published is stepped over, which its claim makes possible. Once there are more senders than
+// boxes, those that have gone are looked for, and their places and boxes given to new ones.
 //
 // Thread: the baton holder. Between processes, in the shared ring: `tail` by compare-and-swap of the senders, `head` by the owner.
 // Cost: one line written and one read per small message; a load for the doorbell, and a fence unless the receiver is known to look.
@@ -66,6 +67,9 @@ class NodeTransport final : public Transport {
   bool alive(const NodeLink& link) const;
   void note_death(NodeLink& link);
   int bury();
+  void look_for_departed();
+  void vacate();
+  static uint32_t claim_place(SegmentHeader& header);
   void step_over_dead_record();
   NodeLink* sender(uint32_t index) { return index < senders_.size() && senders_[index] ? senders_[index] : new_sender(index); }
   NodeLink* new_sender(uint32_t index);
@@ -92,6 +96,9 @@ class NodeTransport final : public Transport {
   std::map<std::pair<uint32_t, uint32_t>, std::unique_ptr<NodeLink>> links_;
   std::vector<std::unique_ptr<NodeLink>> replaced_;  // lost, and another process has the address
   std::vector<NodeLink*> dying_;
+  struct Vacating { uint32_t index; uint64_t last_words; };
+  std::vector<Vacating> vacating_;   // places of the lost, until the ring holds nothing of theirs
+  uint32_t next_look_ = 0;           // at which sender, when places are scarce
   std::vector<NodeLink*> senders_;  // by index in our sender table
 };
 

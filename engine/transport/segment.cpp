@@ -116,6 +116,14 @@ std::unique_ptr<Segment> Segment::attach(ProcessId process, uint32_t uid) {
   return segment->owner_alive() ? std::move(segment) : nullptr;
 }
 
+bool Segment::lives(ProcessId process, uint32_t uid) {
+  const int fd = open(path_of(process, uid).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return errno != ENOENT;
+  const bool held = flock(fd, LOCK_SH | LOCK_NB) != 0;
+  close(fd);
+  return held;
+}
+
 // The lock tells, unless a child that the owner forked still holds it, too: then the process id does.
 bool Segment::owner_alive() const {
   if (owner_) return true;

@@ -32,7 +32,9 @@ constexpr uint32_t kMaxBlocks = 8;
 constexpr uint32_t kBoxes = 16;
 
 struct SegmentHeader {
-  static constexpr uint64_t kMagic = 0x32304e5554524f50;  // "PORTUN02", little endian
+  // Sender::ready. A vacant entry, and the box that goes with it, belong to whoever changes it to kTaken.
+  static constexpr uint32_t kThere = 1, kVacant = 2, kTaken = 3;
+  static constexpr uint64_t kMagic = 0x33304e5554524f50;  // "PORTUN03", little endian
   uint64_t magic;
   uint64_t ring_bytes;
   uint64_t ring_offset;
@@ -46,12 +48,13 @@ struct SegmentHeader {
   alignas(kLine) Doorbell door;                   // owner arms, senders ring
   alignas(kLine) std::atomic<uint64_t> tail;      // lines reserved; senders
   alignas(kLine) std::atomic<uint64_t> head;      // lines consumed; owner
-  alignas(kLine) std::atomic<uint32_t> senders;   // entries of `sender` given out
+  alignas(kLine) std::atomic<uint32_t> senders;   // entries of `sender` given out, vacant ones included
+  std::atomic<uint32_t> vacant;                   // about how many of these wait for another sender
   struct alignas(kLine) BoxHead {
     std::atomic<uint64_t> lines;                  // consumed; owner
   } box_head[kBoxes];
   struct alignas(kLine) Sender {
-    std::atomic<uint32_t> ready;                  // release by the sender when its entry is valid
+    std::atomic<uint32_t> ready;                  // kThere: release by the sender when its entry is valid; kVacant: release by the owner
     uint32_t nid, pid, incarnation;
     std::atomic<uint64_t> claim;                  // claim_of() the record it reserves or has reserved last; 0 = none
   } sender[kMaxSenders];
@@ -76,6 +79,8 @@ class Segment {
   static std::unique_ptr<Segment> create(ProcessId self, uint32_t uid, size_t ring_bytes);
   // nullptr: no such process on this node, not ours to use, or dead (even if its file is still there).
   static std::unique_ptr<Segment> attach(ProcessId process, uint32_t uid);
+  // Whether some process has this address now. Two system calls or three.
+  static bool lives(ProcessId process, uint32_t uid);
 
   SegmentHeader& header() { return *header_; }
   std::byte* ring() { return ring_; }
@@ -100,6 +105,7 @@ class Segment {
   int add_block(size_t size, void* replace, void*& base);
   // Anyone: maps block `number`; nullptr when it is not there (yet).
   void* map_block(unsigned number, size_t& size);
+  bool maps_blocks() const { return std::any_of(std::begin(blocks_), std::end(blocks_), [](const Mapping& one) { return one.base != nullptr; }); }
 
  private:
   Segment() = default;

@@ -277,6 +277,51 @@ TEST(Node, AProcessWithTheAddressOfADeadOneIsANewLink) {
   EXPECT_EQ(second->sink.arrivals.size(), 1u);
 }
 
+TEST(Node, ThePlaceAndTheBoxOfAProcessThatHasGoneAreGivenToANewOne) {
+  End server(address(0));
+  std::vector<std::unique_ptr<End>> senders;
+  for (uint32_t i = 0; i <= kBoxes; ++i) senders.emplace_back(std::make_unique<End>(address(1 + i)))->send(address(0), i);
+  while (server.transport.poll(16) != 0) {
+  }
+  SegmentHeader& header = server.transport.segment().header();
+  ASSERT_EQ(header.senders.load(), kBoxes + 1);
+  for (uint32_t i = 0; i < 40; ++i) {  // so that the box is not where it began
+    senders[3]->send(address(0), 100 + i);
+    server.transport.poll(16);
+  }
+  server.sink.losses.clear();
+  senders[3].reset();
+  for (uint32_t i = 0; i < 4; ++i) server.transport.look_after(false);  // a part of the senders each time
+  EXPECT_EQ(server.sink.losses.size(), 1u);
+  End fresh(address(kBoxes + 10));
+  for (uint32_t i = 0; i < 5000; ++i) {
+    const size_t before = server.sink.arrivals.size();
+    fresh.send(address(0), 1000 + i);
+    server.transport.poll(16);
+    ASSERT_EQ(server.sink.arrivals.size(), before + 1);
+    ASSERT_EQ(server.sink.arrivals.back().from->process, address(kBoxes + 10));
+    ASSERT_EQ(server.sink.arrivals.back().header.match_bits, 1000u + i);
+  }
+  EXPECT_EQ(header.senders.load(), kBoxes + 1);
+  EXPECT_EQ(header.sender[3].pid, address(kBoxes + 10).pid);
+  EXPECT_EQ(header.vacant.load(), 0u);
+}
+
+TEST(Node, MoreSendersThanThereArePlacesAreServedOneAfterAnother) {
+  End server(address(0));
+  server.transport.segment().header().senders.store(kMaxSenders - 1);
+  for (uint32_t i = 0; i < 5; ++i) {
+    {
+      End sender(address(1 + i)), late(address(10));
+      sender.send(address(0), i);
+      EXPECT_EQ(late.transport.connect(address(0)), nullptr);  // no place now
+      server.transport.poll(16);
+    }
+    ASSERT_EQ(server.sink.arrivals.size(), i + 1);
+    server.transport.look_after(false);
+  }
+}
+
 // The engine: operations towards the dead end, and what the dead have said still counts.
 struct Member : test::Node {
   Member(SelfHub& hub, ProcessId id) : test::Node(hub, id) {
@@ -332,6 +377,30 @@ TEST(Node, ALargeMessageWhoseInitiatorDiesBeforeItIsPulledIsReportedByTheTarget)
   EXPECT_EQ(events[1].ni_fail_type, PTL_NI_UNDELIVERABLE);
   EXPECT_EQ(events[1].mlength, 0u);
   unlink(path_of(address(1)).c_str());
+}
+
+TEST(Node, AProcessThatTakesTheAddressOfALostOneIsReachedBeforeItSpeaks) {
+  SelfHub hub, other_hub, third_hub;
+  Member initiator(hub, address(0));
+  auto lost = std::make_unique<Member>(other_hub, address(1));
+  const uint64_t value = 77;
+  const uint32_t eq = initiator.queue();
+  Command command = initiator.put(&value, 8, 0);
+  command.source.eq = eq;
+  command.ack = PTL_ACK_REQ;
+  const auto put = [&] { initiator.run(initiator.to(address(1), command)); };
+  put();
+  lost.reset();
+  for (uint64_t now = 1; !initiator.engine.peer(address(1))->failed; now += 1'000'000'000) initiator.engine.step(now);
+  put();  // nobody has the address now
+  EXPECT_TRUE(initiator.engine.peer(address(1))->failed);
+  Member second(third_hub, address(1));
+  uint64_t memory = 0;
+  second.portal(second.queue());
+  second.append({.start = &memory, .length = 8, .options = PTL_ME_OP_PUT});
+  put();
+  second.engine.step(0);
+  EXPECT_EQ(memory, 77u);
 }
 
 TEST(Node, EveryKindOfOperationTowardsADeadProcessFailsOnce) {
