@@ -5,6 +5,7 @@
 #include "mpi-adi/collectives/checks.hpp"
 #include "mpi-adi/collectives/elements.hpp"
 #include "mpi-adi/collectives/forms.hpp"
+#include "mpi-adi/collectives/inter.hpp"
 #include "mpi-adi/errors.hpp"
 
 namespace portunus::mpi::collectives {
@@ -112,6 +113,10 @@ int barrier(const Call& call) {
 }
 
 int bcast(const Call& call, void* buffer, int count, MPI_Datatype type, int root) {
+  if (call.comm->inter) {
+    const inter::Side all{buffer, type, count, nullptr, nullptr, nullptr, true};
+    return inter::rooted(call, root, true, all, all);
+  }
   if (int error = check_root(call, root)) return error;
   if (int error = check_buffer(call, buffer, count, type)) return error;
   return carry_out<Bcast>(call, Elements(buffer, static_cast<size_t>(count), type), root, call.comm->rank == root);
@@ -119,6 +124,7 @@ int bcast(const Call& call, void* buffer, int count, MPI_Datatype type, int root
 
 int gather(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
            MPI_Datatype recvtype, int root) {
+  if (call.comm->inter) return inter::rooted(call, root, false, {recvbuf, recvtype, recvcount}, {sendbuf, sendtype, sendcount});
   if (int error = check_root(call, root)) return error;
   const size_t n = ranks_of(call), rank = rank_of(call);
   const bool is_root = call.comm->rank == root;
@@ -140,6 +146,7 @@ int gather(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype se
 
 int scatter(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
             MPI_Datatype recvtype, int root) {
+  if (call.comm->inter) return inter::rooted(call, root, true, {sendbuf, sendtype, sendcount}, {recvbuf, recvtype, recvcount});
   if (int error = check_root(call, root)) return error;
   const size_t n = ranks_of(call);
   const bool is_root = call.comm->rank == root;
@@ -160,6 +167,8 @@ int scatter(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype s
 
 int allgather(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
               MPI_Datatype recvtype) {
+  if (call.comm->inter)
+    return inter::all(call, {sendbuf, sendtype, sendcount, nullptr, nullptr, nullptr, true}, {recvbuf, recvtype, recvcount});
   if (int error = check_buffer(call, recvbuf, recvcount, recvtype)) return error;
   const size_t n = ranks_of(call), count = static_cast<size_t>(recvcount);
   const Elements all(recvbuf, n * count, recvtype), own = all.part(static_cast<ptrdiff_t>(rank_of(call) * count), count);
@@ -173,6 +182,7 @@ int allgather(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype
 
 int alltoall(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
              MPI_Datatype recvtype) {
+  if (call.comm->inter) return inter::all(call, {sendbuf, sendtype, sendcount}, {recvbuf, recvtype, recvcount});
   if (int error = check_buffer(call, recvbuf, recvcount, recvtype)) return error;
   const size_t n = ranks_of(call);
   const Elements all(recvbuf, n * static_cast<size_t>(recvcount), recvtype);

@@ -7,6 +7,7 @@
 #include "mpi-adi/collectives/checks.hpp"
 #include "mpi-adi/collectives/elements.hpp"
 #include "mpi-adi/collectives/forms.hpp"
+#include "mpi-adi/collectives/inter.hpp"
 
 namespace portunus::mpi::collectives {
 namespace {
@@ -172,6 +173,8 @@ class Alltoallv : public Work {
 
 int gatherv(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
             const int displs[], MPI_Datatype recvtype, int root) {
+  if (call.comm->inter)
+    return inter::rooted(call, root, false, {recvbuf, recvtype, 0, recvcounts, displs}, {sendbuf, sendtype, sendcount});
   if (int error = check_root(call, root)) return error;
   const bool is_root = call.comm->rank == root, own_is_there = is_root && sendbuf == MPI_IN_PLACE;
   if (!own_is_there)
@@ -185,6 +188,8 @@ int gatherv(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype s
 
 int scatterv(const Call& call, const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype,
              void* recvbuf, int recvcount, MPI_Datatype recvtype, int root) {
+  if (call.comm->inter)
+    return inter::rooted(call, root, true, {sendbuf, sendtype, 0, sendcounts, displs}, {recvbuf, recvtype, recvcount});
   if (int error = check_root(call, root)) return error;
   const bool is_root = call.comm->rank == root, own_stays = is_root && recvbuf == MPI_IN_PLACE;
   if (!own_stays)
@@ -197,6 +202,8 @@ int scatterv(const Call& call, const void* sendbuf, const int sendcounts[], cons
 
 int allgatherv(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                const int recvcounts[], const int displs[], MPI_Datatype recvtype) {
+  if (call.comm->inter)
+    return inter::all(call, {sendbuf, sendtype, sendcount, nullptr, nullptr, nullptr, true}, {recvbuf, recvtype, 0, recvcounts, displs});
   if (int error = check_buffers(call, recvbuf, recvcounts, displs, recvtype)) return error;
   Parts all(recvbuf, recvcounts, displs, recvtype, call.comm->size);
   const Elements own = all.part(call.comm->rank);
@@ -207,6 +214,8 @@ int allgatherv(const Call& call, const void* sendbuf, int sendcount, MPI_Datatyp
 
 int alltoallv(const Call& call, const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
               void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype) {
+  if (call.comm->inter)
+    return inter::all(call, {sendbuf, sendtype, 0, sendcounts, sdispls}, {recvbuf, recvtype, 0, recvcounts, rdispls});
   if (int error = check_buffers(call, recvbuf, recvcounts, rdispls, recvtype)) return error;
   Parts in(recvbuf, recvcounts, rdispls, recvtype, call.comm->size);
   if (sendbuf == MPI_IN_PLACE) return carry_out<Alltoallv>(call, in, in, true);
@@ -224,6 +233,8 @@ int check_buffers_of_types(const Call& call, const void* buffer, const int count
 
 int alltoallw(const Call& call, const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[],
               void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[]) {
+  if (call.comm->inter)
+    return inter::all(call, {sendbuf, MPI_BYTE, 0, sendcounts, sdispls, sendtypes}, {recvbuf, MPI_BYTE, 0, recvcounts, rdispls, recvtypes});
   if (int error = check_buffers_of_types(call, recvbuf, recvcounts, rdispls, recvtypes)) return error;
   Parts in(recvbuf, recvcounts, rdispls, recvtypes, call.comm->size);
   if (sendbuf == MPI_IN_PLACE) return carry_out<Alltoallv>(call, in, in, true);

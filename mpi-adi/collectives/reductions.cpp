@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "mpi-adi/collectives/checks.hpp"
-#include "mpi-adi/collectives/elements.hpp"
+#include "mpi-adi/collectives/combine.hpp"
 #include "mpi-adi/collectives/forms.hpp"
+#include "mpi-adi/collectives/inter.hpp"
 #include "mpi-adi/errors.hpp"
 #include "mpi-adi/op.hpp"
 
@@ -73,23 +74,6 @@ class ByEngine : public Work {
   EngineOp op_;
   std::vector<size_t> shares_;
 };
-
-// `count` elements of each of the first `ranks` ranks, combined in their order.
-void combine(const OpHold& op, const std::byte* contributions, size_t ranks, const Elements& to) {
-  const size_t bytes = to.bytes();
-  if (ranks == 0 || bytes == 0) return;
-  if (to.contiguous()) {
-    to.unpack(contributions + (ranks - 1) * bytes);
-    for (size_t i = ranks - 1; i-- > 0;) apply(op.op(), contributions + i * bytes, to.data(), to.count(), to.type());
-    return;
-  }
-  const Image operand(to);
-  to.unpack(contributions + (ranks - 1) * bytes);
-  for (size_t i = ranks - 1; i-- > 0;) {
-    operand.elements().unpack(contributions + i * bytes);
-    apply(op.op(), operand.elements().address(), to.address(), to.count(), to.type());
-  }
-}
 
 // All contributions come to the ranks that get a result, one after the other.
 class ByApplication : public Work {
@@ -182,6 +166,7 @@ int check_vectors(const Call& call, const void* sendbuf, void* recvbuf, int coun
 }
 
 int reduce(const Call& call, const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, int root) {
+  if (call.comm->inter) return inter::reduce(call, sendbuf, recvbuf, count, type, op, root);
   if (int error = check_root(call, root)) return error;
   Vectors v{Kind::reduce, root, {}, {}};
   if (int error = check_vectors(call, sendbuf, recvbuf, count, type, op, call.comm->rank == root, v)) return error;
@@ -189,12 +174,14 @@ int reduce(const Call& call, const void* sendbuf, void* recvbuf, int count, MPI_
 }
 
 int allreduce(const Call& call, const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op) {
+  if (call.comm->inter) return inter::reduce_to_all(call, sendbuf, recvbuf, count, nullptr, type, op);
   Vectors v{Kind::allreduce, 0, {}, {}};
   if (int error = check_vectors(call, sendbuf, recvbuf, count, type, op, true, v)) return error;
   return reduce_vectors(call, v, op);
 }
 
 int scan(const Call& call, const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op) {
+  if (call.comm->inter) return inter::refuse(call);
   Vectors v{Kind::scan, 0, {}, {}};
   if (int error = check_vectors(call, sendbuf, recvbuf, count, type, op, true, v)) return error;
   return reduce_vectors(call, v, op);
@@ -202,6 +189,7 @@ int scan(const Call& call, const void* sendbuf, void* recvbuf, int count, MPI_Da
 
 // Rank 0 gets nothing, and its buffer may be anything unless it is where its data lies.
 int exscan(const Call& call, const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op) {
+  if (call.comm->inter) return inter::refuse(call);
   Vectors v{Kind::exscan, 0, {}, {}};
   const bool gets = call.comm->rank > 0 || sendbuf == MPI_IN_PLACE;
   if (int error = check_vectors(call, sendbuf, recvbuf, count, type, op, gets, v)) return error;
@@ -226,6 +214,7 @@ int reduce_parts(const Call& call, const void* sendbuf, void* recvbuf, const int
 
 int reduce_scatter(const Call& call, const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype type, MPI_Op op) {
   if (recvcounts == nullptr) return raise(call.function, call.comm, MPI_ERR_ARG, "the counts are null");
+  if (call.comm->inter) return inter::reduce_to_all(call, sendbuf, recvbuf, 0, recvcounts, type, op);
   size_t total = 0;
   for (int i = 0; i < call.comm->size; ++i) {
     if (int error = check_buffer(call, recvbuf, i == call.comm->rank ? recvcounts[i] : std::min(recvcounts[i], 0), type)) return error;
@@ -238,6 +227,10 @@ int reduce_scatter(const Call& call, const void* sendbuf, void* recvbuf, const i
 }
 
 int reduce_scatter_block(const Call& call, const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype type, MPI_Op op) {
+  if (call.comm->inter) {
+    const std::vector<int> counts(static_cast<size_t>(call.comm->size), recvcount);
+    return inter::reduce_to_all(call, sendbuf, recvbuf, 0, counts.data(), type, op);
+  }
   if (int error = check_buffer(call, recvbuf, recvcount, type)) return error;
   if (sendbuf != MPI_IN_PLACE)
     if (int error = check_buffer(call, sendbuf, recvcount, type)) return error;

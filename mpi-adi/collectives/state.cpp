@@ -4,6 +4,7 @@
 #include <new>
 
 #include "mpi-adi/adi.hpp"
+#include "mpi-adi/collectives/inter.hpp"
 
 namespace portunus::mpi::collectives {
 namespace {
@@ -38,17 +39,25 @@ void Schedule::free() {
   GOAL_Free(&schedule_);
 }
 
-State::State(const Communicator& comm) : comm_(comm) {
+State::State(const Communicator& comm) : comm_(comm), rank_(comm.rank) {
   GOAL_Group all{};
   GOAL_World(&all);
-  for (int i = 0; i < comm.size; ++i) {
-    ranks_.push_back(comm.group->job_rank(i));
-    nodes_.push_back(all.nodes ? all.nodes[ranks_.back()] : 0);
+  const auto add = [&](const Group& members) {
+    for (int i = 0; i < members.size; ++i) ranks_.push_back(members.job_rank(i));
+  };
+  if (comm.inter) {
+    rank_ += inter::own_base(comm);
+    const bool first = inter::own_base(comm) == 0;
+    add(first ? *comm.group : *comm.remote_group);
+    add(first ? *comm.remote_group : *comm.group);
+  } else {
+    add(*comm.group);
   }
+  for (const int rank : ranks_) nodes_.push_back(all.nodes ? all.nodes[rank] : 0);
 }
 
 GOAL_Group State::group(uint32_t tag) const {
-  return {comm_.rank, comm_.size, ranks_.data(), nodes_.data(), tag, GOAL_AUTO};
+  return {rank_, static_cast<int>(ranks_.size()), ranks_.data(), nodes_.data(), tag, GOAL_AUTO};
 }
 GOAL_Group State::once() { return group(kResidents + once_++ % kOnce); }
 GOAL_Group State::persistent() { return group(kResidents + kOnce + persistent_++ % kPersistent); }

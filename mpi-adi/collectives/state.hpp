@@ -78,7 +78,8 @@ class State {
   GOAL_Group group(uint32_t tag) const;
 
   const Communicator& comm_;
-  std::vector<int> ranks_, nodes_;  // by rank in the communicator
+  int rank_;                        // among all ranks: of both groups of an intercommunicator
+  std::vector<int> ranks_, nodes_;  // of all of them
   std::array<std::unique_ptr<Resident>, kResidents> residents_;
   unsigned last_ = 0;  // the resident used last
   uint32_t once_ = 0, persistent_ = 0;
