@@ -1,10 +1,11 @@
-/* Time of a message that matches one of many posted receives, chosen at random among them. */
+/* Time of a message that matches one of many posted receives, chosen at random among them: the best of several passes, as each
+ * is short. */
 #include "timed.h"
 
 enum { kTag = 1, kSample = 1000, kReady = 902 };
 
-static void many_posted(int posted) {
-    char bench[32];
+/* One pass: seconds for a message, on rank 0. */
+static double many_posted(int posted) {
     int *room = NULL;
     MPI_Request *requests = NULL;
     double seconds = 0;
@@ -42,17 +43,25 @@ static void many_posted(int posted) {
         seconds = (MPI_Wtime() - begin) / kSample;
         for (int i = 0; i < posted; ++i) /* the rest, in the order of posting */
             if (!drawn[i]) MPI_Send(&i, 1, MPI_INT, 1, kTag + i, MPI_COMM_WORLD);
-        snprintf(bench, sizeof bench, "posted-%d", posted);
-        printf("compare bench=%s size=0 unit=us value=%.9g beside=0\n", bench, 1e6 * seconds);
-        fflush(stdout);
     }
     free(room), free(requests), free(drawn), free(order);
+    return seconds;
+}
+
+static void best_of(int passes, int posted) {
+    double best = 1e9;
+    for (int pass = 0; pass < passes; ++pass) {
+        const double seconds = many_posted(posted);
+        if (seconds < best) best = seconds;
+    }
+    if (compare_me == 0) printf("compare bench=posted-%d size=0 unit=us value=%.9g beside=0\n", posted, 1e6 * best);
+    fflush(stdout);
 }
 
 int main(int argc, char **argv) {
     start(argc, argv);
-    many_posted(1000);
-    many_posted(100000);
+    best_of(50, 1000);
+    best_of(3, 100000);
     MPI_Finalize();
     return 0;
 }
