@@ -98,6 +98,50 @@ static int failures = 0;
         CHECK(old == (T)1 && word == (T)0);                                                      \
     }
 
+/* Calls that have no test of their own type by type: that each selects by its arguments. */
+static void check_the_others(void) {
+    static long words[8], box[8], sync_words[SHMEM_SYNC_SIZE];
+    static uint64_t signal;
+    static double _Complex z[2], sum[2];
+    static short half;
+    const int me = shmem_my_pe(), n = shmem_n_pes(), right = (me + 1) % n, left = (me + n - 1) % n;
+    const long source[4] = {me, me + 1, me + 2, me + 3};
+    size_t indices[4];
+    shmem_ctx_t context;
+    CHECK(shmem_ctx_create(SHMEM_CTX_SERIALIZED, &context) == 0);
+    shmem_iput(box, source, 2, 1, 4, right);
+    shmem_ibput(context, &box[1], source, 4, 2, 1, 2, right);
+    shmem_put_signal(&words[7], source, 1, &signal, 1, SHMEM_SIGNAL_ADD, right);
+    shmem_put_signal_nbi(context, &words[6], source, 1, &signal, 1, SHMEM_SIGNAL_ADD, right);
+    shmem_signal_add(context, &signal, 1, right);
+    shmem_signal_add(&signal, 1, right);
+    CHECK(shmem_signal_wait_until(&signal, SHMEM_CMP_EQ, 4) == 4);
+    shmem_barrier_all();
+    CHECK(box[6] == left + 3 && box[1] == left && box[5] == left + 2 && words[7] == left);
+    long back[4];
+    shmem_iget(context, back, box, 1, 2, 4, right);
+    CHECK(back[3] == me + 3);
+    shmem_ibget(back, box, 1, 2, 1, 2, right);
+    CHECK(back[1] == me + 1);
+    CHECK(shmem_test_all(words, 0, (const int *)NULL, SHMEM_CMP_EQ, 1L) == 1);
+    CHECK(shmem_wait_until_some(&box[6], 1, indices, (const int *)NULL, SHMEM_CMP_EQ, (long)left + 3) == 1);
+    CHECK(shmem_sync(SHMEM_TEAM_WORLD) == 0);
+    shmem_sync(0, 0, n, sync_words);
+    z[0] = me;
+    CHECK(shmem_sum_reduce(SHMEM_TEAM_WORLD, sum, z, 1) == 0 && sum[0] == n * (n - 1) / 2);
+    CHECK(shmem_broadcast(SHMEM_TEAM_WORLD, words, box, 1, 0) == 0);
+    CHECK(shmem_max_reduce(SHMEM_TEAM_WORLD, box, words, 1) == 0);
+    shmem_barrier_all();
+    words[0] = 5;
+    shmem_barrier_all();
+    CHECK(shmem_fadd(&words[0], 2L, right) == 5);
+    shmem_wait_until(&words[0], SHMEM_CMP_EQ, 7L);
+    shmem_p(&half, (short)3, right);
+    shmem_wait_until(&half, SHMEM_CMP_EQ, (short)3);
+    shmem_ctx_destroy(context);
+    shmem_barrier_all();
+}
+
 int main(void)
 {
     shmem_init();
@@ -110,6 +154,7 @@ int main(void)
     FOR_FLOATING(EXTENDED_BODY)
     FOR_STANDARD(STANDARD_BODY)
     FOR_BITWISE(BITWISE_BODY)
+    check_the_others();
     shmem_finalize();
     return failures != 0;
 }
