@@ -313,6 +313,9 @@ void Engine::arrived(Link& from, const wire::Header& header, const std::byte* pa
     case wire::Kind::stream_data:
       stream_in(from, header, payload);
       break;
+    case wire::Kind::restrain:
+      restrained(from, header);
+      break;
     default:
       ++stats_.malformed;
   }
@@ -348,6 +351,7 @@ void Engine::fail_peer(Peer& peer) {
   ++stats_.lost_peers;
   for (Operation& operation : operation_pool_)
     if (operation.peer == &peer) finish(operation, 0, 0, PTL_NI_UNDELIVERABLE, PTL_PRIORITY_LIST);
+  drop_paused(peer, -1, true);
   for (const uint32_t ct : peer.watchers) count(ct, 0, 1);
   watches_ -= peer.watchers.size();
   peer.watchers.clear();

@@ -100,6 +100,9 @@ class Engine final : public Sink {
   int discard_entry(uint32_t handle);  // claimed, but its append was refused
   // PTL_IN_USE: the data of a header to be deleted is still arriving, nothing was done; step and ask again
   int search(uint32_t ni, uint32_t pt_index, const MatchPattern& pattern, const ListEntry& like, ptl_search_op_t op);
+  int limit_held(uint32_t ni, uint32_t pt_index, uint64_t headers_only_from, uint64_t most);
+  // [any] How many peers have asked this process for less.
+  const std::atomic<uint32_t>& restrained_peers() const { return restrained_peers_; }
   int set_aside(uint32_t ni, uint32_t pt_index, const MatchPattern& pattern, const ListEntry& like, uint64_t label);
   // Takes back what is parked on the counter or waits, ripe, for its turn.
   void drop_triggers(Counter& counter, uint32_t handle);
@@ -123,7 +126,7 @@ class Engine final : public Sink {
   int run_ready();
   int run_delays(uint64_t now_ns);
   int run_stalled();
-  bool waiting() const { return operations_ != 0 || !transfers_.empty() || !stalled_.empty() || watches_ != 0; }
+  bool waiting() const { return operations_ != 0 || !transfers_.empty() || !stalled_.empty() || watches_ != 0 || paused_ != 0; }
   void look_after_peers(uint64_t now_ns);
   // initiator.cpp
   void start_message(Command& command);
@@ -179,6 +182,16 @@ class Engine final : public Sink {
   void forget(KeptHeader& kept);
   void abandon(KeptHeader& kept);
   void overflow_event(const KeptHeader& kept, uint32_t eq, void* user_ptr, ptl_event_kind_t type);
+  // restraint.cpp
+  static uint64_t held_bytes(const KeptHeader& kept);
+  void account_held(PortalEntry& portal, const KeptHeader& kept);
+  void release_held(PortalEntry& portal, const KeptHeader& kept);
+  void tell(Peer& peer, const wire::Header& about, Restraint level);
+  static Restrained* restraint_on(Peer& peer, const Command& command);
+  bool restrain(Peer& peer, Command& command);
+  void restrained(Link& from, const wire::Header& header);
+  void lift(Peer& peer, std::list<Restrained>::iterator which);
+  void drop_paused(Peer& peer, int ni, bool report);
   // entries.cpp, entry_life.hpp
   void take_off_list(ListEntry& entry);
   void auto_unlink(ListEntry& entry);
@@ -225,6 +238,8 @@ class Engine final : public Sink {
   std::deque<Operation> operation_pool_;
   Operation* free_operation_ = nullptr;
   uint64_t operations_ = 0;             // in flight
+  uint64_t paused_ = 0;                 // puts that wait because their targets have asked for less
+  std::atomic<uint32_t> restrained_peers_{0};
   uint64_t watches_ = 0;                // live watchers of all peers
   std::vector<std::unique_ptr<Transfer>> transfers_;  // in flight, as target
   uint64_t next_transfer_ = 1;

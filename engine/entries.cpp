@@ -187,6 +187,7 @@ void Engine::close_interface(uint32_t ni) {
   interface.rank_of.clear();
   interface.peer_of_rank.clear();
   interface.unexpected_headers = 0;
+  for (auto& [id, peer] : peers_) drop_paused(*peer, static_cast<int>(ni), false);
   for (auto& [id, peer] : peers_) peer->rank[ni] = kRankUnknown;
 }
 

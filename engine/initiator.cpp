@@ -51,6 +51,8 @@ void Engine::start_message(Command& command) {
     undeliverable(command);
     return;
   }
+  if (peer->restrained && restrain(*peer, command)) [[unlikely]]
+    return;
   if (!peer->held || peer->held->empty()) {
     Sent result = transmit(*peer, command);
     if (result == Sent::done) return;
@@ -140,7 +142,7 @@ Sent Engine::send_gathered(Peer& peer, const wire::Header& header, const Local& 
 
 Sent Engine::transmit_put(Peer& peer, Command& command) {
   wire::Header header = request_header(command, command.verb == Verb::put ? wire::Kind::put : wire::Kind::atomic);
-  if (command.length <= peer.transport->limits().eager) {
+  if (command.length <= peer.transport->limits().eager && !(command.source.options & PTLX_MD_HEADER_FIRST)) {
     header.payload_size = static_cast<uint16_t>(command.length);
     Operation* pending = nullptr;
     if (command.ack != PTL_NO_ACK_REQ) {
@@ -157,6 +159,7 @@ Sent Engine::transmit_put(Peer& peer, Command& command) {
     send_event(command.source, command.length, command.user_ptr, PTL_NI_OK);
     return result;
   }
+  own_volatile(command);  // its header alone goes first, so the data stays here
   Operation& pending = new_operation(peer, command);
   pending.bulk = true;
   return send_bulk(peer, header, command, pending, Opened::for_reading);

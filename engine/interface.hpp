@@ -59,6 +59,7 @@ struct PortalEntry {
   MatchList priority;
   MatchList overflow;
   UnexpectedList unexpected;
+  std::unique_ptr<HeldMemory> held;  // nullptr: held messages may take what memory there is
 };
 
 struct Interface {

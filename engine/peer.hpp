@@ -7,9 +7,11 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <memory>
 #include <vector>
 
+#include "engine/restraint.hpp"
 #include "engine/shared/command.hpp"
 #include "engine/transport/transport.hpp"
 
@@ -30,9 +32,11 @@ struct Peer {
   Link* link = nullptr;
   Transport* transport = nullptr;
   bool failed = false;
+  bool restrained = false;                          // restraints is not empty
   bool stalled = false;                             // listed in Engine::stalled_
   std::array<uint32_t, 4> rank{kRankUnknown, kRankUnknown, kRankUnknown, kRankUnknown};  // per interface
   std::unique_ptr<std::deque<HeldMessage>> held;    // made when first needed
+  std::list<Restrained> restraints;                 // what the peer has asked for, by portal table entry
   std::vector<uint32_t> watchers;                   // counters that count a failure when this peer fails
 };
 

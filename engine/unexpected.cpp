@@ -40,6 +40,7 @@ void Engine::keep(Peer& peer, const wire::Header& header, const std::byte* paylo
   portal.unexpected.append(*kept);
   ++interfaces_[header.flags & wire::kNiMask].unexpected_headers;
   ++stats_.unexpected;
+  if (portal.held) account_held(portal, *kept);
 }
 
 // The data of this message goes to the overflow entry; its header is found by appends from now on.
@@ -62,7 +63,9 @@ KeptHeader* Engine::remember(const Delivery& delivery, PortalEntry& portal) {
 
 void Engine::forget(KeptHeader& kept) {
   ListEntry* entry = kept.entry;
-  --interfaces_[kept.header.flags & wire::kNiMask].unexpected_headers;
+  Interface& ni = interfaces_[kept.header.flags & wire::kNiMask];
+  --ni.unexpected_headers;
+  if (PortalEntry* portal = kept.held ? ni.portals[kept.header.pt_index].get() : nullptr; portal && portal->held) release_held(*portal, kept);
   kept.~KeptHeader();
   std::unique_ptr<KeptHeader> blank(new (&kept) KeptHeader);
   if (spare_headers_.size() < kSpareHeaders) spare_headers_.push_back(std::move(blank));

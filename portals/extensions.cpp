@@ -249,6 +249,11 @@ int PtlxEngineInfo(ptlx_engine_info_t* info) {
   return PTL_OK;
 }
 
+const uint32_t* PtlxRestrained(void) {
+  static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t) && std::atomic<uint32_t>::is_always_lock_free);
+  return api::initialized() ? reinterpret_cast<const uint32_t*>(&api::client().engine().restrained_peers()) : nullptr;
+}
+
 const char* PtlxTransport(ptl_handle_ni_t ni, ptl_process_t peer) {
   if (!api::initialized()) return nullptr;
   Interface* interface = api::find_interface(ni);

@@ -170,6 +170,20 @@ int PtlxCTBusy(ptl_handle_ct_t ct, int *busy);
  * them to one process match there in this order; a promise, where the specification only recommends it. Fallback: a
  * distinct threshold for each, by PtlTriggeredCTInc. */
 
+/* HEADER_FIRST, an option of an MD: puts from it send their header alone, however short they are; the target asks for the
+ * data when it has matched. Fallback: a zero-length put, and a get from the target. */
+#define PTLX_MD_HEADER_FIRST 0x200000u
+
+/* Flow control of held messages: what those of this portal table entry occupy (headers, and data that came along) is kept
+ * near `most` bytes, whatever is sent. From `headers_only_from` on their senders send headers alone, from `most` on nothing
+ * more, until enough has been taken by entries appended later; only what was under way by then still comes. Nothing is lost or
+ * reordered; only puts to this entry wait. PTL_PT_IN_USE: messages are held already. Fallback: acknowledgements, and credits. */
+int PtlxPTLimitHeld(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, ptl_size_t headers_only_from, ptl_size_t most);
+/* The address of a number that any thread may load atomically until the last PtlFini: how many processes have asked this one
+ * for less. While it is not 0, a put may wait for long, and one from a PTL_MD_VOLATILE descriptor occupies memory then:
+ * use descriptors that report SEND and wait for it. NULL before PtlInit. */
+const uint32_t *PtlxRestrained(void);
+
 /* LAZY, an option of an MD: messages of its operations may be kept back, so that many small ones to one process travel
  * together. Whatever steps the engine sends them: a wait, PtlxProgress, the engine's thread; so do PtlEndBundle and a later
  * message to that process which is not lazy. For operations that the program will wait for. PtlStartBundle makes all

@@ -1,5 +1,6 @@
 // pt.cpp: the portal table. Source: Portals 4.3, portal table entries.
 #include "portals/arguments.hpp"
+#include "portals/portals4_ext.h"
 
 using namespace portunus;
 
@@ -54,6 +55,14 @@ int PtlPTDisable(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index) {
 int PtlPTEnable(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index) {
   if (!api::initialized()) return PTL_NO_INIT;
   return on_entry(__func__, ni_handle, pt_index, [=](Engine& engine, uint32_t ni) { return engine.portal_enable(ni, pt_index); });
+}
+
+int PtlxPTLimitHeld(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, ptl_size_t headers_only_from, ptl_size_t most) {
+  if (!api::initialized()) return PTL_NO_INIT;
+  if (most == 0 || headers_only_from == 0 || headers_only_from > most)
+    return api::refuse(__func__, {"headers_only_from", "and most must be above 0, and the first not above the second"});
+  return on_entry(__func__, ni_handle, pt_index,
+                  [=](Engine& engine, uint32_t ni) { return engine.limit_held(ni, pt_index, headers_only_from, most); });
 }
 
 }  // extern "C"

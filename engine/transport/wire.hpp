@@ -17,7 +17,8 @@ enum class Kind : uint8_t {
   reply,                                 // target -> initiator: a get, fetch or swap ended; may carry the data
   stream_request,                        // target -> initiator: send me `rlength` bytes from `remote_offset` of your source
   stream_data,                           // payload for the transfer `token` at `remote_offset`
-  last_kind = stream_data
+  restrain,                              // target -> initiator: send less to `pt_index`; op = Restraint
+  last_kind = restrain
 };
 
 // Header::flags
