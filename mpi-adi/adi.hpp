@@ -16,6 +16,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "mpi-adi/losses.hpp"
 #include "mpi-adi/match_bits.hpp"
 #include "mpi-adi/request.hpp"
 #include "portals/portals4.h"
@@ -28,11 +29,14 @@ struct Device {
   ptl_handle_eq_t eq = PTL_EQ_NONE;
   ptl_handle_md_t md_copied = PTL_INVALID_HANDLE;       // volatile, no events
   ptl_handle_md_t md_sent = PTL_INVALID_HANDLE;         // SEND event
+  ptl_handle_md_t md_long = PTL_INVALID_HANDLE;         // SEND event; the header goes first
   ptl_handle_md_t md_synchronous = PTL_INVALID_HANDLE;  // ACK event only
   ptl_handle_ct_t arrived_early = PTL_CT_NONE;          // counts unexpected messages: what MPI_Probe sleeps on
   ptl_process_t self{};
   ptl_uid_t uid = PTL_UID_ANY;
   ptl_size_t copy_limit = 0;
+  ptl_size_t eager_limit = 0;
+  const uint32_t* restrained = nullptr;  // how many ranks have asked this one for less
   bool threaded = false;
 };
 extern constinit Device device;
@@ -65,7 +69,8 @@ inline int send_copied(const void* buf, size_t bytes, int target, ptl_match_bits
                 0);
 }
 inline int isend(Request& request, const void* buf, size_t bytes, int target, ptl_match_bits_t bits) {
-  return PtlPut(device.md_sent, offset_of(buf), bytes, PTL_NO_ACK_REQ, process(target), kMessagePortal, bits, 0, &request,
+  const ptl_handle_md_t md = bytes <= device.eager_limit ? device.md_sent : device.md_long;
+  return PtlPut(md, offset_of(buf), bytes, PTL_NO_ACK_REQ, process(target), kMessagePortal, bits, 0, &request,
                 0);
 }
 // Complete when the message was matched with a receive.
@@ -87,9 +92,14 @@ inline ptl_me_t receive_entry(void* buf, size_t bytes, ptl_rank_t source, Patter
   entry.ignore_bits = pattern.ignore_bits;
   return entry;
 }
+// While ranks ask for less, nothing is copied: senders wait, with their messages in their own memory.
+inline bool may_copy(size_t bytes) {
+  return bytes <= device.copy_limit && __atomic_load_n(device.restrained, __ATOMIC_RELAXED) == 0;
+}
 // `source`: a rank in the job, or PTL_RANK_ANY.
 inline int irecv(Request& request, void* buf, size_t bytes, ptl_rank_t source, Pattern pattern) {
   const ptl_me_t entry = receive_entry(buf, bytes, source, pattern);
+  request.source = source == PTL_RANK_ANY ? MPI_ANY_SOURCE : static_cast<int>(source);
   return PtlMEAppend(device.ni, kMessagePortal, &entry, PTL_PRIORITY_LIST, &request, &request.entry);
 }
 // Looks for a message that has arrived and was not received. The event says PTL_NI_NO_MATCH when there is none.

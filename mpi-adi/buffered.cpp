@@ -97,6 +97,7 @@ int raise_full(const Arguments& given, const Communicator& comm, size_t bytes) {
 }  // namespace
 
 int send_buffered(const Arguments& given, const Communicator& comm, size_t bytes) {
+  if (!adi::reachable(comm.job_rank(given.peer))) return raise_lost(given, &comm);
   if (can_copy(Mode::standard, bytes)) {
     const int result = send_copied(comm, given, bytes);
     return result == PTL_OK ? MPI_SUCCESS : raise_portals(given.function, &comm, result);

@@ -2,12 +2,14 @@
 //
 // Thread: start and stop: the thread that calls MPI_Init and MPI_Finalize; barrier: one at a time.
 // Source: Portals 4.3; Hensgen, Finkel, Manber 1988 (dissemination barrier).
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <climits>
 
 #include "engine/goal/goal.h"
 #include "mpi-adi/adi.hpp"
+#include "mpi-adi/settings.hpp"
 
 namespace portunus::mpi::adi {
 
@@ -25,7 +27,9 @@ struct Barrier {
   int rounds = 0;
   ptl_size_t epoch = 0;
   ptl_handle_md_t md = PTL_INVALID_HANDLE;
+  bool watching = false;
   std::array<ptl_handle_ct_t, kMaxRounds> heard{};
+  std::array<ptl_process_t, kMaxRounds> from{};
 };
 constinit Barrier state;
 
@@ -51,6 +55,7 @@ int open_barrier(int rank, int size) {
     entry.match_bits = static_cast<ptl_match_bits_t>(round);
     ptl_handle_me_t handle;
     result = PtlMEAppend(device.ni, kBarrierPortal, &entry, PTL_PRIORITY_LIST, nullptr, &handle);
+    state.from[round] = entry.match_id;
   }
   return result;
 }
@@ -115,6 +120,9 @@ int open_messages() {
   result = PtlMEAppend(device.ni, kMessagePortal, &early, PTL_OVERFLOW_LIST, nullptr, &handle);
   if (result == PTL_OK) result = bind_all_memory(PTL_MD_VOLATILE, PTL_EQ_NONE, device.md_copied);
   if (result == PTL_OK) result = bind_all_memory(0, device.eq, device.md_sent);
+  if (result == PTL_OK) result = bind_all_memory(PTLX_MD_HEADER_FIRST, device.eq, device.md_long);
+  if (result == PTL_OK)
+    result = PtlxPTLimitHeld(device.ni, kMessagePortal, settings.unexpected_buffer, settings.unexpected_limit);
   if (result == PTL_OK) result = bind_all_memory(PTL_MD_EVENT_SEND_DISABLE, device.eq, device.md_synchronous);
   return result;
 }
@@ -122,6 +130,7 @@ int open_messages() {
 }  // namespace
 
 const char* start(bool threaded, int& rank, int& size) {
+  if (const char* complaint = read_settings()) return complaint;
   ptlx_job_t job;
   if (PtlxJobInit(&job) != PTL_OK) return "the job cannot be joined";
   if (job.size > kMaxRanks) return "the job has more ranks than this library can address (2^20)";
@@ -133,11 +142,16 @@ const char* start(bool threaded, int& rank, int& size) {
   if (PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_LOGICAL, PTL_PID_ANY, &desired, &actual, &device.ni) != PTL_OK)
     return "no network interface can be opened";
   device.threaded = threaded;
-  device.copy_limit = actual.max_volatile_size;
+  device.eager_limit = settings.eager_limit;
+  settings.very_short_limit = std::min({settings.very_short_limit, settings.eager_limit, actual.max_volatile_size});
+  device.copy_limit = settings.very_short_limit;
+  device.restrained = PtlxRestrained();
   device.self = process(rank);
   if (PtlGetUid(device.ni, &device.uid) != PTL_OK || open_messages() != PTL_OK || open_signals() != PTL_OK || open_windows() != PTL_OK ||
       open_barrier(rank, size) != PTL_OK)
     return "the network interface lacks a portal table entry or other object that MPI needs";
+  if (!open_losses(size)) return "there is no memory for the states of the ranks";
+  if (settings.info && rank == 0) print_settings(stdout);
   // The last step of this is a fence: nobody sends before everybody has opened all of the above.
   return GOAL_Init(nullptr, nullptr) == GOAL_SUCCESS ? nullptr : GOAL_Explain();
 }
@@ -145,12 +159,18 @@ const char* start(bool threaded, int& rank, int& size) {
 void stop() {
   GOAL_Finalize();
   PtlNIFini(device.ni);  // frees all that belongs to it
+  close_losses();
   PtlFini();
   PtlxJobFini();
 }
 
 int barrier() {
   ++state.epoch;
+  for (int round = 0; !state.watching && round < state.rounds; ++round) {
+    if (int result = PtlxCTWatch(state.heard[round], state.from[round]); result != PTL_OK) return result;
+  }
+  state.watching = true;
+  bool failed = false;  // who misses somebody goes on all the same, lest others miss it, too
   for (int round = 0; round < state.rounds; ++round) {
     int result = PtlPut(state.md, 0, 0, PTL_NO_ACK_REQ, process((state.rank + (1 << round)) % state.size), kBarrierPortal,
                         static_cast<ptl_match_bits_t>(round), 0, nullptr, 0);
@@ -158,9 +178,9 @@ int barrier() {
     ptl_ct_event_t heard;
     result = PtlCTWait(state.heard[round], state.epoch, &heard);
     if (result != PTL_OK) return result;
-    if (heard.failure != 0) return PTL_FAIL;
+    failed = failed || heard.success < state.epoch;
   }
-  return PTL_OK;
+  return failed ? PTL_FAIL : PTL_OK;
 }
 
 void abort(int status, const char* message) {

@@ -22,6 +22,10 @@ class PersistentMessage final : public Attachment {
     given_.function = "MPI_Start";
     if (kind_ == Kind::receive) return started(request, start_receive(request, room_, given_, bytes_));
     const Communicator& comm = *request.comm;
+    if (!adi::reachable(comm.job_rank(given_.peer))) {
+      request.state.store(State::inactive, std::memory_order_relaxed);
+      return raise_lost(given_, &comm);
+    }
     if (kind_ == Kind::buffered) {
       done_at_once(request);
       return send_buffered(given_, comm, bytes_);

@@ -57,13 +57,18 @@ int look_until_found(const Arguments& given, MPI_Status* status, MPI_Message* me
     if (message) *message = MPI_MESSAGE_NO_PROC;
     return MPI_SUCCESS;
   }
+  adi::reachable_source(*comm, given.peer);
   for (;;) {
+    if (adi::losses.count.load(std::memory_order_relaxed) != 0) adi::poll_until([] { return false; });  // what has been told
     // Counted before we look: a message that comes in between ends the wait at once.
     ptl_ct_event_t early;
     bool found = false;
     int result = PtlCTGet(adi::device.arrived_early, &early);
     if (result == PTL_OK) result = look(given, comm, found, status, message);
     if (result == PTL_OK && found) return MPI_SUCCESS;
+    const int from = given.peer == MPI_ANY_SOURCE ? MPI_ANY_SOURCE : comm->job_rank(given.peer);
+    if (early.failure != 0 && adi::concerned(*comm, from))
+      return raise(given.function, comm, MPI_ERR_PROC_ABORTED, "a rank that is waited for has ended, or cannot be reached");
     if (result == PTL_OK) result = PtlCTWait(adi::device.arrived_early, early.success + 1, &early);
     if (result != PTL_OK) return raise_portals(given.function, comm, result);
   }

@@ -1,6 +1,7 @@
 // pt2pt.cpp: the calls that send or receive one message.
 #include "mpi-adi/pt2pt.hpp"
 
+#include "mpi-adi/completion.hpp"
 #include "mpi-adi/profiling.hpp"
 
 namespace portunus::mpi {
@@ -24,8 +25,19 @@ int raise_no_request(const Arguments& given, const Communicator* comm) {
   return raise(given.function, comm, MPI_ERR_NO_MEM,
                "%u requests are in use, the most there can be; complete some of them first", kMaxRequests);
 }
+int raise_lost(const Arguments& given, const Communicator* comm) {
+  return raise(given.function, comm, MPI_ERR_PROC_ABORTED, "rank %d has ended, or cannot be reached", given.peer);
+}
 int raise_no_handle(const Arguments& given, const Communicator* comm) {
   return raise(given.function, comm, MPI_ERR_ARG, "the address for the request is null");
+}
+
+int receive_in_pool(void* buf, const Arguments& given, MPI_Status* status) {
+  MPI_Request handle;
+  if (int error = ireceive(buf, given, &handle)) return error;
+  Request* request = pool.find(handle);
+  adi::wait(*request);
+  return finish(given.function, handle, request, status);
 }
 
 }  // namespace portunus::mpi

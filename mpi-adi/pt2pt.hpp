@@ -15,7 +15,7 @@ namespace portunus::mpi {
 
 enum class Mode { standard, synchronous };
 
-inline bool can_copy(Mode mode, size_t bytes) { return mode == Mode::standard && bytes <= adi::device.copy_limit; }
+inline bool can_copy(Mode mode, size_t bytes) { return mode == Mode::standard && adi::may_copy(bytes); }
 
 inline ptl_match_bits_t own_bits(const Communicator& comm, int tag) { return match_bits(comm.context, comm.rank, tag); }
 
@@ -64,11 +64,18 @@ inline int receive_by(Request& request, void* buf, const Arguments& given, size_
   return start_unpacked_receive(request, buf, given, bytes, start);
 }
 inline int start_receive(Request& request, void* buf, const Arguments& given, size_t bytes) {
-  return receive_by(request, buf, given, bytes,
-                    [&](void* room) { return start_receive(request, room, *request.comm, given, bytes); });
+  adi::reachable_source(*request.comm, given.peer);  // what a lost rank said before its end can still be received
+  const int result = receive_by(request, buf, given, bytes, [&](void* room) {
+    return start_receive(request, room, *request.comm, given, bytes);
+  });
+  if (adi::losses.count.load(std::memory_order_relaxed) != 0 && result == PTL_OK) [[unlikely]]
+    adi::look_again(request);
+  return result;
 }
 
 [[gnu::cold, gnu::noinline]] int raise_no_request(const Arguments& given, const Communicator* comm);
+// The rank of the job that `given` names has died; for a receive, MPI_ANY_SOURCE is not among these.
+[[gnu::cold, gnu::noinline]] int raise_lost(const Arguments& given, const Communicator* comm);
 [[gnu::cold, gnu::noinline]] int raise_no_handle(const Arguments& given, const Communicator* comm);
 
 template <Mode mode>
@@ -79,6 +86,8 @@ inline int send(const Arguments& given) {
     return error;
   if (given.peer == MPI_PROC_NULL) [[unlikely]]
     return MPI_SUCCESS;
+  if (!adi::reachable(comm->job_rank(given.peer))) [[unlikely]]
+    return raise_lost(given, comm);
   if (can_copy(mode, bytes)) {
     const int result = send_copied(*comm, given, bytes);
     return result == PTL_OK ? MPI_SUCCESS : raise_portals(given.function, comm, result);
@@ -101,6 +110,8 @@ inline int isend(const Arguments& given, MPI_Request* handle) {
   *handle = handle_of(pool.sent());
   if (given.peer == MPI_PROC_NULL) [[unlikely]]
     return MPI_SUCCESS;
+  if (!adi::reachable(comm->job_rank(given.peer))) [[unlikely]]
+    return raise_lost(given, comm);
   if (can_copy(mode, bytes)) {
     const int result = send_copied(*comm, given, bytes);
     return result == PTL_OK ? MPI_SUCCESS : raise_portals(given.function, comm, result);
@@ -116,6 +127,9 @@ inline int isend(const Arguments& given, MPI_Request* handle) {
   return MPI_SUCCESS;
 }
 
+// With many threads, every receive that waits is in the pool.
+int receive_in_pool(void* buf, const Arguments& given, MPI_Status* status);
+
 inline int receive(void* buf, const Arguments& given, MPI_Status* status) {
   Communicator* comm;
   size_t bytes;
@@ -125,10 +139,14 @@ inline int receive(void* buf, const Arguments& given, MPI_Status* status) {
     set_null_process_status(status);
     return MPI_SUCCESS;
   }
+  if (adi::device.threaded) [[unlikely]]
+    return receive_in_pool(buf, given, status);
   Request request(comm, true);
   if (int result = start_receive(request, buf, given, bytes); result != PTL_OK) [[unlikely]]
     return raise_portals(given.function, comm, result);
+  adi::losses.blocked = &request;
   adi::wait(request);
+  adi::losses.blocked = nullptr;
   set_status(status, request);
   return request.failed() ? raise_request(given.function, request) : MPI_SUCCESS;
 }

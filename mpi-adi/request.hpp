@@ -55,7 +55,7 @@ struct alignas(64) Request {
   bool special = false;    // constant, persistent, cancelled or attached to: completing it takes more than the usual
   bool cancelled = false;
   ptl_ni_fail_t failure = PTL_NI_OK;
-  int source = MPI_ANY_SOURCE;               // sends, and special requests: the status they give
+  int source = MPI_ANY_SOURCE;  // receives: a rank in the job, or any; else the status they give
   ptl_handle_me_t entry = PTL_INVALID_HANDLE;  // receive: what MPI_Cancel unlinks
   Communicator* comm = nullptr;
   ptl_match_bits_t match_bits = 0;  // receive, probe: those of the message
@@ -123,6 +123,13 @@ class RequestPool {
       if ((state == State::active || state == State::detached) && slots_[i].comm == comm) return true;
     }
     return false;
+  }
+
+  // Calls `action` with each slot ever used, under the lock.
+  template <class Action>
+  void for_each(Action&& action) {
+    std::unique_lock<std::mutex> lock = guard();
+    for (uint32_t i = 0; i < used_; ++i) action(slots_[i]);
   }
 
   // Complete requests that need no slot of their own: a send whose data was copied, and a receive from MPI_PROC_NULL.

@@ -1,8 +1,46 @@
 /* endings.c: one program, many ways to end. What each should print and return is in endings_test.py. */
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The last rank dies; each of the others finds out by `how` it deals with it, and goes on. */
+static int outlives(const char *how, int rank, int size) {
+    static char large[1000000];
+    int dead = size - 1, word = 0, error = MPI_SUCCESS;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Send(&rank, 1, MPI_INT, dead, 1, MPI_COMM_WORLD);
+    if (rank == dead) {
+        for (int i = 0; i < size; ++i) MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        for (int i = 0; i < size; ++i) MPI_Send(&rank, 1, MPI_INT, i, 2, MPI_COMM_WORLD);
+        raise(SIGKILL);
+    }
+    if (!strcmp(how, "recv")) error = MPI_Recv(&word, 1, MPI_INT, dead, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (!strcmp(how, "any")) error = MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (!strcmp(how, "probe")) error = MPI_Probe(dead, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (!strcmp(how, "ssend")) error = MPI_Ssend(large, sizeof large, MPI_CHAR, dead, 3, MPI_COMM_WORLD);
+    if (!strcmp(how, "wait")) {
+        MPI_Request requests[2];
+        MPI_Irecv(&word, 1, MPI_INT, dead, 3, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(large, sizeof large, MPI_CHAR, dead, 3, MPI_COMM_WORLD, &requests[1]);
+        MPI_Status statuses[2];
+        MPI_Waitall(2, requests, statuses);
+        error = statuses[0].MPI_ERROR == statuses[1].MPI_ERROR ? statuses[0].MPI_ERROR : MPI_ERR_OTHER;
+    }
+    while (error == MPI_SUCCESS && !strcmp(how, "send")) {
+        int flag; /* short sends are complete at once: that somebody died is learnt in calls that look for messages */
+        MPI_Iprobe(rank, 9, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+        error = MPI_Send(&word, 1, MPI_INT, dead, 3, MPI_COMM_WORLD);
+    }
+    if (error != MPI_ERR_PROC_ABORTED) return 4;
+    /* What it said before its end is there, and the living hear one another. */
+    if (MPI_Recv(&word, 1, MPI_INT, dead, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE) != MPI_SUCCESS || word != dead) return 5;
+    int next = (rank + 1) % dead, other = -1;
+    MPI_Sendrecv(&rank, 1, MPI_INT, next, 4, &other, 1, MPI_INT, (rank + dead - 1) % dead, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Finalize();
+    return other == (rank + dead - 1) % dead ? 0 : 6;
+}
 
 int main(int argc, char **argv) {
     const char *how = argc > 1 ? argv[1] : "well";
@@ -12,6 +50,7 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (argc > 2 && !strcmp(how, "outlives")) return outlives(argv[2], rank, size);
     if (rank == size - 1) {
         if (!strcmp(how, "rank")) MPI_Send(&value, 1, MPI_INT, size, 0, MPI_COMM_WORLD);
         if (!strcmp(how, "tag")) MPI_Send(&value, 1, MPI_INT, 0, -1, MPI_COMM_WORLD);

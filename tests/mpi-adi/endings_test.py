@@ -27,4 +27,12 @@ for how, (status, words) in CASES.items():
     if ran.returncode != status or missing:
         failures += 1
         print(f"{how}: exit status {ran.returncode}, expected {status}; missing: {missing}; stderr:\n{ran.stderr}")
+# Errors are returned, and a rank dies: operations with it fail, and the others go on.
+for how in ["recv", "any", "probe", "ssend", "wait", "send"]:
+    job = [sys.argv[1], "-n", "3", "--timeout", "60", "--keep-going", sys.argv[2], "outlives", how]
+    ran = subprocess.run(job, capture_output=True, text=True)
+    complaints = [line for line in ran.stderr.splitlines() if "rank 0" in line or "rank 1" in line]
+    if ran.returncode != 128 + 9 or complaints:
+        failures += 1
+        print(f"outlives {how}: exit status {ran.returncode}, expected 137; stderr:\n{ran.stderr}")
 sys.exit(failures != 0)
