@@ -144,10 +144,15 @@ Fault prepare_swap(Command& command, ptl_handle_md_t get_md, ptl_size_t get_offs
 
 namespace {
 
-thread_local unsigned bundle_depth = 0;  // PtlStartBundle without their PtlEndBundle, of this thread
+// PtlStartBundle without their PtlEndBundle, of this thread. Read by every message: without a call for its address.
+#if defined(__GNUC__)
+__attribute__((tls_model("initial-exec")))
+#endif
+thread_local constinit unsigned bundle_depth = 0;
 
 void hand_over(Command& command) {
-  if (bundle_depth > 0) command.source.options |= PTLX_MD_LAZY;
+  if (bundle_depth > 0) [[unlikely]]
+    command.source.options |= PTLX_MD_LAZY;
   api::client().submit(command);
 }
 
