@@ -242,6 +242,19 @@ void Client::leave_wait() {
   leave_holding();
 }
 
+// Somebody this thread waits for may be waiting for this very processor.
+void Client::look_around() {
+  if (!node_ || !take()) return;
+  const int here = sched_getcpu();
+  std::vector<int> taken;
+  const uint64_t now = now_ns();
+  if (here >= 0) taken = node_->waiting_peers(here, now);
+  leave_baton();
+  if (std::find(taken.begin(), taken.end(), here) == taken.end()) return;
+  const int now_at = move_aside(placement_, here, taken);
+  if (now_at != here) node_->waits_on(now_at, now);
+}
+
 void Client::leave_holding() {
   const Sleeper next = hand_over();
   leave_baton();
@@ -278,7 +291,7 @@ Sleeper Client::hand_over() {
   if (mode_ != Progress::park) return Sleeper::nobody;
   constexpr uint64_t kLeaves = 16;
   // Across a network a round trip alone takes as long; to wake the engine's thread after each costs more than the message.
-  const uint64_t dense_ns = network_open() ? 3'000'000 : 300'000;
+  const uint64_t dense_ns = network_open() ? 3'000'000 : 640'000;
   if (++leaves_ % kLeaves == 0) {
     const uint64_t now = now_ns();
     const bool dense = now - leaves_since_ns_ < dense_ns;

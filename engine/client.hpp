@@ -131,6 +131,15 @@ class Client {
   void sleep(Done&& done, int64_t limit_ns);
   void sleep_on(uint32_t word, Sleeper who, int64_t timeout_ns, bool with_descriptors);
   void leave_holding();
+  void pause_spin(int idle) {
+    if (idle < kAlone) {
+      relax();
+      return;
+    }
+    if (idle < kAlone + 64) look_around();
+    sched_yield();
+  }
+  void look_around();
   void cool();
   Sleeper hand_over();
   void run_spinning();
@@ -146,7 +155,8 @@ class Client {
   bool network_open() const { return by_socket_ || must_poll_; }
   uint32_t* passive_address() { return reinterpret_cast<uint32_t*>(&passive_word_); }
 
-  static constexpr int kSpins = 20'000;       // steps without work before a waiter with a core of its own yields
+  static constexpr int kAlone = 2'048;        // steps without work before a waiter with a core of its own doubts that it is alone there
+  static constexpr int kSpins = 20'000;       // and before it goes on as one without
   static constexpr int kYields = 400;         // and then before it sleeps
   static constexpr int64_t kPollNap = 200'000;    // longest sleep where a network has no descriptor to wait for
   static constexpr int64_t kHeartbeat = 20'000'000;  // and where it has one
@@ -245,7 +255,7 @@ bool Client::wait(Done&& done, int64_t timeout_ns, int64_t nap_ns) {
     }
     ++idle;
     if (spin_waits_ && idle < kSpins) {
-      relax();
+      pause_spin(idle);
     } else if (idle < (spin_waits_ ? kSpins : 0) + kYields) {
       sched_yield();
     } else {
@@ -279,7 +289,9 @@ bool Client::wait_biased(Done&& done, uint64_t begin, int64_t timeout_ns, uint64
     if (work) continue;
     if (idle >= (spin_waits_ ? kSpins : kYields) || aborts_.load(std::memory_order_relaxed) != aborts) break;
     if (timeout_ns > 0 && now_ns() - begin >= static_cast<uint64_t>(timeout_ns)) break;
-    if (!spin_waits_) {
+    if (spin_waits_) {
+      if (idle >= kAlone) pause_spin(idle);
+    } else {
       ++idle;
       sched_yield();
     }

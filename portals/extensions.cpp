@@ -49,6 +49,8 @@ int PtlxJobInit(ptlx_job_t* out) {
   if (!out) return api::refuse(__func__, {"job", api::kIsNull});
   std::lock_guard guard(api::lifetime());
   return guarded([&] {
+    // First, while there is one thread: with more of them the kernel takes tens of milliseconds for it.
+    register_asymmetric_fences();
     if (!job().bootstrap) job().bootstrap = Bootstrap::start();
     ++job().count;
     Bootstrap& bootstrap = *job().bootstrap;

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -45,8 +46,9 @@ std::vector<int> processors() {
 }  // namespace
 
 Placement place_engine(int local_rank, int local_size, int wanted) {
-  const std::vector<int> list = processors();
   Placement placement;
+  placement.processors = processors();
+  const std::vector<int>& list = placement.processors;
   placement.usable = list.empty() ? 1 : static_cast<int>(list.size());
   if (wanted >= 0) {
     for (int number : list)
@@ -57,6 +59,19 @@ Placement place_engine(int local_rank, int local_size, int wanted) {
     placement.engine_core = list[static_cast<size_t>(local_size + local_rank)];
   }
   return placement;
+}
+
+int move_aside(const Placement& placement, int here, const std::vector<int>& taken) {
+  cpu_set_t bound;
+  if (pthread_getaffinity_np(pthread_self(), sizeof bound, &bound) != 0) return here;
+  for (const int processor : placement.processors) {
+    if (processor == here || processor == placement.engine_core || !CPU_ISSET(static_cast<unsigned>(processor), &bound)) continue;
+    if (std::find(taken.begin(), taken.end(), processor) != taken.end()) continue;
+    if (bind_thread(processor)) here = processor;
+    pthread_setaffinity_np(pthread_self(), sizeof bound, &bound);
+    break;
+  }
+  return here;
 }
 
 bool bind_thread(int core) {

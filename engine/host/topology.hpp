@@ -1,9 +1,12 @@
 // topology.hpp: which core the engine thread gets. The only place that knows hwloc.
 #pragma once
 
+#include <vector>
+
 namespace portunus {
 
 struct Placement {
+  std::vector<int> processors;  // those that this process may use, one of each core first
   int usable = 1;        // logical processors this process may use (cgroup and machine, not its own binding)
   int engine_core = -1;  // one that no rank of this node needs, or -1
 };
@@ -11,6 +14,11 @@ struct Placement {
 // Ranks 0 .. local_size-1 of the node are given the first processors, engine threads what is left: rank i's engine gets
 // processor local_size + i if there is one. `wanted` >= 0 overrides the choice (checked against the machine: throws).
 Placement place_engine(int local_rank, int local_size, int wanted);
+
+// Two waiting threads on one processor keep each other from running until the kernel's balancing notices, tenths of a second
+// later. Moves the calling thread from `here` to the first processor not among `taken`, its own binding permitting; it is not bound
+// there. Returns where it is now.
+int move_aside(const Placement& placement, int here, const std::vector<int>& taken);
 
 // Binds the calling thread. False when the system refuses.
 bool bind_thread(int core);

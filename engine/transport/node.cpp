@@ -413,6 +413,18 @@ Moved NodeTransport::push(Link& to, const wire::Region& region, const void* from
   return Moved::done;
 }
 
+std::vector<int> NodeTransport::waiting_peers(int here, uint64_t now_ns) {
+  constexpr uint64_t kRecentlyMs = 20;  // some time slices
+  waits_on(here, now_ns);
+  std::vector<int> taken;
+  for (auto& [process, link] : links_) {
+    if (!link->segment || link->dying) continue;
+    const uint64_t seat = link->segment->header().waits_on.load(std::memory_order_relaxed);
+    if ((seat >> 16) + kRecentlyMs >= now_ns / 1'000'000) taken.push_back(static_cast<int>(seat & 0xffff));
+  }
+  return taken;
+}
+
 Segment* NodeTransport::segment_of(ProcessId process) {
   if (process == self_) return segment_.get();
   auto* link = static_cast<NodeLink*>(connect(process));

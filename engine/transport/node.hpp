@@ -45,6 +45,9 @@ class NodeTransport final : public Transport {
   Segment& segment() { return *segment_; }
   // The mapped segment of a process on this node, or nullptr.
   Segment* segment_of(ProcessId process);
+  // This process waits in vain on processor `here`, which is taken down for others to see. The processors where peers did just now.
+  std::vector<int> waiting_peers(int here, uint64_t now_ns);
+  void waits_on(int processor, uint64_t now_ns) { segment_->header().waits_on.store(seat_of(processor, now_ns), std::memory_order_relaxed); }
 
   static constexpr size_t kEager = 8192;
 

@@ -50,6 +50,7 @@ struct SegmentHeader {
   alignas(kLine) std::atomic<uint64_t> head;      // lines consumed; owner
   alignas(kLine) std::atomic<uint32_t> senders;   // entries of `sender` given out, vacant ones included
   std::atomic<uint32_t> vacant;                   // about how many of these wait for another sender
+  alignas(kLine) std::atomic<uint64_t> waits_on;   // where and when its thread last waited in vain: seat_of(), 0 = never
   struct alignas(kLine) BoxHead {
     std::atomic<uint64_t> lines;                  // consumed; owner
   } box_head[kBoxes];
@@ -63,6 +64,9 @@ struct SegmentHeader {
     uint64_t offset;
   } block[kMaxBlocks];
 };
+
+// A processor, and the milliseconds of the monotonic clock.
+constexpr uint64_t seat_of(int processor, uint64_t now_ns) { return (now_ns / 1'000'000) << 16 | static_cast<uint16_t>(processor); }
 
 // What a sender writes before it moves the tail, so that the owner can step over the record if the sender dies in between.
 constexpr uint64_t kClaimLines = 2048;
