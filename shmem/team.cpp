@@ -20,6 +20,13 @@ constinit FixedTeams fixed_teams;
 
 namespace {
 
+// Made by splits and not yet destroyed; threads may split different teams at once. Never taken down at exit.
+std::mutex split_teams_guard;
+std::vector<Team*>& split_teams() {
+  static auto& teams = *new std::vector<Team*>;
+  return teams;
+}
+
 bool all_on_node(const Members& members) {
   for (int i = 0; i < members.size(); ++i)
     if (!runtime.peers[members[i]].on_node()) return false;
@@ -72,9 +79,11 @@ bool make_teams(Team& parent, std::span<const Wish> wishes, std::span<const size
   if (given.back().id == TeamNumber::kNone) return false;
   for (size_t i = 0; i < wishes.size(); ++i) {
     const TeamNumber& number = given[which[i]];
-    if (wishes[i].my_pe >= 0)
-      made[i] = new Team(wishes[i].members, wishes[i].my_pe, static_cast<unsigned>(number.id), number.generation,
-                         wishes[i].num_contexts);
+    if (wishes[i].my_pe < 0) continue;
+    made[i] = new Team(wishes[i].members, wishes[i].my_pe, static_cast<unsigned>(number.id), number.generation,
+                       wishes[i].num_contexts);
+    const std::lock_guard lock(split_teams_guard);
+    split_teams().push_back(made[i]);
   }
   return true;
 }
@@ -164,6 +173,11 @@ void teams_open() {
 
 void teams_close() {
   active_sets_close();
+  for (Team* team : split_teams()) {
+    destroy_contexts(*team, true);
+    delete team;
+  }
+  split_teams().clear();
   for (Team** team : {&fixed_teams.shared, &fixed_teams.world}) {
     destroy_contexts(**team, true);
     delete std::exchange(*team, nullptr);
@@ -234,6 +248,10 @@ SHMEMI_DEFINE(void, team_destroy, (shmem_team_t team)) {
   }
   sync(*it);
   if (it->my_pe == 0) give_back(it->id);
+  {
+    const std::lock_guard lock(split_teams_guard);
+    std::erase(split_teams(), it);
+  }
   delete it;
 }
 

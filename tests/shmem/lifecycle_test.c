@@ -1,4 +1,5 @@
-/* lifecycle_test.c: init and finalize nest, init may follow the last finalize, globals keep their values throughout.
+/* lifecycle_test.c: init and finalize nest, init may follow the last finalize, globals keep their values throughout;
+ * start_pes.
  * Source: OpenSHMEM 1.6, "Library Setup, Exit, and Query Routines".
  */
 #include <errno.h>
@@ -47,6 +48,13 @@ int main(void)
         CHECK(word == 100 + round);
         long *const block = shmem_malloc(sizeof(long));
         *block = 7 * round;
+        shmem_team_t team; /* team and context are left to finalize */
+        shmem_ctx_t context;
+        CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, NULL, 0, &team) == 0);
+        CHECK(shmem_team_create_ctx(team, 0, &context) == 0);
+        CHECK(shmem_ctx_create(0, &context) == 0);
+        static int sum, one = 1;
+        CHECK(shmem_int_sum_reduce(team, &sum, &one, 1) == 0 && sum == n);
         shmem_barrier_all();
         shmem_long_atomic_inc(&word, right);
         CHECK(shmem_long_g(block, right) == 7 * round);
@@ -60,5 +68,10 @@ int main(void)
     }
     CHECK(shmem_init_thread(17, NULL) != 0);
     CHECK(!initialized());
+    start_pes(0); /* ends with the program */
+    start_pes(0);
+    CHECK(initialized());
+    shmem_long_p(&word, -1, (_my_pe() + 1) % _num_pes());
+    shmem_wait_until(&word, SHMEM_CMP_EQ, -1L);
     return failures != 0;
 }
