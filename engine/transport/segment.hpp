@@ -34,7 +34,7 @@ constexpr uint32_t kBoxes = 16;
 struct SegmentHeader {
   // Sender::ready. A vacant entry, and the box that goes with it, belong to whoever changes it to kTaken.
   static constexpr uint32_t kThere = 1, kVacant = 2, kTaken = 3;
-  static constexpr uint64_t kMagic = 0x33304e5554524f50;  // "PORTUN03", little endian
+  static constexpr uint64_t kMagic = 0x34304e5554524f50;  // "PORTUN04", little endian
   uint64_t magic;
   uint64_t ring_bytes;
   uint64_t ring_offset;

@@ -39,7 +39,9 @@ struct Area {
     if (how != dynamic) bases.assign(static_cast<size_t>(ranks()), 0);
   }
   ~Area() {
-    if (kind == dynamic) EXPECT_EQ(MPI_Win_detach(win, at), MPI_SUCCESS);
+    if (kind == dynamic) {
+      EXPECT_EQ(MPI_Win_detach(win, at), MPI_SUCCESS);
+    }
     EXPECT_EQ(MPI_Win_free(&win), MPI_SUCCESS);
     EXPECT_EQ(win, MPI_WIN_NULL);
   }
