@@ -8,7 +8,7 @@
 #include <shmem.h>
 #include <string.h>
 
-enum { kBytes = 4 << 20, kBurst = 256 };
+enum { kBytes = 4 << 20, kStrided = 512, kBurst = 256 };
 
 static long *target;            /* symmetric */
 static char *source;            /* local */
@@ -33,6 +33,12 @@ static void nbi_burst(long count) {
 }
 static void put_bytes(long count) { for (long i = 0; i < count; ++i) shmem_putmem(target, source, bytes, 1); }
 static void get_bytes(long count) { for (long i = 0; i < count; ++i) shmem_getmem(source, target, bytes, 1); }
+static void strided_put(long count) {
+    for (long i = 0; i < count; ++i) shmem_long_iput(target, (const long *)source, 2, 3, kStrided, 1);
+}
+static void strided_get(long count) {
+    for (long i = 0; i < count; ++i) shmem_long_iget((long *)source, target, 2, 3, kStrided, 1);
+}
 static void add(long count) { for (long i = 0; i < count; ++i) shmem_long_atomic_add(target, 1, 1); }
 static void fetch_add(long count) { for (long i = 0; i < count; ++i) sink = shmem_long_atomic_fetch_add(target, 1, 1); }
 static void barrier(long count) { for (long i = 0; i < count; ++i) shmem_barrier_all(); }
@@ -48,6 +54,18 @@ static void bare_put(long count) {
 static void bare_get(long count) {
     for (long i = 0; i < count; ++i) {
         memcpy(source, there, bytes);
+        __asm__ volatile("" ::: "memory");
+    }
+}
+static void bare_strided_put(long count) {
+    for (long i = 0; i < count; ++i) {
+        for (long k = 0; k < kStrided; ++k) there[2 * k] = ((const long *)source)[3 * k];
+        __asm__ volatile("" ::: "memory");
+    }
+}
+static void bare_strided_get(long count) {
+    for (long i = 0; i < count; ++i) {
+        for (long k = 0; k < kStrided; ++k) ((long *)source)[2 * k] = there[3 * k];
         __asm__ volatile("" ::: "memory");
     }
 }
@@ -68,6 +86,8 @@ static void pair(void) {
         both("put", (long)bytes, put_bytes, bare_put);
         both("get", (long)bytes, get_bytes, bare_get);
     }
+    both("iput_of_512", 8, strided_put, bare_strided_put);
+    both("iget_of_512", 8, strided_get, bare_strided_get);
     both("add", 8, add, bare_add);
     both("fetch_add", 8, fetch_add, bare_add);
 }
