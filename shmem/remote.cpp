@@ -2,6 +2,7 @@
 #include "shmem/remote.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "shmem/shmem_base.h"
 
@@ -10,6 +11,10 @@ namespace portunus::shmem {
 Channel default_channel;
 
 namespace {
+
+// Non-blocking operations of up to so many bytes may travel together: what a program issues by the thousand. Longer ones
+// leave at once, so that they move while the program computes.
+constexpr size_t kSmall = 512;
 
 struct Interface {
   ptl_handle_ni_t ni{};
@@ -60,6 +65,14 @@ void expose(Segment segment, void* start, size_t size) {
   check(PtlLEAppend(door.ni, door.index[segment], &le, PTL_PRIORITY_LIST, nullptr, &door.entry[segment]), "PtlLEAppend");
   door.entry_linked[segment] = true;
 }
+
+// What this thread issues meanwhile travels together.
+struct Bundle {
+  Bundle() { PtlStartBundle(door.ni); }
+  ~Bundle() { PtlEndBundle(door.ni); }
+  Bundle(const Bundle&) = delete;
+  Bundle& operator=(const Bundle&) = delete;
+};
 
 // Calls piece(offset, size) for every part that fits into one message.
 template <class Piece>
@@ -125,9 +138,11 @@ bool Channel::bind_all() {
   } all[] = {
       {&volatile_md_, PTL_MD_VOLATILE | PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_SUCCESS_DISABLE, acks_, PTL_EQ_NONE},
       {&put_md_, PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_SUCCESS_DISABLE, acks_, PTL_EQ_NONE},
+      {&lazy_put_md_, PTLX_MD_LAZY | PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_SUCCESS_DISABLE, acks_, PTL_EQ_NONE},
       // Only SEND becomes a full event: a PTL_CT_ACK_REQ never does.
       {&send_md_, PTL_MD_EVENT_CT_ACK, acks_, sent_},
       {&get_md_, PTL_MD_EVENT_CT_REPLY | PTL_MD_EVENT_SUCCESS_DISABLE, replies_, PTL_EQ_NONE},
+      {&lazy_get_md_, PTLX_MD_LAZY | PTL_MD_EVENT_CT_REPLY | PTL_MD_EVENT_SUCCESS_DISABLE, replies_, PTL_EQ_NONE},
       {&blocking_md_, PTL_MD_EVENT_CT_REPLY | PTL_MD_EVENT_SUCCESS_DISABLE, answers_, PTL_EQ_NONE}};
   for (const auto& each : all) {
     if (bind(each.options, each.counter, *each.md, each.events) == PTL_OK) continue;
@@ -145,7 +160,7 @@ void Channel::close() {
   }
   payloads_.clear();
   signals_ = false;
-  for (const ptl_handle_md_t md : {volatile_md_, put_md_, send_md_, get_md_, blocking_md_}) release(md);
+  for (const ptl_handle_md_t md : {volatile_md_, put_md_, lazy_put_md_, send_md_, get_md_, lazy_get_md_, blocking_md_}) release(md);
   for (const ptl_handle_ct_t ct : {acks_, replies_, answers_}) PtlCTFree(ct);
   PtlEQFree(sent_);
 }
@@ -178,7 +193,7 @@ void Channel::put(int pe, Place to, const void* source, size_t size) {
 void Channel::put_nbi(int pe, Place to, const void* source, size_t size) {
   in_pieces(size, [&](size_t done, size_t part) {
     puts_.fetch_add(1);
-    check(PtlPut(put_md_, address(source) + done, part, PTL_CT_ACK_REQ, process(pe), door.index[to.segment], 0,
+    check(PtlPut(size <= kSmall ? lazy_put_md_ : put_md_, address(source) + done, part, PTL_CT_ACK_REQ, process(pe), door.index[to.segment], 0,
                  to.offset + done, nullptr, 0),
           "PtlPut");
   });
@@ -195,8 +210,15 @@ void Channel::get(int pe, Place from, void* dest, size_t size) {
   wait_for_answers("get");
 }
 
+void Channel::put_blocks(int pe, Place to, size_t to_step, const void* source, size_t source_step, size_t size, size_t blocks) {
+  const Bundle together;
+  for (size_t i = 0; i < blocks; ++i)
+    put(pe, {to.segment, to.offset + i * to_step}, static_cast<const std::byte*>(source) + i * source_step, size);
+}
+
 void Channel::get_blocks(int pe, Place from, size_t from_step, void* dest, size_t dest_step, size_t size, size_t blocks) {
   const auto lock = exclusive();
+  std::optional<Bundle> together(std::in_place);
   for (size_t i = 0; i < blocks; ++i)
     in_pieces(size, [&](size_t done, size_t part) {
       ++asked_;
@@ -204,13 +226,14 @@ void Channel::get_blocks(int pe, Place from, size_t from_step, void* dest, size_
                    from.offset + i * from_step + done, nullptr),
             "PtlGet");
     });
+  together.reset();
   wait_for_answers("get");
 }
 
 void Channel::get_nbi(int pe, Place from, void* dest, size_t size) {
   in_pieces(size, [&](size_t done, size_t part) {
     gets_.fetch_add(1);
-    check(PtlGet(get_md_, address(dest) + done, part, process(pe), door.index[from.segment], 0,
+    check(PtlGet(size <= kSmall ? lazy_get_md_ : get_md_, address(dest) + done, part, process(pe), door.index[from.segment], 0,
                  from.offset + done, nullptr),
           "PtlGet");
   });
@@ -284,7 +307,7 @@ void Channel::fetch(int pe, Place to, ptl_op_t op, const void* operand, void* re
 
 void Channel::fetch_nbi(int pe, Place to, ptl_op_t op, const void* operand, void* result, size_t size) {
   gets_.fetch_add(1);
-  check(PtlFetchAtomic(get_md_, address(result), volatile_md_, address(operand), size, process(pe),
+  check(PtlFetchAtomic(lazy_get_md_, address(result), volatile_md_, address(operand), size, process(pe),
                        door.index[to.segment], 0, to.offset, nullptr, 0, op, word(size)),
         "PtlFetchAtomic");
 }
@@ -299,8 +322,16 @@ void Channel::swap(int pe, Place to, const void* value, const void* cond, void* 
 }
 
 void Channel::swap_nbi(int pe, Place to, const void* value, const void* cond, void* result, size_t size) {
+  swap_by(lazy_get_md_, pe, to, value, cond, result, size);
+}
+
+void Channel::set(int pe, Place to, const void* value, size_t size) {
+  swap_by(get_md_, pe, to, value, nullptr, &sink_, size);  // nobody need wait for it, so it leaves at once
+}
+
+void Channel::swap_by(ptl_handle_md_t md, int pe, Place to, const void* value, const void* cond, void* result, size_t size) {
   gets_.fetch_add(1);
-  check(PtlSwap(get_md_, address(result), volatile_md_, address(value), size, process(pe), door.index[to.segment], 0,
+  check(PtlSwap(md, address(result), volatile_md_, address(value), size, process(pe), door.index[to.segment], 0,
                 to.offset, nullptr, 0, cond, cond ? PTL_CSWAP : PTL_SWAP, word(size)),
         "PtlSwap");
 }

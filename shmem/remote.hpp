@@ -4,9 +4,9 @@
 // for what arrives. A Channel is what a context owns at the initiator: memory descriptors over all memory and counters
 // of acknowledgements and replies, never reset. An operation is finished when the counter says so.
 //
-//   put, atomic            volatile_md | put_md | send_md    -> acks     quiet: acks    == puts
-//   nbi get, nbi fetch     get_md                            -> replies  quiet: replies == gets
-//   get, fetch             blocking_md                       -> answers  the call itself waits
+//   put, atomic            volatile | put | lazy_put | send  -> acks     quiet: acks    == puts
+//   nbi get, nbi fetch     get | lazy_get                    -> replies  quiet: replies == gets
+//   get, fetch             blocking                          -> answers  the call itself waits
 //   put with signal        of a Payload: the update is triggered by the acknowledgements of the puts
 //
 // **Thread:** any. Non-blocking issue is free of locks; a blocking call holds `blocking_` from issue to completion, since
@@ -36,6 +36,8 @@ class Channel {
   // The source is in use until quiet.
   void put_nbi(int pe, Place to, const void* source, size_t size);
   void get(int pe, Place from, void* dest, size_t size);
+  // put, of `blocks` pieces of `size` bytes each, that lie to_step and source_step apart; few messages where they are small.
+  void put_blocks(int pe, Place to, size_t to_step, const void* source, size_t source_step, size_t size, size_t blocks);
   // `blocks` pieces of `size` bytes, at regular distances here and there.
   void get_blocks(int pe, Place from, size_t from_step, void* dest, size_t dest_step, size_t size, size_t blocks);
   void get_nbi(int pe, Place from, void* dest, size_t size);
@@ -51,7 +53,7 @@ class Channel {
   // SWAP, or with `cond` CSWAP.
   void swap(int pe, Place to, const void* value, const void* cond, void* result, size_t size);
   void swap_nbi(int pe, Place to, const void* value, const void* cond, void* result, size_t size);
-  void set(int pe, Place to, const void* value, size_t size) { swap_nbi(pe, to, value, nullptr, &sink_, size); }
+  void set(int pe, Place to, const void* value, size_t size);
 
   // All operations so far are complete at their targets, and their results here.
   void quiet();
@@ -70,6 +72,7 @@ class Channel {
   static constexpr size_t kPayloads = 8;
 
   bool bind_all();
+  void swap_by(ptl_handle_md_t md, int pe, Place to, const void* value, const void* cond, void* result, size_t size);
   Payload& next_payload();
   void wait_for_signals();
   static void wait_for_all(ptl_handle_ct_t counter, uint64_t expected, const char* what);
@@ -79,7 +82,7 @@ class Channel {
 
   ptl_handle_ct_t acks_ = PTL_CT_NONE, replies_ = PTL_CT_NONE, answers_ = PTL_CT_NONE;
   ptl_handle_eq_t sent_ = PTL_EQ_NONE;  // SEND events of send_md_, at most one outstanding
-  ptl_handle_md_t volatile_md_{}, put_md_{}, send_md_{}, get_md_{}, blocking_md_{};
+  ptl_handle_md_t volatile_md_{}, put_md_{}, lazy_put_md_{}, send_md_{}, get_md_{}, lazy_get_md_{}, blocking_md_{};
   std::atomic<uint64_t> puts_{0}, gets_{0};
   std::mutex blocking_;
   bool one_thread_ = false;

@@ -60,8 +60,7 @@ void put_strided(const char* function, shmem_ctx_t context, void* dest, const vo
     return;
   }
   const Sides sides = sides_of(nullptr, source, shape);
-  for (size_t i = 0; i < shape.blocks; ++i)
-    target.channel.put(target.pe, {place.segment, place.offset + i * sides.to_step}, sides.from + i * sides.from_step, bytes);
+  target.channel.put_blocks(target.pe, place, sides.to_step, sides.from, sides.from_step, bytes, shape.blocks);
 }
 
 void get_strided(const char* function, shmem_ctx_t context, void* dest, const void* source, const Strided& shape, int pe) {
