@@ -44,6 +44,7 @@ struct Communicator {
   Group* remote_group = nullptr;  // nullptr in intracommunicators
   Communicator* local = nullptr;  // intercommunicators: the local group's members among themselves; not for users
   collectives::State* collectives = nullptr;  // made by the first collective
+  int idups = 0;  // how many nonblocking duplications were begun: their messages' tags
   std::shared_ptr<const Topology> topology;  // nullptr: none
   Attributes<MPI_Comm> attributes;
   Hints hints;

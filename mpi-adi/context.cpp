@@ -1,7 +1,6 @@
 // context.cpp: which contexts are in use, and the agreement on a new one.
 #include "mpi-adi/context.hpp"
 
-#include <array>
 #include <bitset>
 #include <mutex>
 
@@ -10,14 +9,14 @@
 namespace portunus::mpi {
 namespace {
 
-constexpr size_t kWindow = 256;  // numbers proposed at a time
+constexpr size_t kWindow = kContextWindow;
 constexpr size_t kWindows = kMaxCommunicators / kWindow;
 static_assert(kMaxCommunicators % kWindow == 0 && (kWindows & (kWindows - 1)) == 0);
 
 std::mutex mutex;
 std::bitset<kMaxCommunicators> in_use;  // number n has the contexts from n * kContextsPerCommunicator on
 
-using Offer = std::array<uint64_t, kWindow / 64>;
+using Offer = ContextOffer;
 
 Offer free_numbers(size_t window) {
   std::lock_guard lock(mutex);
@@ -53,32 +52,47 @@ size_t choose(const Offer& offer, size_t start) {
 
 }  // namespace
 
+ContextSearch::ContextSearch(uint64_t key) : random_(scrambled(key)) {}
+
+bool ContextSearch::next(Offer& offer) {
+  if (full_ == kWindows) return false;
+  const size_t stride = (random_ >> 16) % kWindows | 1;  // odd: reaches every window
+  window_ = (random_ + attempt_++ * stride) % kWindows;
+  offer = free_numbers(window_);
+  return true;
+}
+
+bool ContextSearch::choose(const Offer& common) {
+  const size_t chosen = mpi::choose(common, (random_ >> 32) + attempt_);
+  full_ = chosen == kWindow ? full_ + 1 : 0;
+  number_ = window_ * kWindow + chosen;
+  return chosen != kWindow;
+}
+
+bool ContextSearch::reserve() { return reserved_ = mpi::reserve(number_); }
+
+bool ContextSearch::settle(bool all_did, uint16_t& context) {
+  if (!all_did && reserved_) give_back(number_);
+  if (all_did) context = static_cast<uint16_t>(number_ * kContextsPerCommunicator);
+  return all_did;
+}
+
 int agree_on_context(const AllAnd& all_and, uint64_t key, uint16_t& context) {
-  const uint64_t random = scrambled(key);
-  const size_t start = random % kWindows, stride = (random >> 16) % kWindows | 1;  // odd: reaches every window
-  size_t full = 0;  // windows in a row without a common number
-  for (size_t attempt = 0; full < kWindows; ++attempt) {
-    const size_t window = (start + attempt * stride) % kWindows;
-    Offer offer = free_numbers(window);
+  ContextSearch search(key);
+  for (Offer offer; search.next(offer);) {
     if (int error = all_and(offer.data(), offer.size())) return error;
-    const size_t chosen = choose(offer, (random >> 32) + attempt);
-    full = chosen == kWindow ? full + 1 : 0;
-    if (chosen == kWindow) continue;
-    const size_t number = window * kWindow + chosen;
-    uint64_t reserved = reserve(number);
-    const bool own = reserved != 0;
+    if (!search.choose(offer)) continue;
+    uint64_t reserved = search.reserve();
     const int error = all_and(&reserved, 1);
-    if (error == MPI_SUCCESS && reserved != 0) {
-      context = static_cast<uint16_t>(number * kContextsPerCommunicator);
-      return MPI_SUCCESS;
-    }
-    if (own) give_back(number);
+    if (search.settle(error == MPI_SUCCESS && reserved != 0, context)) return MPI_SUCCESS;
     if (error != MPI_SUCCESS) return error;
   }
   return MPI_ERR_OTHER;
 }
 
-void release_context(uint16_t context) { give_back(context / kContextsPerCommunicator); }
+void release_context(uint16_t context) {
+  if (context != kNoContext) give_back(context / kContextsPerCommunicator);
+}
 
 void open_contexts() {
   std::lock_guard lock(mutex);

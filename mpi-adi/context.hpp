@@ -7,11 +7,35 @@
 // Thread: any. Source: MPI-5.0, 7.4.2, 12.9; Dinan, Goodell, Gropp, Thakur, Balaji 2012 (group-collective creation).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 
 namespace portunus::mpi {
+
+constexpr size_t kContextWindow = 256;  // numbers proposed at a time
+using ContextOffer = std::array<uint64_t, kContextWindow / 64>;
+
+// The steps of an agreement, for those who carry the words themselves.
+class ContextSearch {
+ public:
+  explicit ContextSearch(uint64_t key);
+  // What is free here of the next window. False: no window has a number in common.
+  bool next(ContextOffer& offer);
+  // Chooses from what is free everywhere; false: nothing is, so on to the next window.
+  bool choose(const ContextOffer& common);
+  // Whether the choice is still free here; all must say so.
+  bool reserve();
+  // `all_did`: everybody's reserve() was true. The context is ours then; else the next window is to be tried.
+  bool settle(bool all_did, uint16_t& context);
+
+ private:
+  uint64_t random_;
+  size_t attempt_ = 0, full_ = 0;
+  size_t window_ = 0, number_ = 0;
+  bool reserved_ = false;
+};
 
 // all_and(words, count): their bitwise and over all who agree, for all of them; MPI_SUCCESS or an error's class.
 using AllAnd = std::function<int(uint64_t*, size_t)>;
@@ -19,6 +43,7 @@ using AllAnd = std::function<int(uint64_t*, size_t)>;
 // Collective over all who agree. MPI_SUCCESS, with the first context reserved here; MPI_ERR_OTHER: all are in use somewhere;
 // any other: all_and's.
 int agree_on_context(const AllAnd& all_and, uint64_t key, uint16_t& context);
+constexpr uint16_t kNoContext = 0xffff;  // of a communicator whose members have yet to agree
 void release_context(uint16_t context);
 void open_contexts();  // all are free but those of MPI_COMM_WORLD, MPI_COMM_SELF and matched messages
 

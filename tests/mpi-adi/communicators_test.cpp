@@ -190,6 +190,23 @@ TEST(Communicators, ManyAreMadeAndFreedInDisjointGroupsAtOnce) {
   MPI_Comm_free(&half);
 }
 
+TEST(Communicators, AreDuplicatedWithoutWaitingForOthers) {
+  MPI_Comm copies[3];
+  MPI_Request requests[3];
+  // No rank can complete these before its neighbour has begun, which it does after a message.
+  for (int i = 0; i < 3; ++i) MPI_Comm_idup(MPI_COMM_WORLD, &copies[i], &requests[i]);
+  const int mine = rank();
+  int got = -1;
+  MPI_Sendrecv(&mine, 1, MPI_INT, right(), 6, &got, 1, MPI_INT, left(), 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  EXPECT_EQ(got, left());
+  ASSERT_EQ(MPI_Waitall(3, requests, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+  for (MPI_Comm& copy : copies) {
+    EXPECT_EQ(comparison(copy, MPI_COMM_WORLD), MPI_CONGRUENT);
+    expect_to_work(copy);
+    MPI_Comm_free(&copy);
+  }
+}
+
 TEST(Communicators, MayBeFreedWhileTheirMessagesAreUnderWay) {
   const Bytes mine = message(rank(), 1, 100'000), theirs = message(left(), 1, 100'000);
   Bytes room = room_for(theirs);
