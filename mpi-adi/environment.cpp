@@ -3,6 +3,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -20,6 +21,15 @@ extern "C" int PMPI_Get_version(int* version, int* subversion) {
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Get_version)
+
+extern "C" int PMPI_Abi_get_version(int* abi_major, int* abi_minor) {
+  if (abi_major == nullptr || abi_minor == nullptr)
+    return raise("MPI_Abi_get_version", nullptr, MPI_ERR_ARG, "an address for the version is null");
+  *abi_major = MPI_ABI_VERSION;
+  *abi_minor = MPI_ABI_SUBVERSION;
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Abi_get_version)
 
 extern "C" int PMPI_Get_library_version(char* version, int* resultlen) {
   if (version == nullptr || resultlen == nullptr)
@@ -75,3 +85,18 @@ extern "C" int PMPI_Get_address(const void* location, MPI_Aint* address) {
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Get_address)
+
+// Addresses wrap around, other than MPI_Aint does.
+extern "C" MPI_Aint PMPI_Aint_add(MPI_Aint base, MPI_Aint disp) {
+  return static_cast<MPI_Aint>(static_cast<uintptr_t>(base) + static_cast<uintptr_t>(disp));
+}
+MPI_WEAK_NAME(Aint_add)
+
+extern "C" MPI_Aint PMPI_Aint_diff(MPI_Aint addr1, MPI_Aint addr2) {
+  return static_cast<MPI_Aint>(static_cast<uintptr_t>(addr1) - static_cast<uintptr_t>(addr2));
+}
+MPI_WEAK_NAME(Aint_diff)
+
+// For profiling tools that define MPI_Pcontrol; there is nothing to control here.
+extern "C" int PMPI_Pcontrol(const int, ...) { return MPI_SUCCESS; }
+MPI_WEAK_NAME(Pcontrol)

@@ -161,6 +161,10 @@ TEST(Environment, AnswersWhoAndWhereWeAre) {
   MPI_Aint address;
   MPI_Get_address(&value, &address);
   EXPECT_EQ(address, reinterpret_cast<MPI_Aint>(&value));
+  EXPECT_EQ(MPI_Aint_diff(MPI_Aint_add(address, 24), address), 24);
+  EXPECT_EQ(MPI_Pcontrol(1), MPI_SUCCESS);
+  MPI_Abi_get_version(&value, &subversion);
+  EXPECT_EQ(value, MPI_ABI_VERSION);
 }
 
 TEST(Environment, TheLargestTagWorks) {
