@@ -481,25 +481,6 @@ int MPI_Attr_put(MPI_Comm comm, int keyval, void *attribute_val);
 int MPI_Attr_get(MPI_Comm comm, int keyval, void *attribute_val, int *flag);
 int MPI_Attr_delete(MPI_Comm comm, int keyval);
 
-/* ---- Sessions ----------------------------------------------------------------------------------------------------- */
-
-int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *session);
-int MPI_Session_finalize(MPI_Session *session);
-int MPI_Session_get_num_psets(MPI_Session session, MPI_Info info, int *npset_names);
-int MPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n, int *pset_len, char *pset_name);
-int MPI_Session_get_info(MPI_Session session, MPI_Info *info_used);
-int MPI_Session_get_pset_info(MPI_Session session, const char *pset_name, MPI_Info *info);
-int MPI_Group_from_session_pset(MPI_Session session, const char *pset_name, MPI_Group *newgroup);
-int MPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info info, MPI_Errhandler errhandler,
-                               MPI_Comm *newcomm);
-int MPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI_Group remote_group,
-                                     int remote_leader, const char *stringtag, MPI_Info info,
-                                     MPI_Errhandler errhandler, MPI_Comm *newintercomm);
-int MPI_Session_create_errhandler(MPI_Session_errhandler_function *session_errhandler_fn, MPI_Errhandler *errhandler);
-int MPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler);
-int MPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler *errhandler);
-int MPI_Session_call_errhandler(MPI_Session session, int errorcode);
-
 /* ---- Topologies --------------------------------------------------------------------------------------------------- */
 
 int MPI_Topo_test(MPI_Comm comm, int *status);
@@ -1017,19 +998,6 @@ MPI_ABI_TWIN(Keyval_free)
 MPI_ABI_TWIN(Attr_put)
 MPI_ABI_TWIN(Attr_get)
 MPI_ABI_TWIN(Attr_delete)
-MPI_ABI_TWIN(Session_init)
-MPI_ABI_TWIN(Session_finalize)
-MPI_ABI_TWIN(Session_get_num_psets)
-MPI_ABI_TWIN(Session_get_nth_pset)
-MPI_ABI_TWIN(Session_get_info)
-MPI_ABI_TWIN(Session_get_pset_info)
-MPI_ABI_TWIN(Group_from_session_pset)
-MPI_ABI_TWIN(Comm_create_from_group)
-MPI_ABI_TWIN(Intercomm_create_from_groups)
-MPI_ABI_TWIN(Session_create_errhandler)
-MPI_ABI_TWIN(Session_set_errhandler)
-MPI_ABI_TWIN(Session_get_errhandler)
-MPI_ABI_TWIN(Session_call_errhandler)
 MPI_ABI_TWIN(Topo_test)
 MPI_ABI_TWIN(Dims_create)
 MPI_ABI_TWIN(Cart_create)
