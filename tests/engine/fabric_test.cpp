@@ -79,7 +79,7 @@ TEST(FabricMessage, BytesThatAreNotAWholeMessageAreRefused) {
   longer.push_back({});
   EXPECT_FALSE(fabric::decode(longer, message));
   for (const auto& [offset, value] :
-       {std::pair{0, 0xff}, {16 + 4, 0}, {16 + 4, 10}, {16 + 4, 255}, {16 + 14, 21}, {16 + 15, 1}}) {
+       {std::pair{0, 0xff}, {16 + 4, 0}, {16 + 4, int{static_cast<uint8_t>(wire::Kind::last_kind)} + 1}, {16 + 4, 255}, {16 + 14, 21}, {16 + 15, 1}}) {
     std::vector<std::byte> bad = good;
     bad[static_cast<size_t>(offset)] = static_cast<std::byte>(value);
     EXPECT_FALSE(fabric::decode(bad, message)) << "byte " << offset << " = " << value;
