@@ -4,6 +4,10 @@
 #ifndef SHMEMI_OVERLOADS_H
 #define SHMEMI_OVERLOADS_H
 
+#include "shmem.h"
+
+#ifdef __cplusplus
+
 #define SHMEMI_UNWRAP(...) __VA_ARGS__
 #define SHMEMI_EACH(LIST) LIST##_DISTINCT
 
@@ -38,4 +42,6 @@ inline int shmem_sync(shmem_team_t team) { return shmem_team_sync(team); }
 
 #undef SHMEMI_UNWRAP
 #undef SHMEMI_EACH
+
+#endif /* C++ */
 #endif
