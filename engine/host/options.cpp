@@ -104,7 +104,16 @@ std::span<const Variable> environment_variables() {
       {"PTL_CXX", "a command", "c++", "the compiler behind mpicxx and oshcxx"},
       {"PTL_TRACE", "name of a file", "no trace", "when each vertex of GOAL schedules began and ended, for Perfetto; one file per rank"},
       {"PTL_COLLECTIVES", "as allreduce=ring,bcast=pipeline,nodes=off", "chosen by size and ranks", "algorithms of the GOAL collectives"},
-      {"SHMEM_SYMMETRIC_SIZE", "bytes, with k, m, g", "chosen by the library", "size of the symmetric heap of each PE"},
+      {"MPIADI_EAGER_LIMIT", "bytes, with k, m, g", "the transport's", "longer MPI messages send their header alone first"},
+      {"MPIADI_VERY_SHORT_LIMIT", "bytes, with k, m, g", "8k", "MPI sends up to this size are copied and complete at once"},
+      {"MPIADI_UNEXPECTED_BUFFER", "bytes, with k, m, g", "64m", "beyond it, senders of messages without a receive send headers alone"},
+      {"MPIADI_UNEXPECTED_LIMIT", "bytes, with k, m, g", "256m", "beyond it, they wait"},
+      {"MPIADI_INFO", "1, 0", "0", "1: MPI_Init prints on rank 0 what of these is in force"},
+      {"SHMEM_SYMMETRIC_SIZE", "bytes, with k, m, g, t", "64m", "size of the symmetric heap of each PE"},
+      {"SHMEM_INFO", "any value", "not set", "prints version, variables in force, transports and where symmetric memory lies"},
+      {"SHMEM_VERSION", "any value", "not set", "prints the version"},
+      {"SHMEM_DEBUG", "any value", "not set", "checks arguments further, and explains the first wrong one"},
+      {"SHMEM_HUGE_PAGES", "1, 0", "0", "1: the symmetric heap lies in pages of 2 MiB"},
   };
   return kVariables;
 }
