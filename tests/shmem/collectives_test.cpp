@@ -1,4 +1,5 @@
 // collectives_test.cpp: OpenSHMEM 1.6, "Collective Routines", on teams and on the deprecated active sets, every type.
+#include <algorithm>
 #include "pe.hpp"
 
 namespace {
@@ -18,6 +19,8 @@ void on_teams(Body&& body) {
   shmem_barrier_all();
 }
 
+void fill(unsigned char* to, int pe, size_t number, size_t bytes) { std::ranges::copy(pattern_of(pe, number, bytes), to); }
+
 // A dest must be ready on all PEs before any enters.
 void ready(shmem_team_t team) { shmem_team_sync(team); }
 
@@ -28,7 +31,7 @@ TEST(Broadcast, ReachesAllTheRootToo) {
     for (const size_t bytes : {size_t{0}, size_t{1}, size_t{1000}, kMost})
       for (int root = 0; root < n; root += n > 1 ? n - 1 : 1) {
         ++number;
-        if (my_pe == root) memcpy(source, pattern_of(root, number, bytes).data(), bytes);
+        if (my_pe == root) fill(source.get(), root, number, bytes);
         memset(dest, 0, bytes);
         ready(team);
         EXPECT_EQ(shmem_broadcastmem(team, dest.get(), source.get(), bytes, root), 0);
@@ -41,14 +44,14 @@ TEST(Collect, ConcatenatesInTheOrderOfTheTeam) {
   Symmetric<unsigned char> source(kMost), dest(kMost * static_cast<size_t>(count()));
   on_teams([&](shmem_team_t team, int my_pe, int n) {
     for (const size_t bytes : {size_t{0}, size_t{3}, size_t{800}, kMost}) {
-      memcpy(source, pattern_of(my_pe, 1, bytes).data(), bytes);
+      fill(source.get(), my_pe, 1, bytes);
       ready(team);
       EXPECT_EQ(shmem_fcollectmem(team, dest.get(), source.get(), bytes), 0);
       for (int pe = 0; pe < n; ++pe) EXPECT_TRUE(holds_pattern(dest + static_cast<size_t>(pe) * bytes, pe, 1, bytes));
       // As much as everybody likes, nothing included.
       const auto share = [&](int pe) { return static_cast<size_t>(pe) * bytes / static_cast<size_t>(n); };
       ready(team);
-      memcpy(source, pattern_of(my_pe, 2, bytes).data(), bytes);
+      fill(source.get(), my_pe, 2, bytes);
       EXPECT_EQ(shmem_collectmem(team, dest.get(), source.get(), share(my_pe)), 0);
       size_t at = 0;
       for (int pe = 0; pe < n; at += share(pe), ++pe) EXPECT_TRUE(holds_pattern(dest + at, pe, 2, share(pe)));
