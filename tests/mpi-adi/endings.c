@@ -14,6 +14,8 @@ static int outlives(const char *how, int rank, int size) {
     if (rank == dead) {
         for (int i = 0; i < size; ++i) MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         for (int i = 0; i < size; ++i) MPI_Send(&rank, 1, MPI_INT, i, 2, MPI_COMM_WORLD);
+        /* The last of them was to itself: when it is here, the others have left. */
+        MPI_Recv(&word, 1, MPI_INT, rank, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         raise(SIGKILL);
     }
     if (!strcmp(how, "recv")) error = MPI_Recv(&word, 1, MPI_INT, dead, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
