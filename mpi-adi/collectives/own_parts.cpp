@@ -29,7 +29,7 @@ class Parts {
   }
 
   bool contiguous() const { return contiguous_; }
-  std::byte* base() const { return base_; }
+  std::byte* data() const { return base_; }
   size_t bytes() const { return bytes_; }
   const size_t* sizes() const { return sizes_.data(); }
   // Packed, one part follows the other.
@@ -69,106 +69,69 @@ class Parts {
   bool contiguous_ = true;
 };
 
-class Gatherv : public Work {
+// What each of them does with its two ends, of which either may be one piece (Elements) or one for each rank (Parts).
+template <class From, class To>
+class Exchange : public Work {
  public:
-  Gatherv(int root, const Elements& from, Parts to, bool own_is_there)
-      : root_(root), from_(from), to_(std::move(to)) {
-    in_bytes = from.bytes();
+  Exchange(From from, To to, bool own_is_there) : from_(std::move(from)), to_(std::move(to)) {
+    in_bytes = from_.bytes();
     out_bytes = to_.bytes();
-    user_in = from.data();
-    user_out = to_.base();
-    in_is_direct = from.contiguous();
+    user_in = from_.data();
+    user_out = to_.data();
+    in_is_direct = from_.contiguous();
     out_is_direct = to_.contiguous();
     in_place = own_is_there;
-  }
-  int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
-    return GOAL_Gatherv(schedule, group, in, in_bytes, out, to_.sizes(), to_.places(out_is_direct), root_, nullptr);
   }
   void fill(std::byte* in) const override { from_.pack(in); }
   void drain(const std::byte* out) const override {
     if (!out_is_direct) to_.unpack(out);
   }
 
- private:
-  int root_;
-  Elements from_;
-  Parts to_;
+ protected:
+  From from_;
+  To to_;
 };
 
-class Scatterv : public Work {
+class Gatherv : public Exchange<Elements, Parts> {
+ public:
+  Gatherv(int root, const Elements& from, Parts to, bool own_is_there) : Exchange(from, std::move(to), own_is_there), root_(root) {}
+  int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
+    return GOAL_Gatherv(schedule, group, in, in_bytes, out, to_.sizes(), to_.places(out_is_direct), root_, nullptr);
+  }
+
+ private:
+  int root_;
+};
+
+class Scatterv : public Exchange<Parts, Elements> {
  public:
   Scatterv(int root, Parts from, const Elements& to, bool own_stays)
-      : root_(root), from_(std::move(from)), to_(to), own_stays_(own_stays) {
-    in_bytes = from_.bytes();
-    out_bytes = to.bytes();
-    user_in = from_.base();
-    user_out = to.data();
-    in_is_direct = from_.contiguous();
-    out_is_direct = to.contiguous();
-  }
+      : Exchange(std::move(from), to, false), root_(root), own_stays_(own_stays) {}
   int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
     return GOAL_Scatterv(schedule, group, in, from_.sizes(), from_.places(in_is_direct), own_stays_ ? GOAL_InPlace() : out,
                          out_bytes, root_, nullptr);
   }
-  void fill(std::byte* in) const override { from_.pack(in); }
-  void drain(const std::byte* out) const override {
-    if (!out_is_direct) to_.unpack(out);
-  }
 
  private:
   int root_;
-  Parts from_;
-  Elements to_;
   bool own_stays_;
 };
 
-class Allgatherv : public Work {
+class Allgatherv : public Exchange<Elements, Parts> {
  public:
-  Allgatherv(const Elements& from, Parts to, bool own_is_there) : from_(from), to_(std::move(to)) {
-    in_bytes = from.bytes();
-    out_bytes = to_.bytes();
-    user_in = from.data();
-    user_out = to_.base();
-    in_is_direct = from.contiguous();
-    out_is_direct = to_.contiguous();
-    in_place = own_is_there;
-  }
+  using Exchange::Exchange;
   int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
     return GOAL_Allgatherv(schedule, group, in, out, to_.sizes(), to_.places(out_is_direct), nullptr);
   }
-  void fill(std::byte* in) const override { from_.pack(in); }
-  void drain(const std::byte* out) const override {
-    if (!out_is_direct) to_.unpack(out);
-  }
-
- private:
-  Elements from_;
-  Parts to_;
 };
 
-class Alltoallv : public Work {
+class Alltoallv : public Exchange<Parts, Parts> {
  public:
-  // In place both are the same parts.
-  Alltoallv(Parts from, Parts to, bool in_their_place) : from_(std::move(from)), to_(std::move(to)) {
-    in_bytes = from_.bytes();
-    out_bytes = to_.bytes();
-    user_in = from_.base();
-    user_out = to_.base();
-    in_is_direct = from_.contiguous();
-    out_is_direct = to_.contiguous();
-    in_place = in_their_place;
-  }
+  using Exchange::Exchange;  // in place both are the same parts
   int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
     return GOAL_Alltoallv(schedule, group, in, from_.sizes(), from_.places(in_is_direct), out, to_.sizes(),
                           to_.places(out_is_direct), nullptr);
   }
-  void fill(std::byte* in) const override { from_.pack(in); }
-  void drain(const std::byte* out) const override {
-    if (!out_is_direct) to_.unpack(out);
-  }
-
- private:
-  Parts from_, to_;
 };
 
 int gatherv(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
