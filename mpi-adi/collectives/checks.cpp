@@ -1,6 +1,7 @@
 // checks.cpp: says what is wrong with the arguments of a collective.
 #include "mpi-adi/collectives/checks.hpp"
 
+#include "mpi-adi/arguments.hpp"
 #include "mpi-adi/datatype.hpp"
 #include "mpi-adi/errors.hpp"
 #include "mpi-adi/op.hpp"
@@ -22,9 +23,10 @@ int check_root(const Call& call, int root) {
   return raise(call.function, call.comm, MPI_ERR_ROOT, "the root %d is no rank among %d", root, call.comm->size);
 }
 
-int check_buffer(const Call& call, const void* buffer, int count, MPI_Datatype type) {
-  if (count < 0) [[unlikely]]
-    return raise(call.function, call.comm, MPI_ERR_COUNT, "the count is negative (%d)", count);
+int check_buffer(const Call& call, const void* buffer, MPI_Count count, MPI_Datatype type) {
+  if (!is_count(count)) [[unlikely]]
+    return raise(call.function, call.comm, MPI_ERR_COUNT, "the count is %s (%lld)", count < 0 ? "negative" : "too large",
+                 static_cast<long long>(count));
   const Datatype* found = find_type(type);
   if (found == nullptr) [[unlikely]]
     return raise(call.function, call.comm, MPI_ERR_TYPE, "%p is no datatype", static_cast<const void*>(type));
@@ -33,12 +35,12 @@ int check_buffer(const Call& call, const void* buffer, int count, MPI_Datatype t
   if (buffer == MPI_IN_PLACE) [[unlikely]]
     return raise(call.function, call.comm, MPI_ERR_BUFFER, "MPI_IN_PLACE cannot stand here");
   if (buffer == nullptr && count > 0 && found->dense) [[unlikely]]  // else it may be MPI_BOTTOM
-    return raise(call.function, call.comm, MPI_ERR_BUFFER, "the buffer is null, the count is %d", count);
+    return raise(call.function, call.comm, MPI_ERR_BUFFER, "the buffer is null, the count is %lld", static_cast<long long>(count));
   return MPI_SUCCESS;
 }
 
-int check_buffers(const Call& call, const void* buffer, const int counts[], const int displacements[], MPI_Datatype type) {
-  if (counts == nullptr || displacements == nullptr)
+int check_buffers(const Call& call, const void* buffer, Counts counts, Counts displacements, MPI_Datatype type) {
+  if (counts.null() || displacements.null())
     return raise(call.function, call.comm, MPI_ERR_ARG, "the counts or the displacements are null");
   for (int i = 0; i < call.comm->size; ++i)
     if (int error = check_buffer(call, buffer, counts[i], type)) return error;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 
+#include "mpi-adi/collectives/counts.hpp"
 #include "mpi-adi/collectives/run.hpp"
 
 namespace portunus::mpi::collectives {
@@ -13,9 +14,9 @@ namespace portunus::mpi::collectives {
 // The communicator; the address for the request.
 int check_call(Call& call, MPI_Comm comm);
 int check_root(const Call& call, int root);
-int check_buffer(const Call& call, const void* buffer, int count, MPI_Datatype type);
+int check_buffer(const Call& call, const void* buffer, MPI_Count count, MPI_Datatype type);
 // `counts` and `displacements` for every rank.
-int check_buffers(const Call& call, const void* buffer, const int counts[], const int displacements[], MPI_Datatype type);
+int check_buffers(const Call& call, const void* buffer, Counts counts, Counts displacements, MPI_Datatype type);
 int check_op(const Call& call, MPI_Op op, MPI_Datatype type);
 int refuse_in_place(const Call& call, const char* buffer);
 int check_distinct(const Call& call, const void* sendbuf, const void* recvbuf, size_t bytes);

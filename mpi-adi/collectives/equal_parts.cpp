@@ -112,7 +112,7 @@ int barrier(const Call& call) {
   return result == PTL_OK ? MPI_SUCCESS : raise_portals(call.function, call.comm, result);
 }
 
-int bcast(const Call& call, void* buffer, int count, MPI_Datatype type, int root) {
+int bcast(const Call& call, void* buffer, MPI_Count count, MPI_Datatype type, int root) {
   if (call.comm->inter) {
     const inter::Side all{buffer, type, count, nullptr, nullptr, nullptr, true};
     return inter::rooted(call, root, true, all, all);
@@ -122,7 +122,7 @@ int bcast(const Call& call, void* buffer, int count, MPI_Datatype type, int root
   return carry_out<Bcast>(call, Elements(buffer, static_cast<size_t>(count), type), root, call.comm->rank == root);
 }
 
-int gather(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+int gather(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
            MPI_Datatype recvtype, int root) {
   if (call.comm->inter) return inter::rooted(call, root, false, {recvbuf, recvtype, recvcount}, {sendbuf, sendtype, sendcount});
   if (int error = check_root(call, root)) return error;
@@ -144,7 +144,7 @@ int gather(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype se
   return carry_out<Movement>(call, Kind::gather, root, own.bytes(), all.bytes(), mine, all);
 }
 
-int scatter(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+int scatter(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
             MPI_Datatype recvtype, int root) {
   if (call.comm->inter) return inter::rooted(call, root, true, {sendbuf, sendtype, sendcount}, {recvbuf, recvtype, recvcount});
   if (int error = check_root(call, root)) return error;
@@ -165,7 +165,7 @@ int scatter(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype s
   return carry_out<Movement>(call, Kind::scatter, root, all.bytes() / n, all.bytes(), all, mine);
 }
 
-int allgather(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+int allgather(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
               MPI_Datatype recvtype) {
   if (call.comm->inter)
     return inter::all(call, {sendbuf, sendtype, sendcount, nullptr, nullptr, nullptr, true}, {recvbuf, recvtype, recvcount});
@@ -180,7 +180,7 @@ int allgather(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype
   return carry_out<Movement>(call, Kind::allgather, 0, own.bytes(), all.bytes(), mine, all);
 }
 
-int alltoall(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+int alltoall(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
              MPI_Datatype recvtype) {
   if (call.comm->inter) return inter::all(call, {sendbuf, sendtype, sendcount}, {recvbuf, recvtype, recvcount});
   if (int error = check_buffer(call, recvbuf, recvcount, recvtype)) return error;
@@ -197,17 +197,17 @@ int alltoall(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype 
 }  // namespace
 }  // namespace portunus::mpi::collectives
 
-using namespace portunus::mpi::collectives;
-using portunus::mpi::collectives::Call;
+namespace portunus::mpi::collectives {
+MPI_FORMS_AS(Barrier, barrier, , (call), MPI_Comm comm)
+}
 
-MPI_FORMS(Barrier, barrier, (call), MPI_Comm comm)
-MPI_FORMS(Bcast, bcast, (call, buffer, count, datatype, root), void* buffer, int count, MPI_Datatype datatype, int root,
+MPI_FORMS(Bcast, bcast, (call, buffer, count, datatype, root), void* buffer, Count count, MPI_Datatype datatype, int root,
           MPI_Comm comm)
 MPI_FORMS(Gather, gather, (call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root), const void* sendbuf,
-          int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
+          Count sendcount, MPI_Datatype sendtype, void* recvbuf, Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 MPI_FORMS(Scatter, scatter, (call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root), const void* sendbuf,
-          int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
+          Count sendcount, MPI_Datatype sendtype, void* recvbuf, Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 MPI_FORMS(Allgather, allgather, (call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype), const void* sendbuf,
-          int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+          Count sendcount, MPI_Datatype sendtype, void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 MPI_FORMS(Alltoall, alltoall, (call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype), const void* sendbuf,
-          int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+          Count sendcount, MPI_Datatype sendtype, void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)

@@ -89,7 +89,7 @@ class Reduction : public Crossing {
 // The elements for rank i of the other group; checked.
 int part_of(const Call& call, const Side& side, int i, Elements& part) {
   const size_t k = static_cast<size_t>(i);
-  const int count = side.counts ? side.counts[k] : side.count;
+  const MPI_Count count = side.counts.null() ? side.count : side.counts[k];
   const MPI_Datatype type = side.types ? side.types[k] : side.type;
   if (side.buffer == MPI_IN_PLACE)
     return raise(call.function, call.comm, MPI_ERR_BUFFER, "MPI_IN_PLACE is not for intercommunicators");
@@ -98,7 +98,7 @@ int part_of(const Call& call, const Side& side, int i, Elements& part) {
     part = Elements(static_cast<const std::byte*>(side.buffer) + side.displacements[k], static_cast<size_t>(count), type);
     return MPI_SUCCESS;
   }
-  const ptrdiff_t place = side.same ? 0 : side.displacements ? side.displacements[k] : ptrdiff_t{i} * count;
+  const ptrdiff_t place = side.same ? 0 : side.displacements.null() ? ptrdiff_t{i} * count : side.displacements[k];
   part = Elements(side.buffer, 0, type).part(place, static_cast<size_t>(count));
   return MPI_SUCCESS;
 }
@@ -139,7 +139,7 @@ int rooted(const Call& call, int root, bool from_root, const Side& at_root, cons
   return carry_out<Crossing>(call, *call.comm, std::move(sent), std::move(received));
 }
 
-int reduce(const Call& call, const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, int root) {
+int reduce(const Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, int root) {
   if (int error = check_root_between(call, root)) return error;
   if (root == MPI_PROC_NULL) return carry_out<Crossing>(call, *call.comm, Parts(), Parts());
   if (int error = check_buffer(call, root == MPI_ROOT ? recvbuf : sendbuf, count, type)) return error;
@@ -154,9 +154,9 @@ int reduce(const Call& call, const void* sendbuf, void* recvbuf, int count, MPI_
   return carry_out<Crossing>(call, *call.comm, std::move(parts), Parts());
 }
 
-int reduce_to_all(const Call& call, const void* sendbuf, void* recvbuf, int count, const int* counts, MPI_Datatype type, MPI_Op op) {
+int reduce_to_all(const Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, Counts counts, MPI_Datatype type, MPI_Op op) {
   size_t first = 0, own = static_cast<size_t>(count), total = own;
-  for (int i = 0; counts != nullptr && i < call.comm->size; ++i) {
+  for (int i = 0; !counts.null() && i < call.comm->size; ++i) {
     if (int error = check_buffer(call, recvbuf, counts[i], type)) return error;
     if (i == 0) total = 0;
     if (i == call.comm->rank) {
@@ -165,7 +165,7 @@ int reduce_to_all(const Call& call, const void* sendbuf, void* recvbuf, int coun
     }
     total += static_cast<size_t>(counts[i]);
   }
-  if (int error = check_buffer(call, recvbuf, static_cast<int>(own), type)) return error;
+  if (int error = check_buffer(call, recvbuf, static_cast<MPI_Count>(own), type)) return error;
   if (int error = check_buffer(call, sendbuf, total > 0 ? 1 : 0, type)) return error;
   if (int error = check_op(call, op, type)) return error;
   const Elements vector(sendbuf, total, type);

@@ -6,6 +6,7 @@
 // Thread: any, one collective per communicator at a time. Source: MPI-5.0, 6.2.3 and what each collective says of them.
 #pragma once
 
+#include "mpi-adi/collectives/counts.hpp"
 #include "mpi-adi/collectives/run.hpp"
 
 namespace portunus::mpi::collectives::inter {
@@ -20,8 +21,8 @@ inline int remote_base(const Communicator& comm) { return own_base(comm) == 0 ? 
 struct Side {
   const void* buffer;
   MPI_Datatype type;
-  int count = 0;                                 // each
-  const int *counts = nullptr, *displacements = nullptr;
+  MPI_Count count = 0;  // each
+  Counts counts{}, displacements{};
   const MPI_Datatype* types = nullptr;  // displacements are bytes
   bool same = false;                    // the same elements go to all
 };
@@ -29,9 +30,9 @@ struct Side {
 int all(const Call& call, const Side& out, const Side& in);
 // root: MPI_ROOT here, a rank of the other group, or MPI_PROC_NULL. from_root: data go from the root to the other group.
 int rooted(const Call& call, int root, bool from_root, const Side& at_root, const Side& elsewhere);
-int reduce(const Call& call, const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, int root);
-// `counts`: how the result is divided in this group; nullptr: all get all of it.
-int reduce_to_all(const Call& call, const void* sendbuf, void* recvbuf, int count, const int* counts, MPI_Datatype type, MPI_Op op);
+int reduce(const Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, int root);
+// `counts`: how the result is divided in this group; none: all get all of it.
+int reduce_to_all(const Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, Counts counts, MPI_Datatype type, MPI_Op op);
 int refuse(const Call& call);
 
 }  // namespace portunus::mpi::collectives::inter

@@ -88,7 +88,7 @@ int exchange(const Call& call, Edges out, Edges in) {
 }
 
 // Parts of one type, `count` elements each, one after the other.
-int equal_edges(const Call& call, const std::vector<int>& peers, const void* buffer, int count, MPI_Datatype type, Edges& edges) {
+int equal_edges(const Call& call, const std::vector<int>& peers, const void* buffer, MPI_Count count, MPI_Datatype type, Edges& edges) {
   if (int error = check_buffer(call, buffer, count, type)) return error;
   const size_t each = static_cast<size_t>(count);
   const Elements all(buffer, each * peers.size(), type);
@@ -97,22 +97,24 @@ int equal_edges(const Call& call, const std::vector<int>& peers, const void* buf
 }
 
 // The same to all.
-int same_edges(const Call& call, const std::vector<int>& peers, const void* buffer, int count, MPI_Datatype type, Edges& edges) {
+int same_edges(const Call& call, const std::vector<int>& peers, const void* buffer, MPI_Count count, MPI_Datatype type, Edges& edges) {
   if (int error = check_buffer(call, buffer, count, type)) return error;
   const Elements mine(buffer, static_cast<size_t>(count), type);
   for (const int peer : peers) edges.add(peer, mine);
   return MPI_SUCCESS;
 }
 
-int check_arrays(const Call& call, size_t degree, std::initializer_list<const void*> arrays) {
-  for (const void* array : arrays)
-    if (array == nullptr && degree > 0) return raise(call.function, call.comm, MPI_ERR_ARG, "an array of counts, displacements or types is null");
+int check_arrays(const Call& call, size_t degree, std::initializer_list<Counts> arrays, bool has_types) {
+  bool missing = !has_types;
+  for (const Counts& array : arrays) missing = missing || array.null();
+  if (missing && degree > 0)
+    return raise(call.function, call.comm, MPI_ERR_ARG, "an array of counts, displacements or types is null");
   return MPI_SUCCESS;
 }
 
-int uneven_edges(const Call& call, const std::vector<int>& peers, const void* buffer, const int counts[], const int displacements[],
+int uneven_edges(const Call& call, const std::vector<int>& peers, const void* buffer, Counts counts, Counts displacements,
                  MPI_Datatype type, Edges& edges) {
-  if (int error = check_arrays(call, peers.size(), {counts, displacements})) return error;
+  if (int error = check_arrays(call, peers.size(), {counts, displacements}, true)) return error;
   for (size_t i = 0; i < peers.size(); ++i) {
     if (int error = check_buffer(call, buffer, counts[i], type)) return error;
     edges.add(peers[i], Elements(buffer, 0, type).part(displacements[i], static_cast<size_t>(counts[i])));
@@ -120,9 +122,9 @@ int uneven_edges(const Call& call, const std::vector<int>& peers, const void* bu
   return MPI_SUCCESS;
 }
 
-int typed_edges(const Call& call, const std::vector<int>& peers, const void* buffer, const int counts[], const MPI_Aint displacements[],
+int typed_edges(const Call& call, const std::vector<int>& peers, const void* buffer, Counts counts, Counts displacements,
                 const MPI_Datatype types[], Edges& edges) {
-  if (int error = check_arrays(call, peers.size(), {counts, displacements, types})) return error;
+  if (int error = check_arrays(call, peers.size(), {counts, displacements}, types != nullptr)) return error;
   for (size_t i = 0; i < peers.size(); ++i) {
     const void* at = reinterpret_cast<const void*>(reinterpret_cast<intptr_t>(buffer) + displacements[i]);
     if (int error = check_buffer(call, at, counts[i], types[i])) return error;
@@ -131,7 +133,7 @@ int typed_edges(const Call& call, const std::vector<int>& peers, const void* buf
   return MPI_SUCCESS;
 }
 
-int neighbor_allgather(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+int neighbor_allgather(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
                        MPI_Datatype recvtype) {
   if (int error = check_topology(call)) return error;
   Edges out, in;
@@ -140,8 +142,8 @@ int neighbor_allgather(const Call& call, const void* sendbuf, int sendcount, MPI
   return exchange(call, std::move(out), std::move(in));
 }
 
-int neighbor_allgatherv(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-                        const int recvcounts[], const int displs[], MPI_Datatype recvtype) {
+int neighbor_allgatherv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                        Counts recvcounts, Counts displs, MPI_Datatype recvtype) {
   if (int error = check_topology(call)) return error;
   Edges out, in;
   if (int error = same_edges(call, call.comm->topology->destinations, sendbuf, sendcount, sendtype, out)) return error;
@@ -149,7 +151,7 @@ int neighbor_allgatherv(const Call& call, const void* sendbuf, int sendcount, MP
   return exchange(call, std::move(out), std::move(in));
 }
 
-int neighbor_alltoall(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+int neighbor_alltoall(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
                       MPI_Datatype recvtype) {
   if (int error = check_topology(call)) return error;
   Edges out, in;
@@ -158,8 +160,8 @@ int neighbor_alltoall(const Call& call, const void* sendbuf, int sendcount, MPI_
   return exchange(call, std::move(out), std::move(in));
 }
 
-int neighbor_alltoallv(const Call& call, const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
-                       void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype) {
+int neighbor_alltoallv(const Call& call, const void* sendbuf, Counts sendcounts, Counts sdispls, MPI_Datatype sendtype,
+                       void* recvbuf, Counts recvcounts, Counts rdispls, MPI_Datatype recvtype) {
   if (int error = check_topology(call)) return error;
   Edges out, in;
   if (int error = uneven_edges(call, call.comm->topology->destinations, sendbuf, sendcounts, sdispls, sendtype, out)) return error;
@@ -167,8 +169,8 @@ int neighbor_alltoallv(const Call& call, const void* sendbuf, const int sendcoun
   return exchange(call, std::move(out), std::move(in));
 }
 
-int neighbor_alltoallw(const Call& call, const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
-                       const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[],
+int neighbor_alltoallw(const Call& call, const void* sendbuf, Counts sendcounts, Counts sdispls,
+                       const MPI_Datatype sendtypes[], void* recvbuf, Counts recvcounts, Counts rdispls,
                        const MPI_Datatype recvtypes[]) {
   if (int error = check_topology(call)) return error;
   Edges out, in;
@@ -180,22 +182,20 @@ int neighbor_alltoallw(const Call& call, const void* sendbuf, const int sendcoun
 }  // namespace
 }  // namespace portunus::mpi::collectives
 
-using namespace portunus::mpi::collectives;
-
 MPI_FORMS(Neighbor_allgather, neighbor_allgather, (call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),
-          const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
+          const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf, Count recvcount, MPI_Datatype recvtype,
           MPI_Comm comm)
 MPI_FORMS(Neighbor_allgatherv, neighbor_allgatherv, (call, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype),
-          const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[],
+          const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf, const Count recvcounts[], const Displacement displs[],
           MPI_Datatype recvtype, MPI_Comm comm)
 MPI_FORMS(Neighbor_alltoall, neighbor_alltoall, (call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),
-          const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
+          const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf, Count recvcount, MPI_Datatype recvtype,
           MPI_Comm comm)
 MPI_FORMS(Neighbor_alltoallv, neighbor_alltoallv,
           (call, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype), const void* sendbuf,
-          const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
-          const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
+          const Count sendcounts[], const Displacement sdispls[], MPI_Datatype sendtype, void* recvbuf, const Count recvcounts[],
+          const Displacement rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
 MPI_FORMS(Neighbor_alltoallw, neighbor_alltoallw,
           (call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes), const void* sendbuf,
-          const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+          const Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const Count recvcounts[],
           const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)

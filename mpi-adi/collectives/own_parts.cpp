@@ -16,13 +16,13 @@ namespace {
 class Parts {
  public:
   Parts() = default;
-  Parts(const void* buffer, const int counts[], const int displacements[], MPI_Datatype type, int ranks) {
+  Parts(const void* buffer, Counts counts, Counts displacements, MPI_Datatype type, int ranks) {
     const Elements base(buffer, 0, type);
     for (int i = 0; i < ranks; ++i) add(base.part(displacements[i], static_cast<size_t>(counts[i])));
     locate(static_cast<std::byte*>(const_cast<void*>(buffer)));
   }
   // Displacements in bytes, types of their own.
-  Parts(const void* buffer, const int counts[], const int displacements[], const MPI_Datatype types[], int ranks) {
+  Parts(const void* buffer, Counts counts, Counts displacements, const MPI_Datatype types[], int ranks) {
     auto* base = static_cast<std::byte*>(const_cast<void*>(buffer));
     for (int i = 0; i < ranks; ++i) add(Elements(base + displacements[i], static_cast<size_t>(counts[i]), types[i]));
     locate(base);
@@ -134,8 +134,8 @@ class Alltoallv : public Exchange<Parts, Parts> {
   }
 };
 
-int gatherv(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
-            const int displs[], MPI_Datatype recvtype, int root) {
+int gatherv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, Counts recvcounts,
+            Counts displs, MPI_Datatype recvtype, int root) {
   if (call.comm->inter)
     return inter::rooted(call, root, false, {recvbuf, recvtype, 0, recvcounts, displs}, {sendbuf, sendtype, sendcount});
   if (int error = check_root(call, root)) return error;
@@ -149,8 +149,8 @@ int gatherv(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype s
   return carry_out<Gatherv>(call, root, mine, std::move(all), own_is_there);
 }
 
-int scatterv(const Call& call, const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype,
-             void* recvbuf, int recvcount, MPI_Datatype recvtype, int root) {
+int scatterv(const Call& call, const void* sendbuf, Counts sendcounts, Counts displs, MPI_Datatype sendtype,
+             void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root) {
   if (call.comm->inter)
     return inter::rooted(call, root, true, {sendbuf, sendtype, 0, sendcounts, displs}, {recvbuf, recvtype, recvcount});
   if (int error = check_root(call, root)) return error;
@@ -163,8 +163,8 @@ int scatterv(const Call& call, const void* sendbuf, const int sendcounts[], cons
   return carry_out<Scatterv>(call, root, Parts(sendbuf, sendcounts, displs, sendtype, call.comm->size), mine, own_stays);
 }
 
-int allgatherv(const Call& call, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-               const int recvcounts[], const int displs[], MPI_Datatype recvtype) {
+int allgatherv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+               Counts recvcounts, Counts displs, MPI_Datatype recvtype) {
   if (call.comm->inter)
     return inter::all(call, {sendbuf, sendtype, sendcount, nullptr, nullptr, nullptr, true}, {recvbuf, recvtype, 0, recvcounts, displs});
   if (int error = check_buffers(call, recvbuf, recvcounts, displs, recvtype)) return error;
@@ -175,8 +175,8 @@ int allgatherv(const Call& call, const void* sendbuf, int sendcount, MPI_Datatyp
   return carry_out<Allgatherv>(call, Elements(sendbuf, static_cast<size_t>(sendcount), sendtype), std::move(all), false);
 }
 
-int alltoallv(const Call& call, const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
-              void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype) {
+int alltoallv(const Call& call, const void* sendbuf, Counts sendcounts, Counts sdispls, MPI_Datatype sendtype,
+              void* recvbuf, Counts recvcounts, Counts rdispls, MPI_Datatype recvtype) {
   if (call.comm->inter)
     return inter::all(call, {sendbuf, sendtype, 0, sendcounts, sdispls}, {recvbuf, recvtype, 0, recvcounts, rdispls});
   if (int error = check_buffers(call, recvbuf, recvcounts, rdispls, recvtype)) return error;
@@ -186,16 +186,16 @@ int alltoallv(const Call& call, const void* sendbuf, const int sendcounts[], con
   return carry_out<Alltoallv>(call, Parts(sendbuf, sendcounts, sdispls, sendtype, call.comm->size), std::move(in), false);
 }
 
-int check_buffers_of_types(const Call& call, const void* buffer, const int counts[], const int displacements[],
+int check_buffers_of_types(const Call& call, const void* buffer, Counts counts, Counts displacements,
                            const MPI_Datatype types[]) {
   if (types == nullptr) return check_buffers(call, buffer, counts, displacements, MPI_DATATYPE_NULL);
-  for (int i = 0; counts != nullptr && displacements != nullptr && i < call.comm->size; ++i)
+  for (int i = 0; !counts.null() && !displacements.null() && i < call.comm->size; ++i)
     if (int error = check_buffer(call, counts[i] == 0 ? nullptr : buffer, counts[i], types[i])) return error;
-  return counts != nullptr && displacements != nullptr ? MPI_SUCCESS : check_buffers(call, buffer, counts, displacements, types[0]);
+  return !counts.null() && !displacements.null() ? MPI_SUCCESS : check_buffers(call, buffer, counts, displacements, types[0]);
 }
 
-int alltoallw(const Call& call, const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[],
-              void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[]) {
+int alltoallw(const Call& call, const void* sendbuf, Counts sendcounts, Counts sdispls, const MPI_Datatype sendtypes[],
+              void* recvbuf, Counts recvcounts, Counts rdispls, const MPI_Datatype recvtypes[]) {
   if (call.comm->inter)
     return inter::all(call, {sendbuf, MPI_BYTE, 0, sendcounts, sdispls, sendtypes}, {recvbuf, MPI_BYTE, 0, recvcounts, rdispls, recvtypes});
   if (int error = check_buffers_of_types(call, recvbuf, recvcounts, rdispls, recvtypes)) return error;
@@ -208,20 +208,18 @@ int alltoallw(const Call& call, const void* sendbuf, const int sendcounts[], con
 }  // namespace
 }  // namespace portunus::mpi::collectives
 
-using namespace portunus::mpi::collectives;
-
 MPI_FORMS(Gatherv, gatherv, (call, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root),
-          const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[],
+          const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf, const Count recvcounts[], const Displacement displs[],
           MPI_Datatype recvtype, int root, MPI_Comm comm)
 MPI_FORMS(Scatterv, scatterv, (call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root),
-          const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount,
+          const void* sendbuf, const Count sendcounts[], const Displacement displs[], MPI_Datatype sendtype, void* recvbuf, Count recvcount,
           MPI_Datatype recvtype, int root, MPI_Comm comm)
 MPI_FORMS(Allgatherv, allgatherv, (call, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype),
-          const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[],
+          const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf, const Count recvcounts[], const Displacement displs[],
           MPI_Datatype recvtype, MPI_Comm comm)
 MPI_FORMS(Alltoallv, alltoallv, (call, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype),
-          const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf,
-          const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
+          const void* sendbuf, const Count sendcounts[], const Displacement sdispls[], MPI_Datatype sendtype, void* recvbuf,
+          const Count recvcounts[], const Displacement rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
 MPI_FORMS(Alltoallw, alltoallw, (call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes),
-          const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf,
-          const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
+          const void* sendbuf, const Count sendcounts[], const Displacement sdispls[], const MPI_Datatype sendtypes[], void* recvbuf,
+          const Count recvcounts[], const Displacement rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)

@@ -22,8 +22,11 @@ struct Vectors {
   int root = 0;
   Elements from, to;  // `to` is empty where nothing comes out
   bool in_place = false;
-  const int* counts = nullptr;  // reduce_scatter: of each rank's part; nullptr: to.count() each
+  Counts counts{};  // reduce_scatter: of each rank's part; none: to.count() each
 };
+
+// How many elements of the result are rank i's.
+size_t share(const Vectors& v, size_t i) { return v.counts.null() ? v.to.count() : static_cast<size_t>(v.counts[i]); }
 
 class ByEngine : public Work {
  public:
@@ -40,8 +43,8 @@ class ByEngine : public Work {
     in_place = v.in_place;
     waits_for_all = in_bytes > 0 && v.kind == Kind::allreduce;
     if (v.kind != Kind::reduce_scatter) return;
-    for (size_t i = 0; i < n; ++i) shares_.push_back((v.counts ? static_cast<size_t>(v.counts[i]) : v.to.count()) * op.parts);
-    if (v.counts) key.kind = Kind::other;  // their sizes are not in the key
+    for (size_t i = 0; i < n; ++i) shares_.push_back(share(v, i) * op.parts);
+    if (!v.counts.null()) key.kind = Kind::other;  // their sizes are not in the key
     if (in_place) out_is_direct = false;   // the result is shorter than what goes in
   }
   int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
@@ -126,9 +129,9 @@ class ByApplication : public Work {
   void spread_parts(const Vectors& v, size_t n, size_t rank) {
     const size_t element = v.from.count() > 0 ? v.from.bytes() / v.from.count() : 0;
     size_t place = 0;
-    const size_t own = (v.counts ? static_cast<size_t>(v.counts[rank]) : v.to.count()) * element;
+    const size_t own = share(v, rank) * element;
     for (size_t i = 0; i < n; ++i) {
-      out_sizes_.push_back((v.counts ? static_cast<size_t>(v.counts[i]) : v.to.count()) * element);
+      out_sizes_.push_back(share(v, i) * element);
       out_places_.push_back(static_cast<ptrdiff_t>(place));
       place += out_sizes_.back();
       in_sizes_.push_back(own);
@@ -152,7 +155,7 @@ int reduce_vectors(const Call& call, const Vectors& v, MPI_Op op) {
 }
 
 // Checks and makes the vectors of a reduction whose result has as many elements as what goes in.
-int check_vectors(const Call& call, const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, bool gets,
+int check_vectors(const Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, bool gets,
                   Vectors& v) {
   v.in_place = gets && sendbuf == MPI_IN_PLACE;
   if (!v.in_place)
@@ -165,7 +168,7 @@ int check_vectors(const Call& call, const void* sendbuf, void* recvbuf, int coun
   return gets && !v.in_place ? check_distinct(call, sendbuf, recvbuf, v.to.bytes()) : MPI_SUCCESS;
 }
 
-int reduce(const Call& call, const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, int root) {
+int reduce(const Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, int root) {
   if (call.comm->inter) return inter::reduce(call, sendbuf, recvbuf, count, type, op, root);
   if (int error = check_root(call, root)) return error;
   Vectors v{Kind::reduce, root, {}, {}};
@@ -173,14 +176,14 @@ int reduce(const Call& call, const void* sendbuf, void* recvbuf, int count, MPI_
   return reduce_vectors(call, v, op);
 }
 
-int allreduce(const Call& call, const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op) {
+int allreduce(const Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op) {
   if (call.comm->inter) return inter::reduce_to_all(call, sendbuf, recvbuf, count, nullptr, type, op);
   Vectors v{Kind::allreduce, 0, {}, {}};
   if (int error = check_vectors(call, sendbuf, recvbuf, count, type, op, true, v)) return error;
   return reduce_vectors(call, v, op);
 }
 
-int scan(const Call& call, const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op) {
+int scan(const Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op) {
   if (call.comm->inter) return inter::refuse(call);
   Vectors v{Kind::scan, 0, {}, {}};
   if (int error = check_vectors(call, sendbuf, recvbuf, count, type, op, true, v)) return error;
@@ -188,7 +191,7 @@ int scan(const Call& call, const void* sendbuf, void* recvbuf, int count, MPI_Da
 }
 
 // Rank 0 gets nothing, and its buffer may be anything unless it is where its data lies.
-int exscan(const Call& call, const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op) {
+int exscan(const Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op) {
   if (call.comm->inter) return inter::refuse(call);
   Vectors v{Kind::exscan, 0, {}, {}};
   const bool gets = call.comm->rank > 0 || sendbuf == MPI_IN_PLACE;
@@ -200,7 +203,7 @@ int exscan(const Call& call, const void* sendbuf, void* recvbuf, int count, MPI_
   return reduce_vectors(call, v, op);
 }
 
-int reduce_parts(const Call& call, const void* sendbuf, void* recvbuf, const int counts[], size_t own, size_t total,
+int reduce_parts(const Call& call, const void* sendbuf, void* recvbuf, Counts counts, size_t own, size_t total,
                  MPI_Datatype type, MPI_Op op) {
   Vectors v{Kind::reduce_scatter, 0, {}, {}};
   v.in_place = sendbuf == MPI_IN_PLACE;
@@ -212,12 +215,12 @@ int reduce_parts(const Call& call, const void* sendbuf, void* recvbuf, const int
   return reduce_vectors(call, v, op);
 }
 
-int reduce_scatter(const Call& call, const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype type, MPI_Op op) {
-  if (recvcounts == nullptr) return raise(call.function, call.comm, MPI_ERR_ARG, "the counts are null");
+int reduce_scatter(const Call& call, const void* sendbuf, void* recvbuf, Counts recvcounts, MPI_Datatype type, MPI_Op op) {
+  if (recvcounts.null()) return raise(call.function, call.comm, MPI_ERR_ARG, "the counts are null");
   if (call.comm->inter) return inter::reduce_to_all(call, sendbuf, recvbuf, 0, recvcounts, type, op);
   size_t total = 0;
   for (int i = 0; i < call.comm->size; ++i) {
-    if (int error = check_buffer(call, recvbuf, i == call.comm->rank ? recvcounts[i] : std::min(recvcounts[i], 0), type)) return error;
+    if (int error = check_buffer(call, recvbuf, i == call.comm->rank ? recvcounts[i] : std::min<MPI_Count>(recvcounts[i], 0), type)) return error;
     total += static_cast<size_t>(recvcounts[i]);
   }
   if (sendbuf != MPI_IN_PLACE)
@@ -226,9 +229,9 @@ int reduce_scatter(const Call& call, const void* sendbuf, void* recvbuf, const i
   return reduce_parts(call, sendbuf, recvbuf, recvcounts, static_cast<size_t>(recvcounts[call.comm->rank]), total, type, op);
 }
 
-int reduce_scatter_block(const Call& call, const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype type, MPI_Op op) {
+int reduce_scatter_block(const Call& call, const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype type, MPI_Op op) {
   if (call.comm->inter) {
-    const std::vector<int> counts(static_cast<size_t>(call.comm->size), recvcount);
+    const std::vector<MPI_Count> counts(static_cast<size_t>(call.comm->size), recvcount);
     return inter::reduce_to_all(call, sendbuf, recvbuf, 0, counts.data(), type, op);
   }
   if (int error = check_buffer(call, recvbuf, recvcount, type)) return error;
@@ -242,17 +245,15 @@ int reduce_scatter_block(const Call& call, const void* sendbuf, void* recvbuf, i
 }  // namespace
 }  // namespace portunus::mpi::collectives
 
-using namespace portunus::mpi::collectives;
-
-MPI_FORMS(Reduce, reduce, (call, sendbuf, recvbuf, count, datatype, op, root), const void* sendbuf, void* recvbuf, int count,
+MPI_FORMS(Reduce, reduce, (call, sendbuf, recvbuf, count, datatype, op, root), const void* sendbuf, void* recvbuf, Count count,
           MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
-MPI_FORMS(Allreduce, allreduce, (call, sendbuf, recvbuf, count, datatype, op), const void* sendbuf, void* recvbuf, int count,
+MPI_FORMS(Allreduce, allreduce, (call, sendbuf, recvbuf, count, datatype, op), const void* sendbuf, void* recvbuf, Count count,
           MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 MPI_FORMS(Reduce_scatter, reduce_scatter, (call, sendbuf, recvbuf, recvcounts, datatype, op), const void* sendbuf,
-          void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+          void* recvbuf, const Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 MPI_FORMS(Reduce_scatter_block, reduce_scatter_block, (call, sendbuf, recvbuf, recvcount, datatype, op), const void* sendbuf,
-          void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
-MPI_FORMS(Scan, scan, (call, sendbuf, recvbuf, count, datatype, op), const void* sendbuf, void* recvbuf, int count,
+          void* recvbuf, Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+MPI_FORMS(Scan, scan, (call, sendbuf, recvbuf, count, datatype, op), const void* sendbuf, void* recvbuf, Count count,
           MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
-MPI_FORMS(Exscan, exscan, (call, sendbuf, recvbuf, count, datatype, op), const void* sendbuf, void* recvbuf, int count,
+MPI_FORMS(Exscan, exscan, (call, sendbuf, recvbuf, count, datatype, op), const void* sendbuf, void* recvbuf, Count count,
           MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)

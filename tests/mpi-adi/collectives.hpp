@@ -10,17 +10,19 @@
 enum class Form { blocking, nonblocking, persistent };
 constexpr Form kForms[] = {Form::blocking, Form::nonblocking, Form::persistent};
 
-// Runs one collective in `form`: MPI_Name(arguments, comm), or with a request.
-#define IN_FORM(form, comm, Name, name, ...)                                                              \
+// Runs one collective in `form`: MPI_Name(arguments, comm), or with a request; also with large counts.
+#define IN_FORM(form, comm, Name, name, ...) IN_FORM_AS(form, comm, Name, name, , __VA_ARGS__)
+#define IN_LARGE_FORM(form, comm, Name, name, ...) IN_FORM_AS(form, comm, Name, name, _c, __VA_ARGS__)
+#define IN_FORM_AS(form, comm, Name, name, suffix, ...)                                                   \
   do {                                                                                                    \
     MPI_Request request_ = MPI_REQUEST_NULL;                                                              \
     if ((form) == Form::blocking) {                                                                       \
-      EXPECT_EQ(MPI_##Name(__VA_ARGS__, comm), MPI_SUCCESS);                                              \
+      EXPECT_EQ(MPI_##Name##suffix(__VA_ARGS__, comm), MPI_SUCCESS);                                      \
     } else if ((form) == Form::nonblocking) {                                                             \
-      EXPECT_EQ(MPI_I##name(__VA_ARGS__, comm, &request_), MPI_SUCCESS);                                  \
+      EXPECT_EQ(MPI_I##name##suffix(__VA_ARGS__, comm, &request_), MPI_SUCCESS);                          \
       EXPECT_EQ(MPI_Wait(&request_, MPI_STATUS_IGNORE), MPI_SUCCESS);                                     \
     } else {                                                                                              \
-      EXPECT_EQ(MPI_##Name##_init(__VA_ARGS__, comm, MPI_INFO_NULL, &request_), MPI_SUCCESS);             \
+      EXPECT_EQ(MPI_##Name##_init##suffix(__VA_ARGS__, comm, MPI_INFO_NULL, &request_), MPI_SUCCESS);     \
       EXPECT_EQ(MPI_Start(&request_), MPI_SUCCESS);                                                       \
       EXPECT_EQ(MPI_Wait(&request_, MPI_STATUS_IGNORE), MPI_SUCCESS);                                     \
       EXPECT_EQ(MPI_Request_free(&request_), MPI_SUCCESS);                                                \
