@@ -7,6 +7,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/goal/goal.h"
@@ -27,6 +28,8 @@ struct goal_schedule {
   bool closed = false;  // compiled, or an attempt failed
   bool broken = false;  // only to be freed
   bool scratch_divided = false;  // collectives have taken parts of the scratchpad
+  bool unbuffered = false;       // the program promises that no send needs to be
+  std::vector<std::pair<portunus::goal::VertexId, portunus::goal::VertexId>> collectives;  // first step, and end, ascending
 };
 
 namespace portunus::goal {

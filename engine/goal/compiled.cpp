@@ -9,15 +9,16 @@ namespace portunus::goal {
 
 namespace {
 
-// Where the compiler imagines memory to lie: addresses as they are, and the scratchpad and each argument far from them
-// and from each other.
+// Where the compiler imagines memory to lie.
 std::uint64_t imagined(const Memory& m) {
   if (m.space == Space::user) return m.place;
   const std::uint64_t region = m.space == Space::scratch ? 1 : std::uint64_t{2} + m.number;
   return (region << 50) + m.place;
 }
 
-std::vector<Touch> touches(const Plan& plan) {
+}  // namespace
+
+std::vector<Touch> touches_of(const Plan& plan) {
   std::vector<Touch> all;
   for (VertexId v = 0; v < plan.graph.size(); ++v) {
     plan.each_range(v, [&](const Memory& m, std::uint64_t bytes, bool) {
@@ -27,10 +28,8 @@ std::vector<Touch> touches(const Plan& plan) {
   return all;
 }
 
-}  // namespace
-
 std::shared_ptr<const Compiled> compile(Plan plan, std::uint32_t rank, std::span<const Wildcards> wildcards) {
-  const std::vector<Touch> all = touches(plan);
+  const std::vector<Touch> all = touches_of(plan);
   Program program = compile(plan.graph, {.rank = rank, .context = 0, .wildcards = wildcards, .touches = all});
   return std::make_shared<const Compiled>(Compiled{std::move(plan), std::move(program)});
 }

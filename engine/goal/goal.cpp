@@ -3,12 +3,14 @@
 // **Thread:** as goal.h says.
 #include "engine/goal/goal.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <string>
 #include <vector>
 
 #include "engine/goal/block.hpp"
+#include "engine/goal/buffered.hpp"
 #include "engine/goal/calls.hpp"
 #include "engine/goal/library.hpp"
 
@@ -69,9 +71,18 @@ int add_edge(goal_schedule* s, GOAL_Op op, GOAL_Op prerequisite, After after) {
   });
 }
 
+// Collectives end whatever is long in them, as their tests show.
+Plan plan_of(goal_schedule& s) {
+  Plan plan = s.builder.finish();
+  if (s.unbuffered) return plan;
+  return buffered(std::move(plan), [&](VertexId v) {
+    return std::ranges::any_of(s.collectives, [v](const auto& steps) { return steps.first <= v && v < steps.second; });
+  });
+}
+
 int load(goal_schedule& s, std::uint16_t context) {
   Library& library = Library::instance();
-  if (!s.compiled) s.compiled = compile(s.builder.finish(), static_cast<std::uint32_t>(library.job().rank));
+  if (!s.compiled) s.compiled = compile(plan_of(s), static_cast<std::uint32_t>(library.job().rank));
   s.instance.emplace(library.port(), s.compiled, s.arguments, context);
   const int code = s.instance->load();
   if (code == PTL_OK) return GOAL_SUCCESS;
@@ -230,6 +241,12 @@ int GOAL_Context(GOAL_Schedule schedule, unsigned context) {
   if (schedule->closed) return fail(GOAL_ERR_STATE, "the schedule is compiled already; set its context before");
   if (context >= Library::kContexts) return fail(GOAL_ERR_ARG, "there is no context " + std::to_string(context) + "; contexts go from 0 to 32767");
   schedule->context = static_cast<std::uint16_t>(Library::kContexts + context);
+  return GOAL_SUCCESS;
+}
+
+int GOAL_Unbuffered(GOAL_Schedule schedule) {
+  if (const int code = must_be_open(schedule); code != GOAL_SUCCESS) return code;
+  schedule->unbuffered = true;
   return GOAL_SUCCESS;
 }
 

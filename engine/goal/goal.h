@@ -145,6 +145,11 @@ int GOAL_Needs(GOAL_Schedule schedule, GOAL_Op op, unsigned count);
  * schedules: for schedules that not all ranks of the job have. Equal for those that belong together, and different for all
  * others that exist at the same time. Before GOAL_Compile (GOAL_ERR_STATE). */
 int GOAL_Context(GOAL_Schedule schedule, unsigned context);
+/* Promises that no circle of messages that wait for their receives goes through the schedule. Otherwise each send of more than
+ * 4096 bytes, after whose end another message is sent or may be taken, is copied to the scratchpad and has finished
+ * then, so that ranks may send large messages to each other and, into the same memory, receive after that. Sends of
+ * collectives are never copied. Before GOAL_Compile (GOAL_ERR_STATE). */
+int GOAL_Unbuffered(GOAL_Schedule schedule);
 /* Closes the graph and reserves everything that running it takes. GOAL_ERR_CYCLE; GOAL_ERR_NO_SPACE; GOAL_ERR_ARG: an
  * operation leaves the scratchpad or its argument, too many messages for a tag; GOAL_ERR_STATE. After an error only
  * GOAL_Free is left. */

@@ -142,6 +142,7 @@ int add_collective(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Span* 
       (*schedule)->scratch_divided = true;
       Script script((*schedule)->builder, call.tag(), call.ranks());
       write(script);
+      (*schedule)->collectives.emplace_back(script.first(), (*schedule)->builder.plan().graph.size());
       if (span) enclose((*schedule)->builder, script, *span);
       (*schedule)->closed = false;
       return int{GOAL_SUCCESS};

@@ -16,6 +16,7 @@
 #include "engine/tools/command_line.hpp"
 #include "engine/goal/annotate.hpp"
 #include "engine/goal/binary.hpp"
+#include "engine/goal/buffered.hpp"
 #include "engine/goal/validate.hpp"
 #include "engine/goal/write.hpp"
 #include "engine/tools/goalc_print.hpp"
@@ -89,7 +90,8 @@ void write_file(const std::string& path, const std::string& bytes) {
   }
 }
 
-std::vector<goal::Plan> read_plans(const std::string& path) {
+// `executed`: as they are run, with copies of messages that must not wait.
+std::vector<goal::Plan> read_plans(const std::string& path, bool executed) {
   const std::string bytes = read_file(path);
   try {
     goal::GoalFile file = goal::read_goal(bytes);
@@ -97,6 +99,7 @@ std::vector<goal::Plan> read_plans(const std::string& path) {
     std::vector<goal::Schedule> graphs;
     for (const goal::Plan& plan : plans) graphs.push_back(plan.graph);
     goal::validate(graphs);
+    if (executed) goal::buffer_circles(plans);
     return plans;
   } catch (const goal::ScheduleError& error) {
     throw Failure(path + (error.line != 0 ? ":" : ": ") + error.what());
@@ -143,7 +146,8 @@ void print_or_write(const Options& options, const std::vector<goal::Plan>& plans
 }
 
 int run(const Options& options) {
-  const std::vector<goal::Plan> plans = read_plans(options.file);
+  const bool as_written = options.text || (!options.binary.empty() && !options.exports);
+  const std::vector<goal::Plan> plans = read_plans(options.file, !as_written);
   if (options.rank && *options.rank >= plans.size()) {
     throw Failure("there is no rank " + std::to_string(*options.rank) + "; ranks go from 0 to " + std::to_string(plans.size() - 1));
   }

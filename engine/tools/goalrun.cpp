@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/goal/buffered.hpp"
 #include "engine/goal/validate.hpp"
 #include "engine/tools/goalrun_report.hpp"
 
@@ -94,9 +95,10 @@ goal::GoalFile read_schedule(const std::string& path, std::vector<goal::Plan>& p
     goal::GoalFile file = goal::parse_goal(text);
     if (!file.annotations.empty()) plans = goal::plans_of(file);
     for (std::size_t r = 0; r < plans.size(); ++r) file.ranks[r] = plans[r].graph;
-    // No eager limit: entries that only one message fits are appended before the start, so no send waits for a receive
-    // to begin; which messages the others take, nobody can judge beforehand.
+    // No eager limit: sends that would wait for ever are buffered.
     goal::validate(file.ranks);
+    goal::buffer_circles(plans);
+    for (std::size_t r = 0; r < plans.size(); ++r) file.ranks[r] = plans[r].graph;
     return file;
   } catch (const goal::ScheduleError& error) {
     throw Failure(path + (error.line != 0 ? ":" : ": ") + error.what());

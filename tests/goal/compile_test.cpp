@@ -1,6 +1,8 @@
 // Compiled schedules: their counters, thresholds and match bits, on graphs small enough to read.
 #include "engine/goal/compile.hpp"
 
+#include "engine/goal/buffered.hpp"
+
 #include <gtest/gtest.h>
 
 #include <set>
@@ -258,6 +260,49 @@ TEST(Compile, RangesThatOnlyTouchDoNotConflict) {
 }
 
 // ---- Match bits ----------------------------------------------------------------------------------------------------
+
+using Sends = std::vector<VertexId>;
+
+TEST(Buffered, SendsAreThoseAfterWhoseEndAnotherMessageMayGo) {
+  Schedule s;
+  const VertexId small = s.send(8, 1), first = s.send(5000, 1), work = s.calc(5), second = s.send(5000, 1), last = s.send(5000, 1);
+  s.add_dependency(second, small);
+  s.add_dependency(work, first);
+  s.add_dependency(second, work);
+  s.add_dependency(last, second, After::start);
+  s.finish();
+  EXPECT_EQ(sends_to_buffer(s, {}), Sends{first});
+  EXPECT_EQ(sends_to_buffer(s, {}, 4), (Sends{small, first}));
+}
+
+TEST(Buffered, AReceiveThatIsAppendedAtTheStartKeepsNobodyWaiting) {
+  Schedule s;
+  const VertexId send = s.send(5000, 1), recv = s.recv(5000, 1);
+  s.add_dependency(recv, send);
+  s.finish();
+  EXPECT_EQ(sends_to_buffer(s, {}), Sends{});
+  const Touches same{{send, {0, 5000}}, {recv, {0, 5000}}};
+  EXPECT_EQ(sends_to_buffer(s, same), Sends{send});
+}
+
+TEST(Buffered, ACopyTakesThePlaceOfItsSend) {
+  Schedule s;
+  const VertexId before = s.calc(5), send = s.send(5000, 1), other = s.send(5000, 1), after = s.recv(8, 1), started = s.recv(8, 1);
+  s.add_dependency(send, before);
+  s.add_dependency(after, send);
+  s.add_dependency(started, send, After::start);
+  s.finish();
+  const Schedule copied = with_copies(s, Sends{send});
+  const VertexId copy = s.size();
+  ASSERT_EQ(copied.size(), s.size() + 1);
+  EXPECT_EQ(copied[copy].kind, Kind::local);
+  EXPECT_EQ(copied.prerequisites(copy).front().vertex, before);
+  ASSERT_EQ(copied.prerequisites(send).size(), 1u);
+  EXPECT_EQ(copied.prerequisites(send).front().vertex, copy);
+  EXPECT_EQ(copied.prerequisites(after).front().vertex, copy);
+  EXPECT_EQ(copied.prerequisites(started).front().vertex, copy);
+  EXPECT_EQ(running_indices(copied)[other], running_indices(s)[other]);
+}
 
 TEST(CompileMatchBits, SenderAndReceiverAgreeMessageByMessage) {
   Schedule sender, receiver;

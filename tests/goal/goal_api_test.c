@@ -329,6 +329,32 @@ static void mistakes_are_told(void) {
     OK(GOAL_Free(&s));
 }
 
+/* Each sends its vector and then takes its neighbour's into the same memory, the next round's after that: nobody could begin. */
+static void long_messages_change_places(void) {
+    enum { kBytes = 100000, kRounds = 3 };
+    static char box[kBytes], own[kBytes];
+    GOAL_Schedule s;
+    GOAL_Request request;
+    GOAL_Op send, recv = 0;
+    OK(GOAL_Create(&s));
+    for (int round = 0; round < kRounds; ++round) {
+        OK(GOAL_Send(s, GOAL_User(box), kBytes, (rank + 1) % size, 0, &send));
+        if (round > 0) OK(GOAL_Requires(s, send, recv));
+        OK(GOAL_Recv(s, GOAL_User(box), kBytes, (rank + size - 1) % size, 0, &recv));
+        OK(GOAL_Requires(s, recv, send));
+    }
+    OK(GOAL_Compile(s));
+    CHECK(GOAL_Unbuffered(s) == GOAL_ERR_STATE);
+    for (int epoch = 0; epoch < 5; ++epoch) {
+        memset(box, 10 * epoch + rank, kBytes);
+        memset(own, 10 * epoch + (rank + kRounds * (size - 1)) % size, kBytes);
+        OK(GOAL_Run(s, &request));
+        OK(GOAL_Wait(&request));
+        CHECK(memcmp(box, own, kBytes) == 0);
+    }
+    OK(GOAL_Free(&s));
+}
+
 static void nothing_to_do_is_done(void) {
     GOAL_Schedule s;
     GOAL_Request request = GOAL_REQUEST_NULL;
@@ -384,6 +410,7 @@ int main(void) {
     giving_up_is_a_failure_for_all_who_wait(0);
     giving_up_is_a_failure_for_all_who_wait(1);
     mistakes_are_told();
+    long_messages_change_places();
     nothing_to_do_is_done();
     ends_are_counted_where_the_program_can_see_them();
     OK(GOAL_Finalize());

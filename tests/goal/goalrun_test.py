@@ -148,7 +148,18 @@ SUM = "num_ranks 2\n" + "".join(
     f"//@ scratch 24\ns: send 24b to {1 - me}; r: recv 24b from {1 - me}; a: calc 100\na requires s, r\n}}\n" for me in range(2))
 
 
+# Each rank sends its vector and then takes the other's into the same memory.
+SWAP = "num_ranks 2\n" + "".join(f"rank {me} {{\n//@ s buf user+0\n//@ r buf user+0\ns: send 40000b to {1 - me}; r: recv 40000b from {1 - me}\n"
+                                 "r requires s\n}\n" for me in range(2))
+
+
 def annotations():
+    swap, folder_name = write("swap.goal", SWAP), pathlib.Path(folder.name)
+    for rank in range(2):
+        (folder_name / f"mine.{rank}").write_bytes(bytes([65 + rank]) * 40000)
+    result = run(goalrun, swap, "--repeat", "3", "--input", str(folder_name / "mine.%r"), "--output", str(folder_name / "theirs.%r"))
+    expect("long messages in a circle", result.returncode == 0 and
+           all((folder_name / f"theirs.{rank}").read_bytes() == bytes([66 - rank]) * 40000 for rank in range(2)), result)
     file, base = write("sum.goal", SUM), pathlib.Path(folder.name)
     for rank in range(2):
         (base / f"in.{rank}.0").write_bytes(struct.pack("4d", 1 + rank, 77, 0.5 + rank, -3 * rank))

@@ -10,9 +10,11 @@
 #include <map>
 #include <random>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "engine/atomic_ops.hpp"
+#include "engine/goal/buffered.hpp"
 #include "engine/goal/compile.hpp"
 #include "engine/goal/program.hpp"
 
@@ -36,6 +38,37 @@ struct RandomJob {
   std::vector<std::vector<Touch>> touches;
   std::vector<Step> steps;
   std::vector<Slots> initial;
+
+  // Buffers the sends that could be in a circle of messages of more than `eager` bytes. Returns how many.
+  std::size_t buffer(std::uint64_t eager) {
+    std::size_t buffered = 0;
+    std::vector<std::map<VertexId, VertexId>> copies(schedules.size());
+    for (std::uint32_t r = 0; r < schedules.size(); ++r) {
+      const std::vector<VertexId> sends = sends_to_buffer(schedules[r], touches[r], eager);
+      schedules[r] = with_copies(schedules[r], sends);
+      buffered += sends.size();
+      for (const VertexId send : sends) {
+        const auto slot = static_cast<std::uint32_t>(initial[r].size());
+        const auto copy = static_cast<VertexId>(acts[r].size());
+        copies[r][send] = copy;
+        initial[r].emplace_back(words);
+        acts[r].push_back({PTLX_COPY, slot, acts[r][send].a, acts[r][send].a});
+        acts[r][send].a = slot;
+        for (Touch& touch : touches[r])
+          if (touch.vertex == send) touch.vertex = copy;
+        for (const VertexId v : {send, copy}) touches[r].push_back({v, {8 * std::uint64_t{words} * slot, 8 * std::uint64_t{words} * (slot + 1)}});
+      }
+    }
+    const std::vector<Step> before = std::exchange(steps, {});
+    for (const Step& s : before) {
+      if (s.message && copies[s.from].contains(s.send)) {
+        const VertexId copy = copies[s.from][s.send];
+        steps.push_back({s.from, s.from, copy, copy, false});
+      }
+      steps.push_back(s);
+    }
+    return buffered;
+  }
 
   void advance(std::vector<Slots>& memory) const {
     for (const Step& s : steps) {

@@ -106,6 +106,20 @@ TEST_F(Resident, LongMessagesEndIfNobodyWaitsInACircle) {
   EXPECT_GE(hangs, test::runs(5));
 }
 
+TEST_F(Resident, LongMessagesEndInACircleTooIfTheirSendsAreBuffered) {
+  std::uint32_t circles = 0;
+  for (std::uint64_t seed = 1; seed <= test::runs(1000); ++seed) {
+    RandomJob job = RandomPrograms(seed).job(kLong);
+    circles += waits_in_a_circle(job);
+    job.buffer(kEager);
+    ChaosJob chaos(job, programs(job), seed, kEager, kEpochsRun);
+    ASSERT_TRUE(chaos.run()) << "seed " << seed;
+    ASSERT_FALSE(any_wrong(chaos)) << "seed " << seed;
+    expect_counters_full(chaos, seed);
+  }
+  EXPECT_GT(circles, test::runs(300));
+}
+
 // Dissemination: round k sends 2^k ranks ahead what all rounds before brought.
 TEST_F(Resident, ABarrierRunsThousandsOfEpochsWithoutClaimingAnything) {
   constexpr std::uint32_t kRanks = 8, kMany = 2000;
