@@ -24,29 +24,29 @@ namespace portunus {
 constexpr uint32_t kInterfaces = 4;
 constexpr uint32_t kMaxPortals = 512;
 
-// A list entry (LE) or match list entry (ME). LEs match everything.
+// A list entry (LE) or match list entry (ME). LEs match everything. What a message reads of it fills a second cache line.
 struct ListEntry : MatchEntry {
   Memory memory;
   uint64_t length = 0;        // bytes
+  void* user_ptr = nullptr;
   uint32_t options = 0;
   uint32_t ct = PTL_CT_NONE;
   ptl_uid_t uid = PTL_UID_ANY;
-  uint64_t min_free = 0;
-  uint64_t local_offset = 0;  // PTL_ME_MANAGE_LOCAL
-  void* user_ptr = nullptr;
   uint32_t handle = PTL_INVALID_HANDLE;
+  uint32_t moving = 0;           // bulk transfers in or out of it
   uint16_t pt_index = 0;
   uint8_t ni = 0;
   ptl_list_t list = PTL_PRIORITY_LIST;
   bool on_list = false;
   bool auto_unlink_due = false;  // left the list by itself; AUTO_UNLINK follows the last event of a message in it
   bool auto_unlinked = false;
-  uint32_t moving = 0;           // bulk transfers in or out of it
-  bool parked = false;           // its append waits for a counter
-  bool cancelled = false;        // unlinked while parked
   bool looked_at = false;        // its memory may be inaccessible: touched only after a look (PTL_TARGET_BIND_INACCESSIBLE)
   bool recurs = false;           // appended again and again by a command that owns the slot (E5)
+  bool parked = false;           // its append waits for a counter
+  bool cancelled = false;        // unlinked while parked
   uint32_t headers = 0;          // overflow list: unexpected headers that refer to it
+  uint64_t min_free = 0;
+  uint64_t local_offset = 0;     // PTL_ME_MANAGE_LOCAL
 };
 
 struct PortalEntry {

@@ -51,6 +51,14 @@ class KeyIndex {
   // The next younger node of the same key, or null.
   Node* next(Node& node) const { return links(node).next; }
 
+  // Calls action(node) with each node, in no order; it must not change the index. Costs a look at each of `cells()`.
+  template <class Action>
+  void for_each(Action&& action) const {
+    for (size_t at = 0; at < capacity_; ++at)
+      for (Node* node = cells_[at].head; node; node = links(*node).next) action(*node);
+  }
+  size_t cells() const { return capacity_; }
+
   // Puts the node behind all of its key. False, with no node moved, when memory for a larger table is missing or
   // another key has the hash.
   [[nodiscard]] bool insert(Node& node) noexcept {

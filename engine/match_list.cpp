@@ -12,6 +12,7 @@ constexpr uint32_t kAllLanes = (1u << MatchList::kFront) - 1;
 // Pulling in at half the front's size leaves room for as many appends before anything goes behind again, so the
 // moves are paid for by the appends between them.
 constexpr size_t kPullAt = MatchList::kFront / 2;
+constexpr size_t kCellsPerEntry = 8;
 }  // namespace
 
 MatchList::MatchList() = default;
@@ -44,11 +45,8 @@ std::vector<MatchEntry*> MatchList::in_order() const {
   std::vector<MatchEntry*> all;
   all.reserve(size_);
   for (uint32_t left = live_; left != 0; left &= left - 1) all.push_back(front_[std::countr_zero(left)].entry);
-  const auto add = [&all](const OrderList<MatchEntry>& list) {
-    for (MatchEntry* e = list.first(); e; e = list.next(*e)) all.push_back(e);
-  };
-  for (unsigned i = 0; tuples_ && i < tuples_->used; ++i) add(tuples_->classes[i].order);
-  add(generic_);
+  for (unsigned i = 0; tuples_ && i < tuples_->used; ++i) tuples_->classes[i].keys.for_each([&all](MatchEntry& e) { all.push_back(&e); });
+  for (MatchEntry* e = generic_.first(); e; e = generic_.next(*e)) all.push_back(e);
   std::sort(all.begin(), all.end(),
             [](const MatchEntry* a, const MatchEntry* b) { return a->sequence_ < b->sequence_; });
   return all;
@@ -65,18 +63,19 @@ void MatchList::put_in_front(MatchEntry& entry) {
 
 void MatchList::put_behind(MatchEntry& entry) {
   ++behind_size_;
+  credit_ += kCellsPerEntry;
   MaskClass* c = class_for(entry);
+  const bool first = c && c->keys.empty();
   if (!c || !c->keys.insert(entry)) {
     generic_.push_back(entry);
     entry.place_ = MatchEntry::Place::generic;
     return;
   }
   const auto i = static_cast<unsigned>(c - tuples_->classes);
-  if (!c->order.first()) {
-    c->oldest = entry.sequence_;
+  if (first) {
+    c->since = entry.sequence_;
     tuples_->active |= 1u << i;
   }
-  c->order.push_back(entry);
   entry.place_ = MatchEntry::Place::mask_class;
   entry.index_ = static_cast<uint8_t>(i);
 }
@@ -88,22 +87,26 @@ void MatchList::take_from_behind(MatchEntry& entry) {
   } else {
     MaskClass& c = tuples_->classes[entry.index_];
     c.keys.remove(entry);
-    c.order.remove(entry);
-    if (const MatchEntry* first = c.order.first())
-      c.oldest = first->sequence_;
-    else
-      tuples_->active &= ~(1u << entry.index_);
+    if (c.keys.empty()) tuples_->active &= ~(1u << entry.index_);
   }
   entry.place_ = MatchEntry::Place::none;
 }
 
 // In any order: sequence numbers keep the order in front.
 void MatchList::pull_to_front() {
-  while (behind_size_ != 0) {
-    MatchEntry* entry = generic_.first();
-    if (!entry) entry = tuples_->classes[std::countr_zero(tuples_->active)].order.first();
-    take_from_behind(*entry);
-    put_in_front(*entry);
+  size_t cells = 0;
+  for (uint32_t left = tuples_ ? tuples_->active : 0; left != 0; left &= left - 1) cells += tuples_->classes[std::countr_zero(left)].keys.cells();
+  if (cells > credit_) return;
+  credit_ = 0;
+  MatchEntry* behind[kPullAt];
+  size_t found = 0;
+  for (MatchEntry* e = generic_.first(); e; e = generic_.next(*e)) behind[found++] = e;
+  for (uint32_t left = tuples_ ? tuples_->active : 0; left != 0; left &= left - 1)
+    tuples_->classes[std::countr_zero(left)].keys.for_each([&](MatchEntry& e) { behind[found++] = &e; });
+  assert(found == behind_size_);
+  for (size_t i = 0; i < found; ++i) {
+    take_from_behind(*behind[i]);
+    put_in_front(*behind[i]);
   }
 }
 

@@ -8,7 +8,8 @@
 // **Thread:** whoever holds the baton.
 // **Invariants:** every entry in front is older than every entry behind: appending goes in front only while
 // nothing is behind. Within and between the structures behind, sequence numbers decide. So find() returns the
-// oldest match wherever it lies. When few entries are left those behind are pulled to the front.
+// oldest match wherever it lies. When few entries are left those behind are pulled to the front, as often as appending
+// behind has paid for the search for them.
 // Memory is allocated only when the number of distinct keys of a mask class reaches a new high.
 // **Source:** Portals 4, list entries and matching order; KeyIndex names the papers.
 #pragma once
@@ -25,8 +26,9 @@
 
 namespace portunus {
 
-// Base of whatever is kept in a MatchList. Owned by the caller; must not move or change its pattern while linked.
-struct MatchEntry : MatchPattern {
+// Base of whatever is kept in a MatchList. Owned by the caller; must not move or change its pattern while linked. All that a
+// search or an unlinking reads of it lies in one cache line.
+struct alignas(64) MatchEntry : MatchPattern {
   MatchEntry() = default;
   explicit MatchEntry(const MatchPattern& pattern) : MatchPattern(pattern) {}
 
@@ -38,12 +40,11 @@ struct MatchEntry : MatchPattern {
   friend class OrderList<MatchEntry>;
   enum class Place : uint8_t { none, front, mask_class, generic };
 
-  Links<MatchEntry>& key_links(unsigned) { return key_links_; }
-  Links<MatchEntry>& order_links() { return order_links_; }
+  Links<MatchEntry>& key_links(unsigned) { return links_; }
+  Links<MatchEntry>& order_links() { return links_; }
 
   uint64_t sequence_ = 0;
-  Links<MatchEntry> key_links_;    // among equals in its mask class
-  Links<MatchEntry> order_links_;  // in its mask class, or in the generic list
+  Links<MatchEntry> links_;  // among equals in its mask class, or in the generic list
   Place place_ = Place::none;
   uint8_t index_ = 0;  // of its lane in front, or of its mask class
 };
@@ -96,8 +97,7 @@ class MatchList {
   };
   struct MaskClass {
     KeyIndex<MatchEntry> keys;
-    OrderList<MatchEntry> order;
-    uint64_t oldest = 0;  // sequence of order.first(), valid while there is one
+    uint64_t since = 0;  // when it was last empty, as a sequence number: no entry in it is older
   };
   struct TupleSpace {
     uint32_t active = 0;  // bit i: classes[i] holds entries
@@ -123,7 +123,7 @@ class MatchList {
 
     for (uint32_t left = tuples_ ? tuples_->active : 0; left != 0; left &= left - 1) {
       const MaskClass& c = tuples_->classes[std::countr_zero(left)];
-      if (c.oldest > best_sequence) continue;
+      if (c.since > best_sequence) continue;
       MatchEntry* e = c.keys.first(in.match_bits, in.source);
       while (older(e) && !fits(*e)) e = c.keys.next(*e);
       if (older(e)) take(e);
@@ -144,6 +144,7 @@ class MatchList {
   uint32_t live_ = 0;  // bit i: front_[i] holds an entry
   size_t size_ = 0;
   size_t behind_size_ = 0;
+  size_t credit_ = 0;    // cells that pulling to the front may look at: some for each entry put behind
   uint64_t next_sequence_ = 0;
   OrderList<MatchEntry> generic_;
   std::unique_ptr<TupleSpace> tuples_;  // made when first an entry goes behind

@@ -133,9 +133,9 @@ class Pool {
 
  private:
   struct Slot {
+    T value;
     std::atomic<uint32_t> state;  // generation << 1 | live
     std::atomic<uint32_t> next;   // of the free list, index + 1
-    T value;
   };
   size_t bytes() const { return sizeof(Slot) * capacity_; }
 
