@@ -25,13 +25,13 @@ void set_source(const Interface& interface, ptl_process_t id, MatchPattern& patt
 namespace {
 
 // What appends and searches check alike.
-Fault check_place(const Interface& interface, ptl_pt_index_t pt_index, bool has_match) {
+[[gnu::always_inline]] inline Fault check_place(const Interface& interface, ptl_pt_index_t pt_index, bool has_match) {
   if (interface.matching() != has_match)
     return {"ni_handle", has_match ? "is an interface with PTL_NI_NO_MATCHING: use the LE functions" : "is an interface with PTL_NI_MATCHING: use the ME functions"};
   return valid_portal(interface, pt_index) ? Fault{} : Fault{"pt_index", kNotAllocated};
 }
 
-Fault describe_entry(const Interface& interface, const ptl_me_t& me, bool has_match, uint32_t allowed, ListEntry& entry) {
+[[gnu::always_inline]] inline Fault describe_entry(const Interface& interface, const ptl_me_t& me, bool has_match, uint32_t allowed, ListEntry& entry) {
   if (me.options & ~allowed) return {"options", has_match ? "has bits that are no PTL_ME_ option" : "has bits that are no PTL_LE_ option"};
   if (Fault fault = counter_or_none("ct_handle", me.ct_handle, interface.index)) return fault;
   entry.ni = static_cast<uint8_t>(interface.index);
@@ -61,18 +61,23 @@ Fault describe_entry(const Interface& interface, const ptl_me_t& me, bool has_ma
 
 }  // namespace
 
-int claim_entry(const char* function, Interface& interface, ptl_pt_index_t pt_index, const ptl_me_t& me, bool has_match, uint32_t allowed,
-                ptl_list_t list, void* user_ptr, bool held, uint32_t& handle) {
-  if (Fault fault = check_place(interface, pt_index, has_match)) return refuse(function, fault);
-  if (list != PTL_PRIORITY_LIST && list != PTL_OVERFLOW_LIST) return refuse(function, {"ptl_list", "is neither PTL_PRIORITY_LIST nor PTL_OVERFLOW_LIST"});
+namespace {
+
+// Held: by the baton holder, without locked instructions.
+template <bool kHeld>
+[[gnu::always_inline]] inline int claim(const char* function, Interface& interface, ptl_pt_index_t pt_index, const ptl_me_t& me, bool has_match,
+                                        uint32_t allowed, ptl_list_t list, void* user_ptr, uint32_t& handle) {
+  if (Fault fault = check_place(interface, pt_index, has_match)) [[unlikely]] return refuse(function, fault);
+  if (list != PTL_PRIORITY_LIST && list != PTL_OVERFLOW_LIST) [[unlikely]]
+    return refuse(function, {"ptl_list", "is neither PTL_PRIORITY_LIST nor PTL_OVERFLOW_LIST"});
   const ptl_ni_limits_t& limits = interface.limits;
-  Tally& listed = interface.list_sizes[pt_index][list];
-  auto taken = [held](Tally& tally, int limit) { return held ? tally.take_held(limit) : tally.take(limit); };
-  auto given = [held](Tally& tally) { held ? tally.give_held() : tally.give(); };
-  if (!taken(interface.entries, limits.max_entries)) return PTL_NO_SPACE;
-  if (interface.counts_lists() && !taken(listed, limits.max_list_size)) return given(interface.entries), PTL_NO_SPACE;
+  auto taken = [](Tally& tally, int limit) { return kHeld ? tally.take_held(limit) : tally.take(limit); };
+  auto given = [](Tally& tally) { kHeld ? tally.give_held() : tally.give(); };
+  if (!taken(interface.entries, limits.max_entries)) [[unlikely]] return PTL_NO_SPACE;
+  if (interface.counts_lists() && !taken(interface.list_sizes[pt_index][list], limits.max_list_size)) [[unlikely]]
+    return given(interface.entries), PTL_NO_SPACE;
   auto& pool = client().objects().entries;
-  const uint32_t index = held ? pool.claim_held() : pool.claim();
+  const uint32_t index = kHeld ? pool.claim_held() : pool.claim();
   int code = PTL_NO_SPACE;
   if (index != kNoIndex) [[likely]] {
     ListEntry& entry = *new (&pool.at(index)) ListEntry;
@@ -86,12 +91,19 @@ int claim_entry(const char* function, Interface& interface, ptl_pt_index_t pt_in
       handle = pool.publish(index);
       return PTL_OK;
     }
-    held ? pool.give_back_held(index) : pool.give_back(index);
+    kHeld ? pool.give_back_held(index) : pool.give_back(index);
     code = refuse(function, fault);
   }
-  if (interface.counts_lists()) given(listed);
+  if (interface.counts_lists()) given(interface.list_sizes[pt_index][list]);
   given(interface.entries);
   return code;
+}
+
+}  // namespace
+
+int claim_entry(const char* function, Interface& interface, ptl_pt_index_t pt_index, const ptl_me_t& me, bool has_match, uint32_t allowed,
+                ptl_list_t list, void* user_ptr, uint32_t& handle) {
+  return claim<false>(function, interface, pt_index, me, has_match, allowed, list, user_ptr, handle);
 }
 
 namespace {
@@ -102,21 +114,18 @@ struct Wanted {  // what tells the ME functions from the LE functions
   uint32_t options;
 };
 
-int append(const Wanted& wanted, ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t& me, ptl_list_t list, void* user_ptr,
+[[gnu::always_inline]] inline int append(const Wanted wanted, ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t& me, ptl_list_t list, void* user_ptr,
            uint32_t* handle) {
   Interface* interface = find_interface(ni_handle);
   if (!interface) return refuse(wanted.function, bad_interface(ni_handle));
   if (!handle) return refuse(wanted.function, {wanted.has_match ? "me_handle" : "le_handle", kIsNull});
-  auto claim = [&](bool held) {
-    return claim_entry(wanted.function, *interface, pt_index, me, wanted.has_match, wanted.options, list, user_ptr, held, *handle);
-  };
   int code;
   if (client().try_locked([&](Engine& engine) {
-        code = claim(true);
+        code = claim<true>(wanted.function, *interface, pt_index, me, wanted.has_match, wanted.options, list, user_ptr, *handle);
         if (code == PTL_OK) engine.append(*handle);
       }))
     return code;
-  code = claim(false);
+  code = claim_entry(wanted.function, *interface, pt_index, me, wanted.has_match, wanted.options, list, user_ptr, *handle);
   if (code != PTL_OK) return code;
   Command command;
   command.verb = Verb::append;

@@ -10,9 +10,8 @@ constexpr uint32_t kExtensions = PTLX_ME_COMPLETE_UNEXPECTED | PTLX_ME_HOLD;
 constexpr uint32_t kMeOptions = PTL_ME_APPEND_OPTIONS_MASK | kExtensions;
 constexpr uint32_t kLeOptions = PTL_LE_APPEND_OPTIONS_MASK | kExtensions;
 
-// Checks every argument and fills a slot; PTL_ARG_INVALID or PTL_NO_SPACE leave nothing behind. `function` is the entry point,
-// `held`: the caller holds the baton.
+// Checks every argument and fills a slot; PTL_ARG_INVALID or PTL_NO_SPACE leave nothing behind. `function` is the entry point.
 int claim_entry(const char* function, Interface& interface, ptl_pt_index_t pt_index, const ptl_me_t& me, bool has_match, uint32_t allowed,
-                ptl_list_t list, void* user_ptr, bool held, uint32_t& handle);
+                ptl_list_t list, void* user_ptr, uint32_t& handle);
 
 }  // namespace portunus::api

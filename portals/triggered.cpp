@@ -49,7 +49,7 @@ int triggered_append(const char* function, ptl_handle_ni_t ni, ptl_pt_index_t pt
   if (!counter) return refuse(function, fault);
   if (counter->ni != interface->index) return refuse(function, {"trig_ct_handle", kOtherInterface});
   uint32_t handle;
-  const int code = claim_entry(function, *interface, pt_index, *me, true, kMeOptions, list, user_ptr, false, handle);
+  const int code = claim_entry(function, *interface, pt_index, *me, true, kMeOptions, list, user_ptr, handle);
   if (code != PTL_OK) return code;
   Command command;
   command.verb = Verb::append;
