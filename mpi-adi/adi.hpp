@@ -156,12 +156,18 @@ void conclude(Request& request);
 // Events were lost or waits were aborted: no request can be trusted any more. Ends the job.
 [[noreturn, gnu::cold]] void give_up(int ptl_error);
 
-inline void take_one() {
-  ptl_event_t event;
-  const int result = PtlEQWait(device.eq, &event);
-  if (result != PTL_OK) [[unlikely]]
+// Waits for events as PtlxEQTake does and completes what they tell of; false: there were none.
+inline bool take_some(ptl_time_t timeout) {
+  constexpr unsigned kMost = 16;
+  ptl_event_t events[kMost];
+  unsigned taken;
+  const int result = PtlxEQTake(device.eq, timeout, events, kMost, &taken);
+  if (result != PTL_OK) [[unlikely]] {
+    if (result == PTL_EQ_EMPTY) return false;
     give_up(result);
-  complete(event);
+  }
+  for (unsigned i = 0; i < taken; ++i) complete(events[i]);
+  return true;
 }
 
 // Returns when done(), stepping the engine and completing requests meanwhile.
@@ -169,7 +175,7 @@ template <class Done>
 void wait_until(Done&& done) {
   if (done()) return;
   if (device.threaded && !turn.take_unless(done)) return;
-  while (!done()) take_one();
+  while (!done()) take_some(PTL_TIME_FOREVER);
   if (device.threaded) turn.give_back();
 }
 
@@ -178,14 +184,7 @@ template <class Done>
 bool poll_until(Done&& done) {
   if (done()) return true;
   if (device.threaded && !turn.try_take()) return done();
-  ptl_event_t event;
-  unsigned int which;
-  while (!done()) {
-    const int result = PtlEQPoll(&device.eq, 1, 0, &event, &which);
-    if (result == PTL_EQ_EMPTY) break;
-    if (result != PTL_OK) [[unlikely]]
-      give_up(result);
-    complete(event);
+  while (!done() && take_some(0)) {
   }
   if (device.threaded) turn.give_back();
   return done();

@@ -6,15 +6,16 @@ using namespace portunus;
 
 namespace {
 
-// PtlEQWait and PtlEQPoll, their arguments checked.
-int wait(const char* function, const ptl_handle_eq_t* eq_handles, unsigned size, ptl_time_t timeout, ptl_event_t& event, unsigned& which) {
+// Waits until take(queue) finds something in one of the queues, which is `which` then. The arguments are checked.
+template <class Take>
+int wait(const char* function, const ptl_handle_eq_t* eq_handles, unsigned size, ptl_time_t timeout, unsigned& which, Take&& take_from) {
   auto& pool = api::client().objects().queues;
   const uint64_t aborts = api::client().aborts();
   int code = PTL_EQ_EMPTY;
   auto take = [&] {
     for (unsigned i = 0; i < size; ++i) {
       EventQueue* queue = pool.find(eq_handles[i]);  // it may be freed while we wait
-      code = queue ? queue->take(event) : static_cast<int>(PTL_ARG_INVALID);
+      code = queue ? take_from(*queue) : static_cast<int>(PTL_ARG_INVALID);
       if (code != PTL_EQ_EMPTY) {
         which = i;
         return true;
@@ -85,14 +86,23 @@ int PtlEQWait(ptl_handle_eq_t eq_handle, ptl_event_t* event) {
   if (api::Fault fault = api::check_polled(api::client().objects().queues, "eq_handle", &eq_handle, 1)) return api::refuse(__func__, fault);
   if (!event) return api::refuse(__func__, {"event", api::kIsNull});
   unsigned which;
-  return wait(__func__, &eq_handle, 1, PTL_TIME_FOREVER, *event, which);
+  return wait(__func__, &eq_handle, 1, PTL_TIME_FOREVER, which, [event](EventQueue& queue) { return queue.take(*event); });
 }
 
 int PtlEQPoll(const ptl_handle_eq_t* eq_handles, unsigned int size, ptl_time_t timeout, ptl_event_t* event, unsigned int* which) {
   if (!api::initialized()) return PTL_NO_INIT;
   if (api::Fault fault = api::check_polled(api::client().objects().queues, "eq_handles", eq_handles, size)) return api::refuse(__func__, fault);
   if (!event || !which) return api::refuse(__func__, {!event ? "event" : "which", api::kIsNull});
-  return wait(__func__, eq_handles, size, timeout, *event, *which);
+  return wait(__func__, eq_handles, size, timeout, *which, [event](EventQueue& queue) { return queue.take(*event); });
+}
+
+int PtlxEQTake(ptl_handle_eq_t eq_handle, ptl_time_t timeout, ptl_event_t* events, unsigned int most, unsigned int* taken) {
+  if (!api::initialized()) return PTL_NO_INIT;
+  if (api::Fault fault = api::check_polled(api::client().objects().queues, "eq_handle", &eq_handle, 1)) return api::refuse(__func__, fault);
+  if (!events || !taken) return api::refuse(__func__, {!events ? "events" : "taken", api::kIsNull});
+  if (most == 0) return api::refuse(__func__, {"most", "is 0: there is nothing to wait for"});
+  unsigned which;
+  return wait(__func__, &eq_handle, 1, timeout, which, [=](EventQueue& queue) { return queue.take(events, most, *taken); });
 }
 
 }  // extern "C"

@@ -77,6 +77,12 @@ int PtlxProgress(void);
  * without locks, any number of times. For waiting on memory that other processes store to directly, give a nap. */
 void PtlxWait(int (*done)(void *arg), void *arg, unsigned int nap_us);
 
+/* PtlEQPoll of one queue for several events at once: waits until there is one, `timeout` milliseconds at most
+ * (PTL_TIME_FOREVER; 0 = looks once), and takes what there is, up to `most` (1 or more). PTL_OK or PTL_EQ_DROPPED: *taken
+ * events are in `events`, in order; what lies behind them may have been written over. PTL_EQ_EMPTY: none came in time. Else
+ * as PtlEQPoll. Costs one locked instruction for all of them. Fallback: PtlEQPoll once for each event. */
+int PtlxEQTake(ptl_handle_eq_t eq_handle, ptl_time_t timeout, ptl_event_t *events, unsigned int most, unsigned int *taken);
+
 /* ---- 4. Engine extensions (numbers of the compile plan) ------------------------------------------------------- */
 
 /* E1, an option of a priority ME/LE with OP_PUT: when an unexpected header satisfies this entry, the engine itself

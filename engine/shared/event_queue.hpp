@@ -66,6 +66,7 @@ class EventQueue {
     slot.sequence.store(kBeingWritten, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_release);  // readers that see new words see kBeingWritten or later
     const std::array<uint64_t, kWords> words = words_of(event);
+#pragma GCC unroll 16
     for (size_t i = 0; i < kWords; ++i) slot.words[i].store(words[i], std::memory_order_relaxed);
     slot.sequence.store(position + 1, std::memory_order_release);
     tail_.store(position + 1, std::memory_order_release);
@@ -73,19 +74,34 @@ class EventQueue {
 
   // PTL_OK, PTL_EQ_EMPTY, or PTL_EQ_DROPPED (an event is returned and earlier ones were lost).
   int take(ptl_event_t& event) {
+    unsigned taken;
+    return take(&event, 1, taken);
+  }
+  // The same for up to `most` events, one at least, at the price of one locked instruction: `taken` of them unless the queue is
+  // empty. What lies behind them may be written over.
+  int take(ptl_event_t* events, unsigned most, unsigned& taken) {
     bool lost = false;
     uint64_t position = head_.load(std::memory_order_relaxed);
     for (;;) {
       const uint64_t size = size_.load(std::memory_order_acquire);
-      Slot& slot = slots_.load(std::memory_order_relaxed)[position & (size - 1)];
-      if (slot.sequence.load(std::memory_order_acquire) == position + 1) {  // pairs with the release in post
-        std::array<uint64_t, kWords> words;
-        for (size_t i = 0; i < kWords; ++i) words[i] = slot.words[i].load(std::memory_order_relaxed);
+      const Slot* slots = slots_.load(std::memory_order_relaxed);
+      const auto holds = [&](unsigned i, std::memory_order order) { return slots[(position + i) & (size - 1)].sequence.load(order) == position + i + 1; };
+      unsigned count = 0;
+      for (; count < most && holds(count, std::memory_order_acquire); ++count) {  // pairs with the release in post
+        // Word by word, for the same reason as in words_of.
+#pragma GCC unroll 16
+        for (size_t i = 0; i < kWords; ++i) {
+          const uint64_t word = slots[(position + count) & (size - 1)].words[i].load(std::memory_order_relaxed);
+          std::memcpy(reinterpret_cast<std::byte*>(&events[count]) + 8 * i, &word, 8);
+        }
+      }
+      if (count > 0) {
         std::atomic_thread_fence(std::memory_order_acquire);
-        if (slot.sequence.load(std::memory_order_relaxed) == position + 1) {
-          if (!head_.compare_exchange_strong(position, position + 1, std::memory_order_relaxed)) continue;
-          // Word by word, for the same reason as in words_of.
-          for (size_t i = 0; i < kWords; ++i) std::memcpy(reinterpret_cast<std::byte*>(&event) + 8 * i, &words[i], 8);
+        unsigned whole = 0;
+        while (whole < count && holds(whole, std::memory_order_relaxed)) ++whole;
+        if (whole == count) {
+          if (!head_.compare_exchange_strong(position, position + count, std::memory_order_relaxed)) continue;
+          taken = count;
           return lost ? PTL_EQ_DROPPED : PTL_OK;
         }
       }

@@ -101,6 +101,27 @@ TEST_F(Queue, AFullQueueKeepsTheNewestAndSaysOnceThatSomethingWasLost) {
   EXPECT_EQ(queue.take(event), PTL_EQ_EMPTY);
 }
 
+TEST_F(Queue, SeveralAreTakenAtOnceInOrderAndNoMoreThanThereAre) {
+  queue.open(8);
+  ptl_event_t events[8];
+  unsigned taken = 77;
+  EXPECT_EQ(queue.take(events, 8, taken), PTL_EQ_EMPTY);
+  uint64_t posted = 0, expected = 0;
+  for (unsigned batch : {1u, 5u, 8u, 3u, 7u}) {
+    for (unsigned i = 0; i < batch; ++i) post(posted++);
+    ASSERT_EQ(queue.take(events, 4, taken), PTL_OK);
+    EXPECT_EQ(taken, batch < 4 ? batch : 4);
+    for (unsigned i = 0; i < taken; ++i) EXPECT_EQ(events[i].hdr_data, expected++);
+    while (queue.take(events, 8, taken) == PTL_OK)
+      for (unsigned i = 0; i < taken; ++i) EXPECT_EQ(events[i].hdr_data, expected++);
+    EXPECT_EQ(expected, posted);
+  }
+  for (uint64_t i = 0; i < 20; ++i) post(i);
+  ASSERT_EQ(queue.take(events, 8, taken), PTL_EQ_DROPPED);
+  EXPECT_EQ(taken, 8u);
+  EXPECT_EQ(events[0].hdr_data, 12u);
+}
+
 TEST_F(Queue, OpenedAgainItIsEmptyAndNoLargerThanAskedFor) {
   queue.open(1000);
   for (uint64_t i = 0; i < 3; ++i) post(i);
@@ -182,11 +203,13 @@ TEST_F(Queue, AReaderBesideARingThatGrowsLosesNothing) {
   std::thread writer([&] {
     for (uint64_t i = 0; i < kEvents; ++i) post(i);
   });
+  ptl_event_t events[16];
   for (uint64_t i = 0; i < kEvents;) {
-    const int code = queue.take(event);
+    unsigned taken;
+    const int code = queue.take(events, 16, taken);
     if (code == PTL_EQ_EMPTY) continue;
     ASSERT_EQ(code, PTL_OK);
-    ASSERT_EQ(event.hdr_data, i++);
+    for (unsigned k = 0; k < taken; ++k) ASSERT_EQ(events[k].hdr_data, i++);
   }
   writer.join();
 }

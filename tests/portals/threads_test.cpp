@@ -12,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <functional>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -74,17 +75,23 @@ struct Traffic {
       ASSERT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, &landing[i], &handle), PTL_OK);
     }
   }
-  // Takes events, by all three calls, until all messages are accounted for.
+  // Takes events, by all calls, until all messages are accounted for.
   void receive() {
-    ptl_event_t event;
+    ptl_event_t events[4];
     unsigned which;
     for (int i = 0; taken.load() < kMessages * kSenders; ++i) {
-      const int code = i % 3 == 0 ? PtlEQGet(eq, &event) : i % 3 == 1 ? PtlEQPoll(&eq, 1, 2, &event, &which) : PtlEQPoll(&eq, 1, 0, &event, &which);
+      unsigned count = 1;
+      const int code = i % 4 == 0   ? PtlEQGet(eq, events)
+                       : i % 4 == 1 ? PtlEQPoll(&eq, 1, 2, events, &which)
+                       : i % 4 == 2 ? PtlEQPoll(&eq, 1, 0, events, &which)
+                                    : PtlxEQTake(eq, 0, events, 4, &count);
       if (code == PTL_EQ_EMPTY || code == PTL_ABORTED) continue;
       ASSERT_EQ(code, PTL_OK);
-      ASSERT_TRUE(event.type == PTL_EVENT_PUT || event.type == PTL_EVENT_PUT_OVERFLOW) << int{event.type};
-      ++seen[(static_cast<uint64_t*>(event.user_ptr) - landing.data())];
-      ++taken;
+      for (const ptl_event_t& event : std::span(events, count)) {
+        ASSERT_TRUE(event.type == PTL_EVENT_PUT || event.type == PTL_EVENT_PUT_OVERFLOW) << int{event.type};
+        ++seen[(static_cast<uint64_t*>(event.user_ptr) - landing.data())];
+        ++taken;
+      }
     }
   }
   void check() {
