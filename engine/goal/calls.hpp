@@ -25,6 +25,7 @@ struct goal_schedule {
   std::optional<portunus::goal::Instance> instance;
   goal_run run;
   std::optional<std::uint16_t> context;  // given by the program
+  std::uint8_t epoch = 0;                // of the first execution
   bool closed = false;  // compiled, or an attempt failed
   bool broken = false;  // only to be freed
   bool scratch_divided = false;  // collectives have taken parts of the scratchpad

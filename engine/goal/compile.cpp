@@ -278,8 +278,8 @@ bool Wildcards::cover(std::uint32_t source, std::uint32_t tag) const {
   return all_ || tags_.contains(tag) || sources_.contains(source);
 }
 
-Program in_context(Program program, std::uint16_t context) {
-  const std::uint64_t change = std::uint64_t(program.context ^ context) << kContextShift;
+Program in_context(Program program, std::uint16_t context, std::uint8_t epoch) {
+  const std::uint64_t change = std::uint64_t(program.context ^ context) << kContextShift | std::uint64_t{epoch} << kEpochShift;
   for (std::vector<Operation>* operations : {&program.early, &program.triggered}) {
     for (Operation& operation : *operations) {
       if (operation.action == Action::put || operation.action == Action::append) operation.match_bits ^= change;

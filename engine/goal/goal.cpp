@@ -83,7 +83,7 @@ Plan plan_of(goal_schedule& s) {
 int load(goal_schedule& s, std::uint16_t context) {
   Library& library = Library::instance();
   if (!s.compiled) s.compiled = compile(plan_of(s), static_cast<std::uint32_t>(library.job().rank));
-  s.instance.emplace(library.port(), s.compiled, s.arguments, context);
+  s.instance.emplace(library.port(), s.compiled, s.arguments, context, s.epoch);
   const int code = s.instance->load();
   if (code == PTL_OK) return GOAL_SUCCESS;
   s.instance.reset();
@@ -247,6 +247,13 @@ int GOAL_Context(GOAL_Schedule schedule, unsigned context) {
 int GOAL_Unbuffered(GOAL_Schedule schedule) {
   if (const int code = must_be_open(schedule); code != GOAL_SUCCESS) return code;
   schedule->unbuffered = true;
+  return GOAL_SUCCESS;
+}
+
+int GOAL_Epoch(GOAL_Schedule schedule, unsigned epoch) {
+  if (!schedule) return fail(GOAL_ERR_ARG, "the schedule is NULL");
+  if (schedule->closed) return fail(GOAL_ERR_STATE, "the schedule is compiled already; set its epoch before");
+  schedule->epoch = static_cast<std::uint8_t>(epoch % 256);
   return GOAL_SUCCESS;
 }
 

@@ -19,7 +19,6 @@
  * them equally often. No process may run more than 255 epochs ahead of one that it sends to.
  *
  * Operations whose memory overlaps need an edge between them, as in any program; those without one may run at once.
- *
  * All functions return GOAL_SUCCESS or an error below; GOAL_Explain has the sentence. One thread at a time per
  * schedule; GOAL_Init, GOAL_Compile, GOAL_Free and GOAL_Finalize one at a time per process. Valid C99 and C++.
  *
@@ -106,7 +105,6 @@ typedef enum {
 int GOAL_Init(int *rank, int *size);
 /* Undoes one GOAL_Init; the last one is collective. GOAL_ERR_STATE while schedules exist. */
 int GOAL_Finalize(void);
-
 /* A new, empty schedule. GOAL_ERR_STATE before GOAL_Init. */
 int GOAL_Create(GOAL_Schedule *schedule);
 /* Gives the schedule a scratchpad of so many bytes, allocated and zeroed by GOAL_Compile. Before collectives are added,
@@ -128,7 +126,6 @@ int GOAL_Recv(GOAL_Schedule schedule, GOAL_Buffer to, size_t bytes, int peer, ui
  * GOAL_ERR_ARG: the operation is not for this type. */
 int GOAL_Local(GOAL_Schedule schedule, GOAL_Local_op operation, GOAL_Type type, GOAL_Buffer dst, GOAL_Buffer a, GOAL_Buffer b,
                size_t count, GOAL_Op *op);
-
 /* Writes the monotonic clock's nanoseconds as uint64_t when it is executed. */
 int GOAL_Timestamp(GOAL_Schedule schedule, GOAL_Buffer to, GOAL_Op *op);
 
@@ -150,6 +147,9 @@ int GOAL_Context(GOAL_Schedule schedule, unsigned context);
  * then, so that ranks may send large messages to each other and, into the same memory, receive after that. Sends of
  * collectives are never copied. Before GOAL_Compile (GOAL_ERR_STATE). */
 int GOAL_Unbuffered(GOAL_Schedule schedule);
+/* Lets its first execution count as the one with number `epoch` (modulo 256; else 0): for a copy that goes on where another
+ * of its context left off, perhaps on this rank alone, where that one still runs. Before GOAL_Compile (GOAL_ERR_STATE). */
+int GOAL_Epoch(GOAL_Schedule schedule, unsigned epoch);
 /* Closes the graph and reserves everything that running it takes. GOAL_ERR_CYCLE; GOAL_ERR_NO_SPACE; GOAL_ERR_ARG: an
  * operation leaves the scratchpad or its argument, too many messages for a tag; GOAL_ERR_STATE. After an error only
  * GOAL_Free is left. */

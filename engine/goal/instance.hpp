@@ -26,7 +26,8 @@ class Instance {
  public:
   // Throws ScheduleError if there are too few arguments or one is too small, and std::bad_alloc. The port must
   // outlive this object.
-  Instance(const Port& port, std::shared_ptr<const Compiled> compiled, std::span<const Argument> arguments, std::uint16_t context);
+  Instance(const Port& port, std::shared_ptr<const Compiled> compiled, std::span<const Argument> arguments, std::uint16_t context,
+           std::uint8_t epoch = 0);
   // Claims what running takes: PTL_* codes.
   int load() { return program_->load(); }
 

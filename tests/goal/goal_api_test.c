@@ -185,6 +185,44 @@ static void memory_in_pieces(void) {
     OK(GOAL_Free(&s));
 }
 
+/* Odd ranks run the same schedule all the time; on even ranks a copy goes on where it left off, while the third run is still
+ * under way. */
+static void a_copy_goes_on_where_the_original_left_off(void) {
+    int64_t out[2] = {0, 0}, in[2] = {0, 0};
+    GOAL_Schedule s[2];
+    GOAL_Request request, last = GOAL_REQUEST_NULL;
+    OK(GOAL_Create(&s[0]));
+    OK(GOAL_Context(s[0], 7));
+    OK(GOAL_Send(s[0], GOAL_Arg(0, 0), 8, (rank + 1) % size, 0, NULL));
+    OK(GOAL_Recv(s[0], GOAL_Arg(1, 0), 8, (rank + size - 1) % size, 0, NULL));
+    OK(GOAL_Bind(s[0], 0, &out[0], 8));
+    OK(GOAL_Bind(s[0], 1, &in[0], 8));
+    OK(GOAL_Compile(s[0]));
+    CHECK(GOAL_Epoch(s[0], 1) == GOAL_ERR_STATE);
+    OK(GOAL_Clone(s[0], &s[1]));
+    OK(GOAL_Context(s[1], 7));
+    OK(GOAL_Epoch(s[1], 3));
+    OK(GOAL_Bind(s[1], 0, &out[1], 8));
+    OK(GOAL_Bind(s[1], 1, &in[1], 8));
+    OK(GOAL_Compile(s[1]));
+    for (int epoch = 0; epoch < 300; ++epoch) {
+        const int which = rank % 2 == 0 && epoch >= 3;
+        out[which] = 100 * epoch + rank;
+        OK(GOAL_Run(s[which], &request));
+        if (epoch == 2 && rank % 2 == 0) {
+            last = request;
+            continue;
+        }
+        OK(GOAL_Wait(&request));
+        CHECK(in[which] == 100 * epoch + (rank + size - 1) % size);
+        if (epoch == 3 && which == 1) {
+            OK(GOAL_Wait(&last));
+            CHECK(in[0] == 200 + (rank + size - 1) % size);
+        }
+    }
+    for (int k = 0; k < 2; ++k) OK(GOAL_Free(&s[k]));
+}
+
 /* A schedule that doubles what comes from the left: its memory is named by arguments, two of its copies run at once, and a
  * third one was a block of bytes meanwhile. */
 static void copies_run_at_once(void) {
@@ -406,6 +444,7 @@ int main(void) {
     division_by_zero_fails_the_run();
     memory_in_pieces();
     copies_run_at_once();
+    a_copy_goes_on_where_the_original_left_off();
     any_of_several_is_enough();
     giving_up_is_a_failure_for_all_who_wait(0);
     giving_up_is_a_failure_for_all_who_wait(1);
