@@ -1,6 +1,6 @@
-// memory.hpp: the memory that a schedule of its own works on: the user's, or what is packed.
+// memory.hpp: the memory that a schedule works on: the user's where it can be, or one of its own.
 //
-// Thread: one at a time per object. Invariants: it is bound to one work.
+// Thread: one at a time per object. Invariants: unless all of it is its own it is bound to one work.
 #pragma once
 
 #include <memory>
@@ -11,16 +11,28 @@ namespace portunus::mpi::collectives {
 
 class Memory {
  public:
-  explicit Memory(const Work& work) {
-    if (!work.out_is_direct) out_.reset(new std::byte[work.out_bytes + 1]);
-    if (!work.in_is_out && !input_is_direct(work)) in_.reset(new std::byte[work.in_bytes + 1]);
+  enum class Whose : uint8_t { users, own };
+
+  Memory(const Work& work, Whose whose) : own_(whose == Whose::own) {
+    if (own_ || !work.out_is_direct) out_.reset(new std::byte[work.out_bytes + 1]);
+    if (!work.in_is_out && (own_ || !input_is_direct(work))) in_.reset(new std::byte[work.in_bytes + 1]);
   }
+  // What a schedule is built on. Memory of its own are its arguments, so that copies of the schedule can have others.
   GOAL_Buffer in(const Work& work) const {
     if (work.in_is_out) return out(work);
+    if (own_) return GOAL_Arg(0, 0);
     if (in_) return GOAL_User(in_.get());
     return work.in_place ? GOAL_InPlace() : GOAL_User(work.user_in);
   }
-  GOAL_Buffer out(const Work& work) const { return GOAL_User(out_ ? out_.get() : work.user_out); }
+  GOAL_Buffer out(const Work& work) const {
+    return own_ ? GOAL_Arg(1, 0) : GOAL_User(out_ ? out_.get() : work.user_out);
+  }
+  int bind(GOAL_Schedule schedule, const Work& work) const {
+    if (!own_) return GOAL_SUCCESS;
+    const int code = GOAL_Bind(schedule, 0, in_.get(), work.in_bytes);
+    return code == GOAL_SUCCESS ? GOAL_Bind(schedule, 1, out_.get(), work.out_bytes) : code;
+  }
+
   void fill(const Work& work) const {
     if (std::byte* packed = work.in_is_out ? out_.get() : in_.get()) work.fill(packed);
   }
@@ -29,6 +41,7 @@ class Memory {
  private:
   static bool input_is_direct(const Work& work) { return work.in_is_direct && (!work.in_place || work.out_is_direct); }
 
+  bool own_;
   std::unique_ptr<std::byte[]> in_, out_;
 };
 

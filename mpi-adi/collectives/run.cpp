@@ -2,7 +2,6 @@
 #include "mpi-adi/collectives/run.hpp"
 
 #include "mpi-adi/adi.hpp"
-#include "mpi-adi/collectives/memory.hpp"
 #include "mpi-adi/collectives/state.hpp"
 #include "mpi-adi/errors.hpp"
 
@@ -21,36 +20,24 @@ int raise_goal(const char* function, const Communicator& comm, int code) {
 
 namespace {
 
-constexpr size_t kResidentBytes = 16 * 1024;  // beyond, copying costs more than another schedule
-
-bool can_be_resident(const Work& work) {
-  return work.key.kind != Kind::other && work.most_bytes <= kResidentBytes;
-}
-
-int run_and_wait(GOAL_Schedule schedule) {
-  GOAL_Request request;
-  const int code = GOAL_Run(schedule, &request);
-  return code == GOAL_SUCCESS ? GOAL_Wait(&request) : code;
+int run_and_wait(Execution& execution, const Work& work) {
+  int code = execution.start(work);
+  if (code == GOAL_SUCCESS) code = execution.wait();
+  if (code == GOAL_SUCCESS) execution.drain(work);
+  execution.finished();
+  return code;
 }
 
 int run_resident(State& state, const Work& work) {
   int code;
-  Resident* resident = state.resident(work, code);
-  if (!resident) return code;
-  work.fill(work.in_is_out ? resident->out : resident->in);
-  code = run_and_wait(resident->schedule.get());
-  if (code == GOAL_SUCCESS) work.drain(resident->out);
-  return code;
+  const std::shared_ptr<Execution>& execution = state.resident(work, false, code);
+  return execution ? run_and_wait(*execution, work) : code;
 }
 
 int run_once(State& state, const Communicator& comm, const Work& work, bool meet) {
-  const Memory memory(work);
-  memory.fill(work);
-  Schedule schedule;
-  int code = schedule.make(work, comm, state.once(), memory.in(work), memory.out(work), meet);
-  if (code == GOAL_SUCCESS) code = run_and_wait(schedule.get());
-  if (code == GOAL_SUCCESS) memory.drain(work);
-  return code;
+  Execution execution(work, Memory::Whose::users);
+  const int code = execution.make(work, comm, state.once(), meet);
+  return code == GOAL_SUCCESS ? run_and_wait(execution, work) : code;
 }
 
 // Ends on no rank before all have begun.
@@ -72,7 +59,7 @@ int run(const Call& call, const Work& work) {
   State& state = state_of(comm);
   const bool meet = state.must_meet(work);
   int code;
-  if (can_be_resident(work)) {
+  if (work.can_be_resident()) {
     code = run_resident(state, work);
     if (meet && code == GOAL_SUCCESS) code = run_resident(state, Meeting());
   } else {

@@ -1,7 +1,7 @@
 // state.cpp: making, keeping and forgetting the schedules of a communicator.
 #include "mpi-adi/collectives/state.hpp"
 
-#include <new>
+#include <algorithm>
 
 #include "mpi-adi/adi.hpp"
 #include "mpi-adi/collectives/inter.hpp"
@@ -9,35 +9,9 @@
 namespace portunus::mpi::collectives {
 namespace {
 
-static_assert(kMaxCommunicators <= 32768, "GOAL has that many contexts to give");
-unsigned goal_context(const Communicator& comm) { return comm.context / kContextsPerCommunicator; }
-
-std::mutex goal;
-
-size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
+const std::shared_ptr<Execution> none;
 
 }  // namespace
-
-Locked::Locked() : lock_(goal, std::defer_lock) {
-  if (adi::device.threaded) lock_.lock();
-}
-
-int Schedule::make(const Work& work, const Communicator& comm, const GOAL_Group& group, GOAL_Buffer in, GOAL_Buffer out,
-                   bool meet) {
-  Locked locked;
-  int code = GOAL_Create(&schedule_);
-  if (code == GOAL_SUCCESS) code = GOAL_Context(schedule_, goal_context(comm));
-  if (code == GOAL_SUCCESS) code = work.build(&schedule_, &group, in, out);
-  if (code == GOAL_SUCCESS && meet) code = GOAL_Barrier(&schedule_, &group, nullptr);
-  if (code == GOAL_SUCCESS) code = GOAL_Compile(schedule_);
-  return code;
-}
-
-void Schedule::free() {
-  if (schedule_ == nullptr) return;
-  Locked locked;
-  GOAL_Free(&schedule_);
-}
 
 State::State(const Communicator& comm) : comm_(comm), rank_(comm.rank) {
   GOAL_Group all{};
@@ -69,38 +43,59 @@ bool State::must_meet(const Work& work) {
   return true;
 }
 
-Resident* State::resident(const Work& work, int& code) {
-  unsigned place = last_;
-  if (!residents_[place] || residents_[place]->key != work.key) {
-    place = 0;
-    for (unsigned i = 0; i < kResidents; ++i) {
-      if (!residents_[i]) {
-        place = i;
-        break;
-      }
-      if (residents_[i]->key == work.key) {
-        place = i;
-        break;
-      }
-      if (residents_[i]->last_use < residents_[place]->last_use) place = i;
+// Where it is, or where it goes: to a free place, or to that which was not used for longest. Epochs go on there.
+State::Shape& State::shape_of(const Work& work, bool reports) {
+  unsigned& last = last_[reports];
+  if (shapes_[last] && shapes_[last]->fits(work, reports)) [[likely]]
+    return *shapes_[last];
+  unsigned found = 0;
+  for (unsigned i = 0; i < kShapes; ++i) {
+    if (!shapes_[i]) shapes_[i] = std::make_unique<Shape>();
+    if (shapes_[i]->last_use == 0 || shapes_[i]->fits(work, reports)) {
+      found = i;
+      break;
     }
-    last_ = place;
+    if (shapes_[i]->last_use < shapes_[found]->last_use) found = i;
   }
+  last = found;
+  Shape& shape = *shapes_[found];
+  if (shape.fits(work, reports)) return shape;
+  for (Place& place : shape.places) {
+    if (place.now && place.now->busy()) place.before.push_back(std::move(place.now));
+    place.now.reset();
+  }
+  shape.key = work.key;
+  shape.reports = reports;
+  shape.turn = 0;
+  return shape;
+}
+
+// Puts an execution for such work where there is none, or one that is under way or has failed.
+int State::renew(Place& place, uint32_t tag, const Work& work, bool reports) {
+  auto made = std::make_shared<Execution>(work, Memory::Whose::own);
+  int code = place.now ? made->copy(*place.now, work, comm_, place.epoch) : made->make(work, comm_, group(tag), false, place.epoch);
+  if (code == GOAL_SUCCESS && reports && made->report() != PTL_OK) code = GOAL_ERR_NO_SPACE;
+  if (code != GOAL_SUCCESS) return code;
+  if (place.now) place.before.push_back(std::move(place.now));
+  std::erase_if(place.before, [](const auto& older) { return !older->busy(); });
+  if (place.before.size() >= kMostUnderWay) place.before.front()->await_end();
+  place.now = std::move(made);
+  return code;
+}
+
+const std::shared_ptr<Execution>& State::resident(const Work& work, bool reports, int& code) {
+  Shape& shape = shape_of(work, reports);
+  shape.last_use = ++uses_;
+  const unsigned turn = reports ? shape.turn++ % kTurns : 0;
+  Place& place = shape.places[turn];
   code = GOAL_SUCCESS;
-  if (!residents_[place] || residents_[place]->key != work.key) {
-    residents_[place].reset();
-    auto made = std::make_unique<Resident>();
-    made->key = work.key;
-    made->memory.reset(new std::byte[aligned(work.in_bytes) + aligned(work.out_bytes) + 64]);
-    made->in = made->memory.get();
-    made->out = made->in + aligned(work.in_bytes);
-    const GOAL_Buffer out = GOAL_User(made->out);
-    code = made->schedule.make(work, comm_, group(place), work.in_is_out ? out : GOAL_User(made->in), out, false);
-    if (code != GOAL_SUCCESS) return nullptr;
-    residents_[place] = std::move(made);
+  if (!place.now || !place.now->ready()) [[unlikely]] {
+    const auto number = static_cast<uint32_t>(std::ranges::find_if(shapes_, [&](const auto& one) { return one.get() == &shape; }) - shapes_.begin());
+    code = renew(place, number * kTurns + turn, work, reports);
+    if (code != GOAL_SUCCESS) return none;
   }
-  residents_[place]->last_use = ++uses_;
-  return residents_[place].get();
+  ++place.epoch;
+  return place.now;
 }
 
 State& state_of(Communicator& comm) {

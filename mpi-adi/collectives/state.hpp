@@ -2,62 +2,32 @@
 // its schedules apart, and the schedules that stay.
 //
 // All schedules of a communicator have a GOAL context of its own; their tags are
-//       0 ..    63   resident ones, by their place here: small blocking collectives, run again for each call that is alike
-//      64 .. 16383   those that run once, by turns
+//       0 ..   255   resident ones, by their place here: small collectives, run again for each call that is alike. Nonblocking
+//                    ones of one shape take turns, so that several can be under way
+//     256 .. 16383   those that run once, by turns
 //   16384 .. 32767   persistent ones, by turns
-// Which one a call gets depends on the order of the calls alone, which is
-// the same on all ranks. A number may be used again before other ranks are done with it: of two processes, the messages of
-// the first use are matched before those of the second, as every message of a schedule has its receive.
+// Which one a call gets depends on the order of the calls alone, which is the same on all ranks. A number may be used again
+// before other ranks are done with it: of two processes, the messages of the first use are matched before those of the second,
+// as every message of a schedule has its receive. Where a resident one is still under way on this rank when its turn comes, a copy
+// takes its place, which counts on from its epoch: to the other ranks it is the same.
 //
 // Thread: one at a time per communicator, as MPI demands of collectives; GOAL itself is locked (Locked).
 // Invariants: as GOAL keeps only 256 epochs apart, and memory for messages that nobody has asked for is not endless, the
-// ranks meet after at most kApart collectives in which nobody waits for all.
+// ranks meet after at most kApart collectives in which nobody waits for all; and no more than kMostUnderWay runs of one place
+// are under way on a rank.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "engine/goal/goal_collectives.h"
+#include "mpi-adi/collectives/execution.hpp"
 #include "mpi-adi/collectives/work.hpp"
 #include "mpi-adi/comm.hpp"
 
 namespace portunus::mpi::collectives {
-
-// GOAL makes and frees schedules one at a time per process.
-class Locked {
- public:
-  Locked();
-
- private:
-  std::unique_lock<std::mutex> lock_;
-};
-
-class Schedule {
- public:
-  Schedule() = default;
-  ~Schedule() { free(); }
-  Schedule(const Schedule&) = delete;
-  Schedule& operator=(const Schedule&) = delete;
-
-  // Builds and compiles: GOAL_* codes. `meet`: it also ends on no rank before all have begun.
-  int make(const Work& work, const Communicator& comm, const GOAL_Group& group, GOAL_Buffer in, GOAL_Buffer out, bool meet);
-  void free();
-  GOAL_Schedule get() const { return schedule_; }
-
- private:
-  GOAL_Schedule schedule_ = nullptr;
-};
-
-struct Resident {
-  Key key{};
-  uint64_t last_use = 0;
-  Schedule schedule{};
-  std::unique_ptr<std::byte[]> memory{};  // what goes in, then what comes out
-  std::byte *in = nullptr, *out = nullptr;
-};
 
 class State {
  public:
@@ -69,19 +39,40 @@ class State {
   // Does this collective have to be a meeting? Counts it.
   bool must_meet(const Work& work);
 
-  // The resident schedule for such work, made if need be: nullptr and a GOAL_* code.
-  Resident* resident(const Work& work, int& code);
+  // The resident schedule for such work, not busy, made if need be: nullptr and a GOAL_* code. `reports`: nonblocking; see
+  // Execution::report. Waits if too many are under way.
+  const std::shared_ptr<Execution>& resident(const Work& work, bool reports, int& code);
 
  private:
-  static constexpr unsigned kResidents = 64, kOnce = 16384 - kResidents, kPersistent = 16384, kApart = 64;
+  static constexpr unsigned kTurns = 4, kShapes = 64, kResidents = kTurns * kShapes;
+  static constexpr unsigned kOnce = 16384 - kResidents, kPersistent = 16384, kApart = 64, kMostUnderWay = 192;
+
+  struct Place {
+    std::shared_ptr<Execution> now;
+    std::vector<std::shared_ptr<Execution>> before;  // that were under way when they were replaced
+    uint8_t epoch = 0;                               // of the next run, whatever its shape
+  };
+  struct Shape {
+    Key key{};
+    bool reports = false;
+    uint64_t last_use = 0;  // 0: there is none
+    unsigned turn = 0;
+    std::array<Place, kTurns> places;
+
+    bool fits(const Work& work, bool other_reports) const {
+      return last_use > 0 && reports == other_reports && key == work.key;
+    }
+  };
 
   GOAL_Group group(uint32_t tag) const;
+  Shape& shape_of(const Work& work, bool reports);
+  int renew(Place& place, uint32_t tag, const Work& work, bool reports);
 
   const Communicator& comm_;
   int rank_;                        // among all ranks: of both groups of an intercommunicator
   std::vector<int> ranks_, nodes_;  // of all of them
-  std::array<std::unique_ptr<Resident>, kResidents> residents_;
-  unsigned last_ = 0;  // the resident used last
+  std::array<std::unique_ptr<Shape>, kShapes> shapes_;
+  unsigned last_[2] = {0, 0};  // the shape used last, of those that do not report, and do
   uint32_t once_ = 0, persistent_ = 0;
   unsigned apart_ = 0;
   uint64_t uses_ = 0;

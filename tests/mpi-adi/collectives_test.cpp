@@ -1,6 +1,7 @@
 // Collectives that move data. Source: MPI-5.0, 6.4-6.8, 6.12, 6.13.
 #include "collectives.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 namespace {
@@ -164,6 +165,42 @@ TEST(Collectives, PackAndUnpackTypesWithGaps) {
   }
   MPI_Type_free(&column);
   MPI_Type_free(&resized);
+}
+
+// Each rank completes them in another order, and some while others still start theirs.
+TEST(Collectives, NonblockingOnesOfOneShapeMayBeUnderWayInAnyNumber) {
+  for (const int count : {3, 7, 30, 900}) {
+    std::vector<int> in(static_cast<size_t>(count)), sums(in.size(), -1), cast(in.size(), -1);
+    std::vector<MPI_Request> reductions(in.size(), MPI_REQUEST_NULL), casts(reductions);
+    for (int i = 0; i < count; ++i) {
+      const auto at = static_cast<size_t>(i);
+      in[at] = rank() + i;
+      if (rank() == 0) cast[at] = 3 * i;
+      EXPECT_EQ(MPI_Iallreduce(&in[at], &sums[at], 1, MPI_INT, MPI_SUM, comm, &reductions[at]), MPI_SUCCESS);
+      EXPECT_EQ(MPI_Ibcast(&cast[at], 1, MPI_INT, 0, comm, &casts[at]), MPI_SUCCESS);
+      if (rank() % 2 == 1 && i % 3 == 0) {
+        EXPECT_EQ(MPI_Wait(&reductions[at], MPI_STATUS_IGNORE), MPI_SUCCESS);
+      }
+    }
+    if (rank() % 3 == 0) std::reverse(reductions.begin(), reductions.end());
+    EXPECT_EQ(MPI_Waitall(count, casts.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Waitall(count, reductions.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    for (int i = 0; i < count; ++i) {
+      EXPECT_EQ(sums[static_cast<size_t>(i)], ranks() * (ranks() - 1) / 2 + ranks() * i);
+      EXPECT_EQ(cast[static_cast<size_t>(i)], 3 * i);
+    }
+  }
+}
+
+TEST(Collectives, UnderWayOutliveTheirCommunicatorsHandle) {
+  MPI_Comm other;
+  MPI_Comm_dup(comm, &other);
+  int one = 1, all[6] = {};
+  MPI_Request requests[6];
+  for (int i = 0; i < 6; ++i) MPI_Iallreduce(&one, &all[i], 1, MPI_INT, MPI_SUM, other, &requests[i]);
+  MPI_Comm_free(&other);
+  EXPECT_EQ(MPI_Waitall(6, requests, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+  for (const int sum : all) EXPECT_EQ(sum, ranks());
 }
 
 TEST(Collectives, OnOtherCommunicatorsDoNotMeetThoseOfTheWorld) {

@@ -1,0 +1,114 @@
+// execution.cpp: making, running and reporting.
+#include "mpi-adi/collectives/execution.hpp"
+
+#include <vector>
+
+#include "mpi-adi/adi.hpp"
+
+namespace portunus::mpi::collectives {
+
+// Its own request is never complete, and lives as long as the process: events may name it after the execution is gone. One that
+// comes so late wakes at most another request too early, which then waits for the end of its run.
+class Signal final : public Attachment {
+ public:
+  Signal() {
+    event.special = true;
+    event.attached = this;
+  }
+  void completed(Request&) override {
+    if (Request* request = whom.exchange(nullptr, std::memory_order_acq_rel)) adi::conclude(*request);
+  }
+  void released() override {}
+
+  Request event;
+  std::atomic<Request*> whom{nullptr};
+};
+
+namespace {
+
+std::mutex goal;
+// Those of executions that are gone. Under `goal`.
+std::vector<Signal*>& spare_signals() {
+  static auto& spare = *new std::vector<Signal*>;
+  return spare;
+}
+
+unsigned goal_context(const Communicator& comm) { return comm.context / kContextsPerCommunicator; }
+static_assert(kMaxCommunicators <= 32768, "GOAL has that many contexts to give");
+
+int signal_at(Signal& signal, ptl_handle_ct_t counter, ptl_size_t threshold) {
+  return PtlTriggeredPut(adi::device.md_sent, 0, 0, PTL_NO_ACK_REQ, adi::device.self, adi::kSignalPortal, 0, 0, &signal.event, 0,
+                         counter, threshold);
+}
+
+}  // namespace
+
+Locked::Locked() : lock_(goal, std::defer_lock) {
+  if (adi::device.threaded) lock_.lock();
+}
+
+Execution::~Execution() {
+  Locked locked;
+  if (schedule_ != nullptr) GOAL_Free(&schedule_);
+  if (signal_ != nullptr) spare_signals().push_back(signal_);
+}
+
+int Execution::make(const Work& work, const Communicator& comm, const GOAL_Group& group, bool meet, unsigned epoch) {
+  Locked locked;
+  int code = GOAL_Create(&schedule_);
+  if (code == GOAL_SUCCESS) code = work.build(&schedule_, &group, memory_.in(work), memory_.out(work));
+  if (code == GOAL_SUCCESS && meet) code = GOAL_Barrier(&schedule_, &group, nullptr);
+  return code == GOAL_SUCCESS ? bind(work, comm, epoch) : code;
+}
+
+int Execution::copy(const Execution& original, const Work& work, const Communicator& comm, unsigned epoch) {
+  Locked locked;
+  const int code = GOAL_Clone(original.schedule_, &schedule_);
+  return code == GOAL_SUCCESS ? bind(work, comm, epoch) : code;
+}
+
+int Execution::bind(const Work& work, const Communicator& comm, unsigned epoch) {
+  int code = GOAL_Context(schedule_, goal_context(comm));
+  if (code == GOAL_SUCCESS) code = GOAL_Epoch(schedule_, epoch);
+  if (code == GOAL_SUCCESS) code = memory_.bind(schedule_, work);
+  if (code == GOAL_SUCCESS) code = GOAL_Compile(schedule_);
+  if (code == GOAL_SUCCESS) code = GOAL_Counters(schedule_, &finish_, &each_, &failures_);
+  return code;
+}
+
+int Execution::report() {
+  {
+    Locked locked;
+    std::vector<Signal*>& spare = spare_signals();
+    if (spare.empty()) {
+      signal_ = new Signal;
+    } else {
+      signal_ = spare.back();
+      spare.pop_back();
+    }
+  }
+  int result = PTL_OK;
+  if (each_ > 0) result = signal_at(*signal_, finish_, each_);
+  if (result == PTL_OK) result = signal_at(*signal_, failures_, 1);
+  return result;
+}
+
+int Execution::start(const Work& work, Request* request) {
+  memory_.fill(work);
+  ++runs_;
+  busy_.store(true, std::memory_order_relaxed);
+  if (request != nullptr && each_ > 0) signal_->whom.store(request, std::memory_order_release);
+  if (request != nullptr && each_ == 0) request->state.store(mpi::State::done, std::memory_order_relaxed);
+  result_ = GOAL_Run(schedule_, &run_);
+  if (result_ != GOAL_SUCCESS && request != nullptr) signal_->whom.store(nullptr, std::memory_order_relaxed);
+  return result_;
+}
+
+int Execution::wait() { return result_ = GOAL_Wait(&run_); }
+
+void Execution::await_end() const {
+  ptl_ct_event_t count;
+  PtlCTWait(finish_, runs_ * each_, &count);
+}
+
+}  // namespace portunus::mpi::collectives
