@@ -58,6 +58,7 @@ std::optional<Said> parse_options(int argc, char** argv, goalrun::Options& optio
   app.add_flag("--no-check", no_check, "do not check what the messages carry");
   app.add_option("--input", options.input, "what the arguments of an annotated FILE hold before each execution: a file, %r its rank, %k the argument");
   app.add_option("--output", options.output, "where they are written after the last one");
+  app.add_flag("--plain", options.plain, "run it by Portals 4.3 alone, without the extensions of this library, to compare");
   app.add_flag("--csv", options.csv, "print comma-separated values; the last line goes to stderr");
   try {
     app.parse(argc, argv);
@@ -164,6 +165,7 @@ int run(int argc, char** argv, const ptlx_job_t& job, bool& agreed) {
   std::vector<goal::Plan> plans;
   const goal::GoalFile file = read_schedule(options.file, plans);
   if (!plans.empty()) options.check = false;
+  if (!plans.empty() && options.plain) throw Failure(options.file + ": --plain runs files without annotations only; remove it, or them");
   if (!job.launched && file.num_ranks > 1) become_ptlrun(file.num_ranks, argc, argv);
   must_fit(file, options.file, job);
   agreed = true;

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "engine/goal/instance.hpp"
+#include "engine/goal/plain_program.hpp"
 #include "engine/tools/goalrun_memory.hpp"
 #include "engine/tools/goalrun_payload.hpp"
 
@@ -24,6 +25,7 @@ namespace portunus::goalrun {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+constexpr ptl_pt_index_t kPlainPort = 1;
 constexpr std::uint64_t kFenceEvery = 128;  // epochs; bounds how far a rank that only sends can run ahead
 
 void must(int code, const std::string& what) {
@@ -39,7 +41,7 @@ class Library {
     most.max_entries = most.max_unexpected_headers = most.max_mds = most.max_cts = INT_MAX;
     most.max_list_size = most.max_triggered_ops = most.max_iovecs = INT_MAX;
     most.max_eqs = 1;
-    most.max_pt_index = 0;
+    most.max_pt_index = kPlainPort;
     most.max_msg_size = PTL_SIZE_MAX;
     most.max_atomic_size = most.max_fetch_atomic_size = most.max_volatile_size = PTL_SIZE_MAX;
     most.max_waw_ordered_size = most.max_war_ordered_size = PTL_SIZE_MAX;
@@ -74,6 +76,10 @@ class Run {
   void load(const goal::Program& program);
   void load(goal::Plan plan, const ptlx_job_t& job);
   void must_load(const goal::Program& program, int code);
+  template <class F>
+  auto by_program(F&& f) {
+    return plain_ ? f(*plain_) : f(*program_);
+  }
   void epoch();
   void measure(std::uint32_t compute_us, Times& completion, Times& waiting);
   void describe_place(Outcome& outcome) const;
@@ -86,7 +92,8 @@ class Run {
   std::optional<Library> library_;
   std::optional<goal::LoadedProgram> loaded_;
   std::optional<goal::Instance> instance_;
-  goal::LoadedProgram* program_ = nullptr;  // one of these
+  std::optional<goal::PlainProgram> plain_;
+  goal::LoadedProgram* program_ = nullptr;  // one of these, unless plain_ is there
   double completion_us_ = 0, waiting_us_ = 0;  // of the last epoch
   std::chrono::microseconds compute_{0};
 };
@@ -117,6 +124,11 @@ Run::Run(const goal::GoalFile& file, std::vector<goal::Plan> plans, const Option
 void Run::load(const goal::Program& program) {
   std::vector<goal::Binding> bindings(schedule_.size());
   for (goal::VertexId v = 0; v < schedule_.size(); ++v) bindings[v].memory = payload_->buffer(v);
+  if (options_.plain) {
+    const int code = plain_.emplace(library_->ni(), kPlainPort, program, std::move(bindings), library_->limits().max_atomic_size).load();
+    if (code == PTL_ARG_INVALID) throw Failure("it receives from any source or any tag, which plain Portals cannot; run it without --plain");
+    return must_load(program, code);
+  }
   program_ = &loaded_.emplace(library_->port(), program, std::move(bindings));
   if (goal::ProgramTrace* trace = program_->trace()) trace->label_by(schedule_);
   must_load(program, program_->load());
@@ -148,23 +160,23 @@ void Run::must_load(const goal::Program& program, int code) {
 }
 
 void Run::epoch() {
-  if (program_->epoch() % kFenceEvery == 0) must(PtlxJobFence(), "waiting for the other ranks");
+  if (by_program([](auto& program) { return program.epoch(); }) % kFenceEvery == 0) must(PtlxJobFence(), "waiting for the other ranks");
   if (memory_) memory_->fill();
-  else if (options_.check) payload_->fill(program_->epoch());
+  else if (options_.check) payload_->fill(by_program([](auto& program) { return program.epoch(); }));
   const Clock::time_point begin = Clock::now();
-  must(program_->start(), "starting the schedule");
+  must(by_program([](auto& program) { return program.start(); }), "starting the schedule");
   const Clock::time_point computed = begin + compute_;
   while (compute_.count() != 0 && Clock::now() < computed) {
   }
   const Clock::time_point wait = Clock::now();
-  const int code = program_->wait();
+  const int code = by_program([](auto& program) { return program.wait(); });
   const Clock::time_point end = Clock::now();
   if (code == PTL_FAIL) throw Failure("a message or an operation of the schedule failed; has a rank ended too early?");
   must(code, "waiting for the schedule");
   completion_us_ = std::chrono::duration<double, std::micro>(end - begin).count();
   waiting_us_ = std::chrono::duration<double, std::micro>(end - wait).count();
   if (memory_ || !options_.check) return;
-  const std::string complaint = payload_->check(program_->epoch() - 1);
+  const std::string complaint = payload_->check(by_program([](auto& program) { return program.epoch(); }) - 1);
   if (!complaint.empty()) throw Failure(complaint);
 }
 
@@ -183,7 +195,7 @@ void Run::measure(std::uint32_t compute_us, Times& completion, Times& waiting) {
     completions.push_back(completion_us_);
     waits.push_back(waiting_us_);
   }
-  if (!program_->counters_are_full()) throw Failure("a counter does not have what so many executions make of it; this is a defect of the engine");
+  if (!by_program([](auto& program) { return program.counters_are_full(); })) throw Failure("a counter does not have what so many executions make of it; this is a defect of the engine");
   completion = summary(completions);
   waiting = summary(waits);
 }

@@ -21,6 +21,7 @@ struct Options {
   std::string input, output;    // of the arguments of an annotated file
   bool check = true;
   bool csv = false;
+  bool plain = false;       // by Portals 4.3 alone
 };
 
 // What went wrong, as a sentence for the user.

@@ -3,10 +3,14 @@
 // **Thread:** one.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
+#include "engine/goal/plain_program.hpp"
 #include "engine/goal/program.hpp"
 #include "tests/goal/random_programs.hpp"
 #include "tests/goal/rig_portals.hpp"
@@ -14,12 +18,13 @@
 
 namespace portunus::goal {
 
-class ChaosJob {
+template <class Loaded>
+class ChaosJobOf {
  public:
   struct Rank {
     std::unique_ptr<test::Node> node;
     Port port;
-    std::unique_ptr<LoadedProgram> program;
+    std::unique_ptr<Loaded> program;
     Slots slots;
     std::vector<Slots> after;  // the reference after each epoch
     bool failed = false, dead = false, wrong = false;
@@ -27,7 +32,7 @@ class ChaosJob {
   };
 
   // Messages of more than `eager` bytes wait for their receive.
-  ChaosJob(const RandomJob& job, std::vector<Program> programs, std::uint64_t seed, size_t eager, std::uint32_t epochs, Trace* trace = nullptr)
+  ChaosJobOf(const RandomJob& job, std::vector<Program> programs, std::uint64_t seed, size_t eager, std::uint32_t epochs, Trace* trace = nullptr)
       : trace_(trace), hub_(static_cast<std::uint32_t>(programs.size()), seed, eager), epochs_(epochs), eagerness_(1 + hub_.draw(20)), ranks_(programs.size()) {
     rig_portals.meanwhile = [this] { return step_engine(); };
     std::vector<ptl_process_t> map(ranks_.size());
@@ -48,7 +53,7 @@ class ChaosJob {
     }
     for (std::uint32_t r = 0; r < ranks_.size(); ++r) load(job, r, std::move(programs[r]));
   }
-  ~ChaosJob() {
+  ~ChaosJobOf() {
     for (Rank& rank : ranks_) {
       rig_portals.current = rank.node.get();
       if (rank.dead) graveyard().push_back(std::move(rank.program));  // its engine is gone as far as anyone knows
@@ -83,9 +88,11 @@ class ChaosJob {
   test::ChaosHub& hub() { return hub_; }
 
  private:
+  static constexpr std::uint64_t kMaxAtomic = 64;
+
   // Never destroyed: a destructor would talk to the engine.
-  static std::vector<std::unique_ptr<LoadedProgram>>& graveyard() {
-    static auto& all = *new std::vector<std::unique_ptr<LoadedProgram>>;
+  static std::vector<std::unique_ptr<Loaded>>& graveyard() {
+    static auto& all = *new std::vector<std::unique_ptr<Loaded>>;
     return all;
   }
 
@@ -99,8 +106,12 @@ class ChaosJob {
                      .b = act.op == PTLX_DIV ? zeros().data() : rank.slots[act.b].data(), .count = job.words, .op = act.op, .type = PTL_UINT64_T};
     }
     rig_portals.current = rank.node.get();
-    rank.program = std::make_unique<LoadedProgram>(rank.port, std::move(program), std::move(bindings), trace_);
-    rank.program->load();
+    if constexpr (std::is_same_v<Loaded, PlainProgram>) {
+      rank.program = std::make_unique<Loaded>(0, 1, std::move(program), std::move(bindings), kMaxAtomic);
+    } else {
+      rank.program = std::make_unique<Loaded>(rank.port, std::move(program), std::move(bindings), trace_);
+    }
+    EXPECT_EQ(rank.program->load(), PTL_OK);
   }
   static std::vector<std::uint64_t>& zeros() {
     static std::vector<std::uint64_t> zeros(4096);
@@ -139,5 +150,6 @@ class ChaosJob {
   std::uint64_t now_ = 0;
   std::vector<Rank> ranks_;
 };
+using ChaosJob = ChaosJobOf<LoadedProgram>;
 
 }  // namespace portunus::goal

@@ -111,6 +111,8 @@ def schedules_run():
     succeeds("receives of any source or tag", write("wild.goal", WILD), "--repeat", "20", ranks=3)
     succeeds("more epochs than the match bits count", write("pair.goal", "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n"),
              "--repeat", "600", ranks=2)
+    succeeds("all sizes, by plain Portals", write("sizes.goal", SIZES), "--plain", "--repeat", "3", ranks=2)
+    succeeds("dependencies, by plain Portals", write("exact.goal", EXACT), "--plain", "--repeat", "20", ranks=3, transport=f"{TRANSPORT}+self")
     result = run(goalrun, write("sizes.goal", SIZES), "--csv", "--repeat", "2", "--compute", "50", "--no-check")
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
     expect("csv", result.returncode == 0 and [row["rank"] for row in rows] == ["0", "1", "all"] and
@@ -176,6 +178,8 @@ def annotations():
 
 
 def bad_input():
+    refuses("receives of any source by plain Portals", 1, r"goalrun: rank 0: it receives from any source or any tag, .*",
+            goalrun, "--plain", write("any.goal", "num_ranks 1\nrank 0 {\nsend 8b to 0\nrecv 8b from -1\n}\n"))
     cycle = write("cycle.goal", "num_ranks 2\nrank 0 {\na: send 8b to 1\nb: calc 5\na requires b\nb requires a\n}\nrank 1 {\nrecv 8b from 0\n}\n")
     circle = rf"{re.escape(cycle)}:3:1: operations wait for each other in a circle: .*; remove one of these dependencies"
     refuses("cycle", 1, circle, goalrun, cycle)

@@ -120,6 +120,21 @@ TEST_F(Resident, LongMessagesEndInACircleTooIfTheirSendsAreBuffered) {
   EXPECT_GT(circles, test::runs(300));
 }
 
+// Short messages and long ones, which are one to the plain scheme; sums take atomics of several parts.
+TEST_F(Resident, PlainPortalsAloneComputeTheSame) {
+  for (std::uint64_t seed = 1; seed <= test::runs(600); ++seed) {
+    RandomJob job = RandomPrograms(seed).job(seed % 2 ? kShort : kLong);
+    job.buffer(0);
+    ChaosJobOf<PlainProgram> chaos(job, programs(job), seed, kEager, kEpochsRun);
+    ASSERT_TRUE(chaos.run()) << "seed " << seed;
+    for (auto& rank : chaos.ranks()) {
+      ASSERT_FALSE(rank.wrong || rank.failed) << "seed " << seed;
+      rig_portals.current = rank.node.get();
+      ASSERT_TRUE(rank.program->counters_are_full()) << "seed " << seed;
+    }
+  }
+}
+
 // Dissemination: round k sends 2^k ranks ahead what all rounds before brought.
 TEST_F(Resident, ABarrierRunsThousandsOfEpochsWithoutClaimingAnything) {
   constexpr std::uint32_t kRanks = 8, kMany = 2000;

@@ -19,7 +19,7 @@ int park(const Command& command, ptl_handle_ct_t ct, ptl_size_t threshold) {
 
 Counter& counter(ptl_handle_ct_t ct) { return *node().objects.counters.find(ct); }
 
-uint32_t claim(const ptl_me_t& me, ptl_list_t list) {
+uint32_t claim(const ptl_me_t& me, ptl_list_t list, ptl_pt_index_t index) {
   uint32_t options = me.options;
   if (!rig_portals.complete_unexpected && (options & PTLX_ME_COMPLETE_UNEXPECTED) && (options & PTL_ME_USE_ONCE))
     options = (options & ~PTLX_ME_COMPLETE_UNEXPECTED) | PTL_ME_EVENT_CT_OVERFLOW;
@@ -31,7 +31,19 @@ uint32_t claim(const ptl_me_t& me, ptl_list_t list) {
     want.start = overflow;
     want.length = sizeof overflow;
   }
-  return node().claim(want);
+  return node().claim(want, index);
+}
+
+Command message(Verb verb, ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_process_t target, ptl_pt_index_t index, ptl_match_bits_t bits,
+                ptl_size_t remote_offset) {
+  const ptl_md_t& memory = node().objects.descriptors.find(md)->md;
+  Command command = node().put(reinterpret_cast<void*>(offset), length, target.rank, bits);
+  command.verb = verb;
+  command.pt_index = static_cast<uint16_t>(index);
+  command.remote_offset = remote_offset;
+  command.source.options = memory.options;
+  command.source.ct = memory.ct_handle;
+  return command;
 }
 
 }  // namespace
@@ -42,18 +54,18 @@ int PtlPTAlloc(ptl_handle_ni_t, unsigned int options, ptl_handle_eq_t eq, ptl_pt
   return node().engine.portal_alloc(0, options, eq, wanted, *index);
 }
 int PtlPTFree(ptl_handle_ni_t, ptl_pt_index_t index) { return node().engine.portal_free(0, index); }
-int PtlMEAppend(ptl_handle_ni_t, ptl_pt_index_t, const ptl_me_t* me, ptl_list_t list, void*, ptl_handle_me_t* handle) {
+int PtlMEAppend(ptl_handle_ni_t, ptl_pt_index_t index, const ptl_me_t* me, ptl_list_t list, void*, ptl_handle_me_t* handle) {
   Command command;
   command.verb = Verb::append;
-  command.handle = *handle = claim(*me, list);
+  command.handle = *handle = claim(*me, list, index);
   node().run(command);
   return PTL_OK;
 }
-int PtlxTriggeredMEAppend(ptl_handle_ni_t, ptl_pt_index_t, const ptl_me_t* me, ptl_list_t list, void*, ptl_handle_me_t* handle,
+int PtlxTriggeredMEAppend(ptl_handle_ni_t, ptl_pt_index_t index, const ptl_me_t* me, ptl_list_t list, void*, ptl_handle_me_t* handle,
                           ptl_handle_ct_t ct, ptl_size_t threshold) {
   Command command;
   command.verb = Verb::append;
-  command.handle = *handle = claim(*me, list);
+  command.handle = *handle = claim(*me, list, index);
   return park(command, ct, threshold);
 }
 int PtlMEUnlink(ptl_handle_me_t me) { return node().engine.unlink(me); }
@@ -104,15 +116,29 @@ int PtlMDRelease(ptl_handle_md_t md) {
   if (node().objects.descriptors.retire(md)) node().objects.descriptors.give_back(handle_index(md));
   return PTL_OK;
 }
-int PtlTriggeredPut(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_ack_req_t ack, ptl_process_t target, ptl_pt_index_t,
-                    ptl_match_bits_t bits, ptl_size_t, void*, ptl_hdr_data_t, ptl_handle_ct_t ct, ptl_size_t threshold) {
+int PtlTriggeredPut(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_ack_req_t ack, ptl_process_t target, ptl_pt_index_t index,
+                    ptl_match_bits_t bits, ptl_size_t remote_offset, void*, ptl_hdr_data_t, ptl_handle_ct_t ct, ptl_size_t threshold) {
   if (!rig_portals.poison && ack != PTL_NO_ACK_REQ) return PTL_OK;
-  const ptl_md_t& from = node().objects.descriptors.find(md)->md;
-  Command put = node().put(reinterpret_cast<void*>(offset), length, target.rank, bits);
+  Command put = message(Verb::put, md, offset, length, target, index, bits, remote_offset);
   put.ack = static_cast<uint8_t>(ack);
-  put.source.options = from.options;
-  put.source.ct = from.ct_handle;
   return park(put, ct, threshold);
+}
+int PtlTriggeredGet(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_process_t target, ptl_pt_index_t index, ptl_match_bits_t bits,
+                    ptl_size_t remote_offset, void*, ptl_handle_ct_t ct, ptl_size_t threshold) {
+  return park(message(Verb::get, md, offset, length, target, index, bits, remote_offset), ct, threshold);
+}
+int PtlTriggeredAtomic(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_ack_req_t ack, ptl_process_t target, ptl_pt_index_t index,
+                       ptl_match_bits_t bits, ptl_size_t remote_offset, void*, ptl_hdr_data_t, ptl_op_t op, ptl_datatype_t type, ptl_handle_ct_t ct,
+                       ptl_size_t threshold) {
+  Command atomic = message(Verb::atomic, md, offset, length, target, index, bits, remote_offset);
+  atomic.ack = static_cast<uint8_t>(ack);
+  atomic.op = static_cast<uint8_t>(op);
+  atomic.datatype = static_cast<uint8_t>(type);
+  return park(atomic, ct, threshold);
+}
+int PtlCTPoll(const ptl_handle_ct_t*, const ptl_size_t*, unsigned int, ptl_time_t, ptl_ct_event_t*, unsigned int*) {
+  rig_portals.meanwhile();
+  return PTL_CT_NONE_REACHED;
 }
 int PtlTriggeredCTInc(ptl_handle_ct_t ct, ptl_ct_event_t increment, ptl_handle_ct_t trigger, ptl_size_t threshold) {
   Command command;
