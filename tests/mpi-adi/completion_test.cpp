@@ -48,6 +48,7 @@ TEST(Completion, TestanyPicksTheCompleteOne) {
   EXPECT_EQ(index, 1);
   EXPECT_EQ(status.MPI_TAG, 2);
   EXPECT_EQ(requests[1], MPI_REQUEST_NULL);
+  barrier();
   send(message(rank(), 1, 8), right(), 1);
   MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
   EXPECT_EQ(first, message(left(), 1, 8));
