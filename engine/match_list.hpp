@@ -121,7 +121,10 @@ class MatchList {
     const auto older = [&](const MatchEntry* e) { return e && e->sequence_ < best_sequence; };
     const auto take = [&](MatchEntry* e) { best = e, best_sequence = e->sequence_; };
 
-    for (uint32_t left = tuples_ ? tuples_->active : 0; left != 0; left &= left - 1) {
+    const uint32_t active = tuples_ ? tuples_->active : 0;
+    if ((active & (active - 1)) != 0)  // several long lists: their cache misses one beside the other
+      for (uint32_t left = active; left != 0; left &= left - 1) tuples_->classes[std::countr_zero(left)].keys.prefetch(in.match_bits, in.source);
+    for (uint32_t left = active; left != 0; left &= left - 1) {
       const MaskClass& c = tuples_->classes[std::countr_zero(left)];
       if (c.since > best_sequence) continue;
       MatchEntry* e = c.keys.first(in.match_bits, in.source);
