@@ -10,7 +10,7 @@ namespace portunus {
 namespace {
 
 constexpr uint64_t kBytesPerStep = 4 << 20;   // moved synchronously in one step, over all transfers
-constexpr uint64_t kPiece = 1 << 20;          // one pull or push
+constexpr uint64_t kPiece = kBytesPerStep;    // one pull or push
 constexpr uint8_t kToOperation = 1;
 
 bool is_fetch(wire::Kind kind) { return kind == wire::Kind::fetch_atomic || kind == wire::Kind::swap; }

@@ -48,10 +48,22 @@ void DelayedTransport::arrived(Link& from, const wire::Header& header, const std
 
 // The request travels, and then the data.
 Moved DelayedTransport::later(Link& link, size_t size, void* context, Moved outcome) {
-  if (outcome != Moved::done) return outcome;
+  if (outcome != Moved::done && outcome != Moved::started) return outcome;
   const uint64_t due = clock_() + 2 * wire_.latency_ns + time_on_wire(size);
-  hold({.link = &link, .what = Held::What::end_of_move, .due_ns = due, .context = context});
+  if (outcome == Moved::started)
+    moving_[context] = {&link, due};
+  else
+    hold({.link = &link, .what = Held::What::end_of_move, .due_ns = due, .context = context});
   return Moved::started;
+}
+
+void DelayedTransport::moved(void* context, bool ok) {
+  const auto found = moving_.find(context);
+  if (ok && found != moving_.end())
+    hold({.link = found->second.link, .what = Held::What::end_of_move, .due_ns = found->second.due_ns, .context = context});
+  else
+    sink_.moved(context, ok);
+  if (found != moving_.end()) moving_.erase(found);
 }
 
 int DelayedTransport::poll(int budget) {

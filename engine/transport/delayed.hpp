@@ -69,7 +69,7 @@ class DelayedTransport final : public Transport, private Sink {
 
   // Sink, for the carrier
   void arrived(Link& from, const wire::Header& header, const std::byte* payload) override;
-  void moved(void* context, bool ok) override { sink_.moved(context, ok); }
+  void moved(void* context, bool ok) override;
   void lost(Link& link) override { hold({.link = &link, .what = Held::What::loss, .due_ns = times_[&link].last}); }
   void introduced(Link& link, Transport&) override { sink_.introduced(link, *this); }
 
@@ -86,6 +86,11 @@ class DelayedTransport final : public Transport, private Sink {
     uint64_t last = 0;          // due of the last of all that was held of it
   };
   std::unordered_map<const Link*, Times> times_;
+  struct Moving {
+    Link* link;
+    uint64_t due_ns;
+  };
+  std::unordered_map<void*, Moving> moving_;  // by context: the carrier has not finished them
   std::priority_queue<Held> held_;
   uint64_t number_ = 0;
   std::unique_ptr<Transport> carrier_;  // after what it reports to

@@ -2,11 +2,9 @@
 #include "engine/transport/node.hpp"
 
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
 #include "engine/host/bell_socket.hpp"
@@ -200,6 +198,8 @@ int NodeTransport::poll(int budget) {
   int delivered = 0;
   for (uint32_t i = 0; i < boxes && !(quiet_ && delivered); ++i) delivered += poll_box(i, budget);
   if (senders > kBoxes) delivered += poll_ring(budget);
+  if (!sharing_.empty()) [[unlikely]] delivered += settle_shared();
+  if (!helping_.empty()) [[unlikely]] delivered += help();
   if (!dying_.empty()) [[unlikely]] delivered += bury();
   quiet_ = delivered == 0;
   return delivered;
@@ -361,6 +361,7 @@ bool NodeTransport::idle() {
   const uint32_t senders = segment_->header().senders.load(std::memory_order_relaxed);
   for (uint32_t i = 0; i < std::min(senders, kBoxes); ++i)
     if (!boxes_[i].empty()) return false;
+  if (may_help()) return false;
   return senders <= kBoxes || ring_idle();
 }
 
@@ -368,49 +369,6 @@ bool NodeTransport::ring_idle() {
   if (broken_) return true;
   std::byte* record = segment_->ring() + (head_ & (lines_ - 1)) * kLine;
   return Box::first_word(record).load(std::memory_order_acquire) == 0;
-}
-
-bool NodeTransport::expose(Link& link, const void* start, size_t, bool, Exposed& out) {
-  out.region = {reinterpret_cast<uint64_t>(start), 0};
-  return static_cast<NodeLink&>(link).cma && cma_;
-}
-
-// The peer has ended, or the kernel does not let us: then the data is streamed, to this peer from now on.
-Moved NodeTransport::no_access(NodeLink& link) {
-  if (errno == ESRCH || !link.segment->owner_alive()) {
-    note_death(link);
-    return Moved::again;  // until it is buried: the engine fails the transfer then
-  }
-  link.cma = false;
-  return Moved::failed;
-}
-
-Moved NodeTransport::pull(Link& from, const wire::Region& region, void* to, size_t size, void*) {
-  auto& link = static_cast<NodeLink&>(from);
-  if (link.lost || (!link.segment && !introduce(link)) || !link.cma) return Moved::failed;
-  auto* target = static_cast<std::byte*>(to);
-  for (size_t done = 0; done < size;) {
-    iovec local{target + done, size - done};
-    iovec remote{reinterpret_cast<void*>(region.address + done), size - done};
-    ssize_t moved = process_vm_readv(link.segment->header().os_pid, &local, 1, &remote, 1, 0);
-    if (moved <= 0) return no_access(link);
-    done += static_cast<size_t>(moved);
-  }
-  return Moved::done;
-}
-
-Moved NodeTransport::push(Link& to, const wire::Region& region, const void* from, size_t size, void*) {
-  auto& link = static_cast<NodeLink&>(to);
-  if (link.lost || (!link.segment && !introduce(link)) || !link.cma) return Moved::failed;
-  auto* source = static_cast<const std::byte*>(from);
-  for (size_t done = 0; done < size;) {
-    iovec local{const_cast<std::byte*>(source) + done, size - done};
-    iovec remote{reinterpret_cast<void*>(region.address + done), size - done};
-    ssize_t moved = process_vm_writev(link.segment->header().os_pid, &local, 1, &remote, 1, 0);
-    if (moved <= 0) return no_access(link);
-    done += static_cast<size_t>(moved);
-  }
-  return Moved::done;
 }
 
 std::vector<int> NodeTransport::waiting_peers(int here, uint64_t now_ns) {

@@ -3,8 +3,8 @@
 //
 // A record is 1 + ceil(payload / 64) lines, one line when the payload is at most 8 bytes. The first word of its first
 // line says how many lines, and is written last (release). In the shared ring the reader clears the first word of every line it has
-// consumed, so an old record is never taken for a new one. Bulk data is moved by the target with
-// process_vm_readv/writev (CMA) where the kernel permits, else streamed by messages.
+// consumed, so an old record is never taken for a new one. Bulk data is moved by the target with process_vm_readv/writev (CMA)
+// where the kernel permits, else streamed by messages; an initiator that steps meanwhile copies its share (shared_copy.hpp).
 //
 // A process that dies says nothing: `look_after` finds out by its segment (segment.hpp). What it said before is delivered first;
 // a record that it reserved and never published is stepped over, which its claim makes possible. Once there are more senders than
@@ -34,7 +34,7 @@ class NodeTransport final : public Transport {
   Link* connect(ProcessId process) override;
   Sent send(Link& link, const wire::Header& header, std::span<const iovec> payload) override;
   bool expose(Link& link, const void* start, size_t size, bool peer_writes, Exposed& out) override;
-  void withdraw(Exposed&) override {}
+  void withdraw(Exposed& exposed) override;
   Moved pull(Link& link, const wire::Region& from, void* to, size_t size, void* context) override;
   Moved push(Link& link, const wire::Region& to, const void* from, size_t size, void* context) override;
   int poll(int budget) override;
@@ -61,6 +61,19 @@ class NodeTransport final : public Transport {
     uint32_t index = 0;                // who we are in the peer's sender table
     uint32_t sends_as = kMaxSenders;   // who the peer is in ours; kMaxSenders = it has not sent yet
     uint64_t last_words = 0;           // dying: lost once the head has come here
+    struct Piece {
+      uint64_t start, size;
+      bool peer_writes;
+    };
+    std::vector<Piece> exposed;        // of our memory, to the peer: while there are any, we look whether we can help
+    CopyOwner owner;                   // of the move below, while it is shared
+    struct Move {
+      uint64_t ours, theirs;           // addresses
+      size_t size;
+      bool to_us;
+      void* context;
+      bool copied;                     // what we have claimed of it
+    } move{};
     bool cma = true;
     bool dying = false;
     bool lost = false;
@@ -77,6 +90,12 @@ class NodeTransport final : public Transport {
   NodeLink* sender(uint32_t index) { return index < senders_.size() && senders_[index] ? senders_[index] : new_sender(index); }
   NodeLink* new_sender(uint32_t index);
   Moved no_access(NodeLink& link);
+  static bool copy(NodeLink& link, uint64_t ours, uint64_t theirs, size_t size, bool to_us);
+  Moved move(Link& other, const wire::Region& region, const void* memory, size_t size, bool to_us, void* context);
+  Moved settle(NodeLink& link);
+  int settle_shared();
+  int help();
+  bool may_help() const;
   std::byte* reserve_in_ring(NodeLink& link, uint64_t lines);
   void ring(NodeLink& link);
   void arrived(uint32_t source, std::byte* record, uint32_t lines);
@@ -99,6 +118,8 @@ class NodeTransport final : public Transport {
   std::map<std::pair<uint32_t, uint32_t>, std::unique_ptr<NodeLink>> links_;
   std::vector<std::unique_ptr<NodeLink>> replaced_;  // lost, and another process has the address
   std::vector<NodeLink*> dying_;
+  std::vector<NodeLink*> sharing_;   // whose peers have not finished their share yet
+  std::vector<NodeLink*> helping_;   // whose peers may want help
   struct Vacating { uint32_t index; uint64_t last_words; };
   std::vector<Vacating> vacating_;   // places of the lost, until the ring holds nothing of theirs
   uint32_t next_look_ = 0;           // at which sender, when places are scarce

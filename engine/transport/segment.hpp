@@ -22,6 +22,7 @@
 
 #include "engine/shared/doorbell.hpp"
 #include "engine/transport/box.hpp"
+#include "engine/transport/shared_copy.hpp"
 #include "engine/transport/transport.hpp"
 
 namespace portunus {
@@ -34,7 +35,7 @@ constexpr uint32_t kBoxes = 16;
 struct SegmentHeader {
   // Sender::ready. A vacant entry, and the box that goes with it, belong to whoever changes it to kTaken.
   static constexpr uint32_t kThere = 1, kVacant = 2, kTaken = 3;
-  static constexpr uint64_t kMagic = 0x34304e5554524f50;  // "PORTUN04", little endian
+  static constexpr uint64_t kMagic = 0x35304e5554524f50;  // "PORTUN05", little endian
   uint64_t magic;
   uint64_t ring_bytes;
   uint64_t ring_offset;
@@ -54,6 +55,7 @@ struct SegmentHeader {
   struct alignas(kLine) BoxHead {
     std::atomic<uint64_t> lines;                  // consumed; owner
   } box_head[kBoxes];
+  SharedCopy copy[kBoxes];                        // what the owner moves, with the help of the sender that has this box
   struct alignas(kLine) Sender {
     std::atomic<uint32_t> ready;                  // kThere: release by the sender when its entry is valid; kVacant: release by the owner
     uint32_t nid, pid, incarnation;

@@ -1,108 +1,16 @@
 // node_test.cpp: what the node transport promises beyond the suite of all transports: deaths, last words, and whom it trusts.
-#include "engine/transport/node.hpp"
-
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <functional>
 #include <random>
 
 #include "engine/host/topology.hpp"
-#include "tests/engine/transport_pair.hpp"
+#include "tests/engine/node_process.hpp"
 #include "tests/support/rig.hpp"
 
 namespace portunus {
 namespace {
-
-constexpr size_t kRing = 64 * 1024;
-
-// Addresses that no other process of this machine uses meanwhile.
-const uint32_t kFirst = 100'000u + 16 * static_cast<uint32_t>(getpid() % 1'000'000);  // the same in a forked child
-ProcessId address(uint32_t number) { return {0x7f000001, kFirst + number}; }
-
-std::string path_of(ProcessId process, uint32_t uid = geteuid()) {
-  char name[96];
-  std::snprintf(name, sizeof name, "/dev/shm/portunus.%u.%08x.%u", uid, process.nid, process.pid);
-  return name;
-}
-
-wire::Header put(uint64_t number) {
-  wire::Header header{};
-  header.kind = wire::Kind::put;
-  header.match_bits = number;
-  return header;
-}
-
-// A process beside this one. `life` runs there; `tell` lets it say that it is ready, `wait` lasts until `release`.
-class Child {
- public:
-  explicit Child(const std::function<void(Child&)>& life) {
-    EXPECT_EQ(pipe(up_), 0);
-    EXPECT_EQ(pipe(down_), 0);
-    pid = fork();
-    if (pid == 0) {
-      close(down_[1]);
-      life(*this);
-      _exit(0);
-    }
-    close(up_[1]);
-    close(down_[0]);
-    up_[1] = down_[0] = -1;
-    char byte;
-    EXPECT_EQ(read(up_[0], &byte, 1), 1);
-  }
-  ~Child() {
-    end();
-    close(up_[0]);
-  }
-  void tell() { EXPECT_EQ(write(up_[1], "", 1), 1); }
-  void wait() {
-    char byte;
-    (void)!read(down_[0], &byte, 1);
-  }
-  int end(int signal = 0) {
-    if (pid < 0) return 0;
-    if (signal) kill(pid, signal);
-    close(down_[1]);
-    int status = 0;
-    waitpid(pid, &status, 0);
-    pid = -1;
-    return status;
-  }
-  pid_t pid = -1;
-
- private:
-  int up_[2], down_[2];
-};
-
-struct End {
-  explicit End(ProcessId id) : transport(sink, stats, id, geteuid(), kRing) {}
-  void send(ProcessId to, uint64_t number) {
-    Link* link = transport.connect(to);
-    ASSERT_NE(link, nullptr);
-    link->peer = Recorder::somebody();
-    ASSERT_EQ(transport.send(*link, put(number), {}), Sent::done);
-  }
-  // Every sender comes after those that have a box.
-  void share_ring() { transport.segment().header().senders.store(kBoxes); }
-  // The ring may be full, and what stands at its head may never be published.
-  void send_when_there_is_room(ProcessId to, uint64_t number, End& receiver) {
-    Link* link = transport.connect(to);
-    link->peer = Recorder::somebody();
-    while (transport.send(*link, put(number), {}) != Sent::done) {
-      receiver.transport.look_after(true);
-      receiver.transport.poll(1);
-    }
-  }
-  Recorder sink;
-  Stats stats;
-  NodeTransport transport;
-};
 
 // --- records of the dead ---
 
@@ -449,91 +357,6 @@ TEST(Node, EveryKindOfOperationTowardsADeadProcessFailsOnce) {
   issue(Verb::put, 8, PTL_ACK_REQ);
   EXPECT_EQ(survivor.value(ct).failure, static_cast<uint64_t>(issued));
   EXPECT_EQ(survivor.engine.patience_ns(), -1);
-}
-
-// --- whom to trust ---
-
-TEST(Segment, AnotherUsersProcessCanNeitherJoinNorRead) {
-  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
-  End owner(address(0));
-  constexpr uid_t kNobody = 65534;
-  const uid_t us = geteuid();
-  Child child([&](Child& self) {
-    int harm = setresgid(kNobody, kNobody, kNobody) != 0 || setresuid(kNobody, kNobody, kNobody) != 0;
-    harm += Segment::attach(address(0), us) != nullptr;
-    harm += Segment::attach(address(0), kNobody) != nullptr;
-    harm += open(path_of(address(0), us).c_str(), O_RDONLY) >= 0;
-    harm += truncate(path_of(address(0), us).c_str(), 0) == 0;
-    harm += unlink(path_of(address(0), us).c_str()) == 0;
-    sweep_dead_segments();
-    self.tell();
-    _exit(harm);
-  });
-  EXPECT_EQ(child.end(), 0);
-  EXPECT_NE(Segment::attach(address(0), us), nullptr);
-}
-
-TEST(Segment, AFileThatIsNotOursAloneIsNotAttached) {
-  End owner(address(0));
-  const std::string path = path_of(address(0));
-  ASSERT_NE(Segment::attach(address(0), geteuid()), nullptr);
-  for (const mode_t mode : {0644, 0620, 0606, 0660}) {
-    ASSERT_EQ(chmod(path.c_str(), mode), 0);
-    EXPECT_EQ(Segment::attach(address(0), geteuid()), nullptr) << std::oct << mode;
-  }
-  ASSERT_EQ(chmod(path.c_str(), 0600), 0);
-  EXPECT_NE(Segment::attach(address(0), geteuid()), nullptr);
-  if (geteuid() != 0) return;
-  ASSERT_EQ(chown(path.c_str(), 65534, 65534), 0);
-  EXPECT_EQ(Segment::attach(address(0), geteuid()), nullptr) << "planted by another user";
-}
-
-TEST(Segment, ALinkIsNotFollowed) {
-  End owner(address(0));
-  ASSERT_EQ(symlink(path_of(address(0)).c_str(), path_of(address(1)).c_str()), 0);
-  EXPECT_EQ(Segment::attach(address(1), geteuid()), nullptr);
-  unlink(path_of(address(1)).c_str());
-}
-
-TEST(Segment, AHeaderThatMakesNoSenseIsNotAttached) {
-  End owner(address(0));
-  SegmentHeader& header = owner.transport.segment().header();
-  const auto refused_with = [&](auto& field, auto value) {
-    const auto good = field;
-    field = value;
-    const bool refused = Segment::attach(address(0), geteuid()) == nullptr;
-    field = good;
-    return refused && Segment::attach(address(0), geteuid()) != nullptr;
-  };
-  EXPECT_TRUE(refused_with(header.magic, SegmentHeader::kMagic + 1));
-  EXPECT_TRUE(refused_with(header.ring_bytes, uint64_t{kRing * 2}));
-  EXPECT_TRUE(refused_with(header.ring_bytes, uint64_t{kRing - 64}));
-  EXPECT_TRUE(refused_with(header.ring_bytes, uint64_t{0}));
-  EXPECT_TRUE(refused_with(header.ring_bytes, uint64_t{1} << 63));
-  EXPECT_TRUE(refused_with(header.ring_offset, uint64_t{0}));
-  EXPECT_TRUE(refused_with(header.uid, geteuid() + 1));
-  EXPECT_TRUE(refused_with(header.process, address(3)));
-}
-
-TEST(Segment, BlocksOutsideTheFileAreNotMapped) {
-  End owner(address(0)), other(address(1));
-  void* base = nullptr;
-  ASSERT_EQ(owner.transport.segment().add_block(8192, nullptr, base), 0);
-  other.send(address(0), 1);
-  SegmentHeader& header = owner.transport.segment().header();
-  const uint64_t offset = header.block[0].offset;
-  size_t size = 0;
-  for (const auto& [bad_offset, bad_size] : {std::pair<uint64_t, uint64_t>{offset + 4096, 8192},
-                                             {offset, 1 << 20},
-                                             {~uint64_t{0} - 4095, 8192},
-                                             {offset, ~uint64_t{0}},
-                                             {0, 8192}}) {
-    header.block[1].offset = bad_offset;
-    header.block[1].size.store(bad_size);
-    EXPECT_EQ(other.transport.segment_of(address(0))->map_block(1, size), nullptr) << bad_offset << " + " << bad_size;
-  }
-  EXPECT_NE(other.transport.segment_of(address(0))->map_block(0, size), nullptr);
-  EXPECT_EQ(other.transport.segment_of(address(0))->map_block(kMaxBlocks, size), nullptr);
 }
 
 TEST(Node, ARecordThatMakesNoSenseHarmsNobody) {

@@ -1,0 +1,95 @@
+// segment_test.cpp: whose shared memory is attached, and what of it is mapped.
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/stat.h>
+
+#include "tests/engine/node_process.hpp"
+
+namespace portunus {
+namespace {
+
+TEST(Segment, AnotherUsersProcessCanNeitherJoinNorRead) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  End owner(address(0));
+  constexpr uid_t kNobody = 65534;
+  const uid_t us = geteuid();
+  Child child([&](Child& self) {
+    int harm = setresgid(kNobody, kNobody, kNobody) != 0 || setresuid(kNobody, kNobody, kNobody) != 0;
+    harm += Segment::attach(address(0), us) != nullptr;
+    harm += Segment::attach(address(0), kNobody) != nullptr;
+    harm += open(path_of(address(0), us).c_str(), O_RDONLY) >= 0;
+    harm += truncate(path_of(address(0), us).c_str(), 0) == 0;
+    harm += unlink(path_of(address(0), us).c_str()) == 0;
+    sweep_dead_segments();
+    self.tell();
+    _exit(harm);
+  });
+  EXPECT_EQ(child.end(), 0);
+  EXPECT_NE(Segment::attach(address(0), us), nullptr);
+}
+
+TEST(Segment, AFileThatIsNotOursAloneIsNotAttached) {
+  End owner(address(0));
+  const std::string path = path_of(address(0));
+  ASSERT_NE(Segment::attach(address(0), geteuid()), nullptr);
+  for (const mode_t mode : {0644, 0620, 0606, 0660}) {
+    ASSERT_EQ(chmod(path.c_str(), mode), 0);
+    EXPECT_EQ(Segment::attach(address(0), geteuid()), nullptr) << std::oct << mode;
+  }
+  ASSERT_EQ(chmod(path.c_str(), 0600), 0);
+  EXPECT_NE(Segment::attach(address(0), geteuid()), nullptr);
+  if (geteuid() != 0) return;
+  ASSERT_EQ(chown(path.c_str(), 65534, 65534), 0);
+  EXPECT_EQ(Segment::attach(address(0), geteuid()), nullptr) << "planted by another user";
+}
+
+TEST(Segment, ALinkIsNotFollowed) {
+  End owner(address(0));
+  ASSERT_EQ(symlink(path_of(address(0)).c_str(), path_of(address(1)).c_str()), 0);
+  EXPECT_EQ(Segment::attach(address(1), geteuid()), nullptr);
+  unlink(path_of(address(1)).c_str());
+}
+
+TEST(Segment, AHeaderThatMakesNoSenseIsNotAttached) {
+  End owner(address(0));
+  SegmentHeader& header = owner.transport.segment().header();
+  const auto refused_with = [&](auto& field, auto value) {
+    const auto good = field;
+    field = value;
+    const bool refused = Segment::attach(address(0), geteuid()) == nullptr;
+    field = good;
+    return refused && Segment::attach(address(0), geteuid()) != nullptr;
+  };
+  EXPECT_TRUE(refused_with(header.magic, SegmentHeader::kMagic + 1));
+  EXPECT_TRUE(refused_with(header.ring_bytes, uint64_t{kRing * 2}));
+  EXPECT_TRUE(refused_with(header.ring_bytes, uint64_t{kRing - 64}));
+  EXPECT_TRUE(refused_with(header.ring_bytes, uint64_t{0}));
+  EXPECT_TRUE(refused_with(header.ring_bytes, uint64_t{1} << 63));
+  EXPECT_TRUE(refused_with(header.ring_offset, uint64_t{0}));
+  EXPECT_TRUE(refused_with(header.uid, geteuid() + 1));
+  EXPECT_TRUE(refused_with(header.process, address(3)));
+}
+
+TEST(Segment, BlocksOutsideTheFileAreNotMapped) {
+  End owner(address(0)), other(address(1));
+  void* base = nullptr;
+  ASSERT_EQ(owner.transport.segment().add_block(8192, nullptr, base), 0);
+  other.send(address(0), 1);
+  SegmentHeader& header = owner.transport.segment().header();
+  const uint64_t offset = header.block[0].offset;
+  size_t size = 0;
+  for (const auto& [bad_offset, bad_size] : {std::pair<uint64_t, uint64_t>{offset + 4096, 8192},
+                                             {offset, 1 << 20},
+                                             {~uint64_t{0} - 4095, 8192},
+                                             {offset, ~uint64_t{0}},
+                                             {0, 8192}}) {
+    header.block[1].offset = bad_offset;
+    header.block[1].size.store(bad_size);
+    EXPECT_EQ(other.transport.segment_of(address(0))->map_block(1, size), nullptr) << bad_offset << " + " << bad_size;
+  }
+  EXPECT_NE(other.transport.segment_of(address(0))->map_block(0, size), nullptr);
+  EXPECT_EQ(other.transport.segment_of(address(0))->map_block(kMaxBlocks, size), nullptr);
+}
+
+}  // namespace
+}  // namespace portunus
