@@ -29,12 +29,15 @@ class Model {
     }
   }
 
+  bool match_epochs = true;  // else messages of different epochs look the same
+
   // When things happened to one vertex in one epoch; 0: not yet.
   struct Moments {
     std::uint64_t began = 0;  // the put was issued, the entry appended, the work started
     std::uint64_t ended = 0;  // the put's data left, the message landed, the work was done
     std::uint32_t source = kAnySource;  // of a receive: whose send ..
-    VertexId send = kNoVertex;          // .. landed here
+    VertexId send = kNoVertex;          // .. landed here ..
+    std::uint32_t of_epoch = 0;         // .. and in which epoch it was sent
   };
 
   // Runs until nothing can happen any more. True if every rank ended `epochs` epochs.
@@ -63,6 +66,7 @@ class Model {
     std::uint32_t source, target;
     std::uint64_t match_bits;
     VertexId send;
+    std::uint32_t epoch;
   };
   struct Entry {
     Operation operation;
@@ -183,7 +187,7 @@ class Model {
     }
   }
 
-  static std::uint64_t epoch_bits(std::uint32_t epoch) { return std::uint64_t{epoch % 256} << kEpochShift; }
+  [[nodiscard]] std::uint64_t epoch_bits(std::uint32_t epoch) const { return match_epochs ? std::uint64_t{epoch % 256} << kEpochShift : 0; }
 
   void fire(std::uint32_t r, const Waiting& waiting) {
     Rank& rank = ranks_[r];
@@ -192,7 +196,7 @@ class Model {
       case Action::increment: increment(rank, operation.counter); break;
       case Action::append: append(r, operation, waiting.epoch); break;
       case Action::put:
-        network_.push_back({r, operation.peer, operation.match_bits | epoch_bits(waiting.epoch), operation.vertex});
+        network_.push_back({r, operation.peer, operation.match_bits | epoch_bits(waiting.epoch), operation.vertex, waiting.epoch});
         [[fallthrough]];
       case Action::local:
         rank.history[operation.vertex][waiting.epoch].began = now_;
@@ -234,6 +238,7 @@ class Model {
     moments.ended = now_;
     moments.source = message.source;
     moments.send = message.send;
+    moments.of_epoch = message.epoch;
     increment(rank, entry.operation.counter);
   }
 

@@ -169,15 +169,16 @@ void judge_matching(const Job& job, const Model& model, Verdict& verdict) {
       const VertexId expected = sends.at({s[v].peer, r, s[v].tag})[index[v]];
       for (std::uint32_t epoch = 0; epoch < kEpochsRun; ++epoch) {
         const Model::Moments& m = model.at(r, v, epoch);
-        if (m.source != s[v].peer || m.send != expected) verdict.matched = false;
+        if (m.source != s[v].peer || m.send != expected || m.of_epoch != epoch) verdict.matched = false;
       }
     }
   }
 }
 
-Verdict execute(const Job& job, bool with_footprints, std::uint64_t seed) {
+Verdict execute(const Job& job, bool with_footprints, std::uint64_t seed, bool match_epochs = true) {
   const std::vector<Program> programs = programs_of(job, with_footprints);
   Model model(job.schedules, programs, seed);
+  model.match_epochs = match_epochs;
   Verdict verdict;
   verdict.ended = model.run(kEpochsRun) && model.leftovers() == 0;
   verdict.unexpected = model.unexpected();
@@ -227,6 +228,14 @@ TEST(CompiledPrograms, AppendingEveryReceiveEarlyWouldOverwriteMemoryInUse) {
   std::uint32_t corrupted = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) corrupted += !execute(Generator(seed).job(), false, seed).memory;
   EXPECT_GT(corrupted, 50u);
+}
+
+// A message of the next epoch may overtake one of this epoch on a network without order. Without
+// the epoch in its match bits it would be taken for that.
+TEST(CompiledPrograms, MatchingWithoutTheEpochWouldMixMessagesOfDifferentEpochs) {
+  std::uint32_t bad = 0;
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) bad += !execute(Generator(seed).job(), true, seed, false).good();
+  EXPECT_GT(bad, 5u);
 }
 
 // All ranks but 0 send to it; it takes what comes, some of it only after something else.

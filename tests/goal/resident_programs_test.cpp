@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/goal/validate.hpp"
+#include "tests/engine/allocation_probe.hpp"
 #include "tests/goal/chaos_job.hpp"
 #include "tests/support/thorough.hpp"
 
@@ -166,6 +167,51 @@ TEST_F(Resident, ABarrierRunsThousandsOfEpochsWithoutClaimingAnything) {
     EXPECT_EQ(chaos.ranks()[r].program->epoch(), kMany);
     EXPECT_TRUE(chaos.ranks()[r].program->counters_are_full());
     EXPECT_EQ(pools(chaos.ranks()[r]), claimed[r]);
+  }
+}
+
+// The same, by all ranks in turn: a million executions.
+TEST_F(Resident, ABarrierRunsAMillionTimesWithoutAllocationAndEveryCounterHasWhatAMillionMake) {
+  constexpr std::uint32_t kRanks = 4;
+  const std::uint64_t many = test::runs(1'000'000);
+  rig_portals.meanwhile = [] { return 0; };
+  test::Rig rig(kRanks);
+  std::vector<Port> ports(kRanks);
+  std::vector<std::unique_ptr<LoadedProgram>> programs;
+  for (std::uint32_t r = 0; r < kRanks; ++r) {
+    Schedule s;
+    const VertexId first = s.recv(0, (r + kRanks - 1) % kRanks);
+    s.send(0, (r + 1) % kRanks);
+    s.add_dependency(s.send(0, (r + 2) % kRanks), first);
+    s.recv(0, (r + 2) % kRanks);
+    s.finish();
+    rig_portals.current = &rig[r];
+    ASSERT_EQ(ports[r].open(0, 0), PTL_OK);
+    programs.push_back(std::make_unique<LoadedProgram>(ports[r], compile(s, {.rank = r, .context = 0, .wildcards = {}, .touches = {}}),
+                                                       std::vector<Binding>(s.size())));
+    ASSERT_EQ(programs[r]->load(), PTL_OK);
+  }
+  std::size_t allocated = 0;
+  for (std::uint64_t epoch = 0; epoch < many; ++epoch) {
+    if (epoch == 300) allocated = allocation_probe::count;  // what grows once, has grown
+    for (std::uint32_t r = 0; r < kRanks; ++r) {
+      rig_portals.current = &rig[r];
+      programs[r]->start();
+    }
+    rig.settle();
+    for (std::uint32_t r = 0; r < kRanks; ++r) {
+      bool ended = false;
+      rig_portals.current = &rig[r];
+      ASSERT_TRUE(programs[r]->test(ended) == PTL_OK && ended) << "epoch " << epoch;
+    }
+  }
+  EXPECT_EQ(allocation_probe::count, allocated);
+  for (std::uint32_t r = 0; r < kRanks; ++r) {
+    rig_portals.current = &rig[r];
+    EXPECT_EQ(programs[r]->epoch(), many);
+    EXPECT_TRUE(programs[r]->counters_are_full());
+    programs[r].reset();
+    ports[r].close();
   }
 }
 

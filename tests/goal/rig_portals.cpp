@@ -169,7 +169,7 @@ int PtlxTriggeredNotify(ptl_handle_ni_t, uint64_t* word, int, unsigned int, ptl_
 }
 int PtlxCTRepeat(ptl_handle_ct_t ct, ptl_size_t stride, ptl_match_bits_t field) {
   counter(ct).stride = stride;
-  counter(ct).match_field = rig_portals.match_epochs ? field : 0;
+  counter(ct).match_field = field;
   return PTL_OK;
 }
 int PtlxCTGuard(ptl_handle_ct_t ct, ptl_handle_ct_t errors) {

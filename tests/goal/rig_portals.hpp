@@ -17,7 +17,6 @@ struct RigPortals {
   std::function<int()> meanwhile;  // one step of something; returns the work done
   bool settles = true;             // a call does at once what it made ripe; else the next step does
   bool complete_unexpected = true; // E1, else a message that comes early is counted and stays where it is
-  bool match_epochs = true;        // E5 advances the epoch in the match bits
   bool guard = true;               // E6: failures release nothing
   bool poison = true;              // E6: and are told to others
 };
