@@ -318,15 +318,24 @@ EngineOp engine_op(MPI_Op op, MPI_Datatype type) {
       constexpr int kWidth = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
       found.type = std::is_signed_v<T> ? kSigned[kWidth] : kUnsigned[kWidth];
       return true;
-    } else if constexpr (std::is_same_v<T, float> || std::is_same_v<T, std::complex<float>>) {
+    } else if constexpr (std::is_same_v<T, float>) {
       found.type = GOAL_FLOAT;
-    } else if constexpr (std::is_same_v<T, double> || std::is_same_v<T, std::complex<double>>) {
+    } else if constexpr (std::is_same_v<T, double>) {
       found.type = GOAL_DOUBLE;
+    } else if constexpr (std::is_same_v<T, long double>) {
+      found.type = GOAL_LONG_DOUBLE;
+    } else if constexpr (std::is_same_v<T, std::complex<float>>) {
+      found.type = GOAL_FLOAT_COMPLEX;
+    } else if constexpr (std::is_same_v<T, std::complex<double>>) {
+      found.type = GOAL_DOUBLE_COMPLEX;
+    } else if constexpr (std::is_same_v<T, std::complex<long double>>) {  // added as pairs
+      found.type = GOAL_LONG_DOUBLE;
+      found.parts = 2;
+      return what == Operation::sum;
     } else {
       return false;
     }
-    found.parts = kind == Class::complex ? 2 : 1;
-    return found.parts == 1 || what == Operation::sum;
+    return true;
   });
   switch (what) {
     case Operation::sum:

@@ -1,7 +1,7 @@
 // op.hpp: the operations of reductions and accumulations, predefined and the user's, and who carries them out.
 //
-// The engine combines integers and the two usual floating-point types. Everything else is combined by the thread that calls
-// MPI: the user's functions, pairs of value and place, products of complex numbers, long double.
+// The engine combines integers, floating-point and complex numbers. The rest is combined by the thread that calls MPI: the
+// user's functions, pairs of value and place, products of complex long double.
 // Thread: any; a user's operation lives while someone refers to it. Source: MPI-5.0, 6.9.
 #pragma once
 
@@ -57,7 +57,7 @@ struct EngineOp {
   bool truth = false;     // elements become 0 or 1 before they are combined
   GOAL_Type type = GOAL_INT8;
   GOAL_Local_op op = GOAL_ADD;
-  unsigned parts = 1;     // of an element: a complex number has two
+  unsigned parts = 1;     // of an element: a complex long double has two
 };
 EngineOp engine_op(MPI_Op op, MPI_Datatype type);
 

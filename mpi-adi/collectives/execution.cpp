@@ -16,12 +16,18 @@ class Signal final : public Attachment {
     event.attached = this;
   }
   void completed(Request&) override {
-    if (Request* request = whom.exchange(nullptr, std::memory_order_acq_rel)) adi::conclude(*request);
+    Request* request = whom.exchange(nullptr, std::memory_order_acq_rel);
+    if (request == nullptr) return;
+    if (more)
+      request->attached->completed(*request);
+    else
+      adi::conclude(*request);
   }
   void released() override {}
 
   Request event;
   std::atomic<Request*> whom{nullptr};
+  bool more = false;  // written before `whom`: its attachment is told instead, and goes on
 };
 
 namespace {
@@ -93,11 +99,14 @@ int Execution::report() {
   return result;
 }
 
-int Execution::start(const Work& work, Request* request) {
+int Execution::start(const Work& work, Request* request, bool more) {
   memory_.fill(work);
   ++runs_;
   busy_.store(true, std::memory_order_relaxed);
-  if (request != nullptr && each_ > 0) signal_->whom.store(request, std::memory_order_release);
+  if (request != nullptr && each_ > 0) {
+    signal_->more = more;
+    signal_->whom.store(request, std::memory_order_release);
+  }
   if (request != nullptr && each_ == 0) request->state.store(mpi::State::done, std::memory_order_relaxed);
   result_ = GOAL_Run(schedule_, &run_);
   if (result_ != GOAL_SUCCESS && request != nullptr) signal_->whom.store(nullptr, std::memory_order_relaxed);

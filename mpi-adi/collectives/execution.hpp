@@ -42,8 +42,9 @@ class Execution {
   // From now on an event completes the request of start(). PTL_* codes.
   int report();
 
-  // Starts a run: GOAL_* codes. With a request after report() only: it is `done` if there is nothing to wait for.
-  int start(const Work& work, Request* request = nullptr);
+  // Starts a run: GOAL_* codes. With a request after report() only: it is `done` if there is nothing to wait for. `more`: at the end
+  // the request does not complete; completed() of its attachment is called, by the holder of the turn.
+  int start(const Work& work, Request* request = nullptr, bool more = false);
   // Waits for its end: GOAL_* codes. After a failure it can only go.
   int wait();
   // The same for the thread that starts runs, whoever waits for this one.

@@ -2,6 +2,9 @@
 //
 // When an execution ends, the engine sends this process a message of no bytes, whose event completes the request. The rest
 // (unpacking, what the engine cannot combine) is done by the thread that completes the request.
+#include <utility>
+#include <vector>
+
 #include "mpi-adi/adi.hpp"
 #include "mpi-adi/collectives/run.hpp"
 #include "mpi-adi/collectives/state.hpp"
@@ -15,55 +18,86 @@ class Operation final : public Attachment {
   Operation(const Call& call, std::unique_ptr<Work> work)
       : function_(call.form == Form::persistent ? "MPI_Start" : call.function),
         persistent_(call.form == Form::persistent),
-        work_(std::move(work)) {}
+        first_(std::move(work)) {}
   ~Operation() override {
-    if (running_) execution_->finished();  // its request was freed
+    if (running_) running_->execution->finished();  // its request was freed
   }
 
-  // Finds or makes the execution.
+  // Finds or makes what executes the works.
   int prepare(const Call& call) {
-    State& state = state_of(*call.comm);
-    // Whoever starts a persistent request again and again may be ahead of the others without limit.
-    const bool meet = persistent_ ? !work_->waits_for_all : state.must_meet(*work_);
-    int code;
-    if (!persistent_ && !meet && work_->can_be_resident()) {
-      execution_ = state.resident(*work_, true, code);
-      return code == GOAL_SUCCESS ? MPI_SUCCESS : raise_goal(call.function, *call.comm, code);
+    for (const Work* work = first_.get(); work != nullptr; work = work->then.get()) {
+      stages_.push_back({work, nullptr});
+      if (int error = prepare(call, stages_.back())) return error;
     }
-    execution_ = std::make_shared<Execution>(*work_, Memory::Whose::users);
-    code = execution_->make(*work_, *call.comm, persistent_ ? state.persistent() : state.once(), meet);
-    if (code != GOAL_SUCCESS) return raise_goal(call.function, *call.comm, code);
-    const int result = execution_->report();
-    return result == PTL_OK ? MPI_SUCCESS : raise_portals(call.function, call.comm, result);
+    return MPI_SUCCESS;
   }
 
   bool can_start() const override { return persistent_; }
 
   int start(Request& request) override {
-    running_ = true;
-    const int code = execution_->start(*work_, &request);
+    const int code = start(request, 0);
     if (code == GOAL_SUCCESS) return MPI_SUCCESS;
-    running_ = false;
     request.state.store(mpi::State::inactive, std::memory_order_relaxed);
     return raise_goal(function_, *request.comm, code);
   }
 
+  // A work has ended after which another is to begin.
+  void completed(Request& request) override {
+    const auto next = static_cast<size_t>(running_ - stages_.data()) + 1;
+    if (end_run() == GOAL_SUCCESS && start(request, next) == GOAL_SUCCESS) return;
+    failed_ = true;
+    adi::conclude(request);
+  }
+
   int query(Request& request, MPI_Status*) override {
-    if (!running_) return MPI_SUCCESS;
-    running_ = false;
-    if (execution_->wait() == GOAL_SUCCESS)
-      execution_->drain(*work_);
-    else
-      request.failure = PTL_NI_UNDELIVERABLE;
-    execution_->finished();
+    if (running_ && end_run() != GOAL_SUCCESS) failed_ = true;
+    if (failed_) request.failure = PTL_NI_UNDELIVERABLE;
     return MPI_SUCCESS;
   }
 
  private:
+  struct Stage {
+    const Work* work;
+    std::shared_ptr<Execution> execution;
+  };
+
+  int prepare(const Call& call, Stage& stage) {
+    State& state = state_of(*call.comm);
+    const Work& work = *stage.work;
+    // Whoever starts a persistent request again and again may be ahead of the others without limit.
+    const bool meet = persistent_ ? !work.waits_for_all : state.must_meet(work);
+    int code;
+    if (!persistent_ && !meet && work.can_be_resident()) {
+      stage.execution = state.resident(work, true, code);
+      return code == GOAL_SUCCESS ? MPI_SUCCESS : raise_goal(call.function, *call.comm, code);
+    }
+    stage.execution = std::make_shared<Execution>(work, Memory::Whose::users);
+    code = stage.execution->make(work, *call.comm, persistent_ ? state.persistent() : state.once(), meet);
+    if (code != GOAL_SUCCESS) return raise_goal(call.function, *call.comm, code);
+    const int result = stage.execution->report();
+    return result == PTL_OK ? MPI_SUCCESS : raise_portals(call.function, call.comm, result);
+  }
+
+  int start(Request& request, size_t number) {
+    running_ = &stages_[number];
+    const int code = running_->execution->start(*running_->work, &request, running_->work->then != nullptr);
+    if (code != GOAL_SUCCESS) running_ = nullptr;
+    return code;
+  }
+
+  int end_run() {
+    const Stage& ended = *std::exchange(running_, nullptr);
+    const int code = ended.execution->wait();
+    if (code == GOAL_SUCCESS) ended.execution->drain(*ended.work);
+    ended.execution->finished();
+    return code;
+  }
+
   const char* function_;
-  bool persistent_, running_ = false;
-  std::unique_ptr<Work> work_;
-  std::shared_ptr<Execution> execution_;
+  bool persistent_, failed_ = false;
+  std::unique_ptr<Work> first_;
+  std::vector<Stage> stages_;
+  const Stage* running_ = nullptr;
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // reductions.cpp: reduce, allreduce, reduce_scatter(_block), scan, exscan.
 //
-// What the engine can combine it does. For other operations all contributions that a result is made of come to whoever needs
-// it, and the thread that calls MPI combines them, in the order of the ranks.
+// What the engine can combine it does. For other operations the threads that call MPI combine, in the order of the ranks: each a
+// part of long vectors (in_parts.hpp), else whoever needs a result, which all contributions come to.
 // Thread: any, one collective per communicator at a time. Source: MPI-5.0, 6.9-6.11.
 #include <algorithm>
 #include <vector>
@@ -9,6 +9,7 @@
 #include "mpi-adi/collectives/checks.hpp"
 #include "mpi-adi/collectives/combine.hpp"
 #include "mpi-adi/collectives/forms.hpp"
+#include "mpi-adi/collectives/in_parts.hpp"
 #include "mpi-adi/collectives/inter.hpp"
 #include "mpi-adi/errors.hpp"
 #include "mpi-adi/op.hpp"
@@ -151,6 +152,9 @@ class ByApplication : public Work {
 
 int reduce_vectors(const Call& call, const Vectors& v, MPI_Op op) {
   if (const EngineOp engine = engine_op(op, v.from.type()); engine.possible) return carry_out<ByEngine>(call, call, v, engine);
+  const bool all = v.kind == Kind::allreduce;
+  if ((all || v.kind == Kind::reduce) && ReduceInParts::is_for(call, v.from))
+    return carry_out<ReduceInParts>(call, call, v.from, v.to, op, all ? kAllRanks : v.root);
   return carry_out<ByApplication>(call, call, v, op);
 }
 

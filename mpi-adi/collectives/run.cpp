@@ -54,16 +54,18 @@ class Meeting : public Work {
 
 }  // namespace
 
-int run(const Call& call, const Work& work) {
+int run(const Call& call, const Work& first) {
   Communicator& comm = *call.comm;
   State& state = state_of(comm);
-  const bool meet = state.must_meet(work);
-  int code;
-  if (work.can_be_resident()) {
-    code = run_resident(state, work);
-    if (meet && code == GOAL_SUCCESS) code = run_resident(state, Meeting());
-  } else {
-    code = run_once(state, comm, work, meet);
+  int code = GOAL_SUCCESS;
+  for (const Work* work = &first; work != nullptr && code == GOAL_SUCCESS; work = work->then.get()) {
+    const bool meet = state.must_meet(*work);
+    if (work->can_be_resident()) {
+      code = run_resident(state, *work);
+      if (meet && code == GOAL_SUCCESS) code = run_resident(state, Meeting());
+    } else {
+      code = run_once(state, comm, *work, meet);
+    }
   }
   return code == GOAL_SUCCESS ? MPI_SUCCESS : raise_goal(call.function, comm, code);
 }

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "engine/goal/goal_collectives.h"
 
@@ -56,6 +57,7 @@ class Work {
   bool in_place = false;      // what goes in lies in the user's `out`
   bool in_is_out = false;     // one piece of memory is both: fill() fills `out` (broadcast, scatter to the root)
   bool waits_for_all = false;  // nobody ends before all have begun
+  std::unique_ptr<Work> then{};  // begins when this one is drained
 };
 
 }  // namespace portunus::mpi::collectives

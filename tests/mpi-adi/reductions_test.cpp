@@ -84,7 +84,9 @@ TEST(Reductions, OfFloatingPointAndComplexNumbers) {
   check_all<float>(MPI_FLOAT, MPI_MAX, [](float a, float b) { return std::max(a, b); }, {5});
   check_all<long double>(MPI_LONG_DOUBLE, MPI_SUM, std::plus<long double>(), {5});
   check_all<std::complex<float>>(MPI_C_FLOAT_COMPLEX, MPI_SUM, std::plus<std::complex<float>>(), {5});
+  check_all<long double>(MPI_LONG_DOUBLE, MPI_PROD, std::multiplies<long double>(), {3});
   check_all<std::complex<double>>(MPI_C_DOUBLE_COMPLEX, MPI_PROD, std::multiplies<std::complex<double>>(), {3});
+  check_all<std::complex<long double>>(MPI_C_LONG_DOUBLE_COMPLEX, MPI_SUM, std::plus<std::complex<long double>>(), {3});
 }
 
 struct Located {
@@ -136,7 +138,7 @@ TEST(Reductions, ByAUsersOperationThatDoesNotCommuteKeepTheOrderOfTheRanks) {
   EXPECT_EQ(MPI_Op_commutative(op, &commutes), MPI_SUCCESS);
   EXPECT_EQ(commutes, 0);
   for (const Form form : kForms)
-    for (const int n : {0, 1, 40, 6000}) {
+    for (const int n : {0, 1, 40, 9001}) {
       const int root = next_root(comm), total = n * ranks();
       const std::vector<Affine> mine = composed(rank(), rank() + 1, 0, total);
       const size_t count = static_cast<size_t>(n);
@@ -159,6 +161,62 @@ TEST(Reductions, ByAUsersOperationThatDoesNotCommuteKeepTheOrderOfTheRanks) {
     }
   EXPECT_EQ(MPI_Op_free(&op), MPI_SUCCESS);
   EXPECT_EQ(op, MPI_OP_NULL);
+}
+
+// Two ints, a gap before each, and one more behind them in memory.
+struct Apart {
+  int gap, x, other_gap, y, end;
+};
+void add_apart(void* in, void* inout, int* length, MPI_Datatype*) {
+  auto* from = static_cast<Apart*>(in);
+  auto* to = static_cast<Apart*>(inout);
+  for (int i = 0; i < *length; ++i) to[i].x += from[i].x, to[i].y += from[i].y;
+}
+
+TEST(Reductions, OfLongVectorsWithGapsByAUsersOperationLeaveTheGapsAndMayBeRepeated) {
+  constexpr int kCount = 20'003;
+  MPI_Datatype pair, apart;
+  const int places[] = {1, 3};
+  MPI_Type_create_indexed_block(2, 1, places, MPI_INT, &pair);
+  MPI_Type_create_resized(pair, 0, sizeof(Apart), &apart);
+  MPI_Type_commit(&apart);
+  MPI_Op op;
+  MPI_Op_create(add_apart, 1, &op);
+  std::vector<Apart> mine(kCount), out(kCount, Apart{-7, -7, -7, -7, -7});
+  for (int i = 0; i < kCount; ++i) mine[static_cast<size_t>(i)] = {-1, i + rank(), -1, 2 * i, -1};
+  const auto check = [&] {
+    for (int i = 0; i < kCount; ++i) {
+      const Apart& got = out[static_cast<size_t>(i)];
+      EXPECT_TRUE(got.x == ranks() * i + ranks() * (ranks() - 1) / 2 && got.y == 2 * ranks() * i) << i;
+      EXPECT_TRUE(got.gap == -7 && got.other_gap == -7 && got.end == -7) << i;
+    }
+    out.assign(kCount, Apart{-7, -7, -7, -7, -7});
+  };
+  MPI_Request requests[2];
+  MPI_Allreduce_init(mine.data(), out.data(), kCount, apart, op, comm, MPI_INFO_NULL, &requests[0]);
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(MPI_Start(&requests[0]), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Wait(&requests[0], MPI_STATUS_IGNORE), MPI_SUCCESS);
+    check();
+  }
+  EXPECT_EQ(MPI_Request_free(&requests[0]), MPI_SUCCESS);
+  // Two at once, in other company.
+  std::vector<Apart> other(kCount);
+  int one = 1, sum = 0;
+  MPI_Iallreduce(mine.data(), out.data(), kCount, apart, op, comm, &requests[0]);
+  MPI_Ireduce(mine.data(), other.data(), kCount, apart, op, ranks() - 1, comm, &requests[1]);
+  MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
+  int which;
+  EXPECT_EQ(MPI_Waitany(2, requests, &which, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(sum, ranks());
+  check();
+  if (rank() == ranks() - 1) {
+    EXPECT_EQ(other[kCount - 1].y, 2 * ranks() * (kCount - 1));
+  }
+  MPI_Op_free(&op);
+  MPI_Type_free(&pair);
+  MPI_Type_free(&apart);
 }
 
 TEST(Reductions, OutliveTheOperationThatTheyUse) {
