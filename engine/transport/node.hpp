@@ -66,14 +66,15 @@ class NodeTransport final : public Transport {
       bool peer_writes;
     };
     std::vector<Piece> exposed;        // of our memory, to the peer: while there are any, we look whether we can help
-    CopyOwner owner;                   // of the move below, while it is shared
     struct Move {
+      NodeLink* link;
+      CopyOwner owner;                 // busy: the move is shared, and goes on
       uint64_t ours, theirs;           // addresses
       size_t size;
       bool to_us;
       void* context;
       bool copied;                     // what we have claimed of it
-    } move{};
+    } moves[kSharedCopies]{};
     bool cma = true;
     bool dying = false;
     bool lost = false;
@@ -92,7 +93,7 @@ class NodeTransport final : public Transport {
   Moved no_access(NodeLink& link);
   static bool copy(NodeLink& link, uint64_t ours, uint64_t theirs, size_t size, bool to_us);
   Moved move(Link& other, const wire::Region& region, const void* memory, size_t size, bool to_us, void* context);
-  Moved settle(NodeLink& link);
+  Moved settle(NodeLink::Move& move);
   int settle_shared();
   int help();
   bool may_help() const;
@@ -118,7 +119,7 @@ class NodeTransport final : public Transport {
   std::map<std::pair<uint32_t, uint32_t>, std::unique_ptr<NodeLink>> links_;
   std::vector<std::unique_ptr<NodeLink>> replaced_;  // lost, and another process has the address
   std::vector<NodeLink*> dying_;
-  std::vector<NodeLink*> sharing_;   // whose peers have not finished their share yet
+  std::vector<NodeLink::Move*> sharing_;  // whose peers have not finished their share yet
   std::vector<NodeLink*> helping_;   // whose peers may want help
   struct Vacating { uint32_t index; uint64_t last_words; };
   std::vector<Vacating> vacating_;   // places of the lost, until the ring holds nothing of theirs

@@ -65,39 +65,38 @@ Moved NodeTransport::move(Link& other, const wire::Region& region, const void* m
   auto& link = static_cast<NodeLink&>(other);
   if (link.lost || (!link.segment && !introduce(link)) || !link.cma) return Moved::failed;
   const uint64_t ours = reinterpret_cast<uint64_t>(memory);
-  if (size < SharedCopy::kLeast || size > SharedCopy::kMost || link.sends_as >= kBoxes || link.owner.busy() || link.dying)
+  const auto free = std::find_if(std::begin(link.moves), std::end(link.moves), [](const NodeLink::Move& move) { return !move.owner.busy(); });
+  if (size < SharedCopy::kLeast || size > SharedCopy::kMost || link.sends_as >= kBoxes || free == std::end(link.moves) || link.dying)
     return copy(link, ours, region.address, size, to_us) ? Moved::done : no_access(link);
-  link.move = {ours, region.address, size, to_us, context, true};
-  link.owner.open(segment_->header().copy[link.sends_as], ours, region.address, size, to_us);
-  for (SharedCopy::Chunk chunk; link.owner.claim(chunk);)
-    link.move.copied = link.move.copied && copy(link, chunk.owners, chunk.helpers, chunk.size, to_us);
-  if (link.owner.finished()) return settle(link);
-  sharing_.push_back(&link);
+  *free = {&link, {}, ours, region.address, size, to_us, context, true};
+  free->owner.open(segment_->header().copy[link.sends_as][free - link.moves], ours, region.address, size, to_us);
+  for (SharedCopy::Chunk chunk; free->owner.claim(chunk);)
+    free->copied = free->copied && copy(link, chunk.owners, chunk.helpers, chunk.size, to_us);
+  if (free->owner.finished()) return settle(*free);
+  sharing_.push_back(free);
   return Moved::started;
 }
 
 // Nobody copies any more. What somebody could not copy is tried once more, and all else with it.
-Moved NodeTransport::settle(NodeLink& link) {
-  const bool helped = link.owner.close();
-  link.move.copied = link.move.copied && helped;
-  if (link.move.copied || copy(link, link.move.ours, link.move.theirs, link.move.size, link.move.to_us)) return Moved::done;
-  return no_access(link);
+Moved NodeTransport::settle(NodeLink::Move& move) {
+  const bool helped = move.owner.close();
+  if ((helped && move.copied) || copy(*move.link, move.ours, move.theirs, move.size, move.to_us)) return Moved::done;
+  return no_access(*move.link);
 }
 
 // Moves whose peers have finished their share, or have died over it.
 int NodeTransport::settle_shared() {
   int settled = 0;
   for (size_t i = 0; i < sharing_.size();) {
-    NodeLink& link = *sharing_[i];
-    if (!link.lost && !link.owner.finished()) {
+    NodeLink::Move& move = *sharing_[i];
+    if (!move.link->lost && !move.owner.finished()) {
       ++i;
       continue;
     }
-    sharing_[i] = sharing_.back();
-    sharing_.pop_back();
-    const bool done = !link.lost && settle(link) == Moved::done;
-    if (link.lost) link.owner.close();
-    sink_.moved(link.move.context, done);
+    sharing_.erase(sharing_.begin() + static_cast<ptrdiff_t>(i));
+    const bool done = !move.link->lost && settle(move) == Moved::done;
+    if (move.owner.busy()) move.owner.close();
+    sink_.moved(move.context, done);
     ++settled;
   }
   return settled;
@@ -109,8 +108,9 @@ int NodeTransport::help() {
   for (size_t i = 0; i < helping_.size(); ++i) {
     NodeLink& link = *helping_[i];
     if (!link.segment) continue;
-    SharedCopy& shared = link.segment->header().copy[link.index];
-    if (!shared.wanted()) continue;
+    SharedCopy* const jobs = link.segment->header().copy[link.index];
+    SharedCopy* const job = std::find_if(jobs, jobs + kSharedCopies, [](const SharedCopy& one) { return one.wanted(); });
+    if (job == jobs + kSharedCopies) continue;
     const auto copy_chunk = [&](const SharedCopy::Chunk& chunk) {
       const bool ours = std::any_of(link.exposed.begin(), link.exposed.end(), [&](const NodeLink::Piece& piece) {
         return chunk.helpers >= piece.start && chunk.helpers - piece.start <= piece.size && chunk.size <= piece.size - (chunk.helpers - piece.start) &&
@@ -118,7 +118,7 @@ int NodeTransport::help() {
       });
       return ours && copy(link, chunk.helpers, chunk.owners, chunk.size, !chunk.to_owner);
     };
-    if (!shared.help(copy_chunk)) continue;
+    if (!job->help(copy_chunk)) continue;
     ring(link);  // this may have been the last one
     ++helped;
   }
@@ -127,9 +127,10 @@ int NodeTransport::help() {
 
 // Asked before sleeping.
 bool NodeTransport::may_help() const {
-  return std::any_of(sharing_.begin(), sharing_.end(), [](const NodeLink* link) { return link->owner.finished(); }) ||
+  return std::any_of(sharing_.begin(), sharing_.end(), [](const NodeLink::Move* move) { return move->owner.finished(); }) ||
          std::any_of(helping_.begin(), helping_.end(), [](const NodeLink* link) {
-           return link->segment && link->segment->header().copy[link->index].wanted();
+           const auto wanted = [](const SharedCopy& job) { return job.wanted(); };
+           return link->segment && std::any_of(std::begin(link->segment->header().copy[link->index]), std::end(link->segment->header().copy[link->index]), wanted);
          });
 }
 

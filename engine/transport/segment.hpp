@@ -31,11 +31,12 @@ constexpr size_t kLine = Box::kLine;
 constexpr uint32_t kMaxSenders = 4096;
 constexpr uint32_t kMaxBlocks = 8;
 constexpr uint32_t kBoxes = 16;
+constexpr uint32_t kSharedCopies = 2;  // the next begins while the helper finishes its last chunk of the one before
 
 struct SegmentHeader {
   // Sender::ready. A vacant entry, and the box that goes with it, belong to whoever changes it to kTaken.
   static constexpr uint32_t kThere = 1, kVacant = 2, kTaken = 3;
-  static constexpr uint64_t kMagic = 0x35304e5554524f50;  // "PORTUN05", little endian
+  static constexpr uint64_t kMagic = 0x36304e5554524f50;  // "PORTUN06", little endian
   uint64_t magic;
   uint64_t ring_bytes;
   uint64_t ring_offset;
@@ -55,7 +56,7 @@ struct SegmentHeader {
   struct alignas(kLine) BoxHead {
     std::atomic<uint64_t> lines;                  // consumed; owner
   } box_head[kBoxes];
-  SharedCopy copy[kBoxes];                        // what the owner moves, with the help of the sender that has this box
+  SharedCopy copy[kBoxes][kSharedCopies];         // what the owner moves, with the help of the sender that has this box
   struct alignas(kLine) Sender {
     std::atomic<uint32_t> ready;                  // kThere: release by the sender when its entry is valid; kVacant: release by the owner
     uint32_t nid, pid, incarnation;

@@ -35,10 +35,11 @@ struct SharedCopy {
 
   // From how many bytes on sharing pays: less is copied before a helper has noticed.
   static constexpr size_t kLeast = 48 * 1024;
-  static constexpr size_t kSmallestChunk = 16 * 1024, kLargestChunk = 128 * 1024;
+  // Small chunks pay the kernel's price for each too often, large ones let one side wait long for the other at the end.
+  static constexpr size_t kSmallestChunk = 32 * 1024, kLargestChunk = 256 * 1024;
   static constexpr size_t kMost = size_t{1} << 36;
   static constexpr size_t chunk_of(size_t bytes) {
-    const size_t even = (bytes / 24 + 4095) / 4096 * 4096;
+    const size_t even = (bytes / 8 + 4095) / 4096 * 4096;
     return std::clamp(even, kSmallestChunk, kLargestChunk);
   }
 

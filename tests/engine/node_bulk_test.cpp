@@ -142,7 +142,7 @@ struct Two {
     to_other = mover.transport.connect(address(1));
     to_mover = other.transport.connect(address(0));
   }
-  SharedCopy& job() { return mover.transport.segment().header().copy[0]; }
+  SharedCopy& job() { return mover.transport.segment().header().copy[0][0]; }
   Exposed open(std::vector<std::byte>& memory, bool peer_writes) {
     Exposed exposed;
     EXPECT_TRUE(other.transport.expose(*to_mover, memory.data(), memory.size(), peer_writes, exposed));
@@ -253,7 +253,7 @@ TEST(NodeBulk, AMoveWhosePeerDiesOverItsShareHasFailed) {
     End dying(address(1));
     dying.send(address(0), 1);
     self.tell();
-    SharedCopy& job = dying.transport.segment_of(address(0))->header().copy[0];
+    SharedCopy& job = dying.transport.segment_of(address(0))->header().copy[0][0];
     while (!job.help([](const SharedCopy::Chunk&) {
       kill(getpid(), SIGKILL);
       return true;
