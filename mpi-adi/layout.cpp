@@ -108,6 +108,26 @@ inline void copy(char* place, char* packed, size_t bytes) {
     std::memcpy(place, packed, bytes);
 }
 
+// Blocks of 4 to 64 bytes, which are many: two halves that overlap, by loads and stores.
+template <Way way, size_t kHalf>
+inline void copy_halves(char* place, char* packed, size_t bytes) {
+  char half[2][kHalf];
+  const char* const from = way == Way::pack ? place : packed;
+  char* const to = way == Way::pack ? packed : place;
+  std::memcpy(half[0], from, kHalf);
+  std::memcpy(half[1], from + bytes - kHalf, kHalf);
+  std::memcpy(to, half[0], kHalf);
+  std::memcpy(to + bytes - kHalf, half[1], kHalf);
+}
+template <Way way>
+inline void copy_block(char* place, char* packed, size_t bytes) {
+  if (bytes > 64 || bytes < 4) return copy<way>(place, packed, bytes);
+  if (bytes <= 8) return copy_halves<way, 4>(place, packed, bytes);
+  if (bytes <= 16) return copy_halves<way, 8>(place, packed, bytes);
+  if (bytes <= 32) return copy_halves<way, 16>(place, packed, bytes);
+  copy_halves<way, 32>(place, packed, bytes);
+}
+
 // Blocks of a size that the compiler knows are moved by loads and stores.
 template <Way way, size_t kBytes>
 char* copy_strided(char* place, int64_t stride, int64_t count, char* packed) {
@@ -132,7 +152,7 @@ char* copy_strided(char* place, int64_t stride, int64_t count, char* packed, siz
     case 32:
       return copy_strided<way, 32>(place, stride, count, packed);
   }
-  for (int64_t i = 0; i < count; ++i, place += stride, packed += block) copy<way>(place, packed, block);
+  for (int64_t i = 0; i < count; ++i, place += stride, packed += block) copy_block<way>(place, packed, block);
   return packed;
 }
 
@@ -151,7 +171,7 @@ char* copy_blocks(char* base, const int64_t* displacements, int64_t count, char*
     case 16:
       return copy_blocks<way, 16>(base, displacements, count, packed);
   }
-  for (int64_t i = 0; i < count; ++i, packed += block) copy<way>(base + displacements[i], packed, block);
+  for (int64_t i = 0; i < count; ++i, packed += block) copy_block<way>(base + displacements[i], packed, block);
   return packed;
 }
 
@@ -184,7 +204,7 @@ void move_listed(const Layout& layout, char* base, int64_t from, int64_t bytes, 
     const int64_t piece = std::min(bytes, table.ends[i] - from);
     char* place = base + table.displacements[i];
     if (layout.shape == Shape::runs)
-      copy<way>(place + skipped, packed, static_cast<size_t>(piece));
+      copy_block<way>(place + skipped, packed, static_cast<size_t>(piece));
     else
       move<way>(table.children[i], place, skipped, piece, packed);
     from += piece;
