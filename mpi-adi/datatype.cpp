@@ -173,13 +173,8 @@ void set_bounds(Datatype& type, int64_t lb, int64_t extent) {
   compute_dense(type);
 }
 
-Datatype* retain(Datatype* type) {
-  if (!type->predefined) type->references.fetch_add(1, std::memory_order_relaxed);
-  return type;
-}
-
-void release(Datatype* type) {
-  if (type->predefined || type->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+void release_derived(Datatype* type) {
+  if (type->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   for (const Piece& piece : type->pieces) release(piece.type);
   for (Datatype* part : type->types) release(part);
   derived_types.release(type);

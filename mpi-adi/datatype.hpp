@@ -72,8 +72,14 @@ MPI_Datatype handle_of(const Datatype* type);
 // A new type of these pieces, not committed, with one reference. nullptr: too many datatypes are in use.
 Datatype* make_type(std::vector<Piece> pieces);
 void set_bounds(Datatype& type, int64_t lb, int64_t extent);
-Datatype* retain(Datatype* type);
-void release(Datatype* type);
+inline Datatype* retain(Datatype* type) {
+  if (!type->predefined) type->references.fetch_add(1, std::memory_order_relaxed);
+  return type;
+}
+void release_derived(Datatype* type);
+inline void release(Datatype* type) {
+  if (!type->predefined) release_derived(type);
+}
 
 // `count` elements as they lie around a buffer's address.
 inline Layout layout_of(const Datatype& type, int64_t count) { return type.layout.repeated(count, type.extent); }

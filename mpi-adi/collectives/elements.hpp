@@ -56,8 +56,14 @@ class Elements {
   // As the user names it.
   std::byte* address() const { return at_; }
 
-  void pack(void* to) const { mpi::pack(layout(), at_, 0, static_cast<int64_t>(bytes()), to); }
-  void unpack(const void* from) const { mpi::unpack(layout(), at_, 0, static_cast<int64_t>(bytes()), from); }
+  void pack(void* to) const {
+    if (contiguous()) return copy(to, at_, bytes());
+    mpi::pack(layout(), at_, 0, static_cast<int64_t>(bytes()), to);
+  }
+  void unpack(const void* from) const {
+    if (contiguous()) return copy(at_, from, bytes());
+    mpi::unpack(layout(), at_, 0, static_cast<int64_t>(bytes()), from);
+  }
   // `count` elements that begin `displacement` elements further on.
   Elements part(ptrdiff_t displacement, size_t count) const {
     Elements found(*this);
