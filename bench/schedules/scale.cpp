@@ -102,6 +102,10 @@ bool measure(const KnownCollective& collective, std::uint32_t ranks, const Optio
   add("binary", "bytes", "B", static_cast<double>(binary.size()));
   add("execute", "time", "ns", run_s * 1e9);
   add("messages", "count", "1", static_cast<double>(run.messages));
+  add("rounds", "count", "1", static_cast<double>(run.rounds));
+  std::uint64_t edges = 0;
+  for (const Schedule& graph : graphs) edges += graph.num_edges();
+  add("dependencies", "count", "1", static_cast<double>(edges));
   return good && right;
 }
 
