@@ -320,10 +320,17 @@ void Client::abort_waits() {
   wake_sleepers();
 }
 
+// Without a descriptor somebody must look; with one, what a provider has accepted may still need a poll to leave. Both ever less often.
+int64_t Client::longest_nap() {
+  const uint64_t steps = engine_->stats().steps.read();
+  if (naps_since_.exchange(steps, std::memory_order_relaxed) != steps) naps_.store(0, std::memory_order_relaxed);
+  const uint32_t doubled = std::min(naps_.fetch_add(1, std::memory_order_relaxed) / kNapsAlike, 16u);
+  return must_poll_ ? std::min(kPollNap << doubled, kLongestPollNap) : std::min(kHeartbeat << doubled, kLongestHeartbeat);
+}
+
 void Client::sleep_on(uint32_t word, Sleeper who, int64_t timeout_ns, bool with_descriptors) {
   if (with_descriptors && network_open()) {
-    // Without a descriptor somebody must look; with one, what a provider has accepted may still need a poll to leave.
-    const int64_t most = must_poll_ ? kPollNap : kHeartbeat;
+    const int64_t most = longest_nap();
     if (timeout_ns < 0 || timeout_ns > most) timeout_ns = most;
   }
   if (!by_socket_) {

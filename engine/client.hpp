@@ -130,6 +130,7 @@ class Client {
   template <class Done>
   void sleep(Done&& done, int64_t limit_ns);
   void sleep_on(uint32_t word, Sleeper who, int64_t timeout_ns, bool with_descriptors);
+  int64_t longest_nap();
   void leave_holding();
   void pause_spin(int idle) {
     if (idle < kAlone) {
@@ -158,8 +159,10 @@ class Client {
   static constexpr int kAlone = 2'048;        // steps without work before a waiter with a core of its own doubts that it is alone there
   static constexpr int kSpins = 20'000;       // and before it goes on as one without
   static constexpr int kYields = 400;         // and then before it sleeps
-  static constexpr int64_t kPollNap = 200'000;    // longest sleep where a network has no descriptor to wait for
-  static constexpr int64_t kHeartbeat = 20'000'000;  // and where it has one
+  // The longest sleep where a network has no descriptor to wait for, and where it has one; both grow while nothing happens.
+  static constexpr int64_t kPollNap = 200'000, kLongestPollNap = 800'000;
+  static constexpr int64_t kHeartbeat = 20'000'000, kLongestHeartbeat = 1'280'000'000;
+  static constexpr uint32_t kNapsAlike = 16;      // before they are doubled
   static constexpr uint64_t kLookMost = 250'000'000;  // between two looks for dead peers, while something is outstanding
   static constexpr int64_t kDenseTick = 500'000;  // how often a parked engine looks whether waits still come thick and fast
   static constexpr int kMostTakenBack = 8;    // threads that share the engine are better off without a bias
@@ -210,6 +213,8 @@ class Client {
 #endif
   static inline thread_local constinit bool biased_ = false;  // this thread's word for the baton
   std::atomic<uint64_t> aborts_{0};
+  std::atomic<uint32_t> naps_{0};          // beside a network, since something last happened
+  std::atomic<uint64_t> naps_since_{0};    // the steps with work until then
   uint64_t leaves_ = 0;                    // under the baton's protection in leave_wait
   uint64_t leaves_since_ns_ = 0;
 };
