@@ -63,12 +63,20 @@ class Client {
   // Runs `action(engine)` under the baton, after everything submitted before; false when somebody else has the baton.
   template <class Action>
   bool try_locked(Action&& action) {
+    if (!try_enter()) return false;
+    action(*engine_);
+    leave();
+    return true;
+  }
+  // Its two ends, for callers that every message passes: `leave` follows a `try_enter` that said yes.
+  bool try_enter() {
     if (mode_ == Progress::offload || !take()) return false;
     drain();
-    action(*engine_);
+    return true;
+  }
+  void leave() {
     engine_->settle();
     leave_baton();
-    return true;
   }
   // The same as submit, but returns only after the command has been executed.
   void submit_and_wait(Command& command);

@@ -360,6 +360,7 @@ void Engine::fail_peer(Peer& peer) {
   if (peer.held && !peer.held->empty() && !peer.stalled) {
     peer.stalled = true;
     stalled_.push_back(&peer);
+    restless_ = true;
   }
 }
 

@@ -53,7 +53,11 @@ class Engine final : public Sink {
   // Nothing that step() would do at once, or soon without a message from outside. Asked after arming the doorbell.
   bool idle();
   // True when somebody must go on stepping although no message arrives (bulk moves, back-pressure, delays).
-  bool busy() const { return !transfers_.empty() || !stalled_.empty() || has_delays() || ready_ != nullptr || !works_.empty(); }
+  bool busy() {
+    if (!restless_) return false;
+    restless_ = !transfers_.empty() || !stalled_.empty() || has_delays() || ready_ != nullptr || !works_.empty();
+    return restless_;
+  }
   // Is there nothing to do, now or at a time that somebody must keep in mind?
   bool quiet() {
     for (const Carrier& carrier : carriers_)
@@ -249,6 +253,7 @@ class Engine final : public Sink {
   uint32_t next_spent_ = 0;
   uint64_t look_interval_ns_ = 250'000'000;
   uint64_t look_due_ns_ = 0;            // when to look for dead peers again
+  bool restless_ = false;               // set by all that puts something in the lists that busy() asks
   Trigger* ready_ = nullptr;            // ripe commands, first in first out
   Trigger* ready_tail_ = nullptr;
   std::deque<LocalWork> works_;         // local operations that take several steps

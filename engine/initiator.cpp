@@ -75,6 +75,7 @@ void Engine::hold(Peer& peer, HeldMessage message) {
   if (!peer.stalled) {
     peer.stalled = true;
     stalled_.push_back(&peer);
+    restless_ = true;
   }
 }
 

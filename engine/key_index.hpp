@@ -45,7 +45,8 @@ class KeyIndex {
   // The oldest node whose key equals that of the given bits and source, or null.
   Node* first(uint64_t match_bits, uint64_t source) const {
     if (keys_ == 0) return nullptr;
-    Node* head = cells_[locate(hash_of(match_bits, source))].head;
+    found_ = locate(hash_of(match_bits, source));
+    Node* head = cells_[found_].head;
     return head && same_key(*head, match_bits, source) ? head : nullptr;
   }
   // Begins to bring here what `first` will read, where that is likely not in the cache.
@@ -101,7 +102,7 @@ class KeyIndex {
       links(*own.next).prev = own.prev;
       return;
     }
-    Cell& cell = cells_[locate(hash_of(node.match_bits, node.source))];
+    Cell& cell = cells_[is_head && cells_[found_].head == &node ? found_ : locate(hash_of(node.match_bits, node.source))];
     if (!is_head) {
       links(*own.prev).next = nullptr;
       links(*cell.head).prev = own.prev;
@@ -185,6 +186,7 @@ class KeyIndex {
   uint64_t care_bits_ = ~uint64_t{0};
   uint64_t source_mask_ = ~uint64_t{0};
   std::unique_ptr<Cell[]> cells_;
+  mutable size_t found_ = 0;  // the cell that `first` looked at last: a node that was found is often removed next
   size_t capacity_ = 0;  // zero or a power of two
   size_t keys_ = 0;      // cells with a FIFO
   size_t taken_ = 0;     // these, and those whose FIFO ran empty

@@ -33,6 +33,7 @@ void Engine::start_transfer(const Delivery& delivery, const wire::Region& region
   }
   if (delivery.remembered) delivery.remembered->arriving = true;
   transfers_.push_back(std::move(transfer));
+  restless_ = true;
 }
 
 int Engine::run_transfers() {

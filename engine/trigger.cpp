@@ -102,6 +102,7 @@ void Engine::add_to_counter(Counter& counter, uint64_t success, uint64_t failure
 void Engine::make_ready(Trigger* first, Trigger* last) {
   if (ready_tail_) ready_tail_->next = first; else ready_ = first;
   ready_tail_ = last;
+  restless_ = true;
 }
 
 void Engine::ripen(Counter& counter) {
@@ -206,6 +207,7 @@ void Engine::run_local(const Command& command) {
   const auto op = static_cast<ptlx_local_op_t>(command.op);
   if (op == PTLX_DELAY) {
     new_delays_.push_back({command.length, command.handle});
+    restless_ = true;
     return;
   }
   if (op == PTLX_TIMESTAMP) {
@@ -219,7 +221,9 @@ void Engine::run_local(const Command& command) {
     return;
   }
   LocalWork work(command);
-  if (!run_segment(work)) works_.push_back(work);
+  if (run_segment(work)) return;
+  works_.push_back(work);
+  restless_ = true;
 }
 
 // True if the work has ended and was reported.

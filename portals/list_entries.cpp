@@ -119,12 +119,14 @@ struct Wanted {  // what tells the ME functions from the LE functions
   Interface* interface = find_interface(ni_handle);
   if (!interface) return refuse(wanted.function, bad_interface(ni_handle));
   if (!handle) return refuse(wanted.function, {wanted.has_match ? "me_handle" : "le_handle", kIsNull});
+  Client& engine = client();
   int code;
-  if (client().try_locked([&](Engine& engine) {
-        code = claim<true>(wanted.function, *interface, pt_index, me, wanted.has_match, wanted.options, list, user_ptr, *handle);
-        if (code == PTL_OK) engine.append(*handle);
-      }))
+  if (engine.try_enter()) [[likely]] {
+    code = claim<true>(wanted.function, *interface, pt_index, me, wanted.has_match, wanted.options, list, user_ptr, *handle);
+    if (code == PTL_OK) [[likely]] engine.engine().append(*handle);
+    engine.leave();
     return code;
+  }
   code = claim_entry(wanted.function, *interface, pt_index, me, wanted.has_match, wanted.options, list, user_ptr, *handle);
   if (code != PTL_OK) return code;
   Command command;

@@ -17,7 +17,7 @@ struct Descriptor {
 struct Objects {
   // The most that one interface is given of each kind. Two that use all of it fill the pools of what has handles: a call says so.
   // Triggers are claimed after the call, so there are as many as all interfaces together may promise.
-  static constexpr uint32_t kMost = (1u << 20) - 32;
+  static constexpr uint32_t kMost = (1u << 20) - 192;
   static constexpr uint32_t kMostQueues = (1u << 16) - 1;
   static constexpr uint32_t kCapacity = (1u << kIndexBits) - 2;  // indices that no constant of Portals has
   Pool<Descriptor> descriptors{HandleKind::descriptor, kCapacity};

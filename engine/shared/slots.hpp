@@ -115,7 +115,7 @@ class Pool {
     slots_[handle_index(handle)].state.store(((handle_generation(handle) + 1) & kGenerationMask) << 1, std::memory_order_release);
     return true;
   }
-  static constexpr uint32_t kHeldBack = 32;
+  static constexpr uint32_t kHeldBack = 256;
 
   T& at(uint32_t index) { return slots_[index].value; }
   uint32_t index_of(const T& value) const {
