@@ -1,6 +1,8 @@
 // execution.cpp: making, running and reporting.
 #include "mpi-adi/collectives/execution.hpp"
 
+#include <sched.h>
+
 #include <vector>
 
 #include "mpi-adi/adi.hpp"
@@ -102,18 +104,23 @@ int Execution::report() {
 int Execution::start(const Work& work, Request* request, bool more) {
   memory_.fill(work);
   ++runs_;
+  launched_.store(false, std::memory_order_relaxed);
   busy_.store(true, std::memory_order_relaxed);
   if (request != nullptr && each_ > 0) {
     signal_->more = more;
     signal_->whom.store(request, std::memory_order_release);
   }
   if (request != nullptr && each_ == 0) request->state.store(mpi::State::done, std::memory_order_relaxed);
-  result_ = GOAL_Run(schedule_, &run_);
-  if (result_ != GOAL_SUCCESS && request != nullptr) signal_->whom.store(nullptr, std::memory_order_relaxed);
-  return result_;
+  const int code = result_ = GOAL_Run(schedule_, &run_);
+  if (code != GOAL_SUCCESS && request != nullptr) signal_->whom.store(nullptr, std::memory_order_relaxed);
+  launched_.store(true, std::memory_order_release);
+  return code;
 }
 
-int Execution::wait() { return result_ = GOAL_Wait(&run_); }
+int Execution::wait() {
+  while (!launched_.load(std::memory_order_acquire)) sched_yield();
+  return result_ = GOAL_Wait(&run_);
+}
 
 void Execution::await_end() const {
   ptl_ct_event_t count;

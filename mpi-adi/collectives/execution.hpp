@@ -62,6 +62,7 @@ class Execution {
   int bind(const Work& work, const Communicator& comm, unsigned epoch);
 
   std::atomic<bool> busy_{false};
+  std::atomic<bool> launched_{true};  // start() is over: another thread may have been told of the end before
   Memory memory_;
   GOAL_Schedule schedule_ = nullptr;
   GOAL_Request run_ = GOAL_REQUEST_NULL;
