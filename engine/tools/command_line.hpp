@@ -1,29 +1,54 @@
-// command_line.hpp: reading the options of a tool that prints and ends. Thread: one.
+// command_line.hpp: the options of a tool. CLI11 reads them, in command_line.cpp alone, since it takes long to compile. Thread: one.
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <cstdio>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
 #include <optional>
+#include <string>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace portunus {
 
 constexpr int kBadUse = 2;
 
-// Nothing: go on. Else the exit status: help or version were asked for and printed, or an option is wrong and was told.
-inline std::optional<int> read_command_line(CLI::App& app, const char* tool, int argc, char** argv) {
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    std::fputs(app.help().c_str(), stdout);
-    return 0;
-  } catch (const CLI::CallForVersion& version) {
-    std::printf("%s\n", version.what());
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "%s: %s; run '%s --help' for the options\n", tool, error.what(), tool);
-    return kBadUse;
-  }
-  return std::nullopt;
-}
+// Why a tool ends before its work, and what it says: help, the version, or (with status kBadUse) what is wrong.
+struct Said {
+  int status;
+  std::string text;
+};
+
+// Options are declared, each with the place of its value, which must outlive read(); then read once.
+class CommandLine {
+ public:
+  using Excluded = std::initializer_list<CLI::Option*>;
+
+  CommandLine(const char* tool, const char* about, const char* footer);
+  ~CommandLine();
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+
+  // A name without dashes is a place in the line. What is returned may be excluded from use with others.
+  CLI::Option* flag(const char* name, bool& value, const char* help, Excluded excluded = {});
+  CLI::Option* text(const char* name, std::string& value, const char* help, Excluded excluded = {});
+  void number(const char* name, std::optional<std::uint32_t>& value, const char* help);
+  void number(const char* name, std::uint32_t& value, const char* help, std::uint32_t least, std::uint32_t most);
+  void positive(const char* name, double& value, const char* help);  // or zero
+  void positive(const char* name, std::optional<double>& value, const char* help);
+  void seconds(const char* name, std::optional<double>& value, const char* help);  // any number: the tool judges
+
+  // Nothing: go on.
+  [[nodiscard]] std::optional<Said> read(int argc, char** argv);
+  // The same, with the text printed; the exit status.
+  [[nodiscard]] std::optional<int> read_or_tell(int argc, char** argv);
+
+ private:
+  const char* tool_;
+  std::unique_ptr<CLI::App> app_;
+};
 
 }  // namespace portunus

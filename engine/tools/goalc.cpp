@@ -1,7 +1,6 @@
 // goalc: compiles GOAL files and shows what comes of it. 'goalc --help' is its manual.
 //
 // **Thread:** one.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -49,21 +48,19 @@ struct Failure : std::runtime_error {
 
 // The status to end with, if there is nothing to do.
 std::optional<int> parse_options(int argc, char** argv, Options& options) {
-  CLI::App app{"Compiles a GOAL schedule and prints the compiled form, what it takes, and its critical path."};
-  app.footer(kFooter);
-  app.set_version_flag("--version", "goalc (Portunus) " PTL_VERSION);
-  app.add_option("FILE", options.file, "the schedule");
-  app.add_option("--rank", options.rank, "print the compiled form and resources of this rank only");
-  app.add_flag("--brief", options.brief, "print no compiled form");
-  auto* dot = app.add_flag("--dot", options.dot, "print the graph in Graphviz's language instead");
-  auto* exports = app.add_flag("--export", options.exports, "print the compiled schedules for LogGOPSim instead")->excludes(dot);
-  app.add_flag("--text", options.text, "print the schedule as GOAL text that txt2bin accepts instead")->excludes(dot)->excludes(exports);
-  app.add_option("--binary", options.binary, "write the schedule (with --export the compiled ones) to this file in binary form instead")->excludes(dot);
-  app.add_option("--latency", options.network.latency_ns, "nanoseconds from rank to rank (1500)")->check(CLI::NonNegativeNumber);
-  app.add_option("--overhead", options.network.overhead_ns, "nanoseconds that a message costs at each end (200)")->check(CLI::NonNegativeNumber);
-  app.add_option("--byte", options.network.byte_ns, "nanoseconds per byte (0.1)")->check(CLI::NonNegativeNumber);
-  app.add_option("--hop", options.hop_ns, "nanoseconds from a counter to what it fires (default: measured)")->check(CLI::NonNegativeNumber);
-  if (const auto status = read_command_line(app, "goalc", argc, argv)) return status;
+  CommandLine line("goalc", "Compiles a GOAL schedule and prints the compiled form, what it takes, and its critical path.", kFooter);
+  line.text("FILE", options.file, "the schedule");
+  line.number("--rank", options.rank, "print the compiled form and resources of this rank only");
+  line.flag("--brief", options.brief, "print no compiled form");
+  auto* dot = line.flag("--dot", options.dot, "print the graph in Graphviz's language instead");
+  auto* exports = line.flag("--export", options.exports, "print the compiled schedules for LogGOPSim instead", {dot});
+  line.flag("--text", options.text, "print the schedule as GOAL text that txt2bin accepts instead", {dot, exports});
+  line.text("--binary", options.binary, "write the schedule (with --export the compiled ones) to this file in binary form instead", {dot});
+  line.positive("--latency", options.network.latency_ns, "nanoseconds from rank to rank (1500)");
+  line.positive("--overhead", options.network.overhead_ns, "nanoseconds that a message costs at each end (200)");
+  line.positive("--byte", options.network.byte_ns, "nanoseconds per byte (0.1)");
+  line.positive("--hop", options.hop_ns, "nanoseconds from a counter to what it fires (default: measured)");
+  if (const auto status = line.read_or_tell(argc, argv)) return status;
   if (!options.file.empty()) return std::nullopt;
   std::fprintf(stderr, "goalc: no FILE was given; run 'goalc --help' for the options\n");
   return kBadUse;

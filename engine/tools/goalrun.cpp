@@ -6,7 +6,6 @@
 // **Thread:** one.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
@@ -22,6 +21,7 @@
 
 #include "engine/goal/buffered.hpp"
 #include "engine/goal/validate.hpp"
+#include "engine/tools/command_line.hpp"
 #include "engine/tools/goalrun_report.hpp"
 
 namespace {
@@ -29,7 +29,6 @@ namespace {
 using namespace portunus;
 using goalrun::Failure;
 
-constexpr int kBadUse = 2;
 constexpr char kFooter[] =
     "Started alone, goalrun starts one process per rank of FILE on this host, by the ptlrun beside it or in PATH.\n"
     "Under a launcher it takes part in the launcher's job, which must have as many ranks: ptlrun -n 8 goalrun FILE.\n"
@@ -39,36 +38,18 @@ constexpr char kFooter[] =
     "checked; arguments (user, user1 ..) are zero, or as --input says: --input in.%r.%k of rank 0 and argument 1 is in.0.1. The row 'all' has the least, the median of the medians and the most.\n"
     "Statuses: 0 done, 1 the file or its execution is wrong, 2 bad use; else that of ptlrun.";
 
-// A command line that cannot be followed, or a text that was asked for.
-struct Said {
-  int status;
-  std::string text;
-};
-
 std::optional<Said> parse_options(int argc, char** argv, goalrun::Options& options) {
-  CLI::App app{"Executes a GOAL schedule with offloaded messages and prints how long it took on each rank."};
+  CommandLine line("goalrun", "Executes a GOAL schedule with offloaded messages and prints how long it took on each rank.", kFooter);
   bool no_check = false;
-  app.footer(kFooter);
-  app.set_version_flag("--version", "goalrun (Portunus) " PTL_VERSION);
-  app.add_option("FILE", options.file, "the schedule, in the GOAL text language");
-  app.add_option("--repeat", options.repeat, "epochs to measure (default 1), after one that is not measured")
-      ->check(CLI::Range(1u, 100'000'000u));
-  app.add_option("--compute", options.compute_us, "microseconds that the application computes between start and wait")
-      ->check(CLI::Range(0u, 3'600'000'000u));
-  app.add_flag("--no-check", no_check, "do not check what the messages carry");
-  app.add_option("--input", options.input, "what the arguments of an annotated FILE hold before each execution: a file, %r its rank, %k the argument");
-  app.add_option("--output", options.output, "where they are written after the last one");
-  app.add_flag("--plain", options.plain, "run it by Portals 4.3 alone, without the extensions of this library, to compare");
-  app.add_flag("--csv", options.csv, "print comma-separated values; the last line goes to stderr");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    return Said{0, app.help()};
-  } catch (const CLI::CallForVersion& version) {
-    return Said{0, std::string(version.what()) + "\n"};
-  } catch (const CLI::ParseError& error) {
-    return Said{kBadUse, std::string(error.what()) + "; run 'goalrun --help' for the options"};
-  }
+  line.text("FILE", options.file, "the schedule, in the GOAL text language");
+  line.number("--repeat", options.repeat, "epochs to measure (default 1), after one that is not measured", 1, 100'000'000);
+  line.number("--compute", options.compute_us, "microseconds that the application computes between start and wait", 0, 3'600'000'000);
+  line.flag("--no-check", no_check, "do not check what the messages carry");
+  line.text("--input", options.input, "what the arguments of an annotated FILE hold before each execution: a file, %r its rank, %k the argument");
+  line.text("--output", options.output, "where they are written after the last one");
+  line.flag("--plain", options.plain, "run it by Portals 4.3 alone, without the extensions of this library, to compare");
+  line.flag("--csv", options.csv, "print comma-separated values; the last line goes to stderr");
+  if (auto said = line.read(argc, argv)) return said;
   if (options.file.empty()) return Said{kBadUse, "no FILE was given; run 'goalrun --help' for the options"};
   options.check = !no_check;
   return std::nullopt;

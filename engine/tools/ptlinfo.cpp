@@ -5,7 +5,6 @@
 // **Thread:** one.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -154,12 +153,11 @@ void print(const ordered_json& all) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"Shows what this machine offers to Portals programs: interfaces, providers, limits, engine, environment."};
+  CommandLine line("ptlinfo", "Shows what this machine offers to Portals programs: interfaces, providers, limits, engine, environment.",
+                   kFooter);
   bool json = false;
-  app.footer(kFooter);
-  app.set_version_flag("--version", "ptlinfo (Portunus) " PTL_VERSION);
-  app.add_flag("--json", json, "print JSON");
-  if (const auto status = read_command_line(app, "ptlinfo", argc, argv)) return *status;
+  line.flag("--json", json, "print JSON");
+  if (const auto status = line.read_or_tell(argc, argv)) return *status;
   ptlx_job_t job{};
   job.size = job.local_size = 1;
   const bool joined = pmix_announced() && PtlxJobInit(&job) == PTL_OK;  // alone: as a program that finds its peers by itself

@@ -7,13 +7,13 @@
 #include <dirent.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -141,17 +141,15 @@ int list(bool json) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"Shows what the Portals engine of a running process has counted, without disturbing it."};
+  CommandLine line("ptlstat", "Shows what the Portals engine of a running process has counted, without disturbing it.", kFooter);
   std::string process_word;
-  double seconds = 0;
+  std::optional<double> seconds;
   bool json = false;
-  app.footer(kFooter);
-  app.set_version_flag("--version", "ptlstat (Portunus) " PTL_VERSION);
-  app.add_option("PID", process_word, "number of the process");
-  auto* watched = app.add_option("--watch", seconds, "again every SECONDS, with rates, until the process ends")->type_name("SECONDS");
-  app.add_flag("--json", json, "print JSON; with --watch, one line each time");
-  if (const auto status = read_command_line(app, "ptlstat", argc, argv)) return *status;
-  if (watched->count() > 0 && (process_word.empty() || !std::isfinite(seconds) || seconds < 0.01 || seconds > 1e6)) {
+  line.text("PID", process_word, "number of the process");
+  line.seconds("--watch", seconds, "again every SECONDS, with rates, until the process ends");
+  line.flag("--json", json, "print JSON; with --watch, one line each time");
+  if (const auto status = line.read_or_tell(argc, argv)) return *status;
+  if (seconds && (process_word.empty() || !std::isfinite(*seconds) || *seconds < 0.01 || *seconds > 1e6)) {
     std::fprintf(stderr, "ptlstat: --watch needs a PID and 0.01 to 1000000 seconds; run 'ptlstat --help' for the options\n");
     return kBadUse;
   }
@@ -164,15 +162,15 @@ int run(int argc, char** argv) {
   }
   const ForeignStats foreign(static_cast<pid_t>(process));
   const ordered_json now = snapshot(static_cast<pid_t>(process), foreign);
-  if (json && watched->count() == 0) {
+  if (json && !seconds) {
     std::printf("%s\n", now.dump(2).c_str());
     return 0;
   }
   if (!json) {
     print_facts(now);
-    if (watched->count() == 0) print_table(foreign.page(), nullptr, 0);
+    if (!seconds) print_table(foreign.page(), nullptr, 0);
   }
-  return watched->count() > 0 ? watch(static_cast<pid_t>(process), foreign, seconds, json) : 0;
+  return seconds ? watch(static_cast<pid_t>(process), foreign, *seconds, json) : 0;
 }
 
 }  // namespace
