@@ -9,11 +9,6 @@
 #include <cstdlib>
 
 namespace portunus {
-namespace {
-
-constexpr uint8_t kToOperation = 1;  // stream_data.op: the token names an operation (a get's data), else a transfer
-
-}  // namespace
 
 Operation& Engine::new_operation(Peer& peer, const Command& command) {
   Operation* operation = free_operation_;
@@ -158,7 +153,7 @@ void Engine::stream_out(Link& from, const wire::Header& header) {
 }
 
 void Engine::stream_in(Link& from, const wire::Header& header, const std::byte* payload) {
-  if (header.op == kToOperation) {
+  if (header.op == wire::kToOperation) {
     Operation* pending = operation(header.token, from.peer);
     const bool awaits = pending && (pending->verb == Verb::get || (pending->bulk && (pending->verb == Verb::fetch_atomic || pending->verb == Verb::swap)));
     if (!awaits || header.remote_offset > pending->length ||

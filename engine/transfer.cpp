@@ -11,7 +11,6 @@ namespace {
 
 constexpr uint64_t kBytesPerStep = 4 << 20;   // moved synchronously in one step, over all transfers
 constexpr uint64_t kPiece = kBytesPerStep;    // one pull or push
-constexpr uint8_t kToOperation = 1;
 
 bool is_fetch(wire::Kind kind) { return kind == wire::Kind::fetch_atomic || kind == wire::Kind::swap; }
 
@@ -140,7 +139,7 @@ bool Engine::advance_stream(Transfer& transfer) {
     return false;
   }
   header.kind = wire::Kind::stream_data;
-  header.op = kToOperation;
+  header.op = wire::kToOperation;
   header.remote_offset = transfer.moved;
   send(peer, header, part.iov_base, part.iov_len);
   transfer.moved += part.iov_len;

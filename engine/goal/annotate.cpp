@@ -86,9 +86,9 @@ class Line {
 };
 
 // Applies the annotations of one rank to its plan.
-class Reader {
+class AnnotationReader {
  public:
-  explicit Reader(Plan& plan) : plan_(plan) { plan.works.resize(plan.graph.size()); }
+  explicit AnnotationReader(Plan& plan) : plan_(plan) { plan.works.resize(plan.graph.size()); }
   void apply(const Annotation& annotation);
   void finish();
 
@@ -101,7 +101,7 @@ class Reader {
   Plan& plan_;
 };
 
-Memory Reader::place(Line& line, bool may_be_pieces) {
+Memory AnnotationReader::place(Line& line, bool may_be_pieces) {
   if (may_be_pieces && line.accept('[')) return pieces(line);
   const Line before = line;
   const std::string_view name = line.word();
@@ -120,7 +120,7 @@ Memory Reader::place(Line& line, bool may_be_pieces) {
   return m;
 }
 
-Memory Reader::pieces(Line& line) {
+Memory AnnotationReader::pieces(Line& line) {
   const std::uint64_t first = plan_.pieces.size();
   do {
     Piece piece;
@@ -133,7 +133,7 @@ Memory Reader::pieces(Line& line) {
   return {Space::pieces, static_cast<std::uint32_t>(plan_.pieces.size() - first), first};
 }
 
-void Reader::buffer(Line& line, VertexId v) {
+void AnnotationReader::buffer(Line& line, VertexId v) {
   if (!plan_.graph[v].is_message()) line.fail("only messages have a buffer; use \"op\" for local work");
   plan_.works[v].memory = place(line);
   if (line.ended()) return;
@@ -144,7 +144,7 @@ void Reader::buffer(Line& line, VertexId v) {
   }
 }
 
-void Reader::local(Line& line, VertexId v) {
+void AnnotationReader::local(Line& line, VertexId v) {
   if (plan_.graph[v].kind != Kind::calc) line.fail("only a calc can be made local work, and only once");
   Work& work = plan_.works[v];
   Line before = line;
@@ -179,7 +179,7 @@ void Reader::local(Line& line, VertexId v) {
   plan_.graph.amend(v, Kind::local, 0);
 }
 
-void Reader::apply(const Annotation& annotation) {
+void AnnotationReader::apply(const Annotation& annotation) {
   Line line(annotation);
   const std::string_view first = line.word();
   if (first == "scratch") {
@@ -202,7 +202,7 @@ void Reader::apply(const Annotation& annotation) {
 }
 
 // Messages that nobody gave memory get some of their own.
-void Reader::finish() {
+void AnnotationReader::finish() {
   for (VertexId v = 0; v < plan_.graph.size(); ++v) {
     Work& work = plan_.works[v];
     if (!plan_.graph[v].is_message() || work.memory.space != Space::none) continue;
@@ -238,8 +238,8 @@ std::string text_of(const Plan& plan, VertexId v, const Memory& m) {
 std::vector<Plan> plans_of(GoalFile file) {
   std::vector<Plan> plans(file.ranks.size());
   for (std::size_t r = 0; r < plans.size(); ++r) plans[r].graph = std::move(file.ranks[r]);
-  std::vector<std::optional<Reader>> readers(plans.size());
-  const auto reader = [&](std::size_t rank) -> Reader& {
+  std::vector<std::optional<AnnotationReader>> readers(plans.size());
+  const auto reader = [&](std::size_t rank) -> AnnotationReader& {
     return readers[rank] ? *readers[rank] : readers[rank].emplace(plans[rank]);
   };
   // Sizes first: buffers are compared with them.

@@ -43,7 +43,7 @@ void store(std::string& bytes, const T& value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-[[noreturn]] void refuse(const std::string& problem) { throw ScheduleError({}, "the binary GOAL file " + problem); }
+[[noreturn]] void refuse_file(const std::string& problem) { throw ScheduleError({}, "the binary GOAL file " + problem); }
 
 class RankReader {
  public:
@@ -51,7 +51,7 @@ class RankReader {
   Schedule run();
 
  private:
-  [[noreturn]] void fail(const std::string& problem) const { refuse("is wrong in rank " + std::to_string(rank_) + ": " + problem); }
+  [[noreturn]] void fail(const std::string& problem) const { refuse_file("is wrong in rank " + std::to_string(rank_) + ": " + problem); }
   [[nodiscard]] Node node(std::uint32_t i) const { return load<Node>(bytes_, nodes_at_ + kNodeBytes * i); }
   void vertex(const Node& node, std::uint32_t i, Schedule& schedule) const;
   void edges(const Node& node, std::uint32_t i, Schedule& schedule, std::vector<std::uint32_t>& waits_for) const;
@@ -168,16 +168,16 @@ bool is_binary_goal(std::string_view bytes) {
 }
 
 GoalFile read_binary_goal(std::string_view bytes) {
-  if (!is_binary_goal(bytes)) refuse("does not begin as one does; give a file that txt2bin or goalc wrote");
-  if (load<std::uint64_t>(bytes, 0) == kSpoilt) refuse("was used up by a simulation with --save-mem; make it again");
-  if (bytes.size() < kRanges) refuse("ends in its header");
+  if (!is_binary_goal(bytes)) refuse_file("does not begin as one does; give a file that txt2bin or goalc wrote");
+  if (load<std::uint64_t>(bytes, 0) == kSpoilt) refuse_file("was used up by a simulation with --save-mem; make it again");
+  if (bytes.size() < kRanges) refuse_file("ends in its header");
   GoalFile file;
   file.num_ranks = load<std::uint32_t>(bytes, kBase);
-  if (file.num_ranks == 0) refuse("has no ranks");
-  if ((bytes.size() - kRanges) / 16 < file.num_ranks) refuse("ends before the places of its " + std::to_string(file.num_ranks) + " ranks");
+  if (file.num_ranks == 0) refuse_file("has no ranks");
+  if ((bytes.size() - kRanges) / 16 < file.num_ranks) refuse_file("ends before the places of its " + std::to_string(file.num_ranks) + " ranks");
   for (std::uint32_t r = 0; r < file.num_ranks; ++r) {
     const auto begin = load<std::uint64_t>(bytes, kRanges + 16 * std::size_t{r}), end = load<std::uint64_t>(bytes, kRanges + 16 * std::size_t{r} + 8);
-    if (begin > end || end > bytes.size() - kBase) refuse("says that rank " + std::to_string(r) + " lies beyond its end; it was cut");
+    if (begin > end || end > bytes.size() - kBase) refuse_file("says that rank " + std::to_string(r) + " lies beyond its end; it was cut");
     file.ranks.push_back(RankReader(bytes.substr(kBase + begin, end - begin), r).run());
   }
   return file;

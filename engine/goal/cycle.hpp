@@ -5,10 +5,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace portunus::goal {
+
+constexpr std::size_t kCycleNames = 8;  // members of a cycle that an error prints
 
 // The vertices of one cycle in the direction of the edges, or nothing if the graph of `count` vertices has none.
 // `each_successor(v, f)` calls f(w) for every edge v -> w.

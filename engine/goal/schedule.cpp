@@ -13,8 +13,6 @@ namespace portunus::goal {
 
 namespace {
 
-constexpr std::size_t kCycleNames = 8;  // operations of a cycle that the error prints
-
 std::string place(Position where) {
   return std::to_string(where.line) + ":" + std::to_string(where.column);
 }

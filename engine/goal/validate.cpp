@@ -17,8 +17,6 @@ namespace portunus::goal {
 
 namespace {
 
-constexpr std::size_t kCycleNames = 8;  // events of a circle that the error prints
-
 // One end of a message. Sends and receives of one message class agree in the first three.
 struct End {
   std::uint32_t target, source, tag, number;
@@ -28,7 +26,7 @@ struct End {
 using Ends = std::span<const End>;
 
 // What the receives of any source or any tag of one rank can take, and how much is left for them.
-struct Wildcards {
+struct WildReceives {
   std::map<std::uint32_t, std::uint64_t> by_tag, by_source;  // receives: any source, any tag
   std::map<std::uint32_t, std::uint64_t> left_by_tag, left_by_source;
   std::uint64_t both = 0, total = 0, left = 0;
@@ -55,8 +53,8 @@ class Validator {
 
   void collect_ends();
   void match_target(Ends sends, Ends recvs, Ends wild);
-  void match_class(Ends sends, Ends recvs, Wildcards& wildcards);
-  void check_wildcards(Ends sends, Ends wild, const Wildcards& wildcards) const;
+  void match_class(Ends sends, Ends recvs, WildReceives& wildcards);
+  void check_wildcards(Ends sends, Ends wild, const WildReceives& wildcards) const;
   void check_progress() const;
   template <class Visit>
   void successors(std::uint32_t event, Visit&& visit) const;
@@ -140,7 +138,7 @@ void Validator::collect_ends() {
 
 // Matches what arrives at one rank, class by class.
 void Validator::match_target(Ends sends, Ends recvs, Ends wild) {
-  Wildcards wildcards;
+  WildReceives wildcards;
   wildcards.total = wild.size();
   for (const End& w : wild) {
     if (w.source == kAnySource && w.tag == kAnyTag) ++wildcards.both;
@@ -166,7 +164,7 @@ void Validator::match_target(Ends sends, Ends recvs, Ends wild) {
 }
 
 // Matches the messages of one source and tag in program order; leaves surplus sends to the wildcards.
-void Validator::match_class(Ends sends, Ends recvs, Wildcards& wildcards) {
+void Validator::match_class(Ends sends, Ends recvs, WildReceives& wildcards) {
   const auto counts = [&] {
     const End& e = sends.empty() ? recvs[0] : sends[0];
     return "with tag " + std::to_string(e.tag) + " rank " + std::to_string(e.source) + " sends " +
@@ -201,7 +199,7 @@ void Validator::match_class(Ends sends, Ends recvs, Wildcards& wildcards) {
 }
 
 // Every wildcard needs a message that the exact receives leave over, and every such message a wildcard.
-void Validator::check_wildcards(Ends sends, Ends wild, const Wildcards& wildcards) const {
+void Validator::check_wildcards(Ends sends, Ends wild, const WildReceives& wildcards) const {
   const auto left = [](const auto& map, std::uint32_t key) {
     const auto found = map.find(key);
     return found == map.end() ? 0 : found->second;

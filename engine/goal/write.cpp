@@ -17,9 +17,9 @@ namespace {
 // Words at the beginning of a line that txt2bin takes for something else than a label.
 constexpr std::array<std::string_view, 5> kKeywords{"send", "recv", "calc", "rank", "num_ranks"};
 
-class Writer {
+class TextWriter {
  public:
-  explicit Writer(const WriteOptions& options) : options_(options) {}
+  explicit TextWriter(const WriteOptions& options) : options_(options) {}
   void begin(std::size_t ranks) { text_ = "num_ranks " + std::to_string(ranks) + "\n"; }
   void rank(std::size_t number, const Schedule& schedule, const Plan* plan);
   std::string take() { return std::move(text_); }
@@ -34,7 +34,7 @@ class Writer {
   std::vector<std::string> names_;
 };
 
-void Writer::name_all(const Schedule& schedule) {
+void TextWriter::name_all(const Schedule& schedule) {
   names_.assign(schedule.size(), {});
   for (VertexId v = 0; v < schedule.size(); ++v) {
     std::string name(schedule.label(v));
@@ -46,7 +46,7 @@ void Writer::name_all(const Schedule& schedule) {
   }
 }
 
-void Writer::operation(const Schedule& schedule, VertexId v, const Plan* plan, std::uint32_t tag) {
+void TextWriter::operation(const Schedule& schedule, VertexId v, const Plan* plan, std::uint32_t tag) {
   const Vertex& vertex = schedule[v];
   const auto number = [](std::uint32_t n) { return n == kAnyTag ? std::string("-1") : std::to_string(n); };
   text_ += names_[v] + ": ";
@@ -64,7 +64,7 @@ void Writer::operation(const Schedule& schedule, VertexId v, const Plan* plan, s
   text_ += '\n';
 }
 
-void Writer::annotations(const Schedule& schedule, VertexId v, const Plan* plan) {
+void TextWriter::annotations(const Schedule& schedule, VertexId v, const Plan* plan) {
   const std::string begin = "//@ " + names_[v] + " ";
   const Vertex& vertex = schedule[v];
   if (vertex.is_message() && vertex.size == 0) text_ += begin + "bytes 0\n";
@@ -72,7 +72,7 @@ void Writer::annotations(const Schedule& schedule, VertexId v, const Plan* plan)
   if (plan && vertex.kind != Kind::calc) text_ += begin + annotation_of(*plan, v) + "\n";
 }
 
-void Writer::rank(std::size_t number, const Schedule& schedule, const Plan* plan) {
+void TextWriter::rank(std::size_t number, const Schedule& schedule, const Plan* plan) {
   name_all(schedule);
   std::vector<std::uint32_t> numbers;
   if (options_.distinct_tags) numbers = message_numbers(schedule);
@@ -93,7 +93,7 @@ void Writer::rank(std::size_t number, const Schedule& schedule, const Plan* plan
 template <class Ranks, class ScheduleOf, class PlanOf>
 std::string write_all(const Ranks& ranks, WriteOptions options, ScheduleOf&& schedule_of, PlanOf&& plan_of) {
   for (const auto& rank : ranks) options.distinct_tags = options.distinct_tags && !has_wildcards(schedule_of(rank));
-  Writer writer(options);
+  TextWriter writer(options);
   writer.begin(ranks.size());
   for (std::size_t r = 0; r < ranks.size(); ++r) writer.rank(r, schedule_of(ranks[r]), plan_of(ranks[r]));
   return writer.take();

@@ -43,7 +43,7 @@ std::string text_of(uint32_t nid) {
 
 void set_option(int fd, int level, int option, int value) { setsockopt(fd, level, option, &value, sizeof value); }
 
-[[noreturn]] void fail(int error, const std::string& sentence) {
+[[noreturn]] void refuse(int error, const std::string& sentence) {
   throw std::system_error(error, std::generic_category(), sentence);
 }
 
@@ -51,7 +51,7 @@ void set_option(int fd, int level, int option, int value) { setsockopt(fd, level
 
 Guard::Guard(uint32_t nid, uint32_t pid, uint32_t timeout_s) : timeout_s_(static_cast<int>(timeout_s)) {
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
-  if (epoll_ < 0) fail(errno, "the fabric needs an epoll descriptor (see ulimit -n)");
+  if (epoll_ < 0) refuse(errno, "the fabric needs an epoll descriptor (see ulimit -n)");
   try {
     listen_on(nid, pid);
   } catch (...) {
@@ -86,14 +86,14 @@ void Guard::keep_alive(int fd) const {
 
 void Guard::listen_on(uint32_t nid, uint32_t pid) {
   const std::string where = text_of(nid) + ":" + std::to_string(pid);
-  if (pid >= kNoPid) fail(EINVAL, "pid " + std::to_string(pid) + " is not a port; ask for 1 to 65534, or 0 for any");
+  if (pid >= kNoPid) refuse(EINVAL, "pid " + std::to_string(pid) + " is not a port; ask for 1 to 65534, or 0 for any");
   listener_ = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (listener_ < 0) fail(errno, "cannot make a socket for the fabric (see ulimit -n)");
+  if (listener_ < 0) refuse(errno, "cannot make a socket for the fabric (see ulimit -n)");
   set_option(listener_, SOL_SOCKET, SO_REUSEADDR, 1);  // a restarted server gets its pid back at once
   sockaddr_in address = address_of(nid, pid);
   socklen_t size = sizeof address;
   if (bind(listener_, reinterpret_cast<sockaddr*>(&address), size) != 0 || ::listen(listener_, kBacklog) != 0)
-    fail(errno, "cannot take " + where + " for the fabric; ask for another pid, or check PTL_FABRIC_INTERFACE");
+    refuse(errno, "cannot take " + where + " for the fabric; ask for another pid, or check PTL_FABRIC_INTERFACE");
   getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
   self_ = {nid, ntohs(address.sin_port)};
   if (self_.pid == kNoPid) {
@@ -110,7 +110,7 @@ void Guard::listen_on(uint32_t nid, uint32_t pid) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.fd = listener_;
-  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, listener_, &event) != 0) fail(errno, "cannot watch the fabric's socket");
+  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, listener_, &event) != 0) refuse(errno, "cannot watch the fabric's socket");
 }
 
 bool Guard::watch(std::unique_ptr<Line> line, uint32_t events) {

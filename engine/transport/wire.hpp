@@ -30,6 +30,9 @@ constexpr uint8_t kNoRegion = 0x20;     // with kBulk: no Region; the data is st
 constexpr uint8_t kSourceRead = 0x40;   // ack only: the source of a bulk put is free (SEND), not an acknowledgement
 constexpr uint8_t kOverflow = 0x80;     // ack/reply: matched in the overflow list
 
+// Header::op of stream_data: the token names an operation (a get's data), else a transfer.
+constexpr uint8_t kToOperation = 1;
+
 constexpr size_t kInlinePayload = 8;
 
 struct alignas(64) Header {
