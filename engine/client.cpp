@@ -28,6 +28,12 @@ Client& Client::make() {
   return client;
 }
 
+void Client::use_own_words() {
+  door_ = &own_words_.door;
+  watch_ = &own_words_.watch;
+  passive_word_ = &own_words_.passive;
+}
+
 void Client::open_transports(const Options& options, const JobPlace& place, uint32_t pid) {
   const bool need_fabric = options.fabric && (!options.node || !place.known || !place.one_node);
   engine_ = std::make_unique<Engine>(objects_, uid_, &published_->page().stats);
@@ -43,7 +49,7 @@ void Client::open_transports(const Options& options, const JobPlace& place, uint
   // A death on the node is a fact, not a guess from silence: it is looked for more often than the bound demands.
   engine_->look_every(std::min<uint64_t>(kLookMost, options.peer_timeout_s * (uint64_t{1'000'000'000} / 4)));
   engine_->add_transport(std::make_unique<SelfTransport>(*engine_, hub_, self_, uid_));
-  door_ = &own_door_;
+  use_own_words();
   if (options.node) {
     const auto make = [&](Sink& sink) {
       auto node = std::make_unique<NodeTransport>(sink, engine_->stats(), self_, uid_, options.ring_bytes, options.cma);
@@ -56,7 +62,10 @@ void Client::open_transports(const Options& options, const JobPlace& place, uint
       prctl(PR_SET_TIMERSLACK, 1);  // threads made from here on, too, wake when something is due
       engine_->add_transport(std::make_unique<DelayedTransport>(*engine_, options.node_wire, make));
     }
-    door_ = &node_->segment().header().door;
+    SegmentHeader& header = node_->segment().header();
+    door_ = &header.door;
+    watch_ = &header.watch;
+    passive_word_ = &header.passive_word;
   }
   if (!fabric) return;
   engine_->add_transport(std::move(fabric), true);
@@ -131,7 +140,7 @@ void Client::stop() {
     thread_.join();
   }
   running_.store(false, std::memory_order_relaxed);
-  door_ = &own_door_;
+  use_own_words();
   fds_.clear();
   waiter_bell_.reset();
   engine_bell_.reset();
@@ -204,7 +213,8 @@ void Client::leave_baton() {
     } else {
       baton_.release(biased_);  // what is read below is not older, see Baton::held
     }
-    if ((posted && asleep_.load(std::memory_order_relaxed) > 0) || passive_.load(std::memory_order_relaxed) > 0) wake_sleepers();
+    // Passive sleepers count on this thread's looking; where the engine thread spins, on that one.
+    if ((posted && asleep_.load(std::memory_order_relaxed) > 0) || (!engine_spins_ && passive_.load(std::memory_order_relaxed) > 0)) wake_sleepers();
     if (busy) ring_own(Sleeper::engine);
     if (!engine_->commands().maybe_filled() || mode_ == Progress::offload || !take()) return;
     drain();
@@ -213,7 +223,7 @@ void Client::leave_baton() {
 }
 
 void Client::wake_sleepers() {
-  passive_word_.fetch_add(1, std::memory_order_seq_cst);
+  passive_word_->fetch_add(1, std::memory_order_seq_cst);
   if (passive_.load(std::memory_order_seq_cst) > 0) futex_wake(passive_address(), Sleeper::waiter);
   ring_own(Sleeper::waiter);
 }
@@ -310,7 +320,7 @@ Sleeper Client::hand_over() {
 
 int Client::progress() {
   if (mode_ == Progress::offload || !take()) return 0;
-  const int work = engine_->step(coarse_now());
+  const int work = step(coarse_now());
   leave_baton();
   return work;
 }
@@ -352,7 +362,7 @@ void Client::run_spinning() {
     if (!baton_.try_take(biased_)) continue;
     int work;
     do {
-      work = engine_->step(now_ns());
+      work = step(now_ns());
       if (work) ++engine_->stats().steps_by_engine;
     } while (work && !baton_.wanted() && !engine_->posted && !stop_.load(std::memory_order_relaxed));
     leave_baton();
@@ -388,7 +398,7 @@ void Client::run_parked() {
     }
     if (waiting_.load(std::memory_order_seq_cst) == 0 && baton_.try_take(biased_)) {
       for (int idle = 0; idle < kIdleSteps && !baton_.wanted() && !engine_->posted && waiting_.load(std::memory_order_relaxed) == 0;) {
-        if (engine_->step(now_ns()) > 0) {
+        if (step(now_ns()) > 0) {
           ++engine_->stats().steps_by_engine;
           idle = 0;
         } else {

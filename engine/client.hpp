@@ -10,6 +10,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -92,9 +93,15 @@ class Client {
   }
 
   // Waits until done() is true, stepping meanwhile. False: `timeout_ns` passed first (negative = no limit), or
-  // abort() was called. nap_ns > 0: look at done() at least that often (memory that others store to directly).
+  // abort() was called. `watched`: the bits of memory that others store to directly (watch.hpp), 0 = none; it is looked at now and then
+  // even if nobody rings.
   template <class Done>
-  bool wait(Done&& done, int64_t timeout_ns, int64_t nap_ns = 0);
+  bool wait(Done&& done, int64_t timeout_ns, uint32_t watched = 0);
+  // Wakes the threads of this process that sleep until memory changes, if there are any.
+  void wake_own_watchers() {
+    if (watch_->take()) wake_sleepers();
+  }
+  Watch& watch() { return *watch_; }
   // One step by the caller if nobody else steps.
   int progress();
   // PtlAbort: every thread that is waiting now gives up.
@@ -114,6 +121,7 @@ class Client {
   static inline constinit std::atomic<Client*> instance_{nullptr};
   Client() = default;
   void publish();
+  void use_own_words();
   void open_transports(const Options& options, const JobPlace& place, uint32_t pid);
   void submit_queued(Command& command);
   void drain() {
@@ -136,7 +144,16 @@ class Client {
   template <class Done>
   bool wait_biased(Done&& done, uint64_t begin, int64_t timeout_ns, uint64_t aborts, bool watches_memory);
   template <class Done>
-  void sleep(Done&& done, int64_t limit_ns);
+  void sleep(Done&& done, int64_t limit_ns, uint32_t watched);
+  void set_watch(uint32_t bits) {
+    if (bits != 0 && registered_) watch_->set(bits);
+  }
+  // What a step stored may be what another thread sleeps for, and no event tells it.
+  int step(uint64_t now) {
+    const int work = engine_->step(now);
+    if (work && watch_->take()) engine_->posted = true;
+    return work;
+  }
   void sleep_on(uint32_t word, Sleeper who, int64_t timeout_ns, bool with_descriptors);
   int64_t longest_nap();
   void leave_holding();
@@ -162,7 +179,7 @@ class Client {
   // No SCHED_FIFO then: providers take spin locks that other processes share: a real-time thread that meets one whose holder it has displaced
   // would spin until the kernel's real-time throttle, about a second.
   bool network_open() const { return by_socket_ || must_poll_; }
-  uint32_t* passive_address() { return reinterpret_cast<uint32_t*>(&passive_word_); }
+  uint32_t* passive_address() { return reinterpret_cast<uint32_t*>(passive_word_); }
 
   static constexpr int kAlone = 2'048;        // steps without work before a waiter with a core of its own doubts that it is alone there
   static constexpr int kSpins = 20'000;       // and before it goes on as one without
@@ -171,6 +188,9 @@ class Client {
   static constexpr int64_t kPollNap = 200'000, kLongestPollNap = 800'000;
   static constexpr int64_t kHeartbeat = 20'000'000, kLongestHeartbeat = 1'280'000'000;
   static constexpr uint32_t kNapsAlike = 16;      // before they are doubled
+  static constexpr int64_t kBlindNap = 50'000;    // between two looks at memory whose writers cannot ring
+  static constexpr int64_t kFirstNap = 100'000;   // and where they do but somebody may store without: twice as long each time,
+  static constexpr int64_t kLastNap = 10'000'000;  // up to this
   static constexpr uint64_t kLookMost = 250'000'000;  // between two looks for dead peers, while something is outstanding
   static constexpr int64_t kDenseTick = 500'000;  // how often a parked engine looks whether waits still come thick and fast
   static constexpr int kMostTakenBack = 8;    // threads that share the engine are better off without a bias
@@ -198,8 +218,15 @@ class Client {
   clockid_t thread_clock_ = CLOCK_THREAD_CPUTIME_ID;
   std::vector<int> fds_;
   std::optional<BellSocket> waiter_bell_, engine_bell_;
-  Doorbell own_door_;
-  Doorbell* door_ = &own_door_;
+  struct Words {
+    alignas(64) Doorbell door;
+    alignas(64) Watch watch;
+    alignas(64) std::atomic<uint32_t> passive{0};
+  };
+  Words own_words_;
+  Doorbell* door_ = &own_words_.door;  // these, or those of the node segment
+  Watch* watch_ = &own_words_.watch;
+  std::atomic<uint32_t>* passive_word_ = &own_words_.passive;
   Baton baton_;
   uint64_t clock_ = 0;
   uint32_t clock_use_ = 0;
@@ -208,8 +235,7 @@ class Client {
   std::atomic<bool> running_{false};
   std::atomic<int> waiting_{0};            // application threads inside a wait that step
   std::atomic<int> asleep_{0};             // of all sleepers, those that a posted event must wake
-  std::atomic<int> passive_{0};            // of these, those on passive_word_
-  std::atomic<uint32_t> passive_word_{0};
+  std::atomic<int> passive_{0};            // of these, those on *passive_word_
   std::atomic<uint32_t> polling_{0};       // one waiter at a time sleeps on descriptors
   std::atomic<bool> dense_{false};
   bool grant_ = false;                     // under the baton: its next release gives this thread the bias
@@ -228,7 +254,7 @@ class Client {
 };
 
 template <class Done>
-bool Client::wait(Done&& done, int64_t timeout_ns, int64_t nap_ns) {
+bool Client::wait(Done&& done, int64_t timeout_ns, uint32_t watched) {
   if (done()) return true;
   if (timeout_ns == 0) {
     progress();
@@ -237,16 +263,17 @@ bool Client::wait(Done&& done, int64_t timeout_ns, int64_t nap_ns) {
   const uint64_t aborts = aborts_.load(std::memory_order_relaxed);
   const auto aborted = [&] { return aborts_.load(std::memory_order_relaxed) != aborts; };
   const uint64_t begin = timeout_ns > 0 ? now_ns() : 0;
-  if (biased_ && wait_biased(done, begin, timeout_ns, aborts, nap_ns > 0)) return true;
+  if (biased_ && wait_biased(done, begin, timeout_ns, aborts, watched != 0)) return true;
   const bool steps = mode_ != Progress::offload;
   if (steps) enter_wait();
   bool satisfied = false;
   int idle = 0;
+  int64_t nap_ns = registered_ ? kFirstNap : kBlindNap;
   for (;;) {
     int work = 0;
     if (steps && take()) {
       do {
-        work = engine_->step(coarse_now());
+        work = step(coarse_now());
         satisfied = done();
       } while (!satisfied && (work || (spin_waits_ && ++idle < kSpins && (idle & 63) != 0)) && !engine_->posted && !baton_.wanted());
       if (satisfied) {
@@ -272,9 +299,10 @@ bool Client::wait(Done&& done, int64_t timeout_ns, int64_t nap_ns) {
     } else if (idle < (spin_waits_ ? kSpins : 0) + kYields) {
       sched_yield();
     } else {
-      if (nap_ns > 0 && (left < 0 || left > nap_ns)) left = nap_ns;
+      if (watched && (left < 0 || left > nap_ns)) left = nap_ns;
+      if (registered_) nap_ns = std::min(2 * nap_ns, kLastNap);
       // done() may take what it waits for, so it is not asked again once it said yes.
-      sleep([&] { return (satisfied = done()) || aborted(); }, left);
+      sleep([&] { return (satisfied = done()) || aborted(); }, left, watched);
       if (satisfied || aborted()) break;
     }
   }
@@ -293,7 +321,7 @@ bool Client::wait_biased(Done&& done, uint64_t begin, int64_t timeout_ns, uint64
     int work;
     bool satisfied;
     do {
-      work = engine_->step(coarse_now());
+      work = step(coarse_now());
       satisfied = (work || watches_memory) && done();  // else nobody can have brought it about without the baton
     } while (!satisfied && (work || (spin_waits_ && (++idle & 63) != 0)) && !engine_->posted && !baton_.blocked());
     leave_baton();
@@ -314,12 +342,12 @@ bool Client::wait_biased(Done&& done, uint64_t begin, int64_t timeout_ns, uint64
 
 // One sleep. Whoever can take the baton arms the doorbell and sleeps on it; others are woken by what the holder posts.
 template <class Done>
-void Client::sleep(Done&& done, int64_t limit_ns) {
+void Client::sleep(Done&& done, int64_t limit_ns, uint32_t watched) {
   const bool active = mode_ != Progress::offload && !engine_spins_;
   uint32_t one = 0;
   if (active && (!by_socket_ || polling_.compare_exchange_strong(one, 1)) ) {
     if (take()) {
-      if (engine_->step(now_ns()) == 0 && !engine_->busy()) {
+      if (step(now_ns()) == 0 && !engine_->busy()) {
         cool();
         const uint32_t word = door_->arm(Sleeper::waiter, by_socket_);
         const bool idle = engine_->idle();
@@ -327,6 +355,7 @@ void Client::sleep(Done&& done, int64_t limit_ns) {
         if (patience_ns >= 0 && (limit_ns < 0 || limit_ns > patience_ns)) limit_ns = patience_ns;
         asleep_.fetch_add(1, std::memory_order_seq_cst);
         leave_baton();
+        set_watch(watched);
         if (idle && !done()) sleep_on(word, Sleeper::waiter, limit_ns, true);
         asleep_.fetch_sub(1, std::memory_order_relaxed);
         door_->disarm_from(word);
@@ -339,11 +368,12 @@ void Client::sleep(Done&& done, int64_t limit_ns) {
     }
     if (by_socket_) polling_.store(0, std::memory_order_release);
   }
-  const uint32_t word = passive_word_.load(std::memory_order_relaxed);
+  const uint32_t word = passive_word_->load(std::memory_order_relaxed);
   if (engine_spins_ && mode_ != Progress::offload) waiting_.fetch_sub(1, std::memory_order_seq_cst);  // the engine thread steps now
   asleep_.fetch_add(1, std::memory_order_seq_cst);
   passive_.fetch_add(1, std::memory_order_seq_cst);
   std::atomic_thread_fence(std::memory_order_seq_cst);
+  set_watch(watched);
   // Who could step must not sleep here unless somebody else does or will: that one looks at passive_ when it stops.
   const bool somebody = !active || baton_.held() || (by_socket_ && polling_.load(std::memory_order_seq_cst) != 0);
   if (somebody && !done()) futex_wait(passive_address(), word, Sleeper::waiter, limit_ns);

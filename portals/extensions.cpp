@@ -174,6 +174,18 @@ int PtlxJobMap(ptl_handle_ni_t ni) {
 
 namespace {
 
+int find_process(const char* function, ptl_handle_ni_t ni, ptl_process_t peer, ProcessId& id) {
+  if (!api::initialized()) return PTL_NO_INIT;
+  Interface* interface = api::find_interface(ni);
+  if (!interface) return api::refuse(function, api::bad_interface(ni));
+  id = {peer.phys.nid, peer.phys.pid};
+  if (interface->logical()) {
+    if (peer.rank >= interface->map_size.load(std::memory_order_acquire)) return api::refuse(function, {"peer", "is a rank outside of the map"});
+    id = interface->map[peer.rank];
+  }
+  return PTL_OK;
+}
+
 int add_block(const char* function, ptl_handle_ni_t ni, void* replace, ptl_size_t size, void** base, unsigned int* block) {
   if (!api::initialized()) return PTL_NO_INIT;
   if (!api::find_interface(ni)) return api::refuse(function, api::bad_interface(ni));
@@ -210,16 +222,10 @@ int PtlxNodeShare(ptl_handle_ni_t ni, void* start, ptl_size_t size, unsigned int
 }
 
 int PtlxNodeMap(ptl_handle_ni_t ni, ptl_process_t peer, unsigned int block, void** base, ptl_size_t* size) {
-  if (!api::initialized()) return PTL_NO_INIT;
-  Interface* interface = api::find_interface(ni);
-  if (!interface) return api::refuse(__func__, api::bad_interface(ni));
   if (!base || !size) return api::refuse(__func__, {base ? "size" : "base", api::kIsNull});
   if (block >= kMaxBlocks) return api::refuse(__func__, {"block", "is no number of a block"});
-  ProcessId id{peer.phys.nid, peer.phys.pid};
-  if (interface->logical()) {
-    if (peer.rank >= interface->map_size.load(std::memory_order_acquire)) return api::refuse(__func__, {"peer", "is a rank outside of the map"});
-    id = interface->map[peer.rank];
-  }
+  ProcessId id{};
+  if (const int code = find_process(__func__, ni, peer, id); code != PTL_OK) return code;
   NodeTransport* node = api::client().node();
   size_t found_size = 0;
   void* found = api::client().locked([&](Engine&) -> void* {
@@ -233,12 +239,35 @@ int PtlxNodeMap(ptl_handle_ni_t ni, ptl_process_t peer, unsigned int block, void
   return PTL_OK;
 }
 
+int PtlxNodeWatch(ptl_handle_ni_t ni, ptl_process_t peer, ptlx_watch_t* watch) {
+  if (!watch) return api::refuse(__func__, {"watch", api::kIsNull});
+  ProcessId id{};
+  if (const int code = find_process(__func__, ni, peer, id); code != PTL_OK) return code;
+  if (id == api::client().self()) {
+    *watch = {api::client().watch().word().address(), nullptr};
+    return PTL_OK;
+  }
+  NodeTransport* node = api::client().node();
+  SegmentHeader* header = !node ? nullptr : api::client().locked([&](Engine&) -> SegmentHeader* {
+    Segment* segment = node->segment_of(id);
+    return segment ? &segment->lend_header() : nullptr;
+  });
+  if (!header) return PTL_FAIL;
+  *watch = {header->watch.word().address(), header};
+  return PTL_OK;
+}
+
+void PtlxNodeRing(const ptlx_watch_t* watch) {
+  if (!watch->bell) api::client().wake_own_watchers();
+  else if (wake_watchers(*static_cast<SegmentHeader*>(watch->bell))) ++api::client().engine().stats().rings;
+}
+
 int PtlxProgress(void) { return api::initialized() && api::client().running() ? api::client().progress() : 0; }
 
-void PtlxWait(int (*done)(void* arg), void* arg, unsigned int nap_us) {
+void PtlxWait(int (*done)(void* arg), void* arg, uint32_t watched) {
   auto satisfied = [&] { return done(arg) != 0; };
   if (api::initialized() && api::client().running()) {
-    api::client().wait(satisfied, -1, int64_t{nap_us} * 1000);
+    api::client().wait(satisfied, -1, watched);
     return;
   }
   while (!satisfied()) sched_yield();

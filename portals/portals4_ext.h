@@ -67,15 +67,30 @@ int PtlxNodeShare(ptl_handle_ni_t ni, void *start, ptl_size_t size, unsigned int
  * PTL_NODE=0): use Portals operations. For the own process: the block itself. */
 int PtlxNodeMap(ptl_handle_ni_t ni, ptl_process_t peer, unsigned int block, void **base, ptl_size_t *size);
 
+/* How to wake those who sleep until their memory changes (PtlxWait). `watched` is a word that any thread may load atomically until
+ * the last PtlFini: the set of all bits that sleeping threads of the process wait for. A layer agrees with itself which bits stand
+ * for which memory; several may share one. */
+typedef struct {
+    uint32_t *watched;
+    void *bell; /* for PtlxNodeRing */
+} ptlx_watch_t;
+/* That of process `peer`. PTL_FAIL when the peer is not on this node (or PTL_NODE=0); the own process always has one. */
+int PtlxNodeWatch(ptl_handle_ni_t ni, ptl_process_t peer, ptlx_watch_t *watch);
+/* After a store to memory of that process, when a load of *watched finds one of its bits: wakes all who sleep there. The load must come
+ * after the store in the program (atomic_signal_fence); no other fence is needed. Microseconds. */
+void PtlxNodeRing(const ptlx_watch_t *watch);
+
 /* ---- 3. Progress and waiting --------------------------------------------------------------------------------- */
 
 /* Lets the calling thread step the engine once if nobody else does. Returns the work done (0 = nothing). Not a
  * PTL_* code. */
 int PtlxProgress(void);
 /* Waits until done(arg) is non-zero, stepping the engine meanwhile: spins (when this rank has a core), yields, then
- * sleeps until a message arrives or `nap_us` microseconds have passed (0 = only a message wakes it). `done` is called
- * without locks, any number of times. For waiting on memory that other processes store to directly, give a nap. */
-void PtlxWait(int (*done)(void *arg), void *arg, unsigned int nap_us);
+ * sleeps until a message arrives or somebody rings for one of the bits of `watched` (PtlxNodeWatch; 0 = only a message wakes it).
+ * `done` is called without locks, any number of times. Stores by those who do not ring are found as well when `watched` is not 0, but
+ * late: the sleep is broken after 100 us, then after twice as long each time, up to 10 ms; every 50 us where the kernel
+ * has no membarrier(2). */
+void PtlxWait(int (*done)(void *arg), void *arg, uint32_t watched);
 
 /* PtlEQPoll of one queue for several events at once: waits until there is one, `timeout` milliseconds at most
  * (PTL_TIME_FOREVER; 0 = looks once), and takes what there is, up to `most` (1 or more). PTL_OK or PTL_EQ_DROPPED: *taken

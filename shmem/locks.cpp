@@ -29,15 +29,15 @@ class Lock {
  public:
   Lock(const char* function, long* lock) : function_(function) {
     require_init(function);
-    const Place place = ops::locate_word(function, lock, runtime.my_pe);
+    at_ = ops::locate_word(function, lock, runtime.my_pe);
     static_assert(sizeof *lock == 2 * sizeof(uint32_t) && std::endian::native == std::endian::little);
     place_ = reinterpret_cast<uint32_t*>(lock);
     last_ = place_ + 1;
-    home_ = static_cast<int>(place.offset / sizeof *lock % static_cast<size_t>(runtime.n_pes));
+    home_ = static_cast<int>(at_.offset / sizeof *lock % static_cast<size_t>(runtime.n_pes));
   }
 
   void set() {
-    wait([&] { return enter(); });
+    wait(watched(), [&] { return enter(); });
     const uint32_t before = ops::atomic_swap(function_, SHMEM_CTX_DEFAULT, last_, me(), home_);
     if (before == 0) {
       mine().fetch_and(~kWaits, std::memory_order_relaxed);
@@ -45,7 +45,7 @@ class Lock {
     }
     ops::atomic_or(function_, SHMEM_CTX_DEFAULT, place_, me(), static_cast<int>(before - 1));
     // Acquire pairs with the atomic of the PE before: what it did under the lock is seen.
-    wait([&] { return !(mine().load(std::memory_order_acquire) & kWaits); });
+    wait(watched(), [&] { return !(mine().load(std::memory_order_acquire) & kWaits); });
   }
 
   // False: somebody has it.
@@ -55,7 +55,7 @@ class Lock {
       mine().fetch_and(~kWaits, std::memory_order_relaxed);
       return true;
     }
-    mine().store(0, std::memory_order_release);
+    leave();
     return false;
   }
 
@@ -65,13 +65,13 @@ class Lock {
     quiet(default_channel);
     if (next() == 0) {
       if (ops::atomic_compare_swap(function_, SHMEM_CTX_DEFAULT, last_, me(), uint32_t{0}, home_) == me()) {
-        mine().store(0, std::memory_order_release);
+        leave();
         return;
       }
-      wait([&] { return next() != 0; });  // somebody has come, and is about to say who
+      wait(watched(), [&] { return next() != 0; });  // somebody has come, and is about to say who
     }
     const int heir = static_cast<int>(next() - 1);
-    mine().store(0, std::memory_order_release);
+    leave();
     ops::atomic_and(function_, SHMEM_CTX_DEFAULT, place_, ~kWaits, heir);
   }
 
@@ -85,7 +85,15 @@ class Lock {
     return mine().compare_exchange_strong(nobody, kInQueue | kWaits, std::memory_order_acquire, std::memory_order_relaxed);
   }
 
+  // Gives this PE's place to the next of its threads.
+  void leave() {
+    mine().store(0, std::memory_order_release);
+    stored(runtime.peers[runtime.my_pe], at_, sizeof(long));
+  }
+  uint32_t watched() const { return watch_bits(at_, sizeof(long)); }
+
   const char* function_;
+  Place at_;
   uint32_t* place_;
   uint32_t* last_;
   int home_;

@@ -9,20 +9,24 @@ void put_bytes(const char* function, shmem_ctx_t context, void* dest, const void
   const Aim target = aim(function, context, pe);
   if (size == 0) return;
   const Place place = locate(function, dest, size, pe);
-  if (target.peer.on_node()) [[likely]]
+  if (target.peer.on_node()) [[likely]] {
     memcpy(target.peer.at<void>(place), source, size);
-  else
+    stored(target.peer, place, size);
+  } else {
     target.channel.put(target.pe, place, source, size);
+  }
 }
 
 void put_bytes_nbi(const char* function, shmem_ctx_t context, void* dest, const void* source, size_t size, int pe) {
   const Aim target = aim(function, context, pe);
   if (size == 0) return;
   const Place place = locate(function, dest, size, pe);
-  if (target.peer.on_node()) [[likely]]
+  if (target.peer.on_node()) [[likely]] {
     memcpy(target.peer.at<void>(place), source, size);
-  else
+    stored(target.peer, place, size);
+  } else {
     target.channel.put_nbi(target.pe, place, source, size);
+  }
 }
 
 void get_bytes(const char* function, shmem_ctx_t context, void* dest, const void* source, size_t size, int pe) {

@@ -12,6 +12,7 @@
 // **Source:** OpenSHMEM 1.6, chapter "Memory Model".
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -31,6 +32,7 @@ struct Place {
 // One peer. Null bases: it is not on this node.
 struct Peer {
   std::byte* base[kSegments];
+  ptlx_watch_t watch;
 
   bool on_node() const { return base[kHeap] != nullptr; }
   template <class T>
@@ -49,6 +51,7 @@ struct Runtime {
   const Peer* peers = nullptr;
   bool any_remote = false;      // some peer is not on this node
   bool oversubscribed = false;  // the node has more PEs than cores: waiting must not spin
+  bool crowded = false;         // so it is for some PE of the job
   bool debug = false;           // SHMEM_DEBUG: what costs time or messages is checked, too
   int thread_level = 0;
 };
@@ -83,6 +86,43 @@ inline void require_init(const char* function) {
   if (runtime.n_pes == 0) [[unlikely]] misuse("%s was called while OpenSHMEM is not initialised", function);
 }
 
+// The bits of a PE's watch: one for what the library keeps behind the heap, so that PEs which sleep in a barrier slow no put down; the
+// others in turn for the program's cache lines, mixed so that the first lines of pages differ.
+constexpr uint32_t kLibraryBit = uint32_t{1} << 31, kProgramBits = kLibraryBit - 1;
+inline uint32_t watch_bits(const Place& place, size_t size) {
+  constexpr size_t kLine = 64, kLines = 31;
+  const size_t first = place.offset / kLine, last = (place.offset + size - 1) / kLine;
+  if (last - first >= kLines) return kProgramBits;
+  uint32_t bits = 0;
+  for (size_t line = first; line <= last; ++line)
+    bits |= uint32_t{1} << ((line * kSegments + place.segment) * 0x9e3779b97f4a7c15u >> 32) % kLines;
+  return bits;
+}
+
+// What threads of a PE sleep for, read after a store to its memory (portals4_ext.h, PtlxNodeRing).
+inline uint32_t watched_after_store(const Peer& peer) {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  return std::atomic_ref<uint32_t>(*peer.watch.watched).load(std::memory_order_relaxed);
+}
+
+void ring(const Peer& peer, uint32_t watched, const Place& place, size_t size);
+
+// After a store to the program's memory on a PE of this node: wakes its threads that sleep until that memory changes.
+inline void stored(const Peer& peer, const Place& place, size_t size) {
+  if (const uint32_t watched = watched_after_store(peer) & kProgramBits) [[unlikely]]
+    ring(peer, watched, place, size);
+}
+
+// The same at the end of a scope, unless nothing was stored.
+struct Storing {
+  const Peer& peer;
+  Place place;
+  size_t size;
+  ~Storing() {
+    if (size != 0) stored(peer, place, size);
+  }
+};
+
 inline void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -91,12 +131,11 @@ inline void relax() {
 #endif
 }
 
-// Waits until ready() is true. Other PEs of the node store to memory without ringing anybody, so the wait looks again
-// every kNap_us even when it sleeps. The engine is stepped meanwhile.
+// Waits until ready() is true, which depends on the watched memory of this PE alone. The engine is stepped meanwhile. Who waits long
+// sleeps, until somebody stores there by a call; plain stores by shmem_ptr are seen a little later.
 template <class Ready>
-void wait(Ready&& ready) {
+void wait(uint32_t watched, Ready&& ready) {
   constexpr int kSpins = 64;
-  constexpr unsigned kNap_us = 50;
   if (ready()) return;
   if (!runtime.oversubscribed && !runtime.any_remote) {
     for (int i = 0; i < kSpins; ++i) {
@@ -104,7 +143,7 @@ void wait(Ready&& ready) {
       if (ready()) return;
     }
   }
-  PtlxWait([](void* arg) -> int { return (*static_cast<std::remove_reference_t<Ready>*>(arg))(); }, &ready, kNap_us);
+  PtlxWait([](void* arg) -> int { return (*static_cast<std::remove_reference_t<Ready>*>(arg))(); }, &ready, watched);
 }
 
 // For calls that look once and are called in a loop: steps the engine, and gives a crowded core to somebody else.

@@ -22,11 +22,15 @@ void put_bytes_signal(const char* function, shmem_ctx_t context, void* dest, con
     target.channel.put_signal(target.pe, place, source, size, word, signal, add, nbi);
     return;
   }
-  if (size != 0) memcpy(target.peer.at<void>(place), source, size);
+  if (size != 0) {
+    memcpy(target.peer.at<void>(place), source, size);
+    stored(target.peer, place, size);
+  }
   // Release: who acquires the signal sees the payload.
   const std::atomic_ref<uint64_t> it(*target.peer.at<uint64_t>(word));
   if (add) it.fetch_add(signal, std::memory_order_release);
   else it.store(signal, std::memory_order_release);
+  stored(target.peer, word, sizeof signal);
 }
 
 }  // namespace portunus::shmem

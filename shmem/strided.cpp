@@ -52,11 +52,13 @@ Sides sides_of(void* to, const void* from, const Strided& shape) {
 void put_strided(const char* function, shmem_ctx_t context, void* dest, const void* source, const Strided& shape, int pe) {
   const Aim target = aim(function, context, pe);
   if (shape.blocks == 0 || shape.block == 0) return;
-  const Place place = locate(function, dest, extent(function, shape, shape.dst), pe);
+  const size_t size = extent(function, shape, shape.dst);
+  const Place place = locate(function, dest, size, pe);
   extent(function, shape, shape.sst);
   const size_t bytes = shape.block * shape.element;
   if (target.peer.on_node()) {
     copy_blocks(sides_of(target.peer.at<void>(place), source, shape), bytes);
+    stored(target.peer, place, size);
     return;
   }
   const Sides sides = sides_of(nullptr, source, shape);

@@ -13,11 +13,53 @@ namespace portunus::shmem {
 
 namespace {
 
-std::atomic_ref<uint64_t> signal_of(const Team& team, int number, int round) {
-  const int rounds = rounds_of(runtime.n_pes);
-  const size_t index = size_t{team.id} * static_cast<size_t>(rounds) + static_cast<size_t>(round);
-  const Place place{kHeap, runtime.segment[kHeap].size + kSharedHeader + index * sizeof(Signal)};
-  return std::atomic_ref<uint64_t>(*runtime.peers[team.members[number]].at<uint64_t>(place));
+// Signal `line` of a team, in the memory of each of its PEs.
+class TeamSignal {
+ public:
+  TeamSignal(const Team& team, int line)
+      : team_(team), place_{kHeap, runtime.segment[kHeap].size + kSharedHeader +
+                                       (team.id * signals_of(runtime.n_pes) + static_cast<size_t>(line)) * sizeof(Signal)} {}
+
+  std::atomic_ref<uint64_t> at(int number) const { return std::atomic_ref<uint64_t>(*peer(number).at<uint64_t>(place_)); }
+  // Release: what was stored before the barrier is seen by who passes it, through however many PEs.
+  void give(int number) const {
+    at(number).store(team_.meetings, std::memory_order_release);
+    if (watched_after_store(peer(number)) & kLibraryBit) PtlxNodeRing(&peer(number).watch);
+  }
+  void await() const {
+    const auto mine = at(team_.my_pe);
+    wait(kLibraryBit, [&] { return mine.load(std::memory_order_acquire) >= team_.meetings; });
+  }
+
+ private:
+  const Peer& peer(int number) const { return runtime.peers[team_.members[number]]; }
+
+  const Team& team_;
+  Place place_;
+};
+
+void disseminate(const Team& team) {
+  const auto n = static_cast<unsigned>(team.size());
+  const auto me = static_cast<unsigned>(team.my_pe);
+  int round = 0;
+  for (unsigned distance = 1; distance < n; distance *= 2, ++round) {
+    const TeamSignal signal(team, round);
+    signal.give(static_cast<int>((me + distance) % n));
+    signal.await();
+  }
+}
+
+// The count is zero again before anybody can come to the next meeting.
+void count_and_release(const Team& team) {
+  const TeamSignal release(team, 0);
+  const auto arrived = TeamSignal(team, 1).at(0);
+  if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 != static_cast<uint64_t>(team.size())) {
+    release.await();
+    return;
+  }
+  arrived.store(0, std::memory_order_relaxed);
+  for (int number = 0; number < team.size(); ++number)
+    if (number != team.my_pe) release.give(number);
 }
 
 }  // namespace
@@ -38,20 +80,16 @@ void sync(Team& team) {
     return;
   }
   ++team.meetings;
-  const auto n = static_cast<unsigned>(team.size());
-  const auto me = static_cast<unsigned>(team.my_pe);
-  int round = 0;
-  for (unsigned distance = 1; distance < n; distance *= 2, ++round) {
-    // Release: what was stored before the barrier is seen by who passes it, through however many PEs.
-    signal_of(team, static_cast<int>((me + distance) % n), round).store(team.meetings, std::memory_order_release);
-    const auto mine = signal_of(team, team.my_pe, round);
-    wait([&] { return mine.load(std::memory_order_acquire) >= team.meetings; });
-  }
+  if (runtime.crowded) count_and_release(team); else disseminate(team);
 }
 
 void barrier_all() {
   quiet(default_channel);
   sync(*fixed_teams.world);
+}
+
+void ring(const Peer& peer, uint32_t watched, const Place& place, size_t size) {
+  if (watched & watch_bits(place, size)) PtlxNodeRing(&peer.watch);
 }
 
 void progress() {

@@ -22,12 +22,14 @@ Place locate_word(const char* function, const T* address, int pe) {
 }
 
 // Checks the arguments, then does here(word) on an on-node peer's word or there(target, place) otherwise.
-template <class T, class Here, class There>
+template <bool stores = true, class T, class Here, class There>
 auto at_word(const char* function, shmem_ctx_t context, const T* address, int pe, Here&& here, There&& there) {
   const Aim target = aim(function, context, pe);
   const Place place = locate_word(function, address, pe);
-  if (target.peer.on_node()) [[likely]]
+  if (target.peer.on_node()) [[likely]] {
+    const Storing storing{target.peer, place, stores ? sizeof(T) : 0};
     return here(std::atomic_ref<T>(*target.peer.at<T>(place)));
+  }
   return there(target, place);
 }
 
@@ -110,7 +112,7 @@ void atomic_fetch_inc_nbi(const char* function, shmem_ctx_t context, T* fetch, T
 // Reading is the OR of nothing: raw bits, so it serves float and double as well.
 template <class T>
 T atomic_fetch(const char* function, shmem_ctx_t context, const T* source, int pe) {
-  return at_word(function, context, const_cast<T*>(source), pe,
+  return at_word<false>(function, context, const_cast<T*>(source), pe,
                  [](std::atomic_ref<T> word) { return word.load(std::memory_order_acquire); },
                  [&](const Aim& target, Place place) {
                    const uint64_t nothing = 0;
@@ -122,7 +124,7 @@ T atomic_fetch(const char* function, shmem_ctx_t context, const T* source, int p
 
 template <class T>
 void atomic_fetch_nbi(const char* function, shmem_ctx_t context, T* fetch, const T* source, int pe) {
-  at_word(function, context, const_cast<T*>(source), pe,
+  at_word<false>(function, context, const_cast<T*>(source), pe,
           [&](std::atomic_ref<T> word) { *fetch = word.load(std::memory_order_acquire); },
           [&](const Aim& target, Place place) {
             const uint64_t nothing = 0;

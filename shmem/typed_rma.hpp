@@ -33,10 +33,12 @@ template <class T>
 void p(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
   const Aim target = aim(function, context, pe);
   const Place place = locate(function, dest, sizeof(T), pe);
-  if (target.peer.on_node()) [[likely]]
+  if (target.peer.on_node()) [[likely]] {
     memcpy(target.peer.at<T>(place), &value, sizeof(T));
-  else
+    stored(target.peer, place, sizeof(T));
+  } else {
     target.channel.put(target.pe, place, &value, sizeof(T));
+  }
 }
 
 template <class T>

@@ -35,21 +35,23 @@ bool reached(const char* function, T* ivar, int cmp, T value) {
   return compares(function, value_of(ivar), cmp, value);
 }
 
+// Checks them, and returns the bits of their memory.
 template <class T>
-void check_words(const char* function, const T* ivars, size_t nelems) {
+uint32_t check_words(const char* function, const T* ivars, size_t nelems) {
   require_init(function);
-  if (nelems == 0) return;
+  if (nelems == 0) return 0;
   if (reinterpret_cast<uintptr_t>(ivars) % sizeof(T) != 0) [[unlikely]]
     misuse_alignment(function, ivars, sizeof(T), runtime.my_pe);
-  locate(function, ivars, bytes_of(function, nelems, sizeof(T)), runtime.my_pe);
+  const size_t bytes = bytes_of(function, nelems, sizeof(T));
+  return watch_bits(locate(function, ivars, bytes, runtime.my_pe), bytes);
 }
 
 // Returns the value that ended the wait.
 template <class T>
 T wait_for_value(const char* function, T* ivar, int cmp, T value) {
-  check_words(function, ivar, 1);
+  const uint32_t watched = check_words(function, ivar, 1);
   T seen;
-  wait([&] {
+  wait(watched, [&] {
     seen = value_of(ivar);
     return compares(function, seen, cmp, value);
   });
@@ -114,11 +116,11 @@ struct Variables {
 // Calls look(): whatever it returns ends the call unless it is `nothing`. Else once more after progress, or until it is.
 template <class T, class Values, class Look>
 auto look_or_wait(const Variables<T, Values>& variables, bool waits, Look&& look, decltype(look()) nothing) {
-  check_words(variables.function, variables.ivars, variables.nelems);
+  const uint32_t watched = check_words(variables.function, variables.ivars, variables.nelems);
   auto result = look();
   if (result != nothing || variables.empty()) return result;
   if (waits) {
-    wait([&] { return (result = look()) != nothing; });
+    wait(watched, [&] { return (result = look()) != nothing; });
     return result;
   }
   progress();

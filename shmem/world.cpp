@@ -84,19 +84,20 @@ World::World(int thread_level)
     : symmetric_size_(symmetric_size()), memory_(interface_.handle, job_.facts.size, symmetric_size_), exposed_(interface_, memory_) {
   ++generation;
   require(PtlxJobMap(interface_.handle), "the processes of the job cannot find each other");
-  // Nobody gets past the fence in agree() before all PEs know the map and have exposed their memory.
-  const size_t alignment = agree(record());
-  map_peers();
   ptlx_engine_info_t engine{};
   require(PtlxEngineInfo(&engine), "the engine does not answer");
+  // Nobody gets past the fence in agree() before all PEs know the map and have exposed their memory.
+  const Agreed agreed = agree(record(engine));
+  map_peers();
 
   runtime.debug = setting("DEBUG") != nullptr;
-  heap_open(memory_.heap_size, alignment);
+  heap_open(memory_.heap_size, agreed.alignment);
   runtime.my_pe = job_.facts.rank;
   runtime.segment[kHeap] = {reinterpret_cast<uintptr_t>(memory_.start[kHeap]), memory_.heap_size};
   runtime.segment[kData] = {reinterpret_cast<uintptr_t>(memory_.start[kData]), memory_.size[kData]};
   runtime.peers = peers_.data();
   runtime.oversubscribed = engine.oversubscribed != 0;
+  runtime.crowded = agreed.crowded;
   runtime.thread_level = thread_level;
   runtime.n_pes = job_.facts.size;
   teams_open();
@@ -113,17 +114,17 @@ World::~World() {
   runtime = {};
 }
 
-World::Record World::record() const {
+World::Record World::record(const ptlx_engine_info_t& engine) const {
   const size_t aligned = size_t{1} << std::countr_zero(reinterpret_cast<uintptr_t>(memory_.start[kHeap]));
-  return {memory_.heap_size, memory_.size[kData], std::min(aligned, kHugePage),
+  return {memory_.heap_size, memory_.size[kData], std::min(aligned, kHugePage), engine.oversubscribed != 0,
           {exposed_.indices.of[kHeap], exposed_.indices.of[kData]}};
 }
 
-size_t World::agree(const Record& mine) const {
+World::Agreed World::agree(const Record& mine) const {
   const std::string key = "shmem." + std::to_string(generation);
   require(PtlxJobPut(key.c_str(), &mine, sizeof mine), "the job's exchange takes no value");
   require(PtlxJobFence(), "the job's exchange failed");
-  size_t alignment = mine.alignment;
+  Agreed agreed{mine.alignment, mine.oversubscribed != 0};
   for (int pe = 0; pe < job_.facts.size; ++pe) {
     Record theirs{};
     size_t size = sizeof theirs;
@@ -140,9 +141,10 @@ size_t World::agree(const Record& mine) const {
     for (const Segment segment : {kHeap, kData})
       if (theirs.index[segment] != mine.index[segment])
         throw std::runtime_error(who + " was given other portal indices; open OpenSHMEM in the same order on all PEs");
-    alignment = std::min<size_t>(alignment, theirs.alignment);
+    agreed.alignment = std::min<size_t>(agreed.alignment, theirs.alignment);
+    agreed.crowded |= theirs.oversubscribed != 0;
   }
-  return alignment;
+  return agreed;
 }
 
 void World::map_peers() {
@@ -150,13 +152,14 @@ void World::map_peers() {
   peers_.resize(static_cast<size_t>(job_.facts.size));
   for (int pe = 0; pe < job_.facts.size; ++pe) {
     Peer& peer = peers_[static_cast<size_t>(pe)];
-    if (pe == job_.facts.rank) {
-      for (const Segment segment : {kHeap, kData}) peer.base[segment] = static_cast<std::byte*>(memory_.start[segment]);
-      continue;
-    }
     ptl_process_t id;
     id.rank = static_cast<ptl_rank_t>(pe);
-    bool reached = true;
+    if (pe == job_.facts.rank) {
+      for (const Segment segment : {kHeap, kData}) peer.base[segment] = static_cast<std::byte*>(memory_.start[segment]);
+      require(PtlxNodeWatch(interface_.handle, id, &peer.watch), "this process cannot be woken");
+      continue;
+    }
+    bool reached = PtlxNodeWatch(interface_.handle, id, &peer.watch) == PTL_OK;
     for (const Segment segment : {kHeap, kData}) {
       if (memory_.size[segment] == 0) continue;
       void* base = nullptr;

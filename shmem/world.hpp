@@ -57,12 +57,17 @@ class World {
   };
   // What must be alike on all PEs.
   struct Record {
-    uint64_t heap_size, data_size, alignment, index[kSegments];
+    uint64_t heap_size, data_size, alignment, oversubscribed, index[kSegments];
+  };
+  // What all PEs make of it.
+  struct Agreed {
+    size_t alignment;  // that every PE's heap has
+    bool crowded;      // some PE is oversubscribed
   };
 
-  Record record() const;
-  // Publishes this PE's record and compares all. Returns the alignment that every PE's heap has.
-  size_t agree(const Record& mine) const;
+  Record record(const ptlx_engine_info_t& engine) const;
+  // Publishes this PE's record and compares all.
+  Agreed agree(const Record& mine) const;
   void map_peers();
   // announce.cpp
   void announce(const ptlx_engine_info_t& engine) const;

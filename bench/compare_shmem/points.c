@@ -5,8 +5,12 @@
  */
 #include "samples.h"
 
+#include <limits.h>
+#include <linux/futex.h>
 #include <shmem.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum { kBytes = 4 << 20, kStrided = 512, kBurst = 256 };
 
@@ -14,6 +18,9 @@ static long *target;            /* symmetric */
 static char *source;            /* local */
 static long *there;             /* PE 1's `target`, where plain loads and stores reach it */
 static volatile long sink;
+static long *flags;             /* symmetric */
+static char *first_flags;       /* PE 0's, where it is reached by loads and stores */
+static long turns;
 static size_t bytes;            /* for the points of several sizes */
 static long decision;
 
@@ -42,6 +49,42 @@ static void strided_get(long count) {
 static void add(long count) { for (long i = 0; i < count; ++i) shmem_long_atomic_add(target, 1, 1); }
 static void fetch_add(long count) { for (long i = 0; i < count; ++i) sink = shmem_long_atomic_fetch_add(target, 1, 1); }
 static void barrier(long count) { for (long i = 0; i < count; ++i) shmem_barrier_all(); }
+
+/* PE 0 and 1 in turn store what the other one waits for. */
+static void ping(long count) {
+    const int me = shmem_my_pe();
+    for (long i = 0; i < count && me < 2; ++i) {
+        if (me == 0) shmem_long_p(flags, ++turns, 1);
+        shmem_long_wait_until(flags, SHMEM_CMP_EQ, me == 0 ? turns : ++turns);
+        if (me == 1) shmem_long_p(flags, turns, 0);
+    }
+}
+static void bare_ping(long count) {
+    const int me = shmem_my_pe();
+    volatile long *const mine = flags, *const other = me < 2 ? shmem_ptr(flags, 1 - me) : NULL;
+    for (long i = 0; i < count && me < 2; ++i) {
+        if (me == 0) *other = ++turns;
+        for (const long expected = me == 0 ? turns : ++turns; *mine != expected;) {
+        }
+        if (me == 1) *other = turns;
+    }
+}
+
+/* The least that processes which sleep need: the last to come wakes the others, by a futex. */
+static void bare_barrier(long count) {
+    struct { int arrived, generation; } *const at = (void *)first_flags + 64;
+    for (long i = 0; i < count; ++i) {
+        const int now = __atomic_load_n(&at->generation, __ATOMIC_ACQUIRE);
+        if (__atomic_add_fetch(&at->arrived, 1, __ATOMIC_ACQ_REL) == shmem_n_pes()) {
+            __atomic_store_n(&at->arrived, 0, __ATOMIC_RELAXED);
+            __atomic_store_n(&at->generation, now + 1, __ATOMIC_RELEASE);
+            syscall(SYS_futex, &at->generation, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+            continue;
+        }
+        while (__atomic_load_n(&at->generation, __ATOMIC_ACQUIRE) == now)
+            syscall(SYS_futex, &at->generation, FUTEX_WAIT, now, NULL, NULL, 0);
+    }
+}
 
 static void bare_put8(long count) { for (long i = 0; i < count; ++i) *(volatile long *)(there + i % 8) = i; }
 static void bare_get8(long count) { for (long i = 0; i < count; ++i) sink = *(volatile long *)(there + i % 8); }
@@ -122,16 +165,23 @@ int main(int argc, char **argv) {
         shmem_global_exit(2);
     }
     target = shmem_malloc(kBytes);
+    flags = shmem_calloc(1, 128);
     source = malloc(kBytes);
-    if (!target || !source) shmem_global_exit(3);
+    if (!target || !source || !flags) shmem_global_exit(3);
     memset(target, 1, kBytes);
     memset(source, 1, kBytes);
     there = shmem_ptr(target, 1);
+    first_flags = shmem_ptr(flags, 0);
     shmem_barrier_all();
     if (strcmp(argv[1], "pair") == 0) {
         pair();
     } else {
+        if (shmem_n_pes() == 2) {
+            together("library", "ping_pong", ping);
+            if (there) together("bare", "ping_pong", bare_ping);
+        }
         together("library", "barrier_all", barrier);
+        if (there) together("bare", "barrier_all", bare_barrier);
         together("library", "add_by_all", add);
         if (there) together("bare", "add_by_all", bare_add);
     }

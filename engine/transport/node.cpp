@@ -30,6 +30,17 @@ void wake_process(uint32_t* door, Sleeper who, bool by_socket, ProcessId process
     futex_wake(door, who);
 }
 
+bool wake_watchers(SegmentHeader& peer) {
+  if (!peer.watch.take()) return false;
+  peer.passive_word.fetch_add(1, std::memory_order_seq_cst);
+  futex_wake(reinterpret_cast<uint32_t*>(&peer.passive_word), Sleeper::waiter);
+  if (Doorbell::who(peer.door.read()) != Sleeper::waiter) return true;
+  peer.door.ring_fenced([&](Sleeper who, bool by_socket) {
+    wake_process(peer.door.word().address(), who, by_socket, peer.process, peer.uid);
+  });
+  return true;
+}
+
 NodeTransport::NodeTransport(Sink& sink, Stats& stats, ProcessId self, uint32_t uid, size_t ring_bytes, bool cma)
     : sink_(sink), stats_(stats), self_(self), uid_(uid), cma_(cma), segment_(Segment::create(self, uid, ring_bytes)), lines_(ring_bytes / kLine) {
   for (uint32_t i = 0; i < kBoxes; ++i) boxes_[i] = segment_->box<BoxReader>(i);
@@ -280,7 +291,7 @@ int NodeTransport::bury() {
     dying_.pop_back();
     link.dying = false;
     link.lost = true;
-    if (link.segment && link.segment->maps_blocks()) link.remains = std::move(link.segment);
+    if (link.segment && link.segment->lends_memory()) link.remains = std::move(link.segment);
     link.segment.reset();
     if (link.sends_as != kMaxSenders) vacating_.push_back({link.sends_as, segment_->header().tail.load(std::memory_order_acquire)});
     sink_.lost(link);

@@ -129,5 +129,7 @@ class NodeTransport final : public Transport {
 
 // Wakes sleepers of a process; `socket_name` is used when they wait for descriptors.
 void wake_process(uint32_t* door, Sleeper who, bool by_socket, ProcessId process, uint32_t uid);
+// Wakes the threads of a process that sleep until its memory changes; false: there are none. Thread: any.
+bool wake_watchers(SegmentHeader& peer);
 
 }  // namespace portunus

@@ -20,7 +20,7 @@
 #include <memory>
 #include <string>
 
-#include "engine/shared/doorbell.hpp"
+#include "engine/shared/watch.hpp"
 #include "engine/transport/box.hpp"
 #include "engine/transport/shared_copy.hpp"
 #include "engine/transport/transport.hpp"
@@ -36,7 +36,7 @@ constexpr uint32_t kSharedCopies = 2;  // the next begins while the helper finis
 struct SegmentHeader {
   // Sender::ready. A vacant entry, and the box that goes with it, belong to whoever changes it to kTaken.
   static constexpr uint32_t kThere = 1, kVacant = 2, kTaken = 3;
-  static constexpr uint64_t kMagic = 0x36304e5554524f50;  // "PORTUN06", little endian
+  static constexpr uint64_t kMagic = 0x37304e5554524f50;  // "PORTUN07", little endian
   uint64_t magic;
   uint64_t ring_bytes;
   uint64_t ring_offset;
@@ -48,6 +48,8 @@ struct SegmentHeader {
   uint32_t incarnation;                           // tells this process from others that had its address before
   std::atomic<uint32_t> ready;                    // release by the owner when all of the above is valid
   alignas(kLine) Doorbell door;                   // owner arms, senders ring
+  alignas(kLine) Watch watch;                     // the owner's sleepers set, who stores to its blocks looks and rings
+  alignas(kLine) std::atomic<uint32_t> passive_word;  // steps up to wake those who sleep on it
   alignas(kLine) std::atomic<uint64_t> tail;      // lines reserved; senders
   alignas(kLine) std::atomic<uint64_t> head;      // lines consumed; owner
   alignas(kLine) std::atomic<uint32_t> senders;   // entries of `sender` given out, vacant ones included
@@ -112,7 +114,14 @@ class Segment {
   int add_block(size_t size, void* replace, void*& base);
   // Anyone: maps block `number`; nullptr when it is not there (yet).
   void* map_block(unsigned number, size_t& size);
-  bool maps_blocks() const { return std::any_of(std::begin(blocks_), std::end(blocks_), [](const Mapping& one) { return one.base != nullptr; }); }
+  // The header: addresses of its words go to others, who use them also when the owner has died.
+  SegmentHeader& lend_header() {
+    lent_ = true;
+    return *header_;
+  }
+  bool lends_memory() const {
+    return lent_ || std::any_of(std::begin(blocks_), std::end(blocks_), [](const Mapping& one) { return one.base != nullptr; });
+  }
 
  private:
   Segment() = default;
@@ -123,6 +132,7 @@ class Segment {
   int fd_ = -1;
   bool owner_ = false;
   bool pid_is_ours_ = false;
+  bool lent_ = false;
   std::string path_;
   SegmentHeader* header_ = nullptr;
   std::byte* ring_ = nullptr;

@@ -8,6 +8,7 @@
 
 #include <iostream>
 
+#include "engine/shared/watch.hpp"
 #include "tests/engine/simulated_process.hpp"
 #include "tests/support/interleave.hpp"
 #include "tests/support/store_buffers.hpp"
@@ -20,10 +21,50 @@ using interleave::kFinished;
 using interleave::Process;
 using interleave::Protocol;
 
+// A process whose threads sleep until its memory changes, and writers, as in Client::sleep and wake_watchers.
+struct Watched {
+  Watched() {
+    program.names[watch.word().where()] = "watch";
+    program.steps[door.word().where()] = interleave::Door::kStep;
+    program.steps[passive_word.where()] = 1;
+  }
+  // `data`: what the sleeper waits for.
+  uint32_t sleep_on_door() {
+    if (data.load()) return kFinished;
+    const uint32_t armed = door.arm(Sleeper::waiter, false);
+    watch.set(1);
+    if (!data.load()) door.word().sleep(armed, interleave::kWaiter);
+    door.disarm_from(armed);
+    return 0;
+  }
+  uint32_t sleep_aside() {
+    if (data.load()) return kFinished;
+    const uint32_t word = passive_word.load_relaxed();
+    watch.set(1);
+    if (!data.load()) passive_word.sleep(word, interleave::kWaiter);
+    return 0;
+  }
+  void write(interleave::Cell& to) {
+    to.store_release(1);
+    if (!watch.touched(1) || !watch.take()) return;
+    passive_word.add(1);
+    passive_word.wake(interleave::kWaiter);
+    if (Door::who(door.read()) != Sleeper::waiter) return;
+    door.ring_fenced([this](Sleeper who, bool) { door.word().wake(static_cast<uint32_t>(who)); });
+  }
+
+  using Door = interleave::Door;
+  interleave::Program program;
+  Door door;
+  BasicWatch<interleave::Memory> watch;
+  interleave::Cell passive_word{"passive word"}, data{"data"}, beside{"data beside"};
+};
+
 template <class Model>
 struct Scenarios {
   using Ending = interleave::Ending<Model>;
 
+  template <class Process>
   static interleave::Found explore(const Process& p, typename interleave::Explorer<Model>::Right right) {
     const interleave::Found found = interleave::Explorer<Model>(p.program, std::move(right)).run();
     std::cout << (std::is_same_v<Model, interleave::Views> ? "C++ memory model: " : "x86: ") << found.states << " states, ";
@@ -77,6 +118,15 @@ struct Scenarios {
                 })
         .heavy = heavy;
     p.program.thread("sender", [&p](uint32_t) { return p.send(p.message, true), kFinished; });
+    return explore(p, [](const Ending& end) { return end.finished(0); });
+  }
+
+  // One thread sleeps until memory changes. `beside`: another writer stores to memory of the same bit, and may be the one who takes it.
+  static interleave::Found watch(bool aside, bool beside, bool heavy = true) {
+    Watched p;
+    p.program.thread("sleeper", [&p, aside](uint32_t) { return aside ? p.sleep_aside() : p.sleep_on_door(); }).heavy = heavy;
+    p.program.thread("writer", [&p](uint32_t) { return p.write(p.data), kFinished; });
+    if (beside) p.program.thread("writer beside", [&p](uint32_t) { return p.write(p.beside), kFinished; });
     return explore(p, [](const Ending& end) { return end.finished(0); });
   }
 
@@ -184,6 +234,19 @@ TEST(DoorbellInterleaving, WhoeverArmsAHotWordMissesNoMessageThatWasSentWithoutA
 TEST(DoorbellInterleaving, WhereTheFenceOfWhoArmsAHotWordDoesNotReachTheSenderAWakeUpIsLost) {
   EXPECT_TRUE(X86::ring_hot(Sleeper::waiter, false).lost);
   EXPECT_TRUE(Cpp::ring_hot(Sleeper::engine, false).lost);
+}
+TEST(DoorbellInterleaving, WhoSleepsUntilMemoryChangesMissesNoStoreThoughWritersFenceNothing) {
+  for (bool aside : {false, true})
+    for (bool beside : {false, true}) {
+      EXPECT_FALSE(X86::watch(aside, beside).lost);
+      EXPECT_FALSE(Cpp::watch(aside, beside).lost);
+    }
+}
+TEST(DoorbellInterleaving, WhereTheSleepersFenceDoesNotReachTheWriterAStoreIsMissed) {
+  for (bool aside : {false, true}) {
+    EXPECT_TRUE(X86::watch(aside, false, false).lost);
+    EXPECT_TRUE(Cpp::watch(aside, false, false).lost);
+  }
 }
 TEST(DoorbellInterleaving, WhoLeavesHandsOverToTheEngineThread) {
   EXPECT_FALSE(X86::hand_over().lost);

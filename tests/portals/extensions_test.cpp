@@ -170,6 +170,26 @@ TEST_F(Extensions, E4AWordInMemoryTellsTheEndAndWakesOrACounterIsAsked) {
   wait(trigger, 2);
 }
 
+TEST_F(Extensions, AStoreByAnotherThreadRingsWhoSleepsUntilMemoryChanges) {
+  constexpr uint32_t kBit = 4;
+  ptlx_watch_t watch{};
+  EXPECT_EQ(PtlxNodeWatch(ni, self(), nullptr), PTL_ARG_INVALID);
+  ASSERT_EQ(PtlxNodeWatch(ni, self(), &watch), PTL_OK);
+  const std::atomic_ref<uint32_t> watched(*watch.watched);
+  static uint64_t word;
+  for (uint64_t round = 1; round <= 5; ++round) {
+    word = 0;
+    std::thread sleeper([] {
+      PtlxWait([](void* at) { return static_cast<int>(std::atomic_ref<uint64_t>(*static_cast<uint64_t*>(at)).load()); }, &word, kBit);
+    });
+    // Where the kernel has no membarrier nobody sets a bit, and the sleeper looks by itself.
+    for (int i = 0; i < 1'000'000 && !(watched.load() & kBit); ++i) sched_yield();
+    std::atomic_ref<uint64_t>(word).store(1);
+    if (watched.load() & kBit) PtlxNodeRing(&watch);
+    sleeper.join();
+  }
+}
+
 TEST_F(Extensions, E5AChainRunsAgainWithOneIncrementOrIsIssuedAgain) {
   constexpr uint64_t kRounds = 600;  // more than the field has values
   constexpr ptl_match_bits_t kField = 0xffull << 36;

@@ -1,5 +1,10 @@
 // sync_test.cpp: OpenSHMEM 1.6, "Point-To-Point Synchronization", "Memory Ordering", "Barrier".
+#include <sched.h>
+
+#include <atomic>
+
 #include "pe.hpp"
+#include "portals/portals4_ext.h"
 
 namespace {
 
@@ -65,6 +70,79 @@ TEST(Wait, ALoopOfTestsSeesTheChange) {
     shmem_barrier_all();
   }
   EXPECT_EQ(word[0], rounds(100));
+}
+
+// PE 0 sleeps until the first word of a cache line changes; PE 1 changes the others by one call after the other, each of which must ring.
+class Asleep {
+ public:
+  Asleep() : ids_(2), line_(static_cast<uint64_t*>(shmem_align(64, 64))) {
+    EXPECT_EQ(PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, nullptr, nullptr, &ni_), PTL_OK);
+    ptl_process_t id;
+    EXPECT_EQ(PtlGetPhysId(ni_, &id), PTL_OK);
+    if (me() == 0) memset(line_, 0, 64), shmem_putmem(ids_, &id, sizeof id, 1);
+    shmem_barrier_all();
+    if (me() == 1) { EXPECT_EQ(PtlxNodeWatch(ni_, ids_[0], &watch_), PTL_OK); }
+    if (me() == 0) shmem_uint64_wait_until(line_, SHMEM_CMP_EQ, 7);
+  }
+  ~Asleep() {
+    if (me() == 1) shmem_uint64_p(line_, 7, 0);
+    shmem_barrier_all();
+    PtlNIFini(ni_);
+    shmem_free(line_);
+  }
+  template <class Store>
+  void is_woken(const char* call, Store&& store) {
+    if (me() != 1) return;
+    const std::atomic_ref<uint32_t> watched(*watch_.watched);
+    const uint64_t source = 7;
+    uint32_t asleep = 0;
+    for (int i = 0; i < 1'000'000 && (asleep = watched.load()) == 0; ++i) sched_yield();
+    const uint64_t before = rings();
+    store(line_ + 1, &source);
+    EXPECT_TRUE(asleep == 0 || rings() > before) << call << " woke nobody";  // 0: the kernel has no membarrier, so PE 0 naps
+  }
+
+ private:
+  static uint64_t rings() {
+    ptlx_engine_info_t engine{};
+    EXPECT_EQ(PtlxEngineInfo(&engine), PTL_OK);
+    return engine.rings;
+  }
+
+  Symmetric<ptl_process_t> ids_;
+  uint64_t* line_;
+  ptl_handle_ni_t ni_{};
+  ptlx_watch_t watch_{};
+};
+
+TEST(Wait, EveryCallThatStoresWakesWhoSleepsThere) {
+  static uint64_t old, payload;
+  if (count() < 2 || !shmem_ptr(&old, right())) return;
+  Asleep pe;
+#define STORES(call) pe.is_woken(#call, [](uint64_t* word, const uint64_t* source) { static_cast<void>(source); call; })
+  STORES(shmem_uint64_p(word, 7, 0));
+  STORES(shmem_uint64_put(word, source, 1, 0));
+  STORES(shmem_putmem_nbi(word, source, 8, 0));
+  STORES(shmem_uint64_iput(word, source, 1, 1, 1, 0));
+  STORES(shmem_uint64_ibput(word, source, 1, 1, 1, 1, 0));
+  STORES(shmem_uint64_atomic_set(word, 7, 0));
+  STORES(shmem_uint64_atomic_add(word, 7, 0));
+  STORES(shmem_uint64_atomic_swap(word, 7, 0));
+  STORES(shmem_uint64_atomic_compare_swap(word, 0, 7, 0));
+  STORES(shmem_uint64_atomic_fetch_xor_nbi(&old, word, 7, 0));
+  STORES(shmem_uint64_put_signal(&payload, source, 1, word, 7, SHMEM_SIGNAL_SET, 0));
+  STORES(shmem_uint64_put_signal_nbi(word, source, 1, &payload, 7, SHMEM_SIGNAL_ADD, 0));
+  STORES(shmem_signal_add(word, 7, 0));
+#undef STORES
+}
+
+TEST(Wait, AStoreThroughAPointerIsSeen) {
+  Symmetric<long> word(1);
+  auto* const there = static_cast<long*>(shmem_ptr(word, right()));
+  if (there) __atomic_store_n(there, 5, __ATOMIC_RELEASE);
+  else shmem_long_p(word, 5, right());
+  shmem_long_wait_until(word, SHMEM_CMP_EQ, 5);
+  shmem_barrier_all();
 }
 
 TEST(Order, FencePutsDataBeforeTheFlag) {

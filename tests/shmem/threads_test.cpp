@@ -35,6 +35,18 @@ void traffic(int thread, unsigned char* slot, size_t size, long* sum, int n) {
   }
 }
 
+// A token goes round the ring of PEs for each thread, and each PE's threads change one word and hold one lock: many wait at once.
+void tokens(uint64_t* token, long* lock, long* guarded, int n) {
+  for (uint64_t lap = 1; lap <= static_cast<uint64_t>(n); ++lap) {
+    if (me() == 0) shmem_signal_set(token, lap, right());
+    check(shmem_signal_wait_until(token, SHMEM_CMP_GE, lap) == lap, "a token came twice");
+    if (me() != 0) shmem_signal_set(token, lap, right());
+    shmem_set_lock(lock);
+    shmem_long_p(guarded, shmem_long_g(guarded, 0) + 1, 0);
+    shmem_clear_lock(lock);
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -51,6 +63,17 @@ int main() {
     for (std::thread& thread : threads) thread.join();
     shmem_barrier_all();
     check(shmem_long_g(sum, 0) == 2L * n * kThreads * count(), "additions were lost");
+    shmem_barrier_all();
+  }
+  {
+    const int n = rounds(200);
+    Symmetric<uint64_t> token(kThreads);
+    Symmetric<long> lock(1), guarded(1);
+    std::vector<std::thread> threads;
+    for (size_t t = 0; t < kThreads; ++t) threads.emplace_back(tokens, &token[t], lock.get(), guarded.get(), n);
+    for (std::thread& thread : threads) thread.join();
+    shmem_barrier_all();
+    check(shmem_long_g(guarded, 0) == long{n} * kThreads * count(), "the lock let two in");
     shmem_barrier_all();
   }
   shmem_finalize();
