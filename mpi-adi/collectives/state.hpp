@@ -2,9 +2,9 @@
 // its schedules apart, and the schedules that stay.
 //
 // All schedules of a communicator have a GOAL context of its own; their tags are
-//       0 ..   255   resident ones, by their place here: small collectives, run again for each call that is alike. Nonblocking
+//       0 ..   511   resident ones, by their place here: small collectives, run again for each call that is alike. Nonblocking
 //                    ones of one shape take turns, so that several can be under way
-//     256 .. 16383   those that run once, by turns
+//     512 .. 16383   those that run once, by turns
 //   16384 .. 32767   persistent ones, by turns
 // Which one a call gets depends on the order of the calls alone, which is the same on all ranks. A number may be used again
 // before other ranks are done with it: of two processes, the messages of the first use are matched before those of the second,
@@ -44,7 +44,7 @@ class State {
   const std::shared_ptr<Execution>& resident(const Work& work, bool reports, int& code);
 
  private:
-  static constexpr unsigned kTurns = 4, kShapes = 64, kResidents = kTurns * kShapes;
+  static constexpr unsigned kTurns = 8, kShapes = 64, kResidents = kTurns * kShapes;
   static constexpr unsigned kOnce = 16384 - kResidents, kPersistent = 16384, kApart = 64, kMostUnderWay = 192;
 
   struct Place {
