@@ -1,6 +1,7 @@
 // collectives.cpp: from a collective to a schedule that runs.
 #include "shmem/collectives.hpp"
 
+#include <cstdio>
 #include <cstring>
 #include <mutex>
 #include <numeric>
@@ -34,6 +35,34 @@ void copy(void* to, const void* from, size_t bytes) {
 }
 
 }  // namespace
+
+namespace {
+
+struct Call {
+  char function[48];
+  size_t bytes;
+  Place dest;
+  int root;
+};
+
+}  // namespace
+
+void must_be_alike(const char* function, Team& team, size_t bytes, int root, const void* dest) {
+  if (!runtime.debug) return;
+  Call mine;
+  memset(&mine, 0, sizeof mine);
+  snprintf(mine.function, sizeof mine.function, "%s", function);
+  mine.bytes = bytes;
+  mine.root = root;
+  if (bytes != 0) mine.dest = locate(function, dest, bytes, runtime.my_pe);
+  Call first = mine;
+  team.collectives->share(&first, sizeof first, 0);
+  if (memcmp(&first, &mine, sizeof mine) == 0) return;
+  misuse("%s: the PEs of the team call differently: here with %zu bytes, root %d, dest at %zu of the %s; PE %d calls %s with %zu bytes, "
+         "root %d, dest at %zu of the %s",
+         function, mine.bytes, mine.root, mine.dest.offset, mine.dest.segment == kHeap ? "heap" : "globals", team.members[0],
+         first.function, first.bytes, first.root, first.dest.offset, first.dest.segment == kHeap ? "heap" : "globals");
+}
 
 void collectives_open() {
   check(GOAL_Init(nullptr, nullptr), "GOAL_Init");

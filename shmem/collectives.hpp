@@ -88,6 +88,10 @@ class Collectives {
   unsigned turn_ = 0;
 };
 
+// With SHMEM_DEBUG: ends the job with a sentence if the PEs of the team do not all call this function with as many bytes, the same
+// root and dest. Collective over the team. `bytes` 0: they may differ, and so may dest.
+void must_be_alike(const char* function, Team& team, size_t bytes, int root, const void* dest);
+
 // Joins GOAL: collective over the job.
 void collectives_open();
 void collectives_close();

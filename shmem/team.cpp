@@ -146,6 +146,13 @@ Team::Team(Members its_members, int me, unsigned its_id, uint64_t generation, in
 
 Team::~Team() = default;
 
+void check_team(const Team* team) {
+  if (!runtime.debug) return;
+  const std::lock_guard lock(split_teams_guard);
+  if (std::find(split_teams().begin(), split_teams().end(), team) == split_teams().end())
+    misuse("there is no team with the handle %p: it was destroyed, or never made", static_cast<const void*>(team));
+}
+
 TeamNumber claim_number() {
   for (unsigned id = kSharedId + 1; id < kMostTeams;) {
     const uint64_t taken = change_word(word_of(id), PTL_BOR, 0);

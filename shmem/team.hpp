@@ -50,12 +50,17 @@ struct FixedTeams {
 };
 extern constinit FixedTeams fixed_teams [[gnu::visibility("hidden")]];
 
+// With SHMEM_DEBUG: the end of the job if there is no such team (any more).
+void check_team(const Team* team);
+
 // Null for SHMEM_TEAM_INVALID.
 inline Team* team_of(shmem_team_t handle) {
   if (handle == SHMEM_TEAM_INVALID) return nullptr;
   if (handle == SHMEM_TEAM_WORLD) return fixed_teams.world;
   if (handle == SHMEM_TEAM_SHARED) return fixed_teams.shared;
-  return reinterpret_cast<Team*>(handle);
+  Team* const team = reinterpret_cast<Team*>(handle);
+  check_team(team);
+  return team;
 }
 inline shmem_team_t handle_of(Team* team) {
   if (team == fixed_teams.world) return SHMEM_TEAM_WORLD;

@@ -43,22 +43,26 @@ inline void broadcast_bytes(const char* function, Team& team, void* dest, const 
   if (root < 0 || root >= team.size())
     misuse("%s: there is no PE %d in the team to be the root; its PEs are 0 .. %d", function, root, team.size() - 1);
   check_buffers(function, dest, bytes, source, bytes);
+  must_be_alike(function, team, bytes, root, dest);
   team.collectives->broadcast(dest, source, bytes, root, at_root);
 }
 
 inline void collect_bytes(const char* function, Team& team, void* dest, const void* source, size_t bytes) {
   check_buffers(function, dest, bytes, source, bytes);
+  must_be_alike(function, team, 0, 0, dest);
   team.collectives->collect(dest, source, bytes);
 }
 
 inline void fcollect_bytes(const char* function, Team& team, void* dest, const void* source, size_t bytes) {
   check_buffers(function, dest, bytes_of(function, static_cast<size_t>(team.size()), bytes), source, bytes);
+  must_be_alike(function, team, bytes, 0, dest);
   team.collectives->fcollect(dest, source, bytes);
 }
 
 inline void alltoall_bytes(const char* function, Team& team, void* dest, const void* source, size_t bytes) {
   const size_t all = bytes_of(function, static_cast<size_t>(team.size()), bytes);
   check_buffers(function, dest, all, source, all);
+  must_be_alike(function, team, bytes, 0, dest);
   team.collectives->alltoall(dest, source, bytes);
 }
 
@@ -67,6 +71,7 @@ inline void alltoalls_elements(const char* function, Team& team, void* dest, con
                                size_t nelems, size_t element) {
   if (dst < 1 || sst < 1) misuse("%s: strides of %td and %td; strides are 1 or more", function, dst, sst);
   const size_t count = bytes_of(function, static_cast<size_t>(team.size()), nelems);
+  must_be_alike(function, team, nelems * element, 0, dest);
   if (count == 0) return team.collectives->alltoall(dest, source, 0);
   const auto extent = [&](ptrdiff_t stride) {
     return bytes_of(function, bytes_of(function, count - 1, static_cast<size_t>(stride)) + 1, element);
@@ -87,6 +92,7 @@ template <class T>
 void combine(const char* function, Team& team, T* dest, const T* source, size_t count, GOAL_Local_op op) {
   const size_t bytes = bytes_of(function, count, sizeof(T));
   check_buffers(function, dest, bytes, source, bytes);
+  must_be_alike(function, team, bytes, 0, dest);
   team.collectives->reduce(dest, source, count, goal_type<T>(), op);
 }
 
@@ -156,6 +162,7 @@ int scan(const char* function, shmem_team_t team, T* dest, const T* source, size
   if (!it) return -1;
   const size_t bytes = bytes_of(function, nelems, sizeof(T));
   check_buffers(function, dest, bytes, source, bytes);
+  must_be_alike(function, *it, bytes, 0, dest);
   if (inclusive) it->collectives->inscan(dest, source, nelems, goal_type<T>());
   else it->collectives->exscan(dest, source, nelems, goal_type<T>());
   return 0;

@@ -8,6 +8,7 @@
 
 static int word;
 static uint64_t words[2];
+static int numbers[16];
 
 int main(int argc, char** argv) {
   const auto is = [&](const char* rule) { return argc == 2 && strcmp(argv[1], rule) == 0; };
@@ -32,6 +33,20 @@ int main(int argc, char** argv) {
     if (shmem_malloc(size_t{1} << 40) || shmem_calloc(SIZE_MAX / 2, 4)) return 4;
     if (!shmem_malloc(64)) return 5;
     return shmem_finalize(), 0;
+  }
+  if (is("reduce-differs")) shmem_int_sum_reduce(SHMEM_TEAM_WORLD, numbers, numbers + 4, static_cast<size_t>(1 + me));
+  if (is("root-differs")) shmem_broadcastmem(SHMEM_TEAM_WORLD, numbers, numbers + 4, 4, me);
+  if (is("dest-differs")) shmem_int_fcollect(SHMEM_TEAM_WORLD, numbers + me, numbers + 4, 1);
+  if (is("calls-differ")) {
+    if (me == 0) shmem_int_max_reduce(SHMEM_TEAM_WORLD, numbers, numbers + 4, 2);
+    else shmem_int_min_reduce(SHMEM_TEAM_WORLD, numbers, numbers + 4, 2);
+  }
+  if (is("team-destroyed")) {
+    shmem_team_t team;
+    shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, nullptr, 0, &team);
+    shmem_team_sync(team);
+    shmem_team_destroy(team);
+    shmem_team_sync(team);
   }
   if (me == 0) {
     if (is("put-to-stack")) shmem_int_put(&on_stack, &on_stack, 1, right);

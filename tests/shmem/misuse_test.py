@@ -25,6 +25,12 @@ RULES = {
     "malloc-differs": ({"SHMEM_DEBUG": "1"}, 1, r"shmem: PE 1: shmem_malloc: the PEs ask differently .* here 101 bytes.*"
                        r"PE 0 calls shmem_malloc with 100 bytes"),
     "free-differs": ({"SHMEM_DEBUG": "1"}, 1, r"shmem: PE 1: shmem_free: the PEs ask differently of the symmetric heap"),
+    "reduce-differs": ({"SHMEM_DEBUG": "1"}, 1, r"shmem: PE 1: shmem_int_sum_reduce: the PEs of the team call differently: here with 8 bytes"
+                       r".*PE 0 calls shmem_int_sum_reduce with 4 bytes"),
+    "root-differs": ({"SHMEM_DEBUG": "1"}, 1, r"shmem: PE 1: shmem_broadcastmem: .* here with 4 bytes, root 1.*PE 0 .* root 0"),
+    "dest-differs": ({"SHMEM_DEBUG": "1"}, 1, r"shmem: PE 1: shmem_int_fcollect: the PEs of the team call differently"),
+    "calls-differ": ({"SHMEM_DEBUG": "1"}, 1, r"shmem: PE 1: shmem_int_min_reduce: .*PE 0 calls shmem_int_max_reduce"),
+    "team-destroyed": ({"SHMEM_DEBUG": "1"}, 1, r"shmem: PE \d: there is no team with the handle .* destroyed"),
     "before-init": ({}, 1, r"shmem: shmem_int_p was called while OpenSHMEM is not initialised"),
     "after-finalize": ({}, 1, r"shmem: shmem_barrier_all was called while OpenSHMEM is not initialised"),
     "exit-status": ({}, 99, r""),
