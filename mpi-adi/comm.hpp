@@ -7,8 +7,10 @@
 // Source: MPI-5.0, 7.2, 7.4, 7.6.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 
 #include "mpi-adi/attributes.hpp"
@@ -26,7 +28,10 @@ class State;
 }
 
 // The contexts of a communicator follow each other, so that its kinds of messages never match one another.
-enum class Traffic : uint16_t { messages, collectives, groups, windows };
+enum class Traffic : uint16_t {
+  messages, collectives, groups, windows,
+  partitions = windows  // a window's communicator has none
+};
 constexpr int kContextsPerCommunicator = 4;
 constexpr int kMaxCommunicators = (1 << kContextBits) / kContextsPerCommunicator;
 
@@ -45,6 +50,7 @@ struct Communicator {
   Communicator* local = nullptr;  // intercommunicators: the local group's members among themselves; not for users
   collectives::State* collectives = nullptr;  // made by the first collective
   int idups = 0;  // how many nonblocking duplications were begun: their messages' tags
+  std::map<std::array<int, 3>, int> partitioned;  // how many such messages were made, by peer, tag and direction
   std::shared_ptr<const Topology> topology;  // nullptr: none
   Attributes<MPI_Comm> attributes;
   Hints hints;

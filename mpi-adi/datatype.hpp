@@ -49,6 +49,7 @@ struct Datatype {
   std::vector<int> integers;  // what the user gave: MPI_Type_get_contents
   std::vector<MPI_Aint> addresses;
   std::vector<Datatype*> types;
+  std::vector<MPI_Count> large_counts;  // of constructors with large counts, which give no addresses
 
   Attributes<MPI_Datatype> attributes;
   char name[MPI_MAX_OBJECT_NAME] = "";

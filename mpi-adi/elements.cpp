@@ -3,7 +3,6 @@
 #include "mpi-adi/elements.hpp"
 
 #include <algorithm>
-#include <climits>
 
 #include "mpi-adi/profiling.hpp"
 #include "mpi-adi/status.hpp"
@@ -42,6 +41,16 @@ int64_t bytes_within(const Datatype& type, int64_t elements) {
 }
 
 template <class T>
+int get_count(const char* function, const MPI_Status* status, MPI_Datatype datatype, T* count) {
+  Datatype* found;
+  if (int error = check(function, datatype, found, {status, count})) return error;
+  const auto bytes = static_cast<int64_t>(received_bytes(*status));
+  const int64_t whole = found->size == 0 ? 0 : bytes / found->size;
+  *count = whole * found->size != bytes || static_cast<T>(whole) != whole ? T{MPI_UNDEFINED} : static_cast<T>(whole);
+  return MPI_SUCCESS;
+}
+
+template <class T>
 int get_elements(const char* function, const MPI_Status* status, MPI_Datatype datatype, T* count) {
   Datatype* found;
   if (int error = check(function, datatype, found, {status, count})) return error;
@@ -76,17 +85,24 @@ int64_t bytes_of_elements(const Datatype& type, int64_t elements) {
 using namespace portunus::mpi;
 
 extern "C" int PMPI_Get_count(const MPI_Status* status, MPI_Datatype datatype, int* count) {
-  Datatype* found;
-  if (int error = check("MPI_Get_count", datatype, found, {status, count})) return error;
-  const auto bytes = static_cast<int64_t>(received_bytes(*status));
-  if (found->size == 0) {
-    *count = bytes == 0 ? 0 : MPI_UNDEFINED;
-    return MPI_SUCCESS;
-  }
-  *count = bytes % found->size != 0 || bytes / found->size > INT_MAX ? MPI_UNDEFINED : static_cast<int>(bytes / found->size);
-  return MPI_SUCCESS;
+  return get_count("MPI_Get_count", status, datatype, count);
 }
 MPI_WEAK_NAME(Get_count)
+
+extern "C" int PMPI_Get_count_c(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) {
+  return get_count("MPI_Get_count_c", status, datatype, count);
+}
+MPI_WEAK_NAME(Get_count_c)
+
+extern "C" int PMPI_Get_elements_c(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) {
+  return get_elements("MPI_Get_elements_c", status, datatype, count);
+}
+MPI_WEAK_NAME(Get_elements_c)
+
+extern "C" int PMPI_Status_set_elements_c(MPI_Status* status, MPI_Datatype datatype, MPI_Count count) {
+  return set_elements("MPI_Status_set_elements_c", status, datatype, count);
+}
+MPI_WEAK_NAME(Status_set_elements_c)
 
 extern "C" int PMPI_Get_elements(const MPI_Status* status, MPI_Datatype datatype, int* count) {
   return get_elements("MPI_Get_elements", status, datatype, count);

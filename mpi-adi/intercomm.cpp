@@ -5,6 +5,7 @@
 
 #include "mpi-adi/checks.hpp"
 #include "mpi-adi/comm_create.hpp"
+#include "mpi-adi/intercomm.hpp"
 #include "mpi-adi/profiling.hpp"
 
 namespace portunus::mpi {
@@ -23,7 +24,7 @@ struct Bridge {
   int swap(const void* out, size_t out_bytes, void* in, size_t in_bytes) const {
     int error = MPI_SUCCESS;
     if (leads()) error = swap_bytes(*peer, Traffic::groups, tag, out, out_bytes, in, in_bytes, remote_leader);
-    const int told = Exchange(local).broadcast(in, in_bytes, local_leader);
+    const int told = Exchange(local).broadcast(in, in_bytes, local_leader, error);
     return error != MPI_SUCCESS ? error : told;
   }
 };
@@ -80,6 +81,17 @@ int connect(const char* function, const Bridge& bridge, MPI_Comm* result) {
   *result = handle_of(made);
   return MPI_SUCCESS;
 }
+
+}  // namespace
+
+int connect_groups(const char* function, Communicator& local, int local_leader, Communicator& peer, int remote_leader, int tag,
+                   MPI_Comm* result) {
+  const Bridge bridge{local, local_leader, &peer, remote_leader, tag};
+  if (int error = check_leaders(function, bridge)) return error;
+  return connect(function, bridge, result);
+}
+
+namespace {
 
 // Which side comes first: the one that says low; if both say the same, that of the smaller first member.
 int local_first(Communicator& comm, int high, bool& first) {

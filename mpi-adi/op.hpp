@@ -15,11 +15,10 @@
 
 namespace portunus::mpi {
 
-// A user's operation; MPI_Op is its address.
+// A user's operation; MPI_Op is its address. One of the functions is there.
 struct UserOp {
-  static constexpr uint64_t kMark = 0x504f2d4950556e50;  // tells it from an address that is none
-  uint64_t mark = kMark;
   MPI_User_function* function = nullptr;
+  MPI_User_function_c* wide = nullptr;
   bool commutes = false;
   std::atomic<int> references{1};
 };
@@ -30,6 +29,9 @@ inline bool is_predefined(MPI_Op op) {
 }
 // nullptr: not a user's operation.
 UserOp* find_user_op(MPI_Op op);
+// With one reference; MPI_OP_NULL: too many are in use. The caller sets the function.
+MPI_Op make_user_op(UserOp*& made);
+void release(UserOp* op);
 bool commutes(MPI_Op op);
 
 // An operation in use; keeps a user's from being freed.

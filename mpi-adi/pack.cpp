@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "mpi-adi/arguments.hpp"
 #include "mpi-adi/elements.hpp"
 #include "mpi-adi/profiling.hpp"
 #include "mpi-adi/type_create.hpp"
@@ -114,10 +115,16 @@ int check_external(const char* function, const char datarep[]) {
   return raise(function, nullptr, MPI_ERR_ARG, "the data representation is not \"external32\"");
 }
 
+int check_count(const char* function, const Communicator* comm, MPI_Count count) {
+  if (is_count(count)) return MPI_SUCCESS;
+  return raise(function, comm, MPI_ERR_COUNT, "the count is %s (%lld)", count < 0 ? "negative" : "too large",
+               static_cast<long long>(count));
+}
+
 // What packing has in common: `bytes` of data, `room` bytes in the packed buffer, of which `position` are used.
-int check_pack(const char* function, const Communicator* comm, const Datatype& type, int count, int64_t bytes,
+int check_pack(const char* function, const Communicator* comm, const Datatype& type, MPI_Count count, int64_t bytes,
                const void* data, const void* packed, int64_t room, int64_t position) {
-  if (count < 0) return raise(function, comm, MPI_ERR_COUNT, "the count is negative (%d)", count);
+  if (int error = check_count(function, comm, count)) return error;
   if (!type.committed) return raise(function, comm, MPI_ERR_TYPE, "the datatype is not committed");
   if (position < 0 || position > room)
     return raise(function, comm, MPI_ERR_ARG, "the position %lld is not within the packed buffer",
@@ -131,61 +138,53 @@ int check_pack(const char* function, const Communicator* comm, const Datatype& t
   return MPI_SUCCESS;
 }
 
-}  // namespace
-}  // namespace portunus::mpi
-
-using namespace portunus::mpi;
-
-extern "C" int PMPI_Pack(const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf, int outsize, int* position,
-                         MPI_Comm comm) {
-  static constexpr char kName[] = "MPI_Pack";
+// Size: int or MPI_Count, MPI_Aint for external32; `position` advances by what is packed or unpacked.
+template <class Size>
+int pack(const char* function, const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf, Size outsize, Size* position,
+         MPI_Comm comm) {
   Communicator* found;
   Datatype* type;
-  if (int error = check(kName, comm, found, {position})) return error;
-  if (int error = check(kName, datatype, type, {})) return error;
+  if (int error = check(function, comm, found, {position})) return error;
+  if (int error = check(function, datatype, type, {})) return error;
   const int64_t bytes = type->size * incount;
-  if (int error = check_pack(kName, found, *type, incount, bytes, inbuf, outbuf, outsize, *position)) return error;
+  if (int error = check_pack(function, found, *type, incount, bytes, inbuf, outbuf, outsize, *position)) return error;
   pack(layout_of(*type, incount), inbuf, 0, bytes, static_cast<char*>(outbuf) + *position);
-  *position += static_cast<int>(bytes);
+  *position += static_cast<Size>(bytes);
   return MPI_SUCCESS;
 }
-MPI_WEAK_NAME(Pack)
 
-extern "C" int PMPI_Unpack(const void* inbuf, int insize, int* position, void* outbuf, int outcount, MPI_Datatype datatype,
-                           MPI_Comm comm) {
-  static constexpr char kName[] = "MPI_Unpack";
+template <class Size>
+int unpack(const char* function, const void* inbuf, Size insize, Size* position, void* outbuf, MPI_Count outcount, MPI_Datatype datatype,
+           MPI_Comm comm) {
   Communicator* found;
   Datatype* type;
-  if (int error = check(kName, comm, found, {position})) return error;
-  if (int error = check(kName, datatype, type, {})) return error;
+  if (int error = check(function, comm, found, {position})) return error;
+  if (int error = check(function, datatype, type, {})) return error;
   const int64_t bytes = type->size * outcount;
-  if (int error = check_pack(kName, found, *type, outcount, bytes, outbuf, inbuf, insize, *position)) return error;
+  if (int error = check_pack(function, found, *type, outcount, bytes, outbuf, inbuf, insize, *position)) return error;
   unpack(layout_of(*type, outcount), outbuf, 0, bytes, static_cast<const char*>(inbuf) + *position);
-  *position += static_cast<int>(bytes);
+  *position += static_cast<Size>(bytes);
   return MPI_SUCCESS;
 }
-MPI_WEAK_NAME(Unpack)
 
-extern "C" int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int* size) {
-  static constexpr char kName[] = "MPI_Pack_size";
+template <class Size>
+int pack_size(const char* function, MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm, Size* size) {
   Communicator* found;
   Datatype* type;
-  if (int error = check(kName, comm, found, {size})) return error;
-  if (int error = check(kName, datatype, type, {})) return error;
-  if (incount < 0) return raise(kName, found, MPI_ERR_COUNT, "the count is negative (%d)", incount);
+  if (int error = check(function, comm, found, {size})) return error;
+  if (int error = check(function, datatype, type, {})) return error;
+  if (int error = check_count(function, found, incount)) return error;
   const int64_t bytes = type->size * incount;
-  *size = bytes > INT_MAX ? MPI_UNDEFINED : static_cast<int>(bytes);
+  *size = static_cast<Size>(bytes) == bytes ? static_cast<Size>(bytes) : Size{MPI_UNDEFINED};
   return MPI_SUCCESS;
 }
-MPI_WEAK_NAME(Pack_size)
 
-extern "C" int PMPI_Pack_external(const char datarep[], const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf,
-                                  MPI_Aint outsize, MPI_Aint* position) {
-  static constexpr char kName[] = "MPI_Pack_external";
+int pack_external(const char* function, const char datarep[], const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf,
+                  MPI_Count outsize, MPI_Count* position) {
   Datatype* type;
-  if (int error = check(kName, datatype, type, {position})) return error;
-  if (int error = check_external(kName, datarep)) return error;
-  if (int error = check_pack(kName, nullptr, *type, incount, external_bytes(*type, incount), inbuf, outbuf, outsize, *position))
+  if (int error = check(function, datatype, type, {position})) return error;
+  if (int error = check_external(function, datarep)) return error;
+  if (int error = check_pack(function, nullptr, *type, incount, external_bytes(*type, incount), inbuf, outbuf, outsize, *position))
     return error;
   const auto* in = static_cast<const unsigned char*>(inbuf);
   auto* out = static_cast<unsigned char*>(outbuf) + *position;
@@ -196,15 +195,13 @@ extern "C" int PMPI_Pack_external(const char datarep[], const void* inbuf, int i
   *position = out - static_cast<unsigned char*>(outbuf);
   return MPI_SUCCESS;
 }
-MPI_WEAK_NAME(Pack_external)
 
-extern "C" int PMPI_Unpack_external(const char datarep[], const void* inbuf, MPI_Aint insize, MPI_Aint* position,
-                                    void* outbuf, int outcount, MPI_Datatype datatype) {
-  static constexpr char kName[] = "MPI_Unpack_external";
+int unpack_external(const char* function, const char datarep[], const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbuf,
+                    MPI_Count outcount, MPI_Datatype datatype) {
   Datatype* type;
-  if (int error = check(kName, datatype, type, {position})) return error;
-  if (int error = check_external(kName, datarep)) return error;
-  if (int error = check_pack(kName, nullptr, *type, outcount, external_bytes(*type, outcount), outbuf, inbuf, insize, *position))
+  if (int error = check(function, datatype, type, {position})) return error;
+  if (int error = check_external(function, datarep)) return error;
+  if (int error = check_pack(function, nullptr, *type, outcount, external_bytes(*type, outcount), outbuf, inbuf, insize, *position))
     return error;
   const auto* in = static_cast<const unsigned char*>(inbuf) + *position;
   auto* out = static_cast<unsigned char*>(outbuf);
@@ -216,15 +213,50 @@ extern "C" int PMPI_Unpack_external(const char datarep[], const void* inbuf, MPI
   *position = in - static_cast<const unsigned char*>(inbuf);
   return MPI_SUCCESS;
 }
-MPI_WEAK_NAME(Unpack_external)
 
-extern "C" int PMPI_Pack_external_size(const char datarep[], int incount, MPI_Datatype datatype, MPI_Aint* size) {
-  static constexpr char kName[] = "MPI_Pack_external_size";
+int pack_external_size(const char* function, const char datarep[], MPI_Count incount, MPI_Datatype datatype, MPI_Count* size) {
   Datatype* type;
-  if (int error = check(kName, datatype, type, {size})) return error;
-  if (int error = check_external(kName, datarep)) return error;
-  if (incount < 0) return raise(kName, nullptr, MPI_ERR_COUNT, "the count is negative (%d)", incount);
+  if (int error = check(function, datatype, type, {size})) return error;
+  if (int error = check_external(function, datarep)) return error;
+  if (int error = check_count(function, nullptr, incount)) return error;
   *size = external_bytes(*type, incount);
   return MPI_SUCCESS;
 }
-MPI_WEAK_NAME(Pack_external_size)
+
+}  // namespace
+}  // namespace portunus::mpi
+
+using namespace portunus::mpi;
+
+#define PACK_CALLS(suffix, Count, Size)                                                                                       \
+  extern "C" int PMPI_Pack##suffix(const void* inbuf, Count incount, MPI_Datatype datatype, void* outbuf, Count outsize,      \
+                                   Count* position, MPI_Comm comm) {                                                          \
+    return pack("MPI_Pack" #suffix, inbuf, incount, datatype, outbuf, outsize, position, comm);                               \
+  }                                                                                                                           \
+  MPI_WEAK_NAME(Pack##suffix)                                                                                                 \
+  extern "C" int PMPI_Unpack##suffix(const void* inbuf, Count insize, Count* position, void* outbuf, Count outcount,          \
+                                     MPI_Datatype datatype, MPI_Comm comm) {                                                  \
+    return unpack("MPI_Unpack" #suffix, inbuf, insize, position, outbuf, outcount, datatype, comm);                           \
+  }                                                                                                                           \
+  MPI_WEAK_NAME(Unpack##suffix)                                                                                               \
+  extern "C" int PMPI_Pack_size##suffix(Count incount, MPI_Datatype datatype, MPI_Comm comm, Count* size) {                   \
+    return pack_size("MPI_Pack_size" #suffix, incount, datatype, comm, size);                                                 \
+  }                                                                                                                           \
+  MPI_WEAK_NAME(Pack_size##suffix)                                                                                            \
+  extern "C" int PMPI_Pack_external##suffix(const char datarep[], const void* inbuf, Count incount, MPI_Datatype datatype,    \
+                                            void* outbuf, Size outsize, Size* position) {                                     \
+    return pack_external("MPI_Pack_external" #suffix, datarep, inbuf, incount, datatype, outbuf, outsize, position);          \
+  }                                                                                                                           \
+  MPI_WEAK_NAME(Pack_external##suffix)                                                                                        \
+  extern "C" int PMPI_Unpack_external##suffix(const char datarep[], const void* inbuf, Size insize, Size* position,           \
+                                              void* outbuf, Count outcount, MPI_Datatype datatype) {                          \
+    return unpack_external("MPI_Unpack_external" #suffix, datarep, inbuf, insize, position, outbuf, outcount, datatype);      \
+  }                                                                                                                           \
+  MPI_WEAK_NAME(Unpack_external##suffix)                                                                                      \
+  extern "C" int PMPI_Pack_external_size##suffix(const char datarep[], Count incount, MPI_Datatype datatype, Size* size) {    \
+    return pack_external_size("MPI_Pack_external_size" #suffix, datarep, incount, datatype, size);                            \
+  }                                                                                                                           \
+  MPI_WEAK_NAME(Pack_external_size##suffix)
+
+PACK_CALLS(, int, MPI_Aint)
+PACK_CALLS(_c, MPI_Count, MPI_Count)

@@ -76,7 +76,8 @@ std::vector<int> inside_out(int ndims, int order) {
 
 // One dimension of a distributed array.
 struct Distribution {
-  int size, kind, argument, processes, place;
+  int64_t size;
+  int kind, argument, processes, place;
 
   // 0: the arguments contradict each other.
   int64_t block() const {
@@ -85,7 +86,7 @@ struct Distribution {
     if (!by_default && argument <= 0) return 0;
     if (kind == MPI_DISTRIBUTE_CYCLIC) return by_default ? 1 : argument;
     if (kind != MPI_DISTRIBUTE_BLOCK) return 0;
-    const int64_t length = by_default ? (int64_t{size} + processes - 1) / processes : argument;
+    const int64_t length = by_default ? (size + processes - 1) / processes : argument;
     return length * processes >= size ? length : 0;
   }
 };
@@ -98,65 +99,75 @@ void add_dimension(ArrayType& array, const Distribution& given) {
   array.add_dimension(given.size, start, full, length, round, rest);
 }
 
+template <class Count>
+int subarray(const char* function, int ndims, const Count sizes[], const Count subsizes[], const Count starts[], int order,
+             MPI_Datatype oldtype, MPI_Datatype* newtype) {
+  Datatype* old;
+  if (int error = check(function, oldtype, old, {newtype, sizes, subsizes, starts})) return error;
+  if (int error = check_order(function, ndims, order)) return error;
+  for (int i = 0; i < ndims; ++i)
+    if (sizes[i] < 1 || subsizes[i] < 1 || starts[i] < 0 || subsizes[i] > sizes[i] || starts[i] > sizes[i] - subsizes[i])
+      return raise(function, nullptr, MPI_ERR_ARG, "dimension %d of %lld elements has not %lld of them from %lld on", i,
+                   static_cast<long long>(sizes[i]), static_cast<long long>(subsizes[i]), static_cast<long long>(starts[i]));
+  ArrayType array(old);
+  for (int i : inside_out(ndims, order)) array.add_dimension(sizes[i], starts[i], 1, subsizes[i], 0, 0);
+  Recipe recipe(MPI_COMBINER_SUBARRAY, {ndims}, {old});
+  for (const Count* values : {sizes, subsizes, starts})
+    for (int i = 0; i < ndims; ++i) recipe.add<Count>(values[i]);
+  recipe.integers.push_back(order);
+  return hand_out(function, array, std::move(recipe), newtype);
+}
+
+template <class Count>
+int darray(const char* function, int size, int rank, int ndims, const Count gsizes[], const int distribs[], const int dargs[],
+           const int psizes[], int order, MPI_Datatype oldtype, MPI_Datatype* newtype) {
+  Datatype* old;
+  if (int error = check(function, oldtype, old, {newtype, gsizes, distribs, dargs, psizes})) return error;
+  if (int error = check_order(function, ndims, order)) return error;
+  int64_t processes = 1;
+  for (int i = 0; i < ndims; ++i) processes *= std::max(psizes[i], 0);
+  if (processes != size || rank < 0 || rank >= size)
+    return raise(function, nullptr, MPI_ERR_ARG, "rank %d of %d does not fit a grid of %lld processes", rank, size,
+                 static_cast<long long>(processes));
+  std::vector<Distribution> given;  // ranks are in row-major order, whatever the array's is
+  for (int i = 0, below = size, left = rank; i < ndims; ++i) {
+    below /= psizes[i];
+    given.push_back({gsizes[i], distribs[i], dargs[i], psizes[i], left / below});
+    left %= below;
+    if (given.back().size < 1 || given.back().block() == 0)
+      return raise(function, nullptr, MPI_ERR_ARG, "dimension %d of size %lld cannot be distributed that way over %d processes", i,
+                   static_cast<long long>(gsizes[i]), psizes[i]);
+  }
+  ArrayType array(old);
+  for (int i : inside_out(ndims, order)) add_dimension(array, given[static_cast<size_t>(i)]);
+  Recipe recipe(MPI_COMBINER_DARRAY, {size, rank, ndims}, {old});
+  for (int i = 0; i < ndims; ++i) recipe.add<Count>(gsizes[i]);
+  for (const int* values : {distribs, dargs, psizes}) recipe.integers.insert(recipe.integers.end(), values, values + ndims);
+  recipe.integers.push_back(order);
+  return hand_out(function, array, std::move(recipe), newtype);
+}
+
 }  // namespace
 }  // namespace portunus::mpi
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Type_create_subarray(int ndims, const int array_of_sizes[], const int array_of_subsizes[],
-                                         const int array_of_starts[], int order, MPI_Datatype oldtype,
-                                         MPI_Datatype* newtype) {
-  static constexpr char kName[] = "MPI_Type_create_subarray";
-  Datatype* old;
-  if (int error = check(kName, oldtype, old, {newtype, array_of_sizes, array_of_subsizes, array_of_starts})) return error;
-  if (int error = check_order(kName, ndims, order)) return error;
-  for (int i = 0; i < ndims; ++i) {
-    const int size = array_of_sizes[i], part = array_of_subsizes[i], start = array_of_starts[i];
-    if (size < 1 || part < 1 || start < 0 || part > size || start > size - part)
-      return raise(kName, nullptr, MPI_ERR_ARG, "dimension %d has no elements %d to %lld of %d", i, start,
-                   static_cast<long long>(start) + part - 1, size);
-  }
-  ArrayType array(old);
-  for (int i : inside_out(ndims, order))
-    array.add_dimension(array_of_sizes[i], array_of_starts[i], 1, array_of_subsizes[i], 0, 0);
-  Recipe recipe{MPI_COMBINER_SUBARRAY, {ndims}, {}, {old}};
-  for (const int* values : {array_of_sizes, array_of_subsizes, array_of_starts})
-    recipe.integers.insert(recipe.integers.end(), values, values + ndims);
-  recipe.integers.push_back(order);
-  return hand_out(kName, array, std::move(recipe), newtype);
-}
-MPI_WEAK_NAME(Type_create_subarray)
+#define ARRAY_CALLS(suffix, Count)                                                                                            \
+  extern "C" int PMPI_Type_create_subarray##suffix(int ndims, const Count array_of_sizes[], const Count array_of_subsizes[],  \
+                                                   const Count array_of_starts[], int order, MPI_Datatype oldtype,            \
+                                                   MPI_Datatype* newtype) {                                                   \
+    return subarray("MPI_Type_create_subarray" #suffix, ndims, array_of_sizes, array_of_subsizes, array_of_starts, order,     \
+                    oldtype, newtype);                                                                                        \
+  }                                                                                                                           \
+  MPI_WEAK_NAME(Type_create_subarray##suffix)                                                                                 \
+  extern "C" int PMPI_Type_create_darray##suffix(int size, int rank, int ndims, const Count array_of_gsizes[],                \
+                                                 const int array_of_distribs[], const int array_of_dargs[],                   \
+                                                 const int array_of_psizes[], int order, MPI_Datatype oldtype,                \
+                                                 MPI_Datatype* newtype) {                                                     \
+    return darray("MPI_Type_create_darray" #suffix, size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs,    \
+                  array_of_psizes, order, oldtype, newtype);                                                                  \
+  }                                                                                                                           \
+  MPI_WEAK_NAME(Type_create_darray##suffix)
 
-extern "C" int PMPI_Type_create_darray(int size, int rank, int ndims, const int array_of_gsizes[],
-                                       const int array_of_distribs[], const int array_of_dargs[],
-                                       const int array_of_psizes[], int order, MPI_Datatype oldtype,
-                                       MPI_Datatype* newtype) {
-  static constexpr char kName[] = "MPI_Type_create_darray";
-  Datatype* old;
-  if (int error = check(kName, oldtype, old,
-                        {newtype, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes}))
-    return error;
-  if (int error = check_order(kName, ndims, order)) return error;
-  int64_t processes = 1;
-  for (int i = 0; i < ndims; ++i) processes *= std::max(array_of_psizes[i], 0);
-  if (processes != size || rank < 0 || rank >= size)
-    return raise(kName, nullptr, MPI_ERR_ARG, "rank %d of %d does not fit a grid of %lld processes", rank, size,
-                 static_cast<long long>(processes));
-  std::vector<Distribution> given;  // ranks are in row-major order, whatever the array's is
-  for (int i = 0, below = size, left = rank; i < ndims; ++i) {
-    below /= array_of_psizes[i];
-    given.push_back({array_of_gsizes[i], array_of_distribs[i], array_of_dargs[i], array_of_psizes[i], left / below});
-    left %= below;
-    if (given.back().size < 1 || given.back().block() == 0)
-      return raise(kName, nullptr, MPI_ERR_ARG, "dimension %d of size %d cannot be distributed that way over %d processes",
-                   i, array_of_gsizes[i], array_of_psizes[i]);
-  }
-  ArrayType array(old);
-  for (int i : inside_out(ndims, order)) add_dimension(array, given[static_cast<size_t>(i)]);
-  Recipe recipe{MPI_COMBINER_DARRAY, {size, rank, ndims}, {}, {old}};
-  for (const int* values : {array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes})
-    recipe.integers.insert(recipe.integers.end(), values, values + ndims);
-  recipe.integers.push_back(order);
-  return hand_out(kName, array, std::move(recipe), newtype);
-}
-MPI_WEAK_NAME(Type_create_darray)
+ARRAY_CALLS(, int)
+ARRAY_CALLS(_c, MPI_Count)

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <initializer_list>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "mpi-adi/checks.hpp"
@@ -12,10 +14,25 @@ namespace portunus::mpi {
 
 // What the user gave, for MPI_Type_get_contents.
 struct Recipe {
+  explicit Recipe(int how, std::vector<int> values = {}, std::vector<Datatype*> parts = {})
+      : combiner(how), integers(std::move(values)), types(std::move(parts)) {}
+
+  // A count or an address, as a constructor takes it whose counts are of type Count.
+  template <class Count, class T>
+  void add(T value) {
+    if constexpr (std::is_same_v<Count, MPI_Count>)
+      large_counts.push_back(value);
+    else if constexpr (std::is_same_v<T, int>)
+      integers.push_back(value);
+    else
+      addresses.push_back(value);
+  }
+
   int combiner;
   std::vector<int> integers;
   std::vector<MPI_Aint> addresses;
   std::vector<Datatype*> types;
+  std::vector<MPI_Count> large_counts;
 };
 void keep_recipe(Datatype& type, Recipe recipe);
 

@@ -1,7 +1,9 @@
 // type_query.cpp: what datatypes are asked: sizes, bounds, names, how they were made; their commit and end.
 // Thread: any. Source: MPI-5.0, 5.1.5 - 5.1.9, 5.1.13, 7.8, 19.1.9 (match_size).
+#include <algorithm>
 #include <climits>
 #include <cstdio>
+#include <tuple>
 
 #include "mpi-adi/profiling.hpp"
 #include "mpi-adi/type_create.hpp"
@@ -28,6 +30,36 @@ int get_bounds(const char* function, MPI_Datatype datatype, T* lb, T* extent, bo
 int check_own(const char* function, MPI_Datatype handle, Datatype*& found) {
   if (int error = check(function, handle, found, {})) return error;
   return found->predefined ? raise(function, nullptr, MPI_ERR_TYPE, "%s is predefined", found->name) : MPI_SUCCESS;
+}
+
+// How many values of each kind a type was made of.
+struct Amounts {
+  MPI_Count integers, addresses, large_counts, types;
+};
+Amounts amounts_of(const Datatype& type) {
+  return {static_cast<MPI_Count>(type.integers.size()), static_cast<MPI_Count>(type.addresses.size()),
+          static_cast<MPI_Count>(type.large_counts.size()), static_cast<MPI_Count>(type.types.size())};
+}
+
+int refuse_large(const char* function, const Datatype& type) {
+  if (type.large_counts.empty()) return MPI_SUCCESS;
+  return raise(function, nullptr, MPI_ERR_TYPE, "the datatype was made with large counts; call %s_c", function);
+}
+
+int get_contents(const char* function, const Datatype& type, const Amounts& room, int integers[], MPI_Aint addresses[],
+                 MPI_Count large_counts[], MPI_Datatype types[]) {
+  const Amounts there = amounts_of(type);
+  for (const auto& [what, place, needed] :
+       {std::tuple("integers", room.integers, there.integers), std::tuple("addresses", room.addresses, there.addresses),
+        std::tuple("large counts", room.large_counts, there.large_counts), std::tuple("datatypes", room.types, there.types)})
+    if (place < needed)
+      return raise(function, nullptr, MPI_ERR_ARG, "there is room for %lld %s, but there are %lld", static_cast<long long>(place), what,
+                   static_cast<long long>(needed));
+  std::copy(type.integers.begin(), type.integers.end(), integers);
+  std::copy(type.addresses.begin(), type.addresses.end(), addresses);
+  std::copy(type.large_counts.begin(), type.large_counts.end(), large_counts);
+  for (Datatype* part : type.types) *types++ = handle_of(retain(part));
+  return MPI_SUCCESS;
 }
 
 // The type of a class by its size.
@@ -102,11 +134,30 @@ extern "C" int PMPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count* tru
 }
 MPI_WEAK_NAME(Type_get_true_extent_x)
 
+extern "C" int PMPI_Type_size_c(MPI_Datatype datatype, MPI_Count* size) {
+  Datatype* found;
+  if (int error = check("MPI_Type_size_c", datatype, found, {size})) return error;
+  store(size, found->size);
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Type_size_c)
+
+extern "C" int PMPI_Type_get_extent_c(MPI_Datatype datatype, MPI_Count* lb, MPI_Count* extent) {
+  return get_bounds("MPI_Type_get_extent_c", datatype, lb, extent, false);
+}
+MPI_WEAK_NAME(Type_get_extent_c)
+
+extern "C" int PMPI_Type_get_true_extent_c(MPI_Datatype datatype, MPI_Count* true_lb, MPI_Count* true_extent) {
+  return get_bounds("MPI_Type_get_true_extent_c", datatype, true_lb, true_extent, true);
+}
+MPI_WEAK_NAME(Type_get_true_extent_c)
+
 extern "C" int PMPI_Type_get_envelope(MPI_Datatype datatype, int* num_integers, int* num_addresses, int* num_datatypes,
                                       int* combiner) {
+  static constexpr char kName[] = "MPI_Type_get_envelope";
   Datatype* found;
-  if (int error = check("MPI_Type_get_envelope", datatype, found, {num_integers, num_addresses, num_datatypes, combiner}))
-    return error;
+  if (int error = check(kName, datatype, found, {num_integers, num_addresses, num_datatypes, combiner})) return error;
+  if (int error = refuse_large(kName, *found)) return error;
   *num_integers = static_cast<int>(found->integers.size());
   *num_addresses = static_cast<int>(found->addresses.size());
   *num_datatypes = static_cast<int>(found->types.size());
@@ -115,23 +166,45 @@ extern "C" int PMPI_Type_get_envelope(MPI_Datatype datatype, int* num_integers, 
 }
 MPI_WEAK_NAME(Type_get_envelope)
 
+extern "C" int PMPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count* num_integers, MPI_Count* num_addresses,
+                                        MPI_Count* num_large_counts, MPI_Count* num_datatypes, int* combiner) {
+  Datatype* found;
+  if (int error = check("MPI_Type_get_envelope_c", datatype, found,
+                        {num_integers, num_addresses, num_large_counts, num_datatypes, combiner}))
+    return error;
+  const Amounts there = amounts_of(*found);
+  *num_integers = there.integers;
+  *num_addresses = there.addresses;
+  *num_large_counts = there.large_counts;
+  *num_datatypes = there.types;
+  *combiner = found->combiner;
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Type_get_envelope_c)
+
 extern "C" int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addresses, int max_datatypes,
                                       int array_of_integers[], MPI_Aint array_of_addresses[],
                                       MPI_Datatype array_of_datatypes[]) {
   static constexpr char kName[] = "MPI_Type_get_contents";
   Datatype* found;
   if (int error = check_own(kName, datatype, found)) return error;
-  if (max_integers < static_cast<int>(found->integers.size()) ||
-      max_addresses < static_cast<int>(found->addresses.size()) || max_datatypes < static_cast<int>(found->types.size()))
-    return raise(kName, nullptr, MPI_ERR_ARG, "there is room for %d, %d and %d values, but there are %zu, %zu and %zu",
-                 max_integers, max_addresses, max_datatypes, found->integers.size(), found->addresses.size(),
-                 found->types.size());
-  for (size_t i = 0; i < found->integers.size(); ++i) array_of_integers[i] = found->integers[i];
-  for (size_t i = 0; i < found->addresses.size(); ++i) array_of_addresses[i] = found->addresses[i];
-  for (size_t i = 0; i < found->types.size(); ++i) array_of_datatypes[i] = handle_of(retain(found->types[i]));
-  return MPI_SUCCESS;
+  if (int error = refuse_large(kName, *found)) return error;
+  return get_contents(kName, *found, {max_integers, max_addresses, 0, max_datatypes}, array_of_integers, array_of_addresses, nullptr,
+                      array_of_datatypes);
 }
 MPI_WEAK_NAME(Type_get_contents)
+
+extern "C" int PMPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_integers, MPI_Count max_addresses,
+                                        MPI_Count max_large_counts, MPI_Count max_datatypes, int array_of_integers[],
+                                        MPI_Aint array_of_addresses[], MPI_Count array_of_large_counts[],
+                                        MPI_Datatype array_of_datatypes[]) {
+  static constexpr char kName[] = "MPI_Type_get_contents_c";
+  Datatype* found;
+  if (int error = check_own(kName, datatype, found)) return error;
+  return get_contents(kName, *found, {max_integers, max_addresses, max_large_counts, max_datatypes}, array_of_integers,
+                      array_of_addresses, array_of_large_counts, array_of_datatypes);
+}
+MPI_WEAK_NAME(Type_get_contents_c)
 
 extern "C" int PMPI_Type_commit(MPI_Datatype* datatype) {
   static constexpr char kName[] = "MPI_Type_commit";

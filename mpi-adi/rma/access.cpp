@@ -1,6 +1,8 @@
 // access.cpp: checks of accesses to windows.
 #include "mpi-adi/rma/access.hpp"
 
+#include "mpi-adi/arguments.hpp"
+
 namespace portunus::mpi::rma {
 namespace {
 
@@ -20,7 +22,9 @@ bool in_epoch(const Window& window, size_t rank) {
 }  // namespace
 
 int check_origin(const char* function, const Window& window, const Buffer& origin) {
-  if (origin.count < 0) return raise(function, window, MPI_ERR_COUNT, "the count is negative (%d)", origin.count);
+  if (!is_count(origin.count))
+    return raise(function, window, MPI_ERR_COUNT, "the count is %s (%lld)", origin.count < 0 ? "negative" : "too large",
+                 static_cast<long long>(origin.count));
   const Datatype* type = find_type(origin.type);
   if (type != nullptr && !type->committed)
     return raise(function, window, MPI_ERR_TYPE, "the datatype is not committed; call MPI_Type_commit first");

@@ -11,7 +11,7 @@ namespace portunus::mpi::rma {
 // One side as the user gave it.
 struct Buffer {
   const void* address;
-  int count;
+  MPI_Count count;
   MPI_Datatype type;
 };
 

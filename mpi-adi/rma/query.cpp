@@ -120,7 +120,7 @@ extern "C" int PMPI_Win_get_attr(MPI_Win win, int win_keyval, void* attribute_va
       value = &window->size;
       break;
     case MPI_WIN_DISP_UNIT:
-      value = &window->unit;
+      value = &window->narrow_unit;
       break;
     case MPI_WIN_CREATE_FLAVOR:
       value = &window->flavor;

@@ -1,4 +1,4 @@
-// transfer.cpp: put, get and accumulate, and their forms with a request.
+// transfer.cpp: what put, get and accumulate do.
 //
 // Accumulates that Portals has no atomic for (pairs of value and place) are done under a lock of the target: they are atomic
 // among themselves.
@@ -9,8 +9,7 @@
 #include <limits>
 
 #include "mpi-adi/op.hpp"
-#include "mpi-adi/profiling.hpp"
-#include "mpi-adi/rma/access.hpp"
+#include "mpi-adi/rma/transfer.hpp"
 
 namespace portunus::mpi::rma {
 namespace {
@@ -31,6 +30,8 @@ int raise_result(const char* function, const Access& access, int result) {
 }
 
 // ---- put and get
+
+}  // namespace
 
 int put(const char* function, const Buffer& origin, int rank, MPI_Aint displacement, const Buffer& target, MPI_Win win, Access& access) {
   if (int error = check_access(function, win, rank, displacement, target, access)) return error;
@@ -71,6 +72,8 @@ int get(const char* function, const Buffer& origin, int rank, MPI_Aint displacem
 }
 
 // ---- accumulate
+
+namespace {
 
 // The lock of accumulates that are no atomics, on the target of the access.
 class Combining {
@@ -141,7 +144,8 @@ int combine_under_lock(const char* function, const Access& access, const void* o
   return error != MPI_SUCCESS ? error : released;
 }
 
-// `result`: where the old elements go, or address nullptr.
+}  // namespace
+
 int accumulate(const char* function, const Buffer& origin, const Buffer* result, int rank, MPI_Aint displacement, const Buffer& target,
                MPI_Op op, MPI_Win win, Access& access) {
   if (int error = check_access(function, win, rank, displacement, target, access)) return error;
@@ -211,7 +215,21 @@ int accumulate(const char* function, const Buffer& origin, const Buffer* result,
   return raise_result(function, access, failed);
 }
 
-// A request that is complete when everything that this rank has issued in the window is.
+int compare_and_swap(const char* function, const void* origin, const void* compare, void* result, MPI_Datatype datatype, int rank,
+                     MPI_Aint displacement, MPI_Win win) {
+  Access access;
+  if (int error = check_access(function, win, rank, displacement, {nullptr, 1, datatype}, access)) return error;
+  if (!access.member) return MPI_SUCCESS;
+  const char* why = refusal(MPI_LOR, datatype);
+  if (why && refusal(MPI_BOR, datatype)) return raise(function, *access.window, MPI_ERR_TYPE, "only integers, truth values and bytes can be compared and swapped");
+  const PortalsOp atomic = portals_op(MPI_REPLACE, datatype);
+  count(access);
+  const ptl_handle_md_t md = access.window->md;
+  return raise_result(function, access,
+                      PtlSwap(md, adi::offset_of(result), md, adi::offset_of(origin), atomic.width, process_of(access), kWindowPortal,
+                              bits_of(access), remote(access, 0), nullptr, 0, compare, PTL_CSWAP, atomic.type));
+}
+
 int request_for(const char* function, const Access& access, MPI_Request* handle) {
   Window& window = *access.window;
   const uint64_t issued = window.issued.load(std::memory_order_relaxed);
@@ -234,112 +252,4 @@ int check_request(const char* function, MPI_Win win, const MPI_Request* request)
   return request != nullptr ? MPI_SUCCESS : raise(function, *window, MPI_ERR_ARG, "the address for the request is null");
 }
 
-}  // namespace
 }  // namespace portunus::mpi::rma
-
-using namespace portunus::mpi;
-using namespace portunus::mpi::rma;
-
-extern "C" int PMPI_Put(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
-                        int target_count, MPI_Datatype target_datatype, MPI_Win win) {
-  Access access;
-  return put("MPI_Put", {origin_addr, origin_count, origin_datatype}, target_rank, target_disp, {nullptr, target_count, target_datatype}, win, access);
-}
-MPI_WEAK_NAME(Put)
-
-extern "C" int PMPI_Get(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
-                        int target_count, MPI_Datatype target_datatype, MPI_Win win) {
-  Access access;
-  return get("MPI_Get", {origin_addr, origin_count, origin_datatype}, target_rank, target_disp, {nullptr, target_count, target_datatype}, win, access);
-}
-MPI_WEAK_NAME(Get)
-
-extern "C" int PMPI_Accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
-                               MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
-  Access access;
-  return accumulate("MPI_Accumulate", {origin_addr, origin_count, origin_datatype}, nullptr, target_rank, target_disp,
-                    {nullptr, target_count, target_datatype}, op, win, access);
-}
-MPI_WEAK_NAME(Accumulate)
-
-extern "C" int PMPI_Get_accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, void* result_addr,
-                                   int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
-                                   int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
-  Access access;
-  const Buffer result{result_addr, result_count, result_datatype};
-  return accumulate("MPI_Get_accumulate", {origin_addr, origin_count, origin_datatype}, &result, target_rank, target_disp,
-                    {nullptr, target_count, target_datatype}, op, win, access);
-}
-MPI_WEAK_NAME(Get_accumulate)
-
-extern "C" int PMPI_Fetch_and_op(const void* origin_addr, void* result_addr, MPI_Datatype datatype, int target_rank,
-                                 MPI_Aint target_disp, MPI_Op op, MPI_Win win) {
-  Access access;
-  const Buffer result{result_addr, 1, datatype};
-  return accumulate("MPI_Fetch_and_op", {origin_addr, 1, datatype}, &result, target_rank, target_disp, {nullptr, 1, datatype}, op, win, access);
-}
-MPI_WEAK_NAME(Fetch_and_op)
-
-extern "C" int PMPI_Compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr, MPI_Datatype datatype,
-                                     int target_rank, MPI_Aint target_disp, MPI_Win win) {
-  static constexpr char kName[] = "MPI_Compare_and_swap";
-  Access access;
-  if (int error = check_access(kName, win, target_rank, target_disp, {nullptr, 1, datatype}, access)) return error;
-  if (!access.member) return MPI_SUCCESS;
-  const char* why = refusal(MPI_LOR, datatype);
-  if (why && refusal(MPI_BOR, datatype)) return raise(kName, *access.window, MPI_ERR_TYPE, "only integers, truth values and bytes can be compared and swapped");
-  const PortalsOp atomic = portals_op(MPI_REPLACE, datatype);
-  count(access);
-  const ptl_handle_md_t md = access.window->md;
-  return raise_result(kName, access,
-                      PtlSwap(md, adi::offset_of(result_addr), md, adi::offset_of(origin_addr), atomic.width, process_of(access), kWindowPortal,
-                              bits_of(access), remote(access, 0), nullptr, 0, compare_addr, PTL_CSWAP, atomic.type));
-}
-MPI_WEAK_NAME(Compare_and_swap)
-
-extern "C" int PMPI_Rput(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
-                         int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
-  static constexpr char kName[] = "MPI_Rput";
-  if (int error = check_request(kName, win, request)) return error;
-  Access access;
-  if (int error = put(kName, {origin_addr, origin_count, origin_datatype}, target_rank, target_disp, {nullptr, target_count, target_datatype}, win, access)) return error;
-  return request_for(kName, access, request);
-}
-MPI_WEAK_NAME(Rput)
-
-extern "C" int PMPI_Rget(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
-                         int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
-  static constexpr char kName[] = "MPI_Rget";
-  if (int error = check_request(kName, win, request)) return error;
-  Access access;
-  if (int error = get(kName, {origin_addr, origin_count, origin_datatype}, target_rank, target_disp, {nullptr, target_count, target_datatype}, win, access)) return error;
-  return request_for(kName, access, request);
-}
-MPI_WEAK_NAME(Rget)
-
-extern "C" int PMPI_Raccumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
-                                MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win,
-                                MPI_Request* request) {
-  static constexpr char kName[] = "MPI_Raccumulate";
-  if (int error = check_request(kName, win, request)) return error;
-  Access access;
-  if (int error = accumulate(kName, {origin_addr, origin_count, origin_datatype}, nullptr, target_rank, target_disp,
-                             {nullptr, target_count, target_datatype}, op, win, access))
-    return error;
-  return request_for(kName, access, request);
-}
-MPI_WEAK_NAME(Raccumulate)
-
-extern "C" int PMPI_Rget_accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, void* result_addr,
-                                    int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
-                                    int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
-  static constexpr char kName[] = "MPI_Rget_accumulate";
-  if (int error = check_request(kName, win, request)) return error;
-  Access access;
-  const Buffer result{result_addr, result_count, result_datatype};
-  if (int error = accumulate(kName, {origin_addr, origin_count, origin_datatype}, &result, target_rank, target_disp,
-                             {nullptr, target_count, target_datatype}, op, win, access))
-    return error;
-  return request_for(kName, access, request);
-}
-MPI_WEAK_NAME(Rget_accumulate)

@@ -3,6 +3,7 @@
 
 #include <sched.h>
 
+#include <climits>
 #include <cstdarg>
 #include <cstring>
 
@@ -65,6 +66,8 @@ struct Offer {
   int64_t well;
 };
 
+int narrowed(int64_t unit) { return unit <= INT_MAX ? static_cast<int>(unit) : MPI_UNDEFINED; }
+
 // The last steps of every constructor: entries stand on all ranks when it returns.
 int finish(const char* function, Communicator& parent, Window* window, MPI_Win* win) {
   Communicator& comm = *window->comm;
@@ -75,6 +78,7 @@ int finish(const char* function, Communicator& parent, Window* window, MPI_Win* 
   window->locked.assign(n, 0);
   window->errhandler.store(MPI_ERRORS_ARE_FATAL, std::memory_order_relaxed);
   window->number = comm.context;
+  window->narrow_unit = narrowed(window->unit);
   const int result = open_entries(*window);
   std::vector<Offer> offers(n);
   offers[static_cast<size_t>(comm.rank)] = {reinterpret_cast<uint64_t>(window->base), window->size, window->unit, result == PTL_OK};
@@ -107,9 +111,10 @@ int begin(const char* function, MPI_Comm handle, MPI_Info info, MPI_Win* win, Co
   return MPI_SUCCESS;
 }
 
-int check_memory(const char* function, const Communicator& comm, MPI_Aint size, int unit) {
+int check_memory(const char* function, const Communicator& comm, MPI_Aint size, MPI_Aint unit) {
   if (size < 0) return mpi::raise(function, &comm, MPI_ERR_SIZE, "the size is negative");
-  if (unit <= 0) return mpi::raise(function, &comm, MPI_ERR_DISP, "the displacement unit is not positive (%d)", unit);
+  if (unit <= 0)
+    return mpi::raise(function, &comm, MPI_ERR_DISP, "the displacement unit is not positive (%lld)", static_cast<long long>(unit));
   return MPI_SUCCESS;
 }
 
@@ -119,7 +124,19 @@ bool is_near(const Member& member) {
   return transport != nullptr && (std::strcmp(transport, "node") == 0 || std::strcmp(transport, "self") == 0);
 }
 
-int allocate(const char* function, MPI_Aint size, int unit, MPI_Info info, MPI_Comm handle, void* baseptr, MPI_Win* win, int flavor) {
+int create(const char* function, void* base, MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
+  Communicator* parent;
+  Window* window;
+  if (int error = begin(function, comm, info, win, parent, window)) return error;
+  if (int error = check_memory(function, *parent, size, unit)) return error;
+  if (base == nullptr && size > 0) return mpi::raise(function, parent, MPI_ERR_BASE, "the memory's address is null");
+  window->base = static_cast<std::byte*>(base);
+  window->size = size;
+  window->unit = unit;
+  return finish(function, *parent, window, win);
+}
+
+int allocate(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm handle, void* baseptr, MPI_Win* win, int flavor) {
   Communicator* parent;
   Window* window;
   if (int error = begin(function, handle, info, win, parent, window)) return error;
@@ -146,6 +163,24 @@ int allocate(const char* function, MPI_Aint size, int unit, MPI_Info info, MPI_C
   for (size_t i = 0; i < window->members.size(); ++i)
     if (i < base.size() && base[i] && (flavor == MPI_WIN_FLAVOR_SHARED || is_near(window->members[i]))) window->members[i].mapped = base[i];
   *static_cast<void**>(baseptr) = window->base;
+  return MPI_SUCCESS;
+}
+
+// Whose memory MPI_Win_shared_query asks for.
+int query(const char* function, MPI_Win win, int rank, std::initializer_list<const void*> results, const Member*& member) {
+  Window* window;
+  if (int error = check(function, win, window)) return error;
+  for (const void* result : results)
+    if (result == nullptr) return raise(function, *window, MPI_ERR_ARG, "an address for a result is null");
+  if (window->flavor != MPI_WIN_FLAVOR_SHARED)
+    return raise(function, *window, MPI_ERR_RMA_FLAVOR, "the window was not made by MPI_Win_allocate_shared");
+  size_t which = static_cast<size_t>(rank);
+  if (rank == MPI_PROC_NULL) {  // the first with memory
+    for (which = 0; which + 1 < window->members.size() && window->members[which].size == 0;) ++which;
+  } else if (rank < 0 || which >= window->members.size()) {
+    return raise(function, *window, MPI_ERR_RANK, "there is no rank %d among %zu", rank, window->members.size());
+  }
+  member = &window->members[which];
   return MPI_SUCCESS;
 }
 
@@ -178,29 +213,25 @@ int check(const char* function, MPI_Win handle, Window*& found) {
 using namespace portunus::mpi;
 using namespace portunus::mpi::rma;
 
-extern "C" int PMPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
-  static constexpr char kName[] = "MPI_Win_create";
-  Communicator* parent;
-  Window* window;
-  if (int error = begin(kName, comm, info, win, parent, window)) return error;
-  if (int error = check_memory(kName, *parent, size, disp_unit)) return error;
-  if (base == nullptr && size > 0) return portunus::mpi::raise(kName, parent, MPI_ERR_BASE, "the memory's address is null");
-  window->base = static_cast<std::byte*>(base);
-  window->size = size;
-  window->unit = disp_unit;
-  return finish(kName, *parent, window, win);
-}
-MPI_WEAK_NAME(Win_create)
+#define WINDOW_CALLS(suffix, Unit)                                                                                       \
+  extern "C" int PMPI_Win_create##suffix(void* base, MPI_Aint size, Unit disp_unit, MPI_Info info, MPI_Comm comm,        \
+                                         MPI_Win* win) {                                                                 \
+    return create("MPI_Win_create" #suffix, base, size, disp_unit, info, comm, win);                                     \
+  }                                                                                                                      \
+  MPI_WEAK_NAME(Win_create##suffix)                                                                                      \
+  extern "C" int PMPI_Win_allocate##suffix(MPI_Aint size, Unit disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr,   \
+                                           MPI_Win* win) {                                                               \
+    return allocate("MPI_Win_allocate" #suffix, size, disp_unit, info, comm, baseptr, win, MPI_WIN_FLAVOR_ALLOCATE);     \
+  }                                                                                                                      \
+  MPI_WEAK_NAME(Win_allocate##suffix)                                                                                    \
+  extern "C" int PMPI_Win_allocate_shared##suffix(MPI_Aint size, Unit disp_unit, MPI_Info info, MPI_Comm comm,           \
+                                                  void* baseptr, MPI_Win* win) {                                         \
+    return allocate("MPI_Win_allocate_shared" #suffix, size, disp_unit, info, comm, baseptr, win, MPI_WIN_FLAVOR_SHARED);\
+  }                                                                                                                      \
+  MPI_WEAK_NAME(Win_allocate_shared##suffix)
 
-extern "C" int PMPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
-  return allocate("MPI_Win_allocate", size, disp_unit, info, comm, baseptr, win, MPI_WIN_FLAVOR_ALLOCATE);
-}
-MPI_WEAK_NAME(Win_allocate)
-
-extern "C" int PMPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
-  return allocate("MPI_Win_allocate_shared", size, disp_unit, info, comm, baseptr, win, MPI_WIN_FLAVOR_SHARED);
-}
-MPI_WEAK_NAME(Win_allocate_shared)
+WINDOW_CALLS(, int)
+WINDOW_CALLS(_c, MPI_Aint)
 
 extern "C" int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* win) {
   static constexpr char kName[] = "MPI_Win_create_dynamic";
@@ -250,21 +281,21 @@ extern "C" int PMPI_Win_detach(MPI_Win win, const void*) {
 MPI_WEAK_NAME(Win_detach)
 
 extern "C" int PMPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint* size, int* disp_unit, void* baseptr) {
-  static constexpr char kName[] = "MPI_Win_shared_query";
-  Window* window;
-  if (int error = check(kName, win, window)) return error;
-  if (size == nullptr || disp_unit == nullptr || baseptr == nullptr) return raise(kName, *window, MPI_ERR_ARG, "an address for a result is null");
-  if (window->flavor != MPI_WIN_FLAVOR_SHARED) return raise(kName, *window, MPI_ERR_RMA_FLAVOR, "the window was not made by MPI_Win_allocate_shared");
-  size_t which = static_cast<size_t>(rank);
-  if (rank == MPI_PROC_NULL) {  // the first with memory
-    for (which = 0; which + 1 < window->members.size() && window->members[which].size == 0;) ++which;
-  } else if (rank < 0 || which >= window->members.size()) {
-    return raise(kName, *window, MPI_ERR_RANK, "there is no rank %d among %zu", rank, window->members.size());
-  }
-  const Member& member = window->members[which];
-  *size = member.size;
-  *disp_unit = static_cast<int>(member.unit);
-  *static_cast<void**>(baseptr) = member.mapped;
+  const Member* member = nullptr;
+  if (int error = query("MPI_Win_shared_query", win, rank, {size, disp_unit, baseptr}, member)) return error;
+  *size = member->size;
+  *disp_unit = narrowed(member->unit);
+  *static_cast<void**>(baseptr) = member->mapped;
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Win_shared_query)
+
+extern "C" int PMPI_Win_shared_query_c(MPI_Win win, int rank, MPI_Aint* size, MPI_Aint* disp_unit, void* baseptr) {
+  const Member* member = nullptr;
+  if (int error = query("MPI_Win_shared_query_c", win, rank, {size, disp_unit, baseptr}, member)) return error;
+  *size = member->size;
+  *disp_unit = member->unit;
+  *static_cast<void**>(baseptr) = member->mapped;
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Win_shared_query_c)

@@ -72,7 +72,8 @@ struct Window {
   Communicator* comm = nullptr;  // its own
   std::byte* base = nullptr;
   MPI_Aint size = 0;
-  int unit = 1;
+  MPI_Aint unit = 1;
+  int narrow_unit = 1;  // for those who ask for the attribute; MPI_UNDEFINED: no int holds it
   std::vector<Member> members;
   std::unique_ptr<Control> control;
   Segment segment;
