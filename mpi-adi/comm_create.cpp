@@ -39,14 +39,15 @@ AllAnd all_and_of(Communicator& comm) {
   // Each side for itself, then the two first ranks with each other, then each side is told.
   return [&comm](uint64_t* words, size_t count) {
     const Exchange side(*comm.local);
-    if (int error = side.all_and(words, count)) return error;
-    int error = MPI_SUCCESS;
+    int error = side.all_and(words, count);
     if (comm.rank == 0) {
       std::vector<uint64_t> theirs(count);
-      error = swap_bytes(comm, Traffic::groups, 0, words, count * sizeof *words, theirs.data(), count * sizeof *words, 0);
+      const size_t bytes = count * sizeof *words;
+      const int swapped = swap_bytes(comm, Traffic::groups, 0, words, error ? 0 : bytes, theirs.data(), bytes, 0);
+      if (error == MPI_SUCCESS) error = swapped;
       for (size_t i = 0; i < count; ++i) words[i] &= theirs[i];
     }
-    const int told = side.broadcast(words, count * sizeof *words, 0);
+    const int told = side.broadcast(words, count * sizeof *words, 0, error);
     return error != MPI_SUCCESS ? error : told;
   };
 }
@@ -126,7 +127,7 @@ int learn_remote(Communicator& comm, const std::vector<Choice>& own, std::vector
   int error = MPI_SUCCESS;
   if (comm.rank == 0)
     error = swap_bytes(comm, Traffic::groups, 0, own.data(), own.size() * sizeof own[0], remote.data(), bytes, 0);
-  const int told = Exchange(*comm.local).broadcast(remote.data(), bytes, 0);
+  const int told = Exchange(*comm.local).broadcast(remote.data(), bytes, 0, error);
   return error != MPI_SUCCESS ? error : told;
 }
 

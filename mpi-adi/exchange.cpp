@@ -9,12 +9,32 @@
 namespace portunus::mpi {
 namespace {
 
-int outcome(const Request& request) { return request.failed() ? MPI_ERR_PROC_ABORTED : MPI_SUCCESS; }
+// A message shorter than agreed says that its sender misses somebody.
+int outcome(const Request& request, size_t count) {
+  return request.failed() || (request.receives && request.length != count) ? MPI_ERR_PROC_ABORTED : MPI_SUCCESS;
+}
 
-int start_receive(Request& request, Traffic traffic, int tag, void* bytes, size_t count, int peer) {
-  const Communicator& comm = *request.comm;
+// From the pool, so that it fails when its sender dies. nullptr: `error` says why.
+Request* start_receive(Communicator& comm, Traffic traffic, int tag, void* bytes, size_t count, int peer, int& error) {
+  Request* request = pool.claim(&comm, true);
+  error = request ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+  if (request == nullptr) return nullptr;
+  adi::reachable_source(comm, peer);
   const Pattern wanted = pattern(comm.context_of(traffic), peer, tag);
-  return adi::irecv(request, bytes, count, static_cast<ptl_rank_t>(comm.job_rank(peer)), wanted);
+  if (adi::irecv(*request, bytes, count, static_cast<ptl_rank_t>(comm.job_rank(peer)), wanted) != PTL_OK) {
+    pool.release(request);
+    error = MPI_ERR_OTHER;
+    return nullptr;
+  }
+  if (adi::losses.count.load(std::memory_order_relaxed) != 0) adi::look_again(*request);
+  return request;
+}
+
+int finish_receive(Request* request, size_t count) {
+  adi::wait(*request);
+  const int result = outcome(*request, count);
+  pool.release(request);
+  return result;
 }
 
 }  // namespace
@@ -27,24 +47,23 @@ int send_bytes(Communicator& comm, Traffic traffic, int tag, const void* bytes, 
   Request request(&comm, false);
   if (adi::isend(request, bytes, count, target, bits) != PTL_OK) return MPI_ERR_OTHER;
   adi::wait(request);
-  return outcome(request);
+  return outcome(request, count);
 }
 
 int receive_bytes(Communicator& comm, Traffic traffic, int tag, void* bytes, size_t count, int peer) {
-  Request request(&comm, true);
-  if (start_receive(request, traffic, tag, bytes, count, peer) != PTL_OK) return MPI_ERR_OTHER;
-  adi::wait(request);
-  return outcome(request);
+  int error;
+  Request* request = start_receive(comm, traffic, tag, bytes, count, peer, error);
+  return request ? finish_receive(request, count) : error;
 }
 
 namespace {
 int send_and_receive(Communicator& comm, Traffic traffic, int tag, const void* out, size_t out_count, int to, void* in,
                      size_t in_count, int from) {
-  Request request(&comm, true);
-  if (start_receive(request, traffic, tag, in, in_count, from) != PTL_OK) return MPI_ERR_OTHER;
+  int error;
+  Request* request = start_receive(comm, traffic, tag, in, in_count, from, error);
   const int sent = send_bytes(comm, traffic, tag, out, out_count, to);
-  adi::wait(request);
-  return sent != MPI_SUCCESS ? sent : outcome(request);
+  if (request) error = finish_receive(request, in_count);
+  return sent != MPI_SUCCESS ? sent : error;
 }
 }  // namespace
 
@@ -62,45 +81,53 @@ int Exchange::allgather(void* records, size_t each) const {
   std::byte* all = static_cast<std::byte*>(records);
   std::vector<std::byte> turned(n * each);  // from this member's record on
   std::memcpy(turned.data(), all + place * each, each);
+  int error = MPI_SUCCESS;
   for (size_t distance = 1; distance < n; distance *= 2) {
     const size_t count = std::min(distance, n - distance) * each;
     const int to = static_cast<int>((place + n - distance) % n), from = static_cast<int>((place + distance) % n);
-    if (int error = both(turned.data(), count, to, turned.data() + distance * each, count, from)) return error;
+    const int now = both(turned.data(), error ? 0 : count, to, turned.data() + distance * each, count, from);
+    if (error == MPI_SUCCESS) error = now;
   }
+  if (error != MPI_SUCCESS) return error;
   std::memcpy(all + place * each, turned.data(), (n - place) * each);
   std::memcpy(all, turned.data() + (n - place) * each, place * each);
   return MPI_SUCCESS;
 }
 
-int Exchange::broadcast(void* bytes, size_t count, int root) const {
+int Exchange::broadcast(void* bytes, size_t count, int root, int error) const {
   const int n = size(), relative = (me - root + n) % n;
   const auto member = [&](int distance) { return rank_of((distance + root) % n); };
   int bit = 1;
   for (; bit < n; bit <<= 1) {
     if ((relative & bit) == 0) continue;
-    if (int error = receive_bytes(comm, traffic, tag, bytes, count, member(relative - bit))) return error;
+    error = receive_bytes(comm, traffic, tag, bytes, count, member(relative - bit));
     break;
   }
   for (bit >>= 1; bit > 0; bit >>= 1) {
     if (relative + bit >= n) continue;
-    if (int error = send_bytes(comm, traffic, tag, bytes, count, member(relative + bit))) return error;
+    const int sent = send_bytes(comm, traffic, tag, bytes, error ? 0 : count, member(relative + bit));
+    if (error == MPI_SUCCESS) error = sent;
   }
-  return MPI_SUCCESS;
+  return error;
 }
 
 int Exchange::all_and(uint64_t* words, size_t count) const {
   std::vector<uint64_t> theirs(count);
+  const size_t bytes = count * sizeof *words;
+  int error = MPI_SUCCESS;
   for (int bit = 1; bit < size(); bit <<= 1) {
     if (me & bit) {
-      if (int error = send_bytes(comm, traffic, tag, words, count * sizeof *words, rank_of(me - bit))) return error;
+      const int sent = send_bytes(comm, traffic, tag, words, error ? 0 : bytes, rank_of(me - bit));
+      if (error == MPI_SUCCESS) error = sent;
       break;
     }
     if (me + bit >= size()) continue;
-    if (int error = receive_bytes(comm, traffic, tag, theirs.data(), count * sizeof *words, rank_of(me + bit)))
-      return error;
+    const int received = receive_bytes(comm, traffic, tag, theirs.data(), bytes, rank_of(me + bit));
+    if (error == MPI_SUCCESS) error = received;
     for (size_t i = 0; i < count; ++i) words[i] &= theirs[i];
   }
-  return broadcast(words, count * sizeof *words, 0);
+  const int told = broadcast(words, bytes, 0, error);
+  return error != MPI_SUCCESS ? error : told;
 }
 
 }  // namespace portunus::mpi

@@ -2,7 +2,8 @@
 //
 // Other than MPI's collectives they work over any part of a communicator, and before a new one exists.
 // Thread: any; exchanges at one time differ in communicator, traffic or tag.
-// Invariants: functions return MPI_SUCCESS or a class of errors, and call no error handler.
+// Invariants: functions return MPI_SUCCESS or a class of errors, and call no error handler. Who misses a member, or heard
+// from somebody who does, goes on with empty messages, so that nobody waits for ever and all learn of it.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +38,8 @@ struct Exchange {
 
   // Room for size() records of `each` bytes; this process's own is in its place already.
   int allgather(void* records, size_t each) const;
-  int broadcast(void* bytes, size_t count, int root) const;
+  // `error` of the root: it has nothing to tell, and nobody succeeds.
+  int broadcast(void* bytes, size_t count, int root, int error = MPI_SUCCESS) const;
   int all_and(uint64_t* words, size_t count) const;
 
  private:

@@ -53,7 +53,9 @@ class Duplication final : public Attachment {
   class Arrival final : public Attachment {
    public:
     explicit Arrival(Duplication& of) : of_(of) {}
-    void completed(Request& request) override { of_.arrived(request.failure == PTL_NI_OK); }
+    void completed(Request& request) override {
+      of_.arrived(request.failure == PTL_NI_OK && request.length == sizeof of_.theirs_);
+    }
 
    private:
     Duplication& of_;
@@ -71,7 +73,7 @@ class Duplication final : public Attachment {
     arrival->attached = new Arrival(*this);
     arrival->special = true;
     arrival->state.store(State::detached, std::memory_order_relaxed);
-    adi::send_copied(words_.data(), sizeof words_, to, match_bits(context, static_cast<int>(me_), tag_));
+    adi::send_copied(words_.data(), failed_ ? 0 : sizeof words_, to, match_bits(context, static_cast<int>(me_), tag_));
     const int result =
         adi::irecv(*arrival, theirs_.data(), sizeof theirs_, static_cast<ptl_rank_t>(from), pattern(context, source, tag_));
     if (result == PTL_OK) return;
@@ -79,12 +81,13 @@ class Duplication final : public Attachment {
     end(MPI_ERR_NO_MEM);
   }
   void arrived(bool well) {
-    if (!well) return end(MPI_ERR_PROC_ABORTED);
+    failed_ = failed_ || !well;  // an empty message says so to the others
     for (size_t i = 0; i < words_.size(); ++i) words_[i] &= theirs_[i];
     distance_ *= 2;
     round();
   }
   void agreed() {
+    if (failed_) return end(MPI_ERR_PROC_ABORTED);
     distance_ = 1;
     if (confirming_) {
       confirming_ = false;
@@ -117,7 +120,7 @@ class Duplication final : public Attachment {
   ContextSearch search_;
   ContextOffer words_{}, theirs_{};
   size_t distance_ = 1;
-  bool confirming_ = false;
+  bool confirming_ = false, failed_ = false;
 };
 
 int idup(const char* function, MPI_Comm comm, const Hints* hints, MPI_Comm* newcomm, MPI_Request* request) {

@@ -30,6 +30,25 @@ static int outlives(const char *how, int rank, int size) {
         MPI_Waitall(2, requests, statuses);
         error = statuses[0].MPI_ERROR == statuses[1].MPI_ERROR ? statuses[0].MPI_ERROR : MPI_ERR_OTHER;
     }
+    if (!strcmp(how, "allreduce")) error = MPI_Allreduce(&rank, &word, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (!strcmp(how, "bulk")) error = MPI_Allreduce(MPI_IN_PLACE, large, sizeof large, MPI_SIGNED_CHAR, MPI_MAX, MPI_COMM_WORLD);
+    if (!strcmp(how, "barrier")) error = MPI_Barrier(MPI_COMM_WORLD);
+    if (!strcmp(how, "ialltoall")) {
+        int out[8] = {0}, in[8];
+        MPI_Request request;
+        MPI_Ialltoall(out, 1, MPI_INT, in, 1, MPI_INT, MPI_COMM_WORLD, &request);
+        error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    if (!strcmp(how, "dup")) {
+        MPI_Comm copy;
+        error = MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    }
+    if (!strcmp(how, "idup")) {
+        MPI_Comm copy;
+        MPI_Request request;
+        MPI_Comm_idup(MPI_COMM_WORLD, &copy, &request);
+        error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
     while (error == MPI_SUCCESS && !strcmp(how, "send")) {
         int flag; /* short sends are complete at once: that somebody died is learnt in calls that look for messages */
         MPI_Iprobe(rank, 9, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
@@ -44,10 +63,29 @@ static int outlives(const char *how, int rank, int size) {
     return other == (rank + dead - 1) % dead ? 0 : 6;
 }
 
+/* No MPI_Init: all of MPI is reached by a session. */
+static int in_a_session(void) {
+    MPI_Session session;
+    MPI_Group all;
+    MPI_Comm comm;
+    int one = 1, sum = 0, size, flag;
+    if (MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session) != MPI_SUCCESS) return 3;
+    MPI_Initialized(&flag);
+    if (flag) return 4;
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &all);
+    MPI_Group_size(all, &size);
+    if (MPI_Comm_create_from_group(all, "alone", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm) != MPI_SUCCESS) return 5;
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
+    MPI_Comm_free(&comm);
+    MPI_Group_free(&all);
+    return MPI_Session_finalize(&session) == MPI_SUCCESS && sum == size ? 0 : 6;
+}
+
 int main(int argc, char **argv) {
     const char *how = argc > 1 ? argv[1] : "well";
     int rank, size, value = 1, room[2] = {0, 0};
 
+    if (!strcmp(how, "session")) return in_a_session();
     if (!strcmp(how, "before")) MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
