@@ -111,6 +111,103 @@ TEST_F(Threads, TestingAndProbingGoOnWhileAnotherWaits) {
   barrier();
 }
 
+TEST_F(Threads, HaveCollectivesOfTheirOwnOnCommunicatorsOfTheirOwn) {
+  constexpr int kThreads = 3;
+  MPI_Comm comms[kThreads];
+  for (MPI_Comm& each : comms) MPI_Comm_dup(MPI_COMM_WORLD, &each);
+  on_threads(kThreads, [&comms](int thread) {
+    const MPI_Comm comm = comms[thread];
+    int in = 0, sum = 0, running = -1, word = 0;
+    MPI_Request persistent, request;
+    MPI_Allreduce_init(&in, &sum, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &persistent);
+    for (int i = 0; i < 15; ++i) {
+      in = rank() + i + thread;
+      MPI_Start(&persistent);
+      MPI_Wait(&persistent, MPI_STATUS_IGNORE);
+      EXPECT_EQ(sum, ranks() * (ranks() - 1) / 2 + ranks() * (i + thread));
+      MPI_Iallreduce(&in, &running, 1, MPI_INT, MPI_MAX, comm, &request);
+      word = rank() == i % ranks() ? i : -1;
+      MPI_Bcast(&word, 1, MPI_INT, i % ranks(), comm);
+      EXPECT_EQ(word, i);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      EXPECT_EQ(running, ranks() - 1 + i + thread);
+    }
+    MPI_Request_free(&persistent);
+  });
+  for (MPI_Comm& each : comms) MPI_Comm_free(&each);
+  barrier();
+}
+
+TEST_F(Threads, MakeCommunicatorsAtTheSameTime) {
+  constexpr int kThreads = 3;
+  MPI_Comm comms[kThreads];
+  for (MPI_Comm& each : comms) MPI_Comm_dup(MPI_COMM_WORLD, &each);
+  on_threads(kThreads, [&comms](int thread) {
+    for (int i = 0; i < 8; ++i) {
+      MPI_Comm copies[3];
+      MPI_Request requests[2];
+      EXPECT_EQ(MPI_Comm_idup(comms[thread], &copies[0], &requests[0]), MPI_SUCCESS);
+      EXPECT_EQ(MPI_Comm_idup(comms[thread], &copies[1], &requests[1]), MPI_SUCCESS);
+      EXPECT_EQ(MPI_Comm_split(comms[thread], 0, -rank(), &copies[2]), MPI_SUCCESS);
+      EXPECT_EQ(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+      for (MPI_Comm& copy : copies) {  // each has a context of its own
+        int mine = thread * 100 + i, theirs = -1, own;
+        MPI_Comm_rank(copy, &own);
+        MPI_Sendrecv(&mine, 1, MPI_INT, (own + 1) % ranks(), 0, &theirs, 1, MPI_INT, (own + ranks() - 1) % ranks(), 0, copy, MPI_STATUS_IGNORE);
+        EXPECT_EQ(theirs, mine);
+        MPI_Comm_free(&copy);
+      }
+    }
+  });
+  for (MPI_Comm& each : comms) MPI_Comm_free(&each);
+  barrier();
+}
+
+TEST_F(Threads, SayEachForItsPartitionThatItIsReady) {
+  constexpr int kThreads = 4;
+  int out[kThreads], in[kThreads];
+  MPI_Request requests[2];
+  MPI_Psend_init(out, kThreads, 1, MPI_INT, right(), 3, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]);
+  MPI_Precv_init(in, kThreads, 1, MPI_INT, left(), 3, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]);
+  for (int round = 0; round < 10; ++round) {
+    MPI_Startall(2, requests);
+    on_threads(kThreads, [&](int thread) {
+      out[thread] = rank() * 100 + thread + round;
+      EXPECT_EQ(MPI_Pready(thread, requests[0]), MPI_SUCCESS);
+      int arrived = 0;
+      while (!arrived) MPI_Parrived(requests[1], thread, &arrived);
+      EXPECT_EQ(in[thread], left() * 100 + thread + round);
+    });
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  }
+  MPI_Request_free(&requests[0]);
+  MPI_Request_free(&requests[1]);
+  barrier();
+}
+
+TEST_F(Threads, AccessAWindowAndAttributesAtTheSameTime) {
+  long memory[4] = {0, 0, 0, 0};
+  MPI_Win win;
+  MPI_Win_create(memory, sizeof memory, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  MPI_Win_lock_all(0, win);
+  on_threads(3, [&](int thread) {
+    const long one = 1;
+    for (int i = 0; i < 30; ++i) {
+      long old;
+      MPI_Fetch_and_op(&one, &old, MPI_LONG, right(), thread, MPI_SUM, win);
+      MPI_Win_flush(right(), win);
+      MPI_Datatype pair;
+      MPI_Type_vector(2, 1, 2, MPI_INT, &pair);
+      MPI_Type_commit(&pair);
+      MPI_Type_free(&pair);
+    }
+  });
+  MPI_Win_unlock_all(win);
+  barrier();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(memory[i], 30);
+  MPI_Win_free(&win);
+}
+
 TEST_F(Threads, OtherThanTheFirstAreNotTheMainThread) {
   std::thread([] {
     int flag = 1;
