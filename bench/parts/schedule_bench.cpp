@@ -3,10 +3,12 @@
 // ResidentHop: one increment of a counter by an operation that waits on another and then waits again: a hop of a compiled
 // schedule within one engine. Start of an 8-rank barrier that is resident, by the thread that calls: HandOver until what
 // is to happen is in the engine's ready queue, which is what a thread pays if another one steps; Inline until the
-// engine has appended the entries and sent the first message, which it pays if it steps itself. Epoch: one barrier of
+// engine has appended the entries and sent the first message, which it pays if it steps itself; both without reading the clock, least_ns of all. Epoch: one barrier of
 // all 8 ranks, without transport: the engines' work, divided by the ranks.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -97,14 +99,22 @@ void start_of_rank_0(benchmark::State& state, bool in_line) {
   rig_portals.meanwhile = [] { return 0; };
   rig_portals.settles = in_line;
   Barrier barrier;
+  uint64_t clock = UINT64_MAX, least = UINT64_MAX;
+  for (int i = 0; i < 1000; ++i) {
+    const uint64_t begin = now_ns();
+    clock = std::min(clock, now_ns() - begin);
+  }
   for (auto _ : state) {
     for (uint32_t r = 1; r < kRanks; ++r) barrier.start(r);
     LoadedProgram& program = barrier.program(0);
     const uint64_t begin = now_ns();
     program.start();
-    state.SetIterationTime(static_cast<double>(now_ns() - begin) * 1e-9);
+    const uint64_t took = now_ns() - begin;
+    least = std::min(least, took);
+    state.SetIterationTime(static_cast<double>(took - std::min(took, clock)) * 1e-9);
     if (!barrier.finish()) state.SkipWithError("a barrier did not end");
   }
+  state.counters["least_ns"] = static_cast<double>(least - std::min(least, clock));
 }
 void StartHandOver(benchmark::State& state) { start_of_rank_0(state, false); }
 void StartInline(benchmark::State& state) { start_of_rank_0(state, true); }

@@ -20,9 +20,9 @@ constexpr std::uint64_t kAlignment = 64;
 
 // May this receive be appended later than at the start? Which ones messages of any source or tag may take, and in
 // which order, is not asked here.
-std::vector<bool> late_receives(const Schedule& schedule, std::span<const Touch> touches) {
+std::vector<bool> late_receives(const Schedule& schedule, std::span<const Touch> touches, std::span<const VertexId> order) {
   std::vector<bool> harmless;
-  if (!touches.empty()) harmless = free_of_hazards(schedule, touches);
+  if (!touches.empty()) harmless = free_of_hazards(schedule, touches, order);
   const bool shares = has_wildcards(schedule);
   std::vector<bool> late(schedule.size());
   for (VertexId v = 0; v < schedule.size(); ++v) {
@@ -43,8 +43,8 @@ std::vector<VertexId> sends_to_buffer(const Schedule& schedule, std::span<const 
     if (schedule[v].kind == Kind::send && schedule[v].size > eager && followed(v)) sends.push_back(v);
   }
   if (sends.empty()) return sends;
-  const std::vector<bool> late = late_receives(schedule, touches);
   const std::vector<VertexId> order = topological_order(schedule);
+  const std::vector<bool> late = late_receives(schedule, touches, order);
   std::vector<bool> leads(schedule.size());  // to something that another rank may wait for, by its start
   for (auto v = order.rbegin(); v != order.rend(); ++v) {
     leads[*v] = schedule[*v].kind == Kind::send || late[*v] ||
@@ -99,7 +99,7 @@ Plan buffered(Plan plan, const std::function<bool(VertexId)>& proven) {
 
 void buffer_circles(std::vector<Plan>& plans) {
   const auto any_late = [](const Plan& plan) {
-    const std::vector<bool> late = late_receives(plan.graph, touches_of(plan));
+    const std::vector<bool> late = late_receives(plan.graph, touches_of(plan), topological_order(plan.graph));
     return std::ranges::find(late, true) != late.end();
   };
   if (std::ranges::none_of(plans, any_late)) return;

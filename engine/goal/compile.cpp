@@ -111,7 +111,7 @@ bool Compiler::shared(VertexId v) const {
 // message that another one, which comes first, waits for.
 void Compiler::choose_early() {
   std::vector<bool> harmless;
-  if (!options_.touches.empty()) harmless = free_of_hazards(schedule_, options_.touches);
+  if (!options_.touches.empty()) harmless = free_of_hazards(schedule_, options_.touches, order_);
   for (VertexId v = 0; v < schedule_.size(); ++v) {
     if (schedule_[v].kind != Kind::recv || (!harmless.empty() && !harmless[v])) continue;
     places_[v].early = graph_.prerequisites(v).empty() || (!shared(v) && !schedule_.is_choice(v));

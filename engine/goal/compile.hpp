@@ -129,7 +129,7 @@ struct CompileOptions {
 [[nodiscard]] std::vector<std::uint32_t> running_indices(const Schedule& schedule);
 
 // For each vertex: is it a receive that may be appended before its prerequisites are fulfilled? True if every other
-// vertex with a hand on its memory starts only after it ended.
-[[nodiscard]] std::vector<bool> free_of_hazards(const Schedule& schedule, std::span<const Touch> touches);
+// vertex with a hand on its memory starts only after it ended. `order` is one in which prerequisites come first.
+[[nodiscard]] std::vector<bool> free_of_hazards(const Schedule& schedule, std::span<const Touch> touches, std::span<const VertexId> order);
 
 }  // namespace portunus::goal

@@ -20,12 +20,14 @@ class Sweep {
   Sweep(const Schedule& schedule, std::span<const std::uint32_t> position) : schedule_(schedule), position_(position), lost_(schedule.size()) {}
 
   void run(std::span<const Touch> touches) {
-    std::vector<Touch> sorted;
+    std::vector<Placed> sorted;
+    sorted.reserve(touches.size());
     for (const Touch& touch : touches) {
-      if (touch.range.begin < touch.range.end) sorted.push_back(touch);
+      if (touch.range.begin < touch.range.end) sorted.push_back({touch.range.begin, touch.range.end, position_[touch.vertex], touch.vertex});
     }
-    std::ranges::sort(sorted, {}, [this](const Touch& t) { return std::pair(t.range.begin, position_[t.vertex]); });
-    for (const Touch& touch : sorted) meet(touch);
+    const auto order = [](const Placed& a, const Placed& b) { return a.begin != b.begin ? a.begin < b.begin : a.position < b.position; };
+    if (!std::ranges::is_sorted(sorted, order)) std::ranges::sort(sorted, order);
+    for (const Placed& at : sorted) meet({at.vertex, {at.begin, at.end}});
     std::erase_if(pairs_, [this](const Pair& pair) { return lost_[pair.first]; });
     std::ranges::sort(pairs_);
     pairs_.erase(std::unique(pairs_.begin(), pairs_.end()), pairs_.end());
@@ -35,6 +37,12 @@ class Sweep {
   [[nodiscard]] bool lost(VertexId v) const { return lost_[v]; }
 
  private:
+  struct Placed {  // a touch, with its vertex's place in the order beside it
+    std::uint64_t begin, end;
+    std::uint32_t position;
+    VertexId vertex;
+  };
+
   void meet(const Touch& touch) {
     if (touch.range.begin >= next_end_) close(touch.range.begin);
     std::erase_if(hopeful_, [&](const Touch& t) {
@@ -109,8 +117,7 @@ class Walk {
 
 }  // namespace
 
-std::vector<bool> free_of_hazards(const Schedule& schedule, std::span<const Touch> touches) {
-  const std::vector<VertexId> order = topological_order(schedule);
+std::vector<bool> free_of_hazards(const Schedule& schedule, std::span<const Touch> touches, std::span<const VertexId> order) {
   std::vector<std::uint32_t> position(schedule.size());
   for (VertexId i = 0; i < order.size(); ++i) position[order[i]] = i;
   Sweep sweep(schedule, position);
