@@ -27,8 +27,8 @@ constinit ObjectPool<Session, 1 << 12> sessions;
 constexpr const char* kSets[] = {"mpi://WORLD", "mpi://SELF"};
 constexpr int kSetCount = 2;
 
-[[gnu::cold, gnu::noinline, gnu::format(printf, 4, 5)]] int raise(const char* function, const Session& session, int code,
-                                                                  const char* cause, ...) {
+[[gnu::cold, gnu::noinline, gnu::format(printf, 4, 5)]] int raise_in(const char* function, const Session& session, int code,
+                                                                     const char* cause, ...) {
   Origin origin;
   origin.subject = Subject::session;
   origin.handle = const_cast<Session*>(&session);
@@ -44,10 +44,10 @@ constexpr int kSetCount = 2;
 int check(const char* function, MPI_Session handle, Session*& found, std::initializer_list<const void*> results) {
   found = sessions.find(handle);
   if (found == nullptr)
-    return mpi::raise(function, nullptr, MPI_ERR_SESSION, handle == MPI_SESSION_NULL ? "the session is MPI_SESSION_NULL" : "%p is no session",
-                      static_cast<void*>(handle));
+    return raise(function, nullptr, MPI_ERR_SESSION, handle == MPI_SESSION_NULL ? "the session is MPI_SESSION_NULL" : "%p is no session",
+                 static_cast<void*>(handle));
   for (const void* result : results)
-    if (result == nullptr) return raise(function, *found, MPI_ERR_ARG, "an address for a result, or of an argument, is null");
+    if (result == nullptr) return raise_in(function, *found, MPI_ERR_ARG, "an address for a result, or of an argument, is null");
   return MPI_SUCCESS;
 }
 
@@ -72,7 +72,7 @@ int check_group(const char* function, MPI_Group handle, const char* stringtag, M
   *result = MPI_COMM_NULL;
   if (int error = check_info(function, nullptr, info)) return error;
   if (!fits(errhandler, Subject::comm))
-    return mpi::raise(function, nullptr, MPI_ERR_ERRHANDLER, "%p is no error handler of communicators", static_cast<void*>(errhandler));
+    return raise(function, nullptr, MPI_ERR_ERRHANDLER, "%p is no error handler of communicators", static_cast<void*>(errhandler));
   return MPI_SUCCESS;
 }
 
@@ -105,17 +105,17 @@ using namespace portunus::mpi;
 
 extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
   static constexpr char kName[] = "MPI_Session_init";
-  if (session == nullptr) return portunus::mpi::raise(kName, nullptr, MPI_ERR_ARG, "the address for the session is null");
+  if (session == nullptr) return raise(kName, nullptr, MPI_ERR_ARG, "the address for the session is null");
   *session = MPI_SESSION_NULL;
   if (!fits(errhandler, Subject::session))
-    return portunus::mpi::raise(kName, nullptr, MPI_ERR_ERRHANDLER, "%p is no error handler of sessions", static_cast<void*>(errhandler));
+    return raise(kName, nullptr, MPI_ERR_ERRHANDLER, "%p is no error handler of sessions", static_cast<void*>(errhandler));
   if (int error = check_info(kName, nullptr, info)) return error;
   Hints hints = hints_of(info);
   if (int error = begin_use(kName, required_level(hints))) return error;
   Session* made = sessions.claim();
   if (made == nullptr) {
     end_use(kName);
-    return portunus::mpi::raise(kName, nullptr, MPI_ERR_NO_MEM, "too many sessions are in use; finalize some first");
+    return raise(kName, nullptr, MPI_ERR_NO_MEM, "too many sessions are in use; finalize some first");
   }
   replace_errhandler(made->errhandler, errhandler);
   made->hints = std::move(hints);
@@ -141,7 +141,7 @@ extern "C" int PMPI_Session_get_info(MPI_Session session, MPI_Info* info_used) {
   Session* found;
   if (int error = check(kName, session, found, {info_used})) return error;
   *info_used = make_info(found->hints);
-  return *info_used != MPI_INFO_NULL ? MPI_SUCCESS : raise(kName, *found, MPI_ERR_NO_MEM, "too many infos are in use");
+  return *info_used != MPI_INFO_NULL ? MPI_SUCCESS : raise_in(kName, *found, MPI_ERR_NO_MEM, "too many infos are in use");
 }
 MPI_WEAK_NAME(Session_get_info)
 
@@ -161,9 +161,9 @@ extern "C" int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int
   Session* found;
   if (int error = check(kName, session, found, {pset_len})) return error;
   if (int error = check_info(kName, nullptr, info)) return error;
-  if (n < 0 || n >= kSetCount) return raise(kName, *found, MPI_ERR_ARG, "there is no set %d among %d", n, kSetCount);
+  if (n < 0 || n >= kSetCount) return raise_in(kName, *found, MPI_ERR_ARG, "there is no set %d among %d", n, kSetCount);
   if (*pset_len > 0) {
-    if (pset_name == nullptr) return raise(kName, *found, MPI_ERR_ARG, "the address for the name is null");
+    if (pset_name == nullptr) return raise_in(kName, *found, MPI_ERR_ARG, "the address for the name is null");
     std::snprintf(pset_name, static_cast<size_t>(*pset_len), "%s", kSets[n]);
   }
   *pset_len = static_cast<int>(std::strlen(kSets[n])) + 1;
@@ -176,9 +176,9 @@ extern "C" int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_
   Session* found;
   if (int error = check(kName, session, found, {pset_name, info})) return error;
   const int set = set_of(pset_name);
-  if (set == kSetCount) return raise(kName, *found, MPI_ERR_ARG, "there is no set of processes '%s'", pset_name);
+  if (set == kSetCount) return raise_in(kName, *found, MPI_ERR_ARG, "there is no set of processes '%s'", pset_name);
   *info = make_info({{"mpi_size", std::to_string(members_of(set)->size)}});
-  return *info != MPI_INFO_NULL ? MPI_SUCCESS : raise(kName, *found, MPI_ERR_NO_MEM, "too many infos are in use");
+  return *info != MPI_INFO_NULL ? MPI_SUCCESS : raise_in(kName, *found, MPI_ERR_NO_MEM, "too many infos are in use");
 }
 MPI_WEAK_NAME(Session_get_pset_info)
 
@@ -187,7 +187,7 @@ extern "C" int PMPI_Group_from_session_pset(MPI_Session session, const char* pse
   Session* found;
   if (int error = check(kName, session, found, {pset_name, newgroup})) return error;
   const int set = set_of(pset_name);
-  if (set == kSetCount) return raise(kName, *found, MPI_ERR_ARG, "there is no set of processes '%s'", pset_name);
+  if (set == kSetCount) return raise_in(kName, *found, MPI_ERR_ARG, "there is no set of processes '%s'", pset_name);
   *newgroup = handle_of(retain(members_of(set)));
   return MPI_SUCCESS;
 }
@@ -199,7 +199,7 @@ extern "C" int PMPI_Comm_create_from_group(MPI_Group group, const char* stringta
   Group* members;
   if (int error = check_group(kName, group, stringtag, info, errhandler, newcomm, members)) return error;
   if (members->size == 0) return MPI_SUCCESS;
-  if (members->rank == MPI_UNDEFINED) return portunus::mpi::raise(kName, nullptr, MPI_ERR_GROUP, "this process is no member of the group");
+  if (members->rank == MPI_UNDEFINED) return raise(kName, nullptr, MPI_ERR_GROUP, "this process is no member of the group");
   Communicator* made;
   if (int error = make(kName, *members, stringtag, info, errhandler, made)) return error;
   *newcomm = handle_of(made);
@@ -213,12 +213,12 @@ extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int loca
   static constexpr char kName[] = "MPI_Intercomm_create_from_groups";
   Group *local, *remote = nullptr;
   if (int error = check_group(kName, local_group, stringtag, info, errhandler, newintercomm, local)) return error;
-  if (local->rank == MPI_UNDEFINED) return portunus::mpi::raise(kName, nullptr, MPI_ERR_GROUP, "this process is no member of the local group");
+  if (local->rank == MPI_UNDEFINED) return raise(kName, nullptr, MPI_ERR_GROUP, "this process is no member of the local group");
   int leader = 0;  // among all processes; the local leader alone has to know
   if (local->rank == local_leader) {
     if (int error = portunus::mpi::check(kName, remote_group, remote, {})) return error;
     if (remote_leader < 0 || remote_leader >= remote->size)
-      return portunus::mpi::raise(kName, nullptr, MPI_ERR_RANK, "there is no rank %d among %d to lead the other side", remote_leader, remote->size);
+      return raise(kName, nullptr, MPI_ERR_RANK, "there is no rank %d among %d to lead the other side", remote_leader, remote->size);
     leader = remote->job_rank(remote_leader);
   }
   Communicator* side;
@@ -234,7 +234,7 @@ extern "C" int PMPI_Session_create_errhandler(MPI_Session_errhandler_function* s
   if (int error = check_results(kName, nullptr, {reinterpret_cast<const void*>(session_errhandler_fn), errhandler})) return error;
   ErrorHandler* made;
   *errhandler = make_errhandler(Subject::session, made);
-  if (made == nullptr) return portunus::mpi::raise(kName, nullptr, MPI_ERR_NO_MEM, "too many error handlers are in use");
+  if (made == nullptr) return raise(kName, nullptr, MPI_ERR_NO_MEM, "too many error handlers are in use");
   made->session = session_errhandler_fn;
   return MPI_SUCCESS;
 }
@@ -245,7 +245,7 @@ extern "C" int PMPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler e
   Session* found;
   if (int error = check(kName, session, found, {})) return error;
   if (!fits(errhandler, Subject::session))
-    return raise(kName, *found, MPI_ERR_ERRHANDLER, "%p is no error handler of sessions", static_cast<void*>(errhandler));
+    return raise_in(kName, *found, MPI_ERR_ERRHANDLER, "%p is no error handler of sessions", static_cast<void*>(errhandler));
   replace_errhandler(found->errhandler, errhandler);
   return MPI_SUCCESS;
 }
@@ -263,7 +263,7 @@ extern "C" int PMPI_Session_call_errhandler(MPI_Session session, int errorcode) 
   static constexpr char kName[] = "MPI_Session_call_errhandler";
   Session* found;
   if (int error = check(kName, session, found, {})) return error;
-  raise(kName, *found, errorcode, "called by the program");
+  raise_in(kName, *found, errorcode, "called by the program");
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Session_call_errhandler)

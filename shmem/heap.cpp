@@ -29,14 +29,14 @@ size_t offset_of(const char* function, const void* block) {
 }
 
 // SHMEM_DEBUG: what each PE asks of the heap, at the heap's start. Different calls would silently part the heaps of the PEs.
-struct Call {
+struct HeapCall {
   char function[32];
   size_t size, alignment, block;  // block: its offset, 1 + to tell it from none
 };
 
 void must_be_alike(const char* function, size_t size, size_t alignment, const void* block) {
   if (!runtime.debug) return;
-  Call mine{}, first;
+  HeapCall mine{}, first;
   snprintf(mine.function, sizeof mine.function, "%s", function);
   mine.size = size;
   mine.alignment = alignment;
@@ -98,7 +98,7 @@ void* reallocate(const char* function, void* block, size_t size) {
 
 void heap_open(size_t size, size_t alignment) {
   heap.emplace(size);
-  if (runtime.debug && !heap->allocate(sizeof(Call))) throw std::runtime_error("SHMEM_DEBUG needs some of the symmetric heap; set SHMEM_SYMMETRIC_SIZE to more");
+  if (runtime.debug && !heap->allocate(sizeof(HeapCall))) throw std::runtime_error("SHMEM_DEBUG needs some of the symmetric heap; set SHMEM_SYMMETRIC_SIZE to more");
   max_alignment = alignment;
 }
 

@@ -13,16 +13,16 @@ namespace portunus::mpi::collectives {
 namespace {
 
 // One rank's parts of a buffer, by their ranks: for GOAL, sizes and places in bytes.
-class Parts {
+class OwnParts {
  public:
-  Parts() = default;
-  Parts(const void* buffer, Counts counts, Counts displacements, MPI_Datatype type, int ranks) {
+  OwnParts() = default;
+  OwnParts(const void* buffer, Counts counts, Counts displacements, MPI_Datatype type, int ranks) {
     const Elements base(buffer, 0, type);
     for (int i = 0; i < ranks; ++i) add(base.part(displacements[i], static_cast<size_t>(counts[i])));
     locate(static_cast<std::byte*>(const_cast<void*>(buffer)));
   }
   // Displacements in bytes, types of their own.
-  Parts(const void* buffer, Counts counts, Counts displacements, const MPI_Datatype types[], int ranks) {
+  OwnParts(const void* buffer, Counts counts, Counts displacements, const MPI_Datatype types[], int ranks) {
     auto* base = static_cast<std::byte*>(const_cast<void*>(buffer));
     for (int i = 0; i < ranks; ++i) add(Elements(base + displacements[i], static_cast<size_t>(counts[i]), types[i]));
     locate(base);
@@ -69,7 +69,7 @@ class Parts {
   bool contiguous_ = true;
 };
 
-// What each of them does with its two ends, of which either may be one piece (Elements) or one for each rank (Parts).
+// What each of them does with its two ends, of which either may be one piece (Elements) or one for each rank (OwnParts).
 template <class From, class To>
 class Exchange : public Work {
  public:
@@ -92,9 +92,9 @@ class Exchange : public Work {
   To to_;
 };
 
-class Gatherv : public Exchange<Elements, Parts> {
+class Gatherv : public Exchange<Elements, OwnParts> {
  public:
-  Gatherv(int root, const Elements& from, Parts to, bool own_is_there) : Exchange(from, std::move(to), own_is_there), root_(root) {}
+  Gatherv(int root, const Elements& from, OwnParts to, bool own_is_there) : Exchange(from, std::move(to), own_is_there), root_(root) {}
   int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
     return GOAL_Gatherv(schedule, group, in, in_bytes, out, to_.sizes(), to_.places(out_is_direct), root_, nullptr);
   }
@@ -103,9 +103,9 @@ class Gatherv : public Exchange<Elements, Parts> {
   int root_;
 };
 
-class Scatterv : public Exchange<Parts, Elements> {
+class Scatterv : public Exchange<OwnParts, Elements> {
  public:
-  Scatterv(int root, Parts from, const Elements& to, bool own_stays)
+  Scatterv(int root, OwnParts from, const Elements& to, bool own_stays)
       : Exchange(std::move(from), to, false), root_(root), own_stays_(own_stays) {}
   int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
     return GOAL_Scatterv(schedule, group, in, from_.sizes(), from_.places(in_is_direct), own_stays_ ? GOAL_InPlace() : out,
@@ -117,7 +117,7 @@ class Scatterv : public Exchange<Parts, Elements> {
   bool own_stays_;
 };
 
-class Allgatherv : public Exchange<Elements, Parts> {
+class Allgatherv : public Exchange<Elements, OwnParts> {
  public:
   using Exchange::Exchange;
   int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
@@ -125,7 +125,7 @@ class Allgatherv : public Exchange<Elements, Parts> {
   }
 };
 
-class Alltoallv : public Exchange<Parts, Parts> {
+class Alltoallv : public Exchange<OwnParts, OwnParts> {
  public:
   using Exchange::Exchange;  // in place both are the same parts
   int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
@@ -142,9 +142,9 @@ int gatherv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Data
   const bool is_root = call.comm->rank == root, own_is_there = is_root && sendbuf == MPI_IN_PLACE;
   if (!own_is_there)
     if (int error = check_buffer(call, sendbuf, sendcount, sendtype)) return error;
-  if (!is_root) return carry_out<Gatherv>(call, root, Elements(sendbuf, static_cast<size_t>(sendcount), sendtype), Parts(), false);
+  if (!is_root) return carry_out<Gatherv>(call, root, Elements(sendbuf, static_cast<size_t>(sendcount), sendtype), OwnParts(), false);
   if (int error = check_buffers(call, recvbuf, recvcounts, displs, recvtype)) return error;
-  Parts all(recvbuf, recvcounts, displs, recvtype, call.comm->size);
+  OwnParts all(recvbuf, recvcounts, displs, recvtype, call.comm->size);
   const Elements mine = own_is_there ? all.part(root) : Elements(sendbuf, static_cast<size_t>(sendcount), sendtype);
   return carry_out<Gatherv>(call, root, mine, std::move(all), own_is_there);
 }
@@ -158,9 +158,9 @@ int scatterv(const Call& call, const void* sendbuf, Counts sendcounts, Counts di
   if (!own_stays)
     if (int error = check_buffer(call, recvbuf, recvcount, recvtype)) return error;
   const Elements mine = own_stays ? Elements() : Elements(recvbuf, static_cast<size_t>(recvcount), recvtype);
-  if (!is_root) return carry_out<Scatterv>(call, root, Parts(), mine, false);
+  if (!is_root) return carry_out<Scatterv>(call, root, OwnParts(), mine, false);
   if (int error = check_buffers(call, sendbuf, sendcounts, displs, sendtype)) return error;
-  return carry_out<Scatterv>(call, root, Parts(sendbuf, sendcounts, displs, sendtype, call.comm->size), mine, own_stays);
+  return carry_out<Scatterv>(call, root, OwnParts(sendbuf, sendcounts, displs, sendtype, call.comm->size), mine, own_stays);
 }
 
 int allgatherv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
@@ -168,7 +168,7 @@ int allgatherv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_D
   if (call.comm->inter)
     return inter::all(call, {sendbuf, sendtype, sendcount, nullptr, nullptr, nullptr, true}, {recvbuf, recvtype, 0, recvcounts, displs});
   if (int error = check_buffers(call, recvbuf, recvcounts, displs, recvtype)) return error;
-  Parts all(recvbuf, recvcounts, displs, recvtype, call.comm->size);
+  OwnParts all(recvbuf, recvcounts, displs, recvtype, call.comm->size);
   const Elements own = all.part(call.comm->rank);
   if (sendbuf == MPI_IN_PLACE) return carry_out<Allgatherv>(call, own, std::move(all), true);
   if (int error = check_buffer(call, sendbuf, sendcount, sendtype)) return error;
@@ -180,10 +180,10 @@ int alltoallv(const Call& call, const void* sendbuf, Counts sendcounts, Counts s
   if (call.comm->inter)
     return inter::all(call, {sendbuf, sendtype, 0, sendcounts, sdispls}, {recvbuf, recvtype, 0, recvcounts, rdispls});
   if (int error = check_buffers(call, recvbuf, recvcounts, rdispls, recvtype)) return error;
-  Parts in(recvbuf, recvcounts, rdispls, recvtype, call.comm->size);
+  OwnParts in(recvbuf, recvcounts, rdispls, recvtype, call.comm->size);
   if (sendbuf == MPI_IN_PLACE) return carry_out<Alltoallv>(call, in, in, true);
   if (int error = check_buffers(call, sendbuf, sendcounts, sdispls, sendtype)) return error;
-  return carry_out<Alltoallv>(call, Parts(sendbuf, sendcounts, sdispls, sendtype, call.comm->size), std::move(in), false);
+  return carry_out<Alltoallv>(call, OwnParts(sendbuf, sendcounts, sdispls, sendtype, call.comm->size), std::move(in), false);
 }
 
 int check_buffers_of_types(const Call& call, const void* buffer, Counts counts, Counts displacements,
@@ -199,10 +199,10 @@ int alltoallw(const Call& call, const void* sendbuf, Counts sendcounts, Counts s
   if (call.comm->inter)
     return inter::all(call, {sendbuf, MPI_BYTE, 0, sendcounts, sdispls, sendtypes}, {recvbuf, MPI_BYTE, 0, recvcounts, rdispls, recvtypes});
   if (int error = check_buffers_of_types(call, recvbuf, recvcounts, rdispls, recvtypes)) return error;
-  Parts in(recvbuf, recvcounts, rdispls, recvtypes, call.comm->size);
+  OwnParts in(recvbuf, recvcounts, rdispls, recvtypes, call.comm->size);
   if (sendbuf == MPI_IN_PLACE) return carry_out<Alltoallv>(call, in, in, true);
   if (int error = check_buffers_of_types(call, sendbuf, sendcounts, sdispls, sendtypes)) return error;
-  return carry_out<Alltoallv>(call, Parts(sendbuf, sendcounts, sdispls, sendtypes, call.comm->size), std::move(in), false);
+  return carry_out<Alltoallv>(call, OwnParts(sendbuf, sendcounts, sdispls, sendtypes, call.comm->size), std::move(in), false);
 }
 
 }  // namespace
