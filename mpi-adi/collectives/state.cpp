@@ -15,7 +15,10 @@ const std::shared_ptr<Execution> none;
 
 State::State(const Communicator& comm) : comm_(comm), rank_(comm.rank) {
   GOAL_Group all{};
-  GOAL_World(&all);
+  {
+    const Locked locked;  // the first call finds out where the ranks are
+    GOAL_World(&all);
+  }
   const auto add = [&](const Group& members) {
     for (int i = 0; i < members.size; ++i) ranks_.push_back(members.job_rank(i));
   };
