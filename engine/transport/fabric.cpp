@@ -205,14 +205,14 @@ ssize_t FabricTransport::start(Operation& operation, const wire::Region& remote,
 void FabricTransport::receive_more() {
   while (!unposted_.empty()) {
     Operation& operation = *unposted_.back();
-    iovec piece{operation.buffer, kReceiveSize};
+    iovec piece{operation.buffer, fabric::room_for(limits_.eager)};
     fi_msg message{};
     message.msg_iov = &piece;
     message.desc = &operation.descriptor;
     message.iov_count = 1;
     message.addr = FI_ADDR_UNSPEC;
     message.context = &operation;
-    if (fi_recvmsg(endpoint_.ep.get(), &message, FI_MULTI_RECV | FI_COMPLETION) != 0) return;  // the next poll tries again
+    if (fi_recvmsg(endpoint_.ep.get(), &message, FI_COMPLETION) != 0) return;  // the next poll tries again
     unposted_.pop_back();
   }
 }
@@ -268,7 +268,7 @@ void FabricTransport::take_error() {
     return;
   }
   ++malformed_;
-  if (error.flags & FI_MULTI_RECV) unposted_.push_back(&operation);
+  unposted_.push_back(&operation);
 }
 
 void FabricTransport::completed(const fi_cq_data_entry& entry) {
@@ -278,17 +278,13 @@ void FabricTransport::completed(const fi_cq_data_entry& entry) {
     finish(operation, true);
     return;
   }
-  if (entry.flags & FI_RECV) received(entry);
-  if (entry.flags & FI_MULTI_RECV) unposted_.push_back(&operation);  // the provider is done with the buffer
-}
-
-void FabricTransport::received(const fi_cq_data_entry& entry) {
-  std::span<const std::byte> bytes(static_cast<const std::byte*>(entry.buf), entry.len);
-  do {
+  std::span<const std::byte> bytes(operation.buffer, entry.len);
+  while (!bytes.empty()) {
     const size_t taken = take_in(bytes);
-    if (taken == 0) return;
+    if (taken == 0) break;
     bytes = bytes.subspan(taken);
-  } while (!bytes.empty());
+  }
+  unposted_.push_back(&operation);
 }
 
 // Delivers the first message of `bytes` and returns its length; 0 when nothing of them is worth a look any more.

@@ -1,6 +1,8 @@
 // fabric.hpp: the transport over libfabric: reliable datagrams to every process that has an address.
 //
-// Eager messages go from bounce buffers (or by fi_inject) into multi-receive buffers; bulk is fi_read and fi_write.
+// Eager messages go from bounce buffers (or by fi_inject) into receive buffers of one send each; bulk is fi_read and fi_write.
+// Buffers for many sends (FI_MULTI_RECV) will not do: the tcp provider of libfabric 1.17 gives one back while a message from
+// another connection is still on its way into it, and the next message overwrites that one.
 // A peer is found, and its end noticed, by the guard (fabric_guard.hpp). `pid` is the guard's TCP port.
 //
 // Thread: the holder of the baton; the sink is called from `poll` alone.
@@ -80,7 +82,6 @@ class FabricTransport final : public Transport, private fabric::GuardClient {
     size_t size;
   };
   static constexpr int kBatch = 16;
-  static constexpr size_t kReceiveSize = size_t{256} << 10;
   static constexpr size_t kFrame = 4096;  // messages are collected up to so many bytes: how long a receiver works on one send
 
   // fabric_setup.cpp
@@ -111,7 +112,6 @@ class FabricTransport final : public Transport, private fabric::GuardClient {
   void receive_more();
   int fetch(fi_cq_data_entry* entries, int most);
   void completed(const fi_cq_data_entry& entry);
-  void received(const fi_cq_data_entry& entry);
   size_t take_in(std::span<const std::byte> bytes);
   void finish(Operation& operation, bool ok);
   void take_error();

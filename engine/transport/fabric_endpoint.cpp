@@ -22,7 +22,7 @@ namespace {
 
 constexpr uint32_t kVersion = FI_VERSION(1, 17);
 constexpr uint64_t kCapabilities =
-    FI_MSG | FI_RMA | FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_MULTI_RECV;
+    FI_MSG | FI_RMA | FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
 constexpr size_t kCqSize = 4096;
 constexpr size_t kPeersHint = 64;
 
@@ -100,7 +100,7 @@ Info choose(const std::string& provider, uint32_t nid) {
 
 }  // namespace
 
-Endpoint::Endpoint(const std::string& provider, uint32_t nid, const std::string& region_name, size_t min_receive)
+Endpoint::Endpoint(const std::string& provider, uint32_t nid, const std::string& region_name)
     : info(choose(provider, nid)) {
   fid_fabric* opened_fabric = nullptr;
   check(fi_fabric(info->fabric_attr, &opened_fabric, nullptr), *info, "open its fabric");
@@ -115,7 +115,7 @@ Endpoint::Endpoint(const std::string& provider, uint32_t nid, const std::string&
   check(fi_av_open(domain.get(), &av_attr, &opened_av, nullptr), *info, "open an address vector");
   av.reset(opened_av);
   open_cq();
-  open_ep(region_name, min_receive);
+  open_ep(region_name);
 }
 
 void Endpoint::open_cq() {
@@ -135,7 +135,7 @@ void Endpoint::open_cq() {
   cq.reset(opened);
 }
 
-void Endpoint::open_ep(const std::string& region_name, size_t min_receive) {
+void Endpoint::open_ep(const std::string& region_name) {
   fid_ep* opened = nullptr;
   check(fi_endpoint(domain.get(), info.get(), &opened, nullptr), *info, "open an endpoint");
   ep.reset(opened);
@@ -147,9 +147,6 @@ void Endpoint::open_ep(const std::string& region_name, size_t min_receive) {
   check(fi_ep_bind(ep.get(), &av->fid, 0), *info, "use an address vector");
   check(fi_ep_bind(ep.get(), &cq->fid, FI_TRANSMIT | FI_RECV), *info, "use one completion queue");
   check(fi_enable(ep.get()), *info, "start its endpoint");
-  // After fi_enable: shm has nothing to set it on before.
-  check(fi_setopt(&ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &min_receive, sizeof min_receive), *info,
-        "receive several messages into one buffer");
   size_t size = 0;
   fi_getname(&ep->fid, nullptr, &size);
   name.resize(size);

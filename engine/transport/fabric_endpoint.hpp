@@ -35,7 +35,7 @@ using Info = std::unique_ptr<fi_info, FreeInfo>;
 
 struct Endpoint {
   // `provider` empty: the best one here. `region_name` names what a provider without addresses (shm) leaves in /dev/shm.
-  Endpoint(const std::string& provider, uint32_t nid, const std::string& region_name, size_t min_receive);
+  Endpoint(const std::string& provider, uint32_t nid, const std::string& region_name);
 
   bool needs(uint64_t mr_mode) const { return (info->domain_attr->mr_mode & mr_mode) != 0; }
 
@@ -50,7 +50,7 @@ struct Endpoint {
 
  private:
   void open_cq();
-  void open_ep(const std::string& region_name, size_t min_receive);
+  void open_ep(const std::string& region_name);
 };
 
 }  // namespace portunus::fabric

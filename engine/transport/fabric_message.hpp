@@ -33,13 +33,16 @@ constexpr size_t kHeadSize = sizeof(Prefix) + sizeof(wire::Header);
 
 struct Message {
   Prefix prefix;
-  wire::Header header;  // a copy: a multi-receive buffer packs messages without regard to alignment
+  wire::Header header;  // a copy: those that travel together lie behind one another without regard to alignment
   const std::byte* payload = nullptr;
 };
 
 inline size_t encoded_size(const wire::Header& header) {
   return kHeadSize + (header.payload_size > wire::kInlinePayload ? header.payload_size : 0);
 }
+
+// A buffer for one message of so many payload bytes, or for several that travel together and are no longer.
+constexpr size_t room_for(size_t payload) { return (kHeadSize + payload + 63) / 64 * 64; }
 
 // Writes encoded_size(header) bytes to `out`. The pieces must add up to header.payload_size.
 inline void encode(const Prefix& prefix, const wire::Header& header, std::span<const iovec> pieces, std::byte* out) {

@@ -25,7 +25,7 @@ constexpr size_t kEager = 8192;
 constexpr size_t kPullMost = size_t{64} << 20;
 constexpr size_t kSends = 256;
 constexpr size_t kMoves = 256;
-constexpr size_t kReceives = 4;
+constexpr size_t kReceives = 256;
 constexpr size_t kInjectMost = 4096;
 constexpr auto kLinger = std::chrono::seconds(2);
 
@@ -36,7 +36,6 @@ std::string region_name(const ProcessId& self) {
   return "portunus-fabric-" + std::to_string(getpid()) + "-" + std::to_string(self.pid) + "-" + std::to_string(++count);
 }
 
-size_t room_for(size_t payload) { return (fabric::kHeadSize + payload + 63) / 64 * 64; }
 
 }  // namespace
 
@@ -53,12 +52,12 @@ FabricTransport::FabricTransport(Sink& sink, const FabricOptions& options)
     : sink_(sink),
       options_(options),
       guard_(choose_nid(options.interface), options.pid, options.timeout_s),
-      endpoint_(options.provider, guard_.self().nid, region_name(guard_.self()), room_for(kEager)),
+      endpoint_(options.provider, guard_.self().nid, region_name(guard_.self())),
       registrations_(endpoint_) {
   size_messages();
   guard_.introduce_as(hello());
   if (!add_operations(Kind::send, kSends) || !add_operations(Kind::move, kMoves) ||
-      !add_operations(Kind::receive, kReceives))
+      !add_operations(Kind::receive, std::min(kReceives, endpoint_.info->rx_attr->size)))
     throw std::runtime_error(name_ + " cannot have its buffers; allow more memory, or more locked memory (ulimit -l)");
   receive_more();
   if (!unposted_.empty())
@@ -91,7 +90,7 @@ void FabricTransport::size_messages() {
 
 // Adds operations, with a buffer each where their kind needs one, to the pool of their kind. False: no memory.
 bool FabricTransport::add_operations(Kind kind, size_t count) {
-  const size_t buffer_size = kind == Kind::send ? room_for(limits_.eager) : kind == Kind::receive ? kReceiveSize : 0;
+  const size_t buffer_size = kind == Kind::move ? 0 : fabric::room_for(limits_.eager);
   std::byte* memory = nullptr;
   void* descriptor = nullptr;
   if (buffer_size > 0) {
