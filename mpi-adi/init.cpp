@@ -46,8 +46,8 @@ int start(const char* function, bool threaded) {
 // Own sends first, then everybody's: after the barrier no rank needs anything of this one any more.
 int stop(const char* function) {
   adi::wait_until([] { return adi::detached_sends() == 0; });
-  // Nobody can wait for the dead: with one missing, the others leave when they find out.
-  const int result = adi::losses.count.load(std::memory_order_relaxed) == 0 ? adi::barrier() : static_cast<int>(PTL_OK);
+  // Also by those who know that somebody has died: others may not know yet, and would wait for them. Nobody waits for the dead.
+  const int result = adi::barrier();
   if (result != PTL_OK && result != PTL_FAIL) return raise_portals(function, nullptr, result);
   close_communicators();
   phase.store(Phase::over, std::memory_order_release);
