@@ -24,7 +24,7 @@ struct goal_schedule {
   std::shared_ptr<const portunus::goal::Compiled> compiled;
   std::optional<portunus::goal::Instance> instance;
   goal_run run;
-  std::optional<std::uint16_t> context;  // given by the program
+  std::optional<std::uint16_t> context;  // given by the program, or when it was compiled
   std::uint8_t epoch = 0;                // of the first execution
   bool closed = false;  // compiled, or an attempt failed
   bool broken = false;  // only to be freed

@@ -262,8 +262,12 @@ int GOAL_Compile(GOAL_Schedule schedule) {
   if (schedule->closed) return fail(GOAL_ERR_STATE, "the schedule is compiled already");
   schedule->closed = true;
   // Counted in any case, as on the other ranks.
-  const std::uint16_t context = schedule->context ? *schedule->context : Library::instance().next_context();
-  return guarded([&] { return load(*schedule, context); });
+  if (!schedule->context) schedule->context = Library::instance().next_context();
+  if (!schedule->context) {
+    return fail(GOAL_ERR_NO_SPACE, "a schedule that was compiled 32768 schedules ago still exists, and the messages of both could not be told apart; "
+                                   "free it, or give schedules that stay contexts of their own by GOAL_Context");
+  }
+  return guarded([&] { return load(*schedule, *schedule->context); });
 }
 
 int GOAL_Clone(GOAL_Schedule compiled, GOAL_Schedule* copy) {
@@ -362,7 +366,9 @@ int GOAL_Counters(GOAL_Schedule schedule, uint32_t* finish, uint64_t* each, uint
 
 int GOAL_Free(GOAL_Schedule* schedule) {
   if (!schedule || !*schedule) return fail(GOAL_ERR_ARG, "the schedule is NULL");
+  const std::optional<std::uint16_t> context = (*schedule)->closed ? (*schedule)->context : std::nullopt;
   delete *schedule;
+  if (context && *context < Library::kContexts) Library::instance().give_back(*context);
   *schedule = nullptr;
   --Library::instance().schedules;
   return GOAL_SUCCESS;

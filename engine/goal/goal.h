@@ -152,7 +152,8 @@ int GOAL_Unbuffered(GOAL_Schedule schedule);
 int GOAL_Epoch(GOAL_Schedule schedule, unsigned epoch);
 /* Closes the graph and reserves everything that running it takes. GOAL_ERR_CYCLE; GOAL_ERR_NO_SPACE; GOAL_ERR_ARG: an
  * operation leaves the scratchpad or its argument, too many messages for a tag; GOAL_ERR_STATE. After an error only
- * GOAL_Free is left. */
+ * GOAL_Free is left. Of 32768 schedules compiled in a row without GOAL_Context, the first must be freed before the next one
+ * is compiled (GOAL_ERR_NO_SPACE). */
 int GOAL_Compile(GOAL_Schedule schedule);
 /* Writes a compiled schedule into `block` as one position-independent block of bytes that can be kept, or sent to another
  * process. *bytes is the room there and becomes the size; with block NULL only the size is told. Addresses (GOAL_User) mean

@@ -72,6 +72,7 @@ const char* Library::close() {
   PtlFini();
   PtlxJobFini();
   next_context_ = 0;
+  taken_.reset();
   return fenced == PTL_OK ? nullptr : "the other ranks do not answer; has one of them ended?";
 }
 

@@ -3,7 +3,9 @@
 // **Thread:** GOAL_Init, GOAL_Compile, GOAL_Free and GOAL_Finalize, one at a time per process.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/goal/program.hpp"
@@ -25,9 +27,17 @@ class Library {
   [[nodiscard]] const Port& port() const { return port_; }
   // For each rank of the job a number that is the same for ranks of one node.
   const int* nodes();
-  // The next compiled schedule's: equal on all ranks, which compile in the same order. The upper half is the program's.
+  // The next compiled schedule's: equal on all ranks, which compile in the same order. The upper half is the program's. Nothing
+  // while a schedule that exists has it; it stays the next one then.
   static constexpr std::uint16_t kContexts = 0x8000;
-  std::uint16_t next_context() { return next_context_++ % kContexts; }
+  std::optional<std::uint16_t> next_context() {
+    const std::uint16_t context = next_context_ % kContexts;
+    if (taken_[context]) return std::nullopt;
+    ++next_context_;
+    taken_[context] = true;
+    return context;
+  }
+  void give_back(std::uint16_t context) { taken_[context] = false; }
 
   int schedules = 0;  // that are not freed
 
@@ -40,6 +50,7 @@ class Library {
   Port port_;
   std::vector<int> nodes_;
   std::uint16_t next_context_ = 0;
+  std::bitset<kContexts> taken_;
 };
 
 }  // namespace portunus::goal
