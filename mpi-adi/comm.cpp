@@ -74,7 +74,10 @@ bool open_communicators(int rank, int size) {
 void close_communicators() {
   self().attributes.clear(MPI_COMM_SELF);
   world().attributes.clear(MPI_COMM_WORLD);
-  communicators.for_each([](Communicator& comm) { collectives::forget(comm); });
+  communicators.for_each([](Communicator& comm) {
+    collectives::forget(comm);
+    comm.partitioned.clear();  // the pool is not destroyed
+  });
   predefined_count = 0;
 }
 
