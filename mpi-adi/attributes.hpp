@@ -96,6 +96,8 @@ class Attributes {
     std::vector<Attribute> all = snapshot();
     for (auto each = all.rbegin(); each != all.rend(); ++each)
       if (int error = erase(handle, each->keyval)) return error;
+    std::lock_guard lock(mutex_);
+    attributes_.shrink_to_fit();  // what is cleared lies in a pool that is not destroyed
     return MPI_SUCCESS;
   }
 

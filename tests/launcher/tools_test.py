@@ -72,15 +72,12 @@ class Ptlinfo(unittest.TestCase):
         self.assertIn("fabric(tcp)", told["portals"]["transports"])
 
     def test_tells_each_rank_of_a_job_its_place(self):
-        done = run(PTLRUN, "-n", "2", PTLINFO, "--json")
+        done = run(PTLRUN, "-n", "2", "--tag-output", PTLINFO, "--json")  # both at once, and longer than a pipe takes in one piece
         self.assertEqual(done.returncode, 0, done.stderr)
-        decoder = json.JSONDecoder()
-        ranks, text = [], done.stdout.strip()
-        while text:
-            told, end = decoder.raw_decode(text)
-            ranks.append((told["portals"]["job"]["rank"], told["portals"]["job"]["size"]))
-            text = text[end:].strip()
-        self.assertEqual(sorted(ranks), [(0, 2), (1, 2)])
+        for rank in 0, 1:
+            tag = f"[{rank}] "
+            told = json.loads("\n".join(line.removeprefix(tag) for line in done.stdout.splitlines() if line.startswith(tag)))
+            self.assertEqual((told["portals"]["job"]["rank"], told["portals"]["job"]["size"]), (rank, 2))
 
     def test_says_why_the_library_does_not_start_and_tells_the_rest(self):
         done = run(PTLINFO, environment={"PTL_PROGRESS": "sometimes"})
