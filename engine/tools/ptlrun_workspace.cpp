@@ -29,7 +29,9 @@ namespace fs = std::filesystem;
 // An empty segment is being made right now, unless it has been empty for this long: its owner locks it before it fills it.
 constexpr std::time_t kSettled_s = 10;
 
-constexpr const char* kProviderPrefix = "portunus-fabric-";
+// Regions of libfabric's shm provider, and of MPI's shared windows until all have mapped them: nobody locks them, but the process
+// id of their maker follows.
+constexpr const char* kNamedByMaker[] = {"portunus-fabric-", "portunus-win-"};
 
 // How long the janitor waits for killed ranks to let go of their segments.
 constexpr int kLettingGo_ms = 5000;
@@ -153,14 +155,15 @@ void sweep_dead_segments() {
   each_segment(kSegmentPrefix, [](const fs::path& path) {
     if (abandoned(path)) unlink(path.c_str());
   });
-  // What libfabric's shm provider leaves of a killed process: nobody locks it, but its name begins with the process id.
-  each_segment(kProviderPrefix, [](const fs::path& path) {
-    const long owner = std::strtol(path.filename().c_str() + std::strlen(kProviderPrefix), nullptr, 10);
-    struct stat facts {};
-    if (owner > 0 && kill(static_cast<pid_t>(owner), 0) != 0 && errno == ESRCH && lstat(path.c_str(), &facts) == 0 &&
-        facts.st_uid == geteuid())
-      unlink(path.c_str());
-  });
+  for (const char* prefix : kNamedByMaker) {
+    each_segment(prefix, [prefix](const fs::path& path) {
+      const long owner = std::strtol(path.filename().c_str() + std::strlen(prefix), nullptr, 10);
+      struct stat facts {};
+      if (owner > 0 && kill(static_cast<pid_t>(owner), 0) != 0 && errno == ESRCH && lstat(path.c_str(), &facts) == 0 &&
+          facts.st_uid == geteuid())
+        unlink(path.c_str());
+    });
+  }
 }
 
 void remove_segments(const std::string& job) {

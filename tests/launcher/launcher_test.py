@@ -244,15 +244,15 @@ class Segments(LauncherTest):
         run('-n', '1', 'true')
         self.assertFalse(os.path.exists(self.mine))
 
-    def test_region_of_the_shm_provider_goes_with_its_process(self):
+    def test_regions_named_by_their_makers_go_with_them(self):
         dead = subprocess.Popen(['true'])
         dead.wait()
-        paths = [f'/dev/shm/portunus-fabric-{pid}-1-1' for pid in (dead.pid, os.getpid())]
+        paths = [f'/dev/shm/portunus-{kind}-{pid}-1' for kind in ('fabric', 'win') for pid in (dead.pid, os.getpid())]
         for path in paths:
             open(path, 'w').close()
         try:
             run('-n', '1', 'true')
-            self.assertEqual([os.path.exists(path) for path in paths], [False, True])
+            self.assertEqual([os.path.exists(path) for path in paths], [False, True] * 2)
         finally:
             for path in paths:
                 if os.path.exists(path):
