@@ -106,6 +106,7 @@ std::span<const Variable> environment_variables() {
       {"PTL_COLLECTIVES", "as allreduce=ring,bcast=pipeline,nodes=off", "chosen by size and ranks", "algorithms of the GOAL collectives"},
       {"MPIADI_EAGER_LIMIT", "bytes, with k, m, g", "the transport's", "longer MPI messages send their header alone first"},
       {"MPIADI_VERY_SHORT_LIMIT", "bytes, with k, m, g", "8k", "MPI sends up to this size are copied and complete at once"},
+      {"MPIADI_BOARD", "1, 0", "1", "0: small blocking collectives of MPI go by messages also where all ranks share a node"},
       {"MPIADI_UNEXPECTED_BUFFER", "bytes, with k, m, g", "64m", "beyond it, senders of messages without a receive send headers alone"},
       {"MPIADI_UNEXPECTED_LIMIT", "bytes, with k, m, g", "256m", "beyond it, they wait"},
       {"MPIADI_INFO", "1, 0", "0", "1: MPI_Init prints on rank 0 what of these is in force"},

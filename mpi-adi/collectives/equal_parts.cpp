@@ -6,6 +6,7 @@
 #include "mpi-adi/collectives/elements.hpp"
 #include "mpi-adi/collectives/forms.hpp"
 #include "mpi-adi/collectives/inter.hpp"
+#include "mpi-adi/collectives/state.hpp"
 #include "mpi-adi/errors.hpp"
 
 namespace portunus::mpi::collectives {
@@ -104,12 +105,21 @@ class ScatterInPlace : public Movement {
   void drain(const std::byte*) const override {}
 };
 
-int barrier(const Call& call) {
-  if (call.form != Form::blocking || call.comm != &world()) return carry_out<Barrier>(call);
-  if (call.comm->size == 1) return MPI_SUCCESS;
+// Without schedules.
+int barrier_of_world(const Call& call) {
   const int result = adi::barrier();
   if (result == PTL_FAIL) return raise(call.function, call.comm, MPI_ERR_PROC_ABORTED, "a rank cannot be reached");
   return result == PTL_OK ? MPI_SUCCESS : raise_portals(call.function, call.comm, result);
+}
+
+int barrier(const Call& call) {
+  if (call.form != Form::blocking || call.comm != &world()) return carry_out<Barrier>(call);
+  if (call.comm->size == 1) return MPI_SUCCESS;
+  const Barrier work;
+  int code;
+  if (Board* board = state_of(*call.comm).board(*call.comm, work, code)) code = board->run(work);
+  else if (code == GOAL_SUCCESS) return barrier_of_world(call);
+  return code == GOAL_SUCCESS ? MPI_SUCCESS : raise_goal(call.function, *call.comm, code);
 }
 
 int bcast(const Call& call, void* buffer, MPI_Count count, MPI_Datatype type, int root) {

@@ -31,7 +31,8 @@ size_t share(const Vectors& v, size_t i) { return v.counts.null() ? v.to.count()
 
 class ByEngine : public Work {
  public:
-  ByEngine(const Call& call, const Vectors& v, const EngineOp& op) : from_(v.from), to_(v.to), op_(op) {
+  ByEngine(const Call& call, const Vectors& v, const EngineOp& op, MPI_Op name)
+      : from_(v.from), to_(v.to), op_(op), name_(name) {
     const size_t n = static_cast<size_t>(call.comm->size);
     key = {v.kind, static_cast<uint8_t>(op.type), static_cast<uint8_t>(op.op), v.root, v.from.bytes()};
     in_bytes = v.from.bytes();
@@ -70,12 +71,14 @@ class ByEngine : public Work {
   void drain(const std::byte* out) const override {
     if (!out_is_direct || out != user_out) to_.unpack(out);
   }
+  void fold(const std::byte* contributions, size_t ranks) const override { combine(OpHold(name_), contributions, ranks, to_); }
 
  private:
   Kind kind_of() const { return shares_.empty() ? key.kind : Kind::reduce_scatter; }
 
   Elements from_, to_;
   EngineOp op_;
+  MPI_Op name_;  // predefined
   std::vector<size_t> shares_;
 };
 
@@ -151,7 +154,7 @@ class ByApplication : public Work {
 };
 
 int reduce_vectors(const Call& call, const Vectors& v, MPI_Op op) {
-  if (const EngineOp engine = engine_op(op, v.from.type()); engine.possible) return carry_out<ByEngine>(call, call, v, engine);
+  if (const EngineOp engine = engine_op(op, v.from.type()); engine.possible) return carry_out<ByEngine>(call, call, v, engine, op);
   const bool all = v.kind == Kind::allreduce;
   if ((all || v.kind == Kind::reduce) && ReduceInParts::is_for(call, v.from))
     return carry_out<ReduceInParts>(call, call, v.from, v.to, op, all ? kAllRanks : v.root);

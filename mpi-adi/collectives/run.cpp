@@ -59,6 +59,11 @@ int run(const Call& call, const Work& first) {
   State& state = state_of(comm);
   int code = GOAL_SUCCESS;
   for (const Work* work = &first; work != nullptr && code == GOAL_SUCCESS; work = work->then.get()) {
+    if (work->can_be_resident()) {
+      Board* board = state.board(comm, *work, code);
+      if (board) code = board->run(*work);
+      if (board || code != GOAL_SUCCESS) continue;
+    }
     const bool meet = state.must_meet(*work);
     if (work->can_be_resident()) {
       code = run_resident(state, *work);

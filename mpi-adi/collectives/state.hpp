@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "engine/goal/goal_collectives.h"
+#include "mpi-adi/collectives/board.hpp"
 #include "mpi-adi/collectives/execution.hpp"
 #include "mpi-adi/collectives/work.hpp"
 #include "mpi-adi/comm.hpp"
@@ -36,6 +37,13 @@ class State {
   // The group with the tag of the next schedule that runs once, or is persistent.
   GOAL_Group once();
   GOAL_Group persistent();
+  // For a small blocking collective: the board, if there is one by now and it takes such work; else nullptr. It is made when there
+  // were some. `code`: GOAL_ERR_FAILED if a rank had died by then.
+  Board* board(Communicator& comm, const Work& work, int& code) {
+    if (before_board_ > 0 && --before_board_ == 0) board_ = Board::make(comm, board_code_);
+    code = board_code_;
+    return board_ && board_->takes(work) ? board_.get() : nullptr;
+  }
   // Does this collective have to be a meeting? Counts it.
   bool must_meet(const Work& work);
 
@@ -46,6 +54,7 @@ class State {
  private:
   static constexpr unsigned kTurns = 8, kShapes = 64, kResidents = kTurns * kShapes;
   static constexpr unsigned kOnce = 16384 - kResidents, kPersistent = 16384, kApart = 64, kMostUnderWay = 192;
+  static constexpr unsigned kBeforeBoard = 4;  // a communicator that is used less is not worth one
 
   struct Place {
     std::shared_ptr<Execution> now;
@@ -75,6 +84,9 @@ class State {
   unsigned last_[2] = {0, 0};  // the shape used last, of those that do not report, and do
   uint32_t once_ = 0, persistent_ = 0;
   unsigned apart_ = 0;
+  unsigned before_board_ = kBeforeBoard;
+  int board_code_ = GOAL_SUCCESS;
+  std::unique_ptr<Board> board_;
   uint64_t uses_ = 0;
 };
 

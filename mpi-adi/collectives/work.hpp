@@ -41,6 +41,9 @@ class Work {
   virtual void fill(std::byte*) const {}
   // After a run; always, and out is the user's memory if the schedule works on it.
   virtual void drain(const std::byte*) const {}
+  // Instead of the engine, and of drain: combines the packed contributions of all ranks, which lie one after the other. Of
+  // reductions that the engine can do.
+  virtual void fold(const std::byte*, size_t) const {}
 
   Key key{};
   size_t most_bytes = 0;  // that any rank has to pack; equal on all ranks

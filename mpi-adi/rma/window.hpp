@@ -25,6 +25,7 @@
 #include "mpi-adi/info.hpp"
 #include "mpi-adi/mpi.h"
 #include "mpi-adi/objects.hpp"
+#include "mpi-adi/segment.hpp"
 
 namespace portunus::mpi::rma {
 
@@ -50,17 +51,6 @@ struct Member {
   int64_t unit = 1;
   int job_rank = 0;
   std::byte* mapped = nullptr;  // its memory in this process, if it is shared
-};
-
-// Memory that ranks of a node map together.
-class Segment {
- public:
-  Segment() = default;
-  ~Segment();
-  Segment(const Segment&) = delete;
-  Segment& operator=(const Segment&) = delete;
-  std::byte* start = nullptr;
-  size_t bytes = 0;
 };
 
 enum class Epoch : uint8_t { none, fence, access, lock_all };  // of this rank's accesses
@@ -111,9 +101,5 @@ int check(const char* function, MPI_Win handle, Window*& found);
 
 // Returns when all that this rank has issued is complete at the targets: MPI_SUCCESS, or the error that was raised.
 int flush(const char* function, Window& window);
-
-// Memory that the ranks of `comm` on this node map together: each gets `bytes` of it. Collective over comm; base[i] is
-// where rank i's part lies, nullptr on another node. False: there is none.
-bool share_memory(Communicator& comm, size_t bytes, Segment& segment, std::vector<std::byte*>& base);
 
 }  // namespace portunus::mpi::rma

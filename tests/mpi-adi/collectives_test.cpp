@@ -243,6 +243,79 @@ TEST(Collectives, ManyRootsAheadOfTheOthersLoseNothing) {
   }
 }
 
+// One small collective: `kind` in so many parts, with the given root; what comes out is checked.
+void run_small(MPI_Comm on, unsigned kind, int count, int root) {
+  const int n = size_of(on), self = me(on);
+  const size_t part = static_cast<size_t>(count), all = part * static_cast<size_t>(n);
+  const auto parts_for = [&](int to) {
+    std::vector<int> parts;
+    for (int r = 0; r < n; ++r)
+      for (const int value : vector_of<int>(r, part, to)) parts.push_back(value);
+    return parts;
+  };
+  std::vector<int> mine = vector_of<int>(self, part), out(all, -1), expected(part, 0);
+  for (int r = 0; r < n; ++r)
+    for (size_t i = 0; i < part; ++i) expected[i] += given(r, i);
+  std::vector<int> sum(part, -1), for_each;
+  for (int r = 0; r < n; ++r)
+    for (const int value : vector_of<int>(self, part, r)) for_each.push_back(value);
+  switch (kind) {
+    case 0: {
+      EXPECT_EQ(MPI_Bcast(mine.data(), count, MPI_INT, root, on), MPI_SUCCESS);
+      EXPECT_EQ(mine, vector_of<int>(root, part));
+      return;
+    }
+    case 1: {
+      EXPECT_EQ(MPI_Reduce(mine.data(), sum.data(), count, MPI_INT, MPI_SUM, root, on), MPI_SUCCESS);
+      EXPECT_EQ(sum, self == root ? expected : std::vector<int>(part, -1));
+      return;
+    }
+    case 2: {
+      EXPECT_EQ(MPI_Allreduce(MPI_IN_PLACE, mine.data(), count, MPI_INT, MPI_SUM, on), MPI_SUCCESS);
+      EXPECT_EQ(mine, expected);
+      return;
+    }
+    case 3: {
+      EXPECT_EQ(MPI_Gather(mine.data(), count, MPI_INT, out.data(), count, MPI_INT, root, on), MPI_SUCCESS);
+      EXPECT_EQ(out, self == root ? parts_for(0) : std::vector<int>(all, -1));
+      return;
+    }
+    case 4: {
+      EXPECT_EQ(MPI_Scatter(for_each.data(), count, MPI_INT, sum.data(), count, MPI_INT, root, on), MPI_SUCCESS);
+      EXPECT_EQ(sum, vector_of<int>(root, part, self));
+      return;
+    }
+    case 5: {
+      EXPECT_EQ(MPI_Allgather(mine.data(), count, MPI_INT, out.data(), count, MPI_INT, on), MPI_SUCCESS);
+      EXPECT_EQ(out, parts_for(0));
+      return;
+    }
+    case 6: {
+      EXPECT_EQ(MPI_Alltoall(for_each.data(), count, MPI_INT, out.data(), count, MPI_INT, on), MPI_SUCCESS);
+      EXPECT_EQ(out, parts_for(self));
+      return;
+    }
+    default: EXPECT_EQ(MPI_Barrier(on), MPI_SUCCESS);
+  }
+}
+
+TEST(Collectives, SmallOnesOfAllKindsAndRootsFollowEachOtherInAnyOrder) {
+  MPI_Comm half;
+  MPI_Comm_split(comm, rank() % 2, -rank(), &half);
+  uint32_t state = 99;
+  const auto draw = [&](unsigned below) {
+    state = state * 1664525u + 1013904223u;
+    return (state >> 16) % below;
+  };
+  for (int i = 0; i < 400; ++i) {
+    constexpr int kCounts[] = {0, 1, 2, 31, 32, 127, 254, 255};
+    const MPI_Comm on = draw(4) == 0 ? half : comm;
+    const unsigned kind = draw(8), count = draw(8), root = draw(100) % static_cast<unsigned>(size_of(on));
+    run_small(on, kind, kCounts[count], static_cast<int>(root));
+  }
+  MPI_Comm_free(&half);
+}
+
 TEST(Collectives, OfMoreShapesThanStayResidentTakeTurns) {
   for (int round = 0; round < 2; ++round)
     for (int n = 1; n <= 80; ++n) {

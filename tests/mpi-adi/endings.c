@@ -10,6 +10,7 @@ static int outlives(const char *how, int rank, int size) {
     static char large[1000000];
     int dead = size - 1, word = 0, error = MPI_SUCCESS;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int i = 0; !strcmp(how, "after_many") && i < 20; ++i) MPI_Allreduce(&rank, &word, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Send(&rank, 1, MPI_INT, dead, 1, MPI_COMM_WORLD);
     if (rank == dead) {
         for (int i = 0; i < size; ++i) MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -32,6 +33,10 @@ static int outlives(const char *how, int rank, int size) {
     }
     if (!strcmp(how, "allreduce")) error = MPI_Allreduce(&rank, &word, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (!strcmp(how, "bulk")) error = MPI_Allreduce(MPI_IN_PLACE, large, sizeof large, MPI_SIGNED_CHAR, MPI_MAX, MPI_COMM_WORLD);
+    if (!strcmp(how, "after_many")) {
+        error = MPI_Allreduce(&rank, &word, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        if (MPI_Barrier(MPI_COMM_WORLD) != error) error = MPI_ERR_OTHER;
+    }
     if (!strcmp(how, "barrier")) error = MPI_Barrier(MPI_COMM_WORLD);
     if (!strcmp(how, "ialltoall")) {
         int out[8] = {0}, in[8];

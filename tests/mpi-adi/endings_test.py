@@ -29,7 +29,7 @@ for how, (status, words) in CASES.items():
         failures += 1
         print(f"{how}: exit status {ran.returncode}, expected {status}; missing: {missing}; stderr:\n{ran.stderr}")
 # Errors are returned, and a rank dies: operations with it fail, and the others go on.
-for how in ["recv", "any", "probe", "ssend", "wait", "send", "allreduce", "bulk", "barrier", "ialltoall", "dup", "idup"]:
+for how in ["recv", "any", "probe", "ssend", "wait", "send", "allreduce", "after_many", "bulk", "barrier", "ialltoall", "dup", "idup"]:
     job = [sys.argv[1], "-n", "3", "--timeout", "60", "--keep-going", sys.argv[2], "outlives", how]
     ran = subprocess.run(job, capture_output=True, text=True)
     complaints = [line for line in ran.stderr.splitlines() if "rank 0" in line or "rank 1" in line]

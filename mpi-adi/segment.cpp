@@ -1,6 +1,8 @@
-// segment.cpp: memory that the ranks of a node map together.
+// segment.cpp: making shared memory and telling the others of it.
 //
 // The lowest rank of each node makes it and tells the others its name, which is gone as soon as all have mapped it.
+#include "mpi-adi/segment.hpp"
+
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -10,9 +12,8 @@
 
 #include "mpi-adi/exchange.hpp"
 #include "mpi-adi/nodes.hpp"
-#include "mpi-adi/rma/window.hpp"
 
-namespace portunus::mpi::rma {
+namespace portunus::mpi {
 namespace {
 
 constexpr size_t kPage = 4096;
@@ -84,4 +85,4 @@ bool share_memory(Communicator& comm, size_t bytes, Segment& segment, std::vecto
   return true;
 }
 
-}  // namespace portunus::mpi::rma
+}  // namespace portunus::mpi

@@ -1,0 +1,202 @@
+// board.cpp: see board.hpp.
+#include "mpi-adi/collectives/board.hpp"
+
+#include <cstring>
+
+#include "mpi-adi/adi.hpp"
+#include "mpi-adi/exchange.hpp"
+#include "mpi-adi/nodes.hpp"
+#include "mpi-adi/settings.hpp"
+
+namespace portunus::mpi::collectives {
+namespace {
+
+// What it takes to end a collective.
+enum class Needs : uint8_t { everybody, only_root, all_for_root };
+
+Needs needs(Kind kind) {
+  switch (kind) {
+    case Kind::bcast:
+    case Kind::scatter:
+      return Needs::only_root;
+    case Kind::gather:
+    case Kind::reduce:
+      return Needs::all_for_root;
+    default:
+      return Needs::everybody;
+  }
+}
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+}  // namespace
+
+Board::Board(const Communicator& comm) : rank_(static_cast<size_t>(comm.rank)), size_(static_cast<size_t>(comm.size)) {}
+
+Board::~Board() {
+  if (deaths_ != PTL_CT_NONE) PtlCTFree(deaths_);
+}
+
+// Whether this rank can reach all others through memory, wake them and learn of their deaths.
+bool Board::prepare(const Communicator& comm) {
+  watches_.resize(size_);
+  ptlx_engine_info_t engine;
+  if (PtlxEngineInfo(&engine) != PTL_OK || PtlCTAlloc(adi::device.ni, &deaths_) != PTL_OK) return false;
+  crowded_ = engine.oversubscribed != 0;
+  for (size_t i = 0; i < size_; ++i) {
+    const ptl_process_t member = adi::process(comm.job_rank(static_cast<int>(i)));
+    if (PtlxNodeWatch(adi::device.ni, member, &watches_[i]) != PTL_OK) return false;
+    if (i == rank_) continue;
+    const char* transport = PtlxTransport(adi::device.ni, member);
+    if (transport == nullptr || std::strcmp(transport, "node") != 0) return false;
+    if (PtlxCTWatch(deaths_, member) != PTL_OK) return false;
+  }
+  return true;
+}
+
+std::unique_ptr<Board> Board::make(Communicator& comm, int& code) {
+  code = GOAL_SUCCESS;
+  if (comm.inter || comm.size < 2 || comm.size > kMostRanks) return nullptr;
+  for (int i = 0; i < comm.size; ++i)
+    if (!same_node(comm.job_rank(i), comm.job_rank(0))) return nullptr;
+  std::unique_ptr<Board> board(new Board(comm));
+  const Exchange all(comm);
+  std::vector<std::byte*> bases;
+  uint64_t well = settings.board && board->prepare(comm);
+  if (all.all_and(&well, 1) == MPI_SUCCESS && well) {
+    well = share_memory(comm, sizeof(Place), board->segment_, bases);
+    // The same decision everywhere: to miss a rank is another thing than to have no memory.
+    if (all.all_and(&well, 1) != MPI_SUCCESS) code = GOAL_ERR_FAILED;
+  } else if (well) {
+    code = GOAL_ERR_FAILED;
+  }
+  if (code != GOAL_SUCCESS || !well) return nullptr;
+  for (std::byte* base : bases) board->places_.push_back(reinterpret_cast<Place*>(base));
+  return board;
+}
+
+bool Board::takes(const Work& work) const {
+  switch (work.key.kind) {
+    case Kind::barrier:
+    case Kind::bcast:
+    case Kind::gather:
+    case Kind::allgather:
+    case Kind::reduce:
+    case Kind::allreduce:
+      return work.key.bytes <= kRoom;
+    case Kind::scatter:
+    case Kind::alltoall:
+      return work.key.bytes <= kRoom / size_;
+    default:
+      return false;
+  }
+}
+
+bool Board::lost() const {
+  ptl_ct_event_t count;
+  return PtlCTGet(deaths_, &count) != PTL_OK || count.failure > 0;
+}
+
+// Wakes those who sleep until this rank has come, or anybody.
+void Board::ring() const {
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // the load comes after the store, see PtlxNodeRing
+  for (size_t i = 0; i < size_; ++i) {
+    if (i == rank_) continue;
+    if (std::atomic_ref<uint32_t>(*watches_[i].watched).load(std::memory_order_relaxed) & kWatchBit) PtlxNodeRing(&watches_[i]);
+  }
+}
+
+// False: it will never be, because somebody has died.
+template <class Ready>
+bool Board::await(Ready&& ready) {
+  constexpr int kSpins = 200;
+  if (ready()) return true;
+  for (int i = 0; !crowded_ && i < kSpins; ++i) {
+    relax();
+    if (ready()) return true;
+  }
+  struct Waiting {
+    Ready& ready;
+    const Board& board;
+    bool is_ready = false;
+  } waiting{ready, *this};
+  PtlxWait(
+      [](void* arg) -> int {
+        auto& self = *static_cast<Waiting*>(arg);
+        return (self.is_ready = self.ready()) || self.board.lost();
+      },
+      &waiting, kWatchBit);
+  return waiting.is_ready;
+}
+
+template <class Has>
+bool Board::await_all(Has&& has) {
+  size_t next = 0;
+  return await([&] {
+    while (next < size_ && (next == rank_ || has(next))) ++next;
+    return next == size_;
+  });
+}
+
+// Writes this rank's contribution into its slot, as soon as nobody reads there any more.
+bool Board::post(const Work& work) {
+  if (number_ > kSlots && begun_by_all_ <= number_ - kSlots) {
+    const uint64_t behind = number_ - kSlots + 1;
+    if (!await_all([&](size_t i) { return places_[i]->begun.load(std::memory_order_acquire) >= behind; })) return false;
+    begun_by_all_ = behind;
+  }
+  Slot& mine = slot(rank_);
+  work.fill(mine.data);
+  mine.number.store(number_, std::memory_order_release);
+  return true;
+}
+
+// Gives the user the `bytes` that lie behind the first `from` of all contributions, one after the other or combined.
+void Board::collect(const Work& work, size_t from, size_t bytes) {
+  if (gathered_.size() < size_ * bytes) gathered_.resize(size_ * bytes);
+  for (size_t i = 0; i < size_; ++i) std::memcpy(gathered_.data() + i * bytes, slot(i).data + from, bytes);
+  if (work.key.kind == Kind::reduce || work.key.kind == Kind::allreduce)
+    work.fold(gathered_.data(), size_);
+  else
+    work.drain(gathered_.data());
+}
+
+int Board::run(const Work& work) {
+  if (failed_) return GOAL_ERR_FAILED;
+  ++number_;
+  const Kind kind = work.key.kind;
+  const Needs what = needs(kind);
+  const auto root = static_cast<size_t>(work.key.root);
+  const size_t bytes = work.key.bytes;
+  const bool contributes = kind != Kind::barrier && (what != Needs::only_root || rank_ == root);
+  failed_ = contributes && !post(work);
+  if (failed_) return GOAL_ERR_FAILED;
+  places_[rank_]->begun.store(number_, std::memory_order_release);
+  if (what != Needs::everybody) ring();
+  const auto has_posted = [&](size_t i) { return slot(i).number.load(std::memory_order_acquire) == number_; };
+  if (kind == Kind::barrier)
+    failed_ = !await_all([&](size_t i) { return places_[i]->begun.load(std::memory_order_acquire) >= number_; });
+  else if (what == Needs::everybody || (what == Needs::all_for_root && rank_ == root))
+    failed_ = !await_all(has_posted);
+  else if (what == Needs::only_root && rank_ != root)
+    failed_ = !await([&] { return has_posted(root); });
+  if (failed_) return GOAL_ERR_FAILED;
+  // Who finds all of them there need not have slept; the last to come never has. Who sleeps is rung once, not by each that comes.
+  if (what == Needs::everybody) {
+    begun_by_all_ = number_;
+    ring();
+  }
+  if (kind == Kind::bcast && rank_ != root) work.drain(slot(root).data);
+  if (kind == Kind::scatter) work.drain(slot(root).data + rank_ * bytes);
+  if (kind == Kind::alltoall) collect(work, rank_ * bytes, bytes);
+  if (kind == Kind::allgather || kind == Kind::allreduce || (what == Needs::all_for_root && rank_ == root)) collect(work, 0, bytes);
+  return GOAL_SUCCESS;
+}
+
+}  // namespace portunus::mpi::collectives
