@@ -141,21 +141,22 @@ void Engine::execute(Command& command) {
 
 int Engine::run_ready() {
   int done = 0;
-  while (ready_ && done < kReadyPerStep) {
-    Trigger* trigger = ready_;
-    ready_ = trigger->next;
-    if (!ready_) ready_tail_ = nullptr;
-    ++stats_.triggers;
-    execute(trigger->command);
-    ++done;
-    if (trigger->stride) {
-      run_again(*trigger);
-      continue;
-    }
-    interfaces_[trigger->command.ni].triggers.give_held();
-    objects_.triggers.give_back_held(objects_.triggers.index_of(*trigger));
-  }
+  for (; ready_ && done < kReadyPerStep; ++done) run_first_ready();
   return done;
+}
+
+void Engine::run_first_ready() {
+  Trigger* trigger = ready_;
+  ready_ = trigger->next;
+  if (!ready_) ready_tail_ = nullptr;
+  ++stats_.triggers;
+  execute(trigger->command);
+  if (trigger->stride) {
+    run_again(*trigger);
+    return;
+  }
+  interfaces_[trigger->command.ni].triggers.give_held();
+  objects_.triggers.give_back_held(objects_.triggers.index_of(*trigger));
 }
 
 int Engine::run_delays(uint64_t now_ns) {

@@ -70,7 +70,7 @@ class Engine final : public Sink {
   // Peers that have died are noticed about twice as late as this at most (on the node; the fabric has a bound of its own).
   void look_every(uint64_t interval_ns) { look_interval_ns_ = interval_ns; }
   // Everything issued has left this process (what a peer may depend on before we go).
-  bool flushed() const { return stalled_.empty() && operations_ == 0 && transfers_.empty(); }
+  bool flushed() const { return stalled_.empty() && operations_ == 0 && transfers_.empty() && !ready_; }
 
   // Sends what was kept back to travel together (bundles, PTLX_MD_LAZY). Every step ends so.
   void flush() {
@@ -110,6 +110,8 @@ class Engine final : public Sink {
   int set_aside(uint32_t ni, uint32_t pt_index, const MatchPattern& pattern, const ListEntry& like, uint64_t label);
   // Takes back what is parked on the counter or waits, ripe, for its turn.
   void drop_triggers(Counter& counter, uint32_t handle);
+  // The same for a user, who need not know what has had its turn: what is ripe runs first, what recurs for the last time.
+  void cancel_triggers(Counter& counter, uint32_t handle);
   unsigned counts_on(uint32_t ct) const;
   void guard(Counter& counter, uint32_t errors);
   int watch(uint32_t ct, Peer& peer);
@@ -128,6 +130,7 @@ class Engine final : public Sink {
   void settle_now();
   int run_commands();
   int run_ready();
+  void run_first_ready();
   int run_delays(uint64_t now_ns);
   int run_stalled();
   bool waiting() const { return operations_ != 0 || !transfers_.empty() || !stalled_.empty() || watches_ != 0 || paused_ != 0; }

@@ -149,6 +149,17 @@ void Engine::drop_triggers(Counter& counter, uint32_t handle) {
   }
 }
 
+void Engine::cancel_triggers(Counter& counter, uint32_t handle) {
+  const Trigger* last = nullptr;
+  for (const Trigger* trigger = ready_; trigger; trigger = trigger->next)
+    if (trigger->command.trigger_ct == handle) last = trigger;
+  for (bool before = last != nullptr; before;) {
+    before = ready_ != last;
+    run_first_ready();
+  }
+  drop_triggers(counter, handle);
+}
+
 // What is under way that will count on this counter: 1 messages whose data a peer has yet to take, 2 anything else.
 unsigned Engine::counts_on(uint32_t ct) const {
   const auto by = [ct](const Command& command) {

@@ -75,8 +75,9 @@ int PtlCTFree(ptl_handle_ct_t ct_handle) {
   if (!api::object(pool, "ct_handle", ct_handle, fault)) return api::refuse(__func__, fault);
   const int code = api::client().locked([&](Engine& engine) {
     Counter* counter = pool.find(ct_handle);
-    if (!counter || !pool.retire(ct_handle)) return static_cast<int>(PTL_ARG_INVALID);
-    engine.drop_triggers(*counter, ct_handle);
+    if (!counter) return static_cast<int>(PTL_ARG_INVALID);
+    engine.cancel_triggers(*counter, ct_handle);
+    if (!pool.retire(ct_handle)) return static_cast<int>(PTL_ARG_INVALID);
     if (counter->watches) engine.unwatch(ct_handle);
     engine.interface(counter->ni).counters.fetch_sub(1, std::memory_order_relaxed);
     pool.give_back(handle_index(ct_handle));
@@ -93,7 +94,7 @@ int PtlCTCancelTriggered(ptl_handle_ct_t ct_handle) {
   const int code = api::client().locked([&](Engine& engine) {
     Counter* counter = pool.find(ct_handle);
     if (!counter) return static_cast<int>(PTL_ARG_INVALID);
-    engine.drop_triggers(*counter, ct_handle);
+    engine.cancel_triggers(*counter, ct_handle);
     return static_cast<int>(PTL_OK);
   });
   return code == PTL_OK ? code : api::refuse(__func__, api::bad_handle("ct_handle", ct_handle, HandleKind::counter));

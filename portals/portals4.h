@@ -791,7 +791,7 @@ int PtlAtomicSync(void);
  * order of their thresholds, those with equal thresholds in the order of the calls; a put is issued before the
  * increment behind it takes effect, so chains may be built on one counting event. Each starts once.
  *
- * They end without effect by PtlCTFree or PtlCTCancelTriggered of trig_ct_handle.
+ * Those whose threshold was not reached end without effect by PtlCTFree or PtlCTCancelTriggered of trig_ct_handle.
  * Returns: as the operation, PTL_NO_SPACE: max_triggered_ops are waiting; PTL_ARG_INVALID, also for a trig_ct_handle
  * that is PTL_CT_NONE or of another interface.
  * Cost: at most linear in the operations waiting for trig_ct_handle; constant when thresholds are armed in ascending

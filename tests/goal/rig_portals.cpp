@@ -83,14 +83,15 @@ int PtlCTAlloc(ptl_handle_ni_t, ptl_handle_ct_t* ct) {
 }
 int PtlCTFree(ptl_handle_ct_t ct) {
   Counter* found = node().objects.counters.find(ct);
-  if (!found || !node().objects.counters.retire(ct)) return PTL_ARG_INVALID;
-  node().engine.drop_triggers(*found, ct);
+  if (!found) return PTL_ARG_INVALID;
+  node().engine.cancel_triggers(*found, ct);
   if (found->watches) node().engine.unwatch(ct);
+  node().objects.counters.retire(ct);
   node().objects.counters.give_back(handle_index(ct));
   return PTL_OK;
 }
 int PtlCTCancelTriggered(ptl_handle_ct_t ct) {
-  node().engine.drop_triggers(counter(ct), ct);
+  node().engine.cancel_triggers(counter(ct), ct);
   return PTL_OK;
 }
 int PtlCTGet(ptl_handle_ct_t ct, ptl_ct_event_t* value) {

@@ -292,6 +292,24 @@ TEST_F(Triggering, CancellingDropsWhatIsPendingAndTheCounterStaysUsable) {
   EXPECT_EQ(came(1), "a");
 }
 
+// More than the engine runs at once.
+TEST_F(Triggering, WhatHasFiredIsNotTakenBackWhenItsCounterIsCancelledOrFreed) {
+  constexpr ptl_size_t kPuts = 2000;
+  const ptl_handle_ct_t all = counter();
+  append({.start = nullptr, .length = 0, .options = kPut | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_CT_COMM, .bits = 9, .ct = all});
+  fence();
+  for (auto* const end : {PtlCTCancelTriggered, PtlCTFree}) {
+    const ptl_handle_ct_t ct = counter();
+    for (ptl_size_t i = 0; i < kPuts; ++i)
+      ASSERT_EQ(PtlTriggeredPut(quiet, 0, 0, PTL_NO_ACK_REQ, right(), pt, 9, 0, nullptr, 0, ct, 1), PTL_OK);
+    arm('x', ct, 2);
+    inc(ct, 1);
+    EXPECT_EQ(end(ct), PTL_OK);
+  }
+  EXPECT_EQ(wait(all, 2 * kPuts).success, 2 * kPuts);
+  EXPECT_EQ(came(0), "");
+}
+
 TEST_F(Triggering, ACounterMayIncrementItselfAHundredThousandTimes) {
   constexpr ptl_size_t kHops = 100'000;
   if (static_cast<ptl_size_t>(limits.max_triggered_ops) < kHops)
