@@ -24,4 +24,17 @@ inline size_t bytes_of(const char* function, size_t nelems, size_t element) {
   return bytes;
 }
 
+// SHMEM_DEBUG: symmetric objects are aligned as their type is. Some processors forgive that they are not.
+inline void check_alignment(const char* function, const void* address, size_t element, int pe) {
+  const size_t alignment = element < sizeof(uint64_t) ? element : sizeof(uint64_t);
+  if (runtime.debug && reinterpret_cast<uintptr_t>(address) % alignment != 0) [[unlikely]]
+    misuse_alignment(function, address, alignment, pe);
+}
+
+// The bytes of an array of elements at a symmetric address.
+inline size_t bytes_at(const char* function, const void* symmetric, size_t nelems, size_t element, int pe) {
+  check_alignment(function, symmetric, element, pe);
+  return bytes_of(function, nelems, element);
+}
+
 }  // namespace portunus::shmem

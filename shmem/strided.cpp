@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "shmem/rma.hpp"
+
 namespace portunus::shmem {
 
 namespace {
@@ -64,6 +66,7 @@ Sides sides_of(void* to, const void* from, const Strided& shape) {
 void put_strided(const char* function, shmem_ctx_t context, void* dest, const void* source, const Strided& shape, int pe) {
   const Aim target = aim(function, context, pe);
   if (shape.blocks == 0 || shape.block == 0) return;
+  check_alignment(function, dest, shape.element, pe);
   const size_t size = extent(function, shape, shape.dst);
   const Place place = locate(function, dest, size, pe);
   extent(function, shape, shape.sst);
@@ -80,6 +83,7 @@ void put_strided(const char* function, shmem_ctx_t context, void* dest, const vo
 void get_strided(const char* function, shmem_ctx_t context, void* dest, const void* source, const Strided& shape, int pe) {
   const Aim target = aim(function, context, pe);
   if (shape.blocks == 0 || shape.block == 0) return;
+  check_alignment(function, source, shape.element, pe);
   const Place place = locate(function, source, extent(function, shape, shape.sst), pe);
   extent(function, shape, shape.dst);
   const size_t bytes = shape.block * shape.element;

@@ -14,24 +14,25 @@ namespace portunus::shmem::ops {
 
 template <class T>
 void put(const char* function, shmem_ctx_t context, T* dest, const T* source, size_t nelems, int pe) {
-  put_bytes(function, context, dest, source, bytes_of(function, nelems, sizeof(T)), pe);
+  put_bytes(function, context, dest, source, bytes_at(function, dest, nelems, sizeof(T), pe), pe);
 }
 template <class T>
 void get(const char* function, shmem_ctx_t context, T* dest, const T* source, size_t nelems, int pe) {
-  get_bytes(function, context, dest, source, bytes_of(function, nelems, sizeof(T)), pe);
+  get_bytes(function, context, dest, source, bytes_at(function, source, nelems, sizeof(T), pe), pe);
 }
 template <class T>
 void put_nbi(const char* function, shmem_ctx_t context, T* dest, const T* source, size_t nelems, int pe) {
-  put_bytes_nbi(function, context, dest, source, bytes_of(function, nelems, sizeof(T)), pe);
+  put_bytes_nbi(function, context, dest, source, bytes_at(function, dest, nelems, sizeof(T), pe), pe);
 }
 template <class T>
 void get_nbi(const char* function, shmem_ctx_t context, T* dest, const T* source, size_t nelems, int pe) {
-  get_bytes_nbi(function, context, dest, source, bytes_of(function, nelems, sizeof(T)), pe);
+  get_bytes_nbi(function, context, dest, source, bytes_at(function, source, nelems, sizeof(T), pe), pe);
 }
 
 template <class T>
 void p(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
   const Aim target = aim(function, context, pe);
+  check_alignment(function, dest, sizeof(T), pe);
   const Place place = locate(function, dest, sizeof(T), pe);
   if (target.peer.on_node()) [[likely]] {
     memcpy(target.peer.at<T>(place), &value, sizeof(T));
@@ -44,6 +45,7 @@ void p(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
 template <class T>
 T g(const char* function, shmem_ctx_t context, const T* source, int pe) {
   const Aim target = aim(function, context, pe);
+  check_alignment(function, source, sizeof(T), pe);
   const Place place = locate(function, source, sizeof(T), pe);
   T value;
   if (target.peer.on_node()) [[likely]]
@@ -75,34 +77,34 @@ void ibget(const char* function, shmem_ctx_t context, T* dest, const T* source, 
 template <class T>
 void put_signal(const char* function, shmem_ctx_t context, T* dest, const T* source, size_t nelems, uint64_t* sig_addr,
                 uint64_t signal, int sig_op, int pe) {
-  put_bytes_signal(function, context, dest, source, bytes_of(function, nelems, sizeof(T)), sig_addr, signal, sig_op, pe, false);
+  put_bytes_signal(function, context, dest, source, bytes_at(function, dest, nelems, sizeof(T), pe), sig_addr, signal, sig_op, pe, false);
 }
 template <class T>
 void put_signal_nbi(const char* function, shmem_ctx_t context, T* dest, const T* source, size_t nelems, uint64_t* sig_addr,
                     uint64_t signal, int sig_op, int pe) {
-  put_bytes_signal(function, context, dest, source, bytes_of(function, nelems, sizeof(T)), sig_addr, signal, sig_op, pe, true);
+  put_bytes_signal(function, context, dest, source, bytes_at(function, dest, nelems, sizeof(T), pe), sig_addr, signal, sig_op, pe, true);
 }
 
 // The same for elements of a width instead of a type.
 inline void sized_put(const char* function, shmem_ctx_t context, size_t width, void* dest, const void* source, size_t nelems, int pe) {
-  put_bytes(function, context, dest, source, bytes_of(function, nelems, width), pe);
+  put_bytes(function, context, dest, source, bytes_at(function, dest, nelems, width, pe), pe);
 }
 inline void sized_get(const char* function, shmem_ctx_t context, size_t width, void* dest, const void* source, size_t nelems, int pe) {
-  get_bytes(function, context, dest, source, bytes_of(function, nelems, width), pe);
+  get_bytes(function, context, dest, source, bytes_at(function, source, nelems, width, pe), pe);
 }
 inline void sized_put_nbi(const char* function, shmem_ctx_t context, size_t width, void* dest, const void* source, size_t nelems, int pe) {
-  put_bytes_nbi(function, context, dest, source, bytes_of(function, nelems, width), pe);
+  put_bytes_nbi(function, context, dest, source, bytes_at(function, dest, nelems, width, pe), pe);
 }
 inline void sized_get_nbi(const char* function, shmem_ctx_t context, size_t width, void* dest, const void* source, size_t nelems, int pe) {
-  get_bytes_nbi(function, context, dest, source, bytes_of(function, nelems, width), pe);
+  get_bytes_nbi(function, context, dest, source, bytes_at(function, source, nelems, width, pe), pe);
 }
 inline void sized_put_signal(const char* function, shmem_ctx_t context, size_t width, void* dest, const void* source, size_t nelems,
                              uint64_t* sig_addr, uint64_t signal, int sig_op, int pe) {
-  put_bytes_signal(function, context, dest, source, bytes_of(function, nelems, width), sig_addr, signal, sig_op, pe, false);
+  put_bytes_signal(function, context, dest, source, bytes_at(function, dest, nelems, width, pe), sig_addr, signal, sig_op, pe, false);
 }
 inline void sized_put_signal_nbi(const char* function, shmem_ctx_t context, size_t width, void* dest, const void* source, size_t nelems,
                                  uint64_t* sig_addr, uint64_t signal, int sig_op, int pe) {
-  put_bytes_signal(function, context, dest, source, bytes_of(function, nelems, width), sig_addr, signal, sig_op, pe, true);
+  put_bytes_signal(function, context, dest, source, bytes_at(function, dest, nelems, width, pe), sig_addr, signal, sig_op, pe, true);
 }
 inline void sized_iput(const char* function, shmem_ctx_t context, size_t width, void* dest, const void* source, ptrdiff_t dst,
                        ptrdiff_t sst, size_t nelems, int pe) {

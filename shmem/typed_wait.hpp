@@ -95,9 +95,13 @@ struct Variables {
     return true;
   }
   bool all() const {
-    for (size_t i = 0; i < nelems; ++i)
-      if (counts(i) && !holds(i)) return false;
-    return true;
+    size_t begin = 0;
+    return all_from(begin);
+  }
+  // `begin` goes on to the first that does not hold: those before it have, and may have changed again.
+  bool all_from(size_t& begin) const {
+    while (begin < nelems && (!counts(begin) || holds(begin))) ++begin;
+    return begin == nelems;
   }
   // The first that holds from `begin` on, round about; SIZE_MAX if none does.
   size_t any(size_t begin) const {
@@ -141,7 +145,8 @@ size_t find_any(const Variables<T, Values>& variables, bool waits) {
   template <class T>                                                                                                   \
   void wait_until_all##suffix(const char* function, T* ivars, size_t nelems, const int* status, int cmp, Argument v) { \
     const Variables<T, Values> all{function, ivars, nelems, status, cmp, {v}};                                         \
-    look_or_wait(all, true, [&] { return all.all(); }, false);                                                         \
+    size_t begin = 0;                                                                                                  \
+    look_or_wait(all, true, [&] { return all.all_from(begin); }, false);                                               \
   }                                                                                                                    \
   template <class T>                                                                                                   \
   size_t wait_until_any##suffix(const char* function, T* ivars, size_t nelems, const int* status, int cmp, Argument v) { \

@@ -187,6 +187,22 @@ TEST(Scan, EveryTypeSumsThoseBeforeAndExclusivelyStartsWithZero) {
   SHMEMI_REDUCE_SUM(CALL, scan)
 }
 
+TEST(Scan, SumsInPlaceToo) {
+  for (const size_t n : {size_t{3}, size_t{20000}}) {
+    Symmetric<long> numbers(n);
+    on_teams([&](shmem_team_t team, int my_pe, int) {
+      for (const bool inclusive : {true, false}) {
+        for (size_t i = 0; i < n; ++i) numbers[i] = my_pe + 1 + static_cast<long>(i);
+        ready(team);
+        EXPECT_EQ(inclusive ? shmem_long_sum_inscan(team, numbers, numbers, n) : shmem_long_sum_exscan(team, numbers, numbers, n), 0);
+        const long before = inclusive ? my_pe + 1 : my_pe;
+        for (size_t i = 0; i < n; ++i) EXPECT_SAME(long, numbers[i], before * (before + 1) / 2 + before * static_cast<long>(i));
+        ready(team);
+      }
+    });
+  }
+}
+
 #define MOVE(N, T, ...)                                                                                    \
   void move_##N(shmem_team_t team, int n, void* to, void* from) {                                          \
     T* const dest = static_cast<T*>(to);                                                                   \

@@ -99,6 +99,18 @@ TEST(Heap, NothingIsAllocatedForSizeZeroAndNothingFreedForNull) {
   EXPECT_EQ(shmem_realloc(nullptr, 0), nullptr);
 }
 
+// One PE alone may ask: the others would be missed at a barrier.
+TEST(Heap, ForNothingNobodyMeets) {
+  if (me() == 0) {
+    EXPECT_EQ(shmem_malloc(0), nullptr);
+    EXPECT_EQ(shmem_calloc(0, 0), nullptr);
+    EXPECT_EQ(shmem_align(64, 0), nullptr);
+    EXPECT_EQ(shmem_realloc(nullptr, 0), nullptr);
+    shmem_free(nullptr);
+  }
+  shmem_barrier_all();
+}
+
 TEST(Heap, WhatDoesNotFitIsNullOnAllPesAndHarmsNothing) {
   EXPECT_EQ(shmem_malloc(SIZE_MAX / 2), nullptr);
   EXPECT_EQ(shmem_calloc(SIZE_MAX / 2, 4), nullptr);

@@ -17,6 +17,8 @@ RULES = {
     "pe-negative": ({}, 1, r"shmem: PE 0: shmem_int_atomic_inc: there is no PE -1"),
     "context": ({}, 1, r"shmem: PE 0: shmem_ctx_int_p: the context is SHMEM_CTX_INVALID"),
     "alignment": ({}, 1, r"shmem: PE 0: shmem_uint64_atomic_inc to PE 1: address .* is not a multiple of 8"),
+    "put-alignment": ({"SHMEM_DEBUG": "1"}, 1, r"shmem: PE 0: shmem_long_put to PE 1: address .* is not a multiple of 8"),
+    "iget-alignment": ({"SHMEM_DEBUG": "1"}, 1, r"shmem: PE 0: shmem_iget32 to PE 1: address .* is not a multiple of 4"),
     "comparison": ({}, 1, r"shmem: PE 0: shmem_int_wait_until: 77 is no comparison"),
     "wait-on-stack": ({}, 1, r"shmem: PE 0: shmem_int_wait_until .* not symmetric"),
     "length": ({}, 1, r"shmem: PE 0: shmem_put128: \d+ elements of 16 bytes are more than memory can hold"),

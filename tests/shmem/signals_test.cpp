@@ -192,6 +192,28 @@ TEST(Lock, LetsOneInAtATime) {
   shmem_barrier_all();
 }
 
+// The upper half of the lock at its home names the last in the queue (locks.cpp): everybody waits there for the one before.
+TEST(Lock, GoesToThoseWhoWaitInTheOrderInWhichTheyCame) {
+  Symmetric<long> lock(1), turn(1), order(4);
+  const int contenders = std::min(count(), 4);
+  const auto await_last = [&](int pe) {
+    for (bool found = false; !found;)
+      for (int home = 0; home < count(); ++home) found |= shmem_long_g(lock, home) >> 32 == pe + 1;
+  };
+  if (me() < contenders) {
+    if (me() == 0) shmem_set_lock(lock);
+    await_last(me() == 0 ? contenders - 1 : me() - 1);
+    if (me() != 0) shmem_set_lock(lock);
+    const long place = shmem_long_g(turn, 0);
+    shmem_long_p(&order[static_cast<size_t>(place)], me(), 0);
+    shmem_long_p(turn, place + 1, 0);
+    shmem_clear_lock(lock);
+  }
+  shmem_barrier_all();
+  for (int pe = 0; me() == 0 && pe < contenders; ++pe) EXPECT_EQ(order[static_cast<size_t>(pe)], pe);
+  shmem_barrier_all();
+}
+
 TEST(Lock, ThatSomebodyHasIsNotTakenByTest) {
   Symmetric<long> lock(1);
   if (me() == 0) { EXPECT_EQ(shmem_test_lock(lock), 0); }

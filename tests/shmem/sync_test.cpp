@@ -1,6 +1,7 @@
 // sync_test.cpp: OpenSHMEM 1.6, "Point-To-Point Synchronization", "Memory Ordering", "Barrier".
 #include <sched.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "pe.hpp"
@@ -72,34 +73,50 @@ TEST(Wait, ALoopOfTestsSeesTheChange) {
   EXPECT_EQ(word[0], rounds(100));
 }
 
-// PE 0 sleeps until the first word of a cache line changes; PE 1 changes the others by one call after the other, each of which must ring.
+bool all_on_one_node() {
+  static int word;
+  for (int pe = 0; pe < count(); ++pe)
+    if (!shmem_ptr(&word, pe)) return false;  // as on all other PEs
+  return true;
+}
+
+// PE 0 sleeps until words of a cache line, zero at first, let it go; PE 1 changes them.
 class Asleep {
  public:
-  Asleep() : ids_(2), line_(static_cast<uint64_t*>(shmem_align(64, 64))) {
+  explicit Asleep(void (*wait)(uint64_t* line)) : ids_(2), line_(static_cast<uint64_t*>(shmem_align(64, 64))) {
     EXPECT_EQ(PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, nullptr, nullptr, &ni_), PTL_OK);
     ptl_process_t id;
     EXPECT_EQ(PtlGetPhysId(ni_, &id), PTL_OK);
     if (me() == 0) memset(line_, 0, 64), shmem_putmem(ids_, &id, sizeof id, 1);
     shmem_barrier_all();
     if (me() == 1) { EXPECT_EQ(PtlxNodeWatch(ni_, ids_[0], &watch_), PTL_OK); }
-    if (me() == 0) shmem_uint64_wait_until(line_, SHMEM_CMP_EQ, 7);
+    if (me() == 0) wait(line_);
   }
   ~Asleep() {
-    if (me() == 1) shmem_uint64_p(line_, 7, 0);
     shmem_barrier_all();
     PtlNIFini(ni_);
     shmem_free(line_);
   }
+  // False: it was not seen to; where the kernel has no membarrier, PE 0 naps.
+  bool seen() const {
+    constexpr uint32_t kLibrary = uint32_t{1} << 31;  // set by barriers
+    const std::atomic_ref<uint32_t> watched(*watch_.watched);
+    watched.fetch_and(kLibrary);  // what former sleeps left; who sleeps now sets his bits again soon
+    for (int i = 0; i < 1'000'000; ++i, sched_yield())
+      if ((watched.load() & ~kLibrary) != 0) return true;
+    return false;
+  }
   template <class Store>
   void is_woken(const char* call, Store&& store) {
     if (me() != 1) return;
-    const std::atomic_ref<uint32_t> watched(*watch_.watched);
     const uint64_t source = 7;
-    uint32_t asleep = 0;
-    for (int i = 0; i < 1'000'000 && (asleep = watched.load()) == 0; ++i) sched_yield();
+    const bool asleep = seen();
     const uint64_t before = rings();
     store(line_ + 1, &source);
-    EXPECT_TRUE(asleep == 0 || rings() > before) << call << " woke nobody";  // 0: the kernel has no membarrier, so PE 0 naps
+    EXPECT_TRUE(!asleep || rings() > before) << call << " woke nobody";
+  }
+  void store(size_t word, uint64_t value) const {
+    if (me() == 1) shmem_uint64_p(line_ + word, value, 0);
   }
 
  private:
@@ -117,10 +134,8 @@ class Asleep {
 
 TEST(Wait, EveryCallThatStoresWakesWhoSleepsThere) {
   static uint64_t old, payload;
-  for (int pe = 0; pe < count(); ++pe)
-    if (!shmem_ptr(&old, pe)) return;  // as on all other PEs: not all of them are on one node
-  if (count() < 2) return;
-  Asleep pe;
+  if (count() < 2 || !all_on_one_node()) return;
+  Asleep pe([](uint64_t* line) { shmem_uint64_wait_until(line, SHMEM_CMP_EQ, 7); });
 #define STORES(call) pe.is_woken(#call, [](uint64_t* word, const uint64_t* source) { static_cast<void>(source); call; })
   STORES(shmem_uint64_p(word, 7, 0));
   STORES(shmem_uint64_put(word, source, 1, 0));
@@ -136,6 +151,17 @@ TEST(Wait, EveryCallThatStoresWakesWhoSleepsThere) {
   STORES(shmem_uint64_put_signal_nbi(word, source, 1, &payload, 7, SHMEM_SIGNAL_ADD, 0));
   STORES(shmem_signal_add(word, 7, 0));
 #undef STORES
+  pe.store(0, 7);
+}
+
+TEST(Wait, ForAllItIsEnoughThatEachHasHeldOnce) {
+  if (count() < 2 || !all_on_one_node()) return;
+  Asleep pe([](uint64_t* line) {
+    line[0] = 7;
+    shmem_uint64_wait_until_all(line, 2, nullptr, SHMEM_CMP_EQ, 7);
+  });
+  if (me() == 1 && pe.seen()) pe.store(0, 1);  // it has seen the first, and waits for the second
+  pe.store(1, 7);
 }
 
 TEST(Wait, AStoreThroughAPointerIsSeen) {
@@ -181,6 +207,53 @@ TEST(Order, QuietMakesUpdatesVisibleToThirdPes) {
     EXPECT_EQ(shmem_long_g(data, (me() + count() - 1) % count()), i);  // written by me - 2 into me - 1
     shmem_barrier_all();
   }
+}
+
+// The update of a signal follows its payload; a fence must not forget that it is still to come.
+TEST(Order, FencePutsSignalsAndAtomicsBeforeTheFlag) {
+  Symmetric<long> box(1000), flag(1), counter(1);
+  Symmetric<uint64_t> signal(2);
+  const std::vector<long> source(1000, 7);
+  long old = 0;
+  for (long i = 1; i <= rounds(90); ++i) {
+    const size_t size = i % 3 == 0 ? 1000 : i % 3 == 1 ? 1 : 0;
+    if (i % 2) shmem_long_put_signal(box, source.data(), size, signal, static_cast<uint64_t>(i), SHMEM_SIGNAL_SET, right());
+    else shmem_long_put_signal_nbi(box, source.data(), size, signal, static_cast<uint64_t>(i), SHMEM_SIGNAL_SET, right());
+    shmem_signal_add(&signal[1], 1, right());
+    shmem_long_atomic_fetch_add_nbi(&old, counter, 1, right());
+    shmem_fence();
+    shmem_long_p(flag, i, right());
+    shmem_long_wait_until(flag, SHMEM_CMP_EQ, i);
+    EXPECT_EQ(shmem_signal_fetch(signal), static_cast<uint64_t>(i));
+    EXPECT_EQ(shmem_signal_fetch(&signal[1]), static_cast<uint64_t>(i));
+    EXPECT_EQ(shmem_long_atomic_fetch(counter, me()), i);
+    shmem_barrier_all();
+    EXPECT_EQ(old, i - 1);
+  }
+}
+
+// PE 0 makes no call while the others read, write and count in its memory.
+TEST(Progress, APeThatComputesServesTheOthers) {
+  Symmetric<long> words(3000), counter(1), done(static_cast<size_t>(count()));
+  for (size_t i = 0; i < 3000; ++i) words[i] = static_cast<long>(i);
+  shmem_barrier_all();
+  constexpr long kRounds = 3;
+  const int others = std::min(count() - 1, 3);
+  if (me() == 0) {
+    for (size_t pe = 1; pe <= static_cast<size_t>(others); ++pe)
+      while (__atomic_load_n(&done[pe], __ATOMIC_ACQUIRE) == 0) {
+      }
+    EXPECT_EQ(counter[0], kRounds * others);
+  } else if (me() <= others) {
+    std::vector<long> got(3000);
+    for (long i = 1; i <= kRounds; ++i) {
+      shmem_long_get(got.data(), words, 3000, 0);
+      EXPECT_EQ(got[2999], 2999);
+      EXPECT_GE(shmem_long_atomic_fetch_inc(counter, 0), i - 1);
+    }
+    shmem_long_p(&done[static_cast<size_t>(me())], 1, 0);
+  }
+  shmem_barrier_all();
 }
 
 TEST(Order, FenceAndQuietOnNoContextDoNothing) {

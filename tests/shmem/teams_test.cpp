@@ -193,6 +193,22 @@ TEST(Context, ThatCannotBeMadeIsInvalidAndNoError) {
   shmem_pe_quiet(nullptr, 0);
 }
 
+TEST(Context, CompletesWhatItIssuedWhenItIsDestroyed) {
+  Symmetric<long> box(2000), flag(1);
+  const std::vector<long> source(2000, 10 + me());
+  shmem_ctx_t context;
+  EXPECT_EQ(shmem_ctx_create(SHMEM_CTX_SERIALIZED, &context), 0);
+  long old = -1;
+  shmem_ctx_long_put_nbi(context, box, source.data(), 2000, right());
+  shmem_ctx_long_atomic_fetch_add_nbi(context, &old, flag, 1, right());
+  shmem_ctx_destroy(context);
+  EXPECT_EQ(old, 0);
+  shmem_long_p(flag, 5, right());
+  shmem_long_wait_until(flag, SHMEM_CMP_EQ, 5);
+  EXPECT_EQ(box[1999], 10 + left());
+  shmem_barrier_all();
+}
+
 TEST(Context, LeftBehindIsDestroyedWithItsTeamUnlessItIsPrivate) {
   const shmem_team_t team = split(SHMEM_TEAM_WORLD, 0, 1, count());
   shmem_ctx_t shared, own;

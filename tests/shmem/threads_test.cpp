@@ -47,6 +47,20 @@ void tokens(uint64_t* token, long* lock, long* guarded, int n) {
   }
 }
 
+// Collectives of a thread's own team, while the other threads are in those of theirs.
+void meetings(shmem_team_t team, long* source, long* dest, int n) {
+  constexpr size_t kElements = 100;
+  const int my_pe = shmem_team_my_pe(team), size = shmem_team_n_pes(team);
+  for (int i = 0; i < n; ++i) {
+    for (size_t k = 0; k < kElements; ++k) source[k] = my_pe + i + static_cast<long>(k);
+    const int root = i % size;
+    check(shmem_long_broadcast(team, dest, source, kElements, root) == 0 && dest[99] == root + i + 99, "a broadcast brought something else");
+    shmem_team_sync(team);
+    check(shmem_long_sum_reduce(team, dest, source, kElements) == 0 && dest[7] == size * (size - 1) / 2 + size * (i + 7), "a sum is wrong");
+    shmem_team_sync(team);
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -75,6 +89,15 @@ int main() {
     shmem_barrier_all();
     check(shmem_long_g(guarded, 0) == long{n} * kThreads * count(), "the lock let two in");
     shmem_barrier_all();
+  }
+  {
+    shmem_team_t teams[kThreads] = {SHMEM_TEAM_WORLD};
+    for (int t = 1; t < kThreads; ++t) shmem_team_split_strided(SHMEM_TEAM_WORLD, t % 2 ? count() - 1 : 0, t % 2 ? -1 : 1, count(), nullptr, 0, &teams[t]);
+    Symmetric<long> memory(kThreads * 200);
+    std::vector<std::thread> threads;
+    for (size_t t = 0; t < kThreads; ++t) threads.emplace_back(meetings, teams[t], &memory[200 * t], &memory[200 * t + 100], rounds(100));
+    for (std::thread& thread : threads) thread.join();
+    for (int t = 1; t < kThreads; ++t) shmem_team_destroy(teams[t]);
   }
   shmem_finalize();
   return failures != 0;
