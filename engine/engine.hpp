@@ -45,6 +45,9 @@ class Engine final : public Sink {
   int step(uint64_t now_ns);
   // Runs one command now: fresh, queued or triggered.
   void execute(Command& command);
+  // A put that needs no record beyond the call: small, from one piece of memory, without acknowledgement. `header` is complete but for
+  // payload_size. False: something is in the way, nothing was done, it takes a Command.
+  bool put_at_once(wire::Header& header, ptl_process_t to, const Local& source, void* user_ptr);
   // After a command from outside: triggers it ripened and messages to this very process, a bounded number.
   void settle() {
     if (ready_ || (!carriers_.empty() && carriers_.front().transport->may_deliver)) settle_now();
@@ -158,10 +161,15 @@ class Engine final : public Sink {
   void send_event(const Local& local, uint64_t length, void* user_ptr, ptl_ni_fail_t fail);
   // target.cpp
   void request(Link& from, const wire::Header& header, const std::byte* payload);
+  void put_whole(Link& from, const wire::Header& header, const std::byte* payload, PortalEntry& portal, ListEntry& entry, uint64_t source,
+                 EventQueue* queue);
+  [[gnu::noinline]] void receive(Peer& peer, const wire::Header& header, const std::byte* payload, PortalEntry& portal, ListEntry& entry,
+                                 uint64_t source, uint32_t events);
   ListEntry* match(PortalEntry& portal, const wire::Header& header, uint64_t source);
   void refuse(Peer& peer, const wire::Header& header, ptl_ni_fail_t why);
   void no_match(Interface& ni, PortalEntry& portal, Peer& peer, const wire::Header& header, const ListEntry* cause = nullptr);
-  EventQueue* limiting_queue(const PortalEntry& portal);
+  // The queue that flow control goes by; nullptr when its user has freed it: nothing can be lost there.
+  EventQueue* limiting_queue(const PortalEntry& portal) { return objects_.queues.find(portal.eq); }
   void place(Delivery& delivery);
   static bool touchable(const ListEntry& entry, uint64_t offset, uint64_t size, bool write);
   void deliver(Delivery& delivery, const std::byte* payload);
@@ -203,7 +211,8 @@ class Engine final : public Sink {
   void take_off_list(ListEntry& entry);
   void auto_unlink(ListEntry& entry);
   void entry_idle(ListEntry& entry);
-  void release_entry(ListEntry& entry);
+  void release_entry(ListEntry& entry) { release_entry(interfaces_[entry.ni], entry); }
+  void release_entry(Interface& ni, ListEntry& entry);
   void portal_idle(uint32_t ni, PortalEntry& portal, uint16_t pt_index);
   // events.cpp
   void post(uint32_t eq, const ptl_event_t& event);

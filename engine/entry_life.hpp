@@ -21,8 +21,7 @@ inline void Engine::auto_unlink(ListEntry& entry) {
   entry.auto_unlinked = entry.auto_unlink_due = true;
 }
 
-inline void Engine::release_entry(ListEntry& entry) {
-  Interface& ni = interfaces_[entry.ni];
+inline void Engine::release_entry(Interface& ni, ListEntry& entry) {
   objects_.entries.retire_held(entry.handle);
   if (ni.counts_lists()) ni.list_sizes[entry.pt_index][entry.list].give_held();
   ni.entries.give_held();

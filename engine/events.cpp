@@ -1,5 +1,6 @@
 // events.cpp: reporting. Queues and counters are named by handle and looked up when something is reported, so an
 // object that its user has freed meanwhile simply takes no more reports.
+#include "engine/arrival_event.hpp"
 #include "engine/engine.hpp"
 
 namespace portunus {
@@ -17,9 +18,6 @@ namespace portunus {
 }
 
 void Engine::post(uint32_t eq, const ptl_event_t& event) { post_inline(eq, event); }
-
-// The queue that flow control goes by; nullptr when its user has freed it: nothing can be lost there.
-EventQueue* Engine::limiting_queue(const PortalEntry& portal) { return objects_.queues.find(portal.eq); }
 
 void Engine::count(uint32_t ct, uint64_t success, uint64_t failure) {
   if (ct == PTL_CT_NONE) return;
@@ -54,17 +52,6 @@ ptl_event_kind_t comm_event(wire::Kind kind) {
   }
 }
 
-ptl_process_t initiator_of(const Interface& ni, uint64_t source) {
-  ptl_process_t id;
-  if (ni.logical()) {
-    id.phys = {0, 0};
-    id.rank = static_cast<ptl_rank_t>(source);
-  } else {
-    id.phys = {static_cast<ptl_nid_t>(source >> 32), static_cast<ptl_pid_t>(source)};
-  }
-  return id;
-}
-
 }  // namespace
 
 // The communication event of a message at its target, and the counts that go with it.
@@ -80,22 +67,12 @@ void Engine::delivery_event(const Delivery& delivery, ptl_ni_fail_t fail) {
   PortalEntry* portal = ni.portals[entry.pt_index].get();
   if (!portal || portal->eq == PTL_EQ_NONE || (entry.options & PTL_ME_EVENT_COMM_DISABLE)) return;
   if (fail == PTL_NI_OK && (entry.options & PTL_ME_EVENT_SUCCESS_DISABLE)) return;
-  ptl_event_t event{};
-  event.start = entry.memory.at(delivery.offset);
+  ptl_event_t event = arrival_event(ni, delivery.header, delivery.source, entry.memory.at(delivery.offset), delivery.mlength);
   event.user_ptr = entry.user_ptr;
-  event.hdr_data = delivery.header.hdr_data;
-  event.match_bits = delivery.header.match_bits;
-  event.rlength = delivery.header.rlength;
-  event.mlength = delivery.mlength;
-  event.remote_offset = delivery.header.remote_offset;
-  event.initiator = initiator_of(ni, delivery.source);
   event.uid = delivery.peer->link ? delivery.peer->link->uid : uid_;
-  event.pt_index = entry.pt_index;
   event.type = comm_event(delivery.header.kind);
   event.ptl_list = delivery.overflow ? PTL_OVERFLOW_LIST : PTL_PRIORITY_LIST;
   event.ni_fail_type = fail;
-  event.atomic_operation = delivery.header.op;
-  event.atomic_type = delivery.header.datatype;
   post_inline(portal->eq, event);
 }
 
@@ -103,22 +80,12 @@ void Engine::delivery_event(const Delivery& delivery, ptl_ni_fail_t fail) {
 void Engine::overflow_event(const KeptHeader& kept, uint32_t eq, void* user_ptr, ptl_event_kind_t type) {
   if (eq == PTL_EQ_NONE) return;
   const Interface& ni = interfaces_[kept.header.flags & wire::kNiMask];
-  ptl_event_t event{};
-  event.start = kept.start;
+  ptl_event_t event = arrival_event(ni, kept.header, kept.source, kept.start, kept.held ? kept.header.rlength : kept.mlength);
   event.user_ptr = user_ptr;
-  event.hdr_data = kept.header.hdr_data;
-  event.match_bits = kept.header.match_bits;
-  event.rlength = kept.header.rlength;
-  event.mlength = kept.held ? kept.header.rlength : kept.mlength;
-  event.remote_offset = kept.header.remote_offset;
-  event.initiator = initiator_of(ni, kept.source);
   event.uid = kept.peer->link ? kept.peer->link->uid : uid_;
-  event.pt_index = kept.header.pt_index;
   event.type = type == PTL_EVENT_SEARCH ? type : static_cast<ptl_event_kind_t>(comm_event(kept.header.kind) + 1);
   event.ptl_list = PTL_OVERFLOW_LIST;
   event.ni_fail_type = kept.fail;
-  event.atomic_operation = kept.header.op;
-  event.atomic_type = kept.header.datatype;
   post(eq, event);
 }
 

@@ -68,6 +68,18 @@ void Engine::start_message(Command& command) {
   hold(*peer, std::move(held));
 }
 
+bool Engine::put_at_once(wire::Header& header, ptl_process_t to, const Local& source, void* user_ptr) {
+  const uint64_t length = header.rlength;
+  Peer* peer = target(header.flags & wire::kNiMask, to);
+  if (!peer || peer->failed || peer->restrained || (peer->held && !peer->held->empty()) || length > peer->transport->limits().eager) return false;
+  header.payload_size = static_cast<uint16_t>(length);
+  iovec all{source.base, static_cast<size_t>(length)};
+  if (peer->transport->send(*peer->link, header, {&all, length ? 1u : 0u}) != Sent::done) return false;
+  ++stats_.sends;
+  send_event(source, length, user_ptr, PTL_NI_OK);
+  return true;
+}
+
 void Engine::hold(Peer& peer, HeldMessage message) {
   ++stats_.back_pressure;
   if (!peer.held) peer.held = std::make_unique<std::deque<HeldMessage>>();

@@ -2,6 +2,7 @@
 //
 // Order (Portals 4.3): the entry leaves its list when it is matched, before the data moves; data, then count, then event are
 // visible before the acknowledgement leaves. Whatever a header claims is checked here against the entry.
+#include "engine/arrival_event.hpp"
 #include "engine/atomic_ops.hpp"
 #include "engine/entry_life.hpp"
 #include "engine/host/accessible.hpp"
@@ -70,6 +71,12 @@ uint64_t apply_to_entry(const Memory& memory, uint64_t offset, uint64_t size, co
   return size;
 }
 
+// A put with its data at hand: nobody waits for an answer, and it goes into one piece of memory of which the entry keeps no account.
+bool needs_no_account(const wire::Header& header, const ListEntry& entry) {
+  return header.token == 0 && entry.list == PTL_PRIORITY_LIST &&
+         !(entry.options & (PTL_ME_MANAGE_LOCAL | PTL_IOVEC)) && !entry.looked_at;
+}
+
 // The most events that a message posts where it matched: its own, then AUTO_UNLINK and AUTO_FREE if it is the entry's last.
 uint32_t events_of(const ListEntry& entry, uint64_t rlength) {
   uint32_t events = entry.options & (PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE) ? 0 : 1;
@@ -79,6 +86,16 @@ uint32_t events_of(const ListEntry& entry, uint64_t rlength) {
                      (rlength > entry.length - entry.local_offset || entry.length - entry.local_offset - rlength < entry.min_free));
   if (last) events += entry.list == PTL_OVERFLOW_LIST ? 2 : 1;
   return events;
+}
+
+// kRankUnknown: the sender is not in the map, or not yet: it may be set later.
+uint32_t rank_of(Peer& peer, const Interface& ni) {
+  uint32_t& rank = peer.rank[ni.index];
+  if (rank == kRankUnknown) [[unlikely]] {
+    auto found = ni.rank_of.find(packed(peer.id));
+    if (found != ni.rank_of.end()) rank = found->second;
+  }
+  return rank;
 }
 
 bool is_reply_kind(wire::Kind kind) {
@@ -93,74 +110,115 @@ void Engine::apply_gathered(Delivery& delivery, const std::byte* data, std::byte
 
 void Engine::request(Link& from, const wire::Header& header, const std::byte* payload) {
   Peer& peer = *from.peer;
-  if (!well_formed(header, peer)) {
+  // Of most messages that is all that there is to check.
+  const bool small_put = header.kind == wire::Kind::put && !(header.flags & wire::kBulk);
+  if (small_put ? header.payload_size != header.rlength : !well_formed(header, peer)) [[unlikely]] {
     ++stats_.malformed;
     return;
   }
   Interface& ni = interfaces_[header.flags & wire::kNiMask];
-  PortalEntry* portal = header.pt_index < kMaxPortals ? ni.portals[header.pt_index].get() : nullptr;
-  uint64_t source = packed(peer.id);
-  if (ni.logical() && ni.open.load(std::memory_order_relaxed)) {
-    uint32_t& rank = peer.rank[ni.index];
-    if (rank == kRankUnknown) {
-      auto found = ni.rank_of.find(packed(peer.id));
-      // Not in the map yet: ask again next time, the map may be set later.
-      rank = found != ni.rank_of.end() ? found->second : kRankUnknown;
-      if (rank == kRankUnknown) portal = nullptr;
-    }
-    source = rank;
-  }
-  if (!ni.open.load(std::memory_order_relaxed) || !portal) {
+  const bool open = ni.open.load(std::memory_order_relaxed);
+  PortalEntry* portal = open && header.pt_index < kMaxPortals ? ni.portals[header.pt_index].get() : nullptr;
+  const uint64_t source = open && ni.logical() ? rank_of(peer, ni) : packed(peer.id);
+  if (!portal || source == kRankUnknown) [[unlikely]] {
     ni.status[PTL_SR_DROP_COUNT].fetch_add(1, std::memory_order_relaxed);
     ++stats_.dropped;
     refuse(peer, header, PTL_NI_DROPPED);
     return;
   }
-  if (!portal->enabled) {
+  if (!portal->enabled) [[unlikely]] {
     ni.status[PTL_SR_DROP_COUNT].fetch_add(1, std::memory_order_relaxed);
     refuse(peer, header, PTL_NI_PT_DISABLED);
     return;
   }
   ListEntry* entry = match(*portal, header, source);
-  if (!entry) {
+  if (!entry) [[unlikely]] {
     no_match(ni, *portal, peer, header);
     return;
   }
   ++stats_.matches;
-  if (entry->uid != PTL_UID_ANY && entry->uid != from.uid) {
+  if (entry->uid != PTL_UID_ANY && entry->uid != from.uid) [[unlikely]] {
     ni.status[PTL_SR_PERMISSION_VIOLATIONS].fetch_add(1, std::memory_order_relaxed);
     refuse(peer, header, PTL_NI_PERM_VIOLATION);
     return;
   }
-  const uint32_t needed = needed_permission(header.kind);
-  if ((entry->options & needed) != needed) {
+  const uint32_t needed = small_put ? uint32_t{PTL_ME_OP_PUT} : needed_permission(header.kind);
+  if ((entry->options & needed) != needed) [[unlikely]] {
     ni.status[PTL_SR_OPERATION_VIOLATIONS].fetch_add(1, std::memory_order_relaxed);
     refuse(peer, header, PTL_NI_OP_VIOLATION);
     return;
   }
-  Delivery delivery(&peer, header, entry, source, entry->list == PTL_OVERFLOW_LIST);
+  uint32_t events = 0;
+  EventQueue* const queue = limiting_queue(*portal);
   if (portal->options & PTL_PT_FLOWCTRL) {
-    delivery.events = events_of(*entry, header.rlength);
-    if (EventQueue* queue = limiting_queue(*portal); queue && queue->room() < delivery.events) {
+    events = events_of(*entry, header.rlength);
+    if (queue && queue->room() < events) [[unlikely]] {
       no_match(ni, *portal, peer, header, entry);
       return;
     }
   }
-  const bool overflow = delivery.overflow;
-  if (overflow && !(entry->options & PTL_ME_UNEXPECTED_HDR_DISABLE)) {
+  if (small_put && needs_no_account(header, *entry)) [[likely]]
+    put_whole(from, header, payload, *portal, *entry, source, queue);
+  else
+    receive(peer, header, payload, *portal, *entry, source, events);
+}
+
+// Matched, and every permission given. `events`: the most that it will post here, where flow control asks.
+void Engine::receive(Peer& peer, const wire::Header& header, const std::byte* payload, PortalEntry& portal,
+                                       ListEntry& entry, uint64_t source, uint32_t events) {
+  Interface& ni = interfaces_[entry.ni];
+  const bool overflow = entry.list == PTL_OVERFLOW_LIST;
+  const bool remembers = overflow && !(entry.options & PTL_ME_UNEXPECTED_HDR_DISABLE);
+  if (remembers) {
     if (ni.unexpected_headers >= static_cast<uint32_t>(ni.limits.max_unexpected_headers)) {
-      no_match(ni, *portal, peer, header, entry);
+      no_match(ni, portal, peer, header, &entry);
       return;
     }
-    if (entry->options & PTLX_ME_HOLD) {
-      keep(peer, header, payload, *portal, source);
-      if (entry->options & PTL_ME_EVENT_CT_COMM) count(entry->ct, 1, 0);
+    if (entry.options & PTLX_ME_HOLD) {
+      keep(peer, header, payload, portal, source);
+      if (entry.options & PTL_ME_EVENT_CT_COMM) count(entry.ct, 1, 0);
       return;
     }
   }
+  Delivery delivery(&peer, header, &entry, source, overflow);
+  delivery.events = events;
   place(delivery);
-  if (overflow && !(entry->options & PTL_ME_UNEXPECTED_HDR_DISABLE)) delivery.remembered = remember(delivery, *portal);
+  if (remembers) delivery.remembered = remember(delivery, portal);
   deliver(delivery, payload);
+}
+
+// The whole way of most messages at once: place, move, count, report, as place(), deliver() and complete() do for all others.
+void Engine::put_whole(Link& from, const wire::Header& header, const std::byte* payload, PortalEntry& portal, ListEntry& entry,
+                       uint64_t source, EventQueue* queue) {
+  const uint64_t offset = std::min(header.remote_offset, entry.length);
+  const uint64_t mlength = std::min(header.rlength, entry.length - offset);
+  const uint32_t options = entry.options;
+  Interface& ni = interfaces_[entry.ni];
+  if (options & PTL_ME_USE_ONCE) {
+    portal.priority.unlink(entry);
+    entry.on_list = false;
+  }
+  std::byte* const start = static_cast<std::byte*>(entry.memory.base) + offset;
+  if (mlength) copy_data(start, payload, mlength);
+  posted = true;
+  if (options & PTL_ME_EVENT_CT_COMM) count(entry.ct, options & PTL_ME_EVENT_CT_BYTES ? mlength : 1, 0);
+  if (!(options & (PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE))) {
+    if (queue) {
+      ptl_event_t event = arrival_event(ni, header, source, start, mlength);
+      event.user_ptr = entry.user_ptr;
+      event.uid = from.uid;
+      event.type = PTL_EVENT_PUT;
+      event.ptl_list = PTL_PRIORITY_LIST;
+      event.ni_fail_type = PTL_NI_OK;
+      queue->post(event);
+    } else if (portal.eq != PTL_EQ_NONE) {
+      ++stats_.stale_events;
+    }
+  }
+  if (!(options & PTL_ME_USE_ONCE)) return;
+  if (!(options & PTL_ME_EVENT_UNLINK_DISABLE)) entry_event(entry, PTL_EVENT_AUTO_UNLINK);
+  if (entry.recurs) entry.parked = true;
+  else release_entry(ni, entry);
 }
 
 ListEntry* Engine::match(PortalEntry& portal, const wire::Header& header, uint64_t source) {

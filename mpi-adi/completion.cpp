@@ -64,7 +64,7 @@ void finish_one_of(const char* function, MPI_Request& handle, MPI_Status* status
   if (handle == MPI_REQUEST_NULL)
     set_empty_status(status);
   else
-    error = finish(function, handle, pool.find(handle), status, outcome == MPI_SUCCESS);
+    error = finish(function, handle, pool.checked(handle), status, outcome == MPI_SUCCESS);
   if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = error;
   if (error != MPI_SUCCESS) outcome = MPI_ERR_IN_STATUS;
 }
@@ -141,9 +141,12 @@ MPI_WEAK_NAME(Test)
 extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) {
   static constexpr char kName[] = "MPI_Waitall";
   if (int error = check_requests(kName, count, array_of_requests)) return error;
-  for (int i = 0; i < count; ++i)
-    if (array_of_requests[i] != MPI_REQUEST_NULL) adi::wait(*pool.find(array_of_requests[i]));
-  return finish_all(kName, count, array_of_requests, array_of_statuses);
+  int outcome = MPI_SUCCESS;
+  for (int i = 0; i < count; ++i) {
+    if (array_of_requests[i] != MPI_REQUEST_NULL) adi::wait(*pool.checked(array_of_requests[i]));
+    finish_one_of(kName, array_of_requests[i], at(array_of_statuses, i), outcome);
+  }
+  return outcome;
 }
 MPI_WEAK_NAME(Waitall)
 

@@ -22,8 +22,13 @@ int check_requests(const char* function, int count, const MPI_Request handles[])
 [[gnu::cold, gnu::noinline]] int special_status(Request& request, MPI_Status* status);
 
 inline int finish(const char* function, MPI_Request& handle, Request* request, MPI_Status* status, bool raises = true) {
-  if (request->special) [[unlikely]]
+  if (request->special) {
+    if (request == pool.sent() && status == MPI_STATUS_IGNORE) {  // most sends of small messages
+      handle = MPI_REQUEST_NULL;
+      return MPI_SUCCESS;
+    }
     return finish_special(function, handle, request, status, raises);
+  }
   set_status(status, *request);
   int error = MPI_SUCCESS;
   if (request->failed()) [[unlikely]]

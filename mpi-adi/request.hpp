@@ -114,6 +114,8 @@ class RequestPool {
     auto* request = reinterpret_cast<Request*>(handle);
     return request->state.load(std::memory_order_relaxed) == State::free ? nullptr : request;
   }
+  // The same for a handle that `find` has answered already.
+  static Request* checked(MPI_Request handle) { return reinterpret_cast<Request*>(handle); }
 
   // Whether a request on `comm` is not complete yet. Costs O(requests ever used at one time).
   bool serves(const Communicator* comm) {

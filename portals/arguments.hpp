@@ -23,12 +23,12 @@ inline uint32_t interface_index(unsigned options) {
 }
 
 // The open interface behind a handle, or nullptr.
-inline Interface* find_interface(ptl_handle_ni_t handle) {
+inline Interface* find_interface(ptl_handle_ni_t handle, Client& engine = client()) {
   const uint32_t index = handle_index(handle);
   if (handle_kind(handle) != HandleKind::interface || handle_generation(handle) != kInterfaceGeneration || index >= kInterfaces ||
-      !client().running())
+      !engine.running())
     return nullptr;
-  Interface& interface = client().interface(index);
+  Interface& interface = engine.interface(index);
   return interface.open.load(std::memory_order_acquire) ? &interface : nullptr;
 }
 
@@ -60,6 +60,7 @@ Fault object_or_none(Pool<T>& pool, const char* argument, uint32_t handle, uint3
   return fault;
 }
 inline Fault counter_or_none(const char* argument, uint32_t handle, uint32_t ni) {
+  if (handle == PTL_CT_NONE) return {};
   return object_or_none(client().objects().counters, argument, handle, PTL_CT_NONE, ni);
 }
 inline Fault queue_or_none(const char* argument, uint32_t handle, uint32_t ni) {

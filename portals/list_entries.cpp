@@ -31,9 +31,15 @@ namespace {
   return valid_portal(interface, pt_index) ? Fault{} : Fault{"pt_index", kNotAllocated};
 }
 
-[[gnu::always_inline]] inline Fault describe_entry(const Interface& interface, const ptl_me_t& me, bool has_match, uint32_t allowed, ListEntry& entry) {
-  if (me.options & ~allowed) return {"options", has_match ? "has bits that are no PTL_ME_ option" : "has bits that are no PTL_LE_ option"};
-  if (Fault fault = counter_or_none("ct_handle", me.ct_handle, interface.index)) return fault;
+[[gnu::always_inline]] inline Fault check_entry(const Interface& interface, const ptl_me_t& me, bool has_match, uint32_t allowed) {
+  if (me.options & ~allowed) [[unlikely]]
+    return {"options", has_match ? "has bits that are no PTL_ME_ option" : "has bits that are no PTL_LE_ option"};
+  if (Fault fault = counter_or_none("ct_handle", me.ct_handle, interface.index)) [[unlikely]] return fault;
+  return me.options & PTL_IOVEC ? bad_iovec(interface, me.start, me.length) : Fault{};
+}
+
+// Of what was checked; `entry` is as new. No branch but the last two, so that each field is stored once.
+[[gnu::always_inline]] inline void fill_entry(const Interface& interface, const ptl_me_t& me, bool has_match, ListEntry& entry) {
   entry.ni = static_cast<uint8_t>(interface.index);
   entry.options = me.options;
   entry.ct = me.ct_handle;
@@ -41,22 +47,17 @@ namespace {
   entry.memory.base = me.start;
   entry.length = me.length;
   entry.looked_at = (interface.limits.features & PTL_TARGET_BIND_INACCESSIBLE) && !(me.options & PTL_ME_IS_ACCESSIBLE);
-  if (me.options & PTL_IOVEC) {
-    if (Fault fault = bad_iovec(interface, me.start, me.length)) return fault;
+  entry.match_bits = has_match ? me.match_bits : 0;
+  entry.ignore_bits = has_match ? me.ignore_bits : ~uint64_t{0};
+  entry.source = entry.source_mask = 0;
+  if (has_match) {
+    entry.min_free = me.options & (PTL_ME_MANAGE_LOCAL | PTL_ME_LOCAL_INC_UH_RLENGTH) ? me.min_free : 0;
+    set_source(interface, me.match_id, entry);
+  }
+  if (me.options & PTL_IOVEC) [[unlikely]] {
     entry.length = iovec_length(static_cast<const ptl_iovec_t*>(me.start), me.length);
     entry.memory.iov_count = static_cast<uint32_t>(me.length);
   }
-  if (has_match) {
-    entry.match_bits = me.match_bits;
-    entry.ignore_bits = me.ignore_bits;
-    entry.min_free = me.options & (PTL_ME_MANAGE_LOCAL | PTL_ME_LOCAL_INC_UH_RLENGTH) ? me.min_free : 0;
-    set_source(interface, me.match_id, entry);
-  } else {
-    entry.match_bits = 0;
-    entry.ignore_bits = ~uint64_t{0};
-    entry.source = entry.source_mask = 0;
-  }
-  return {};
 }
 
 }  // namespace
@@ -65,45 +66,41 @@ namespace {
 
 // Held: by the baton holder, without locked instructions.
 template <bool kHeld>
-[[gnu::always_inline]] inline int claim(const char* function, Interface& interface, ptl_pt_index_t pt_index, const ptl_me_t& me, bool has_match,
+[[gnu::always_inline]] inline int claim(const char* function, Client& engine, Interface& interface, ptl_pt_index_t pt_index, const ptl_me_t& me, bool has_match,
                                         uint32_t allowed, ptl_list_t list, void* user_ptr, uint32_t& handle) {
   if (Fault fault = check_place(interface, pt_index, has_match)) [[unlikely]] return refuse(function, fault);
   if (list != PTL_PRIORITY_LIST && list != PTL_OVERFLOW_LIST) [[unlikely]]
     return refuse(function, {"ptl_list", "is neither PTL_PRIORITY_LIST nor PTL_OVERFLOW_LIST"});
+  if (Fault fault = check_entry(interface, me, has_match, allowed)) [[unlikely]] return refuse(function, fault);
   const ptl_ni_limits_t& limits = interface.limits;
   auto taken = [](Tally& tally, int limit) { return kHeld ? tally.take_held(limit) : tally.take(limit); };
   auto given = [](Tally& tally) { kHeld ? tally.give_held() : tally.give(); };
   if (!taken(interface.entries, limits.max_entries)) [[unlikely]] return PTL_NO_SPACE;
   if (interface.counts_lists() && !taken(interface.list_sizes[pt_index][list], limits.max_list_size)) [[unlikely]]
     return given(interface.entries), PTL_NO_SPACE;
-  auto& pool = client().objects().entries;
+  auto& pool = engine.objects().entries;
   const uint32_t index = kHeld ? pool.claim_held() : pool.claim();
-  int code = PTL_NO_SPACE;
-  if (index != kNoIndex) [[likely]] {
-    ListEntry& entry = *new (&pool.at(index)) ListEntry;
-    const Fault fault = describe_entry(interface, me, has_match, allowed, entry);
-    if (!fault) [[likely]] {
-      entry.pt_index = static_cast<uint16_t>(pt_index);
-      entry.list = list;
-      entry.user_ptr = user_ptr;
-      entry.parked = true;  // until its append has run
-      entry.handle = pool.next_handle(index);
-      handle = pool.publish(index);
-      return PTL_OK;
-    }
-    kHeld ? pool.give_back_held(index) : pool.give_back(index);
-    code = refuse(function, fault);
+  if (index == kNoIndex) [[unlikely]] {
+    if (interface.counts_lists()) given(interface.list_sizes[pt_index][list]);
+    given(interface.entries);
+    return PTL_NO_SPACE;
   }
-  if (interface.counts_lists()) given(interface.list_sizes[pt_index][list]);
-  given(interface.entries);
-  return code;
+  ListEntry& entry = *new (&pool.at(index)) ListEntry;
+  entry.pt_index = static_cast<uint16_t>(pt_index);
+  entry.list = list;
+  entry.user_ptr = user_ptr;
+  entry.parked = true;  // until its append has run
+  entry.handle = pool.next_handle(index);
+  fill_entry(interface, me, has_match, entry);
+  handle = pool.publish(index);
+  return PTL_OK;
 }
 
 }  // namespace
 
 int claim_entry(const char* function, Interface& interface, ptl_pt_index_t pt_index, const ptl_me_t& me, bool has_match, uint32_t allowed,
                 ptl_list_t list, void* user_ptr, uint32_t& handle) {
-  return claim<false>(function, interface, pt_index, me, has_match, allowed, list, user_ptr, handle);
+  return claim<false>(function, client(), interface, pt_index, me, has_match, allowed, list, user_ptr, handle);
 }
 
 namespace {
@@ -116,13 +113,13 @@ struct Wanted {  // what tells the ME functions from the LE functions
 
 [[gnu::always_inline]] inline int append(const Wanted wanted, ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t& me, ptl_list_t list, void* user_ptr,
            uint32_t* handle) {
-  Interface* interface = find_interface(ni_handle);
+  Client& engine = client();
+  Interface* interface = find_interface(ni_handle, engine);
   if (!interface) return refuse(wanted.function, bad_interface(ni_handle));
   if (!handle) return refuse(wanted.function, {wanted.has_match ? "me_handle" : "le_handle", kIsNull});
-  Client& engine = client();
   int code;
   if (engine.try_enter()) [[likely]] {
-    code = claim<true>(wanted.function, *interface, pt_index, me, wanted.has_match, wanted.options, list, user_ptr, *handle);
+    code = claim<true>(wanted.function, engine, *interface, pt_index, me, wanted.has_match, wanted.options, list, user_ptr, *handle);
     if (code == PTL_OK) [[likely]] engine.engine().append(*handle);
     engine.leave();
     return code;
@@ -133,7 +130,7 @@ struct Wanted {  // what tells the ME functions from the LE functions
   command.verb = Verb::append;
   command.ni = static_cast<uint8_t>(interface->index);
   command.handle = *handle;
-  client().submit(command);
+  engine.submit(command);
   return PTL_OK;
 }
 
@@ -149,8 +146,9 @@ int search(const Wanted& wanted, ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_in
   if (Fault fault = check_place(*interface, pt_index, wanted.has_match)) return refuse(wanted.function, fault);
   if (op != PTL_SEARCH_ONLY && op != PTL_SEARCH_DELETE)
     return refuse(wanted.function, {"ptl_search_op", "is neither PTL_SEARCH_ONLY nor PTL_SEARCH_DELETE"});
+  if (Fault fault = check_entry(*interface, me, wanted.has_match, wanted.options)) return refuse(wanted.function, fault);
   ListEntry like;
-  if (Fault fault = describe_entry(*interface, me, wanted.has_match, wanted.options, like)) return refuse(wanted.function, fault);
+  fill_entry(*interface, me, wanted.has_match, like);
   like.user_ptr = user_ptr;
   client().progress();  // a caller that only ever searches must see progress, too
   int code;
@@ -164,8 +162,9 @@ int set_aside(const char* function, ptl_handle_ni_t ni_handle, ptl_pt_index_t pt
   Interface* interface = find_interface(ni_handle);
   if (!interface) return refuse(function, bad_interface(ni_handle));
   if (Fault fault = check_place(*interface, pt_index, true)) return refuse(function, fault);
+  if (Fault fault = check_entry(*interface, me, true, kMeOptions)) return refuse(function, fault);
   ListEntry like;
-  if (Fault fault = describe_entry(*interface, me, true, kMeOptions, like)) return refuse(function, fault);
+  fill_entry(*interface, me, true, like);
   like.user_ptr = user_ptr;
   client().progress();
   const int code = client().locked([&](Engine& engine) { return engine.set_aside(interface->index, pt_index, like, like, label); });

@@ -156,6 +156,38 @@ void hand_over(Command& command) {
   api::client().submit(command);
 }
 
+// The short way of most messages. False: something about this one is unusual, or wrong, which prepare_put finds out; nothing was done.
+[[gnu::always_inline]] inline bool put_at_once(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length, const api::Remote& remote) {
+  constexpr unsigned kUnusual = PTL_IOVEC | PTLX_MD_LAZY | PTLX_MD_HEADER_FIRST;
+  Client& client = api::client();
+  const Descriptor* descriptor = client.objects().descriptors.find(md_handle);
+  if (!descriptor || bundle_depth > 0) return false;
+  const ptl_md_t& md = descriptor->md;
+  const Interface& interface = client.interface(descriptor->ni);
+  const ptl_ni_limits_t& limits = interface.limits;
+  if ((md.options & kUnusual) || local_offset > md.length || length > md.length - local_offset || length > limits.max_msg_size ||
+      ((md.options & PTL_MD_VOLATILE) && length > limits.max_volatile_size) || remote.pt_index > 0xffff ||
+      (interface.logical() && remote.target.rank >= interface.map_size.load(std::memory_order_acquire)))
+    return false;
+  if (!client.try_enter()) return false;
+  wire::Header header{};
+  header.kind = wire::Kind::put;
+  header.flags = descriptor->ni;
+  header.pt_index = static_cast<uint16_t>(remote.pt_index);
+  header.match_bits = remote.match_bits;
+  header.hdr_data = remote.hdr_data;
+  header.rlength = length;
+  header.remote_offset = remote.offset;
+  Local source;
+  source.base = static_cast<std::byte*>(md.start) + local_offset;
+  source.options = md.options;
+  source.eq = md.eq_handle;
+  source.ct = md.ct_handle;
+  const bool done = client.engine().put_at_once(header, remote.target, source, remote.user_ptr);
+  client.leave();
+  return done;
+}
+
 }  // namespace
 
 extern "C" {
@@ -163,9 +195,10 @@ extern "C" {
 int PtlPut(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length, ptl_ack_req_t ack_req, ptl_process_t target_id,
            ptl_pt_index_t pt_index, ptl_match_bits_t match_bits, ptl_size_t remote_offset, void* user_ptr, ptl_hdr_data_t hdr_data) {
   if (!api::initialized()) return PTL_NO_INIT;
+  const api::Remote remote{target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data};
+  if (ack_req == PTL_NO_ACK_REQ && put_at_once(md_handle, local_offset, length, remote)) return PTL_OK;
   Command command;
-  const api::Fault fault = api::prepare_put(command, md_handle, local_offset, length, ack_req,
-                                            {target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data});
+  const api::Fault fault = api::prepare_put(command, md_handle, local_offset, length, ack_req, remote);
   if (fault) return api::refuse(__func__, fault);
   hand_over(command);
   return PTL_OK;

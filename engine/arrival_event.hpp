@@ -1,0 +1,39 @@
+// arrival_event.hpp: what an event at the target tells of the message itself. Thread: the baton holder.
+// Source: Portals 4.3, ptl_event_t.
+#pragma once
+
+#include "engine/interface.hpp"
+#include "engine/transport/wire.hpp"
+
+namespace portunus {
+
+// `source`: as match lists keep it, a rank or a packed nid and pid.
+inline ptl_process_t initiator_of(const Interface& ni, uint64_t source) {
+  ptl_process_t id;
+  if (ni.logical()) {
+    id.phys = {0, 0};
+    id.rank = static_cast<ptl_rank_t>(source);
+  } else {
+    id.phys = {static_cast<ptl_nid_t>(source >> 32), static_cast<ptl_pid_t>(source)};
+  }
+  return id;
+}
+
+// Type, list, user pointer, uid and fail type are the caller's business. Inline, so that it never lies in memory before it lies in a queue.
+[[gnu::always_inline]] inline ptl_event_t arrival_event(const Interface& ni, const wire::Header& header, uint64_t source, void* start,
+                                                        uint64_t mlength) {
+  ptl_event_t event{};
+  event.start = start;
+  event.hdr_data = header.hdr_data;
+  event.match_bits = header.match_bits;
+  event.rlength = header.rlength;
+  event.mlength = mlength;
+  event.remote_offset = header.remote_offset;
+  event.initiator = initiator_of(ni, source);
+  event.pt_index = header.pt_index;
+  event.atomic_operation = header.op;
+  event.atomic_type = header.datatype;
+  return event;
+}
+
+}  // namespace portunus
