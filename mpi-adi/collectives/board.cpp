@@ -160,7 +160,7 @@ bool Board::post(const Work& work) {
 // Gives the user the `bytes` that lie behind the first `from` of all contributions, one after the other or combined.
 void Board::collect(const Work& work, size_t from, size_t bytes) {
   if (gathered_.size() < size_ * bytes) gathered_.resize(size_ * bytes);
-  for (size_t i = 0; i < size_; ++i) std::memcpy(gathered_.data() + i * bytes, slot(i).data + from, bytes);
+  for (size_t i = 0; i < size_ && bytes > 0; ++i) std::memcpy(gathered_.data() + i * bytes, slot(i).data + from, bytes);
   if (work.key.kind == Kind::reduce || work.key.kind == Kind::allreduce)
     work.fold(gathered_.data(), size_);
   else
