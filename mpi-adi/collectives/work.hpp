@@ -49,7 +49,7 @@ class Work {
   size_t most_bytes = 0;  // that any rank has to pack; equal on all ranks
   // Small and alike on all ranks: its schedule stays, on memory of its own. Beyond, copying costs more than another schedule.
   bool can_be_resident() const {
-    constexpr size_t kResidentBytes = 16 * 1024;
+    constexpr size_t kResidentBytes = 32 * 1024;
     return key.kind != Kind::other && most_bytes <= kResidentBytes;
   }
   // The packed sizes of what goes in and what comes out on this rank.
