@@ -1,6 +1,8 @@
 // board.cpp: see board.hpp.
 #include "mpi-adi/collectives/board.hpp"
 
+#include <sched.h>
+
 #include <cstring>
 
 #include "mpi-adi/adi.hpp"
@@ -115,10 +117,14 @@ void Board::ring() const {
 // False: it will never be, because somebody has died.
 template <class Ready>
 bool Board::await(Ready&& ready) {
-  constexpr int kSpins = 200;
+  constexpr int kSpins = 200, kYields = 16;  // without a look at the engine, which costs as much again as giving up the core
   if (ready()) return true;
   for (int i = 0; !crowded_ && i < kSpins; ++i) {
     relax();
+    if (ready()) return true;
+  }
+  for (int i = 0; crowded_ && i < kYields; ++i) {
+    sched_yield();
     if (ready()) return true;
   }
   struct Waiting {
