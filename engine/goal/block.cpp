@@ -115,7 +115,7 @@ void Writer::put_operation(VertexId v) {
 
 void Writer::put_action(const Operation& operation) {
   const bool message = operation.action == Action::put || operation.action == Action::append;
-  const auto head = static_cast<std::uint32_t>(operation.action) | (operation.ignore_bits != 0 ? kAnyTagFlag : 0u);
+  const auto head = static_cast<std::uint32_t>(operation.action) | (operation.any_tag ? kAnyTagFlag : 0u);
   put(head | static_cast<std::uint32_t>(operation.match_bits >> 56 & 0xf0) | static_cast<std::uint32_t>(operation.match_bits >> 32 & 0xf) << 8);
   put(operation.when.counter);
   put(operation.when.threshold);

@@ -85,7 +85,7 @@ Program Compiler::run() {
   for (const VertexId v : order_) emit(v);
   // The most selective entries first: they must not find their message taken by one that could have had another.
   const auto freedom = [](const Operation& entry) {
-    return (entry.peer == kAnySource ? 2 : 0) + (entry.ignore_bits != 0 ? 1 : 0);
+    return (entry.peer == kAnySource ? 2 : 0) + (entry.any_tag ? 1 : 0);
   };
   std::stable_sort(program_.early.begin(), program_.early.end(), [&](const Operation& a, const Operation& b) {
     return std::pair(freedom(a), a.vertex) < std::pair(freedom(b), b.vertex);
@@ -228,7 +228,7 @@ void Compiler::address(VertexId v, Operation& operation) const {
   if (shared(v)) {
     if (vertex.kind == Kind::recv && vertex.tag == kAnyTag) {
       bits = kSharedClass;
-      operation.ignore_bits = kAnyTagBits;
+      operation.any_tag = true;
     }
   } else {
     const std::optional<std::uint64_t> id = indexed_id(vertex.tag, index_[v]);
@@ -251,15 +251,25 @@ std::vector<std::uint32_t> running_indices(const Schedule& schedule) {
     std::uint32_t count = 0;
     Kind kind = Kind::calc;
   };
-  std::vector<Class> classes(std::bit_ceil(2 * std::size_t{schedule.size()} + 1));  // open addressing
+  std::vector<Class> classes(64);  // open addressing, at most half full
+  const auto find = [](std::vector<Class>& in, std::uint64_t key, Kind kind) -> Class& {
+    std::size_t i = ((key ^ key >> 23) * 0x9e3779b97f4a7c15 + static_cast<std::size_t>(kind)) >> 20 & (in.size() - 1);
+    while (in[i].count != 0 && (in[i].peer_and_tag != key || in[i].kind != kind)) i = (i + 1) & (in.size() - 1);
+    return in[i];
+  };
+  std::size_t used = 0;
   for (VertexId v = 0; v < schedule.size(); ++v) {
     const Vertex& vertex = schedule[v];
     if (!vertex.is_message()) continue;
     const std::uint64_t key = std::uint64_t{vertex.peer} << 32 | vertex.tag;
-    std::size_t i = ((key ^ key >> 23) * 0x9e3779b97f4a7c15 + static_cast<std::size_t>(vertex.kind)) >> 20 & (classes.size() - 1);
-    while (classes[i].count != 0 && (classes[i].peer_and_tag != key || classes[i].kind != vertex.kind)) i = (i + 1) & (classes.size() - 1);
-    classes[i] = {key, classes[i].count + 1, vertex.kind};
-    index[v] = classes[i].count - 1;
+    Class& found = find(classes, key, vertex.kind);
+    index[v] = found.count;
+    found = {key, found.count + 1, vertex.kind};
+    if (index[v] > 0 || 2 * ++used < classes.size()) continue;
+    std::vector<Class> larger(2 * classes.size());
+    for (const Class& one : classes)
+      if (one.count != 0) find(larger, one.peer_and_tag, one.kind) = one;
+    classes.swap(larger);
   }
   return index;
 }

@@ -73,14 +73,16 @@ enum class Action : std::uint8_t {
 
 struct Operation {
   Action action = Action::increment;
+  bool any_tag = false;             // of an entry
   Point when{};                     // for an entry that is appended early: not set
   CounterId counter = kNoCounter;
   VertexId vertex = kNoVertex;
   std::uint32_t peer = 0;           // kAnySource for such receives
   std::uint64_t size = 0;           // bytes; nanoseconds for calc
   std::uint64_t match_bits = 0;     // epoch 0
-  std::uint64_t ignore_bits = 0;    // of an entry
+  [[nodiscard]] std::uint64_t ignore_bits() const { return any_tag ? kAnyTagBits : 0; }
 };
+static_assert(sizeof(Operation) == 40);
 
 struct Program {
   std::uint16_t context = 0;

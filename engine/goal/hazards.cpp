@@ -2,7 +2,7 @@
 //
 // **Thread:** any; pure.
 #include <algorithm>
-#include <utility>
+#include <array>
 
 #include "engine/goal/compile.hpp"
 #include "engine/goal/reduce.hpp"
@@ -11,13 +11,41 @@ namespace portunus::goal {
 
 namespace {
 
-using Pair = std::pair<VertexId, VertexId>;  // a receive, and another vertex with a hand on its memory
+struct Placed {  // a touch, with its vertex's place in the order beside it
+  std::uint64_t begin, end;
+  std::uint32_t position;
+  VertexId vertex;
+};
+
+// By begin, and among equals by position. Long lists that are in order of position already are sorted by bytes of `begin`, as far as these
+// differ.
+void sort_by_place(std::vector<Placed>& touches) {
+  constexpr std::size_t kShort = 200;
+  const auto order = [](const Placed& a, const Placed& b) { return a.begin != b.begin ? a.begin < b.begin : a.position < b.position; };
+  if (std::ranges::is_sorted(touches, order)) return;
+  if (touches.size() < kShort || !std::ranges::is_sorted(touches, {}, &Placed::position)) {
+    std::ranges::sort(touches, order);
+    return;
+  }
+  std::uint64_t differ = 0;
+  for (const Placed& touch : touches) differ |= touch.begin ^ touches[0].begin;
+  std::vector<Placed> other(touches.size());
+  for (unsigned shift = 0; shift < 64; shift += 8) {
+    if ((differ >> shift & 0xff) == 0) continue;
+    std::array<std::uint32_t, 257> next{};
+    for (const Placed& touch : touches) ++next[(touch.begin >> shift & 0xff) + 1];
+    for (std::size_t i = 1; i < next.size(); ++i) next[i] += next[i - 1];
+    for (const Placed& touch : touches) other[next[touch.begin >> shift & 0xff]++] = touch;
+    touches.swap(other);
+  }
+}
 
 // Sweeps over the memory. A receive with which anything earlier in the order shares memory is not harmless, whatever else
 // does: it drops out, so that memory that is used again and again is no more work than memory that is used once.
 class Sweep {
  public:
-  Sweep(const Schedule& schedule, std::span<const std::uint32_t> position) : schedule_(schedule), position_(position), lost_(schedule.size()) {}
+  Sweep(const Schedule& schedule, std::span<const std::uint32_t> position)
+      : schedule_(schedule), position_(position), lost_(schedule.size()), last_(schedule.size(), kNone) {}
 
   void run(std::span<const Touch> touches) {
     std::vector<Placed> sorted;
@@ -25,60 +53,75 @@ class Sweep {
     for (const Touch& touch : touches) {
       if (touch.range.begin < touch.range.end) sorted.push_back({touch.range.begin, touch.range.end, position_[touch.vertex], touch.vertex});
     }
-    const auto order = [](const Placed& a, const Placed& b) { return a.begin != b.begin ? a.begin < b.begin : a.position < b.position; };
-    if (!std::ranges::is_sorted(sorted, order)) std::ranges::sort(sorted, order);
-    for (const Placed& at : sorted) meet({at.vertex, {at.begin, at.end}});
-    std::erase_if(pairs_, [this](const Pair& pair) { return lost_[pair.first]; });
-    std::ranges::sort(pairs_);
-    pairs_.erase(std::unique(pairs_.begin(), pairs_.end()), pairs_.end());
+    sort_by_place(sorted);
+    for (const Placed& at : sorted) meet(at);
   }
-  // Of the receives that are not lost: who else has a hand on their memory.
-  [[nodiscard]] std::span<const Pair> pairs() const { return pairs_; }
-  [[nodiscard]] bool lost(VertexId v) const { return lost_[v]; }
+  [[nodiscard]] bool lost(VertexId v) const { return lost_[v] != 0; }
+  // Who else has a hand on the memory of a receive that is not lost, each once, ascending.
+  void others_of(VertexId v, std::vector<VertexId>& others) const {
+    others.clear();
+    for (std::uint32_t i = last_[v]; i != kNone; i = shared_[i].before) others.push_back(shared_[i].other);
+    if (others.size() < 2) return;
+    std::ranges::sort(others);
+    others.erase(std::unique(others.begin(), others.end()), others.end());
+  }
 
  private:
-  struct Placed {  // a touch, with its vertex's place in the order beside it
-    std::uint64_t begin, end;
-    std::uint32_t position;
-    VertexId vertex;
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  struct Shared {
+    VertexId other;
+    std::uint32_t before;  // of the same receive
   };
 
-  void meet(const Touch& touch) {
-    if (touch.range.begin >= next_end_) close(touch.range.begin);
-    std::erase_if(hopeful_, [&](const Touch& t) {
-      if (!lost_[t.vertex]) weigh(t.vertex, touch.vertex);
-      return lost_[t.vertex];
-    });
+  void meet(const Placed& touch) {
+    if (touch.begin >= next_end_) close(touch.begin);
+    if (!hopeful_.empty()) {
+      std::erase_if(hopeful_, [&](const Placed& t) {
+        if (!lost(t.vertex)) weigh(t.vertex, touch.vertex);
+        return lost(t.vertex);
+      });
+    }
     const VertexId v = touch.vertex;
     const bool receives = schedule_[v].kind == Kind::recv;
-    for (std::size_t i = 0; receives && !lost_[v] && i < open_.size(); ++i) weigh(v, open_[i].vertex);
+    for (std::size_t i = 0; receives && !lost(v) && i < open_.size(); ++i) weigh(v, open_[i].vertex);
     open_.push_back(touch);
-    if (receives && !lost_[v]) hopeful_.push_back(touch);
-    next_end_ = std::min(next_end_, touch.range.end);
+    if (receives && !lost(v)) hopeful_.push_back(touch);
+    next_end_ = std::min(next_end_, touch.end);
+    last_end_ = std::max(last_end_, touch.end);
   }
 
   // Forgets ranges that end before `begin`.
   void close(std::uint64_t begin) {
-    const auto ended = [begin](const Touch& t) { return t.range.end <= begin; };
-    std::erase_if(open_, ended);
-    std::erase_if(hopeful_, ended);
+    if (begin >= last_end_) {
+      open_.clear();
+      hopeful_.clear();
+    } else {
+      const auto ended = [begin](const Placed& t) { return t.end <= begin; };
+      std::erase_if(open_, ended);
+      std::erase_if(hopeful_, ended);
+    }
     next_end_ = ~std::uint64_t{0};
-    for (const Touch& t : open_) next_end_ = std::min(next_end_, t.range.end);
+    for (const Placed& t : open_) next_end_ = std::min(next_end_, t.end);
   }
 
   // `other` has a hand on the memory of the receive v.
   void weigh(VertexId v, VertexId other) {
     if (v == other) return;
-    if (position_[other] < position_[v]) lost_[v] = true;
-    else pairs_.emplace_back(v, other);
+    if (position_[other] < position_[v]) {
+      lost_[v] = 1;
+      return;
+    }
+    shared_.push_back({other, last_[v]});
+    last_[v] = static_cast<std::uint32_t>(shared_.size() - 1);
   }
 
   const Schedule& schedule_;
   std::span<const std::uint32_t> position_;
-  std::vector<bool> lost_;
-  std::vector<Touch> open_, hopeful_;  // ranges that reach beyond the current begin; of these, of receives not lost
-  std::uint64_t next_end_ = ~std::uint64_t{0};
-  std::vector<Pair> pairs_;
+  std::vector<std::uint8_t> lost_;
+  std::vector<Placed> open_, hopeful_;  // ranges that reach beyond the current begin; of these, of receives not lost
+  std::uint64_t next_end_ = ~std::uint64_t{0}, last_end_ = 0;  // of the open ones
+  std::vector<Shared> shared_;
+  std::vector<std::uint32_t> last_;     // of each receive, in shared_
 };
 
 // Finds out whether vertices start after another one ended, by walking from it as far as need be.
@@ -87,18 +130,18 @@ class Walk {
   Walk(const Schedule& schedule, std::span<const std::uint32_t> position)
       : schedule_(schedule), position_(position), visited_by_(schedule.size(), kNoVertex) {}
 
-  // Does the second of each pair start after the first, which is v, ended?
-  bool all_follow(VertexId v, std::span<const Pair> pairs) {
+  // Do all the others, ascending, start after v ended?
+  bool all_follow(VertexId v, std::span<const VertexId> others) {
     std::uint32_t last = 0;
-    for (const Pair& pair : pairs) last = std::max(last, position_[pair.second]);
-    std::size_t missing = pairs.size();
+    for (const VertexId other : others) last = std::max(last, position_[other]);
+    std::size_t missing = others.size();
     work_.clear();
     const auto visit = [&](Edge e) {
       const VertexId w = e.vertex;
       if (visited_by_[w] == v || position_[w] > last || schedule_.is_choice(w)) return;
       visited_by_[w] = v;
       work_.push_back(w);
-      if (std::ranges::binary_search(pairs, Pair{v, w})) --missing;
+      if (std::ranges::binary_search(others, w)) --missing;
     };
     for (const Edge e : schedule_.dependents(v)) {
       if (!e.on_start) visit(e);  // the first step must be one from v's end
@@ -123,15 +166,12 @@ std::vector<bool> free_of_hazards(const Schedule& schedule, std::span<const Touc
   Sweep sweep(schedule, position);
   sweep.run(touches);
   std::vector<bool> harmless(schedule.size());
-  for (VertexId v = 0; v < schedule.size(); ++v) harmless[v] = schedule[v].kind == Kind::recv && !sweep.lost(v);
-  const std::span<const Pair> pairs = sweep.pairs();
+  std::vector<VertexId> others;
   Walk walk(schedule, position);
-  for (std::size_t first = 0; first < pairs.size();) {
-    std::size_t end = first;
-    while (end < pairs.size() && pairs[end].first == pairs[first].first) ++end;
-    const VertexId v = pairs[first].first;
-    harmless[v] = walk.all_follow(v, pairs.subspan(first, end - first));
-    first = end;
+  for (VertexId v = 0; v < schedule.size(); ++v) {
+    if (schedule[v].kind != Kind::recv || sweep.lost(v)) continue;
+    sweep.others_of(v, others);
+    harmless[v] = others.empty() || walk.all_follow(v, others);
   }
   return harmless;
 }

@@ -1,8 +1,8 @@
 // The grammar of GOAL texts: see parse.hpp.
 //
 // **Thread:** any; pure.
-// **Invariants:** token_ is the first token that is not consumed yet. Between statements pending_ holds the
-// dependencies of the open block, resolved at its "}" because labels may be defined after their use.
+// **Invariants:** token_ is the first token that is not consumed yet. Between statements pending_ holds those
+// dependencies of the open block that name a label which was not defined yet; they are resolved at its "}".
 #include "engine/goal/parse.hpp"
 
 #include <charconv>
@@ -52,7 +52,7 @@ class Parser {
   void block();
   void statement(Block& block);
   void end_of_statement();
-  void dependency(const Token& dependent, After after);
+  void dependency(Schedule& schedule, const Token& dependent, After after);
   void operation(Block& block, Position where, std::string_view label, const Token& keyword);
   void attributes(Vertex& vertex);
   void resolve(Block& block);
@@ -185,7 +185,7 @@ void Parser::statement(Block& block) {
   if (at_word("requires") || at_word("irequires")) {
     const After after = token_.text == "requires" ? After::finish : After::start;
     advance();
-    dependency(first, after);
+    dependency(block.schedule, first, after);
   } else if (token_.sort == Sort::colon) {
     advance();
     const Token keyword = token_;
@@ -208,13 +208,16 @@ void Parser::end_of_statement() {
   fail(token_.where, quote(token_) + " does not belong to this statement; begin the next one on a new line or after \";\"");
 }
 
-void Parser::dependency(const Token& dependent, After after) {
+void Parser::dependency(Schedule& schedule, const Token& dependent, After after) {
+  const VertexId waits = schedule.find(dependent.text);
   do {
     if (token_.sort == Sort::comma) advance();
     if (token_.sort != Sort::word) {
       fail(token_.where, "expected the label of an operation to wait for instead of " + quote(token_));
     }
-    pending_.push_back({dependent.text, token_.text, dependent.where, token_.where, after});
+    const VertexId prerequisite = waits == kNoVertex ? kNoVertex : schedule.find(token_.text);
+    if (prerequisite != kNoVertex) schedule.add_dependency(waits, prerequisite, after);
+    else pending_.push_back({dependent.text, token_.text, dependent.where, token_.where, after});
     advance();
   } while (token_.sort == Sort::comma || token_.sort == Sort::word);
 }

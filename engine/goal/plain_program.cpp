@@ -82,7 +82,7 @@ int PlainProgram::load() {
   for (const auto* operations : {&program_.early, &program_.triggered}) {
     for (const Operation& operation : *operations) {
       const Binding& work = bindings_[operation.vertex != kNoVertex ? operation.vertex : 0];
-      if (operation.action == Action::append && (operation.peer == kAnySource || operation.ignore_bits != 0)) return PTL_ARG_INVALID;
+      if (operation.action == Action::append && (operation.peer == kAnySource || operation.any_tag)) return PTL_ARG_INVALID;
       if (operation.action == Action::local && work.pieces + work.a_pieces + work.b_pieces > 0) return PTL_ARG_INVALID;
       claim(operation, operations == &program_.early);
     }

@@ -191,7 +191,7 @@ ptl_me_t LoadedProgram::entry(const Operation& operation) const {
                (binding.pieces == 0 ? 0u : unsigned{PTL_IOVEC});
   me.match_id = process(operation.peer);
   me.match_bits = operation.match_bits;
-  me.ignore_bits = operation.ignore_bits;
+  me.ignore_bits = operation.ignore_bits();
   return me;
 }
 

@@ -4,15 +4,19 @@
 #include "engine/goal/reduce.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <numeric>
 #include <utility>
 
 namespace portunus::goal {
 
 std::vector<VertexId> topological_order(const Schedule& schedule) {
+  std::vector<VertexId> sorted(schedule.size());
+  if (schedule.is_in_order()) {
+    std::iota(sorted.begin(), sorted.end(), VertexId{0});
+    return sorted;
+  }
+  sorted.clear();
   std::vector<std::uint32_t> open(schedule.size());
-  std::vector<VertexId> sorted;
-  sorted.reserve(schedule.size());
   for (VertexId v = 0; v < schedule.size(); ++v) {
     open[v] = static_cast<std::uint32_t>(schedule.prerequisites(v).size());
     if (open[v] == 0) sorted.push_back(v);
@@ -31,13 +35,13 @@ class Reducer {
   void run();
 
  private:
-  static constexpr std::size_t kSteps = 8;  // of the search, per dependency
+  static constexpr std::size_t kSteps = 8;   // of the search, per dependency
+  static constexpr std::size_t kOwners = 32;  // that are compared with a join
 
   void drop_implied(VertexId v);
   void mark_implied(VertexId v);
   void share_prefix(VertexId v);
-  [[nodiscard]] VertexId owner_of(std::uint64_t hash, std::span<const Edge> set) const;
-  void own(std::uint64_t hash, VertexId v);
+  void own(VertexId v);
   void gather_dependents();
 
   const Schedule& schedule_;
@@ -47,24 +51,20 @@ class Reducer {
   std::vector<VertexId> started_, ended_;        // by whose search it is known to have happened
   std::vector<VertexId> work_;
   std::vector<Edge> now_;                        // what the current vertex waits for
-  std::vector<Edge> sets_;                       // what joins wait for, before sharing
+  std::vector<Edge> edges_;                      // what joins wait for, before sharing
   struct Set {
-    std::uint64_t hash;
-    VertexId owner = kNoVertex;
-    std::uint32_t first, count;
+    VertexId owner;
+    std::uint32_t first, count;                  // in edges_
+    std::uint32_t before;                        // the one before it that begins with the same vertex
   };
-  std::vector<Set> table_;                       // open addressing, a power of two long
+  std::vector<Set> sets_;
+  std::vector<std::uint32_t> last_set_;          // that begins with the vertex
 };
 
 Reducer::Reducer(const Schedule& schedule, std::span<const VertexId> order, LeanGraph& graph)
     : schedule_(schedule), order_(order), graph_(graph), position_(schedule.size()), started_(schedule.size(), kNoVertex),
-      ended_(schedule.size(), kNoVertex) {
-  std::size_t joins = 0;
-  for (VertexId v = 0; v < schedule.size(); ++v) {
-    position_[order[v]] = v;
-    joins += schedule.prerequisites(v).size() > 1 ? 1 : 0;
-  }
-  table_.resize(std::bit_ceil(2 * joins + 1));
+      ended_(schedule.size(), kNoVertex), last_set_(schedule.size(), kNoVertex) {
+  for (VertexId v = 0; v < schedule.size(); ++v) position_[order[v]] = v;
 }
 
 void Reducer::run() {
@@ -109,43 +109,27 @@ void Reducer::mark_implied(VertexId v) {
   }
 }
 
-std::uint64_t mixed(std::uint64_t hash, Edge e) {
-  hash = (hash ^ (std::uint64_t{e.vertex} << 1 | e.on_start)) * 0x9e3779b97f4a7c15;
-  return hash ^ hash >> 29;
-}
-
-VertexId Reducer::owner_of(std::uint64_t hash, std::span<const Edge> set) const {
-  const auto same = [](Edge a, Edge b) { return a.vertex == b.vertex && a.on_start == b.on_start; };
-  for (std::size_t i = hash & (table_.size() - 1); table_[i].owner != kNoVertex; i = (i + 1) & (table_.size() - 1)) {
-    if (table_[i].hash != hash) continue;
-    const auto theirs = std::span(sets_).subspan(table_[i].first, table_[i].count);
-    if (std::ranges::equal(theirs, set, same)) return table_[i].owner;
-  }
-  return kNoVertex;
-}
-
-void Reducer::own(std::uint64_t hash, VertexId v) {
-  std::size_t i = hash & (table_.size() - 1);
-  while (table_[i].owner != kNoVertex) i = (i + 1) & (table_.size() - 1);
-  table_[i] = {hash, v, static_cast<std::uint32_t>(sets_.size()), static_cast<std::uint32_t>(now_.size())};
-  sets_.insert(sets_.end(), now_.begin(), now_.end());
+void Reducer::own(VertexId v) {
+  std::uint32_t& last = last_set_[now_[0].vertex];
+  sets_.push_back({v, static_cast<std::uint32_t>(edges_.size()), static_cast<std::uint32_t>(now_.size()), last});
+  last = static_cast<std::uint32_t>(sets_.size() - 1);
+  edges_.insert(edges_.end(), now_.begin(), now_.end());
 }
 
 // The start of a receive is not always a point of its own: they own no set.
 void Reducer::share_prefix(VertexId v) {
   if (now_.size() < 2) return;
-  std::uint64_t hash = 0;
+  const auto same = [](Edge a, Edge b) { return a.vertex == b.vertex && a.on_start == b.on_start; };
   VertexId owner = kNoVertex;
-  std::size_t length = 0;
-  for (std::size_t n = 1; n <= now_.size(); ++n) {
-    hash = mixed(hash, now_[n - 1]);
-    if (n < 2) continue;
-    const VertexId found = owner_of(hash, std::span(now_).first(n));
-    if (found == kNoVertex) continue;
-    owner = found;
-    length = n;
+  std::size_t length = 0, compared = 0;
+  for (std::uint32_t i = last_set_[now_[0].vertex]; i != kNoVertex && compared < kOwners && length < now_.size(); i = sets_[i].before, ++compared) {
+    const Set& set = sets_[i];
+    if (set.count <= length || set.count > now_.size()) continue;
+    if (!std::equal(now_.begin(), now_.begin() + set.count, edges_.begin() + set.first, same)) continue;
+    owner = set.owner;
+    length = set.count;
   }
-  if (schedule_[v].kind != Kind::recv && length < now_.size()) own(hash, v);
+  if (schedule_[v].kind != Kind::recv && length < now_.size()) own(v);
   if (owner == kNoVertex) return;
   now_.erase(now_.begin(), now_.begin() + static_cast<std::ptrdiff_t>(length) - 1);
   now_[0] = Edge{owner & kMaxVertices, 1};

@@ -20,7 +20,7 @@
 
 namespace portunus::goal {
 
-// The vertices in an order in which prerequisites come first.
+// The vertices in an order in which prerequisites come first: that of the program, if it is one.
 [[nodiscard]] std::vector<VertexId> topological_order(const Schedule& schedule);
 
 class LeanGraph {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 
 #include "engine/goal/cycle.hpp"
 
@@ -17,10 +18,26 @@ std::string place(Position where) {
   return std::to_string(where.line) + ":" + std::to_string(where.column);
 }
 
-std::uint64_t hash(std::string_view label) {
-  std::uint64_t h = 0xcbf29ce484222325;  // FNV-1a, then mixed because the table uses the low bits only
-  for (const char c : label) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return h ^ (h >> 29);
+// Of the bytes in words, the last of which overlaps the one before it.
+std::uint32_t hash_of(std::string_view label) {
+  const auto word = [&](std::size_t at) {
+    std::uint32_t bytes = 0;
+    std::memcpy(&bytes, label.data() + at, sizeof bytes);
+    return bytes;
+  };
+  std::uint64_t h = label.size();
+  const auto mix = [&h](std::uint64_t bytes) {
+    h = (h ^ bytes) * 0x9e3779b97f4a7c15;
+    h ^= h >> 32;
+  };
+  if (label.size() < sizeof(std::uint32_t)) {
+    for (const char c : label) h = h << 8 | static_cast<unsigned char>(c);
+  } else {
+    for (std::size_t at = 0; at + sizeof(std::uint32_t) < label.size(); at += sizeof(std::uint32_t)) mix(word(at));
+    mix(word(label.size() - sizeof(std::uint32_t)));
+  }
+  mix(0);
+  return static_cast<std::uint32_t>(h);
 }
 
 const char* name(Kind kind) {
@@ -75,12 +92,13 @@ VertexId Schedule::add(const Vertex& vertex, std::string_view label) {
   stored.label_length = static_cast<std::uint32_t>(label.size());
   if (!label.empty()) {
     if (2 * (num_labels_ + std::size_t{1}) > index_.size()) grow_index();
-    VertexId& slot = index_[slot_of(label)];
-    if (slot != kNoVertex) {
+    const std::uint32_t hash = hash_of(label);
+    Slot& slot = index_[slot_of(label, hash)];
+    if (slot.vertex != kNoVertex) {
       throw ScheduleError(vertex.where, "the label \"" + std::string(label) + "\" is already that of the " +
-                                            describe(slot) + "; give one of the two another label");
+                                            describe(slot.vertex) + "; give one of the two another label");
     }
-    slot = v;
+    slot = {hash, v};
     ++num_labels_;
     labels_ += label;
   }
@@ -132,13 +150,17 @@ void Schedule::gather_prerequisites() {
   for (VertexId v = 0; v < size(); ++v) {
     const auto begin = rows.edges.begin() + rows.first[v];
     const auto end = rows.edges.begin() + rows.first[v + 1];
-    std::sort(begin, end, [](Edge a, Edge b) {
-      return a.vertex != b.vertex ? a.vertex < b.vertex : a.on_start < b.on_start;
-    });
-    const auto last = std::unique(begin, end, [](Edge a, Edge b) { return a.vertex == b.vertex; });
+    auto last = end;
+    if (end - begin > 1) {
+      std::sort(begin, end, [](Edge a, Edge b) {
+        return a.vertex != b.vertex ? a.vertex < b.vertex : a.on_start < b.on_start;
+      });
+      last = std::unique(begin, end, [](Edge a, Edge b) { return a.vertex == b.vertex; });
+    }
     // Rows only move towards the front, so the row after this one is still untouched.
     rows.first[v] = kept;
     for (auto e = begin; e != last; ++e) rows.edges[kept++] = *e;
+    if (kept > rows.first[v] && rows.edges[kept - 1].vertex >= v) in_order_ = false;
   }
   rows.first[size()] = kept;
   rows.edges.resize(kept);
@@ -157,6 +179,7 @@ void Schedule::gather_dependents() {
 }
 
 void Schedule::refuse_cycles() const {
+  if (in_order_) return;
   // From dependent to prerequisite, so that the sentence reads in the order of the text's "requires".
   const std::vector<VertexId> cycle = find_cycle(size(), [&](VertexId v, auto&& visit) {
     for (const Edge e : prerequisites(v)) visit(VertexId{e.vertex});
@@ -191,7 +214,7 @@ std::string_view Schedule::label(VertexId v) const {
 }
 
 VertexId Schedule::find(std::string_view label) const {
-  return label.empty() || index_.empty() ? kNoVertex : index_[slot_of(label)];
+  return label.empty() || index_.empty() ? kNoVertex : index_[slot_of(label, hash_of(label))].vertex;
 }
 
 std::string Schedule::describe(VertexId v) const {
@@ -202,17 +225,21 @@ std::string Schedule::describe(VertexId v) const {
 }
 
 // Where the label is, or where it would go.
-std::size_t Schedule::slot_of(std::string_view wanted) const {
-  std::size_t i = hash(wanted) & (index_.size() - 1);
-  while (index_[i] != kNoVertex && label(index_[i]) != wanted) i = (i + 1) & (index_.size() - 1);
+std::size_t Schedule::slot_of(std::string_view wanted, std::uint32_t hash) const {
+  std::size_t i = hash & (index_.size() - 1);
+  while (index_[i].vertex != kNoVertex && (index_[i].hash != hash || label(index_[i].vertex) != wanted)) i = (i + 1) & (index_.size() - 1);
   return i;
 }
 
 void Schedule::grow_index() {
-  index_.assign(std::max<std::size_t>(16, 2 * index_.size()), kNoVertex);
-  for (VertexId v = 0; v < size(); ++v) {
-    if (vertices_[v].label_length != 0) index_[slot_of(label(v))] = v;
+  std::vector<Slot> larger(std::max<std::size_t>(16, 2 * index_.size()));
+  for (const Slot& slot : index_) {
+    if (slot.vertex == kNoVertex) continue;
+    std::size_t i = slot.hash & (larger.size() - 1);
+    while (larger[i].vertex != kNoVertex) i = (i + 1) & (larger.size() - 1);
+    larger[i] = slot;
   }
+  index_ = std::move(larger);
 }
 
 }  // namespace portunus::goal

@@ -114,6 +114,8 @@ class Schedule {
     return vertices_[v].needs != 0 && vertices_[v].needs < prerequisites(v).size();
   }
   [[nodiscard]] std::uint64_t num_edges() const { return prerequisites_.edges.size(); }
+  // Does everything wait only for what was created before it?
+  [[nodiscard]] bool is_in_order() const { return in_order_; }
 
   [[nodiscard]] std::string_view label(VertexId v) const;
   // The vertex with this label, or kNoVertex.
@@ -134,7 +136,12 @@ class Schedule {
     Edge prerequisite;
   };
 
-  std::size_t slot_of(std::string_view label) const;
+  struct Slot {
+    std::uint32_t hash = 0;
+    VertexId vertex = kNoVertex;
+  };
+
+  std::size_t slot_of(std::string_view label, std::uint32_t hash) const;
   void grow_index();
   void gather_prerequisites();
   void gather_dependents();
@@ -142,11 +149,12 @@ class Schedule {
 
   std::vector<Vertex> vertices_;
   std::string labels_;                // the text of all labels, one after the other
-  std::vector<VertexId> index_;       // open addressing by label, a power of two long, at most half full
+  std::vector<Slot> index_;           // open addressing by label, a power of two long, at most half full
   std::uint32_t num_labels_ = 0;
   std::vector<Pending> pending_;      // until finish()
   Rows prerequisites_;
   Rows dependents_;
+  bool in_order_ = true;
 };
 
 }  // namespace portunus::goal

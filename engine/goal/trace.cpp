@@ -48,7 +48,7 @@ TracedProgram::Entry entry_of(const Operation& operation, const Binding& binding
   } else if (operation.action == Action::append) {
     entry.category = "recv";
     entry.name = "recv " + bytes + " from " + peer;
-    if (operation.peer != kAnySource && operation.ignore_bits == 0) entry.flow = flow_of(operation.peer, rank, operation.match_bits);
+    if (operation.peer != kAnySource && !operation.any_tag) entry.flow = flow_of(operation.peer, rank, operation.match_bits);
   } else {
     const bool typed = binding.op < PTLX_TIMESTAMP;
     entry.category = "local";

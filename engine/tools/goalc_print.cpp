@@ -66,7 +66,7 @@ std::string operation_text(const goal::Compiled& compiled, const goal::Operation
   text = formatted("%-9s -> %-7s", text.c_str(), counter_name(operation.counter).c_str());
   if (operation.action == Action::increment) return text;
   if (operation.action != Action::local) text += formatted(" bits %016" PRIx64, operation.match_bits);
-  if (operation.ignore_bits != 0) text += formatted(" ignore %08" PRIx64, operation.ignore_bits);
+  if (operation.any_tag) text += formatted(" ignore %08" PRIx64, operation.ignore_bits());
   return text + "  " + vertex_text(compiled.plan, operation.vertex);
 }
 

@@ -314,7 +314,7 @@ TEST(CompileMatchBits, SenderAndReceiverAgreeMessageByMessage) {
   std::set<std::uint64_t> seen;
   for (VertexId v = 0; v < sender.size(); ++v) {
     EXPECT_EQ(of_vertex(s, v).match_bits, of_vertex(r, v).match_bits);
-    EXPECT_EQ(of_vertex(r, v).ignore_bits, 0u);
+    EXPECT_EQ(of_vertex(r, v).ignore_bits(), 0u);
     EXPECT_TRUE(seen.insert(of_vertex(s, v).match_bits).second) << "vertex " << v;
   }
 }
@@ -378,8 +378,8 @@ TEST(CompileMatchBits, ReceiveOfAnyTagIgnoresTheTagOnly) {
   receiver.finish();
   const std::vector<Wildcards> wildcards{Wildcards(receiver)};
   const Program r = compile(receiver, {.rank = 0, .context = 9, .wildcards = wildcards, .touches = {}});
-  EXPECT_EQ(r.early[0].ignore_bits, 0xffffffffu);
-  EXPECT_EQ(r.early[0].match_bits & r.early[0].ignore_bits, 0u);
+  EXPECT_EQ(r.early[0].ignore_bits(), 0xffffffffu);
+  EXPECT_EQ(r.early[0].match_bits & r.early[0].ignore_bits(), 0u);
 }
 
 }  // namespace

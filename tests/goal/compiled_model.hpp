@@ -207,7 +207,7 @@ class Model {
 
   static bool matches(const Entry& entry, const Message& message) {
     const bool source = entry.operation.peer == kAnySource || entry.operation.peer == message.source;
-    return source && ((entry.match_bits ^ message.match_bits) & ~entry.operation.ignore_bits) == 0;
+    return source && ((entry.match_bits ^ message.match_bits) & ~entry.operation.ignore_bits()) == 0;
   }
 
   void append(std::uint32_t r, const Operation& operation, std::uint32_t epoch) {
