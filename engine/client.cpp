@@ -256,11 +256,11 @@ void Client::leave_wait() {
 void Client::look_around() {
   if (!node_ || !take()) return;
   const int here = sched_getcpu();
-  std::vector<int> taken;
+  Processors taken;
   const uint64_t now = now_ns();
   if (here >= 0) taken = node_->waiting_peers(here, now);
   leave_baton();
-  if (std::find(taken.begin(), taken.end(), here) == taken.end()) return;
+  if (here < 0 || !taken[static_cast<size_t>(here) % taken.size()]) return;
   const int now_at = move_aside(placement_, here, taken);
   if (now_at != here) node_->waits_on(now_at, now);
 }

@@ -18,6 +18,8 @@ constexpr uint32_t kCostlyInterval = 32;  // busy steps between two looks at a t
 Engine::Engine(Objects& objects, uint32_t uid, Stats* stats) : objects_(objects), uid_(uid), stats_(stats ? *stats : own_stats_) {
   for (uint32_t i = 0; i < kInterfaces; ++i) interfaces_[i].index = i;
   scratch_.resize(64 * 1024);
+  spare_headers_.reserve(kSpareHeaders);
+  while (spare_headers_.size() < kFirstHeaders) spare_headers_.push_back(std::make_unique<KeptHeader>());
 }
 
 Engine::~Engine() {

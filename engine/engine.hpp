@@ -259,6 +259,8 @@ class Engine final : public Sink {
   uint64_t watches_ = 0;                // live watchers of all peers
   std::vector<std::unique_ptr<Transfer>> transfers_;  // in flight, as target
   uint64_t next_transfer_ = 1;
+  // For reuse: unexpected messages that come again and again claim no memory, a few at a time not even the first time.
+  static constexpr size_t kSpareHeaders = 1024, kFirstHeaders = 64;
   std::vector<std::unique_ptr<KeptHeader>> spare_headers_;
   std::vector<std::byte> scratch_;      // data of a reply while events are posted
   std::array<uint32_t, 64> spent_{};    // the last entries whose append unlinked them by LOCAL_INC_UH_RLENGTH

@@ -10,12 +10,6 @@
 
 namespace portunus {
 
-namespace {
-
-constexpr size_t kSpareHeaders = 1024;  // for reuse: unexpected messages that come again and again claim no memory
-
-}  // namespace
-
 KeptHeader* Engine::new_header() {
   if (spare_headers_.empty()) return new KeptHeader;
   KeptHeader* header = spare_headers_.back().release();

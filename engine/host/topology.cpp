@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -61,12 +60,12 @@ Placement place_engine(int local_rank, int local_size, int wanted) {
   return placement;
 }
 
-int move_aside(const Placement& placement, int here, const std::vector<int>& taken) {
+int move_aside(const Placement& placement, int here, const Processors& taken) {
   cpu_set_t bound;
   if (pthread_getaffinity_np(pthread_self(), sizeof bound, &bound) != 0) return here;
   for (const int processor : placement.processors) {
     if (processor == here || processor == placement.engine_core || !CPU_ISSET(static_cast<unsigned>(processor), &bound)) continue;
-    if (std::find(taken.begin(), taken.end(), processor) != taken.end()) continue;
+    if (taken[static_cast<std::size_t>(processor) % taken.size()]) continue;
     if (bind_thread(processor)) here = processor;
     pthread_setaffinity_np(pthread_self(), sizeof bound, &bound);
     break;

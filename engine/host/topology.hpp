@@ -1,9 +1,12 @@
 // topology.hpp: which core the engine thread gets. The only place that knows hwloc.
 #pragma once
 
+#include <bitset>
 #include <vector>
 
 namespace portunus {
+
+using Processors = std::bitset<1024>;  // as many as cpu_set_t holds
 
 struct Placement {
   std::vector<int> processors;  // those that this process may use, one of each core first
@@ -18,7 +21,7 @@ Placement place_engine(int local_rank, int local_size, int wanted);
 // Two waiting threads on one processor keep each other from running until the kernel's balancing notices, tenths of a second
 // later. Moves the calling thread from `here` to the first processor not among `taken`, its own binding permitting; it is not bound
 // there. Returns where it is now.
-int move_aside(const Placement& placement, int here, const std::vector<int>& taken);
+int move_aside(const Placement& placement, int here, const Processors& taken);
 
 // Binds the calling thread. False when the system refuses.
 bool bind_thread(int core);

@@ -382,14 +382,14 @@ bool NodeTransport::ring_idle() {
   return Box::first_word(record).load(std::memory_order_acquire) == 0;
 }
 
-std::vector<int> NodeTransport::waiting_peers(int here, uint64_t now_ns) {
+Processors NodeTransport::waiting_peers(int here, uint64_t now_ns) {
   constexpr uint64_t kRecentlyMs = 20;  // some time slices
   waits_on(here, now_ns);
-  std::vector<int> taken;
+  Processors taken;
   for (auto& [process, link] : links_) {
     if (!link->segment || link->dying) continue;
     const uint64_t seat = link->segment->header().waits_on.load(std::memory_order_relaxed);
-    if ((seat >> 16) + kRecentlyMs >= now_ns / 1'000'000) taken.push_back(static_cast<int>(seat & 0xffff));
+    if ((seat >> 16) + kRecentlyMs >= now_ns / 1'000'000) taken.set((seat & 0xffff) % taken.size());
   }
   return taken;
 }

@@ -18,6 +18,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/host/topology.hpp"
 #include "engine/shared/stats.hpp"
 #include "engine/transport/segment.hpp"
 #include "engine/transport/transport.hpp"
@@ -46,7 +47,7 @@ class NodeTransport final : public Transport {
   // The mapped segment of a process on this node, or nullptr.
   Segment* segment_of(ProcessId process);
   // This process waits in vain on processor `here`, which is taken down for others to see. The processors where peers did just now.
-  std::vector<int> waiting_peers(int here, uint64_t now_ns);
+  Processors waiting_peers(int here, uint64_t now_ns);
   void waits_on(int processor, uint64_t now_ns) { segment_->header().waits_on.store(seat_of(processor, now_ns), std::memory_order_relaxed); }
 
   static constexpr size_t kEager = 8192;

@@ -419,10 +419,10 @@ TEST(Node, WhereAPeerWaitsInVainIsKnownForAWhile) {
   constexpr uint64_t kMs = 1'000'000;
   End one(address(0)), two(address(1));
   one.transport.connect(address(1))->peer = Recorder::somebody();
-  EXPECT_TRUE(one.transport.waiting_peers(0, 1000 * kMs).empty());
-  EXPECT_TRUE(two.transport.waiting_peers(3, 1001 * kMs).empty()) << "it knows nobody yet";
-  EXPECT_EQ(one.transport.waiting_peers(3, 1002 * kMs), std::vector<int>{3});
-  EXPECT_TRUE(one.transport.waiting_peers(3, 1100 * kMs).empty()) << "long ago";
+  EXPECT_TRUE(one.transport.waiting_peers(0, 1000 * kMs).none());
+  EXPECT_TRUE(two.transport.waiting_peers(3, 1001 * kMs).none()) << "it knows nobody yet";
+  EXPECT_EQ(one.transport.waiting_peers(3, 1002 * kMs), Processors().set(3));
+  EXPECT_TRUE(one.transport.waiting_peers(3, 1100 * kMs).none()) << "long ago";
 }
 
 TEST(Topology, WhoMovesAsideIsNotBoundWhereItGoes) {
@@ -430,8 +430,8 @@ TEST(Topology, WhoMovesAsideIsNotBoundWhereItGoes) {
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
   const Placement placement = place_engine(0, 1 << 20, -1);
   const int here = sched_getcpu();
-  EXPECT_EQ(move_aside(placement, here, placement.processors), here) << "all are taken";
-  const int there = move_aside(placement, here, {here});
+  EXPECT_EQ(move_aside(placement, here, Processors().set()), here) << "all are taken";
+  const int there = move_aside(placement, here, Processors().set(static_cast<size_t>(here)));
   EXPECT_TRUE(there != here || placement.processors.size() < 2 || CPU_COUNT(&before) < 2);
   ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
   EXPECT_TRUE(CPU_EQUAL(&before, &after));
