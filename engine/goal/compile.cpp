@@ -17,6 +17,7 @@ namespace {
 constexpr std::uint64_t kIndexedClass = std::uint64_t{1} << 60;
 constexpr std::uint64_t kSharedClass = std::uint64_t{2} << 60;
 constexpr unsigned kSplitShift = 32;
+constexpr std::uint32_t kSendsFirst = 8;  // more of them would keep receives waiting
 
 // Class 1 bits, or nothing if tag and index do not fit into 32 bits together.
 std::optional<std::uint64_t> indexed_id(std::uint32_t tag, std::uint32_t index) {
@@ -48,6 +49,7 @@ class Compiler {
   [[nodiscard]] Point start_of(VertexId v) const;
   void choose_completion(VertexId v);
   void emit(VertexId v);
+  void advance_sends();
   void emit_nothing(VertexId v);
   void emit_early(VertexId v, Operation& entry);
   void emit_successors(VertexId v);
@@ -83,6 +85,7 @@ Program Compiler::run() {
   choose_early();
   claim_joins();
   for (const VertexId v : order_) emit(v);
+  advance_sends();
   // The most selective entries first: they must not find their message taken by one that could have had another.
   const auto freedom = [](const Operation& entry) {
     return (entry.peer == kAnySource ? 2 : 0) + (entry.any_tag ? 1 : 0);
@@ -91,6 +94,20 @@ Program Compiler::run() {
     return std::pair(freedom(a), a.vertex) < std::pair(freedom(b), b.vertex);
   });
   return std::move(program_);
+}
+
+// Others wait for what is sent first, and nobody for the entries that are appended meanwhile.
+void Compiler::advance_sends() {
+  const auto waits_for_nothing = [this](const Operation& o) { return o.action == Action::put && graph_.prerequisites(o.vertex).empty(); };
+  auto end = program_.triggered.begin();
+  std::uint32_t count = 0;
+  for (auto o = program_.triggered.begin(); o != program_.triggered.end(); ++o) {
+    if (!waits_for_nothing(*o)) continue;
+    if (++count > kSendsFirst) return;
+    end = o + 1;
+  }
+  std::stable_partition(program_.triggered.begin(), end, waits_for_nothing);
+  program_.sends_first = count;
 }
 
 CounterId Compiler::new_counter(std::uint32_t increments) {

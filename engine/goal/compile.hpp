@@ -89,6 +89,7 @@ struct Program {
   std::vector<std::uint32_t> increments;  // K of each counter
   std::vector<Operation> early;           // entries to append right before kStart
   std::vector<Operation> triggered;
+  std::uint32_t sends_first = 0;          // so many at its front are sends that wait for nothing: they may go before `early`
 };
 
 // Which messages to a rank may be taken by its receives of any source or any tag.

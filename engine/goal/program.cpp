@@ -82,8 +82,8 @@ LoadedProgram::LoadedProgram(const Port& port, Program program, std::vector<Bind
   trace_ = std::make_unique<ProgramTrace>(*trace, program_, bindings_, self.rank);
 }
 
-// Early entries are parked first, so that they are the first to appear when kStart rises. Of operations at one point the stamps
-// are the first, so that none is taken after what it is to precede.
+// What waits for nothing is parked in the order in which it is to happen when kStart rises. Of operations at one point the stamps are the
+// first, so that none is taken after what it is to precede.
 int LoadedProgram::load() {
   if (const int code = PtlCTAlloc(port_.ni(), &errors_); code != PTL_OK) return code;
   if (const int code = PtlCTAlloc(port_.ni(), &told_); code != PTL_OK) return code;
@@ -96,19 +96,26 @@ int LoadedProgram::load() {
   }
   descriptors_.assign(counters_.size(), PTL_INVALID_HANDLE);
   if (const int code = trace_ ? park_end_stamps() : static_cast<int>(PTL_OK); code != PTL_OK) return code;
+  const std::span<const Operation> triggered = program_.triggered;
+  if (const int code = park_all(triggered.first(program_.sends_first)); code != PTL_OK) return code;
   for (const Operation& operation : program_.early) {
     if (trace_)
       if (const int code = park_stamp(trace_->stamp(operation.vertex).begin, {kStart, 1}); code != PTL_OK) return code;
     if (const int code = park_append(operation, {kStart, 1}); code != PTL_OK) return code;
   }
-  for (const Operation& operation : program_.triggered) {
+  if (const int code = park_all(triggered.subspan(program_.sends_first)); code != PTL_OK) return code;
+  if (const std::uint32_t end = program_.increments[kFinish]; end > 0)
+    if (const int code = PtlxTriggeredNotify(port_.ni(), &epochs_ended_, -1, 0, counters_[kFinish], end); code != PTL_OK) return code;
+  return watch_failures();
+}
+
+int LoadedProgram::park_all(std::span<const Operation> operations) {
+  for (const Operation& operation : operations) {
     if (trace_ && operation.action != Action::increment)
       if (const int code = park_stamp(trace_->stamp(operation.vertex).begin, operation.when); code != PTL_OK) return code;
     if (const int code = park(operation); code != PTL_OK) return code;
   }
-  if (const std::uint32_t end = program_.increments[kFinish]; end > 0)
-    if (const int code = PtlxTriggeredNotify(port_.ni(), &epochs_ended_, -1, 0, counters_[kFinish], end); code != PTL_OK) return code;
-  return watch_failures();
+  return PTL_OK;
 }
 
 // Ranks that messages come from or go to. One that takes messages from anyone exchanges them with everyone.

@@ -98,6 +98,7 @@ class LoadedProgram {
 
   void unload();
   [[nodiscard]] ptl_me_t entry(const Operation& operation) const;
+  int park_all(std::span<const Operation> operations);
   int park(const Operation& operation);
   int park_append(const Operation& operation, Point when);
   int park_stamp(std::uint64_t& to, Point when);
