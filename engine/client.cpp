@@ -192,6 +192,17 @@ void Client::submit_and_wait(Command& command) {
   locked([](Engine&) { return 0; });  // the last one popped has been executed once the baton is free
 }
 
+void Client::leave_to_engine(Command& command) {
+  if (placement_.engine_core < 0) {
+    mode_ == Progress::offload ? submit_queued(command) : submit_and_wait(command);
+    return;
+  }
+  // Nobody need be told: that thread spins.
+  while (!engine_->commands().push(command)) {
+    if (progress() == 0) sched_yield();
+  }
+}
+
 void Client::take_baton() {
   if (take()) return;
   baton_.want();

@@ -81,6 +81,9 @@ class Client {
   }
   // The same as submit, but returns only after the command has been executed.
   void submit_and_wait(Command& command);
+  // The same as submit, but where the engine thread has a processor of its own, the command is left to that thread, or to the next
+  // that waits or submits.
+  void leave_to_engine(Command& command);
   // Runs `action(engine)` while holding the baton, after everything submitted before.
   template <class Action>
   auto locked(Action&& action) {

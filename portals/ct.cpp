@@ -5,7 +5,7 @@ using namespace portunus;
 
 namespace {
 
-int change(const char* function, Verb verb, ptl_handle_ct_t handle, ptl_ct_event_t value) {
+int change(const char* function, Verb verb, ptl_handle_ct_t handle, ptl_ct_event_t value, bool at_once = true) {
   api::Fault fault;
   const Counter* counter = api::object(api::client().objects().counters, "ct_handle", handle, fault);
   if (!counter) return api::refuse(function, fault);
@@ -14,7 +14,8 @@ int change(const char* function, Verb verb, ptl_handle_ct_t handle, ptl_ct_event
   command.ni = counter->ni;
   command.handle = handle;
   command.extra.count = value;
-  api::client().submit_and_wait(command);  // the caller's next PtlCTGet sees it
+  if (at_once) api::client().submit_and_wait(command);  // the caller's next PtlCTGet sees it
+  else api::client().leave_to_engine(command);
   return PTL_OK;
 }
 
@@ -137,6 +138,12 @@ int PtlCTInc(ptl_handle_ct_t ct_handle, ptl_ct_event_t increment) {
   if (!api::initialized()) return PTL_NO_INIT;
   if (increment.success != 0 && increment.failure != 0) return api::refuse(__func__, {"increment", api::kBothNonZero});
   return change(__func__, Verb::counter_add, ct_handle, increment);
+}
+
+int PtlxCTIncSoon(ptl_handle_ct_t ct_handle, ptl_ct_event_t increment) {
+  if (!api::initialized()) return PTL_NO_INIT;
+  if (increment.success != 0 && increment.failure != 0) return api::refuse(__func__, {"increment", api::kBothNonZero});
+  return change(__func__, Verb::counter_add, ct_handle, increment, false);
 }
 
 }  // extern "C"

@@ -172,6 +172,9 @@ int PtlxTriggeredNotify(ptl_handle_ni_t ni, uint64_t *word, int descriptor, unsi
  * one that still waits for its message then stays as it is. PtlMEUnlink, PtlCTCancelTriggered and PtlCTFree end it.
  * stride 0: back to operations that fire once. Fallback: issue everything again for every round. */
 int PtlxCTRepeat(ptl_handle_ct_t ct, ptl_size_t stride, ptl_match_bits_t match_field);
+/* As PtlCTInc, but where the engine's thread has a processor of its own, it is left to that thread (or to whoever next waits in a
+ * call): it takes tens of nanoseconds then, whatever the increment triggers, and is counted a moment later. Fallback: PtlCTInc. */
+int PtlxCTIncSoon(ptl_handle_ct_t ct, ptl_ct_event_t increment);
 
 /* E6: failures are no progress. After PtlxCTGuard the operations parked on `ct` fire when its *successes* reach their
  * thresholds, and every failure it counts is counted on `errors` (PTL_CT_NONE, or an unguarded counter of the same

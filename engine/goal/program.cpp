@@ -252,7 +252,7 @@ int LoadedProgram::start() {
   if (failed()) return PTL_FAIL;
   running_ = true;
   if (trace_) trace_->begin();
-  return PtlCTInc(counters_[kStart], {1, 0});
+  return PtlxCTIncSoon(counters_[kStart], {1, 0});
 }
 
 int LoadedProgram::wait() {

@@ -211,6 +211,13 @@ TEST_F(Extensions, E5AChainRunsAgainWithOneIncrementOrIsIssuedAgain) {
     ASSERT_EQ(in, round);
   }
   EXPECT_EQ(value(arrived).success, kRounds);
+  out = kRounds + 1;
+  EXPECT_EQ(PtlxCTIncSoon(start, {1, 1}), PTL_ARG_INVALID);
+  EXPECT_EQ(PtlxCTIncSoon(start, {1, 0}), PTL_OK);
+  wait(finished, kRounds + 1);
+  EXPECT_EQ(in, kRounds + 1);
+  add(start, 0);  // behind what was left to the engine
+  EXPECT_EQ(value(start).success, kRounds + 1);
   // Plain: everything once more for each round, with thresholds that grow.
   const ptl_handle_ct_t plain_start = counter(), plain_arrived = counter(), plain_finished = counter();
   for (uint64_t round = 1; round <= 3; ++round) {
