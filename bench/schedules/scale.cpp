@@ -1,4 +1,4 @@
-// Barrier, bcast and allreduce at a thousand to 65536 ranks: the time to write them down, to export them for simulators, and
+// Barrier, bcast and allreduce at 256 to 65536 ranks, alltoall at 256: the time to write them down, to export them for simulators, and
 // to execute them as graphs; the sizes; and whether they end with the number of messages that their algorithms have.
 //
 // **Thread:** one.
@@ -25,7 +25,7 @@ using nlohmann::ordered_json;
 
 constexpr const char* kHelp =
     "usage: %s [--ranks N] [--json FILE] [--out FOLDER]\n"
-    "Writes collectives of 1024, 4096 ... N ranks (65536), exports and executes them as graphs.\n"
+    "Writes collectives of 256, 1024, 4096 ... N ranks (65536), exports and executes them as graphs.\n"
     "  --out FOLDER  keeps the exported files, NAME.RANKS.goal and .bin\n";
 
 struct Options {
@@ -115,8 +115,9 @@ int main(int argc, char** argv) {
   const Options options = read_options(argc, argv);
   ordered_json results = ordered_json::array();
   bool good = true;
-  for (std::uint32_t ranks = 1024; ranks <= options.ranks; ranks *= 4) {
-    for (const KnownCollective& collective : kKnownCollectives) good = measure(collective, ranks, options, results) && good;
+  for (std::uint32_t ranks = 256; ranks <= options.ranks; ranks *= 4) {
+    for (const KnownCollective& collective : kKnownCollectives)
+      if (ranks <= collective.most_ranks) good = measure(collective, ranks, options, results) && good;
   }
   if (!options.json.empty()) {
     std::ofstream file(options.json);

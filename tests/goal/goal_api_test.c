@@ -277,31 +277,94 @@ static void copies_run_at_once(void) {
     OK(GOAL_Free(&small));
 }
 
-/* Whichever of two delays ends first lets the copy start; the other one belongs to the execution all the same. */
+/* Rank 0 writes down what the others do, and sends it to them as a block of bytes: they get a word from it, double it and send it back. */
+static void a_schedule_travels_to_who_runs_it(void) {
+    char block[4096];
+    size_t bytes = 0;
+    int64_t word = 21, twice = 0, all[64];
+    GOAL_Schedule work, post;
+    GOAL_Request request;
+    GOAL_Op recv, add, send;
+    if (size < 2 || size > 64) return;
+    if (rank == 0) {
+        OK(GOAL_Create(&work));
+        OK(GOAL_Scratch(work, 8));
+        OK(GOAL_Recv(work, GOAL_Pad(0), 8, 0, 0, &recv));
+        OK(GOAL_Local(work, GOAL_ADD, GOAL_INT64, GOAL_Arg(0, 0), GOAL_Pad(0), GOAL_Pad(0), 1, &add));
+        OK(GOAL_Send(work, GOAL_Arg(0, 0), 8, 0, 0, &send));
+        OK(GOAL_Requires(work, add, recv));
+        OK(GOAL_Requires(work, send, add));
+        OK(GOAL_Bind(work, 0, &twice, 8));
+        OK(GOAL_Context(work, 10));
+        OK(GOAL_Compile(work));
+        bytes = sizeof block;
+        OK(GOAL_Save(work, block, &bytes));
+        OK(GOAL_Free(&work));
+    }
+    OK(GOAL_Create(&post));
+    if (rank == 0) {
+        for (int peer = 1; peer < size; ++peer) {
+            OK(GOAL_Send(post, GOAL_User(&bytes), sizeof bytes, peer, 0, NULL));
+            OK(GOAL_Send(post, GOAL_User(block), sizeof block, peer, 1, NULL));
+        }
+    } else {
+        OK(GOAL_Recv(post, GOAL_User(&bytes), sizeof bytes, 0, 0, NULL));
+        OK(GOAL_Recv(post, GOAL_User(block), sizeof block, 0, 1, NULL));
+    }
+    OK(GOAL_Context(post, 8));
+    OK(GOAL_Compile(post));
+    OK(GOAL_Run(post, &request));
+    OK(GOAL_Wait(&request));
+    OK(GOAL_Free(&post));
+    if (rank == 0) {
+        OK(GOAL_Create(&work));
+        for (int peer = 1; peer < size; ++peer) {
+            OK(GOAL_Send(work, GOAL_User(&word), 8, peer, 0, NULL));
+            OK(GOAL_Recv(work, GOAL_User(&all[peer]), 8, peer, 0, NULL));
+        }
+    } else {
+        OK(GOAL_Load(block, bytes, &work));
+        OK(GOAL_Bind(work, 0, &twice, 8));
+    }
+    OK(GOAL_Context(work, 9));
+    OK(GOAL_Compile(work));
+    OK(GOAL_Run(work, &request));
+    OK(GOAL_Wait(&request));
+    for (int peer = 1; rank == 0 && peer < size; ++peer) CHECK(all[peer] == 42);
+    CHECK(rank == 0 || twice == 42);
+    OK(GOAL_Free(&work));
+}
+
+/* A delay or a message from the left, whichever comes first, lets a message go to the right. All messages wait for one of these: if
+ * both were needed, nobody would begin. The one that comes later belongs to the execution all the same. */
 static void any_of_several_is_enough(void) {
-    uint64_t stamps[3];
+    uint64_t stamps[2];
+    static int64_t out, in;
     GOAL_Schedule s;
-    GOAL_Op soon, late, either, when[3];
+    GOAL_Op soon, late, either, send, when[2];
     GOAL_Request request;
     OK(GOAL_Create(&s));
-    OK(GOAL_Local(s, GOAL_DELAY, GOAL_INT8, none(), none(), none(), 100000, &soon));
-    OK(GOAL_Local(s, GOAL_DELAY, GOAL_INT8, none(), none(), none(), 20000000, &late));
+    OK(GOAL_Local(s, GOAL_DELAY, GOAL_INT8, none(), none(), none(), 1000, &soon));
+    OK(GOAL_Recv(s, GOAL_User(&in), sizeof in, (rank + size - 1) % size, 0, &late));
     OK(GOAL_Local(s, GOAL_DELAY, GOAL_INT8, none(), none(), none(), 0, &either));
-    for (int i = 0; i < 3; ++i) OK(GOAL_Timestamp(s, GOAL_User(&stamps[i]), &when[i]));
+    OK(GOAL_Send(s, GOAL_User(&out), sizeof out, (rank + 1) % size, 0, &send));
+    for (int i = 0; i < 2; ++i) OK(GOAL_Timestamp(s, GOAL_User(&stamps[i]), &when[i]));
     OK(GOAL_Requires(s, either, soon));
     OK(GOAL_Requires(s, either, late));
     OK(GOAL_Needs(s, either, 1));
     CHECK(GOAL_Needs(s, either, 0) == GOAL_ERR_ARG);
-    OK(GOAL_Requires(s, when[0], soon));
-    OK(GOAL_Requires(s, when[1], either));
-    OK(GOAL_Requires(s, when[2], late));
+    OK(GOAL_Requires(s, send, either));
+    OK(GOAL_Requires(s, when[0], either));
+    OK(GOAL_Requires(s, when[1], late));
+    OK(GOAL_Requires(s, when[1], soon));
     OK(GOAL_Compile(s));
-    for (int epoch = 0; epoch < 3; ++epoch) {
+    for (int epoch = 0; epoch < 20; ++epoch) {
         memset(stamps, 0, sizeof stamps);
+        out = 100 * epoch + rank;
         OK(GOAL_Run(s, &request));
         OK(GOAL_Wait(&request));
-        CHECK(stamps[1] != 0 && stamps[1] < stamps[2]);
-        CHECK(stamps[2] - stamps[0] >= 10000000);
+        CHECK(stamps[0] != 0 && stamps[0] <= stamps[1]);
+        CHECK(in == 100 * epoch + (rank + size - 1) % size);
     }
     OK(GOAL_Free(&s));
 }
@@ -444,6 +507,7 @@ int main(void) {
     division_by_zero_fails_the_run();
     memory_in_pieces();
     copies_run_at_once();
+    a_schedule_travels_to_who_runs_it();
     a_copy_goes_on_where_the_original_left_off();
     any_of_several_is_enough();
     giving_up_is_a_failure_for_all_who_wait(0);

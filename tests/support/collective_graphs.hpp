@@ -1,4 +1,4 @@
-// Barrier, bcast and allreduce of all ranks of a large job, as graphs, and what is known about them.
+// Barrier, bcast, allreduce and alltoall of all ranks of a large job, as graphs, and what is known about them.
 //
 // **Thread:** any; pure.
 #pragma once
@@ -17,6 +17,7 @@ struct KnownCollective {
   void (*write)(Script& script, const Team& team);
   std::uint64_t (*messages)(std::uint64_t ranks);
   std::uint64_t (*rounds)(std::uint64_t ranks);
+  std::uint32_t most_ranks = 1 << 20;  // with more of them the graphs are too large
 };
 
 inline constexpr std::uint64_t kGraphBytes = 8;
@@ -40,6 +41,10 @@ inline const KnownCollective kKnownCollectives[] = {
        const std::uint64_t left_out = n - std::bit_floor(n), core = std::bit_floor(n);
        return log2_down(n) + (left_out == 0 ? 0 : 2 * left_out > core ? 2 : 1);
      }},
+    // The last round waits for the one before it if a piece goes as far as both of them carry it.
+    {"alltoall", [](Script& script, const Team& team) { alltoall_bruck(script, team, argument(0), argument(1), kGraphBytes); },
+     [](std::uint64_t n) { return n * log2_up(n); },
+     [](std::uint64_t n) { return log2_up(n) - (n > 2 && 4 * n <= 3 * std::bit_ceil(n) ? 1 : 0); }, 256},
 };
 
 inline std::vector<Schedule> graphs_of(const KnownCollective& collective, std::uint32_t ranks) {
