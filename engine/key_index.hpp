@@ -45,8 +45,10 @@ class KeyIndex {
   // The oldest node whose key equals that of the given bits and source, or null.
   Node* first(uint64_t match_bits, uint64_t source) const {
     if (keys_ == 0) return nullptr;
-    found_ = locate(hash_of(match_bits, source));
     Node* head = cells_[found_].head;
+    if (head && same_key(*head, match_bits, source)) return head;  // one message of many alike
+    found_ = locate(hash_of(match_bits, source));
+    head = cells_[found_].head;
     return head && same_key(*head, match_bits, source) ? head : nullptr;
   }
   // Begins to bring here what `first` will read, where that is likely not in the cache.
@@ -68,14 +70,16 @@ class KeyIndex {
   // another key has the hash.
   [[nodiscard]] bool insert(Node& node) noexcept {
     if (capacity_ == 0 && !grow()) return false;
+    if (Node* head = cells_[found_].head; head && same_key(*head, node.match_bits, node.source)) {
+      push_back(*head, node);
+      return true;
+    }
     const uint64_t hash = hash_of(node.match_bits, node.source);
     size_t at = locate(hash);
     if (Node* head = cells_[at].head) {
       if (!same_key(*head, node.match_bits, node.source)) return false;
-      Node* tail = links(*head).prev;
-      links(node) = {tail, nullptr};
-      links(*tail).next = &node;
-      links(*head).prev = &node;
+      found_ = at;
+      push_back(*head, node);
       return true;
     }
     if ((keys_ + 1) * 2 > capacity_) {
@@ -126,6 +130,13 @@ class KeyIndex {
   static constexpr unsigned kSweep = 4;  // cells looked at per cell taken
 
   Links<Node>& links(Node& node) const { return node.key_links(lane_); }
+
+  void push_back(Node& head, Node& node) {
+    Node* tail = links(head).prev;
+    links(node) = {tail, nullptr};
+    links(*tail).next = &node;
+    links(head).prev = &node;
+  }
 
   bool same_key(const Node& node, uint64_t match_bits, uint64_t source) const {
     return (((node.match_bits ^ match_bits) & care_bits_) | ((node.source ^ source) & source_mask_)) == 0;
@@ -186,7 +197,7 @@ class KeyIndex {
   uint64_t care_bits_ = ~uint64_t{0};
   uint64_t source_mask_ = ~uint64_t{0};
   std::unique_ptr<Cell[]> cells_;
-  mutable size_t found_ = 0;  // the cell that `first` looked at last: a node that was found is often removed next
+  mutable size_t found_ = 0;  // the cell looked at last: what was found is often removed next, and the next key is often the same
   size_t capacity_ = 0;  // zero or a power of two
   size_t keys_ = 0;      // cells with a FIFO
   size_t taken_ = 0;     // these, and those whose FIFO ran empty

@@ -61,19 +61,26 @@ void MatchList::put_in_front(MatchEntry& entry) {
   entry.index_ = static_cast<uint8_t>(i);
 }
 
+// The class for the entry's masks, a new one or one that has run empty if need be; kMaskClasses when all are taken.
+inline unsigned MatchList::class_for(const MatchEntry& entry) {
+  if (tuples_ && tuples_->used != 0 && tuples_->classes[tuples_->recent].keys.has_masks(entry.ignore_bits, entry.source_mask)) return tuples_->recent;
+  const unsigned i = other_class_for(entry);
+  if (i < kMaskClasses) tuples_->recent = i;
+  return i;
+}
+
 void MatchList::put_behind(MatchEntry& entry) {
   ++behind_size_;
   credit_ += kCellsPerEntry;
-  MaskClass* c = class_for(entry);
-  const bool first = c && c->keys.empty();
-  if (!c || !c->keys.insert(entry)) {
+  const unsigned i = class_for(entry);
+  const bool first = i < kMaskClasses && tuples_->classes[i].keys.empty();
+  if (i == kMaskClasses || !tuples_->classes[i].keys.insert(entry)) {
     generic_.push_back(entry);
     entry.place_ = MatchEntry::Place::generic;
     return;
   }
-  const auto i = static_cast<unsigned>(c - tuples_->classes);
   if (first) {
-    c->since = entry.sequence_;
+    tuples_->classes[i].since = entry.sequence_;
     tuples_->active |= 1u << i;
   }
   entry.place_ = MatchEntry::Place::mask_class;
@@ -110,20 +117,16 @@ void MatchList::pull_to_front() {
   }
 }
 
-// The class for the entry's masks, a new one or one that has run empty if need be; null when all are taken.
-MatchList::MaskClass* MatchList::class_for(const MatchEntry& entry) {
+unsigned MatchList::other_class_for(const MatchEntry& entry) {
   if (!tuples_) tuples_.reset(new (std::nothrow) TupleSpace);
-  if (!tuples_) return nullptr;
-  for (unsigned i = 0; i < tuples_->used; ++i) {
-    MaskClass& c = tuples_->classes[i];
-    if (c.keys.has_masks(entry.ignore_bits, entry.source_mask)) return &c;
-  }
+  if (!tuples_) return kMaskClasses;
+  for (unsigned i = 0; i < tuples_->used; ++i)
+    if (tuples_->classes[i].keys.has_masks(entry.ignore_bits, entry.source_mask)) return i;
   // Preferring fresh classes to emptied ones keeps the masks of a class whose entries come and go.
   const unsigned i =
       tuples_->used < kMaskClasses ? tuples_->used++ : static_cast<unsigned>(std::countr_one(tuples_->active));
-  if (i == kMaskClasses) return nullptr;
-  tuples_->classes[i].keys.set_masks(entry.ignore_bits, entry.source_mask);
-  return &tuples_->classes[i];
+  if (i < kMaskClasses) tuples_->classes[i].keys.set_masks(entry.ignore_bits, entry.source_mask);
+  return i;
 }
 
 }  // namespace portunus

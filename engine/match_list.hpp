@@ -102,6 +102,7 @@ class MatchList {
   struct TupleSpace {
     uint32_t active = 0;  // bit i: classes[i] holds entries
     unsigned used = 0;    // classes[0..used) have been given masks
+    unsigned recent = 0;  // where the last entry went, if any
     MaskClass classes[kMaskClasses];
   };
 
@@ -141,7 +142,8 @@ class MatchList {
   void put_behind(MatchEntry& entry);
   void take_from_behind(MatchEntry& entry);
   void pull_to_front();
-  MaskClass* class_for(const MatchEntry& entry);
+  unsigned class_for(const MatchEntry& entry);
+  [[gnu::noinline]] unsigned other_class_for(const MatchEntry& entry);
 
   Lane front_[kFront];
   uint32_t live_ = 0;  // bit i: front_[i] holds an entry

@@ -108,6 +108,53 @@ void Engine::apply_gathered(Delivery& delivery, const std::byte* data, std::byte
   delivery.mlength = apply_to_entry(delivery.entry->memory, delivery.offset, delivery.mlength, delivery.header, data, old, nullptr);
 }
 
+// The whole way of most messages at once: place, move, count, report, as place(), deliver() and complete() do for all others.
+[[gnu::always_inline]] inline void Engine::put_whole(Link& from, const wire::Header& header, const std::byte* payload, PortalEntry& portal, ListEntry& entry,
+                       uint64_t source, EventQueue* queue) {
+  const uint64_t offset = std::min(header.remote_offset, entry.length);
+  const uint64_t mlength = std::min(header.rlength, entry.length - offset);
+  const uint32_t options = entry.options;
+  Interface& ni = interfaces_[entry.ni];
+  if (options & PTL_ME_USE_ONCE) {
+    portal.priority.unlink(entry);
+    entry.on_list = false;
+  }
+  std::byte* const start = static_cast<std::byte*>(entry.memory.base) + offset;
+  if (mlength) copy_data(start, payload, mlength);
+  posted = true;
+  if (options & PTL_ME_EVENT_CT_COMM) count(entry.ct, options & PTL_ME_EVENT_CT_BYTES ? mlength : 1, 0);
+  if (!(options & (PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE))) {
+    if (queue) {
+      ptl_event_t event = arrival_event(ni, header, source, start, mlength);
+      event.user_ptr = entry.user_ptr;
+      event.uid = from.uid;
+      event.type = PTL_EVENT_PUT;
+      event.ptl_list = PTL_PRIORITY_LIST;
+      event.ni_fail_type = PTL_NI_OK;
+      queue->post(event);
+    } else if (portal.eq != PTL_EQ_NONE) {
+      ++stats_.stale_events;
+    }
+  }
+  if (!(options & PTL_ME_USE_ONCE)) return;
+  if (!(options & PTL_ME_EVENT_UNLINK_DISABLE)) entry_event(entry, PTL_EVENT_AUTO_UNLINK);
+  if (entry.recurs) entry.parked = true;
+  else release_entry(ni, entry);
+}
+
+[[gnu::always_inline]] inline ListEntry* Engine::match(PortalEntry& portal, const wire::Header& header, uint64_t source) {
+  const Incoming in{header.match_bits, source};
+  auto fits = [&](const MatchEntry& candidate) {
+    const auto& entry = static_cast<const ListEntry&>(candidate);
+    if (!(entry.options & PTL_ME_NO_TRUNCATE)) return true;
+    uint64_t offset = entry.options & PTL_ME_MANAGE_LOCAL ? entry.local_offset : header.remote_offset;
+    return offset <= entry.length && header.rlength <= entry.length - offset;
+  };
+  MatchEntry* found = portal.priority.find(in, fits);
+  if (!found && !portal.overflow.empty()) found = portal.overflow.find(in, fits);
+  return static_cast<ListEntry*>(found);
+}
+
 void Engine::request(Link& from, const wire::Header& header, const std::byte* payload) {
   Peer& peer = *from.peer;
   // Of most messages that is all that there is to check.
@@ -185,53 +232,6 @@ void Engine::receive(Peer& peer, const wire::Header& header, const std::byte* pa
   place(delivery);
   if (remembers) delivery.remembered = remember(delivery, portal);
   deliver(delivery, payload);
-}
-
-// The whole way of most messages at once: place, move, count, report, as place(), deliver() and complete() do for all others.
-void Engine::put_whole(Link& from, const wire::Header& header, const std::byte* payload, PortalEntry& portal, ListEntry& entry,
-                       uint64_t source, EventQueue* queue) {
-  const uint64_t offset = std::min(header.remote_offset, entry.length);
-  const uint64_t mlength = std::min(header.rlength, entry.length - offset);
-  const uint32_t options = entry.options;
-  Interface& ni = interfaces_[entry.ni];
-  if (options & PTL_ME_USE_ONCE) {
-    portal.priority.unlink(entry);
-    entry.on_list = false;
-  }
-  std::byte* const start = static_cast<std::byte*>(entry.memory.base) + offset;
-  if (mlength) copy_data(start, payload, mlength);
-  posted = true;
-  if (options & PTL_ME_EVENT_CT_COMM) count(entry.ct, options & PTL_ME_EVENT_CT_BYTES ? mlength : 1, 0);
-  if (!(options & (PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE))) {
-    if (queue) {
-      ptl_event_t event = arrival_event(ni, header, source, start, mlength);
-      event.user_ptr = entry.user_ptr;
-      event.uid = from.uid;
-      event.type = PTL_EVENT_PUT;
-      event.ptl_list = PTL_PRIORITY_LIST;
-      event.ni_fail_type = PTL_NI_OK;
-      queue->post(event);
-    } else if (portal.eq != PTL_EQ_NONE) {
-      ++stats_.stale_events;
-    }
-  }
-  if (!(options & PTL_ME_USE_ONCE)) return;
-  if (!(options & PTL_ME_EVENT_UNLINK_DISABLE)) entry_event(entry, PTL_EVENT_AUTO_UNLINK);
-  if (entry.recurs) entry.parked = true;
-  else release_entry(ni, entry);
-}
-
-ListEntry* Engine::match(PortalEntry& portal, const wire::Header& header, uint64_t source) {
-  const Incoming in{header.match_bits, source};
-  auto fits = [&](const MatchEntry& candidate) {
-    const auto& entry = static_cast<const ListEntry&>(candidate);
-    if (!(entry.options & PTL_ME_NO_TRUNCATE)) return true;
-    uint64_t offset = entry.options & PTL_ME_MANAGE_LOCAL ? entry.local_offset : header.remote_offset;
-    return offset <= entry.length && header.rlength <= entry.length - offset;
-  };
-  MatchEntry* found = portal.priority.find(in, fits);
-  if (!found && !portal.overflow.empty()) found = portal.overflow.find(in, fits);
-  return static_cast<ListEntry*>(found);
 }
 
 // Nothing matches; or an entry does, the `cause`, and there is no room for what would have to be remembered or reported.

@@ -81,6 +81,8 @@ class BoxReader : public Box {
       done(used);
     }
   }
+  // Begins to fetch what lies behind the record that `next` gave: in the middle of many, that has most likely been written.
+  void prefetch(uint32_t count) const { __builtin_prefetch(at(head_ + count)); }
   bool empty() const { return broken || first_word(at(head_)).load(std::memory_order_acquire) == 0; }
   void done(uint32_t count) {
     head_ += count;

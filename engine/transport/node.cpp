@@ -235,6 +235,7 @@ int NodeTransport::poll_box(uint32_t index, int budget) {
       if (box.broken) ++stats_.malformed;
       break;
     }
+    if (delivered > 0) box.prefetch(lines);
     arrived(index, record, lines);
     box.done(lines);
     ++delivered;
