@@ -29,6 +29,9 @@ Needs needs(Kind kind) {
   }
 }
 
+constexpr size_t kMostMemory = 16 << 20;  // of all boards of a process: many communicators must not fill the node's shared memory
+std::atomic<size_t> memory_in_use{0};
+
 void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -43,10 +46,13 @@ Board::Board(const Communicator& comm) : rank_(static_cast<size_t>(comm.rank)), 
 
 Board::~Board() {
   if (deaths_ != PTL_CT_NONE) PtlCTFree(deaths_);
+  memory_in_use.fetch_sub(memory_, std::memory_order_relaxed);
 }
 
 // Whether this rank can reach all others through memory, wake them and learn of their deaths.
 bool Board::prepare(const Communicator& comm) {
+  memory_ = size_ * sizeof(Place);
+  if (memory_in_use.fetch_add(memory_, std::memory_order_relaxed) + memory_ > kMostMemory) return false;
   watches_.resize(size_);
   ptlx_engine_info_t engine;
   if (PtlxEngineInfo(&engine) != PTL_OK || PtlCTAlloc(adi::device.ni, &deaths_) != PTL_OK) return false;

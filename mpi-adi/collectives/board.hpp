@@ -72,6 +72,7 @@ class Board {
   uint64_t number_ = 0;    // of this collective, from 1 on
   uint64_t begun_by_all_ = 0;
   ptl_handle_ct_t deaths_ = PTL_CT_NONE;  // of members: its failures
+  size_t memory_ = 0;  // bytes, as counted against what all boards may have
   Segment segment_;
   std::vector<Place*> places_;         // by rank
   std::vector<ptlx_watch_t> watches_;  // the same
