@@ -152,8 +152,11 @@ const char* start(bool threaded, int& rank, int& size) {
     return "the network interface lacks a portal table entry or other object that MPI needs";
   if (!open_losses(size)) return "there is no memory for the states of the ranks";
   if (settings.info && rank == 0) print_settings(stdout);
-  // The last step of this is a fence: nobody sends before everybody has opened all of the above.
-  return GOAL_Init(nullptr, nullptr) == GOAL_SUCCESS ? nullptr : GOAL_Explain();
+  // Nobody sends before everybody has opened all of the above. The last step of GOAL_Init is a fence, unless another library has
+  // begun with GOAL on this interface before, on all ranks alike.
+  const bool begun = PtlGetMap(device.ni, 0, nullptr, nullptr) == PTL_OK;
+  if (GOAL_Init(nullptr, nullptr) != GOAL_SUCCESS) return GOAL_Explain();
+  return !begun || PtlxJobFence() == PTL_OK ? nullptr : "the other ranks do not answer; has one of them ended?";
 }
 
 void stop() {
