@@ -12,6 +12,8 @@
 // **Source:** OpenSHMEM 1.6, chapter "Memory Model".
 #pragma once
 
+#include <sched.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -135,13 +137,17 @@ inline void relax() {
 // sleeps, until somebody stores there by a call; plain stores by shmem_ptr are seen a little later.
 template <class Ready>
 void wait(uint32_t watched, Ready&& ready) {
-  constexpr int kSpins = 64;
+  constexpr int kSpins = 64, kYields = 16;  // without a look at the engine
   if (ready()) return;
   if (!runtime.oversubscribed && !runtime.any_remote) {
     for (int i = 0; i < kSpins; ++i) {
       relax();
       if (ready()) return;
     }
+  }
+  for (int i = 0; runtime.oversubscribed && !runtime.any_remote && i < kYields; ++i) {
+    sched_yield();
+    if (ready()) return;
   }
   PtlxWait([](void* arg) -> int { return (*static_cast<std::remove_reference_t<Ready>*>(arg))(); }, &ready, watched);
 }
