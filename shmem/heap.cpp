@@ -55,8 +55,8 @@ void must_be_alike(const char* function, size_t size, size_t alignment, const vo
 // Every successful or failed allocation of some bytes ends with a barrier: on return all PEs may use the block.
 void* allocate(const char* function, size_t size, size_t alignment) {
   require_init(function);
-  must_be_alike(function, size, alignment, nullptr);
   if (size == 0) return nullptr;
+  must_be_alike(function, size, alignment, nullptr);
   const std::optional<size_t> offset = heap->allocate(size, alignment);
   barrier_all();
   return offset ? at(*offset) : nullptr;
@@ -64,8 +64,8 @@ void* allocate(const char* function, size_t size, size_t alignment) {
 
 void release(const char* function, void* block) {
   require_init(function);
-  must_be_alike(function, 0, 0, block);
   if (block == nullptr) return;
+  must_be_alike(function, 0, 0, block);
   const size_t offset = offset_of(function, block);
   barrier_all();
   heap->release(offset);
@@ -119,8 +119,8 @@ SHMEMI_DEFINE(void*, calloc, (size_t count, size_t size)) {
   require_init("shmem_calloc");
   size_t bytes;
   if (__builtin_mul_overflow(count, size, &bytes)) bytes = SIZE_MAX;  // more than there is
-  must_be_alike("shmem_calloc", bytes, Allocator::kGranule, nullptr);
   if (bytes == 0) return nullptr;
+  must_be_alike("shmem_calloc", bytes, Allocator::kGranule, nullptr);
   const std::optional<size_t> offset = heap->allocate(bytes);
   if (offset) memset(at(*offset), 0, bytes);
   barrier_all();
