@@ -98,7 +98,9 @@ void Compile(benchmark::State& state) {
   state.SetLabel(kShapes[state.range(0)]);
   state.counters["per_vertex"] = Counter(vertices, Counter::kIsIterationInvariantRate | Counter::kInvert);
   state.counters["program_bytes"] =
-      static_cast<double>((program.early.size() + program.triggered.size()) * sizeof(Operation) + 4 * program.increments.size()) / vertices;
+      static_cast<double>((program.early.size() + program.triggered.size()) * sizeof(Operation) + program.relays.size() * sizeof(Relay) +
+                          4 * program.increments.size()) /
+      vertices;
   state.counters["block_bytes"] = static_cast<double>(save(*compiled).size()) / vertices;
 }
 

@@ -17,14 +17,14 @@ namespace {
 using Words = std::vector<std::uint32_t>;
 
 constexpr std::uint32_t kMagic[2] = {0x4c414f47, 0x314b4c42};  // "GOALBLK1"
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr std::uint32_t kHasNeeds = 1u << 14;
 constexpr std::uint32_t kAnyTagFlag = 1u << 2;
 
 // The header's words.
 enum Field : std::uint32_t {
   kMagicLow, kMagicHigh, kVersionField, kBytes, kChecksumLow, kChecksumHigh, kProcessLow, kProcessHigh, kScratchLow, kScratchHigh,
-  kArguments, kPieces, kIndependent, kOperations, kEdges, kCounters, kEntries, kTriggered, kOperationsAt, kCountersAt, kHeaderWords
+  kArguments, kPieces, kIndependent, kOperations, kEdges, kCounters, kEntries, kTriggered, kRelays, kOperationsAt, kCountersAt, kHeaderWords
 };
 
 [[noreturn]] void refuse(const std::string& problem) {
@@ -71,6 +71,7 @@ class Writer {
   void put_memory(const Memory& m);
   void put_operation(VertexId v);
   void put_action(const Operation& operation);
+  void put_relay(const Relay& relay);
 
   const Plan& plan_;
   const Program& program_;
@@ -120,8 +121,14 @@ void Writer::put_action(const Operation& operation) {
   put(operation.when.counter);
   put(operation.when.threshold);
   put(operation.counter);
-  if (operation.action != Action::increment) put(offsets_[operation.vertex]);
+  put(offsets_[operation.vertex]);
   if (message) put(static_cast<std::uint32_t>(operation.match_bits));
+}
+
+void Writer::put_relay(const Relay& relay) {
+  put(relay.when.counter);
+  put(relay.when.threshold);
+  put(relay.counter);
 }
 
 std::vector<std::byte> Writer::run() {
@@ -141,7 +148,7 @@ std::vector<std::byte> Writer::run() {
   words_.resize(words_.size() + independent);
   words_[kOperationsAt] = here();
   for (VertexId v = 0; v < plan_.graph.size(); ++v) put_operation(v);
-  if (words_.size() > 0x3fffffff - 10 * (program_.early.size() + program_.triggered.size())) refuse("would be larger than 4 GiB; divide the schedule");
+  if (words_.size() > 0x3fffffff - 10 * (program_.early.size() + program_.triggered.size() + program_.relays.size())) refuse("would be larger than 4 GiB; divide the schedule");
   std::size_t next = independent_at;
   for (VertexId v = 0; v < plan_.graph.size(); ++v) {
     if (plan_.graph.prerequisites(v).empty()) words_[next++] = offsets_[v];
@@ -152,6 +159,7 @@ std::vector<std::byte> Writer::run() {
   words_.insert(words_.end(), program_.increments.begin(), program_.increments.end());
   for (const Operation& operation : program_.early) put_action(operation);
   for (const Operation& operation : program_.triggered) put_action(operation);
+  for (const Relay& relay : program_.relays) put_relay(relay);
   words_[kMagicLow] = kMagic[0];
   words_[kMagicHigh] = kMagic[1];
   words_[kVersionField] = kVersion;
@@ -166,6 +174,7 @@ std::vector<std::byte> Writer::run() {
   words_[kCounters] = static_cast<std::uint32_t>(program_.increments.size());
   words_[kEntries] = static_cast<std::uint32_t>(program_.early.size());
   words_[kTriggered] = static_cast<std::uint32_t>(program_.triggered.size());
+  words_[kRelays] = static_cast<std::uint32_t>(program_.relays.size());
   set64(kChecksumLow, checksum(words_));
   std::vector<std::byte> bytes(4 * words_.size());
   std::memcpy(bytes.data(), words_.data(), bytes.size());

@@ -13,7 +13,8 @@
 //                u32 dep_offset[num_dep_ops], of which bit 0 says: it waits for the start only
 //     counters   u32 increments per epoch, of each
 //     entries, triggered   u32 action and match class, u32 counter, u32 threshold, u32 counter to increment,
-//                then the operation's offset and the message's id, if it has them
+//                the operation's offset, and the message's id, if it has one
+//     relays     u32 counter, u32 threshold, u32 counter to increment
 //
 // **Thread:** any; pure.
 // **Invariants:** load() accepts exactly what save() makes: what is loaded is compiled anew from the graph, and the result

@@ -53,7 +53,7 @@ class Compiler {
   void emit_nothing(VertexId v);
   void emit_early(VertexId v, Operation& entry);
   void emit_successors(VertexId v);
-  void increment(Point when, CounterId counter) { program_.triggered.push_back({.when = when, .counter = counter}); }
+  void increment(Point when, CounterId counter) { program_.relays.push_back({when, counter}); }
   void address(VertexId v, Operation& operation) const;
 
   // The facts about a vertex, in the words of compile.hpp.

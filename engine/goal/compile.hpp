@@ -65,14 +65,13 @@ struct Point {
 };
 
 enum class Action : std::uint8_t {
-  put,        // sends the vertex's message, then increments `counter`
-  append,     // appends the vertex's entry; an arrival increments `counter`
-  local,      // local work (calc), then increments `counter`
-  increment,  // increments `counter`
+  put,     // sends the vertex's message, then increments `counter`
+  append,  // appends the vertex's entry; an arrival increments `counter`
+  local,   // local work (calc), then increments `counter`
 };
 
 struct Operation {
-  Action action = Action::increment;
+  Action action = Action::local;
   bool any_tag = false;             // of an entry
   Point when{};                     // for an entry that is appended early: not set
   CounterId counter = kNoCounter;
@@ -84,11 +83,18 @@ struct Operation {
 };
 static_assert(sizeof(Operation) == 40);
 
+// One counter increments another.
+struct Relay {
+  Point when{};
+  CounterId counter = kNoCounter;
+};
+
 struct Program {
   std::uint16_t context = 0;
   std::vector<std::uint32_t> increments;  // K of each counter
   std::vector<Operation> early;           // entries to append right before kStart
   std::vector<Operation> triggered;
+  std::vector<Relay> relays;              // behind what is triggered at the same points
   std::uint32_t sends_first = 0;          // so many at its front are sends that wait for nothing: they may go before `early`
 };
 

@@ -81,7 +81,7 @@ void PlainProgram::claim(const Operation& operation, bool early) {
 int PlainProgram::load() {
   for (const auto* operations : {&program_.early, &program_.triggered}) {
     for (const Operation& operation : *operations) {
-      const Binding& work = bindings_[operation.vertex != kNoVertex ? operation.vertex : 0];
+      const Binding& work = bindings_[operation.vertex];
       if (operation.action == Action::append && (operation.peer == kAnySource || operation.any_tag)) return PTL_ARG_INVALID;
       if (operation.action == Action::local && work.pieces + work.a_pieces + work.b_pieces > 0) return PTL_ARG_INVALID;
       claim(operation, operations == &program_.early);
@@ -221,7 +221,6 @@ int PlainProgram::park(const Operation& operation) {
     }
     case Action::append: return expect(operation, false);
     case Action::local: return park_local(operation);
-    case Action::increment: return increment(operation.counter, operation.when);
   }
   return PTL_ARG_INVALID;
 }
@@ -231,6 +230,8 @@ int PlainProgram::start() {
   entries_.clear();
   for (const Operation& operation : program_.triggered)
     if (const int code = park(operation); code != PTL_OK) return code;
+  for (const Relay& relay : program_.relays)
+    if (const int code = increment(relay.counter, relay.when); code != PTL_OK) return code;
   for (const Operation& operation : program_.early)
     if (const int code = expect(operation, true); code != PTL_OK) return code;
   return PtlCTInc(counters_[kStart], {1, 0});

@@ -104,6 +104,10 @@ int LoadedProgram::load() {
     if (const int code = park_append(operation, {kStart, 1}); code != PTL_OK) return code;
   }
   if (const int code = park_all(triggered.subspan(program_.sends_first)); code != PTL_OK) return code;
+  for (const Relay& relay : program_.relays) {
+    const int code = PtlTriggeredCTInc(counters_[relay.counter], {1, 0}, counters_[relay.when.counter], relay.when.threshold);
+    if (code != PTL_OK) return code;
+  }
   if (const std::uint32_t end = program_.increments[kFinish]; end > 0)
     if (const int code = PtlxTriggeredNotify(port_.ni(), &epochs_ended_, -1, 0, counters_[kFinish], end); code != PTL_OK) return code;
   return watch_failures();
@@ -111,7 +115,7 @@ int LoadedProgram::load() {
 
 int LoadedProgram::park_all(std::span<const Operation> operations) {
   for (const Operation& operation : operations) {
-    if (trace_ && operation.action != Action::increment)
+    if (trace_)
       if (const int code = park_stamp(trace_->stamp(operation.vertex).begin, operation.when); code != PTL_OK) return code;
     if (const int code = park(operation); code != PTL_OK) return code;
   }
@@ -228,7 +232,6 @@ int LoadedProgram::park(const Operation& operation) {
       return PtlxTriggeredLocalVector(port_.ni(), work.op, work.type, &to, &a, &b, work.op == PTLX_DELAY ? operation.size : work.count,
                                       counters_[operation.counter], trigger, operation.when.threshold);
     }
-    case Action::increment: return PtlTriggeredCTInc(counters_[operation.counter], {1, 0}, trigger, operation.when.threshold);
   }
   return PTL_ARG_INVALID;
 }
@@ -241,8 +244,7 @@ int LoadedProgram::park_stamp(std::uint64_t& to, Point when) {
 int LoadedProgram::park_end_stamps() {
   for (const auto* operations : {&program_.early, &program_.triggered})
     for (const Operation& operation : *operations)
-      if (operation.action != Action::increment)
-        if (const int code = park_stamp(trace_->stamp(operation.vertex).end, {operation.counter, 1}); code != PTL_OK) return code;
+      if (const int code = park_stamp(trace_->stamp(operation.vertex).end, {operation.counter, 1}); code != PTL_OK) return code;
   return PTL_OK;
 }
 

@@ -139,17 +139,15 @@ void Events::engine(const Trace::Execution& e, const ptlx_engine_info_t& before)
 }  // namespace
 
 Program with_own_ends(Program program) {
-  std::vector<Operation> handing_on;
   for (std::vector<Operation>* operations : {&program.early, &program.triggered}) {
     for (Operation& operation : *operations) {
       const CounterId whole = operation.counter;
-      if (operation.action == Action::increment || (whole != kFinish && program.increments[whole] == 1)) continue;
+      if (whole != kFinish && program.increments[whole] == 1) continue;
       operation.counter = static_cast<CounterId>(program.increments.size());
       program.increments.push_back(1);
-      handing_on.push_back({.when = {operation.counter, 1}, .counter = whole});
+      program.relays.push_back({{operation.counter, 1}, whole});
     }
   }
-  program.triggered.insert(program.triggered.end(), handing_on.begin(), handing_on.end());
   return program;
 }
 
@@ -200,7 +198,7 @@ ProgramTrace::ProgramTrace(Trace& trace, const Program& program, std::span<const
   program_->vertices.resize(bindings.size());
   for (const auto* operations : {&program.early, &program.triggered})
     for (const Operation& operation : *operations)
-      if (operation.action != Action::increment) program_->vertices[operation.vertex] = entry_of(operation, bindings[operation.vertex], rank);
+      program_->vertices[operation.vertex] = entry_of(operation, bindings[operation.vertex], rank);
 }
 
 void ProgramTrace::label_by(const Schedule& schedule) {

@@ -61,10 +61,8 @@ std::string operation_text(const goal::Compiled& compiled, const goal::Operation
     case Action::put: text = "put"; break;
     case Action::append: text = "append"; break;
     case Action::local: text = "local"; break;
-    case Action::increment: text = "increment"; break;
   }
   text = formatted("%-9s -> %-7s", text.c_str(), counter_name(operation.counter).c_str());
-  if (operation.action == Action::increment) return text;
   if (operation.action != Action::local) text += formatted(" bits %016" PRIx64, operation.match_bits);
   if (operation.any_tag) text += formatted(" ignore %08" PRIx64, operation.ignore_bits());
   return text + "  " + vertex_text(compiled.plan, operation.vertex);
@@ -75,10 +73,11 @@ std::string operation_text(const goal::Compiled& compiled, const goal::Operation
 std::string compiled_form(const goal::Compiled& compiled) {
   std::string text;
   for (const goal::Operation& operation : compiled.program.early) text += formatted("  %-14s ", "before start") + operation_text(compiled, operation) + "\n";
-  for (const goal::Operation& operation : compiled.program.triggered) {
-    text += formatted("  %-14s ", (counter_name(operation.when.counter) + " = " + std::to_string(operation.when.threshold)).c_str());
-    text += operation_text(compiled, operation) + "\n";
-  }
+  const auto point_text = [](const goal::Point& when) {
+    return formatted("  %-14s ", (counter_name(when.counter) + " = " + std::to_string(when.threshold)).c_str());
+  };
+  for (const goal::Operation& operation : compiled.program.triggered) text += point_text(operation.when) + operation_text(compiled, operation) + "\n";
+  for (const goal::Relay& relay : compiled.program.relays) text += point_text(relay.when) + "increment -> " + counter_name(relay.counter) + "\n";
   text += "  increments per epoch:";
   for (goal::CounterId c = 0; c < compiled.program.increments.size(); ++c) text += " " + counter_name(c) + " " + std::to_string(compiled.program.increments[c]);
   return text + "\n";
@@ -90,17 +89,16 @@ std::string resources(std::span<const std::shared_ptr<const goal::Compiled>> ran
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const goal::Compiled& c = *ranks[i];
     std::vector<goal::CounterId> send_counters;
-    std::size_t increments = 0, entries = c.program.early.size();
+    std::size_t entries = c.program.early.size();
     for (const goal::Operation& operation : c.program.triggered) {
       if (operation.action == Action::put) send_counters.push_back(operation.counter);
       if (operation.action == Action::append) ++entries;
-      if (operation.action == Action::increment) ++increments;
     }
     std::ranges::sort(send_counters);
     send_counters.erase(std::unique(send_counters.begin(), send_counters.end()), send_counters.end());
     text += formatted("%6zu %10u %8" PRIu64 " %8zu %8zu %8zu %10zu %10zu %10" PRIu64 " %8zu\n", first_rank + i, c.plan.graph.size(),
-                      c.plan.graph.num_edges(), c.program.increments.size(), entries, send_counters.size(), c.program.triggered.size(),
-                      increments, c.plan.scratch_bytes, goal::save(c).size());
+                      c.plan.graph.num_edges(), c.program.increments.size(), entries, send_counters.size(),
+                      c.program.triggered.size() + c.program.relays.size(), c.program.relays.size(), c.plan.scratch_bytes, goal::save(c).size());
   }
   return text;
 }
@@ -156,37 +154,38 @@ goal::Schedule exported(const goal::Compiled& compiled, Costs& costs, bool disti
   const auto whole = [](double ns) { return static_cast<std::uint64_t>(std::llround(std::max(ns, 0.0))); };
   goal::Schedule out;
   struct Node {
-    goal::VertexId first, last;
-    const goal::Operation* operation;
+    goal::VertexId first;
+    goal::Point when;
   };
   std::vector<Node> nodes;
   std::vector<std::vector<goal::VertexId>> into(program.increments.size());  // what increments each counter
-  const auto add = [&](const goal::Operation& operation, bool triggered) {
+  const auto add_hop = [&](const goal::Point& when) {
     goal::Vertex hop;
     hop.cpu = 1;
     hop.size = whole(costs.hop_ns());
-    Node node{triggered ? out.add(hop, {}) : goal::kNoVertex, 0, &operation};
-    node.last = node.first;
-    if (operation.action != Action::increment) {
-      goal::Vertex work = compiled.plan.graph[operation.vertex];
-      work.cpu = 1;
-      if (!work.is_message()) {
-        work.size = whole(costs.work_ns(compiled.plan, operation.vertex));
-        work.kind = Kind::calc;
-      } else if (distinct_tags) {
-        work.tag = numbers[operation.vertex];
-      }
-      work.needs = 0;
-      node.last = out.add(work, {});
-      if (triggered) out.add_dependency(node.last, node.first);
+    nodes.push_back({out.add(hop, {}), when});
+    return nodes.back().first;
+  };
+  const auto add = [&](const goal::Operation& operation, bool triggered) {
+    const goal::VertexId first = triggered ? add_hop(operation.when) : goal::kNoVertex;
+    goal::Vertex work = compiled.plan.graph[operation.vertex];
+    work.cpu = 1;
+    if (!work.is_message()) {
+      work.size = whole(costs.work_ns(compiled.plan, operation.vertex));
+      work.kind = Kind::calc;
+    } else if (distinct_tags) {
+      work.tag = numbers[operation.vertex];
     }
-    into[operation.counter].push_back(node.last);
-    if (triggered) nodes.push_back(node);
+    work.needs = 0;
+    const goal::VertexId last = out.add(work, {});
+    if (triggered) out.add_dependency(last, first);
+    into[operation.counter].push_back(last);
   };
   for (const goal::Operation& operation : program.early) add(operation, false);
   for (const goal::Operation& operation : program.triggered) add(operation, true);
+  for (const goal::Relay& relay : program.relays) into[relay.counter].push_back(add_hop(relay.when));
   for (const Node& node : nodes) {
-    for (const goal::VertexId before : into[node.operation->when.counter]) out.add_dependency(node.first, before);
+    for (const goal::VertexId before : into[node.when.counter]) out.add_dependency(node.first, before);
   }
   out.finish();
   return out;

@@ -151,7 +151,7 @@ void Run::must_load(const goal::Program& program, int code) {
   const ptl_ni_limits_t& limits = library_->limits();
   if (code == PTL_NO_SPACE) {
     throw Failure("its schedule compiles to " + std::to_string(program.increments.size()) + " counters, " +
-                  std::to_string(program.early.size()) + " early entries and " + std::to_string(program.triggered.size()) +
+                  std::to_string(program.early.size()) + " early entries and " + std::to_string(program.triggered.size() + program.relays.size()) +
                   " triggered operations, but an interface has only " + std::to_string(limits.max_cts) + ", " +
                   std::to_string(limits.max_entries) + " and " + std::to_string(limits.max_triggered_ops) +
                   "; divide the schedule");

@@ -52,9 +52,11 @@ void check_schedules(GoalFile file) {
   require(write_goal(std::span<const Plan>(again)) == text, "what is written is read again");
   for (std::uint32_t r = 0; r < plans.size(); ++r) {
     const auto compiled = compile(plans[r], r, wildcards);
-    for (const Operation& o : compiled->program.triggered) {
-      require(o.when.threshold > 0 && o.when.threshold <= compiled->program.increments[o.when.counter], "thresholds are reached");
-    }
+    const auto check_point = [&](const Point& when) {
+      require(when.threshold > 0 && when.threshold <= compiled->program.increments[when.counter], "thresholds are reached");
+    };
+    for (const Operation& o : compiled->program.triggered) check_point(o.when);
+    for (const Relay& relay : compiled->program.relays) check_point(relay.when);
     (void)save(*compiled);
   }
 }

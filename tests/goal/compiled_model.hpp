@@ -169,6 +169,10 @@ class Model {
       const std::uint64_t k = rank.program->increments[operation.when.counter];
       park(rank, {operation, operation.when.threshold + rank.epoch * k, rank.epoch, ++calls_});
     }
+    for (const Relay& relay : rank.program->relays) {
+      const std::uint64_t k = rank.program->increments[relay.when.counter];
+      park(rank, {{.when = relay.when, .counter = relay.counter}, relay.when.threshold + rank.epoch * k, rank.epoch, ++calls_});
+    }
     for (const Operation& operation : rank.program->early) append(r, operation, rank.epoch);
     increment(rank, kStart);
   }
@@ -192,8 +196,8 @@ class Model {
   void fire(std::uint32_t r, const Waiting& waiting) {
     Rank& rank = ranks_[r];
     const Operation& operation = waiting.operation;
+    if (operation.vertex == kNoVertex) return increment(rank, operation.counter);  // a relay
     switch (operation.action) {
-      case Action::increment: increment(rank, operation.counter); break;
       case Action::append: append(r, operation, waiting.epoch); break;
       case Action::put:
         network_.push_back({r, operation.peer, operation.match_bits | epoch_bits(waiting.epoch), operation.vertex, waiting.epoch});
