@@ -45,10 +45,36 @@ static int run(GOAL_Schedule barrier, unsigned long epochs) {
 
 constexpr unsigned long kFirst = 500;
 
+// On an interface with this limit a chain of more delays cannot be loaded, and leaves nothing behind: a shorter one still can.
+static bool too_few_counters_are_told_when_loading() {
+  using namespace portunus::goal;
+  ptl_ni_limits_t limits{};
+  limits.max_cts = 12;
+  ptl_handle_ni_t ni;
+  if (PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, &limits, nullptr, &ni) != PTL_OK) return false;
+  bool good = true;
+  {
+    Port port;
+    good = port.open(ni, 0) == PTL_OK;
+    for (const VertexId length : {20u, 5u, 20u, 5u}) {
+      Schedule chain;
+      for (VertexId v = 0; v < length; ++v)
+        if (chain.calc(1); v > 0) chain.add_dependency(v, v - 1);
+      chain.finish();
+      LoadedProgram program(port, compile(chain, {}), std::vector<Binding>(length));
+      const int code = program.load();
+      good = good && code == (length == 20 ? PTL_NO_SPACE : PTL_OK);
+      if (code == PTL_OK) good = good && program.start() == PTL_OK && program.wait() == PTL_OK && program.counters_are_full();
+    }
+  }
+  return PtlNIFini(ni) == PTL_OK && good;
+}
+
 int main(int argc, char** argv) {
   const unsigned long epochs = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 1000;
   int rank, size;
   if (GOAL_Init(&rank, &size) != GOAL_SUCCESS) return failed("GOAL_Init");
+  if (!too_few_counters_are_told_when_loading()) return failed("a schedule with more counters than the interface has");
   GOAL_Schedule barrier;
   GOAL_Op received[32], send;
   int rounds = 0;
