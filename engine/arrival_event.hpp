@@ -2,8 +2,11 @@
 // Source: Portals 4.3, ptl_event_t.
 #pragma once
 
+#include <atomic>
+
 #include "engine/interface.hpp"
 #include "engine/transport/wire.hpp"
+#include "portals/portals4_ext.h"
 
 namespace portunus {
 
@@ -17,6 +20,14 @@ inline ptl_process_t initiator_of(const Interface& ni, uint64_t source) {
     id.phys = {static_cast<ptl_nid_t>(source >> 32), static_cast<ptl_pid_t>(source)};
   }
   return id;
+}
+
+// Of messages that are counted: PTLX_ME_COUNT_MISFITS, just before.
+inline void note_length(const ListEntry& entry, uint64_t rlength) {
+  if (!(entry.options & PTLX_ME_COUNT_MISFITS) || rlength == entry.length) [[likely]]
+    return;
+  const std::atomic_ref<uint64_t> misfits(*static_cast<uint64_t*>(entry.user_ptr));  // whoever has the baton is its only writer
+  misfits.store(misfits.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
 // Type, list, user pointer, uid and fail type are the caller's business. Inline, so that it never lies in memory before it lies in a queue.

@@ -59,6 +59,7 @@ void Engine::delivery_event(const Delivery& delivery, ptl_ni_fail_t fail) {
   const ListEntry& entry = *delivery.entry;
   Interface& ni = interfaces_[entry.ni];
   if (entry.options & PTL_ME_EVENT_CT_COMM) {
+    note_length(entry, delivery.header.rlength);
     if (fail != PTL_NI_OK)
       count(entry.ct, 0, 1);
     else

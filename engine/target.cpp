@@ -122,7 +122,10 @@ void Engine::apply_gathered(Delivery& delivery, const std::byte* data, std::byte
   std::byte* const start = static_cast<std::byte*>(entry.memory.base) + offset;
   if (mlength) copy_data(start, payload, mlength);
   posted = true;
-  if (options & PTL_ME_EVENT_CT_COMM) count(entry.ct, options & PTL_ME_EVENT_CT_BYTES ? mlength : 1, 0);
+  if (options & PTL_ME_EVENT_CT_COMM) {
+    note_length(entry, header.rlength);
+    count(entry.ct, options & PTL_ME_EVENT_CT_BYTES ? mlength : 1, 0);
+  }
   if (!(options & (PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE))) {
     if (queue) {
       ptl_event_t event = arrival_event(ni, header, source, start, mlength);

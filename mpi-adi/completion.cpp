@@ -42,7 +42,7 @@ int finish_special(const char* function, MPI_Request& handle, Request* request, 
   if (request->failed())
     error = raises ? raise_request(function, *request) : error_class_of(*request);
   else if (error != MPI_SUCCESS && raises)
-    error = raise(function, request->comm, error, "the request's query function failed");
+    error = raise(function, request->comm, error, "%s", request->attached->complaint());
   if (request->attached && request->attached->can_start()) {
     request->cancelled = false;
     request->failure = PTL_NI_OK;

@@ -45,6 +45,8 @@ class Attachment {
   virtual void cancel(Request&) {}
   // Overwrites the status that a completing call gives; answers an error class.
   virtual int query(Request&, MPI_Status*) { return MPI_SUCCESS; }
+  // What query() found wrong, as a sentence.
+  virtual const char* complaint() const { return "the request's query function failed"; }
   // The slot is given back: frees this object.
   virtual void released() { delete this; }
 };

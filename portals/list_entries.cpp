@@ -72,6 +72,8 @@ template <bool kHeld>
   if (list != PTL_PRIORITY_LIST && list != PTL_OVERFLOW_LIST) [[unlikely]]
     return refuse(function, {"ptl_list", "is neither PTL_PRIORITY_LIST nor PTL_OVERFLOW_LIST"});
   if (Fault fault = check_entry(interface, me, has_match, allowed)) [[unlikely]] return refuse(function, fault);
+  if ((me.options & PTLX_ME_COUNT_MISFITS) && !user_ptr) [[unlikely]]
+    return refuse(function, {"user_ptr", "is NULL, and PTLX_ME_COUNT_MISFITS counts there"});
   const ptl_ni_limits_t& limits = interface.limits;
   auto taken = [](Tally& tally, int limit) { return kHeld ? tally.take_held(limit) : tally.take(limit); };
   auto given = [](Tally& tally) { kHeld ? tally.give_held() : tally.give(); };

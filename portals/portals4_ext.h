@@ -2,7 +2,7 @@
  *
  * Everything here is optional for a program written to the specification. It exists for three users: the layers on
  * top (MPI, OpenSHMEM), which need a job and node memory; compiled GOAL schedules, which need engine extensions
- * E1-E7; and tools, which look at a running engine. Each extension names its plain Portals fallback.
+ * E1-E8; and tools, which look at a running engine. Each extension names its plain Portals fallback.
  *
  * All functions return PTL_* codes unless noted and may be called from any thread. Valid C99 and C++.
  */
@@ -193,6 +193,12 @@ int PtlxCTBusy(ptl_handle_ct_t ct, int *busy);
 /* E7: operations parked on one counter for equal thresholds fire in the order in which they were parked, and puts among
  * them to one process match there in this order; a promise, where the specification only recommends it. Fallback: a
  * distinct threshold for each, by PtlTriggeredCTInc. */
+
+/* E8, an option of a priority ME/LE with OP_PUT and PTL_*_EVENT_CT_COMM: its user_ptr is the address of a uint64_t, to which the engine adds 1 for
+ * each message whose length is not that of the entry: longer, and cut off, or shorter. Before the message is
+ * counted. Any thread may load it atomically. Not together with events that report user_ptr. Fallback: an event queue,
+ * and rlength of every event. */
+#define PTLX_ME_COUNT_MISFITS 0x400000u
 
 /* HEADER_FIRST, an option of an MD: puts from it send their header alone, however short they are; the target asks for the
  * data when it has matched. Fallback: a zero-length put, and a get from the target. */

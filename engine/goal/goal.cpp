@@ -364,6 +364,13 @@ int GOAL_Counters(GOAL_Schedule schedule, uint32_t* finish, uint64_t* each, uint
   return GOAL_SUCCESS;
 }
 
+int GOAL_Misfits(GOAL_Schedule schedule, const uint64_t** count) {
+  if (!schedule || !count) return fail(GOAL_ERR_ARG, "the schedule or the place of a result is NULL");
+  if (!schedule->instance) return fail(GOAL_ERR_STATE, "the schedule is not compiled");
+  *count = &schedule->instance->program().misfits();
+  return GOAL_SUCCESS;
+}
+
 int GOAL_Free(GOAL_Schedule* schedule) {
   if (!schedule || !*schedule) return fail(GOAL_ERR_ARG, "the schedule is NULL");
   const std::optional<std::uint16_t> context = (*schedule)->closed ? (*schedule)->context : std::nullopt;

@@ -32,6 +32,11 @@ Needs needs(Kind kind) {
 constexpr size_t kMostMemory = 16 << 20;  // of all boards of a process: many communicators must not fill the node's shared memory
 std::atomic<size_t> memory_in_use{0};
 
+uint64_t digest(const Key& key) {
+  return uint64_t{key.bytes} << 48 | uint64_t{static_cast<uint32_t>(key.root)} << 24 | uint64_t{static_cast<uint8_t>(key.kind)} << 16 |
+         uint64_t{key.type} << 8 | key.op;
+}
+
 void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -164,8 +169,20 @@ bool Board::post(const Work& work) {
     begun_by_all_ = behind;
   }
   Slot& mine = slot(rank_);
+  mine.what = digest(work.key);
   work.fill(mine.data);
   mine.number.store(number_, std::memory_order_release);
+  return true;
+}
+
+// Whether those whose contributions this rank takes mean the same collective.
+bool Board::fits(const Work& work) const {
+  const Needs what = needs(work.key.kind);
+  if (work.key.kind == Kind::barrier || (what == Needs::all_for_root && rank_ != static_cast<size_t>(work.key.root))) return true;
+  const uint64_t expected = digest(work.key);
+  if (what == Needs::only_root) return slot(static_cast<size_t>(work.key.root)).what == expected;
+  for (size_t i = 0; i < size_; ++i)
+    if (slot(i).what != expected) return false;
   return true;
 }
 
@@ -204,6 +221,8 @@ int Board::run(const Work& work) {
     begun_by_all_ = number_;
     ring();
   }
+  if (!fits(work)) [[unlikely]]
+    return kMisfit;
   if (kind == Kind::bcast && rank_ != root) work.drain(slot(root).data);
   if (kind == Kind::scatter) work.drain(slot(root).data + rank_ * bytes);
   if (kind == Kind::alltoall) collect(work, rank_ * bytes, bytes);

@@ -36,16 +36,17 @@ class Board {
   Board& operator=(const Board&) = delete;
 
   bool takes(const Work& work) const;
-  // GOAL_SUCCESS; GOAL_ERR_FAILED: a rank has died, and from now on everything fails here.
+  // GOAL_SUCCESS; kMisfit: another rank's size or collective is not this one's; GOAL_ERR_FAILED: a rank has died, and from now on everything fails here.
   int run(const Work& work);
 
  private:
-  static constexpr size_t kSlots = 8, kRoom = 1016;
+  static constexpr size_t kSlots = 8, kRoom = 1008;
   static constexpr int kMostRanks = 128;
   static constexpr uint32_t kWatchBit = 1;  // for PtlxNodeWatch
 
   struct alignas(64) Slot {
     std::atomic<uint64_t> number;
+    uint64_t what;  // the collective and its size, which must be everybody's
     std::byte data[kRoom];
   };
   struct alignas(64) Place {
@@ -58,6 +59,7 @@ class Board {
   bool prepare(const Communicator& comm);
   Slot& slot(size_t rank) const { return places_[rank]->slots[number_ % kSlots]; }
   bool post(const Work& work);
+  bool fits(const Work& work) const;
   void collect(const Work& work, size_t from, size_t bytes);
   bool lost() const;
   void ring() const;

@@ -42,7 +42,7 @@ std::vector<Signal*>& spare_signals() {
 }
 
 unsigned goal_context(const Communicator& comm) { return comm.context / kContextsPerCommunicator; }
-static_assert(kMaxCommunicators <= 32768, "GOAL has that many contexts to give");
+static_assert(kMaxCommunicators <= 16384, "GOAL has 32768 contexts, of which OpenSHMEM takes the second half");
 
 int signal_at(Signal& signal, ptl_handle_ct_t counter, ptl_size_t threshold) {
   return PtlTriggeredPut(adi::device.md_sent, 0, 0, PTL_NO_ACK_REQ, adi::device.self, adi::kSignalPortal, 0, 0, &signal.event, 0,
@@ -81,6 +81,7 @@ int Execution::bind(const Work& work, const Communicator& comm, unsigned epoch) 
   if (code == GOAL_SUCCESS) code = memory_.bind(schedule_, work);
   if (code == GOAL_SUCCESS) code = GOAL_Compile(schedule_);
   if (code == GOAL_SUCCESS) code = GOAL_Counters(schedule_, &finish_, &each_, &failures_);
+  if (code == GOAL_SUCCESS) code = GOAL_Misfits(schedule_, &misfits_);
   return code;
 }
 
@@ -119,7 +120,12 @@ int Execution::start(const Work& work, Request* request, bool more) {
 
 int Execution::wait() {
   while (!launched_.load(std::memory_order_acquire)) sched_yield();
-  return result_ = GOAL_Wait(&run_);
+  result_ = GOAL_Wait(&run_);
+  const uint64_t misfits = std::atomic_ref<const uint64_t>(*misfits_).load(std::memory_order_relaxed);  // ordered by the wait
+  if (result_ != GOAL_SUCCESS || misfits == misfits_told_) [[likely]]
+    return result_;
+  misfits_told_ = misfits;
+  return kMisfit;
 }
 
 void Execution::await_end() const {

@@ -35,6 +35,7 @@ class Operation final : public Attachment {
   bool can_start() const override { return persistent_; }
 
   int start(Request& request) override {
+    fits_ = true;
     const int code = start(request, 0);
     if (code == GOAL_SUCCESS) return MPI_SUCCESS;
     request.state.store(mpi::State::inactive, std::memory_order_relaxed);
@@ -44,16 +45,17 @@ class Operation final : public Attachment {
   // A work has ended after which another is to begin.
   void completed(Request& request) override {
     const auto next = static_cast<size_t>(running_ - stages_.data()) + 1;
-    if (end_run() == GOAL_SUCCESS && start(request, next) == GOAL_SUCCESS) return;
+    if (end_run() && start(request, next) == GOAL_SUCCESS) return;
     failed_ = true;
     adi::conclude(request);
   }
 
   int query(Request& request, MPI_Status*) override {
-    if (running_ && end_run() != GOAL_SUCCESS) failed_ = true;
+    if (running_ && !end_run()) failed_ = true;
     if (failed_) request.failure = PTL_NI_UNDELIVERABLE;
-    return MPI_SUCCESS;
+    return fits_ ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
   }
+  const char* complaint() const override { return kMisfitText; }
 
  private:
   struct Stage {
@@ -85,16 +87,18 @@ class Operation final : public Attachment {
     return code;
   }
 
-  int end_run() {
+  // False: it has failed.
+  bool end_run() {
     const Stage& ended = *std::exchange(running_, nullptr);
     const int code = ended.execution->wait();
     if (code == GOAL_SUCCESS) ended.execution->drain(*ended.work);
+    if (code == kMisfit) fits_ = false;
     ended.execution->finished();
-    return code;
+    return code == GOAL_SUCCESS || code == kMisfit;
   }
 
   const char* function_;
-  bool persistent_, failed_ = false;
+  bool persistent_, failed_ = false, fits_ = true;
   std::unique_ptr<Work> first_;
   std::vector<Stage> stages_;
   const Stage* running_ = nullptr;

@@ -11,6 +11,8 @@ int raise_goal(const char* function, const Communicator& comm, int code) {
   switch (code) {
     case GOAL_ERR_FAILED:
       return raise(function, &comm, MPI_ERR_PROC_ABORTED, "a rank cannot be reached; it has probably ended");
+    case kMisfit:
+      return raise(function, &comm, MPI_ERR_TRUNCATE, "%s", kMisfitText);
     case GOAL_ERR_NO_SPACE:
       return raise(function, &comm, MPI_ERR_NO_MEM, "%s", GOAL_Explain());
     default:
@@ -58,7 +60,15 @@ int run(const Call& call, const Work& first) {
   Communicator& comm = *call.comm;
   State& state = state_of(comm);
   int code = GOAL_SUCCESS;
-  for (const Work* work = &first; work != nullptr && code == GOAL_SUCCESS; work = work->then.get()) {
+  bool fits = true;  // if not the rest is done all the same: others wait for it
+  const auto goes_on = [&] {
+    if (code == kMisfit) [[unlikely]] {
+      fits = false;
+      code = GOAL_SUCCESS;
+    }
+    return code == GOAL_SUCCESS;
+  };
+  for (const Work* work = &first; work != nullptr && goes_on(); work = work->then.get()) {
     if (work->can_be_resident()) {
       Board* board = state.board(comm, *work, code);
       if (board) code = board->run(*work);
@@ -67,12 +77,14 @@ int run(const Call& call, const Work& first) {
     const bool meet = state.must_meet(*work);
     if (work->can_be_resident()) {
       code = run_resident(state, *work);
-      if (meet && code == GOAL_SUCCESS) code = run_resident(state, Meeting());
+      if (meet && goes_on()) code = run_resident(state, Meeting());
     } else {
       code = run_once(state, comm, *work, meet);
     }
   }
-  return code == GOAL_SUCCESS ? MPI_SUCCESS : raise_goal(call.function, comm, code);
+  if (goes_on() && fits) [[likely]]
+    return MPI_SUCCESS;
+  return raise_goal(call.function, comm, fits ? code : kMisfit);
 }
 
 }  // namespace portunus::mpi::collectives

@@ -28,6 +28,9 @@ struct Key {
   bool operator==(const Key&) const = default;
 };
 
+// Beside the codes of GOAL: it ran to its end, but another rank's data have another length than this one expects.
+constexpr int kMisfit = -1;
+
 class Work {
  public:
   Work() = default;

@@ -493,6 +493,29 @@ static void ends_are_counted_where_the_program_can_see_them(void) {
     OK(GOAL_Free(&s));
 }
 
+static void messages_of_another_length_than_their_receives_are_counted(void) {
+    GOAL_Schedule s;
+    GOAL_Request request;
+    const uint64_t *misfits;
+    int left = (rank + size - 1) % size, right = (rank + 1) % size;
+    uint32_t words[2] = {7, 8}, shorter = 0, longer[3] = {1, 1, 1}, same[2];
+    OK(GOAL_Create(&s));
+    CHECK(GOAL_Misfits(s, &misfits) == GOAL_ERR_STATE);
+    for (uint32_t tag = 0; tag < 3; ++tag) OK(GOAL_Send(s, GOAL_User(words), sizeof words, right, tag, NULL));
+    OK(GOAL_Recv(s, GOAL_User(&shorter), sizeof shorter, left, 0, NULL));
+    OK(GOAL_Recv(s, GOAL_User(longer), sizeof longer, left, 1, NULL));
+    OK(GOAL_Recv(s, GOAL_User(same), sizeof same, left, 2, NULL));
+    OK(GOAL_Compile(s));
+    OK(GOAL_Misfits(s, &misfits));
+    for (uint64_t epoch = 0; epoch < 3; ++epoch) {
+        CHECK(*misfits == 2 * epoch);
+        OK(GOAL_Run(s, &request));
+        OK(GOAL_Wait(&request));
+    }
+    CHECK(shorter == 7 && longer[1] == 8 && longer[2] == 1 && same[1] == 8);
+    OK(GOAL_Free(&s));
+}
+
 int main(void) {
     GOAL_Schedule early;
     CHECK(GOAL_Create(&early) == GOAL_ERR_STATE);
@@ -516,6 +539,7 @@ int main(void) {
     long_messages_change_places();
     nothing_to_do_is_done();
     ends_are_counted_where_the_program_can_see_them();
+    messages_of_another_length_than_their_receives_are_counted();
     OK(GOAL_Finalize());
     CHECK(GOAL_Finalize() == GOAL_ERR_STATE);
     return 0;

@@ -106,6 +106,7 @@ int main(int argc, char **argv) {
             MPI_Wait(&request, MPI_STATUS_IGNORE);
         }
         if (!strcmp(how, "type")) MPI_Recv(room, 1, MPI_DATATYPE_NULL, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (!strcmp(how, "collective")) MPI_Bcast(room, 1, MPI_INT, 0, MPI_COMM_WORLD);
         if (!strcmp(how, "abort")) MPI_Abort(MPI_COMM_WORLD, 42);
         if (!strcmp(how, "abort256")) MPI_Abort(MPI_COMM_WORLD, 256);
         if (!strcmp(how, "twice")) MPI_Init(NULL, NULL);
@@ -114,6 +115,7 @@ int main(int argc, char **argv) {
             for (;;) MPI_Irecv(room, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request);
         }
     }
+    if (!strcmp(how, "collective") && rank < size - 1) MPI_Bcast(room, 2, MPI_INT, 0, MPI_COMM_WORLD);
     if (strcmp(how, "well") && strcmp(how, "after") && strcmp(how, "freed"))
         MPI_Recv(room, 1, MPI_INT, 0, 77, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* never sent: the job is ended */
     if (!strcmp(how, "freed")) { /* MPI_Finalize delivers what nobody waits for */

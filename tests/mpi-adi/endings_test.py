@@ -13,6 +13,7 @@ CASES = {
     "tag": (4, ["MPI_Send on rank 2", "the tag -1", "MPI_ERR_TAG"]),
     "type": (3, ["MPI_Recv on rank 2", "MPI_ERR_TYPE"]),
     "truncate": (15, ["MPI_Wait on rank 2", "8 bytes from rank 2 with tag 5", "buffer of 4 bytes", "MPI_ERR_TRUNCATE"]),
+    "collective": (15, ["MPI_Bcast on rank 2, MPI_COMM_WORLD", "the ranks' counts or types do not fit", "MPI_ERR_TRUNCATE"]),
     "requests": (39, ["MPI_Irecv on rank 2", "requests are in use", "MPI_ERR_NO_MEM"]),
     "abort": (42, ["rank 2 ends the job with error code 42"]),
     "abort256": (1, ["error code 256"]),

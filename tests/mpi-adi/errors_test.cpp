@@ -67,6 +67,54 @@ TEST(Errors, AMessageLongerThanTheReceiveIsTruncatedAndSaysSo) {
   }
 }
 
+// Some rank notices that the sizes which the ranks have given do not fit, and all goes on.
+template <class Collective>
+void mismatched(const char* name, MPI_Comm comm, Collective&& collective) {
+  for (const int size : {2, 3000}) {
+    for (int round = 0; round < 2; ++round) {
+      SCOPED_TRACE(name);
+      const int error = collective(size);
+      EXPECT_TRUE(error == MPI_SUCCESS || error == MPI_ERR_TRUNCATE) << error;
+      int failed = error != MPI_SUCCESS, failures = 0, one = 1, sum = 0;
+      EXPECT_EQ(MPI_Allreduce(&failed, &failures, 1, MPI_INT, MPI_SUM, comm), MPI_SUCCESS);
+      EXPECT_GE(failures, 1);
+      EXPECT_EQ(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm), MPI_SUCCESS);
+      EXPECT_EQ(sum, ranks());
+    }
+  }
+}
+
+TEST(Errors, CollectivesWhoseSizesDoNotFitAreTruncatedAndSaySo) {
+  if (ranks() == 1) GTEST_SKIP() << "needs two ranks";
+  ReturnErrors guard;
+  MPI_Comm world;  // a new one: all ranks have kept the same schedules
+  MPI_Comm_dup(MPI_COMM_WORLD, &world);
+  const bool odd = rank() == ranks() - 1;
+  const auto n = static_cast<size_t>(ranks());
+  std::vector<int> in(6002 * n), out(6002 * n);
+  mismatched("bcast", world, [&](int size) { return MPI_Bcast(in.data(), odd ? size - 1 : size, MPI_INT, 0, world); });
+  mismatched("gather", world, [&](int size) { return MPI_Gather(in.data(), odd ? size + 1 : size, MPI_INT, out.data(), size, MPI_INT, 0, world); });
+  mismatched("scatter", world, [&](int size) { return MPI_Scatter(in.data(), size, MPI_INT, out.data(), odd ? size - 1 : size, MPI_INT, 0, world); });
+  mismatched("allgather", world, [&](int size) {
+    return MPI_Allgather(in.data(), odd ? size + 1 : size, MPI_INT, out.data(), odd ? size + 1 : size, MPI_INT, world);
+  });
+  mismatched("alltoall", world, [&](int size) {
+    return MPI_Alltoall(in.data(), odd ? size + 1 : size, MPI_INT, out.data(), odd ? size + 1 : size, MPI_INT, world);
+  });
+  mismatched("allreduce", world, [&](int size) { return MPI_Allreduce(in.data(), out.data(), odd ? size + 1 : size, MPI_INT, MPI_SUM, world); });
+  mismatched("ibcast", world, [&](int size) {
+    MPI_Request request;
+    MPI_Ibcast(in.data(), odd ? size + 1 : size, MPI_INT, 0, world, &request);
+    return MPI_Wait(&request, MPI_STATUS_IGNORE);
+  });
+  mismatched("gatherv", world, [&](int size) {
+    std::vector<int> counts(n, size), places(n, 0);
+    for (size_t i = 0; i < n; ++i) places[i] = static_cast<int>(i) * (size + 1);
+    return MPI_Gatherv(in.data(), odd ? size + 1 : size, MPI_INT, out.data(), counts.data(), places.data(), MPI_INT, 0, world);
+  });
+  MPI_Comm_free(&world);
+}
+
 TEST(Errors, WaitallPutsEachRequestsErrorInItsStatus) {
   ReturnErrors guard;
   Bytes small(4), large(8);

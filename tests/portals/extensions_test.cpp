@@ -1,4 +1,4 @@
-// Extensions E1 to E7, each beside what a program has to do with plain Portals 4.3 instead. Most of it is local.
+// Extensions E1 to E8, each beside what a program has to do with plain Portals 4.3 instead. Most of it is local.
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -271,6 +271,30 @@ TEST_F(Extensions, E7EqualThresholdsFireInOrderOrAreMadeDistinct) {
   wait(done, 3);
   EXPECT_EQ(third, 1u);
   EXPECT_EQ(fourth, 1u);
+}
+
+TEST_F(Extensions, E8MessagesOfAnotherLengthAreCountedByTheEngineOrByRlengthOfEachEvent) {
+  char room[8], data[16] = {};
+  uint64_t misfits = 0;
+  const ptl_handle_ct_t arrived = counter();
+  const ptl_handle_md_t md = descriptor(0, PTL_CT_NONE);
+  ptl_me_t me = once(room, sizeof room, 5, arrived, PTLX_ME_COUNT_MISFITS);
+  me.options &= ~unsigned{PTL_ME_USE_ONCE};
+  ptl_handle_me_t handle;
+  EXPECT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, nullptr, &handle), PTL_ARG_INVALID);
+  ASSERT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, &misfits, &handle), PTL_OK);
+  uint64_t count = 0, by_events = 0;
+  for (const ptl_size_t length : {8, 9, 7, 0, 8}) {
+    EXPECT_EQ(PtlPut(md, reinterpret_cast<ptl_size_t>(data), length, PTL_NO_ACK_REQ, self(), pt, 5, 0, nullptr, 0), PTL_OK);
+    wait(arrived, ++count);
+    ptl_event_t event;
+    do ASSERT_EQ(PtlEQWait(eq, &event), PTL_OK);
+    while (event.type != PTL_EVENT_PUT);
+    by_events += event.rlength != sizeof room;
+    EXPECT_EQ(misfits, by_events) << length;
+  }
+  EXPECT_EQ(misfits, 3u);
+  EXPECT_EQ(PtlMEUnlink(handle), PTL_OK);
 }
 
 }  // namespace
