@@ -33,7 +33,8 @@ enum class Traffic : uint16_t {
   partitions = windows  // a window's communicator has none
 };
 constexpr int kContextsPerCommunicator = 4;
-constexpr int kMaxCommunicators = (1 << kContextBits) / kContextsPerCommunicator;
+constexpr int kMaxCommunicators = kUsualJobs.contexts() / kContextsPerCommunicator;
+inline int max_communicators() { return envelope.contexts() / kContextsPerCommunicator; }  // in this job
 
 struct Communicator {
   uint16_t context = 0;  // in the match bits of messages; see Traffic

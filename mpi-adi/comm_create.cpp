@@ -60,7 +60,7 @@ int raise_creation(const char* function, const Communicator& comm, int error) {
   if (error == MPI_ERR_PROC_ABORTED) return raise(function, &comm, error, "a rank cannot be reached; it has probably ended");
   return raise(function, &comm, MPI_ERR_NO_MEM,
                "some rank has too many communicators or groups in use (at most %d communicators); free some first",
-               kMaxCommunicators);
+               max_communicators());
 }
 
 int create_in(const char* function, Communicator& parent, const AllAnd& all_and, uint64_t key, Group* group,

@@ -1,6 +1,7 @@
 // context.cpp: which contexts are in use, and the agreement on a new one.
 #include "mpi-adi/context.hpp"
 
+#include <bit>
 #include <bitset>
 #include <mutex>
 
@@ -10,8 +11,9 @@ namespace portunus::mpi {
 namespace {
 
 constexpr size_t kWindow = kContextWindow;
-constexpr size_t kWindows = kMaxCommunicators / kWindow;
-static_assert(kMaxCommunicators % kWindow == 0 && (kWindows & (kWindows - 1)) == 0);
+size_t windows() { return static_cast<size_t>(max_communicators()) / kWindow; }
+static_assert(std::has_single_bit(unsigned{kUsualJobs.contexts() / kContextsPerCommunicator} / kWindow) &&
+              std::has_single_bit(unsigned{kHugeJobs.contexts() / kContextsPerCommunicator} / kWindow));
 
 std::mutex mutex;
 std::bitset<kMaxCommunicators> in_use;  // number n has the contexts from n * kContextsPerCommunicator on
@@ -55,9 +57,10 @@ size_t choose(const Offer& offer, size_t start) {
 ContextSearch::ContextSearch(uint64_t key) : random_(scrambled(key)) {}
 
 bool ContextSearch::next(Offer& offer) {
-  if (full_ == kWindows) return false;
-  const size_t stride = (random_ >> 16) % kWindows | 1;  // odd: reaches every window
-  window_ = (random_ + attempt_++ * stride) % kWindows;
+  const size_t count = windows();
+  if (full_ == count) return false;
+  const size_t stride = (random_ >> 16) % count | 1;  // odd: reaches every window
+  window_ = (random_ + attempt_++ * stride) % count;
   offer = free_numbers(window_);
   return true;
 }
@@ -98,7 +101,7 @@ void open_contexts() {
   std::lock_guard lock(mutex);
   in_use.reset();
   in_use[0] = in_use[1] = true;
-  in_use[kMatchedContext / kContextsPerCommunicator] = true;
+  in_use[matched_context() / kContextsPerCommunicator] = true;
 }
 
 }  // namespace portunus::mpi

@@ -136,6 +136,7 @@ const char* start(bool threaded, int& rank, int& size) {
   if (job.size > kMaxRanks) return "the job has more ranks than this library can address (2^20)";
   rank = job.rank;
   size = job.size;
+  envelope = envelope_for(size);
   if (PtlInit() != PTL_OK) return "Portals cannot be started";
   const ptl_ni_limits_t desired = generous();
   ptl_ni_limits_t actual;

@@ -25,7 +25,7 @@ int next_number(Communicator& comm, int peer, int tag, bool receives) {
   std::lock_guard lock(numbers_mutex);
   int& made = comm.partitioned[{peer, tag, receives}];
   const int number = made;
-  made = (made + 1) % kMaxRanks;
+  made = (made + 1) % envelope.ranks();
   return number;
 }
 
