@@ -1,93 +1,27 @@
 // buffered.cpp: buffered sends, and attaching, flushing and detaching their memory.
 #include "mpi-adi/buffered.hpp"
 
-#include <climits>
-#include <cstdlib>
-#include <new>
-
+#include "mpi-adi/checks.hpp"
 #include "mpi-adi/completion.hpp"
 #include "mpi-adi/profiling.hpp"
 #include "mpi-adi/pt2pt.hpp"
 
 namespace portunus::mpi {
 
-void KeptMessage::released() { home->forget(*this); }
-
-void MessageBuffer::attach(void* memory, size_t size) {
-  std::lock_guard lock(mutex_);
-  memory_ = memory;
-  size_ = size;
-  first_ = nullptr;
-}
-
-void MessageBuffer::detach(void*& memory, size_t& size) {
-  std::lock_guard lock(mutex_);
-  memory = memory_;
-  size = automatic() ? 0 : size_;
-  memory_ = nullptr;
-}
-
-KeptMessage* MessageBuffer::keep(size_t bytes) {
-  constexpr size_t kAlign = alignof(KeptMessage);
-  const size_t room = sizeof(KeptMessage) + (bytes + kAlign - 1) / kAlign * kAlign;
-  std::lock_guard lock(mutex_);
-  void* place = nullptr;
-  KeptMessage** link = &first_;
-  if (automatic()) {
-    place = std::aligned_alloc(kAlign, room);
-  } else {
-    const auto begin = reinterpret_cast<uintptr_t>(memory_);
-    uintptr_t gap = (begin + kAlign - 1) / kAlign * kAlign;
-    for (;; link = &(*link)->next) {
-      const uintptr_t end = *link ? reinterpret_cast<uintptr_t>(*link) : begin + size_;
-      if (gap <= end && end - gap >= room) {
-        place = reinterpret_cast<void*>(gap);
-        break;
-      }
-      if (*link == nullptr) break;
-      gap = reinterpret_cast<uintptr_t>(*link) + (*link)->room;
-    }
-  }
-  if (place == nullptr) return nullptr;
-  auto* message = new (place) KeptMessage;
-  message->home = this;
-  message->room = room;
-  if (!automatic()) {
-    message->next = *link;
-    *link = message;
-  }
-  ++kept_;
-  return message;
-}
-
-void MessageBuffer::forget(KeptMessage& message) {
-  std::lock_guard lock(mutex_);
-  --kept_;
-  if (automatic()) {
-    message.~KeptMessage();
-    std::free(&message);
-    return;
-  }
-  KeptMessage** link = &first_;
-  while (*link != &message) link = &(*link)->next;
-  *link = message.next;
-  message.~KeptMessage();
-}
-
-bool MessageBuffer::empty() {
-  std::lock_guard lock(mutex_);
-  return kept_ == 0;
-}
-
 namespace {
 
-MessageBuffer& buffer() {
+MessageBuffer& process_buffer() {
   static MessageBuffer& one = *new MessageBuffer;
   return one;
 }
 
+MessageBuffer& buffer_of(const Communicator& comm) {
+  if (comm.buffer && comm.buffer->attached()) return *comm.buffer;
+  return comm.session_buffer && comm.session_buffer->attached() ? *comm.session_buffer : process_buffer();
+}
+
 int raise_full(const Arguments& given, const Communicator& comm, size_t bytes) {
-  if (!buffer().attached())
+  if (!buffer_of(comm).attached())
     return raise(given.function, &comm, MPI_ERR_BUFFER, "no buffer is attached; call MPI_Buffer_attach first");
   return raise(given.function, &comm, MPI_ERR_BUFFER,
                "the attached buffer has no room for %zu bytes; each message takes its size and up to MPI_BSEND_OVERHEAD bytes",
@@ -96,16 +30,21 @@ int raise_full(const Arguments& given, const Communicator& comm, size_t bytes) {
 
 }  // namespace
 
+void flush_buffer(MessageBuffer& buffer) {
+  adi::wait_until([&] { return buffer.empty(); });
+}
+
 int send_buffered(const Arguments& given, const Communicator& comm, size_t bytes) {
   if (!adi::reachable(comm.job_rank(given.peer))) return raise_lost(given, &comm);
   if (can_copy(Mode::standard, bytes)) {
     const int result = send_copied(comm, given, bytes);
     return result == PTL_OK ? MPI_SUCCESS : raise_portals(given.function, &comm, result);
   }
-  KeptMessage* kept = buffer().attached() ? buffer().keep(bytes) : nullptr;
-  if (kept == nullptr && buffer().attached()) {  // events may be waiting that make room
+  MessageBuffer& buffer = buffer_of(comm);
+  KeptMessage* kept = buffer.attached() ? buffer.keep(bytes) : nullptr;
+  if (kept == nullptr && buffer.attached()) {  // events may be waiting that make room
     adi::poll_until([] { return false; });
-    kept = buffer().keep(bytes);
+    kept = buffer.keep(bytes);
   }
   if (kept == nullptr) return raise_full(given, comm, bytes);
   pack(given, kept->data(), bytes);
@@ -143,31 +82,52 @@ int ibsend(const Arguments& given, MPI_Request* handle) {
   return given.peer == MPI_PROC_NULL ? MPI_SUCCESS : send_buffered(given, *comm, bytes);
 }
 
-int attach(const char* function, void* memory, MPI_Count size) {
-  if (find_communicator(MPI_COMM_WORLD) == nullptr) return raise_bad_communicator(function, MPI_COMM_WORLD);
-  if (buffer().attached()) return raise(function, nullptr, MPI_ERR_BUFFER, "a buffer is attached already");
-  if (memory == nullptr) return raise(function, nullptr, MPI_ERR_BUFFER, "the buffer is null");
-  if (size < 0) return raise(function, nullptr, MPI_ERR_ARG, "the size is negative (%lld)", static_cast<long long>(size));
-  buffer().attach(memory, static_cast<size_t>(size));
-  return MPI_SUCCESS;
-}
+// What a call of the process's buffer begins with, and raises by.
+class OfProcess {
+ public:
+  explicit OfProcess(const char* function) : function_(function) {}
+  int operator()(int code, const char* sentence) const { return raise(function_, nullptr, code, "%s", sentence); }
 
-int flush(const char* function) {
-  if (find_communicator(MPI_COMM_WORLD) == nullptr) return raise_bad_communicator(function, MPI_COMM_WORLD);
-  adi::wait_until([] { return buffer().empty(); });
-  return MPI_SUCCESS;
-}
+ private:
+  const char* function_;
+};
+
+// The same of a communicator's, which is made when it is first attached.
+class OfCommunicator {
+ public:
+  OfCommunicator(const char* function, MPI_Comm handle) : function_(function) { error = check(function, handle, comm, {}); }
+  int operator()(int code, const char* sentence) const { return raise(function_, comm, code, "%s", sentence); }
+  MessageBuffer& buffer() const {
+    if (!comm->buffer) comm->buffer = std::make_shared<MessageBuffer>();
+    return *comm->buffer;
+  }
+
+  Communicator* comm;
+  int error;
+
+ private:
+  const char* function_;
+};
 
 template <class Size>
+int attach(const char* function, void* memory, Size size) {
+  if (int error = check_running(function)) return error;
+  return attach_buffer(process_buffer(), memory, size, OfProcess(function));
+}
+template <class Size>
 int detach(const char* function, void* address, Size* size) {
-  if (address == nullptr || size == nullptr) return raise_null(function, address ? "size" : "buffer");
-  if (int error = flush(function)) return error;
-  void* memory;
-  size_t bytes;
-  buffer().detach(memory, bytes);
-  *static_cast<void**>(address) = memory;
-  *size = static_cast<Size>(bytes);
-  return MPI_SUCCESS;
+  if (int error = check_running(function)) return error;
+  return detach_buffer(process_buffer(), address, size, OfProcess(function));
+}
+template <class Size>
+int attach(const char* function, MPI_Comm handle, void* memory, Size size) {
+  const OfCommunicator of(function, handle);
+  return of.error ? of.error : attach_buffer(of.buffer(), memory, size, of);
+}
+template <class Size>
+int detach(const char* function, MPI_Comm handle, void* address, Size* size) {
+  const OfCommunicator of(function, handle);
+  return of.error ? of.error : detach_buffer(of.buffer(), address, size, of);
 }
 
 }  // namespace
@@ -197,19 +157,50 @@ extern "C" int PMPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype data
 }
 MPI_WEAK_NAME(Ibsend_c)
 
-extern "C" int PMPI_Buffer_attach(void* buffer, int size) { return attach("MPI_Buffer_attach", buffer, size); }
-MPI_WEAK_NAME(Buffer_attach)
+#define MPI_BUFFER_CALLS(suffix, Size)                                                                   \
+  extern "C" int PMPI_Buffer_attach##suffix(void* buffer, Size size) {                                   \
+    return attach("MPI_Buffer_attach" #suffix, buffer, size);                                            \
+  }                                                                                                      \
+  MPI_WEAK_NAME(Buffer_attach##suffix)                                                                   \
+  extern "C" int PMPI_Buffer_detach##suffix(void* buffer_addr, Size* size) {                             \
+    return detach("MPI_Buffer_detach" #suffix, buffer_addr, size);                                       \
+  }                                                                                                      \
+  MPI_WEAK_NAME(Buffer_detach##suffix)                                                                   \
+  extern "C" int PMPI_Comm_attach_buffer##suffix(MPI_Comm comm, void* buffer, Size size) {               \
+    return attach("MPI_Comm_attach_buffer" #suffix, comm, buffer, size);                                 \
+  }                                                                                                      \
+  MPI_WEAK_NAME(Comm_attach_buffer##suffix)                                                              \
+  extern "C" int PMPI_Comm_detach_buffer##suffix(MPI_Comm comm, void* buffer_addr, Size* size) {         \
+    return detach("MPI_Comm_detach_buffer" #suffix, comm, buffer_addr, size);                            \
+  }                                                                                                      \
+  MPI_WEAK_NAME(Comm_detach_buffer##suffix)
+MPI_BUFFER_CALLS(, int)
+MPI_BUFFER_CALLS(_c, MPI_Count)
 
-extern "C" int PMPI_Buffer_attach_c(void* buffer, MPI_Count size) { return attach("MPI_Buffer_attach_c", buffer, size); }
-MPI_WEAK_NAME(Buffer_attach_c)
-
-extern "C" int PMPI_Buffer_detach(void* buffer_addr, int* size) { return detach("MPI_Buffer_detach", buffer_addr, size); }
-MPI_WEAK_NAME(Buffer_detach)
-
-extern "C" int PMPI_Buffer_detach_c(void* buffer_addr, MPI_Count* size) {
-  return detach("MPI_Buffer_detach_c", buffer_addr, size);
+extern "C" int PMPI_Buffer_flush(void) {
+  if (int error = check_running("MPI_Buffer_flush")) return error;
+  flush_buffer(process_buffer());
+  return MPI_SUCCESS;
 }
-MPI_WEAK_NAME(Buffer_detach_c)
-
-extern "C" int PMPI_Buffer_flush(void) { return flush("MPI_Buffer_flush"); }
 MPI_WEAK_NAME(Buffer_flush)
+
+extern "C" int PMPI_Buffer_iflush(MPI_Request* request) {
+  static constexpr char kName[] = "MPI_Buffer_iflush";
+  if (int error = check_running(kName)) return error;
+  return iflush_buffer(process_buffer(), self(), request, OfProcess(kName));
+}
+MPI_WEAK_NAME(Buffer_iflush)
+
+extern "C" int PMPI_Comm_flush_buffer(MPI_Comm comm) {
+  const OfCommunicator of("MPI_Comm_flush_buffer", comm);
+  if (of.error) return of.error;
+  flush_buffer(of.buffer());
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Comm_flush_buffer)
+
+extern "C" int PMPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) {
+  const OfCommunicator of("MPI_Comm_iflush_buffer", comm);
+  return of.error ? of.error : iflush_buffer(of.buffer(), *of.comm, request, of);
+}
+MPI_WEAK_NAME(Comm_iflush_buffer)

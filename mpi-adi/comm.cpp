@@ -23,6 +23,7 @@ Communicator* make_communicator(uint16_t context, Group* group, Group* remote_gr
   made->inter = remote_group != nullptr;
   made->group = group;
   made->remote_group = remote_group;
+  made->session_buffer = group->session_buffer;
   made->rank = group->rank;
   made->size = group->size;
   const Group& peers = made->peer_group();
@@ -156,6 +157,16 @@ extern "C" int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) {
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Comm_compare)
+
+// Nobody is spawned here.
+extern "C" int PMPI_Comm_get_parent(MPI_Comm* parent) {
+  static constexpr char kName[] = "MPI_Comm_get_parent";
+  if (int error = check_running(kName)) return error;
+  if (int error = check_results(kName, nullptr, {parent})) return error;
+  *parent = MPI_COMM_NULL;
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Comm_get_parent)
 
 extern "C" int PMPI_Comm_set_name(MPI_Comm comm, const char* comm_name) {
   Communicator* found;

@@ -26,6 +26,7 @@ namespace portunus::mpi {
 namespace collectives {
 class State;
 }
+class MessageBuffer;
 
 // The contexts of a communicator follow each other, so that its kinds of messages never match one another.
 enum class Traffic : uint16_t {
@@ -53,6 +54,8 @@ struct Communicator {
   int idups = 0;  // how many nonblocking duplications were begun: their messages' tags
   std::map<std::array<int, 3>, int> partitioned;  // how many such messages were made, by peer, tag and direction
   std::shared_ptr<const Topology> topology;  // nullptr: none
+  std::shared_ptr<MessageBuffer> buffer;          // of buffered sends; nullptr: none was ever attached
+  std::shared_ptr<MessageBuffer> session_buffer;  // of the session that it comes from, if it does
   Attributes<MPI_Comm> attributes;
   Hints hints;
   char name[MPI_MAX_OBJECT_NAME] = "";

@@ -71,6 +71,7 @@ int create_in(const char* function, Communicator& parent, const AllAnd& all_and,
   made = error == MPI_SUCCESS ? make_communicator(context, group, remote_group) : nullptr;
   if (made != nullptr) {
     replace_errhandler(made->errhandler, parent.errhandler.load(std::memory_order_acquire));
+    if (parent.session_buffer) made->session_buffer = parent.session_buffer;
     return MPI_SUCCESS;
   }
   release(group);

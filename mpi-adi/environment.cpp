@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "mpi-adi/errors.hpp"
+#include "mpi-adi/info.hpp"
 #include "mpi-adi/profiling.hpp"
 
 using namespace portunus::mpi;
@@ -30,6 +31,25 @@ extern "C" int PMPI_Abi_get_version(int* abi_major, int* abi_minor) {
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Abi_get_version)
+
+extern "C" int PMPI_Abi_get_info(MPI_Info* info) {
+  static constexpr char kName[] = "MPI_Abi_get_info";
+  if (info == nullptr) return raise(kName, nullptr, MPI_ERR_ARG, "the address for the info is null");
+  *info = make_info({{"mpi_aint_size", std::to_string(sizeof(MPI_Aint))},
+                     {"mpi_count_size", std::to_string(sizeof(MPI_Count))},
+                     {"mpi_offset_size", std::to_string(sizeof(MPI_Offset))}});
+  return *info != MPI_INFO_NULL ? MPI_SUCCESS : raise(kName, nullptr, MPI_ERR_NO_MEM, "too many infos are in use");
+}
+MPI_WEAK_NAME(Abi_get_info)
+
+// Parts of a node are not told apart (see MPI_Comm_split_type): there is no resource to name.
+extern "C" int PMPI_Get_hw_resource_info(MPI_Info* hw_info) {
+  static constexpr char kName[] = "MPI_Get_hw_resource_info";
+  if (hw_info == nullptr) return raise(kName, nullptr, MPI_ERR_ARG, "the address for the info is null");
+  *hw_info = make_info({});
+  return *hw_info != MPI_INFO_NULL ? MPI_SUCCESS : raise(kName, nullptr, MPI_ERR_NO_MEM, "too many infos are in use");
+}
+MPI_WEAK_NAME(Get_hw_resource_info)
 
 extern "C" int PMPI_Get_library_version(char* version, int* resultlen) {
   if (version == nullptr || resultlen == nullptr)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <vector>
 
 #include "mpi-adi/mpi.h"
@@ -13,12 +14,14 @@
 namespace portunus::mpi {
 
 extern constinit int own_job_rank;
+class MessageBuffer;
 
 struct Group {
   int size = 0;
   int rank = MPI_UNDEFINED;  // of this process
   int first = 0;             // without `ranks`, the members are the `size` ranks of the job from this one on
   std::vector<int> ranks;
+  std::shared_ptr<MessageBuffer> session_buffer;  // of the session that it comes from, if it does
   std::atomic<int> references{1};
 
   int job_rank(int member) const { return ranks.empty() ? first + member : ranks[static_cast<size_t>(member)]; }

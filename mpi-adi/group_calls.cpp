@@ -42,9 +42,11 @@ int compare(const Group& one, const Group& other) {
 
 namespace {
 
-int hand_out(const char* function, std::vector<int> job_ranks, MPI_Group* result) {
+// `of`: the group, or the first of those, that the members come from.
+int hand_out(const char* function, const Group& of, std::vector<int> job_ranks, MPI_Group* result) {
   Group* made = make_group(std::move(job_ranks));
   if (made == nullptr) return raise(function, nullptr, MPI_ERR_NO_MEM, "too many groups are in use; free some first");
+  if (of.session_buffer && made->size > 0) made->session_buffer = of.session_buffer;
   *result = handle_of(made);
   return MPI_SUCCESS;
 }
@@ -80,7 +82,7 @@ int include(const char* function, const Group& group, const std::vector<int>& ra
   if (int error = check_ranks(function, group, ranks)) return error;
   std::vector<int> members;
   for (int rank : ranks) members.push_back(group.job_rank(rank));
-  return hand_out(function, std::move(members), result);
+  return hand_out(function, group, std::move(members), result);
 }
 
 int exclude(const char* function, const Group& group, const std::vector<int>& ranks, MPI_Group* result) {
@@ -90,7 +92,7 @@ int exclude(const char* function, const Group& group, const std::vector<int>& ra
   std::vector<int> members;
   for (int i = 0; i < group.size; ++i)
     if (!out[static_cast<size_t>(i)]) members.push_back(group.job_rank(i));
-  return hand_out(function, std::move(members), result);
+  return hand_out(function, group, std::move(members), result);
 }
 
 int check_count(const char* function, int n, const void* array) {
@@ -170,7 +172,7 @@ extern "C" int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group* n
   std::vector<int> members = filter(*one, [](int) { return true; });
   const std::vector<int> added = filter(*other, [&](int rank) { return !index.has(rank); });
   members.insert(members.end(), added.begin(), added.end());
-  return hand_out(kName, std::move(members), newgroup);
+  return hand_out(kName, *one, std::move(members), newgroup);
 }
 MPI_WEAK_NAME(Group_union)
 
@@ -179,7 +181,7 @@ extern "C" int PMPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_G
   Group *one, *other;
   if (int error = check_two(kName, group1, group2, one, other, newgroup)) return error;
   const MemberIndex index(*other);
-  return hand_out(kName, filter(*one, [&](int rank) { return index.has(rank); }), newgroup);
+  return hand_out(kName, *one, filter(*one, [&](int rank) { return index.has(rank); }), newgroup);
 }
 MPI_WEAK_NAME(Group_intersection)
 
@@ -188,7 +190,7 @@ extern "C" int PMPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Gro
   Group *one, *other;
   if (int error = check_two(kName, group1, group2, one, other, newgroup)) return error;
   const MemberIndex index(*other);
-  return hand_out(kName, filter(*one, [&](int rank) { return !index.has(rank); }), newgroup);
+  return hand_out(kName, *one, filter(*one, [&](int rank) { return !index.has(rank); }), newgroup);
 }
 MPI_WEAK_NAME(Group_difference)
 

@@ -141,6 +141,7 @@ int idup(const char* function, MPI_Comm comm, const Hints* hints, MPI_Comm* newc
   }
   replace_errhandler(made->errhandler, parent->errhandler.load(std::memory_order_acquire));
   made->topology = parent->topology;
+  made->session_buffer = parent->session_buffer;
   made->hints = hints ? *hints : parent->hints;
   if (int error = made->attributes.copy_from(parent->attributes, comm)) {
     made->attributes.clear(handle_of(made));

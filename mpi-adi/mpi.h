@@ -40,6 +40,10 @@ typedef struct MPI_ABI_Op *MPI_Op;
 typedef struct MPI_ABI_Request *MPI_Request;
 typedef struct MPI_ABI_Session *MPI_Session;
 typedef struct MPI_ABI_Win *MPI_Win;
+typedef struct MPI_ABI_T_enum *MPI_T_enum;
+typedef struct MPI_ABI_T_cvar_handle *MPI_T_cvar_handle;
+typedef struct MPI_ABI_T_pvar_handle *MPI_T_pvar_handle;
+typedef struct MPI_ABI_T_pvar_session *MPI_T_pvar_session;
 
 typedef struct {
     int MPI_SOURCE;
@@ -373,6 +377,69 @@ typedef int MPI_Grequest_cancel_function(void *extra_state, int complete);
 #define MPI_ERR_ABI                    62
 #define MPI_ERR_LASTCODE               16383
 
+/* The tool information interface. */
+#define MPI_T_ENUM_NULL                ((MPI_T_enum)0)
+#define MPI_T_CVAR_HANDLE_NULL         ((MPI_T_cvar_handle)0)
+#define MPI_T_PVAR_HANDLE_NULL         ((MPI_T_pvar_handle)0)
+#define MPI_T_PVAR_ALL_HANDLES         ((MPI_T_pvar_handle)1)
+#define MPI_T_PVAR_SESSION_NULL        ((MPI_T_pvar_session)0)
+#define MPI_T_ERR_CANNOT_INIT          1001
+#define MPI_T_ERR_NOT_ACCESSIBLE       1002
+#define MPI_T_ERR_NOT_INITIALIZED      1003
+#define MPI_T_ERR_NOT_SUPPORTED        1004
+#define MPI_T_ERR_MEMORY               1005
+#define MPI_T_ERR_INVALID              1006
+#define MPI_T_ERR_INVALID_INDEX        1007
+#define MPI_T_ERR_INVALID_ITEM         1008
+#define MPI_T_ERR_INVALID_SESSION      1009
+#define MPI_T_ERR_INVALID_HANDLE       1010
+#define MPI_T_ERR_INVALID_NAME         1011
+#define MPI_T_ERR_OUT_OF_HANDLES       1012
+#define MPI_T_ERR_OUT_OF_SESSIONS      1013
+#define MPI_T_ERR_CVAR_SET_NOT_NOW     1014
+#define MPI_T_ERR_CVAR_SET_NEVER       1015
+#define MPI_T_ERR_PVAR_NO_WRITE        1016
+#define MPI_T_ERR_PVAR_NO_STARTSTOP    1017
+#define MPI_T_ERR_PVAR_NO_ATOMIC       1018
+#define MPI_T_VERBOSITY_USER_BASIC     9
+#define MPI_T_VERBOSITY_USER_DETAIL    10
+#define MPI_T_VERBOSITY_USER_ALL       12
+#define MPI_T_VERBOSITY_TUNER_BASIC    17
+#define MPI_T_VERBOSITY_TUNER_DETAIL   18
+#define MPI_T_VERBOSITY_TUNER_ALL      20
+#define MPI_T_VERBOSITY_MPIDEV_BASIC   33
+#define MPI_T_VERBOSITY_MPIDEV_DETAIL  34
+#define MPI_T_VERBOSITY_MPIDEV_ALL     36
+#define MPI_T_BIND_NO_OBJECT           1
+#define MPI_T_BIND_MPI_COMM            2
+#define MPI_T_BIND_MPI_DATATYPE        3
+#define MPI_T_BIND_MPI_ERRHANDLER      4
+#define MPI_T_BIND_MPI_FILE            5
+#define MPI_T_BIND_MPI_GROUP           6
+#define MPI_T_BIND_MPI_OP              7
+#define MPI_T_BIND_MPI_REQUEST         8
+#define MPI_T_BIND_MPI_WIN             9
+#define MPI_T_BIND_MPI_MESSAGE         10
+#define MPI_T_BIND_MPI_INFO            11
+#define MPI_T_BIND_MPI_SESSION         12
+#define MPI_T_SCOPE_CONSTANT           1
+#define MPI_T_SCOPE_READONLY           2
+#define MPI_T_SCOPE_LOCAL              3
+#define MPI_T_SCOPE_GROUP              4
+#define MPI_T_SCOPE_GROUP_EQ           5
+#define MPI_T_SCOPE_ALL                6
+#define MPI_T_SCOPE_ALL_EQ             7
+#define MPI_T_PVAR_CLASS_STATE         1
+#define MPI_T_PVAR_CLASS_LEVEL         2
+#define MPI_T_PVAR_CLASS_SIZE          3
+#define MPI_T_PVAR_CLASS_PERCENTAGE    4
+#define MPI_T_PVAR_CLASS_HIGHWATERMARK 5
+#define MPI_T_PVAR_CLASS_LOWWATERMARK  6
+#define MPI_T_PVAR_CLASS_COUNTER       7
+#define MPI_T_PVAR_CLASS_AGGREGATE     8
+#define MPI_T_PVAR_CLASS_TIMER         9
+#define MPI_T_PVAR_CLASS_GENERIC       10
+
 /* ---- Start, end, environment -------------------------------------------------------------------------------------- */
 
 int MPI_Init(int *argc, char ***argv);
@@ -387,8 +454,10 @@ int MPI_Finalized(int *flag);
 int MPI_Abort(MPI_Comm comm, int errorcode);
 int MPI_Get_version(int *version, int *subversion);
 int MPI_Abi_get_version(int *abi_major, int *abi_minor);
+int MPI_Abi_get_info(MPI_Info *info);
 int MPI_Get_library_version(char *version, int *resultlen);
 int MPI_Get_processor_name(char *name, int *resultlen);
+int MPI_Get_hw_resource_info(MPI_Info *hw_info);
 double MPI_Wtime(void);
 double MPI_Wtick(void);
 int MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr);
@@ -459,6 +528,7 @@ int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm);
 int MPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm *newcomm);
 int MPI_Comm_free(MPI_Comm *comm);
 int MPI_Comm_disconnect(MPI_Comm *comm);
+int MPI_Comm_get_parent(MPI_Comm *parent);
 int MPI_Comm_set_name(MPI_Comm comm, const char *comm_name);
 int MPI_Comm_get_name(MPI_Comm comm, char *comm_name, int *resultlen);
 int MPI_Comm_set_info(MPI_Comm comm, MPI_Info info);
@@ -567,6 +637,7 @@ int MPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addre
 int MPI_Type_set_name(MPI_Datatype datatype, const char *type_name);
 int MPI_Type_get_name(MPI_Datatype datatype, char *type_name, int *resultlen);
 int MPI_Type_match_size(int typeclass, int size, MPI_Datatype *datatype);
+int MPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type, MPI_Datatype *pair_type);
 int MPI_Type_create_keyval(MPI_Type_copy_attr_function *type_copy_attr_fn,
                            MPI_Type_delete_attr_function *type_delete_attr_fn, int *type_keyval, void *extra_state);
 int MPI_Type_free_keyval(int *type_keyval);
@@ -655,6 +726,15 @@ int MPI_Isendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest,
 int MPI_Buffer_attach(void *buffer, int size);
 int MPI_Buffer_detach(void *buffer_addr, int *size);
 int MPI_Buffer_flush(void);
+int MPI_Buffer_iflush(MPI_Request *request);
+int MPI_Comm_attach_buffer(MPI_Comm comm, void *buffer, int size);
+int MPI_Comm_detach_buffer(MPI_Comm comm, void *buffer_addr, int *size);
+int MPI_Comm_flush_buffer(MPI_Comm comm);
+int MPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request *request);
+int MPI_Session_attach_buffer(MPI_Session session, void *buffer, int size);
+int MPI_Session_detach_buffer(MPI_Session session, void *buffer_addr, int *size);
+int MPI_Session_flush_buffer(MPI_Session session);
+int MPI_Session_iflush_buffer(MPI_Session session, MPI_Request *request);
 int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status);
 int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status);
 int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status);
@@ -691,6 +771,10 @@ int MPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, i
                             recvtag, MPI_Comm comm, MPI_Request *request);
 int MPI_Buffer_attach_c(void *buffer, MPI_Count size);
 int MPI_Buffer_detach_c(void *buffer_addr, MPI_Count *size);
+int MPI_Comm_attach_buffer_c(MPI_Comm comm, void *buffer, MPI_Count size);
+int MPI_Comm_detach_buffer_c(MPI_Comm comm, void *buffer_addr, MPI_Count *size);
+int MPI_Session_attach_buffer_c(MPI_Session session, void *buffer, MPI_Count size);
+int MPI_Session_detach_buffer_c(MPI_Session session, void *buffer_addr, MPI_Count *size);
 int MPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message, MPI_Status *status);
 int MPI_Imrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message, MPI_Request *request);
 int MPI_Send_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
@@ -1172,6 +1256,76 @@ int MPI_Rget_accumulate_c(const void *origin_addr, MPI_Count origin_count, MPI_D
                           MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
                           MPI_Win win, MPI_Request *request);
 
+/* ---- Handles as integers ------------------------------------------------------------------------------------------ */
+
+int MPI_Comm_toint(MPI_Comm comm);
+MPI_Comm MPI_Comm_fromint(int comm);
+int MPI_Errhandler_toint(MPI_Errhandler errhandler);
+MPI_Errhandler MPI_Errhandler_fromint(int errhandler);
+int MPI_File_toint(MPI_File file);
+MPI_File MPI_File_fromint(int file);
+int MPI_Group_toint(MPI_Group group);
+MPI_Group MPI_Group_fromint(int group);
+int MPI_Info_toint(MPI_Info info);
+MPI_Info MPI_Info_fromint(int info);
+int MPI_Message_toint(MPI_Message message);
+MPI_Message MPI_Message_fromint(int message);
+int MPI_Op_toint(MPI_Op op);
+MPI_Op MPI_Op_fromint(int op);
+int MPI_Request_toint(MPI_Request request);
+MPI_Request MPI_Request_fromint(int request);
+int MPI_Session_toint(MPI_Session session);
+MPI_Session MPI_Session_fromint(int session);
+int MPI_Type_toint(MPI_Datatype datatype);
+MPI_Datatype MPI_Type_fromint(int datatype);
+int MPI_Win_toint(MPI_Win win);
+MPI_Win MPI_Win_fromint(int win);
+
+/* ---- Tool information interface ----------------------------------------------------------------------------------- */
+
+int MPI_T_init_thread(int required, int *provided);
+int MPI_T_finalize(void);
+int MPI_T_enum_get_info(MPI_T_enum enumtype, int *num, char *name, int *name_len);
+int MPI_T_enum_get_item(MPI_T_enum enumtype, int indx, int *value, char *name, int *name_len);
+int MPI_T_event_get_num(int *num_events);
+int MPI_T_source_get_num(int *num_sources);
+/* Control variables: the settings of the environment, as 64-bit unsigned integers; written before MPI_Init only. */
+int MPI_T_cvar_get_num(int *num_cvar);
+int MPI_T_cvar_get_info(int cvar_index, char *name, int *name_len, int *verbosity, MPI_Datatype *datatype,
+                        MPI_T_enum *enumtype, char *desc, int *desc_len, int *bind, int *scope);
+int MPI_T_cvar_get_index(const char *name, int *cvar_index);
+int MPI_T_cvar_handle_alloc(int cvar_index, void *obj_handle, MPI_T_cvar_handle *handle, int *count);
+int MPI_T_cvar_handle_free(MPI_T_cvar_handle *handle);
+int MPI_T_cvar_read(MPI_T_cvar_handle handle, void *buf);
+int MPI_T_cvar_write(MPI_T_cvar_handle handle, const void *buf);
+/* Performance variables: what the engine counts, as unsigned long; they always run. */
+int MPI_T_pvar_get_num(int *num_pvar);
+int MPI_T_pvar_get_info(int pvar_index, char *name, int *name_len, int *verbosity, int *var_class,
+                        MPI_Datatype *datatype, MPI_T_enum *enumtype, char *desc, int *desc_len, int *bind,
+                        int *readonly, int *continuous, int *atomic);
+int MPI_T_pvar_get_index(const char *name, int var_class, int *pvar_index);
+int MPI_T_pvar_session_create(MPI_T_pvar_session *session);
+int MPI_T_pvar_session_free(MPI_T_pvar_session *session);
+int MPI_T_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void *obj_handle, MPI_T_pvar_handle *handle,
+                            int *count);
+int MPI_T_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle *handle);
+int MPI_T_pvar_start(MPI_T_pvar_session session, MPI_T_pvar_handle handle);
+int MPI_T_pvar_stop(MPI_T_pvar_session session, MPI_T_pvar_handle handle);
+int MPI_T_pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *buf);
+int MPI_T_pvar_write(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const void *buf);
+int MPI_T_pvar_reset(MPI_T_pvar_session session, MPI_T_pvar_handle handle);
+int MPI_T_pvar_readreset(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *buf);
+int MPI_T_category_get_num(int *num_cat);
+int MPI_T_category_get_info(int cat_index, char *name, int *name_len, char *desc, int *desc_len, int *num_cvars,
+                            int *num_pvars, int *num_categories);
+int MPI_T_category_get_index(const char *name, int *cat_index);
+int MPI_T_category_get_cvars(int cat_index, int len, int indices[]);
+int MPI_T_category_get_pvars(int cat_index, int len, int indices[]);
+int MPI_T_category_get_categories(int cat_index, int len, int indices[]);
+int MPI_T_category_get_num_events(int cat_index, int *num_events);
+int MPI_T_category_get_events(int cat_index, int len, int indices[]);
+int MPI_T_category_changed(int *update_number);
+
 /* ---- The same under the names of the profiling interface ------------------------------------------------------------ */
 
 #define MPI_ABI_TWIN(name) extern __typeof__(MPI_##name) PMPI_##name;
@@ -1640,6 +1794,80 @@ MPI_ABI_TWIN(Pack_external_size_c)
 MPI_ABI_TWIN(Get_count_c)
 MPI_ABI_TWIN(Get_elements_c)
 MPI_ABI_TWIN(Status_set_elements_c)
+MPI_ABI_TWIN(Abi_get_info)
+MPI_ABI_TWIN(Get_hw_resource_info)
+MPI_ABI_TWIN(Comm_get_parent)
+MPI_ABI_TWIN(Type_get_value_index)
+MPI_ABI_TWIN(Buffer_iflush)
+MPI_ABI_TWIN(Comm_attach_buffer)
+MPI_ABI_TWIN(Comm_detach_buffer)
+MPI_ABI_TWIN(Comm_flush_buffer)
+MPI_ABI_TWIN(Comm_iflush_buffer)
+MPI_ABI_TWIN(Session_attach_buffer)
+MPI_ABI_TWIN(Session_detach_buffer)
+MPI_ABI_TWIN(Session_flush_buffer)
+MPI_ABI_TWIN(Session_iflush_buffer)
+MPI_ABI_TWIN(Comm_attach_buffer_c)
+MPI_ABI_TWIN(Comm_detach_buffer_c)
+MPI_ABI_TWIN(Session_attach_buffer_c)
+MPI_ABI_TWIN(Session_detach_buffer_c)
+MPI_ABI_TWIN(Comm_toint)
+MPI_ABI_TWIN(Comm_fromint)
+MPI_ABI_TWIN(Errhandler_toint)
+MPI_ABI_TWIN(Errhandler_fromint)
+MPI_ABI_TWIN(File_toint)
+MPI_ABI_TWIN(File_fromint)
+MPI_ABI_TWIN(Group_toint)
+MPI_ABI_TWIN(Group_fromint)
+MPI_ABI_TWIN(Info_toint)
+MPI_ABI_TWIN(Info_fromint)
+MPI_ABI_TWIN(Message_toint)
+MPI_ABI_TWIN(Message_fromint)
+MPI_ABI_TWIN(Op_toint)
+MPI_ABI_TWIN(Op_fromint)
+MPI_ABI_TWIN(Request_toint)
+MPI_ABI_TWIN(Request_fromint)
+MPI_ABI_TWIN(Session_toint)
+MPI_ABI_TWIN(Session_fromint)
+MPI_ABI_TWIN(Type_toint)
+MPI_ABI_TWIN(Type_fromint)
+MPI_ABI_TWIN(Win_toint)
+MPI_ABI_TWIN(Win_fromint)
+MPI_ABI_TWIN(T_init_thread)
+MPI_ABI_TWIN(T_finalize)
+MPI_ABI_TWIN(T_enum_get_info)
+MPI_ABI_TWIN(T_enum_get_item)
+MPI_ABI_TWIN(T_event_get_num)
+MPI_ABI_TWIN(T_source_get_num)
+MPI_ABI_TWIN(T_cvar_get_num)
+MPI_ABI_TWIN(T_cvar_get_info)
+MPI_ABI_TWIN(T_cvar_get_index)
+MPI_ABI_TWIN(T_cvar_handle_alloc)
+MPI_ABI_TWIN(T_cvar_handle_free)
+MPI_ABI_TWIN(T_cvar_read)
+MPI_ABI_TWIN(T_cvar_write)
+MPI_ABI_TWIN(T_pvar_get_num)
+MPI_ABI_TWIN(T_pvar_get_info)
+MPI_ABI_TWIN(T_pvar_get_index)
+MPI_ABI_TWIN(T_pvar_session_create)
+MPI_ABI_TWIN(T_pvar_session_free)
+MPI_ABI_TWIN(T_pvar_handle_alloc)
+MPI_ABI_TWIN(T_pvar_handle_free)
+MPI_ABI_TWIN(T_pvar_start)
+MPI_ABI_TWIN(T_pvar_stop)
+MPI_ABI_TWIN(T_pvar_read)
+MPI_ABI_TWIN(T_pvar_write)
+MPI_ABI_TWIN(T_pvar_reset)
+MPI_ABI_TWIN(T_pvar_readreset)
+MPI_ABI_TWIN(T_category_get_num)
+MPI_ABI_TWIN(T_category_get_info)
+MPI_ABI_TWIN(T_category_get_index)
+MPI_ABI_TWIN(T_category_get_cvars)
+MPI_ABI_TWIN(T_category_get_pvars)
+MPI_ABI_TWIN(T_category_get_categories)
+MPI_ABI_TWIN(T_category_get_num_events)
+MPI_ABI_TWIN(T_category_get_events)
+MPI_ABI_TWIN(T_category_changed)
 #undef MPI_ABI_TWIN
 
 #pragma GCC visibility pop

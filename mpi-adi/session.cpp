@@ -21,14 +21,10 @@
 
 namespace portunus::mpi {
 namespace {
-
 constinit ObjectPool<Session, 1 << 12> sessions;
+}
 
-constexpr const char* kSets[] = {"mpi://WORLD", "mpi://SELF"};
-constexpr int kSetCount = 2;
-
-[[gnu::cold, gnu::noinline, gnu::format(printf, 4, 5)]] int raise_in(const char* function, const Session& session, int code,
-                                                                     const char* cause, ...) {
+int raise_in(const char* function, const Session& session, int code, const char* cause, ...) {
   Origin origin;
   origin.subject = Subject::session;
   origin.handle = const_cast<Session*>(&session);
@@ -50,6 +46,11 @@ int check(const char* function, MPI_Session handle, Session*& found, std::initia
     if (result == nullptr) return raise_in(function, *found, MPI_ERR_ARG, "an address for a result, or of an argument, is null");
   return MPI_SUCCESS;
 }
+
+namespace {
+
+constexpr const char* kSets[] = {"mpi://WORLD", "mpi://SELF"};
+constexpr int kSetCount = 2;
 
 // Which of the sets; kSetCount: none.
 int set_of(const char* name) {
@@ -129,6 +130,7 @@ extern "C" int PMPI_Session_finalize(MPI_Session* session) {
   Session* found;
   if (int error = check_results(kName, nullptr, {session})) return error;
   if (int error = check(kName, *session, found, {})) return error;
+  flush_buffer(*found->buffer);
   replace_errhandler(found->errhandler, MPI_ERRORS_ARE_FATAL);
   sessions.release(found);
   *session = MPI_SESSION_NULL;
@@ -188,7 +190,11 @@ extern "C" int PMPI_Group_from_session_pset(MPI_Session session, const char* pse
   if (int error = check(kName, session, found, {pset_name, newgroup})) return error;
   const int set = set_of(pset_name);
   if (set == kSetCount) return raise_in(kName, *found, MPI_ERR_ARG, "there is no set of processes '%s'", pset_name);
-  *newgroup = handle_of(retain(members_of(set)));
+  const Group* members = members_of(set);
+  Group* made = make_group(members->first, members->size);
+  if (made == nullptr) return raise_in(kName, *found, MPI_ERR_NO_MEM, "too many groups are in use; free some first");
+  made->session_buffer = found->buffer;
+  *newgroup = handle_of(made);
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Group_from_session_pset)

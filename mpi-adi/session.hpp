@@ -5,7 +5,10 @@
 #pragma once
 
 #include <atomic>
+#include <initializer_list>
+#include <memory>
 
+#include "mpi-adi/buffered.hpp"
 #include "mpi-adi/info.hpp"
 #include "mpi-adi/mpi.h"
 
@@ -14,6 +17,12 @@ namespace portunus::mpi {
 struct Session {
   std::atomic<MPI_Errhandler> errhandler{nullptr};
   Hints hints;
+  std::shared_ptr<MessageBuffer> buffer = std::make_shared<MessageBuffer>();  // for communicators that come from this session
 };
+
+[[gnu::cold, gnu::noinline, gnu::format(printf, 4, 5)]] int raise_in(const char* function, const Session& session, int code,
+                                                                     const char* cause, ...);
+// The session, or what is wrong with it or with the addresses.
+int check(const char* function, MPI_Session handle, Session*& found, std::initializer_list<const void*> results);
 
 }  // namespace portunus::mpi

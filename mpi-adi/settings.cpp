@@ -14,12 +14,6 @@ namespace {
 
 constexpr uint64_t kMost = uint64_t{1} << 50;
 
-struct Setting {
-  const char* name;
-  uint64_t Settings::*value;
-  uint64_t otherwise, least, most;
-  const char* meaning;
-};
 constexpr Setting kSettings[] = {
     {"MPIADI_EAGER_LIMIT", &Settings::eager_limit, kMost, 0, kMost,
      "bytes above which a message sends its header alone; the transport's own limit holds in any case"},
@@ -54,6 +48,8 @@ bool parse(const char* text, uint64_t& value) {
 char complaint[256];
 
 }  // namespace
+
+std::span<const Setting> all_settings() { return kSettings; }
 
 const char* read_settings() {
   for (const Setting& each : kSettings) {

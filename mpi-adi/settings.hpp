@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <span>
 
 namespace portunus::mpi {
 
@@ -18,6 +19,14 @@ struct Settings {
   uint64_t info;               // 1: MPI_Init prints this table on rank 0
 };
 extern constinit Settings settings;
+
+struct Setting {
+  const char* name;  // of the environment variable
+  uint64_t Settings::*value;
+  uint64_t otherwise, least, most;
+  const char* meaning;
+};
+std::span<const Setting> all_settings();
 
 // nullptr, or a sentence with what is wrong in the environment.
 const char* read_settings();

@@ -260,6 +260,24 @@ extern "C" int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype* datat
 }
 MPI_WEAK_NAME(Type_match_size)
 
+// MPI_DATATYPE_NULL: there is no such pair.
+extern "C" int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type, MPI_Datatype* pair_type) {
+  static constexpr char kName[] = "MPI_Type_get_value_index";
+  static const MPI_Datatype kPairs[][3] = {
+      {MPI_FLOAT, MPI_INT, MPI_FLOAT_INT}, {MPI_DOUBLE, MPI_INT, MPI_DOUBLE_INT},           {MPI_LONG, MPI_INT, MPI_LONG_INT},
+      {MPI_INT, MPI_INT, MPI_2INT},        {MPI_SHORT, MPI_INT, MPI_SHORT_INT},             {MPI_LONG_DOUBLE, MPI_INT, MPI_LONG_DOUBLE_INT},
+      {MPI_REAL, MPI_REAL, MPI_2REAL},     {MPI_INTEGER, MPI_INTEGER, MPI_2INTEGER},        {MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION, MPI_2DOUBLE_PRECISION},
+  };
+  Datatype* found;
+  if (int error = check(kName, value_type, found, {pair_type})) return error;
+  if (int error = check(kName, index_type, found, {})) return error;
+  *pair_type = MPI_DATATYPE_NULL;
+  for (const auto& [value, index, pair] : kPairs)
+    if (value == value_type && index == index_type) *pair_type = pair;
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Type_get_value_index)
+
 extern "C" int PMPI_Type_create_keyval(MPI_Type_copy_attr_function* type_copy_attr_fn,
                                        MPI_Type_delete_attr_function* type_delete_attr_fn, int* type_keyval,
                                        void* extra_state) {
