@@ -36,14 +36,14 @@ void keep_recipe(Datatype& type, Recipe recipe) {
 
 namespace {
 
-int check_not_negative(const char* function, const char* what, MPI_Count value) {
+int check_not_negative(const char* function, const char* what, MPI_Count value, int otherwise = MPI_ERR_ARG) {
   if (is_count(value)) return MPI_SUCCESS;
-  return raise(function, nullptr, MPI_ERR_ARG, "the %s is %s (%lld)", what, value < 0 ? "negative" : "too large",
+  return raise(function, nullptr, otherwise, "the %s is %s (%lld)", what, value < 0 ? "negative" : "too large",
                static_cast<long long>(value));
 }
 // A count, and arrays that are needed unless it is 0.
 int check_arrays(const char* function, MPI_Count count, std::initializer_list<const void*> arrays) {
-  if (int error = check_not_negative(function, "count", count)) return error;
+  if (int error = check_not_negative(function, "count", count, MPI_ERR_COUNT)) return error;
   return count > 0 ? check_results(function, nullptr, arrays) : MPI_SUCCESS;
 }
 template <class Count>
@@ -63,7 +63,7 @@ template <class Count>
 int contiguous(const char* function, Count count, MPI_Datatype oldtype, MPI_Datatype* newtype) {
   Datatype* old;
   if (int error = check(function, oldtype, old, {newtype})) return error;
-  if (int error = check_not_negative(function, "count", count)) return error;
+  if (int error = check_not_negative(function, "count", count, MPI_ERR_COUNT)) return error;
   Recipe recipe(MPI_COMBINER_CONTIGUOUS, {}, {old});
   recipe.add<Count>(count);
   return hand_out(function, {{old, 0, count}}, std::move(recipe), newtype);
@@ -75,7 +75,7 @@ int vector(const char* function, int combiner, Count count, Count blocklength, S
            MPI_Datatype* newtype) {
   Datatype* old;
   if (int error = check(function, oldtype, old, {newtype})) return error;
-  if (int error = check_not_negative(function, "count", count)) return error;
+  if (int error = check_not_negative(function, "count", count, MPI_ERR_COUNT)) return error;
   if (int error = check_not_negative(function, "block length", blocklength)) return error;
   Recipe recipe(combiner, {}, {old});
   recipe.add<Count>(count);

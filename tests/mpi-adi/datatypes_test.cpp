@@ -384,7 +384,7 @@ TEST(Datatypes, RefuseWhatMakesNoSense) {
   ReturnErrors guard;
   MPI_Datatype made;
   const int negative[1] = {-1}, zero[1] = {0}, three[1] = {3};
-  EXPECT_EQ(MPI_Type_contiguous(-1, MPI_INT, &made), MPI_ERR_ARG);
+  EXPECT_EQ(MPI_Type_contiguous(-1, MPI_INT, &made), MPI_ERR_COUNT);
   EXPECT_EQ(MPI_Type_indexed(1, negative, zero, MPI_INT, &made), MPI_ERR_ARG);
   EXPECT_EQ(MPI_Type_vector(1, 1, 1, MPI_DATATYPE_NULL, &made), MPI_ERR_TYPE);
   EXPECT_EQ(MPI_Type_create_subarray(1, three, three, three, MPI_ORDER_C, MPI_INT, &made), MPI_ERR_ARG);

@@ -102,7 +102,7 @@ TEST(LargeCounts, OfDatatypesMakeTheSameTypesAndAreToldApart) {
   const ReturnErrors returned;
   EXPECT_EQ(MPI_Type_get_envelope(wide, &few, &fewer, &least, &combiner), MPI_ERR_TYPE);
   EXPECT_EQ(MPI_Type_get_contents_c(wide, 0, 0, 4, 1, nullptr, nullptr, contents, of), MPI_ERR_ARG);
-  EXPECT_EQ(MPI_Type_contiguous_c(-1, MPI_INT, &wide), MPI_ERR_ARG);
+  EXPECT_EQ(MPI_Type_contiguous_c(-1, MPI_INT, &wide), MPI_ERR_COUNT);
   MPI_Type_free(&wide);
   MPI_Type_free(&narrow);
 }
