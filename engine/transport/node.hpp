@@ -50,7 +50,7 @@ class NodeTransport final : public Transport {
   Processors waiting_peers(int here, uint64_t now_ns);
   void waits_on(int processor, uint64_t now_ns) { segment_->header().waits_on.store(seat_of(processor, now_ns), std::memory_order_relaxed); }
 
-  static constexpr size_t kEager = 8192;
+  static constexpr size_t kEager = 32 * 1024;
 
  private:
   struct NodeLink : Link {

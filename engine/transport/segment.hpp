@@ -127,7 +127,7 @@ class Segment {
   Segment() = default;
   bool map(int fd, size_t ring_offset, size_t ring_bytes);
 
-  static constexpr size_t kSmallestBox = 64 * 1024;  // several of the longest eager messages
+  static constexpr size_t kSmallestBox = 128 * 1024;  // several of the longest eager messages
 
   int fd_ = -1;
   bool owner_ = false;

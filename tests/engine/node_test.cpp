@@ -401,7 +401,7 @@ TEST(Node, ABoxThatMakesNoSenseSilencesItsSenderOnly) {
   std::atomic_ref<uint32_t>(record(1)->ready).store(1);
   EXPECT_EQ(receiver.transport.poll(16), 1);
   EXPECT_EQ(receiver.stats.malformed.read(), 1u);
-  for (const uint32_t lines : {uint32_t{kRing / kLine}, Box::kSkip, Box::kSkip | 0x7fffffffu, ~0u}) {
+  for (const uint32_t lines : {uint32_t{Segment::box_bytes(kRing) / kLine}, Box::kSkip, Box::kSkip | 0x7fffffffu, ~0u}) {
     End fresh(address(3)), writer(address(4));
     writer.send(address(3), 1);
     fresh.transport.poll(16);
@@ -473,7 +473,7 @@ TEST(Node, RecordsOfChanceHarmNobody) {
     for (size_t i = 0; i < kRing; ++i) ring[i] = static_cast<std::byte>(chance());
     for (size_t line = 0; line < kRing / kLine;) {
       auto& header = *reinterpret_cast<wire::Header*>(ring + line * kLine);
-      header.payload_size = static_cast<uint16_t>(chance() % 9000);
+      header.payload_size = static_cast<uint16_t>(chance() % 40'000);
       header.source = chance() % 8 ? kBoxes : chance() % 5000;
       const size_t fitting = header.payload_size <= 8 ? 1 : 1 + (header.payload_size + kLine - 1u) / kLine;
       header.ready = static_cast<uint32_t>(chance() % 8 ? fitting : chance() % 200);

@@ -40,7 +40,7 @@ class Script {
   }
   // Small numbers, limits, and now and then anything.
   uint64_t number() {
-    static constexpr uint64_t kLikely[] = {0, 1, 7, 8, 9, 16, 64, 100, 4096, 8191, 8192, 8193, 65535, 65536, 1 << 20,
+    static constexpr uint64_t kLikely[] = {0, 1, 7, 8, 9, 16, 64, 100, 4096, 8191, 8192, 8193, 32767, 32768, 32769, 65535, 65536, 1 << 20,
                                            uint64_t{1} << 40, uint64_t{1} << 63, ~uint64_t{0}, ~uint64_t{0} - 7};
     const uint8_t choice = byte();
     if (choice < std::size(kLikely)) return kLikely[choice];

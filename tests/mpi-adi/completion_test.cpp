@@ -8,10 +8,10 @@ namespace {
 
 TEST(Completion, WaitsomeReturnsEachCompleteOneOnce) {
   const int kMessages = 40;
-  std::vector<Bytes> in(kMessages, Bytes(20'000)), out;
+  std::vector<Bytes> in(kMessages, Bytes(40'000)), out;
   std::vector<MPI_Request> requests, sends;
   for (int i = 0; i < kMessages; ++i) requests.push_back(ireceive(in[static_cast<size_t>(i)], left(), i));
-  for (int i = 0; i < kMessages; ++i) out.push_back(message(rank(), i, 20'000));
+  for (int i = 0; i < kMessages; ++i) out.push_back(message(rank(), i, 40'000));
   for (int i = kMessages - 1; i >= 0; --i) sends.push_back(isend(out[static_cast<size_t>(i)], right(), i));
   int left_over = kMessages, rounds = 0;
   while (left_over > 0) {
@@ -23,7 +23,7 @@ TEST(Completion, WaitsomeReturnsEachCompleteOneOnce) {
     left_over -= done;
     for (int i = 0; i < done; ++i) {
       EXPECT_EQ(statuses[i].MPI_TAG, indices[i]);
-      EXPECT_EQ(in[static_cast<size_t>(indices[i])], message(left(), indices[i], 20'000));
+      EXPECT_EQ(in[static_cast<size_t>(indices[i])], message(left(), indices[i], 40'000));
     }
   }
   int done = 0, index = 0, flag = 0;
@@ -55,7 +55,7 @@ TEST(Completion, TestanyPicksTheCompleteOne) {
 }
 
 TEST(Completion, ALookAtARequestLeavesItToBeCompleted) {
-  Bytes room(30'000);
+  Bytes room(60'000);
   MPI_Request request = ireceive(room, left(), 1);
   barrier();
   const Bytes mine = message(rank(), 1, room.size());
@@ -64,7 +64,7 @@ TEST(Completion, ALookAtARequestLeavesItToBeCompleted) {
   MPI_Status status;
   while (!flag) EXPECT_EQ(MPI_Request_get_status(request, &flag, &status), MPI_SUCCESS);
   EXPECT_EQ(status.MPI_SOURCE, left());
-  EXPECT_EQ(count_of(status), 30'000);
+  EXPECT_EQ(count_of(status), 60'000);
   EXPECT_EQ(MPI_Request_get_status_any(1, &request, &index, &flag, &status), MPI_SUCCESS);
   EXPECT_TRUE(flag && index == 0);
   EXPECT_EQ(MPI_Request_get_status_some(1, &request, &some, indices, &status), MPI_SUCCESS);

@@ -51,7 +51,7 @@ TEST(Messages, LongerThanTheirShortestReceiveLeaveTheRestOfTheBufferAlone) {
 
 TEST(Messages, WithTheSameSourceAndTagDoNotOvertakeEachOther) {
   const int kMessages = 60;
-  const auto size_of = [](int i) { return i % 3 == 0 ? size_t{1} << 20 : i % 3 == 1 ? size_t{8} : size_t{20'000}; };
+  const auto size_of = [](int i) { return i % 3 == 0 ? size_t{1} << 20 : i % 3 == 1 ? size_t{8} : size_t{40'000}; };
   for (bool receives_first : {true, false}) {
     std::vector<Bytes> out, in, expected;
     std::vector<MPI_Request> requests;
@@ -175,7 +175,7 @@ TEST(Messages, OfOneCommunicatorAreNotReceivedInAnother) {
 }
 
 TEST(Messages, BetweenAllPairsAtOnceAllArrive) {
-  for (size_t size : {size_t{8}, size_t{10'000}, size_t{300'000}}) {
+  for (size_t size : {size_t{8}, size_t{40'000}, size_t{300'000}}) {
     std::vector<Bytes> out, in, expected;
     std::vector<MPI_Request> requests;
     for (int other = 0; other < ranks(); ++other) {

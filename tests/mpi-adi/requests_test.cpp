@@ -8,7 +8,7 @@ namespace {
 
 TEST(Requests, InThousandsCompleteWhateverTheOrderOfWaiting) {
   const int kMessages = 3000;
-  const auto size_of = [](int i) { return static_cast<size_t>(i % 5 == 0 ? 10'000 : i % 64); };
+  const auto size_of = [](int i) { return static_cast<size_t>(i % 5 == 0 ? 40'000 : i % 64); };
   std::vector<Bytes> out, in, expected;
   for (int i = 0; i < kMessages; ++i) {
     out.push_back(message(rank(), i, size_of(i)));
@@ -73,12 +73,12 @@ TEST(Requests, TestallCompletesAllOrNone) {
 
 TEST(Requests, WaitanyReturnsEachCompleteOneOnce) {
   const int kMessages = 30;
-  std::vector<Bytes> in(kMessages, Bytes(20'000));
+  std::vector<Bytes> in(kMessages, Bytes(40'000));
   std::vector<MPI_Request> requests;
   for (int i = 0; i < kMessages; ++i) requests.push_back(ireceive(in[static_cast<size_t>(i)], left(), i));
   std::vector<Bytes> out;
   std::vector<MPI_Request> sends;
-  for (int i = 0; i < kMessages; ++i) out.push_back(message(rank(), i, 20'000));
+  for (int i = 0; i < kMessages; ++i) out.push_back(message(rank(), i, 40'000));
   for (int i = kMessages - 1; i >= 0; --i) sends.push_back(isend(out[static_cast<size_t>(i)], right(), i));
   std::vector<bool> seen(kMessages);
   for (int i = 0; i < kMessages; ++i) {
@@ -89,7 +89,7 @@ TEST(Requests, WaitanyReturnsEachCompleteOneOnce) {
     EXPECT_FALSE(seen[static_cast<size_t>(index)]);
     seen[static_cast<size_t>(index)] = true;
     EXPECT_EQ(status.MPI_TAG, index);
-    EXPECT_EQ(in[static_cast<size_t>(index)], message(left(), index, 20'000));
+    EXPECT_EQ(in[static_cast<size_t>(index)], message(left(), index, 40'000));
   }
   int index = 0;
   MPI_Waitany(kMessages, requests.data(), &index, MPI_STATUS_IGNORE);

@@ -215,6 +215,7 @@ void storm_round(int round, int per_pair) {
     }
   }
   MPI_Waitall(static_cast<int>(sends.size()), sends.data(), MPI_STATUSES_IGNORE);
+  MPI_Barrier(MPI_COMM_WORLD);  // a receive with MPI_ANY_SOURCE might take what somebody sends in the next round
 }
 
 void storm() {

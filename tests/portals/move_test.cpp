@@ -4,7 +4,7 @@
 namespace portals_test {
 namespace {
 
-constexpr size_t kSizes[] = {0, 1, 8, 9, 64, 65, 4000, 8192, 8193, 65'536, 1'000'000, 3'000'001};
+constexpr size_t kSizes[] = {0, 1, 8, 9, 64, 65, 4000, 8192, 8193, 32'768, 32'769, 65'536, 1'000'000, 3'000'001};
 
 struct Move : Portals {};
 
@@ -157,7 +157,7 @@ TEST_F(Move, FetchAtomicsAndSwapsOfAllSizesReturnWhatWasThere) {
   const ptl_handle_md_t copied = descriptor(PTL_MD_VOLATILE | PTL_MD_EVENT_SEND_DISABLE, PTL_CT_NONE);
   const auto at = [](const std::vector<uint64_t>& v) { return reinterpret_cast<ptl_size_t>(v.data()); };
   uint64_t n = 0, begin = 5;
-  for (size_t words : {size_t{1}, size_t{1015}, size_t{1024}, size_t{1025}, size_t{8192}, most}) {
+  for (size_t words : {size_t{1}, size_t{1015}, size_t{1024}, size_t{1025}, size_t{4096}, size_t{4097}, size_t{8192}, most}) {
     for (size_t i = 0; i < words; ++i) mine[i] = i + static_cast<uint64_t>(rank());
     fence();
     EXPECT_EQ(PtlFetchAtomic(md, at(old), md, at(mine), words * 8, right(), pt, 0, 0, nullptr, 0, PTL_SUM, PTL_UINT64_T), PTL_OK);
