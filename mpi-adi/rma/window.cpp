@@ -97,15 +97,19 @@ int finish(const char* function, Communicator& parent, Window* window, MPI_Win* 
   return MPI_SUCCESS;
 }
 
-int begin(const char* function, MPI_Comm handle, MPI_Info info, MPI_Win* win, Communicator*& parent, Window*& window) {
+// Before anything is made.
+int check_call(const char* function, MPI_Comm handle, MPI_Info info, MPI_Win* win, Communicator*& parent) {
   if (int error = mpi::check(function, handle, parent, {win})) return error;
   if (parent->inter) return mpi::raise(function, parent, MPI_ERR_COMM, "windows are made of intracommunicators");
-  if (int error = check_info(function, parent, info)) return error;
+  return check_info(function, parent, info);
+}
+
+int begin(const char* function, Communicator& parent, MPI_Info info, Window*& window) {
   Communicator* own;
-  if (int error = create_in(function, *parent, all_and_of(*parent), key_of(*parent, Traffic::windows, 0), retain(parent->group), nullptr, own))
+  if (int error = create_in(function, parent, all_and_of(parent), key_of(parent, Traffic::windows, 0), retain(parent.group), nullptr, own))
     return error;
   window = windows.claim();
-  if (window == nullptr) return mpi::raise(function, parent, MPI_ERR_NO_MEM, "too many windows are in use");
+  if (window == nullptr) return mpi::raise(function, &parent, MPI_ERR_NO_MEM, "too many windows are in use");
   window->comm = own;
   window->hints = hints_of(info);
   return MPI_SUCCESS;
@@ -127,9 +131,10 @@ bool is_near(const Member& member) {
 int create(const char* function, void* base, MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
   Communicator* parent;
   Window* window;
-  if (int error = begin(function, comm, info, win, parent, window)) return error;
+  if (int error = check_call(function, comm, info, win, parent)) return error;
   if (int error = check_memory(function, *parent, size, unit)) return error;
   if (base == nullptr && size > 0) return mpi::raise(function, parent, MPI_ERR_BASE, "the memory's address is null");
+  if (int error = begin(function, *parent, info, window)) return error;
   window->base = static_cast<std::byte*>(base);
   window->size = size;
   window->unit = unit;
@@ -139,9 +144,10 @@ int create(const char* function, void* base, MPI_Aint size, MPI_Aint unit, MPI_I
 int allocate(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm handle, void* baseptr, MPI_Win* win, int flavor) {
   Communicator* parent;
   Window* window;
-  if (int error = begin(function, handle, info, win, parent, window)) return error;
+  if (int error = check_call(function, handle, info, win, parent)) return error;
   if (int error = check_memory(function, *parent, size, unit)) return error;
   if (baseptr == nullptr) return mpi::raise(function, parent, MPI_ERR_ARG, "the address for the memory's address is null");
+  if (int error = begin(function, *parent, info, window)) return error;
   std::vector<std::byte*> base;
   const bool shared = share_memory(*window->comm, static_cast<size_t>(size), window->segment, base);
   const size_t own = static_cast<size_t>(window->comm->rank);
@@ -237,7 +243,8 @@ extern "C" int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* wi
   static constexpr char kName[] = "MPI_Win_create_dynamic";
   Communicator* parent;
   Window* window;
-  if (int error = begin(kName, comm, info, win, parent, window)) return error;
+  if (int error = check_call(kName, comm, info, win, parent)) return error;
+  if (int error = begin(kName, *parent, info, window)) return error;
   window->flavor = MPI_WIN_FLAVOR_DYNAMIC;
   return finish(kName, *parent, window, win);
 }
