@@ -179,7 +179,7 @@ void hand_over(Command& command) {
   header.rlength = length;
   header.remote_offset = remote.offset;
   Local source;
-  source.base = static_cast<std::byte*>(md.start) + local_offset;
+  source.base = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(md.start) + local_offset);
   source.options = md.options;
   source.eq = md.eq_handle;
   source.ct = md.ct_handle;
