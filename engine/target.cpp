@@ -109,8 +109,8 @@ void Engine::apply_gathered(Delivery& delivery, const std::byte* data, std::byte
 }
 
 // The whole way of most messages at once: place, move, count, report, as place(), deliver() and complete() do for all others.
-[[gnu::always_inline]] inline void Engine::put_whole(Link& from, const wire::Header& header, const std::byte* payload, PortalEntry& portal, ListEntry& entry,
-                       uint64_t source, EventQueue* queue) {
+[[gnu::always_inline]] inline void Engine::put_whole(Link& from, const wire::Header& header, const std::byte* payload, PortalEntry& portal,
+                                                     ListEntry& entry, uint64_t source, EventQueue* queue) {
   const uint64_t offset = std::min(header.remote_offset, entry.length);
   const uint64_t mlength = std::min(header.rlength, entry.length - offset);
   const uint32_t options = entry.options;
@@ -170,7 +170,7 @@ void Engine::request(Link& from, const wire::Header& header, const std::byte* pa
   const bool open = ni.open.load(std::memory_order_relaxed);
   PortalEntry* portal = open && header.pt_index < kMaxPortals ? ni.portals[header.pt_index].get() : nullptr;
   const uint64_t source = open && ni.logical() ? rank_of(peer, ni) : packed(peer.id);
-  if (!portal || source == kRankUnknown) [[unlikely]] {
+  if (!portal || (source == kRankUnknown && ni.logical())) [[unlikely]] {
     ni.status[PTL_SR_DROP_COUNT].fetch_add(1, std::memory_order_relaxed);
     ++stats_.dropped;
     refuse(peer, header, PTL_NI_DROPPED);
@@ -214,8 +214,8 @@ void Engine::request(Link& from, const wire::Header& header, const std::byte* pa
 }
 
 // Matched, and every permission given. `events`: the most that it will post here, where flow control asks.
-void Engine::receive(Peer& peer, const wire::Header& header, const std::byte* payload, PortalEntry& portal,
-                                       ListEntry& entry, uint64_t source, uint32_t events) {
+void Engine::receive(Peer& peer, const wire::Header& header, const std::byte* payload, PortalEntry& portal, ListEntry& entry,
+                     uint64_t source, uint32_t events) {
   Interface& ni = interfaces_[entry.ni];
   const bool overflow = entry.list == PTL_OVERFLOW_LIST;
   const bool remembers = overflow && !(entry.options & PTL_ME_UNEXPECTED_HDR_DISABLE);

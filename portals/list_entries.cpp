@@ -38,7 +38,7 @@ namespace {
   return me.options & PTL_IOVEC ? bad_iovec(interface, me.start, me.length) : Fault{};
 }
 
-// Of what was checked; `entry` is as new. No branch but the last two, so that each field is stored once.
+// Of what was checked; `entry` is as new. What is rare comes last, so that each field is stored once.
 [[gnu::always_inline]] inline void fill_entry(const Interface& interface, const ptl_me_t& me, bool has_match, ListEntry& entry) {
   entry.ni = static_cast<uint8_t>(interface.index);
   entry.options = me.options;
