@@ -300,6 +300,19 @@ bool copy(std::byte* dst, const std::byte* a, const std::byte*, size_t count) {
 
 using Local = bool (*)(std::byte*, const std::byte*, const std::byte*, size_t);
 
+template <class T> struct [[gnu::packed]] Located { T value; int32_t place; };
+
+template <int op, class T>
+bool locate_each(std::byte* dst, const std::byte* a, const std::byte* b, size_t count) {
+  constexpr size_t kSize = sizeof(Located<T>);
+  for (; count > 0; --count, dst += kSize, a += kSize, b += kSize) {
+    const auto x = load<Located<T>>(a), y = load<Located<T>>(b);
+    const bool second = x.value == y.value ? y.place < x.place : op == PTLX_MAX ? x.value < y.value : y.value < x.value;
+    std::memmove(dst, second ? b : a, kSize);
+  }
+  return true;
+}
+
 template <int op, class T>
 constexpr Local local_or_null() {
   if constexpr (!local_allowed_for<T>(op)) return nullptr;
@@ -330,6 +343,24 @@ template <size_t... op>
 constexpr Table<Local, kLocals> local_table(std::index_sequence<op...>) { return {local_row<op>(Columns{})...}; }
 constexpr auto kLocal = local_table(std::make_index_sequence<kLocals>{});
 
+struct OfLocated { size_t size; Local max, min, copy; };
+template <class T>
+constexpr OfLocated of{sizeof(Located<T>), locate_each<PTLX_MAX, T>, locate_each<PTLX_MIN, T>, copy<Located<T>>};
+// From PTLX_INT16_LOC on.
+constexpr std::array<OfLocated, 6> kLocated{of<int16_t>, of<int32_t>, of<int64_t>, of<float>, of<double>, of<long double>};
+static_assert(PTLX_INT16_LOC + kLocated.size() - 1 == PTLX_LONG_DOUBLE_LOC);
+
+const OfLocated* find_located(ptl_datatype_t type) {
+  return type >= PTLX_INT16_LOC && type <= PTLX_LONG_DOUBLE_LOC ? &kLocated[type - PTLX_INT16_LOC] : nullptr;
+}
+
+Local find_local(ptlx_local_op_t op, ptl_datatype_t type) {
+  if (static_cast<size_t>(op) < kLocals && type < kTypes) return kLocal[op][type];
+  const OfLocated* located = find_located(type);
+  if (located == nullptr) return nullptr;
+  return op == PTLX_MAX ? located->max : op == PTLX_MIN ? located->min : op == PTLX_COPY ? located->copy : nullptr;
+}
+
 template <size_t... type>
 constexpr std::array<size_t, kTypes> size_row(std::index_sequence<type...>) { return {sizeof(TypeAt<type>)...}; }
 constexpr auto kSizes = size_row(Columns{});
@@ -346,7 +377,12 @@ bool swap_allowed(ptl_op_t op, ptl_datatype_t type) {
 
 bool local_allowed(ptlx_local_op_t op, ptl_datatype_t type) {
   if (op == PTLX_TIMESTAMP || op == PTLX_DELAY) return true;  // of no type
-  return static_cast<size_t>(op) < kLocals && type < kTypes && kLocal[op][type];
+  return find_local(op, type) != nullptr;
+}
+
+size_t local_size(ptl_datatype_t type) {
+  const OfLocated* located = find_located(type);
+  return located ? located->size : datatype_size(type);
 }
 
 void apply_atomic(ptl_op_t op, ptl_datatype_t type, void* target, const void* data, size_t size, void* old,
@@ -357,9 +393,8 @@ void apply_atomic(ptl_op_t op, ptl_datatype_t type, void* target, const void* da
 }
 
 bool apply_local(ptlx_local_op_t op, ptl_datatype_t type, void* dst, const void* a, const void* b, size_t count) {
-  assert(static_cast<size_t>(op) < kLocals && type < kTypes && kLocal[op][type]);
-  return kLocal[op][type](static_cast<std::byte*>(dst), static_cast<const std::byte*>(a),
-                          static_cast<const std::byte*>(b), count);
+  assert(local_allowed(op, type));
+  return find_local(op, type)(static_cast<std::byte*>(dst), static_cast<const std::byte*>(a), static_cast<const std::byte*>(b), count);
 }
 
 }  // namespace portunus

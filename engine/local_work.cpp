@@ -53,7 +53,7 @@ void LocalWork::Cursor::scatter(const std::byte* from, uint64_t bytes) const {
 }
 
 LocalWork::LocalWork(const Command& command)
-    : left_(command.length), width_(static_cast<uint32_t>(datatype_size(command.datatype))), completion_(command.handle),
+    : left_(command.length), width_(static_cast<uint32_t>(local_size(command.datatype))), completion_(command.handle),
       op_(static_cast<ptlx_local_op_t>(command.op)), datatype_(command.datatype), ni_(command.ni) {
   const uint64_t bytes = left_ * width_;
   dst_.open(command.source.base, command.source.iov_count, bytes);
@@ -83,7 +83,7 @@ LocalWork::Outcome LocalWork::run(uint64_t& budget) {
 }
 
 bool LocalWork::one_element() {
-  alignas(16) std::byte to[16], x[16], y[16];
+  alignas(16) std::byte to[32], x[32], y[32];
   a_.gather(x, width_);
   b_.gather(y, width_);
   if (!apply_local(op_, datatype_, to, x, y, 1)) return false;

@@ -133,11 +133,22 @@ typedef enum {
     PTLX_DELAY,         /* occupies no one: completes `count` nanoseconds after it fired */
     PTLX_LOCAL_OP_MAX = 0x7fffffff /* not an operation: makes every int a value of this type, so that it can be checked */
 } ptlx_local_op_t;
+/* Types of local work alone: a value and right behind it, without a gap, an int32_t that says where it was found. They
+ * have PTLX_MAX and PTLX_MIN, which give the pair with the larger (smaller) value, of equal ones with the smaller place,
+ * and PTLX_COPY. */
+enum {
+    PTLX_INT16_LOC = 32,      /* 6 bytes */
+    PTLX_INT32_LOC = 33,      /* 8 */
+    PTLX_INT64_LOC = 34,      /* 12 */
+    PTLX_FLOAT_LOC = 35,      /* 8 */
+    PTLX_DOUBLE_LOC = 36,     /* 12 */
+    PTLX_LONG_DOUBLE_LOC = 37 /* 20 */
+};
 /* dst[i] = a[i] op b[i] for i < count, when trig_ct reaches the threshold; then `completion` (or PTL_CT_NONE) counts one
  * success, or one failure (integer division by zero). Long vectors are worked off in segments, between which messages
  * and other operations are served. Ranges may be equal but must not overlap otherwise. All types of Portals but
- * PTL_LONG_DOUBLE_COMPLEX; bitwise ops take integers only, max, min and division no complex numbers: else PTL_ARG_INVALID. Element i of the result
- * depends on elements i alone and is what the host computes for the type: integers wrap around (the least one divided
+ * PTL_LONG_DOUBLE_COMPLEX, and those above; bitwise ops take integers only, max, min and division no complex numbers: else
+ * PTL_ARG_INVALID. Element i of the result depends on elements i alone and is what the host computes for the type: integers wrap around (the least one divided
  * by -1 is itself), floating-point numbers are rounded once, max and min with a NaN give a. Fallback:
  * PtlTriggeredAtomic to self. */
 int PtlxTriggeredLocal(ptl_handle_ni_t ni, ptlx_local_op_t op, ptl_datatype_t type, void *dst, const void *a,

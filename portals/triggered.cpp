@@ -83,7 +83,7 @@ Fault check_local(ptlx_local_op_t op, ptl_datatype_t type, const ptlx_memory_t* 
     return fault || dst->pieces == 0 ? fault : Fault{"dst", "has pieces, which a timestamp must not have"};
   }
   ptl_size_t bytes;
-  if (__builtin_mul_overflow(count, datatype_size(type), &bytes)) return {"count", "is more elements than memory holds"};
+  if (__builtin_mul_overflow(count, local_size(type), &bytes)) return {"count", "is more elements than memory holds"};
   if (const Fault fault = check_memory("dst", dst, bytes)) return fault;
   if (const Fault fault = check_memory("a", a, bytes)) return fault;
   return op < PTLX_COPY ? check_memory("b", b, bytes) : Fault{};

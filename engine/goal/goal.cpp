@@ -22,8 +22,9 @@ thread_local std::string explanation;
 
 constexpr ptl_datatype_t kTypes[] = {PTL_INT8_T,   PTL_UINT8_T, PTL_INT16_T,  PTL_UINT16_T, PTL_INT32_T,
                                      PTL_UINT32_T, PTL_INT64_T, PTL_UINT64_T, PTL_FLOAT,    PTL_DOUBLE,
-                                     PTL_LONG_DOUBLE, PTL_FLOAT_COMPLEX, PTL_DOUBLE_COMPLEX};
-static_assert(sizeof kTypes / sizeof kTypes[0] == GOAL_DOUBLE_COMPLEX + 1);
+                                     PTL_LONG_DOUBLE, PTL_FLOAT_COMPLEX, PTL_DOUBLE_COMPLEX, PTLX_INT16_LOC, PTLX_INT32_LOC,
+                                     PTLX_INT64_LOC, PTLX_FLOAT_LOC, PTLX_DOUBLE_LOC, PTLX_LONG_DOUBLE_LOC};
+static_assert(sizeof kTypes / sizeof kTypes[0] == GOAL_LONG_DOUBLE_LOC + 1);
 static_assert(int{GOAL_ADD} == int{PTLX_ADD} && int{GOAL_XOR} == int{PTLX_XOR} && int{GOAL_DELAY} == int{PTLX_DELAY});
 static_assert(Space{GOAL_USERSPACE + 1} == Space::user && Space{GOAL_ARGUMENT + 1} == Space::argument);
 
@@ -194,10 +195,10 @@ int GOAL_Local(GOAL_Schedule schedule, GOAL_Local_op operation, GOAL_Type type, 
   if (static_cast<unsigned>(operation) > GOAL_DELAY) return fail(GOAL_ERR_ARG, "there is no such local operation");
   const auto work = static_cast<ptlx_local_op_t>(operation);
   const bool typed = operation < GOAL_TIMESTAMP;
-  if (typed && static_cast<unsigned>(type) > GOAL_DOUBLE_COMPLEX) return fail(GOAL_ERR_ARG, "there is no such type");
+  if (typed && static_cast<unsigned>(type) > GOAL_LONG_DOUBLE_LOC) return fail(GOAL_ERR_ARG, "there is no such type");
   const ptl_datatype_t element = typed ? type_of(type) : static_cast<ptl_datatype_t>(PTL_UINT64_T);
   if (typed && !known(work, element)) return fail(GOAL_ERR_ARG, "the type does not have this operation: bits are those of integers, and complex numbers are neither ordered nor divided");
-  if (typed && count > SIZE_MAX / 16) return fail(GOAL_ERR_ARG, "so many elements are more than memory can hold");
+  if (typed && count > SIZE_MAX / 32) return fail(GOAL_ERR_ARG, "so many elements are more than memory can hold");
   return guarded([&] {
     Builder& builder = schedule->builder;
     const size_t bytes = typed ? count * width_of(element) : sizeof(uint64_t);

@@ -88,7 +88,9 @@ static inline GOAL_Piece GOAL_Part(GOAL_Buffer buffer, size_t bytes) {
     return piece;
 }
 
-/* Local work: dst[i] = a[i] op b[i]. AND, OR and XOR are for integers; DIV, MAX and MIN not for complex numbers. */
+/* Local work: dst[i] = a[i] op b[i]. AND, OR and XOR are for integers; DIV, MAX and MIN not for complex numbers. The types
+ * _LOC, a value and right behind it an int32_t that says where it was found, have MAX, MIN and COPY: the pair with the
+ * larger (smaller) value, of equal ones with the smaller place. */
 typedef enum {
     GOAL_ADD, GOAL_SUB, GOAL_MULT, GOAL_DIV, GOAL_MAX, GOAL_MIN, GOAL_AND, GOAL_OR, GOAL_XOR,
     GOAL_COPY,      /* dst[i] = a[i]; b is not used */
@@ -97,7 +99,8 @@ typedef enum {
 } GOAL_Local_op;
 typedef enum {
     GOAL_INT8, GOAL_UINT8, GOAL_INT16, GOAL_UINT16, GOAL_INT32, GOAL_UINT32, GOAL_INT64, GOAL_UINT64, GOAL_FLOAT, GOAL_DOUBLE,
-    GOAL_LONG_DOUBLE, GOAL_FLOAT_COMPLEX, GOAL_DOUBLE_COMPLEX
+    GOAL_LONG_DOUBLE, GOAL_FLOAT_COMPLEX, GOAL_DOUBLE_COMPLEX, GOAL_INT16_LOC, GOAL_INT32_LOC, GOAL_INT64_LOC, GOAL_FLOAT_LOC,
+    GOAL_DOUBLE_LOC, GOAL_LONG_DOUBLE_LOC
 } GOAL_Type;
 
 /* Joins the job (a job of one without a launcher) and opens the network. Counted; collective over the job at the first

@@ -86,7 +86,7 @@ class Call {
     return in_place(from) ? to + at : memory(from, bytes);
   }
   [[nodiscard]] static Element element(GOAL_Type type, GOAL_Local_op op) {
-    if (static_cast<unsigned>(type) > GOAL_DOUBLE_COMPLEX) refuse("there is no such type");
+    if (static_cast<unsigned>(type) > GOAL_LONG_DOUBLE_LOC) refuse("there is no such type");
     if (static_cast<unsigned>(op) > GOAL_XOR || op == GOAL_SUB || op == GOAL_DIV) refuse("ranks are combined with ADD, MULT, MAX, MIN, AND, OR or XOR");
     const Element element{static_cast<ptlx_local_op_t>(op), type_of(type)};
     if (!known(element.op, element.type)) refuse("the type does not have this operation: bits are those of integers, and complex numbers have no order");

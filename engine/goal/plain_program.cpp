@@ -56,7 +56,7 @@ PlainProgram::Way PlainProgram::way_of(const Operation& operation) const {
   const Binding& work = bindings_[operation.vertex];
   if (work.op < PTLX_TIMESTAMP && work.count == 0) return Way::nothing;
   if (work.op == PTLX_COPY) return Way::put;
-  if (!has_atomic(work.op)) return Way::host;
+  if (!has_atomic(work.op) || work.type >= PTL_DATATYPE_LAST) return Way::host;
   return work.memory == work.a || work.memory == work.b ? Way::atomic : Way::put_and_atomic;
 }
 

@@ -69,6 +69,10 @@ std::uint32_t width_of(ptl_datatype_t type) {
     case PTL_INT32_T: case PTL_UINT32_T: case PTL_FLOAT: return 4;
     case PTL_INT64_T: case PTL_UINT64_T: case PTL_DOUBLE: case PTL_FLOAT_COMPLEX: return 8;
     case PTL_LONG_DOUBLE: case PTL_DOUBLE_COMPLEX: return 16;
+    case PTLX_INT16_LOC: return 6;
+    case PTLX_INT32_LOC: case PTLX_FLOAT_LOC: return 8;
+    case PTLX_INT64_LOC: case PTLX_DOUBLE_LOC: return 12;
+    case PTLX_LONG_DOUBLE_LOC: return 20;
     default: return 0;
   }
 }
@@ -76,6 +80,7 @@ std::uint32_t width_of(ptl_datatype_t type) {
 bool known(ptlx_local_op_t op, ptl_datatype_t type) {
   if (op == PTLX_TIMESTAMP) return true;
   if (static_cast<unsigned>(op) > PTLX_COPY || width_of(type) == 0) return false;
+  if (type >= PTLX_INT16_LOC) return op == PTLX_MAX || op == PTLX_MIN || op == PTLX_COPY;
   const bool complex = type == PTL_FLOAT_COMPLEX || type == PTL_DOUBLE_COMPLEX;
   if (op == PTLX_DIV || op == PTLX_MAX || op == PTLX_MIN) return !complex;
   return !is_bitwise(op) || (!complex && type != PTL_FLOAT && type != PTL_DOUBLE && type != PTL_LONG_DOUBLE);

@@ -81,6 +81,7 @@ TEST(OperationsAndTypes, LocalOnesOrderAndDivideNoComplexNumbers) {
       const bool ordered = op == PTLX_MAX || op == PTLX_MIN || op == PTLX_DIV;
       const bool complex = kComplex.count(type) && type != PTL_LONG_DOUBLE_COMPLEX;
       bool expected = op <= PTLX_COPY && (kIntegers.count(type) || (kFloats.count(type) && !bitwise) || (complex && !bitwise && !ordered));
+      if (type >= PTLX_INT16_LOC && type <= PTLX_LONG_DOUBLE_LOC) expected = op == PTLX_MAX || op == PTLX_MIN || op == PTLX_COPY;
       if (op == PTLX_TIMESTAMP || op == PTLX_DELAY) expected = true;  // have no type
       EXPECT_EQ(local_allowed(ptlx_local_op_t(op), ptl_datatype_t(type)), expected) << op << " " << type;
     }
@@ -342,6 +343,36 @@ TEST(LocalOpsOnComplex, AddAndMultiply) {
   for (const auto& product : dst) EXPECT_EQ(product, std::complex<double>(5, 5));
   EXPECT_TRUE(apply_local(PTLX_ADD, PTL_DOUBLE_COMPLEX, dst.data(), a.data(), b.data(), 100));
   for (const auto& sum : dst) EXPECT_EQ(sum, std::complex<double>(4, 1));
+}
+
+template <class T>
+void check_located(ptl_datatype_t type) {
+  struct [[gnu::packed]] Pair {
+    T value;
+    int32_t place;
+  };
+  ASSERT_EQ(local_size(type), sizeof(Pair));
+  const Pair a[] = {{1, 5}, {-2, 6}, {3, 7}, {4, -1}}, b[] = {{2, 9}, {-3, 8}, {3, 2}, {4, 0}};
+  const auto check = [&](ptlx_local_op_t op, const std::vector<Pair>& want) {
+    std::vector<Pair> apart(4), first(a, a + 4), second(b, b + 4);
+    EXPECT_TRUE(apply_local(op, type, apart.data(), a, b, 4));
+    EXPECT_TRUE(apply_local(op, type, first.data(), first.data(), b, 4));
+    EXPECT_TRUE(apply_local(op, type, second.data(), a, second.data(), 4));
+    for (size_t i = 0; i < 4; ++i)
+      for (const auto& got : {apart[i], first[i], second[i]})
+        EXPECT_TRUE(T(got.value) == T(want[i].value) && int32_t(got.place) == int32_t(want[i].place)) << op << " " << int{type} << " " << i;
+  };
+  check(PTLX_MAX, {{2, 9}, {-2, 6}, {3, 2}, {4, -1}});
+  check(PTLX_MIN, {{1, 5}, {-3, 8}, {3, 2}, {4, -1}});
+}
+
+TEST(LocalOpsOnPairs, GiveTheLargerOrSmallerValueAndOfEqualOnesTheSmallerPlace) {
+  check_located<int16_t>(PTLX_INT16_LOC);
+  check_located<int32_t>(PTLX_INT32_LOC);
+  check_located<int64_t>(PTLX_INT64_LOC);
+  check_located<float>(PTLX_FLOAT_LOC);
+  check_located<double>(PTLX_DOUBLE_LOC);
+  check_located<long double>(PTLX_LONG_DOUBLE_LOC);
 }
 
 TYPED_TEST(LocalOps, RefuseToDivideIntegersByZero) {
