@@ -135,8 +135,7 @@ void apply(MPI_Op op, const void* in, void* inout, size_t count, MPI_Datatype ty
   with_type(type, [&](auto tag, Class kind) {
     using T = typename decltype(tag)::type;
     if constexpr (!std::is_void_v<T>) {
-      if constexpr (std::is_class_v<T> && !std::is_same_v<T, std::complex<float>> &&
-                    !std::is_same_v<T, std::complex<double>> && !std::is_same_v<T, std::complex<long double>>) {
+      if constexpr (is_located<T>) {
         apply_located<T>(what, in, inout, count);
       } else {
         if constexpr (std::is_integral_v<T>) apply_bits<T>(what, in, inout, count);

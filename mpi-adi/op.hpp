@@ -1,7 +1,7 @@
 // op.hpp: the operations of reductions and accumulations, predefined and the user's, and who carries them out.
 //
-// The engine combines integers, floating-point and complex numbers. The rest is combined by the thread that calls MPI: the
-// user's functions, pairs of value and place, products of complex long double.
+// The engine combines integers, floating-point and complex numbers, and pairs of value and place. The rest is combined by the
+// thread that calls MPI: the user's functions, pairs whose place is no int, products of complex long double.
 // Thread: any; a user's operation lives while someone refers to it. Source: MPI-5.0, 6.9.
 #pragma once
 

@@ -8,6 +8,23 @@ namespace portunus::mpi {
 
 using namespace ops;
 
+namespace {
+
+// How the engine knows pairs of a value and a place, which are packed one behind the other.
+template <class P>
+constexpr int located_type() {
+  using V = decltype(P::value);
+  if constexpr (!std::is_same_v<decltype(P::index), int>) return -1;
+  else if constexpr (std::is_same_v<V, short>) return GOAL_INT16_LOC;
+  else if constexpr (std::is_same_v<V, int>) return GOAL_INT32_LOC;
+  else if constexpr (std::is_same_v<V, long>) return GOAL_INT64_LOC;
+  else if constexpr (std::is_same_v<V, float>) return GOAL_FLOAT_LOC;
+  else if constexpr (std::is_same_v<V, double>) return GOAL_DOUBLE_LOC;
+  else return GOAL_LONG_DOUBLE_LOC;
+}
+
+}  // namespace
+
 EngineOp engine_op(MPI_Op op, MPI_Datatype type) {
   EngineOp found;
   if (!is_predefined(op)) return found;
@@ -35,6 +52,9 @@ EngineOp engine_op(MPI_Op op, MPI_Datatype type) {
       found.type = GOAL_LONG_DOUBLE;
       found.parts = 2;
       return what == Operation::sum;
+    } else if constexpr (is_located<T>) {
+      found.type = static_cast<GOAL_Type>(located_type<T>());
+      return located_type<T>() >= 0;
     } else {
       return false;
     }
@@ -48,9 +68,11 @@ EngineOp engine_op(MPI_Op op, MPI_Datatype type) {
       found.op = GOAL_MULT;
       break;
     case Operation::min:
+    case Operation::minloc:
       found.op = GOAL_MIN;
       break;
     case Operation::max:
+    case Operation::maxloc:
       found.op = GOAL_MAX;
       break;
     case Operation::band:

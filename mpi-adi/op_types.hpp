@@ -15,6 +15,10 @@ struct Located {
   V value;
   I index;
 };
+template <class T>
+constexpr bool is_located = false;
+template <class V, class I>
+constexpr bool is_located<Located<V, I>> = true;
 
 // What a type's values are: they decide which operations it has.
 enum class Class : uint8_t { none, integer, real, complex, truth, byte, located };

@@ -108,6 +108,53 @@ TEST(Reductions, MinlocAndMaxlocNameTheLowestRankOfEqualValues) {
   }
 }
 
+// Of all kinds of pairs, and as many as go by each way; each rank has its part of the largest values, and all share some.
+template <class V, class I = int>
+void check_located(MPI_Datatype type) {
+  struct Pair {
+    V value;
+    I index;
+  };
+  const auto value = [](int from, size_t i) { return static_cast<V>(i % 3 == 0 ? 7 : given(from, i) - 40); };
+  const auto n = static_cast<size_t>(ranks());
+  for (const size_t count : {size_t{1}, size_t{7}, size_t{300}, size_t{5000}})
+    for (const bool largest : {true, false}) {
+      const auto best = [&](size_t i, int first, int last) {
+        int found = first;
+        for (int r = first + 1; r < last; ++r)
+          if (largest ? value(r, i) > value(found, i) : value(r, i) < value(found, i)) found = r;
+        return found;
+      };
+      std::vector<Pair> mine(count * n), all(count), scanned(count), own(count);
+      for (size_t i = 0; i < mine.size(); ++i) mine[i] = {value(rank(), i), static_cast<I>(rank())};
+      const MPI_Op op = largest ? MPI_MAXLOC : MPI_MINLOC;
+      const int length = static_cast<int>(count);
+      MPI_Request requests[2];
+      MPI_Iallreduce(mine.data(), all.data(), length, type, op, MPI_COMM_WORLD, &requests[0]);
+      MPI_Iscan(mine.data(), scanned.data(), length, type, op, MPI_COMM_WORLD, &requests[1]);
+      EXPECT_EQ(MPI_Reduce_scatter_block(mine.data(), own.data(), length, type, op, MPI_COMM_WORLD), MPI_SUCCESS);
+      MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+      const auto same = [&](const Pair& pair, size_t i, int last) {
+        const int found = best(i, 0, last);
+        return pair.value == value(found, i) && pair.index == static_cast<I>(found);
+      };
+      size_t wrong = 0;
+      for (size_t i = 0; i < count; ++i)
+        wrong += !same(all[i], i, ranks()) + !same(scanned[i], i, rank() + 1) + !same(own[i], static_cast<size_t>(rank()) * count + i, ranks());
+      EXPECT_EQ(wrong, 0u) << count << (largest ? " largest" : " smallest");
+    }
+}
+
+TEST(Reductions, FindTheExtremeValuesOfPairsOfAllTypes) {
+  check_located<short>(MPI_SHORT_INT);
+  check_located<int>(MPI_2INT);
+  check_located<long>(MPI_LONG_INT);
+  check_located<float>(MPI_FLOAT_INT);
+  check_located<double>(MPI_DOUBLE_INT);
+  check_located<long double>(MPI_LONG_DOUBLE_INT);
+  check_located<double, double>(MPI_2DOUBLE_PRECISION);
+}
+
 // Affine maps x -> a x + b modulo a prime: to combine them is associative, and the order matters.
 constexpr int kPrime = 10007;
 struct Affine {
