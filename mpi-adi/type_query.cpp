@@ -18,6 +18,14 @@ void store(T* place, int64_t value) {
 }
 
 template <class T>
+int get_size(const char* function, MPI_Datatype datatype, T* size) {
+  Datatype* found;
+  if (int error = check(function, datatype, found, {size})) return error;
+  store(size, found->size);
+  return MPI_SUCCESS;
+}
+
+template <class T>
 int get_bounds(const char* function, MPI_Datatype datatype, T* lb, T* extent, bool of_data) {
   Datatype* found;
   if (int error = check(function, datatype, found, {lb, extent})) return error;
@@ -98,59 +106,24 @@ int check_key(const char* function, MPI_Datatype datatype, int keyval, Datatype*
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Type_size(MPI_Datatype datatype, int* size) {
-  Datatype* found;
-  if (int error = check("MPI_Type_size", datatype, found, {size})) return error;
-  store(size, found->size);
-  return MPI_SUCCESS;
-}
-MPI_WEAK_NAME(Type_size)
+// With results of any width.
+#define SIZE_AND_BOUNDS(suffix, Size, Bound)                                                                        \
+  extern "C" int PMPI_Type_size##suffix(MPI_Datatype datatype, Size* size) {                                        \
+    return get_size("MPI_Type_size" #suffix, datatype, size);                                                       \
+  }                                                                                                                 \
+  MPI_WEAK_NAME(Type_size##suffix)                                                                                  \
+  extern "C" int PMPI_Type_get_extent##suffix(MPI_Datatype datatype, Bound* lb, Bound* extent) {                    \
+    return get_bounds("MPI_Type_get_extent" #suffix, datatype, lb, extent, false);                                  \
+  }                                                                                                                 \
+  MPI_WEAK_NAME(Type_get_extent##suffix)                                                                            \
+  extern "C" int PMPI_Type_get_true_extent##suffix(MPI_Datatype datatype, Bound* true_lb, Bound* true_extent) {     \
+    return get_bounds("MPI_Type_get_true_extent" #suffix, datatype, true_lb, true_extent, true);                    \
+  }                                                                                                                 \
+  MPI_WEAK_NAME(Type_get_true_extent##suffix)
 
-extern "C" int PMPI_Type_size_x(MPI_Datatype datatype, MPI_Count* size) {
-  Datatype* found;
-  if (int error = check("MPI_Type_size_x", datatype, found, {size})) return error;
-  store(size, found->size);
-  return MPI_SUCCESS;
-}
-MPI_WEAK_NAME(Type_size_x)
-
-extern "C" int PMPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint* lb, MPI_Aint* extent) {
-  return get_bounds("MPI_Type_get_extent", datatype, lb, extent, false);
-}
-MPI_WEAK_NAME(Type_get_extent)
-
-extern "C" int PMPI_Type_get_extent_x(MPI_Datatype datatype, MPI_Count* lb, MPI_Count* extent) {
-  return get_bounds("MPI_Type_get_extent_x", datatype, lb, extent, false);
-}
-MPI_WEAK_NAME(Type_get_extent_x)
-
-extern "C" int PMPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint* true_lb, MPI_Aint* true_extent) {
-  return get_bounds("MPI_Type_get_true_extent", datatype, true_lb, true_extent, true);
-}
-MPI_WEAK_NAME(Type_get_true_extent)
-
-extern "C" int PMPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count* true_lb, MPI_Count* true_extent) {
-  return get_bounds("MPI_Type_get_true_extent_x", datatype, true_lb, true_extent, true);
-}
-MPI_WEAK_NAME(Type_get_true_extent_x)
-
-extern "C" int PMPI_Type_size_c(MPI_Datatype datatype, MPI_Count* size) {
-  Datatype* found;
-  if (int error = check("MPI_Type_size_c", datatype, found, {size})) return error;
-  store(size, found->size);
-  return MPI_SUCCESS;
-}
-MPI_WEAK_NAME(Type_size_c)
-
-extern "C" int PMPI_Type_get_extent_c(MPI_Datatype datatype, MPI_Count* lb, MPI_Count* extent) {
-  return get_bounds("MPI_Type_get_extent_c", datatype, lb, extent, false);
-}
-MPI_WEAK_NAME(Type_get_extent_c)
-
-extern "C" int PMPI_Type_get_true_extent_c(MPI_Datatype datatype, MPI_Count* true_lb, MPI_Count* true_extent) {
-  return get_bounds("MPI_Type_get_true_extent_c", datatype, true_lb, true_extent, true);
-}
-MPI_WEAK_NAME(Type_get_true_extent_c)
+SIZE_AND_BOUNDS(, int, MPI_Aint)
+SIZE_AND_BOUNDS(_x, MPI_Count, MPI_Count)
+SIZE_AND_BOUNDS(_c, MPI_Count, MPI_Count)
 
 extern "C" int PMPI_Type_get_envelope(MPI_Datatype datatype, int* num_integers, int* num_addresses, int* num_datatypes,
                                       int* combiner) {
