@@ -43,6 +43,7 @@ struct Datatype {
   // The predefined datatype that it consists of, if it is one only; of a predefined one itself.
   const Datatype* element = nullptr;
   int64_t elements = 0;  // how many predefined datatypes
+  const Datatype* kind_of = nullptr;  // one of Fortran's kinds, which is as good as this predefined one: never freed
 
   std::vector<Piece> pieces;  // empty: elementary
   int combiner = MPI_COMBINER_NAMED;

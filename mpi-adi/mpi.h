@@ -44,6 +44,15 @@ typedef struct MPI_ABI_T_enum *MPI_T_enum;
 typedef struct MPI_ABI_T_cvar_handle *MPI_T_cvar_handle;
 typedef struct MPI_ABI_T_pvar_handle *MPI_T_pvar_handle;
 typedef struct MPI_ABI_T_pvar_session *MPI_T_pvar_session;
+typedef struct MPI_ABI_T_event_registration *MPI_T_event_registration;
+typedef struct MPI_ABI_T_event_instance *MPI_T_event_instance;
+typedef enum { MPI_T_SOURCE_ORDERED = 1, MPI_T_SOURCE_UNORDERED = 2 } MPI_T_source_order;
+typedef enum {
+    MPI_T_CB_REQUIRE_NONE = 0x00,
+    MPI_T_CB_REQUIRE_MPI_RESTRICTED = 0x03,
+    MPI_T_CB_REQUIRE_THREAD_SAFE = 0x0f,
+    MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE = 0x3f
+} MPI_T_cb_safety;
 
 typedef struct {
     int MPI_SOURCE;
@@ -69,6 +78,12 @@ typedef MPI_Comm_delete_attr_function MPI_Delete_function; /* deprecated */
 typedef void MPI_Comm_errhandler_function(MPI_Comm *comm, int *error_code, ...);
 typedef void MPI_Win_errhandler_function(MPI_Win *win, int *error_code, ...);
 typedef void MPI_Session_errhandler_function(MPI_Session *session, int *error_code, ...);
+typedef void MPI_T_event_cb_function(MPI_T_event_instance event_instance, MPI_T_event_registration event_registration,
+                                     MPI_T_cb_safety cb_safety, void *user_data);
+typedef void MPI_T_event_free_cb_function(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety,
+                                          void *user_data);
+typedef void MPI_T_event_dropped_cb_function(MPI_Count count, MPI_T_event_registration event_registration,
+                                             int source_index, MPI_T_cb_safety cb_safety, void *user_data);
 typedef MPI_Comm_errhandler_function MPI_Comm_errhandler_fn;
 typedef MPI_Win_errhandler_function MPI_Win_errhandler_fn;
 typedef MPI_Session_errhandler_function MPI_Session_errhandler_fn;
@@ -106,6 +121,8 @@ typedef int MPI_Grequest_cancel_function(void *extra_state, int complete);
 #define MPI_IN_PLACE                   ((void *)1)
 #define MPI_BUFFER_AUTOMATIC           ((void *)2)
 #define MPI_ERRCODES_IGNORE            ((int *)0)
+#define MPI_ARGV_NULL                  ((char **)0)
+#define MPI_ARGVS_NULL                 ((char ***)0)
 #define MPI_UNWEIGHTED                 ((int *)10)
 #define MPI_WEIGHTS_EMPTY              ((int *)11)
 #define MPI_DISPLACEMENT_CURRENT       ((MPI_Offset)-1)
@@ -455,6 +472,11 @@ int MPI_Abort(MPI_Comm comm, int errorcode);
 int MPI_Get_version(int *version, int *subversion);
 int MPI_Abi_get_version(int *abi_major, int *abi_minor);
 int MPI_Abi_get_info(MPI_Info *info);
+/* Between this library and bindings for Fortran. */
+int MPI_Abi_set_fortran_info(MPI_Info info);
+int MPI_Abi_get_fortran_info(MPI_Info *info);
+int MPI_Abi_set_fortran_booleans(int logical_size, void *logical_true, void *logical_false);
+int MPI_Abi_get_fortran_booleans(int logical_size, void *logical_true, void *logical_false, int *is_set);
 int MPI_Get_library_version(char *version, int *resultlen);
 int MPI_Get_processor_name(char *name, int *resultlen);
 int MPI_Get_hw_resource_info(MPI_Info *hw_info);
@@ -636,6 +658,10 @@ int MPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addre
                           int array_of_integers[], MPI_Aint array_of_addresses[], MPI_Datatype array_of_datatypes[]);
 int MPI_Type_set_name(MPI_Datatype datatype, const char *type_name);
 int MPI_Type_get_name(MPI_Datatype datatype, char *type_name, int *resultlen);
+/* The kinds that Fortran selects by precision and range; MPI_UNDEFINED: any. */
+int MPI_Type_create_f90_integer(int r, MPI_Datatype *newtype);
+int MPI_Type_create_f90_real(int p, int r, MPI_Datatype *newtype);
+int MPI_Type_create_f90_complex(int p, int r, MPI_Datatype *newtype);
 int MPI_Type_match_size(int typeclass, int size, MPI_Datatype *datatype);
 int MPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type, MPI_Datatype *pair_type);
 int MPI_Type_create_keyval(MPI_Type_copy_attr_function *type_copy_attr_fn,
@@ -1256,6 +1282,22 @@ int MPI_Rget_accumulate_c(const void *origin_addr, MPI_Count origin_count, MPI_D
                           MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
                           MPI_Win win, MPI_Request *request);
 
+/* ---- Processes that join, and jobs that connect: there are none, and these calls raise errors -------------------------- */
+
+int MPI_Comm_spawn(const char *command, char *argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm,
+                   MPI_Comm *intercomm, int array_of_errcodes[]);
+int MPI_Comm_spawn_multiple(int count, char *array_of_commands[], char **array_of_argv[],
+                            const int array_of_maxprocs[], const MPI_Info array_of_info[], int root, MPI_Comm comm,
+                            MPI_Comm *intercomm, int array_of_errcodes[]);
+int MPI_Comm_accept(const char *port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *newcomm);
+int MPI_Comm_connect(const char *port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *newcomm);
+int MPI_Comm_join(int fd, MPI_Comm *intercomm);
+int MPI_Open_port(MPI_Info info, char *port_name);
+int MPI_Close_port(const char *port_name);
+int MPI_Publish_name(const char *service_name, MPI_Info info, const char *port_name);
+int MPI_Unpublish_name(const char *service_name, MPI_Info info, const char *port_name);
+int MPI_Lookup_name(const char *service_name, MPI_Info info, char *port_name);
+
 /* ---- Handles as integers ------------------------------------------------------------------------------------------ */
 
 int MPI_Comm_toint(MPI_Comm comm);
@@ -1287,8 +1329,35 @@ int MPI_T_init_thread(int required, int *provided);
 int MPI_T_finalize(void);
 int MPI_T_enum_get_info(MPI_T_enum enumtype, int *num, char *name, int *name_len);
 int MPI_T_enum_get_item(MPI_T_enum enumtype, int indx, int *value, char *name, int *name_len);
+/* There are no events and no sources of any. */
 int MPI_T_event_get_num(int *num_events);
 int MPI_T_source_get_num(int *num_sources);
+int MPI_T_source_get_info(int source_index, char *name, int *name_len, char *desc, int *desc_len,
+                          MPI_T_source_order *ordering, MPI_Count *ticks_per_second, MPI_Count *max_ticks,
+                          MPI_Info *info);
+int MPI_T_source_get_timestamp(int source_index, MPI_Count *timestamp);
+int MPI_T_event_get_info(int event_index, char *name, int *name_len, int *verbosity, MPI_Datatype array_of_datatypes[],
+                         MPI_Aint array_of_displacements[], int *num_elements, MPI_T_enum *enumtype, MPI_Info *info,
+                         char *desc, int *desc_len, int *bind);
+int MPI_T_event_get_index(const char *name, int *event_index);
+int MPI_T_event_handle_alloc(int event_index, void *obj_handle, MPI_Info info,
+                             MPI_T_event_registration *event_registration);
+int MPI_T_event_handle_free(MPI_T_event_registration event_registration, void *user_data,
+                            MPI_T_event_free_cb_function *free_cb_function);
+int MPI_T_event_handle_set_info(MPI_T_event_registration event_registration, MPI_Info info);
+int MPI_T_event_handle_get_info(MPI_T_event_registration event_registration, MPI_Info *info_used);
+int MPI_T_event_register_callback(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety,
+                                  MPI_Info info, void *user_data, MPI_T_event_cb_function *event_cb_function);
+int MPI_T_event_callback_set_info(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety,
+                                  MPI_Info info);
+int MPI_T_event_callback_get_info(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety,
+                                  MPI_Info *info_used);
+int MPI_T_event_set_dropped_handler(MPI_T_event_registration event_registration,
+                                    MPI_T_event_dropped_cb_function *dropped_cb_function);
+int MPI_T_event_read(MPI_T_event_instance event_instance, int element_index, void *buffer);
+int MPI_T_event_copy(MPI_T_event_instance event_instance, void *buffer);
+int MPI_T_event_get_timestamp(MPI_T_event_instance event_instance, MPI_Count *event_timestamp);
+int MPI_T_event_get_source(MPI_T_event_instance event_instance, int *source_index);
 /* Control variables: the settings of the environment, as 64-bit unsigned integers; written before MPI_Init only. */
 int MPI_T_cvar_get_num(int *num_cvar);
 int MPI_T_cvar_get_info(int cvar_index, char *name, int *name_len, int *verbosity, MPI_Datatype *datatype,
@@ -1868,6 +1937,39 @@ MPI_ABI_TWIN(T_category_get_categories)
 MPI_ABI_TWIN(T_category_get_num_events)
 MPI_ABI_TWIN(T_category_get_events)
 MPI_ABI_TWIN(T_category_changed)
+MPI_ABI_TWIN(Abi_set_fortran_info)
+MPI_ABI_TWIN(Abi_get_fortran_info)
+MPI_ABI_TWIN(Abi_set_fortran_booleans)
+MPI_ABI_TWIN(Abi_get_fortran_booleans)
+MPI_ABI_TWIN(Type_create_f90_integer)
+MPI_ABI_TWIN(Type_create_f90_real)
+MPI_ABI_TWIN(Type_create_f90_complex)
+MPI_ABI_TWIN(Comm_spawn)
+MPI_ABI_TWIN(Comm_spawn_multiple)
+MPI_ABI_TWIN(Comm_accept)
+MPI_ABI_TWIN(Comm_connect)
+MPI_ABI_TWIN(Comm_join)
+MPI_ABI_TWIN(Open_port)
+MPI_ABI_TWIN(Close_port)
+MPI_ABI_TWIN(Publish_name)
+MPI_ABI_TWIN(Unpublish_name)
+MPI_ABI_TWIN(Lookup_name)
+MPI_ABI_TWIN(T_source_get_info)
+MPI_ABI_TWIN(T_source_get_timestamp)
+MPI_ABI_TWIN(T_event_get_info)
+MPI_ABI_TWIN(T_event_get_index)
+MPI_ABI_TWIN(T_event_handle_alloc)
+MPI_ABI_TWIN(T_event_handle_free)
+MPI_ABI_TWIN(T_event_handle_set_info)
+MPI_ABI_TWIN(T_event_handle_get_info)
+MPI_ABI_TWIN(T_event_register_callback)
+MPI_ABI_TWIN(T_event_callback_set_info)
+MPI_ABI_TWIN(T_event_callback_get_info)
+MPI_ABI_TWIN(T_event_set_dropped_handler)
+MPI_ABI_TWIN(T_event_read)
+MPI_ABI_TWIN(T_event_copy)
+MPI_ABI_TWIN(T_event_get_timestamp)
+MPI_ABI_TWIN(T_event_get_source)
 #undef MPI_ABI_TWIN
 
 #pragma GCC visibility pop

@@ -6,6 +6,7 @@
 #include <complex>
 #include <cstdint>
 
+#include "mpi-adi/datatype.hpp"
 #include "mpi-adi/mpi.h"
 
 namespace portunus::mpi::ops {
@@ -29,6 +30,12 @@ struct Is {
 };
 
 constexpr uintptr_t value_of(uint16_t handle) { return handle; }
+
+// MPI_DATATYPE_NULL: it is none of Fortran's kinds.
+inline MPI_Datatype base_of_kind(MPI_Datatype type) {
+  const Datatype* found = find_type(type);
+  return found && found->kind_of ? handle_of(found->kind_of) : MPI_DATATYPE_NULL;
+}
 
 // Calls f(Is<T>(), class) for the type's values; f(Is<void>(), Class::none) if it has no operations.
 template <class F>
@@ -124,6 +131,7 @@ auto with_type(MPI_Datatype type, F&& f) {
     case value_of(0x231):  // 2DOUBLE_PRECISION
       return is(Is<Located<double, double>>(), Class::located);
     default:
+      if (const MPI_Datatype base = base_of_kind(type); base != MPI_DATATYPE_NULL) return with_type(base, f);
       return is(Is<void>(), Class::none);
   }
 }

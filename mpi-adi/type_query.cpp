@@ -194,6 +194,7 @@ extern "C" int PMPI_Type_free(MPI_Datatype* datatype) {
   Datatype* found;
   if (int error = check_results(kName, nullptr, {datatype})) return error;
   if (int error = check_own(kName, *datatype, found)) return error;
+  if (found->kind_of != nullptr) return raise(kName, nullptr, MPI_ERR_TYPE, "a kind of Fortran's is predefined");
   if (int error = found->attributes.clear(*datatype))
     return raise(kName, nullptr, error, "an attribute's delete function failed");
   release(found);

@@ -50,19 +50,3 @@ extern "C" int PMPI_T_enum_get_item(MPI_T_enum, int, int*, char*, int*) {
   return tool::open() ? MPI_T_ERR_INVALID_HANDLE : MPI_T_ERR_NOT_INITIALIZED;
 }
 MPI_WEAK_NAME(T_enum_get_item)
-
-extern "C" int PMPI_T_event_get_num(int* num_events) {
-  if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
-  if (num_events == nullptr) return MPI_T_ERR_INVALID;
-  *num_events = 0;
-  return MPI_SUCCESS;
-}
-MPI_WEAK_NAME(T_event_get_num)
-
-extern "C" int PMPI_T_source_get_num(int* num_sources) {
-  if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
-  if (num_sources == nullptr) return MPI_T_ERR_INVALID;
-  *num_sources = 0;
-  return MPI_SUCCESS;
-}
-MPI_WEAK_NAME(T_source_get_num)

@@ -202,6 +202,89 @@ TEST(ToolInterface, ShowsTheSettingsAndWhatTheEngineCounts) {
   EXPECT_EQ(MPI_T_finalize(), MPI_T_ERR_NOT_INITIALIZED);
 }
 
+TEST(ToolInterface, HasNoEventsAndSaysSo) {
+  int number = -1, provided;
+  MPI_Count time;
+  MPI_T_event_registration none{};
+  EXPECT_EQ(MPI_T_event_get_index("arrival", &number), MPI_T_ERR_NOT_INITIALIZED);
+  EXPECT_EQ(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided), MPI_SUCCESS);
+  EXPECT_EQ(MPI_T_event_get_num(&number), MPI_SUCCESS);
+  EXPECT_EQ(number, 0);
+  EXPECT_EQ(MPI_T_event_get_index("arrival", &number), MPI_T_ERR_INVALID_NAME);
+  EXPECT_EQ(MPI_T_source_get_timestamp(0, &time), MPI_T_ERR_INVALID_INDEX);
+  EXPECT_EQ(MPI_T_event_handle_alloc(0, nullptr, MPI_INFO_NULL, &none), MPI_T_ERR_INVALID_INDEX);
+  EXPECT_EQ(MPI_T_event_handle_free(none, nullptr, nullptr), MPI_T_ERR_INVALID_HANDLE);
+  EXPECT_EQ(MPI_T_finalize(), MPI_SUCCESS);
+}
+
+TEST(Fortran, KindsAreMadeOnceAndAreAsGoodAsThePredefinedTypes) {
+  ReturnErrors guard;
+  MPI_Datatype kind, again, other;
+  EXPECT_EQ(MPI_Type_create_f90_real(15, 307, &kind), MPI_SUCCESS);
+  EXPECT_EQ(MPI_Type_create_f90_real(15, 307, &again), MPI_SUCCESS);
+  EXPECT_EQ(MPI_Type_create_f90_real(14, MPI_UNDEFINED, &other), MPI_SUCCESS);
+  EXPECT_EQ(kind, again);
+  EXPECT_NE(kind, other);
+  double mine = rank() + 0.5, least = -1;
+  EXPECT_EQ(MPI_Allreduce(&mine, &least, 1, kind, MPI_MIN, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(least, 0.5);
+  int counts[3], combiner, asked[2];
+  MPI_Type_get_envelope(kind, &counts[0], &counts[1], &counts[2], &combiner);
+  EXPECT_EQ(combiner, MPI_COMBINER_F90_REAL);
+  EXPECT_EQ(MPI_Type_get_contents(kind, 2, 0, 0, asked, nullptr, nullptr), MPI_SUCCESS);
+  EXPECT_EQ(asked[0], 15);
+  EXPECT_EQ(asked[1], 307);
+  EXPECT_EQ(MPI_Type_free(&again), MPI_ERR_TYPE);
+  int size;
+  for (const auto& [range, bytes] : {std::pair(2, 1), {3, 2}, {9, 4}, {18, 8}, {19, 16}}) {
+    EXPECT_EQ(MPI_Type_create_f90_integer(range, &kind), MPI_SUCCESS);
+    MPI_Type_size(kind, &size);
+    EXPECT_EQ(size, bytes) << range;
+  }
+  MPI_Type_create_f90_complex(6, MPI_UNDEFINED, &kind);
+  MPI_Type_size(kind, &size);
+  EXPECT_EQ(size, 8);
+  EXPECT_EQ(MPI_Type_create_f90_real(34, MPI_UNDEFINED, &kind), MPI_ERR_ARG);
+  EXPECT_EQ(MPI_Type_create_f90_integer(39, &kind), MPI_ERR_ARG);
+}
+
+TEST(Fortran, SizesAndTruthValuesAreToldOnceAndMustBeThoseOfThisLibrary) {
+  ReturnErrors guard;
+  int yes = 1, no = 0, minus = -1, flag;
+  MPI_Info info, found;
+  EXPECT_EQ(MPI_Abi_get_fortran_info(&found), MPI_SUCCESS);
+  EXPECT_EQ(found, MPI_INFO_NULL);
+  EXPECT_EQ(MPI_Abi_get_fortran_booleans(4, &minus, &minus, &flag), MPI_SUCCESS);
+  EXPECT_FALSE(flag);
+  EXPECT_EQ(MPI_Abi_set_fortran_booleans(4, &minus, &no), MPI_ERR_ABI);
+  EXPECT_EQ(MPI_Abi_set_fortran_booleans(4, &yes, &no), MPI_SUCCESS);
+  EXPECT_EQ(MPI_Abi_get_fortran_booleans(4, &minus, &no, &flag), MPI_SUCCESS);
+  EXPECT_TRUE(flag && minus == 1);
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "mpi_integer_size", "8");
+  EXPECT_EQ(MPI_Abi_set_fortran_info(info), MPI_ERR_ABI);
+  MPI_Info_set(info, "mpi_integer_size", "4");
+  EXPECT_EQ(MPI_Abi_set_fortran_info(info), MPI_SUCCESS);
+  EXPECT_EQ(MPI_Abi_set_fortran_info(info), MPI_ERR_ABI);
+  MPI_Info_free(&info);
+  EXPECT_EQ(MPI_Abi_get_fortran_info(&found), MPI_SUCCESS);
+  MPI_Info_get_nkeys(found, &flag);
+  EXPECT_EQ(flag, 1);
+  MPI_Info_free(&found);
+}
+
+TEST(Environment, ProcessesCannotJoinNorJobsConnect) {
+  ReturnErrors guard;
+  char port[MPI_MAX_PORT_NAME] = "nowhere";
+  MPI_Comm made = MPI_COMM_SELF;
+  EXPECT_EQ(MPI_Comm_spawn("hello", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &made, MPI_ERRCODES_IGNORE), MPI_ERR_SPAWN);
+  EXPECT_EQ(made, MPI_COMM_NULL);
+  EXPECT_EQ(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &made), MPI_ERR_PORT);
+  EXPECT_EQ(MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_NULL, &made), MPI_ERR_COMM);
+  EXPECT_EQ(MPI_Open_port(MPI_INFO_NULL, port), MPI_ERR_UNSUPPORTED_OPERATION);
+  EXPECT_EQ(MPI_Lookup_name("ocean", MPI_INFO_NULL, port), MPI_ERR_NAME);
+}
+
 TEST(Environment, TellsSizesOfTheAbiAndThatNobodyWasSpawned) {
   MPI_Info info;
   EXPECT_EQ(MPI_Abi_get_info(&info), MPI_SUCCESS);
