@@ -51,7 +51,8 @@ Link* FabricTransport::connect(ProcessId process) {
   return link;
 }
 
-FabricLink* FabricTransport::greeted(FabricLink* link, const fabric::Hello& hello) {
+fabric::GuardedLink* FabricTransport::greeted(fabric::GuardedLink* called, const fabric::Hello& hello) {
+  auto* link = static_cast<FabricLink*>(called);
   const fi_info& ours = *endpoint_.info;
   if (hello.address_format != ours.addr_format || hello.protocol != ours.ep_attr->protocol ||
       hello.protocol_version != ours.ep_attr->protocol_version)

@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "engine/transport/fabric_message.hpp"
+#include "engine/transport/tcp.hpp"
 #include "tests/engine/transport_pair.hpp"
 
 namespace portunus {
@@ -160,23 +161,38 @@ TEST(Fabric, WhatIsNoAddressOfAnotherProcessIsNotReached) {
 
 // --- two in one process ---
 
+// A network that processes find each other on: "sockets" is TCP without libfabric, the others are providers.
+struct Network {
+  std::unique_ptr<Transport> transport;
+  ProcessId self;
+};
+
+Network open_network(Recorder& sink, const std::string& name, uint32_t pid = 0) {
+  if (name == "sockets") {
+    auto opened = std::make_unique<TcpTransport>(sink, TcpOptions{"127.0.0.1", pid, getuid()});
+    const ProcessId self = opened->self();
+    return {std::move(opened), self};
+  }
+  auto opened = std::make_unique<FabricTransport>(sink, options(name, pid));
+  const ProcessId self = opened->self();
+  return {std::move(opened), self};
+}
+
 class FabricOf : public testing::TestWithParam<const char*> {
  protected:
-  std::unique_ptr<FabricTransport> open(Recorder& sink, uint32_t pid = 0) {
-    return std::make_unique<FabricTransport>(sink, options(GetParam(), pid));
-  }
+  Network open(Recorder& sink, uint32_t pid = 0) { return open_network(sink, GetParam(), pid); }
 };
 
 TEST_P(FabricOf, BothMayConnectAtOnce) {
   for (int round = 0; round < 20; ++round) {
     Recorder sinks[2];
-    std::unique_ptr<FabricTransport> ends[2] = {open(sinks[0]), open(sinks[1])};
-    Link* links[2] = {ends[0]->connect(ends[1]->self()), ends[1]->connect(ends[0]->self())};
+    const Network ends[2] = {open(sinks[0]), open(sinks[1])};
+    Link* links[2] = {ends[0].transport->connect(ends[1].self), ends[1].transport->connect(ends[0].self)};
     bool sent[2] = {};
     while (sinks[0].arrivals.empty() || sinks[1].arrivals.empty()) {
       for (int side : {0, 1}) {
-        if (!sent[side]) sent[side] = ends[side]->send(*links[side], put(1, 0), {}) == Sent::done;
-        ends[side]->poll(16);
+        if (!sent[side]) sent[side] = ends[side].transport->send(*links[side], put(1, 0), {}) == Sent::done;
+        ends[side].transport->poll(16);
       }
     }
     for (int side : {0, 1}) {
@@ -189,11 +205,10 @@ TEST_P(FabricOf, BothMayConnectAtOnce) {
 
 TEST_P(FabricOf, AProcessWithTheAddressOfADeadOneIsANewLink) {
   Recorder sink, first_sink, second_sink;
-  auto server = open(sink);
-  auto first = open(first_sink);
-  const uint32_t pid = first->self().pid;
-  const auto greet = [&](FabricTransport& client) {
-    Link* link = client.connect(server->self());
+  const auto [server, server_self] = open(sink);
+  auto [first, first_self] = open(first_sink);
+  const auto greet = [&, server_self = server_self](Transport& client) {
+    Link* link = client.connect(server_self);
     while (client.send(*link, put(1, 0), {}) == Sent::again) client.poll(16), server->poll(16);
     const size_t seen = sink.arrivals.size();
     while (sink.arrivals.size() == seen) client.poll(16), server->poll(16);
@@ -202,25 +217,25 @@ TEST_P(FabricOf, AProcessWithTheAddressOfADeadOneIsANewLink) {
   Link* old_link = greet(*first);
   first.reset();
   while (sink.losses.empty()) server->poll(16);
-  auto second = open(second_sink, pid);
+  const auto [second, second_self] = open(second_sink, first_self.pid);
   Link* new_link = greet(*second);
   EXPECT_NE(old_link, new_link);
   EXPECT_EQ(old_link->process, new_link->process);
   EXPECT_EQ(server->send(*old_link, put(1, 0), {}), Sent::failed);
-  EXPECT_EQ(server->connect(second->self()), new_link);
+  EXPECT_EQ(server->connect(second_self), new_link);
   while (server->send(*new_link, put(2, 0), {}) == Sent::again) second->poll(16), server->poll(16);
   while (second_sink.arrivals.empty()) second->poll(16), server->poll(16);
 }
 
 TEST_P(FabricOf, StrangersAtThePortDoNoHarm) {
   Recorder sinks[2];
-  auto server = open(sinks[0]);
+  const auto [server, server_self] = open(sinks[0]);
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(server->self().nid);
-  address.sin_port = htons(static_cast<uint16_t>(server->self().pid));
+  address.sin_addr.s_addr = htonl(server_self.nid);
+  address.sin_port = htons(static_cast<uint16_t>(server_self.pid));
   fabric::Hello hello;
-  hello.nid = server->self().nid;
+  hello.nid = server_self.nid;
   hello.pid = 1;
   hello.name_size = fabric::kMaxName;  // too long
   std::vector<std::string> words = {"", "GET / HTTP/1.0\r\n\r\n", std::string(5000, 'x'), std::string(256, '\0'),
@@ -244,8 +259,8 @@ TEST_P(FabricOf, StrangersAtThePortDoNoHarm) {
   for (const int stranger : strangers) close(stranger);
   EXPECT_TRUE(sinks[0].introductions.empty());
   EXPECT_TRUE(sinks[0].losses.empty());
-  auto client = open(sinks[1]);
-  Link* link = client->connect(server->self());
+  const auto client = open(sinks[1]).transport;
+  Link* link = client->connect(server_self);
   while (client->send(*link, put(1, 0), {}) == Sent::again) client->poll(16), server->poll(16);
   while (sinks[0].arrivals.empty()) client->poll(16), server->poll(16);
 }
@@ -260,7 +275,7 @@ TEST_P(FabricOf, WhoIsNoFabricProcessIsLost) {
   ASSERT_EQ(listen(listener, 1), 0);
   getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
   Recorder sink;
-  auto transport = open(sink);
+  const auto transport = open(sink).transport;
   Link* link = transport->connect({INADDR_LOOPBACK, ntohs(address.sin_port)});
   ASSERT_NE(link, nullptr);
   const int accepted = accept(listener, nullptr, nullptr);
@@ -275,17 +290,16 @@ TEST_P(FabricOf, WhoIsNoFabricProcessIsLost) {
 // --- two processes ---
 
 // Sends each message back, until it is killed.
-[[noreturn]] void echo(const char* provider, int tell) {
+[[noreturn]] void echo(const char* network, int tell) {
   Recorder sink;
-  FabricTransport transport(sink, options(provider));
-  const ProcessId self = transport.self();
+  const auto [transport, self] = open_network(sink, network);
   if (write(tell, &self, sizeof self) != sizeof self) _exit(1);
   for (;;) {
-    if (transport.poll(16) == 0) sched_yield();
+    if (transport->poll(16) == 0) sched_yield();
     while (!sink.arrivals.empty()) {
       auto& arrival = sink.arrivals.front();
       const iovec piece{arrival.payload.data(), arrival.payload.size()};
-      if (transport.send(*arrival.from, arrival.header, {&piece, 1}) != Sent::done) break;
+      if (transport->send(*arrival.from, arrival.header, {&piece, 1}) != Sent::done) break;
       sink.arrivals.pop_front();
     }
   }
@@ -302,7 +316,7 @@ TEST_P(FabricOf, AnotherProcessAnswersInOrderAndItsDeathIsNoticed) {
   ProcessId there;
   ASSERT_EQ(read(tell[0], &there, sizeof there), static_cast<ssize_t>(sizeof there));
   Recorder sink;
-  auto transport = open(sink);
+  auto transport = open(sink).transport;
   Link* link = transport->connect(there);
   link->peer = Recorder::somebody();
   const auto size_of = [](uint64_t i) { return static_cast<size_t>(i % 7 == 0 ? i % 8192 : i % 50); };
@@ -331,8 +345,178 @@ TEST_P(FabricOf, AnotherProcessAnswersInOrderAndItsDeathIsNoticed) {
   close(tell[1]);
 }
 
-INSTANTIATE_TEST_SUITE_P(Providers, FabricOf, testing::Values("tcp", "shm"),
+INSTANTIATE_TEST_SUITE_P(Networks, FabricOf, testing::Values("sockets", "tcp", "shm"),
                          [](const auto& info) { return std::string(info.param); });
+
+// --- TCP by sockets: memory opened to peers, and bytes that are nobody's ---
+
+class Sockets : public testing::Test {
+ protected:
+  static TcpOptions here() { return {"127.0.0.1", 0, getuid()}; }
+
+  void SetUp() override {
+    for (int from : {0, 1}) {
+      links_[from] = ends_[from]->connect(ends_[1 - from]->self());
+      links_[from]->peer = Recorder::somebody();
+      while (ends_[from]->send(*links_[from], put(0, 0), {}) == Sent::again) pump();
+    }
+    while (sinks_[0].arrivals.empty() || sinks_[1].arrivals.empty()) pump();
+  }
+  void pump() {
+    for (auto& end : ends_) end->poll(16);
+  }
+  bool pulls(const wire::Region& region, std::vector<std::byte>& into) {
+    EXPECT_EQ(ends_[0]->pull(*links_[0], region, into.data(), into.size(), &into), Moved::started);
+    return ended(into);
+  }
+  bool pushes(const wire::Region& region, std::vector<std::byte>& from) {
+    EXPECT_EQ(ends_[0]->push(*links_[0], region, from.data(), from.size(), &from), Moved::started);
+    return ended(from);
+  }
+  bool ended(std::vector<std::byte>& memory) {
+    std::vector<bool>& told = sinks_[0].moves[&memory];
+    const size_t before = told.size();
+    while (told.size() == before) pump();
+    return told.back();
+  }
+
+  static constexpr size_t kMuch = size_t{8} << 20;  // more than sockets take at once
+  Recorder sinks_[2];
+  std::unique_ptr<TcpTransport> ends_[2] = {std::make_unique<TcpTransport>(sinks_[0], here()), std::make_unique<TcpTransport>(sinks_[1], here())};
+  Link* links_[2];
+};
+
+TEST_F(Sockets, OnlyWhatIsOpenToAPeerIsReadOrWrittenByIt) {
+  std::vector<std::byte> memory(1000, std::byte{1}), whole(1000), part(10);
+  Exposed to_read, to_write, to_another;
+  Recorder other_sink;
+  TcpTransport other(other_sink, here());
+  ASSERT_TRUE(ends_[1]->expose(*links_[1], memory.data(), 1000, false, to_read));
+  ASSERT_TRUE(ends_[1]->expose(*links_[1], memory.data(), 1000, true, to_write));
+  ASSERT_TRUE(ends_[1]->expose(*ends_[1]->connect(other.self()), memory.data(), 1000, false, to_another));
+  EXPECT_TRUE(pulls(to_read.region, whole));
+  EXPECT_EQ(whole, memory);
+  EXPECT_TRUE(pulls({990, to_read.region.key}, part));
+  EXPECT_FALSE(pulls({991, to_read.region.key}, part));
+  EXPECT_FALSE(pulls({~uint64_t{0}, to_read.region.key}, part));
+  EXPECT_FALSE(pulls({0, to_read.region.key + 1}, part));
+  EXPECT_FALSE(pulls(to_write.region, part));
+  EXPECT_FALSE(pulls(to_another.region, part));
+  EXPECT_FALSE(pushes(to_read.region, part));
+  EXPECT_FALSE(pushes({991, to_write.region.key}, part));
+  EXPECT_TRUE(pushes({990, to_write.region.key}, part));
+  ends_[1]->withdraw(to_write);
+  EXPECT_FALSE(pushes({990, to_write.region.key}, part));
+  while (ends_[0]->send(*links_[0], put(1, 0), {}) == Sent::again) pump();
+  while (sinks_[1].arrivals.size() < 2) pump();
+  EXPECT_TRUE(sinks_[0].losses.empty() && sinks_[1].losses.empty());
+}
+
+TEST_F(Sockets, MemoryWithdrawnWhileItIsSentIsNotReadAnyMore) {
+  std::vector<std::byte> memory(kMuch, std::byte{1}), into(kMuch);
+  Exposed exposed;
+  ASSERT_TRUE(ends_[1]->expose(*links_[1], memory.data(), kMuch, false, exposed));
+  ASSERT_EQ(ends_[0]->pull(*links_[0], exposed.region, into.data(), kMuch, &into), Moved::started);
+  while (ends_[1]->poll(16) == 0) continue;  // the request; nobody reads what it makes leave
+  ends_[1]->withdraw(exposed);
+  std::fill(memory.begin(), memory.end(), std::byte{2});
+  EXPECT_TRUE(ended(into));
+  EXPECT_EQ(into, std::vector<std::byte>(kMuch, std::byte{1}));
+}
+
+TEST_F(Sockets, MemoryWithdrawnWhileItIsWrittenIsLeftAlone) {
+  std::vector<std::byte> memory(kMuch), from(kMuch, std::byte{1});
+  Exposed exposed;
+  ASSERT_TRUE(ends_[1]->expose(*links_[1], memory.data(), kMuch, true, exposed));
+  ASSERT_EQ(ends_[0]->push(*links_[0], exposed.region, from.data(), kMuch, &from), Moved::started);
+  while (memory.front() == std::byte{0}) pump();
+  ASSERT_EQ(memory.back(), std::byte{0});
+  ends_[1]->withdraw(exposed);
+  const std::vector<std::byte> then = memory;
+  EXPECT_FALSE(ended(from));
+  EXPECT_EQ(memory, then);
+  EXPECT_EQ(ends_[0]->send(*links_[0], put(1, 0), {}), Sent::done);
+}
+
+// A process of which only the greeting is as it should be.
+class Impostor {
+ public:
+  explicit Impostor(TcpTransport& victim) : victim_(victim) {
+    hello_.nid = INADDR_LOOPBACK;
+    hello_.pid = 1;  // so the victim waits for our connection
+    hello_.address_format = 0x50545431;
+    hello_.name_size = 2;
+    hello_.name[0] = std::byte{1};
+    line_ = dial(victim.self().pid);
+    EXPECT_EQ(::send(line_, &hello_, sizeof hello_, MSG_NOSIGNAL), static_cast<ssize_t>(sizeof hello_));
+    while (recv(line_, &answer_, sizeof answer_, MSG_DONTWAIT) < 0) victim.poll(16);
+  }
+  ~Impostor() { close(line_); }
+
+  // Says this at the door, and then returns whether it was turned away.
+  bool turned_away(uint32_t magic, uint32_t slot, const std::string& more) const {
+    uint16_t port;
+    std::memcpy(&port, answer_.name, sizeof port);
+    const int fd = dial(ntohs(port));
+    const fabric::Prefix prefix{magic, slot, hello_.pid, hello_.uid};
+    const std::string said = std::string(reinterpret_cast<const char*>(&prefix), sizeof prefix) + more;
+    EXPECT_EQ(::send(fd, said.data(), said.size(), MSG_NOSIGNAL), static_cast<ssize_t>(said.size()));
+    char byte;
+    ssize_t n = -1;
+    for (int i = 0; i < 1000 && n < 0 && (i == 0 || errno == EAGAIN); ++i) {
+      victim_.poll(16);
+      n = recv(fd, &byte, 1, MSG_DONTWAIT);
+    }
+    close(fd);
+    return n == 0 || errno != EAGAIN;
+  }
+  uint32_t slot() const { return answer_.slot; }
+
+ private:
+  static int dial(uint32_t port) {
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    return fd;
+  }
+
+  TcpTransport& victim_;
+  fabric::Hello hello_, answer_;
+  int line_;
+};
+
+TEST_F(Sockets, AConnectionOfNobodyIsTurnedAway) {
+  const Impostor impostor(*ends_[0]);
+  EXPECT_TRUE(impostor.turned_away(fabric::kMessageMagic, impostor.slot(), ""));
+  EXPECT_TRUE(impostor.turned_away(fabric::kKnockMagic, 1000, ""));
+  EXPECT_TRUE(impostor.turned_away(fabric::kKnockMagic, 0, ""));  // another's
+  EXPECT_FALSE(impostor.turned_away(fabric::kKnockMagic, impostor.slot(), ""));
+}
+
+TEST_F(Sockets, WhatMakesNoSenseEndsItsConnectionAndNoOther) {
+  struct { uint32_t frame; wire::Kind kind; uint16_t payload_size; uint64_t rlength; } const wrongs[] = {
+      {0, wire::Kind::none, 0, 0},     {0, wire::Kind::put, 65535, 0},  {1, wire::Kind::none, 0, 0}, {2, wire::Kind::none, 0, 8},
+      {3, wire::Kind::none, 0, 0},     {4, wire::Kind::none, 0, 0},     {5, wire::Kind::none, 0, 0}, {6, wire::Kind::none, 0, 0}};
+  uint64_t ended = 0;
+  for (const auto& wrong : wrongs) {
+    wire::Header header{};
+    header.ready = wrong.frame;
+    header.kind = wrong.kind;
+    header.payload_size = wrong.payload_size;
+    header.rlength = wrong.rlength;
+    {
+      const Impostor impostor(*ends_[0]);
+      EXPECT_TRUE(impostor.turned_away(fabric::kKnockMagic, impostor.slot(), std::string(reinterpret_cast<const char*>(&header), sizeof header)));
+    }
+    EXPECT_EQ(ends_[0]->malformed(), ++ended) << wrong.frame;
+    while (!ends_[0]->idle()) ends_[0]->poll(16);
+  }
+  EXPECT_TRUE(sinks_[0].losses.empty());  // of those that the engine knows
+  EXPECT_EQ(ends_[0]->send(*links_[0], put(1, 0), {}), Sent::done);
+}
 
 }  // namespace
 }  // namespace portunus

@@ -1,0 +1,165 @@
+// tcp_bulk.cpp: pulls and pushes: memory opened to a peer, and data on its way.
+//
+// Thread: the holder of the baton.
+#include "engine/transport/tcp.hpp"
+
+#include <utility>
+
+namespace portunus {
+
+using fabric::LinkState;
+using tcp::Exposure;
+using tcp::Frame;
+using tcp::TcpLink;
+
+namespace {
+
+wire::Header frame_header(Frame frame, uint64_t token, uint64_t size) {
+  wire::Header header{};
+  header.ready = static_cast<uint32_t>(frame);
+  header.token = token;
+  header.rlength = size;
+  return header;
+}
+
+// Of what follows the header. `to` null: it goes nowhere.
+void begin_landing(TcpLink& link, const wire::Header& header, std::byte* to, Exposure* exposure) {
+  link.landing = to;
+  link.landing_left = header.rlength;
+  link.landing_token = header.token;
+  link.landing_refused = to == nullptr;
+  link.landing_exposure = exposure;
+  if (exposure) ++exposure->users;
+}
+
+}  // namespace
+
+bool TcpTransport::expose(Link& link, const void* start, size_t size, bool peer_writes, Exposed& out) {
+  if (size == 0) return false;
+  uint64_t key;
+  do key = keys_();
+  while (exposures_.contains(key));
+  auto* memory = static_cast<std::byte*>(const_cast<void*>(start));
+  Exposure& exposure = exposures_.emplace(key, Exposure{memory, size, peer_writes, &link, key}).first->second;
+  out.registration = &exposure;
+  out.region = {0, key};  // peers count from the start
+  return true;
+}
+
+// Whoever still reads the memory or writes to it does so no more.
+void TcpTransport::withdraw(Exposed& exposed) {
+  auto* exposure = static_cast<Exposure*>(std::exchange(exposed.registration, nullptr));
+  if (exposure == nullptr) return;
+  for (size_t i = 0; i < links_.size() && exposure->users > 0; ++i) {
+    TcpLink& link = *links_[i];
+    link.out.own(&exposure->users);
+    if (link.landing_exposure != exposure) continue;
+    link.landing = nullptr;
+    link.landing_exposure = nullptr;
+    link.landing_refused = true;
+    --exposure->users;
+  }
+  exposures_.erase(exposure->key);
+}
+
+Moved TcpTransport::pull(Link& to, const wire::Region& from, void* into, size_t size, void* context) {
+  auto& link = static_cast<TcpLink&>(to);
+  return start(link, Frame::pull, from, {&link, static_cast<std::byte*>(into), size, context}, nullptr);
+}
+
+Moved TcpTransport::push(Link& to, const wire::Region& into, const void* from, size_t size, void* context) {
+  auto& link = static_cast<TcpLink&>(to);
+  return start(link, Frame::push, into, {&link, nullptr, size, context}, static_cast<const std::byte*>(from));
+}
+
+Moved TcpTransport::start(TcpLink& link, Frame frame, const wire::Region& remote, const Move& move, const std::byte* from) {
+  if (link.state != LinkState::ready) return link.state == LinkState::failed ? Moved::failed : Moved::again;
+  if (move.size == 0) return Moved::done;
+  const uint64_t token = next_token_++;
+  wire::Header header = frame_header(frame, token, move.size);
+  header.match_bits = remote.key;
+  header.remote_offset = remote.address;
+  const iovec part{&header, sizeof header};
+  link.out.copy({&part, 1});
+  if (from != nullptr) link.out.refer(from, move.size, nullptr);
+  if (frame == Frame::pull) ++link.pulls;
+  moves_.emplace(token, move);
+  mark(link);
+  if (bundling == 0) flush();
+  return Moved::started;
+}
+
+void TcpTransport::answer(TcpLink& link, Frame frame, uint64_t token, const std::byte* data, size_t size, Exposure* exposure) {
+  if (link.state != LinkState::ready) return;
+  const wire::Header header = frame_header(frame, token, size);
+  const iovec part{const_cast<wire::Header*>(&header), sizeof header};
+  link.out.copy({&part, 1});
+  if (data != nullptr) link.out.refer(data, size, &exposure->users);
+  mark(link);
+}
+
+// What a peer names, if it may.
+Exposure* TcpTransport::opened(const TcpLink& link, const wire::Header& header, bool writes) {
+  const auto found = exposures_.find(header.match_bits);
+  if (found == exposures_.end()) return nullptr;
+  Exposure& exposure = found->second;
+  if (exposure.to != &link || exposure.peer_writes != writes || header.remote_offset > exposure.size) return nullptr;
+  return header.rlength <= exposure.size - header.remote_offset ? &exposure : nullptr;
+}
+
+// False: it makes no sense.
+bool TcpTransport::bulk_frame(TcpLink& link, const wire::Header& header) {
+  if (header.ready > static_cast<uint32_t>(Frame::last_frame)) return false;
+  const auto frame = static_cast<Frame>(header.ready);
+  if (frame == Frame::pull) {
+    Exposure* exposure = opened(link, header, false);
+    if (exposure != nullptr) answer(link, Frame::data, header.token, exposure->start + header.remote_offset, header.rlength, exposure);
+    else answer(link, Frame::refused, header.token, nullptr, 0, nullptr);
+    return header.rlength > 0;
+  }
+  if (frame == Frame::push) {
+    if (header.rlength == 0) return false;
+    Exposure* exposure = opened(link, header, true);
+    begin_landing(link, header, exposure ? exposure->start + header.remote_offset : nullptr, exposure);
+    return true;
+  }
+  const auto found = moves_.find(header.token);
+  if (found == moves_.end() || found->second.link != &link) return false;
+  const Move& move = found->second;
+  if (frame == Frame::data) {
+    if (move.to == nullptr || header.rlength != move.size) return false;
+    begin_landing(link, header, move.to, nullptr);
+    return true;
+  }
+  if (frame == Frame::landed && move.to != nullptr) return false;
+  end_move(header.token, frame == Frame::landed);
+  return true;
+}
+
+// So many bytes have come.
+void TcpTransport::land(TcpLink& link, size_t size) {
+  if (link.landing) link.landing += size;
+  link.landing_left -= size;
+  if (link.landing_left == 0) landed(link);
+}
+
+void TcpTransport::landed(TcpLink& link) {
+  const bool pulled = link.landing_exposure == nullptr && !link.landing_refused;
+  link.landing = nullptr;
+  if (pulled) {
+    end_move(link.landing_token, true);
+    return;
+  }
+  if (Exposure* exposure = std::exchange(link.landing_exposure, nullptr)) --exposure->users;
+  answer(link, link.landing_refused ? Frame::refused : Frame::landed, link.landing_token, nullptr, 0, nullptr);
+}
+
+void TcpTransport::end_move(uint64_t token, bool ok) {
+  const auto found = moves_.find(token);
+  const Move move = found->second;
+  moves_.erase(found);
+  if (move.to != nullptr) --move.link->pulls;
+  sink_.moved(move.context, ok);
+}
+
+}  // namespace portunus
