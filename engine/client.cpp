@@ -81,7 +81,7 @@ void Client::open_transports(const Options& options, const JobPlace& place, uint
 void Client::start(const JobPlace& place, uint32_t pid) {
   options_ = Options::from_environment();
   uid_ = geteuid();
-  placement_ = place_engine(place.local_rank, place.local_size, options_.engine_core);
+  placement_ = place_engine(place.local_rank, place.local_size, options_.engine_core, place.known);
   oversubscribed_ = place.local_size > placement_.usable;
   published_ = std::make_unique<PublishedStats>();
   try {

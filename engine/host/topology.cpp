@@ -4,7 +4,9 @@
 #include <hwloc.h>
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -42,17 +44,29 @@ std::vector<int> processors() {
   return list;
 }
 
+// A launcher binds each rank to a part of what it may use itself, and its own binding is its user's wish.
+cpu_set_t permitted(bool launched) {
+  cpu_set_t mine, launchers;
+  CPU_ZERO(&mine);
+  CPU_ZERO(&launchers);
+  sched_getaffinity(0, sizeof mine, &mine);
+  if (launched && sched_getaffinity(getppid(), sizeof launchers, &launchers) == 0) CPU_OR(&mine, &mine, &launchers);
+  return mine;
+}
+
 }  // namespace
 
-Placement place_engine(int local_rank, int local_size, int wanted) {
+Placement place_engine(int local_rank, int local_size, int wanted, bool launched) {
   Placement placement;
   placement.processors = processors();
-  const std::vector<int>& list = placement.processors;
+  std::vector<int>& list = placement.processors;
+  const bool is_there = std::ranges::find(list, wanted) != list.end();
+  if (const cpu_set_t allowed = permitted(launched); CPU_COUNT(&allowed) > 0)
+    std::erase_if(list, [&](int number) { return !CPU_ISSET(static_cast<unsigned>(number), &allowed); });
   placement.usable = list.empty() ? 1 : static_cast<int>(list.size());
   if (wanted >= 0) {
-    for (int number : list)
-      if (number == wanted) placement.engine_core = wanted;
-    if (placement.engine_core < 0)
+    placement.engine_core = is_there ? wanted : -1;
+    if (!is_there)
       throw std::invalid_argument("PTL_ENGINE_CORE=" + std::to_string(wanted) + ": this process may not use that processor; see `hwloc-ls` or taskset -p $$");
   } else if (static_cast<size_t>(local_size + local_rank) < list.size()) {
     placement.engine_core = list[static_cast<size_t>(local_size + local_rank)];

@@ -437,6 +437,24 @@ TEST(Topology, WhoMovesAsideIsNotBoundWhereItGoes) {
   EXPECT_TRUE(CPU_EQUAL(&before, &after));
 }
 
+TEST(Topology, AnEngineStaysWhereItsProcessAndItsLauncherAreBound) {
+  cpu_set_t before, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  const Placement all = place_engine(0, 1, -1);
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<unsigned>(all.processors.front()), &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  const Placement alone = place_engine(0, 1, -1), launched = place_engine(0, 1, -1, true);
+  const Placement asked = place_engine(0, 1, all.processors.back());
+  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+  EXPECT_EQ(alone.processors, std::vector<int>{all.processors.front()});
+  EXPECT_EQ(alone.usable, 1);
+  EXPECT_EQ(alone.engine_core, -1);
+  EXPECT_EQ(launched.processors, all.processors) << "what started this test is bound as little as the test was";
+  EXPECT_EQ(launched.engine_core, all.engine_core);
+  EXPECT_EQ(asked.engine_core, all.processors.back()) << "whoever names one knows";
+}
+
 TEST(Node, ABoxTakesRecordsOfEverySizeAroundItsEnd) {
   End receiver(address(0)), sender(address(1));
   Link* link = sender.transport.connect(address(0));
