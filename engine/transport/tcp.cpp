@@ -40,9 +40,19 @@ Sent TcpTransport::send(Link& to, const wire::Header& header, std::span<const io
   TcpLink& link = own(to);
   if (link.state != LinkState::ready) return link.state == LinkState::failed ? Sent::failed : Sent::again;
   assert(header.payload_size <= kEager);
+  if (link.out.size() >= kOutMost) return Sent::again;
   wire::Header head = header;
   head.ready = static_cast<uint32_t>(Frame::message);
   head.source = 0;
+  if (tcp::Exposure* data = (header.flags & wire::kBulk) ? data_of(link, header, payload) : nullptr) {
+    head.ready = static_cast<uint32_t>(Frame::message_with_data);
+    const std::array<iovec, 2> parts{iovec{&head, kHeader}, payload.front()};
+    link.out.copy(parts);
+    link.out.refer(data->start, data->size, &data->users);
+    mark(link);
+    if (bundling == 0 && !link.blocked) write(link);
+    return Sent::done;
+  }
   std::array<iovec, kPieces + 1> parts;
   size_t count = 1;
   parts[0] = {&head, kHeader};
@@ -66,7 +76,6 @@ Sent TcpTransport::send(Link& to, const wire::Header& header, std::span<const io
 
 // `parts` are copied if they do not leave at once.
 Sent TcpTransport::post(TcpLink& link, std::span<const iovec> parts, size_t size) {
-  if (link.out.size() >= kOutMost) return Sent::again;
   if (!link.out.empty() || (bundling > 0 && size <= kTogether)) {
     link.out.copy(parts);
     if (!link.blocked) {
@@ -200,7 +209,9 @@ ssize_t TcpTransport::receive(TcpLink& link, size_t& offered) {
   size_t count = 0;
   const size_t direct = link.landing ? link.landing_left : 0;
   if (direct > 0) parts[count++] = {link.landing, direct};
-  const size_t room = link.pulls > 0 || direct > 0 ? std::min(kGlimpse, kInput - in.end) : kInput - in.end;
+  const bool dropped = link.landing_left > 0 && direct == 0;
+  const bool glimpse = direct > 0 || (!dropped && in.begin == in.end && (link.pulls > 0 || link.bulky > 0));
+  const size_t room = glimpse ? std::min(kGlimpse, kInput - in.end) : kInput - in.end;
   parts[count++] = {in.bytes.get() + in.end, room};
   offered = direct + room;
   msghdr message{};
@@ -230,6 +241,10 @@ int TcpTransport::deliver(TcpLink& link, int budget) {
       land(link, part);
       continue;
     }
+    if (link.early_size > 0) {
+      take_early(link);
+      continue;
+    }
     if (there < kHeader) break;
     if (done == budget) {
       link.backlog = true;
@@ -237,7 +252,8 @@ int TcpTransport::deliver(TcpLink& link, int budget) {
     }
     wire::Header header;
     std::memcpy(&header, at, kHeader);
-    if (header.ready != static_cast<uint32_t>(Frame::message)) {
+    const bool with_data = header.ready == static_cast<uint32_t>(Frame::message_with_data);
+    if (header.ready != static_cast<uint32_t>(Frame::message) && !with_data) {
       in.begin += kHeader;
       ++done;
       if (bulk_frame(link, header)) continue;
@@ -254,14 +270,23 @@ int TcpTransport::deliver(TcpLink& link, int budget) {
     }
     whole = there >= size;
     if (!whole) break;
+    if (with_data && !announces_data(link, header, at + kHeader)) {
+      ++malformed_;
+      hang_up(link);
+      break;
+    }
+    if (!with_data && link.bulky > 0) --link.bulky;
     in.begin += size;
     ++done;
-    header.source = 0;
+    header.ready = header.source = 0;
     if (!link.known) {
       link.known = true;
       sink_.introduced(link, *this);
     }
     sink_.arrived(link, header, inside ? header.inline_payload : at + kHeader);
+    if (!with_data) continue;
+    link.backlog = true;  // until the engine has had its step
+    return done;
   }
   link.backlog = false;
   if (in.bytes && in.begin == in.end) inputs_.push_back(std::move(in.bytes));

@@ -9,7 +9,8 @@
 //     wire::Header 64 B | payload of more than kInlinePayload bytes, or bulk data
 //
 // where Header::ready says what it is (Frame). Bulk data is read from the memory exposed when the socket takes it, and written
-// where it belongs as it is received.
+// where it belongs as it is received. That of a put is sent with its header, up to kEarlyMost bytes: the receiver's engine has one
+// step to ask for it (pull), which then takes no message; else it is dropped, and asked for when it is wanted.
 //
 // Thread: the holder of the baton; the sink is called from `poll` alone.
 // Invariants: see transport.hpp. Beyond that: after `lost` nothing arrives from that link, and each of its pulls and pushes has been
@@ -41,8 +42,11 @@ enum class Frame : uint32_t {
   push,     // bytes for `remote_offset` of what `match_bits` opens
   landed,   // the push `token` lies there
   refused,  // the pull or push `token` was not allowed
-  last_frame = refused
+  message_with_data,  // a put, followed by the `rlength` bytes that its Region names
+  unwanted,           // they were not: such puts had better be sent alone for a while
+  last_frame = unwanted
 };
+enum class Landing : uint8_t { pulled, pushed, refused, unwanted };  // what the bulk data is that comes in
 
 struct Exposure {
   std::byte* start;
@@ -66,14 +70,19 @@ struct TcpLink : fabric::GuardedLink {
   bool dirty = false;     // in the list of those to be flushed
   bool backlog = false;   // in the list of those with input that no poll has delivered
   uint32_t pulls = 0;     // whose data is to come
+  uint32_t bulky = 0;     // so many messages more, bulk data is expected behind each
+  uint32_t alone = 0;     // puts still to be sent without their data
   Outbox out;
   Input in;
   // Bulk data on its way in.
   std::byte* landing = nullptr;  // null: it is not wanted any more
   size_t landing_left = 0;
   uint64_t landing_token = 0;
-  Exposure* landing_exposure = nullptr;  // of a push; null: a pull
-  bool landing_refused = false;
+  Exposure* landing_exposure = nullptr;  // of a push that is allowed
+  Landing landing_as = Landing::pulled;
+  // Data that came with a put, next in the input: 0, or of `early_size` bytes, for the pull `early_token` if there is one yet.
+  size_t early_size = 0;
+  uint64_t early_key = 0, early_token = 0;
 };
 
 }  // namespace tcp
@@ -112,6 +121,7 @@ class TcpTransport final : public Transport, private fabric::GuardClient {
  private:
   static constexpr size_t kEager = 32 * 1024;
   static constexpr size_t kPullMost = size_t{4} << 20;
+  static constexpr size_t kEarlyMost = size_t{1} << 20;
   struct Move {
     tcp::TcpLink* link;
     std::byte* to;  // of a pull
@@ -148,6 +158,9 @@ class TcpTransport final : public Transport, private fabric::GuardClient {
   ssize_t receive(tcp::TcpLink& link, size_t& offered);
   int deliver(tcp::TcpLink& link, int budget);
   // tcp_bulk.cpp
+  tcp::Exposure* data_of(tcp::TcpLink& link, const wire::Header& header, std::span<const iovec> payload);
+  static bool announces_data(tcp::TcpLink& link, const wire::Header& header, const std::byte* payload);
+  void take_early(tcp::TcpLink& link);
   bool bulk_frame(tcp::TcpLink& link, const wire::Header& header);
   void answer(tcp::TcpLink& link, tcp::Frame frame, uint64_t token, const std::byte* data, size_t size, tcp::Exposure* exposure);
   tcp::Exposure* opened(const tcp::TcpLink& link, const wire::Header& header, bool writes);

@@ -3,6 +3,7 @@
 // Thread: the holder of the baton.
 #include "engine/transport/tcp.hpp"
 
+#include <cstring>
 #include <utility>
 
 namespace portunus {
@@ -10,9 +11,13 @@ namespace portunus {
 using fabric::LinkState;
 using tcp::Exposure;
 using tcp::Frame;
+using tcp::Landing;
 using tcp::TcpLink;
 
 namespace {
+
+constexpr uint32_t kAlone = 16;  // puts sent without their data after one whose data was not wanted
+constexpr uint32_t kBulky = 8;   // messages after one with data until no more such are expected
 
 wire::Header frame_header(Frame frame, uint64_t token, uint64_t size) {
   wire::Header header{};
@@ -22,12 +27,12 @@ wire::Header frame_header(Frame frame, uint64_t token, uint64_t size) {
   return header;
 }
 
-// Of what follows the header. `to` null: it goes nowhere.
-void begin_landing(TcpLink& link, const wire::Header& header, std::byte* to, Exposure* exposure) {
+// Of what comes next. `to` null: it goes nowhere.
+void begin_landing(TcpLink& link, Landing as, std::byte* to, size_t size, uint64_t token, Exposure* exposure = nullptr) {
   link.landing = to;
-  link.landing_left = header.rlength;
-  link.landing_token = header.token;
-  link.landing_refused = to == nullptr;
+  link.landing_left = size;
+  link.landing_token = token;
+  link.landing_as = as;
   link.landing_exposure = exposure;
   if (exposure) ++exposure->users;
 }
@@ -56,7 +61,7 @@ void TcpTransport::withdraw(Exposed& exposed) {
     if (link.landing_exposure != exposure) continue;
     link.landing = nullptr;
     link.landing_exposure = nullptr;
-    link.landing_refused = true;
+    link.landing_as = Landing::refused;
     --exposure->users;
   }
   exposures_.erase(exposure->key);
@@ -64,6 +69,12 @@ void TcpTransport::withdraw(Exposed& exposed) {
 
 Moved TcpTransport::pull(Link& to, const wire::Region& from, void* into, size_t size, void* context) {
   auto& link = static_cast<TcpLink&>(to);
+  if (link.early_size == size && size > 0 && link.early_token == 0 && link.early_key == from.key && from.address == 0) {
+    link.early_token = next_token_++;
+    moves_.emplace(link.early_token, Move{&link, static_cast<std::byte*>(into), size, context});
+    ++link.pulls;
+    return Moved::started;
+  }
   return start(link, Frame::pull, from, {&link, static_cast<std::byte*>(into), size, context}, nullptr);
 }
 
@@ -98,6 +109,41 @@ void TcpTransport::answer(TcpLink& link, Frame frame, uint64_t token, const std:
   mark(link);
 }
 
+// The memory that a put's Region names, if its data is to be sent with it.
+Exposure* TcpTransport::data_of(TcpLink& link, const wire::Header& header, std::span<const iovec> payload) {
+  wire::Region region;
+  if (header.kind != wire::Kind::put || (header.flags & wire::kNoRegion) || payload.size() != 1 || payload.front().iov_len != sizeof region)
+    return nullptr;
+  std::memcpy(&region, payload.front().iov_base, sizeof region);
+  const auto found = exposures_.find(region.key);
+  if (found == exposures_.end()) return nullptr;
+  Exposure& exposure = found->second;
+  if (exposure.to != &link || exposure.peer_writes || region.address != 0 || exposure.size != header.rlength || exposure.size > kEarlyMost) return nullptr;
+  if (link.alone == 0) return &exposure;
+  --link.alone;
+  return nullptr;
+}
+
+// False: it cannot be.
+bool TcpTransport::announces_data(TcpLink& link, const wire::Header& header, const std::byte* payload) {
+  wire::Region region;
+  if (header.kind != wire::Kind::put || header.payload_size != sizeof region || header.rlength == 0 || header.rlength > kEarlyMost) return false;
+  std::memcpy(&region, payload, sizeof region);
+  link.early_key = region.key;
+  link.early_size = header.rlength;
+  link.early_token = 0;
+  link.bulky = kBulky;
+  return true;
+}
+
+// The engine has had its step: the data that comes next has a place, or none.
+void TcpTransport::take_early(TcpLink& link) {
+  const auto found = moves_.find(link.early_token);
+  const size_t size = std::exchange(link.early_size, 0);
+  if (found != moves_.end()) begin_landing(link, Landing::pulled, found->second.to, size, link.early_token);
+  else begin_landing(link, Landing::unwanted, nullptr, size, 0);
+}
+
 // What a peer names, if it may.
 Exposure* TcpTransport::opened(const TcpLink& link, const wire::Header& header, bool writes) {
   const auto found = exposures_.find(header.match_bits);
@@ -120,7 +166,12 @@ bool TcpTransport::bulk_frame(TcpLink& link, const wire::Header& header) {
   if (frame == Frame::push) {
     if (header.rlength == 0) return false;
     Exposure* exposure = opened(link, header, true);
-    begin_landing(link, header, exposure ? exposure->start + header.remote_offset : nullptr, exposure);
+    if (exposure) begin_landing(link, Landing::pushed, exposure->start + header.remote_offset, header.rlength, header.token, exposure);
+    else begin_landing(link, Landing::refused, nullptr, header.rlength, header.token);
+    return true;
+  }
+  if (frame == Frame::unwanted) {
+    link.alone = kAlone;
     return true;
   }
   const auto found = moves_.find(header.token);
@@ -128,7 +179,7 @@ bool TcpTransport::bulk_frame(TcpLink& link, const wire::Header& header) {
   const Move& move = found->second;
   if (frame == Frame::data) {
     if (move.to == nullptr || header.rlength != move.size) return false;
-    begin_landing(link, header, move.to, nullptr);
+    begin_landing(link, Landing::pulled, move.to, move.size, header.token);
     return true;
   }
   if (frame == Frame::landed && move.to != nullptr) return false;
@@ -144,14 +195,14 @@ void TcpTransport::land(TcpLink& link, size_t size) {
 }
 
 void TcpTransport::landed(TcpLink& link) {
-  const bool pulled = link.landing_exposure == nullptr && !link.landing_refused;
   link.landing = nullptr;
-  if (pulled) {
-    end_move(link.landing_token, true);
-    return;
-  }
   if (Exposure* exposure = std::exchange(link.landing_exposure, nullptr)) --exposure->users;
-  answer(link, link.landing_refused ? Frame::refused : Frame::landed, link.landing_token, nullptr, 0, nullptr);
+  switch (link.landing_as) {
+    case Landing::pulled: return end_move(link.landing_token, true);
+    case Landing::pushed: return answer(link, Frame::landed, link.landing_token, nullptr, 0, nullptr);
+    case Landing::refused: return answer(link, Frame::refused, link.landing_token, nullptr, 0, nullptr);
+    case Landing::unwanted: return answer(link, Frame::unwanted, 0, nullptr, 0, nullptr);
+  }
 }
 
 void TcpTransport::end_move(uint64_t token, bool ok) {

@@ -263,7 +263,7 @@ void TcpTransport::abandon(TcpLink& link) {
   if (link.in.bytes) inputs_.push_back(std::move(link.in.bytes));
   if (tcp::Exposure* exposure = std::exchange(link.landing_exposure, nullptr)) --exposure->users;
   link.landing = nullptr;
-  link.landing_left = 0;
+  link.landing_left = link.early_size = 0;
   std::vector<uint64_t> tokens;
   for (const auto& [token, move] : moves_)
     if (move.link == &link) tokens.push_back(token);

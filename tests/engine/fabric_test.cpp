@@ -438,6 +438,69 @@ TEST_F(Sockets, MemoryWithdrawnWhileItIsWrittenIsLeftAlone) {
   EXPECT_EQ(ends_[0]->send(*links_[0], put(1, 0), {}), Sent::done);
 }
 
+// A put of bulk data, as the engine announces it.
+class SocketsWithData : public Sockets {
+ protected:
+  wire::Region announce(std::vector<std::byte>& memory, uint64_t number, Exposed& exposed) {
+    EXPECT_TRUE(ends_[1]->expose(*links_[1], memory.data(), memory.size(), false, exposed));
+    wire::Header header = put(number, sizeof exposed.region);
+    header.flags = wire::kBulk;
+    header.rlength = memory.size();
+    const iovec piece{&exposed.region, sizeof exposed.region};
+    EXPECT_EQ(ends_[1]->send(*links_[1], header, {&piece, 1}), Sent::done);
+    return exposed.region;
+  }
+  void await(uint64_t number) {
+    while (sinks_[0].arrivals.back().header.match_bits != number) pump();
+  }
+};
+
+TEST_F(SocketsWithData, DataThatComesWithAPutIsThereForThePullThatFollowsItAtOnce) {
+  for (const size_t size : {1u, 9u, 1000u, 30'000u}) {
+    std::vector<std::byte> memory(size, std::byte{7}), into(size);
+    sinks_[0].moves.clear();
+    Exposed exposed;
+    const wire::Region region = announce(memory, size, exposed);
+    await(size);
+    EXPECT_EQ(ends_[0]->pull(*links_[0], region, into.data(), size, &into), Moved::started);
+    while (sinks_[0].moves[&into].empty()) ends_[0]->poll(16);  // the other need not do anything
+    EXPECT_EQ(into, memory);
+    ends_[1]->withdraw(exposed);
+  }
+}
+
+TEST_F(SocketsWithData, DataThatNobodyWantsYetIsDroppedAndPulledWhenItIs) {
+  std::vector<std::byte> memory(100'000, std::byte{7});
+  Exposed exposed[40];
+  wire::Region regions[40];
+  for (uint64_t i = 0; i < 40; ++i) {
+    regions[i] = announce(memory, 100 + i, exposed[i]);
+    await(100 + i);
+    pump();  // the engine has had its step
+  }
+  for (int i = 39; i >= 0; --i) {
+    std::vector<std::byte> into(i % 2 ? memory.size() : 500);
+    EXPECT_TRUE(pulls({memory.size() - into.size(), regions[i].key}, into));
+    EXPECT_EQ(into, std::vector<std::byte>(into.size(), std::byte{7}));
+    ends_[1]->withdraw(exposed[i]);
+  }
+  EXPECT_EQ(ends_[0]->malformed(), 0u);
+}
+
+TEST_F(SocketsWithData, APutWhoseMemoryIsWithdrawnBeforeItLeavesArrivesWithWhatWasThere) {
+  std::vector<std::byte> memory(1 << 20, std::byte{7}), into(memory.size());
+  Exposed exposed;
+  ends_[1]->bundling = 1;
+  const wire::Region region = announce(memory, 1, exposed);
+  ends_[1]->withdraw(exposed);
+  std::fill(memory.begin(), memory.end(), std::byte{8});
+  ends_[1]->bundling = 0;
+  ends_[1]->flush();
+  await(1);
+  EXPECT_TRUE(pulls(region, into));
+  EXPECT_EQ(into, std::vector<std::byte>(memory.size(), std::byte{7}));
+}
+
 // A process of which only the greeting is as it should be.
 class Impostor {
  public:
@@ -499,7 +562,8 @@ TEST_F(Sockets, AConnectionOfNobodyIsTurnedAway) {
 TEST_F(Sockets, WhatMakesNoSenseEndsItsConnectionAndNoOther) {
   struct { uint32_t frame; wire::Kind kind; uint16_t payload_size; uint64_t rlength; } const wrongs[] = {
       {0, wire::Kind::none, 0, 0},     {0, wire::Kind::put, 65535, 0},  {1, wire::Kind::none, 0, 0}, {2, wire::Kind::none, 0, 8},
-      {3, wire::Kind::none, 0, 0},     {4, wire::Kind::none, 0, 0},     {5, wire::Kind::none, 0, 0}, {6, wire::Kind::none, 0, 0}};
+      {3, wire::Kind::none, 0, 0},     {4, wire::Kind::none, 0, 0},     {5, wire::Kind::none, 0, 0}, {6, wire::Kind::none, 0, 0},
+      {6, wire::Kind::put, 0, 0},      {6, wire::Kind::put, 0, 100},    {8, wire::Kind::none, 0, 0}};
   uint64_t ended = 0;
   for (const auto& wrong : wrongs) {
     wire::Header header{};
