@@ -53,6 +53,7 @@ class NodeTransport final : public Transport {
   static constexpr size_t kEager = 32 * 1024;
 
  private:
+  static constexpr uint32_t kMaxRecordLines = 1 + kEager / kLine;
   struct NodeLink : Link {
     std::unique_ptr<Segment> segment;  // the peer's; made when we first send; none once the peer is lost
     std::unique_ptr<Segment> remains;  // a lost peer's: others may still look at its blocks
