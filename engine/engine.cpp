@@ -46,6 +46,7 @@ int Engine::step(uint64_t now_ns) {
   if (ready_) work += run_ready();
   if (!works_.empty()) work += run_works();
   if (!transfers_.empty()) work += run_transfers();
+  if (!fills_.empty()) work += run_fills();
   if (!stalled_.empty()) work += run_stalled();
   if (!delays_.empty()) work += run_delays(now_ns);
   if (now_ns >= look_due_ns_) look_after_peers(now_ns);
@@ -95,6 +96,7 @@ int64_t Engine::patience_ns() {
 
 bool Engine::idle() {
   if (commands_.maybe_filled() || ready_ || !works_.empty()) return false;
+  if ((!fills_.empty() || !transfers_.empty()) && staging_ready()) return false;
   for (Carrier& carrier : carriers_)
     if (!carrier.transport->idle()) return false;
   return true;

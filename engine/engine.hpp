@@ -58,7 +58,7 @@ class Engine final : public Sink {
   // True when somebody must go on stepping although no message arrives (bulk moves, back-pressure, delays).
   bool busy() {
     if (!restless_) return false;
-    restless_ = !transfers_.empty() || !stalled_.empty() || has_delays() || ready_ != nullptr || !works_.empty();
+    restless_ = moves_go_on() || !stalled_.empty() || has_delays() || ready_ != nullptr || !works_.empty();
     return restless_;
   }
   // Is there nothing to do, now or at a time that somebody must keep in mind?
@@ -182,9 +182,20 @@ class Engine final : public Sink {
   bool advance(Transfer& transfer);
   static bool next_touchable(const Transfer& transfer);
   bool advance_stream(Transfer& transfer);
+  void land(Transfer& transfer);
   void turn_round(Transfer& transfer);
   void end_transfer(Transfer& transfer);
   int run_transfers();
+  // fill.cpp
+  static bool stage(Peer& peer, Command& command, Operation& pending);
+  void begin_fill(Operation& operation);
+  bool fill(Operation& operation, uint64_t& budget);
+  int run_fills();
+  void end_fill(Operation& operation);
+  void drop_fills(uint32_t ni);
+  bool advance_staged(Transfer& transfer);
+  bool staging_ready() const;
+  bool moves_go_on() const;
   // unexpected.cpp
   void keep(Peer& peer, const wire::Header& header, const std::byte* payload, PortalEntry& portal, uint64_t source);
   KeptHeader* remember(const Delivery& delivery, PortalEntry& portal);
@@ -257,6 +268,7 @@ class Engine final : public Sink {
   uint64_t paused_ = 0;                 // puts that wait because their targets have asked for less
   std::atomic<uint32_t> restrained_peers_{0};
   uint64_t watches_ = 0;                // live watchers of all peers
+  std::vector<Operation*> fills_;       // whose data are being copied together
   std::vector<std::unique_ptr<Transfer>> transfers_;  // in flight, as target
   uint64_t next_transfer_ = 1;
   // For reuse: unexpected messages that come again and again claim no memory, a few at a time not even the first time.

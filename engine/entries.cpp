@@ -125,6 +125,7 @@ void Engine::portal_idle(uint32_t, PortalEntry& portal, uint16_t pt_index) {
 // Everything that belongs to the interface goes, whether or not the user freed it.
 void Engine::close_interface(uint32_t ni) {
   std::erase_if(works_, [ni](const LocalWork& work) { return work.ni() == ni; });
+  drop_fills(ni);
   Interface& interface = interfaces_[ni];
   interface.open.store(false, std::memory_order_release);
   for (size_t i = 0; i < transfers_.size();) {

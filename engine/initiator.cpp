@@ -34,15 +34,24 @@ void free_payload(Command& command) {
 
 }  // namespace
 
-void own_volatile(Command& command) {
-  if (!(command.source.options & PTL_MD_VOLATILE) || command.owns_payload || command.length == 0 || command.verb == Verb::get) return;
+namespace {
+
+// From then on the source is one piece of memory. Without memory for that it is read later, as it lies.
+void own_copy(Command& command) {
   void* copy = std::malloc(command.length);
-  if (!copy) return;  // the source is then read later, as for any other descriptor
+  if (!copy) return;
   Memory{command.source.base, command.source.iov_count}.copy_out(command.source.offset, copy, command.length);
   command.source.base = copy;
   command.source.offset = 0;
   command.source.iov_count = 0;
   command.owns_payload = true;
+}
+
+}  // namespace
+
+void own_volatile(Command& command) {
+  if (!(command.source.options & PTL_MD_VOLATILE) || command.owns_payload || command.length == 0 || command.verb == Verb::get) return;
+  own_copy(command);
 }
 
 void Engine::start_message(Command& command) {
@@ -131,6 +140,14 @@ Sent Engine::send_gathered(Peer& peer, const wire::Header& header, const Local& 
     iovec all{source.base, static_cast<size_t>(size)};
     return peer.transport->send(*peer.link, header, {&all, size ? 1u : 0u});
   }
+  const Memory memory{source.base, source.iov_count};
+  if (source.iov_count != 0 && front_size == 0 && size > 0) {
+    if (std::byte* payload = peer.transport->begin(*peer.link, header)) {
+      memory.copy_out(source.offset, payload, size);
+      peer.transport->commit(*peer.link);
+      return Sent::done;
+    }
+  }
   iovec parts[kGatherParts];
   size_t used = 0;
   if (front_size) parts[used++] = {const_cast<void*>(front), front_size};
@@ -138,8 +155,7 @@ Sent Engine::send_gathered(Peer& peer, const wire::Header& header, const Local& 
     if (size) parts[used++] = {source.base, static_cast<size_t>(size)};
     return peer.transport->send(*peer.link, header, {parts, used});
   }
-  Memory memory{source.base, source.iov_count};
-  bool fits = true;
+  bool fits = !memory.has_layout();
   memory.for_parts(source.offset, size, [&](std::byte* at, uint64_t n) {
     if (used == kGatherParts) return fits = false;
     parts[used++] = {at, static_cast<size_t>(n)};
@@ -178,24 +194,32 @@ Sent Engine::transmit_put(Peer& peer, Command& command) {
   return send_bulk(peer, header, command, pending, Opened::for_reading);
 }
 
-// The header alone: the target moves the data, directly where memory can be opened for it, else by messages.
+// The header alone: the target moves the data, directly where memory can be opened for it, from staging, or else by messages.
 Sent Engine::send_bulk(Peer& peer, wire::Header& header, Command& command, Operation& pending, Opened how) {
   header.token = pending.token();
   header.flags |= wire::kBulk;
   iovec part{&pending.exposed.region, sizeof(wire::Region)};
-  pending.is_exposed = how != Opened::not_at_all && command.source.iov_count == 0 && peer.transport->limits().pull &&
+  const bool staged = how == Opened::for_reading && stage(peer, command, pending);
+  if (!staged && how == Opened::for_reading && command.source.iov_count == Memory::kLayout && peer.transport->limits().pull) {
+    own_copy(command);
+    pending.source = command.source;
+  }
+  pending.is_exposed = !staged && how != Opened::not_at_all && command.source.iov_count == 0 && peer.transport->limits().pull &&
                        peer.transport->expose(*peer.link, command.source.base, command.length, how == Opened::for_writing, pending.exposed);
-  if (pending.is_exposed)
+  if (staged) header.flags |= wire::kStaged;
+  const bool region = staged || pending.is_exposed;
+  if (region)
     header.payload_size = sizeof(wire::Region);
   else
     header.flags |= wire::kNoRegion;
-  const Sent result = peer.transport->send(*peer.link, header, {&part, pending.is_exposed ? 1u : 0u});
+  const Sent result = peer.transport->send(*peer.link, header, {&part, region ? 1u : 0u});
   if (result != Sent::done) {
     end_operation(pending);
     return result;
   }
   if (command.owns_payload) pending.owned_payload = command.source.base;
   command.owns_payload = false;
+  if (staged) begin_fill(pending);
   return result;
 }
 

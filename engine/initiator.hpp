@@ -22,6 +22,8 @@ struct Operation {
   void* owned_payload = nullptr;  // a copy made for a volatile descriptor
   Exposed exposed;
   bool is_exposed = false;
+  uint8_t ni = 0;             // of data that are staged
+  StagingFiller staging;
   Operation* next_free = nullptr;
 
   uint64_t token() const { return uint64_t{generation} << 32 | (index + 1); }

@@ -1,4 +1,5 @@
-// memory.hpp: user memory as the engine walks it: one contiguous range, or the concatenation of an iovec array.
+// memory.hpp: user memory as the engine walks it: one contiguous range, the concatenation of an iovec array, or what a function of
+// the user's copies (E9), which has no addresses.
 //
 // Invariants: offsets were checked against the length by the caller; iovec arrays stay valid as Portals demands.
 // Source: Portals 4.3, PTL_IOVEC (length of such a descriptor or entry is the number of elements).
@@ -12,20 +13,26 @@
 
 #include "engine/transport/copy.hpp"
 #include "portals/portals4.h"
+#include "portals/portals4_ext.h"
 
 namespace portunus {
 
 struct Memory {
-  void* base = nullptr;     // the range, or the ptl_iovec_t array
-  uint32_t iov_count = 0;   // 0 = contiguous
+  static constexpr uint32_t kLayout = 0xffffffff;
 
-  // Calls part(pointer, size) for each contiguous part of [offset, offset + size), in order. A false answer stops.
+  void* base = nullptr;     // the range, the ptl_iovec_t array, or the ptlx_layout_t
+  uint32_t iov_count = 0;   // 0 = contiguous; kLayout
+
+  bool has_layout() const { return iov_count == kLayout; }
+
+  // Calls part(pointer, size) for each contiguous part of [offset, offset + size), in order; of a layout there are none. A false answer stops.
   template <class Part>
   void for_parts(uint64_t offset, uint64_t size, Part&& part) const {
     if (iov_count == 0) {
       if (size) part(static_cast<std::byte*>(base) + offset, size);  // all there is
       return;
     }
+    if (has_layout()) return;
     const auto* iov = static_cast<const ptl_iovec_t*>(base);
     for (uint32_t i = 0; i < iov_count && size; ++i) {
       if (offset >= iov[i].iov_len) {
@@ -41,6 +48,11 @@ struct Memory {
   }
 
   void copy_in(uint64_t offset, const void* from, uint64_t size) const {
+    if (has_layout()) [[unlikely]] {
+      const auto& layout = *static_cast<const ptlx_layout_t*>(base);
+      layout.copy(layout.context, offset, size, const_cast<void*>(from), 0);
+      return;
+    }
     const auto* source = static_cast<const std::byte*>(from);
     for_parts(offset, size, [&](std::byte* to, uint64_t n) {
       copy_data(to, source, n);
@@ -49,6 +61,11 @@ struct Memory {
     });
   }
   void copy_out(uint64_t offset, void* to, uint64_t size) const {
+    if (has_layout()) [[unlikely]] {
+      const auto& layout = *static_cast<const ptlx_layout_t*>(base);
+      layout.copy(layout.context, offset, size, to, 1);
+      return;
+    }
     auto* target = static_cast<std::byte*>(to);
     for_parts(offset, size, [&](const std::byte* from, uint64_t n) {
       std::memcpy(target, from, n);
@@ -65,7 +82,7 @@ struct Memory {
     });
     return found;
   }
-  // The address where `offset` lies; nullptr past the end of an iovec.
+  // The address where `offset` lies; nullptr past the end of an iovec, and in a layout.
   void* at(uint64_t offset) const {
     return iov_count == 0 ? static_cast<std::byte*>(base) + offset : first_part(offset, 1).iov_base;
   }

@@ -40,6 +40,7 @@ Operation* Engine::operation(uint64_t token, const Peer* peer) {
 
 void Engine::end_operation(Operation& operation) {
   if (operation.is_exposed) operation.peer->transport->withdraw(operation.exposed);
+  if (operation.staging.open()) end_fill(operation);
   std::free(operation.owned_payload);
   operation.owned_payload = nullptr;
   operation.peer = nullptr;
@@ -132,7 +133,7 @@ void Engine::finish(Operation& operation, uint64_t mlength, uint64_t offset, ptl
 void Engine::stream_out(Link& from, const wire::Header& header) {
   Operation* pending = operation(header.token, from.peer);
   const size_t most = from.peer->transport->limits().eager;
-  if (!pending || !pending->bulk || header.remote_offset > pending->length ||
+  if (!pending || !pending->bulk || pending->staging.open() || header.remote_offset > pending->length ||
       header.rlength > pending->length - header.remote_offset || header.rlength > kWindowMessages * most) {
     ++stats_.malformed;
     return;
@@ -143,8 +144,12 @@ void Engine::stream_out(Link& from, const wire::Header& header) {
   data.token = header.match_bits;
   uint64_t offset = header.remote_offset;
   for (uint64_t left = header.rlength; left;) {
-    iovec part = memory.first_part(pending->source.offset + offset, std::min<uint64_t>(left, most));
-    if (!part.iov_len) break;
+    const size_t piece = std::min<uint64_t>(left, most);
+    iovec part = memory.first_part(pending->source.offset + offset, piece);
+    if (part.iov_len < piece) {  // many small parts travel together
+      memory.copy_out(pending->source.offset + offset, scratch_.data(), piece);
+      part = {scratch_.data(), piece};
+    }
     data.remote_offset = offset;
     send(*from.peer, data, part.iov_base, part.iov_len);
     offset += part.iov_len;

@@ -18,6 +18,7 @@ constexpr uint64_t kMostAtomic = 16 << 20;  // no limit of an interface exceeds 
 bool well_formed(const wire::Header& header, const Peer& peer) {
   const bool bulk = header.flags & wire::kBulk;
   const size_t region = bulk && !(header.flags & wire::kNoRegion) ? sizeof(wire::Region) : 0;
+  if ((header.flags & wire::kStaged) && (!region || header.kind == wire::Kind::get)) return false;
   const bool streamed = bulk && region == 0 && header.payload_size == 0 && header.rlength <= kMostAtomic;
   switch (header.kind) {
     case wire::Kind::put:
@@ -74,7 +75,7 @@ uint64_t apply_to_entry(const Memory& memory, uint64_t offset, uint64_t size, co
 // A put with its data at hand: nobody waits for an answer, and it goes into one piece of memory of which the entry keeps no account.
 bool needs_no_account(const wire::Header& header, const ListEntry& entry) {
   return header.token == 0 && entry.list == PTL_PRIORITY_LIST &&
-         !(entry.options & (PTL_ME_MANAGE_LOCAL | PTL_IOVEC)) && !entry.looked_at;
+         !(entry.options & (PTL_ME_MANAGE_LOCAL | PTL_IOVEC | PTLX_ME_LAYOUT)) && !entry.looked_at;
 }
 
 // The most events that a message posts where it matched: its own, then AUTO_UNLINK and AUTO_FREE if it is the entry's last.
@@ -193,7 +194,7 @@ void Engine::request(Link& from, const wire::Header& header, const std::byte* pa
     return;
   }
   const uint32_t needed = small_put ? uint32_t{PTL_ME_OP_PUT} : needed_permission(header.kind);
-  if ((entry->options & needed) != needed) [[unlikely]] {
+  if ((entry->options & needed) != needed || (header.kind != wire::Kind::put && entry->memory.has_layout())) [[unlikely]] {
     ni.status[PTL_SR_OPERATION_VIOLATIONS].fetch_add(1, std::memory_order_relaxed);
     refuse(peer, header, PTL_NI_OP_VIOLATION);
     return;

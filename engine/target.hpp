@@ -38,6 +38,8 @@ struct Transfer {
   bool push = false;          // get: towards the initiator
   bool stream = false;
   bool asked = false;         // stream: the request for the data is out
+  bool staged = false;        // the initiator fills memory that we map
+  bool starved = false;       // staged: it must fill some more first
   bool in_flight = false;     // a pull or push is under way in the transport
   bool failed = false;
   bool inaccessible = false;  // then failed, too: the entry covers memory that is not there
@@ -45,7 +47,9 @@ struct Transfer {
   uint64_t part = 0;          // size of the piece in flight
   uint32_t index = 0;         // position in Engine::transfers_
   uint64_t id = 0;            // names it in stream messages
+  StagingTaker staging;
   std::unique_ptr<std::byte[]> scratch;  // bulk atomics: operand data gathers here first
+  std::unique_ptr<std::byte[]> bounce;   // entries with a layout: a piece lands here first
   std::unique_ptr<std::byte[]> old;      // fetch, swap: what was there before, on its way back (then `push`)
 };
 

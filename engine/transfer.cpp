@@ -1,7 +1,7 @@
 // transfer.cpp: bulk data, moved by the target after it has matched.
 //
 // With a Region the target pulls (put) or pushes (get) in pieces, a bounded number of bytes per step; without one the data
-// is asked for, or sent, as eager messages in windows.
+// is asked for, or sent, as eager messages in windows. What the initiator copies together (fill.cpp) is taken as it comes.
 #include "engine/engine.hpp"
 
 #include <algorithm>
@@ -23,6 +23,9 @@ void Engine::start_transfer(const Delivery& delivery, const wire::Region& region
   transfer->push = delivery.header.kind == wire::Kind::get;
   transfer->stream = (delivery.header.flags & wire::kNoRegion) || delivery.peer->transport->limits().pull == 0;
   transfer->id = next_transfer_++;
+  transfer->staged = delivery.header.flags & wire::kStaged;
+  if (delivery.entry->memory.has_layout() && !transfer->staged && !transfer->stream)
+    transfer->bounce = std::make_unique_for_overwrite<std::byte[]>(std::min(delivery.mlength, kPiece));
   if (delivery.header.kind != wire::Kind::put && !transfer->push) transfer->scratch = std::make_unique_for_overwrite<std::byte[]>(delivery.mlength);
   ++delivery.entry->moving;
   if (PortalEntry* portal = interfaces_[delivery.entry->ni].portals[delivery.entry->pt_index].get()) {
@@ -83,10 +86,11 @@ bool Engine::advance(Transfer& transfer) {
     transfer.failed = transfer.inaccessible = true;
     return false;
   }
+  if (transfer.staged) return advance_staged(transfer);
   if (transfer.stream) return advance_stream(transfer);
   uint64_t size = std::min({delivery.mlength - transfer.moved, kPiece, uint64_t{peer.transport->limits().pull}});
-  iovec part{transfer.scratch.get() + transfer.moved, static_cast<size_t>(size)};
-  if (!transfer.scratch) part = delivery.entry->memory.first_part(delivery.offset + transfer.moved, size);
+  iovec part{transfer.bounce ? transfer.bounce.get() : transfer.scratch.get() + transfer.moved, static_cast<size_t>(size)};
+  if (!transfer.scratch && !transfer.bounce) part = delivery.entry->memory.first_part(delivery.offset + transfer.moved, size);
   const wire::Region remote{transfer.region.address + transfer.moved, transfer.region.key};
   transfer.part = part.iov_len;
   const Moved result = part.iov_len == 0 ? Moved::failed
@@ -94,8 +98,7 @@ bool Engine::advance(Transfer& transfer) {
                                          : peer.transport->pull(*peer.link, remote, part.iov_base, part.iov_len, &transfer);
   switch (result) {
     case Moved::done:
-      transfer.moved += transfer.part;
-      stats_.bulk_bytes.add(transfer.part);
+      land(transfer);
       return true;
     case Moved::started:
       transfer.in_flight = true;
@@ -146,13 +149,19 @@ bool Engine::advance_stream(Transfer& transfer) {
   return true;
 }
 
+// The piece has come, or gone.
+void Engine::land(Transfer& transfer) {
+  if (transfer.bounce) transfer.delivery.entry->memory.copy_in(transfer.delivery.offset + transfer.moved, transfer.bounce.get(), transfer.part);
+  transfer.moved += transfer.part;
+  stats_.bulk_bytes.add(transfer.part);
+}
+
 void Engine::moved(void* context, bool ok) {
   for (auto& transfer : transfers_) {
     if (transfer.get() != context) continue;
     transfer->in_flight = false;
     if (ok) {
-      transfer->moved += transfer->part;
-      stats_.bulk_bytes.add(transfer->part);
+      land(*transfer);
     } else if (transfer->delivery.peer->failed) {
       transfer->failed = true;
     } else {

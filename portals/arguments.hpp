@@ -83,6 +83,12 @@ Fault check_polled(Pool<T>& pool, const char* argument, const uint32_t* handles,
   return {};
 }
 
+// E9: a function to copy with.
+inline Fault bad_layout(const char* argument, const void* layout) {
+  const bool good = layout && reinterpret_cast<uintptr_t>(layout) % alignof(ptlx_layout_t) == 0 && static_cast<const ptlx_layout_t*>(layout)->copy;
+  return good ? Fault{} : Fault{argument, "is not where a ptlx_layout_t with a function lies"};
+}
+
 // An iovec array of `length` elements, in an MD or an entry.
 inline Fault bad_iovec(const Interface& interface, const void* start, ptl_size_t length) {
   if (length > static_cast<ptl_size_t>(interface.limits.max_iovecs)) return {"length", "is more iovec elements than max_iovecs"};
@@ -122,8 +128,15 @@ inline Fault local_memory(const Descriptor& descriptor, const char* argument, pt
     out.iov_count = static_cast<uint32_t>(md.length);
     return {};
   }
-  if (offset > md.length || length > md.length - offset) return {argument, kOutside};
   out.base = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(md.start) + offset);
+  if (md.options & PTLX_MD_LAYOUT) [[unlikely]] {
+    if (length == 0) return {};
+    if (md.length < sizeof(ptlx_layout_t) || offset > md.length - sizeof(ptlx_layout_t))
+      return {argument, "reaches beyond the end of the memory descriptor"};
+    out.iov_count = Memory::kLayout;
+    return bad_layout(argument, out.base);
+  }
+  if (offset > md.length || length > md.length - offset) return {argument, kOutside};
   return {};
 }
 

@@ -35,7 +35,10 @@ namespace {
   if (me.options & ~allowed) [[unlikely]]
     return {"options", has_match ? "has bits that are no PTL_ME_ option" : "has bits that are no PTL_LE_ option"};
   if (Fault fault = counter_or_none("ct_handle", me.ct_handle, interface.index)) [[unlikely]] return fault;
-  return me.options & PTL_IOVEC ? bad_iovec(interface, me.start, me.length) : Fault{};
+  if (!(me.options & (PTL_IOVEC | PTLX_ME_LAYOUT))) [[likely]] return {};
+  if (!(me.options & PTLX_ME_LAYOUT)) return bad_iovec(interface, me.start, me.length);
+  if (me.options & (PTL_IOVEC | PTL_ME_OP_GET)) return {"options", "have PTLX_ME_LAYOUT together with PTL_IOVEC or PTL_ME_OP_GET"};
+  return bad_layout("start", me.start);
 }
 
 // Of what was checked; `entry` is as new. What is rare comes last, so that each field is stored once.
@@ -54,7 +57,11 @@ namespace {
     entry.min_free = me.options & (PTL_ME_MANAGE_LOCAL | PTL_ME_LOCAL_INC_UH_RLENGTH) ? me.min_free : 0;
     set_source(interface, me.match_id, entry);
   }
-  if (me.options & PTL_IOVEC) [[unlikely]] {
+  if (!(me.options & (PTL_IOVEC | PTLX_ME_LAYOUT))) [[likely]] return;
+  if (me.options & PTLX_ME_LAYOUT) {
+    entry.memory.iov_count = Memory::kLayout;
+    entry.looked_at = false;
+  } else {
     entry.length = iovec_length(static_cast<const ptl_iovec_t*>(me.start), me.length);
     entry.memory.iov_count = static_cast<uint32_t>(me.length);
   }
@@ -74,6 +81,8 @@ template <bool kHeld>
   if (Fault fault = check_entry(interface, me, has_match, allowed)) [[unlikely]] return refuse(function, fault);
   if ((me.options & PTLX_ME_COUNT_MISFITS) && !user_ptr) [[unlikely]]
     return refuse(function, {"user_ptr", "is NULL, and PTLX_ME_COUNT_MISFITS counts there"});
+  if ((me.options & PTLX_ME_LAYOUT) && list == PTL_OVERFLOW_LIST) [[unlikely]]
+    return refuse(function, {"options", "have PTLX_ME_LAYOUT in the overflow list"});
   const ptl_ni_limits_t& limits = interface.limits;
   auto taken = [](Tally& tally, int limit) { return kHeld ? tally.take_held(limit) : tally.take(limit); };
   auto given = [](Tally& tally) { kHeld ? tally.give_held() : tally.give(); };

@@ -158,7 +158,7 @@ void hand_over(Command& command) {
 
 // The short way of most messages. False: something about this one is unusual, or wrong, which prepare_put finds out; nothing was done.
 [[gnu::always_inline]] inline bool put_at_once(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length, const api::Remote& remote) {
-  constexpr unsigned kUnusual = PTL_IOVEC | PTLX_MD_LAZY | PTLX_MD_HEADER_FIRST;
+  constexpr unsigned kUnusual = PTL_IOVEC | PTLX_MD_LAZY | PTLX_MD_HEADER_FIRST | PTLX_MD_LAYOUT;
   Client& client = api::client();
   const Descriptor* descriptor = client.objects().descriptors.find(md_handle);
   if (!descriptor || bundle_depth > 0) return false;

@@ -2,7 +2,7 @@
  *
  * Everything here is optional for a program written to the specification. It exists for three users: the layers on
  * top (MPI, OpenSHMEM), which need a job and node memory; compiled GOAL schedules, which need engine extensions
- * E1-E8; and tools, which look at a running engine. Each extension names its plain Portals fallback.
+ * E1-E9; and tools, which look at a running engine. Each extension names its plain Portals fallback.
  *
  * All functions return PTL_* codes unless noted and may be called from any thread. Valid C99 and C++.
  */
@@ -210,6 +210,24 @@ int PtlxCTBusy(ptl_handle_ct_t ct, int *busy);
  * counted. Any thread may load it atomically. Not together with events that report user_ptr. Fallback: an event queue,
  * and rlength of every event. */
 #define PTLX_ME_COUNT_MISFITS 0x400000u
+
+/* E9: data that lie wherever a function puts them. It is called for one piece after the other, in order, by whatever thread steps the
+ * engine: it must return soon and must not call this library. Fallback: a packed copy of all of the data, or PTL_IOVEC with an element
+ * for each piece.
+ * PTLX_ME_LAYOUT, an option of a priority ME/LE with PTL_*_OP_PUT alone: `start` is the address of a ptlx_layout_t, `length` the bytes it
+ * has room for. An event's `start` is NULL; an atomic is PTL_NI_OP_VIOLATION.
+ * PTLX_MD_LAYOUT, an option of an MD: what lies in its memory are ptlx_layout_t's. The local offset of an operation is that of the one
+ * whose first `length` bytes are meant.
+ * Neither together with PTL_IOVEC. Layout and data stay valid as long as the memory of an ordinary entry or operation. Between
+ * processes of a node bulk data are copied straight through memory that both map, in pieces that stay in the caches, by both
+ * at a time: SEND is posted when all is there. Elsewhere bulk data are copied as a whole first. */
+typedef struct {
+    /* Copies bytes offset .. offset + bytes of the packed data to `piece`, or from there where they belong. */
+    void (*copy)(const void *context, ptl_size_t offset, ptl_size_t bytes, void *piece, int to_piece);
+    const void *context;
+} ptlx_layout_t;
+#define PTLX_MD_LAYOUT 0x400000u
+#define PTLX_ME_LAYOUT 0x800000u
 
 /* HEADER_FIRST, an option of an MD: puts from it send their header alone, however short they are; the target asks for the
  * data when it has matched. Fallback: a zero-length put, and a get from the target. */

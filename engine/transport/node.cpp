@@ -172,6 +172,22 @@ Sent NodeTransport::send(Link& to, const wire::Header& header, std::span<const i
   return Sent::done;
 }
 
+std::byte* NodeTransport::begin(Link& to, const wire::Header& header) {
+  auto& link = static_cast<NodeLink&>(to);
+  if (!link.segment || !link.box.lines) return nullptr;
+  link.begun_lines = lines_for(header.payload_size);
+  link.begun = link.box.reserve(link.begun_lines);
+  if (!link.begun) return nullptr;
+  fill_record(link.begun, header, link.index, {});
+  return link.begun_lines == 1 ? reinterpret_cast<wire::Header*>(link.begun)->inline_payload : link.begun + kLine;
+}
+
+void NodeTransport::commit(Link& to) {
+  auto& link = static_cast<NodeLink&>(to);
+  link.box.publish(link.begun, link.begun_lines);
+  ring(link);
+}
+
 std::byte* NodeTransport::reserve_in_ring(NodeLink& link, uint64_t lines) {
   SegmentHeader& remote = link.segment->header();
   const uint64_t capacity = remote.ring_bytes / kLine;

@@ -4,7 +4,8 @@
 // A record is 1 + ceil(payload / 64) lines, one line when the payload is at most 8 bytes. The first word of its first
 // line says how many lines, and is written last (release). In the shared ring the reader clears the first word of every line it has
 // consumed, so an old record is never taken for a new one. Bulk data is moved by the target with process_vm_readv/writev (CMA)
-// where the kernel permits, else streamed by messages; an initiator that steps meanwhile copies its share (shared_copy.hpp).
+// where the kernel permits, else streamed by messages; an initiator that steps meanwhile copies its share (shared_copy.hpp). Data that
+// the initiator has to copy together first go through memory that both map (staging.hpp).
 //
 // A process that dies says nothing: `look_after` finds out by its segment (segment.hpp). What it said before is delivered first;
 // a record that it reserved and never published is stepped over, which its claim makes possible. Once there are more senders than
@@ -38,6 +39,12 @@ class NodeTransport final : public Transport {
   void withdraw(Exposed& exposed) override;
   Moved pull(Link& link, const wire::Region& from, void* to, size_t size, void* context) override;
   Moved push(Link& link, const wire::Region& to, const void* from, size_t size, void* context) override;
+  std::byte* begin(Link& link, const wire::Header& header) override;
+  void commit(Link& link) override;
+  bool stage(Link& link, StagingFiller& filler, wire::Region& out) override;
+  bool open_stage(Link& link, const wire::Region& from, StagingTaker& taker) override;
+  void unstage(Link& link, StagingFiller& filler) override;
+  void nudge(Link& link) override;
   int poll(int budget) override;
   bool idle() override;
   void look_after(bool waiting) override;
@@ -59,6 +66,8 @@ class NodeTransport final : public Transport {
     std::unique_ptr<Segment> remains;  // a lost peer's: others may still look at its blocks
     SegmentHeader::Sender* entry = nullptr;  // ours in the peer's sender table
     BoxWriter box;                     // our box in it, if we have one
+    std::byte* begun = nullptr;        // the record that is being written there
+    uint64_t begun_lines = 0;
     uint64_t head_seen = 0;            // the head of the peer's shared ring when last looked at
     uint32_t index = 0;                // who we are in the peer's sender table
     uint32_t sends_as = kMaxSenders;   // who the peer is in ours; kMaxSenders = it has not sent yet
@@ -113,6 +122,7 @@ class NodeTransport final : public Transport {
   bool cma_ = true;
   const bool registered_ = register_asymmetric_fences();
   std::unique_ptr<Segment> segment_;
+  bool stagings_taken_[kStagings] = {};
   BoxReader boxes_[kBoxes];
   uint64_t head_ = 0;                // of the shared ring
   uint64_t lines_;

@@ -1,4 +1,4 @@
-// node_bulk.cpp: bulk data between the processes of a node, by process_vm_readv and process_vm_writev. See node.hpp.
+// node_bulk.cpp: bulk data between the processes of a node, by process_vm_readv and process_vm_writev, or through staging. See node.hpp.
 #include <sys/uio.h>
 
 #include <algorithm>
@@ -75,6 +75,38 @@ Moved NodeTransport::move(Link& other, const wire::Region& region, const void* m
   if (free->owner.finished()) return settle(*free);
   sharing_.push_back(free);
   return Moved::started;
+}
+
+// A region of this kind has the number of the memory for its address and that of the message for its key.
+bool NodeTransport::stage(Link& to, StagingFiller& filler, wire::Region& out) {
+  if (!static_cast<NodeLink&>(to).segment) return false;
+  Staging* const all = segment_->header().staging;
+  const auto free = std::find(std::begin(stagings_taken_), std::end(stagings_taken_), false);
+  const auto number = static_cast<uint32_t>(free - std::begin(stagings_taken_));
+  std::byte* const memory = free == std::end(stagings_taken_) ? nullptr : segment_->staging_memory(number);
+  if (!memory) return false;
+  *free = true;
+  out = {number, filler.begin(all[number], memory)};
+  return true;
+}
+
+void NodeTransport::unstage(Link& to, StagingFiller& filler) {
+  stagings_taken_[filler.shared() - segment_->header().staging] = false;
+  if (filler.end()) nudge(to);
+}
+
+bool NodeTransport::open_stage(Link& from, const wire::Region& region, StagingTaker& taker) {
+  auto& link = static_cast<NodeLink&>(from);
+  if (link.lost || (!link.segment && !introduce(link)) || region.address >= kStagings) return false;
+  std::byte* const memory = link.segment->staging_memory(static_cast<uint32_t>(region.address));
+  if (!memory) return false;
+  taker.begin(link.segment->header().staging[region.address], memory, region.key);
+  return true;
+}
+
+void NodeTransport::nudge(Link& to) {
+  auto& link = static_cast<NodeLink&>(to);
+  if (link.segment) ring(link);
 }
 
 // Nobody copies any more. What somebody could not copy is tried once more, and all else with it.

@@ -160,6 +160,8 @@ Segment::~Segment() {
   if (owner_) remove_name();
   for (auto& block : blocks_)
     if (block.base && block.fresh) munmap(block.base, block.size);  // others took the place of memory that lives on
+  for (std::byte* memory : staging_)
+    if (memory) munmap(memory, Staging::kBytes);
   if (ring_) munmap(ring_, 2 * ring_bytes_);
   if (header_) munmap(header_, header_bytes_);
   if (owner_) flock(fd_, LOCK_UN);  // closing is not enough while a forked child has the descriptor, too
@@ -220,6 +222,25 @@ void* Segment::map_block(unsigned number, size_t& size) {
   }
   size = mapping.size;
   return mapping.base;
+}
+
+std::byte* Segment::staging_memory(uint32_t number) {
+  if (number >= kStagings || staging_[number]) return number < kStagings ? staging_[number] : nullptr;
+  std::atomic<uint64_t>& published = header_->staging[number].offset;
+  struct stat status;
+  if (fstat(fd_, &status) != 0) return nullptr;
+  const size_t all = static_cast<size_t>(status.st_size);
+  size_t offset = published.load(std::memory_order_acquire);  // pairs with the owner's release below
+  if (owner_) {
+    offset = up(all, kPage);
+    if (posix_fallocate(fd_, static_cast<off_t>(offset), Staging::kBytes) != 0) return nullptr;
+  } else if (all < Staging::kBytes || offset > all - Staging::kBytes || offset < header_bytes_ + ring_bytes_ || offset % kPage != 0) {
+    return nullptr;
+  }
+  void* memory = mmap(nullptr, Staging::kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd_, static_cast<off_t>(offset));
+  if (memory == MAP_FAILED) return nullptr;
+  if (owner_) published.store(offset, std::memory_order_release);
+  return staging_[number] = static_cast<std::byte*>(memory);
 }
 
 void sweep_dead_segments() {

@@ -1,6 +1,6 @@
 // segment.hpp: the shared memory by which the processes of a node reach one another: one file per process.
 //
-//   SegmentHeader | boxes | inbound ring, mapped twice in a row so that no record wraps | blocks (symmetric heap, data segment)
+//   SegmentHeader | boxes | inbound ring, mapped twice in a row so that no record wraps | blocks (symmetric heap, data segment), staging
 //
 // The first kBoxes senders have a box each: a ring that they alone write, so that sending takes no locked instruction. All
 // others share the inbound ring.
@@ -23,6 +23,7 @@
 #include "engine/shared/watch.hpp"
 #include "engine/transport/box.hpp"
 #include "engine/transport/shared_copy.hpp"
+#include "engine/transport/staging.hpp"
 #include "engine/transport/transport.hpp"
 
 namespace portunus {
@@ -31,12 +32,13 @@ constexpr size_t kLine = Box::kLine;
 constexpr uint32_t kMaxSenders = 4096;
 constexpr uint32_t kMaxBlocks = 8;
 constexpr uint32_t kBoxes = 16;
+constexpr uint32_t kStagings = 4;      // messages that a process copies together piece by piece at one time
 constexpr uint32_t kSharedCopies = 2;  // the next begins while the helper finishes its last chunk of the one before
 
 struct SegmentHeader {
   // Sender::ready. A vacant entry, and the box that goes with it, belong to whoever changes it to kTaken.
   static constexpr uint32_t kThere = 1, kVacant = 2, kTaken = 3;
-  static constexpr uint64_t kMagic = 0x37304e5554524f50;  // "PORTUN07", little endian
+  static constexpr uint64_t kMagic = 0x38304e5554524f50;  // "PORTUN08", little endian
   uint64_t magic;
   uint64_t ring_bytes;
   uint64_t ring_offset;
@@ -59,6 +61,7 @@ struct SegmentHeader {
     std::atomic<uint64_t> lines;                  // consumed; owner
   } box_head[kBoxes];
   SharedCopy copy[kBoxes][kSharedCopies];         // what the owner moves, with the help of the sender that has this box
+  Staging staging[kStagings];                     // what the owner sends
   struct alignas(kLine) Sender {
     std::atomic<uint32_t> ready;                  // kThere: release by the sender when its entry is valid; kVacant: release by the owner
     uint32_t nid, pid, incarnation;
@@ -114,6 +117,8 @@ class Segment {
   int add_block(size_t size, void* replace, void*& base);
   // Anyone: maps block `number`; nullptr when it is not there (yet).
   void* map_block(unsigned number, size_t& size);
+  // The memory of staging `number`, which the owner makes when it is first asked for and others map; nullptr when there is none.
+  std::byte* staging_memory(uint32_t number);
   // The header: addresses of its words go to others, who use them also when the owner has died.
   SegmentHeader& lend_header() {
     lent_ = true;
@@ -141,6 +146,7 @@ class Segment {
   size_t ring_bytes_ = 0;
   struct Mapping { void* base = nullptr; size_t size = 0; bool fresh = true; } blocks_[kMaxBlocks];  // fresh: goes with this object
   unsigned block_count_ = 0;
+  std::byte* staging_[kStagings] = {};
 };
 
 // Removes segments of this user whose owners are dead.

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <span>
 
+#include "engine/transport/staging.hpp"
 #include "engine/transport/wire.hpp"
 
 namespace portunus {
@@ -85,6 +86,16 @@ class Transport {
   virtual void withdraw(Exposed& exposed) = 0;
   virtual Moved pull(Link& link, const wire::Region& from, void* to, size_t size, void* context) = 0;
   virtual Moved push(Link& link, const wire::Region& to, const void* from, size_t size, void* context) = 0;
+  // The same as `send` in two calls, between which the caller writes the payload where it goes: there, or nullptr (this link has no
+  // such place, or no room now).
+  virtual std::byte* begin(Link& link, const wire::Header& header) { return (void)link, (void)header, nullptr; }
+  virtual void commit(Link& link) { (void)link; }
+  // Memory through which data go that the initiator copies together piece by piece; `out` tells the peer of it. False: there is none
+  // now. Each end nudges the other when that one waits for a piece.
+  virtual bool stage(Link& link, StagingFiller& filler, wire::Region& out) { return (void)link, (void)filler, (void)out, false; }
+  virtual bool open_stage(Link& link, const wire::Region& from, StagingTaker& taker) { return (void)link, (void)from, (void)taker, false; }
+  virtual void unstage(Link& link, StagingFiller& filler) { (void)link, (void)filler; }
+  virtual void nudge(Link& link) { (void)link; }
   // Delivers up to `budget` arrivals and completions, messages that travelled together for one; returns how many.
   virtual int poll(int budget) = 0;
   // False when something is pending that `poll` would deliver: asked before sleeping (Dekker: after arming).

@@ -28,6 +28,7 @@ constexpr uint8_t kAckMask = 0x0c;
 constexpr uint8_t kBulk = 0x10;         // payload is a Region: the target pulls (put) or pushes (get)
 constexpr uint8_t kNoRegion = 0x20;     // with kBulk: no Region; the data is streamed by messages
 constexpr uint8_t kSourceRead = 0x40;   // ack only: the source of a bulk put is free (SEND), not an acknowledgement
+constexpr uint8_t kStaged = 0x40;       // with kBulk, of a put or atomic: the Region is memory that the initiator fills piece by piece
 constexpr uint8_t kOverflow = 0x80;     // ack/reply: matched in the overflow list
 
 // Header::op of stream_data: the token names an operation (a get's data), else a transfer.

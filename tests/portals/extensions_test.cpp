@@ -297,5 +297,97 @@ TEST_F(Extensions, E8MessagesOfAnotherLengthAreCountedByTheEngineOrByRlengthOfEa
   EXPECT_EQ(PtlMEUnlink(handle), PTL_OK);
 }
 
+// Every second of an array of words.
+struct Spread {
+  std::vector<uint32_t> words;
+  ptlx_layout_t layout{copy, this};
+  explicit Spread(size_t bytes) : words(bytes / 2, 0xffffffff) {}
+  static void copy(const void* context, ptl_size_t offset, ptl_size_t bytes, void* piece, int to_piece) {
+    auto* words = reinterpret_cast<char*>(static_cast<Spread*>(const_cast<void*>(context))->words.data());
+    for (ptl_size_t i = 0; i < bytes; ++i) {
+      char& there = words[(offset + i) / 4 * 8 + (offset + i) % 4];
+      char& here = static_cast<char*>(piece)[i];
+      (to_piece ? here : there) = to_piece ? there : here;
+    }
+  }
+  bool holds(size_t bytes, uint32_t from) const {
+    for (size_t i = 0; i < words.size(); ++i)
+      if (words[i] != (i % 2 == 0 && i / 2 < bytes / 4 ? from + static_cast<uint32_t>(i / 2) : 0xffffffff)) return false;
+    return true;
+  }
+};
+
+TEST_F(Extensions, E9DataLieWhereAFunctionPutsThemOrArePackedFirst) {
+  for (const size_t bytes : {size_t{8}, size_t{4096}, size_t{100'000}, size_t{1} << 20}) {
+    Spread from(bytes), to(bytes), early(bytes), cut(bytes);
+    std::vector<uint32_t> packed(bytes / 4);
+    for (uint32_t i = 0; i < bytes / 4; ++i) from.words[2 * i] = i + 1;
+    const auto bound = [&](void* start, size_t length, unsigned options) {
+      ptl_md_t md{start, length, options, eq, PTL_CT_NONE};
+      ptl_handle_md_t handle = PTL_INVALID_HANDLE;
+      EXPECT_EQ(PtlMDBind(ni, &md, &handle), PTL_OK);
+      return handle;
+    };
+    const ptl_handle_md_t spread = bound(&from.layout, sizeof from.layout, PTLX_MD_LAYOUT), plain = bound(packed.data(), bytes, 0);
+    const ptl_handle_ct_t arrived = counter();
+    const auto append = [&](void* start, size_t length, ptl_match_bits_t bits, unsigned options) {
+      ptl_me_t me = once(start, length, bits, arrived, options);
+      ptl_handle_me_t handle;
+      EXPECT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, nullptr, &handle), PTL_OK);
+    };
+    const auto put = [&](ptl_handle_md_t md, ptl_match_bits_t bits) {
+      EXPECT_EQ(PtlPut(md, 0, bytes, PTL_NO_ACK_REQ, self(), pt, bits, 0, nullptr, 0), PTL_OK);
+    };
+    append(packed.data(), bytes, 1, 0);
+    put(spread, 1);
+    wait(arrived, 1);
+    EXPECT_TRUE(packed.front() == 1 && packed.back() == bytes / 4) << bytes;
+    append(&to.layout, bytes, 2, PTLX_ME_LAYOUT);
+    put(plain, 2);
+    wait(arrived, 2);
+    EXPECT_TRUE(to.holds(bytes, 1)) << bytes;
+    append(&early.layout, bytes, 3, PTLX_ME_LAYOUT);
+    put(spread, 3);
+    wait(arrived, 3);
+    EXPECT_TRUE(early.holds(bytes, 1)) << bytes;
+    append(&cut.layout, bytes / 2, 4, PTLX_ME_LAYOUT);
+    put(spread, 4);
+    wait(arrived, 4);
+    EXPECT_TRUE(cut.holds(bytes / 2, 1)) << "cut off at " << bytes / 2;
+  }
+}
+
+TEST_F(Extensions, E9WhatIsNoLayoutIsRefused) {
+  Spread room(8);
+  ptlx_layout_t empty{};
+  ptl_handle_me_t handle;
+  const auto append = [&](void* start, unsigned options, ptl_list_t list) {
+    ptl_me_t me = once(start, 4, 1, PTL_CT_NONE, PTLX_ME_LAYOUT | options);
+    return PtlMEAppend(ni, pt, &me, list, nullptr, &handle);
+  };
+  EXPECT_EQ(append(nullptr, 0, PTL_PRIORITY_LIST), PTL_ARG_INVALID);
+  EXPECT_EQ(append(&empty, 0, PTL_PRIORITY_LIST), PTL_ARG_INVALID);
+  EXPECT_EQ(append(&room.layout, PTL_IOVEC, PTL_PRIORITY_LIST), PTL_ARG_INVALID);
+  EXPECT_EQ(append(&room.layout, PTL_ME_OP_GET, PTL_PRIORITY_LIST), PTL_ARG_INVALID);
+  EXPECT_EQ(append(&room.layout, 0, PTL_OVERFLOW_LIST), PTL_ARG_INVALID);
+  ptl_md_t md{&empty, sizeof empty, PTLX_MD_LAYOUT | PTL_IOVEC, PTL_EQ_NONE, PTL_CT_NONE};
+  ptl_handle_md_t bound;
+  EXPECT_EQ(PtlMDBind(ni, &md, &bound), PTL_ARG_INVALID);
+  md.options = PTLX_MD_LAYOUT;
+  ASSERT_EQ(PtlMDBind(ni, &md, &bound), PTL_OK);
+  EXPECT_EQ(PtlPut(bound, 0, 4, PTL_NO_ACK_REQ, self(), pt, 1, 0, nullptr, 0), PTL_ARG_INVALID) << "no function";
+  EXPECT_EQ(PtlPut(bound, 8, 4, PTL_NO_ACK_REQ, self(), pt, 1, 0, nullptr, 0), PTL_ARG_INVALID) << "beyond the descriptor";
+  EXPECT_EQ(PtlMDRelease(bound), PTL_OK);
+  ASSERT_EQ(append(&room.layout, 0, PTL_PRIORITY_LIST), PTL_OK);
+  md = {room.words.data(), 4, 0, eq, PTL_CT_NONE};
+  ASSERT_EQ(PtlMDBind(ni, &md, &bound), PTL_OK);
+  EXPECT_EQ(PtlAtomic(bound, 0, 4, PTL_ACK_REQ, self(), pt, 1, 0, nullptr, 0, PTL_SUM, PTL_UINT32_T), PTL_OK);
+  ptl_event_t event;
+  do ASSERT_EQ(PtlEQWait(eq, &event), PTL_OK);
+  while (event.type != PTL_EVENT_ACK);
+  EXPECT_EQ(event.ni_fail_type, PTL_NI_OP_VIOLATION);
+  EXPECT_EQ(PtlMEUnlink(handle), PTL_OK);
+}
+
 }  // namespace
 }  // namespace portals_test

@@ -373,6 +373,58 @@ TEST_F(Move, IovecsOnBothSidesAreWalked) {
   fence();  // others may still use this memory
 }
 
+// Every second word of an array.
+struct Spread {
+  explicit Spread(size_t bytes) : words(bytes / 2, 0xffffffff) {}
+  static void copy(const void* context, ptl_size_t offset, ptl_size_t bytes, void* piece, int to_piece) {
+    auto* words = static_cast<Spread*>(const_cast<void*>(context))->words.data();
+    for (ptl_size_t i = 0; i < bytes; i += 4) {
+      uint32_t& there = words[(offset + i) / 4 * 2];
+      to_piece ? std::memcpy(static_cast<char*>(piece) + i, &there, 4) : std::memcpy(&there, static_cast<char*>(piece) + i, 4);
+    }
+  }
+  std::vector<uint32_t> words;
+  ptlx_layout_t layout{copy, this};
+};
+
+TEST_F(Move, LayoutsOfEitherSideAreCopiedPieceByPiece) {
+  constexpr size_t kMost = 3'000'000;
+  const ptl_handle_ct_t arrived = counter(), sent = counter();
+  Spread from(kMost), to(kMost);
+  std::vector<uint32_t> plain(kMost / 4), packed(kMost / 4);
+  const auto value = [](int of, size_t i) { return static_cast<uint32_t>(i * 8 + static_cast<size_t>(of) + 1); };
+  for (size_t i = 0; i < packed.size(); ++i) from.words[2 * i] = packed[i] = value(rank(), i);
+  entry(&to.layout, kMost, PTL_ME_OP_PUT | PTLX_ME_LAYOUT | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_CT_COMM, arrived, 1);
+  entry(plain.data(), kMost, PTL_ME_OP_PUT | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_CT_COMM, arrived, 2);
+  ptl_md_t md{&from.layout, sizeof from.layout, PTLX_MD_LAYOUT | PTL_MD_EVENT_CT_SEND, PTL_EQ_NONE, sent};
+  ptl_handle_md_t laid_out;
+  ASSERT_EQ(PtlMDBind(ni, &md, &laid_out), PTL_OK);
+  const ptl_handle_md_t contiguous = descriptor(PTL_MD_EVENT_CT_SEND, sent);
+  fence();
+  uint64_t n = 0;
+  for (const size_t size : {size_t{8}, size_t{4000}, size_t{65'536}, size_t{1'000'000}, kMost}) {
+    for (const int way : {1, 2, 3}) {  // both, source only, entry only
+      std::fill(to.words.begin(), to.words.end(), 0xffffffff);
+      std::fill(plain.begin(), plain.end(), 0xffffffff);
+      fence();
+      const ptl_match_bits_t bits = way == 2 ? 2 : 1;
+      if (way == 3)
+        EXPECT_EQ(put(contiguous, packed.data(), size, right(), bits, 0), PTL_OK);
+      else
+        EXPECT_EQ(PtlPut(laid_out, 0, size, PTL_NO_ACK_REQ, right(), pt, bits, 0, nullptr, 0), PTL_OK);
+      wait(arrived, ++n);
+      EXPECT_EQ(wait(sent, n).failure, 0u);
+      bool right_ones = true;
+      for (size_t i = 0; i < kMost / 4; ++i) {
+        const uint32_t expected = i < size / 4 ? value(left_rank(), i) : 0xffffffff;
+        right_ones &= (way == 2 ? plain[i] : to.words[2 * i]) == expected && to.words[2 * i + 1] == 0xffffffff;
+      }
+      EXPECT_TRUE(right_ones) << size << " bytes, way " << way;
+      fence();
+    }
+  }
+}
+
 TEST_F(Move, AMessageNobodyWantsIsReportedAsDropped) {
   ptl_handle_eq_t own;
   ASSERT_EQ(PtlEQAlloc(ni, 64, &own), PTL_OK);
