@@ -31,6 +31,11 @@ struct Device {
   ptl_handle_md_t md_sent = PTL_INVALID_HANDLE;         // SEND event
   ptl_handle_md_t md_long = PTL_INVALID_HANDLE;         // SEND event; the header goes first
   ptl_handle_md_t md_synchronous = PTL_INVALID_HANDLE;  // ACK event only
+  // The same for data that lie as a ptlx_layout_t says, whose address is the offset.
+  ptl_handle_md_t md_copied_layout = PTL_INVALID_HANDLE;
+  ptl_handle_md_t md_sent_layout = PTL_INVALID_HANDLE;
+  ptl_handle_md_t md_long_layout = PTL_INVALID_HANDLE;
+  ptl_handle_md_t md_synchronous_layout = PTL_INVALID_HANDLE;
   ptl_handle_ct_t arrived_early = PTL_CT_NONE;          // counts unexpected messages: what MPI_Probe sleeps on
   ptl_process_t self{};
   ptl_uid_t uid = PTL_UID_ANY;
@@ -79,14 +84,19 @@ inline int issend(Request& request, const void* buf, size_t bytes, int target, p
                 &request, 0);
 }
 
-inline ptl_me_t receive_entry(void* buf, size_t bytes, ptl_rank_t source, Pattern pattern) {
+// The same of data that lie as `layout` says, packed by whoever steps the engine. It stays valid until the request completes;
+// without one (bytes <= device.copy_limit) the message is complete at return.
+int send_laid_out(Request* request, bool synchronous, const ptlx_layout_t& layout, size_t bytes, int target, ptl_match_bits_t bits);
+
+// `options`: PTLX_ME_LAYOUT when buf is a ptlx_layout_t, or 0.
+inline ptl_me_t receive_entry(void* buf, size_t bytes, ptl_rank_t source, Pattern pattern, unsigned options = 0) {
   ptl_me_t entry{};
   entry.start = buf;
   entry.length = bytes;
   entry.ct_handle = PTL_CT_NONE;
   entry.uid = device.uid;
   entry.options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE |
-                  PTLX_ME_COMPLETE_UNEXPECTED;
+                  PTLX_ME_COMPLETE_UNEXPECTED | options;
   entry.match_id.rank = source;
   entry.match_bits = pattern.match_bits;
   entry.ignore_bits = pattern.ignore_bits;
@@ -97,8 +107,8 @@ inline bool may_copy(size_t bytes) {
   return bytes <= device.copy_limit && __atomic_load_n(device.restrained, __ATOMIC_RELAXED) == 0;
 }
 // `source`: a rank in the job, or PTL_RANK_ANY.
-inline int irecv(Request& request, void* buf, size_t bytes, ptl_rank_t source, Pattern pattern) {
-  const ptl_me_t entry = receive_entry(buf, bytes, source, pattern);
+inline int irecv(Request& request, void* buf, size_t bytes, ptl_rank_t source, Pattern pattern, unsigned options = 0) {
+  const ptl_me_t entry = receive_entry(buf, bytes, source, pattern, options);
   request.source = source == PTL_RANK_ANY ? MPI_ANY_SOURCE : static_cast<int>(source);
   return PtlMEAppend(device.ni, kMessagePortal, &entry, PTL_PRIORITY_LIST, &request, &request.entry);
 }
@@ -106,8 +116,8 @@ inline int irecv(Request& request, void* buf, size_t bytes, ptl_rank_t source, P
 int probe(Request& request, ptl_rank_t source, Pattern pattern);
 // The same, and takes the message out of what other receives and probes can find: only irecv_label with this label gets it.
 int set_aside(Request& request, ptl_rank_t source, Pattern pattern, ptl_match_bits_t label);
-inline int irecv_label(Request& request, void* buf, size_t bytes, ptl_match_bits_t label) {
-  return irecv(request, buf, bytes, PTL_RANK_ANY, {label, 0});
+inline int irecv_label(Request& request, void* buf, size_t bytes, ptl_match_bits_t label, unsigned options) {
+  return irecv(request, buf, bytes, PTL_RANK_ANY, {label, 0}, options);
 }
 
 // ---- completion ----

@@ -101,6 +101,14 @@ int bind_all_memory(unsigned options, ptl_handle_eq_t eq, ptl_handle_md_t& md) {
   return PtlMDBind(device.ni, &all, &md);
 }
 
+int bind_ways(unsigned options, ptl_handle_md_t& copied, ptl_handle_md_t& sent, ptl_handle_md_t& header_first, ptl_handle_md_t& synchronous) {
+  int result = bind_all_memory(options | PTL_MD_VOLATILE, PTL_EQ_NONE, copied);
+  if (result == PTL_OK) result = bind_all_memory(options, device.eq, sent);
+  if (result == PTL_OK) result = bind_all_memory(options | PTLX_MD_HEADER_FIRST, device.eq, header_first);
+  if (result == PTL_OK) result = bind_all_memory(options | PTL_MD_EVENT_SEND_DISABLE, device.eq, synchronous);
+  return result;
+}
+
 // The overflow entry behind the receives. It is closed, with an event, rather than losing a message for want of memory.
 int open_messages() {
   int result = PtlEQAlloc(device.ni, kEventSlots, &device.eq);
@@ -118,12 +126,12 @@ int open_messages() {
   early.ignore_bits = ~ptl_match_bits_t{0};
   ptl_handle_me_t handle;
   result = PtlMEAppend(device.ni, kMessagePortal, &early, PTL_OVERFLOW_LIST, nullptr, &handle);
-  if (result == PTL_OK) result = bind_all_memory(PTL_MD_VOLATILE, PTL_EQ_NONE, device.md_copied);
-  if (result == PTL_OK) result = bind_all_memory(0, device.eq, device.md_sent);
-  if (result == PTL_OK) result = bind_all_memory(PTLX_MD_HEADER_FIRST, device.eq, device.md_long);
   if (result == PTL_OK)
     result = PtlxPTLimitHeld(device.ni, kMessagePortal, settings.unexpected_buffer, settings.unexpected_limit);
-  if (result == PTL_OK) result = bind_all_memory(PTL_MD_EVENT_SEND_DISABLE, device.eq, device.md_synchronous);
+  if (result == PTL_OK)
+    result = bind_ways(0, device.md_copied, device.md_sent, device.md_long, device.md_synchronous);
+  if (result == PTL_OK)
+    result = bind_ways(PTLX_MD_LAYOUT, device.md_copied_layout, device.md_sent_layout, device.md_long_layout, device.md_synchronous_layout);
   return result;
 }
 

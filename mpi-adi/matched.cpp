@@ -63,8 +63,8 @@ int imrecv(const char* function, void* buf, MPI_Count count, MPI_Datatype dataty
   Request* claimed = error == MPI_SUCCESS ? pool.claim(comm, true) : nullptr;
   if (error == MPI_SUCCESS && claimed == nullptr) error = raise_no_request(given, comm);
   if (error == MPI_SUCCESS) {
-    const int result = receive_by(*claimed, buf, given, bytes, [&](void* room) {
-      return adi::irecv_label(*claimed, room, bytes, message->label);
+    const int result = receive_by(*claimed, buf, given, bytes, [&](void* room, unsigned options) {
+      return adi::irecv_label(*claimed, room, bytes, message->label, options);
     });
     if (result == PTL_OK) {
       *request = handle_of(claimed);

@@ -2,23 +2,30 @@
 #include "mpi-adi/pt2pt.hpp"
 
 #include "mpi-adi/completion.hpp"
+#include "mpi-adi/nodes.hpp"
 #include "mpi-adi/profiling.hpp"
 
 namespace portunus::mpi {
 
 int start_packed_send(Mode mode, Request& request, const Arguments& given, size_t bytes) {
-  const std::byte* packed = pack_into_scratch(request, given, bytes);
-  if (packed == nullptr) return PTL_NO_SPACE;
-  const int result = start_send(mode, request, packed, given, bytes);
-  if (result != PTL_OK) drop_scratch(request);
+  const Communicator& comm = *request.comm;
+  const int target = comm.job_rank(given.peer);
+  int result;
+  if (same_node(target, adi::device.self.rank)) {
+    const ptlx_layout_t& layout = lay_out(request, const_cast<void*>(given.buf), given);
+    result = adi::send_laid_out(&request, mode == Mode::synchronous, layout, bytes, target, own_bits(comm, given.tag));
+  } else {  // a network reads from one piece of memory: packed here, the engine is free meanwhile
+    const std::byte* packed = pack_into_scratch(request, given, bytes);
+    if (packed == nullptr) return PTL_NO_SPACE;
+    result = start_send(mode, request, packed, given, bytes);
+  }
+  if (result != PTL_OK) drop_transit(request);
   return result;
 }
 
 int send_packed_copy(const Communicator& comm, const Arguments& given, size_t bytes) {
-  const Scratch packed(bytes);
-  if (packed.data() == nullptr) return PTL_NO_SPACE;
-  pack(given, packed.data(), bytes);
-  return adi::send_copied(packed.data(), bytes, comm.job_rank(given.peer), own_bits(comm, given.tag));
+  const LaidOut data(const_cast<void*>(given.buf), given);
+  return adi::send_laid_out(nullptr, false, data.layout, bytes, comm.job_rank(given.peer), own_bits(comm, given.tag));
 }
 
 int raise_no_request(const Arguments& given, const Communicator* comm) {

@@ -19,24 +19,22 @@ inline bool can_copy(Mode mode, size_t bytes) { return mode == Mode::standard &&
 
 inline ptl_match_bits_t own_bits(const Communicator& comm, int tag) { return match_bits(comm.context, comm.rank, tag); }
 
-// All PTL_* codes. Data that are not in one piece go by way of scratch memory; PTL_NO_SPACE: there is none.
+// All PTL_* codes; PTL_NO_SPACE: there is no memory to pack to.
 inline int start_send(Mode mode, Request& request, const void* data, const Arguments& given, size_t bytes) {
   const Communicator& comm = *request.comm;
   const int target = comm.job_rank(given.peer);
   return mode == Mode::standard ? adi::isend(request, data, bytes, target, own_bits(comm, given.tag))
                                 : adi::issend(request, data, bytes, target, own_bits(comm, given.tag));
 }
-inline int start_receive(Request& request, void* room, const Communicator& comm, const Arguments& given, size_t bytes) {
-  return adi::irecv(request, room, bytes, match_rank(comm, given.peer), pattern(comm.context, given.peer, given.tag));
+inline int start_receive(Request& request, void* room, const Communicator& comm, const Arguments& given, size_t bytes, unsigned options) {
+  return adi::irecv(request, room, bytes, match_rank(comm, given.peer), pattern(comm.context, given.peer, given.tag), options);
 }
 [[gnu::noinline]] int start_packed_send(Mode mode, Request& request, const Arguments& given, size_t bytes);
-// `start(room)`: begins receiving there.
+// `start(room, options)`: begins receiving there, where `options` make `room` a layout (adi.hpp).
 template <class Start>
-[[gnu::noinline]] int start_unpacked_receive(Request& request, void* buf, const Arguments& given, size_t bytes, Start&& start) {
-  std::byte* room = unpack_from_scratch(request, buf, given, bytes);
-  if (room == nullptr) return PTL_NO_SPACE;
-  const int result = start(room);
-  if (result != PTL_OK) drop_scratch(request);
+[[gnu::noinline]] int start_unpacked_receive(Request& request, void* buf, const Arguments& given, Start&& start) {
+  const int result = start(&lay_out(request, buf, given), PTLX_ME_LAYOUT);
+  if (result != PTL_OK) drop_transit(request);
   return result;
 }
 // Complete at return; bytes <= device.copy_limit.
@@ -54,19 +52,19 @@ inline int start_send(Mode mode, Request& request, const Arguments& given, size_
     return start_packed_send(mode, request, given, bytes);
   return start_send(mode, request, data, given, bytes);
 }
-// `start(room)` as above.
+// `start` as above.
 template <class Start>
 inline int receive_by(Request& request, void* buf, const Arguments& given, size_t bytes, Start&& start) {
   const Datatype& type = *find_type(given.datatype);
   if (type.dense || bytes == 0) [[likely]]
-    return start(buf);
-  if (is_one_run(type, given.count)) return start(static_cast<char*>(buf) + type.layout.offset);
-  return start_unpacked_receive(request, buf, given, bytes, start);
+    return start(buf, 0);
+  if (is_one_run(type, given.count)) return start(static_cast<char*>(buf) + type.layout.offset, 0);
+  return start_unpacked_receive(request, buf, given, start);
 }
 inline int start_receive(Request& request, void* buf, const Arguments& given, size_t bytes) {
   adi::reachable_source(*request.comm, given.peer);  // what a lost rank said before its end can still be received
-  const int result = receive_by(request, buf, given, bytes, [&](void* room) {
-    return start_receive(request, room, *request.comm, given, bytes);
+  const int result = receive_by(request, buf, given, bytes, [&](void* room, unsigned options) {
+    return start_receive(request, room, *request.comm, given, bytes, options);
   });
   if (adi::losses.count.load(std::memory_order_relaxed) != 0 && result == PTL_OK) [[unlikely]]
     adi::look_again(request);

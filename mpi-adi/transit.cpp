@@ -55,27 +55,13 @@ Scratch::~Scratch() {
 namespace {
 
 // Attached in front of whatever else is attached to the request, and gone when the operation is complete.
-class Transit final : public Attachment {
+class Transit : public Attachment {
  public:
-  Transit(Request& request, size_t bytes) : scratch_(bytes), inner_(request.attached), was_special_(request.special) {}
-
-  std::byte* attach(Request& request) {
-    if (scratch_.data() == nullptr) {
-      delete this;
-      return nullptr;
-    }
+  explicit Transit(Request& request) : inner_(request.attached), was_special_(request.special) {
     request.attached = this;
     request.special = true;
-    return scratch_.data();
-  }
-  void unpack_to(void* buf, const Arguments& given) {
-    type_ = retain(find_type(given.datatype));
-    buf_ = buf;
-    count_ = given.count;
   }
   void completed(Request& request) override {
-    if (type_ != nullptr)
-      unpack(layout_of(*type_, count_), buf_, 0, static_cast<int64_t>(request.length), scratch_.data());
     Attachment* inner = inner_;
     detach(request);
     if (inner != nullptr) inner->completed(request);
@@ -98,16 +84,18 @@ class Transit final : public Attachment {
   }
 
  private:
-  ~Transit() override {
-    if (type_ != nullptr) release(type_);
-  }
-
-  Scratch scratch_;
   Attachment* inner_;
   bool was_special_;
-  Datatype* type_ = nullptr;  // receives
-  void* buf_ = nullptr;
-  MPI_Count count_ = 0;
+};
+
+struct Packed final : Transit {
+  Packed(Request& request, size_t bytes) : Transit(request), scratch(bytes) {}
+  Scratch scratch;
+};
+
+struct LaidOutThere final : Transit {
+  LaidOutThere(Request& request, void* buf, const Arguments& given) : Transit(request), data(buf, given) {}
+  LaidOut data;
 };
 
 }  // namespace
@@ -117,18 +105,29 @@ void pack(const Arguments& given, void* packed, size_t bytes) {
 }
 
 std::byte* pack_into_scratch(Request& request, const Arguments& given, size_t bytes) {
-  std::byte* packed = (new Transit(request, bytes))->attach(request);
-  if (packed != nullptr) pack(given, packed, bytes);
+  auto* transit = new Packed(request, bytes);
+  std::byte* packed = transit->scratch.data();
+  if (packed == nullptr)
+    transit->detach(request);
+  else
+    pack(given, packed, bytes);
   return packed;
 }
 
-std::byte* unpack_from_scratch(Request& request, void* buf, const Arguments& given, size_t bytes) {
-  auto* transit = new Transit(request, bytes);
-  std::byte* room = transit->attach(request);
-  if (room != nullptr) transit->unpack_to(buf, given);
-  return room;
+LaidOut::LaidOut(void* where, const Arguments& given)
+    : flat(layout_of(*find_type(given.datatype), given.count)), buf(where), layout{copy, this} {}
+
+void LaidOut::copy(const void* context, ptl_size_t offset, ptl_size_t bytes, void* piece, int to_piece) {
+  const auto& self = *static_cast<const LaidOut*>(context);
+  const auto from = static_cast<int64_t>(offset), size = static_cast<int64_t>(bytes);
+  if (to_piece)
+    mpi::pack(self.flat, self.buf, from, size, piece);
+  else
+    mpi::unpack(self.flat, self.buf, from, size, piece);
 }
 
-void drop_scratch(Request& request) { static_cast<Transit*>(request.attached)->detach(request); }
+ptlx_layout_t& lay_out(Request& request, void* buf, const Arguments& given) { return (new LaidOutThere(request, buf, given))->data.layout; }
+
+void drop_transit(Request& request) { static_cast<Transit*>(request.attached)->detach(request); }
 
 }  // namespace portunus::mpi

@@ -232,6 +232,81 @@ TEST(Datatypes, OfManyMegabytesTravelBothWays) {
   EXPECT_TRUE(good);
 }
 
+// Every other double.
+MPI_Datatype every_other(int doubles) {
+  MPI_Datatype type;
+  MPI_Type_vector(doubles, 1, 2, MPI_DOUBLE, &type);
+  MPI_Type_commit(&type);
+  return type;
+}
+
+TEST(Datatypes, OfBulkSizeTravelManyAtATimeAndWhateverTheirReceivesLookLike) {
+  constexpr int kAtATime = 7, kDoubles = 150'000;
+  MPI_Datatype strided = every_other(kDoubles);
+  using Doubles = std::vector<double>;
+  std::vector<Doubles> out, in;
+  const auto value = [](int source, int number, int i) { return source * 1e8 + number * 1e6 + i; };
+  for (int n = 0; n < kAtATime; ++n) {
+    Doubles& data = out.emplace_back(2 * kDoubles, -1.0);
+    for (int i = 0; i < kDoubles; ++i) data[static_cast<size_t>(n % 3 == 1 ? i : 2 * i)] = value(rank(), n, i);
+    in.emplace_back(2 * kDoubles, -2.0);
+  }
+  for (const bool early : {false, true}) {
+    std::vector<MPI_Request> requests(2 * kAtATime, MPI_REQUEST_NULL);
+    const auto receive_all = [&] {  // the third kind cuts off
+      for (int n = 0; n < kAtATime; ++n)
+        MPI_Irecv(in[static_cast<size_t>(n)].data(), n % 3 == 2 ? kDoubles : 1, n % 3 == 2 ? MPI_DOUBLE : strided, left(), n, MPI_COMM_WORLD,
+                  &requests[static_cast<size_t>(n)]);
+    };
+    if (!early) receive_all();
+    for (int n = 0; n < kAtATime; ++n) {
+      const bool plain = n % 3 == 1;
+      const auto send = n % 2 ? MPI_Issend : MPI_Isend;
+      send(out[static_cast<size_t>(n)].data(), plain ? kDoubles : 1, plain ? MPI_DOUBLE : strided, right(), n, MPI_COMM_WORLD,
+           &requests[static_cast<size_t>(kAtATime + n)]);
+    }
+    if (early) {
+      MPI_Barrier(MPI_COMM_WORLD);
+      receive_all();
+    }
+    EXPECT_EQ(MPI_Waitall(2 * kAtATime, requests.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    for (int n = 0; n < kAtATime; ++n) {
+      Doubles& data = in[static_cast<size_t>(n)];
+      bool same = true;
+      for (int i = 0; i < kDoubles; ++i) {
+        same &= data[static_cast<size_t>(n % 3 == 2 ? i : 2 * i)] == value(left(), n, i);
+        if (n % 3 != 2) same &= data[static_cast<size_t>(2 * i + 1)] == -2.0;
+      }
+      EXPECT_TRUE(same) << n << (early ? ", sent early" : "");
+      std::fill(data.begin(), data.end(), -2.0);
+    }
+  }
+  MPI_Type_free(&strided);
+}
+
+TEST(Datatypes, OfBulkSizeAreCutOffWhereTheReceiveEndsAndMayBeCancelled) {
+  MPI_Datatype more = every_other(100'000), fewer = every_other(60'000);
+  std::vector<double> out(200'000, rank()), in(200'000, -2.0);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Request request;
+  MPI_Status status;
+  MPI_Irecv(in.data(), 1, fewer, left(), 1, MPI_COMM_WORLD, &request);
+  EXPECT_EQ(MPI_Send(out.data(), 1, more, right(), 1, MPI_COMM_WORLD), MPI_SUCCESS);
+  int error_class = MPI_SUCCESS;
+  MPI_Error_class(MPI_Wait(&request, &status), &error_class);
+  EXPECT_EQ(error_class, MPI_ERR_TRUNCATE);
+  EXPECT_TRUE(in[119'998] == left() && in[119'999] == -2.0 && in[120'000] == -2.0);
+  MPI_Irecv(in.data(), 1, more, left(), 2, MPI_COMM_WORLD, &request);
+  MPI_Type_free(&more);  // it lasts as long as the receive
+  EXPECT_EQ(MPI_Cancel(&request), MPI_SUCCESS);
+  EXPECT_EQ(MPI_Wait(&request, &status), MPI_SUCCESS);
+  int cancelled = 0;
+  MPI_Test_cancelled(&status, &cancelled);
+  EXPECT_TRUE(cancelled);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Type_free(&fewer);
+}
+
 TEST(Datatypes, HaveTheBoundsOfTheirDataUnlessTheyAreResized) {
   struct Item {
     double value;
