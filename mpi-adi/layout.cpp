@@ -128,11 +128,30 @@ inline void copy_block(char* place, char* packed, size_t bytes) {
   copy_halves<way, 32>(place, packed, bytes);
 }
 
-// Blocks of a size that the compiler knows are moved by loads and stores.
+// Blocks of a size that the compiler knows are moved by loads and stores. Short ones four at a time: all loads before the first
+// store, which might be to the same memory for all that the compiler knows. `place(i)`: where block i lies.
+template <Way way, size_t kBytes, class Place>
+inline char* copy_known(Place&& place, int64_t count, char* packed) {
+  int64_t i = 0;
+  if constexpr (kBytes <= 8) {
+    for (; i + 4 <= count; i += 4, packed += 4 * kBytes) {
+      char blocks[4][kBytes];
+      if constexpr (way == Way::pack) {
+        for (int k = 0; k < 4; ++k) std::memcpy(blocks[k], place(i + k), kBytes);
+        std::memcpy(packed, blocks, sizeof blocks);
+      } else {
+        std::memcpy(blocks, packed, sizeof blocks);
+        for (int k = 0; k < 4; ++k) std::memcpy(place(i + k), blocks[k], kBytes);
+      }
+    }
+  }
+  for (; i < count; ++i, packed += kBytes) copy<way>(place(i), packed, kBytes);
+  return packed;
+}
+
 template <Way way, size_t kBytes>
 char* copy_strided(char* place, int64_t stride, int64_t count, char* packed) {
-  for (int64_t i = 0; i < count; ++i, place += stride, packed += kBytes) copy<way>(place, packed, kBytes);
-  return packed;
+  return copy_known<way, kBytes>([=](int64_t i) { return place + i * stride; }, count, packed);
 }
 template <Way way>
 char* copy_strided(char* place, int64_t stride, int64_t count, char* packed, size_t block) {
@@ -158,8 +177,7 @@ char* copy_strided(char* place, int64_t stride, int64_t count, char* packed, siz
 
 template <Way way, size_t kBytes>
 char* copy_blocks(char* base, const int64_t* displacements, int64_t count, char* packed) {
-  for (int64_t i = 0; i < count; ++i, packed += kBytes) copy<way>(base + displacements[i], packed, kBytes);
-  return packed;
+  return copy_known<way, kBytes>([=](int64_t i) { return base + displacements[i]; }, count, packed);
 }
 template <Way way>
 char* copy_blocks(char* base, const int64_t* displacements, int64_t count, char* packed, size_t block) {
