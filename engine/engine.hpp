@@ -183,6 +183,7 @@ class Engine final : public Sink {
   static bool next_touchable(const Transfer& transfer);
   bool advance_stream(Transfer& transfer);
   void land(Transfer& transfer);
+  std::unique_ptr<std::byte[]> new_bounce();
   void turn_round(Transfer& transfer);
   void end_transfer(Transfer& transfer);
   int run_transfers();
@@ -271,6 +272,7 @@ class Engine final : public Sink {
   std::vector<Operation*> fills_;       // whose data are being copied together
   std::vector<std::unique_ptr<Transfer>> transfers_;  // in flight, as target
   uint64_t next_transfer_ = 1;
+  std::vector<std::unique_ptr<std::byte[]>> spare_bounces_;
   // For reuse: unexpected messages that come again and again claim no memory, a few at a time not even the first time.
   static constexpr size_t kSpareHeaders = 1024, kFirstHeaders = 64;
   std::vector<std::unique_ptr<KeptHeader>> spare_headers_;

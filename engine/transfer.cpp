@@ -24,8 +24,7 @@ void Engine::start_transfer(const Delivery& delivery, const wire::Region& region
   transfer->stream = (delivery.header.flags & wire::kNoRegion) || delivery.peer->transport->limits().pull == 0;
   transfer->id = next_transfer_++;
   transfer->staged = delivery.header.flags & wire::kStaged;
-  if (delivery.entry->memory.has_layout() && !transfer->staged && !transfer->stream)
-    transfer->bounce = std::make_unique_for_overwrite<std::byte[]>(std::min(delivery.mlength, kPiece));
+  if (delivery.entry->memory.has_layout() && !transfer->staged && !transfer->stream) transfer->bounce = new_bounce();
   if (delivery.header.kind != wire::Kind::put && !transfer->push) transfer->scratch = std::make_unique_for_overwrite<std::byte[]>(delivery.mlength);
   ++delivery.entry->moving;
   if (PortalEntry* portal = interfaces_[delivery.entry->ni].portals[delivery.entry->pt_index].get()) {
@@ -179,7 +178,17 @@ void Engine::turn_round(Transfer& transfer) {
   transfer.push = true;
 }
 
+// Room for one piece, which takes no page faults where one was used before.
+std::unique_ptr<std::byte[]> Engine::new_bounce() {
+  if (spare_bounces_.empty()) return std::make_unique_for_overwrite<std::byte[]>(kPiece);
+  std::unique_ptr<std::byte[]> bounce = std::move(spare_bounces_.back());
+  spare_bounces_.pop_back();
+  return bounce;
+}
+
 void Engine::end_transfer(Transfer& transfer) {
+  constexpr size_t kSpareBounces = 2;
+  if (transfer.bounce && spare_bounces_.size() < kSpareBounces) spare_bounces_.push_back(std::move(transfer.bounce));
   Delivery& delivery = transfer.delivery;
   ListEntry& entry = *delivery.entry;
   if (transfer.scratch && !transfer.old && !transfer.failed) apply_gathered(delivery, transfer.scratch.get(), nullptr);

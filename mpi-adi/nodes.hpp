@@ -5,5 +5,7 @@
 namespace portunus::mpi {
 
 bool same_node(int job_rank, int other_job_rank);
+// Whether messages to this rank go through memory that both map: another rank of this node, unless PTL_NODE=0 or a wire is imitated.
+bool shares_memory(int job_rank);
 
 }  // namespace portunus::mpi

@@ -11,7 +11,7 @@ int start_packed_send(Mode mode, Request& request, const Arguments& given, size_
   const Communicator& comm = *request.comm;
   const int target = comm.job_rank(given.peer);
   int result;
-  if (same_node(target, adi::device.self.rank)) {
+  if (shares_memory(target)) {
     const ptlx_layout_t& layout = lay_out(request, const_cast<void*>(given.buf), given);
     result = adi::send_laid_out(&request, mode == Mode::synchronous, layout, bytes, target, own_bits(comm, given.tag));
   } else {  // a network reads from one piece of memory: packed here, the engine is free meanwhile
