@@ -14,6 +14,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 
 #include "mpi-adi/losses.hpp"
@@ -46,6 +47,7 @@ struct Device {
 };
 extern constinit Device device;
 
+constexpr ptl_pt_index_t kLogPortal = 59;
 constexpr ptl_pt_index_t kMessagePortal = 60;
 constexpr ptl_pt_index_t kBarrierPortal = 61;
 constexpr ptl_pt_index_t kSignalPortal = 62;
@@ -56,8 +58,11 @@ constexpr ptl_pt_index_t kWindowPortal = 63;
 const char* start(bool threaded, int& rank, int& size);
 // Flushes what was sent and leaves the job.
 void stop();
-// Returns when all ranks have called it; PTL_FAIL when a rank cannot be reached.
-int barrier();
+// Returns when all ranks have called it; PTL_FAIL when a rank cannot be reached. `hopeless` is asked every now and then;
+// PTL_ABORTED: it said yes.
+int barrier(const std::function<bool()>& hopeless);
+// The same before stop().
+int last_barrier();
 // Ends the job.
 [[noreturn]] void abort(int status, const char* message);
 
@@ -203,6 +208,9 @@ bool poll_until(Done&& done) {
 inline void wait(const Request& request) {
   wait_until([&] { return request.done(); });
 }
+// The same; calls overdue(), which may complete the request, when there was no event for so many milliseconds, then for twice as long.
+constexpr ptl_time_t kPatience = 1000;
+void wait_patiently(const Request& request, const std::function<void()>& overdue);
 
 // MPI_Cancel of an active receive: it completes as cancelled unless a message has been matched with it.
 void cancel_receive(Request& request);

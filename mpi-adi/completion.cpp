@@ -56,6 +56,13 @@ int finish_special(const char* function, MPI_Request& handle, Request* request, 
 
 namespace {
 
+void wait(Request& request) {
+  if (request.special && request.attached) [[unlikely]]
+    adi::wait_patiently(request, [&] { request.attached->overdue(request); });
+  else
+    adi::wait(request);
+}
+
 MPI_Status* at(MPI_Status* statuses, int i) { return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i]; }
 
 // Completes one of several. The first failure goes to the error handler; the statuses say which others failed.
@@ -118,7 +125,7 @@ extern "C" int PMPI_Wait(MPI_Request* request, MPI_Status* status) {
   }
   Request* found = pool.find(*request);
   if (found == nullptr) return raise_bad_request(kName, *request);
-  adi::wait(*found);
+  wait(*found);
   return finish(kName, *request, found, status);
 }
 MPI_WEAK_NAME(Wait)
@@ -143,7 +150,7 @@ extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Stat
   if (int error = check_requests(kName, count, array_of_requests)) return error;
   int outcome = MPI_SUCCESS;
   for (int i = 0; i < count; ++i) {
-    if (array_of_requests[i] != MPI_REQUEST_NULL) adi::wait(*pool.checked(array_of_requests[i]));
+    if (array_of_requests[i] != MPI_REQUEST_NULL) wait(*pool.checked(array_of_requests[i]));
     finish_one_of(kName, array_of_requests[i], at(array_of_statuses, i), outcome);
   }
   return outcome;

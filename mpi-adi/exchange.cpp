@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "mpi-adi/adi.hpp"
+#include "mpi-adi/collectives/state.hpp"
 
 namespace portunus::mpi {
 namespace {
@@ -31,7 +32,9 @@ Request* start_receive(Communicator& comm, Traffic traffic, int tag, void* bytes
 }
 
 int finish_receive(Request* request, size_t count) {
-  adi::wait(*request);
+  adi::wait_patiently(*request, [&] {
+    if (collectives::differ(*request->comm)) adi::cancel_receive(*request);
+  });
   const int result = outcome(*request, count);
   pool.release(request);
   return result;

@@ -47,7 +47,7 @@ int start(const char* function, bool threaded) {
 int stop(const char* function) {
   adi::wait_until([] { return adi::detached_sends() == 0; });
   // Also by those who know that somebody has died: others may not know yet, and would wait for them. Nobody waits for the dead.
-  const int result = adi::barrier();
+  const int result = adi::last_barrier();
   if (result != PTL_OK && result != PTL_FAIL) return raise_portals(function, nullptr, result);
   close_communicators();
   phase.store(Phase::over, std::memory_order_release);

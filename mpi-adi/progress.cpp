@@ -69,6 +69,17 @@ int send_laid_out(Request* request, bool synchronous, const ptlx_layout_t& layou
                 request, 0);
 }
 
+void wait_patiently(const Request& request, const std::function<void()>& overdue) {
+  const auto done = [&] { return request.done(); };
+  if (done() || (device.threaded && !turn.take_unless(done))) return;
+  for (ptl_time_t patience = kPatience; !done();) {
+    if (take_some(patience)) continue;
+    patience *= 2;
+    overdue();
+  }
+  if (device.threaded) turn.give_back();
+}
+
 int signal(Request& request) {
   return PtlPut(device.md_sent, 0, 0, PTL_NO_ACK_REQ, device.self, kSignalPortal, 0, 0, &request, 0);
 }

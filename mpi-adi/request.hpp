@@ -43,6 +43,8 @@ class Attachment {
   virtual bool can_start() const { return false; }
   // MPI_Cancel; what can no longer be cancelled completes as usual.
   virtual void cancel(Request&) {}
+  // A thread that waits for the request, and holds the turn, has waited for long: may complete it.
+  virtual void overdue(Request&) {}
   // Overwrites the status that a completing call gives; answers an error class.
   virtual int query(Request&, MPI_Status*) { return MPI_SUCCESS; }
   // What query() found wrong, as a sentence.

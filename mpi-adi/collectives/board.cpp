@@ -3,7 +3,9 @@
 
 #include <sched.h>
 
+#include <chrono>
 #include <cstring>
+#include <utility>
 
 #include "mpi-adi/adi.hpp"
 #include "mpi-adi/exchange.hpp"
@@ -47,7 +49,7 @@ void relax() {
 
 }  // namespace
 
-Board::Board(const Communicator& comm) : rank_(static_cast<size_t>(comm.rank)), size_(static_cast<size_t>(comm.size)) {}
+Board::Board(const Communicator& comm, CallLog& log) : log_(log), rank_(static_cast<size_t>(comm.rank)), size_(static_cast<size_t>(comm.size)) {}
 
 Board::~Board() {
   if (deaths_ != PTL_CT_NONE) PtlCTFree(deaths_);
@@ -73,12 +75,12 @@ bool Board::prepare(const Communicator& comm) {
   return true;
 }
 
-std::unique_ptr<Board> Board::make(Communicator& comm, int& code) {
+std::unique_ptr<Board> Board::make(Communicator& comm, CallLog& log, int& code) {
   code = GOAL_SUCCESS;
   if (comm.inter || comm.size < 2 || comm.size > kMostRanks) return nullptr;
   for (int i = 0; i < comm.size; ++i)
     if (!same_node(comm.job_rank(i), comm.job_rank(0))) return nullptr;
-  std::unique_ptr<Board> board(new Board(comm));
+  std::unique_ptr<Board> board(new Board(comm, log));
   const Exchange all(comm);
   std::vector<std::byte*> bases;
   uint64_t well = settings.board && board->prepare(comm);
@@ -125,7 +127,31 @@ void Board::ring() const {
   }
 }
 
-// False: it will never be, because somebody has died.
+// When somebody has waited for long. The clock is read now and then only.
+class Alarm {
+ public:
+  bool rings() {
+    if (++looks_ % 64 != 0) return false;
+    const auto now = std::chrono::steady_clock::now();
+    if (looks_ == 64) return set(now);
+    return now >= when_;
+  }
+  void wind() {
+    patience_ *= 2;
+    set(std::chrono::steady_clock::now());
+  }
+
+ private:
+  bool set(std::chrono::steady_clock::time_point now) {
+    when_ = now + patience_;
+    return false;
+  }
+  unsigned looks_ = 0;
+  std::chrono::milliseconds patience_{adi::kPatience};
+  std::chrono::steady_clock::time_point when_;
+};
+
+// False: it will never be, because somebody has died or called something else.
 template <class Ready>
 bool Board::await(Ready&& ready) {
   constexpr int kSpins = 200, kYields = 16;  // without a look at the engine, which costs as much again as giving up the core
@@ -141,14 +167,18 @@ bool Board::await(Ready&& ready) {
   struct Waiting {
     Ready& ready;
     const Board& board;
-    bool is_ready = false;
+    bool is_ready = false, is_late = false;
+    Alarm alarm{};
   } waiting{ready, *this};
-  PtlxWait(
-      [](void* arg) -> int {
-        auto& self = *static_cast<Waiting*>(arg);
-        return (self.is_ready = self.ready()) || self.board.lost();
-      },
-      &waiting, kWatchBit);
+  do {
+    if (std::exchange(waiting.is_late, false)) waiting.alarm.wind();
+    PtlxWait(
+        [](void* arg) -> int {
+          auto& self = *static_cast<Waiting*>(arg);
+          return (self.is_ready = self.ready()) || self.board.lost() || (self.is_late = self.alarm.rings());
+        },
+        &waiting, kWatchBit);
+  } while (waiting.is_late && !log_.differs());
   return waiting.is_ready;
 }
 
@@ -197,7 +227,7 @@ void Board::collect(const Work& work, size_t from, size_t bytes) {
 }
 
 int Board::run(const Work& work) {
-  if (failed_) return GOAL_ERR_FAILED;
+  if (failed_) return failure();
   ++number_;
   const Kind kind = work.key.kind;
   const Needs what = needs(kind);
@@ -205,7 +235,7 @@ int Board::run(const Work& work) {
   const size_t bytes = work.key.bytes;
   const bool contributes = kind != Kind::barrier && (what != Needs::only_root || rank_ == root);
   failed_ = contributes && !post(work);
-  if (failed_) return GOAL_ERR_FAILED;
+  if (failed_) return failure();
   places_[rank_]->begun.store(number_, std::memory_order_release);
   if (what != Needs::everybody) ring();
   const auto has_posted = [&](size_t i) { return slot(i).number.load(std::memory_order_acquire) == number_; };
@@ -215,7 +245,7 @@ int Board::run(const Work& work) {
     failed_ = !await_all(has_posted);
   else if (what == Needs::only_root && rank_ != root)
     failed_ = !await([&] { return has_posted(root); });
-  if (failed_) return GOAL_ERR_FAILED;
+  if (failed_) return failure();
   // Who finds all of them there need not have slept; the last to come never has. Who sleeps is rung once, not by each that comes.
   if (what == Needs::everybody) {
     begun_by_all_ = number_;

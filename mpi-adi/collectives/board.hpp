@@ -19,6 +19,7 @@
 #include <memory>
 #include <vector>
 
+#include "mpi-adi/collectives/call_log.hpp"
 #include "mpi-adi/collectives/work.hpp"
 #include "mpi-adi/comm.hpp"
 #include "mpi-adi/segment.hpp"
@@ -30,13 +31,14 @@ class Board {
  public:
   // Collective over the communicator. nullptr: its ranks share no node, or no memory, if `code` is GOAL_SUCCESS; a rank has
   // died, if it is GOAL_ERR_FAILED.
-  static std::unique_ptr<Board> make(Communicator& comm, int& code);
+  static std::unique_ptr<Board> make(Communicator& comm, CallLog& log, int& code);
   ~Board();
   Board(const Board&) = delete;
   Board& operator=(const Board&) = delete;
 
   bool takes(const Work& work) const;
-  // GOAL_SUCCESS; kMisfit: another rank's size or collective is not this one's; GOAL_ERR_FAILED: a rank has died, and from now on everything fails here.
+  // GOAL_SUCCESS; kMisfit: another rank's size or collective is not this one's; GOAL_ERR_FAILED: a rank has died, kDisagreement: they
+  // will not come; from now on everything fails here.
   int run(const Work& work);
 
  private:
@@ -55,7 +57,7 @@ class Board {
   };
   static_assert(std::atomic<uint64_t>::is_always_lock_free && sizeof(Slot) == 1024);
 
-  explicit Board(const Communicator& comm);
+  Board(const Communicator& comm, CallLog& log);
   bool prepare(const Communicator& comm);
   Slot& slot(size_t rank) const { return places_[rank]->slots[number_ % kSlots]; }
   bool post(const Work& work);
@@ -68,6 +70,9 @@ class Board {
   template <class Has>
   bool await_all(Has&& has);
 
+  int failure() const { return log_.has_differed() ? kDisagreement : GOAL_ERR_FAILED; }
+
+  CallLog& log_;
   size_t rank_, size_;
   bool crowded_ = false;   // more ranks than cores: a spinning one may keep off the one it waits for
   bool failed_ = false;

@@ -128,9 +128,20 @@ int Execution::wait() {
   return kMisfit;
 }
 
-void Execution::await_end() const {
+int Execution::await_end(CallLog& log) {
+  const ptl_size_t end = runs_ * each_;
   ptl_ct_event_t count;
-  PtlCTWait(finish_, runs_ * each_, &count);
+  unsigned which;
+  for (ptl_time_t patience = adi::kPatience; each_ > 0 && PtlCTPoll(&finish_, &end, 1, patience, &count, &which) == PTL_CT_NONE_REACHED; patience *= 2)
+    if (log.differs()) return kDisagreement;
+  return GOAL_SUCCESS;
+}
+
+void Execution::cancel() {
+  if (signal_ != nullptr) signal_->whom.store(nullptr, std::memory_order_relaxed);
+  Locked locked;
+  GOAL_Cancel(&run_);
+  result_ = GOAL_ERR_FAILED;
 }
 
 }  // namespace portunus::mpi::collectives

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "engine/goal/goal_collectives.h"
+#include "mpi-adi/collectives/call_log.hpp"
 #include "mpi-adi/collectives/memory.hpp"
 #include "mpi-adi/collectives/work.hpp"
 #include "mpi-adi/request.hpp"
@@ -47,8 +48,10 @@ class Execution {
   int start(const Work& work, Request* request = nullptr, bool more = false);
   // Waits for its end: GOAL_* codes, after which it can only go, or kMisfit.
   int wait();
-  // The same for the thread that starts runs, whoever waits for this one.
-  void await_end() const;
+  // Waits until wait() will not; for the thread that starts runs, whoever waits for this one. kDisagreement: it never would.
+  int await_end(CallLog& log);
+  // Ends a run that will not end by itself; it can only go then. No event comes of it.
+  void cancel();
   // Gives the result of a run that ended well to its user.
   void drain(const Work& work) const { memory_.drain(work); }
 

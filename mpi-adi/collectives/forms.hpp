@@ -22,19 +22,19 @@ using Displacement = MPI_Aint;
 #define MPI_FORMS_AS(Name, name, suffix, arguments, ...)                                                 \
   _Pragma("GCC visibility push(default)")                                                                \
   extern "C" int PMPI_##Name##suffix(__VA_ARGS__) {                                                      \
-    Call call{"MPI_" #Name #suffix, Form::blocking, nullptr, nullptr};                                   \
+    Call call{"MPI_" #Name #suffix, Collective::Name, Form::blocking, nullptr, nullptr};                 \
     if (int error = check_call(call, comm)) return error;                                                \
     return name arguments;                                                                               \
   }                                                                                                      \
   MPI_WEAK_NAME(Name##suffix)                                                                            \
   extern "C" int PMPI_I##name##suffix(__VA_ARGS__, MPI_Request* request) {                               \
-    Call call{"MPI_I" #name #suffix, Form::nonblocking, request, nullptr};                               \
+    Call call{"MPI_I" #name #suffix, Collective::Name, Form::nonblocking, request, nullptr};             \
     if (int error = check_call(call, comm)) return error;                                                \
     return name arguments;                                                                               \
   }                                                                                                      \
   MPI_WEAK_NAME(I##name##suffix)                                                                         \
   extern "C" int PMPI_##Name##_init##suffix(__VA_ARGS__, MPI_Info, MPI_Request* request) {               \
-    Call call{"MPI_" #Name "_init" #suffix, Form::persistent, request, nullptr};                         \
+    Call call{"MPI_" #Name "_init" #suffix, Collective::Name, Form::persistent, request, nullptr};       \
     if (int error = check_call(call, comm)) return error;                                                \
     return name arguments;                                                                               \
   }                                                                                                      \

@@ -18,7 +18,8 @@ class Operation final : public Attachment {
   Operation(const Call& call, std::unique_ptr<Work> work)
       : function_(call.form == Form::persistent ? "MPI_Start" : call.function),
         persistent_(call.form == Form::persistent),
-        first_(std::move(work)) {}
+        first_(std::move(work)),
+        log_(state_of(*call.comm).log) {}
   ~Operation() override {
     if (running_) running_->execution->finished();  // its request was freed
   }
@@ -50,12 +51,20 @@ class Operation final : public Attachment {
     adi::conclude(request);
   }
 
+  void overdue(Request& request) override {
+    if (!running_ || !log_.differs()) return;
+    running_->execution->cancel();
+    std::exchange(running_, nullptr)->execution->finished();
+    adi::conclude(request);
+  }
+
   int query(Request& request, MPI_Status*) override {
     if (running_ && !end_run()) failed_ = true;
+    if (log_.has_differed() || (failed_ && log_.differs())) return log_.error_class();
     if (failed_) request.failure = PTL_NI_UNDELIVERABLE;
     return fits_ ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
   }
-  const char* complaint() const override { return kMisfitText; }
+  const char* complaint() const override { return log_.has_differed() ? log_.complaint() : kMisfitText; }
 
  private:
   struct Stage {
@@ -100,6 +109,7 @@ class Operation final : public Attachment {
   const char* function_;
   bool persistent_, failed_ = false, fits_ = true;
   std::unique_ptr<Work> first_;
+  CallLog& log_;
   std::vector<Stage> stages_;
   const Stage* running_ = nullptr;
 };
@@ -107,6 +117,9 @@ class Operation final : public Attachment {
 }  // namespace
 
 int start(const Call& call, std::unique_ptr<Work> work) {
+  CallLog& log = state_of(*call.comm).log;
+  if (log.has_differed()) return raise_goal(call.function, *call.comm, kDisagreement);
+  log.note(call.which, call.form, work->key);
   Request* request = pool.claim(call.comm, false);
   if (request == nullptr)
     return raise(call.function, call.comm, MPI_ERR_NO_MEM, "%u requests are in use, the most there can be; complete some of them first",

@@ -8,11 +8,14 @@
 namespace portunus::mpi::collectives {
 
 int raise_goal(const char* function, const Communicator& comm, int code) {
+  if (code == GOAL_ERR_FAILED && differ(comm)) code = kDisagreement;  // another rank has found out, and given up
   switch (code) {
     case GOAL_ERR_FAILED:
       return raise(function, &comm, MPI_ERR_PROC_ABORTED, "a rank cannot be reached; it has probably ended");
     case kMisfit:
       return raise(function, &comm, MPI_ERR_TRUNCATE, "%s", kMisfitText);
+    case kDisagreement:
+      return raise(function, &comm, comm.collectives->log.error_class(), "%s", comm.collectives->log.complaint());
     case GOAL_ERR_NO_SPACE:
       return raise(function, &comm, MPI_ERR_NO_MEM, "%s", GOAL_Explain());
     default:
@@ -22,8 +25,10 @@ int raise_goal(const char* function, const Communicator& comm, int code) {
 
 namespace {
 
-int run_and_wait(Execution& execution, const Work& work) {
+int run_and_wait(CallLog& log, Execution& execution, const Work& work) {
   int code = execution.start(work);
+  if (code == GOAL_SUCCESS) code = execution.await_end(log);
+  if (code == kDisagreement) execution.cancel();
   if (code == GOAL_SUCCESS) code = execution.wait();
   if (code == GOAL_SUCCESS) execution.drain(work);
   execution.finished();
@@ -33,13 +38,13 @@ int run_and_wait(Execution& execution, const Work& work) {
 int run_resident(State& state, const Work& work) {
   int code;
   const std::shared_ptr<Execution>& execution = state.resident(work, false, code);
-  return execution ? run_and_wait(*execution, work) : code;
+  return execution ? run_and_wait(state.log, *execution, work) : code;
 }
 
 int run_once(State& state, const Communicator& comm, const Work& work, bool meet) {
   Execution execution(work, Memory::Whose::users);
   const int code = execution.make(work, comm, state.once(), meet);
-  return code == GOAL_SUCCESS ? run_and_wait(execution, work) : code;
+  return code == GOAL_SUCCESS ? run_and_wait(state.log, execution, work) : code;
 }
 
 // Ends on no rank before all have begun.
@@ -59,6 +64,9 @@ class Meeting : public Work {
 int run(const Call& call, const Work& first) {
   Communicator& comm = *call.comm;
   State& state = state_of(comm);
+  if (state.log.has_differed()) [[unlikely]]
+    return raise_goal(call.function, comm, kDisagreement);
+  state.log.note(call.which, call.form, first.key);
   int code = GOAL_SUCCESS;
   bool fits = true;  // if not the rest is done all the same: others wait for it
   const auto goes_on = [&] {

@@ -11,17 +11,17 @@
 #include <memory>
 #include <utility>
 
+#include "mpi-adi/collectives/call_log.hpp"
 #include "mpi-adi/collectives/work.hpp"
 #include "mpi-adi/comm.hpp"
 #include "mpi-adi/mpi.h"
 
 namespace portunus::mpi::collectives {
 
-enum class Form : uint8_t { blocking, nonblocking, persistent };
-
 // A collective call as the user made it; `comm` is valid.
 struct Call {
   const char* function;
+  Collective which;
   Form form;
   MPI_Request* request;
   Communicator* comm;

@@ -13,7 +13,7 @@ const std::shared_ptr<Execution> none;
 
 }  // namespace
 
-State::State(const Communicator& comm) : comm_(comm), rank_(comm.rank) {
+State::State(const Communicator& comm) : log(comm), comm_(comm), rank_(comm.rank) {
   GOAL_Group all{};
   {
     const Locked locked;  // the first call finds out where the ranks are
@@ -81,7 +81,7 @@ int State::renew(Place& place, uint32_t tag, const Work& work, bool reports) {
   if (code != GOAL_SUCCESS) return code;
   if (place.now) place.before.push_back(std::move(place.now));
   std::erase_if(place.before, [](const auto& older) { return !older->busy(); });
-  if (place.before.size() >= kMostUnderWay) place.before.front()->await_end();
+  if (place.before.size() >= kMostUnderWay) place.before.front()->await_end(log);
   place.now = std::move(made);
   return code;
 }
@@ -106,6 +106,8 @@ State& state_of(Communicator& comm) {
     comm.collectives = new State(comm);
   return *comm.collectives;
 }
+
+bool differ(const Communicator& comm) { return comm.collectives && comm.collectives->log.differs(); }
 
 void forget(Communicator& comm) {
   delete comm.collectives;

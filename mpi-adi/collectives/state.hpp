@@ -24,6 +24,7 @@
 
 #include "engine/goal/goal_collectives.h"
 #include "mpi-adi/collectives/board.hpp"
+#include "mpi-adi/collectives/call_log.hpp"
 #include "mpi-adi/collectives/execution.hpp"
 #include "mpi-adi/collectives/work.hpp"
 #include "mpi-adi/comm.hpp"
@@ -34,13 +35,15 @@ class State {
  public:
   explicit State(const Communicator& comm);
 
+  CallLog log;
+
   // The group with the tag of the next schedule that runs once, or is persistent.
   GOAL_Group once();
   GOAL_Group persistent();
   // For a small blocking collective: the board, if there is one by now and it takes such work; else nullptr. It is made when there
   // were some. `code`: GOAL_ERR_FAILED if a rank had died by then.
   Board* board(Communicator& comm, const Work& work, int& code) {
-    if (before_board_ > 0 && --before_board_ == 0) board_ = Board::make(comm, board_code_);
+    if (before_board_ > 0 && --before_board_ == 0) board_ = Board::make(comm, log, board_code_);
     code = board_code_;
     return board_ && board_->takes(work) ? board_.get() : nullptr;
   }
@@ -91,6 +94,8 @@ class State {
 };
 
 State& state_of(Communicator& comm);
+// Whether its ranks' collectives are found not to fit, see CallLog::differs.
+bool differ(const Communicator& comm);
 // Frees what the communicator remembers.
 void forget(Communicator& comm);
 

@@ -30,6 +30,8 @@ struct Key {
 
 // Beside the codes of GOAL: it ran to its end, but another rank's data have another length than this one expects.
 constexpr int kMisfit = -1;
+// It will not end, as the ranks' calls do not fit: see CallLog.
+constexpr int kDisagreement = -2;
 
 class Work {
  public:
@@ -51,8 +53,8 @@ class Work {
   Key key{};
   size_t most_bytes = 0;  // that any rank has to pack; equal on all ranks
   // Small and alike on all ranks: its schedule stays, on memory of its own. Beyond, copying costs more than another schedule.
+  static constexpr size_t kResidentBytes = 32 * 1024;
   bool can_be_resident() const {
-    constexpr size_t kResidentBytes = 32 * 1024;
     return key.kind != Kind::other && most_bytes <= kResidentBytes;
   }
   // The packed sizes of what goes in and what comes out on this rank.

@@ -68,6 +68,33 @@ static int outlives(const char *how, int rank, int size) {
     return other == (rank + dead - 1) % dead ? 0 : 6;
 }
 
+/* The last rank calls another collective than the others, or the same with another size: all are told, and go on. */
+static int disagrees(const char *how, int rank, int size) {
+    static char out[100000], in[400000];
+    int odd = rank == size - 1, one = 1, sum, expected = MPI_ERR_TRUNCATE, error = MPI_SUCCESS;
+    int before = !strcmp(how, "meeting") ? 3 : !strcmp(how, "early") ? 0 : 10; /* the fourth small one makes room to meet in */
+    MPI_Request request;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int i = 0; i < before; ++i) MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (!strcmp(how, "size")) error = MPI_Allreduce(out, in, odd ? 1 : 2000, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (!strcmp(how, "meeting")) error = MPI_Allgather(out, odd ? 8 : 60000, MPI_CHAR, in, odd ? 8 : 60000, MPI_CHAR, MPI_COMM_WORLD);
+    if (!strcmp(how, "waiting")) {
+        MPI_Iallreduce(out, in, odd ? 1 : 20000, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+        error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    if (!strcmp(how, "function") || !strcmp(how, "early")) {
+        expected = MPI_ERR_OTHER;
+        error = odd ? MPI_Barrier(MPI_COMM_WORLD) : MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    }
+    if (!strcmp(how, "root")) error = MPI_Bcast(out, odd ? 8 : 100000, MPI_CHAR, 0, MPI_COMM_WORLD);
+    /* Some need not wait for the others: they learn of it in their next one. */
+    if (error == MPI_SUCCESS && MPI_Barrier(MPI_COMM_WORLD) != MPI_SUCCESS) error = expected;
+    if (error != expected) return error;
+    if (MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS) return 5;
+    MPI_Finalize();
+    return 0;
+}
+
 /* No MPI_Init: all of MPI is reached by a session. */
 static int in_a_session(void) {
     MPI_Session session;
@@ -96,6 +123,7 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (argc > 2 && !strcmp(how, "outlives")) return outlives(argv[2], rank, size);
+    if (argc > 2 && !strcmp(how, "disagrees")) return disagrees(argv[2], rank, size);
     if (rank == size - 1) {
         if (!strcmp(how, "rank")) MPI_Send(&value, 1, MPI_INT, size, 0, MPI_COMM_WORLD);
         if (!strcmp(how, "tag")) MPI_Send(&value, 1, MPI_INT, 0, -1, MPI_COMM_WORLD);
@@ -115,6 +143,8 @@ int main(int argc, char **argv) {
             for (;;) MPI_Irecv(room, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request);
         }
     }
+    if (!strcmp(how, "functions"))
+        (void)(rank == size - 1 ? MPI_Barrier(MPI_COMM_WORLD) : MPI_Gather(room, 1, MPI_INT, NULL, 1, MPI_INT, size - 1, MPI_COMM_WORLD));
     if (!strcmp(how, "collective") && rank < size - 1) MPI_Bcast(room, 2, MPI_INT, 0, MPI_COMM_WORLD);
     if (strcmp(how, "well") && strcmp(how, "after") && strcmp(how, "freed"))
         MPI_Recv(room, 1, MPI_INT, 0, 77, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* never sent: the job is ended */

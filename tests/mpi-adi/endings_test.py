@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """endings_test.py PTLRUN PROGRAM: how a job ends after MPI errors: exit status, and one sentence with the cause."""
 
+import os
 import subprocess
 import sys
 
@@ -14,6 +15,7 @@ CASES = {
     "type": (3, ["MPI_Recv on rank 2", "MPI_ERR_TYPE"]),
     "truncate": (15, ["MPI_Wait on rank 2", "8 bytes from rank 2 with tag 5", "buffer of 4 bytes", "MPI_ERR_TRUNCATE"]),
     "collective": (15, ["MPI_Bcast on rank 2, MPI_COMM_WORLD", "the ranks' counts or types do not fit", "MPI_ERR_TRUNCATE"]),
+    "functions": (16, ["MPI_Barrier on rank 2, MPI_COMM_WORLD: rank 0 has called MPI_Gather", "this one MPI_Barrier", "MPI_ERR_OTHER"]),
     "requests": (39, ["MPI_Irecv on rank 2", "requests are in use", "MPI_ERR_NO_MEM"]),
     "abort": (42, ["rank 2 ends the job with error code 42"]),
     "abort256": (1, ["error code 256"]),
@@ -37,4 +39,15 @@ for how in ["recv", "any", "probe", "ssend", "wait", "send", "allreduce", "after
     if ran.returncode != 128 + 9 or complaints:
         failures += 1
         print(f"outlives {how}: exit status {ran.returncode}, expected 137; stderr:\n{ran.stderr}")
+# Collectives that do not fit would wait for ever; ranks look after a second, so all cases run at once.
+jobs = {}
+for how in ["size", "meeting", "waiting", "function", "early", "root"]:
+    for way in [{"PTL_NODE": "1"}, {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "tcp"}]:
+        job = [sys.argv[1], "-n", "3", "--timeout", "60", sys.argv[2], "disagrees", how]
+        jobs[how, way["PTL_NODE"]] = subprocess.Popen(job, stderr=subprocess.PIPE, text=True, env={**os.environ, **way})
+for how, job in jobs.items():
+    errors = job.communicate()[1]
+    if job.returncode != 0:
+        failures += 1
+        print(f"disagrees {how}: exit status {job.returncode}; stderr:\n{errors}")
 sys.exit(failures != 0)

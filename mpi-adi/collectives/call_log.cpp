@@ -1,0 +1,184 @@
+// call_log.cpp: where the logs lie, and reading those of others.
+#include "mpi-adi/collectives/call_log.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+#include "mpi-adi/adi.hpp"
+
+namespace portunus::mpi::collectives {
+namespace {
+
+constexpr size_t kRoom = 512;  // bytes of each communicator
+
+// Of all communicators, by their contexts, which are the same on all ranks. Opened by the first collective, and then for ever:
+// who has begun none has noted nothing.
+class Shelf {
+ public:
+  Shelf() {
+    void* memory = mmap(nullptr, kMaxCommunicators * kRoom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return;
+    base_ = static_cast<std::byte*>(memory);
+    readable_ = open();
+  }
+
+  void* place(const Communicator& comm) const { return base_ ? base_ + offset(comm) : nullptr; }
+
+  // False: no answer in time; a later call may have it.
+  bool get(const Communicator& comm, int job_rank, void* to, size_t bytes) {
+    std::lock_guard lock(mutex_);
+    if (!readable_ || !await_answer()) return false;
+    if (PtlGet(md_, 0, bytes, adi::process(job_rank), adi::kLogPortal, 0, offset(comm), nullptr) != PTL_OK) return false;
+    ++asked_;
+    if (!await_answer()) return false;
+    std::memcpy(to, answer_.data(), bytes);
+    return good_;
+  }
+
+ private:
+  static size_t offset(const Communicator& comm) { return comm.context / kContextsPerCommunicator * kRoom; }
+
+  bool open() {
+    ptl_pt_index_t portal;
+    if (PtlPTAlloc(adi::device.ni, 0, PTL_EQ_NONE, adi::kLogPortal, &portal) != PTL_OK) return false;
+    ptl_me_t all{};
+    all.start = base_;
+    all.length = kMaxCommunicators * kRoom;
+    all.ct_handle = PTL_CT_NONE;
+    all.uid = adi::device.uid;
+    all.options = PTL_ME_OP_GET | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE;
+    all.match_id.rank = PTL_RANK_ANY;
+    ptl_handle_me_t entry;
+    if (PtlMEAppend(adi::device.ni, adi::kLogPortal, &all, PTL_PRIORITY_LIST, nullptr, &entry) != PTL_OK) return false;
+    if (PtlCTAlloc(adi::device.ni, &answers_) != PTL_OK) return false;
+    ptl_md_t mine{};
+    mine.start = answer_.data();
+    mine.length = answer_.size();
+    mine.options = PTL_MD_EVENT_CT_REPLY;
+    mine.eq_handle = PTL_EQ_NONE;
+    mine.ct_handle = answers_;
+    return PtlMDBind(adi::device.ni, &mine, &md_) == PTL_OK;
+  }
+
+  // Whether nothing is on its way any more.
+  bool await_answer() {
+    if (asked_ == 0) return true;
+    ptl_ct_event_t count;
+    unsigned which;
+    if (PtlCTPoll(&answers_, &asked_, 1, kLongest, &count, &which) != PTL_OK) return false;
+    good_ = count.failure == 0;
+    if (!good_) {
+      PtlCTSet(answers_, {0, 0});
+      asked_ = 0;
+    }
+    return true;
+  }
+
+  static constexpr ptl_time_t kLongest = 200;  // milliseconds
+  std::mutex mutex_;
+  std::byte* base_ = nullptr;
+  bool readable_ = false, good_ = true;
+  ptl_handle_md_t md_ = PTL_INVALID_HANDLE;
+  ptl_handle_ct_t answers_ = PTL_CT_NONE;
+  ptl_size_t asked_ = 0;
+  alignas(64) std::array<std::byte, kRoom> answer_{};
+};
+
+Shelf& shelf() {
+  static auto& all = *new Shelf;
+  return all;
+}
+
+#define MPI_NAME(Name) #Name,
+constexpr const char* kNames[] = {MPI_COLLECTIVES(MPI_NAME)};
+#undef MPI_NAME
+
+// As the user called it; what has come over a network may be anything.
+std::string name_of(uint64_t what) {
+  const size_t which = what >> 24 & 0xff;
+  if (which >= std::size(kNames)) return "an unknown collective";
+  const auto form = static_cast<Form>(what >> 16 & 0xff);
+  std::string name = kNames[which];
+  if (form == Form::nonblocking) name = "I" + std::string(1, static_cast<char>(name[0] + ('a' - 'A'))) + name.substr(1);
+  return "MPI_" + name + (form == Form::persistent ? "_init" : "");
+}
+
+// What a rank has called that calls nothing more on a communicator.
+constexpr uint64_t kNothing = uint64_t{0xff} << 24;
+constexpr uint64_t kFunction = 0xffff0000, kRoot = ~uint64_t{0} << 32, kOperation = 0xffff;
+
+}  // namespace
+
+CallLog::CallLog(const Communicator& comm) : comm_(comm), next_(comm.rank) {
+  static_assert(sizeof(Calls) <= kRoom);
+  void* place = shelf().place(comm);
+  calls_ = place ? new (place) Calls{} : new Calls{};
+}
+
+// The next communicator with this context has begun nothing yet.
+CallLog::~CallLog() {
+  if (shelf().place(comm_) == calls_)
+    std::memset(static_cast<void*>(calls_), 0, sizeof(Calls));
+  else
+    delete calls_;
+}
+
+bool CallLog::differs() {
+  constexpr int kAtATime = 64;
+  if (comm_.inter) return false;  // roots and sizes of two groups are not alike
+  for (int i = 0; i < std::min(comm_.size, kAtATime) && error_ == MPI_SUCCESS; ++i) {
+    next_ = (next_ + 1) % comm_.size;
+    if (next_ != comm_.rank && compare(next_)) return true;
+  }
+  return has_differed();
+}
+
+// Whoever waits for this rank in a later collective is to know; and those that are behind, what it has called.
+void CallLog::give_up() {
+  for (size_t i = 1; i < kKept / 2; ++i) {
+    Entry& entry = (*calls_)[(number_ + i) % kKept];
+    entry.what.store(kNothing, std::memory_order_relaxed);
+    entry.number.store(number_ + i, std::memory_order_release);
+  }
+}
+
+bool CallLog::read(int rank, std::array<Call, kKept>& calls) const {
+  return shelf().get(comm_, comm_.job_rank(rank), calls.data(), sizeof calls);
+}
+
+bool CallLog::compare(int rank) {
+  std::array<Call, kKept> theirs, again;
+  if (!read(rank, theirs) || !read(rank, again)) return false;
+  for (size_t i = 0; i < kKept; ++i) {
+    const Entry& entry = (*calls_)[i];
+    const Call mine{entry.number.load(std::memory_order_acquire), entry.what.load(std::memory_order_relaxed), entry.bytes.load(std::memory_order_relaxed)};
+    const Call& other = theirs[i];
+    if (mine.number == 0 || mine.number != other.number || other != again[i]) continue;
+    // Schedules that stay are told apart by types and operations, too.
+    const uint64_t matters = 2 * mine.bytes <= Work::kResidentBytes ? ~uint64_t{0} : ~kOperation;
+    if (((mine.what ^ other.what) & matters) == 0 && mine.bytes == other.bytes) continue;
+    const bool same_call = ((mine.what ^ other.what) & kFunction) == 0, same_root = ((mine.what ^ other.what) & kRoot) == 0;
+    const std::string ours = name_of(mine.what), call = "collective number " + std::to_string(mine.number) + " of this communicator";
+    const std::string who = "rank " + std::to_string(rank) + " has called ";
+    if (other.what == kNothing)
+      complaint_ = "rank " + std::to_string(rank) + " has given up, as calls did not fit before: it does not come to " + ours + ", " + call;
+    else if (!same_call)
+      complaint_ = who + name_of(other.what) + " as " + call + ", this one " + ours;
+    else if (!same_root)
+      complaint_ = who + ours + " with root " + std::to_string(static_cast<int>(other.what >> 32)) + ", this one with root " +
+                   std::to_string(static_cast<int>(mine.what >> 32)) + ", as " + call;
+    else if (mine.bytes != other.bytes)
+      complaint_ = who + ours + " with " + std::to_string(other.bytes) + " bytes for each rank, this one with " + std::to_string(mine.bytes) + ", as " + call;
+    else
+      complaint_ = who + ours + " with another operation or datatype, as " + call;
+    error_ = !same_call ? MPI_ERR_OTHER : !same_root ? MPI_ERR_ROOT : mine.bytes != other.bytes ? MPI_ERR_TRUNCATE : MPI_ERR_OP;
+    give_up();
+    return true;
+  }
+  return false;
+}
+
+}  // namespace portunus::mpi::collectives

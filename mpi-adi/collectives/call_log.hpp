@@ -1,0 +1,80 @@
+// call_log.hpp: which collectives each rank has begun on a communicator, for other ranks to read.
+//
+// Ranks that call different collectives, or one with sizes or roots that do not fit, may wait for each other for ever. So each
+// notes the last few calls on each communicator in memory that all ranks may get. Who has waited for long gets what others have
+// noted: where that is another call under the same number, nobody will ever come, and an error is raised in place of waiting.
+//
+// Thread: note: one at a time per communicator, as collectives; differs: any. Invariants: an entry is written anew only kKept
+// calls later, so what is read twice alike was there as a whole. Costs three stores per call; all else is for those who wait.
+// Source: MPI-5.0, 6.1 (ranks call the same collectives in the same order), 6.14.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "mpi-adi/collectives/work.hpp"
+#include "mpi-adi/comm.hpp"
+#include "portals/portals4.h"
+
+namespace portunus::mpi::collectives {
+
+enum class Form : uint8_t { blocking, nonblocking, persistent };
+
+#define MPI_COLLECTIVES(EACH)                                                                                                  \
+  EACH(Barrier) EACH(Bcast) EACH(Gather) EACH(Gatherv) EACH(Scatter) EACH(Scatterv) EACH(Allgather) EACH(Allgatherv)            \
+  EACH(Alltoall) EACH(Alltoallv) EACH(Alltoallw) EACH(Reduce) EACH(Allreduce) EACH(Reduce_scatter) EACH(Reduce_scatter_block)   \
+  EACH(Scan) EACH(Exscan) EACH(Neighbor_allgather) EACH(Neighbor_allgatherv) EACH(Neighbor_alltoall) EACH(Neighbor_alltoallv)   \
+  EACH(Neighbor_alltoallw)
+#define MPI_ENUMERATOR(Name) Name,
+enum class Collective : uint8_t { MPI_COLLECTIVES(MPI_ENUMERATOR) };
+#undef MPI_ENUMERATOR
+
+class CallLog {
+ public:
+  explicit CallLog(const Communicator& comm);
+  ~CallLog();
+  CallLog(const CallLog&) = delete;
+  CallLog& operator=(const CallLog&) = delete;
+
+  void note(Collective which, Form form, const Key& key) {
+    Entry& entry = (*calls_)[++number_ % kKept];
+    entry.what.store(uint64_t{static_cast<uint32_t>(key.root)} << 32 | uint64_t{static_cast<uint8_t>(which)} << 24 |
+                         uint64_t{static_cast<uint8_t>(form)} << 16 | uint64_t{key.type} << 8 | key.op,
+                     std::memory_order_relaxed);
+    entry.bytes.store(key.bytes, std::memory_order_relaxed);
+    entry.number.store(number_, std::memory_order_release);
+  }
+  // Whether some other rank has noted a call that does not fit this one's; then, and ever after, complaint() says which. Looks at
+  // the next few ranks each time, and is slow.
+  [[gnu::cold, gnu::noinline]] bool differs();
+  bool has_differed() const { return error_ != MPI_SUCCESS; }
+  int error_class() const { return error_; }
+  const char* complaint() const { return complaint_.c_str(); }
+
+ private:
+  static constexpr size_t kKept = 16;
+  struct Entry {
+    std::atomic<uint64_t> number, what, bytes;
+  };
+  static_assert(std::atomic<uint64_t>::is_always_lock_free && sizeof(Entry) == 24);
+  using Calls = std::array<Entry, kKept>;
+  struct Call {  // as it was read
+    uint64_t number, what, bytes;
+    bool operator==(const Call&) const = default;
+  };
+
+  bool compare(int rank);
+  void give_up();
+  bool read(int rank, std::array<Call, kKept>& calls) const;
+
+  const Communicator& comm_;
+  Calls* calls_;
+  uint64_t number_ = 0;
+  int next_;  // rank to look at
+  int error_ = MPI_SUCCESS;
+  std::string complaint_;
+};
+
+}  // namespace portunus::mpi::collectives
