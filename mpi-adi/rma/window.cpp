@@ -93,6 +93,7 @@ int finish(const char* function, Communicator& parent, Window* window, MPI_Win* 
     member.job_rank = comm.job_rank(static_cast<int>(i));
     if (!offers[i].well) return mpi::raise(function, &parent, MPI_ERR_NO_MEM, "rank %zu has no match list entry for its memory left", i);
   }
+  if (window->flavor != MPI_WIN_FLAVOR_DYNAMIC) window->members[static_cast<size_t>(comm.rank)].mapped = window->base;
   *win = handle_of(window);
   return MPI_SUCCESS;
 }
@@ -172,17 +173,18 @@ int allocate(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Info info, 
   return MPI_SUCCESS;
 }
 
-// Whose memory MPI_Win_shared_query asks for.
+// Whose memory MPI_Win_shared_query asks for; what this process cannot load and store has no address, and no size.
 int query(const char* function, MPI_Win win, int rank, std::initializer_list<const void*> results, const Member*& member) {
   Window* window;
   if (int error = check(function, win, window)) return error;
   for (const void* result : results)
     if (result == nullptr) return raise(function, *window, MPI_ERR_ARG, "an address for a result is null");
-  if (window->flavor != MPI_WIN_FLAVOR_SHARED)
-    return raise(function, *window, MPI_ERR_RMA_FLAVOR, "the window was not made by MPI_Win_allocate_shared");
+  if (window->flavor == MPI_WIN_FLAVOR_DYNAMIC)
+    return raise(function, *window, MPI_ERR_RMA_FLAVOR, "the window has no memory but what is attached to it");
   size_t which = static_cast<size_t>(rank);
-  if (rank == MPI_PROC_NULL) {  // the first with memory
-    for (which = 0; which + 1 < window->members.size() && window->members[which].size == 0;) ++which;
+  if (rank == MPI_PROC_NULL) {  // the first with memory that can be reached
+    const auto has_none = [](const Member& one) { return one.size == 0 || one.mapped == nullptr; };
+    for (which = 0; which + 1 < window->members.size() && has_none(window->members[which]);) ++which;
   } else if (rank < 0 || which >= window->members.size()) {
     return raise(function, *window, MPI_ERR_RANK, "there is no rank %d among %zu", rank, window->members.size());
   }
@@ -290,7 +292,7 @@ MPI_WEAK_NAME(Win_detach)
 extern "C" int PMPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint* size, int* disp_unit, void* baseptr) {
   const Member* member = nullptr;
   if (int error = query("MPI_Win_shared_query", win, rank, {size, disp_unit, baseptr}, member)) return error;
-  *size = member->size;
+  *size = member->mapped ? member->size : 0;
   *disp_unit = narrowed(member->unit);
   *static_cast<void**>(baseptr) = member->mapped;
   return MPI_SUCCESS;
@@ -300,7 +302,7 @@ MPI_WEAK_NAME(Win_shared_query)
 extern "C" int PMPI_Win_shared_query_c(MPI_Win win, int rank, MPI_Aint* size, MPI_Aint* disp_unit, void* baseptr) {
   const Member* member = nullptr;
   if (int error = query("MPI_Win_shared_query_c", win, rank, {size, disp_unit, baseptr}, member)) return error;
-  *size = member->size;
+  *size = member->mapped ? member->size : 0;
   *disp_unit = member->unit;
   *static_cast<void**>(baseptr) = member->mapped;
   return MPI_SUCCESS;

@@ -275,6 +275,32 @@ TEST(Rma, SharedWindowsAreLoadedAndStoredByAllRanksOfTheNode) {
   EXPECT_EQ(area.at[0], left() + 10);
 }
 
+TEST(Rma, OtherWindowsTellWhichMemoryIsWithinReach) {
+  MPI_Aint size = -1;
+  int unit = 0;
+  long* memory = nullptr;
+  for (const Area::Kind kind : {Area::created, Area::allocated}) {
+    Area area(kind, 2);
+    EXPECT_EQ(MPI_Win_shared_query(area.win, rank(), &size, &unit, &memory), MPI_SUCCESS);
+    EXPECT_EQ(memory, area.at);
+    EXPECT_EQ(size, MPI_Aint{2 * sizeof(long)});
+    EXPECT_EQ(MPI_Win_shared_query(area.win, right(), &size, &unit, &memory), MPI_SUCCESS);
+    EXPECT_EQ(size, memory ? MPI_Aint{2 * sizeof(long)} : MPI_Aint{0});
+    MPI_Win_fence(0, area.win);
+    if (memory) *memory = rank() + 10;
+    const long word = rank() + 20;
+    EXPECT_EQ(MPI_Put(&word, 1, MPI_LONG, rank(), 1, 1, MPI_LONG, area.win), MPI_SUCCESS);
+    MPI_Win_fence(0, area.win);
+    if (memory) {
+      EXPECT_EQ(area.at[0], left() + 10);
+    }
+    EXPECT_EQ(area.at[1], word);
+  }
+  Area area(Area::dynamic, 1);
+  MPI_Win_set_errhandler(area.win, MPI_ERRORS_RETURN);
+  EXPECT_EQ(MPI_Win_shared_query(area.win, 0, &size, &unit, &memory), MPI_ERR_RMA_FLAVOR);
+}
+
 TEST(Rma, WindowsTellWhatTheyAreAndReportMistakes) {
   Area area(Area::created, 3);
   void* value = nullptr;
