@@ -4,6 +4,7 @@
 // Thread: any.
 #pragma once
 
+#include "mpi-adi/checks.hpp"
 #include "mpi-adi/collectives/counts.hpp"
 #include "mpi-adi/collectives/run.hpp"
 #include "mpi-adi/profiling.hpp"
@@ -33,9 +34,10 @@ using Displacement = MPI_Aint;
     return name arguments;                                                                               \
   }                                                                                                      \
   MPI_WEAK_NAME(I##name##suffix)                                                                         \
-  extern "C" int PMPI_##Name##_init##suffix(__VA_ARGS__, MPI_Info, MPI_Request* request) {               \
+  extern "C" int PMPI_##Name##_init##suffix(__VA_ARGS__, MPI_Info info, MPI_Request* request) {          \
     Call call{"MPI_" #Name "_init" #suffix, Collective::Name, Form::persistent, request, nullptr};       \
     if (int error = check_call(call, comm)) return error;                                                \
+    if (int error = check_info(call.function, call.comm, info)) return error;                            \
     return name arguments;                                                                               \
   }                                                                                                      \
   MPI_WEAK_NAME(Name##_init##suffix)                                                                     \

@@ -132,6 +132,25 @@ const Wrong kCollectives[] = {
     WRONG(ARG, MPI_Op_create(nullptr, 1, &op)),
     WRONG(TOPOLOGY, MPI_Neighbor_allgather(buffer, 1, I, other, 1, I, W)),
     WRONG(TOPOLOGY, MPI_Neighbor_alltoall(buffer, 1, I, other, 1, I, W)),
+    WRONG(COMM, MPI_Barrier_init(no_comm, MPI_INFO_NULL, &request)),
+    WRONG(ARG, MPI_Barrier_init(W, MPI_INFO_NULL, nullptr)),
+    WRONG(INFO, MPI_Barrier_init(W, no_info, &request)),
+    WRONG(ROOT, MPI_Gather_init(buffer, 1, I, other, 1, I, -2, W, MPI_INFO_NULL, &request)),
+    WRONG(COUNT, MPI_Gatherv_init(buffer, -1, I, other, ints, ints, I, 0, W, MPI_INFO_NULL, &request)),
+    WRONG(TYPE, MPI_Scatter_init(buffer, 1, I, other, 1, no_type, 0, W, MPI_INFO_NULL, &request)),
+    WRONG(ROOT, MPI_Scatterv_init(buffer, ints, ints, I, other, 1, I, ranks(), W, MPI_INFO_NULL, &request)),
+    WRONG(TYPE, MPI_Allgather_init(buffer, 1, uncommitted, other, 1, I, W, MPI_INFO_NULL, &request)),
+    WRONG(ARG, MPI_Allgatherv_init(buffer, 1, I, other, ints, nullptr, I, W, MPI_INFO_NULL, &request)),
+    WRONG(COUNT, MPI_Alltoall_init(buffer, 1, I, other, -1, I, W, MPI_INFO_NULL, &request)),
+    WRONG(ARG, MPI_Alltoallv_init(buffer, nullptr, ints, I, other, ints, ints, I, W, MPI_INFO_NULL, &request)),
+    WRONG(INFO, MPI_Alltoallw_init(buffer, ints, ints, types, other, ints, ints, types, W, no_info, &request)),
+    WRONG(OP, MPI_Reduce_init(buffer, other, 1, I, no_op, 0, W, MPI_INFO_NULL, &request)),
+    WRONG(ARG, MPI_Reduce_scatter_init(buffer, other, nullptr, I, MPI_SUM, W, MPI_INFO_NULL, &request)),
+    WRONG(COUNT, MPI_Reduce_scatter_block_init(buffer, other, -1, I, MPI_SUM, W, MPI_INFO_NULL, &request)),
+    WRONG(TYPE, MPI_Scan_init(buffer, other, 1, no_type, MPI_SUM, W, MPI_INFO_NULL, &request)),
+    WRONG(OP, MPI_Exscan_init(buffer, other, 1, MPI_FLOAT, MPI_BOR, W, MPI_INFO_NULL, &request)),
+    WRONG(TOPOLOGY, MPI_Ineighbor_alltoallw(buffer, ints, addresses, types, other, ints, addresses, types, W, &request)),
+    WRONG(TOPOLOGY, MPI_Neighbor_alltoallv_init(buffer, ints, ints, I, other, ints, ints, I, W, MPI_INFO_NULL, &request)),
     WRONG(COMM, MPI_Neighbor_alltoallw(buffer, ints, addresses, types, other, ints, addresses, types, no_comm)),
 };
 
@@ -307,6 +326,29 @@ const Wrong kInAWindow[] = {
     WRONG(KEYVAL, MPI_Win_set_attr(win, 99999, buffer)),
     WRONG(SUCCESS, MPI_Win_unlock(0, win)),
 };
+
+// In a ring of this rank alone: two neighbours.
+const Wrong kAmongNeighbours[] = {
+    WRONG(COUNT, MPI_Neighbor_allgather(buffer, -1, I, other, 1, I, comm)),
+    WRONG(TYPE, MPI_Neighbor_allgather(buffer, 1, I, other, 1, no_type, comm)),
+    WRONG(BUFFER, MPI_Neighbor_allgather(buffer, 1, I, nullptr, 1, I, comm)),
+    WRONG(ARG, MPI_Neighbor_allgatherv(buffer, 1, I, other, nullptr, ints, I, comm)),
+    WRONG(TYPE, MPI_Neighbor_alltoall(buffer, 1, uncommitted, other, 1, I, comm)),
+    WRONG(ARG, MPI_Neighbor_alltoallv(buffer, ints, nullptr, I, other, ints, ints, I, comm)),
+    WRONG(ARG, MPI_Neighbor_alltoallw(buffer, ints, addresses, nullptr, other, ints, addresses, types, comm)),
+    WRONG(BUFFER, MPI_Neighbor_alltoall(MPI_IN_PLACE, 1, I, other, 1, I, comm)),
+    WRONG(ARG, MPI_Ineighbor_allgather(buffer, 1, I, other, 1, I, comm, nullptr)),
+    WRONG(INFO, MPI_Neighbor_alltoall_init(buffer, 1, I, other, 1, I, comm, no_info, &request)),
+    WRONG(COUNT, MPI_Neighbor_allgatherv_init(buffer, -1, I, other, ints, ints, I, comm, MPI_INFO_NULL, &request)),
+};
+
+TEST(Arguments, OfCollectivesAmongNeighbours) {
+  const int all = 1;
+  MPI_Cart_create(MPI_COMM_SELF, 1, &all, &all, 0, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  expect_errors(kAmongNeighbours);
+  MPI_Comm_free(&comm);
+}
 
 TEST(Arguments, OfCallsOnAWindow) {
   int room[4] = {};
