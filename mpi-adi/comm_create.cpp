@@ -208,6 +208,20 @@ int free_communicator(const char* function, MPI_Comm* handle) {
   return MPI_SUCCESS;
 }
 
+namespace {
+
+// Nodes are the only resource that is told apart (MPI-5.0, 7.4.2).
+bool names_node(const Hints& hints) {
+  return std::ranges::any_of(hints, [](const auto& hint) { return hint.first == "mpi_hw_resource_type" && hint.second == "mpi_shared_memory"; });
+}
+bool spans_nodes(const Communicator& comm) {
+  for (int i = 1; i < comm.size; ++i)
+    if (!same_node(comm.group->job_rank(i), comm.group->job_rank(0))) return true;
+  return false;
+}
+
+}  // namespace
+
 }  // namespace portunus::mpi
 
 using namespace portunus::mpi;
@@ -250,10 +264,14 @@ extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_
     case MPI_COMM_TYPE_SHARED:
       color = node_color(*found);
       break;
-    case MPI_UNDEFINED:
     case MPI_COMM_TYPE_HW_GUIDED:
+    case MPI_COMM_TYPE_RESOURCE_GUIDED:
+      if (names_node(hints_of(info))) color = node_color(*found);
+      break;
     case MPI_COMM_TYPE_HW_UNGUIDED:
-    case MPI_COMM_TYPE_RESOURCE_GUIDED:  // no parts of a node are told apart: nothing to split by (MPI-5.0, 7.4.2)
+      if (spans_nodes(*found)) color = node_color(*found);
+      break;
+    case MPI_UNDEFINED:
       break;
     default:
       return raise(kName, found, MPI_ERR_ARG, "%d is no type of split", split_type);

@@ -143,6 +143,20 @@ TEST(Communicators, SplitsAreOrderedByKeyAndThenByRank) {
   MPI_Comm node;
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
   expect_to_work(node);
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "mpi_hw_resource_type", "mpi_shared_memory");
+  MPI_Comm guided, unguided;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_GUIDED, 0, info, &guided);
+  EXPECT_EQ(comparison(guided, node), MPI_CONGRUENT);
+  MPI_Comm_free(&guided);
+  MPI_Info_set(info, "mpi_hw_resource_type", "some_unknown_part");
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_RESOURCE_GUIDED, 0, info, &guided);
+  EXPECT_EQ(guided, MPI_COMM_NULL);
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_UNGUIDED, 0, MPI_INFO_NULL, &unguided);
+  EXPECT_EQ(unguided == MPI_COMM_NULL, size_of(node) == ranks());
+  if (unguided != MPI_COMM_NULL) MPI_Comm_free(&unguided);
+  MPI_Info_free(&info);
   MPI_Comm_free(&node);
 }
 
