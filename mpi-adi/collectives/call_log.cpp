@@ -27,15 +27,17 @@ class Shelf {
 
   void* place(const Communicator& comm) const { return base_ ? base_ + offset(comm) : nullptr; }
 
-  // False: no answer in time; a later call may have it.
-  bool get(const Communicator& comm, int job_rank, void* to, size_t bytes) {
+  enum class Answer : uint8_t { here, none, late };
+  // late: it may come yet, and nobody else can be asked until then.
+  Answer get(const Communicator& comm, int job_rank, void* to, size_t bytes) {
     std::lock_guard lock(mutex_);
-    if (!readable_ || !await_answer()) return false;
-    if (PtlGet(md_, 0, bytes, adi::process(job_rank), adi::kLogPortal, 0, offset(comm), nullptr) != PTL_OK) return false;
+    if (!readable_) return Answer::none;
+    if (!await_answer()) return Answer::late;
+    if (PtlGet(md_, 0, bytes, adi::process(job_rank), adi::kLogPortal, 0, offset(comm), nullptr) != PTL_OK) return Answer::none;
     ++asked_;
-    if (!await_answer()) return false;
+    if (!await_answer()) return Answer::late;
     std::memcpy(to, answer_.data(), bytes);
-    return good_;
+    return good_ ? Answer::here : Answer::none;
   }
 
  private:
@@ -77,7 +79,7 @@ class Shelf {
     return true;
   }
 
-  static constexpr ptl_time_t kLongest = 200;  // milliseconds
+  static constexpr ptl_time_t kLongest = 20;  // milliseconds: what the caller waits for may end meanwhile
   std::mutex mutex_;
   std::byte* base_ = nullptr;
   bool readable_ = false, good_ = true;
@@ -131,7 +133,7 @@ bool CallLog::differs() {
   if (comm_.inter) return false;  // roots and sizes of two groups are not alike
   for (int i = 0; i < std::min(comm_.size, kAtATime) && error_ == MPI_SUCCESS; ++i) {
     next_ = (next_ + 1) % comm_.size;
-    if (next_ != comm_.rank && compare(next_)) return true;
+    if (next_ != comm_.rank && !compare(next_)) break;
   }
   return has_differed();
 }
@@ -145,13 +147,12 @@ void CallLog::give_up() {
   }
 }
 
-bool CallLog::read(int rank, std::array<Call, kKept>& calls) const {
-  return shelf().get(comm_, comm_.job_rank(rank), calls.data(), sizeof calls);
-}
-
 bool CallLog::compare(int rank) {
   std::array<Call, kKept> theirs, again;
-  if (!read(rank, theirs) || !read(rank, again)) return false;
+  for (auto* calls : {&theirs, &again}) {
+    const Shelf::Answer answer = shelf().get(comm_, comm_.job_rank(rank), calls, sizeof *calls);
+    if (answer != Shelf::Answer::here) return answer == Shelf::Answer::none;
+  }
   for (size_t i = 0; i < kKept; ++i) {
     const Entry& entry = (*calls_)[i];
     const Call mine{entry.number.load(std::memory_order_acquire), entry.what.load(std::memory_order_relaxed), entry.bytes.load(std::memory_order_relaxed)};
@@ -176,9 +177,9 @@ bool CallLog::compare(int rank) {
       complaint_ = who + ours + " with another operation or datatype, as " + call;
     error_ = !same_call ? MPI_ERR_OTHER : !same_root ? MPI_ERR_ROOT : mine.bytes != other.bytes ? MPI_ERR_TRUNCATE : MPI_ERR_OP;
     give_up();
-    return true;
+    break;
   }
-  return false;
+  return true;
 }
 
 }  // namespace portunus::mpi::collectives

@@ -65,9 +65,9 @@ class CallLog {
     bool operator==(const Call&) const = default;
   };
 
+  // False: that rank does not answer now.
   bool compare(int rank);
   void give_up();
-  bool read(int rank, std::array<Call, kKept>& calls) const;
 
   const Communicator& comm_;
   Calls* calls_;
