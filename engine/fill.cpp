@@ -1,7 +1,7 @@
 // fill.cpp: data that lie in pieces, copied together while the target takes them.
 //
 // Where the transport has memory that both ends map (staging), the header goes first and the pieces follow as there is room. The
-// source is free when all of it is there. Elsewhere a layout is copied as a whole, and an iovec streamed by messages.
+// source is free when all of it is there. Data in one piece go the same way when their sender waits anyway (PTLX_MD_STAGE). Elsewhere a layout is copied as a whole, and an iovec streamed by messages.
 #include "engine/engine.hpp"
 
 #include <algorithm>
@@ -12,11 +12,16 @@ namespace {
 
 constexpr uint64_t kFillPerStep = Staging::kBytes;  // copied together in one step, over all operations
 
+// Of data that lie in one piece: shorter ones are pulled as fast, longer ones would make the initiator wait for room.
+constexpr uint64_t kLeastPlain = 512 * 1024;
+
 }  // namespace
 
 // Opens staging for the data; the header then tells the target of it. False: there is none, nothing was done.
 bool Engine::stage(Peer& peer, Command& command, Operation& pending) {
-  if (command.source.iov_count == 0 || command.length >= Staging::kMost || command.verb > Verb::atomic || command.verb == Verb::get) return false;
+  const bool gains = (command.source.options & PTLX_MD_STAGE) && command.length >= kLeastPlain && command.length <= Staging::kBytes;
+  if (command.source.iov_count == 0 && !gains) return false;
+  if (command.length >= Staging::kMost || command.verb > Verb::atomic || command.verb == Verb::get) return false;
   if (!peer.transport->stage(*peer.link, pending.staging, pending.exposed.region)) return false;
   pending.ni = command.ni;
   return true;

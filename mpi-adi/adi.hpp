@@ -31,6 +31,7 @@ struct Device {
   ptl_handle_md_t md_copied = PTL_INVALID_HANDLE;       // volatile, no events
   ptl_handle_md_t md_sent = PTL_INVALID_HANDLE;         // SEND event
   ptl_handle_md_t md_long = PTL_INVALID_HANDLE;         // SEND event; the header goes first
+  ptl_handle_md_t md_waited = PTL_INVALID_HANDLE;       // SEND event; whoever sends from it waits
   ptl_handle_md_t md_synchronous = PTL_INVALID_HANDLE;  // ACK event only
   // The same for data that lie as a ptlx_layout_t says, whose address is the offset.
   ptl_handle_md_t md_copied_layout = PTL_INVALID_HANDLE;
@@ -78,8 +79,9 @@ inline int send_copied(const void* buf, size_t bytes, int target, ptl_match_bits
   return PtlPut(device.md_copied, offset_of(buf), bytes, PTL_NO_ACK_REQ, process(target), kMessagePortal, bits, 0, nullptr,
                 0);
 }
-inline int isend(Request& request, const void* buf, size_t bytes, int target, ptl_match_bits_t bits) {
-  const ptl_handle_md_t md = bytes <= device.eager_limit ? device.md_sent : device.md_long;
+// `waits`: the caller does nothing before it is complete.
+inline int isend(Request& request, const void* buf, size_t bytes, int target, ptl_match_bits_t bits, bool waits = false) {
+  const ptl_handle_md_t md = bytes > device.eager_limit ? device.md_long : waits ? device.md_waited : device.md_sent;
   return PtlPut(md, offset_of(buf), bytes, PTL_NO_ACK_REQ, process(target), kMessagePortal, bits, 0, &request,
                 0);
 }

@@ -139,6 +139,7 @@ int open_messages() {
     result = PtlxPTLimitHeld(device.ni, kMessagePortal, settings.unexpected_buffer, settings.unexpected_limit);
   if (result == PTL_OK)
     result = bind_ways(0, device.md_copied, device.md_sent, device.md_long, device.md_synchronous);
+  if (result == PTL_OK) result = bind_all_memory(PTLX_MD_STAGE, device.eq, device.md_waited);
   if (result == PTL_OK)
     result = bind_ways(PTLX_MD_LAYOUT, device.md_copied_layout, device.md_sent_layout, device.md_long_layout, device.md_synchronous_layout);
   return result;

@@ -20,10 +20,10 @@ inline bool can_copy(Mode mode, size_t bytes) { return mode == Mode::standard &&
 inline ptl_match_bits_t own_bits(const Communicator& comm, int tag) { return match_bits(comm.context, comm.rank, tag); }
 
 // All PTL_* codes; PTL_NO_SPACE: there is no memory to pack to.
-inline int start_send(Mode mode, Request& request, const void* data, const Arguments& given, size_t bytes) {
+inline int start_send(Mode mode, Request& request, const void* data, const Arguments& given, size_t bytes, bool waits = false) {
   const Communicator& comm = *request.comm;
   const int target = comm.job_rank(given.peer);
-  return mode == Mode::standard ? adi::isend(request, data, bytes, target, own_bits(comm, given.tag))
+  return mode == Mode::standard ? adi::isend(request, data, bytes, target, own_bits(comm, given.tag), waits)
                                 : adi::issend(request, data, bytes, target, own_bits(comm, given.tag));
 }
 inline int start_receive(Request& request, void* room, const Communicator& comm, const Arguments& given, size_t bytes, unsigned options) {
@@ -46,11 +46,11 @@ inline int send_copied(const Communicator& comm, const Arguments& given, size_t 
   return adi::send_copied(data, bytes, comm.job_rank(given.peer), own_bits(comm, given.tag));
 }
 
-inline int start_send(Mode mode, Request& request, const Arguments& given, size_t bytes) {
+inline int start_send(Mode mode, Request& request, const Arguments& given, size_t bytes, bool waits = false) {
   const void* data = run_of(given, *find_type(given.datatype));
   if (data == nullptr && bytes > 0) [[unlikely]]
     return start_packed_send(mode, request, given, bytes);
-  return start_send(mode, request, data, given, bytes);
+  return start_send(mode, request, data, given, bytes, waits);
 }
 // `start` as above.
 template <class Start>
@@ -91,7 +91,7 @@ inline int send(const Arguments& given) {
     return result == PTL_OK ? MPI_SUCCESS : raise_portals(given.function, comm, result);
   }
   Request request(comm, false);
-  if (int result = start_send(mode, request, given, bytes); result != PTL_OK) [[unlikely]]
+  if (int result = start_send(mode, request, given, bytes, true); result != PTL_OK) [[unlikely]]
     return raise_portals(given.function, comm, result);
   adi::wait(request);
   return request.failed() ? raise_request(given.function, request) : MPI_SUCCESS;

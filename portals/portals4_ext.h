@@ -233,6 +233,11 @@ typedef struct {
  * data when it has matched. Fallback: a zero-length put, and a get from the target. */
 #define PTLX_MD_HEADER_FIRST 0x200000u
 
+/* STAGE, an option of an MD: whoever puts from it waits for SEND anyway. Data of 512 KiB to 1 MiB may then go to a process of the node
+ * through memory that both map, as laid out data do (E9), copied by both ends at a time, rather than be pulled by the target alone.
+ * SEND comes when all is there, matched or not. Fallback: none is needed. */
+#define PTLX_MD_STAGE 0x800000u
+
 /* Flow control of held messages: what those of this portal table entry occupy (headers, and data that came along) is kept
  * near `most` bytes, whatever is sent. From `headers_only_from` on their senders send headers alone, from `most` on nothing
  * more, until enough has been taken by entries appended later; only what was under way by then still comes. Nothing is lost or
