@@ -210,9 +210,10 @@ bool poll_until(Done&& done) {
 inline void wait(const Request& request) {
   wait_until([&] { return request.done(); });
 }
-// The same; calls overdue(), which may complete the request, when there was no event for so many milliseconds, then for twice as long.
+// Returns when done(); calls overdue(), which may complete requests, when there was no event for so many milliseconds, then for
+// twice as long.
 constexpr ptl_time_t kPatience = 1000;
-void wait_patiently(const Request& request, const std::function<void()>& overdue);
+void wait_patiently(const std::function<bool()>& done, const std::function<void()>& overdue);
 
 // MPI_Cancel of an active receive: it completes as cancelled unless a message has been matched with it.
 void cancel_receive(Request& request);

@@ -56,9 +56,11 @@ int finish_special(const char* function, MPI_Request& handle, Request* request, 
 
 namespace {
 
+bool is_attached_to(const Request& request) { return request.special && request.attached; }
+
 void wait(Request& request) {
-  if (request.special && request.attached) [[unlikely]]
-    adi::wait_patiently(request, [&] { request.attached->overdue(request); });
+  if (is_attached_to(request)) [[unlikely]]
+    adi::wait_patiently([&] { return request.done(); }, [&] { request.attached->overdue(request); });
   else
     adi::wait(request);
 }
@@ -92,6 +94,23 @@ bool any_active(int count, const MPI_Request handles[]) {
 int first_done(int count, const MPI_Request handles[], int from = 0) {
   while (from < count && !(is_active(handles[from]) && pool.find(handles[from])->done())) ++from;
   return from;
+}
+
+// Until one of them is complete, of which at least one is active. Sets `first`.
+void wait_for_one(int count, const MPI_Request handles[], int& first) {
+  const auto done = [&] { return (first = first_done(count, handles)) < count; };
+  const auto for_attached = [&](auto&& act) {
+    for (int i = 0; i < count; ++i)
+      if (is_active(handles[i]) && is_attached_to(*pool.checked(handles[i]))) act(*pool.checked(handles[i]));
+  };
+  bool any = false;
+  for_attached([&](Request&) { any = true; });
+  if (!any) return adi::wait_until(done);
+  adi::wait_patiently(done, [&] {
+    for_attached([](Request& request) {
+      if (!request.done()) request.attached->overdue(request);
+    });
+  });
 }
 
 // All of them that are complete now.
@@ -179,7 +198,7 @@ extern "C" int PMPI_Waitany(int count, MPI_Request array_of_requests[], int* ind
     set_empty_status(status);
     return MPI_SUCCESS;
   }
-  adi::wait_until([&] { return (*indx = first_done(count, array_of_requests)) < count; });
+  wait_for_one(count, array_of_requests, *indx);
   return finish(kName, array_of_requests[*indx], pool.find(array_of_requests[*indx]), status);
 }
 MPI_WEAK_NAME(Waitany)
@@ -209,7 +228,8 @@ extern "C" int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int* 
     *outcount = MPI_UNDEFINED;
     return MPI_SUCCESS;
   }
-  adi::wait_until([&] { return first_done(incount, array_of_requests) < incount; });
+  int first;
+  wait_for_one(incount, array_of_requests, first);
   return finish_some(kName, incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
 }
 MPI_WEAK_NAME(Waitsome)

@@ -32,9 +32,10 @@ Request* start_receive(Communicator& comm, Traffic traffic, int tag, void* bytes
 }
 
 int finish_receive(Request* request, size_t count) {
-  adi::wait_patiently(*request, [&] {
+  const auto look = [&] {
     if (collectives::differ(*request->comm)) adi::cancel_receive(*request);
-  });
+  };
+  adi::wait_patiently([&] { return request->done(); }, look);
   const int result = outcome(*request, count);
   pool.release(request);
   return result;

@@ -69,8 +69,7 @@ int send_laid_out(Request* request, bool synchronous, const ptlx_layout_t& layou
                 request, 0);
 }
 
-void wait_patiently(const Request& request, const std::function<void()>& overdue) {
-  const auto done = [&] { return request.done(); };
+void wait_patiently(const std::function<bool()>& done, const std::function<void()>& overdue) {
   if (done() || (device.threaded && !turn.take_unless(done))) return;
   for (ptl_time_t patience = kPatience; !done();) {
     if (take_some(patience)) continue;

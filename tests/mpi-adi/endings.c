@@ -82,6 +82,11 @@ static int disagrees(const char *how, int rank, int size) {
         MPI_Iallreduce(out, in, odd ? 1 : 20000, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
         error = MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
+    if (!strcmp(how, "waitany")) {
+        int index;
+        MPI_Iallgather(out, odd ? 8 : 60000, MPI_CHAR, in, odd ? 8 : 60000, MPI_CHAR, MPI_COMM_WORLD, &request);
+        error = MPI_Waitany(1, &request, &index, MPI_STATUS_IGNORE);
+    }
     if (!strcmp(how, "function") || !strcmp(how, "early")) {
         expected = MPI_ERR_OTHER;
         error = odd ? MPI_Barrier(MPI_COMM_WORLD) : MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

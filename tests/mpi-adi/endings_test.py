@@ -41,7 +41,7 @@ for how in ["recv", "any", "probe", "ssend", "wait", "send", "allreduce", "after
         print(f"outlives {how}: exit status {ran.returncode}, expected 137; stderr:\n{ran.stderr}")
 # Collectives that do not fit would wait for ever; ranks look after a second, so all cases run at once.
 jobs = {}
-for how in ["size", "meeting", "waiting", "function", "early", "root"]:
+for how in ["size", "meeting", "waiting", "waitany", "function", "early", "root"]:
     for way in [{"PTL_NODE": "1"}, {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "tcp"}]:
         job = [sys.argv[1], "-n", "3", "--timeout", "60", sys.argv[2], "disagrees", how]
         jobs[how, way["PTL_NODE"]] = subprocess.Popen(job, stderr=subprocess.PIPE, text=True, env={**os.environ, **way})
