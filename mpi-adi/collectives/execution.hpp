@@ -1,7 +1,7 @@
 // execution.hpp: a compiled schedule together with the memory that it works on, run for one call at a time.
 //
 // Thread: one at a time per object; busy() tells the thread that starts collectives whether another has completed the last one.
-// Invariants: it is bound to works of one shape, and to one work unless its memory is its own.
+// Invariants: it is bound to works of one shape, and to the memory of the first one unless its memory is its own.
 #pragma once
 
 #include <atomic>
@@ -58,8 +58,8 @@ class Execution {
   // From start() on: its user is done with the result.
   void finished() { busy_.store(false, std::memory_order_release); }
   bool busy() const { return busy_.load(std::memory_order_acquire); }
-  // May it be started (again)?
-  bool ready() const { return !busy() && result_ == GOAL_SUCCESS; }
+  // May it be started (again) for such work, of the shape of the first one?
+  bool ready_for(const Work& work) const { return !busy() && result_ == GOAL_SUCCESS && memory_.fits(work); }
 
  private:
   int bind(const Work& work, const Communicator& comm, unsigned epoch);

@@ -1,6 +1,6 @@
 // memory.hpp: the memory that a schedule works on: the user's where it can be, or one of its own.
 //
-// Thread: one at a time per object. Invariants: unless all of it is its own it is bound to one work.
+// Thread: one at a time per object. Invariants: unless all of it is its own it is bound to works on the same memory.
 #pragma once
 
 #include <memory>
@@ -13,10 +13,12 @@ class Memory {
  public:
   enum class Whose : uint8_t { users, own };
 
-  Memory(const Work& work, Whose whose) : own_(whose == Whose::own) {
+  Memory(const Work& work, Whose whose) : own_(whose == Whose::own), ways_(ways_of(work)) {
     if (own_ || !work.out_is_direct) out_.reset(new std::byte[work.out_bytes + 1]);
     if (!work.in_is_out && (own_ || !input_is_direct(work))) in_.reset(new std::byte[work.in_bytes + 1]);
   }
+  // May a work of the shape of the first one run on it?
+  bool fits(const Work& work) const { return own_ || ways_ == ways_of(work); }
   // What a schedule is built on. Memory of its own are its arguments, so that copies of the schedule can have others.
   GOAL_Buffer in(const Work& work) const {
     if (work.in_is_out) return out(work);
@@ -41,7 +43,20 @@ class Memory {
  private:
   static bool input_is_direct(const Work& work) { return work.in_is_direct && (!work.in_place || work.out_is_direct); }
 
+  // How data goes in and comes out: null where it is packed.
+  struct Ways {
+    const std::byte *in, *out;
+    size_t in_bytes, out_bytes;
+    bool in_place, in_is_out;
+    bool operator==(const Ways&) const = default;
+  };
+  static Ways ways_of(const Work& work) {
+    return {input_is_direct(work) ? work.user_in : nullptr, work.out_is_direct ? work.user_out : nullptr, work.in_bytes, work.out_bytes,
+            work.in_place, work.in_is_out};
+  }
+
   bool own_;
+  Ways ways_;
   std::unique_ptr<std::byte[]> in_, out_;
 };
 

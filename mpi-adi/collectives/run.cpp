@@ -77,7 +77,7 @@ int run(const Call& call, const Work& first) {
     return code == GOAL_SUCCESS;
   };
   for (const Work* work = &first; work != nullptr && goes_on(); work = work->then.get()) {
-    if (work->can_be_resident()) {
+    if (work->is_small()) {
       Board* board = state.board(comm, *work, code);
       if (board) code = board->run(*work);
       if (board || code != GOAL_SUCCESS) continue;

@@ -73,10 +73,11 @@ State::Shape& State::shape_of(const Work& work, bool reports) {
   return shape;
 }
 
-// Puts an execution for such work where there is none, or one that is under way or has failed.
+// Puts an execution for such work where there is none, or one that is under way, works on other memory or has failed.
 int State::renew(Place& place, uint32_t tag, const Work& work, bool reports) {
-  auto made = std::make_shared<Execution>(work, Memory::Whose::own);
-  int code = place.now ? made->copy(*place.now, work, comm_, place.epoch) : made->make(work, comm_, group(tag), false, place.epoch);
+  const bool small = work.is_small();
+  auto made = std::make_shared<Execution>(work, small ? Memory::Whose::own : Memory::Whose::users);
+  int code = small && place.now ? made->copy(*place.now, work, comm_, place.epoch) : made->make(work, comm_, group(tag), false, place.epoch);
   if (code == GOAL_SUCCESS && reports && made->report() != PTL_OK) code = GOAL_ERR_NO_SPACE;
   if (code != GOAL_SUCCESS) return code;
   if (place.now) place.before.push_back(std::move(place.now));
@@ -92,7 +93,7 @@ const std::shared_ptr<Execution>& State::resident(const Work& work, bool reports
   const unsigned turn = reports ? shape.turn++ % kTurns : 0;
   Place& place = shape.places[turn];
   code = GOAL_SUCCESS;
-  if (!place.now || !place.now->ready()) [[unlikely]] {
+  if (!place.now || !place.now->ready_for(work)) [[unlikely]] {
     const auto number = static_cast<uint32_t>(std::ranges::find_if(shapes_, [&](const auto& one) { return one.get() == &shape; }) - shapes_.begin());
     code = renew(place, number * kTurns + turn, work, reports);
     if (code != GOAL_SUCCESS) return none;

@@ -52,11 +52,11 @@ class Work {
 
   Key key{};
   size_t most_bytes = 0;  // that any rank has to pack; equal on all ranks
-  // Small and alike on all ranks: its schedule stays, on memory of its own. Beyond, copying costs more than another schedule.
-  static constexpr size_t kResidentBytes = 32 * 1024;
-  bool can_be_resident() const {
-    return key.kind != Kind::other && most_bytes <= kResidentBytes;
-  }
+  // Alike on all ranks: its schedule stays. If it is small it works on memory of its own; beyond, copying costs more than another
+  // schedule where the user's memory is another; and there, making a schedule costs little beside running it.
+  bool can_be_resident() const { return key.kind != Kind::other && most_bytes <= kResidentBytes; }
+  bool is_small() const { return key.kind != Kind::other && most_bytes <= kSmallBytes; }
+  static constexpr size_t kSmallBytes = 32 * 1024, kResidentBytes = 256 * 1024;
   // The packed sizes of what goes in and what comes out on this rank.
   size_t in_bytes = 0, out_bytes = 0;
   // The user's memory, where a schedule may work on it.

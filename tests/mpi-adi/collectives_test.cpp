@@ -192,6 +192,41 @@ TEST(Collectives, NonblockingOnesOfOneShapeMayBeUnderWayInAnyNumber) {
   }
 }
 
+// Schedules of 64 KiB stay on the memory that they were made for; which that is differs from rank to rank, and so do the types.
+TEST(Collectives, OfSomeSizeMayWorkOnOtherMemoryAtEachCallAndOnEachRank) {
+  constexpr int kCount = 16 * 1024, kBuffers = 3, kDeep = 10;
+  MPI_Datatype gapped;
+  MPI_Type_vector(kCount, 1, 2, MPI_INT, &gapped);
+  MPI_Type_commit(&gapped);
+  std::vector<std::vector<int>> data(kBuffers * kDeep, std::vector<int>(2 * kCount));
+  for (int call = 0; call < 16; ++call) {
+    const int under_way = call % 4 == 3 ? kDeep : 1;
+    std::vector<MPI_Request> requests(static_cast<size_t>(under_way), MPI_REQUEST_NULL);
+    const auto buffer = [&](int i) -> std::vector<int>& { return data[static_cast<size_t>(i * kBuffers + (call / (1 + rank())) % kBuffers)]; };
+    const bool gaps = (call + rank()) % 5 == 0, blocks = call % 7 == 6 && under_way == 1;
+    for (int i = 0; i < under_way; ++i) {
+      std::vector<int>& ints = buffer(i);
+      for (int k = 0; k < 2 * kCount; ++k) ints[static_cast<size_t>(k)] = rank() == ranks() - 1 ? call * 1000 + i + k / (gaps ? 2 : 1) : -1;
+      if (blocks) MPI_Bcast(ints.data(), gaps ? 1 : kCount, gaps ? gapped : MPI_INT, ranks() - 1, comm);
+      else MPI_Ibcast(ints.data(), gaps ? 1 : kCount, gaps ? gapped : MPI_INT, ranks() - 1, comm, &requests[static_cast<size_t>(i)]);
+    }
+    MPI_Waitall(under_way, requests.data(), MPI_STATUSES_IGNORE);
+    for (int i = 0; i < under_way; ++i)
+      for (int k = 0; k < kCount; ++k) ASSERT_EQ(buffer(i)[static_cast<size_t>(gaps ? 2 * k : k)], call * 1000 + i + k) << "call " << call;
+  }
+  for (int call = 0; call < 12; ++call) {  // in place or not, as each rank likes
+    std::vector<int>&in = data[static_cast<size_t>(call % 3)], &out = data[static_cast<size_t>(3 + (call + rank()) % 3)];
+    const bool in_place = (call / 2) % 2 == 1;
+    std::vector<int>& from = in_place ? out : in;
+    for (int k = 0; k < kCount; ++k) from[static_cast<size_t>(k)] = rank() + k + call;
+    MPI_Request request;
+    MPI_Iallreduce(in_place ? MPI_IN_PLACE : in.data(), out.data(), kCount, MPI_INT, MPI_SUM, comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int k = 0; k < kCount; ++k) ASSERT_EQ(out[static_cast<size_t>(k)], ranks() * (ranks() - 1) / 2 + ranks() * (k + call));
+  }
+  MPI_Type_free(&gapped);
+}
+
 TEST(Collectives, UnderWayOutliveTheirCommunicatorsHandle) {
   MPI_Comm other;
   MPI_Comm_dup(comm, &other);
