@@ -10,7 +10,8 @@
 //
 // where Header::ready says what it is (Frame). Bulk data is read from the memory exposed when the socket takes it, and written
 // where it belongs as it is received. That of a put is sent with its header, up to kEarlyMost bytes: the receiver's engine has one
-// step to ask for it (pull), which then takes no message; else it is dropped, and asked for when it is wanted.
+// step to ask for it (pull), which then takes no message; else it is kept, up to kKeptMost bytes of all processes, of which the oldest
+// go first: what is gone when it is wanted is asked for.
 //
 // Thread: the holder of the baton; the sink is called from `poll` alone.
 // Invariants: see transport.hpp. Beyond that: after `lost` nothing arrives from that link, and each of its pulls and pushes has been
@@ -19,6 +20,7 @@
 // Source: tcp(7), epoll(7).
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <random>
 #include <string>
@@ -46,7 +48,7 @@ enum class Frame : uint32_t {
   unwanted,           // they were not: such puts had better be sent alone for a while
   last_frame = unwanted
 };
-enum class Landing : uint8_t { pulled, pushed, refused, unwanted };  // what the bulk data is that comes in
+enum class Landing : uint8_t { pulled, pushed, kept, refused, unwanted };  // what the bulk data is that comes in
 
 struct Exposure {
   std::byte* start;
@@ -55,6 +57,13 @@ struct Exposure {
   const Link* to;
   uint64_t key;
   uint32_t users = 0;  // outboxes that read it, connections that write it
+};
+
+struct Kept {  // data that came with a put before it was wanted
+  Link* from = nullptr;
+  uint64_t key = 0;
+  size_t size = 0;
+  std::unique_ptr<std::byte[]> bytes;
 };
 
 struct Input {  // received, not delivered yet
@@ -83,6 +92,7 @@ struct TcpLink : fabric::GuardedLink {
   // Data that came with a put, next in the input: 0, or of `early_size` bytes, for the pull `early_token` if there is one yet.
   size_t early_size = 0;
   uint64_t early_key = 0, early_token = 0;
+  Kept keeping;  // while it comes in
 };
 
 }  // namespace tcp
@@ -122,6 +132,7 @@ class TcpTransport final : public Transport, private fabric::GuardClient {
   static constexpr size_t kEager = 32 * 1024;
   static constexpr size_t kPullMost = size_t{4} << 20;
   static constexpr size_t kEarlyMost = size_t{1} << 20;
+  static constexpr size_t kKeptMost = size_t{8} << 20;
   struct Move {
     tcp::TcpLink* link;
     std::byte* to;  // of a pull
@@ -161,6 +172,9 @@ class TcpTransport final : public Transport, private fabric::GuardClient {
   tcp::Exposure* data_of(tcp::TcpLink& link, const wire::Header& header, std::span<const iovec> payload);
   static bool announces_data(tcp::TcpLink& link, const wire::Header& header, const std::byte* payload);
   void take_early(tcp::TcpLink& link);
+  void keep(tcp::Kept kept);
+  bool fetch_early(tcp::TcpLink& link, const wire::Region& from, std::byte* into, size_t size, void* context);
+  bool fetch_kept(const tcp::TcpLink& link, const wire::Region& from, std::byte* into, size_t size);
   bool bulk_frame(tcp::TcpLink& link, const wire::Header& header);
   void answer(tcp::TcpLink& link, tcp::Frame frame, uint64_t token, const std::byte* data, size_t size, tcp::Exposure* exposure);
   tcp::Exposure* opened(const tcp::TcpLink& link, const wire::Header& header, bool writes);
@@ -181,6 +195,8 @@ class TcpTransport final : public Transport, private fabric::GuardClient {
   std::vector<std::unique_ptr<std::byte[]>> inputs_;  // that no link uses
   std::unordered_map<uint64_t, tcp::Exposure> exposures_;  // by key
   std::unordered_map<uint64_t, Move> moves_;               // by token
+  std::deque<tcp::Kept> kept_;                             // the oldest first
+  size_t kept_bytes_ = 0;
   uint64_t next_token_ = 1;
   std::mt19937_64 keys_;
   uint64_t malformed_ = 0;

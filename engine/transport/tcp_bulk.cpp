@@ -3,7 +3,9 @@
 // Thread: the holder of the baton.
 #include "engine/transport/tcp.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace portunus {
@@ -69,11 +71,9 @@ void TcpTransport::withdraw(Exposed& exposed) {
 
 Moved TcpTransport::pull(Link& to, const wire::Region& from, void* into, size_t size, void* context) {
   auto& link = static_cast<TcpLink&>(to);
-  if (link.early_size == size && size > 0 && link.early_token == 0 && link.early_key == from.key && from.address == 0) {
-    link.early_token = next_token_++;
-    moves_.emplace(link.early_token, Move{&link, static_cast<std::byte*>(into), size, context});
-    ++link.pulls;
-    return Moved::started;
+  if (link.state < LinkState::failed && size > 0) {
+    if (fetch_early(link, from, static_cast<std::byte*>(into), size, context)) return Moved::started;
+    if (fetch_kept(link, from, static_cast<std::byte*>(into), size)) return Moved::done;
   }
   return start(link, Frame::pull, from, {&link, static_cast<std::byte*>(into), size, context}, nullptr);
 }
@@ -140,8 +140,53 @@ bool TcpTransport::announces_data(TcpLink& link, const wire::Header& header, con
 void TcpTransport::take_early(TcpLink& link) {
   const auto found = moves_.find(link.early_token);
   const size_t size = std::exchange(link.early_size, 0);
-  if (found != moves_.end()) begin_landing(link, Landing::pulled, found->second.to, size, link.early_token);
-  else begin_landing(link, Landing::unwanted, nullptr, size, 0);
+  if (found != moves_.end()) {
+    begin_landing(link, Landing::pulled, found->second.to, size, link.early_token);
+    return;
+  }
+  auto* bytes = new (std::nothrow) std::byte[size];
+  link.keeping = {&link, link.early_key, size, std::unique_ptr<std::byte[]>(bytes)};
+  begin_landing(link, bytes ? Landing::kept : Landing::unwanted, bytes, size, 0);
+}
+
+// A pull of what a put has brought, if it is the next to come, or on its way: the rest goes there at once.
+bool TcpTransport::fetch_early(TcpLink& link, const wire::Region& from, std::byte* into, size_t size, void* context) {
+  const bool comes = link.landing_left > 0 && link.landing_as == Landing::kept;
+  const bool next = link.early_size == size && link.early_token == 0 && link.early_key == from.key;
+  if (from.address != 0 || !(next || (comes && link.keeping.size == size && link.keeping.key == from.key))) return false;
+  const uint64_t token = next_token_++;
+  moves_.emplace(token, Move{&link, into, size, context});
+  ++link.pulls;
+  if (next) {
+    link.early_token = token;
+    return true;
+  }
+  const size_t there = size - link.landing_left;
+  std::memcpy(into, link.keeping.bytes.get(), there);
+  link.keeping = {};
+  begin_landing(link, Landing::pulled, into + there, size - there, token);
+  return true;
+}
+
+bool TcpTransport::fetch_kept(const TcpLink& link, const wire::Region& from, std::byte* into, size_t size) {
+  const auto found = std::ranges::find_if(kept_, [&](const tcp::Kept& one) { return one.from == &link && one.key == from.key; });
+  if (found == kept_.end() || from.address > found->size || size > found->size - from.address) return false;
+  std::memcpy(into, found->bytes.get() + from.address, size);
+  if (from.address + size < found->size) return true;
+  kept_bytes_ -= found->size;
+  kept_.erase(found);
+  return true;
+}
+
+void TcpTransport::keep(tcp::Kept kept) {
+  kept_bytes_ += kept.size;
+  kept_.push_back(std::move(kept));
+  for (; kept_bytes_ > kKeptMost; kept_.pop_front()) {
+    kept_bytes_ -= kept_.front().size;
+    // Its memory there may still be open: the peer is told, and sends its next puts alone.
+    auto& from = static_cast<TcpLink&>(*kept_.front().from);
+    answer(from, Frame::unwanted, 0, nullptr, 0, nullptr);
+  }
 }
 
 // What a peer names, if it may.
@@ -199,6 +244,7 @@ void TcpTransport::landed(TcpLink& link) {
   if (Exposure* exposure = std::exchange(link.landing_exposure, nullptr)) --exposure->users;
   switch (link.landing_as) {
     case Landing::pulled: return end_move(link.landing_token, true);
+    case Landing::kept: return keep(std::exchange(link.keeping, {}));
     case Landing::pushed: return answer(link, Frame::landed, link.landing_token, nullptr, 0, nullptr);
     case Landing::refused: return answer(link, Frame::refused, link.landing_token, nullptr, 0, nullptr);
     case Landing::unwanted: return answer(link, Frame::unwanted, 0, nullptr, 0, nullptr);

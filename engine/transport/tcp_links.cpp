@@ -264,6 +264,12 @@ void TcpTransport::abandon(TcpLink& link) {
   if (tcp::Exposure* exposure = std::exchange(link.landing_exposure, nullptr)) --exposure->users;
   link.landing = nullptr;
   link.landing_left = link.early_size = 0;
+  link.keeping = {};
+  std::erase_if(kept_, [&](const tcp::Kept& one) {
+    if (one.from != &link) return false;
+    kept_bytes_ -= one.size;
+    return true;
+  });
   std::vector<uint64_t> tokens;
   for (const auto& [token, move] : moves_)
     if (move.link == &link) tokens.push_back(token);

@@ -469,8 +469,8 @@ TEST_F(SocketsWithData, DataThatComesWithAPutIsThereForThePullThatFollowsItAtOnc
   }
 }
 
-TEST_F(SocketsWithData, DataThatNobodyWantsYetIsDroppedAndPulledWhenItIs) {
-  std::vector<std::byte> memory(100'000, std::byte{7});
+TEST_F(SocketsWithData, DataThatNobodyWantsYetIsKeptOrDroppedAndThereWhenItIs) {
+  std::vector<std::byte> memory(500'000, std::byte{7});  // more of these than are kept
   Exposed exposed[40];
   wire::Region regions[40];
   for (uint64_t i = 0; i < 40; ++i) {
@@ -480,7 +480,8 @@ TEST_F(SocketsWithData, DataThatNobodyWantsYetIsDroppedAndPulledWhenItIs) {
   }
   for (int i = 39; i >= 0; --i) {
     std::vector<std::byte> into(i % 2 ? memory.size() : 500);
-    EXPECT_TRUE(pulls({memory.size() - into.size(), regions[i].key}, into));
+    const Moved moved = ends_[0]->pull(*links_[0], {memory.size() - into.size(), regions[i].key}, into.data(), into.size(), &into);
+    EXPECT_TRUE(moved == Moved::done || (moved == Moved::started && ended(into)));
     EXPECT_EQ(into, std::vector<std::byte>(into.size(), std::byte{7}));
     ends_[1]->withdraw(exposed[i]);
   }
@@ -499,6 +500,22 @@ TEST_F(SocketsWithData, APutWhoseMemoryIsWithdrawnBeforeItLeavesArrivesWithWhatW
   await(1);
   EXPECT_TRUE(pulls(region, into));
   EXPECT_EQ(into, std::vector<std::byte>(memory.size(), std::byte{7}));
+}
+
+TEST_F(SocketsWithData, APullMayComeWhileItsDataIsKept) {
+  std::vector<std::byte> memory(1 << 20), into(memory.size());
+  for (size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<std::byte>(i * 2654435761u >> 13);
+  for (int polls = 0; polls < 12; ++polls) {
+    std::fill(into.begin(), into.end(), std::byte{});
+    Exposed exposed;
+    const wire::Region region = announce(memory, static_cast<uint64_t>(polls) + 1, exposed);
+    await(static_cast<uint64_t>(polls) + 1);
+    for (int i = 0; i < polls; ++i) pump();
+    const Moved moved = ends_[0]->pull(*links_[0], region, into.data(), into.size(), &into);
+    EXPECT_TRUE(moved == Moved::done || (moved == Moved::started && ended(into)));
+    EXPECT_EQ(into, memory) << polls;
+    ends_[1]->withdraw(exposed);
+  }
 }
 
 // A process of which only the greeting is as it should be.
