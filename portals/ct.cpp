@@ -64,7 +64,7 @@ int PtlCTAlloc(ptl_handle_ni_t ni_handle, ptl_handle_ct_t* ct_handle) {
   }
   Counter& counter = pool.at(index);
   counter.reset();
-  counter.ni = static_cast<uint8_t>(interface->index);
+  counter.ni = interface->index;
   *ct_handle = pool.publish(index);
   return PTL_OK;
 }

@@ -47,7 +47,7 @@ int PtlEQAlloc(ptl_handle_ni_t ni_handle, ptl_size_t count, ptl_handle_eq_t* eq_
     interface->queues.fetch_sub(1, std::memory_order_relaxed);
     return PTL_NO_SPACE;
   }
-  pool.at(index).ni = static_cast<uint8_t>(interface->index);
+  pool.at(index).ni = interface->index;
   *eq_handle = pool.publish(index);
   return PTL_OK;
 }

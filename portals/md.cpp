@@ -26,7 +26,8 @@ int PtlMDBind(ptl_handle_ni_t ni_handle, const ptl_md_t* md, ptl_handle_md_t* md
     interface->descriptors.fetch_sub(1, std::memory_order_relaxed);
     return PTL_NO_SPACE;
   }
-  pool.at(index) = {*md, static_cast<uint8_t>(interface->index)};
+  pool.at(index).md = *md;
+  pool.at(index).ni = interface->index;
   *md_handle = pool.publish(index);
   return PTL_OK;
 }

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "engine/shared/interface_index.hpp"
 #include "portals/portals4.h"
 
 namespace portunus {
@@ -21,7 +22,7 @@ struct Counter {
   Trigger* parked;      // ascending threshold, first in first out among equals
   Trigger* parked_tail;
   uint32_t parked_count;
-  uint8_t ni;
+  InterfaceIndex ni;
   bool success_only;    // failures do not ripen commands (extension E6)
   bool watches;         // some peer's end counts here as a failure
   uint32_t errors;      // handle of the counter that counts our failures as successes; 0: none

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "engine/shared/interface_index.hpp"
 #include "portals/portals4.h"
 
 namespace portunus {
@@ -138,7 +139,7 @@ class EventQueue {
   bool full() const { return posted() - head_.load(std::memory_order_relaxed) >= most_; }
   bool waiting(uint64_t position) const { return head_.load(std::memory_order_relaxed) <= position && position < posted(); }
 
-  uint8_t ni;
+  InterfaceIndex ni;
 
  private:
   static constexpr size_t kWords = sizeof(ptl_event_t) / 8;

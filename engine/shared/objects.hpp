@@ -4,6 +4,7 @@
 #include "engine/interface.hpp"
 #include "engine/shared/counter.hpp"
 #include "engine/shared/event_queue.hpp"
+#include "engine/shared/interface_index.hpp"
 #include "engine/shared/slots.hpp"
 #include "engine/trigger.hpp"
 
@@ -11,7 +12,7 @@ namespace portunus {
 
 struct Descriptor {
   ptl_md_t md;
-  uint8_t ni;
+  InterfaceIndex ni;
 };
 
 struct Objects {

@@ -110,7 +110,8 @@ int PtlCTInc(ptl_handle_ct_t ct, ptl_ct_event_t increment) {
 int PtlxCTIncSoon(ptl_handle_ct_t ct, ptl_ct_event_t increment) { return PtlCTInc(ct, increment); }
 int PtlMDBind(ptl_handle_ni_t, const ptl_md_t* md, ptl_handle_md_t* handle) {
   const uint32_t index = node().objects.descriptors.claim();
-  node().objects.descriptors.at(index) = {*md, 0};
+  node().objects.descriptors.at(index).md = *md;
+  node().objects.descriptors.at(index).ni = 0;
   *handle = node().objects.descriptors.publish(index);
   return PTL_OK;
 }

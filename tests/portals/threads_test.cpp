@@ -274,6 +274,28 @@ TEST(Threads, MayCallEverythingAtAnyTimeBetweenProcessesOfANode) {
   }
 }
 
+// Closing looks at every slot, also at those that others release and claim anew at that moment.
+TEST(Threads, MayBindAndReleaseWhileAnotherInterfaceCloses) {
+  ASSERT_EQ(PtlInit(), PTL_OK);
+  ptl_handle_ni_t ni;
+  ASSERT_EQ(PtlNIInit(PTL_IFACE_DEFAULT, kMatching, PTL_PID_ANY, nullptr, nullptr, &ni), PTL_OK);
+  std::atomic<bool> closing{true};
+  run({[&] {
+         open_and_close(kNonMatching, 20);
+         closing = false;
+       },
+       [&] {
+         const ptl_md_t all{nullptr, PTL_SIZE_MAX, 0, PTL_EQ_NONE, PTL_CT_NONE};
+         while (closing) {
+           ptl_handle_md_t md;
+           ASSERT_EQ(PtlMDBind(ni, &all, &md), PTL_OK);
+           ASSERT_EQ(PtlMDRelease(md), PTL_OK);
+         }
+       }});
+  ASSERT_EQ(PtlNIFini(ni), PTL_OK);
+  PtlFini();
+}
+
 TEST(Threads, OfAFreshProcessMayAllOpenTheLibraryAtOnce) {
   for (int round = 0; round < 5; ++round)
     run({[] { open_and_close(kNonMatching, 3); }, [] { open_and_close(kNonMatching, 3); }, [] { open_and_close(kNonMatching, 3); }});
