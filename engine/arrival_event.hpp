@@ -30,6 +30,18 @@ inline void note_length(const ListEntry& entry, uint64_t rlength) {
   misfits.store(misfits.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
+// What the event would tell, where the user wants it (PTLX_ME_RECORD). The state is released, for who looks there, and then the number of
+// records, for who waits.
+inline void write_record(Interface& ni, const ListEntry& entry, const wire::Header& header, uint64_t mlength, ptl_ni_fail_t fail) {
+  auto& record = *static_cast<ptlx_record_t*>(entry.user_ptr);
+  record.ni_fail_type = fail;
+  record.match_bits = header.match_bits;
+  record.mlength = mlength;
+  record.rlength = header.rlength;
+  std::atomic_ref<uint32_t>(record.state).store(PTLX_RECORDED, std::memory_order_release);
+  ni.recorded.store(ni.recorded.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+}
+
 // Type, list, user pointer, uid and fail type are the caller's business. Inline, so that it never lies in memory before it lies in a queue.
 [[gnu::always_inline]] inline ptl_event_t arrival_event(const Interface& ni, const wire::Header& header, uint64_t source, void* start,
                                                         uint64_t mlength) {

@@ -65,6 +65,11 @@ void Engine::delivery_event(const Delivery& delivery, ptl_ni_fail_t fail) {
     else
       count(entry.ct, entry.options & PTL_ME_EVENT_CT_BYTES ? delivery.mlength : 1, 0);
   }
+  if (entry.options & PTLX_ME_RECORD) {
+    write_record(ni, entry, delivery.header, delivery.mlength, fail);
+    posted = true;
+    return;
+  }
   PortalEntry* portal = ni.portals[entry.pt_index].get();
   if (!portal || portal->eq == PTL_EQ_NONE || (entry.options & PTL_ME_EVENT_COMM_DISABLE)) return;
   if (fail == PTL_NI_OK && (entry.options & PTL_ME_EVENT_SUCCESS_DISABLE)) return;

@@ -71,6 +71,8 @@ struct Interface {
   // [any] counted against the limits by the callers that claim and free
   std::atomic<int> descriptors{0}, counters{0}, queues{0};
   Tally entries, triggers;
+  // [any] records that the engine has written for its entries (PTLX_ME_RECORD); written by the baton holder only
+  std::atomic<uint64_t> recorded{0};
   std::array<std::array<Tally, 2>, kMaxPortals> list_sizes{};  // counted only where they can be the tighter limit
   // [any] set by PtlSetMap under the baton, then constant
   std::atomic<uint32_t> map_size{0};

@@ -80,7 +80,7 @@ bool needs_no_account(const wire::Header& header, const ListEntry& entry) {
 
 // The most events that a message posts where it matched: its own, then AUTO_UNLINK and AUTO_FREE if it is the entry's last.
 uint32_t events_of(const ListEntry& entry, uint64_t rlength) {
-  uint32_t events = entry.options & (PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE) ? 0 : 1;
+  uint32_t events = entry.options & (PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE | PTLX_ME_RECORD) ? 0 : 1;
   if (entry.options & PTL_ME_EVENT_UNLINK_DISABLE) return events;
   const bool last = (entry.options & PTL_ME_USE_ONCE) ||
                     ((entry.options & PTL_ME_MANAGE_LOCAL) && entry.min_free != 0 &&
@@ -127,7 +127,9 @@ void Engine::apply_gathered(Delivery& delivery, const std::byte* data, std::byte
     note_length(entry, header.rlength);
     count(entry.ct, options & PTL_ME_EVENT_CT_BYTES ? mlength : 1, 0);
   }
-  if (!(options & (PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE))) {
+  if (options & PTLX_ME_RECORD) {
+    write_record(ni, entry, header, mlength, PTL_NI_OK);
+  } else if (!(options & (PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE))) {
     if (queue) {
       ptl_event_t event = arrival_event(ni, header, source, start, mlength);
       event.user_ptr = entry.user_ptr;

@@ -4,6 +4,7 @@
 // first, under the same baton that arrivals need, so none slips through between. With PTLX_ME_HOLD the engine keeps the
 // payload, or of a bulk message only the place of its data, and E1 completes it straight into the later entry.
 // Source: Portals 4.3, overflow list and unexpected headers; compile plan E1.
+#include "engine/arrival_event.hpp"
 #include "engine/entry_life.hpp"
 
 #include <algorithm>
@@ -128,6 +129,11 @@ void Engine::consume(KeptHeader& kept, ListEntry& entry) {
   posted = true;
   if (!(entry.options & PTLX_ME_COMPLETE_UNEXPECTED) || kept.header.kind != wire::Kind::put) {
     count_overflow(kept, entry);
+    if (entry.options & PTLX_ME_RECORD) {
+      write_record(interfaces_[entry.ni], entry, kept.header, 0, PTL_NI_OP_VIOLATION);
+      forget(kept);
+      return;
+    }
     PortalEntry* portal = interfaces_[entry.ni].portals[entry.pt_index].get();
     const bool silent = (entry.options & PTL_ME_EVENT_OVER_DISABLE) || (kept.fail == PTL_NI_OK && (entry.options & PTL_ME_EVENT_SUCCESS_DISABLE));
     if (portal && !silent)

@@ -4,6 +4,7 @@
 // volatile descriptor: copied by the call, no event, complete at return. Longer ones report SEND when the buffer is free,
 // synchronous ones ACK when they were matched. What arrives too early stays with the engine (PTLX_ME_HOLD), which
 // completes it when the receive is appended (PTLX_ME_COMPLETE_UNEXPECTED): there is no rendezvous here.
+// Where one thread calls MPI, the engine writes the result of a plain receive straight into its request (PTLX_ME_RECORD).
 // All events go to one queue, so that a waiting thread sleeps in one place; each names its request.
 //
 // Thread: below MPI_THREAD_MULTIPLE one at a time, and nothing is locked. With it, whoever needs an event takes the *turn*:
@@ -43,6 +44,7 @@ struct Device {
   ptl_uid_t uid = PTL_UID_ANY;
   ptl_size_t copy_limit = 0;
   ptl_size_t eager_limit = 0;
+  uint64_t recorded = 0;                 // receives that the engine has completed and this thread has heard of
   const uint32_t* restrained = nullptr;  // how many ranks have asked this one for less
   bool threaded = false;
 };
@@ -113,10 +115,14 @@ inline ptl_me_t receive_entry(void* buf, size_t bytes, ptl_rank_t source, Patter
 inline bool may_copy(size_t bytes) {
   return bytes <= device.copy_limit && __atomic_load_n(device.restrained, __ATOMIC_RELAXED) == 0;
 }
+// A receive that the engine itself completes: nothing else is to be done for it then.
+inline bool is_recorded(const Request& request) { return !device.threaded && request.receives && !request.special; }
 // `source`: a rank in the job, or PTL_RANK_ANY.
 inline int irecv(Request& request, void* buf, size_t bytes, ptl_rank_t source, Pattern pattern, unsigned options = 0) {
-  const ptl_me_t entry = receive_entry(buf, bytes, source, pattern, options);
+  ptl_me_t entry = receive_entry(buf, bytes, source, pattern, options);
   request.source = source == PTL_RANK_ANY ? MPI_ANY_SOURCE : static_cast<int>(source);
+  if (is_recorded(request)) [[likely]]
+    entry.options |= PTLX_ME_RECORD;
   return PtlMEAppend(device.ni, kMessagePortal, &entry, PTL_PRIORITY_LIST, &request, &request.entry);
 }
 // Looks for a message that has arrived and was not received. The event says PTL_NI_NO_MATCH when there is none.
@@ -178,7 +184,7 @@ inline bool take_some(ptl_time_t timeout) {
   constexpr unsigned kMost = 16;
   ptl_event_t events[kMost];
   unsigned taken;
-  const int result = PtlxEQTake(device.eq, timeout, events, kMost, &taken);
+  const int result = PtlxEQTake(device.eq, timeout, events, kMost, &taken, device.threaded ? nullptr : &device.recorded);
   if (result != PTL_OK) [[unlikely]] {
     if (result == PTL_EQ_EMPTY) return false;
     give_up(result);

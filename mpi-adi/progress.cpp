@@ -1,11 +1,39 @@
 // progress.cpp: from events to completed requests.
 // Thread: complete and what it calls: the holder of the turn.
+#include <algorithm>
+#include <vector>
+
 #include "mpi-adi/adi.hpp"
 
 namespace portunus::mpi::adi {
 namespace {
 
 std::atomic<int> detached_count{0};
+
+// Receives that nobody holds and that the engine completes (is_recorded): the pool gets them back when somebody looks.
+class Orphans {
+ public:
+  void add(Request& request) {
+    if (all_.size() >= sweep_at_) sweep();
+    all_.push_back(&request);
+  }
+
+ private:
+  void sweep() {
+    std::erase_if(all_, [](Request* request) {
+      if (!request->done()) return false;
+      pool.release(request);
+      return true;
+    });
+    sweep_at_ = std::max<size_t>(64, 2 * all_.size());  // so that a look at each costs O(1) for each that was added
+  }
+  std::vector<Request*> all_;
+  size_t sweep_at_ = 64;
+};
+Orphans& orphans() {
+  static auto& all = *new Orphans;
+  return all;
+}
 
 // The state before and after must be told apart from a concurrent detach, which only MPI_THREAD_MULTIPLE can bring.
 State mark_done(Request& request) {
@@ -44,7 +72,7 @@ void complete(const ptl_event_t& event) {
 void conclude(Request& request) {
   const bool receives = request.receives;
   if (mark_done(request) == State::detached) [[unlikely]] {  // nobody to tell about a failure
-    pool.release(&request);
+    if (!is_recorded(request)) pool.release(&request);
     if (!receives) detached_count.fetch_sub(1, std::memory_order_relaxed);
   }
   if (device.threaded) turn.announce();
@@ -94,7 +122,10 @@ int detached_sends() { return detached_count.load(std::memory_order_relaxed); }
 void detach(Request& request) {
   if (!request.receives) detached_count.fetch_add(1, std::memory_order_relaxed);
   State expected = State::active;
-  if (request.state.compare_exchange_strong(expected, State::detached, std::memory_order_acq_rel)) return;
+  if (request.state.compare_exchange_strong(expected, State::detached, std::memory_order_acq_rel)) {
+    if (is_recorded(request)) orphans().add(request);
+    return;
+  }
   if (!request.receives) detached_count.fetch_sub(1, std::memory_order_relaxed);
   if (expected == State::done || expected == State::inactive) pool.release(&request);
 }

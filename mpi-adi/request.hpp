@@ -15,14 +15,15 @@
 #include "mpi-adi/comm.hpp"
 #include "mpi-adi/mpi.h"
 #include "portals/portals4.h"
+#include "portals/portals4_ext.h"
 
 namespace portunus::mpi {
 
-enum class State : uint8_t {
+enum class State : uint32_t {
   free,
   active,    // its event is to come
   detached,  // the same, but nobody holds it any more (MPI_Request_free)
-  done,      // its result is here
+  done = PTLX_RECORDED,  // its result is here
   constant,  // complete from the beginning and never released
   inactive,  // persistent, and not started: as good as MPI_REQUEST_NULL to those who wait
 };
@@ -53,20 +54,23 @@ class Attachment {
   virtual void released() { delete this; }
 };
 
+// Begins as a ptlx_record_t: the engine itself completes plain receives of one thread (adi.hpp).
 struct alignas(64) Request {
   std::atomic<State> state{State::active};
+  ptl_ni_fail_t failure = PTL_NI_OK;
   bool receives = false;
   bool special = false;    // constant, persistent, cancelled or attached to: completing it takes more than the usual
   bool cancelled = false;
-  ptl_ni_fail_t failure = PTL_NI_OK;
-  int source = MPI_ANY_SOURCE;  // receives: a rank in the job, or any; else the status they give
-  ptl_handle_me_t entry = PTL_INVALID_HANDLE;  // receive: what MPI_Cancel unlinks
-  Communicator* comm = nullptr;
   ptl_match_bits_t match_bits = 0;  // receive, probe: those of the message
   ptl_size_t length = 0;            // receive: bytes delivered
   ptl_size_t requested = 0;         // receive, probe: bytes sent
+  int source = MPI_ANY_SOURCE;  // receives: a rank in the job, or any; else the status they give
+  ptl_handle_me_t entry = PTL_INVALID_HANDLE;  // receive: what MPI_Cancel unlinks
+  union {
+    Communicator* comm = nullptr;
+    Request* next_free;  // of a free one
+  };
   Attachment* attached = nullptr;
-  Request* next_free = nullptr;
 
   Request() = default;
   Request(Communicator* communicator, bool is_receive) : receives(is_receive), comm(communicator) {}
@@ -76,6 +80,10 @@ struct alignas(64) Request {
   bool failed() const { return failure != PTL_NI_OK || truncated(); }
 };
 static_assert(sizeof(Request) == 64);
+static_assert(offsetof(Request, failure) == offsetof(ptlx_record_t, ni_fail_type) && sizeof(ptl_ni_fail_t) == 1 &&
+              offsetof(Request, match_bits) == offsetof(ptlx_record_t, match_bits) &&
+              offsetof(Request, length) == offsetof(ptlx_record_t, mlength) &&
+              offsetof(Request, requested) == offsetof(ptlx_record_t, rlength));
 
 constexpr uint32_t kEventSlots = 1 << 20;  // reserved, and used only as far as events pile up
 constexpr uint32_t kBlockingCalls = 1024;  // threads that may be inside MPI_Recv and the like at one time

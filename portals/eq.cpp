@@ -96,13 +96,23 @@ int PtlEQPoll(const ptl_handle_eq_t* eq_handles, unsigned int size, ptl_time_t t
   return wait(__func__, eq_handles, size, timeout, *which, [event](EventQueue& queue) { return queue.take(*event); });
 }
 
-int PtlxEQTake(ptl_handle_eq_t eq_handle, ptl_time_t timeout, ptl_event_t* events, unsigned int most, unsigned int* taken) {
+int PtlxEQTake(ptl_handle_eq_t eq_handle, ptl_time_t timeout, ptl_event_t* events, unsigned int most, unsigned int* taken,
+               uint64_t* recorded) {
   if (!api::initialized()) return PTL_NO_INIT;
   if (api::Fault fault = api::check_polled(api::client().objects().queues, "eq_handle", &eq_handle, 1)) return api::refuse(__func__, fault);
   if (!events || !taken) return api::refuse(__func__, {!events ? "events" : "taken", api::kIsNull});
   if (most == 0) return api::refuse(__func__, {"most", "is 0: there is nothing to wait for"});
   unsigned which;
-  return wait(__func__, &eq_handle, 1, timeout, which, [=](EventQueue& queue) { return queue.take(events, most, *taken); });
+  return wait(__func__, &eq_handle, 1, timeout, which, [=](EventQueue& queue) {
+    const int code = queue.take(events, most, *taken);
+    if (recorded == nullptr) return code;
+    const uint64_t now = api::client().interface(queue.ni).recorded.load(std::memory_order_acquire);  // pairs with write_record
+    if (now == *recorded) return code;
+    *recorded = now;
+    if (code != PTL_EQ_EMPTY) return code;
+    *taken = 0;
+    return static_cast<int>(PTL_OK);
+  });
 }
 
 }  // extern "C"

@@ -24,6 +24,11 @@ void set_source(const Interface& interface, ptl_process_t id, MatchPattern& patt
 
 namespace {
 
+// What belongs to PTLX_ME_RECORD, of those options that it needs or excludes.
+constexpr uint32_t kRecorded = PTLX_ME_RECORD | PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE |
+                               PTLX_ME_COMPLETE_UNEXPECTED;
+constexpr uint32_t kRecordMask = kRecorded | PTL_ME_OP_GET | PTL_ME_MANAGE_LOCAL | PTLX_ME_HOLD | PTLX_ME_COUNT_MISFITS;
+
 // What appends and searches check alike.
 [[gnu::always_inline]] inline Fault check_place(const Interface& interface, ptl_pt_index_t pt_index, bool has_match) {
   if (interface.matching() != has_match)
@@ -35,6 +40,8 @@ namespace {
   if (me.options & ~allowed) [[unlikely]]
     return {"options", has_match ? "has bits that are no PTL_ME_ option" : "has bits that are no PTL_LE_ option"};
   if (Fault fault = counter_or_none("ct_handle", me.ct_handle, interface.index)) [[unlikely]] return fault;
+  if ((me.options & PTLX_ME_RECORD) && (me.options & kRecordMask) != kRecorded) [[unlikely]]
+    return {"options", "has PTLX_ME_RECORD without an option that it needs, or with one that it excludes"};
   if (!(me.options & (PTL_IOVEC | PTLX_ME_LAYOUT))) [[likely]] return {};
   if (!(me.options & PTLX_ME_LAYOUT)) return bad_iovec(interface, me.start, me.length);
   if (me.options & (PTL_IOVEC | PTL_ME_OP_GET)) return {"options", "have PTLX_ME_LAYOUT together with PTL_IOVEC or PTL_ME_OP_GET"};
@@ -79,8 +86,10 @@ template <bool kHeld>
   if (list != PTL_PRIORITY_LIST && list != PTL_OVERFLOW_LIST) [[unlikely]]
     return refuse(function, {"ptl_list", "is neither PTL_PRIORITY_LIST nor PTL_OVERFLOW_LIST"});
   if (Fault fault = check_entry(interface, me, has_match, allowed)) [[unlikely]] return refuse(function, fault);
-  if ((me.options & PTLX_ME_COUNT_MISFITS) && !user_ptr) [[unlikely]]
-    return refuse(function, {"user_ptr", "is NULL, and PTLX_ME_COUNT_MISFITS counts there"});
+  if ((me.options & PTLX_ME_RECORD) && list != PTL_PRIORITY_LIST) [[unlikely]]
+    return refuse(function, {"ptl_list", "is not PTL_PRIORITY_LIST, as PTLX_ME_RECORD asks"});
+  if ((me.options & (PTLX_ME_COUNT_MISFITS | PTLX_ME_RECORD)) && !user_ptr) [[unlikely]]
+    return refuse(function, {"user_ptr", "is NULL, and the engine is to write there"});
   if ((me.options & PTLX_ME_LAYOUT) && list == PTL_OVERFLOW_LIST) [[unlikely]]
     return refuse(function, {"options", "have PTLX_ME_LAYOUT in the overflow list"});
   const ptl_ni_limits_t& limits = interface.limits;

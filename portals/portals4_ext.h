@@ -95,8 +95,11 @@ void PtlxWait(int (*done)(void *arg), void *arg, uint32_t watched);
 /* PtlEQPoll of one queue for several events at once: waits until there is one, `timeout` milliseconds at most
  * (PTL_TIME_FOREVER; 0 = looks once), and takes what there is, up to `most` (1 or more). PTL_OK or PTL_EQ_DROPPED: *taken
  * events are in `events`, in order; what lies behind them may have been written over. PTL_EQ_EMPTY: none came in time. Else
- * as PtlEQPoll. Costs one locked instruction for all of them. Fallback: PtlEQPoll once for each event. */
-int PtlxEQTake(ptl_handle_eq_t eq_handle, ptl_time_t timeout, ptl_event_t *events, unsigned int most, unsigned int *taken);
+ * as PtlEQPoll. `recorded`: NULL, or how many records (PTLX_ME_RECORD) of the queue's interface the caller has heard of, 0 at
+ * first: it also waits for more of them, puts the new number there, and answers PTL_OK with *taken 0 when there were no events.
+ * Costs one locked instruction for all events and none for records. Fallback: PtlEQPoll once for each event. */
+int PtlxEQTake(ptl_handle_eq_t eq_handle, ptl_time_t timeout, ptl_event_t *events, unsigned int most, unsigned int *taken,
+               uint64_t *recorded);
 
 /* ---- 4. Engine extensions (numbers of the compile plan) ------------------------------------------------------- */
 
@@ -228,6 +231,21 @@ typedef struct {
 } ptlx_layout_t;
 #define PTLX_MD_LAYOUT 0x400000u
 #define PTLX_ME_LAYOUT 0x800000u
+
+/* RECORD, an option of a priority ME/LE with OP_PUT, USE_ONCE, EVENT_LINK_DISABLE, EVENT_UNLINK_DISABLE and
+ * PTLX_ME_COMPLETE_UNEXPECTED: its user_ptr is the address of a record, and what its one message's event would tell is written
+ * there, in place of an event: no slot of a queue is needed, and flow control asks for none. The record belongs to the engine from
+ * the append until `state` is PTLX_RECORDED, which is stored last (release; load it with acquire), or until the entry was unlinked.
+ * Wait with PtlxEQTake. An atomic that came too early is recorded as PTL_NI_OP_VIOLATION and is lost. Fallback: full events. */
+#define PTLX_ME_RECORD 0x1000000u
+#define PTLX_RECORDED 0x80000000u
+typedef struct {
+    uint32_t state; /* whatever the user likes until it is PTLX_RECORDED */
+    ptl_ni_fail_t ni_fail_type;
+    ptl_match_bits_t match_bits;
+    ptl_size_t mlength;
+    ptl_size_t rlength;
+} ptlx_record_t;
 
 /* HEADER_FIRST, an option of an MD: puts from it send their header alone, however short they are; the target asks for the
  * data when it has matched. Fallback: a zero-length put, and a get from the target. */

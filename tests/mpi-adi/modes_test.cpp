@@ -185,6 +185,23 @@ TEST(Persistent, ABufferedOneSendsFromTheBuffer) {
   MPI_Buffer_detach(static_cast<void*>(&was), &size);
 }
 
+TEST(Freed, ReceivesTakePlaceAndTheirRequestsServeAgain) {
+  if (rank() != 0) return;
+  constexpr int kMoreThanThereAreRequests = 1'100'000;
+  ReturnErrors guard;
+  int room = -1;
+  for (int i = 0; i < kMoreThanThereAreRequests; ++i) {
+    MPI_Request request;
+    ASSERT_EQ(MPI_Irecv(&room, 1, MPI_INT, 0, 4, MPI_COMM_WORLD, &request), MPI_SUCCESS) << i;
+    ASSERT_EQ(MPI_Request_free(&request), MPI_SUCCESS);
+    ASSERT_EQ(MPI_Send(&i, 1, MPI_INT, 0, 4, MPI_COMM_WORLD), MPI_SUCCESS);
+    int flag;
+    ASSERT_EQ(MPI_Iprobe(0, 5, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);  // a call in which it can come
+  }
+  int flag;
+  while (room != kMoreThanThereAreRequests - 1) ASSERT_EQ(MPI_Iprobe(0, 5, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
+}
+
 TEST(Exchanges, ReplaceWhatTheySend) {
   for (size_t size : kSizes) {
     const int bytes = static_cast<int>(size);

@@ -375,10 +375,10 @@ TEST_F(Arguments, OfEventQueues) {
       {"PtlEQPoll", "eq_handles", [&] { return poll(none, 1); }},
       {"PtlEQPoll", "event", [&] { return PtlEQPoll(&eq, 1, 0, nullptr, &which); }},
       {"PtlEQPoll", "which", [&] { return PtlEQPoll(&eq, 1, 0, &event, nullptr); }},
-      {"PtlxEQTake", "eq_handle", [&] { return PtlxEQTake(stale_eq, 0, &event, 1, &which); }},
-      {"PtlxEQTake", "most", [&] { return PtlxEQTake(eq, 0, &event, 0, &which); }},
-      {"PtlxEQTake", "events", [&] { return PtlxEQTake(eq, 0, nullptr, 1, &which); }},
-      {"PtlxEQTake", "taken", [&] { return PtlxEQTake(eq, 0, &event, 1, nullptr); }},
+      {"PtlxEQTake", "eq_handle", [&] { return PtlxEQTake(stale_eq, 0, &event, 1, &which, nullptr); }},
+      {"PtlxEQTake", "most", [&] { return PtlxEQTake(eq, 0, &event, 0, &which, nullptr); }},
+      {"PtlxEQTake", "events", [&] { return PtlxEQTake(eq, 0, nullptr, 1, &which, nullptr); }},
+      {"PtlxEQTake", "taken", [&] { return PtlxEQTake(eq, 0, &event, 1, nullptr, nullptr); }},
   };
   for (const ptl_handle_eq_t bad : {ptl_handle_eq_t{PTL_EQ_NONE}, ptl_handle_eq_t{PTL_INVALID_HANDLE}, stale_eq, ct}) {
     rows.push_back({"PtlEQFree", "eq_handle", [=] { return PtlEQFree(bad); }});

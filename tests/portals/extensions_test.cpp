@@ -1,7 +1,9 @@
-// Extensions E1 to E8, each beside what a program has to do with plain Portals 4.3 instead. Most of it is local.
+// Extensions E1 to E9 and records, each beside what a program has to do with plain Portals 4.3 instead. Most of it is local.
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+#include <atomic>
 
 #include "tests/portals/job.hpp"
 
@@ -387,6 +389,78 @@ TEST_F(Extensions, E9WhatIsNoLayoutIsRefused) {
   while (event.type != PTL_EVENT_ACK);
   EXPECT_EQ(event.ni_fail_type, PTL_NI_OP_VIOLATION);
   EXPECT_EQ(PtlMEUnlink(handle), PTL_OK);
+}
+
+struct Records : Extensions {
+  static constexpr unsigned kNeeded = PTLX_ME_RECORD | PTL_ME_EVENT_UNLINK_DISABLE | PTLX_ME_COMPLETE_UNEXPECTED;
+  ptl_me_t me = once(room, sizeof room, 3, PTL_CT_NONE, kNeeded);
+  ptl_handle_me_t handle;
+  ptlx_record_t record{7, PTL_NI_OK, 0, 0, 0};
+  uint64_t recorded = 0;
+  char room[8] = {}, data[16] = "of sixteen byte";
+
+  Records() { me.options &= ~unsigned{PTL_ME_EVENT_CT_COMM}; }
+  void put(ptl_handle_md_t md, ptl_size_t length) {
+    EXPECT_EQ(PtlPut(md, reinterpret_cast<ptl_size_t>(data), length, PTL_NO_ACK_REQ, self(), pt, 3, 0, nullptr, 0), PTL_OK);
+  }
+  bool written() { return std::atomic_ref<uint32_t>(record.state).load(std::memory_order_acquire) == PTLX_RECORDED; }
+  // Waits as a program does; there are no events.
+  void wait_for_record() {
+    ptl_event_t event;
+    unsigned taken = 1;
+    while (!written()) {
+      ASSERT_EQ(PtlxEQTake(eq, PTL_TIME_FOREVER, &event, 1, &taken, &recorded), PTL_OK);
+      EXPECT_EQ(taken, 0u);
+    }
+  }
+  void expect_record(ptl_size_t rlength, ptl_size_t mlength) {
+    EXPECT_EQ(record.ni_fail_type, PTL_NI_OK);
+    EXPECT_EQ(record.match_bits, 3u);
+    EXPECT_EQ(record.rlength, rlength);
+    EXPECT_EQ(record.mlength, mlength);
+    EXPECT_EQ(std::memcmp(room, data, mlength), 0);
+    ptl_event_t event;
+    EXPECT_EQ(PtlEQGet(eq, &event), PTL_EQ_EMPTY);
+    EXPECT_EQ(PtlMEUnlink(handle), PTL_ARG_INVALID);  // it has served
+  }
+};
+
+TEST_F(Records, TellWhatTheEventWouldAndEndAWait) {
+  ASSERT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, &record, &handle), PTL_OK);
+  EXPECT_EQ(record.state, 7u);
+  put(descriptor(0, PTL_CT_NONE), 16);
+  wait_for_record();
+  expect_record(16, 8);
+}
+
+TEST_F(Records, TellOfAMessageThatCameTooEarly) {
+  entry(nullptr, 0, PTL_ME_OP_PUT | PTLX_ME_HOLD, PTL_CT_NONE, 0, ~uint64_t{0}, PTL_OVERFLOW_LIST);
+  put_word(reinterpret_cast<uint64_t&>(data), 3);
+  ASSERT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, &record, &handle), PTL_OK);
+  wait_for_record();
+  expect_record(8, 8);
+}
+
+TEST_F(Records, OfAnEntryThatWasUnlinkedAreTheUsersAgain) {
+  ASSERT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, &record, &handle), PTL_OK);
+  ASSERT_EQ(PtlMEUnlink(handle), PTL_OK);
+  put_word(reinterpret_cast<uint64_t&>(data), 3);  // matches nothing
+  EXPECT_EQ(record.state, 7u);
+}
+
+TEST_F(Records, AskForAnAddressAndForTheOptionsThatMakeOneMessageAndNoOtherEvent) {
+  EXPECT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, nullptr, &handle), PTL_ARG_INVALID);
+  for (unsigned missing : {PTL_ME_OP_PUT, PTL_ME_USE_ONCE, PTL_ME_EVENT_LINK_DISABLE, PTL_ME_EVENT_UNLINK_DISABLE, PTLX_ME_COMPLETE_UNEXPECTED}) {
+    ptl_me_t wrong = me;
+    wrong.options &= ~missing;
+    EXPECT_EQ(PtlMEAppend(ni, pt, &wrong, PTL_PRIORITY_LIST, &record, &handle), PTL_ARG_INVALID) << missing;
+  }
+  for (unsigned excluded : {PTL_ME_OP_GET, PTL_ME_MANAGE_LOCAL, PTLX_ME_HOLD, PTLX_ME_COUNT_MISFITS}) {
+    ptl_me_t wrong = me;
+    wrong.options |= excluded;
+    EXPECT_EQ(PtlMEAppend(ni, pt, &wrong, PTL_PRIORITY_LIST, &record, &handle), PTL_ARG_INVALID) << excluded;
+  }
+  EXPECT_EQ(PtlMEAppend(ni, pt, &me, PTL_OVERFLOW_LIST, &record, &handle), PTL_ARG_INVALID);
 }
 
 }  // namespace

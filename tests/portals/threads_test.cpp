@@ -84,7 +84,7 @@ struct Traffic {
       const int code = i % 4 == 0   ? PtlEQGet(eq, events)
                        : i % 4 == 1 ? PtlEQPoll(&eq, 1, 2, events, &which)
                        : i % 4 == 2 ? PtlEQPoll(&eq, 1, 0, events, &which)
-                                    : PtlxEQTake(eq, 0, events, 4, &count);
+                                    : PtlxEQTake(eq, 0, events, 4, &count, nullptr);
       if (code == PTL_EQ_EMPTY || code == PTL_ABORTED) continue;
       ASSERT_EQ(code, PTL_OK);
       for (const ptl_event_t& event : std::span(events, count)) {
