@@ -103,6 +103,14 @@ class Engine final : public Sink {
   int portal_disable(uint32_t ni, uint32_t index);  // PTL_IN_USE: messages are still being moved, step and ask again
   // Links a claimed entry, or lets an unexpected message have it. `match_bits`: of this round, for entries that recur.
   void append(uint32_t handle, uint64_t match_bits = 0);
+  // The same for an entry that its caller has just claimed, under the baton, for a portal that is allocated.
+  void append_now(ListEntry& entry, PortalEntry& portal) {
+    const bool priority = entry.list == PTL_PRIORITY_LIST;
+    if (priority && !portal.unexpected.empty() && satisfy_from_unexpected(entry, portal)) return;
+    entry.on_list = true;
+    (priority ? portal.priority : portal.overflow).append(entry);
+    if (!(entry.options & PTL_ME_EVENT_LINK_DISABLE)) entry_event(entry, PTL_EVENT_LINK);
+  }
   int unlink(uint32_t handle);
   int discard_entry(uint32_t handle);  // claimed, but its append was refused
   // PTL_IN_USE: the data of a header to be deleted is still arriving, nothing was done; step and ask again

@@ -18,10 +18,7 @@ void Engine::append(uint32_t handle, uint64_t match_bits) {
     release_entry(entry);
     return;
   }
-  if (entry.list == PTL_PRIORITY_LIST && satisfy_from_unexpected(entry, *portal)) return;
-  entry.on_list = true;
-  (entry.list == PTL_PRIORITY_LIST ? portal->priority : portal->overflow).append(entry);
-  if (!(entry.options & PTL_ME_EVENT_LINK_DISABLE)) entry_event(entry, PTL_EVENT_LINK);
+  append_now(entry, *portal);
 }
 
 int Engine::unlink(uint32_t handle) {

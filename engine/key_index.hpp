@@ -70,10 +70,7 @@ class KeyIndex {
   // another key has the hash.
   [[nodiscard]] bool insert(Node& node) noexcept {
     if (capacity_ == 0 && !grow()) return false;
-    if (Node* head = cells_[found_].head; head && same_key(*head, node.match_bits, node.source)) {
-      push_back(*head, node);
-      return true;
-    }
+    if (insert_alike(node)) return true;
     const uint64_t hash = hash_of(node.match_bits, node.source);
     size_t at = locate(hash);
     if (Node* head = cells_[at].head) {
@@ -94,6 +91,23 @@ class KeyIndex {
     links(node) = {&node, nullptr};
     cells_[at] = {hash, &node};
     ++keys_;
+    return true;
+  }
+
+  // The short ways of many nodes alike. False, and nothing changed, unless the node's key is the one that was looked at last and
+  // another node has it, too.
+  bool insert_alike(Node& node) noexcept {
+    Node* head = capacity_ ? cells_[found_].head : nullptr;
+    if (!head || !same_key(*head, node.match_bits, node.source)) return false;
+    push_back(*head, node);
+    return true;
+  }
+  bool remove_alike(Node& node) noexcept {
+    Node* next = links(node).next;
+    if (!next || cells_[found_].head != &node) return false;
+    links(*next).prev = links(node).prev;
+    cells_[found_].head = next;
+    links(node) = {};
     return true;
   }
 

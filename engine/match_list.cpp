@@ -7,38 +7,18 @@
 
 namespace portunus {
 
-namespace {
-constexpr uint32_t kAllLanes = (1u << MatchList::kFront) - 1;
-// Pulling in at half the front's size leaves room for as many appends before anything goes behind again, so the
-// moves are paid for by the appends between them.
-constexpr size_t kPullAt = MatchList::kFront / 2;
-constexpr size_t kCellsPerEntry = 8;
-}  // namespace
-
 MatchList::MatchList() = default;
 MatchList::~MatchList() = default;
 
-void MatchList::append(MatchEntry& entry) noexcept {
-  assert(!entry.linked());
-  entry.sequence_ = next_sequence_++;
-  if (behind_size_ == 0 && live_ != kAllLanes)
+// The front is full, or something is behind already.
+void MatchList::put_elsewhere(MatchEntry& entry) {
+  // An entry that stays while others come and go leaves empty lanes between: worth closing when there are several.
+  if (behind_size_ == 0 && std::popcount(live_) + 2 <= static_cast<int>(kFront)) {
+    close_ranks();
     put_in_front(entry);
-  else
-    put_behind(entry);
-  ++size_;
-}
-
-void MatchList::unlink(MatchEntry& entry) noexcept {
-  assert(entry.linked());
-  if (entry.place_ == MatchEntry::Place::front) {
-    assert(front_[entry.index_].entry == &entry);
-    live_ &= ~(1u << entry.index_);
-    entry.place_ = MatchEntry::Place::none;
   } else {
-    take_from_behind(entry);
+    put_behind(entry);
   }
-  --size_;
-  if (behind_size_ != 0 && size_ <= kPullAt) pull_to_front();
 }
 
 std::vector<MatchEntry*> MatchList::in_order() const {
@@ -52,13 +32,16 @@ std::vector<MatchEntry*> MatchList::in_order() const {
   return all;
 }
 
-void MatchList::put_in_front(MatchEntry& entry) {
-  const unsigned i = std::countr_one(live_);
-  front_[i] = {entry.match_bits,  ~entry.ignore_bits, entry.source,
-               entry.source_mask, entry.sequence_,    &entry};
-  live_ |= 1u << i;
-  entry.place_ = MatchEntry::Place::front;
-  entry.index_ = static_cast<uint8_t>(i);
+// Afterwards no lane of the ring is empty.
+void MatchList::close_ranks() {
+  unsigned to = 0;
+  for (uint32_t left = by_age(); left != 0; left &= left - 1) {
+    const unsigned from = at_age(static_cast<unsigned>(std::countr_zero(left))), into = at_age(to++);
+    front_[into] = front_[from];
+    front_[into].entry->index_ = static_cast<uint8_t>(into);
+  }
+  span_ = to;
+  live_ = std::rotl(static_cast<uint8_t>((1u << to) - 1), static_cast<int>(oldest_));
 }
 
 // The class for the entry's masks, a new one or one that has run empty if need be; kMaskClasses when all are taken.
@@ -87,19 +70,16 @@ void MatchList::put_behind(MatchEntry& entry) {
   entry.index_ = static_cast<uint8_t>(i);
 }
 
-void MatchList::take_from_behind(MatchEntry& entry) {
-  --behind_size_;
-  if (entry.place_ == MatchEntry::Place::generic) {
+void MatchList::take_from_elsewhere(MatchEntry& entry, bool classed) {
+  if (!classed) {
     generic_.remove(entry);
-  } else {
-    MaskClass& c = tuples_->classes[entry.index_];
-    c.keys.remove(entry);
-    if (c.keys.empty()) tuples_->active &= ~(1u << entry.index_);
+    return;
   }
-  entry.place_ = MatchEntry::Place::none;
+  MaskClass& c = tuples_->classes[entry.index_];
+  c.keys.remove(entry);
+  if (c.keys.empty()) tuples_->active &= ~(1u << entry.index_);
 }
 
-// In any order: sequence numbers keep the order in front.
 void MatchList::pull_to_front() {
   size_t cells = 0;
   for (uint32_t left = tuples_ ? tuples_->active : 0; left != 0; left &= left - 1) cells += tuples_->classes[std::countr_zero(left)].keys.cells();
@@ -107,10 +87,16 @@ void MatchList::pull_to_front() {
   credit_ = 0;
   MatchEntry* behind[kPullAt];
   size_t found = 0;
-  for (MatchEntry* e = generic_.first(); e; e = generic_.next(*e)) behind[found++] = e;
+  const auto note = [&](MatchEntry& e) {  // in order of age
+    size_t at = found++;
+    for (; at > 0 && behind[at - 1]->sequence_ > e.sequence_; --at) behind[at] = behind[at - 1];
+    behind[at] = &e;
+  };
+  for (MatchEntry* e = generic_.first(); e; e = generic_.next(*e)) note(*e);
   for (uint32_t left = tuples_ ? tuples_->active : 0; left != 0; left &= left - 1)
-    tuples_->classes[std::countr_zero(left)].keys.for_each([&](MatchEntry& e) { behind[found++] = &e; });
+    tuples_->classes[std::countr_zero(left)].keys.for_each(note);
   assert(found == behind_size_);
+  close_ranks();
   for (size_t i = 0; i < found; ++i) {
     take_from_behind(*behind[i]);
     put_in_front(*behind[i]);

@@ -91,9 +91,8 @@ void Engine::abandon(KeptHeader& kept) {
   forget(kept);
 }
 
-// True: the entry was consumed and must not be linked.
+// There are unexpected headers. True: the entry was consumed and must not be linked.
 bool Engine::satisfy_from_unexpected(ListEntry& entry, PortalEntry& portal) {
-  if (portal.unexpected.empty()) return false;
   const bool completes = entry.options & PTLX_ME_COMPLETE_UNEXPECTED;
   const bool once = entry.options & PTL_ME_USE_ONCE;
   // Whether a header fits may change with every one that is consumed (a local offset moves), so it is asked one by one.

@@ -81,7 +81,7 @@ namespace {
 // Held: by the baton holder, without locked instructions.
 template <bool kHeld>
 [[gnu::always_inline]] inline int claim(const char* function, Client& engine, Interface& interface, ptl_pt_index_t pt_index, const ptl_me_t& me, bool has_match,
-                                        uint32_t allowed, ptl_list_t list, void* user_ptr, uint32_t& handle) {
+                                        uint32_t allowed, ptl_list_t list, void* user_ptr, uint32_t& handle, ListEntry*& claimed) {
   if (Fault fault = check_place(interface, pt_index, has_match)) [[unlikely]] return refuse(function, fault);
   if (list != PTL_PRIORITY_LIST && list != PTL_OVERFLOW_LIST) [[unlikely]]
     return refuse(function, {"ptl_list", "is neither PTL_PRIORITY_LIST nor PTL_OVERFLOW_LIST"});
@@ -109,10 +109,11 @@ template <bool kHeld>
   entry.pt_index = static_cast<uint16_t>(pt_index);
   entry.list = list;
   entry.user_ptr = user_ptr;
-  entry.parked = true;  // until its append has run
+  entry.parked = !kHeld;  // until its append has run
   entry.handle = pool.next_handle(index);
   fill_entry(interface, me, has_match, entry);
   handle = pool.publish(index);
+  claimed = &entry;
   return PTL_OK;
 }
 
@@ -120,7 +121,8 @@ template <bool kHeld>
 
 int claim_entry(const char* function, Interface& interface, ptl_pt_index_t pt_index, const ptl_me_t& me, bool has_match, uint32_t allowed,
                 ptl_list_t list, void* user_ptr, uint32_t& handle) {
-  return claim<false>(function, client(), interface, pt_index, me, has_match, allowed, list, user_ptr, handle);
+  ListEntry* entry;
+  return claim<false>(function, client(), interface, pt_index, me, has_match, allowed, list, user_ptr, handle, entry);
 }
 
 namespace {
@@ -139,8 +141,9 @@ struct Wanted {  // what tells the ME functions from the LE functions
   if (!handle) return refuse(wanted.function, {wanted.has_match ? "me_handle" : "le_handle", kIsNull});
   int code;
   if (engine.try_enter()) [[likely]] {
-    code = claim<true>(wanted.function, engine, *interface, pt_index, me, wanted.has_match, wanted.options, list, user_ptr, *handle);
-    if (code == PTL_OK) [[likely]] engine.engine().append(*handle);
+    ListEntry* entry = nullptr;
+    code = claim<true>(wanted.function, engine, *interface, pt_index, me, wanted.has_match, wanted.options, list, user_ptr, *handle, entry);
+    if (code == PTL_OK) [[likely]] engine.engine().append_now(*entry, *interface->portals[pt_index]);
     engine.leave();
     return code;
   }
