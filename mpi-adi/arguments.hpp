@@ -45,25 +45,34 @@ inline size_t bytes_of(const Arguments& given, const Datatype* type) {
   return type ? static_cast<size_t>(type->size) * static_cast<size_t>(given.count) : 0;
 }
 
-// The communicator and size of a message are set when MPI_SUCCESS is returned.
-inline int check_send(const Arguments& given, Communicator*& comm, size_t& bytes) {
+// The communicator, datatype and size of a message are set when MPI_SUCCESS is returned.
+inline int check_send(const Arguments& given, Communicator*& comm, const Datatype*& type, size_t& bytes) {
   comm = find_communicator(given.comm);
-  const Datatype* type = find_type(given.datatype);
+  type = find_type(given.datatype);
   bytes = bytes_of(given, type);
   if (comm && is_member(given.peer, *comm) && static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} &&
       can_travel(given, type)) [[likely]]
     return MPI_SUCCESS;
   return check_send_slowly(given);
 }
-inline int check_receive(const Arguments& given, Communicator*& comm, size_t& bytes) {
+inline int check_receive(const Arguments& given, Communicator*& comm, const Datatype*& type, size_t& bytes) {
   comm = find_communicator(given.comm);
-  const Datatype* type = find_type(given.datatype);
+  type = find_type(given.datatype);
   bytes = bytes_of(given, type);
   if (comm && (is_member(given.peer, *comm) || given.peer == MPI_ANY_SOURCE) &&
       (static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} || given.tag == MPI_ANY_TAG) &&
       can_travel(given, type)) [[likely]]
     return MPI_SUCCESS;
   return check_receive_slowly(given);
+}
+
+inline int check_send(const Arguments& given, Communicator*& comm, size_t& bytes) {
+  const Datatype* type;
+  return check_send(given, comm, type, bytes);
+}
+inline int check_receive(const Arguments& given, Communicator*& comm, size_t& bytes) {
+  const Datatype* type;
+  return check_receive(given, comm, type, bytes);
 }
 
 // The process a receive names.

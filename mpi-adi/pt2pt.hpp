@@ -39,11 +39,15 @@ template <class Start>
 }
 // Complete at return; bytes <= device.copy_limit.
 [[gnu::noinline]] int send_packed_copy(const Communicator& comm, const Arguments& given, size_t bytes);
-inline int send_copied(const Communicator& comm, const Arguments& given, size_t bytes) {
-  const void* data = run_of(given, *find_type(given.datatype));
+inline int send_copied(const Communicator& comm, const Arguments& given, const Datatype& type, size_t bytes) {
+  const void* data = run_of(given, type);
   if (data == nullptr && bytes > 0) [[unlikely]]
     return send_packed_copy(comm, given, bytes);
   return adi::send_copied(data, bytes, comm.job_rank(given.peer), own_bits(comm, given.tag));
+}
+
+inline int send_copied(const Communicator& comm, const Arguments& given, size_t bytes) {
+  return send_copied(comm, given, *find_type(given.datatype), bytes);
 }
 
 inline int start_send(Mode mode, Request& request, const Arguments& given, size_t bytes, bool waits = false) {
@@ -54,21 +58,23 @@ inline int start_send(Mode mode, Request& request, const Arguments& given, size_
 }
 // `start` as above.
 template <class Start>
-inline int receive_by(Request& request, void* buf, const Arguments& given, size_t bytes, Start&& start) {
-  const Datatype& type = *find_type(given.datatype);
+inline int receive_by(Request& request, void* buf, const Arguments& given, const Datatype& type, size_t bytes, Start&& start) {
   if (type.dense || bytes == 0) [[likely]]
     return start(buf, 0);
   if (is_one_run(type, given.count)) return start(static_cast<char*>(buf) + type.layout.offset, 0);
   return start_unpacked_receive(request, buf, given, start);
 }
-inline int start_receive(Request& request, void* buf, const Arguments& given, size_t bytes) {
+inline int start_receive(Request& request, void* buf, const Arguments& given, const Datatype& type, size_t bytes) {
   adi::reachable_source(*request.comm, given.peer);  // what a lost rank said before its end can still be received
-  const int result = receive_by(request, buf, given, bytes, [&](void* room, unsigned options) {
+  const int result = receive_by(request, buf, given, type, bytes, [&](void* room, unsigned options) {
     return start_receive(request, room, *request.comm, given, bytes, options);
   });
   if (adi::losses.count.load(std::memory_order_relaxed) != 0 && result == PTL_OK) [[unlikely]]
     adi::look_again(request);
   return result;
+}
+inline int start_receive(Request& request, void* buf, const Arguments& given, size_t bytes) {
+  return start_receive(request, buf, given, *find_type(given.datatype), bytes);
 }
 
 [[gnu::cold, gnu::noinline]] int raise_no_request(const Arguments& given, const Communicator* comm);
@@ -79,15 +85,16 @@ inline int start_receive(Request& request, void* buf, const Arguments& given, si
 template <Mode mode>
 inline int send(const Arguments& given) {
   Communicator* comm;
+  const Datatype* type;
   size_t bytes;
-  if (int error = check_send(given, comm, bytes)) [[unlikely]]
+  if (int error = check_send(given, comm, type, bytes)) [[unlikely]]
     return error;
   if (given.peer == MPI_PROC_NULL) [[unlikely]]
     return MPI_SUCCESS;
   if (!adi::reachable(comm->job_rank(given.peer))) [[unlikely]]
     return raise_lost(given, comm);
   if (can_copy(mode, bytes)) {
-    const int result = send_copied(*comm, given, bytes);
+    const int result = send_copied(*comm, given, *type, bytes);
     return result == PTL_OK ? MPI_SUCCESS : raise_portals(given.function, comm, result);
   }
   Request request(comm, false);
@@ -100,8 +107,9 @@ inline int send(const Arguments& given) {
 template <Mode mode>
 inline int isend(const Arguments& given, MPI_Request* handle) {
   Communicator* comm;
+  const Datatype* type;
   size_t bytes;
-  if (int error = check_send(given, comm, bytes)) [[unlikely]]
+  if (int error = check_send(given, comm, type, bytes)) [[unlikely]]
     return error;
   if (handle == nullptr) [[unlikely]]
     return raise_no_handle(given, comm);
@@ -111,7 +119,7 @@ inline int isend(const Arguments& given, MPI_Request* handle) {
   if (!adi::reachable(comm->job_rank(given.peer))) [[unlikely]]
     return raise_lost(given, comm);
   if (can_copy(mode, bytes)) {
-    const int result = send_copied(*comm, given, bytes);
+    const int result = send_copied(*comm, given, *type, bytes);
     return result == PTL_OK ? MPI_SUCCESS : raise_portals(given.function, comm, result);
   }
   Request* request = pool.claim(comm, false);
@@ -130,8 +138,9 @@ int receive_in_pool(void* buf, const Arguments& given, MPI_Status* status);
 
 inline int receive(void* buf, const Arguments& given, MPI_Status* status) {
   Communicator* comm;
+  const Datatype* type;
   size_t bytes;
-  if (int error = check_receive(given, comm, bytes)) [[unlikely]]
+  if (int error = check_receive(given, comm, type, bytes)) [[unlikely]]
     return error;
   if (given.peer == MPI_PROC_NULL) [[unlikely]] {
     set_null_process_status(status);
@@ -140,7 +149,7 @@ inline int receive(void* buf, const Arguments& given, MPI_Status* status) {
   if (adi::device.threaded) [[unlikely]]
     return receive_in_pool(buf, given, status);
   Request request(comm, true);
-  if (int result = start_receive(request, buf, given, bytes); result != PTL_OK) [[unlikely]]
+  if (int result = start_receive(request, buf, given, *type, bytes); result != PTL_OK) [[unlikely]]
     return raise_portals(given.function, comm, result);
   adi::losses.blocked = &request;
   adi::wait(request);
@@ -151,8 +160,9 @@ inline int receive(void* buf, const Arguments& given, MPI_Status* status) {
 
 inline int ireceive(void* buf, const Arguments& given, MPI_Request* handle) {
   Communicator* comm;
+  const Datatype* type;
   size_t bytes;
-  if (int error = check_receive(given, comm, bytes)) [[unlikely]]
+  if (int error = check_receive(given, comm, type, bytes)) [[unlikely]]
     return error;
   if (handle == nullptr) [[unlikely]]
     return raise_no_handle(given, comm);
@@ -162,7 +172,7 @@ inline int ireceive(void* buf, const Arguments& given, MPI_Request* handle) {
   Request* request = pool.claim(comm, true);
   if (request == nullptr) [[unlikely]]
     return raise_no_request(given, comm);
-  if (int result = start_receive(*request, buf, given, bytes); result != PTL_OK) [[unlikely]] {
+  if (int result = start_receive(*request, buf, given, *type, bytes); result != PTL_OK) [[unlikely]] {
     pool.release(request);
     return raise_portals(given.function, comm, result);
   }
