@@ -224,13 +224,20 @@ void Client::leave_baton() {
     } else {
       baton_.release(biased_);  // what is read below is not older, see Baton::held
     }
-    // Passive sleepers count on this thread's looking; where the engine thread spins, on that one.
-    if ((posted && asleep_.load(std::memory_order_relaxed) > 0) || (!engine_spins_ && passive_.load(std::memory_order_relaxed) > 0)) wake_sleepers();
+    if ((posted && asleep_.load(std::memory_order_relaxed) > 0) || counted_on()) wake_sleepers();
     if (busy) ring_own(Sleeper::engine);
     if (!engine_->commands().maybe_filled() || mode_ == Progress::offload || !take()) return;
     drain();
     engine_->settle();
   }
+}
+
+void Client::serve_others() {
+  if (counted_on()) wake_sleepers();
+  if (!engine_->commands().maybe_filled() || !take()) return;
+  drain();
+  engine_->settle();
+  leave_baton();
 }
 
 void Client::wake_sleepers() {

@@ -77,7 +77,9 @@ class Client {
   }
   void leave() {
     engine_->settle();
-    leave_baton();
+    if (!biased_ || engine_->posted || engine_->restless() || grant_) return leave_baton();
+    baton_.release(true);  // what is read below is not older, see Baton::held
+    if (counted_on() || engine_->commands().maybe_filled()) [[unlikely]] serve_others();
   }
   // The same as submit, but returns only after the command has been executed.
   void submit_and_wait(Command& command);
@@ -140,6 +142,9 @@ class Client {
   }
   void take_baton();
   void leave_baton();
+  // Passive sleepers count on the looking of who has the baton; where the engine thread spins, on that one.
+  bool counted_on() const { return !engine_spins_ && passive_.load(std::memory_order_relaxed) > 0; }
+  void serve_others();
   void wake_sleepers();
   void ring_own(Sleeper only);
   void enter_wait();

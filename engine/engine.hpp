@@ -56,6 +56,7 @@ class Engine final : public Sink {
   // Nothing that step() would do at once, or soon without a message from outside. Asked after arming the doorbell.
   bool idle();
   // True when somebody must go on stepping although no message arrives (bulk moves, back-pressure, delays).
+  bool restless() const { return restless_; }  // a quick no
   bool busy() {
     if (!restless_) return false;
     restless_ = moves_go_on() || !stalled_.empty() || has_delays() || ready_ != nullptr || !works_.empty();
@@ -233,6 +234,8 @@ class Engine final : public Sink {
   void entry_idle(ListEntry& entry);
   void release_entry(ListEntry& entry) { release_entry(interfaces_[entry.ni], entry); }
   void release_entry(Interface& ni, ListEntry& entry);
+  void release_live_entry(Interface& ni, ListEntry& entry);
+  void give_entry_back(Interface& ni, ListEntry& entry, uint32_t index);
   void portal_idle(uint32_t ni, PortalEntry& portal, uint16_t pt_index);
   // events.cpp
   void post(uint32_t eq, const ptl_event_t& event);

@@ -23,9 +23,18 @@ inline void Engine::auto_unlink(ListEntry& entry) {
 
 inline void Engine::release_entry(Interface& ni, ListEntry& entry) {
   objects_.entries.retire_held(entry.handle);
+  give_entry_back(ni, entry, objects_.entries.index_of(entry));
+}
+// The same for one whose handle has not been retired.
+inline void Engine::release_live_entry(Interface& ni, ListEntry& entry) {
+  const uint32_t index = objects_.entries.index_of(entry);
+  objects_.entries.retire_live_held(index);
+  give_entry_back(ni, entry, index);
+}
+inline void Engine::give_entry_back(Interface& ni, ListEntry& entry, uint32_t index) {
   if (ni.counts_lists()) ni.list_sizes[entry.pt_index][entry.list].give_held();
   ni.entries.give_held();
-  objects_.entries.give_back_held(objects_.entries.index_of(entry));
+  objects_.entries.give_back_held(index);
 }
 
 // A message in this entry, or a header that refers to it, is done with.

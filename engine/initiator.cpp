@@ -85,7 +85,7 @@ bool Engine::put_at_once(wire::Header& header, ptl_process_t to, const Local& so
   iovec all{source.base, static_cast<size_t>(length)};
   if (peer->transport->send(*peer->link, header, {&all, length ? 1u : 0u}) != Sent::done) return false;
   ++stats_.sends;
-  send_event(source, length, user_ptr, PTL_NI_OK);
+  if (source.eq != PTL_EQ_NONE || source.ct != PTL_CT_NONE) send_event(source, length, user_ptr, PTL_NI_OK);
   return true;
 }
 

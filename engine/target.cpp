@@ -80,7 +80,7 @@ bool needs_no_account(const wire::Header& header, const ListEntry& entry) {
 
 // The most events that a message posts where it matched: its own, then AUTO_UNLINK and AUTO_FREE if it is the entry's last.
 uint32_t events_of(const ListEntry& entry, uint64_t rlength) {
-  uint32_t events = entry.options & (PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE | PTLX_ME_RECORD) ? 0 : 1;
+  uint32_t events = entry.options & (PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE) ? 0 : 1;
   if (entry.options & PTL_ME_EVENT_UNLINK_DISABLE) return events;
   const bool last = (entry.options & PTL_ME_USE_ONCE) ||
                     ((entry.options & PTL_ME_MANAGE_LOCAL) && entry.min_free != 0 &&
@@ -145,7 +145,7 @@ void Engine::apply_gathered(Delivery& delivery, const std::byte* data, std::byte
   if (!(options & PTL_ME_USE_ONCE)) return;
   if (!(options & PTL_ME_EVENT_UNLINK_DISABLE)) entry_event(entry, PTL_EVENT_AUTO_UNLINK);
   if (entry.recurs) entry.parked = true;
-  else release_entry(ni, entry);
+  else release_live_entry(ni, entry);
 }
 
 [[gnu::always_inline]] inline ListEntry* Engine::match(PortalEntry& portal, const wire::Header& header, uint64_t source) {
@@ -202,12 +202,15 @@ void Engine::request(Link& from, const wire::Header& header, const std::byte* pa
     return;
   }
   uint32_t events = 0;
-  EventQueue* const queue = limiting_queue(*portal);
-  if (portal->options & PTL_PT_FLOWCTRL) {
-    events = events_of(*entry, header.rlength);
-    if (queue && queue->room() < events) [[unlikely]] {
-      no_match(ni, *portal, peer, header, entry);
-      return;
+  EventQueue* queue = nullptr;
+  if (!(entry->options & PTLX_ME_RECORD)) {  // which posts none
+    queue = limiting_queue(*portal);
+    if (portal->options & PTL_PT_FLOWCTRL) {
+      events = events_of(*entry, header.rlength);
+      if (queue && queue->room() < events) [[unlikely]] {
+        no_match(ni, *portal, peer, header, entry);
+        return;
+      }
     }
   }
   if (small_put && needs_no_account(header, *entry)) [[likely]]

@@ -115,6 +115,11 @@ class Pool {
     slots_[handle_index(handle)].state.store(((handle_generation(handle) + 1) & kGenerationMask) << 1, std::memory_order_release);
     return true;
   }
+  // The slot's handle is live.
+  void retire_live_held(uint32_t index) {
+    const uint32_t generation = slots_[index].state.load(std::memory_order_relaxed) >> 1;
+    slots_[index].state.store(((generation + 1) & kGenerationMask) << 1, std::memory_order_release);
+  }
   static constexpr uint32_t kHeldBack = 256;
 
   T& at(uint32_t index) { return slots_[index].value; }
