@@ -190,11 +190,10 @@ int main(int argc, char** argv) {
   CHECK(PtlxJobFence());  // both entries stand
   const std::string transport = transport_to(PTL_NI_MATCHING | PTL_NI_LOGICAL, 1 - job.rank);
   Report report(options, job.rank == 0, transport);
-  const bool sockets = transport == "tcp";
-  if (sockets || transport.starts_with("fabric(")) {
+  if (transport.starts_with("fabric(")) {
     ptl_process_t self;
     CHECK(PtlGetPhysId(ni, &self));
-    if (auto raw = FabricPingPong::open(sockets ? transport : transport.substr(7, transport.size() - 8), self.phys.nid, job.rank))
+    if (auto raw = FabricPingPong::open(transport.substr(7, transport.size() - 8), self.phys.nid, job.rank))
       small(ends, *raw, memory, job.rank, report);
   } else {
     bulk(ends, memory, job.rank, report);

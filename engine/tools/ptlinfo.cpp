@@ -16,7 +16,6 @@
 #include "engine/host/bootstrap.hpp"
 #include "engine/host/options.hpp"
 #include "engine/host/topology.hpp"
-#include "engine/open_fabric.hpp"
 #include "engine/transport/fabric_providers.hpp"
 #include "portals/portals4.h"
 #include "portals/portals4_ext.h"
@@ -54,9 +53,8 @@ ordered_json interfaces(uint32_t chosen) {
 
 ordered_json providers(const std::string& used) {
   ordered_json all = ordered_json::array();
-  all.push_back({{"name", "tcp"}, {"fabric", "sockets"}, {"domain", "any"}, {"max_message", SIZE_MAX}, {"automatic", true}, {"used", used == "tcp"}});
   for (const FabricProvider& one : fabric_providers())
-    all.push_back({{"name", one.name}, {"fabric", one.fabric}, {"domain", one.domain}, {"max_message", one.max_message}, {"automatic", one.automatic && !one.name.starts_with("tcp")}, {"used", one.name == used}});
+    all.push_back({{"name", one.name}, {"fabric", one.fabric}, {"domain", one.domain}, {"max_message", one.max_message}, {"automatic", one.automatic}, {"used", one.name == used}});
   return all;
 }
 
@@ -133,7 +131,7 @@ void print(const ordered_json& all) {
   for (const ordered_json& one : all["interfaces"])
     std::printf("%c %-16s %-16s %s%s\n", one["used"].get<bool>() ? '*' : ' ', word(one["name"]).c_str(), word(one["address"]).c_str(),
                 one["up"].get<bool>() ? "up" : "down", one["loopback"].get<bool>() ? ", loopback" : "");
-  std::printf("\nnetworks: TCP by sockets, and libfabric's providers (* is used between nodes)\n");
+  std::printf("\nlibfabric providers (* is used where the fabric is)\n");
   for (const ordered_json& one : all["providers"])
     std::printf("%c %-16s domain %-16s%s\n", one["used"].get<bool>() ? '*' : ' ', word(one["name"]).c_str(), word(one["domain"]).c_str(),
                 one["automatic"].get<bool>() ? "" : " only if asked for");
@@ -169,8 +167,7 @@ int run(int argc, char** argv) {
   const uint32_t nid = mine.is_null() ? 0 : mine["nid"].get<uint32_t>();
   const char* asked = std::getenv("PTL_FABRIC_PROVIDER");
   all["interfaces"] = interfaces(nid);
-  const std::string wish = asked ? asked : "";
-  all["providers"] = providers(takes_sockets(wish, nid) ? "tcp" : fabric_provider_for(wish, nid));
+  all["providers"] = providers(fabric_provider_for(asked ? asked : "", nid));
   all["portals"] = std::move(mine);
   all["environment"] = environment();
   if (ready) PtlFini();

@@ -96,8 +96,9 @@ class FabricTransport final : public Transport, private fabric::GuardClient {
   int bury();
   void abandon(fabric::FabricLink& link);
   int knock();
-  fabric::GuardedLink* greeted(fabric::GuardedLink* link, const fabric::Hello& hello) override;
-  void gone(fabric::GuardedLink& link) override { condemn(static_cast<fabric::FabricLink&>(link)); }
+  fabric::FabricLink* greeted(fabric::FabricLink* link, const fabric::Hello& hello) override;
+  uint32_t slot_of(const fabric::FabricLink& link) const override { return link.slot; }
+  void gone(fabric::FabricLink& link) override { condemn(link); }
   // fabric.cpp
   std::byte* draft(fabric::FabricLink& link, size_t size);
   ssize_t dispatch(fabric::FabricLink& link, size_t size);

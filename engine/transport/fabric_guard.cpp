@@ -126,7 +126,7 @@ bool Guard::watch(std::unique_ptr<Line> line, uint32_t events) {
   return true;
 }
 
-bool Guard::call(GuardedLink& link, uint32_t slot) {
+bool Guard::call(FabricLink& link, uint32_t slot) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return false;
   keep_alive(fd);
@@ -209,10 +209,10 @@ bool Guard::understood(Line& line, GuardClient& client) {
   const Hello& hello = line.hello;
   if (hello.magic != kHelloMagic || hello.name_size == 0 || hello.name_size >= kMaxName) return false;
   if (hello.pid == 0 || hello.pid >= kNoPid || !comes_from(line, hello.nid)) return false;
-  GuardedLink* link = client.greeted(line.link, hello);
+  FabricLink* link = client.greeted(line.link, hello);
   if (link == nullptr) return false;
   line.link = link;
-  return line.ours || speak(line, link->slot);
+  return line.ours || speak(line, client.slot_of(*link));
 }
 
 int Guard::serve(Line& line, GuardClient& client) {
@@ -229,7 +229,7 @@ int Guard::serve(Line& line, GuardClient& client) {
     }
   }
   if (alive) return done;
-  GuardedLink* link = line.link;
+  FabricLink* link = line.link;
   drop(line.fd);
   if (link != nullptr) client.gone(*link);
   return 1;

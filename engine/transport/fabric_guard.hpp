@@ -36,19 +36,20 @@ struct Hello {
   uint32_t protocol_version = 0;
   uint32_t reserved = 0;
   uint32_t name_size = 0;
-  std::byte name[kMaxName] = {};  // fi_getname, or what another transport has for it
+  std::byte name[kMaxName] = {};  // fi_getname
 };
 static_assert(sizeof(Hello) == 256);
 
-struct GuardedLink;
+struct FabricLink;
 
 // What the guard asks and tells its transport, from Guard::poll only.
 class GuardClient {
  public:
   // `link` is null when they called us: then the answer is the link the Hello belongs to, or null to refuse. For a line
   // of our own the answer is `link`, or null when the Hello is not acceptable.
-  virtual GuardedLink* greeted(GuardedLink* link, const Hello& hello) = 0;
-  virtual void gone(GuardedLink& link) = 0;
+  virtual FabricLink* greeted(FabricLink* link, const Hello& hello) = 0;
+  virtual uint32_t slot_of(const FabricLink& link) const = 0;
+  virtual void gone(FabricLink& link) = 0;
 
  protected:
   ~GuardClient() = default;
@@ -67,7 +68,7 @@ class Guard {
   // What we answer to every call; set once, before the first `poll`.
   void introduce_as(const Hello& hello) { hello_ = hello; }
   // Starts a line to a process; false when that is impossible at once (refused, no descriptors).
-  bool call(GuardedLink& link, uint32_t slot);
+  bool call(FabricLink& link, uint32_t slot);
   // Handles what has happened; returns how many Hellos were understood or lines lost.
   int poll(GuardClient& client);
   bool pending() const;
@@ -77,7 +78,7 @@ class Guard {
  private:
   struct Line {
     int fd = -1;
-    GuardedLink* link = nullptr;
+    FabricLink* link = nullptr;
     bool ours = false;  // we called
     bool connecting = false;
     bool greeted = false;

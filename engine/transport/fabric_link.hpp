@@ -1,4 +1,4 @@
-// fabric_link.hpp: one process as a network sees it, and as libfabric does.
+// fabric_link.hpp: one process as the fabric sees it.
 //
 // Thread: the holder of the baton.
 // Invariants: states only move downwards in the list below. `address` and `remote_slot` are valid from `opening` on.
@@ -20,23 +20,19 @@ enum class LinkState : uint8_t {
   failed,  // Sink::lost was called
 };
 
-// What the guard has to do with.
-struct GuardedLink : Link {
+struct FabricLink : Link {
   LinkState state = LinkState::calling;
-  bool known = false;  // the engine knows it: it asked for it or was introduced
-  uint32_t slot = 0;   // our index
+  bool caller = false;  // we called, so we knock
+  bool known = false;   // the engine knows it: it asked for it or was introduced
+  uint32_t slot = 0;    // our index
   uint32_t remote_slot = 0;
-  size_t name_hash = 0;  // of its endpoint name; 0: not told yet
-  std::chrono::steady_clock::time_point ended{};  // when `ending` began, plus the grace
-};
-
-struct FabricLink : GuardedLink {
-  bool caller = false;     // we called, so we knock
   uint32_t in_flight = 0;  // sends that hold a buffer
   uint32_t filled = 0;     // bytes in `frame`
   void* frame = nullptr;   // the transport's send operation whose buffer collects messages, if one does
   bool framed = false;     // the transport's list of links with a frame names it
+  size_t name_hash = 0;    // of its endpoint name
   fi_addr_t address = FI_ADDR_UNSPEC;
+  std::chrono::steady_clock::time_point ended{};  // when `ending` began, plus the grace
 };
 
 }  // namespace portunus::fabric

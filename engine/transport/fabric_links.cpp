@@ -51,8 +51,7 @@ Link* FabricTransport::connect(ProcessId process) {
   return link;
 }
 
-fabric::GuardedLink* FabricTransport::greeted(fabric::GuardedLink* called, const fabric::Hello& hello) {
-  auto* link = static_cast<FabricLink*>(called);
+FabricLink* FabricTransport::greeted(FabricLink* link, const fabric::Hello& hello) {
   const fi_info& ours = *endpoint_.info;
   if (hello.address_format != ours.addr_format || hello.protocol != ours.ep_attr->protocol ||
       hello.protocol_version != ours.ep_attr->protocol_version)

@@ -73,7 +73,7 @@ class Transport {
   virtual void flush() {}
   // Arrivals that `poll` has taken in and will deliver later: what sleeps must wake for them (due_in_ns).
   uint32_t holding = 0;
-  virtual const char* name() const = 0;  // "self", "node", "tcp", "fabric(verbs)" ..
+  virtual const char* name() const = 0;  // "self", "node", "fabric(tcp)" ..
   virtual TransportLimits limits() const = 0;
   // The link to a process, made on first use; nullptr when this transport does not reach it. Never blocks: a link
   // that is still connecting answers `again`.

