@@ -291,7 +291,9 @@ TEST(Rma, OtherWindowsTellWhichMemoryIsWithinReach) {
     const long word = rank() + 20;
     EXPECT_EQ(MPI_Put(&word, 1, MPI_LONG, rank(), 1, 1, MPI_LONG, area.win), MPI_SUCCESS);
     MPI_Win_fence(0, area.win);
-    if (memory) {
+    long* lefts = nullptr;
+    EXPECT_EQ(MPI_Win_shared_query(area.win, left(), &size, &unit, &lefts), MPI_SUCCESS);
+    if (lefts) {  // then ours was within the reach of who stored there
       EXPECT_EQ(area.at[0], left() + 10);
     }
     EXPECT_EQ(area.at[1], word);
