@@ -2,7 +2,9 @@
 // datatypes of Fortran's kinds.
 // Thread: any; the calls on sizes and truth values also before MPI_Init. Source: MPI-5.0, 19.1.9 (kinds), 20.5 (the ABI and Fortran).
 #include <cstring>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "mpi-adi/checks.hpp"
 #include "mpi-adi/profiling.hpp"
@@ -36,15 +38,19 @@ bool is_value(const void* place, int size, int value) {
 }
 void put_value(void* place, int size, uint64_t value) { std::memcpy(place, &value, static_cast<size_t>(size)); }
 
-// A type of Fortran's, made once for each choice of precision and range, and never freed.
+std::mutex made_lock;
+std::vector<Datatype*>& made() {
+  static auto& all = *new std::vector<Datatype*>;
+  return all;
+}
+
+// A type of Fortran's, made once for each choice of precision and range; the user cannot free it.
 int give_kind(const char* function, int combiner, std::vector<int> asked, MPI_Datatype base, MPI_Datatype* result) {
   if (int error = check_running(function)) return error;
   if (int error = check_results(function, nullptr, {result})) return error;
   if (base == MPI_DATATYPE_NULL) return raise(function, nullptr, MPI_ERR_ARG, "no kind of this type has such a precision or range");
-  static std::mutex mutex;
-  static auto& made = *new std::vector<Datatype*>;
-  std::lock_guard lock(mutex);
-  for (Datatype* type : made) {
+  std::lock_guard lock(made_lock);
+  for (Datatype* type : made()) {
     if (type->combiner != combiner || type->integers != asked) continue;
     *result = handle_of(type);
     return MPI_SUCCESS;
@@ -53,7 +59,7 @@ int give_kind(const char* function, int combiner, std::vector<int> asked, MPI_Da
   Datatype* type = find_type(*result);
   type->committed = true;
   type->kind_of = find_type(base);
-  made.push_back(type);
+  made().push_back(type);
   return MPI_SUCCESS;
 }
 
@@ -71,6 +77,13 @@ MPI_Datatype integer_kind(int r) {
 }
 
 }  // namespace
+
+void release_kinds() {
+  std::lock_guard lock(made_lock);
+  for (Datatype* type : made()) release(type);
+  made().clear();
+}
+
 }  // namespace portunus::mpi
 
 using namespace portunus::mpi;

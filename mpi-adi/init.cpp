@@ -10,6 +10,7 @@
 #include "mpi-adi/adi.hpp"
 #include "mpi-adi/errors.hpp"
 #include "mpi-adi/profiling.hpp"
+#include "mpi-adi/type_create.hpp"
 
 namespace portunus::mpi {
 
@@ -50,6 +51,7 @@ int stop(const char* function) {
   const int result = adi::last_barrier();
   if (result != PTL_OK && result != PTL_FAIL) return raise_portals(function, nullptr, result);
   close_communicators();
+  release_kinds();
   phase.store(Phase::over, std::memory_order_release);
   adi::stop();
   return MPI_SUCCESS;

@@ -38,6 +38,9 @@ void keep_recipe(Datatype& type, Recipe recipe);
 
 int check(const char* function, MPI_Datatype handle, Datatype*& found, std::initializer_list<const void*> results);
 
+// At the end of MPI: those of Fortran's kinds.
+void release_kinds();
+
 // A new datatype for the user.
 int hand_out(const char* function, std::vector<Piece> pieces, Recipe recipe, MPI_Datatype* result);
 
