@@ -55,8 +55,8 @@ class Engine final : public Sink {
   bool has_delays() const { return !delays_.empty() || !new_delays_.empty(); }
   // Nothing that step() would do at once, or soon without a message from outside. Asked after arming the doorbell.
   bool idle();
+  bool restless() const { return restless_; }  // false: not busy, either
   // True when somebody must go on stepping although no message arrives (bulk moves, back-pressure, delays).
-  bool restless() const { return restless_; }  // a quick no
   bool busy() {
     if (!restless_) return false;
     restless_ = moves_go_on() || !stalled_.empty() || has_delays() || ready_ != nullptr || !works_.empty();

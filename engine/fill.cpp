@@ -1,7 +1,8 @@
 // fill.cpp: data that lie in pieces, copied together while the target takes them.
 //
 // Where the transport has memory that both ends map (staging), the header goes first and the pieces follow as there is room. The
-// source is free when all of it is there. Data in one piece go the same way when their sender waits anyway (PTLX_MD_STAGE). Elsewhere a layout is copied as a whole, and an iovec streamed by messages.
+// source is free when all of it is there. Data in one piece go the same way when their sender waits anyway (PTLX_MD_STAGE).
+// Elsewhere a layout is copied as a whole, and an iovec streamed by messages.
 #include "engine/engine.hpp"
 
 #include <algorithm>

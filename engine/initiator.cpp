@@ -32,10 +32,6 @@ void free_payload(Command& command) {
   command.owns_payload = false;
 }
 
-}  // namespace
-
-namespace {
-
 // From then on the source is one piece of memory. Without memory for that it is read later, as it lies.
 void own_copy(Command& command) {
   void* copy = std::malloc(command.length);

@@ -298,11 +298,17 @@ TEST_F(Staged, MoreMessagesThanThereIsMemoryForAreCopiedAsAWhole) {
   EXPECT_EQ(from.events(from.eq).size(), 2 * sources.size());
 }
 
-TEST_F(Staged, AnInterfaceThatClosesMidwayTouchesItsMemoryNoMoreAndTheTargetIsTold) {
-  Spread source(kLong, 5), sink(kLong);
-  to.expect(sink, kLong);
-  from.run(from.put_layout(source, kLong));
-  to.step();
+// A long message of which the target has taken a part.
+struct Midway : Staged {
+  Spread source{kLong, 5}, sink{kLong};
+  Midway() {
+    to.expect(sink, kLong);
+    from.run(from.put_layout(source, kLong));
+    to.step();
+  }
+};
+
+TEST_F(Midway, AnInterfaceThatClosesTouchesItsMemoryNoMoreAndTheTargetIsTold) {
   from.engine.close_interface(0);
   const int calls = source.calls;
   settle();
@@ -311,11 +317,7 @@ TEST_F(Staged, AnInterfaceThatClosesMidwayTouchesItsMemoryNoMoreAndTheTargetIsTo
   EXPECT_TRUE(to.engine.flushed());
 }
 
-TEST_F(Staged, AnInterfaceOfTheTargetThatClosesMidwayTakesNoMore) {
-  Spread source(kLong, 5), sink(kLong);
-  to.expect(sink, kLong);
-  from.run(from.put_layout(source, kLong));
-  to.step();
+TEST_F(Midway, AnInterfaceOfTheTargetThatClosesTakesNoMore) {
   to.engine.close_interface(0);
   const int calls = sink.calls;
   settle();
