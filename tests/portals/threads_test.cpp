@@ -274,6 +274,52 @@ TEST(Threads, MayCallEverythingAtAnyTimeBetweenProcessesOfANode) {
   }
 }
 
+// Whoever steps the engine writes it: this thread, the sender's or the engine's.
+TEST(Threads, FindARecordWholeOnceTheySeeItsState) {
+  ASSERT_EQ(PtlInit(), PTL_OK);
+  ptl_handle_ni_t ni;
+  ASSERT_EQ(PtlNIInit(PTL_IFACE_DEFAULT, kMatching, PTL_PID_ANY, nullptr, nullptr, &ni), PTL_OK);
+  ptl_process_t self;
+  ptl_handle_eq_t eq;
+  ptl_pt_index_t pt;
+  ASSERT_EQ(PtlGetPhysId(ni, &self), PTL_OK);
+  ASSERT_EQ(PtlEQAlloc(ni, 8, &eq), PTL_OK);
+  ASSERT_EQ(PtlPTAlloc(ni, 0, eq, PTL_PT_ANY, &pt), PTL_OK);
+  std::array<ptlx_record_t, kMessages> records{};
+  std::array<uint64_t, kMessages> rooms{};
+  for (uint64_t i = 0; i < kMessages; ++i) {
+    ptl_me_t me = Alone::any_me(&rooms[i], sizeof rooms[i], PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_LINK_DISABLE |
+                                                              PTL_ME_EVENT_UNLINK_DISABLE | PTLX_ME_COMPLETE_UNEXPECTED | PTLX_ME_RECORD);
+    me.match_bits = i;
+    ptl_handle_me_t handle;
+    ASSERT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, &records[i], &handle), PTL_OK);
+  }
+  run({[&] {
+         uint64_t value = 0;
+         const ptl_md_t md{&value, sizeof value, PTL_MD_VOLATILE, PTL_EQ_NONE, PTL_CT_NONE};
+         ptl_handle_md_t handle;
+         ASSERT_EQ(PtlMDBind(ni, &md, &handle), PTL_OK);
+         for (uint64_t i = 0; i < kMessages; ++i) {
+           value = i + 1;
+           ASSERT_EQ(PtlPut(handle, 0, sizeof value, PTL_NO_ACK_REQ, self, pt, i, 0, nullptr, 0), PTL_OK);
+         }
+       },
+       [&] {
+         uint64_t recorded = 0;
+         for (uint64_t i = 0; i < kMessages; ++i) {
+           ptl_event_t event;
+           unsigned taken;
+           while (std::atomic_ref<uint32_t>(records[i].state).load(std::memory_order_acquire) != PTLX_RECORDED)
+             ASSERT_EQ(PtlxEQTake(eq, PTL_TIME_FOREVER, &event, 1, &taken, &recorded), PTL_OK);
+           ASSERT_EQ(records[i].match_bits, i);
+           ASSERT_EQ(records[i].mlength, sizeof rooms[i]);
+           ASSERT_EQ(rooms[i], i + 1);
+         }
+       }});
+  ASSERT_EQ(PtlNIFini(ni), PTL_OK);
+  PtlFini();
+}
+
 // Closing looks at every slot, also at those that others release and claim anew at that moment.
 TEST(Threads, MayBindAndReleaseWhileAnotherInterfaceCloses) {
   ASSERT_EQ(PtlInit(), PTL_OK);
