@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "engine/open_fabric.hpp"
-#include "engine/transport/delayed.hpp"
+#include "engine/measurement/delayed.hpp"
 
 namespace portunus {
 namespace {

@@ -25,7 +25,7 @@
 #include "engine/shared/baton.hpp"
 #include "engine/shared/doorbell.hpp"
 #include "engine/shared/objects.hpp"
-#include "engine/transport/node.hpp"
+#include "engine/transport/node/node.hpp"
 #include "engine/transport/self.hpp"
 
 namespace portunus {

@@ -1,7 +1,7 @@
 // open_fabric.cpp: the only place outside the transport that knows which network library it stands on.
 #include "engine/open_fabric.hpp"
 
-#include "engine/transport/fabric.hpp"
+#include "engine/transport/fabric/fabric.hpp"
 
 namespace portunus {
 

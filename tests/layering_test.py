@@ -39,11 +39,11 @@ ALLOWED = [
 
 # Who alone may include something: (what is included, who may, the rule in words)
 ONLY = [
-    (r"rdma/", r"engine/transport/fabric[^/]*$|bench/pairs/fabric_pingpong\.cpp$",
-     "libfabric is known to engine/transport/fabric* only, and to the bench that compares with it alone"),
+    (r"rdma/", r"engine/transport/fabric/|bench/pairs/fabric_pingpong\.cpp$",
+     "libfabric is known to engine/transport/fabric/ only, and to the bench that compares with it alone"),
     (r"hwloc", r"engine/host/topology[^/]*$", "hwloc is known to engine/host/topology* only"),
-    (r"pmix", r"engine/host/pmix\.cpp$|engine/tools/ptlrun[^/]*$", "PMIx is known to engine/host/pmix.cpp and ptlrun only"),
-    (r"engine/transport/fabric\.hpp$", r"engine/open_fabric\.cpp$|engine/transport/fabric[^/]*$",
+    (r"pmix", r"engine/host/pmix\.cpp$|engine/tools/ptlrun/", "PMIx is known to engine/host/pmix.cpp and ptlrun only"),
+    (r"engine/transport/fabric/fabric\.hpp$", r"engine/open_fabric\.cpp$|engine/transport/fabric/",
      "the fabric is opened by engine/open_fabric.cpp only"),
     (r".*CLI/", r"engine/tools/|bench/", "options are parsed in tools only"),
 ]

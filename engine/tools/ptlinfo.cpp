@@ -16,7 +16,7 @@
 #include "engine/host/bootstrap.hpp"
 #include "engine/host/options.hpp"
 #include "engine/host/topology.hpp"
-#include "engine/transport/fabric_providers.hpp"
+#include "engine/transport/fabric/providers.hpp"
 #include "portals/portals4.h"
 #include "portals/portals4_ext.h"
 

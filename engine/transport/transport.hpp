@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <span>
 
-#include "engine/transport/staging.hpp"
+#include "engine/transport/node/staging.hpp"
 #include "engine/transport/wire.hpp"
 
 namespace portunus {

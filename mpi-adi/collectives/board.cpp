@@ -7,10 +7,10 @@
 #include <cstring>
 #include <utility>
 
-#include "mpi-adi/adi.hpp"
-#include "mpi-adi/exchange.hpp"
-#include "mpi-adi/nodes.hpp"
-#include "mpi-adi/settings.hpp"
+#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/comm/exchange.hpp"
+#include "mpi-adi/comm/nodes.hpp"
+#include "mpi-adi/core/settings.hpp"
 
 namespace portunus::mpi::collectives {
 namespace {

@@ -21,8 +21,8 @@
 
 #include "mpi-adi/collectives/call_log.hpp"
 #include "mpi-adi/collectives/work.hpp"
-#include "mpi-adi/comm.hpp"
-#include "mpi-adi/segment.hpp"
+#include "mpi-adi/comm/comm.hpp"
+#include "mpi-adi/types/segment.hpp"
 #include "portals/portals4_ext.h"
 
 namespace portunus::mpi::collectives {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <mutex>
 
-#include "mpi-adi/adi.hpp"
+#include "mpi-adi/core/adi.hpp"
 
 namespace portunus::mpi::collectives {
 namespace {

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "mpi-adi/collectives/work.hpp"
-#include "mpi-adi/comm.hpp"
+#include "mpi-adi/comm/comm.hpp"
 #include "portals/portals4.h"
 
 namespace portunus::mpi::collectives {

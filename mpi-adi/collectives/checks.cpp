@@ -1,10 +1,10 @@
 // checks.cpp: says what is wrong with the arguments of a collective.
 #include "mpi-adi/collectives/checks.hpp"
 
-#include "mpi-adi/arguments.hpp"
-#include "mpi-adi/datatype.hpp"
-#include "mpi-adi/errors.hpp"
-#include "mpi-adi/op.hpp"
+#include "mpi-adi/core/arguments.hpp"
+#include "mpi-adi/types/datatype.hpp"
+#include "mpi-adi/core/errors.hpp"
+#include "mpi-adi/op/op.hpp"
 
 namespace portunus::mpi::collectives {
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "mpi-adi/collectives/elements.hpp"
-#include "mpi-adi/op.hpp"
+#include "mpi-adi/op/op.hpp"
 
 namespace portunus::mpi::collectives {
 

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <memory>
 
-#include "mpi-adi/datatype.hpp"
+#include "mpi-adi/types/datatype.hpp"
 #include "mpi-adi/mpi.h"
 
 namespace portunus::mpi::collectives {

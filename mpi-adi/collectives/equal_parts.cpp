@@ -1,13 +1,13 @@
 // equal_parts.cpp: collectives in which all ranks have parts of one size: barrier, broadcast, gather, scatter, allgather,
 // alltoall.
 // Thread: any, one collective per communicator at a time. Source: MPI-5.0, 6.3-6.5, 6.6, 6.7, 6.8.
-#include "mpi-adi/adi.hpp"
+#include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/collectives/checks.hpp"
 #include "mpi-adi/collectives/elements.hpp"
 #include "mpi-adi/collectives/forms.hpp"
 #include "mpi-adi/collectives/inter.hpp"
 #include "mpi-adi/collectives/state.hpp"
-#include "mpi-adi/errors.hpp"
+#include "mpi-adi/core/errors.hpp"
 
 namespace portunus::mpi::collectives {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "mpi-adi/adi.hpp"
+#include "mpi-adi/core/adi.hpp"
 
 namespace portunus::mpi::collectives {
 

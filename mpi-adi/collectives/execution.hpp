@@ -13,7 +13,7 @@
 #include "mpi-adi/collectives/call_log.hpp"
 #include "mpi-adi/collectives/memory.hpp"
 #include "mpi-adi/collectives/work.hpp"
-#include "mpi-adi/request.hpp"
+#include "mpi-adi/request/request.hpp"
 
 namespace portunus::mpi::collectives {
 

@@ -4,10 +4,10 @@
 // Thread: any.
 #pragma once
 
-#include "mpi-adi/checks.hpp"
+#include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/collectives/counts.hpp"
 #include "mpi-adi/collectives/run.hpp"
-#include "mpi-adi/profiling.hpp"
+#include "mpi-adi/core/profiling.hpp"
 
 // What parameters call `Count` and `Displacement`; functions of the C interface are the same in every namespace.
 namespace portunus::mpi::collectives::narrow {

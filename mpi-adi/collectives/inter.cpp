@@ -6,7 +6,7 @@
 #include "mpi-adi/collectives/checks.hpp"
 #include "mpi-adi/collectives/combine.hpp"
 #include "mpi-adi/collectives/elements.hpp"
-#include "mpi-adi/errors.hpp"
+#include "mpi-adi/core/errors.hpp"
 
 namespace portunus::mpi::collectives::inter {
 namespace {

@@ -8,8 +8,8 @@
 #include "mpi-adi/collectives/checks.hpp"
 #include "mpi-adi/collectives/elements.hpp"
 #include "mpi-adi/collectives/forms.hpp"
-#include "mpi-adi/errors.hpp"
-#include "mpi-adi/topology.hpp"
+#include "mpi-adi/core/errors.hpp"
+#include "mpi-adi/topology/topology.hpp"
 
 namespace portunus::mpi::collectives {
 namespace {

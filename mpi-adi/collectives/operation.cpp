@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "mpi-adi/adi.hpp"
+#include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/collectives/run.hpp"
 #include "mpi-adi/collectives/state.hpp"
-#include "mpi-adi/errors.hpp"
+#include "mpi-adi/core/errors.hpp"
 
 namespace portunus::mpi::collectives {
 namespace {

@@ -11,8 +11,8 @@
 #include "mpi-adi/collectives/forms.hpp"
 #include "mpi-adi/collectives/in_parts.hpp"
 #include "mpi-adi/collectives/inter.hpp"
-#include "mpi-adi/errors.hpp"
-#include "mpi-adi/op.hpp"
+#include "mpi-adi/core/errors.hpp"
+#include "mpi-adi/op/op.hpp"
 
 namespace portunus::mpi::collectives {
 namespace {

@@ -1,9 +1,9 @@
 // run.cpp: running the work of a collective call.
 #include "mpi-adi/collectives/run.hpp"
 
-#include "mpi-adi/adi.hpp"
+#include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/collectives/state.hpp"
-#include "mpi-adi/errors.hpp"
+#include "mpi-adi/core/errors.hpp"
 
 namespace portunus::mpi::collectives {
 

@@ -13,7 +13,7 @@
 
 #include "mpi-adi/collectives/call_log.hpp"
 #include "mpi-adi/collectives/work.hpp"
-#include "mpi-adi/comm.hpp"
+#include "mpi-adi/comm/comm.hpp"
 #include "mpi-adi/mpi.h"
 
 namespace portunus::mpi::collectives {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "mpi-adi/adi.hpp"
+#include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/collectives/inter.hpp"
 
 namespace portunus::mpi::collectives {

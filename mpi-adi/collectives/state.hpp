@@ -27,7 +27,7 @@
 #include "mpi-adi/collectives/call_log.hpp"
 #include "mpi-adi/collectives/execution.hpp"
 #include "mpi-adi/collectives/work.hpp"
-#include "mpi-adi/comm.hpp"
+#include "mpi-adi/comm/comm.hpp"
 
 namespace portunus::mpi::collectives {
 

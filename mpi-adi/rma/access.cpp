@@ -1,7 +1,7 @@
 // access.cpp: checks of accesses to windows.
 #include "mpi-adi/rma/access.hpp"
 
-#include "mpi-adi/arguments.hpp"
+#include "mpi-adi/core/arguments.hpp"
 
 namespace portunus::mpi::rma {
 namespace {

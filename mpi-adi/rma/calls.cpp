@@ -1,6 +1,6 @@
 // calls.cpp: the calls that access windows, with counts of both kinds.
 // Source: MPI-5.0, 12.3.
-#include "mpi-adi/profiling.hpp"
+#include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/rma/transfer.hpp"
 
 using namespace portunus::mpi;

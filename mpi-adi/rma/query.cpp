@@ -2,9 +2,9 @@
 // Source: MPI-5.0, 12.2.6, 7.7.3, 7.8, 9.3.2.
 #include <cstdio>
 
-#include "mpi-adi/checks.hpp"
-#include "mpi-adi/errors.hpp"
-#include "mpi-adi/profiling.hpp"
+#include "mpi-adi/core/checks.hpp"
+#include "mpi-adi/core/errors.hpp"
+#include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/rma/window.hpp"
 
 using namespace portunus::mpi;

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "mpi-adi/datatype.hpp"
+#include "mpi-adi/types/datatype.hpp"
 #include "mpi-adi/mpi.h"
 
 namespace portunus::mpi::rma {

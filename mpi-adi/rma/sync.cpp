@@ -4,10 +4,10 @@
 // Source: MPI-5.0, 12.5.
 #include <sched.h>
 
-#include "mpi-adi/checks.hpp"
-#include "mpi-adi/errors.hpp"
-#include "mpi-adi/exchange.hpp"
-#include "mpi-adi/profiling.hpp"
+#include "mpi-adi/core/checks.hpp"
+#include "mpi-adi/core/errors.hpp"
+#include "mpi-adi/comm/exchange.hpp"
+#include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/rma/window.hpp"
 
 namespace portunus::mpi::rma {

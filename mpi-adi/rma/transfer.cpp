@@ -8,7 +8,7 @@
 #include <cstring>
 #include <limits>
 
-#include "mpi-adi/op.hpp"
+#include "mpi-adi/op/op.hpp"
 #include "mpi-adi/rma/transfer.hpp"
 
 namespace portunus::mpi::rma {

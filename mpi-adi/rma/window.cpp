@@ -7,11 +7,11 @@
 #include <cstdarg>
 #include <cstring>
 
-#include "mpi-adi/checks.hpp"
-#include "mpi-adi/comm_create.hpp"
-#include "mpi-adi/errors.hpp"
-#include "mpi-adi/exchange.hpp"
-#include "mpi-adi/profiling.hpp"
+#include "mpi-adi/core/checks.hpp"
+#include "mpi-adi/comm/comm_create.hpp"
+#include "mpi-adi/core/errors.hpp"
+#include "mpi-adi/comm/exchange.hpp"
+#include "mpi-adi/core/profiling.hpp"
 
 namespace portunus::mpi::rma {
 

@@ -19,13 +19,13 @@
 #include <string>
 #include <vector>
 
-#include "mpi-adi/adi.hpp"
-#include "mpi-adi/attributes.hpp"
-#include "mpi-adi/comm.hpp"
-#include "mpi-adi/info.hpp"
+#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/attributes.hpp"
+#include "mpi-adi/comm/comm.hpp"
+#include "mpi-adi/core/info.hpp"
 #include "mpi-adi/mpi.h"
-#include "mpi-adi/objects.hpp"
-#include "mpi-adi/segment.hpp"
+#include "mpi-adi/core/objects.hpp"
+#include "mpi-adi/types/segment.hpp"
 
 namespace portunus::mpi::rma {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "mpi-adi/profiling.hpp"
+#include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/tool/tool.hpp"
 
 namespace portunus::mpi::tool {

@@ -1,6 +1,6 @@
 // events.cpp: events of the tool information interface. There are none, and no sources of any: calls say so.
 // Thread: any. Source: MPI-5.0, 15.3.8.
-#include "mpi-adi/profiling.hpp"
+#include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/tool/tool.hpp"
 
 namespace portunus::mpi::tool {

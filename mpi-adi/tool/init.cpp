@@ -2,9 +2,9 @@
 #include <atomic>
 #include <mutex>
 
-#include "mpi-adi/profiling.hpp"
-#include "mpi-adi/settings.hpp"
-#include "mpi-adi/init.hpp"
+#include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/core/settings.hpp"
+#include "mpi-adi/core/init.hpp"
 #include "mpi-adi/tool/tool.hpp"
 
 namespace portunus::mpi::tool {

@@ -1,8 +1,8 @@
 // performance.cpp: performance variables: what the engine of this process counts, from the start of MPI on. They always run and
 // cannot be written.
-#include "mpi-adi/init.hpp"
-#include "mpi-adi/objects.hpp"
-#include "mpi-adi/profiling.hpp"
+#include "mpi-adi/core/init.hpp"
+#include "mpi-adi/core/objects.hpp"
+#include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/tool/tool.hpp"
 #include "portals/portals4_ext.h"
 

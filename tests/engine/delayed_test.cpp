@@ -2,7 +2,7 @@
 // stepped by hand, and the clock is the test's.
 #include <gtest/gtest.h>
 
-#include "engine/transport/delayed.hpp"
+#include "engine/measurement/delayed.hpp"
 #include "tests/engine/transport_pair.hpp"
 #include "tests/support/rig.hpp"
 

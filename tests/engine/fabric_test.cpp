@@ -1,5 +1,5 @@
 // fabric_test.cpp: what the fabric transport promises beyond the suite of all transports: set-up, junk, other processes.
-#include "engine/transport/fabric.hpp"
+#include "engine/transport/fabric/fabric.hpp"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "engine/transport/fabric_message.hpp"
+#include "engine/transport/fabric/message.hpp"
 #include "tests/engine/transport_pair.hpp"
 
 namespace portunus {

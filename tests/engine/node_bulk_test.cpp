@@ -1,4 +1,4 @@
-// node_bulk_test.cpp: moves at which both processes work (engine/transport/shared_copy.hpp).
+// node_bulk_test.cpp: moves at which both processes work (engine/transport/node/shared_copy.hpp).
 #include <atomic>
 #include <cstring>
 #include <random>

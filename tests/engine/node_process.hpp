@@ -10,7 +10,7 @@
 #include <functional>
 #include <string>
 
-#include "engine/transport/node.hpp"
+#include "engine/transport/node/node.hpp"
 #include "tests/engine/transport_pair.hpp"
 
 namespace portunus {

@@ -3,9 +3,9 @@
 
 #include <unistd.h>
 
-#include "engine/transport/delayed.hpp"
-#include "engine/transport/fabric.hpp"
-#include "engine/transport/node.hpp"
+#include "engine/measurement/delayed.hpp"
+#include "engine/transport/fabric/fabric.hpp"
+#include "engine/transport/node/node.hpp"
 #include "engine/transport/self.hpp"
 #include "tests/engine/transport_pair.hpp"
 

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "engine/goal/plain_program.hpp"
+#include "engine/measurement/plain_program.hpp"
 #include "engine/goal/program.hpp"
 #include "tests/goal/random_programs.hpp"
 #include "tests/goal/rig_portals.hpp"

@@ -1,5 +1,5 @@
 // Layouts: shapes, and packing any range of their data. Source: MPI-5.0, 5.1.
-#include "mpi-adi/layout.hpp"
+#include "mpi-adi/types/layout.hpp"
 
 #include <gtest/gtest.h>
 

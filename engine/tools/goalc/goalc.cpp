@@ -1,0 +1,176 @@
+// goalc: compiles GOAL files and shows what comes of it. 'goalc --help' is its manual.
+//
+// **Thread:** one.
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/tools/command_line.hpp"
+#include "engine/goal/annotate.hpp"
+#include "engine/goal/binary.hpp"
+#include "engine/goal/buffered.hpp"
+#include "engine/goal/validate.hpp"
+#include "engine/goal/write.hpp"
+#include "engine/tools/goalc/print.hpp"
+
+namespace {
+
+using namespace portunus;
+
+constexpr char kFooter[] =
+    "FILE is a GOAL text, with annotations (//@) or without, or the simulators' binary form. Without options goalc prints, for\n"
+    "each rank, the compiled form: what is appended before the start, then what happens when which counter reaches which\n"
+    "threshold, and which counter that increments; what each rank takes of a network interface; and the critical path, for a\n"
+    "machine of the given costs on which operations do not hold each other up.\n"
+    "--export writes the compiled schedules for LogGOPSim: cpu 1 is the engine, each step of a chain and each local operation\n"
+    "costs what it costs on this machine, measured now.\n"
+    "Statuses: 0 done, 1 the file is wrong or cannot be read or written, 2 bad use.";
+
+struct Options {
+  std::string file, binary;
+  std::optional<std::uint32_t> rank;
+  std::optional<double> hop_ns;
+  goalc::Network network;
+  bool brief = false, dot = false, exports = false, text = false;
+};
+
+// What went wrong, as a sentence for the user.
+struct Failure : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// The status to end with, if there is nothing to do.
+std::optional<int> parse_options(int argc, char** argv, Options& options) {
+  CommandLine line("goalc", "Compiles a GOAL schedule and prints the compiled form, what it takes, and its critical path.", kFooter);
+  line.text("FILE", options.file, "the schedule");
+  line.number("--rank", options.rank, "print the compiled form and resources of this rank only");
+  line.flag("--brief", options.brief, "print no compiled form");
+  auto* dot = line.flag("--dot", options.dot, "print the graph in Graphviz's language instead");
+  auto* exports = line.flag("--export", options.exports, "print the compiled schedules for LogGOPSim instead", {dot});
+  line.flag("--text", options.text, "print the schedule as GOAL text that txt2bin accepts instead", {dot, exports});
+  line.text("--binary", options.binary, "write the schedule (with --export the compiled ones) to this file in binary form instead", {dot});
+  line.positive("--latency", options.network.latency_ns, "nanoseconds from rank to rank (1500)");
+  line.positive("--overhead", options.network.overhead_ns, "nanoseconds that a message costs at each end (200)");
+  line.positive("--byte", options.network.byte_ns, "nanoseconds per byte (0.1)");
+  line.positive("--hop", options.hop_ns, "nanoseconds from a counter to what it fires (default: measured)");
+  if (const auto status = line.read_or_tell(argc, argv)) return status;
+  if (!options.file.empty()) return std::nullopt;
+  std::fprintf(stderr, "goalc: no FILE was given; run 'goalc --help' for the options\n");
+  return kBadUse;
+}
+
+std::string read_file(const std::string& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  std::string bytes;
+  char block[1 << 16];
+  if (file) {
+    for (std::size_t got; (got = std::fread(block, 1, sizeof block, file.get())) > 0;) bytes.append(block, got);
+  }
+  if (!file || std::ferror(file.get()) != 0) {
+    throw Failure(path + ": the file cannot be read (" + std::strerror(errno) + "); give the path of a GOAL file");
+  }
+  return bytes;
+}
+
+void write_file(const std::string& path, const std::string& bytes) {
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  const bool written = file && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  if (!file || std::fclose(file) != 0 || !written) {
+    throw Failure(path + ": the file cannot be written (" + std::strerror(errno) + "); give a path that can");
+  }
+}
+
+// `executed`: as they are run, with copies of messages that must not wait.
+std::vector<goal::Plan> read_plans(const std::string& path, bool executed) {
+  const std::string bytes = read_file(path);
+  try {
+    goal::GoalFile file = goal::read_goal(bytes);
+    std::vector<goal::Plan> plans = goal::plans_of(std::move(file));
+    std::vector<goal::Schedule> graphs;
+    for (const goal::Plan& plan : plans) graphs.push_back(plan.graph);
+    goal::validate(graphs);
+    if (executed) goal::buffer_circles(plans);
+    return plans;
+  } catch (const goal::ScheduleError& error) {
+    throw Failure(path + (error.line != 0 ? ":" : ": ") + error.what());
+  }
+}
+
+using Programs = std::vector<std::shared_ptr<const goal::Compiled>>;
+
+Programs compile_all(const std::vector<goal::Plan>& plans) {
+  std::vector<goal::Wildcards> wildcards;
+  for (const goal::Plan& plan : plans) wildcards.emplace_back(plan.graph);
+  Programs programs;
+  for (std::uint32_t r = 0; r < plans.size(); ++r) programs.push_back(goal::compile(plans[r], r, wildcards));
+  return programs;
+}
+
+void print_compiled(const Options& options, const std::vector<goal::Plan>& plans, goalc::Costs& costs) {
+  const Programs programs = compile_all(plans);
+  const std::uint32_t first = options.rank.value_or(0);
+  const std::span<const std::shared_ptr<const goal::Compiled>> chosen = std::span(programs).subspan(first, options.rank ? 1 : programs.size());
+  if (!options.brief) {
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      std::printf("rank %zu\n%s\n", first + i, goalc::compiled_form(*chosen[i]).c_str());
+    }
+  }
+  std::printf("%s\n%s", goalc::resources(chosen, first).c_str(), goalc::path_text(plans, goalc::critical_path(plans, costs)).c_str());
+}
+
+void print_or_write(const Options& options, const std::vector<goal::Plan>& plans, goalc::Costs& costs) {
+  if (!options.exports && options.binary.empty()) {
+    const auto cost = [&](const goal::Plan& plan, goal::VertexId v) { return static_cast<std::uint64_t>(costs.work_ns(plan, v)); };
+    std::fputs(goal::write_goal(std::span(plans), {.distinct_tags = false, .cost = cost}).c_str(), stdout);
+    return;
+  }
+  std::vector<goal::Schedule> schedules;
+  if (options.exports) {
+    const bool exact = std::ranges::none_of(plans, [](const goal::Plan& plan) { return goal::has_wildcards(plan.graph); });
+    for (const auto& compiled : compile_all(plans)) schedules.push_back(goalc::exported(*compiled, costs, exact));
+  } else {
+    for (const goal::Plan& plan : plans) schedules.push_back(plan.graph);
+  }
+  if (!options.binary.empty()) return write_file(options.binary, goal::write_binary_goal(schedules));
+  std::fputs(goal::write_goal(std::span<const goal::Schedule>(schedules), {.distinct_tags = false, .cost = {}}).c_str(), stdout);
+}
+
+int run(const Options& options) {
+  const bool as_written = options.text || (!options.binary.empty() && !options.exports);
+  const std::vector<goal::Plan> plans = read_plans(options.file, !as_written);
+  if (options.rank && *options.rank >= plans.size()) {
+    throw Failure("there is no rank " + std::to_string(*options.rank) + "; ranks go from 0 to " + std::to_string(plans.size() - 1));
+  }
+  goalc::Costs costs(options.network, options.hop_ns);
+  if (options.dot) {
+    std::fputs(goalc::dot(plans, goalc::critical_path(plans, costs)).c_str(), stdout);
+  } else if (options.exports || options.text || !options.binary.empty()) {
+    print_or_write(options, plans, costs);
+  } else {
+    print_compiled(options, plans, costs);
+  }
+  if (std::fflush(stdout) != 0) throw Failure(std::string("the output cannot be written (") + std::strerror(errno) + ")");
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  if (const std::optional<int> status = parse_options(argc, argv, options)) return *status;
+  try {
+    return run(options);
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "goalc: there is not enough memory for this schedule; use a smaller one\n");
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "goalc: %s\n", error.what());
+  }
+  return 1;
+}

@@ -1,0 +1,271 @@
+// The poll loop of ptlrun: signals, ends of ranks, news from the PMIx server, output, input and the clock.
+//
+// **Thread:** ptlrun's main thread.
+#include "engine/tools/ptlrun/launcher.hpp"
+
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+extern char** environ;
+
+namespace portunus::launch {
+namespace {
+
+constexpr std::chrono::seconds kGrace{2};  // between asking the ranks to end and killing them
+constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
+
+// Signals that the starter of ptlrun had ignored (nohup) stay ignored.
+sigset_t watched_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGCHLD);
+  for (const int number : kForwarded) {
+    struct sigaction action {};
+    sigaction(number, nullptr, &action);
+    if (action.sa_handler != SIG_IGN) sigaddset(&set, number);
+  }
+  return set;
+}
+
+std::string short_number(double value) {
+  std::string text = std::to_string(value);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+Launcher::Launcher(const Options& options, const JobPlan& plan, Link* link)
+    : options_(options),
+      plan_(plan),
+      signals_([this] {
+        const sigset_t watched = watched_signals();
+        sigprocmask(SIG_BLOCK, &watched, &old_mask_);
+        signal(SIGPIPE, SIG_IGN);
+        signal(SIGCHLD, SIG_DFL);  // an inherited "ignore" would make the ranks' ends unknowable
+        prctl(PR_SET_CHILD_SUBREAPER, 1);
+        return signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+      }()),
+      link_(link),
+      workspace_(plan.nspace) {
+  if (link_ != nullptr) {
+    HostsHandlers handlers;
+    handlers.end = [this](int status, const std::string& sentence) { end_here(status, sentence); };
+    handlers.signal = [this](int number) { ranks_->signal_all(number); };
+    hosts_ = std::make_unique<Hosts>(*link_, plan_, std::move(handlers));
+  }
+  ranks_ = std::make_unique<Ranks>(options_.program_path, options_.command, old_mask_, workspace_);
+  start_server();
+}
+
+void Launcher::start_server() {
+  ServerHandlers handlers;
+  handlers.aborted = [this](int rank, int status) {
+    end_job(status & 0xff,
+            status == 0 ? "" : "rank " + std::to_string(rank) + " aborted the job with status " + std::to_string(status));
+  };
+  handlers.fence = [this](FenceRequest request) { hosts_->fence(std::move(request)); };
+  handlers.modex = [this](ModexRequest request) { hosts_->modex(std::move(request)); };
+  server_ = std::make_unique<PmixServer>(plan_, workspace_.folder(), std::move(handlers));
+  ranks_->spare(workspace_.janitor());
+  ranks_->spare(server_->pid());
+  if (hosts_) hosts_->attach(*server_);
+}
+
+Launcher::~Launcher() {
+  ranks_->sweep();
+  server_.reset();  // it keeps files in the workspace
+  close(signals_);
+}
+
+int Launcher::run() {
+  try {
+    start_ranks();
+  } catch (const Refusal& refusal) {
+    if (hosts_) hosts_->tell_end(refusal.status(), refusal.what());
+    if (link_ != nullptr) link_->flush();
+    throw;
+  }
+  if (options_.timeout_s > 0)
+    deadline_ =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.timeout_s));
+  if (hosts_) hosts_->service({});  // what came right behind the plan
+  while (ranks_->running() > 0) turn();
+  if (hosts_ && !status_) hosts_->tell_finished();
+  while (others_run()) turn();
+  ranks_->sweep();
+  if (link_ != nullptr) link_->flush();
+  output_.close_streams();
+  flush_output();
+  return status_.value_or(first_failure_.value_or(0));
+}
+
+std::map<std::string, std::string> Launcher::base_environment() const {
+  std::map<std::string, std::string> environment;
+  const auto put = [&environment](const std::string& item) {
+    const auto equals = item.find('=');
+    if (equals != std::string::npos) environment[item.substr(0, equals)] = item.substr(equals + 1);
+  };
+  for (char** item = environ; *item != nullptr; ++item) put(*item);
+  for (const std::string& item : options_.exports) put(item);
+  environment["PTL_JOB_ID"] = plan_.nspace;
+  return environment;
+}
+
+RankPlan Launcher::plan_rank(int local, const std::vector<cpu_set_t>& cores) {
+  RankPlan plan;
+  plan.rank = plan_.here().first_rank + local;
+  auto environment = base_environment();
+  for (const std::string& item : server_->environment_of(plan.rank))
+    environment[item.substr(0, item.find('='))] = item.substr(item.find('=') + 1);
+  for (const auto& [name, value] : environment) plan.environment.push_back(name + "=" + value);
+  if (!cores.empty()) plan.cpus = cores[static_cast<std::size_t>(local)];
+  if (plan.rank == 0) plan.input = input_.open_for_rank();
+  if (options_.tag_output) {
+    const std::string tag = std::to_string(plan.rank);
+    plan.output = output_.open_stream("[" + tag + "] ", 1);
+    plan.error = output_.open_stream("[" + tag + ":err] ", 2);
+  }
+  return plan;
+}
+
+void Launcher::start_ranks() {
+  std::vector<cpu_set_t> cores;
+  if (options_.bind_core) {
+    cores = cores_for(options_.ranks);
+    if (cores.empty())
+      say("there are more ranks (" + std::to_string(options_.ranks) +
+          ") than usable cores, so none is bound; start fewer, or leave --bind out");
+  }
+  for (int local = 0; local < options_.ranks; ++local) {
+    const RankPlan plan = plan_rank(local, cores);
+    ranks_->start(plan);
+    input_.rank_started();
+    if (plan.output >= 0) close(plan.output);
+    if (plan.error >= 0) close(plan.error);
+  }
+}
+
+int Launcher::patience_ms() const {
+  auto next = Clock::time_point::max();
+  if (deadline_) next = std::min(next, *deadline_);
+  if (kill_at_) next = std::min(next, *kill_at_);
+  if (server_lost_ && !status_) next = std::min(next, *server_lost_ + kGrace);
+  if (hosts_) next = std::min(next, hosts_->next_try());
+  if (next == Clock::time_point::max()) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count();
+  return static_cast<int>(std::clamp<long long>(left, 0, 60000));
+}
+
+void Launcher::turn() {
+  std::vector<pollfd> list{{signals_, POLLIN, 0}};
+  server_->watch(list);
+  output_.watch(list);
+  input_.watch(list);
+  if (hosts_) hosts_->watch(list);
+  if (poll(list.data(), list.size(), patience_ms()) < 0) {
+    if (errno != EINTR)
+      throw Refusal(1, std::string("the job cannot be watched (") + std::strerror(errno) + "); start fewer ranks");
+    for (pollfd& entry : list) entry.revents = 0;
+  }
+  const bool some_ended = take_signals();
+  server_->service();  // before the ends: a rank that aborts ends, too
+  if (some_ended) take_ends();
+  if (hosts_) hosts_->service(list);
+  output_.service(list);
+  input_.service(list);
+  check_clock();
+}
+
+// True when a child has ended. That is known only once: whoever reads it must act on it.
+bool Launcher::take_signals() {
+  bool some_ended = false;
+  signalfd_siginfo info{};
+  while (read(signals_, &info, sizeof info) == sizeof info) {
+    if (info.ssi_signo == SIGCHLD)
+      some_ended = true;
+    else
+      take_signal(static_cast<int>(info.ssi_signo));
+  }
+  return some_ended;
+}
+
+void Launcher::take_signal(int number) {
+  const bool interrupt = number == SIGINT || number == SIGTERM;
+  if (interrupt && ++interrupts_ > 1) {
+    gave_up_output_ = true;
+    return end_job(128 + number, "the job was ended by the second signal " + std::to_string(number));
+  }
+  ranks_->signal_all(number);
+  if (hosts_) hosts_->tell_signal(number);
+  if (number == SIGTSTP) kill(getpid(), SIGSTOP);  // SIGCONT comes through signals_ and is passed on
+}
+
+// A rank that died by a signal explains more than one that noticed it and gave up.
+void Launcher::take_ends() {
+  const std::vector<RankEnd> ends = ranks_->reap();
+  const auto by_signal = [](const RankEnd& end) { return end.status() > 128; };
+  const auto bad = [](const RankEnd& end) { return !end.good(); };
+  auto cause = std::find_if(ends.begin(), ends.end(), by_signal);
+  if (cause == ends.end()) cause = std::find_if(ends.begin(), ends.end(), bad);
+  if (cause == ends.end()) return;
+  if (!options_.keep_going) return end_job(cause->status(), cause->sentence());
+  for (const RankEnd& end : ends)
+    if (!end.good()) say(end.sentence() + "; the others go on");
+  if (!first_failure_) first_failure_ = cause->status();
+}
+
+void Launcher::check_clock() {
+  const auto now = Clock::now();
+  if (deadline_ && now >= *deadline_) {
+    deadline_.reset();
+    end_job(kTimedOut, "the job did not end within " + short_number(options_.timeout_s) +
+                           " s and was killed; raise --timeout, or find out where its ranks wait");
+  }
+  if (server_->lost() && !server_lost_) server_lost_ = now;
+  if (server_lost_ && now >= *server_lost_ + kGrace)  // by then a rank that caused it has been found
+    end_job(1, "the process that serves PMIx has ended, so the ranks cannot go on; the likely cause is a defect of libpmix");
+  if (hosts_) hosts_->retry(now);
+  if (kill_at_ && now >= *kill_at_) {
+    ranks_->signal_all(SIGKILL);
+    kill_at_ = now + kGrace;  // again: a process may have been forked past the first
+  }
+}
+
+// Ends the job on all hosts.
+void Launcher::end_job(int status, const std::string& sentence) {
+  if (status_) return;
+  if (hosts_) hosts_->tell_end(status, sentence);
+  end_here(status, sentence);
+}
+
+void Launcher::end_here(int status, const std::string& sentence) {
+  if (status_) return;
+  status_ = status;
+  if (!sentence.empty()) say(sentence);
+  ranks_->signal_all(SIGTERM);
+  ranks_->signal_all(SIGCONT);  // a stopped process takes the other signal only when it goes on
+  kill_at_ = Clock::now() + kGrace;
+}
+
+void Launcher::flush_output() {
+  while (!output_.written() && !gave_up_output_) {
+    std::vector<pollfd> list{{signals_, POLLIN, 0}};
+    output_.watch(list);
+    if (poll(list.data(), list.size(), -1) < 0) continue;
+    signalfd_siginfo info{};
+    while (read(signals_, &info, sizeof info) == sizeof info)
+      if (info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM) gave_up_output_ = true;
+    output_.service(list);
+  }
+}
+
+}  // namespace portunus::launch

@@ -1,0 +1,76 @@
+// One host's part of a job, from its first process to its last.
+//
+// **Thread:** ptlrun's only thread.
+// **Invariants:** the first reason to end the job decides its status; when run() returns or throws, no rank is left.
+#pragma once
+
+#include <signal.h>
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "engine/tools/ptlrun/hosts.hpp"
+#include "engine/tools/ptlrun/job.hpp"
+#include "engine/tools/ptlrun/link.hpp"
+#include "engine/tools/ptlrun/options.hpp"
+#include "engine/tools/ptlrun/ranks.hpp"
+#include "engine/tools/ptlrun/server.hpp"
+#include "engine/tools/ptlrun/streams.hpp"
+#include "engine/tools/ptlrun/workspace.hpp"
+
+namespace portunus::launch {
+
+class Launcher {
+ public:
+  // `link` leads to the other hosts; null when there are none.
+  Launcher(const Options& options, const JobPlan& plan, Link* link);
+  ~Launcher();
+  Launcher(const Launcher&) = delete;
+  Launcher& operator=(const Launcher&) = delete;
+
+  // Runs the job to its end; returns ptlrun's exit status. Throws Refusal when it cannot be started.
+  int run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void start_server();
+  void start_ranks();
+  RankPlan plan_rank(int local, const std::vector<cpu_set_t>& cores);
+  std::map<std::string, std::string> base_environment() const;
+  void turn();
+  int patience_ms() const;
+  bool take_signals();
+  void take_signal(int number);
+  void take_ends();
+  void check_clock();
+  bool others_run() const { return hosts_ && !status_ && !hosts_->all_finished(); }
+  void end_job(int status, const std::string& sentence);
+  void end_here(int status, const std::string& sentence);
+  void flush_output();
+  void say(const std::string& sentence) { output_.add_line(2, "ptlrun: ", sentence); }
+
+  const Options& options_;
+  const JobPlan& plan_;
+  sigset_t old_mask_;
+  int signals_;  // a signalfd
+  Link* link_;
+  std::unique_ptr<Hosts> hosts_;  // null with one host
+  Workspace workspace_;
+  std::unique_ptr<PmixServer> server_;
+  std::unique_ptr<Ranks> ranks_;
+  TaggedOutput output_;
+  TerminalInput input_;
+  std::optional<int> first_failure_;           // with --keep-going: the status if nothing else decides it
+  std::optional<int> status_;                  // decided once the job is being ended
+  std::optional<Clock::time_point> deadline_;  // of --timeout
+  std::optional<Clock::time_point> kill_at_;   // when asking the ranks to end turns into killing
+  std::optional<Clock::time_point> server_lost_;
+  int interrupts_ = 0;
+  bool gave_up_output_ = false;
+};
+
+}  // namespace portunus::launch

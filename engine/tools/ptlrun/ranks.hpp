@@ -1,0 +1,84 @@
+// The processes of this host's ranks: started, signalled, reaped, and swept away with everything they started.
+//
+// **Thread:** ptlrun's main thread only: the ranks are told to die with the thread that started them.
+// **Invariants:** each rank leads its own process group; a group is signalled only while somebody of it is known to exist.
+#pragma once
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/tools/ptlrun/workspace.hpp"
+
+namespace portunus::launch {
+
+// How one rank is to be started. Descriptors below 0 mean: /dev/null for input, ptlrun's own for output.
+struct RankPlan {
+  int rank = 0;
+  std::vector<std::string> environment;
+  int input = -1;
+  int output = -1;
+  int error = -1;
+  std::optional<cpu_set_t> cpus;
+};
+
+// The end of one rank, as wait() told it.
+struct RankEnd {
+  int rank = 0;
+  int wait_status = 0;
+  bool good() const;
+  int status() const;            // the exit status, or 128 + the signal
+  std::string sentence() const;  // "rank 3 was killed by signal 9 (Killed)"
+};
+
+class Ranks {
+ public:
+  // `mask` is the signal mask that the ranks shall start with.
+  Ranks(std::string program, std::vector<std::string> arguments, const sigset_t& mask, Workspace& workspace)
+      : program_(std::move(program)), arguments_(std::move(arguments)), mask_(mask), workspace_(workspace) {}
+
+  // Returns once the program runs. Throws Refusal when it cannot be executed.
+  void start(const RankPlan& plan);
+
+  // Sends a signal to every process of every rank.
+  void signal_all(int number);
+
+  // The ranks that have ended since the last call; descendants that ended are buried, too.
+  std::vector<RankEnd> reap();
+
+  int running() const { return running_; }
+
+  // Names a child of ptlrun that is no part of the job.
+  void spare(pid_t pid) { spared_.push_back(pid); }
+
+  // Kills whatever is left of the ranks and their descendants, and waits for it.
+  void sweep();
+
+ private:
+  struct Process {
+    int rank;
+    pid_t pid;
+    bool running;
+    bool group_left;  // somebody may still be in the group
+  };
+
+  void check_group(Process& process);
+  std::vector<pid_t> children_left() const;
+
+  std::string program_;
+  std::vector<std::string> arguments_;
+  sigset_t mask_;
+  Workspace& workspace_;
+  std::vector<Process> processes_;
+  std::vector<pid_t> spared_;
+  int running_ = 0;
+};
+
+// The processors for local rank i: those of the i-th core that this process may use. Empty when there are fewer cores.
+std::vector<cpu_set_t> cores_for(int ranks);
+
+}  // namespace portunus::launch

@@ -1,0 +1,82 @@
+// ptlrun's side of the process that serves PMIx: starts it, answers what it cannot know alone, and ends it.
+//
+// **Thread:** ptlrun's main thread; construct while it is the only one, because it forks.
+// **Invariants:** news of a rank is there before the end of that rank is: service() first, then reap.
+#pragma once
+
+#include <poll.h>
+#include <sys/types.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/tools/ptlrun/channel.hpp"
+#include "engine/tools/ptlrun/job.hpp"
+
+namespace portunus::launch {
+
+// Bytes from somewhere else, or the news that there are none.
+using Answer = std::function<void(bool good, const std::string& bytes)>;
+
+// All local participants have arrived; `done` wants the contributions of all hosts, put one behind the other.
+struct FenceRequest {
+  std::string key;         // the same on every host that takes part, different for sets of ranks that differ
+  std::vector<int> hosts;  // that take part, this one included, ascending
+  std::string data;
+  Answer done;
+};
+
+// A local rank wants what `rank`, on another host, has put; in particular what is under `key`.
+struct ModexRequest {
+  int rank = 0;
+  std::string key;
+  Answer done;
+};
+
+struct ServerHandlers {
+  std::function<void(int rank, int status)> aborted;
+  std::function<void(FenceRequest)> fence;  // only for fences that reach beyond this host
+  std::function<void(ModexRequest)> modex;
+};
+
+class PmixServer {
+ public:
+  // Starts the server and registers the job. Throws Refusal.
+  PmixServer(const JobPlan& plan, const std::string& folder, ServerHandlers handlers);
+  ~PmixServer();
+  PmixServer(const PmixServer&) = delete;
+  PmixServer& operator=(const PmixServer&) = delete;
+
+  pid_t pid() const { return pid_; }
+
+  // What a rank of this host needs in its environment to find the server: NAME=VALUE each.
+  const std::vector<std::string>& environment_of(int rank) const { return environments_.at(rank); }
+
+  // Fetches all that a local rank has put, once it has committed something.
+  void serve_modex(int rank, Answer answer);
+
+  void watch(std::vector<pollfd>& list) const;
+  void service();
+
+  // The server has ended by itself: ranks that still need it will not get far.
+  bool lost() const { return !channel_.open(); }
+
+ private:
+  void await_ready();
+  void end();
+  void take(const Message& message);
+  void send_answer(std::uint32_t id, bool good, const std::string& bytes);
+
+  const JobPlan& plan_;
+  ServerHandlers handlers_;
+  pid_t pid_ = -1;
+  int handle_ = -1;  // a pidfd: the number alone may name a stranger once the server has been buried
+  Channel channel_;
+  std::map<int, std::vector<std::string>> environments_;
+  std::map<std::uint32_t, Answer> fetches_;
+  std::uint32_t next_fetch_ = 0;
+};
+
+}  // namespace portunus::launch

@@ -1,0 +1,186 @@
+// endpoint.cpp: choosing the provider, opening the endpoint.
+//
+// Thread: set-up.
+// Source: fi_getinfo(3), fi_mr(3), fi_cq(3).
+#include "engine/transport/fabric/endpoint.hpp"
+#include "engine/transport/fabric/providers.hpp"
+
+#include <netinet/in.h>
+#include <rdma/fi_errno.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+#include <stdexcept>
+#include <system_error>
+
+namespace portunus {
+namespace fabric {
+namespace {
+
+constexpr uint32_t kVersion = FI_VERSION(1, 17);
+constexpr uint64_t kCapabilities =
+    FI_MSG | FI_RMA | FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+constexpr size_t kCqSize = 4096;
+constexpr size_t kPeersHint = 64;
+
+// Tried in this order when nobody asks for one. Not here: shm (reaches this host only; the node transport is better at
+// that), udp and sockets (slow, unmaintained). All of them come when asked for by name.
+constexpr std::array kPreferred = {"cxi", "efa", "verbs;ofi_rxm", "tcp"};
+
+[[noreturn]] void fail(int error, const std::string& sentence) {
+  // libfabric's codes below FI_ERRNO_OFFSET are errno's, the others only it can name.
+  if (error < FI_ERRNO_OFFSET) throw std::system_error(error, std::generic_category(), sentence);
+  throw std::runtime_error(sentence + ": " + fi_strerror(error));
+}
+
+void check(int status, const fi_info& info, const char* what) {
+  if (status != 0)
+    fail(-status, std::string("the libfabric provider ") + info.fabric_attr->prov_name + " cannot " + what +
+                      "; choose another by PTL_FABRIC_PROVIDER (see fi_info -l)");
+}
+
+Info make_hints(const std::string& provider) {
+  Info hints(fi_allocinfo());
+  if (!hints) throw std::bad_alloc();
+  hints->caps = kCapabilities;
+  hints->mode = FI_CONTEXT | FI_CONTEXT2;
+  hints->ep_attr->type = FI_EP_RDM;
+  hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
+  hints->domain_attr->threading = FI_THREAD_DOMAIN;
+  hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
+  hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+  hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+  hints->tx_attr->msg_order = FI_ORDER_SAS;
+  hints->rx_attr->msg_order = FI_ORDER_SAS;
+  if (!provider.empty()) hints->fabric_attr->prov_name = strdup(provider.c_str());
+  return hints;
+}
+
+Info query(const fi_info& hints) {
+  fi_info* found = nullptr;
+  return fi_getinfo(kVersion, nullptr, nullptr, 0, &hints, &found) == 0 ? Info(found) : Info();
+}
+
+// An IP-addressed provider is bound to our interface; one that does not take IPv4 addresses chooses its own device.
+Info query_provider(const std::string& provider, uint32_t nid) {
+  Info hints = make_hints(provider);
+  auto* source = static_cast<sockaddr_in*>(calloc(1, sizeof(sockaddr_in)));  // fi_freeinfo frees it
+  if (source == nullptr) throw std::bad_alloc();
+  source->sin_family = AF_INET;
+  source->sin_addr.s_addr = htonl(nid);
+  hints->src_addr = source;
+  hints->src_addrlen = sizeof *source;
+  hints->addr_format = FI_SOCKADDR_IN;
+  if (Info info = query(*hints)) return info;
+  return query(*make_hints(provider));
+}
+
+std::string available() {
+  std::set<std::string> names;
+  for (const FabricProvider& provider : fabric_providers()) names.insert(provider.name.substr(0, provider.name.find(';')));
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "none" : text;
+}
+
+Info choose(const std::string& provider, uint32_t nid) {
+  if (!provider.empty()) {
+    if (Info info = query_provider(provider, nid)) return info;
+    throw std::runtime_error("PTL_FABRIC_PROVIDER=" + provider +
+                             ": libfabric has no such provider here; available: " + available() + " (see fi_info -l)");
+  }
+  for (const char* name : kPreferred)
+    if (Info info = query_provider(name, nid)) return info;
+  throw std::runtime_error("libfabric has no suitable provider here; available: " + available() +
+                           "; choose one by PTL_FABRIC_PROVIDER (see fi_info -l)");
+}
+
+}  // namespace
+
+Endpoint::Endpoint(const std::string& provider, uint32_t nid, const std::string& region_name)
+    : info(choose(provider, nid)) {
+  fid_fabric* opened_fabric = nullptr;
+  check(fi_fabric(info->fabric_attr, &opened_fabric, nullptr), *info, "open its fabric");
+  fabric.reset(opened_fabric);
+  fid_domain* opened_domain = nullptr;
+  check(fi_domain(fabric.get(), info.get(), &opened_domain, nullptr), *info, "open its domain");
+  domain.reset(opened_domain);
+  fi_av_attr av_attr{};
+  av_attr.type = info->domain_attr->av_type == FI_AV_UNSPEC ? FI_AV_TABLE : info->domain_attr->av_type;
+  av_attr.count = kPeersHint;
+  fid_av* opened_av = nullptr;
+  check(fi_av_open(domain.get(), &av_attr, &opened_av, nullptr), *info, "open an address vector");
+  av.reset(opened_av);
+  open_cq();
+  open_ep(region_name);
+}
+
+void Endpoint::open_cq() {
+  fi_cq_attr attr{};
+  attr.size = kCqSize;
+  attr.format = FI_CQ_FORMAT_DATA;
+  attr.wait_obj = FI_WAIT_FD;
+  fid_cq* opened = nullptr;
+  if (fi_cq_open(domain.get(), &attr, &opened, nullptr) == 0) {
+    cq.reset(opened);
+    if (fi_control(&cq->fid, FI_GETWAIT, &cq_fd) == 0) return;
+    cq.reset();
+    cq_fd = -1;
+  }
+  attr.wait_obj = FI_WAIT_NONE;
+  check(fi_cq_open(domain.get(), &attr, &opened, nullptr), *info, "open a completion queue");
+  cq.reset(opened);
+}
+
+void Endpoint::open_ep(const std::string& region_name) {
+  fid_ep* opened = nullptr;
+  check(fi_endpoint(domain.get(), info.get(), &opened, nullptr), *info, "open an endpoint");
+  ep.reset(opened);
+  // A name of ours instead of the provider's, so that a launcher can remove what a killed process left behind.
+  if (info->addr_format == FI_ADDR_STR) {
+    std::string wanted = region_name;
+    check(fi_setname(&ep->fid, wanted.data(), wanted.size() + 1), *info, "name its endpoint");
+  }
+  check(fi_ep_bind(ep.get(), &av->fid, 0), *info, "use an address vector");
+  check(fi_ep_bind(ep.get(), &cq->fid, FI_TRANSMIT | FI_RECV), *info, "use one completion queue");
+  check(fi_enable(ep.get()), *info, "start its endpoint");
+  size_t size = 0;
+  fi_getname(&ep->fid, nullptr, &size);
+  name.resize(size);
+  check(fi_getname(&ep->fid, name.data(), &size), *info, "tell its address");
+  name.resize(size);
+}
+
+}  // namespace fabric
+
+std::vector<FabricProvider> fabric_providers() {
+  std::set<std::string> preferred;
+  for (const char* name : fabric::kPreferred)
+    if (const fabric::Info info = fabric::query(*fabric::make_hints(name))) preferred.insert(info->fabric_attr->prov_name);
+  std::vector<FabricProvider> found;
+  const fabric::Info all = fabric::query(*fabric::make_hints(""));
+  for (const fi_info* info = all.get(); info != nullptr; info = info->next) {
+    FabricProvider one;
+    one.name = info->fabric_attr->prov_name;
+    if (std::any_of(found.begin(), found.end(), [&](const FabricProvider& known) { return known.name == one.name; })) continue;
+    if (info->fabric_attr->name) one.fabric = info->fabric_attr->name;
+    if (info->domain_attr->name) one.domain = info->domain_attr->name;
+    one.max_message = info->ep_attr->max_msg_size;
+    one.automatic = preferred.contains(one.name);
+    found.push_back(std::move(one));
+  }
+  return found;
+}
+
+std::string fabric_provider_for(const std::string& asked, uint32_t nid) {
+  try {
+    return fabric::choose(asked, nid)->fabric_attr->prov_name;
+  } catch (const std::runtime_error&) {
+    return {};
+  }
+}
+
+}  // namespace portunus

@@ -1,0 +1,56 @@
+// endpoint.hpp: an opened libfabric endpoint and the objects it stands on.
+//
+// Thread: set-up and the holder of the baton.
+// Invariants: opened completely or not at all. Members close in reverse order, as libfabric demands.
+// Source: fi_getinfo(3), fi_endpoint(3), fi_domain(3).
+#pragma once
+
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace portunus::fabric {
+
+struct CloseFid {
+  template <class T>
+  void operator()(T* object) const {
+    fi_close(&object->fid);
+  }
+};
+template <class T>
+using Fid = std::unique_ptr<T, CloseFid>;
+
+struct FreeInfo {
+  void operator()(fi_info* info) const { fi_freeinfo(info); }
+};
+using Info = std::unique_ptr<fi_info, FreeInfo>;
+
+struct Endpoint {
+  // `provider` empty: the best one here. `region_name` names what a provider without addresses (shm) leaves in /dev/shm.
+  Endpoint(const std::string& provider, uint32_t nid, const std::string& region_name);
+
+  bool needs(uint64_t mr_mode) const { return (info->domain_attr->mr_mode & mr_mode) != 0; }
+
+  Info info;
+  Fid<fid_fabric> fabric;
+  Fid<fid_domain> domain;
+  Fid<fid_av> av;
+  Fid<fid_cq> cq;
+  Fid<fid_ep> ep;
+  int cq_fd = -1;  // -1: the provider has no descriptor to sleep on
+  std::vector<std::byte> name;
+
+ private:
+  void open_cq();
+  void open_ep(const std::string& region_name);
+};
+
+}  // namespace portunus::fabric

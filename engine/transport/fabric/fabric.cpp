@@ -1,0 +1,355 @@
+// fabric.cpp: the data path: messages out and in, pulls and pushes, completions.
+//
+// Thread: the holder of the baton.
+// Invariants: an Operation is in its pool, or active (the provider has its pointer until the completion), or an orphan.
+// Source: fi_msg(3), fi_rma(3), fi_cq(3), fi_poll(3) for fi_trywait.
+#include "engine/transport/fabric/fabric.hpp"
+
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "engine/transport/fabric/message.hpp"
+
+namespace portunus {
+
+using fabric::FabricLink;
+using fabric::LinkState;
+
+namespace {
+
+// One peer that does not read must not take the buffers of all others.
+constexpr uint32_t kSendsPerLink = 64;
+// How seldom a poll looks for greetings and ends while it waits for none: that costs a system call.
+constexpr uint32_t kGuardTurns = 64;
+
+FabricLink& own(Link& link) { return static_cast<FabricLink&>(link); }
+
+}  // namespace
+
+// An operation from its pool, or null. Orphans are replaced once their absence is felt.
+FabricTransport::Operation* FabricTransport::claim(std::vector<Operation*>& pool, Kind kind) {
+  size_t& orphans = orphans_[static_cast<size_t>(kind)];
+  if (pool.empty() && orphans > 0 && add_operations(kind, orphans)) orphans = 0;
+  if (pool.empty()) return nullptr;
+  Operation* operation = pool.back();
+  pool.pop_back();
+  return operation;
+}
+
+// Where the next message to `link` is to be written, or null when no buffer is free. `dispatch` follows.
+std::byte* FabricTransport::draft(FabricLink& link, size_t size) {
+  if (size <= inject_size_) return inject_buffer_.data();
+  drafted_ = link.in_flight < kSendsPerLink ? claim(free_sends_, Kind::send) : nullptr;
+  return drafted_ != nullptr ? drafted_->buffer : nullptr;
+}
+
+ssize_t FabricTransport::dispatch(FabricLink& link, size_t size) {
+  if (size <= inject_size_) return fi_inject(endpoint_.ep.get(), inject_buffer_.data(), size, link.address);
+  Operation& operation = *drafted_;
+  const ssize_t status = fi_send(endpoint_.ep.get(), operation.buffer, size, operation.descriptor, link.address, &operation);
+  if (status != 0) {
+    free_sends_.push_back(&operation);
+    return status;
+  }
+  operation.active = true;
+  operation.link = &link;
+  ++link.in_flight;
+  ++sends_in_flight_;
+  return 0;
+}
+
+Sent FabricTransport::send(Link& to, const wire::Header& header, std::span<const iovec> payload) {
+  FabricLink& link = own(to);
+  if (link.state != LinkState::ready) return link.state == LinkState::failed ? Sent::failed : Sent::again;
+  assert(header.payload_size <= limits_.eager);
+  const size_t size = fabric::encoded_size(header);
+  if (bundling == 0 && link.frame == nullptr) return send_alone(link, header, payload, size);
+  if (link.frame != nullptr && link.filled + size > kFrame && !send_frame(link)) return Sent::again;
+  if (link.frame == nullptr && !begin_frame(link)) return Sent::again;
+  std::byte* const out = static_cast<Operation*>(link.frame)->buffer + link.filled;
+  fabric::encode({fabric::kMessageMagic, link.remote_slot, self().pid, options_.uid}, header, payload, out);
+  link.filled += static_cast<uint32_t>(size);
+  if (bundling == 0) send_frame(link);  // if the provider refuses, the next flush tries again
+  return Sent::done;
+}
+
+Sent FabricTransport::send_alone(FabricLink& link, const wire::Header& header, std::span<const iovec> payload, size_t size) {
+  std::byte* out = draft(link, size);
+  if (out == nullptr) return Sent::again;
+  fabric::encode({fabric::kMessageMagic, link.remote_slot, self().pid, options_.uid}, header, payload, out);
+  const ssize_t status = dispatch(link, size);
+  if (status == 0) return Sent::done;
+  if (status != -FI_EAGAIN) condemn(link);
+  return Sent::again;  // after Sink::lost: failed
+}
+
+bool FabricTransport::begin_frame(FabricLink& link) {
+  link.frame = link.in_flight < kSendsPerLink ? claim(free_sends_, Kind::send) : nullptr;
+  link.filled = 0;
+  if (link.frame == nullptr) return false;
+  if (!link.framed) framed_.push_back(&link);
+  link.framed = keeps_back = true;
+  return true;
+}
+
+// False when the provider takes nothing now.
+bool FabricTransport::send_frame(FabricLink& link) {
+  Operation& operation = *static_cast<Operation*>(link.frame);
+  const bool inject = link.filled <= inject_size_;
+  const ssize_t status =
+      inject ? fi_inject(endpoint_.ep.get(), operation.buffer, link.filled, link.address)
+             : fi_send(endpoint_.ep.get(), operation.buffer, link.filled, operation.descriptor, link.address, &operation);
+  if (status == -FI_EAGAIN) return false;
+  if (status != 0) {
+    drop_frame(link);
+    condemn(link);
+  } else if (inject) {
+    drop_frame(link);
+  } else {
+    link.frame = nullptr;
+    operation.active = true;
+    operation.link = &link;
+    ++link.in_flight;
+    ++sends_in_flight_;
+  }
+  return true;
+}
+
+void FabricTransport::drop_frame(FabricLink& link) {
+  free_sends_.push_back(static_cast<Operation*>(std::exchange(link.frame, nullptr)));
+}
+
+void FabricTransport::flush() {
+  for (size_t i = 0; i < framed_.size();) {
+    FabricLink& link = *framed_[i];
+    if (link.frame != nullptr && link.state != LinkState::ready) drop_frame(link);
+    if (link.frame != nullptr && !send_frame(link)) {
+      ++i;
+      continue;
+    }
+    link.framed = false;
+    framed_[i] = framed_.back();
+    framed_.pop_back();
+  }
+  keeps_back = !framed_.empty();
+}
+
+bool FabricTransport::expose(Link&, const void* start, size_t size, bool peer_writes, Exposed& out) {
+  if (size == 0) return false;
+  fabric::Registration* registration = registrations_.acquire(start, size, peer_writes ? FI_REMOTE_WRITE : FI_REMOTE_READ);
+  if (registration == nullptr) return false;
+  out.registration = registration;
+  out.region.key = registration->key;
+  // Without FI_MR_VIRT_ADDR a peer counts from the start of the registration, which is `start` (ranges are exact).
+  out.region.address = endpoint_.needs(FI_MR_VIRT_ADDR) ? registration->range.start : 0;
+  return true;
+}
+
+void FabricTransport::withdraw(Exposed& exposed) {
+  registrations_.release(static_cast<fabric::Registration*>(std::exchange(exposed.registration, nullptr)));
+}
+
+Moved FabricTransport::pull(Link& link, const wire::Region& from, void* to, size_t size, void* context) {
+  return move(own(link), from, to, size, context, false);
+}
+
+Moved FabricTransport::push(Link& link, const wire::Region& to, const void* from, size_t size, void* context) {
+  return move(own(link), to, const_cast<void*>(from), size, context, true);
+}
+
+Moved FabricTransport::move(FabricLink& link, const wire::Region& remote, void* local, size_t size, void* context,
+                            bool out) {
+  if (link.state != LinkState::ready) return link.state == LinkState::failed ? Moved::failed : Moved::again;
+  if (size == 0) return Moved::done;
+  assert(size <= limits_.pull);
+  Operation* operation = claim(free_moves_, Kind::move);
+  if (operation == nullptr) return Moved::again;
+  ssize_t status = -FI_ENOMEM;
+  if (endpoint_.needs(FI_MR_LOCAL)) operation->registration = registrations_.acquire(local, size, out ? FI_WRITE : FI_READ);
+  if (!endpoint_.needs(FI_MR_LOCAL) || operation->registration != nullptr) {
+    operation->user_context = context;
+    operation->link = &link;
+    status = start(*operation, remote, local, size, out);
+  }
+  if (status == 0) {
+    operation->active = true;
+    return Moved::started;
+  }
+  operation->link = nullptr;
+  registrations_.release(std::exchange(operation->registration, nullptr));
+  free_moves_.push_back(operation);
+  return status == -FI_EAGAIN ? Moved::again : Moved::failed;
+}
+
+ssize_t FabricTransport::start(Operation& operation, const wire::Region& remote, void* local, size_t size, bool out) {
+  iovec piece{local, size};
+  fi_rma_iov region{remote.address, size, remote.key};
+  void* descriptor = operation.registration != nullptr ? operation.registration->descriptor : nullptr;
+  fi_msg_rma message{};
+  message.msg_iov = &piece;
+  message.desc = &descriptor;
+  message.iov_count = 1;
+  message.addr = operation.link->address;
+  message.rma_iov = &region;
+  message.rma_iov_count = 1;
+  message.context = &operation;
+  // A push is told as moved when it lies in the peer's memory: the message that says so may take another way.
+  if (out) return fi_writemsg(endpoint_.ep.get(), &message, FI_COMPLETION | FI_DELIVERY_COMPLETE);
+  return fi_readmsg(endpoint_.ep.get(), &message, FI_COMPLETION);
+}
+
+void FabricTransport::receive_more() {
+  while (!unposted_.empty()) {
+    Operation& operation = *unposted_.back();
+    iovec piece{operation.buffer, fabric::room_for(limits_.eager)};
+    fi_msg message{};
+    message.msg_iov = &piece;
+    message.desc = &operation.descriptor;
+    message.iov_count = 1;
+    message.addr = FI_ADDR_UNSPEC;
+    message.context = &operation;
+    if (fi_recvmsg(endpoint_.ep.get(), &message, FI_COMPLETION) != 0) return;  // the next poll tries again
+    unposted_.pop_back();
+  }
+}
+
+int FabricTransport::poll(int budget) {
+  int done = std::exchange(news_, 0);
+  if (calling_ > 0 || guard_due_ || ++turn_ % kGuardTurns == 0) {
+    guard_due_ = false;
+    done += guard_.poll(*this);
+  }
+  bool empty = false;
+  fi_cq_data_entry entries[kBatch];
+  for (int left = budget; left > 0 && !empty;) {
+    const int most = std::min(kBatch, left);
+    const int n = fetch(entries, most);
+    for (int i = 0; i < n; ++i) completed(entries[i]);
+    empty = n >= 0 && n < most;
+    left -= std::abs(n);
+    done += std::abs(n);
+  }
+  if (!unposted_.empty()) receive_more();
+  if (!opening_.empty()) done += knock();
+  if (empty && !condemned_.empty()) done += bury();
+  return done;
+}
+
+// Completions into `entries`; -1 after an error entry, which is dealt with here.
+int FabricTransport::fetch(fi_cq_data_entry* entries, int most) {
+  if (stashed_ > 0) {
+    const int n = std::min(most, stashed_);
+    std::copy_n(stash_, n, entries);
+    std::copy(stash_ + n, stash_ + stashed_, stash_);
+    stashed_ -= n;
+    return n;
+  }
+  const ssize_t n = fi_cq_read(endpoint_.cq.get(), entries, static_cast<size_t>(most));
+  if (n > 0) return static_cast<int>(n);
+  if (n == 0 || n == -FI_EAGAIN) return 0;
+  if (n == -FI_EAVAIL) {
+    take_error();
+    return -1;
+  }
+  for (const auto& link : links_) condemn(*link);  // the device itself is gone
+  return 0;
+}
+
+void FabricTransport::take_error() {
+  fi_cq_err_entry error{};
+  if (fi_cq_readerr(endpoint_.cq.get(), &error, 0) < 1 || error.op_context == nullptr) return;
+  auto& operation = *static_cast<Operation*>(error.op_context);
+  if (operation.kind != Kind::receive) {
+    finish(operation, false);
+    return;
+  }
+  ++malformed_;
+  unposted_.push_back(&operation);
+}
+
+void FabricTransport::completed(const fi_cq_data_entry& entry) {
+  if (entry.op_context == nullptr) return;
+  auto& operation = *static_cast<Operation*>(entry.op_context);
+  if (operation.kind != Kind::receive) {
+    finish(operation, true);
+    return;
+  }
+  std::span<const std::byte> bytes(operation.buffer, entry.len);
+  while (!bytes.empty()) {
+    const size_t taken = take_in(bytes);
+    if (taken == 0) break;
+    bytes = bytes.subspan(taken);
+  }
+  unposted_.push_back(&operation);
+}
+
+// Delivers the first message of `bytes` and returns its length; 0 when nothing of them is worth a look any more.
+size_t FabricTransport::take_in(std::span<const std::byte> bytes) {
+  fabric::Message message;
+  const bool knocked = fabric::is_knock(bytes, message.prefix);
+  const size_t size = knocked ? bytes.size() : fabric::decode_first(bytes, message);
+  const bool whole = knocked || (size != 0 && message.header.payload_size <= limits_.eager);
+  if (!whole || message.prefix.slot >= links_.size() || links_[message.prefix.slot]->process.pid != message.prefix.pid) {
+    ++malformed_;
+    return 0;
+  }
+  FabricLink& link = *links_[message.prefix.slot];
+  if (link.state == LinkState::failed) return 0;
+  if (link.state == LinkState::calling) link.uid = message.prefix.uid;  // it knows us; its greeting is still on the way
+  if (link.uid != message.prefix.uid) {
+    ++malformed_;
+    return 0;
+  }
+  if (link.state == LinkState::opening) link.state = LinkState::ready;
+  if (knocked) return size;
+  if (!link.known) {
+    link.known = true;
+    sink_.introduced(link, *this);
+  }
+  sink_.arrived(link, message.header, message.payload);
+  return size;
+}
+
+// The provider has returned a send or a move.
+void FabricTransport::finish(Operation& operation, bool ok) {
+  FabricLink* link = std::exchange(operation.link, nullptr);
+  operation.active = false;
+  if (link == nullptr) {
+    size_t& orphans = orphans_[static_cast<size_t>(operation.kind)];
+    if (orphans > 0) --orphans;
+  }
+  if (operation.kind == Kind::send) {
+    free_sends_.push_back(&operation);
+    if (link == nullptr) return;
+    --link->in_flight;
+    --sends_in_flight_;
+    if (!ok) condemn(*link);  // a message is missing: what follows would be out of order
+    return;
+  }
+  registrations_.release(std::exchange(operation.registration, nullptr));
+  free_moves_.push_back(&operation);
+  if (link != nullptr) sink_.moved(operation.user_context, ok);
+}
+
+bool FabricTransport::idle() {
+  if (keeps_back) flush();
+  if (keeps_back) return false;
+  if (guard_.pending()) guard_due_ = true;
+  // Twice: the first may do no more than notice that the connection stands.
+  for (int i = 0; i < 2 && !opening_.empty(); ++i) news_ += knock();
+  if (guard_due_ || news_ > 0 || stashed_ > 0 || !condemned_.empty() || !unposted_.empty()) return false;
+  if (endpoint_.cq_fd >= 0) {
+    fid* queue = &endpoint_.cq->fid;
+    return fi_trywait(endpoint_.fabric.get(), &queue, 1) == FI_SUCCESS;
+  }
+  // Without a descriptor there is no other way to ask than to read.
+  const int n = fetch(stash_, kBatch);
+  stashed_ = std::max(n, 0);
+  return n == 0;
+}
+
+}  // namespace portunus

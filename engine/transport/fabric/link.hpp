@@ -1,0 +1,38 @@
+// link.hpp: one process as the fabric sees it.
+//
+// Thread: the holder of the baton.
+// Invariants: states only move downwards in the list below. `address` and `remote_slot` are valid from `opening` on.
+#pragma once
+
+#include <rdma/fabric.h>
+
+#include <chrono>
+
+#include "engine/transport/transport.hpp"
+
+namespace portunus::fabric {
+
+enum class LinkState : uint8_t {
+  calling,  // its endpoint name is not known yet
+  opening,  // the provider has not carried anything yet
+  ready,
+  ending,  // its end was noticed; what it said before is still being read
+  failed,  // Sink::lost was called
+};
+
+struct FabricLink : Link {
+  LinkState state = LinkState::calling;
+  bool caller = false;  // we called, so we knock
+  bool known = false;   // the engine knows it: it asked for it or was introduced
+  uint32_t slot = 0;    // our index
+  uint32_t remote_slot = 0;
+  uint32_t in_flight = 0;  // sends that hold a buffer
+  uint32_t filled = 0;     // bytes in `frame`
+  void* frame = nullptr;   // the transport's send operation whose buffer collects messages, if one does
+  bool framed = false;     // the transport's list of links with a frame names it
+  size_t name_hash = 0;    // of its endpoint name
+  fi_addr_t address = FI_ADDR_UNSPEC;
+  std::chrono::steady_clock::time_point ended{};  // when `ending` began, plus the grace
+};
+
+}  // namespace portunus::fabric

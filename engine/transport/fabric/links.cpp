@@ -1,0 +1,157 @@
+// links.cpp: how links begin and end.
+//
+// Thread: the holder of the baton.
+// Invariants: a link is found by slot (messages) or by process (connect, greetings). It is never removed: a Link lives
+// as long as the transport.
+#include <rdma/fi_errno.h>
+
+#include <cstring>
+#include <string_view>
+
+#include "engine/transport/fabric/fabric.hpp"
+#include "engine/transport/fabric/message.hpp"
+
+namespace portunus {
+
+using fabric::FabricLink;
+using fabric::LinkState;
+
+namespace {
+
+// The end of a line may overtake, on another connection, what the peer said last.
+constexpr auto kGrace = std::chrono::milliseconds(100);
+
+uint64_t key_of(ProcessId process) { return uint64_t{process.nid} << 32 | process.pid; }
+
+size_t hash_of(const fabric::Hello& hello) {
+  return std::hash<std::string_view>{}({reinterpret_cast<const char*>(hello.name), hello.name_size});
+}
+
+}  // namespace
+
+FabricLink* FabricTransport::make_link(ProcessId process) {
+  FabricLink* link = links_.emplace_back(std::make_unique<FabricLink>()).get();
+  link->process = process;
+  link->slot = static_cast<uint32_t>(links_.size() - 1);
+  by_process_[key_of(process)] = link;
+  ++calling_;
+  return link;
+}
+
+Link* FabricTransport::connect(ProcessId process) {
+  if (process.nid == 0 || process.pid == 0 || process.pid >= 0xffff || process == self()) return nullptr;
+  const auto found = by_process_.find(key_of(process));
+  FabricLink* link = found != by_process_.end() ? found->second : nullptr;
+  if (link == nullptr) {
+    link = make_link(process);
+    link->caller = true;
+    if (!guard_.call(*link, link->slot)) condemn(*link);
+  }
+  link->known = true;
+  return link;
+}
+
+FabricLink* FabricTransport::greeted(FabricLink* link, const fabric::Hello& hello) {
+  const fi_info& ours = *endpoint_.info;
+  if (hello.address_format != ours.addr_format || hello.protocol != ours.ep_attr->protocol ||
+      hello.protocol_version != ours.ep_attr->protocol_version)
+    return nullptr;
+  // Names of other than text are of one size; text is ended by the zeros behind it.
+  if (ours.addr_format != FI_ADDR_STR && hello.name_size != endpoint_.name.size()) return nullptr;
+  const ProcessId process{hello.nid, hello.pid};
+  if (process == self() || (link != nullptr && !(link->process == process))) return nullptr;
+  if (link == nullptr) {
+    const auto found = by_process_.find(key_of(process));
+    const bool stands = found != by_process_.end() && found->second->state <= LinkState::ready;
+    link = stands ? found->second : make_link(process);
+  }
+  // Both may have called at once: then the first greeting counts and the second must say the same.
+  if (link->state != LinkState::calling)
+    return link->state <= LinkState::ready && link->name_hash == hash_of(hello) ? link : nullptr;
+  std::byte name[fabric::kMaxName + 1] = {};
+  std::memcpy(name, hello.name, hello.name_size);
+  if (fi_av_insert(endpoint_.av.get(), name, 1, &link->address, 0, nullptr) != 1) {
+    condemn(*link);
+    return nullptr;
+  }
+  --calling_;
+  link->state = LinkState::opening;
+  link->uid = hello.uid;
+  link->remote_slot = hello.slot;
+  link->name_hash = hash_of(hello);
+  if (link->caller) opening_.push_back(link);
+  return link;
+}
+
+// A provider that makes connections takes nothing until they stand, and tells nobody when they do. A sender that was
+// answered `again` would sleep for ever, so we ask ourselves: the caller knocks until the provider takes it, the called
+// waits for the knock (if both sides opened at once, they would cross and one would have to be undone).
+// Returns how many doors opened, or proved to be walls.
+int FabricTransport::knock() {
+  int settled = 0;
+  for (size_t i = 0; i < opening_.size();) {
+    FabricLink& link = *opening_[i];
+    if (link.state == LinkState::opening) {
+      const fabric::Prefix prefix{fabric::kKnockMagic, link.remote_slot, self().pid, options_.uid};
+      std::byte* to = draft(link, sizeof prefix);
+      if (to != nullptr) std::memcpy(to, &prefix, sizeof prefix);
+      const ssize_t status = to != nullptr ? dispatch(link, sizeof prefix) : -FI_EAGAIN;
+      if (status == -FI_EAGAIN) {
+        ++i;
+        continue;
+      }
+      if (status == 0)
+        link.state = LinkState::ready;
+      else
+        condemn(link);
+    }
+    opening_[i] = opening_.back();
+    opening_.pop_back();
+    ++settled;
+  }
+  return settled;
+}
+
+// The peer is gone, or cannot be talked to. Told by `poll`, once nothing of it is left to be read.
+void FabricTransport::condemn(FabricLink& link) {
+  if (link.state >= LinkState::ending) return;
+  const bool spoke = link.state != LinkState::calling;
+  if (!spoke) --calling_;
+  link.state = LinkState::ending;
+  link.ended = spoke ? std::chrono::steady_clock::now() + kGrace : std::chrono::steady_clock::time_point{};
+  condemned_.push_back(&link);
+}
+
+// Called when the completion queue is empty. By index: the sink may call back into us.
+int FabricTransport::bury() {
+  int told = 0;
+  const auto now = std::chrono::steady_clock::now();
+  for (size_t i = 0; i < condemned_.size();) {
+    FabricLink& link = *condemned_[i];
+    if (now < link.ended) {
+      ++i;
+      continue;
+    }
+    condemned_[i] = condemned_.back();
+    condemned_.pop_back();
+    link.state = LinkState::failed;
+    abandon(link);
+    if (link.known) sink_.lost(link);
+    ++told;
+  }
+  return told;
+}
+
+// What the provider still holds for a lost link may come back late or never: it is let go of, not waited for.
+void FabricTransport::abandon(FabricLink& link) {
+  for (size_t i = 0; i < operations_.size(); ++i) {
+    Operation& operation = operations_[i];
+    if (!operation.active || operation.link != &link) continue;
+    operation.link = nullptr;
+    ++orphans_[static_cast<size_t>(operation.kind)];
+    if (operation.kind == Kind::move) sink_.moved(operation.user_context, false);
+    if (operation.kind == Kind::send) --sends_in_flight_;
+  }
+}
+
+}  // namespace portunus

@@ -1,0 +1,165 @@
+// setup.cpp: opening and closing the fabric transport.
+//
+// Thread: set-up and shut-down, under the baton.
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+
+#include "engine/host/address.hpp"
+#include "engine/transport/fabric/fabric.hpp"
+#include "engine/transport/fabric/message.hpp"
+
+namespace portunus {
+namespace {
+
+constexpr size_t kEager = 8192;
+constexpr size_t kPullMost = size_t{64} << 20;
+constexpr size_t kSends = 256;
+constexpr size_t kMoves = 256;
+constexpr size_t kReceives = 256;
+constexpr size_t kInjectMost = 4096;
+constexpr auto kLinger = std::chrono::seconds(2);
+
+// What shm leaves in /dev/shm when a process is killed: portunus-fabric-<process id>-<pid>-<count>. The count is there
+// because shm remembers names: a second endpoint of one process with the same name would be taken for the first.
+std::string region_name(const ProcessId& self) {
+  static std::atomic<unsigned> count{0};
+  return "portunus-fabric-" + std::to_string(getpid()) + "-" + std::to_string(self.pid) + "-" + std::to_string(++count);
+}
+
+
+}  // namespace
+
+FabricTransport::Buffers::Buffers(size_t bytes) : size(bytes) {
+  void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  memory = mapped == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapped);
+}
+
+FabricTransport::Buffers::~Buffers() {
+  if (memory != nullptr) munmap(memory, size);
+}
+
+FabricTransport::FabricTransport(Sink& sink, const FabricOptions& options)
+    : sink_(sink),
+      options_(options),
+      guard_(choose_nid(options.interface), options.pid, options.timeout_s),
+      endpoint_(options.provider, guard_.self().nid, region_name(guard_.self())),
+      registrations_(endpoint_) {
+  size_messages();
+  guard_.introduce_as(hello());
+  if (!add_operations(Kind::send, kSends) || !add_operations(Kind::move, kMoves) ||
+      !add_operations(Kind::receive, std::min(kReceives, endpoint_.info->rx_attr->size)))
+    throw std::runtime_error(name_ + " cannot have its buffers; allow more memory, or more locked memory (ulimit -l)");
+  receive_more();
+  if (!unposted_.empty())
+    throw std::runtime_error("the libfabric provider " + name_ +
+                             " takes no receive buffers; choose another by PTL_FABRIC_PROVIDER");
+  open_wait();
+}
+
+FabricTransport::~FabricTransport() {
+  linger();
+  if (wait_ >= 0) close(wait_);
+  for (Operation& operation : operations_) registrations_.release(operation.registration);
+  for (fabric::Registration* registration : buffer_registrations_) registrations_.release(registration);
+}
+
+void FabricTransport::size_messages() {
+  const fi_info& info = *endpoint_.info;
+  const std::string provider = info.fabric_attr->prov_name;
+  name_ = "fabric(" + provider.substr(0, provider.find(';')) + ")";
+  const size_t most = info.ep_attr->max_msg_size;
+  // Ordered sizes, volatile copies and fetching atomics are promised up to the eager limit, whatever the provider.
+  if (most < fabric::kHeadSize + kEager)
+    throw std::runtime_error("the libfabric provider " + provider +
+                             " sends too short messages; choose another by PTL_FABRIC_PROVIDER");
+  limits_.eager = kEager;
+  limits_.pull = std::min(kPullMost, most);
+  inject_size_ = std::min(info.tx_attr->inject_size, kInjectMost);
+  inject_buffer_.resize(inject_size_);
+}
+
+// Adds operations, with a buffer each where their kind needs one, to the pool of their kind. False: no memory.
+bool FabricTransport::add_operations(Kind kind, size_t count) {
+  const size_t buffer_size = kind == Kind::move ? 0 : fabric::room_for(limits_.eager);
+  std::byte* memory = nullptr;
+  void* descriptor = nullptr;
+  if (buffer_size > 0) {
+    memory = buffers_.emplace_back(count * buffer_size).memory;
+    if (memory == nullptr) return false;
+    if (endpoint_.needs(FI_MR_LOCAL)) {
+      fabric::Registration* registration = registrations_.acquire(memory, count * buffer_size, FI_SEND | FI_RECV);
+      if (registration == nullptr) return false;
+      buffer_registrations_.push_back(registration);
+      descriptor = registration->descriptor;
+    }
+  }
+  for (size_t i = 0; i < count; ++i) {
+    Operation& operation = operations_.emplace_back();
+    operation.kind = kind;
+    operation.descriptor = descriptor;
+    if (memory != nullptr) operation.buffer = memory + i * buffer_size;
+    (kind == Kind::send ? free_sends_ : kind == Kind::move ? free_moves_ : unposted_).push_back(&operation);
+  }
+  return true;
+}
+
+// One descriptor for all that may happen: completions, greetings, ends.
+void FabricTransport::open_wait() {
+  if (endpoint_.cq_fd < 0) return;
+  wait_ = epoll_create1(EPOLL_CLOEXEC);
+  if (wait_ < 0)
+    throw std::system_error(errno, std::generic_category(), "the fabric needs an epoll descriptor (see ulimit -n)");
+  for (const int fd : {endpoint_.cq_fd, guard_.fd()}) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.fd = fd;
+    if (epoll_ctl(wait_, EPOLL_CTL_ADD, fd, &event) == 0) continue;
+    const int error = errno;
+    close(wait_);  // the destructor does not run when a constructor throws
+    throw std::system_error(error, std::generic_category(), name_ + " has no descriptor that can be waited for");
+  }
+}
+
+fabric::Hello FabricTransport::hello() const {
+  const fi_info& info = *endpoint_.info;
+  fabric::Hello hello;
+  hello.nid = guard_.self().nid;
+  hello.pid = guard_.self().pid;
+  hello.uid = options_.uid;
+  hello.address_format = info.addr_format;
+  hello.protocol = info.ep_attr->protocol;
+  hello.protocol_version = info.ep_attr->protocol_version;
+  hello.name_size = static_cast<uint32_t>(endpoint_.name.size());
+  if (endpoint_.name.size() >= fabric::kMaxName)
+    throw std::runtime_error("the libfabric provider " + name_ +
+                             " has too long addresses; choose another by PTL_FABRIC_PROVIDER");
+  std::memcpy(hello.name, endpoint_.name.data(), endpoint_.name.size());
+  return hello;
+}
+
+// `Sent::done` means copied, not gone: closing at once would drop what still lies in our buffers.
+void FabricTransport::linger() {
+  const auto deadline = std::chrono::steady_clock::now() + kLinger;
+  fi_cq_data_entry entries[kBatch];
+  while ((flush(), keeps_back || sends_in_flight_ > 0) && std::chrono::steady_clock::now() < deadline) {
+    const int n = fetch(entries, kBatch);
+    for (int i = 0; i < n; ++i) {
+      auto& operation = *static_cast<Operation*>(entries[i].op_context);
+      if (operation.kind == Kind::send) finish(operation, true);
+    }
+    if (n < 0) return;  // somebody's end, or ours
+    if (n == 0) std::this_thread::yield();
+  }
+}
+
+}  // namespace portunus

@@ -1,0 +1,117 @@
+// departures.cpp: processes of the node that have ended without a word, and what they leave behind. See node.hpp.
+#include <algorithm>
+
+#include "engine/transport/node/node.hpp"
+
+namespace portunus {
+namespace {
+
+constexpr uint32_t kLooks = 16;  // at senders that may have gone, each time
+
+}  // namespace
+
+bool NodeTransport::alive(const NodeLink& link) const {
+  if (link.lost || link.dying) return false;
+  return link.segment ? link.segment->owner_alive() : Segment::attach(link.process, uid_) != nullptr;
+}
+
+void NodeTransport::note_death(NodeLink& link) {
+  if (link.dying || link.lost) return;
+  link.dying = true;
+  // It may have sent from a box that was not looked into yet.
+  for (uint32_t i = 0; i < std::min(segment_->header().senders.load(std::memory_order_acquire), kBoxes); ++i) sender(i);
+  link.last_words = segment_->header().tail.load(std::memory_order_acquire);
+  dying_.push_back(&link);
+}
+
+// Those whose last words have been delivered.
+int NodeTransport::bury() {
+  int told = 0;
+  for (size_t i = 0; i < dying_.size();) {
+    NodeLink& link = *dying_[i];
+    if ((head_ < link.last_words && !broken_) || (link.sends_as < kBoxes && !boxes_[link.sends_as].empty())) {
+      ++i;
+      continue;
+    }
+    dying_[i] = dying_.back();
+    dying_.pop_back();
+    link.dying = false;
+    link.lost = true;
+    if (link.segment && link.segment->lends_memory()) link.remains = std::move(link.segment);
+    link.segment.reset();
+    if (link.sends_as != kMaxSenders) vacating_.push_back({link.sends_as, segment_->header().tail.load(std::memory_order_acquire)});
+    sink_.lost(link);
+    ++told;
+  }
+  vacate();
+  return told;
+}
+
+// Makes the places of the lost as if new. Nobody writes there any more, and what they wrote has been read.
+void NodeTransport::vacate() {
+  SegmentHeader& own = segment_->header();
+  std::erase_if(vacating_, [&](const Vacating& place) {
+    if (head_ < place.last_words && !broken_) return false;
+    if (place.index < kBoxes) {
+      BoxReader& box = boxes_[place.index];
+      box = segment_->box<BoxReader>(place.index);
+      box.head->store(0, std::memory_order_relaxed);
+      Box::first_word(box.at(0)).store(0, std::memory_order_relaxed);
+    }
+    SegmentHeader::Sender& entry = own.sender[place.index];
+    entry.claim.store(0, std::memory_order_relaxed);
+    senders_[place.index]->sends_as = kMaxSenders;
+    senders_[place.index] = nullptr;
+    entry.ready.store(SegmentHeader::kVacant, std::memory_order_release);
+    own.vacant.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  });
+}
+
+// Processes that leave do not say so, nor do the dead. Whoever only heard of them need not know, unless their places are wanted.
+void NodeTransport::look_for_departed() {
+  const uint32_t given = std::min(segment_->header().senders.load(std::memory_order_relaxed), kMaxSenders);
+  if (given <= kBoxes) return;
+  for (uint32_t looks = given > kMaxSenders / 2 ? given : std::min(kLooks, given); looks > 0; --looks) {
+    next_look_ = (next_look_ + 1) % given;
+    NodeLink* link = sender(next_look_);
+    if (link && !link->lost && !link->dying && !Segment::lives(link->process, uid_)) note_death(*link);
+  }
+}
+
+void NodeTransport::look_after(bool waiting) {
+  if (uneasy()) step_over_dead_record();
+  if (waiting)
+    for (auto& [process, link] : links_)
+      if (link->segment && !link->dying && !link->segment->owner_alive()) note_death(*link);
+  look_for_departed();
+  if (!dying_.empty()) bury();
+  if (!vacating_.empty()) vacate();
+}
+
+bool NodeTransport::uneasy() {
+  return !dying_.empty() || (!broken_ && segment_->header().tail.load(std::memory_order_acquire) != head_ && ring_idle());
+}
+
+// The record at the head is reserved and not published. Whoever reserved it claims this position; others may, too, who lost
+// the race for it and have not claimed anew. If the only claimant is dead, nobody will ever publish it.
+void NodeTransport::step_over_dead_record() {
+  SegmentHeader& own = segment_->header();
+  const uint32_t known = std::min(own.senders.load(std::memory_order_acquire), kMaxSenders);
+  uint64_t lines = 0;
+  for (uint32_t i = 0; i < known; ++i) {
+    const uint64_t claim = own.sender[i].claim.load(std::memory_order_relaxed);
+    if (claim / kClaimLines != head_ || claim == 0) continue;
+    const NodeLink* from = sender(i);
+    if (lines != 0 || !from || alive(*from)) return;
+    lines = claim % kClaimLines;
+  }
+  if (lines == 0 || lines > kMaxRecordLines || lines > lines_ || !ring_idle()) return;
+  std::byte* record = segment_->ring() + (head_ & (lines_ - 1)) * kLine;
+  for (uint64_t i = 0; i < lines; ++i) Box::first_word(record + i * kLine).store(0, std::memory_order_relaxed);
+  head_ += lines;
+  own.head.store(head_, std::memory_order_release);
+  ++stats_.abandoned;
+}
+
+}  // namespace portunus

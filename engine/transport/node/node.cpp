@@ -1,0 +1,312 @@
+// node.cpp: see node.hpp.
+#include "engine/transport/node/node.hpp"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "engine/host/bell_socket.hpp"
+#include "engine/transport/copy.hpp"
+
+namespace portunus {
+namespace {
+
+uint64_t lines_for(size_t payload) {
+  return payload <= wire::kInlinePayload ? 1 : 1 + (payload + kLine - 1) / kLine;
+}
+
+}  // namespace
+
+void wake_process(uint32_t* door, Sleeper who, bool by_socket, ProcessId process, uint32_t uid) {
+  if (by_socket)
+    BellSocket::ring(process, uid, who);
+  else
+    futex_wake(door, who);
+}
+
+bool wake_watchers(SegmentHeader& peer) {
+  if (!peer.watch.take()) return false;
+  peer.passive_word.fetch_add(1, std::memory_order_seq_cst);
+  futex_wake(reinterpret_cast<uint32_t*>(&peer.passive_word), Sleeper::waiter);
+  if (Doorbell::who(peer.door.read()) != Sleeper::waiter) return true;
+  peer.door.ring_fenced([&](Sleeper who, bool by_socket) {
+    wake_process(peer.door.word().address(), who, by_socket, peer.process, peer.uid);
+  });
+  return true;
+}
+
+NodeTransport::NodeTransport(Sink& sink, Stats& stats, ProcessId self, uint32_t uid, size_t ring_bytes, bool cma)
+    : sink_(sink), stats_(stats), self_(self), uid_(uid), cma_(cma), segment_(Segment::create(self, uid, ring_bytes)), lines_(ring_bytes / kLine) {
+  for (uint32_t i = 0; i < kBoxes; ++i) boxes_[i] = segment_->box<BoxReader>(i);
+}
+
+NodeTransport::~NodeTransport() = default;
+
+NodeTransport::NodeLink* NodeTransport::link_of(ProcessId process) {
+  std::unique_ptr<NodeLink>& link = links_[{process.nid, process.pid}];
+  if (link && link->lost) replaced_.push_back(std::move(link));
+  if (!link) {
+    link = std::make_unique<NodeLink>();
+    link->process = process;
+    link->uid = uid_;  // the segment's mode and owner admit nobody else
+  }
+  return link.get();
+}
+
+Link* NodeTransport::connect(ProcessId process) {
+  if (process.nid != self_.nid) return nullptr;
+  auto known = links_.find({process.nid, process.pid});
+  if (known != links_.end() && !known->second->lost && (known->second->segment || known->second->peer)) {
+    if (!known->second->segment && !introduce(*known->second)) return nullptr;
+    return known->second.get();
+  }
+  std::unique_ptr<Segment> segment = Segment::attach(process, uid_);
+  if (!segment) return known != links_.end() && known->second->lost ? known->second.get() : nullptr;
+  NodeLink* link = link_of(process);
+  link->segment = std::move(segment);
+  return introduce(*link) ? link : nullptr;
+}
+
+// A place in a table of senders: one that somebody has left, if there is one, or a new one; kMaxSenders and above: none.
+uint32_t NodeTransport::claim_place(SegmentHeader& header) {
+  if (header.vacant.load(std::memory_order_relaxed) != 0) {
+    const uint32_t given = std::min(header.senders.load(std::memory_order_relaxed), kMaxSenders);
+    for (uint32_t i = 0; i < given; ++i) {
+      uint32_t vacant = SegmentHeader::kVacant;
+      // Acquire pairs with vacate: the box is as if new.
+      if (!header.sender[i].ready.compare_exchange_strong(vacant, SegmentHeader::kTaken, std::memory_order_acquire, std::memory_order_relaxed)) continue;
+      header.vacant.fetch_sub(1, std::memory_order_relaxed);
+      return i;
+    }
+  }
+  uint32_t next = header.senders.load(std::memory_order_relaxed);
+  while (next < kMaxSenders && !header.senders.compare_exchange_weak(next, next + 1, std::memory_order_relaxed)) {
+  }
+  return next;
+}
+
+// Maps the peer's segment if need be and enters us in its table of senders.
+bool NodeTransport::introduce(NodeLink& link) {
+  if (!link.segment) link.segment = Segment::attach(link.process, uid_);
+  if (!link.segment) return false;
+  SegmentHeader& header = link.segment->header();
+  link.index = claim_place(header);
+  if (link.index >= kMaxSenders) {
+    link.segment.reset();
+    return false;
+  }
+  SegmentHeader::Sender& entry = header.sender[link.index];
+  entry.nid = self_.nid;
+  entry.pid = self_.pid;
+  entry.incarnation = segment_->header().incarnation;
+  entry.ready.store(SegmentHeader::kThere, std::memory_order_release);
+  link.entry = &entry;
+  link.cma = link.segment->pid_is_ours();
+  if (link.index < kBoxes) link.box = link.segment->box<BoxWriter>(link.index);
+  return true;
+}
+
+NodeTransport::NodeLink* NodeTransport::new_sender(uint32_t index) {
+  if (index >= kMaxSenders) return nullptr;
+  SegmentHeader::Sender& entry = segment_->header().sender[index];
+  if (entry.ready.load(std::memory_order_acquire) != SegmentHeader::kThere) return nullptr;  // pairs with introduce
+  if (senders_.size() <= index) senders_.resize(index + 1);
+  NodeLink* link = link_of({entry.nid, entry.pid});
+  if (link->sends_as != kMaxSenders || (link->segment && link->segment->header().incarnation != entry.incarnation)) {
+    // Somebody else has the address of a process that we knew, which is therefore gone.
+    note_death(*link);
+    link->last_words = head_;
+    if (link->sends_as < kBoxes) boxes_[link->sends_as].broken = true;  // what it left there comes too late
+    bury();
+    link = link_of({entry.nid, entry.pid});
+  }
+  link->sends_as = index;
+  senders_[index] = link;
+  if (!link->peer) sink_.introduced(*link, *this);
+  return link;
+}
+
+namespace {
+
+// Everything but the first word, which publishes the record afterwards.
+void fill_record(std::byte* record, const wire::Header& header, uint32_t source, std::span<const iovec> payload) {
+  auto* line = reinterpret_cast<wire::Header*>(record);
+  // The reader looks at this line all the time: the fewer stores it takes, the seldomer it is taken away between two of them.
+  const uint32_t first = static_cast<uint32_t>(header.kind) | uint32_t{header.flags} << 8 | uint32_t{header.op} << 16 | uint32_t{header.datatype} << 24;
+  const uint64_t second = source | uint64_t{header.pt_index} << 32 | uint64_t{header.payload_size} << 48;
+  static_assert(std::endian::native == std::endian::little);
+  std::memcpy(&line->kind, &first, sizeof first);
+  std::memcpy(&line->source, &second, sizeof second);
+  // One word at a time, as they were just written: wider loads would wait until those stores have left the core's buffer.
+  for (uint64_t wire::Header::*word : {&wire::Header::match_bits, &wire::Header::hdr_data, &wire::Header::rlength, &wire::Header::remote_offset, &wire::Header::token})
+    std::atomic_ref<uint64_t>(line->*word).store(header.*word, std::memory_order_relaxed);
+  std::byte* data = header.payload_size <= wire::kInlinePayload ? line->inline_payload : record + kLine;
+  for (const iovec& part : payload) {
+    if (part.iov_len == 0) continue;  // its address may be null
+    copy_data(data, part.iov_base, part.iov_len);
+    data += part.iov_len;
+  }
+}
+
+}  // namespace
+
+Sent NodeTransport::send(Link& to, const wire::Header& header, std::span<const iovec> payload) {
+  auto& link = static_cast<NodeLink&>(to);
+  if (!link.segment) [[unlikely]] return Sent::failed;
+  const uint64_t lines = lines_for(header.payload_size);
+  if (link.box.lines) {
+    std::byte* const record = link.box.reserve(lines);
+    if (!record) return Sent::again;
+    fill_record(record, header, link.index, payload);
+    link.box.publish(record, lines);
+  } else {
+    std::byte* const record = reserve_in_ring(link, lines);
+    if (!record) return Sent::again;
+    fill_record(record, header, link.index, payload);
+    Box::first_word(record).store(static_cast<uint32_t>(lines), std::memory_order_release);
+  }
+  ring(link);
+  return Sent::done;
+}
+
+std::byte* NodeTransport::begin(Link& to, const wire::Header& header) {
+  auto& link = static_cast<NodeLink&>(to);
+  if (!link.segment || !link.box.lines) return nullptr;
+  link.begun_lines = lines_for(header.payload_size);
+  link.begun = link.box.reserve(link.begun_lines);
+  if (!link.begun) return nullptr;
+  fill_record(link.begun, header, link.index, {});
+  return link.begun_lines == 1 ? reinterpret_cast<wire::Header*>(link.begun)->inline_payload : link.begun + kLine;
+}
+
+void NodeTransport::commit(Link& to) {
+  auto& link = static_cast<NodeLink&>(to);
+  link.box.publish(link.begun, link.begun_lines);
+  ring(link);
+}
+
+std::byte* NodeTransport::reserve_in_ring(NodeLink& link, uint64_t lines) {
+  SegmentHeader& remote = link.segment->header();
+  const uint64_t capacity = remote.ring_bytes / kLine;
+  uint64_t position = remote.tail.load(std::memory_order_relaxed);
+  do {
+    if (position + lines - link.head_seen > capacity) {
+      // Acquire pairs with the owner's release of head: the lines are cleared and ours to write.
+      link.head_seen = remote.head.load(std::memory_order_acquire);
+      if (position + lines - link.head_seen > capacity) {
+        link.entry->claim.store(0, std::memory_order_relaxed);
+        return nullptr;
+      }
+    }
+    link.entry->claim.store(claim_of(position, lines), std::memory_order_relaxed);  // seen by whoever sees the tail moved
+  } while (!remote.tail.compare_exchange_weak(position, position + lines, std::memory_order_acq_rel, std::memory_order_relaxed));
+  return link.segment->ring() + (position & (capacity - 1)) * kLine;
+}
+
+void NodeTransport::ring(NodeLink& link) {
+  Doorbell& door = link.segment->header().door;
+  if (door.ring(registered_, [&](Sleeper who, bool by_socket) { wake_process(door.word().address(), who, by_socket, link.process, uid_); }))
+    ++stats_.rings;
+}
+
+int NodeTransport::poll(int budget) {
+  const uint32_t senders = segment_->header().senders.load(std::memory_order_relaxed);
+  const uint32_t boxes = std::min(senders, kBoxes);
+  // The first message after a pause is somebody's answer: it is handed over before looking for a second one, whose line lies in
+  // its writer's cache.
+  if (quiet_) budget = 1;
+  int delivered = 0;
+  for (uint32_t i = 0; i < boxes && !(quiet_ && delivered); ++i) delivered += poll_box(i, budget);
+  if (senders > kBoxes) delivered += poll_ring(budget);
+  if (!sharing_.empty()) [[unlikely]] delivered += settle_shared();
+  if (!helping_.empty()) [[unlikely]] delivered += help();
+  if (!dying_.empty()) [[unlikely]] delivered += bury();
+  quiet_ = delivered == 0;
+  return delivered;
+}
+
+void NodeTransport::arrived(uint32_t source, std::byte* record, uint32_t lines) {
+  const auto& header = *reinterpret_cast<const wire::Header*>(record);
+  NodeLink* from = sender(source);
+  if (from && header.source == source && lines_for(header.payload_size) == lines)
+    sink_.arrived(*from, header, lines == 1 ? header.inline_payload : record + kLine);
+  else
+    ++stats_.malformed;
+}
+
+int NodeTransport::poll_box(uint32_t index, int budget) {
+  BoxReader& box = boxes_[index];
+  int delivered = 0;
+  while (delivered < budget && !box.broken) {
+    uint32_t lines;
+    std::byte* const record = box.next(lines);
+    if (!record) {
+      if (box.broken) ++stats_.malformed;
+      break;
+    }
+    if (delivered > 0) box.prefetch(lines);
+    arrived(index, record, lines);
+    box.done(lines);
+    ++delivered;
+  }
+  return delivered;
+}
+
+int NodeTransport::poll_ring(int budget) {
+  SegmentHeader& own = segment_->header();
+  int delivered = 0;
+  while (delivered < budget && !broken_) {
+    std::byte* const record = segment_->ring() + (head_ & (lines_ - 1)) * kLine;
+    const uint32_t lines = Box::first_word(record).load(std::memory_order_acquire);  // pairs with the release in send
+    if (lines == 0) break;
+    if (lines > kMaxRecordLines || lines > lines_) {
+      broken_ = true;
+      ++stats_.malformed;
+      break;
+    }
+    arrived(reinterpret_cast<const wire::Header*>(record)->source, record, lines);
+    // Senders bring data into other first words than the record's own, so each line is cleared before it is handed back.
+    for (uint32_t i = 0; i < lines; ++i) Box::first_word(record + i * kLine).store(0, std::memory_order_relaxed);
+    head_ += lines;
+    own.head.store(head_, std::memory_order_release);
+    ++delivered;
+  }
+  return delivered;
+}
+
+bool NodeTransport::idle() {
+  const uint32_t senders = segment_->header().senders.load(std::memory_order_relaxed);
+  for (uint32_t i = 0; i < std::min(senders, kBoxes); ++i)
+    if (!boxes_[i].empty()) return false;
+  if (may_help()) return false;
+  return senders <= kBoxes || ring_idle();
+}
+
+bool NodeTransport::ring_idle() {
+  if (broken_) return true;
+  std::byte* record = segment_->ring() + (head_ & (lines_ - 1)) * kLine;
+  return Box::first_word(record).load(std::memory_order_acquire) == 0;
+}
+
+Processors NodeTransport::waiting_peers(int here, uint64_t now_ns) {
+  constexpr uint64_t kRecentlyMs = 20;  // some time slices
+  waits_on(here, now_ns);
+  Processors taken;
+  for (auto& [process, link] : links_) {
+    if (!link->segment || link->dying) continue;
+    const uint64_t seat = link->segment->header().waits_on.load(std::memory_order_relaxed);
+    if ((seat >> 16) + kRecentlyMs >= now_ns / 1'000'000) taken.set((seat & 0xffff) % taken.size());
+  }
+  return taken;
+}
+
+Segment* NodeTransport::segment_of(ProcessId process) {
+  if (process == self_) return segment_.get();
+  auto* link = static_cast<NodeLink*>(connect(process));
+  return link ? link->segment.get() : nullptr;
+}
+
+}  // namespace portunus

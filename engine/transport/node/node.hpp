@@ -1,0 +1,147 @@
+// node.hpp: the on-node cut-through: each process has inbound rings of cache lines that the others of the node write: a box (box.hpp)
+// for each of the first kBoxes senders, and one ring for all others.
+//
+// A record is 1 + ceil(payload / 64) lines, one line when the payload is at most 8 bytes. The first word of its first
+// line says how many lines, and is written last (release). In the shared ring the reader clears the first word of every line it has
+// consumed, so an old record is never taken for a new one. Bulk data is moved by the target with process_vm_readv/writev (CMA)
+// where the kernel permits, else streamed by messages; an initiator that steps meanwhile copies its share (shared_copy.hpp). Data that
+// the initiator has to copy together first go through memory that both map (staging.hpp).
+//
+// A process that dies says nothing: `look_after` finds out by its segment (segment.hpp). What it said before is delivered first;
+// a record that it reserved and never published is stepped over, which its claim makes possible. Once there are more senders than
+// boxes, those that have gone are looked for, and their places and boxes given to new ones.
+//
+// Thread: the baton holder. Between processes, in the shared ring: `tail` by compare-and-swap of the senders, `head` by the owner.
+// Cost: one line written and one read per small message; a load for the doorbell, and a fence unless the receiver is known to look.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "engine/host/topology.hpp"
+#include "engine/shared/stats.hpp"
+#include "engine/transport/node/segment.hpp"
+#include "engine/transport/transport.hpp"
+
+namespace portunus {
+
+class NodeTransport final : public Transport {
+ public:
+  NodeTransport(Sink& sink, Stats& stats, ProcessId self, uint32_t uid, size_t ring_bytes, bool cma = true);
+  ~NodeTransport() override;
+
+  const char* name() const override { return "node"; }
+  TransportLimits limits() const override { return {kEager, cma_ ? size_t{1} << 30 : 0}; }
+  Link* connect(ProcessId process) override;
+  Sent send(Link& link, const wire::Header& header, std::span<const iovec> payload) override;
+  bool expose(Link& link, const void* start, size_t size, bool peer_writes, Exposed& out) override;
+  void withdraw(Exposed& exposed) override;
+  Moved pull(Link& link, const wire::Region& from, void* to, size_t size, void* context) override;
+  Moved push(Link& link, const wire::Region& to, const void* from, size_t size, void* context) override;
+  std::byte* begin(Link& link, const wire::Header& header) override;
+  void commit(Link& link) override;
+  bool stage(Link& link, StagingFiller& filler, wire::Region& out) override;
+  bool open_stage(Link& link, const wire::Region& from, StagingTaker& taker) override;
+  void unstage(Link& link, StagingFiller& filler) override;
+  void nudge(Link& link) override;
+  int poll(int budget) override;
+  bool idle() override;
+  void look_after(bool waiting) override;
+  bool uneasy() override;
+
+  Segment& segment() { return *segment_; }
+  // The mapped segment of a process on this node, or nullptr.
+  Segment* segment_of(ProcessId process);
+  // This process waits in vain on processor `here`, which is taken down for others to see. The processors where peers did just now.
+  Processors waiting_peers(int here, uint64_t now_ns);
+  void waits_on(int processor, uint64_t now_ns) { segment_->header().waits_on.store(seat_of(processor, now_ns), std::memory_order_relaxed); }
+
+  static constexpr size_t kEager = 32 * 1024;
+
+ private:
+  static constexpr uint32_t kMaxRecordLines = 1 + kEager / kLine;
+  struct NodeLink : Link {
+    std::unique_ptr<Segment> segment;  // the peer's; made when we first send; none once the peer is lost
+    std::unique_ptr<Segment> remains;  // a lost peer's: others may still look at its blocks
+    SegmentHeader::Sender* entry = nullptr;  // ours in the peer's sender table
+    BoxWriter box;                     // our box in it, if we have one
+    std::byte* begun = nullptr;        // the record that is being written there
+    uint64_t begun_lines = 0;
+    uint64_t head_seen = 0;            // the head of the peer's shared ring when last looked at
+    uint32_t index = 0;                // who we are in the peer's sender table
+    uint32_t sends_as = kMaxSenders;   // who the peer is in ours; kMaxSenders = it has not sent yet
+    uint64_t last_words = 0;           // dying: lost once the head has come here
+    struct Piece {
+      uint64_t start, size;
+      bool peer_writes;
+    };
+    std::vector<Piece> exposed;        // of our memory, to the peer: while there are any, we look whether we can help
+    struct Move {
+      NodeLink* link;
+      CopyOwner owner;                 // busy: the move is shared, and goes on
+      uint64_t ours, theirs;           // addresses
+      size_t size;
+      bool to_us;
+      void* context;
+      bool copied;                     // what we have claimed of it
+    } moves[kSharedCopies]{};
+    bool cma = true;
+    bool dying = false;
+    bool lost = false;
+  };
+  NodeLink* link_of(ProcessId process);
+  bool introduce(NodeLink& link);
+  bool alive(const NodeLink& link) const;
+  void note_death(NodeLink& link);
+  int bury();
+  void look_for_departed();
+  void vacate();
+  static uint32_t claim_place(SegmentHeader& header);
+  void step_over_dead_record();
+  NodeLink* sender(uint32_t index) { return index < senders_.size() && senders_[index] ? senders_[index] : new_sender(index); }
+  NodeLink* new_sender(uint32_t index);
+  Moved no_access(NodeLink& link);
+  static bool copy(NodeLink& link, uint64_t ours, uint64_t theirs, size_t size, bool to_us);
+  Moved move(Link& other, const wire::Region& region, const void* memory, size_t size, bool to_us, void* context);
+  Moved settle(NodeLink::Move& move);
+  int settle_shared();
+  int help();
+  bool may_help() const;
+  std::byte* reserve_in_ring(NodeLink& link, uint64_t lines);
+  void ring(NodeLink& link);
+  void arrived(uint32_t source, std::byte* record, uint32_t lines);
+  int poll_box(uint32_t index, int budget);
+  int poll_ring(int budget);
+  bool ring_idle();
+
+  Sink& sink_;
+  Stats& stats_;
+  ProcessId self_;
+  uint32_t uid_;
+  bool cma_ = true;
+  const bool registered_ = register_asymmetric_fences();
+  std::unique_ptr<Segment> segment_;
+  bool stagings_taken_[kStagings] = {};
+  BoxReader boxes_[kBoxes];
+  uint64_t head_ = 0;                // of the shared ring
+  uint64_t lines_;
+  bool broken_ = false;              // the shared ring holds something no sender of ours would write
+  bool quiet_ = true;                // the last poll found nothing
+  std::map<std::pair<uint32_t, uint32_t>, std::unique_ptr<NodeLink>> links_;
+  std::vector<std::unique_ptr<NodeLink>> replaced_;  // lost, and another process has the address
+  std::vector<NodeLink*> dying_;
+  std::vector<NodeLink::Move*> sharing_;  // whose peers have not finished their share yet
+  std::vector<NodeLink*> helping_;   // whose peers may want help
+  struct Vacating { uint32_t index; uint64_t last_words; };
+  std::vector<Vacating> vacating_;   // places of the lost, until the ring holds nothing of theirs
+  uint32_t next_look_ = 0;           // at which sender, when places are scarce
+  std::vector<NodeLink*> senders_;  // by index in our sender table
+};
+
+// Wakes sleepers of a process; `socket_name` is used when they wait for descriptors.
+void wake_process(uint32_t* door, Sleeper who, bool by_socket, ProcessId process, uint32_t uid);
+// Wakes the threads of a process that sleep until its memory changes; false: there are none. Thread: any.
+bool wake_watchers(SegmentHeader& peer);
+
+}  // namespace portunus

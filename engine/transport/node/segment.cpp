@@ -1,0 +1,263 @@
+// segment.cpp: making, finding and removing node segments.
+#include "engine/transport/node/segment.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <system_error>
+
+#include "engine/host/clock.hpp"
+
+namespace portunus {
+namespace {
+
+constexpr const char* kDirectory = "/dev/shm";
+constexpr size_t kPage = 4096;
+constexpr size_t kHuge = 2u << 20;
+
+size_t up(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
+size_t offset_of_boxes() { return up(sizeof(SegmentHeader), kPage); }
+size_t offset_of_ring(size_t ring_bytes) { return offset_of_boxes() + kBoxes * Segment::box_bytes(ring_bytes); }
+
+std::string path_of(ProcessId process, uint32_t uid) {
+  char name[96];
+  std::snprintf(name, sizeof name, "%s/portunus.%u.%08x.%u", kDirectory, uid, process.nid, process.pid);
+  return name;
+}
+
+[[noreturn]] void cannot(const std::string& path, const char* doing, int error) {
+  std::string what = "cannot " + std::string(doing) + " the node segment " + path;
+  if (error == ENOSPC)
+    what += ": shared memory is full; free space in /dev/shm, enlarge it (mount -o remount,size=..), make PTL_NODE_RING smaller, or set PTL_NODE=0";
+  throw std::system_error(error, std::generic_category(), what);
+}
+
+uint64_t own_pid_namespace() {
+  struct stat status;
+  return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+}
+
+// Maps `size` bytes of the segment, at a huge page's boundary if they are that many: what lies behind keeps its alignment
+// in every process. MAP_FAILED as mmap.
+void* map_aligned(int fd, size_t size, size_t offset) {
+  if (size < kHuge) return mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<off_t>(offset));
+  void* space = mmap(nullptr, size + kHuge, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (space == MAP_FAILED) return MAP_FAILED;
+  std::byte* const start = static_cast<std::byte*>(space);
+  std::byte* const aligned = start + (up(reinterpret_cast<uintptr_t>(space), kHuge) - reinterpret_cast<uintptr_t>(space));
+  void* base = mmap(aligned, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, static_cast<off_t>(offset));
+  if (base == MAP_FAILED) {
+    munmap(space, size + kHuge);
+    return MAP_FAILED;
+  }
+  if (aligned != start) munmap(start, static_cast<size_t>(aligned - start));
+  if (size_t rest = static_cast<size_t>(start + kHuge - aligned)) munmap(aligned + size, rest);
+  return base;
+}
+
+}  // namespace
+
+std::unique_ptr<Segment> Segment::create(ProcessId self, uint32_t uid, size_t ring_bytes) {
+  sweep_dead_segments();
+  std::unique_ptr<Segment> segment(new Segment);
+  segment->path_ = path_of(self, uid);
+  segment->fd_ = open(segment->path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (segment->fd_ < 0) cannot(segment->path_, "create", errno);
+  segment->owner_ = true;
+  if (flock(segment->fd_, LOCK_EX | LOCK_NB) != 0) cannot(segment->path_, "lock", errno);
+  const size_t ring_offset = offset_of_ring(ring_bytes);
+  // posix_fallocate reports its error; ftruncate alone would end in SIGBUS when the memory runs out.
+  if (int error = posix_fallocate(segment->fd_, 0, static_cast<off_t>(ring_offset + ring_bytes))) cannot(segment->path_, "reserve memory for", error);
+  if (!segment->map(segment->fd_, ring_offset, ring_bytes)) cannot(segment->path_, "map", errno);
+  SegmentHeader& header = *segment->header_;
+  header.ring_bytes = ring_bytes;
+  header.ring_offset = ring_offset;
+  header.box_bytes = box_bytes(ring_bytes);
+  header.process = self;
+  header.uid = uid;
+  header.os_pid = getpid();
+  header.pid_namespace = own_pid_namespace();
+  header.incarnation = static_cast<uint32_t>(now_ns());
+  header.magic = SegmentHeader::kMagic;
+  header.ready.store(1, std::memory_order_release);
+  return segment;
+}
+
+std::unique_ptr<Segment> Segment::attach(ProcessId process, uint32_t uid) {
+  std::unique_ptr<Segment> segment(new Segment);
+  segment->path_ = path_of(process, uid);
+  segment->fd_ = open(segment->path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  if (segment->fd_ < 0) return nullptr;
+  struct stat status;
+  if (fstat(segment->fd_, &status) != 0 || status.st_uid != uid || (status.st_mode & 0777) != 0600) return nullptr;
+  if (static_cast<size_t>(status.st_size) < offset_of_boxes()) return nullptr;
+  void* peek = mmap(nullptr, kPage, PROT_READ, MAP_SHARED, segment->fd_, 0);
+  if (peek == MAP_FAILED) return nullptr;
+  const auto& header = *static_cast<const SegmentHeader*>(peek);
+  const bool valid = header.ready.load(std::memory_order_acquire) == 1 && header.magic == SegmentHeader::kMagic &&
+                     header.process == process && header.uid == uid && header.box_bytes == box_bytes(header.ring_bytes);
+  const size_t ring_bytes = header.ring_bytes;
+  const size_t ring_offset = header.ring_offset;
+  munmap(peek, kPage);
+  const bool sane = ring_bytes >= kPage && (ring_bytes & (ring_bytes - 1)) == 0 && ring_bytes < static_cast<size_t>(status.st_size) &&
+                    ring_offset == offset_of_ring(ring_bytes) && static_cast<size_t>(status.st_size) >= ring_offset + ring_bytes;
+  if (!valid || !sane || !segment->map(segment->fd_, ring_offset, ring_bytes)) return nullptr;
+  segment->pid_is_ours_ = segment->header_->os_pid > 0 && segment->header_->pid_namespace != 0 && segment->header_->pid_namespace == own_pid_namespace();
+  return segment->owner_alive() ? std::move(segment) : nullptr;
+}
+
+bool Segment::lives(ProcessId process, uint32_t uid) {
+  const int fd = open(path_of(process, uid).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return errno != ENOENT;
+  const bool held = flock(fd, LOCK_SH | LOCK_NB) != 0;
+  close(fd);
+  return held;
+}
+
+// The lock tells, unless a child that the owner forked still holds it, too: then the process id does.
+bool Segment::owner_alive() const {
+  if (owner_) return true;
+  if (flock(fd_, LOCK_SH | LOCK_NB) == 0) {
+    flock(fd_, LOCK_UN);
+    return false;
+  }
+  if (errno != EWOULDBLOCK || !pid_is_ours_) return true;
+  const int process = static_cast<int>(syscall(SYS_pidfd_open, header_->os_pid, 0));
+  if (process < 0) return errno != ESRCH;
+  pollfd ended{process, POLLIN, 0};
+  const bool alive = poll(&ended, 1, 0) <= 0;
+  close(process);
+  return alive;
+}
+
+bool Segment::map(int fd, size_t ring_offset, size_t ring_bytes) {
+  void* header = mmap(nullptr, ring_offset, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (header == MAP_FAILED) return false;
+  header_ = static_cast<SegmentHeader*>(header);
+  header_bytes_ = ring_offset;
+  boxes_ = static_cast<std::byte*>(header) + offset_of_boxes();
+  void* space = mmap(nullptr, 2 * ring_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (space == MAP_FAILED) return false;
+  ring_ = static_cast<std::byte*>(space);
+  ring_bytes_ = ring_bytes;
+  for (size_t half = 0; half < 2; ++half)
+    if (mmap(ring_ + half * ring_bytes, ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, static_cast<off_t>(ring_offset)) == MAP_FAILED)
+      return false;
+  return true;
+}
+
+Segment::~Segment() {
+  if (owner_) remove_name();
+  for (auto& block : blocks_)
+    if (block.base && block.fresh) munmap(block.base, block.size);  // others took the place of memory that lives on
+  for (std::byte* memory : staging_)
+    if (memory) munmap(memory, Staging::kBytes);
+  if (ring_) munmap(ring_, 2 * ring_bytes_);
+  if (header_) munmap(header_, header_bytes_);
+  if (owner_) flock(fd_, LOCK_UN);  // closing is not enough while a forked child has the descriptor, too
+  if (fd_ >= 0) close(fd_);
+}
+
+void Segment::remove_name() {
+  if (!path_.empty() && owner_) unlink(path_.c_str());
+  path_.clear();
+}
+
+int Segment::add_block(size_t size, void* replace, void*& base) {
+  if (block_count_ == kMaxBlocks) {
+    errno = ENOSPC;
+    return -1;
+  }
+  size = up(size, size >= kHuge && !replace ? kHuge : kPage);
+  struct stat status;
+  if (fstat(fd_, &status) != 0) return -1;
+  const size_t offset = up(static_cast<size_t>(status.st_size), size >= kHuge ? kHuge : kPage);
+  if (int error = posix_fallocate(fd_, static_cast<off_t>(offset), static_cast<off_t>(size))) {
+    errno = error;
+    return -1;
+  }
+  if (replace) {
+    // Fill the new pages first, then put them in place of the old ones in one call. By the bare system call: in a build
+    // with AddressSanitizer the pages of a data segment hold red zones, which pwrite would refuse to read.
+    for (size_t done = 0; done < size;) {
+      long written = syscall(SYS_pwrite64, fd_, static_cast<std::byte*>(replace) + done, size - done, offset + done);
+      if (written <= 0) return -1;
+      done += static_cast<size_t>(written);
+    }
+    base = mmap(replace, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd_, static_cast<off_t>(offset));
+  } else {
+    base = map_aligned(fd_, size, offset);
+  }
+  if (base == MAP_FAILED) return -1;
+  const unsigned number = block_count_++;
+  blocks_[number] = {base, size, replace == nullptr};
+  header_->block[number].offset = offset;
+  header_->block[number].size.store(size, std::memory_order_release);
+  return static_cast<int>(number);
+}
+
+void* Segment::map_block(unsigned number, size_t& size) {
+  if (number >= kMaxBlocks) return nullptr;
+  Mapping& mapping = blocks_[number];
+  if (!mapping.base && !owner_) {
+    const size_t there = header_->block[number].size.load(std::memory_order_acquire);  // pairs with add_block
+    const size_t offset = header_->block[number].offset;
+    struct stat status;
+    if (there == 0 || fstat(fd_, &status) != 0) return nullptr;
+    const size_t all = static_cast<size_t>(status.st_size);
+    if (there > all || offset > all - there || offset < header_bytes_ + ring_bytes_) return nullptr;
+    void* base = map_aligned(fd_, there, offset);
+    if (base == MAP_FAILED) return nullptr;
+    mapping = {base, there, true};
+  }
+  size = mapping.size;
+  return mapping.base;
+}
+
+std::byte* Segment::staging_memory(uint32_t number) {
+  if (number >= kStagings || staging_[number]) return number < kStagings ? staging_[number] : nullptr;
+  std::atomic<uint64_t>& published = header_->staging[number].offset;
+  struct stat status;
+  if (fstat(fd_, &status) != 0) return nullptr;
+  const size_t all = static_cast<size_t>(status.st_size);
+  size_t offset = published.load(std::memory_order_acquire);  // pairs with the owner's release below
+  if (owner_) {
+    offset = up(all, kPage);
+    if (posix_fallocate(fd_, static_cast<off_t>(offset), Staging::kBytes) != 0) return nullptr;
+  } else if (all < Staging::kBytes || offset > all - Staging::kBytes || offset < header_bytes_ + ring_bytes_ || offset % kPage != 0) {
+    return nullptr;
+  }
+  void* memory = mmap(nullptr, Staging::kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd_, static_cast<off_t>(offset));
+  if (memory == MAP_FAILED) return nullptr;
+  if (owner_) published.store(offset, std::memory_order_release);
+  return staging_[number] = static_cast<std::byte*>(memory);
+}
+
+void sweep_dead_segments() {
+  DIR* directory = opendir(kDirectory);
+  if (!directory) return;
+  const std::string mine = "portunus." + std::to_string(geteuid()) + ".";
+  while (const dirent* entry = readdir(directory)) {
+    if (std::strncmp(entry->d_name, mine.c_str(), mine.size()) != 0) continue;
+    const std::string path = std::string(kDirectory) + "/" + entry->d_name;
+    int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) continue;
+    struct stat status;
+    // A file that is still empty is being made right now: its owner takes the lock next.
+    if (fstat(fd, &status) == 0 && status.st_size > 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) unlink(path.c_str());
+    close(fd);
+  }
+  closedir(directory);
+}
+
+}  // namespace portunus

@@ -1,0 +1,155 @@
+// segment.hpp: the shared memory by which the processes of a node reach one another: one file per process.
+//
+//   SegmentHeader | boxes | inbound ring, mapped twice in a row so that no record wraps | blocks (symmetric heap, data segment), staging
+//
+// The first kBoxes senders have a box each: a ring that they alone write, so that sending takes no locked instruction. All
+// others share the inbound ring.
+//
+// The file is /dev/shm/portunus.<uid>.<nid>.<pid>, mode 0600, locked (flock) by its owner for life: whoever gets the lock
+// knows that the owner is dead and may remove the name. All memory is reserved when it is made: no SIGBUS later.
+//
+// Thread: set-up by one thread; the words marked so are shared between processes.
+// Trust: a file that another user owns, or may open, is neither made nor attached. Processes of one user trust each other with
+// this memory (the kernel lets them read and write one another anyway), but what a crashed one leaves in it is checked.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "engine/shared/watch.hpp"
+#include "engine/transport/node/box.hpp"
+#include "engine/transport/node/shared_copy.hpp"
+#include "engine/transport/node/staging.hpp"
+#include "engine/transport/transport.hpp"
+
+namespace portunus {
+
+constexpr size_t kLine = Box::kLine;
+constexpr uint32_t kMaxSenders = 4096;
+constexpr uint32_t kMaxBlocks = 8;
+constexpr uint32_t kBoxes = 16;
+constexpr uint32_t kStagings = 4;      // messages that a process copies together piece by piece at one time
+constexpr uint32_t kSharedCopies = 2;  // the next begins while the helper finishes its last chunk of the one before
+
+struct SegmentHeader {
+  // Sender::ready. A vacant entry, and the box that goes with it, belong to whoever changes it to kTaken.
+  static constexpr uint32_t kThere = 1, kVacant = 2, kTaken = 3;
+  static constexpr uint64_t kMagic = 0x38304e5554524f50;  // "PORTUN08", little endian
+  uint64_t magic;
+  uint64_t ring_bytes;
+  uint64_t ring_offset;
+  uint64_t box_bytes;                             // of each box; the boxes end where the ring begins
+  ProcessId process;
+  uint32_t uid;
+  int32_t os_pid;
+  uint64_t pid_namespace;                         // where os_pid means something
+  uint32_t incarnation;                           // tells this process from others that had its address before
+  std::atomic<uint32_t> ready;                    // release by the owner when all of the above is valid
+  alignas(kLine) Doorbell door;                   // owner arms, senders ring
+  alignas(kLine) Watch watch;                     // the owner's sleepers set, who stores to its blocks looks and rings
+  alignas(kLine) std::atomic<uint32_t> passive_word;  // steps up to wake those who sleep on it
+  alignas(kLine) std::atomic<uint64_t> tail;      // lines reserved; senders
+  alignas(kLine) std::atomic<uint64_t> head;      // lines consumed; owner
+  alignas(kLine) std::atomic<uint32_t> senders;   // entries of `sender` given out, vacant ones included
+  std::atomic<uint32_t> vacant;                   // about how many of these wait for another sender
+  alignas(kLine) std::atomic<uint64_t> waits_on;   // where and when its thread last waited in vain: seat_of(), 0 = never
+  struct alignas(kLine) BoxHead {
+    std::atomic<uint64_t> lines;                  // consumed; owner
+  } box_head[kBoxes];
+  SharedCopy copy[kBoxes][kSharedCopies];         // what the owner moves, with the help of the sender that has this box
+  Staging staging[kStagings];                     // what the owner sends
+  struct alignas(kLine) Sender {
+    std::atomic<uint32_t> ready;                  // kThere: release by the sender when its entry is valid; kVacant: release by the owner
+    uint32_t nid, pid, incarnation;
+    std::atomic<uint64_t> claim;                  // claim_of() the record it reserves or has reserved last; 0 = none
+  } sender[kMaxSenders];
+  struct Block {
+    std::atomic<uint64_t> size;                   // 0 = not there yet; release by the owner
+    uint64_t offset;
+  } block[kMaxBlocks];
+};
+
+// A processor, and the milliseconds of the monotonic clock.
+constexpr uint64_t seat_of(int processor, uint64_t now_ns) { return (now_ns / 1'000'000) << 16 | static_cast<uint16_t>(processor); }
+
+// What a sender writes before it moves the tail, so that the owner can step over the record if the sender dies in between.
+constexpr uint64_t kClaimLines = 2048;
+constexpr uint64_t claim_of(uint64_t position, uint64_t lines) { return position * kClaimLines + lines; }
+
+// One mapped segment: the own one, or a peer's.
+class Segment {
+ public:
+  ~Segment();
+  Segment(const Segment&) = delete;
+  Segment& operator=(const Segment&) = delete;
+
+  // Throws std::system_error with cause and remedy (/dev/shm full, name taken ..).
+  static std::unique_ptr<Segment> create(ProcessId self, uint32_t uid, size_t ring_bytes);
+  // nullptr: no such process on this node, not ours to use, or dead (even if its file is still there).
+  static std::unique_ptr<Segment> attach(ProcessId process, uint32_t uid);
+  // Whether some process has this address now. Two system calls or three.
+  static bool lives(ProcessId process, uint32_t uid);
+
+  SegmentHeader& header() { return *header_; }
+  std::byte* ring() { return ring_; }
+  // False once the process that made this segment has ended, or has given the segment up. Takes system calls.
+  bool owner_alive() const;
+  // Whether the owner's process id means to us what it means to it.
+  bool pid_is_ours() const { return pid_is_ours_; }
+  template <class End>  // BoxWriter or BoxReader
+  End box(uint32_t sender) {
+    End end;
+    end.lines = boxes_ + sender * header_->box_bytes;
+    end.capacity = header_->box_bytes / kLine;
+    end.head = &header_->box_head[sender].lines;
+    return end;
+  }
+  // The size of a box beside a ring of so many bytes: powers of two both.
+  static constexpr size_t box_bytes(size_t ring_bytes) { return std::max<size_t>(kSmallestBox, ring_bytes / 8); }
+  // Removes the name from the file system; mapped memory stays.
+  void remove_name();
+
+  // Owner: a new block, fresh or in place of existing pages. Its number, or -1 with errno set.
+  int add_block(size_t size, void* replace, void*& base);
+  // Anyone: maps block `number`; nullptr when it is not there (yet).
+  void* map_block(unsigned number, size_t& size);
+  // The memory of staging `number`, which the owner makes when it is first asked for and others map; nullptr when there is none.
+  std::byte* staging_memory(uint32_t number);
+  // The header: addresses of its words go to others, who use them also when the owner has died.
+  SegmentHeader& lend_header() {
+    lent_ = true;
+    return *header_;
+  }
+  bool lends_memory() const {
+    return lent_ || std::any_of(std::begin(blocks_), std::end(blocks_), [](const Mapping& one) { return one.base != nullptr; });
+  }
+
+ private:
+  Segment() = default;
+  bool map(int fd, size_t ring_offset, size_t ring_bytes);
+
+  static constexpr size_t kSmallestBox = 128 * 1024;  // several of the longest eager messages
+
+  int fd_ = -1;
+  bool owner_ = false;
+  bool pid_is_ours_ = false;
+  bool lent_ = false;
+  std::string path_;
+  SegmentHeader* header_ = nullptr;
+  std::byte* ring_ = nullptr;
+  std::byte* boxes_ = nullptr;                    // mapped with the header
+  size_t header_bytes_ = 0;
+  size_t ring_bytes_ = 0;
+  struct Mapping { void* base = nullptr; size_t size = 0; bool fresh = true; } blocks_[kMaxBlocks];  // fresh: goes with this object
+  unsigned block_count_ = 0;
+  std::byte* staging_[kStagings] = {};
+};
+
+// Removes segments of this user whose owners are dead.
+void sweep_dead_segments();
+
+}  // namespace portunus

@@ -1,0 +1,329 @@
+// comm_create.cpp: communicators from others: dup, create, split, and their end.
+//
+// Thread: collective calls, one at a time per communicator; MPI_Comm_create_group one at a time per tag.
+// Source: MPI-5.0, 7.4.2 - 7.4.4.
+#include "mpi-adi/comm/comm_create.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/checks.hpp"
+#include "mpi-adi/comm/nodes.hpp"
+#include "mpi-adi/core/profiling.hpp"
+
+namespace portunus::mpi {
+namespace {
+
+// Communicators that were freed while requests on them were pending: their contexts stay theirs until these are complete.
+std::mutex lingering_mutex;
+std::vector<Communicator*> lingering;
+
+void reap() {
+  std::lock_guard lock(lingering_mutex);
+  std::erase_if(lingering, [](Communicator* comm) {
+    if (pool.serves(comm)) return false;
+    destroy_communicator(comm);
+    return true;
+  });
+}
+
+}  // namespace
+
+AllAnd all_and_of(const Exchange& members) {
+  return [&members](uint64_t* words, size_t count) { return members.all_and(words, count); };
+}
+
+AllAnd all_and_of(Communicator& comm) {
+  if (!comm.inter) return [&comm](uint64_t* words, size_t count) { return Exchange(comm).all_and(words, count); };
+  // Each side for itself, then the two first ranks with each other, then each side is told.
+  return [&comm](uint64_t* words, size_t count) {
+    const Exchange side(*comm.local);
+    int error = side.all_and(words, count);
+    if (comm.rank == 0) {
+      std::vector<uint64_t> theirs(count);
+      const size_t bytes = count * sizeof *words;
+      const int swapped = swap_bytes(comm, Traffic::groups, 0, words, error ? 0 : bytes, theirs.data(), bytes, 0);
+      if (error == MPI_SUCCESS) error = swapped;
+      for (size_t i = 0; i < count; ++i) words[i] &= theirs[i];
+    }
+    const int told = side.broadcast(words, count * sizeof *words, 0, error);
+    return error != MPI_SUCCESS ? error : told;
+  };
+}
+
+uint64_t key_of(const Communicator& comm, Traffic traffic, int tag) {
+  return uint64_t{comm.context_of(traffic)} << 32 | static_cast<uint32_t>(tag);
+}
+
+int raise_creation(const char* function, const Communicator& comm, int error) {
+  if (error == MPI_ERR_PROC_ABORTED) return raise(function, &comm, error, "a rank cannot be reached; it has probably ended");
+  return raise(function, &comm, MPI_ERR_NO_MEM,
+               "some rank has too many communicators or groups in use (at most %d communicators); free some first",
+               max_communicators());
+}
+
+int create_in(const char* function, Communicator& parent, const AllAnd& all_and, uint64_t key, Group* group,
+              Group* remote_group, Communicator*& made) {
+  reap();
+  uint16_t context = 0;
+  int error = group != nullptr ? agree_on_context(all_and, key, context) : MPI_ERR_NO_MEM;
+  made = error == MPI_SUCCESS ? make_communicator(context, group, remote_group) : nullptr;
+  if (made != nullptr) {
+    replace_errhandler(made->errhandler, parent.errhandler.load(std::memory_order_acquire));
+    if (parent.session_buffer) made->session_buffer = parent.session_buffer;
+    return MPI_SUCCESS;
+  }
+  release(group);
+  release(remote_group);
+  return raise_creation(function, parent, error);
+}
+
+namespace {
+
+// Attributes are copied before the context is agreed on, so that a copy function's error leaves nothing behind elsewhere.
+int duplicate(const char* function, Communicator& comm, const Hints* hints, MPI_Comm* result) {
+  *result = MPI_COMM_NULL;
+  Communicator* made;
+  Group* remote = comm.inter ? retain(comm.remote_group) : nullptr;
+  if (int error = create_in(function, comm, all_and_of(comm), key_of(comm, Traffic::collectives, 0), retain(comm.group),
+                            remote, made))
+    return error;
+  made->topology = comm.topology;
+  made->hints = hints ? *hints : comm.hints;
+  if (int error = made->attributes.copy_from(comm.attributes, handle_of(&comm))) {
+    made->attributes.clear(handle_of(made));
+    destroy_communicator(made);
+    return raise(function, &comm, error, "an attribute's copy function failed");
+  }
+  *result = handle_of(made);
+  return MPI_SUCCESS;
+}
+
+// What each rank says in a split.
+struct Choice {
+  int color, key;
+};
+
+// The ranks of those with this color, by key and rank.
+std::vector<int> select(const std::vector<Choice>& choices, int color) {
+  std::vector<int> chosen;
+  for (size_t i = 0; i < choices.size(); ++i)
+    if (choices[i].color == color) chosen.push_back(static_cast<int>(i));
+  std::stable_sort(chosen.begin(), chosen.end(),
+                   [&](int a, int b) { return choices[static_cast<size_t>(a)].key < choices[static_cast<size_t>(b)].key; });
+  return chosen;
+}
+
+Group* group_of(const Group& parent, const std::vector<int>& ranks) {
+  std::vector<int> members;
+  for (int rank : ranks) members.push_back(parent.job_rank(rank));
+  return make_group(std::move(members));
+}
+
+// The other side's choices, by way of the first ranks.
+int learn_remote(Communicator& comm, const std::vector<Choice>& own, std::vector<Choice>& remote) {
+  remote.resize(static_cast<size_t>(comm.peers));
+  const size_t bytes = remote.size() * sizeof remote[0];
+  int error = MPI_SUCCESS;
+  if (comm.rank == 0)
+    error = swap_bytes(comm, Traffic::groups, 0, own.data(), own.size() * sizeof own[0], remote.data(), bytes, 0);
+  const int told = Exchange(*comm.local).broadcast(remote.data(), bytes, 0, error);
+  return error != MPI_SUCCESS ? error : told;
+}
+
+// All take part in all agreements that a split needs: one, as the new communicators are disjoint and may have the same
+// context. With an intercommunicator a color of one side only makes nothing.
+int split(const char* function, Communicator& comm, int color, int key, MPI_Comm* result) {
+  *result = MPI_COMM_NULL;
+  Communicator& side = comm.inter ? *comm.local : comm;
+  std::vector<Choice> choices(static_cast<size_t>(side.size)), remote_choices;
+  choices[static_cast<size_t>(side.rank)] = {color, key};
+  int error = Exchange(side).allgather(choices.data(), sizeof(Choice));
+  if (error == MPI_SUCCESS && comm.inter) error = learn_remote(comm, choices, remote_choices);
+  if (error != MPI_SUCCESS) return raise_creation(function, comm, error);
+
+  std::vector<int> mine, theirs;
+  if (color != MPI_UNDEFINED) {
+    mine = select(choices, color);
+    theirs = select(remote_choices, color);
+  }
+  const bool wanted = !mine.empty() && (!comm.inter || !theirs.empty());
+  Group* group = wanted ? group_of(*comm.group, mine) : make_group(std::vector<int>{});
+  Group* remote = wanted && comm.inter ? group_of(*comm.remote_group, theirs) : nullptr;
+  Communicator* made;
+  if (int failed = create_in(function, comm, all_and_of(comm), key_of(comm, Traffic::collectives, 0), group, remote, made))
+    return failed;
+  if (wanted)
+    *result = handle_of(made);
+  else
+    destroy_communicator(made);  // its context is free again here
+  return MPI_SUCCESS;
+}
+
+// A number that the ranks of one node, and no others of this side, have in common: the lowest of them.
+int node_color(const Communicator& comm) {
+  int lowest = 0;
+  while (!same_node(comm.group->job_rank(lowest), own_job_rank)) ++lowest;
+  return lowest;
+}
+
+// The group's members as ranks of comm; empty: one is no member, or there are none.
+std::vector<int> ranks_in(const Communicator& comm, const Group& group) {
+  std::vector<int> ranks;
+  for (int i = 0; i < group.size; ++i) {
+    const int rank = comm.group->member(group.job_rank(i));
+    if (rank == MPI_UNDEFINED) return {};
+    ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+// The checks of MPI_Comm_create and MPI_Comm_create_group.
+int check_subgroup(const char* function, MPI_Comm comm, MPI_Group group, MPI_Comm* result, Communicator*& parent,
+                   Group*& members, std::vector<int>& ranks) {
+  if (int error = check(function, comm, parent, {result})) return error;
+  if (int error = check(function, group, members, {})) return error;
+  *result = MPI_COMM_NULL;
+  ranks = ranks_in(*parent, *members);
+  if (static_cast<int>(ranks.size()) != members->size)
+    return raise(function, parent, MPI_ERR_GROUP, "the group has members that the communicator has not");
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int free_communicator(const char* function, MPI_Comm* handle) {
+  Communicator* comm;
+  if (int error = check(function, *handle, comm, {})) return error;
+  if (comm == &world() || comm == &self()) return raise(function, comm, MPI_ERR_COMM, "%s cannot be freed", comm->name);
+  if (int error = comm->attributes.clear(*handle))
+    return raise(function, comm, error, "an attribute's delete function failed");
+  *handle = MPI_COMM_NULL;
+  {
+    std::lock_guard lock(lingering_mutex);
+    lingering.push_back(comm);
+  }
+  reap();
+  return MPI_SUCCESS;
+}
+
+namespace {
+
+// Nodes are the only resource that is told apart (MPI-5.0, 7.4.2).
+bool names_node(const Hints& hints) {
+  return std::ranges::any_of(hints, [](const auto& hint) { return hint.first == "mpi_hw_resource_type" && hint.second == "mpi_shared_memory"; });
+}
+bool spans_nodes(const Communicator& comm) {
+  for (int i = 1; i < comm.size; ++i)
+    if (!same_node(comm.group->job_rank(i), comm.group->job_rank(0))) return true;
+  return false;
+}
+
+}  // namespace
+
+}  // namespace portunus::mpi
+
+using namespace portunus::mpi;
+
+extern "C" int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
+  static constexpr char kName[] = "MPI_Comm_dup";
+  Communicator* found;
+  if (int error = check(kName, comm, found, {newcomm})) return error;
+  return duplicate(kName, *found, nullptr, newcomm);
+}
+MPI_WEAK_NAME(Comm_dup)
+
+extern "C" int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
+  static constexpr char kName[] = "MPI_Comm_dup_with_info";
+  Communicator* found;
+  if (int error = check(kName, comm, found, {newcomm})) return error;
+  if (int error = check_info(kName, found, info)) return error;
+  const Hints hints = hints_of(info);
+  return duplicate(kName, *found, &hints, newcomm);
+}
+MPI_WEAK_NAME(Comm_dup_with_info)
+
+extern "C" int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
+  static constexpr char kName[] = "MPI_Comm_split";
+  Communicator* found;
+  if (int error = check(kName, comm, found, {newcomm})) return error;
+  if (color < 0 && color != MPI_UNDEFINED)
+    return raise(kName, found, MPI_ERR_ARG, "the color %d is negative and not MPI_UNDEFINED", color);
+  return split(kName, *found, color, key, newcomm);
+}
+MPI_WEAK_NAME(Comm_split)
+
+extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
+  static constexpr char kName[] = "MPI_Comm_split_type";
+  Communicator* found;
+  if (int error = check(kName, comm, found, {newcomm})) return error;
+  if (int error = check_info(kName, found, info)) return error;
+  int color = MPI_UNDEFINED;
+  switch (split_type) {
+    case MPI_COMM_TYPE_SHARED:
+      color = node_color(*found);
+      break;
+    case MPI_COMM_TYPE_HW_GUIDED:
+    case MPI_COMM_TYPE_RESOURCE_GUIDED:
+      if (names_node(hints_of(info))) color = node_color(*found);
+      break;
+    case MPI_COMM_TYPE_HW_UNGUIDED:
+      if (spans_nodes(*found)) color = node_color(*found);
+      break;
+    case MPI_UNDEFINED:
+      break;
+    default:
+      return raise(kName, found, MPI_ERR_ARG, "%d is no type of split", split_type);
+  }
+  return split(kName, *found, color, key, newcomm);
+}
+MPI_WEAK_NAME(Comm_split_type)
+
+extern "C" int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
+  static constexpr char kName[] = "MPI_Comm_create";
+  Communicator* parent;
+  Group* members;
+  std::vector<int> ranks;
+  if (int error = check_subgroup(kName, comm, group, newcomm, parent, members, ranks)) return error;
+  // The groups of a call are equal or disjoint, so the first member's rank tells them apart, and positions order them.
+  const auto place = std::find(ranks.begin(), ranks.end(), parent->rank);
+  const bool member = place != ranks.end();
+  return split(kName, *parent, member ? (parent->inter ? 0 : ranks[0]) : MPI_UNDEFINED,
+               member ? static_cast<int>(place - ranks.begin()) : 0, newcomm);
+}
+MPI_WEAK_NAME(Comm_create)
+
+extern "C" int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
+  static constexpr char kName[] = "MPI_Comm_create_group";
+  Communicator* parent;
+  Group* members;
+  std::vector<int> ranks;
+  if (int error = check_subgroup(kName, comm, group, newcomm, parent, members, ranks)) return error;
+  if (parent->inter) return raise(kName, parent, MPI_ERR_COMM, "this is an intercommunicator");
+  if (tag < 0 || tag > kMaxTag)
+    return raise(kName, parent, MPI_ERR_TAG, "the tag %d is not between 0 and %d", tag, kMaxTag);
+  if (members->rank == MPI_UNDEFINED) return MPI_SUCCESS;
+  const Exchange exchange(*parent, Traffic::groups, tag, std::move(ranks), members->rank);
+  Communicator* made;
+  if (int error = create_in(kName, *parent, all_and_of(exchange), key_of(*parent, Traffic::groups, tag), retain(members),
+                            nullptr, made))
+    return error;
+  *newcomm = handle_of(made);
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Comm_create_group)
+
+extern "C" int PMPI_Comm_free(MPI_Comm* comm) {
+  static constexpr char kName[] = "MPI_Comm_free";
+  if (int error = check_results(kName, nullptr, {comm})) return error;
+  return free_communicator(kName, comm);
+}
+MPI_WEAK_NAME(Comm_free)
+
+extern "C" int PMPI_Comm_disconnect(MPI_Comm* comm) {
+  static constexpr char kName[] = "MPI_Comm_disconnect";
+  if (int error = check_results(kName, nullptr, {comm})) return error;
+  return free_communicator(kName, comm);
+}
+MPI_WEAK_NAME(Comm_disconnect)

@@ -1,0 +1,137 @@
+// exchange.cpp: binomial and dissemination patterns over the device.
+#include "mpi-adi/comm/exchange.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/collectives/state.hpp"
+
+namespace portunus::mpi {
+namespace {
+
+// A message shorter than agreed says that its sender misses somebody.
+int outcome(const Request& request, size_t count) {
+  return request.failed() || (request.receives && request.length != count) ? MPI_ERR_PROC_ABORTED : MPI_SUCCESS;
+}
+
+// From the pool, so that it fails when its sender dies. nullptr: `error` says why.
+Request* start_receive(Communicator& comm, Traffic traffic, int tag, void* bytes, size_t count, int peer, int& error) {
+  Request* request = pool.claim(&comm, true);
+  error = request ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+  if (request == nullptr) return nullptr;
+  adi::reachable_source(comm, peer);
+  const Pattern wanted = pattern(comm.context_of(traffic), peer, tag);
+  if (adi::irecv(*request, bytes, count, static_cast<ptl_rank_t>(comm.job_rank(peer)), wanted) != PTL_OK) {
+    pool.release(request);
+    error = MPI_ERR_OTHER;
+    return nullptr;
+  }
+  if (adi::losses.count.load(std::memory_order_relaxed) != 0) adi::look_again(*request);
+  return request;
+}
+
+int finish_receive(Request* request, size_t count) {
+  const auto look = [&] {
+    if (collectives::differ(*request->comm)) adi::cancel_receive(*request);
+  };
+  adi::wait_patiently([&] { return request->done(); }, look);
+  const int result = outcome(*request, count);
+  pool.release(request);
+  return result;
+}
+
+}  // namespace
+
+int send_bytes(Communicator& comm, Traffic traffic, int tag, const void* bytes, size_t count, int peer) {
+  const ptl_match_bits_t bits = match_bits(comm.context_of(traffic), comm.rank, tag);
+  const int target = comm.job_rank(peer);
+  if (count <= adi::device.copy_limit)
+    return adi::send_copied(bytes, count, target, bits) == PTL_OK ? MPI_SUCCESS : MPI_ERR_OTHER;
+  Request request(&comm, false);
+  if (adi::isend(request, bytes, count, target, bits) != PTL_OK) return MPI_ERR_OTHER;
+  adi::wait(request);
+  return outcome(request, count);
+}
+
+int receive_bytes(Communicator& comm, Traffic traffic, int tag, void* bytes, size_t count, int peer) {
+  int error;
+  Request* request = start_receive(comm, traffic, tag, bytes, count, peer, error);
+  return request ? finish_receive(request, count) : error;
+}
+
+namespace {
+int send_and_receive(Communicator& comm, Traffic traffic, int tag, const void* out, size_t out_count, int to, void* in,
+                     size_t in_count, int from) {
+  int error;
+  Request* request = start_receive(comm, traffic, tag, in, in_count, from, error);
+  const int sent = send_bytes(comm, traffic, tag, out, out_count, to);
+  if (request) error = finish_receive(request, in_count);
+  return sent != MPI_SUCCESS ? sent : error;
+}
+}  // namespace
+
+int swap_bytes(Communicator& comm, Traffic traffic, int tag, const void* out, size_t out_count, void* in, size_t in_count,
+               int peer) {
+  return send_and_receive(comm, traffic, tag, out, out_count, peer, in, in_count, peer);
+}
+
+int Exchange::both(const void* out, size_t out_count, int to, void* in, size_t in_count, int from) const {
+  return send_and_receive(comm, traffic, tag, out, out_count, rank_of(to), in, in_count, rank_of(from));
+}
+
+int Exchange::allgather(void* records, size_t each) const {
+  const size_t n = static_cast<size_t>(size()), place = static_cast<size_t>(me);
+  std::byte* all = static_cast<std::byte*>(records);
+  std::vector<std::byte> turned(n * each);  // from this member's record on
+  std::memcpy(turned.data(), all + place * each, each);
+  int error = MPI_SUCCESS;
+  for (size_t distance = 1; distance < n; distance *= 2) {
+    const size_t count = std::min(distance, n - distance) * each;
+    const int to = static_cast<int>((place + n - distance) % n), from = static_cast<int>((place + distance) % n);
+    const int now = both(turned.data(), error ? 0 : count, to, turned.data() + distance * each, count, from);
+    if (error == MPI_SUCCESS) error = now;
+  }
+  if (error != MPI_SUCCESS) return error;
+  std::memcpy(all + place * each, turned.data(), (n - place) * each);
+  std::memcpy(all, turned.data() + (n - place) * each, place * each);
+  return MPI_SUCCESS;
+}
+
+int Exchange::broadcast(void* bytes, size_t count, int root, int error) const {
+  const int n = size(), relative = (me - root + n) % n;
+  const auto member = [&](int distance) { return rank_of((distance + root) % n); };
+  int bit = 1;
+  for (; bit < n; bit <<= 1) {
+    if ((relative & bit) == 0) continue;
+    error = receive_bytes(comm, traffic, tag, bytes, count, member(relative - bit));
+    break;
+  }
+  for (bit >>= 1; bit > 0; bit >>= 1) {
+    if (relative + bit >= n) continue;
+    const int sent = send_bytes(comm, traffic, tag, bytes, error ? 0 : count, member(relative + bit));
+    if (error == MPI_SUCCESS) error = sent;
+  }
+  return error;
+}
+
+int Exchange::all_and(uint64_t* words, size_t count) const {
+  std::vector<uint64_t> theirs(count);
+  const size_t bytes = count * sizeof *words;
+  int error = MPI_SUCCESS;
+  for (int bit = 1; bit < size(); bit <<= 1) {
+    if (me & bit) {
+      const int sent = send_bytes(comm, traffic, tag, words, error ? 0 : bytes, rank_of(me - bit));
+      if (error == MPI_SUCCESS) error = sent;
+      break;
+    }
+    if (me + bit >= size()) continue;
+    const int received = receive_bytes(comm, traffic, tag, theirs.data(), bytes, rank_of(me + bit));
+    if (error == MPI_SUCCESS) error = received;
+    for (size_t i = 0; i < count; ++i) words[i] &= theirs[i];
+  }
+  const int told = broadcast(words, bytes, 0, error);
+  return error != MPI_SUCCESS ? error : told;
+}
+
+}  // namespace portunus::mpi

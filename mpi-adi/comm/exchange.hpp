@@ -1,0 +1,49 @@
+// exchange.hpp: the few collective steps that make communicators, by messages in contexts of their own.
+//
+// Other than MPI's collectives they work over any part of a communicator, and before a new one exists.
+// Thread: any; exchanges at one time differ in communicator, traffic or tag.
+// Invariants: functions return MPI_SUCCESS or a class of errors, and call no error handler. Who misses a member, or heard
+// from somebody who does, goes on with empty messages, so that nobody waits for ever and all learn of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "mpi-adi/comm/comm.hpp"
+
+namespace portunus::mpi {
+
+// Messages from rank to rank of `comm`; `rank` is this process's in the group that its peers see.
+int send_bytes(Communicator& comm, Traffic traffic, int tag, const void* bytes, size_t count, int peer);
+int receive_bytes(Communicator& comm, Traffic traffic, int tag, void* bytes, size_t count, int peer);
+// Both at once, with one peer.
+int swap_bytes(Communicator& comm, Traffic traffic, int tag, const void* out, size_t out_count, void* in, size_t in_count,
+               int peer);
+
+struct Exchange {
+  Communicator& comm;  // an intracommunicator
+  Traffic traffic = Traffic::collectives;
+  int tag = 0;
+  std::vector<int> members;  // their ranks in comm, in order; empty: all
+  int me;                    // this process's place among them
+
+  explicit Exchange(Communicator& all) : comm(all), me(all.rank) {}
+  Exchange(Communicator& parent, Traffic kind, int user_tag, std::vector<int> ranks, int place)
+      : comm(parent), traffic(kind), tag(user_tag), members(std::move(ranks)), me(place) {}
+
+  int size() const { return members.empty() ? comm.size : static_cast<int>(members.size()); }
+  int rank_of(int place) const { return members.empty() ? place : members[static_cast<size_t>(place)]; }
+
+  // Room for size() records of `each` bytes; this process's own is in its place already.
+  int allgather(void* records, size_t each) const;
+  // `error` of the root: it has nothing to tell, and nobody succeeds.
+  int broadcast(void* bytes, size_t count, int root, int error = MPI_SUCCESS) const;
+  int all_and(uint64_t* words, size_t count) const;
+
+ private:
+  int both(const void* out, size_t out_count, int to, void* in, size_t in_count, int from) const;
+};
+
+}  // namespace portunus::mpi

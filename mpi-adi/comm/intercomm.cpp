@@ -1,0 +1,144 @@
+// intercomm.cpp: intercommunicators: two groups that talk to each other, and the union of both.
+// Thread: collective calls, one at a time per communicator. Source: MPI-5.0, 7.6.
+#include <algorithm>
+#include <vector>
+
+#include "mpi-adi/core/checks.hpp"
+#include "mpi-adi/comm/comm_create.hpp"
+#include "mpi-adi/comm/intercomm.hpp"
+#include "mpi-adi/core/profiling.hpp"
+
+namespace portunus::mpi {
+namespace {
+
+// The two leaders' connection; the other ranks know only their side.
+struct Bridge {
+  Communicator& local;
+  int local_leader;
+  Communicator* peer;  // leaders only
+  int remote_leader;
+  int tag;
+
+  bool leads() const { return local.rank == local_leader; }
+  // The leaders swap, and each tells its side.
+  int swap(const void* out, size_t out_bytes, void* in, size_t in_bytes) const {
+    int error = MPI_SUCCESS;
+    if (leads()) error = swap_bytes(*peer, Traffic::groups, tag, out, out_bytes, in, in_bytes, remote_leader);
+    const int told = Exchange(local).broadcast(in, in_bytes, local_leader, error);
+    return error != MPI_SUCCESS ? error : told;
+  }
+};
+
+// The other side's members, by their ranks in the job.
+int learn_members(const Bridge& bridge, std::vector<int>& remote) {
+  const int own_size = bridge.local.size;
+  int remote_size = 0;
+  if (int error = bridge.swap(&own_size, sizeof own_size, &remote_size, sizeof remote_size)) return error;
+  std::vector<int> own;
+  for (int i = 0; i < own_size; ++i) own.push_back(bridge.local.group->job_rank(i));
+  remote.resize(static_cast<size_t>(remote_size));
+  return bridge.swap(own.data(), own.size() * sizeof(int), remote.data(), remote.size() * sizeof(int));
+}
+
+bool disjoint(const Group& group, const std::vector<int>& others) {
+  for (int rank : others)
+    if (group.member(rank) != MPI_UNDEFINED) return false;
+  return true;
+}
+
+int check_leaders(const char* function, const Bridge& bridge) {
+  const Communicator& local = bridge.local;
+  if (bridge.local_leader < 0 || bridge.local_leader >= local.size)
+    return raise(function, &local, MPI_ERR_RANK, "there is no rank %d among %d to lead", bridge.local_leader, local.size);
+  if (bridge.tag < 0 || bridge.tag > kMaxTag)
+    return raise(function, &local, MPI_ERR_TAG, "the tag %d is not between 0 and %d", bridge.tag, kMaxTag);
+  if (bridge.leads() && (bridge.remote_leader < 0 || bridge.remote_leader >= bridge.peer->peers))
+    return raise(function, &local, MPI_ERR_RANK, "there is no rank %d among %d to lead the other side",
+                 bridge.remote_leader, bridge.peer->peers);
+  return MPI_SUCCESS;
+}
+
+int connect(const char* function, const Bridge& bridge, MPI_Comm* result) {
+  Communicator& local = bridge.local;
+  std::vector<int> remote;
+  if (int error = learn_members(bridge, remote)) return raise_creation(function, local, error);
+  if (!disjoint(*local.group, remote))
+    return raise(function, &local, MPI_ERR_COMM, "a process is on both sides of the intercommunicator");
+  const AllAnd all_and = [&](uint64_t* words, size_t count) {
+    if (int error = Exchange(local).all_and(words, count)) return error;
+    std::vector<uint64_t> theirs(count);
+    const int error = bridge.swap(words, count * sizeof *words, theirs.data(), count * sizeof *words);
+    for (size_t i = 0; i < count; ++i) words[i] &= theirs[i];
+    return error;
+  };
+  // Both sides draw from one sequence, so the key is what both know.
+  const int other = remote.empty() ? 0 : remote[0], own = local.group->job_rank(0);
+  const uint64_t key = uint64_t{1} << 63 | static_cast<uint64_t>(std::min(own, other)) << 31 | static_cast<uint32_t>(bridge.tag);
+  Communicator* made;
+  Group* remote_group = make_group(std::move(remote));
+  Group* group = remote_group != nullptr ? retain(local.group) : nullptr;
+  if (int error = create_in(function, local, all_and, key, group, remote_group, made)) return error;
+  *result = handle_of(made);
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int connect_groups(const char* function, Communicator& local, int local_leader, Communicator& peer, int remote_leader, int tag,
+                   MPI_Comm* result) {
+  const Bridge bridge{local, local_leader, &peer, remote_leader, tag};
+  if (int error = check_leaders(function, bridge)) return error;
+  return connect(function, bridge, result);
+}
+
+namespace {
+
+// Which side comes first: the one that says low; if both say the same, that of the smaller first member.
+int local_first(Communicator& comm, int high, bool& first) {
+  const int own[2] = {high != 0, comm.group->job_rank(0)};
+  int theirs[2] = {0, 0};
+  const Bridge bridge{*comm.local, 0, &comm, 0, 0};
+  if (int error = bridge.swap(own, sizeof own, theirs, sizeof theirs)) return error;
+  first = own[0] != theirs[0] ? own[0] == 0 : own[1] < theirs[1];
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+}  // namespace portunus::mpi
+
+using namespace portunus::mpi;
+
+extern "C" int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag,
+                                     MPI_Comm* newintercomm) {
+  static constexpr char kName[] = "MPI_Intercomm_create";
+  Communicator *local, *peer = nullptr;
+  if (int error = check(kName, local_comm, local, {newintercomm})) return error;
+  if (local->inter) return raise(kName, local, MPI_ERR_COMM, "the local communicator is an intercommunicator");
+  *newintercomm = MPI_COMM_NULL;
+  if (local->rank == local_leader)
+    if (int error = check(kName, peer_comm, peer, {})) return error;
+  const Bridge bridge{*local, local_leader, peer, remote_leader, tag};
+  if (int error = check_leaders(kName, bridge)) return error;
+  return connect(kName, bridge, newintercomm);
+}
+MPI_WEAK_NAME(Intercomm_create)
+
+extern "C" int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
+  static constexpr char kName[] = "MPI_Intercomm_merge";
+  Communicator* comm;
+  if (int error = check(kName, intercomm, comm, {newintracomm})) return error;
+  if (!comm->inter) return raise(kName, comm, MPI_ERR_COMM, "this is no intercommunicator");
+  *newintracomm = MPI_COMM_NULL;
+  bool first;
+  if (int error = local_first(*comm, high, first)) return raise_creation(kName, *comm, error);
+  std::vector<int> members;
+  for (const Group* side : {first ? comm->group : comm->remote_group, first ? comm->remote_group : comm->group})
+    for (int i = 0; i < side->size; ++i) members.push_back(side->job_rank(i));
+  Communicator* made;
+  if (int error = create_in(kName, *comm, all_and_of(*comm), key_of(*comm, Traffic::collectives, 0),
+                            make_group(std::move(members)), nullptr, made))
+    return error;
+  *newintracomm = handle_of(made);
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Intercomm_merge)

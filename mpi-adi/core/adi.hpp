@@ -1,0 +1,234 @@
+// adi.hpp: the seam between MPI and what carries its messages: send, receive, probe, wait, poll, barrier on Portals 4.
+//
+// A send is a Put, a receive is a match entry, both on one portal table entry. Up to `copy_limit` bytes go through a
+// volatile descriptor: copied by the call, no event, complete at return. Longer ones report SEND when the buffer is free,
+// synchronous ones ACK when they were matched. What arrives too early stays with the engine (PTLX_ME_HOLD), which
+// completes it when the receive is appended (PTLX_ME_COMPLETE_UNEXPECTED): there is no rendezvous here.
+// Where one thread calls MPI, the engine writes the result of a plain receive straight into its request (PTLX_ME_RECORD).
+// All events go to one queue, so that a waiting thread sleeps in one place; each names its request.
+//
+// Thread: below MPI_THREAD_MULTIPLE one at a time, and nothing is locked. With it, whoever needs an event takes the *turn*:
+// only its holder takes events, so none is taken from under a thread that sleeps for it; the others sleep until the holder
+// has completed their request or gives the turn back.
+// Invariants: functions return PTL_* codes; after PTL_OK of isend, irecv or probe exactly one event for the request follows.
+// Source: MPI-5.0, 3.5-3.8 and 11.6 (threads); Portals 4.3; architecture of this library, the five ways (4).
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+
+#include "mpi-adi/core/losses.hpp"
+#include "mpi-adi/pt2pt/match_bits.hpp"
+#include "mpi-adi/request/request.hpp"
+#include "portals/portals4.h"
+#include "portals/portals4_ext.h"
+
+namespace portunus::mpi::adi {
+
+struct Device {
+  ptl_handle_ni_t ni = PTL_INVALID_HANDLE;
+  ptl_handle_eq_t eq = PTL_EQ_NONE;
+  ptl_handle_md_t md_copied = PTL_INVALID_HANDLE;       // volatile, no events
+  ptl_handle_md_t md_sent = PTL_INVALID_HANDLE;         // SEND event
+  ptl_handle_md_t md_long = PTL_INVALID_HANDLE;         // SEND event; the header goes first
+  ptl_handle_md_t md_waited = PTL_INVALID_HANDLE;       // SEND event; whoever sends from it waits
+  ptl_handle_md_t md_synchronous = PTL_INVALID_HANDLE;  // ACK event only
+  // The same for data that lie as a ptlx_layout_t says, whose address is the offset.
+  ptl_handle_md_t md_copied_layout = PTL_INVALID_HANDLE;
+  ptl_handle_md_t md_sent_layout = PTL_INVALID_HANDLE;
+  ptl_handle_md_t md_long_layout = PTL_INVALID_HANDLE;
+  ptl_handle_md_t md_synchronous_layout = PTL_INVALID_HANDLE;
+  ptl_handle_ct_t arrived_early = PTL_CT_NONE;          // counts unexpected messages: what MPI_Probe sleeps on
+  ptl_process_t self{};
+  ptl_uid_t uid = PTL_UID_ANY;
+  ptl_size_t copy_limit = 0;
+  ptl_size_t eager_limit = 0;
+  uint64_t recorded = 0;                 // receives that the engine has completed and this thread has heard of
+  const uint32_t* restrained = nullptr;  // how many ranks have asked this one for less
+  bool threaded = false;
+};
+extern constinit Device device;
+
+constexpr ptl_pt_index_t kLogPortal = 59;
+constexpr ptl_pt_index_t kMessagePortal = 60;
+constexpr ptl_pt_index_t kBarrierPortal = 61;
+constexpr ptl_pt_index_t kSignalPortal = 62;
+constexpr ptl_pt_index_t kWindowPortal = 63;
+
+// Joins the job and opens everything; collective. Answers nullptr, or a sentence with what went wrong. `rank` and `size` are
+// those in the job.
+const char* start(bool threaded, int& rank, int& size);
+// Flushes what was sent and leaves the job.
+void stop();
+// Returns when all ranks have called it; PTL_FAIL when a rank cannot be reached. `hopeless` is asked every now and then;
+// PTL_ABORTED: it said yes.
+int barrier(const std::function<bool()>& hopeless);
+// The same before stop().
+int last_barrier();
+// Ends the job.
+[[noreturn]] void abort(int status, const char* message);
+
+inline ptl_process_t process(int rank) {
+  ptl_process_t id{};
+  id.rank = static_cast<ptl_rank_t>(rank);
+  return id;
+}
+inline ptl_size_t offset_of(const void* address) { return reinterpret_cast<ptl_size_t>(address); }
+
+// Complete at return. Only for bytes <= device.copy_limit.
+inline int send_copied(const void* buf, size_t bytes, int target, ptl_match_bits_t bits) {
+  return PtlPut(device.md_copied, offset_of(buf), bytes, PTL_NO_ACK_REQ, process(target), kMessagePortal, bits, 0, nullptr,
+                0);
+}
+// `waits`: the caller does nothing before it is complete.
+inline int isend(Request& request, const void* buf, size_t bytes, int target, ptl_match_bits_t bits, bool waits = false) {
+  const ptl_handle_md_t md = bytes > device.eager_limit ? device.md_long : waits ? device.md_waited : device.md_sent;
+  return PtlPut(md, offset_of(buf), bytes, PTL_NO_ACK_REQ, process(target), kMessagePortal, bits, 0, &request,
+                0);
+}
+// Complete when the message was matched with a receive.
+inline int issend(Request& request, const void* buf, size_t bytes, int target, ptl_match_bits_t bits) {
+  return PtlPut(device.md_synchronous, offset_of(buf), bytes, PTL_ACK_REQ, process(target), kMessagePortal, bits, 0,
+                &request, 0);
+}
+
+// The same of data that lie as `layout` says, packed by whoever steps the engine. It stays valid until the request completes;
+// without one (bytes <= device.copy_limit) the message is complete at return.
+int send_laid_out(Request* request, bool synchronous, const ptlx_layout_t& layout, size_t bytes, int target, ptl_match_bits_t bits);
+
+// `options`: PTLX_ME_LAYOUT when buf is a ptlx_layout_t, or 0.
+inline ptl_me_t receive_entry(void* buf, size_t bytes, ptl_rank_t source, Pattern pattern, unsigned options = 0) {
+  ptl_me_t entry{};
+  entry.start = buf;
+  entry.length = bytes;
+  entry.ct_handle = PTL_CT_NONE;
+  entry.uid = device.uid;
+  entry.options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE |
+                  PTLX_ME_COMPLETE_UNEXPECTED | options;
+  entry.match_id.rank = source;
+  entry.match_bits = pattern.match_bits;
+  entry.ignore_bits = pattern.ignore_bits;
+  return entry;
+}
+// While ranks ask for less, nothing is copied: senders wait, with their messages in their own memory.
+inline bool may_copy(size_t bytes) {
+  return bytes <= device.copy_limit && __atomic_load_n(device.restrained, __ATOMIC_RELAXED) == 0;
+}
+// A receive that the engine itself completes: nothing else is to be done for it then.
+inline bool is_recorded(const Request& request) { return !device.threaded && request.receives && !request.special; }
+// `source`: a rank in the job, or PTL_RANK_ANY.
+inline int irecv(Request& request, void* buf, size_t bytes, ptl_rank_t source, Pattern pattern, unsigned options = 0) {
+  ptl_me_t entry = receive_entry(buf, bytes, source, pattern, options);
+  request.source = source == PTL_RANK_ANY ? MPI_ANY_SOURCE : static_cast<int>(source);
+  if (is_recorded(request)) [[likely]]
+    entry.options |= PTLX_ME_RECORD;
+  return PtlMEAppend(device.ni, kMessagePortal, &entry, PTL_PRIORITY_LIST, &request, &request.entry);
+}
+// Looks for a message that has arrived and was not received. The event says PTL_NI_NO_MATCH when there is none.
+int probe(Request& request, ptl_rank_t source, Pattern pattern);
+// The same, and takes the message out of what other receives and probes can find: only irecv_label with this label gets it.
+int set_aside(Request& request, ptl_rank_t source, Pattern pattern, ptl_match_bits_t label);
+inline int irecv_label(Request& request, void* buf, size_t bytes, ptl_match_bits_t label, unsigned options) {
+  return irecv(request, buf, bytes, PTL_RANK_ANY, {label, 0}, options);
+}
+
+// ---- completion ----
+
+class Turn {
+ public:
+  bool try_take() {
+    std::lock_guard lock(mutex_);
+    return taken_ ? false : (taken_ = true);
+  }
+  void give_back() {
+    {
+      std::lock_guard lock(mutex_);
+      taken_ = false;
+    }
+    changed_.notify_all();
+  }
+  // The holder has completed a request: another thread may be waiting for it.
+  void announce() {
+    // Empty on purpose: a sleeper has either seen the new state under the lock or is in wait() by now.
+    { std::lock_guard lock(mutex_); }
+    changed_.notify_all();
+  }
+  // False: done() became true while others had the turn.
+  template <class Done>
+  bool take_unless(Done&& done) {
+    std::unique_lock lock(mutex_);
+    while (!done()) {
+      if (!taken_) return taken_ = true;
+      changed_.wait(lock);
+    }
+    return false;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool taken_ = false;
+};
+extern Turn turn;
+
+// Fills in the result of the event's request.
+void complete(const ptl_event_t& event);
+// The result of a request is filled in: whoever waits for it may see that.
+void conclude(Request& request);
+// Events were lost or waits were aborted: no request can be trusted any more. Ends the job.
+[[noreturn, gnu::cold]] void give_up(int ptl_error);
+
+// Waits for events as PtlxEQTake does and completes what they tell of; false: there were none.
+inline bool take_some(ptl_time_t timeout) {
+  constexpr unsigned kMost = 16;
+  ptl_event_t events[kMost];
+  unsigned taken;
+  const int result = PtlxEQTake(device.eq, timeout, events, kMost, &taken, device.threaded ? nullptr : &device.recorded);
+  if (result != PTL_OK) [[unlikely]] {
+    if (result == PTL_EQ_EMPTY) return false;
+    give_up(result);
+  }
+  for (unsigned i = 0; i < taken; ++i) complete(events[i]);
+  return true;
+}
+
+// Returns when done(), stepping the engine and completing requests meanwhile.
+template <class Done>
+void wait_until(Done&& done) {
+  if (done()) return;
+  if (device.threaded && !turn.take_unless(done)) return;
+  while (!done()) take_some(PTL_TIME_FOREVER);
+  if (device.threaded) turn.give_back();
+}
+
+// Completes what can be completed without waiting, until done(); returns done().
+template <class Done>
+bool poll_until(Done&& done) {
+  if (done()) return true;
+  if (device.threaded && !turn.try_take()) return done();
+  while (!done() && take_some(0)) {
+  }
+  if (device.threaded) turn.give_back();
+  return done();
+}
+
+inline void wait(const Request& request) {
+  wait_until([&] { return request.done(); });
+}
+// Returns when done(); calls overdue(), which may complete requests, when there was no event for so many milliseconds, then for
+// twice as long.
+constexpr ptl_time_t kPatience = 1000;
+void wait_patiently(const std::function<bool()>& done, const std::function<void()>& overdue);
+
+// MPI_Cancel of an active receive: it completes as cancelled unless a message has been matched with it.
+void cancel_receive(Request& request);
+// Completes an active request of this process from any thread, with an event like any other, so that whoever sleeps for it wakes.
+int signal(Request& request);
+
+// Requests in state `detached` that send from the user's memory; MPI_Finalize waits for them.
+int detached_sends();
+// MPI_Request_free: the request completes by itself and is released then.
+void detach(Request& request);
+
+}  // namespace portunus::mpi::adi

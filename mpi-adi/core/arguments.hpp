@@ -1,0 +1,83 @@
+// arguments.hpp: the checks that sends, receives and probes share.
+//
+// One comparison chain decides on the hot path; what exactly is wrong is found out afterwards, out of line.
+// Thread: any. Source: MPI-5.0, 3.2, 3.10 (MPI_PROC_NULL).
+#pragma once
+
+#include <cstddef>
+
+#include "mpi-adi/comm/comm.hpp"
+#include "mpi-adi/types/datatype.hpp"
+#include "mpi-adi/pt2pt/match_bits.hpp"
+#include "mpi-adi/mpi.h"
+
+namespace portunus::mpi {
+
+// The arguments as the user gave them.
+struct Arguments {
+  const char* function;
+  const void* buf;
+  MPI_Count count;
+  MPI_Datatype datatype;
+  int peer;
+  int tag;
+  MPI_Comm comm;
+};
+
+// MPI_SUCCESS when all is well: the peer is then MPI_PROC_NULL or, for receives, MPI_ANY_SOURCE. Else raises the error.
+[[gnu::cold, gnu::noinline]] int check_send_slowly(const Arguments& given);
+[[gnu::cold, gnu::noinline]] int check_receive_slowly(const Arguments& given);
+
+// Neither negative nor so large that its bytes cannot be counted.
+constexpr uint64_t kMaxCount = uint64_t{1} << 48;
+inline bool is_count(MPI_Count count) { return static_cast<uint64_t>(count) <= kMaxCount; }
+inline bool is_member(int rank, const Communicator& comm) {
+  return static_cast<unsigned>(rank) < static_cast<unsigned>(comm.peers);
+}
+// MPI_BOTTOM is a null pointer: addresses are in the datatype then.
+inline bool has_buffer(const Arguments& given, const Datatype& type) {
+  return given.buf != nullptr || given.count == 0 || !type.dense;
+}
+inline bool can_travel(const Arguments& given, const Datatype* type) {
+  return type != nullptr && type->committed && is_count(given.count) && has_buffer(given, *type);
+}
+inline size_t bytes_of(const Arguments& given, const Datatype* type) {
+  return type ? static_cast<size_t>(type->size) * static_cast<size_t>(given.count) : 0;
+}
+
+// The communicator, datatype and size of a message are set when MPI_SUCCESS is returned.
+inline int check_send(const Arguments& given, Communicator*& comm, const Datatype*& type, size_t& bytes) {
+  comm = find_communicator(given.comm);
+  type = find_type(given.datatype);
+  bytes = bytes_of(given, type);
+  if (comm && is_member(given.peer, *comm) && static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} &&
+      can_travel(given, type)) [[likely]]
+    return MPI_SUCCESS;
+  return check_send_slowly(given);
+}
+inline int check_receive(const Arguments& given, Communicator*& comm, const Datatype*& type, size_t& bytes) {
+  comm = find_communicator(given.comm);
+  type = find_type(given.datatype);
+  bytes = bytes_of(given, type);
+  if (comm && (is_member(given.peer, *comm) || given.peer == MPI_ANY_SOURCE) &&
+      (static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} || given.tag == MPI_ANY_TAG) &&
+      can_travel(given, type)) [[likely]]
+    return MPI_SUCCESS;
+  return check_receive_slowly(given);
+}
+
+inline int check_send(const Arguments& given, Communicator*& comm, size_t& bytes) {
+  const Datatype* type;
+  return check_send(given, comm, type, bytes);
+}
+inline int check_receive(const Arguments& given, Communicator*& comm, size_t& bytes) {
+  const Datatype* type;
+  return check_receive(given, comm, type, bytes);
+}
+
+// The process a receive names.
+inline ptl_rank_t match_rank(const Communicator& comm, int source) {
+  return source == MPI_ANY_SOURCE ? PTL_RANK_ANY : static_cast<ptl_rank_t>(comm.job_rank(source));
+}
+
+}  // namespace portunus::mpi

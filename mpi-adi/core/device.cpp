@@ -1,0 +1,231 @@
+// device.cpp: opens what adi.hpp sends and receives with, and the barrier.
+//
+// Thread: start and stop: the thread that calls MPI_Init and MPI_Finalize; barrier: one at a time.
+// Source: Portals 4.3; Hensgen, Finkel, Manber 1988 (dissemination barrier).
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <climits>
+
+#include "engine/goal/goal.h"
+#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/settings.hpp"
+
+namespace portunus::mpi::adi {
+
+constinit Device device;
+
+namespace {
+
+constexpr int kMaxRounds = std::bit_width(unsigned{kMaxRanks - 1});
+
+// Round r of a barrier: tell the rank 2^r above, hear from the rank 2^r below. Each round has a counter which grows by
+// one per barrier, and a persistent entry that feeds it, so nothing is posted while barriers run.
+struct Barrier {
+  int number = 0;  // tells its messages from the others'
+  int rank = 0;
+  int size = 1;
+  int rounds = 0;
+  ptl_size_t epoch = 0;
+  ptl_handle_md_t md = PTL_INVALID_HANDLE;
+  bool watching = false;
+  std::array<ptl_handle_ct_t, kMaxRounds> heard{};
+  std::array<ptl_process_t, kMaxRounds> from{};
+};
+constinit Barrier usual, last;  // apart: whoever ends is not to be taken for one that calls MPI_Barrier
+
+ptl_match_bits_t barrier_bits(const Barrier& state, int round) { return static_cast<ptl_match_bits_t>(state.number * kMaxRounds + round); }
+
+int open_barrier(Barrier& state, int number, int rank, int size) {
+  state.number = number;
+  state.rank = rank;
+  state.size = size;
+  state.rounds = std::bit_width(static_cast<unsigned>(size - 1));
+  ptl_md_t nothing{};
+  nothing.eq_handle = PTL_EQ_NONE;
+  nothing.ct_handle = PTL_CT_NONE;
+  int result = PtlMDBind(device.ni, &nothing, &state.md);
+  for (int round = 0; round < state.rounds && result == PTL_OK; ++round) {
+    result = PtlCTAlloc(device.ni, &state.heard[round]);
+    if (result != PTL_OK) break;
+    ptl_me_t entry{};
+    entry.ct_handle = state.heard[round];
+    entry.uid = device.uid;
+    entry.options = PTL_ME_OP_PUT | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE |
+                    PTL_ME_EVENT_UNLINK_DISABLE;
+    entry.match_id = process((rank - (1 << round) % size + size) % size);
+    entry.match_bits = barrier_bits(state, round);
+    ptl_handle_me_t handle;
+    result = PtlMEAppend(device.ni, kBarrierPortal, &entry, PTL_PRIORITY_LIST, nullptr, &handle);
+    state.from[round] = entry.match_id;
+  }
+  return result;
+}
+
+int open_barriers(int rank, int size) {
+  ptl_pt_index_t portal;
+  int result = PtlPTAlloc(device.ni, 0, PTL_EQ_NONE, kBarrierPortal, &portal);
+  if (result == PTL_OK) result = open_barrier(usual, 0, rank, size);
+  return result == PTL_OK ? open_barrier(last, 1, rank, size) : result;
+}
+
+// As much as there is: what is not used costs nothing.
+ptl_ni_limits_t generous() {
+  ptl_ni_limits_t limits{};
+  for (int* count : {&limits.max_entries, &limits.max_unexpected_headers, &limits.max_mds, &limits.max_cts, &limits.max_eqs,
+                     &limits.max_pt_index, &limits.max_iovecs, &limits.max_list_size, &limits.max_triggered_ops})
+    *count = INT_MAX;
+  for (ptl_size_t* size : {&limits.max_msg_size, &limits.max_atomic_size, &limits.max_fetch_atomic_size,
+                           &limits.max_waw_ordered_size, &limits.max_war_ordered_size, &limits.max_volatile_size})
+    *size = PTL_SIZE_MAX;
+  return limits;
+}
+
+// Where signals to oneself end; what counts is that they were sent.
+int open_signals() {
+  ptl_pt_index_t portal;
+  const int result = PtlPTAlloc(device.ni, 0, PTL_EQ_NONE, kSignalPortal, &portal);
+  if (result != PTL_OK) return result;
+  ptl_me_t entry{};
+  entry.ct_handle = PTL_CT_NONE;
+  entry.uid = device.uid;
+  entry.options = PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE;
+  entry.match_id = device.self;
+  ptl_handle_me_t handle;
+  return PtlMEAppend(device.ni, kSignalPortal, &entry, PTL_PRIORITY_LIST, nullptr, &handle);
+}
+
+// The memory of windows; they append to it.
+int open_windows() {
+  ptl_pt_index_t portal;
+  return PtlPTAlloc(device.ni, 0, PTL_EQ_NONE, kWindowPortal, &portal);
+}
+
+int bind_all_memory(unsigned options, ptl_handle_eq_t eq, ptl_handle_md_t& md) {
+  ptl_md_t all{};
+  all.length = PTL_SIZE_MAX;
+  all.options = options;
+  all.eq_handle = eq;
+  all.ct_handle = PTL_CT_NONE;
+  return PtlMDBind(device.ni, &all, &md);
+}
+
+int bind_ways(unsigned options, ptl_handle_md_t& copied, ptl_handle_md_t& sent, ptl_handle_md_t& header_first, ptl_handle_md_t& synchronous) {
+  int result = bind_all_memory(options | PTL_MD_VOLATILE, PTL_EQ_NONE, copied);
+  if (result == PTL_OK) result = bind_all_memory(options, device.eq, sent);
+  if (result == PTL_OK) result = bind_all_memory(options | PTLX_MD_HEADER_FIRST, device.eq, header_first);
+  if (result == PTL_OK) result = bind_all_memory(options | PTL_MD_EVENT_SEND_DISABLE, device.eq, synchronous);
+  return result;
+}
+
+// The overflow entry behind the receives. It is closed, with an event, rather than losing a message for want of memory.
+int open_messages() {
+  int result = PtlEQAlloc(device.ni, kEventSlots, &device.eq);
+  ptl_pt_index_t portal;
+  if (result == PTL_OK)
+    result = PtlPTAlloc(device.ni, PTL_PT_ONLY_TRUNCATE | PTL_PT_FLOWCTRL, device.eq, kMessagePortal, &portal);
+  if (result == PTL_OK) result = PtlCTAlloc(device.ni, &device.arrived_early);
+  if (result != PTL_OK) return result;
+  ptl_me_t early{};
+  early.ct_handle = device.arrived_early;
+  early.uid = device.uid;
+  early.options = PTL_ME_OP_PUT | PTLX_ME_HOLD | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_COMM_DISABLE |
+                  PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE;
+  early.match_id.rank = PTL_RANK_ANY;
+  early.ignore_bits = ~ptl_match_bits_t{0};
+  ptl_handle_me_t handle;
+  result = PtlMEAppend(device.ni, kMessagePortal, &early, PTL_OVERFLOW_LIST, nullptr, &handle);
+  if (result == PTL_OK)
+    result = PtlxPTLimitHeld(device.ni, kMessagePortal, settings.unexpected_buffer, settings.unexpected_limit);
+  if (result == PTL_OK)
+    result = bind_ways(0, device.md_copied, device.md_sent, device.md_long, device.md_synchronous);
+  if (result == PTL_OK) result = bind_all_memory(PTLX_MD_STAGE, device.eq, device.md_waited);
+  if (result == PTL_OK)
+    result = bind_ways(PTLX_MD_LAYOUT, device.md_copied_layout, device.md_sent_layout, device.md_long_layout, device.md_synchronous_layout);
+  return result;
+}
+
+}  // namespace
+
+const char* start(bool threaded, int& rank, int& size) {
+  if (const char* complaint = read_settings()) return complaint;
+  ptlx_job_t job;
+  if (PtlxJobInit(&job) != PTL_OK) return "the job cannot be joined";
+  if (job.size > kMaxRanks) return "the job has more ranks than this library can address (2^20)";
+  rank = job.rank;
+  size = job.size;
+  envelope = envelope_for(size);
+  if (PtlInit() != PTL_OK) return "Portals cannot be started";
+  const ptl_ni_limits_t desired = generous();
+  ptl_ni_limits_t actual;
+  if (PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_LOGICAL, PTL_PID_ANY, &desired, &actual, &device.ni) != PTL_OK)
+    return "no network interface can be opened";
+  device.threaded = threaded;
+  device.eager_limit = settings.eager_limit;
+  settings.very_short_limit = std::min({settings.very_short_limit, settings.eager_limit, actual.max_volatile_size});
+  device.copy_limit = settings.very_short_limit;
+  device.restrained = PtlxRestrained();
+  device.self = process(rank);
+  if (PtlGetUid(device.ni, &device.uid) != PTL_OK || open_messages() != PTL_OK || open_signals() != PTL_OK || open_windows() != PTL_OK ||
+      open_barriers(rank, size) != PTL_OK)
+    return "the network interface lacks a portal table entry or other object that MPI needs";
+  if (!open_losses(size)) return "there is no memory for the states of the ranks";
+  if (settings.info && rank == 0) print_settings(stdout);
+  // Nobody sends before everybody has opened all of the above. The last step of GOAL_Init is a fence, unless another library has
+  // begun with GOAL on this interface before, on all ranks alike.
+  const bool begun = PtlGetMap(device.ni, 0, nullptr, nullptr) == PTL_OK;
+  if (GOAL_Init(nullptr, nullptr) != GOAL_SUCCESS) return GOAL_Explain();
+  return !begun || PtlxJobFence() == PTL_OK ? nullptr : "the other ranks do not answer; has one of them ended?";
+}
+
+void stop() {
+  GOAL_Finalize();
+  PtlNIFini(device.ni);  // frees all that belongs to it
+  close_losses();
+  PtlFini();
+  PtlxJobFini();
+}
+
+namespace {
+
+// Until the rank below has told as often as this barrier needs.
+int await_word(ptl_handle_ct_t heard, ptl_size_t epoch, const std::function<bool()>& hopeless, ptl_ct_event_t& count) {
+  if (!hopeless) return PtlCTWait(heard, epoch, &count);
+  unsigned which;
+  for (ptl_time_t patience = kPatience;; patience *= 2) {
+    const int result = PtlCTPoll(&heard, &epoch, 1, patience, &count, &which);
+    if (result != PTL_CT_NONE_REACHED) return result;
+    if (hopeless()) return PTL_ABORTED;
+  }
+}
+
+int run(Barrier& state, const std::function<bool()>& hopeless) {
+  ++state.epoch;
+  for (int round = 0; !state.watching && round < state.rounds; ++round) {
+    if (int result = PtlxCTWatch(state.heard[round], state.from[round]); result != PTL_OK) return result;
+  }
+  state.watching = true;
+  bool failed = false;  // who misses somebody goes on all the same, lest others miss it, too
+  for (int round = 0; round < state.rounds; ++round) {
+    int result = PtlPut(state.md, 0, 0, PTL_NO_ACK_REQ, process((state.rank + (1 << round)) % state.size), kBarrierPortal,
+                        barrier_bits(state, round), 0, nullptr, 0);
+    if (result != PTL_OK) return result;
+    ptl_ct_event_t heard;
+    result = await_word(state.heard[round], state.epoch, hopeless, heard);
+    if (result != PTL_OK) return result;
+    failed = failed || heard.success < state.epoch;
+  }
+  return failed ? PTL_FAIL : PTL_OK;
+}
+
+}  // namespace
+
+int barrier(const std::function<bool()>& hopeless) { return run(usual, hopeless); }
+int last_barrier() { return run(last, {}); }
+
+void abort(int status, const char* message) {
+  PtlxJobAbort(status, message);
+  __builtin_unreachable();
+}
+
+}  // namespace portunus::mpi::adi

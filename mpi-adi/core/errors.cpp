@@ -1,0 +1,112 @@
+// errors.cpp: from an error to the error handler.
+#include "mpi-adi/core/errors.hpp"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/error_codes.hpp"
+#include "mpi-adi/core/init.hpp"
+
+namespace portunus::mpi {
+namespace {
+
+const char* failure_text(ptl_ni_fail_t failure) {
+  switch (failure) {
+    case PTL_NI_UNDELIVERABLE:
+      return "the other process cannot be reached; it has probably ended";
+    case PTL_NI_DROPPED:
+      return "the receiver has no room for the message";
+    case PTL_NI_PT_DISABLED:
+      return "the receiver has stopped taking messages for want of room";
+    case PTL_NI_PERM_VIOLATION:
+      return "the receiver runs as another user";
+    case PTL_NI_SEGV:
+      return "the buffer lies outside of the process's memory";
+    default:
+      return "the transfer failed";
+  }
+}
+
+}  // namespace
+
+int raise_at(const Origin& origin, const char* function, int code, const char* cause, va_list arguments) {
+  const bool running = phase.load(std::memory_order_acquire) == Phase::running;
+  const MPI_Errhandler handler = origin.errhandler;
+  if (handler == MPI_ERRORS_RETURN) return code;
+  if (const ErrorHandler* found = find_errhandler(handler)) {
+    void* handle = origin.handle;
+    int error = code;
+    if (origin.subject == Subject::comm) found->comm(reinterpret_cast<MPI_Comm*>(&handle), &error);
+    if (origin.subject == Subject::window) found->window(reinterpret_cast<MPI_Win*>(&handle), &error);
+    if (origin.subject == Subject::session) found->session(reinterpret_cast<MPI_Session*>(&handle), &error);
+    return code;
+  }
+  char what[512], sentence[1536], name[MPI_MAX_ERROR_STRING];
+  std::vsnprintf(what, sizeof what, cause, arguments);
+  describe_class(code, name, sizeof name);
+  if (!running) {
+    std::fprintf(stderr, "%s: %s (%s)\n", function, what, name);
+    std::_Exit(code);  // no job to abort
+  }
+  std::snprintf(sentence, sizeof sentence, "%s on rank %d, %s: %s (%s)", function, world().rank, origin.name, what, name);
+  adi::abort(code, sentence);
+}
+
+int raise(const char* function, const Communicator* comm, int code, const char* cause, ...) {
+  const bool running = phase.load(std::memory_order_acquire) == Phase::running;
+  if (comm == nullptr && running) comm = &self();
+  Origin origin;
+  if (comm != nullptr) {
+    origin.handle = handle_of(comm);
+    origin.errhandler = comm->errhandler.load(std::memory_order_acquire);
+    origin.name = comm->name[0] != '\0' ? comm->name : "a communicator without name";
+  }
+  va_list arguments;
+  va_start(arguments, cause);
+  const int result = raise_at(origin, function, code, cause, arguments);
+  va_end(arguments);
+  return result;
+}
+
+int raise_bad_communicator(const char* function, MPI_Comm handle) {
+  switch (phase.load(std::memory_order_acquire)) {
+    case Phase::before:
+      return raise(function, nullptr, MPI_ERR_OTHER, "called before MPI_Init");
+    case Phase::over:
+      return raise(function, nullptr, MPI_ERR_OTHER, "called after MPI_Finalize");
+    case Phase::running:
+      break;
+  }
+  if (handle == MPI_COMM_NULL) return raise(function, nullptr, MPI_ERR_COMM, "the communicator is MPI_COMM_NULL");
+  return raise(function, nullptr, MPI_ERR_COMM, "%p is no communicator", static_cast<void*>(handle));
+}
+
+int raise_portals(const char* function, const Communicator* comm, int ptl_error) {
+  if (ptl_error == PTL_NO_SPACE)
+    return raise(function, comm, MPI_ERR_NO_MEM, "too many operations are pending; complete some of them first");
+  if (ptl_error == PTL_ARG_INVALID)
+    return raise(function, comm, MPI_ERR_COUNT, "the message is longer than the network interface permits");
+  return raise(function, comm, MPI_ERR_OTHER, "the network interface failed (Portals error %d)", ptl_error);
+}
+
+int error_class_of(const Request& request) {
+  if (request.failure == PTL_NI_UNDELIVERABLE) return MPI_ERR_PROC_ABORTED;
+  if (request.failure != PTL_NI_OK) return MPI_ERR_OTHER;
+  return request.truncated() ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+}
+
+int raise_request(const char* function, const Request& request) {
+  const int error_class = error_class_of(request);
+  if (error_class != MPI_ERR_TRUNCATE)
+    return raise(function, request.comm, error_class, "%s failed: %s", request.receives ? "a receive" : "a send",
+                 failure_text(request.failure));
+  return raise(function, request.comm, error_class,
+               "a message of %llu bytes from rank %d with tag %d is longer than the receive buffer of %llu bytes",
+               static_cast<unsigned long long>(request.requested), source_of(request.match_bits), tag_of(request.match_bits),
+               static_cast<unsigned long long>(request.length));
+}
+
+}  // namespace portunus::mpi

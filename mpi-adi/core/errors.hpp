@@ -1,0 +1,41 @@
+// errors.hpp: from a mistake or a failure to the error handler.
+//
+// With MPI_ERRORS_ARE_FATAL (the default) and MPI_ERRORS_ABORT the job ends with one sentence: function, rank, communicator,
+// cause, class; the error class is its exit status. With MPI_ERRORS_RETURN the code is returned; a user's handler is called
+// with it first.
+// Thread: any. Source: MPI-5.0, 9.3-9.5.
+#pragma once
+
+#include <cstdarg>
+
+#include "mpi-adi/comm/comm.hpp"
+#include "mpi-adi/core/errhandler.hpp"
+#include "mpi-adi/mpi.h"
+#include "mpi-adi/request/request.hpp"
+
+namespace portunus::mpi {
+
+// Where an error belongs: what the error handler is called with.
+struct Origin {
+  Subject subject = Subject::comm;
+  void* handle = nullptr;
+  MPI_Errhandler errhandler = MPI_ERRORS_ARE_FATAL;
+  const char* name = "";
+};
+[[gnu::cold]] int raise_at(const Origin& origin, const char* function, int code, const char* cause, va_list arguments);
+
+// Calls the error handler of `comm`, of MPI_COMM_SELF when it is null; returns the code if the handler returns.
+[[gnu::cold, gnu::noinline, gnu::format(printf, 4, 5)]] int raise(const char* function, const Communicator* comm,
+                                                                  int code, const char* cause, ...);
+
+// The call came before MPI_Init or after MPI_Finalize, or else `handle` is no communicator.
+[[gnu::cold, gnu::noinline]] int raise_bad_communicator(const char* function, MPI_Comm handle);
+
+// A Portals call that should have worked did not.
+[[gnu::cold, gnu::noinline]] int raise_portals(const char* function, const Communicator* comm, int ptl_error);
+
+// The class of a completed request's error, and the error handler's turn.
+int error_class_of(const Request& request);
+[[gnu::cold, gnu::noinline]] int raise_request(const char* function, const Request& request);
+
+}  // namespace portunus::mpi

@@ -1,0 +1,168 @@
+// init.cpp: start and end of MPI.
+// Source: MPI-5.0, 11.2, 11.4 (thread levels), 9.7 (MPI_Abort).
+#include "mpi-adi/core/init.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <mutex>
+#include <thread>
+
+#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/errors.hpp"
+#include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/types/type_create.hpp"
+
+namespace portunus::mpi {
+
+constinit std::atomic<Phase> phase{Phase::before};
+
+namespace {
+
+int granted_level = MPI_THREAD_SINGLE;
+std::thread::id main_thread;
+
+// The least of the four levels that covers what was asked for.
+int level_for(int required) {
+  for (int level : {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED})
+    if (required <= level) return level;
+  return MPI_THREAD_MULTIPLE;
+}
+
+// MPI_Init and MPI_Finalize, beside sessions.
+std::atomic<Phase> world_phase{Phase::before};
+
+std::mutex users_mutex;
+int users = 0;
+
+int start(const char* function, bool threaded) {
+  if (!pool.open(threaded)) return raise(function, nullptr, MPI_ERR_NO_MEM, "there is no memory for the requests");
+  int rank, size;
+  if (const char* cause = adi::start(threaded, rank, size)) return raise(function, nullptr, MPI_ERR_OTHER, "%s", cause);
+  if (!open_communicators(rank, size))
+    return raise(function, nullptr, MPI_ERR_NO_MEM, "there is no address space for the communicators");
+  phase.store(Phase::running, std::memory_order_release);
+  return MPI_SUCCESS;
+}
+
+// Own sends first, then everybody's: after the barrier no rank needs anything of this one any more.
+int stop(const char* function) {
+  adi::wait_until([] { return adi::detached_sends() == 0; });
+  // Also by those who know that somebody has died: others may not know yet, and would wait for them. Nobody waits for the dead.
+  const int result = adi::last_barrier();
+  if (result != PTL_OK && result != PTL_FAIL) return raise_portals(function, nullptr, result);
+  close_communicators();
+  release_kinds();
+  phase.store(Phase::over, std::memory_order_release);
+  adi::stop();
+  return MPI_SUCCESS;
+}
+
+int init(const char* function, int required) {
+  switch (world_phase.load(std::memory_order_acquire)) {
+    case Phase::before:
+      break;
+    case Phase::running:
+      return raise(function, nullptr, MPI_ERR_OTHER, "MPI is initialized already");
+    case Phase::over:
+      return raise(function, nullptr, MPI_ERR_OTHER, "MPI cannot be initialized again after MPI_Finalize");
+  }
+  granted_level = level_for(required);
+  main_thread = std::this_thread::get_id();
+  if (int error = begin_use(function, granted_level)) return error;
+  if (!adi::device.threaded) granted_level = std::min(granted_level, MPI_THREAD_SERIALIZED);
+  world_phase.store(Phase::running, std::memory_order_release);
+  return MPI_SUCCESS;
+}
+
+int raise_not_running(const char* function) { return raise_bad_communicator(function, MPI_COMM_NULL); }
+bool running() { return world_phase.load(std::memory_order_acquire) == Phase::running; }
+
+}  // namespace
+
+int begin_use(const char* function, int level) {
+  std::lock_guard lock(users_mutex);
+  if (users == 0) {
+    if (phase.load(std::memory_order_relaxed) == Phase::over)
+      return raise(function, nullptr, MPI_ERR_OTHER, "MPI cannot be initialized again after its end");
+    if (int error = start(function, level == MPI_THREAD_MULTIPLE)) return error;
+  }
+  ++users;
+  return MPI_SUCCESS;
+}
+
+int end_use(const char* function) {
+  std::lock_guard lock(users_mutex);
+  if (users > 1) {
+    --users;
+    return MPI_SUCCESS;
+  }
+  if (int error = stop(function)) return error;
+  users = 0;
+  return MPI_SUCCESS;
+}
+
+}  // namespace portunus::mpi
+
+using namespace portunus::mpi;
+
+extern "C" int PMPI_Init(int*, char***) { return init("MPI_Init", MPI_THREAD_SINGLE); }
+MPI_WEAK_NAME(Init)
+
+extern "C" int PMPI_Init_thread(int*, char***, int required, int* provided) {
+  if (int error = init("MPI_Init_thread", required)) return error;
+  if (provided != nullptr) *provided = granted_level;
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Init_thread)
+
+extern "C" int PMPI_Initialized(int* flag) {
+  if (flag == nullptr) return raise("MPI_Initialized", nullptr, MPI_ERR_ARG, "the address for the flag is null");
+  *flag = world_phase.load(std::memory_order_acquire) != Phase::before;
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Initialized)
+
+extern "C" int PMPI_Finalized(int* flag) {
+  if (flag == nullptr) return raise("MPI_Finalized", nullptr, MPI_ERR_ARG, "the address for the flag is null");
+  *flag = world_phase.load(std::memory_order_acquire) == Phase::over;
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Finalized)
+
+extern "C" int PMPI_Query_thread(int* provided) {
+  static constexpr char kName[] = "MPI_Query_thread";
+  if (!running()) return raise_not_running(kName);
+  if (provided == nullptr) return raise(kName, nullptr, MPI_ERR_ARG, "the address for the level is null");
+  *provided = granted_level;
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Query_thread)
+
+extern "C" int PMPI_Is_thread_main(int* flag) {
+  static constexpr char kName[] = "MPI_Is_thread_main";
+  if (!running()) return raise_not_running(kName);
+  if (flag == nullptr) return raise(kName, nullptr, MPI_ERR_ARG, "the address for the flag is null");
+  *flag = std::this_thread::get_id() == main_thread;
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Is_thread_main)
+
+extern "C" int PMPI_Finalize() {
+  static constexpr char kName[] = "MPI_Finalize";
+  if (!running()) return raise_not_running(kName);
+  if (int error = end_use(kName)) return error;
+  world_phase.store(Phase::over, std::memory_order_release);
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Finalize)
+
+extern "C" int PMPI_Abort(MPI_Comm comm, int errorcode) {
+  static constexpr char kName[] = "MPI_Abort";
+  if (find_communicator(comm) == nullptr) return raise_bad_communicator(kName, comm);
+  char sentence[128];
+  std::snprintf(sentence, sizeof sentence, "MPI_Abort: rank %d ends the job with error code %d", world().rank, errorcode);
+  int status = errorcode & 0xff;  // all that an exit status can hold
+  if (status == 0 && errorcode != 0) status = 1;
+  adi::abort(status, sentence);
+}
+MPI_WEAK_NAME(Abort)

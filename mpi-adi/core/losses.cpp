@@ -1,0 +1,116 @@
+// losses.cpp: watching ranks, and failing those who wait for a dead one.
+#include "mpi-adi/core/losses.hpp"
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "mpi-adi/core/adi.hpp"
+
+namespace portunus::mpi::adi {
+
+constinit Losses losses;
+
+namespace {
+
+constexpr int kMostWatchedAtOnce = 4096;  // of larger jobs those are watched that are named
+
+void fail_receive(Request& request) {
+  if (PtlMEUnlink(request.entry) != PTL_OK) return;  // its message has come after all
+  request.failure = PTL_NI_UNDELIVERABLE;
+  request.length = request.requested = 0;
+  request.match_bits = 0;
+  if (request.attached) request.attached->completed(request);
+  conclude(request);
+}
+
+bool waits(const Request& request) {
+  const State state = request.state.load(std::memory_order_acquire);
+  return (state == State::active || state == State::detached) && request.receives && request.entry != PTL_INVALID_HANDLE &&
+         request.comm != nullptr && concerned(*request.comm, request.source);
+}
+
+class Watch final : public Attachment {
+ public:
+  explicit Watch(int rank) : rank_(rank) {
+    signal.special = true;
+    signal.attached = this;
+  }
+  void completed(Request&) override {
+    if (losses.peers[rank_].exchange(Peer::lost, std::memory_order_acq_rel) == Peer::lost) return;
+    losses.count.fetch_add(1, std::memory_order_acq_rel);
+    std::vector<Request*> waiting;
+    pool.for_each([&](Request& request) {
+      if (waits(request)) waiting.push_back(&request);
+    });
+    if (losses.blocked && waits(*losses.blocked)) waiting.push_back(losses.blocked);
+    for (Request* request : waiting) fail_receive(*request);
+  }
+  void released() override {}
+
+  Request signal;
+
+ private:
+  int rank_;
+};
+
+std::mutex mutex;
+std::vector<std::unique_ptr<Watch>>& watches() {
+  static auto& all = *new std::vector<std::unique_ptr<Watch>>;
+  return all;
+}
+int job_size = 0;
+
+int watch(Watch& watch, int rank) {
+  ptl_handle_ct_t death;
+  int result = PtlCTAlloc(device.ni, &death);
+  if (result == PTL_OK)
+    result = PtlTriggeredPut(device.md_sent, 0, 0, PTL_NO_ACK_REQ, device.self, kSignalPortal, 0, 0, &watch.signal, 0, death, 1);
+  if (result == PTL_OK) result = PtlxCTWatch(death, process(rank));
+  if (result == PTL_OK) result = PtlxCTWatch(device.arrived_early, process(rank));  // who probes sleeps there
+  return result;
+}
+
+}  // namespace
+
+bool open_losses(int size) {
+  job_size = size;
+  losses.peers = new (std::nothrow) std::atomic<Peer>[static_cast<size_t>(size)]();
+  return losses.peers != nullptr;
+}
+
+void close_losses() {
+  watches().clear();
+  delete[] losses.peers;
+  losses.peers = nullptr;
+}
+
+bool meet(int rank) {
+  std::lock_guard lock(mutex);
+  if (losses.peers[rank].load(std::memory_order_relaxed) == Peer::lost) return false;
+  if (losses.peers[rank].load(std::memory_order_relaxed) == Peer::watched) return true;
+  losses.peers[rank].store(Peer::watched, std::memory_order_relaxed);
+  if (device.self.rank == static_cast<ptl_rank_t>(rank)) return true;
+  watches().push_back(std::make_unique<Watch>(rank));
+  watch(*watches().back(), rank);  // a rank that cannot be watched is one whose death is not told
+  return true;
+}
+
+void meet_all() {
+  if (job_size <= kMostWatchedAtOnce)
+    for (int rank = 0; rank < job_size; ++rank) meet(rank);
+  losses.all_watched.store(true, std::memory_order_relaxed);
+}
+
+bool concerned(const Communicator& comm, int source) {
+  if (source != MPI_ANY_SOURCE) return losses.peers[source].load(std::memory_order_relaxed) == Peer::lost;
+  for (int peer = 0; peer < comm.peers; ++peer)
+    if (losses.peers[comm.job_rank(peer)].load(std::memory_order_relaxed) == Peer::lost) return true;
+  return false;
+}
+
+void look_again(Request& request) {
+  if (waits(request)) fail_receive(request);
+}
+
+}  // namespace portunus::mpi::adi

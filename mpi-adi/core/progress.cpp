@@ -1,0 +1,143 @@
+// progress.cpp: from events to completed requests.
+// Thread: complete and what it calls: the holder of the turn.
+#include <algorithm>
+#include <vector>
+
+#include "mpi-adi/core/adi.hpp"
+
+namespace portunus::mpi::adi {
+namespace {
+
+std::atomic<int> detached_count{0};
+
+// Receives that nobody holds and that the engine completes (is_recorded): the pool gets them back when somebody looks.
+class Orphans {
+ public:
+  void add(Request& request) {
+    if (all_.size() >= sweep_at_) sweep();
+    all_.push_back(&request);
+  }
+
+ private:
+  void sweep() {
+    std::erase_if(all_, [](Request* request) {
+      if (!request->done()) return false;
+      pool.release(request);
+      return true;
+    });
+    sweep_at_ = std::max<size_t>(64, 2 * all_.size());  // so that a look at each costs O(1) for each that was added
+  }
+  std::vector<Request*> all_;
+  size_t sweep_at_ = 64;
+};
+Orphans& orphans() {
+  static auto& all = *new Orphans;
+  return all;
+}
+
+// The state before and after must be told apart from a concurrent detach, which only MPI_THREAD_MULTIPLE can bring.
+State mark_done(Request& request) {
+  if (device.threaded) return request.state.exchange(State::done, std::memory_order_acq_rel);
+  const State before = request.state.load(std::memory_order_relaxed);
+  request.state.store(State::done, std::memory_order_release);
+  return before;
+}
+
+[[noreturn, gnu::cold]] void refuse_messages() {
+  abort(MPI_ERR_NO_MEM,
+        "MPI: this rank was sent more messages than it can keep before their receives are posted; post receives "
+        "earlier, or let the senders wait for answers (MPI_ERR_NO_MEM)");
+}
+
+}  // namespace
+
+Turn turn;
+
+void complete(const ptl_event_t& event) {
+  if (event.type == PTL_EVENT_PT_DISABLED) [[unlikely]]
+    refuse_messages();
+  Request& request = *static_cast<Request*>(event.user_ptr);
+  const bool receives = request.receives;
+  request.failure = event.ni_fail_type;
+  if (receives) {
+    request.match_bits = event.match_bits;
+    request.length = event.mlength;
+    request.requested = event.rlength;
+  }
+  if (request.special && request.attached) [[unlikely]]
+    request.attached->completed(request);
+  conclude(request);
+}
+
+void conclude(Request& request) {
+  const bool receives = request.receives;
+  if (mark_done(request) == State::detached) [[unlikely]] {  // nobody to tell about a failure
+    if (!is_recorded(request)) pool.release(&request);
+    if (!receives) detached_count.fetch_sub(1, std::memory_order_relaxed);
+  }
+  if (device.threaded) turn.announce();
+}
+
+// The entry that is off the list has no event: its request completes here.
+void cancel_receive(Request& request) {
+  if (PtlMEUnlink(request.entry) != PTL_OK) return;
+  request.special = request.cancelled = true;
+  request.match_bits = 0;
+  request.length = request.requested = 0;
+  if (request.attached) request.attached->completed(request);
+  conclude(request);
+}
+
+int send_laid_out(Request* request, bool synchronous, const ptlx_layout_t& layout, size_t bytes, int target, ptl_match_bits_t bits) {
+  const ptl_handle_md_t md = request == nullptr             ? device.md_copied_layout
+                             : synchronous                  ? device.md_synchronous_layout
+                             : bytes <= device.eager_limit ? device.md_sent_layout
+                                                            : device.md_long_layout;
+  return PtlPut(md, offset_of(&layout), bytes, synchronous ? PTL_ACK_REQ : PTL_NO_ACK_REQ, process(target), kMessagePortal, bits, 0,
+                request, 0);
+}
+
+void wait_patiently(const std::function<bool()>& done, const std::function<void()>& overdue) {
+  if (done() || (device.threaded && !turn.take_unless(done))) return;
+  for (ptl_time_t patience = kPatience; !done();) {
+    if (take_some(patience)) continue;
+    patience *= 2;
+    overdue();
+  }
+  if (device.threaded) turn.give_back();
+}
+
+int signal(Request& request) {
+  return PtlPut(device.md_sent, 0, 0, PTL_NO_ACK_REQ, device.self, kSignalPortal, 0, 0, &request, 0);
+}
+
+void give_up(int ptl_error) {
+  abort(MPI_ERR_INTERN, ptl_error == PTL_ABORTED
+                            ? "MPI: a wait was ended by PtlAbort, so its request is lost (MPI_ERR_INTERN)"
+                            : "MPI: completion events were lost (MPI_ERR_INTERN)");
+}
+
+int detached_sends() { return detached_count.load(std::memory_order_relaxed); }
+
+void detach(Request& request) {
+  if (!request.receives) detached_count.fetch_add(1, std::memory_order_relaxed);
+  State expected = State::active;
+  if (request.state.compare_exchange_strong(expected, State::detached, std::memory_order_acq_rel)) {
+    if (is_recorded(request)) orphans().add(request);
+    return;
+  }
+  if (!request.receives) detached_count.fetch_sub(1, std::memory_order_relaxed);
+  if (expected == State::done || expected == State::inactive) pool.release(&request);
+}
+
+int probe(Request& request, ptl_rank_t source, Pattern pattern) {
+  const ptl_me_t entry = receive_entry(nullptr, 0, source, pattern);
+  return PtlMESearch(device.ni, kMessagePortal, &entry, PTL_SEARCH_ONLY, &request);
+}
+
+int set_aside(Request& request, ptl_rank_t source, Pattern pattern, ptl_match_bits_t label) {
+  const ptl_me_t entry = receive_entry(nullptr, 0, source, pattern);
+  return PtlxMESetAside(device.ni, kMessagePortal, &entry, label, &request);
+}
+
+}  // namespace portunus::mpi::adi

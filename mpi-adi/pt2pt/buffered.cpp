@@ -1,0 +1,206 @@
+// buffered.cpp: buffered sends, and attaching, flushing and detaching their memory.
+#include "mpi-adi/pt2pt/buffered.hpp"
+
+#include "mpi-adi/core/checks.hpp"
+#include "mpi-adi/request/completion.hpp"
+#include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/pt2pt/pt2pt.hpp"
+
+namespace portunus::mpi {
+
+namespace {
+
+MessageBuffer& process_buffer() {
+  static MessageBuffer& one = *new MessageBuffer;
+  return one;
+}
+
+MessageBuffer& buffer_of(const Communicator& comm) {
+  if (comm.buffer && comm.buffer->attached()) return *comm.buffer;
+  return comm.session_buffer && comm.session_buffer->attached() ? *comm.session_buffer : process_buffer();
+}
+
+int raise_full(const Arguments& given, const Communicator& comm, size_t bytes) {
+  if (!buffer_of(comm).attached())
+    return raise(given.function, &comm, MPI_ERR_BUFFER, "no buffer is attached; call MPI_Buffer_attach first");
+  return raise(given.function, &comm, MPI_ERR_BUFFER,
+               "the attached buffer has no room for %zu bytes; each message takes its size and up to MPI_BSEND_OVERHEAD bytes",
+               bytes);
+}
+
+}  // namespace
+
+void flush_buffer(MessageBuffer& buffer) {
+  adi::wait_until([&] { return buffer.empty(); });
+}
+
+int send_buffered(const Arguments& given, const Communicator& comm, size_t bytes) {
+  if (!adi::reachable(comm.job_rank(given.peer))) return raise_lost(given, &comm);
+  if (can_copy(Mode::standard, bytes)) {
+    const int result = send_copied(comm, given, bytes);
+    return result == PTL_OK ? MPI_SUCCESS : raise_portals(given.function, &comm, result);
+  }
+  MessageBuffer& buffer = buffer_of(comm);
+  KeptMessage* kept = buffer.attached() ? buffer.keep(bytes) : nullptr;
+  if (kept == nullptr && buffer.attached()) {  // events may be waiting that make room
+    adi::poll_until([] { return false; });
+    kept = buffer.keep(bytes);
+  }
+  if (kept == nullptr) return raise_full(given, comm, bytes);
+  pack(given, kept->data(), bytes);
+  Request* request = pool.claim(const_cast<Communicator*>(&comm), false);
+  if (request == nullptr) {
+    kept->released();
+    return raise_no_request(given, &comm);
+  }
+  request->attached = kept;
+  request->special = true;
+  const int result = adi::isend(*request, kept->data(), bytes, comm.job_rank(given.peer), own_bits(comm, given.tag));
+  if (result != PTL_OK) {
+    pool.release(request);
+    return raise_portals(given.function, &comm, result);
+  }
+  adi::detach(*request);
+  return MPI_SUCCESS;
+}
+
+namespace {
+
+int bsend(const Arguments& given) {
+  Communicator* comm;
+  size_t bytes;
+  if (int error = check_send(given, comm, bytes)) return error;
+  return given.peer == MPI_PROC_NULL ? MPI_SUCCESS : send_buffered(given, *comm, bytes);
+}
+
+int ibsend(const Arguments& given, MPI_Request* handle) {
+  Communicator* comm;
+  size_t bytes;
+  if (int error = check_send(given, comm, bytes)) return error;
+  if (handle == nullptr) return raise_no_handle(given, comm);
+  *handle = handle_of(pool.sent());
+  return given.peer == MPI_PROC_NULL ? MPI_SUCCESS : send_buffered(given, *comm, bytes);
+}
+
+// What a call of the process's buffer begins with, and raises by.
+class OfProcess {
+ public:
+  explicit OfProcess(const char* function) : function_(function) {}
+  int operator()(int code, const char* sentence) const { return raise(function_, nullptr, code, "%s", sentence); }
+
+ private:
+  const char* function_;
+};
+
+// The same of a communicator's, which is made when it is first attached.
+class OfCommunicator {
+ public:
+  OfCommunicator(const char* function, MPI_Comm handle) : function_(function) { error = check(function, handle, comm, {}); }
+  int operator()(int code, const char* sentence) const { return raise(function_, comm, code, "%s", sentence); }
+  MessageBuffer& buffer() const {
+    if (!comm->buffer) comm->buffer = std::make_shared<MessageBuffer>();
+    return *comm->buffer;
+  }
+
+  Communicator* comm;
+  int error;
+
+ private:
+  const char* function_;
+};
+
+template <class Size>
+int attach(const char* function, void* memory, Size size) {
+  if (int error = check_running(function)) return error;
+  return attach_buffer(process_buffer(), memory, size, OfProcess(function));
+}
+template <class Size>
+int detach(const char* function, void* address, Size* size) {
+  if (int error = check_running(function)) return error;
+  return detach_buffer(process_buffer(), address, size, OfProcess(function));
+}
+template <class Size>
+int attach(const char* function, MPI_Comm handle, void* memory, Size size) {
+  const OfCommunicator of(function, handle);
+  return of.error ? of.error : attach_buffer(of.buffer(), memory, size, of);
+}
+template <class Size>
+int detach(const char* function, MPI_Comm handle, void* address, Size* size) {
+  const OfCommunicator of(function, handle);
+  return of.error ? of.error : detach_buffer(of.buffer(), address, size, of);
+}
+
+}  // namespace
+}  // namespace portunus::mpi
+
+using namespace portunus::mpi;
+
+extern "C" int PMPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  return bsend({"MPI_Bsend", buf, count, datatype, dest, tag, comm});
+}
+MPI_WEAK_NAME(Bsend)
+
+extern "C" int PMPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  return bsend({"MPI_Bsend_c", buf, count, datatype, dest, tag, comm});
+}
+MPI_WEAK_NAME(Bsend_c)
+
+extern "C" int PMPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                           MPI_Request* request) {
+  return ibsend({"MPI_Ibsend", buf, count, datatype, dest, tag, comm}, request);
+}
+MPI_WEAK_NAME(Ibsend)
+
+extern "C" int PMPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                             MPI_Request* request) {
+  return ibsend({"MPI_Ibsend_c", buf, count, datatype, dest, tag, comm}, request);
+}
+MPI_WEAK_NAME(Ibsend_c)
+
+#define MPI_BUFFER_CALLS(suffix, Size)                                                                   \
+  extern "C" int PMPI_Buffer_attach##suffix(void* buffer, Size size) {                                   \
+    return attach("MPI_Buffer_attach" #suffix, buffer, size);                                            \
+  }                                                                                                      \
+  MPI_WEAK_NAME(Buffer_attach##suffix)                                                                   \
+  extern "C" int PMPI_Buffer_detach##suffix(void* buffer_addr, Size* size) {                             \
+    return detach("MPI_Buffer_detach" #suffix, buffer_addr, size);                                       \
+  }                                                                                                      \
+  MPI_WEAK_NAME(Buffer_detach##suffix)                                                                   \
+  extern "C" int PMPI_Comm_attach_buffer##suffix(MPI_Comm comm, void* buffer, Size size) {               \
+    return attach("MPI_Comm_attach_buffer" #suffix, comm, buffer, size);                                 \
+  }                                                                                                      \
+  MPI_WEAK_NAME(Comm_attach_buffer##suffix)                                                              \
+  extern "C" int PMPI_Comm_detach_buffer##suffix(MPI_Comm comm, void* buffer_addr, Size* size) {         \
+    return detach("MPI_Comm_detach_buffer" #suffix, comm, buffer_addr, size);                            \
+  }                                                                                                      \
+  MPI_WEAK_NAME(Comm_detach_buffer##suffix)
+MPI_BUFFER_CALLS(, int)
+MPI_BUFFER_CALLS(_c, MPI_Count)
+
+extern "C" int PMPI_Buffer_flush(void) {
+  if (int error = check_running("MPI_Buffer_flush")) return error;
+  flush_buffer(process_buffer());
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Buffer_flush)
+
+extern "C" int PMPI_Buffer_iflush(MPI_Request* request) {
+  static constexpr char kName[] = "MPI_Buffer_iflush";
+  if (int error = check_running(kName)) return error;
+  return iflush_buffer(process_buffer(), self(), request, OfProcess(kName));
+}
+MPI_WEAK_NAME(Buffer_iflush)
+
+extern "C" int PMPI_Comm_flush_buffer(MPI_Comm comm) {
+  const OfCommunicator of("MPI_Comm_flush_buffer", comm);
+  if (of.error) return of.error;
+  flush_buffer(of.buffer());
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Comm_flush_buffer)
+
+extern "C" int PMPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) {
+  const OfCommunicator of("MPI_Comm_iflush_buffer", comm);
+  return of.error ? of.error : iflush_buffer(of.buffer(), *of.comm, request, of);
+}
+MPI_WEAK_NAME(Comm_iflush_buffer)

@@ -1,0 +1,125 @@
+// matched.cpp: receiving what a matched probe has found.
+#include "mpi-adi/pt2pt/matched.hpp"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "mpi-adi/request/completion.hpp"
+#include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/pt2pt/pt2pt.hpp"
+
+namespace portunus::mpi {
+namespace {
+
+struct Matched {
+  ptl_match_bits_t label;
+  Communicator* comm;
+};
+
+std::mutex mutex;
+std::unordered_map<MPI_Message, std::unique_ptr<Matched>>& messages() {
+  static auto& all = *new std::unordered_map<MPI_Message, std::unique_ptr<Matched>>;
+  return all;
+}
+
+// nullptr: there is no such message. It is the caller's then, and its handle is no longer valid.
+std::unique_ptr<Matched> take(MPI_Message handle) {
+  std::lock_guard lock(mutex);
+  const auto found = messages().find(handle);
+  if (found == messages().end()) return nullptr;
+  std::unique_ptr<Matched> message = std::move(found->second);
+  messages().erase(found);
+  return message;
+}
+void put_back(MPI_Message handle, std::unique_ptr<Matched> message) {
+  std::lock_guard lock(mutex);
+  messages().emplace(handle, std::move(message));
+}
+
+int raise_no_message(const char* function, MPI_Message handle) {
+  if (handle == MPI_MESSAGE_NULL) return raise(function, nullptr, MPI_ERR_REQUEST, "the message is MPI_MESSAGE_NULL");
+  return raise(function, nullptr, MPI_ERR_REQUEST, "%p is no message", static_cast<void*>(handle));
+}
+
+// The message is there, so its receive completes at once or as soon as its data has been moved.
+int imrecv(const char* function, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* handle, MPI_Request* request) {
+  if (handle == nullptr) return raise_null(function, "message");
+  if (request == nullptr) return raise_null(function, "request");
+  const MPI_Message wanted = *handle;
+  if (wanted == MPI_MESSAGE_NO_PROC) {
+    *request = handle_of(pool.received_nothing());
+    *handle = MPI_MESSAGE_NULL;
+    return MPI_SUCCESS;
+  }
+  std::unique_ptr<Matched> message = take(wanted);
+  if (!message) return raise_no_message(function, wanted);
+  Communicator* const comm = message->comm;
+  const Arguments given{function, buf, count, datatype, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF};
+  Communicator* any;
+  size_t bytes;
+  int error = check_receive(given, any, bytes);
+  Request* claimed = error == MPI_SUCCESS ? pool.claim(comm, true) : nullptr;
+  if (error == MPI_SUCCESS && claimed == nullptr) error = raise_no_request(given, comm);
+  if (error == MPI_SUCCESS) {
+    const int result = receive_by(*claimed, buf, given, *find_type(given.datatype), bytes, [&](void* room, unsigned options) {
+      return adi::irecv_label(*claimed, room, bytes, message->label, options);
+    });
+    if (result == PTL_OK) {
+      *request = handle_of(claimed);
+      *handle = MPI_MESSAGE_NULL;
+      return MPI_SUCCESS;
+    }
+    pool.release(claimed);
+    error = raise_portals(function, comm, result);
+  }
+  put_back(wanted, std::move(message));
+  return error;
+}
+
+int mrecv(const char* function, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status) {
+  MPI_Request request;
+  if (int error = imrecv(function, buf, count, datatype, message, &request)) return error;
+  Request* found = pool.find(request);
+  adi::wait(*found);
+  return finish(function, request, found, status);
+}
+
+}  // namespace
+
+ptl_match_bits_t new_label() {
+  static std::atomic<uint64_t> serial{0};
+  return matched_label(serial.fetch_add(1, std::memory_order_relaxed));
+}
+
+MPI_Message new_message(ptl_match_bits_t label, Communicator* comm) {
+  auto message = std::make_unique<Matched>(Matched{label, comm});
+  const auto handle = reinterpret_cast<MPI_Message>(message.get());
+  put_back(handle, std::move(message));
+  return handle;
+}
+
+}  // namespace portunus::mpi
+
+using namespace portunus::mpi;
+
+extern "C" int PMPI_Mrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status) {
+  return mrecv("MPI_Mrecv", buf, count, datatype, message, status);
+}
+MPI_WEAK_NAME(Mrecv)
+
+extern "C" int PMPI_Mrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status) {
+  return mrecv("MPI_Mrecv_c", buf, count, datatype, message, status);
+}
+MPI_WEAK_NAME(Mrecv_c)
+
+extern "C" int PMPI_Imrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
+  return imrecv("MPI_Imrecv", buf, count, datatype, message, request);
+}
+MPI_WEAK_NAME(Imrecv)
+
+extern "C" int PMPI_Imrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
+  return imrecv("MPI_Imrecv_c", buf, count, datatype, message, request);
+}
+MPI_WEAK_NAME(Imrecv_c)

@@ -1,0 +1,108 @@
+// probe.cpp: looking at messages before they are received.
+//
+// What was not received waits with the engine as an unexpected header; a probe is a search among these.
+// Thread: any, as MPI_Init_thread permits. Source: MPI-5.0, 3.8.1, 3.8.2; Portals 4.3, PtlMESearch.
+#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/arguments.hpp"
+#include "mpi-adi/core/errors.hpp"
+#include "mpi-adi/pt2pt/matched.hpp"
+#include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/pt2pt/status.hpp"
+
+namespace portunus::mpi {
+namespace {
+
+// One look. PTL_OK, and `found`, with the status of the message filled in. `message`: it is set aside for MPI_Mrecv.
+int look(const Arguments& given, Communicator* comm, bool& found, MPI_Status* status, MPI_Message* message) {
+  Request request(comm, true);
+  const ptl_rank_t source = match_rank(*comm, given.peer);
+  const Pattern wanted = pattern(comm->context, given.peer, given.tag);
+  const ptl_match_bits_t label = message ? new_label() : 0;
+  const int result = message ? adi::set_aside(request, source, wanted, label) : adi::probe(request, source, wanted);
+  if (result != PTL_OK) return result;
+  adi::wait(request);
+  found = request.failure == PTL_NI_OK;
+  if (!found) return PTL_OK;
+  set_status(status, source_of(request.match_bits), tag_of(request.match_bits), request.requested);
+  if (message) *message = new_message(label, comm);
+  return PTL_OK;
+}
+
+// The calls that only look once.
+int look_now(const Arguments& given, int* flag, MPI_Status* status, MPI_Message* message) {
+  Communicator* comm;
+  size_t bytes;
+  if (int error = check_receive(given, comm, bytes)) return error;
+  if (flag == nullptr) return raise(given.function, comm, MPI_ERR_ARG, "the address for the flag is null");
+  bool found = given.peer == MPI_PROC_NULL;
+  if (found) {
+    set_null_process_status(status);
+    if (message) *message = MPI_MESSAGE_NO_PROC;
+  } else {
+    PtlxProgress();
+    if (int result = look(given, comm, found, status, message); result != PTL_OK)
+      return raise_portals(given.function, comm, result);
+  }
+  *flag = found;
+  return MPI_SUCCESS;
+}
+
+// The calls that wait for a message.
+int look_until_found(const Arguments& given, MPI_Status* status, MPI_Message* message) {
+  Communicator* comm;
+  size_t bytes;
+  if (int error = check_receive(given, comm, bytes)) return error;
+  if (given.peer == MPI_PROC_NULL) {
+    set_null_process_status(status);
+    if (message) *message = MPI_MESSAGE_NO_PROC;
+    return MPI_SUCCESS;
+  }
+  adi::reachable_source(*comm, given.peer);
+  for (;;) {
+    if (adi::losses.count.load(std::memory_order_relaxed) != 0) adi::poll_until([] { return false; });  // what has been told
+    // Counted before we look: a message that comes in between ends the wait at once.
+    ptl_ct_event_t early;
+    bool found = false;
+    int result = PtlCTGet(adi::device.arrived_early, &early);
+    if (result == PTL_OK) result = look(given, comm, found, status, message);
+    if (result == PTL_OK && found) return MPI_SUCCESS;
+    const int from = given.peer == MPI_ANY_SOURCE ? MPI_ANY_SOURCE : comm->job_rank(given.peer);
+    if (early.failure != 0 && adi::concerned(*comm, from))
+      return raise(given.function, comm, MPI_ERR_PROC_ABORTED, "a rank that is waited for has ended, or cannot be reached");
+    if (result == PTL_OK) result = PtlCTWait(adi::device.arrived_early, early.success + 1, &early);
+    if (result != PTL_OK) return raise_portals(given.function, comm, result);
+  }
+}
+
+int raise_no_message_address(const char* function) {
+  return raise(function, nullptr, MPI_ERR_ARG, "the address for the message is null");
+}
+
+}  // namespace
+}  // namespace portunus::mpi
+
+using namespace portunus::mpi;
+
+extern "C" int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
+  return look_now({"MPI_Iprobe", nullptr, 0, MPI_BYTE, source, tag, comm}, flag, status, nullptr);
+}
+MPI_WEAK_NAME(Iprobe)
+
+extern "C" int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
+  return look_until_found({"MPI_Probe", nullptr, 0, MPI_BYTE, source, tag, comm}, status, nullptr);
+}
+MPI_WEAK_NAME(Probe)
+
+extern "C" int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
+  static constexpr char kName[] = "MPI_Improbe";
+  if (message == nullptr) return raise_no_message_address(kName);
+  return look_now({kName, nullptr, 0, MPI_BYTE, source, tag, comm}, flag, status, message);
+}
+MPI_WEAK_NAME(Improbe)
+
+extern "C" int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
+  static constexpr char kName[] = "MPI_Mprobe";
+  if (message == nullptr) return raise_no_message_address(kName);
+  return look_until_found({kName, nullptr, 0, MPI_BYTE, source, tag, comm}, status, message);
+}
+MPI_WEAK_NAME(Mprobe)

@@ -1,0 +1,107 @@
+// pt2pt.cpp: the calls that send or receive one message.
+#include "mpi-adi/pt2pt/pt2pt.hpp"
+
+#include "mpi-adi/request/completion.hpp"
+#include "mpi-adi/comm/nodes.hpp"
+#include "mpi-adi/core/profiling.hpp"
+
+namespace portunus::mpi {
+
+int start_packed_send(Mode mode, Request& request, const Arguments& given, size_t bytes) {
+  const Communicator& comm = *request.comm;
+  const int target = comm.job_rank(given.peer);
+  int result;
+  if (shares_memory(target)) {
+    const ptlx_layout_t& layout = lay_out(request, const_cast<void*>(given.buf), given);
+    result = adi::send_laid_out(&request, mode == Mode::synchronous, layout, bytes, target, own_bits(comm, given.tag));
+  } else {  // a network reads from one piece of memory: packed here, the engine is free meanwhile
+    const std::byte* packed = pack_into_scratch(request, given, bytes);
+    if (packed == nullptr) return PTL_NO_SPACE;
+    result = start_send(mode, request, packed, given, bytes);
+  }
+  if (result != PTL_OK) drop_transit(request);
+  return result;
+}
+
+int send_packed_copy(const Communicator& comm, const Arguments& given, size_t bytes) {
+  const LaidOut data(const_cast<void*>(given.buf), given);
+  return adi::send_laid_out(nullptr, false, data.layout, bytes, comm.job_rank(given.peer), own_bits(comm, given.tag));
+}
+
+int raise_no_request(const Arguments& given, const Communicator* comm) {
+  return raise(given.function, comm, MPI_ERR_NO_MEM,
+               "%u requests are in use, the most there can be; complete some of them first", kMaxRequests);
+}
+int raise_lost(const Arguments& given, const Communicator* comm) {
+  return raise(given.function, comm, MPI_ERR_PROC_ABORTED, "rank %d has ended, or cannot be reached", given.peer);
+}
+int raise_no_handle(const Arguments& given, const Communicator* comm) {
+  return raise(given.function, comm, MPI_ERR_ARG, "the address for the request is null");
+}
+
+int receive_in_pool(void* buf, const Arguments& given, MPI_Status* status) {
+  MPI_Request handle;
+  if (int error = ireceive(buf, given, &handle)) return error;
+  Request* request = pool.find(handle);
+  adi::wait(*request);
+  return finish(given.function, handle, request, status);
+}
+
+}  // namespace portunus::mpi
+
+using namespace portunus::mpi;
+
+// Each with its large-count form.
+#define BLOCKING_SEND(name, mode)                                                                                         \
+  extern "C" int PMPI_##name(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {       \
+    return send<mode>({"MPI_" #name, buf, count, datatype, dest, tag, comm});                                             \
+  }                                                                                                                       \
+  MPI_WEAK_NAME(name)                                                                                                     \
+  extern "C" int PMPI_##name##_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,              \
+                                 MPI_Comm comm) {                                                                         \
+    return send<mode>({"MPI_" #name "_c", buf, count, datatype, dest, tag, comm});                                        \
+  }                                                                                                                       \
+  MPI_WEAK_NAME(name##_c)
+
+#define NONBLOCKING_SEND(name, mode)                                                                                      \
+  extern "C" int PMPI_##name(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,         \
+                             MPI_Request* request) {                                                                      \
+    return isend<mode>({"MPI_" #name, buf, count, datatype, dest, tag, comm}, request);                                   \
+  }                                                                                                                       \
+  MPI_WEAK_NAME(name)                                                                                                     \
+  extern "C" int PMPI_##name##_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,              \
+                                 MPI_Comm comm, MPI_Request* request) {                                                   \
+    return isend<mode>({"MPI_" #name "_c", buf, count, datatype, dest, tag, comm}, request);                              \
+  }                                                                                                                       \
+  MPI_WEAK_NAME(name##_c)
+
+BLOCKING_SEND(Send, Mode::standard)
+BLOCKING_SEND(Ssend, Mode::synchronous)
+BLOCKING_SEND(Rsend, Mode::standard)
+NONBLOCKING_SEND(Isend, Mode::standard)
+NONBLOCKING_SEND(Issend, Mode::synchronous)
+NONBLOCKING_SEND(Irsend, Mode::standard)
+
+extern "C" int PMPI_Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                         MPI_Status* status) {
+  return receive(buf, {"MPI_Recv", buf, count, datatype, source, tag, comm}, status);
+}
+MPI_WEAK_NAME(Recv)
+
+extern "C" int PMPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                           MPI_Status* status) {
+  return receive(buf, {"MPI_Recv_c", buf, count, datatype, source, tag, comm}, status);
+}
+MPI_WEAK_NAME(Recv_c)
+
+extern "C" int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                          MPI_Request* request) {
+  return ireceive(buf, {"MPI_Irecv", buf, count, datatype, source, tag, comm}, request);
+}
+MPI_WEAK_NAME(Irecv)
+
+extern "C" int PMPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                            MPI_Request* request) {
+  return ireceive(buf, {"MPI_Irecv_c", buf, count, datatype, source, tag, comm}, request);
+}
+MPI_WEAK_NAME(Irecv_c)

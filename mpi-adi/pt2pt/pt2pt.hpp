@@ -1,0 +1,183 @@
+// pt2pt.hpp: sends and receives as the calls of pt2pt.cpp, sendrecv.cpp, buffered.cpp and persistent.cpp need them.
+//
+// Blocking calls keep their request on the stack: they do not return before its event has come. Ready sends are standard
+// sends: their receive is posted, so there is nothing to gain from saying so.
+// Thread: any, as MPI_Init_thread permits. Source: MPI-5.0, 3.2, 3.4, 3.7, 3.9.
+#pragma once
+
+#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/arguments.hpp"
+#include "mpi-adi/core/errors.hpp"
+#include "mpi-adi/pt2pt/status.hpp"
+#include "mpi-adi/pt2pt/transit.hpp"
+
+namespace portunus::mpi {
+
+enum class Mode { standard, synchronous };
+
+inline bool can_copy(Mode mode, size_t bytes) { return mode == Mode::standard && adi::may_copy(bytes); }
+
+inline ptl_match_bits_t own_bits(const Communicator& comm, int tag) { return match_bits(comm.context, comm.rank, tag); }
+
+// All PTL_* codes; PTL_NO_SPACE: there is no memory to pack to.
+inline int start_send(Mode mode, Request& request, const void* data, const Arguments& given, size_t bytes, bool waits = false) {
+  const Communicator& comm = *request.comm;
+  const int target = comm.job_rank(given.peer);
+  return mode == Mode::standard ? adi::isend(request, data, bytes, target, own_bits(comm, given.tag), waits)
+                                : adi::issend(request, data, bytes, target, own_bits(comm, given.tag));
+}
+inline int start_receive(Request& request, void* room, const Communicator& comm, const Arguments& given, size_t bytes, unsigned options) {
+  return adi::irecv(request, room, bytes, match_rank(comm, given.peer), pattern(comm.context, given.peer, given.tag), options);
+}
+[[gnu::noinline]] int start_packed_send(Mode mode, Request& request, const Arguments& given, size_t bytes);
+// `start(room, options)`: begins receiving there, where `options` make `room` a layout (adi.hpp).
+template <class Start>
+[[gnu::noinline]] int start_unpacked_receive(Request& request, void* buf, const Arguments& given, Start&& start) {
+  const int result = start(&lay_out(request, buf, given), PTLX_ME_LAYOUT);
+  if (result != PTL_OK) drop_transit(request);
+  return result;
+}
+// Complete at return; bytes <= device.copy_limit.
+[[gnu::noinline]] int send_packed_copy(const Communicator& comm, const Arguments& given, size_t bytes);
+inline int send_copied(const Communicator& comm, const Arguments& given, const Datatype& type, size_t bytes) {
+  const void* data = run_of(given, type);
+  if (data == nullptr && bytes > 0) [[unlikely]]
+    return send_packed_copy(comm, given, bytes);
+  return adi::send_copied(data, bytes, comm.job_rank(given.peer), own_bits(comm, given.tag));
+}
+
+inline int send_copied(const Communicator& comm, const Arguments& given, size_t bytes) {
+  return send_copied(comm, given, *find_type(given.datatype), bytes);
+}
+
+inline int start_send(Mode mode, Request& request, const Arguments& given, size_t bytes, bool waits = false) {
+  const void* data = run_of(given, *find_type(given.datatype));
+  if (data == nullptr && bytes > 0) [[unlikely]]
+    return start_packed_send(mode, request, given, bytes);
+  return start_send(mode, request, data, given, bytes, waits);
+}
+// `start` as above.
+template <class Start>
+inline int receive_by(Request& request, void* buf, const Arguments& given, const Datatype& type, size_t bytes, Start&& start) {
+  if (type.dense || bytes == 0) [[likely]]
+    return start(buf, 0);
+  if (is_one_run(type, given.count)) return start(static_cast<char*>(buf) + type.layout.offset, 0);
+  return start_unpacked_receive(request, buf, given, start);
+}
+inline int start_receive(Request& request, void* buf, const Arguments& given, const Datatype& type, size_t bytes) {
+  adi::reachable_source(*request.comm, given.peer);  // what a lost rank said before its end can still be received
+  const int result = receive_by(request, buf, given, type, bytes, [&](void* room, unsigned options) {
+    return start_receive(request, room, *request.comm, given, bytes, options);
+  });
+  if (adi::losses.count.load(std::memory_order_relaxed) != 0 && result == PTL_OK) [[unlikely]]
+    adi::look_again(request);
+  return result;
+}
+inline int start_receive(Request& request, void* buf, const Arguments& given, size_t bytes) {
+  return start_receive(request, buf, given, *find_type(given.datatype), bytes);
+}
+
+[[gnu::cold, gnu::noinline]] int raise_no_request(const Arguments& given, const Communicator* comm);
+// The rank of the job that `given` names has died; for a receive, MPI_ANY_SOURCE is not among these.
+[[gnu::cold, gnu::noinline]] int raise_lost(const Arguments& given, const Communicator* comm);
+[[gnu::cold, gnu::noinline]] int raise_no_handle(const Arguments& given, const Communicator* comm);
+
+template <Mode mode>
+inline int send(const Arguments& given) {
+  Communicator* comm;
+  const Datatype* type;
+  size_t bytes;
+  if (int error = check_send(given, comm, type, bytes)) [[unlikely]]
+    return error;
+  if (given.peer == MPI_PROC_NULL) [[unlikely]]
+    return MPI_SUCCESS;
+  if (!adi::reachable(comm->job_rank(given.peer))) [[unlikely]]
+    return raise_lost(given, comm);
+  if (can_copy(mode, bytes)) {
+    const int result = send_copied(*comm, given, *type, bytes);
+    return result == PTL_OK ? MPI_SUCCESS : raise_portals(given.function, comm, result);
+  }
+  Request request(comm, false);
+  if (int result = start_send(mode, request, given, bytes, true); result != PTL_OK) [[unlikely]]
+    return raise_portals(given.function, comm, result);
+  adi::wait(request);
+  return request.failed() ? raise_request(given.function, request) : MPI_SUCCESS;
+}
+
+template <Mode mode>
+inline int isend(const Arguments& given, MPI_Request* handle) {
+  Communicator* comm;
+  const Datatype* type;
+  size_t bytes;
+  if (int error = check_send(given, comm, type, bytes)) [[unlikely]]
+    return error;
+  if (handle == nullptr) [[unlikely]]
+    return raise_no_handle(given, comm);
+  *handle = handle_of(pool.sent());
+  if (given.peer == MPI_PROC_NULL) [[unlikely]]
+    return MPI_SUCCESS;
+  if (!adi::reachable(comm->job_rank(given.peer))) [[unlikely]]
+    return raise_lost(given, comm);
+  if (can_copy(mode, bytes)) {
+    const int result = send_copied(*comm, given, *type, bytes);
+    return result == PTL_OK ? MPI_SUCCESS : raise_portals(given.function, comm, result);
+  }
+  Request* request = pool.claim(comm, false);
+  if (request == nullptr) [[unlikely]]
+    return raise_no_request(given, comm);
+  if (int result = start_send(mode, *request, given, bytes); result != PTL_OK) [[unlikely]] {
+    pool.release(request);
+    return raise_portals(given.function, comm, result);
+  }
+  *handle = handle_of(request);
+  return MPI_SUCCESS;
+}
+
+// With many threads, every receive that waits is in the pool.
+int receive_in_pool(void* buf, const Arguments& given, MPI_Status* status);
+
+inline int receive(void* buf, const Arguments& given, MPI_Status* status) {
+  Communicator* comm;
+  const Datatype* type;
+  size_t bytes;
+  if (int error = check_receive(given, comm, type, bytes)) [[unlikely]]
+    return error;
+  if (given.peer == MPI_PROC_NULL) [[unlikely]] {
+    set_null_process_status(status);
+    return MPI_SUCCESS;
+  }
+  if (adi::device.threaded) [[unlikely]]
+    return receive_in_pool(buf, given, status);
+  Request request(comm, true);
+  if (int result = start_receive(request, buf, given, *type, bytes); result != PTL_OK) [[unlikely]]
+    return raise_portals(given.function, comm, result);
+  adi::losses.blocked = &request;
+  adi::wait(request);
+  adi::losses.blocked = nullptr;
+  set_status(status, request);
+  return request.failed() ? raise_request(given.function, request) : MPI_SUCCESS;
+}
+
+inline int ireceive(void* buf, const Arguments& given, MPI_Request* handle) {
+  Communicator* comm;
+  const Datatype* type;
+  size_t bytes;
+  if (int error = check_receive(given, comm, type, bytes)) [[unlikely]]
+    return error;
+  if (handle == nullptr) [[unlikely]]
+    return raise_no_handle(given, comm);
+  *handle = handle_of(pool.received_nothing());
+  if (given.peer == MPI_PROC_NULL) [[unlikely]]
+    return MPI_SUCCESS;
+  Request* request = pool.claim(comm, true);
+  if (request == nullptr) [[unlikely]]
+    return raise_no_request(given, comm);
+  if (int result = start_receive(*request, buf, given, *type, bytes); result != PTL_OK) [[unlikely]] {
+    pool.release(request);
+    return raise_portals(given.function, comm, result);
+  }
+  *handle = handle_of(request);
+  return MPI_SUCCESS;
+}
+
+}  // namespace portunus::mpi

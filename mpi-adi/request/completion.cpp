@@ -1,0 +1,248 @@
+// completion.cpp: waiting for requests and testing them.
+#include "mpi-adi/request/completion.hpp"
+
+#include "mpi-adi/core/init.hpp"
+#include "mpi-adi/core/profiling.hpp"
+
+namespace portunus::mpi {
+
+int raise_bad_request(const char* function, MPI_Request handle) {
+  if (phase.load(std::memory_order_acquire) != Phase::running) return raise_bad_communicator(function, MPI_COMM_NULL);
+  return raise(function, nullptr, MPI_ERR_REQUEST, "%p is no request", static_cast<void*>(handle));
+}
+
+int raise_null(const char* function, const char* what) {
+  return raise(function, nullptr, MPI_ERR_ARG, "the address for the %s is null", what);
+}
+
+int check_requests(const char* function, int count, const MPI_Request handles[]) {
+  if (count < 0) return raise(function, nullptr, MPI_ERR_COUNT, "the count is negative (%d)", count);
+  if (count > 0 && handles == nullptr) return raise_null(function, "requests");
+  for (int i = 0; i < count; ++i)
+    if (handles[i] != MPI_REQUEST_NULL && pool.find(handles[i]) == nullptr) return raise_bad_request(function, handles[i]);
+  return MPI_SUCCESS;
+}
+
+int special_status(Request& request, MPI_Status* status) {
+  if (request.state.load(std::memory_order_relaxed) == State::inactive) {
+    set_empty_status(status);
+    return MPI_SUCCESS;
+  }
+  MPI_Status ignored;
+  if (status == MPI_STATUS_IGNORE) status = &ignored;  // the user's query function needs one all the same
+  set_status(status, request);
+  set_cancelled(*status, request.cancelled);
+  return request.attached ? request.attached->query(request, status) : MPI_SUCCESS;
+}
+
+int finish_special(const char* function, MPI_Request& handle, Request* request, MPI_Status* status, bool raises) {
+  const State state = request->state.load(std::memory_order_relaxed);
+  int error = special_status(*request, status);
+  if (state == State::inactive) return MPI_SUCCESS;
+  if (request->failed())
+    error = raises ? raise_request(function, *request) : error_class_of(*request);
+  else if (error != MPI_SUCCESS && raises)
+    error = raise(function, request->comm, error, "%s", request->attached->complaint());
+  if (request->attached && request->attached->can_start()) {
+    request->cancelled = false;
+    request->failure = PTL_NI_OK;
+    request->state.store(State::inactive, std::memory_order_relaxed);
+    return error;
+  }
+  handle = MPI_REQUEST_NULL;
+  if (state != State::constant) pool.release(request);
+  return error;
+}
+
+namespace {
+
+bool is_attached_to(const Request& request) { return request.special && request.attached; }
+
+void wait(Request& request) {
+  if (is_attached_to(request)) [[unlikely]]
+    adi::wait_patiently([&] { return request.done(); }, [&] { request.attached->overdue(request); });
+  else
+    adi::wait(request);
+}
+
+MPI_Status* at(MPI_Status* statuses, int i) { return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i]; }
+
+// Completes one of several. The first failure goes to the error handler; the statuses say which others failed.
+void finish_one_of(const char* function, MPI_Request& handle, MPI_Status* status, int& outcome) {
+  int error = MPI_SUCCESS;
+  if (handle == MPI_REQUEST_NULL)
+    set_empty_status(status);
+  else
+    error = finish(function, handle, pool.checked(handle), status, outcome == MPI_SUCCESS);
+  if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = error;
+  if (error != MPI_SUCCESS) outcome = MPI_ERR_IN_STATUS;
+}
+
+int finish_all(const char* function, int count, MPI_Request handles[], MPI_Status statuses[]) {
+  int outcome = MPI_SUCCESS;
+  for (int i = 0; i < count; ++i) finish_one_of(function, handles[i], at(statuses, i), outcome);
+  return outcome;
+}
+
+bool any_active(int count, const MPI_Request handles[]) {
+  for (int i = 0; i < count; ++i)
+    if (is_active(handles[i])) return true;
+  return false;
+}
+
+// The first active one that is complete; count: there is none.
+int first_done(int count, const MPI_Request handles[], int from = 0) {
+  while (from < count && !(is_active(handles[from]) && pool.find(handles[from])->done())) ++from;
+  return from;
+}
+
+// Until one of them is complete, of which at least one is active. Sets `first`.
+void wait_for_one(int count, const MPI_Request handles[], int& first) {
+  const auto done = [&] { return (first = first_done(count, handles)) < count; };
+  const auto for_attached = [&](auto&& act) {
+    for (int i = 0; i < count; ++i)
+      if (is_active(handles[i]) && is_attached_to(*pool.checked(handles[i]))) act(*pool.checked(handles[i]));
+  };
+  bool any = false;
+  for_attached([&](Request&) { any = true; });
+  if (!any) return adi::wait_until(done);
+  adi::wait_patiently(done, [&] {
+    for_attached([](Request& request) {
+      if (!request.done()) request.attached->overdue(request);
+    });
+  });
+}
+
+// All of them that are complete now.
+int finish_some(const char* function, int count, MPI_Request handles[], int* done, int indices[], MPI_Status statuses[]) {
+  int outcome = MPI_SUCCESS;
+  *done = 0;
+  for (int i = first_done(count, handles); i < count; i = first_done(count, handles, i + 1)) {
+    finish_one_of(function, handles[i], at(statuses, *done), outcome);
+    indices[(*done)++] = i;
+  }
+  return outcome;
+}
+
+int check_some(const char* function, int count, const MPI_Request handles[], const int* done, const int indices[]) {
+  if (int error = check_requests(function, count, handles)) return error;
+  if (done == nullptr || (indices == nullptr && count > 0)) return raise_null(function, done ? "indices" : "number");
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+}  // namespace portunus::mpi
+
+using namespace portunus::mpi;
+
+extern "C" int PMPI_Wait(MPI_Request* request, MPI_Status* status) {
+  static constexpr char kName[] = "MPI_Wait";
+  if (request == nullptr) return raise_null(kName, "request");
+  if (*request == MPI_REQUEST_NULL) {
+    set_empty_status(status);
+    return MPI_SUCCESS;
+  }
+  Request* found = pool.find(*request);
+  if (found == nullptr) return raise_bad_request(kName, *request);
+  wait(*found);
+  return finish(kName, *request, found, status);
+}
+MPI_WEAK_NAME(Wait)
+
+extern "C" int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
+  static constexpr char kName[] = "MPI_Test";
+  if (request == nullptr || flag == nullptr) return raise_null(kName, request == nullptr ? "request" : "flag");
+  *flag = 1;
+  if (*request == MPI_REQUEST_NULL) {
+    set_empty_status(status);
+    return MPI_SUCCESS;
+  }
+  Request* found = pool.find(*request);
+  if (found == nullptr) return raise_bad_request(kName, *request);
+  *flag = adi::poll_until([&] { return found->done(); });
+  return *flag ? finish(kName, *request, found, status) : MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Test)
+
+extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) {
+  static constexpr char kName[] = "MPI_Waitall";
+  if (int error = check_requests(kName, count, array_of_requests)) return error;
+  int outcome = MPI_SUCCESS;
+  for (int i = 0; i < count; ++i) {
+    if (array_of_requests[i] != MPI_REQUEST_NULL) wait(*pool.checked(array_of_requests[i]));
+    finish_one_of(kName, array_of_requests[i], at(array_of_statuses, i), outcome);
+  }
+  return outcome;
+}
+MPI_WEAK_NAME(Waitall)
+
+extern "C" int PMPI_Testall(int count, MPI_Request array_of_requests[], int* flag, MPI_Status array_of_statuses[]) {
+  static constexpr char kName[] = "MPI_Testall";
+  if (int error = check_requests(kName, count, array_of_requests)) return error;
+  if (flag == nullptr) return raise_null(kName, "flag");
+  int complete = 0;  // how many from the front; what is complete stays so
+  *flag = adi::poll_until([&] {
+    while (complete < count && is_done(array_of_requests[complete])) ++complete;
+    return complete == count;
+  });
+  return *flag ? finish_all(kName, count, array_of_requests, array_of_statuses) : MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Testall)
+
+extern "C" int PMPI_Waitany(int count, MPI_Request array_of_requests[], int* indx, MPI_Status* status) {
+  static constexpr char kName[] = "MPI_Waitany";
+  if (int error = check_requests(kName, count, array_of_requests)) return error;
+  if (indx == nullptr) return raise_null(kName, "index");
+  if (!any_active(count, array_of_requests)) {
+    *indx = MPI_UNDEFINED;
+    set_empty_status(status);
+    return MPI_SUCCESS;
+  }
+  wait_for_one(count, array_of_requests, *indx);
+  return finish(kName, array_of_requests[*indx], pool.find(array_of_requests[*indx]), status);
+}
+MPI_WEAK_NAME(Waitany)
+
+extern "C" int PMPI_Testany(int count, MPI_Request array_of_requests[], int* indx, int* flag, MPI_Status* status) {
+  static constexpr char kName[] = "MPI_Testany";
+  if (int error = check_requests(kName, count, array_of_requests)) return error;
+  if (indx == nullptr || flag == nullptr) return raise_null(kName, indx ? "flag" : "index");
+  *flag = !any_active(count, array_of_requests);
+  if (*flag) {
+    *indx = MPI_UNDEFINED;
+    set_empty_status(status);
+    return MPI_SUCCESS;
+  }
+  *flag = adi::poll_until([&] { return (*indx = first_done(count, array_of_requests)) < count; });
+  if (*flag) return finish(kName, array_of_requests[*indx], pool.find(array_of_requests[*indx]), status);
+  *indx = MPI_UNDEFINED;
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Testany)
+
+extern "C" int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[],
+                             MPI_Status array_of_statuses[]) {
+  static constexpr char kName[] = "MPI_Waitsome";
+  if (int error = check_some(kName, incount, array_of_requests, outcount, array_of_indices)) return error;
+  if (!any_active(incount, array_of_requests)) {
+    *outcount = MPI_UNDEFINED;
+    return MPI_SUCCESS;
+  }
+  int first;
+  wait_for_one(incount, array_of_requests, first);
+  return finish_some(kName, incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
+}
+MPI_WEAK_NAME(Waitsome)
+
+extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[],
+                             MPI_Status array_of_statuses[]) {
+  static constexpr char kName[] = "MPI_Testsome";
+  if (int error = check_some(kName, incount, array_of_requests, outcount, array_of_indices)) return error;
+  if (!any_active(incount, array_of_requests)) {
+    *outcount = MPI_UNDEFINED;
+    return MPI_SUCCESS;
+  }
+  adi::poll_until([] { return false; });  // all that has happened by now
+  return finish_some(kName, incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
+}
+MPI_WEAK_NAME(Testsome)

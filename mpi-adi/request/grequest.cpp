@@ -1,0 +1,65 @@
+// grequest.cpp: requests that the user completes.
+//
+// MPI_Grequest_complete sends this process a signal: an event like those of messages, so that whoever sleeps for the request
+// wakes as for any other.
+// Thread: any, as MPI_Init_thread permits. Source: MPI-5.0, 13.2.
+#include "mpi-adi/request/completion.hpp"
+#include "mpi-adi/core/profiling.hpp"
+
+namespace portunus::mpi {
+namespace {
+
+class UsersOperation final : public Attachment {
+ public:
+  UsersOperation(MPI_Grequest_query_function* query, MPI_Grequest_free_function* free, MPI_Grequest_cancel_function* cancel,
+                 void* state)
+      : query_(query), free_(free), cancel_(cancel), state_(state) {}
+
+  int query(Request& request, MPI_Status* status) override {
+    set_status(status, MPI_UNDEFINED, MPI_UNDEFINED, 0);
+    status->MPI_ERROR = MPI_SUCCESS;
+    return query_ && request.done() ? query_(state_, status) : MPI_SUCCESS;
+  }
+  void cancel(Request& request) override {
+    if (cancel_) cancel_(state_, request.done());
+  }
+  void released() override {
+    if (free_) free_(state_);
+    delete this;
+  }
+
+ private:
+  MPI_Grequest_query_function* query_;
+  MPI_Grequest_free_function* free_;
+  MPI_Grequest_cancel_function* cancel_;
+  void* state_;
+};
+
+}  // namespace
+}  // namespace portunus::mpi
+
+using namespace portunus::mpi;
+
+extern "C" int PMPI_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn,
+                                   MPI_Grequest_cancel_function* cancel_fn, void* extra_state, MPI_Request* request) {
+  static constexpr char kName[] = "MPI_Grequest_start";
+  Communicator* own = find_communicator(MPI_COMM_SELF);
+  if (own == nullptr) return raise_bad_communicator(kName, MPI_COMM_SELF);
+  if (request == nullptr) return raise_null(kName, "request");
+  Request* claimed = pool.claim(own, false);
+  if (claimed == nullptr) return raise(kName, own, MPI_ERR_NO_MEM, "all requests are in use; complete some of them first");
+  claimed->attached = new UsersOperation(query_fn, free_fn, cancel_fn, extra_state);
+  claimed->special = true;
+  *request = handle_of(claimed);
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Grequest_start)
+
+extern "C" int PMPI_Grequest_complete(MPI_Request request) {
+  static constexpr char kName[] = "MPI_Grequest_complete";
+  Request* found = pool.find(request);
+  if (found == nullptr || found->attached == nullptr || found->attached->can_start()) return raise_bad_request(kName, request);
+  const int result = adi::signal(*found);
+  return result == PTL_OK ? MPI_SUCCESS : raise_portals(kName, found->comm, result);
+}
+MPI_WEAK_NAME(Grequest_complete)

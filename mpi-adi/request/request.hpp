@@ -1,0 +1,168 @@
+// request.hpp: what MPI remembers of an operation until it is complete, and the pool of such requests.
+//
+// Thread: a request belongs to the thread that made it; the thread that drains the event queue fills in the result and sets
+// `state`, with release, so that whoever sees `done` (acquire) sees the result and the message.
+// Invariants: at most one event is outstanding per request, and the pool plus the blocking calls' own requests are fewer
+// than the event queue's slots, so that the queue cannot overrun. An MPI_Request is the address of a pool slot. Source:
+// MPI-5.0, 3.7.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+#include "mpi-adi/comm/comm.hpp"
+#include "mpi-adi/mpi.h"
+#include "portals/portals4.h"
+#include "portals/portals4_ext.h"
+
+namespace portunus::mpi {
+
+enum class State : uint32_t {
+  free,
+  active,    // its event is to come
+  detached,  // the same, but nobody holds it any more (MPI_Request_free)
+  done = PTLX_RECORDED,  // its result is here
+  constant,  // complete from the beginning and never released
+  inactive,  // persistent, and not started: as good as MPI_REQUEST_NULL to those who wait
+};
+
+struct Request;
+
+// What a request needs beyond its event: buffers of its own, a way to be started again, the user's functions.
+// Thread: `completed` is called by the holder of the turn, all else by the thread that owns the request.
+class Attachment {
+ public:
+  virtual ~Attachment() = default;
+  // The operation has ended and its result is filled in, but nobody has seen it yet: may change the result.
+  virtual void completed(Request&) {}
+  // MPI_Start of an inactive request whose state is `active` already; answers an error class (raised), and leaves the request
+  // `done` if nothing is to come.
+  virtual int start(Request&) { return MPI_ERR_REQUEST; }
+  // False: this request is no persistent one.
+  virtual bool can_start() const { return false; }
+  // MPI_Cancel; what can no longer be cancelled completes as usual.
+  virtual void cancel(Request&) {}
+  // A thread that waits for the request, and holds the turn, has waited for long: may complete it.
+  virtual void overdue(Request&) {}
+  // Overwrites the status that a completing call gives; answers an error class.
+  virtual int query(Request&, MPI_Status*) { return MPI_SUCCESS; }
+  // What query() found wrong, as a sentence.
+  virtual const char* complaint() const { return "the request's query function failed"; }
+  // The slot is given back: frees this object.
+  virtual void released() { delete this; }
+};
+
+// Begins as a ptlx_record_t: the engine itself completes plain receives of one thread (adi.hpp).
+struct alignas(64) Request {
+  std::atomic<State> state{State::active};
+  ptl_ni_fail_t failure = PTL_NI_OK;
+  bool receives = false;
+  bool special = false;    // constant, persistent, cancelled or attached to: completing it takes more than the usual
+  bool cancelled = false;
+  ptl_match_bits_t match_bits = 0;  // receive, probe: those of the message
+  ptl_size_t length = 0;            // receive: bytes delivered
+  ptl_size_t requested = 0;         // receive, probe: bytes sent
+  int source = MPI_ANY_SOURCE;  // receives: a rank in the job, or any; else the status they give
+  ptl_handle_me_t entry = PTL_INVALID_HANDLE;  // receive: what MPI_Cancel unlinks
+  union {
+    Communicator* comm = nullptr;
+    Request* next_free;  // of a free one
+  };
+  Attachment* attached = nullptr;
+
+  Request() = default;
+  Request(Communicator* communicator, bool is_receive) : receives(is_receive), comm(communicator) {}
+
+  bool done() const { return state.load(std::memory_order_acquire) >= State::done; }
+  bool truncated() const { return receives && requested > length; }
+  bool failed() const { return failure != PTL_NI_OK || truncated(); }
+};
+static_assert(sizeof(Request) == 64);
+static_assert(offsetof(Request, failure) == offsetof(ptlx_record_t, ni_fail_type) && sizeof(ptl_ni_fail_t) == 1 &&
+              offsetof(Request, match_bits) == offsetof(ptlx_record_t, match_bits) &&
+              offsetof(Request, length) == offsetof(ptlx_record_t, mlength) &&
+              offsetof(Request, requested) == offsetof(ptlx_record_t, rlength));
+
+constexpr uint32_t kEventSlots = 1 << 20;  // reserved, and used only as far as events pile up
+constexpr uint32_t kBlockingCalls = 1024;  // threads that may be inside MPI_Recv and the like at one time
+constexpr uint32_t kMaxRequests = kEventSlots - kBlockingCalls;
+
+// Slots are reserved once and touched when first used; the last one freed is the next one claimed.
+class RequestPool {
+ public:
+  bool open(bool threaded);
+
+  // nullptr: kMaxRequests are in use.
+  Request* claim(Communicator* comm, bool receives) {
+    std::unique_lock<std::mutex> lock = guard();
+    Request* request = free_;
+    if (request) [[likely]] {
+      free_ = request->next_free;
+    } else {
+      if (used_ == kMaxRequests) return nullptr;
+      request = &slots_[used_++];
+    }
+    request->comm = comm;
+    request->receives = receives;
+    request->failure = PTL_NI_OK;
+    request->state.store(State::active, std::memory_order_relaxed);
+    return request;
+  }
+  // Free slots are not special: what is special is undone here.
+  void release(Request* request) {
+    if (request->special) [[unlikely]] unmark(*request);
+    std::unique_lock<std::mutex> lock = guard();
+    request->state.store(State::free, std::memory_order_relaxed);
+    request->next_free = free_;
+    free_ = request;
+  }
+
+  // The request a user's handle means; nullptr: none that is in use. MPI_REQUEST_NULL is the caller's business.
+  Request* find(MPI_Request handle) const {
+    const uintptr_t offset = reinterpret_cast<uintptr_t>(handle) - reinterpret_cast<uintptr_t>(slots_);
+    if (offset >= kMaxRequests * sizeof(Request) || offset % sizeof(Request) != 0) return nullptr;
+    auto* request = reinterpret_cast<Request*>(handle);
+    return request->state.load(std::memory_order_relaxed) == State::free ? nullptr : request;
+  }
+  // The same for a handle that `find` has answered already.
+  static Request* checked(MPI_Request handle) { return reinterpret_cast<Request*>(handle); }
+
+  // Whether a request on `comm` is not complete yet. Costs O(requests ever used at one time).
+  bool serves(const Communicator* comm) {
+    std::unique_lock<std::mutex> lock = guard();
+    for (uint32_t i = 0; i < used_; ++i) {
+      const State state = slots_[i].state.load(std::memory_order_relaxed);
+      if ((state == State::active || state == State::detached) && slots_[i].comm == comm) return true;
+    }
+    return false;
+  }
+
+  // Calls `action` with each slot ever used, under the lock.
+  template <class Action>
+  void for_each(Action&& action) {
+    std::unique_lock<std::mutex> lock = guard();
+    for (uint32_t i = 0; i < used_; ++i) action(slots_[i]);
+  }
+
+  // Complete requests that need no slot of their own: a send whose data was copied, and a receive from MPI_PROC_NULL.
+  Request* sent() { return &slots_[0]; }
+  Request* received_nothing() { return &slots_[1]; }
+
+ private:
+  static void unmark(Request& request);
+  std::unique_lock<std::mutex> guard() { return threaded_ ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>(); }
+
+  Request* slots_ = nullptr;
+  Request* free_ = nullptr;
+  uint32_t used_ = 0;
+  bool threaded_ = false;
+  std::mutex mutex_;
+};
+
+extern constinit RequestPool pool;
+
+inline MPI_Request handle_of(Request* request) { return reinterpret_cast<MPI_Request>(request); }
+
+}  // namespace portunus::mpi

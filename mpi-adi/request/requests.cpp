@@ -1,0 +1,156 @@
+// requests.cpp: looking at requests without completing them, freeing and cancelling them, and what is in a status.
+// Source: MPI-5.0, 3.2.5, 3.2.6, 3.7.3, 3.7.6, 3.8.4.
+#include <climits>
+
+#include "mpi-adi/request/completion.hpp"
+#include "mpi-adi/types/datatype.hpp"
+#include "mpi-adi/core/profiling.hpp"
+
+namespace portunus::mpi {
+namespace {
+
+// The status of a request that is null or complete.
+void peek(MPI_Request handle, MPI_Status* status) {
+  if (handle == MPI_REQUEST_NULL) {
+    set_empty_status(status);
+    return;
+  }
+  Request& request = *pool.find(handle);
+  if (request.special)
+    special_status(request, status);
+  else
+    set_status(status, request);
+}
+
+int check_status(const char* function, const MPI_Status* status, const void* result, const char* what) {
+  if (status == MPI_STATUS_IGNORE) return raise_null(function, "status");
+  return result == nullptr ? raise_null(function, what) : MPI_SUCCESS;
+}
+
+}  // namespace
+}  // namespace portunus::mpi
+
+using namespace portunus::mpi;
+
+extern "C" int PMPI_Request_free(MPI_Request* request) {
+  static constexpr char kName[] = "MPI_Request_free";
+  if (request == nullptr) return raise_null(kName, "request");
+  Request* found = pool.find(*request);
+  if (found == nullptr) return raise_bad_request(kName, *request);
+  adi::detach(*found);
+  *request = MPI_REQUEST_NULL;
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Request_free)
+
+extern "C" int PMPI_Cancel(MPI_Request* request) {
+  static constexpr char kName[] = "MPI_Cancel";
+  if (request == nullptr) return raise_null(kName, "request");
+  Request* found = pool.find(*request);
+  if (found == nullptr) return raise_bad_request(kName, *request);
+  const State state = found->state.load(std::memory_order_acquire);
+  if (state == State::inactive)
+    return raise(kName, found->comm, MPI_ERR_REQUEST, "the persistent request has not been started");
+  if (state != State::active) return MPI_SUCCESS;
+  if (found->attached) found->attached->cancel(*found);
+  if (found->receives) adi::cancel_receive(*found);
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Cancel)
+
+extern "C" int PMPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
+  return PMPI_Request_get_status_all(1, &request, flag, status);
+}
+MPI_WEAK_NAME(Request_get_status)
+
+extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of_requests[], int* flag,
+                                           MPI_Status array_of_statuses[]) {
+  static constexpr char kName[] = "MPI_Request_get_status_all";
+  if (int error = check_requests(kName, count, array_of_requests)) return error;
+  if (flag == nullptr) return raise_null(kName, "flag");
+  int complete = 0;
+  *flag = adi::poll_until([&] {
+    while (complete < count && is_done(array_of_requests[complete])) ++complete;
+    return complete == count;
+  });
+  if (*flag && array_of_statuses != MPI_STATUSES_IGNORE)
+    for (int i = 0; i < count; ++i) peek(array_of_requests[i], &array_of_statuses[i]);
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Request_get_status_all)
+
+extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of_requests[], int* indx, int* flag,
+                                           MPI_Status* status) {
+  static constexpr char kName[] = "MPI_Request_get_status_any";
+  if (int error = check_requests(kName, count, array_of_requests)) return error;
+  if (indx == nullptr || flag == nullptr) return raise_null(kName, indx ? "flag" : "index");
+  *indx = MPI_UNDEFINED;
+  bool any = false;
+  *flag = adi::poll_until([&] {
+    for (int i = 0; i < count; ++i) {
+      if (!is_active(array_of_requests[i])) continue;
+      any = true;
+      if (!is_done(array_of_requests[i])) continue;
+      *indx = i;
+      return true;
+    }
+    return !any;
+  });
+  if (*flag) peek(*indx == MPI_UNDEFINED ? MPI_REQUEST_NULL : array_of_requests[*indx], status);
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Request_get_status_any)
+
+extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int* outcount,
+                                            int array_of_indices[], MPI_Status array_of_statuses[]) {
+  static constexpr char kName[] = "MPI_Request_get_status_some";
+  if (int error = check_requests(kName, incount, array_of_requests)) return error;
+  if (outcount == nullptr || (array_of_indices == nullptr && incount > 0))
+    return raise_null(kName, outcount ? "indices" : "number");
+  adi::poll_until([] { return false; });
+  int found = 0;
+  bool any = false;
+  for (int i = 0; i < incount; ++i) {
+    if (!is_active(array_of_requests[i])) continue;
+    any = true;
+    if (!is_done(array_of_requests[i])) continue;
+    if (array_of_statuses != MPI_STATUSES_IGNORE) peek(array_of_requests[i], &array_of_statuses[found]);
+    array_of_indices[found++] = i;
+  }
+  *outcount = any ? found : MPI_UNDEFINED;
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Request_get_status_some)
+
+extern "C" int PMPI_Test_cancelled(const MPI_Status* status, int* flag) {
+  if (int error = check_status("MPI_Test_cancelled", status, flag, "flag")) return error;
+  *flag = was_cancelled(*status);
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Test_cancelled)
+
+extern "C" int PMPI_Status_set_cancelled(MPI_Status* status, int flag) {
+  if (int error = check_status("MPI_Status_set_cancelled", status, status, "")) return error;
+  set_cancelled(*status, flag != 0);
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Status_set_cancelled)
+
+// Reading and writing the public fields, for languages that cannot.
+#define STATUS_FIELD(name, field)                                                                            \
+  extern "C" int PMPI_Status_get_##name(const MPI_Status* status, int* name) {                               \
+    if (int wrong = check_status("MPI_Status_get_" #name, status, name, #name)) return wrong;                \
+    *name = status->field;                                                                                   \
+    return MPI_SUCCESS;                                                                                      \
+  }                                                                                                          \
+  MPI_WEAK_NAME(Status_get_##name)                                                                           \
+  extern "C" int PMPI_Status_set_##name(MPI_Status* status, int name) {                                      \
+    if (int wrong = check_status("MPI_Status_set_" #name, status, status, "")) return wrong;                 \
+    status->field = name;                                                                                    \
+    return MPI_SUCCESS;                                                                                      \
+  }                                                                                                          \
+  MPI_WEAK_NAME(Status_set_##name)
+
+STATUS_FIELD(source, MPI_SOURCE)
+STATUS_FIELD(tag, MPI_TAG)
+STATUS_FIELD(error, MPI_ERROR)

@@ -1,0 +1,93 @@
+// datatype.hpp: datatypes: predefined ones, and those that users make of others.
+//
+// A datatype is a sequence of pieces: (displacement, datatype, how many in a row, how many rows, how far apart). All
+// constructors come down to that; sizes, bounds and the layout are computed from it once, when the type is made.
+// Thread: constant from its making on, except name, attributes and `committed`, which are the business of who made it.
+// Invariants: a datatype lives as long as a user, another datatype or a pending operation holds it.
+// Source: MPI-5.0, 3.2.2, 5.1, 20.3 (handle values).
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "mpi-adi/core/attributes.hpp"
+#include "mpi-adi/types/layout.hpp"
+#include "mpi-adi/mpi.h"
+
+namespace portunus::mpi {
+
+struct Datatype;
+
+struct Piece {
+  Datatype* type;
+  int64_t displacement;     // of the first
+  int64_t blocklength;      // elements in a row, their extent apart
+  int64_t count = 1;        // rows
+  int64_t stride = 0;       // bytes from row to row
+};
+
+struct Datatype {
+  int64_t size = 0;    // bytes of data: MPI_Type_size
+  int64_t extent = 0;  // from one element to the next
+  // One element after the other without gaps, the first at the buffer's address: no packing.
+  bool dense = false;
+  bool committed = false;
+  bool predefined = false;
+  bool resized = false;  // bounds were set, here or in a part: they count, not the data's
+  uint8_t alignment = 1;
+  int64_t lb = 0, true_lb = 0, true_extent = 0;
+  Layout layout;
+  // The predefined datatype that it consists of, if it is one only; of a predefined one itself.
+  const Datatype* element = nullptr;
+  int64_t elements = 0;  // how many predefined datatypes
+  const Datatype* kind_of = nullptr;  // one of Fortran's kinds, which is as good as this predefined one: never freed
+
+  std::vector<Piece> pieces;  // empty: elementary
+  int combiner = MPI_COMBINER_NAMED;
+  std::vector<int> integers;  // what the user gave: MPI_Type_get_contents
+  std::vector<MPI_Aint> addresses;
+  std::vector<Datatype*> types;
+  std::vector<MPI_Count> large_counts;  // of constructors with large counts, which give no addresses
+
+  Attributes<MPI_Datatype> attributes;
+  char name[MPI_MAX_OBJECT_NAME] = "";
+  std::atomic<int> references{1};
+};
+
+constexpr size_t kPredefinedTypes = 256;
+extern std::array<Datatype, kPredefinedTypes> predefined_types;  // by handle value, from MPI_DATATYPE_NULL on
+
+Datatype* find_derived_type(MPI_Datatype handle);
+
+// nullptr: no such datatype.
+inline Datatype* find_type(MPI_Datatype handle) {
+  const uintptr_t index = reinterpret_cast<uintptr_t>(handle) - reinterpret_cast<uintptr_t>(MPI_DATATYPE_NULL);
+  if (index < kPredefinedTypes) [[likely]]
+    return predefined_types[index].predefined ? &predefined_types[index] : nullptr;
+  return find_derived_type(handle);
+}
+MPI_Datatype handle_of(const Datatype* type);
+
+// A new type of these pieces, not committed, with one reference. nullptr: too many datatypes are in use.
+Datatype* make_type(std::vector<Piece> pieces);
+void set_bounds(Datatype& type, int64_t lb, int64_t extent);
+inline Datatype* retain(Datatype* type) {
+  if (!type->predefined) type->references.fetch_add(1, std::memory_order_relaxed);
+  return type;
+}
+void release_derived(Datatype* type);
+inline void release(Datatype* type) {
+  if (!type->predefined) release_derived(type);
+}
+
+// `count` elements as they lie around a buffer's address.
+inline Layout layout_of(const Datatype& type, int64_t count) { return type.layout.repeated(count, type.extent); }
+// All in one run; its distance from the buffer's address is type.layout.offset.
+inline bool is_one_run(const Datatype& type, int64_t count) {
+  return type.layout.is_run() && (count <= 1 || type.size == type.extent || type.size == 0);
+}
+
+}  // namespace portunus::mpi

@@ -1,0 +1,88 @@
+// segment.cpp: making shared memory and telling the others of it.
+//
+// The lowest rank of each node makes it and tells the others its name, which is gone as soon as all have mapped it.
+#include "mpi-adi/types/segment.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "mpi-adi/comm/exchange.hpp"
+#include "mpi-adi/comm/nodes.hpp"
+
+namespace portunus::mpi {
+namespace {
+
+constexpr size_t kPage = 4096;
+
+std::byte* map(int descriptor, size_t bytes) {
+  void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  return start == MAP_FAILED ? nullptr : static_cast<std::byte*>(start);
+}
+
+// What each rank tells the others: how much it wants; then, of the lowest of a node, the process whose number the name has.
+struct Wish {
+  uint64_t bytes;
+  int64_t maker;
+  int64_t well;
+};
+
+void write_name(char (&name)[64], int64_t maker, uint16_t number) {
+  std::snprintf(name, sizeof name, "/portunus-win-%lld-%u", static_cast<long long>(maker), number);
+}
+
+}  // namespace
+
+Segment::~Segment() {
+  if (start != nullptr) munmap(start, bytes);
+}
+
+bool share_memory(Communicator& comm, size_t bytes, Segment& segment, std::vector<std::byte*>& base) {
+  const size_t n = static_cast<size_t>(comm.size), own = static_cast<size_t>(comm.rank);
+  std::vector<Wish> wishes(n);
+  wishes[own] = {bytes, getpid(), 0};
+  const Exchange all(comm);
+  if (all.allgather(wishes.data(), sizeof(Wish)) != MPI_SUCCESS) return false;
+  base.assign(n, nullptr);
+  size_t first = n, total = 0;
+  std::vector<size_t> offsets(n, 0);
+  std::vector<bool> near(n, false);
+  for (size_t i = 0; i < n; ++i) {
+    near[i] = same_node(comm.job_rank(static_cast<int>(i)), comm.job_rank(comm.rank));
+    if (!near[i]) continue;
+    if (first == n) first = i;
+    offsets[i] = total;  // one after the other, as MPI_Win_allocate_shared promises
+    total += (wishes[i].bytes + 15) / 16 * 16;
+  }
+  segment.bytes = (total + kPage) / kPage * kPage;
+  char name[64];
+  write_name(name, wishes[first].maker, comm.context);
+  int descriptor = -1;
+  if (first == own) {
+    descriptor = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+    if (descriptor >= 0 && posix_fallocate(descriptor, 0, static_cast<off_t>(segment.bytes)) != 0) {
+      close(descriptor);
+      shm_unlink(name);
+      descriptor = -1;
+    }
+  }
+  wishes[own].well = descriptor >= 0;
+  if (all.allgather(wishes.data(), sizeof(Wish)) != MPI_SUCCESS) return false;
+  if (first != own && wishes[first].well) descriptor = shm_open(name, O_RDWR, 0);
+  if (descriptor >= 0) segment.start = map(descriptor, segment.bytes);
+  if (descriptor >= 0) close(descriptor);
+  wishes[own].well = segment.start != nullptr;
+  const bool told = all.allgather(wishes.data(), sizeof(Wish)) == MPI_SUCCESS;
+  if (first == own) shm_unlink(name);
+  if (!told) return false;
+  for (size_t i = 0; i < n; ++i)
+    if (!wishes[i].well) return false;  // the same decision everywhere
+  for (size_t i = 0; i < n; ++i)
+    if (near[i]) base[i] = segment.start + offsets[i];
+  return true;
+}
+
+}  // namespace portunus::mpi

@@ -1,0 +1,28 @@
+// segment.hpp: memory that the ranks of a node map together: that of windows, and of communicators' boards.
+//
+// Thread: any, one call per communicator at a time. Invariants: its name is gone before anybody uses it, so that nothing is left
+// of it when the last rank ends, however that happens.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "mpi-adi/comm/comm.hpp"
+
+namespace portunus::mpi {
+
+class Segment {
+ public:
+  Segment() = default;
+  ~Segment();
+  Segment(const Segment&) = delete;
+  Segment& operator=(const Segment&) = delete;
+  std::byte* start = nullptr;
+  size_t bytes = 0;
+};
+
+// Memory that the ranks of `comm` on this node map together, zeroed: each gets `bytes` of it. Collective over comm; base[i] is
+// where rank i's part lies, nullptr on another node. False: there is none.
+bool share_memory(Communicator& comm, size_t bytes, Segment& segment, std::vector<std::byte*>& base);
+
+}  // namespace portunus::mpi
