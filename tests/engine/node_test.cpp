@@ -217,6 +217,32 @@ TEST(Node, ThePlaceAndTheBoxOfAProcessThatHasGoneAreGivenToANewOne) {
   EXPECT_EQ(header.vacant.load(), 0u);
 }
 
+// With more senders than boxes, those that have gone are looked for; a sender whose file has no name any more has not.
+TEST(Node, ASenderWhoseNameIsRemovedLivesUntilItsProcessEnds) {
+  End server(address(0));
+  std::vector<std::unique_ptr<End>> others;
+  for (uint32_t i = 0; i < kBoxes; ++i) others.emplace_back(std::make_unique<End>(address(2 + i)))->send(address(0), i);
+  Child child([](Child& self) {
+    End sender(address(1));
+    sender.send(address(0), 77);
+    sender.transport.segment().remove_name();
+    self.tell();
+    self.wait();
+    kill(getpid(), SIGKILL);
+  });
+  while (server.transport.poll(16) != 0) {
+  }
+  ASSERT_EQ(server.sink.arrivals.size(), kBoxes + 1);
+  for (int i = 0; i < 4; ++i) server.transport.look_after(true);
+  EXPECT_TRUE(server.sink.losses.empty());
+  kill(child.pid, SIGKILL);
+  siginfo_t info;
+  waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED | WNOWAIT);
+  for (int i = 0; i < 4; ++i) server.transport.look_after(true);
+  ASSERT_EQ(server.sink.losses.size(), 1u);
+  EXPECT_EQ(server.sink.losses.front()->process, address(1));
+}
+
 TEST(Node, MoreSendersThanThereArePlacesAreServedOneAfterAnother) {
   End server(address(0));
   server.transport.segment().header().senders.store(kMaxSenders - 1);

@@ -12,7 +12,11 @@ constexpr uint32_t kLooks = 16;  // at senders that may have gone, each time
 
 bool NodeTransport::alive(const NodeLink& link) const {
   if (link.lost || link.dying) return false;
-  return link.segment ? link.segment->owner_alive() : Segment::attach(link.process, uid_) != nullptr;
+  if (link.segment) return link.segment->owner_alive();
+  if (link.sends_as == kMaxSenders) return true;  // nothing but its address is known
+  const SegmentHeader::Sender& entry = segment_->header().sender[link.sends_as];
+  if (entry.ready.load(std::memory_order_acquire) == SegmentHeader::kLeft) return false;  // pairs with the sender's destructor
+  return Segment::may_live(link.process, uid_, entry.os_pid, entry.pid_namespace);
 }
 
 void NodeTransport::note_death(NodeLink& link) {
@@ -68,14 +72,14 @@ void NodeTransport::vacate() {
   });
 }
 
-// Processes that leave do not say so, nor do the dead. Whoever only heard of them need not know, unless their places are wanted.
+// Nobody is told of those that leave. Whoever only heard of them need not know, unless their places are wanted.
 void NodeTransport::look_for_departed() {
   const uint32_t given = std::min(segment_->header().senders.load(std::memory_order_relaxed), kMaxSenders);
   if (given <= kBoxes) return;
   for (uint32_t looks = given > kMaxSenders / 2 ? given : std::min(kLooks, given); looks > 0; --looks) {
     next_look_ = (next_look_ + 1) % given;
     NodeLink* link = sender(next_look_);
-    if (link && !link->lost && !link->dying && !Segment::lives(link->process, uid_)) note_death(*link);
+    if (link && !link->lost && !link->dying && !alive(*link)) note_death(*link);
   }
 }
 

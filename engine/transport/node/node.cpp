@@ -43,7 +43,16 @@ NodeTransport::NodeTransport(Sink& sink, Stats& stats, ProcessId self, uint32_t 
   for (uint32_t i = 0; i < kBoxes; ++i) boxes_[i] = segment_->box<BoxReader>(i);
 }
 
-NodeTransport::~NodeTransport() = default;
+// The dead cannot say that they have gone; who leaves in good order does, in the places that it has with others.
+NodeTransport::~NodeTransport() {
+  for (auto& [process, link] : links_) {
+    uint32_t there = SegmentHeader::kThere;
+    // Release: what was written before is there for whoever finds that we have left. A place that is another's by now is no longer kThere
+    // with our incarnation.
+    if (link->segment && link->entry && link->entry->incarnation == segment_->header().incarnation)
+      link->entry->ready.compare_exchange_strong(there, SegmentHeader::kLeft, std::memory_order_release, std::memory_order_relaxed);
+  }
+}
 
 NodeTransport::NodeLink* NodeTransport::link_of(ProcessId process) {
   std::unique_ptr<NodeLink>& link = links_[{process.nid, process.pid}];
@@ -102,6 +111,8 @@ bool NodeTransport::introduce(NodeLink& link) {
   entry.nid = self_.nid;
   entry.pid = self_.pid;
   entry.incarnation = segment_->header().incarnation;
+  entry.os_pid = segment_->header().os_pid;
+  entry.pid_namespace = segment_->header().pid_namespace;
   entry.ready.store(SegmentHeader::kThere, std::memory_order_release);
   link.entry = &entry;
   link.cma = link.segment->pid_is_ours();
@@ -112,7 +123,8 @@ bool NodeTransport::introduce(NodeLink& link) {
 NodeTransport::NodeLink* NodeTransport::new_sender(uint32_t index) {
   if (index >= kMaxSenders) return nullptr;
   SegmentHeader::Sender& entry = segment_->header().sender[index];
-  if (entry.ready.load(std::memory_order_acquire) != SegmentHeader::kThere) return nullptr;  // pairs with introduce
+  const uint32_t ready = entry.ready.load(std::memory_order_acquire);  // pairs with introduce
+  if (ready != SegmentHeader::kThere && ready != SegmentHeader::kLeft) return nullptr;
   if (senders_.size() <= index) senders_.resize(index + 1);
   NodeLink* link = link_of({entry.nid, entry.pid});
   if (link->sends_as != kMaxSenders || (link->segment && link->segment->header().incarnation != entry.incarnation)) {

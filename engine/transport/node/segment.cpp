@@ -47,6 +47,16 @@ uint64_t own_pid_namespace() {
   return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
+// One that has ended and was not waited for lives no more.
+bool process_lives(int32_t os_pid) {
+  const int process = static_cast<int>(syscall(SYS_pidfd_open, os_pid, 0));
+  if (process < 0) return errno != ESRCH;
+  pollfd ended{process, POLLIN, 0};
+  const bool alive = poll(&ended, 1, 0) <= 0;
+  close(process);
+  return alive;
+}
+
 // Maps `size` bytes of the segment, at a huge page's boundary if they are that many: what lies behind keeps its alignment
 // in every process. MAP_FAILED as mmap.
 void* map_aligned(int fd, size_t size, size_t offset) {
@@ -116,12 +126,15 @@ std::unique_ptr<Segment> Segment::attach(ProcessId process, uint32_t uid) {
   return segment->owner_alive() ? std::move(segment) : nullptr;
 }
 
-bool Segment::lives(ProcessId process, uint32_t uid) {
+bool Segment::may_live(ProcessId process, uint32_t uid, int32_t os_pid, uint64_t pid_namespace) {
   const int fd = open(path_of(process, uid).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0) return errno != ENOENT;
-  const bool held = flock(fd, LOCK_SH | LOCK_NB) != 0;
-  close(fd);
-  return held;
+  if (fd >= 0) {
+    const bool held = flock(fd, LOCK_SH | LOCK_NB) != 0;
+    close(fd);
+    return held;
+  }
+  if (errno != ENOENT || os_pid <= 0 || pid_namespace == 0 || pid_namespace != own_pid_namespace()) return true;
+  return process_lives(os_pid);
 }
 
 // The lock tells, unless a child that the owner forked still holds it, too: then the process id does.
@@ -132,12 +145,7 @@ bool Segment::owner_alive() const {
     return false;
   }
   if (errno != EWOULDBLOCK || !pid_is_ours_) return true;
-  const int process = static_cast<int>(syscall(SYS_pidfd_open, header_->os_pid, 0));
-  if (process < 0) return errno != ESRCH;
-  pollfd ended{process, POLLIN, 0};
-  const bool alive = poll(&ended, 1, 0) <= 0;
-  close(process);
-  return alive;
+  return process_lives(header_->os_pid);
 }
 
 bool Segment::map(int fd, size_t ring_offset, size_t ring_bytes) {

@@ -36,9 +36,10 @@ constexpr uint32_t kStagings = 4;      // messages that a process copies togethe
 constexpr uint32_t kSharedCopies = 2;  // the next begins while the helper finishes its last chunk of the one before
 
 struct SegmentHeader {
-  // Sender::ready. A vacant entry, and the box that goes with it, belong to whoever changes it to kTaken.
-  static constexpr uint32_t kThere = 1, kVacant = 2, kTaken = 3;
-  static constexpr uint64_t kMagic = 0x38304e5554524f50;  // "PORTUN08", little endian
+  // Sender::ready. A vacant entry, and the box that goes with it, belong to whoever changes it to kTaken. kLeft: the sender has gone
+  // in good order and will write nothing more; what it wrote before is still to be read.
+  static constexpr uint32_t kThere = 1, kVacant = 2, kTaken = 3, kLeft = 4;
+  static constexpr uint64_t kMagic = 0x39304e5554524f50;  // "PORTUN09", little endian
   uint64_t magic;
   uint64_t ring_bytes;
   uint64_t ring_offset;
@@ -63,8 +64,10 @@ struct SegmentHeader {
   SharedCopy copy[kBoxes][kSharedCopies];         // what the owner moves, with the help of the sender that has this box
   Staging staging[kStagings];                     // what the owner sends
   struct alignas(kLine) Sender {
-    std::atomic<uint32_t> ready;                  // kThere: release by the sender when its entry is valid; kVacant: release by the owner
+    std::atomic<uint32_t> ready;                  // kThere, kLeft: release by the sender; kVacant: release by the owner
     uint32_t nid, pid, incarnation;
+    int32_t os_pid;                               // of the sender: for an owner that has not mapped the sender's segment
+    uint64_t pid_namespace;                       // where os_pid means something
     std::atomic<uint64_t> claim;                  // claim_of() the record it reserves or has reserved last; 0 = none
   } sender[kMaxSenders];
   struct Block {
@@ -91,8 +94,10 @@ class Segment {
   static std::unique_ptr<Segment> create(ProcessId self, uint32_t uid, size_t ring_bytes);
   // nullptr: no such process on this node, not ours to use, or dead (even if its file is still there).
   static std::unique_ptr<Segment> attach(ProcessId process, uint32_t uid);
-  // Whether some process has this address now. Two system calls or three.
-  static bool lives(ProcessId process, uint32_t uid);
+  // Whether a process that has sent to us may still send, for those whose segment is not mapped here. Its file tells, while that
+  // has a name (it loses the name once a job's ranks have mapped one another); then its process id does, where that means to us what
+  // it means to the sender. In doubt it lives. Three system calls at most.
+  static bool may_live(ProcessId process, uint32_t uid, int32_t os_pid, uint64_t pid_namespace);
 
   SegmentHeader& header() { return *header_; }
   std::byte* ring() { return ring_; }
