@@ -321,6 +321,9 @@ void Engine::arrived(Link& from, const wire::Header& header, const std::byte* pa
     case wire::Kind::restrain:
       restrained(from, header);
       break;
+    case wire::Kind::withdraw:
+      withdraw_kept(from, header);
+      break;
     default:
       ++stats_.malformed;
   }

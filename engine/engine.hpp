@@ -25,6 +25,7 @@
 #include "engine/target.hpp"
 #include "engine/initiator.hpp"
 #include "engine/trigger.hpp"
+#include "engine/withdraw.hpp"
 
 namespace portunus {
 
@@ -120,6 +121,10 @@ class Engine final : public Sink {
   // [any] How many peers have asked this process for less.
   const std::atomic<uint32_t>& restrained_peers() const { return restrained_peers_; }
   int set_aside(uint32_t ni, uint32_t pt_index, const MatchPattern& pattern, const ListEntry& like, uint64_t label);
+  // E10. Ends the puts of `like` that have not matched: those that have not left at once, the others by their targets.
+  void withdraw_puts(const PutsOf& like);
+  // Headers held of the portal that the pattern matches end as dropped.
+  int refuse_held(uint32_t ni, uint32_t pt_index, const MatchPattern& pattern);
   // Takes back what is parked on the counter or waits, ripe, for its turn.
   void drop_triggers(Counter& counter, uint32_t handle);
   // The same for a user, who need not know what has had its turn: what is ripe runs first, what recurs for the last time.
@@ -228,6 +233,9 @@ class Engine final : public Sink {
   void restrained(Link& from, const wire::Header& header);
   void lift(Peer& peer, std::list<Restrained>::iterator which);
   void drop_paused(Peer& peer, int ni, bool report);
+  // withdraw.cpp
+  void withdraw_kept(Link& from, const wire::Header& header);
+  void withdrawn(Command& command);
   // entries.cpp, entry_life.hpp
   void take_off_list(ListEntry& entry);
   void auto_unlink(ListEntry& entry);

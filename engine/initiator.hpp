@@ -22,7 +22,9 @@ struct Operation {
   void* owned_payload = nullptr;  // a copy made for a volatile descriptor
   Exposed exposed;
   bool is_exposed = false;
-  uint8_t ni = 0;             // of data that are staged
+  uint8_t ni = 0;
+  bool withdrawing = false;   // its target was asked to end it, unless it has matched (PtlxPutWithdraw)
+  uint16_t pt_index = 0;
   StagingFiller staging;
   Operation* next_free = nullptr;
 

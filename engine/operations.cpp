@@ -21,7 +21,9 @@ Operation& Engine::new_operation(Peer& peer, const Command& command) {
   operation->peer = &peer;
   operation->verb = command.verb;
   operation->ack = command.ack;
-  operation->bulk = operation->source_read = operation->failed = operation->is_exposed = false;
+  operation->ni = command.ni;
+  operation->pt_index = command.pt_index;
+  operation->bulk = operation->source_read = operation->failed = operation->is_exposed = operation->withdrawing = false;
   operation->source = command.source;
   operation->result = command.result;
   operation->length = command.length;
@@ -70,7 +72,7 @@ void Engine::send_event(const Local& local, uint64_t length, void* user_ptr, ptl
 void Engine::answered(Link& from, const wire::Header& header, const std::byte* payload) {
   Operation* pending = operation(header.token, from.peer);
   const bool is_reply = header.kind == wire::Kind::reply;
-  if (!pending || header.op > PTL_NI_SEGV || header.rlength > pending->length ||
+  if (!pending || (header.op > PTL_NI_SEGV && !(header.op == PTLX_NI_WITHDRAWN && pending->withdrawing)) || header.rlength > pending->length ||
       is_reply != (pending->verb == Verb::get || pending->verb == Verb::fetch_atomic || pending->verb == Verb::swap)) {
     if (pending) ++stats_.malformed;
     return;

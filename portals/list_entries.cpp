@@ -22,6 +22,14 @@ void set_source(const Interface& interface, ptl_process_t id, MatchPattern& patt
 
 }  // namespace
 
+MatchPattern match_pattern(const Interface& interface, const ptl_me_t& me) {
+  MatchPattern pattern;
+  pattern.match_bits = me.match_bits;
+  pattern.ignore_bits = me.ignore_bits;
+  set_source(interface, me.match_id, pattern);
+  return pattern;
+}
+
 namespace {
 
 // What belongs to PTLX_ME_RECORD, of those options that it needs or excludes.

@@ -2,7 +2,7 @@
  *
  * Everything here is optional for a program written to the specification. It exists for three users: the layers on
  * top (MPI, OpenSHMEM), which need a job and node memory; compiled GOAL schedules, which need engine extensions
- * E1-E9; and tools, which look at a running engine. Each extension names its plain Portals fallback.
+ * E1-E10; and tools, which look at a running engine. Each extension names its plain Portals fallback.
  *
  * All functions return PTL_* codes unless noted and may be called from any thread. Valid C99 and C++.
  */
@@ -250,6 +250,22 @@ typedef struct {
 /* HEADER_FIRST, an option of an MD: puts from it send their header alone, however short they are; the target asks for the
  * data when it has matched. Fallback: a zero-length put, and a get from the target. */
 #define PTLX_MD_HEADER_FIRST 0x200000u
+
+/* E10: takes puts back that nobody has taken. Of the puts under way that were given `user_ptr`, from descriptors that report where
+ * md_handle does (its interface, event queue and counting event), each that has not matched yet ends with PTLX_NI_WITHDRAWN in its
+ * acknowledgement, or in SEND if it asked for none, and was never seen at its target. The others end as they would have. Each has
+ * exactly its own events, no more: the target decides, to whom the request travels behind the put, so that a put which meets its entry
+ * at the same moment is either taken or withdrawn. Unmatched are puts that have not left, and those held (PTLX_ME_HOLD) and not set
+ * aside (PtlxMESetAside); in a plain overflow entry a message has matched. Triggered operations count from when they fire.
+ * PTL_OK also where there is no such put. Costs a step for each operation in flight here and, at the target, for each unexpected header
+ * of the portal table entry. Fallback: put a short message that names an entry with the data, which the target gets; unlinking the
+ * entry withdraws. */
+#define PTLX_NI_WITHDRAWN 0x40
+int PtlxPutWithdraw(ptl_handle_md_t md_handle, const void *user_ptr);
+/* The target's side: all held messages that *me would match, and that are not set aside, end as PTL_NI_DROPPED for their initiators.
+ * Only match_id, match_bits and ignore_bits of *me are read. Together with PtlMEUnlink of the entry that holds them it closes what they
+ * were sent to, and leaves other messages of the portal table entry where they are. Fallback: PtlPTFree, which refuses them all. */
+int PtlxMERefuse(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t *me);
 
 /* STAGE, an option of an MD: whoever puts from it waits for SEND anyway. Data of 512 KiB to 1 MiB may then go to a process of the node
  * through memory that both map, as laid out data do (E9), copied by both ends at a time, rather than be pulled by the target alone.

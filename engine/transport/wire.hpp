@@ -18,7 +18,8 @@ enum class Kind : uint8_t {
   stream_request,                        // target -> initiator: send me `rlength` bytes from `remote_offset` of your source
   stream_data,                           // payload for the transfer `token` at `remote_offset`
   restrain,                              // target -> initiator: send less to `pt_index`; op = Restraint
-  last_kind = restrain
+  withdraw,                              // initiator -> target: end my put `token` to `pt_index`, if it still is unmatched there
+  last_kind = withdraw
 };
 
 // Header::flags

@@ -1,4 +1,4 @@
-// Extensions E1 to E9 and records, each beside what a program has to do with plain Portals 4.3 instead. Most of it is local.
+// Extensions E1 to E10 and records, each beside what a program has to do with plain Portals 4.3 instead. Most of it is local.
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -133,6 +133,84 @@ TEST_F(Extensions, AHeldMessageThatIsSetAsideIsFoundByItsLabelAlone) {
   EXPECT_EQ(in, 1u);
   EXPECT_EQ(PtlxMESetAside(ni, pt, nullptr, 99, nullptr), PTL_ARG_INVALID);
   EXPECT_EQ(PtlxMESetAside(ni, pt + 1, &me, 99, nullptr), PTL_ARG_INVALID);
+}
+
+TEST_F(Extensions, E10APutThatNobodyTookIsTakenBackOrExposedMemoryIsUnlinked) {
+  const std::vector<char> long_one(200'000, 'x');
+  const ptl_handle_ct_t held = counter();
+  ptl_me_t hold{};
+  hold.options = PTL_ME_OP_PUT | PTLX_ME_HOLD | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_CT_COMM;
+  hold.uid = PTL_UID_ANY;
+  hold.ct_handle = held;
+  hold.match_id.rank = PTL_RANK_ANY;
+  hold.ignore_bits = ~uint64_t{0};
+  ptl_handle_me_t handle;
+  EXPECT_EQ(PtlMEAppend(ni, pt, &hold, PTL_OVERFLOW_LIST, nullptr, &handle), PTL_OK);
+  fence();
+  ptl_handle_eq_t answers;
+  ASSERT_EQ(PtlEQAlloc(ni, 64, &answers), PTL_OK);
+  const ptl_handle_md_t md = descriptor(0, PTL_CT_NONE, answers);
+  const ptl_process_t to = right();
+  const auto ack = [&] {
+    ptl_event_t event;
+    do EXPECT_EQ(PtlEQWait(answers, &event), PTL_OK);
+    while (event.type != PTL_EVENT_ACK);
+    return event;
+  };
+  uint64_t word = 7;
+  int taken = 0, back = 0;
+  const auto put = [&](const void* from, size_t length, ptl_match_bits_t bits, int* tag) {
+    EXPECT_EQ(PtlPut(md, reinterpret_cast<ptl_size_t>(from), length, PTL_ACK_REQ, to, pt, bits, 0, tag, 0), PTL_OK);
+  };
+  put(&word, sizeof word, 5, &taken);
+  put(&word, sizeof word, 6, &back);
+  put(long_one.data(), long_one.size(), 6, &back);
+  EXPECT_EQ(PtlxPutWithdraw(md, &back), PTL_OK);
+  for (int i = 0; i < 2; ++i) {
+    const ptl_event_t event = ack();
+    EXPECT_EQ(event.ni_fail_type, PTLX_NI_WITHDRAWN);
+    EXPECT_EQ(event.user_ptr, &back);
+  }
+  EXPECT_EQ(PtlxPutWithdraw(md, &back), PTL_OK);  // there is none any more
+  EXPECT_EQ(PtlxPutWithdraw(PTL_INVALID_HANDLE, &back), PTL_ARG_INVALID);
+  fence();
+  // What was taken back is not there; what was not, is.
+  uint64_t in = 0;
+  const ptl_handle_ct_t arrived = counter();
+  ptl_me_t me = once(&in, sizeof in, 6, arrived, PTLX_ME_COMPLETE_UNEXPECTED);
+  EXPECT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, nullptr, &handle), PTL_OK);
+  EXPECT_EQ(PtlMEUnlink(handle), PTL_OK);
+  me.match_bits = 5;
+  EXPECT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, nullptr, &handle), PTL_OK);
+  wait(arrived, 1);
+  EXPECT_EQ(in, 7u);
+  const ptl_event_t event = ack();
+  EXPECT_EQ(event.ni_fail_type, PTL_NI_OK);
+  EXPECT_EQ(event.user_ptr, &taken);
+  // A target that closes refuses what it holds.
+  const ptl_size_t before = value(held).success;
+  fence();
+  put(&word, sizeof word, 8, &back);
+  put(&word, sizeof word, 9, &taken);
+  wait(held, before + 2);
+  EXPECT_EQ(PtlxMERefuse(ni, pt, nullptr), PTL_ARG_INVALID);
+  EXPECT_EQ(PtlxMERefuse(ni, pt + 1, &me), PTL_ARG_INVALID);
+  EXPECT_EQ(PtlxMERefuse(PTL_INVALID_HANDLE, pt, &me), PTL_ARG_INVALID);
+  me.match_bits = 8;
+  EXPECT_EQ(PtlxMERefuse(ni, pt, &me), PTL_OK);
+  const ptl_event_t refused = ack();
+  EXPECT_EQ(refused.ni_fail_type, PTL_NI_DROPPED);
+  EXPECT_EQ(refused.user_ptr, &back);
+  me.match_bits = 9;
+  EXPECT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, nullptr, &handle), PTL_OK);
+  wait(arrived, 2);
+  EXPECT_EQ(ack().ni_fail_type, PTL_NI_OK);
+  // Plain: the data lie in an entry that the target gets; the message names it only, and who unlinks the entry has it back.
+  uint64_t offered = 3;
+  ptl_me_t offer = once(&offered, sizeof offered, 77, PTL_CT_NONE);
+  offer.options = PTL_ME_OP_GET | PTL_ME_USE_ONCE | PTL_ME_EVENT_LINK_DISABLE;
+  EXPECT_EQ(PtlMEAppend(ni, pt, &offer, PTL_PRIORITY_LIST, nullptr, &handle), PTL_OK);
+  EXPECT_EQ(PtlMEUnlink(handle), PTL_OK);
 }
 
 TEST_F(Extensions, E3TheEngineComputesWithThreeOperandsOrAddsToAnEntryOfOnesOwn) {
