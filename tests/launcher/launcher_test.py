@@ -405,6 +405,7 @@ class Options(LauncherTest):
             (['-n', '1', '--hosts', '2', 'true'], 2, '--rendezvous'),
             (['-n', '1', '--hosts', '2', '--host-id', '2', '--rendezvous', 'localhost:1', 'true'], 2, '--host-id'),
             (['-n', '1', '--hosts', '2', '--host-id', '0', '--rendezvous', 'nowhere', 'true'], 2, "'nowhere'"),
+            (['-n', '1', '--hosts', '2', '--host-id', '0', '--rendezvous', '127.0.0.1:99999', 'true'], 2, "'127.0.0.1:99999'"),
             (['-n', '2', 'no-such-program'], 127, 'not found in PATH'),
             (['-n', '2', './no-such-program'], 127, 'not found'),
             (['-n', '2', ''], 127, 'not found'),

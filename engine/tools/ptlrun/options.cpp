@@ -154,6 +154,8 @@ Options check(const CLI::App& app, const Words& words, Options options) {
     throw Refusal(kBadUse, "--bind was given '" + words.bind + "'; it takes core or none");
   options.bind_core = words.bind == "core";
   if (!words.timeout.empty() || app.count("--timeout") > 0) options.timeout_s = seconds(words.timeout);
+  if (const char* limit = std::getenv("PTL_PEER_TIMEOUT"); limit && *limit)
+    options.peer_timeout_s = number_in("PTL_PEER_TIMEOUT", limit, 1, 86'400);
   for (const std::string& word : words.exports) add_export(word, options);
   check_hosts(app, words, options);
   if (options.command.empty()) throw Refusal(kBadUse, "the program is missing; name it after the options: ptlrun -n N PROG");

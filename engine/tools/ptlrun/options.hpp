@@ -31,6 +31,7 @@ struct Options {
   int ranks = 0;  // on this host
   bool bind_core = false;
   double timeout_s = 0;  // 0: none
+  int peer_timeout_s = 30;  // PTL_PEER_TIMEOUT: a launcher on another host that is silent for that long is lost
   bool tag_output = false;
   bool keep_going = false;           // a rank that dies does not end the others
   std::vector<std::string> exports;  // NAME=VALUE, ready for the environment

@@ -4,16 +4,17 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 
+#include "engine/host/keep_alive.hpp"
 #include "engine/tools/ptlrun/link.hpp"
 
 namespace portunus::launch {
@@ -35,7 +36,11 @@ Addresses look_up(const std::string& rendezvous) {
   wanted.ai_flags = AI_NUMERICSERV;
   addrinfo* found = nullptr;
   const bool formed = colon != std::string::npos && !host.empty() && colon + 1 < rendezvous.size();
-  const int rc = formed ? getaddrinfo(host.c_str(), rendezvous.c_str() + colon + 1, &wanted, &found) : EAI_NONAME;
+  unsigned port = 0;
+  const char* const end = rendezvous.data() + rendezvous.size();
+  const bool is_port = formed && std::from_chars(rendezvous.data() + colon + 1, end, port) == std::from_chars_result{end, std::errc()} &&
+                       port >= 1 && port <= 65535;
+  const int rc = is_port ? getaddrinfo(host.c_str(), rendezvous.c_str() + colon + 1, &wanted, &found) : EAI_NONAME;
   if (rc != 0)
     throw Refusal(kBadUse, "--rendezvous '" + rendezvous + "' names no place to meet (" + gai_strerror(rc) +
                                "); give an address of host 0 and a free port, e.g. 10.0.0.1:7000");
@@ -53,16 +58,6 @@ int listen_at(const std::string& rendezvous) {
   if (fd >= 0) close(fd);
   throw Refusal(1,
                 "host 0 cannot listen at " + rendezvous + " (" + cause + "); give an address of this host and a free port");
-}
-
-// Small messages leave at once, and a host that vanishes without a word is noticed within half a minute.
-void tune(int fd) {
-  const int yes = 1, idle_s = 10, interval_s = 5, probes = 4;
-  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
-  setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
-  setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof interval_s);
-  setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
 }
 
 std::chrono::steady_clock::time_point join_limit(const Options& options) {
@@ -137,7 +132,7 @@ void Link::host_the_job(const Options& options, JobPlan& plan) {
   for (Peer& peer : peers_)
     if (peer.host < 0) peer.channel.shut();  // the listener, and strangers that never spoke
   std::erase_if(peers_, [](const Peer& peer) { return !peer.channel.open(); });
-  for (const Peer& peer : peers_) tune(peer.channel.fd());
+  for (const Peer& peer : peers_) keep_alive(peer.channel.fd(), options.peer_timeout_s);
   complete_plan(plan);
   send(Word::welcome, kEveryOther, plan_text(plan));
 }
@@ -213,7 +208,7 @@ void Link::join_the_job(const Options& options, JobPlan& plan) {
   }
   peers_.push_back({Channel(fd), 0});
   Channel& channel = peers_[0].channel;
-  tune(fd);
+  keep_alive(fd, options.peer_timeout_s);
   send(Word::hello, 0, introduction(options));
   Message message{};
   for (bool alive = true; !channel.next(message);) {

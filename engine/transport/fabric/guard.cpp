@@ -6,7 +6,6 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include <string>
 #include <system_error>
 
+#include "engine/host/keep_alive.hpp"
 #include "engine/transport/fabric/link.hpp"
 
 namespace portunus::fabric {
@@ -72,18 +72,6 @@ Guard::~Guard() {
   close(epoll_);
 }
 
-// A host that vanishes sends no FIN: keep-alive finds out. A failure to set these costs only that.
-void Guard::keep_alive(int fd) const {
-  constexpr int kProbes = 4;  // until the time is over, so that a lost packet is not taken for a lost host
-  constexpr int kMostBetween_s = 2;
-  const int between = std::clamp(timeout_s_ / kProbes, 1, kMostBetween_s);
-  set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, timeout_s_ - kProbes * between));
-  set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, between);
-  set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, timeout_s_ * 1000);
-  set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-}
-
 void Guard::listen_on(uint32_t nid, uint32_t pid) {
   const std::string where = text_of(nid) + ":" + std::to_string(pid);
   if (pid >= kNoPid) refuse(EINVAL, "pid " + std::to_string(pid) + " is not a port; ask for 1 to 65534, or 0 for any");
@@ -129,7 +117,7 @@ bool Guard::watch(std::unique_ptr<Line> line, uint32_t events) {
 bool Guard::call(FabricLink& link, uint32_t slot) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return false;
-  keep_alive(fd);
+  keep_alive(fd, timeout_s_);
   // Call from our nid, so that the called can compare it with the Hello.
   set_option(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
   const sockaddr_in here = address_of(self_.nid, 0);
@@ -153,7 +141,7 @@ void Guard::accept_all() {
     const int fd = accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
     if (fd < 0) return;  // none left; or no descriptors, and the callers wait in the backlog
-    keep_alive(fd);
+    keep_alive(fd, timeout_s_);
     auto line = std::make_unique<Line>();
     line->fd = fd;
     watch(std::move(line), EPOLLIN);

@@ -99,7 +99,6 @@ class Guard {
   bool comes_from(const Line& line, uint32_t nid) const;
   void drop(int fd);
 
-  void keep_alive(int fd) const;
 
   int epoll_ = -1;
   int listener_ = -1;
