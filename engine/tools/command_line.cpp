@@ -4,10 +4,20 @@
 #include "engine/tools/command_line.hpp"
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdio>
 
 namespace portunus {
 namespace {
+
+// Comparisons let NaN pass.
+const CLI::Validator kFinite(
+    [](std::string& word) {
+      double value = 0;
+      const bool good = CLI::detail::lexical_cast(word, value) && std::isfinite(value) && value >= 0;
+      return good ? std::string() : "'" + word + "' is not a number from 0 on";
+    },
+    "NUMBER");
 
 CLI::Option* exclude(CLI::Option* option, CommandLine::Excluded excluded) {
   for (CLI::Option* other : excluded) option->excludes(other);
@@ -41,11 +51,11 @@ void CommandLine::number(const char* name, std::uint32_t& value, const char* hel
 }
 
 void CommandLine::positive(const char* name, double& value, const char* help) {
-  app_->add_option(name, value, help)->check(CLI::NonNegativeNumber);
+  app_->add_option(name, value, help)->check(kFinite);
 }
 
 void CommandLine::positive(const char* name, std::optional<double>& value, const char* help) {
-  app_->add_option(name, value, help)->check(CLI::NonNegativeNumber);
+  app_->add_option(name, value, help)->check(kFinite);
 }
 
 void CommandLine::seconds(const char* name, std::optional<double>& value, const char* help) {
