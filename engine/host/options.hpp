@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 
 namespace portunus {
@@ -32,15 +31,6 @@ struct Options {
   // Throws std::invalid_argument with variable, value and what is allowed.
   static Options from_environment();
 };
-
-// What a person may set, for ptlinfo; README.md has the same table. Of other layers, too.
-struct Variable {
-  const char* name;
-  const char* values;
-  const char* otherwise;  // what holds when it is not set
-  const char* meaning;
-};
-std::span<const Variable> environment_variables();
 
 // PTL_DEBUG, looked up at each call: the refused calls that ask may come before the engine starts. Never throws.
 bool debug_wanted();

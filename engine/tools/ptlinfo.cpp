@@ -14,8 +14,8 @@
 #include "engine/tools/command_line.hpp"
 #include "engine/host/address.hpp"
 #include "engine/host/bootstrap.hpp"
-#include "engine/host/options.hpp"
 #include "engine/host/topology.hpp"
+#include "engine/host/variables.hpp"
 #include "engine/transport/fabric/providers.hpp"
 #include "portals/portals4.h"
 #include "portals/portals4_ext.h"
@@ -152,12 +152,25 @@ void print(const ordered_json& all) {
                 word(one["meaning"]).c_str(), word(one["values"]).c_str(), word(one["default"]).c_str());
 }
 
+// The table of variables.md, in Markdown.
+void print_variables() {
+  std::printf("# Environment variables\n\nWritten by `ptlinfo --variables`; `ptlinfo` alone shows what holds here.\n\n"
+              "| variable | values | default | meaning |\n| --- | --- | --- | --- |\n");
+  for (const Variable& one : environment_variables())
+    std::printf("| `%s` | %s | %s | %s |\n", one.name, one.values, one.otherwise, one.meaning);
+}
+
 int run(int argc, char** argv) {
   CommandLine line("ptlinfo", "Shows what this machine offers to Portals programs: interfaces, providers, limits, engine, environment.",
                    kFooter);
-  bool json = false;
-  line.flag("--json", json, "print JSON");
+  bool json = false, variables = false;
+  CLI::Option* const as_json = line.flag("--json", json, "print JSON");
+  line.flag("--variables", variables, "print only the table of environment variables, in Markdown", {as_json});
   if (const auto status = line.read_or_tell(argc, argv)) return *status;
+  if (variables) {
+    print_variables();
+    return 0;
+  }
   ptlx_job_t job{};
   job.size = job.local_size = 1;
   const bool joined = pmix_announced() && PtlxJobInit(&job) == PTL_OK;  // alone: as a program that finds its peers by itself

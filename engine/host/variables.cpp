@@ -1,0 +1,73 @@
+// variables.cpp: see variables.hpp.
+#include "engine/host/variables.hpp"
+
+namespace portunus {
+
+std::span<const Variable> environment_variables() {
+  static constexpr Variable kVariables[] = {
+      {"PTL_PROGRESS", "auto, spin, park, offload, caller", "auto",
+       "who steps the engine: its thread on a core of its own; its thread, asleep until it is rung; its "
+       "thread only, never the application; no thread at all"},
+      {"PTL_ENGINE_CORE", "number of a logical processor", "chosen by hwloc",
+       "where the engine's thread runs"},
+      {"PTL_NODE", "1, 0", "1",
+       "0: nothing goes through shared memory, everything crosses libfabric"},
+      {"PTL_NODE_RING", "KiB, 64 to 1048576", "512",
+       "size of the ring that a process's senders on its node share; 16 of them at a time have one of their "
+       "own, an eighth as long but 128 KiB at least"},
+      {"PTL_NODE_CMA", "1, 0", "1",
+       "0: bulk data on the node goes through the rings, not by the kernel's cross-memory attach"},
+      {"PTL_NODE_WIRE", "LATENCY,WIDTH: us, 0 to 1000000, and bytes per us, 1 to 1000000", "no wire",
+       "for measurements: messages between processes of a node take as long as on such a wire, and no "
+       "processor time meanwhile; equal on all ranks; what SHMEM does by plain loads and stores is not "
+       "delayed"},
+      {"PTL_FABRIC", "1, 0", "1",
+       "0: libfabric is never opened"},
+      {"PTL_FABRIC_PROVIDER", "tcp, shm, verbs ...", "the best that libfabric offers",
+       "the libfabric provider"},
+      {"PTL_FABRIC_INTERFACE", "name of a network interface", "the first that is up",
+       "whose address names this process"},
+      {"PTL_PEER_TIMEOUT", "seconds, 1 to 86400", "30",
+       "a peer whose host or network is silent for that long is lost; a process that dies is noticed sooner"},
+      {"PTL_DEBUG", "1, 0", "0",
+       "1: each PTL_ARG_INVALID is explained by one line on stderr: function, argument, why"},
+      {"PTL_CC", "a command", "cc",
+       "the compiler behind mpicc and oshcc"},
+      {"PTL_CXX", "a command", "c++",
+       "the compiler behind mpicxx and oshcxx"},
+      {"PTL_TRACE", "name of a file, as trace.json", "no trace",
+       "when each vertex of each execution of GOAL schedules began and ended, written at the end to "
+       "trace.0.json (rank 0) ... for Perfetto (ui.perfetto.dev); makes schedules a little slower"},
+      {"PTL_COLLECTIVES", "as allreduce=ring,bcast=pipeline,nodes=off", "chosen by size and ranks",
+       "algorithms of the GOAL collectives, whatever the table in engine/goal/collectives/choice.cpp says; "
+       "equal on all ranks"},
+      {"MPIADI_EAGER_LIMIT", "bytes, with k, m, g", "the transport's",
+       "MPI messages that are longer send their header alone first; the transport's own limit holds in any "
+       "case"},
+      {"MPIADI_VERY_SHORT_LIMIT", "bytes, with k, m, g", "8k",
+       "MPI sends up to this size are copied and complete at once"},
+      {"MPIADI_UNEXPECTED_BUFFER", "bytes, with k, m, g", "64m",
+       "what messages without a receive may occupy on a rank before their senders are asked to send headers "
+       "alone"},
+      {"MPIADI_UNEXPECTED_LIMIT", "bytes, with k, m, g", "256m",
+       "and before they are asked to wait; what was under way by then still comes"},
+      {"MPIADI_BOARD", "1, 0", "1",
+       "0: small blocking collectives of MPI go by messages also where all ranks share a node"},
+      {"MPIADI_INFO", "1, 0", "0",
+       "1: MPI_Init prints on rank 0 what of these is in force"},
+      {"SHMEM_SYMMETRIC_SIZE", "bytes, with k, m, g, t", "64m",
+       "size of the symmetric heap of each PE; reserved at the start"},
+      {"SHMEM_INFO", "any value", "not set",
+       "prints version, variables in force, transports and where symmetric memory lies"},
+      {"SHMEM_VERSION", "any value", "not set",
+       "prints the version"},
+      {"SHMEM_DEBUG", "any value", "not set",
+       "checks arguments further than usual, and explains the first wrong one by PE, routine and value; "
+       "prints how each PE is reached"},
+      {"SHMEM_HUGE_PAGES", "1, 0", "0",
+       "1: the symmetric heap lies in pages of 2 MiB, as far as the kernel has some (Linux 6.1)"},
+  };
+  return kVariables;
+}
+
+}  // namespace portunus

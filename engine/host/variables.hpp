@@ -1,0 +1,21 @@
+// variables.hpp: what a person may set in the environment, of all layers: for ptlinfo and for the table that it writes.
+//
+// variables.md beside this file is what `ptlinfo --variables` prints; a test compares the two, and looks for variables that are missing.
+// Thread: any.
+#pragma once
+
+#include <span>
+
+namespace portunus {
+
+struct Variable {
+  const char* name;
+  const char* values;
+  const char* otherwise;  // what holds when it is not set
+  const char* meaning;
+};
+
+// Constant data, in the order in which they are shown.
+std::span<const Variable> environment_variables();
+
+}  // namespace portunus
