@@ -87,7 +87,9 @@ void PtlxNodeRing(const ptlx_watch_t *watch);
 int PtlxProgress(void);
 /* Waits until done(arg) is non-zero, stepping the engine meanwhile: spins (when this rank has a core), yields, then
  * sleeps until a message arrives or somebody rings for one of the bits of `watched` (PtlxNodeWatch; 0 = only a message wakes it).
- * `done` is called without locks, any number of times. Stores by those who do not ring are found as well when `watched` is not 0, but
+ * `done` is called any number of times, on this thread alone, also while this thread has the engine: it may read and ask (PtlCTGet,
+ * PtlEQGet, which then step nothing) and initiate (PtlPut; executed when `done` has returned), but must not wait, nor allocate or free
+ * anything of Portals. Stores by those who do not ring are found as well when `watched` is not 0, but
  * late: the sleep is broken after 100 us, then after twice as long each time, up to 10 ms; every 50 us where the kernel
  * has no membarrier(2). */
 void PtlxWait(int (*done)(void *arg), void *arg, uint32_t watched);

@@ -8,7 +8,9 @@
 // instruction, while the engine thread sleeps. The bias is given again to the same thread only: another that was given it before
 // might not have noticed yet that it was taken back.
 //
-// Thread: any. Invariants: at most one holder. `release` is a full barrier for those who look at the baton by `held`, so what
+// Thread: any. Invariants: at most one holder, and nobody holds it twice: who asks again while it holds the baton is refused, with the
+// bias as without, since the inner release would let others in. A condition that is looked at under the baton may well call an
+// entry point that steps. `release` is a full barrier for those who look at the baton by `held`, so what
 // the leaving holder looks at next (commands pushed meanwhile, sleepers) is not older than the hand-over: together with a pusher
 // that publishes, fences and then looks at the baton, no command is left behind.
 #pragma once
@@ -25,6 +27,7 @@ class BasicBaton {
  public:
   bool try_take(bool& biased) {
     if (biased) {
+      if (inside_.load_relaxed() != 0) return false;  // by this very thread: nobody else writes it
       inside_.store(1);
       Memory::light_fence();  // pairs with the heavy fence of take_back
       if (blocked_.load() == 0) return true;

@@ -71,6 +71,31 @@ struct Scenarios {
     });
   }
 
+  // The thread with the bias looks at a condition under the baton, and that steps the engine if nobody else does: it asks for what it holds.
+  static bool entered_again(bool biased_at_first) {
+    Shared s;
+    s.program.initial[1] = biased_at_first;
+    s.program.thread("owner", [&s, biased_at_first](uint32_t) -> uint32_t {
+      bool biased = biased_at_first;
+      if (!s.baton.try_take(biased)) return kFinished;
+      if (s.baton.try_take(biased)) {
+        s.use(1);
+        s.baton.release(biased);
+      }
+      s.use(0);
+      return s.baton.release(biased), kFinished;
+    });
+    s.program.thread("other", [&s](uint32_t) -> uint32_t {
+      bool biased = false;
+      if (!s.baton.try_take(biased)) return kFinished;
+      s.use(2);
+      return s.baton.release(biased), kFinished;
+    });
+    return wrong(s, [&s](const Ending& end) {
+      return end.value(s.data) == end.value(s.done[0]) + end.value(s.done[1]) + end.value(s.done[2]) && end.value(s.done[1]) == 0;
+    });
+  }
+
   // Another thread pushes a command while the owner may be inside.
   static bool push(bool heavy) {
     Shared s;
@@ -116,6 +141,12 @@ TEST(BatonInterleaving, AtMostOneHoldsItWhenTwoTakeTheBiasBackAtOnce) { EXPECT_F
 TEST(BatonInterleaving, AtMostOneHoldsItWhenTheBiasIsGivenAgain) {
   EXPECT_FALSE(X86::exclusion(true, 1, true));
   EXPECT_FALSE(Cpp::exclusion(true, 1, true));
+}
+TEST(BatonInterleaving, WhoHoldsItIsRefusedAndKeepsItWithTheBiasAndWithout) {
+  for (bool biased : {false, true}) {
+    EXPECT_FALSE(X86::entered_again(biased));
+    EXPECT_FALSE(Cpp::entered_again(biased));
+  }
 }
 TEST(BatonInterleaving, NoCommandIsLeftBehind) {
   EXPECT_FALSE(X86::push(true));

@@ -103,6 +103,29 @@ TEST(Rma, AccumulatesOfAllRanksAddUp) {
     }
 }
 
+// The target's thread looks at its condition while it has the engine, the origin's sleeps, and engine threads look in between.
+TEST(Rma, FlushesEndWhileTheTargetIsInABarrier) {
+  constexpr int kRounds = 40, kFlushes = 50;
+  Area area(Area::allocated, 512);
+  std::vector<long> here(512);
+  for (int round = 0; round < kRounds; ++round) {
+    const int count = 1 << round % 10;
+    if (rank() == 0 && ranks() > 1) {
+      MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, area.win);
+      for (int i = 0; i < kFlushes; ++i) {
+        EXPECT_EQ(MPI_Get(here.data(), count, MPI_LONG, 1, 0, count, MPI_LONG, area.win), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Win_flush(1, area.win), MPI_SUCCESS);
+        EXPECT_EQ(here[0], long{round} * kFlushes + i);
+        ++here[0];
+        EXPECT_EQ(MPI_Put(here.data(), count, MPI_LONG, 1, 0, count, MPI_LONG, area.win), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Win_flush(1, area.win), MPI_SUCCESS);
+      }
+      MPI_Win_unlock(1, area.win);
+    }
+    MPI_Barrier(comm);
+  }
+}
+
 TEST(Rma, FetchAndOpGivesEachCallerAnotherTicketWithoutTheTarget) {
   for (const Area::Kind kind : kinds()) {
     Area area(kind, 1);
