@@ -8,7 +8,21 @@
 #include <string>
 #include <tuple>
 
-#include "shmem/distribution/layout/grid.hpp"
+#include "shmem/distribution/axis/axis.hpp"
+
+using Index = std::array<int64_t, CCC_MOST_AXES>;
+
+// Of a layout without a table of PEs.
+inline int64_t all_targets(const ccc_layout& layout) {
+  int64_t all = 1;
+  for (int d = 0; d < layout.axes; ++d) all *= portunus::distribution::processors(layout.axis[d]);
+  return all;
+}
+inline int64_t whole_room(const ccc_layout& layout) {
+  int64_t all = 1;
+  for (int d = 0; d < layout.axes; ++d) all *= ccc_room(&layout.axis[d]);
+  return all;
+}
 
 inline int64_t below(std::mt19937_64& random, int64_t most) {
   return static_cast<int64_t>(random() % static_cast<uint64_t>(most));
@@ -61,15 +75,15 @@ inline std::tuple<ccc_layout, ccc_layout, std::array<int, CCC_MOST_AXES>> random
     left /= portunus::distribution::processors(from.axis[d]);
     left_there /= portunus::distribution::processors(to.axis[order[static_cast<size_t>(d)]]);
   }
-  from.first_pe = static_cast<int>(below(random, pes - portunus::distribution::targets_of(from) + 1));
-  to.first_pe = static_cast<int>(below(random, pes - portunus::distribution::targets_of(to) + 1));
+  from.first_pe = static_cast<int>(below(random, pes - all_targets(from) + 1));
+  to.first_pe = static_cast<int>(below(random, pes - all_targets(to) + 1));
   return {from, to, order};
 }
 
 // f(index, running number) for each index of the array, row by row.
 template <class F>
 void each_index(const ccc_layout& layout, F f) {
-  std::array<int64_t, CCC_MOST_AXES> index{};
+  Index index{};
   for (int d = 0; d < layout.axes; ++d)
     if (layout.axis[d].n == 0) return;
   for (int64_t number = 0;; ++number) {

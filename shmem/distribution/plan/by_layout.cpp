@@ -1,0 +1,99 @@
+// by_layout.cpp: entries and puts whose memory is a function (PTLX_ME_LAYOUT, PTLX_MD_LAYOUT).
+#include "shmem/distribution/plan/by_layout.hpp"
+
+#include <sched.h>
+
+#include "shmem/distribution/plan/network.hpp"
+
+namespace portunus::distribution {
+
+void LaidOut::pack(const void* context, ptl_size_t offset, ptl_size_t bytes, void* piece, int to_piece) {
+  const auto& [move, array] = *static_cast<const Context*>(context);
+  auto* const here = static_cast<std::byte*>(piece);
+  if (to_piece)
+    move->pack(static_cast<int64_t>(offset), static_cast<int64_t>(bytes), here, array);
+  else
+    move->unpack(static_cast<int64_t>(offset), static_cast<int64_t>(bytes), here, array);
+}
+
+int LaidOut::open(uint32_t plan, size_t out, size_t in) {
+  plan_ = plan & 0xffffff;
+  contexts_.resize(out + in);
+  for (const Context& context : contexts_) layouts_.push_back({pack, &context});
+  out_ = out;
+  entries_.reserve(in);
+  const ptl_handle_ni_t ni = Network::instance().ni();
+  if (const int code = PtlCTAlloc(ni, &counter_); code != PTL_OK) {
+    counter_ = PTL_CT_NONE;
+    return code;
+  }
+  if (out == 0) return PTL_OK;
+  const ptl_md_t md{layouts_.data(), out * sizeof(ptlx_layout_t), PTLX_MD_LAYOUT | PTL_MD_EVENT_CT_SEND, PTL_EQ_NONE,
+                    counter_};
+  const int code = PtlMDBind(ni, &md, &descriptor_);
+  if (code != PTL_OK) descriptor_ = PTL_INVALID_HANDLE;
+  return code;
+}
+
+int LaidOut::watch(int pe) const { return PtlxCTWatch(counter_, process(pe)); }
+
+void LaidOut::close() {
+  for (const ptl_handle_me_t entry : entries_) unlink(entry);
+  entries_.clear();
+  if (counter_ == PTL_CT_NONE) return;
+  // After a failure puts may still read the array.
+  for (int busy = 1; PtlxCTBusy(counter_, &busy) == PTL_OK && busy != 0;)
+    if (PtlxProgress() == 0) sched_yield();
+  if (descriptor_ != PTL_INVALID_HANDLE) PtlMDRelease(descriptor_);
+  PtlCTFree(counter_);
+  descriptor_ = PTL_INVALID_HANDLE;
+  counter_ = PTL_CT_NONE;
+}
+
+int LaidOut::receive(const Peer& peer, Kind kind, uint64_t epoch, std::byte* to) {
+  const size_t i = out_ + next_in_++;
+  contexts_[i] = {&peer.move, to};
+  ptl_me_t me{};
+  me.start = &layouts_[i];
+  me.length = static_cast<ptl_size_t>(peer.bytes);
+  me.ct_handle = counter_;
+  me.uid = PTL_UID_ANY;
+  me.options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_COMM_DISABLE |
+               PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE | PTLX_ME_COMPLETE_UNEXPECTED | PTLX_ME_LAYOUT;
+  me.match_id = process(peer.pe);
+  me.match_bits = bits(kind, epoch);
+  ptl_handle_me_t handle;
+  const Network& network = Network::instance();
+  const int code = PtlMEAppend(network.ni(), network.index(), &me, PTL_PRIORITY_LIST, nullptr, &handle);
+  if (code != PTL_OK) return code;
+  entries_.push_back(handle);
+  ++begun_;
+  return PTL_OK;
+}
+
+int LaidOut::send(const Peer& peer, Kind kind, uint64_t epoch, const std::byte* from) {
+  const size_t i = next_out_++;
+  contexts_[i] = {&peer.move, const_cast<std::byte*>(from)};
+  const int code = PtlPut(descriptor_, i * sizeof(ptlx_layout_t), static_cast<ptl_size_t>(peer.bytes), PTL_NO_ACK_REQ,
+                          process(peer.pe), Network::instance().index(), bits(kind, epoch), 0, nullptr, 0);
+  if (code == PTL_OK) ++begun_;
+  return code;
+}
+
+bool LaidOut::lost() const {
+  ptl_ct_event_t count;
+  return PtlCTGet(counter_, &count) != PTL_OK || count.failure > 0;
+}
+
+bool LaidOut::done(bool* lost) {
+  ptl_ct_event_t count;
+  *lost = PtlCTGet(counter_, &count) != PTL_OK || count.failure > 0;
+  if (!*lost && count.success < begun_) return false;
+  if (!*lost) {
+    entries_.clear();
+    next_out_ = next_in_ = 0;
+  }
+  return true;
+}
+
+}  // namespace portunus::distribution

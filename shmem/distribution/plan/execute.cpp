@@ -1,0 +1,189 @@
+// execute.cpp: run and start: who copies, who sends, and who waits for whom.
+//
+// Between PEs of a node `run` needs no barrier: a source says in its readers' slots where its array lies and for which run
+// (ready), readers copy and answer (done). A source whose array is in no node memory says so instead, and puts a message.
+#include <sched.h>
+#include <shmem.h>
+
+#include <algorithm>
+
+#include "shmem/distribution/explain.hpp"
+#include "shmem/distribution/plan/network.hpp"
+#include "shmem/distribution/plan/plan.hpp"
+
+using namespace portunus::distribution;
+
+namespace {
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+}  // namespace
+
+int ccc_plan_::broken(const char* what) {
+  state = State::kBroken;
+  return refuse(CCC_ERR_FAILED, "%s; the target memory is undefined, and the plan can only be freed", what);
+}
+
+// Looks a while if this PE has a core, then sleeps until memory changes or a message comes.
+template <class Done>
+void ccc_plan_::wait_until(Done done) {
+  for (int look = alone_ ? 2 : 400; look > 0; --look) {
+    if (done()) return;
+    relax();
+  }
+  PtlxWait([](void* arg) -> int { return (*static_cast<Done*>(arg))(); }, &done, kWatchBit);
+}
+
+void ccc_plan_::announce(const std::byte* from) {
+  NodePlace place{};
+  const bool reachable = Network::instance().find(from, static_cast<uint64_t>(from_bytes_), &place);
+  for (Peer& peer : sends_) {
+    peer.pending = true;
+    if (!peer.on_node() || !reachable) continue;
+    peer.theirs->block = place.block;
+    peer.theirs->offset = place.offset;
+    store(peer.theirs->ready, runs_);  // acquired in answer()
+    ring(peer);
+  }
+  for (Peer& peer : sends_) {
+    if (peer.on_node() && reachable) continue;
+    peer.pending = false;
+    if (peer.on_node()) {
+      peer.theirs->block = Slot::kByMessage;
+      store(peer.theirs->ready, runs_);
+      ring(peer);
+    }
+    laid_out_.send(peer, Kind::kRun, runs_, from);
+  }
+}
+
+// Copies from those who are ready; whether anything is left to copy. Others' arrays are read as they were announced (acquire
+// of `ready`).
+bool ccc_plan_::answer(std::byte* to) {
+  bool left = false;
+  for (Peer& peer : receives_) {
+    if (!peer.pending) continue;
+    const Slot& said = slots_[peer.pe];
+    if (load(said.ready) < runs_) {
+      left = true;
+      continue;
+    }
+    peer.pending = false;
+    const std::byte* there = nullptr;
+    if (said.block != Slot::kByMessage)
+      there = Network::instance().reach(peer.pe, {static_cast<uint32_t>(said.block), said.offset});
+    if (!there) {
+      laid_out_.receive(peer, Kind::kRun, runs_, to);
+      continue;
+    }
+    peer.move.copy(to, there);
+    store(peer.theirs->done, runs_);  // acquired by the source before its array changes
+    ring(peer);
+  }
+  return left;
+}
+
+int ccc_plan_::run_on_node(const std::byte* from, std::byte* to) {
+  ++runs_;
+  for (Peer& peer : receives_) {
+    peer.pending = peer.on_node();
+    if (!peer.pending) laid_out_.receive(peer, Kind::kRun, runs_, to);
+  }
+  announce(from);
+  if (own_.bytes != 0) own_.move.copy(to, from);
+  bool lost = false;
+  while (answer(to) && !lost)
+    wait_until([&] {
+      const auto ready = [&](const Peer& peer) { return peer.pending && load(slots_[peer.pe].ready) >= runs_; };
+      lost = laid_out_.lost();
+      return lost || std::any_of(receives_.begin(), receives_.end(), ready);
+    });
+  const auto finished = [&] {
+    const bool messages = laid_out_.done(&lost);
+    if (lost) return true;
+    for (Peer& peer : sends_)
+      if (peer.pending && load(slots_[peer.pe].done) >= runs_) peer.pending = false;
+    return messages && std::none_of(sends_.begin(), sends_.end(), [](const Peer& peer) { return peer.pending; });
+  };
+  if (!lost) wait_until(finished);
+  return lost ? broken("a PE was lost during the run") : CCC_SUCCESS;
+}
+
+int ccc_plan_::run(const std::byte* from, std::byte* to) {
+  if (const int code = check(from, to); code != CCC_SUCCESS) return code;
+  if (any_on_node_ || (sends_.empty() && receives_.empty())) return run_on_node(from, to);
+  if (const int code = start(from, to); code != CCC_SUCCESS) return code;
+  return wait();
+}
+
+// Small messages may leave long before their receivers want them: a sender is never more than 128 starts ahead. Receivers
+// say every 64 starts how far they are.
+void ccc_plan_::keep_in_step() {
+  constexpr uint64_t kMost = 128;
+  if (starts_ <= kMost) return;
+  for (const Peer& peer : sends_)
+    wait_until([&] { return load(slots_[peer.pe].taken) + kMost >= starts_ || laid_out_.lost(); });
+}
+
+int ccc_plan_::started(int goal_code, int portals_code) {
+  if (goal_code == GOAL_SUCCESS && portals_code == PTL_OK) return CCC_SUCCESS;
+  if (goal_code == GOAL_ERR_FAILED) return broken("a PE that the plan needs was lost");
+  state = State::kBroken;
+  if (goal_code != GOAL_SUCCESS)
+    return refuse(CCC_ERR_NO_SPACE, "the plan's schedule cannot be started: %s", GOAL_Explain());
+  return refuse(CCC_ERR_NO_SPACE, "the network interface takes no more messages (Portals return code %d)", portals_code);
+}
+
+int ccc_plan_::start(const std::byte* from, std::byte* to) {
+  if (const int code = check(from, to); code != CCC_SUCCESS) return code;
+  ++starts_;
+  keep_in_step();
+  state = State::kStarted;
+  const bool by_goal = scheduled_.used();
+  const int goal_code = by_goal ? scheduled_.start(from, to) : int{GOAL_SUCCESS};
+  int portals_code = PTL_OK;
+  const auto begin = [&](int code) { portals_code = portals_code == PTL_OK ? code : portals_code; };
+  for (const Peer& peer : receives_)
+    if (peer.way == Way::kLaidOut) begin(laid_out_.receive(peer, Kind::kStart, starts_, to));
+  if (own_.bytes != 0) begin(laid_out_.receive(own_, Kind::kStart, starts_, to));
+  for (const Peer& peer : sends_)
+    if (peer.way == Way::kLaidOut) begin(laid_out_.send(peer, Kind::kStart, starts_, from));
+  if (own_.bytes != 0) begin(laid_out_.send(own_, Kind::kStart, starts_, from));
+  return started(goal_code, portals_code);
+}
+
+int ccc_plan_::test(bool* done) {
+  *done = true;
+  if (state == State::kBroken) return refuse(CCC_ERR_STATE, "the plan has failed and can only be freed");
+  if (state == State::kIdle) return CCC_SUCCESS;
+  bool lost = false, scheduled = true;
+  const bool messages = laid_out_.done(&lost);
+  if (scheduled_.used() && scheduled_.test(&scheduled) != GOAL_SUCCESS) lost = true;
+  if (lost) return broken("a PE was lost while the plan ran");
+  *done = messages && scheduled;
+  if (!*done) {
+    PtlxProgress();  // where no thread of the engine does
+    return CCC_SUCCESS;
+  }
+  state = State::kIdle;
+  if (starts_ % 64 == 0)
+    for (const Peer& peer : receives_)
+      shmem_uint64_p(&slots_[shmem_my_pe()].taken, starts_, peer.pe);  // acquired in keep_in_step()
+  return CCC_SUCCESS;
+}
+
+int ccc_plan_::wait() {
+  bool done = false, lost = false;
+  if (state == State::kStarted) {
+    wait_until([&] { return laid_out_.done(&lost); });
+    if (!lost && scheduled_.used() && scheduled_.wait() != GOAL_SUCCESS) return broken("a PE was lost while the plan ran");
+  }
+  const int code = test(&done);
+  return code;
+}

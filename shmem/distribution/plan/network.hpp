@@ -1,0 +1,70 @@
+// network.hpp: what all plans of a process share: an interface, a portal table entry, and where the node's memory lies.
+//
+// Opened by the first plan and closed when the last is freed; both are collective. Plans alone use it, one thread at a time.
+// Invariant: all PEs make plans in the same order, so that the numbers given here agree.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "portals/portals4_ext.h"
+
+namespace portunus::distribution {
+
+inline ptl_process_t process(int pe) {
+  ptl_process_t id{};
+  id.rank = static_cast<ptl_rank_t>(pe);
+  return id;
+}
+
+// Where something lies in a process's node memory.
+struct NodePlace {
+  uint32_t block;
+  uint64_t offset;
+};
+
+class Network {
+ public:
+  static Network& instance();
+
+  // Collective. CCC_* with a sentence.
+  int open();
+  // Collective, unless a PE is lost: then the network stays.
+  void close(bool lost);
+
+  ptl_handle_ni_t ni() const { return ni_; }
+  ptl_pt_index_t index() const { return index_; }
+
+  // A number that no other plan of the job has, ever; and a GOAL context that none has now, or -1.
+  uint32_t next_plan() { return ++plans_; }
+  int take_context();
+  void give_context(int context) { contexts_.reset(static_cast<size_t>(context)); }
+  static unsigned goal_context(int context) { return kLastContext - static_cast<unsigned>(context); }
+
+  // Whether `memory`, of so many bytes, is this process's node memory, and where.
+  bool find(const void* memory, uint64_t bytes, NodePlace* place) const;
+  // Where that of another PE of the node lies here, or NULL.
+  const std::byte* reach(int pe, const NodePlace& place);
+
+ private:
+  static constexpr unsigned kBlocks = 8;
+  static constexpr ptl_pt_index_t kIndex = 44;
+  // OpenSHMEM's teams have the upper half of the contexts, MPI's communicators the lower one from below.
+  static constexpr unsigned kLastContext = 16383, kMostPlans = 1024;
+
+  int users_ = 0;
+  ptl_handle_ni_t ni_ = PTL_INVALID_HANDLE;
+  ptl_pt_index_t index_ = 0;
+  ptl_handle_me_t keeper_ = PTL_INVALID_HANDLE;
+  uint32_t plans_ = 0;
+  std::bitset<kMostPlans> contexts_;
+  std::vector<std::array<std::byte*, kBlocks>> bases_;  // of each PE, once asked for
+};
+
+// Takes an entry out however long a message still works in it.
+void unlink(ptl_handle_me_t entry);
+
+}  // namespace portunus::distribution

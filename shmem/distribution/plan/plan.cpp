@@ -1,0 +1,148 @@
+// plan.cpp: lists and peers, made and taken apart.
+#include "shmem/distribution/plan/plan.hpp"
+
+#include <shmem.h>
+
+#include <algorithm>
+
+#include "shmem/distribution/explain.hpp"
+#include "shmem/distribution/layout/overlaps.hpp"
+#include "shmem/distribution/plan/network.hpp"
+
+using namespace portunus::distribution;
+
+void ccc_plan_::copy_layouts(const ccc_layout& from, const ccc_layout& to) {
+  from_layout = from;
+  to_layout = to;
+  if (from.pes) from_pes.assign(from.pes, from.pes + targets_of(from));
+  if (to.pes) to_pes.assign(to.pes, to.pes + targets_of(to));
+  from_layout.pes = from.pes ? from_pes.data() : nullptr;
+  to_layout.pes = to.pes ? to_pes.data() : nullptr;
+}
+
+// What this PE sends, or receives: one list for each axis and target of the other layout, and the PEs where none is empty.
+void ccc_plan_::list(Side side) {
+  const bool out = side == Side::kFrom;
+  const ccc_layout &mine = out ? from_layout : to_layout, &other = out ? to_layout : from_layout;
+  const int me = shmem_my_pe();
+  const auto number = target_on(mine, me);
+  if (!number) return;
+  auto& lists = out ? send_lists_ : receive_lists_;
+  const Coordinates here = coordinates_of(mine, *number);
+  const auto axes = static_cast<size_t>(from_layout.axes);
+  for (size_t d = 0; d < axes; ++d)
+    lists[d] =
+        list_pieces(from_layout.axis[d], to_layout.axis[order[d]], side, here[out ? d : static_cast<size_t>(order[d])]);
+  const Move strides = strides_of_move(from_layout, to_layout, order, static_cast<int64_t>(size));
+  for (int64_t j = 0; j < targets_of(other); ++j) {
+    const Coordinates there = coordinates_of(other, j);
+    Peer peer;
+    peer.move = strides;
+    for (size_t d = 0; d < axes; ++d)
+      peer.move.lists[d] = &lists[d][static_cast<size_t>(there[out ? static_cast<size_t>(order[d]) : d])];
+    if (peer.move.empty()) continue;
+    peer.pe = pe_of(other, j);
+    peer.bytes = peer.move.bytes();
+    peer.way = way_of(peer.move);
+    if (peer.pe != me)
+      (out ? sends_ : receives_).push_back(peer);
+    else if (out)
+      own_ = peer;
+  }
+  // Each PE begins with its neighbour, so that they do not all ask the same one.
+  auto& peers = out ? sends_ : receives_;
+  const int all = shmem_n_pes();
+  std::sort(peers.begin(), peers.end(),
+            [&](const Peer& a, const Peer& b) { return (a.pe - me + all) % all < (b.pe - me + all) % all; });
+}
+
+// Where the peers' slots are, and whose end is to be heard of. PTL_* codes.
+int ccc_plan_::reach_peers() {
+  const size_t more = own_.bytes != 0 ? 1 : 0;
+  int code = laid_out_.open(Network::instance().next_plan(), sends_.size() + more, receives_.size() + more);
+  for (std::vector<Peer>* peers : {&sends_, &receives_})
+    for (Peer& peer : *peers) {
+      peer.theirs = static_cast<Slot*>(shmem_ptr(slots_ + shmem_my_pe(), peer.pe));
+      if (peer.theirs && PtlxNodeWatch(Network::instance().ni(), process(peer.pe), &peer.watch) != PTL_OK)
+        peer.theirs = nullptr;
+      if (code == PTL_OK) code = laid_out_.watch(peer.pe);
+    }
+  return code;
+}
+
+// Whether all PEs have what they need, and whether any two that exchange something share a node.
+int ccc_plan_::agree(int code, bool* any_on_node) {
+  static_assert(sizeof(Slot) >= 4 * sizeof(int));
+  int* const words = reinterpret_cast<int*>(slots_ + shmem_n_pes());
+  const auto near = [](const Peer& peer) { return peer.on_node(); };
+  words[0] = code != PTL_OK;
+  words[1] = std::any_of(sends_.begin(), sends_.end(), near) || std::any_of(receives_.begin(), receives_.end(), near);
+  if (shmem_int_max_reduce(SHMEM_TEAM_WORLD, words + 2, words, 2) != 0) return CCC_ERR_FAILED;
+  *any_on_node = words[3] != 0;
+  return words[2] == 0 ? CCC_SUCCESS : CCC_ERR_NO_SPACE;
+}
+
+int ccc_plan_::create(const ccc_layout& from, const ccc_layout& to, const std::array<int, CCC_MOST_AXES>& axes,
+                      size_t bytes) {
+  Network& network = Network::instance();
+  if (const int code = network.open(); code != CCC_SUCCESS) return code;
+  copy_layouts(from, to);
+  order = axes;
+  size = bytes;
+  from_bytes_ = elements_of_room(from) * static_cast<int64_t>(size);
+  to_bytes_ = elements_of_room(to) * static_cast<int64_t>(size);
+  list(Side::kFrom);
+  list(Side::kTo);
+  has_from_ = !sends_.empty() || own_.bytes != 0;
+  has_to_ = !receives_.empty() || own_.bytes != 0;
+  ptlx_engine_info_t engine{};
+  alone_ = PtlxEngineInfo(&engine) == PTL_OK && engine.oversubscribed != 0;
+
+  context_ = network.take_context();
+  const auto pes = static_cast<size_t>(shmem_n_pes());
+  slots_ = context_ < 0 ? nullptr : static_cast<Slot*>(shmem_align(sizeof(Slot), (pes + 1) * sizeof(Slot)));
+  int code = CCC_ERR_NO_SPACE;
+  if (slots_) {
+    std::fill(slots_, slots_ + pes + 1, Slot{});
+    code = agree(reach_peers(), &any_on_node_);
+  }
+  if (code != CCC_SUCCESS) {
+    const bool full = context_ < 0, heap = !slots_;
+    destroy();
+    return refuse(code, full   ? "1024 plans exist already; free one"
+                        : heap ? "the symmetric heap has no room for the plan's slots, 64 bytes for each PE"
+                               : "a PE has no memory, or its network interface no counters or entries, left for the plan");
+  }
+  scheduled_.open(Network::goal_context(context_), sends_, receives_, from_bytes_, to_bytes_);
+  return CCC_SUCCESS;
+}
+
+void ccc_plan_::destroy() {
+  const bool lost = state == State::kBroken;
+  scheduled_.close();
+  laid_out_.close();
+  // With a PE lost nobody may wait for all: slots and context stay taken.
+  if (!lost && slots_) shmem_free(slots_);
+  if (!lost && context_ >= 0) Network::instance().give_context(context_);
+  Network::instance().close(lost);
+}
+
+int ccc_plan_::check(const void* from, const void* to) const {
+  if (state == State::kBroken) return refuse(CCC_ERR_STATE, "the plan has failed and can only be freed");
+  if (state == State::kStarted) return refuse(CCC_ERR_STATE, "the plan runs already; wait for it, or make two");
+  if (has_from_ && !from) return refuse(CCC_ERR_ARG, "`from` is NULL, and this PE has elements of it");
+  if (has_to_ && !to) return refuse(CCC_ERR_ARG, "`to` is NULL, and this PE gets elements of it");
+  const auto a = reinterpret_cast<uintptr_t>(from), b = reinterpret_cast<uintptr_t>(to);
+  if (has_from_ && has_to_ && a < b + static_cast<uintptr_t>(to_bytes_) && b < a + static_cast<uintptr_t>(from_bytes_))
+    return refuse(CCC_ERR_ARG, "`from` (%lld bytes) and `to` (%lld bytes) overlap", static_cast<long long>(from_bytes_),
+                  static_cast<long long>(to_bytes_));
+  return CCC_SUCCESS;
+}
+
+size_t ccc_plan_::memory() const {
+  size_t bytes = sizeof *this + (sends_.capacity() + receives_.capacity()) * sizeof(Peer);
+  for (const auto* lists : {&send_lists_, &receive_lists_})
+    for (const auto& axis : *lists)
+      for (const Pieces& pieces : axis) bytes += sizeof pieces + pieces.memory();
+  return bytes;
+}
