@@ -1,0 +1,216 @@
+// index.cpp: the pool in which indexes lie, and copies on the node.
+#include "shmem/views/diff/index.hpp"
+
+#include <bit>
+#include <map>
+
+#include "shmem/views/arena/window.hpp"
+#include "shmem/views/diff/far_copy.hpp"
+
+namespace portunus::views {
+namespace {
+
+// Ranges of the pool in powers of two; freed ones are used again.
+struct Pool {
+  size_t next = 0;
+  std::map<size_t, std::vector<size_t>> free;
+
+  size_t take(size_t bytes) {
+    const size_t size = std::bit_ceil(std::max<size_t>(bytes, 64));
+    auto& some = free[size];
+    if (!some.empty()) {
+      const size_t at = some.back();
+      some.pop_back();
+      return at;
+    }
+    if (next + size > library.layout.pool_bytes)
+      refuse(VDCX_ERR_NO_SPACE,
+             "the index of what views consist of is full (%zu bytes); set VDC_PAGES to more, or declare views",
+             library.layout.pool_bytes);
+    const size_t at = library.layout.pool + next;
+    next += size;
+    return at;
+  }
+  void give(size_t at, size_t bytes) { free[std::bit_ceil(std::max<size_t>(bytes, 64))].push_back(at); }
+};
+Pool pool;
+
+void place(size_t offset, const char* from, size_t bytes) {
+  memcpy(library.arena() + offset, from, bytes);
+  window.patch_twins(offset, bytes);
+  library.counters.copied_bytes += bytes;
+}
+
+Copied copy_declared(View& view, int q, const Slot& theirs) {
+  const uint64_t have = own(library.slot(view.id).version).load(std::memory_order_relaxed);
+  uint64_t* const mine = declared_index(view);
+  auto* const versions = reinterpret_cast<uint64_t*>(library.net.near(q, theirs.index_at));
+  const char* const arena = library.net.near(q, library.layout.arena);
+  size_t begin = 0, end = 0;
+  for (size_t i = 0; i < view.blocks.size(); ++i) {
+    // Atomic: an owner that goes again changes them; then the epoch is another, and all of this is void.
+    const uint64_t version = own(versions[i]).load(std::memory_order_relaxed);
+    if (version <= have) continue;
+    mine[i] = version;
+    const Range& block = view.blocks[i];
+    if (block.offset != end) {
+      if (end != begin && view.mode != VDCX_OVERWRITE) place(begin, arena + begin, end - begin);
+      begin = block.offset;
+    }
+    end = block.end();
+  }
+  if (end != begin && view.mode != VDCX_OVERWRITE) place(begin, arena + begin, end - begin);
+  return Copied::yes;
+}
+
+Copied copy_detected(View& view, int q, const Slot& theirs) {
+  const uint64_t have = own(library.slot(view.id).version).load(std::memory_order_relaxed);
+  const size_t pool_end = library.layout.pool + library.layout.pool_bytes;
+  std::vector<PageEntry> fresh;
+  const bool sound = theirs.index_at >= library.layout.pool &&
+                     theirs.index_length <= library.layout.pool_bytes / sizeof(PageEntry) &&
+                     theirs.index_at + theirs.index_length * sizeof(PageEntry) <= pool_end;
+  for (size_t i = 0; sound && i < theirs.index_length; ++i) {
+    const auto& entry = *reinterpret_cast<PageEntry*>(library.net.near(q, theirs.index_at + i * sizeof(PageEntry)));
+    if (entry.version > have) fresh.push_back(entry);
+  }
+  return apply_detected(view, q, fresh,
+                        [&](size_t page) { return library.net.near(q, library.layout.arena + page * kPage); })
+             ? Copied::yes
+             : Copied::not_yet;
+}
+
+}  // namespace
+
+void pool_open() { pool = {}; }
+
+uint64_t* declared_index(View& view) {
+  Slot& slot = library.slot(view.id);
+  if (view.index_room == 0) {
+    const size_t at = pool.take(view.blocks.size() * 8);
+    memset(library.board + at, 0, view.blocks.size() * 8);
+    view.index_room = view.blocks.size();
+    own(slot.index_at).store(at, std::memory_order_relaxed);
+    own(slot.index_length).store(view.blocks.size(), std::memory_order_relaxed);
+    own(slot.meaning).store(view.meaning, std::memory_order_release);
+  }
+  return reinterpret_cast<uint64_t*>(library.board + slot.index_at);
+}
+
+PageEntry* detected_entries(View& view) {
+  return reinterpret_cast<PageEntry*>(library.board + library.slot(view.id).index_at);
+}
+
+PageEntry& detected_entry(View& view, uint64_t page) {
+  Slot& slot = library.slot(view.id);
+  const auto [known, fresh] = view.by_page.try_emplace(page, static_cast<uint32_t>(view.by_page.size()));
+  if (fresh && view.by_page.size() > view.index_room) {
+    const size_t more = std::max<size_t>(view.index_room * 2, 1);
+    const size_t at = pool.take(more * sizeof(PageEntry));
+    if (view.index_room) {
+      memcpy(library.board + at, library.board + slot.index_at, view.index_room * sizeof(PageEntry));
+      pool.give(slot.index_at, view.index_room * sizeof(PageEntry));
+    }
+    view.index_room = std::bit_ceil(std::max<size_t>(more * sizeof(PageEntry), 64)) / sizeof(PageEntry);
+    own(slot.index_at).store(at, std::memory_order_relaxed);
+  }
+  PageEntry& entry = detected_entries(view)[known->second];
+  if (fresh) {
+    entry = {};
+    entry.page = page;
+    own(slot.index_length).store(view.by_page.size(), std::memory_order_release);
+  }
+  return entry;
+}
+
+void forget_index(View& view) {
+  Slot& slot = library.slot(view.id);
+  if (view.index_room) pool.give(slot.index_at, view.index_room * (view.declared ? 8 : sizeof(PageEntry)));
+  view.index_room = 0;
+  view.by_page.clear();
+  view.predicted.clear();
+  own(slot.index_length).store(0, std::memory_order_relaxed);
+  own(slot.index_at).store(0, std::memory_order_relaxed);
+  own(slot.meaning).store(0, std::memory_order_relaxed);
+  own(slot.version).store(0, std::memory_order_relaxed);
+}
+
+bool same_view(View& view, int q, const Slot& theirs) {
+  Slot& mine = library.slot(view.id);
+  const uint64_t generation = own(mine.generation).load(std::memory_order_relaxed);
+  if (theirs.generation < generation)
+    refuse(VDCX_ERR_STATE, "view %d: process %d still has it as it was before it was destroyed", view.id, q);
+  if (theirs.generation > generation) {
+    // It was destroyed and is used anew: what is here belongs to the old one.
+    if (!view.declared) forget_index(view);
+    own(mine.version).store(0, std::memory_order_relaxed);
+    own(mine.generation).store(theirs.generation, std::memory_order_relaxed);
+  }
+  if (theirs.version == 0 && theirs.meaning == 0) return true;  // never used there
+  if (theirs.meaning != view.meaning)
+    refuse(VDCX_ERR_ARG, "view %d: process %d and process %d declare it differently%s", view.id, library.me, q,
+           theirs.meaning == 0 || view.meaning == 0 ? " (one of them does not at all)" : "");
+  return true;
+}
+
+Copied copy_from(View& view, int q) {
+  const Slot* const theirs_now = library.near_slot(q, view.id);
+  if (!theirs_now) return copy_from_far(view, q);
+  Slot theirs{};
+  const auto read = [](const uint64_t& word) {
+    return std::atomic_ref<uint64_t>(const_cast<uint64_t&>(word)).load(std::memory_order_acquire);
+  };
+  theirs.version = read(theirs_now->version);
+  theirs.index_at = read(theirs_now->index_at);
+  theirs.index_length = read(theirs_now->index_length);
+  theirs.meaning = read(theirs_now->meaning);
+  theirs.generation = read(theirs_now->generation);
+  same_view(view, q, theirs);
+  Slot& mine = library.slot(view.id);
+  if (theirs.version <= own(mine.version).load(std::memory_order_relaxed)) return Copied::yes;
+  own(mine.whole).store(0, std::memory_order_release);
+  if (view.declared)
+    copy_declared(view, q, theirs);
+  else if (copy_detected(view, q, theirs) == Copied::not_yet)
+    return Copied::yes;                                 // void: At::check finds that out, too
+  std::atomic_thread_fence(std::memory_order_acquire);  // the loads above come before the second look
+  own(mine.version).store(theirs.version, std::memory_order_relaxed);
+  own(mine.whole).store(1, std::memory_order_release);
+  return Copied::yes;
+}
+
+bool bring(View& view, int p, bool reader) {
+  Slot* const theirs = library.near_slot(p, view.id);
+  if (!theirs) return bring_far(view, p, reader);
+  const size_t told = library.layout.slot(view.id) + offsetof(Slot, told);
+  if (own(theirs->meaning).load(std::memory_order_acquire) != view.meaning ||
+      own(theirs->generation).load(std::memory_order_relaxed) != library.slot(view.id).generation)
+    return false;
+  const uint64_t have = own(theirs->version).load(std::memory_order_acquire);
+  const uint64_t* const mine = declared_index(view);
+  auto* const versions = reinterpret_cast<uint64_t*>(library.net.near(p, theirs->index_at));
+  char* const arena = library.net.near(p, library.layout.arena);
+  for (size_t i = 0; i < view.blocks.size(); ++i) {
+    if (mine[i] <= have) continue;
+    const Range& block = view.blocks[i];
+    memcpy(arena + block.offset, library.arena() + block.offset, block.bytes);
+    library.counters.brought_bytes += block.bytes;
+    own(versions[i]).store(mine[i], std::memory_order_relaxed);
+  }
+  own(theirs->version).store(library.slot(view.id).version, std::memory_order_release);
+  if (reader) {
+    auto served =
+        own(*reinterpret_cast<uint64_t*>(library.board + library.layout.bit_word(view.id, static_cast<unsigned>(p))));
+    served.fetch_and(~(uint64_t{1} << (32 + p % 32)), std::memory_order_seq_cst);
+  }
+  library.net.store(p, told, static_cast<uint64_t>(Told::brought));
+  return true;
+}
+
+void took_delivery(View& view) {
+  own(library.slot(view.id).whole).store(1, std::memory_order_release);
+  if (window.twin_count())
+    for (const Range& piece : view.pieces) window.patch_twins(piece.offset, piece.bytes);
+}
+
+}  // namespace portunus::views

@@ -1,0 +1,279 @@
+// acquire.cpp: the protocol, driven: waiting, limits of time, circles, deaths.
+#include "shmem/views/handover/acquire.hpp"
+
+#include <ctime>
+
+#include "shmem/views/diff/index.hpp"
+#include "shmem/views/diff/session.hpp"
+#include "shmem/views/handover/site.hpp"
+#include "shmem/views/stream/stream.hpp"
+#include "shmem/views/watch/deadlock.hpp"
+#include "shmem/views/watch/trace.hpp"
+
+namespace portunus::views {
+namespace {
+
+double now() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+void step_once(View& view) {
+  Site site{view};
+  for (;;) {
+    const Request next = step(site, view.request);
+    library.net.clear();
+    if (next == view.request || next.ended()) {
+      view.request = next;
+      return;
+    }
+    view.request = next;
+  }
+}
+
+// Who waits behind this process waits in vain, too.
+void pass_on_loss(View& view) {
+  Site site{view};
+  const Word old{own(site.slot().word).fetch_or(Word::kLost, std::memory_order_seq_cst)};
+  if (old.has_next() && !old.lost()) site.tell_lost(old.next());
+  site.take_readers(true);
+  library.net.clear();
+}
+
+[[noreturn]] void lost(View& view) {
+  const int other = view.request.other;
+  view.pending = view.ahead = false;
+  abandon_copy(view);
+  own(library.slot(view.id).whole).store(own(library.slot(view.id).whole).load() | 0, std::memory_order_relaxed);
+  if (view.mode == VDCX_READ)
+    own(library.slot(view.id).word).fetch_and(~Word::kChanging, std::memory_order_seq_cst);
+  else
+    pass_on_loss(view);
+  refuse(VDCX_ERR_LOST,
+         "view %d: process %d, which had it or was before this one in its queue, has died; Vdcx_recover brings back what "
+         "the living have",
+         view.id, other);
+}
+
+void count(View& view, bool waited) {
+  if (view.mode == VDCX_READ)
+    ++library.counters.read_acquires;
+  else
+    ++library.counters.write_acquires;
+  library.counters.waited += waited;
+}
+
+// The request has ended well.
+void take(View& view) {
+  view.pending = view.ahead = false;
+  view.used = true;
+  if (view.mode == VDCX_READ) {
+    ++view.reads;
+    ++library.held_reads;
+  } else {
+    view.held = true;
+    begin_session(view);
+  }
+}
+
+void check_mode(const View& view, Vdcx_mode mode) {
+  if (mode != VDCX_READ && mode != VDCX_WRITE && mode != VDCX_OVERWRITE)
+    refuse(VDCX_ERR_ARG, "view %d: %d is no mode", view.id, static_cast<int>(mode));
+  if (view.pending && view.mode != mode)
+    refuse(VDCX_ERR_STATE, "view %d: a request of another mode is still in the queue", view.id);
+  if (mode == VDCX_READ) return;
+  if (view.held) refuse(VDCX_ERR_STATE, "view %d is held for writing by this process already", view.id);
+  if (view.reads)
+    refuse(VDCX_ERR_STATE, "view %d is held for reading by this process: release it before acquiring it for writing",
+           view.id);
+  if (!view.declared && !library.writers.empty())
+    refuse(VDCX_ERR_STATE,
+           "view %d cannot be acquired for writing while view %d is: what belongs to it is detected, so writers do not "
+           "nest; declare it",
+           view.id, library.writers.front()->id);
+  if (view.declared && library.detected)
+    refuse(VDCX_ERR_STATE, "view %d cannot be acquired for writing while view %d is, whose data are detected", view.id,
+           library.detected->id);
+}
+
+void prepare(View& view, Vdcx_mode mode, bool ahead) {
+  publish_image();
+  if (view.declared) declared_index(view);
+  view.mode = mode;
+  view.asked_push = ahead && view.declared;
+  view.ahead = ahead;
+  view.request = {mode == VDCX_READ ? At::read : At::write, 0, 0};
+  view.pending = true;
+}
+
+// Steps until it has ended, as long as there is time.
+void drive(View& view, double seconds) {
+  step_once(view);
+  if (view.request.ended()) return;
+  Span span("wait", view.id);
+  view_blocks(view);
+  const double until = seconds < 0 ? 0 : now() + seconds;
+  DeadlockProbe probe;
+  struct Waiting {
+    View& view;
+    DeadlockProbe& probe;
+    double until;
+    bool limited, circle = false, late = false;
+  } waiting{view, probe, until, seconds >= 0};
+  while (!view.request.ended() && !waiting.circle && !waiting.late) {
+    library.net.wait(
+        [](void* arg) -> int {
+          Waiting& w = *static_cast<Waiting*>(arg);
+          return ready(w.view) || (w.limited && now() >= w.until) || w.probe.due();
+        },
+        &waiting);
+    step_once(view);
+    go_on_with_aheads();
+    if (view.request.ended()) break;
+    if (probe.due()) waiting.circle = probe.finds_circle(view);
+    waiting.late = waiting.limited && now() >= until;
+  }
+  nobody_blocks();
+  if (view.request.ended()) return;
+  if (waiting.circle)
+    refuse(VDCX_ERR_DEADLOCK, "view %d: %s wait for each other in a circle; release something and acquire again", view.id,
+           probe.circle().c_str());
+  refuse(VDCX_ERR_TIMEOUT, "view %d was not handed over by process %u in %g s; the request stays in the queue", view.id,
+         view.request.other, seconds);
+}
+
+}  // namespace
+
+// Called while waiting, with no locks: looks at own words and counters alone.
+bool ready(View& view) {
+  Site site{view};
+  switch (view.request.at) {
+    case At::told_write:
+    case At::told_read:
+      return own(site.slot().told).load(std::memory_order_acquire) != 0 || library.net.dead(view.request.other);
+    case At::write:
+    case At::served:
+    case At::read:
+      return site.served();
+    case At::copy_write:
+    case At::copy_idle:
+    case At::copy_told:
+      return view.far.step == FarCopy::Step::none || library.net.arrived(view.far.batch) != Arrival::under_way ||
+             library.net.dead(view.request.other);
+    default:
+      return true;
+  }
+}
+
+bool wait_for(const std::function<bool()>& done, double seconds) {
+  struct Waiting {
+    const std::function<bool()>& done;
+    double until;
+    bool limited;
+  } waiting{done, seconds < 0 ? 0 : now() + seconds, seconds >= 0};
+  while (!done()) {
+    if (waiting.limited && now() >= waiting.until) return false;
+    library.net.wait(
+        [](void* arg) -> int {
+          Waiting& w = *static_cast<Waiting*>(arg);
+          if (w.done() || (w.limited && now() >= w.until)) return 1;
+          for (View* ahead : library.aheads)
+            if (!ahead->request.ended() && ready(*ahead)) return 1;
+          return 0;
+        },
+        &waiting);
+    go_on_with_aheads();
+  }
+  return true;
+}
+
+void go_on_with_aheads() {
+  for (View* view : library.aheads)
+    if (!view->request.ended() && ready(*view)) step_once(*view);
+  if (!library.deliveries.empty()) poll_deliveries();
+}
+
+void acquire(View& view, Vdcx_mode mode, double seconds) {
+  if (view.ahead) refuse(VDCX_ERR_STATE, "view %d: it was begun; Vdcx_test or Vdcx_wait complete it", view.id);
+  if (view.stream) return stream_acquire(view, mode, seconds);
+  check_mode(view, mode);
+  if (mode == VDCX_READ && (view.reads || view.held)) {
+    ++view.reads;
+    ++library.held_reads;
+    ++library.counters.read_acquires;
+    return;
+  }
+  if (!view.pending) prepare(view, mode, false);
+  const bool unasked = mode != VDCX_READ && Site{view}.mine().may_go_again();
+  drive(view, seconds);
+  if (view.request.at == At::lost) lost(view);
+  count(view, view.request.other != 0);
+  library.counters.again += unasked;
+  take(view);
+}
+
+void release(View& view) {
+  if (view.stream) return stream_release(view);
+  if (view.reads) {
+    --view.reads;
+    --library.held_reads;
+    return;
+  }
+  if (!view.held) refuse(VDCX_ERR_STATE, "view %d is not held by this process", view.id);
+  Span span("diff", view.id);
+  end_session(view);
+  view.held = false;
+  Site site{view};
+  views::release(site);
+  library.net.clear();
+  if (!library.deliveries.empty()) poll_deliveries();
+}
+
+void begin(View& view, Vdcx_mode mode) {
+  if (!view.declared) refuse(VDCX_ERR_STATE, "view %d is not declared: only declared views are acquired ahead", view.id);
+  if (view.stream) refuse(VDCX_ERR_STATE, "view %d is a stream: its versions come ahead anyway", view.id);
+  if (view.held || view.reads) refuse(VDCX_ERR_STATE, "view %d is held by this process", view.id);
+  if (view.pending) refuse(VDCX_ERR_STATE, "view %d: a request is in the queue already", view.id);
+  check_mode(view, mode);
+  prepare(view, mode, true);
+  library.aheads.push_back(&view);
+  step_once(view);
+}
+
+bool go_on(View& view) {
+  if (!view.request.ended()) step_once(view);
+  if (!view.request.ended()) return false;
+  std::erase(library.aheads, &view);
+  if (view.request.at == At::lost) lost(view);
+  count(view, true);
+  take(view);
+  return true;
+}
+
+void complete(View& view, double seconds) {
+  check_mode(view, view.mode);
+  drive(view, seconds);
+  go_on(view);
+}
+
+void destroy(View& view) {
+  if (!view.held) refuse(VDCX_ERR_STATE, "view %d can be destroyed only by who holds it for writing", view.id);
+  end_session(view);
+  view.held = false;
+  const uint64_t generation =
+      library.net.fetch_add(view.manager, library.layout.slot(view.id) + offsetof(Slot, spare), 1) + 1;
+  library.net.clear();
+  forget_index(view);
+  own(library.slot(view.id).generation).store(generation, std::memory_order_release);
+  const int id = view.id;
+  Site site{view};
+  views::release(site);
+  library.net.clear();
+  const int manager = view.manager;
+  view = View{};
+  view.id = id;
+  view.manager = manager;
+}
+
+}  // namespace portunus::views

@@ -1,0 +1,82 @@
+// site.cpp: telling and being told.
+#include "shmem/views/handover/site.hpp"
+
+namespace portunus::views {
+
+Told Site::told(unsigned q) {
+  auto word = own(slot().told);
+  // acquire: pairs with the store of who told, behind which lies all that he wrote.
+  auto now = static_cast<Told>(word.load(std::memory_order_acquire));
+  if (now == Told::not_yet && net().dead(static_cast<int>(q))) {
+    now = static_cast<Told>(word.load(std::memory_order_acquire));
+    if (now == Told::not_yet) return Told::lost;
+  }
+  if (now == Told::brought) took_delivery(view);
+  return now;
+}
+
+void Site::tell(unsigned p, bool push) {
+  if (mine().lost()) return tell_lost(p);
+  if (push && view.declared && bring(view, static_cast<int>(p), false)) return;
+  net().store(static_cast<int>(p), library.layout.slot(view.id) + offsetof(Slot, told), static_cast<uint64_t>(Told::yes));
+}
+
+void Site::ask(unsigned q) {
+  const uint64_t bit = uint64_t{1} << (me() % 32);
+  if (view.asked_push) net().fetch_or(static_cast<int>(q), library.layout.push_word(view.id, me()), bit);
+  net().fetch_or(static_cast<int>(q), library.layout.bit_word(view.id, me()), bit);
+}
+
+bool Site::take_back(unsigned q) {
+  const uint64_t bit = uint64_t{1} << (me() % 32);
+  const bool still = net().fetch_and(static_cast<int>(q), library.layout.bit_word(view.id, me()), ~bit) & bit;
+  if (still && view.asked_push) net().fetch_and(static_cast<int>(q), library.layout.push_word(view.id, me()), ~bit);
+  return still;
+}
+
+void Site::take_readers(bool lost) {
+  for (unsigned first = 0; first < static_cast<unsigned>(library.n); first += 32) {
+    auto word = own(*reinterpret_cast<uint64_t*>(library.board + library.layout.bit_word(view.id, first)));
+    uint64_t bits = word.load(std::memory_order_seq_cst), asked;
+    do {
+      asked = bits & 0xffffffffu;
+      if (!asked) break;
+    } while (!word.compare_exchange_weak(bits, (bits & ~uint64_t{0xffffffffu}) | (lost ? 0 : asked << 32),
+                                         std::memory_order_seq_cst));
+    if (!asked) continue;
+    auto pushes = own(*reinterpret_cast<uint64_t*>(library.board + library.layout.push_word(view.id, first)));
+    for (uint64_t left = asked; left; left &= left - 1) {
+      const unsigned i = static_cast<unsigned>(__builtin_ctzll(left)), p = first + i;
+      const uint64_t bit = uint64_t{1} << i;
+      const bool push = pushes.fetch_and(~bit, std::memory_order_seq_cst) & bit;
+      if (lost) {
+        tell_lost(p);
+      } else if (!(push && view.declared && bring(view, static_cast<int>(p), true))) {
+        net().store(static_cast<int>(p), library.layout.slot(view.id) + offsetof(Slot, told),
+                    static_cast<uint64_t>(Told::yes));
+      }
+    }
+  }
+}
+
+// A reader that died copies no more.
+bool Site::served() {
+  bool all = true;
+  for (unsigned first = 0; first < static_cast<unsigned>(library.n); first += 32) {
+    auto word = own(*reinterpret_cast<uint64_t*>(library.board + library.layout.bit_word(view.id, first)));
+    uint64_t served = word.load(std::memory_order_seq_cst) >> 32;
+    if (!served) continue;
+    poll_deliveries();
+    served = word.load(std::memory_order_seq_cst) >> 32;
+    for (; served; served &= served - 1) {
+      const unsigned i = static_cast<unsigned>(__builtin_ctzll(served));
+      if (net().dead(static_cast<int>(first + i)))
+        word.fetch_and(~(uint64_t{1} << (32 + i)), std::memory_order_seq_cst);
+      else
+        all = false;
+    }
+  }
+  return all;
+}
+
+}  // namespace portunus::views

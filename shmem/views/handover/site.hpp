@@ -1,0 +1,62 @@
+// site.hpp: the words of one view as the protocol (protocol.hpp) sees them, in this process's block and in those of others.
+//
+// **Thread:** the one that calls.
+#pragma once
+
+#include "shmem/views/diff/index.hpp"
+#include "shmem/views/library.hpp"
+
+namespace portunus::views {
+
+struct Site {
+  using Word = views::Word;
+  static constexpr bool kWaitsForReaders = true, kNewEpochs = true, kLooksTwice = true, kOwnerFirst = true;
+
+  View& view;
+
+  Net& net() const { return library.net; }
+  Slot& slot() const { return library.slot(view.id); }
+  unsigned me() const { return static_cast<unsigned>(library.me); }
+  bool gone() const { return library.net.failed(); }
+
+  Word mine() const { return {own(slot().word).load(std::memory_order_seq_cst)}; }
+  void store_mine(Word word) { own(slot().word).store(word.bits, std::memory_order_seq_cst); }
+  // seq_cst: pairs with the atomics of the processes that announce themselves and look.
+  bool exchange_mine(Word& expected, Word word) {
+    return own(slot().word).compare_exchange_strong(expected.bits, word.bits, std::memory_order_seq_cst);
+  }
+  Word add_mine(uint64_t change) { return {own(slot().word).fetch_add(change, std::memory_order_seq_cst)}; }
+
+  Word look(unsigned q) { return {net().load(static_cast<int>(q), library.layout.slot(view.id) + offsetof(Slot, word))}; }
+  Word announce(unsigned q) {
+    return {net().fetch_or(static_cast<int>(q), library.layout.slot(view.id) + offsetof(Slot, word),
+                           Word::announcement(me(), view.asked_push))};
+  }
+  unsigned swap_tail() {
+    return static_cast<unsigned>(
+        net().exchange(view.manager, library.layout.slot(view.id) + offsetof(Slot, tail), me() + 1));
+  }
+  unsigned tail() {
+    return static_cast<unsigned>(net().load(view.manager, library.layout.slot(view.id) + offsetof(Slot, tail)));
+  }
+
+  void expect() { own(slot().told).store(0, std::memory_order_seq_cst); }
+  Told told(unsigned q);
+  void tell(unsigned p, bool push);
+  void tell_lost(unsigned p) {
+    net().store(static_cast<int>(p), library.layout.slot(view.id) + offsetof(Slot, told), static_cast<uint64_t>(Told::lost));
+  }
+  void ask(unsigned q);
+  bool take_back(unsigned q);
+  void tell_readers() { take_readers(false); }
+  void take_readers(bool lost);
+  bool served();
+  void thank(unsigned q) {
+    net().fetch_and(static_cast<int>(q), library.layout.bit_word(view.id, me()), ~(uint64_t{1} << (32 + me() % 32)));
+    net().ring(static_cast<int>(q));
+    net().clear();
+  }
+  Copied copy(unsigned q) { return copy_from(view, static_cast<int>(q)); }
+};
+
+}  // namespace portunus::views

@@ -1,0 +1,277 @@
+// net.cpp: Net, on a matching interface of its own.
+#include "shmem/views/job/net.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+
+#include "shmem/shmem.h"
+#include "shmem/views/refusal.hpp"
+
+namespace portunus::views {
+namespace {
+
+constexpr uint32_t kWatchBit = 1u << 30;
+
+ptl_process_t process(int pe) {
+  ptl_process_t id;
+  id.rank = static_cast<ptl_rank_t>(pe);
+  return id;
+}
+ptl_size_t address(const void* p) { return reinterpret_cast<uintptr_t>(p); }
+
+void check(int code, const char* call) {
+  if (code != PTL_OK) end_job("%s failed with Portals return code %d", call, code);
+}
+
+}  // namespace
+
+void Net::bind(ptl_handle_md_t& md, unsigned options, ptl_handle_ct_t count) {
+  const ptl_md_t all{.start = nullptr,
+                     .length = PTL_SIZE_MAX,
+                     .options = options | PTL_MD_EVENT_SUCCESS_DISABLE,
+                     .eq_handle = PTL_EQ_NONE,
+                     .ct_handle = count};
+  check(PtlMDBind(ni_, &all, &md), "PtlMDBind");
+}
+
+void Net::open(char* block, size_t bytes, int me, int processes) {
+  me_ = me;
+  check(PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_LOGICAL, PTL_PID_ANY, nullptr, &limits_, &ni_), "PtlNIInit");
+  check(PtlxJobMap(ni_), "PtlxJobMap");
+  check(PtlPTAlloc(ni_, 0, PTL_EQ_NONE, PTL_PT_ANY, &index_), "PtlPTAlloc");
+  check(PtlPTAlloc(ni_, 0, PTL_EQ_NONE, PTL_PT_ANY, &stream_index_), "PtlPTAlloc");
+  ptl_me_t me_all{};
+  me_all.start = block;
+  me_all.length = bytes;
+  me_all.ct_handle = PTL_CT_NONE;
+  me_all.options = PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_COMM_DISABLE |
+                   PTL_ME_EVENT_SUCCESS_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE;
+  me_all.match_id.rank = PTL_RANK_ANY;
+  me_all.ignore_bits = ~ptl_match_bits_t{0};
+  check(PtlGetUid(ni_, &me_all.uid), "PtlGetUid");
+  check(PtlMEAppend(ni_, index_, &me_all, PTL_PRIORITY_LIST, nullptr, &entry_), "PtlMEAppend");
+  renew_replies();
+  bind(operand_md_, PTL_MD_VOLATILE, PTL_CT_NONE);
+  bases_.assign(static_cast<size_t>(processes), nullptr);
+  watches_.assign(static_cast<size_t>(processes), {});
+  deaths_.assign(static_cast<size_t>(processes), PTL_CT_NONE);
+  dead_.assign(static_cast<size_t>(processes), 0);
+  for (int pe = 0; pe < processes; ++pe) {
+    char* base = static_cast<char*>(shmem_ptr(block, pe));
+    if (base && PtlxNodeWatch(ni_, process(pe), &watches_[static_cast<size_t>(pe)]) == PTL_OK)
+      bases_[static_cast<size_t>(pe)] = base;
+    any_far_ |= !bases_[static_cast<size_t>(pe)];
+  }
+  if (!bases_[static_cast<size_t>(me)]) end_job("this process cannot reach its own memory");
+  ptlx_engine_info_t engine{};
+  check(PtlxEngineInfo(&engine), "PtlxEngineInfo");
+  oversubscribed_ = engine.oversubscribed != 0;
+}
+
+void Net::close() {
+  while (PtlMEUnlink(entry_) == PTL_IN_USE) PtlxProgress();
+  PtlNIFini(ni_);
+  ni_ = PTL_INVALID_HANDLE;
+}
+
+// A failure would end all later waits at once: so there is a fresh counter after one.
+void Net::renew_replies() {
+  if (replies_ != PTL_CT_NONE) {
+    while (PtlMDRelease(reply_md_) == PTL_IN_USE) PtlxProgress();
+    while (PtlMDRelease(volatile_md_) == PTL_IN_USE) PtlxProgress();
+    PtlCTFree(replies_);
+  }
+  check(PtlCTAlloc(ni_, &replies_), "PtlCTAlloc");
+  bind(reply_md_, PTL_MD_EVENT_CT_REPLY | PTL_MD_EVENT_CT_ACK, replies_);
+  bind(volatile_md_, PTL_MD_VOLATILE | PTL_MD_EVENT_CT_ACK, replies_);
+  asked_ = 0;
+}
+
+bool Net::wait_for_replies(int pe) {
+  ptl_ct_event_t count{};
+  check(PtlCTWait(replies_, asked_, &count), "PtlCTWait");
+  if (count.failure == 0) return true;
+  renew_replies();
+  declare_dead(pe);
+  failed_ = true;
+  return false;
+}
+
+uint64_t Net::answer(int code, int pe) {
+  check(code, "an atomic operation");
+  ++asked_;
+  ++messages_;
+  return wait_for_replies(pe) ? result_ : 0;
+}
+
+uint64_t Net::fetch(int pe, size_t offset, ptl_op_t op, uint64_t operand) {
+  return answer(PtlFetchAtomic(reply_md_, address(&result_), operand_md_, address(&operand), 8, process(pe), index_, 0,
+                               offset, nullptr, 0, op, PTL_UINT64_T),
+                pe);
+}
+
+uint64_t Net::exchange(int pe, size_t offset, uint64_t value) {
+  if (char* here = near(pe, offset)) return word_at(here).exchange(value, std::memory_order_seq_cst);
+  return answer(PtlSwap(reply_md_, address(&result_), operand_md_, address(&value), 8, process(pe), index_, 0, offset,
+                        nullptr, 0, nullptr, PTL_SWAP, PTL_UINT64_T),
+                pe);
+}
+
+bool Net::compare_exchange(int pe, size_t offset, uint64_t& expected, uint64_t value) {
+  if (char* here = near(pe, offset))
+    return word_at(here).compare_exchange_strong(expected, value, std::memory_order_seq_cst);
+  const uint64_t old = answer(PtlSwap(reply_md_, address(&result_), operand_md_, address(&value), 8, process(pe), index_, 0,
+                                      offset, nullptr, 0, &expected, PTL_CSWAP, PTL_UINT64_T),
+                              pe);
+  const bool same = !failed_ && old == expected;
+  expected = old;
+  return same;
+}
+
+void Net::store(int pe, size_t offset, uint64_t value) {
+  if (char* here = near(pe, offset)) {
+    word_at(here).store(value, std::memory_order_seq_cst);
+    ring(pe);
+    return;
+  }
+  // Nobody waits for this one: a peer that is dead does not miss it.
+  ++messages_;
+  check(PtlAtomic(operand_md_, address(&value), 8, PTL_NO_ACK_REQ, process(pe), index_, 0, offset, nullptr, 0, PTL_MAX,
+                  PTL_UINT64_T),
+        "PtlAtomic");
+}
+
+void Net::ring(int pe) {
+  if (pe == me_ || !bases_[static_cast<size_t>(pe)]) return;  // a message wakes by itself
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  const ptlx_watch_t& watch = watches_[static_cast<size_t>(pe)];
+  if (std::atomic_ref<uint32_t>(*watch.watched).load(std::memory_order_relaxed) & kWatchBit) PtlxNodeRing(&watch);
+}
+
+bool Net::get(int pe, size_t offset, void* to, size_t bytes) {
+  for (size_t done = 0; done < bytes;) {
+    const size_t part = std::min<size_t>(bytes - done, limits_.max_msg_size);
+    check(PtlGet(reply_md_, address(to) + done, part, process(pe), index_, 0, offset + done, nullptr), "PtlGet");
+    ++asked_;
+    ++messages_;
+    done += part;
+  }
+  bytes_moved += bytes;
+  return wait_for_replies(pe);
+}
+
+bool Net::put(int pe, size_t offset, const void* from, size_t bytes) {
+  for (size_t done = 0; done < bytes;) {
+    const size_t part = std::min<size_t>(bytes - done, limits_.max_msg_size);
+    check(PtlPut(reply_md_, address(from) + done, part, PTL_CT_ACK_REQ, process(pe), index_, 0, offset + done, nullptr, 0),
+          "PtlPut");
+    ++asked_;
+    ++messages_;
+    done += part;
+  }
+  return wait_for_replies(pe);
+}
+
+void Net::begin(Batch& batch) {
+  check(PtlCTAlloc(ni_, &batch.count), "PtlCTAlloc");
+  bind(batch.md, PTL_MD_EVENT_CT_REPLY, batch.count);
+  batch.asked = 0;
+}
+
+void Net::get(Batch& batch, int pe, size_t offset, void* to, size_t bytes) {
+  for (size_t done = 0; done < bytes;) {
+    const size_t part = std::min<size_t>(bytes - done, limits_.max_msg_size);
+    check(PtlGet(batch.md, address(to) + done, part, process(pe), index_, 0, offset + done, nullptr), "PtlGet");
+    ++batch.asked;
+    ++messages_;
+    done += part;
+  }
+  bytes_moved += bytes;
+}
+
+Arrival Net::arrived(Batch& batch) {
+  ptl_ct_event_t count{};
+  check(PtlCTGet(batch.count, &count), "PtlCTGet");
+  if (count.failure) return Arrival::failed;
+  return count.success == batch.asked ? Arrival::all : Arrival::under_way;
+}
+
+void Net::end(Batch& batch) {
+  while (PtlMDRelease(batch.md) == PTL_IN_USE) PtlxProgress();
+  PtlCTFree(batch.count);
+  batch = {};
+}
+
+void Net::begin(Delivery& delivery) {
+  check(PtlCTAlloc(ni_, &delivery.acks), "PtlCTAlloc");
+  check(PtlCTAlloc(ni_, &delivery.last), "PtlCTAlloc");
+  bind(delivery.md, PTL_MD_EVENT_CT_ACK, delivery.acks);
+  bind(delivery.last_md, PTL_MD_EVENT_CT_ACK, delivery.last);
+  delivery.puts = 0;
+}
+
+void Net::put(Delivery& delivery, int pe, size_t offset, const void* from, size_t bytes) {
+  for (size_t done = 0; done < bytes;) {
+    const size_t part = std::min<size_t>(bytes - done, limits_.max_msg_size);
+    check(PtlPut(delivery.md, address(from) + done, part, PTL_CT_ACK_REQ, process(pe), index_, 0, offset + done, nullptr, 0),
+          "PtlPut");
+    ++delivery.puts;
+    ++messages_;
+    done += part;
+  }
+  bytes_moved += bytes;
+}
+
+void Net::finish(Delivery& delivery, int pe, size_t told, uint64_t value) {
+  delivery.value = value;
+  ++messages_;
+  check(PtlTriggeredAtomic(delivery.last_md, address(&delivery.value), 8, PTL_CT_ACK_REQ, process(pe), index_, 0, told,
+                           nullptr, 0, PTL_MAX, PTL_UINT64_T, delivery.acks, delivery.puts),
+        "PtlTriggeredAtomic");
+}
+
+bool Net::finished(Delivery& delivery) {
+  ptl_ct_event_t count{}, acks{};
+  check(PtlCTGet(delivery.last, &count), "PtlCTGet");
+  check(PtlCTGet(delivery.acks, &acks), "PtlCTGet");
+  if (count.success + count.failure == 0 && acks.failure == 0) return false;
+  for (ptl_handle_md_t md : {delivery.md, delivery.last_md})
+    while (PtlMDRelease(md) == PTL_IN_USE) PtlxProgress();
+  PtlCTFree(delivery.acks);
+  PtlCTFree(delivery.last);
+  delivery = {};
+  return true;
+}
+
+bool Net::dead(int pe) {
+  const size_t p = static_cast<size_t>(pe);
+  if (dead_[p]) return true;
+  if (pe == me_) return false;
+  if (deaths_[p] == PTL_CT_NONE) {
+    check(PtlCTAlloc(ni_, &deaths_[p]), "PtlCTAlloc");
+    check(PtlxCTWatch(deaths_[p], process(pe)), "PtlxCTWatch");
+  }
+  ptl_ct_event_t count{};
+  check(PtlCTGet(deaths_[p], &count), "PtlCTGet");
+  dead_[p] = count.failure != 0;
+  return dead_[p];
+}
+
+void Net::wait(int (*done)(void*), void* arg) {
+  constexpr int kSpins = 200, kYields = 16;
+  if (!oversubscribed_ && !any_far_)
+    for (int i = 0; i < kSpins; ++i) {
+      if (done(arg)) return;
+#if defined(__x86_64__)
+      __builtin_ia32_pause();
+#endif
+    }
+  for (int i = 0; oversubscribed_ && !any_far_ && i < kYields; ++i) {
+    if (done(arg)) return;
+    sched_yield();
+  }
+  PtlxWait(done, arg, kWatchBit);
+}
+
+}  // namespace portunus::views

@@ -1,0 +1,122 @@
+// net.hpp: words and bytes of other processes' blocks: by loads and stores on the node, by Portals operations elsewhere.
+//
+// A peer that cannot be reached is noted as dead; what was asked of it answers 0, and failed() is true until clear().
+//
+// **Thread:** the one that calls the library. **Source:** Portals 4.3, "Data Movement Operations", "Lightweight Counting
+// Events".
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "portals/portals4_ext.h"
+
+namespace portunus::views {
+
+// Gets that are under way together.
+struct Batch {
+  ptl_handle_ct_t count = PTL_CT_NONE;
+  ptl_handle_md_t md{};
+  uint64_t asked = 0;
+  bool open() const { return count != PTL_CT_NONE; }
+};
+enum class Arrival : uint8_t { under_way, all, failed };
+
+class Net {
+ public:
+  // Collective. `block` is the whole symmetric block.
+  void open(char* block, size_t bytes, int me, int processes);
+  void close();
+
+  ptl_handle_ni_t interface() const { return ni_; }
+  ptl_pt_index_t streams() const { return stream_index_; }
+  // Where `offset` of that process lies here; nullptr when it is not on this node.
+  char* near(int pe, size_t offset) const {
+    return bases_[static_cast<size_t>(pe)] ? bases_[static_cast<size_t>(pe)] + offset : nullptr;
+  }
+  bool dead(int pe);
+  void declare_dead(int pe) { dead_[static_cast<size_t>(pe)] = 1; }
+  bool failed() const { return failed_; }
+  void clear() { failed_ = false; }
+
+  uint64_t load(int pe, size_t offset);
+  void store(int pe, size_t offset, uint64_t value);  // and wakes who waits there
+  uint64_t fetch_add(int pe, size_t offset, uint64_t value);
+  uint64_t fetch_or(int pe, size_t offset, uint64_t value);
+  uint64_t fetch_and(int pe, size_t offset, uint64_t value);
+  uint64_t exchange(int pe, size_t offset, uint64_t value);
+  bool compare_exchange(int pe, size_t offset, uint64_t& expected, uint64_t value);
+  // Bytes; true when they are there. A put is acknowledged before it returns.
+  bool get(int pe, size_t offset, void* to, size_t bytes);
+  bool put(int pe, size_t offset, const void* from, size_t bytes);
+
+  void begin(Batch& batch);
+  void get(Batch& batch, int pe, size_t offset, void* to, size_t bytes);
+  Arrival arrived(Batch& batch);
+  void end(Batch& batch);
+
+  // Puts that leave by themselves; when all are acknowledged, `value` is put to the word at `told`: the engines do it,
+  // nobody waits.
+  struct Delivery {
+    ptl_handle_ct_t acks = PTL_CT_NONE, last = PTL_CT_NONE;
+    ptl_handle_md_t md{}, last_md{};
+    uint64_t puts = 0;
+    uint64_t value = 0;
+  };
+  void begin(Delivery& delivery);
+  void put(Delivery& delivery, int pe, size_t offset, const void* from, size_t bytes);
+  void finish(Delivery& delivery, int pe, size_t told, uint64_t value);
+  bool finished(Delivery& delivery);  // and gives its means back
+  void ring(int pe);
+  // Waits until done(arg), which looks at this process's own words and counters alone.
+  void wait(int (*done)(void*), void* arg);
+  bool any_far() const { return any_far_; }
+  uint64_t messages() const { return messages_; }
+  uint64_t bytes_moved = 0;
+
+ private:
+  void bind(ptl_handle_md_t& md, unsigned options, ptl_handle_ct_t count);
+  uint64_t answer(int code, int pe);
+  bool wait_for_replies(int pe);
+  void renew_replies();
+  uint64_t fetch(int pe, size_t offset, ptl_op_t op, uint64_t operand);
+
+  ptl_handle_ni_t ni_ = PTL_INVALID_HANDLE;
+  ptl_ni_limits_t limits_{};
+  ptl_pt_index_t index_ = 0, stream_index_ = 0;
+  ptl_handle_me_t entry_{};
+  ptl_handle_ct_t replies_ = PTL_CT_NONE;
+  ptl_handle_md_t reply_md_{}, operand_md_{}, volatile_md_{};
+  uint64_t asked_ = 0, messages_ = 0;
+  alignas(8) uint64_t result_ = 0;
+  std::vector<char*> bases_;
+  std::vector<ptlx_watch_t> watches_;
+  std::vector<ptl_handle_ct_t> deaths_;
+  std::vector<uint8_t> dead_;
+  bool failed_ = false, any_far_ = false, oversubscribed_ = false;
+  int me_ = 0;
+};
+
+inline std::atomic_ref<uint64_t> word_at(char* place) {
+  return std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(place));
+}
+
+inline uint64_t Net::load(int pe, size_t offset) {
+  if (char* here = near(pe, offset)) return word_at(here).load(std::memory_order_seq_cst);
+  return fetch(pe, offset, PTL_SUM, 0);
+}
+inline uint64_t Net::fetch_add(int pe, size_t offset, uint64_t value) {
+  if (char* here = near(pe, offset)) return word_at(here).fetch_add(value, std::memory_order_seq_cst);
+  return fetch(pe, offset, PTL_SUM, value);
+}
+inline uint64_t Net::fetch_or(int pe, size_t offset, uint64_t value) {
+  if (char* here = near(pe, offset)) return word_at(here).fetch_or(value, std::memory_order_seq_cst);
+  return fetch(pe, offset, PTL_BOR, value);
+}
+inline uint64_t Net::fetch_and(int pe, size_t offset, uint64_t value) {
+  if (char* here = near(pe, offset)) return word_at(here).fetch_and(value, std::memory_order_seq_cst);
+  return fetch(pe, offset, PTL_BAND, value);
+}
+
+}  // namespace portunus::views

@@ -1,0 +1,122 @@
+// library.hpp: what this process knows while views are up: its place in the job, its views, and what is held.
+//
+// **Thread:** the one that calls; the handler of faults reads `writers` and extents of views that are held.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "shmem/views/diff/compare.hpp"
+#include "shmem/views/diff/extents.hpp"
+#include "shmem/views/handover/protocol.hpp"
+#include "shmem/views/job/layout.hpp"
+#include "shmem/views/job/net.hpp"
+#include "shmem/views/refusal.hpp"
+#include "shmem/views/vdc.h"
+
+namespace portunus::views {
+
+class Stream;
+
+// Of a detected view and one page: which bytes were ever changed, and in which version last.
+struct PageEntry {
+  uint64_t page, version, map[kMapWords];
+};
+
+// A copy from a process that is not on this node, under way.
+struct FarCopy {
+  enum class Step : uint8_t { none, slot, index, data } step = Step::none;
+  Batch batch;
+  Slot slot;
+  bool index_came = false, data_came = false;
+  std::vector<uint64_t> versions;  // declared
+  std::vector<PageEntry> entries;  // detected
+  std::vector<Range> runs;         // what is fetched
+  std::vector<char> staged;        // detected: where to
+};
+
+// A view as this process knows it.
+struct View {
+  int id = 0;
+  int manager = 0;
+  bool used = false;  // no declaration any more
+  // Declared.
+  bool declared = false;
+  Vdcx_finding finding = VDCX_AUTO;
+  std::vector<Range> pieces, blocks;
+  size_t bytes = 0;
+  uint64_t meaning = 0;
+  size_t first_page = 0, end_page = 0;
+  uint64_t opened_at = ~uint64_t{0};  // Window::closings then: if it is the same, the pages are open still
+  double changed = 0.5;               // share of blocks that changed lately
+  unsigned sessions = 0;
+  // Index: in the pool; Slot::index_at and index_length tell others.
+  size_t index_room = 0;                           // entries
+  std::unordered_map<uint64_t, uint32_t> by_page;  // detected
+  std::vector<uint32_t> predicted;                 // pages written in the last session here
+  // Now.
+  Request request;
+  bool pending = false;  // the request is in the queue, and nobody waits for it
+  bool ahead = false;    // by Vdcx_begin
+  bool asked_push = false;
+  Vdcx_mode mode = VDCX_READ;
+  bool held = false;  // for writing
+  unsigned reads = 0;
+  Vdcx_finding how = VDCX_TWIN;  // in this session
+  std::vector<char> twin;        // TWIN: the pieces, one behind the other
+  std::vector<Range> told;
+  FarCopy far;
+  std::unordered_map<int, size_t> far_index;  // where others keep their index
+  std::shared_ptr<Stream> stream;
+};
+
+struct Delivery {
+  std::unique_ptr<Net::Delivery> puts;
+  int view, to;
+  bool reader;
+};
+
+struct Counters {
+  uint64_t write_acquires = 0, read_acquires = 0, again = 0, waited = 0, copied_bytes = 0, brought_bytes = 0, twins = 0,
+           messages = 0;
+};
+
+struct Library {
+  bool up = false, image_done = false, check = false;
+  int me = 0, n = 1;
+  char* board = nullptr;  // this process's block
+  Layout layout;
+  Net net;
+  std::vector<std::unique_ptr<View>> views;
+  std::vector<View*> writers;  // held for writing, in the order of their acquires
+  View* detected = nullptr;    // the one detected view held for writing
+  size_t held_reads = 0;
+  std::vector<View*> aheads;  // begun and not complete
+  std::vector<Delivery> deliveries;
+  Counters counters;
+
+  uint64_t generation() const { return generation_; }
+  Header& header() { return *reinterpret_cast<Header*>(board); }
+  Slot& slot(int view) { return *reinterpret_cast<Slot*>(board + layout.slot(view)); }
+  Slot* near_slot(int pe, int view) { return reinterpret_cast<Slot*>(net.near(pe, layout.slot(view))); }
+  char* arena() { return board + layout.arena; }
+  View& view(int id);
+
+ private:
+  uint64_t generation_ = 0;
+};
+extern Library library [[gnu::visibility("hidden")]];
+
+inline std::atomic_ref<uint64_t> own(uint64_t& word) { return std::atomic_ref<uint64_t>(word); }
+
+// job.cpp
+void start_up();
+void publish_image();             // process 0's first act; others wait for it
+void barrier(unsigned id);        // and that
+void meet(unsigned id);           // a barrier alone
+uint64_t version_of(View& view);  // of the copy here
+void shut_down();
+void poll_deliveries();
+
+}  // namespace portunus::views

@@ -1,0 +1,64 @@
+// deadlock.cpp: following who waits for whom.
+#include "shmem/views/watch/deadlock.hpp"
+
+#include <ctime>
+
+namespace portunus::views {
+namespace {
+
+double now() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+uint64_t turn = 0;
+
+}  // namespace
+
+void view_blocks(View& view) {
+  if (view.request.at != At::told_write && view.request.at != At::told_read) return;
+  own(library.header().blocked)
+      .store(++turn << 32 | static_cast<uint64_t>(view.id) << 16 | (view.request.other + 1u), std::memory_order_release);
+}
+void nobody_blocks() { own(library.header().blocked).store(0, std::memory_order_release); }
+
+DeadlockProbe::DeadlockProbe() : next_(now() + 0.010), interval_(0.010) {}
+bool DeadlockProbe::due() const { return now() >= next_; }
+
+// The processes from this one on, with what they said; empty if the chain does not lead back.
+std::vector<std::pair<int, uint64_t>> DeadlockProbe::follow() const {
+  std::vector<std::pair<int, uint64_t>> chain;
+  int at = library.me;
+  for (int i = 0; i <= library.n; ++i) {
+    const uint64_t said = library.net.load(at, offsetof(Header, blocked));
+    if (library.net.failed() || (said & 0xffff) == 0) break;
+    // Told already, it goes on as soon as it is given a processor.
+    const int view = static_cast<int>(said >> 16 & 0xffff);
+    if (library.net.load(at, library.layout.slot(view) + offsetof(Slot, told)) != 0 || library.net.failed()) break;
+    chain.push_back({at, said});
+    at = static_cast<int>(said & 0xffff) - 1;
+    if (at == library.me) return chain;
+  }
+  library.net.clear();
+  return {};
+}
+
+bool DeadlockProbe::finds_circle(View& view) {
+  interval_ *= 2;
+  view_blocks(view);
+  found_ = follow();
+  const bool same = !found_.empty() && follow() == found_;
+  next_ = now() + interval_;
+  if (!same) return false;
+  for (const auto& [process, said] : found_)
+    if (process > library.me) return false;
+  return true;
+}
+
+std::string DeadlockProbe::circle() const {
+  std::string text = "processes";
+  for (const auto& [process, said] : found_) text += " " + std::to_string(process);
+  return text;
+}
+
+}  // namespace portunus::views
