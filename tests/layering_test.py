@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks who includes whom, what lies at the top level, that every header has a guard, and that README.md quotes truly.
+"""Checks who includes whom, what lies at the top level, that every header has a guard, and that READMEs quote truly.
 
   layering_test.py ROOT                    the rules below
   layering_test.py ROOT --headers-alone    compiles every header on its own with $CXX (or g++), unless a source includes it
@@ -94,16 +94,26 @@ def check_top_level(root):
             yield f"{name} lies at the top level, where only {', '.join(sorted(TOP_LEVEL))} and dotfiles belong"
 
 
-def check_readme(root):
-    readme = (root / "README.md").read_text(encoding="utf-8")
+def check_readmes(root):
+    """Programs that READMEs print are those that are compiled and run; what they link to is there."""
+    readmes = {path: path.read_text(encoding="utf-8") for path in sorted(root.glob("**/README.md"))
+               if ".build" not in path.parts}
     for path in sorted((root / "tests/install").glob("first*")):
-        if path.read_text(encoding="utf-8").strip() not in readme:
-            yield f"README.md does not print {path.name} as it is compiled and run"
+        program = path.read_text(encoding="utf-8").strip()
+        if not any(program in text for text in readmes.values()):
+            yield f"no README.md prints {path.name} as it is compiled and run"
+    for path, text in readmes.items():
+        for link in re.findall(r"\]\(([^)#:]+)\)", text):
+            if not (path.parent / link).exists():
+                yield f"{path.relative_to(root)} links to {link}, which is not there"
+    lines = len(readmes[root / "README.md"].splitlines())
+    if lines > 150:
+        yield f"README.md has {lines} lines; more than 150 nobody reads: move what is about one folder into that folder's"
 
 
 def check_rules(root):
     yield from check_top_level(root)
-    yield from check_readme(root)
+    yield from check_readmes(root)
     for file in files(root, CODE + ("bench", "tests")):
         text = (root / file).read_text(encoding="utf-8")
         yield from check_includes(root, file, text)
