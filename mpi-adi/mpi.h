@@ -77,6 +77,7 @@ typedef MPI_Comm_copy_attr_function MPI_Copy_function;     /* deprecated */
 typedef MPI_Comm_delete_attr_function MPI_Delete_function; /* deprecated */
 typedef void MPI_Comm_errhandler_function(MPI_Comm *comm, int *error_code, ...);
 typedef void MPI_Win_errhandler_function(MPI_Win *win, int *error_code, ...);
+typedef void MPI_File_errhandler_function(MPI_File *file, int *error_code, ...);
 typedef void MPI_Session_errhandler_function(MPI_Session *session, int *error_code, ...);
 typedef void MPI_T_event_cb_function(MPI_T_event_instance event_instance, MPI_T_event_registration event_registration,
                                      MPI_T_cb_safety cb_safety, void *user_data);
@@ -86,6 +87,13 @@ typedef void MPI_T_event_dropped_cb_function(MPI_Count count, MPI_T_event_regist
                                              int source_index, MPI_T_cb_safety cb_safety, void *user_data);
 typedef MPI_Comm_errhandler_function MPI_Comm_errhandler_fn;
 typedef MPI_Win_errhandler_function MPI_Win_errhandler_fn;
+typedef MPI_File_errhandler_function MPI_File_errhandler_fn;
+/* Of data representations: the extent of a datatype in files, and `count` data from or to a file's buffer. */
+typedef int MPI_Datarep_extent_function(MPI_Datatype datatype, MPI_Aint *extent, void *extra_state);
+typedef int MPI_Datarep_conversion_function(void *userbuf, MPI_Datatype datatype, int count, void *filebuf,
+                                            MPI_Offset position, void *extra_state);
+typedef int MPI_Datarep_conversion_function_c(void *userbuf, MPI_Datatype datatype, MPI_Count count, void *filebuf,
+                                              MPI_Offset position, void *extra_state);
 typedef MPI_Session_errhandler_function MPI_Session_errhandler_fn;
 typedef int MPI_Grequest_query_function(void *extra_state, MPI_Status *status);
 typedef int MPI_Grequest_free_function(void *extra_state);
@@ -317,6 +325,23 @@ typedef int MPI_Grequest_cancel_function(void *extra_state, int complete);
 #define MPI_WIN_SIZE                   603
 #define MPI_WIN_CREATE_FLAVOR          604
 #define MPI_WIN_MODEL                  605
+
+/* Files. */
+#define MPI_MODE_APPEND                1
+#define MPI_MODE_CREATE                2
+#define MPI_MODE_DELETE_ON_CLOSE       4
+#define MPI_MODE_EXCL                  8
+#define MPI_MODE_RDONLY                16
+#define MPI_MODE_RDWR                  32
+#define MPI_MODE_SEQUENTIAL            64
+#define MPI_MODE_UNIQUE_OPEN           128
+#define MPI_MODE_WRONLY                256
+#define MPI_SEEK_CUR                   401
+#define MPI_SEEK_END                   402
+#define MPI_SEEK_SET                   403
+#define MPI_DISPLACEMENT_CURRENT       ((MPI_Offset)-1)
+#define MPI_CONVERSION_FN_NULL         ((MPI_Datarep_conversion_function *)0x0)
+#define MPI_CONVERSION_FN_NULL_C       ((MPI_Datarep_conversion_function_c *)0x0)
 
 /* Attributes of MPI_COMM_WORLD. */
 #define MPI_KEYVAL_INVALID             0
@@ -1282,6 +1307,126 @@ int MPI_Rget_accumulate_c(const void *origin_addr, MPI_Count origin_count, MPI_D
                           MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
                           MPI_Win win, MPI_Request *request);
 
+/* ---- Files --------------------------------------------------------------------------------------------------------- */
+
+int MPI_File_open(MPI_Comm comm, const char *filename, int amode, MPI_Info info, MPI_File *fh);
+int MPI_File_close(MPI_File *fh);
+int MPI_File_delete(const char *filename, MPI_Info info);
+int MPI_File_set_size(MPI_File fh, MPI_Offset size);
+int MPI_File_preallocate(MPI_File fh, MPI_Offset size);
+int MPI_File_get_size(MPI_File fh, MPI_Offset *size);
+int MPI_File_get_group(MPI_File fh, MPI_Group *group);
+int MPI_File_get_amode(MPI_File fh, int *amode);
+int MPI_File_set_info(MPI_File fh, MPI_Info info);
+int MPI_File_get_info(MPI_File fh, MPI_Info *info_used);
+int MPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
+                      const char *datarep, MPI_Info info);
+int MPI_File_get_view(MPI_File fh, MPI_Offset *disp, MPI_Datatype *etype, MPI_Datatype *filetype, char *datarep);
+int MPI_File_sync(MPI_File fh);
+int MPI_File_set_atomicity(MPI_File fh, int flag);
+int MPI_File_get_atomicity(MPI_File fh, int *flag);
+int MPI_File_get_type_extent(MPI_File fh, MPI_Datatype datatype, MPI_Aint *extent);
+int MPI_File_get_type_extent_c(MPI_File fh, MPI_Datatype datatype, MPI_Count *extent);
+int MPI_File_seek(MPI_File fh, MPI_Offset offset, int whence);
+int MPI_File_get_position(MPI_File fh, MPI_Offset *offset);
+int MPI_File_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Offset *disp);
+int MPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence);
+int MPI_File_get_position_shared(MPI_File fh, MPI_Offset *offset);
+int MPI_File_create_errhandler(MPI_File_errhandler_function *file_errhandler_fn, MPI_Errhandler *errhandler);
+int MPI_File_set_errhandler(MPI_File file, MPI_Errhandler errhandler);
+int MPI_File_get_errhandler(MPI_File file, MPI_Errhandler *errhandler);
+int MPI_File_call_errhandler(MPI_File fh, int errorcode);
+int MPI_File_read(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
+int MPI_File_read_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
+int MPI_File_write(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
+int MPI_File_write_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
+int MPI_File_read_at(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype,
+                     MPI_Status *status);
+int MPI_File_read_at_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype,
+                       MPI_Status *status);
+int MPI_File_write_at(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype,
+                      MPI_Status *status);
+int MPI_File_write_at_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype,
+                        MPI_Status *status);
+int MPI_File_read_all(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
+int MPI_File_read_all_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
+int MPI_File_write_all(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
+int MPI_File_write_all_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
+int MPI_File_read_at_all(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype,
+                         MPI_Status *status);
+int MPI_File_read_at_all_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype,
+                           MPI_Status *status);
+int MPI_File_write_at_all(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype,
+                          MPI_Status *status);
+int MPI_File_write_at_all_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count,
+                            MPI_Datatype datatype, MPI_Status *status);
+int MPI_File_read_shared(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
+int MPI_File_read_shared_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
+int MPI_File_write_shared(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
+int MPI_File_write_shared_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype,
+                            MPI_Status *status);
+int MPI_File_read_ordered(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
+int MPI_File_read_ordered_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
+int MPI_File_write_ordered(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
+int MPI_File_write_ordered_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype,
+                             MPI_Status *status);
+int MPI_File_iread(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Request *request);
+int MPI_File_iread_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request);
+int MPI_File_iwrite(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request);
+int MPI_File_iwrite_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request);
+int MPI_File_iread_at(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype,
+                      MPI_Request *request);
+int MPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype,
+                        MPI_Request *request);
+int MPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype,
+                       MPI_Request *request);
+int MPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype,
+                         MPI_Request *request);
+int MPI_File_iread_all(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Request *request);
+int MPI_File_iread_all_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request);
+int MPI_File_iwrite_all(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request);
+int MPI_File_iwrite_all_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype,
+                          MPI_Request *request);
+int MPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype,
+                          MPI_Request *request);
+int MPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype,
+                            MPI_Request *request);
+int MPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype,
+                           MPI_Request *request);
+int MPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count,
+                             MPI_Datatype datatype, MPI_Request *request);
+int MPI_File_iread_shared(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Request *request);
+int MPI_File_iread_shared_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request);
+int MPI_File_iwrite_shared(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request);
+int MPI_File_iwrite_shared_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype,
+                             MPI_Request *request);
+int MPI_File_read_all_begin(MPI_File fh, void *buf, int count, MPI_Datatype datatype);
+int MPI_File_read_all_begin_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype);
+int MPI_File_write_all_begin(MPI_File fh, const void *buf, int count, MPI_Datatype datatype);
+int MPI_File_write_all_begin_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype);
+int MPI_File_read_all_end(MPI_File fh, void *buf, MPI_Status *status);
+int MPI_File_write_all_end(MPI_File fh, const void *buf, MPI_Status *status);
+int MPI_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype);
+int MPI_File_read_at_all_begin_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count,
+                                 MPI_Datatype datatype);
+int MPI_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype);
+int MPI_File_write_at_all_begin_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count,
+                                  MPI_Datatype datatype);
+int MPI_File_read_at_all_end(MPI_File fh, void *buf, MPI_Status *status);
+int MPI_File_write_at_all_end(MPI_File fh, const void *buf, MPI_Status *status);
+int MPI_File_read_ordered_begin(MPI_File fh, void *buf, int count, MPI_Datatype datatype);
+int MPI_File_read_ordered_begin_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype);
+int MPI_File_write_ordered_begin(MPI_File fh, const void *buf, int count, MPI_Datatype datatype);
+int MPI_File_write_ordered_begin_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype);
+int MPI_File_read_ordered_end(MPI_File fh, void *buf, MPI_Status *status);
+int MPI_File_write_ordered_end(MPI_File fh, const void *buf, MPI_Status *status);
+int MPI_Register_datarep(const char *datarep, MPI_Datarep_conversion_function *read_conversion_fn,
+                         MPI_Datarep_conversion_function *write_conversion_fn,
+                         MPI_Datarep_extent_function *dtype_file_extent_fn, void *extra_state);
+int MPI_Register_datarep_c(const char *datarep, MPI_Datarep_conversion_function_c *read_conversion_fn,
+                           MPI_Datarep_conversion_function_c *write_conversion_fn,
+                           MPI_Datarep_extent_function *dtype_file_extent_fn, void *extra_state);
+
 /* ---- Processes that join, and jobs that connect: there are none, and these calls raise errors -------------------------- */
 
 int MPI_Comm_spawn(const char *command, char *argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm,
@@ -1970,6 +2115,96 @@ MPI_ABI_TWIN(T_event_read)
 MPI_ABI_TWIN(T_event_copy)
 MPI_ABI_TWIN(T_event_get_timestamp)
 MPI_ABI_TWIN(T_event_get_source)
+MPI_ABI_TWIN(File_open)
+MPI_ABI_TWIN(File_close)
+MPI_ABI_TWIN(File_delete)
+MPI_ABI_TWIN(File_set_size)
+MPI_ABI_TWIN(File_preallocate)
+MPI_ABI_TWIN(File_get_size)
+MPI_ABI_TWIN(File_get_group)
+MPI_ABI_TWIN(File_get_amode)
+MPI_ABI_TWIN(File_set_info)
+MPI_ABI_TWIN(File_get_info)
+MPI_ABI_TWIN(File_set_view)
+MPI_ABI_TWIN(File_get_view)
+MPI_ABI_TWIN(File_sync)
+MPI_ABI_TWIN(File_set_atomicity)
+MPI_ABI_TWIN(File_get_atomicity)
+MPI_ABI_TWIN(File_get_type_extent)
+MPI_ABI_TWIN(File_get_type_extent_c)
+MPI_ABI_TWIN(File_seek)
+MPI_ABI_TWIN(File_get_position)
+MPI_ABI_TWIN(File_get_byte_offset)
+MPI_ABI_TWIN(File_seek_shared)
+MPI_ABI_TWIN(File_get_position_shared)
+MPI_ABI_TWIN(File_create_errhandler)
+MPI_ABI_TWIN(File_set_errhandler)
+MPI_ABI_TWIN(File_get_errhandler)
+MPI_ABI_TWIN(File_call_errhandler)
+MPI_ABI_TWIN(File_read)
+MPI_ABI_TWIN(File_read_c)
+MPI_ABI_TWIN(File_write)
+MPI_ABI_TWIN(File_write_c)
+MPI_ABI_TWIN(File_read_at)
+MPI_ABI_TWIN(File_read_at_c)
+MPI_ABI_TWIN(File_write_at)
+MPI_ABI_TWIN(File_write_at_c)
+MPI_ABI_TWIN(File_read_all)
+MPI_ABI_TWIN(File_read_all_c)
+MPI_ABI_TWIN(File_write_all)
+MPI_ABI_TWIN(File_write_all_c)
+MPI_ABI_TWIN(File_read_at_all)
+MPI_ABI_TWIN(File_read_at_all_c)
+MPI_ABI_TWIN(File_write_at_all)
+MPI_ABI_TWIN(File_write_at_all_c)
+MPI_ABI_TWIN(File_read_shared)
+MPI_ABI_TWIN(File_read_shared_c)
+MPI_ABI_TWIN(File_write_shared)
+MPI_ABI_TWIN(File_write_shared_c)
+MPI_ABI_TWIN(File_read_ordered)
+MPI_ABI_TWIN(File_read_ordered_c)
+MPI_ABI_TWIN(File_write_ordered)
+MPI_ABI_TWIN(File_write_ordered_c)
+MPI_ABI_TWIN(File_iread)
+MPI_ABI_TWIN(File_iread_c)
+MPI_ABI_TWIN(File_iwrite)
+MPI_ABI_TWIN(File_iwrite_c)
+MPI_ABI_TWIN(File_iread_at)
+MPI_ABI_TWIN(File_iread_at_c)
+MPI_ABI_TWIN(File_iwrite_at)
+MPI_ABI_TWIN(File_iwrite_at_c)
+MPI_ABI_TWIN(File_iread_all)
+MPI_ABI_TWIN(File_iread_all_c)
+MPI_ABI_TWIN(File_iwrite_all)
+MPI_ABI_TWIN(File_iwrite_all_c)
+MPI_ABI_TWIN(File_iread_at_all)
+MPI_ABI_TWIN(File_iread_at_all_c)
+MPI_ABI_TWIN(File_iwrite_at_all)
+MPI_ABI_TWIN(File_iwrite_at_all_c)
+MPI_ABI_TWIN(File_iread_shared)
+MPI_ABI_TWIN(File_iread_shared_c)
+MPI_ABI_TWIN(File_iwrite_shared)
+MPI_ABI_TWIN(File_iwrite_shared_c)
+MPI_ABI_TWIN(File_read_all_begin)
+MPI_ABI_TWIN(File_read_all_begin_c)
+MPI_ABI_TWIN(File_write_all_begin)
+MPI_ABI_TWIN(File_write_all_begin_c)
+MPI_ABI_TWIN(File_read_all_end)
+MPI_ABI_TWIN(File_write_all_end)
+MPI_ABI_TWIN(File_read_at_all_begin)
+MPI_ABI_TWIN(File_read_at_all_begin_c)
+MPI_ABI_TWIN(File_write_at_all_begin)
+MPI_ABI_TWIN(File_write_at_all_begin_c)
+MPI_ABI_TWIN(File_read_at_all_end)
+MPI_ABI_TWIN(File_write_at_all_end)
+MPI_ABI_TWIN(File_read_ordered_begin)
+MPI_ABI_TWIN(File_read_ordered_begin_c)
+MPI_ABI_TWIN(File_write_ordered_begin)
+MPI_ABI_TWIN(File_write_ordered_begin_c)
+MPI_ABI_TWIN(File_read_ordered_end)
+MPI_ABI_TWIN(File_write_ordered_end)
+MPI_ABI_TWIN(Register_datarep)
+MPI_ABI_TWIN(Register_datarep_c)
 #undef MPI_ABI_TWIN
 
 #pragma GCC visibility pop

@@ -10,7 +10,7 @@
 
 namespace portunus::mpi {
 
-enum class Subject : uint8_t { comm, window, session };
+enum class Subject : uint8_t { comm, window, session, file };
 
 struct ErrorHandler {
   Subject subject = Subject::comm;
@@ -19,6 +19,7 @@ struct ErrorHandler {
     MPI_Comm_errhandler_function* comm = nullptr;
     MPI_Win_errhandler_function* window;
     MPI_Session_errhandler_function* session;
+    MPI_File_errhandler_function* file;
   };
 };
 

@@ -42,6 +42,7 @@ int raise_at(const Origin& origin, const char* function, int code, const char* c
     if (origin.subject == Subject::comm) found->comm(reinterpret_cast<MPI_Comm*>(&handle), &error);
     if (origin.subject == Subject::window) found->window(reinterpret_cast<MPI_Win*>(&handle), &error);
     if (origin.subject == Subject::session) found->session(reinterpret_cast<MPI_Session*>(&handle), &error);
+    if (origin.subject == Subject::file) found->file(reinterpret_cast<MPI_File*>(&handle), &error);
     return code;
   }
   char what[512], sentence[1536], name[MPI_MAX_ERROR_STRING];

@@ -10,6 +10,7 @@
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/io/file.hpp"
 #include "mpi-adi/types/type_create.hpp"
 
 namespace portunus::mpi {
@@ -46,6 +47,7 @@ int start(const char* function, bool threaded) {
 
 // Own sends first, then everybody's: after the barrier no rank needs anything of this one any more.
 int stop(const char* function) {
+  io::close_all();
   adi::wait_until([] { return adi::detached_sends() == 0; });
   // Also by those who know that somebody has died: others may not know yet, and would wait for them. Nobody waits for the dead.
   const int result = adi::last_barrier();

@@ -23,6 +23,10 @@ int check_requests(const char* function, int count, const MPI_Request handles[])
   return MPI_SUCCESS;
 }
 
+int Attachment::raise_error(const char* function, const Request& request, int code) {
+  return raise(function, request.comm, code, "%s", complaint());
+}
+
 int special_status(Request& request, MPI_Status* status) {
   if (request.state.load(std::memory_order_relaxed) == State::inactive) {
     set_empty_status(status);
@@ -42,7 +46,7 @@ int finish_special(const char* function, MPI_Request& handle, Request* request, 
   if (request->failed())
     error = raises ? raise_request(function, *request) : error_class_of(*request);
   else if (error != MPI_SUCCESS && raises)
-    error = raise(function, request->comm, error, "%s", request->attached->complaint());
+    error = request->attached->raise_error(function, *request, error);
   if (request->attached && request->attached->can_start()) {
     request->cancelled = false;
     request->failure = PTL_NI_OK;

@@ -48,6 +48,8 @@ class Attachment {
   virtual void overdue(Request&) {}
   // Overwrites the status that a completing call gives; answers an error class.
   virtual int query(Request&, MPI_Status*) { return MPI_SUCCESS; }
+  // Calls the error handler for what query() answered; returns the code if the handler returns.
+  virtual int raise_error(const char* function, const Request& request, int code);
   // What query() found wrong, as a sentence.
   virtual const char* complaint() const { return "the request's query function failed"; }
   // The slot is given back: frees this object.

@@ -1,0 +1,185 @@
+// drive.cpp: see drive.hpp.
+#include "mpi-adi/io/drive.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <limits>
+
+namespace portunus::mpi::io {
+namespace {
+
+constexpr int64_t kMostAtOnce = int64_t{1} << 30;  // Linux moves a little less than 2 GiB per call
+constexpr int64_t kPage = 4096;
+
+// Where the kernel would rather end the process than fail a write beyond the limit.
+void survive_size_limit() {
+  rlimit limit;
+  struct sigaction action;
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && sigaction(SIGXFSZ, nullptr, &action) == 0 &&
+      action.sa_handler == SIG_DFL)
+    std::signal(SIGXFSZ, SIG_IGN);
+}
+
+bool is_offset(int64_t offset, int64_t bytes) {
+  int64_t end;
+  return offset >= 0 && bytes >= 0 && !__builtin_add_overflow(offset, bytes, &end);
+}
+
+// Calls `once(moved)`, which answers as pread does, until `bytes` are moved, it is the end, or there is an error.
+template <class Once>
+Moved repeat(int64_t bytes, Once&& once) {
+  Moved moved;
+  while (moved.bytes < bytes) {
+    const ssize_t now = once(moved.bytes);
+    if (now < 0 && errno == EINTR) continue;
+    if (now < 0) moved.error = errno;
+    if (now <= 0) break;
+    moved.bytes += now;
+  }
+  return moved;
+}
+template <class Once>
+Moved repeat_pieces(std::span<iovec> pieces, Once&& once) {
+  int64_t bytes = 0;
+  for (const iovec& piece : pieces) bytes += static_cast<int64_t>(piece.iov_len);
+  return repeat(bytes, [&](int64_t moved) {
+    const ssize_t now = once(pieces.data(), static_cast<int>(std::min<size_t>(pieces.size(), IOV_MAX)), moved);
+    for (auto left = static_cast<size_t>(std::max<ssize_t>(now, 0)); !pieces.empty();) {
+      iovec& piece = pieces.front();
+      const size_t taken = std::min(left, piece.iov_len);
+      piece.iov_base = static_cast<char*>(piece.iov_base) + taken;
+      piece.iov_len -= taken;
+      left -= taken;
+      if (piece.iov_len > 0) break;
+      pieces = pieces.subspan(1);
+    }
+    return now;
+  });
+}
+
+}  // namespace
+
+int Drive::open(const std::string& name, int flags, unsigned permissions) {
+  survive_size_limit();
+  const int both = (flags & O_ACCMODE) == O_WRONLY ? (flags & ~O_ACCMODE) | O_RDWR : flags;
+  do descriptor_ = ::open(name.c_str(), both | O_CLOEXEC, permissions);
+  while (descriptor_ < 0 && errno == EINTR);
+  if (descriptor_ < 0 && both != flags && errno == EACCES)
+    descriptor_ = ::open(name.c_str(), flags | O_CLOEXEC, permissions);
+  if (descriptor_ < 0) return errno;
+  struct stat what;
+  if (fstat(descriptor_, &what) == 0 && S_ISDIR(what.st_mode)) {  // one that is only read can be opened
+    close();
+    return EISDIR;
+  }
+  struct statfs system;
+  if (fstatfs(descriptor_, &system) == 0) {
+    constexpr decltype(system.f_type) kTmpfs = 0x01021994, kExt = 0xEF53, kXfs = 0x58465342;
+    in_memory_ = system.f_type == kTmpfs;
+    mappable_ = (both & O_ACCMODE) == O_RDWR && (in_memory_ || system.f_type == kExt || system.f_type == kXfs) &&
+                (fcntl(descriptor_, F_GETFL) & O_ACCMODE) == O_RDWR;
+  }
+  return 0;
+}
+
+int Drive::close() {
+  if (descriptor_ < 0) return 0;
+  const int result = ::close(descriptor_);
+  descriptor_ = -1;
+  return result < 0 && errno != EINTR ? errno : 0;
+}
+
+Moved Drive::read(int64_t offset, void* to, int64_t bytes) const {
+  if (!is_offset(offset, bytes)) return {0, EINVAL};
+  return repeat(bytes, [&](int64_t moved) {
+    return pread(descriptor_, static_cast<char*>(to) + moved, static_cast<size_t>(std::min(bytes - moved, kMostAtOnce)),
+                 offset + moved);
+  });
+}
+Moved Drive::write(int64_t offset, const void* from, int64_t bytes) const {
+  if (!is_offset(offset, bytes)) return {0, EFBIG};
+  Moved moved = repeat(bytes, [&](int64_t done) {
+    return pwrite(descriptor_, static_cast<const char*>(from) + done,
+                  static_cast<size_t>(std::min(bytes - done, kMostAtOnce)), offset + done);
+  });
+  if (moved.bytes < bytes && moved.error == 0) moved.error = ENOSPC;
+  return moved;
+}
+
+Moved Drive::read(int64_t offset, std::span<iovec> to) const {
+  if (!is_offset(offset, 0)) return {0, EINVAL};
+  return repeat_pieces(
+      to, [&](iovec* pieces, int count, int64_t moved) { return preadv(descriptor_, pieces, count, offset + moved); });
+}
+Moved Drive::write(int64_t offset, std::span<iovec> from) const {
+  if (!is_offset(offset, 0)) return {0, EFBIG};
+  return repeat_pieces(
+      from, [&](iovec* pieces, int count, int64_t moved) { return pwritev(descriptor_, pieces, count, offset + moved); });
+}
+
+bool Drive::read_cached(int64_t offset, void* to, int64_t bytes) const {
+  if (!is_offset(offset, bytes) || bytes > kMostAtOnce) return false;
+  const iovec piece{to, static_cast<size_t>(bytes)};
+  return preadv2(descriptor_, &piece, 1, offset, RWF_NOWAIT) == bytes;
+}
+
+int Drive::size(int64_t& bytes) const {
+  struct stat what;
+  if (fstat(descriptor_, &what) < 0) return errno;
+  bytes = what.st_size;
+  return 0;
+}
+int Drive::resize(int64_t bytes) const {
+  while (ftruncate(descriptor_, bytes) < 0)
+    if (errno != EINTR) return errno;
+  return 0;
+}
+int Drive::reserve(int64_t offset, int64_t bytes) const {
+  while (fallocate(descriptor_, 0, offset, bytes) < 0)
+    if (errno != EINTR) return errno == EOPNOTSUPP ? posix_fallocate(descriptor_, offset, bytes) : errno;
+  return 0;
+}
+int Drive::sync() const { return fdatasync(descriptor_) < 0 && errno != EINVAL && errno != EROFS ? errno : 0; }
+
+int Drive::lock(bool exclusive, int64_t offset, int64_t bytes) const {
+  struct flock range {};
+  range.l_type = exclusive ? F_WRLCK : F_RDLCK;
+  range.l_whence = SEEK_SET;
+  range.l_start = offset;
+  range.l_len = std::min(bytes, std::numeric_limits<int64_t>::max() - offset);
+  while (fcntl(descriptor_, F_OFD_SETLKW, &range) < 0) {
+    if (errno == EBADF && exclusive) return EBADF;
+    if (errno != EINTR) return errno;
+  }
+  return 0;
+}
+void Drive::unlock(int64_t offset, int64_t bytes) const {
+  struct flock range {};
+  range.l_type = F_UNLCK;
+  range.l_whence = SEEK_SET;
+  range.l_start = offset;
+  range.l_len = std::min(bytes, std::numeric_limits<int64_t>::max() - offset);
+  fcntl(descriptor_, F_OFD_SETLK, &range);
+}
+
+Mapping::Mapping(const Drive& drive, int64_t offset, int64_t bytes, bool writes) : offset_(offset / kPage * kPage) {
+  bytes_ = static_cast<size_t>(offset + bytes - offset_);
+  if (writes && drive.reserve(offset, bytes) != 0) return;
+  void* start = mmap(nullptr, bytes_, writes ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED | MAP_POPULATE,
+                     drive.descriptor(), offset_);
+  if (start != MAP_FAILED) start_ = static_cast<std::byte*>(start);
+}
+Mapping::~Mapping() {
+  if (start_ != nullptr) munmap(start_, bytes_);
+}
+
+}  // namespace portunus::mpi::io

@@ -1,0 +1,274 @@
+// open.cpp: opening, closing and deleting files.
+//
+// All ranks open the file, or none has it open afterwards. Rank 0 alone makes it, so that MPI_MODE_EXCL wins once.
+// Source: MPI-5.0, 14.2.1 - 14.2.3.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "mpi-adi/comm/comm_create.hpp"
+#include "mpi-adi/comm/exchange.hpp"
+#include "mpi-adi/comm/nodes.hpp"
+#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/io/file.hpp"
+#include "mpi-adi/io/two_phase.hpp"
+
+namespace portunus::mpi::io {
+namespace {
+
+constexpr int kKnownModes = MPI_MODE_APPEND | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE | MPI_MODE_EXCL | MPI_MODE_RDONLY |
+                            MPI_MODE_RDWR | MPI_MODE_SEQUENTIAL | MPI_MODE_UNIQUE_OPEN | MPI_MODE_WRONLY;
+
+// A sentence, or nullptr.
+const char* fault_of(int amode) {
+  const bool read = amode & MPI_MODE_RDONLY, write = amode & MPI_MODE_WRONLY, both = amode & MPI_MODE_RDWR;
+  if ((amode & ~kKnownModes) != 0) return "the access mode has unknown bits";
+  if (read + write + both != 1) return "the access mode must have one of MPI_MODE_RDONLY, MPI_MODE_WRONLY and MPI_MODE_RDWR";
+  if (read && (amode & (MPI_MODE_CREATE | MPI_MODE_EXCL)) != 0)
+    return "MPI_MODE_RDONLY cannot go with MPI_MODE_CREATE or MPI_MODE_EXCL";
+  if (both && (amode & MPI_MODE_SEQUENTIAL) != 0) return "MPI_MODE_RDWR cannot go with MPI_MODE_SEQUENTIAL";
+  return nullptr;
+}
+
+// Without the name of a kind of file system in front, as ROMIO's users write it.
+const char* path_of(const char* name) {
+  for (const char* prefix : {"ufs:", "nfs:"})
+    if (std::strncmp(name, prefix, 4) == 0) return name + 4;
+  return name;
+}
+
+int flags_of(int amode) { return amode & MPI_MODE_RDONLY ? O_RDONLY : amode & MPI_MODE_WRONLY ? O_WRONLY : O_RDWR; }
+
+// What a rank tells the others before anything is opened.
+struct Intention {
+  int32_t amode, error;
+};
+// What rank 0 tells when it has opened the file.
+struct Beginning {
+  Tuning tuning;
+  int error;
+};
+
+// What went wrong, on this rank or on another.
+struct Trouble {
+  int code = MPI_SUCCESS;
+  int system_error = 0;
+  const char* cause = "";
+  void is(int error, const char* sentence) {
+    if (code != MPI_SUCCESS) return;
+    code = error;
+    cause = sentence;
+  }
+  void says(int error) {
+    if (code != MPI_SUCCESS || error == 0) return;
+    code = class_of_errno(error);
+    system_error = error;
+  }
+};
+
+int nodes_of(const Communicator& comm) {
+  int nodes = 0;
+  for (int i = 0; i < comm.size; ++i) {
+    int lower = 0;
+    while (!same_node(comm.job_rank(lower), comm.job_rank(i))) ++lower;
+    nodes += lower == i;
+  }
+  return nodes;
+}
+
+// The view at first: bytes.
+void show_all(File& file) {
+  auto view = std::make_shared<View>();
+  const char* cause;
+  View::make(0, find_type(MPI_BYTE), find_type(MPI_BYTE), "native", false, *view, cause);
+  view->describe();
+  file.view = std::move(view);
+}
+
+// After the communicator is made. Everybody has opened the file, or `trouble` is the same class everywhere.
+void open_together(File& file, int amode, const Hints& hints, Trouble& trouble) {
+  Communicator& comm = *file.comm;
+  const auto n = static_cast<size_t>(comm.size);
+  if (file.wire.open(comm) != PTL_OK) trouble.is(MPI_ERR_NO_MEM, "the network interface has no room for another file");
+  std::vector<Intention> intentions(n);
+  intentions[static_cast<size_t>(comm.rank)] = {amode, trouble.code};
+  if (int error = Exchange(comm).allgather(intentions.data(), sizeof(Intention)))
+    return trouble.is(error, "a rank cannot be reached; it has probably ended");
+  for (const Intention& one : intentions) {
+    if (one.error != MPI_SUCCESS) trouble.is(one.error, "another rank's arguments are wrong");
+    if (one.amode != intentions[0].amode) trouble.is(MPI_ERR_AMODE, "the ranks' access modes differ");
+  }
+  if (trouble.code != MPI_SUCCESS) return;
+
+  file.amode = amode;
+  const bool makes = (amode & MPI_MODE_CREATE) != 0;
+  const auto open = [&](int flags) {
+    return file.drive.open(file.name, flags,
+                           file.tuning.permissions >= 0 ? static_cast<unsigned>(file.tuning.permissions) : 0666);
+  };
+  Beginning beginning{};
+  if (comm.rank == 0) {
+    file.tuning.take(hints);
+    if (file.tuning.cb_nodes == 0 || file.tuning.cb_nodes > comm.size) file.tuning.cb_nodes = nodes_of(comm);
+    if (makes) beginning.error = open(flags_of(amode) | O_CREAT | (amode & MPI_MODE_EXCL ? O_EXCL : 0));
+    beginning.tuning = file.tuning;
+  }
+  if (n > 1) {
+    if (int error = Exchange(comm).broadcast(&beginning, sizeof beginning, 0))
+      return trouble.is(error, "a rank cannot be reached; it has probably ended");
+    file.tuning = beginning.tuning;
+    file.tuning.take(hints);  // those that may differ
+    file.tuning.cb_nodes = beginning.tuning.cb_nodes;
+    file.tuning.cb_buffer_size = beginning.tuning.cb_buffer_size;
+    file.tuning.cb_read = beginning.tuning.cb_read;
+    file.tuning.cb_write = beginning.tuning.cb_write;
+    file.tuning.striping_unit = beginning.tuning.striping_unit;
+  }
+  trouble.says(beginning.error);
+  if (trouble.code == MPI_SUCCESS && !file.drive.is_open()) trouble.says(open(flags_of(amode)));
+  if (file.tuning.ds_write == Tuning::Choice::disable) file.drive.never_map();
+  Record own;
+  std::vector<Record> all;
+  own.word = {trouble.code, trouble.system_error};
+  if (int error = file.wire.gather(own, all)) return trouble.is(error, "a rank cannot be reached; it has probably ended");
+  for (const Record& record : all)
+    if (record.word[0] != MPI_SUCCESS) {
+      trouble.is(static_cast<int>(record.word[0]), "another rank cannot open it");
+      if (trouble.system_error == 0) trouble.system_error = static_cast<int>(record.word[1]);
+    }
+  if (trouble.code != MPI_SUCCESS) return;
+  show_all(file);
+  if ((amode & MPI_MODE_APPEND) == 0) return;
+  int64_t bytes = 0;
+  trouble.says(file.drive.size(bytes));
+  file.position = bytes;
+  if (comm.rank == 0) file.wire.store(0, bytes);
+  if (int error = file.wire.gather(own, all)) trouble.is(error, "a rank cannot be reached; it has probably ended");
+}
+
+void dispose(File* file) {
+  file->collectives.stop();
+  file->wire.close();
+  file->drive.close();
+  replace_errhandler(file->errhandler, MPI_ERRORS_RETURN);
+  if (file->comm) destroy_communicator(file->comm);
+  files.release(file);
+}
+
+int open(const char* function, MPI_Comm handle, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
+  if (int error = check_running(function)) return error;
+  Communicator* parent = find_communicator(handle);
+  if (parent == nullptr)
+    return raise_without_file(function, MPI_ERR_COMM, "%p is no communicator", static_cast<void*>(handle));
+  if (parent->inter) return raise_without_file(function, MPI_ERR_COMM, "files are opened by intracommunicators");
+  if (fh != nullptr) *fh = MPI_FILE_NULL;
+  // The others are told what is wrong here: they wait for this rank.
+  Trouble trouble;
+  if (fh == nullptr) trouble.is(MPI_ERR_ARG, "the address for the file is null");
+  if (filename == nullptr || filename[0] == '\0') trouble.is(MPI_ERR_BAD_FILE, "the name of the file is empty, or null");
+  if (info != MPI_INFO_NULL && find_info(info) == nullptr) trouble.is(MPI_ERR_INFO, "the info is none");
+  if (const char* fault = fault_of(amode)) trouble.is(MPI_ERR_AMODE, fault);
+  if (trouble.code != MPI_SUCCESS && parent->size == 1)
+    return raise_without_file(function, trouble.code, "%s", trouble.cause);
+
+  Communicator* own;
+  if (int error = create_in(function, *parent, all_and_of(*parent), key_of(*parent, Traffic::collectives, 0),
+                            retain(parent->group), nullptr, own))
+    return error;
+  File* file = files.claim();
+  if (file == nullptr) {
+    destroy_communicator(own);
+    return raise_without_file(function, MPI_ERR_NO_MEM, "too many files are open");
+  }
+  file->comm = own;
+  file->name = filename ? path_of(filename) : "";
+  file->two_phase = std::make_unique<TwoPhase>(static_cast<size_t>(own->size));
+  replace_errhandler(file->errhandler, default_errhandler.load(std::memory_order_acquire));
+  open_together(*file, amode, trouble.code == MPI_SUCCESS ? hints_of(info) : Hints{}, trouble);
+  if (trouble.code == MPI_SUCCESS) {
+    *fh = handle_of(file);
+    return MPI_SUCCESS;
+  }
+  dispose(file);
+  if (trouble.system_error == 0) return raise_without_file(function, trouble.code, "%s", trouble.cause);
+  return raise_without_file(function, trouble.code, "%s cannot be opened: %s", filename,
+                            sentence_of(trouble.system_error).c_str());
+}
+
+}  // namespace
+
+int close_file(const char* function, File* file) {
+  if (file->split_request != MPI_REQUEST_NULL) PMPI_Wait(&file->split_request, MPI_STATUS_IGNORE);
+  file->await_all();
+  Record own;
+  std::vector<Record> all;
+  int problem = 0;
+  if (file->tuning.sync_on_close && file->writable()) problem = file->drive.sync();
+  int error = file->wire.gather(own, all);  // nobody uses it any more
+  const int closing = file->drive.close();
+  if (problem == 0) problem = closing;
+  if ((file->amode & MPI_MODE_DELETE_ON_CLOSE) != 0 && error == MPI_SUCCESS) {
+    if (file->comm->rank == 0 && unlink(file->name.c_str()) != 0 && errno != ENOENT) problem = errno;
+    error = file->wire.gather(own, all);
+  }
+  int result = MPI_SUCCESS;
+  if (error != MPI_SUCCESS)
+    result = raise(function, *file, error, "a rank cannot be reached; it has probably ended");
+  else
+    result = raise_system(function, *file, problem);
+  dispose(file);
+  return result;
+}
+
+void close_all() {
+  independent_operations().stop();
+  files.for_each([](File& file) {
+    if (std::getenv("PTL_DEBUG")) std::fprintf(stderr, "MPI_Finalize: the file %s was not closed\n", file.name.c_str());
+    file.await_all();
+    file.comm = nullptr;  // gone by itself
+    dispose(&file);
+  });
+}
+
+}  // namespace portunus::mpi::io
+
+using namespace portunus::mpi;
+using namespace portunus::mpi::io;
+
+extern "C" int PMPI_File_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
+  return portunus::mpi::io::open("MPI_File_open", comm, filename, amode, info, fh);
+}
+MPI_WEAK_NAME(File_open)
+
+extern "C" int PMPI_File_close(MPI_File* fh) {
+  static constexpr char kName[] = "MPI_File_close";
+  if (int error = check_running(kName)) return error;
+  if (fh == nullptr) return raise_without_file(kName, MPI_ERR_ARG, "the address of the file is null");
+  File* file;
+  if (int error = portunus::mpi::io::check(kName, *fh, file)) return error;
+  *fh = MPI_FILE_NULL;
+  return close_file(kName, file);
+}
+MPI_WEAK_NAME(File_close)
+
+extern "C" int PMPI_File_delete(const char* filename, MPI_Info info) {
+  static constexpr char kName[] = "MPI_File_delete";
+  if (int error = check_running(kName)) return error;
+  if (filename == nullptr || filename[0] == '\0')
+    return raise_without_file(kName, MPI_ERR_BAD_FILE, "the name of the file is empty, or null");
+  if (info != MPI_INFO_NULL && find_info(info) == nullptr)
+    return raise_without_file(kName, MPI_ERR_INFO, "the info is none");
+  struct stat what;
+  const char* path = path_of(filename);
+  int error = unlink(path) == 0 ? 0 : errno;
+  if (error == EPERM && stat(path, &what) == 0 && S_ISDIR(what.st_mode)) error = EISDIR;
+  if (error == 0) return MPI_SUCCESS;
+  return raise_without_file(kName, class_of_errno(error), "%s cannot be deleted: %s", filename, sentence_of(error).c_str());
+}
+MPI_WEAK_NAME(File_delete)

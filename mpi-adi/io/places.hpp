@@ -1,0 +1,107 @@
+// places.hpp: where the bytes of a layout lie, without copying them: byte by number, how many lie before a place, run by
+// run.
+//
+// Thread: any; layouts are constant. Costs O(depth * log(parts)) for one byte, O(log(size)) of these for `below`.
+// Source: MPI-5.0, 5.1, 14.1.1 (a file type's displacements do not decrease).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "mpi-adi/types/layout.hpp"
+
+namespace portunus::mpi::io {
+
+// Of byte `k` of the data, 0 <= k < size.
+int64_t place(const Layout& layout, int64_t k);
+// Data come in the order of their places, and no place is used twice.
+bool is_ascending(const Layout& layout);
+// How many runs there are, if none of neighbouring parts touch.
+int64_t runs_of(const Layout& layout);
+// A number of bytes that divides all lengths and all distances of runs; 0: there are none.
+int64_t grain_of(const Layout& layout);
+
+// Bytes `from` .. `from + bytes` of the data, `base` added to their places.
+struct Placed {
+  Layout layout;
+  int64_t base = 0, from = 0, bytes = 0;
+  bool ascending = true;
+
+  int64_t place(int64_t k) const { return base + io::place(layout, from + k); }
+  int64_t first() const { return place(0); }
+  int64_t end() const { return place(bytes - 1) + 1; }  // of ascending ones
+  // How many of the bytes lie before `offset`; of ascending ones.
+  int64_t below(int64_t offset) const;
+  bool is_run() const { return layout.is_run(); }
+  Placed part(int64_t skip, int64_t count) const {
+    Placed one = *this;
+    one.from += skip;
+    one.bytes = count;
+    return one;
+  }
+};
+
+namespace detail {
+template <class Visit>
+void walk(const Layout& layout, int64_t base, int64_t from, int64_t bytes, Visit& visit) {
+  using Shape = Layout::Shape;
+  if (bytes <= 0) return;
+  base += layout.offset;
+  switch (layout.shape) {
+    case Shape::empty:
+      return;
+    case Shape::run:
+      return visit(base + from, bytes);
+    case Shape::strided:
+    case Shape::blocks: {
+      const int64_t* displacements = layout.shape == Shape::blocks ? layout.table->displacements.data() : nullptr;
+      for (int64_t i = from / layout.block, skipped = from % layout.block; bytes > 0; ++i, skipped = 0) {
+        const int64_t piece = std::min(bytes, layout.block - skipped);
+        visit(base + (displacements ? displacements[i] : i * layout.stride) + skipped, piece);
+        bytes -= piece;
+      }
+      return;
+    }
+    case Shape::repeat:
+      for (int64_t i = from / layout.block, skipped = from % layout.block; bytes > 0; ++i, skipped = 0) {
+        const int64_t piece = std::min(bytes, layout.block - skipped);
+        walk(*layout.child, base + i * layout.stride, skipped, piece, visit);
+        bytes -= piece;
+      }
+      return;
+    case Shape::runs:
+    case Shape::list: {
+      const Layout::Table& table = *layout.table;
+      auto i = static_cast<size_t>(std::upper_bound(table.ends.begin(), table.ends.end(), from) - table.ends.begin());
+      for (; bytes > 0; ++i) {
+        const int64_t skipped = from - (i > 0 ? table.ends[i - 1] : 0), piece = std::min(bytes, table.ends[i] - from);
+        if (layout.shape == Shape::runs)
+          visit(base + table.displacements[i] + skipped, piece);
+        else
+          walk(table.children[i], base + table.displacements[i], skipped, piece, visit);
+        from += piece;
+        bytes -= piece;
+      }
+    }
+  }
+}
+}  // namespace detail
+
+// Calls visit(place, bytes) for each run, in the order of the data; runs that touch come as one.
+template <class Visit>
+void for_each_run(const Placed& placed, Visit&& visit) {
+  int64_t at = 0, length = 0;
+  auto join = [&](int64_t offset, int64_t bytes) {
+    if (at + length == offset && length > 0) {
+      length += bytes;
+      return;
+    }
+    if (length > 0) visit(at, length);
+    at = offset;
+    length = bytes;
+  };
+  detail::walk(placed.layout, placed.base, placed.from, placed.bytes, join);
+  if (length > 0) visit(at, length);
+}
+
+}  // namespace portunus::mpi::io

@@ -1,0 +1,103 @@
+// two_phase.cpp: agreeing on how a collective access is done.
+#include "mpi-adi/io/two_phase.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace portunus::mpi::io {
+namespace {
+
+constexpr int64_t kLongRuns = 256 * 1024;  // from which on nothing is gained by way of others
+constexpr int64_t kSparse = 64;
+
+// Whether the ranks' data lie between each other's.
+bool interleave(const std::vector<Share>& shares) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < shares.size(); ++i)
+    if (shares[i].bytes > 0) order.push_back(i);
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return shares[a].first < shares[b].first; });
+  for (size_t i = 1; i < order.size(); ++i)
+    if (shares[order[i - 1]].end > shares[order[i]].first) return true;
+  return false;
+}
+
+// The same decision on all ranks.
+bool goes_together(const File& file, const std::vector<Share>& shares, bool writes) {
+  const Tuning::Choice choice = writes ? file.tuning.cb_write : file.tuning.cb_read;
+  if (shares.size() == 1 || choice == Tuning::Choice::disable || file.atomic.load(std::memory_order_relaxed)) return false;
+  int64_t bytes = 0, first = std::numeric_limits<int64_t>::max(), end = 0, run = std::numeric_limits<int64_t>::max();
+  for (const Share& share : shares) {
+    if (share.bytes == 0) continue;
+    if (!share.ascending) return false;
+    bytes += share.bytes;
+    run = std::min(run, share.run);
+    first = std::min(first, share.first);
+    end = std::max(end, share.end);
+  }
+  if (bytes == 0) return false;
+  if (choice == Tuning::Choice::enable) return true;
+  return run < kLongRuns && (end - first) / kSparse < bytes && interleave(shares);
+}
+
+Record as_record(const Access& access, const Placed& placed) {
+  Share own;
+  if (access.result.error == MPI_SUCCESS && access.bytes > 0) {
+    own.bytes = access.bytes;
+    own.from = access.from;
+    own.ascending = placed.ascending;
+    own.first = placed.first();
+    own.end = placed.ascending ? placed.end() : own.first;
+    own.hash = access.view->hash();
+    own.description = static_cast<int64_t>(access.view->description().size());
+    own.run = placed.is_run() ? placed.bytes : placed.layout.size / std::max<int64_t>(runs_of(placed.layout), 1);
+  }
+  Record record;
+  record.word = {access.result.error, own.first, own.end,         own.from,
+                 own.bytes,           own.hash,  own.description, own.ascending ? own.run : -1};
+  return record;
+}
+
+Share as_share(const Record& record) {
+  Share share;
+  share.first = record.word[1];
+  share.end = record.word[2];
+  share.from = record.word[3];
+  share.bytes = record.word[4];
+  share.hash = record.word[5];
+  share.description = record.word[6];
+  share.ascending = record.word[7] >= 0;
+  share.run = record.word[7];
+  return share;
+}
+
+}  // namespace
+
+void carry_out_together(Access& access) {
+  File& file = *access.file;
+  Placed placed;
+  if (access.result.error == MPI_SUCCESS && !access.view->tiling.range(access.from, access.bytes, placed))
+    access.fail(MPI_ERR_ARG, "the access lies beyond what a file can hold");
+  if (file.comm->size == 1) {
+    if (access.result.error == MPI_SUCCESS) carry_out(access);
+    return;
+  }
+  if (file.wire.ready() != PTL_OK)
+    access.fail(MPI_ERR_NO_MEM, "the network interface has no room for a collective transfer");
+  std::vector<Record> all;
+  if (int error = file.wire.gather(as_record(access, placed), all))
+    return access.fail(error, "a rank cannot be reached; it has probably ended");
+  std::vector<Share> shares;
+  for (const Record& record : all) {
+    if (record.word[0] != MPI_SUCCESS) access.fail(static_cast<int>(record.word[0]), "another rank's arguments are wrong");
+    shares.push_back(as_share(record));
+  }
+  if (access.result.error != MPI_SUCCESS) return;
+  if (!goes_together(file, shares, access.writes)) return carry_out(access);
+  Converted converted(access);
+  int64_t bytes = 0;
+  if (int error = exchange_and_move(access, placed, converted.memory(), shares, bytes))
+    return access.fail(error, "a rank cannot be reached; it has probably ended");
+  converted.finish(bytes);
+}
+
+}  // namespace portunus::mpi::io

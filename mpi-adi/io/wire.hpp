@@ -1,0 +1,84 @@
+// wire.hpp: what the ranks of a file tell each other, by objects of its own, so that any thread may do it while others call
+// MPI.
+//
+// Small records go round by dissemination, over entries that stand as long as the file is open. Data are puts whose header
+// goes first and is held until the receiver appends an entry for it: the receiver says when it has room, and no message
+// needs credit. A dead rank ends every wait, now and later: the file's collectives are over then.
+//
+// Thread: one collective operation of a file at a time, whoever carries it out; fetch_add: any.
+// Invariants: entries and counters of gather() stand on all ranks before anybody uses them, which is the opener's business.
+// Source: Portals 4.3; Bruck et al. 1997 (all-gather by dissemination).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "mpi-adi/comm/comm.hpp"
+#include "portals/portals4.h"
+#include "portals/portals4_ext.h"
+
+namespace portunus::mpi::io {
+
+struct Record {
+  std::array<int64_t, 8> word{};
+};
+
+// Data for the engine to take from, or to put to, wherever `copy` says.
+using Pieces = ptlx_layout_t;
+
+class Wire {
+ public:
+  static constexpr unsigned kBuffers = 4;  // of windows, each with counters of its own
+  enum Kind : uint64_t { records = 1, pointer, description, written, read };
+
+  ~Wire() { close(); }
+  int open(const Communicator& comm);  // PTL_* codes
+  void close();
+
+  // Everybody's record, by rank. MPI_SUCCESS, or MPI_ERR_PROC_ABORTED. Nobody returns before all have called it.
+  int gather(const Record& own, std::vector<Record>& all);
+
+  // The word that all ranks share, at rank 0; -1 in `old`: it cannot be reached.
+  int fetch_add(unsigned which, int64_t by, int64_t& old);
+  // At rank 0, while nobody else uses it.
+  void store(unsigned which, int64_t value) { words_[which].store(value, std::memory_order_release); }
+
+  // ---- data of one operation, numbered alike on all ranks ----
+  void begin() { ++operation_; }
+  int ready();  // makes what the following need: PTL_* codes
+  // Memory, or Pieces that stay valid; `buffer`: whose `sent` counts it when the memory is free again.
+  int put(unsigned buffer, const void* start, bool in_pieces, int64_t bytes, int rank, Kind kind, int64_t number);
+  // Room for one message; `buffer`: whose `arrived` counts it.
+  int accept(unsigned buffer, void* start, bool in_pieces, int64_t bytes, int rank, Kind kind, int64_t number);
+  int await_sent(unsigned buffer);            // all puts of it
+  int await_arrived(unsigned buffer);         // all messages accepted for it
+  static constexpr unsigned kOwn = kBuffers;  // of this rank's own data, beside its windows
+
+  bool broken() const { return broken_; }
+
+ private:
+  int await(ptl_handle_ct_t counter, ptl_size_t count);
+  ptl_match_bits_t bits(Kind kind, int64_t number) const;
+
+  struct Lane {
+    ptl_handle_md_t memory = PTL_INVALID_HANDLE, pieces = PTL_INVALID_HANDLE;
+    ptl_handle_ct_t sent = PTL_INVALID_HANDLE, arrived = PTL_INVALID_HANDLE;
+    ptl_size_t puts = 0, entries = 0;
+  };
+  const Communicator* comm_ = nullptr;
+  size_t rank_ = 0, size_ = 1;
+  uint64_t gathers_ = 0, operation_ = 0;
+  bool broken_ = false, ready_ = false;
+  std::vector<Record> records_;  // two sets, used by turns
+  std::vector<ptl_handle_ct_t> heard_;
+  std::vector<ptl_handle_me_t> entries_;
+  ptl_handle_md_t small_ = PTL_INVALID_HANDLE;
+  ptl_handle_ct_t deaths_ = PTL_INVALID_HANDLE;
+  std::array<std::atomic<int64_t>, 2> words_{};
+  std::array<Lane, kBuffers + 1> lanes_;
+};
+
+}  // namespace portunus::mpi::io
