@@ -1,0 +1,179 @@
+// call.cpp: the client's side of a service: one message there, one back. What is too long to come along lies in entries of
+// the table of tokens, where the server moves it by itself while the client waits.
+//
+// Invariants: when a call returns its entries are gone, so nobody touches its memory any more.
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "mpi-adi/ipc/internal.hpp"
+#include "mpi-adi/ipc/memory.hpp"
+
+namespace portunus::peace {
+namespace {
+
+struct Call : Request {
+  struct Part : Listener {
+    Call* call = nullptr;
+  };
+  static constexpr uint32_t kAcknowledged = 1, kAnswered = 2;
+  std::atomic<uint32_t> ends{0};  // whoever adds the second completes it (acquire and release)
+  Part acknowledgement, answer;
+  int taken = 0, after = 0;  // the result of each
+  ptl_handle_me_t answer_entry = PTL_INVALID_HANDLE, out_entry = PTL_INVALID_HANDLE, in_entry = PTL_INVALID_HANDLE;
+  Watched watched;
+};
+
+void ended(Call& call, uint32_t end) {
+  const uint32_t before = call.ends.fetch_or(end, std::memory_order_acq_rel);
+  if (before == (Call::kAcknowledged | Call::kAnswered) || (before | end) != (Call::kAcknowledged | Call::kAnswered)) return;
+  complete(call, call.taken != PEACE_OK ? call.taken : call.after);
+}
+
+// Whoever unlinks the entry of the answer says how the call ended.
+bool give_up(Call& call, int why) {
+  if (PtlMEUnlink(call.answer_entry) != PTL_OK) return false;
+  call.after = why;
+  ended(call, Call::kAnswered);
+  return true;
+}
+
+void acknowledged(Listener& listener, const ptl_event_t& event) {
+  Call& call = *static_cast<Call::Part&>(listener).call;
+  switch (event.ni_fail_type) {
+    case PTL_NI_OK:
+      break;
+    case PTLX_NI_WITHDRAWN:
+      call.taken = PEACE_TIMEOUT;
+      break;
+    case PTL_NI_UNDELIVERABLE:
+      call.taken = PEACE_DIED;
+      break;
+    default:
+      call.taken = PEACE_GONE;
+  }
+  if (call.taken != PEACE_OK) give_up(call, call.taken);
+  ended(call, Call::kAcknowledged);
+}
+
+void answered(Listener& listener, const ptl_event_t& event) {
+  Call& call = *static_cast<Call::Part&>(listener).call;
+  const Answer answer = answer_of(event.hdr_data);
+  call.message.type = type_of(event.hdr_data);
+  call.message.sent = answer == Answer::merged ? answer_size(event.hdr_data) : event.rlength;
+  call.message.moved = std::min<uint64_t>(event.mlength, call.message.sent);
+  if (answer == Answer::none)
+    call.after = PEACE_GONE;
+  else if (event.ni_fail_type != PTL_NI_OK)
+    call.after = event.ni_fail_type == PTL_NI_SEGV ? PEACE_ARG : PEACE_DIED;
+  else
+    call.after = call.message.moved < call.message.sent ? PEACE_CUT : PEACE_OK;
+  ended(call, Call::kAnswered);
+}
+
+void server_died(Request& request) { give_up(static_cast<Call&>(request), PEACE_DIED); }
+
+int expose(Call& call, peace_address_t to, uint64_t token, const void* out, size_t out_bytes, void* in, size_t in_room) {
+  const ptl_process_t server = process_of(to.process);
+  const ptl_me_t answer =
+      entry_for(in, in_room, PTL_ME_OP_PUT | PTL_ME_USE_ONCE, token_bits(Kept::answer, token), 0, server);
+  int code =
+      PtlMEAppend(cosy.ni, kTokens, &answer, PTL_PRIORITY_LIST, static_cast<Listener*>(&call.answer), &call.answer_entry);
+  if (code == PTL_OK && out_bytes > kInline) {
+    const ptl_me_t entry = entry_for(const_cast<void*>(out), out_bytes, PTL_ME_OP_GET | PTL_ME_EVENT_COMM_DISABLE,
+                                     token_bits(Kept::out, token), 0, server);
+    code = PtlMEAppend(cosy.ni, kTokens, &entry, PTL_PRIORITY_LIST, nullptr, &call.out_entry);
+  }
+  if (code == PTL_OK && in_room > kInline) {
+    const ptl_me_t entry =
+        entry_for(in, in_room, PTL_ME_OP_PUT | PTL_ME_EVENT_COMM_DISABLE, token_bits(Kept::in, token), 0, server);
+    code = PtlMEAppend(cosy.ni, kTokens, &entry, PTL_PRIORITY_LIST, nullptr, &call.in_entry);
+  }
+  return code;
+}
+
+// A move that is under way is let end first: it ends, or its process does.
+void close_entry(ptl_handle_me_t& entry) {
+  if (entry == PTL_INVALID_HANDLE) return;
+  while (PtlMEUnlink(entry) == PTL_IN_USE)
+    if (PtlxProgress() == 0) sched_yield();
+  entry = PTL_INVALID_HANDLE;
+}
+
+int send_call(Call& call, peace_address_t to, uint32_t type, const void* out, size_t out_bytes, void* in, size_t in_room,
+              bool only_now) {
+  call.heard = nullptr;
+  call.acknowledgement.heard = acknowledged;
+  call.answer.heard = answered;
+  call.acknowledgement.call = call.answer.call = &call;
+  call.message.from = to;
+  call.doing = "calls";
+  call.with = to.process;
+  call.port = to.port;
+  const uint64_t token = new_token();
+  CallPacket packet;
+  packet.header = {out_bytes, in_room, out_bytes > kInline ? place_in_block(out, out_bytes) : 0};
+  const size_t along = out_bytes > kInline ? 0 : out_bytes;
+  if (along) std::memcpy(packet.data, out, along);
+  int code = expose(call, to, token, out, out_bytes, in, in_room);
+  int result = PEACE_OK;
+  if (code == PTL_OK) result = call.watched.begin(to.process, call, server_died);
+  if (code == PTL_OK && result == PEACE_OK)
+    code = PtlPut(cosy.md_posted, offset_of(&packet), sizeof packet.header + along, PTL_ACK_REQ, process_of(to.process),
+                  kReceives, match_bits(Form::call, only_now, to.port, to.generation, type), 0,
+                  static_cast<Listener*>(&call.acknowledgement), own_header_data(token));
+  if (code == PTL_OK && result == PEACE_OK) return PEACE_OK;
+  close_entry(call.answer_entry);
+  close_entry(call.out_entry);
+  close_entry(call.in_entry);
+  return result != PEACE_OK ? result : portals_failed("call", code);
+}
+
+}  // namespace
+}  // namespace portunus::peace
+
+using namespace portunus::peace;
+
+int peace_call(peace_address_t to, uint32_t type, const void* out, size_t out_bytes, void* in, size_t in_room, int64_t limit,
+               peace_message_t* reply) {
+  if (const int code = check_state(); code != PEACE_OK) return code;
+  if (const int code = check_address(to); code != PEACE_OK) return code;
+  if (const int code = check_memory("out", out, out_bytes); code != PEACE_OK) return code;
+  if (const int code = check_memory("in", in, in_room); code != PEACE_OK) return code;
+  if (const int code = check_limit(limit); code != PEACE_OK) return code;
+  if (!admit(2)) return fail(PEACE_NO_SPACE, "more than %u requests are under way", kMostUnderWay);
+  Call call;
+  int result = send_call(call, to, type, out, out_bytes, in, in_room, limit == 0);
+  if (result == PEACE_OK) {
+    if (!wait(call, limit > 0 ? deadline_of(limit) : kNever)) {
+      PtlxPutWithdraw(cosy.md_posted, static_cast<Listener*>(&call.acknowledgement));
+      give_up(call, PEACE_TIMEOUT);
+      wait(call);
+    }
+    close_entry(call.out_entry);
+    close_entry(call.in_entry);
+    result = call.result;
+  }
+  dismiss(2);
+  if (reply) *reply = call.message;
+  switch (result) {
+    case PEACE_OK:
+      return PEACE_OK;
+    case PEACE_CUT:
+      return fail(PEACE_CUT, "the answer had %llu bytes, %zu had room", static_cast<unsigned long long>(call.message.sent),
+                  in_room);
+    case PEACE_TIMEOUT:
+      return fail(PEACE_TIMEOUT, "no answer came in time");
+    case PEACE_DIED:
+      return fail(PEACE_DIED, "the server's process has ended, or cannot be reached");
+    case PEACE_GONE:
+      return limit == 0 && call.taken == PEACE_GONE
+                 ? busy_or_gone(to)
+                 : fail(PEACE_GONE, "port %u is closed, or the server let the call go", to.port);
+    case PEACE_ARG:
+      return fail(PEACE_ARG, "`in` cannot be written");
+    default:
+      return result;
+  }
+}

@@ -1,0 +1,215 @@
+// nice.cpp: the turn, sleeping, and handing out events.
+#include "mpi-adi/ipc/nice.hpp"
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+namespace portunus::peace {
+namespace {
+
+constexpr int64_t kMillisecond = 1'000'000, kSecond = 1'000'000'000;
+
+std::atomic<bool> taken{false};     // the turn
+std::atomic<unsigned> sleepers{0};  // how many are in `asleep`
+std::atomic<unsigned> under_way{0};
+std::mutex mutex;  // guards the two below
+std::vector<Lwp*>& asleep() {
+  static auto& all = *new std::vector<Lwp*>;
+  return all;
+}
+std::vector<Lwp*>& spare() {
+  static auto& all = *new std::vector<Lwp*>;
+  return all;
+}
+
+struct LwpOfThread {
+  Lwp* lwp;
+  LwpOfThread() {
+    const std::lock_guard lock(mutex);
+    if (spare().empty()) {
+      lwp = new Lwp;
+    } else {
+      lwp = spare().back();
+      spare().pop_back();
+    }
+  }
+  ~LwpOfThread() {
+    const std::lock_guard lock(mutex);
+    spare().push_back(lwp);
+  }
+};
+
+bool debugging() {
+  static const bool yes = [] {
+    const char* value = std::getenv("PTL_DEBUG");
+    return value && std::strcmp(value, "1") == 0;
+  }();
+  return yes;
+}
+
+void complain(const Request& request) {
+  std::fprintf(stderr, "peace: process %llx has waited 1 s: it %s port %u of process %llx\n",
+               static_cast<unsigned long long>(number_of(cosy.self)), request.doing, request.port,
+               static_cast<unsigned long long>(request.with));
+}
+
+bool take_turn() { return !taken.load(std::memory_order_relaxed) && !taken.exchange(true, std::memory_order_acq_rel); }
+
+// The turn is free: one of those who sleep takes it.
+void offer_turn() {
+  if (sleepers.load(std::memory_order_seq_cst) == 0) return;
+  const std::lock_guard lock(mutex);
+  if (!asleep().empty()) asleep().front()->ring();
+}
+
+void give_turn() {
+  taken.store(false, std::memory_order_seq_cst);  // before the load: who counts itself after it finds the turn free
+  offer_turn();
+}
+
+// Takes and hands out events, waiting for one until the deadline. Called with the turn. Below a millisecond it yields
+// instead of sleeping.
+bool take_events(int64_t deadline) {
+  constexpr unsigned kMost = 16;
+  ptl_event_t events[kMost];
+  unsigned got = 0;
+  ptl_time_t timeout = PTL_TIME_FOREVER;
+  if (deadline != kNever)
+    timeout = static_cast<ptl_time_t>(std::clamp<int64_t>((deadline - now()) / kMillisecond, 0, INT_MAX / 2));
+  const int code = PtlxEQTake(cosy.eq, timeout, events, kMost, &got, nullptr);
+  if (code != PTL_OK && code != PTL_EQ_DROPPED) {
+    if (timeout == 0) sched_yield();
+    return false;
+  }
+  for (unsigned i = 0; i < got; ++i)
+    if (auto* listener = static_cast<Listener*>(events[i].user_ptr)) {
+      listener->heard(*listener, events[i]);
+    } else if (events[i].pt_index == kSignals && events[i].hdr_data != 0) {
+      auto& signalled = *reinterpret_cast<Listener*>(events[i].hdr_data);  // this process alone can send here
+      signalled.heard(signalled, events[i]);
+    }
+  return true;
+}
+
+// Others have the turn. True: the request is over; false: try again.
+bool sleep_for(Request& request, int64_t deadline) {
+  Lwp& me = this_lwp();
+  const uint32_t heard = me.bell.load(std::memory_order_acquire);  // pairs with ring
+  uintptr_t expected = Request::kActive;
+  if (!request.state.compare_exchange_strong(expected, reinterpret_cast<uintptr_t>(&me), std::memory_order_acq_rel))
+    return true;
+  {
+    const std::lock_guard lock(mutex);
+    asleep().push_back(&me);
+    sleepers.fetch_add(1, std::memory_order_seq_cst);
+  }
+  if (taken.load(std::memory_order_seq_cst)) me.sleep(heard, deadline);
+  {
+    const std::lock_guard lock(mutex);
+    asleep().erase(std::find(asleep().begin(), asleep().end(), &me));
+    sleepers.fetch_sub(1, std::memory_order_relaxed);
+  }
+  expected = reinterpret_cast<uintptr_t>(&me);
+  if (request.state.compare_exchange_strong(expected, Request::kActive, std::memory_order_acq_rel)) return false;
+  // The ring may have been for the turn, which this thread does not need any more.
+  if (!taken.load(std::memory_order_seq_cst)) offer_turn();
+  return true;
+}
+
+}  // namespace
+
+Lwp& this_lwp() {
+  thread_local LwpOfThread mine;
+  return *mine.lwp;
+}
+
+void Lwp::ring() {
+  bell.fetch_add(1, std::memory_order_release);
+  syscall(SYS_futex, &bell, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+void Lwp::sleep(uint32_t heard, int64_t deadline) {
+  timespec until{};
+  if (deadline != kNever) until = {deadline / kSecond, deadline % kSecond};
+  syscall(SYS_futex, &bell, FUTEX_WAIT_BITSET_PRIVATE, heard, deadline == kNever ? nullptr : &until, nullptr,
+          FUTEX_BITSET_MATCH_ANY);
+}
+
+int64_t now() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * kSecond + time.tv_nsec;
+}
+
+int64_t deadline_of(int64_t limit) {
+  if (limit < 0) return kNever;
+  const int64_t begin = now();
+  return limit > INT64_MAX - begin ? kNever : begin + limit;
+}
+
+void complete(Request& request, int result) {
+  request.result = result;
+  const uintptr_t before = request.state.exchange(Request::kOver, std::memory_order_acq_rel);
+  if (before > Request::kOver) reinterpret_cast<Lwp*>(before)->ring();
+}
+
+void complete_from_outside(Request& request, int result) {
+  complete(request, result);
+  poke();
+}
+
+void poke() { PtlPut(cosy.md_copied, 0, 0, PTL_NO_ACK_REQ, cosy.self, kSignals, 0, 0, nullptr, 0); }
+
+bool wait(Request& request, int64_t deadline) {
+  bool told = !debugging();
+  const int64_t begin = told ? 0 : now();
+  while (!request.over()) {
+    int64_t until = deadline;
+    if (!told && (until == kNever || until > begin + kSecond)) until = begin + kSecond;
+    if (take_turn()) {
+      while (!request.over() && (take_events(until) || until == kNever || now() < until)) {
+      }
+      give_turn();
+    } else if (sleep_for(request, until)) {
+      return true;
+    }
+    if (request.over()) return true;
+    const int64_t time = until == kNever ? 0 : now();
+    if (deadline != kNever && time >= deadline) {
+      if (!taken.load(std::memory_order_seq_cst)) offer_turn();  // as in sleep_for
+      return request.over();
+    }
+    if (!told && time >= begin + kSecond) {
+      complain(request);
+      told = true;
+    }
+  }
+  return true;
+}
+
+void poll() {
+  if (!take_turn()) return;
+  while (take_events(0)) {
+  }
+  give_turn();
+}
+
+bool admit(unsigned count) {
+  if (under_way.fetch_add(count, std::memory_order_relaxed) + count <= kMostUnderWay) return true;
+  dismiss(count);
+  return false;
+}
+
+void dismiss(unsigned count) { under_way.fetch_sub(count, std::memory_order_relaxed); }
+
+}  // namespace portunus::peace

@@ -1,0 +1,72 @@
+// nice.hpp: the communication executive: who waits for what, and who of the waiting takes the events.
+//
+// All events go to one queue. Whoever waits takes the *turn*: its holder sleeps in the queue and hands each event to the
+// listener that it names; the others sleep until their request is over, or until the turn is free. Thread: any; listeners
+// are called by the holder of the turn, one at a time. Invariants: a request that is over is not touched any more by anybody
+// but its owner (complete() reads nothing after it has told so); who gives the turn back wakes one that could take it.
+// Source: Giloi and Schroeder-Preikschat, chapter 10 (NICE gives processes network-wide IPC and schedules them).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <list>
+#include <mutex>
+
+#include "mpi-adi/ipc/cosy.hpp"
+
+namespace portunus::peace {
+
+// What an event's user pointer points to.
+struct Listener {
+  void (*heard)(Listener&, const ptl_event_t&) = nullptr;
+};
+
+// A thread that waits, of whichever team. Never freed: a late ring finds it.
+struct Lwp {
+  alignas(64) std::atomic<uint32_t> bell{0};  // any thread adds; its owner sleeps until it changes
+  void ring();
+  // Until the bell is no longer `heard` or the time has come.
+  void sleep(uint32_t heard, int64_t deadline_ns);
+};
+Lwp& this_lwp();
+
+// Something that ends once.
+struct Request : Listener {
+  // kActive, kOver, or the Lwp that sleeps for it. Written by the owner and, to kOver, by whoever ends it (release; over()
+  // acquires).
+  static constexpr uintptr_t kActive = 0, kOver = 1;
+  std::atomic<uintptr_t> state{kActive};
+  int result = 0;
+  peace_message_t message{};
+  const char* doing = "";  // for PTL_DEBUG
+  uint64_t with = 0;       // the process that it waits for, 0: any
+  uint32_t port = 0;
+
+  bool over() const { return state.load(std::memory_order_acquire) == kOver; }
+  void again() { state.store(kActive, std::memory_order_relaxed); }
+};
+
+// ---- called by listeners ----
+// The result is filled in.
+void complete(Request& request, int result);
+// ---- called by any thread that does not have the turn: who has it may be waiting for this very request ----
+void complete_from_outside(Request& request, int result);
+// Lets the holder of the turn look up.
+void poke();
+
+constexpr int64_t kNever = -1;
+int64_t now();
+// When a limit that begins now ends; kNever for PEACE_FOREVER.
+int64_t deadline_of(int64_t limit);
+
+// True: the request is over. False: the deadline has passed.
+bool wait(Request& request, int64_t deadline);
+inline void wait(Request& request) { wait(request, kNever); }
+// Hands out what events there are, without waiting.
+void poll();
+
+// Two events at most follow for each that was admitted: the queue never overflows. False: too many.
+bool admit(unsigned count = 1);
+void dismiss(unsigned count = 1);
+
+}  // namespace portunus::peace

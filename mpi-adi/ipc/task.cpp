@@ -1,0 +1,254 @@
+// task.cpp: the server's side of a service: accepted calls, moving the client's data, answers.
+//
+// Invariants: a task ends by exactly one answer. An answer for room that came within the packet is laid over what was moved
+// there before, here, so that one message brings both.
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <new>
+
+#include "mpi-adi/ipc/internal.hpp"
+#include "mpi-adi/ipc/memory.hpp"
+
+namespace portunus::peace {
+namespace {
+
+struct Task {
+  CallPacket packet;
+  std::byte merged[kInline];
+  size_t extent = 0;  // of `merged`
+  uint64_t client = 0;
+  uint64_t token = 0;
+  uint32_t serial = 0;
+  uint32_t place = 0;
+  bool live = false;
+};
+
+std::mutex mutex;  // guards the two below, and which are live
+std::deque<Task>& tasks() {
+  static auto& all = *new std::deque<Task>;
+  return all;
+}
+std::vector<uint32_t>& spare() {
+  static auto& all = *new std::vector<uint32_t>;
+  return all;
+}
+
+constexpr uint64_t kTag = 0x52;
+peace_task_t handle_of(const Task& task) {
+  return reinterpret_cast<peace_task_t>(uint64_t{task.serial} << 32 | uint64_t{task.place} << 8 | kTag);
+}
+
+Task* claim() {
+  const std::lock_guard lock(mutex);
+  try {
+    if (spare().empty()) {
+      const auto place = static_cast<uint32_t>(tasks().size());
+      tasks().emplace_back().place = place;
+      spare().reserve(tasks().size());
+      return &tasks().back();
+    }
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+  Task& task = tasks()[spare().back()];
+  spare().pop_back();
+  return &task;
+}
+
+void give_back(Task& task) {
+  const std::lock_guard lock(mutex);
+  task.live = false;
+  task.serial = (task.serial + 1) & 0x7fffffff;
+  task.extent = 0;
+  spare().push_back(task.place);
+}
+
+Task* find(peace_task_t given) {
+  if (check_state() != PEACE_OK) return nullptr;
+  const auto handle = reinterpret_cast<uint64_t>(given);
+  const auto place = static_cast<uint32_t>(handle >> 8) & 0xffffff;
+  const std::lock_guard lock(mutex);
+  if ((handle & 0xff) == kTag && place < tasks().size() && tasks()[place].live && tasks()[place].serial == handle >> 32)
+    return &tasks()[place];
+  fail(PEACE_STATE, given ? "the task was answered, or is none" : "the task is NULL");
+  return nullptr;
+}
+
+// Does the packet say what its length says? Anybody may send one.
+bool well_formed(const Task& task, const peace_message_t& message) {
+  if (message.moved < sizeof(CallHeader) || message.moved != message.sent) return false;
+  const uint64_t along = task.packet.header.out_bytes > kInline ? 0 : task.packet.header.out_bytes;
+  return message.moved == sizeof(CallHeader) + along;
+}
+
+// A move between the client's memory and this process's.
+struct Move : Request {
+  ptl_ni_fail_t failure = PTL_NI_OK;
+  uint64_t bytes = 0;
+};
+void moved(Listener& listener, const ptl_event_t& event) {
+  auto& move = static_cast<Move&>(listener);
+  move.failure = event.ni_fail_type;
+  complete(move,
+           event.ni_fail_type == PTL_NI_OK && event.mlength != move.bytes ? PEACE_GONE : result_of_move(event.ni_fail_type));
+}
+// `begin` issues the operation that ends in an event for the move.
+template <class Begin>
+int run(const Task& task, size_t bytes, Begin&& begin, ptl_ni_fail_t* failure = nullptr) {
+  if (!admit()) return fail(PEACE_NO_SPACE, "more than %u requests are under way", kMostUnderWay);
+  Move move;
+  move.heard = moved;
+  move.bytes = bytes;
+  move.doing = "moves data of a call, not at";
+  move.with = task.client;
+  const int code = begin(static_cast<Listener*>(&move));
+  if (code == PTL_OK) wait(move);
+  dismiss();
+  if (code != PTL_OK) return portals_failed("move data", code);
+  if (failure) *failure = move.failure;
+  if (move.result == PEACE_DIED) return fail(PEACE_DIED, "the client's process has ended, or cannot be reached");
+  return move.result == PEACE_OK ? PEACE_OK : fail(PEACE_GONE, "the client waits no more");
+}
+
+int check_range(size_t offset, size_t bytes, uint64_t size, const char* of) {
+  if (offset <= size && bytes <= size - offset) return PEACE_OK;
+  return fail(PEACE_ARG, "bytes %zu to %zu + %zu reach beyond the %llu bytes of the client's `%s`", offset, offset, bytes,
+              static_cast<unsigned long long>(size), of);
+}
+
+}  // namespace
+
+void close_tasks() {
+  for (Task& task : tasks())
+    if (task.live) {
+      tell(task.client, kTokens, token_bits(Kept::answer, task.token), nullptr, 0, answer_data(Answer::none, 0, 0));
+      give_back(task);
+    }
+}
+
+}  // namespace portunus::peace
+
+using namespace portunus::peace;
+
+int peace_accept(peace_port_t given, peace_pattern_t which, int64_t limit, peace_task_t* out, peace_message_t* message) {
+  Port* port = find_port(given);
+  if (!port) return PEACE_STATE;
+  if (!out) return fail(PEACE_ARG, "task is NULL");
+  if (const int code = check_limit(limit); code != PEACE_OK) return code;
+  Task* task = claim();
+  if (!task) return fail(PEACE_NO_SPACE, "there is no memory for a task");
+  const int64_t deadline = deadline_of(limit);
+  for (;;) {
+    Receive receive;
+    int code = begin_receive(receive, *port, which, &task->packet, sizeof task->packet, Form::call);
+    if (code == PEACE_OK) {
+      const int64_t left = deadline == kNever ? PEACE_FOREVER : limit == 0 ? 0 : std::max<int64_t>(deadline - now(), 0);
+      code = end_receive(receive, left);
+      if (code == PEACE_BUSY && limit != 0) code = fail(PEACE_TIMEOUT, "no call came in time");
+    }
+    if (code != PEACE_OK && code != PEACE_CUT) {
+      give_back(*task);
+      return code;
+    }
+    if (!well_formed(*task, receive.message)) continue;
+    task->client = receive.message.from.process;
+    task->token = token_of(receive.hdr_data);
+    receive.message.sent = task->packet.header.out_bytes;
+    receive.message.moved -= sizeof(CallHeader);
+    if (message) *message = receive.message;
+    const std::lock_guard lock(mutex);
+    task->live = true;
+    *out = handle_of(*task);
+    return PEACE_OK;
+  }
+}
+
+const void* peace_look(peace_task_t given) {
+  const Task* task = find(given);
+  if (!task) return nullptr;
+  const CallHeader& header = task->packet.header;
+  return header.out_bytes <= kInline ? task->packet.data : look_in_block(task->client, header.lies_at, header.out_bytes);
+}
+
+int peace_movefrom(peace_task_t given, size_t offset, void* memory, size_t bytes) {
+  const Task* task = find(given);
+  if (!task) return PEACE_STATE;
+  if (const int code = check_memory("memory", memory, bytes); code != PEACE_OK) return code;
+  const CallHeader& header = task->packet.header;
+  if (const int code = check_range(offset, bytes, header.out_bytes, "out"); code != PEACE_OK) return code;
+  if (bytes == 0) return PEACE_OK;
+  if (header.out_bytes <= kInline) {
+    std::memcpy(memory, task->packet.data + offset, bytes);
+    return PEACE_OK;
+  }
+  return run(*task, bytes, [&](Listener* listener) {
+    return PtlGet(cosy.md, offset_of(memory), bytes, process_of(task->client), kTokens, token_bits(Kept::out, task->token),
+                  offset, listener);
+  });
+}
+
+int peace_moveto(peace_task_t given, size_t offset, const void* memory, size_t bytes) {
+  Task* task = find(given);
+  if (!task) return PEACE_STATE;
+  if (const int code = check_memory("memory", memory, bytes); code != PEACE_OK) return code;
+  const CallHeader& header = task->packet.header;
+  if (const int code = check_range(offset, bytes, header.in_room, "in"); code != PEACE_OK) return code;
+  if (bytes == 0) return PEACE_OK;
+  if (header.in_room <= kInline) {
+    if (offset > task->extent) std::memset(task->merged + task->extent, 0, offset - task->extent);
+    std::memcpy(task->merged + offset, memory, bytes);
+    task->extent = std::max(task->extent, offset + bytes);
+    return PEACE_OK;
+  }
+  return run(*task, bytes, [&](Listener* listener) {
+    return put(task->client, kTokens, token_bits(Kept::in, task->token), memory, bytes, 0, listener, offset);
+  });
+}
+
+int peace_cancelled(peace_task_t given) {
+  const Task* task = find(given);
+  if (!task) return 1;
+  // The entry of the answer allows no get: that it refuses says that it is there.
+  ptl_ni_fail_t failure = PTL_NI_OK;
+  run(
+      *task, 0,
+      [&](Listener* listener) {
+        return PtlGet(cosy.md, 0, 0, process_of(task->client), kTokens, token_bits(Kept::answer, task->token), 0, listener);
+      },
+      &failure);
+  return failure != PTL_NI_OP_VIOLATION;
+}
+
+int peace_reply(peace_task_t* given, uint32_t type, const void* data, size_t bytes) {
+  if (!given) return fail(PEACE_ARG, "task is NULL");
+  Task* task = find(*given);
+  if (!task) return PEACE_STATE;
+  if (const int code = check_memory("data", data, bytes); code != PEACE_OK) return code;
+  *given = nullptr;
+  Answer answer = Answer::whole;
+  uint32_t own_size = 0;
+  const void* from = data;
+  size_t length = bytes;
+  if (task->extent != 0) {
+    const size_t over = std::min(bytes, kInline);
+    if (over) std::memcpy(task->merged, data, over);
+    answer = Answer::merged;
+    own_size = static_cast<uint32_t>(std::min<size_t>(bytes, 0x3fffffff));
+    from = task->merged;
+    length = std::max(task->extent, over);
+  }
+  const uint64_t bits = token_bits(Kept::answer, task->token), words = answer_data(answer, own_size, type);
+  int code;
+  if (length <= kEagerBytes) {
+    const int ptl_code = tell(task->client, kTokens, bits, from, length, words);
+    code = ptl_code == PTL_OK ? PEACE_OK : portals_failed("answer", ptl_code);
+  } else {
+    const size_t taken = std::min<uint64_t>(length, task->packet.header.in_room);
+    code = run(*task, taken,
+               [&](Listener* listener) { return put(task->client, kTokens, bits, from, length, words, listener); });
+  }
+  give_back(*task);
+  return code;
+}
