@@ -20,6 +20,7 @@ TOP_LEVEL = {"meson.build", "meson_options.txt", "portals", "mpi-adi", "shmem", 
              "LICENSE"}
 SOURCES = {".h", ".hpp", ".c", ".cpp"}
 CODE = ("engine", "portals", "shmem", "mpi-adi")
+PUBLIC = ("portals", "shmem", "mpi-adi", "engine/goal", "shmem/distribution")  # the folders whose headers programs include
 
 # What one process may see of another side. (files, allowed project headers, the rule in words)
 ALLOWED = [
@@ -66,7 +67,7 @@ def project_path(root, file, name):
     for candidate in (name, (pathlib.PurePosixPath(file).parent / name).as_posix()):
         if (root / candidate).is_file():
             return candidate
-    for folder in ("portals", "shmem", "mpi-adi", "engine/goal"):  # the folders whose headers programs include
+    for folder in PUBLIC:
         if (root / folder / name).is_file():
             return f"{folder}/{name}"
     return None
@@ -123,8 +124,8 @@ def check_rules(root):
 
 
 def compile_alone(root, command, file):
-    done = subprocess.run(command + ["-fsyntax-only", "-Wall", "-Wextra", "-Werror", f"-I{root}", "-include", root / file,
-                                     "/dev/null"], capture_output=True, text=True, check=False)
+    done = subprocess.run(command + ["-fsyntax-only", "-Wall", "-Wextra", "-Werror", f"-I{root}",
+                                     *(f"-I{root / folder}" for folder in PUBLIC), "-include", root / file, "/dev/null"], capture_output=True, text=True, check=False)
     return f"{file} does not compile alone with {command[0]}:\n{done.stderr}" if done.returncode else None
 
 
