@@ -37,6 +37,7 @@ struct File {
   std::string name;
   Drive drive;
   Tuning tuning;
+  SharedWords shared_words;
   Wire wire;
   std::atomic<MPI_Errhandler> errhandler{nullptr};
   std::atomic<bool> atomic{false};

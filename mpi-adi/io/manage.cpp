@@ -139,7 +139,7 @@ int set_view(const char* function, MPI_File fh, MPI_Offset disp, MPI_Datatype et
     }
   }
   if (error != MPI_SUCCESS) return raise(function, *file, error, "%s", cause);
-  view->describe();
+  if (file->comm->size > 1) view->describe();
   {
     std::lock_guard lock(file->mutex);
     file->view = std::move(view);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -53,6 +54,7 @@ struct Intention {
 struct Beginning {
   Tuning tuning;
   int error;
+  int64_t maker;  // of the shared words; 0: there are none
 };
 
 // What went wrong, on this rank or on another.
@@ -118,10 +120,13 @@ void open_together(File& file, int amode, const Hints& hints, Trouble& trouble) 
     if (file.tuning.cb_nodes == 0 || file.tuning.cb_nodes > comm.size) file.tuning.cb_nodes = nodes_of(comm);
     if (makes) beginning.error = open(flags_of(amode) | O_CREAT | (amode & MPI_MODE_EXCL ? O_EXCL : 0));
     beginning.tuning = file.tuning;
+    if (n > 1 && nodes_of(comm) == 1 && file.shared_words.make(comm.context)) beginning.maker = file.shared_words.maker();
   }
   if (n > 1) {
-    if (int error = Exchange(comm).broadcast(&beginning, sizeof beginning, 0))
+    if (int error = Exchange(comm).broadcast(&beginning, sizeof beginning, 0)) {
+      if (comm.rank == 0 && beginning.maker != 0) file.shared_words.forget_name(comm.context);
       return trouble.is(error, "a rank cannot be reached; it has probably ended");
+    }
     file.tuning = beginning.tuning;
     file.tuning.take(hints);  // those that may differ
     file.tuning.cb_nodes = beginning.tuning.cb_nodes;
@@ -133,10 +138,15 @@ void open_together(File& file, int amode, const Hints& hints, Trouble& trouble) 
   trouble.says(beginning.error);
   if (trouble.code == MPI_SUCCESS && !file.drive.is_open()) trouble.says(open(flags_of(amode)));
   if (file.tuning.ds_write == Tuning::Choice::disable) file.drive.never_map();
+  const bool mapped = beginning.maker != 0 && (comm.rank == 0 || file.shared_words.open(beginning.maker, comm.context));
   Record own;
   std::vector<Record> all;
-  own.word = {trouble.code, trouble.system_error};
-  if (int error = file.wire.gather(own, all)) return trouble.is(error, "a rank cannot be reached; it has probably ended");
+  own.word = {trouble.code, trouble.system_error, mapped};
+  const int gathered = file.wire.gather(own, all);
+  if (comm.rank == 0 && beginning.maker != 0) file.shared_words.forget_name(comm.context);
+  if (gathered != MPI_SUCCESS) return trouble.is(gathered, "a rank cannot be reached; it has probably ended");
+  if (std::all_of(all.begin(), all.end(), [](const Record& record) { return record.word[2] != 0; }))
+    file.wire.use(file.shared_words.words());
   for (const Record& record : all)
     if (record.word[0] != MPI_SUCCESS) {
       trouble.is(static_cast<int>(record.word[0]), "another rank cannot open it");

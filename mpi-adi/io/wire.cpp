@@ -168,8 +168,8 @@ int Wire::gather(const Record& own, std::vector<Record>& all) {
 }
 
 int Wire::fetch_add(unsigned which, int64_t by, int64_t& old) {
-  if (rank_ == 0) {
-    old = words_[which].fetch_add(by, std::memory_order_acq_rel);
+  if (rank_ == 0 || mapped_) {
+    old = (mapped_ ? mapped_ : words_.data())[which].fetch_add(by, std::memory_order_acq_rel);
     return MPI_SUCCESS;
   }
   // Objects for one call, so that any number of threads can be in here.

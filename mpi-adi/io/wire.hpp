@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "mpi-adi/comm/comm.hpp"
+#include "mpi-adi/io/shared_words.hpp"
 #include "portals/portals4.h"
 #include "portals/portals4_ext.h"
 
@@ -41,10 +42,14 @@ class Wire {
   // Everybody's record, by rank. MPI_SUCCESS, or MPI_ERR_PROC_ABORTED. Nobody returns before all have called it.
   int gather(const Record& own, std::vector<Record>& all);
 
-  // The word that all ranks share, at rank 0; -1 in `old`: it cannot be reached.
+  // The words that all ranks share lie at rank 0, or where all have mapped them, from this call on.
+  void use(SharedWords::Word* words) { mapped_ = words; }
+  // The word before `by` was added; MPI_SUCCESS, or why it cannot be reached.
   int fetch_add(unsigned which, int64_t by, int64_t& old);
   // At rank 0, while nobody else uses it.
-  void store(unsigned which, int64_t value) { words_[which].store(value, std::memory_order_release); }
+  void store(unsigned which, int64_t value) {
+    (mapped_ ? mapped_ : words_.data())[which].store(value, std::memory_order_release);
+  }
 
   // ---- data of one operation, numbered alike on all ranks ----
   void begin() { ++operation_; }
@@ -77,7 +82,8 @@ class Wire {
   std::vector<ptl_handle_me_t> entries_;
   ptl_handle_md_t small_ = PTL_INVALID_HANDLE;
   ptl_handle_ct_t deaths_ = PTL_INVALID_HANDLE;
-  std::array<std::atomic<int64_t>, 2> words_{};
+  std::array<SharedWords::Word, SharedWords::kWords> words_{};
+  SharedWords::Word* mapped_ = nullptr;
   std::array<Lane, kBuffers + 1> lanes_;
 };
 
