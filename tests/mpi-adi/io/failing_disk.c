@@ -4,6 +4,8 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#pragma GCC visibility push(default)
+
 static long fail(void) {
     errno = EIO;
     return -1;
@@ -19,3 +21,5 @@ int fallocate64(int fd, int mode, off64_t offset, off64_t length) {
     return (void)fd, (void)mode, (void)offset, (void)length, (int)fail();
 }
 int fdatasync(int fd) { return (void)fd, (int)fail(); }
+
+#pragma GCC visibility pop
