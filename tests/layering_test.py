@@ -112,7 +112,17 @@ def check_readmes(root):
         yield f"README.md has {lines} lines; more than 150 nobody reads: move what is about one folder into that folder's"
 
 
+def check_version(root):
+    """One version, wherever it is written."""
+    version = re.search(r"^\s*version: '([\d.]+)'", (root / "meson.build").read_text(encoding="utf-8"), re.MULTILINE)[1]
+    for file, words in ((".github/CHANGELOG.md", f"## {version}\n"), ("README.md", f"Version {version}."),
+                        ("shmem/shmem_base.h", f'"Portunus {version}"')):
+        if words not in (root / file).read_text(encoding="utf-8"):
+            yield f"{file} does not say {words.strip()}, the version of meson.build"
+
+
 def check_rules(root):
+    yield from check_version(root)
     yield from check_top_level(root)
     yield from check_readmes(root)
     for file in files(root, CODE + ("bench", "tests")):
