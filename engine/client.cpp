@@ -3,14 +3,12 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "engine/open_fabric.hpp"
-#include "engine/measurement/delayed.hpp"
+#include "engine/transport/table.hpp"
 
 namespace portunus {
 namespace {
@@ -35,40 +33,28 @@ void Client::use_own_words() {
 }
 
 void Client::open_transports(const Options& options, const JobPlace& place, uint32_t pid) {
-  const bool need_fabric = options.fabric && (!options.node || !place.known || !place.one_node);
   engine_ = std::make_unique<Engine>(objects_, uid_, &published_->page().stats);
-  std::unique_ptr<Transport> fabric;
-  if (need_fabric) {
-    fabric = open_fabric(*engine_, options, pid, uid_, self_);
-  } else {
-    const uint32_t nid = choose_nid(options.interface);
-    port_ = std::make_unique<HeldPort>(nid, pid);
-    self_ = {nid, port_->port()};
-  }
+  TransportOpening opening{*engine_, engine_->stats(), options, hub_, uid_, pid, place.known && place.one_node};
+  std::vector<OpenedTransport> opened = portunus::open_transports(opening);
+  port_ = std::move(opening.port);
+  self_ = opening.self;
   engine_->set_self(self_);
   // A death on the node is a fact, not a guess from silence: it is looked for more often than the bound demands.
   engine_->look_every(std::min<uint64_t>(kLookMost, options.peer_timeout_s * (uint64_t{1'000'000'000} / 4)));
-  engine_->add_transport(std::make_unique<SelfTransport>(*engine_, hub_, self_, uid_));
+  bool network = false;
+  for (OpenedTransport& one : opened) {
+    engine_->add_transport(std::move(one.transport), one.type->costly);
+    network = network || one.type->gives_address;
+  }
   use_own_words();
-  if (options.node) {
-    const auto make = [&](Sink& sink) {
-      auto node = std::make_unique<NodeTransport>(sink, engine_->stats(), self_, uid_, options.ring_bytes, options.cma);
-      node_ = node.get();
-      return node;
-    };
-    if (options.node_wire.bytes_per_us == 0) {
-      engine_->add_transport(make(*engine_));
-    } else {
-      prctl(PR_SET_TIMERSLACK, 1);  // threads made from here on, too, wake when something is due
-      engine_->add_transport(std::make_unique<DelayedTransport>(*engine_, options.node_wire, make));
-    }
+  node_ = opening.node;
+  if (node_) {
     SegmentHeader& header = node_->segment().header();
     door_ = &header.door;
     watch_ = &header.watch;
     passive_word_ = &header.passive_word;
   }
-  if (!fabric) return;
-  engine_->add_transport(std::move(fabric), true);
+  if (!network) return;
   fds_ = engine_->wait_fds();
   by_socket_ = !fds_.empty();
   must_poll_ = fds_.empty();

@@ -26,7 +26,7 @@
 #include "engine/shared/doorbell.hpp"
 #include "engine/shared/objects.hpp"
 #include "engine/transport/node/node.hpp"
-#include "engine/transport/self.hpp"
+#include "engine/transport/self/self.hpp"
 
 namespace portunus {
 

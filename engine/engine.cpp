@@ -28,18 +28,18 @@ Engine::~Engine() {
 }
 
 void Engine::add_transport(std::unique_ptr<Transport> transport, bool costly_to_poll) {
-  if (costly_to_poll) bundler_ = transport.get();  // its sends are costly, too
+  if (transport->can().bundling) bundler_ = transport.get();
   carriers_.push_back({std::move(transport), costly_to_poll, 0});
 }
 
 int Engine::step(uint64_t now_ns) {
-  if (bundler_) ++bundler_->bundling;
+  if (bundler_) ++bundler_->state.bundling;
   if (!new_delays_.empty()) begin_delays(now_ns);
   local_budget_ = kLocalBytesPerStep;
   int work = 0;
   if (commands_.maybe_filled()) work += run_commands();
   for (Carrier& carrier : carriers_) {
-    if (!carrier.transport->may_deliver) continue;
+    if (!carrier.transport->state.may_deliver) continue;
     if (carrier.costly && work > 0 && ++carrier.passed_over % kCostlyInterval != 0) continue;
     work += carrier.transport->poll(kArrivalsPerPoll);
   }
@@ -51,7 +51,7 @@ int Engine::step(uint64_t now_ns) {
   if (!delays_.empty()) work += run_delays(now_ns);
   if (now_ns >= look_due_ns_) look_after_peers(now_ns);
   if (bundler_) {
-    --bundler_->bundling;
+    --bundler_->state.bundling;
     flush();
   }
   if (work) ++stats_.steps;
@@ -70,7 +70,7 @@ int Engine::run_commands() {
 
 void Engine::settle_now() {
   constexpr int kRounds = 16;
-  for (int round = 0; round < kRounds && (ready_ || carriers_.front().transport->may_deliver); ++round) {
+  for (int round = 0; round < kRounds && (ready_ || carriers_.front().transport->state.may_deliver); ++round) {
     carriers_.front().transport->poll(kArrivalsPerPoll);
     if (ready_) run_ready();
   }
@@ -79,16 +79,16 @@ void Engine::settle_now() {
 
 void Engine::look_after_peers(uint64_t now_ns) {
   look_due_ns_ = now_ns + look_interval_ns_;
-  for (Carrier& carrier : carriers_) carrier.transport->look_after(waiting());
+  for (Carrier& carrier : carriers_) carrier.transport->housekeeping(waiting());
 }
 
 int64_t Engine::patience_ns() {
-  bool uneasy = waiting();
-  for (Carrier& carrier : carriers_) uneasy = uneasy || carrier.transport->uneasy();
-  int64_t patience = uneasy ? static_cast<int64_t>(look_interval_ns_) : -1;
+  bool looks = waiting();
+  for (Carrier& carrier : carriers_) looks = looks || carrier.transport->needs_housekeeping();
+  int64_t patience = looks ? static_cast<int64_t>(look_interval_ns_) : -1;
   for (Carrier& carrier : carriers_) {
-    if (!carrier.transport->holding) continue;
-    const int64_t due = carrier.transport->due_in_ns();
+    if (!carrier.transport->state.holding) continue;
+    const int64_t due = carrier.transport->can().holding->due_in_ns();
     patience = patience < 0 ? due : std::min(patience, due);
   }
   return patience;
@@ -110,9 +110,9 @@ void Engine::execute(Command& command) {
     case Verb::fetch_atomic:
     case Verb::swap: {
       const unsigned lazy = bundler_ && (command.source.options & PTLX_MD_LAZY) ? 1 : 0;
-      if (lazy) ++bundler_->bundling;
+      if (lazy) ++bundler_->state.bundling;
       start_message(command);
-      if (lazy) --bundler_->bundling;
+      if (lazy) --bundler_->state.bundling;
       break;
     }
     case Verb::counter_add:
@@ -262,7 +262,7 @@ Peer* Engine::target(uint32_t ni, ptl_process_t id) {
 
 std::string Engine::transport_names() const {
   std::string names;
-  for (const Carrier& carrier : carriers_) names += (names.empty() ? "" : ", ") + std::string(carrier.transport->name());
+  for (const Carrier& carrier : carriers_) names += (names.empty() ? "" : ", ") + std::string(carrier.transport->name().text);
   return names;
 }
 

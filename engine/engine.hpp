@@ -51,7 +51,7 @@ class Engine final : public Sink {
   bool put_at_once(wire::Header& header, ptl_process_t to, const Local& source, void* user_ptr);
   // After a command from outside: triggers it ripened and messages to this very process, a bounded number.
   void settle() {
-    if (ready_ || (!carriers_.empty() && carriers_.front().transport->may_deliver)) settle_now();
+    if (ready_ || (!carriers_.empty() && carriers_.front().transport->state.may_deliver)) settle_now();
   }
   bool has_delays() const { return !delays_.empty() || !new_delays_.empty(); }
   // Nothing that step() would do at once, or soon without a message from outside. Asked after arming the doorbell.
@@ -66,7 +66,7 @@ class Engine final : public Sink {
   // Is there nothing to do, now or at a time that somebody must keep in mind?
   bool quiet() {
     for (const Carrier& carrier : carriers_)
-      if (carrier.transport->holding) return false;
+      if (carrier.transport->state.holding) return false;
     return idle() && !busy();
   }
   // How long whoever sleeps may leave the engine alone although nothing rings: peers that are waited for may die without a
@@ -79,7 +79,7 @@ class Engine final : public Sink {
 
   // Sends what was kept back to travel together (bundles, PTLX_MD_LAZY). Every step ends so.
   void flush() {
-    if (bundler_ && bundler_->keeps_back) bundler_->flush();
+    if (bundler_ && bundler_->state.keeps_back) bundler_->can().bundling->flush();
   }
 
   CommandQueue& commands() { return commands_; }  // [any] push
@@ -94,7 +94,7 @@ class Engine final : public Sink {
   bool revive(Peer& peer);  // false: still lost
   Peer* target(uint32_t ni, ptl_process_t id);
   std::string transport_names() const;  // of all that are open
-  const char* transport_name(const Peer& peer) const { return peer.transport ? peer.transport->name() : "none"; }
+  TransportName transport_name(const Peer& peer) const { return peer.transport ? peer.transport->name() : TransportName{}; }
   std::vector<int> wait_fds() const;
   void fail_peer(Peer& peer);
 

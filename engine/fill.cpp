@@ -23,7 +23,8 @@ bool Engine::stage(Peer& peer, Command& command, Operation& pending) {
   const bool gains = (command.source.options & PTLX_MD_STAGE) && command.length >= kLeastPlain && command.length <= Staging::kBytes;
   if (command.source.iov_count == 0 && !gains) return false;
   if (command.length >= Staging::kMost || command.verb > Verb::atomic || command.verb == Verb::get) return false;
-  if (!peer.transport->stage(*peer.link, pending.staging, pending.exposed.region)) return false;
+  StagingAreas* const areas = peer.transport->can().staging;
+  if (!areas || !areas->stage(*peer.link, pending.staging, pending.exposed.region)) return false;
   pending.ni = command.ni;
   return true;
 }
@@ -45,7 +46,7 @@ bool Engine::fill(Operation& operation, uint64_t& budget) {
     const iovec room = operation.staging.room(operation.length - at);
     if (room.iov_len == 0) break;
     memory.copy_out(operation.source.offset + at, room.iov_base, room.iov_len);
-    if (operation.staging.add(room.iov_len)) operation.peer->transport->nudge(*operation.peer->link);
+    if (operation.staging.add(room.iov_len)) operation.peer->transport->can().notify->notify(*operation.peer->link);
     budget -= std::min<uint64_t>(budget, room.iov_len);
   }
   if (operation.staging.filled() == operation.length) {
@@ -71,7 +72,7 @@ int Engine::run_fills() {
 
 void Engine::end_fill(Operation& operation) {
   std::erase(fills_, &operation);
-  operation.peer->transport->unstage(*operation.peer->link, operation.staging);
+  operation.peer->transport->can().staging->unstage(*operation.peer->link, operation.staging);
 }
 
 // The interface closes: the memory of what is not filled yet is its user's again.
@@ -84,7 +85,9 @@ void Engine::drop_fills(uint32_t ni) {
 bool Engine::advance_staged(Transfer& transfer) {
   Delivery& delivery = transfer.delivery;
   Peer& peer = *delivery.peer;
-  bool waited = false, over = !transfer.staging.open() && !peer.transport->open_stage(*peer.link, transfer.region, transfer.staging);
+  StagingAreas* const areas = peer.transport->can().staging;  // none: the peer asks for what we cannot
+  bool waited = false;
+  bool over = !transfer.staging.open() && !(areas && areas->open_stage(*peer.link, transfer.region, transfer.staging));
   iovec piece{};
   if (!over) piece = transfer.staging.piece(delivery.mlength - transfer.moved, over);
   transfer.starved = !over && piece.iov_len == 0;
@@ -102,11 +105,11 @@ bool Engine::advance_staged(Transfer& transfer) {
   }
   transfer.moved += piece.iov_len;
   stats_.bulk_bytes.add(piece.iov_len);
-  if (waited) peer.transport->nudge(*peer.link);
+  if (waited) peer.transport->can().notify->notify(*peer.link);
   return true;
 }
 
-// Whether staged data can go on at this end, now. Asked before sleeping: each piece is announced by a nudge.
+// Whether staged data can go on at this end, now. Asked before sleeping: each piece is announced by a notification.
 bool Engine::staging_ready() const {
   const auto has_room = [](const Operation* operation) { return operation->staging.room(operation->length - operation->staging.filled()).iov_len > 0; };
   const auto has_data = [](const std::unique_ptr<Transfer>& transfer) {

@@ -138,9 +138,10 @@ Sent Engine::send_gathered(Peer& peer, const wire::Header& header, const Local& 
   }
   const Memory memory{source.base, source.iov_count};
   if (source.iov_count != 0 && front_size == 0 && size > 0) {
-    if (std::byte* payload = peer.transport->begin(*peer.link, header)) {
+    InPlace* const place = peer.transport->can().in_place;
+    if (std::byte* payload = place ? place->begin(*peer.link, header) : nullptr) {
       memory.copy_out(source.offset, payload, size);
-      peer.transport->commit(*peer.link);
+      place->commit(*peer.link);
       return Sent::done;
     }
   }

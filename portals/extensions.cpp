@@ -285,14 +285,15 @@ const uint32_t* PtlxRestrained(void) {
   return api::initialized() ? reinterpret_cast<const uint32_t*>(&api::client().engine().restrained_peers()) : nullptr;
 }
 
-const char* PtlxTransport(ptl_handle_ni_t ni, ptl_process_t peer) {
-  if (!api::initialized()) return nullptr;
-  Interface* interface = api::find_interface(ni);
-  if (!interface) return nullptr;
-  return api::client().locked([&](Engine& engine) -> const char* {
-    Peer* known = engine.target(interface->index, peer);
-    return known ? engine.transport_name(*known) : nullptr;
-  });
+ptlx_transport_t PtlxTransport(ptl_handle_ni_t ni, ptl_process_t peer, const char** name) {
+  TransportName found;
+  if (Interface* interface = api::initialized() ? api::find_interface(ni) : nullptr)
+    found = api::client().locked([&](Engine& engine) {
+      Peer* known = engine.target(interface->index, peer);
+      return known ? engine.transport_name(*known) : TransportName{};
+    });
+  if (name) *name = found.text;
+  return found.kind;
 }
 
 }  // extern "C"

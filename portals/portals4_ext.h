@@ -304,8 +304,17 @@ typedef struct {
     uint64_t sends, arrivals, matches, triggers, rings, back_pressure, dropped;
 } ptlx_engine_info_t;
 int PtlxEngineInfo(ptlx_engine_info_t *info);
-/* "self", "node", "fabric(tcp)" ..: the transport that reaches `peer`. The text lives until PtlFini. NULL if unknown. */
-const char *PtlxTransport(ptl_handle_ni_t ni, ptl_process_t peer);
+
+/* What carries messages to a process. */
+typedef enum {
+    PTLX_TRANSPORT_NONE,   /* nothing: it is unknown or cannot be reached */
+    PTLX_TRANSPORT_SELF,   /* the process is this one */
+    PTLX_TRANSPORT_NODE,   /* memory of the node: its blocks can be mapped, it can be watched */
+    PTLX_TRANSPORT_NETWORK /* a wire, be it an emulated one */
+} ptlx_transport_t;
+/* The transport that reaches `peer`. `name` (may be NULL) becomes its name for people: "self", "node", "fabric(tcp)" ..,
+ * a text that lives until PtlFini; "none" with PTLX_TRANSPORT_NONE. */
+ptlx_transport_t PtlxTransport(ptl_handle_ni_t ni, ptl_process_t peer, const char **name);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

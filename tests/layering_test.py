@@ -44,8 +44,8 @@ ONLY = [
      "libfabric is known to engine/transport/fabric/ only, and to the bench that compares with it alone"),
     (r"hwloc", r"engine/host/topology[^/]*$", "hwloc is known to engine/host/topology* only"),
     (r"pmix", r"engine/host/pmix\.cpp$|engine/tools/ptlrun/", "PMIx is known to engine/host/pmix.cpp and ptlrun only"),
-    (r"engine/transport/fabric/fabric\.hpp$", r"engine/open_fabric\.cpp$|engine/transport/fabric/",
-     "the fabric is opened by engine/open_fabric.cpp only"),
+    (r"engine/transport/fabric/fabric\.hpp$", r"engine/transport/fabric/",
+     "the fabric is opened by its line in the table of transports only (engine/transport/table.hpp)"),
     (r".*CLI/", r"engine/tools/|bench/", "options are parsed in tools only"),
 ]
 

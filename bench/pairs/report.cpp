@@ -179,7 +179,8 @@ std::string transport_to(unsigned int ni_options, int rank) {
   peer.rank = static_cast<ptl_rank_t>(rank);
   if (PtlInit() != PTL_OK) return name;
   if (PtlNIInit(PTL_IFACE_DEFAULT, ni_options, PTL_PID_ANY, nullptr, nullptr, &ni) == PTL_OK) {
-    if (const char* found = PtlxTransport(ni, peer)) name = found;
+    const char* found;
+    if (PtlxTransport(ni, peer, &found) != PTLX_TRANSPORT_NONE) name = found;
     PtlNIFini(ni);
   }
   PtlFini();

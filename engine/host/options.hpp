@@ -6,7 +6,7 @@
 
 namespace portunus {
 
-// A wire between processes (transport/delayed.hpp).
+// A wire between processes (measurement/delayed/delayed.hpp).
 struct WireOptions {
   uint64_t latency_ns = 0;
   uint64_t bytes_per_us = 0;  // 0: there is none

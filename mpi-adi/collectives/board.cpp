@@ -68,8 +68,7 @@ bool Board::prepare(const Communicator& comm) {
     const ptl_process_t member = adi::process(comm.job_rank(static_cast<int>(i)));
     if (PtlxNodeWatch(adi::device.ni, member, &watches_[i]) != PTL_OK) return false;
     if (i == rank_) continue;
-    const char* transport = PtlxTransport(adi::device.ni, member);
-    if (transport == nullptr || std::strcmp(transport, "node") != 0) return false;
+    if (PtlxTransport(adi::device.ni, member, nullptr) != PTLX_TRANSPORT_NODE) return false;
     if (PtlxCTWatch(deaths_, member) != PTL_OK) return false;
   }
   return true;

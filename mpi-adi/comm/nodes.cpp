@@ -1,7 +1,6 @@
 // nodes.cpp: see nodes.hpp.
 #include "mpi-adi/comm/nodes.hpp"
 
-#include <cstring>
 #include <vector>
 
 #include "mpi-adi/core/adi.hpp"
@@ -28,7 +27,8 @@ bool same_node(int job_rank, int other_job_rank) {
 bool shares_memory(int job_rank) {
   const int self = static_cast<int>(adi::device.self.rank);
   if (job_rank == self || !same_node(job_rank, self)) return false;
-  static const bool by_node = std::strcmp(PtlxTransport(adi::device.ni, adi::process(job_rank)), "node") == 0;  // alike for all of them
+  // Alike for all of them.
+  static const bool by_node = PtlxTransport(adi::device.ni, adi::process(job_rank), nullptr) == PTLX_TRANSPORT_NODE;
   return by_node;
 }
 

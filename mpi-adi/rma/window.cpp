@@ -5,7 +5,6 @@
 
 #include <climits>
 #include <cstdarg>
-#include <cstring>
 
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/comm/comm_create.hpp"
@@ -125,8 +124,8 @@ int check_memory(const char* function, const Communicator& comm, MPI_Aint size, 
 
 // Does what goes to that process cross shared memory only?
 bool is_near(const Member& member) {
-  const char* transport = PtlxTransport(adi::device.ni, adi::process(member.job_rank));
-  return transport != nullptr && (std::strcmp(transport, "node") == 0 || std::strcmp(transport, "self") == 0);
+  const ptlx_transport_t transport = PtlxTransport(adi::device.ni, adi::process(member.job_rank), nullptr);
+  return transport == PTLX_TRANSPORT_NODE || transport == PTLX_TRANSPORT_SELF;
 }
 
 int create(const char* function, void* base, MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {

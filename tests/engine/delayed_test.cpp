@@ -2,7 +2,7 @@
 // stepped by hand, and the clock is the test's.
 #include <gtest/gtest.h>
 
-#include "engine/measurement/delayed.hpp"
+#include "engine/measurement/delayed/delayed.hpp"
 #include "tests/engine/transport_pair.hpp"
 #include "tests/support/rig.hpp"
 
@@ -56,7 +56,7 @@ TEST_F(Delayed, AMessageArrivesWhenLatencyAndWidthLetItAndNotBefore) {
   EXPECT_EQ(arrival.header.match_bits, 7u);
   EXPECT_EQ(arrival.payload, std::vector<std::byte>(64, std::byte{7}));
   EXPECT_EQ(ends[1].due_in_ns(), -1);
-  EXPECT_EQ(ends[1].holding, 0u);
+  EXPECT_EQ(ends[1].state.holding, 0u);
 }
 
 TEST_F(Delayed, MessagesOfOneLinkFollowEachOtherAtTheWidthOfTheWire) {
@@ -117,7 +117,7 @@ TEST_F(Delayed, MessagesWithoutAStampAreNotDelayedAndStampsThatDoNotFitAreMalfor
 // A carrier that loses its peer as soon as it is looked after.
 struct Losing final : Transport {
   explicit Losing(Sink& sink) : sink(sink) { link.process = {1, 9}; }
-  const char* name() const override { return "losing"; }
+  TransportName name() const override { return {PTLX_TRANSPORT_NETWORK, "losing"}; }
   TransportLimits limits() const override { return {}; }
   Link* connect(ProcessId) override { return &link; }
   Sent send(Link&, const wire::Header&, std::span<const iovec>) override { return Sent::failed; }
@@ -135,7 +135,7 @@ struct Losing final : Transport {
     return 1;
   }
   bool idle() override { return true; }
-  void look_after(bool) override { sink.lost(link); }
+  void housekeeping(bool) override { sink.lost(link); }
   Sink& sink;
   Link link;
   bool said = false;
@@ -144,7 +144,7 @@ struct Losing final : Transport {
 TEST_F(Delayed, ALostPeersLastWordsComeBeforeItsLoss) {
   DelayedTransport end(sinks[0], kWire, [](Sink& sink) { return std::make_unique<Losing>(sink); }, read_clock);
   end.poll(16);
-  end.look_after(true);
+  end.housekeeping(true);
   end.poll(16);
   EXPECT_TRUE(sinks[0].losses.empty());
   clock_ns += 5000;

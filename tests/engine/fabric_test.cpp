@@ -112,7 +112,7 @@ TEST(Fabric, AnUnknownInterfaceIsNamed) {
 TEST(Fabric, WithoutAWishAProviderAndAnInterfaceAreChosen) {
   Recorder sink;
   FabricTransport transport(sink, {"", "", 0, 0});
-  EXPECT_EQ(std::string(transport.name()).rfind("fabric(", 0), 0u);
+  EXPECT_EQ(std::string(transport.name().text).rfind("fabric(", 0), 0u);
   EXPECT_NE(transport.self().nid, 0u);
   EXPECT_NE(transport.self().pid, 0u);
 }

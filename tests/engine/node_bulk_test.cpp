@@ -267,10 +267,10 @@ TEST(NodeBulk, AMoveWhosePeerDiesOverItsShareHasFailed) {
     moved = mover.transport.pull(*link, {reinterpret_cast<uint64_t>(memory.data()), 0}, ours.data(), ours.size(), &ours);
   child.end();
   if (moved == Moved::started) {
-    while (mover.sink.moves.empty()) mover.transport.look_after(true), mover.transport.poll(1);
+    while (mover.sink.moves.empty()) mover.transport.housekeeping(true), mover.transport.poll(1);
     EXPECT_EQ(mover.sink.moves.at(&ours), std::vector<bool>{false});
   }
-  while (mover.sink.losses.empty()) mover.transport.look_after(true), mover.transport.poll(1);
+  while (mover.sink.losses.empty()) mover.transport.housekeeping(true), mover.transport.poll(1);
   EXPECT_EQ(mover.transport.pull(*link, {reinterpret_cast<uint64_t>(memory.data()), 0}, ours.data(), ours.size(), &ours), Moved::failed);
   unlink(path_of(address(1)).c_str());
 }

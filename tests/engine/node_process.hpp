@@ -91,7 +91,7 @@ struct End {
     Link* link = transport.connect(to);
     link->peer = Recorder::somebody();
     while (transport.send(*link, put(number), {}) != Sent::done) {
-      receiver.transport.look_after(true);
+      receiver.transport.housekeeping(true);
       receiver.transport.poll(1);
     }
   }

@@ -36,16 +36,16 @@ TEST(Node, ARecordThatADeadProcessReservedAndNeverPublishedIsSteppedOver) {
   });
   other.send(address(0), 2);
   receiver.transport.poll(16);
-  EXPECT_TRUE(receiver.transport.uneasy());
-  for (int i = 0; i < 100; ++i) receiver.transport.look_after(true), receiver.transport.poll(16);
+  EXPECT_TRUE(receiver.transport.needs_housekeeping());
+  for (int i = 0; i < 100; ++i) receiver.transport.housekeeping(true), receiver.transport.poll(16);
   EXPECT_EQ(receiver.sink.arrivals.size(), 1u) << "its owner lives and may still publish it";
   child.end();
-  receiver.transport.look_after(false);  // whoever waits for nobody must still be reached by others
+  receiver.transport.housekeeping(false);  // whoever waits for nobody must still be reached by others
   receiver.transport.poll(16);
   ASSERT_EQ(receiver.sink.arrivals.size(), 2u);
   EXPECT_EQ(receiver.sink.arrivals[1].header.match_bits, 2u);
   EXPECT_EQ(receiver.stats.abandoned.read(), 1u);
-  EXPECT_FALSE(receiver.transport.uneasy());
+  EXPECT_FALSE(receiver.transport.needs_housekeeping());
   unlink(path_of(address(2)).c_str());
 }
 
@@ -60,10 +60,10 @@ TEST(Node, ARecordThatALivingProcessMayHaveReservedIsWaitedFor) {
     kill(getpid(), SIGKILL);
   });
   child.end();
-  receiver.transport.look_after(true);
+  receiver.transport.housekeeping(true);
   EXPECT_EQ(receiver.stats.abandoned.read(), 0u);
   living.send(address(0), 5);  // the living one had lost the race, and claims anew
-  receiver.transport.look_after(true);
+  receiver.transport.housekeeping(true);
   receiver.transport.poll(16);
   EXPECT_EQ(receiver.stats.abandoned.read(), 1u);
   ASSERT_EQ(receiver.sink.arrivals.size(), 1u);
@@ -91,13 +91,13 @@ TEST(Node, WhoeverIsKilledWhileItSendsLeavesTheRingToTheOthers) {
     other.send_when_there_is_room(address(0), 1000 + round, receiver);
     receiver.sink.arrivals.clear();
     for (int looks = 0; looks < 3; ++looks) {
-      receiver.transport.look_after(true);
+      receiver.transport.housekeeping(true);
       while (receiver.transport.poll(16) > 0) {
       }
     }
     ASSERT_FALSE(receiver.sink.arrivals.empty()) << "round " << round;
     EXPECT_EQ(receiver.sink.arrivals.back().header.match_bits, 1000 + round);
-    EXPECT_FALSE(receiver.transport.uneasy());
+    EXPECT_FALSE(receiver.transport.needs_housekeeping());
     unlink(path_of(address(2)).c_str());
   }
   RecordProperty("abandoned", static_cast<int>(receiver.stats.abandoned.read()));
@@ -125,13 +125,13 @@ TEST(Node, AKilledProcessIsLostAfterItsLastWordsEvenWhileAChildHoldsItsDescripto
     Link* link = survivor.transport.connect(address(1));
     ASSERT_NE(link, nullptr);
     link->peer = Recorder::somebody();
-    survivor.transport.look_after(true);
+    survivor.transport.housekeeping(true);
     EXPECT_TRUE(survivor.sink.losses.empty());
     kill(child.pid, SIGKILL);
     siginfo_t info;
     waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED | WNOWAIT);
     if (reaped) child.end();
-    survivor.transport.look_after(true);
+    survivor.transport.housekeeping(true);
     EXPECT_TRUE(survivor.sink.losses.empty()) << "its message has not been delivered yet";
     survivor.transport.poll(16);
     EXPECT_EQ(survivor.sink.arrivals.size(), 1u);
@@ -149,9 +149,9 @@ TEST(Node, NobodyIsLookedForWhileNothingIsExpected) {
   auto peer = std::make_unique<End>(address(1));
   survivor.send(address(1), 1);
   peer.reset();
-  survivor.transport.look_after(false);
+  survivor.transport.housekeeping(false);
   EXPECT_TRUE(survivor.sink.losses.empty());
-  survivor.transport.look_after(true);
+  survivor.transport.housekeeping(true);
   EXPECT_EQ(survivor.sink.losses.size(), 1u);
 }
 
@@ -161,7 +161,7 @@ TEST(Node, MemoryOfADeadProcessIsNotPulled) {
   survivor.send(address(1), 1);
   Link* link = survivor.transport.connect(address(1));
   peer.reset();
-  survivor.transport.look_after(true);
+  survivor.transport.housekeeping(true);
   char byte = 0;
   EXPECT_EQ(survivor.transport.pull(*link, {reinterpret_cast<uint64_t>(&byte), 0}, &byte, 1, nullptr), Moved::failed);
 }
@@ -201,7 +201,7 @@ TEST(Node, ThePlaceAndTheBoxOfAProcessThatHasGoneAreGivenToANewOne) {
   }
   server.sink.losses.clear();
   senders[3].reset();
-  for (uint32_t i = 0; i < 4; ++i) server.transport.look_after(false);  // a part of the senders each time
+  for (uint32_t i = 0; i < 4; ++i) server.transport.housekeeping(false);  // a part of the senders each time
   EXPECT_EQ(server.sink.losses.size(), 1u);
   End fresh(address(kBoxes + 10));
   for (uint32_t i = 0; i < 5000; ++i) {
@@ -233,12 +233,12 @@ TEST(Node, ASenderWhoseNameIsRemovedLivesUntilItsProcessEnds) {
   while (server.transport.poll(16) != 0) {
   }
   ASSERT_EQ(server.sink.arrivals.size(), kBoxes + 1);
-  for (int i = 0; i < 4; ++i) server.transport.look_after(true);
+  for (int i = 0; i < 4; ++i) server.transport.housekeeping(true);
   EXPECT_TRUE(server.sink.losses.empty());
   kill(child.pid, SIGKILL);
   siginfo_t info;
   waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED | WNOWAIT);
-  for (int i = 0; i < 4; ++i) server.transport.look_after(true);
+  for (int i = 0; i < 4; ++i) server.transport.housekeeping(true);
   ASSERT_EQ(server.sink.losses.size(), 1u);
   EXPECT_EQ(server.sink.losses.front()->process, address(1));
 }
@@ -254,7 +254,7 @@ TEST(Node, MoreSendersThanThereArePlacesAreServedOneAfterAnother) {
       server.transport.poll(16);
     }
     ASSERT_EQ(server.sink.arrivals.size(), i + 1);
-    server.transport.look_after(false);
+    server.transport.housekeeping(false);
   }
 }
 
@@ -526,7 +526,7 @@ TEST(Node, RecordsOfChanceHarmNobody) {
     receiver.transport.segment().header().tail.store(kRing / kLine);
     for (int i = 0; i < 10'000 && receiver.transport.poll(16) > 0; ++i) {
     }
-    receiver.transport.look_after(true);
+    receiver.transport.housekeeping(true);
     for (const Recorder::Arrival& arrival : receiver.sink.arrivals) EXPECT_LE(arrival.header.payload_size, NodeTransport::kEager);
   }
 }

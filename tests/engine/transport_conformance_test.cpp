@@ -1,13 +1,13 @@
 // transport_conformance_test.cpp: what engine/transport/transport.hpp promises, asked of each transport alike.
 //
-// A transport joins by a class derived from TransportPair and a line in kTransports (transport_kinds.hpp).
+// The suite takes the transports from the table (engine/transport/table.hpp), each with its variants.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/mman.h>
 
 #include <thread>
 
-#include "tests/engine/transport_kinds.hpp"
+#include "tests/engine/transport_pair.hpp"
 
 namespace portunus {
 namespace {
@@ -37,13 +37,13 @@ std::vector<std::byte> pattern(size_t size, uint64_t seed) {
 
 class TransportConformance : public testing::TestWithParam<TransportKind> {
  protected:
-  void SetUp() override { pair_ = GetParam().make(); }
+  void SetUp() override { pair_ = std::make_unique<TransportPair>(*GetParam().type, GetParam().variant); }
 
   void pump() {
     for (auto& end : pair_->ends) {
       if (!end) continue;
       end->poll(16);
-      end->look_after(true);
+      end->housekeeping(true);
     }
   }
 
@@ -56,7 +56,7 @@ class TransportConformance : public testing::TestWithParam<TransportKind> {
 
   void flush() {
     for (auto& end : pair_->ends)
-      if (end && end->keeps_back) end->flush();
+      if (end && end->state.keeps_back) end->can().bundling->flush();
   }
 
   Sent try_send(int from, uint64_t number, const std::vector<std::byte>& payload) {
@@ -115,7 +115,7 @@ class TransportConformance : public testing::TestWithParam<TransportKind> {
 };
 
 TEST_P(TransportConformance, HasANameAndLimitsThatFitTheHeader) {
-  EXPECT_STRNE((*pair_)[0].name(), "");
+  EXPECT_STRNE((*pair_)[0].name().text, "");
   EXPECT_GE(eager(0), sizeof(wire::Region));
   EXPECT_LE(eager(0), 65535u);
 }
@@ -159,7 +159,7 @@ TEST_P(TransportConformance, MessagesKeptBackArriveAfterAFlushInOneOrderWithThos
   auto& arrivals = pair_->sinks[1].arrivals;
   uint64_t seen = 0;
   for (uint64_t next = 0; next < kMessages || seen < kMessages;) {
-    (*pair_)[0].bundling = next / 7 % 4 != 0;
+    (*pair_)[0].state.bundling = next / 7 % 4 != 0;
     if (next < kMessages && try_send(0, next, payload(next)) == Sent::done) ++next;
     if (next % 100 == 0 || next == kMessages) flush();
     if (next % 10 == 0) pump();
@@ -168,7 +168,7 @@ TEST_P(TransportConformance, MessagesKeptBackArriveAfterAFlushInOneOrderWithThos
       ASSERT_TRUE(arrivals.front().payload == payload(seen));
     }
   }
-  (*pair_)[0].bundling = 0;
+  (*pair_)[0].state.bundling = 0;
   while ((*pair_)[0].poll(16) > 0) {}  // the provider has forgotten the sender's buffers before the receiver goes
 }
 
@@ -419,7 +419,7 @@ TEST_P(TransportConformance, NobodyAtAnAddressIsAnErrorNotAHang) {
   EXPECT_EQ(pair_->sinks[0].losses.size(), pair_->tells_loss() ? 1u : 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, TransportConformance, testing::ValuesIn(kTransports),
+INSTANTIATE_TEST_SUITE_P(All, TransportConformance, testing::ValuesIn(transport_kinds()),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -3,14 +3,20 @@
 // Thread: one, except where a test says otherwise.
 #pragma once
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <deque>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "engine/transport/transport.hpp"
+#include "engine/transport/self/self.hpp"
+#include "engine/transport/table.hpp"
 
 namespace portunus {
 
@@ -48,25 +54,61 @@ class Recorder final : public Sink {
   std::map<Link*, size_t> arrivals_before_introduction;
 };
 
-// Two ends, 0 and 1. A transport takes part in the suite by deriving from this and naming itself in kTransports
-// (transport_kinds.hpp).
+// Two ends, 0 and 1, of a transport under the options of one of its variants.
 class TransportPair {
  public:
-  virtual ~TransportPair() = default;
-  virtual ProcessId process(int side) const = 0;
-  // False: the end of a peer is noticed by somebody else.
-  virtual bool tells_loss() const { return true; }
+  TransportPair(const TransportType& type, const TransportType::Variant* variant) : type_(type) {
+    Options options;
+    options.interface = "127.0.0.1";
+    options.ring_bytes = 64 * 1024;
+    if (variant) variant->choose(options);
+    hub_.capacity = 1000;
+    for (int side : {0, 1}) {
+      TransportOpening opening{sinks[side], stats_[side], options, hub_, geteuid()};
+      opening.self = {0x7f000001, 100'000u + 2 * static_cast<uint32_t>(getpid() % 1'000'000) + static_cast<uint32_t>(side)};
+      if (!type.wanted(opening)) throw std::logic_error("a transport does not want the options of its own variant");
+      ends[side] = type.open(opening);
+      process_[side] = opening.self;
+    }
+  }
+  ~TransportPair() {
+    for (auto& each : ends) each.reset();
+  }
+
+  ProcessId process(int side) const { return process_[side]; }
+  bool tells_loss() const { return type_.tells_loss; }
 
   Transport& operator[](int side) { return *ends[side]; }
   void end(int side) { ends[side].reset(); }
 
   Recorder sinks[2];
   std::unique_ptr<Transport> ends[2];
+
+ private:
+  const TransportType& type_;
+  SelfHub hub_;
+  Stats stats_[2];
+  ProcessId process_[2];
 };
 
 struct TransportKind {
-  std::string name;
-  std::unique_ptr<TransportPair> (*make)();
+  std::string name;  // as a test may be called
+  const TransportType* type;
+  const TransportType::Variant* variant;
 };
+
+// Every variant of every transport in the table.
+inline std::vector<TransportKind> transport_kinds() {
+  std::vector<TransportKind> all;
+  for (const TransportType* type : transport_types()) {
+    if (type->variants.empty()) all.push_back({type->name, type, nullptr});
+    for (const TransportType::Variant& variant : type->variants) {
+      std::string name = std::string(type->name) + "_" + variant.name;
+      std::replace_if(name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
+      all.push_back({name, type, &variant});
+    }
+  }
+  return all;
+}
 
 }  // namespace portunus

@@ -83,7 +83,7 @@ class Wild final : public Transport {
       links[i].uid = 1000 + i;
     }
   }
-  const char* name() const override { return "wild"; }
+  TransportName name() const override { return {PTLX_TRANSPORT_NETWORK, "wild"}; }
   TransportLimits limits() const override { return {kEager, size_t{1} << 16}; }
   Link* connect(ProcessId process) override {
     for (Link& link : links)

@@ -42,7 +42,7 @@ class ChaosTransport final : public Transport {
  public:
   ChaosTransport(Sink& sink, ChaosHub& hub, uint32_t rank) : sink_(sink), hub_(hub), rank_(rank), links_(hub.dead.size()) {}
 
-  const char* name() const override { return "chaos"; }
+  TransportName name() const override { return {PTLX_TRANSPORT_NETWORK, "chaos"}; }
   TransportLimits limits() const override { return {hub_.eager, size_t{1} << 62}; }
   Link* connect(ProcessId process) override {
     const uint32_t to = process.pid - ChaosHub::kFirstPid;

@@ -9,7 +9,7 @@
 
 #include "engine/engine.hpp"
 #include "engine/shared/objects.hpp"
-#include "engine/transport/self.hpp"
+#include "engine/transport/self/self.hpp"
 
 namespace portunus::test {
 

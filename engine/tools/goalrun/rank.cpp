@@ -218,7 +218,8 @@ void Run::describe_place(Outcome& outcome) const {
     if (!vertex.is_message() || vertex.peer == goal::kAnySource) continue;
     ptl_process_t peer{};
     peer.rank = vertex.peer;
-    if (const char* name = PtlxTransport(library_->ni(), peer)) names.insert(name);
+    const char* name;
+    if (PtlxTransport(library_->ni(), peer, &name) != PTLX_TRANSPORT_NONE) names.insert(name);
   }
   std::string joined;
   for (const std::string& name : names) joined += (joined.empty() ? "" : "+") + name;

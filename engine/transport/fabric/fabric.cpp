@@ -23,7 +23,7 @@ namespace {
 
 // One peer that does not read must not take the buffers of all others.
 constexpr uint32_t kSendsPerLink = 64;
-// How seldom a poll looks for greetings and ends while it waits for none: that costs a system call.
+// How seldom a poll looks for Hellos and ends while it waits for none: that costs a system call.
 constexpr uint32_t kGuardTurns = 64;
 
 FabricLink& own(Link& link) { return static_cast<FabricLink&>(link); }
@@ -67,13 +67,13 @@ Sent FabricTransport::send(Link& to, const wire::Header& header, std::span<const
   if (link.state != LinkState::ready) return link.state == LinkState::failed ? Sent::failed : Sent::again;
   assert(header.payload_size <= limits_.eager);
   const size_t size = fabric::encoded_size(header);
-  if (bundling == 0 && link.frame == nullptr) return send_alone(link, header, payload, size);
+  if (state.bundling == 0 && link.frame == nullptr) return send_alone(link, header, payload, size);
   if (link.frame != nullptr && link.filled + size > kFrame && !send_frame(link)) return Sent::again;
   if (link.frame == nullptr && !begin_frame(link)) return Sent::again;
   std::byte* const out = static_cast<Operation*>(link.frame)->buffer + link.filled;
   fabric::encode({fabric::kMessageMagic, link.remote_slot, self().pid, options_.uid}, header, payload, out);
   link.filled += static_cast<uint32_t>(size);
-  if (bundling == 0) send_frame(link);  // if the provider refuses, the next flush tries again
+  if (state.bundling == 0) send_frame(link);  // if the provider refuses, the next flush tries again
   return Sent::done;
 }
 
@@ -83,7 +83,7 @@ Sent FabricTransport::send_alone(FabricLink& link, const wire::Header& header, s
   fabric::encode({fabric::kMessageMagic, link.remote_slot, self().pid, options_.uid}, header, payload, out);
   const ssize_t status = dispatch(link, size);
   if (status == 0) return Sent::done;
-  if (status != -FI_EAGAIN) condemn(link);
+  if (status != -FI_EAGAIN) disconnect(link);
   return Sent::again;  // after Sink::lost: failed
 }
 
@@ -92,7 +92,7 @@ bool FabricTransport::begin_frame(FabricLink& link) {
   link.filled = 0;
   if (link.frame == nullptr) return false;
   if (!link.framed) framed_.push_back(&link);
-  link.framed = keeps_back = true;
+  link.framed = state.keeps_back = true;
   return true;
 }
 
@@ -106,7 +106,7 @@ bool FabricTransport::send_frame(FabricLink& link) {
   if (status == -FI_EAGAIN) return false;
   if (status != 0) {
     drop_frame(link);
-    condemn(link);
+    disconnect(link);
   } else if (inject) {
     drop_frame(link);
   } else {
@@ -135,7 +135,7 @@ void FabricTransport::flush() {
     framed_[i] = framed_.back();
     framed_.pop_back();
   }
-  keeps_back = !framed_.empty();
+  state.keeps_back = !framed_.empty();
 }
 
 bool FabricTransport::expose(Link&, const void* start, size_t size, bool peer_writes, Exposed& out) {
@@ -234,8 +234,8 @@ int FabricTransport::poll(int budget) {
     done += std::abs(n);
   }
   if (!unposted_.empty()) receive_more();
-  if (!opening_.empty()) done += knock();
-  if (empty && !condemned_.empty()) done += bury();
+  if (!opening_.empty()) done += probe();
+  if (empty && !disconnected_.empty()) done += reap();
   return done;
 }
 
@@ -255,7 +255,7 @@ int FabricTransport::fetch(fi_cq_data_entry* entries, int most) {
     take_error();
     return -1;
   }
-  for (const auto& link : links_) condemn(*link);  // the device itself is gone
+  for (const auto& link : links_) disconnect(*link);  // the device itself is gone
   return 0;
 }
 
@@ -290,22 +290,22 @@ void FabricTransport::completed(const fi_cq_data_entry& entry) {
 // Delivers the first message of `bytes` and returns its length; 0 when nothing of them is worth a look any more.
 size_t FabricTransport::take_in(std::span<const std::byte> bytes) {
   fabric::Message message;
-  const bool knocked = fabric::is_knock(bytes, message.prefix);
-  const size_t size = knocked ? bytes.size() : fabric::decode_first(bytes, message);
-  const bool whole = knocked || (size != 0 && message.header.payload_size <= limits_.eager);
+  const bool probed = fabric::is_probe(bytes, message.prefix);
+  const size_t size = probed ? bytes.size() : fabric::decode_first(bytes, message);
+  const bool whole = probed || (size != 0 && message.header.payload_size <= limits_.eager);
   if (!whole || message.prefix.slot >= links_.size() || links_[message.prefix.slot]->process.pid != message.prefix.pid) {
     ++malformed_;
     return 0;
   }
   FabricLink& link = *links_[message.prefix.slot];
   if (link.state == LinkState::failed) return 0;
-  if (link.state == LinkState::calling) link.uid = message.prefix.uid;  // it knows us; its greeting is still on the way
+  if (link.state == LinkState::calling) link.uid = message.prefix.uid;  // it knows us; its Hello is still on the way
   if (link.uid != message.prefix.uid) {
     ++malformed_;
     return 0;
   }
   if (link.state == LinkState::opening) link.state = LinkState::ready;
-  if (knocked) return size;
+  if (probed) return size;
   if (!link.known) {
     link.known = true;
     sink_.introduced(link, *this);
@@ -327,7 +327,7 @@ void FabricTransport::finish(Operation& operation, bool ok) {
     if (link == nullptr) return;
     --link->in_flight;
     --sends_in_flight_;
-    if (!ok) condemn(*link);  // a message is missing: what follows would be out of order
+    if (!ok) disconnect(*link);  // a message is missing: what follows would be out of order
     return;
   }
   registrations_.release(std::exchange(operation.registration, nullptr));
@@ -336,12 +336,12 @@ void FabricTransport::finish(Operation& operation, bool ok) {
 }
 
 bool FabricTransport::idle() {
-  if (keeps_back) flush();
-  if (keeps_back) return false;
+  if (state.keeps_back) flush();
+  if (state.keeps_back) return false;
   if (guard_.pending()) guard_due_ = true;
   // Twice: the first may do no more than notice that the connection stands.
-  for (int i = 0; i < 2 && !opening_.empty(); ++i) news_ += knock();
-  if (guard_due_ || news_ > 0 || stashed_ > 0 || !condemned_.empty() || !unposted_.empty()) return false;
+  for (int i = 0; i < 2 && !opening_.empty(); ++i) news_ += probe();
+  if (guard_due_ || news_ > 0 || stashed_ > 0 || !disconnected_.empty() || !unposted_.empty()) return false;
   if (endpoint_.cq_fd >= 0) {
     fid* queue = &endpoint_.cq->fid;
     return fi_trywait(endpoint_.fabric.get(), &queue, 1) == FI_SUCCESS;

@@ -33,10 +33,10 @@ struct FabricOptions {
   std::string interface;  // PTL_FABRIC_INTERFACE: see choose_nid (host/address.hpp)
   uint32_t pid = 0;       // the port wanted, or 0 for any
   uint32_t uid = 0;       // what we say we run as
-  uint32_t timeout_s = 30;  // PTL_PEER_TIMEOUT: for how long a line may be silent when it should not
+  uint32_t timeout_s = 30;  // PTL_PEER_TIMEOUT: for how long a connection may be silent when it should not
 };
 
-class FabricTransport final : public Transport, private fabric::GuardClient {
+class FabricTransport final : public Transport, public Bundling, private fabric::GuardClient {
  public:
   // Throws std::system_error or std::runtime_error: cause and remedy in one sentence.
   FabricTransport(Sink& sink, const FabricOptions& options);
@@ -47,7 +47,7 @@ class FabricTransport final : public Transport, private fabric::GuardClient {
   // Messages dropped because they were not ours, or not whole.
   uint64_t malformed() const { return malformed_; }
 
-  const char* name() const override { return name_.c_str(); }
+  TransportName name() const override { return {PTLX_TRANSPORT_NETWORK, name_.c_str()}; }
   TransportLimits limits() const override { return limits_; }
   // Null for ourselves (the self transport does that) and for what is no address.
   Link* connect(ProcessId process) override;
@@ -92,13 +92,13 @@ class FabricTransport final : public Transport, private fabric::GuardClient {
   void linger();
   // links.cpp
   fabric::FabricLink* make_link(ProcessId process);
-  void condemn(fabric::FabricLink& link);
-  int bury();
+  void disconnect(fabric::FabricLink& link);
+  int reap();
   void abandon(fabric::FabricLink& link);
-  int knock();
-  fabric::FabricLink* greeted(fabric::FabricLink* link, const fabric::Hello& hello) override;
+  int probe();
+  fabric::FabricLink* hello_received(fabric::FabricLink* link, const fabric::Hello& hello) override;
   uint32_t slot_of(const fabric::FabricLink& link) const override { return link.slot; }
-  void gone(fabric::FabricLink& link) override { condemn(link); }
+  void disconnected(fabric::FabricLink& link) override { disconnect(link); }
   // fabric.cpp
   std::byte* draft(fabric::FabricLink& link, size_t size);
   ssize_t dispatch(fabric::FabricLink& link, size_t size);
@@ -134,8 +134,8 @@ class FabricTransport final : public Transport, private fabric::GuardClient {
   std::vector<Operation*> unposted_;                        // receives the provider did not take back yet
   std::vector<std::unique_ptr<fabric::FabricLink>> links_;  // by slot
   std::unordered_map<uint64_t, fabric::FabricLink*> by_process_;
-  std::vector<fabric::FabricLink*> condemned_;
-  std::vector<fabric::FabricLink*> opening_;  // those at whose door we knock
+  std::vector<fabric::FabricLink*> disconnected_;
+  std::vector<fabric::FabricLink*> opening_;  // those that we probe
   size_t calling_ = 0;                        // links whose peer has not answered yet
   fi_cq_data_entry stash_[kBatch];            // what `idle` found
   int stashed_ = 0;

@@ -1,4 +1,4 @@
-// guard.cpp: lines between processes: calling, answering, noticing their end.
+// guard.cpp: connections between processes: calling, answering, noticing their end.
 //
 // Thread: the holder of the baton.
 // Source: tcp(7), epoll(7).
@@ -63,7 +63,7 @@ Guard::Guard(uint32_t nid, uint32_t pid, uint32_t timeout_s) : timeout_s_(static
 
 Guard::~Guard() {
   // shutdown, not only close: a forked child of the application may hold copies of these descriptors.
-  for (auto& [fd, line] : lines_) {
+  for (auto& [fd, connection] : connections_) {
     shutdown(fd, SHUT_RDWR);
     close(fd);
   }
@@ -101,16 +101,16 @@ void Guard::listen_on(uint32_t nid, uint32_t pid) {
   if (epoll_ctl(epoll_, EPOLL_CTL_ADD, listener_, &event) != 0) refuse(errno, "cannot watch the fabric's socket");
 }
 
-bool Guard::watch(std::unique_ptr<Line> line, uint32_t events) {
+bool Guard::watch(std::unique_ptr<Connection> connection, uint32_t events) {
   epoll_event event{};
   event.events = events;
-  event.data.fd = line->fd;
-  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, line->fd, &event) != 0) {
-    close(line->fd);
+  event.data.fd = connection->fd;
+  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, connection->fd, &event) != 0) {
+    close(connection->fd);
     return false;
   }
-  const int fd = line->fd;
-  lines_[fd] = std::move(line);
+  const int fd = connection->fd;
+  connections_[fd] = std::move(connection);
   return true;
 }
 
@@ -127,13 +127,13 @@ bool Guard::call(FabricLink& link, uint32_t slot) {
     close(fd);
     return false;
   }
-  auto line = std::make_unique<Line>();
-  line->fd = fd;
-  line->link = &link;
-  line->ours = true;
-  line->connecting = true;
-  line->slot = slot;
-  return watch(std::move(line), EPOLLOUT);
+  auto connection = std::make_unique<Connection>();
+  connection->fd = fd;
+  connection->link = &link;
+  connection->ours = true;
+  connection->connecting = true;
+  connection->slot = slot;
+  return watch(std::move(connection), EPOLLOUT);
 }
 
 void Guard::accept_all() {
@@ -142,89 +142,89 @@ void Guard::accept_all() {
     if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
     if (fd < 0) return;  // none left; or no descriptors, and the callers wait in the backlog
     keep_alive(fd, timeout_s_);
-    auto line = std::make_unique<Line>();
-    line->fd = fd;
-    watch(std::move(line), EPOLLIN);
+    auto connection = std::make_unique<Connection>();
+    connection->fd = fd;
+    watch(std::move(connection), EPOLLIN);
   }
 }
 
-bool Guard::connected(Line& line) {
+bool Guard::connected(Connection& connection) {
   int error = 0;
   socklen_t size = sizeof error;
-  if (getsockopt(line.fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error != 0) return false;
-  line.connecting = false;
+  if (getsockopt(connection.fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error != 0) return false;
+  connection.connecting = false;
   epoll_event event{};
   event.events = EPOLLIN;
-  event.data.fd = line.fd;
-  epoll_ctl(epoll_, EPOLL_CTL_MOD, line.fd, &event);
-  return speak(line, line.slot);
+  event.data.fd = connection.fd;
+  epoll_ctl(epoll_, EPOLL_CTL_MOD, connection.fd, &event);
+  return speak(connection, connection.slot);
 }
 
-bool Guard::speak(Line& line, uint32_t slot) {
+bool Guard::speak(Connection& connection, uint32_t slot) {
   Hello hello = hello_;
   hello.slot = slot;
   // The buffer of a fresh connection takes 256 bytes, always.
-  return ::send(line.fd, &hello, sizeof hello, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof hello);
+  return ::send(connection.fd, &hello, sizeof hello, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof hello);
 }
 
-int Guard::listen(Line& line) {
+int Guard::listen(Connection& connection) {
   std::byte beyond[64];  // nothing is said after the Hello; to read is how the end is noticed
   for (;;) {
-    std::byte* into = reinterpret_cast<std::byte*>(&line.hello) + line.received;
-    size_t room = sizeof line.hello - line.received;
-    if (line.greeted) {
+    std::byte* into = reinterpret_cast<std::byte*>(&connection.hello) + connection.received;
+    size_t room = sizeof connection.hello - connection.received;
+    if (connection.heard) {
       into = beyond;
       room = sizeof beyond;
     }
-    const ssize_t n = recv(line.fd, into, room, 0);
+    const ssize_t n = recv(connection.fd, into, room, 0);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1;
-    if (n == 0 || line.greeted) return -1;
-    line.received += static_cast<size_t>(n);
-    if (line.received == sizeof line.hello) return 1;
+    if (n == 0 || connection.heard) return -1;
+    connection.received += static_cast<size_t>(n);
+    if (connection.received == sizeof connection.hello) return 1;
   }
 }
 
-bool Guard::comes_from(const Line& line, uint32_t nid) const {
+bool Guard::comes_from(const Connection& connection, uint32_t nid) const {
   sockaddr_in address{};
   socklen_t size = sizeof address;
-  return getpeername(line.fd, reinterpret_cast<sockaddr*>(&address), &size) == 0 && ntohl(address.sin_addr.s_addr) == nid;
+  return getpeername(connection.fd, reinterpret_cast<sockaddr*>(&address), &size) == 0 && ntohl(address.sin_addr.s_addr) == nid;
 }
 
-// False ends the line: not one of ours, or not acceptable.
-bool Guard::understood(Line& line, GuardClient& client) {
-  line.greeted = true;
-  const Hello& hello = line.hello;
+// False ends the connection: not one of ours, or not acceptable.
+bool Guard::understood(Connection& connection, GuardClient& client) {
+  connection.heard = true;
+  const Hello& hello = connection.hello;
   if (hello.magic != kHelloMagic || hello.name_size == 0 || hello.name_size >= kMaxName) return false;
-  if (hello.pid == 0 || hello.pid >= kNoPid || !comes_from(line, hello.nid)) return false;
-  FabricLink* link = client.greeted(line.link, hello);
+  if (hello.pid == 0 || hello.pid >= kNoPid || !comes_from(connection, hello.nid)) return false;
+  FabricLink* link = client.hello_received(connection.link, hello);
   if (link == nullptr) return false;
-  line.link = link;
-  return line.ours || speak(line, client.slot_of(*link));
+  connection.link = link;
+  return connection.ours || speak(connection, client.slot_of(*link));
 }
 
-int Guard::serve(Line& line, GuardClient& client) {
+int Guard::serve(Connection& connection, GuardClient& client) {
   bool alive = true;
   int done = 0;
-  if (line.connecting) {
-    alive = connected(line);
+  if (connection.connecting) {
+    alive = connected(connection);
   } else {
-    const int heard = listen(line);
+    const int heard = listen(connection);
     alive = heard >= 0;
     if (heard == 1) {
       done = 1;
-      alive = understood(line, client);
+      alive = understood(connection, client);
     }
   }
   if (alive) return done;
-  FabricLink* link = line.link;
-  drop(line.fd);
-  if (link != nullptr) client.gone(*link);
+  FabricLink* link = connection.link;
+  drop(connection.fd);
+  if (link != nullptr) client.disconnected(*link);
   return 1;
 }
 
 void Guard::drop(int fd) {
-  lines_.erase(fd);
+  connections_.erase(fd);
   close(fd);
 }
 
@@ -242,8 +242,8 @@ int Guard::poll(GuardClient& client) {
         called = true;
         continue;
       }
-      const auto found = lines_.find(events[static_cast<size_t>(i)].data.fd);
-      if (found != lines_.end()) done += serve(*found->second, client);
+      const auto found = connections_.find(events[static_cast<size_t>(i)].data.fd);
+      if (found != connections_.end()) done += serve(*found->second, client);
     }
   } while (n == kEvents);
   if (called) accept_all();

@@ -2,10 +2,10 @@
 //
 // (nid, pid) must be enough to reach a process, but only IP-addressed providers could be reached by it alone, and no
 // provider reliably tells that a silent peer has died: ofi_rxm swallows a lost connection and tries again for ever,
-// shm writes into the memory of the dead. So each pair of processes that talk keeps one TCP connection, a *line*. Both
+// shm writes into the memory of the dead. So each pair of processes that talk keeps one TCP connection. Both
 // sides say one Hello on it, which carries the libfabric endpoint name; after that it only stands, and its end is the
 // end of the peer, told by the kernel even after SIGKILL. When a host or the way to it vanishes, nobody tells: the kernel's
-// keep-alive asks, and ends a line that has been silent for the time allowed. A process that is alive and does not step
+// keep-alive asks, and ends a connection that has been silent for the time allowed. A process that is alive and does not step
 // is not silent: its kernel answers.
 //
 // Thread: the holder of the baton.
@@ -45,11 +45,11 @@ struct FabricLink;
 // What the guard asks and tells its transport, from Guard::poll only.
 class GuardClient {
  public:
-  // `link` is null when they called us: then the answer is the link the Hello belongs to, or null to refuse. For a line
+  // `link` is null when they called us: then the answer is the link the Hello belongs to, or null to refuse. For a connection
   // of our own the answer is `link`, or null when the Hello is not acceptable.
-  virtual FabricLink* greeted(FabricLink* link, const Hello& hello) = 0;
+  virtual FabricLink* hello_received(FabricLink* link, const Hello& hello) = 0;
   virtual uint32_t slot_of(const FabricLink& link) const = 0;
-  virtual void gone(FabricLink& link) = 0;
+  virtual void disconnected(FabricLink& link) = 0;
 
  protected:
   ~GuardClient() = default;
@@ -57,7 +57,7 @@ class GuardClient {
 
 class Guard {
  public:
-  // Takes `pid` as port on address `nid`, or any port when 0. A line silent for `timeout_s` ends (at most two seconds later).
+  // Takes `pid` as port on address `nid`, or any port when 0. A connection silent for `timeout_s` ends (at most two seconds later).
   // Throws std::system_error with the sentence.
   Guard(uint32_t nid, uint32_t pid, uint32_t timeout_s);
   ~Guard();
@@ -67,21 +67,21 @@ class Guard {
   ProcessId self() const { return self_; }
   // What we answer to every call; set once, before the first `poll`.
   void introduce_as(const Hello& hello) { hello_ = hello; }
-  // Starts a line to a process; false when that is impossible at once (refused, no descriptors).
+  // Starts a connection to a process; false when that is impossible at once (refused, no descriptors).
   bool call(FabricLink& link, uint32_t slot);
-  // Handles what has happened; returns how many Hellos were understood or lines lost.
+  // Handles what has happened; returns how many Hellos were understood or connections lost.
   int poll(GuardClient& client);
   bool pending() const;
   // Readable when `poll` has something to do.
   int fd() const { return epoll_; }
 
  private:
-  struct Line {
+  struct Connection {
     int fd = -1;
     FabricLink* link = nullptr;
     bool ours = false;  // we called
     bool connecting = false;
-    bool greeted = false;
+    bool heard = false;  // its Hello, whole
     uint32_t slot = 0;
     size_t received = 0;
     Hello hello;
@@ -89,14 +89,14 @@ class Guard {
 
   void listen_on(uint32_t nid, uint32_t pid);
   void accept_all();
-  bool watch(std::unique_ptr<Line> line, uint32_t events);
-  bool connected(Line& line);
-  bool speak(Line& line, uint32_t slot);
-  // 1: a whole Hello has come; 0: wait; -1: the line has ended.
-  int listen(Line& line);
-  bool understood(Line& line, GuardClient& client);
-  int serve(Line& line, GuardClient& client);
-  bool comes_from(const Line& line, uint32_t nid) const;
+  bool watch(std::unique_ptr<Connection> connection, uint32_t events);
+  bool connected(Connection& connection);
+  bool speak(Connection& connection, uint32_t slot);
+  // 1: a whole Hello has come; 0: wait; -1: the connection has ended.
+  int listen(Connection& connection);
+  bool understood(Connection& connection, GuardClient& client);
+  int serve(Connection& connection, GuardClient& client);
+  bool comes_from(const Connection& connection, uint32_t nid) const;
   void drop(int fd);
 
 
@@ -105,7 +105,7 @@ class Guard {
   int timeout_s_;
   ProcessId self_;
   Hello hello_;
-  std::unordered_map<int, std::unique_ptr<Line>> lines_;
+  std::unordered_map<int, std::unique_ptr<Connection>> connections_;
 };
 
 }  // namespace portunus::fabric

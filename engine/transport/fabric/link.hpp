@@ -22,7 +22,7 @@ enum class LinkState : uint8_t {
 
 struct FabricLink : Link {
   LinkState state = LinkState::calling;
-  bool caller = false;  // we called, so we knock
+  bool caller = false;  // we called, so we probe
   bool known = false;   // the engine knows it: it asked for it or was introduced
   uint32_t slot = 0;    // our index
   uint32_t remote_slot = 0;

@@ -1,7 +1,7 @@
 // links.cpp: how links begin and end.
 //
 // Thread: the holder of the baton.
-// Invariants: a link is found by slot (messages) or by process (connect, greetings). It is never removed: a Link lives
+// Invariants: a link is found by slot (messages) or by process (connect, Hellos). It is never removed: a Link lives
 // as long as the transport.
 #include <rdma/fi_errno.h>
 
@@ -18,7 +18,7 @@ using fabric::LinkState;
 
 namespace {
 
-// The end of a line may overtake, on another connection, what the peer said last.
+// The end of the guard's connection may overtake, on the provider's, what the peer said last.
 constexpr auto kGrace = std::chrono::milliseconds(100);
 
 uint64_t key_of(ProcessId process) { return uint64_t{process.nid} << 32 | process.pid; }
@@ -45,13 +45,13 @@ Link* FabricTransport::connect(ProcessId process) {
   if (link == nullptr) {
     link = make_link(process);
     link->caller = true;
-    if (!guard_.call(*link, link->slot)) condemn(*link);
+    if (!guard_.call(*link, link->slot)) disconnect(*link);
   }
   link->known = true;
   return link;
 }
 
-FabricLink* FabricTransport::greeted(FabricLink* link, const fabric::Hello& hello) {
+FabricLink* FabricTransport::hello_received(FabricLink* link, const fabric::Hello& hello) {
   const fi_info& ours = *endpoint_.info;
   if (hello.address_format != ours.addr_format || hello.protocol != ours.ep_attr->protocol ||
       hello.protocol_version != ours.ep_attr->protocol_version)
@@ -65,13 +65,13 @@ FabricLink* FabricTransport::greeted(FabricLink* link, const fabric::Hello& hell
     const bool stands = found != by_process_.end() && found->second->state <= LinkState::ready;
     link = stands ? found->second : make_link(process);
   }
-  // Both may have called at once: then the first greeting counts and the second must say the same.
+  // Both may have called at once: then the first Hello counts and the second must say the same.
   if (link->state != LinkState::calling)
     return link->state <= LinkState::ready && link->name_hash == hash_of(hello) ? link : nullptr;
   std::byte name[fabric::kMaxName + 1] = {};
   std::memcpy(name, hello.name, hello.name_size);
   if (fi_av_insert(endpoint_.av.get(), name, 1, &link->address, 0, nullptr) != 1) {
-    condemn(*link);
+    disconnect(*link);
     return nullptr;
   }
   --calling_;
@@ -84,15 +84,15 @@ FabricLink* FabricTransport::greeted(FabricLink* link, const fabric::Hello& hell
 }
 
 // A provider that makes connections takes nothing until they stand, and tells nobody when they do. A sender that was
-// answered `again` would sleep for ever, so we ask ourselves: the caller knocks until the provider takes it, the called
-// waits for the knock (if both sides opened at once, they would cross and one would have to be undone).
-// Returns how many doors opened, or proved to be walls.
-int FabricTransport::knock() {
+// answered `again` would sleep for ever, so we ask ourselves: the caller sends probes until the provider takes one, the called
+// waits for it (if both sides opened at once, they would cross and one would have to be undone).
+// Returns how many links are ready now, or lost.
+int FabricTransport::probe() {
   int settled = 0;
   for (size_t i = 0; i < opening_.size();) {
     FabricLink& link = *opening_[i];
     if (link.state == LinkState::opening) {
-      const fabric::Prefix prefix{fabric::kKnockMagic, link.remote_slot, self().pid, options_.uid};
+      const fabric::Prefix prefix{fabric::kProbeMagic, link.remote_slot, self().pid, options_.uid};
       std::byte* to = draft(link, sizeof prefix);
       if (to != nullptr) std::memcpy(to, &prefix, sizeof prefix);
       const ssize_t status = to != nullptr ? dispatch(link, sizeof prefix) : -FI_EAGAIN;
@@ -103,7 +103,7 @@ int FabricTransport::knock() {
       if (status == 0)
         link.state = LinkState::ready;
       else
-        condemn(link);
+        disconnect(link);
     }
     opening_[i] = opening_.back();
     opening_.pop_back();
@@ -113,27 +113,27 @@ int FabricTransport::knock() {
 }
 
 // The peer is gone, or cannot be talked to. Told by `poll`, once nothing of it is left to be read.
-void FabricTransport::condemn(FabricLink& link) {
+void FabricTransport::disconnect(FabricLink& link) {
   if (link.state >= LinkState::ending) return;
   const bool spoke = link.state != LinkState::calling;
   if (!spoke) --calling_;
   link.state = LinkState::ending;
   link.ended = spoke ? std::chrono::steady_clock::now() + kGrace : std::chrono::steady_clock::time_point{};
-  condemned_.push_back(&link);
+  disconnected_.push_back(&link);
 }
 
 // Called when the completion queue is empty. By index: the sink may call back into us.
-int FabricTransport::bury() {
+int FabricTransport::reap() {
   int told = 0;
   const auto now = std::chrono::steady_clock::now();
-  for (size_t i = 0; i < condemned_.size();) {
-    FabricLink& link = *condemned_[i];
+  for (size_t i = 0; i < disconnected_.size();) {
+    FabricLink& link = *disconnected_[i];
     if (now < link.ended) {
       ++i;
       continue;
     }
-    condemned_[i] = condemned_.back();
-    condemned_.pop_back();
+    disconnected_[i] = disconnected_.back();
+    disconnected_.pop_back();
     link.state = LinkState::failed;
     abandon(link);
     if (link.known) sink_.lost(link);

@@ -17,15 +17,15 @@
 namespace portunus::fabric {
 
 constexpr uint32_t kMessageMagic = 0x50544d01;  // "PTM", version 1; a peer of other byte order fails here
-constexpr uint32_t kKnockMagic = 0x50544b01;    // "PTK": a Prefix alone, which opens the way between two endpoints
+constexpr uint32_t kProbeMagic = 0x50544b01;    // "PTK": a Prefix alone, which opens the way between two endpoints
 
 // Says who sends: few providers tell (FI_SOURCE). `slot` is the receiver's own number for this sender, told in the
-// greeting (guard.hpp), so that nothing is searched for on arrival and the nid need not travel.
+// Hello (guard.hpp), so that nothing is searched for on arrival and the nid need not travel.
 struct Prefix {
   uint32_t magic;
   uint32_t slot;
   uint32_t pid;  // of the sender; compared with what the slot's owner said
-  uint32_t uid;  // of the sender; its first message may overtake its greeting, which tells it too
+  uint32_t uid;  // of the sender; its first message may overtake its Hello, which tells it too
 };
 static_assert(sizeof(Prefix) == 16);
 
@@ -61,10 +61,10 @@ inline void encode(const Prefix& prefix, const wire::Header& header, std::span<c
   assert(copied == header.payload_size);
 }
 
-inline bool is_knock(std::span<const std::byte> bytes, Prefix& out) {
+inline bool is_probe(std::span<const std::byte> bytes, Prefix& out) {
   if (bytes.size() != sizeof out) return false;
   std::memcpy(&out, bytes.data(), sizeof out);
-  return out.magic == kKnockMagic;
+  return out.magic == kProbeMagic;
 }
 
 // The length of the message that `bytes` begin with; 0 when they begin with none of ours, or not all of it. out.payload

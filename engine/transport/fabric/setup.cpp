@@ -49,7 +49,8 @@ FabricTransport::Buffers::~Buffers() {
 }
 
 FabricTransport::FabricTransport(Sink& sink, const FabricOptions& options)
-    : sink_(sink),
+    : Transport({.bundling = this}),
+      sink_(sink),
       options_(options),
       guard_(choose_nid(options.interface), options.pid, options.timeout_s),
       endpoint_(options.provider, guard_.self().nid, region_name(guard_.self())),
@@ -113,7 +114,7 @@ bool FabricTransport::add_operations(Kind kind, size_t count) {
   return true;
 }
 
-// One descriptor for all that may happen: completions, greetings, ends.
+// One descriptor for all that may happen: completions, Hellos, ends.
 void FabricTransport::open_wait() {
   if (endpoint_.cq_fd < 0) return;
   wait_ = epoll_create1(EPOLL_CLOEXEC);
@@ -151,7 +152,7 @@ fabric::Hello FabricTransport::hello() const {
 void FabricTransport::linger() {
   const auto deadline = std::chrono::steady_clock::now() + kLinger;
   fi_cq_data_entry entries[kBatch];
-  while ((flush(), keeps_back || sends_in_flight_ > 0) && std::chrono::steady_clock::now() < deadline) {
+  while ((flush(), state.keeps_back || sends_in_flight_ > 0) && std::chrono::steady_clock::now() < deadline) {
     const int n = fetch(entries, kBatch);
     for (int i = 0; i < n; ++i) {
       auto& operation = *static_cast<Operation*>(entries[i].op_context);

@@ -34,7 +34,7 @@ void NodeTransport::withdraw(Exposed& exposed) {
 Moved NodeTransport::no_access(NodeLink& link) {
   if (errno == ESRCH || !link.segment->owner_alive()) {
     note_death(link);
-    return Moved::again;  // until it is buried: the engine fails the transfer then
+    return Moved::again;  // until it is reaped: the engine fails the transfer then
   }
   link.cma = false;
   return Moved::failed;
@@ -66,7 +66,7 @@ Moved NodeTransport::move(Link& other, const wire::Region& region, const void* m
   if (link.lost || (!link.segment && !introduce(link)) || !link.cma) return Moved::failed;
   const uint64_t ours = reinterpret_cast<uint64_t>(memory);
   const auto free = std::find_if(std::begin(link.moves), std::end(link.moves), [](const NodeLink::Move& move) { return !move.owner.busy(); });
-  if (size < SharedCopy::kLeast || size > SharedCopy::kMost || link.sends_as >= kBoxes || free == std::end(link.moves) || link.dying)
+  if (size < SharedCopy::kLeast || size > SharedCopy::kMost || link.sends_as >= kBoxes || free == std::end(link.moves) || link.dead)
     return copy(link, ours, region.address, size, to_us) ? Moved::done : no_access(link);
   *free = {&link, {}, ours, region.address, size, to_us, context, true};
   free->owner.open(segment_->header().copy[link.sends_as][free - link.moves], ours, region.address, size, to_us);
@@ -92,7 +92,7 @@ bool NodeTransport::stage(Link& to, StagingFiller& filler, wire::Region& out) {
 
 void NodeTransport::unstage(Link& to, StagingFiller& filler) {
   stagings_taken_[filler.shared() - segment_->header().staging] = false;
-  if (filler.end()) nudge(to);
+  if (filler.end()) notify(to);
 }
 
 bool NodeTransport::open_stage(Link& from, const wire::Region& region, StagingTaker& taker) {
@@ -104,7 +104,7 @@ bool NodeTransport::open_stage(Link& from, const wire::Region& region, StagingTa
   return true;
 }
 
-void NodeTransport::nudge(Link& to) {
+void NodeTransport::notify(Link& to) {
   auto& link = static_cast<NodeLink&>(to);
   if (link.segment) ring(link);
 }

@@ -11,7 +11,7 @@ constexpr uint32_t kLooks = 16;  // at senders that may have gone, each time
 }  // namespace
 
 bool NodeTransport::alive(const NodeLink& link) const {
-  if (link.lost || link.dying) return false;
+  if (link.lost || link.dead) return false;
   if (link.segment) return link.segment->owner_alive();
   if (link.sends_as == kMaxSenders) return true;  // nothing but its address is known
   const SegmentHeader::Sender& entry = segment_->header().sender[link.sends_as];
@@ -20,28 +20,28 @@ bool NodeTransport::alive(const NodeLink& link) const {
 }
 
 void NodeTransport::note_death(NodeLink& link) {
-  if (link.dying || link.lost) return;
-  link.dying = true;
+  if (link.dead || link.lost) return;
+  link.dead = true;
   // It may have sent from a box that was not looked into yet.
   for (uint32_t i = 0; i < std::min(segment_->header().senders.load(std::memory_order_acquire), kBoxes); ++i) sender(i);
   link.last_words = segment_->header().tail.load(std::memory_order_acquire);
-  dying_.push_back(&link);
+  dead_.push_back(&link);
 }
 
 // Those whose last words have been delivered.
-int NodeTransport::bury() {
+int NodeTransport::reap() {
   int told = 0;
-  for (size_t i = 0; i < dying_.size();) {
-    NodeLink& link = *dying_[i];
+  for (size_t i = 0; i < dead_.size();) {
+    NodeLink& link = *dead_[i];
     if ((head_ < link.last_words && !broken_) || (link.sends_as < kBoxes && !boxes_[link.sends_as].empty())) {
       ++i;
       continue;
     }
-    dying_[i] = dying_.back();
-    dying_.pop_back();
-    link.dying = false;
+    dead_[i] = dead_.back();
+    dead_.pop_back();
+    link.dead = false;
     link.lost = true;
-    if (link.segment && link.segment->lends_memory()) link.remains = std::move(link.segment);
+    if (link.segment && link.segment->lends_memory()) link.kept_segment = std::move(link.segment);
     link.segment.reset();
     if (link.sends_as != kMaxSenders) vacating_.push_back({link.sends_as, segment_->header().tail.load(std::memory_order_acquire)});
     sink_.lost(link);
@@ -79,22 +79,22 @@ void NodeTransport::look_for_departed() {
   for (uint32_t looks = given > kMaxSenders / 2 ? given : std::min(kLooks, given); looks > 0; --looks) {
     next_look_ = (next_look_ + 1) % given;
     NodeLink* link = sender(next_look_);
-    if (link && !link->lost && !link->dying && !alive(*link)) note_death(*link);
+    if (link && !link->lost && !link->dead && !alive(*link)) note_death(*link);
   }
 }
 
-void NodeTransport::look_after(bool waiting) {
-  if (uneasy()) step_over_dead_record();
+void NodeTransport::housekeeping(bool waiting) {
+  if (needs_housekeeping()) step_over_dead_record();
   if (waiting)
     for (auto& [process, link] : links_)
-      if (link->segment && !link->dying && !link->segment->owner_alive()) note_death(*link);
+      if (link->segment && !link->dead && !link->segment->owner_alive()) note_death(*link);
   look_for_departed();
-  if (!dying_.empty()) bury();
+  if (!dead_.empty()) reap();
   if (!vacating_.empty()) vacate();
 }
 
-bool NodeTransport::uneasy() {
-  return !dying_.empty() || (!broken_ && segment_->header().tail.load(std::memory_order_acquire) != head_ && ring_idle());
+bool NodeTransport::needs_housekeeping() {
+  return !dead_.empty() || (!broken_ && segment_->header().tail.load(std::memory_order_acquire) != head_ && ring_idle());
 }
 
 // The record at the head is reserved and not published. Whoever reserved it claims this position; others may, too, who lost

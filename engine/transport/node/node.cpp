@@ -39,7 +39,7 @@ bool wake_watchers(SegmentHeader& peer) {
 }
 
 NodeTransport::NodeTransport(Sink& sink, Stats& stats, ProcessId self, uint32_t uid, size_t ring_bytes, bool cma)
-    : sink_(sink), stats_(stats), self_(self), uid_(uid), cma_(cma), segment_(Segment::create(self, uid, ring_bytes)), lines_(ring_bytes / kLine) {
+    : Transport({.in_place = this, .staging = this, .notify = this}), sink_(sink), stats_(stats), self_(self), uid_(uid), cma_(cma), segment_(Segment::create(self, uid, ring_bytes)), lines_(ring_bytes / kLine) {
   for (uint32_t i = 0; i < kBoxes; ++i) boxes_[i] = segment_->box<BoxReader>(i);
 }
 
@@ -132,7 +132,7 @@ NodeTransport::NodeLink* NodeTransport::new_sender(uint32_t index) {
     note_death(*link);
     link->last_words = head_;
     if (link->sends_as < kBoxes) boxes_[link->sends_as].broken = true;  // what it left there comes too late
-    bury();
+    reap();
     link = link_of({entry.nid, entry.pid});
   }
   link->sends_as = index;
@@ -235,7 +235,7 @@ int NodeTransport::poll(int budget) {
   if (senders > kBoxes) delivered += poll_ring(budget);
   if (!sharing_.empty()) [[unlikely]] delivered += settle_shared();
   if (!helping_.empty()) [[unlikely]] delivered += help();
-  if (!dying_.empty()) [[unlikely]] delivered += bury();
+  if (!dead_.empty()) [[unlikely]] delivered += reap();
   quiet_ = delivered == 0;
   return delivered;
 }
@@ -308,7 +308,7 @@ Processors NodeTransport::waiting_peers(int here, uint64_t now_ns) {
   waits_on(here, now_ns);
   Processors taken;
   for (auto& [process, link] : links_) {
-    if (!link->segment || link->dying) continue;
+    if (!link->segment || link->dead) continue;
     const uint64_t seat = link->segment->header().waits_on.load(std::memory_order_relaxed);
     if ((seat >> 16) + kRecentlyMs >= now_ns / 1'000'000) taken.set((seat & 0xffff) % taken.size());
   }

@@ -7,7 +7,7 @@
 // where the kernel permits, else streamed by messages; an initiator that steps meanwhile copies its share (shared_copy.hpp). Data that
 // the initiator has to copy together first go through memory that both map (staging.hpp).
 //
-// A process that dies says nothing: `look_after` finds out by its segment (segment.hpp). What it said before is delivered first;
+// A process that dies says nothing: `housekeeping` finds out by its segment (segment.hpp). What it said before is delivered first;
 // a record that it reserved and never published is stepped over, which its claim makes possible. Once there are more senders than
 // boxes, those that have gone are looked for, and their places and boxes given to new ones.
 //
@@ -26,12 +26,12 @@
 
 namespace portunus {
 
-class NodeTransport final : public Transport {
+class NodeTransport final : public Transport, public InPlace, public StagingAreas, public Notify {
  public:
   NodeTransport(Sink& sink, Stats& stats, ProcessId self, uint32_t uid, size_t ring_bytes, bool cma = true);
   ~NodeTransport() override;
 
-  const char* name() const override { return "node"; }
+  TransportName name() const override { return {PTLX_TRANSPORT_NODE, "node"}; }
   TransportLimits limits() const override { return {kEager, cma_ ? size_t{1} << 30 : 0}; }
   Link* connect(ProcessId process) override;
   Sent send(Link& link, const wire::Header& header, std::span<const iovec> payload) override;
@@ -44,11 +44,11 @@ class NodeTransport final : public Transport {
   bool stage(Link& link, StagingFiller& filler, wire::Region& out) override;
   bool open_stage(Link& link, const wire::Region& from, StagingTaker& taker) override;
   void unstage(Link& link, StagingFiller& filler) override;
-  void nudge(Link& link) override;
+  void notify(Link& link) override;
   int poll(int budget) override;
   bool idle() override;
-  void look_after(bool waiting) override;
-  bool uneasy() override;
+  void housekeeping(bool waiting) override;
+  bool needs_housekeeping() override;
 
   Segment& segment() { return *segment_; }
   // The mapped segment of a process on this node, or nullptr.
@@ -63,7 +63,7 @@ class NodeTransport final : public Transport {
   static constexpr uint32_t kMaxRecordLines = 1 + kEager / kLine;
   struct NodeLink : Link {
     std::unique_ptr<Segment> segment;  // the peer's; made when we first send; none once the peer is lost
-    std::unique_ptr<Segment> remains;  // a lost peer's: others may still look at its blocks
+    std::unique_ptr<Segment> kept_segment;  // a lost peer's: others may still look at its blocks
     SegmentHeader::Sender* entry = nullptr;  // ours in the peer's sender table
     BoxWriter box;                     // our box in it, if we have one
     std::byte* begun = nullptr;        // the record that is being written there
@@ -71,7 +71,7 @@ class NodeTransport final : public Transport {
     uint64_t head_seen = 0;            // the head of the peer's shared ring when last looked at
     uint32_t index = 0;                // who we are in the peer's sender table
     uint32_t sends_as = kMaxSenders;   // who the peer is in ours; kMaxSenders = it has not sent yet
-    uint64_t last_words = 0;           // dying: lost once the head has come here
+    uint64_t last_words = 0;           // dead: lost once the head has come here
     struct Piece {
       uint64_t start, size;
       bool peer_writes;
@@ -87,14 +87,14 @@ class NodeTransport final : public Transport {
       bool copied;                     // what we have claimed of it
     } moves[kSharedCopies]{};
     bool cma = true;
-    bool dying = false;
+    bool dead = false;
     bool lost = false;
   };
   NodeLink* link_of(ProcessId process);
   bool introduce(NodeLink& link);
   bool alive(const NodeLink& link) const;
   void note_death(NodeLink& link);
-  int bury();
+  int reap();
   void look_for_departed();
   void vacate();
   static uint32_t claim_place(SegmentHeader& header);
@@ -130,7 +130,7 @@ class NodeTransport final : public Transport {
   bool quiet_ = true;                // the last poll found nothing
   std::map<std::pair<uint32_t, uint32_t>, std::unique_ptr<NodeLink>> links_;
   std::vector<std::unique_ptr<NodeLink>> replaced_;  // lost, and another process has the address
-  std::vector<NodeLink*> dying_;
+  std::vector<NodeLink*> dead_;
   std::vector<NodeLink::Move*> sharing_;  // whose peers have not finished their share yet
   std::vector<NodeLink*> helping_;   // whose peers may want help
   struct Vacating { uint32_t index; uint64_t last_words; };

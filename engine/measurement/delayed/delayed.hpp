@@ -23,14 +23,14 @@
 
 namespace portunus {
 
-class DelayedTransport final : public Transport, private Sink {
+class DelayedTransport final : public Transport, public Holding, private Sink {
  public:
   using Clock = uint64_t (*)();
   // `make` makes the carrier, which delivers to the Sink it is given.
   DelayedTransport(Sink& sink, WireOptions wire, const std::function<std::unique_ptr<Transport>(Sink&)>& make, Clock clock = now_ns)
-      : sink_(sink), wire_(wire), clock_(clock), carrier_(make(*this)) {}
+      : Transport({.holding = this}), sink_(sink), wire_(wire), clock_(clock), carrier_(make(*this)) {}
 
-  const char* name() const override { return "node, delayed"; }
+  TransportName name() const override { return {PTLX_TRANSPORT_NETWORK, "node, delayed"}; }
   TransportLimits limits() const override { return {carrier_->limits().eager - kStamp, carrier_->limits().pull}; }
   Link* connect(ProcessId process) override { return carrier_->connect(process); }
   Sent send(Link& link, const wire::Header& header, std::span<const iovec> payload) override;
@@ -47,8 +47,8 @@ class DelayedTransport final : public Transport, private Sink {
   int poll(int budget) override;
   bool idle() override { return carrier_->idle() && (held_.empty() || held_.top().due_ns > clock_()); }
   int64_t due_in_ns() override;
-  void look_after(bool waiting) override { carrier_->look_after(waiting); }
-  bool uneasy() override { return carrier_->uneasy(); }
+  void housekeeping(bool waiting) override { carrier_->housekeeping(waiting); }
+  bool needs_housekeeping() override { return carrier_->needs_housekeeping(); }
   int wait_fd() const override { return carrier_->wait_fd(); }
 
  private:

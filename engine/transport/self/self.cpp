@@ -1,7 +1,9 @@
 // self.cpp: see self.hpp. Bulk data is a memcpy: all ends lie in one address space.
-#include "engine/transport/self.hpp"
+#include "engine/transport/self/self.hpp"
 
 #include <cstring>
+
+#include "engine/transport/table.hpp"
 
 namespace portunus {
 
@@ -29,7 +31,7 @@ Sent SelfTransport::send(Link& link, const wire::Header& header, std::span<const
   if (member == hub_.members.end()) return Sent::failed;
   SelfTransport& receiver = *member->second;
   if (receiver.inbox_.size() >= hub_.capacity) return Sent::again;
-  receiver.may_deliver = true;
+  receiver.state.may_deliver = true;
   Message& message = receiver.inbox_.emplace_back(Message{self_, header, {}});
   message.payload.reserve(header.payload_size);
   for (const iovec& part : payload) {
@@ -64,8 +66,16 @@ int SelfTransport::poll(int budget) {
     if (!link->peer) sink_.introduced(*link, *this);
     sink_.arrived(*link, message.header, message.payload.data());
   }
-  may_deliver = !inbox_.empty();
+  state.may_deliver = !inbox_.empty();
   return delivered;
 }
+
+extern const TransportType self_transport{
+    .name = "self",
+    .tells_loss = false,
+    .wanted = [](const TransportOpening&) { return true; },
+    .open = [](TransportOpening& opening) -> std::unique_ptr<Transport> {
+      return std::make_unique<SelfTransport>(opening.sink, opening.hub, opening.self, opening.uid);
+    }};
 
 }  // namespace portunus

@@ -1,9 +1,14 @@
 // delayed.cpp: see delayed.hpp.
-#include "engine/measurement/delayed.hpp"
+#include "engine/measurement/delayed/delayed.hpp"
+
+#include <sys/prctl.h>
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
+
+#include "engine/transport/node/node.hpp"
+#include "engine/transport/table.hpp"
 
 namespace portunus {
 
@@ -26,7 +31,7 @@ void DelayedTransport::hold(Held held) {
   last = std::max(last, held.due_ns);
   held.number = number_++;
   held_.push(std::move(held));
-  holding = static_cast<uint32_t>(held_.size());
+  state.holding = static_cast<uint32_t>(held_.size());
 }
 
 // A message without a stamp is one of a process without the wire: there is nothing to wait for.
@@ -78,7 +83,7 @@ int DelayedTransport::poll(int budget) {
       case Held::What::loss: sink_.lost(*first.link); break;
     }
   }
-  holding = static_cast<uint32_t>(held_.size());
+  state.holding = static_cast<uint32_t>(held_.size());
   return delivered;
 }
 
@@ -87,5 +92,29 @@ int64_t DelayedTransport::due_in_ns() {
   const uint64_t now = clock_(), due = held_.top().due_ns;
   return due > now ? static_cast<int64_t>(due - now) : 0;
 }
+
+namespace {
+
+constexpr TransportType::Variant kVariants[] = {
+    {"wire of 20 us", [](Options& options) { options.node_wire = {.latency_ns = 20'000, .bytes_per_us = 1000}; }}};
+
+std::unique_ptr<Transport> open_delayed(TransportOpening& opening) {
+  prctl(PR_SET_TIMERSLACK, 1);  // threads made from here on, too, wake when something is due
+  return std::make_unique<DelayedTransport>(opening.sink, opening.options.node_wire, [&](Sink& sink) {
+    const Options& options = opening.options;
+    auto node =
+        std::make_unique<NodeTransport>(sink, opening.stats, opening.self, opening.uid, options.ring_bytes, options.cma);
+    opening.node = node.get();
+    return node;
+  });
+}
+
+}  // namespace
+
+extern const TransportType delayed_transport{
+    .name = "delayed",
+    .wanted = [](const TransportOpening& opening) { return opening.options.node && opening.options.node_wire.bytes_per_us != 0; },
+    .open = open_delayed,
+    .variants = kVariants};
 
 }  // namespace portunus

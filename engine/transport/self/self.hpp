@@ -28,7 +28,7 @@ class SelfTransport final : public Transport {
   SelfTransport(Sink& sink, SelfHub& hub, ProcessId self, uint32_t uid);
   ~SelfTransport() override;
 
-  const char* name() const override { return "self"; }
+  TransportName name() const override { return {PTLX_TRANSPORT_SELF, "self"}; }
   TransportLimits limits() const override { return {kEager, size_t{1} << 62}; }
   Link* connect(ProcessId process) override;
   Sent send(Link& link, const wire::Header& header, std::span<const iovec> payload) override;
