@@ -49,7 +49,7 @@ int Engine::step(uint64_t now_ns) {
   if (!fills_.empty()) work += run_fills();
   if (!stalled_.empty()) work += run_stalled();
   if (!delays_.empty()) work += run_delays(now_ns);
-  if (now_ns >= look_due_ns_) look_after_peers(now_ns);
+  if (now_ns >= look_due_ns_) housekeeping(now_ns);
   if (bundler_) {
     --bundler_->state.bundling;
     flush();
@@ -77,7 +77,7 @@ void Engine::settle_now() {
   if (!transfers_.empty()) run_transfers();
 }
 
-void Engine::look_after_peers(uint64_t now_ns) {
+void Engine::housekeeping(uint64_t now_ns) {
   look_due_ns_ = now_ns + look_interval_ns_;
   for (Carrier& carrier : carriers_) carrier.transport->housekeeping(waiting());
 }
@@ -212,6 +212,11 @@ int Engine::run_stalled() {
     }
   }
   return sent;
+}
+
+// Whether what is held back needs steps although nobody rings: a transport with a descriptor wakes who sleeps when it takes more.
+bool Engine::stalled_go_on() const {
+  return std::any_of(stalled_.begin(), stalled_.end(), [](const Peer* peer) { return peer->failed || peer->transport->wait_fd() < 0; });
 }
 
 Peer* Engine::peer(ProcessId process) {

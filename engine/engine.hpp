@@ -60,7 +60,7 @@ class Engine final : public Sink {
   // True when somebody must go on stepping although no message arrives (bulk moves, back-pressure, delays).
   bool busy() {
     if (!restless_) return false;
-    restless_ = moves_go_on() || !stalled_.empty() || has_delays() || ready_ != nullptr || !works_.empty();
+    restless_ = moves_go_on() || stalled_go_on() || has_delays() || ready_ != nullptr || !works_.empty();
     return restless_;
   }
   // Is there nothing to do, now or at a time that somebody must keep in mind?
@@ -151,7 +151,7 @@ class Engine final : public Sink {
   int run_delays(uint64_t now_ns);
   int run_stalled();
   bool waiting() const { return operations_ != 0 || !transfers_.empty() || !stalled_.empty() || watches_ != 0 || paused_ != 0; }
-  void look_after_peers(uint64_t now_ns);
+  void housekeeping(uint64_t now_ns);
   // initiator.cpp
   void start_message(Command& command);
   Sent transmit(Peer& peer, Command& command);
@@ -211,6 +211,7 @@ class Engine final : public Sink {
   bool advance_staged(Transfer& transfer);
   bool staging_ready() const;
   bool moves_go_on() const;
+  bool stalled_go_on() const;
   // unexpected.cpp
   void keep(Peer& peer, const wire::Header& header, const std::byte* payload, PortalEntry& portal, uint64_t source);
   KeptHeader* remember(const Delivery& delivery, PortalEntry& portal);

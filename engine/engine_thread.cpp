@@ -61,9 +61,12 @@ void Client::run_parked() {
       }
       const bool posted = engine_->posted;
       const bool busy = engine_->busy();
+      const bool wanted = baton_.wanted();
       leave_baton();
       if (posted) continue;
-      if (busy) {
+      // Whoever wants the baton may need this very processor for it: without a step what has arrived keeps the engine from idling, and
+      // this thread would take the baton again and again, to ask.
+      if (busy || wanted) {
         let_others_run();
         continue;
       }

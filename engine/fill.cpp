@@ -122,7 +122,13 @@ bool Engine::staging_ready() const {
 
 // Whether bulk data at this end need steps although nobody rings.
 bool Engine::moves_go_on() const {
-  const auto goes_on = [](const std::unique_ptr<Transfer>& transfer) { return !transfer->starved || transfer->failed; };
+  // What the transport is at, or the peer was asked for, ends by an arrival. Where arrivals wake a sleeper, to look meanwhile would
+  // only take the processor from the application.
+  const auto rests = [](const Transfer& transfer) {
+    const bool asked = transfer.stream && !transfer.push && transfer.asked && transfer.moved < transfer.part;
+    return transfer.starved || ((transfer.in_flight || asked) && transfer.delivery.peer->transport->wait_fd() >= 0);
+  };
+  const auto goes_on = [&](const std::unique_ptr<Transfer>& transfer) { return transfer->failed || !rests(*transfer); };
   return std::any_of(transfers_.begin(), transfers_.end(), goes_on) || ((!fills_.empty() || !transfers_.empty()) && staging_ready());
 }
 
