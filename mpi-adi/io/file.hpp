@@ -47,6 +47,8 @@ struct File {
   std::mutex mutex;
   std::shared_ptr<const View> view;
   int64_t position = 0;
+  bool all_dense = true;     // every rank sees bytes in a row: collectives need no word between the ranks
+  bool near = false;         // all ranks are on one node, and not many for its processors
   unsigned shared_word = 0;  // which of the wire's words is the shared pointer; another one after each new view
 
   Split split = Split::none;

@@ -1,5 +1,6 @@
 // manage.cpp: sizes, views, infos, atomicity, error handlers.
 // Source: MPI-5.0, 14.2.4 - 14.2.8, 14.3, 14.5.1, 14.6.1, 14.7.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -126,7 +127,7 @@ int set_view(const char* function, MPI_File fh, MPI_Offset disp, MPI_Datatype et
     if (error == MPI_SUCCESS && file->view->tiling.range(current * file->view->etype_size, 1, placed))
       view->tiling.displacement = placed.first();
   }
-  own.word = {error, view->etype_extent, hash_of(view->datarep)};
+  own.word = {error, view->etype_extent, hash_of(view->datarep), view->tiling.is_dense()};
   if (int failed = set_shared(*file, 0, own, all))
     return raise(function, *file, failed, "a rank cannot be reached; it has probably ended");
   for (const Record& record : all) {
@@ -139,6 +140,7 @@ int set_view(const char* function, MPI_File fh, MPI_Offset disp, MPI_Datatype et
     }
   }
   if (error != MPI_SUCCESS) return raise(function, *file, error, "%s", cause);
+  file->all_dense = std::all_of(all.begin(), all.end(), [](const Record& record) { return record.word[3] != 0; });
   if (file->comm->size > 1) view->describe();
   {
     std::lock_guard lock(file->mutex);

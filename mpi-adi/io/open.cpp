@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "mpi-adi/comm/comm_create.hpp"
 #include "mpi-adi/comm/exchange.hpp"
@@ -54,6 +55,7 @@ struct Intention {
 struct Beginning {
   Tuning tuning;
   int error;
+  bool near;      // see File
   int64_t maker;  // of the shared words; 0: there are none
 };
 
@@ -120,6 +122,7 @@ void open_together(File& file, int amode, const Hints& hints, Trouble& trouble) 
     if (file.tuning.cb_nodes == 0 || file.tuning.cb_nodes > comm.size) file.tuning.cb_nodes = nodes_of(comm);
     if (makes) beginning.error = open(flags_of(amode) | O_CREAT | (amode & MPI_MODE_EXCL ? O_EXCL : 0));
     beginning.tuning = file.tuning;
+    beginning.near = nodes_of(comm) == 1 && comm.size <= 2 * static_cast<int>(std::thread::hardware_concurrency());
     if (n > 1 && nodes_of(comm) == 1 && file.shared_words.make(comm.context)) beginning.maker = file.shared_words.maker();
   }
   if (n > 1) {
@@ -135,6 +138,7 @@ void open_together(File& file, int amode, const Hints& hints, Trouble& trouble) 
     file.tuning.cb_write = beginning.tuning.cb_write;
     file.tuning.striping_unit = beginning.tuning.striping_unit;
   }
+  file.near = beginning.near;
   trouble.says(beginning.error);
   if (trouble.code == MPI_SUCCESS && !file.drive.is_open()) trouble.says(open(flags_of(amode)));
   if (file.tuning.ds_write == Tuning::Choice::disable) file.drive.never_map();

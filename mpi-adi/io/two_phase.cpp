@@ -7,7 +7,7 @@
 namespace portunus::mpi::io {
 namespace {
 
-constexpr int64_t kLongRuns = 256 * 1024;  // from which on nothing is gained by way of others
+constexpr int64_t kLongRuns = 32 * 1024;  // from which on nothing is gained by way of others
 constexpr int64_t kSparse = 64;
 
 // Whether the ranks' data lie between each other's.
@@ -19,6 +19,14 @@ bool interleave(const std::vector<Share>& shares) {
   for (size_t i = 1; i < order.size(); ++i)
     if (shares[order[i - 1]].end > shares[order[i]].first) return true;
   return false;
+}
+
+// Whether all know without a word that each accesses the file alone: where data lie in a row; and reads of ranks that share
+// a page cache, where reading the others' data, too, costs less than to exchange them, until processors are scarce.
+bool goes_alone(const File& file, bool writes) {
+  const Tuning::Choice choice = writes ? file.tuning.cb_write : file.tuning.cb_read;
+  if (file.comm->size == 1) return true;
+  return choice != Tuning::Choice::enable && (file.all_dense || (!writes && file.near));
 }
 
 // The same decision on all ranks.
@@ -77,7 +85,7 @@ void carry_out_together(Access& access) {
   Placed placed;
   if (access.result.error == MPI_SUCCESS && !access.view->tiling.range(access.from, access.bytes, placed))
     access.fail(MPI_ERR_ARG, "the access lies beyond what a file can hold");
-  if (file.comm->size == 1) {
+  if (goes_alone(file, access.writes)) {
     if (access.result.error == MPI_SUCCESS) carry_out(access);
     return;
   }
