@@ -32,7 +32,7 @@ static double now(void) {
 }
 
 /* Case `kind` of `bytes` on `p` processes (2 or 4). */
-static Case make_case(int kind, int64_t bytes, int p) {
+static inline Case make_case(int kind, int64_t bytes, int p) {
     static const char *const names[kKinds] = {"1d-block-cyclic", "1d-cyclic-block", "1d-bc64-bc8", "rows-columns",
                                               "bc64-bc8",        "block-cyclic",    "other-grid",  "transpose"};
     Case c;
@@ -71,7 +71,7 @@ static int64_t held(int64_t n, int64_t b, int64_t p, int64_t t) {
 static int64_t index_at(int64_t o, int64_t b, int64_t p, int64_t t) { return o / b * b * p + t * b + o % b; }
 
 /* A process's elements: rows and columns that it has, `width` doubles from row to row; filled with their number in `from`, or compared. */
-static int64_t visit(const Case *c, int to, int rank, double *local, int64_t width, int fill) {
+static inline int64_t visit(const Case *c, int to, int rank, double *local, int64_t width, int fill) {
     const Side *const side = to ? &c->to : &c->from;
     const int turned = to && c->transposed;
     const int64_t t0 = rank / side->grid[1], t1 = rank % side->grid[1];
@@ -92,7 +92,7 @@ static int ascending(const void *a, const void *b) {
     const double x = *(const double *)a, y = *(const double *)b;
     return x < y ? -1 : x > y;
 }
-static void report(const char *who, const Case *c, double *samples, int count, int wrong) {
+static inline void report(const char *who, const Case *c, double *samples, int count, int wrong) {
     qsort(samples, (size_t)count, sizeof *samples, ascending);
     printf("compare who=%s case=%s bytes=%lld p50=%.3f min=%.3f samples=%d wrong=%d\n", who, c->name, (long long)(c->n[0] * c->n[1] * 8),
            samples[count / 2], samples[0], count, wrong);

@@ -26,6 +26,10 @@ int ccc_cost_of(const ccc_layout* from, const ccc_layout* to, const int* permuta
   std::array<int, CCC_MOST_AXES> order{};
   if (const int code = check_pair(from, to, permutation, size, INT_MAX, &order); code != CCC_SUCCESS) return code;
   if (!cost) return refuse(CCC_ERR_ARG, "there is no cost to fill: the pointer is NULL");
+  constexpr int64_t kMostPairs = int64_t{1} << 24;
+  if (targets_of(*from) > kMostPairs / targets_of(*to))
+    return refuse(CCC_ERR_ARG, "the layouts have more than %lld pairs of targets: their cost would take too long to add up",
+                  static_cast<long long>(kMostPairs));
   *cost = cost_of(*from, *to, order, size);
   return CCC_SUCCESS;
 } catch (const std::bad_alloc&) {

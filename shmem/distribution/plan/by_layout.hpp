@@ -35,6 +35,8 @@ class LaidOut {
   // All of what was begun has ended, well or not; `lost` then says that something failed.
   bool done(bool* lost);
   bool lost() const;
+  // Nothing was begun since all was done.
+  bool idle() const { return next_out_ == 0 && next_in_ == 0; }
 
  private:
   struct Context {

@@ -34,15 +34,27 @@ int ccc_plan_::broken(const char* what) {
 template <class Done>
 void ccc_plan_::wait_until(Done done) {
   for (int look = alone_ ? 2 : 400; look > 0; --look) {
-    if (done()) return;
+    if (done(false)) return;
     relax();
   }
-  PtlxWait([](void* arg) -> int { return (*static_cast<Done*>(arg))(); }, &done, kWatchBit);
+  auto last = [&] { return done(true); };
+  PtlxWait([](void* arg) -> int { return (*static_cast<decltype(last)*>(arg))(); }, &last, kWatchBit);
+}
+
+// Where `from` lies is asked once, as long as it is the same array.
+bool ccc_plan_::find(const std::byte* from, NodePlace* place) {
+  if (from != found_) {
+    found_ = from;
+    reachable_ = Network::instance().find(from, static_cast<uint64_t>(from_bytes_), &found_at_);
+  }
+  *place = found_at_;
+  return reachable_;
 }
 
 void ccc_plan_::announce(const std::byte* from) {
+  if (sends_.empty()) return;
   NodePlace place{};
-  const bool reachable = Network::instance().find(from, static_cast<uint64_t>(from_bytes_), &place);
+  const bool reachable = find(from, &place);
   for (Peer& peer : sends_) {
     peer.pending = true;
     if (!peer.on_node() || !reachable) continue;
@@ -98,14 +110,15 @@ int ccc_plan_::run_on_node(const std::byte* from, std::byte* to) {
   announce(from);
   if (own_.bytes != 0) own_.move.copy(to, from);
   bool lost = false;
+  // Whether somebody is lost is asked only when it takes long.
   while (answer(to) && !lost)
-    wait_until([&] {
+    wait_until([&](bool long_wait) {
       const auto ready = [&](const Peer& peer) { return peer.pending && load(slots_[peer.pe].ready) >= runs_; };
-      lost = laid_out_.lost();
+      if (long_wait) lost = laid_out_.lost();
       return lost || std::any_of(receives_.begin(), receives_.end(), ready);
     });
-  const auto finished = [&] {
-    const bool messages = laid_out_.done(&lost);
+  const auto finished = [&](bool long_wait) {
+    const bool messages = (!long_wait && laid_out_.idle()) || laid_out_.done(&lost);
     if (lost) return true;
     for (Peer& peer : sends_)
       if (peer.pending && load(slots_[peer.pe].done) >= runs_) peer.pending = false;
@@ -128,7 +141,7 @@ void ccc_plan_::keep_in_step() {
   constexpr uint64_t kMost = 128;
   if (starts_ <= kMost) return;
   for (const Peer& peer : sends_)
-    wait_until([&] { return load(slots_[peer.pe].taken) + kMost >= starts_ || laid_out_.lost(); });
+    wait_until([&](bool) { return load(slots_[peer.pe].taken) + kMost >= starts_ || laid_out_.lost(); });
 }
 
 int ccc_plan_::started(int goal_code, int portals_code) {
@@ -181,7 +194,7 @@ int ccc_plan_::test(bool* done) {
 int ccc_plan_::wait() {
   bool done = false, lost = false;
   if (state == State::kStarted) {
-    wait_until([&] { return laid_out_.done(&lost); });
+    wait_until([&](bool) { return laid_out_.done(&lost); });
     if (!lost && scheduled_.used() && scheduled_.wait() != GOAL_SUCCESS) return broken("a PE was lost while the plan ran");
   }
   const int code = test(&done);

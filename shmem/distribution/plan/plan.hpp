@@ -17,6 +17,7 @@
 #include "shmem/distribution/layout/grid.hpp"
 #include "shmem/distribution/plan/by_goal.hpp"
 #include "shmem/distribution/plan/by_layout.hpp"
+#include "shmem/distribution/plan/network.hpp"
 #include "shmem/distribution/plan/peer.hpp"
 
 struct ccc_plan_ {
@@ -54,6 +55,7 @@ struct ccc_plan_ {
   int reach_peers();
   int agree(int mine_ok, bool* any_on_node);
   int run_on_node(const std::byte* from, std::byte* to);
+  bool find(const std::byte* from, portunus::distribution::NodePlace* place);
   void announce(const std::byte* from);
   bool answer(std::byte* to);
   void keep_in_step();
@@ -70,6 +72,9 @@ struct ccc_plan_ {
   bool any_on_node_ = false;  // some pair of the job shares a node: then `run` copies directly there
   bool alone_ = false;        // this PE sleeps at once where it waits: the node has more PEs than cores
   portunus::distribution::Slot* slots_ = nullptr;
+  const std::byte* found_ = nullptr;  // the array of the last run, and where it lies
+  portunus::distribution::NodePlace found_at_{};
+  bool reachable_ = false;
   uint64_t runs_ = 0, starts_ = 0;
   int context_ = -1;
   portunus::distribution::LaidOut laid_out_;
