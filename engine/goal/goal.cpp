@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <string>
 #include <vector>
@@ -107,6 +108,7 @@ int ended(goal_schedule& s, int code, GOAL_Request* request) {
 int create(GOAL_Schedule* schedule) {
   if (!schedule) return fail(GOAL_ERR_ARG, "the schedule is NULL");
   if (Library::instance().users() == 0) return fail(GOAL_ERR_STATE, "GOAL is not initialised; call GOAL_Init first");
+  const std::lock_guard lock(Library::instance().guard);
   *schedule = new (std::nothrow) goal_schedule;
   if (!*schedule) return fail(GOAL_ERR_NO_SPACE, "there is no memory for another schedule");
   (*schedule)->run.schedule = *schedule;
@@ -261,6 +263,7 @@ int GOAL_Epoch(GOAL_Schedule schedule, unsigned epoch) {
 int GOAL_Compile(GOAL_Schedule schedule) {
   if (!schedule) return fail(GOAL_ERR_ARG, "the schedule is NULL");
   if (schedule->closed) return fail(GOAL_ERR_STATE, "the schedule is compiled already");
+  const std::lock_guard lock(Library::instance().guard);
   schedule->closed = true;
   // Counted in any case, as on the other ranks.
   if (!schedule->context) schedule->context = Library::instance().next_context();

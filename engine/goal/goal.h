@@ -20,7 +20,7 @@
  *
  * Operations whose memory overlaps need an edge between them, as in any program; those without one may run at once.
  * All functions return GOAL_SUCCESS or an error below; GOAL_Explain has the sentence. One thread at a time per
- * schedule; GOAL_Init, GOAL_Compile, GOAL_Free and GOAL_Finalize one at a time per process. Valid C99 and C++.
+ * schedule; GOAL_Init and GOAL_Finalize one at a time per process. Valid C99 and C++.
  *
  * Source: Hoefler, Siebert, Lumsdaine, "Group Operation Assembly Language", ICPP 2009; Schneider, Eckelmann, Hoefler,
  * Rehm, "Kernel-based offload of collective operations", Euro-Par 2011, whose calls these are.

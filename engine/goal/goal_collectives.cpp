@@ -5,6 +5,7 @@
 #include "engine/goal/goal_collectives.h"
 
 #include <cstdlib>
+#include <mutex>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -208,6 +209,7 @@ int GOAL_World(GOAL_Group* group) {
   if (!group) return fail(GOAL_ERR_ARG, "the group is NULL");
   Library& library = Library::instance();
   if (library.users() == 0) return fail(GOAL_ERR_STATE, "GOAL is not initialised; call GOAL_Init first");
+  const std::lock_guard lock(library.guard);
   return guarded([&] {
     *group = {library.job().rank, library.job().size, nullptr, library.nodes(), 0, GOAL_AUTO};
     return int{GOAL_SUCCESS};

@@ -1,10 +1,11 @@
 // What the GOAL_* calls of one process share: its job, its network interface, the port and the contexts given out.
 //
-// **Thread:** GOAL_Init, GOAL_Compile, GOAL_Free and GOAL_Finalize, one at a time per process.
+// **Thread:** GOAL_Init and GOAL_Finalize one at a time per process; the rest under `guard`.
 #pragma once
 
 #include <bitset>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -39,6 +40,8 @@ class Library {
   }
   void give_back(std::uint16_t context) { taken_[context] = false; }
 
+  // Taken by the calls that make and free schedules, some of which call others.
+  std::recursive_mutex guard;
   int schedules = 0;  // that are not freed
 
  private:

@@ -6,7 +6,6 @@
 #include "mpi-adi/collectives/elements.hpp"
 #include "mpi-adi/collectives/forms.hpp"
 #include "mpi-adi/collectives/inter.hpp"
-#include "mpi-adi/collectives/state.hpp"
 #include "mpi-adi/core/errors.hpp"
 
 namespace portunus::mpi::collectives {
@@ -105,27 +104,9 @@ class ScatterInPlace : public Movement {
   void drain(const std::byte*) const override {}
 };
 
-// Without schedules.
-int barrier_of_world(const Call& call) {
-  CallLog& log = state_of(*call.comm).log;
-  const int result = adi::barrier([&] { return log.differs(); });
-  if (result == PTL_ABORTED && log.has_differed()) return raise_goal(call.function, *call.comm, kDisagreement);
-  if (result == PTL_FAIL) return raise(call.function, call.comm, MPI_ERR_PROC_ABORTED, "a rank cannot be reached");
-  return result == PTL_OK ? MPI_SUCCESS : raise_portals(call.function, call.comm, result);
-}
-
 int barrier(const Call& call) {
-  if (call.form != Form::blocking || call.comm != &world()) return carry_out<Barrier>(call);
-  if (call.comm->size == 1) return MPI_SUCCESS;
-  const Barrier work;
-  State& state = state_of(*call.comm);
-  if (state.log.has_differed()) [[unlikely]]
-    return raise_goal(call.function, *call.comm, kDisagreement);
-  state.log.note(call.which, call.form, work.key);
-  int code;
-  if (Board* board = state.board(*call.comm, work, code)) code = board->run(work);
-  else if (code == GOAL_SUCCESS) return barrier_of_world(call);
-  return code == GOAL_SUCCESS ? MPI_SUCCESS : raise_goal(call.function, *call.comm, code);
+  if (call.form == Form::blocking && call.comm->size == 1 && !call.comm->inter) return MPI_SUCCESS;
+  return carry_out<Barrier>(call);
 }
 
 int bcast(const Call& call, void* buffer, MPI_Count count, MPI_Datatype type, int root) {

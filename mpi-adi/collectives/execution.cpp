@@ -41,15 +41,15 @@ std::vector<Signal*>& spare_signals() {
   return spare;
 }
 
-unsigned goal_context(const Communicator& comm) { return comm.context / kContextsPerCommunicator; }
-static_assert(kMaxCommunicators <= 16384, "GOAL has 32768 contexts, of which OpenSHMEM takes the second half");
-
 int signal_at(Signal& signal, ptl_handle_ct_t counter, ptl_size_t threshold) {
   return PtlTriggeredPut(adi::device.md_sent, 0, 0, PTL_NO_ACK_REQ, adi::device.self, adi::kSignalPortal, 0, 0, &signal.event, 0,
                          counter, threshold);
 }
 
 }  // namespace
+
+unsigned goal_context(const Communicator& comm) { return comm.context / kContextsPerCommunicator; }
+static_assert(kMaxCommunicators <= 16384, "GOAL has 32768 contexts, of which OpenSHMEM takes the second half");
 
 Locked::Locked() : lock_(goal, std::defer_lock) {
   if (adi::device.threaded) lock_.lock();

@@ -17,6 +17,9 @@
 
 namespace portunus::mpi::collectives {
 
+// The GOAL context of a communicator's schedules.
+unsigned goal_context(const Communicator& comm);
+
 // GOAL makes and frees schedules one at a time per process.
 class Locked {
  public:

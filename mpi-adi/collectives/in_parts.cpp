@@ -23,6 +23,14 @@ class Collect : public Work {
     if (root_ == kAllRanks) return GOAL_Allgatherv(schedule, group, in, out, parts_.sizes.data(), parts_.places.data(), nullptr);
     return GOAL_Gatherv(schedule, group, in, in_bytes, out, parts_.sizes.data(), parts_.places.data(), root_, nullptr);
   }
+  bool on_node(GOAL_Node_call& call) const override {
+    call.kind = root_ == kAllRanks ? GOAL_NODE_ALLGATHERV : GOAL_NODE_GATHERV;
+    call.root = root_ == kAllRanks ? 0 : root_;
+    call.bytes = in_bytes;
+    call.out_sizes = parts_.sizes.data();
+    call.out_places = parts_.places.data();
+    return true;
+  }
   void fill(std::byte* in) const override { share_->elements().pack(in); }
   void drain(const std::byte* out) const override {
     if (gets_ && (!out_is_direct || out != user_out)) to_.unpack(out);

@@ -35,6 +35,10 @@ class ReduceInParts : public Work {
   }
 
   int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override;
+  bool on_node(GOAL_Node_call& call) const override {
+    describe_exchange(call, parts_.sizes.data(), parts_.places.data(), in_sizes_.data(), in_places_.data());
+    return true;
+  }
   void fill(std::byte* in) const override { from_.pack(in); }
   void drain(const std::byte* out) const override { combine(op_, out, parts_.sizes.size(), share_->elements()); }
 

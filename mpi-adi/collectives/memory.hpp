@@ -15,7 +15,7 @@ class Memory {
 
   Memory(const Work& work, Whose whose) : own_(whose == Whose::own), ways_(ways_of(work)) {
     if (own_ || !work.out_is_direct) out_.reset(new std::byte[work.out_bytes + 1]);
-    if (!work.in_is_out && (own_ || !input_is_direct(work))) in_.reset(new std::byte[work.in_bytes + 1]);
+    if (!work.in_is_out && (own_ || !work.input_is_direct())) in_.reset(new std::byte[work.in_bytes + 1]);
   }
   // May a work of the shape of the first one run on it?
   bool fits(const Work& work) const { return own_ || ways_ == ways_of(work); }
@@ -41,8 +41,6 @@ class Memory {
   void drain(const Work& work) const { work.drain(out_ ? out_.get() : work.user_out); }
 
  private:
-  static bool input_is_direct(const Work& work) { return work.in_is_direct && (!work.in_place || work.out_is_direct); }
-
   // How data goes in and comes out: null where it is packed.
   struct Ways {
     const std::byte *in, *out;
@@ -51,7 +49,7 @@ class Memory {
     bool operator==(const Ways&) const = default;
   };
   static Ways ways_of(const Work& work) {
-    return {input_is_direct(work) ? work.user_in : nullptr, work.out_is_direct ? work.user_out : nullptr, work.in_bytes, work.out_bytes,
+    return {work.input_is_direct() ? work.user_in : nullptr, work.out_is_direct ? work.user_out : nullptr, work.in_bytes, work.out_bytes,
             work.in_place, work.in_is_out};
   }
 

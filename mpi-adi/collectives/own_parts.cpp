@@ -98,6 +98,14 @@ class Gatherv : public Exchange<Elements, OwnParts> {
   int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
     return GOAL_Gatherv(schedule, group, in, in_bytes, out, to_.sizes(), to_.places(out_is_direct), root_, nullptr);
   }
+  bool on_node(GOAL_Node_call& call) const override {
+    call.kind = GOAL_NODE_GATHERV;
+    call.root = root_;
+    call.bytes = in_bytes;
+    call.out_sizes = to_.sizes();
+    call.out_places = to_.places(out_is_direct);
+    return true;
+  }
 
  private:
   int root_;
@@ -111,6 +119,15 @@ class Scatterv : public Exchange<OwnParts, Elements> {
     return GOAL_Scatterv(schedule, group, in, from_.sizes(), from_.places(in_is_direct), own_stays_ ? GOAL_InPlace() : out,
                          out_bytes, root_, nullptr);
   }
+  bool on_node(GOAL_Node_call& call) const override {
+    call.kind = GOAL_NODE_SCATTERV;
+    call.root = root_;
+    call.bytes = out_bytes;
+    call.in_sizes = from_.sizes();
+    call.in_places = from_.places(input_is_direct());
+    if (own_stays_) call.out = nullptr;
+    return true;
+  }
 
  private:
   int root_;
@@ -123,6 +140,13 @@ class Allgatherv : public Exchange<Elements, OwnParts> {
   int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
     return GOAL_Allgatherv(schedule, group, in, out, to_.sizes(), to_.places(out_is_direct), nullptr);
   }
+  bool on_node(GOAL_Node_call& call) const override {
+    call.kind = GOAL_NODE_ALLGATHERV;
+    call.bytes = in_bytes;
+    call.out_sizes = to_.sizes();
+    call.out_places = to_.places(out_is_direct);
+    return true;
+  }
 };
 
 class Alltoallv : public Exchange<OwnParts, OwnParts> {
@@ -131,6 +155,11 @@ class Alltoallv : public Exchange<OwnParts, OwnParts> {
   int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
     return GOAL_Alltoallv(schedule, group, in, from_.sizes(), from_.places(in_is_direct), out, to_.sizes(),
                           to_.places(out_is_direct), nullptr);
+  }
+  bool on_node(GOAL_Node_call& call) const override {
+    const bool direct = call.in == user_in;
+    describe_exchange(call, from_.sizes(), from_.places(direct), to_.sizes(), to_.places(out_is_direct));
+    return true;
   }
 };
 

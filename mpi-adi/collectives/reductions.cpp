@@ -31,8 +31,7 @@ size_t share(const Vectors& v, size_t i) { return v.counts.null() ? v.to.count()
 
 class ByEngine : public Work {
  public:
-  ByEngine(const Call& call, const Vectors& v, const EngineOp& op, MPI_Op name)
-      : from_(v.from), to_(v.to), op_(op), name_(name) {
+  ByEngine(const Call& call, const Vectors& v, const EngineOp& op) : from_(v.from), to_(v.to), op_(op) {
     const size_t n = static_cast<size_t>(call.comm->size);
     key = {v.kind, static_cast<uint8_t>(op.type), static_cast<uint8_t>(op.op), v.root, v.from.bytes()};
     in_bytes = v.from.bytes();
@@ -71,14 +70,26 @@ class ByEngine : public Work {
   void drain(const std::byte* out) const override {
     if (!out_is_direct || out != user_out) to_.unpack(out);
   }
-  void fold(const std::byte* contributions, size_t ranks) const override { combine(OpHold(name_), contributions, ranks, to_); }
+  bool on_node(GOAL_Node_call& call) const override {
+    switch (kind_of()) {
+      case Kind::reduce: call.kind = GOAL_NODE_REDUCE; break;
+      case Kind::allreduce: call.kind = GOAL_NODE_ALLREDUCE; break;
+      case Kind::scan: call.kind = GOAL_NODE_SCAN; break;
+      case Kind::exscan: call.kind = GOAL_NODE_EXSCAN; break;
+      default: call.kind = GOAL_NODE_REDUCE_SCATTER; call.counts = shares_.data();
+    }
+    call.root = key.root;
+    call.type = op_.type;
+    call.op = op_.op;
+    call.count = from_.count() * op_.parts;
+    return true;
+  }
 
  private:
   Kind kind_of() const { return shares_.empty() ? key.kind : Kind::reduce_scatter; }
 
   Elements from_, to_;
   EngineOp op_;
-  MPI_Op name_;  // predefined
   std::vector<size_t> shares_;
 };
 
@@ -125,6 +136,11 @@ class ByApplication : public Work {
     return GOAL_Alltoallv(schedule, group, in, out_sizes_.data(), out_places_.data(), out, in_sizes_.data(), in_places_.data(),
                           nullptr);
   }
+  bool on_node(GOAL_Node_call& call) const override {
+    if (key.kind != Kind::other) return Work::on_node(call);
+    describe_exchange(call, out_sizes_.data(), out_places_.data(), in_sizes_.data(), in_places_.data());
+    return true;
+  }
   void fill(std::byte* in) const override { from_.pack(in); }
   void drain(const std::byte* out) const override { combine(op_, out, ranks_, to_); }
 
@@ -154,7 +170,7 @@ class ByApplication : public Work {
 };
 
 int reduce_vectors(const Call& call, const Vectors& v, MPI_Op op) {
-  if (const EngineOp engine = engine_op(op, v.from.type()); engine.possible) return carry_out<ByEngine>(call, call, v, engine, op);
+  if (const EngineOp engine = engine_op(op, v.from.type()); engine.possible) return carry_out<ByEngine>(call, call, v, engine);
   const bool all = v.kind == Kind::allreduce;
   if ((all || v.kind == Kind::reduce) && ReduceInParts::is_for(call, v.from))
     return carry_out<ReduceInParts>(call, call, v.from, v.to, op, all ? kAllRanks : v.root);

@@ -77,11 +77,9 @@ int run(const Call& call, const Work& first) {
     return code == GOAL_SUCCESS;
   };
   for (const Work* work = &first; work != nullptr && goes_on(); work = work->then.get()) {
-    if (work->is_small()) {
-      Board* board = state.board(comm, *work, code);
-      if (board) code = board->run(*work);
-      if (board || code != GOAL_SUCCESS) continue;
-    }
+    code = state.run_on_node(*work);
+    if (code != GOAL_NODE_NOT_TAKEN) continue;
+    code = GOAL_SUCCESS;
     const bool meet = state.must_meet(*work);
     if (work->can_be_resident()) {
       code = run_resident(state, *work);
@@ -92,6 +90,8 @@ int run(const Call& call, const Work& first) {
   }
   if (goes_on() && fits) [[likely]]
     return MPI_SUCCESS;
+  // A barrier has no lengths that might not fit: another rank has called something else.
+  if (!fits && first.key.kind == Kind::barrier && differ(comm)) fits = true, code = kDisagreement;
   return raise_goal(call.function, comm, fits ? code : kMisfit);
 }
 

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 
-#include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/collectives/inter.hpp"
+#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/settings.hpp"
 
 namespace portunus::mpi::collectives {
 namespace {
@@ -31,6 +32,55 @@ State::State(const Communicator& comm) : log(comm), comm_(comm), rank_(comm.rank
     add(*comm.group);
   }
   for (const int rank : ranks_) nodes_.push_back(all.nodes ? all.nodes[rank] : 0);
+  if (comm.inter || !settings.board) return;
+  const GOAL_Group group{rank_, static_cast<int>(ranks_.size()), ranks_.data(), nodes_.data(), 0, GOAL_AUTO};
+  const auto hopeless = [](void* its_log) -> int { return static_cast<CallLog*>(its_log)->differs(); };
+  GOAL_Node_open(&group, goal_context(comm), hopeless, &log, &node_);  // without memory for it: schedules
+}
+
+State::~State() { GOAL_Node_close(&node_); }
+
+int State::run_on_node(const Work& work) {
+  if (node_ == nullptr) return GOAL_NODE_NOT_TAKEN;
+  constexpr size_t kKept = 256 * 1024;  // of packed data, from call to call
+  const auto room = [](std::vector<std::byte>& packed, size_t bytes) {
+    if (packed.size() <= bytes) packed.resize(bytes + 1);
+    return packed.data();
+  };
+  GOAL_Node_call call{};
+  const bool replaced = work.in_place && (work.key.kind == Kind::alltoall || work.key.kind == Kind::other);  // before it is sent
+  std::byte* out = work.out_is_direct ? work.user_out : room(packed_out_, work.out_bytes);
+  call.out = out;
+  if (work.in_is_out) {
+    if (!work.out_is_direct) work.fill(out);
+  } else if (work.input_is_direct() && !replaced) {
+    call.in = work.user_in;
+  } else {
+    std::byte* in = room(packed_in_, work.in_bytes);
+    work.fill(in);
+    call.in = in;
+  }
+  if (!work.on_node(call)) return GOAL_NODE_NOT_TAKEN;
+  const int code = GOAL_Node_run(node_, &call);
+  if (code == GOAL_SUCCESS) work.drain(out);
+  for (auto* packed : {&packed_in_, &packed_out_})
+    if (packed->size() > kKept) std::vector<std::byte>().swap(*packed);
+  return code;
+}
+
+bool Work::on_node(GOAL_Node_call& call) const {
+  switch (key.kind) {
+    case Kind::barrier: call.kind = GOAL_NODE_BARRIER; break;
+    case Kind::bcast: call.kind = GOAL_NODE_BCAST; break;
+    case Kind::gather: call.kind = GOAL_NODE_GATHER; break;
+    case Kind::scatter: call.kind = GOAL_NODE_SCATTER; break;
+    case Kind::allgather: call.kind = GOAL_NODE_ALLGATHER; break;
+    case Kind::alltoall: call.kind = GOAL_NODE_ALLTOALL; break;
+    default: return false;
+  }
+  call.root = key.root;
+  call.bytes = key.bytes;
+  return true;
 }
 
 GOAL_Group State::group(uint32_t tag) const {

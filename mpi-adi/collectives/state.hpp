@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "engine/goal/goal_collectives.h"
-#include "mpi-adi/collectives/board.hpp"
+#include "engine/goal/goal_node.h"
 #include "mpi-adi/collectives/call_log.hpp"
 #include "mpi-adi/collectives/execution.hpp"
 #include "mpi-adi/collectives/work.hpp"
@@ -34,19 +34,17 @@ namespace portunus::mpi::collectives {
 class State {
  public:
   explicit State(const Communicator& comm);
+  ~State();
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
 
   CallLog log;
 
   // The group with the tag of the next schedule that runs once, or is persistent.
   GOAL_Group once();
   GOAL_Group persistent();
-  // For a small blocking collective: the board, if there is one by now and it takes such work; else nullptr. It is made when there
-  // were some. `code`: GOAL_ERR_FAILED if a rank had died by then.
-  Board* board(Communicator& comm, const Work& work, int& code) {
-    if (before_board_ > 0 && --before_board_ == 0) board_ = Board::make(comm, log, board_code_);
-    code = board_code_;
-    return board_ && board_->takes(work) ? board_.get() : nullptr;
-  }
+  // A blocking collective through memory that all ranks share: GOAL_* codes, GOAL_NODE_NOT_TAKEN.
+  int run_on_node(const Work& work);
   // Does this collective have to be a meeting? Counts it.
   bool must_meet(const Work& work);
 
@@ -57,7 +55,6 @@ class State {
  private:
   static constexpr unsigned kTurns = 8, kShapes = 64, kResidents = kTurns * kShapes;
   static constexpr unsigned kOnce = 16384 - kResidents, kPersistent = 16384, kApart = 64, kMostUnderWay = 192;
-  static constexpr unsigned kBeforeBoard = 4;  // a communicator that is used less is not worth one
 
   struct Place {
     std::shared_ptr<Execution> now;
@@ -87,9 +84,8 @@ class State {
   unsigned last_[2] = {0, 0};  // the shape used last, of those that do not report, and do
   uint32_t once_ = 0, persistent_ = 0;
   unsigned apart_ = 0;
-  unsigned before_board_ = kBeforeBoard;
-  int board_code_ = GOAL_SUCCESS;
-  std::unique_ptr<Board> board_;
+  GOAL_Node node_ = nullptr;
+  std::vector<std::byte> packed_in_, packed_out_;  // for that
   uint64_t uses_ = 0;
 };
 

@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "engine/goal/goal_collectives.h"
+#include "engine/goal/goal_node.h"
 
 namespace portunus::mpi::collectives {
 
@@ -29,9 +30,9 @@ struct Key {
 };
 
 // Beside the codes of GOAL: it ran to its end, but another rank's data have another length than this one expects.
-constexpr int kMisfit = -1;
+constexpr int kMisfit = GOAL_NODE_MISFIT;
 // It will not end, as the ranks' calls do not fit: see CallLog.
-constexpr int kDisagreement = -2;
+constexpr int kDisagreement = GOAL_NODE_HOPELESS;
 
 class Work {
  public:
@@ -46,9 +47,9 @@ class Work {
   virtual void fill(std::byte*) const {}
   // After a run; always, and out is the user's memory if the schedule works on it.
   virtual void drain(const std::byte*) const {}
-  // Instead of the engine, and of drain: combines the packed contributions of all ranks, which lie one after the other. Of
-  // reductions that the engine can do.
-  virtual void fold(const std::byte*, size_t) const {}
+  // Says what it is for ranks that share memory, on `in` and `out` of the call, which are there already. False: they do not
+  // have it. The same on all ranks.
+  virtual bool on_node(GOAL_Node_call& call) const;
 
   Key key{};
   size_t most_bytes = 0;  // that any rank has to pack; equal on all ranks
@@ -57,6 +58,8 @@ class Work {
   bool can_be_resident() const { return key.kind != Kind::other && most_bytes <= kResidentBytes; }
   bool is_small() const { return key.kind != Kind::other && most_bytes <= kSmallBytes; }
   static constexpr size_t kSmallBytes = 32 * 1024, kResidentBytes = 256 * 1024;
+  // Does the schedule work on the user's memory where its input is?
+  bool input_is_direct() const { return in_is_direct && (!in_place || out_is_direct); }
   // The packed sizes of what goes in and what comes out on this rank.
   size_t in_bytes = 0, out_bytes = 0;
   // The user's memory, where a schedule may work on it.
@@ -67,5 +70,15 @@ class Work {
   bool waits_for_all = false;  // nobody ends before all have begun
   std::unique_ptr<Work> then{};  // begins when this one is drained
 };
+
+// An alltoallv for Work::on_node.
+inline void describe_exchange(GOAL_Node_call& call, const size_t* out_sizes, const ptrdiff_t* out_places, const size_t* in_sizes,
+                              const ptrdiff_t* in_places) {
+  call.kind = GOAL_NODE_ALLTOALLV;
+  call.in_sizes = out_sizes;
+  call.in_places = out_places;
+  call.out_sizes = in_sizes;
+  call.out_places = in_places;
+}
 
 }  // namespace portunus::mpi::collectives

@@ -61,10 +61,7 @@ constexpr ptl_pt_index_t kWindowPortal = 63;
 const char* start(bool threaded, int& rank, int& size);
 // Flushes what was sent and leaves the job.
 void stop();
-// Returns when all ranks have called it; PTL_FAIL when a rank cannot be reached. `hopeless` is asked every now and then;
-// PTL_ABORTED: it said yes.
-int barrier(const std::function<bool()>& hopeless);
-// The same before stop().
+// Once, before stop(): returns when all ranks have called it; PTL_FAIL when a rank cannot be reached.
 int last_barrier();
 // Ends the job.
 [[noreturn]] void abort(int status, const char* message);

@@ -1,6 +1,6 @@
-// device.cpp: opens what adi.hpp sends and receives with, and the barrier.
+// device.cpp: opens what adi.hpp sends and receives with, and the barrier that ends MPI.
 //
-// Thread: start and stop: the thread that calls MPI_Init and MPI_Finalize; barrier: one at a time.
+// Thread: the one that calls MPI_Init and MPI_Finalize.
 // Source: Portals 4.3; Hensgen, Finkel, Manber 1988 (dissemination barrier).
 #include <algorithm>
 #include <array>
@@ -19,25 +19,20 @@ namespace {
 
 constexpr int kMaxRounds = std::bit_width(unsigned{kMaxRanks - 1});
 
-// Round r of a barrier: tell the rank 2^r above, hear from the rank 2^r below. Each round has a counter which grows by
-// one per barrier, and a persistent entry that feeds it, so nothing is posted while barriers run.
+// The barrier before stop(): whoever ends is not to be taken for one that calls MPI_Barrier, so its messages are its own. Round r:
+// tell the rank 2^r above, hear from the rank 2^r below. Each round has a counter and an entry that feeds it, there from the
+// start: whoever comes early finds it.
 struct Barrier {
-  int number = 0;  // tells its messages from the others'
   int rank = 0;
   int size = 1;
   int rounds = 0;
-  ptl_size_t epoch = 0;
   ptl_handle_md_t md = PTL_INVALID_HANDLE;
-  bool watching = false;
   std::array<ptl_handle_ct_t, kMaxRounds> heard{};
   std::array<ptl_process_t, kMaxRounds> from{};
 };
-constinit Barrier usual, last;  // apart: whoever ends is not to be taken for one that calls MPI_Barrier
+constinit Barrier last;
 
-ptl_match_bits_t barrier_bits(const Barrier& state, int round) { return static_cast<ptl_match_bits_t>(state.number * kMaxRounds + round); }
-
-int open_barrier(Barrier& state, int number, int rank, int size) {
-  state.number = number;
+int open_barrier(Barrier& state, int rank, int size) {
   state.rank = rank;
   state.size = size;
   state.rounds = std::bit_width(static_cast<unsigned>(size - 1));
@@ -54,7 +49,7 @@ int open_barrier(Barrier& state, int number, int rank, int size) {
     entry.options = PTL_ME_OP_PUT | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE |
                     PTL_ME_EVENT_UNLINK_DISABLE;
     entry.match_id = process((rank - (1 << round) % size + size) % size);
-    entry.match_bits = barrier_bits(state, round);
+    entry.match_bits = static_cast<ptl_match_bits_t>(round);
     ptl_handle_me_t handle;
     result = PtlMEAppend(device.ni, kBarrierPortal, &entry, PTL_PRIORITY_LIST, nullptr, &handle);
     state.from[round] = entry.match_id;
@@ -62,11 +57,10 @@ int open_barrier(Barrier& state, int number, int rank, int size) {
   return result;
 }
 
-int open_barriers(int rank, int size) {
+int open_last_barrier(int rank, int size) {
   ptl_pt_index_t portal;
-  int result = PtlPTAlloc(device.ni, 0, PTL_EQ_NONE, kBarrierPortal, &portal);
-  if (result == PTL_OK) result = open_barrier(usual, 0, rank, size);
-  return result == PTL_OK ? open_barrier(last, 1, rank, size) : result;
+  const int result = PtlPTAlloc(device.ni, 0, PTL_EQ_NONE, kBarrierPortal, &portal);
+  return result == PTL_OK ? open_barrier(last, rank, size) : result;
 }
 
 // As much as there is: what is not used costs nothing.
@@ -167,7 +161,7 @@ const char* start(bool threaded, int& rank, int& size) {
   device.restrained = PtlxRestrained();
   device.self = process(rank);
   if (PtlGetUid(device.ni, &device.uid) != PTL_OK || open_messages() != PTL_OK || open_signals() != PTL_OK || open_windows() != PTL_OK ||
-      open_barriers(rank, size) != PTL_OK)
+      open_last_barrier(rank, size) != PTL_OK)
     return "the network interface lacks a portal table entry or other object that MPI needs";
   if (!open_losses(size)) return "there is no memory for the states of the ranks";
   if (settings.info && rank == 0) print_settings(stdout);
@@ -186,42 +180,22 @@ void stop() {
   PtlxJobFini();
 }
 
-namespace {
-
-// Until the rank below has told as often as this barrier needs.
-int await_word(ptl_handle_ct_t heard, ptl_size_t epoch, const std::function<bool()>& hopeless, ptl_ct_event_t& count) {
-  if (!hopeless) return PtlCTWait(heard, epoch, &count);
-  unsigned which;
-  for (ptl_time_t patience = kPatience;; patience *= 2) {
-    const int result = PtlCTPoll(&heard, &epoch, 1, patience, &count, &which);
-    if (result != PTL_CT_NONE_REACHED) return result;
-    if (hopeless()) return PTL_ABORTED;
+int last_barrier() {
+  for (int round = 0; round < last.rounds; ++round) {
+    if (int result = PtlxCTWatch(last.heard[round], last.from[round]); result != PTL_OK) return result;
   }
-}
-
-int run(Barrier& state, const std::function<bool()>& hopeless) {
-  ++state.epoch;
-  for (int round = 0; !state.watching && round < state.rounds; ++round) {
-    if (int result = PtlxCTWatch(state.heard[round], state.from[round]); result != PTL_OK) return result;
-  }
-  state.watching = true;
   bool failed = false;  // who misses somebody goes on all the same, lest others miss it, too
-  for (int round = 0; round < state.rounds; ++round) {
-    int result = PtlPut(state.md, 0, 0, PTL_NO_ACK_REQ, process((state.rank + (1 << round)) % state.size), kBarrierPortal,
-                        barrier_bits(state, round), 0, nullptr, 0);
+  for (int round = 0; round < last.rounds; ++round) {
+    int result = PtlPut(last.md, 0, 0, PTL_NO_ACK_REQ, process((last.rank + (1 << round)) % last.size), kBarrierPortal,
+                        static_cast<ptl_match_bits_t>(round), 0, nullptr, 0);
     if (result != PTL_OK) return result;
     ptl_ct_event_t heard;
-    result = await_word(state.heard[round], state.epoch, hopeless, heard);
+    result = PtlCTWait(last.heard[round], 1, &heard);
     if (result != PTL_OK) return result;
-    failed = failed || heard.success < state.epoch;
+    failed = failed || heard.success < 1;
   }
   return failed ? PTL_FAIL : PTL_OK;
 }
-
-}  // namespace
-
-int barrier(const std::function<bool()>& hopeless) { return run(usual, hopeless); }
-int last_barrier() { return run(last, {}); }
 
 void abort(int status, const char* message) {
   PtlxJobAbort(status, message);

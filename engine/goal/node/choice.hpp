@@ -1,0 +1,47 @@
+// Which way a collective of ranks on one node takes, by the call alone: every rank must come to the same answer.
+//
+//     way     waits   a rank's work                     for
+//     slots     1     all contributions, by everybody   up to 1008 bytes of each rank
+//     rooms     1     what it gets                      the rest that only moves data, piece by piece
+//     rooms     1     all contributions, by everybody   reductions where another wait costs more than the work that it saves
+//     rooms     2     1/n of the vector, then its copy  the other reductions
+//
+// A wait costs a round through all ranks where these outnumber the cores (a microsecond or two each), and a cache line or two
+// else; bytes are copied at some 10 GB/s and combined at half of that. Measured with the collectives of bench/compare on two cores.
+//
+// **Thread:** any; pure.
+#pragma once
+
+#include <cstddef>
+
+#include "engine/goal/goal_node.h"
+#include "engine/goal/node/slots.hpp"
+
+namespace portunus::goal::node {
+
+// Whether short contributions go through slots. `bytes`: of a rank's part or vector.
+inline bool fits_slots(GOAL_Node_kind kind, std::size_t bytes, std::size_t size) {
+  switch (kind) {
+    case GOAL_NODE_BARRIER: return true;
+    case GOAL_NODE_BCAST:
+    case GOAL_NODE_GATHER:
+    case GOAL_NODE_ALLGATHER:
+    case GOAL_NODE_REDUCE:
+    case GOAL_NODE_ALLREDUCE:
+    case GOAL_NODE_SCAN:
+    case GOAL_NODE_EXSCAN: return bytes <= Slots::kRoom;
+    case GOAL_NODE_SCATTER:
+    case GOAL_NODE_ALLTOALL: return bytes <= Slots::kRoom / size;
+    default: return false;
+  }
+}
+
+// Whether each rank combines a part of a vector of so many bytes, rather than whoever gets the result all of it.
+inline bool in_parts(GOAL_Node_kind kind, std::size_t bytes, std::size_t size, bool crowded) {
+  if (size < 3) return false;  // nothing is saved
+  // What is saved: the work on all but one's own part, by all ranks (or the root) one after the other where cores are few.
+  const std::size_t saved = kind == GOAL_NODE_ALLREDUCE ? bytes * (size - 2) : bytes * (size - 1) / 2;
+  return saved > (crowded ? std::size_t{16} * 1024 : std::size_t{8} * 1024);
+}
+
+}  // namespace portunus::goal::node

@@ -1,0 +1,85 @@
+// One exchange through the rooms, as the collectives see it: what this rank gives, and what it reads of the others.
+//
+// **Thread:** one at a time per group.
+// **Invariants:** end() is called once, whatever happened, unless a rank will never come.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/goal/node/collectives.hpp"
+
+namespace portunus::goal::node {
+
+class Collectives::Exchange {
+ public:
+  Exchange(Collectives& all, std::uint64_t what) : rooms_(all.rooms_), what_(what) { rooms_.begin(); }
+  ~Exchange() {
+    if (end_ != End::never) rooms_.end();
+  }
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  // This rank contributes `bytes`; give() them, in pieces, once at least.
+  bool announce(std::size_t bytes, std::size_t most = 0) {
+    if (rooms_.announce({what_, bytes, most})) return true;
+    end_ = End::never;
+    return false;
+  }
+  void give(const std::byte* data, std::size_t bytes) { rooms_.publish(data, bytes); }
+  // All at once.
+  bool contribute(const std::byte* data, std::size_t bytes) {
+    if (!announce(bytes)) return false;
+    give(data, bytes);
+    return true;
+  }
+
+  // Waits until `rank` says what it contributes. False: it never will, or something else than is expected.
+  bool meet(std::size_t rank) {
+    if (!rooms_.await_announced(rank)) end_ = End::never;
+    else if (rooms_.announcement(rank).what != what_) note_misfit();
+    else return true;
+    return false;
+  }
+  bool meet(std::size_t rank, std::size_t bytes) {
+    if (!meet(rank)) return false;
+    if (rooms_.announcement(rank).bytes == bytes) return true;
+    note_misfit();
+    return false;
+  }
+  // The same, and until all of it is there.
+  bool await(std::size_t rank, std::size_t bytes) {
+    if (!meet(rank, bytes)) return false;
+    if (rooms_.await(rank, bytes)) return true;
+    end_ = End::never;
+    return false;
+  }
+  // After meet(): a range of its contribution goes to `to` as it comes.
+  void read(std::size_t rank, Range range, std::byte* to) {
+    constexpr std::size_t kStride = 16 * 1024;
+    for (std::size_t done = 0; done < range.bytes;) {
+      const std::size_t now = std::min(kStride, range.bytes - done);
+      if (!rooms_.await(rank, range.from + done + now)) {
+        end_ = End::never;
+        return;
+      }
+      std::memcpy(to + done, rooms_.data(rank) + range.from + done, now);
+      done += now;
+    }
+  }
+  [[nodiscard]] const std::byte* data(std::size_t rank) const { return rooms_.data(rank); }
+  void note_misfit() {
+    if (end_ == End::well) end_ = End::misfit;
+  }
+  [[nodiscard]] bool never() const { return end_ == End::never; }
+  [[nodiscard]] bool well() const { return end_ == End::well; }
+  // What came of it; what came of former ones is not made better.
+  [[nodiscard]] End result(End before) const { return std::max(before, end_); }
+
+ private:
+  Rooms& rooms_;
+  std::uint64_t what_;
+  End end_ = End::well;
+};
+
+}  // namespace portunus::goal::node

@@ -1,0 +1,66 @@
+// Memory that the ranks of a group map together, and the agreement on whether there is any.
+//
+// Rank 0 makes it and tells the others its name, which is gone as soon as all have mapped it: nothing is left in the file
+// system, however a rank ends. All ranks decide alike: each step is an allgather of one record of each rank, by a schedule.
+//
+// **Thread:** one at a time per group.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/goal/goal_collectives.h"
+#include "engine/goal/node/waiting.hpp"
+
+namespace portunus::goal::node {
+
+// What each rank tells all others.
+struct Record {
+  std::uint64_t well = 0;     // 0: this rank cannot
+  std::uint64_t crowded = 0;  // it has too few cores
+  std::uint64_t maker = 0;    // rank 0: of which process and call the memory is
+  std::uint64_t nonce = 0;
+};
+
+// The records of all ranks, again and again. Collective.
+class Agreement {
+ public:
+  Agreement(const GOAL_Group& group, unsigned context, const Hopeless& hopeless);
+  ~Agreement();
+  Agreement(const Agreement&) = delete;
+  Agreement& operator=(const Agreement&) = delete;
+  // GOAL_SUCCESS: `all` holds everybody's. Else a rank has ended, GOAL_NODE_HOPELESS, or there is no room for the schedule.
+  int tell(const Record& mine);
+  [[nodiscard]] bool all_well() const;
+  std::vector<Record> all;
+
+ private:
+  const Hopeless& hopeless_;
+  GOAL_Group group_;
+  unsigned context_;
+  Record mine_;
+  GOAL_Schedule schedule_ = nullptr;
+  unsigned runs_ = 0;
+};
+
+class SharedMemory {
+ public:
+  SharedMemory() = default;
+  ~SharedMemory();
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+
+  // `each` zeroed bytes (a multiple of 64) of each rank, if all of them `may`. Collective. GOAL_SUCCESS: made() says whether there is memory; else as
+  // Agreement::tell.
+  int make(Agreement& agreement, const GOAL_Group& group, std::size_t each, bool may);
+  [[nodiscard]] bool made() const { return start_ != nullptr; }
+  [[nodiscard]] std::byte* part(std::size_t rank) const { return start_ + rank * each_; }
+
+ private:
+  void drop();
+  std::byte* start_ = nullptr;
+  std::size_t bytes_ = 0, each_ = 0;
+};
+
+}  // namespace portunus::goal::node

@@ -1,0 +1,114 @@
+// Sleeping, waking and losing patience: see waiting.hpp.
+//
+// **Thread:** as waiting.hpp says.
+#include "engine/goal/node/waiting.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include "engine/goal/goal_node.h"
+#include "engine/goal/library.hpp"
+
+namespace portunus::goal::node {
+
+namespace {
+
+// A bit that no program's memory has in OpenSHMEM, whose puts ring for the others.
+constexpr std::uint32_t kWatchBit = std::uint32_t{1} << 31;
+constexpr unsigned kPatience = 1000;  // milliseconds
+
+// Says when somebody has waited for long. The clock is read now and then only.
+class Alarm {
+ public:
+  bool rings() {
+    if (++looks_ % 64 != 0) return false;
+    const auto now = std::chrono::steady_clock::now();
+    if (looks_ == 64) return set(now);
+    return now >= when_;
+  }
+  void wind() {
+    patience_ *= 2;
+    set(std::chrono::steady_clock::now());
+  }
+
+ private:
+  bool set(std::chrono::steady_clock::time_point now) {
+    when_ = now + patience_;
+    return false;
+  }
+  unsigned looks_ = 0;
+  std::chrono::milliseconds patience_{kPatience};
+  std::chrono::steady_clock::time_point when_;
+};
+
+}  // namespace
+
+Waiting::~Waiting() {
+  if (deaths_ != PTL_CT_NONE) PtlCTFree(deaths_);
+}
+
+bool Waiting::prepare(const GOAL_Group& group) {
+  const ptl_handle_ni_t ni = Library::instance().port().ni();
+  self_ = static_cast<std::size_t>(group.rank);
+  watches_.resize(static_cast<std::size_t>(group.size));
+  ptlx_engine_info_t engine;
+  if (PtlxEngineInfo(&engine) != PTL_OK || PtlCTAlloc(ni, &deaths_) != PTL_OK) return false;
+  crowded_ = engine.oversubscribed != 0;
+  for (std::size_t i = 0; i < watches_.size(); ++i) {
+    ptl_process_t member{};
+    member.rank = static_cast<ptl_rank_t>(group.ranks ? group.ranks[i] : static_cast<int>(i));
+    if (PtlxNodeWatch(ni, member, &watches_[i]) != PTL_OK) return false;
+    if (i == self_) continue;
+    if (PtlxTransport(ni, member, nullptr) != PTLX_TRANSPORT_NODE) return false;
+    if (PtlxCTWatch(deaths_, member) != PTL_OK) return false;
+  }
+  return true;
+}
+
+bool Waiting::lost() const {
+  ptl_ct_event_t count;
+  return PtlCTGet(deaths_, &count) != PTL_OK || count.failure > 0;
+}
+
+void Waiting::ring() const {
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // the loads come after the store, see PtlxNodeRing
+  for (std::size_t i = 0; i < watches_.size(); ++i) {
+    if (i == self_) continue;
+    if (std::atomic_ref<std::uint32_t>(*watches_[i].watched).load(std::memory_order_relaxed) & kWatchBit) PtlxNodeRing(&watches_[i]);
+  }
+}
+
+bool Waiting::sleep(bool (*ready)(void*), void* arg) {
+  struct Sleeper {
+    bool (*ready)(void*);
+    void* arg;
+    const Waiting& waiting;
+    bool is_ready = false, is_late = false;
+    Alarm alarm{};
+  } sleeper{ready, arg, *this};
+  do {
+    if (std::exchange(sleeper.is_late, false)) sleeper.alarm.wind();
+    PtlxWait(
+        [](void* at) -> int {
+          auto& self = *static_cast<Sleeper*>(at);
+          return (self.is_ready = self.ready(self.arg)) || self.waiting.lost() || (self.is_late = self.alarm.rings());
+        },
+        &sleeper, kWatchBit);
+  } while (sleeper.is_late && !(given_up_ = hopeless_()));
+  return sleeper.is_ready;
+}
+
+int await_run(GOAL_Schedule schedule, GOAL_Request& run, unsigned runs, const Hopeless& hopeless) {
+  std::uint32_t finish, failures;
+  std::uint64_t each;
+  if (const int code = GOAL_Counters(schedule, &finish, &each, &failures); code != GOAL_SUCCESS) return code;
+  const ptl_size_t end = runs * each;
+  ptl_ct_event_t count;
+  unsigned which;
+  for (ptl_time_t patience = kPatience; each > 0 && PtlCTPoll(&finish, &end, 1, patience, &count, &which) == PTL_CT_NONE_REACHED;
+       patience *= 2)
+    if (hopeless()) return GOAL_NODE_HOPELESS;
+  return GOAL_Wait(&run);
+}
+
+}  // namespace portunus::goal::node

@@ -1,0 +1,80 @@
+// How a rank waits for another one of its node, and how that one wakes it: the only place in the node collectives where
+// anybody waits.
+//
+// Whoever stores what another may wait for calls ring() behind the store, before it waits itself or leaves. Whoever waits
+// looks a few times, gives up its core where ranks outnumber cores, and then leaves the rest to PtlxWait, which steps the
+// engine and sleeps.
+//
+// **Thread:** one at a time per object.
+// **Invariants:** what ready() reads is stored with release by the other rank, before it rings.
+#pragma once
+
+#include <sched.h>
+
+#include <atomic>
+#include <cstddef>
+#include <vector>
+
+#include "engine/goal/goal_collectives.h"
+#include "portals/portals4_ext.h"
+
+namespace portunus::goal::node {
+
+// Asked by a rank that has waited for long: true: what it waits for will never be.
+struct Hopeless {
+  int (*ask)(void*) = nullptr;
+  void* arg = nullptr;
+  [[nodiscard]] bool operator()() const { return ask && ask(arg) != 0; }
+};
+
+class Waiting {
+ public:
+  explicit Waiting(Hopeless hopeless) : hopeless_(hopeless) {}
+  ~Waiting();
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+  // Whether this rank can wake all others of the group, through memory, and learns of their deaths.
+  bool prepare(const GOAL_Group& group);
+  // Ranks outnumber cores here: a spinning one may keep off the one that it waits for.
+  [[nodiscard]] bool crowded() const { return crowded_; }
+
+  // False: it will never be: lost() or given_up() says why.
+  template <class Ready>
+  bool until(Ready&& ready) {
+    constexpr int kSpins = 200, kYields = 16;  // without a look at the engine, which costs as much again as giving up the core
+    if (ready()) return true;
+    for (int i = 0; i < (crowded_ ? kYields : kSpins); ++i) {
+      if (crowded_) sched_yield();
+      else relax();
+      if (ready()) return true;
+    }
+    return sleep([](void* arg) { return (*static_cast<std::remove_reference_t<Ready>*>(arg))(); }, &ready);
+  }
+  // After a store: wakes those who sleep.
+  void ring() const;
+
+  [[nodiscard]] bool lost() const;  // a rank of the group has ended
+  [[nodiscard]] bool given_up() const { return given_up_; }
+
+ private:
+  static void relax() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+  }
+  bool sleep(bool (*ready)(void*), void* arg);
+
+  Hopeless hopeless_;
+  bool crowded_ = false, given_up_ = false;
+  std::size_t self_ = 0;
+  ptl_handle_ct_t deaths_ = PTL_CT_NONE;  // of ranks of the group: its failures
+  std::vector<ptlx_watch_t> watches_;     // by rank
+};
+
+// Waits for the end of an execution: GOAL_SUCCESS, GOAL_ERR_FAILED or GOAL_NODE_HOPELESS, after which it goes on.
+int await_run(GOAL_Schedule schedule, GOAL_Request& run, unsigned runs, const Hopeless& hopeless);
+
+}  // namespace portunus::goal::node
