@@ -30,6 +30,16 @@ size_t width_of(GOAL_Type type) {
   }
 }
 
+GOAL_Node_call node_call(GOAL_Node_kind kind, size_t bytes, const void* in, void* out, int root = 0) {
+  GOAL_Node_call call{};
+  call.kind = kind;
+  call.root = root;
+  call.bytes = bytes;
+  call.in = in;
+  call.out = out;
+  return call;
+}
+
 void copy(void* to, const void* from, size_t bytes) {
   if (bytes != 0 && to && from && to != from) memcpy(to, from, bytes);
 }
@@ -77,6 +87,7 @@ void collectives_open() {
 void collectives_close() { GOAL_Finalize(); }
 
 Collectives::~Collectives() {
+  GOAL_Node_close(&node_);
   const std::lock_guard lock(compiler);
   for (Kept& kept : kept_) GOAL_Free(&kept.schedule);
 }
@@ -87,7 +98,9 @@ const GOAL_Group& Collectives::group() {
       ranks_.push_back(team_.members[i]);
       nodes_.push_back(nodes_of_world[ranks_.back()]);
     }
+    const unsigned context = kFirstContext + team_.id * kContexts;
     group_ = {.rank = team_.my_pe, .size = team_.size(), .ranks = ranks_.data(), .nodes = nodes_.data(), .tag = 0, .algorithm = GOAL_AUTO};
+    check(GOAL_Node_open(&group_, context, nullptr, nullptr, &node_), "GOAL_Node_open");
   }
   return group_;
 }
@@ -158,6 +171,14 @@ void Collectives::run_once(const Shape& shape, void* dest, const void* source) {
   GOAL_Free(&schedule);
 }
 
+bool Collectives::on_node(const GOAL_Node_call& call) {
+  group();
+  const int code = GOAL_Node_run(node_, &call);
+  if (code == GOAL_NODE_MISFIT) misuse("the PEs of a team call different collectives, or with different sizes or roots");
+  if (code != GOAL_NODE_NOT_TAKEN) check(code, "GOAL_Node_run");
+  return code == GOAL_SUCCESS;
+}
+
 // A schedule that was compiled once serves all calls of its shape.
 void Collectives::run(const Shape& shape, void* dest, const void* source, size_t dest_bytes) {
   if (shape.bytes + dest_bytes > kMostKeptBytes) {
@@ -181,6 +202,7 @@ void Collectives::broadcast(void* dest, const void* source, size_t bytes, int ro
 
 void Collectives::share(void* data, size_t bytes, int root) {
   if (team_.size() == 1 || bytes == 0) return;
+  if (on_node(node_call(GOAL_NODE_BCAST, bytes, nullptr, data, root))) return;
   const Shape shape{.kind = Kind::broadcast, .bytes = bytes, .root = root};
   if (bytes > kMostKeptBytes) {
     run_once(shape, data, nullptr);
@@ -193,6 +215,7 @@ void Collectives::share(void* data, size_t bytes, int root) {
 }
 
 void Collectives::fcollect(void* dest, const void* source, size_t bytes) {
+  if (on_node(node_call(GOAL_NODE_ALLGATHER, bytes, source, dest))) return;
   run({.kind = Kind::fcollect, .bytes = bytes}, dest, source, bytes * static_cast<size_t>(team_.size()));
 }
 
@@ -202,6 +225,10 @@ void Collectives::collect(void* dest, const void* source, size_t bytes) {
   std::vector<ptrdiff_t> begins(sizes.size());
   std::exclusive_scan(sizes.begin(), sizes.end(), begins.begin(), ptrdiff_t{0},
                       [](ptrdiff_t sum, auto size) { return sum + static_cast<ptrdiff_t>(size); });
+  GOAL_Node_call call = node_call(GOAL_NODE_ALLGATHERV, bytes, source, dest);
+  call.out_sizes = sizes.data();
+  call.out_places = begins.data();
+  if (on_node(call)) return;
   GOAL_Schedule schedule = compile(next_context(), [&](GOAL_Schedule& s) {
     return GOAL_Allgatherv(&s, &group(), GOAL_User(source), GOAL_User(dest), sizes.data(), begins.data(), nullptr);
   });
@@ -211,12 +238,19 @@ void Collectives::collect(void* dest, const void* source, size_t bytes) {
 }
 
 void Collectives::alltoall(void* dest, const void* source, size_t bytes) {
+  if (on_node(node_call(GOAL_NODE_ALLTOALL, bytes, source, dest))) return;
   const size_t all = bytes * static_cast<size_t>(team_.size());
   run({.kind = Kind::alltoall, .bytes = all}, dest, source, all);
 }
 
 void Collectives::combine(Kind kind, void* dest, const void* source, size_t count, GOAL_Type type, GOAL_Local_op op) {
   const size_t bytes = count * width_of(type);
+  const GOAL_Node_kind here = kind == Kind::reduce ? GOAL_NODE_ALLREDUCE : kind == Kind::inscan ? GOAL_NODE_SCAN : GOAL_NODE_EXSCAN;
+  GOAL_Node_call call = node_call(here, 0, source, dest);
+  call.type = type;
+  call.op = op;
+  call.count = count;
+  if (on_node(call)) return;
   run({.kind = kind, .bytes = bytes, .count = count, .type = type, .op = op}, dest, source, bytes);
 }
 

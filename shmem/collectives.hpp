@@ -1,6 +1,7 @@
-// collectives.hpp: the collectives of one team, as GOAL schedules.
+// collectives.hpp: the collectives of one team.
 //
-// A small collective works on memory of its own: what was compiled for a shape (operation, type, size, root) is kept and run
+// Where all PEs share a node they go through memory that all map (goal_node.h), as soon as there were a few. The rest are GOAL
+// schedules. A small collective works on memory of its own: what was compiled for a shape (operation, type, size, root) is kept and run
 // again with any arguments, copied in and out. A large one is compiled for the caller's memory and freed after it. Shapes are
 // the same on all PEs of a team, so all keep and forget the same schedules; each has a GOAL context of the team's.
 //
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "engine/goal/goal_collectives.h"
+#include "engine/goal/goal_node.h"
 #include "shmem/team.hpp"
 
 namespace portunus::shmem {
@@ -68,6 +70,8 @@ class Collectives {
   static constexpr unsigned kFirstContext = 16384;
   static_assert(kFirstContext + kMostTeams * kContexts <= 32768);
 
+  // False: not through memory that all share.
+  bool on_node(const GOAL_Node_call& call);
   void run(const Shape& shape, void* dest, const void* source, size_t dest_bytes);
   Kept& kept(const Shape& shape, size_t dest_bytes);
   void run_once(const Shape& shape, void* dest, const void* source);
@@ -82,6 +86,7 @@ class Collectives {
 
   const Team& team_;
   GOAL_Group group_{};
+  GOAL_Node node_ = nullptr;
   std::vector<int> ranks_;
   std::vector<int> nodes_;
   std::list<Kept> kept_;  // the one used last in front

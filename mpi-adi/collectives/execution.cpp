@@ -128,6 +128,12 @@ int Execution::wait() {
   return kMisfit;
 }
 
+bool Execution::has_ended() {
+  if (!launched_.load(std::memory_order_acquire)) return false;
+  ptl_ct_event_t count;
+  return each_ == 0 || (PtlCTGet(finish_, &count) == PTL_OK && (count.success >= runs_ * each_ || count.failure > 0));
+}
+
 int Execution::await_end(CallLog& log) {
   const ptl_size_t end = runs_ * each_;
   ptl_ct_event_t count;

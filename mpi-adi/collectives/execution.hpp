@@ -53,6 +53,8 @@ class Execution {
   int wait();
   // Waits until wait() will not; for the thread that starts runs, whoever waits for this one. kDisagreement: it never would.
   int await_end(CallLog& log);
+  // Has it? Then wait() returns at once.
+  bool has_ended();
   // Ends a run that will not end by itself; it can only go then. No event comes of it.
   void cancel();
   // Gives the result of a run that ended well to its user.

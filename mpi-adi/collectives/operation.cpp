@@ -21,7 +21,8 @@ class Operation final : public Attachment {
         first_(std::move(work)),
         log_(state_of(*call.comm).log) {}
   ~Operation() override {
-    if (running_) running_->execution->finished();  // its request was freed
+    // Its request was freed. What has ended is brought to its user; what has not stays busy, and is not used again.
+    if (running_ && running_->execution->has_ended()) end_run();
   }
 
   // Finds or makes what executes the works.

@@ -9,7 +9,8 @@
 namespace portunus::mpi {
 namespace {
 
-// The status of a request that is null or complete.
+// The status of a request that is null or complete. With MPI_STATUS_IGNORE, too, where completing it takes more than an event: the
+// result of a collective is in the user's memory behind it.
 void peek(MPI_Request handle, MPI_Status* status) {
   if (handle == MPI_REQUEST_NULL) {
     set_empty_status(status);
@@ -73,8 +74,8 @@ extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of
     while (complete < count && is_done(array_of_requests[complete])) ++complete;
     return complete == count;
   });
-  if (*flag && array_of_statuses != MPI_STATUSES_IGNORE)
-    for (int i = 0; i < count; ++i) peek(array_of_requests[i], &array_of_statuses[i]);
+  for (int i = 0; *flag && i < count; ++i)
+    peek(array_of_requests[i], array_of_statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &array_of_statuses[i]);
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Request_get_status_all)
@@ -114,7 +115,7 @@ extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array
     if (!is_active(array_of_requests[i])) continue;
     any = true;
     if (!is_done(array_of_requests[i])) continue;
-    if (array_of_statuses != MPI_STATUSES_IGNORE) peek(array_of_requests[i], &array_of_statuses[found]);
+    peek(array_of_requests[i], array_of_statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &array_of_statuses[found]);
     array_of_indices[found++] = i;
   }
   *outcount = any ? found : MPI_UNDEFINED;

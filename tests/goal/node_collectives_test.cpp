@@ -1,0 +1,252 @@
+// The collectives of goal_node.h, on every rank of a job on one node: each kind, in lengths around those at which the way changes,
+// against what it must give; and what calls that do not fit answer. Ends with status 1 and a sentence where one does not hold.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "engine/goal/goal_node.h"
+
+namespace {
+
+int rank, size;
+GOAL_Node node;
+size_t count;  // of the elements of this round
+
+using Element = uint32_t;
+constexpr size_t kWidth = sizeof(Element);
+using Vector = std::vector<Element>;
+
+void expect(bool well, const char* what, int code = 0) {
+  if (well) return;
+  std::fprintf(stderr, "rank %d of %d: %s with %zu elements fails (code %d)\n", rank, size, what, count, code);
+  std::_Exit(1);
+}
+
+// Element i of what `from` gives, to `to` where that matters.
+Element given(size_t from, size_t i, size_t to = 0) { return static_cast<Element>(from * 1000003 + to * 10007 + i * 31 + 1); }
+Vector vector_of(size_t from, size_t elements, size_t to = 0) {
+  Vector values(elements);
+  for (size_t i = 0; i < elements; ++i) values[i] = given(from, i, to);
+  return values;
+}
+Vector sum_of(size_t ranks) {
+  Vector sum(count, 0);
+  for (size_t from = 0; from < ranks; ++from)
+    for (size_t i = 0; i < count; ++i) sum[i] += given(from, i);
+  return sum;
+}
+void append(Vector& to, const Vector& more) { to.insert(to.end(), more.begin(), more.end()); }
+
+GOAL_Node_call call_of(GOAL_Node_kind kind, const Element* in, Element* out, int root = 0) {
+  GOAL_Node_call call{};
+  call.kind = kind;
+  call.root = root;
+  call.bytes = count * kWidth;
+  call.in = in;
+  call.out = out;
+  call.type = GOAL_UINT32;
+  call.op = GOAL_ADD;
+  call.count = count;
+  return call;
+}
+void run(const GOAL_Node_call& call, const char* what) {
+  const int code = GOAL_Node_run(node, &call);
+  expect(code == GOAL_SUCCESS, what, code);
+}
+
+void move(int root) {
+  const auto n = static_cast<size_t>(size), me = static_cast<size_t>(rank);
+  const Vector mine = vector_of(me, count);
+  Vector all, to_all, to_me;
+  for (size_t i = 0; i < n; ++i) append(all, vector_of(i, count));
+  for (size_t i = 0; i < n; ++i) append(to_all, vector_of(me, count, i));
+  for (size_t i = 0; i < n; ++i) append(to_me, vector_of(i, count, me));
+
+  Vector buffer = rank == root ? mine : Vector(count);
+  run(call_of(GOAL_NODE_BCAST, nullptr, buffer.data(), root), "bcast");
+  expect(buffer == vector_of(static_cast<size_t>(root), count), "bcast");
+
+  Vector result(n * count);
+  run(call_of(GOAL_NODE_GATHER, mine.data(), result.data(), root), "gather");
+  expect(rank != root || result == all, "gather");
+
+  Vector part(count);
+  run(call_of(GOAL_NODE_SCATTER, all.data(), part.data(), root), "scatter");
+  expect(part == mine, "scatter");
+
+  result.assign(n * count, 0);
+  run(call_of(GOAL_NODE_ALLGATHER, mine.data(), result.data()), "allgather");
+  expect(result == all, "allgather");
+  result.assign(n * count, 0);
+  std::copy(mine.begin(), mine.end(), result.begin() + static_cast<ptrdiff_t>(me * count));
+  run(call_of(GOAL_NODE_ALLGATHER, result.data() + me * count, result.data()), "allgather in place");
+  expect(result == all, "allgather in place");
+
+  run(call_of(GOAL_NODE_ALLTOALL, to_all.data(), result.data()), "alltoall");
+  expect(result == to_me, "alltoall");
+}
+
+void combine(int root) {
+  const auto n = static_cast<size_t>(size), me = static_cast<size_t>(rank);
+  const Vector mine = vector_of(me, count), sum = sum_of(n);
+  Vector result(count);
+  run(call_of(GOAL_NODE_REDUCE, mine.data(), result.data(), root), "reduce");
+  expect(rank != root || result == sum, "reduce");
+  run(call_of(GOAL_NODE_ALLREDUCE, mine.data(), result.data()), "allreduce");
+  expect(result == sum, "allreduce");
+  result = mine;
+  run(call_of(GOAL_NODE_ALLREDUCE, result.data(), result.data()), "allreduce in place");
+  expect(result == sum, "allreduce in place");
+  run(call_of(GOAL_NODE_SCAN, mine.data(), result.data()), "scan");
+  expect(result == sum_of(me + 1), "scan");
+  result = mine;
+  run(call_of(GOAL_NODE_EXSCAN, result.data(), result.data()), "exscan");
+  expect(rank == 0 || result == sum_of(me), "exscan");
+
+  // Rank i keeps count / (i + 1) elements.
+  std::vector<size_t> counts;
+  Vector before;
+  size_t first = 0, total = 0;
+  for (size_t i = 0; i < n; ++i) {
+    counts.push_back(count / (i + 1));
+    if (i < me) first += counts.back();
+    total += counts.back();
+  }
+  const Vector longer = vector_of(me, total);
+  Vector expected(counts[me], 0);
+  for (size_t from = 0; from < n; ++from)
+    for (size_t i = 0; i < expected.size(); ++i) expected[i] += given(from, first + i);
+  Vector kept(counts[me]);
+  GOAL_Node_call call = call_of(GOAL_NODE_REDUCE_SCATTER, longer.data(), kept.data());
+  call.counts = counts.data();
+  run(call, "reduce_scatter");
+  expect(kept == expected, "reduce_scatter");
+}
+
+// Sizes and places, in bytes, of parts of so many elements each, with a gap of one between them.
+struct Parts {
+  std::vector<size_t> sizes;
+  std::vector<ptrdiff_t> places;
+  size_t elements = 0;
+  template <class Count>
+  explicit Parts(Count&& count_of) {
+    for (size_t i = 0; i < static_cast<size_t>(size); ++i) {
+      sizes.push_back(count_of(i) * kWidth);
+      places.push_back(static_cast<ptrdiff_t>(elements * kWidth));
+      elements += count_of(i) + 1;
+    }
+  }
+  template <class Value>
+  Vector filled(Value&& values_of) const {
+    Vector all(elements, 7);
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      const Vector part = values_of(i, sizes[i] / kWidth);
+      std::copy(part.begin(), part.end(), all.begin() + places[i] / static_cast<ptrdiff_t>(kWidth));
+    }
+    return all;
+  }
+};
+
+void move_uneven(int root) {
+  const auto me = static_cast<size_t>(rank);
+  const auto own = [](size_t of) { return of % 3 == 1 ? 0 : count / (of + 1); };
+  const auto between = [](size_t from, size_t to) { return (from + 2 * to) % 5 == 4 ? 0 : count / (1 + (from + to) % 4); };
+  const Parts parts(own);
+  const Vector mine = vector_of(me, own(me)), all = parts.filled([](size_t from, size_t n) { return vector_of(from, n); });
+
+  Vector result(parts.elements, 7);
+  GOAL_Node_call call = call_of(GOAL_NODE_ALLGATHERV, mine.data(), result.data());
+  call.bytes = own(me) * kWidth;
+  call.out_sizes = parts.sizes.data();
+  call.out_places = parts.places.data();
+  run(call, "allgatherv");
+  expect(result == all, "allgatherv");
+
+  result.assign(parts.elements, 7);
+  call.kind = GOAL_NODE_GATHERV;
+  call.root = root;
+  run(call, "gatherv");
+  expect(rank != root || result == all, "gatherv");
+
+  Vector part(own(me));
+  call = call_of(GOAL_NODE_SCATTERV, all.data(), part.data(), root);
+  call.bytes = own(me) * kWidth;
+  call.in_sizes = parts.sizes.data();
+  call.in_places = parts.places.data();
+  run(call, "scatterv");
+  expect(part == mine, "scatterv");
+
+  const Parts out([&](size_t to) { return between(me, to); }), in([&](size_t from) { return between(from, me); });
+  const Vector sent = out.filled([&](size_t to, size_t n) { return vector_of(me, n, to); });
+  result.assign(in.elements, 7);
+  call = call_of(GOAL_NODE_ALLTOALLV, sent.data(), result.data());
+  call.in_sizes = out.sizes.data();
+  call.in_places = out.places.data();
+  call.out_sizes = in.sizes.data();
+  call.out_places = in.places.data();
+  run(call, "alltoallv");
+  expect(result == in.filled([&](size_t from, size_t n) { return vector_of(from, n, me); }), "alltoallv");
+}
+
+void barrier() {
+  GOAL_Node_call call{};
+  call.kind = GOAL_NODE_BARRIER;
+  run(call, "barrier");
+}
+
+// Nobody waits for ever, and everybody who gets something learns of it.
+void mislead() {
+  for (const size_t right : {size_t{8}, size_t{20000}}) {
+    count = rank == size - 1 ? right / 2 : right;
+    Vector in(right), out(right);
+    const GOAL_Node_call call = call_of(GOAL_NODE_ALLREDUCE, in.data(), out.data());
+    const int code = GOAL_Node_run(node, &call);
+    expect(code == GOAL_NODE_MISFIT, "a sum of two lengths", code);
+    barrier();
+  }
+}
+
+}  // namespace
+
+int main(int argc, char**) {
+  GOAL_Group world;
+  if (GOAL_Init(&rank, &size) != GOAL_SUCCESS || GOAL_World(&world) != GOAL_SUCCESS) return 2;
+  expect(GOAL_Node_open(&world, 32768, nullptr, nullptr, &node) == GOAL_ERR_ARG, "a context that there is not");
+  expect(GOAL_Node_open(&world, 5, nullptr, nullptr, &node) == GOAL_SUCCESS, "open");
+  // The first calls are not taken, on any rank; in a group of one, or without memory to share, none is.
+  count = 3000;
+  const Vector mine = vector_of(static_cast<size_t>(rank), count);
+  Vector out(count);
+  const GOAL_Node_call sum = call_of(GOAL_NODE_ALLREDUCE, mine.data(), out.data());
+  int taken = 0;
+  for (int i = 0; i < 10; ++i) {
+    const int code = GOAL_Node_run(node, &sum);
+    expect(code == GOAL_SUCCESS || (code == GOAL_NODE_NOT_TAKEN && taken == 0), "an early call", code);
+    taken += code == GOAL_SUCCESS;
+  }
+  expect((taken > 0) == (size > 1 && argc == 1), "the tenth call");
+  for (size_t elements : {0, 1, 2, 31, 63, 252, 253, 1000, 4096, 33000, 100000}) {
+    if (taken == 0) break;
+    count = elements;
+    barrier();
+    for (int turn = 0; turn < 2; ++turn) {
+      const int root = static_cast<int>((elements + static_cast<size_t>(turn)) % static_cast<size_t>(size));
+      move(root);
+      combine(root);
+      move_uneven(root);
+    }
+  }
+  // Roots run ahead of the others, as far as there is room.
+  for (int i = 0; taken > 0 && i < 300; ++i) {
+    count = i % 3 == 0 ? 5000 : 10;
+    Vector word = rank == 0 ? vector_of(static_cast<size_t>(i), count) : Vector(count);
+    run(call_of(GOAL_NODE_BCAST, nullptr, word.data()), "bcast");
+    expect(word == vector_of(static_cast<size_t>(i), count), "bcast after bcast");
+  }
+  if (taken > 0) mislead();
+  GOAL_Node_close(&node);
+  expect(node == nullptr, "close");
+  GOAL_Finalize();
+  return 0;
+}
