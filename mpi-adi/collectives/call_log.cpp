@@ -128,12 +128,12 @@ CallLog::~CallLog() {
     delete calls_;
 }
 
-bool CallLog::differs() {
+bool CallLog::differs(In what) {
   constexpr int kAtATime = 64;
   if (comm_.inter) return false;  // roots and sizes of two groups are not alike
   for (int i = 0; i < std::min(comm_.size, kAtATime) && error_ == MPI_SUCCESS; ++i) {
     next_ = (next_ + 1) % comm_.size;
-    if (next_ != comm_.rank && !compare(next_)) break;
+    if (next_ != comm_.rank && !compare(next_, what)) break;
   }
   return has_differed();
 }
@@ -147,7 +147,7 @@ void CallLog::give_up() {
   }
 }
 
-bool CallLog::compare(int rank) {
+bool CallLog::compare(int rank, In what) {
   std::array<Call, kKept> theirs, again;
   for (auto* calls : {&theirs, &again}) {
     const Shelf::Answer answer = shelf().get(comm_, comm_.job_rank(rank), calls, sizeof *calls);
@@ -162,6 +162,7 @@ bool CallLog::compare(int rank) {
     const uint64_t matters = 2 * mine.bytes <= Work::kResidentBytes ? ~uint64_t{0} : ~kOperation;
     if (((mine.what ^ other.what) & matters) == 0 && mine.bytes == other.bytes) continue;
     const bool same_call = ((mine.what ^ other.what) & kFunction) == 0, same_root = ((mine.what ^ other.what) & kRoot) == 0;
+    if (same_call && what == In::function) continue;
     const std::string ours = name_of(mine.what), call = "collective number " + std::to_string(mine.number) + " of this communicator";
     const std::string who = "rank " + std::to_string(rank) + " has called ";
     if (other.what == kNothing)

@@ -48,7 +48,8 @@ class CallLog {
   }
   // Whether some other rank has noted a call that does not fit this one's; then, and ever after, complaint() says which. Looks at
   // the next few ranks each time, and is slow.
-  [[gnu::cold, gnu::noinline]] bool differs();
+  enum class In : uint8_t { anything, function };
+  [[gnu::cold, gnu::noinline]] bool differs(In what = In::anything);
   bool has_differed() const { return error_ != MPI_SUCCESS; }
   int error_class() const { return error_; }
   const char* complaint() const { return complaint_.c_str(); }
@@ -66,7 +67,7 @@ class CallLog {
   };
 
   // False: that rank does not answer now.
-  bool compare(int rank);
+  bool compare(int rank, In what);
   void give_up();
 
   const Communicator& comm_;

@@ -90,8 +90,8 @@ int run(const Call& call, const Work& first) {
   }
   if (goes_on() && fits) [[likely]]
     return MPI_SUCCESS;
-  // A barrier has no lengths that might not fit: another rank has called something else.
-  if (!fits && first.key.kind == Kind::barrier && differ(comm)) fits = true, code = kDisagreement;
+  // Lengths that do not fit may be those of another collective.
+  if (!fits && state.log.differs(CallLog::In::function)) fits = true, code = kDisagreement;
   return raise_goal(call.function, comm, fits ? code : kMisfit);
 }
 
