@@ -377,6 +377,7 @@ int GOAL_Misfits(GOAL_Schedule schedule, const uint64_t** count) {
 
 int GOAL_Free(GOAL_Schedule* schedule) {
   if (!schedule || !*schedule) return fail(GOAL_ERR_ARG, "the schedule is NULL");
+  const std::lock_guard lock(Library::instance().guard);
   const std::optional<std::uint16_t> context = (*schedule)->closed ? (*schedule)->context : std::nullopt;
   delete *schedule;
   if (context && *context < Library::kContexts) Library::instance().give_back(*context);

@@ -4,7 +4,6 @@
 // **Invariants:** nothing is added to a schedule before all arguments are found good.
 #include "engine/goal/goal_collectives.h"
 
-#include <cstdlib>
 #include <mutex>
 #include <span>
 #include <stdexcept>
@@ -20,17 +19,7 @@ namespace {
 using namespace portunus::goal;
 using namespace portunus::goal::collectives;
 
-constexpr const char* kVariable = "PTL_COLLECTIVES";
-
 [[noreturn]] void refuse(const std::string& sentence) { throw ScheduleError({}, sentence); }
-
-const Choices& environment() {
-  static const Choices choices = [] {
-    const char* text = std::getenv(kVariable);
-    return text ? Choices::parse(text) : Choices();
-  }();
-  return choices;
-}
 
 std::uint64_t times(std::uint64_t a, std::uint64_t b) {
   constexpr std::uint64_t kMost = std::uint64_t{1} << 62;
@@ -50,7 +39,7 @@ Memory memory(const GOAL_Buffer& buffer, std::uint64_t bytes) {
 // One collective call: the group as a team, its nodes, and what is chosen.
 class Call {
  public:
-  Call(const GOAL_Group& group, const Collective* which) : group_(group), choices_(environment()) {
+  Call(const GOAL_Group& group, const Collective* which) : group_(group), choices_(Choices::environment()) {
     const int job = Library::instance().job().size;
     if (group.size < 1 || group.rank < 0 || group.rank >= group.size) {
       refuse("rank " + std::to_string(group.rank) + " is not one of a group of " + std::to_string(group.size));
@@ -148,7 +137,7 @@ int add_collective(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Span* 
       (*schedule)->closed = false;
       return int{GOAL_SUCCESS};
     } catch (const std::invalid_argument& error) {
-      return fail(GOAL_ERR_ARG, std::string("the variable ") + kVariable + " has " + error.what());
+      return fail(GOAL_ERR_ARG, std::string("the variable ") + Choices::kVariable + " has " + error.what());
     }
   });
   if (!alone || !*schedule) return code;

@@ -3,7 +3,7 @@
  * There is no schedule and no message here: each rank writes what it contributes where the others can read it, waits until
  * theirs is there, and takes what it needs. Vectors of any length pass, long ones piece by piece. The layers that offer
  * blocking collectives ask here first, and run a schedule (goal_collectives.h) where the answer is GOAL_NODE_NOT_TAKEN:
- * ranks on several nodes, no memory to share, an algorithm that PTL_COLLECTIVES names for this collective, or memory=off there.
+ * ranks on several nodes, no memory to share, or an algorithm that PTL_COLLECTIVES names for this collective.
  *
  * All ranks of the group make the same calls in the same order. The memory is made after the first few calls, and memory
  * for long vectors after the first few long ones: until then calls are not taken, on any rank.

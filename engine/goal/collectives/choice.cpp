@@ -4,6 +4,7 @@
 #include "engine/goal/collectives/choice.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <stdexcept>
 
 namespace portunus::goal::collectives {
@@ -100,6 +101,14 @@ std::size_t number_of(const Names& names, std::string_view name) {
 }
 
 }  // namespace
+
+const Choices& Choices::environment() {
+  static const Choices choices = [] {
+    const char* text = std::getenv(kVariable);
+    return text ? parse(text) : Choices();
+  }();
+  return choices;
+}
 
 Choices Choices::parse(std::string_view text) {
   Choices choices;

@@ -35,6 +35,9 @@ struct Choice {
 
 class Choices {
  public:
+  // What the environment says for the whole job. Throws as parse().
+  static const Choices& environment();
+  static constexpr const char* kVariable = "PTL_COLLECTIVES";
   // Algorithms by name and whether nodes come first, as in "allreduce=ring,bcast=pipeline,nodes=off". Throws
   // std::invalid_argument with a sentence.
   static Choices parse(std::string_view text);
@@ -42,6 +45,8 @@ class Choices {
   [[nodiscard]] bool force(Collective collective, Algorithm algorithm);
 
   [[nodiscard]] Choice of(Collective collective, std::uint64_t bytes, std::uint32_t ranks) const;
+  // Is one named for this collective?
+  [[nodiscard]] bool is_forced(Collective collective) const { return forced_[static_cast<std::size_t>(collective)] != GOAL_AUTO; }
   [[nodiscard]] bool nodes_first() const { return nodes_first_; }
 
  private:

@@ -6,8 +6,9 @@
 //     rooms     1     all contributions, by everybody   reductions where another wait costs more than the work that it saves
 //     rooms     2     1/n of the vector, then its copy  the other reductions
 //
-// A wait costs a round through all ranks where these outnumber the cores (a microsecond or two each), and a cache line or two
-// else; bytes are copied at some 10 GB/s and combined at half of that. Measured with the collectives of bench/compare on two cores.
+// A wait costs a round through all ranks where these outnumber the cores (a microsecond or two each), and a cache line or
+// two else; bytes are copied at some 10 GB/s and combined at half of that. Measured with the collectives of bench/compare on
+// two cores.
 //
 // **Thread:** any; pure.
 #pragma once
@@ -22,17 +23,21 @@ namespace portunus::goal::node {
 // Whether short contributions go through slots. `bytes`: of a rank's part or vector.
 inline bool fits_slots(GOAL_Node_kind kind, std::size_t bytes, std::size_t size) {
   switch (kind) {
-    case GOAL_NODE_BARRIER: return true;
+    case GOAL_NODE_BARRIER:
+      return true;
     case GOAL_NODE_BCAST:
     case GOAL_NODE_GATHER:
     case GOAL_NODE_ALLGATHER:
     case GOAL_NODE_REDUCE:
     case GOAL_NODE_ALLREDUCE:
     case GOAL_NODE_SCAN:
-    case GOAL_NODE_EXSCAN: return bytes <= Slots::kRoom;
+    case GOAL_NODE_EXSCAN:
+      return bytes <= Slots::kRoom;
     case GOAL_NODE_SCATTER:
-    case GOAL_NODE_ALLTOALL: return bytes <= Slots::kRoom / size;
-    default: return false;
+    case GOAL_NODE_ALLTOALL:
+      return bytes <= Slots::kRoom / size;
+    default:
+      return false;
   }
 }
 

@@ -1,7 +1,8 @@
 // The collectives of one group on one node: what each kind does with slots and rooms.
 //
 // **Thread:** one at a time per group.
-// **Invariants:** whether a call is taken, which way it goes and in how many exchanges depends on what is equal on all ranks.
+// **Invariants:** whether a call is taken, which way it goes and in how many exchanges depends on what is equal on all
+// ranks.
 #pragma once
 
 #include <cstddef>
@@ -43,6 +44,8 @@ class Collectives {
   bool has(Kind& kind, State& state, unsigned& calls, std::uint32_t tag);
   int prepare(Agreement& agreement, bool& may);
   int failure();
+  // Whether this job wants a schedule with a certain algorithm instead.
+  static bool is_forced(GOAL_Node_kind kind);
 
   End in_slots(const GOAL_Node_call& call, std::size_t bytes);
   void take_from_slots(const GOAL_Node_call& call, std::size_t bytes);
@@ -67,7 +70,8 @@ class Collectives {
   void combine_block(const GOAL_Node_call& call, std::byte* to, const std::byte* from, std::size_t bytes) const;
   // Combines, in the order of ranks 0 .. end - 1, what lies at from(rank) (this rank's: at `own`, which may be `to`).
   template <class From>
-  void combine(const GOAL_Node_call& call, std::size_t end, std::size_t bytes, const std::byte* own, std::byte* to, From&& from) const;
+  void combine(const GOAL_Node_call& call, std::size_t end, std::size_t bytes, const std::byte* own, std::byte* to,
+               From&& from) const;
 
   // The other ranks, i < size - 1: from the next one on, so that not all read the same at a time; and in their order.
   [[nodiscard]] std::size_t after(std::size_t i) const { return (rank_ + 1 + i) % size_; }
@@ -89,7 +93,7 @@ class Collectives {
   State slots_state_ = State::early, rooms_state_ = State::early;
   unsigned short_calls_ = 0, long_calls_ = 0;
   bool prepared_ = false, crowded_ = false;
-  std::size_t memory_ = 0;  // bytes, as counted against what all groups may have
+  std::size_t memory_ = 0;   // bytes, as counted against what all groups may have
   int code_ = GOAL_SUCCESS;  // of the failure
 };
 

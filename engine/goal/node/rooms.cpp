@@ -17,7 +17,10 @@ constexpr std::size_t kStride = 16 * 1024;
 }  // namespace
 
 Rooms::Rooms(std::size_t rank, std::size_t size, Waiting& waiting)
-    : rank_(rank), size_(size), room_(std::clamp(kAllRooms / size / kLine * kLine, kLeastRoom, kMostRoom)), waiting_(waiting) {}
+    : rank_(rank),
+      size_(size),
+      room_(std::clamp(kAllRooms / size / kLine * kLine, kLeastRoom, kMostRoom)),
+      waiting_(waiting) {}
 
 std::size_t Rooms::bytes_each() const { return sizeof(Head) + 2 * (table_bytes() + room_); }
 

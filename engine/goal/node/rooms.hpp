@@ -1,15 +1,15 @@
 // Long contributions: every rank has two rooms in shared memory, used in turn by one exchange after the other.
 //
 // In an exchange each rank may publish up to a room of bytes, which the others read while it goes on publishing: `head` says
-// how far it has come. What is longer than a room is several exchanges; as there are two rooms, a rank fills one while others
-// still read the other. `done` is the last exchange of which a rank has read all that it needed: a room is written again when
-// all are done with the exchange before the last.
+// how far it has come. What is longer than a room is several exchanges; as there are two rooms, a rank fills one while
+// others still read the other. `done` is the last exchange of which a rank has read all that it needed: a room is written
+// again when all are done with the exchange before the last.
 //
 //     head   | number of the exchange : 44 | bytes published : 20 |      one word, so that larger is later
 //
 // **Thread:** one at a time per group. All ranks make the same exchanges in the same order.
-// **Invariants:** each word has one writer. `head` is stored with release after the data and the announcement, `done` after the
-// last read; both are loaded with acquire. A rank that has published for exchange k was done with k - 1 before.
+// **Invariants:** each word has one writer. `head` is stored with release after the data and the announcement, `done` after
+// the last read; both are loaded with acquire. A rank that has published for exchange k was done with k - 1 before.
 #pragma once
 
 #include <array>
@@ -25,7 +25,9 @@ namespace portunus::goal::node {
 class Rooms {
  public:
   Rooms(std::size_t rank, std::size_t size, Waiting& waiting);
-  int make(Agreement& agreement, const GOAL_Group& group, bool may) { return memory_.make(agreement, group, bytes_each(), may); }
+  int make(Agreement& agreement, const GOAL_Group& group, bool may) {
+    return memory_.make(agreement, group, bytes_each(), may);
+  }
   [[nodiscard]] bool made() const { return memory_.made(); }
   [[nodiscard]] std::size_t bytes_each() const;
   // The most that a rank may publish in one exchange.
@@ -38,15 +40,15 @@ class Rooms {
     std::uint64_t most;   // for who must know how many exchanges come
   };
 
-  // The next exchange. Every rank calls it, and then announce() and publish() if it contributes, what it needs of the rest, and
-  // end(). Those that answer bool say false when a rank will never come.
+  // The next exchange. Every rank calls it, and then announce() and publish() if it contributes, what it needs of the rest,
+  // and end(). Those that answer bool say false when a rank will never come.
   void begin() { ++number_; }
   // Waits until this rank's room is free.
   bool announce(const Announcement& mine);
   // The next bytes of what was announced; at least once, be it nothing.
   void publish(const void* data, std::size_t bytes);
-  // Where each rank's part begins in the contribution, and where the last one ends: between announce() and publish(), if anybody
-  // asks for it.
+  // Where each rank's part begins in the contribution, and where the last one ends: between announce() and publish(), if
+  // anybody asks for it.
   [[nodiscard]] std::uint64_t* places() { return places(rank_); }
 
   bool await_announced(std::size_t rank);

@@ -35,7 +35,9 @@ int create(const char* name, std::size_t bytes) {
 Agreement::Agreement(const GOAL_Group& group, unsigned context, const Hopeless& hopeless)
     : all(static_cast<std::size_t>(group.size)), hopeless_(hopeless), group_(group), context_(context) {}
 
-Agreement::~Agreement() { GOAL_Free(&schedule_); }
+Agreement::~Agreement() {
+  if (schedule_ != nullptr) GOAL_Free(&schedule_);
+}
 
 bool Agreement::all_well() const {
   return std::ranges::all_of(all, [](const Record& one) { return one.well != 0; });

@@ -51,8 +51,8 @@ class SharedMemory {
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
 
-  // `each` zeroed bytes (a multiple of 64) of each rank, if all of them `may`. Collective. GOAL_SUCCESS: made() says whether there is memory; else as
-  // Agreement::tell.
+  // `each` zeroed bytes (a multiple of 64) of each rank, if all of them `may`. Collective. GOAL_SUCCESS: made() says whether
+  // there is memory; else as Agreement::tell.
   int make(Agreement& agreement, const GOAL_Group& group, std::size_t each, bool may);
   [[nodiscard]] bool made() const { return start_ != nullptr; }
   [[nodiscard]] std::byte* part(std::size_t rank) const { return start_ + rank * each_; }

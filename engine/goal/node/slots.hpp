@@ -5,8 +5,8 @@
 // collective behind the one that it was written for. So a rank waits once in each collective, however many ranks there are.
 //
 // **Thread:** one at a time per group.
-// **Invariants:** a slot's number is stored, with release, after its data, and `begun` after a rank has read all that it needed
-// of the collectives before. Both are loaded with acquire.
+// **Invariants:** a slot's number is stored, with release, after its data, and `begun` after a rank has read all that it
+// needed of the collectives before. Both are loaded with acquire.
 #pragma once
 
 #include <array>
@@ -24,16 +24,20 @@ class Slots {
   static constexpr std::size_t kRoom = 1008;  // bytes of a contribution
 
   Slots(std::size_t rank, std::size_t size, Waiting& waiting) : rank_(rank), size_(size), waiting_(waiting) {}
-  int make(Agreement& agreement, const GOAL_Group& group, bool may) { return memory_.make(agreement, group, bytes_each(), may); }
+  int make(Agreement& agreement, const GOAL_Group& group, bool may) {
+    return memory_.make(agreement, group, bytes_each(), may);
+  }
   [[nodiscard]] bool made() const { return memory_.made(); }
   static std::size_t bytes_each() { return sizeof(Place); }
 
-  // The next collective, to which this rank contributes `bytes` of data, or (nullptr) nothing. `what` is everybody's. False: a
-  // rank will never come.
+  // The next collective, to which this rank contributes `bytes` of data, or (nullptr) nothing. `what` is everybody's. False:
+  // a rank will never come.
   bool begin(const void* data, std::size_t bytes, std::uint64_t what);
   // Each after begin(); false as there.
   bool await_begun_by_all();
-  bool await_all() { return await_each([this](std::size_t i) { return has_posted(i); }); }
+  bool await_all() {
+    return await_each([this](std::size_t i) { return has_posted(i); });
+  }
   bool await(std::size_t rank) {
     return waiting_.until([&] { return has_posted(rank); });
   }
@@ -56,7 +60,9 @@ class Slots {
 
   [[nodiscard]] Place& place(std::size_t rank) const { return *reinterpret_cast<Place*>(memory_.part(rank)); }
   [[nodiscard]] Slot& slot(std::size_t rank) const { return place(rank).slots[number_ % kSlots]; }
-  [[nodiscard]] bool has_posted(std::size_t rank) const { return slot(rank).number.load(std::memory_order_acquire) == number_; }
+  [[nodiscard]] bool has_posted(std::size_t rank) const {
+    return slot(rank).number.load(std::memory_order_acquire) == number_;
+  }
   template <class Has>
   bool await_each(Has&& has) {
     std::size_t next = 0;

@@ -3,6 +3,8 @@
 // Who knows how many exchanges there will be tells the others in the announcement of the first one.
 //
 // **Thread:** as collectives.hpp says.
+#include <cstddef>
+
 #include "engine/goal/node/exchange.hpp"
 
 namespace portunus::goal::node {
@@ -10,7 +12,15 @@ namespace portunus::goal::node {
 namespace {
 
 // Of a part of `bytes`, what belongs to the exchange that begins at `at`.
-std::size_t piece(std::size_t bytes, std::size_t at, std::size_t step) { return std::min(step, bytes - std::min(at, bytes)); }
+std::size_t piece(std::size_t bytes, std::size_t at, std::size_t step) {
+  return std::min(step, bytes - std::min(at, bytes));
+}
+
+// Where it lies, in memory that there need not be where it is nothing.
+template <class Byte>
+Byte* place(Byte* base, std::ptrdiff_t offset, std::size_t at) {
+  return base ? base + offset + at : nullptr;
+}
 
 }  // namespace
 
@@ -23,10 +33,10 @@ Collectives::End Collectives::allgather_uneven(const GOAL_Node_call& call, std::
   for (std::size_t at = 0; at < most && end != End::never; at += rooms_.room()) {
     const auto now = [&](std::size_t rank) { return piece(call.out_sizes[rank], at, rooms_.room()); };
     Exchange exchange(*this, what);
-    exchange.contribute(in + at, now(rank_));
+    exchange.contribute(place(in, 0, at), now(rank_));
     for (std::size_t i = 0; i + 1 < size_ && !exchange.never(); ++i) {
       const std::size_t from = after(i);
-      if (exchange.meet(from, now(from))) exchange.read(from, {0, now(from)}, out + call.out_places[from] + at);
+      if (exchange.meet(from, now(from))) exchange.read(from, {0, now(from)}, place(out, call.out_places[from], at));
     }
     end = exchange.result(end);
   }
@@ -49,10 +59,10 @@ Collectives::End Collectives::gather_uneven(const GOAL_Node_call& call, std::uin
       if (at == 0 && exchange.announce(0, most)) exchange.give(nullptr, 0);
       for (std::size_t i = 0; i + 1 < size_ && !exchange.never(); ++i) {
         const std::size_t from = after(i), bytes = now(call.out_sizes[from]);
-        if (exchange.meet(from, bytes)) exchange.read(from, {0, bytes}, out + call.out_places[from] + at);
+        if (exchange.meet(from, bytes)) exchange.read(from, {0, bytes}, place(out, call.out_places[from], at));
       }
     } else {
-      exchange.contribute(in + at, now(call.bytes));
+      exchange.contribute(place(in, 0, at), now(call.bytes));
       if (at == 0 && exchange.meet(root)) most = rooms_.announcement(root).most;
     }
     end = exchange.result(end);
@@ -75,7 +85,7 @@ Collectives::End Collectives::scatter_uneven(const GOAL_Node_call& call, std::ui
       give_uneven(exchange, call, at, most);
     } else if (exchange.meet(root)) {
       most = rooms_.announcement(root).most;
-      take_uneven(exchange, root, piece(call.bytes, at, step), out + at);
+      take_uneven(exchange, root, piece(call.bytes, at, step), place(out, 0, at));
     }
     end = exchange.result(end);
   }
@@ -98,7 +108,7 @@ Collectives::End Collectives::alltoall_uneven(const GOAL_Node_call& call, std::u
       const std::size_t from = after(i);
       if (!exchange.meet(from)) continue;
       most = std::max(most, std::size_t{rooms_.announcement(from).most});
-      take_uneven(exchange, from, piece(call.out_sizes[from], at, step), out + call.out_places[from] + at);
+      take_uneven(exchange, from, piece(call.out_sizes[from], at, step), place(out, call.out_places[from], at));
     }
     end = exchange.result(end);
   }
@@ -122,8 +132,10 @@ void Collectives::give_uneven(Exchange& exchange, const GOAL_Node_call& call, st
 
 void Collectives::take_uneven(Exchange& exchange, std::size_t from, std::size_t bytes, std::byte* to) {
   const std::size_t first = rooms_.place(from, rank_), given = rooms_.place(from, rank_ + 1) - first;
-  if (given == bytes) exchange.read(from, {first, bytes}, to);
-  else exchange.note_misfit();
+  if (given == bytes)
+    exchange.read(from, {first, bytes}, to);
+  else
+    exchange.note_misfit();
 }
 
 }  // namespace portunus::goal::node
