@@ -5,6 +5,7 @@
 #include <cstring>
 #include <mutex>
 #include <numeric>
+#include <utility>
 
 #include "shmem/misuse.hpp"
 #include "shmem/runtime.hpp"
@@ -86,11 +87,13 @@ void collectives_open() {
 
 void collectives_close() { GOAL_Finalize(); }
 
-Collectives::~Collectives() {
-  GOAL_Node_close(&node_);
+Collectives::Kept::~Kept() {
+  if (schedule == nullptr) return;
   const std::lock_guard lock(compiler);
-  for (Kept& kept : kept_) GOAL_Free(&kept.schedule);
+  GOAL_Free(&schedule);
 }
+
+Collectives::~Collectives() { GOAL_Node_close(&node_); }
 
 const GOAL_Group& Collectives::group() {
   if (group_.size == 0) {
@@ -105,29 +108,30 @@ const GOAL_Group& Collectives::group() {
   return group_;
 }
 
-int Collectives::add(GOAL_Schedule& schedule, const Shape& shape, void* dest, const void* source) {
+int Collectives::add(GOAL_Schedule& schedule, const GOAL_Group& group, const Shape& shape, void* dest, const void* source) {
   const GOAL_Buffer to = GOAL_User(dest);
   const GOAL_Buffer from = dest == source ? GOAL_InPlace() : GOAL_User(source);
   switch (shape.kind) {
-    case Kind::barrier: return GOAL_Barrier(&schedule, &group(), nullptr);
-    case Kind::broadcast: return GOAL_Bcast(&schedule, &group(), to, shape.bytes, shape.root, nullptr);
-    case Kind::fcollect: return GOAL_Allgather(&schedule, &group(), from, to, shape.bytes, nullptr);
+    case Kind::barrier: return GOAL_Barrier(&schedule, &group, nullptr);
+    case Kind::broadcast: return GOAL_Bcast(&schedule, &group, to, shape.bytes, shape.root, nullptr);
+    case Kind::fcollect: return GOAL_Allgather(&schedule, &group, from, to, shape.bytes, nullptr);
     case Kind::alltoall:
-      return GOAL_Alltoall(&schedule, &group(), from, to, shape.bytes / static_cast<size_t>(team_.size()), nullptr);
-    case Kind::reduce: return GOAL_Allreduce(&schedule, &group(), from, to, shape.count, shape.type, shape.op, nullptr);
-    case Kind::inscan: return GOAL_Scan(&schedule, &group(), from, to, shape.count, shape.type, shape.op, nullptr);
-    case Kind::exscan: return GOAL_Exscan(&schedule, &group(), from, to, shape.count, shape.type, shape.op, nullptr);
+      return GOAL_Alltoall(&schedule, &group, from, to, shape.bytes / static_cast<size_t>(team_.size()), nullptr);
+    case Kind::reduce: return GOAL_Allreduce(&schedule, &group, from, to, shape.count, shape.type, shape.op, nullptr);
+    case Kind::inscan: return GOAL_Scan(&schedule, &group, from, to, shape.count, shape.type, shape.op, nullptr);
+    case Kind::exscan: return GOAL_Exscan(&schedule, &group, from, to, shape.count, shape.type, shape.op, nullptr);
   }
   __builtin_unreachable();
 }
 
 template <class Add>
-GOAL_Schedule Collectives::compile(unsigned context, Add&& add_to) {
+GOAL_Schedule Collectives::compile(unsigned context, unsigned epoch, Add&& add_to) {
   const std::lock_guard lock(compiler);
   GOAL_Schedule schedule = nullptr;
   check(GOAL_Create(&schedule), "GOAL_Create");
   check(add_to(schedule), "the call");
   check(GOAL_Context(schedule, kFirstContext + team_.id * kContexts + context), "GOAL_Context");
+  check(GOAL_Epoch(schedule, epoch), "GOAL_Epoch");
   check(GOAL_Compile(schedule), "GOAL_Compile");
   return schedule;
 }
@@ -138,34 +142,27 @@ void Collectives::execute(GOAL_Schedule schedule) {
   check(GOAL_Wait(&request), "GOAL_Wait");
 }
 
-unsigned Collectives::next_context() { return kMostKept + turn_++ % (kContexts - kMostKept); }
+unsigned Collectives::next_context() { return 1 + turn_++ % (kContexts - 1); }
 
 Collectives::Kept& Collectives::kept(const Shape& shape, size_t dest_bytes) {
-  for (auto it = kept_.begin(); it != kept_.end(); ++it) {
-    if (it->shape != shape) continue;
-    kept_.splice(kept_.begin(), kept_, it);
-    return kept_.front();
-  }
-  auto slot = static_cast<unsigned>(kept_.size());
-  if (slot == kMostKept) {
-    slot = kept_.back().slot;
-    const std::lock_guard lock(compiler);
-    GOAL_Free(&kept_.back().schedule);
-    kept_.pop_back();
-  }
+  auto& place = cache_.place_of(shape, false);
+  const unsigned epoch = place.epoch++;
+  if (place.now) return *place.now;
   constexpr size_t kLine = 64;
-  Kept& fresh = kept_.emplace_front();
-  fresh.shape = shape;
-  fresh.slot = slot;
+  auto fresh = std::make_shared<Kept>();
   const size_t dest_at = (shape.bytes + kLine - 1) / kLine * kLine;
-  fresh.memory = std::make_unique<std::byte[]>(dest_at + dest_bytes + 1);
-  fresh.dest = fresh.memory.get() + dest_at;
-  fresh.schedule = compile(slot, [&](GOAL_Schedule& s) { return add(s, shape, fresh.dest, fresh.memory.get()); });
-  return fresh;
+  fresh->memory = std::make_unique<std::byte[]>(dest_at + dest_bytes + 1);
+  fresh->dest = fresh->memory.get() + dest_at;
+  GOAL_Group tagged = group();
+  tagged.tag = place.tag;
+  fresh->schedule =
+      compile(0, epoch, [&](GOAL_Schedule& s) { return add(s, tagged, shape, fresh->dest, fresh->memory.get()); });
+  cache_.replace(place, std::move(fresh));
+  return *place.now;
 }
 
 void Collectives::run_once(const Shape& shape, void* dest, const void* source) {
-  GOAL_Schedule schedule = compile(next_context(), [&](GOAL_Schedule& s) { return add(s, shape, dest, source); });
+  GOAL_Schedule schedule = compile(next_context(), 0, [&](GOAL_Schedule& s) { return add(s, group(), shape, dest, source); });
   execute(schedule);
   const std::lock_guard lock(compiler);
   GOAL_Free(&schedule);
@@ -229,7 +226,7 @@ void Collectives::collect(void* dest, const void* source, size_t bytes) {
   call.out_sizes = sizes.data();
   call.out_places = begins.data();
   if (on_node(call)) return;
-  GOAL_Schedule schedule = compile(next_context(), [&](GOAL_Schedule& s) {
+  GOAL_Schedule schedule = compile(next_context(), 0, [&](GOAL_Schedule& s) {
     return GOAL_Allgatherv(&s, &group(), GOAL_User(source), GOAL_User(dest), sizes.data(), begins.data(), nullptr);
   });
   execute(schedule);

@@ -11,12 +11,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <vector>
 
 #include "engine/goal/goal_collectives.h"
 #include "engine/goal/goal_node.h"
+#include "engine/goal/schedule_cache.hpp"
 #include "shmem/team.hpp"
 
 namespace portunus::shmem {
@@ -55,17 +55,17 @@ class Collectives {
     GOAL_Local_op op{};
     bool operator==(const Shape&) const = default;
   };
+  // Memory of its own, and what was compiled for it.
   struct Kept {
-    Shape shape;
+    ~Kept();
+    bool busy() const { return false; }  // one collective of a team at a time
     GOAL_Schedule schedule = nullptr;
-    unsigned slot = 0;
     std::unique_ptr<std::byte[]> memory;  // source, then dest
     std::byte* dest = nullptr;
   };
 
   // Large shapes: what a PE gives and gets, in bytes, together.
   static constexpr size_t kMostKeptBytes = size_t{1} << 16;
-  static constexpr unsigned kMostKept = 24;
   static constexpr unsigned kContexts = 32;  // of this team: the first for kept schedules, the others in turn
   static constexpr unsigned kFirstContext = 16384;
   static_assert(kFirstContext + kMostTeams * kContexts <= 32768);
@@ -76,9 +76,9 @@ class Collectives {
   Kept& kept(const Shape& shape, size_t dest_bytes);
   void run_once(const Shape& shape, void* dest, const void* source);
   // Adds the collective to the schedule.
-  int add(GOAL_Schedule& schedule, const Shape& shape, void* dest, const void* source);
+  int add(GOAL_Schedule& schedule, const GOAL_Group& group, const Shape& shape, void* dest, const void* source);
   template <class Add>
-  GOAL_Schedule compile(unsigned context, Add&& add);
+  GOAL_Schedule compile(unsigned context, unsigned epoch, Add&& add);
   void execute(GOAL_Schedule schedule);
   unsigned next_context();
   void combine(Kind kind, void* dest, const void* source, size_t count, GOAL_Type type, GOAL_Local_op op);
@@ -89,7 +89,7 @@ class Collectives {
   GOAL_Node node_ = nullptr;
   std::vector<int> ranks_;
   std::vector<int> nodes_;
-  std::list<Kept> kept_;  // the one used last in front
+  goal::ScheduleCache<Shape, Kept> cache_;
   unsigned turn_ = 0;
 };
 

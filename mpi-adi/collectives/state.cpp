@@ -1,7 +1,7 @@
 // state.cpp: making, keeping and forgetting the schedules of a communicator.
 #include "mpi-adi/collectives/state.hpp"
 
-#include <algorithm>
+#include <utility>
 
 #include "mpi-adi/collectives/inter.hpp"
 #include "mpi-adi/core/adi.hpp"
@@ -86,8 +86,8 @@ bool Work::on_node(GOAL_Node_call& call) const {
 GOAL_Group State::group(uint32_t tag) const {
   return {rank_, static_cast<int>(ranks_.size()), ranks_.data(), nodes_.data(), tag, GOAL_AUTO};
 }
-GOAL_Group State::once() { return group(kResidents + once_++ % kOnce); }
-GOAL_Group State::persistent() { return group(kResidents + kOnce + persistent_++ % kPersistent); }
+GOAL_Group State::once() { return group(Residents::kTags + once_++ % kOnce); }
+GOAL_Group State::persistent() { return group(Residents::kTags + kOnce + persistent_++ % kPersistent); }
 
 bool State::must_meet(const Work& work) {
   apart_ = work.waits_for_all ? 0 : apart_ + 1;
@@ -96,56 +96,23 @@ bool State::must_meet(const Work& work) {
   return true;
 }
 
-// Where it is, or where it goes: to a free place, or to that which was not used for longest. Epochs go on there.
-State::Shape& State::shape_of(const Work& work, bool reports) {
-  unsigned& last = last_[reports];
-  if (shapes_[last] && shapes_[last]->fits(work, reports)) [[likely]]
-    return *shapes_[last];
-  unsigned found = 0;
-  for (unsigned i = 0; i < kShapes; ++i) {
-    if (!shapes_[i]) shapes_[i] = std::make_unique<Shape>();
-    if (shapes_[i]->last_use == 0 || shapes_[i]->fits(work, reports)) {
-      found = i;
-      break;
-    }
-    if (shapes_[i]->last_use < shapes_[found]->last_use) found = i;
-  }
-  last = found;
-  Shape& shape = *shapes_[found];
-  if (shape.fits(work, reports)) return shape;
-  for (Place& place : shape.places) {
-    if (place.now && place.now->busy()) place.before.push_back(std::move(place.now));
-    place.now.reset();
-  }
-  shape.key = work.key;
-  shape.reports = reports;
-  shape.turn = 0;
-  return shape;
-}
-
 // Puts an execution for such work where there is none, or one that is under way, works on other memory or has failed.
-int State::renew(Place& place, uint32_t tag, const Work& work, bool reports) {
+int State::renew(Residents::Place& place, const Work& work, bool reports) {
   const bool small = work.is_small();
   auto made = std::make_shared<Execution>(work, small ? Memory::Whose::own : Memory::Whose::users);
-  int code = small && place.now ? made->copy(*place.now, work, comm_, place.epoch) : made->make(work, comm_, group(tag), false, place.epoch);
+  int code = small && place.now ? made->copy(*place.now, work, comm_, place.epoch) : made->make(work, comm_, group(place.tag), false, place.epoch);
   if (code == GOAL_SUCCESS && reports && made->report() != PTL_OK) code = GOAL_ERR_NO_SPACE;
   if (code != GOAL_SUCCESS) return code;
-  if (place.now) place.before.push_back(std::move(place.now));
-  std::erase_if(place.before, [](const auto& older) { return !older->busy(); });
+  Residents::replace(place, std::move(made));
   if (place.before.size() >= kMostUnderWay) place.before.front()->await_end(log);
-  place.now = std::move(made);
   return code;
 }
 
 const std::shared_ptr<Execution>& State::resident(const Work& work, bool reports, int& code) {
-  Shape& shape = shape_of(work, reports);
-  shape.last_use = ++uses_;
-  const unsigned turn = reports ? shape.turn++ % kTurns : 0;
-  Place& place = shape.places[turn];
+  Residents::Place& place = residents_.place_of({work.key, reports}, reports);
   code = GOAL_SUCCESS;
   if (!place.now || !place.now->ready_for(work)) [[unlikely]] {
-    const auto number = static_cast<uint32_t>(std::ranges::find_if(shapes_, [&](const auto& one) { return one.get() == &shape; }) - shapes_.begin());
-    code = renew(place, number * kTurns + turn, work, reports);
+    code = renew(place, work, reports);
     if (code != GOAL_SUCCESS) return none;
   }
   ++place.epoch;

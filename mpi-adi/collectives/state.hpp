@@ -2,7 +2,7 @@
 // its schedules apart, and the schedules that stay.
 //
 // All schedules of a communicator have a GOAL context of its own; their tags are
-//       0 ..   511   resident ones, by their place here: collectives of no great size, run again for each call that is alike. Nonblocking
+//       0 ..   511   resident ones (schedule_cache.hpp): collectives of no great size, run again for each call that is alike. Nonblocking
 //                    ones of one shape take turns, so that several can be under way
 //     512 .. 16383   those that run once, by turns
 //   16384 .. 32767   persistent ones, by turns
@@ -17,13 +17,13 @@
 // are under way on a rank.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "engine/goal/goal_collectives.h"
 #include "engine/goal/goal_node.h"
+#include "engine/goal/schedule_cache.hpp"
 #include "mpi-adi/collectives/call_log.hpp"
 #include "mpi-adi/collectives/execution.hpp"
 #include "mpi-adi/collectives/work.hpp"
@@ -53,40 +53,25 @@ class State {
   const std::shared_ptr<Execution>& resident(const Work& work, bool reports, int& code);
 
  private:
-  static constexpr unsigned kTurns = 8, kShapes = 64, kResidents = kTurns * kShapes;
-  static constexpr unsigned kOnce = 16384 - kResidents, kPersistent = 16384, kApart = 64, kMostUnderWay = 192;
-
-  struct Place {
-    std::shared_ptr<Execution> now;
-    std::vector<std::shared_ptr<Execution>> before;  // that were under way when they were replaced
-    uint8_t epoch = 0;                               // of the next run, whatever its shape
-  };
-  struct Shape {
+  struct ResidentKey {
     Key key{};
     bool reports = false;
-    uint64_t last_use = 0;  // 0: there is none
-    unsigned turn = 0;
-    std::array<Place, kTurns> places;
-
-    bool fits(const Work& work, bool other_reports) const {
-      return last_use > 0 && reports == other_reports && key == work.key;
-    }
+    bool operator==(const ResidentKey&) const = default;
   };
+  using Residents = goal::ScheduleCache<ResidentKey, Execution>;
+  static constexpr unsigned kOnce = 16384 - Residents::kTags, kPersistent = 16384, kApart = 64, kMostUnderWay = 192;
 
   GOAL_Group group(uint32_t tag) const;
-  Shape& shape_of(const Work& work, bool reports);
-  int renew(Place& place, uint32_t tag, const Work& work, bool reports);
+  int renew(Residents::Place& place, const Work& work, bool reports);
 
   const Communicator& comm_;
   int rank_;                        // among all ranks: of both groups of an intercommunicator
   std::vector<int> ranks_, nodes_;  // of all of them
-  std::array<std::unique_ptr<Shape>, kShapes> shapes_;
-  unsigned last_[2] = {0, 0};  // the shape used last, of those that do not report, and do
+  Residents residents_;
   uint32_t once_ = 0, persistent_ = 0;
   unsigned apart_ = 0;
   GOAL_Node node_ = nullptr;
   std::vector<std::byte> packed_in_, packed_out_;  // for that
-  uint64_t uses_ = 0;
 };
 
 State& state_of(Communicator& comm);

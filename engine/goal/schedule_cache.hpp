@@ -1,0 +1,96 @@
+// schedule_cache.hpp: compiled schedules of one group that stay, to be run again by each call of the same shape.
+//
+// A shape is what all ranks of the group know alike of a call (operation, type, size, root ..), so all of them keep and
+// forget the same schedules: 64 shapes, the one that was not used for longest goes. A shape has up to 8 places that take
+// turns, for runs that are under way at the same time. The tags of a place's messages are its own:
+//
+//     tag    | shape, 0 .. 63 | place, 0 .. 7 |      0 .. kTags - 1
+//
+// A tag may be used again before other ranks are done with it: of two processes, the messages of the first use are matched
+// before those of the second, as every message of a schedule has its receive. Where what a place holds cannot be used (it is
+// still under way on this rank alone, or bound to other memory), another takes its place there and counts on from its epoch
+// (GOAL_Epoch): to the other ranks it is the same.
+//
+// `Key` is the shape, with ==. `Resident` owns a schedule and has busy(): its last run is not over, or its user not done
+// with it.
+//
+// Thread: one at a time per object. It is not known to GOAL: whoever compiles gives the tag to the group.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace portunus::goal {
+
+template <class Key, class Resident>
+class ScheduleCache {
+ public:
+  static constexpr unsigned kTurns = 8, kShapes = 64;
+  static constexpr uint32_t kTags = kTurns * kShapes;
+
+  // What a place holds now and held before, of which some is still under way.
+  struct Place {
+    std::shared_ptr<Resident> now;
+    std::vector<std::shared_ptr<Resident>> before;
+    uint32_t tag = 0;
+    uint8_t epoch = 0;  // of the next run, whatever its shape
+  };
+
+  // Where the next run of such a call belongs. The caller puts there what it makes (replace), unless it can use what is
+  // there, and counts the run in `epoch`. `turns`: runs may be under way at the same time.
+  Place& place_of(const Key& key, bool turns) {
+    Shape& shape = shape_of(key);
+    shape.last_use = ++uses_;
+    return shape.places[turns ? shape.turn++ % kTurns : 0];
+  }
+  static void replace(Place& place, std::shared_ptr<Resident> made) {
+    if (place.now) place.before.push_back(std::move(place.now));
+    std::erase_if(place.before, [](const auto& older) { return !older->busy(); });
+    place.now = std::move(made);
+  }
+
+ private:
+  struct Shape {
+    Key key{};
+    uint64_t last_use = 0;  // 0: there is none
+    unsigned turn = 0;
+    std::array<Place, kTurns> places;
+    [[nodiscard]] bool is(const Key& other) const { return last_use > 0 && key == other; }
+  };
+
+  // Where it is, or where it goes: to a free place, or to that which was not used for longest. Epochs go on there.
+  Shape& shape_of(const Key& key) {
+    if (shapes_[last_] && shapes_[last_]->is(key)) [[likely]]
+      return *shapes_[last_];
+    unsigned found = 0;
+    for (unsigned i = 0; i < kShapes; ++i) {
+      if (!shapes_[i]) shapes_[i] = fresh(i);
+      if (shapes_[i]->last_use == 0 || shapes_[i]->is(key)) {
+        found = i;
+        break;
+      }
+      if (shapes_[i]->last_use < shapes_[found]->last_use) found = i;
+    }
+    last_ = found;
+    Shape& shape = *shapes_[found];
+    if (shape.is(key)) return shape;
+    for (Place& place : shape.places) replace(place, nullptr);
+    shape.key = key;
+    shape.turn = 0;
+    return shape;
+  }
+  static std::unique_ptr<Shape> fresh(unsigned number) {
+    auto shape = std::make_unique<Shape>();
+    for (unsigned i = 0; i < kTurns; ++i) shape->places[i].tag = number * kTurns + i;
+    return shape;
+  }
+
+  std::array<std::unique_ptr<Shape>, kShapes> shapes_;
+  unsigned last_ = 0;  // the shape used last
+  uint64_t uses_ = 0;
+};
+
+}  // namespace portunus::goal
