@@ -1,4 +1,4 @@
-// segment.hpp: memory that the ranks of a node map together: that of windows, and of communicators' boards.
+// segment.hpp: memory that the ranks of a node map together: that of windows.
 //
 // Thread: any, one call per communicator at a time. Invariants: its name is gone before anybody uses it, so that nothing is left
 // of it when the last rank ends, however that happens.
