@@ -19,19 +19,6 @@ double now() {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-void step_once(View& view) {
-  Site site{view};
-  for (;;) {
-    const Request next = step(site, view.request);
-    library.net.clear();
-    if (next == view.request || next.ended()) {
-      view.request = next;
-      return;
-    }
-    view.request = next;
-  }
-}
-
 // Who waits behind this process waits in vain, too.
 void pass_on_loss(View& view) {
   Site site{view};
@@ -41,11 +28,36 @@ void pass_on_loss(View& view) {
   library.net.clear();
 }
 
+void step_once(View& view) {
+  Site site{view};
+  for (;;) {
+    Request next;
+    try {
+      next = step(site, view.request);
+    } catch (const Refusal&) {
+      // The copy there is not of this view: nobody waits for this process because of that.
+      if (view.request.at == At::copy_told) site.thank(view.request.other);
+      if (view.mode == VDCX_READ)
+        own(site.slot().word).fetch_and(~Word::kChanging, std::memory_order_seq_cst);
+      else
+        pass_on_loss(view);
+      view.pending = view.ahead = false;
+      std::erase(library.aheads, &view);
+      throw;
+    }
+    library.net.clear();
+    if (next == view.request || next.ended()) {
+      view.request = next;
+      return;
+    }
+    view.request = next;
+  }
+}
+
 [[noreturn]] void lost(View& view) {
   const int other = view.request.other;
   view.pending = view.ahead = false;
   abandon_copy(view);
-  own(library.slot(view.id).whole).store(own(library.slot(view.id).whole).load() | 0, std::memory_order_relaxed);
   if (view.mode == VDCX_READ)
     own(library.slot(view.id).word).fetch_and(~Word::kChanging, std::memory_order_seq_cst);
   else

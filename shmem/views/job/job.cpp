@@ -13,6 +13,7 @@
 #include "shmem/views/diff/index.hpp"
 #include "shmem/views/diff/session.hpp"
 #include "shmem/views/handover/acquire.hpp"
+#include "shmem/views/stream/stream.hpp"
 #include "shmem/views/watch/trace.hpp"
 
 namespace portunus::views {
@@ -162,7 +163,10 @@ void barrier(unsigned id) {
   meet(id);
 }
 
-uint64_t version_of(View& view) { return own(library.slot(view.id).version).load(std::memory_order_relaxed); }
+uint64_t version_of(View& view) {
+  if (view.stream) return view.stream->version;
+  return own(library.slot(view.id).version).load(std::memory_order_relaxed);
+}
 
 void meet(unsigned id) {
   ++barriers;
@@ -196,7 +200,7 @@ void meet(unsigned id) {
 void shut_down() {
   for (const auto& view : library.views) {
     if (!view) continue;
-    if (view->held) end_job("view %d is still held for writing at the exit", view->id);
+    if (view->held && !view->stream) end_job("view %d is still held for writing at the exit", view->id);
     if (view->pending) {
       // Those behind in the queue are served, too.
       try {

@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 #include <vdc.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <random>
+#include <string>
 #include <vector>
 
 inline int me() { return Vdc_proc_id; }

@@ -1,0 +1,240 @@
+// What vdc.h offers beyond the paper: limits of time, ahead, streams, circles, and every wrong call with its code and a
+// sentence.
+#include <vdc.hpp>
+
+#include "process.hpp"
+
+namespace {
+
+#define EXPECT_REFUSED(code, call, words)                                                    \
+  do {                                                                                       \
+    EXPECT_EQ(call, code);                                                                   \
+    EXPECT_NE(std::string(Vdcx_explain()).find(words), std::string::npos) << Vdcx_explain(); \
+  } while (false)
+
+TEST(Wrong, EachCallHasACodeAndASentence) {
+  auto* data = shared<char>(4096);
+  const int a = fresh_view(), b = fresh_view(), c = fresh_view(), d = fresh_view();
+  int owner = 0, done = 0;
+  Vdcx_request none = nullptr;
+  const Vdcx_piece piece{data, 64, 1, 0}, same{data + 32, 64, 1, 0}, outside{&owner, 4, 1, 0}, tight{data, 64, 2, 32};
+  if (me() == 0) {
+    EXPECT_REFUSED(VDCX_ERR_ARG, Vdcx_acquire(-1, VDCX_WRITE, 0), "no view -1");
+    EXPECT_REFUSED(VDCX_ERR_ARG, Vdcx_acquire(VDC_NVIEWS, VDCX_READ, 0), "no view 16384");
+    EXPECT_REFUSED(VDCX_ERR_ARG, Vdcx_acquire(a, static_cast<Vdcx_mode>(9), 0), "no mode");
+    EXPECT_REFUSED(VDCX_ERR_STATE, Vdcx_release(a), "not held");
+    EXPECT_REFUSED(VDCX_ERR_STATE, Vdcx_destroy(a), "holds it for writing");
+    EXPECT_REFUSED(VDCX_ERR_STATE, Vdcx_begin(a, VDCX_WRITE, &none), "not declared");
+    EXPECT_REFUSED(VDCX_ERR_ARG, Vdcx_test(&none, &done), "NULL");
+    EXPECT_REFUSED(VDCX_ERR_ARG, Vdcx_declare(a, nullptr, 1, VDCX_AUTO), "NULL");
+    EXPECT_REFUSED(VDCX_ERR_ARG, Vdcx_declare(a, &outside, 1, VDCX_AUTO), "does not lie in the shared pages");
+    EXPECT_REFUSED(VDCX_ERR_ARG, Vdcx_declare(a, &tight, 1, VDCX_AUTO), "without overlap");
+    EXPECT_OK(Vdcx_declare(c, &piece, 1, VDCX_AUTO));
+    EXPECT_REFUSED(VDCX_ERR_OVERLAP, Vdcx_declare(d, &same, 1, VDCX_AUTO), "overlaps view");
+    EXPECT_REFUSED(VDCX_ERR_STATE, Vdcx_declare(c, &piece, 1, VDCX_AUTO), "already");
+    EXPECT_REFUSED(VDCX_ERR_ARG, Vdcx_stream(c, 0, nullptr, 0, 0), "depth");
+    EXPECT_OK(Vdcx_acquire(a, VDCX_WRITE, -1));
+    EXPECT_REFUSED(VDCX_ERR_STATE, Vdcx_acquire(b, VDCX_WRITE, 0), "writers do not nest");
+    EXPECT_REFUSED(VDCX_ERR_STATE, Vdcx_acquire(c, VDCX_WRITE, 0), "detected");
+    EXPECT_REFUSED(VDCX_ERR_STATE, Vdcx_acquire(a, VDCX_WRITE, 0), "held for writing by this process already");
+    EXPECT_OK(Vdcx_release(a));
+    EXPECT_OK(Vdcx_acquire(a, VDCX_READ, -1));
+    EXPECT_REFUSED(VDCX_ERR_STATE, Vdcx_acquire(a, VDCX_WRITE, 0), "held for reading");
+    EXPECT_REFUSED(VDCX_ERR_STATE, Vdcx_wrote(a, data, 1), "not held for writing");
+    EXPECT_OK(Vdcx_release(a));
+    EXPECT_EQ(Vdcx_malloc(size_t{1} << 40), nullptr);
+    EXPECT_NE(std::string(Vdcx_explain()).find("VDC_PAGES"), std::string::npos);
+  }
+  together();
+}
+
+TEST(Wrong, DeclarationsThatDifferAreFoundAtTheHandOver) {
+  if (count() < 2) GTEST_SKIP() << "needs two processes";
+  auto* data = shared<char>(4096);
+  const int view = fresh_view();
+  if (me() < 2) declare(view, data, me() == 0 ? 64 : 128);
+  if (me() == 0) {
+    EXPECT_OK(Vdcx_acquire(view, VDCX_WRITE, -1));
+    data[0] = 1;
+    EXPECT_OK(Vdcx_release(view));
+  }
+  together();
+  if (me() == 1) {
+    EXPECT_REFUSED(VDCX_ERR_ARG, Vdcx_acquire(view, VDCX_READ, -1), "declare it differently");
+  }
+  together();
+}
+
+TEST(Beyond, AnAcquireMayGiveUpAndGoOn) {
+  if (count() < 2) GTEST_SKIP() << "needs two processes";
+  auto* data = shared<long>(1);
+  const int view = fresh_view();
+  if (me() == 0) {
+    EXPECT_OK(Vdcx_acquire(view, VDCX_WRITE, -1));
+    *data = 41;
+  }
+  together();
+  if (me() == 1) {
+    EXPECT_REFUSED(VDCX_ERR_TIMEOUT, Vdcx_acquire(view, VDCX_WRITE, 0.001), "stays in the queue");
+  }
+  together();
+  if (me() == 0) {
+    EXPECT_OK(Vdcx_release(view));
+  }
+  if (me() == 1) {
+    EXPECT_OK(Vdcx_acquire(view, VDCX_WRITE, -1));
+    EXPECT_EQ(*data, 41);
+    EXPECT_OK(Vdcx_release(view));
+  }
+  together();
+}
+
+TEST(Beyond, WhatIsBegunArrivesWhileTheProgramComputes) {
+  auto* data = shared<long>(2000);
+  const int view = fresh_view();
+  declare(view, data, 2000 * sizeof(long));
+  for (int round = 0; round < 20; ++round) {
+    const bool reads = round % 4 == me() % 4;
+    Vdcx_request request = nullptr;
+    EXPECT_OK(Vdcx_begin(view, reads ? VDCX_READ : VDCX_WRITE, &request));
+    EXPECT_NE(request, nullptr);
+    int done = 0;
+    for (int i = 0; i < 3 && !done; ++i) EXPECT_OK(Vdcx_test(&request, &done));
+    if (!done) {
+      EXPECT_OK(Vdcx_wait(&request, -1));
+    }
+    EXPECT_EQ(std::count(data, data + 2000, data[0]), 2000);
+    if (!reads)
+      for (int i = 0; i < 2000; ++i) ++data[i];
+    EXPECT_OK(Vdcx_release(view));
+  }
+  together();
+  EXPECT_OK(Vdcx_acquire(view, VDCX_READ, -1));
+  long writes = 0;
+  for (int p = 0; p < count(); ++p)
+    for (int round = 0; round < 20; ++round) writes += round % 4 != p % 4;
+  EXPECT_EQ(data[1999], writes);
+  EXPECT_OK(Vdcx_release(view));
+  together();
+}
+
+TEST(Beyond, ACircleIsFoundAndTheRequestStaysQueued) {
+  if (count() < 2) GTEST_SKIP() << "needs two processes";
+  auto* data = shared<long>(1024);
+  const int a = fresh_view(), b = fresh_view();
+  declare(a, data, 8);
+  declare(b, data + 512, 8);
+  if (me() < 2) {
+    EXPECT_OK(Vdcx_acquire(me() == 0 ? a : b, VDCX_WRITE, -1));
+  }
+  together();
+  if (me() == 0) {
+    EXPECT_OK(Vdcx_acquire(b, VDCX_WRITE, -1));
+  }
+  if (me() == 1) {
+    EXPECT_REFUSED(VDCX_ERR_DEADLOCK, Vdcx_acquire(a, VDCX_WRITE, -1), "in a circle");
+    EXPECT_OK(Vdcx_release(b));
+    EXPECT_OK(Vdcx_acquire(a, VDCX_WRITE, -1));
+    EXPECT_OK(Vdcx_release(a));
+  }
+  if (me() == 0) {
+    EXPECT_OK(Vdcx_release(a));
+    EXPECT_OK(Vdcx_release(b));
+  }
+  together();
+}
+
+TEST(Beyond, ManyAtOnceInAnyOrder) {
+  auto* data = shared<long>(1536);
+  int ids[3];
+  for (int i = 0; i < 3; ++i) {
+    ids[i] = fresh_view();
+    declare(ids[i], data + 512 * i, 8);
+  }
+  const int mine[3] = {ids[me() % 3], ids[(me() + 1) % 3], ids[(me() + 2) % 3]};
+  const Vdcx_mode modes[3] = {VDCX_WRITE, VDCX_WRITE, VDCX_WRITE};
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_OK(Vdcx_acquire_all(mine, modes, 3, -1));
+    for (int k = 0; k < 3; ++k) ++data[512 * k];
+    for (const int id : ids) EXPECT_OK(Vdcx_release(id));
+  }
+  together();
+  for (int k = 0; k < 3; ++k) {
+    EXPECT_OK(Vdcx_acquire(ids[k], VDCX_READ, -1));
+    EXPECT_EQ(data[512 * k], 20L * count());
+    EXPECT_OK(Vdcx_release(ids[k]));
+  }
+  together();
+}
+
+TEST(Beyond, EachReaderOfAStreamReadsEveryVersionInTurn) {
+  if (count() < 2) GTEST_SKIP() << "needs two processes";
+  for (const unsigned depth : {1u, 3u}) {
+    auto* data = shared<long>(700);
+    const int view = fresh_view();
+    declare(view, data, 700 * sizeof(long));
+    std::vector<int> readers;
+    for (int p = 1; p < count(); ++p) readers.push_back(p);
+    EXPECT_OK(Vdcx_stream(view, 0, readers.data(), static_cast<unsigned>(readers.size()), depth));
+    for (long k = 1; k <= 50; ++k) {
+      EXPECT_OK(Vdcx_acquire(view, me() == 0 ? VDCX_WRITE : VDCX_READ, -1));
+      if (me() == 0) {
+        std::fill_n(data, 700, k);
+      } else {
+        EXPECT_EQ(std::count(data, data + 700, k), 700) << "version " << k;
+      }
+      EXPECT_OK(Vdcx_release(view));
+    }
+    if (me() == 1) {
+      EXPECT_REFUSED(VDCX_ERR_TIMEOUT, Vdcx_acquire(view, VDCX_READ, 0.001), "did not come");
+    }
+    if (me() == 1) {
+      EXPECT_REFUSED(VDCX_ERR_STATE, Vdcx_acquire(view, VDCX_WRITE, 0), "alone writes");
+    }
+    together();
+  }
+}
+
+TEST(Beyond, ADestroyedViewsNumberServesANewOne) {
+  auto* data = shared<long>(4);
+  const int view = fresh_view();
+  if (me() == 0) {
+    EXPECT_OK(Vdcx_acquire(view, VDCX_WRITE, -1));
+    data[0] = 5;
+    EXPECT_OK(Vdcx_release(view));
+    EXPECT_OK(Vdcx_acquire(view, VDCX_WRITE, -1));
+    EXPECT_OK(Vdcx_destroy(view));
+  }
+  together();
+  EXPECT_OK(Vdcx_acquire(view, VDCX_WRITE, -1));
+  uint64_t version = 99;
+  EXPECT_OK(Vdcx_version(view, &version));
+  EXPECT_LT(version, static_cast<uint64_t>(count()));
+  data[1] += 1;
+  EXPECT_OK(Vdcx_release(view));
+  together();
+  EXPECT_OK(Vdcx_acquire(view, VDCX_READ, -1));
+  EXPECT_EQ(data[1], count());
+  EXPECT_OK(Vdcx_release(view));
+  together();
+}
+
+TEST(Cpp, GuardsReleaseAndErrorsAreThrown) {
+  auto* data = shared<double>(100);
+  vdc::View<double> view(fresh_view(), std::span(data, 100));
+  for (int i = 0; i < 10; ++i) {
+    auto write = view.write();
+    write[7] += 1;
+  }
+  together();
+  {
+    auto ahead = view.read_ahead();
+    auto read = ahead.get();
+    EXPECT_EQ(read[7], 10.0 * count());
+    EXPECT_EQ(read.version(), 10u * static_cast<unsigned>(count()));
+  }
+  EXPECT_THROW(vdc::View<double>(view.id(), std::span(data, 100)), vdc::Error);
+  together();
+}
+
+}  // namespace
