@@ -1,0 +1,63 @@
+/* micro: what a single hand-over costs, between processes 0 and 1: prints "micro WHAT VALUE UNIT" lines.   micro [ROUNDS] */
+#include "program.h"
+
+#include <shmem.h>
+
+static void line(const char *what, double value, const char *unit) {
+    if (me == 0) printf("micro %s %.3f %s\n", what, value, unit);
+}
+
+/* The two alternate: each waits until the other has counted up. */
+static double alternate(int view, volatile long *count, long rounds) {
+    Vdc_barrier(3);
+    const double from = seconds_now();
+    for (long done = 0; done < rounds;) {
+        TRY(Vdcx_acquire(view, VDCX_WRITE, -1));
+        if (*count % 2 == me) ++*count, ++done;
+        TRY(Vdcx_release(view));
+    }
+    const double seconds = seconds_now() - from;
+    Vdc_barrier(4);
+    return seconds / (double)(2 * rounds);
+}
+
+int main(int argc, char **argv) {
+    start(argc, argv);
+    const long rounds = argument(argc, argv, 1, 2000);
+    if (n != 2) return verdict("micro", 0, 0);
+    long *const word = shared(4096), *const again = shared(4096);
+    char *const large = shared(1 << 20);
+    declare(0, word, 8);
+    declare(1, again, 8);
+    declare(2, large, 1 << 20);
+    Vdc_barrier(1);
+    if (me == 0) {
+        for (int turn = 0; turn < 2; ++turn) {
+            const double from = seconds_now();
+            for (long i = 0; i < 100 * rounds; ++i) {
+                TRY(Vdcx_acquire(1, VDCX_WRITE, -1));
+                ++*again;
+                TRY(Vdcx_release(1));
+            }
+            if (turn) line("again", (seconds_now() - from) / (double)(100 * rounds) * 1e9, "ns");
+        }
+    }
+    Vdc_barrier(2);
+    /* A put of 8 bytes and its answer. */
+    static long flag;
+    shmem_barrier_all();
+    double from = seconds_now();
+    for (long i = 1; i <= rounds; ++i) {
+        if (me == 0) shmem_long_p(&flag, i, 1);
+        shmem_long_wait_until(&flag, SHMEM_CMP_GE, i);
+        if (me == 1) shmem_long_p(&flag, i, 0);
+    }
+    const double trip = (seconds_now() - from) / (double)rounds;
+    line("put_round_trip", trip * 1e6, "us");
+    const double small = alternate(0, word, rounds);
+    line("hand_over_8", small * 1e6, "us");
+    line("hand_over_8_in_round_trips", small / trip, "trips");
+    const double big = alternate(2, (long *)(void *)large, rounds / 20 + 1);
+    line("hand_over_1MiB", big * 1e6, "us");
+    return verdict("micro", 0, 1);
+}
