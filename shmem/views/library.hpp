@@ -118,5 +118,6 @@ void meet(unsigned id);           // a barrier alone
 uint64_t version_of(View& view);  // of the copy here
 void shut_down();
 void poll_deliveries();
+bool delivery_is_over();  // there is something to be polled
 
 }  // namespace portunus::views

@@ -64,7 +64,7 @@ static void start(int argc, char **argv) {
 /* The number after argv[0] number i, or `otherwise`. */
 static inline long argument(int argc, char **argv, int i, long otherwise) { return argc > i ? atol(argv[i]) : otherwise; }
 
-static void everybody(void) {
+static inline void everybody(void) {
 #if FORM == MPI_FORM
     MPI_Barrier(MPI_COMM_WORLD);
 #else

@@ -1,6 +1,8 @@
 // far_copy.cpp: slot, index and data of a process on another node, each got as soon as it is known where it lies.
 #include "shmem/views/diff/far_copy.hpp"
 
+#include <algorithm>
+
 #include "shmem/views/diff/index.hpp"
 
 namespace portunus::views {
@@ -198,6 +200,11 @@ bool bring_far(View& view, int p, bool reader) {
   net.finish(*delivery, p, library.layout.slot(view.id) + offsetof(Slot, told), static_cast<uint64_t>(Told::brought));
   library.deliveries.push_back({std::move(delivery), view.id, p, reader});
   return true;
+}
+
+bool delivery_is_over() {
+  return std::any_of(library.deliveries.begin(), library.deliveries.end(),
+                     [](const Delivery& delivery) { return library.net.is_over(*delivery.puts); });
 }
 
 void poll_deliveries() {

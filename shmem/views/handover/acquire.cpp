@@ -1,6 +1,7 @@
 // acquire.cpp: the protocol, driven: waiting, limits of time, circles, deaths.
 #include "shmem/views/handover/acquire.hpp"
 
+#include <algorithm>
 #include <ctime>
 
 #include "shmem/views/diff/index.hpp"
@@ -119,6 +120,12 @@ void prepare(View& view, Vdcx_mode mode, bool ahead) {
   view.pending = true;
 }
 
+// Something that was begun, or brought to others, can go on.
+bool others_wait() {
+  return delivery_is_over() || std::any_of(library.aheads.begin(), library.aheads.end(),
+                                           [](View* view) { return !view->request.ended() && ready(*view); });
+}
+
 // Steps until it has ended, as long as there is time.
 void drive(View& view, double seconds) {
   step_once(view);
@@ -134,10 +141,12 @@ void drive(View& view, double seconds) {
     bool limited, circle = false, late = false;
   } waiting{view, probe, until, seconds >= 0};
   while (!view.request.ended() && !waiting.circle && !waiting.late) {
+    if (library.net.dead(view.request.other)) step_once(view);
+    if (view.request.ended()) break;
     library.net.wait(
         [](void* arg) -> int {
           Waiting& w = *static_cast<Waiting*>(arg);
-          return ready(w.view) || (w.limited && now() >= w.until) || w.probe.due();
+          return ready(w.view) || (w.limited && now() >= w.until) || w.probe.due() || others_wait();
         },
         &waiting);
     step_once(view);
@@ -148,6 +157,9 @@ void drive(View& view, double seconds) {
   }
   nobody_blocks();
   if (view.request.ended()) return;
+  // Others may come to depend on it: it goes on whenever this process waits for something.
+  if (std::find(library.aheads.begin(), library.aheads.end(), &view) == library.aheads.end())
+    library.aheads.push_back(&view);
   if (waiting.circle)
     refuse(VDCX_ERR_DEADLOCK, "view %d: %s wait for each other in a circle; release something and acquire again", view.id,
            probe.circle().c_str());
@@ -167,7 +179,7 @@ bool ready(View& view) {
     case At::write:
     case At::served:
     case At::read:
-      return site.served();
+      return site.served() || delivery_is_over();
     case At::copy_write:
     case At::copy_idle:
     case At::copy_told:
@@ -184,14 +196,14 @@ bool wait_for(const std::function<bool()>& done, double seconds) {
     double until;
     bool limited;
   } waiting{done, seconds < 0 ? 0 : now() + seconds, seconds >= 0};
+  if (done()) return true;
+  for (int pe = 0; pe < library.n; ++pe) library.net.dead(pe);  // from now on they are watched
   while (!done()) {
     if (waiting.limited && now() >= waiting.until) return false;
     library.net.wait(
         [](void* arg) -> int {
           Waiting& w = *static_cast<Waiting*>(arg);
-          if (w.done() || (w.limited && now() >= w.until)) return 1;
-          for (View* ahead : library.aheads)
-            if (!ahead->request.ended() && ready(*ahead)) return 1;
+          if (w.done() || (w.limited && now() >= w.until) || others_wait()) return 1;
           return 0;
         },
         &waiting);
@@ -201,8 +213,14 @@ bool wait_for(const std::function<bool()>& done, double seconds) {
 }
 
 void go_on_with_aheads() {
-  for (View* view : library.aheads)
-    if (!view->request.ended() && ready(*view)) step_once(*view);
+  const std::vector<View*> aheads = library.aheads;  // a refusal takes its view out
+  for (View* view : aheads) {
+    try {
+      if (!view->request.ended() && ready(*view)) step_once(*view);
+    } catch (const Refusal&) {
+      // Told to who completes it: the same step is refused again.
+    }
+  }
   if (!library.deliveries.empty()) poll_deliveries();
 }
 
@@ -219,6 +237,7 @@ void acquire(View& view, Vdcx_mode mode, double seconds) {
   if (!view.pending) prepare(view, mode, false);
   const bool unasked = mode != VDCX_READ && Site{view}.mine().may_go_again();
   drive(view, seconds);
+  std::erase(library.aheads, &view);
   if (view.request.at == At::lost) lost(view);
   count(view, view.request.other != 0);
   library.counters.again += unasked;

@@ -231,11 +231,15 @@ void Net::finish(Delivery& delivery, int pe, size_t told, uint64_t value) {
         "PtlTriggeredAtomic");
 }
 
-bool Net::finished(Delivery& delivery) {
+bool Net::is_over(const Delivery& delivery) const {
   ptl_ct_event_t count{}, acks{};
   check(PtlCTGet(delivery.last, &count), "PtlCTGet");
   check(PtlCTGet(delivery.acks, &acks), "PtlCTGet");
-  if (count.success + count.failure == 0 && acks.failure == 0) return false;
+  return count.success + count.failure != 0 || acks.failure != 0;
+}
+
+bool Net::finished(Delivery& delivery) {
+  if (waiting_ || !is_over(delivery)) return false;
   for (ptl_handle_md_t md : {delivery.md, delivery.last_md})
     while (PtlMDRelease(md) == PTL_IN_USE) PtlxProgress();
   PtlCTFree(delivery.acks);
@@ -249,6 +253,7 @@ bool Net::dead(int pe) {
   if (dead_[p]) return true;
   if (pe == me_) return false;
   if (deaths_[p] == PTL_CT_NONE) {
+    if (waiting_) return false;
     check(PtlCTAlloc(ni_, &deaths_[p]), "PtlCTAlloc");
     check(PtlxCTWatch(deaths_[p], process(pe)), "PtlxCTWatch");
   }
@@ -271,7 +276,9 @@ void Net::wait(int (*done)(void*), void* arg) {
     if (done(arg)) return;
     sched_yield();
   }
+  waiting_ = true;
   PtlxWait(done, arg, kWatchBit);
+  waiting_ = false;
 }
 
 }  // namespace portunus::views

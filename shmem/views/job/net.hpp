@@ -35,7 +35,10 @@ class Net {
   char* near(int pe, size_t offset) const {
     return bases_[static_cast<size_t>(pe)] ? bases_[static_cast<size_t>(pe)] + offset : nullptr;
   }
+  // Inside of wait() only those are found that were asked for outside before: a callback must not call what steps the
+  // engine.
   bool dead(int pe);
+  bool waiting() const { return waiting_; }
   void declare_dead(int pe) { dead_[static_cast<size_t>(pe)] = 1; }
   bool failed() const { return failed_; }
   void clear() { failed_ = false; }
@@ -67,9 +70,11 @@ class Net {
   void begin(Delivery& delivery);
   void put(Delivery& delivery, int pe, size_t offset, const void* from, size_t bytes);
   void finish(Delivery& delivery, int pe, size_t told, uint64_t value);
+  bool is_over(const Delivery& delivery) const;
   bool finished(Delivery& delivery);  // and gives its means back
   void ring(int pe);
-  // Waits until done(arg), which looks at this process's own words and counters alone.
+  // Waits until done(arg), which looks at this process's own words and counters alone: it is called while this thread steps
+  // the engine.
   void wait(int (*done)(void*), void* arg);
   bool any_far() const { return any_far_; }
   uint64_t messages() const { return messages_; }
@@ -94,7 +99,7 @@ class Net {
   std::vector<ptlx_watch_t> watches_;
   std::vector<ptl_handle_ct_t> deaths_;
   std::vector<uint8_t> dead_;
-  bool failed_ = false, any_far_ = false, oversubscribed_ = false;
+  bool waiting_ = false, failed_ = false, any_far_ = false, oversubscribed_ = false;
   int me_ = 0;
 };
 

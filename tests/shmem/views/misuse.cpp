@@ -1,0 +1,63 @@
+// misuse.cpp: programs with one mistake each, by the paper's calls: the job must end with a sentence. "misuse CASE".
+#include <vdc.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  const std::string what = argv[1];
+  if (what == "before") Vdc_acquire_view(1);
+  Vdc_startup(argc, argv);
+  static char* data;
+  if (Vdc_proc_id == 0) data = Vdc_malloc(8192);
+  Vdcx_distribute(&data, sizeof data);
+  const Vdcx_piece piece{data + 4096, 64, 1, 0};
+  Vdcx_declare(9, &piece, 1, VDCX_FAULT);
+  if (what == "image") {  // fine: process 0 initialises
+    if (Vdc_proc_id == 0) data[5] = 1;
+    Vdc_barrier(1);
+    if (data[5] != 1) return 1;
+  }
+  Vdc_barrier(2);
+  if (what == "stray") data[0] = 1;
+  if (what == "reader") {
+    Vdc_acquire_Rview(9);
+    data[4096] = 1;
+  }
+  if (what == "other") {
+    Vdc_acquire_view(9);
+    data[0] = 1;
+  }
+  if (what == "id") Vdc_acquire_view(VDC_NVIEWS);
+  if (what == "release") Vdc_release_view(3);
+  if (what == "rrelease") Vdc_release_Rview(3);
+  if (what == "nested" && Vdc_proc_id == 0) {
+    Vdc_acquire_view(1);
+    Vdc_acquire_view(2);
+  }
+  if (what == "upgrade") {
+    Vdc_acquire_Rview(1);
+    Vdc_acquire_view(1);
+  }
+  if (what == "full") Vdc_malloc(size_t{1} << 30);
+  if (what == "free") Vdc_free(data + 1);
+  if (what == "twice" && Vdc_proc_id == 0) {
+    Vdc_free(data);
+    Vdc_free(data);
+  }
+  if (what == "foreign") Vdc_free(reinterpret_cast<char*>(&data));
+  if (what == "barriers") Vdc_barrier(static_cast<unsigned>(Vdc_proc_id));
+  if (what == "overlap" && Vdc_proc_id == 0) {
+    for (const int view : {1, 2}) {
+      Vdc_acquire_view(view);
+      data[7] += 1;
+      Vdc_release_view(view);
+    }
+  }
+  if (what == "held" && Vdc_proc_id == 0) Vdc_acquire_view(1);
+  if (what == "again") Vdc_startup(argc, argv);
+  Vdc_barrier(3);
+  Vdc_exit(0);
+}

@@ -1,0 +1,31 @@
+#!/usr/bin/env python3
+"""misuse_test.py PTLRUN PROGRAM: each mistake ends the job, by a sentence that names it; without one the job ends well."""
+import os
+import subprocess
+import sys
+
+CASES = {
+    "none": None, "image": None,
+    "before": "before Vdc_startup|has not been called", "stray": "no view is held for writing", "reader": "held for reading only",
+    "other": "belongs to no view that is held for writing; view 9 is", "id": "there is no view 16384", "release": "view 3 is not held",
+    "rrelease": "view 3 is not held for reading", "nested": "writers do not nest", "upgrade": "held for reading", "full": "VDC_PAGES",
+    "free": "not the start of a block", "twice": "was freed before", "foreign": "is not in the shared pages",
+    "barriers": "is at barrier", "overlap": "was written in it, and in view 1 before", "held": "view 1 is still held",
+    "again": "called twice", "pages": "VDC_PAGES is",
+}
+ptlrun, program = sys.argv[1:3]
+wrong = 0
+for case, sentence in CASES.items():
+    env = dict(os.environ, VDC_CHECK="1")
+    if case == "pages":
+        env["VDC_PAGES"] = "many"
+    done = subprocess.run([ptlrun, "-n", "2", "--timeout", "30", program, case], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, check=False)
+    if sentence is None:
+        good = done.returncode == 0 and not done.stderr
+    else:
+        good = done.returncode not in (0, 124) and "vdc: " in done.stderr and any(words in done.stderr for words in sentence.split("|"))
+    if not good:
+        wrong += 1
+        print(f"{case}: status {done.returncode}, {done.stderr or 'no sentence'}")
+print(f"{len(CASES)} cases, {wrong} wrong")
+sys.exit(bool(wrong))
