@@ -24,7 +24,7 @@
 #include "engine/host/topology.hpp"
 #include "engine/shared/baton.hpp"
 #include "engine/shared/doorbell.hpp"
-#include "engine/shared/objects.hpp"
+#include "engine/objects.hpp"
 #include "engine/transport/node/node.hpp"
 #include "engine/transport/self/self.hpp"
 

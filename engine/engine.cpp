@@ -1,4 +1,4 @@
-// engine.cpp: the duty cycle, and who is reachable how.
+// engine.cpp: the duty cycle, and who gets what.
 #include "engine/engine.hpp"
 
 #include <algorithm>
@@ -8,53 +8,57 @@ namespace portunus {
 namespace {
 
 constexpr int kCommandsPerStep = 16;
-constexpr int kArrivalsPerPoll = 16;
 constexpr int kReadyPerStep = 64;
-constexpr int kHeldPerStep = 32;
-constexpr uint32_t kCostlyInterval = 32;  // busy steps between two looks at a transport whose poll is costly
+constexpr int kSettleRounds = 16;
 
 }  // namespace
 
-Engine::Engine(Objects& objects, uint32_t uid, Stats* stats) : objects_(objects), uid_(uid), stats_(stats ? *stats : own_stats_) {
-  for (uint32_t i = 0; i < kInterfaces; ++i) interfaces_[i].index = i;
-  scratch_.resize(64 * 1024);
-  spare_headers_.reserve(kSpareHeaders);
-  while (spare_headers_.size() < kFirstHeaders) spare_headers_.push_back(std::make_unique<KeptHeader>());
-}
+Engine::Engine(Objects& objects, uint32_t uid, Stats* stats)
+    : Core(objects, stats ? *stats : own_stats_, uid),
+      triggers_(*this),
+      reports_(*this, triggers_),
+      local_(*this, reports_),
+      peers_(*this),
+      flow_(*this, peers_),
+      table_(*this, reports_),
+      initiator_(*this, reports_, peers_, flow_),
+      target_(*this, reports_, peers_, flow_, table_) {}
 
 Engine::~Engine() {
   for (uint32_t i = 0; i < kInterfaces; ++i)
-    if (interfaces_[i].open.load(std::memory_order_relaxed)) close_interface(i);
-}
-
-void Engine::add_transport(std::unique_ptr<Transport> transport, bool costly_to_poll) {
-  if (transport->can().bundling) bundler_ = transport.get();
-  carriers_.push_back({std::move(transport), costly_to_poll, 0});
+    if (interfaces[i].open.load(std::memory_order_relaxed)) close_interface(i);
 }
 
 int Engine::step(uint64_t now_ns) {
-  if (bundler_) ++bundler_->state.bundling;
-  if (!new_delays_.empty()) begin_delays(now_ns);
-  local_budget_ = kLocalBytesPerStep;
+  if (peers_.bundles()) peers_.begin_bundle();
+  local_.begin_step();
+  if (maybe_busy && local_.has_delays()) local_.begin_delays(now_ns);
   int work = 0;
   if (commands_.maybe_filled()) work += run_commands();
-  for (Carrier& carrier : carriers_) {
-    if (!carrier.transport->state.may_deliver) continue;
-    if (carrier.costly && work > 0 && ++carrier.passed_over % kCostlyInterval != 0) continue;
-    work += carrier.transport->poll(kArrivalsPerPoll);
+  work += peers_.poll(work);
+  if (maybe_busy) work += go_on(now_ns);
+  if (now_ns >= look_due_ns_) {
+    look_due_ns_ = now_ns + look_interval_ns_;
+    peers_.do_housekeeping(waiting());
   }
-  if (ready_) work += run_ready();
-  if (!works_.empty()) work += run_works();
-  if (!transfers_.empty()) work += run_transfers();
-  if (!fills_.empty()) work += run_fills();
-  if (!stalled_.empty()) work += run_stalled();
-  if (!delays_.empty()) work += run_delays(now_ns);
-  if (now_ns >= look_due_ns_) housekeeping(now_ns);
-  if (bundler_) {
-    --bundler_->state.bundling;
-    flush();
+  if (peers_.bundles()) {
+    peers_.end_bundle();
+    peers_.flush();
   }
-  if (work) ++stats_.steps;
+  if (work) ++Core::stats.steps;
+  return work;
+}
+
+// What is in a list of anybody's: whoever put it there has set maybe_busy.
+int Engine::go_on(uint64_t now_ns) {
+  int work = 0;
+  if (triggers_.ready()) work += run_ready();
+  if (local_.working()) work += local_.advance();
+  if (target_.moving()) work += target_.advance();
+  if (initiator_.pending().packing()) work += initiator_.pending().advance();
+  if (peers_.any_stalled()) work += initiator_.send_held();
+  if (local_.delaying()) work += local_.run_delays(now_ns);
+  if (peers_.any_lost()) end_lost_peers();
   return work;
 }
 
@@ -69,37 +73,12 @@ int Engine::run_commands() {
 }
 
 void Engine::settle_now() {
-  constexpr int kRounds = 16;
-  for (int round = 0; round < kRounds && (ready_ || carriers_.front().transport->state.may_deliver); ++round) {
-    carriers_.front().transport->poll(kArrivalsPerPoll);
-    if (ready_) run_ready();
+  for (int round = 0; round < kSettleRounds && (triggers_.ready() || peers_.self_may_deliver()); ++round) {
+    peers_.poll_self();
+    if (triggers_.ready()) run_ready();
   }
-  if (!transfers_.empty()) run_transfers();
-}
-
-void Engine::housekeeping(uint64_t now_ns) {
-  look_due_ns_ = now_ns + look_interval_ns_;
-  for (Carrier& carrier : carriers_) carrier.transport->housekeeping(waiting());
-}
-
-int64_t Engine::patience_ns() {
-  bool looks = waiting();
-  for (Carrier& carrier : carriers_) looks = looks || carrier.transport->needs_housekeeping();
-  int64_t patience = looks ? static_cast<int64_t>(look_interval_ns_) : -1;
-  for (Carrier& carrier : carriers_) {
-    if (!carrier.transport->state.holding) continue;
-    const int64_t due = carrier.transport->can().holding->due_in_ns();
-    patience = patience < 0 ? due : std::min(patience, due);
-  }
-  return patience;
-}
-
-bool Engine::idle() {
-  if (commands_.maybe_filled() || ready_ || !works_.empty()) return false;
-  if ((!fills_.empty() || !transfers_.empty()) && staging_ready()) return false;
-  for (Carrier& carrier : carriers_)
-    if (!carrier.transport->idle()) return false;
-  return true;
+  if (target_.moving()) target_.advance();
+  if (peers_.any_lost()) end_lost_peers();
 }
 
 void Engine::execute(Command& command) {
@@ -109,34 +88,30 @@ void Engine::execute(Command& command) {
     case Verb::atomic:
     case Verb::fetch_atomic:
     case Verb::swap: {
-      const unsigned lazy = bundler_ && (command.source.options & PTLX_MD_LAZY) ? 1 : 0;
-      if (lazy) ++bundler_->state.bundling;
-      start_message(command);
-      if (lazy) --bundler_->state.bundling;
+      const bool lazy = (command.source.options & PTLX_MD_LAZY) && peers_.bundles();
+      if (lazy) peers_.begin_bundle();
+      initiator_.start(command);
+      if (lazy) peers_.end_bundle();
       break;
     }
     case Verb::counter_add:
-      if (Counter* counter = objects_.counters.find(command.handle))
-        add_to_counter(*counter, command.extra.count.success, command.extra.count.failure);
+      if (Counter* counter = objects.counters.find(command.handle))
+        reports_.add(*counter, command.extra.count.success, command.extra.count.failure);
       break;
     case Verb::counter_set:
-      if (Counter* counter = objects_.counters.find(command.handle)) {
-        counter->set(command.extra.count);
-        posted = true;
-        ripen(*counter);
-      }
+      if (Counter* counter = objects.counters.find(command.handle)) reports_.set(*counter, command.extra.count);
       break;
     case Verb::append:
-      append(command.handle, command.match_bits);
+      target_.append(command.handle, command.match_bits);
       break;
     case Verb::unlink:
-      unlink(command.handle);
+      table_.unlink(command.handle);
       break;
     case Verb::local:
-      run_local(command);
+      local_.run(command);
       break;
     case Verb::arm:
-      arm(command);
+      triggers_.arm(command);
       break;
     case Verb::none:
       break;
@@ -145,145 +120,135 @@ void Engine::execute(Command& command) {
 
 int Engine::run_ready() {
   int done = 0;
-  for (; ready_ && done < kReadyPerStep; ++done) run_first_ready();
+  for (; triggers_.ready() && done < kReadyPerStep; ++done) run_first_ready();
   return done;
 }
 
 void Engine::run_first_ready() {
-  Trigger* trigger = ready_;
-  ready_ = trigger->next;
-  if (!ready_) ready_tail_ = nullptr;
-  ++stats_.triggers;
-  execute(trigger->command);
-  if (trigger->stride) {
-    run_again(*trigger);
-    return;
+  Trigger& trigger = triggers_.take_ready();
+  execute(trigger.command);
+  triggers_.has_run(trigger);
+}
+
+void Engine::arrived(Link& from, const wire::Header& header, const std::byte* payload) {
+  ++Core::stats.arrivals;
+  switch (header.kind) {
+    case wire::Kind::put:
+    case wire::Kind::get:
+    case wire::Kind::atomic:
+    case wire::Kind::fetch_atomic:
+    case wire::Kind::swap:
+      target_.request(from, header, payload);
+      break;
+    case wire::Kind::ack:
+    case wire::Kind::reply:
+      initiator_.pending().answered(from, header, payload);
+      break;
+    case wire::Kind::stream_request:
+      initiator_.pending().stream_out(*from.peer, header);
+      break;
+    case wire::Kind::stream_data:
+      if (header.op == wire::kToOperation)
+        initiator_.pending().stream_in(*from.peer, header, payload);
+      else
+        target_.stream_in(*from.peer, header, payload);
+      break;
+    case wire::Kind::throttle:
+      throttled(*from.peer, header);
+      break;
+    case wire::Kind::withdraw:
+      target_.withdraw(*from.peer, header);
+      break;
+    default:
+      ++Core::stats.malformed;
   }
-  interfaces_[trigger->command.ni].triggers.give_held();
-  objects_.triggers.give_back_held(objects_.triggers.index_of(*trigger));
 }
 
-int Engine::run_delays(uint64_t now_ns) {
-  auto later = [](const Delay& a, const Delay& b) { return a.due_ns > b.due_ns; };
-  int done = 0;
-  while (!delays_.empty() && delays_.front().due_ns <= now_ns) {
-    uint32_t ct = delays_.front().ct;
-    std::pop_heap(delays_.begin(), delays_.end(), later);
-    delays_.pop_back();
-    count(ct, 1, 0);
-    ++done;
+void Engine::throttled(Peer& by, const wire::Header& header) { initiator_.start(flow_.told(by, header)); }
+
+void Engine::introduced(Link& link, Transport& by) {
+  end_lost_peers();  // what waited for the former process at this address ends before there is another
+  peers_.introduced(link, by);
+}
+
+void Engine::lost(Link& link) {
+  // Another process may have the peer's address by now.
+  if (link.peer && link.peer->link == &link) peers_.fail(*link.peer);
+}
+
+// Everything that waits for these peers ends now: events say so, nobody hangs.
+void Engine::end_lost_peers() {
+  while (Peer* peer = peers_.take_lost()) {
+    initiator_.pending().peer_lost(*peer);
+    initiator_.fail(flow_.drop(*peer, -1));
+    for (const uint32_t ct : peers_.take_watchers(*peer)) reports_.count(ct, 0, 1);
+    target_.peer_lost(*peer);
   }
-  return done;
 }
 
-// Messages that a transport refused go out in the order they came, as far as the transport takes them.
-int Engine::run_stalled() {
-  int sent = 0;
-  for (size_t i = 0; i < stalled_.size();) {
-    Peer& peer = *stalled_[i];
-    auto& held = *peer.held;
-    for (int burst = 0; !held.empty() && burst < kHeldPerStep; ++burst) {
-      HeldMessage& first = held.front();
-      if (peer.failed) {
-        if (first.command) undeliverable(*first.command);
-      } else {
-        Sent result;
-        if (first.command) {
-          result = transmit(peer, *first.command);
-        } else {
-          iovec part{first.payload.data(), first.payload.size()};
-          result = peer.transport->send(*peer.link, first.header, {&part, first.payload.empty() ? 0u : 1u});
-        }
-        if (result == Sent::again) break;
-        if (result == Sent::failed) {
-          fail_peer(peer);
-          if (first.command) undeliverable(*first.command);
-        }
-      }
-      held.pop_front();
-      ++sent;
-    }
-    if (held.empty()) {
-      peer.stalled = false;
-      stalled_[i] = stalled_.back();
-      stalled_.pop_back();
-    } else {
-      ++i;
-    }
+bool Engine::waiting() const {
+  return !initiator_.pending().empty() || target_.moving() || peers_.any_stalled() || peers_.any_watched() ||
+         flow_.any_paused();
+}
+
+int64_t Engine::patience_ns() {
+  const int64_t due = peers_.due_in_ns();
+  if (!waiting() && !peers_.needs_housekeeping()) return due;
+  const auto look = static_cast<int64_t>(look_interval_ns_);
+  return due < 0 ? look : std::min(look, due);
+}
+
+bool Engine::idle() {
+  if (commands_.maybe_filled() || triggers_.ready() || local_.working() || peers_.any_lost()) return false;
+  if (initiator_.pending().has_room() || target_.bulk().staging_ready()) return false;
+  return peers_.idle();
+}
+
+// Whether go_on() has a list to look at.
+bool Engine::anything_begun() const {
+  return triggers_.ready() || local_.working() || has_delays() || target_.moving() || initiator_.pending().packing() ||
+         peers_.any_stalled() || peers_.any_lost();
+}
+
+// Data in staging are announced by who fills or empties it; nothing else is.
+bool Engine::goes_on_unrung() const {
+  return target_.bulk().goes_on() || initiator_.pending().has_room() || target_.bulk().staging_ready() || peers_.stalled_go_on() ||
+         has_delays() || triggers_.ready() || local_.working() || peers_.any_lost();
+}
+
+void Engine::cancel_triggers(Counter& counter, uint32_t handle) {
+  const Trigger* last = triggers_.last_ready(handle);
+  for (bool before = last != nullptr; before;) {
+    before = !triggers_.is_first(last);
+    run_first_ready();
   }
-  return sent;
+  triggers_.drop(counter, handle);
 }
 
-// Whether what is held back needs steps although nobody rings: a transport with a descriptor wakes who sleeps when it takes more.
-bool Engine::stalled_go_on() const {
-  return std::any_of(stalled_.begin(), stalled_.end(), [](const Peer* peer) { return peer->failed || peer->transport->wait_fd() < 0; });
+unsigned Engine::counts_on(uint32_t ct) const {
+  const bool other = target_.bulk().will_count(ct) || triggers_.will_count(ct) || local_.will_count(ct);
+  return (initiator_.will_count(ct) ? 1u : 0u) | (other ? 2u : 0u);
 }
 
-Peer* Engine::peer(ProcessId process) {
-  auto [found, fresh] = peers_.try_emplace(packed(process));
-  if (fresh) {
-    found->second = std::make_unique<Peer>();
-    found->second->id = process;
-  }
-  Peer& peer = *found->second;
-  if (!peer.link && !peer.failed) {
-    for (Carrier& carrier : carriers_) {
-      if (Link* link = carrier.transport->connect(process)) {
-        peer.link = link;
-        peer.transport = carrier.transport.get();
-        link->peer = &peer;
-        break;
-      }
-    }
-    if (!peer.link) peer.failed = true;
-  }
-  return &peer;
+void Engine::guard(Counter& counter, uint32_t errors) {
+  counter.success_only = true;
+  counter.errors = errors;
 }
 
-// The address of a lost process may be another's by now; only who asks its transport finds out before that one speaks.
-bool Engine::revive(Peer& peer) {
-  if (peer.held && !peer.held->empty()) return false;  // what was meant for the lost one has yet to fail
-  for (Carrier& carrier : carriers_) {
-    Link* link = carrier.transport->connect(peer.id);
-    if (!link) continue;
-    if (link == peer.link) return false;
-    peer.link = link;
-    peer.transport = carrier.transport.get();
-    link->peer = &peer;
-    peer.failed = false;
-    return true;
-  }
-  return false;
-}
-
-Peer* Engine::target(uint32_t ni, ptl_process_t id) {
-  Interface& interface = interfaces_[ni];
-  if (!interface.logical()) return peer({id.phys.nid, id.phys.pid});
-  if (id.rank >= interface.peer_of_rank.size()) return nullptr;
-  Peer*& known = interface.peer_of_rank[id.rank];
-  if (!known) known = peer(interface.map[id.rank]);
-  return known;
-}
-
-std::string Engine::transport_names() const {
-  std::string names;
-  for (const Carrier& carrier : carriers_) names += (names.empty() ? "" : ", ") + std::string(carrier.transport->name().text);
-  return names;
-}
-
-std::vector<int> Engine::wait_fds() const {
-  std::vector<int> fds;
-  for (const Carrier& carrier : carriers_)
-    if (int fd = carrier.transport->wait_fd(); fd >= 0) fds.push_back(fd);
-  return fds;
+int Engine::watch(uint32_t ct, Peer& peer) {
+  if (peer.failed)
+    reports_.count(ct, 0, 1);
+  else
+    peers_.watch(ct, peer);
+  return PTL_OK;
 }
 
 int Engine::set_map(uint32_t ni, const ptl_process_t* mapping, size_t size) {
-  Interface& interface = interfaces_[ni];
+  Interface& interface = interfaces[ni];
   if (!interface.logical()) return PTL_ARG_INVALID;
   if (interface.map_size.load(std::memory_order_relaxed) != 0) return PTL_IGNORED;
   bool present = false;
-  for (size_t i = 0; i < size; ++i) present |= ProcessId{mapping[i].phys.nid, mapping[i].phys.pid} == self_;
+  for (size_t i = 0; i < size; ++i) present |= ProcessId{mapping[i].phys.nid, mapping[i].phys.pid} == Core::self;
   if (!present) return PTL_ARG_INVALID;
   try {
     interface.map.reserve(size);
@@ -298,83 +263,29 @@ int Engine::set_map(uint32_t ni, const ptl_process_t* mapping, size_t size) {
     interface.rank_of.clear();
     return PTL_NO_SPACE;
   }
-  for (auto& [id, peer] : peers_) peer->rank[ni] = kRankUnknown;
+  peers_.forget_ranks(ni);
   interface.map_size.store(static_cast<uint32_t>(size), std::memory_order_release);
   return PTL_OK;
 }
 
-void Engine::arrived(Link& from, const wire::Header& header, const std::byte* payload) {
-  ++stats_.arrivals;
-  switch (header.kind) {
-    case wire::Kind::put:
-    case wire::Kind::get:
-    case wire::Kind::atomic:
-    case wire::Kind::fetch_atomic:
-    case wire::Kind::swap:
-      request(from, header, payload);
-      break;
-    case wire::Kind::ack:
-    case wire::Kind::reply:
-      answered(from, header, payload);
-      break;
-    case wire::Kind::stream_request:
-      stream_out(from, header);
-      break;
-    case wire::Kind::stream_data:
-      stream_in(from, header, payload);
-      break;
-    case wire::Kind::restrain:
-      restrained(from, header);
-      break;
-    case wire::Kind::withdraw:
-      withdraw_kept(from, header);
-      break;
-    default:
-      ++stats_.malformed;
+// Everything that belongs to the interface goes, whether or not the user freed it.
+void Engine::close_interface(uint32_t ni) {
+  local_.close(ni);
+  initiator_.pending().close(ni);
+  interfaces[ni].open.store(false, std::memory_order_release);
+  for (uint32_t i = 0; i < objects.counters.used(); ++i) {
+    const uint32_t handle = objects.counters.live_handle(i);
+    Counter* counter = objects.counters.find(handle);
+    if (!counter || counter->ni != ni) continue;
+    triggers_.drop(*counter, handle);
+    if (counter->watches) peers_.unwatch(handle);
+    if (objects.counters.retire(handle)) objects.counters.give_back(i);
   }
-}
-
-void Engine::introduced(Link& link, Transport& by) {
-  Peer& known = *[&] {
-    auto [found, fresh] = peers_.try_emplace(packed(link.process));
-    if (fresh) {
-      found->second = std::make_unique<Peer>();
-      found->second->id = link.process;
-    }
-    return found->second.get();
-  }();
-  link.peer = &known;
-  if (known.link && !known.failed) return;
-  // A new process; maybe with the address of one that is gone, maybe gone itself already: then only its last words remain.
-  known.link = &link;
-  known.transport = &by;
-  known.failed = by.connect(link.process) != &link;
-}
-
-void Engine::lost(Link& link) {
-  // Another process may have the peer's address by now.
-  if (link.peer && link.peer->link == &link) fail_peer(*link.peer);
-}
-
-// Everything that waits for this peer ends now: events say so, nobody hangs.
-void Engine::fail_peer(Peer& peer) {
-  if (peer.failed) return;
-  peer.failed = true;
-  posted = true;
-  ++stats_.lost_peers;
-  for (Operation& operation : operation_pool_)
-    if (operation.peer == &peer) finish(operation, 0, 0, PTL_NI_UNDELIVERABLE, PTL_PRIORITY_LIST);
-  drop_paused(peer, -1, true);
-  for (const uint32_t ct : peer.watchers) count(ct, 0, 1);
-  watches_ -= peer.watchers.size();
-  peer.watchers.clear();
-  for (size_t i = 0; i < transfers_.size(); ++i)
-    if (transfers_[i]->delivery.peer == &peer) transfers_[i]->failed = true;
-  if (peer.held && !peer.held->empty() && !peer.stalled) {
-    peer.stalled = true;
-    stalled_.push_back(&peer);
-    restless_ = true;
-  }
+  target_.close(ni);
+  objects.close(ni);
+  interfaces[ni].reset();
+  peers_.for_each([&](Peer& peer) { Initiator::discard(flow_.drop(peer, static_cast<int>(ni))); });
+  peers_.forget_ranks(ni);
 }
 
 }  // namespace portunus

@@ -1,16 +1,16 @@
-// initiator.cpp: from a command to a message, and holding messages back while a transport is full.
-//
-// Eager: header and data together; the source is free at once (SEND). Bulk: header and the place of the data; the
-// target matches first and then moves the data itself.
-// Source: Portals 4.3, data movement; PEACE (request, match, then the receiver's processor moves the data).
-#include "engine/atomic_ops.hpp"
-#include "engine/engine.hpp"
+// initiator.cpp: see initiator.hpp.
+#include "engine/initiator.hpp"
 
-#include <cstdlib>
+#include <algorithm>
+
+#include "engine/atomic_ops.hpp"
+#include "engine/memory.hpp"
+#include "engine/way.hpp"
 
 namespace portunus {
 namespace {
 
+constexpr int kHeldPerStep = 32;     // messages to one peer
 constexpr size_t kGatherParts = 16;  // iovec elements handed to a transport without copying them together first
 
 wire::Header request_header(const Command& command, wire::Kind kind) {
@@ -27,93 +27,78 @@ wire::Header request_header(const Command& command, wire::Kind kind) {
   return header;
 }
 
-void free_payload(Command& command) {
-  if (command.owns_payload) std::free(command.source.base);
-  command.owns_payload = false;
-}
-
-// From then on the source is one piece of memory. Without memory for that it is read later, as it lies.
-void own_copy(Command& command) {
-  void* copy = std::malloc(command.length);
-  if (!copy) return;
-  Memory{command.source.base, command.source.iov_count}.copy_out(command.source.offset, copy, command.length);
-  command.source.base = copy;
-  command.source.offset = 0;
-  command.source.iov_count = 0;
-  command.owns_payload = true;
-}
-
 }  // namespace
 
-void own_volatile(Command& command) {
-  if (!(command.source.options & PTL_MD_VOLATILE) || command.owns_payload || command.length == 0 || command.verb == Verb::get) return;
-  own_copy(command);
-}
+Initiator::Initiator(Core& core, Reports& reports, Peers& peers, FlowControl& flow)
+    : core_(core), reports_(reports), peers_(peers), flow_(flow), pending_(core, reports, peers), scratch_(64 * 1024) {}
 
-void Engine::start_message(Command& command) {
-  Peer* peer = target(command.ni, command.target);
-  if (!peer || (peer->failed && !revive(*peer))) {
-    undeliverable(command);
+void Initiator::start(Command& command) {
+  Peer* peer = peers_.target(command.ni, command.target);
+  if (!peer || (peer->failed && !peers_.revive(*peer))) {
+    end_unsent(command, PTL_NI_UNDELIVERABLE);
     return;
   }
-  if (peer->restrained && restrain(*peer, command)) [[unlikely]]
+  if (peer->throttled && flow_.pause(*peer, command)) [[unlikely]]
     return;
-  if (!peer->held || peer->held->empty()) {
+  if (!peer->holds_back()) {
     Sent result = transmit(*peer, command);
     if (result == Sent::done) return;
     if (result == Sent::failed) {
-      fail_peer(*peer);
-      undeliverable(command);
+      peers_.fail(*peer);
+      end_unsent(command, PTL_NI_UNDELIVERABLE);
       return;
     }
   }
   own_volatile(command);
   HeldMessage held;
   held.command = std::make_unique<Command>(command);
-  hold(*peer, std::move(held));
+  peers_.hold(*peer, std::move(held));
 }
 
-bool Engine::put_at_once(wire::Header& header, ptl_process_t to, const Local& source, void* user_ptr) {
+bool Initiator::put_at_once(wire::Header& header, ptl_process_t to, const Local& source, void* user_ptr) {
   const uint64_t length = header.rlength;
-  Peer* peer = target(header.flags & wire::kNiMask, to);
-  if (!peer || peer->failed || peer->restrained || (peer->held && !peer->held->empty()) || length > peer->transport->limits().eager) return false;
+  Peer* peer = peers_.target(header.flags & wire::kNiMask, to);
+  if (!peer || peer->failed || peer->throttled || peer->holds_back() || length > peer->transport->limits().eager)
+    return false;
   header.payload_size = static_cast<uint16_t>(length);
   iovec all{source.base, static_cast<size_t>(length)};
   if (peer->transport->send(*peer->link, header, {&all, length ? 1u : 0u}) != Sent::done) return false;
-  ++stats_.sends;
-  if (source.eq != PTL_EQ_NONE || source.ct != PTL_CT_NONE) send_event(source, length, user_ptr, PTL_NI_OK);
+  ++core_.stats.sends;
+  if (source.eq != PTL_EQ_NONE || source.ct != PTL_CT_NONE) reports_.sent(source, length, user_ptr, PTL_NI_OK);
   return true;
 }
 
-void Engine::hold(Peer& peer, HeldMessage message) {
-  ++stats_.back_pressure;
-  if (!peer.held) peer.held = std::make_unique<std::deque<HeldMessage>>();
-  peer.held->push_back(std::move(message));
-  if (!peer.stalled) {
-    peer.stalled = true;
-    stalled_.push_back(&peer);
-    restless_ = true;
+int Initiator::send_held() {
+  int sent = 0;
+  size_t i = 0;
+  while (Peer* const peer = peers_.stalled(i)) {
+    auto& held = *peer->held;
+    for (int burst = 0; !held.empty() && burst < kHeldPerStep; ++burst) {
+      HeldMessage& first = held.front();
+      if (!peer->failed) {
+        Sent result;
+        if (first.command) {
+          result = transmit(*peer, *first.command);
+        } else {
+          const iovec part{first.payload.data(), first.payload.size()};
+          result = peer->transport->send(*peer->link, first.header, {&part, first.payload.empty() ? 0u : 1u});
+        }
+        if (result == Sent::again) break;
+        if (result == Sent::failed) peers_.fail(*peer);
+      }
+      if (peer->failed && first.command) end_unsent(*first.command, PTL_NI_UNDELIVERABLE);
+      held.pop_front();
+      ++sent;
+    }
+    if (held.empty())
+      peers_.release_stalled(i);
+    else
+      ++i;
   }
+  return sent;
 }
 
-void Engine::send(Peer& peer, wire::Header header, const void* payload, size_t size) {
-  if (peer.failed) return;
-  header.payload_size = static_cast<uint16_t>(size);
-  if (!peer.held || peer.held->empty()) {
-    iovec part{const_cast<void*>(payload), size};
-    Sent result = peer.transport->send(*peer.link, header, {&part, size ? 1u : 0u});
-    if (result == Sent::done) ++stats_.sends;
-    if (result == Sent::failed) fail_peer(peer);
-    if (result != Sent::again) return;
-  }
-  HeldMessage held;
-  held.header = header;
-  const auto* bytes = static_cast<const std::byte*>(payload);
-  held.payload.assign(bytes, bytes + size);
-  hold(peer, std::move(held));
-}
-
-Sent Engine::transmit(Peer& peer, Command& command) {
+Sent Initiator::transmit(Peer& peer, Command& command) {
   Sent result;
   switch (command.verb) {
     case Verb::get:
@@ -126,12 +111,13 @@ Sent Engine::transmit(Peer& peer, Command& command) {
     default:
       result = transmit_put(peer, command);
   }
-  if (result == Sent::done) ++stats_.sends;
+  if (result == Sent::done) ++core_.stats.sends;
   return result;
 }
 
 // Sends `front` and then `size` bytes of `source`, copying an iovec of many elements together first.
-Sent Engine::send_gathered(Peer& peer, const wire::Header& header, const Local& source, uint64_t size, const void* front, size_t front_size) {
+Sent Initiator::send_gathered(Peer& peer, const wire::Header& header, const Local& source, uint64_t size, const void* front,
+                              size_t front_size) {
   if (source.iov_count == 0 && front_size == 0) {
     iovec all{source.base, static_cast<size_t>(size)};
     return peer.transport->send(*peer.link, header, {&all, size ? 1u : 0u});
@@ -166,111 +152,162 @@ Sent Engine::send_gathered(Peer& peer, const wire::Header& header, const Local& 
   return peer.transport->send(*peer.link, header, {parts, used});
 }
 
-Sent Engine::transmit_put(Peer& peer, Command& command) {
+Sent Initiator::transmit_put(Peer& peer, Command& command) {
   wire::Header header = request_header(command, command.verb == Verb::put ? wire::Kind::put : wire::Kind::atomic);
   if (command.length <= peer.transport->limits().eager && !(command.source.options & PTLX_MD_HEADER_FIRST)) {
     header.payload_size = static_cast<uint16_t>(command.length);
     Operation* pending = nullptr;
     if (command.ack != PTL_NO_ACK_REQ) {
-      pending = &new_operation(peer, command);
+      pending = &pending_.claim(peer, command);
       pending->source_read = true;
       header.token = pending->token();
     }
     Sent result = send_gathered(peer, header, command.source, command.length, nullptr, 0);
     if (result != Sent::done) {
-      if (pending) end_operation(*pending);
+      if (pending) pending_.drop(*pending);
       return result;
     }
     free_payload(command);
-    send_event(command.source, command.length, command.user_ptr, PTL_NI_OK);
+    reports_.sent(command.source, command.length, command.user_ptr, PTL_NI_OK);
     return result;
   }
   own_volatile(command);  // its header alone goes first, so the data stays here
-  Operation& pending = new_operation(peer, command);
+  Operation& pending = pending_.claim(peer, command);
   pending.bulk = true;
-  return send_bulk(peer, header, command, pending, Opened::for_reading);
+  return send_bulk(peer, header, command, pending, Access::read);
 }
 
-// The header alone: the target moves the data, directly where memory can be opened for it, from staging, or else by messages.
-Sent Engine::send_bulk(Peer& peer, wire::Header& header, Command& command, Operation& pending, Opened how) {
+// Prepares the way that the table chooses; where it turns out to be closed, the table is asked again without the fact it
+// needs.
+Way Initiator::open_way(Peer& peer, Command& command, Operation& pending, Access access) {
+  uint16_t facts = 0;
+  if (access == Access::read) facts = Packing::facts(command);
+  if (command.source.iov_count != 0) facts |= fact::kInPieces;
+  if (access == Access::read && command.source.iov_count == Memory::kLayout) facts |= fact::kSourceLaidOut;
+  if (access != Access::none && peer.transport->limits().pull) facts |= fact::kRemoteAccess;
+  for (;;) {
+    const Way way = choose_way(facts);
+    if (goes_through_staging(way)) {
+      if (Packing::open(pending)) return way;
+      facts &= ~fact::kStaging;
+    } else if (way == Way::packed) {
+      own_copy(command);
+      if (command.owns_payload) {
+        pending.source = command.source;
+        facts &= ~(fact::kInPieces | fact::kSourceLaidOut);  // one piece, to be pulled
+      } else {
+        facts &= ~fact::kRemoteAccess;
+      }
+    } else if (way == Way::pulled) {
+      pending.is_exposed =
+          peer.transport->expose(*peer.link, command.source.base, command.length, access == Access::write, pending.exposed);
+      if (pending.is_exposed) return way;
+      facts &= ~fact::kRemoteAccess;
+    } else {
+      return way;
+    }
+  }
+}
+
+// The header alone, and where the data lie.
+Sent Initiator::send_bulk(Peer& peer, wire::Header& header, Command& command, Operation& pending, Access access) {
   header.token = pending.token();
   header.flags |= wire::kBulk;
-  iovec part{&pending.exposed.region, sizeof(wire::Region)};
-  const bool staged = how == Opened::for_reading && stage(peer, command, pending);
-  if (!staged && how == Opened::for_reading && command.source.iov_count == Memory::kLayout && peer.transport->limits().pull) {
-    own_copy(command);
-    pending.source = command.source;
-  }
-  pending.is_exposed = !staged && how != Opened::not_at_all && command.source.iov_count == 0 && peer.transport->limits().pull &&
-                       peer.transport->expose(*peer.link, command.source.base, command.length, how == Opened::for_writing, pending.exposed);
-  if (staged) header.flags |= wire::kStaged;
+  const Way way = open_way(peer, command, pending, access);
+  const bool staged = goes_through_staging(way);
   const bool region = staged || pending.is_exposed;
+  if (staged) header.flags |= wire::kStaged;
   if (region)
     header.payload_size = sizeof(wire::Region);
   else
     header.flags |= wire::kNoRegion;
+  const iovec part{&pending.exposed.region, sizeof(wire::Region)};
   const Sent result = peer.transport->send(*peer.link, header, {&part, region ? 1u : 0u});
   if (result != Sent::done) {
-    end_operation(pending);
+    pending_.drop(pending);
     return result;
   }
   if (command.owns_payload) pending.owned_payload = command.source.base;
   command.owns_payload = false;
-  if (staged) begin_fill(pending);
+  if (staged) pending_.begin_packing(pending);
   return result;
 }
 
-Sent Engine::transmit_get(Peer& peer, Command& command) {
+Sent Initiator::transmit_get(Peer& peer, Command& command) {
   wire::Header header = request_header(command, wire::Kind::get);
-  Operation& pending = new_operation(peer, command);
+  Operation& pending = pending_.claim(peer, command);
   pending.result = command.source;
   pending.source_read = true;
-  if (command.length > peer.transport->limits().eager) return send_bulk(peer, header, command, pending, Opened::for_writing);
+  if (command.length > peer.transport->limits().eager) return send_bulk(peer, header, command, pending, Access::write);
   header.token = pending.token();
   const Sent result = peer.transport->send(*peer.link, header, {});
-  if (result != Sent::done) end_operation(pending);
+  if (result != Sent::done) pending_.drop(pending);
   return result;
 }
 
 // Eager: operand and data together, and the old data comes with the reply. Bulk: the target asks for the data, and sends
 // the old data back, by messages (so that no operation needs memory opened for reading and for writing at once).
-Sent Engine::transmit_fetch(Peer& peer, Command& command) {
+Sent Initiator::transmit_fetch(Peer& peer, Command& command) {
   const bool swap = command.verb == Verb::swap;
   wire::Header header = request_header(command, swap ? wire::Kind::swap : wire::Kind::fetch_atomic);
   const size_t operand = swap ? datatype_size(command.datatype) : 0;
   if (command.length + operand > peer.transport->limits().eager) {
     own_volatile(command);
-    Operation& pending = new_operation(peer, command);
+    Operation& pending = pending_.claim(peer, command);
     pending.bulk = true;
-    return send_bulk(peer, header, command, pending, Opened::not_at_all);
+    return send_bulk(peer, header, command, pending, Access::none);
   }
   header.payload_size = static_cast<uint16_t>(command.length + operand);
-  Operation& pending = new_operation(peer, command);
+  Operation& pending = pending_.claim(peer, command);
   pending.source_read = true;
   header.token = pending.token();
   Sent result = send_gathered(peer, header, command.source, command.length, command.extra.operand, operand);
   if (result != Sent::done) {
-    end_operation(pending);
+    pending_.drop(pending);
     return result;
   }
   free_payload(command);
-  send_event(command.source, command.length, command.user_ptr, PTL_NI_OK);
+  reports_.sent(command.source, command.length, command.user_ptr, PTL_NI_OK);
   return result;
 }
 
-// The command cannot leave: its reports say so.
-void Engine::undeliverable(Command& command) {
-  posted = true;
-  Operation lost;
-  lost.verb = command.verb;
-  lost.ack = command.ack;
-  lost.source = command.source;
-  lost.result = command.verb == Verb::get ? command.source : command.result;
-  lost.length = command.length;
-  lost.user_ptr = command.user_ptr;
-  lost.source_read = command.verb == Verb::get;
+void Initiator::start(PausedPuts puts) {
+  for (std::unique_ptr<Command>& command : puts) start(*command);
+}
+
+void Initiator::fail(PausedPuts puts) {
+  for (std::unique_ptr<Command>& command : puts) end_unsent(*command, PTL_NI_UNDELIVERABLE);
+}
+
+void Initiator::discard(PausedPuts puts) {
+  for (std::unique_ptr<Command>& command : puts) free_payload(*command);
+}
+
+// The command never leaves, or not any more: its reports say so.
+void Initiator::end_unsent(Command& command, ptl_ni_fail_t why) {
   free_payload(command);
-  finish(lost, 0, 0, PTL_NI_UNDELIVERABLE, PTL_PRIORITY_LIST);
+  pending_.end_unsent(command, why);
+}
+
+void Initiator::withdraw(const PutsOf& like) {
+  PausedPuts unsent;
+  for (size_t i = 0; Peer* peer = peers_.stalled(i); ++i)
+    std::erase_if(*peer->held, [&](HeldMessage& message) {
+      if (!message.command || !like.include(*message.command)) return false;
+      unsent.push_back(std::move(message.command));
+      return true;
+    });
+  flow_.take_paused([&](const Command& command) { return like.include(command); }, unsent);
+  for (std::unique_ptr<Command>& command : unsent) end_unsent(*command, PTLX_NI_WITHDRAWN);
+  pending_.withdraw(like);
+}
+
+bool Initiator::will_count(uint32_t ct) const {
+  if (pending_.will_count(ct)) return true;
+  for (size_t i = 0; const Peer* peer = peers_.stalled(i); ++i)
+    for (const HeldMessage& held : *peer->held)
+      if (held.command && counts_on(*held.command, ct)) return true;
+  return false;
 }
 
 }  // namespace portunus

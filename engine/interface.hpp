@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "engine/match_list.hpp"
-#include "engine/memory.hpp"
 #include "engine/peer.hpp"
 #include "engine/shared/tally.hpp"
+#include "engine/throttle.hpp"
 #include "engine/unexpected_list.hpp"
 #include "portals/portals4.h"
 
@@ -24,34 +24,9 @@ namespace portunus {
 constexpr uint32_t kInterfaces = 4;
 constexpr uint32_t kMaxPortals = 512;
 
-// A list entry (LE) or match list entry (ME). LEs match everything. What a message reads of it fills a second cache line.
-struct ListEntry : MatchEntry {
-  Memory memory;
-  uint64_t length = 0;        // bytes
-  void* user_ptr = nullptr;
-  uint32_t options = 0;
-  uint32_t ct = PTL_CT_NONE;
-  ptl_uid_t uid = PTL_UID_ANY;
-  uint32_t handle = PTL_INVALID_HANDLE;
-  uint32_t moving = 0;           // bulk transfers in or out of it
-  uint16_t pt_index = 0;
-  uint8_t ni = 0;
-  ptl_list_t list = PTL_PRIORITY_LIST;
-  bool on_list = false;
-  bool auto_unlink_due = false;  // left the list by itself; AUTO_UNLINK follows the last event of a message in it
-  bool auto_unlinked = false;
-  bool looked_at = false;        // its memory may be inaccessible: touched only after a look (PTL_TARGET_BIND_INACCESSIBLE)
-  bool recurs = false;           // appended again and again by a command that owns the slot (E5)
-  bool parked = false;           // its append waits for a counter
-  bool cancelled = false;        // unlinked while parked
-  uint32_t headers = 0;          // overflow list: unexpected headers that refer to it
-  uint64_t min_free = 0;
-  uint64_t local_offset = 0;     // PTL_ME_MANAGE_LOCAL
-};
-
 struct PortalEntry {
   bool enabled = true;
-  bool disabling = false;      // flow control has closed it; PT_DISABLED is posted when `moving` is zero
+  bool disabling = false;  // flow control has closed it; PT_DISABLED is posted when `moving` is zero
   unsigned options = 0;
   uint32_t eq = PTL_EQ_NONE;
   uint32_t moving = 0;
@@ -89,8 +64,21 @@ struct Interface {
   bool counts_lists() const { return limits.max_list_size < limits.max_entries; }
   bool logical() const { return (options & PTL_NI_LOGICAL) != 0; }
   bool matching() const { return (options & PTL_NI_MATCHING) != 0; }
-};
 
-constexpr uint64_t packed(ProcessId id) { return uint64_t{id.nid} << 32 | id.pid; }
+  // After all that belongs to it has gone: as before it was opened.
+  void reset() {
+    for (auto* count : {&descriptors, &counters, &queues}) count->store(0, std::memory_order_relaxed);
+    for (auto& sizes : list_sizes)
+      for (auto& size : sizes) size.reset();
+    entries.reset();
+    triggers.reset();
+    for (auto& each : status) each.store(0, std::memory_order_relaxed);
+    map_size.store(0, std::memory_order_release);
+    map.clear();
+    rank_of.clear();
+    peer_of_rank.clear();
+    unexpected_headers = 0;
+  }
+};
 
 }  // namespace portunus

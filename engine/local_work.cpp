@@ -57,7 +57,7 @@ LocalWork::LocalWork(const Command& command)
       op_(static_cast<ptlx_local_op_t>(command.op)), datatype_(command.datatype), ni_(command.ni) {
   const uint64_t bytes = left_ * width_;
   dst_.open(command.source.base, command.source.iov_count, bytes);
-  a_.open(command.extra.third, command.remote_offset, bytes);
+  a_.open(command.extra.operand_a.base, command.extra.operand_a.pieces, bytes);
   if (op_ == PTLX_COPY) b_ = a_;  // not read
   else b_.open(command.result.base, command.result.iov_count, bytes);
 }

@@ -1,90 +1,30 @@
-// target.cpp: a request arrives: check, match, place, move, report, answer.
-//
-// Order (Portals 4.3): the entry leaves its list when it is matched, before the data moves; data, then count, then event are
-// visible before the acknowledgement leaves. Whatever a header claims is checked here against the entry.
-#include "engine/arrival_event.hpp"
-#include "engine/atomic_ops.hpp"
-#include "engine/entry_life.hpp"
-#include "engine/host/accessible.hpp"
+// target.cpp: see target.hpp.
+#include "engine/target.hpp"
 
 #include <algorithm>
+
+#include "engine/atomic_ops.hpp"
+#include "engine/request.hpp"
+#include "engine/transport/copy.hpp"
 
 namespace portunus {
 namespace {
 
-constexpr uint64_t kMostAtomic = 16 << 20;  // no limit of an interface exceeds this: bulk operands are gathered in memory first
-
-// Do kind, operation, type, lengths and payload of a request fit together? What is not bulk is answered in one message.
-bool well_formed(const wire::Header& header, const Peer& peer) {
-  const bool bulk = header.flags & wire::kBulk;
-  const size_t region = bulk && !(header.flags & wire::kNoRegion) ? sizeof(wire::Region) : 0;
-  if ((header.flags & wire::kStaged) && (!region || header.kind == wire::Kind::get)) return false;
-  const bool streamed = bulk && region == 0 && header.payload_size == 0 && header.rlength <= kMostAtomic;
-  switch (header.kind) {
-    case wire::Kind::put:
-      return header.payload_size == (bulk ? region : header.rlength);
-    case wire::Kind::get:
-      return header.payload_size == region && header.token != 0 && (bulk || header.rlength <= peer.transport->limits().eager);
-    case wire::Kind::atomic:
-      return atomic_allowed(header.op, header.datatype) && header.payload_size == (bulk ? region : header.rlength) &&
-             header.rlength <= kMostAtomic;
-    case wire::Kind::fetch_atomic:
-      return atomic_allowed(header.op, header.datatype) && header.token != 0 && (bulk ? streamed : header.payload_size == header.rlength);
-    case wire::Kind::swap:
-      return swap_allowed(header.op, header.datatype) && header.token != 0 &&
-             (header.op == PTL_SWAP || (header.rlength <= datatype_size(header.datatype) && !bulk)) &&
-             (bulk ? streamed : header.payload_size == header.rlength + datatype_size(header.datatype));
-    default:
-      return false;
-  }
-}
-
-uint32_t needed_permission(wire::Kind kind) {
-  switch (kind) {
-    case wire::Kind::get: return PTL_ME_OP_GET;
-    case wire::Kind::fetch_atomic:
-    case wire::Kind::swap: return PTL_ME_OP_GET | PTL_ME_OP_PUT;
-    default: return PTL_ME_OP_PUT;
-  }
-}
-
-// Applies an atomic to an entry's memory, whole data only; returns the bytes changed. A datum that straddles two
-// elements of an iovec has no address of its own: it is worked on in a copy.
-uint64_t apply_to_entry(const Memory& memory, uint64_t offset, uint64_t size, const wire::Header& header, const std::byte* data,
-                        std::byte* old, const std::byte* operand) {
-  const size_t width = datatype_size(header.datatype);
-  size -= size % width;
-  for (uint64_t done = 0; done < size;) {
-    const iovec part = memory.first_part(offset + done, size - done);
-    const size_t whole = part.iov_len - part.iov_len % width;
-    const size_t step = whole ? whole : width;
-    std::byte* into = old ? old + done : nullptr;
-    if (whole) {
-      apply_atomic(header.op, header.datatype, part.iov_base, data + done, whole, into, operand);
-    } else {
-      alignas(16) std::byte datum[kMaxOperand];
-      memory.copy_out(offset + done, datum, width);
-      apply_atomic(header.op, header.datatype, datum, data + done, width, into, operand);
-      memory.copy_in(offset + done, datum, width);
-    }
-    done += step;
-  }
-  return size;
-}
-
-// A put with its data at hand: nobody waits for an answer, and it goes into one piece of memory of which the entry keeps no account.
+// A put with its data at hand: nobody waits for an answer, and it goes into one piece of memory of which the entry keeps no
+// account.
 bool needs_no_account(const wire::Header& header, const ListEntry& entry) {
   return header.token == 0 && entry.list == PTL_PRIORITY_LIST &&
-         !(entry.options & (PTL_ME_MANAGE_LOCAL | PTL_IOVEC | PTLX_ME_LAYOUT)) && !entry.looked_at;
+         !(entry.options & (PTL_ME_MANAGE_LOCAL | PTL_IOVEC | PTLX_ME_LAYOUT)) && !entry.may_fault;
 }
 
 // The most events that a message posts where it matched: its own, then AUTO_UNLINK and AUTO_FREE if it is the entry's last.
 uint32_t events_of(const ListEntry& entry, uint64_t rlength) {
   uint32_t events = entry.options & (PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE) ? 0 : 1;
   if (entry.options & PTL_ME_EVENT_UNLINK_DISABLE) return events;
-  const bool last = (entry.options & PTL_ME_USE_ONCE) ||
-                    ((entry.options & PTL_ME_MANAGE_LOCAL) && entry.min_free != 0 &&
-                     (rlength > entry.length - entry.local_offset || entry.length - entry.local_offset - rlength < entry.min_free));
+  const bool last =
+      (entry.options & PTL_ME_USE_ONCE) ||
+      ((entry.options & PTL_ME_MANAGE_LOCAL) && entry.min_free != 0 &&
+       (rlength > entry.length - entry.local_offset || entry.length - entry.local_offset - rlength < entry.min_free));
   if (last) events += entry.list == PTL_OVERFLOW_LIST ? 2 : 1;
   return events;
 }
@@ -99,56 +39,8 @@ uint32_t rank_of(Peer& peer, const Interface& ni) {
   return rank;
 }
 
-bool is_reply_kind(wire::Kind kind) {
-  return kind == wire::Kind::get || kind == wire::Kind::fetch_atomic || kind == wire::Kind::swap;
-}
-
-}  // namespace
-
-void Engine::apply_gathered(Delivery& delivery, const std::byte* data, std::byte* old) {
-  delivery.mlength = apply_to_entry(delivery.entry->memory, delivery.offset, delivery.mlength, delivery.header, data, old, nullptr);
-}
-
-// The whole way of most messages at once: place, move, count, report, as place(), deliver() and complete() do for all others.
-[[gnu::always_inline]] inline void Engine::put_whole(Link& from, const wire::Header& header, const std::byte* payload, PortalEntry& portal,
-                                                     ListEntry& entry, uint64_t source, EventQueue* queue) {
-  const uint64_t offset = std::min(header.remote_offset, entry.length);
-  const uint64_t mlength = std::min(header.rlength, entry.length - offset);
-  const uint32_t options = entry.options;
-  Interface& ni = interfaces_[entry.ni];
-  if (options & PTL_ME_USE_ONCE) {
-    portal.priority.unlink(entry);
-    entry.on_list = false;
-  }
-  std::byte* const start = static_cast<std::byte*>(entry.memory.base) + offset;
-  if (mlength) copy_data(start, payload, mlength);
-  posted = true;
-  if (options & PTL_ME_EVENT_CT_COMM) {
-    note_length(entry, header.rlength);
-    count(entry.ct, options & PTL_ME_EVENT_CT_BYTES ? mlength : 1, 0);
-  }
-  if (options & PTLX_ME_RECORD) {
-    write_record(ni, entry, header, mlength, PTL_NI_OK);
-  } else if (!(options & (PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE))) {
-    if (queue) {
-      ptl_event_t event = arrival_event(ni, header, source, start, mlength);
-      event.user_ptr = entry.user_ptr;
-      event.uid = from.uid;
-      event.type = PTL_EVENT_PUT;
-      event.ptl_list = PTL_PRIORITY_LIST;
-      event.ni_fail_type = PTL_NI_OK;
-      queue->post(event);
-    } else if (portal.eq != PTL_EQ_NONE) {
-      ++stats_.stale_events;
-    }
-  }
-  if (!(options & PTL_ME_USE_ONCE)) return;
-  if (!(options & PTL_ME_EVENT_UNLINK_DISABLE)) entry_event(entry, PTL_EVENT_AUTO_UNLINK);
-  if (entry.recurs) entry.parked = true;
-  else release_live_entry(ni, entry);
-}
-
-[[gnu::always_inline]] inline ListEntry* Engine::match(PortalEntry& portal, const wire::Header& header, uint64_t source) {
+// In the priority list, else in the overflow list; nullptr.
+[[gnu::always_inline]] inline ListEntry* match(const PortalEntry& portal, const wire::Header& header, uint64_t source) {
   const Incoming in{header.match_bits, source};
   auto fits = [&](const MatchEntry& candidate) {
     const auto& entry = static_cast<const ListEntry&>(candidate);
@@ -161,50 +53,101 @@ void Engine::apply_gathered(Delivery& delivery, const std::byte* data, std::byte
   return static_cast<ListEntry*>(found);
 }
 
-void Engine::request(Link& from, const wire::Header& header, const std::byte* payload) {
+}  // namespace
+
+Target::Target(Core& core, Reports& reports, Peers& peers, FlowControl& flow, PortalTable& table)
+    : core_(core),
+      reports_(reports),
+      peers_(peers),
+      table_(table),
+      bulk_(core, peers),
+      unexpected_(core, reports, flow, table) {
+  scratch_.resize(64 * 1024);
+}
+
+// The whole way of most messages at once: place, move, count, report, as place(), deliver() and complete() do for all
+// others.
+[[gnu::always_inline]] inline void Target::put_whole(Link& from, const wire::Header& header, const std::byte* payload,
+                                                     PortalEntry& portal, ListEntry& entry, uint64_t source,
+                                                     EventQueue* queue) {
+  const uint64_t offset = std::min(header.remote_offset, entry.length);
+  const uint64_t mlength = std::min(header.rlength, entry.length - offset);
+  const uint32_t options = entry.options;
+  Interface& ni = core_.interface_of(entry);
+  if (options & PTL_ME_USE_ONCE) {
+    portal.priority.unlink(entry);
+    entry.on_list = false;
+  }
+  std::byte* const start = static_cast<std::byte*>(entry.memory.base) + offset;
+  if (mlength) copy_data(start, payload, mlength);
+  core_.posted = true;
+  if (options & PTL_ME_EVENT_CT_COMM) {
+    Reports::note_length(entry, header.rlength);
+    reports_.count(entry.ct, options & PTL_ME_EVENT_CT_BYTES ? mlength : 1, 0);
+  }
+  if (options & PTLX_ME_RECORD) {
+    Reports::write_record(ni, entry, header, mlength, PTL_NI_OK);
+  } else if (!(options & (PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE))) {
+    if (queue) {
+      ptl_event_t event = Reports::arrival_event(ni, header, source, start, mlength);
+      event.user_ptr = entry.user_ptr;
+      event.uid = from.uid;
+      event.type = PTL_EVENT_PUT;
+      event.ptl_list = PTL_PRIORITY_LIST;
+      event.ni_fail_type = PTL_NI_OK;
+      queue->post(event);
+    } else if (portal.eq != PTL_EQ_NONE) {
+      ++core_.stats.stale_events;
+    }
+  }
+  if (!(options & PTL_ME_USE_ONCE)) return;
+  if (!(options & PTL_ME_EVENT_UNLINK_DISABLE)) reports_.entry_event(entry, PTL_EVENT_AUTO_UNLINK);
+  if (entry.recurs)
+    entry.parked = true;
+  else
+    core_.release_live(ni, entry);
+}
+
+void Target::request(Link& from, const wire::Header& header, const std::byte* payload) {
   Peer& peer = *from.peer;
   // Of most messages that is all that there is to check.
   const bool small_put = header.kind == wire::Kind::put && !(header.flags & wire::kBulk);
   if (small_put ? header.payload_size != header.rlength : !well_formed(header, peer)) [[unlikely]] {
-    ++stats_.malformed;
+    ++core_.stats.malformed;
     return;
   }
-  Interface& ni = interfaces_[header.flags & wire::kNiMask];
+  Interface& ni = core_.interfaces[header.flags & wire::kNiMask];
   const bool open = ni.open.load(std::memory_order_relaxed);
   PortalEntry* portal = open && header.pt_index < kMaxPortals ? ni.portals[header.pt_index].get() : nullptr;
   const uint64_t source = open && ni.logical() ? rank_of(peer, ni) : packed(peer.id);
   if (!portal || (source == kRankUnknown && ni.logical())) [[unlikely]] {
-    ni.status[PTL_SR_DROP_COUNT].fetch_add(1, std::memory_order_relaxed);
-    ++stats_.dropped;
-    refuse(peer, header, PTL_NI_DROPPED);
+    ++core_.stats.dropped;
+    drop(ni, peer, header, PTL_SR_DROP_COUNT, PTL_NI_DROPPED);
     return;
   }
   if (!portal->enabled) [[unlikely]] {
-    ni.status[PTL_SR_DROP_COUNT].fetch_add(1, std::memory_order_relaxed);
-    refuse(peer, header, PTL_NI_PT_DISABLED);
+    drop(ni, peer, header, PTL_SR_DROP_COUNT, PTL_NI_PT_DISABLED);
     return;
   }
   ListEntry* entry = match(*portal, header, source);
   if (!entry) [[unlikely]] {
-    no_match(ni, *portal, peer, header);
+    no_match(ni, *portal, peer, header, nullptr);
     return;
   }
-  ++stats_.matches;
+  ++core_.stats.matches;
   if (entry->uid != PTL_UID_ANY && entry->uid != from.uid) [[unlikely]] {
-    ni.status[PTL_SR_PERMISSION_VIOLATIONS].fetch_add(1, std::memory_order_relaxed);
-    refuse(peer, header, PTL_NI_PERM_VIOLATION);
+    drop(ni, peer, header, PTL_SR_PERMISSION_VIOLATIONS, PTL_NI_PERM_VIOLATION);
     return;
   }
   const uint32_t needed = small_put ? uint32_t{PTL_ME_OP_PUT} : needed_permission(header.kind);
   if ((entry->options & needed) != needed || (header.kind != wire::Kind::put && entry->memory.has_layout())) [[unlikely]] {
-    ni.status[PTL_SR_OPERATION_VIOLATIONS].fetch_add(1, std::memory_order_relaxed);
-    refuse(peer, header, PTL_NI_OP_VIOLATION);
+    drop(ni, peer, header, PTL_SR_OPERATION_VIOLATIONS, PTL_NI_OP_VIOLATION);
     return;
   }
   uint32_t events = 0;
   EventQueue* queue = nullptr;
   if (!(entry->options & PTLX_ME_RECORD)) {  // which posts none
-    queue = limiting_queue(*portal);
+    queue = table_.limiting_queue(*portal);
     if (portal->options & PTL_PT_FLOWCTRL) {
       events = events_of(*entry, header.rlength);
       if (queue && queue->room() < events) [[unlikely]] {
@@ -220,9 +163,9 @@ void Engine::request(Link& from, const wire::Header& header, const std::byte* pa
 }
 
 // Matched, and every permission given. `events`: the most that it will post here, where flow control asks.
-void Engine::receive(Peer& peer, const wire::Header& header, const std::byte* payload, PortalEntry& portal, ListEntry& entry,
+void Target::receive(Peer& peer, const wire::Header& header, const std::byte* payload, PortalEntry& portal, ListEntry& entry,
                      uint64_t source, uint32_t events) {
-  Interface& ni = interfaces_[entry.ni];
+  Interface& ni = core_.interface_of(entry);
   const bool overflow = entry.list == PTL_OVERFLOW_LIST;
   const bool remembers = overflow && !(entry.options & PTL_ME_UNEXPECTED_HDR_DISABLE);
   if (remembers) {
@@ -231,36 +174,36 @@ void Engine::receive(Peer& peer, const wire::Header& header, const std::byte* pa
       return;
     }
     if (entry.options & PTLX_ME_HOLD) {
-      keep(peer, header, payload, portal, source);
-      if (entry.options & PTL_ME_EVENT_CT_COMM) count(entry.ct, 1, 0);
+      unexpected_.keep(peer, header, payload, portal, source);
+      if (entry.options & PTL_ME_EVENT_CT_COMM) reports_.count(entry.ct, 1, 0);
       return;
     }
   }
   Delivery delivery(&peer, header, &entry, source, overflow);
   delivery.events = events;
   place(delivery);
-  if (remembers) delivery.remembered = remember(delivery, portal);
+  if (remembers) delivery.remembered = unexpected_.remember(delivery, portal);
   deliver(delivery, payload);
 }
 
+// Counted in the interface's status, and refused.
+void Target::drop(Interface& ni, Peer& peer, const wire::Header& header, ptl_sr_index_t status, ptl_ni_fail_t why) {
+  ni.status[status].fetch_add(1, std::memory_order_relaxed);
+  refuse(peer, header, why);
+}
+
 // Nothing matches; or an entry does, the `cause`, and there is no room for what would have to be remembered or reported.
-void Engine::no_match(Interface& ni, PortalEntry& portal, Peer& peer, const wire::Header& header, const ListEntry* cause) {
-  ni.status[PTL_SR_DROP_COUNT].fetch_add(1, std::memory_order_relaxed);
-  ++stats_.dropped;
-  if (!(portal.options & PTL_PT_FLOWCTRL)) {
-    refuse(peer, header, PTL_NI_DROPPED);
-    return;
-  }
-  portal.enabled = false;
-  portal.disabling = !cause || !(cause->options & PTL_ME_EVENT_FLOWCTRL_DISABLE);
-  refuse(peer, header, PTL_NI_PT_DISABLED);
-  portal_idle(ni.index, portal, header.pt_index);
+void Target::no_match(Interface& ni, PortalEntry& portal, Peer& peer, const wire::Header& header, const ListEntry* cause) {
+  ++core_.stats.dropped;
+  const bool closes = portal.options & PTL_PT_FLOWCTRL;
+  drop(ni, peer, header, PTL_SR_DROP_COUNT, closes ? PTL_NI_PT_DISABLED : PTL_NI_DROPPED);
+  if (closes) table_.close_for_flow_control(portal, header.pt_index, cause);
 }
 
 // The initiator learns the fate of its request, if it asked to.
-void Engine::refuse(Peer& peer, const wire::Header& header, ptl_ni_fail_t why) {
+void Target::refuse(Peer& peer, const wire::Header& header, ptl_ni_fail_t why) {
   if (header.token == 0) return;
-  const bool reply = is_reply_kind(header.kind);
+  const bool reply = is_answered_by_reply(header.kind);
   wire::Header answer{};
   answer.kind = reply ? wire::Kind::reply : wire::Kind::ack;
   answer.op = why;
@@ -269,11 +212,11 @@ void Engine::refuse(Peer& peer, const wire::Header& header, ptl_ni_fail_t why) {
     answer.flags = wire::kSourceRead;
     answer.op = PTL_NI_OK;
   }
-  send(peer, answer, nullptr, 0);
+  peers_.send(peer, answer, nullptr, 0);
 }
 
 // Offset and length in the entry; consumes the entry if this message does.
-void Engine::place(Delivery& delivery) {
+void Target::place(Delivery& delivery) {
   ListEntry& entry = *delivery.entry;
   const bool managed = entry.options & PTL_ME_MANAGE_LOCAL;
   delivery.offset = managed ? entry.local_offset : delivery.header.remote_offset;
@@ -282,23 +225,16 @@ void Engine::place(Delivery& delivery) {
   if (managed) entry.local_offset += delivery.mlength;
   if ((entry.options & PTL_ME_USE_ONCE) ||
       (managed && entry.min_free != 0 && entry.length - entry.local_offset < entry.min_free))
-    auto_unlink(entry);
+    table_.auto_unlink(entry);
 }
 
-// Asked before memory is touched that need not be there (PTL_TARGET_BIND_INACCESSIBLE).
-bool Engine::touchable(const ListEntry& entry, uint64_t offset, uint64_t size, bool write) {
-  bool all = true;
-  entry.memory.for_parts(offset, size, [&](const std::byte* part, uint64_t bytes) { return all = all && accessible(part, bytes, write); });
-  return all;
-}
-
-void Engine::deliver(Delivery& delivery, const std::byte* payload) {
+void Target::deliver(Delivery& delivery, const std::byte* payload) {
   const wire::Header& header = delivery.header;
   const bool bulk = (header.flags & wire::kBulk) && delivery.mlength > 0 &&
                     (header.kind != wire::Kind::get || delivery.mlength > delivery.peer->transport->limits().eager);
   // Of bulk puts and gets each piece is looked at when its turn comes; atomics are applied all at once.
-  if (delivery.entry->looked_at && (!bulk || header.kind > wire::Kind::get) &&
-      !touchable(*delivery.entry, delivery.offset, delivery.mlength, header.kind != wire::Kind::get)) [[unlikely]] {
+  if (delivery.entry->may_fault && (!bulk || header.kind > wire::Kind::get) &&
+      !is_accessible(*delivery.entry, delivery.offset, delivery.mlength, header.kind != wire::Kind::get)) [[unlikely]] {
     delivery.mlength = 0;
     complete(delivery, PTL_NI_SEGV);
     return;
@@ -306,15 +242,44 @@ void Engine::deliver(Delivery& delivery, const std::byte* payload) {
   if (bulk) {
     wire::Region region{};
     if (!(header.flags & wire::kNoRegion)) std::memcpy(&region, payload, sizeof region);
-    start_transfer(delivery, region);
+    start_bulk(delivery, region);
     return;
   }
   move_data(delivery, payload);
   complete(delivery, PTL_NI_OK);
 }
 
+// The entry, its portal and its queue know of it until advance() ends it.
+void Target::start_bulk(const Delivery& delivery, const wire::Region& region) {
+  table_.begin_move(delivery);
+  if (delivery.remembered) delivery.remembered->arriving = true;
+  bulk_.start(delivery, region);
+}
+
+int Target::advance() {
+  const int work = bulk_.advance(ended_);
+  for (size_t i = 0; i < ended_.size(); ++i) {
+    const std::unique_ptr<Transfer> transfer = std::move(ended_[i]);
+    Delivery& delivery = transfer->delivery;
+    const uint32_t ni = delivery.entry->ni;
+    const uint16_t pt_index = delivery.entry->pt_index;
+    table_.end_move(delivery);
+    if (!transfer->fine()) delivery.mlength = 0;
+    complete(delivery, transfer->fate == Transfer::Fate::inaccessible ? PTL_NI_SEGV
+                       : transfer->fine()                             ? PTL_NI_OK
+                                                                      : PTL_NI_UNDELIVERABLE);
+    table_.moved(ni, pt_index);
+  }
+  ended_.clear();
+  return work;
+}
+
+void Target::stream_in(const Peer& from, const wire::Header& header, const std::byte* payload) {
+  if (!bulk_.stream_in(from, header, payload)) ++core_.stats.malformed;
+}
+
 // Everything whose data is here already.
-void Engine::move_data(Delivery& delivery, const std::byte* payload) {
+void Target::move_data(Delivery& delivery, const std::byte* payload) {
   const wire::Header& header = delivery.header;
   const Memory& memory = delivery.entry->memory;
   const uint64_t size = delivery.mlength;
@@ -331,16 +296,16 @@ void Engine::move_data(Delivery& delivery, const std::byte* payload) {
       const std::byte* operand = payload;
       const std::byte* data = payload + (swap ? datatype_size(header.datatype) : 0);
       std::byte* old = header.kind == wire::Kind::atomic ? nullptr : scratch_.data();
-      delivery.mlength = apply_to_entry(memory, delivery.offset, size, header, data, old, operand);
+      apply_to_entry(delivery, data, old, operand);
     }
   }
 }
 
 // Data is in place: count and event at the target, then unlink events, then the answer.
-void Engine::complete(Delivery& delivery, ptl_ni_fail_t fail) {
+void Target::complete(Delivery& delivery, ptl_ni_fail_t fail) {
   ListEntry& entry = *delivery.entry;
-  posted = true;
-  delivery_event(delivery, fail);
+  core_.posted = true;
+  reports_.delivered(delivery, fail);
   acknowledge(delivery, fail);
   if (delivery.remembered) {
     KeptHeader& kept = *delivery.remembered;
@@ -351,17 +316,17 @@ void Engine::complete(Delivery& delivery, ptl_ni_fail_t fail) {
       ++entry.moving;  // consume may forget the last header of this entry; it ends below, once
       --taker->moving;
       consume(kept, *taker);
-      entry_idle(*taker);
+      table_.idle(*taker);
       --entry.moving;
     }
   }
-  entry_idle(entry);
+  table_.idle(entry);
 }
 
-void Engine::acknowledge(const Delivery& delivery, ptl_ni_fail_t fail) {
+void Target::acknowledge(const Delivery& delivery, ptl_ni_fail_t fail) {
   const wire::Header& header = delivery.header;
   if (header.token == 0) return;
-  const bool reply = is_reply_kind(header.kind);
+  const bool reply = is_answered_by_reply(header.kind);
   wire::Header answer{};
   answer.kind = reply ? wire::Kind::reply : wire::Kind::ack;
   answer.flags = delivery.overflow ? wire::kOverflow : 0;
@@ -372,13 +337,144 @@ void Engine::acknowledge(const Delivery& delivery, ptl_ni_fail_t fail) {
   size_t size = 0;
   if (reply) {
     // What move_data read or fetched lies in the scratch buffer; bulk data has gone before.
-    const bool moved = (header.flags & wire::kBulk) && (header.kind != wire::Kind::get || delivery.mlength > delivery.peer->transport->limits().eager);
+    const bool moved = (header.flags & wire::kBulk) &&
+                       (header.kind != wire::Kind::get || delivery.mlength > delivery.peer->transport->limits().eager);
     size = moved || fail != PTL_NI_OK ? 0 : delivery.mlength;
   } else if ((header.flags & wire::kAckMask) == 0) {
     answer.flags |= wire::kSourceRead;
     if (fail == PTL_NI_SEGV) answer.op = PTL_NI_OK;  // the source is free; what became of the message was not asked
   }
-  send(*delivery.peer, answer, scratch_.data(), size);
+  peers_.send(*delivery.peer, answer, scratch_.data(), size);
+}
+
+void Target::append(uint32_t handle, uint64_t match_bits) {
+  ListEntry& entry = core_.objects.entries.at(handle_index(handle));  // ours until this has run, also when unlinked
+  if (entry.recurs) {
+    if (!entry.parked) return;  // still there from the last time
+    entry.match_bits = match_bits;
+  }
+  entry.parked = false;
+  PortalEntry* portal = core_.portal_of(entry);
+  if (entry.cancelled || !portal) {
+    core_.release(entry);
+    return;
+  }
+  append_now(entry, *portal);
+}
+
+// There are unexpected headers. True: the entry was consumed and must not be linked.
+bool Target::satisfy(ListEntry& entry, PortalEntry& portal) {
+  const bool once = entry.options & PTL_ME_USE_ONCE;
+  Unexpected::Cursor cursor;
+  while (!entry.auto_unlinked) {
+    KeptHeader* kept = unexpected_.take(entry, portal, cursor);
+    if (!kept) return false;
+    const uint64_t rlength = kept->header.rlength;
+    if (once) table_.auto_unlink(entry);
+    if (kept->arriving) {
+      kept->taker = &entry;
+      ++entry.moving;
+    } else {
+      consume(*kept, entry);
+    }
+    if (entry.options & PTL_ME_LOCAL_INC_UH_RLENGTH) {
+      entry.local_offset = std::min(entry.length, entry.local_offset + rlength);
+      if (entry.length - entry.local_offset < entry.min_free && !entry.auto_unlinked) table_.use_up(entry);
+    }
+  }
+  table_.idle(entry);
+  return true;
+}
+
+// One header, off the list already and its data complete, goes to `entry`.
+void Target::consume(KeptHeader& kept, ListEntry& entry) {
+  core_.posted = true;
+  if (!(entry.options & PTLX_ME_COMPLETE_UNEXPECTED) || kept.header.kind != wire::Kind::put) {
+    reports_.count_overflow(kept, entry);
+    const PortalEntry* portal = core_.portal_of(entry);
+    const bool silent = (entry.options & PTL_ME_EVENT_OVER_DISABLE) ||
+                        (kept.fail == PTL_NI_OK && (entry.options & PTL_ME_EVENT_SUCCESS_DISABLE));
+    if (entry.options & PTLX_ME_RECORD)
+      Reports::write_record(core_.interface_of(entry), entry, kept.header, 0, PTL_NI_OP_VIOLATION);
+    else if (portal && !silent)
+      reports_.overflow(kept, portal->eq, entry.user_ptr, PTL_EVENT_PUT_OVERFLOW);
+    unexpected_.forget(kept);
+    return;
+  }
+  Delivery delivery(kept.peer, kept.header, &entry, kept.source, true);
+  place(delivery);
+  const bool bulk = kept.held && (kept.header.flags & wire::kBulk);  // looked at piece by piece
+  const uint64_t touched = kept.held ? delivery.mlength : std::min(delivery.mlength, kept.mlength);
+  if (entry.may_fault && !bulk && !is_accessible(entry, delivery.offset, touched, true)) {
+    delivery.mlength = 0;
+    reports_.delivered(delivery, PTL_NI_SEGV);
+    if (kept.held) acknowledge(delivery, PTL_NI_SEGV);
+  } else if (!kept.held) {  // the data lies in the overflow entry; the message was acknowledged when it got there
+    delivery.mlength = touched;
+    uint64_t to = delivery.offset;
+    kept.entry->memory.for_parts(kept.offset, delivery.mlength, [&](const std::byte* from, uint64_t size) {
+      entry.memory.copy_in(to, from, size);
+      to += size;
+      return true;
+    });
+    reports_.delivered(delivery, kept.fail);
+  } else if ((kept.header.flags & wire::kBulk) && delivery.mlength) {
+    start_bulk(delivery, kept.region);
+  } else {
+    if (delivery.mlength) entry.memory.copy_in(delivery.offset, kept.payload.get(), delivery.mlength);
+    reports_.delivered(delivery, PTL_NI_OK);
+    acknowledge(delivery, PTL_NI_OK);
+  }
+  unexpected_.forget(kept);
+}
+
+// Nobody will take it any more: who waits for an acknowledgement, or for its data to be read, learns so.
+void Target::abandon(KeptHeader& kept) {
+  if (kept.held) refuse(*kept.peer, kept.header, PTL_NI_DROPPED);
+  unexpected_.forget(kept);
+}
+
+void Target::withdraw(Peer& from, const wire::Header& header) {
+  if (header.pt_index >= kMaxPortals || header.payload_size != 0 || header.token == 0) {
+    ++core_.stats.malformed;
+    return;
+  }
+  PortalEntry* portal = core_.portal(header.flags & wire::kNiMask, header.pt_index);
+  KeptHeader* kept = portal ? unexpected_.take_withdrawn(*portal, from, header.token) : nullptr;
+  if (!kept) return;  // it has matched, or was refused: its answer says so
+  wire::Header answer{};
+  answer.kind = wire::Kind::ack;
+  answer.op = PTLX_NI_WITHDRAWN;
+  answer.flags = kept->header.flags & wire::kAckMask ? 0 : wire::kSourceRead;
+  answer.token = header.token;
+  unexpected_.forget(*kept);
+  peers_.send(from, answer, nullptr, 0);
+}
+
+int Target::refuse_held(uint32_t ni, uint32_t pt_index, const MatchPattern& pattern) {
+  PortalEntry* portal = core_.portal(ni, pt_index);
+  if (!portal) return PTL_ARG_INVALID;
+  while (KeptHeader* kept = unexpected_.take_held(*portal, pattern)) abandon(*kept);
+  return PTL_OK;
+}
+
+int Target::free_portal(uint32_t ni, uint32_t index) {
+  if (const int code = table_.may_free(ni, index); code != PTL_OK) return code;
+  PortalEntry& portal = *core_.portal(ni, index);
+  while (KeptHeader* kept = unexpected_.take_any(portal)) abandon(*kept);
+  table_.free(ni, index);
+  return PTL_OK;
+}
+
+void Target::close(uint32_t ni) {
+  bulk_.close(ni);
+  table_.close_entries(ni);
+  for (auto& portal : core_.interfaces[ni].portals) {
+    if (!portal) continue;
+    portal->eq = PTL_EQ_NONE;
+    while (KeptHeader* kept = unexpected_.take_any(*portal)) abandon(*kept);
+  }
+  table_.close_portals(ni);
 }
 
 }  // namespace portunus

@@ -1,72 +1,88 @@
-// target.hpp: a message on its way into a list entry, bulk transfers, and headers kept for later. Thread: the baton holder.
+// target.hpp: what becomes of a request that arrives: check, match, place, move, report, answer.
+//
+// Owns the data that move after the match (Bulk) and the headers that came before their entry (Unexpected), and joins the
+// three: each returns what it has, and what follows from it is done here.
+//
+// Thread: the baton holder. Callers: Engine.
+// Invariants: the entry leaves its list when it is matched, before the data moves; data, then count, then event are visible
+// before the acknowledgement leaves. Whatever a header claims is checked here against the entry. One request has one answer,
+// if it asked for any. Source: Portals 4.3, matching, data movement, overflow list, flow control; extensions E1 and E10.
 #pragma once
 
 #include <memory>
 #include <vector>
 
-#include "engine/interface.hpp"
+#include "engine/bulk.hpp"
+#include "engine/core.hpp"
+#include "engine/delivery.hpp"
+#include "engine/peers.hpp"
+#include "engine/portal_table.hpp"
+#include "engine/reports.hpp"
+#include "engine/unexpected.hpp"
 
 namespace portunus {
 
-struct KeptHeader;
+class Target {
+ public:
+  Target(Core& core, Reports& reports, Peers& peers, FlowControl& flow, PortalTable& table);
 
-constexpr uint64_t kWindowMessages = 32;  // streamed data: eager messages asked for at a time
+  // ---- what arrives ----
+  void request(Link& from, const wire::Header& header, const std::byte* payload);
+  // An initiator wants a put back (E10): it has it, if nothing has matched it.
+  void withdraw(Peer& from, const wire::Header& header);
+  // Data for a transfer, asked for as a stream.
+  void stream_in(const Peer& from, const wire::Header& header, const std::byte* payload);
+  void landed(const void* context, bool ok) { bulk_.landed(context, ok); }
+  void peer_lost(const Peer& peer) { bulk_.peer_lost(peer); }
 
-// A matched message: where its data goes and what will be reported.
-struct Delivery {
-  Peer* peer = nullptr;
-  wire::Header header{};
-  ListEntry* entry = nullptr;
-  uint64_t source = 0;          // packed initiator id
-  uint64_t offset = 0;          // in the entry's memory
-  uint64_t mlength = 0;
-  bool overflow = false;        // matched in the overflow list
-  bool completes_kept = false;  // a header kept earlier is being completed into a later entry (E1)
-  KeptHeader* remembered = nullptr;  // the header kept of this very message, while its data is still arriving
-  uint32_t events = 0;          // flow control: the most it will post at this end
+  // ---- entries ----
+  // Links a claimed entry, or lets unexpected messages have it. `match_bits`: of this round, for entries that recur.
+  void append(uint32_t handle, uint64_t match_bits);
+  // The same for an entry that its caller has just claimed, under the baton, for a portal that is allocated.
+  void append_now(ListEntry& entry, PortalEntry& portal) {
+    if (entry.list == PTL_PRIORITY_LIST && !portal.unexpected.empty() && satisfy(entry, portal)) return;
+    table_.link(entry, portal);
+  }
+  int free_portal(uint32_t ni, uint32_t index);
+  // Held headers that the pattern matches, and that are not set aside, end as dropped (E10).
+  int refuse_held(uint32_t ni, uint32_t pt_index, const MatchPattern& pattern);
+  Unexpected& unexpected() { return unexpected_; }
+  // Everything of the interface goes: transfers, entries, headers, portals.
+  void close(uint32_t ni);
 
-  Delivery() = default;
-  Delivery(Peer* from, const wire::Header& request, ListEntry* matched, uint64_t initiator, bool in_overflow)
-      : peer(from), header(request), entry(matched), source(initiator), overflow(in_overflow) {}
-};
+  // ---- bulk data ----
+  bool moving() const { return !bulk_.empty(); }
+  int advance();
+  const Bulk& bulk() const { return bulk_; }
 
-// Bulk data being moved. Progress is counted in bytes; with a Region the target pulls or pushes, without one the initiator
-// streams messages (put) or we do (get); a fetch or swap does both, one after the other.
-struct Transfer {
-  Delivery delivery;
-  wire::Region region{};
-  bool push = false;          // get: towards the initiator
-  bool stream = false;
-  bool asked = false;         // stream: the request for the data is out
-  bool staged = false;        // the initiator fills memory that we map
-  bool starved = false;       // staged: it must fill some more first
-  bool in_flight = false;     // a pull or push is under way in the transport
-  bool failed = false;
-  bool inaccessible = false;  // then failed, too: the entry covers memory that is not there
-  uint64_t moved = 0;
-  uint64_t part = 0;          // size of the piece in flight
-  uint32_t index = 0;         // position in Engine::transfers_
-  uint64_t id = 0;            // names it in stream messages
-  StagingTaker staging;
-  std::unique_ptr<std::byte[]> scratch;  // bulk atomics: operand data gathers here first
-  std::unique_ptr<std::byte[]> bounce;   // entries with a layout: a piece lands here first
-  std::unique_ptr<std::byte[]> old;      // fetch, swap: what was there before, on its way back (then `push`)
-};
+ private:
+  void put_whole(Link& from, const wire::Header& header, const std::byte* payload, PortalEntry& portal, ListEntry& entry,
+                 uint64_t source, EventQueue* queue);
+  [[gnu::noinline]] void receive(Peer& peer, const wire::Header& header, const std::byte* payload, PortalEntry& portal,
+                                 ListEntry& entry, uint64_t source, uint32_t events);
+  [[gnu::noinline]] void drop(Interface& ni, Peer& peer, const wire::Header& header, ptl_sr_index_t status,
+                              ptl_ni_fail_t why);
+  [[gnu::noinline]] void no_match(Interface& ni, PortalEntry& portal, Peer& peer, const wire::Header& header,
+                                  const ListEntry* cause);
+  void refuse(Peer& peer, const wire::Header& header, ptl_ni_fail_t why);
+  void place(Delivery& delivery);
+  void deliver(Delivery& delivery, const std::byte* payload);
+  void move_data(Delivery& delivery, const std::byte* payload);
+  void start_bulk(const Delivery& delivery, const wire::Region& region);
+  void complete(Delivery& delivery, ptl_ni_fail_t fail);
+  void acknowledge(const Delivery& delivery, ptl_ni_fail_t fail);
+  bool satisfy(ListEntry& entry, PortalEntry& portal);
+  void consume(KeptHeader& kept, ListEntry& entry);
+  void abandon(KeptHeader& kept);
 
-// An unexpected header, on the portal's unexpected list until an entry takes it.
-struct KeptHeader : UnexpectedHeader {
-  Peer* peer = nullptr;
-  wire::Header header{};
-  ListEntry* entry = nullptr;     // the overflow entry it landed in
-  uint64_t offset = 0;            // of its data in the overflow entry's memory
-  void* start = nullptr;          // its data in the overflow entry's memory
-  uint64_t mlength = 0;
-  bool held = false;              // PTLX_ME_HOLD: payload kept here, or the data still lies at the initiator
-  bool arriving = false;          // the overflow entry's data is still being moved
-  ptl_ni_fail_t fail = PTL_NI_OK; // it never came
-  std::unique_ptr<std::byte[]> payload;
-  wire::Region region{};
-  ListEntry* taker = nullptr;     // consumed while arriving: report to this entry when the data is there
+  Core& core_;
+  Reports& reports_;
+  Peers& peers_;
+  PortalTable& table_;
+  Bulk bulk_;
+  Unexpected unexpected_;
+  std::vector<std::byte> scratch_;  // data of a reply while events are posted
+  std::vector<std::unique_ptr<Transfer>> ended_;
 };
 
 }  // namespace portunus

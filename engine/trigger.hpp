@@ -6,10 +6,10 @@
 namespace portunus {
 
 struct Trigger {
-  Command command;      // its `threshold` says when; `armed` says what
-  Trigger* next;        // on the counter's list or in the ready queue
-  uint64_t stride;      // E5: how much later it runs again; 0: once
-  uint64_t match_field; // E5: the part of its match bits that then counts up
+  Command command;       // its `threshold` says when; `armed` says what
+  Trigger* next;         // on the counter's list or in the ready queue
+  uint64_t stride;       // E5: how much later it runs again; 0: once
+  uint64_t match_field;  // E5: the part of its match bits that then counts up
 };
 
 }  // namespace portunus

@@ -1,25 +1,44 @@
-// unexpected.cpp: messages that came before their entry.
-//
-// A header that landed in the overflow list is remembered in order of arrival; an append to the priority list looks there
-// first, under the same baton that arrivals need, so none slips through between. With PTLX_ME_HOLD the engine keeps the
-// payload, or of a bulk message only the place of its data, and E1 completes it straight into the later entry.
-// Source: Portals 4.3, overflow list and unexpected headers; compile plan E1.
-#include "engine/arrival_event.hpp"
-#include "engine/entry_life.hpp"
+// unexpected.cpp: see unexpected.hpp.
+#include "engine/unexpected.hpp"
 
-#include <algorithm>
+#include <cstring>
+#include <new>
 
 namespace portunus {
+namespace {
 
-KeptHeader* Engine::new_header() {
+// Whether an entry of these options takes this header: what NO_TRUNCATE asks of a message, asked again of its header.
+bool header_fits(const ListEntry& entry, const KeptHeader& kept) {
+  if (!(entry.options & PTL_ME_NO_TRUNCATE)) return true;
+  const uint64_t offset = entry.options & PTL_ME_MANAGE_LOCAL ? entry.local_offset : kept.header.remote_offset;
+  return offset <= entry.length && kept.header.rlength <= entry.length - offset;
+}
+
+uint64_t bytes_held(const KeptHeader& kept) {
+  return sizeof kept + (kept.header.flags & wire::kBulk ? 0 : kept.header.payload_size);
+}
+
+bool was_set_aside(const KeptHeader& kept) { return kept.match_bits != kept.header.match_bits; }
+
+bool any(const UnexpectedHeader&) { return true; }
+
+}  // namespace
+
+Unexpected::Unexpected(Core& core, Reports& reports, FlowControl& flow, PortalTable& table)
+    : core_(core), reports_(reports), flow_(flow), table_(table) {
+  spare_headers_.reserve(kSpareHeaders);
+  while (spare_headers_.size() < kFirstHeaders) spare_headers_.push_back(std::make_unique<KeptHeader>());
+}
+
+KeptHeader* Unexpected::new_header() {
   if (spare_headers_.empty()) return new KeptHeader;
   KeptHeader* header = spare_headers_.back().release();
   spare_headers_.pop_back();
   return header;
 }
 
-// HOLD: nothing is placed in the overflow entry; acknowledgements wait until someone takes the message.
-void Engine::keep(Peer& peer, const wire::Header& header, const std::byte* payload, PortalEntry& portal, uint64_t source) {
+void Unexpected::keep(Peer& peer, const wire::Header& header, const std::byte* payload, PortalEntry& portal,
+                      uint64_t source) {
   KeptHeader* kept = new_header();
   kept->match_bits = header.match_bits;
   kept->source = source;
@@ -33,13 +52,12 @@ void Engine::keep(Peer& peer, const wire::Header& header, const std::byte* paylo
     std::memcpy(kept->payload.get(), payload, header.payload_size);
   }
   portal.unexpected.append(*kept);
-  ++interfaces_[header.flags & wire::kNiMask].unexpected_headers;
-  ++stats_.unexpected;
-  if (portal.held) account_held(portal, *kept);
+  ++core_.interfaces[header.flags & wire::kNiMask].unexpected_headers;
+  ++core_.stats.unexpected;
+  if (portal.held) flow_.account(portal, peer, header, bytes_held(*kept));
 }
 
-// The data of this message goes to the overflow entry; its header is found by appends from now on.
-KeptHeader* Engine::remember(const Delivery& delivery, PortalEntry& portal) {
+KeptHeader* Unexpected::remember(const Delivery& delivery, PortalEntry& portal) {
   KeptHeader* kept = new_header();
   kept->match_bits = delivery.header.match_bits;
   kept->source = delivery.source;
@@ -51,129 +69,74 @@ KeptHeader* Engine::remember(const Delivery& delivery, PortalEntry& portal) {
   kept->mlength = delivery.mlength;
   ++delivery.entry->headers;
   portal.unexpected.append(*kept);
-  ++interfaces_[delivery.entry->ni].unexpected_headers;
-  ++stats_.unexpected;
+  ++core_.interface_of(*delivery.entry).unexpected_headers;
+  ++core_.stats.unexpected;
   return kept;
 }
 
-void Engine::forget(KeptHeader& kept) {
+// Whether a header fits may change with every one that is taken (a local offset moves), so it is asked when its turn comes.
+KeptHeader* Unexpected::take(ListEntry& entry, PortalEntry& portal, Cursor& cursor) {
+  if (!cursor.begun) {
+    cursor.begun = true;
+    cursor.next = portal.unexpected.find(entry, any);
+  }
+  const bool completes = entry.options & PTLX_ME_COMPLETE_UNEXPECTED;
+  while (UnexpectedHeader* const found = cursor.next) {
+    cursor.next = portal.unexpected.find_next(*found, entry, any);
+    auto& kept = static_cast<KeptHeader&>(*found);
+    if ((kept.held && !completes) || !header_fits(entry, kept)) continue;
+    return unlinked(portal, found);
+  }
+  return nullptr;
+}
+
+KeptHeader* Unexpected::unlinked(PortalEntry& portal, UnexpectedHeader* header) {
+  if (header) portal.unexpected.unlink(*header);
+  return static_cast<KeptHeader*>(header);
+}
+
+KeptHeader* Unexpected::take_any(PortalEntry& portal) { return unlinked(portal, portal.unexpected.first()); }
+
+// The latest, for a process may have the address, and the tokens, of one that has died and left headers here.
+KeptHeader* Unexpected::take_withdrawn(PortalEntry& portal, const Peer& peer, uint64_t token) {
+  KeptHeader* found = nullptr;
+  for (UnexpectedHeader* header = portal.unexpected.first(); header; header = UnexpectedList::next(*header)) {
+    auto& kept = static_cast<KeptHeader&>(*header);
+    if (kept.held && kept.peer == &peer && kept.header.token == token) found = &kept;
+  }
+  if (!found || found->header.kind != wire::Kind::put || was_set_aside(*found)) return nullptr;
+  return unlinked(portal, found);
+}
+
+KeptHeader* Unexpected::take_held(PortalEntry& portal, const MatchPattern& pattern) {
+  return unlinked(portal, portal.unexpected.find(pattern, [](const UnexpectedHeader& header) {
+    const auto& kept = static_cast<const KeptHeader&>(header);
+    return kept.held && !was_set_aside(kept);
+  }));
+}
+
+void Unexpected::forget(KeptHeader& kept) {
   ListEntry* entry = kept.entry;
-  Interface& ni = interfaces_[kept.header.flags & wire::kNiMask];
+  Interface& ni = core_.interfaces[kept.header.flags & wire::kNiMask];
   --ni.unexpected_headers;
-  if (PortalEntry* portal = kept.held ? ni.portals[kept.header.pt_index].get() : nullptr; portal && portal->held) release_held(*portal, kept);
+  if (PortalEntry* portal = kept.held ? ni.portals[kept.header.pt_index].get() : nullptr; portal && portal->held)
+    flow_.release(*portal, kept.header, bytes_held(kept));
   kept.~KeptHeader();
   std::unique_ptr<KeptHeader> blank(new (&kept) KeptHeader);
   if (spare_headers_.size() < kSpareHeaders) spare_headers_.push_back(std::move(blank));
   if (!entry) return;
   --entry->headers;
-  entry_idle(*entry);
+  table_.idle(*entry);
 }
 
-// Whether an entry of these options takes this header: what NO_TRUNCATE asks of a message, asked again of its header.
-bool Engine::header_fits(const ListEntry& entry, const KeptHeader& kept) {
-  if (!(entry.options & PTL_ME_NO_TRUNCATE)) return true;
-  const uint64_t offset = entry.options & PTL_ME_MANAGE_LOCAL ? entry.local_offset : kept.header.remote_offset;
-  return offset <= entry.length && kept.header.rlength <= entry.length - offset;
-}
-
-// What a consumed or deleted header counts: its message, or that this never came whole.
-void Engine::count_overflow(const KeptHeader& kept, const ListEntry& entry) {
-  if (!(entry.options & PTL_ME_EVENT_CT_OVERFLOW)) return;
-  if (kept.fail != PTL_NI_OK)
-    count(entry.ct, 0, 1);
-  else
-    count(entry.ct, entry.options & PTL_ME_EVENT_CT_BYTES ? kept.mlength : 1, 0);
-}
-
-// Nobody will take it any more: who waits for an acknowledgement, or for its data to be read, learns so.
-void Engine::abandon(KeptHeader& kept) {
-  if (kept.held) refuse(*kept.peer, kept.header, PTL_NI_DROPPED);
-  forget(kept);
-}
-
-// There are unexpected headers. True: the entry was consumed and must not be linked.
-bool Engine::satisfy_from_unexpected(ListEntry& entry, PortalEntry& portal) {
-  const bool completes = entry.options & PTLX_ME_COMPLETE_UNEXPECTED;
-  const bool once = entry.options & PTL_ME_USE_ONCE;
-  // Whether a header fits may change with every one that is consumed (a local offset moves), so it is asked one by one.
-  auto any = [](const UnexpectedHeader&) { return true; };
-  for (UnexpectedHeader *next, *found = portal.unexpected.find(entry, any); found && !entry.auto_unlinked; found = next) {
-    next = portal.unexpected.find_next(*found, entry, any);
-    auto& kept = static_cast<KeptHeader&>(*found);
-    if ((kept.held && !completes) || !header_fits(entry, kept)) continue;
-    const uint64_t rlength = kept.header.rlength;
-    portal.unexpected.unlink(kept);
-    if (once) auto_unlink(entry);
-    if (kept.arriving) {
-      kept.taker = &entry;
-      ++entry.moving;
-    } else {
-      consume(kept, entry);
-    }
-    if (entry.options & PTL_ME_LOCAL_INC_UH_RLENGTH) {
-      entry.local_offset = std::min(entry.length, entry.local_offset + rlength);
-      if (entry.length - entry.local_offset < entry.min_free && !entry.auto_unlinked) {
-        auto_unlink(entry);
-        spent_[next_spent_++ % spent_.size()] = entry.handle;  // its unlink still answers PTL_OK, once
-      }
-    }
-  }
-  if (!entry.auto_unlinked) return false;
-  entry_idle(entry);
-  return true;
-}
-
-// One header, off the list already and its data complete, goes to `entry`.
-void Engine::consume(KeptHeader& kept, ListEntry& entry) {
-  posted = true;
-  if (!(entry.options & PTLX_ME_COMPLETE_UNEXPECTED) || kept.header.kind != wire::Kind::put) {
-    count_overflow(kept, entry);
-    if (entry.options & PTLX_ME_RECORD) {
-      write_record(interfaces_[entry.ni], entry, kept.header, 0, PTL_NI_OP_VIOLATION);
-      forget(kept);
-      return;
-    }
-    PortalEntry* portal = interfaces_[entry.ni].portals[entry.pt_index].get();
-    const bool silent = (entry.options & PTL_ME_EVENT_OVER_DISABLE) || (kept.fail == PTL_NI_OK && (entry.options & PTL_ME_EVENT_SUCCESS_DISABLE));
-    if (portal && !silent)
-      overflow_event(kept, portal->eq, entry.user_ptr, PTL_EVENT_PUT_OVERFLOW);
-    forget(kept);
-    return;
-  }
-  Delivery delivery(kept.peer, kept.header, &entry, kept.source, true);
-  delivery.completes_kept = true;
-  place(delivery);
-  const bool bulk = kept.held && (kept.header.flags & wire::kBulk);  // looked at piece by piece
-  if (entry.looked_at && !bulk && !touchable(entry, delivery.offset, std::min(delivery.mlength, kept.held ? delivery.mlength : kept.mlength), true)) {
-    delivery.mlength = 0;
-    delivery_event(delivery, PTL_NI_SEGV);
-    if (kept.held) acknowledge(delivery, PTL_NI_SEGV);
-  } else if (!kept.held) {  // the data lies in the overflow entry; the message was acknowledged when it got there
-    delivery.mlength = std::min(delivery.mlength, kept.mlength);
-    uint64_t to = delivery.offset;
-    kept.entry->memory.for_parts(kept.offset, delivery.mlength, [&](const std::byte* from, uint64_t size) {
-      entry.memory.copy_in(to, from, size);
-      to += size;
-      return true;
-    });
-    delivery_event(delivery, kept.fail);
-  } else if ((kept.header.flags & wire::kBulk) && delivery.mlength) {
-    start_transfer(delivery, kept.region);
-  } else {
-    if (delivery.mlength) entry.memory.copy_in(delivery.offset, kept.payload.get(), delivery.mlength);
-    delivery_event(delivery, PTL_NI_OK);
-    acknowledge(delivery, PTL_NI_OK);
-  }
-  forget(kept);
-}
-
-int Engine::search(uint32_t ni, uint32_t pt_index, const MatchPattern& pattern, const ListEntry& like, ptl_search_op_t op) {
-  PortalEntry* portal = interfaces_[ni].portals[pt_index].get();
+int Unexpected::search(uint32_t ni, uint32_t pt_index, const MatchPattern& pattern, const ListEntry& like,
+                       ptl_search_op_t op) {
+  PortalEntry* portal = core_.portal(ni, pt_index);
   if (!portal) return PTL_ARG_INVALID;
   const bool once = like.options & PTL_ME_USE_ONCE;
   const bool remove = op == PTL_SEARCH_DELETE;
   uint64_t found_count = 0;
-  auto fits = [&](const UnexpectedHeader& header) {
+  const auto fits = [&](const UnexpectedHeader& header) {
     const auto& kept = static_cast<const KeptHeader&>(header);
     return !(remove && kept.held) && header_fits(like, kept);  // of what is held there is no data to hand over
   };
@@ -185,48 +148,37 @@ int Engine::search(uint32_t ni, uint32_t pt_index, const MatchPattern& pattern, 
     UnexpectedHeader* next = once ? nullptr : portal->unexpected.find_next(*found, pattern, fits);
     auto& kept = static_cast<KeptHeader&>(*found);
     ++found_count;
-    count_overflow(kept, like);
+    reports_.count_overflow(kept, like);
     const uint32_t disabled = remove ? PTL_ME_EVENT_OVER_DISABLE : PTL_ME_EVENT_COMM_DISABLE;
     if (!(like.options & disabled))
-      overflow_event(kept, portal->eq, like.user_ptr, remove ? PTL_EVENT_PUT_OVERFLOW : PTL_EVENT_SEARCH);
+      reports_.overflow(kept, portal->eq, like.user_ptr, remove ? PTL_EVENT_PUT_OVERFLOW : PTL_EVENT_SEARCH);
     if (remove) {
       portal->unexpected.unlink(kept);
       forget(kept);
     }
     found = next;
   }
-  if ((like.options & PTL_ME_EVENT_CT_OVERFLOW) && (!once || found_count == 0)) count(like.ct, 0, 1);
-  if (found_count == 0) nothing_found(*portal, pt_index, like);
+  if ((like.options & PTL_ME_EVENT_CT_OVERFLOW) && (!once || found_count == 0)) reports_.count(like.ct, 0, 1);
+  if (found_count == 0) reports_.nothing_found(portal->eq, pt_index, like.user_ptr);
   return PTL_OK;
 }
 
-// The first header found is known by `label` from now on, and by nothing else.
-int Engine::set_aside(uint32_t ni, uint32_t pt_index, const MatchPattern& pattern, const ListEntry& like, uint64_t label) {
-  PortalEntry* portal = interfaces_[ni].portals[pt_index].get();
+int Unexpected::set_aside(uint32_t ni, uint32_t pt_index, const MatchPattern& pattern, const ListEntry& like,
+                          uint64_t label) {
+  PortalEntry* portal = core_.portal(ni, pt_index);
   if (!portal) return PTL_ARG_INVALID;
-  UnexpectedHeader* found = portal->unexpected.find(pattern, [&](const UnexpectedHeader& header) {
-    return header_fits(like, static_cast<const KeptHeader&>(header));
-  });
+  UnexpectedHeader* found = portal->unexpected.find(
+      pattern, [&](const UnexpectedHeader& header) { return header_fits(like, static_cast<const KeptHeader&>(header)); });
   if (!found) {
-    nothing_found(*portal, pt_index, like);
+    reports_.nothing_found(portal->eq, pt_index, like.user_ptr);
     return PTL_OK;
   }
   auto& kept = static_cast<KeptHeader&>(*found);
   portal->unexpected.unlink(kept);
   kept.match_bits = label;
   portal->unexpected.append(kept);
-  overflow_event(kept, portal->eq, like.user_ptr, PTL_EVENT_SEARCH);
+  reports_.overflow(kept, portal->eq, like.user_ptr, PTL_EVENT_SEARCH);
   return PTL_OK;
-}
-
-void Engine::nothing_found(const PortalEntry& portal, uint32_t pt_index, const ListEntry& like) {
-  if (portal.eq == PTL_EQ_NONE) return;
-  ptl_event_t event{};
-  event.type = PTL_EVENT_SEARCH;
-  event.user_ptr = like.user_ptr;
-  event.pt_index = pt_index;
-  event.ni_fail_type = PTL_NI_NO_MATCH;
-  post(portal.eq, event);
 }
 
 }  // namespace portunus

@@ -1,7 +1,7 @@
 // withdraw.hpp: which puts their initiator wants back (E10). Thread: the baton holder.
 #pragma once
 
-#include "engine/initiator.hpp"
+#include "engine/operation.hpp"
 #include "engine/shared/command.hpp"
 
 namespace portunus {

@@ -282,7 +282,7 @@ int PtlxEngineInfo(ptlx_engine_info_t* info) {
 
 const uint32_t* PtlxRestrained(void) {
   static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t) && std::atomic<uint32_t>::is_always_lock_free);
-  return api::initialized() ? reinterpret_cast<const uint32_t*>(&api::client().engine().restrained_peers()) : nullptr;
+  return api::initialized() ? reinterpret_cast<const uint32_t*>(&api::client().engine().throttled_peers()) : nullptr;
 }
 
 ptlx_transport_t PtlxTransport(ptl_handle_ni_t ni, ptl_process_t peer, const char** name) {

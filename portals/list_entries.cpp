@@ -64,7 +64,7 @@ constexpr uint32_t kRecordMask = kRecorded | PTL_ME_OP_GET | PTL_ME_MANAGE_LOCAL
   entry.uid = me.uid;
   entry.memory.base = me.start;
   entry.length = me.length;
-  entry.looked_at = (interface.limits.features & PTL_TARGET_BIND_INACCESSIBLE) && !(me.options & PTL_ME_IS_ACCESSIBLE);
+  entry.may_fault = (interface.limits.features & PTL_TARGET_BIND_INACCESSIBLE) && !(me.options & PTL_ME_IS_ACCESSIBLE);
   entry.match_bits = has_match ? me.match_bits : 0;
   entry.ignore_bits = has_match ? me.ignore_bits : ~uint64_t{0};
   entry.source = entry.source_mask = 0;
@@ -75,7 +75,7 @@ constexpr uint32_t kRecordMask = kRecorded | PTL_ME_OP_GET | PTL_ME_MANAGE_LOCAL
   if (!(me.options & (PTL_IOVEC | PTLX_ME_LAYOUT))) [[likely]] return;
   if (me.options & PTLX_ME_LAYOUT) {
     entry.memory.iov_count = Memory::kLayout;
-    entry.looked_at = false;
+    entry.may_fault = false;
   } else {
     entry.length = iovec_length(static_cast<const ptl_iovec_t*>(me.start), me.length);
     entry.memory.iov_count = static_cast<uint32_t>(me.length);

@@ -108,8 +108,8 @@ int triggered_local(const char* function, ptl_handle_ni_t ni, ptlx_local_op_t op
     command.source.iov_count = static_cast<uint32_t>(dst->pieces);
   }
   if (op < PTLX_TIMESTAMP) {
-    command.extra.third = a->start;
-    command.remote_offset = a->pieces;
+    command.extra.operand_a.base = a->start;
+    command.extra.operand_a.pieces = a->pieces;
   }
   if (op < PTLX_COPY) {
     command.result.base = b->start;
@@ -255,9 +255,7 @@ int PtlxTriggeredNotify(ptl_handle_ni_t ni, uint64_t* word, int descriptor, unsi
   command.ni = static_cast<uint8_t>(interface->index);
   command.op = kNotify;
   command.handle = PTL_CT_NONE;
-  command.length = flags;
-  command.source.base = word;
-  command.hdr_data = static_cast<uint64_t>(descriptor + 1);
+  command.extra.notice = {word, flags, descriptor};
   return api::submit_triggered(__func__, command, trig_ct, threshold);
 }
 

@@ -28,12 +28,14 @@ ALLOWED = [
      "shmem/ stands on portals/*.h and engine/goal/ only"),
     (r"mpi-adi/", r"mpi-adi/|portals/[^/]+\.h$|engine/goal/[^/]+\.hp?p?$",
      "mpi-adi/ stands on portals/*.h and engine/goal/ only"),
-    (r"portals/", r"portals/|engine/(client|interface|atomic_ops)\.hpp$|engine/shared/|engine/host/",
+    (r"portals/", r"portals/|engine/(client|interface|list_entry|objects|atomic_ops)\.hpp$|engine/shared/|engine/host/",
      "portals/ sees the engine's door, engine/shared/ and engine/host/ only"),
     (r"engine/(?!tools/)", r"engine/(?!tools/)|portals/portals4(_ext)?\.h$",
      "engine/ takes only its vocabulary, portals4.h and portals4_ext.h, from outside"),
     (r"engine/transport/", r"engine/transport/|engine/host/|engine/shared/(?!counter)|portals/portals4(_ext)?\.h$",
      "engine/transport/ knows bytes and peers, never match lists or counters"),
+    (r"engine/shared/", r"engine/shared/|engine/host/|portals/portals4(_ext)?\.h$",
+     "engine/shared/ is what application threads and the engine both touch, and knows neither"),
     (r"engine/goal/", r"engine/goal/|engine/shared/|engine/host/clock\.hpp$|engine/atomic_ops\.hpp$|portals/[^/]+\.h$",
      "engine/goal/ knows schedules, Commands, the Portals API and what operations compute"),
 ]
@@ -48,6 +50,24 @@ ONLY = [
      "the fabric is opened by its line in the table of transports only (engine/transport/table.hpp)"),
     (r".*CLI/", r"engine/tools/|bench/", "options are parsed in tools only"),
 ]
+
+# The engine's own headers, a group per line: each may include those above it and its own group's, none below.
+ENGINE_ORDER = [
+    "match_pattern order_list atomic_ops way payload memory",
+    "key_index match_list unexpected_list local_work throttle trigger",
+    "list_entry peer",
+    "delivery kept_header interface operation request withdraw",
+    "objects",
+    "core",
+    "triggers",
+    "reports packing",
+    "local_operations peers portal_table",
+    "flow_control pending_operations",
+    "initiator bulk unexpected",
+    "target",
+    "engine",
+]
+ENGINE_RANK = {f"engine/{name}": rank for rank, line in enumerate(ENGINE_ORDER) for name in line.split()}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 GUARD = re.compile(r"^#pragma once$|^#ifndef (\w+)\n#define \1\b", re.MULTILINE)
@@ -82,6 +102,9 @@ def check_includes(root, file, text):
             for who, allowed, rule in ALLOWED:
                 if re.match(who, file) and not re.match(allowed, target):
                     yield f"{file} includes {target}: {rule}"
+        rank = ENGINE_RANK.get(os.path.splitext(file)[0])
+        if rank is not None and target and ENGINE_RANK.get(os.path.splitext(target)[0], -1) > rank:
+            yield f"{file} includes {target}, which stands above it: engine/README.md has the order"
         for what, who, rule in ONLY:
             if re.match(what, target or name) and not re.match(who, file) and not file.startswith("tests/"):
                 yield f"{file} includes {name}: {rule}"
@@ -121,7 +144,20 @@ def check_version(root):
             yield f"{file} does not say {words.strip()}, the version of meson.build"
 
 
+# Not part of the order: what stands above the engine.
+ABOVE_ENGINE = {"client", "engine_thread"}
+
+
+def check_engine_order(root):
+    for path in sorted((root / "engine").glob("*.[ch]pp")):
+        if f"engine/{path.stem}" not in ENGINE_RANK and path.stem not in ABOVE_ENGINE:
+            yield f"engine/{path.name} has no place in ENGINE_ORDER"
+        if path.suffix == ".cpp" and not path.with_suffix(".hpp").is_file() and path.stem not in ABOVE_ENGINE:
+            yield f"engine/{path.name} has no header of its name"
+
+
 def check_rules(root):
+    yield from check_engine_order(root)
     yield from check_version(root)
     yield from check_top_level(root)
     yield from check_readmes(root)

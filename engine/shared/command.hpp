@@ -32,7 +32,7 @@ struct Local {
   uint32_t ct = PTL_CT_NONE;
 };
 
-constexpr uint8_t kNotify = 0xff;  // Verb::local: not one of PTLX_ADD .. but E4; word in source.base, flags in length, 1 + descriptor in hdr_data
+constexpr uint8_t kNotify = 0xff;  // Verb::local: not one of PTLX_ADD .. but E4, with extra.notice
 constexpr size_t kMaxOperand = 32;  // the largest datatype: long double complex
 
 struct Command {
@@ -57,10 +57,24 @@ struct Command {
   union {
     std::byte operand[kMaxOperand]; // swap
     ptl_ct_event_t count;           // counter_add, counter_set
-    void* third;                    // local: first operand; `remote_offset` pieces if that is not 0
+    struct {
+      void* base;
+      uint64_t pieces;              // 0: contiguous, else base is an array of so many ptl_iovec_t
+    } operand_a;                    // local: first operand
+    struct {
+      uint64_t* word;
+      uint32_t flags;               // PTLX_NOTIFY_*
+      int descriptor;               // or -1
+    } notice;                       // local with kNotify
   } extra{};
   Verb armed = Verb::none;          // arm: the verb to run when ripe
 };
 static_assert(sizeof(Command) <= 256);
+
+// Whether running the command, or its answer, adds to this counter.
+constexpr bool counts_on(const Command& command, uint32_t ct) {
+  if (is_message(command.verb)) return command.source.ct == ct || command.result.ct == ct;
+  return command.verb == Verb::local && command.handle == ct;
+}
 
 }  // namespace portunus

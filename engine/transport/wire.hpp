@@ -17,12 +17,12 @@ enum class Kind : uint8_t {
   reply,                                 // target -> initiator: a get, fetch or swap ended; may carry the data
   stream_request,                        // target -> initiator: send me `rlength` bytes from `remote_offset` of your source
   stream_data,                           // payload for the transfer `token` at `remote_offset`
-  restrain,                              // target -> initiator: send less to `pt_index`; op = Restraint
+  throttle,                              // target -> initiator: send less to `pt_index`; op = Throttle
   withdraw,                              // initiator -> target: end my put `token` to `pt_index`, if it still is unmatched there
   last_kind = withdraw
 };
 
-// Header::flags
+// Header::flags. The two upper bits mean one thing in requests and another in answers.
 constexpr uint8_t kNiMask = 0x03;       // which of the four interfaces
 constexpr uint8_t kAckShift = 2;        // two bits: ptl_ack_req_t of a put or atomic
 constexpr uint8_t kAckMask = 0x0c;
@@ -35,6 +35,8 @@ constexpr uint8_t kOverflow = 0x80;     // ack/reply: matched in the overflow li
 // Header::op of stream_data: the token names an operation (a get's data), else a transfer.
 constexpr uint8_t kToOperation = 1;
 
+constexpr uint64_t kWindowMessages = 32;  // stream_request: asks for no more data than fit so many eager messages
+
 constexpr size_t kInlinePayload = 8;
 
 struct alignas(64) Header {
@@ -46,7 +48,10 @@ struct alignas(64) Header {
   uint32_t source;         // transport's own: who sent it
   uint16_t pt_index;
   uint16_t payload_size;   // bytes that travel with this header (0..65535)
-  uint64_t match_bits;     // requests; stream_request: the transfer's token at the target
+  union {
+    uint64_t match_bits;   // requests
+    uint64_t transfer;     // stream_request: the transfer at the target, the token of the data that answer
+  };
   uint64_t hdr_data;
   uint64_t rlength;        // requests: requested length; ack/reply: mlength
   uint64_t remote_offset;  // requests: requested offset; ack/reply: actual offset

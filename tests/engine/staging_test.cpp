@@ -1,4 +1,4 @@
-// staging_test.cpp: data that the initiator copies together while the target takes them (engine/transport/node/staging.hpp, engine/fill.cpp).
+// staging_test.cpp: data that the initiator copies together while the target takes them (engine/transport/node/staging.hpp, engine/packing.cpp).
 #include <cstring>
 #include <random>
 #include <thread>

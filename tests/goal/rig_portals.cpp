@@ -159,7 +159,7 @@ int PtlxTriggeredLocalVector(ptl_handle_ni_t, ptlx_local_op_t op, ptl_datatype_t
   command.handle = completion;
   command.length = count;
   command.source.base = dst->start;
-  command.extra.third = a->start;
+  command.extra.operand_a.base = a->start;
   command.result.base = b->start;
   return park(command, ct, threshold);
 }
@@ -167,7 +167,7 @@ int PtlxTriggeredNotify(ptl_handle_ni_t, uint64_t* word, int, unsigned int, ptl_
   Command command;
   command.verb = Verb::local;
   command.op = kNotify;
-  command.source.base = word;
+  command.extra.notice = {word, 0, -1};
   return park(command, ct, threshold);
 }
 int PtlxCTRepeat(ptl_handle_ct_t ct, ptl_size_t stride, ptl_match_bits_t field) {

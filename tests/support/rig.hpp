@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/engine.hpp"
-#include "engine/shared/objects.hpp"
+#include "engine/objects.hpp"
 #include "engine/transport/self/self.hpp"
 
 namespace portunus::test {

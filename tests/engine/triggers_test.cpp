@@ -29,7 +29,7 @@ struct Triggered : ::testing::Test {
     command.handle = done;
     command.length = count;
     command.source.base = dst;
-    command.extra.third = a;
+    command.extra.operand_a.base = a;
     command.result.base = b;
     return command;
   }
@@ -180,105 +180,6 @@ TEST_F(Triggered, AnEntryUnlinkedBeforeItsTriggerFiresNeverAppears) {
   EXPECT_TRUE(node.engine.interface(0).portals[0]->priority.empty());
 }
 
-TEST_F(Triggered, LocalOperationsComputeVectorsOfAnyLengthInSegments) {
-  const size_t n = 100'000;
-  std::vector<double> a(n), b(n), sum(n);
-  for (size_t i = 0; i < n; ++i) a[i] = static_cast<double>(i), b[i] = 0.5;
-  const uint32_t trigger = node.counter(), done = node.counter();
-  node.arm(local(PTLX_ADD, PTL_DOUBLE, sum.data(), a.data(), b.data(), n, done), trigger, 1);
-  node.add(trigger, 1);
-  node.engine.settle();
-  rig.settle();
-  EXPECT_EQ(node.value(done).success, 1u);
-  for (size_t i = 0; i < n; i += 9999) EXPECT_EQ(sum[i], a[i] + 0.5);
-}
-
-// However the operands are cut, in elements or beside them.
-TEST_F(Triggered, LocalOperationsTakeOperandsInPieces) {
-  std::vector<int32_t> a(1000), b(1000), sum(1000);
-  for (int i = 0; i < 1000; ++i) a[i] = i, b[i] = 7 * i;
-  const auto cut = [](std::vector<int32_t>& v, std::vector<size_t> sizes) {
-    std::vector<ptl_iovec_t> pieces;
-    auto* at = reinterpret_cast<std::byte*>(v.data());
-    size_t left = 4 * v.size();
-    for (size_t i = 0; left > 0; ++i) {
-      const size_t n = std::min(left, sizes[i % sizes.size()]);
-      pieces.push_back({at, n});
-      at += n, left -= n;
-    }
-    return pieces;
-  };
-  const std::vector<ptl_iovec_t> to = cut(sum, {3, 0, 400, 1}), from = cut(a, {8}), other = cut(b, {1, 2, 77});
-  const uint32_t trigger = node.counter(), done = node.counter();
-  Command command = local(PTLX_ADD, PTL_INT32_T, const_cast<ptl_iovec_t*>(to.data()), const_cast<ptl_iovec_t*>(from.data()),
-                          const_cast<ptl_iovec_t*>(other.data()), 1000, done);
-  command.source.iov_count = static_cast<uint32_t>(to.size());
-  command.remote_offset = from.size();
-  command.result.iov_count = static_cast<uint32_t>(other.size());
-  node.arm(command, trigger, 1);
-  node.add(trigger, 1);
-  rig.settle();
-  EXPECT_EQ(node.value(done).success, 1u);
-  for (int i = 0; i < 1000; ++i) EXPECT_EQ(sum[i], 8 * i);
-}
-
-// A vector of many megabytes does not hold up what else there is to do: a step has a budget, and vectors take turns.
-TEST_F(Triggered, LongLocalOperationsLeaveRoomForOthers) {
-  std::vector<uint64_t> a(1 << 20, 3), b(1 << 20, 4), product(1 << 20);
-  uint32_t word[2] = {6, 7};
-  const uint32_t trigger = node.counter(), done = node.counter(), small = node.counter(), hop = node.counter();
-  node.arm(local(PTLX_MULT, PTL_UINT64_T, product.data(), a.data(), b.data(), a.size(), done), trigger, 1);
-  node.arm(local(PTLX_ADD, PTL_UINT32_T, &word[0], &word[0], &word[1], 1, small), trigger, 1);
-  node.arm(add(hop, 1), trigger, 1);
-  node.add(trigger, 1);
-  uint64_t steps = 0, small_at = 0, hop_at = 0;
-  for (; node.value(done).success == 0; ++steps) {
-    ASSERT_TRUE(steps == 0 || node.engine.busy());
-    node.engine.step(0);
-    if (node.value(small).success == 0) small_at = steps;
-    if (node.value(hop).success == 0) hop_at = steps;
-  }
-  EXPECT_LE(hop_at, 1u);
-  EXPECT_LE(small_at, 2u);
-  EXPECT_GE(steps, (a.size() * 8) / kLocalBytesPerStep);
-  EXPECT_EQ(word[0], 13u);
-  EXPECT_EQ(std::count(product.begin(), product.end(), 12u), 1 << 20);
-  EXPECT_FALSE(node.engine.busy());
-}
-
-TEST_F(Triggered, DivisionByZeroIsACountedFailure) {
-  int32_t a[2] = {1, 2}, b[2] = {1, 0}, c[2];
-  const uint32_t trigger = node.counter(), done = node.counter();
-  node.arm(local(PTLX_DIV, PTL_INT32_T, c, a, b, 2, done), trigger, 1);
-  node.add(trigger, 1);
-  rig.settle();
-  EXPECT_EQ(node.value(done).success, 0u);
-  EXPECT_EQ(node.value(done).failure, 1u);
-}
-
-TEST_F(Triggered, ADelayCompletesWhenTheClockSaysSo) {
-  const uint32_t trigger = node.counter(), done = node.counter();
-  rig.settle(1000);
-  node.arm(local(PTLX_DELAY, 0, nullptr, nullptr, nullptr, 500, done), trigger, 1);
-  node.add(trigger, 1);
-  rig.settle(1400);
-  EXPECT_EQ(node.value(done).success, 0u);
-  EXPECT_TRUE(node.engine.busy());
-  rig.settle(2000);
-  EXPECT_EQ(node.value(done).success, 1u);
-}
-
-TEST_F(Triggered, ADelayThatFiresLongAfterTheLastStepIsNotShorter) {
-  const uint32_t trigger = node.counter(), done = node.counter();
-  rig.settle(1000);
-  node.arm(local(PTLX_DELAY, 0, nullptr, nullptr, nullptr, 500, done), trigger, 1);
-  node.add(trigger, 1);
-  rig.settle(5000);
-  EXPECT_EQ(node.value(done).success, 0u);
-  rig.settle(5500);
-  EXPECT_EQ(node.value(done).success, 1u);
-}
-
 // E5. A put with its own match bits, an append, an increment: each round once, in the order of parking, without a call.
 struct Recurring : Triggered {
   static constexpr uint64_t kField = 0xfull << 8;
@@ -291,9 +192,12 @@ struct Recurring : Triggered {
     counter.match_field = kField;
   }
   uint32_t entry(uint64_t bits) {
-    return node.claim({.start = &in, .length = 8,
-                       .options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_LINK_DISABLE | PTLX_ME_COMPLETE_UNEXPECTED,
-                       .match_bits = bits, .ct = landed});
+    return node.claim({.start = &in,
+                       .length = 8,
+                       .options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_LINK_DISABLE |
+                                  PTLX_ME_COMPLETE_UNEXPECTED,
+                       .match_bits = bits,
+                       .ct = landed});
   }
   Command append(uint32_t handle) {
     Command command;
@@ -337,7 +241,9 @@ TEST_F(Recurring, EqualThresholdsKeepTheirOrderInEveryRound) {
 
 TEST_F(Recurring, AnEntryComesBackWithTheNextMatchBitsOfItsField) {
   node.portal();
-  node.append({.options = PTL_ME_OP_PUT | PTLX_ME_HOLD | PTL_ME_EVENT_LINK_DISABLE, .ignore_bits = ~0ull, .list = PTL_OVERFLOW_LIST});
+  node.append({.options = PTL_ME_OP_PUT | PTLX_ME_HOLD | PTL_ME_EVENT_LINK_DISABLE,
+               .ignore_bits = ~0ull,
+               .list = PTL_OVERFLOW_LIST});
   repeat(start, 1);
   const uint32_t handle = entry(0x10e01);
   node.arm(append(handle), start, 1);
@@ -469,12 +375,17 @@ TEST_F(Guarded, OperationsFireOnSuccessesAloneAndFailuresAreCountedElsewhere) {
 }
 
 TEST_F(Guarded, TheEndOfAWatchedPeerIsOneFailure) {
-  Peer& peer = *node.engine.target(0, [] { ptl_process_t id{}; id.rank = 1; return id; }());
+  Peer& peer = *node.engine.target(0, [] {
+    ptl_process_t id{};
+    id.rank = 1;
+    return id;
+  }());
   node.engine.watch(guarded, peer);
   rig.settle();
   EXPECT_EQ(node.value(guarded).failure, 0u);
-  node.engine.fail_peer(peer);
-  node.engine.fail_peer(peer);
+  node.engine.lost(*peer.link);
+  node.engine.lost(*peer.link);
+  rig.settle();
   EXPECT_EQ(node.value(guarded).failure, 1u);
   EXPECT_EQ(node.value(errors).success, 1u);
   node.engine.watch(guarded, peer);  // known to be gone
@@ -482,10 +393,15 @@ TEST_F(Guarded, TheEndOfAWatchedPeerIsOneFailure) {
 }
 
 TEST_F(Guarded, AFreedCounterIsWatchedNoMore) {
-  Peer& peer = *node.engine.target(0, [] { ptl_process_t id{}; id.rank = 1; return id; }());
+  Peer& peer = *node.engine.target(0, [] {
+    ptl_process_t id{};
+    id.rank = 1;
+    return id;
+  }());
   node.engine.watch(guarded, peer);
   node.engine.unwatch(guarded);
-  node.engine.fail_peer(peer);
+  node.engine.lost(*peer.link);
+  rig.settle();
   EXPECT_EQ(node.value(guarded).failure, 0u);
 }
 

@@ -1,0 +1,48 @@
+// objects.hpp: the pools behind all handles of the process; one set serves the four interfaces.
+#pragma once
+
+#include "engine/interface.hpp"
+#include "engine/list_entry.hpp"
+#include "engine/shared/counter.hpp"
+#include "engine/shared/event_queue.hpp"
+#include "engine/shared/interface_index.hpp"
+#include "engine/shared/slots.hpp"
+#include "engine/trigger.hpp"
+
+namespace portunus {
+
+struct Descriptor {
+  ptl_md_t md;
+  InterfaceIndex ni;
+};
+
+struct Objects {
+  // What is left of an interface that closes, whether or not its user freed it; its counters and entries have gone before.
+  void close(uint32_t ni) {
+    end_all(queues, [ni](const EventQueue& queue) { return queue.ni == ni; });
+    end_all(descriptors, [ni](const Descriptor& descriptor) { return descriptor.ni == ni; });
+  }
+
+  // The most that one interface is given of each kind. Two that use all of it fill the pools of what has handles: a call
+  // says so. Triggers are claimed after the call, so there are as many as all interfaces together may promise.
+  static constexpr uint32_t kMost = (1u << 20) - 192;
+  static constexpr uint32_t kMostQueues = (1u << 16) - 1;
+  static constexpr uint32_t kCapacity = (1u << kIndexBits) - 2;  // indices that no constant of Portals has
+  Pool<Descriptor> descriptors{HandleKind::descriptor, kCapacity};
+  Pool<Counter> counters{HandleKind::counter, kCapacity};
+  Pool<EventQueue> queues{HandleKind::event_queue, kInterfaces* kMostQueues};
+  Pool<ListEntry> entries{HandleKind::entry, kCapacity};
+  Pool<Trigger> triggers{HandleKind::interface, kInterfaces* kMost + Pool<Trigger>::kHeldBack};
+
+ private:
+  template <class Object, class Which>
+  static void end_all(Pool<Object>& pool, Which&& which) {
+    for (uint32_t i = 0; i < pool.used(); ++i) {
+      const uint32_t handle = pool.live_handle(i);
+      const Object* object = pool.find(handle);
+      if (object && which(*object) && pool.retire(handle)) pool.give_back(i);
+    }
+  }
+};
+
+}  // namespace portunus

@@ -1,0 +1,37 @@
+// operation.cpp: claiming and giving back.
+#include "engine/operation.hpp"
+
+namespace portunus {
+
+Operation& Operations::claim(Peer& peer, const Command& command) {
+  Operation* operation = free_;
+  if (operation) {
+    free_ = operation->next_free;
+  } else {
+    operation = &pool_.emplace_back();
+    operation->index = static_cast<uint32_t>(pool_.size() - 1);
+  }
+  operation->peer = &peer;
+  operation->verb = command.verb;
+  operation->ack = command.ack;
+  operation->bulk = operation->source_read = operation->is_exposed = operation->withdrawing = false;
+  operation->ni = command.ni;
+  operation->pt_index = command.pt_index;
+  operation->source = command.source;
+  operation->result = command.result;
+  operation->length = command.length;
+  operation->user_ptr = command.user_ptr;
+  operation->owned_payload = nullptr;
+  ++live_;
+  return *operation;
+}
+
+void Operations::give_back(Operation& operation) {
+  operation.peer = nullptr;
+  ++operation.generation;
+  operation.next_free = free_;
+  free_ = &operation;
+  --live_;
+}
+
+}  // namespace portunus
