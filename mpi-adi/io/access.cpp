@@ -15,6 +15,7 @@ constexpr int64_t kSmallGap = 4096;     // reading it costs less than another ca
 constexpr int64_t kSparse = 64;         // one byte of so many: not worth having room for all of them
 constexpr int64_t kMapped = 4 << 20;    // of the file, mapped at a time
 constexpr int64_t kSoon = 32 * 1024;
+constexpr int64_t kCached = 512 * 1024;  // read at once: what is taken from it is still in the cache then
 
 // One run of the file, with memory in pieces.
 Moved transfer_pieces(const Drive& drive, int64_t offset, const Memory& memory, int64_t skip, int64_t bytes, bool writes) {
@@ -88,7 +89,7 @@ Moved write_mapped(const Drive& drive, const Placed& placed, const Memory& memor
 
 // Reads gaps as well, and takes what is wanted.
 Moved read_sieved(const File& file, const Placed& placed, const Memory& memory, int64_t skip) {
-  const int64_t most = std::max<int64_t>(file.tuning.read_buffer, 1);
+  const int64_t most = std::clamp<int64_t>(file.tuning.read_buffer, 1, kCached);
   const Scratch scratch(static_cast<size_t>(std::min(most, placed.end() - placed.first())));
   if (scratch.data() == nullptr) return {0, ENOMEM};
   return by_parts(placed, most, [&](const Placed& part, int64_t done) -> Moved {
