@@ -187,7 +187,7 @@ TEST(Files, InfosSayWhatIsInUse) {
                        {"romio_ds_write", "disable"}};
   Opened file("infos", hints);
   EXPECT_EQ(value_of(file, "cb_buffer_size"), "65536");
-  EXPECT_EQ(value_of(file, "cb_nodes"), std::getenv("PTL_NODE") ? value_of(file, "cb_nodes") : "1");
+  EXPECT_GE(std::atoi(value_of(file, "cb_nodes").c_str()), 1);  // as many as there are nodes
   EXPECT_EQ(value_of(file, "unknown"), "-");
   EXPECT_EQ(value_of(file, "romio_ds_write"), "disable");
   EXPECT_EQ(value_of(file, "romio_visibility_immediate"), "true");
