@@ -146,11 +146,8 @@ static void instructions(void)
     for (int warm = 0; warm < 2; ++warm) {
         if (read(fd, &before, 8) != 8) return;
         for (int i = 0; i < ROUNDS; ++i) {
-            peace_request_t receives, sends;
-            check(peace_ireceive(port, any, &in, 8, &receives));
-            check(peace_isend(here, 1, &out, 8, 0, &sends));
-            check(peace_wait(&receives, PEACE_FOREVER, NULL));
-            check(peace_wait(&sends, PEACE_FOREVER, NULL));
+            check(peace_post(here, 1, &out, 8, NULL));
+            check(cs_receive(port, any, &in, 8, NULL));
         }
         if (read(fd, &after, 8) != 8) return;
     }
@@ -162,11 +159,8 @@ static void rounds_alone(int rounds)
 {
     uint64_t out = 1, in = 0;
     for (int i = 0; i < rounds; ++i) {
-        peace_request_t receives, sends;
-        check(peace_ireceive(port, any, &in, 8, &receives));
-        check(peace_isend(here, 1, &out, 8, 0, &sends));
-        check(peace_wait(&receives, PEACE_FOREVER, NULL));
-        check(peace_wait(&sends, PEACE_FOREVER, NULL));
+        check(peace_post(here, 1, &out, 8, NULL));
+        check(cs_receive(port, any, &in, 8, NULL));
     }
 }
 

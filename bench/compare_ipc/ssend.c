@@ -1,4 +1,5 @@
 /* ssend ROW SECONDS: MPI_Ssend between two ranks, for the rows of bench/compare-ipc. Compiled by each MPI's own mpicc. */
+#define _GNU_SOURCE
 #include <mpi.h>
 #include <string.h>
 #include <time.h>

@@ -158,7 +158,7 @@ int64_t deadline_of(int64_t limit) {
 }
 
 void complete(Request& request, int result) {
-  request.result = result;
+  request.result.store(result, std::memory_order_relaxed);
   const uintptr_t before = request.state.exchange(Request::kOver, std::memory_order_acq_rel);
   if (before > Request::kOver) reinterpret_cast<Lwp*>(before)->ring();
 }

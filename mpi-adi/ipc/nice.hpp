@@ -36,7 +36,7 @@ struct Request : Listener {
   // acquires).
   static constexpr uintptr_t kActive = 0, kOver = 1;
   std::atomic<uintptr_t> state{kActive};
-  int result = 0;
+  std::atomic<int> result{0};  // written before `state`; of a select by several
   peace_message_t message{};
   const char* doing = "";  // for PTL_DEBUG
   uint64_t with = 0;       // the process that it waits for, 0: any

@@ -7,10 +7,12 @@
 #include <atomic>
 #include <cstring>
 #include <numeric>
+#include <random>
 #include <thread>
 #include <vector>
 
 #include "mpi-adi/ipc/peace.h"
+#include "portals/portals4.h"
 
 namespace {
 
@@ -628,6 +630,64 @@ TEST_F(Peace, WrongArgumentsAreACodeAndASentenceAndThePortServesOn) {
   int got = 0;
   EXPECT_EQ(receive(&got, 4), PEACE_OK);
   sender.join();
+}
+
+// Whatever a stranger puts where packets are taken: nothing is touched that was not lent, and the port serves on.
+TEST_F(Peace, PacketsOfChanceHarmNobody) {
+  constexpr ptl_pt_index_t kReceives = 50, kTokens = 51;
+  peace_port_t buffered;
+  peace_address_t there;
+  ASSERT_EQ(peace_open(0, 2, 16, &buffered), PEACE_OK);
+  ASSERT_EQ(peace_address(buffered, &there), PEACE_OK);
+  ptl_handle_ni_t ni;
+  ptl_process_t self;
+  ASSERT_EQ(PtlInit(), PTL_OK);
+  ASSERT_EQ(PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, nullptr, nullptr, &ni), PTL_OK);
+  ASSERT_EQ(PtlGetId(ni, &self), PTL_OK);
+  std::vector<unsigned char> data(20'000);
+  std::mt19937_64 random(4711);
+  for (unsigned char& byte : data) byte = static_cast<unsigned char>(random());
+  ptl_md_t all{data.data(), data.size(), PTL_MD_VOLATILE, PTL_EQ_NONE, PTL_CT_NONE};
+  ptl_handle_md_t md;
+  ASSERT_EQ(PtlMDBind(ni, &all, &md), PTL_OK);
+  std::vector<unsigned char> room(64, 0xee);
+  for (int round = 0; round < 600; ++round) {
+    const peace_address_t& to = random() % 2 ? here : there;
+    uint64_t bits = random();
+    if (random() % 4)
+      bits = (bits & (uint64_t{7} << 61 | 0xffffffff)) | uint64_t{to.generation} << 48 | uint64_t{to.port} << 32;
+    if (random() % 4 == 0) bits &= 0xf0000000000000ff;  // tokens that may be in use
+    const size_t length = random() % 5 ? random() % 64 : random() % 2000, offset = random() % 1000;
+    ASSERT_EQ(PtlPut(md, offset, length, PTL_NO_ACK_REQ, self, random() % 3 ? kReceives : kTokens, bits,
+                     random() % 3 ? 0 : random(), nullptr, random()),
+              PTL_OK);
+    peace_task_t task;
+    int code = peace_accept(port, kAny, 0, &task, nullptr);
+    ASSERT_TRUE(code == PEACE_BUSY || code == PEACE_OK) << code << peace_explain();
+    if (code == PEACE_OK) {
+      peace_look(task);
+      peace_movefrom(task, 0, room.data(), 8);
+      peace_moveto(task, 0, room.data(), 8);
+      peace_reply(&task, 1, room.data(), 8);
+    }
+    code = receive(room.data(), 32, nullptr, 0);
+    ASSERT_TRUE(code == PEACE_BUSY || code == PEACE_OK || code == PEACE_CUT) << code << peace_explain();
+    code = peace_receive(buffered, kAny, room.data(), 32, 0, nullptr);
+    ASSERT_TRUE(code == PEACE_BUSY || code == PEACE_OK || code == PEACE_CUT) << code << peace_explain();
+    ASSERT_EQ(room[32], 0xee);
+  }
+  EXPECT_EQ(PtlMDRelease(md), PTL_OK);
+  EXPECT_EQ(PtlNIFini(ni), PTL_OK);
+  PtlFini();
+  for (const peace_port_t each : {port, buffered})  // what is held still
+    for (int code = PEACE_OK; code == PEACE_OK || code == PEACE_CUT;)
+      code = peace_receive(each, kAny, room.data(), 32, 0, nullptr);
+  std::thread sender([&] { EXPECT_EQ(cs_send(here, 3, "served", 6), PEACE_OK); });
+  peace_message_t message;
+  EXPECT_EQ(receive(room.data(), 32, &message), PEACE_OK);
+  EXPECT_EQ(message.sent, 6u);
+  sender.join();
+  EXPECT_EQ(peace_close(&buffered), PEACE_OK);
 }
 
 TEST(PeaceAlone, CallsBeforeInitAreRefusedAndItsEndIsCounted) {
