@@ -66,6 +66,8 @@ std::span<const Variable> environment_variables() {
        "prints how each PE is reached"},
       {"SHMEM_HUGE_PAGES", "1, 0", "0",
        "1: the symmetric heap lies in pages of 2 MiB, as far as the kernel has some (Linux 6.1)"},
+      {"PEACE_SHARED", "bytes, with k, m, g", "0",
+       "memory of peace_alloc that the node's processes can look at; reserved at the start"},
   };
   return kVariables;
 }
