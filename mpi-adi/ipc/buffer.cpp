@@ -122,13 +122,11 @@ int wait_for_full(Port& port, int64_t limit, const std::function<bool(std::uniqu
       std::unique_lock lock(port.mutex);
       if (!port.open()) return fail(PEACE_GONE, "the port was closed meanwhile");
       if (take(lock)) return PEACE_OK;
-      if (limit == 0) {
-        ptl_ct_event_t arrivals{};
-        if (port.fd >= 0 && PtlCTGet(port.arrivals, &arrivals) == PTL_OK && arrivals.success == port.taken)
-          resettle(port, arrivals.success, true);
-        return fail(PEACE_BUSY, "no message is there now");
-      }
-      port.receives.push_back(&receive);
+      if (limit != 0) port.receives.push_back(&receive);
+    }
+    if (limit == 0) {
+      resettle(port);
+      return fail(PEACE_BUSY, "no message is there now");
     }
     const bool over = wait(receive, deadline);
     leave_port(receive);

@@ -64,7 +64,7 @@ int check_memory(const char* argument, const void* memory, size_t bytes);
 int busy_or_gone(peace_address_t to);
 // Messages of a port that were counted have been taken. The port's mutex is held.
 void count_taken(Port& port, uint64_t messages = 1);
-// Makes the descriptor say what there is. The port's mutex is held.
-void resettle(Port& port, uint64_t arrivals_before, bool nothing_there);
+// A look found nothing, though the descriptor may say otherwise: makes it say what there is. The port's mutex is not held.
+void resettle(Port& port);
 
 }  // namespace portunus::peace

@@ -140,13 +140,9 @@ int end_receive(Receive& receive, int64_t limit) {
     case PEACE_CUT:
       return fail(PEACE_CUT, "%llu bytes were sent, %llu had room", static_cast<unsigned long long>(receive.message.sent),
                   static_cast<unsigned long long>(receive.message.moved));
-    case PEACE_BUSY: {
-      const std::lock_guard lock(receive.port->mutex);
-      ptl_ct_event_t arrivals{};
-      if (receive.port->fd >= 0 && PtlCTGet(receive.port->arrivals, &arrivals) == PTL_OK)
-        resettle(*receive.port, arrivals.success, any_process(receive.which) && receive.which.ignore == ~uint32_t{0});
+    case PEACE_BUSY:
+      resettle(*receive.port);
       return fail(PEACE_BUSY, "no message is there now");
-    }
     case PEACE_TIMEOUT:
       return fail(PEACE_TIMEOUT, "no message came in time");
     case PEACE_DIED:

@@ -169,10 +169,6 @@ int Select::try_alternative(int i, peace_message_t& message) {
   wait(search);
   if (search.result != PEACE_OK) {
     const bool any = any_process(want.which);
-    if (any && want.which.ignore == ~uint32_t{0}) {
-      const std::lock_guard lock(port.mutex);
-      resettle(port, seen, true);
-    }
     return any || !has_ended(want.which.from.process)
                ? PEACE_BUSY
                : fail(PEACE_DIED, "the process that alternative %d names has ended", i);

@@ -550,6 +550,16 @@ TEST_F(Peace, ADescriptorIsReadableWhileAReceiveWouldNotWait) {
   EXPECT_EQ(peace_wait(&requests[0], kPatience, nullptr), PEACE_CANCELLED);
   EXPECT_EQ(receive(&got, 8, nullptr, 0), PEACE_BUSY);
   EXPECT_FALSE(readable(0));
+  // A call that waits is no send, and is still told of after a look for sends.
+  std::thread client([&] { EXPECT_EQ(peace_call(here, 1, nullptr, 0, nullptr, 0, kPatience, nullptr), PEACE_OK); });
+  EXPECT_TRUE(readable(20'000));
+  EXPECT_EQ(receive(&got, 8, nullptr, 0), PEACE_BUSY);
+  EXPECT_TRUE(readable(20'000));
+  peace_task_t task;
+  EXPECT_EQ(peace_accept(port, kAny, kPatience, &task, nullptr), PEACE_OK);
+  EXPECT_EQ(peace_reply(&task, 1, nullptr, 0), PEACE_OK);
+  client.join();
+  EXPECT_FALSE(readable(0));
 }
 
 // ---- bad input: a code and a sentence, and the port serves on ----
