@@ -97,7 +97,7 @@ struct Balanced {
   constexpr int64_t first(int64_t t) const { return t * small + (t < more ? t : more); }
   constexpr int64_t count(int64_t t) const { return small + (t < more); }
   constexpr int64_t target(int64_t s) const {
-    const int64_t large = more * (small + 1);
+    const int64_t large = more * small + more;
     return s < large ? s / (small + 1) : more + (s - large) / small;
   }
 };
@@ -126,7 +126,7 @@ constexpr int64_t offset(const ccc_axis& axis, int64_t s) {
   }
   if (axis.steps == 1) {
     const int64_t b = axis.step[0].block, blocks = divide(s, by_block(axis));
-    return divide(blocks, by_processors(axis)) * b + s - blocks * b;
+    return divide(blocks, by_processors(axis)) * b + (s - blocks * b);
   }
   int64_t o = step_offset(axis.step[0], s);
   for (int i = 1; i < axis.steps; ++i) {
