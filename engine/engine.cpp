@@ -40,6 +40,7 @@ int Engine::step(uint64_t now_ns) {
   if (now_ns >= look_due_ns_) {
     look_due_ns_ = now_ns + look_interval_ns_;
     peers_.do_housekeeping(waiting());
+    if (peers_.any_lost()) end_lost_peers();  // who was found dead just now ends with this step, too
   }
   if (peers_.bundles()) {
     peers_.end_bundle();
