@@ -43,7 +43,9 @@ char* reserve_everywhere(size_t bytes, uint64_t& wanted, uint64_t& here_it_goes,
   for (int i = 0; i < kTries && !found; ++i) {
     char* mine = nullptr;
     if (shmem_my_pe() == 0) {
-      mine = reserve(nullptr, bytes);
+      // Where the kernel likes it first; then far from all that is usually mapped.
+      void* const far = reinterpret_cast<void*>((uintptr_t{1} << 44) + (static_cast<uintptr_t>(i) << 36));
+      mine = reserve(i < 8 ? nullptr : far, bytes);
       wanted = reinterpret_cast<uintptr_t>(mine);
     }
     shmem_barrier_all();

@@ -14,6 +14,7 @@
 #include "shmem/views/diff/session.hpp"
 #include "shmem/views/handover/acquire.hpp"
 #include "shmem/views/stream/stream.hpp"
+#include "shmem/views/watch/recover.hpp"
 #include "shmem/views/watch/trace.hpp"
 
 namespace portunus::views {
@@ -227,7 +228,8 @@ void shut_down() {
       kForEver);
   trace_close();
   if (alone) {
-    // Somebody died: the job can meet no more.
+    // Somebody died: the job can meet no more, but those who live may still need what this process has.
+    meet_the_living();
     fflush(nullptr);
     _Exit(0);
   }

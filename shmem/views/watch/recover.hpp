@@ -11,4 +11,7 @@ namespace portunus::views {
 // Owner and version. Collective over the living.
 std::pair<int, uint64_t> recover(View& view);
 
+// Waits until all living processes have called it as often as this one, recoveries included.
+void meet_the_living();
+
 }  // namespace portunus::views
