@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "engine/atomic_ops.hpp"
-#include "engine/client.hpp"
+#include "engine/runtime.hpp"
 #include "portals/fault.hpp"
 #include "portals/portals4.h"
 
@@ -14,7 +14,8 @@ namespace portunus::api {
 inline std::atomic<int> init_count{0};
 inline bool initialized() { return init_count.load(std::memory_order_acquire) > 0; }
 
-inline Client& client() { return Client::get(); }
+inline Runtime& runtime() { return Runtime::get(); }
+inline Progress& progress() { return runtime().progress(); }
 
 constexpr uint32_t kInterfaceGeneration = 1;  // so that no handle is zero
 inline ptl_handle_ni_t interface_handle(uint32_t ni) { return make_handle(HandleKind::interface, kInterfaceGeneration, ni); }
@@ -23,12 +24,12 @@ inline uint32_t interface_index(unsigned options) {
 }
 
 // The open interface behind a handle, or nullptr.
-inline Interface* find_interface(ptl_handle_ni_t handle, Client& engine = client()) {
+inline Interface* find_interface(ptl_handle_ni_t handle, Runtime& process = runtime()) {
   const uint32_t index = handle_index(handle);
   if (handle_kind(handle) != HandleKind::interface || handle_generation(handle) != kInterfaceGeneration || index >= kInterfaces ||
-      !engine.running())
+      !process.running())
     return nullptr;
-  Interface& interface = engine.interface(index);
+  Interface& interface = process.interface(index);
   return interface.open.load(std::memory_order_acquire) ? &interface : nullptr;
 }
 
@@ -61,10 +62,10 @@ Fault object_or_none(Pool<T>& pool, const char* argument, uint32_t handle, uint3
 }
 inline Fault counter_or_none(const char* argument, uint32_t handle, uint32_t ni) {
   if (handle == PTL_CT_NONE) return {};
-  return object_or_none(client().objects().counters, argument, handle, PTL_CT_NONE, ni);
+  return object_or_none(runtime().objects().counters, argument, handle, PTL_CT_NONE, ni);
 }
 inline Fault queue_or_none(const char* argument, uint32_t handle, uint32_t ni) {
-  return object_or_none(client().objects().queues, argument, handle, PTL_EQ_NONE, ni);
+  return object_or_none(runtime().objects().queues, argument, handle, PTL_EQ_NONE, ni);
 }
 
 // The array of a poll: live handles, all of one interface.

@@ -7,23 +7,23 @@ namespace {
 
 int change(const char* function, Verb verb, ptl_handle_ct_t handle, ptl_ct_event_t value, bool at_once = true) {
   api::Fault fault;
-  const Counter* counter = api::object(api::client().objects().counters, "ct_handle", handle, fault);
+  const Counter* counter = api::object(api::runtime().objects().counters, "ct_handle", handle, fault);
   if (!counter) return api::refuse(function, fault);
   Command command;
   command.verb = verb;
   command.ni = counter->ni;
   command.handle = handle;
   command.extra.count = value;
-  if (at_once) api::client().submit_and_wait(command);  // the caller's next PtlCTGet sees it
-  else api::client().leave_to_engine(command);
+  if (at_once) api::progress().submit_and_wait(command);  // the caller's next PtlCTGet sees it
+  else api::progress().leave_to_engine(command);
   return PTL_OK;
 }
 
 // PtlCTWait and PtlCTPoll, their arguments checked.
 int wait(const char* function, const ptl_handle_ct_t* ct_handles, const ptl_size_t* tests, unsigned size, ptl_time_t timeout,
          ptl_ct_event_t& event, unsigned& which) {
-  auto& pool = api::client().objects().counters;
-  const uint64_t aborts = api::client().aborts();
+  auto& pool = api::runtime().objects().counters;
+  const uint64_t aborts = api::progress().aborts();
   int code = PTL_CT_NONE_REACHED;
   auto reached = [&] {
     for (unsigned i = 0; i < size; ++i) {
@@ -41,9 +41,9 @@ int wait(const char* function, const ptl_handle_ct_t* ct_handles, const ptl_size
     }
     return false;
   };
-  if (api::client().wait(reached, api::nanoseconds(timeout)))
+  if (api::progress().wait(reached, api::nanoseconds(timeout)))
     return code == PTL_ARG_INVALID ? api::refuse(function, {"a counting event", api::kFreedMeanwhile}) : code;
-  return api::client().aborts() != aborts ? PTL_ABORTED : PTL_CT_NONE_REACHED;
+  return api::progress().aborts() != aborts ? PTL_ABORTED : PTL_CT_NONE_REACHED;
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ int PtlCTAlloc(ptl_handle_ni_t ni_handle, ptl_handle_ct_t* ct_handle) {
   if (!interface) return api::refuse(__func__, api::bad_interface(ni_handle));
   if (!ct_handle) return api::refuse(__func__, {"ct_handle", api::kIsNull});
   if (!api::take(interface->counters, interface->limits.max_cts)) return PTL_NO_SPACE;
-  auto& pool = api::client().objects().counters;
+  auto& pool = api::runtime().objects().counters;
   const uint32_t index = pool.claim();
   if (index == kNoIndex) {
     interface->counters.fetch_sub(1, std::memory_order_relaxed);
@@ -71,10 +71,10 @@ int PtlCTAlloc(ptl_handle_ni_t ni_handle, ptl_handle_ct_t* ct_handle) {
 
 int PtlCTFree(ptl_handle_ct_t ct_handle) {
   if (!api::initialized()) return PTL_NO_INIT;
-  auto& pool = api::client().objects().counters;
+  auto& pool = api::runtime().objects().counters;
   api::Fault fault;
   if (!api::object(pool, "ct_handle", ct_handle, fault)) return api::refuse(__func__, fault);
-  const int code = api::client().locked([&](Engine& engine) {
+  const int code = api::progress().locked([&](Engine& engine) {
     Counter* counter = pool.find(ct_handle);
     if (!counter) return static_cast<int>(PTL_ARG_INVALID);
     engine.cancel_triggers(*counter, ct_handle);
@@ -89,10 +89,10 @@ int PtlCTFree(ptl_handle_ct_t ct_handle) {
 
 int PtlCTCancelTriggered(ptl_handle_ct_t ct_handle) {
   if (!api::initialized()) return PTL_NO_INIT;
-  auto& pool = api::client().objects().counters;
+  auto& pool = api::runtime().objects().counters;
   api::Fault fault;
   if (!api::object(pool, "ct_handle", ct_handle, fault)) return api::refuse(__func__, fault);
-  const int code = api::client().locked([&](Engine& engine) {
+  const int code = api::progress().locked([&](Engine& engine) {
     Counter* counter = pool.find(ct_handle);
     if (!counter) return static_cast<int>(PTL_ARG_INVALID);
     engine.cancel_triggers(*counter, ct_handle);
@@ -104,18 +104,18 @@ int PtlCTCancelTriggered(ptl_handle_ct_t ct_handle) {
 int PtlCTGet(ptl_handle_ct_t ct_handle, ptl_ct_event_t* event) {
   if (!api::initialized()) return PTL_NO_INIT;
   api::Fault fault;
-  const Counter* counter = api::object(api::client().objects().counters, "ct_handle", ct_handle, fault);
+  const Counter* counter = api::object(api::runtime().objects().counters, "ct_handle", ct_handle, fault);
   if (!counter) return api::refuse(__func__, fault);
   if (!event) return api::refuse(__func__, {"event", api::kIsNull});
   // A caller that only ever reads must see progress too; an engine thread that is awake makes this one load.
-  api::client().progress();
+  api::progress().poll();
   *event = counter->read();
   return PTL_OK;
 }
 
 int PtlCTWait(ptl_handle_ct_t ct_handle, ptl_size_t test, ptl_ct_event_t* event) {
   if (!api::initialized()) return PTL_NO_INIT;
-  if (api::Fault fault = api::check_polled(api::client().objects().counters, "ct_handle", &ct_handle, 1)) return api::refuse(__func__, fault);
+  if (api::Fault fault = api::check_polled(api::runtime().objects().counters, "ct_handle", &ct_handle, 1)) return api::refuse(__func__, fault);
   if (!event) return api::refuse(__func__, {"event", api::kIsNull});
   unsigned which;
   return wait(__func__, &ct_handle, &test, 1, PTL_TIME_FOREVER, *event, which);
@@ -124,7 +124,7 @@ int PtlCTWait(ptl_handle_ct_t ct_handle, ptl_size_t test, ptl_ct_event_t* event)
 int PtlCTPoll(const ptl_handle_ct_t* ct_handles, const ptl_size_t* tests, unsigned int size, ptl_time_t timeout, ptl_ct_event_t* event,
               unsigned int* which) {
   if (!api::initialized()) return PTL_NO_INIT;
-  if (api::Fault fault = api::check_polled(api::client().objects().counters, "ct_handles", ct_handles, size)) return api::refuse(__func__, fault);
+  if (api::Fault fault = api::check_polled(api::runtime().objects().counters, "ct_handles", ct_handles, size)) return api::refuse(__func__, fault);
   if (!tests || !event || !which) return api::refuse(__func__, {!tests ? "tests" : !event ? "event" : "which", api::kIsNull});
   return wait(__func__, ct_handles, tests, size, timeout, *event, *which);
 }

@@ -89,7 +89,7 @@ int PtlxJobPut(const char* key, const void* value, size_t size) {
 int PtlxJobFence(void) {
   if (!job().bootstrap) return PTL_NO_INIT;
   return guarded([] {
-    if (!api::initialized() || !api::client().running() || !api::client().only_callers_step()) {
+    if (!api::initialized() || !api::runtime().running() || !api::progress().only_callers_step()) {
       job().bootstrap->fence();
       return static_cast<int>(PTL_OK);
     }
@@ -104,7 +104,7 @@ int PtlxJobFence(void) {
       over.store(true, std::memory_order_release);
     });
     while (!over.load(std::memory_order_acquire))
-      if (api::client().progress() == 0) sched_yield();
+      if (api::progress().poll() == 0) sched_yield();
     fence.join();
     return code;
   });
@@ -138,7 +138,7 @@ int PtlxJobMap(ptl_handle_ni_t ni) {
   return guarded([&] {
     Bootstrap& bootstrap = *job().bootstrap;
     const std::string key = "ptlx.id";
-    const ProcessId self = api::client().self();
+    const ProcessId self = api::runtime().self();
     bootstrap.put(key, {reinterpret_cast<const std::byte*>(&self), sizeof self});
     bootstrap.fence();
     std::vector<ptl_process_t> map(static_cast<size_t>(bootstrap.size()));
@@ -153,8 +153,8 @@ int PtlxJobMap(ptl_handle_ni_t ni) {
       const int code = PtlSetMap(ni, map.size(), map.data());
       if (code != PTL_OK && code != PTL_IGNORED) return code;
     }
-    if (NodeTransport* node = api::client().node()) {
-      api::client().locked([&](Engine&) {
+    if (NodeTransport* node = api::runtime().node()) {
+      api::progress().locked([&](Engine&) {
         for (const ptl_process_t& id : map)
           if (Segment* segment = node->segment_of({id.phys.nid, id.phys.pid})) {
             size_t size;
@@ -163,7 +163,7 @@ int PtlxJobMap(ptl_handle_ni_t ni) {
         return 0;
       });
       bootstrap.fence();  // all have mapped all: the names may go, so nothing is left whatever happens to us
-      api::client().locked([&](Engine&) {
+      api::progress().locked([&](Engine&) {
         node->segment().remove_name();
         return 0;
       });
@@ -191,11 +191,11 @@ int add_block(const char* function, ptl_handle_ni_t ni, void* replace, ptl_size_
   if (!api::find_interface(ni)) return api::refuse(function, api::bad_interface(ni));
   if (!block) return api::refuse(function, {"block", api::kIsNull});
   if (size == 0 || size > PTL_SIZE_MAX / 4) return api::refuse(function, {"size", "is 0, or more than any memory"});
-  NodeTransport* node = api::client().node();
+  NodeTransport* node = api::runtime().node();
   void* made = nullptr;
-  const int number = api::client().locked([&](Engine&) {
+  const int number = api::progress().locked([&](Engine&) {
     if (node) return node->segment().add_block(size, replace, made);
-    return api::client().add_private_block(size, replace, made);
+    return api::runtime().add_private_block(size, replace, made);
   });
   if (number < 0) {
     std::fprintf(stderr,
@@ -226,10 +226,10 @@ int PtlxNodeMap(ptl_handle_ni_t ni, ptl_process_t peer, unsigned int block, void
   if (block >= kMaxBlocks) return api::refuse(__func__, {"block", "is no number of a block"});
   ProcessId id{};
   if (const int code = find_process(__func__, ni, peer, id); code != PTL_OK) return code;
-  NodeTransport* node = api::client().node();
+  NodeTransport* node = api::runtime().node();
   size_t found_size = 0;
-  void* found = api::client().locked([&](Engine&) -> void* {
-    if (!node) return id == api::client().self() ? api::client().private_block(block, found_size) : nullptr;
+  void* found = api::progress().locked([&](Engine&) -> void* {
+    if (!node) return id == api::runtime().self() ? api::runtime().private_block(block, found_size) : nullptr;
     Segment* segment = node->segment_of(id);
     return segment ? segment->map_block(block, found_size) : nullptr;
   });
@@ -243,12 +243,12 @@ int PtlxNodeWatch(ptl_handle_ni_t ni, ptl_process_t peer, ptlx_watch_t* watch) {
   if (!watch) return api::refuse(__func__, {"watch", api::kIsNull});
   ProcessId id{};
   if (const int code = find_process(__func__, ni, peer, id); code != PTL_OK) return code;
-  if (id == api::client().self()) {
-    *watch = {api::client().watch().word().address(), nullptr};
+  if (id == api::runtime().self()) {
+    *watch = {api::progress().watch().word().address(), nullptr};
     return PTL_OK;
   }
-  NodeTransport* node = api::client().node();
-  SegmentHeader* header = !node ? nullptr : api::client().locked([&](Engine&) -> SegmentHeader* {
+  NodeTransport* node = api::runtime().node();
+  SegmentHeader* header = !node ? nullptr : api::progress().locked([&](Engine&) -> SegmentHeader* {
     Segment* segment = node->segment_of(id);
     return segment ? &segment->lend_header() : nullptr;
   });
@@ -258,37 +258,37 @@ int PtlxNodeWatch(ptl_handle_ni_t ni, ptl_process_t peer, ptlx_watch_t* watch) {
 }
 
 void PtlxNodeRing(const ptlx_watch_t* watch) {
-  if (!watch->bell) api::client().wake_own_watchers();
-  else if (wake_watchers(*static_cast<SegmentHeader*>(watch->bell))) ++api::client().engine().stats().rings;
+  if (!watch->bell) api::progress().wake_own_watchers();
+  else if (wake_watchers(*static_cast<SegmentHeader*>(watch->bell))) ++api::runtime().engine().stats().rings;
 }
 
-int PtlxProgress(void) { return api::initialized() && api::client().running() ? api::client().progress() : 0; }
+int PtlxProgress(void) { return api::initialized() && api::runtime().running() ? api::progress().poll() : 0; }
 
 void PtlxWait(int (*done)(void* arg), void* arg, uint32_t watched) {
   auto satisfied = [&] { return done(arg) != 0; };
-  if (api::initialized() && api::client().running()) {
-    api::client().wait(satisfied, -1, watched);
+  if (api::initialized() && api::runtime().running()) {
+    api::progress().wait(satisfied, -1, watched);
     return;
   }
   while (!satisfied()) sched_yield();
 }
 
 int PtlxEngineInfo(ptlx_engine_info_t* info) {
-  if (!api::initialized() || !api::client().running()) return PTL_NO_INIT;
+  if (!api::initialized() || !api::runtime().running()) return PTL_NO_INIT;
   if (!info) return api::refuse(__func__, {"info", api::kIsNull});
-  api::client().info(*info);
+  api::runtime().info(*info);
   return PTL_OK;
 }
 
 const uint32_t* PtlxRestrained(void) {
   static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t) && std::atomic<uint32_t>::is_always_lock_free);
-  return api::initialized() ? reinterpret_cast<const uint32_t*>(&api::client().engine().throttled_peers()) : nullptr;
+  return api::initialized() ? reinterpret_cast<const uint32_t*>(&api::runtime().engine().throttled_peers()) : nullptr;
 }
 
 ptlx_transport_t PtlxTransport(ptl_handle_ni_t ni, ptl_process_t peer, const char** name) {
   TransportName found;
   if (Interface* interface = api::initialized() ? api::find_interface(ni) : nullptr)
-    found = api::client().locked([&](Engine& engine) {
+    found = api::progress().locked([&](Engine& engine) {
       Peer* known = engine.target(interface->index, peer);
       return known ? engine.transport_name(*known) : TransportName{};
     });

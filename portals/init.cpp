@@ -17,7 +17,7 @@ extern "C" {
 
 int PtlInit(void) {
   std::lock_guard guard(api::lifetime());
-  api::client();
+  api::runtime();
   api::init_count.fetch_add(1, std::memory_order_release);
   return PTL_OK;
 }
@@ -30,7 +30,7 @@ void PtlFini(void) {
 }
 
 void PtlAbort(void) {
-  if (api::initialized() && api::client().running()) api::client().abort_waits();
+  if (api::initialized() && api::runtime().running()) api::progress().abort_waits();
 }
 
 int PtlHandleIsEqual(ptl_handle_any_t handle1, ptl_handle_any_t handle2) { return handle1 == handle2; }
@@ -38,7 +38,7 @@ int PtlHandleIsEqual(ptl_handle_any_t handle1, ptl_handle_any_t handle2) { retur
 int PtlNIHandle(ptl_handle_any_t handle, ptl_handle_ni_t* ni_handle) {
   if (!api::initialized()) return PTL_NO_INIT;
   if (!ni_handle) return api::refuse(__func__, {"ni_handle", api::kIsNull});
-  Objects& objects = api::client().objects();
+  Objects& objects = api::runtime().objects();
   uint32_t ni = kInterfaces;
   switch (handle_kind(handle)) {
     case HandleKind::interface:

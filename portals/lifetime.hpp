@@ -3,7 +3,7 @@
 
 #include <mutex>
 
-#include "engine/client.hpp"
+#include "engine/runtime.hpp"
 
 namespace portunus::api {
 

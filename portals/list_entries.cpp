@@ -88,7 +88,7 @@ namespace {
 
 // Held: by the baton holder, without locked instructions.
 template <bool kHeld>
-[[gnu::always_inline]] inline int claim(const char* function, Client& engine, Interface& interface, ptl_pt_index_t pt_index, const ptl_me_t& me, bool has_match,
+[[gnu::always_inline]] inline int claim(const char* function, Runtime& process, Interface& interface, ptl_pt_index_t pt_index, const ptl_me_t& me, bool has_match,
                                         uint32_t allowed, ptl_list_t list, void* user_ptr, uint32_t& handle, ListEntry*& claimed) {
   if (Fault fault = check_place(interface, pt_index, has_match)) [[unlikely]] return refuse(function, fault);
   if (list != PTL_PRIORITY_LIST && list != PTL_OVERFLOW_LIST) [[unlikely]]
@@ -106,7 +106,7 @@ template <bool kHeld>
   if (!taken(interface.entries, limits.max_entries)) [[unlikely]] return PTL_NO_SPACE;
   if (interface.counts_lists() && !taken(interface.list_sizes[pt_index][list], limits.max_list_size)) [[unlikely]]
     return given(interface.entries), PTL_NO_SPACE;
-  auto& pool = engine.objects().entries;
+  auto& pool = process.objects().entries;
   const uint32_t index = kHeld ? pool.claim_held() : pool.claim();
   if (index == kNoIndex) [[unlikely]] {
     if (interface.counts_lists()) given(interface.list_sizes[pt_index][list]);
@@ -130,7 +130,7 @@ template <bool kHeld>
 int claim_entry(const char* function, Interface& interface, ptl_pt_index_t pt_index, const ptl_me_t& me, bool has_match, uint32_t allowed,
                 ptl_list_t list, void* user_ptr, uint32_t& handle) {
   ListEntry* entry;
-  return claim<false>(function, client(), interface, pt_index, me, has_match, allowed, list, user_ptr, handle, entry);
+  return claim<false>(function, runtime(), interface, pt_index, me, has_match, allowed, list, user_ptr, handle, entry);
 }
 
 namespace {
@@ -143,16 +143,16 @@ struct Wanted {  // what tells the ME functions from the LE functions
 
 [[gnu::always_inline]] inline int append(const Wanted wanted, ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t& me, ptl_list_t list, void* user_ptr,
            uint32_t* handle) {
-  Client& engine = client();
-  Interface* interface = find_interface(ni_handle, engine);
+  Runtime& process = runtime();
+  Interface* interface = find_interface(ni_handle, process);
   if (!interface) return refuse(wanted.function, bad_interface(ni_handle));
   if (!handle) return refuse(wanted.function, {wanted.has_match ? "me_handle" : "le_handle", kIsNull});
   int code;
-  if (engine.try_enter()) [[likely]] {
+  if (process.progress().try_enter()) [[likely]] {
     ListEntry* entry = nullptr;
-    code = claim<true>(wanted.function, engine, *interface, pt_index, me, wanted.has_match, wanted.options, list, user_ptr, *handle, entry);
-    if (code == PTL_OK) [[likely]] engine.engine().append_now(*entry, *interface->portals[pt_index]);
-    engine.leave();
+    code = claim<true>(wanted.function, process, *interface, pt_index, me, wanted.has_match, wanted.options, list, user_ptr, *handle, entry);
+    if (code == PTL_OK) [[likely]] process.engine().append_now(*entry, *interface->portals[pt_index]);
+    process.progress().leave();
     return code;
   }
   code = claim_entry(wanted.function, *interface, pt_index, me, wanted.has_match, wanted.options, list, user_ptr, *handle);
@@ -161,13 +161,13 @@ struct Wanted {  // what tells the ME functions from the LE functions
   command.verb = Verb::append;
   command.ni = static_cast<uint8_t>(interface->index);
   command.handle = *handle;
-  engine.submit(command);
+  process.progress().submit_and_wait(command);  // who hears of it may send at once
   return PTL_OK;
 }
 
 int unlink(const char* function, const char* argument, uint32_t handle) {
   if (handle_kind(handle) != HandleKind::entry) return refuse(function, bad_handle(argument, handle, HandleKind::entry));
-  const int code = client().locked([&](Engine& engine) { return engine.unlink(handle); });
+  const int code = progress().locked([&](Engine& engine) { return engine.unlink(handle); });
   return code == PTL_ARG_INVALID ? refuse(function, bad_handle(argument, handle, HandleKind::entry)) : code;
 }
 
@@ -181,10 +181,10 @@ int search(const Wanted& wanted, ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_in
   ListEntry like;
   fill_entry(*interface, me, wanted.has_match, like);
   like.user_ptr = user_ptr;
-  client().progress();  // a caller that only ever searches must see progress, too
+  progress().poll();  // a caller that only ever searches must see progress, too
   int code;
-  while ((code = client().locked([&](Engine& engine) { return engine.search(interface->index, pt_index, like, like, op); })) == PTL_IN_USE)
-    if (client().progress() == 0) sched_yield();
+  while ((code = progress().locked([&](Engine& engine) { return engine.search(interface->index, pt_index, like, like, op); })) == PTL_IN_USE)
+    if (progress().poll() == 0) sched_yield();
   return code == PTL_ARG_INVALID ? refuse(wanted.function, {"pt_index", kNotAllocated}) : code;
 }
 
@@ -197,8 +197,8 @@ int set_aside(const char* function, ptl_handle_ni_t ni_handle, ptl_pt_index_t pt
   ListEntry like;
   fill_entry(*interface, me, true, like);
   like.user_ptr = user_ptr;
-  client().progress();
-  const int code = client().locked([&](Engine& engine) { return engine.set_aside(interface->index, pt_index, like, like, label); });
+  progress().poll();
+  const int code = progress().locked([&](Engine& engine) { return engine.set_aside(interface->index, pt_index, like, like, label); });
   return code == PTL_ARG_INVALID ? refuse(function, {"pt_index", kNotAllocated}) : code;
 }
 

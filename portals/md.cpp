@@ -20,7 +20,7 @@ int PtlMDBind(ptl_handle_ni_t ni_handle, const ptl_md_t* md, ptl_handle_md_t* md
   if (md->options & PTL_IOVEC)
     if (api::Fault fault = api::bad_iovec(*interface, md->start, md->length)) return api::refuse(__func__, fault);
   if (!api::take(interface->descriptors, interface->limits.max_mds)) return PTL_NO_SPACE;
-  auto& pool = api::client().objects().descriptors;
+  auto& pool = api::runtime().objects().descriptors;
   const uint32_t index = pool.claim();
   if (index == kNoIndex) {
     interface->descriptors.fetch_sub(1, std::memory_order_relaxed);
@@ -35,14 +35,14 @@ int PtlMDBind(ptl_handle_ni_t ni_handle, const ptl_md_t* md, ptl_handle_md_t* md
 // Operations under way and parked ones carry what they need of the descriptor, so it can go at once.
 int PtlMDRelease(ptl_handle_md_t md_handle) {
   if (!api::initialized()) return PTL_NO_INIT;
-  auto& pool = api::client().objects().descriptors;
+  auto& pool = api::runtime().objects().descriptors;
   api::Fault fault;
   const Descriptor* descriptor = api::object(pool, "md_handle", md_handle, fault);
   if (!descriptor) return api::refuse(__func__, fault);
   const uint32_t ni = descriptor->ni;
   if (!pool.retire(md_handle)) return api::refuse(__func__, api::bad_handle("md_handle", md_handle, HandleKind::descriptor));
   pool.give_back(handle_index(md_handle));
-  api::client().interface(ni).descriptors.fetch_sub(1, std::memory_order_relaxed);
+  api::runtime().interface(ni).descriptors.fetch_sub(1, std::memory_order_relaxed);
   return PTL_OK;
 }
 

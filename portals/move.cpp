@@ -51,7 +51,7 @@ constexpr Limit kFetch{&ptl_ni_limits_t::max_fetch_atomic_size, "is above max_fe
 Fault fill_source(Command& command, const Descriptor& descriptor, const char* argument, ptl_size_t offset, ptl_size_t length,
                   const Limit& limit) {
   if (Fault fault = local_memory(descriptor, argument, offset, length, command.source)) return fault;
-  const ptl_ni_limits_t& limits = client().interface(descriptor.ni).limits;
+  const ptl_ni_limits_t& limits = runtime().interface(descriptor.ni).limits;
   if (length > limits.*limit.member) return {"length", limit.exceeded};
   if ((descriptor.md.options & PTL_MD_VOLATILE) && length > limits.max_volatile_size)
     return {"length", "is above max_volatile_size, and the memory descriptor is PTL_MD_VOLATILE"};
@@ -63,12 +63,12 @@ Fault fill_source(Command& command, const Descriptor& descriptor, const char* ar
 Fault prepare_send(Command& command, ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_ack_req_t ack, const Remote& remote,
                    const Limit& limit) {
   Fault fault;
-  const Descriptor* descriptor = object(client().objects().descriptors, "md_handle", md, fault);
+  const Descriptor* descriptor = object(runtime().objects().descriptors, "md_handle", md, fault);
   if (!descriptor) return fault;
   if ((fault = fill_source(command, *descriptor, "local_offset", offset, length, limit))) return fault;
   if ((fault = check_ack(*descriptor, ack))) return fault;
   command.ack = ack;
-  return fill_remote(command, client().interface(descriptor->ni), remote);
+  return fill_remote(command, runtime().interface(descriptor->ni), remote);
 }
 
 constexpr const char* kNotAtomic = "and datatype do not go together in an atomic";
@@ -83,10 +83,10 @@ Fault prepare_put(Command& command, ptl_handle_md_t md, ptl_size_t offset, ptl_s
 
 Fault prepare_get(Command& command, ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, const Remote& remote) {
   Fault fault;
-  const Descriptor* descriptor = object(client().objects().descriptors, "md_handle", md, fault);
+  const Descriptor* descriptor = object(runtime().objects().descriptors, "md_handle", md, fault);
   if (!descriptor) return fault;
   if ((fault = local_memory(*descriptor, "local_offset", offset, length, command.source))) return fault;
-  Interface& interface = client().interface(descriptor->ni);
+  Interface& interface = runtime().interface(descriptor->ni);
   if (length > interface.limits.max_msg_size) return {"length", kMessage.exceeded};
   command.verb = Verb::get;
   command.length = length;
@@ -106,7 +106,7 @@ namespace {
 
 Fault prepare_return(Command& command, ptl_handle_md_t get_md, ptl_size_t get_offset, ptl_handle_md_t put_md, ptl_size_t put_offset,
                      ptl_size_t length, const Remote& remote, ptl_op_t op, ptl_datatype_t type) {
-  auto& descriptors = client().objects().descriptors;
+  auto& descriptors = runtime().objects().descriptors;
   Fault fault;
   const Descriptor* result = object(descriptors, "get_md_handle", get_md, fault);
   const Descriptor* source = result ? object(descriptors, "put_md_handle", put_md, fault) : nullptr;
@@ -116,7 +116,7 @@ Fault prepare_return(Command& command, ptl_handle_md_t get_md, ptl_size_t get_of
   if ((fault = local_memory(*result, "local_get_offset", get_offset, length, command.result))) return fault;
   command.op = op;
   command.datatype = type;
-  return fill_remote(command, client().interface(source->ni), remote);
+  return fill_remote(command, runtime().interface(source->ni), remote);
 }
 
 }  // namespace
@@ -153,23 +153,23 @@ thread_local constinit unsigned bundle_depth = 0;
 void hand_over(Command& command) {
   if (bundle_depth > 0) [[unlikely]]
     command.source.options |= PTLX_MD_LAZY;
-  api::client().submit(command);
+  api::progress().submit(command);
 }
 
 // The short way of most messages. False: something about this one is unusual, or wrong, which prepare_put finds out; nothing was done.
 [[gnu::always_inline]] inline bool put_at_once(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length, const api::Remote& remote) {
   constexpr unsigned kUnusual = PTL_IOVEC | PTLX_MD_LAZY | PTLX_MD_HEADER_FIRST | PTLX_MD_LAYOUT;
-  Client& client = api::client();
-  const Descriptor* descriptor = client.objects().descriptors.find(md_handle);
+  Runtime& process = api::runtime();
+  const Descriptor* descriptor = process.objects().descriptors.find(md_handle);
   if (!descriptor || bundle_depth > 0) return false;
   const ptl_md_t& md = descriptor->md;
-  const Interface& interface = client.interface(descriptor->ni);
+  const Interface& interface = process.interface(descriptor->ni);
   const ptl_ni_limits_t& limits = interface.limits;
   if ((md.options & kUnusual) || local_offset > md.length || length > md.length - local_offset || length > limits.max_msg_size ||
       ((md.options & PTL_MD_VOLATILE) && length > limits.max_volatile_size) || remote.pt_index > 0xffff ||
       (interface.logical() && remote.target.rank >= interface.map_size.load(std::memory_order_acquire)))
     return false;
-  if (!client.try_enter()) return false;
+  if (!process.progress().try_enter()) return false;
   wire::Header header{};
   header.kind = wire::Kind::put;
   header.flags = descriptor->ni;
@@ -183,8 +183,8 @@ void hand_over(Command& command) {
   source.options = md.options;
   source.eq = md.eq_handle;
   source.ct = md.ct_handle;
-  const bool done = client.engine().put_at_once(header, remote.target, source, remote.user_ptr);
-  client.leave();
+  const bool done = process.engine().put_at_once(header, remote.target, source, remote.user_ptr);
+  process.progress().leave();
   return done;
 }
 
@@ -268,7 +268,7 @@ int PtlEndBundle(ptl_handle_ni_t ni_handle) {
   if (!api::initialized()) return PTL_NO_INIT;
   if (!api::find_interface(ni_handle)) return api::refuse(__func__, api::bad_interface(ni_handle));
   if (bundle_depth == 0 || --bundle_depth > 0) return PTL_OK;
-  return api::client().locked([](Engine& engine) {
+  return api::progress().locked([](Engine& engine) {
     engine.flush();
     return static_cast<int>(PTL_OK);
   });

@@ -75,9 +75,9 @@ void close_interface(uint32_t ni) {
   // What was issued leaves first: a peer may depend on our last put. A peer that is gone fails its messages.
   constexpr uint64_t kFlushNs = 10'000'000'000;
   const uint64_t deadline = now_ns() + kFlushNs;
-  while (!client().locked([](Engine& engine) { return engine.flushed(); }) && now_ns() < deadline)
-    if (client().progress() == 0) sched_yield();
-  client().locked([ni](Engine& engine) {
+  while (!progress().locked([](Engine& engine) { return engine.flushed(); }) && now_ns() < deadline)
+    if (progress().poll() == 0) sched_yield();
+  progress().locked([ni](Engine& engine) {
     engine.close_interface(ni);
     return 0;
   });
@@ -86,12 +86,12 @@ void close_interface(uint32_t ni) {
 }  // namespace
 
 void close_all_interfaces() {
-  if (!client().running()) return;
+  if (!runtime().running()) return;
   for (uint32_t ni = 0; ni < kInterfaces; ++ni) {
     if (open_count[ni] > 0) close_interface(ni);
     open_count[ni] = 0;
   }
-  client().stop();
+  runtime().stop();
 }
 
 }  // namespace portunus::api
@@ -108,10 +108,10 @@ int PtlNIInit(ptl_interface_t iface, unsigned int options, ptl_pid_t pid, const 
   if (api::open_count[index] == 0) {
     if (pid != PTL_PID_ANY && (pid == 0 || pid > 0xffff)) return api::refuse(__func__, {"pid", "is neither PTL_PID_ANY nor from 1 to 65534"});
     // All interfaces share one pid, so a second one cannot have another.
-    if (api::client().running() && pid != PTL_PID_ANY && pid != api::client().self().pid) return PTL_PID_IN_USE;
+    if (api::runtime().running() && pid != PTL_PID_ANY && pid != api::runtime().self().pid) return PTL_PID_IN_USE;
   }
   try {
-    if (!api::client().running()) api::client().start(api::job_place(), pid == PTL_PID_ANY ? 0 : pid);
+    if (!api::runtime().running()) api::runtime().start(api::job_place(), pid == PTL_PID_ANY ? 0 : pid);
   } catch (const std::system_error& error) {
     if (error.code().value() == EADDRINUSE) return PTL_PID_IN_USE;
     std::fprintf(stderr, "portals: %s\n", error.what());
@@ -120,9 +120,9 @@ int PtlNIInit(ptl_interface_t iface, unsigned int options, ptl_pid_t pid, const 
     std::fprintf(stderr, "portals: %s\n", error.what());
     return PTL_FAIL;
   }
-  Interface& interface = api::client().interface(index);
+  Interface& interface = api::runtime().interface(index);
   if (api::open_count[index]++ == 0) {
-    api::client().locked([&](Engine&) {
+    api::progress().locked([&](Engine&) {
       interface.options = options;
       interface.limits = api::grant(desired);
       interface.open.store(true, std::memory_order_release);
@@ -160,7 +160,7 @@ int PtlSetMap(ptl_handle_ni_t ni_handle, ptl_size_t map_size, const ptl_process_
   if (!interface->logical()) return api::refuse(__func__, {"ni_handle", api::kPhysical});
   if (!mapping) return api::refuse(__func__, {"mapping", api::kIsNull});
   if (map_size == 0 || map_size >= kRankUnknown) return api::refuse(__func__, {"map_size", "is 0, or more than there are ranks"});
-  const int code = api::client().locked([&](Engine& engine) { return engine.set_map(interface->index, mapping, map_size); });
+  const int code = api::progress().locked([&](Engine& engine) { return engine.set_map(interface->index, mapping, map_size); });
   return code == PTL_ARG_INVALID ? api::refuse(__func__, {"mapping", "does not contain this process: see PtlGetPhysId"}) : code;
 }
 
@@ -182,7 +182,7 @@ int PtlGetUid(ptl_handle_ni_t ni_handle, ptl_uid_t* uid) {
   if (!api::initialized()) return PTL_NO_INIT;
   if (!api::find_interface(ni_handle)) return api::refuse(__func__, api::bad_interface(ni_handle));
   if (!uid) return api::refuse(__func__, {"uid", api::kIsNull});
-  *uid = api::client().uid();
+  *uid = api::runtime().uid();
   return PTL_OK;
 }
 
@@ -190,7 +190,7 @@ int PtlGetPhysId(ptl_handle_ni_t ni_handle, ptl_process_t* id) {
   if (!api::initialized()) return PTL_NO_INIT;
   if (!api::find_interface(ni_handle)) return api::refuse(__func__, api::bad_interface(ni_handle));
   if (!id) return api::refuse(__func__, {"id", api::kIsNull});
-  id->phys = {api::client().self().nid, api::client().self().pid};
+  id->phys = {api::runtime().self().nid, api::runtime().self().pid};
   return PTL_OK;
 }
 
@@ -203,7 +203,7 @@ int PtlGetId(ptl_handle_ni_t ni_handle, ptl_process_t* id) {
   id->phys = {0, 0};
   id->rank = PTL_RANK_ANY;
   if (interface->map_size.load(std::memory_order_acquire) != 0) {
-    auto found = interface->rank_of.find(packed(api::client().self()));
+    auto found = interface->rank_of.find(packed(api::runtime().self()));
     if (found != interface->rank_of.end()) id->rank = found->second;
   }
   return PTL_OK;

@@ -12,7 +12,7 @@ int on_entry(const char* function, ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_
   Interface* interface = api::find_interface(ni_handle);
   if (!interface) return api::refuse(function, api::bad_interface(ni_handle));
   if (!api::valid_portal(*interface, pt_index)) return api::refuse(function, {"pt_index", api::kNotAllocated});
-  const int code = api::client().locked([&](Engine& engine) { return action(engine, interface->index); });
+  const int code = api::progress().locked([&](Engine& engine) { return action(engine, interface->index); });
   return code == PTL_ARG_INVALID ? api::refuse(function, {"pt_index", api::kNotAllocated}) : code;
 }
 
@@ -30,7 +30,7 @@ int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handle_eq_t 
     return api::refuse(__func__, {"pt_index_req", "is above max_pt_index"});
   if (api::Fault fault = api::queue_or_none("eq_handle", eq_handle, interface->index)) return api::refuse(__func__, fault);
   if ((options & PTL_PT_FLOWCTRL) && eq_handle == PTL_EQ_NONE) return PTL_PT_EQ_NEEDED;
-  return api::client().locked([&](Engine& engine) {
+  return api::progress().locked([&](Engine& engine) {
     uint32_t index = 0;
     const int code = engine.portal_alloc(interface->index, options, eq_handle, pt_index_req, index);
     if (code == PTL_OK) *pt_index = index;
@@ -48,7 +48,7 @@ int PtlPTDisable(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index) {
   auto disable = [=](Engine& engine, uint32_t ni) { return engine.portal_disable(ni, pt_index); };
   int code;
   while ((code = on_entry(__func__, ni_handle, pt_index, disable)) == PTL_IN_USE)  // messages on their way into its entries finish first
-    if (api::client().progress() == 0) sched_yield();
+    if (api::progress().poll() == 0) sched_yield();
   return code;
 }
 

@@ -12,16 +12,16 @@ namespace portunus::api {
 
 int submit_triggered(const char* function, Command& command, ptl_handle_ct_t trig_ct, ptl_size_t threshold) {
   Fault fault;
-  const Counter* counter = object(client().objects().counters, "trig_ct_handle", trig_ct, fault);
+  const Counter* counter = object(runtime().objects().counters, "trig_ct_handle", trig_ct, fault);
   if (!counter) return refuse(function, fault);
   if (counter->ni != command.ni) return refuse(function, {"trig_ct_handle", kOtherInterface});
-  Interface& interface = client().interface(command.ni);
+  Interface& interface = runtime().interface(command.ni);
   if (!interface.triggers.take(interface.limits.max_triggered_ops)) return PTL_NO_SPACE;
   command.armed = command.verb;
   command.verb = Verb::arm;
   command.trigger_ct = trig_ct;
   command.threshold = threshold;
-  client().submit(command);
+  progress().submit(command);
   return PTL_OK;
 }
 
@@ -29,7 +29,7 @@ namespace {
 
 int triggered_change(const char* function, Verb verb, ptl_handle_ct_t ct, ptl_ct_event_t value, ptl_handle_ct_t trig_ct, ptl_size_t threshold) {
   Fault fault;
-  const Counter* counter = object(client().objects().counters, "ct_handle", ct, fault);
+  const Counter* counter = object(runtime().objects().counters, "ct_handle", ct, fault);
   if (!counter) return refuse(function, fault);
   Command command;
   command.verb = verb;
@@ -45,7 +45,7 @@ int triggered_append(const char* function, ptl_handle_ni_t ni, ptl_pt_index_t pt
   if (!interface) return refuse(function, bad_interface(ni));
   if (!me || !me_handle) return refuse(function, {me ? "me_handle" : "me", kIsNull});
   Fault fault;
-  const Counter* counter = object(client().objects().counters, "trig_ct_handle", trig_ct, fault);
+  const Counter* counter = object(runtime().objects().counters, "trig_ct_handle", trig_ct, fault);
   if (!counter) return refuse(function, fault);
   if (counter->ni != interface->index) return refuse(function, {"trig_ct_handle", kOtherInterface});
   uint32_t handle;
@@ -59,7 +59,7 @@ int triggered_append(const char* function, ptl_handle_ni_t ni, ptl_pt_index_t pt
   if (parked == PTL_OK)
     *me_handle = handle;
   else
-    client().locked([&](Engine& engine) { return engine.discard_entry(handle); });
+    progress().locked([&](Engine& engine) { return engine.discard_entry(handle); });
   return parked;
 }
 
@@ -121,9 +121,9 @@ int triggered_local(const char* function, ptl_handle_ni_t ni, ptlx_local_op_t op
 // Runs work(engine, counter), which answers with a Fault, while holding the baton, if there is such a counter.
 template <class Work>
 int change_counter(const char* function, ptl_handle_ct_t ct, Work&& work) {
-  const Fault fault = client().locked([&](Engine& engine) {
+  const Fault fault = progress().locked([&](Engine& engine) {
     Fault found;
-    Counter* counter = object(client().objects().counters, "ct", ct, found);
+    Counter* counter = object(runtime().objects().counters, "ct", ct, found);
     return counter ? work(engine, *counter) : found;
   });
   return fault ? refuse(function, fault) : static_cast<int>(PTL_OK);
@@ -219,7 +219,7 @@ int PtlTriggeredMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, ptl
 int PtlTriggeredMEUnlink(ptl_handle_me_t me_handle, ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold) {
   if (!api::initialized()) return PTL_NO_INIT;
   api::Fault fault;
-  const ListEntry* entry = api::object(api::client().objects().entries, "me_handle", me_handle, fault);
+  const ListEntry* entry = api::object(api::runtime().objects().entries, "me_handle", me_handle, fault);
   if (!entry) return api::refuse(__func__, fault);
   Command command;
   command.verb = Verb::unlink;
@@ -274,7 +274,7 @@ int PtlxCTGuard(ptl_handle_ct_t ct, ptl_handle_ct_t errors) {
   if (!api::initialized()) return PTL_NO_INIT;
   return api::change_counter(__func__, ct, [&](Engine& engine, Counter& counter) {
     if (api::Fault fault = api::counter_or_none("errors", errors, counter.ni)) return fault;
-    const Counter* other = errors == PTL_CT_NONE ? nullptr : api::client().objects().counters.find(errors);
+    const Counter* other = errors == PTL_CT_NONE ? nullptr : api::runtime().objects().counters.find(errors);
     if (other == &counter) return api::Fault{"errors", "is ct itself"};
     if (other && other->success_only) return api::Fault{"errors", "is guarded itself"};
     engine.guard(counter, other ? errors : 0);

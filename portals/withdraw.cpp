@@ -8,10 +8,10 @@ extern "C" {
 int PtlxPutWithdraw(ptl_handle_md_t md_handle, const void* user_ptr) {
   if (!api::initialized()) return PTL_NO_INIT;
   api::Fault fault;
-  const Descriptor* descriptor = api::object(api::client().objects().descriptors, "md_handle", md_handle, fault);
+  const Descriptor* descriptor = api::object(api::runtime().objects().descriptors, "md_handle", md_handle, fault);
   if (!descriptor) return api::refuse(__func__, fault);
   const PutsOf like{static_cast<uint8_t>(descriptor->ni), descriptor->md.eq_handle, descriptor->md.ct_handle, user_ptr};
-  return api::client().locked([&](Engine& engine) {
+  return api::progress().locked([&](Engine& engine) {
     engine.withdraw_puts(like);
     return static_cast<int>(PTL_OK);
   });
@@ -26,7 +26,7 @@ int PtlxMERefuse(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_m
   if (!api::valid_portal(*interface, pt_index)) return api::refuse(__func__, {"pt_index", api::kNotAllocated});
   const MatchPattern pattern = api::match_pattern(*interface, *me);
   const int code =
-      api::client().locked([&](Engine& engine) { return engine.refuse_held(interface->index, pt_index, pattern); });
+      api::progress().locked([&](Engine& engine) { return engine.refuse_held(interface->index, pt_index, pattern); });
   return code == PTL_ARG_INVALID ? api::refuse(__func__, {"pt_index", api::kNotAllocated}) : code;
 }
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/shared/doorbell.hpp"
+#include "engine/progress/futex.hpp"
 #include "engine/transport/transport.hpp"
 
 namespace portunus {

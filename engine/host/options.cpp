@@ -32,15 +32,15 @@ long read_number(const char* name, long otherwise, long least, long most, const 
   return value;
 }
 
-Progress read_progress() {
+ProgressMode read_progress() {
   const char* text = std::getenv("PTL_PROGRESS");
-  if (!text || !*text) return Progress::automatic;
+  if (!text || !*text) return ProgressMode::automatic;
   std::string value = text;
-  if (value == "auto") return Progress::automatic;
-  if (value == "spin") return Progress::spin;
-  if (value == "park") return Progress::park;
-  if (value == "offload") return Progress::offload;
-  if (value == "caller") return Progress::caller;
+  if (value == "auto") return ProgressMode::automatic;
+  if (value == "spin") return ProgressMode::spin;
+  if (value == "park") return ProgressMode::park;
+  if (value == "offload") return ProgressMode::offload;
+  if (value == "caller") return ProgressMode::caller;
   refuse("PTL_PROGRESS", value, "auto, spin, park, offload or caller");
 }
 

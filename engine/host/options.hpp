@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/progress/mode.hpp"
+
 namespace portunus {
 
 // A wire between processes (measurement/delayed/delayed.hpp).
@@ -12,10 +14,8 @@ struct WireOptions {
   uint64_t bytes_per_us = 0;  // 0: there is none
 };
 
-enum class Progress : uint8_t { automatic, spin, park, offload, caller };
-
 struct Options {
-  Progress progress = Progress::automatic;  // PTL_PROGRESS
+  ProgressMode progress = ProgressMode::automatic;  // PTL_PROGRESS
   int engine_core = -1;                     // PTL_ENGINE_CORE: logical processor, -1 = choose
   bool node = true;                         // PTL_NODE: 0 sends everything over the fabric
   bool fabric = true;                       // PTL_FABRIC: 0 never opens libfabric

@@ -97,7 +97,7 @@ ForeignStats::ForeignStats(pid_t process) : process_(process) {
       if (memory != MAP_FAILED) munmap(memory, sizeof(StatsPage));
       throw std::runtime_error("process " + number + " runs another version of the library; use that version's ptlstat");
     }
-    if (page->ready.load(std::memory_order_acquire) != 1 || page->os_pid != own_number(folder)) {  // pairs with Client::start
+    if (page->ready.load(std::memory_order_acquire) != 1 || page->os_pid != own_number(folder)) {  // pairs with Runtime::publish
       munmap(memory, sizeof(StatsPage));  // still starting, or inherited by a fork: not this process's
       continue;
     }

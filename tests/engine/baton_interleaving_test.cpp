@@ -4,7 +4,7 @@
 
 #include <iostream>
 
-#include "engine/shared/baton.hpp"
+#include "engine/progress/baton.hpp"
 #include "tests/support/interleave.hpp"
 #include "tests/support/store_buffers.hpp"
 #include "tests/support/views.hpp"

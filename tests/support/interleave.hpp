@@ -5,12 +5,17 @@
 // the first that has not stops the run. So a state of the whole program is a plain value (memory, and the
 // results each thread has had), all successors of a state can be made from it, and states met before are not walked twice.
 //
+// A thread that passes a mark (Memory::mark) is run again from its beginning with the results of the first way that led there, so that a
+// loop of ordinary code is one state however often it went round.
+//
 // Thread: one. Invariants: thread bodies depend on nothing but the results of their operations.
 // Source: explicit-state model checking, as in Holzmann, The Model Checker SPIN (1997).
 #pragma once
 
 #include <functional>
+#include <map>
 #include <stdexcept>
+#include <tuple>
 #include <unordered_map>
 
 #include "tests/support/simulated_step.hpp"
@@ -22,7 +27,8 @@ class Explorer {
  public:
   using Right = std::function<bool(const Ending<Model>&)>;
 
-  Explorer(const Program& program, Right right) : program_(program), right_(std::move(right)) {}
+  // `most`: states after which it gives up, having found nothing (Found::complete).
+  Explorer(const Program& program, Right right, size_t most = SIZE_MAX) : program_(program), right_(std::move(right)), most_(most) {}
 
   Found run() {
     State start{Model(program_.initial, program_.threads.size()), {}};
@@ -30,6 +36,7 @@ class Explorer {
     for (size_t i = 0; i < start.threads.size(); ++i) advance(start, i);
     found_.interleavings = walk(start, 0);
     found_.states = seen_.size();
+    found_.complete = found_.lost || seen_.size() < most_;
     return found_;
   }
 
@@ -42,6 +49,7 @@ class Explorer {
     Phase phase = Phase::ready;
     uint32_t part = 0;
     uint32_t early_returns = 0;
+    uint32_t since = 0;             // the mark that it passed last, in prefixes_; its results are those after that
   };
   struct State {
     Model memory;
@@ -53,12 +61,18 @@ class Explorer {
   void advance(State& state, size_t i) {
     ThreadState& thread = state.threads[i];
     std::string key;
-    for (uint32_t value : {static_cast<uint32_t>(i), thread.part}) put(key, value);
+    for (uint32_t value : {static_cast<uint32_t>(i), thread.part, thread.since}) put(key, value);
     for (uint32_t result : thread.results) put(key, result);
     const auto [known, fresh] = next_.try_emplace(std::move(key));
     if (fresh) known->second = run_thread(thread, i);
     if (known->second.begun_anew) thread.results.clear(), thread.from.clear();
+    if (known->second.repeats_from) {
+      const auto at = static_cast<std::ptrdiff_t>(known->second.repeats_from - 1);
+      thread.results.erase(thread.results.begin() + at);
+      thread.from.erase(thread.from.begin() + at);
+    }
     thread.part = known->second.part;
+    thread.since = known->second.since;
     thread.next = known->second.op;
     if (thread.part != kFinished) return;
     thread.phase = Phase::finished;
@@ -67,21 +81,36 @@ class Explorer {
   struct Next {
     uint32_t part = kFinished;
     bool begun_anew = true;  // the results so far are used up
+    uint32_t since = 0;
     Op op{};
+    size_t repeats_from = 0;  // not 0: the result after so many - 1 is of no account any more
   };
   Next run_thread(const ThreadState& thread, size_t i) {
-    if (thread.results.size() > 200) throw std::runtime_error("a part of a scenario's thread does not end");
+    if (thread.results.size() > 200) throw std::runtime_error("a part of thread " + program_.threads[i].name + " does not end, on " + program_.names[thread.next.where]);
     static const std::vector<uint32_t> none;
     const auto& simulated = program_.threads[i];
-    replay = {&thread.results, simulated.fences, simulated.heavy, 0};
+    const auto begin = [&](const std::vector<uint32_t>& results) {
+      replay = {&results, simulated.fences, simulated.heavy, simulated.biased, i, 0, 0, false, {}};
+    };
+    std::vector<uint32_t> results = prefixes_[thread.since];
+    results.insert(results.end(), thread.results.begin(), thread.results.end());
+    begin(results);
     uint32_t part = thread.part;
+    uint32_t since = thread.since;
     try {
       while (part != kFinished) {
         part = simulated.body(part);
-        replay = {&none, simulated.fences, simulated.heavy, 0};
+        begin(none);
+        since = 0;
       }
     } catch (const Pending& pending) {
-      return {part, replay.results == &none, pending.op};
+      const bool anew = replay.results == &none;
+      const size_t repeats_from = replay.repeats ? replay.repeats_from - prefixes_[since].size() + 1 : 0;
+      if (replay.mark.site == 0) return {part, anew, since, pending.op, repeats_from};
+      // All ways to this mark go on as the first that was found.
+      const auto [known, fresh] = marks_.try_emplace({i, part, replay.mark}, static_cast<uint32_t>(prefixes_.size()));
+      if (fresh) prefixes_.push_back(anew ? none : results);
+      return {part, true, known->second, pending.op, 0};
     }
     return {};
   }
@@ -101,6 +130,7 @@ class Explorer {
     for (const ThreadState& thread : state.threads) {
       put(key, static_cast<uint32_t>(thread.phase) | thread.early_returns << 2);
       put(key, thread.part);
+      put(key, thread.since);
       put(key, static_cast<uint32_t>(thread.results.size()));
       for (size_t k = 0; k < thread.results.size(); ++k)
         put(key, thread.from[k] == kNowhere ? 0 : numbers[static_cast<uint8_t>(thread.from[k])].of(thread.results[k]));
@@ -112,7 +142,7 @@ class Explorer {
   double walk(const State& state, size_t last) {
     const auto [entry, fresh] = seen_.try_emplace(key_of(state), 0.0);
     double& count = entry->second;  // stays where it is when the table grows
-    if (!fresh) return count;
+    if (!fresh || seen_.size() >= most_) return count;
     for (size_t i = 0; i < state.threads.size(); ++i) {  // what others can neither see nor disturb need not wait
       const Op& next = state.threads[i].next;
       if (state.threads[i].phase != Phase::ready || !state.memory.private_to(i, next, program_.alone[next.where])) continue;
@@ -188,9 +218,12 @@ class Explorer {
   }
   const Program& program_;
   Right right_;
+  size_t most_;
   Found found_;
   std::unordered_map<std::string, double> seen_;
   std::unordered_map<std::string, Next> next_;
+  std::map<std::tuple<size_t, uint32_t, Mark>, uint32_t> marks_;
+  std::vector<std::vector<uint32_t>> prefixes_{{}};  // the results on the first way to each mark; 0: the beginning
   std::vector<Step> path_;
 };
 

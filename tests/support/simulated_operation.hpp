@@ -14,7 +14,7 @@
 
 namespace portunus::interleave {
 
-inline constexpr size_t kMaxLocations = 24;
+inline constexpr size_t kMaxLocations = 40;
 
 enum class Kind : uint8_t { load, await, store, add, set, compare, fence, fence_all, sleep, wake };  // fence_all: by every thread at once
 

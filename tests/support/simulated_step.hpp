@@ -50,6 +50,7 @@ struct Found {
   std::string interleaving;  // that one
   double interleavings = 0;  // how many there are at least, if none ends wrongly; turning in a circle is not counted
   size_t states = 0;
+  bool complete = true;      // all were walked, or one was found that ends wrongly
 };
 
 // How an interleaving ended: nobody can go on.

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/progress/guards.hpp"
 #include "tests/support/simulated_operation.hpp"
 
 namespace portunus::interleave {
@@ -18,11 +19,23 @@ namespace portunus::interleave {
 struct Pending {
   Op op;
 };
+// A place where a thread carries nothing over but these: how it came there is forgotten.
+struct Mark {
+  int site = 0;
+  uint32_t carried = 0;
+  bool biased = false;
+  friend auto operator<=>(const Mark&, const Mark&) = default;
+};
 struct Replay {
   const std::vector<uint32_t>* results = nullptr;
   bool fences = true;
   bool heavy = true;
+  bool biased = false;
+  size_t thread = 0;
   size_t next = 0;
+  size_t repeats_from = 0;  // the result that the loop began with
+  bool repeats = false;     // it goes round: that result is of no account any more
+  Mark mark{};  // site 0: none since the last known operation
 };
 inline Replay replay;  // of the thread that runs now
 
@@ -30,6 +43,9 @@ inline uint32_t perform(const Op& op) {
   if (replay.next == replay.results->size()) throw Pending{op};
   return (*replay.results)[replay.next++];
 }
+
+// What is taken out of the code that is walked.
+inline Guard taken_out = Guard::none;
 
 inline constexpr uint32_t kFinished = ~0u;
 
@@ -45,6 +61,7 @@ class Program {
     bool fences;                 // false: its fences are taken out
     bool heavy = true;           // false: its heavy fences are its own only
     uint32_t early_returns = 0;  // how often its sleep may end for no reason (a signal, a time limit)
+    bool biased = false;         // it begins with the bias
   };
 
   Program() { current() = this; }
@@ -55,6 +72,7 @@ class Program {
   uint8_t add_location() {
     if (initial.size() == kMaxLocations) throw std::length_error("too many locations");
     initial.push_back(0);
+    constant.push_back(false);
     names.emplace_back();
     steps.push_back(0);
     alone.push_back(false);
@@ -62,13 +80,14 @@ class Program {
     return static_cast<uint8_t>(initial.size() - 1);
   }
   Thread& thread(std::string name, Body body, bool fences = true) {
-    threads.push_back({std::move(name), std::move(body), fences, true, 0});
+    threads.push_back({std::move(name), std::move(body), fences, true, 0, false});
     return threads.back();
   }
 
   std::vector<uint32_t> initial;
   std::vector<std::string> names;
   std::vector<uint32_t> steps;  // not 0: this location only ever steps up by so much, and is compared for equality only
+  std::vector<bool> constant;   // is never written: reading it is no operation
   std::vector<bool> alone;      // is never written, or used only by whoever has a lock: no need to try all orders
   std::vector<Show> shows;
   std::vector<Thread> threads;
@@ -84,8 +103,9 @@ struct Memory {
     }
     Atomic32(const Atomic32&) = delete;
 
-    uint32_t load() const { return perform({Kind::load, where_, !relaxed_}); }
-    uint32_t load_relaxed() const { return perform({Kind::load, where_}); }
+    uint32_t load() const { return read(!relaxed_); }
+    uint32_t load(Guard guard) const { return read(!relaxed_ && keeps(guard)); }
+    uint32_t load_relaxed() const { return read(false); }
     void relax() { relaxed_ = true; }  // takes the acquire out of load()
     void store(uint32_t value) { perform({Kind::store, where_, false, false, value}); }
     void store_release(uint32_t value) { perform({Kind::store, where_, false, true, value}); }
@@ -106,15 +126,47 @@ struct Memory {
     uint8_t where() const { return where_; }
 
    private:
+    uint32_t read(bool acquire) const {
+      const Program& program = *Program::current();
+      return program.constant[where_] ? program.initial[where_] : perform({Kind::load, where_, acquire});
+    }
     uint8_t where_;
     bool relaxed_ = false;
   };
-  static void fence() {
-    if (replay.fences) perform({Kind::fence});
+  // What only the holder of the baton uses.
+  template <class T>
+  class Held {
+   public:
+    Held() : cell_("held") { Program::current()->alone[cell_.where()] = true; }
+    T get() const { return static_cast<T>(cell_.load_relaxed()); }
+    void set(T value) { cell_.store(static_cast<uint32_t>(value)); }
+    uint8_t where() const { return cell_.where(); }
+
+   private:
+    Atomic32 cell_;
+  };
+  // Nobody is lost where it is read wrongly.
+  struct Hint {
+    uint32_t load_relaxed() const { return 0; }
+    void store(uint32_t) {}
+    void add(uint32_t) {}
+    uint32_t exchange(uint32_t) { return 0; }
+    uint32_t fetch_add(uint32_t) { return 0; }
+  };
+  static bool keeps(Guard guard) { return guard != taken_out; }
+  static void fence(Guard guard = Guard::kept) {
+    if (replay.fences && keeps(guard)) perform({Kind::fence});
   }
   static void light_fence() {}
-  static void heavy_fence() {
-    if (replay.heavy) perform({Kind::fence_all}); else fence();
+  static void heavy_fence(Guard guard = Guard::kept) {
+    if (replay.heavy && keeps(guard)) perform({Kind::fence_all}); else fence();
+  }
+  static void repeat(bool first) {
+    if (first) replay.repeats_from = replay.next - 1;
+    else if (replay.next == replay.results->size()) replay.repeats = true;
+  }
+  static void mark(int site, uint32_t carried = 0) {
+    if (replay.next == replay.results->size()) replay.mark = {site, carried, replay.biased};
   }
 };
 using Cell = Memory::Atomic32;

@@ -29,8 +29,8 @@ void wake_process(uint32_t* door, Sleeper who, bool by_socket, ProcessId process
 
 bool wake_watchers(SegmentHeader& peer) {
   if (!peer.watch.take()) return false;
-  peer.passive_word.fetch_add(1, std::memory_order_seq_cst);
-  futex_wake(reinterpret_cast<uint32_t*>(&peer.passive_word), Sleeper::waiter);
+  peer.passive_word.add(1);
+  futex_wake(peer.passive_word.address(), Sleeper::waiter);
   if (Doorbell::who(peer.door.read()) != Sleeper::waiter) return true;
   peer.door.ring_fenced([&](Sleeper who, bool by_socket) {
     wake_process(peer.door.word().address(), who, by_socket, peer.process, peer.uid);

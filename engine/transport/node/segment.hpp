@@ -20,7 +20,7 @@
 #include <memory>
 #include <string>
 
-#include "engine/shared/watch.hpp"
+#include "engine/progress/watch.hpp"
 #include "engine/transport/node/box.hpp"
 #include "engine/transport/node/shared_copy.hpp"
 #include "engine/transport/node/staging.hpp"
@@ -52,7 +52,7 @@ struct SegmentHeader {
   std::atomic<uint32_t> ready;                    // release by the owner when all of the above is valid
   alignas(kLine) Doorbell door;                   // owner arms, senders ring
   alignas(kLine) Watch watch;                     // the owner's sleepers set, who stores to its blocks looks and rings
-  alignas(kLine) std::atomic<uint32_t> passive_word;  // steps up to wake those who sleep on it
+  alignas(kLine) HardwareMemory::Atomic32 passive_word;  // steps up to wake those who sleep on it
   alignas(kLine) std::atomic<uint64_t> tail;      // lines reserved; senders
   alignas(kLine) std::atomic<uint64_t> head;      // lines consumed; owner
   alignas(kLine) std::atomic<uint32_t> senders;   // entries of `sender` given out, vacant ones included

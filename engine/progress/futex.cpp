@@ -1,4 +1,4 @@
-// futex.cpp: the system calls behind doorbell.hpp. The bitset tells sleepers apart who sleep on the same word.
+// futex.cpp: the system calls behind futex.hpp. The bitset tells sleepers apart who sleep on the same word.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -6,7 +6,7 @@
 
 #include <climits>
 
-#include "engine/shared/doorbell.hpp"
+#include "engine/progress/futex.hpp"
 
 namespace portunus {
 

@@ -15,7 +15,7 @@
 // Cost: a store pays a load of a line that is written only when somebody sleeps; a sleeper pays the heavy fence.
 #pragma once
 
-#include "engine/shared/doorbell.hpp"
+#include "engine/progress/doorbell.hpp"
 
 namespace portunus {
 
@@ -26,9 +26,11 @@ class BasicWatch {
   // Sleeper: on return whoever stores there rings, or has stored already.
   void set(uint32_t bits) {
     uint32_t others = word_.load_relaxed();
-    while (!word_.compare_exchange(others, others | bits)) {
+    for (bool first = true;; first = false) {
+      Memory::repeat(first);
+      if (word_.compare_exchange(others, others | bits)) break;
     }
-    Memory::heavy_fence();
+    Memory::heavy_fence(Guard::watch_fence);
   }
   // Writer, after its store.
   bool touched(uint32_t bits) {

@@ -1,5 +1,5 @@
 // asymmetric_fence.cpp: see asymmetric_fence.hpp.
-#include "engine/shared/asymmetric_fence.hpp"
+#include "engine/progress/asymmetric_fence.hpp"
 
 #include <linux/membarrier.h>
 #include <sys/syscall.h>

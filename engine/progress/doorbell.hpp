@@ -17,17 +17,14 @@
 // Cost: ring with nobody asleep = one load, and one fence unless the word is hot. A real ring = one system call of several microseconds.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+#include <utility>
 
-#include "engine/shared/asymmetric_fence.hpp"
+#include "engine/progress/memory.hpp"
 
 namespace portunus {
 
-enum class Sleeper : uint32_t { nobody = 0, waiter = 1, engine = 2 };
-
-// Memory supplies Atomic32 (load, compare_exchange), fence(), light_fence() and heavy_fence(). The engine uses std::atomic and the futex; the
-// interleaving test uses simulated ones, on x86's store buffers and on the C++ memory model.
+// Memory: memory.hpp, or simulated, on x86's store buffers and on the C++ memory model.
 template <class Memory>
 class BasicDoorbell {
  public:
@@ -45,14 +42,15 @@ class BasicDoorbell {
       Memory::light_fence();  // program order; pairs with the heavy fence of who arms a hot word
       if (word_.load() & kHot) return false;
     }
-    Memory::fence();
+    Memory::fence(Guard::ring_fence);
     return ring_fenced(wake);
   }
   // The same when the caller has just executed a full barrier.
   template <class Wake>
   bool ring_fenced(Wake&& wake) {
     uint32_t word = word_.load();
-    while (who(word) != Sleeper::nobody) {
+    for (bool first = true; who(word) != Sleeper::nobody; first = false) {
+      Memory::repeat(first);
       if (word_.compare_exchange(word, quiet(word))) {
         wake(who(word), (word & kBySocket) != 0);
         return true;
@@ -65,7 +63,9 @@ class BasicDoorbell {
   uint32_t arm(Sleeper sleeper, bool by_socket) {
     uint32_t word = word_.load();
     uint32_t armed;
+    bool first = true;
     do {
+      Memory::repeat(std::exchange(first, false));
       armed = quiet(word) | static_cast<uint32_t>(sleeper) | (by_socket ? kBySocket : 0);
     } while (!word_.compare_exchange(word, armed));
     fence_after(word);
@@ -79,59 +79,39 @@ class BasicDoorbell {
     return true;
   }
   // Owner: takes back exactly what arm returned. If the word has changed since, another thread's arming must stand.
-  void disarm_from(uint32_t armed) { word_.compare_exchange(armed, quiet(armed)); }
+  void disarm_from(uint32_t armed) {
+    if (!Memory::keeps(Guard::disarm_own_only)) return disarm(who(armed));
+    word_.compare_exchange(armed, quiet(armed));
+  }
   // Owner: takes back an arming of this kind, whoever made it.
   void disarm(Sleeper only) {
     uint32_t word = word_.load();
-    while (who(word) == only && !word_.compare_exchange(word, quiet(word))) {
+    for (bool first = true; who(word) == only; first = false) {
+      Memory::repeat(first);
+      if (word_.compare_exchange(word, quiet(word))) return;
     }
   }
 
   // Owner, registered for heavy fences: somebody looks for messages until the word is armed. False: it is armed now.
   bool heat() {
     uint32_t word = word_.load();
-    while (who(word) == Sleeper::nobody && !(word & kHot)) {
+    for (bool first = true; who(word) == Sleeper::nobody && !(word & kHot); first = false) {
+      Memory::repeat(first);
       if (word_.compare_exchange(word, quiet(word) | kHot)) return true;
     }
     return (word & kHot) != 0;
   }
 
-  uint32_t read() const { return word_.load(); }
+  uint32_t read() const { return word_.load(Guard::door_acquire); }
   typename Memory::Atomic32& word() { return word_; }
 
  private:
-  static void fence_after(uint32_t replaced) { replaced & kHot ? Memory::heavy_fence() : Memory::fence(); }
+  static void fence_after(uint32_t replaced) { replaced & kHot ? Memory::heavy_fence(Guard::arm_hot_fence) : Memory::fence(Guard::arm_fence); }
   static uint32_t quiet(uint32_t word) { return (word & ~(kStep - 1)) + kStep; }
   typename Memory::Atomic32 word_;
 };
 
-struct HardwareMemory {
-  class Atomic32 {
-   public:
-    // Acquire: who sees the word changed also sees what was done before (that nobody waits any more, say).
-    uint32_t load() const { return value_.load(std::memory_order_acquire); }
-    // On failure `expected` becomes the present value.
-    bool compare_exchange(uint32_t& expected, uint32_t desired) {
-      return value_.compare_exchange_strong(expected, desired, std::memory_order_acq_rel, std::memory_order_relaxed);
-    }
-    uint32_t load_relaxed() const { return value_.load(std::memory_order_relaxed); }
-    void store(uint32_t value) { value_.store(value, std::memory_order_relaxed); }
-    void store_release(uint32_t value) { value_.store(value, std::memory_order_release); }
-    uint32_t exchange(uint32_t value) { return value_.exchange(value, std::memory_order_seq_cst); }
-    uint32_t* address() { return reinterpret_cast<uint32_t*>(&value_); }
-
-   private:
-    std::atomic<uint32_t> value_{0};
-  };
-  static void fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
-  static void light_fence() { portunus::light_fence(); }
-  static void heavy_fence() { heavy_fence_on_node(); }
-};
 using Doorbell = BasicDoorbell<HardwareMemory>;
 static_assert(sizeof(Doorbell) == 4);
-
-// futex_wait: sleeps while *word == value, until woken for `who` or `timeout_ns` passed (negative = no limit).
-void futex_wait(uint32_t* word, uint32_t value, Sleeper who, int64_t timeout_ns);
-void futex_wake(uint32_t* word, Sleeper who);
 
 }  // namespace portunus

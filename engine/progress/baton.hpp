@@ -17,17 +17,17 @@
 
 #include <cstdint>
 
-#include "engine/shared/doorbell.hpp"
+#include "engine/progress/memory.hpp"
 
 namespace portunus {
 
-// Memory as for BasicDoorbell; its heavy fence need reach this process only. `biased` is the calling thread's own word: false at first.
+// Memory: memory.hpp; its heavy fence need reach this process only. `biased` is the calling thread's own word: false at first.
 template <class Memory>
 class BasicBaton {
  public:
   bool try_take(bool& biased) {
     if (biased) {
-      if (inside_.load_relaxed() != 0) return false;  // by this very thread: nobody else writes it
+      if (Memory::keeps(Guard::refuse_twice) && inside_.load_relaxed() != 0) return false;  // by this very thread: nobody else writes it
       inside_.store(1);
       Memory::light_fence();  // pairs with the heavy fence of take_back
       if (blocked_.load() == 0) return true;
@@ -40,35 +40,44 @@ class BasicBaton {
     return false;
   }
   void release(bool biased) {
+    count_use();
     if (biased) {
       inside_.store_release(0);
       Memory::light_fence();  // pairs with the heavy fence of `held`
       return;
     }
     word_.store_release(0);
-    Memory::fence();  // an exchange would not order the reads that follow everywhere
+    Memory::fence(Guard::release_fence);  // an exchange would not order the reads that follow everywhere
   }
   // Released by a thread that took it without bias: from now on it has the bias.
   void release_biased(bool& biased) {
+    count_use();
     granted_.store(1);
     blocked_.store_release(0);
     word_.store_release(0);
-    Memory::fence();
+    Memory::fence(Guard::release_fence);
     biased = true;
   }
   // Does somebody hold it who will look, after releasing it, at what the caller published before its last fence? If not, the
   // caller tries to take it, and asks again when that fails: the owner of the bias may just find that it has lost it.
   bool held() {
     if (granted_.load() == 0) return word_.load() != 0;
-    Memory::heavy_fence();
+    Memory::heavy_fence(Guard::held_fence);
     return word_.load() != 0 || inside_.load() != 0;
   }
-  // Ends the bias without taking the baton: its owner finds out when it next comes.
+  // Ends the bias without taking the baton: its owner finds out when it comes again. Without a fence: who must not meet the owner inside
+  // takes the bias back.
   void block() {
     if (granted_.load() == 0) return;
     blocked_.store(1);
-    Memory::heavy_fence();
   }
+  // Somebody needs the baton for a synchronous call: holders that spin give it up after the current step.
+  void want() { wanted_.add(1); }
+  void got() { wanted_.add(~0u); }
+  bool wanted() const { return wanted_.load_relaxed() != 0; }
+  // Changes whenever someone hands the baton back: lets the engine thread see that an application is busy here.
+  uint32_t uses() const { return uses_.load_relaxed(); }
+
   bool granted() const { return granted_.load_relaxed() != 0; }
   // Is the thread with the bias inside? A hint.
   bool inside() const { return inside_.load_relaxed() != 0; }
@@ -79,46 +88,22 @@ class BasicBaton {
   // Under word_. False: the owner of the bias is inside; it finds `blocked_` when it comes again.
   bool take_back() {
     blocked_.store(1);
-    Memory::heavy_fence();
-    if (inside_.load() != 0) return false;  // acquires what the owner did inside
+    Memory::heavy_fence(Guard::take_back_fence);
+    if (Memory::keeps(Guard::take_back_look) && inside_.load() != 0) return false;  // acquires what the owner did inside
     granted_.store(0);
     return true;
   }
+
+  void count_use() { uses_.store(uses_.load_relaxed() + 1); }
 
   alignas(64) typename Memory::Atomic32 word_;
   typename Memory::Atomic32 granted_;  // written under word_
   typename Memory::Atomic32 blocked_;  // the bias is not to be used
   alignas(64) typename Memory::Atomic32 inside_;  // the owner's of the bias
+  typename Memory::Hint uses_;                    // written by the holder only
+  alignas(64) typename Memory::Hint wanted_;
 };
 
-struct ProcessMemory : HardwareMemory {
-  static void heavy_fence() { heavy_fence_in_process(); }
-};
-
-class Baton : public BasicBaton<ProcessMemory> {
- public:
-  void release(bool biased) {
-    count_use();
-    BasicBaton::release(biased);
-  }
-  void release_biased(bool& biased) {
-    count_use();
-    BasicBaton::release_biased(biased);
-  }
-
-  // Somebody needs the baton for a synchronous call: holders that spin give it up after the current step.
-  void want() { wanted_.fetch_add(1, std::memory_order_relaxed); }
-  void got() { wanted_.fetch_sub(1, std::memory_order_relaxed); }
-  bool wanted() const { return wanted_.load(std::memory_order_relaxed) != 0; }
-
-  // Changes whenever someone hands the baton back: lets the engine thread see that an application is busy here.
-  uint64_t uses() const { return uses_.load(std::memory_order_relaxed); }
-
- private:
-  void count_use() { uses_.store(uses_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
-
-  std::atomic<uint64_t> uses_{0};  // written by the holder only
-  alignas(64) std::atomic<uint32_t> wanted_{0};
-};
+using Baton = BasicBaton<ProcessMemory>;
 
 }  // namespace portunus

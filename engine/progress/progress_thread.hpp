@@ -1,0 +1,93 @@
+// progress_thread.hpp: the two forms of the engine thread: spinning on a core of its own, and parked on the door. See progress.hpp, which
+// includes it.
+#pragma once
+
+#include "engine/progress/progress.hpp"
+
+namespace portunus {
+
+// The engine thread with a core of its own.
+template <class Memory>
+void BasicProgress<Memory>::run_spinning() {
+  constexpr int kGrace = 32;  // pauses, about a microsecond: an application that uses the engine is left alone
+  const bool offload = plan_.mode == ProgressMode::offload;
+  while (!stop_.load_relaxed()) {
+    const uint32_t uses = baton_.uses();
+    for (int i = 0; i < (offload ? 1 : kGrace); ++i) Memory::relax();
+    if (!offload && (waiting_.load_relaxed() > 0 || baton_.uses() != uses)) continue;
+    if (!baton_.try_take(Memory::biased())) continue;
+    int work;
+    do {
+      work = step(Memory::now());
+      if (work) ++engine_->stats().steps_by_engine;
+    } while (work && !baton_.wanted() && !engine_->posted && !stop_.load_relaxed());
+    leave_baton();
+  }
+}
+
+// The engine thread without one: it sleeps until the door names it.
+template <class Memory>
+void BasicProgress<Memory>::run_parked() {
+  using Limits = typename Memory::Limits;
+  const bool offload = plan_.mode == ProgressMode::offload;
+  while (!stop_.load()) {
+    Memory::mark(11);
+    if (dense_.load()) {
+      // To step now would take the bias from a thread that is busy here: only look whether it still is.
+      const uint32_t word = door_->read();
+      const uint32_t uses = baton_.uses();
+      if (stop_.load()) return;
+      const uint64_t begin = Memory::now();
+      sleep_on(word, Sleeper::engine, Limits::kDenseTick, false);
+      // It returns at once when the word has changed since, which says nothing about who is busy.
+      if (Memory::passed(begin, Limits::kDenseTick) && baton_.uses() == uses && !baton_.inside()) cool();
+      continue;
+    }
+    if (waiting_.load() == 0 && baton_.try_take(Memory::biased())) {
+      Memory::mark(21);
+      for (int idle = 0; idle < Limits::kIdleSteps && !baton_.wanted() && !engine_->posted && waiting_.load_relaxed() == 0;) {
+        if (step(Memory::now()) > 0) {
+          ++engine_->stats().steps_by_engine;
+          idle = 0;
+        } else {
+          ++idle;
+        }
+      }
+      Memory::mark(22);
+      const bool posted = engine_->posted;
+      const bool busy = engine_->busy();
+      const bool wanted = baton_.wanted();
+      leave_baton();
+      if (posted) continue;
+      // Whoever wants the baton may need this very processor for it: without a step what has arrived keeps the engine from idling, and
+      // this thread would take the baton again and again, to ask.
+      if (busy || wanted) {
+        sleeping_->let_others_run();
+        continue;
+      }
+    }
+    Memory::mark(12);
+    const uint32_t word = door_->read();
+    if (stop_.load()) return;
+    const bool others = waiting_.load() > 0;
+    if (others) {  // an application thread steps; when it leaves, it arms the word for us (and so changes it)
+      sleep_on(word, Sleeper::engine, -1, false);
+      continue;
+    }
+    uint32_t armed;
+    if (!door_->arm_from(word, Sleeper::engine, plan_.by_socket, armed)) continue;
+    bool holds = false;
+    if ((Memory::keeps(Guard::park_waiting) && waiting_.load() > 0) || stop_.load() || (Memory::keeps(Guard::park_dense) && dense_.load()) ||
+        (offload && engine_->commands().maybe_filled()) || (!(holds = baton_.try_take(Memory::biased())) && Memory::keeps(Guard::park_holding))) {
+      door_->disarm_from(armed);
+      sleeping_->let_others_run();
+      continue;
+    }
+    const bool idle = !Memory::keeps(Guard::park_messages) || (engine_->idle() && !engine_->busy());
+    const int64_t patience_ns = engine_->patience_ns();
+    if (holds) leave_baton();
+    if (idle) sleep_on(armed, Sleeper::engine, patience_ns, true); else door_->disarm_from(armed);
+  }
+}
+
+}  // namespace portunus

@@ -1,0 +1,307 @@
+// progress_waiting.hpp: the bodies of waiting, sleeping and leaving. See progress.hpp, which includes it.
+//
+// Memory::mark is where the explorer of interleavings may forget how the thread came there. In the library it is nothing.
+#pragma once
+
+#include "engine/progress/progress.hpp"
+
+namespace portunus {
+
+template <class Memory>
+template <class Done>
+bool BasicProgress<Memory>::wait(Done&& done, int64_t timeout_ns, uint32_t watched) {
+  using Limits = typename Memory::Limits;
+  if (done()) return true;
+  if (timeout_ns == 0) {
+    poll();
+    return done();
+  }
+  struct Waiting {  // done() may poll: it finds that this thread does so already
+    Waiting() { Memory::waits() = true; }
+    ~Waiting() { Memory::waits() = false; }
+  } here;
+  const uint32_t aborts = aborts_.load_relaxed();
+  const auto aborted = [&] { return aborts_.load_relaxed() != aborts; };
+  const uint64_t begin = timeout_ns > 0 ? Memory::now() : 0;
+  if (Memory::biased() && wait_biased(done, begin, timeout_ns, aborts, watched != 0)) return true;
+  const bool steps = plan_.mode != ProgressMode::offload;
+  if (steps) enter_wait();
+  bool satisfied = false;
+  int idle = 0;
+  int64_t nap_ns = plan_.registered ? Limits::kFirstNap : Limits::kBlindNap;
+  for (;;) {
+    Memory::mark(1);
+    int work = 0;
+    if (steps && take()) {
+      do {
+        Memory::mark(8);
+        work = step(clock_.coarse(*engine_));
+        Memory::mark(9, work != 0);
+        satisfied = done();
+      } while (!satisfied && (work || (plan_.spin_waits && ++idle < Limits::kSpins && (idle & 63) != 0)) && !engine_->posted && !baton_.wanted());
+      if (satisfied) {
+        Memory::mark(10);
+        leave_holding();
+        return true;
+      }
+      Memory::mark(13, work != 0);
+      leave_baton();
+    }
+    Memory::mark(2, work != 0);
+    satisfied = done();
+    if (satisfied || aborted()) break;
+    if (work) {
+      idle = 0;
+      continue;
+    }
+    int64_t left = -1;
+    if (timeout_ns > 0) {
+      left = timeout_ns - static_cast<int64_t>(Memory::now() - begin);
+      if (left <= 0) break;
+    }
+    ++idle;
+    if (plan_.spin_waits && idle < Limits::kSpins) {
+      pause_spin(idle);
+    } else if (idle < (plan_.spin_waits ? Limits::kSpins : 0) + Limits::kYields) {
+      Memory::yield();
+    } else {
+      if (watched && (left < 0 || left > nap_ns)) left = nap_ns;
+      if (plan_.registered) nap_ns = std::min(2 * nap_ns, Limits::kLastNap);
+      Memory::mark(3);
+      // done() may take what it waits for, so it is not asked again once it said yes.
+      sleep([&] { return (satisfied = done()) || aborted(); }, left, watched);
+      if (satisfied || aborted()) break;
+    }
+  }
+  Memory::mark(4, satisfied);
+  if (steps) leave_wait();
+  return satisfied;
+}
+
+// The same for a thread with the bias: the engine thread only glances, so nobody need know that this one waits. False: go on in full.
+template <class Memory>
+template <class Done>
+bool BasicProgress<Memory>::wait_biased(Done&& done, uint64_t begin, int64_t timeout_ns, uint32_t aborts, bool watches_memory) {
+  using Limits = typename Memory::Limits;
+  for (int idle = 0; take();) {
+    if (!Memory::biased()) {  // taken back
+      leave_baton();
+      break;
+    }
+    int work;
+    bool satisfied;
+    do {
+      work = step(clock_.coarse(*engine_));
+      satisfied = (work || watches_memory) && done();  // else nobody can have brought it about without the baton
+    } while (!satisfied && (work || (plan_.spin_waits && (++idle & 63) != 0)) && !engine_->posted && !baton_.blocked());
+    leave_baton();
+    satisfied = satisfied || done();
+    if (satisfied) return true;
+    if (work) continue;
+    if (idle >= (plan_.spin_waits ? Limits::kSpins : Limits::kYields) || aborts_.load_relaxed() != aborts) break;
+    if (timeout_ns > 0 && Memory::now() - begin >= static_cast<uint64_t>(timeout_ns)) break;
+    if (plan_.spin_waits) {
+      if (idle >= Limits::kAlone) pause_spin(idle);
+    } else {
+      ++idle;
+      Memory::yield();
+    }
+  }
+  return false;
+}
+
+// One sleep. Whoever can take the baton arms the door and sleeps on it; others are woken by what the holder posts.
+template <class Memory>
+template <class Done>
+void BasicProgress<Memory>::sleep(Done&& done, int64_t limit_ns, uint32_t watched) {
+  const bool active = plan_.mode != ProgressMode::offload && !plan_.engine_spins;
+  uint32_t nobody = 0;
+  if (active && (!plan_.by_socket || polling_.compare_exchange(nobody, 1))) {
+    const bool taken = take();
+    if (taken) sleep_active(done, limit_ns, watched);
+    if (plan_.by_socket) polling_.store_release(0);
+    if (taken) return;
+  }
+  sleep_passive(done, limit_ns, watched, active);
+}
+
+// Under the baton, which is released.
+template <class Memory>
+template <class Done>
+void BasicProgress<Memory>::sleep_active(Done&& done, int64_t limit_ns, uint32_t watched) {
+  Memory::mark(14);
+  if (step(Memory::now()) != 0 || engine_->busy()) {
+    Memory::mark(15);
+    leave_baton();
+    Memory::yield();
+    return;
+  }
+  Memory::mark(16);
+  if (Memory::keeps(Guard::active_cool)) cool();
+  const uint32_t word = door_->arm(Sleeper::waiter, plan_.by_socket);
+  const bool idle = !Memory::keeps(Guard::active_messages) || engine_->idle();
+  const int64_t patience_ns = engine_->patience_ns();
+  if (patience_ns >= 0 && (limit_ns < 0 || limit_ns > patience_ns)) limit_ns = patience_ns;
+  asleep_.add(1);
+  leave_baton();
+  set_watch(watched);
+  if (idle && (!Memory::keeps(Guard::active_done) || !done())) sleep_on(word, Sleeper::waiter, limit_ns, true);
+  asleep_.add(~0u);
+  door_->disarm_from(word);
+}
+
+template <class Memory>
+template <class Done>
+void BasicProgress<Memory>::sleep_passive(Done&& done, int64_t limit_ns, uint32_t watched, bool active) {
+  const bool counts = plan_.engine_spins && plan_.mode != ProgressMode::offload;
+  const uint32_t word = passive_word_->load_relaxed();
+  if (counts) waiting_.add(~0u);  // the engine thread steps now
+  asleep_.add(1);
+  passive_.add(1);
+  Memory::fence(Guard::passive_fence);
+  set_watch(watched);
+  // Who could step must not sleep here unless somebody else does or will: that one looks at passive_ when it stops.
+  const bool somebody = !active || !Memory::keeps(Guard::passive_baton) || baton_.held() || (plan_.by_socket && polling_.load() != 0);
+  if (somebody && (!Memory::keeps(Guard::passive_done) || !done())) sleeping_->sleep_passive(*passive_word_, word, limit_ns);
+  passive_.add(~0u);
+  asleep_.add(~0u);
+  if (counts) waiting_.add(1);
+}
+
+template <class Memory>
+int BasicProgress<Memory>::poll() {
+  if (Memory::waits()) return 0;  // this very thread steps, or has just looked
+  int work = 0;
+  if (plan_.mode != ProgressMode::offload && take()) {
+    work = step(clock_.coarse(*engine_));
+    leave_baton();
+  }
+  uint32_t& fruitless = Memory::fruitless();
+  if (work) {
+    fruitless = 0;
+  } else if (++fruitless >= (plan_.oversubscribed ? Memory::Limits::kPollsCrowded : Memory::Limits::kPolls)) {
+    if (!plan_.oversubscribed) fruitless = 0;
+    Memory::yield();
+  }
+  return work;
+}
+
+template <class Memory>
+void BasicProgress<Memory>::submit_queued(Command& command) {
+  Memory::own(command);
+  push(command);
+  // Publish, fence, look (as the door): the holder re-reads the queue after its release, which is a full barrier.
+  Memory::fence(Guard::push_fence);
+  if (plan_.mode == ProgressMode::offload) {
+    ring_own(Sleeper::engine);
+    return;
+  }
+  while (!baton_.held()) {
+    Memory::mark(6);
+    if (!take()) continue;
+    drain();
+    engine_->settle();
+    leave_baton();
+    return;
+  }
+}
+
+template <class Memory>
+void BasicProgress<Memory>::take_baton() {
+  if (take()) return;
+  baton_.want();
+  for (int tries = 0; !take(); ++tries) {
+    Memory::mark(7);
+    if (tries < 100) Memory::relax(); else Memory::yield();
+  }
+  baton_.got();
+}
+
+template <class Memory>
+void BasicProgress<Memory>::leave_baton() {
+  for (;;) {
+    const bool posted = engine_->posted;
+    if (posted) engine_->posted = false;
+    const bool busy = engine_->busy();
+    if (grant_.get()) {
+      grant_.set(0);
+      baton_.release_biased(Memory::biased());
+      // Waits may have ceased to come thick and fast meanwhile, see cool.
+      if (plan_.mode == ProgressMode::park && Memory::keeps(Guard::grant_look) && !dense_.load_relaxed()) Memory::biased() = false;
+    } else {
+      baton_.release(Memory::biased());  // what is read below is not older, see Baton::held
+    }
+    if ((posted && Memory::keeps(Guard::posted_look) && asleep_.load_relaxed() > 0) || counted_on(Guard::passive_look)) wake_sleepers();
+    if (busy) ring_own(Sleeper::engine);
+    if (!filled(Guard::queue_look) || plan_.mode == ProgressMode::offload || !take()) return;
+    drain();
+    engine_->settle();
+  }
+}
+
+template <class Memory>
+void BasicProgress<Memory>::leave_wait() {
+  if (plan_.engine_spins) {
+    waiting_.add(~0u);
+    return;
+  }
+  // The door is armed for others under the baton only: without it, a waiter's arming could be overwritten.
+  if (Memory::keeps(Guard::leave_holding)) take_baton();
+  else if (!take()) return static_cast<void>(ring_own(hand_over()));
+  leave_holding();
+}
+
+// Waits come thick and fast no more. A bias must not outlive that: its owner hands nothing over to the engine thread. Whoever grants
+// it at this moment fences and looks again (leave_baton); we write, fence and then block what was granted.
+template <class Memory>
+void BasicProgress<Memory>::cool() {
+  dense_.exchange(0);
+  Memory::fence(Guard::cool_fence);
+  baton_.block();
+}
+
+// Under the baton: the calling thread goes back to computing. Returns who must be rung once the baton is free, because
+// work is left that nobody will be woken for.
+template <class Memory>
+Sleeper BasicProgress<Memory>::hand_over() {
+  const bool last = waiting_.fetch_add(~0u) == 1;
+  if (plan_.engine_spins) return Sleeper::nobody;
+  const auto unless_quiet = [&](Sleeper who) { return !Memory::keeps(Guard::leave_rings) || engine_->quiet() ? Sleeper::nobody : who; };
+  if (!last) {
+    // Others may sleep on a word that no longer names them (this thread has taken back its own arming).
+    if (!Memory::keeps(Guard::leave_relieves) || asleep_.load_relaxed() == 0 || BasicDoorbell<typename Memory::Node>::who(door_->read()) == Sleeper::waiter)
+      return Sleeper::nobody;
+    door_->arm(Sleeper::waiter, plan_.by_socket);
+    return unless_quiet(Sleeper::waiter);
+  }
+  if (plan_.mode == ProgressMode::caller || dense_.load_relaxed()) {
+    // The engine thread, if there is one, looks every kDenseTick while waits come this often: the word stays quiet, nobody rings.
+    if (plan_.registered && door_->heat()) {
+      if (!bias_owner_.get()) bias_owner_.set(Memory::self());
+      grant_.set(!Memory::biased() && bias_owner_.get() == Memory::self() && taken_back_.get() < Memory::Limits::kMostTakenBack);
+    }
+    return Sleeper::nobody;
+  }
+  if (plan_.mode != ProgressMode::park) return Sleeper::nobody;
+  if (rush_.begins(plan_.network_open())) {
+    dense_.exchange(1);
+    door_->arm(Sleeper::engine, plan_.by_socket);
+    return Sleeper::engine;  // wake it once, so that it starts looking by itself
+  }
+  if (Memory::keeps(Guard::leave_arms)) door_->arm(Sleeper::engine, plan_.by_socket);
+  // Where a network is open, the parked thread sleeps on the bell alone while we wait: it must look at the network now.
+  if (plan_.network_open()) return Sleeper::engine;
+  return unless_quiet(Sleeper::engine);
+}
+
+// Without a descriptor somebody must look; with one, what a provider has accepted may still need a poll to leave. Both ever less often.
+template <class Memory>
+int64_t BasicProgress<Memory>::longest_nap() {
+  using Limits = typename Memory::Limits;
+  const auto steps = static_cast<uint32_t>(engine_->stats().steps.read());
+  if (naps_since_.exchange(steps) != steps) naps_.store(0);
+  const uint32_t doubled = std::min(naps_.fetch_add(1) / Limits::kNapsAlike, 16u);
+  return plan_.must_poll ? std::min(Limits::kPollNap << doubled, Limits::kLongestPollNap) : std::min(Limits::kHeartbeat << doubled, Limits::kLongestHeartbeat);
+}
+
+}  // namespace portunus

@@ -1,0 +1,61 @@
+// progress_memory.cpp: see progress_memory.hpp.
+#include "engine/progress_memory.hpp"
+
+#include <ctime>
+#include <utility>
+
+namespace portunus {
+
+void Sleeping::begin(ProcessId self, uint32_t uid, std::vector<int> fds, NodeTransport* node, const Placement* placement) {
+  self_ = self;
+  uid_ = uid;
+  fds_ = std::move(fds);
+  node_ = node;
+  placement_ = placement;
+  if (fds_.empty()) return;
+  waiter_bell_.emplace(self, uid, Sleeper::waiter);
+  engine_bell_.emplace(self, uid, Sleeper::engine);
+}
+
+void Sleeping::end() {
+  fds_.clear();
+  waiter_bell_.reset();
+  engine_bell_.reset();
+  node_ = nullptr;
+}
+
+void Sleeping::sleep(Doorbell& door, uint32_t word, Sleeper who, int64_t timeout_ns, bool with_descriptors) {
+  if (!waiter_bell_) {
+    futex_wait(door.word().address(), word, who, timeout_ns);
+    return;
+  }
+  static const std::vector<int> none;
+  (who == Sleeper::engine ? *engine_bell_ : *waiter_bell_).wait(with_descriptors ? fds_ : none, timeout_ns);
+}
+
+void Sleeping::wake(Doorbell& door, Sleeper who) {
+  if (waiter_bell_) BellSocket::ring(self_, uid_, who);
+  else futex_wake(door.word().address(), who);
+}
+
+// One with real-time priority yields to no ordinary thread, so whoever holds the baton on its core, or the peer that it waits for, would
+// stand still until the kernel's throttle of 0.95 s.
+void Sleeping::let_others_run() const {
+  if (!realtime_) {
+    sched_yield();
+    return;
+  }
+  constexpr timespec kNap{0, 20'000};
+  clock_nanosleep(CLOCK_MONOTONIC, 0, &kNap, nullptr);
+}
+
+void Sleeping::move_aside(uint64_t now_ns) {
+  const int here = sched_getcpu();
+  if (here < 0) return;
+  const Processors taken = node_->waiting_peers(here, now_ns);
+  if (!taken[static_cast<size_t>(here) % taken.size()]) return;
+  const int now_at = portunus::move_aside(*placement_, here, taken);
+  if (now_at != here) node_->waits_on(now_at, now_ns);
+}
+
+}  // namespace portunus

@@ -1,0 +1,135 @@
+// progress_memory.hpp: what progress (progress/progress.hpp) is made of in a process: its engine, how its threads sleep, how long they
+// try before, and what belongs to each thread.
+//
+// Thread: as progress.hpp says of who calls what.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "engine/engine.hpp"
+#include "engine/host/bell_socket.hpp"
+#include "engine/host/clock.hpp"
+#include "engine/host/topology.hpp"
+#include "engine/progress/progress.hpp"
+#include "engine/transport/node/node.hpp"
+
+namespace portunus {
+
+// The words of a process to which no segment of the node gives any.
+struct OwnWords {
+  alignas(64) Doorbell door;
+  alignas(64) Watch watch;
+  alignas(64) HardwareMemory::Atomic32 passive;
+};
+
+// How threads of this process sleep, are woken and step aside. Owns the bell sockets.
+class Sleeping {
+ public:
+  // `fds`: what to wait for as well as for the door; empty: the door alone.
+  void begin(ProcessId self, uint32_t uid, std::vector<int> fds, NodeTransport* node, const Placement* placement);
+  void end();
+  void set_realtime(bool realtime) { realtime_ = realtime; }
+
+  void sleep(Doorbell& door, uint32_t word, Sleeper who, int64_t timeout_ns, bool with_descriptors);
+  void sleep_passive(HardwareMemory::Atomic32& word, uint32_t seen, int64_t timeout_ns) {
+    futex_wait(word.address(), seen, Sleeper::waiter, timeout_ns);
+  }
+  void wake(Doorbell& door, Sleeper who);
+  void wake_passive(HardwareMemory::Atomic32& word) { futex_wake(word.address(), Sleeper::waiter); }
+  // Between two looks of the engine thread.
+  void let_others_run() const;
+  // Moves the calling thread to a processor where no peer waits in vain, if there is one. Under the baton.
+  bool may_move() const { return node_ != nullptr; }
+  void move_aside(uint64_t now_ns);
+
+ private:
+  ProcessId self_;
+  uint32_t uid_ = 0;
+  std::vector<int> fds_;
+  std::optional<BellSocket> waiter_bell_, engine_bell_;
+  NodeTransport* node_ = nullptr;
+  const Placement* placement_ = nullptr;
+  bool realtime_ = false;  // the engine thread's own
+};
+
+// What each thread has of its own. Read by every message: without a call for its address.
+struct OfThread {
+  bool biased = false;     // its word for the baton
+  bool waits = false;      // it is inside wait
+  uint32_t fruitless = 0;  // its polls since one found something
+};
+#if defined(__GNUC__)
+__attribute__((tls_model("initial-exec")))
+#endif
+inline thread_local constinit OfThread of_thread{};
+
+struct ProgressMemory : ProcessMemory {
+  using Node = HardwareMemory;  // of the words that other processes map: their heavy fences reach the node
+  using Engine = portunus::Engine;
+  using Command = portunus::Command;
+  using Sleeping = portunus::Sleeping;
+
+  struct Limits {
+    static constexpr int kAlone = 2'048;   // steps without work before a waiter with a core of its own doubts that it is alone there
+    static constexpr int kSpins = 20'000;  // and before it goes on as one without
+    static constexpr int kYields = 400;    // and then before it sleeps
+    static constexpr int kIdleSteps = 8;   // of the engine thread before it parks
+    static constexpr uint32_t kPolls = 2'048, kPollsCrowded = 4;  // polls in vain before each gives way; with more ranks than cores
+    // The longest sleep where a network has no descriptor to wait for, and where it has one; both grow while nothing happens.
+    static constexpr int64_t kPollNap = 200'000, kLongestPollNap = 800'000;
+    static constexpr int64_t kHeartbeat = 20'000'000, kLongestHeartbeat = 1'280'000'000;
+    static constexpr uint32_t kNapsAlike = 16;       // before they are doubled
+    static constexpr int64_t kBlindNap = 50'000;     // between two looks at memory whose writers cannot ring
+    static constexpr int64_t kFirstNap = 100'000;    // and where they do but somebody may store without: twice as long each time,
+    static constexpr int64_t kLastNap = 10'000'000;  // up to this
+    static constexpr int64_t kDenseTick = 500'000;   // how often a parked engine looks whether waits still come thick and fast
+    static constexpr uint32_t kMostTakenBack = 8;    // threads that share the engine are better off without a bias
+  };
+
+  class Clock {
+   public:
+    uint64_t coarse(const portunus::Engine& engine) {
+      if ((++uses_ & 31) == 0 || engine.has_delays()) now_ = now_ns();
+      return now_;
+    }
+    static uint64_t exact() { return now_ns(); }
+    void set() { now_ = now_ns(); }
+
+   private:
+    uint64_t now_ = 0;
+    uint32_t uses_ = 0;
+  };
+
+  // Do waits come thick and fast? Asked at the end of each.
+  class Rush {
+   public:
+    bool begins(bool network_open) {
+      constexpr uint64_t kLeaves = 16;
+      if (++leaves_ % kLeaves != 0) return false;
+      // Across a network a round trip alone takes as long; to wake the engine's thread after each costs more than the message.
+      const uint64_t dense_ns = network_open ? 3'000'000 : 640'000;
+      const uint64_t now = now_ns();
+      return now - std::exchange(since_ns_, now) < dense_ns;
+    }
+
+   private:
+    uint64_t leaves_ = 0, since_ns_ = 0;
+  };
+
+  static bool& biased() { return of_thread.biased; }
+  static bool& waits() { return of_thread.waits; }
+  static uint32_t& fruitless() { return of_thread.fruitless; }
+  static uintptr_t self() { return reinterpret_cast<uintptr_t>(&of_thread); }
+  static void own(Command& command) {
+    if (is_message(command.verb)) own_volatile(command);
+  }
+  static uint64_t now() { return now_ns(); }
+  static bool passed(uint64_t since_ns, int64_t time_ns) { return static_cast<int64_t>(now_ns() - since_ns) >= time_ns; }
+  static void relax() { portunus::relax(); }
+  static void yield() { sched_yield(); }
+};
+
+using Progress = BasicProgress<ProgressMemory>;
+
+}  // namespace portunus

@@ -1,0 +1,175 @@
+// runtime.cpp: see runtime.hpp.
+#include "engine/runtime.hpp"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/transport/table.hpp"
+
+namespace portunus {
+namespace {
+
+const char* name_of(ProgressMode mode) {
+  static constexpr const char* kNames[] = {"auto", "spin", "park", "offload", "caller"};
+  return kNames[static_cast<int>(mode)];
+}
+
+}  // namespace
+
+Runtime& Runtime::make() {
+  static Runtime& runtime = *new Runtime;  // lives as long as the process: other threads may still be inside at exit
+  instance_.store(&runtime, std::memory_order_release);
+  return runtime;
+}
+
+void Runtime::open_transports(const Options& options, const JobPlace& place, uint32_t pid) {
+  engine_ = std::make_unique<Engine>(objects_, uid_, &published_->page().stats);
+  TransportOpening opening{*engine_, engine_->stats(), options, hub_, uid_, pid, place.known && place.one_node};
+  std::vector<OpenedTransport> opened = portunus::open_transports(opening);
+  port_ = std::move(opening.port);
+  self_ = opening.self;
+  node_ = opening.node;
+  engine_->set_self(self_);
+  // A death on the node is a fact, not a guess from silence: it is looked for more often than the bound demands.
+  engine_->look_every(std::min<uint64_t>(kLookMost, options.peer_timeout_s * (uint64_t{1'000'000'000} / 4)));
+  for (OpenedTransport& one : opened) {
+    engine_->add_transport(std::move(one.transport), one.type->costly);
+    network_open_ = network_open_ || one.type->gives_address;
+  }
+}
+
+// A waiter spins only where it cannot take a core from another rank or from a spinning engine without one.
+ProgressPlan Runtime::plan(const Options& options, const JobPlace& place) {
+  ProgressPlan plan;
+  plan.oversubscribed = place.local_size > placement_.usable;
+  plan.mode = options.progress;
+  if (plan.mode == ProgressMode::automatic) plan.mode = placement_.engine_core >= 0 ? ProgressMode::spin : ProgressMode::park;
+  plan.engine_spins = plan.mode == ProgressMode::spin || (plan.mode == ProgressMode::offload && placement_.engine_core >= 0);
+  if (!plan.engine_spins) placement_.engine_core = -1;
+  plan.engine_has_core = placement_.engine_core >= 0;
+  plan.spin_waits = !plan.oversubscribed && !(plan.engine_spins && !plan.engine_has_core && place.local_size >= placement_.usable);
+  plan.by_socket = network_open_ && !engine_->wait_fds().empty();
+  plan.must_poll = network_open_ && !plan.by_socket;
+  plan.registered = register_asymmetric_fences();
+  return plan;
+}
+
+void Runtime::start(const JobPlace& place, uint32_t pid) {
+  const Options options = Options::from_environment();
+  uid_ = geteuid();
+  placement_ = place_engine(place.local_rank, place.local_size, options.engine_core, place.known);
+  published_ = std::make_unique<PublishedStats>();
+  try {
+    open_transports(options, place, pid);
+    sleeping_.begin(self_, uid_, network_open_ ? engine_->wait_fds() : std::vector<int>{}, node_, &placement_);
+  } catch (...) {
+    close_transports();
+    throw;
+  }
+  const ProgressPlan plan = this->plan(options, place);
+  ProcessWords<HardwareMemory> words{&own_words_.door, &own_words_.watch, &own_words_.passive};
+  if (node_) {
+    SegmentHeader& header = node_->segment().header();
+    words = {&header.door, &header.watch, &header.passive_word};
+  }
+  progress_.begin(*engine_, sleeping_, words, plan);
+  publish();
+  running_.store(true, std::memory_order_release);
+  if (plan.mode == ProgressMode::caller) return;
+  thread_ = std::thread([this] { run_engine_thread(); });
+  pthread_getcpuclockid(thread_.native_handle(), &thread_clock_);
+}
+
+void Runtime::run_engine_thread() {
+  pthread_setname_np(pthread_self(), "portals-engine");
+  const ProgressPlan& plan = progress_.plan();
+  bool realtime = false;
+  if (plan.engine_has_core) bind_thread(placement_.engine_core);
+  else realtime = !plan.network_open() && request_realtime();
+  sleeping_.set_realtime(realtime);
+  published_->page().realtime.store(realtime, std::memory_order_relaxed);
+  if (plan.engine_spins) progress_.run_spinning(); else progress_.run_parked();
+}
+
+void Runtime::publish() {
+  StatsPage& page = published_->page();
+  page.nid = self_.nid;
+  page.pid = self_.pid;
+  page.os_pid = getpid();
+  page.engine_core = placement_.engine_core;
+  page.started_ns = now_ns();
+  std::strncpy(page.progress, name_of(progress_.plan().mode), sizeof page.progress - 1);
+  std::strncpy(page.transports, engine_->transport_names().c_str(), sizeof page.transports - 1);
+  page.ready.store(1, std::memory_order_release);
+}
+
+void Runtime::close_transports() {
+  sleeping_.end();
+  node_ = nullptr;
+  network_open_ = false;
+  engine_.reset();
+  port_.reset();
+  published_.reset();
+}
+
+void Runtime::stop() {
+  if (!running()) return;
+  if (thread_.joinable()) {
+    progress_.end();
+    thread_.join();
+  }
+  running_.store(false, std::memory_order_relaxed);
+  close_transports();
+  for (const PrivateBlock& block : private_blocks_)
+    if (block.space) munmap(block.space, block.space_size);
+  private_blocks_.clear();
+}
+
+int Runtime::add_private_block(size_t size, void* replace, void*& base) {
+  base = replace;
+  void* space = nullptr;
+  constexpr size_t kHuge = 2u << 20;
+  const size_t slack = size >= kHuge ? kHuge : 0;
+  if (!replace) {
+    // Aligned to huge pages as a shared block would be; pages that the alignment skips are never touched.
+    base = space = mmap(nullptr, size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED) return -1;
+    if (slack) base = reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(base) + kHuge - 1) & ~uintptr_t{kHuge - 1});
+  }
+  private_blocks_.push_back({base, size, space, size + slack});
+  return static_cast<int>(private_blocks_.size() - 1);
+}
+
+void* Runtime::private_block(unsigned number, size_t& size) const {
+  if (number >= private_blocks_.size()) return nullptr;
+  size = private_blocks_[number].size;
+  return private_blocks_[number].base;
+}
+
+void Runtime::info(ptlx_engine_info_t& out) {
+  out = {};
+  std::strncpy(out.progress, name_of(progress_.plan().mode), sizeof out.progress - 1);
+  out.engine_core = placement_.engine_core;
+  std::memcpy(out.transports, published_->page().transports, sizeof out.transports);
+  out.realtime = static_cast<int>(published_->page().realtime.load(std::memory_order_relaxed));
+  out.oversubscribed = progress_.plan().oversubscribed;
+  timespec used{};
+  if (thread_.joinable() && clock_gettime(thread_clock_, &used) == 0)
+    out.engine_cpu_ns = static_cast<uint64_t>(used.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(used.tv_nsec);
+  Stats& stats = engine_->stats();
+  out.steps = stats.steps.read();
+  out.steps_by_engine = stats.steps_by_engine.read();
+  out.sends = stats.sends.read();
+  out.arrivals = stats.arrivals.read();
+  out.matches = stats.matches.read();
+  out.triggers = stats.triggers.read();
+  out.rings = stats.rings.read();
+  out.back_pressure = stats.back_pressure.read();
+  out.dropped = stats.dropped.read();
+}
+
+}  // namespace portunus

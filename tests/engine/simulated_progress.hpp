@@ -1,0 +1,229 @@
+// simulated_progress.hpp: a process that waits by the shipped code (engine/progress/progress.hpp), to be interleaved: its words, an engine
+// that takes messages and runs one kind of command, and how its threads sleep.
+//
+// A message is taken by a step of whoever holds the baton; `taken` is what waiters wait for. Sleeps end when somebody rings, never by
+// their time limit, but for the engine thread's naps while waits come thick and fast, which are of no length.
+//
+// Thread: simulated ones.
+#pragma once
+
+#include <array>
+#include <deque>
+
+#include "engine/progress/progress.hpp"
+#include "tests/support/simulated_threads.hpp"
+
+namespace portunus::interleave {
+
+inline constexpr uint32_t kWaiter = static_cast<uint32_t>(Sleeper::waiter);
+inline constexpr uint32_t kEngine = static_cast<uint32_t>(Sleeper::engine);
+
+// A flag under the baton that is assigned and read as a bool.
+class Flag {
+ public:
+  operator bool() const { return cell_.get() != 0; }
+  Flag& operator=(bool value) { return cell_.set(value), *this; }
+
+ private:
+  Memory::Held<uint32_t> cell_;
+};
+
+struct SimulatedCommand {};
+
+// The engine: messages 0 .. kMessages-1, and a queue with room for one command, an append without which message 0 is dropped.
+struct SimulatedEngine {
+  static constexpr size_t kMessages = 3;
+  struct Queue {
+    Cell filled{"queue"};
+    bool maybe_filled() const { return filled.load_relaxed() != 0; }
+    bool push(const SimulatedCommand&) { return filled.exchange(1) == 0; }
+    bool pop(SimulatedCommand&) { return filled.load() != 0 && (filled.store(0), true); }
+  };
+  struct Stats {
+    struct Count {
+      void operator++() {}
+      uint64_t read() const { return 0; }
+    } rings, steps, steps_by_engine;
+  };
+
+  // Two at once: `clash`.
+  int step(uint64_t) {
+    const bool looks = !Program::current()->constant[inside.where()];
+    if (looks && inside.load_relaxed() != 0) clash.store(1);
+    if (looks) inside.store(1);
+    int work = 0;
+    if (queue.maybe_filled()) {
+      SimulatedCommand command;
+      if (queue.pop(command)) execute(command), work = 1;
+    }
+    for (size_t i = 0; i < kMessages && work == 0; ++i) {
+      if (!here(i)) continue;
+      if (i == 0 && needs_entry && entry.load_relaxed() == 0) dropped.store(1);
+      taken[i].store_release(1);
+      posted = true;
+      work = 1;
+    }
+    if (looks) inside.store(0);
+    return work;
+  }
+  void execute(SimulatedCommand&) {
+    entry.store_release(entry.load_relaxed() + 1);
+    posted = true;
+  }
+  bool here(size_t i) { return message[i].load() != 0 && taken[i].load_relaxed() == 0; }
+  bool idle() {
+    bool none = !queue.maybe_filled();
+    for (size_t i = 0; i < kMessages && none; ++i) none = !here(i);
+    return none;
+  }
+  bool quiet() { return idle(); }
+  bool busy() { return false; }
+  bool restless() { return false; }
+  void settle() {}
+  bool has_delays() const { return false; }
+  int64_t patience_ns() { return -1; }
+  Queue& commands() { return queue; }
+  Stats& stats() { return stats_; }
+
+  Flag posted;
+  Queue queue;
+  bool needs_entry = false;
+  Cell entry{"entry"}, dropped{"dropped"}, inside{"inside a step"}, clash{"clash"};
+  std::array<Cell, kMessages> message{Cell{"message 0"}, Cell{"message 1"}, Cell{"message 2"}};
+  std::array<Cell, kMessages> taken{Cell{"taken 0"}, Cell{"taken 1"}, Cell{"taken 2"}};
+  Stats stats_;
+};
+
+inline constexpr uint8_t kBatonWord = 0;  // the first word that a scenario makes
+
+struct SimulatedSleeping {
+  void sleep(BasicDoorbell<Memory>& door, uint32_t word, Sleeper who, int64_t, bool with_descriptors) {
+    if (who == Sleeper::engine && !with_descriptors && naps) return;
+    door.word().sleep(word, static_cast<uint32_t>(who));
+  }
+  void sleep_passive(Cell& word, uint32_t seen, int64_t) { word.sleep(seen, kWaiter); }
+  void wake(BasicDoorbell<Memory>& door, Sleeper who) { door.word().wake(static_cast<uint32_t>(who)); }
+  void wake_passive(Cell& word) { word.wake(kWaiter); }
+  // The thread comes again once the baton is free: to look in between as often as it likes makes histories without end.
+  void let_others_run() const { perform({Kind::await, kBatonWord, true, false, 0, 0}); }
+  bool may_move() const { return false; }
+  void move_aside(uint64_t) {}
+  static inline bool naps = false;
+};
+
+struct ProgressOfThreads : Memory {
+  using Node = Memory;
+  using Engine = SimulatedEngine;
+  using Command = SimulatedCommand;
+  using Sleeping = SimulatedSleeping;
+  struct Limits {
+    static constexpr int kAlone = 0, kSpins = 0, kYields = 0, kIdleSteps = 1;
+    static constexpr uint32_t kPolls = 1, kPollsCrowded = 1, kNapsAlike = 1, kMostTakenBack = 2;
+    static constexpr int64_t kPollNap = 1, kLongestPollNap = 1, kHeartbeat = 1, kLongestHeartbeat = 1, kBlindNap = -1, kFirstNap = -1,
+                             kLastNap = -1, kDenseTick = 1;
+  };
+  struct Clock {
+    uint64_t coarse(const SimulatedEngine&) { return 0; }
+    uint64_t exact() { return 0; }
+    void set() {}
+  };
+  struct Rush {
+    bool begins(bool) { return comes; }
+    static inline bool comes = false;
+  };
+  static bool& biased() { return replay.biased; }
+  static bool& waits() {
+    static bool unused;
+    return unused = false;
+  }
+  static uint32_t& fruitless() {
+    static uint32_t unused;
+    return unused = 0;
+  }
+  static uintptr_t self() { return replay.thread + 1; }
+  static void own(SimulatedCommand&) {}
+  static uint64_t now() { return 0; }
+  static bool passed(uint64_t, int64_t) { return true; }
+  static void relax() {}
+  static void yield() {}
+};
+
+// A process and its threads. Words that a scenario does not use are constants, so that its states are fewer.
+struct Scenario {
+  Program program;
+  struct Open : BasicProgress<ProgressOfThreads> {
+    using Base = BasicProgress<ProgressOfThreads>;
+    using Base::asleep_, Base::baton_, Base::bias_owner_, Base::dense_, Base::grant_, Base::passive_, Base::polling_, Base::stop_, Base::taken_back_,
+        Base::waiting_, Base::aborts_, Base::take, Base::cool, Base::leave_wait, Base::leave_baton, Base::enter_wait, Base::wake_sleepers, Base::step;
+  } progress;
+  BasicDoorbell<Memory> door;
+  BasicWatch<Memory> watch;
+  Cell passive_word{"passive word"};
+  SimulatedEngine engine;
+  SimulatedSleeping sleeping;
+  Cell data{"data"};
+
+  explicit Scenario(ProgressMode mode = ProgressMode::park) {
+    ProgressPlan plan;
+    plan.mode = mode;
+    plan.registered = true;
+    fix({&progress.stop_, &progress.polling_, &progress.aborts_, &engine.inside, &engine.clash, &engine.entry, &engine.dropped, &engine.queue.filled, &data});
+    for (size_t i = 0; i < SimulatedEngine::kMessages; ++i) fix({&engine.message[i], &engine.taken[i]});
+    fix({&watch.word()});
+    program.constant[progress.taken_back_.where()] = true;
+    program.names[door.word().where()] = "door";
+    program.names[watch.word().where()] = "watch";
+    program.names[progress.waiting_.where()] = "waiting";
+    program.names[progress.asleep_.where()] = "asleep";
+    program.names[progress.passive_.where()] = "passive";
+    program.names[progress.dense_.where()] = "dense";
+    const uint8_t baton = kBatonWord;
+    for (auto [at, name] : {std::pair{0, "baton"}, {1, "granted"}, {2, "blocked"}, {3, "inside"}}) program.names[baton + at] = name;
+    program.shows[door.word().where()] = [](uint32_t word) {
+      return std::to_string(word / BasicDoorbell<Memory>::kStep) + (word & BasicDoorbell<Memory>::kHot ? "/hot" : "") +
+             std::array{"/nobody", "/waiter", "/engine", "/?"}[word & 3];
+    };
+    program.steps[door.word().where()] = BasicDoorbell<Memory>::kStep;
+    program.steps[passive_word.where()] = 1;
+    begin_at(plan);
+  }
+  void fix(std::initializer_list<Cell*> cells) {
+    for (Cell* cell : cells) program.constant[cell->where()] = true;
+  }
+  void use(std::initializer_list<Cell*> cells) {
+    for (Cell* cell : cells) program.constant[cell->where()] = false;
+  }
+  void use_message(size_t i) { use({&engine.message[i], &engine.taken[i]}); }
+  void without_bias() {
+    const uint8_t baton = kBatonWord;
+    for (uint8_t i = 1; i <= 3; ++i) program.constant[baton + i] = true;
+    fix({&progress.dense_});
+    program.constant[progress.grant_.where()] = program.constant[progress.bias_owner_.where()] = true;
+    SimulatedSleeping::naps = false;
+  }
+  // The rush is on, the door is hot, the first thread has the bias.
+  void with_bias() {
+    program.initial[kBatonWord + 1u] = 1;
+    program.initial[progress.dense_.where()] = 1;
+    program.initial[door.word().where()] = BasicDoorbell<Memory>::kHot;
+    program.initial[progress.bias_owner_.where()] = 1;
+    SimulatedSleeping::naps = true;
+  }
+  void send(size_t i, bool registered) {
+    engine.message[i].store_release(1);
+    door.ring(registered, [this](Sleeper who, bool) { door.word().wake(static_cast<uint32_t>(who)); });
+  }
+  bool wait_for(size_t i) {
+    return progress.wait([this, i] { return engine.taken[i].load() != 0; }, -1, 0);
+  }
+
+ private:
+  // As BasicProgress::begin, whose stores would be operations.
+  void begin_at(const ProgressPlan& plan) {
+    static const std::vector<uint32_t> zeros(64, 0);
+    replay = {&zeros, true, true, false, 0, 0, 0, false, {}};
+    progress.begin(engine, sleeping, {&door, &watch, &passive_word}, plan);
+  }
+};
+
+}  // namespace portunus::interleave
