@@ -213,11 +213,16 @@ TEST(Completion, ACollectiveThatIsSaidToBeDoneHasBroughtItsData) {
     while (!flag) {
       MPI_Request requests[] = {request};
       int count = 0, index;
-      if (i % 2 == 0) EXPECT_EQ(MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
-      else EXPECT_EQ(MPI_Request_get_status_some(1, requests, &count, &index, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+      if (i % 2 == 0) {
+        EXPECT_EQ(MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
+      } else {
+        EXPECT_EQ(MPI_Request_get_status_some(1, requests, &count, &index, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+      }
       flag = flag || count == 1;
     }
-    if (rank() == i % ranks()) EXPECT_EQ(sum, ranks() * (ranks() - 1) / 2 + i * ranks());
+    if (rank() == i % ranks()) {
+      EXPECT_EQ(sum, ranks() * (ranks() - 1) / 2 + i * ranks());
+    }
     EXPECT_EQ(MPI_Request_free(&request), MPI_SUCCESS);
   }
   barrier();
