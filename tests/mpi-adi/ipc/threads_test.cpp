@@ -434,6 +434,12 @@ TEST_F(Peace, ASelectTakesExactlyOneInTheListedOrderOrInTurn) {
   peace_request_t requests[4];
   for (int i : {2, 1, 0}) ASSERT_EQ(peace_isend(addresses[i], 5, &words[i], 8, 0, &requests[i]), PEACE_OK);
   ASSERT_EQ(peace_isend(addresses[0], 5, &words[3], 8, 0, &requests[3]), PEACE_OK);
+  for (peace_port_t each : ports) {  // where the engine's thread alone steps, what was issued has not arrived yet
+    int fd = -1;
+    ASSERT_EQ(peace_descriptor(each, &fd), PEACE_OK);
+    pollfd arrived{fd, POLLIN, 0};
+    ASSERT_EQ(poll(&arrived, 1, 20'000), 1);
+  }
   EXPECT_EQ(peace_select(from, 3, nullptr, 0, kPatience, &chosen, &message), PEACE_OK);
   EXPECT_EQ(chosen, 0);
   EXPECT_EQ(rooms[0], 10u);
