@@ -3,7 +3,7 @@
 // The duty cycle alone: step(), execute(), and who gets what arrives. What is done there is the verbs' business, each a
 // class of its own below; calls go down that list only. README.md draws it.
 //
-// Thread: every member is called by the holder of the baton only (client.hpp takes it), except what is marked [any].
+// Thread: every member is called by the holder of the baton only (progress/ takes it), except what is marked [any].
 // Invariants: step() never blocks, does not recurse and does a bounded amount of work; a counter that reaches a threshold
 // moves its commands to the ready queue, which the same step drains. A peer that is lost ends with the step that learns of
 // it. Source: Portals 4.3; PEACE (communication processor); ESPGOAL (offloaded schedules).

@@ -103,7 +103,7 @@ void PtlxWait(int (*done)(void *arg), void *arg, uint32_t watched);
 int PtlxEQTake(ptl_handle_eq_t eq_handle, ptl_time_t timeout, ptl_event_t *events, unsigned int most, unsigned int *taken,
                uint64_t *recorded);
 
-/* ---- 4. Engine extensions (numbers of the compile plan) ------------------------------------------------------- */
+/* ---- 4. Engine extensions                               ------------------------------------------------------- */
 
 /* E1, an option of a priority ME/LE with OP_PUT: when an unexpected header satisfies this entry, the engine itself
  * completes it: it copies (or pulls) the kept payload to this entry's memory and then reports exactly as for an

@@ -1,7 +1,7 @@
 // guards.hpp: the list of what keeps a wake-up from being lost and two threads from stepping at once.
 //
 // Each fence, each second look and each ordering of the protocol has a name here and is asked for by it, so that a test can take out one
-// at a time and see whether anything goes wrong (tests/engine/progress_mutants_test.cpp). In the library all are kept, at compile time.
+// at a time and see whether anything goes wrong (tests/engine/progress_interleaving_test.cpp). In the library all are kept, at compile time.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 // only its holder takes events, so none is taken from under a thread that sleeps for it; the others sleep until the holder
 // has completed their request or gives the turn back.
 // Invariants: functions return PTL_* codes; after PTL_OK of isend, irecv or probe exactly one event for the request follows.
-// Source: MPI-5.0, 3.5-3.8 and 11.6 (threads); Portals 4.3; architecture of this library, the five ways (4).
+// Source: MPI-5.0, 3.5-3.8 and 11.6 (threads); Portals 4.3.
 #pragma once
 
 #include <condition_variable>

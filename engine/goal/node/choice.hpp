@@ -7,8 +7,8 @@
 //     rooms     2     1/n of the vector, then its copy  the other reductions
 //
 // A wait costs a round through all ranks where these outnumber the cores (a microsecond or two each), and a cache line or
-// two else; bytes are copied at some 10 GB/s and combined at half of that. Measured with the collectives of bench/compare on
-// two cores.
+// two else; bytes are copied at some 10 GB/s and combined at half of that. The limits follow from these numbers; bench/compare has the
+// collectives that show whether they hold on a machine.
 //
 // **Thread:** any; pure.
 #pragma once

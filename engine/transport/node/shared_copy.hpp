@@ -7,7 +7,7 @@
 //
 // Thread: one owner, one helper, in different processes. Invariants: the fields of a job change only while no chunk of it is
 // unclaimed or being copied; a claim is good only if the word has not changed since the fields were read.
-// Source: work sharing from both ends of a range, as loop schedulers do it.
+// It is work sharing from both ends of a range, as loop schedulers do it.
 #pragma once
 
 #include <algorithm>

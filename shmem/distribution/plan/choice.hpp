@@ -1,7 +1,7 @@
 // choice.hpp: the one table that says in which of the three ways a plan moves what a pair of PEs exchanges.
 //
 // Both ends decide from the pair's pieces alone, so that they decide alike. `run` copies directly between PEs of a node
-// (on_node.hpp); everything else is a message.
+// (peer.hpp); everything else is a message.
 #pragma once
 
 #include <algorithm>
