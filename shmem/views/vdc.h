@@ -55,14 +55,20 @@ enum {
     VDCX_ERR_TIMEOUT,  /* the request stays queued */
     VDCX_ERR_LOST      /* the process that had the newest version died: Vdcx_recover */
 };
-typedef enum {
+/* In C++ too, whatever a caller brings is a value: it is checked. */
+#ifdef __cplusplus
+#define VDCX_ENUM enum : int
+#else
+#define VDCX_ENUM enum
+#endif
+typedef VDCX_ENUM {
     VDCX_READ,
     VDCX_WRITE,
     VDCX_OVERWRITE /* old content is not fetched, and all counts as written */
 } Vdcx_mode;
 /* How the written bytes of a declared view are found: chosen by how much changes; by page faults; by comparing with a copy; not: all is
  * taken for written; by Vdcx_wrote alone. */
-typedef enum { VDCX_AUTO, VDCX_FAULT, VDCX_TWIN, VDCX_WHOLE, VDCX_TOLD } Vdcx_finding;
+typedef VDCX_ENUM { VDCX_AUTO, VDCX_FAULT, VDCX_TWIN, VDCX_WHOLE, VDCX_TOLD } Vdcx_finding;
 /* `count` times `bytes`, `stride` apart; count 1: stride is not looked at. */
 typedef struct {
     void *start;

@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
     using Dom = ccc::Domain<Tile, 2>;
     Dom dom({tiles, tiles});
     const auto side = static_cast<ccc::index_t>(n);
-    const auto beside = [tiles](int down, int across) {
+    const auto beside = [=](int down, int across) {
       return [=](const ccc::Vp<2>& vp) { return std::array<ccc::index_t, 2>{vp.at[0] + down, vp.at[1] + across}; };
     };
     dom.call(

@@ -342,7 +342,9 @@ TEST_F(Peace, ACallBringsItsDataAndTakesTheAnswerOfAnyLength) {
       EXPECT_EQ(peace_movefrom(task, 1, data.data(), bytes), PEACE_ARG);
       if (bytes <= 1024) {
         EXPECT_NE(peace_look(task), nullptr);
-        EXPECT_EQ(std::memcmp(peace_look(task), out.data(), bytes), 0);
+        if (bytes > 0) {
+          EXPECT_EQ(std::memcmp(peace_look(task), out.data(), bytes), 0);
+        }
       }
       EXPECT_EQ(peace_cancelled(task), 0);
       for (unsigned char& byte : data) byte = static_cast<unsigned char>(byte + 1);
