@@ -25,15 +25,18 @@ namespace portunus {
 namespace {
 
 // In the order of the ptl_datatype_t values.
-using Types = std::tuple<int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, float, int64_t, uint64_t, double,
-                         std::complex<float>, std::complex<double>, long double, std::complex<long double>>;
-template <size_t type> using TypeAt = std::tuple_element_t<type, Types>;
+using Types = std::tuple<int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, float, int64_t, uint64_t, double, std::complex<float>,
+                         std::complex<double>, long double, std::complex<long double>>;
+template <size_t type>
+using TypeAt = std::tuple_element_t<type, Types>;
 static_assert(std::tuple_size_v<Types> == PTL_DATATYPE_LAST);
 static_assert(std::is_same_v<TypeAt<PTL_FLOAT>, float> && std::is_same_v<TypeAt<PTL_UINT64_T>, uint64_t>);
 static_assert(std::is_same_v<TypeAt<PTL_LONG_DOUBLE>, long double> && sizeof(long double) == 16);
 
-template <class T> constexpr bool is_complex = !std::is_arithmetic_v<T>;
-template <class T> constexpr bool is_word = sizeof(T) <= sizeof(uint64_t);  // has a CPU atomic
+template <class T>
+constexpr bool is_complex = !std::is_arithmetic_v<T>;
+template <class T>
+constexpr bool is_word = sizeof(T) <= sizeof(uint64_t);  // has a CPU atomic
 
 // ---- Values in memory -----------------------------------------------------------------------------------------------
 
@@ -66,13 +69,31 @@ void store(void* at, const std::complex<long double>& value) {
 // ---- Formulas -------------------------------------------------------------------------------------------------------
 
 // What sums and products are computed in: signed overflow wraps, and 16-bit factors are not promoted to int.
-template <class T> struct Wrapping { using Type = T; };
-template <class T> requires std::is_integral_v<T>
-struct Wrapping<T> { using Type = std::common_type_t<unsigned, std::make_unsigned_t<T>>; };
+template <class T>
+struct Wrapping {
+  using Type = T;
+};
+template <class T>
+requires std::is_integral_v<T>
+struct Wrapping<T> {
+  using Type = std::common_type_t<unsigned, std::make_unsigned_t<T>>;
+};
 
-template <class T> T sum(T t, T s) { using W = typename Wrapping<T>::Type; return static_cast<T>(W(t) + W(s)); }
-template <class T> T difference(T t, T s) { using W = typename Wrapping<T>::Type; return static_cast<T>(W(t) - W(s)); }
-template <class T> T product(T t, T s) { using W = typename Wrapping<T>::Type; return static_cast<T>(W(t) * W(s)); }
+template <class T>
+T sum(T t, T s) {
+  using W = typename Wrapping<T>::Type;
+  return static_cast<T>(W(t) + W(s));
+}
+template <class T>
+T difference(T t, T s) {
+  using W = typename Wrapping<T>::Type;
+  return static_cast<T>(W(t) - W(s));
+}
+template <class T>
+T product(T t, T s) {
+  using W = typename Wrapping<T>::Type;
+  return static_cast<T>(W(t) * W(s));
+}
 
 // The quotient; of an integer by zero: 0, which the caller reports.
 template <class T>
@@ -111,23 +132,46 @@ T combine(T t, T s, [[maybe_unused]] T o) {
 template <class T>
 constexpr bool allowed(int op) {
   switch (op) {
-    case PTL_SUM: case PTL_PROD: case PTL_SWAP: case PTL_CSWAP: case PTL_CSWAP_NE:
-      return true;
-    case PTL_MIN: case PTL_MAX: case PTL_CSWAP_LE: case PTL_CSWAP_LT: case PTL_CSWAP_GE: case PTL_CSWAP_GT:
-      return !is_complex<T>;
-    default:
-      return std::is_integral_v<T>;
+    case PTL_SUM:
+    case PTL_PROD:
+    case PTL_SWAP:
+    case PTL_CSWAP:
+    case PTL_CSWAP_NE: return true;
+    case PTL_MIN:
+    case PTL_MAX:
+    case PTL_CSWAP_LE:
+    case PTL_CSWAP_LT:
+    case PTL_CSWAP_GE:
+    case PTL_CSWAP_GT: return !is_complex<T>;
+    default: return std::is_integral_v<T>;
   }
 }
 
 // ---- Changing one datum ---------------------------------------------------------------------------------------------
 
 // The words of user memory, whatever type the user gave them.
-template <size_t size> struct WordOf;
-template <> struct WordOf<1> { using Value = uint8_t; typedef Value Cell __attribute__((may_alias)); };
-template <> struct WordOf<2> { using Value = uint16_t; typedef Value Cell __attribute__((may_alias)); };
-template <> struct WordOf<4> { using Value = uint32_t; typedef Value Cell __attribute__((may_alias)); };
-template <> struct WordOf<8> { using Value = uint64_t; typedef Value Cell __attribute__((may_alias)); };
+template <size_t size>
+struct WordOf;
+template <>
+struct WordOf<1> {
+  using Value = uint8_t;
+  typedef Value Cell __attribute__((may_alias));
+};
+template <>
+struct WordOf<2> {
+  using Value = uint16_t;
+  typedef Value Cell __attribute__((may_alias));
+};
+template <>
+struct WordOf<4> {
+  using Value = uint32_t;
+  typedef Value Cell __attribute__((may_alias));
+};
+template <>
+struct WordOf<8> {
+  using Value = uint64_t;
+  typedef Value Cell __attribute__((may_alias));
+};
 
 // Returns the former value. `at` is a multiple of the size.
 template <int op, class T>
@@ -169,7 +213,7 @@ class Lock {
 
   void lock() {
     for (unsigned tries = 1; taken_.test_and_set(std::memory_order_acquire); ++tries)  // pairs with unlock
-      if (tries % 64 == 0) std::this_thread::yield();  // its owner may wait for this core
+      if (tries % 64 == 0) std::this_thread::yield();                                  // its owner may wait for this core
   }
   void unlock() { taken_.clear(std::memory_order_release); }
 
@@ -207,8 +251,7 @@ void apply(std::byte* target, const std::byte* data, size_t size, std::byte* old
   T o{};
   if constexpr (op >= PTL_CSWAP) o = load<T>(operand);
   if constexpr (is_word<T>)
-    if (reinterpret_cast<uintptr_t>(target) % sizeof(T) == 0)
-      return change_each<T, change_word<op, T>>(target, data, size, old, o);
+    if (reinterpret_cast<uintptr_t>(target) % sizeof(T) == 0) return change_each<T, change_word<op, T>>(target, data, size, old, o);
   change_each<T, change_locked<op, T>>(target, data, size, old, o);
 }
 
@@ -300,7 +343,11 @@ bool copy(std::byte* dst, const std::byte* a, const std::byte*, size_t count) {
 
 using Local = bool (*)(std::byte*, const std::byte*, const std::byte*, size_t);
 
-template <class T> struct [[gnu::packed]] Located { T value; int32_t place; };
+template <class T>
+struct [[gnu::packed]] Located {
+  T value;
+  int32_t place;
+};
 
 template <int op, class T>
 bool locate_each(std::byte* dst, const std::byte* a, const std::byte* b, size_t count) {
@@ -324,7 +371,8 @@ constexpr Local local_or_null() {
 
 constexpr size_t kOps = PTL_OP_LAST, kLocals = PTLX_TIMESTAMP, kTypes = PTL_DATATYPE_LAST;
 
-template <class Function, size_t rows> using Table = std::array<std::array<Function, kTypes>, rows>;
+template <class Function, size_t rows>
+using Table = std::array<std::array<Function, kTypes>, rows>;
 using Columns = std::make_index_sequence<kTypes>;
 
 template <int op, size_t... type>
@@ -332,7 +380,9 @@ constexpr std::array<Apply, kTypes> apply_row(std::index_sequence<type...>) {
   return {apply_or_null<op, TypeAt<type>>()...};
 }
 template <size_t... op>
-constexpr Table<Apply, kOps> apply_table(std::index_sequence<op...>) { return {apply_row<op>(Columns{})...}; }
+constexpr Table<Apply, kOps> apply_table(std::index_sequence<op...>) {
+  return {apply_row<op>(Columns{})...};
+}
 constexpr auto kApply = apply_table(std::make_index_sequence<kOps>{});
 
 template <int op, size_t... type>
@@ -340,10 +390,15 @@ constexpr std::array<Local, kTypes> local_row(std::index_sequence<type...>) {
   return {local_or_null<op, TypeAt<type>>()...};
 }
 template <size_t... op>
-constexpr Table<Local, kLocals> local_table(std::index_sequence<op...>) { return {local_row<op>(Columns{})...}; }
+constexpr Table<Local, kLocals> local_table(std::index_sequence<op...>) {
+  return {local_row<op>(Columns{})...};
+}
 constexpr auto kLocal = local_table(std::make_index_sequence<kLocals>{});
 
-struct OfLocated { size_t size; Local max, min, copy; };
+struct OfLocated {
+  size_t size;
+  Local max, min, copy;
+};
 template <class T>
 constexpr OfLocated of{sizeof(Located<T>), locate_each<PTLX_MAX, T>, locate_each<PTLX_MIN, T>, copy<Located<T>>};
 // From PTLX_INT16_LOC on.
@@ -362,7 +417,9 @@ Local find_local(ptlx_local_op_t op, ptl_datatype_t type) {
 }
 
 template <size_t... type>
-constexpr std::array<size_t, kTypes> size_row(std::index_sequence<type...>) { return {sizeof(TypeAt<type>)...}; }
+constexpr std::array<size_t, kTypes> size_row(std::index_sequence<type...>) {
+  return {sizeof(TypeAt<type>)...};
+}
 constexpr auto kSizes = size_row(Columns{});
 
 }  // namespace
@@ -371,9 +428,7 @@ size_t datatype_size(ptl_datatype_t type) { return type < kTypes ? kSizes[type] 
 
 bool atomic_allowed(ptl_op_t op, ptl_datatype_t type) { return op < PTL_SWAP && type < kTypes && kApply[op][type]; }
 
-bool swap_allowed(ptl_op_t op, ptl_datatype_t type) {
-  return op >= PTL_SWAP && op < kOps && type < kTypes && kApply[op][type];
-}
+bool swap_allowed(ptl_op_t op, ptl_datatype_t type) { return op >= PTL_SWAP && op < kOps && type < kTypes && kApply[op][type]; }
 
 bool local_allowed(ptlx_local_op_t op, ptl_datatype_t type) {
   if (op == PTLX_TIMESTAMP || op == PTLX_DELAY) return true;  // of no type
@@ -385,11 +440,9 @@ size_t local_size(ptl_datatype_t type) {
   return located ? located->size : datatype_size(type);
 }
 
-void apply_atomic(ptl_op_t op, ptl_datatype_t type, void* target, const void* data, size_t size, void* old,
-                  const void* operand) {
+void apply_atomic(ptl_op_t op, ptl_datatype_t type, void* target, const void* data, size_t size, void* old, const void* operand) {
   assert(op < kOps && type < kTypes && kApply[op][type]);
-  kApply[op][type](static_cast<std::byte*>(target), static_cast<const std::byte*>(data), size,
-                   static_cast<std::byte*>(old), operand);
+  kApply[op][type](static_cast<std::byte*>(target), static_cast<const std::byte*>(data), size, static_cast<std::byte*>(old), operand);
 }
 
 bool apply_local(ptlx_local_op_t op, ptl_datatype_t type, void* dst, const void* a, const void* b, size_t count) {

@@ -48,8 +48,7 @@ int Bulk::advance(std::vector<std::unique_ptr<Transfer>>& ended) {
       if (!advance(transfer)) break;
       bytes += transfer.moved - at;
     }
-    if (transfer.moved == transfer.delivery.mlength && !transfer.outward && is_fetch(transfer.delivery.header.kind) &&
-        transfer.fine()) {
+    if (transfer.moved == transfer.delivery.mlength && !transfer.outward && is_fetch(transfer.delivery.header.kind) && transfer.fine()) {
       turn_round(transfer);
       ++work;
       continue;
@@ -59,8 +58,7 @@ int Bulk::advance(std::vector<std::unique_ptr<Transfer>>& ended) {
       ++i;
       continue;
     }
-    if (transfer.operands && !transfer.old && transfer.fine())
-      apply_to_entry(transfer.delivery, transfer.operands.get(), nullptr, nullptr);
+    if (transfer.operands && !transfer.old && transfer.fine()) apply_to_entry(transfer.delivery, transfer.operands.get(), nullptr, nullptr);
     if (transfer.bounce && spare_bounces_.size() < kSpareBounces) spare_bounces_.push_back(std::move(transfer.bounce));
     ended.push_back(std::move(transfers_[i]));
     transfers_.erase(transfers_.begin() + static_cast<ptrdiff_t>(i));
@@ -87,8 +85,8 @@ bool Bulk::advance(Transfer& transfer) {
 bool Bulk::next_accessible(const Transfer& transfer) {
   if (transfer.wait == Transfer::Wait::window && transfer.moved < transfer.part) return true;
   const Delivery& delivery = transfer.delivery;
-  return is_accessible(*delivery.entry, delivery.offset + transfer.moved,
-                       std::min(delivery.mlength - transfer.moved, kPiece), !transfer.outward);
+  return is_accessible(*delivery.entry, delivery.offset + transfer.moved, std::min(delivery.mlength - transfer.moved, kPiece),
+                       !transfer.outward);
 }
 
 bool Bulk::advance_staged(Transfer& transfer) {
@@ -120,12 +118,9 @@ bool Bulk::advance_pulled(Transfer& transfer) {
   Peer& peer = *delivery.peer;
   const uint64_t size = std::min({delivery.mlength - transfer.moved, kPiece, uint64_t{peer.transport->limits().pull}});
   iovec part;
-  if (transfer.bounce)
-    part = {transfer.bounce.get(), static_cast<size_t>(size)};
-  else if (transfer.operands)
-    part = {transfer.operands.get() + transfer.moved, static_cast<size_t>(size)};
-  else
-    part = delivery.entry->memory.first_part(delivery.offset + transfer.moved, size);
+  if (transfer.bounce) part = {transfer.bounce.get(), static_cast<size_t>(size)};
+  else if (transfer.operands) part = {transfer.operands.get() + transfer.moved, static_cast<size_t>(size)};
+  else part = delivery.entry->memory.first_part(delivery.offset + transfer.moved, size);
   if (part.iov_len == 0) {
     transfer.fate = Transfer::Fate::undeliverable;
     return false;
@@ -135,14 +130,9 @@ bool Bulk::advance_pulled(Transfer& transfer) {
   const Moved result = transfer.outward ? peer.transport->push(*peer.link, remote, part.iov_base, part.iov_len, &transfer)
                                         : peer.transport->pull(*peer.link, remote, part.iov_base, part.iov_len, &transfer);
   switch (result) {
-    case Moved::done:
-      land(transfer);
-      return true;
-    case Moved::started:
-      transfer.wait = Transfer::Wait::transport;
-      return false;
-    case Moved::again:
-      return false;
+    case Moved::done: land(transfer); return true;
+    case Moved::started: transfer.wait = Transfer::Wait::transport; return false;
+    case Moved::again: return false;
     default:
       // No remote access after all (another user's process, a restricted kernel): the data can still be streamed.
       if (!peer.failed) {
@@ -191,8 +181,8 @@ bool Bulk::advance_streamed(Transfer& transfer) {
 bool Bulk::stream_in(const Peer& from, const wire::Header& header, const std::byte* payload) {
   for (auto& transfer : transfers_) {
     if (transfer->id != header.token || transfer->delivery.peer != &from) continue;
-    if (transfer->way != Way::streamed || transfer->outward || header.remote_offset != transfer->moved ||
-        header.payload_size == 0 || header.payload_size > transfer->delivery.mlength - transfer->moved)
+    if (transfer->way != Way::streamed || transfer->outward || header.remote_offset != transfer->moved || header.payload_size == 0 ||
+        header.payload_size > transfer->delivery.mlength - transfer->moved)
       return false;
     store(*transfer, payload, header.payload_size);
     transfer->moved += header.payload_size;
@@ -204,17 +194,14 @@ bool Bulk::stream_in(const Peer& from, const wire::Header& header, const std::by
 // The next bytes of the message go where they belong.
 void Bulk::store(Transfer& transfer, const std::byte* data, uint64_t size) {
   const Delivery& delivery = transfer.delivery;
-  if (transfer.operands)
-    std::memcpy(transfer.operands.get() + transfer.moved, data, size);
-  else
-    delivery.entry->memory.copy_in(delivery.offset + transfer.moved, data, size);
+  if (transfer.operands) std::memcpy(transfer.operands.get() + transfer.moved, data, size);
+  else delivery.entry->memory.copy_in(delivery.offset + transfer.moved, data, size);
 }
 
 // The piece has come, or gone.
 void Bulk::land(Transfer& transfer) {
   const Delivery& delivery = transfer.delivery;
-  if (transfer.bounce)
-    delivery.entry->memory.copy_in(delivery.offset + transfer.moved, transfer.bounce.get(), transfer.part);
+  if (transfer.bounce) delivery.entry->memory.copy_in(delivery.offset + transfer.moved, transfer.bounce.get(), transfer.part);
   transfer.moved += transfer.part;
   core_.stats.bulk_bytes.add(transfer.part);
 }
@@ -223,12 +210,9 @@ void Bulk::landed(const void* context, bool ok) {
   for (auto& transfer : transfers_) {
     if (transfer.get() != context) continue;
     transfer->wait = Transfer::Wait::nothing;
-    if (ok)
-      land(*transfer);
-    else if (transfer->delivery.peer->failed)
-      transfer->fate = Transfer::Fate::undeliverable;
-    else
-      transfer->way = Way::streamed;  // the remote access failed, not the peer: the rest goes by messages
+    if (ok) land(*transfer);
+    else if (transfer->delivery.peer->failed) transfer->fate = Transfer::Fate::undeliverable;
+    else transfer->way = Way::streamed;  // the remote access failed, not the peer: the rest goes by messages
     return;
   }
 }
@@ -271,9 +255,8 @@ bool Bulk::goes_on() const {
     const bool awaited = transfer.wait == Transfer::Wait::transport || asked;
     return transfer.wait == Transfer::Wait::filling || (awaited && transfer.delivery.peer->transport->wait_fd() >= 0);
   };
-  return std::any_of(transfers_.begin(), transfers_.end(), [&](const std::unique_ptr<Transfer>& transfer) {
-    return !transfer->fine() || !rests(*transfer);
-  });
+  return std::any_of(transfers_.begin(), transfers_.end(),
+                     [&](const std::unique_ptr<Transfer>& transfer) { return !transfer->fine() || !rests(*transfer); });
 }
 
 bool Bulk::will_count(uint32_t ct) const {

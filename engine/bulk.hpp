@@ -21,17 +21,8 @@
 namespace portunus {
 
 struct Transfer {
-  enum class Wait : uint8_t {
-    nothing,
-    transport,
-    window,
-    filling
-  };  // for a pull or push; the data asked for; the initiator's copying
-  enum class Fate : uint8_t {
-    fine,
-    undeliverable,
-    inaccessible
-  };  // inaccessible: the entry covers memory that is not there
+  enum class Wait : uint8_t { nothing, transport, window, filling };  // for a pull or push; the data asked for; the initiator's copying
+  enum class Fate : uint8_t { fine, undeliverable, inaccessible };    // inaccessible: the entry covers memory that is not there
 
   Delivery delivery;
   wire::Region region{};

@@ -8,8 +8,7 @@ namespace portunus {
 
 bool is_accessible(const ListEntry& entry, uint64_t offset, uint64_t size, bool write) {
   bool all = true;
-  entry.memory.for_parts(offset, size,
-                         [&](const std::byte* part, uint64_t bytes) { return all = all && accessible(part, bytes, write); });
+  entry.memory.for_parts(offset, size, [&](const std::byte* part, uint64_t bytes) { return all = all && accessible(part, bytes, write); });
   return all;
 }
 

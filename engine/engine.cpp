@@ -102,20 +102,11 @@ void Engine::execute(Command& command) {
     case Verb::counter_set:
       if (Counter* counter = objects.counters.find(command.handle)) reports_.set(*counter, command.extra.count);
       break;
-    case Verb::append:
-      target_.append(command.handle, command.match_bits);
-      break;
-    case Verb::unlink:
-      table_.unlink(command.handle);
-      break;
-    case Verb::local:
-      local_.run(command);
-      break;
-    case Verb::arm:
-      triggers_.arm(command);
-      break;
-    case Verb::none:
-      break;
+    case Verb::append: target_.append(command.handle, command.match_bits); break;
+    case Verb::unlink: table_.unlink(command.handle); break;
+    case Verb::local: local_.run(command); break;
+    case Verb::arm: triggers_.arm(command); break;
+    case Verb::none: break;
   }
 }
 
@@ -138,30 +129,17 @@ void Engine::arrived(Link& from, const wire::Header& header, const std::byte* pa
     case wire::Kind::get:
     case wire::Kind::atomic:
     case wire::Kind::fetch_atomic:
-    case wire::Kind::swap:
-      target_.request(from, header, payload);
-      break;
+    case wire::Kind::swap: target_.request(from, header, payload); break;
     case wire::Kind::ack:
-    case wire::Kind::reply:
-      initiator_.pending().answered(from, header, payload);
-      break;
-    case wire::Kind::stream_request:
-      initiator_.pending().stream_out(*from.peer, header);
-      break;
+    case wire::Kind::reply: initiator_.pending().answered(from, header, payload); break;
+    case wire::Kind::stream_request: initiator_.pending().stream_out(*from.peer, header); break;
     case wire::Kind::stream_data:
-      if (header.op == wire::kToOperation)
-        initiator_.pending().stream_in(*from.peer, header, payload);
-      else
-        target_.stream_in(*from.peer, header, payload);
+      if (header.op == wire::kToOperation) initiator_.pending().stream_in(*from.peer, header, payload);
+      else target_.stream_in(*from.peer, header, payload);
       break;
-    case wire::Kind::throttle:
-      throttled(*from.peer, header);
-      break;
-    case wire::Kind::withdraw:
-      target_.withdraw(*from.peer, header);
-      break;
-    default:
-      ++Core::stats.malformed;
+    case wire::Kind::throttle: throttled(*from.peer, header); break;
+    case wire::Kind::withdraw: target_.withdraw(*from.peer, header); break;
+    default: ++Core::stats.malformed;
   }
 }
 
@@ -188,8 +166,7 @@ void Engine::end_lost_peers() {
 }
 
 bool Engine::waiting() const {
-  return !initiator_.pending().empty() || target_.moving() || peers_.any_stalled() || peers_.any_watched() ||
-         flow_.any_paused();
+  return !initiator_.pending().empty() || target_.moving() || peers_.any_stalled() || peers_.any_watched() || flow_.any_paused();
 }
 
 int64_t Engine::patience_ns() {
@@ -237,10 +214,8 @@ void Engine::guard(Counter& counter, uint32_t errors) {
 }
 
 int Engine::watch(uint32_t ct, Peer& peer) {
-  if (peer.failed)
-    reports_.count(ct, 0, 1);
-  else
-    peers_.watch(ct, peer);
+  if (peer.failed) reports_.count(ct, 0, 1);
+  else peers_.watch(ct, peer);
   return PTL_OK;
 }
 

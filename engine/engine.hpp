@@ -70,9 +70,7 @@ class Engine final : public Sink, private Core {
   // Peers that have died are noticed about twice as late as this at most (on the node; the fabric has a bound of its own).
   void look_every(uint64_t interval_ns) { look_interval_ns_ = interval_ns; }
   // Everything issued has left this process (what a peer may depend on before we go).
-  bool flushed() const {
-    return !peers_.any_stalled() && initiator_.pending().empty() && !target_.moving() && !triggers_.ready();
-  }
+  bool flushed() const { return !peers_.any_stalled() && initiator_.pending().empty() && !target_.moving() && !triggers_.ready(); }
 
   // ---- what others see of it ----
   Stats& stats() { return Core::stats; }  // [any] read
@@ -82,9 +80,7 @@ class Engine final : public Sink, private Core {
   Peer* peer(ProcessId process) { return peers_.find(process); }
   Peer* target(uint32_t ni, ptl_process_t id) { return peers_.target(ni, id); }
   std::string transport_names() const { return peers_.transport_names(); }
-  TransportName transport_name(const Peer& peer) const {
-    return peer.transport ? peer.transport->name() : TransportName{};
-  }
+  TransportName transport_name(const Peer& peer) const { return peer.transport ? peer.transport->name() : TransportName{}; }
   std::vector<int> wait_fds() const { return peers_.wait_fds(); }
   const std::atomic<uint32_t>& throttled_peers() const { return flow_.throttled_peers(); }  // [any]
 

@@ -52,9 +52,8 @@ void FlowControl::tell(Peer& peer, const wire::Header& about, Throttle level) {
 
 bool FlowControl::pause(Peer& peer, Command& command) {
   if (command.verb != Verb::put) return false;
-  const auto found = std::find_if(peer.throttles.begin(), peer.throttles.end(), [&](const Throttled& each) {
-    return each.ni == command.ni && each.pt_index == command.pt_index;
-  });
+  const auto found = std::find_if(peer.throttles.begin(), peer.throttles.end(),
+                                  [&](const Throttled& each) { return each.ni == command.ni && each.pt_index == command.pt_index; });
   if (found == peer.throttles.end()) return false;
   own_volatile(command);
   if (found->level == Throttle::nothing || !found->paused.empty()) {

@@ -58,8 +58,7 @@ void Initiator::start(Command& command) {
 bool Initiator::put_at_once(wire::Header& header, ptl_process_t to, const Local& source, void* user_ptr) {
   const uint64_t length = header.rlength;
   Peer* peer = peers_.target(header.flags & wire::kNiMask, to);
-  if (!peer || peer->failed || peer->throttled || peer->holds_back() || length > peer->transport->limits().eager)
-    return false;
+  if (!peer || peer->failed || peer->throttled || peer->holds_back() || length > peer->transport->limits().eager) return false;
   header.payload_size = static_cast<uint16_t>(length);
   iovec all{source.base, static_cast<size_t>(length)};
   if (peer->transport->send(*peer->link, header, {&all, length ? 1u : 0u}) != Sent::done) return false;
@@ -90,10 +89,8 @@ int Initiator::send_held() {
       held.pop_front();
       ++sent;
     }
-    if (held.empty())
-      peers_.release_stalled(i);
-    else
-      ++i;
+    if (held.empty()) peers_.release_stalled(i);
+    else ++i;
   }
   return sent;
 }
@@ -101,15 +98,10 @@ int Initiator::send_held() {
 Sent Initiator::transmit(Peer& peer, Command& command) {
   Sent result;
   switch (command.verb) {
-    case Verb::get:
-      result = transmit_get(peer, command);
-      break;
+    case Verb::get: result = transmit_get(peer, command); break;
     case Verb::fetch_atomic:
-    case Verb::swap:
-      result = transmit_fetch(peer, command);
-      break;
-    default:
-      result = transmit_put(peer, command);
+    case Verb::swap: result = transmit_fetch(peer, command); break;
+    default: result = transmit_put(peer, command);
   }
   if (result == Sent::done) ++core_.stats.sends;
   return result;
@@ -217,10 +209,8 @@ Sent Initiator::send_bulk(Peer& peer, wire::Header& header, Command& command, Op
   const bool staged = goes_through_staging(way);
   const bool region = staged || pending.is_exposed;
   if (staged) header.flags |= wire::kStaged;
-  if (region)
-    header.payload_size = sizeof(wire::Region);
-  else
-    header.flags |= wire::kNoRegion;
+  if (region) header.payload_size = sizeof(wire::Region);
+  else header.flags |= wire::kNoRegion;
   const iovec part{&pending.exposed.region, sizeof(wire::Region)};
   const Sent result = peer.transport->send(*peer.link, header, {&part, region ? 1u : 0u});
   if (result != Sent::done) {

@@ -54,8 +54,7 @@ class Initiator {
   Sent transmit_fetch(Peer& peer, Command& command);
   Sent send_bulk(Peer& peer, wire::Header& header, Command& command, Operation& pending, Access access);
   Way open_way(Peer& peer, Command& command, Operation& pending, Access access);
-  Sent send_gathered(Peer& peer, const wire::Header& header, const Local& source, uint64_t size, const void* front,
-                     size_t front_size);
+  Sent send_gathered(Peer& peer, const wire::Header& header, const Local& source, uint64_t size, const void* front, size_t front_size);
   void end_unsent(Command& command, ptl_ni_fail_t why);
 
   Core& core_;

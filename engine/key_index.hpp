@@ -37,9 +37,7 @@ class KeyIndex {
     source_mask_ = source_mask;
     lane_ = lane;
   }
-  bool has_masks(uint64_t ignore_bits, uint64_t source_mask) const {
-    return care_bits_ == ~ignore_bits && source_mask_ == source_mask;
-  }
+  bool has_masks(uint64_t ignore_bits, uint64_t source_mask) const { return care_bits_ == ~ignore_bits && source_mask_ == source_mask; }
   bool empty() const { return keys_ == 0; }
 
   // The oldest node whose key equals that of the given bits and source, or null.
@@ -126,10 +124,8 @@ class KeyIndex {
       links(*cell.head).prev = own.prev;
     } else {
       cell.head = own.next;
-      if (own.next)
-        links(*own.next).prev = own.prev;
-      else
-        --keys_;
+      if (own.next) links(*own.next).prev = own.prev;
+      else --keys_;
     }
   }
 
@@ -174,10 +170,8 @@ class KeyIndex {
   // Sweeps a few cells, or as many as it takes to keep the probes short.
   void make_room() {
     for (unsigned i = 0; i < kSweep || taken_ * 4 >= capacity_ * 3; ++i) {
-      if (cells_[hand_].hash != kFree && !cells_[hand_].head)
-        close_gap(hand_);
-      else
-        hand_ = (hand_ + 1) & (capacity_ - 1);
+      if (cells_[hand_].hash != kFree && !cells_[hand_].head) close_gap(hand_);
+      else hand_ = (hand_ + 1) & (capacity_ - 1);
     }
   }
 
@@ -212,10 +206,10 @@ class KeyIndex {
   uint64_t source_mask_ = ~uint64_t{0};
   std::unique_ptr<Cell[]> cells_;
   mutable size_t found_ = 0;  // the cell looked at last: what was found is often removed next, and the next key is often the same
-  size_t capacity_ = 0;  // zero or a power of two
-  size_t keys_ = 0;      // cells with a FIFO
-  size_t taken_ = 0;     // these, and those whose FIFO ran empty
-  size_t hand_ = 0;      // of the sweep
+  size_t capacity_ = 0;       // zero or a power of two
+  size_t keys_ = 0;           // cells with a FIFO
+  size_t taken_ = 0;          // these, and those whose FIFO ran empty
+  size_t hand_ = 0;           // of the sweep
   unsigned shift_ = 63;
   unsigned lane_ = 0;
 };

@@ -53,8 +53,12 @@ void LocalWork::Cursor::scatter(const std::byte* from, uint64_t bytes) const {
 }
 
 LocalWork::LocalWork(const Command& command)
-    : left_(command.length), width_(static_cast<uint32_t>(local_size(command.datatype))), completion_(command.handle),
-      op_(static_cast<ptlx_local_op_t>(command.op)), datatype_(command.datatype), ni_(command.ni) {
+    : left_(command.length),
+      width_(static_cast<uint32_t>(local_size(command.datatype))),
+      completion_(command.handle),
+      op_(static_cast<ptlx_local_op_t>(command.op)),
+      datatype_(command.datatype),
+      ni_(command.ni) {
   const uint64_t bytes = left_ * width_;
   dst_.open(command.source.base, command.source.iov_count, bytes);
   a_.open(command.extra.operand_a.base, command.extra.operand_a.pieces, bytes);

@@ -30,8 +30,8 @@ class LocalWork {
   // The bytes of one operand that are still to come.
   struct Cursor {
     std::byte* at = nullptr;
-    uint64_t here = 0;                   // contiguous bytes from `at` on
-    const ptl_iovec_t* next = nullptr;   // and then these
+    uint64_t here = 0;                  // contiguous bytes from `at` on
+    const ptl_iovec_t* next = nullptr;  // and then these
     uint64_t pieces = 0;
 
     void open(void* base, uint64_t count, uint64_t bytes);
@@ -42,8 +42,8 @@ class LocalWork {
   bool one_element();
 
   Cursor dst_, a_, b_;
-  uint64_t left_;     // elements
-  uint32_t width_;    // bytes of one
+  uint64_t left_;   // elements
+  uint32_t width_;  // bytes of one
   uint32_t completion_;
   ptlx_local_op_t op_;
   uint8_t datatype_;

@@ -27,8 +27,7 @@ std::vector<MatchEntry*> MatchList::in_order() const {
   for (uint32_t left = live_; left != 0; left &= left - 1) all.push_back(front_[std::countr_zero(left)].entry);
   for (unsigned i = 0; tuples_ && i < tuples_->used; ++i) tuples_->classes[i].keys.for_each([&all](MatchEntry& e) { all.push_back(&e); });
   for (MatchEntry* e = generic_.first(); e; e = generic_.next(*e)) all.push_back(e);
-  std::sort(all.begin(), all.end(),
-            [](const MatchEntry* a, const MatchEntry* b) { return a->sequence_ < b->sequence_; });
+  std::sort(all.begin(), all.end(), [](const MatchEntry* a, const MatchEntry* b) { return a->sequence_ < b->sequence_; });
   return all;
 }
 
@@ -46,7 +45,8 @@ void MatchList::close_ranks() {
 
 // The class for the entry's masks, a new one or one that has run empty if need be; kMaskClasses when all are taken.
 inline unsigned MatchList::class_for(const MatchEntry& entry) {
-  if (tuples_ && tuples_->used != 0 && tuples_->classes[tuples_->recent].keys.has_masks(entry.ignore_bits, entry.source_mask)) return tuples_->recent;
+  if (tuples_ && tuples_->used != 0 && tuples_->classes[tuples_->recent].keys.has_masks(entry.ignore_bits, entry.source_mask))
+    return tuples_->recent;
   const unsigned i = other_class_for(entry);
   if (i < kMaskClasses) tuples_->recent = i;
   return i;
@@ -82,7 +82,8 @@ void MatchList::take_from_elsewhere(MatchEntry& entry, bool classed) {
 
 void MatchList::pull_to_front() {
   size_t cells = 0;
-  for (uint32_t left = tuples_ ? tuples_->active : 0; left != 0; left &= left - 1) cells += tuples_->classes[std::countr_zero(left)].keys.cells();
+  for (uint32_t left = tuples_ ? tuples_->active : 0; left != 0; left &= left - 1)
+    cells += tuples_->classes[std::countr_zero(left)].keys.cells();
   if (cells > credit_) return;
   credit_ = 0;
   MatchEntry* behind[kPullAt];
@@ -109,8 +110,7 @@ unsigned MatchList::other_class_for(const MatchEntry& entry) {
   for (unsigned i = 0; i < tuples_->used; ++i)
     if (tuples_->classes[i].keys.has_masks(entry.ignore_bits, entry.source_mask)) return i;
   // Preferring fresh classes to emptied ones keeps the masks of a class whose entries come and go.
-  const unsigned i =
-      tuples_->used < kMaskClasses ? tuples_->used++ : static_cast<unsigned>(std::countr_one(tuples_->active));
+  const unsigned i = tuples_->used < kMaskClasses ? tuples_->used++ : static_cast<unsigned>(std::countr_one(tuples_->active));
   if (i < kMaskClasses) tuples_->classes[i].keys.set_masks(entry.ignore_bits, entry.source_mask);
   return i;
 }

@@ -64,19 +64,16 @@ class MatchList {
     assert(!entry.linked());
     entry.sequence_ = next_sequence_++;
     ++size_;
-    if (behind_size_ == 0 && span_ < kFront)
-      put_in_front(entry);
-    else if (!put_behind_alike(entry))
-      put_elsewhere(entry);
+    if (behind_size_ == 0 && span_ < kFront) put_in_front(entry);
+    else if (!put_behind_alike(entry)) put_elsewhere(entry);
   }
   void unlink(MatchEntry& entry) noexcept {
     assert(entry.linked());
     --size_;
-    if (entry.place_ == MatchEntry::Place::front)
-      take_from_front(entry);
-    else
-      take_from_behind(entry);
-    if (behind_size_ != 0 && size_ <= kPullAt) [[unlikely]] pull_to_front();
+    if (entry.place_ == MatchEntry::Place::front) take_from_front(entry);
+    else take_from_behind(entry);
+    if (behind_size_ != 0 && size_ <= kPullAt) [[unlikely]]
+      pull_to_front();
   }
 
   // The first entry in order of appending that matches and for which fits(entry) is true; it stays linked.
@@ -140,7 +137,8 @@ class MatchList {
       return e;
     }
     if ((active & (active - 1)) != 0)  // several long lists: their cache misses one beside the other
-      for (uint32_t left = active; left != 0; left &= left - 1) tuples_->classes[std::countr_zero(left)].keys.prefetch(in.match_bits, in.source);
+      for (uint32_t left = active; left != 0; left &= left - 1)
+        tuples_->classes[std::countr_zero(left)].keys.prefetch(in.match_bits, in.source);
     for (uint32_t left = active; left != 0; left &= left - 1) {
       const MaskClass& c = tuples_->classes[std::countr_zero(left)];
       if (c.since > best_sequence) continue;
@@ -201,7 +199,7 @@ class MatchList {
   unsigned span_ = 0;
   size_t size_ = 0;
   size_t behind_size_ = 0;
-  size_t credit_ = 0;    // cells that pulling to the front may look at: some for each entry put behind
+  size_t credit_ = 0;  // cells that pulling to the front may look at: some for each entry put behind
   uint64_t next_sequence_ = 0;
   OrderList<MatchEntry> generic_;
   std::unique_ptr<TupleSpace> tuples_;  // made when first an entry goes behind

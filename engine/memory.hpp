@@ -20,12 +20,13 @@ namespace portunus {
 struct Memory {
   static constexpr uint32_t kLayout = 0xffffffff;
 
-  void* base = nullptr;     // the range, the ptl_iovec_t array, or the ptlx_layout_t
-  uint32_t iov_count = 0;   // 0 = contiguous; kLayout
+  void* base = nullptr;    // the range, the ptl_iovec_t array, or the ptlx_layout_t
+  uint32_t iov_count = 0;  // 0 = contiguous; kLayout
 
   bool has_layout() const { return iov_count == kLayout; }
 
-  // Calls part(pointer, size) for each contiguous part of [offset, offset + size), in order; of a layout there are none. A false answer stops.
+  // Calls part(pointer, size) for each contiguous part of [offset, offset + size), in order; of a layout there are none. A false answer
+  // stops.
   template <class Part>
   void for_parts(uint64_t offset, uint64_t size, Part&& part) const {
     if (iov_count == 0) {
@@ -83,9 +84,7 @@ struct Memory {
     return found;
   }
   // The address where `offset` lies; nullptr past the end of an iovec, and in a layout.
-  void* at(uint64_t offset) const {
-    return iov_count == 0 ? static_cast<std::byte*>(base) + offset : first_part(offset, 1).iov_base;
-  }
+  void* at(uint64_t offset) const { return iov_count == 0 ? static_cast<std::byte*>(base) + offset : first_part(offset, 1).iov_base; }
 };
 
 }  // namespace portunus

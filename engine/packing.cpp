@@ -20,8 +20,7 @@ bool complete(const Operation& operation) { return operation.staging.filled() ==
 
 uint16_t Packing::facts(const Command& command) {
   uint16_t facts = 0;
-  if (command.length < Staging::kMost && (command.verb == Verb::put || command.verb == Verb::atomic))
-    facts |= fact::kStaging;
+  if (command.length < Staging::kMost && (command.verb == Verb::put || command.verb == Verb::atomic)) facts |= fact::kStaging;
   if ((command.source.options & PTLX_MD_STAGE) && command.length >= kLeastPlain && command.length <= Staging::kBytes)
     facts |= fact::kSenderWaits;
   return facts;

@@ -18,9 +18,7 @@ void own_copy(Command& command) {
 }
 
 void own_volatile(Command& command) {
-  if (!(command.source.options & PTL_MD_VOLATILE) || command.owns_payload || command.length == 0 ||
-      command.verb == Verb::get)
-    return;
+  if (!(command.source.options & PTL_MD_VOLATILE) || command.owns_payload || command.length == 0 || command.verb == Verb::get) return;
   own_copy(command);
 }
 

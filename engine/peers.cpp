@@ -103,8 +103,7 @@ void Peers::release_stalled(size_t i) {
 }
 
 bool Peers::stalled_go_on() const {
-  return std::any_of(stalled_.begin(), stalled_.end(),
-                     [](const Peer* peer) { return peer->failed || peer->transport->wait_fd() < 0; });
+  return std::any_of(stalled_.begin(), stalled_.end(), [](const Peer* peer) { return peer->failed || peer->transport->wait_fd() < 0; });
 }
 
 void Peers::fail(Peer& peer) {
@@ -146,8 +145,7 @@ bool Peers::idle() {
 }
 
 bool Peers::holding() const {
-  return std::any_of(carriers_.begin(), carriers_.end(),
-                     [](const Carrier& carrier) { return carrier.transport->state.holding != 0; });
+  return std::any_of(carriers_.begin(), carriers_.end(), [](const Carrier& carrier) { return carrier.transport->state.holding != 0; });
 }
 
 int64_t Peers::due_in_ns() {

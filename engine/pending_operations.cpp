@@ -75,29 +75,23 @@ void PendingOperations::answered(Link& from, const wire::Header& header, const s
     }
     Memory{pending->result.base, pending->result.iov_count}.copy_in(pending->result.offset, payload, header.payload_size);
   }
-  finish(*pending, header.rlength, header.remote_offset, header.op,
-         header.flags & wire::kOverflow ? PTL_OVERFLOW_LIST : PTL_PRIORITY_LIST);
+  finish(*pending, header.rlength, header.remote_offset, header.op, header.flags & wire::kOverflow ? PTL_OVERFLOW_LIST : PTL_PRIORITY_LIST);
 }
 
 // The operation ends: SEND if it is still due, then ACK or REPLY as asked.
-void PendingOperations::finish(Operation& operation, uint64_t mlength, uint64_t offset, ptl_ni_fail_t fail,
-                               ptl_list_t list) {
+void PendingOperations::finish(Operation& operation, uint64_t mlength, uint64_t offset, ptl_ni_fail_t fail, ptl_list_t list) {
   const bool reply = operation.awaits_reply();
   // A source that was never read, and nothing else that would say so.
   const bool unsent = fail == PTL_NI_UNDELIVERABLE || (fail == PTLX_NI_WITHDRAWN && operation.ack == PTL_NO_ACK_REQ);
   if (!operation.source_read)
-    reports_.sent(operation.source, operation.length, operation.user_ptr,
-                  unsent ? fail : static_cast<ptl_ni_fail_t>(PTL_NI_OK));
+    reports_.sent(operation.source, operation.length, operation.user_ptr, unsent ? fail : static_cast<ptl_ni_fail_t>(PTL_NI_OK));
   operation.source_read = true;
   const Local& local = reply ? operation.result : operation.source;
   const uint32_t counts = reply ? PTL_MD_EVENT_CT_REPLY : PTL_MD_EVENT_CT_ACK;
   if (reply || operation.ack != PTL_NO_ACK_REQ) {
     if (local.options & counts) {
-      if (fail != PTL_NI_OK)
-        reports_.count(local.ct, 0, 1);
-      else
-        reports_.count(local.ct, (local.options & PTL_MD_EVENT_CT_BYTES) && operation.ack != PTL_OC_ACK_REQ ? mlength : 1,
-                       0);
+      if (fail != PTL_NI_OK) reports_.count(local.ct, 0, 1);
+      else reports_.count(local.ct, (local.options & PTL_MD_EVENT_CT_BYTES) && operation.ack != PTL_OC_ACK_REQ ? mlength : 1, 0);
     }
     const bool full = (reply || operation.ack == PTL_ACK_REQ) && local.eq != PTL_EQ_NONE &&
                       !(fail == PTL_NI_OK && (local.options & PTL_MD_EVENT_SUCCESS_DISABLE));
@@ -174,8 +168,7 @@ void PendingOperations::peer_lost(Peer& peer) {
 }
 
 bool PendingOperations::will_count(uint32_t ct) const {
-  return operations_.any_of(
-      [ct](const Operation& operation) { return operation.source.ct == ct || operation.result.ct == ct; });
+  return operations_.any_of([ct](const Operation& operation) { return operation.source.ct == ct || operation.result.ct == ct; });
 }
 
 void PendingOperations::close(uint32_t ni) {

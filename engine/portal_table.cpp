@@ -118,8 +118,7 @@ void PortalTable::end(ListEntry& entry) {
     if (!(entry.options & PTL_ME_EVENT_UNLINK_DISABLE)) reports_.entry_event(entry, PTL_EVENT_AUTO_UNLINK);
   }
   if (entry.headers) return;
-  if (entry.list == PTL_OVERFLOW_LIST && !(entry.options & PTL_ME_EVENT_UNLINK_DISABLE))
-    reports_.entry_event(entry, PTL_EVENT_AUTO_FREE);
+  if (entry.list == PTL_OVERFLOW_LIST && !(entry.options & PTL_ME_EVENT_UNLINK_DISABLE)) reports_.entry_event(entry, PTL_EVENT_AUTO_FREE);
   if (entry.recurs) {
     entry.auto_unlinked = false;
     entry.local_offset = 0;

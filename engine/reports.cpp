@@ -6,15 +6,11 @@ namespace {
 
 ptl_event_kind_t comm_event(wire::Kind kind) {
   switch (kind) {
-    case wire::Kind::get:
-      return PTL_EVENT_GET;
-    case wire::Kind::atomic:
-      return PTL_EVENT_ATOMIC;
+    case wire::Kind::get: return PTL_EVENT_GET;
+    case wire::Kind::atomic: return PTL_EVENT_ATOMIC;
     case wire::Kind::fetch_atomic:
-    case wire::Kind::swap:
-      return PTL_EVENT_FETCH_ATOMIC;
-    default:
-      return PTL_EVENT_PUT;
+    case wire::Kind::swap: return PTL_EVENT_FETCH_ATOMIC;
+    default: return PTL_EVENT_PUT;
   }
 }
 
@@ -40,10 +36,8 @@ void Reports::delivered(const Delivery& delivery, ptl_ni_fail_t fail) {
   Interface& ni = core_.interface_of(entry);
   if (entry.options & PTL_ME_EVENT_CT_COMM) {
     note_length(entry, delivery.header.rlength);
-    if (fail != PTL_NI_OK)
-      count(entry.ct, 0, 1);
-    else
-      count(entry.ct, entry.options & PTL_ME_EVENT_CT_BYTES ? delivery.mlength : 1, 0);
+    if (fail != PTL_NI_OK) count(entry.ct, 0, 1);
+    else count(entry.ct, entry.options & PTL_ME_EVENT_CT_BYTES ? delivery.mlength : 1, 0);
   }
   if (entry.options & PTLX_ME_RECORD) {
     write_record(ni, entry, delivery.header, delivery.mlength, fail);
@@ -53,8 +47,7 @@ void Reports::delivered(const Delivery& delivery, ptl_ni_fail_t fail) {
   const PortalEntry* portal = core_.portal_of(entry);
   if (!portal || portal->eq == PTL_EQ_NONE || (entry.options & PTL_ME_EVENT_COMM_DISABLE)) return;
   if (fail == PTL_NI_OK && (entry.options & PTL_ME_EVENT_SUCCESS_DISABLE)) return;
-  ptl_event_t event =
-      arrival_event(ni, delivery.header, delivery.source, entry.memory.at(delivery.offset), delivery.mlength);
+  ptl_event_t event = arrival_event(ni, delivery.header, delivery.source, entry.memory.at(delivery.offset), delivery.mlength);
   event.user_ptr = entry.user_ptr;
   event.uid = delivery.peer->link ? delivery.peer->link->uid : core_.uid;
   event.type = comm_event(delivery.header.kind);
@@ -66,8 +59,7 @@ void Reports::delivered(const Delivery& delivery, ptl_ni_fail_t fail) {
 void Reports::overflow(const KeptHeader& kept, uint32_t eq, void* user_ptr, ptl_event_kind_t type) {
   if (eq == PTL_EQ_NONE) return;
   const Interface& ni = core_.interfaces[kept.header.flags & wire::kNiMask];
-  ptl_event_t event =
-      arrival_event(ni, kept.header, kept.source, kept.start, kept.held ? kept.header.rlength : kept.mlength);
+  ptl_event_t event = arrival_event(ni, kept.header, kept.source, kept.start, kept.held ? kept.header.rlength : kept.mlength);
   event.user_ptr = user_ptr;
   event.uid = kept.peer->link ? kept.peer->link->uid : core_.uid;
   event.type = type == PTL_EVENT_SEARCH ? type : static_cast<ptl_event_kind_t>(comm_event(kept.header.kind) + 1);
@@ -78,10 +70,8 @@ void Reports::overflow(const KeptHeader& kept, uint32_t eq, void* user_ptr, ptl_
 
 void Reports::count_overflow(const KeptHeader& kept, const ListEntry& entry) {
   if (!(entry.options & PTL_ME_EVENT_CT_OVERFLOW)) return;
-  if (kept.fail != PTL_NI_OK)
-    count(entry.ct, 0, 1);
-  else
-    count(entry.ct, entry.options & PTL_ME_EVENT_CT_BYTES ? kept.mlength : 1, 0);
+  if (kept.fail != PTL_NI_OK) count(entry.ct, 0, 1);
+  else count(entry.ct, entry.options & PTL_ME_EVENT_CT_BYTES ? kept.mlength : 1, 0);
 }
 
 void Reports::nothing_found(uint32_t eq, uint32_t pt_index, void* user_ptr) {
@@ -95,10 +85,8 @@ void Reports::nothing_found(uint32_t eq, uint32_t pt_index, void* user_ptr) {
 
 void Reports::sent(const Local& local, uint64_t length, void* user_ptr, ptl_ni_fail_t fail) {
   if (local.options & PTL_MD_EVENT_CT_SEND) {
-    if (fail != PTL_NI_OK)
-      count(local.ct, 0, 1);
-    else
-      count(local.ct, local.options & PTL_MD_EVENT_CT_BYTES ? length : 1, 0);
+    if (fail != PTL_NI_OK) count(local.ct, 0, 1);
+    else count(local.ct, local.options & PTL_MD_EVENT_CT_BYTES ? length : 1, 0);
   }
   if (local.eq == PTL_EQ_NONE || (local.options & PTL_MD_EVENT_SEND_DISABLE)) return;
   if (fail == PTL_NI_OK && (local.options & PTL_MD_EVENT_SUCCESS_DISABLE)) return;

@@ -34,8 +34,7 @@ class Reports {
     if (ct == PTL_CT_NONE) return;
     if (Counter* counter = core_.objects.counters.find(ct)) [[likely]]
       add(*counter, success, failure);
-    else
-      ++core_.stats.stale_events;
+    else ++core_.stats.stale_events;
   }
   void add(Counter& counter, uint64_t success, uint64_t failure) {
     counter.add(success, failure);
@@ -74,8 +73,7 @@ class Reports {
   }
   // What the event would tell, where the user wants it (PTLX_ME_RECORD). The state is released, for who looks there, and
   // then the number of records, for who waits.
-  static void write_record(Interface& ni, const ListEntry& entry, const wire::Header& header, uint64_t mlength,
-                           ptl_ni_fail_t fail) {
+  static void write_record(Interface& ni, const ListEntry& entry, const wire::Header& header, uint64_t mlength, ptl_ni_fail_t fail) {
     auto& record = *static_cast<ptlx_record_t*>(entry.user_ptr);
     record.ni_fail_type = fail;
     record.match_bits = header.match_bits;
@@ -86,8 +84,8 @@ class Reports {
   }
   // `source`: as match lists keep it, a rank or a packed nid and pid. Type, list, user pointer, uid and fail type are the
   // caller's business. Inline, so that the event never lies in memory before it lies in a queue.
-  [[gnu::always_inline]] static ptl_event_t arrival_event(const Interface& ni, const wire::Header& header, uint64_t source,
-                                                          void* start, uint64_t mlength) {
+  [[gnu::always_inline]] static ptl_event_t arrival_event(const Interface& ni, const wire::Header& header, uint64_t source, void* start,
+                                                          uint64_t mlength) {
     ptl_event_t event{};
     event.start = start;
     event.hdr_data = header.hdr_data;

@@ -92,7 +92,8 @@ void Runtime::run_engine_thread() {
   else realtime = !plan.network_open() && request_realtime();
   sleeping_.set_realtime(realtime);
   published_->page().realtime.store(realtime, std::memory_order_relaxed);
-  if (plan.engine_spins) progress_.run_spinning(); else progress_.run_parked();
+  if (plan.engine_spins) progress_.run_spinning();
+  else progress_.run_parked();
 }
 
 void Runtime::publish() {

@@ -21,8 +21,8 @@ namespace portunus {
 struct JobPlace {
   int local_rank = 0;
   int local_size = 1;
-  bool known = false;       // a launcher told us
-  bool one_node = false;    // all ranks of the job are on this node
+  bool known = false;     // a launcher told us
+  bool one_node = false;  // all ranks of the job are on this node
 };
 
 class Runtime {
@@ -75,7 +75,12 @@ class Runtime {
   bool network_open_ = false;
   std::thread thread_;
   clockid_t thread_clock_ = CLOCK_THREAD_CPUTIME_ID;
-  struct PrivateBlock { void* base; size_t size; void* space; size_t space_size; };  // space: what was mapped for it, if anything
+  struct PrivateBlock {
+    void* base;
+    size_t size;
+    void* space;
+    size_t space_size;
+  };  // space: what was mapped for it, if anything
   std::vector<PrivateBlock> private_blocks_;
   OwnWords own_words_;
   Sleeping sleeping_;

@@ -13,18 +13,17 @@ namespace {
 // A put with its data at hand: nobody waits for an answer, and it goes into one piece of memory of which the entry keeps no
 // account.
 bool needs_no_account(const wire::Header& header, const ListEntry& entry) {
-  return header.token == 0 && entry.list == PTL_PRIORITY_LIST &&
-         !(entry.options & (PTL_ME_MANAGE_LOCAL | PTL_IOVEC | PTLX_ME_LAYOUT)) && !entry.may_fault;
+  return header.token == 0 && entry.list == PTL_PRIORITY_LIST && !(entry.options & (PTL_ME_MANAGE_LOCAL | PTL_IOVEC | PTLX_ME_LAYOUT)) &&
+         !entry.may_fault;
 }
 
 // The most events that a message posts where it matched: its own, then AUTO_UNLINK and AUTO_FREE if it is the entry's last.
 uint32_t events_of(const ListEntry& entry, uint64_t rlength) {
   uint32_t events = entry.options & (PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE) ? 0 : 1;
   if (entry.options & PTL_ME_EVENT_UNLINK_DISABLE) return events;
-  const bool last =
-      (entry.options & PTL_ME_USE_ONCE) ||
-      ((entry.options & PTL_ME_MANAGE_LOCAL) && entry.min_free != 0 &&
-       (rlength > entry.length - entry.local_offset || entry.length - entry.local_offset - rlength < entry.min_free));
+  const bool last = (entry.options & PTL_ME_USE_ONCE) ||
+                    ((entry.options & PTL_ME_MANAGE_LOCAL) && entry.min_free != 0 &&
+                     (rlength > entry.length - entry.local_offset || entry.length - entry.local_offset - rlength < entry.min_free));
   if (last) events += entry.list == PTL_OVERFLOW_LIST ? 2 : 1;
   return events;
 }
@@ -56,20 +55,14 @@ uint32_t rank_of(Peer& peer, const Interface& ni) {
 }  // namespace
 
 Target::Target(Core& core, Reports& reports, Peers& peers, FlowControl& flow, PortalTable& table)
-    : core_(core),
-      reports_(reports),
-      peers_(peers),
-      table_(table),
-      bulk_(core, peers),
-      unexpected_(core, reports, flow, table) {
+    : core_(core), reports_(reports), peers_(peers), table_(table), bulk_(core, peers), unexpected_(core, reports, flow, table) {
   scratch_.resize(64 * 1024);
 }
 
 // The whole way of most messages at once: place, move, count, report, as place(), deliver() and complete() do for all
 // others.
-[[gnu::always_inline]] inline void Target::put_whole(Link& from, const wire::Header& header, const std::byte* payload,
-                                                     PortalEntry& portal, ListEntry& entry, uint64_t source,
-                                                     EventQueue* queue) {
+[[gnu::always_inline]] inline void Target::put_whole(Link& from, const wire::Header& header, const std::byte* payload, PortalEntry& portal,
+                                                     ListEntry& entry, uint64_t source, EventQueue* queue) {
   const uint64_t offset = std::min(header.remote_offset, entry.length);
   const uint64_t mlength = std::min(header.rlength, entry.length - offset);
   const uint32_t options = entry.options;
@@ -102,10 +95,8 @@ Target::Target(Core& core, Reports& reports, Peers& peers, FlowControl& flow, Po
   }
   if (!(options & PTL_ME_USE_ONCE)) return;
   if (!(options & PTL_ME_EVENT_UNLINK_DISABLE)) reports_.entry_event(entry, PTL_EVENT_AUTO_UNLINK);
-  if (entry.recurs)
-    entry.parked = true;
-  else
-    core_.release_live(ni, entry);
+  if (entry.recurs) entry.parked = true;
+  else core_.release_live(ni, entry);
 }
 
 void Target::request(Link& from, const wire::Header& header, const std::byte* payload) {
@@ -158,8 +149,7 @@ void Target::request(Link& from, const wire::Header& header, const std::byte* pa
   }
   if (small_put && needs_no_account(header, *entry)) [[likely]]
     put_whole(from, header, payload, *portal, *entry, source, queue);
-  else
-    receive(peer, header, payload, *portal, *entry, source, events);
+  else receive(peer, header, payload, *portal, *entry, source, events);
 }
 
 // Matched, and every permission given. `events`: the most that it will post here, where flow control asks.
@@ -223,8 +213,7 @@ void Target::place(Delivery& delivery) {
   if (delivery.offset > entry.length) delivery.offset = entry.length;
   delivery.mlength = std::min<uint64_t>(delivery.header.rlength, entry.length - delivery.offset);
   if (managed) entry.local_offset += delivery.mlength;
-  if ((entry.options & PTL_ME_USE_ONCE) ||
-      (managed && entry.min_free != 0 && entry.length - entry.local_offset < entry.min_free))
+  if ((entry.options & PTL_ME_USE_ONCE) || (managed && entry.min_free != 0 && entry.length - entry.local_offset < entry.min_free))
     table_.auto_unlink(entry);
 }
 
@@ -265,9 +254,7 @@ int Target::advance() {
     const uint16_t pt_index = delivery.entry->pt_index;
     table_.end_move(delivery);
     if (!transfer->fine()) delivery.mlength = 0;
-    complete(delivery, transfer->fate == Transfer::Fate::inaccessible ? PTL_NI_SEGV
-                       : transfer->fine()                             ? PTL_NI_OK
-                                                                      : PTL_NI_UNDELIVERABLE);
+    complete(delivery, transfer->fate == Transfer::Fate::inaccessible ? PTL_NI_SEGV : transfer->fine() ? PTL_NI_OK : PTL_NI_UNDELIVERABLE);
     table_.moved(ni, pt_index);
   }
   ended_.clear();
@@ -337,8 +324,8 @@ void Target::acknowledge(const Delivery& delivery, ptl_ni_fail_t fail) {
   size_t size = 0;
   if (reply) {
     // What move_data read or fetched lies in the scratch buffer; bulk data has gone before.
-    const bool moved = (header.flags & wire::kBulk) &&
-                       (header.kind != wire::Kind::get || delivery.mlength > delivery.peer->transport->limits().eager);
+    const bool moved =
+        (header.flags & wire::kBulk) && (header.kind != wire::Kind::get || delivery.mlength > delivery.peer->transport->limits().eager);
     size = moved || fail != PTL_NI_OK ? 0 : delivery.mlength;
   } else if ((header.flags & wire::kAckMask) == 0) {
     answer.flags |= wire::kSourceRead;
@@ -392,12 +379,10 @@ void Target::consume(KeptHeader& kept, ListEntry& entry) {
   if (!(entry.options & PTLX_ME_COMPLETE_UNEXPECTED) || kept.header.kind != wire::Kind::put) {
     reports_.count_overflow(kept, entry);
     const PortalEntry* portal = core_.portal_of(entry);
-    const bool silent = (entry.options & PTL_ME_EVENT_OVER_DISABLE) ||
-                        (kept.fail == PTL_NI_OK && (entry.options & PTL_ME_EVENT_SUCCESS_DISABLE));
-    if (entry.options & PTLX_ME_RECORD)
-      Reports::write_record(core_.interface_of(entry), entry, kept.header, 0, PTL_NI_OP_VIOLATION);
-    else if (portal && !silent)
-      reports_.overflow(kept, portal->eq, entry.user_ptr, PTL_EVENT_PUT_OVERFLOW);
+    const bool silent =
+        (entry.options & PTL_ME_EVENT_OVER_DISABLE) || (kept.fail == PTL_NI_OK && (entry.options & PTL_ME_EVENT_SUCCESS_DISABLE));
+    if (entry.options & PTLX_ME_RECORD) Reports::write_record(core_.interface_of(entry), entry, kept.header, 0, PTL_NI_OP_VIOLATION);
+    else if (portal && !silent) reports_.overflow(kept, portal->eq, entry.user_ptr, PTL_EVENT_PUT_OVERFLOW);
     unexpected_.forget(kept);
     return;
   }

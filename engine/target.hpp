@@ -56,14 +56,12 @@ class Target {
   const Bulk& bulk() const { return bulk_; }
 
  private:
-  void put_whole(Link& from, const wire::Header& header, const std::byte* payload, PortalEntry& portal, ListEntry& entry,
-                 uint64_t source, EventQueue* queue);
-  [[gnu::noinline]] void receive(Peer& peer, const wire::Header& header, const std::byte* payload, PortalEntry& portal,
-                                 ListEntry& entry, uint64_t source, uint32_t events);
-  [[gnu::noinline]] void drop(Interface& ni, Peer& peer, const wire::Header& header, ptl_sr_index_t status,
-                              ptl_ni_fail_t why);
-  [[gnu::noinline]] void no_match(Interface& ni, PortalEntry& portal, Peer& peer, const wire::Header& header,
-                                  const ListEntry* cause);
+  void put_whole(Link& from, const wire::Header& header, const std::byte* payload, PortalEntry& portal, ListEntry& entry, uint64_t source,
+                 EventQueue* queue);
+  [[gnu::noinline]] void receive(Peer& peer, const wire::Header& header, const std::byte* payload, PortalEntry& portal, ListEntry& entry,
+                                 uint64_t source, uint32_t events);
+  [[gnu::noinline]] void drop(Interface& ni, Peer& peer, const wire::Header& header, ptl_sr_index_t status, ptl_ni_fail_t why);
+  [[gnu::noinline]] void no_match(Interface& ni, PortalEntry& portal, Peer& peer, const wire::Header& header, const ListEntry* cause);
   void refuse(Peer& peer, const wire::Header& header, ptl_ni_fail_t why);
   void place(Delivery& delivery);
   void deliver(Delivery& delivery, const std::byte* payload);

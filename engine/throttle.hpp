@@ -23,10 +23,8 @@ class HeldMemory {
 
   void add(uint64_t bytes) {
     used_ += bytes;
-    if (used_ >= most_)
-      level_ = Throttle::nothing;
-    else if (used_ >= headers_only_from_ && level_ == Throttle::none)
-      level_ = Throttle::headers_only;
+    if (used_ >= most_) level_ = Throttle::nothing;
+    else if (used_ >= headers_only_from_ && level_ == Throttle::none) level_ = Throttle::headers_only;
   }
   // True: the level has fallen.
   bool subtract(uint64_t bytes) {

@@ -62,10 +62,8 @@ void Triggers::run_again(Trigger& trigger) {
 }
 
 void Triggers::make_ready(Trigger* first, Trigger* last) {
-  if (ready_tail_)
-    ready_tail_->next = first;
-  else
-    ready_ = first;
+  if (ready_tail_) ready_tail_->next = first;
+  else ready_ = first;
   ready_tail_ = last;
   core_.maybe_busy = true;
 }

@@ -36,10 +36,8 @@ class Triggers {
   }
   // It is parked for its next round, or ends.
   void has_run(Trigger& trigger) {
-    if (trigger.stride)
-      run_again(trigger);
-    else
-      give_back(trigger);
+    if (trigger.stride) run_again(trigger);
+    else give_back(trigger);
   }
   // The last ready command that waited for this counter, or nullptr.
   const Trigger* last_ready(uint32_t ct) const;

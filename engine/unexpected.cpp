@@ -14,9 +14,7 @@ bool header_fits(const ListEntry& entry, const KeptHeader& kept) {
   return offset <= entry.length && kept.header.rlength <= entry.length - offset;
 }
 
-uint64_t bytes_held(const KeptHeader& kept) {
-  return sizeof kept + (kept.header.flags & wire::kBulk ? 0 : kept.header.payload_size);
-}
+uint64_t bytes_held(const KeptHeader& kept) { return sizeof kept + (kept.header.flags & wire::kBulk ? 0 : kept.header.payload_size); }
 
 bool was_set_aside(const KeptHeader& kept) { return kept.match_bits != kept.header.match_bits; }
 
@@ -37,8 +35,7 @@ KeptHeader* Unexpected::new_header() {
   return header;
 }
 
-void Unexpected::keep(Peer& peer, const wire::Header& header, const std::byte* payload, PortalEntry& portal,
-                      uint64_t source) {
+void Unexpected::keep(Peer& peer, const wire::Header& header, const std::byte* payload, PortalEntry& portal, uint64_t source) {
   KeptHeader* kept = new_header();
   kept->match_bits = header.match_bits;
   kept->source = source;
@@ -129,8 +126,7 @@ void Unexpected::forget(KeptHeader& kept) {
   table_.idle(*entry);
 }
 
-int Unexpected::search(uint32_t ni, uint32_t pt_index, const MatchPattern& pattern, const ListEntry& like,
-                       ptl_search_op_t op) {
+int Unexpected::search(uint32_t ni, uint32_t pt_index, const MatchPattern& pattern, const ListEntry& like, ptl_search_op_t op) {
   PortalEntry* portal = core_.portal(ni, pt_index);
   if (!portal) return PTL_ARG_INVALID;
   const bool once = like.options & PTL_ME_USE_ONCE;
@@ -150,8 +146,7 @@ int Unexpected::search(uint32_t ni, uint32_t pt_index, const MatchPattern& patte
     ++found_count;
     reports_.count_overflow(kept, like);
     const uint32_t disabled = remove ? PTL_ME_EVENT_OVER_DISABLE : PTL_ME_EVENT_COMM_DISABLE;
-    if (!(like.options & disabled))
-      reports_.overflow(kept, portal->eq, like.user_ptr, remove ? PTL_EVENT_PUT_OVERFLOW : PTL_EVENT_SEARCH);
+    if (!(like.options & disabled)) reports_.overflow(kept, portal->eq, like.user_ptr, remove ? PTL_EVENT_PUT_OVERFLOW : PTL_EVENT_SEARCH);
     if (remove) {
       portal->unexpected.unlink(kept);
       forget(kept);
@@ -163,8 +158,7 @@ int Unexpected::search(uint32_t ni, uint32_t pt_index, const MatchPattern& patte
   return PTL_OK;
 }
 
-int Unexpected::set_aside(uint32_t ni, uint32_t pt_index, const MatchPattern& pattern, const ListEntry& like,
-                          uint64_t label) {
+int Unexpected::set_aside(uint32_t ni, uint32_t pt_index, const MatchPattern& pattern, const ListEntry& like, uint64_t label) {
   PortalEntry* portal = core_.portal(ni, pt_index);
   if (!portal) return PTL_ARG_INVALID;
   UnexpectedHeader* found = portal->unexpected.find(

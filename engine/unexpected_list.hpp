@@ -59,8 +59,7 @@ class UnexpectedList {
   // The earliest header that the pattern matches and for which fits(header) is true; it stays linked.
   template <class Fits>
   UnexpectedHeader* find(const MatchPattern& pattern, Fits&& fits) {
-    if (const Keys* keys = index_for_search(pattern))
-      return walk(*keys, keys->first(pattern.match_bits, pattern.source), fits);
+    if (const Keys* keys = index_for_search(pattern)) return walk(*keys, keys->first(pattern.match_bits, pattern.source), fits);
     return scan(order_.first(), pattern, fits);
   }
 
@@ -110,9 +109,9 @@ class UnexpectedList {
 
   OrderList<UnexpectedHeader> order_;
   size_t size_ = 0;
-  unsigned active_ = 0;                // how many indexes are active
-  uint64_t searches_ = 0;              // those that looked for an index
-  std::unique_ptr<Index[]> indexes_;   // kIndexes of them, made when first needed
+  unsigned active_ = 0;               // how many indexes are active
+  uint64_t searches_ = 0;             // those that looked for an index
+  std::unique_ptr<Index[]> indexes_;  // kIndexes of them, made when first needed
 };
 
 }  // namespace portunus

@@ -86,7 +86,8 @@ Fault check_polled(Pool<T>& pool, const char* argument, const uint32_t* handles,
 
 // E9: a function to copy with.
 inline Fault bad_layout(const char* argument, const void* layout) {
-  const bool good = layout && reinterpret_cast<uintptr_t>(layout) % alignof(ptlx_layout_t) == 0 && static_cast<const ptlx_layout_t*>(layout)->copy;
+  const bool good =
+      layout && reinterpret_cast<uintptr_t>(layout) % alignof(ptlx_layout_t) == 0 && static_cast<const ptlx_layout_t*>(layout)->copy;
   return good ? Fault{} : Fault{argument, "is not where a ptlx_layout_t with a function lies"};
 }
 

@@ -115,7 +115,8 @@ int PtlCTGet(ptl_handle_ct_t ct_handle, ptl_ct_event_t* event) {
 
 int PtlCTWait(ptl_handle_ct_t ct_handle, ptl_size_t test, ptl_ct_event_t* event) {
   if (!api::initialized()) return PTL_NO_INIT;
-  if (api::Fault fault = api::check_polled(api::runtime().objects().counters, "ct_handle", &ct_handle, 1)) return api::refuse(__func__, fault);
+  if (api::Fault fault = api::check_polled(api::runtime().objects().counters, "ct_handle", &ct_handle, 1))
+    return api::refuse(__func__, fault);
   if (!event) return api::refuse(__func__, {"event", api::kIsNull});
   unsigned which;
   return wait(__func__, &ct_handle, &test, 1, PTL_TIME_FOREVER, *event, which);
@@ -124,7 +125,8 @@ int PtlCTWait(ptl_handle_ct_t ct_handle, ptl_size_t test, ptl_ct_event_t* event)
 int PtlCTPoll(const ptl_handle_ct_t* ct_handles, const ptl_size_t* tests, unsigned int size, ptl_time_t timeout, ptl_ct_event_t* event,
               unsigned int* which) {
   if (!api::initialized()) return PTL_NO_INIT;
-  if (api::Fault fault = api::check_polled(api::runtime().objects().counters, "ct_handles", ct_handles, size)) return api::refuse(__func__, fault);
+  if (api::Fault fault = api::check_polled(api::runtime().objects().counters, "ct_handles", ct_handles, size))
+    return api::refuse(__func__, fault);
   if (!tests || !event || !which) return api::refuse(__func__, {!tests ? "tests" : !event ? "event" : "which", api::kIsNull});
   return wait(__func__, ct_handles, tests, size, timeout, *event, *which);
 }

@@ -83,7 +83,8 @@ int PtlEQGet(ptl_handle_eq_t eq_handle, ptl_event_t* event) {
 
 int PtlEQWait(ptl_handle_eq_t eq_handle, ptl_event_t* event) {
   if (!api::initialized()) return PTL_NO_INIT;
-  if (api::Fault fault = api::check_polled(api::runtime().objects().queues, "eq_handle", &eq_handle, 1)) return api::refuse(__func__, fault);
+  if (api::Fault fault = api::check_polled(api::runtime().objects().queues, "eq_handle", &eq_handle, 1))
+    return api::refuse(__func__, fault);
   if (!event) return api::refuse(__func__, {"event", api::kIsNull});
   unsigned which;
   return wait(__func__, &eq_handle, 1, PTL_TIME_FOREVER, which, [event](EventQueue& queue) { return queue.take(*event); });
@@ -91,7 +92,8 @@ int PtlEQWait(ptl_handle_eq_t eq_handle, ptl_event_t* event) {
 
 int PtlEQPoll(const ptl_handle_eq_t* eq_handles, unsigned int size, ptl_time_t timeout, ptl_event_t* event, unsigned int* which) {
   if (!api::initialized()) return PTL_NO_INIT;
-  if (api::Fault fault = api::check_polled(api::runtime().objects().queues, "eq_handles", eq_handles, size)) return api::refuse(__func__, fault);
+  if (api::Fault fault = api::check_polled(api::runtime().objects().queues, "eq_handles", eq_handles, size))
+    return api::refuse(__func__, fault);
   if (!event || !which) return api::refuse(__func__, {!event ? "event" : "which", api::kIsNull});
   return wait(__func__, eq_handles, size, timeout, *which, [event](EventQueue& queue) { return queue.take(*event); });
 }
@@ -99,7 +101,8 @@ int PtlEQPoll(const ptl_handle_eq_t* eq_handles, unsigned int size, ptl_time_t t
 int PtlxEQTake(ptl_handle_eq_t eq_handle, ptl_time_t timeout, ptl_event_t* events, unsigned int most, unsigned int* taken,
                uint64_t* recorded) {
   if (!api::initialized()) return PTL_NO_INIT;
-  if (api::Fault fault = api::check_polled(api::runtime().objects().queues, "eq_handle", &eq_handle, 1)) return api::refuse(__func__, fault);
+  if (api::Fault fault = api::check_polled(api::runtime().objects().queues, "eq_handle", &eq_handle, 1))
+    return api::refuse(__func__, fault);
   if (!events || !taken) return api::refuse(__func__, {!events ? "events" : "taken", api::kIsNull});
   if (most == 0) return api::refuse(__func__, {"most", "is 0: there is nothing to wait for"});
   unsigned which;

@@ -145,7 +145,8 @@ int PtlxJobMap(ptl_handle_ni_t ni) {
     for (int rank = 0; rank < bootstrap.size(); ++rank) {
       const std::vector<std::byte> value = bootstrap.get(rank, key);
       ProcessId id;
-      if (value.size() != sizeof id) throw std::runtime_error("rank " + std::to_string(rank) + " published no Portals address; do all ranks run the same library?");
+      if (value.size() != sizeof id)
+        throw std::runtime_error("rank " + std::to_string(rank) + " published no Portals address; do all ranks run the same library?");
       std::memcpy(&id, value.data(), sizeof id);
       map[static_cast<size_t>(rank)].phys = {id.nid, id.pid};
     }
@@ -180,7 +181,8 @@ int find_process(const char* function, ptl_handle_ni_t ni, ptl_process_t peer, P
   if (!interface) return api::refuse(function, api::bad_interface(ni));
   id = {peer.phys.nid, peer.phys.pid};
   if (interface->logical()) {
-    if (peer.rank >= interface->map_size.load(std::memory_order_acquire)) return api::refuse(function, {"peer", "is a rank outside of the map"});
+    if (peer.rank >= interface->map_size.load(std::memory_order_acquire))
+      return api::refuse(function, {"peer", "is a rank outside of the map"});
     id = interface->map[peer.rank];
   }
   return PTL_OK;

@@ -12,9 +12,11 @@ namespace {
 constexpr uint32_t kKinds = 5;
 
 // By HandleKind: what the handle is, where another kind is asked for.
-constexpr const char* kIsA[kKinds] = {"is the handle of a network interface", "is the handle of an event queue", "is the handle of a counting event",
-                                      "is the handle of a memory descriptor", "is the handle of a list entry"};
-constexpr const char* kIsNo[kKinds] = {"is no network interface that is open", "is stale: its event queue was freed, or there never was one",
+constexpr const char* kIsA[kKinds] = {"is the handle of a network interface", "is the handle of an event queue",
+                                      "is the handle of a counting event", "is the handle of a memory descriptor",
+                                      "is the handle of a list entry"};
+constexpr const char* kIsNo[kKinds] = {"is no network interface that is open",
+                                       "is stale: its event queue was freed, or there never was one",
                                        "is stale: its counting event was freed, or there never was one",
                                        "is stale: its memory descriptor was released, or there never was one",
                                        "is stale: its list entry was unlinked, by the program or by itself, or there never was one"};

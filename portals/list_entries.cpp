@@ -16,7 +16,8 @@ void set_source(const Interface& interface, ptl_process_t id, MatchPattern& patt
     pattern.source = id.rank & pattern.source_mask;
     return;
   }
-  pattern.source_mask = (id.phys.nid == PTL_NID_ANY ? 0 : uint64_t{0xffffffff} << 32) | (id.phys.pid == PTL_PID_ANY ? 0 : uint64_t{0xffffffff});
+  pattern.source_mask =
+      (id.phys.nid == PTL_NID_ANY ? 0 : uint64_t{0xffffffff} << 32) | (id.phys.pid == PTL_PID_ANY ? 0 : uint64_t{0xffffffff});
   pattern.source = packed({id.phys.nid, id.phys.pid}) & pattern.source_mask;
 }
 
@@ -40,17 +41,20 @@ constexpr uint32_t kRecordMask = kRecorded | PTL_ME_OP_GET | PTL_ME_MANAGE_LOCAL
 // What appends and searches check alike.
 [[gnu::always_inline]] inline Fault check_place(const Interface& interface, ptl_pt_index_t pt_index, bool has_match) {
   if (interface.matching() != has_match)
-    return {"ni_handle", has_match ? "is an interface with PTL_NI_NO_MATCHING: use the LE functions" : "is an interface with PTL_NI_MATCHING: use the ME functions"};
+    return {"ni_handle", has_match ? "is an interface with PTL_NI_NO_MATCHING: use the LE functions"
+                                   : "is an interface with PTL_NI_MATCHING: use the ME functions"};
   return valid_portal(interface, pt_index) ? Fault{} : Fault{"pt_index", kNotAllocated};
 }
 
 [[gnu::always_inline]] inline Fault check_entry(const Interface& interface, const ptl_me_t& me, bool has_match, uint32_t allowed) {
   if (me.options & ~allowed) [[unlikely]]
     return {"options", has_match ? "has bits that are no PTL_ME_ option" : "has bits that are no PTL_LE_ option"};
-  if (Fault fault = counter_or_none("ct_handle", me.ct_handle, interface.index)) [[unlikely]] return fault;
+  if (Fault fault = counter_or_none("ct_handle", me.ct_handle, interface.index)) [[unlikely]]
+    return fault;
   if ((me.options & PTLX_ME_RECORD) && (me.options & kRecordMask) != kRecorded) [[unlikely]]
     return {"options", "has PTLX_ME_RECORD without an option that it needs, or with one that it excludes"};
-  if (!(me.options & (PTL_IOVEC | PTLX_ME_LAYOUT))) [[likely]] return {};
+  if (!(me.options & (PTL_IOVEC | PTLX_ME_LAYOUT))) [[likely]]
+    return {};
   if (!(me.options & PTLX_ME_LAYOUT)) return bad_iovec(interface, me.start, me.length);
   if (me.options & (PTL_IOVEC | PTL_ME_OP_GET)) return {"options", "have PTLX_ME_LAYOUT together with PTL_IOVEC or PTL_ME_OP_GET"};
   return bad_layout("start", me.start);
@@ -72,7 +76,8 @@ constexpr uint32_t kRecordMask = kRecorded | PTL_ME_OP_GET | PTL_ME_MANAGE_LOCAL
     entry.min_free = me.options & (PTL_ME_MANAGE_LOCAL | PTL_ME_LOCAL_INC_UH_RLENGTH) ? me.min_free : 0;
     set_source(interface, me.match_id, entry);
   }
-  if (!(me.options & (PTL_IOVEC | PTLX_ME_LAYOUT))) [[likely]] return;
+  if (!(me.options & (PTL_IOVEC | PTLX_ME_LAYOUT))) [[likely]]
+    return;
   if (me.options & PTLX_ME_LAYOUT) {
     entry.memory.iov_count = Memory::kLayout;
     entry.may_fault = false;
@@ -88,12 +93,15 @@ namespace {
 
 // Held: by the baton holder, without locked instructions.
 template <bool kHeld>
-[[gnu::always_inline]] inline int claim(const char* function, Runtime& process, Interface& interface, ptl_pt_index_t pt_index, const ptl_me_t& me, bool has_match,
-                                        uint32_t allowed, ptl_list_t list, void* user_ptr, uint32_t& handle, ListEntry*& claimed) {
-  if (Fault fault = check_place(interface, pt_index, has_match)) [[unlikely]] return refuse(function, fault);
+[[gnu::always_inline]] inline int claim(const char* function, Runtime& process, Interface& interface, ptl_pt_index_t pt_index,
+                                        const ptl_me_t& me, bool has_match, uint32_t allowed, ptl_list_t list, void* user_ptr,
+                                        uint32_t& handle, ListEntry*& claimed) {
+  if (Fault fault = check_place(interface, pt_index, has_match)) [[unlikely]]
+    return refuse(function, fault);
   if (list != PTL_PRIORITY_LIST && list != PTL_OVERFLOW_LIST) [[unlikely]]
     return refuse(function, {"ptl_list", "is neither PTL_PRIORITY_LIST nor PTL_OVERFLOW_LIST"});
-  if (Fault fault = check_entry(interface, me, has_match, allowed)) [[unlikely]] return refuse(function, fault);
+  if (Fault fault = check_entry(interface, me, has_match, allowed)) [[unlikely]]
+    return refuse(function, fault);
   if ((me.options & PTLX_ME_RECORD) && list != PTL_PRIORITY_LIST) [[unlikely]]
     return refuse(function, {"ptl_list", "is not PTL_PRIORITY_LIST, as PTLX_ME_RECORD asks"});
   if ((me.options & (PTLX_ME_COUNT_MISFITS | PTLX_ME_RECORD)) && !user_ptr) [[unlikely]]
@@ -103,7 +111,8 @@ template <bool kHeld>
   const ptl_ni_limits_t& limits = interface.limits;
   auto taken = [](Tally& tally, int limit) { return kHeld ? tally.take_held(limit) : tally.take(limit); };
   auto given = [](Tally& tally) { kHeld ? tally.give_held() : tally.give(); };
-  if (!taken(interface.entries, limits.max_entries)) [[unlikely]] return PTL_NO_SPACE;
+  if (!taken(interface.entries, limits.max_entries)) [[unlikely]]
+    return PTL_NO_SPACE;
   if (interface.counts_lists() && !taken(interface.list_sizes[pt_index][list], limits.max_list_size)) [[unlikely]]
     return given(interface.entries), PTL_NO_SPACE;
   auto& pool = process.objects().entries;
@@ -141,8 +150,8 @@ struct Wanted {  // what tells the ME functions from the LE functions
   uint32_t options;
 };
 
-[[gnu::always_inline]] inline int append(const Wanted wanted, ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t& me, ptl_list_t list, void* user_ptr,
-           uint32_t* handle) {
+[[gnu::always_inline]] inline int append(const Wanted wanted, ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t& me,
+                                         ptl_list_t list, void* user_ptr, uint32_t* handle) {
   Runtime& process = runtime();
   Interface* interface = find_interface(ni_handle, process);
   if (!interface) return refuse(wanted.function, bad_interface(ni_handle));
@@ -150,8 +159,10 @@ struct Wanted {  // what tells the ME functions from the LE functions
   int code;
   if (process.progress().try_enter()) [[likely]] {
     ListEntry* entry = nullptr;
-    code = claim<true>(wanted.function, process, *interface, pt_index, me, wanted.has_match, wanted.options, list, user_ptr, *handle, entry);
-    if (code == PTL_OK) [[likely]] process.engine().append_now(*entry, *interface->portals[pt_index]);
+    code =
+        claim<true>(wanted.function, process, *interface, pt_index, me, wanted.has_match, wanted.options, list, user_ptr, *handle, entry);
+    if (code == PTL_OK) [[likely]]
+      process.engine().append_now(*entry, *interface->portals[pt_index]);
     process.progress().leave();
     return code;
   }
@@ -171,7 +182,8 @@ int unlink(const char* function, const char* argument, uint32_t handle) {
   return code == PTL_ARG_INVALID ? refuse(function, bad_handle(argument, handle, HandleKind::entry)) : code;
 }
 
-int search(const Wanted& wanted, ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t& me, ptl_search_op_t op, void* user_ptr) {
+int search(const Wanted& wanted, ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t& me, ptl_search_op_t op,
+           void* user_ptr) {
   Interface* interface = find_interface(ni_handle);
   if (!interface) return refuse(wanted.function, bad_interface(ni_handle));
   if (Fault fault = check_place(*interface, pt_index, wanted.has_match)) return refuse(wanted.function, fault);
@@ -183,7 +195,8 @@ int search(const Wanted& wanted, ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_in
   like.user_ptr = user_ptr;
   progress().poll();  // a caller that only ever searches must see progress, too
   int code;
-  while ((code = progress().locked([&](Engine& engine) { return engine.search(interface->index, pt_index, like, like, op); })) == PTL_IN_USE)
+  while ((code = progress().locked([&](Engine& engine) { return engine.search(interface->index, pt_index, like, like, op); })) ==
+         PTL_IN_USE)
     if (progress().poll() == 0) sched_yield();
   return code == PTL_ARG_INVALID ? refuse(wanted.function, {"pt_index", kNotAllocated}) : code;
 }
@@ -218,7 +231,8 @@ ptl_me_t as_me(const ptl_le_t& le) {
 
 extern "C" {
 
-int PtlLEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_le_t* le, ptl_list_t ptl_list, void* user_ptr, ptl_handle_le_t* le_handle) {
+int PtlLEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_le_t* le, ptl_list_t ptl_list, void* user_ptr,
+                ptl_handle_le_t* le_handle) {
   if (!api::initialized()) return PTL_NO_INIT;
   if (!le) return api::refuse(__func__, {"le", api::kIsNull});
   return api::append({__func__, false, api::kLeOptions}, ni_handle, pt_index, api::as_me(*le), ptl_list, user_ptr, le_handle);
@@ -235,7 +249,8 @@ int PtlLESearch(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_le
   return api::search({__func__, false, api::kLeOptions}, ni_handle, pt_index, api::as_me(*le), ptl_search_op, user_ptr);
 }
 
-int PtlMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t* me, ptl_list_t ptl_list, void* user_ptr, ptl_handle_me_t* me_handle) {
+int PtlMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t* me, ptl_list_t ptl_list, void* user_ptr,
+                ptl_handle_me_t* me_handle) {
   if (!api::initialized()) return PTL_NO_INIT;
   if (!me) return api::refuse(__func__, {"me", api::kIsNull});
   return api::append({__func__, true, api::kMeOptions}, ni_handle, pt_index, *me, ptl_list, user_ptr, me_handle);

@@ -16,7 +16,8 @@ int PtlMDBind(ptl_handle_ni_t ni_handle, const ptl_md_t* md, ptl_handle_md_t* md
     return api::refuse(__func__, {"options", "has bits that are no PTL_MD_ option"});
   if (api::Fault fault = api::queue_or_none("eq_handle", md->eq_handle, interface->index)) return api::refuse(__func__, fault);
   if (api::Fault fault = api::counter_or_none("ct_handle", md->ct_handle, interface->index)) return api::refuse(__func__, fault);
-  if ((md->options & PTL_IOVEC) && (md->options & PTLX_MD_LAYOUT)) return api::refuse(__func__, {"options", "have both PTL_IOVEC and PTLX_MD_LAYOUT"});
+  if ((md->options & PTL_IOVEC) && (md->options & PTLX_MD_LAYOUT))
+    return api::refuse(__func__, {"options", "have both PTL_IOVEC and PTLX_MD_LAYOUT"});
   if (md->options & PTL_IOVEC)
     if (api::Fault fault = api::bad_iovec(*interface, md->start, md->length)) return api::refuse(__func__, fault);
   if (!api::take(interface->descriptors, interface->limits.max_mds)) return PTL_NO_SPACE;

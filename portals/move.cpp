@@ -157,7 +157,8 @@ void hand_over(Command& command) {
 }
 
 // The short way of most messages. False: something about this one is unusual, or wrong, which prepare_put finds out; nothing was done.
-[[gnu::always_inline]] inline bool put_at_once(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length, const api::Remote& remote) {
+[[gnu::always_inline]] inline bool put_at_once(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length,
+                                               const api::Remote& remote) {
   constexpr unsigned kUnusual = PTL_IOVEC | PTLX_MD_LAZY | PTLX_MD_HEADER_FIRST | PTLX_MD_LAYOUT;
   Runtime& process = api::runtime();
   const Descriptor* descriptor = process.objects().descriptors.find(md_handle);
@@ -208,7 +209,8 @@ int PtlGet(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length
            ptl_match_bits_t match_bits, ptl_size_t remote_offset, void* user_ptr) {
   if (!api::initialized()) return PTL_NO_INIT;
   Command command;
-  const api::Fault fault = api::prepare_get(command, md_handle, local_offset, length, {target_id, pt_index, match_bits, remote_offset, user_ptr, 0});
+  const api::Fault fault =
+      api::prepare_get(command, md_handle, local_offset, length, {target_id, pt_index, match_bits, remote_offset, user_ptr, 0});
   if (fault) return api::refuse(__func__, fault);
   hand_over(command);
   return PTL_OK;
@@ -243,8 +245,9 @@ int PtlSwap(ptl_handle_md_t get_md_handle, ptl_size_t local_get_offset, ptl_hand
             void* user_ptr, ptl_hdr_data_t hdr_data, const void* operand, ptl_op_t operation, ptl_datatype_t datatype) {
   if (!api::initialized()) return PTL_NO_INIT;
   Command command;
-  const api::Fault fault = api::prepare_swap(command, get_md_handle, local_get_offset, put_md_handle, local_put_offset, length,
-                                             {target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data}, operand, operation, datatype);
+  const api::Fault fault =
+      api::prepare_swap(command, get_md_handle, local_get_offset, put_md_handle, local_put_offset, length,
+                        {target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data}, operand, operation, datatype);
   if (fault) return api::refuse(__func__, fault);
   hand_over(command);
   return PTL_OK;

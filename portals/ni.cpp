@@ -29,8 +29,8 @@ constexpr int kDefaultObjects = 1'000'000;
 constexpr int kQueues = Objects::kMostQueues;
 constexpr ptl_size_t kMaxMessage = PTL_SIZE_MAX / 2 + 1;
 constexpr ptl_size_t kMaxAtomic = 1 << 20;  // applied in one step: about a millisecond
-constexpr ptl_size_t kMaxOrdered = 8128;   // eager on every transport, also with the operand of a swap
-constexpr ptl_size_t kMaxVolatile = 8192;  // at most every transport's eager limit
+constexpr ptl_size_t kMaxOrdered = 8128;    // eager on every transport, also with the operand of a swap
+constexpr ptl_size_t kMaxVolatile = 8192;   // at most every transport's eager limit
 
 // What was asked for, exactly, if it lies within what is possible; 0 (and less) asks for nothing in particular.
 template <class T>
@@ -106,7 +106,8 @@ int PtlNIInit(ptl_interface_t iface, unsigned int options, ptl_pid_t pid, const 
   std::lock_guard guard(api::lifetime());
   const uint32_t index = api::interface_index(options);
   if (api::open_count[index] == 0) {
-    if (pid != PTL_PID_ANY && (pid == 0 || pid > 0xffff)) return api::refuse(__func__, {"pid", "is neither PTL_PID_ANY nor from 1 to 65534"});
+    if (pid != PTL_PID_ANY && (pid == 0 || pid > 0xffff))
+      return api::refuse(__func__, {"pid", "is neither PTL_PID_ANY nor from 1 to 65534"});
     // All interfaces share one pid, so a second one cannot have another.
     if (api::runtime().running() && pid != PTL_PID_ANY && pid != api::runtime().self().pid) return PTL_PID_IN_USE;
   }
@@ -172,8 +173,7 @@ int PtlGetMap(ptl_handle_ni_t ni_handle, ptl_size_t map_size, ptl_process_t* map
   if (map_size && !mapping) return api::refuse(__func__, {"mapping", api::kIsNull});
   const uint32_t size = interface->map_size.load(std::memory_order_acquire);  // pairs with set_map
   if (size == 0) return PTL_NO_SPACE;
-  for (uint32_t i = 0; i < std::min<ptl_size_t>(size, map_size); ++i)
-    mapping[i].phys = {interface->map[i].nid, interface->map[i].pid};
+  for (uint32_t i = 0; i < std::min<ptl_size_t>(size, map_size); ++i) mapping[i].phys = {interface->map[i].nid, interface->map[i].pid};
   if (actual_map_size) *actual_map_size = size;
   return PTL_OK;
 }

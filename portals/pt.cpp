@@ -20,12 +20,14 @@ int on_entry(const char* function, ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_
 
 extern "C" {
 
-int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handle_eq_t eq_handle, ptl_pt_index_t pt_index_req, ptl_pt_index_t* pt_index) {
+int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handle_eq_t eq_handle, ptl_pt_index_t pt_index_req,
+               ptl_pt_index_t* pt_index) {
   if (!api::initialized()) return PTL_NO_INIT;
   Interface* interface = api::find_interface(ni_handle);
   if (!interface) return api::refuse(__func__, api::bad_interface(ni_handle));
   if (!pt_index) return api::refuse(__func__, {"pt_index", api::kIsNull});
-  if (options & ~static_cast<unsigned>(PTL_PT_ALLOC_OPTIONS_MASK)) return api::refuse(__func__, {"options", "has bits that are no PTL_PT_ option"});
+  if (options & ~static_cast<unsigned>(PTL_PT_ALLOC_OPTIONS_MASK))
+    return api::refuse(__func__, {"options", "has bits that are no PTL_PT_ option"});
   if (pt_index_req != PTL_PT_ANY && pt_index_req > static_cast<unsigned>(interface->limits.max_pt_index))
     return api::refuse(__func__, {"pt_index_req", "is above max_pt_index"});
   if (api::Fault fault = api::queue_or_none("eq_handle", eq_handle, interface->index)) return api::refuse(__func__, fault);

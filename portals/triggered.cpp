@@ -27,7 +27,8 @@ int submit_triggered(const char* function, Command& command, ptl_handle_ct_t tri
 
 namespace {
 
-int triggered_change(const char* function, Verb verb, ptl_handle_ct_t ct, ptl_ct_event_t value, ptl_handle_ct_t trig_ct, ptl_size_t threshold) {
+int triggered_change(const char* function, Verb verb, ptl_handle_ct_t ct, ptl_ct_event_t value, ptl_handle_ct_t trig_ct,
+                     ptl_size_t threshold) {
   Fault fault;
   const Counter* counter = object(runtime().objects().counters, "ct_handle", ct, fault);
   if (!counter) return refuse(function, fault);
@@ -56,10 +57,8 @@ int triggered_append(const char* function, ptl_handle_ni_t ni, ptl_pt_index_t pt
   command.ni = static_cast<uint8_t>(interface->index);
   command.handle = handle;
   const int parked = submit_triggered(function, command, trig_ct, threshold);
-  if (parked == PTL_OK)
-    *me_handle = handle;
-  else
-    progress().locked([&](Engine& engine) { return engine.discard_entry(handle); });
+  if (parked == PTL_OK) *me_handle = handle;
+  else progress().locked([&](Engine& engine) { return engine.discard_entry(handle); });
   return parked;
 }
 
@@ -135,8 +134,8 @@ int change_counter(const char* function, ptl_handle_ct_t ct, Work&& work) {
 extern "C" {
 
 int PtlTriggeredPut(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length, ptl_ack_req_t ack_req, ptl_process_t target_id,
-                    ptl_pt_index_t pt_index, ptl_match_bits_t match_bits, ptl_size_t remote_offset, void* user_ptr,
-                    ptl_hdr_data_t hdr_data, ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold) {
+                    ptl_pt_index_t pt_index, ptl_match_bits_t match_bits, ptl_size_t remote_offset, void* user_ptr, ptl_hdr_data_t hdr_data,
+                    ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold) {
   if (!api::initialized()) return PTL_NO_INIT;
   Command command;
   const api::Fault fault = api::prepare_put(command, md_handle, local_offset, length, ack_req,
@@ -150,15 +149,16 @@ int PtlTriggeredGet(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size
                     ptl_size_t threshold) {
   if (!api::initialized()) return PTL_NO_INIT;
   Command command;
-  const api::Fault fault = api::prepare_get(command, md_handle, local_offset, length, {target_id, pt_index, match_bits, remote_offset, user_ptr, 0});
+  const api::Fault fault =
+      api::prepare_get(command, md_handle, local_offset, length, {target_id, pt_index, match_bits, remote_offset, user_ptr, 0});
   if (fault) return api::refuse(__func__, fault);
   return api::submit_triggered(__func__, command, trig_ct_handle, threshold);
 }
 
 int PtlTriggeredAtomic(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length, ptl_ack_req_t ack_req,
                        ptl_process_t target_id, ptl_pt_index_t pt_index, ptl_match_bits_t match_bits, ptl_size_t remote_offset,
-                       void* user_ptr, ptl_hdr_data_t hdr_data, ptl_op_t operation, ptl_datatype_t datatype,
-                       ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold) {
+                       void* user_ptr, ptl_hdr_data_t hdr_data, ptl_op_t operation, ptl_datatype_t datatype, ptl_handle_ct_t trig_ct_handle,
+                       ptl_size_t threshold) {
   if (!api::initialized()) return PTL_NO_INIT;
   Command command;
   const api::Fault fault = api::prepare_atomic(command, md_handle, local_offset, length, ack_req,
@@ -179,14 +179,15 @@ int PtlTriggeredFetchAtomic(ptl_handle_md_t get_md_handle, ptl_size_t local_get_
   return api::submit_triggered(__func__, command, trig_ct_handle, threshold);
 }
 
-int PtlTriggeredSwap(ptl_handle_md_t get_md_handle, ptl_size_t local_get_offset, ptl_handle_md_t put_md_handle,
-                     ptl_size_t local_put_offset, ptl_size_t length, ptl_process_t target_id, ptl_pt_index_t pt_index,
-                     ptl_match_bits_t match_bits, ptl_size_t remote_offset, void* user_ptr, ptl_hdr_data_t hdr_data, const void* operand,
-                     ptl_op_t operation, ptl_datatype_t datatype, ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold) {
+int PtlTriggeredSwap(ptl_handle_md_t get_md_handle, ptl_size_t local_get_offset, ptl_handle_md_t put_md_handle, ptl_size_t local_put_offset,
+                     ptl_size_t length, ptl_process_t target_id, ptl_pt_index_t pt_index, ptl_match_bits_t match_bits,
+                     ptl_size_t remote_offset, void* user_ptr, ptl_hdr_data_t hdr_data, const void* operand, ptl_op_t operation,
+                     ptl_datatype_t datatype, ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold) {
   if (!api::initialized()) return PTL_NO_INIT;
   Command command;
-  const api::Fault fault = api::prepare_swap(command, get_md_handle, local_get_offset, put_md_handle, local_put_offset, length,
-                                             {target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data}, operand, operation, datatype);
+  const api::Fault fault =
+      api::prepare_swap(command, get_md_handle, local_get_offset, put_md_handle, local_put_offset, length,
+                        {target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data}, operand, operation, datatype);
   if (fault) return api::refuse(__func__, fault);
   return api::submit_triggered(__func__, command, trig_ct_handle, threshold);
 }
@@ -213,7 +214,8 @@ int PtlxTriggeredMEAppend(ptl_handle_ni_t ni, ptl_pt_index_t pt_index, const ptl
 int PtlTriggeredMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, ptl_me_t* me_init, ptl_list_t ptl_list, void* user_ptr,
                          ptl_handle_me_t* me_handle_p, ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold) {
   if (!api::initialized()) return PTL_NO_INIT;
-  return api::triggered_append("PtlTriggeredMEAppend", ni_handle, pt_index, me_init, ptl_list, user_ptr, me_handle_p, trig_ct_handle, threshold);
+  return api::triggered_append("PtlTriggeredMEAppend", ni_handle, pt_index, me_init, ptl_list, user_ptr, me_handle_p, trig_ct_handle,
+                               threshold);
 }
 
 int PtlTriggeredMEUnlink(ptl_handle_me_t me_handle, ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold) {
@@ -235,14 +237,15 @@ int PtlxTriggeredLocal(ptl_handle_ni_t ni, ptlx_local_op_t op, ptl_datatype_t ty
   return api::triggered_local(__func__, ni, op, type, &to, &first, &second, count, completion, trig_ct, threshold);
 }
 
-int PtlxTriggeredLocalVector(ptl_handle_ni_t ni, ptlx_local_op_t op, ptl_datatype_t type, const ptlx_memory_t* dst,
-                             const ptlx_memory_t* a, const ptlx_memory_t* b, ptl_size_t count, ptl_handle_ct_t completion,
-                             ptl_handle_ct_t trig_ct, ptl_size_t threshold) {
+int PtlxTriggeredLocalVector(ptl_handle_ni_t ni, ptlx_local_op_t op, ptl_datatype_t type, const ptlx_memory_t* dst, const ptlx_memory_t* a,
+                             const ptlx_memory_t* b, ptl_size_t count, ptl_handle_ct_t completion, ptl_handle_ct_t trig_ct,
+                             ptl_size_t threshold) {
   if (!api::initialized()) return PTL_NO_INIT;
   return api::triggered_local(__func__, ni, op, type, dst, a, b, count, completion, trig_ct, threshold);
 }
 
-int PtlxTriggeredNotify(ptl_handle_ni_t ni, uint64_t* word, int descriptor, unsigned int flags, ptl_handle_ct_t trig_ct, ptl_size_t threshold) {
+int PtlxTriggeredNotify(ptl_handle_ni_t ni, uint64_t* word, int descriptor, unsigned int flags, ptl_handle_ct_t trig_ct,
+                        ptl_size_t threshold) {
   if (!api::initialized()) return PTL_NO_INIT;
   Interface* interface = api::find_interface(ni);
   if (!interface) return api::refuse(__func__, api::bad_interface(ni));

@@ -25,8 +25,7 @@ int PtlxMERefuse(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_m
   if (!interface->matching()) return api::refuse(__func__, {"ni_handle", "is an interface with PTL_NI_NO_MATCHING"});
   if (!api::valid_portal(*interface, pt_index)) return api::refuse(__func__, {"pt_index", api::kNotAllocated});
   const MatchPattern pattern = api::match_pattern(*interface, *me);
-  const int code =
-      api::progress().locked([&](Engine& engine) { return engine.refuse_held(interface->index, pt_index, pattern); });
+  const int code = api::progress().locked([&](Engine& engine) { return engine.refuse_held(interface->index, pt_index, pattern); });
   return code == PTL_ARG_INVALID ? api::refuse(__func__, {"pt_index", api::kNotAllocated}) : code;
 }
 

@@ -101,7 +101,11 @@ bool Allocator::consistent() const {
     const size_t size = is_used ? used->second : free->second;
     if (size == 0 || size % kGranule != 0) return false;
     if (is_free && !free_by_size_.contains({size, at})) return false;
-    if (is_used) ++used; else { ++free; free_seen += size; }
+    if (is_used) ++used;
+    else {
+      ++free;
+      free_seen += size;
+    }
     last_was_free = is_free;
     at += size;
   }

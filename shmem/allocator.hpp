@@ -52,9 +52,9 @@ class Allocator {
 
   size_t capacity_;
   size_t free_bytes_ = 0;
-  std::map<size_t, size_t> used_;                       // offset -> size
-  std::map<size_t, size_t> free_by_offset_;             // offset -> size
-  std::set<std::pair<size_t, size_t>> free_by_size_;    // (size, offset): best fit, then lowest address
+  std::map<size_t, size_t> used_;                     // offset -> size
+  std::map<size_t, size_t> free_by_offset_;           // offset -> size
+  std::set<std::pair<size_t, size_t>> free_by_size_;  // (size, offset): best fit, then lowest address
 };
 
 }  // namespace portunus::shmem

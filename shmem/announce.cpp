@@ -27,8 +27,7 @@ constexpr Variable kVariables[] = {
 void print_variables() {
   for (const Variable& variable : kVariables) {
     const char* value = setting(variable.name);
-    printf("  SHMEM_%-15s %-10s %s%s\n", variable.name, value ? value : variable.unset, value ? "" : "(default) ",
-           variable.meaning);
+    printf("  SHMEM_%-15s %-10s %s%s\n", variable.name, value ? value : variable.unset, value ? "" : "(default) ", variable.meaning);
   }
 }
 
@@ -40,8 +39,8 @@ void World::print_info(const ptlx_engine_info_t& engine) const {
   for (const Peer& peer : peers_) on_node += peer.on_node();
   printf("OpenSHMEM %d.%d, %s\n", SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION, SHMEM_VENDOR_STRING);
   print_variables();
-  printf("  PEs: %d; PE 0 reaches %d by loads and stores, %d by Portals (%s)\n", runtime.n_pes, on_node,
-         runtime.n_pes - on_node, engine.transports);
+  printf("  PEs: %d; PE 0 reaches %d by loads and stores, %d by Portals (%s)\n", runtime.n_pes, on_node, runtime.n_pes - on_node,
+         engine.transports);
   printf("  progress: %s%s\n", engine.progress, runtime.oversubscribed ? "; more PEs than cores, so waits do not spin" : "");
   printf("  symmetric heap: %zu bytes at %p, %zu of them in huge pages; globals: %zu bytes at %p\n", memory_.heap_size,
          memory_.start[kHeap], huge_bytes(memory_.start[kHeap]), memory_.size[kData], memory_.start[kData]);
@@ -49,13 +48,12 @@ void World::print_info(const ptlx_engine_info_t& engine) const {
 }
 
 void World::announce(const ptlx_engine_info_t& engine) const {
-  if (runtime.my_pe == 0 && setting("INFO"))
-    print_info(engine);
+  if (runtime.my_pe == 0 && setting("INFO")) print_info(engine);
   else if (runtime.my_pe == 0 && setting("VERSION"))
     printf("OpenSHMEM %d.%d, %s\n", SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION, SHMEM_VENDOR_STRING);
   if (!runtime.debug) return;
-  fprintf(stderr, "shmem: PE %d of %d: heap %p, %zu bytes; globals %p, %zu bytes\n", runtime.my_pe, runtime.n_pes,
-          memory_.start[kHeap], memory_.heap_size, memory_.start[kData], memory_.size[kData]);
+  fprintf(stderr, "shmem: PE %d of %d: heap %p, %zu bytes; globals %p, %zu bytes\n", runtime.my_pe, runtime.n_pes, memory_.start[kHeap],
+          memory_.heap_size, memory_.start[kData], memory_.size[kData]);
   for (int pe = 0; pe < runtime.n_pes; ++pe)
     if (pe != runtime.my_pe)
       fprintf(stderr, "shmem: PE %d reaches PE %d by %s\n", runtime.my_pe, pe,

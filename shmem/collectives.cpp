@@ -18,15 +18,21 @@ std::mutex compiler;  // GOAL compiles and frees for one thread at a time
 const int* nodes_of_world = nullptr;
 
 void check(int code, const char* call) {
-  if (code != GOAL_SUCCESS) [[unlikely]] misuse("a collective failed: %s: %s", call, GOAL_Explain());
+  if (code != GOAL_SUCCESS) [[unlikely]]
+    misuse("a collective failed: %s: %s", call, GOAL_Explain());
 }
 
 size_t width_of(GOAL_Type type) {
   switch (type) {
-    case GOAL_INT8: case GOAL_UINT8: return 1;
-    case GOAL_INT16: case GOAL_UINT16: return 2;
-    case GOAL_INT32: case GOAL_UINT32: case GOAL_FLOAT: return 4;
-    case GOAL_LONG_DOUBLE: case GOAL_DOUBLE_COMPLEX: return 16;
+    case GOAL_INT8:
+    case GOAL_UINT8: return 1;
+    case GOAL_INT16:
+    case GOAL_UINT16: return 2;
+    case GOAL_INT32:
+    case GOAL_UINT32:
+    case GOAL_FLOAT: return 4;
+    case GOAL_LONG_DOUBLE:
+    case GOAL_DOUBLE_COMPLEX: return 16;
     default: return 8;
   }
 }
@@ -72,10 +78,11 @@ void must_be_alike(const char* function, Team& team, size_t bytes, int root, con
   if (strcmp(first.function, mine.function) == 0 && first.bytes == mine.bytes && first.root == mine.root &&
       first.dest.segment == mine.dest.segment && first.dest.offset == mine.dest.offset)
     return;
-  misuse("%s: the PEs of the team call differently: here with %zu bytes, root %d, dest at %zu of the %s; PE %d calls %s with %zu bytes, "
-         "root %d, dest at %zu of the %s",
-         function, mine.bytes, mine.root, mine.dest.offset, mine.dest.segment == kHeap ? "heap" : "globals", team.members[0],
-         first.function, first.bytes, first.root, first.dest.offset, first.dest.segment == kHeap ? "heap" : "globals");
+  misuse(
+      "%s: the PEs of the team call differently: here with %zu bytes, root %d, dest at %zu of the %s; PE %d calls %s with %zu bytes, "
+      "root %d, dest at %zu of the %s",
+      function, mine.bytes, mine.root, mine.dest.offset, mine.dest.segment == kHeap ? "heap" : "globals", team.members[0], first.function,
+      first.bytes, first.root, first.dest.offset, first.dest.segment == kHeap ? "heap" : "globals");
 }
 
 void collectives_open() {
@@ -115,8 +122,7 @@ int Collectives::add(GOAL_Schedule& schedule, const GOAL_Group& group, const Sha
     case Kind::barrier: return GOAL_Barrier(&schedule, &group, nullptr);
     case Kind::broadcast: return GOAL_Bcast(&schedule, &group, to, shape.bytes, shape.root, nullptr);
     case Kind::fcollect: return GOAL_Allgather(&schedule, &group, from, to, shape.bytes, nullptr);
-    case Kind::alltoall:
-      return GOAL_Alltoall(&schedule, &group, from, to, shape.bytes / static_cast<size_t>(team_.size()), nullptr);
+    case Kind::alltoall: return GOAL_Alltoall(&schedule, &group, from, to, shape.bytes / static_cast<size_t>(team_.size()), nullptr);
     case Kind::reduce: return GOAL_Allreduce(&schedule, &group, from, to, shape.count, shape.type, shape.op, nullptr);
     case Kind::inscan: return GOAL_Scan(&schedule, &group, from, to, shape.count, shape.type, shape.op, nullptr);
     case Kind::exscan: return GOAL_Exscan(&schedule, &group, from, to, shape.count, shape.type, shape.op, nullptr);
@@ -155,8 +161,7 @@ Collectives::Kept& Collectives::kept(const Shape& shape, size_t dest_bytes) {
   fresh->dest = fresh->memory.get() + dest_at;
   GOAL_Group tagged = group();
   tagged.tag = place.tag;
-  fresh->schedule =
-      compile(0, epoch, [&](GOAL_Schedule& s) { return add(s, tagged, shape, fresh->dest, fresh->memory.get()); });
+  fresh->schedule = compile(0, epoch, [&](GOAL_Schedule& s) { return add(s, tagged, shape, fresh->dest, fresh->memory.get()); });
   cache_.replace(place, std::move(fresh));
   return *place.now;
 }

@@ -48,9 +48,9 @@ class Collectives {
   enum class Kind { barrier, broadcast, fcollect, alltoall, reduce, inscan, exscan };
   struct Shape {
     Kind kind;
-    size_t bytes;        // of this PE's source
+    size_t bytes;  // of this PE's source
     int root = 0;
-    size_t count = 0;    // the rest is for those that combine
+    size_t count = 0;  // the rest is for those that combine
     GOAL_Type type{};
     GOAL_Local_op op{};
     bool operator==(const Shape&) const = default;

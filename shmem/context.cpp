@@ -72,8 +72,7 @@ SHMEMI_DEFINE(int, ctx_get_team, (shmem_ctx_t ctx, shmem_team_t* team)) {
 }
 
 // A session is a hint about what will be issued. Operations are issued as early as they can be in any case.
-SHMEMI_DEFINE(void, ctx_session_start,
-              (shmem_ctx_t ctx, long, const shmem_ctx_session_config_t* config, long config_mask)) {
+SHMEMI_DEFINE(void, ctx_session_start, (shmem_ctx_t ctx, long, const shmem_ctx_session_config_t* config, long config_mask)) {
   require_init("shmem_ctx_session_start");
   if (ctx != SHMEM_CTX_INVALID && config_mask != 0 && !config)
     misuse("shmem_ctx_session_start: config_mask is %ld, but there is no config", config_mask);

@@ -24,18 +24,21 @@ struct Aim {
 };
 
 inline Context& context_of(const char* function, shmem_ctx_t context) {
-  if (context == SHMEM_CTX_INVALID) [[unlikely]] misuse_context(function);
+  if (context == SHMEM_CTX_INVALID) [[unlikely]]
+    misuse_context(function);
   return *reinterpret_cast<Context*>(context);
 }
 
 inline Channel& channel_of(const char* function, shmem_ctx_t context) {
-  if (context == SHMEM_CTX_DEFAULT) [[likely]] return default_channel;
+  if (context == SHMEM_CTX_DEFAULT) [[likely]]
+    return default_channel;
   return context_of(function, context).channel;
 }
 
 // The PE with this number in the team of the context; a sentence and the end of the job if there is none.
 inline Aim aim(const char* function, shmem_ctx_t context, int pe) {
-  if (context == SHMEM_CTX_DEFAULT) [[likely]] return {peer(function, pe), default_channel, pe};
+  if (context == SHMEM_CTX_DEFAULT) [[likely]]
+    return {peer(function, pe), default_channel, pe};
   require_init(function);
   Context& used = context_of(function, context);
   if (static_cast<unsigned>(pe) >= static_cast<unsigned>(used.team->size())) [[unlikely]]

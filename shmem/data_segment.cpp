@@ -37,10 +37,8 @@ Pages writable_pages(const dl_phdr_info& program) {
     if (relro.start <= pages.start && pages.start < relro.end) pages.start = std::min(relro.end, pages.end);
     if (pages.start == pages.end) continue;
     // Some linkers write several writable segments side by side; a gap between them is not ours to share.
-    if (found.end == pages.start && found.start != found.end)
-      found.end = pages.end;
-    else if (pages.end - pages.start > found.end - found.start)
-      found = pages;
+    if (found.end == pages.start && found.start != found.end) found.end = pages.end;
+    else if (pages.end - pages.start > found.end - found.start) found = pages;
   }
   return found;
 }

@@ -6,11 +6,11 @@
 #include "shmem/pshmem.h"
 #include "shmem/shmem.h"
 
-#define SHMEMI_DEFINE(R, name, params)                                                                 \
+#define SHMEMI_DEFINE(R, name, params)                                                                   \
   extern "C" __attribute__((weak, alias("pshmem_" #name), visibility("default"))) R shmem_##name params; \
   extern "C" R pshmem_##name params
 
 // The same for names that begin otherwise.
-#define SHMEMI_DEFINE_BARE(R, name, params)                                                        \
-  extern "C" __attribute__((weak, alias("p" #name), visibility("default"))) R name params;         \
+#define SHMEMI_DEFINE_BARE(R, name, params)                                                \
+  extern "C" __attribute__((weak, alias("p" #name), visibility("default"))) R name params; \
   extern "C" R p##name params

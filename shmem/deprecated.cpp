@@ -15,32 +15,47 @@ namespace portunus::shmem::ops {
 namespace {
 
 template <class T>
-T fetch(const char* function, const T* source, int pe) { return atomic_fetch(function, SHMEM_CTX_DEFAULT, source, pe); }
+T fetch(const char* function, const T* source, int pe) {
+  return atomic_fetch(function, SHMEM_CTX_DEFAULT, source, pe);
+}
 template <class T>
-void set(const char* function, T* dest, T value, int pe) { atomic_set(function, SHMEM_CTX_DEFAULT, dest, value, pe); }
+void set(const char* function, T* dest, T value, int pe) {
+  atomic_set(function, SHMEM_CTX_DEFAULT, dest, value, pe);
+}
 template <class T>
-T swap(const char* function, T* dest, T value, int pe) { return atomic_swap(function, SHMEM_CTX_DEFAULT, dest, value, pe); }
+T swap(const char* function, T* dest, T value, int pe) {
+  return atomic_swap(function, SHMEM_CTX_DEFAULT, dest, value, pe);
+}
 template <class T>
 T cswap(const char* function, T* dest, T cond, T value, int pe) {
   return atomic_compare_swap(function, SHMEM_CTX_DEFAULT, dest, cond, value, pe);
 }
 template <class T>
-T finc(const char* function, T* dest, int pe) { return atomic_fetch_inc(function, SHMEM_CTX_DEFAULT, dest, pe); }
+T finc(const char* function, T* dest, int pe) {
+  return atomic_fetch_inc(function, SHMEM_CTX_DEFAULT, dest, pe);
+}
 template <class T>
-void inc(const char* function, T* dest, int pe) { atomic_inc(function, SHMEM_CTX_DEFAULT, dest, pe); }
+void inc(const char* function, T* dest, int pe) {
+  atomic_inc(function, SHMEM_CTX_DEFAULT, dest, pe);
+}
 template <class T>
-T fadd(const char* function, T* dest, T value, int pe) { return atomic_fetch_add(function, SHMEM_CTX_DEFAULT, dest, value, pe); }
+T fadd(const char* function, T* dest, T value, int pe) {
+  return atomic_fetch_add(function, SHMEM_CTX_DEFAULT, dest, value, pe);
+}
 template <class T>
-void add(const char* function, T* dest, T value, int pe) { atomic_add(function, SHMEM_CTX_DEFAULT, dest, value, pe); }
+void add(const char* function, T* dest, T value, int pe) {
+  atomic_add(function, SHMEM_CTX_DEFAULT, dest, value, pe);
+}
 template <class T>
-void wait(const char* function, T* ivar, T value) { wait_for_value(function, ivar, SHMEM_CMP_NE, value); }
+void wait(const char* function, T* ivar, T value) {
+  wait_for_value(function, ivar, SHMEM_CMP_NE, value);
+}
 
-#define SHMEMI_TO_ALL_BODY(name, op)                                                                          \
-  template <class T>                                                                                          \
-  void name##_to_all(const char* function, T* dest, const T* source, int nreduce, int start, int log_stride,  \
-                     int size, T*, long* sync) {                                                              \
-    Team& team = active_set(function, start, log_stride, size, sync);                                         \
-    combine(function, team, dest, source, static_cast<size_t>(nreduce), op);                                  \
+#define SHMEMI_TO_ALL_BODY(name, op)                                                                                                     \
+  template <class T>                                                                                                                     \
+  void name##_to_all(const char* function, T* dest, const T* source, int nreduce, int start, int log_stride, int size, T*, long* sync) { \
+    Team& team = active_set(function, start, log_stride, size, sync);                                                                    \
+    combine(function, team, dest, source, static_cast<size_t>(nreduce), op);                                                             \
   }
 SHMEMI_TO_ALL_BODY(and, GOAL_AND)
 SHMEMI_TO_ALL_BODY(or, GOAL_OR)
@@ -52,25 +67,25 @@ SHMEMI_TO_ALL_BODY(prod, GOAL_MULT)
 #undef SHMEMI_TO_ALL_BODY
 
 // Unlike on teams, the root's dest is left alone.
-void set_broadcast(const char* function, size_t width, void* dest, const void* source, size_t nelems, int root, int start,
-                   int log_stride, int size, long* sync) {
-  broadcast_bytes(function, active_set(function, start, log_stride, size, sync), dest, source,
-                  bytes_of(function, nelems, width), root, false);
+void set_broadcast(const char* function, size_t width, void* dest, const void* source, size_t nelems, int root, int start, int log_stride,
+                   int size, long* sync) {
+  broadcast_bytes(function, active_set(function, start, log_stride, size, sync), dest, source, bytes_of(function, nelems, width), root,
+                  false);
 }
-void set_collect(const char* function, size_t width, void* dest, const void* source, size_t nelems, int start, int log_stride,
-                 int size, long* sync) {
+void set_collect(const char* function, size_t width, void* dest, const void* source, size_t nelems, int start, int log_stride, int size,
+                 long* sync) {
   collect_bytes(function, active_set(function, start, log_stride, size, sync), dest, source, bytes_of(function, nelems, width));
 }
-void set_fcollect(const char* function, size_t width, void* dest, const void* source, size_t nelems, int start, int log_stride,
-                  int size, long* sync) {
+void set_fcollect(const char* function, size_t width, void* dest, const void* source, size_t nelems, int start, int log_stride, int size,
+                  long* sync) {
   fcollect_bytes(function, active_set(function, start, log_stride, size, sync), dest, source, bytes_of(function, nelems, width));
 }
-void set_alltoall(const char* function, size_t width, void* dest, const void* source, size_t nelems, int start, int log_stride,
-                  int size, long* sync) {
+void set_alltoall(const char* function, size_t width, void* dest, const void* source, size_t nelems, int start, int log_stride, int size,
+                  long* sync) {
   alltoall_bytes(function, active_set(function, start, log_stride, size, sync), dest, source, bytes_of(function, nelems, width));
 }
-void set_alltoalls(const char* function, size_t width, void* dest, const void* source, ptrdiff_t dst, ptrdiff_t sst,
-                   size_t nelems, int start, int log_stride, int size, long* sync) {
+void set_alltoalls(const char* function, size_t width, void* dest, const void* source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,
+                   int start, int log_stride, int size, long* sync) {
   alltoalls_elements(function, active_set(function, start, log_stride, size, sync), dest, source, dst, sst, nelems, width);
 }
 
@@ -88,9 +103,7 @@ using namespace portunus::shmem;
 
 SHMEMI_DEFINE(void, wait, (long* ivar, long cmp_value)) { ops::wait("shmem_wait", ivar, cmp_value); }
 
-SHMEMI_DEFINE(void, wait_until, (long* ivar, int cmp, long cmp_value)) {
-  ops::wait_until("shmem_wait_until", ivar, cmp, cmp_value);
-}
+SHMEMI_DEFINE(void, wait_until, (long* ivar, int cmp, long cmp_value)) { ops::wait_until("shmem_wait_until", ivar, cmp, cmp_value); }
 
 SHMEMI_DEFINE(void, barrier, (int PE_start, int logPE_stride, int PE_size, long* pSync)) {
   Team& team = active_set("shmem_barrier", PE_start, logPE_stride, PE_size, pSync);

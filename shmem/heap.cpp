@@ -46,10 +46,11 @@ void must_be_alike(const char* function, size_t size, size_t alignment, const vo
   get_bytes(function, SHMEM_CTX_DEFAULT, &first, at(0), sizeof first, 0);
   barrier_all();
   if (memcmp(&first, &mine, sizeof mine) == 0) return;
-  misuse("%s: the PEs ask differently of the symmetric heap: here %zu bytes, alignment %zu, block %#zx; PE 0 calls %s with "
-         "%zu bytes, alignment %zu, block %#zx (offsets into the heap)",
-         function, size, alignment, mine.block ? mine.block - 1 : 0, first.function, first.size, first.alignment,
-         first.block ? first.block - 1 : 0);
+  misuse(
+      "%s: the PEs ask differently of the symmetric heap: here %zu bytes, alignment %zu, block %#zx; PE 0 calls %s with "
+      "%zu bytes, alignment %zu, block %#zx (offsets into the heap)",
+      function, size, alignment, mine.block ? mine.block - 1 : 0, first.function, first.size, first.alignment,
+      first.block ? first.block - 1 : 0);
 }
 
 // Every successful or failed allocation of some bytes ends with a barrier: on return all PEs may use the block.
@@ -98,7 +99,8 @@ void* reallocate(const char* function, void* block, size_t size) {
 
 void heap_open(size_t size, size_t alignment) {
   heap.emplace(size);
-  if (runtime.debug && !heap->allocate(sizeof(HeapCall))) throw std::runtime_error("SHMEM_DEBUG needs some of the symmetric heap; set SHMEM_SYMMETRIC_SIZE to more");
+  if (runtime.debug && !heap->allocate(sizeof(HeapCall)))
+    throw std::runtime_error("SHMEM_DEBUG needs some of the symmetric heap; set SHMEM_SYMMETRIC_SIZE to more");
   max_alignment = alignment;
 }
 
@@ -111,9 +113,7 @@ using namespace portunus::shmem;
 SHMEMI_DEFINE(void*, malloc, (size_t size)) { return allocate("shmem_malloc", size, Allocator::kGranule); }
 
 // The hints name uses that the default already serves.
-SHMEMI_DEFINE(void*, malloc_with_hints, (size_t size, long)) {
-  return allocate("shmem_malloc_with_hints", size, Allocator::kGranule);
-}
+SHMEMI_DEFINE(void*, malloc_with_hints, (size_t size, long)) { return allocate("shmem_malloc_with_hints", size, Allocator::kGranule); }
 
 SHMEMI_DEFINE(void*, calloc, (size_t count, size_t size)) {
   require_init("shmem_calloc");

@@ -37,8 +37,7 @@ size_t huge_bytes(const void* start) {
   size_t bytes = 0;
   while (fgets(line, sizeof line, file)) {
     unsigned long from, to, kib;
-    if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
-      inside = from <= at && at < to;
+    if (sscanf(line, "%lx-%lx ", &from, &to) == 2) inside = from <= at && at < to;
     else if (inside && (sscanf(line, "ShmemPmdMapped: %lu", &kib) == 1 || sscanf(line, "AnonHugePages: %lu", &kib) == 1))
       bytes += kib << 10;
   }

@@ -16,7 +16,7 @@ using namespace portunus::shmem;
 namespace {
 
 World* world = nullptr;  // nothing is taken down at exit: a PE that ends without finalize must not wait for the others
-int depth = 0;  // inits without their finalize
+int depth = 0;           // inits without their finalize
 
 // All thread levels cost the same on the node, so every request is granted.
 bool start(int requested) {
@@ -57,10 +57,8 @@ SHMEMI_DEFINE(void, query_initialized, (int* initialized)) { *initialized = dept
 
 SHMEMI_DEFINE(void, finalize, (void)) {
   require_init("shmem_finalize");
-  if (--depth == 0)
-    delete std::exchange(world, nullptr);
-  else
-    barrier_all();
+  if (--depth == 0) delete std::exchange(world, nullptr);
+  else barrier_all();
 }
 
 SHMEMI_DEFINE(SHMEMI_NORETURN void, global_exit, (int status)) {

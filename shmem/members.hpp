@@ -19,9 +19,7 @@ class Members {
 
   int size() const { return size_; }
   // The PE of the world that has this number, 0 .. size - 1.
-  int operator[](int number) const {
-    return listed_.empty() ? start_ + number * stride_ : listed_[static_cast<size_t>(number)];
-  }
+  int operator[](int number) const { return listed_.empty() ? start_ + number * stride_ : listed_[static_cast<size_t>(number)]; }
   // The number of a PE of the world, -1 if it is no member.
   int number_of(int pe) const {
     if (!listed_.empty()) {

@@ -12,10 +12,8 @@ namespace portunus::shmem {
 void misuse(const char* sentence, ...) {
   char text[512];
   int used = 0;
-  if (runtime.n_pes != 0)
-    used = snprintf(text, sizeof text, "shmem: PE %d: ", runtime.my_pe);
-  else
-    used = snprintf(text, sizeof text, "shmem: ");
+  if (runtime.n_pes != 0) used = snprintf(text, sizeof text, "shmem: PE %d: ", runtime.my_pe);
+  else used = snprintf(text, sizeof text, "shmem: ");
   va_list args;
   va_start(args, sentence);
   vsnprintf(text + used, sizeof text - static_cast<size_t>(used), sentence, args);

@@ -26,7 +26,8 @@ struct Interface {
 Interface door;
 
 void check(int code, const char* call) {
-  if (code != PTL_OK) [[unlikely]] misuse("%s failed with Portals return code %d", call, code);
+  if (code != PTL_OK) [[unlikely]]
+    misuse("%s failed with Portals return code %d", call, code);
 }
 
 ptl_process_t process(int pe) {
@@ -42,8 +43,7 @@ ptl_datatype_t word(size_t size) { return size == 4 ? PTL_UINT32_T : PTL_UINT64_
 
 // These return PTL_OK or what is exhausted.
 int bind(unsigned int options, ptl_handle_ct_t counter, ptl_handle_md_t& handle, ptl_handle_eq_t events = PTL_EQ_NONE) {
-  const ptl_md_t md{
-      .start = nullptr, .length = PTL_SIZE_MAX, .options = options, .eq_handle = events, .ct_handle = counter};
+  const ptl_md_t md{.start = nullptr, .length = PTL_SIZE_MAX, .options = options, .eq_handle = events, .ct_handle = counter};
   return PtlMDBind(door.ni, &md, &handle);
 }
 
@@ -59,8 +59,8 @@ void expose(Segment segment, void* start, size_t size) {
   le.start = start;
   le.length = size;
   le.ct_handle = PTL_CT_NONE;
-  le.options = PTL_LE_OP_PUT | PTL_LE_OP_GET | PTL_LE_EVENT_LINK_DISABLE | PTL_LE_EVENT_COMM_DISABLE |
-               PTL_LE_EVENT_SUCCESS_DISABLE | PTL_LE_EVENT_UNLINK_DISABLE;
+  le.options = PTL_LE_OP_PUT | PTL_LE_OP_GET | PTL_LE_EVENT_LINK_DISABLE | PTL_LE_EVENT_COMM_DISABLE | PTL_LE_EVENT_SUCCESS_DISABLE |
+               PTL_LE_EVENT_UNLINK_DISABLE;
   check(PtlGetUid(door.ni, &le.uid), "PtlGetUid");
   check(PtlLEAppend(door.ni, door.index[segment], &le, PTL_PRIORITY_LIST, nullptr, &door.entry[segment]), "PtlLEAppend");
   door.entry_linked[segment] = true;
@@ -86,8 +86,7 @@ void in_pieces(size_t size, Piece&& piece) {
 
 }  // namespace
 
-RemoteIndices remote_open(ptl_handle_ni_t ni, const ptl_ni_limits_t& limits, void* const start[kSegments],
-                          const size_t size[kSegments]) {
+RemoteIndices remote_open(ptl_handle_ni_t ni, const ptl_ni_limits_t& limits, void* const start[kSegments], const size_t size[kSegments]) {
   door = {};
   door.ni = ni;
   door.limits = limits;
@@ -135,15 +134,14 @@ bool Channel::bind_all() {
     unsigned int options;
     ptl_handle_ct_t counter;
     ptl_handle_eq_t events;
-  } all[] = {
-      {&volatile_md_, PTL_MD_VOLATILE | PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_SUCCESS_DISABLE, acks_, PTL_EQ_NONE},
-      {&put_md_, PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_SUCCESS_DISABLE, acks_, PTL_EQ_NONE},
-      {&lazy_put_md_, PTLX_MD_LAZY | PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_SUCCESS_DISABLE, acks_, PTL_EQ_NONE},
-      // Only SEND becomes a full event: a PTL_CT_ACK_REQ never does.
-      {&send_md_, PTL_MD_EVENT_CT_ACK, acks_, sent_},
-      {&get_md_, PTL_MD_EVENT_CT_REPLY | PTL_MD_EVENT_SUCCESS_DISABLE, replies_, PTL_EQ_NONE},
-      {&lazy_get_md_, PTLX_MD_LAZY | PTL_MD_EVENT_CT_REPLY | PTL_MD_EVENT_SUCCESS_DISABLE, replies_, PTL_EQ_NONE},
-      {&blocking_md_, PTL_MD_EVENT_CT_REPLY | PTL_MD_EVENT_SUCCESS_DISABLE, answers_, PTL_EQ_NONE}};
+  } all[] = {{&volatile_md_, PTL_MD_VOLATILE | PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_SUCCESS_DISABLE, acks_, PTL_EQ_NONE},
+             {&put_md_, PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_SUCCESS_DISABLE, acks_, PTL_EQ_NONE},
+             {&lazy_put_md_, PTLX_MD_LAZY | PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_SUCCESS_DISABLE, acks_, PTL_EQ_NONE},
+             // Only SEND becomes a full event: a PTL_CT_ACK_REQ never does.
+             {&send_md_, PTL_MD_EVENT_CT_ACK, acks_, sent_},
+             {&get_md_, PTL_MD_EVENT_CT_REPLY | PTL_MD_EVENT_SUCCESS_DISABLE, replies_, PTL_EQ_NONE},
+             {&lazy_get_md_, PTLX_MD_LAZY | PTL_MD_EVENT_CT_REPLY | PTL_MD_EVENT_SUCCESS_DISABLE, replies_, PTL_EQ_NONE},
+             {&blocking_md_, PTL_MD_EVENT_CT_REPLY | PTL_MD_EVENT_SUCCESS_DISABLE, answers_, PTL_EQ_NONE}};
   for (const auto& each : all) {
     if (bind(each.options, each.counter, *each.md, each.events) == PTL_OK) continue;
     for (const auto* bound = all; bound != &each; ++bound) release(*bound->md);
@@ -173,28 +171,24 @@ void Channel::put(int pe, Place to, const void* source, size_t size) {
   const ptl_pt_index_t index = door.index[to.segment];
   if (size <= door.limits.max_volatile_size) {
     puts_.fetch_add(1);
-    check(PtlPut(volatile_md_, address(source), size, PTL_CT_ACK_REQ, process(pe), index, 0, to.offset, nullptr, 0),
-          "PtlPut");
+    check(PtlPut(volatile_md_, address(source), size, PTL_CT_ACK_REQ, process(pe), index, 0, to.offset, nullptr, 0), "PtlPut");
     return;
   }
   const auto lock = exclusive();
   in_pieces(size, [&](size_t done, size_t part) {
     puts_.fetch_add(1);
-    check(PtlPut(send_md_, address(source) + done, part, PTL_CT_ACK_REQ, process(pe), index, 0, to.offset + done,
-                 nullptr, 0),
-          "PtlPut");
+    check(PtlPut(send_md_, address(source) + done, part, PTL_CT_ACK_REQ, process(pe), index, 0, to.offset + done, nullptr, 0), "PtlPut");
     ptl_event_t event;
     check(PtlEQWait(sent_, &event), "PtlEQWait");
-    if (event.ni_fail_type != PTL_NI_OK)
-      misuse("a put to PE %d could not be sent (Portals failure %d)", pe, event.ni_fail_type);
+    if (event.ni_fail_type != PTL_NI_OK) misuse("a put to PE %d could not be sent (Portals failure %d)", pe, event.ni_fail_type);
   });
 }
 
 void Channel::put_nbi(int pe, Place to, const void* source, size_t size) {
   in_pieces(size, [&](size_t done, size_t part) {
     puts_.fetch_add(1);
-    check(PtlPut(size <= kSmall ? lazy_put_md_ : put_md_, address(source) + done, part, PTL_CT_ACK_REQ, process(pe), door.index[to.segment], 0,
-                 to.offset + done, nullptr, 0),
+    check(PtlPut(size <= kSmall ? lazy_put_md_ : put_md_, address(source) + done, part, PTL_CT_ACK_REQ, process(pe), door.index[to.segment],
+                 0, to.offset + done, nullptr, 0),
           "PtlPut");
   });
 }
@@ -203,8 +197,7 @@ void Channel::get(int pe, Place from, void* dest, size_t size) {
   const auto lock = exclusive();
   in_pieces(size, [&](size_t done, size_t part) {
     ++asked_;
-    check(PtlGet(blocking_md_, address(dest) + done, part, process(pe), door.index[from.segment], 0,
-                 from.offset + done, nullptr),
+    check(PtlGet(blocking_md_, address(dest) + done, part, process(pe), door.index[from.segment], 0, from.offset + done, nullptr),
           "PtlGet");
   });
   wait_for_answers("get");
@@ -263,8 +256,7 @@ void Channel::wait_for_signals() {
   for (const Payload& payload : payloads_) wait_for_all(payload.updated, payload.updates, "put with signal");
 }
 
-void Channel::put_signal(int pe, Place to, const void* source, size_t size, Place signal, uint64_t value, bool add,
-                         bool nbi) {
+void Channel::put_signal(int pe, Place to, const void* source, size_t size, Place signal, uint64_t value, bool add, bool nbi) {
   const auto lock = exclusive();
   Payload& payload = next_payload();
   const bool small = size <= door.limits.max_volatile_size;
@@ -282,41 +274,40 @@ void Channel::put_signal(int pe, Place to, const void* source, size_t size, Plac
                              signal.offset, nullptr, 0, PTL_SUM, PTL_UINT64_T, payload.acks, payload.puts),
           "PtlTriggeredAtomic");
   else
-    check(PtlTriggeredSwap(payload.signal_md, address(&sink_), payload.signal_md, address(&payload.signal), sizeof value,
-                           process(pe), index, 0, signal.offset, nullptr, 0, nullptr, PTL_SWAP, PTL_UINT64_T, payload.acks,
-                           payload.puts),
+    check(PtlTriggeredSwap(payload.signal_md, address(&sink_), payload.signal_md, address(&payload.signal), sizeof value, process(pe),
+                           index, 0, signal.offset, nullptr, 0, nullptr, PTL_SWAP, PTL_UINT64_T, payload.acks, payload.puts),
           "PtlTriggeredSwap");
   if (!small && !nbi) wait_for_all(payload.acks, payload.puts, "put with signal");
 }
 
 void Channel::atomic(int pe, Place to, ptl_op_t op, const void* operand, size_t size) {
   puts_.fetch_add(1);
-  check(PtlAtomic(volatile_md_, address(operand), size, PTL_CT_ACK_REQ, process(pe), door.index[to.segment], 0,
-                  to.offset, nullptr, 0, op, word(size)),
+  check(PtlAtomic(volatile_md_, address(operand), size, PTL_CT_ACK_REQ, process(pe), door.index[to.segment], 0, to.offset, nullptr, 0, op,
+                  word(size)),
         "PtlAtomic");
 }
 
 void Channel::fetch(int pe, Place to, ptl_op_t op, const void* operand, void* result, size_t size) {
   const auto lock = exclusive();
   ++asked_;
-  check(PtlFetchAtomic(blocking_md_, address(result), volatile_md_, address(operand), size, process(pe),
-                       door.index[to.segment], 0, to.offset, nullptr, 0, op, word(size)),
+  check(PtlFetchAtomic(blocking_md_, address(result), volatile_md_, address(operand), size, process(pe), door.index[to.segment], 0,
+                       to.offset, nullptr, 0, op, word(size)),
         "PtlFetchAtomic");
   wait_for_answers("fetching atomic");
 }
 
 void Channel::fetch_nbi(int pe, Place to, ptl_op_t op, const void* operand, void* result, size_t size) {
   gets_.fetch_add(1);
-  check(PtlFetchAtomic(lazy_get_md_, address(result), volatile_md_, address(operand), size, process(pe),
-                       door.index[to.segment], 0, to.offset, nullptr, 0, op, word(size)),
+  check(PtlFetchAtomic(lazy_get_md_, address(result), volatile_md_, address(operand), size, process(pe), door.index[to.segment], 0,
+                       to.offset, nullptr, 0, op, word(size)),
         "PtlFetchAtomic");
 }
 
 void Channel::swap(int pe, Place to, const void* value, const void* cond, void* result, size_t size) {
   const auto lock = exclusive();
   ++asked_;
-  check(PtlSwap(blocking_md_, address(result), volatile_md_, address(value), size, process(pe), door.index[to.segment], 0,
-                to.offset, nullptr, 0, cond, cond ? PTL_CSWAP : PTL_SWAP, word(size)),
+  check(PtlSwap(blocking_md_, address(result), volatile_md_, address(value), size, process(pe), door.index[to.segment], 0, to.offset,
+                nullptr, 0, cond, cond ? PTL_CSWAP : PTL_SWAP, word(size)),
         "PtlSwap");
   wait_for_answers("swap");
 }
@@ -331,8 +322,8 @@ void Channel::set(int pe, Place to, const void* value, size_t size) {
 
 void Channel::swap_by(ptl_handle_md_t md, int pe, Place to, const void* value, const void* cond, void* result, size_t size) {
   gets_.fetch_add(1);
-  check(PtlSwap(md, address(result), volatile_md_, address(value), size, process(pe), door.index[to.segment], 0,
-                to.offset, nullptr, 0, cond, cond ? PTL_CSWAP : PTL_SWAP, word(size)),
+  check(PtlSwap(md, address(result), volatile_md_, address(value), size, process(pe), door.index[to.segment], 0, to.offset, nullptr, 0,
+                cond, cond ? PTL_CSWAP : PTL_SWAP, word(size)),
         "PtlSwap");
 }
 
@@ -345,8 +336,7 @@ void Channel::wait_for_answers(const char* what) {
 void Channel::wait_for_all(ptl_handle_ct_t counter, uint64_t expected, const char* what) {
   ptl_ct_event_t count;
   check(PtlCTWait(counter, expected, &count), "PtlCTWait");
-  if (count.failure != 0)
-    misuse("%llu %s failed: a PE is gone or refused them", static_cast<unsigned long long>(count.failure), what);
+  if (count.failure != 0) misuse("%llu %s failed: a PE is gone or refused them", static_cast<unsigned long long>(count.failure), what);
 }
 
 // Other threads may issue while this one waits, and theirs may be counted in place of ours: only a counter that has

@@ -86,10 +86,10 @@ class Channel {
   std::atomic<uint64_t> puts_{0}, gets_{0};
   std::mutex blocking_;
   bool one_thread_ = false;
-  std::deque<Payload> payloads_;  // made by the first puts with signal
+  std::deque<Payload> payloads_;      // made by the first puts with signal
   std::atomic<bool> signals_{false};  // there are some
   size_t payload_turn_ = 0;
-  uint64_t asked_ = 0;       // answers that answers_ will have counted when the blocking call under way is done
+  uint64_t asked_ = 0;            // answers that answers_ will have counted when the blocking call under way is done
   alignas(8) uint64_t sink_ = 0;  // where the old value goes that nobody wants
 };
 
@@ -101,8 +101,7 @@ struct RemoteIndices {
 };
 
 // Opens what the segments [start, start + size) need on `ni`; the indices must turn out equal on all PEs.
-RemoteIndices remote_open(ptl_handle_ni_t ni, const ptl_ni_limits_t& limits, void* const start[kSegments],
-                          const size_t size[kSegments]);
+RemoteIndices remote_open(ptl_handle_ni_t ni, const ptl_ni_limits_t& limits, void* const start[kSegments], const size_t size[kSegments]);
 void remote_close();
 
 }  // namespace portunus::shmem

@@ -35,8 +35,7 @@ void get_bytes(const char* function, shmem_ctx_t context, void* dest, const void
   const Place place = locate(function, source, size, pe);
   if (target.peer.on_node()) [[likely]]
     memcpy(dest, target.peer.at<const void>(place), size);
-  else
-    target.channel.get(target.pe, place, dest, size);
+  else target.channel.get(target.pe, place, dest, size);
 }
 
 void get_bytes_nbi(const char* function, shmem_ctx_t context, void* dest, const void* source, size_t size, int pe) {
@@ -45,8 +44,7 @@ void get_bytes_nbi(const char* function, shmem_ctx_t context, void* dest, const 
   const Place place = locate(function, source, size, pe);
   if (target.peer.on_node()) [[likely]]
     memcpy(dest, target.peer.at<const void>(place), size);
-  else
-    target.channel.get_nbi(target.pe, place, dest, size);
+  else target.channel.get_nbi(target.pe, place, dest, size);
 }
 
 }  // namespace portunus::shmem

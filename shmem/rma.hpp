@@ -20,7 +20,8 @@ void get_bytes_nbi(const char* function, shmem_ctx_t context, void* dest, const 
 // nelems * element, which must exist.
 inline size_t bytes_of(const char* function, size_t nelems, size_t element) {
   size_t bytes;
-  if (__builtin_mul_overflow(nelems, element, &bytes)) [[unlikely]] misuse_length(function, nelems, element);
+  if (__builtin_mul_overflow(nelems, element, &bytes)) [[unlikely]]
+    misuse_length(function, nelems, element);
   return bytes;
 }
 

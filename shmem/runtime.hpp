@@ -74,8 +74,7 @@ inline Place locate(const char* function, const void* address, size_t size, int 
 
 inline bool is_symmetric(const void* address) {
   const auto at = reinterpret_cast<uintptr_t>(address);
-  return at - runtime.segment[kHeap].start < runtime.segment[kHeap].size ||
-         at - runtime.segment[kData].start < runtime.segment[kData].size;
+  return at - runtime.segment[kHeap].start < runtime.segment[kHeap].size || at - runtime.segment[kData].start < runtime.segment[kData].size;
 }
 
 inline const Peer& peer(const char* function, int pe) {
@@ -85,7 +84,8 @@ inline const Peer& peer(const char* function, int pe) {
 }
 
 inline void require_init(const char* function) {
-  if (runtime.n_pes == 0) [[unlikely]] misuse("%s was called while OpenSHMEM is not initialised", function);
+  if (runtime.n_pes == 0) [[unlikely]]
+    misuse("%s was called while OpenSHMEM is not initialised", function);
 }
 
 // The bits of a PE's watch: one for what the library keeps behind the heap, so that PEs which sleep in a barrier slow no put down; the

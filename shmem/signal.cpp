@@ -10,8 +10,8 @@
 
 namespace portunus::shmem {
 
-void put_bytes_signal(const char* function, shmem_ctx_t context, void* dest, const void* source, size_t size,
-                      uint64_t* sig_addr, uint64_t signal, int sig_op, int pe, bool nbi) {
+void put_bytes_signal(const char* function, shmem_ctx_t context, void* dest, const void* source, size_t size, uint64_t* sig_addr,
+                      uint64_t signal, int sig_op, int pe, bool nbi) {
   const Aim target = aim(function, context, pe);
   if (sig_op != SHMEM_SIGNAL_SET && sig_op != SHMEM_SIGNAL_ADD)
     misuse("%s: %d is no signal operation; use SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD", function, sig_op);
@@ -37,7 +37,7 @@ void put_bytes_signal(const char* function, shmem_ctx_t context, void* dest, con
 
 using namespace portunus::shmem;
 
-SHMEMI_DEFINE(void, signal_add, (uint64_t* sig_addr, uint64_t signal, int pe)) {
+SHMEMI_DEFINE(void, signal_add, (uint64_t * sig_addr, uint64_t signal, int pe)) {
   ops::atomic_add("shmem_signal_add", SHMEM_CTX_DEFAULT, sig_addr, signal, pe);
 }
 
@@ -45,7 +45,7 @@ SHMEMI_DEFINE(void, ctx_signal_add, (shmem_ctx_t ctx, uint64_t* sig_addr, uint64
   ops::atomic_add("shmem_ctx_signal_add", ctx, sig_addr, signal, pe);
 }
 
-SHMEMI_DEFINE(void, signal_set, (uint64_t* sig_addr, uint64_t signal, int pe)) {
+SHMEMI_DEFINE(void, signal_set, (uint64_t * sig_addr, uint64_t signal, int pe)) {
   ops::atomic_set("shmem_signal_set", SHMEM_CTX_DEFAULT, sig_addr, signal, pe);
 }
 

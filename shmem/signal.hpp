@@ -14,7 +14,7 @@
 
 namespace portunus::shmem {
 
-void put_bytes_signal(const char* function, shmem_ctx_t context, void* dest, const void* source, size_t size,
-                      uint64_t* sig_addr, uint64_t signal, int sig_op, int pe, bool nbi);
+void put_bytes_signal(const char* function, shmem_ctx_t context, void* dest, const void* source, size_t size, uint64_t* sig_addr,
+                      uint64_t signal, int sig_op, int pe, bool nbi);
 
 }  // namespace portunus::shmem

@@ -51,8 +51,7 @@ void copy_blocks(const Sides& sides, size_t bytes) {
     case 8: return copy_each<uint64_t>(sides);
     case 16: return copy_each<std::complex<double>>(sides);
     default:
-      for (size_t i = 0; i < sides.blocks; ++i)
-        memcpy(sides.to + i * sides.to_step, sides.from + i * sides.from_step, bytes);
+      for (size_t i = 0; i < sides.blocks; ++i) memcpy(sides.to + i * sides.to_step, sides.from + i * sides.from_step, bytes);
   }
 }
 

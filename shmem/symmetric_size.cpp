@@ -15,10 +15,14 @@ constexpr int kAddressBits = 48;  // no process can map more than this
 std::optional<int> scale_bits(std::string_view suffix) {
   if (suffix.empty()) return 0;
   switch (suffix.front()) {
-    case 'k': case 'K': return 10;
-    case 'm': case 'M': return 20;
-    case 'g': case 'G': return 30;
-    case 't': case 'T': return 40;
+    case 'k':
+    case 'K': return 10;
+    case 'm':
+    case 'M': return 20;
+    case 'g':
+    case 'G': return 30;
+    case 't':
+    case 'T': return 40;
     default: return std::nullopt;
   }
 }

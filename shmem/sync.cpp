@@ -17,8 +17,9 @@ namespace {
 class TeamSignal {
  public:
   TeamSignal(const Team& team, int line)
-      : team_(team), place_{kHeap, runtime.segment[kHeap].size + kSharedHeader +
-                                       (team.id * signals_of(runtime.n_pes) + static_cast<size_t>(line)) * sizeof(Signal)} {}
+      : team_(team),
+        place_{kHeap, runtime.segment[kHeap].size + kSharedHeader +
+                          (team.id * signals_of(runtime.n_pes) + static_cast<size_t>(line)) * sizeof(Signal)} {}
 
   std::atomic_ref<uint64_t> at(int number) const { return std::atomic_ref<uint64_t>(*peer(number).at<uint64_t>(place_)); }
   // Release: what was stored before the barrier is seen by who passes it, through however many PEs.
@@ -80,7 +81,8 @@ void sync(Team& team) {
     return;
   }
   ++team.meetings;
-  if (runtime.crowded) count_and_release(team); else disseminate(team);
+  if (runtime.crowded) count_and_release(team);
+  else disseminate(team);
 }
 
 void barrier_all() {
@@ -140,9 +142,7 @@ SHMEMI_DEFINE(int, team_sync, (shmem_team_t team)) {
 }
 
 // All operations of the context are waited for: acknowledgements are not counted by PE.
-SHMEMI_DEFINE(void, pe_quiet, (const int* target_pes, size_t npes)) {
-  pshmem_ctx_pe_quiet(SHMEM_CTX_DEFAULT, target_pes, npes);
-}
+SHMEMI_DEFINE(void, pe_quiet, (const int* target_pes, size_t npes)) { pshmem_ctx_pe_quiet(SHMEM_CTX_DEFAULT, target_pes, npes); }
 
 SHMEMI_DEFINE(void, ctx_pe_quiet, (shmem_ctx_t ctx, const int* target_pes, size_t npes)) {
   require_init("shmem_ctx_pe_quiet");

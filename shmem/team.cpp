@@ -66,8 +66,7 @@ struct Wish {
 // Of the teams that a split of `parent` makes this PE is in those of `wishes` that have it (my_pe >= 0). Number i is that of
 // wish i; `first` says where the numbers of this PE's teams begin among all. Null where a wish does not have this PE, or for all
 // if there are not enough numbers; then all PEs of the parent agree on that.
-bool make_teams(Team& parent, std::span<const Wish> wishes, std::span<const size_t> which, size_t numbers,
-                std::span<Team*> made) {
+bool make_teams(Team& parent, std::span<const Wish> wishes, std::span<const size_t> which, size_t numbers, std::span<Team*> made) {
   std::vector<TeamNumber> given(numbers);
   if (parent.my_pe == 0) {
     for (TeamNumber& number : given) number = claim_number();
@@ -80,8 +79,7 @@ bool make_teams(Team& parent, std::span<const Wish> wishes, std::span<const size
   for (size_t i = 0; i < wishes.size(); ++i) {
     const TeamNumber& number = given[which[i]];
     if (wishes[i].my_pe < 0) continue;
-    made[i] = new Team(wishes[i].members, wishes[i].my_pe, static_cast<unsigned>(number.id), number.generation,
-                       wishes[i].num_contexts);
+    made[i] = new Team(wishes[i].members, wishes[i].my_pe, static_cast<unsigned>(number.id), number.generation, wishes[i].num_contexts);
     const std::lock_guard lock(split_teams_guard);
     split_teams().push_back(made[i]);
   }
@@ -121,9 +119,8 @@ int split_2d(shmem_team_t handle, int xrange, const shmem_team_config_t* xconfig
   xrange = std::min(xrange, n);
   const int rows = (n + xrange - 1) / xrange;
   const int x = parent->my_pe % xrange, y = parent->my_pe / xrange;
-  const Wish wishes[] = {
-      {parent->members.some(y * xrange, 1, std::min(xrange, n - y * xrange)), x, wished_contexts(xconfig, xmask)},
-      {parent->members.some(x, xrange, (n - x + xrange - 1) / xrange), y, wished_contexts(yconfig, ymask)}};
+  const Wish wishes[] = {{parent->members.some(y * xrange, 1, std::min(xrange, n - y * xrange)), x, wished_contexts(xconfig, xmask)},
+                         {parent->members.some(x, xrange, (n - x + xrange - 1) / xrange), y, wished_contexts(yconfig, ymask)}};
   const size_t which[] = {static_cast<size_t>(y), static_cast<size_t>(rows + x)};
   Team* made[2]{};
   if (!make_teams(*parent, wishes, which, static_cast<size_t>(rows + xrange), made)) return -1;
@@ -141,8 +138,13 @@ void destroy_contexts(Team& team, bool private_ones_too) {
 }  // namespace
 
 Team::Team(Members its_members, int me, unsigned its_id, uint64_t generation, int contexts_wished)
-    : members(std::move(its_members)), my_pe(me), id(its_id), on_node(all_on_node(members)), num_contexts(contexts_wished),
-      meetings(generation << 32), collectives(std::make_unique<Collectives>(*this)) {}
+    : members(std::move(its_members)),
+      my_pe(me),
+      id(its_id),
+      on_node(all_on_node(members)),
+      num_contexts(contexts_wished),
+      meetings(generation << 32),
+      collectives(std::make_unique<Collectives>(*this)) {}
 
 Team::~Team() = default;
 
@@ -163,8 +165,7 @@ TeamNumber claim_number() {
     }
     id = id / 64 * 64 + free;
     const uint64_t bit = uint64_t{1} << free;
-    if (!(change_word(word_of(id), PTL_BOR, bit) & bit))
-      return {id, change_word(offsetof(Shared, generations), PTL_SUM, 1) + 1};
+    if (!(change_word(word_of(id), PTL_BOR, bit) & bit)) return {id, change_word(offsetof(Shared, generations), PTL_SUM, 1) + 1};
   }
   return {TeamNumber::kNone, 0};
 }
@@ -224,16 +225,15 @@ SHMEMI_DEFINE(int, team_translate_pe, (shmem_team_t src_team, int src_pe, shmem_
 }
 
 SHMEMI_DEFINE(int, team_split_strided,
-              (shmem_team_t parent_team, int start, int stride, int size, const shmem_team_config_t* config,
-               long config_mask, shmem_team_t* new_team)) {
+              (shmem_team_t parent_team, int start, int stride, int size, const shmem_team_config_t* config, long config_mask,
+               shmem_team_t* new_team)) {
   require_init("shmem_team_split_strided");
   return split_strided(parent_team, start, stride, size, config, config_mask, new_team);
 }
 
 SHMEMI_DEFINE(int, team_split_2d,
-              (shmem_team_t parent_team, int xrange, const shmem_team_config_t* xaxis_config, long xaxis_mask,
-               shmem_team_t* xaxis_team, const shmem_team_config_t* yaxis_config, long yaxis_mask,
-               shmem_team_t* yaxis_team)) {
+              (shmem_team_t parent_team, int xrange, const shmem_team_config_t* xaxis_config, long xaxis_mask, shmem_team_t* xaxis_team,
+               const shmem_team_config_t* yaxis_config, long yaxis_mask, shmem_team_t* yaxis_team)) {
   require_init("shmem_team_split_2d");
   return split_2d(parent_team, xrange, xaxis_config, xaxis_mask, xaxis_team, yaxis_config, yaxis_mask, yaxis_team);
 }
@@ -243,8 +243,7 @@ SHMEMI_DEFINE(void, team_destroy, (shmem_team_t team)) {
   require_init("shmem_team_destroy");
   Team* it = team_of(team);
   if (!it) return;
-  if (it->id == kWorldId || it->id == kSharedId)
-    misuse("shmem_team_destroy: SHMEM_TEAM_WORLD and SHMEM_TEAM_SHARED cannot be destroyed");
+  if (it->id == kWorldId || it->id == kSharedId) misuse("shmem_team_destroy: SHMEM_TEAM_WORLD and SHMEM_TEAM_SHARED cannot be destroyed");
   destroy_contexts(*it, false);
   {
     const std::lock_guard lock(fixed_teams.world->guard);

@@ -32,12 +32,12 @@ struct Team {
   const Members members;
   const int my_pe;  // my number in it
   const unsigned id;
-  const bool on_node;     // all its PEs are on this node
+  const bool on_node;      // all its PEs are on this node
   const int num_contexts;  // what the program wished for
   uint64_t meetings;       // what its signals count up to: generation << 32, and one more for each sync
   std::unique_ptr<Collectives> collectives;
-  std::mutex guard;                 // of what follows
-  std::vector<Context*> contexts;   // created on it and not yet destroyed
+  std::mutex guard;                // of what follows
+  std::vector<Context*> contexts;  // created on it and not yet destroyed
 };
 
 inline constexpr unsigned kMostTeams = 512;

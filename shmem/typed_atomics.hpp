@@ -37,58 +37,69 @@ auto at_word(const char* function, shmem_ctx_t context, const T* address, int pe
 struct Add {
   static constexpr ptl_op_t kOp = PTL_SUM;
   template <class T>
-  static T apply(std::atomic_ref<T> word, T value) { return word.fetch_add(value, std::memory_order_acq_rel); }
+  static T apply(std::atomic_ref<T> word, T value) {
+    return word.fetch_add(value, std::memory_order_acq_rel);
+  }
 };
 struct And {
   static constexpr ptl_op_t kOp = PTL_BAND;
   template <class T>
-  static T apply(std::atomic_ref<T> word, T value) { return word.fetch_and(value, std::memory_order_acq_rel); }
+  static T apply(std::atomic_ref<T> word, T value) {
+    return word.fetch_and(value, std::memory_order_acq_rel);
+  }
 };
 struct Or {
   static constexpr ptl_op_t kOp = PTL_BOR;
   template <class T>
-  static T apply(std::atomic_ref<T> word, T value) { return word.fetch_or(value, std::memory_order_acq_rel); }
+  static T apply(std::atomic_ref<T> word, T value) {
+    return word.fetch_or(value, std::memory_order_acq_rel);
+  }
 };
 struct Xor {
   static constexpr ptl_op_t kOp = PTL_BXOR;
   template <class T>
-  static T apply(std::atomic_ref<T> word, T value) { return word.fetch_xor(value, std::memory_order_acq_rel); }
+  static T apply(std::atomic_ref<T> word, T value) {
+    return word.fetch_xor(value, std::memory_order_acq_rel);
+  }
 };
 
 template <class Op, class T>
 void update(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
-  at_word(function, context, dest, pe, [&](std::atomic_ref<T> word) { Op::apply(word, value); },
-          [&](const Aim& target, Place place) { target.channel.atomic(target.pe, place, Op::kOp, &value, sizeof(T)); });
+  at_word(
+      function, context, dest, pe, [&](std::atomic_ref<T> word) { Op::apply(word, value); },
+      [&](const Aim& target, Place place) { target.channel.atomic(target.pe, place, Op::kOp, &value, sizeof(T)); });
 }
 
 template <class Op, class T>
 T fetch_update(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
-  return at_word(function, context, dest, pe, [&](std::atomic_ref<T> word) { return Op::apply(word, value); },
-                 [&](const Aim& target, Place place) {
-                   T old;
-                   target.channel.fetch(target.pe, place, Op::kOp, &value, &old, sizeof(T));
-                   return old;
-                 });
+  return at_word(
+      function, context, dest, pe, [&](std::atomic_ref<T> word) { return Op::apply(word, value); },
+      [&](const Aim& target, Place place) {
+        T old;
+        target.channel.fetch(target.pe, place, Op::kOp, &value, &old, sizeof(T));
+        return old;
+      });
 }
 
 template <class Op, class T>
 void fetch_update_nbi(const char* function, shmem_ctx_t context, T* fetch, T* dest, T value, int pe) {
-  at_word(function, context, dest, pe, [&](std::atomic_ref<T> word) { *fetch = Op::apply(word, value); },
-          [&](const Aim& target, Place place) { target.channel.fetch_nbi(target.pe, place, Op::kOp, &value, fetch, sizeof(T)); });
+  at_word(
+      function, context, dest, pe, [&](std::atomic_ref<T> word) { *fetch = Op::apply(word, value); },
+      [&](const Aim& target, Place place) { target.channel.fetch_nbi(target.pe, place, Op::kOp, &value, fetch, sizeof(T)); });
 }
 
-#define SHMEMI_UPDATES(name, Op)                                                                  \
-  template <class T>                                                                              \
-  void atomic_##name(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {       \
-    update<Op>(function, context, dest, value, pe);                                               \
-  }                                                                                               \
-  template <class T>                                                                              \
-  T atomic_fetch_##name(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {    \
-    return fetch_update<Op>(function, context, dest, value, pe);                                  \
-  }                                                                                               \
-  template <class T>                                                                              \
+#define SHMEMI_UPDATES(name, Op)                                                                                  \
+  template <class T>                                                                                              \
+  void atomic_##name(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {                       \
+    update<Op>(function, context, dest, value, pe);                                                               \
+  }                                                                                                               \
+  template <class T>                                                                                              \
+  T atomic_fetch_##name(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {                    \
+    return fetch_update<Op>(function, context, dest, value, pe);                                                  \
+  }                                                                                                               \
+  template <class T>                                                                                              \
   void atomic_fetch_##name##_nbi(const char* function, shmem_ctx_t context, T* fetch, T* dest, T value, int pe) { \
-    fetch_update_nbi<Op>(function, context, fetch, dest, value, pe);                              \
+    fetch_update_nbi<Op>(function, context, fetch, dest, value, pe);                                              \
   }
 SHMEMI_UPDATES(add, Add)
 SHMEMI_UPDATES(and, And)
@@ -112,48 +123,49 @@ void atomic_fetch_inc_nbi(const char* function, shmem_ctx_t context, T* fetch, T
 // Reading is the OR of nothing: raw bits, so it serves float and double as well.
 template <class T>
 T atomic_fetch(const char* function, shmem_ctx_t context, const T* source, int pe) {
-  return at_word<false>(function, context, const_cast<T*>(source), pe,
-                 [](std::atomic_ref<T> word) { return word.load(std::memory_order_acquire); },
-                 [&](const Aim& target, Place place) {
-                   const uint64_t nothing = 0;
-                   T value;
-                   target.channel.fetch(target.pe, place, PTL_BOR, &nothing, &value, sizeof(T));
-                   return value;
-                 });
+  return at_word<false>(
+      function, context, const_cast<T*>(source), pe, [](std::atomic_ref<T> word) { return word.load(std::memory_order_acquire); },
+      [&](const Aim& target, Place place) {
+        const uint64_t nothing = 0;
+        T value;
+        target.channel.fetch(target.pe, place, PTL_BOR, &nothing, &value, sizeof(T));
+        return value;
+      });
 }
 
 template <class T>
 void atomic_fetch_nbi(const char* function, shmem_ctx_t context, T* fetch, const T* source, int pe) {
-  at_word<false>(function, context, const_cast<T*>(source), pe,
-          [&](std::atomic_ref<T> word) { *fetch = word.load(std::memory_order_acquire); },
-          [&](const Aim& target, Place place) {
-            const uint64_t nothing = 0;
-            target.channel.fetch_nbi(target.pe, place, PTL_BOR, &nothing, fetch, sizeof(T));
-          });
+  at_word<false>(
+      function, context, const_cast<T*>(source), pe, [&](std::atomic_ref<T> word) { *fetch = word.load(std::memory_order_acquire); },
+      [&](const Aim& target, Place place) {
+        const uint64_t nothing = 0;
+        target.channel.fetch_nbi(target.pe, place, PTL_BOR, &nothing, fetch, sizeof(T));
+      });
 }
 
 template <class T>
 void atomic_set(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
-  at_word(function, context, dest, pe, [&](std::atomic_ref<T> word) { word.store(value, std::memory_order_release); },
-          [&](const Aim& target, Place place) { target.channel.set(target.pe, place, &value, sizeof(T)); });
+  at_word(
+      function, context, dest, pe, [&](std::atomic_ref<T> word) { word.store(value, std::memory_order_release); },
+      [&](const Aim& target, Place place) { target.channel.set(target.pe, place, &value, sizeof(T)); });
 }
 
 template <class T>
 T atomic_swap(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
-  return at_word(function, context, dest, pe,
-                 [&](std::atomic_ref<T> word) { return word.exchange(value, std::memory_order_acq_rel); },
-                 [&](const Aim& target, Place place) {
-                   T old;
-                   target.channel.swap(target.pe, place, &value, nullptr, &old, sizeof(T));
-                   return old;
-                 });
+  return at_word(
+      function, context, dest, pe, [&](std::atomic_ref<T> word) { return word.exchange(value, std::memory_order_acq_rel); },
+      [&](const Aim& target, Place place) {
+        T old;
+        target.channel.swap(target.pe, place, &value, nullptr, &old, sizeof(T));
+        return old;
+      });
 }
 
 template <class T>
 void atomic_swap_nbi(const char* function, shmem_ctx_t context, T* fetch, T* dest, T value, int pe) {
-  at_word(function, context, dest, pe,
-          [&](std::atomic_ref<T> word) { *fetch = word.exchange(value, std::memory_order_acq_rel); },
-          [&](const Aim& target, Place place) { target.channel.swap_nbi(target.pe, place, &value, nullptr, fetch, sizeof(T)); });
+  at_word(
+      function, context, dest, pe, [&](std::atomic_ref<T> word) { *fetch = word.exchange(value, std::memory_order_acq_rel); },
+      [&](const Aim& target, Place place) { target.channel.swap_nbi(target.pe, place, &value, nullptr, fetch, sizeof(T)); });
 }
 
 template <class T>
@@ -164,19 +176,20 @@ T compare_exchange(std::atomic_ref<T> word, T cond, T value) {
 
 template <class T>
 T atomic_compare_swap(const char* function, shmem_ctx_t context, T* dest, T cond, T value, int pe) {
-  return at_word(function, context, dest, pe,
-                 [&](std::atomic_ref<T> word) { return compare_exchange(word, cond, value); },
-                 [&](const Aim& target, Place place) {
-                   T old;
-                   target.channel.swap(target.pe, place, &value, &cond, &old, sizeof(T));
-                   return old;
-                 });
+  return at_word(
+      function, context, dest, pe, [&](std::atomic_ref<T> word) { return compare_exchange(word, cond, value); },
+      [&](const Aim& target, Place place) {
+        T old;
+        target.channel.swap(target.pe, place, &value, &cond, &old, sizeof(T));
+        return old;
+      });
 }
 
 template <class T>
 void atomic_compare_swap_nbi(const char* function, shmem_ctx_t context, T* fetch, T* dest, T cond, T value, int pe) {
-  at_word(function, context, dest, pe, [&](std::atomic_ref<T> word) { *fetch = compare_exchange(word, cond, value); },
-          [&](const Aim& target, Place place) { target.channel.swap_nbi(target.pe, place, &value, &cond, fetch, sizeof(T)); });
+  at_word(
+      function, context, dest, pe, [&](std::atomic_ref<T> word) { *fetch = compare_exchange(word, cond, value); },
+      [&](const Aim& target, Place place) { target.channel.swap_nbi(target.pe, place, &value, &cond, fetch, sizeof(T)); });
 }
 
 }  // namespace portunus::shmem::ops

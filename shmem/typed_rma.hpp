@@ -50,8 +50,7 @@ T g(const char* function, shmem_ctx_t context, const T* source, int pe) {
   T value;
   if (target.peer.on_node()) [[likely]]
     memcpy(&value, target.peer.at<const T>(place), sizeof(T));
-  else
-    target.channel.get(target.pe, place, &value, sizeof(T));
+  else target.channel.get(target.pe, place, &value, sizeof(T));
   return value;
 }
 
@@ -64,24 +63,24 @@ void iget(const char* function, shmem_ctx_t context, T* dest, const T* source, p
   get_strided(function, context, dest, source, {sizeof(T), 1, nelems, dst, sst}, pe);
 }
 template <class T>
-void ibput(const char* function, shmem_ctx_t context, T* dest, const T* source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize,
-           size_t nblocks, int pe) {
+void ibput(const char* function, shmem_ctx_t context, T* dest, const T* source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks,
+           int pe) {
   put_strided(function, context, dest, source, {sizeof(T), bsize, nblocks, dst, sst}, pe);
 }
 template <class T>
-void ibget(const char* function, shmem_ctx_t context, T* dest, const T* source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize,
-           size_t nblocks, int pe) {
+void ibget(const char* function, shmem_ctx_t context, T* dest, const T* source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks,
+           int pe) {
   get_strided(function, context, dest, source, {sizeof(T), bsize, nblocks, dst, sst}, pe);
 }
 
 template <class T>
-void put_signal(const char* function, shmem_ctx_t context, T* dest, const T* source, size_t nelems, uint64_t* sig_addr,
-                uint64_t signal, int sig_op, int pe) {
+void put_signal(const char* function, shmem_ctx_t context, T* dest, const T* source, size_t nelems, uint64_t* sig_addr, uint64_t signal,
+                int sig_op, int pe) {
   put_bytes_signal(function, context, dest, source, bytes_at(function, dest, nelems, sizeof(T), pe), sig_addr, signal, sig_op, pe, false);
 }
 template <class T>
-void put_signal_nbi(const char* function, shmem_ctx_t context, T* dest, const T* source, size_t nelems, uint64_t* sig_addr,
-                    uint64_t signal, int sig_op, int pe) {
+void put_signal_nbi(const char* function, shmem_ctx_t context, T* dest, const T* source, size_t nelems, uint64_t* sig_addr, uint64_t signal,
+                    int sig_op, int pe) {
   put_bytes_signal(function, context, dest, source, bytes_at(function, dest, nelems, sizeof(T), pe), sig_addr, signal, sig_op, pe, true);
 }
 

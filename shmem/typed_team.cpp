@@ -1,6 +1,6 @@
 // typed_team.cpp: names the templates of typed_team.hpp for every type, and for bytes.
-#include "shmem/define.hpp"
 #include "shmem/typed_team.hpp"
+#include "shmem/define.hpp"
 
 namespace ops = portunus::shmem::ops;
 

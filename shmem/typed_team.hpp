@@ -38,8 +38,7 @@ inline void check_buffers(const char* function, const void* dest, size_t dest_by
   if (source_bytes != 0) locate(function, source, source_bytes, runtime.my_pe);
 }
 
-inline void broadcast_bytes(const char* function, Team& team, void* dest, const void* source, size_t bytes, int root,
-                            bool at_root) {
+inline void broadcast_bytes(const char* function, Team& team, void* dest, const void* source, size_t bytes, int root, bool at_root) {
   if (root < 0 || root >= team.size())
     misuse("%s: there is no PE %d in the team to be the root; its PEs are 0 .. %d", function, root, team.size() - 1);
   check_buffers(function, dest, bytes, source, bytes);
@@ -137,14 +136,14 @@ int alltoalls(const char* function, shmem_team_t team, T* dest, const T* source,
   return 0;
 }
 
-#define SHMEMI_REDUCTION(name, op)                                                                            \
-  template <class T>                                                                                          \
-  int name##_reduce(const char* function, shmem_team_t team, T* dest, const T* source, size_t nreduce) {      \
-    require_init(function);                                                                                   \
-    Team* it = team_of(team);                                                                                 \
-    if (!it) return -1;                                                                                       \
-    combine(function, *it, dest, source, nreduce, op);                                                        \
-    return 0;                                                                                                 \
+#define SHMEMI_REDUCTION(name, op)                                                                       \
+  template <class T>                                                                                     \
+  int name##_reduce(const char* function, shmem_team_t team, T* dest, const T* source, size_t nreduce) { \
+    require_init(function);                                                                              \
+    Team* it = team_of(team);                                                                            \
+    if (!it) return -1;                                                                                  \
+    combine(function, *it, dest, source, nreduce, op);                                                   \
+    return 0;                                                                                            \
   }
 SHMEMI_REDUCTION(and, GOAL_AND)
 SHMEMI_REDUCTION(or, GOAL_OR)

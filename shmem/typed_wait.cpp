@@ -1,6 +1,6 @@
 // typed_wait.cpp: names the templates of typed_wait.hpp for every type.
-#include "shmem/define.hpp"
 #include "shmem/typed_wait.hpp"
+#include "shmem/define.hpp"
 
 namespace ops = portunus::shmem::ops;
 

@@ -136,42 +136,47 @@ inline thread_local size_t found_last = 0;
 
 template <class T, class Values>
 size_t find_any(const Variables<T, Values>& variables, bool waits) {
-  const size_t found = look_or_wait(variables, waits, [&] { return variables.any(found_last + 1); }, SIZE_MAX);
+  const size_t found = look_or_wait(
+      variables, waits, [&] { return variables.any(found_last + 1); }, SIZE_MAX);
   if (found != SIZE_MAX) found_last = found;
   return found;
 }
 
-#define SHMEMI_SEVERAL(suffix, Argument, Values)                                                                       \
-  template <class T>                                                                                                   \
-  void wait_until_all##suffix(const char* function, T* ivars, size_t nelems, const int* status, int cmp, Argument v) { \
-    const Variables<T, Values> all{function, ivars, nelems, status, cmp, {v}};                                         \
-    size_t begin = 0;                                                                                                  \
-    look_or_wait(all, true, [&] { return all.all_from(begin); }, false);                                               \
-  }                                                                                                                    \
-  template <class T>                                                                                                   \
-  size_t wait_until_any##suffix(const char* function, T* ivars, size_t nelems, const int* status, int cmp, Argument v) { \
-    return find_any(Variables<T, Values>{function, ivars, nelems, status, cmp, {v}}, true);                            \
-  }                                                                                                                    \
-  template <class T>                                                                                                   \
-  size_t wait_until_some##suffix(const char* function, T* ivars, size_t nelems, size_t* indices, const int* status, int cmp, \
-                                 Argument v) {                                                                         \
-    const Variables<T, Values> all{function, ivars, nelems, status, cmp, {v}};                                         \
-    return look_or_wait(all, true, [&] { return all.some(indices); }, size_t{0});                                      \
-  }                                                                                                                    \
-  template <class T>                                                                                                   \
-  int test_all##suffix(const char* function, T* ivars, size_t nelems, const int* status, int cmp, Argument v) {        \
-    const Variables<T, Values> all{function, ivars, nelems, status, cmp, {v}};                                         \
-    return look_or_wait(all, false, [&] { return all.all(); }, false) ? 1 : 0;                                         \
-  }                                                                                                                    \
-  template <class T>                                                                                                   \
-  size_t test_any##suffix(const char* function, T* ivars, size_t nelems, const int* status, int cmp, Argument v) {     \
-    return find_any(Variables<T, Values>{function, ivars, nelems, status, cmp, {v}}, false);                           \
-  }                                                                                                                    \
-  template <class T>                                                                                                   \
-  size_t test_some##suffix(const char* function, T* ivars, size_t nelems, size_t* indices, const int* status, int cmp, \
-                           Argument v) {                                                                               \
-    const Variables<T, Values> all{function, ivars, nelems, status, cmp, {v}};                                         \
-    return look_or_wait(all, false, [&] { return all.some(indices); }, size_t{0});                                     \
+#define SHMEMI_SEVERAL(suffix, Argument, Values)                                                                                           \
+  template <class T>                                                                                                                       \
+  void wait_until_all##suffix(const char* function, T* ivars, size_t nelems, const int* status, int cmp, Argument v) {                     \
+    const Variables<T, Values> all{function, ivars, nelems, status, cmp, {v}};                                                             \
+    size_t begin = 0;                                                                                                                      \
+    look_or_wait(                                                                                                                          \
+        all, true, [&] { return all.all_from(begin); }, false);                                                                            \
+  }                                                                                                                                        \
+  template <class T>                                                                                                                       \
+  size_t wait_until_any##suffix(const char* function, T* ivars, size_t nelems, const int* status, int cmp, Argument v) {                   \
+    return find_any(Variables<T, Values>{function, ivars, nelems, status, cmp, {v}}, true);                                                \
+  }                                                                                                                                        \
+  template <class T>                                                                                                                       \
+  size_t wait_until_some##suffix(const char* function, T* ivars, size_t nelems, size_t* indices, const int* status, int cmp, Argument v) { \
+    const Variables<T, Values> all{function, ivars, nelems, status, cmp, {v}};                                                             \
+    return look_or_wait(                                                                                                                   \
+        all, true, [&] { return all.some(indices); }, size_t{0});                                                                          \
+  }                                                                                                                                        \
+  template <class T>                                                                                                                       \
+  int test_all##suffix(const char* function, T* ivars, size_t nelems, const int* status, int cmp, Argument v) {                            \
+    const Variables<T, Values> all{function, ivars, nelems, status, cmp, {v}};                                                             \
+    return look_or_wait(                                                                                                                   \
+               all, false, [&] { return all.all(); }, false)                                                                               \
+               ? 1                                                                                                                         \
+               : 0;                                                                                                                        \
+  }                                                                                                                                        \
+  template <class T>                                                                                                                       \
+  size_t test_any##suffix(const char* function, T* ivars, size_t nelems, const int* status, int cmp, Argument v) {                         \
+    return find_any(Variables<T, Values>{function, ivars, nelems, status, cmp, {v}}, false);                                               \
+  }                                                                                                                                        \
+  template <class T>                                                                                                                       \
+  size_t test_some##suffix(const char* function, T* ivars, size_t nelems, size_t* indices, const int* status, int cmp, Argument v) {       \
+    const Variables<T, Values> all{function, ivars, nelems, status, cmp, {v}};                                                             \
+    return look_or_wait(                                                                                                                   \
+        all, false, [&] { return all.some(indices); }, size_t{0});                                                                         \
   }
 SHMEMI_SEVERAL(, T, Same<T>)
 SHMEMI_SEVERAL(_vector, const T*, const T*)

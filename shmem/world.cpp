@@ -60,7 +60,8 @@ World::Memory::Memory(ptl_handle_ni_t ni, int n_pes, size_t wanted) : heap_size(
           "a symmetric heap of " + std::to_string(heap_size) + " bytes cannot be had; set SHMEM_SYMMETRIC_SIZE to less");
   if (switched_on("HUGE_PAGES"))
     if (const int problem = make_huge(start[kHeap], size[kHeap]))
-      fprintf(stderr, "shmem: SHMEM_HUGE_PAGES: the kernel gives no huge pages for all of the symmetric heap (%s); going on with what it gave\n",
+      fprintf(stderr,
+              "shmem: SHMEM_HUGE_PAGES: the kernel gives no huge pages for all of the symmetric heap (%s); going on with what it gave\n",
               problem == EINVAL ? "they need Linux 6.1 and a heap of at least 2 MiB" : strerror(problem));
   const Range data = data_segment();
   start[kData] = data.start;
@@ -70,8 +71,7 @@ World::Memory::Memory(ptl_handle_ni_t ni, int n_pes, size_t wanted) : heap_size(
             "the executable's " + std::to_string(data.size) + " bytes of globals cannot be shared");
 }
 
-World::Exposed::Exposed(const Interface& ni, const Memory& memory)
-    : indices(remote_open(ni.handle, ni.limits, memory.start, memory.size)) {
+World::Exposed::Exposed(const Interface& ni, const Memory& memory) : indices(remote_open(ni.handle, ni.limits, memory.start, memory.size)) {
   if (!default_channel.open()) throw std::runtime_error("the network interface has no counters or descriptors left");
 }
 
@@ -116,7 +116,10 @@ World::~World() {
 
 World::Record World::record(const ptlx_engine_info_t& engine) const {
   const size_t aligned = size_t{1} << std::countr_zero(reinterpret_cast<uintptr_t>(memory_.start[kHeap]));
-  return {memory_.heap_size, memory_.size[kData], std::min(aligned, kHugePage), engine.oversubscribed != 0,
+  return {memory_.heap_size,
+          memory_.size[kData],
+          std::min(aligned, kHugePage),
+          engine.oversubscribed != 0,
           {exposed_.indices.of[kHeap], exposed_.indices.of[kData]}};
 }
 
@@ -164,8 +167,8 @@ void World::map_peers() {
       if (memory_.size[segment] == 0) continue;
       void* base = nullptr;
       ptl_size_t size = 0;
-      reached = reached && PtlxNodeMap(interface_.handle, id, memory_.block[segment], &base, &size) == PTL_OK &&
-                size >= memory_.size[segment];
+      reached =
+          reached && PtlxNodeMap(interface_.handle, id, memory_.block[segment], &base, &size) == PTL_OK && size >= memory_.size[segment];
       peer.base[segment] = static_cast<std::byte*>(base);
     }
     if (!reached) peer = {};

@@ -43,7 +43,7 @@ class World {
     void* start[kSegments]{};
     size_t size[kSegments]{};  // of the blocks
     unsigned int block[kSegments]{};
-    size_t heap_size;          // what the program may allocate
+    size_t heap_size;  // what the program may allocate
     Memory(ptl_handle_ni_t ni, int n_pes, size_t heap_size);
   };
   struct Exposed {

@@ -30,8 +30,8 @@ void check(int status, const char* call) {
 #define CHECK(call) check((call), #call)
 
 constexpr size_t kBulk = 1 << 20;
-constexpr size_t kPlaces = 16;     // where the blocks of a turn go, one behind the other
-constexpr int kTrips = 100;        // of small messages in a turn
+constexpr size_t kPlaces = 16;  // where the blocks of a turn go, one behind the other
+constexpr int kTrips = 100;     // of small messages in a turn
 constexpr int kTurns = 300;
 
 // One entry over `memory`, counted, and a descriptor of everything.
@@ -95,7 +95,10 @@ void add(Report& report, const char* bench, size_t size, const char* metric, std
 // Rank 0 moves blocks: by puts into rank 1's memory, by reading as many from there itself, by copying its own.
 void bulk(Ends& ends, std::vector<char>& memory, int me, Report& report) {
   std::vector<char> source(kBulk, 'x');
-  struct Place { pid_t process; char* address; } place{getpid(), source.data()}, theirs{};
+  struct Place {
+    pid_t process;
+    char* address;
+  } place{getpid(), source.data()}, theirs{};
   size_t size = sizeof theirs;
   CHECK(PtlxJobPut("bench.place", &place, sizeof place));
   CHECK(PtlxJobFence());
@@ -177,7 +180,8 @@ void idle(Report& report) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Options options = read_options(argc, argv, "What Portals takes beside what it stands on: libfabric alone, cross-memory attach, memcpy.");
+  const Options options =
+      read_options(argc, argv, "What Portals takes beside what it stands on: libfabric alone, cross-memory attach, memcpy.");
   ptlx_job_t job;
   ptl_handle_ni_t ni;
   if (PtlxJobInit(&job) != PTL_OK) return 1;

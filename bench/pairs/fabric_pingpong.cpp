@@ -19,7 +19,9 @@ namespace {
 
 struct Close {
   template <class T>
-  void operator()(T* object) const { fi_close(&object->fid); }
+  void operator()(T* object) const {
+    fi_close(&object->fid);
+  }
 };
 template <class T>
 using Fid = std::unique_ptr<T, Close>;
@@ -89,7 +91,8 @@ std::unique_ptr<FabricPingPong> FabricPingPong::open(const std::string& provider
   Ends& e = *ends;
   e.info = find(provider, nid);
   if (!e.info || e.info->tx_attr->inject_size < sizeof e.out) {
-    if (me == 0) std::fprintf(stderr, "libfabric's provider %s cannot be compared: it asks for more than messages of 8 bytes\n", provider.c_str());
+    if (me == 0)
+      std::fprintf(stderr, "libfabric's provider %s cannot be compared: it asks for more than messages of 8 bytes\n", provider.c_str());
     return nullptr;
   }
   Ends::make(e.fabric, "no fabric", [&](fid_fabric** made) { return fi_fabric(e.info->fabric_attr, made, nullptr); });
@@ -110,7 +113,8 @@ std::unique_ptr<FabricPingPong> FabricPingPong::open(const std::string& provider
   size_t size = name.size(), theirs = name.size();
   if ((status = fi_getname(&e.ep->fid, name.data(), &size)) != 0) fail("the endpoint has no name", status);
   if (PtlxJobPut("bench.fabric", name.data(), size) != PTL_OK || PtlxJobFence() != PTL_OK ||
-      PtlxJobGet(1 - me, "bench.fabric", name.data(), &theirs) != PTL_OK || fi_av_insert(e.av.get(), name.data(), 1, &e.peer, 0, nullptr) != 1)
+      PtlxJobGet(1 - me, "bench.fabric", name.data(), &theirs) != PTL_OK ||
+      fi_av_insert(e.av.get(), name.data(), 1, &e.peer, 0, nullptr) != 1)
     fail("the other rank's address cannot be had", -FI_EOTHER);
   e.post();
   return std::unique_ptr<FabricPingPong>(new FabricPingPong(std::move(ends)));
@@ -120,7 +124,8 @@ void FabricPingPong::send() {
   long status;
   fi_cq_entry entry;
   // The first one waits until the connection stands. Nothing arrives here before it is out.
-  while ((status = fi_inject(ends_->ep.get(), &ends_->out, sizeof ends_->out, ends_->peer)) == -FI_EAGAIN) fi_cq_read(ends_->cq.get(), &entry, 0);
+  while ((status = fi_inject(ends_->ep.get(), &ends_->out, sizeof ends_->out, ends_->peer)) == -FI_EAGAIN)
+    fi_cq_read(ends_->cq.get(), &entry, 0);
   if (status != 0) fail("a message was refused", status);
 }
 

@@ -96,8 +96,7 @@ void copy(Report& report, size_t bytes) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Options options =
-      read_options(argc, argv, "What this machine allows: a cache line between two cores, and copying by memcpy.");
+  const Options options = read_options(argc, argv, "What this machine allows: a cache line between two cores, and copying by memcpy.");
   Report report(options, true, "none");
   const std::vector<int> cores = allowed_cores();  // before this thread binds itself
   for (const size_t bytes : {size_t{8192}, size_t{1} << 20, size_t{64} << 20}) copy(report, bytes);

@@ -43,8 +43,7 @@ void add_latency(std::vector<double> nanoseconds, double per_sample, size_t byte
   report.add({bench, bytes, "latency", std::move(nanoseconds)});
 }
 
-void add_throughput(std::vector<double> nanoseconds, size_t bytes, size_t count, Report& report, const char* bench,
-                    const char* metric) {
+void add_throughput(std::vector<double> nanoseconds, size_t bytes, size_t count, Report& report, const char* bench, const char* metric) {
   const bool rate = metric == std::string("rate");
   const double per_window = rate ? static_cast<double>(count) * 1e9 : static_cast<double>(count * bytes);  // GB/s = B/ns
   double total = 0;

@@ -42,8 +42,7 @@ class PortalsLink : public Link {
   bool receive(size_t bytes) override { return receive_window(bytes, 1); }
   void send_window(size_t bytes, size_t count, bool last) override {
     out_[0] = last;
-    for (size_t i = 0; i < count; ++i)
-      CHECK(PtlPut(source_, 0, bytes, PTL_NO_ACK_REQ, peer_, portal_, kBits, i * bytes, nullptr, 0));
+    for (size_t i = 0; i < count; ++i) CHECK(PtlPut(source_, 0, bytes, PTL_NO_ACK_REQ, peer_, portal_, kBits, i * bytes, nullptr, 0));
   }
   bool receive_window(size_t bytes, size_t count) override {
     expected_ += count;

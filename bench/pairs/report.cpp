@@ -91,8 +91,10 @@ Options read_options(int argc, char** argv, const char* what) {
   Options options;
   const char* program = argv[0];
   if (const char* slash = std::strrchr(program, '/')) program = slash + 1;
-  const option known[] = {{"seconds", required_argument, nullptr, 's'}, {"json", required_argument, nullptr, 'j'},
-                          {"commit", required_argument, nullptr, 'c'},  {"help", no_argument, nullptr, 'h'},
+  const option known[] = {{"seconds", required_argument, nullptr, 's'},
+                          {"json", required_argument, nullptr, 'j'},
+                          {"commit", required_argument, nullptr, 'c'},
+                          {"help", no_argument, nullptr, 'h'},
                           {nullptr, 0, nullptr, 0}};
   opterr = 0;
   for (int which; (which = getopt_long(argc, argv, ":h", known, nullptr)) != -1;) {
@@ -136,8 +138,8 @@ void Report::add(Result result) {
   const std::string metric = result.metric;
   const bool small_is_good = metric == "latency" || metric == "ratio" || metric == "busy";
   const char* unit = metric == "latency" ? "us" : metric == "rate" ? "1/s" : metric == "bandwidth" ? "GB/s" : metric == "ratio" ? "x" : "%";
-  ordered_json line = {{"bench", result.bench},   {"transport", transport_}, {"size", result.size},
-                       {"metric", result.metric}, {"unit", unit},            {"value", 0}};
+  ordered_json line = {
+      {"bench", result.bench}, {"transport", transport_}, {"size", result.size}, {"metric", result.metric}, {"unit", unit}, {"value", 0}};
   for (const int good : {50, 90, 99}) {
     line["p" + std::to_string(good)] = percentile(result.samples, good, small_is_good);
   }
@@ -148,15 +150,14 @@ void Report::add(Result result) {
   if (engine_info(info)) {
     line["placement"]["engine_core"] = info.engine_core;
     line["placement"]["oversubscribed"] = info.oversubscribed != 0;
-    line["engine"] = {{"progress", info.progress},
-                      {"cpu_s", static_cast<double>(info.engine_cpu_ns - engine_began_ns_) * 1e-9},
-                      {"wall_s", wall_s}};
+    line["engine"] = {
+        {"progress", info.progress}, {"cpu_s", static_cast<double>(info.engine_cpu_ns - engine_began_ns_) * 1e-9}, {"wall_s", wall_s}};
   } else {
     line["engine"] = nullptr;
   }
-  std::printf("%-16s %-12s %9zu B  %-9s %12.6g %-4s  p50 %-10.5g p90 %-10.5g p99 %-10.5g\n", result.bench,
-              transport_.c_str(), result.size, result.metric, line["value"].get<double>(), unit, line["p50"].get<double>(),
-              line["p90"].get<double>(), line["p99"].get<double>());
+  std::printf("%-16s %-12s %9zu B  %-9s %12.6g %-4s  p50 %-10.5g p90 %-10.5g p99 %-10.5g\n", result.bench, transport_.c_str(), result.size,
+              result.metric, line["value"].get<double>(), unit, line["p50"].get<double>(), line["p90"].get<double>(),
+              line["p99"].get<double>());
   std::fflush(stdout);
   document_->results.push_back(std::move(line));
 }

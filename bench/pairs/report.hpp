@@ -22,8 +22,8 @@ struct Options {
 // Reads the command line. --help and what cannot be understood end the program, with status 0 and 2.
 Options read_options(int argc, char** argv, const char* what);
 
-// "latency" in us, "ratio" to what is compared with, "busy" in % of a processor: smaller is better. "bandwidth" in GB/s (10^9 bytes), "rate"
-// in 1/s, "share" in % of what is possible: larger is better.
+// "latency" in us, "ratio" to what is compared with, "busy" in % of a processor: smaller is better. "bandwidth" in GB/s (10^9 bytes),
+// "rate" in 1/s, "share" in % of what is possible: larger is better.
 struct Result {
   const char* bench;
   size_t size;  // bytes of one message

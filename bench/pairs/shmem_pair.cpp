@@ -86,8 +86,7 @@ void measure_gets(ShmemLink& link, Report& report) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Options options =
-      read_options(argc, argv, "Puts and gets between two PEs by the OpenSHMEM calls: latency, rate, bandwidth.");
+  const Options options = read_options(argc, argv, "Puts and gets between two PEs by the OpenSHMEM calls: latency, rate, bandwidth.");
   shmem_init();
   const int me = shmem_my_pe();
   require_two_ranks(shmem_n_pes(), "shmem_pair");

@@ -8,8 +8,7 @@ namespace {
 
 struct Data {
   explicit Data(const benchmark::State& state)
-      : count(static_cast<size_t>(state.range(0))), stride(static_cast<size_t>(state.range(1))), from(count * stride, 1.0),
-        to(count) {}
+      : count(static_cast<size_t>(state.range(0))), stride(static_cast<size_t>(state.range(1))), from(count * stride, 1.0), to(count) {}
   size_t count, stride;
   std::vector<double> from, to;
 };
@@ -58,9 +57,7 @@ void IndexedBlockPacked(benchmark::State& state) {
   pack(state, data, type);
 }
 
-void shapes(benchmark::internal::Benchmark* bench) {
-  bench->Args({16, 2})->Args({1024, 2})->Args({1024, 16})->Args({1 << 18, 2});
-}
+void shapes(benchmark::internal::Benchmark* bench) { bench->Args({16, 2})->Args({1024, 2})->Args({1024, 16})->Args({1 << 18, 2}); }
 
 BENCHMARK(VectorByHand)->Apply(shapes);
 BENCHMARK(VectorPacked)->Apply(shapes);

@@ -97,10 +97,9 @@ void Compile(benchmark::State& state) {
   const Program& program = compiled->program;
   state.SetLabel(kShapes[state.range(0)]);
   state.counters["per_vertex"] = Counter(vertices, Counter::kIsIterationInvariantRate | Counter::kInvert);
-  state.counters["program_bytes"] =
-      static_cast<double>((program.early.size() + program.triggered.size()) * sizeof(Operation) + program.relays.size() * sizeof(Relay) +
-                          4 * program.increments.size()) /
-      vertices;
+  state.counters["program_bytes"] = static_cast<double>((program.early.size() + program.triggered.size()) * sizeof(Operation) +
+                                                        program.relays.size() * sizeof(Relay) + 4 * program.increments.size()) /
+                                    vertices;
   state.counters["block_bytes"] = static_cast<double>(save(*compiled).size()) / vertices;
 }
 

@@ -3,8 +3,8 @@
 // ResidentHop: one increment of a counter by an operation that waits on another and then waits again: a hop of a compiled
 // schedule within one engine. Start of an 8-rank barrier that is resident, by the thread that calls: HandOver until what
 // is to happen is in the engine's ready queue, which is what a thread pays if another one steps; Inline until the
-// engine has appended the entries and sent the first message, which it pays if it steps itself; both without reading the clock, least_ns of all. Epoch: one barrier of
-// all 8 ranks, without transport: the engines' work, divided by the ranks.
+// engine has appended the entries and sent the first message, which it pays if it steps itself; both without reading the clock, least_ns of
+// all. Epoch: one barrier of all 8 ranks, without transport: the engines' work, divided by the ranks.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -41,7 +41,8 @@ void ResidentHop(benchmark::State& state) {
     rig.settle();
   }
   if (rig[0].value(cts[hops]).success != static_cast<uint64_t>(state.iterations())) state.SkipWithError("the chain stopped");
-  state.counters["per_hop"] = benchmark::Counter(static_cast<double>(hops), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  state.counters["per_hop"] =
+      benchmark::Counter(static_cast<double>(hops), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 
 constexpr uint32_t kRanks = 8;

@@ -45,9 +45,10 @@ Options read_options(int argc, char** argv) {
     if (i + 1 < argc && name == "--json") options.json = argv[i + 1];
     else if (i + 1 < argc && name == "--out") options.folder = argv[i + 1];
     else if (i + 1 < argc && name == "--ranks") options.ranks = static_cast<std::uint32_t>(std::strtoul(argv[i + 1], &end, 10));
-    if ((end && *end) || options.ranks < 1024 || options.ranks > 1 << 20 ||
-        (name != "--json" && name != "--out" && name != "--ranks") || i + 1 == argc) {
-      std::fprintf(stderr, "scale: '%s' is not understood; --ranks takes 1024 to 1048576, 'scale --help' names the options\n", name.c_str());
+    if ((end && *end) || options.ranks < 1024 || options.ranks > 1 << 20 || (name != "--json" && name != "--out" && name != "--ranks") ||
+        i + 1 == argc) {
+      std::fprintf(stderr, "scale: '%s' is not understood; --ranks takes 1024 to 1048576, 'scale --help' names the options\n",
+                   name.c_str());
       std::exit(2);
     }
   }
@@ -86,14 +87,19 @@ bool measure(const KnownCollective& collective, std::uint32_t ranks, const Optio
   const GraphRun run = GraphRunner(graphs).run();
   const double run_s = seconds_since(begin);
   const bool right = run.ended && run.messages == collective.messages(ranks) && run.rounds == collective.rounds(ranks);
-  std::printf("%-10s %6u ranks: %8llu operations %8llu messages %2llu rounds, %s; written in %.3f s, text %.3f s %.1f MB, "
-              "binary %.3f s %.1f MB, executed in %.3f s\n",
-              collective.name, ranks, static_cast<unsigned long long>(run.operations), static_cast<unsigned long long>(run.messages),
-              static_cast<unsigned long long>(run.rounds), right ? "as they must be" : "WRONG", written_s, text_s,
-              static_cast<double>(text.size()) * 1e-6, binary_s, static_cast<double>(binary.size()) * 1e-6, run_s);
+  std::printf(
+      "%-10s %6u ranks: %8llu operations %8llu messages %2llu rounds, %s; written in %.3f s, text %.3f s %.1f MB, "
+      "binary %.3f s %.1f MB, executed in %.3f s\n",
+      collective.name, ranks, static_cast<unsigned long long>(run.operations), static_cast<unsigned long long>(run.messages),
+      static_cast<unsigned long long>(run.rounds), right ? "as they must be" : "WRONG", written_s, text_s,
+      static_cast<double>(text.size()) * 1e-6, binary_s, static_cast<double>(binary.size()) * 1e-6, run_s);
   const auto add = [&](const char* what, const char* metric, const char* unit, double value) {
-    results.push_back({{"bench", std::string("scale/") + collective.name + "/" + what}, {"transport", "none"}, {"size", ranks},
-                       {"metric", metric}, {"unit", unit}, {"value", value}});
+    results.push_back({{"bench", std::string("scale/") + collective.name + "/" + what},
+                       {"transport", "none"},
+                       {"size", ranks},
+                       {"metric", metric},
+                       {"unit", unit},
+                       {"value", value}});
   };
   add("build", "time", "ns", written_s * 1e9);
   add("text", "time", "ns", text_s * 1e9);

@@ -18,16 +18,33 @@ struct OpName {
   std::string_view name;
   ptlx_local_op_t op;
 };
-constexpr std::array<OpName, 13> kOps{{{"add", PTLX_ADD}, {"sub", PTLX_SUB}, {"mult", PTLX_MULT}, {"div", PTLX_DIV}, {"max", PTLX_MAX},
-                                       {"min", PTLX_MIN}, {"and", PTLX_AND}, {"or", PTLX_OR}, {"xor", PTLX_XOR}, {"copy", PTLX_COPY},
-                                       {"timestamp", PTLX_TIMESTAMP}, {"sum", PTLX_ADD}, {"prod", PTLX_MULT}}};
+constexpr std::array<OpName, 13> kOps{{{"add", PTLX_ADD},
+                                       {"sub", PTLX_SUB},
+                                       {"mult", PTLX_MULT},
+                                       {"div", PTLX_DIV},
+                                       {"max", PTLX_MAX},
+                                       {"min", PTLX_MIN},
+                                       {"and", PTLX_AND},
+                                       {"or", PTLX_OR},
+                                       {"xor", PTLX_XOR},
+                                       {"copy", PTLX_COPY},
+                                       {"timestamp", PTLX_TIMESTAMP},
+                                       {"sum", PTLX_ADD},
+                                       {"prod", PTLX_MULT}}};
 struct TypeName {
   std::string_view name;
   ptl_datatype_t type;
 };
-constexpr std::array<TypeName, 10> kTypes{{{"i8", PTL_INT8_T}, {"i16", PTL_INT16_T}, {"i32", PTL_INT32_T}, {"i64", PTL_INT64_T},
-                                           {"u8", PTL_UINT8_T}, {"u16", PTL_UINT16_T}, {"u32", PTL_UINT32_T}, {"u64", PTL_UINT64_T},
-                                           {"f32", PTL_FLOAT}, {"f64", PTL_DOUBLE}}};
+constexpr std::array<TypeName, 10> kTypes{{{"i8", PTL_INT8_T},
+                                           {"i16", PTL_INT16_T},
+                                           {"i32", PTL_INT32_T},
+                                           {"i64", PTL_INT64_T},
+                                           {"u8", PTL_UINT8_T},
+                                           {"u16", PTL_UINT16_T},
+                                           {"u32", PTL_UINT32_T},
+                                           {"u64", PTL_UINT64_T},
+                                           {"f32", PTL_FLOAT},
+                                           {"f64", PTL_DOUBLE}}};
 
 // Reads one annotation from left to right.
 class Line {
@@ -64,7 +81,8 @@ class Line {
     const std::string_view digits = word();
     std::uint64_t value = 0;
     const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (digits.empty() || error != std::errc() || stop != digits.data() + digits.size()) before.fail(std::string("expected ") + meaning + " here");
+    if (digits.empty() || error != std::errc() || stop != digits.data() + digits.size())
+      before.fail(std::string("expected ") + meaning + " here");
     return value;
   }
   void end() {
@@ -112,7 +130,8 @@ Memory AnnotationReader::place(Line& line, bool may_be_pieces) {
     m.space = Space::argument;
     const std::string_view digits = name.substr(4);
     const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), m.number);
-    if (!digits.empty() && (error != std::errc() || stop != digits.data() + digits.size())) before.fail("expected \"user\" and a number here");
+    if (!digits.empty() && (error != std::errc() || stop != digits.data() + digits.size()))
+      before.fail("expected \"user\" and a number here");
   } else {
     before.fail("expected a place here: scratch+OFFSET, user+OFFSET, or userK+OFFSET");
   }
@@ -195,7 +214,8 @@ void AnnotationReader::apply(const Annotation& annotation) {
   const std::string_view what = line.word();
   if (what == "buf") buffer(line, v);
   else if (what == "op") local(line, v);
-  else if (what == "needs") plan_.graph.set_needs(v, static_cast<std::uint32_t>(std::min<std::uint64_t>(line.number("a number of operations"), 0xffffffff)));
+  else if (what == "needs")
+    plan_.graph.set_needs(v, static_cast<std::uint32_t>(std::min<std::uint64_t>(line.number("a number of operations"), 0xffffffff)));
   else if (what == "bytes" && plan_.graph[v].is_message()) plan_.graph.amend(v, plan_.graph[v].kind, line.number("a size in bytes"));
   else before.fail("expected \"buf\", \"op\", \"needs\" or, of a message, \"bytes\" here");
   line.end();
@@ -229,8 +249,9 @@ std::string text_of(const Plan& plan, VertexId v, const Memory& m) {
     case Space::none: return "scratch+0";
     case Space::user: break;
   }
-  throw ScheduleError(plan.graph[v].where, "the " + plan.graph.describe(v) + " works on an address of this process, which no file can name; "
-                                                                             "use the scratchpad or an argument");
+  throw ScheduleError(plan.graph[v].where, "the " + plan.graph.describe(v) +
+                                               " works on an address of this process, which no file can name; "
+                                               "use the scratchpad or an argument");
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr std::uint64_t kCookie = 4223, kSpoilt = 2342;
-constexpr std::size_t kBase = 8;         // what offsets are counted from
+constexpr std::size_t kBase = 8;  // what offsets are counted from
 constexpr std::size_t kRanges = 14;
 constexpr std::size_t kNodeBytes = 39;
 
@@ -80,7 +80,8 @@ void RankReader::edges(const Node& node, std::uint32_t i, Schedule& schedule, st
     if (first > total || count > total - first) fail("operation " + std::to_string(i) + " has dependents beyond the end of the rank");
     for (std::uint32_t k = 0; k < count; ++k) {
       const auto dependent = load<std::uint32_t>(bytes_, edges_at_ + 4 * (std::size_t{first} + k));
-      if (dependent >= count_) fail("operation " + std::to_string(i) + " has the dependent " + std::to_string(dependent) + ", which is none");
+      if (dependent >= count_)
+        fail("operation " + std::to_string(i) + " has the dependent " + std::to_string(dependent) + ", which is none");
       schedule.add_dependency(dependent, i, after);
       ++waits_for[dependent];
     }
@@ -95,7 +96,8 @@ Schedule RankReader::run() {
   const std::uint64_t roots = load<std::uint32_t>(bytes_, 4);
   const std::uint64_t needed = 8 + 4 * roots + kNodeBytes * std::uint64_t{count_};
   if (needed > bytes_.size() || (bytes_.size() - needed) % 4 != 0) {
-    fail(std::to_string(count_) + " operations and " + std::to_string(roots) + " roots do not fit into its " + std::to_string(bytes_.size()) + " bytes");
+    fail(std::to_string(count_) + " operations and " + std::to_string(roots) + " roots do not fit into its " +
+         std::to_string(bytes_.size()) + " bytes");
   }
   nodes_at_ = 8 + 4 * roots;
   edges_at_ = needed;
@@ -115,7 +117,8 @@ Schedule RankReader::run() {
            std::to_string(waits_for[i]) + " name it");
     }
     if (waits_for[i] != 0) continue;
-    if (free >= roots || load<std::uint32_t>(bytes_, 8 + 4 * std::size_t{free}) != i) fail("operation " + std::to_string(i) + " is missing in the list of roots");
+    if (free >= roots || load<std::uint32_t>(bytes_, 8 + 4 * std::size_t{free}) != i)
+      fail("operation " + std::to_string(i) + " is missing in the list of roots");
     ++free;
   }
   if (free != roots) fail("its list of roots is too long");
@@ -174,9 +177,11 @@ GoalFile read_binary_goal(std::string_view bytes) {
   GoalFile file;
   file.num_ranks = load<std::uint32_t>(bytes, kBase);
   if (file.num_ranks == 0) refuse_file("has no ranks");
-  if ((bytes.size() - kRanges) / 16 < file.num_ranks) refuse_file("ends before the places of its " + std::to_string(file.num_ranks) + " ranks");
+  if ((bytes.size() - kRanges) / 16 < file.num_ranks)
+    refuse_file("ends before the places of its " + std::to_string(file.num_ranks) + " ranks");
   for (std::uint32_t r = 0; r < file.num_ranks; ++r) {
-    const auto begin = load<std::uint64_t>(bytes, kRanges + 16 * std::size_t{r}), end = load<std::uint64_t>(bytes, kRanges + 16 * std::size_t{r} + 8);
+    const auto begin = load<std::uint64_t>(bytes, kRanges + 16 * std::size_t{r}),
+               end = load<std::uint64_t>(bytes, kRanges + 16 * std::size_t{r} + 8);
     if (begin > end || end > bytes.size() - kBase) refuse_file("says that rank " + std::to_string(r) + " lies beyond its end; it was cut");
     file.ranks.push_back(RankReader(bytes.substr(kBase + begin, end - begin), r).run());
   }

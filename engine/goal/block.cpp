@@ -23,13 +23,31 @@ constexpr std::uint32_t kAnyTagFlag = 1u << 2;
 
 // The header's words.
 enum Field : std::uint32_t {
-  kMagicLow, kMagicHigh, kVersionField, kBytes, kChecksumLow, kChecksumHigh, kProcessLow, kProcessHigh, kScratchLow, kScratchHigh,
-  kArguments, kPieces, kIndependent, kOperations, kEdges, kCounters, kEntries, kTriggered, kRelays, kOperationsAt, kCountersAt, kHeaderWords
+  kMagicLow,
+  kMagicHigh,
+  kVersionField,
+  kBytes,
+  kChecksumLow,
+  kChecksumHigh,
+  kProcessLow,
+  kProcessHigh,
+  kScratchLow,
+  kScratchHigh,
+  kArguments,
+  kPieces,
+  kIndependent,
+  kOperations,
+  kEdges,
+  kCounters,
+  kEntries,
+  kTriggered,
+  kRelays,
+  kOperationsAt,
+  kCountersAt,
+  kHeaderWords
 };
 
-[[noreturn]] void refuse(const std::string& problem) {
-  throw ScheduleError({}, "the block of the compiled schedule " + problem);
-}
+[[noreturn]] void refuse(const std::string& problem) { throw ScheduleError({}, "the block of the compiled schedule " + problem); }
 
 // Different for processes, the same for their forks, where addresses mean the same.
 std::uint64_t process_mark() {
@@ -76,7 +94,7 @@ class Writer {
   const Plan& plan_;
   const Program& program_;
   Words words_;
-  Words offsets_;             // of the operations
+  Words offsets_;  // of the operations
   bool has_addresses_ = false;
 };
 
@@ -117,7 +135,8 @@ void Writer::put_operation(VertexId v) {
 void Writer::put_action(const Operation& operation) {
   const bool message = operation.action == Action::put || operation.action == Action::append;
   const auto head = static_cast<std::uint32_t>(operation.action) | (operation.any_tag ? kAnyTagFlag : 0u);
-  put(head | static_cast<std::uint32_t>(operation.match_bits >> 56 & 0xf0) | static_cast<std::uint32_t>(operation.match_bits >> 32 & 0xf) << 8);
+  put(head | static_cast<std::uint32_t>(operation.match_bits >> 56 & 0xf0) |
+      static_cast<std::uint32_t>(operation.match_bits >> 32 & 0xf) << 8);
   put(operation.when.counter);
   put(operation.when.threshold);
   put(operation.counter);
@@ -148,7 +167,8 @@ std::vector<std::byte> Writer::run() {
   words_.resize(words_.size() + independent);
   words_[kOperationsAt] = here();
   for (VertexId v = 0; v < plan_.graph.size(); ++v) put_operation(v);
-  if (words_.size() > 0x3fffffff - 10 * (program_.early.size() + program_.triggered.size() + program_.relays.size())) refuse("would be larger than 4 GiB; divide the schedule");
+  if (words_.size() > 0x3fffffff - 10 * (program_.early.size() + program_.triggered.size() + program_.relays.size()))
+    refuse("would be larger than 4 GiB; divide the schedule");
   std::size_t next = independent_at;
   for (VertexId v = 0; v < plan_.graph.size(); ++v) {
     if (plan_.graph.prerequisites(v).empty()) words_[next++] = offsets_[v];
@@ -221,7 +241,8 @@ Reader::Reader(std::span<const std::byte> block) : words_(block.size() / 4) {
            "; save it anew");
   }
   if (words_[kBytes] != block.size() || block.size() % 4 != 0) {
-    refuse("says that it has " + std::to_string(words_[kBytes]) + " bytes, but has " + std::to_string(block.size()) + "; it was cut or joined");
+    refuse("says that it has " + std::to_string(words_[kBytes]) + " bytes, but has " + std::to_string(block.size()) +
+           "; it was cut or joined");
   }
   if (field64(kChecksumLow) != checksum(words_)) refuse("is damaged: its checksum is wrong; copy or save it again");
   if (field64(kProcessLow) != 0 && field64(kProcessLow) != process_mark()) {

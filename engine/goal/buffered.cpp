@@ -36,9 +36,7 @@ std::vector<bool> late_receives(const Schedule& schedule, std::span<const Touch>
 
 std::vector<VertexId> sends_to_buffer(const Schedule& schedule, std::span<const Touch> touches, std::uint64_t eager) {
   std::vector<VertexId> sends;
-  const auto followed = [&](VertexId v) {
-    return std::ranges::any_of(schedule.dependents(v), [](Edge e) { return e.on_start == 0; });
-  };
+  const auto followed = [&](VertexId v) { return std::ranges::any_of(schedule.dependents(v), [](Edge e) { return e.on_start == 0; }); };
   for (VertexId v = 0; v < schedule.size(); ++v) {
     if (schedule[v].kind == Kind::send && schedule[v].size > eager && followed(v)) sends.push_back(v);
   }
@@ -86,7 +84,8 @@ Plan buffered(Plan plan, const std::function<bool(VertexId)>& proven) {
   for (const VertexId send : sends) {
     const std::uint64_t bytes = plan.graph[send].size, place = (plan.scratch_bytes + kAlignment - 1) / kAlignment * kAlignment;
     if (bytes > kMaxBytes || place > kMaxBytes) {
-      throw ScheduleError(plan.graph[send].where, "the " + plan.graph.describe(send) + " must be buffered, because other messages wait for its end, "
+      throw ScheduleError(plan.graph[send].where, "the " + plan.graph.describe(send) +
+                                                      " must be buffered, because other messages wait for its end, "
                                                       "and is larger than memory; make it smaller or let nothing wait for it");
     }
     Memory& from = plan.works[send].memory;

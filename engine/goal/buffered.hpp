@@ -28,7 +28,8 @@ namespace portunus::goal {
 inline constexpr std::uint64_t kAlwaysEager = 4096;
 
 // The sends of more than `eager` bytes that could be in a circle, ascending. `touches` as in CompileOptions.
-[[nodiscard]] std::vector<VertexId> sends_to_buffer(const Schedule& schedule, std::span<const Touch> touches, std::uint64_t eager = kAlwaysEager);
+[[nodiscard]] std::vector<VertexId> sends_to_buffer(const Schedule& schedule, std::span<const Touch> touches,
+                                                    std::uint64_t eager = kAlwaysEager);
 
 // The schedule with local operation number schedule.size() + i before sends[i]: it has what the send waited for, and what
 // waited for the send waits for it. Messages keep their order.

@@ -24,12 +24,12 @@ struct goal_schedule {
   std::shared_ptr<const portunus::goal::Compiled> compiled;
   std::optional<portunus::goal::Instance> instance;
   goal_run run;
-  std::optional<std::uint16_t> context;  // given by the program, or when it was compiled
-  std::uint8_t epoch = 0;                // of the first execution
-  bool closed = false;  // compiled, or an attempt failed
-  bool broken = false;  // only to be freed
-  bool scratch_divided = false;  // collectives have taken parts of the scratchpad
-  bool unbuffered = false;       // the program promises that no send needs to be
+  std::optional<std::uint16_t> context;                                                    // given by the program, or when it was compiled
+  std::uint8_t epoch = 0;                                                                  // of the first execution
+  bool closed = false;                                                                     // compiled, or an attempt failed
+  bool broken = false;                                                                     // only to be freed
+  bool scratch_divided = false;                                                            // collectives have taken parts of the scratchpad
+  bool unbuffered = false;                                                                 // the program promises that no send needs to be
   std::vector<std::pair<portunus::goal::VertexId, portunus::goal::VertexId>> collectives;  // first step, and end, ascending
 };
 

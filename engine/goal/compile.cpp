@@ -62,7 +62,7 @@ class Compiler {
     CounterId complete = kNoCounter;  // what its end increments
     Point start, end;                 // `end` is set if it has a counter of its own
     bool early = false;
-    bool meets = false;               // early, with prerequisites that meet the message in `join`
+    bool meets = false;  // early, with prerequisites that meet the message in `join`
   };
 
   const Schedule& schedule_;
@@ -75,8 +75,12 @@ class Compiler {
 };
 
 Compiler::Compiler(const Schedule& schedule, const CompileOptions& options)
-    : schedule_(schedule), options_(options), index_(running_indices(schedule)), order_(topological_order(schedule)),
-      graph_(schedule, order_), places_(schedule.size()) {}
+    : schedule_(schedule),
+      options_(options),
+      index_(running_indices(schedule)),
+      order_(topological_order(schedule)),
+      graph_(schedule, order_),
+      places_(schedule.size()) {}
 
 Program Compiler::run() {
   program_.context = options_.context;
@@ -87,9 +91,7 @@ Program Compiler::run() {
   for (const VertexId v : order_) emit(v);
   advance_sends();
   // The most selective entries first: they must not find their message taken by one that could have had another.
-  const auto freedom = [](const Operation& entry) {
-    return (entry.peer == kAnySource ? 2 : 0) + (entry.any_tag ? 1 : 0);
-  };
+  const auto freedom = [](const Operation& entry) { return (entry.peer == kAnySource ? 2 : 0) + (entry.any_tag ? 1 : 0); };
   std::stable_sort(program_.early.begin(), program_.early.end(), [&](const Operation& a, const Operation& b) {
     return std::pair(freedom(a), a.vertex) < std::pair(freedom(b), b.vertex);
   });
@@ -301,9 +303,7 @@ Wildcards::Wildcards(const Schedule& receiver) {
   }
 }
 
-bool Wildcards::cover(std::uint32_t source, std::uint32_t tag) const {
-  return all_ || tags_.contains(tag) || sources_.contains(source);
-}
+bool Wildcards::cover(std::uint32_t source, std::uint32_t tag) const { return all_ || tags_.contains(tag) || sources_.contains(source); }
 
 Program in_context(Program program, std::uint16_t context, std::uint8_t epoch) {
   const std::uint64_t change = std::uint64_t(program.context ^ context) << kContextShift | std::uint64_t{epoch} << kEpochShift;

@@ -4,7 +4,8 @@
 // loads it onto a Portals interface; after that nothing but one increment of kStart is needed to run it, and
 // nothing but kFinish has to be watched.
 //
-// Rules, with A(v) the prerequisites of v that others do not imply (reduce.hpp) and K(c) the increments that counter c receives per execution (epoch):
+// Rules, with A(v) the prerequisites of v that others do not imply (reduce.hpp) and K(c) the increments that counter c receives per
+// execution (epoch):
 //   - v starts at kStart if A(v) is empty, at the point where its only prerequisite finished or started if there is one,
 //     else when its own join counter (K = |A(v)|) is full, or has as many as v needs. In that case what comes after it
 //     started counts too: the full join counter increments kFinish.
@@ -72,13 +73,13 @@ enum class Action : std::uint8_t {
 
 struct Operation {
   Action action = Action::local;
-  bool any_tag = false;             // of an entry
-  Point when{};                     // for an entry that is appended early: not set
+  bool any_tag = false;  // of an entry
+  Point when{};          // for an entry that is appended early: not set
   CounterId counter = kNoCounter;
   VertexId vertex = kNoVertex;
-  std::uint32_t peer = 0;           // kAnySource for such receives
-  std::uint64_t size = 0;           // bytes; nanoseconds for calc
-  std::uint64_t match_bits = 0;     // epoch 0
+  std::uint32_t peer = 0;        // kAnySource for such receives
+  std::uint64_t size = 0;        // bytes; nanoseconds for calc
+  std::uint64_t match_bits = 0;  // epoch 0
   [[nodiscard]] std::uint64_t ignore_bits() const { return any_tag ? kAnyTagBits : 0; }
 };
 static_assert(sizeof(Operation) == 40);
@@ -94,8 +95,8 @@ struct Program {
   std::vector<std::uint32_t> increments;  // K of each counter
   std::vector<Operation> early;           // entries to append right before kStart
   std::vector<Operation> triggered;
-  std::vector<Relay> relays;              // behind what is triggered at the same points
-  std::uint32_t sends_first = 0;          // so many at its front are sends that wait for nothing: they may go before `early`
+  std::vector<Relay> relays;      // behind what is triggered at the same points
+  std::uint32_t sends_first = 0;  // so many at its front are sends that wait for nothing: they may go before `early`
 };
 
 // Which messages to a rank may be taken by its receives of any source or any tag.
@@ -123,9 +124,9 @@ struct Touch {
 
 struct CompileOptions {
   std::uint32_t rank = 0;
-  std::uint16_t context = 0;               // keeps the messages of different schedules apart
-  std::span<const Wildcards> wildcards;    // of all ranks; empty: nobody has any
-  std::span<const Touch> touches;          // of all vertices, in any order; empty: no two touch the same memory
+  std::uint16_t context = 0;             // keeps the messages of different schedules apart
+  std::span<const Wildcards> wildcards;  // of all ranks; empty: nobody has any
+  std::span<const Touch> touches;        // of all vertices, in any order; empty: no two touch the same memory
 };
 
 // `schedule` is finished. Throws ScheduleError if the messages with one tag between two ranks are too many.

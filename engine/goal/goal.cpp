@@ -21,10 +21,10 @@ using namespace portunus::goal;
 
 thread_local std::string explanation;
 
-constexpr ptl_datatype_t kTypes[] = {PTL_INT8_T,   PTL_UINT8_T, PTL_INT16_T,  PTL_UINT16_T, PTL_INT32_T,
-                                     PTL_UINT32_T, PTL_INT64_T, PTL_UINT64_T, PTL_FLOAT,    PTL_DOUBLE,
-                                     PTL_LONG_DOUBLE, PTL_FLOAT_COMPLEX, PTL_DOUBLE_COMPLEX, PTLX_INT16_LOC, PTLX_INT32_LOC,
-                                     PTLX_INT64_LOC, PTLX_FLOAT_LOC, PTLX_DOUBLE_LOC, PTLX_LONG_DOUBLE_LOC};
+constexpr ptl_datatype_t kTypes[] = {PTL_INT8_T,      PTL_UINT8_T,       PTL_INT16_T,        PTL_UINT16_T,        PTL_INT32_T,
+                                     PTL_UINT32_T,    PTL_INT64_T,       PTL_UINT64_T,       PTL_FLOAT,           PTL_DOUBLE,
+                                     PTL_LONG_DOUBLE, PTL_FLOAT_COMPLEX, PTL_DOUBLE_COMPLEX, PTLX_INT16_LOC,      PTLX_INT32_LOC,
+                                     PTLX_INT64_LOC,  PTLX_FLOAT_LOC,    PTLX_DOUBLE_LOC,    PTLX_LONG_DOUBLE_LOC};
 static_assert(sizeof kTypes / sizeof kTypes[0] == GOAL_LONG_DOUBLE_LOC + 1);
 static_assert(int{GOAL_ADD} == int{PTLX_ADD} && int{GOAL_XOR} == int{PTLX_XOR} && int{GOAL_DELAY} == int{PTLX_DELAY});
 static_assert(Space{GOAL_USERSPACE + 1} == Space::user && Space{GOAL_ARGUMENT + 1} == Space::argument);
@@ -173,8 +173,8 @@ int GOAL_Bind(GOAL_Schedule schedule, unsigned argument, void* address, size_t b
   if (!schedule) return fail(GOAL_ERR_ARG, "the schedule is NULL");
   if (schedule->closed) return fail(GOAL_ERR_STATE, "the schedule is compiled; bind its arguments before GOAL_Compile");
   if (argument >= kMaxArguments) {
-    return fail(GOAL_ERR_ARG, "there is no argument " + std::to_string(argument) + "; arguments go from 0 to " +
-                                  std::to_string(kMaxArguments - 1));
+    return fail(GOAL_ERR_ARG,
+                "there is no argument " + std::to_string(argument) + "; arguments go from 0 to " + std::to_string(kMaxArguments - 1));
   }
   return guarded([&] {
     if (schedule->arguments.size() <= argument) schedule->arguments.resize(argument + 1);
@@ -191,15 +191,17 @@ int GOAL_Recv(GOAL_Schedule schedule, GOAL_Buffer to, size_t bytes, int peer, ui
   return add_message(schedule, Kind::recv, to, bytes, peer, tag, op);
 }
 
-int GOAL_Local(GOAL_Schedule schedule, GOAL_Local_op operation, GOAL_Type type, GOAL_Buffer dst, GOAL_Buffer a, GOAL_Buffer b,
-               size_t count, GOAL_Op* op) {
+int GOAL_Local(GOAL_Schedule schedule, GOAL_Local_op operation, GOAL_Type type, GOAL_Buffer dst, GOAL_Buffer a, GOAL_Buffer b, size_t count,
+               GOAL_Op* op) {
   if (const int code = must_be_open(schedule); code != GOAL_SUCCESS) return code;
   if (static_cast<unsigned>(operation) > GOAL_DELAY) return fail(GOAL_ERR_ARG, "there is no such local operation");
   const auto work = static_cast<ptlx_local_op_t>(operation);
   const bool typed = operation < GOAL_TIMESTAMP;
   if (typed && static_cast<unsigned>(type) > GOAL_LONG_DOUBLE_LOC) return fail(GOAL_ERR_ARG, "there is no such type");
   const ptl_datatype_t element = typed ? type_of(type) : static_cast<ptl_datatype_t>(PTL_UINT64_T);
-  if (typed && !known(work, element)) return fail(GOAL_ERR_ARG, "the type does not have this operation: bits are those of integers, and complex numbers are neither ordered nor divided");
+  if (typed && !known(work, element))
+    return fail(GOAL_ERR_ARG,
+                "the type does not have this operation: bits are those of integers, and complex numbers are neither ordered nor divided");
   if (typed && count > SIZE_MAX / 32) return fail(GOAL_ERR_ARG, "so many elements are more than memory can hold");
   return guarded([&] {
     Builder& builder = schedule->builder;
@@ -223,13 +225,9 @@ int GOAL_Timestamp(GOAL_Schedule schedule, GOAL_Buffer to, GOAL_Op* op) {
   return GOAL_Local(schedule, GOAL_TIMESTAMP, GOAL_UINT64, to, GOAL_User(nullptr), GOAL_User(nullptr), 1, op);
 }
 
-int GOAL_Requires(GOAL_Schedule schedule, GOAL_Op op, GOAL_Op prerequisite) {
-  return add_edge(schedule, op, prerequisite, After::finish);
-}
+int GOAL_Requires(GOAL_Schedule schedule, GOAL_Op op, GOAL_Op prerequisite) { return add_edge(schedule, op, prerequisite, After::finish); }
 
-int GOAL_IRequires(GOAL_Schedule schedule, GOAL_Op op, GOAL_Op prerequisite) {
-  return add_edge(schedule, op, prerequisite, After::start);
-}
+int GOAL_IRequires(GOAL_Schedule schedule, GOAL_Op op, GOAL_Op prerequisite) { return add_edge(schedule, op, prerequisite, After::start); }
 
 int GOAL_Needs(GOAL_Schedule schedule, GOAL_Op op, unsigned count) {
   if (const int code = must_be_open(schedule); code != GOAL_SUCCESS) return code;
@@ -242,7 +240,8 @@ int GOAL_Needs(GOAL_Schedule schedule, GOAL_Op op, unsigned count) {
 int GOAL_Context(GOAL_Schedule schedule, unsigned context) {
   if (!schedule) return fail(GOAL_ERR_ARG, "the schedule is NULL");
   if (schedule->closed) return fail(GOAL_ERR_STATE, "the schedule is compiled already; set its context before");
-  if (context >= Library::kContexts) return fail(GOAL_ERR_ARG, "there is no context " + std::to_string(context) + "; contexts go from 0 to 32767");
+  if (context >= Library::kContexts)
+    return fail(GOAL_ERR_ARG, "there is no context " + std::to_string(context) + "; contexts go from 0 to 32767");
   schedule->context = static_cast<std::uint16_t>(Library::kContexts + context);
   return GOAL_SUCCESS;
 }
@@ -268,8 +267,9 @@ int GOAL_Compile(GOAL_Schedule schedule) {
   // Counted in any case, as on the other ranks.
   if (!schedule->context) schedule->context = Library::instance().next_context();
   if (!schedule->context) {
-    return fail(GOAL_ERR_NO_SPACE, "a schedule that was compiled 32768 schedules ago still exists, and the messages of both could not be told apart; "
-                                   "free it, or give schedules that stay contexts of their own by GOAL_Context");
+    return fail(GOAL_ERR_NO_SPACE,
+                "a schedule that was compiled 32768 schedules ago still exists, and the messages of both could not be told apart; "
+                "free it, or give schedules that stay contexts of their own by GOAL_Context");
   }
   return guarded([&] { return load(*schedule, *schedule->context); });
 }
@@ -296,7 +296,8 @@ int GOAL_Save(GOAL_Schedule schedule, void* block, size_t* bytes) {
     *bytes = saved.size();
     if (!block) return GOAL_SUCCESS;
     if (room < saved.size()) {
-      return fail(GOAL_ERR_NO_SPACE, "the block has " + std::to_string(saved.size()) + " bytes, but there is room for " + std::to_string(room));
+      return fail(GOAL_ERR_NO_SPACE,
+                  "the block has " + std::to_string(saved.size()) + " bytes, but there is room for " + std::to_string(room));
     }
     std::memcpy(block, saved.data(), saved.size());
     return GOAL_SUCCESS;

@@ -124,8 +124,12 @@ class Schedule {
   }
   GOAL_Schedule get() const { return schedule_; }  // for the calls of goal.h and goal_collectives.h
 
-  Op send(GOAL_Buffer from, size_t bytes, int peer, uint32_t tag = 0) { return made([&](GOAL_Op* op) { return GOAL_Send(schedule_, from, bytes, peer, tag, op); }); }
-  Op receive(GOAL_Buffer to, size_t bytes, int peer, uint32_t tag = 0) { return made([&](GOAL_Op* op) { return GOAL_Recv(schedule_, to, bytes, peer, tag, op); }); }
+  Op send(GOAL_Buffer from, size_t bytes, int peer, uint32_t tag = 0) {
+    return made([&](GOAL_Op* op) { return GOAL_Send(schedule_, from, bytes, peer, tag, op); });
+  }
+  Op receive(GOAL_Buffer to, size_t bytes, int peer, uint32_t tag = 0) {
+    return made([&](GOAL_Op* op) { return GOAL_Recv(schedule_, to, bytes, peer, tag, op); });
+  }
   template <class T, size_t N>
   Op send(std::span<T, N> data, int peer, uint32_t tag = 0) {
     return send(GOAL_User(data.data()), data.size_bytes(), peer, tag);
@@ -142,8 +146,12 @@ class Schedule {
   Op local(GOAL_Local_op operation, std::span<T, N> to, const T* a, const T* b = nullptr) {
     return local(operation, type_of<T>(), GOAL_User(to.data()), GOAL_User(a), GOAL_User(b), to.size());
   }
-  Op timestamp(GOAL_Buffer to) { return made([&](GOAL_Op* op) { return GOAL_Timestamp(schedule_, to, op); }); }
-  Op delay(uint64_t nanoseconds) { return local(GOAL_DELAY, GOAL_UINT64, GOAL_User(nullptr), GOAL_User(nullptr), GOAL_User(nullptr), nanoseconds); }
+  Op timestamp(GOAL_Buffer to) {
+    return made([&](GOAL_Op* op) { return GOAL_Timestamp(schedule_, to, op); });
+  }
+  Op delay(uint64_t nanoseconds) {
+    return local(GOAL_DELAY, GOAL_UINT64, GOAL_User(nullptr), GOAL_User(nullptr), GOAL_User(nullptr), nanoseconds);
+  }
 
   void scratch(size_t bytes) { check(GOAL_Scratch(schedule_, bytes)); }
   template <class T, size_t N>

@@ -48,11 +48,13 @@ class Call {
       refuse("a group of " + std::to_string(group.size) + " ranks is more than the job's " + std::to_string(job));
     }
     for (int i = 0; group.ranks && i < group.size; ++i) {
-      if (group.ranks[i] < 0 || group.ranks[i] >= job) refuse("the group names rank " + std::to_string(group.ranks[i]) + ", which the job does not have");
+      if (group.ranks[i] < 0 || group.ranks[i] >= job)
+        refuse("the group names rank " + std::to_string(group.ranks[i]) + ", which the job does not have");
     }
     if (group.tag == kAnyTag) refuse("the tag 4294967295 is reserved");
     if (which ? !choices_.force(*which, group.algorithm) : group.algorithm != GOAL_AUTO) refuse("this collective has no such algorithm");
-    if (which && group.nodes && group.algorithm == GOAL_AUTO && choices_.nodes_first()) nodes_.assign(group.nodes, group.nodes + group.size);
+    if (which && group.nodes && group.algorithm == GOAL_AUTO && choices_.nodes_first())
+      nodes_.assign(group.nodes, group.nodes + group.size);
     if (!Levels::worthwhile(nodes_)) nodes_.clear();
   }
 
@@ -68,7 +70,8 @@ class Call {
   [[nodiscard]] Levels levels(std::uint32_t root = 0) const { return {rank(), nodes_, root}; }
 
   [[nodiscard]] std::uint32_t root(int root) const {
-    if (root < 0 || root >= group_.size) refuse("the root " + std::to_string(root) + " is not one of a group of " + std::to_string(group_.size));
+    if (root < 0 || root >= group_.size)
+      refuse("the root " + std::to_string(root) + " is not one of a group of " + std::to_string(group_.size));
     return static_cast<std::uint32_t>(root);
   }
   // `from` may be in place; the data is `at` bytes into `to` then.
@@ -77,9 +80,11 @@ class Call {
   }
   [[nodiscard]] static Element element(GOAL_Type type, GOAL_Local_op op) {
     if (static_cast<unsigned>(type) > GOAL_LONG_DOUBLE_LOC) refuse("there is no such type");
-    if (static_cast<unsigned>(op) > GOAL_XOR || op == GOAL_SUB || op == GOAL_DIV) refuse("ranks are combined with ADD, MULT, MAX, MIN, AND, OR or XOR");
+    if (static_cast<unsigned>(op) > GOAL_XOR || op == GOAL_SUB || op == GOAL_DIV)
+      refuse("ranks are combined with ADD, MULT, MAX, MIN, AND, OR or XOR");
     const Element element{static_cast<ptlx_local_op_t>(op), type_of(type)};
-    if (!known(element.op, element.type)) refuse("the type does not have this operation: bits are those of integers, and complex numbers have no order");
+    if (!known(element.op, element.type))
+      refuse("the type does not have this operation: bits are those of integers, and complex numbers have no order");
     return element;
   }
   [[nodiscard]] std::vector<Piece> pieces(const GOAL_Buffer& base, const size_t* sizes, const ptrdiff_t* displacements) const {
@@ -368,8 +373,10 @@ int GOAL_Exchange(GOAL_Schedule* schedule, const GOAL_Group* group, const GOAL_E
       if (count < 0 || (count > 0 && !edges)) refuse("the list of edges is NULL, or shorter than empty");
       std::vector<Link> all;
       for (int i = 0; i < count; ++i) {
-        if (edges[i].peer < 0 || edges[i].peer >= group->size) refuse("an edge leads to rank " + std::to_string(edges[i].peer) + ", which the group does not have");
-        all.push_back({static_cast<std::uint32_t>(edges[i].peer), edges[i].tag, {memory(edges[i].buffer, times(edges[i].bytes, 1)), edges[i].bytes}});
+        if (edges[i].peer < 0 || edges[i].peer >= group->size)
+          refuse("an edge leads to rank " + std::to_string(edges[i].peer) + ", which the group does not have");
+        all.push_back(
+            {static_cast<std::uint32_t>(edges[i].peer), edges[i].tag, {memory(edges[i].buffer, times(edges[i].bytes, 1)), edges[i].bytes}});
       }
       return all;
     };

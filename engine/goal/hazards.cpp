@@ -51,7 +51,8 @@ class Sweep {
     std::vector<Placed> sorted;
     sorted.reserve(touches.size());
     for (const Touch& touch : touches) {
-      if (touch.range.begin < touch.range.end) sorted.push_back({touch.range.begin, touch.range.end, position_[touch.vertex], touch.vertex});
+      if (touch.range.begin < touch.range.end)
+        sorted.push_back({touch.range.begin, touch.range.end, position_[touch.vertex], touch.vertex});
     }
     sort_by_place(sorted);
     for (const Placed& at : sorted) meet(at);
@@ -118,10 +119,10 @@ class Sweep {
   const Schedule& schedule_;
   std::span<const std::uint32_t> position_;
   std::vector<std::uint8_t> lost_;
-  std::vector<Placed> open_, hopeful_;  // ranges that reach beyond the current begin; of these, of receives not lost
+  std::vector<Placed> open_, hopeful_;                         // ranges that reach beyond the current begin; of these, of receives not lost
   std::uint64_t next_end_ = ~std::uint64_t{0}, last_end_ = 0;  // of the open ones
   std::vector<Shared> shared_;
-  std::vector<std::uint32_t> last_;     // of each receive, in shared_
+  std::vector<std::uint32_t> last_;  // of each receive, in shared_
 };
 
 // Finds out whether vertices start after another one ended, by walking from it as far as need be.

@@ -7,8 +7,8 @@
 
 namespace portunus::goal {
 
-Instance::Instance(const Port& port, std::shared_ptr<const Compiled> compiled, std::span<const Argument> arguments,
-                   std::uint16_t context, std::uint8_t epoch)
+Instance::Instance(const Port& port, std::shared_ptr<const Compiled> compiled, std::span<const Argument> arguments, std::uint16_t context,
+                   std::uint8_t epoch)
     : compiled_(std::move(compiled)) {
   const Plan& plan = compiled_->plan;
   for (std::size_t i = 0; i < plan.argument_bytes.size(); ++i) {

@@ -37,9 +37,7 @@ class Parser {
   };
 
   [[noreturn]] static void fail(Position where, const std::string& sentence) { throw ParseError(where, sentence); }
-  [[nodiscard]] bool at_word(std::string_view word) const {
-    return token_.sort == Sort::word && token_.text == word;
-  }
+  [[nodiscard]] bool at_word(std::string_view word) const { return token_.sort == Sort::word && token_.text == word; }
   void advance() { token_ = scanner_.next(); }
   void expect(Sort sort, const char* wanted);
   void expect_word(std::string_view word, const char* where);
@@ -137,8 +135,7 @@ GoalFile Parser::file() {
 
 void Parser::num_ranks() {
   if (num_ranks_ != 0) {
-    fail(token_.where, "num_ranks was said in line " + std::to_string(num_ranks_at_.line) +
-                           " already; remove one of the two");
+    fail(token_.where, "num_ranks was said in line " + std::to_string(num_ranks_at_.line) + " already; remove one of the two");
   }
   num_ranks_at_ = token_.where;
   advance();
@@ -154,14 +151,13 @@ void Parser::block() {
   const Position at = token_.where;
   block.rank = static_cast<std::uint32_t>(number("the number of the rank", kMaxU32));
   if (block.rank >= num_ranks_) {
-    fail(at, "there is no rank " + std::to_string(block.rank) + ": ranks go from 0 to " +
-                 std::to_string(num_ranks_ - 1) + "; correct it or raise num_ranks in line " +
-                 std::to_string(num_ranks_at_.line));
+    fail(at, "there is no rank " + std::to_string(block.rank) + ": ranks go from 0 to " + std::to_string(num_ranks_ - 1) +
+                 "; correct it or raise num_ranks in line " + std::to_string(num_ranks_at_.line));
   }
   const auto [first, is_new] = block_of_rank_.try_emplace(block.rank, block.where);
   if (!is_new) {
-    fail(at, "rank " + std::to_string(block.rank) + " has a block in line " + std::to_string(first->second.line) +
-                 " already; join the two");
+    fail(at,
+         "rank " + std::to_string(block.rank) + " has a block in line " + std::to_string(first->second.line) + " already; join the two");
   }
   while (token_.sort == Sort::line) advance();
   note_annotations(Annotation::kNoRank);
@@ -177,8 +173,8 @@ void Parser::block() {
 void Parser::statement(Block& block) {
   const Token first = token_;
   if (first.sort == Sort::end) {
-    fail(first.where, "the block of rank " + std::to_string(block.rank) + " opened in line " +
-                          std::to_string(block.where.line) + " is not closed; add \"}\"");
+    fail(first.where, "the block of rank " + std::to_string(block.rank) + " opened in line " + std::to_string(block.where.line) +
+                          " is not closed; add \"}\"");
   }
   if (first.sort != Sort::word) fail(first.where, "expected an operation or a label instead of " + quote(first));
   advance();
@@ -192,8 +188,8 @@ void Parser::statement(Block& block) {
     advance();
     operation(block, first.where, first.text, keyword);
   } else if (first.text == "rank" || first.text == "num_ranks") {
-    fail(first.where, "the block of rank " + std::to_string(block.rank) + " opened in line " +
-                          std::to_string(block.where.line) + " is still open; add \"}\" before " + quote(first));
+    fail(first.where, "the block of rank " + std::to_string(block.rank) + " opened in line " + std::to_string(block.where.line) +
+                          " is still open; add \"}\" before " + quote(first));
   } else {
     operation(block, first.where, {}, first);
   }
@@ -201,8 +197,7 @@ void Parser::statement(Block& block) {
 }
 
 void Parser::end_of_statement() {
-  if (token_.sort == Sort::line || token_.sort == Sort::semicolon || token_.sort == Sort::close ||
-      token_.sort == Sort::end) {
+  if (token_.sort == Sort::line || token_.sort == Sort::semicolon || token_.sort == Sort::close || token_.sort == Sort::end) {
     return;
   }
   fail(token_.where, quote(token_) + " does not belong to this statement; begin the next one on a new line or after \";\"");
@@ -260,8 +255,7 @@ void Parser::attributes(Vertex& vertex) {
       if (vertex.kind == Kind::calc) fail(keyword.where, "calc has no tag; only send and recv have");
       vertex.tag = number_or_any("a tag");
     } else {
-      (&seen == &cpu ? vertex.cpu : vertex.nic) =
-          static_cast<std::uint8_t>(number(&seen == &cpu ? "a cpu" : "a nic", kMaxU8));
+      (&seen == &cpu ? vertex.cpu : vertex.nic) = static_cast<std::uint8_t>(number(&seen == &cpu ? "a cpu" : "a nic", kMaxU8));
     }
   }
 }
@@ -270,8 +264,8 @@ void Parser::resolve(Block& block) {
   const auto find = [&](std::string_view label, Position where) {
     const VertexId v = block.schedule.find(label);
     if (v == kNoVertex) {
-      fail(where, "rank " + std::to_string(block.rank) + " has no operation with the label " +
-                      quote(Token{Sort::word, label, where}) + "; labels are known only in the block that defines them");
+      fail(where, "rank " + std::to_string(block.rank) + " has no operation with the label " + quote(Token{Sort::word, label, where}) +
+                      "; labels are known only in the block that defines them");
     }
     return v;
   };

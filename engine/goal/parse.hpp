@@ -36,8 +36,8 @@ struct Annotation {
   static constexpr std::uint32_t kNoRank = 0xffffffff;
   std::uint32_t rank = kNoRank;  // whose block it stands in; kNoRank outside of blocks
   std::uint32_t line = 0;
-  std::uint32_t column = 0;      // of the text
-  std::string text;              // without "//@" and the blanks around
+  std::uint32_t column = 0;  // of the text
+  std::string text;          // without "//@" and the blanks around
 };
 
 struct GoalFile {

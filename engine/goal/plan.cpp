@@ -64,14 +64,24 @@ void check_memory(Plan& plan, VertexId v, const Memory& m, std::uint64_t bytes) 
 
 std::uint32_t width_of(ptl_datatype_t type) {
   switch (type) {
-    case PTL_INT8_T: case PTL_UINT8_T: return 1;
-    case PTL_INT16_T: case PTL_UINT16_T: return 2;
-    case PTL_INT32_T: case PTL_UINT32_T: case PTL_FLOAT: return 4;
-    case PTL_INT64_T: case PTL_UINT64_T: case PTL_DOUBLE: case PTL_FLOAT_COMPLEX: return 8;
-    case PTL_LONG_DOUBLE: case PTL_DOUBLE_COMPLEX: return 16;
+    case PTL_INT8_T:
+    case PTL_UINT8_T: return 1;
+    case PTL_INT16_T:
+    case PTL_UINT16_T: return 2;
+    case PTL_INT32_T:
+    case PTL_UINT32_T:
+    case PTL_FLOAT: return 4;
+    case PTL_INT64_T:
+    case PTL_UINT64_T:
+    case PTL_DOUBLE:
+    case PTL_FLOAT_COMPLEX: return 8;
+    case PTL_LONG_DOUBLE:
+    case PTL_DOUBLE_COMPLEX: return 16;
     case PTLX_INT16_LOC: return 6;
-    case PTLX_INT32_LOC: case PTLX_FLOAT_LOC: return 8;
-    case PTLX_INT64_LOC: case PTLX_DOUBLE_LOC: return 12;
+    case PTLX_INT32_LOC:
+    case PTLX_FLOAT_LOC: return 8;
+    case PTLX_INT64_LOC:
+    case PTLX_DOUBLE_LOC: return 12;
     case PTLX_LONG_DOUBLE_LOC: return 20;
     default: return 0;
   }
@@ -99,9 +109,7 @@ void Plan::check() {
     const Work& work = works[v];
     const bool local = graph[v].kind == Kind::local;
     if (graph[v].kind == Kind::calc) continue;
-    const auto fail = [&](const char* problem) {
-      throw ScheduleError(graph[v].where, "the " + graph.describe(v) + " " + problem);
-    };
+    const auto fail = [&](const char* problem) { throw ScheduleError(graph[v].where, "the " + graph.describe(v) + " " + problem); };
     if (local && !known(work.op, work.type)) fail("is an operation that its type does not have; bits are those of integers");
     if (local && has_a(work.op) && work.count > kMaxBytes / 8) fail("works on more elements than memory can hold; make it smaller");
     check_memory(*this, v, work.memory, bytes(v));
@@ -138,8 +146,7 @@ VertexId Builder::recv(const Memory& to, std::uint64_t bytes, std::uint32_t peer
   return add(vertex, {}, {.memory = to, .a = {}, .b = {}});
 }
 
-VertexId Builder::local(ptlx_local_op_t op, ptl_datatype_t type, const Memory& dst, const Memory& a, const Memory& b,
-                        std::uint64_t count) {
+VertexId Builder::local(ptlx_local_op_t op, ptl_datatype_t type, const Memory& dst, const Memory& a, const Memory& b, std::uint64_t count) {
   Vertex vertex;
   vertex.kind = Kind::local;
   return add(vertex, {}, {.memory = dst, .a = a, .b = b, .count = count, .op = op, .type = type});

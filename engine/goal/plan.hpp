@@ -52,7 +52,7 @@ struct Piece {
 
 // What a vertex works on. Sends and receives use `memory` alone; local work all of it.
 struct Work {
-  Memory memory;            // source of a send, else the destination
+  Memory memory;  // source of a send, else the destination
   Memory a, b;
   std::uint64_t count = 0;  // elements
   ptlx_local_op_t op = PTLX_COPY;
@@ -74,9 +74,7 @@ struct Plan {
   template <class F>
   void each_range(VertexId v, F&& f) const;
   // The pieces of a memory that consists of some.
-  [[nodiscard]] std::span<const Piece> pieces_of(const Memory& m) const {
-    return std::span(pieces).subspan(m.place, m.number);
-  }
+  [[nodiscard]] std::span<const Piece> pieces_of(const Memory& m) const { return std::span(pieces).subspan(m.place, m.number); }
   // Throws ScheduleError if an operation leaves the scratchpad or is not as it must be. Sets argument_bytes.
   void check();
 };
@@ -96,9 +94,9 @@ class Builder {
   // dst[i] = a[i] op b[i]; dst may be a or b, but must not overlap them otherwise.
   VertexId local(ptlx_local_op_t op, ptl_datatype_t type, const Memory& dst, const Memory& a, const Memory& b, std::uint64_t count);
   VertexId copy(const Memory& to, const Memory& from, std::uint64_t bytes);
-  VertexId timestamp(const Memory& to);        // writes CLOCK_MONOTONIC nanoseconds as uint64_t
+  VertexId timestamp(const Memory& to);  // writes CLOCK_MONOTONIC nanoseconds as uint64_t
   VertexId delay(std::uint64_t duration_ns);
-  VertexId join() { return delay(0); }         // nothing: ends when what it waits for has; costs no operation
+  VertexId join() { return delay(0); }  // nothing: ends when what it waits for has; costs no operation
   VertexId add(const Vertex& vertex, std::string_view label, const Work& work);
 
   void after(VertexId v, VertexId prerequisite) { plan_.graph.add_dependency(v, prerequisite); }

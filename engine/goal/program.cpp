@@ -209,7 +209,8 @@ ptl_me_t LoadedProgram::entry(const Operation& operation) const {
 int LoadedProgram::park_append(const Operation& operation, Point when) {
   const ptl_me_t me = entry(operation);
   ptl_handle_me_t handle;
-  const int code = PtlxTriggeredMEAppend(port_.ni(), port_.index(), &me, PTL_PRIORITY_LIST, &misfits_, &handle, counters_[when.counter], when.threshold);
+  const int code =
+      PtlxTriggeredMEAppend(port_.ni(), port_.index(), &me, PTL_PRIORITY_LIST, &misfits_, &handle, counters_[when.counter], when.threshold);
   if (code == PTL_OK) entries_.push_back(handle);
   return code;
 }
@@ -222,13 +223,15 @@ int LoadedProgram::park(const Operation& operation) {
       const Binding& from = bindings_[operation.vertex];
       const bool whole = from.pieces == 0;
       return PtlTriggeredPut(whole ? descriptors_[operation.counter] : scattered_.at(operation.vertex),
-                             whole ? reinterpret_cast<std::uintptr_t>(from.memory) : 0, operation.size, PTL_NO_ACK_REQ, process(operation.peer),
-                             port_.index(), operation.match_bits, 0, nullptr, 0, trigger, operation.when.threshold);
+                             whole ? reinterpret_cast<std::uintptr_t>(from.memory) : 0, operation.size, PTL_NO_ACK_REQ,
+                             process(operation.peer), port_.index(), operation.match_bits, 0, nullptr, 0, trigger,
+                             operation.when.threshold);
     }
     case Action::append: return park_append(operation, operation.when);
     case Action::local: {
       const Binding& work = bindings_[operation.vertex];
-      const ptlx_memory_t to{work.memory, work.pieces}, a{const_cast<void*>(work.a), work.a_pieces}, b{const_cast<void*>(work.b), work.b_pieces};
+      const ptlx_memory_t to{work.memory, work.pieces}, a{const_cast<void*>(work.a), work.a_pieces},
+          b{const_cast<void*>(work.b), work.b_pieces};
       return PtlxTriggeredLocalVector(port_.ni(), work.op, work.type, &to, &a, &b, work.op == PTLX_DELAY ? operation.size : work.count,
                                       counters_[operation.counter], trigger, operation.when.threshold);
     }
@@ -238,7 +241,8 @@ int LoadedProgram::park(const Operation& operation) {
 
 int LoadedProgram::park_stamp(std::uint64_t& to, Point when) {
   const ptlx_memory_t word{&to, 0}, nothing{nullptr, 0};
-  return PtlxTriggeredLocalVector(port_.ni(), PTLX_TIMESTAMP, PTL_UINT64_T, &word, &nothing, &nothing, 1, PTL_CT_NONE, counters_[when.counter], when.threshold);
+  return PtlxTriggeredLocalVector(port_.ni(), PTLX_TIMESTAMP, PTL_UINT64_T, &word, &nothing, &nothing, 1, PTL_CT_NONE,
+                                  counters_[when.counter], when.threshold);
 }
 
 int LoadedProgram::park_end_stamps() {

@@ -59,8 +59,8 @@ struct Binding {
   const void* a = nullptr;
   const void* b = nullptr;
   std::uint32_t pieces = 0, a_pieces = 0, b_pieces = 0;  // 0: contiguous
-  std::uint64_t count = 0;  // elements
-  ptlx_local_op_t op = PTLX_DELAY;  // of the duration that the vertex has
+  std::uint64_t count = 0;                               // elements
+  ptlx_local_op_t op = PTLX_DELAY;                       // of the duration that the vertex has
   ptl_datatype_t type = PTL_UINT8_T;
 };
 
@@ -87,8 +87,8 @@ class LoadedProgram {
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }  // the current one, or the next
   [[nodiscard]] const Program& program() const { return program_; }
   [[nodiscard]] std::span<const ptl_handle_ct_t> counters() const { return counters_; }  // by CounterId
-  [[nodiscard]] ptl_handle_ct_t failures() const { return errors_; }  // above 0: failed
-  [[nodiscard]] const std::uint64_t& misfits() const { return misfits_; }  // messages of another length than their receives
+  [[nodiscard]] ptl_handle_ct_t failures() const { return errors_; }                     // above 0: failed
+  [[nodiscard]] const std::uint64_t& misfits() const { return misfits_; }                // messages of another length than their receives
   // What its executions are told to; nullptr: nothing. Before the first one it may be told the names of vertices.
   [[nodiscard]] ProgramTrace* trace() { return trace_.get(); }
   // Does every counter have what so many epochs make of it? It must, between epochs.
@@ -117,12 +117,12 @@ class LoadedProgram {
   std::vector<Binding> bindings_;
   std::unique_ptr<ProgramTrace> trace_;
   std::vector<ptl_handle_ct_t> counters_;
-  std::vector<ptl_handle_md_t> descriptors_;  // by counter: all memory, counting sends there
+  std::vector<ptl_handle_md_t> descriptors_;                 // by counter: all memory, counting sends there
   std::unordered_map<VertexId, ptl_handle_md_t> scattered_;  // of sends from memory in pieces
   std::vector<ptl_handle_me_t> entries_;
-  ptl_handle_ct_t errors_ = PTL_INVALID_HANDLE;   // sum > 0: failed
-  ptl_handle_ct_t told_ = PTL_INVALID_HANDLE;     // ranks that know that this one failed, or are gone
-  ptl_handle_md_t teller_ = PTL_INVALID_HANDLE;   // no memory, counting acknowledgements on told_
+  ptl_handle_ct_t errors_ = PTL_INVALID_HANDLE;  // sum > 0: failed
+  ptl_handle_ct_t told_ = PTL_INVALID_HANDLE;    // ranks that know that this one failed, or are gone
+  ptl_handle_md_t teller_ = PTL_INVALID_HANDLE;  // no memory, counting acknowledgements on told_
   std::uint64_t tells_ = 0;
   std::uint64_t epoch_ = 0;
   bool running_ = false;

@@ -35,7 +35,7 @@ class Reducer {
   void run();
 
  private:
-  static constexpr std::size_t kSteps = 8;   // of the search, per dependency
+  static constexpr std::size_t kSteps = 8;    // of the search, per dependency
   static constexpr std::size_t kOwners = 32;  // that are compared with a join
 
   void drop_implied(VertexId v);
@@ -47,23 +47,28 @@ class Reducer {
   const Schedule& schedule_;
   std::span<const VertexId> order_;
   LeanGraph& graph_;
-  std::vector<std::uint32_t> position_;          // in the order
-  std::vector<VertexId> started_, ended_;        // by whose search it is known to have happened
+  std::vector<std::uint32_t> position_;    // in the order
+  std::vector<VertexId> started_, ended_;  // by whose search it is known to have happened
   std::vector<VertexId> work_;
-  std::vector<Edge> now_;                        // what the current vertex waits for
-  std::vector<Edge> edges_;                      // what joins wait for, before sharing
+  std::vector<Edge> now_;    // what the current vertex waits for
+  std::vector<Edge> edges_;  // what joins wait for, before sharing
   struct Set {
     VertexId owner;
-    std::uint32_t first, count;                  // in edges_
-    std::uint32_t before;                        // the one before it that begins with the same vertex
+    std::uint32_t first, count;  // in edges_
+    std::uint32_t before;        // the one before it that begins with the same vertex
   };
   std::vector<Set> sets_;
-  std::vector<std::uint32_t> last_set_;          // that begins with the vertex
+  std::vector<std::uint32_t> last_set_;  // that begins with the vertex
 };
 
 Reducer::Reducer(const Schedule& schedule, std::span<const VertexId> order, LeanGraph& graph)
-    : schedule_(schedule), order_(order), graph_(graph), position_(schedule.size()), started_(schedule.size(), kNoVertex),
-      ended_(schedule.size(), kNoVertex), last_set_(schedule.size(), kNoVertex) {
+    : schedule_(schedule),
+      order_(order),
+      graph_(graph),
+      position_(schedule.size()),
+      started_(schedule.size(), kNoVertex),
+      ended_(schedule.size(), kNoVertex),
+      last_set_(schedule.size(), kNoVertex) {
   for (VertexId v = 0; v < schedule.size(); ++v) position_[order[v]] = v;
 }
 
@@ -122,7 +127,8 @@ void Reducer::share_prefix(VertexId v) {
   const auto same = [](Edge a, Edge b) { return a.vertex == b.vertex && a.on_start == b.on_start; };
   VertexId owner = kNoVertex;
   std::size_t length = 0, compared = 0;
-  for (std::uint32_t i = last_set_[now_[0].vertex]; i != kNoVertex && compared < kOwners && length < now_.size(); i = sets_[i].before, ++compared) {
+  for (std::uint32_t i = last_set_[now_[0].vertex]; i != kNoVertex && compared < kOwners && length < now_.size();
+       i = sets_[i].before, ++compared) {
     const Set& set = sets_[i];
     if (set.count <= length || set.count > now_.size()) continue;
     if (!std::equal(now_.begin(), now_.begin() + set.count, edges_.begin() + set.first, same)) continue;

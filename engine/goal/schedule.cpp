@@ -14,9 +14,7 @@ namespace portunus::goal {
 
 namespace {
 
-std::string place(Position where) {
-  return std::to_string(where.line) + ":" + std::to_string(where.column);
-}
+std::string place(Position where) { return std::to_string(where.line) + ":" + std::to_string(where.column); }
 
 // Of the bytes in words, the last of which overlaps the one before it.
 std::uint32_t hash_of(std::string_view label) {
@@ -54,7 +52,9 @@ const char* name(Kind kind) {
 
 ScheduleError::ScheduleError(Position where, const std::string& sentence)
     : std::runtime_error(where.line == 0 ? sentence : place(where) + ": " + sentence),
-      line(where.line), column(where.column), message(sentence) {}
+      line(where.line),
+      column(where.column),
+      message(sentence) {}
 
 VertexId Schedule::send(std::uint64_t bytes, std::uint32_t peer, std::uint32_t tag) {
   Vertex v;
@@ -83,8 +83,9 @@ VertexId Schedule::calc(std::uint64_t duration_ns) {
 
 VertexId Schedule::add(const Vertex& vertex, std::string_view label) {
   if (vertices_.size() == kMaxVertices || labels_.size() + label.size() > 0xffffffff) {
-    throw ScheduleError(vertex.where, "the schedule of one rank holds at most 2147483647 operations and 4 GiB of "
-                                      "labels; spread the work over more ranks or drop labels");
+    throw ScheduleError(vertex.where,
+                        "the schedule of one rank holds at most 2147483647 operations and 4 GiB of "
+                        "labels; spread the work over more ranks or drop labels");
   }
   const VertexId v = size();
   Vertex stored = vertex;
@@ -95,8 +96,8 @@ VertexId Schedule::add(const Vertex& vertex, std::string_view label) {
     const std::uint32_t hash = hash_of(label);
     Slot& slot = index_[slot_of(label, hash)];
     if (slot.vertex != kNoVertex) {
-      throw ScheduleError(vertex.where, "the label \"" + std::string(label) + "\" is already that of the " +
-                                            describe(slot.vertex) + "; give one of the two another label");
+      throw ScheduleError(vertex.where, "the label \"" + std::string(label) + "\" is already that of the " + describe(slot.vertex) +
+                                            "; give one of the two another label");
     }
     slot = {hash, v};
     ++num_labels_;
@@ -109,8 +110,9 @@ VertexId Schedule::add(const Vertex& vertex, std::string_view label) {
 void Schedule::add_dependency(VertexId dependent, VertexId prerequisite, After after) {
   assert(dependent < size() && prerequisite < size());
   if (pending_.size() == 0xffffffff) {
-    throw ScheduleError(vertices_[dependent].where, "the schedule of one rank holds at most 4294967295 "
-                                                    "dependencies; leave out those that others imply");
+    throw ScheduleError(vertices_[dependent].where,
+                        "the schedule of one rank holds at most 4294967295 "
+                        "dependencies; leave out those that others imply");
   }
   pending_.push_back({dependent, Edge{prerequisite & kMaxVertices, after == After::start ? 1u : 0u}});
 }
@@ -152,9 +154,7 @@ void Schedule::gather_prerequisites() {
     const auto end = rows.edges.begin() + rows.first[v + 1];
     auto last = end;
     if (end - begin > 1) {
-      std::sort(begin, end, [](Edge a, Edge b) {
-        return a.vertex != b.vertex ? a.vertex < b.vertex : a.on_start < b.on_start;
-      });
+      std::sort(begin, end, [](Edge a, Edge b) { return a.vertex != b.vertex ? a.vertex < b.vertex : a.on_start < b.on_start; });
       last = std::unique(begin, end, [](Edge a, Edge b) { return a.vertex == b.vertex; });
     }
     // Rows only move towards the front, so the row after this one is still untouched.

@@ -51,8 +51,8 @@ struct CycleError : ScheduleError {
 enum class Kind : std::uint8_t { send, recv, calc, local };
 
 struct Vertex {
-  std::uint64_t size = 0;   // bytes; nanoseconds for calc
-  std::uint32_t peer = 0;   // destination of a send, source of a receive
+  std::uint64_t size = 0;  // bytes; nanoseconds for calc
+  std::uint32_t peer = 0;  // destination of a send, source of a receive
   std::uint32_t tag = 0;
   Position where;
   std::uint32_t label_offset = 0;  // set by Schedule::add
@@ -110,9 +110,7 @@ class Schedule {
   [[nodiscard]] std::span<const Edge> prerequisites(VertexId v) const { return prerequisites_.row(v); }
   [[nodiscard]] std::span<const Edge> dependents(VertexId v) const { return dependents_.row(v); }
   // Does v start before everything that it waits for has happened?
-  [[nodiscard]] bool is_choice(VertexId v) const {
-    return vertices_[v].needs != 0 && vertices_[v].needs < prerequisites(v).size();
-  }
+  [[nodiscard]] bool is_choice(VertexId v) const { return vertices_[v].needs != 0 && vertices_[v].needs < prerequisites(v).size(); }
   [[nodiscard]] std::uint64_t num_edges() const { return prerequisites_.edges.size(); }
   // Does everything wait only for what was created before it?
   [[nodiscard]] bool is_in_order() const { return in_order_; }
@@ -127,9 +125,7 @@ class Schedule {
   struct Rows {  // compressed sparse rows: row v is edges[first[v] .. first[v + 1])
     std::vector<std::uint32_t> first;
     std::vector<Edge> edges;
-    [[nodiscard]] std::span<const Edge> row(VertexId v) const {
-      return std::span(edges).subspan(first[v], first[v + 1] - first[v]);
-    }
+    [[nodiscard]] std::span<const Edge> row(VertexId v) const { return std::span(edges).subspan(first[v], first[v + 1] - first[v]); }
   };
   struct Pending {
     VertexId dependent;
@@ -148,10 +144,10 @@ class Schedule {
   void refuse_cycles() const;
 
   std::vector<Vertex> vertices_;
-  std::string labels_;                // the text of all labels, one after the other
-  std::vector<Slot> index_;           // open addressing by label, a power of two long, at most half full
+  std::string labels_;       // the text of all labels, one after the other
+  std::vector<Slot> index_;  // open addressing by label, a power of two long, at most half full
   std::uint32_t num_labels_ = 0;
-  std::vector<Pending> pending_;      // until finish()
+  std::vector<Pending> pending_;  // until finish()
   Rows prerequisites_;
   Rows dependents_;
   bool in_order_ = true;

@@ -93,8 +93,14 @@ class Events {
 // Each vertex goes to the first lane that is free when it begins.
 void Events::execution(const Trace::Execution& e) {
   const TracedProgram& program = *e.program;
-  put({{"ph", "X"}, {"name", "schedule " + std::to_string(program.context) + ", execution " + std::to_string(e.epoch)}, {"cat", "execution"},
-       {"pid", program.rank}, {"tid", 0}, {"ts", microseconds(e.begin)}, {"dur", microseconds(e.end - e.begin)}, {"args", {{"failed", e.failed}}}});
+  put({{"ph", "X"},
+       {"name", "schedule " + std::to_string(program.context) + ", execution " + std::to_string(e.epoch)},
+       {"cat", "execution"},
+       {"pid", program.rank},
+       {"tid", 0},
+       {"ts", microseconds(e.begin)},
+       {"dur", microseconds(e.end - e.begin)},
+       {"args", {{"failed", e.failed}}}});
   std::vector<VertexId> order(e.stamps.size());
   std::iota(order.begin(), order.end(), 0);
   std::erase_if(order, [&](VertexId v) { return e.stamps[v].begin == 0; });
@@ -113,15 +119,25 @@ void Events::vertex(const Trace::Execution& e, VertexId v, std::uint32_t thread)
   const TracedProgram::Entry& entry = e.program->vertices[v];
   const Stamp& stamp = e.stamps[v];
   const std::uint64_t end = stamp.end == 0 ? e.end : stamp.end;
-  ordered_json event{{"ph", "X"}, {"name", entry.label.empty() ? entry.name : entry.label}, {"cat", entry.category}, {"pid", e.program->rank},
-                     {"tid", thread}, {"ts", microseconds(stamp.begin)}, {"dur", microseconds(end > stamp.begin ? end - stamp.begin : 0)}};
+  ordered_json event{{"ph", "X"},
+                     {"name", entry.label.empty() ? entry.name : entry.label},
+                     {"cat", entry.category},
+                     {"pid", e.program->rank},
+                     {"tid", thread},
+                     {"ts", microseconds(stamp.begin)},
+                     {"dur", microseconds(end > stamp.begin ? end - stamp.begin : 0)}};
   ordered_json& args = event["args"] = {{"vertex", v}, {"what", entry.name}, {"bytes", entry.bytes}, {"execution", e.epoch}};
   if (stamp.end == 0) args["ended"] = false;
   put(event);
   if (entry.flow.empty() || stamp.end == 0) return;
   const bool sends = entry.category[0] == 's';
-  ordered_json flow{{"ph", sends ? "s" : "f"}, {"name", "message"}, {"cat", "message"}, {"id", entry.flow + "/" + std::to_string(e.epoch)},
-                    {"pid", e.program->rank}, {"tid", thread}, {"ts", microseconds(sends ? stamp.begin : end)}};
+  ordered_json flow{{"ph", sends ? "s" : "f"},
+                    {"name", "message"},
+                    {"cat", "message"},
+                    {"id", entry.flow + "/" + std::to_string(e.epoch)},
+                    {"pid", e.program->rank},
+                    {"tid", thread},
+                    {"ts", microseconds(sends ? stamp.begin : end)}};
   if (!sends) flow["bp"] = "e";
   put(flow);
 }
@@ -129,11 +145,20 @@ void Events::vertex(const Trace::Execution& e, VertexId v, std::uint32_t thread)
 // What the engine counted between the ends of two executions.
 void Events::engine(const Trace::Execution& e, const ptlx_engine_info_t& before) {
   const ptlx_engine_info_t& now = e.engine;
-  put({{"ph", "C"}, {"name", "engine, per execution"}, {"pid", e.program->rank}, {"tid", 0}, {"ts", microseconds(e.end)},
-       {"args", {{"steps", now.steps - before.steps}, {"steps_by_engine", now.steps_by_engine - before.steps_by_engine},
-                 {"sends", now.sends - before.sends}, {"arrivals", now.arrivals - before.arrivals}, {"matches", now.matches - before.matches},
-                 {"triggers", now.triggers - before.triggers}, {"rings", now.rings - before.rings},
-                 {"engine_cpu_us", microseconds(now.engine_cpu_ns - before.engine_cpu_ns)}}}});
+  put({{"ph", "C"},
+       {"name", "engine, per execution"},
+       {"pid", e.program->rank},
+       {"tid", 0},
+       {"ts", microseconds(e.end)},
+       {"args",
+        {{"steps", now.steps - before.steps},
+         {"steps_by_engine", now.steps_by_engine - before.steps_by_engine},
+         {"sends", now.sends - before.sends},
+         {"arrivals", now.arrivals - before.arrivals},
+         {"matches", now.matches - before.matches},
+         {"triggers", now.triggers - before.triggers},
+         {"rings", now.rings - before.rings},
+         {"engine_cpu_us", microseconds(now.engine_cpu_ns - before.engine_cpu_ns)}}}});
 }
 
 }  // namespace
@@ -182,13 +207,15 @@ void Trace::write() {
   ptlx_engine_info_t before = executions_.front().engine;
   for (const Execution& execution : executions_) {
     const std::uint16_t context = execution.program->context;
-    if (!std::exchange(named[context], true)) events.name("thread_name", rank, (context + 1u) << kLaneBits, "schedule " + std::to_string(context));
+    if (!std::exchange(named[context], true))
+      events.name("thread_name", rank, (context + 1u) << kLaneBits, "schedule " + std::to_string(context));
     events.execution(execution);
     events.engine(execution, std::exchange(before, execution.engine));
   }
   events.close(left_out_);
   file.close();
-  if (!file) std::fprintf(stderr, "portals: PTL_TRACE: '%s' cannot be written; name a file in a folder that can be written to\n", path.c_str());
+  if (!file)
+    std::fprintf(stderr, "portals: PTL_TRACE: '%s' cannot be written; name a file in a folder that can be written to\n", path.c_str());
 }
 
 ProgramTrace::ProgramTrace(Trace& trace, const Program& program, std::span<const Binding> bindings, std::uint32_t rank)
@@ -211,7 +238,8 @@ void ProgramTrace::begin() {
 }
 
 void ProgramTrace::end(std::uint64_t epoch, bool failed) {
-  Trace::Execution execution{.program = program_, .epoch = epoch, .begin = begin_, .end = now_ns(), .failed = failed, .stamps = stamps_, .engine = {}};
+  Trace::Execution execution{
+      .program = program_, .epoch = epoch, .begin = begin_, .end = now_ns(), .failed = failed, .stamps = stamps_, .engine = {}};
   PtlxEngineInfo(&execution.engine);
   trace_.add(std::move(execution));
 }

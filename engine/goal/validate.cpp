@@ -61,19 +61,19 @@ class Validator {
 
   std::span<const Schedule> ranks_;
   std::uint64_t eager_limit_;
-  std::vector<std::uint32_t> first_;    // number of each rank's first operation, and the end
+  std::vector<std::uint32_t> first_;  // number of each rank's first operation, and the end
   std::vector<End> sends_, recvs_, wild_;
   std::vector<std::uint32_t> partner_;  // the other end of each message, as far as it is certain
 };
 
-Validator::Validator(std::span<const Schedule> ranks, std::uint64_t eager_limit)
-    : ranks_(ranks), eager_limit_(eager_limit), first_(1, 0) {
+Validator::Validator(std::span<const Schedule> ranks, std::uint64_t eager_limit) : ranks_(ranks), eager_limit_(eager_limit), first_(1, 0) {
   std::uint64_t count = 0;
   for (const Schedule& schedule : ranks_) {
     count += schedule.size();
     if (count > kMaxVertices) {
-      throw ScheduleError({}, "all ranks together have more than 2147483647 operations, too many to check at once; "
-                              "use a smaller schedule");
+      throw ScheduleError({},
+                          "all ranks together have more than 2147483647 operations, too many to check at once; "
+                          "use a smaller schedule");
     }
     first_.push_back(static_cast<std::uint32_t>(count));
   }
@@ -123,8 +123,8 @@ void Validator::collect_ends() {
       if (!vertex.is_message()) continue;
       const bool any_source = vertex.kind == Kind::recv && vertex.peer == kAnySource;
       if (!any_source && vertex.peer >= ranks_.size()) {
-        fail(number, "names the peer " + std::to_string(vertex.peer) + ", but ranks go from 0 to " +
-                         std::to_string(ranks_.size() - 1) + "; correct the peer or raise num_ranks");
+        fail(number, "names the peer " + std::to_string(vertex.peer) + ", but ranks go from 0 to " + std::to_string(ranks_.size() - 1) +
+                         "; correct the peer or raise num_ranks");
       }
       if (vertex.kind == Kind::send) {
         sends_.push_back({vertex.peer, rank, vertex.tag, number});
@@ -154,8 +154,8 @@ void Validator::match_target(Ends sends, Ends recvs, Ends wild) {
   };
   const Ends all_sends = sends;
   while (!sends.empty() || !recvs.empty()) {
-    const bool send_first = recvs.empty() || (!sends.empty() && std::pair(sends[0].source, sends[0].tag) <
-                                                                    std::pair(recvs[0].source, recvs[0].tag));
+    const bool send_first =
+        recvs.empty() || (!sends.empty() && std::pair(sends[0].source, sends[0].tag) < std::pair(recvs[0].source, recvs[0].tag));
     const End key = send_first ? sends[0] : recvs[0];
     const Ends class_sends = cut(sends, key), class_recvs = cut(recvs, key);
     match_class(class_sends, class_recvs, wildcards);
@@ -167,9 +167,8 @@ void Validator::match_target(Ends sends, Ends recvs, Ends wild) {
 void Validator::match_class(Ends sends, Ends recvs, WildReceives& wildcards) {
   const auto counts = [&] {
     const End& e = sends.empty() ? recvs[0] : sends[0];
-    return "with tag " + std::to_string(e.tag) + " rank " + std::to_string(e.source) + " sends " +
-           std::to_string(sends.size()) + " and rank " + std::to_string(e.target) + " receives " +
-           std::to_string(recvs.size());
+    return "with tag " + std::to_string(e.tag) + " rank " + std::to_string(e.source) + " sends " + std::to_string(sends.size()) +
+           " and rank " + std::to_string(e.target) + " receives " + std::to_string(recvs.size());
   };
   if (recvs.size() > sends.size()) {
     fail(recvs[sends.size()].number, "has no matching send: " + counts() + "; add the send or remove this receive");
@@ -177,8 +176,7 @@ void Validator::match_class(Ends sends, Ends recvs, WildReceives& wildcards) {
   const std::uint64_t surplus = sends.size() - recvs.size();
   const std::uint64_t covering = sends.empty() ? 0 : wildcards.covering(sends[0]);
   if (surplus > covering) {
-    fail(sends[recvs.size() + covering].number,
-         "has no matching receive: " + counts() + "; add the receive or remove this send");
+    fail(sends[recvs.size() + covering].number, "has no matching receive: " + counts() + "; add the receive or remove this send");
   }
   if (wildcards.total != 0 && surplus != 0) {
     wildcards.left += surplus;
@@ -205,10 +203,8 @@ void Validator::check_wildcards(Ends sends, Ends wild, const WildReceives& wildc
     return found == map.end() ? 0 : found->second;
   };
   for (const End& w : wild) {
-    const bool starved = (w.source == kAnySource && w.tag != kAnyTag &&
-                          wildcards.by_tag.at(w.tag) > left(wildcards.left_by_tag, w.tag)) ||
-                         (w.source != kAnySource &&
-                          wildcards.by_source.at(w.source) > left(wildcards.left_by_source, w.source)) ||
+    const bool starved = (w.source == kAnySource && w.tag != kAnyTag && wildcards.by_tag.at(w.tag) > left(wildcards.left_by_tag, w.tag)) ||
+                         (w.source != kAnySource && wildcards.by_source.at(w.source) > left(wildcards.left_by_source, w.source)) ||
                          wildcards.total > wildcards.left;
     if (starved) {
       fail(w.number, "has no message left: the receives of rank " + std::to_string(w.target) +
@@ -217,9 +213,8 @@ void Validator::check_wildcards(Ends sends, Ends wild, const WildReceives& wildc
   }
   if (wildcards.left > wildcards.total) {
     fail(sends.back().number, "or another one to rank " + std::to_string(sends.back().target) +
-                                  " has no matching receive: " + std::to_string(wildcards.left) +
-                                  " messages are left for its " + std::to_string(wildcards.total) +
-                                  " receives of any source or tag; add a receive or remove a send");
+                                  " has no matching receive: " + std::to_string(wildcards.left) + " messages are left for its " +
+                                  std::to_string(wildcards.total) + " receives of any source or tag; add a receive or remove a send");
   }
 }
 
@@ -241,8 +236,8 @@ void Validator::successors(std::uint32_t event, Visit&& visit) const {
 }
 
 void Validator::check_progress() const {
-  const std::vector<std::uint32_t> cycle = find_cycle(
-      2 * first_.back(), [&](std::uint32_t event, auto&& visit) { successors(event, visit); });
+  const std::vector<std::uint32_t> cycle =
+      find_cycle(2 * first_.back(), [&](std::uint32_t event, auto&& visit) { successors(event, visit); });
   if (cycle.empty()) return;
   std::vector<std::uint32_t> operations;  // the circle again, each operation once, from the one that waits
   for (auto event = cycle.rbegin(); event != cycle.rend(); ++event) {

@@ -102,9 +102,8 @@ std::string write_all(const Ranks& ranks, WriteOptions options, ScheduleOf&& sch
 }  // namespace
 
 bool has_wildcards(const Schedule& schedule) {
-  return std::ranges::any_of(schedule.vertices(), [](const Vertex& v) {
-    return v.kind == Kind::recv && (v.peer == kAnySource || v.tag == kAnyTag);
-  });
+  return std::ranges::any_of(schedule.vertices(),
+                             [](const Vertex& v) { return v.kind == Kind::recv && (v.peer == kAnySource || v.tag == kAnyTag); });
 }
 
 // In the order of tags, and of the program among equal ones: that order is the same at both ends.
@@ -124,11 +123,13 @@ std::vector<std::uint32_t> message_numbers(const Schedule& schedule) {
 }
 
 std::string write_goal(std::span<const Plan> ranks, const WriteOptions& options) {
-  return write_all(ranks, options, [](const Plan& plan) -> const Schedule& { return plan.graph; }, [](const Plan& plan) { return &plan; });
+  return write_all(
+      ranks, options, [](const Plan& plan) -> const Schedule& { return plan.graph; }, [](const Plan& plan) { return &plan; });
 }
 
 std::string write_goal(std::span<const Schedule> ranks, const WriteOptions& options) {
-  return write_all(ranks, options, [](const Schedule& s) -> const Schedule& { return s; }, [](const Schedule&) -> const Plan* { return nullptr; });
+  return write_all(
+      ranks, options, [](const Schedule& s) -> const Schedule& { return s; }, [](const Schedule&) -> const Plan* { return nullptr; });
 }
 
 }  // namespace portunus::goal

@@ -42,7 +42,8 @@ bool accessible(const void* start, size_t size, bool write) {
   if (first > UINTPTR_MAX - page - size) return false;
   const uintptr_t begin = first & ~(page - 1), end = (first + size + page - 1) & ~(page - 1);
   int status;
-  while ((status = madvise(reinterpret_cast<void*>(begin), end - begin, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ)) != 0 && errno == EINTR) {
+  while ((status = madvise(reinterpret_cast<void*>(begin), end - begin, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ)) != 0 &&
+         errno == EINTR) {
   }
   return status == 0 || (errno == EINVAL && mapped(begin, end, write));
 }

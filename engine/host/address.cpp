@@ -25,7 +25,8 @@ std::vector<NetworkInterface> network_interfaces() {
     const auto* address = reinterpret_cast<const sockaddr_in*>(entry->ifa_addr);
     char text[INET_ADDRSTRLEN];
     inet_ntop(AF_INET, &address->sin_addr, text, sizeof text);
-    found.push_back({entry->ifa_name, text, ntohl(address->sin_addr.s_addr), (entry->ifa_flags & IFF_UP) != 0, (entry->ifa_flags & IFF_LOOPBACK) != 0});
+    found.push_back(
+        {entry->ifa_name, text, ntohl(address->sin_addr.s_addr), (entry->ifa_flags & IFF_UP) != 0, (entry->ifa_flags & IFF_LOOPBACK) != 0});
   }
   return found;
 }
@@ -36,7 +37,8 @@ uint32_t choose_nid(const std::string& interface) {
     if (interface.empty() ? !one.loopback : interface == one.name || interface == one.address) return one.nid;
   }
   if (!interface.empty())
-    throw std::runtime_error("PTL_FABRIC_INTERFACE=" + interface + ": no such interface that is up and has an IPv4 address; see `ip -4 addr`");
+    throw std::runtime_error("PTL_FABRIC_INTERFACE=" + interface +
+                             ": no such interface that is up and has an IPv4 address; see `ip -4 addr`");
   return INADDR_LOOPBACK;
 }
 

@@ -18,7 +18,8 @@ namespace {
 socklen_t address_of(ProcessId process, uint32_t uid, Sleeper who, sockaddr_un& address) {
   address = {};
   address.sun_family = AF_UNIX;
-  int size = std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "portunus.%u.%08x.%u.%u", uid, process.nid, process.pid, static_cast<unsigned>(who));
+  int size = std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "portunus.%u.%08x.%u.%u", uid, process.nid, process.pid,
+                           static_cast<unsigned>(who));
   return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<size_t>(size));
 }
 

@@ -21,8 +21,8 @@ std::string lone_job_id() {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
   char text[64];
-  std::snprintf(text, sizeof text, "alone-%ld-%llx%08lx", static_cast<long>(getpid()),
-                static_cast<unsigned long long>(now.tv_sec), static_cast<unsigned long>(now.tv_nsec));
+  std::snprintf(text, sizeof text, "alone-%ld-%llx%08lx", static_cast<long>(getpid()), static_cast<unsigned long long>(now.tv_sec),
+                static_cast<unsigned long>(now.tv_nsec));
   return text;
 }
 
@@ -30,9 +30,7 @@ class LocalJob final : public Bootstrap {
  public:
   LocalJob() : Bootstrap({.id = lone_job_id(), .rank = 0, .size = 1, .local_rank = 0, .local_ranks = {0}}) {}
 
-  void put(const std::string& key, std::span<const std::byte> value) override {
-    values_[key].assign(value.begin(), value.end());
-  }
+  void put(const std::string& key, std::span<const std::byte> value) override { values_[key].assign(value.begin(), value.end()); }
 
   void commit() override {}
   void fence(bool) override {}

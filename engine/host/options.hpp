@@ -16,17 +16,17 @@ struct WireOptions {
 
 struct Options {
   ProgressMode progress = ProgressMode::automatic;  // PTL_PROGRESS
-  int engine_core = -1;                     // PTL_ENGINE_CORE: logical processor, -1 = choose
-  bool node = true;                         // PTL_NODE: 0 sends everything over the fabric
-  bool fabric = true;                       // PTL_FABRIC: 0 never opens libfabric
-  std::string provider;                     // PTL_FABRIC_PROVIDER
-  std::string interface;                    // PTL_FABRIC_INTERFACE
-  size_t ring_bytes = 512 * 1024;           // PTL_NODE_RING: inbound ring of the node segment
-  WireOptions node_wire;                    // PTL_NODE_WIRE: delays what goes through the node transport
-  bool cma = true;                          // PTL_NODE_CMA: 0 streams bulk data through the rings
-  unsigned peer_timeout_s = 30;             // PTL_PEER_TIMEOUT: a peer silent for that long, if the network goes silent, is lost
+  int engine_core = -1;                             // PTL_ENGINE_CORE: logical processor, -1 = choose
+  bool node = true;                                 // PTL_NODE: 0 sends everything over the fabric
+  bool fabric = true;                               // PTL_FABRIC: 0 never opens libfabric
+  std::string provider;                             // PTL_FABRIC_PROVIDER
+  std::string interface;                            // PTL_FABRIC_INTERFACE
+  size_t ring_bytes = 512 * 1024;                   // PTL_NODE_RING: inbound ring of the node segment
+  WireOptions node_wire;                            // PTL_NODE_WIRE: delays what goes through the node transport
+  bool cma = true;                                  // PTL_NODE_CMA: 0 streams bulk data through the rings
+  unsigned peer_timeout_s = 30;                     // PTL_PEER_TIMEOUT: a peer silent for that long, if the network goes silent, is lost
 
-  bool debug = false;                       // PTL_DEBUG: one line on stderr for each PTL_ARG_INVALID (see debug_wanted)
+  bool debug = false;  // PTL_DEBUG: one line on stderr for each PTL_ARG_INVALID (see debug_wanted)
 
   // Throws std::invalid_argument with variable, value and what is allowed.
   static Options from_environment();

@@ -73,8 +73,7 @@ std::vector<int> ask_local_ranks(const pmix_proc_t& self) {
       char* end = nullptr;
       ranks.push_back(static_cast<int>(std::strtol(text, &end, 10)));
       if (end == text)
-        throw std::runtime_error(
-            "the launcher's PMIx server lists the node's ranks in an unknown form; start the program with ptlrun");
+        throw std::runtime_error("the launcher's PMIx server lists the node's ranks in an unknown form; start the program with ptlrun");
       text = *end == ',' ? end + 1 : end;
     }
   } else {
@@ -99,8 +98,7 @@ JobView ask_view(const pmix_proc_t& self) {
                              "; start the program with ptlrun");
   const auto place = std::find(view.local_ranks.begin(), view.local_ranks.end(), view.rank);
   if (place == view.local_ranks.end())
-    throw std::runtime_error(
-        "the launcher's PMIx server leaves this rank out of its node's ranks; start the program with ptlrun");
+    throw std::runtime_error("the launcher's PMIx server leaves this rank out of its node's ranks; start the program with ptlrun");
   view.local_rank = static_cast<int>(place - view.local_ranks.begin());
   return view;
 }
@@ -131,8 +129,7 @@ class PmixJob final : public Bootstrap {
     pmix_status_t rc = PMIx_Fence(nullptr, 0, &info, 1);
     // A process that joins the job again may meet here before a slower one has left it the first time. The server takes
     // that leaving for an absence, and lets those go who have come; all of them hear so and come again.
-    for (int more = size(); joined_before && rc == PMIX_ERR_PARTIAL_SUCCESS && more > 0; --more)
-      rc = PMIx_Fence(nullptr, 0, &info, 1);
+    for (int more = size(); joined_before && rc == PMIX_ERR_PARTIAL_SUCCESS && more > 0; --more) rc = PMIx_Fence(nullptr, 0, &info, 1);
     if (rc == PMIX_SUCCESS) return;
     poll(nullptr, 0, kLastMoment_ms);
     fail("the ranks of the job could not meet", rc, "check that every rank still runs and calls the same start-up");
@@ -141,17 +138,14 @@ class PmixJob final : public Bootstrap {
   std::vector<std::byte> get(int rank, const std::string& key) override {
     check_key(key);
     if (rank < 0 || rank >= size())
-      throw std::runtime_error("rank " + std::to_string(rank) + " does not exist in this job of " + std::to_string(size()) +
-                               " ranks");
+      throw std::runtime_error("rank " + std::to_string(rank) + " does not exist in this job of " + std::to_string(size()) + " ranks");
     const pmix_proc_t proc = proc_of(self_, static_cast<pmix_rank_t>(rank));
     Value value;
     const pmix_status_t rc = get_patiently(proc, key, value);
     if (rc != PMIX_SUCCESS)
-      fail("rank " + std::to_string(rank) + " gave no value '" + key + "'", rc,
-           "check that all ranks run the same program and library");
+      fail("rank " + std::to_string(rank) + " gave no value '" + key + "'", rc, "check that all ranks run the same program and library");
     if (value.held->type != PMIX_BYTE_OBJECT)
-      throw std::runtime_error("the value '" + key + "' of rank " + std::to_string(rank) +
-                               " is not of this library; choose another key");
+      throw std::runtime_error("the value '" + key + "' of rank " + std::to_string(rank) + " is not of this library; choose another key");
     const auto* bytes = reinterpret_cast<const std::byte*>(value.held->data.bo.bytes);
     return {bytes, bytes + value.held->data.bo.size};
   }

@@ -88,8 +88,8 @@ ForeignStats::ForeignStats(pid_t process) : process_(process) {
     if (length < 0 || !std::string(target, static_cast<size_t>(length)).starts_with(wanted)) continue;
     const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) continue;
-    const bool whole = fstat(fd, &status) == 0 && static_cast<size_t>(status.st_size) == sizeof(StatsPage) &&
-                       (fcntl(fd, F_GET_SEALS) & F_SEAL_SHRINK);
+    const bool whole =
+        fstat(fd, &status) == 0 && static_cast<size_t>(status.st_size) == sizeof(StatsPage) && (fcntl(fd, F_GET_SEALS) & F_SEAL_SHRINK);
     void* memory = whole ? mmap(nullptr, sizeof(StatsPage), PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
     close(fd);
     const auto* page = static_cast<const StatsPage*>(memory);

@@ -20,15 +20,15 @@ namespace portunus {
 struct StatsPage {
   static constexpr uint64_t kMagic = 0x3154415453545450;  // "PTTSTAT1", little endian
   uint64_t magic;
-  uint64_t layout;               // kStatsLayout of the library that made it
-  uint32_t nid, pid;             // the process as Portals names it
-  int32_t os_pid;                // as the system names it, in its own namespace
-  int32_t engine_core;           // -1: none
-  uint64_t started_ns;           // CLOCK_MONOTONIC
+  uint64_t layout;      // kStatsLayout of the library that made it
+  uint32_t nid, pid;    // the process as Portals names it
+  int32_t os_pid;       // as the system names it, in its own namespace
+  int32_t engine_core;  // -1: none
+  uint64_t started_ns;  // CLOCK_MONOTONIC
   char progress[16];
-  char transports[96];           // as in ptlx_engine_info_t
+  char transports[96];  // as in ptlx_engine_info_t
   std::atomic<uint32_t> realtime;
-  std::atomic<uint32_t> ready;   // release by the owner when all of the above is valid
+  std::atomic<uint32_t> ready;  // release by the owner when all of the above is valid
   alignas(64) Stats stats;
 };
 

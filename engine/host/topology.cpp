@@ -67,7 +67,8 @@ Placement place_engine(int local_rank, int local_size, int wanted, bool launched
   if (wanted >= 0) {
     placement.engine_core = is_there ? wanted : -1;
     if (!is_there)
-      throw std::invalid_argument("PTL_ENGINE_CORE=" + std::to_string(wanted) + ": this process may not use that processor; see `hwloc-ls` or taskset -p $$");
+      throw std::invalid_argument("PTL_ENGINE_CORE=" + std::to_string(wanted) +
+                                  ": this process may not use that processor; see `hwloc-ls` or taskset -p $$");
   } else if (static_cast<size_t>(local_size + local_rank) < list.size()) {
     placement.engine_core = list[static_cast<size_t>(local_size + local_rank)];
   }

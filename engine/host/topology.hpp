@@ -10,8 +10,8 @@ using Processors = std::bitset<1024>;  // as many as cpu_set_t holds
 
 struct Placement {
   std::vector<int> processors;  // those that this process may use, one of each core first
-  int usable = 1;        // how many logical processors this process may use, second ones of cores included
-  int engine_core = -1;  // one that no rank of this node needs, or -1
+  int usable = 1;               // how many logical processors this process may use, second ones of cores included
+  int engine_core = -1;         // one that no rank of this node needs, or -1
 };
 
 // Ranks 0 .. local_size-1 of the node are given the first processors, engine threads what is left: rank i's engine gets

@@ -48,9 +48,16 @@ ptl_size_t address(const void* memory) { return reinterpret_cast<std::uintptr_t>
 
 }  // namespace
 
-PlainProgram::PlainProgram(ptl_handle_ni_t ni, ptl_pt_index_t index, Program program, std::vector<Binding> bindings, std::uint64_t max_atomic)
-    : ni_(ni), index_(index), program_(std::move(program)), bindings_(std::move(bindings)), max_atomic_(max_atomic / 16 * 16),
-      increments_(program_.increments), into_(bindings_.size(), PTL_INVALID_HANDLE), extras_(bindings_.size()) {}
+PlainProgram::PlainProgram(ptl_handle_ni_t ni, ptl_pt_index_t index, Program program, std::vector<Binding> bindings,
+                           std::uint64_t max_atomic)
+    : ni_(ni),
+      index_(index),
+      program_(std::move(program)),
+      bindings_(std::move(bindings)),
+      max_atomic_(max_atomic / 16 * 16),
+      increments_(program_.increments),
+      into_(bindings_.size(), PTL_INVALID_HANDLE),
+      extras_(bindings_.size()) {}
 
 PlainProgram::Way PlainProgram::way_of(const Operation& operation) const {
   const Binding& work = bindings_[operation.vertex];
@@ -183,8 +190,9 @@ int PlainProgram::park_atomic(const Operation& operation, Point when) {
   if (const int code = descriptor(counts, md); code != PTL_OK) return code;
   const std::uint64_t bytes = work.count * width_of(work.type);
   for (std::uint64_t done = 0; done < bytes; done += max_atomic_) {
-    const int code = PtlTriggeredAtomic(md, address(operand) + done, std::min(max_atomic_, bytes - done), PTL_CT_ACK_REQ, self_, index_, kOwnMemory,
-                                        address(work.memory) + done, nullptr, 0, atomic_of(work.op), work.type, counters_[when.counter], at(when));
+    const int code =
+        PtlTriggeredAtomic(md, address(operand) + done, std::min(max_atomic_, bytes - done), PTL_CT_ACK_REQ, self_, index_, kOwnMemory,
+                           address(work.memory) + done, nullptr, 0, atomic_of(work.op), work.type, counters_[when.counter], at(when));
     if (code != PTL_OK) return code;
   }
   return extra.parts == kNoCounter ? static_cast<int>(PTL_OK) : increment(operation.counter, {extra.parts, increments_[extra.parts]});
@@ -216,8 +224,8 @@ int PlainProgram::park(const Operation& operation) {
       const int code = append(operation.match_bits | kFetch, operation.peer, PTL_ME_OP_GET | pieces, from.memory,
                               from.pieces > 0 ? from.pieces : operation.size, operation.counter);
       if (code != PTL_OK) return code;
-      return PtlTriggeredPut(announcer_, 0, 0, PTL_NO_ACK_REQ, process(operation.peer), index_, operation.match_bits | epoch_bits(), 0, nullptr, 0,
-                             counters_[operation.when.counter], at(operation.when));
+      return PtlTriggeredPut(announcer_, 0, 0, PTL_NO_ACK_REQ, process(operation.peer), index_, operation.match_bits | epoch_bits(), 0,
+                             nullptr, 0, counters_[operation.when.counter], at(operation.when));
     }
     case Action::append: return expect(operation, false);
     case Action::local: return park_local(operation);

@@ -56,7 +56,7 @@ class PlainProgram {
     CounterId parts = kNoCounter;    // of an atomic in several parts
     std::uint64_t since_ns = 0;      // when a delay by the host began
     Way way = Way::nothing;
-    bool pending = false;            // by the host, in this epoch
+    bool pending = false;  // by the host, in this epoch
   };
 
   void unload();
@@ -86,15 +86,15 @@ class PlainProgram {
   ptl_process_t self_{};
   bool open_ = false, running_ = false;
   std::uint64_t epoch_ = 0;
-  std::vector<std::uint32_t> increments_;          // of the program's counters and of ours
+  std::vector<std::uint32_t> increments_;  // of the program's counters and of ours
   std::vector<ptl_handle_ct_t> counters_;
-  std::vector<ptl_handle_md_t> descriptors_;       // by counter: all memory, counting replies and acknowledgements there
-  std::vector<ptl_handle_md_t> scattered_;         // of receives into pieces
-  std::vector<ptl_handle_md_t> into_;              // by vertex: one of these, or none
-  ptl_handle_md_t announcer_ = PTL_INVALID_HANDLE; // no memory, no counter
-  std::vector<ptl_handle_me_t> entries_;           // of this epoch
+  std::vector<ptl_handle_md_t> descriptors_;        // by counter: all memory, counting replies and acknowledgements there
+  std::vector<ptl_handle_md_t> scattered_;          // of receives into pieces
+  std::vector<ptl_handle_md_t> into_;               // by vertex: one of these, or none
+  ptl_handle_md_t announcer_ = PTL_INVALID_HANDLE;  // no memory, no counter
+  std::vector<ptl_handle_me_t> entries_;            // of this epoch
   ptl_handle_me_t overflow_ = PTL_INVALID_HANDLE, own_memory_ = PTL_INVALID_HANDLE;
-  std::vector<Extra> extras_;                      // by vertex
+  std::vector<Extra> extras_;  // by vertex
 };
 
 }  // namespace portunus::goal

@@ -97,8 +97,8 @@ class BasicBaton {
   void count_use() { uses_.store(uses_.load_relaxed() + 1); }
 
   alignas(64) typename Memory::Atomic32 word_;
-  typename Memory::Atomic32 granted_;  // written under word_
-  typename Memory::Atomic32 blocked_;  // the bias is not to be used
+  typename Memory::Atomic32 granted_;             // written under word_
+  typename Memory::Atomic32 blocked_;             // the bias is not to be used
   alignas(64) typename Memory::Atomic32 inside_;  // the owner's of the bias
   typename Memory::Hint uses_;                    // written by the holder only
   alignas(64) typename Memory::Hint wanted_;

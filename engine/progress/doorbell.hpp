@@ -106,7 +106,9 @@ class BasicDoorbell {
   typename Memory::Atomic32& word() { return word_; }
 
  private:
-  static void fence_after(uint32_t replaced) { replaced & kHot ? Memory::heavy_fence(Guard::arm_hot_fence) : Memory::fence(Guard::arm_fence); }
+  static void fence_after(uint32_t replaced) {
+    replaced& kHot ? Memory::heavy_fence(Guard::arm_hot_fence) : Memory::fence(Guard::arm_fence);
+  }
   static uint32_t quiet(uint32_t word) { return (word & ~(kStep - 1)) + kStep; }
   typename Memory::Atomic32 word_;
 };

@@ -12,23 +12,22 @@
 // order; "heavy": the other side pays no fence, this one makes all processors execute one. Partner: whose write and look it meets.
 //
 //   word          written by                            read by                       order      partner (see guards.hpp)
-//   door          sleepers, engine thread, who leaves   ringers of all processes      S, A       message: publish, fence, read | arm, fence, look
+//   door          sleepers, engine thread, who leaves   ringers of all processes      S, A       message: publish, fence, read | arm,
+//   fence, look
 //     hot bit     who leaves in a rush (under baton)    ringers, without a fence      S          arm: heavy, look
 //   watch         sleepers (bits), ringers (0)          who stores to watched memory  S, relaxed store, read | set, heavy, look
-//   passive word  who wakes (+1)                        passive sleepers (futex)      S          read, then say so, fence, look | release, look, +1, wake
-//   passive       passive sleepers                      who releases the baton        S          the same
-//   asleep        all sleepers                          who releases, having posted   S          as passive; the door's arming for the active
-//   polling       who sleeps on descriptors             who would sleep passively     S          as the baton: somebody else looks
-//   waiting       enter_wait, hand_over                 engine thread                 S          +1, read the door | arm, fence, read
-//   dense         who leaves, who cools                 engine thread, who leaves     S          see cool
-//   stop          stop                                  engine thread                 S          set, change the door, wake
-//   aborts        abort_waits                           waiters                       S          bump, wake_sleepers
-//   baton word    holder                                everybody                     S, R       commands: push, fence, look | release, fence, look
-//   granted       holder                                who has just taken the word   R, A       -
-//   blocked       who wants the bias back, cool         owner of the bias             heavy      inside: write, read blocked | write, heavy, read
-//   inside        owner of the bias                     who has blocked it            relaxed, R the same
-//   naps, uses, wanted                                                                relaxed    hints: nothing is lost by a late read
-//   grant, bias_owner, taken_back, rush, clock, posted  the holder of the baton alone -          -
+//   passive word  who wakes (+1)                        passive sleepers (futex)      S          read, then say so, fence, look | release,
+//   look, +1, wake passive       passive sleepers                      who releases the baton        S          the same asleep        all
+//   sleepers                          who releases, having posted   S          as passive; the door's arming for the active polling who
+//   sleeps on descriptors             who would sleep passively     S          as the baton: somebody else looks waiting       enter_wait,
+//   hand_over                 engine thread                 S          +1, read the door | arm, fence, read dense         who leaves, who
+//   cools                 engine thread, who leaves     S          see cool stop          stop                                  engine
+//   thread                 S          set, change the door, wake aborts        abort_waits                           waiters S bump,
+//   wake_sleepers baton word    holder                                everybody                     S, R       commands: push, fence, look
+//   | release, fence, look granted       holder                                who has just taken the word   R, A       - blocked       who
+//   wants the bias back, cool         owner of the bias             heavy      inside: write, read blocked | write, heavy, read inside
+//   owner of the bias                     who has blocked it            relaxed, R the same naps, uses, wanted relaxed    hints: nothing is
+//   lost by a late read grant, bias_owner, taken_back, rush, clock, posted  the holder of the baton alone -          -
 //
 // Thread: every function from any thread, except begin and end (one at a time, when nobody else is inside) and the two run_ functions
 // (the engine thread).
@@ -50,13 +49,13 @@ namespace portunus {
 // What the machine and the environment ask for; constant between begin and end.
 struct ProgressPlan {
   ProgressMode mode = ProgressMode::caller;  // not automatic
-  bool engine_spins = false;   // the engine thread never sleeps
+  bool engine_spins = false;                 // the engine thread never sleeps
   bool engine_has_core = false;
-  bool spin_waits = false;     // waiters have a core each
-  bool oversubscribed = false; // more ranks than cores: polls give way, too
-  bool by_socket = false;      // sleepers wait for descriptors as well as for the door
-  bool must_poll = false;      // a network without a descriptor: sleep only briefly
-  bool registered = false;     // heavy fences reach this process
+  bool spin_waits = false;      // waiters have a core each
+  bool oversubscribed = false;  // more ranks than cores: polls give way, too
+  bool by_socket = false;       // sleepers wait for descriptors as well as for the door
+  bool must_poll = false;       // a network without a descriptor: sleep only briefly
+  bool registered = false;      // heavy fences reach this process
 
   // No SCHED_FIFO then: providers take spin locks that other processes share: a real-time thread that meets one whose holder it has
   // displaced would spin until the kernel's real-time throttle, about a second.
@@ -126,7 +125,8 @@ class BasicProgress {
     engine_->settle();
     if (!Memory::biased() || engine_->posted || engine_->restless() || grant_.get()) return leave_baton();
     baton_.release(true);  // what is read below is not older, see Baton::held
-    if (counted_on(Guard::passive_look_biased) || filled(Guard::queue_look_biased)) [[unlikely]] serve_others();
+    if (counted_on(Guard::passive_look_biased) || filled(Guard::queue_look_biased)) [[unlikely]]
+      serve_others();
   }
   // The same as submit, but returns only after the command has been executed. From within a condition of wait, it is queued.
   void submit_and_wait(Command& command) {
@@ -226,7 +226,8 @@ class BasicProgress {
 
   bool filled(Guard guard) const { return Memory::keeps(guard) && engine_->commands().maybe_filled(); }
   void drain() {
-    if (engine_->commands().maybe_filled()) [[unlikely]] drain_now();
+    if (engine_->commands().maybe_filled()) [[unlikely]]
+      drain_now();
   }
   void drain_now() {
     Command queued;
@@ -297,18 +298,18 @@ class BasicProgress {
   Word* passive_word_ = nullptr;
   ProgressPlan plan_;
   BasicBaton<Memory> baton_;
-  typename Memory::Clock clock_;                           // under the baton
-  typename Memory::Rush rush_;                             // the same: do waits come thick and fast?
-  typename Memory::template Held<uint32_t> grant_;         // its next release gives this thread the bias
-  typename Memory::template Held<uintptr_t> bias_owner_;   // the thread that has the bias or had it
-  typename Memory::template Held<uint32_t> taken_back_;    // how often application threads took the bias from one another
+  typename Memory::Clock clock_;                          // under the baton
+  typename Memory::Rush rush_;                            // the same: do waits come thick and fast?
+  typename Memory::template Held<uint32_t> grant_;        // its next release gives this thread the bias
+  typename Memory::template Held<uintptr_t> bias_owner_;  // the thread that has the bias or had it
+  typename Memory::template Held<uint32_t> taken_back_;   // how often application threads took the bias from one another
 
   alignas(64) Word stop_;
-  Word waiting_;   // application threads inside a wait that step
-  Word asleep_;    // of all sleepers, those that a posted event must wake
-  Word passive_;   // of these, those on *passive_word_
-  Word polling_;   // one waiter at a time sleeps on descriptors
-  Word dense_;     // waits come thick and fast: the engine thread looks by itself now and then, nobody rings it
+  Word waiting_;  // application threads inside a wait that step
+  Word asleep_;   // of all sleepers, those that a posted event must wake
+  Word passive_;  // of these, those on *passive_word_
+  Word polling_;  // one waiter at a time sleeps on descriptors
+  Word dense_;    // waits come thick and fast: the engine thread looks by itself now and then, nobody rings it
   Word aborts_;
   typename Memory::Hint naps_;        // beside a network, since something last happened
   typename Memory::Hint naps_since_;  // the steps with work until then

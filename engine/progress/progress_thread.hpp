@@ -77,8 +77,9 @@ void BasicProgress<Memory>::run_parked() {
     uint32_t armed;
     if (!door_->arm_from(word, Sleeper::engine, plan_.by_socket, armed)) continue;
     bool holds = false;
-    if ((Memory::keeps(Guard::park_waiting) && waiting_.load() > 0) || stop_.load() || (Memory::keeps(Guard::park_dense) && dense_.load()) ||
-        (offload && engine_->commands().maybe_filled()) || (!(holds = baton_.try_take(Memory::biased())) && Memory::keeps(Guard::park_holding))) {
+    if ((Memory::keeps(Guard::park_waiting) && waiting_.load() > 0) || stop_.load() ||
+        (Memory::keeps(Guard::park_dense) && dense_.load()) || (offload && engine_->commands().maybe_filled()) ||
+        (!(holds = baton_.try_take(Memory::biased())) && Memory::keeps(Guard::park_holding))) {
       door_->disarm_from(armed);
       sleeping_->let_others_run();
       continue;
@@ -86,7 +87,8 @@ void BasicProgress<Memory>::run_parked() {
     const bool idle = !Memory::keeps(Guard::park_messages) || (engine_->idle() && !engine_->busy());
     const int64_t patience_ns = engine_->patience_ns();
     if (holds) leave_baton();
-    if (idle) sleep_on(armed, Sleeper::engine, patience_ns, true); else door_->disarm_from(armed);
+    if (idle) sleep_on(armed, Sleeper::engine, patience_ns, true);
+    else door_->disarm_from(armed);
   }
 }
 

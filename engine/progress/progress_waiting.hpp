@@ -38,7 +38,8 @@ bool BasicProgress<Memory>::wait(Done&& done, int64_t timeout_ns, uint32_t watch
         work = step(clock_.coarse(*engine_));
         Memory::mark(9, work != 0);
         satisfied = done();
-      } while (!satisfied && (work || (plan_.spin_waits && ++idle < Limits::kSpins && (idle & 63) != 0)) && !engine_->posted && !baton_.wanted());
+      } while (!satisfied && (work || (plan_.spin_waits && ++idle < Limits::kSpins && (idle & 63) != 0)) && !engine_->posted &&
+               !baton_.wanted());
       if (satisfied) {
         Memory::mark(10);
         leave_holding();
@@ -212,7 +213,8 @@ void BasicProgress<Memory>::take_baton() {
   baton_.want();
   for (int tries = 0; !take(); ++tries) {
     Memory::mark(7);
-    if (tries < 100) Memory::relax(); else Memory::yield();
+    if (tries < 100) Memory::relax();
+    else Memory::yield();
   }
   baton_.got();
 }
@@ -269,7 +271,8 @@ Sleeper BasicProgress<Memory>::hand_over() {
   const auto unless_quiet = [&](Sleeper who) { return !Memory::keeps(Guard::leave_rings) || engine_->quiet() ? Sleeper::nobody : who; };
   if (!last) {
     // Others may sleep on a word that no longer names them (this thread has taken back its own arming).
-    if (!Memory::keeps(Guard::leave_relieves) || asleep_.load_relaxed() == 0 || BasicDoorbell<typename Memory::Node>::who(door_->read()) == Sleeper::waiter)
+    if (!Memory::keeps(Guard::leave_relieves) || asleep_.load_relaxed() == 0 ||
+        BasicDoorbell<typename Memory::Node>::who(door_->read()) == Sleeper::waiter)
       return Sleeper::nobody;
     door_->arm(Sleeper::waiter, plan_.by_socket);
     return unless_quiet(Sleeper::waiter);
@@ -301,7 +304,8 @@ int64_t BasicProgress<Memory>::longest_nap() {
   const auto steps = static_cast<uint32_t>(engine_->stats().steps.read());
   if (naps_since_.exchange(steps) != steps) naps_.store(0);
   const uint32_t doubled = std::min(naps_.fetch_add(1) / Limits::kNapsAlike, 16u);
-  return plan_.must_poll ? std::min(Limits::kPollNap << doubled, Limits::kLongestPollNap) : std::min(Limits::kHeartbeat << doubled, Limits::kLongestHeartbeat);
+  return plan_.must_poll ? std::min(Limits::kPollNap << doubled, Limits::kLongestPollNap)
+                         : std::min(Limits::kHeartbeat << doubled, Limits::kLongestHeartbeat);
 }
 
 }  // namespace portunus

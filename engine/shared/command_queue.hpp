@@ -14,8 +14,7 @@ namespace portunus {
 
 class CommandQueue {
  public:
-  explicit CommandQueue(uint32_t size_power_of_two = 1024)
-      : mask_(size_power_of_two - 1), slots_(new Slot[size_power_of_two]) {
+  explicit CommandQueue(uint32_t size_power_of_two = 1024) : mask_(size_power_of_two - 1), slots_(new Slot[size_power_of_two]) {
     for (uint32_t i = 0; i < size_power_of_two; ++i) slots_[i].sequence.store(i, std::memory_order_relaxed);
   }
 
@@ -50,9 +49,7 @@ class CommandQueue {
   }
 
   // May a pop succeed, or is a push under way? Any thread; false positives and late answers are the caller's to handle.
-  bool maybe_filled() const {
-    return tail_.load(std::memory_order_relaxed) != head_.load(std::memory_order_relaxed);
-  }
+  bool maybe_filled() const { return tail_.load(std::memory_order_relaxed) != head_.load(std::memory_order_relaxed); }
 
  private:
   struct alignas(64) Slot {

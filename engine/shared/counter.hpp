@@ -19,15 +19,15 @@ struct Trigger;  // a parked command (trigger.hpp)
 struct Counter {
   std::atomic<uint64_t> success;
   std::atomic<uint64_t> failure;
-  Trigger* parked;      // ascending threshold, first in first out among equals
+  Trigger* parked;  // ascending threshold, first in first out among equals
   Trigger* parked_tail;
   uint32_t parked_count;
   InterfaceIndex ni;
-  bool success_only;    // failures do not ripen commands (extension E6)
-  bool watches;         // some peer's end counts here as a failure
-  uint32_t errors;      // handle of the counter that counts our failures as successes; 0: none
-  uint64_t stride;      // E5: commands parked here come back, this much later; 0: they run once
-  uint64_t match_field; // E5: the bits of a command's match bits that count up by one each time
+  bool success_only;     // failures do not ripen commands (extension E6)
+  bool watches;          // some peer's end counts here as a failure
+  uint32_t errors;       // handle of the counter that counts our failures as successes; 0: none
+  uint64_t stride;       // E5: commands parked here come back, this much later; 0: they run once
+  uint64_t match_field;  // E5: the bits of a command's match bits that count up by one each time
 
   ptl_ct_event_t read() const {
     // Acquire pairs with the release in add/set: who sees the count sees the data.

@@ -62,7 +62,8 @@ class EventQueue {
 
   void post(const ptl_event_t& event) {
     uint64_t position = tail_.load(std::memory_order_relaxed);
-    if (position - head_seen_ >= size_.load(std::memory_order_relaxed)) [[unlikely]] make_room(position);
+    if (position - head_seen_ >= size_.load(std::memory_order_relaxed)) [[unlikely]]
+      make_room(position);
     Slot& slot = slots_.load(std::memory_order_relaxed)[position & (size_.load(std::memory_order_relaxed) - 1)];
     slot.sequence.store(kBeingWritten, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_release);  // readers that see new words see kBeingWritten or later
@@ -86,10 +87,12 @@ class EventQueue {
     for (;;) {
       const uint64_t size = size_.load(std::memory_order_acquire);
       const Slot* slots = slots_.load(std::memory_order_relaxed);
-      const auto holds = [&](unsigned i, std::memory_order order) { return slots[(position + i) & (size - 1)].sequence.load(order) == position + i + 1; };
+      const auto holds = [&](unsigned i, std::memory_order order) {
+        return slots[(position + i) & (size - 1)].sequence.load(order) == position + i + 1;
+      };
       unsigned count = 0;
       for (; count < most && holds(count, std::memory_order_acquire); ++count) {  // pairs with the release in post
-        // Word by word, for the same reason as in words_of.
+                                                                                  // Word by word, for the same reason as in words_of.
 #pragma GCC unroll 16
         for (size_t i = 0; i < kWords; ++i) {
           const uint64_t word = slots[(position + count) & (size - 1)].words[i].load(std::memory_order_relaxed);
@@ -109,7 +112,7 @@ class EventQueue {
       uint64_t end = tail_.load(std::memory_order_acquire);
       // Negative when the event before ours was taken between the two last stores of its post.
       const auto waiting = static_cast<int64_t>(end - position);
-      if (waiting > static_cast<int64_t>(size)) {  // overrun: go on with the oldest event that is still there
+      if (waiting > static_cast<int64_t>(size)) {                     // overrun: go on with the oldest event that is still there
         if (size_.load(std::memory_order_relaxed) != size) continue;  // no: the ring has become longer, which who sees the end sees, too
         uint64_t oldest = end - size;
         if (head_.compare_exchange_strong(position, oldest, std::memory_order_relaxed)) {
@@ -167,10 +170,11 @@ class EventQueue {
   static std::array<uint64_t, kWords> words_of(const ptl_event_t& event) {
     std::array<uint64_t, kWords> words;
     if constexpr (std::endian::native == std::endian::little && offsetof(ptl_event_t, start) == 0 && offsetof(ptl_event_t, user_ptr) == 8 &&
-                  offsetof(ptl_event_t, hdr_data) == 16 && offsetof(ptl_event_t, match_bits) == 24 && offsetof(ptl_event_t, rlength) == 32 &&
-                  offsetof(ptl_event_t, mlength) == 40 && offsetof(ptl_event_t, remote_offset) == 48 &&
-                  offsetof(ptl_event_t, initiator) == 56 && offsetof(ptl_event_t, uid) == 64 &&
-                  offsetof(ptl_event_t, type) == 72 && offsetof(ptl_event_t, atomic_type) == 76 && sizeof event == 80) {
+                  offsetof(ptl_event_t, hdr_data) == 16 && offsetof(ptl_event_t, match_bits) == 24 &&
+                  offsetof(ptl_event_t, rlength) == 32 && offsetof(ptl_event_t, mlength) == 40 &&
+                  offsetof(ptl_event_t, remote_offset) == 48 && offsetof(ptl_event_t, initiator) == 56 &&
+                  offsetof(ptl_event_t, uid) == 64 && offsetof(ptl_event_t, type) == 72 && offsetof(ptl_event_t, atomic_type) == 76 &&
+                  sizeof event == 80) {
       words[0] = reinterpret_cast<uint64_t>(event.start);
       words[1] = reinterpret_cast<uint64_t>(event.user_ptr);
       words[2] = event.hdr_data;

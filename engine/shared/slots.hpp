@@ -40,7 +40,8 @@ class Pool {
   Pool(HandleKind kind, uint32_t capacity) : kind_(kind), capacity_(capacity) {
     void* memory = mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
-      throw std::system_error(errno, std::generic_category(), "cannot reserve address space for a pool of Portals objects; raise `ulimit -v`");
+      throw std::system_error(errno, std::generic_category(),
+                              "cannot reserve address space for a pool of Portals objects; raise `ulimit -v`");
     slots_ = static_cast<Slot*>(memory);
   }
   ~Pool() { munmap(slots_, bytes()); }
@@ -71,9 +72,7 @@ class Pool {
   }
 
   // The handle that `publish` will give.
-  uint32_t next_handle(uint32_t index) const {
-    return make_handle(kind_, slots_[index].state.load(std::memory_order_relaxed) >> 1, index);
-  }
+  uint32_t next_handle(uint32_t index) const { return make_handle(kind_, slots_[index].state.load(std::memory_order_relaxed) >> 1, index); }
 
   // The object behind a handle, or nullptr when it is of another kind, stale or never existed.
   T* find(uint32_t handle) {
@@ -147,7 +146,7 @@ class Pool {
   HandleKind kind_;
   uint32_t capacity_;
   Slot* slots_;
-  uint32_t held_ = 0;             // the baton holder's own free slots
+  uint32_t held_ = 0;  // the baton holder's own free slots
   uint32_t held_back_[kHeldBack];
   alignas(64) std::atomic<uint64_t> free_{0};   // count of changes << 32 | index + 1
   alignas(64) std::atomic<uint32_t> fresh_{0};  // slots never used start here

@@ -26,8 +26,7 @@ CLI::Option* exclude(CLI::Option* option, CommandLine::Excluded excluded) {
 
 }  // namespace
 
-CommandLine::CommandLine(const char* tool, const char* about, const char* footer)
-    : tool_(tool), app_(std::make_unique<CLI::App>(about)) {
+CommandLine::CommandLine(const char* tool, const char* about, const char* footer) : tool_(tool), app_(std::make_unique<CLI::App>(about)) {
   app_->footer(footer);
   app_->set_version_flag("--version", std::string(tool) + " (Portunus) " PTL_VERSION);
 }
@@ -42,17 +41,13 @@ CLI::Option* CommandLine::text(const char* name, std::string& value, const char*
   return exclude(app_->add_option(name, value, help), excluded);
 }
 
-void CommandLine::number(const char* name, std::optional<std::uint32_t>& value, const char* help) {
-  app_->add_option(name, value, help);
-}
+void CommandLine::number(const char* name, std::optional<std::uint32_t>& value, const char* help) { app_->add_option(name, value, help); }
 
 void CommandLine::number(const char* name, std::uint32_t& value, const char* help, std::uint32_t least, std::uint32_t most) {
   app_->add_option(name, value, help)->check(CLI::Range(least, most));
 }
 
-void CommandLine::positive(const char* name, double& value, const char* help) {
-  app_->add_option(name, value, help)->check(kFinite);
-}
+void CommandLine::positive(const char* name, double& value, const char* help) { app_->add_option(name, value, help)->check(kFinite); }
 
 void CommandLine::positive(const char* name, std::optional<double>& value, const char* help) {
   app_->add_option(name, value, help)->check(kFinite);
@@ -78,10 +73,8 @@ std::optional<Said> CommandLine::read(int argc, char** argv) {
 std::optional<int> CommandLine::read_or_tell(int argc, char** argv) {
   const std::optional<Said> said = read(argc, argv);
   if (!said) return std::nullopt;
-  if (said->status == 0)
-    std::fputs(said->text.c_str(), stdout);
-  else
-    std::fprintf(stderr, "%s: %s\n", tool_, said->text.c_str());
+  if (said->status == 0) std::fputs(said->text.c_str(), stdout);
+  else std::fprintf(stderr, "%s: %s\n", tool_, said->text.c_str());
   return said->status;
 }
 

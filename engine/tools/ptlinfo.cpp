@@ -11,11 +11,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "engine/tools/command_line.hpp"
 #include "engine/host/address.hpp"
 #include "engine/host/bootstrap.hpp"
 #include "engine/host/topology.hpp"
 #include "engine/host/variables.hpp"
+#include "engine/tools/command_line.hpp"
 #include "engine/transport/fabric/providers.hpp"
 #include "portals/portals4.h"
 #include "portals/portals4_ext.h"
@@ -47,14 +47,20 @@ ordered_json environment() {
 ordered_json interfaces(uint32_t chosen) {
   ordered_json all = ordered_json::array();
   for (const NetworkInterface& one : network_interfaces())
-    all.push_back({{"name", one.name}, {"address", one.address}, {"up", one.up}, {"loopback", one.loopback}, {"used", one.up && one.nid == chosen}});
+    all.push_back(
+        {{"name", one.name}, {"address", one.address}, {"up", one.up}, {"loopback", one.loopback}, {"used", one.up && one.nid == chosen}});
   return all;
 }
 
 ordered_json providers(const std::string& used) {
   ordered_json all = ordered_json::array();
   for (const FabricProvider& one : fabric_providers())
-    all.push_back({{"name", one.name}, {"fabric", one.fabric}, {"domain", one.domain}, {"max_message", one.max_message}, {"automatic", one.automatic}, {"used", one.name == used}});
+    all.push_back({{"name", one.name},
+                   {"fabric", one.fabric},
+                   {"domain", one.domain},
+                   {"max_message", one.max_message},
+                   {"automatic", one.automatic},
+                   {"used", one.name == used}});
   return all;
 }
 
@@ -109,7 +115,8 @@ ordered_json portals(const ptlx_job_t& job) {
 }
 
 std::string dotted(uint32_t nid) {
-  return std::to_string(nid >> 24) + "." + std::to_string(nid >> 16 & 255) + "." + std::to_string(nid >> 8 & 255) + "." + std::to_string(nid & 255);
+  return std::to_string(nid >> 24) + "." + std::to_string(nid >> 16 & 255) + "." + std::to_string(nid >> 8 & 255) + "." +
+         std::to_string(nid & 255);
 }
 
 // What a value in the table stands for.
@@ -148,14 +155,16 @@ void print(const ordered_json& all) {
   }
   std::printf("\nenvironment\n");
   for (const ordered_json& one : all["environment"])
-    std::printf("  %-24s %-20s %s (%s; default: %s)\n", word(one["name"]).c_str(), one["value"].is_null() ? "not set" : word(one["value"]).c_str(),
-                word(one["meaning"]).c_str(), word(one["values"]).c_str(), word(one["default"]).c_str());
+    std::printf("  %-24s %-20s %s (%s; default: %s)\n", word(one["name"]).c_str(),
+                one["value"].is_null() ? "not set" : word(one["value"]).c_str(), word(one["meaning"]).c_str(), word(one["values"]).c_str(),
+                word(one["default"]).c_str());
 }
 
 // The table of variables.md, in Markdown.
 void print_variables() {
-  std::printf("# Environment variables\n\nWritten by `ptlinfo --variables`; `ptlinfo` alone shows what holds here.\n\n"
-              "| variable | values | default | meaning |\n| --- | --- | --- | --- |\n");
+  std::printf(
+      "# Environment variables\n\nWritten by `ptlinfo --variables`; `ptlinfo` alone shows what holds here.\n\n"
+      "| variable | values | default | meaning |\n| --- | --- | --- | --- |\n");
   for (const Variable& one : environment_variables())
     std::printf("| `%s` | %s | %s | %s |\n", one.name, one.values, one.otherwise, one.meaning);
 }
@@ -185,10 +194,8 @@ int run(int argc, char** argv) {
   all["environment"] = environment();
   if (ready) PtlFini();
   if (joined) PtlxJobFini();
-  if (json)
-    std::printf("%s\n", all.dump(2).c_str());
-  else
-    print(all);
+  if (json) std::printf("%s\n", all.dump(2).c_str());
+  else print(all);
   return all["portals"].is_null() ? 1 : 0;
 }
 

@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/tools/command_line.hpp"
 #include "engine/host/clock.hpp"
 #include "engine/host/stats_page.hpp"
+#include "engine/tools/command_line.hpp"
 
 namespace {
 
@@ -46,7 +46,8 @@ std::vector<Value> values_of(const Stats& stats) {
 }
 
 std::string dotted(uint32_t nid) {
-  return std::to_string(nid >> 24) + "." + std::to_string(nid >> 16 & 255) + "." + std::to_string(nid >> 8 & 255) + "." + std::to_string(nid & 255);
+  return std::to_string(nid >> 24) + "." + std::to_string(nid >> 16 & 255) + "." + std::to_string(nid >> 8 & 255) + "." +
+         std::to_string(nid & 255);
 }
 
 std::string command_of(pid_t process) {

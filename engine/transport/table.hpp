@@ -25,7 +25,7 @@ struct TransportOpening {
   Sink& sink;
   Stats& stats;
   const Options& options;
-  SelfHub& hub;           // joins the processes of one address space
+  SelfHub& hub;  // joins the processes of one address space
   uint32_t uid = 0;
   uint32_t pid = 0;       // wanted; 0 = any
   bool one_node = false;  // all processes of the job are on this node

@@ -50,7 +50,8 @@ class Transport;
 
 class Sink {  // the engine, as transports see it
  public:
-  virtual void arrived(Link& from, const wire::Header& header, const std::byte* payload) = 0;  // payload: header.payload_size bytes, valid during the call
+  virtual void arrived(Link& from, const wire::Header& header,
+                       const std::byte* payload) = 0;  // payload: header.payload_size bytes, valid during the call
   virtual void moved(void* context, bool ok) = 0;
   virtual void lost(Link& link) = 0;
   // A process we never addressed has sent us something by this transport: the engine sets link.peer.

@@ -1,8 +1,8 @@
 // wire.hpp: what travels between two engines: one 64-byte header per message, the same on every transport.
 //
 // On the node it is the first cache line of a ring record (so an 8-byte put is one line); on the fabric it follows a
-// prefix that names the sender (fabric/message.hpp). Payload of up to kInlinePayload bytes lies in the header itself, longer eager payload follows it.
-// Everything that arrives is checked by the receiver (target.cpp, initiator.cpp); nothing here is trusted.
+// prefix that names the sender (fabric/message.hpp). Payload of up to kInlinePayload bytes lies in the header itself, longer eager payload
+// follows it. Everything that arrives is checked by the receiver (target.cpp, initiator.cpp); nothing here is trusted.
 #pragma once
 
 #include <cstddef>
@@ -12,25 +12,29 @@ namespace portunus::wire {
 
 enum class Kind : uint8_t {
   none = 0,
-  put, get, atomic, fetch_atomic, swap,  // requests, initiator -> target
-  ack,                                   // target -> initiator: a put or atomic ended (or its source was read)
-  reply,                                 // target -> initiator: a get, fetch or swap ended; may carry the data
-  stream_request,                        // target -> initiator: send me `rlength` bytes from `remote_offset` of your source
-  stream_data,                           // payload for the transfer `token` at `remote_offset`
-  throttle,                              // target -> initiator: send less to `pt_index`; op = Throttle
-  withdraw,                              // initiator -> target: end my put `token` to `pt_index`, if it still is unmatched there
+  put,
+  get,
+  atomic,
+  fetch_atomic,
+  swap,            // requests, initiator -> target
+  ack,             // target -> initiator: a put or atomic ended (or its source was read)
+  reply,           // target -> initiator: a get, fetch or swap ended; may carry the data
+  stream_request,  // target -> initiator: send me `rlength` bytes from `remote_offset` of your source
+  stream_data,     // payload for the transfer `token` at `remote_offset`
+  throttle,        // target -> initiator: send less to `pt_index`; op = Throttle
+  withdraw,        // initiator -> target: end my put `token` to `pt_index`, if it still is unmatched there
   last_kind = withdraw
 };
 
 // Header::flags. The two upper bits mean one thing in requests and another in answers.
-constexpr uint8_t kNiMask = 0x03;       // which of the four interfaces
-constexpr uint8_t kAckShift = 2;        // two bits: ptl_ack_req_t of a put or atomic
+constexpr uint8_t kNiMask = 0x03;  // which of the four interfaces
+constexpr uint8_t kAckShift = 2;   // two bits: ptl_ack_req_t of a put or atomic
 constexpr uint8_t kAckMask = 0x0c;
-constexpr uint8_t kBulk = 0x10;         // payload is a Region: the target pulls (put) or pushes (get)
-constexpr uint8_t kNoRegion = 0x20;     // with kBulk: no Region; the data is streamed by messages
-constexpr uint8_t kSourceRead = 0x40;   // ack only: the source of a bulk put is free (SEND), not an acknowledgement
-constexpr uint8_t kStaged = 0x40;       // with kBulk, of a put or atomic: the Region is memory that the initiator fills piece by piece
-constexpr uint8_t kOverflow = 0x80;     // ack/reply: matched in the overflow list
+constexpr uint8_t kBulk = 0x10;        // payload is a Region: the target pulls (put) or pushes (get)
+constexpr uint8_t kNoRegion = 0x20;    // with kBulk: no Region; the data is streamed by messages
+constexpr uint8_t kSourceRead = 0x40;  // ack only: the source of a bulk put is free (SEND), not an acknowledgement
+constexpr uint8_t kStaged = 0x40;      // with kBulk, of a put or atomic: the Region is memory that the initiator fills piece by piece
+constexpr uint8_t kOverflow = 0x80;    // ack/reply: matched in the overflow list
 
 // Header::op of stream_data: the token names an operation (a get's data), else a transfer.
 constexpr uint8_t kToOperation = 1;
@@ -40,17 +44,17 @@ constexpr uint64_t kWindowMessages = 32;  // stream_request: asks for no more da
 constexpr size_t kInlinePayload = 8;
 
 struct alignas(64) Header {
-  uint32_t ready;          // transport's own: ring turn on the node, zero on the fabric
+  uint32_t ready;  // transport's own: ring turn on the node, zero on the fabric
   Kind kind;
   uint8_t flags;
-  uint8_t op;              // ptl_op_t of a request; ptl_ni_fail_t of an ack or reply
-  uint8_t datatype;        // ptl_datatype_t
-  uint32_t source;         // transport's own: who sent it
+  uint8_t op;        // ptl_op_t of a request; ptl_ni_fail_t of an ack or reply
+  uint8_t datatype;  // ptl_datatype_t
+  uint32_t source;   // transport's own: who sent it
   uint16_t pt_index;
-  uint16_t payload_size;   // bytes that travel with this header (0..65535)
+  uint16_t payload_size;  // bytes that travel with this header (0..65535)
   union {
-    uint64_t match_bits;   // requests
-    uint64_t transfer;     // stream_request: the transfer at the target, the token of the data that answer
+    uint64_t match_bits;  // requests
+    uint64_t transfer;    // stream_request: the transfer at the target, the token of the data that answer
   };
   uint64_t hdr_data;
   uint64_t rlength;        // requests: requested length; ack/reply: mlength

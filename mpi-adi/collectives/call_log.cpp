@@ -122,10 +122,8 @@ CallLog::CallLog(const Communicator& comm) : comm_(comm), next_(comm.rank) {
 
 // The next communicator with this context has begun nothing yet.
 CallLog::~CallLog() {
-  if (shelf().place(comm_) == calls_)
-    std::memset(static_cast<void*>(calls_), 0, sizeof(Calls));
-  else
-    delete calls_;
+  if (shelf().place(comm_) == calls_) std::memset(static_cast<void*>(calls_), 0, sizeof(Calls));
+  else delete calls_;
 }
 
 bool CallLog::differs(In what) {
@@ -155,7 +153,8 @@ bool CallLog::compare(int rank, In what) {
   }
   for (size_t i = 0; i < kKept; ++i) {
     const Entry& entry = (*calls_)[i];
-    const Call mine{entry.number.load(std::memory_order_acquire), entry.what.load(std::memory_order_relaxed), entry.bytes.load(std::memory_order_relaxed)};
+    const Call mine{entry.number.load(std::memory_order_acquire), entry.what.load(std::memory_order_relaxed),
+                    entry.bytes.load(std::memory_order_relaxed)};
     const Call& other = theirs[i];
     if (mine.number == 0 || mine.number != other.number || other != again[i]) continue;
     // Schedules that stay are told apart by types and operations, too.
@@ -167,15 +166,14 @@ bool CallLog::compare(int rank, In what) {
     const std::string who = "rank " + std::to_string(rank) + " has called ";
     if (other.what == kNothing)
       complaint_ = "rank " + std::to_string(rank) + " has given up, as calls did not fit before: it does not come to " + ours + ", " + call;
-    else if (!same_call)
-      complaint_ = who + name_of(other.what) + " as " + call + ", this one " + ours;
+    else if (!same_call) complaint_ = who + name_of(other.what) + " as " + call + ", this one " + ours;
     else if (!same_root)
       complaint_ = who + ours + " with root " + std::to_string(static_cast<int>(other.what >> 32)) + ", this one with root " +
                    std::to_string(static_cast<int>(mine.what >> 32)) + ", as " + call;
     else if (mine.bytes != other.bytes)
-      complaint_ = who + ours + " with " + std::to_string(other.bytes) + " bytes for each rank, this one with " + std::to_string(mine.bytes) + ", as " + call;
-    else
-      complaint_ = who + ours + " with another operation or datatype, as " + call;
+      complaint_ = who + ours + " with " + std::to_string(other.bytes) + " bytes for each rank, this one with " +
+                   std::to_string(mine.bytes) + ", as " + call;
+    else complaint_ = who + ours + " with another operation or datatype, as " + call;
     error_ = !same_call ? MPI_ERR_OTHER : !same_root ? MPI_ERR_ROOT : mine.bytes != other.bytes ? MPI_ERR_TRUNCATE : MPI_ERR_OP;
     give_up();
     break;

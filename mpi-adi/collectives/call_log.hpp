@@ -22,11 +22,13 @@ namespace portunus::mpi::collectives {
 
 enum class Form : uint8_t { blocking, nonblocking, persistent };
 
+// clang-format off
 #define MPI_COLLECTIVES(EACH)                                                                                                  \
   EACH(Barrier) EACH(Bcast) EACH(Gather) EACH(Gatherv) EACH(Scatter) EACH(Scatterv) EACH(Allgather) EACH(Allgatherv)            \
   EACH(Alltoall) EACH(Alltoallv) EACH(Alltoallw) EACH(Reduce) EACH(Allreduce) EACH(Reduce_scatter) EACH(Reduce_scatter_block)   \
   EACH(Scan) EACH(Exscan) EACH(Neighbor_allgather) EACH(Neighbor_allgatherv) EACH(Neighbor_alltoall) EACH(Neighbor_alltoallv)   \
   EACH(Neighbor_alltoallw)
+// clang-format on
 #define MPI_ENUMERATOR(Name) Name,
 enum class Collective : uint8_t { MPI_COLLECTIVES(MPI_ENUMERATOR) };
 #undef MPI_ENUMERATOR

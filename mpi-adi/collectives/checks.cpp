@@ -2,9 +2,9 @@
 #include "mpi-adi/collectives/checks.hpp"
 
 #include "mpi-adi/core/arguments.hpp"
-#include "mpi-adi/types/datatype.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/op/op.hpp"
+#include "mpi-adi/types/datatype.hpp"
 
 namespace portunus::mpi::collectives {
 

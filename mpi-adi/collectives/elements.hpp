@@ -9,8 +9,8 @@
 #include <cstring>
 #include <memory>
 
-#include "mpi-adi/types/datatype.hpp"
 #include "mpi-adi/mpi.h"
+#include "mpi-adi/types/datatype.hpp"
 
 namespace portunus::mpi::collectives {
 
@@ -49,9 +49,7 @@ class Elements {
   ptrdiff_t lower() const { return type_->true_lb + std::min<ptrdiff_t>(0, last()); }
   ptrdiff_t upper() const { return type_->true_lb + type_->true_extent + std::max<ptrdiff_t>(0, last()); }
   // Do the data lie in memory as they are packed, beginning at data()?
-  bool contiguous() const {
-    return type_->dense || (is_one_run(*type_, static_cast<int64_t>(count_)) && type_->layout.offset == 0);
-  }
+  bool contiguous() const { return type_->dense || (is_one_run(*type_, static_cast<int64_t>(count_)) && type_->layout.offset == 0); }
   std::byte* data() const { return at_; }
   // As the user names it.
   std::byte* address() const { return at_; }

@@ -1,11 +1,11 @@
 // equal_parts.cpp: collectives in which all ranks have parts of one size: barrier, broadcast, gather, scatter, allgather,
 // alltoall.
 // Thread: any, one collective per communicator at a time. Source: MPI-5.0, 6.3-6.5, 6.6, 6.7, 6.8.
-#include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/collectives/checks.hpp"
 #include "mpi-adi/collectives/elements.hpp"
 #include "mpi-adi/collectives/forms.hpp"
 #include "mpi-adi/collectives/inter.hpp"
+#include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/errors.hpp"
 
 namespace portunus::mpi::collectives {
@@ -65,14 +65,10 @@ class Movement : public Work {
   }
   int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
     switch (key.kind) {
-      case Kind::gather:
-        return GOAL_Gather(schedule, group, in, out, key.bytes, key.root, nullptr);
-      case Kind::scatter:
-        return GOAL_Scatter(schedule, group, in, out, key.bytes, key.root, nullptr);
-      case Kind::allgather:
-        return GOAL_Allgather(schedule, group, in, out, key.bytes, nullptr);
-      default:
-        return GOAL_Alltoall(schedule, group, in, out, key.bytes, nullptr);
+      case Kind::gather: return GOAL_Gather(schedule, group, in, out, key.bytes, key.root, nullptr);
+      case Kind::scatter: return GOAL_Scatter(schedule, group, in, out, key.bytes, key.root, nullptr);
+      case Kind::allgather: return GOAL_Allgather(schedule, group, in, out, key.bytes, nullptr);
+      default: return GOAL_Alltoall(schedule, group, in, out, key.bytes, nullptr);
     }
   }
   void fill(std::byte* in) const override { from_.pack(in); }
@@ -134,8 +130,7 @@ int gather(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datat
   if (int error = check_buffer(call, recvbuf, recvcount, recvtype)) return error;
   const size_t count = static_cast<size_t>(recvcount);
   const Elements all(recvbuf, n * count, recvtype), own = all.part(static_cast<ptrdiff_t>(rank * count), count);
-  if (sendbuf == MPI_IN_PLACE)
-    return carry_out<MovementInPlace>(call, Kind::gather, root, own.bytes(), all.bytes(), own, all);
+  if (sendbuf == MPI_IN_PLACE) return carry_out<MovementInPlace>(call, Kind::gather, root, own.bytes(), all.bytes(), own, all);
   const Elements mine(sendbuf, static_cast<size_t>(sendcount), sendtype);
   if (int error = check_distinct(call, sendbuf, recvbuf, mine.bytes())) return error;
   return carry_out<Movement>(call, Kind::gather, root, own.bytes(), all.bytes(), mine, all);
@@ -155,8 +150,7 @@ int scatter(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Data
   }
   if (int error = check_buffer(call, sendbuf, sendcount, sendtype)) return error;
   const Elements all(sendbuf, n * static_cast<size_t>(sendcount), sendtype);
-  if (recvbuf == MPI_IN_PLACE)
-    return carry_out<ScatterInPlace>(call, root, all.bytes() / n, all);
+  if (recvbuf == MPI_IN_PLACE) return carry_out<ScatterInPlace>(call, root, all.bytes() / n, all);
   const Elements mine(recvbuf, static_cast<size_t>(recvcount), recvtype);
   if (int error = check_distinct(call, sendbuf, recvbuf, mine.bytes())) return error;
   return carry_out<Movement>(call, Kind::scatter, root, all.bytes() / n, all.bytes(), all, mine);
@@ -169,8 +163,7 @@ int allgather(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Da
   if (int error = check_buffer(call, recvbuf, recvcount, recvtype)) return error;
   const size_t n = ranks_of(call), count = static_cast<size_t>(recvcount);
   const Elements all(recvbuf, n * count, recvtype), own = all.part(static_cast<ptrdiff_t>(rank_of(call) * count), count);
-  if (sendbuf == MPI_IN_PLACE)
-    return carry_out<MovementInPlace>(call, Kind::allgather, 0, own.bytes(), all.bytes(), own, all);
+  if (sendbuf == MPI_IN_PLACE) return carry_out<MovementInPlace>(call, Kind::allgather, 0, own.bytes(), all.bytes(), own, all);
   if (int error = check_buffer(call, sendbuf, sendcount, sendtype)) return error;
   const Elements mine(sendbuf, static_cast<size_t>(sendcount), sendtype);
   if (int error = check_distinct(call, sendbuf, recvbuf, mine.bytes())) return error;
@@ -183,8 +176,7 @@ int alltoall(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Dat
   if (int error = check_buffer(call, recvbuf, recvcount, recvtype)) return error;
   const size_t n = ranks_of(call);
   const Elements all(recvbuf, n * static_cast<size_t>(recvcount), recvtype);
-  if (sendbuf == MPI_IN_PLACE)
-    return carry_out<MovementInPlace>(call, Kind::alltoall, 0, all.bytes() / n, 2 * all.bytes(), all, all);
+  if (sendbuf == MPI_IN_PLACE) return carry_out<MovementInPlace>(call, Kind::alltoall, 0, all.bytes() / n, 2 * all.bytes(), all, all);
   if (int error = check_buffer(call, sendbuf, sendcount, sendtype)) return error;
   const Elements mine(sendbuf, n * static_cast<size_t>(sendcount), sendtype);
   if (int error = check_distinct(call, sendbuf, recvbuf, mine.bytes())) return error;
@@ -198,13 +190,12 @@ namespace portunus::mpi::collectives {
 MPI_FORMS_AS(Barrier, barrier, , (call), MPI_Comm comm)
 }
 
-MPI_FORMS(Bcast, bcast, (call, buffer, count, datatype, root), void* buffer, Count count, MPI_Datatype datatype, int root,
-          MPI_Comm comm)
-MPI_FORMS(Gather, gather, (call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root), const void* sendbuf,
-          Count sendcount, MPI_Datatype sendtype, void* recvbuf, Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
-MPI_FORMS(Scatter, scatter, (call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root), const void* sendbuf,
-          Count sendcount, MPI_Datatype sendtype, void* recvbuf, Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
-MPI_FORMS(Allgather, allgather, (call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype), const void* sendbuf,
-          Count sendcount, MPI_Datatype sendtype, void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
-MPI_FORMS(Alltoall, alltoall, (call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype), const void* sendbuf,
-          Count sendcount, MPI_Datatype sendtype, void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+MPI_FORMS(Bcast, bcast, (call, buffer, count, datatype, root), void* buffer, Count count, MPI_Datatype datatype, int root, MPI_Comm comm)
+MPI_FORMS(Gather, gather, (call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root), const void* sendbuf, Count sendcount,
+          MPI_Datatype sendtype, void* recvbuf, Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
+MPI_FORMS(Scatter, scatter, (call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root), const void* sendbuf, Count sendcount,
+          MPI_Datatype sendtype, void* recvbuf, Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
+MPI_FORMS(Allgather, allgather, (call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype), const void* sendbuf, Count sendcount,
+          MPI_Datatype sendtype, void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+MPI_FORMS(Alltoall, alltoall, (call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype), const void* sendbuf, Count sendcount,
+          MPI_Datatype sendtype, void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)

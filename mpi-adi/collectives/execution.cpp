@@ -20,10 +20,8 @@ class Signal final : public Attachment {
   void completed(Request&) override {
     Request* request = whom.exchange(nullptr, std::memory_order_acq_rel);
     if (request == nullptr) return;
-    if (more)
-      request->attached->completed(*request);
-    else
-      adi::conclude(*request);
+    if (more) request->attached->completed(*request);
+    else adi::conclude(*request);
   }
   void released() override {}
 
@@ -42,8 +40,8 @@ std::vector<Signal*>& spare_signals() {
 }
 
 int signal_at(Signal& signal, ptl_handle_ct_t counter, ptl_size_t threshold) {
-  return PtlTriggeredPut(adi::device.md_sent, 0, 0, PTL_NO_ACK_REQ, adi::device.self, adi::kSignalPortal, 0, 0, &signal.event, 0,
-                         counter, threshold);
+  return PtlTriggeredPut(adi::device.md_sent, 0, 0, PTL_NO_ACK_REQ, adi::device.self, adi::kSignalPortal, 0, 0, &signal.event, 0, counter,
+                         threshold);
 }
 
 }  // namespace
@@ -138,7 +136,8 @@ int Execution::await_end(CallLog& log) {
   const ptl_size_t end = runs_ * each_;
   ptl_ct_event_t count;
   unsigned which;
-  for (ptl_time_t patience = adi::kPatience; each_ > 0 && PtlCTPoll(&finish_, &end, 1, patience, &count, &which) == PTL_CT_NONE_REACHED; patience *= 2)
+  for (ptl_time_t patience = adi::kPatience; each_ > 0 && PtlCTPoll(&finish_, &end, 1, patience, &count, &which) == PTL_CT_NONE_REACHED;
+       patience *= 2)
     if (log.differs()) return kDisagreement;
   return GOAL_SUCCESS;
 }

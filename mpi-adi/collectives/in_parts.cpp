@@ -76,8 +76,7 @@ ReduceInParts::ReduceInParts(const Call& call, const Elements& from, const Eleme
 }
 
 int ReduceInParts::build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const {
-  return GOAL_Alltoallv(schedule, group, in, parts_.sizes.data(), parts_.places.data(), out, in_sizes_.data(),
-                        in_places_.data(), nullptr);
+  return GOAL_Alltoallv(schedule, group, in, parts_.sizes.data(), parts_.places.data(), out, in_sizes_.data(), in_places_.data(), nullptr);
 }
 
 }  // namespace portunus::mpi::collectives

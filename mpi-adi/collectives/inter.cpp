@@ -23,13 +23,17 @@ size_t bytes_of(const Parts& parts) {
 class Crossing : public Work {
  public:
   Crossing(const Communicator& comm, Parts out, Parts in)
-      : out_(std::move(out)), in_(std::move(in)), all_(static_cast<size_t>(comm.size + comm.peers)), base_(static_cast<size_t>(remote_base(comm))) {
+      : out_(std::move(out)),
+        in_(std::move(in)),
+        all_(static_cast<size_t>(comm.size + comm.peers)),
+        base_(static_cast<size_t>(remote_base(comm))) {
     in_bytes = bytes_of(out_);
     out_bytes = bytes_of(in_);
   }
   int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
     const Places sent = places(out_), received = places(in_);
-    return GOAL_Alltoallv(schedule, group, in, sent.sizes.data(), sent.places.data(), out, received.sizes.data(), received.places.data(), nullptr);
+    return GOAL_Alltoallv(schedule, group, in, sent.sizes.data(), sent.places.data(), out, received.sizes.data(), received.places.data(),
+                          nullptr);
   }
   void fill(std::byte* in) const override {
     for (const Elements& part : out_) {
@@ -68,8 +72,12 @@ class Crossing : public Work {
 class Reduction : public Crossing {
  public:
   Reduction(const Communicator& comm, Parts out, Parts in, const Elements& result, size_t first, MPI_Op op)
-      : Crossing(comm, std::move(out), in), ranks_(result.count() > 0 ? in.size() : 0), each_(in.empty() ? 0 : in[0].bytes()),
-        result_(result), first_(first), op_(op) {}
+      : Crossing(comm, std::move(out), in),
+        ranks_(result.count() > 0 ? in.size() : 0),
+        each_(in.empty() ? 0 : in[0].bytes()),
+        result_(result),
+        first_(first),
+        op_(op) {}
   void drain(const std::byte* out) const override {
     if (ranks_ == 0) return;
     const size_t element = result_.bytes() / result_.count();
@@ -91,8 +99,7 @@ int part_of(const Call& call, const Side& side, int i, Elements& part) {
   const size_t k = static_cast<size_t>(i);
   const MPI_Count count = side.counts.null() ? side.count : side.counts[k];
   const MPI_Datatype type = side.types ? side.types[k] : side.type;
-  if (side.buffer == MPI_IN_PLACE)
-    return raise(call.function, call.comm, MPI_ERR_BUFFER, "MPI_IN_PLACE is not for intercommunicators");
+  if (side.buffer == MPI_IN_PLACE) return raise(call.function, call.comm, MPI_ERR_BUFFER, "MPI_IN_PLACE is not for intercommunicators");
   if (int error = check_buffer(call, count == 0 ? nullptr : side.buffer, count, type)) return error;
   if (side.types) {
     part = Elements(static_cast<const std::byte*>(side.buffer) + side.displacements[k], static_cast<size_t>(count), type);

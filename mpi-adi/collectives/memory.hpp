@@ -26,9 +26,7 @@ class Memory {
     if (in_) return GOAL_User(in_.get());
     return work.in_place ? GOAL_InPlace() : GOAL_User(work.user_in);
   }
-  GOAL_Buffer out(const Work& work) const {
-    return own_ ? GOAL_Arg(1, 0) : GOAL_User(out_ ? out_.get() : work.user_out);
-  }
+  GOAL_Buffer out(const Work& work) const { return own_ ? GOAL_Arg(1, 0) : GOAL_User(out_ ? out_.get() : work.user_out); }
   int bind(GOAL_Schedule schedule, const Work& work) const {
     if (!own_) return GOAL_SUCCESS;
     const int code = GOAL_Bind(schedule, 0, in_.get(), work.in_bytes);
@@ -49,8 +47,12 @@ class Memory {
     bool operator==(const Ways&) const = default;
   };
   static Ways ways_of(const Work& work) {
-    return {work.input_is_direct() ? work.user_in : nullptr, work.out_is_direct ? work.user_out : nullptr, work.in_bytes, work.out_bytes,
-            work.in_place, work.in_is_out};
+    return {work.input_is_direct() ? work.user_in : nullptr,
+            work.out_is_direct ? work.user_out : nullptr,
+            work.in_bytes,
+            work.out_bytes,
+            work.in_place,
+            work.in_is_out};
   }
 
   bool own_;

@@ -65,8 +65,8 @@ class NeighbourExchange : public Work {
   }
   int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
     const std::vector<GOAL_Edge> sent = out_.list(in, in_is_direct, false), received = in_.list(out, out_is_direct, grid_);
-    return GOAL_Exchange(schedule, group, sent.data(), static_cast<int>(sent.size()), received.data(),
-                         static_cast<int>(received.size()), nullptr);
+    return GOAL_Exchange(schedule, group, sent.data(), static_cast<int>(sent.size()), received.data(), static_cast<int>(received.size()),
+                         nullptr);
   }
   void fill(std::byte* in) const override { out_.pack(in); }
   void drain(const std::byte* out) const override {
@@ -107,8 +107,7 @@ int same_edges(const Call& call, const std::vector<int>& peers, const void* buff
 int check_arrays(const Call& call, size_t degree, std::initializer_list<Counts> arrays, bool has_types) {
   bool missing = !has_types;
   for (const Counts& array : arrays) missing = missing || array.null();
-  if (missing && degree > 0)
-    return raise(call.function, call.comm, MPI_ERR_ARG, "an array of counts, displacements or types is null");
+  if (missing && degree > 0) return raise(call.function, call.comm, MPI_ERR_ARG, "an array of counts, displacements or types is null");
   return MPI_SUCCESS;
 }
 
@@ -133,8 +132,8 @@ int typed_edges(const Call& call, const std::vector<int>& peers, const void* buf
   return MPI_SUCCESS;
 }
 
-int neighbor_allgather(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
-                       MPI_Datatype recvtype) {
+int neighbor_allgather(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                       MPI_Count recvcount, MPI_Datatype recvtype) {
   if (int error = check_topology(call)) return error;
   Edges out, in;
   if (int error = same_edges(call, call.comm->topology->destinations, sendbuf, sendcount, sendtype, out)) return error;
@@ -142,8 +141,8 @@ int neighbor_allgather(const Call& call, const void* sendbuf, MPI_Count sendcoun
   return exchange(call, std::move(out), std::move(in));
 }
 
-int neighbor_allgatherv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                        Counts recvcounts, Counts displs, MPI_Datatype recvtype) {
+int neighbor_allgatherv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, Counts recvcounts,
+                        Counts displs, MPI_Datatype recvtype) {
   if (int error = check_topology(call)) return error;
   Edges out, in;
   if (int error = same_edges(call, call.comm->topology->destinations, sendbuf, sendcount, sendtype, out)) return error;
@@ -160,8 +159,8 @@ int neighbor_alltoall(const Call& call, const void* sendbuf, MPI_Count sendcount
   return exchange(call, std::move(out), std::move(in));
 }
 
-int neighbor_alltoallv(const Call& call, const void* sendbuf, Counts sendcounts, Counts sdispls, MPI_Datatype sendtype,
-                       void* recvbuf, Counts recvcounts, Counts rdispls, MPI_Datatype recvtype) {
+int neighbor_alltoallv(const Call& call, const void* sendbuf, Counts sendcounts, Counts sdispls, MPI_Datatype sendtype, void* recvbuf,
+                       Counts recvcounts, Counts rdispls, MPI_Datatype recvtype) {
   if (int error = check_topology(call)) return error;
   Edges out, in;
   if (int error = uneven_edges(call, call.comm->topology->destinations, sendbuf, sendcounts, sdispls, sendtype, out)) return error;
@@ -169,9 +168,8 @@ int neighbor_alltoallv(const Call& call, const void* sendbuf, Counts sendcounts,
   return exchange(call, std::move(out), std::move(in));
 }
 
-int neighbor_alltoallw(const Call& call, const void* sendbuf, Counts sendcounts, Counts sdispls,
-                       const MPI_Datatype sendtypes[], void* recvbuf, Counts recvcounts, Counts rdispls,
-                       const MPI_Datatype recvtypes[]) {
+int neighbor_alltoallw(const Call& call, const void* sendbuf, Counts sendcounts, Counts sdispls, const MPI_Datatype sendtypes[],
+                       void* recvbuf, Counts recvcounts, Counts rdispls, const MPI_Datatype recvtypes[]) {
   if (int error = check_topology(call)) return error;
   Edges out, in;
   if (int error = typed_edges(call, call.comm->topology->destinations, sendbuf, sendcounts, sdispls, sendtypes, out)) return error;
@@ -182,20 +180,16 @@ int neighbor_alltoallw(const Call& call, const void* sendbuf, Counts sendcounts,
 }  // namespace
 }  // namespace portunus::mpi::collectives
 
-MPI_FORMS(Neighbor_allgather, neighbor_allgather, (call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),
-          const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf, Count recvcount, MPI_Datatype recvtype,
-          MPI_Comm comm)
+MPI_FORMS(Neighbor_allgather, neighbor_allgather, (call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype), const void* sendbuf,
+          Count sendcount, MPI_Datatype sendtype, void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 MPI_FORMS(Neighbor_allgatherv, neighbor_allgatherv, (call, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype),
           const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf, const Count recvcounts[], const Displacement displs[],
           MPI_Datatype recvtype, MPI_Comm comm)
-MPI_FORMS(Neighbor_alltoall, neighbor_alltoall, (call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),
-          const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf, Count recvcount, MPI_Datatype recvtype,
-          MPI_Comm comm)
-MPI_FORMS(Neighbor_alltoallv, neighbor_alltoallv,
-          (call, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype), const void* sendbuf,
-          const Count sendcounts[], const Displacement sdispls[], MPI_Datatype sendtype, void* recvbuf, const Count recvcounts[],
-          const Displacement rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
-MPI_FORMS(Neighbor_alltoallw, neighbor_alltoallw,
-          (call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes), const void* sendbuf,
-          const Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const Count recvcounts[],
-          const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
+MPI_FORMS(Neighbor_alltoall, neighbor_alltoall, (call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype), const void* sendbuf,
+          Count sendcount, MPI_Datatype sendtype, void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+MPI_FORMS(Neighbor_alltoallv, neighbor_alltoallv, (call, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype),
+          const void* sendbuf, const Count sendcounts[], const Displacement sdispls[], MPI_Datatype sendtype, void* recvbuf,
+          const Count recvcounts[], const Displacement rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
+MPI_FORMS(Neighbor_alltoallw, neighbor_alltoallw, (call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes),
+          const void* sendbuf, const Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf,
+          const Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)

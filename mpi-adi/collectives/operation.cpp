@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/collectives/run.hpp"
 #include "mpi-adi/collectives/state.hpp"
+#include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/errors.hpp"
 
 namespace portunus::mpi::collectives {

@@ -116,8 +116,8 @@ class Scatterv : public Exchange<OwnParts, Elements> {
   Scatterv(int root, OwnParts from, const Elements& to, bool own_stays)
       : Exchange(std::move(from), to, false), root_(root), own_stays_(own_stays) {}
   int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
-    return GOAL_Scatterv(schedule, group, in, from_.sizes(), from_.places(in_is_direct), own_stays_ ? GOAL_InPlace() : out,
-                         out_bytes, root_, nullptr);
+    return GOAL_Scatterv(schedule, group, in, from_.sizes(), from_.places(in_is_direct), own_stays_ ? GOAL_InPlace() : out, out_bytes,
+                         root_, nullptr);
   }
   bool on_node(GOAL_Node_call& call) const override {
     call.kind = GOAL_NODE_SCATTERV;
@@ -153,8 +153,8 @@ class Alltoallv : public Exchange<OwnParts, OwnParts> {
  public:
   using Exchange::Exchange;  // in place both are the same parts
   int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
-    return GOAL_Alltoallv(schedule, group, in, from_.sizes(), from_.places(in_is_direct), out, to_.sizes(),
-                          to_.places(out_is_direct), nullptr);
+    return GOAL_Alltoallv(schedule, group, in, from_.sizes(), from_.places(in_is_direct), out, to_.sizes(), to_.places(out_is_direct),
+                          nullptr);
   }
   bool on_node(GOAL_Node_call& call) const override {
     const bool direct = call.in == user_in;
@@ -165,8 +165,7 @@ class Alltoallv : public Exchange<OwnParts, OwnParts> {
 
 int gatherv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, Counts recvcounts,
             Counts displs, MPI_Datatype recvtype, int root) {
-  if (call.comm->inter)
-    return inter::rooted(call, root, false, {recvbuf, recvtype, 0, recvcounts, displs}, {sendbuf, sendtype, sendcount});
+  if (call.comm->inter) return inter::rooted(call, root, false, {recvbuf, recvtype, 0, recvcounts, displs}, {sendbuf, sendtype, sendcount});
   if (int error = check_root(call, root)) return error;
   const bool is_root = call.comm->rank == root, own_is_there = is_root && sendbuf == MPI_IN_PLACE;
   if (!own_is_there)
@@ -178,10 +177,9 @@ int gatherv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Data
   return carry_out<Gatherv>(call, root, mine, std::move(all), own_is_there);
 }
 
-int scatterv(const Call& call, const void* sendbuf, Counts sendcounts, Counts displs, MPI_Datatype sendtype,
-             void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root) {
-  if (call.comm->inter)
-    return inter::rooted(call, root, true, {sendbuf, sendtype, 0, sendcounts, displs}, {recvbuf, recvtype, recvcount});
+int scatterv(const Call& call, const void* sendbuf, Counts sendcounts, Counts displs, MPI_Datatype sendtype, void* recvbuf,
+             MPI_Count recvcount, MPI_Datatype recvtype, int root) {
+  if (call.comm->inter) return inter::rooted(call, root, true, {sendbuf, sendtype, 0, sendcounts, displs}, {recvbuf, recvtype, recvcount});
   if (int error = check_root(call, root)) return error;
   const bool is_root = call.comm->rank == root, own_stays = is_root && recvbuf == MPI_IN_PLACE;
   if (!own_stays)
@@ -192,8 +190,8 @@ int scatterv(const Call& call, const void* sendbuf, Counts sendcounts, Counts di
   return carry_out<Scatterv>(call, root, OwnParts(sendbuf, sendcounts, displs, sendtype, call.comm->size), mine, own_stays);
 }
 
-int allgatherv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-               Counts recvcounts, Counts displs, MPI_Datatype recvtype) {
+int allgatherv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, Counts recvcounts,
+               Counts displs, MPI_Datatype recvtype) {
   if (call.comm->inter)
     return inter::all(call, {sendbuf, sendtype, sendcount, nullptr, nullptr, nullptr, true}, {recvbuf, recvtype, 0, recvcounts, displs});
   if (int error = check_buffers(call, recvbuf, recvcounts, displs, recvtype)) return error;
@@ -204,10 +202,9 @@ int allgatherv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_D
   return carry_out<Allgatherv>(call, Elements(sendbuf, static_cast<size_t>(sendcount), sendtype), std::move(all), false);
 }
 
-int alltoallv(const Call& call, const void* sendbuf, Counts sendcounts, Counts sdispls, MPI_Datatype sendtype,
-              void* recvbuf, Counts recvcounts, Counts rdispls, MPI_Datatype recvtype) {
-  if (call.comm->inter)
-    return inter::all(call, {sendbuf, sendtype, 0, sendcounts, sdispls}, {recvbuf, recvtype, 0, recvcounts, rdispls});
+int alltoallv(const Call& call, const void* sendbuf, Counts sendcounts, Counts sdispls, MPI_Datatype sendtype, void* recvbuf,
+              Counts recvcounts, Counts rdispls, MPI_Datatype recvtype) {
+  if (call.comm->inter) return inter::all(call, {sendbuf, sendtype, 0, sendcounts, sdispls}, {recvbuf, recvtype, 0, recvcounts, rdispls});
   if (int error = check_buffers(call, recvbuf, recvcounts, rdispls, recvtype)) return error;
   OwnParts in(recvbuf, recvcounts, rdispls, recvtype, call.comm->size);
   if (sendbuf == MPI_IN_PLACE) return carry_out<Alltoallv>(call, in, in, true);
@@ -215,16 +212,15 @@ int alltoallv(const Call& call, const void* sendbuf, Counts sendcounts, Counts s
   return carry_out<Alltoallv>(call, OwnParts(sendbuf, sendcounts, sdispls, sendtype, call.comm->size), std::move(in), false);
 }
 
-int check_buffers_of_types(const Call& call, const void* buffer, Counts counts, Counts displacements,
-                           const MPI_Datatype types[]) {
+int check_buffers_of_types(const Call& call, const void* buffer, Counts counts, Counts displacements, const MPI_Datatype types[]) {
   if (types == nullptr) return check_buffers(call, buffer, counts, displacements, MPI_DATATYPE_NULL);
   for (int i = 0; !counts.null() && !displacements.null() && i < call.comm->size; ++i)
     if (int error = check_buffer(call, counts[i] == 0 ? nullptr : buffer, counts[i], types[i])) return error;
   return !counts.null() && !displacements.null() ? MPI_SUCCESS : check_buffers(call, buffer, counts, displacements, types[0]);
 }
 
-int alltoallw(const Call& call, const void* sendbuf, Counts sendcounts, Counts sdispls, const MPI_Datatype sendtypes[],
-              void* recvbuf, Counts recvcounts, Counts rdispls, const MPI_Datatype recvtypes[]) {
+int alltoallw(const Call& call, const void* sendbuf, Counts sendcounts, Counts sdispls, const MPI_Datatype sendtypes[], void* recvbuf,
+              Counts recvcounts, Counts rdispls, const MPI_Datatype recvtypes[]) {
   if (call.comm->inter)
     return inter::all(call, {sendbuf, MPI_BYTE, 0, sendcounts, sdispls, sendtypes}, {recvbuf, MPI_BYTE, 0, recvcounts, rdispls, recvtypes});
   if (int error = check_buffers_of_types(call, recvbuf, recvcounts, rdispls, recvtypes)) return error;
@@ -237,18 +233,18 @@ int alltoallw(const Call& call, const void* sendbuf, Counts sendcounts, Counts s
 }  // namespace
 }  // namespace portunus::mpi::collectives
 
-MPI_FORMS(Gatherv, gatherv, (call, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root),
-          const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf, const Count recvcounts[], const Displacement displs[],
+MPI_FORMS(Gatherv, gatherv, (call, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root), const void* sendbuf,
+          Count sendcount, MPI_Datatype sendtype, void* recvbuf, const Count recvcounts[], const Displacement displs[],
           MPI_Datatype recvtype, int root, MPI_Comm comm)
-MPI_FORMS(Scatterv, scatterv, (call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root),
-          const void* sendbuf, const Count sendcounts[], const Displacement displs[], MPI_Datatype sendtype, void* recvbuf, Count recvcount,
+MPI_FORMS(Scatterv, scatterv, (call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root), const void* sendbuf,
+          const Count sendcounts[], const Displacement displs[], MPI_Datatype sendtype, void* recvbuf, Count recvcount,
           MPI_Datatype recvtype, int root, MPI_Comm comm)
-MPI_FORMS(Allgatherv, allgatherv, (call, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype),
-          const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf, const Count recvcounts[], const Displacement displs[],
+MPI_FORMS(Allgatherv, allgatherv, (call, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype), const void* sendbuf,
+          Count sendcount, MPI_Datatype sendtype, void* recvbuf, const Count recvcounts[], const Displacement displs[],
           MPI_Datatype recvtype, MPI_Comm comm)
-MPI_FORMS(Alltoallv, alltoallv, (call, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype),
-          const void* sendbuf, const Count sendcounts[], const Displacement sdispls[], MPI_Datatype sendtype, void* recvbuf,
-          const Count recvcounts[], const Displacement rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
+MPI_FORMS(Alltoallv, alltoallv, (call, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype), const void* sendbuf,
+          const Count sendcounts[], const Displacement sdispls[], MPI_Datatype sendtype, void* recvbuf, const Count recvcounts[],
+          const Displacement rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
 MPI_FORMS(Alltoallw, alltoallw, (call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes),
           const void* sendbuf, const Count sendcounts[], const Displacement sdispls[], const MPI_Datatype sendtypes[], void* recvbuf,
           const Count recvcounts[], const Displacement rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)

@@ -46,21 +46,16 @@ class ByEngine : public Work {
     if (v.kind != Kind::reduce_scatter) return;
     for (size_t i = 0; i < n; ++i) shares_.push_back(share(v, i) * op.parts);
     if (!v.counts.null()) key.kind = Kind::other;  // their sizes are not in the key
-    if (in_place) out_is_direct = false;   // the result is shorter than what goes in
+    if (in_place) out_is_direct = false;           // the result is shorter than what goes in
   }
   int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
     const size_t count = from_.count() * op_.parts;
     switch (kind_of()) {
-      case Kind::reduce:
-        return GOAL_Reduce(schedule, group, in, out, count, op_.type, op_.op, key.root, nullptr);
-      case Kind::allreduce:
-        return GOAL_Allreduce(schedule, group, in, out, count, op_.type, op_.op, nullptr);
-      case Kind::scan:
-        return GOAL_Scan(schedule, group, in, out, count, op_.type, op_.op, nullptr);
-      case Kind::exscan:
-        return GOAL_Exscan(schedule, group, in, out, count, op_.type, op_.op, nullptr);
-      default:
-        return GOAL_Reduce_scatter(schedule, group, in, out, shares_.data(), op_.type, op_.op, nullptr);
+      case Kind::reduce: return GOAL_Reduce(schedule, group, in, out, count, op_.type, op_.op, key.root, nullptr);
+      case Kind::allreduce: return GOAL_Allreduce(schedule, group, in, out, count, op_.type, op_.op, nullptr);
+      case Kind::scan: return GOAL_Scan(schedule, group, in, out, count, op_.type, op_.op, nullptr);
+      case Kind::exscan: return GOAL_Exscan(schedule, group, in, out, count, op_.type, op_.op, nullptr);
+      default: return GOAL_Reduce_scatter(schedule, group, in, out, shares_.data(), op_.type, op_.op, nullptr);
     }
   }
   void fill(std::byte* in) const override {
@@ -126,15 +121,13 @@ class ByApplication : public Work {
         }
         out_bytes = ranks_ * bytes;
         break;
-      default:
-        spread_parts(v, n, rank);
+      default: spread_parts(v, n, rank);
     }
   }
   int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
     if (key.kind == Kind::gather) return GOAL_Gather(schedule, group, in, out, in_bytes, root_, nullptr);
     if (key.kind == Kind::allgather) return GOAL_Allgather(schedule, group, in, out, in_bytes, nullptr);
-    return GOAL_Alltoallv(schedule, group, in, out_sizes_.data(), out_places_.data(), out, in_sizes_.data(), in_places_.data(),
-                          nullptr);
+    return GOAL_Alltoallv(schedule, group, in, out_sizes_.data(), out_places_.data(), out, in_sizes_.data(), in_places_.data(), nullptr);
   }
   bool on_node(GOAL_Node_call& call) const override {
     if (key.kind != Kind::other) return Work::on_node(call);
@@ -226,8 +219,8 @@ int exscan(const Call& call, const void* sendbuf, void* recvbuf, MPI_Count count
   return reduce_vectors(call, v, op);
 }
 
-int reduce_parts(const Call& call, const void* sendbuf, void* recvbuf, Counts counts, size_t own, size_t total,
-                 MPI_Datatype type, MPI_Op op) {
+int reduce_parts(const Call& call, const void* sendbuf, void* recvbuf, Counts counts, size_t own, size_t total, MPI_Datatype type,
+                 MPI_Op op) {
   Vectors v{Kind::reduce_scatter, 0, {}, {}};
   v.in_place = sendbuf == MPI_IN_PLACE;
   v.counts = counts;
@@ -243,7 +236,8 @@ int reduce_scatter(const Call& call, const void* sendbuf, void* recvbuf, Counts 
   if (call.comm->inter) return inter::reduce_to_all(call, sendbuf, recvbuf, 0, recvcounts, type, op);
   size_t total = 0;
   for (int i = 0; i < call.comm->size; ++i) {
-    if (int error = check_buffer(call, recvbuf, i == call.comm->rank ? recvcounts[i] : std::min<MPI_Count>(recvcounts[i], 0), type)) return error;
+    if (int error = check_buffer(call, recvbuf, i == call.comm->rank ? recvcounts[i] : std::min<MPI_Count>(recvcounts[i], 0), type))
+      return error;
     total += static_cast<size_t>(recvcounts[i]);
   }
   if (sendbuf != MPI_IN_PLACE)
@@ -272,11 +266,11 @@ MPI_FORMS(Reduce, reduce, (call, sendbuf, recvbuf, count, datatype, op, root), c
           MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
 MPI_FORMS(Allreduce, allreduce, (call, sendbuf, recvbuf, count, datatype, op), const void* sendbuf, void* recvbuf, Count count,
           MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
-MPI_FORMS(Reduce_scatter, reduce_scatter, (call, sendbuf, recvbuf, recvcounts, datatype, op), const void* sendbuf,
-          void* recvbuf, const Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
-MPI_FORMS(Reduce_scatter_block, reduce_scatter_block, (call, sendbuf, recvbuf, recvcount, datatype, op), const void* sendbuf,
-          void* recvbuf, Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
-MPI_FORMS(Scan, scan, (call, sendbuf, recvbuf, count, datatype, op), const void* sendbuf, void* recvbuf, Count count,
-          MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+MPI_FORMS(Reduce_scatter, reduce_scatter, (call, sendbuf, recvbuf, recvcounts, datatype, op), const void* sendbuf, void* recvbuf,
+          const Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+MPI_FORMS(Reduce_scatter_block, reduce_scatter_block, (call, sendbuf, recvbuf, recvcount, datatype, op), const void* sendbuf, void* recvbuf,
+          Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+MPI_FORMS(Scan, scan, (call, sendbuf, recvbuf, count, datatype, op), const void* sendbuf, void* recvbuf, Count count, MPI_Datatype datatype,
+          MPI_Op op, MPI_Comm comm)
 MPI_FORMS(Exscan, exscan, (call, sendbuf, recvbuf, count, datatype, op), const void* sendbuf, void* recvbuf, Count count,
           MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)

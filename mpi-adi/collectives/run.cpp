@@ -1,8 +1,8 @@
 // run.cpp: running the work of a collective call.
 #include "mpi-adi/collectives/run.hpp"
 
-#include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/collectives/state.hpp"
+#include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/errors.hpp"
 
 namespace portunus::mpi::collectives {
@@ -10,16 +10,11 @@ namespace portunus::mpi::collectives {
 int raise_goal(const char* function, const Communicator& comm, int code) {
   if (code == GOAL_ERR_FAILED && differ(comm)) code = kDisagreement;  // another rank has found out, and given up
   switch (code) {
-    case GOAL_ERR_FAILED:
-      return raise(function, &comm, MPI_ERR_PROC_ABORTED, "a rank cannot be reached; it has probably ended");
-    case kMisfit:
-      return raise(function, &comm, MPI_ERR_TRUNCATE, "%s", kMisfitText);
-    case kDisagreement:
-      return raise(function, &comm, comm.collectives->log.error_class(), "%s", comm.collectives->log.complaint());
-    case GOAL_ERR_NO_SPACE:
-      return raise(function, &comm, MPI_ERR_NO_MEM, "%s", GOAL_Explain());
-    default:
-      return raise(function, &comm, MPI_ERR_INTERN, "%s", GOAL_Explain());
+    case GOAL_ERR_FAILED: return raise(function, &comm, MPI_ERR_PROC_ABORTED, "a rank cannot be reached; it has probably ended");
+    case kMisfit: return raise(function, &comm, MPI_ERR_TRUNCATE, "%s", kMisfitText);
+    case kDisagreement: return raise(function, &comm, comm.collectives->log.error_class(), "%s", comm.collectives->log.complaint());
+    case GOAL_ERR_NO_SPACE: return raise(function, &comm, MPI_ERR_NO_MEM, "%s", GOAL_Explain());
+    default: return raise(function, &comm, MPI_ERR_INTERN, "%s", GOAL_Explain());
   }
 }
 

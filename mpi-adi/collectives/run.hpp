@@ -1,9 +1,9 @@
 // run.hpp: the three forms of a collective: blocking, nonblocking, persistent.
 //
-// Blocking ones of ranks that share a node go through memory that all map (goal_node.h). Of the others, those that are alike and of no great
-// size run a resident schedule, which costs an increment of a counter and, where they are small, copying the data; the rest and persistent
-// ones make a schedule of their own. Of nonblocking and persistent ones the engine reports the end in the event
-// queue of all requests: a put of no bytes to this process itself is parked behind the schedule.
+// Blocking ones of ranks that share a node go through memory that all map (goal_node.h). Of the others, those that are alike and of no
+// great size run a resident schedule, which costs an increment of a counter and, where they are small, copying the data; the rest and
+// persistent ones make a schedule of their own. Of nonblocking and persistent ones the engine reports the end in the event queue of all
+// requests: a put of no bytes to this process itself is parked behind the schedule.
 //
 // Thread: any, one collective per communicator at a time. Source: MPI-5.0, 6.12, 6.13.
 #pragma once
@@ -31,7 +31,8 @@ int run(const Call& call, const Work& work);              // blocking
 int start(const Call& call, std::unique_ptr<Work> work);  // nonblocking, persistent
 
 // What other ranks do wrong shows here: they sent more or less than this one expects.
-constexpr char kMisfitText[] = "a message of the collective has another length than this rank expects: the ranks' counts or types do not fit";
+constexpr char kMisfitText[] =
+    "a message of the collective has another length than this rank expects: the ranks' counts or types do not fit";
 
 // Raises what a GOAL_* code other than GOAL_SUCCESS says, or kMisfit.
 [[gnu::cold, gnu::noinline]] int raise_goal(const char* function, const Communicator& comm, int code);

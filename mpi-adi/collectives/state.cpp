@@ -100,7 +100,8 @@ bool State::must_meet(const Work& work) {
 int State::renew(Residents::Place& place, const Work& work, bool reports) {
   const bool small = work.is_small();
   auto made = std::make_shared<Execution>(work, small ? Memory::Whose::own : Memory::Whose::users);
-  int code = small && place.now ? made->copy(*place.now, work, comm_, place.epoch) : made->make(work, comm_, group(place.tag), false, place.epoch);
+  int code =
+      small && place.now ? made->copy(*place.now, work, comm_, place.epoch) : made->make(work, comm_, group(place.tag), false, place.epoch);
   if (code == GOAL_SUCCESS && reports && made->report() != PTL_OK) code = GOAL_ERR_NO_SPACE;
   if (code != GOAL_SUCCESS) return code;
   Residents::replace(place, std::move(made));

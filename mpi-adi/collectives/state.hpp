@@ -8,8 +8,8 @@
 //   16384 .. 32767   persistent ones, by turns
 // Which one a call gets depends on the order of the calls alone, which is the same on all ranks. A number may be used again
 // before other ranks are done with it: of two processes, the messages of the first use are matched before those of the second,
-// as every message of a schedule has its receive. Where a resident one is still under way on this rank when its turn comes, or works on other
-// memory of the user, another takes its place, which counts on from its epoch: to the other ranks it is the same.
+// as every message of a schedule has its receive. Where a resident one is still under way on this rank when its turn comes, or works on
+// other memory of the user, another takes its place, which counts on from its epoch: to the other ranks it is the same.
 //
 // Thread: one at a time per communicator, as MPI demands of collectives; GOAL itself is locked (Locked).
 // Invariants: as GOAL keeps only 256 epochs apart, and memory for messages that nobody has asked for is not endless, the

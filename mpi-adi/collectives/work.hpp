@@ -16,9 +16,7 @@
 
 namespace portunus::mpi::collectives {
 
-enum class Kind : uint8_t {
-  barrier, bcast, gather, scatter, allgather, alltoall, reduce, allreduce, reduce_scatter, scan, exscan, other
-};
+enum class Kind : uint8_t { barrier, bcast, gather, scatter, allgather, alltoall, reduce, allreduce, reduce_scatter, scan, exscan, other };
 
 // Equal on all ranks for calls that match, so that all of them keep and forget the same resident schedules.
 struct Key {
@@ -65,9 +63,9 @@ class Work {
   // The user's memory, where a schedule may work on it.
   std::byte *user_in = nullptr, *user_out = nullptr;
   bool in_is_direct = false, out_is_direct = false;
-  bool in_place = false;      // what goes in lies in the user's `out`
-  bool in_is_out = false;     // one piece of memory is both: fill() fills `out` (broadcast, scatter to the root)
-  bool waits_for_all = false;  // nobody ends before all have begun
+  bool in_place = false;         // what goes in lies in the user's `out`
+  bool in_is_out = false;        // one piece of memory is both: fill() fills `out` (broadcast, scatter to the root)
+  bool waits_for_all = false;    // nobody ends before all have begun
   std::unique_ptr<Work> then{};  // begins when this one is drained
 };
 

@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <cstring>
 
-#include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/collectives/state.hpp"
 #include "mpi-adi/comm/context.hpp"
+#include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/errhandler.hpp"
 #include "mpi-adi/core/profiling.hpp"
 
@@ -61,8 +61,7 @@ bool open_communicators(int rank, int size) {
   open_contexts();
   for (int i : {0, 1}) {
     Group* members = i == 0 ? make_group(0, size) : make_group(rank, 1);
-    Communicator* comm = members ? make_communicator(static_cast<uint16_t>(i * kContextsPerCommunicator), members, nullptr)
-                                 : nullptr;
+    Communicator* comm = members ? make_communicator(static_cast<uint16_t>(i * kContextsPerCommunicator), members, nullptr) : nullptr;
     if (comm == nullptr) return false;
     std::strcpy(comm->name, i == 0 ? "MPI_COMM_WORLD" : "MPI_COMM_SELF");
     predefined[i] = comm;

@@ -13,12 +13,12 @@
 #include <map>
 #include <memory>
 
-#include "mpi-adi/core/attributes.hpp"
 #include "mpi-adi/comm/group.hpp"
+#include "mpi-adi/core/attributes.hpp"
 #include "mpi-adi/core/info.hpp"
-#include "mpi-adi/pt2pt/match_bits.hpp"
-#include "mpi-adi/mpi.h"
 #include "mpi-adi/core/objects.hpp"
+#include "mpi-adi/mpi.h"
+#include "mpi-adi/pt2pt/match_bits.hpp"
 #include "mpi-adi/topology/topology.hpp"
 
 namespace portunus::mpi {
@@ -30,7 +30,10 @@ class MessageBuffer;
 
 // The contexts of a communicator follow each other, so that its kinds of messages never match one another.
 enum class Traffic : uint16_t {
-  messages, collectives, groups, windows,
+  messages,
+  collectives,
+  groups,
+  windows,
   partitions = windows  // a window's communicator has none
 };
 constexpr int kContextsPerCommunicator = 4;
@@ -48,12 +51,12 @@ struct Communicator {
   const int* peer_ranks = nullptr;  // belongs to the group of the peers
   std::atomic<MPI_Errhandler> errhandler{nullptr};
   Group* group = nullptr;
-  Group* remote_group = nullptr;  // nullptr in intracommunicators
-  Communicator* local = nullptr;  // intercommunicators: the local group's members among themselves; not for users
-  collectives::State* collectives = nullptr;  // made by the first collective
-  int idups = 0;  // how many nonblocking duplications were begun: their messages' tags
+  Group* remote_group = nullptr;                  // nullptr in intracommunicators
+  Communicator* local = nullptr;                  // intercommunicators: the local group's members among themselves; not for users
+  collectives::State* collectives = nullptr;      // made by the first collective
+  int idups = 0;                                  // how many nonblocking duplications were begun: their messages' tags
   std::map<std::array<int, 3>, int> partitioned;  // how many such messages were made, by peer, tag and direction
-  std::shared_ptr<const Topology> topology;  // nullptr: none
+  std::shared_ptr<const Topology> topology;       // nullptr: none
   std::shared_ptr<MessageBuffer> buffer;          // of buffered sends; nullptr: none was ever attached
   std::shared_ptr<MessageBuffer> session_buffer;  // of the session that it comes from, if it does
   Attributes<MPI_Comm> attributes;
@@ -67,8 +70,8 @@ struct Communicator {
 
 using CommunicatorPool = ObjectPool<Communicator, kMaxCommunicators>;
 extern constinit CommunicatorPool communicators;
-extern constinit Communicator* predefined[2];   // MPI_COMM_WORLD, MPI_COMM_SELF
-extern constinit uintptr_t predefined_count;  // 0 unless MPI is running
+extern constinit Communicator* predefined[2];  // MPI_COMM_WORLD, MPI_COMM_SELF
+extern constinit uintptr_t predefined_count;   // 0 unless MPI is running
 
 inline Communicator& world() { return *predefined[0]; }
 inline Communicator& self() { return *predefined[1]; }

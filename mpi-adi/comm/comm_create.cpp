@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <mutex>
 
+#include "mpi-adi/comm/nodes.hpp"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/checks.hpp"
-#include "mpi-adi/comm/nodes.hpp"
 #include "mpi-adi/core/profiling.hpp"
 
 namespace portunus::mpi {
@@ -59,12 +59,11 @@ uint64_t key_of(const Communicator& comm, Traffic traffic, int tag) {
 int raise_creation(const char* function, const Communicator& comm, int error) {
   if (error == MPI_ERR_PROC_ABORTED) return raise(function, &comm, error, "a rank cannot be reached; it has probably ended");
   return raise(function, &comm, MPI_ERR_NO_MEM,
-               "some rank has too many communicators or groups in use (at most %d communicators); free some first",
-               max_communicators());
+               "some rank has too many communicators or groups in use (at most %d communicators); free some first", max_communicators());
 }
 
-int create_in(const char* function, Communicator& parent, const AllAnd& all_and, uint64_t key, Group* group,
-              Group* remote_group, Communicator*& made) {
+int create_in(const char* function, Communicator& parent, const AllAnd& all_and, uint64_t key, Group* group, Group* remote_group,
+              Communicator*& made) {
   reap();
   uint16_t context = 0;
   int error = group != nullptr ? agree_on_context(all_and, key, context) : MPI_ERR_NO_MEM;
@@ -86,8 +85,7 @@ int duplicate(const char* function, Communicator& comm, const Hints* hints, MPI_
   *result = MPI_COMM_NULL;
   Communicator* made;
   Group* remote = comm.inter ? retain(comm.remote_group) : nullptr;
-  if (int error = create_in(function, comm, all_and_of(comm), key_of(comm, Traffic::collectives, 0), retain(comm.group),
-                            remote, made))
+  if (int error = create_in(function, comm, all_and_of(comm), key_of(comm, Traffic::collectives, 0), retain(comm.group), remote, made))
     return error;
   made->topology = comm.topology;
   made->hints = hints ? *hints : comm.hints;
@@ -126,8 +124,7 @@ int learn_remote(Communicator& comm, const std::vector<Choice>& own, std::vector
   remote.resize(static_cast<size_t>(comm.peers));
   const size_t bytes = remote.size() * sizeof remote[0];
   int error = MPI_SUCCESS;
-  if (comm.rank == 0)
-    error = swap_bytes(comm, Traffic::groups, 0, own.data(), own.size() * sizeof own[0], remote.data(), bytes, 0);
+  if (comm.rank == 0) error = swap_bytes(comm, Traffic::groups, 0, own.data(), own.size() * sizeof own[0], remote.data(), bytes, 0);
   const int told = Exchange(*comm.local).broadcast(remote.data(), bytes, 0, error);
   return error != MPI_SUCCESS ? error : told;
 }
@@ -152,12 +149,9 @@ int split(const char* function, Communicator& comm, int color, int key, MPI_Comm
   Group* group = wanted ? group_of(*comm.group, mine) : make_group(std::vector<int>{});
   Group* remote = wanted && comm.inter ? group_of(*comm.remote_group, theirs) : nullptr;
   Communicator* made;
-  if (int failed = create_in(function, comm, all_and_of(comm), key_of(comm, Traffic::collectives, 0), group, remote, made))
-    return failed;
-  if (wanted)
-    *result = handle_of(made);
-  else
-    destroy_communicator(made);  // its context is free again here
+  if (int failed = create_in(function, comm, all_and_of(comm), key_of(comm, Traffic::collectives, 0), group, remote, made)) return failed;
+  if (wanted) *result = handle_of(made);
+  else destroy_communicator(made);  // its context is free again here
   return MPI_SUCCESS;
 }
 
@@ -180,8 +174,8 @@ std::vector<int> ranks_in(const Communicator& comm, const Group& group) {
 }
 
 // The checks of MPI_Comm_create and MPI_Comm_create_group.
-int check_subgroup(const char* function, MPI_Comm comm, MPI_Group group, MPI_Comm* result, Communicator*& parent,
-                   Group*& members, std::vector<int>& ranks) {
+int check_subgroup(const char* function, MPI_Comm comm, MPI_Group group, MPI_Comm* result, Communicator*& parent, Group*& members,
+                   std::vector<int>& ranks) {
   if (int error = check(function, comm, parent, {result})) return error;
   if (int error = check(function, group, members, {})) return error;
   *result = MPI_COMM_NULL;
@@ -197,8 +191,7 @@ int free_communicator(const char* function, MPI_Comm* handle) {
   Communicator* comm;
   if (int error = check(function, *handle, comm, {})) return error;
   if (comm == &world() || comm == &self()) return raise(function, comm, MPI_ERR_COMM, "%s cannot be freed", comm->name);
-  if (int error = comm->attributes.clear(*handle))
-    return raise(function, comm, error, "an attribute's delete function failed");
+  if (int error = comm->attributes.clear(*handle)) return raise(function, comm, error, "an attribute's delete function failed");
   *handle = MPI_COMM_NULL;
   {
     std::lock_guard lock(lingering_mutex);
@@ -212,7 +205,8 @@ namespace {
 
 // Nodes are the only resource that is told apart (MPI-5.0, 7.4.2).
 bool names_node(const Hints& hints) {
-  return std::ranges::any_of(hints, [](const auto& hint) { return hint.first == "mpi_hw_resource_type" && hint.second == "mpi_shared_memory"; });
+  return std::ranges::any_of(hints,
+                             [](const auto& hint) { return hint.first == "mpi_hw_resource_type" && hint.second == "mpi_shared_memory"; });
 }
 bool spans_nodes(const Communicator& comm) {
   for (int i = 1; i < comm.size; ++i)
@@ -248,8 +242,7 @@ extern "C" int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newc
   static constexpr char kName[] = "MPI_Comm_split";
   Communicator* found;
   if (int error = check(kName, comm, found, {newcomm})) return error;
-  if (color < 0 && color != MPI_UNDEFINED)
-    return raise(kName, found, MPI_ERR_ARG, "the color %d is negative and not MPI_UNDEFINED", color);
+  if (color < 0 && color != MPI_UNDEFINED) return raise(kName, found, MPI_ERR_ARG, "the color %d is negative and not MPI_UNDEFINED", color);
   return split(kName, *found, color, key, newcomm);
 }
 MPI_WEAK_NAME(Comm_split)
@@ -261,9 +254,7 @@ extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_
   if (int error = check_info(kName, found, info)) return error;
   int color = MPI_UNDEFINED;
   switch (split_type) {
-    case MPI_COMM_TYPE_SHARED:
-      color = node_color(*found);
-      break;
+    case MPI_COMM_TYPE_SHARED: color = node_color(*found); break;
     case MPI_COMM_TYPE_HW_GUIDED:
     case MPI_COMM_TYPE_RESOURCE_GUIDED:
       if (names_node(hints_of(info))) color = node_color(*found);
@@ -271,10 +262,8 @@ extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_
     case MPI_COMM_TYPE_HW_UNGUIDED:
       if (spans_nodes(*found)) color = node_color(*found);
       break;
-    case MPI_UNDEFINED:
-      break;
-    default:
-      return raise(kName, found, MPI_ERR_ARG, "%d is no type of split", split_type);
+    case MPI_UNDEFINED: break;
+    default: return raise(kName, found, MPI_ERR_ARG, "%d is no type of split", split_type);
   }
   return split(kName, *found, color, key, newcomm);
 }
@@ -301,13 +290,11 @@ extern "C" int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, M
   std::vector<int> ranks;
   if (int error = check_subgroup(kName, comm, group, newcomm, parent, members, ranks)) return error;
   if (parent->inter) return raise(kName, parent, MPI_ERR_COMM, "this is an intercommunicator");
-  if (tag < 0 || tag > kMaxTag)
-    return raise(kName, parent, MPI_ERR_TAG, "the tag %d is not between 0 and %d", tag, kMaxTag);
+  if (tag < 0 || tag > kMaxTag) return raise(kName, parent, MPI_ERR_TAG, "the tag %d is not between 0 and %d", tag, kMaxTag);
   if (members->rank == MPI_UNDEFINED) return MPI_SUCCESS;
   const Exchange exchange(*parent, Traffic::groups, tag, std::move(ranks), members->rank);
   Communicator* made;
-  if (int error = create_in(kName, *parent, all_and_of(exchange), key_of(*parent, Traffic::groups, tag), retain(members),
-                            nullptr, made))
+  if (int error = create_in(kName, *parent, all_and_of(exchange), key_of(*parent, Traffic::groups, tag), retain(members), nullptr, made))
     return error;
   *newcomm = handle_of(made);
   return MPI_SUCCESS;

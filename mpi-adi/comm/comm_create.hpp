@@ -19,8 +19,8 @@ uint64_t key_of(const Communicator& comm, Traffic traffic, int tag);
 
 // Agrees on a context and makes the communicator, with the parent's error handler. Takes over the groups, also when it
 // fails; raises on `parent`.
-int create_in(const char* function, Communicator& parent, const AllAnd& all_and, uint64_t key, Group* group,
-              Group* remote_group, Communicator*& made);
+int create_in(const char* function, Communicator& parent, const AllAnd& all_and, uint64_t key, Group* group, Group* remote_group,
+              Communicator*& made);
 int raise_creation(const char* function, const Communicator& comm, int error);
 
 // The handle becomes MPI_COMM_NULL.

@@ -37,8 +37,8 @@ extern "C" int PMPI_Comm_spawn(const char*, char*[], int, MPI_Info, int, MPI_Com
 }
 MPI_WEAK_NAME(Comm_spawn)
 
-extern "C" int PMPI_Comm_spawn_multiple(int, char*[], char**[], const int[], const MPI_Info[], int, MPI_Comm comm,
-                                        MPI_Comm* intercomm, int[]) {
+extern "C" int PMPI_Comm_spawn_multiple(int, char*[], char**[], const int[], const MPI_Info[], int, MPI_Comm comm, MPI_Comm* intercomm,
+                                        int[]) {
   return no_spawn("MPI_Comm_spawn_multiple", comm, intercomm);
 }
 MPI_WEAK_NAME(Comm_spawn_multiple)

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/collectives/state.hpp"
+#include "mpi-adi/core/adi.hpp"
 
 namespace portunus::mpi {
 namespace {
@@ -46,8 +46,7 @@ int finish_receive(Request* request, size_t count) {
 int send_bytes(Communicator& comm, Traffic traffic, int tag, const void* bytes, size_t count, int peer) {
   const ptl_match_bits_t bits = match_bits(comm.context_of(traffic), comm.rank, tag);
   const int target = comm.job_rank(peer);
-  if (count <= adi::device.copy_limit)
-    return adi::send_copied(bytes, count, target, bits) == PTL_OK ? MPI_SUCCESS : MPI_ERR_OTHER;
+  if (count <= adi::device.copy_limit) return adi::send_copied(bytes, count, target, bits) == PTL_OK ? MPI_SUCCESS : MPI_ERR_OTHER;
   Request request(&comm, false);
   if (adi::isend(request, bytes, count, target, bits) != PTL_OK) return MPI_ERR_OTHER;
   adi::wait(request);
@@ -61,8 +60,8 @@ int receive_bytes(Communicator& comm, Traffic traffic, int tag, void* bytes, siz
 }
 
 namespace {
-int send_and_receive(Communicator& comm, Traffic traffic, int tag, const void* out, size_t out_count, int to, void* in,
-                     size_t in_count, int from) {
+int send_and_receive(Communicator& comm, Traffic traffic, int tag, const void* out, size_t out_count, int to, void* in, size_t in_count,
+                     int from) {
   int error;
   Request* request = start_receive(comm, traffic, tag, in, in_count, from, error);
   const int sent = send_bytes(comm, traffic, tag, out, out_count, to);
@@ -71,8 +70,7 @@ int send_and_receive(Communicator& comm, Traffic traffic, int tag, const void* o
 }
 }  // namespace
 
-int swap_bytes(Communicator& comm, Traffic traffic, int tag, const void* out, size_t out_count, void* in, size_t in_count,
-               int peer) {
+int swap_bytes(Communicator& comm, Traffic traffic, int tag, const void* out, size_t out_count, void* in, size_t in_count, int peer) {
   return send_and_receive(comm, traffic, tag, out, out_count, peer, in, in_count, peer);
 }
 

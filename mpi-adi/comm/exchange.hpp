@@ -19,8 +19,7 @@ namespace portunus::mpi {
 int send_bytes(Communicator& comm, Traffic traffic, int tag, const void* bytes, size_t count, int peer);
 int receive_bytes(Communicator& comm, Traffic traffic, int tag, void* bytes, size_t count, int peer);
 // Both at once, with one peer.
-int swap_bytes(Communicator& comm, Traffic traffic, int tag, const void* out, size_t out_count, void* in, size_t in_count,
-               int peer);
+int swap_bytes(Communicator& comm, Traffic traffic, int tag, const void* out, size_t out_count, void* in, size_t in_count, int peer);
 
 struct Exchange {
   Communicator& comm;  // an intracommunicator

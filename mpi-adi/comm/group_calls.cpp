@@ -70,8 +70,7 @@ int expand(const char* function, const Group& group, int n, int ranges[][3], std
     if (stride == 0) return raise(function, nullptr, MPI_ERR_ARG, "the stride of range %d is 0", i);
     for (int64_t rank = first; stride > 0 ? rank <= last : rank >= last; rank += stride) {
       if (rank < 0 || rank >= group.size)
-        return raise(function, nullptr, MPI_ERR_RANK, "there is no rank %d in a group of %d", static_cast<int>(rank),
-                     group.size);
+        return raise(function, nullptr, MPI_ERR_RANK, "there is no rank %d in a group of %d", static_cast<int>(rank), group.size);
       ranks.push_back(static_cast<int>(rank));
     }
   }

@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/comm/comm_create.hpp"
+#include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/checks.hpp"
-#include "mpi-adi/request/completion.hpp"
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/pt2pt/pt2pt.hpp"
+#include "mpi-adi/request/completion.hpp"
 
 namespace portunus::mpi {
 namespace {
@@ -36,16 +36,18 @@ std::vector<int> members_of(const Communicator& comm) {
 class Duplication final : public Attachment {
  public:
   Duplication(Request& whole, Communicator& parent, Communicator* made, MPI_Comm* place)
-      : whole_(whole), parent_(parent), made_(made), place_(place), members_(members_of(parent)),
+      : whole_(whole),
+        parent_(parent),
+        made_(made),
+        place_(place),
+        members_(members_of(parent)),
         me_(std::find(members_.begin(), members_.end(), own_job_rank) - members_.begin()),
         tag_(kFirstTag + parent.idups++ % (kMaxTag - kFirstTag)),
         search_(key_of(parent, Traffic::collectives, tag_)) {}
 
   void begin() {
-    if (search_.next(words_))
-      round();
-    else
-      end(MPI_ERR_NO_MEM);
+    if (search_.next(words_)) round();
+    else end(MPI_ERR_NO_MEM);
   }
 
  private:
@@ -53,9 +55,7 @@ class Duplication final : public Attachment {
   class Arrival final : public Attachment {
    public:
     explicit Arrival(Duplication& of) : of_(of) {}
-    void completed(Request& request) override {
-      of_.arrived(request.failure == PTL_NI_OK && request.length == sizeof of_.theirs_);
-    }
+    void completed(Request& request) override { of_.arrived(request.failure == PTL_NI_OK && request.length == sizeof of_.theirs_); }
 
    private:
     Duplication& of_;
@@ -74,8 +74,7 @@ class Duplication final : public Attachment {
     arrival->special = true;
     arrival->state.store(State::detached, std::memory_order_relaxed);
     adi::send_copied(words_.data(), failed_ ? 0 : sizeof words_, to, match_bits(context, static_cast<int>(me_), tag_));
-    const int result =
-        adi::irecv(*arrival, theirs_.data(), sizeof theirs_, static_cast<ptl_rank_t>(from), pattern(context, source, tag_));
+    const int result = adi::irecv(*arrival, theirs_.data(), sizeof theirs_, static_cast<ptl_rank_t>(from), pattern(context, source, tag_));
     if (result == PTL_OK) return;
     pool.release(arrival);
     end(MPI_ERR_NO_MEM);
@@ -127,8 +126,7 @@ int idup(const char* function, MPI_Comm comm, const Hints* hints, MPI_Comm* newc
   Communicator* parent;
   if (int error = check(function, comm, parent, {newcomm, request})) return error;
   *newcomm = MPI_COMM_NULL;
-  Communicator* made =
-      make_communicator(kNoContext, retain(parent->group), parent->inter ? retain(parent->remote_group) : nullptr);
+  Communicator* made = make_communicator(kNoContext, retain(parent->group), parent->inter ? retain(parent->remote_group) : nullptr);
   Request* whole = made ? pool.claim(parent, false) : nullptr;
   if (made == nullptr) {
     release(parent->group);

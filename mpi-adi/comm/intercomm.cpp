@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/comm/comm_create.hpp"
 #include "mpi-adi/comm/intercomm.hpp"
+#include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/profiling.hpp"
 
 namespace portunus::mpi {
@@ -53,8 +53,8 @@ int check_leaders(const char* function, const Bridge& bridge) {
   if (bridge.tag < 0 || bridge.tag > kMaxTag)
     return raise(function, &local, MPI_ERR_TAG, "the tag %d is not between 0 and %d", bridge.tag, kMaxTag);
   if (bridge.leads() && (bridge.remote_leader < 0 || bridge.remote_leader >= bridge.peer->peers))
-    return raise(function, &local, MPI_ERR_RANK, "there is no rank %d among %d to lead the other side",
-                 bridge.remote_leader, bridge.peer->peers);
+    return raise(function, &local, MPI_ERR_RANK, "there is no rank %d among %d to lead the other side", bridge.remote_leader,
+                 bridge.peer->peers);
   return MPI_SUCCESS;
 }
 
@@ -62,8 +62,7 @@ int connect(const char* function, const Bridge& bridge, MPI_Comm* result) {
   Communicator& local = bridge.local;
   std::vector<int> remote;
   if (int error = learn_members(bridge, remote)) return raise_creation(function, local, error);
-  if (!disjoint(*local.group, remote))
-    return raise(function, &local, MPI_ERR_COMM, "a process is on both sides of the intercommunicator");
+  if (!disjoint(*local.group, remote)) return raise(function, &local, MPI_ERR_COMM, "a process is on both sides of the intercommunicator");
   const AllAnd all_and = [&](uint64_t* words, size_t count) {
     if (int error = Exchange(local).all_and(words, count)) return error;
     std::vector<uint64_t> theirs(count);
@@ -135,8 +134,8 @@ extern "C" int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newi
   for (const Group* side : {first ? comm->group : comm->remote_group, first ? comm->remote_group : comm->group})
     for (int i = 0; i < side->size; ++i) members.push_back(side->job_rank(i));
   Communicator* made;
-  if (int error = create_in(kName, *comm, all_and_of(*comm), key_of(*comm, Traffic::collectives, 0),
-                            make_group(std::move(members)), nullptr, made))
+  if (int error =
+          create_in(kName, *comm, all_and_of(*comm), key_of(*comm, Traffic::collectives, 0), make_group(std::move(members)), nullptr, made))
     return error;
   *newintracomm = handle_of(made);
   return MPI_SUCCESS;

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/comm/comm.hpp"
+#include "mpi-adi/core/adi.hpp"
 
 namespace portunus::mpi {
 namespace {

@@ -39,7 +39,7 @@ struct Device {
   ptl_handle_md_t md_sent_layout = PTL_INVALID_HANDLE;
   ptl_handle_md_t md_long_layout = PTL_INVALID_HANDLE;
   ptl_handle_md_t md_synchronous_layout = PTL_INVALID_HANDLE;
-  ptl_handle_ct_t arrived_early = PTL_CT_NONE;          // counts unexpected messages: what MPI_Probe sleeps on
+  ptl_handle_ct_t arrived_early = PTL_CT_NONE;  // counts unexpected messages: what MPI_Probe sleeps on
   ptl_process_t self{};
   ptl_uid_t uid = PTL_UID_ANY;
   ptl_size_t copy_limit = 0;
@@ -75,19 +75,16 @@ inline ptl_size_t offset_of(const void* address) { return reinterpret_cast<ptl_s
 
 // Complete at return. Only for bytes <= device.copy_limit.
 inline int send_copied(const void* buf, size_t bytes, int target, ptl_match_bits_t bits) {
-  return PtlPut(device.md_copied, offset_of(buf), bytes, PTL_NO_ACK_REQ, process(target), kMessagePortal, bits, 0, nullptr,
-                0);
+  return PtlPut(device.md_copied, offset_of(buf), bytes, PTL_NO_ACK_REQ, process(target), kMessagePortal, bits, 0, nullptr, 0);
 }
 // `waits`: the caller does nothing before it is complete.
 inline int isend(Request& request, const void* buf, size_t bytes, int target, ptl_match_bits_t bits, bool waits = false) {
   const ptl_handle_md_t md = bytes > device.eager_limit ? device.md_long : waits ? device.md_waited : device.md_sent;
-  return PtlPut(md, offset_of(buf), bytes, PTL_NO_ACK_REQ, process(target), kMessagePortal, bits, 0, &request,
-                0);
+  return PtlPut(md, offset_of(buf), bytes, PTL_NO_ACK_REQ, process(target), kMessagePortal, bits, 0, &request, 0);
 }
 // Complete when the message was matched with a receive.
 inline int issend(Request& request, const void* buf, size_t bytes, int target, ptl_match_bits_t bits) {
-  return PtlPut(device.md_synchronous, offset_of(buf), bytes, PTL_ACK_REQ, process(target), kMessagePortal, bits, 0,
-                &request, 0);
+  return PtlPut(device.md_synchronous, offset_of(buf), bytes, PTL_ACK_REQ, process(target), kMessagePortal, bits, 0, &request, 0);
 }
 
 // The same of data that lie as `layout` says, packed by whoever steps the engine. It stays valid until the request completes;
@@ -101,17 +98,15 @@ inline ptl_me_t receive_entry(void* buf, size_t bytes, ptl_rank_t source, Patter
   entry.length = bytes;
   entry.ct_handle = PTL_CT_NONE;
   entry.uid = device.uid;
-  entry.options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE |
-                  PTLX_ME_COMPLETE_UNEXPECTED | options;
+  entry.options =
+      PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE | PTLX_ME_COMPLETE_UNEXPECTED | options;
   entry.match_id.rank = source;
   entry.match_bits = pattern.match_bits;
   entry.ignore_bits = pattern.ignore_bits;
   return entry;
 }
 // While ranks ask for less, nothing is copied: senders wait, with their messages in their own memory.
-inline bool may_copy(size_t bytes) {
-  return bytes <= device.copy_limit && __atomic_load_n(device.restrained, __ATOMIC_RELAXED) == 0;
-}
+inline bool may_copy(size_t bytes) { return bytes <= device.copy_limit && __atomic_load_n(device.restrained, __ATOMIC_RELAXED) == 0; }
 // A receive that the engine itself completes: nothing else is to be done for it then.
 inline bool is_recorded(const Request& request) { return !device.threaded && request.receives && !request.special; }
 // `source`: a rank in the job, or PTL_RANK_ANY.

@@ -12,12 +12,10 @@ int check_common(const Arguments& given, const Communicator& comm) {
     return raise(given.function, &comm, MPI_ERR_COUNT, "the count is %s (%lld)", given.count < 0 ? "negative" : "too large",
                  static_cast<long long>(given.count));
   const Datatype* type = find_type(given.datatype);
-  if (type == nullptr)
-    return raise(given.function, &comm, MPI_ERR_TYPE, "%p is no datatype", static_cast<const void*>(given.datatype));
+  if (type == nullptr) return raise(given.function, &comm, MPI_ERR_TYPE, "%p is no datatype", static_cast<const void*>(given.datatype));
   if (!type->committed) return raise(given.function, &comm, MPI_ERR_TYPE, "the datatype is not committed");
   if (!has_buffer(given, *type))
-    return raise(given.function, &comm, MPI_ERR_BUFFER, "the buffer is null, the count is %lld",
-                 static_cast<long long>(given.count));
+    return raise(given.function, &comm, MPI_ERR_BUFFER, "the buffer is null, the count is %lld", static_cast<long long>(given.count));
   return MPI_SUCCESS;
 }
 
@@ -41,8 +39,7 @@ int check_send_slowly(const Arguments& given) {
 int check_receive_slowly(const Arguments& given) {
   const Communicator* comm = find_communicator(given.comm);
   if (comm == nullptr) return raise_bad_communicator(given.function, given.comm);
-  if (!is_member(given.peer, *comm) && given.peer != MPI_PROC_NULL && given.peer != MPI_ANY_SOURCE)
-    return raise_rank(given, *comm);
+  if (!is_member(given.peer, *comm) && given.peer != MPI_PROC_NULL && given.peer != MPI_ANY_SOURCE) return raise_rank(given, *comm);
   if ((given.tag < 0 || given.tag > kMaxTag) && given.tag != MPI_ANY_TAG) return raise_tag(given, *comm);
   return check_common(given, *comm);
 }

@@ -7,9 +7,9 @@
 #include <cstddef>
 
 #include "mpi-adi/comm/comm.hpp"
-#include "mpi-adi/types/datatype.hpp"
-#include "mpi-adi/pt2pt/match_bits.hpp"
 #include "mpi-adi/mpi.h"
+#include "mpi-adi/pt2pt/match_bits.hpp"
+#include "mpi-adi/types/datatype.hpp"
 
 namespace portunus::mpi {
 
@@ -31,13 +31,9 @@ struct Arguments {
 // Neither negative nor so large that its bytes cannot be counted.
 constexpr uint64_t kMaxCount = uint64_t{1} << 48;
 inline bool is_count(MPI_Count count) { return static_cast<uint64_t>(count) <= kMaxCount; }
-inline bool is_member(int rank, const Communicator& comm) {
-  return static_cast<unsigned>(rank) < static_cast<unsigned>(comm.peers);
-}
+inline bool is_member(int rank, const Communicator& comm) { return static_cast<unsigned>(rank) < static_cast<unsigned>(comm.peers); }
 // MPI_BOTTOM is a null pointer: addresses are in the datatype then.
-inline bool has_buffer(const Arguments& given, const Datatype& type) {
-  return given.buf != nullptr || given.count == 0 || !type.dense;
-}
+inline bool has_buffer(const Arguments& given, const Datatype& type) { return given.buf != nullptr || given.count == 0 || !type.dense; }
 inline bool can_travel(const Arguments& given, const Datatype* type) {
   return type != nullptr && type->committed && is_count(given.count) && has_buffer(given, *type);
 }
@@ -50,8 +46,7 @@ inline int check_send(const Arguments& given, Communicator*& comm, const Datatyp
   comm = find_communicator(given.comm);
   type = find_type(given.datatype);
   bytes = bytes_of(given, type);
-  if (comm && is_member(given.peer, *comm) && static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} &&
-      can_travel(given, type)) [[likely]]
+  if (comm && is_member(given.peer, *comm) && static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} && can_travel(given, type)) [[likely]]
     return MPI_SUCCESS;
   return check_send_slowly(given);
 }
@@ -60,8 +55,7 @@ inline int check_receive(const Arguments& given, Communicator*& comm, const Data
   type = find_type(given.datatype);
   bytes = bytes_of(given, type);
   if (comm && (is_member(given.peer, *comm) || given.peer == MPI_ANY_SOURCE) &&
-      (static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} || given.tag == MPI_ANY_TAG) &&
-      can_travel(given, type)) [[likely]]
+      (static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} || given.tag == MPI_ANY_TAG) && can_travel(given, type)) [[likely]]
     return MPI_SUCCESS;
   return check_receive_slowly(given);
 }

@@ -14,21 +14,13 @@ int* predefined_attribute(int keyval) {
   static int tag_upper_bound = kMaxTag, no_host = MPI_PROC_NULL, any_rank_does_io = MPI_ANY_SOURCE, clock_is_global = 0;
   static int universe_size;
   switch (keyval) {
-    case MPI_TAG_UB:
-      return &tag_upper_bound;
-    case MPI_HOST:
-      return &no_host;
-    case MPI_IO:
-      return &any_rank_does_io;
-    case MPI_WTIME_IS_GLOBAL:
-      return &clock_is_global;
-    case MPI_LASTUSEDCODE:
-      return &last_used_code;
-    case MPI_UNIVERSE_SIZE:
-      universe_size = world().size;
-      return &universe_size;
-    default:
-      return nullptr;
+    case MPI_TAG_UB: return &tag_upper_bound;
+    case MPI_HOST: return &no_host;
+    case MPI_IO: return &any_rank_does_io;
+    case MPI_WTIME_IS_GLOBAL: return &clock_is_global;
+    case MPI_LASTUSEDCODE: return &last_used_code;
+    case MPI_UNIVERSE_SIZE: universe_size = world().size; return &universe_size;
+    default: return nullptr;
   }
 }
 bool is_predefined(int keyval) { return keyval >= MPI_TAG_UB && keyval <= MPI_UNIVERSE_SIZE; }
@@ -43,8 +35,8 @@ int check_key(const char* function, MPI_Comm comm, int keyval, Communicator*& fo
   return Attributes<MPI_Comm>::is_keyval(keyval) ? MPI_SUCCESS : raise_no_key(function, found, keyval);
 }
 
-int create_keyval(const char* function, MPI_Comm_copy_attr_function* copy, MPI_Comm_delete_attr_function* remove,
-                  int* keyval, void* extra_state) {
+int create_keyval(const char* function, MPI_Comm_copy_attr_function* copy, MPI_Comm_delete_attr_function* remove, int* keyval,
+                  void* extra_state) {
   if (int error = check_results(function, nullptr, {keyval})) return error;
   *keyval = Attributes<MPI_Comm>::create_keyval(copy, remove, extra_state);
   return MPI_SUCCESS;
@@ -91,15 +83,13 @@ int erase(const char* function, MPI_Comm comm, int keyval) {
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function* comm_copy_attr_fn,
-                                       MPI_Comm_delete_attr_function* comm_delete_attr_fn, int* comm_keyval,
-                                       void* extra_state) {
+extern "C" int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function* comm_copy_attr_fn, MPI_Comm_delete_attr_function* comm_delete_attr_fn,
+                                       int* comm_keyval, void* extra_state) {
   return create_keyval("MPI_Comm_create_keyval", comm_copy_attr_fn, comm_delete_attr_fn, comm_keyval, extra_state);
 }
 MPI_WEAK_NAME(Comm_create_keyval)
 
-extern "C" int PMPI_Keyval_create(MPI_Copy_function* copy_fn, MPI_Delete_function* delete_fn, int* keyval,
-                                  void* extra_state) {
+extern "C" int PMPI_Keyval_create(MPI_Copy_function* copy_fn, MPI_Delete_function* delete_fn, int* keyval, void* extra_state) {
   return create_keyval("MPI_Keyval_create", copy_fn, delete_fn, keyval, extra_state);
 }
 MPI_WEAK_NAME(Keyval_create)
@@ -115,9 +105,7 @@ extern "C" int PMPI_Comm_set_attr(MPI_Comm comm, int comm_keyval, void* attribut
 }
 MPI_WEAK_NAME(Comm_set_attr)
 
-extern "C" int PMPI_Attr_put(MPI_Comm comm, int keyval, void* attribute_val) {
-  return set("MPI_Attr_put", comm, keyval, attribute_val);
-}
+extern "C" int PMPI_Attr_put(MPI_Comm comm, int keyval, void* attribute_val) { return set("MPI_Attr_put", comm, keyval, attribute_val); }
 MPI_WEAK_NAME(Attr_put)
 
 extern "C" int PMPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void* attribute_val, int* flag) {
@@ -130,9 +118,7 @@ extern "C" int PMPI_Attr_get(MPI_Comm comm, int keyval, void* attribute_val, int
 }
 MPI_WEAK_NAME(Attr_get)
 
-extern "C" int PMPI_Comm_delete_attr(MPI_Comm comm, int comm_keyval) {
-  return erase("MPI_Comm_delete_attr", comm, comm_keyval);
-}
+extern "C" int PMPI_Comm_delete_attr(MPI_Comm comm, int comm_keyval) { return erase("MPI_Comm_delete_attr", comm, comm_keyval); }
 MPI_WEAK_NAME(Comm_delete_attr)
 
 extern "C" int PMPI_Attr_delete(MPI_Comm comm, int keyval) { return erase("MPI_Attr_delete", comm, keyval); }

@@ -80,8 +80,7 @@ class Attributes {
       const Keyval key = look_up(each.keyval);
       int copied = 0;
       void* value = each.value;
-      if (key.copy == kDuplicate)
-        copied = 1;
+      if (key.copy == kDuplicate) copied = 1;
       else if (key.copy != nullptr)
         if (int error = key.copy(from, each.keyval, key.extra_state, each.value, &value, &copied)) return error;
       if (!copied) continue;

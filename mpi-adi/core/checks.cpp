@@ -14,9 +14,7 @@ int check(const char* function, MPI_Comm handle, Communicator*& found, std::init
   return found ? check_results(function, found, results) : raise_bad_communicator(function, handle);
 }
 
-int check_running(const char* function) {
-  return predefined_count != 0 ? MPI_SUCCESS : raise_bad_communicator(function, MPI_COMM_NULL);
-}
+int check_running(const char* function) { return predefined_count != 0 ? MPI_SUCCESS : raise_bad_communicator(function, MPI_COMM_NULL); }
 
 int check(const char* function, MPI_Group handle, Group*& found, std::initializer_list<const void*> results) {
   if (int error = check_running(function)) return error;

@@ -7,8 +7,8 @@
 #include <initializer_list>
 
 #include "mpi-adi/comm/comm.hpp"
-#include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/comm/group.hpp"
+#include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/core/info.hpp"
 
 namespace portunus::mpi {

@@ -46,8 +46,8 @@ int open_barrier(Barrier& state, int rank, int size) {
     ptl_me_t entry{};
     entry.ct_handle = state.heard[round];
     entry.uid = device.uid;
-    entry.options = PTL_ME_OP_PUT | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE |
-                    PTL_ME_EVENT_UNLINK_DISABLE;
+    entry.options =
+        PTL_ME_OP_PUT | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE;
     entry.match_id = process((rank - (1 << round) % size + size) % size);
     entry.match_bits = static_cast<ptl_match_bits_t>(round);
     ptl_handle_me_t handle;
@@ -69,8 +69,8 @@ ptl_ni_limits_t generous() {
   for (int* count : {&limits.max_entries, &limits.max_unexpected_headers, &limits.max_mds, &limits.max_cts, &limits.max_eqs,
                      &limits.max_pt_index, &limits.max_iovecs, &limits.max_list_size, &limits.max_triggered_ops})
     *count = INT_MAX;
-  for (ptl_size_t* size : {&limits.max_msg_size, &limits.max_atomic_size, &limits.max_fetch_atomic_size,
-                           &limits.max_waw_ordered_size, &limits.max_war_ordered_size, &limits.max_volatile_size})
+  for (ptl_size_t* size : {&limits.max_msg_size, &limits.max_atomic_size, &limits.max_fetch_atomic_size, &limits.max_waw_ordered_size,
+                           &limits.max_war_ordered_size, &limits.max_volatile_size})
     *size = PTL_SIZE_MAX;
   return limits;
 }
@@ -104,7 +104,8 @@ int bind_all_memory(unsigned options, ptl_handle_eq_t eq, ptl_handle_md_t& md) {
   return PtlMDBind(device.ni, &all, &md);
 }
 
-int bind_ways(unsigned options, ptl_handle_md_t& copied, ptl_handle_md_t& sent, ptl_handle_md_t& header_first, ptl_handle_md_t& synchronous) {
+int bind_ways(unsigned options, ptl_handle_md_t& copied, ptl_handle_md_t& sent, ptl_handle_md_t& header_first,
+              ptl_handle_md_t& synchronous) {
   int result = bind_all_memory(options | PTL_MD_VOLATILE, PTL_EQ_NONE, copied);
   if (result == PTL_OK) result = bind_all_memory(options, device.eq, sent);
   if (result == PTL_OK) result = bind_all_memory(options | PTLX_MD_HEADER_FIRST, device.eq, header_first);
@@ -116,23 +117,20 @@ int bind_ways(unsigned options, ptl_handle_md_t& copied, ptl_handle_md_t& sent, 
 int open_messages() {
   int result = PtlEQAlloc(device.ni, kEventSlots, &device.eq);
   ptl_pt_index_t portal;
-  if (result == PTL_OK)
-    result = PtlPTAlloc(device.ni, PTL_PT_ONLY_TRUNCATE | PTL_PT_FLOWCTRL, device.eq, kMessagePortal, &portal);
+  if (result == PTL_OK) result = PtlPTAlloc(device.ni, PTL_PT_ONLY_TRUNCATE | PTL_PT_FLOWCTRL, device.eq, kMessagePortal, &portal);
   if (result == PTL_OK) result = PtlCTAlloc(device.ni, &device.arrived_early);
   if (result != PTL_OK) return result;
   ptl_me_t early{};
   early.ct_handle = device.arrived_early;
   early.uid = device.uid;
-  early.options = PTL_ME_OP_PUT | PTLX_ME_HOLD | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_COMM_DISABLE |
-                  PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE;
+  early.options = PTL_ME_OP_PUT | PTLX_ME_HOLD | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE |
+                  PTL_ME_EVENT_UNLINK_DISABLE;
   early.match_id.rank = PTL_RANK_ANY;
   early.ignore_bits = ~ptl_match_bits_t{0};
   ptl_handle_me_t handle;
   result = PtlMEAppend(device.ni, kMessagePortal, &early, PTL_OVERFLOW_LIST, nullptr, &handle);
-  if (result == PTL_OK)
-    result = PtlxPTLimitHeld(device.ni, kMessagePortal, settings.unexpected_buffer, settings.unexpected_limit);
-  if (result == PTL_OK)
-    result = bind_ways(0, device.md_copied, device.md_sent, device.md_long, device.md_synchronous);
+  if (result == PTL_OK) result = PtlxPTLimitHeld(device.ni, kMessagePortal, settings.unexpected_buffer, settings.unexpected_limit);
+  if (result == PTL_OK) result = bind_ways(0, device.md_copied, device.md_sent, device.md_long, device.md_synchronous);
   if (result == PTL_OK) result = bind_all_memory(PTLX_MD_STAGE, device.eq, device.md_waited);
   if (result == PTL_OK)
     result = bind_ways(PTLX_MD_LAYOUT, device.md_copied_layout, device.md_sent_layout, device.md_long_layout, device.md_synchronous_layout);

@@ -54,8 +54,8 @@ MPI_WEAK_NAME(Get_hw_resource_info)
 extern "C" int PMPI_Get_library_version(char* version, int* resultlen) {
   if (version == nullptr || resultlen == nullptr)
     return raise("MPI_Get_library_version", nullptr, MPI_ERR_ARG, "an address for the version is null");
-  *resultlen = std::snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING, "Portunus MPI " PTL_VERSION " (MPI-%d.%d, ABI %d.%d)",
-                             MPI_VERSION, MPI_SUBVERSION, MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
+  *resultlen = std::snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING, "Portunus MPI " PTL_VERSION " (MPI-%d.%d, ABI %d.%d)", MPI_VERSION,
+                             MPI_SUBVERSION, MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Get_library_version)
@@ -83,8 +83,7 @@ MPI_WEAK_NAME(Wtick)
 
 extern "C" int PMPI_Alloc_mem(MPI_Aint size, MPI_Info, void* baseptr) {
   static constexpr char kName[] = "MPI_Alloc_mem";
-  if (size < 0 || baseptr == nullptr)
-    return raise(kName, nullptr, MPI_ERR_ARG, "the size is negative or the address is null");
+  if (size < 0 || baseptr == nullptr) return raise(kName, nullptr, MPI_ERR_ARG, "the size is negative or the address is null");
   void* memory = std::aligned_alloc(64, (static_cast<size_t>(size) + 63) / 64 * 64);
   if (memory == nullptr && size > 0)
     return raise(kName, nullptr, MPI_ERR_NO_MEM, "there is no room for %lld bytes", static_cast<long long>(size));

@@ -43,9 +43,7 @@ MPI_Errhandler make_errhandler(Subject subject, ErrorHandler*& made) {
 void replace_errhandler(std::atomic<MPI_Errhandler>& place, MPI_Errhandler handle) {
   drop(place.exchange(keep(handle), std::memory_order_acq_rel));
 }
-MPI_Errhandler share_errhandler(const std::atomic<MPI_Errhandler>& place) {
-  return keep(place.load(std::memory_order_acquire));
-}
+MPI_Errhandler share_errhandler(const std::atomic<MPI_Errhandler>& place) { return keep(place.load(std::memory_order_acquire)); }
 
 }  // namespace portunus::mpi
 
@@ -78,8 +76,7 @@ extern "C" int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler
   Communicator* found;
   if (int error = check(kName, comm, found, {})) return error;
   if (!fits(errhandler, Subject::comm))
-    return raise(kName, found, MPI_ERR_ERRHANDLER, "%p is no error handler of communicators",
-                 static_cast<void*>(errhandler));
+    return raise(kName, found, MPI_ERR_ERRHANDLER, "%p is no error handler of communicators", static_cast<void*>(errhandler));
   replace_errhandler(found->errhandler, errhandler);
   return MPI_SUCCESS;
 }

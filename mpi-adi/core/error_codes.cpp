@@ -126,10 +126,8 @@ int describe(int code, char* text, size_t room) {
 }
 
 void describe_class(int code, char* text, size_t room) {
-  if (code >= 0 && code < kPredefined)
-    std::snprintf(text, room, "%s", kClasses[code].name);
-  else if (describe(code, text, room) == 0)
-    std::snprintf(text, room, "error code %d", code);
+  if (code >= 0 && code < kPredefined) std::snprintf(text, room, "%s", kClasses[code].name);
+  else if (describe(code, text, room) == 0) std::snprintf(text, room, "error code %d", code);
 }
 
 namespace {
@@ -142,8 +140,7 @@ int add(int error_class) {  // error_class < 0: the new code is a class
 }
 
 int raise_no_code(const char* function, int code) {
-  return raise(function, nullptr, MPI_ERR_ARG, "%d is no error code%s", code,
-               code >= 0 && code < kPredefined ? " that was added" : "");
+  return raise(function, nullptr, MPI_ERR_ARG, "%d is no error code%s", code, code >= 0 && code < kPredefined ? " that was added" : "");
 }
 
 // `is_class`: what kind of code the caller may remove.

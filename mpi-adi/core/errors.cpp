@@ -15,18 +15,12 @@ namespace {
 
 const char* failure_text(ptl_ni_fail_t failure) {
   switch (failure) {
-    case PTL_NI_UNDELIVERABLE:
-      return "the other process cannot be reached; it has probably ended";
-    case PTL_NI_DROPPED:
-      return "the receiver has no room for the message";
-    case PTL_NI_PT_DISABLED:
-      return "the receiver has stopped taking messages for want of room";
-    case PTL_NI_PERM_VIOLATION:
-      return "the receiver runs as another user";
-    case PTL_NI_SEGV:
-      return "the buffer lies outside of the process's memory";
-    default:
-      return "the transfer failed";
+    case PTL_NI_UNDELIVERABLE: return "the other process cannot be reached; it has probably ended";
+    case PTL_NI_DROPPED: return "the receiver has no room for the message";
+    case PTL_NI_PT_DISABLED: return "the receiver has stopped taking messages for want of room";
+    case PTL_NI_PERM_VIOLATION: return "the receiver runs as another user";
+    case PTL_NI_SEGV: return "the buffer lies outside of the process's memory";
+    default: return "the transfer failed";
   }
 }
 
@@ -74,12 +68,9 @@ int raise(const char* function, const Communicator* comm, int code, const char* 
 
 int raise_bad_communicator(const char* function, MPI_Comm handle) {
   switch (phase.load(std::memory_order_acquire)) {
-    case Phase::before:
-      return raise(function, nullptr, MPI_ERR_OTHER, "called before MPI_Init");
-    case Phase::over:
-      return raise(function, nullptr, MPI_ERR_OTHER, "called after MPI_Finalize");
-    case Phase::running:
-      break;
+    case Phase::before: return raise(function, nullptr, MPI_ERR_OTHER, "called before MPI_Init");
+    case Phase::over: return raise(function, nullptr, MPI_ERR_OTHER, "called after MPI_Finalize");
+    case Phase::running: break;
   }
   if (handle == MPI_COMM_NULL) return raise(function, nullptr, MPI_ERR_COMM, "the communicator is MPI_COMM_NULL");
   return raise(function, nullptr, MPI_ERR_COMM, "%p is no communicator", static_cast<void*>(handle));
@@ -88,8 +79,7 @@ int raise_bad_communicator(const char* function, MPI_Comm handle) {
 int raise_portals(const char* function, const Communicator* comm, int ptl_error) {
   if (ptl_error == PTL_NO_SPACE)
     return raise(function, comm, MPI_ERR_NO_MEM, "too many operations are pending; complete some of them first");
-  if (ptl_error == PTL_ARG_INVALID)
-    return raise(function, comm, MPI_ERR_COUNT, "the message is longer than the network interface permits");
+  if (ptl_error == PTL_ARG_INVALID) return raise(function, comm, MPI_ERR_COUNT, "the message is longer than the network interface permits");
   return raise(function, comm, MPI_ERR_OTHER, "the network interface failed (Portals error %d)", ptl_error);
 }
 

@@ -25,8 +25,8 @@ struct Origin {
 [[gnu::cold]] int raise_at(const Origin& origin, const char* function, int code, const char* cause, va_list arguments);
 
 // Calls the error handler of `comm`, of MPI_COMM_SELF when it is null; returns the code if the handler returns.
-[[gnu::cold, gnu::noinline, gnu::format(printf, 4, 5)]] int raise(const char* function, const Communicator* comm,
-                                                                  int code, const char* cause, ...);
+[[gnu::cold, gnu::noinline, gnu::format(printf, 4, 5)]] int raise(const char* function, const Communicator* comm, int code,
+                                                                  const char* cause, ...);
 
 // The call came before MPI_Init or after MPI_Finalize, or else `handle` is no communicator.
 [[gnu::cold, gnu::noinline]] int raise_bad_communicator(const char* function, MPI_Comm handle);

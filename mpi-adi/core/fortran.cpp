@@ -73,7 +73,12 @@ MPI_Datatype real_kind(int p, int r, const MPI_Datatype (&kinds)[4]) {
 }
 
 MPI_Datatype integer_kind(int r) {
-  return r <= 2 ? MPI_INTEGER1 : r <= 4 ? MPI_INTEGER2 : r <= 9 ? MPI_INTEGER4 : r <= 18 ? MPI_INTEGER8 : r <= 38 ? MPI_INTEGER16 : MPI_DATATYPE_NULL;
+  return r <= 2    ? MPI_INTEGER1
+         : r <= 4  ? MPI_INTEGER2
+         : r <= 9  ? MPI_INTEGER4
+         : r <= 18 ? MPI_INTEGER8
+         : r <= 38 ? MPI_INTEGER16
+                   : MPI_DATATYPE_NULL;
 }
 
 }  // namespace
@@ -113,7 +118,8 @@ extern "C" int PMPI_Abi_set_fortran_info(MPI_Info info) {
   for (const auto& [key, value] : given)
     for (const auto& fixed : kSizes)
       if (key == fixed.key && value != std::to_string(size_of(fixed.type)))
-        return raise(kName, nullptr, MPI_ERR_ABI, "%s is %s there, but %lld here", fixed.key, value.c_str(), static_cast<long long>(size_of(fixed.type)));
+        return raise(kName, nullptr, MPI_ERR_ABI, "%s is %s there, but %lld here", fixed.key, value.c_str(),
+                     static_cast<long long>(size_of(fixed.type)));
   std::lock_guard lock(told);
   if (sizes_told) return raise(kName, nullptr, MPI_ERR_ABI, "this has been told already");
   sizes_told = true;
@@ -139,7 +145,8 @@ extern "C" int PMPI_Abi_set_fortran_booleans(int logical_size, void* logical_tru
   if (int error = check_results(kName, nullptr, {logical_true, logical_false})) return error;
   if (!is_logical(logical_size)) return raise(kName, nullptr, MPI_ERR_ARG, "no logical has %d bytes", logical_size);
   if (!is_value(logical_true, logical_size, 1) || !is_value(logical_false, logical_size, 0))
-    return raise(kName, nullptr, MPI_ERR_ABI, "logical operations give 1 and 0 here; compile the bindings for these values of .TRUE. and .FALSE.");
+    return raise(kName, nullptr, MPI_ERR_ABI,
+                 "logical operations give 1 and 0 here; compile the bindings for these values of .TRUE. and .FALSE.");
   std::lock_guard lock(told);
   truth_told = true;
   return MPI_SUCCESS;

@@ -49,12 +49,10 @@ Numbers& numbers() {
 
 using namespace portunus::mpi;
 
-#define MPI_NUMBERS(Kind, Handle)                                                                       \
-  extern "C" int PMPI_##Kind##_toint(Handle handle) { return numbers().of(handle); }                    \
-  MPI_WEAK_NAME(Kind##_toint)                                                                           \
-  extern "C" Handle PMPI_##Kind##_fromint(int handle) {                                                 \
-    return static_cast<Handle>(const_cast<void*>(numbers().handle(handle)));                            \
-  }                                                                                                     \
+#define MPI_NUMBERS(Kind, Handle)                                                                                                  \
+  extern "C" int PMPI_##Kind##_toint(Handle handle) { return numbers().of(handle); }                                               \
+  MPI_WEAK_NAME(Kind##_toint)                                                                                                      \
+  extern "C" Handle PMPI_##Kind##_fromint(int handle) { return static_cast<Handle>(const_cast<void*>(numbers().handle(handle))); } \
   MPI_WEAK_NAME(Kind##_fromint)
 
 MPI_NUMBERS(Comm, MPI_Comm)

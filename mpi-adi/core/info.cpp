@@ -117,8 +117,7 @@ extern "C" int PMPI_Info_set(MPI_Info info, const char* key, const char* value) 
   if (int error = check_own(kName, info, found, {key, value})) return error;
   if (int error = check_key(kName, key)) return error;
   if (strnlen(value, MPI_MAX_INFO_VAL) == MPI_MAX_INFO_VAL)
-    return raise(kName, nullptr, MPI_ERR_INFO_VALUE, "the value of %s is longer than %d characters", key,
-                 MPI_MAX_INFO_VAL - 1);
+    return raise(kName, nullptr, MPI_ERR_INFO_VALUE, "the value of %s is longer than %d characters", key, MPI_MAX_INFO_VAL - 1);
   std::lock_guard lock(found->mutex);
   set_hint(found->hints, key, value);
   return MPI_SUCCESS;

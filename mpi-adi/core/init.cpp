@@ -39,8 +39,7 @@ int start(const char* function, bool threaded) {
   if (!pool.open(threaded)) return raise(function, nullptr, MPI_ERR_NO_MEM, "there is no memory for the requests");
   int rank, size;
   if (const char* cause = adi::start(threaded, rank, size)) return raise(function, nullptr, MPI_ERR_OTHER, "%s", cause);
-  if (!open_communicators(rank, size))
-    return raise(function, nullptr, MPI_ERR_NO_MEM, "there is no address space for the communicators");
+  if (!open_communicators(rank, size)) return raise(function, nullptr, MPI_ERR_NO_MEM, "there is no address space for the communicators");
   phase.store(Phase::running, std::memory_order_release);
   return MPI_SUCCESS;
 }
@@ -61,12 +60,9 @@ int stop(const char* function) {
 
 int init(const char* function, int required) {
   switch (world_phase.load(std::memory_order_acquire)) {
-    case Phase::before:
-      break;
-    case Phase::running:
-      return raise(function, nullptr, MPI_ERR_OTHER, "MPI is initialized already");
-    case Phase::over:
-      return raise(function, nullptr, MPI_ERR_OTHER, "MPI cannot be initialized again after MPI_Finalize");
+    case Phase::before: break;
+    case Phase::running: return raise(function, nullptr, MPI_ERR_OTHER, "MPI is initialized already");
+    case Phase::over: return raise(function, nullptr, MPI_ERR_OTHER, "MPI cannot be initialized again after MPI_Finalize");
   }
   granted_level = level_for(required);
   main_thread = std::this_thread::get_id();

@@ -17,10 +17,10 @@ namespace portunus::mpi::adi {
 enum class Peer : uint8_t { unseen, watched, lost };
 
 struct Losses {
-  std::atomic<Peer>* peers = nullptr;   // by rank in the job
-  std::atomic<uint32_t> count{0};       // lost ones
+  std::atomic<Peer>* peers = nullptr;  // by rank in the job
+  std::atomic<uint32_t> count{0};      // lost ones
   std::atomic<bool> all_watched{false};
-  Request* blocked = nullptr;           // one thread only: the receive that it waits in, which is in no pool
+  Request* blocked = nullptr;  // one thread only: the receive that it waits in, which is in no pool
 };
 extern constinit Losses losses;
 
@@ -30,9 +30,7 @@ void close_losses();
 // Watches a rank from now on; false: it is lost.
 [[gnu::cold, gnu::noinline]] bool meet(int rank);
 [[gnu::cold, gnu::noinline]] void meet_all();
-inline bool reachable(int rank) {
-  return losses.peers[rank].load(std::memory_order_relaxed) == Peer::watched || meet(rank);
-}
+inline bool reachable(int rank) { return losses.peers[rank].load(std::memory_order_relaxed) == Peer::watched || meet(rank); }
 inline bool reachable_source(const Communicator& comm, int source) {
   if (source != MPI_ANY_SOURCE) return reachable(comm.job_rank(source));
   if (!losses.all_watched.load(std::memory_order_relaxed)) [[unlikely]]

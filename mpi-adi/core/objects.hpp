@@ -70,8 +70,7 @@ class ObjectPool {
   }
   bool reserve() {
     if (base_.load(std::memory_order_relaxed) != nullptr) return true;
-    void* memory = mmap(nullptr, kCapacity * sizeof(Slot), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* memory = mmap(nullptr, kCapacity * sizeof(Slot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return false;
     base_.store(static_cast<Slot*>(memory), std::memory_order_release);  // zeroed: no slot is in use
     return true;

@@ -89,10 +89,10 @@ void cancel_receive(Request& request) {
 }
 
 int send_laid_out(Request* request, bool synchronous, const ptlx_layout_t& layout, size_t bytes, int target, ptl_match_bits_t bits) {
-  const ptl_handle_md_t md = request == nullptr             ? device.md_copied_layout
-                             : synchronous                  ? device.md_synchronous_layout
+  const ptl_handle_md_t md = request == nullptr            ? device.md_copied_layout
+                             : synchronous                 ? device.md_synchronous_layout
                              : bytes <= device.eager_limit ? device.md_sent_layout
-                                                            : device.md_long_layout;
+                                                           : device.md_long_layout;
   return PtlPut(md, offset_of(&layout), bytes, synchronous ? PTL_ACK_REQ : PTL_NO_ACK_REQ, process(target), kMessagePortal, bits, 0,
                 request, 0);
 }
@@ -107,14 +107,11 @@ void wait_patiently(const std::function<bool()>& done, const std::function<void(
   if (device.threaded) turn.give_back();
 }
 
-int signal(Request& request) {
-  return PtlPut(device.md_sent, 0, 0, PTL_NO_ACK_REQ, device.self, kSignalPortal, 0, 0, &request, 0);
-}
+int signal(Request& request) { return PtlPut(device.md_sent, 0, 0, PTL_NO_ACK_REQ, device.self, kSignalPortal, 0, 0, &request, 0); }
 
 void give_up(int ptl_error) {
-  abort(MPI_ERR_INTERN, ptl_error == PTL_ABORTED
-                            ? "MPI: a wait was ended by PtlAbort, so its request is lost (MPI_ERR_INTERN)"
-                            : "MPI: completion events were lost (MPI_ERR_INTERN)");
+  abort(MPI_ERR_INTERN, ptl_error == PTL_ABORTED ? "MPI: a wait was ended by PtlAbort, so its request is lost (MPI_ERR_INTERN)"
+                                                 : "MPI: completion events were lost (MPI_ERR_INTERN)");
 }
 
 int detached_sends() { return detached_count.load(std::memory_order_relaxed); }

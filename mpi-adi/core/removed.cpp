@@ -5,9 +5,9 @@
 #include "mpi-adi/mpi.h"
 
 // Old declarations have no const; to the linker that is the same.
-#define MPI_REMOVED(name, parameters, call)                                       \
-  extern "C" [[gnu::visibility("default")]] int PMPI_##name parameters;           \
-  extern "C" int PMPI_##name parameters { return call; }                          \
+#define MPI_REMOVED(name, parameters, call)                             \
+  extern "C" [[gnu::visibility("default")]] int PMPI_##name parameters; \
+  extern "C" int PMPI_##name parameters { return call; }                \
   extern "C" [[gnu::visibility("default")]] decltype(PMPI_##name) MPI_##name __attribute__((weak, alias("PMPI_" #name)));
 
 namespace {
@@ -28,7 +28,7 @@ int get_lower_bound(MPI_Datatype type, MPI_Aint* lower) {
 }  // namespace
 
 MPI_REMOVED(Address, (void* location, MPI_Aint* address), PMPI_Get_address(location, address))
-MPI_REMOVED(Errhandler_create, (MPI_Comm_errhandler_function* function, MPI_Errhandler* handler),
+MPI_REMOVED(Errhandler_create, (MPI_Comm_errhandler_function * function, MPI_Errhandler* handler),
             PMPI_Comm_create_errhandler(function, handler))
 MPI_REMOVED(Errhandler_set, (MPI_Comm comm, MPI_Errhandler handler), PMPI_Comm_set_errhandler(comm, handler))
 MPI_REMOVED(Errhandler_get, (MPI_Comm comm, MPI_Errhandler* handler), PMPI_Comm_get_errhandler(comm, handler))

@@ -10,12 +10,12 @@
 #include <cstring>
 #include <string>
 
-#include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/comm/comm_create.hpp"
+#include "mpi-adi/comm/intercomm.hpp"
+#include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/errhandler.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/core/init.hpp"
-#include "mpi-adi/comm/intercomm.hpp"
 #include "mpi-adi/core/objects.hpp"
 #include "mpi-adi/core/profiling.hpp"
 
@@ -67,8 +67,8 @@ int tag_of(const char* string) {  // FNV-1a: near strings are far apart
 }
 
 // What making a communicator of a group needs.
-int check_group(const char* function, MPI_Group handle, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler,
-                MPI_Comm* result, Group*& group) {
+int check_group(const char* function, MPI_Group handle, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* result,
+                Group*& group) {
   if (int error = check(function, handle, group, {stringtag, result})) return error;
   *result = MPI_COMM_NULL;
   if (int error = check_info(function, nullptr, info)) return error;
@@ -214,8 +214,7 @@ extern "C" int PMPI_Comm_create_from_group(MPI_Group group, const char* stringta
 MPI_WEAK_NAME(Comm_create_from_group)
 
 extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI_Group remote_group, int remote_leader,
-                                                 const char* stringtag, MPI_Info info, MPI_Errhandler errhandler,
-                                                 MPI_Comm* newintercomm) {
+                                                 const char* stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newintercomm) {
   static constexpr char kName[] = "MPI_Intercomm_create_from_groups";
   Group *local, *remote = nullptr;
   if (int error = check_group(kName, local_group, stringtag, info, errhandler, newintercomm, local)) return error;

@@ -8,9 +8,9 @@
 #include <initializer_list>
 #include <memory>
 
-#include "mpi-adi/pt2pt/buffered.hpp"
 #include "mpi-adi/core/info.hpp"
 #include "mpi-adi/mpi.h"
+#include "mpi-adi/pt2pt/buffered.hpp"
 
 namespace portunus::mpi {
 

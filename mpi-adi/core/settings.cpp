@@ -23,8 +23,7 @@ constexpr Setting kSettings[] = {
      "bytes of messages without a receive, above which senders are asked for headers alone"},
     {"MPIADI_UNEXPECTED_LIMIT", &Settings::unexpected_limit, 256 << 20, 4096, kMost,
      "bytes of messages without a receive, above which senders wait"},
-    {"MPIADI_BOARD", &Settings::board, 1, 0, 1,
-     "0: blocking collectives go by messages also where all ranks share a node"},
+    {"MPIADI_BOARD", &Settings::board, 1, 0, 1, "0: blocking collectives go by messages also where all ranks share a node"},
     {"MPIADI_INFO", &Settings::info, 0, 0, 1, "1: MPI_Init prints this table on rank 0"},
 };
 
@@ -69,10 +68,8 @@ const char* read_settings() {
 void print_settings(std::FILE* to) {
   for (const Setting& each : kSettings) {
     const uint64_t value = settings.*each.value;
-    if (value == kMost)
-      std::fprintf(to, "%-24s %12s  %s\n", each.name, "unlimited", each.meaning);
-    else
-      std::fprintf(to, "%-24s %12" PRIu64 "  %s\n", each.name, value, each.meaning);
+    if (value == kMost) std::fprintf(to, "%-24s %12s  %s\n", each.name, "unlimited", each.meaning);
+    else std::fprintf(to, "%-24s %12" PRIu64 "  %s\n", each.name, value, each.meaning);
   }
   const char* collectives = std::getenv("PTL_COLLECTIVES");
   std::fprintf(to, "%-24s %12s  algorithms of the collectives\n", "PTL_COLLECTIVES", collectives ? collectives : "by size");

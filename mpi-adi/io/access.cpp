@@ -33,8 +33,8 @@ Moved transfer_pieces(const Drive& drive, int64_t offset, const Memory& memory, 
   while (moved.bytes < bytes) {
     const int64_t piece = std::min(bytes - moved.bytes, kBounce);
     if (writes) pack(memory.layout, memory.base, skip + moved.bytes, piece, scratch.data());
-    const Moved now = writes ? drive.write(offset + moved.bytes, scratch.data(), piece)
-                             : drive.read(offset + moved.bytes, scratch.data(), piece);
+    const Moved now =
+        writes ? drive.write(offset + moved.bytes, scratch.data(), piece) : drive.read(offset + moved.bytes, scratch.data(), piece);
     if (!writes) unpack(memory.layout, memory.base, skip + moved.bytes, now.bytes, scratch.data());
     moved.bytes += now.bytes;
     moved.error = now.error;
@@ -123,8 +123,8 @@ Moved transfer(const File& file, const Placed& placed, const Memory& memory, int
   const int64_t average = std::max<int64_t>(placed.layout.size / std::max<int64_t>(runs_of(placed.layout), 1), 1);
   const int64_t span = placed.end() - placed.first();
   if (writes) {
-    const bool mapped = average < kShortRun && span / kSparse < placed.bytes && placed.bytes > average &&
-                        file.drive.can_be_mapped() && file.tuning.ds_write != Tuning::Choice::disable;
+    const bool mapped = average < kShortRun && span / kSparse < placed.bytes && placed.bytes > average && file.drive.can_be_mapped() &&
+                        file.tuning.ds_write != Tuning::Choice::disable;
     return mapped ? write_mapped(file.drive, placed, memory, skip) : transfer_runs(file.drive, placed, memory, skip, true);
   }
   const int64_t gaps = (span - placed.bytes) / std::max<int64_t>(placed.bytes / average, 1);
@@ -146,8 +146,7 @@ Converted::Converted(Access& access) : access_(access) {
   }
   memory_ = {scratch_->data(), Layout::run(0, access.bytes)};
   if (!access.writes) return;
-  if (access.view->representation->write(access.buf, *access.type, access.count, scratch_->data(), access.bytes) !=
-      MPI_SUCCESS)
+  if (access.view->representation->write(access.buf, *access.type, access.count, scratch_->data(), access.bytes) != MPI_SUCCESS)
     access.fail(MPI_ERR_CONVERSION, "the data representation's function for writing failed");
 }
 
@@ -159,13 +158,11 @@ void Converted::finish(int64_t bytes) {
   }
   if (access_.writes) {
     const bool all = bytes == access_.bytes;
-    result.bytes =
-        all ? access_.count * access_.type->size
-            : bytes / std::max<int64_t>(access_.bytes / std::max<MPI_Count>(access_.count, 1), 1) * access_.type->size;
+    result.bytes = all ? access_.count * access_.type->size
+                       : bytes / std::max<int64_t>(access_.bytes / std::max<MPI_Count>(access_.count, 1), 1) * access_.type->size;
     return;
   }
-  if (access_.view->representation->read(access_.buf, *access_.type, access_.count, scratch_->data(), bytes, result.bytes) !=
-      MPI_SUCCESS)
+  if (access_.view->representation->read(access_.buf, *access_.type, access_.count, scratch_->data(), bytes, result.bytes) != MPI_SUCCESS)
     access_.fail(MPI_ERR_CONVERSION, "the data representation's function for reading failed");
 }
 
@@ -211,8 +208,7 @@ void carry_out(Access& access) {
 bool carry_out_soon(Access& access) {
   if (access.result.error != MPI_SUCCESS) return true;
   const Tiling& tiling = access.view->tiling;
-  if (!tiling.is_dense() || !access.view->representation->is_native() || access.file->atomic.load(std::memory_order_relaxed))
-    return false;
+  if (!tiling.is_dense() || !access.view->representation->is_native() || access.file->atomic.load(std::memory_order_relaxed)) return false;
   const Memory memory{static_cast<std::byte*>(access.buf), layout_of(*access.type, access.count)};
   std::byte* run = memory.run();
   Placed placed;

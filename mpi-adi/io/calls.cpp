@@ -10,19 +10,18 @@ namespace io = portunus::mpi::io;
 // What stands before the buffer; named so that it is put in last.
 #define PARAMETER_OFFSET MPI_Offset offset,
 #define PARAMETER_NONE
-#define MOVE_AS(name, suffix, Count, Const, writes, where, together, parameter, offset)                    \
-  extern "C" int PMPI_File_##name##suffix(MPI_File fh, PARAMETER_##parameter Const void* buf, Count count, \
-                                          MPI_Datatype datatype, MPI_Status* status) {                     \
-    return io::move({"MPI_File_" #name #suffix, writes, where, together}, fh,                              \
-                    {offset, const_cast<void*>(buf), count, datatype}, status);                            \
-  }                                                                                                        \
+#define MOVE_AS(name, suffix, Count, Const, writes, where, together, parameter, offset)                                                   \
+  extern "C" int PMPI_File_##name##suffix(MPI_File fh, PARAMETER_##parameter Const void* buf, Count count, MPI_Datatype datatype,         \
+                                          MPI_Status* status) {                                                                           \
+    return io::move({"MPI_File_" #name #suffix, writes, where, together}, fh, {offset, const_cast<void*>(buf), count, datatype}, status); \
+  }                                                                                                                                       \
   MPI_WEAK_NAME(File_##name##suffix)
-#define BEGIN_MOVE_AS(name, suffix, Count, Const, writes, where, together, parameter, offset)              \
-  extern "C" int PMPI_File_##name##suffix(MPI_File fh, PARAMETER_##parameter Const void* buf, Count count, \
-                                          MPI_Datatype datatype, MPI_Request* request) {                   \
-    return io::begin_move({"MPI_File_" #name #suffix, writes, where, together}, fh,                        \
-                          {offset, const_cast<void*>(buf), count, datatype}, request);                     \
-  }                                                                                                        \
+#define BEGIN_MOVE_AS(name, suffix, Count, Const, writes, where, together, parameter, offset)                                          \
+  extern "C" int PMPI_File_##name##suffix(MPI_File fh, PARAMETER_##parameter Const void* buf, Count count, MPI_Datatype datatype,      \
+                                          MPI_Request* request) {                                                                      \
+    return io::begin_move({"MPI_File_" #name #suffix, writes, where, together}, fh, {offset, const_cast<void*>(buf), count, datatype}, \
+                          request);                                                                                                    \
+  }                                                                                                                                    \
   MPI_WEAK_NAME(File_##name##suffix)
 #define SPLIT_AS(name, suffix, Count, Const, writes, where, parameter, offset)                                     \
   extern "C" int PMPI_File_##name##_begin##suffix(MPI_File fh, PARAMETER_##parameter Const void* buf, Count count, \

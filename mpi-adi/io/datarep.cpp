@@ -23,8 +23,7 @@ class Native final : public Representation {
     pack(layout_of(type, count), buf, 0, bytes, file);
     return MPI_SUCCESS;
   }
-  int read(void* buf, const Datatype& type, int64_t count, const std::byte* file, int64_t arrived,
-           int64_t& bytes) const override {
+  int read(void* buf, const Datatype& type, int64_t count, const std::byte* file, int64_t arrived, int64_t& bytes) const override {
     unpack(layout_of(type, count), buf, 0, arrived, file);
     bytes = arrived;
     return MPI_SUCCESS;
@@ -61,23 +60,20 @@ class External32 final : public Representation {
     MPI_Count position = 0;
     return PMPI_Pack_external_c("external32", buf, count, handle_of(&type), file, bytes, &position);
   }
-  int read(void* buf, const Datatype& type, int64_t count, const std::byte* file, int64_t arrived,
-           int64_t& bytes) const override {
+  int read(void* buf, const Datatype& type, int64_t count, const std::byte* file, int64_t arrived, int64_t& bytes) const override {
     MPI_Count each = 0, position = 0;
     PMPI_Pack_external_size_c("external32", 1, handle_of(&type), &each);
     const int64_t whole = each > 0 ? std::min(arrived / each, count) : count;
     bytes = whole * type.size;
-    if (int error = PMPI_Unpack_external_c("external32", file, whole * each, &position, buf, whole, handle_of(&type)))
-      return error;
-    return whole < count ? read_part(static_cast<std::byte*>(buf) + whole * type.extent, type, file + position,
-                                     arrived - position, each, bytes)
-                         : MPI_SUCCESS;
+    if (int error = PMPI_Unpack_external_c("external32", file, whole * each, &position, buf, whole, handle_of(&type))) return error;
+    return whole < count
+               ? read_part(static_cast<std::byte*>(buf) + whole * type.extent, type, file + position, arrived - position, each, bytes)
+               : MPI_SUCCESS;
   }
 
  private:
   // The beginning of one element: by way of an element of its own, so that memory behind it stays as it is.
-  int read_part(std::byte* element, const Datatype& type, const std::byte* file, int64_t arrived, int64_t each,
-                int64_t& bytes) const {
+  int read_part(std::byte* element, const Datatype& type, const std::byte* file, int64_t arrived, int64_t each, int64_t& bytes) const {
     const Prefix prefix = prefix_of(*this, type, arrived);
     if (prefix.bytes == 0) return MPI_SUCCESS;
     std::vector<std::byte> filled(static_cast<size_t>(each)), room(static_cast<size_t>(type.true_extent)),
@@ -85,8 +81,7 @@ class External32 final : public Representation {
     std::memcpy(filled.data(), file, static_cast<size_t>(arrived));
     MPI_Count position = 0;
     std::byte* origin = room.data() - type.true_lb;
-    if (int error = PMPI_Unpack_external_c("external32", filled.data(), each, &position, origin, 1, handle_of(&type)))
-      return error;
+    if (int error = PMPI_Unpack_external_c("external32", filled.data(), each, &position, origin, 1, handle_of(&type))) return error;
     pack(type.layout, origin, 0, prefix.bytes, packed.data());
     unpack(type.layout, element, 0, prefix.bytes, packed.data());
     bytes += prefix.bytes;
@@ -119,8 +114,7 @@ class Registered final : public Representation {
     }
     return convert(functions_.write, functions_.write_large, const_cast<void*>(buf), type, count * type.elements, file);
   }
-  int read(void* buf, const Datatype& type, int64_t count, const std::byte* file, int64_t arrived,
-           int64_t& bytes) const override {
+  int read(void* buf, const Datatype& type, int64_t count, const std::byte* file, int64_t arrived, int64_t& bytes) const override {
     FileType in_file;
     if (describe(type, in_file) != MPI_SUCCESS) return MPI_ERR_CONVERSION;
     const int64_t whole = in_file.size > 0 ? std::min(count, arrived / in_file.size) : count;
@@ -130,14 +124,13 @@ class Registered final : public Representation {
       unpack(layout_of(type, count), buf, 0, bytes, file);
       return MPI_SUCCESS;
     }
-    return convert(functions_.read, functions_.read_large, buf, type, whole * type.elements + rest.elements,
-                   const_cast<std::byte*>(file));
+    return convert(functions_.read, functions_.read_large, buf, type, whole * type.elements + rest.elements, const_cast<std::byte*>(file));
   }
 
  private:
   // A data item is a predefined datatype of the type map; those of one call are as many as its count can tell.
-  int convert(MPI_Datarep_conversion_function* narrow, MPI_Datarep_conversion_function_c* wide, void* buf,
-              const Datatype& type, int64_t items, std::byte* file) const {
+  int convert(MPI_Datarep_conversion_function* narrow, MPI_Datarep_conversion_function_c* wide, void* buf, const Datatype& type,
+              int64_t items, std::byte* file) const {
     constexpr int64_t kMost = int64_t{1} << 22;  // per call: what a program's function may want room for
     const Datatype* same = type.element;
     const int64_t each = same ? size_of(*same) : 0;
@@ -145,9 +138,8 @@ class Registered final : public Representation {
     for (int64_t position = 0; position < items;) {
       const int64_t count = same ? std::min(items - position, kMost) : items;
       if (count > std::numeric_limits<int>::max() && wide == nullptr) return MPI_ERR_CONVERSION;
-      const int error =
-          wide ? wide(buf, handle_of(&type), count, file + position * each, position, functions_.state)
-               : narrow(buf, handle_of(&type), static_cast<int>(count), file + position * each, position, functions_.state);
+      const int error = wide ? wide(buf, handle_of(&type), count, file + position * each, position, functions_.state)
+                             : narrow(buf, handle_of(&type), static_cast<int>(count), file + position * each, position, functions_.state);
       if (error != MPI_SUCCESS) return MPI_ERR_CONVERSION;
       position += count;
     }
@@ -170,18 +162,15 @@ bool counts_elements(int combiner) {
     case MPI_COMBINER_HINDEXED:
     case MPI_COMBINER_HINDEXED_BLOCK:
     case MPI_COMBINER_STRUCT:
-    case MPI_COMBINER_RESIZED:
-      return false;
-    default:
-      return true;
+    case MPI_COMBINER_RESIZED: return false;
+    default: return true;
   }
 }
 
 int register_functions(const char* function, const char* name, const Functions& functions) {
   if (int error = check_running(function)) return error;
   if (name == nullptr || name[0] == '\0' || strnlen(name, MPI_MAX_DATAREP_STRING) >= MPI_MAX_DATAREP_STRING)
-    return raise_without_file(function, MPI_ERR_ARG,
-                              "the name of the data representation is null, empty or longer than 127 characters");
+    return raise_without_file(function, MPI_ERR_ARG, "the name of the data representation is null, empty or longer than 127 characters");
   if (functions.extent == nullptr) return raise_without_file(function, MPI_ERR_ARG, "the function for extents is null");
   if (find_representation(name) != nullptr)
     return raise_without_file(function, MPI_ERR_DUP_DATAREP, "there is a data representation \"%s\" already", name);
@@ -221,9 +210,8 @@ int Representation::describe(const Datatype& type, FileType& made) const {
       unit = piece.type->extent;
       scaled = part.extent;
     }
-    parts.push_back(part.layout.repeated(piece.blocklength, part.extent)
-                        .repeated(piece.count, scale(piece.stride))
-                        .shifted(scale(piece.displacement)));
+    parts.push_back(
+        part.layout.repeated(piece.blocklength, part.extent).repeated(piece.count, scale(piece.stride)).shifted(scale(piece.displacement)));
     if (piece.blocklength == 0 || piece.count == 0) continue;
     for (const int64_t row : {int64_t{0}, piece.count - 1})
       for (const int64_t i : {int64_t{0}, piece.blocklength - 1}) {

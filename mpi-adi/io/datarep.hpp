@@ -32,8 +32,7 @@ class Representation {
   // `count` elements from memory to one piece of the file's bytes: an error class.
   virtual int write(const void* buf, const Datatype& type, int64_t count, std::byte* file, int64_t bytes) const = 0;
   // The first `arrived` bytes of what `count` elements are in the file; `bytes`: how many bytes of memory's data that made.
-  virtual int read(void* buf, const Datatype& type, int64_t count, const std::byte* file, int64_t arrived,
-                   int64_t& bytes) const = 0;
+  virtual int read(void* buf, const Datatype& type, int64_t count, const std::byte* file, int64_t arrived, int64_t& bytes) const = 0;
 
   // MPI_SUCCESS, or MPI_ERR_CONVERSION: a function of the program's failed.
   int describe(const Datatype& type, FileType& made) const;

@@ -73,8 +73,7 @@ int Drive::open(const std::string& name, int flags, unsigned permissions) {
   const int both = (flags & O_ACCMODE) == O_WRONLY ? (flags & ~O_ACCMODE) | O_RDWR : flags;
   do descriptor_ = ::open(name.c_str(), both | O_CLOEXEC, permissions);
   while (descriptor_ < 0 && errno == EINTR);
-  if (descriptor_ < 0 && both != flags && errno == EACCES)
-    descriptor_ = ::open(name.c_str(), flags | O_CLOEXEC, permissions);
+  if (descriptor_ < 0 && both != flags && errno == EACCES) descriptor_ = ::open(name.c_str(), flags | O_CLOEXEC, permissions);
   if (descriptor_ < 0) return errno;
   struct stat what;
   if (fstat(descriptor_, &what) == 0 && S_ISDIR(what.st_mode)) {  // one that is only read can be opened
@@ -101,15 +100,14 @@ int Drive::close() {
 Moved Drive::read(int64_t offset, void* to, int64_t bytes) const {
   if (!is_offset(offset, bytes)) return {0, EINVAL};
   return repeat(bytes, [&](int64_t moved) {
-    return pread(descriptor_, static_cast<char*>(to) + moved, static_cast<size_t>(std::min(bytes - moved, kMostAtOnce)),
-                 offset + moved);
+    return pread(descriptor_, static_cast<char*>(to) + moved, static_cast<size_t>(std::min(bytes - moved, kMostAtOnce)), offset + moved);
   });
 }
 Moved Drive::write(int64_t offset, const void* from, int64_t bytes) const {
   if (!is_offset(offset, bytes)) return {0, EFBIG};
   Moved moved = repeat(bytes, [&](int64_t done) {
-    return pwrite(descriptor_, static_cast<const char*>(from) + done,
-                  static_cast<size_t>(std::min(bytes - done, kMostAtOnce)), offset + done);
+    return pwrite(descriptor_, static_cast<const char*>(from) + done, static_cast<size_t>(std::min(bytes - done, kMostAtOnce)),
+                  offset + done);
   });
   if (moved.bytes < bytes && moved.error == 0) moved.error = ENOSPC;
   return moved;
@@ -117,13 +115,11 @@ Moved Drive::write(int64_t offset, const void* from, int64_t bytes) const {
 
 Moved Drive::read(int64_t offset, std::span<iovec> to) const {
   if (!is_offset(offset, 0)) return {0, EINVAL};
-  return repeat_pieces(
-      to, [&](iovec* pieces, int count, int64_t moved) { return preadv(descriptor_, pieces, count, offset + moved); });
+  return repeat_pieces(to, [&](iovec* pieces, int count, int64_t moved) { return preadv(descriptor_, pieces, count, offset + moved); });
 }
 Moved Drive::write(int64_t offset, std::span<iovec> from) const {
   if (!is_offset(offset, 0)) return {0, EFBIG};
-  return repeat_pieces(
-      from, [&](iovec* pieces, int count, int64_t moved) { return pwritev(descriptor_, pieces, count, offset + moved); });
+  return repeat_pieces(from, [&](iovec* pieces, int count, int64_t moved) { return pwritev(descriptor_, pieces, count, offset + moved); });
 }
 
 bool Drive::read_cached(int64_t offset, void* to, int64_t bytes) const {
@@ -174,8 +170,7 @@ void Drive::unlock(int64_t offset, int64_t bytes) const {
 Mapping::Mapping(const Drive& drive, int64_t offset, int64_t bytes, bool writes) : offset_(offset / kPage * kPage) {
   bytes_ = static_cast<size_t>(offset + bytes - offset_);
   if (writes && drive.reserve(offset, bytes) != 0) return;
-  void* start = mmap(nullptr, bytes_, writes ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED | MAP_POPULATE,
-                     drive.descriptor(), offset_);
+  void* start = mmap(nullptr, bytes_, writes ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED | MAP_POPULATE, drive.descriptor(), offset_);
   if (start != MAP_FAILED) start_ = static_cast<std::byte*>(start);
 }
 Mapping::~Mapping() {

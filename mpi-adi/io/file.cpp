@@ -56,33 +56,22 @@ int raise_without_file(const char* function, int code, const char* cause, ...) {
 
 int class_of_errno(int error) {
   switch (error) {
-    case 0:
-      return MPI_SUCCESS;
-    case ENOENT:
-      return MPI_ERR_NO_SUCH_FILE;
-    case EEXIST:
-      return MPI_ERR_FILE_EXISTS;
+    case 0: return MPI_SUCCESS;
+    case ENOENT: return MPI_ERR_NO_SUCH_FILE;
+    case EEXIST: return MPI_ERR_FILE_EXISTS;
     case EACCES:
-    case EPERM:
-      return MPI_ERR_ACCESS;
-    case EROFS:
-      return MPI_ERR_READ_ONLY;
+    case EPERM: return MPI_ERR_ACCESS;
+    case EROFS: return MPI_ERR_READ_ONLY;
     case ENAMETOOLONG:
     case ENOTDIR:
     case EISDIR:
-    case ELOOP:
-      return MPI_ERR_BAD_FILE;
-    case EDQUOT:
-      return MPI_ERR_QUOTA;
-    case ENOSPC:
-      return MPI_ERR_NO_SPACE;
+    case ELOOP: return MPI_ERR_BAD_FILE;
+    case EDQUOT: return MPI_ERR_QUOTA;
+    case ENOSPC: return MPI_ERR_NO_SPACE;
     case ETXTBSY:
-    case EBUSY:
-      return MPI_ERR_FILE_IN_USE;
-    case ENOMEM:
-      return MPI_ERR_NO_MEM;
-    default:
-      return MPI_ERR_IO;
+    case EBUSY: return MPI_ERR_FILE_IN_USE;
+    case ENOMEM: return MPI_ERR_NO_MEM;
+    default: return MPI_ERR_IO;
   }
 }
 

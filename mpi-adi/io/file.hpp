@@ -87,11 +87,9 @@ inline MPI_File handle_of(const File* file) { return reinterpret_cast<MPI_File>(
 // MPI_SUCCESS, or the error that was raised.
 int check(const char* function, MPI_File handle, File*& found);
 // Calls the file's error handler; returns the code if the handler returns.
-[[gnu::cold, gnu::noinline, gnu::format(printf, 4, 5)]] int raise(const char* function, const File& file, int code,
-                                                                  const char* cause, ...);
+[[gnu::cold, gnu::noinline, gnu::format(printf, 4, 5)]] int raise(const char* function, const File& file, int code, const char* cause, ...);
 // That of MPI_FILE_NULL, which also is the first one of files that are opened.
-[[gnu::cold, gnu::noinline, gnu::format(printf, 3, 4)]] int raise_without_file(const char* function, int code,
-                                                                               const char* cause, ...);
+[[gnu::cold, gnu::noinline, gnu::format(printf, 3, 4)]] int raise_without_file(const char* function, int code, const char* cause, ...);
 extern std::atomic<MPI_Errhandler> default_errhandler;
 
 // The class of errors that an errno belongs to, and a sentence about it.

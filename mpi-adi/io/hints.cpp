@@ -31,9 +31,7 @@ void read(const std::string& text, Choice& value) {
   if (text == "enable") value = Choice::enable;
   if (text == "disable") value = Choice::disable;
 }
-const char* written(Choice value) {
-  return value == Choice::automatic ? "automatic" : value == Choice::enable ? "enable" : "disable";
-}
+const char* written(Choice value) { return value == Choice::automatic ? "automatic" : value == Choice::enable ? "enable" : "disable"; }
 
 constexpr int64_t kLargest = int64_t{1} << 40;
 

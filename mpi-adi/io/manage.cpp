@@ -32,8 +32,7 @@ int agree(const char* function, File& file, int error, const char* cause, int64_
   Record own;
   std::vector<Record> all;
   own.word = {error, value};
-  if (int failed = file.wire.gather(own, all))
-    return raise(function, file, failed, "a rank cannot be reached; it has probably ended");
+  if (int failed = file.wire.gather(own, all)) return raise(function, file, failed, "a rank cannot be reached; it has probably ended");
   for (const Record& record : all) {
     if (error == MPI_SUCCESS && record.word[0] != MPI_SUCCESS) {
       error = static_cast<int>(record.word[0]);
@@ -53,8 +52,7 @@ int on_first(const char* function, File& file, Action&& action) {
   Record own;
   std::vector<Record> all;
   if (file.comm->rank == 0) own.word[0] = action();
-  if (int failed = file.wire.gather(own, all))
-    return raise(function, file, failed, "a rank cannot be reached; it has probably ended");
+  if (int failed = file.wire.gather(own, all)) return raise(function, file, failed, "a rank cannot be reached; it has probably ended");
   return raise_system(function, file, static_cast<int>(all[0].word[0]));
 }
 
@@ -81,8 +79,8 @@ int set_size(const char* function, MPI_File fh, MPI_Offset size, bool reserves) 
 }
 
 // What is known without the other ranks; MPI_SUCCESS: `view` is made.
-int make_view(File& file, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep, MPI_Info info,
-              View& view, const char*& cause) {
+int make_view(File& file, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep, MPI_Info info, View& view,
+              const char*& cause) {
   Datatype* element = find_type(etype);
   Datatype* tile = find_type(filetype);
   cause = "the elementary type or the file type is none, or is not committed";
@@ -108,8 +106,8 @@ int64_t hash_of(const std::string& text) {
   return static_cast<int64_t>(hash);
 }
 
-int set_view(const char* function, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
-             const char* datarep, MPI_Info info) {
+int set_view(const char* function, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep,
+             MPI_Info info) {
   File* file;
   if (int error = check_collective(function, fh, file)) return error;
   const char* cause = "";
@@ -120,16 +118,14 @@ int set_view(const char* function, MPI_File fh, MPI_Offset disp, MPI_Datatype et
   int64_t current = 0;
   if (error == MPI_SUCCESS && disp == MPI_DISPLACEMENT_CURRENT) {
     // Where the shared pointer is, in bytes; nobody moves it until all have come.
-    if (int failed = file->wire.gather(own, all))
-      return raise(function, *file, failed, "a rank cannot be reached; it has probably ended");
+    if (int failed = file->wire.gather(own, all)) return raise(function, *file, failed, "a rank cannot be reached; it has probably ended");
     error = advance_shared(*file, 0, current);
     Placed placed;
     if (error == MPI_SUCCESS && file->view->tiling.range(current * file->view->etype_size, 1, placed))
       view->tiling.displacement = placed.first();
   }
   own.word = {error, view->etype_extent, hash_of(view->datarep), view->tiling.is_dense()};
-  if (int failed = set_shared(*file, 0, own, all))
-    return raise(function, *file, failed, "a rank cannot be reached; it has probably ended");
+  if (int failed = set_shared(*file, 0, own, all)) return raise(function, *file, failed, "a rank cannot be reached; it has probably ended");
   for (const Record& record : all) {
     if (error != MPI_SUCCESS) break;
     error = static_cast<int>(record.word[0]);
@@ -180,8 +176,7 @@ int type_extent(const char* function, MPI_File fh, MPI_Datatype datatype, T* ext
     view = file->view;
   }
   FileType in_file;
-  if (int error = view->representation->describe(*type, in_file))
-    return raise(function, *file, error, "the function for extents failed");
+  if (int error = view->representation->describe(*type, in_file)) return raise(function, *file, error, "the function for extents failed");
   *extent = static_cast<T>(in_file.extent);
   return MPI_SUCCESS;
 }
@@ -196,9 +191,7 @@ namespace io = portunus::mpi::io;
 extern "C" int PMPI_File_set_size(MPI_File fh, MPI_Offset size) { return set_size("MPI_File_set_size", fh, size, false); }
 MPI_WEAK_NAME(File_set_size)
 
-extern "C" int PMPI_File_preallocate(MPI_File fh, MPI_Offset size) {
-  return set_size("MPI_File_preallocate", fh, size, true);
-}
+extern "C" int PMPI_File_preallocate(MPI_File fh, MPI_Offset size) { return set_size("MPI_File_preallocate", fh, size, true); }
 MPI_WEAK_NAME(File_preallocate)
 
 extern "C" int PMPI_File_get_size(MPI_File fh, MPI_Offset* size) {
@@ -239,13 +232,11 @@ extern "C" int PMPI_File_set_info(MPI_File fh, MPI_Info info) {
   // Rank 0's, where all must have the same.
   Record own;
   std::vector<Record> all;
-  own.word = {valid ? MPI_SUCCESS : MPI_ERR_INFO, wanted.cb_buffer_size, wanted.cb_nodes,
-              static_cast<int64_t>(wanted.cb_read), static_cast<int64_t>(wanted.cb_write)};
-  if (int error = file->wire.gather(own, all))
-    return io::raise(kName, *file, error, "a rank cannot be reached; it has probably ended");
+  own.word = {valid ? MPI_SUCCESS : MPI_ERR_INFO, wanted.cb_buffer_size, wanted.cb_nodes, static_cast<int64_t>(wanted.cb_read),
+              static_cast<int64_t>(wanted.cb_write)};
+  if (int error = file->wire.gather(own, all)) return io::raise(kName, *file, error, "a rank cannot be reached; it has probably ended");
   for (const Record& record : all)
-    if (record.word[0] != MPI_SUCCESS)
-      return io::raise(kName, *file, MPI_ERR_INFO, "the info, here or on another rank, is none");
+    if (record.word[0] != MPI_SUCCESS) return io::raise(kName, *file, MPI_ERR_INFO, "the info, here or on another rank, is none");
   wanted.cb_buffer_size = all[0].word[1];
   wanted.cb_nodes = all[0].word[2];
   wanted.cb_read = static_cast<Tuning::Choice>(all[0].word[3]);
@@ -267,14 +258,13 @@ extern "C" int PMPI_File_get_info(MPI_File fh, MPI_Info* info_used) {
 }
 MPI_WEAK_NAME(File_get_info)
 
-extern "C" int PMPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
-                                  const char* datarep, MPI_Info info) {
+extern "C" int PMPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep,
+                                  MPI_Info info) {
   return set_view("MPI_File_set_view", fh, disp, etype, filetype, datarep, info);
 }
 MPI_WEAK_NAME(File_set_view)
 
-extern "C" int PMPI_File_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype,
-                                  char* datarep) {
+extern "C" int PMPI_File_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype, char* datarep) {
   File* file;
   if (int error = io::check_results("MPI_File_get_view", fh, file, {disp, etype, filetype, datarep})) return error;
   std::shared_ptr<const View> view;
@@ -299,11 +289,9 @@ extern "C" int PMPI_File_sync(MPI_File fh) {
   std::vector<Record> all;
   // What all have written is on the disk when one has synchronized after they came; an error is told to each descriptor
   // once.
-  if (int error = file->wire.gather(own, all))
-    return io::raise(kName, *file, error, "a rank cannot be reached; it has probably ended");
+  if (int error = file->wire.gather(own, all)) return io::raise(kName, *file, error, "a rank cannot be reached; it has probably ended");
   own.word[0] = file->writable() ? file->drive.sync() : 0;
-  if (int error = file->wire.gather(own, all))
-    return io::raise(kName, *file, error, "a rank cannot be reached; it has probably ended");
+  if (int error = file->wire.gather(own, all)) return io::raise(kName, *file, error, "a rank cannot be reached; it has probably ended");
   for (const Record& record : all)
     if (record.word[0] != 0) return raise_system(kName, *file, static_cast<int>(record.word[0]));
   return MPI_SUCCESS;
@@ -340,8 +328,7 @@ MPI_WEAK_NAME(File_get_type_extent_c)
 
 extern "C" int PMPI_File_create_errhandler(MPI_File_errhandler_function* file_errhandler_fn, MPI_Errhandler* errhandler) {
   static constexpr char kName[] = "MPI_File_create_errhandler";
-  if (int error =
-          portunus::mpi::check_results(kName, nullptr, {reinterpret_cast<const void*>(file_errhandler_fn), errhandler}))
+  if (int error = portunus::mpi::check_results(kName, nullptr, {reinterpret_cast<const void*>(file_errhandler_fn), errhandler}))
     return error;
   ErrorHandler* made;
   *errhandler = make_errhandler(Subject::file, made);
@@ -357,8 +344,7 @@ extern "C" int PMPI_File_set_errhandler(MPI_File fh, MPI_Errhandler errhandler) 
   if (fh != MPI_FILE_NULL)
     if (int error = io::check(kName, fh, file)) return error;
   if (!fits(errhandler, Subject::file)) {
-    if (file)
-      return io::raise(kName, *file, MPI_ERR_ERRHANDLER, "%p is no error handler of files", static_cast<void*>(errhandler));
+    if (file) return io::raise(kName, *file, MPI_ERR_ERRHANDLER, "%p is no error handler of files", static_cast<void*>(errhandler));
     return raise_without_file(kName, MPI_ERR_ERRHANDLER, "%p is no error handler of files", static_cast<void*>(errhandler));
   }
   replace_errhandler(file ? file->errhandler : default_errhandler, errhandler);

@@ -24,16 +24,15 @@
 namespace portunus::mpi::io {
 namespace {
 
-constexpr int kKnownModes = MPI_MODE_APPEND | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE | MPI_MODE_EXCL | MPI_MODE_RDONLY |
-                            MPI_MODE_RDWR | MPI_MODE_SEQUENTIAL | MPI_MODE_UNIQUE_OPEN | MPI_MODE_WRONLY;
+constexpr int kKnownModes = MPI_MODE_APPEND | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE | MPI_MODE_EXCL | MPI_MODE_RDONLY | MPI_MODE_RDWR |
+                            MPI_MODE_SEQUENTIAL | MPI_MODE_UNIQUE_OPEN | MPI_MODE_WRONLY;
 
 // A sentence, or nullptr.
 const char* fault_of(int amode) {
   const bool read = amode & MPI_MODE_RDONLY, write = amode & MPI_MODE_WRONLY, both = amode & MPI_MODE_RDWR;
   if ((amode & ~kKnownModes) != 0) return "the access mode has unknown bits";
   if (read + write + both != 1) return "the access mode must have one of MPI_MODE_RDONLY, MPI_MODE_WRONLY and MPI_MODE_RDWR";
-  if (read && (amode & (MPI_MODE_CREATE | MPI_MODE_EXCL)) != 0)
-    return "MPI_MODE_RDONLY cannot go with MPI_MODE_CREATE or MPI_MODE_EXCL";
+  if (read && (amode & (MPI_MODE_CREATE | MPI_MODE_EXCL)) != 0) return "MPI_MODE_RDONLY cannot go with MPI_MODE_CREATE or MPI_MODE_EXCL";
   if (both && (amode & MPI_MODE_SEQUENTIAL) != 0) return "MPI_MODE_RDWR cannot go with MPI_MODE_SEQUENTIAL";
   return nullptr;
 }
@@ -113,8 +112,7 @@ void open_together(File& file, int amode, const Hints& hints, Trouble& trouble) 
   file.amode = amode;
   const bool makes = (amode & MPI_MODE_CREATE) != 0;
   const auto open = [&](int flags) {
-    return file.drive.open(file.name, flags,
-                           file.tuning.permissions >= 0 ? static_cast<unsigned>(file.tuning.permissions) : 0666);
+    return file.drive.open(file.name, flags, file.tuning.permissions >= 0 ? static_cast<unsigned>(file.tuning.permissions) : 0666);
   };
   Beginning beginning{};
   if (comm.rank == 0) {
@@ -178,8 +176,7 @@ void dispose(File* file) {
 int open(const char* function, MPI_Comm handle, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
   if (int error = check_running(function)) return error;
   Communicator* parent = find_communicator(handle);
-  if (parent == nullptr)
-    return raise_without_file(function, MPI_ERR_COMM, "%p is no communicator", static_cast<void*>(handle));
+  if (parent == nullptr) return raise_without_file(function, MPI_ERR_COMM, "%p is no communicator", static_cast<void*>(handle));
   if (parent->inter) return raise_without_file(function, MPI_ERR_COMM, "files are opened by intracommunicators");
   if (fh != nullptr) *fh = MPI_FILE_NULL;
   // The others are told what is wrong here: they wait for this rank.
@@ -188,12 +185,11 @@ int open(const char* function, MPI_Comm handle, const char* filename, int amode,
   if (filename == nullptr || filename[0] == '\0') trouble.is(MPI_ERR_BAD_FILE, "the name of the file is empty, or null");
   if (info != MPI_INFO_NULL && find_info(info) == nullptr) trouble.is(MPI_ERR_INFO, "the info is none");
   if (const char* fault = fault_of(amode)) trouble.is(MPI_ERR_AMODE, fault);
-  if (trouble.code != MPI_SUCCESS && parent->size == 1)
-    return raise_without_file(function, trouble.code, "%s", trouble.cause);
+  if (trouble.code != MPI_SUCCESS && parent->size == 1) return raise_without_file(function, trouble.code, "%s", trouble.cause);
 
   Communicator* own;
-  if (int error = create_in(function, *parent, all_and_of(*parent), key_of(*parent, Traffic::collectives, 0),
-                            retain(parent->group), nullptr, own))
+  if (int error =
+          create_in(function, *parent, all_and_of(*parent), key_of(*parent, Traffic::collectives, 0), retain(parent->group), nullptr, own))
     return error;
   File* file = files.claim();
   if (file == nullptr) {
@@ -211,8 +207,7 @@ int open(const char* function, MPI_Comm handle, const char* filename, int amode,
   }
   dispose(file);
   if (trouble.system_error == 0) return raise_without_file(function, trouble.code, "%s", trouble.cause);
-  return raise_without_file(function, trouble.code, "%s cannot be opened: %s", filename,
-                            sentence_of(trouble.system_error).c_str());
+  return raise_without_file(function, trouble.code, "%s cannot be opened: %s", filename, sentence_of(trouble.system_error).c_str());
 }
 
 }  // namespace
@@ -232,10 +227,8 @@ int close_file(const char* function, File* file) {
     error = file->wire.gather(own, all);
   }
   int result = MPI_SUCCESS;
-  if (error != MPI_SUCCESS)
-    result = raise(function, *file, error, "a rank cannot be reached; it has probably ended");
-  else
-    result = raise_system(function, *file, problem);
+  if (error != MPI_SUCCESS) result = raise(function, *file, error, "a rank cannot be reached; it has probably ended");
+  else result = raise_system(function, *file, problem);
   dispose(file);
   return result;
 }
@@ -276,8 +269,7 @@ extern "C" int PMPI_File_delete(const char* filename, MPI_Info info) {
   if (int error = check_running(kName)) return error;
   if (filename == nullptr || filename[0] == '\0')
     return raise_without_file(kName, MPI_ERR_BAD_FILE, "the name of the file is empty, or null");
-  if (info != MPI_INFO_NULL && find_info(info) == nullptr)
-    return raise_without_file(kName, MPI_ERR_INFO, "the info is none");
+  if (info != MPI_INFO_NULL && find_info(info) == nullptr) return raise_without_file(kName, MPI_ERR_INFO, "the info is none");
   struct stat what;
   const char* path = path_of(filename);
   int error = unlink(path) == 0 ? 0 : errno;

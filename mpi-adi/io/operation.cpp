@@ -12,8 +12,7 @@ namespace portunus::mpi::io {
 namespace {
 
 // What is wrong with a call on an open file: MPI_SUCCESS, or a class and a sentence.
-int fault_of(const Kind& kind, const File& file, const Given& given, const Datatype* type, const View& view,
-             const char*& cause) {
+int fault_of(const Kind& kind, const File& file, const Given& given, const Datatype* type, const View& view, const char*& cause) {
   cause = "the file was opened to be written only";
   if (!kind.writes && !file.readable()) return MPI_ERR_ACCESS;
   cause = "the file was opened to be read only";
@@ -60,8 +59,7 @@ void prepare(const Kind& kind, File& file, const Given& given, Access& access, i
     each = in_file.size;
   }
   if (__builtin_mul_overflow(each, given.count, &access.bytes)) return access.fail(MPI_ERR_COUNT, "the count is too large");
-  if (access.bytes % view.etype_size != 0)
-    return access.fail(MPI_ERR_ARG, "the data are no whole number of the view's elementary types");
+  if (access.bytes % view.etype_size != 0) return access.fail(MPI_ERR_ARG, "the data are no whole number of the view's elementary types");
   units = access.bytes / view.etype_size;
 }
 
@@ -107,8 +105,7 @@ int raise_result(const char* function, const File* file, const Result& result) {
     return file ? raise(function, *file, result.error, "the system says: %s", sentence.c_str())
                 : raise_without_file(function, result.error, "the system says: %s", sentence.c_str());
   }
-  return file ? raise(function, *file, result.error, "%s", result.cause)
-              : raise_without_file(function, result.error, "%s", result.cause);
+  return file ? raise(function, *file, result.error, "%s", result.cause) : raise_without_file(function, result.error, "%s", result.cause);
 }
 
 void set_result(MPI_Status* status, const Result& result) {
@@ -124,9 +121,7 @@ class Operation final : public Attachment {
     set_result(status, result);
     return result.error;
   }
-  int raise_error(const char* function, const Request&, int) override {
-    return raise_result(function, files.find(handle_), result);
-  }
+  int raise_error(const char* function, const Request&, int) override { return raise_result(function, files.find(handle_), result); }
 
   Access access;
   int64_t units = 0;
@@ -147,8 +142,7 @@ void complete(Request& request, Operation& operation) {
 // For later, on a thread; `operation` belongs to the request.
 int post(const Kind& kind, File& file, Access&& access, int64_t units, MPI_Request* handle) {
   Request* request = pool.claim(&self(), false);
-  if (request == nullptr)
-    return raise(kind.function, file, MPI_ERR_NO_MEM, "all requests are in use; complete some of them first");
+  if (request == nullptr) return raise(kind.function, file, MPI_ERR_NO_MEM, "all requests are in use; complete some of them first");
   auto* operation = new Operation(handle_of(&file));
   request->attached = operation;
   request->special = true;
@@ -207,8 +201,7 @@ int begin_move(const Kind& kind, MPI_File fh, const Given& given, MPI_Request* r
 int begin_split(const Kind& kind, MPI_File fh, const Given& given) {
   File* file;
   if (int error = check(kind.function, fh, file)) return error;
-  if (file->split != Split::none)
-    return raise(kind.function, *file, MPI_ERR_IO, "another collective that was begun is not ended");
+  if (file->split != Split::none) return raise(kind.function, *file, MPI_ERR_IO, "another collective that was begun is not ended");
   Access access;
   int64_t units;
   prepare(kind, *file, given, access, units);
@@ -230,8 +223,7 @@ int end_split(const Kind& kind, MPI_File fh, const void* buf, MPI_Status* status
   File* file;
   if (int error = check(kind.function, fh, file)) return error;
   if (file->split != kind.split) return raise(kind.function, *file, MPI_ERR_IO, "no such collective was begun");
-  if (file->split_buffer != buf)
-    return raise(kind.function, *file, MPI_ERR_BUFFER, "the collective was begun with another buffer");
+  if (file->split_buffer != buf) return raise(kind.function, *file, MPI_ERR_BUFFER, "the collective was begun with another buffer");
   MPI_Request handle = file->split_request;
   file->split = Split::none;
   file->split_request = MPI_REQUEST_NULL;

@@ -9,35 +9,26 @@ using Shape = Layout::Shape;
 
 int64_t place(const Layout& layout, int64_t k) {
   switch (layout.shape) {
-    case Shape::empty:
-      return layout.offset;
-    case Shape::run:
-      return layout.offset + k;
-    case Shape::strided:
-      return layout.offset + k / layout.block * layout.stride + k % layout.block;
-    case Shape::blocks:
-      return layout.offset + layout.table->displacements[static_cast<size_t>(k / layout.block)] + k % layout.block;
-    case Shape::repeat:
-      return layout.offset + k / layout.block * layout.stride + place(*layout.child, k % layout.block);
+    case Shape::empty: return layout.offset;
+    case Shape::run: return layout.offset + k;
+    case Shape::strided: return layout.offset + k / layout.block * layout.stride + k % layout.block;
+    case Shape::blocks: return layout.offset + layout.table->displacements[static_cast<size_t>(k / layout.block)] + k % layout.block;
+    case Shape::repeat: return layout.offset + k / layout.block * layout.stride + place(*layout.child, k % layout.block);
     case Shape::runs:
-    case Shape::list:
-      break;
+    case Shape::list: break;
   }
   const Layout::Table& table = *layout.table;
   const auto i = static_cast<size_t>(std::upper_bound(table.ends.begin(), table.ends.end(), k) - table.ends.begin());
   const int64_t skipped = k - (i > 0 ? table.ends[i - 1] : 0);
-  return layout.offset + table.displacements[i] +
-         (layout.shape == Shape::runs ? skipped : place(table.children[i], skipped));
+  return layout.offset + table.displacements[i] + (layout.shape == Shape::runs ? skipped : place(table.children[i], skipped));
 }
 
 bool is_ascending(const Layout& layout) {
   const auto ends_before = [&](size_t i, int64_t end) { return end <= layout.table->displacements[i + 1]; };
   switch (layout.shape) {
     case Shape::empty:
-    case Shape::run:
-      return true;
-    case Shape::strided:
-      return layout.stride >= layout.block;
+    case Shape::run: return true;
+    case Shape::strided: return layout.stride >= layout.block;
     case Shape::repeat: {
       const Layout& child = *layout.child;
       return is_ascending(child) && place(child, child.size - 1) < layout.stride + place(child, 0);
@@ -48,12 +39,9 @@ bool is_ascending(const Layout& layout) {
       return true;
     case Shape::runs:
       for (size_t i = 0; i + 1 < layout.table->displacements.size(); ++i)
-        if (!ends_before(i,
-                         layout.table->displacements[i] + layout.table->ends[i] - (i > 0 ? layout.table->ends[i - 1] : 0)))
-          return false;
+        if (!ends_before(i, layout.table->displacements[i] + layout.table->ends[i] - (i > 0 ? layout.table->ends[i - 1] : 0))) return false;
       return true;
-    case Shape::list:
-      break;
+    case Shape::list: break;
   }
   const Layout::Table& table = *layout.table;
   for (size_t i = 0; i < table.children.size(); ++i) {
@@ -78,8 +66,7 @@ int64_t grain_of(const Layout& layout) {
   int64_t grain = layout.offset;
   const auto take = [&](int64_t bytes) { grain = std::gcd(grain, bytes); };
   switch (layout.shape) {
-    case Shape::empty:
-      return 0;
+    case Shape::empty: return 0;
     case Shape::run:
     case Shape::strided:
       take(layout.block);
@@ -106,10 +93,8 @@ int64_t Placed::below(int64_t offset) const {
   if (place(bytes - 1) < offset) return bytes;
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
-    if (place(middle) < offset)
-      low = middle + 1;
-    else
-      high = middle;
+    if (place(middle) < offset) low = middle + 1;
+    else high = middle;
   }
   return low;
 }

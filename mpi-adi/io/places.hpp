@@ -48,10 +48,8 @@ void walk(const Layout& layout, int64_t base, int64_t from, int64_t bytes, Visit
   if (bytes <= 0) return;
   base += layout.offset;
   switch (layout.shape) {
-    case Shape::empty:
-      return;
-    case Shape::run:
-      return visit(base + from, bytes);
+    case Shape::empty: return;
+    case Shape::run: return visit(base + from, bytes);
     case Shape::strided:
     case Shape::blocks: {
       const int64_t* displacements = layout.shape == Shape::blocks ? layout.table->displacements.data() : nullptr;
@@ -75,10 +73,8 @@ void walk(const Layout& layout, int64_t base, int64_t from, int64_t bytes, Visit
       auto i = static_cast<size_t>(std::upper_bound(table.ends.begin(), table.ends.end(), from) - table.ends.begin());
       for (; bytes > 0; ++i) {
         const int64_t skipped = from - (i > 0 ? table.ends[i - 1] : 0), piece = std::min(bytes, table.ends[i] - from);
-        if (layout.shape == Shape::runs)
-          visit(base + table.displacements[i] + skipped, piece);
-        else
-          walk(table.children[i], base + table.displacements[i], skipped, piece, visit);
+        if (layout.shape == Shape::runs) visit(base + table.displacements[i] + skipped, piece);
+        else walk(table.children[i], base + table.displacements[i], skipped, piece, visit);
         from += piece;
         bytes -= piece;
       }

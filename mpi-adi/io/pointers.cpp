@@ -5,15 +5,11 @@
 
 namespace portunus::mpi::io {
 
-int seek_target(const File& file, const View& view, MPI_Offset offset, int whence, int64_t current, int64_t& target,
-                const char*& cause) {
+int seek_target(const File& file, const View& view, MPI_Offset offset, int whence, int64_t current, int64_t& target, const char*& cause) {
   int64_t origin = 0;
   switch (whence) {
-    case MPI_SEEK_SET:
-      break;
-    case MPI_SEEK_CUR:
-      origin = current;
-      break;
+    case MPI_SEEK_SET: break;
+    case MPI_SEEK_CUR: origin = current; break;
     case MPI_SEEK_END: {
       int64_t bytes = 0;
       if (int error = file.drive.size(bytes)) {
@@ -24,9 +20,7 @@ int seek_target(const File& file, const View& view, MPI_Offset offset, int whenc
       origin = (data + view.etype_size - 1) / view.etype_size;
       break;
     }
-    default:
-      cause = "that is no way to seek";
-      return MPI_ERR_ARG;
+    default: cause = "that is no way to seek"; return MPI_ERR_ARG;
   }
   if (__builtin_add_overflow(origin, offset, &target) || target < 0) {
     cause = "the pointer would be negative, or too large";
@@ -70,8 +64,7 @@ int check_individual(const char* function, MPI_File fh, File*& file, const void*
   if (int error = check(function, fh, file)) return error;
   if (needs_result && result == nullptr) return raise(function, *file, MPI_ERR_ARG, "the address for the result is null");
   if (file->sequential())
-    return raise(function, *file, MPI_ERR_UNSUPPORTED_OPERATION,
-                 "files opened with MPI_MODE_SEQUENTIAL have a shared pointer only");
+    return raise(function, *file, MPI_ERR_UNSUPPORTED_OPERATION, "files opened with MPI_MODE_SEQUENTIAL have a shared pointer only");
   return MPI_SUCCESS;
 }
 
@@ -119,8 +112,7 @@ extern "C" int PMPI_File_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Off
   int64_t from;
   Placed placed;
   if (offset < 0 || __builtin_mul_overflow(offset, view->etype_size, &from) || !view->tiling.range(from, 1, placed))
-    return portunus::mpi::io::raise(kName, *file, MPI_ERR_ARG, "the offset %lld is negative or too large",
-                                    static_cast<long long>(offset));
+    return portunus::mpi::io::raise(kName, *file, MPI_ERR_ARG, "the offset %lld is negative or too large", static_cast<long long>(offset));
   *disp = placed.bytes > 0 ? placed.first() : view->tiling.displacement;
   return MPI_SUCCESS;
 }
@@ -165,8 +157,7 @@ extern "C" int PMPI_File_get_position_shared(MPI_File fh, MPI_Offset* offset) {
   if (int error = check(kName, fh, file)) return error;
   if (offset == nullptr) return portunus::mpi::io::raise(kName, *file, MPI_ERR_ARG, "the address for the result is null");
   int64_t now = 0;
-  if (int error = advance_shared(*file, 0, now))
-    return portunus::mpi::io::raise(kName, *file, error, "rank 0 cannot be reached");
+  if (int error = advance_shared(*file, 0, now)) return portunus::mpi::io::raise(kName, *file, error, "rank 0 cannot be reached");
   *offset = now;
   return MPI_SUCCESS;
 }

@@ -60,8 +60,7 @@ Record as_record(const Access& access, const Placed& placed) {
     own.run = placed.is_run() ? placed.bytes : placed.layout.size / std::max<int64_t>(runs_of(placed.layout), 1);
   }
   Record record;
-  record.word = {access.result.error, own.first, own.end,         own.from,
-                 own.bytes,           own.hash,  own.description, own.ascending ? own.run : -1};
+  record.word = {access.result.error, own.first, own.end, own.from, own.bytes, own.hash, own.description, own.ascending ? own.run : -1};
   return record;
 }
 
@@ -89,8 +88,7 @@ void carry_out_together(Access& access) {
     if (access.result.error == MPI_SUCCESS) carry_out(access);
     return;
   }
-  if (file.wire.ready() != PTL_OK)
-    access.fail(MPI_ERR_NO_MEM, "the network interface has no room for a collective transfer");
+  if (file.wire.ready() != PTL_OK) access.fail(MPI_ERR_NO_MEM, "the network interface has no room for a collective transfer");
   std::vector<Record> all;
   if (int error = file.wire.gather(as_record(access, placed), all))
     return access.fail(error, "a rank cannot be reached; it has probably ended");

@@ -74,7 +74,6 @@ class TwoPhase {
 
 // By way of aggregators; MPI_SUCCESS, or why the ranks could not tell each other. `bytes`: how many of this rank's were
 // moved.
-int exchange_and_move(Access& access, const Placed& placed, const Memory& memory, const std::vector<Share>& shares,
-                      int64_t& bytes);
+int exchange_and_move(Access& access, const Placed& placed, const Memory& memory, const std::vector<Share>& shares, int64_t& bytes);
 
 }  // namespace portunus::mpi::io

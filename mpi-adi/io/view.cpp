@@ -13,8 +13,7 @@ bool Tiling::range(int64_t from, int64_t bytes, Placed& placed) const {
   int64_t end;
   if (is_dense()) {
     placed.from = 0;
-    if (__builtin_add_overflow(from, displacement + tile.offset, &placed.base) ||
-        __builtin_add_overflow(placed.base, bytes, &end))
+    if (__builtin_add_overflow(from, displacement + tile.offset, &placed.base) || __builtin_add_overflow(placed.base, bytes, &end))
       return false;
     placed.layout = Layout::run(0, bytes);
     return true;
@@ -27,8 +26,8 @@ bool Tiling::range(int64_t from, int64_t bytes, Placed& placed) const {
   }
   const int64_t first = from / tile.size, last = (from + bytes - 1) / tile.size;
   int64_t reach;
-  if (__builtin_mul_overflow(last + 1, std::max<int64_t>(extent, 1), &reach) ||
-      __builtin_add_overflow(reach, displacement, &end) || __builtin_add_overflow(end, place(tile, tile.size - 1), &end))
+  if (__builtin_mul_overflow(last + 1, std::max<int64_t>(extent, 1), &reach) || __builtin_add_overflow(reach, displacement, &end) ||
+      __builtin_add_overflow(end, place(tile, tile.size - 1), &end))
     return false;
   placed.layout = tile.repeated(last - first + 1, extent);
   placed.base = displacement + first * extent;
@@ -53,8 +52,8 @@ void put(std::vector<int64_t>& to, const Layout& layout) {
   const auto displacements = layout.table ? static_cast<int64_t>(layout.table->displacements.size()) : 0;
   const auto ends = layout.table ? static_cast<int64_t>(layout.table->ends.size()) : 0;
   const int64_t children = layout.table ? static_cast<int64_t>(layout.table->children.size()) : 0;
-  for (int64_t word : {static_cast<int64_t>(layout.shape), layout.size, layout.offset, layout.block, layout.count,
-                       layout.stride, displacements, ends, children, static_cast<int64_t>(layout.child != nullptr)})
+  for (int64_t word : {static_cast<int64_t>(layout.shape), layout.size, layout.offset, layout.block, layout.count, layout.stride,
+                       displacements, ends, children, static_cast<int64_t>(layout.child != nullptr)})
     to.push_back(word);
   if (layout.table) {
     to.insert(to.end(), layout.table->displacements.begin(), layout.table->displacements.end());
@@ -94,8 +93,7 @@ class Words {
     layout.count = head[4];
     layout.stride = head[5];
     auto table = std::make_shared<Layout::Table>();
-    if (!take(table->displacements, head[6]) || !take(table->ends, head[7]) || static_cast<size_t>(head[8]) > left_)
-      return false;
+    if (!take(table->displacements, head[6]) || !take(table->ends, head[7]) || static_cast<size_t>(head[8]) > left_) return false;
     table->children.resize(static_cast<size_t>(head[8]));
     for (Layout& child : table->children)
       if (!take(child, depth + 1)) return false;
@@ -113,27 +111,21 @@ class Words {
     const Layout::Table& table = *layout.table;
     const auto parts = static_cast<size_t>(layout.count);
     switch (layout.shape) {
-      case Layout::Shape::empty:
-        return layout.size == 0;
-      case Layout::Shape::run:
-        return layout.size > 0 && layout.block == layout.size;
-      case Layout::Shape::strided:
-        return layout.block > 0 && layout.count > 0 && layout.size / layout.block == layout.count;
+      case Layout::Shape::empty: return layout.size == 0;
+      case Layout::Shape::run: return layout.size > 0 && layout.block == layout.size;
+      case Layout::Shape::strided: return layout.block > 0 && layout.count > 0 && layout.size / layout.block == layout.count;
       case Layout::Shape::blocks:
         return layout.block > 0 && table.displacements.size() == parts && layout.size / layout.block == layout.count;
       case Layout::Shape::repeat:
-        return layout.child && layout.block > 0 && layout.child->size == layout.block &&
-               layout.size / layout.block == layout.count;
+        return layout.child && layout.block > 0 && layout.child->size == layout.block && layout.size / layout.block == layout.count;
       case Layout::Shape::runs:
-      case Layout::Shape::list:
-        break;
+      case Layout::Shape::list: break;
     }
     int64_t end = 0;
     if (table.displacements.size() != parts || table.ends.size() != parts || parts == 0) return false;
     if (layout.shape == Layout::Shape::list && table.children.size() != parts) return false;
     for (size_t i = 0; i < parts; ++i) {
-      if (table.ends[i] <= end || (layout.shape == Layout::Shape::list && table.children[i].size != table.ends[i] - end))
-        return false;
+      if (table.ends[i] <= end || (layout.shape == Layout::Shape::list && table.children[i].size != table.ends[i] - end)) return false;
       end = table.ends[i];
     }
     return end == layout.size;
@@ -157,8 +149,7 @@ bool Tiling::read(const std::byte* bytes, size_t count, Tiling& made) {
   std::memcpy(numbers.data(), bytes, numbers.size() * sizeof(int64_t));
   Words words(numbers.data(), numbers.size());
   int64_t ascending;
-  if (!words.take(made.displacement) || !words.take(made.extent) || !words.take(ascending) || !words.take(made.tile))
-    return false;
+  if (!words.take(made.displacement) || !words.take(made.extent) || !words.take(ascending) || !words.take(made.tile)) return false;
   made.ascending = ascending != 0;
   return made.displacement >= 0 && made.extent >= 0;
 }
@@ -188,8 +179,7 @@ int View::make(int64_t displacement, Datatype* etype, Datatype* filetype, const 
     return MPI_ERR_UNSUPPORTED_DATAREP;
   }
   FileType element, tile;
-  if (made.representation->describe(*etype, element) != MPI_SUCCESS ||
-      made.representation->describe(*filetype, tile) != MPI_SUCCESS) {
+  if (made.representation->describe(*etype, element) != MPI_SUCCESS || made.representation->describe(*filetype, tile) != MPI_SUCCESS) {
     cause = "the data representation's function for extents failed";
     return MPI_ERR_CONVERSION;
   }

@@ -42,10 +42,8 @@ struct Place {
   static void copy(const void* context, ptl_size_t offset, ptl_size_t bytes, void* piece, int to_piece) {
     const auto& self = *static_cast<const Place*>(context);
     const int64_t from = self.from + static_cast<int64_t>(offset);
-    if (to_piece)
-      pack(self.memory.layout, self.memory.base, from, static_cast<int64_t>(bytes), piece);
-    else
-      unpack(self.memory.layout, self.memory.base, from, static_cast<int64_t>(bytes), piece);
+    if (to_piece) pack(self.memory.layout, self.memory.base, from, static_cast<int64_t>(bytes), piece);
+    else unpack(self.memory.layout, self.memory.base, from, static_cast<int64_t>(bytes), piece);
   }
 };
 
@@ -91,9 +89,7 @@ class Transfer {
   void fail(int error) {
     if (error_ == 0) error_ = error;
   }
-  Memory in_buffer(const Window& window, size_t rank) const {
-    return {window.origin() + all_[rank].base, all_[rank].layout};
-  }
+  Memory in_buffer(const Window& window, size_t rank) const { return {window.origin() + all_[rank].base, all_[rank].layout}; }
 
   Access& access_;
   File& file_;
@@ -160,14 +156,14 @@ int Transfer::describe() {
       const std::vector<std::byte>& description = access_.view->description();
       for (const int aggregator : aggregators_)
         if (aggregator != rank_)
-          if (int error = wire_.put(Wire::kOwn, description.data(), false, static_cast<int64_t>(description.size()),
-                                    aggregator, Wire::description, 0))
+          if (int error = wire_.put(Wire::kOwn, description.data(), false, static_cast<int64_t>(description.size()), aggregator,
+                                    Wire::description, 0))
             return error;
     } else if (aggregates) {
       descriptions_.emplace_back(static_cast<size_t>(std::max<int64_t>(shares_[i].description, 0)));
       unknown.emplace_back(&tiling, descriptions_.size() - 1);
-      if (int error = wire_.accept(Wire::kOwn, descriptions_.back().data(), false, shares_[i].description,
-                                   static_cast<int>(i), Wire::description, 0))
+      if (int error = wire_.accept(Wire::kOwn, descriptions_.back().data(), false, shares_[i].description, static_cast<int>(i),
+                                   Wire::description, 0))
         return error;
     }
   }
@@ -178,8 +174,7 @@ int Transfer::describe() {
   if (!aggregates) return MPI_SUCCESS;
   all_.resize(shares_.size());
   for (size_t i = 0; i < shares_.size(); ++i)
-    if (shares_[i].bytes > 0 &&
-        !file_.two_phase->find(i, shares_[i].hash)->range(shares_[i].from, shares_[i].bytes, all_[i]))
+    if (shares_[i].bytes > 0 && !file_.two_phase->find(i, shares_[i].hash)->range(shares_[i].from, shares_[i].bytes, all_[i]))
       return MPI_ERR_INTERN;
   known_whole_ = access_.writes && file_.two_phase->is_whole(shape());
   return MPI_SUCCESS;
@@ -199,8 +194,7 @@ int Transfer::for_own_windows(Act&& act) {
 int Transfer::give() {
   return for_own_windows([&](int64_t window, int64_t skip, int64_t count) {
     const int to = aggregator_of(window);
-    if (const std::byte* run = memory_.run(skip))
-      return wire_.put(Wire::kOwn, run, false, count, to, Wire::written, number_of(window));
+    if (const std::byte* run = memory_.run(skip)) return wire_.put(Wire::kOwn, run, false, count, to, Wire::written, number_of(window));
     Place& place = places_.emplace_back(Place{{}, memory_, skip, true});
     place.pieces = {Place::copy, &place};
     return wire_.put(Wire::kOwn, &place.pieces, true, count, to, Wire::written, number_of(window));
@@ -210,8 +204,7 @@ int Transfer::give() {
 int Transfer::expect() {
   return for_own_windows([&](int64_t window, int64_t skip, int64_t count) {
     const int from = aggregator_of(window);
-    if (std::byte* run = memory_.run(skip))
-      return wire_.accept(Wire::kOwn, run, false, count, from, Wire::read, number_of(window));
+    if (std::byte* run = memory_.run(skip)) return wire_.accept(Wire::kOwn, run, false, count, from, Wire::read, number_of(window));
     Place& place = places_.emplace_back(Place{{}, memory_, skip, false});
     place.pieces = {Place::copy, &place};
     return wire_.accept(Wire::kOwn, &place.pieces, true, count, from, Wire::read, number_of(window));
@@ -245,13 +238,11 @@ int Transfer::fill(Window& window, unsigned buffer) {
     if (part.rank == static_cast<size_t>(rank_)) continue;
     int error;
     if (std::byte* run = there.run(from)) {
-      error =
-          wire_.accept(buffer, run, false, part.count, static_cast<int>(part.rank), Wire::written, number_of(window.number));
+      error = wire_.accept(buffer, run, false, part.count, static_cast<int>(part.rank), Wire::written, number_of(window.number));
     } else {
       Place& place = window.places.emplace_back(Place{{}, there, from, false});
       place.pieces = {Place::copy, &place};
-      error = wire_.accept(buffer, &place.pieces, true, part.count, static_cast<int>(part.rank), Wire::written,
-                           number_of(window.number));
+      error = wire_.accept(buffer, &place.pieces, true, part.count, static_cast<int>(part.rank), Wire::written, number_of(window.number));
     }
     if (error != MPI_SUCCESS) return error;
   }
@@ -286,10 +277,8 @@ void Transfer::write_runs(const Window& window) {
   for (const Part& part : window.parts)
     for_each_run(all_[part.rank].part(part.skip, part.count), [&](int64_t at, int64_t bytes) {
       unsigned char* mark = marks + (at - window.low) / grain;
-      if (bytes == grain)
-        *mark = 1;
-      else
-        std::memset(mark, 1, static_cast<size_t>(bytes / grain));
+      if (bytes == grain) *mark = 1;
+      else std::memset(mark, 1, static_cast<size_t>(bytes / grain));
     });
   marks[length] = 0;
   if (std::memchr(marks, 0, length + 1) == marks + length) {
@@ -301,8 +290,7 @@ void Transfer::write_runs(const Window& window) {
   for (size_t i = 0; i < length;) {
     const auto* begin = static_cast<const unsigned char*>(std::memchr(marks + i, 1, length - i));
     if (begin == nullptr) break;
-    const auto* end =
-        static_cast<const unsigned char*>(std::memchr(begin, 0, length + 1 - static_cast<size_t>(begin - marks)));
+    const auto* end = static_cast<const unsigned char*>(std::memchr(begin, 0, length + 1 - static_cast<size_t>(begin - marks)));
     runs.emplace_back(window.low + (begin - marks) * grain, (end - begin) * grain);
     i = static_cast<size_t>(end - marks);
   }
@@ -310,8 +298,7 @@ void Transfer::write_runs(const Window& window) {
   if (runs.size() > kMany && file_.drive.can_be_mapped()) {
     const Mapping mapping(file_.drive, window.low, window.high - window.low, true);
     if (mapping) {
-      for (const auto& [at, bytes] : runs)
-        std::memcpy(mapping.origin() + at, window.origin() + at, static_cast<size_t>(bytes));
+      for (const auto& [at, bytes] : runs) std::memcpy(mapping.origin() + at, window.origin() + at, static_cast<size_t>(bytes));
       return;
     }
   }
@@ -321,16 +308,14 @@ void Transfer::write_runs(const Window& window) {
 // Reads a window, and sends everybody's part; what lies behind the end of the file is not sent.
 int Transfer::spread(Window& window, unsigned buffer) {
   Moved moved;
-  if (window.low < end_of_file_)
-    moved = file_.drive.read(window.low, window.origin() + window.low, window.high - window.low);
+  if (window.low < end_of_file_) moved = file_.drive.read(window.low, window.origin() + window.low, window.high - window.low);
   fail(moved.error);
   if (moved.bytes < window.high - window.low) end_of_file_ = std::min(end_of_file_, window.low + moved.bytes);
   for (const Part& part : window.parts) {
     const Memory there = in_buffer(window, part.rank);
     const Placed& placed = all_[part.rank];
     const int64_t from = placed.from + part.skip;
-    const int64_t count =
-        end_of_file_ == kNoEnd ? part.count : std::clamp<int64_t>(placed.below(end_of_file_) - part.skip, 0, part.count);
+    const int64_t count = end_of_file_ == kNoEnd ? part.count : std::clamp<int64_t>(placed.below(end_of_file_) - part.skip, 0, part.count);
     if (part.rank == static_cast<size_t>(rank_)) {
       copy(there, from, memory_, part.skip, count);
       continue;
@@ -341,8 +326,7 @@ int Transfer::spread(Window& window, unsigned buffer) {
     } else {
       Place& place = window.places.emplace_back(Place{{}, there, from, true});
       place.pieces = {Place::copy, &place};
-      error =
-          wire_.put(buffer, &place.pieces, true, count, static_cast<int>(part.rank), Wire::read, number_of(window.number));
+      error = wire_.put(buffer, &place.pieces, true, count, static_cast<int>(part.rank), Wire::read, number_of(window.number));
     }
     if (error != MPI_SUCCESS) return error;
   }
@@ -404,8 +388,7 @@ int Transfer::conclude(int64_t& bytes) {
 
 }  // namespace
 
-int exchange_and_move(Access& access, const Placed& placed, const Memory& memory, const std::vector<Share>& shares,
-                      int64_t& bytes) {
+int exchange_and_move(Access& access, const Placed& placed, const Memory& memory, const std::vector<Share>& shares, int64_t& bytes) {
   auto transfer = std::make_unique<Transfer>(access, placed, memory, shares);
   int error = transfer->describe();
   if (error == MPI_SUCCESS) error = transfer->run();

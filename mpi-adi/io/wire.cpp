@@ -13,8 +13,7 @@ namespace portunus::mpi::io {
 namespace {
 
 constexpr ptl_pt_index_t kFilePortal = 58;
-constexpr unsigned kQuietEntry =
-    PTL_ME_OP_PUT | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE;
+constexpr unsigned kQuietEntry = PTL_ME_OP_PUT | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE;
 
 // Once per run of MPI: the table entry, and what keeps data that come before there is room for them.
 int open_portal() {
@@ -147,17 +146,15 @@ int Wire::gather(const Record& own, std::vector<Record>& all) {
     const size_t count = std::min(distance, size_ - distance);
     const int to = comm_->job_rank(static_cast<int>((rank_ + size_ - distance) % size_));
     const ptl_size_t bytes = count * sizeof(Record), offset = (set + distance) * sizeof(Record);
-    const ptl_match_bits_t where =
-        ptl_match_bits_t{comm_->context} << 48 | ptl_match_bits_t{records} << 45 | static_cast<uint32_t>(round);
+    const ptl_match_bits_t where = ptl_match_bits_t{comm_->context} << 48 | ptl_match_bits_t{records} << 45 | static_cast<uint32_t>(round);
     int result = PTL_OK;
     if (bytes <= adi::device.copy_limit) {
-      result = PtlPut(small_, adi::offset_of(&records_[set]), bytes, PTL_NO_ACK_REQ, adi::process(to), kFilePortal, where,
-                      offset, nullptr, 0);
-    } else if ((result = ready()) ==
-               PTL_OK) {  // from memory that stays: nobody writes these records before the gather after the next
+      result =
+          PtlPut(small_, adi::offset_of(&records_[set]), bytes, PTL_NO_ACK_REQ, adi::process(to), kFilePortal, where, offset, nullptr, 0);
+    } else if ((result = ready()) == PTL_OK) {  // from memory that stays: nobody writes these records before the gather after the next
       Lane& lane = lanes_[kOwn];
-      result = PtlPut(lane.memory, adi::offset_of(&records_[set]), bytes, PTL_NO_ACK_REQ, adi::process(to), kFilePortal,
-                      where, offset, nullptr, 0);
+      result = PtlPut(lane.memory, adi::offset_of(&records_[set]), bytes, PTL_NO_ACK_REQ, adi::process(to), kFilePortal, where, offset,
+                      nullptr, 0);
       lane.puts += result == PTL_OK;
     }
     if (result != PTL_OK) return MPI_ERR_OTHER;
@@ -180,12 +177,11 @@ int Wire::fetch_add(unsigned which, int64_t by, int64_t& old) {
   int error = bind(PTL_MD_EVENT_CT_REPLY, counter, md) == PTL_OK ? MPI_SUCCESS : MPI_ERR_NO_MEM;
   if (error == MPI_SUCCESS) {
     const ptl_match_bits_t where = ptl_match_bits_t{comm_->context} << 48 | ptl_match_bits_t{pointer} << 45;
-    const int result = PtlFetchAtomic(md, adi::offset_of(&words[1]), md, adi::offset_of(&words[0]), sizeof by,
-                                      adi::process(comm_->job_rank(0)), kFilePortal, where, which * sizeof(int64_t), nullptr,
-                                      0, PTL_SUM, PTL_INT64_T);
+    const int result =
+        PtlFetchAtomic(md, adi::offset_of(&words[1]), md, adi::offset_of(&words[0]), sizeof by, adi::process(comm_->job_rank(0)),
+                       kFilePortal, where, which * sizeof(int64_t), nullptr, 0, PTL_SUM, PTL_INT64_T);
     ptl_ct_event_t seen;
-    error =
-        result == PTL_OK && PtlCTWait(counter, 1, &seen) == PTL_OK && seen.failure == 0 ? MPI_SUCCESS : MPI_ERR_PROC_ABORTED;
+    error = result == PTL_OK && PtlCTWait(counter, 1, &seen) == PTL_OK && seen.failure == 0 ? MPI_SUCCESS : MPI_ERR_PROC_ABORTED;
   }
   release(md);
   PtlCTFree(counter);
@@ -200,8 +196,7 @@ int Wire::ready() {
     if (result == PTL_OK) result = PtlCTAlloc(adi::device.ni, &lane.sent);
     if (result == PTL_OK) result = PtlCTAlloc(adi::device.ni, &lane.arrived);
     if (result == PTL_OK) result = bind(PTL_MD_EVENT_CT_SEND | PTLX_MD_HEADER_FIRST, lane.sent, lane.memory);
-    if (result == PTL_OK)
-      result = bind(PTL_MD_EVENT_CT_SEND | PTLX_MD_HEADER_FIRST | PTLX_MD_LAYOUT, lane.sent, lane.pieces);
+    if (result == PTL_OK) result = bind(PTL_MD_EVENT_CT_SEND | PTLX_MD_HEADER_FIRST | PTLX_MD_LAYOUT, lane.sent, lane.pieces);
   }
   ready_ = result == PTL_OK;
   return result;
@@ -209,9 +204,8 @@ int Wire::ready() {
 
 int Wire::put(unsigned buffer, const void* start, bool in_pieces, int64_t bytes, int rank, Kind kind, int64_t number) {
   Lane& lane = lanes_[buffer];
-  const int result =
-      PtlPut(in_pieces ? lane.pieces : lane.memory, adi::offset_of(start), static_cast<ptl_size_t>(bytes), PTL_NO_ACK_REQ,
-             adi::process(comm_->job_rank(rank)), kFilePortal, bits(kind, number), 0, nullptr, 0);
+  const int result = PtlPut(in_pieces ? lane.pieces : lane.memory, adi::offset_of(start), static_cast<ptl_size_t>(bytes), PTL_NO_ACK_REQ,
+                            adi::process(comm_->job_rank(rank)), kFilePortal, bits(kind, number), 0, nullptr, 0);
   if (result != PTL_OK) return MPI_ERR_NO_MEM;
   ++lane.puts;
   return MPI_SUCCESS;
@@ -224,8 +218,7 @@ int Wire::accept(unsigned buffer, void* start, bool in_pieces, int64_t bytes, in
   entry.length = static_cast<ptl_size_t>(bytes);
   entry.ct_handle = lane.arrived;
   entry.uid = adi::device.uid;
-  entry.options =
-      kQuietEntry | PTL_ME_USE_ONCE | PTL_ME_EVENT_CT_COMM | PTLX_ME_COMPLETE_UNEXPECTED | (in_pieces ? PTLX_ME_LAYOUT : 0);
+  entry.options = kQuietEntry | PTL_ME_USE_ONCE | PTL_ME_EVENT_CT_COMM | PTLX_ME_COMPLETE_UNEXPECTED | (in_pieces ? PTLX_ME_LAYOUT : 0);
   entry.match_id = adi::process(comm_->job_rank(rank));
   entry.match_bits = bits(kind, number);
   ptl_handle_me_t handle;

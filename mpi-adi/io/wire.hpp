@@ -47,9 +47,7 @@ class Wire {
   // The word before `by` was added; MPI_SUCCESS, or why it cannot be reached.
   int fetch_add(unsigned which, int64_t by, int64_t& old);
   // At rank 0, while nobody else uses it.
-  void store(unsigned which, int64_t value) {
-    (mapped_ ? mapped_ : words_.data())[which].store(value, std::memory_order_release);
-  }
+  void store(unsigned which, int64_t value) { (mapped_ ? mapped_ : words_.data())[which].store(value, std::memory_order_release); }
 
   // ---- data of one operation, numbered alike on all ranks ----
   void begin() { ++operation_; }

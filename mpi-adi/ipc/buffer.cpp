@@ -29,8 +29,7 @@ void filled(Listener& listener, const ptl_event_t& event) {
     buffer.entry = PTL_INVALID_HANDLE;
     if (!port.open()) {  // it was filled while the port closed: nobody will consume it
       if (event.ni_fail_type == PTL_NI_OK && form_of(event.match_bits) == Form::consumed)
-        tell_consumed({sender_of(number_of(event.initiator), event.hdr_data), 0, 0, 0}, token_of(event.hdr_data),
-                      PEACE_GONE);
+        tell_consumed({sender_of(number_of(event.initiator), event.hdr_data), 0, 0, 0}, token_of(event.hdr_data), PEACE_GONE);
       return;
     }
     if (event.ni_fail_type != PTL_NI_OK) {  // its sender died with the message half moved
@@ -38,8 +37,7 @@ void filled(Listener& listener, const ptl_event_t& event) {
       std::erase(port.queue, &buffer);
       refill(port, buffer);
     } else {
-      buffer.message = {sender_of(number_of(event.initiator), event.hdr_data), type_of(event.match_bits), event.rlength,
-                        event.mlength};
+      buffer.message = {sender_of(number_of(event.initiator), event.hdr_data), type_of(event.match_bits), event.rlength, event.mlength};
       buffer.token = form_of(event.match_bits) == Form::consumed ? token_of(event.hdr_data) : 0;
       buffer.full = true;
     }
@@ -184,8 +182,7 @@ int peace_give_back(peace_port_t given, const void* data) {
   const std::lock_guard lock(port->mutex);
   for (const std::unique_ptr<Buffer>& buffer : port->buffers)
     if (buffer->borrowed && buffer->memory.get() == data) {
-      if (buffer->token)
-        tell_consumed(buffer->message, buffer->token, buffer->message.moved < buffer->message.sent ? PEACE_CUT : PEACE_OK);
+      if (buffer->token) tell_consumed(buffer->message, buffer->token, buffer->message.moved < buffer->message.sent ? PEACE_CUT : PEACE_OK);
       refill(*port, *buffer);
       return PEACE_OK;
     }

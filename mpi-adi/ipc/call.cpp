@@ -42,16 +42,10 @@ bool give_up(Call& call, int why) {
 void acknowledged(Listener& listener, const ptl_event_t& event) {
   Call& call = *static_cast<Call::Part&>(listener).call;
   switch (event.ni_fail_type) {
-    case PTL_NI_OK:
-      break;
-    case PTLX_NI_WITHDRAWN:
-      call.taken = PEACE_TIMEOUT;
-      break;
-    case PTL_NI_UNDELIVERABLE:
-      call.taken = PEACE_DIED;
-      break;
-    default:
-      call.taken = PEACE_GONE;
+    case PTL_NI_OK: break;
+    case PTLX_NI_WITHDRAWN: call.taken = PEACE_TIMEOUT; break;
+    case PTL_NI_UNDELIVERABLE: call.taken = PEACE_DIED; break;
+    default: call.taken = PEACE_GONE;
   }
   if (call.taken != PEACE_OK) give_up(call, call.taken);
   ended(call, Call::kAcknowledged);
@@ -63,12 +57,9 @@ void answered(Listener& listener, const ptl_event_t& event) {
   call.message.type = type_of(event.hdr_data);
   call.message.sent = answer == Answer::merged ? answer_size(event.hdr_data) : event.rlength;
   call.message.moved = std::min<uint64_t>(event.mlength, call.message.sent);
-  if (answer == Answer::none)
-    call.after = PEACE_GONE;
-  else if (event.ni_fail_type != PTL_NI_OK)
-    call.after = event.ni_fail_type == PTL_NI_SEGV ? PEACE_ARG : PEACE_DIED;
-  else
-    call.after = call.message.moved < call.message.sent ? PEACE_CUT : PEACE_OK;
+  if (answer == Answer::none) call.after = PEACE_GONE;
+  else if (event.ni_fail_type != PTL_NI_OK) call.after = event.ni_fail_type == PTL_NI_SEGV ? PEACE_ARG : PEACE_DIED;
+  else call.after = call.message.moved < call.message.sent ? PEACE_CUT : PEACE_OK;
   ended(call, Call::kAnswered);
 }
 
@@ -76,18 +67,15 @@ void server_died(Request& request) { give_up(static_cast<Call&>(request), PEACE_
 
 int expose(Call& call, peace_address_t to, uint64_t token, const void* out, size_t out_bytes, void* in, size_t in_room) {
   const ptl_process_t server = process_of(to.process);
-  const ptl_me_t answer =
-      entry_for(in, in_room, PTL_ME_OP_PUT | PTL_ME_USE_ONCE, token_bits(Kept::answer, token), 0, server);
-  int code =
-      PtlMEAppend(cosy.ni, kTokens, &answer, PTL_PRIORITY_LIST, static_cast<Listener*>(&call.answer), &call.answer_entry);
+  const ptl_me_t answer = entry_for(in, in_room, PTL_ME_OP_PUT | PTL_ME_USE_ONCE, token_bits(Kept::answer, token), 0, server);
+  int code = PtlMEAppend(cosy.ni, kTokens, &answer, PTL_PRIORITY_LIST, static_cast<Listener*>(&call.answer), &call.answer_entry);
   if (code == PTL_OK && out_bytes > kInline) {
-    const ptl_me_t entry = entry_for(const_cast<void*>(out), out_bytes, PTL_ME_OP_GET | PTL_ME_EVENT_COMM_DISABLE,
-                                     token_bits(Kept::out, token), 0, server);
+    const ptl_me_t entry =
+        entry_for(const_cast<void*>(out), out_bytes, PTL_ME_OP_GET | PTL_ME_EVENT_COMM_DISABLE, token_bits(Kept::out, token), 0, server);
     code = PtlMEAppend(cosy.ni, kTokens, &entry, PTL_PRIORITY_LIST, nullptr, &call.out_entry);
   }
   if (code == PTL_OK && in_room > kInline) {
-    const ptl_me_t entry =
-        entry_for(in, in_room, PTL_ME_OP_PUT | PTL_ME_EVENT_COMM_DISABLE, token_bits(Kept::in, token), 0, server);
+    const ptl_me_t entry = entry_for(in, in_room, PTL_ME_OP_PUT | PTL_ME_EVENT_COMM_DISABLE, token_bits(Kept::in, token), 0, server);
     code = PtlMEAppend(cosy.ni, kTokens, &entry, PTL_PRIORITY_LIST, nullptr, &call.in_entry);
   }
   return code;
@@ -101,8 +89,7 @@ void close_entry(ptl_handle_me_t& entry) {
   entry = PTL_INVALID_HANDLE;
 }
 
-int send_call(Call& call, peace_address_t to, uint32_t type, const void* out, size_t out_bytes, void* in, size_t in_room,
-              bool only_now) {
+int send_call(Call& call, peace_address_t to, uint32_t type, const void* out, size_t out_bytes, void* in, size_t in_room, bool only_now) {
   call.heard = nullptr;
   call.acknowledgement.heard = acknowledged;
   call.answer.heard = answered;
@@ -120,9 +107,9 @@ int send_call(Call& call, peace_address_t to, uint32_t type, const void* out, si
   int result = PEACE_OK;
   if (code == PTL_OK) result = call.watched.begin(to.process, call, server_died);
   if (code == PTL_OK && result == PEACE_OK)
-    code = PtlPut(cosy.md_posted, offset_of(&packet), sizeof packet.header + along, PTL_ACK_REQ, process_of(to.process),
-                  kReceives, match_bits(Form::call, only_now, to.port, to.generation, type), 0,
-                  static_cast<Listener*>(&call.acknowledgement), own_header_data(token));
+    code = PtlPut(cosy.md_posted, offset_of(&packet), sizeof packet.header + along, PTL_ACK_REQ, process_of(to.process), kReceives,
+                  match_bits(Form::call, only_now, to.port, to.generation, type), 0, static_cast<Listener*>(&call.acknowledgement),
+                  own_header_data(token));
   if (code == PTL_OK && result == PEACE_OK) return PEACE_OK;
   close_entry(call.answer_entry);
   close_entry(call.out_entry);
@@ -158,22 +145,15 @@ int peace_call(peace_address_t to, uint32_t type, const void* out, size_t out_by
   dismiss(2);
   if (reply) *reply = call.message;
   switch (result) {
-    case PEACE_OK:
-      return PEACE_OK;
+    case PEACE_OK: return PEACE_OK;
     case PEACE_CUT:
-      return fail(PEACE_CUT, "the answer had %llu bytes, %zu had room", static_cast<unsigned long long>(call.message.sent),
-                  in_room);
-    case PEACE_TIMEOUT:
-      return fail(PEACE_TIMEOUT, "no answer came in time");
-    case PEACE_DIED:
-      return fail(PEACE_DIED, "the server's process has ended, or cannot be reached");
+      return fail(PEACE_CUT, "the answer had %llu bytes, %zu had room", static_cast<unsigned long long>(call.message.sent), in_room);
+    case PEACE_TIMEOUT: return fail(PEACE_TIMEOUT, "no answer came in time");
+    case PEACE_DIED: return fail(PEACE_DIED, "the server's process has ended, or cannot be reached");
     case PEACE_GONE:
-      return limit == 0 && call.taken == PEACE_GONE
-                 ? busy_or_gone(to)
-                 : fail(PEACE_GONE, "port %u is closed, or the server let the call go", to.port);
-    case PEACE_ARG:
-      return fail(PEACE_ARG, "`in` cannot be written");
-    default:
-      return result;
+      return limit == 0 && call.taken == PEACE_GONE ? busy_or_gone(to)
+                                                    : fail(PEACE_GONE, "port %u is closed, or the server let the call go", to.port);
+    case PEACE_ARG: return fail(PEACE_ARG, "`in` cannot be written");
+    default: return result;
   }
 }

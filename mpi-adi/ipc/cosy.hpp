@@ -12,9 +12,8 @@
 namespace portunus::peace {
 
 constexpr ptl_pt_index_t kReceives = 50, kTokens = 51, kSignals = 52;
-constexpr size_t kEagerBytes = 8192;  // longer data stay at the sender until they are asked for
-constexpr unsigned kMostUnderWay =
-    32'768;  // requests and buffers: each has two events at most, and the queue has room for all
+constexpr size_t kEagerBytes = 8192;        // longer data stay at the sender until they are asked for
+constexpr unsigned kMostUnderWay = 32'768;  // requests and buffers: each has two events at most, and the queue has room for all
 constexpr ptl_size_t kEventSlots = ptl_size_t{4} * kMostUnderWay;
 
 struct Cosy {
@@ -64,10 +63,10 @@ inline ptl_me_t entry_for(void* memory, size_t bytes, unsigned options, uint64_t
 constexpr unsigned kOnce = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTLX_ME_COMPLETE_UNEXPECTED;
 
 // A put whose acknowledgement is an event with `user_ptr`.
-inline int put(uint64_t to, ptl_pt_index_t portal, uint64_t bits, const void* data, size_t bytes, uint64_t hdr_data,
-               void* user_ptr, ptl_size_t offset = 0) {
-  return PtlPut(bytes > kEagerBytes ? cosy.md_long : cosy.md, offset_of(data), bytes, PTL_ACK_REQ, process_of(to), portal,
-                bits, offset, user_ptr, hdr_data);
+inline int put(uint64_t to, ptl_pt_index_t portal, uint64_t bits, const void* data, size_t bytes, uint64_t hdr_data, void* user_ptr,
+               ptl_size_t offset = 0) {
+  return PtlPut(bytes > kEagerBytes ? cosy.md_long : cosy.md, offset_of(data), bytes, PTL_ACK_REQ, process_of(to), portal, bits, offset,
+                user_ptr, hdr_data);
 }
 // A short put of which nothing is heard.
 inline int tell(uint64_t to, ptl_pt_index_t portal, uint64_t bits, const void* data, size_t bytes, uint64_t hdr_data) {

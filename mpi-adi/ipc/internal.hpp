@@ -91,12 +91,9 @@ constexpr ptl_ni_fail_t kFine = PTL_NI_OK;
 // The result of an operation that named a peer's entry which is there while it waits.
 inline int result_of_move(ptl_ni_fail_t fail) {
   switch (fail) {
-    case PTL_NI_OK:
-      return PEACE_OK;
-    case PTL_NI_UNDELIVERABLE:
-      return PEACE_DIED;
-    default:
-      return PEACE_GONE;
+    case PTL_NI_OK: return PEACE_OK;
+    case PTL_NI_UNDELIVERABLE: return PEACE_DIED;
+    default: return PEACE_GONE;
   }
 }
 

@@ -36,19 +36,11 @@ bool read_size(const char* text, size_t& size) {
   size = std::strtoull(text, &end, 10);
   unsigned shift = 0;
   switch (std::tolower(static_cast<unsigned char>(*end))) {
-    case 'k':
-      shift = 10;
-      break;
-    case 'm':
-      shift = 20;
-      break;
-    case 'g':
-      shift = 30;
-      break;
-    case 0:
-      return true;
-    default:
-      return false;
+    case 'k': shift = 10; break;
+    case 'm': shift = 20; break;
+    case 'g': shift = 30; break;
+    case 0: return true;
+    default: return false;
   }
   if (end[1] != 0 || size > PTL_SIZE_MAX >> 3 >> shift) return false;
   size <<= shift;
@@ -61,8 +53,7 @@ int open_memory() {
   const char* text = std::getenv("PEACE_SHARED");
   size_t size = 0;
   if (!text || !*text) return PEACE_OK;
-  if (!read_size(text, size))
-    return fail(PEACE_ARG, "PEACE_SHARED=%s is no number of bytes (k, m or g may follow it)", text);
+  if (!read_size(text, size)) return fail(PEACE_ARG, "PEACE_SHARED=%s is no number of bytes (k, m or g may follow it)", text);
   if (size == 0) return PEACE_OK;
   void* start;
   const int code = PtlxNodeAlloc(cosy.ni, size, &start, &block);
@@ -90,8 +81,7 @@ const void* look_in_block(uint64_t process, uint64_t place, size_t bytes) {
   const auto number = static_cast<unsigned>((place - 1) >> 56);
   void* start;
   ptl_size_t size;
-  if (place == 0 || PtlxNodeMap(cosy.ni, process_of(process), number, &start, &size) != PTL_OK || offset > size ||
-      bytes > size - offset)
+  if (place == 0 || PtlxNodeMap(cosy.ni, process_of(process), number, &start, &size) != PTL_OK || offset > size || bytes > size - offset)
     return nullptr;
   return static_cast<std::byte*>(start) + offset;
 }

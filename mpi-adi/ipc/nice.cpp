@@ -84,8 +84,7 @@ bool take_events(int64_t deadline) {
   ptl_event_t events[kMost];
   unsigned got = 0;
   ptl_time_t timeout = PTL_TIME_FOREVER;
-  if (deadline != kNever)
-    timeout = static_cast<ptl_time_t>(std::clamp<int64_t>((deadline - now()) / kMillisecond, 0, INT_MAX / 2));
+  if (deadline != kNever) timeout = static_cast<ptl_time_t>(std::clamp<int64_t>((deadline - now()) / kMillisecond, 0, INT_MAX / 2));
   const int code = PtlxEQTake(cosy.eq, timeout, events, kMost, &got, nullptr);
   if (code != PTL_OK && code != PTL_EQ_DROPPED) {
     if (timeout == 0) sched_yield();
@@ -106,8 +105,7 @@ bool sleep_for(Request& request, int64_t deadline) {
   Lwp& me = this_lwp();
   const uint32_t heard = me.bell.load(std::memory_order_acquire);  // pairs with ring
   uintptr_t expected = Request::kActive;
-  if (!request.state.compare_exchange_strong(expected, reinterpret_cast<uintptr_t>(&me), std::memory_order_acq_rel))
-    return true;
+  if (!request.state.compare_exchange_strong(expected, reinterpret_cast<uintptr_t>(&me), std::memory_order_acq_rel)) return true;
   {
     const std::lock_guard lock(mutex);
     asleep().push_back(&me);
@@ -141,8 +139,7 @@ void Lwp::ring() {
 void Lwp::sleep(uint32_t heard, int64_t deadline) {
   timespec until{};
   if (deadline != kNever) until = {deadline / kSecond, deadline % kSecond};
-  syscall(SYS_futex, &bell, FUTEX_WAIT_BITSET_PRIVATE, heard, deadline == kNever ? nullptr : &until, nullptr,
-          FUTEX_BITSET_MATCH_ANY);
+  syscall(SYS_futex, &bell, FUTEX_WAIT_BITSET_PRIVATE, heard, deadline == kNever ? nullptr : &until, nullptr, FUTEX_BITSET_MATCH_ANY);
 }
 
 int64_t now() {

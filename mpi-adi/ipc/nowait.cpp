@@ -97,12 +97,9 @@ Slot* find(peace_request_t given) {
   return nullptr;
 }
 
-Request& request_of(Slot& slot) {
-  return slot.send ? static_cast<Request&>(*slot.send) : static_cast<Request&>(*slot.receive);
-}
+Request& request_of(Slot& slot) { return slot.send ? static_cast<Request&>(*slot.send) : static_cast<Request&>(*slot.receive); }
 
-int send_later(peace_address_t to, uint32_t type, const void* data, size_t bytes, unsigned flags, bool post,
-               peace_request_t* request) {
+int send_later(peace_address_t to, uint32_t type, const void* data, size_t bytes, unsigned flags, bool post, peace_request_t* request) {
   if (const int code = check_state(); code != PEACE_OK) return code;
   if (const int code = check_address(to); code != PEACE_OK) return code;
   if (const int code = check_memory("data", data, bytes); code != PEACE_OK) return code;
@@ -167,8 +164,7 @@ int peace_post(peace_address_t to, uint32_t type, const void* data, size_t bytes
   return send_later(to, type, data, bytes, 0, true, request);
 }
 
-int peace_isend(peace_address_t to, uint32_t type, const void* data, size_t bytes, unsigned flags,
-                peace_request_t* request) {
+int peace_isend(peace_address_t to, uint32_t type, const void* data, size_t bytes, unsigned flags, peace_request_t* request) {
   return send_later(to, type, data, bytes, flags, false, request);
 }
 
@@ -178,8 +174,7 @@ int peace_ireceive(peace_port_t given, peace_pattern_t which, void* memory, size
   if (!request) return fail(PEACE_ARG, "request is NULL");
   if (const int code = check_memory("memory", memory, bytes); code != PEACE_OK) return code;
   if (!port->buffers.empty())
-    return fail(PEACE_STATE,
-                "the port has buffers: they take what comes, and peace_receive does not wait for what is there");
+    return fail(PEACE_STATE, "the port has buffers: they take what comes, and peace_receive does not wait for what is there");
   Slot* slot = claim(false);
   if (!slot) return fail(PEACE_NO_SPACE, "there is no memory for a request");
   const int code = begin_receive(slot->receive.emplace(), *port, which, memory, bytes, Form::send);
@@ -200,8 +195,7 @@ int peace_wait(peace_request_t* given, int64_t limit, peace_message_t* message) 
   Request& request = request_of(*slot);
   if (limit == 0 && !request.over()) poll();
   if (limit == 0 ? !request.over() : !wait(request, deadline_of(limit)))
-    return limit == 0 ? fail(PEACE_BUSY, "the request goes on")
-                      : fail(PEACE_TIMEOUT, "the request goes on beyond the limit");
+    return limit == 0 ? fail(PEACE_BUSY, "the request goes on") : fail(PEACE_TIMEOUT, "the request goes on beyond the limit");
   const int result = slot->send ? result_of_send(*slot->send, PEACE_CANCELLED) : end_receive(*slot->receive, PEACE_FOREVER);
   if (message) *message = request.message;
   give_back(*slot);

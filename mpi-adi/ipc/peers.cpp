@@ -77,8 +77,8 @@ int add_waiting(uint64_t process, const WaitingForPeer& waiting, Peer*& out) {
 
 void remove_waiting(Peer& peer, const Request& request) {
   const std::lock_guard lock(peer.mutex);
-  const auto found = std::find_if(peer.waiting.begin(), peer.waiting.end(),
-                                  [&](const WaitingForPeer& each) { return each.request == &request; });
+  const auto found =
+      std::find_if(peer.waiting.begin(), peer.waiting.end(), [&](const WaitingForPeer& each) { return each.request == &request; });
   if (found == peer.waiting.end()) return;
   *found = peer.waiting.back();
   peer.waiting.pop_back();
@@ -102,8 +102,8 @@ int tell_of_end(peace_address_t whom, uint64_t bits) {
   int code = watch(peer);
   // No port, but a token: no sender's header data look like that.
   if (code == PTL_OK)
-    code = PtlTriggeredPut(cosy.md_copied, 0, 0, PTL_NO_ACK_REQ, cosy.self, kReceives, bits, 0, nullptr,
-                           header_data(0, 0, number), peer.ct, 1);
+    code = PtlTriggeredPut(cosy.md_copied, 0, 0, PTL_NO_ACK_REQ, cosy.self, kReceives, bits, 0, nullptr, header_data(0, 0, number), peer.ct,
+                           1);
   return code == PTL_OK ? PEACE_OK : portals_failed("watch a process", code);
 }
 

@@ -32,9 +32,7 @@ constexpr size_t kProbeFrom = 4096;  // of shorter memory only NULL is noticed: 
 
 // A handle is no address: number, generation and a tag, so that one that was never given out is told from those that were.
 constexpr uint64_t kTag = 0x50;
-uint64_t handle_of(peace_address_t address) {
-  return uint64_t{address.generation} << 32 | uint64_t{address.port} << 8 | kTag;
-}
+uint64_t handle_of(peace_address_t address) { return uint64_t{address.generation} << 32 | uint64_t{address.port} << 8 | kTag; }
 
 uint32_t free_number() {
   constexpr uint32_t kFirstAny = 32'768;
@@ -122,9 +120,8 @@ int close_port(Port& port) {
 struct Ask : Request {};
 void answered(Listener& listener, const ptl_event_t& event) {
   auto& ask = static_cast<Ask&>(listener);
-  complete(ask, event.ni_fail_type == PTL_NI_OK && event.mlength != sizeof(peace_address_t)
-                    ? PEACE_GONE
-                    : result_of_move(event.ni_fail_type));
+  complete(ask,
+           event.ni_fail_type == PTL_NI_OK && event.mlength != sizeof(peace_address_t) ? PEACE_GONE : result_of_move(event.ni_fail_type));
 }
 int ask_for_port(uint64_t process, uint32_t number, peace_address_t& address) {
   if (!admit()) return fail(PEACE_NO_SPACE, "more than %u requests are under way", kMostUnderWay);
@@ -148,8 +145,7 @@ int ask_for_port(uint64_t process, uint32_t number, peace_address_t& address) {
 int check_state() {
   if (forked.load(std::memory_order_relaxed))
     return fail(PEACE_STATE, "this process was made by fork after peace_init: it has to exec before it uses peace");
-  if (uses.load(std::memory_order_acquire) == 0)
-    return fail(PEACE_STATE, "peace_init was not called, or peace_fini was called as often");
+  if (uses.load(std::memory_order_acquire) == 0) return fail(PEACE_STATE, "peace_init was not called, or peace_fini was called as often");
   return PEACE_OK;
 }
 
@@ -157,11 +153,9 @@ int bad_limit() { return fail(PEACE_ARG, "the limit is below PEACE_FOREVER (-1)"
 
 int check_address(peace_address_t address) {
   if (address.process == 0) return fail(PEACE_ARG, "the address names no process: its process is 0");
-  if (address.port == 0 || address.port > kMostPort)
-    return fail(PEACE_ARG, "the address's port %u is not from 1 to 65535", address.port);
+  if (address.port == 0 || address.port > kMostPort) return fail(PEACE_ARG, "the address's port %u is not from 1 to 65535", address.port);
   if (address.generation == 0 || address.generation > kMostGeneration)
-    return fail(PEACE_ARG, "the address's generation %u was never given out; use peace_find or peace_address",
-                address.generation);
+    return fail(PEACE_ARG, "the address's generation %u was never given out; use peace_find or peace_address", address.generation);
   return PEACE_OK;
 }
 
@@ -226,8 +220,8 @@ void resettle(Port& port) {
     search.heard = [](Listener& listener, const ptl_event_t& event) {
       complete(static_cast<Ask&>(listener), event.ni_fail_type == PTL_NI_OK ? PEACE_OK : PEACE_BUSY);
     };
-    const ptl_me_t like = entry_for(nullptr, 0, kOnce, port_bits(port.address.port, port.address.generation),
-                                    kFormMask | kTryBit | kTypeMask, anybody());
+    const ptl_me_t like =
+        entry_for(nullptr, 0, kOnce, port_bits(port.address.port, port.address.generation), kFormMask | kTryBit | kTypeMask, anybody());
     if (PtlMESearch(cosy.ni, kReceives, &like, PTL_SEARCH_ONLY, static_cast<Listener*>(&search)) != PTL_OK) return;
     wait(search);
     there = search.result == PEACE_OK;

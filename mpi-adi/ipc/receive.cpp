@@ -14,8 +14,7 @@ void take_message(Receive& receive, const ptl_event_t& event) {
   receive.message.sent = event.rlength;
   receive.message.moved = event.mlength;
   receive.hdr_data = event.hdr_data;
-  if (receive.form == Form::send && receive.message.from.process == number_of(cosy.self))
-    told_of_end(event.hdr_data, receive.message.from);
+  if (receive.form == Form::send && receive.message.from.process == number_of(cosy.self)) told_of_end(event.hdr_data, receive.message.from);
   receive.token = form_of(event.match_bits) == Form::consumed ? token_of(event.hdr_data) : 0;
 }
 
@@ -32,11 +31,8 @@ void heard(Listener& listener, const ptl_event_t& event) {
       take_message(receive, event);
       complete(receive, event.mlength < event.rlength ? PEACE_CUT : PEACE_OK);
       return;
-    case PTL_NI_SEGV:
-      complete(receive, PEACE_ARG);
-      return;
-    default:
-      break;
+    case PTL_NI_SEGV: complete(receive, PEACE_ARG); return;
+    default: break;
   }
   // Its sender died with the message half moved: it never was. The receive goes on.
   if (!any_process(receive.which) || receive.label) {
@@ -44,10 +40,8 @@ void heard(Listener& listener, const ptl_event_t& event) {
     return;
   }
   const std::lock_guard lock(receive.port->mutex);
-  if (!receive.port->open())
-    complete(receive, PEACE_GONE);
-  else if (append(receive) != PTL_OK)
-    complete(receive, PEACE_NO_SPACE);
+  if (!receive.port->open()) complete(receive, PEACE_GONE);
+  else if (append(receive) != PTL_OK) complete(receive, PEACE_NO_SPACE);
 }
 
 void sender_died(Request& request) {
@@ -64,9 +58,9 @@ int append(Receive& receive) {
     return PtlMEAppend(cosy.ni, kReceives, &chosen, PTL_PRIORITY_LIST, static_cast<Listener*>(&receive), &receive.entry);
   }
   const uint64_t ignore = kTryBit | (receive.form == Form::send ? kConsumedBit : 0) | receive.which.ignore;
-  const ptl_me_t entry = entry_for(receive.memory, receive.bytes, kOnce,
-                                   match_bits(receive.form, false, address.port, address.generation, receive.which.type),
-                                   ignore, any_process(receive.which) ? anybody() : process_of(receive.which.from.process));
+  const ptl_me_t entry =
+      entry_for(receive.memory, receive.bytes, kOnce, match_bits(receive.form, false, address.port, address.generation, receive.which.type),
+                ignore, any_process(receive.which) ? anybody() : process_of(receive.which.from.process));
   return PtlMEAppend(cosy.ni, kReceives, &entry, PTL_PRIORITY_LIST, static_cast<Listener*>(&receive), &receive.entry);
 }
 
@@ -135,26 +129,17 @@ int end_receive(Receive& receive, int64_t limit) {
   dismiss();
   if (receive.token) tell_consumed(receive.message, receive.token, receive.result);
   switch (receive.result) {
-    case PEACE_OK:
-      return PEACE_OK;
+    case PEACE_OK: return PEACE_OK;
     case PEACE_CUT:
       return fail(PEACE_CUT, "%llu bytes were sent, %llu had room", static_cast<unsigned long long>(receive.message.sent),
                   static_cast<unsigned long long>(receive.message.moved));
-    case PEACE_BUSY:
-      resettle(*receive.port);
-      return fail(PEACE_BUSY, "no message is there now");
-    case PEACE_TIMEOUT:
-      return fail(PEACE_TIMEOUT, "no message came in time");
-    case PEACE_DIED:
-      return fail(PEACE_DIED, "the process that was to send has ended, or cannot be reached");
-    case PEACE_GONE:
-      return fail(PEACE_GONE, "the port was closed meanwhile");
-    case PEACE_CANCELLED:
-      return fail(PEACE_CANCELLED, "the receive was cancelled");
-    case PEACE_ARG:
-      return fail(PEACE_ARG, "the memory to receive in cannot be written");
-    default:
-      return fail(receive.result, "the receive failed");
+    case PEACE_BUSY: resettle(*receive.port); return fail(PEACE_BUSY, "no message is there now");
+    case PEACE_TIMEOUT: return fail(PEACE_TIMEOUT, "no message came in time");
+    case PEACE_DIED: return fail(PEACE_DIED, "the process that was to send has ended, or cannot be reached");
+    case PEACE_GONE: return fail(PEACE_GONE, "the port was closed meanwhile");
+    case PEACE_CANCELLED: return fail(PEACE_CANCELLED, "the receive was cancelled");
+    case PEACE_ARG: return fail(PEACE_ARG, "the memory to receive in cannot be written");
+    default: return fail(receive.result, "the receive failed");
   }
 }
 
@@ -168,14 +153,11 @@ using namespace portunus::peace;
 
 namespace {
 
-int receive_from_buffer(Port& port, peace_pattern_t which, void* memory, size_t bytes, int64_t limit,
-                        peace_message_t* message) {
+int receive_from_buffer(Port& port, peace_pattern_t which, void* memory, size_t bytes, int64_t limit, peace_message_t* message) {
   if (which.from.process != 0 || which.ignore != ~uint32_t{0})
-    return fail(PEACE_STATE,
-                "a port with buffers is a queue: the pattern has to be any process, and ignore all of the type");
+    return fail(PEACE_STATE, "a port with buffers is a queue: the pattern has to be any process, and ignore all of the type");
   peace_message_t got{};
-  const int code = wait_for_full(
-      port, limit, [&](std::unique_lock<std::mutex>& lock) { return take_now(port, memory, bytes, lock, got); });
+  const int code = wait_for_full(port, limit, [&](std::unique_lock<std::mutex>& lock) { return take_now(port, memory, bytes, lock, got); });
   if (code != PEACE_OK) return code;
   if (message) *message = got;
   if (got.moved == got.sent) return PEACE_OK;
@@ -185,8 +167,7 @@ int receive_from_buffer(Port& port, peace_pattern_t which, void* memory, size_t 
 
 }  // namespace
 
-int peace_receive(peace_port_t given, peace_pattern_t which, void* memory, size_t bytes, int64_t limit,
-                  peace_message_t* message) {
+int peace_receive(peace_port_t given, peace_pattern_t which, void* memory, size_t bytes, int64_t limit, peace_message_t* message) {
   Port* port = find_port(given);
   if (!port) return PEACE_STATE;
   if (const int code = check_memory("memory", memory, bytes); code != PEACE_OK) return code;

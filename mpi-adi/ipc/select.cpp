@@ -87,8 +87,7 @@ void peer_died(Request& request) { complete(request, PEACE_DIED); }
 
 class Select {
  public:
-  Select(const peace_alternative_t* from, int count, const std::vector<Port*>& ports, const peace_offer_t* offer,
-         Selecting& self)
+  Select(const peace_alternative_t* from, int count, const std::vector<Port*>& ports, const peace_offer_t* offer, Selecting& self)
       : from_(from), count_(count), ports_(ports), offer_(offer), self_(self) {}
 
   int run(unsigned flags, int64_t limit, int& chosen, peace_message_t& message);
@@ -128,8 +127,7 @@ int Select::take_aside(int i, uint64_t label, uint64_t sender, peace_message_t& 
   Receive receive;
   receive.label = label;
   receive.with = sender;
-  const int code =
-      begin_receive(receive, *ports_[static_cast<size_t>(i)], from_[i].which, from_[i].memory, from_[i].bytes, Form::send);
+  const int code = begin_receive(receive, *ports_[static_cast<size_t>(i)], from_[i].which, from_[i].memory, from_[i].bytes, Form::send);
   if (code != PEACE_OK) return code;
   const int result = end_receive(receive, PEACE_FOREVER);
   message = receive.message;
@@ -143,15 +141,13 @@ int Select::try_alternative(int i, peace_message_t& message) {
   if (!port.buffers.empty()) {
     std::unique_lock lock(port.mutex);
     if (!take_now(port, want.memory, want.bytes, lock, message)) return PEACE_BUSY;
-    return message.moved < message.sent ? fail(PEACE_CUT, "the message was longer than the room for it")
-                                        : static_cast<int>(PEACE_OK);
+    return message.moved < message.sent ? fail(PEACE_CUT, "the message was longer than the room for it") : static_cast<int>(PEACE_OK);
   }
   uint64_t& seen = seen_[static_cast<size_t>(i)];
   {
     const std::lock_guard lock(port.mutex);
     ptl_ct_event_t arrivals{};
-    if (!port.open() || PtlCTGet(port.arrivals, &arrivals) != PTL_OK)
-      return fail(PEACE_GONE, "the port of alternative %d was closed", i);
+    if (!port.open() || PtlCTGet(port.arrivals, &arrivals) != PTL_OK) return fail(PEACE_GONE, "the port of alternative %d was closed", i);
     seen = arrivals.success;
     if (seen == port.taken)
       return any_process(want.which) || !has_ended(want.which.from.process)
@@ -160,18 +156,16 @@ int Select::try_alternative(int i, peace_message_t& message) {
   }
   Search search;
   search.heard = found;
-  const ptl_me_t like = entry_for(
-      nullptr, 0, kOnce, match_bits(Form::send, false, port.address.port, port.address.generation, want.which.type),
-      kConsumedBit | kTryBit | want.which.ignore, any_process(want.which) ? anybody() : process_of(want.which.from.process));
+  const ptl_me_t like =
+      entry_for(nullptr, 0, kOnce, match_bits(Form::send, false, port.address.port, port.address.generation, want.which.type),
+                kConsumedBit | kTryBit | want.which.ignore, any_process(want.which) ? anybody() : process_of(want.which.from.process));
   const uint64_t label = token_bits(Kept::in, labels.fetch_add(1, std::memory_order_relaxed));
   if (const int code = PtlxMESetAside(cosy.ni, kReceives, &like, label, static_cast<Listener*>(&search)); code != PTL_OK)
     return portals_failed("look for a message", code);
   wait(search);
   if (search.result != PEACE_OK) {
     const bool any = any_process(want.which);
-    return any || !has_ended(want.which.from.process)
-               ? PEACE_BUSY
-               : fail(PEACE_DIED, "the process that alternative %d names has ended", i);
+    return any || !has_ended(want.which.from.process) ? PEACE_BUSY : fail(PEACE_DIED, "the process that alternative %d names has ended", i);
   }
   const int result = take_aside(i, label, search.process, message);
   return result == PEACE_DIED && any_process(want.which) ? PEACE_BUSY : result;  // its sender died half way: it never was
@@ -196,9 +190,8 @@ bool Select::arm(Port& port, uint64_t seen) {
   ptl_ct_event_t arrivals{};
   if (PtlCTGet(port.arrivals, &arrivals) != PTL_OK || arrivals.success != seen) return true;
   if (!port.armed)
-    port.armed =
-        PtlTriggeredPut(cosy.md_copied, 0, 0, PTL_NO_ACK_REQ, cosy.self, kSignals, 0, 0, nullptr,
-                        reinterpret_cast<uint64_t>(static_cast<Listener*>(&port)), port.arrivals, seen + 1) == PTL_OK;
+    port.armed = PtlTriggeredPut(cosy.md_copied, 0, 0, PTL_NO_ACK_REQ, cosy.self, kSignals, 0, 0, nullptr,
+                                 reinterpret_cast<uint64_t>(static_cast<Listener*>(&port)), port.arrivals, seen + 1) == PTL_OK;
   return false;
 }
 
@@ -284,8 +277,8 @@ void wake_selects() {
 
 using namespace portunus::peace;
 
-int peace_select(const peace_alternative_t* from, int count, const peace_offer_t* offer, unsigned flags, int64_t limit,
-                 int* chosen, peace_message_t* message) {
+int peace_select(const peace_alternative_t* from, int count, const peace_offer_t* offer, unsigned flags, int64_t limit, int* chosen,
+                 peace_message_t* message) {
   if (const int code = check_state(); code != PEACE_OK) return code;
   if (count < 0 || count > 65'536) return fail(PEACE_ARG, "count %d is not from 0 to 65536", count);
   if (count > 0 && !from) return fail(PEACE_ARG, "from is NULL with a count of %d", count);
@@ -302,11 +295,9 @@ int peace_select(const peace_alternative_t* from, int count, const peace_offer_t
     if (!from[i].enabled) continue;
     Port* port = ports[static_cast<size_t>(i)] = find_port(from[i].port);
     if (!port) return PEACE_STATE;
-    if (const int code = check_memory("an alternative's memory", from[i].memory, from[i].bytes); code != PEACE_OK)
-      return code;
+    if (const int code = check_memory("an alternative's memory", from[i].memory, from[i].bytes); code != PEACE_OK) return code;
     if (!port->buffers.empty() && (from[i].which.from.process != 0 || from[i].which.ignore != ~uint32_t{0}))
-      return fail(PEACE_STATE,
-                  "alternative %d is a port with buffers: its pattern has to be any process, and ignore all of the type", i);
+      return fail(PEACE_STATE, "alternative %d is a port with buffers: its pattern has to be any process, and ignore all of the type", i);
     last = i;
     ++alternatives;
   }
@@ -326,8 +317,7 @@ int peace_select(const peace_alternative_t* from, int count, const peace_offer_t
     std::deque<Watched> watched;
     for (int i = 0; i < count; ++i)
       if (ports[static_cast<size_t>(i)] && from[i].which.from.process != 0)
-        if (const int code = watched.emplace_back().begin(from[i].which.from.process, *self, peer_died); code != PEACE_OK)
-          return code;
+        if (const int code = watched.emplace_back().begin(from[i].which.from.process, *self, peer_died); code != PEACE_OK) return code;
     Select select(from, count, ports, offer, *self);
     result = select.run(flags, limit, where, got);
   }

@@ -19,20 +19,11 @@ void acknowledged(Listener& listener, const ptl_event_t& event) {
   auto& send = static_cast<Send&>(listener);
   send.message.moved = event.mlength;
   switch (event.ni_fail_type) {
-    case PTL_NI_OK:
-      send.taken = event.mlength < send.bytes ? PEACE_CUT : PEACE_OK;
-      break;
-    case PTLX_NI_WITHDRAWN:
-      send.taken = PEACE_CANCELLED;
-      break;
-    case PTL_NI_UNDELIVERABLE:
-      send.taken = PEACE_DIED;
-      break;
-    case PTL_NI_DROPPED:
-      send.taken = PEACE_GONE;
-      break;
-    default:
-      send.taken = PEACE_NETWORK;
+    case PTL_NI_OK: send.taken = event.mlength < send.bytes ? PEACE_CUT : PEACE_OK; break;
+    case PTLX_NI_WITHDRAWN: send.taken = PEACE_CANCELLED; break;
+    case PTL_NI_UNDELIVERABLE: send.taken = PEACE_DIED; break;
+    case PTL_NI_DROPPED: send.taken = PEACE_GONE; break;
+    default: send.taken = PEACE_NETWORK;
   }
   const bool nobody_will =
       event.ni_fail_type != PTL_NI_OK && (send.needed & Send::kConsumed) && PtlMEUnlink(send.consumption.entry) == PTL_OK;
@@ -58,11 +49,10 @@ void receiver_died(Request& request) { give_up_consumption(static_cast<Send&>(re
 int expect_consumption(Send& send, uint64_t token) {
   send.consumption.heard = consumed;
   send.consumption.send = &send;
-  const ptl_me_t entry = entry_for(nullptr, 0, PTL_ME_OP_PUT | PTL_ME_USE_ONCE, token_bits(Kept::answer, token), 0,
-                                   process_of(send.to.process));
+  const ptl_me_t entry =
+      entry_for(nullptr, 0, PTL_ME_OP_PUT | PTL_ME_USE_ONCE, token_bits(Kept::answer, token), 0, process_of(send.to.process));
   const int code = PtlMEAppend(cosy.ni, kTokens, &entry, PTL_PRIORITY_LIST, &send.consumption, &send.consumption.entry);
-  return code == PTL_OK ? send.watched.begin(send.to.process, send, receiver_died)
-                        : portals_failed("wait for a consumption", code);
+  return code == PTL_OK ? send.watched.begin(send.to.process, send, receiver_died) : portals_failed("wait for a consumption", code);
 }
 
 }  // namespace
@@ -89,9 +79,9 @@ int begin_send(Send& send, peace_address_t to, uint32_t type, const void* data, 
       return code;
     }
   const Form form = wants_consumed ? Form::consumed : Form::send;
-  const int code = PtlPut(send.md, offset_of(data), bytes, PTL_ACK_REQ, process_of(to.process), kReceives,
-                          match_bits(form, only_now, to.port, to.generation, type), 0, static_cast<Listener*>(&send),
-                          own_header_data(token));
+  const int code =
+      PtlPut(send.md, offset_of(data), bytes, PTL_ACK_REQ, process_of(to.process), kReceives,
+             match_bits(form, only_now, to.port, to.generation, type), 0, static_cast<Listener*>(&send), own_header_data(token));
   if (code == PTL_OK) return PEACE_OK;
   if (wants_consumed) PtlMEUnlink(send.consumption.entry);
   dismiss();
@@ -106,19 +96,15 @@ void withdraw_send(Send& send) {
 int result_of_send(Send& send, int given_up) {
   dismiss();
   switch (send.result) {
-    case PEACE_OK:
-      return PEACE_OK;
+    case PEACE_OK: return PEACE_OK;
     case PEACE_CUT:
-      return fail(PEACE_CUT, "the receiver had room for %llu bytes of %zu",
-                  static_cast<unsigned long long>(send.message.moved), send.bytes);
+      return fail(PEACE_CUT, "the receiver had room for %llu bytes of %zu", static_cast<unsigned long long>(send.message.moved),
+                  send.bytes);
     case PEACE_CANCELLED:
       return fail(given_up, given_up == PEACE_CANCELLED ? "the send was cancelled" : "nobody received the message in time");
-    case PEACE_DIED:
-      return fail(PEACE_DIED, "the receiver's process has ended, or cannot be reached");
-    case PEACE_GONE:
-      return send.only_now ? busy_or_gone(send.to) : fail(PEACE_GONE, "port %u is closed", send.to.port);
-    default:
-      return fail(PEACE_NETWORK, "the message could not be delivered");
+    case PEACE_DIED: return fail(PEACE_DIED, "the receiver's process has ended, or cannot be reached");
+    case PEACE_GONE: return send.only_now ? busy_or_gone(send.to) : fail(PEACE_GONE, "port %u is closed", send.to.port);
+    default: return fail(PEACE_NETWORK, "the message could not be delivered");
   }
 }
 
@@ -134,8 +120,7 @@ int end_send(Send& send, int64_t limit) {
 
 using namespace portunus::peace;
 
-int peace_send(peace_address_t to, uint32_t type, const void* data, size_t bytes, unsigned flags, int64_t limit,
-               size_t* moved) {
+int peace_send(peace_address_t to, uint32_t type, const void* data, size_t bytes, unsigned flags, int64_t limit, size_t* moved) {
   if (const int code = check_state(); code != PEACE_OK) return code;
   if (const int code = check_address(to); code != PEACE_OK) return code;
   if (const int code = check_memory("data", data, bytes); code != PEACE_OK) return code;

@@ -91,8 +91,7 @@ struct Move : Request {
 void moved(Listener& listener, const ptl_event_t& event) {
   auto& move = static_cast<Move&>(listener);
   move.failure = event.ni_fail_type;
-  complete(move,
-           event.ni_fail_type == PTL_NI_OK && event.mlength != move.bytes ? PEACE_GONE : result_of_move(event.ni_fail_type));
+  complete(move, event.ni_fail_type == PTL_NI_OK && event.mlength != move.bytes ? PEACE_GONE : result_of_move(event.ni_fail_type));
 }
 // `begin` issues the operation that ends in an event for the move.
 template <class Begin>
@@ -184,8 +183,8 @@ int peace_movefrom(peace_task_t given, size_t offset, void* memory, size_t bytes
     return PEACE_OK;
   }
   return run(*task, bytes, [&](Listener* listener) {
-    return PtlGet(cosy.md, offset_of(memory), bytes, process_of(task->client), kTokens, token_bits(Kept::out, task->token),
-                  offset, listener);
+    return PtlGet(cosy.md, offset_of(memory), bytes, process_of(task->client), kTokens, token_bits(Kept::out, task->token), offset,
+                  listener);
   });
 }
 
@@ -246,8 +245,7 @@ int peace_reply(peace_task_t* given, uint32_t type, const void* data, size_t byt
     code = ptl_code == PTL_OK ? PEACE_OK : portals_failed("answer", ptl_code);
   } else {
     const size_t taken = std::min<uint64_t>(length, task->packet.header.in_room);
-    code = run(*task, taken,
-               [&](Listener* listener) { return put(task->client, kTokens, bits, from, length, words, listener); });
+    code = run(*task, taken, [&](Listener* listener) { return put(task->client, kTokens, bits, from, length, words, listener); });
   }
   give_back(*task);
   return code;

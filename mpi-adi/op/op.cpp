@@ -5,9 +5,9 @@
 #include <climits>
 #include <type_traits>
 
-#include "mpi-adi/types/datatype.hpp"
 #include "mpi-adi/core/objects.hpp"
 #include "mpi-adi/op/op_types.hpp"
+#include "mpi-adi/types/datatype.hpp"
 
 namespace portunus::mpi {
 
@@ -35,8 +35,7 @@ void apply_numbers(Operation op, const void* in, void* inout, size_t count) {
   if (op == Operation::prod) {
     if constexpr (std::is_same_v<U, uint16_t>)  // whose product as int may overflow
       return each<U>(in, inout, count, [](U a, U b) { return static_cast<U>(uint32_t{a} * b); });
-    else
-      return each<U>(in, inout, count, [](U a, U b) { return static_cast<U>(a * b); });
+    else return each<U>(in, inout, count, [](U a, U b) { return static_cast<U>(a * b); });
   }
   if constexpr (std::is_arithmetic_v<T>) {
     if (op == Operation::min) return each<T>(in, inout, count, [](T a, T b) { return b < a ? b : a; });
@@ -46,24 +45,15 @@ void apply_numbers(Operation op, const void* in, void* inout, size_t count) {
 
 template <class T>
 void apply_bits(Operation op, const void* in, void* inout, size_t count) {
-  const auto run = [&](auto combine) {
-    each<T>(in, inout, count, [&](T a, T b) { return static_cast<T>(combine(a, b)); });
-  };
+  const auto run = [&](auto combine) { each<T>(in, inout, count, [&](T a, T b) { return static_cast<T>(combine(a, b)); }); };
   switch (op) {
-    case Operation::band:
-      return run([](T a, T b) { return a & b; });
-    case Operation::bor:
-      return run([](T a, T b) { return a | b; });
-    case Operation::bxor:
-      return run([](T a, T b) { return a ^ b; });
-    case Operation::land:
-      return run([](T a, T b) { return a != 0 && b != 0; });
-    case Operation::lor:
-      return run([](T a, T b) { return a != 0 || b != 0; });
-    case Operation::lxor:
-      return run([](T a, T b) { return (a != 0) != (b != 0); });
-    default:
-      return;
+    case Operation::band: return run([](T a, T b) { return a & b; });
+    case Operation::bor: return run([](T a, T b) { return a | b; });
+    case Operation::bxor: return run([](T a, T b) { return a ^ b; });
+    case Operation::land: return run([](T a, T b) { return a != 0 && b != 0; });
+    case Operation::lor: return run([](T a, T b) { return a != 0 || b != 0; });
+    case Operation::lxor: return run([](T a, T b) { return (a != 0) != (b != 0); });
+    default: return;
   }
 }
 

@@ -56,10 +56,10 @@ void apply(MPI_Op op, const void* in, void* inout, size_t count, MPI_Datatype ty
 // How the engine carries out an operation.
 struct EngineOp {
   bool possible = false;
-  bool truth = false;     // elements become 0 or 1 before they are combined
+  bool truth = false;  // elements become 0 or 1 before they are combined
   GOAL_Type type = GOAL_INT8;
   GOAL_Local_op op = GOAL_ADD;
-  unsigned parts = 1;     // of an element: a complex long double has two
+  unsigned parts = 1;  // of an element: a complex long double has two
 };
 EngineOp engine_op(MPI_Op op, MPI_Datatype type);
 

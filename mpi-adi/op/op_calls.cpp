@@ -1,17 +1,16 @@
 // op_calls.cpp: the calls about operations.
 // Thread: any. Source: MPI-5.0, 6.9.5-6.9.7.
 #include "mpi-adi/core/arguments.hpp"
-#include "mpi-adi/types/datatype.hpp"
 #include "mpi-adi/core/errors.hpp"
-#include "mpi-adi/op/op.hpp"
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/op/op.hpp"
+#include "mpi-adi/types/datatype.hpp"
 
 namespace portunus::mpi {
 namespace {
 
 int create(const char* function, bool has_function, int commute, MPI_Op* op, UserOp*& made) {
-  if (!has_function || op == nullptr)
-    return raise(function, nullptr, MPI_ERR_ARG, "the function or the address for the operation is null");
+  if (!has_function || op == nullptr) return raise(function, nullptr, MPI_ERR_ARG, "the function or the address for the operation is null");
   *op = make_user_op(made);
   if (made == nullptr) return raise(function, nullptr, MPI_ERR_NO_MEM, "too many operations are in use; free some first");
   made->commutes = commute != 0;
@@ -22,8 +21,7 @@ int reduce_local(const char* function, const void* inbuf, void* inoutbuf, MPI_Co
   if (!is_count(count))
     return raise(function, nullptr, MPI_ERR_COUNT, "the count is %s (%lld)", count < 0 ? "negative" : "too large",
                  static_cast<long long>(count));
-  if (find_type(datatype) == nullptr)
-    return raise(function, nullptr, MPI_ERR_TYPE, "%p is no datatype", static_cast<void*>(datatype));
+  if (find_type(datatype) == nullptr) return raise(function, nullptr, MPI_ERR_TYPE, "%p is no datatype", static_cast<void*>(datatype));
   if (const char* why = refusal(op, datatype)) return raise(function, nullptr, MPI_ERR_OP, "%s", why);
   if (count == 0) return MPI_SUCCESS;
   if (inbuf == nullptr || inoutbuf == nullptr) return raise(function, nullptr, MPI_ERR_BUFFER, "a buffer is null");
@@ -66,8 +64,7 @@ MPI_WEAK_NAME(Op_free)
 
 extern "C" int PMPI_Op_commutative(MPI_Op op, int* commute) {
   static constexpr char kName[] = "MPI_Op_commutative";
-  if (!is_predefined(op) && find_user_op(op) == nullptr)
-    return raise(kName, nullptr, MPI_ERR_OP, "there is no such operation");
+  if (!is_predefined(op) && find_user_op(op) == nullptr) return raise(kName, nullptr, MPI_ERR_OP, "there is no such operation");
   if (commute == nullptr) return raise(kName, nullptr, MPI_ERR_ARG, "the address for the answer is null");
   *commute = commutes(op) ? 1 : 0;
   return MPI_SUCCESS;

@@ -61,34 +61,19 @@ EngineOp engine_op(MPI_Op op, MPI_Datatype type) {
     return true;
   });
   switch (what) {
-    case Operation::sum:
-      found.op = GOAL_ADD;
-      break;
-    case Operation::prod:
-      found.op = GOAL_MULT;
-      break;
+    case Operation::sum: found.op = GOAL_ADD; break;
+    case Operation::prod: found.op = GOAL_MULT; break;
     case Operation::min:
-    case Operation::minloc:
-      found.op = GOAL_MIN;
-      break;
+    case Operation::minloc: found.op = GOAL_MIN; break;
     case Operation::max:
-    case Operation::maxloc:
-      found.op = GOAL_MAX;
-      break;
+    case Operation::maxloc: found.op = GOAL_MAX; break;
     case Operation::band:
-    case Operation::land:
-      found.op = GOAL_AND;
-      break;
+    case Operation::land: found.op = GOAL_AND; break;
     case Operation::bor:
-    case Operation::lor:
-      found.op = GOAL_OR;
-      break;
+    case Operation::lor: found.op = GOAL_OR; break;
     case Operation::bxor:
-    case Operation::lxor:
-      found.op = GOAL_XOR;
-      break;
-    default:
-      found.possible = false;
+    case Operation::lxor: found.op = GOAL_XOR; break;
+    default: found.possible = false;
   }
   found.truth = what == Operation::land || what == Operation::lor || what == Operation::lxor;
   return found;
@@ -142,16 +127,12 @@ void make_truth(GOAL_Type type, void* values, size_t count) {
   };
   switch (type) {
     case GOAL_INT8:
-    case GOAL_UINT8:
-      return run(uint8_t{});
+    case GOAL_UINT8: return run(uint8_t{});
     case GOAL_INT16:
-    case GOAL_UINT16:
-      return run(uint16_t{});
+    case GOAL_UINT16: return run(uint16_t{});
     case GOAL_INT32:
-    case GOAL_UINT32:
-      return run(uint32_t{});
-    default:
-      return run(uint64_t{});
+    case GOAL_UINT32: return run(uint32_t{});
+    default: return run(uint64_t{});
   }
 }
 

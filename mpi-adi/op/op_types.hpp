@@ -6,8 +6,8 @@
 #include <complex>
 #include <cstdint>
 
-#include "mpi-adi/types/datatype.hpp"
 #include "mpi-adi/mpi.h"
+#include "mpi-adi/types/datatype.hpp"
 
 namespace portunus::mpi::ops {
 
@@ -140,59 +140,39 @@ enum class Operation : uint8_t { sum, min, max, prod, band, bor, bxor, land, lor
 
 inline Operation operation_of(MPI_Op op) {
   switch (reinterpret_cast<uintptr_t>(op)) {
-    case 0x21:
-      return Operation::sum;
-    case 0x22:
-      return Operation::min;
-    case 0x23:
-      return Operation::max;
-    case 0x24:
-      return Operation::prod;
-    case 0x28:
-      return Operation::band;
-    case 0x29:
-      return Operation::bor;
-    case 0x2a:
-      return Operation::bxor;
-    case 0x30:
-      return Operation::land;
-    case 0x31:
-      return Operation::lor;
-    case 0x32:
-      return Operation::lxor;
-    case 0x38:
-      return Operation::minloc;
-    case 0x39:
-      return Operation::maxloc;
-    case 0x3c:
-      return Operation::replace;
-    default:
-      return Operation::none;
+    case 0x21: return Operation::sum;
+    case 0x22: return Operation::min;
+    case 0x23: return Operation::max;
+    case 0x24: return Operation::prod;
+    case 0x28: return Operation::band;
+    case 0x29: return Operation::bor;
+    case 0x2a: return Operation::bxor;
+    case 0x30: return Operation::land;
+    case 0x31: return Operation::lor;
+    case 0x32: return Operation::lxor;
+    case 0x38: return Operation::minloc;
+    case 0x39: return Operation::maxloc;
+    case 0x3c: return Operation::replace;
+    default: return Operation::none;
   }
 }
 
 inline bool fits(Operation op, Class kind) {
   switch (op) {
     case Operation::sum:
-    case Operation::prod:
-      return kind == Class::integer || kind == Class::real || kind == Class::complex;
+    case Operation::prod: return kind == Class::integer || kind == Class::real || kind == Class::complex;
     case Operation::min:
-    case Operation::max:
-      return kind == Class::integer || kind == Class::real;
+    case Operation::max: return kind == Class::integer || kind == Class::real;
     case Operation::band:
     case Operation::bor:
-    case Operation::bxor:
-      return kind == Class::integer || kind == Class::byte;
+    case Operation::bxor: return kind == Class::integer || kind == Class::byte;
     case Operation::land:
     case Operation::lor:
-    case Operation::lxor:
-      return kind == Class::integer || kind == Class::truth;
+    case Operation::lxor: return kind == Class::integer || kind == Class::truth;
     case Operation::minloc:
-    case Operation::maxloc:
-      return kind == Class::located;
+    case Operation::maxloc: return kind == Class::located;
     case Operation::replace:
-    case Operation::none:
-      return false;  // of accumulations only
+    case Operation::none: return false;  // of accumulations only
   }
   return false;
 }

@@ -2,9 +2,9 @@
 #include "mpi-adi/pt2pt/buffered.hpp"
 
 #include "mpi-adi/core/checks.hpp"
-#include "mpi-adi/request/completion.hpp"
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/pt2pt/pt2pt.hpp"
+#include "mpi-adi/request/completion.hpp"
 
 namespace portunus::mpi {
 
@@ -24,8 +24,7 @@ int raise_full(const Arguments& given, const Communicator& comm, size_t bytes) {
   if (!buffer_of(comm).attached())
     return raise(given.function, &comm, MPI_ERR_BUFFER, "no buffer is attached; call MPI_Buffer_attach first");
   return raise(given.function, &comm, MPI_ERR_BUFFER,
-               "the attached buffer has no room for %zu bytes; each message takes its size and up to MPI_BSEND_OVERHEAD bytes",
-               bytes);
+               "the attached buffer has no room for %zu bytes; each message takes its size and up to MPI_BSEND_OVERHEAD bytes", bytes);
 }
 
 }  // namespace
@@ -145,8 +144,7 @@ extern "C" int PMPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datat
 }
 MPI_WEAK_NAME(Bsend_c)
 
-extern "C" int PMPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                           MPI_Request* request) {
+extern "C" int PMPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   return ibsend({"MPI_Ibsend", buf, count, datatype, dest, tag, comm}, request);
 }
 MPI_WEAK_NAME(Ibsend)
@@ -157,22 +155,20 @@ extern "C" int PMPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype data
 }
 MPI_WEAK_NAME(Ibsend_c)
 
-#define MPI_BUFFER_CALLS(suffix, Size)                                                                   \
-  extern "C" int PMPI_Buffer_attach##suffix(void* buffer, Size size) {                                   \
-    return attach("MPI_Buffer_attach" #suffix, buffer, size);                                            \
-  }                                                                                                      \
-  MPI_WEAK_NAME(Buffer_attach##suffix)                                                                   \
-  extern "C" int PMPI_Buffer_detach##suffix(void* buffer_addr, Size* size) {                             \
-    return detach("MPI_Buffer_detach" #suffix, buffer_addr, size);                                       \
-  }                                                                                                      \
-  MPI_WEAK_NAME(Buffer_detach##suffix)                                                                   \
-  extern "C" int PMPI_Comm_attach_buffer##suffix(MPI_Comm comm, void* buffer, Size size) {               \
-    return attach("MPI_Comm_attach_buffer" #suffix, comm, buffer, size);                                 \
-  }                                                                                                      \
-  MPI_WEAK_NAME(Comm_attach_buffer##suffix)                                                              \
-  extern "C" int PMPI_Comm_detach_buffer##suffix(MPI_Comm comm, void* buffer_addr, Size* size) {         \
-    return detach("MPI_Comm_detach_buffer" #suffix, comm, buffer_addr, size);                            \
-  }                                                                                                      \
+#define MPI_BUFFER_CALLS(suffix, Size)                                                                                             \
+  extern "C" int PMPI_Buffer_attach##suffix(void* buffer, Size size) { return attach("MPI_Buffer_attach" #suffix, buffer, size); } \
+  MPI_WEAK_NAME(Buffer_attach##suffix)                                                                                             \
+  extern "C" int PMPI_Buffer_detach##suffix(void* buffer_addr, Size* size) {                                                       \
+    return detach("MPI_Buffer_detach" #suffix, buffer_addr, size);                                                                 \
+  }                                                                                                                                \
+  MPI_WEAK_NAME(Buffer_detach##suffix)                                                                                             \
+  extern "C" int PMPI_Comm_attach_buffer##suffix(MPI_Comm comm, void* buffer, Size size) {                                         \
+    return attach("MPI_Comm_attach_buffer" #suffix, comm, buffer, size);                                                           \
+  }                                                                                                                                \
+  MPI_WEAK_NAME(Comm_attach_buffer##suffix)                                                                                        \
+  extern "C" int PMPI_Comm_detach_buffer##suffix(MPI_Comm comm, void* buffer_addr, Size* size) {                                   \
+    return detach("MPI_Comm_detach_buffer" #suffix, comm, buffer_addr, size);                                                      \
+  }                                                                                                                                \
   MPI_WEAK_NAME(Comm_detach_buffer##suffix)
 MPI_BUFFER_CALLS(, int)
 MPI_BUFFER_CALLS(_c, MPI_Count)

@@ -52,7 +52,7 @@ class MessageBuffer {
   std::mutex mutex_;
   void* memory_ = nullptr;
   size_t size_ = 0;
-  size_t kept_ = 0;              // messages
+  size_t kept_ = 0;  // messages
   KeptMessage* first_ = nullptr;
   uint64_t next_serial_ = 0;
   std::vector<Flush> flushes_;

@@ -45,9 +45,8 @@ struct Envelope {
   }
   constexpr int source(ptl_match_bits_t bits) const { return static_cast<int>((bits & source_mask()) >> kTagBits); }
   constexpr bool holds_all() const {
-    return bits(static_cast<uint16_t>(contexts() - 1), ranks() - 1, kMaxTag) == ~uint64_t{0} &&
-           source(~uint64_t{0}) == ranks() - 1 && bits(1, 0, 0) == uint64_t{1} << (source_bits + kTagBits) &&
-           bits(0, 1, 0) == uint64_t{1} << kTagBits;
+    return bits(static_cast<uint16_t>(contexts() - 1), ranks() - 1, kMaxTag) == ~uint64_t{0} && source(~uint64_t{0}) == ranks() - 1 &&
+           bits(1, 0, 0) == uint64_t{1} << (source_bits + kTagBits) && bits(0, 1, 0) == uint64_t{1} << kTagBits;
   }
 };
 constexpr Envelope kUsualJobs{17}, kHugeJobs{20};

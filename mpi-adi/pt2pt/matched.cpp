@@ -6,9 +6,9 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "mpi-adi/request/completion.hpp"
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/pt2pt/pt2pt.hpp"
+#include "mpi-adi/request/completion.hpp"
 
 namespace portunus::mpi {
 namespace {

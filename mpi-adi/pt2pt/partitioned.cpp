@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "mpi-adi/core/checks.hpp"
-#include "mpi-adi/request/completion.hpp"
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/pt2pt/pt2pt.hpp"
+#include "mpi-adi/request/completion.hpp"
 
 namespace portunus::mpi {
 namespace {
@@ -32,7 +32,10 @@ int next_number(Communicator& comm, int peer, int tag, bool receives) {
 class PartitionedMessage final : public Attachment {
  public:
   PartitionedMessage(Communicator& comm, const Arguments& given, size_t bytes, int partitions, bool receives)
-      : given_(given), type_(retain(find_type(given.datatype))), bytes_(bytes), receives_(receives),
+      : given_(given),
+        type_(retain(find_type(given.datatype))),
+        bytes_(bytes),
+        receives_(receives),
         ready_(static_cast<size_t>(partitions)) {
     if (given.peer != MPI_PROC_NULL)
       bits_ = match_bits(comm.context_of(Traffic::partitions), next_number(comm, given.peer, given.tag, receives), given.tag);
@@ -152,8 +155,7 @@ int ready(const char* function, MPI_Request handle, int count, At&& at) {
   for (int i = 0; i < count; ++i)
     if (at(i) < 0 || at(i) >= message->partitions()) return raise_partition(function, *request, at(i), *message);
   for (int i = 0; i < count; ++i)
-    if (!message->mark(at(i)))
-      return raise(function, request->comm, MPI_ERR_ARG, "the partition %d is ready already", at(i));
+    if (!message->mark(at(i))) return raise(function, request->comm, MPI_ERR_ARG, "the partition %d is ready already", at(i));
   return message->advance(*request, count);
 }
 
@@ -162,14 +164,14 @@ int ready(const char* function, MPI_Request handle, int count, At&& at) {
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-                               MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+extern "C" int PMPI_Psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                               MPI_Info info, MPI_Request* request) {
   return init({"MPI_Psend_init", buf, count, datatype, dest, tag, comm}, partitions, false, info, request);
 }
 MPI_WEAK_NAME(Psend_init)
 
-extern "C" int PMPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-                               MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+extern "C" int PMPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                               MPI_Info info, MPI_Request* request) {
   return init({"MPI_Precv_init", buf, count, datatype, source, tag, comm}, partitions, true, info, request);
 }
 MPI_WEAK_NAME(Precv_init)

@@ -1,9 +1,9 @@
 // persistent.cpp: requests that are started again and again.
 // Thread: any, as MPI_Init_thread permits. Source: MPI-5.0, 3.9.
-#include "mpi-adi/pt2pt/buffered.hpp"
-#include "mpi-adi/request/completion.hpp"
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/pt2pt/buffered.hpp"
 #include "mpi-adi/pt2pt/pt2pt.hpp"
+#include "mpi-adi/request/completion.hpp"
 
 namespace portunus::mpi {
 namespace {
@@ -12,8 +12,7 @@ enum class Kind { standard, synchronous, buffered, receive };
 
 class PersistentMessage final : public Attachment {
  public:
-  PersistentMessage(Kind kind, void* room, const Arguments& given, size_t bytes)
-      : kind_(kind), room_(room), given_(given), bytes_(bytes) {}
+  PersistentMessage(Kind kind, void* room, const Arguments& given, size_t bytes) : kind_(kind), room_(room), given_(given), bytes_(bytes) {}
 
   bool can_start() const override { return true; }
 
@@ -85,16 +84,15 @@ int start(const char* function, MPI_Request handle) {
 
 using namespace portunus::mpi;
 
-#define SEND_INIT(name, kind)                                                                                             \
-  extern "C" int PMPI_##name(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,         \
-                             MPI_Request* request) {                                                                      \
-    return init(kind, nullptr, {"MPI_" #name, buf, count, datatype, dest, tag, comm}, request);                           \
-  }                                                                                                                       \
-  MPI_WEAK_NAME(name)                                                                                                     \
-  extern "C" int PMPI_##name##_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,              \
-                                 MPI_Comm comm, MPI_Request* request) {                                                   \
-    return init(kind, nullptr, {"MPI_" #name "_c", buf, count, datatype, dest, tag, comm}, request);                      \
-  }                                                                                                                       \
+#define SEND_INIT(name, kind)                                                                                                             \
+  extern "C" int PMPI_##name(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) { \
+    return init(kind, nullptr, {"MPI_" #name, buf, count, datatype, dest, tag, comm}, request);                                           \
+  }                                                                                                                                       \
+  MPI_WEAK_NAME(name)                                                                                                                     \
+  extern "C" int PMPI_##name##_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,               \
+                                 MPI_Request* request) {                                                                                  \
+    return init(kind, nullptr, {"MPI_" #name "_c", buf, count, datatype, dest, tag, comm}, request);                                      \
+  }                                                                                                                                       \
   MPI_WEAK_NAME(name##_c)
 
 SEND_INIT(Send_init, Kind::standard)
@@ -102,8 +100,7 @@ SEND_INIT(Ssend_init, Kind::synchronous)
 SEND_INIT(Bsend_init, Kind::buffered)
 SEND_INIT(Rsend_init, Kind::standard)
 
-extern "C" int PMPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                              MPI_Request* request) {
+extern "C" int PMPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
   return init(Kind::receive, buf, {"MPI_Recv_init", buf, count, datatype, source, tag, comm}, request);
 }
 MPI_WEAK_NAME(Recv_init)

@@ -5,8 +5,8 @@
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/arguments.hpp"
 #include "mpi-adi/core/errors.hpp"
-#include "mpi-adi/pt2pt/matched.hpp"
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/pt2pt/matched.hpp"
 #include "mpi-adi/pt2pt/status.hpp"
 
 namespace portunus::mpi {
@@ -40,8 +40,7 @@ int look_now(const Arguments& given, int* flag, MPI_Status* status, MPI_Message*
     if (message) *message = MPI_MESSAGE_NO_PROC;
   } else {
     PtlxProgress();
-    if (int result = look(given, comm, found, status, message); result != PTL_OK)
-      return raise_portals(given.function, comm, result);
+    if (int result = look(given, comm, found, status, message); result != PTL_OK) return raise_portals(given.function, comm, result);
   }
   *flag = found;
   return MPI_SUCCESS;
@@ -74,9 +73,7 @@ int look_until_found(const Arguments& given, MPI_Status* status, MPI_Message* me
   }
 }
 
-int raise_no_message_address(const char* function) {
-  return raise(function, nullptr, MPI_ERR_ARG, "the address for the message is null");
-}
+int raise_no_message_address(const char* function) { return raise(function, nullptr, MPI_ERR_ARG, "the address for the message is null"); }
 
 }  // namespace
 }  // namespace portunus::mpi

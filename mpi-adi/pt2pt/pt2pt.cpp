@@ -1,9 +1,9 @@
 // pt2pt.cpp: the calls that send or receive one message.
 #include "mpi-adi/pt2pt/pt2pt.hpp"
 
-#include "mpi-adi/request/completion.hpp"
 #include "mpi-adi/comm/nodes.hpp"
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/request/completion.hpp"
 
 namespace portunus::mpi {
 
@@ -29,8 +29,8 @@ int send_packed_copy(const Communicator& comm, const Arguments& given, size_t by
 }
 
 int raise_no_request(const Arguments& given, const Communicator* comm) {
-  return raise(given.function, comm, MPI_ERR_NO_MEM,
-               "%u requests are in use, the most there can be; complete some of them first", kMaxRequests);
+  return raise(given.function, comm, MPI_ERR_NO_MEM, "%u requests are in use, the most there can be; complete some of them first",
+               kMaxRequests);
 }
 int raise_lost(const Arguments& given, const Communicator* comm) {
   return raise(given.function, comm, MPI_ERR_PROC_ABORTED, "rank %d has ended, or cannot be reached", given.peer);
@@ -52,27 +52,25 @@ int receive_in_pool(void* buf, const Arguments& given, MPI_Status* status) {
 using namespace portunus::mpi;
 
 // Each with its large-count form.
-#define BLOCKING_SEND(name, mode)                                                                                         \
-  extern "C" int PMPI_##name(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {       \
-    return send<mode>({"MPI_" #name, buf, count, datatype, dest, tag, comm});                                             \
-  }                                                                                                                       \
-  MPI_WEAK_NAME(name)                                                                                                     \
-  extern "C" int PMPI_##name##_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,              \
-                                 MPI_Comm comm) {                                                                         \
-    return send<mode>({"MPI_" #name "_c", buf, count, datatype, dest, tag, comm});                                        \
-  }                                                                                                                       \
+#define BLOCKING_SEND(name, mode)                                                                                             \
+  extern "C" int PMPI_##name(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {           \
+    return send<mode>({"MPI_" #name, buf, count, datatype, dest, tag, comm});                                                 \
+  }                                                                                                                           \
+  MPI_WEAK_NAME(name)                                                                                                         \
+  extern "C" int PMPI_##name##_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) { \
+    return send<mode>({"MPI_" #name "_c", buf, count, datatype, dest, tag, comm});                                            \
+  }                                                                                                                           \
   MPI_WEAK_NAME(name##_c)
 
-#define NONBLOCKING_SEND(name, mode)                                                                                      \
-  extern "C" int PMPI_##name(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,         \
-                             MPI_Request* request) {                                                                      \
-    return isend<mode>({"MPI_" #name, buf, count, datatype, dest, tag, comm}, request);                                   \
-  }                                                                                                                       \
-  MPI_WEAK_NAME(name)                                                                                                     \
-  extern "C" int PMPI_##name##_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,              \
-                                 MPI_Comm comm, MPI_Request* request) {                                                   \
-    return isend<mode>({"MPI_" #name "_c", buf, count, datatype, dest, tag, comm}, request);                              \
-  }                                                                                                                       \
+#define NONBLOCKING_SEND(name, mode)                                                                                                      \
+  extern "C" int PMPI_##name(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) { \
+    return isend<mode>({"MPI_" #name, buf, count, datatype, dest, tag, comm}, request);                                                   \
+  }                                                                                                                                       \
+  MPI_WEAK_NAME(name)                                                                                                                     \
+  extern "C" int PMPI_##name##_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,               \
+                                 MPI_Request* request) {                                                                                  \
+    return isend<mode>({"MPI_" #name "_c", buf, count, datatype, dest, tag, comm}, request);                                              \
+  }                                                                                                                                       \
   MPI_WEAK_NAME(name##_c)
 
 BLOCKING_SEND(Send, Mode::standard)
@@ -82,26 +80,22 @@ NONBLOCKING_SEND(Isend, Mode::standard)
 NONBLOCKING_SEND(Issend, Mode::synchronous)
 NONBLOCKING_SEND(Irsend, Mode::standard)
 
-extern "C" int PMPI_Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                         MPI_Status* status) {
+extern "C" int PMPI_Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
   return receive(buf, {"MPI_Recv", buf, count, datatype, source, tag, comm}, status);
 }
 MPI_WEAK_NAME(Recv)
 
-extern "C" int PMPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                           MPI_Status* status) {
+extern "C" int PMPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
   return receive(buf, {"MPI_Recv_c", buf, count, datatype, source, tag, comm}, status);
 }
 MPI_WEAK_NAME(Recv_c)
 
-extern "C" int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                          MPI_Request* request) {
+extern "C" int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
   return ireceive(buf, {"MPI_Irecv", buf, count, datatype, source, tag, comm}, request);
 }
 MPI_WEAK_NAME(Irecv)
 
-extern "C" int PMPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                            MPI_Request* request) {
+extern "C" int PMPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
   return ireceive(buf, {"MPI_Irecv_c", buf, count, datatype, source, tag, comm}, request);
 }
 MPI_WEAK_NAME(Irecv_c)

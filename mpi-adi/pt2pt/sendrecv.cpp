@@ -5,9 +5,9 @@
 #include <memory>
 #include <new>
 
-#include "mpi-adi/request/completion.hpp"
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/pt2pt/pt2pt.hpp"
+#include "mpi-adi/request/completion.hpp"
 
 namespace portunus::mpi {
 namespace {
@@ -124,18 +124,14 @@ int isendrecv(const Arguments& to, void* room, const Arguments& from, bool repla
   int error = MPI_SUCCESS;
   bool started = from.peer != MPI_PROC_NULL;
   if (started)
-    error = start_part(from, comm, true, *whole, *exchange,
-                       [&](Request& part) { return start_receive(part, room, from, received); });
+    error = start_part(from, comm, true, *whole, *exchange, [&](Request& part) { return start_receive(part, room, from, received); });
   if (!started || error != MPI_SUCCESS) exchange->settle(*whole);
   started = to.peer != MPI_PROC_NULL && error == MPI_SUCCESS;
   if (started)
-    error = start_part(to, comm, false, *whole, *exchange,
-                       [&](Request& part) { return start_send(Mode::standard, part, given, sent); });
+    error = start_part(to, comm, false, *whole, *exchange, [&](Request& part) { return start_send(Mode::standard, part, given, sent); });
   if (!started || error != MPI_SUCCESS) exchange->settle(*whole);
-  if (error == MPI_SUCCESS)
-    *handle = handle_of(whole);
-  else
-    adi::detach(*whole);  // what was started ends by itself
+  if (error == MPI_SUCCESS) *handle = handle_of(whole);
+  else adi::detach(*whole);  // what was started ends by itself
   exchange->settle(*whole);
   return error;
 }
@@ -145,70 +141,66 @@ int isendrecv(const Arguments& to, void* room, const Arguments& from, bool repla
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-                              void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
-                              MPI_Comm comm, MPI_Status* status) {
+extern "C" int PMPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount,
+                             MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
   static constexpr char kName[] = "MPI_Sendrecv";
   return sendrecv({kName, sendbuf, sendcount, sendtype, dest, sendtag, comm}, recvbuf,
                   {kName, recvbuf, recvcount, recvtype, source, recvtag, comm}, status);
 }
 MPI_WEAK_NAME(Sendrecv)
 
-extern "C" int PMPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source,
-                                      int recvtag, MPI_Comm comm, MPI_Status* status) {
+extern "C" int PMPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
+                                     MPI_Comm comm, MPI_Status* status) {
   static constexpr char kName[] = "MPI_Sendrecv_replace";
-  return sendrecv_replace({kName, buf, count, datatype, dest, sendtag, comm}, buf,
-                          {kName, buf, count, datatype, source, recvtag, comm}, status);
+  return sendrecv_replace({kName, buf, count, datatype, dest, sendtag, comm}, buf, {kName, buf, count, datatype, source, recvtag, comm},
+                          status);
 }
 MPI_WEAK_NAME(Sendrecv_replace)
 
-extern "C" int PMPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-                               void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
-                               MPI_Comm comm, MPI_Request* request) {
+extern "C" int PMPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
+                              int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
   static constexpr char kName[] = "MPI_Isendrecv";
   return isendrecv({kName, sendbuf, sendcount, sendtype, dest, sendtag, comm}, recvbuf,
                    {kName, recvbuf, recvcount, recvtype, source, recvtag, comm}, false, request);
 }
 MPI_WEAK_NAME(Isendrecv)
 
-extern "C" int PMPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source,
-                                       int recvtag, MPI_Comm comm, MPI_Request* request) {
+extern "C" int PMPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
+                                      MPI_Comm comm, MPI_Request* request) {
   static constexpr char kName[] = "MPI_Isendrecv_replace";
-  return isendrecv({kName, buf, count, datatype, dest, sendtag, comm}, buf,
-                   {kName, buf, count, datatype, source, recvtag, comm}, true, request);
+  return isendrecv({kName, buf, count, datatype, dest, sendtag, comm}, buf, {kName, buf, count, datatype, source, recvtag, comm}, true,
+                   request);
 }
 MPI_WEAK_NAME(Isendrecv_replace)
 
-extern "C" int PMPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-                              void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
-                              MPI_Comm comm, MPI_Status* status) {
+extern "C" int PMPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
+                               MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
   static constexpr char kName[] = "MPI_Sendrecv_c";
   return sendrecv({kName, sendbuf, sendcount, sendtype, dest, sendtag, comm}, recvbuf,
                   {kName, recvbuf, recvcount, recvtype, source, recvtag, comm}, status);
 }
 MPI_WEAK_NAME(Sendrecv_c)
 
-extern "C" int PMPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source,
-                                      int recvtag, MPI_Comm comm, MPI_Status* status) {
+extern "C" int PMPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
+                                       MPI_Comm comm, MPI_Status* status) {
   static constexpr char kName[] = "MPI_Sendrecv_replace_c";
-  return sendrecv_replace({kName, buf, count, datatype, dest, sendtag, comm}, buf,
-                          {kName, buf, count, datatype, source, recvtag, comm}, status);
+  return sendrecv_replace({kName, buf, count, datatype, dest, sendtag, comm}, buf, {kName, buf, count, datatype, source, recvtag, comm},
+                          status);
 }
 MPI_WEAK_NAME(Sendrecv_replace_c)
 
-extern "C" int PMPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-                               void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
-                               MPI_Comm comm, MPI_Request* request) {
+extern "C" int PMPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
+                                MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
   static constexpr char kName[] = "MPI_Isendrecv_c";
   return isendrecv({kName, sendbuf, sendcount, sendtype, dest, sendtag, comm}, recvbuf,
                    {kName, recvbuf, recvcount, recvtype, source, recvtag, comm}, false, request);
 }
 MPI_WEAK_NAME(Isendrecv_c)
 
-extern "C" int PMPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source,
-                                       int recvtag, MPI_Comm comm, MPI_Request* request) {
+extern "C" int PMPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
+                                        MPI_Comm comm, MPI_Request* request) {
   static constexpr char kName[] = "MPI_Isendrecv_replace_c";
-  return isendrecv({kName, buf, count, datatype, dest, sendtag, comm}, buf,
-                   {kName, buf, count, datatype, source, recvtag, comm}, true, request);
+  return isendrecv({kName, buf, count, datatype, dest, sendtag, comm}, buf, {kName, buf, count, datatype, source, recvtag, comm}, true,
+                   request);
 }
 MPI_WEAK_NAME(Isendrecv_replace_c)

@@ -25,16 +25,16 @@ class OfSession {
 
 using namespace portunus::mpi;
 
-#define MPI_BUFFER_CALLS(suffix, Size)                                                                              \
-  extern "C" int PMPI_Session_attach_buffer##suffix(MPI_Session session, void* buffer, Size size) {                 \
-    const OfSession of("MPI_Session_attach_buffer" #suffix, session);                                               \
-    return of.error ? of.error : attach_buffer(of.buffer(), buffer, size, of);                                      \
-  }                                                                                                                 \
-  MPI_WEAK_NAME(Session_attach_buffer##suffix)                                                                      \
-  extern "C" int PMPI_Session_detach_buffer##suffix(MPI_Session session, void* buffer_addr, Size* size) {           \
-    const OfSession of("MPI_Session_detach_buffer" #suffix, session);                                               \
-    return of.error ? of.error : detach_buffer(of.buffer(), buffer_addr, size, of);                                 \
-  }                                                                                                                 \
+#define MPI_BUFFER_CALLS(suffix, Size)                                                                    \
+  extern "C" int PMPI_Session_attach_buffer##suffix(MPI_Session session, void* buffer, Size size) {       \
+    const OfSession of("MPI_Session_attach_buffer" #suffix, session);                                     \
+    return of.error ? of.error : attach_buffer(of.buffer(), buffer, size, of);                            \
+  }                                                                                                       \
+  MPI_WEAK_NAME(Session_attach_buffer##suffix)                                                            \
+  extern "C" int PMPI_Session_detach_buffer##suffix(MPI_Session session, void* buffer_addr, Size* size) { \
+    const OfSession of("MPI_Session_detach_buffer" #suffix, session);                                     \
+    return of.error ? of.error : detach_buffer(of.buffer(), buffer_addr, size, of);                       \
+  }                                                                                                       \
   MPI_WEAK_NAME(Session_detach_buffer##suffix)
 MPI_BUFFER_CALLS(, int)
 MPI_BUFFER_CALLS(_c, MPI_Count)

@@ -8,15 +8,13 @@
 #include <cstdint>
 #include <cstring>
 
-#include "mpi-adi/pt2pt/match_bits.hpp"
 #include "mpi-adi/mpi.h"
+#include "mpi-adi/pt2pt/match_bits.hpp"
 #include "mpi-adi/request/request.hpp"
 
 namespace portunus::mpi {
 
-inline void set_received_bytes(MPI_Status& status, uint64_t bytes) {
-  std::memcpy(status.MPI_internal, &bytes, sizeof bytes);
-}
+inline void set_received_bytes(MPI_Status& status, uint64_t bytes) { std::memcpy(status.MPI_internal, &bytes, sizeof bytes); }
 // Leaves MPI_ERROR alone, as calls that complete one operation must.
 inline void set_status(MPI_Status* status, int source, int tag, uint64_t bytes) {
   if (status == MPI_STATUS_IGNORE) return;
@@ -38,10 +36,8 @@ inline void set_empty_status(MPI_Status* status) { set_status(status, MPI_ANY_SO
 inline void set_null_process_status(MPI_Status* status) { set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0); }
 
 inline void set_status(MPI_Status* status, const Request& complete) {
-  if (complete.receives)
-    set_status(status, source_of(complete.match_bits), tag_of(complete.match_bits), complete.length);
-  else
-    set_status(status, complete.source, MPI_ANY_TAG, 0);
+  if (complete.receives) set_status(status, source_of(complete.match_bits), tag_of(complete.match_bits), complete.length);
+  else set_status(status, complete.source, MPI_ANY_TAG, 0);
 }
 
 }  // namespace portunus::mpi

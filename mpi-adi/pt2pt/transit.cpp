@@ -70,9 +70,7 @@ class Transit : public Attachment {
     if (inner_ != nullptr) inner_->cancel(request);
   }
   bool can_start() const override { return inner_ != nullptr && inner_->can_start(); }
-  int query(Request& request, MPI_Status* status) override {
-    return inner_ != nullptr ? inner_->query(request, status) : MPI_SUCCESS;
-  }
+  int query(Request& request, MPI_Status* status) override { return inner_ != nullptr ? inner_->query(request, status) : MPI_SUCCESS; }
   void released() override {
     if (inner_ != nullptr) inner_->released();
     delete this;
@@ -107,10 +105,8 @@ void pack(const Arguments& given, void* packed, size_t bytes) {
 std::byte* pack_into_scratch(Request& request, const Arguments& given, size_t bytes) {
   auto* transit = new Packed(request, bytes);
   std::byte* packed = transit->scratch.data();
-  if (packed == nullptr)
-    transit->detach(request);
-  else
-    pack(given, packed, bytes);
+  if (packed == nullptr) transit->detach(request);
+  else pack(given, packed, bytes);
   return packed;
 }
 
@@ -120,10 +116,8 @@ LaidOut::LaidOut(void* where, const Arguments& given)
 void LaidOut::copy(const void* context, ptl_size_t offset, ptl_size_t bytes, void* piece, int to_piece) {
   const auto& self = *static_cast<const LaidOut*>(context);
   const auto from = static_cast<int64_t>(offset), size = static_cast<int64_t>(bytes);
-  if (to_piece)
-    mpi::pack(self.flat, self.buf, from, size, piece);
-  else
-    mpi::unpack(self.flat, self.buf, from, size, piece);
+  if (to_piece) mpi::pack(self.flat, self.buf, from, size, piece);
+  else mpi::unpack(self.flat, self.buf, from, size, piece);
 }
 
 ptlx_layout_t& lay_out(Request& request, void* buf, const Arguments& given) { return (new LaidOutThere(request, buf, given))->data.layout; }

@@ -10,8 +10,8 @@
 #include <cstddef>
 
 #include "mpi-adi/core/arguments.hpp"
-#include "mpi-adi/types/datatype.hpp"
 #include "mpi-adi/request/request.hpp"
+#include "mpi-adi/types/datatype.hpp"
 #include "portals/portals4_ext.h"
 
 namespace portunus::mpi {

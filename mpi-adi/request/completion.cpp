@@ -43,10 +43,8 @@ int finish_special(const char* function, MPI_Request& handle, Request* request, 
   const State state = request->state.load(std::memory_order_relaxed);
   int error = special_status(*request, status);
   if (state == State::inactive) return MPI_SUCCESS;
-  if (request->failed())
-    error = raises ? raise_request(function, *request) : error_class_of(*request);
-  else if (error != MPI_SUCCESS && raises)
-    error = request->attached->raise_error(function, *request, error);
+  if (request->failed()) error = raises ? raise_request(function, *request) : error_class_of(*request);
+  else if (error != MPI_SUCCESS && raises) error = request->attached->raise_error(function, *request, error);
   if (request->attached && request->attached->can_start()) {
     request->cancelled = false;
     request->failure = PTL_NI_OK;
@@ -65,8 +63,7 @@ bool is_attached_to(const Request& request) { return request.special && request.
 void wait(Request& request) {
   if (is_attached_to(request)) [[unlikely]]
     adi::wait_patiently([&] { return request.done(); }, [&] { request.attached->overdue(request); });
-  else
-    adi::wait(request);
+  else adi::wait(request);
 }
 
 MPI_Status* at(MPI_Status* statuses, int i) { return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i]; }
@@ -74,10 +71,8 @@ MPI_Status* at(MPI_Status* statuses, int i) { return statuses == MPI_STATUSES_IG
 // Completes one of several. The first failure goes to the error handler; the statuses say which others failed.
 void finish_one_of(const char* function, MPI_Request& handle, MPI_Status* status, int& outcome) {
   int error = MPI_SUCCESS;
-  if (handle == MPI_REQUEST_NULL)
-    set_empty_status(status);
-  else
-    error = finish(function, handle, pool.checked(handle), status, outcome == MPI_SUCCESS);
+  if (handle == MPI_REQUEST_NULL) set_empty_status(status);
+  else error = finish(function, handle, pool.checked(handle), status, outcome == MPI_SUCCESS);
   if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = error;
   if (error != MPI_SUCCESS) outcome = MPI_ERR_IN_STATUS;
 }

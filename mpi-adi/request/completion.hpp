@@ -16,8 +16,8 @@ int check_requests(const char* function, int count, const MPI_Request handles[])
 
 // What a complete request hands to its user, with the request given back, or made inactive when it is persistent. `raises`:
 // its error goes through the error handler; else only its class is returned.
-[[gnu::cold, gnu::noinline]] int finish_special(const char* function, MPI_Request& handle, Request* request,
-                                                MPI_Status* status, bool raises);
+[[gnu::cold, gnu::noinline]] int finish_special(const char* function, MPI_Request& handle, Request* request, MPI_Status* status,
+                                                bool raises);
 // The status of a special request, which stays as it is.
 [[gnu::cold, gnu::noinline]] int special_status(Request& request, MPI_Status* status);
 

@@ -3,16 +3,15 @@
 // MPI_Grequest_complete sends this process a signal: an event like those of messages, so that whoever sleeps for the request
 // wakes as for any other.
 // Thread: any, as MPI_Init_thread permits. Source: MPI-5.0, 13.2.
-#include "mpi-adi/request/completion.hpp"
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/request/completion.hpp"
 
 namespace portunus::mpi {
 namespace {
 
 class UsersOperation final : public Attachment {
  public:
-  UsersOperation(MPI_Grequest_query_function* query, MPI_Grequest_free_function* free, MPI_Grequest_cancel_function* cancel,
-                 void* state)
+  UsersOperation(MPI_Grequest_query_function* query, MPI_Grequest_free_function* free, MPI_Grequest_cancel_function* cancel, void* state)
       : query_(query), free_(free), cancel_(cancel), state_(state) {}
 
   int query(Request& request, MPI_Status* status) override {

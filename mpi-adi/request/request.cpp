@@ -8,8 +8,7 @@ namespace portunus::mpi {
 constinit RequestPool pool;
 
 bool RequestPool::open(bool threaded) {
-  void* memory = mmap(nullptr, kMaxRequests * sizeof(Request), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory = mmap(nullptr, kMaxRequests * sizeof(Request), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return false;
   slots_ = static_cast<Request*>(memory);  // zeroed pages: every slot is State::free
   threaded_ = threaded;

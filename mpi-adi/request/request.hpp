@@ -21,11 +21,11 @@ namespace portunus::mpi {
 
 enum class State : uint32_t {
   free,
-  active,    // its event is to come
-  detached,  // the same, but nobody holds it any more (MPI_Request_free)
+  active,                // its event is to come
+  detached,              // the same, but nobody holds it any more (MPI_Request_free)
   done = PTLX_RECORDED,  // its result is here
-  constant,  // complete from the beginning and never released
-  inactive,  // persistent, and not started: as good as MPI_REQUEST_NULL to those who wait
+  constant,              // complete from the beginning and never released
+  inactive,              // persistent, and not started: as good as MPI_REQUEST_NULL to those who wait
 };
 
 struct Request;
@@ -61,12 +61,12 @@ struct alignas(64) Request {
   std::atomic<State> state{State::active};
   ptl_ni_fail_t failure = PTL_NI_OK;
   bool receives = false;
-  bool special = false;    // constant, persistent, cancelled or attached to: completing it takes more than the usual
+  bool special = false;  // constant, persistent, cancelled or attached to: completing it takes more than the usual
   bool cancelled = false;
-  ptl_match_bits_t match_bits = 0;  // receive, probe: those of the message
-  ptl_size_t length = 0;            // receive: bytes delivered
-  ptl_size_t requested = 0;         // receive, probe: bytes sent
-  int source = MPI_ANY_SOURCE;  // receives: a rank in the job, or any; else the status they give
+  ptl_match_bits_t match_bits = 0;             // receive, probe: those of the message
+  ptl_size_t length = 0;                       // receive: bytes delivered
+  ptl_size_t requested = 0;                    // receive, probe: bytes sent
+  int source = MPI_ANY_SOURCE;                 // receives: a rank in the job, or any; else the status they give
   ptl_handle_me_t entry = PTL_INVALID_HANDLE;  // receive: what MPI_Cancel unlinks
   union {
     Communicator* comm = nullptr;
@@ -114,7 +114,8 @@ class RequestPool {
   }
   // Free slots are not special: what is special is undone here.
   void release(Request* request) {
-    if (request->special) [[unlikely]] unmark(*request);
+    if (request->special) [[unlikely]]
+      unmark(*request);
     std::unique_lock<std::mutex> lock = guard();
     request->state.store(State::free, std::memory_order_relaxed);
     request->next_free = free_;

@@ -2,9 +2,9 @@
 // Source: MPI-5.0, 3.2.5, 3.2.6, 3.7.3, 3.7.6, 3.8.4.
 #include <climits>
 
+#include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/request/completion.hpp"
 #include "mpi-adi/types/datatype.hpp"
-#include "mpi-adi/core/profiling.hpp"
 
 namespace portunus::mpi {
 namespace {
@@ -17,10 +17,8 @@ void peek(MPI_Request handle, MPI_Status* status) {
     return;
   }
   Request& request = *pool.find(handle);
-  if (request.special)
-    special_status(request, status);
-  else
-    set_status(status, request);
+  if (request.special) special_status(request, status);
+  else set_status(status, request);
 }
 
 int check_status(const char* function, const MPI_Status* status, const void* result, const char* what) {
@@ -50,8 +48,7 @@ extern "C" int PMPI_Cancel(MPI_Request* request) {
   Request* found = pool.find(*request);
   if (found == nullptr) return raise_bad_request(kName, *request);
   const State state = found->state.load(std::memory_order_acquire);
-  if (state == State::inactive)
-    return raise(kName, found->comm, MPI_ERR_REQUEST, "the persistent request has not been started");
+  if (state == State::inactive) return raise(kName, found->comm, MPI_ERR_REQUEST, "the persistent request has not been started");
   if (state != State::active) return MPI_SUCCESS;
   if (found->attached) found->attached->cancel(*found);
   if (found->receives) adi::cancel_receive(*found);
@@ -64,8 +61,7 @@ extern "C" int PMPI_Request_get_status(MPI_Request request, int* flag, MPI_Statu
 }
 MPI_WEAK_NAME(Request_get_status)
 
-extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of_requests[], int* flag,
-                                           MPI_Status array_of_statuses[]) {
+extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of_requests[], int* flag, MPI_Status array_of_statuses[]) {
   static constexpr char kName[] = "MPI_Request_get_status_all";
   if (int error = check_requests(kName, count, array_of_requests)) return error;
   if (flag == nullptr) return raise_null(kName, "flag");
@@ -80,8 +76,7 @@ extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of
 }
 MPI_WEAK_NAME(Request_get_status_all)
 
-extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of_requests[], int* indx, int* flag,
-                                           MPI_Status* status) {
+extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of_requests[], int* indx, int* flag, MPI_Status* status) {
   static constexpr char kName[] = "MPI_Request_get_status_any";
   if (int error = check_requests(kName, count, array_of_requests)) return error;
   if (indx == nullptr || flag == nullptr) return raise_null(kName, indx ? "flag" : "index");
@@ -102,12 +97,11 @@ extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of
 }
 MPI_WEAK_NAME(Request_get_status_any)
 
-extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int* outcount,
-                                            int array_of_indices[], MPI_Status array_of_statuses[]) {
+extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int* outcount, int array_of_indices[],
+                                            MPI_Status array_of_statuses[]) {
   static constexpr char kName[] = "MPI_Request_get_status_some";
   if (int error = check_requests(kName, incount, array_of_requests)) return error;
-  if (outcount == nullptr || (array_of_indices == nullptr && incount > 0))
-    return raise_null(kName, outcount ? "indices" : "number");
+  if (outcount == nullptr || (array_of_indices == nullptr && incount > 0)) return raise_null(kName, outcount ? "indices" : "number");
   adi::poll_until([] { return false; });
   int found = 0;
   bool any = false;
@@ -138,18 +132,18 @@ extern "C" int PMPI_Status_set_cancelled(MPI_Status* status, int flag) {
 MPI_WEAK_NAME(Status_set_cancelled)
 
 // Reading and writing the public fields, for languages that cannot.
-#define STATUS_FIELD(name, field)                                                                            \
-  extern "C" int PMPI_Status_get_##name(const MPI_Status* status, int* name) {                               \
-    if (int wrong = check_status("MPI_Status_get_" #name, status, name, #name)) return wrong;                \
-    *name = status->field;                                                                                   \
-    return MPI_SUCCESS;                                                                                      \
-  }                                                                                                          \
-  MPI_WEAK_NAME(Status_get_##name)                                                                           \
-  extern "C" int PMPI_Status_set_##name(MPI_Status* status, int name) {                                      \
-    if (int wrong = check_status("MPI_Status_set_" #name, status, status, "")) return wrong;                 \
-    status->field = name;                                                                                    \
-    return MPI_SUCCESS;                                                                                      \
-  }                                                                                                          \
+#define STATUS_FIELD(name, field)                                                             \
+  extern "C" int PMPI_Status_get_##name(const MPI_Status* status, int* name) {                \
+    if (int wrong = check_status("MPI_Status_get_" #name, status, name, #name)) return wrong; \
+    *name = status->field;                                                                    \
+    return MPI_SUCCESS;                                                                       \
+  }                                                                                           \
+  MPI_WEAK_NAME(Status_get_##name)                                                            \
+  extern "C" int PMPI_Status_set_##name(MPI_Status* status, int name) {                       \
+    if (int wrong = check_status("MPI_Status_set_" #name, status, status, "")) return wrong;  \
+    status->field = name;                                                                     \
+    return MPI_SUCCESS;                                                                       \
+  }                                                                                           \
   MPI_WEAK_NAME(Status_set_##name)
 
 STATUS_FIELD(source, MPI_SOURCE)

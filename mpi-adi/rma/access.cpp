@@ -9,12 +9,9 @@ namespace {
 bool in_epoch(const Window& window, size_t rank) {
   switch (window.epoch) {
     case Epoch::fence:
-    case Epoch::lock_all:
-      return true;
-    case Epoch::access:
-      return window.accessible[rank];
-    case Epoch::none:
-      break;
+    case Epoch::lock_all: return true;
+    case Epoch::access: return window.accessible[rank];
+    case Epoch::none: break;
   }
   return window.locked[rank] != 0;
 }
@@ -49,8 +46,8 @@ int check_access(const char* function, MPI_Win win, int rank, MPI_Aint displacem
     const Runs runs(target.count, target.type);
     if (runs.bytes() > 0 && (access.displacement + runs.begin() < 0 || access.displacement + runs.end() > member.size)) [[unlikely]]
       return raise(function, window, MPI_ERR_RMA_RANGE, "bytes %lld to %lld are not in the window of rank %d, which has %lld",
-                   static_cast<long long>(access.displacement + runs.begin()),
-                   static_cast<long long>(access.displacement + runs.end()), rank, static_cast<long long>(member.size));
+                   static_cast<long long>(access.displacement + runs.begin()), static_cast<long long>(access.displacement + runs.end()),
+                   rank, static_cast<long long>(member.size));
   }
   access.member = &member;
   return MPI_SUCCESS;

@@ -6,105 +6,97 @@
 using namespace portunus::mpi;
 using namespace portunus::mpi::rma;
 
-#define RMA_CALLS(suffix, Count)                                                                                         \
-  extern "C" int PMPI_Put##suffix(const void* origin_addr, Count origin_count, MPI_Datatype origin_datatype,             \
-                                  int target_rank, MPI_Aint target_disp, Count target_count,                             \
-                                  MPI_Datatype target_datatype, MPI_Win win) {                                           \
-    Access access;                                                                                                       \
-    const Buffer origin{origin_addr, origin_count, origin_datatype};                                                     \
-    const Buffer target{nullptr, target_count, target_datatype};                                                         \
-    return put("MPI_Put" #suffix, origin, target_rank, target_disp, target, win, access);                                \
-  }                                                                                                                      \
-  MPI_WEAK_NAME(Put##suffix)                                                                                             \
-  extern "C" int PMPI_Get##suffix(void* origin_addr, Count origin_count, MPI_Datatype origin_datatype,                   \
-                                  int target_rank, MPI_Aint target_disp, Count target_count,                             \
-                                  MPI_Datatype target_datatype, MPI_Win win) {                                           \
-    Access access;                                                                                                       \
-    const Buffer origin{origin_addr, origin_count, origin_datatype};                                                     \
-    const Buffer target{nullptr, target_count, target_datatype};                                                         \
-    return get("MPI_Get" #suffix, origin, target_rank, target_disp, target, win, access);                                \
-  }                                                                                                                      \
-  MPI_WEAK_NAME(Get##suffix)                                                                                             \
-  extern "C" int PMPI_Accumulate##suffix(const void* origin_addr, Count origin_count, MPI_Datatype origin_datatype,      \
-                                         int target_rank, MPI_Aint target_disp, Count target_count,                      \
-                                         MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {                         \
-    Access access;                                                                                                       \
-    const Buffer origin{origin_addr, origin_count, origin_datatype};                                                     \
-    const Buffer target{nullptr, target_count, target_datatype};                                                         \
-    return accumulate("MPI_Accumulate" #suffix, origin, nullptr, target_rank, target_disp, target, op, win, access);     \
-  }                                                                                                                      \
-  MPI_WEAK_NAME(Accumulate##suffix)                                                                                      \
-  extern "C" int PMPI_Get_accumulate##suffix(const void* origin_addr, Count origin_count,                                \
-                                             MPI_Datatype origin_datatype, void* result_addr, Count result_count,        \
-                                             MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,        \
-                                             Count target_count, MPI_Datatype target_datatype, MPI_Op op,                \
-                                             MPI_Win win) {                                                              \
-    Access access;                                                                                                       \
-    const Buffer origin{origin_addr, origin_count, origin_datatype};                                                     \
-    const Buffer target{nullptr, target_count, target_datatype};                                                         \
-    const Buffer result{result_addr, result_count, result_datatype};                                                     \
-    return accumulate("MPI_Get_accumulate" #suffix, origin, &result, target_rank, target_disp, target, op, win, access); \
-  }                                                                                                                      \
-  MPI_WEAK_NAME(Get_accumulate##suffix)                                                                                  \
-  extern "C" int PMPI_Rput##suffix(const void* origin_addr, Count origin_count, MPI_Datatype origin_datatype,            \
-                                   int target_rank, MPI_Aint target_disp, Count target_count,                            \
-                                   MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {                    \
-    if (int error = check_request("MPI_Rput" #suffix, win, request)) return error;                                       \
-    Access access;                                                                                                       \
-    const Buffer origin{origin_addr, origin_count, origin_datatype};                                                     \
-    const Buffer target{nullptr, target_count, target_datatype};                                                         \
-    const int error = put("MPI_Rput" #suffix, origin, target_rank, target_disp, target, win, access);                    \
-    return error != MPI_SUCCESS ? error : request_for("MPI_Rput" #suffix, access, request);                              \
-  }                                                                                                                      \
-  MPI_WEAK_NAME(Rput##suffix)                                                                                            \
-  extern "C" int PMPI_Rget##suffix(void* origin_addr, Count origin_count, MPI_Datatype origin_datatype,                  \
-                                   int target_rank, MPI_Aint target_disp, Count target_count,                            \
-                                   MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {                    \
-    if (int error = check_request("MPI_Rget" #suffix, win, request)) return error;                                       \
-    Access access;                                                                                                       \
-    const Buffer origin{origin_addr, origin_count, origin_datatype};                                                     \
-    const Buffer target{nullptr, target_count, target_datatype};                                                         \
-    const int error = get("MPI_Rget" #suffix, origin, target_rank, target_disp, target, win, access);                    \
-    return error != MPI_SUCCESS ? error : request_for("MPI_Rget" #suffix, access, request);                              \
-  }                                                                                                                      \
-  MPI_WEAK_NAME(Rget##suffix)                                                                                            \
-  extern "C" int PMPI_Raccumulate##suffix(const void* origin_addr, Count origin_count,                                   \
-                                          MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,           \
-                                          Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win,      \
-                                          MPI_Request* request) {                                                        \
-    if (int error = check_request("MPI_Raccumulate" #suffix, win, request)) return error;                                \
-    Access access;                                                                                                       \
-    const Buffer origin{origin_addr, origin_count, origin_datatype};                                                     \
-    const Buffer target{nullptr, target_count, target_datatype};                                                         \
-    const int error =                                                                                                    \
-        accumulate("MPI_Raccumulate" #suffix, origin, nullptr, target_rank, target_disp, target, op, win, access);       \
-    return error != MPI_SUCCESS ? error : request_for("MPI_Raccumulate" #suffix, access, request);                       \
-  }                                                                                                                      \
-  MPI_WEAK_NAME(Raccumulate##suffix)                                                                                     \
-  extern "C" int PMPI_Rget_accumulate##suffix(const void* origin_addr, Count origin_count,                               \
-                                              MPI_Datatype origin_datatype, void* result_addr, Count result_count,       \
-                                              MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,       \
-                                              Count target_count, MPI_Datatype target_datatype, MPI_Op op,               \
-                                              MPI_Win win, MPI_Request* request) {                                       \
-    if (int error = check_request("MPI_Rget_accumulate" #suffix, win, request)) return error;                            \
-    Access access;                                                                                                       \
-    const Buffer origin{origin_addr, origin_count, origin_datatype};                                                     \
-    const Buffer target{nullptr, target_count, target_datatype};                                                         \
-    const Buffer result{result_addr, result_count, result_datatype};                                                     \
-    const int error =                                                                                                    \
-        accumulate("MPI_Rget_accumulate" #suffix, origin, &result, target_rank, target_disp, target, op, win, access);   \
-    return error != MPI_SUCCESS ? error : request_for("MPI_Rget_accumulate" #suffix, access, request);                   \
-  }                                                                                                                      \
+#define RMA_CALLS(suffix, Count)                                                                                                           \
+  extern "C" int PMPI_Put##suffix(const void* origin_addr, Count origin_count, MPI_Datatype origin_datatype, int target_rank,              \
+                                  MPI_Aint target_disp, Count target_count, MPI_Datatype target_datatype, MPI_Win win) {                   \
+    Access access;                                                                                                                         \
+    const Buffer origin{origin_addr, origin_count, origin_datatype};                                                                       \
+    const Buffer target{nullptr, target_count, target_datatype};                                                                           \
+    return put("MPI_Put" #suffix, origin, target_rank, target_disp, target, win, access);                                                  \
+  }                                                                                                                                        \
+  MPI_WEAK_NAME(Put##suffix)                                                                                                               \
+  extern "C" int PMPI_Get##suffix(void* origin_addr, Count origin_count, MPI_Datatype origin_datatype, int target_rank,                    \
+                                  MPI_Aint target_disp, Count target_count, MPI_Datatype target_datatype, MPI_Win win) {                   \
+    Access access;                                                                                                                         \
+    const Buffer origin{origin_addr, origin_count, origin_datatype};                                                                       \
+    const Buffer target{nullptr, target_count, target_datatype};                                                                           \
+    return get("MPI_Get" #suffix, origin, target_rank, target_disp, target, win, access);                                                  \
+  }                                                                                                                                        \
+  MPI_WEAK_NAME(Get##suffix)                                                                                                               \
+  extern "C" int PMPI_Accumulate##suffix(const void* origin_addr, Count origin_count, MPI_Datatype origin_datatype, int target_rank,       \
+                                         MPI_Aint target_disp, Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) { \
+    Access access;                                                                                                                         \
+    const Buffer origin{origin_addr, origin_count, origin_datatype};                                                                       \
+    const Buffer target{nullptr, target_count, target_datatype};                                                                           \
+    return accumulate("MPI_Accumulate" #suffix, origin, nullptr, target_rank, target_disp, target, op, win, access);                       \
+  }                                                                                                                                        \
+  MPI_WEAK_NAME(Accumulate##suffix)                                                                                                        \
+  extern "C" int PMPI_Get_accumulate##suffix(const void* origin_addr, Count origin_count, MPI_Datatype origin_datatype, void* result_addr, \
+                                             Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,      \
+                                             Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {                   \
+    Access access;                                                                                                                         \
+    const Buffer origin{origin_addr, origin_count, origin_datatype};                                                                       \
+    const Buffer target{nullptr, target_count, target_datatype};                                                                           \
+    const Buffer result{result_addr, result_count, result_datatype};                                                                       \
+    return accumulate("MPI_Get_accumulate" #suffix, origin, &result, target_rank, target_disp, target, op, win, access);                   \
+  }                                                                                                                                        \
+  MPI_WEAK_NAME(Get_accumulate##suffix)                                                                                                    \
+  extern "C" int PMPI_Rput##suffix(const void* origin_addr, Count origin_count, MPI_Datatype origin_datatype, int target_rank,             \
+                                   MPI_Aint target_disp, Count target_count, MPI_Datatype target_datatype, MPI_Win win,                    \
+                                   MPI_Request* request) {                                                                                 \
+    if (int error = check_request("MPI_Rput" #suffix, win, request)) return error;                                                         \
+    Access access;                                                                                                                         \
+    const Buffer origin{origin_addr, origin_count, origin_datatype};                                                                       \
+    const Buffer target{nullptr, target_count, target_datatype};                                                                           \
+    const int error = put("MPI_Rput" #suffix, origin, target_rank, target_disp, target, win, access);                                      \
+    return error != MPI_SUCCESS ? error : request_for("MPI_Rput" #suffix, access, request);                                                \
+  }                                                                                                                                        \
+  MPI_WEAK_NAME(Rput##suffix)                                                                                                              \
+  extern "C" int PMPI_Rget##suffix(void* origin_addr, Count origin_count, MPI_Datatype origin_datatype, int target_rank,                   \
+                                   MPI_Aint target_disp, Count target_count, MPI_Datatype target_datatype, MPI_Win win,                    \
+                                   MPI_Request* request) {                                                                                 \
+    if (int error = check_request("MPI_Rget" #suffix, win, request)) return error;                                                         \
+    Access access;                                                                                                                         \
+    const Buffer origin{origin_addr, origin_count, origin_datatype};                                                                       \
+    const Buffer target{nullptr, target_count, target_datatype};                                                                           \
+    const int error = get("MPI_Rget" #suffix, origin, target_rank, target_disp, target, win, access);                                      \
+    return error != MPI_SUCCESS ? error : request_for("MPI_Rget" #suffix, access, request);                                                \
+  }                                                                                                                                        \
+  MPI_WEAK_NAME(Rget##suffix)                                                                                                              \
+  extern "C" int PMPI_Raccumulate##suffix(const void* origin_addr, Count origin_count, MPI_Datatype origin_datatype, int target_rank,      \
+                                          MPI_Aint target_disp, Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win,  \
+                                          MPI_Request* request) {                                                                          \
+    if (int error = check_request("MPI_Raccumulate" #suffix, win, request)) return error;                                                  \
+    Access access;                                                                                                                         \
+    const Buffer origin{origin_addr, origin_count, origin_datatype};                                                                       \
+    const Buffer target{nullptr, target_count, target_datatype};                                                                           \
+    const int error = accumulate("MPI_Raccumulate" #suffix, origin, nullptr, target_rank, target_disp, target, op, win, access);           \
+    return error != MPI_SUCCESS ? error : request_for("MPI_Raccumulate" #suffix, access, request);                                         \
+  }                                                                                                                                        \
+  MPI_WEAK_NAME(Raccumulate##suffix)                                                                                                       \
+  extern "C" int PMPI_Rget_accumulate##suffix(const void* origin_addr, Count origin_count, MPI_Datatype origin_datatype,                   \
+                                              void* result_addr, Count result_count, MPI_Datatype result_datatype, int target_rank,        \
+                                              MPI_Aint target_disp, Count target_count, MPI_Datatype target_datatype, MPI_Op op,           \
+                                              MPI_Win win, MPI_Request* request) {                                                         \
+    if (int error = check_request("MPI_Rget_accumulate" #suffix, win, request)) return error;                                              \
+    Access access;                                                                                                                         \
+    const Buffer origin{origin_addr, origin_count, origin_datatype};                                                                       \
+    const Buffer target{nullptr, target_count, target_datatype};                                                                           \
+    const Buffer result{result_addr, result_count, result_datatype};                                                                       \
+    const int error = accumulate("MPI_Rget_accumulate" #suffix, origin, &result, target_rank, target_disp, target, op, win, access);       \
+    return error != MPI_SUCCESS ? error : request_for("MPI_Rget_accumulate" #suffix, access, request);                                     \
+  }                                                                                                                                        \
   MPI_WEAK_NAME(Rget_accumulate##suffix)
 
 RMA_CALLS(, int)
 RMA_CALLS(_c, MPI_Count)
 
-extern "C" int PMPI_Fetch_and_op(const void* origin_addr, void* result_addr, MPI_Datatype datatype, int target_rank,
-                                 MPI_Aint target_disp, MPI_Op op, MPI_Win win) {
+extern "C" int PMPI_Fetch_and_op(const void* origin_addr, void* result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp,
+                                 MPI_Op op, MPI_Win win) {
   Access access;
   const Buffer result{result_addr, 1, datatype};
-  return accumulate("MPI_Fetch_and_op", {origin_addr, 1, datatype}, &result, target_rank, target_disp, {nullptr, 1, datatype}, op, win, access);
+  return accumulate("MPI_Fetch_and_op", {origin_addr, 1, datatype}, &result, target_rank, target_disp, {nullptr, 1, datatype}, op, win,
+                    access);
 }
 MPI_WEAK_NAME(Fetch_and_op)
 

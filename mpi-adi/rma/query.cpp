@@ -113,21 +113,11 @@ extern "C" int PMPI_Win_get_attr(MPI_Win win, int win_keyval, void* attribute_va
   void* value = nullptr;
   *flag = 1;
   switch (win_keyval) {
-    case MPI_WIN_BASE:
-      value = window->base;
-      break;
-    case MPI_WIN_SIZE:
-      value = &window->size;
-      break;
-    case MPI_WIN_DISP_UNIT:
-      value = &window->narrow_unit;
-      break;
-    case MPI_WIN_CREATE_FLAVOR:
-      value = &window->flavor;
-      break;
-    case MPI_WIN_MODEL:
-      value = &window->model;
-      break;
+    case MPI_WIN_BASE: value = window->base; break;
+    case MPI_WIN_SIZE: value = &window->size; break;
+    case MPI_WIN_DISP_UNIT: value = &window->narrow_unit; break;
+    case MPI_WIN_CREATE_FLAVOR: value = &window->flavor; break;
+    case MPI_WIN_MODEL: value = &window->model; break;
     default:
       if (int error = check_key(kName, *window, win_keyval)) return error;
       *flag = window->attributes.get(win_keyval, value);

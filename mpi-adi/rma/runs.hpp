@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "mpi-adi/types/datatype.hpp"
 #include "mpi-adi/mpi.h"
+#include "mpi-adi/types/datatype.hpp"
 
 namespace portunus::mpi::rma {
 
@@ -42,10 +42,8 @@ class Runs {
     begin_ = runs_.empty() ? offset : std::min(begin_, offset);
     end_ = std::max(end_, offset + bytes);
     bytes_ += bytes;
-    if (!runs_.empty() && runs_.back().offset + runs_.back().bytes == offset)
-      runs_.back().bytes += bytes;
-    else
-      runs_.push_back({offset, bytes});
+    if (!runs_.empty() && runs_.back().offset + runs_.back().bytes == offset) runs_.back().bytes += bytes;
+    else runs_.push_back({offset, bytes});
   }
 
   std::vector<Run> runs_;

@@ -4,9 +4,9 @@
 // Source: MPI-5.0, 12.5.
 #include <sched.h>
 
+#include "mpi-adi/comm/exchange.hpp"
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/errors.hpp"
-#include "mpi-adi/comm/exchange.hpp"
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/rma/window.hpp"
 
@@ -124,7 +124,7 @@ extern "C" int PMPI_Win_fence(int assert, MPI_Win win) {
   if (int error = flush(kName, *window)) return error;
   if (int error = PMPI_Barrier(handle_of(window->comm))) return error;
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  window->epoch = assert & MPI_MODE_NOSUCCEED ? Epoch::none : Epoch::fence;
+  window->epoch = assert& MPI_MODE_NOSUCCEED ? Epoch::none : Epoch::fence;
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Win_fence)
@@ -223,9 +223,9 @@ extern "C" int PMPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win) {
   int& held = window->locked[static_cast<size_t>(rank)];
   if (held != 0 || window->epoch == Epoch::access || window->epoch == Epoch::lock_all)
     return raise(kName, *window, MPI_ERR_RMA_SYNC, "an epoch of accesses to rank %d is under way; end it first", rank);
-  if (!(assert & MPI_MODE_NOCHECK))
+  if (!(assert& MPI_MODE_NOCHECK))
     if (int error = take_lock(kName, *window, rank, lock_type)) return error;
-  held = assert & MPI_MODE_NOCHECK ? -1 : lock_type;
+  held = assert& MPI_MODE_NOCHECK ? -1 : lock_type;
   std::atomic_thread_fence(std::memory_order_seq_cst);
   return MPI_SUCCESS;
 }
@@ -251,9 +251,9 @@ extern "C" int PMPI_Win_lock_all(int assert, MPI_Win win) {
   if (window->epoch == Epoch::access || window->epoch == Epoch::lock_all || holds_locks(*window))
     return raise(kName, *window, MPI_ERR_RMA_SYNC, "another epoch of accesses is under way; end it first");
   for (size_t i = 0; i < window->locked.size(); ++i) {
-    if (!(assert & MPI_MODE_NOCHECK))
+    if (!(assert& MPI_MODE_NOCHECK))
       if (int error = take_lock(kName, *window, static_cast<int>(i), MPI_LOCK_SHARED)) return error;
-    window->locked[i] = assert & MPI_MODE_NOCHECK ? -1 : MPI_LOCK_SHARED;
+    window->locked[i] = assert& MPI_MODE_NOCHECK ? -1 : MPI_LOCK_SHARED;
   }
   window->epoch = Epoch::lock_all;
   std::atomic_thread_fence(std::memory_order_seq_cst);

@@ -41,12 +41,13 @@ int put(const char* function, const Buffer& origin, int rank, MPI_Aint displacem
   int result = PTL_OK;
   for_each_pair(from, to, kAnyLength, [&](int64_t at, int64_t there, int64_t bytes) {
     if (access.member->mapped) {
-      std::memmove(access.member->mapped + access.displacement + there, static_cast<const std::byte*>(origin.address) + at, static_cast<size_t>(bytes));
+      std::memmove(access.member->mapped + access.displacement + there, static_cast<const std::byte*>(origin.address) + at,
+                   static_cast<size_t>(bytes));
       return;
     }
     count(access);
-    const int code = PtlPut(access.window->md, local(origin.address, at), static_cast<ptl_size_t>(bytes), PTL_CT_ACK_REQ, process_of(access),
-                            kWindowPortal, bits_of(access), remote(access, there), nullptr, 0);
+    const int code = PtlPut(access.window->md, local(origin.address, at), static_cast<ptl_size_t>(bytes), PTL_CT_ACK_REQ,
+                            process_of(access), kWindowPortal, bits_of(access), remote(access, there), nullptr, 0);
     if (code != PTL_OK) result = code;
   });
   return raise_result(function, access, result);
@@ -60,7 +61,8 @@ int get(const char* function, const Buffer& origin, int rank, MPI_Aint displacem
   int result = PTL_OK;
   for_each_pair(to, from, kAnyLength, [&](int64_t at, int64_t there, int64_t bytes) {
     if (access.member->mapped) {
-      std::memmove(static_cast<std::byte*>(const_cast<void*>(origin.address)) + at, access.member->mapped + access.displacement + there, static_cast<size_t>(bytes));
+      std::memmove(static_cast<std::byte*>(const_cast<void*>(origin.address)) + at, access.member->mapped + access.displacement + there,
+                   static_cast<size_t>(bytes));
       return;
     }
     count(access);
@@ -123,7 +125,8 @@ int combine_under_lock(const char* function, const Access& access, const void* o
       count(access);
       const ptl_size_t here = local(value.get(), place), length = static_cast<ptl_size_t>(run.bytes), there = remote(access, run.offset);
       const int code = in ? PtlGet(access.window->md, here, length, process_of(access), kWindowPortal, bits_of(access), there, nullptr)
-                          : PtlPut(access.window->md, here, length, PTL_CT_ACK_REQ, process_of(access), kWindowPortal, bits_of(access), there, nullptr, 0);
+                          : PtlPut(access.window->md, here, length, PTL_CT_ACK_REQ, process_of(access), kWindowPortal, bits_of(access),
+                                   there, nullptr, 0);
       if (code != PTL_OK) failed = code;
       place += run.bytes;
     }
@@ -156,7 +159,8 @@ int accumulate(const char* function, const Buffer& origin, const Buffer* result,
     if (int error = check_origin(function, window, *result)) return error;
   if (!access.member) return MPI_SUCCESS;
   const MPI_Datatype element = element_of(target.type);
-  if (element == MPI_DATATYPE_NULL) return raise(function, window, MPI_ERR_TYPE, "the datatype is made of more than one predefined datatype");
+  if (element == MPI_DATATYPE_NULL)
+    return raise(function, window, MPI_ERR_TYPE, "the datatype is made of more than one predefined datatype");
   if (const char* why = accumulate_refusal(op, element)) return raise(function, window, MPI_ERR_OP, "%s", why);
   if (op == MPI_NO_OP && !result) return MPI_SUCCESS;
   const Runs to(target.count, target.type);
@@ -182,17 +186,16 @@ int accumulate(const char* function, const Buffer& origin, const Buffer* result,
     const ptl_size_t length = static_cast<ptl_size_t>(bytes), place = remote(access, there);
     count(access);
     int code;
-    if (op == MPI_NO_OP)
-      code = PtlGet(md, old_place, length, process_of(access), kWindowPortal, bits_of(access), place, nullptr);
+    if (op == MPI_NO_OP) code = PtlGet(md, old_place, length, process_of(access), kWindowPortal, bits_of(access), place, nullptr);
     else if (atomic.op == PTL_SWAP)
-      code = PtlSwap(md, old_place, md, local(origin.address, at), length, process_of(access), kWindowPortal, bits_of(access), place, nullptr, 0,
-                     nullptr, PTL_SWAP, atomic.type);
+      code = PtlSwap(md, old_place, md, local(origin.address, at), length, process_of(access), kWindowPortal, bits_of(access), place,
+                     nullptr, 0, nullptr, PTL_SWAP, atomic.type);
     else if (result)
       code = PtlFetchAtomic(md, old_place, md, local(origin.address, at), length, process_of(access), kWindowPortal, bits_of(access), place,
                             nullptr, 0, atomic.op, atomic.type);
     else
-      code = PtlAtomic(md, local(origin.address, at), length, PTL_CT_ACK_REQ, process_of(access), kWindowPortal, bits_of(access), place, nullptr,
-                       0, atomic.op, atomic.type);
+      code = PtlAtomic(md, local(origin.address, at), length, PTL_CT_ACK_REQ, process_of(access), kWindowPortal, bits_of(access), place,
+                       nullptr, 0, atomic.op, atomic.type);
     if (code != PTL_OK) failed = code;
   };
   if (!result) {
@@ -221,7 +224,8 @@ int compare_and_swap(const char* function, const void* origin, const void* compa
   if (int error = check_access(function, win, rank, displacement, {nullptr, 1, datatype}, access)) return error;
   if (!access.member) return MPI_SUCCESS;
   const char* why = refusal(MPI_LOR, datatype);
-  if (why && refusal(MPI_BOR, datatype)) return raise(function, *access.window, MPI_ERR_TYPE, "only integers, truth values and bytes can be compared and swapped");
+  if (why && refusal(MPI_BOR, datatype))
+    return raise(function, *access.window, MPI_ERR_TYPE, "only integers, truth values and bytes can be compared and swapped");
   const PortalsOp atomic = portals_op(MPI_REPLACE, datatype);
   count(access);
   const ptl_handle_md_t md = access.window->md;

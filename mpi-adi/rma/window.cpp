@@ -6,10 +6,10 @@
 #include <climits>
 #include <cstdarg>
 
-#include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/comm/comm_create.hpp"
-#include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/comm/exchange.hpp"
+#include "mpi-adi/core/checks.hpp"
+#include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/core/profiling.hpp"
 
 namespace portunus::mpi::rma {
@@ -220,21 +220,19 @@ int check(const char* function, MPI_Win handle, Window*& found) {
 using namespace portunus::mpi;
 using namespace portunus::mpi::rma;
 
-#define WINDOW_CALLS(suffix, Unit)                                                                                       \
-  extern "C" int PMPI_Win_create##suffix(void* base, MPI_Aint size, Unit disp_unit, MPI_Info info, MPI_Comm comm,        \
-                                         MPI_Win* win) {                                                                 \
-    return create("MPI_Win_create" #suffix, base, size, disp_unit, info, comm, win);                                     \
-  }                                                                                                                      \
-  MPI_WEAK_NAME(Win_create##suffix)                                                                                      \
-  extern "C" int PMPI_Win_allocate##suffix(MPI_Aint size, Unit disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr,   \
-                                           MPI_Win* win) {                                                               \
-    return allocate("MPI_Win_allocate" #suffix, size, disp_unit, info, comm, baseptr, win, MPI_WIN_FLAVOR_ALLOCATE);     \
-  }                                                                                                                      \
-  MPI_WEAK_NAME(Win_allocate##suffix)                                                                                    \
-  extern "C" int PMPI_Win_allocate_shared##suffix(MPI_Aint size, Unit disp_unit, MPI_Info info, MPI_Comm comm,           \
-                                                  void* baseptr, MPI_Win* win) {                                         \
-    return allocate("MPI_Win_allocate_shared" #suffix, size, disp_unit, info, comm, baseptr, win, MPI_WIN_FLAVOR_SHARED);\
-  }                                                                                                                      \
+#define WINDOW_CALLS(suffix, Unit)                                                                                                     \
+  extern "C" int PMPI_Win_create##suffix(void* base, MPI_Aint size, Unit disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {      \
+    return create("MPI_Win_create" #suffix, base, size, disp_unit, info, comm, win);                                                   \
+  }                                                                                                                                    \
+  MPI_WEAK_NAME(Win_create##suffix)                                                                                                    \
+  extern "C" int PMPI_Win_allocate##suffix(MPI_Aint size, Unit disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) { \
+    return allocate("MPI_Win_allocate" #suffix, size, disp_unit, info, comm, baseptr, win, MPI_WIN_FLAVOR_ALLOCATE);                   \
+  }                                                                                                                                    \
+  MPI_WEAK_NAME(Win_allocate##suffix)                                                                                                  \
+  extern "C" int PMPI_Win_allocate_shared##suffix(MPI_Aint size, Unit disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr,          \
+                                                  MPI_Win* win) {                                                                      \
+    return allocate("MPI_Win_allocate_shared" #suffix, size, disp_unit, info, comm, baseptr, win, MPI_WIN_FLAVOR_SHARED);              \
+  }                                                                                                                                    \
   MPI_WEAK_NAME(Win_allocate_shared##suffix)
 
 WINDOW_CALLS(, int)

@@ -19,12 +19,12 @@
 #include <string>
 #include <vector>
 
+#include "mpi-adi/comm/comm.hpp"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/attributes.hpp"
-#include "mpi-adi/comm/comm.hpp"
 #include "mpi-adi/core/info.hpp"
-#include "mpi-adi/mpi.h"
 #include "mpi-adi/core/objects.hpp"
+#include "mpi-adi/mpi.h"
 #include "mpi-adi/types/segment.hpp"
 
 namespace portunus::mpi::rma {
@@ -33,9 +33,7 @@ using adi::kWindowPortal;
 
 // Match bits: the number of the window, and what of it.
 enum class Place : uint64_t { memory = 0, control = 1 };
-constexpr ptl_match_bits_t match_bits(uint16_t number, Place place) {
-  return uint64_t{number} << 8 | static_cast<uint64_t>(place);
-}
+constexpr ptl_match_bits_t match_bits(uint16_t number, Place place) { return uint64_t{number} << 8 | static_cast<uint64_t>(place); }
 
 // What other ranks change by atomics: zero at first.
 struct Control {
@@ -73,13 +71,13 @@ struct Window {
   ptl_handle_md_t md = PTL_INVALID_HANDLE;    // all memory, counting acknowledgements and replies there
   std::atomic<uint64_t> issued{0};
   std::unique_ptr<std::byte[]> discarded;  // where old values go that nobody wants
-  int64_t change = 0, old = 0;  // of a lock word: what is sent there and what comes back
+  int64_t change = 0, old = 0;             // of a lock word: what is sent there and what comes back
 
   Epoch epoch = Epoch::none;
-  bool exposed = false;                // MPI_Win_post
-  std::vector<bool> accessible;        // by rank: MPI_Win_start
-  std::vector<int> locked;             // by rank: MPI_LOCK_SHARED, MPI_LOCK_EXCLUSIVE, 0; -1: nothing to release
-  std::deque<Request> completes;       // of MPI_Win_post: one from each origin
+  bool exposed = false;           // MPI_Win_post
+  std::vector<bool> accessible;   // by rank: MPI_Win_start
+  std::vector<int> locked;        // by rank: MPI_LOCK_SHARED, MPI_LOCK_EXCLUSIVE, 0; -1: nothing to release
+  std::deque<Request> completes;  // of MPI_Win_post: one from each origin
 
   std::atomic<MPI_Errhandler> errhandler{nullptr};
   Attributes<MPI_Win> attributes;
@@ -96,8 +94,8 @@ inline MPI_Win handle_of(const Window* window) { return reinterpret_cast<MPI_Win
 
 // MPI_SUCCESS and the window, or the error that was raised.
 int check(const char* function, MPI_Win handle, Window*& found);
-[[gnu::cold, gnu::noinline, gnu::format(printf, 4, 5)]] int raise(const char* function, const Window& window, int code,
-                                                                  const char* cause, ...);
+[[gnu::cold, gnu::noinline, gnu::format(printf, 4, 5)]] int raise(const char* function, const Window& window, int code, const char* cause,
+                                                                  ...);
 
 // Returns when all that this rank has issued is complete at the targets: MPI_SUCCESS, or the error that was raised.
 int flush(const char* function, Window& window);

@@ -48,8 +48,8 @@ extern "C" int PMPI_T_category_get_num(int* num_cat) {
 }
 MPI_WEAK_NAME(T_category_get_num)
 
-extern "C" int PMPI_T_category_get_info(int cat_index, char* name, int* name_len, char* desc, int* desc_len, int* num_cvars,
-                                        int* num_pvars, int* num_categories) {
+extern "C" int PMPI_T_category_get_info(int cat_index, char* name, int* name_len, char* desc, int* desc_len, int* num_cvars, int* num_pvars,
+                                        int* num_categories) {
   if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
   if (!tool::exists(cat_index)) return MPI_T_ERR_INVALID_INDEX;
   const tool::Category& category = tool::kCategories[cat_index];

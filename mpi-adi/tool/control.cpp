@@ -40,8 +40,8 @@ extern "C" int PMPI_T_cvar_get_num(int* num_cvar) {
 }
 MPI_WEAK_NAME(T_cvar_get_num)
 
-extern "C" int PMPI_T_cvar_get_info(int cvar_index, char* name, int* name_len, int* verbosity, MPI_Datatype* datatype,
-                                    MPI_T_enum* enumtype, char* desc, int* desc_len, int* bind, int* scope) {
+extern "C" int PMPI_T_cvar_get_info(int cvar_index, char* name, int* name_len, int* verbosity, MPI_Datatype* datatype, MPI_T_enum* enumtype,
+                                    char* desc, int* desc_len, int* bind, int* scope) {
   if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
   if (!tool::exists(cvar_index)) return MPI_T_ERR_INVALID_INDEX;
   const Setting& setting = all_settings()[static_cast<size_t>(cvar_index)];

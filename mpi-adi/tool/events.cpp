@@ -26,8 +26,8 @@ extern "C" int PMPI_T_source_get_num(int* num_sources) { return tool::none(num_s
 MPI_WEAK_NAME(T_source_get_num)
 
 // No index, no name and no handle is valid.
-#define NONE(Name, why, ...)                                                   \
-  extern "C" int PMPI_T_##Name(__VA_ARGS__) { return tool::nothing(why); }     \
+#define NONE(Name, why, ...)                                               \
+  extern "C" int PMPI_T_##Name(__VA_ARGS__) { return tool::nothing(why); } \
   MPI_WEAK_NAME(T_##Name)
 
 NONE(source_get_info, MPI_T_ERR_INVALID_INDEX, int, char*, int*, char*, int*, MPI_T_source_order*, MPI_Count*, MPI_Count*, MPI_Info*)
@@ -39,7 +39,8 @@ NONE(event_handle_alloc, MPI_T_ERR_INVALID_INDEX, int, void*, MPI_Info, MPI_T_ev
 NONE(event_handle_free, MPI_T_ERR_INVALID_HANDLE, MPI_T_event_registration, void*, MPI_T_event_free_cb_function*)
 NONE(event_handle_set_info, MPI_T_ERR_INVALID_HANDLE, MPI_T_event_registration, MPI_Info)
 NONE(event_handle_get_info, MPI_T_ERR_INVALID_HANDLE, MPI_T_event_registration, MPI_Info*)
-NONE(event_register_callback, MPI_T_ERR_INVALID_HANDLE, MPI_T_event_registration, MPI_T_cb_safety, MPI_Info, void*, MPI_T_event_cb_function*)
+NONE(event_register_callback, MPI_T_ERR_INVALID_HANDLE, MPI_T_event_registration, MPI_T_cb_safety, MPI_Info, void*,
+     MPI_T_event_cb_function*)
 NONE(event_callback_set_info, MPI_T_ERR_INVALID_HANDLE, MPI_T_event_registration, MPI_T_cb_safety, MPI_Info)
 NONE(event_callback_get_info, MPI_T_ERR_INVALID_HANDLE, MPI_T_event_registration, MPI_T_cb_safety, MPI_Info*)
 NONE(event_set_dropped_handler, MPI_T_ERR_INVALID_HANDLE, MPI_T_event_registration, MPI_T_event_dropped_cb_function*)

@@ -2,9 +2,9 @@
 #include <atomic>
 #include <mutex>
 
+#include "mpi-adi/core/init.hpp"
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/core/settings.hpp"
-#include "mpi-adi/core/init.hpp"
 #include "mpi-adi/tool/tool.hpp"
 
 namespace portunus::mpi::tool {
@@ -24,7 +24,8 @@ using namespace portunus::mpi;
 // Before MPI_Init the settings are read as MPI_Init will.
 extern "C" int PMPI_T_init_thread(int required, int* provided) {
   std::lock_guard lock(tool::mutex);
-  if (tool::users.load(std::memory_order_relaxed) == 0 && phase.load(std::memory_order_acquire) == Phase::before && read_settings() != nullptr)
+  if (tool::users.load(std::memory_order_relaxed) == 0 && phase.load(std::memory_order_acquire) == Phase::before &&
+      read_settings() != nullptr)
     return MPI_T_ERR_CANNOT_INIT;
   tool::users.fetch_add(1, std::memory_order_release);
   tool::give(provided, required < MPI_THREAD_MULTIPLE ? required : MPI_THREAD_MULTIPLE);

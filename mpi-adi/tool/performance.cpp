@@ -24,7 +24,8 @@ constexpr Count kCounts[] = {
     {"engine_matches", &ptlx_engine_info_t::matches, MPI_T_PVAR_CLASS_COUNTER, "of these, those that met a receive or other memory"},
     {"engine_triggers", &ptlx_engine_info_t::triggers, MPI_T_PVAR_CLASS_COUNTER, "triggered operations that have fired"},
     {"engine_rings", &ptlx_engine_info_t::rings, MPI_T_PVAR_CLASS_COUNTER, "wake-ups of a sleeping process or thread"},
-    {"engine_back_pressure", &ptlx_engine_info_t::back_pressure, MPI_T_PVAR_CLASS_COUNTER, "messages that waited because a transport was full"},
+    {"engine_back_pressure", &ptlx_engine_info_t::back_pressure, MPI_T_PVAR_CLASS_COUNTER,
+     "messages that waited because a transport was full"},
     {"engine_dropped", &ptlx_engine_info_t::dropped, MPI_T_PVAR_CLASS_COUNTER, "messages that nobody wanted"},
 };
 
@@ -65,9 +66,9 @@ extern "C" int PMPI_T_pvar_get_num(int* num_pvar) {
 }
 MPI_WEAK_NAME(T_pvar_get_num)
 
-extern "C" int PMPI_T_pvar_get_info(int pvar_index, char* name, int* name_len, int* verbosity, int* var_class,
-                                    MPI_Datatype* datatype, MPI_T_enum* enumtype, char* desc, int* desc_len, int* bind,
-                                    int* readonly, int* continuous, int* atomic) {
+extern "C" int PMPI_T_pvar_get_info(int pvar_index, char* name, int* name_len, int* verbosity, int* var_class, MPI_Datatype* datatype,
+                                    MPI_T_enum* enumtype, char* desc, int* desc_len, int* bind, int* readonly, int* continuous,
+                                    int* atomic) {
   if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
   if (!tool::exists(pvar_index)) return MPI_T_ERR_INVALID_INDEX;
   const tool::Count& count = tool::kCounts[pvar_index];

@@ -24,10 +24,8 @@ std::vector<int> coords_of(const std::vector<int>& dims, int rank) {
 int neighbour(const Topology& grid, size_t dimension, int64_t step) {
   const int size = grid.dims[dimension];
   int64_t place = grid.coords[dimension] + step;
-  if (grid.periods[dimension])
-    place = (place % size + size) % size;
-  else if (place < 0 || place >= size)
-    return MPI_PROC_NULL;
+  if (grid.periods[dimension]) place = (place % size + size) % size;
+  else if (place < 0 || place >= size) return MPI_PROC_NULL;
   std::vector<int> coords = grid.coords;
   coords[dimension] = static_cast<int>(place);
   return rank_at(grid, coords);
@@ -54,15 +52,12 @@ int check_grid(const char* function, const Communicator& comm, int ndims, const 
   for (int i = 0; i < ndims; ++i) {
     if (dims[i] < 1) return raise(function, &comm, MPI_ERR_DIMS, "dimension %d has %d processes", i, dims[i]);
     size *= dims[i];
-    if (size > comm.size)
-      return raise(function, &comm, MPI_ERR_DIMS, "the grid has more processes than the communicator (%d)", comm.size);
+    if (size > comm.size) return raise(function, &comm, MPI_ERR_DIMS, "the grid has more processes than the communicator (%d)", comm.size);
   }
   return MPI_SUCCESS;
 }
 
-int find_grid(const char* function, MPI_Comm handle, Communicator*& comm) {
-  return find_topology(function, handle, MPI_CART, comm);
-}
+int find_grid(const char* function, MPI_Comm handle, Communicator*& comm) { return find_topology(function, handle, MPI_CART, comm); }
 
 int check_dimension(const char* function, const Communicator& comm, int dimension) {
   const int count = static_cast<int>(comm.topology->dims.size());
@@ -80,8 +75,7 @@ int check_room(const char* function, const Communicator& comm, int room) {
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int,
-                                MPI_Comm* comm_cart) {
+extern "C" int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int, MPI_Comm* comm_cart) {
   static constexpr char kName[] = "MPI_Cart_create";
   Communicator* old;
   int64_t size;
@@ -101,8 +95,7 @@ extern "C" int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* n
   Communicator* found;
   if (int error = find_grid(kName, comm, found)) return error;
   const Topology& grid = *found->topology;
-  if (int error = check_results(kName, found, {newcomm, grid.dims.empty() ? kName : static_cast<const void*>(remain_dims)}))
-    return error;
+  if (int error = check_results(kName, found, {newcomm, grid.dims.empty() ? kName : static_cast<const void*>(remain_dims)})) return error;
   std::vector<int> dims, periods;
   int color = 0, key = 0;  // places in the dimensions that go, and in those that stay
   for (size_t i = 0; i < grid.dims.size(); ++i) {
@@ -146,14 +139,13 @@ extern "C" int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int* rank) {
   Communicator* found;
   if (int error = find_grid(kName, comm, found)) return error;
   const Topology& grid = *found->topology;
-  if (int error = check_results(kName, found, {rank, grid.dims.empty() ? kName : static_cast<const void*>(coords)}))
-    return error;
+  if (int error = check_results(kName, found, {rank, grid.dims.empty() ? kName : static_cast<const void*>(coords)})) return error;
   std::vector<int> place;
   for (size_t i = 0; i < grid.dims.size(); ++i) {
     const int size = grid.dims[i];
     if (!grid.periods[i] && (coords[i] < 0 || coords[i] >= size))
-      return raise(kName, found, MPI_ERR_ARG, "coordinate %d is not between 0 and %d in dimension %zu, which is not periodic",
-                   coords[i], size - 1, i);
+      return raise(kName, found, MPI_ERR_ARG, "coordinate %d is not between 0 and %d in dimension %zu, which is not periodic", coords[i],
+                   size - 1, i);
     place.push_back((coords[i] % size + size) % size);
   }
   *rank = rank_at(grid, place);
@@ -166,8 +158,7 @@ extern "C" int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords
   Communicator* found;
   if (int error = find_grid(kName, comm, found)) return error;
   if (int error = check_room(kName, *found, maxdims)) return error;
-  if (rank < 0 || rank >= found->size)
-    return raise(kName, found, MPI_ERR_RANK, "there is no rank %d among %d", rank, found->size);
+  if (rank < 0 || rank >= found->size) return raise(kName, found, MPI_ERR_RANK, "there is no rank %d among %d", rank, found->size);
   const std::vector<int> place = coords_of(found->topology->dims, rank);
   if (!place.empty())
     if (int error = check_results(kName, found, {coords})) return error;

@@ -36,8 +36,7 @@ std::vector<int> neighbours_of(const Topology& graph, int rank) {
 }
 
 int check_graph(const char* function, const Communicator& comm, int nnodes, const int index[], const int edges[]) {
-  if (nnodes < 0 || nnodes > comm.size)
-    return raise(function, &comm, MPI_ERR_ARG, "a graph of %d nodes over %d ranks", nnodes, comm.size);
+  if (nnodes < 0 || nnodes > comm.size) return raise(function, &comm, MPI_ERR_ARG, "a graph of %d nodes over %d ranks", nnodes, comm.size);
   if (nnodes > 0)
     if (int error = check_results(function, &comm, {index})) return error;
   for (int i = 0, before = 0; i < nnodes; before = index[i++])
@@ -102,8 +101,7 @@ extern "C" int PMPI_Topo_test(MPI_Comm comm, int* status) {
 }
 MPI_WEAK_NAME(Topo_test)
 
-extern "C" int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int,
-                                 MPI_Comm* comm_graph) {
+extern "C" int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int, MPI_Comm* comm_graph) {
   static constexpr char kName[] = "MPI_Graph_create";
   Communicator* old;
   if (int error = check_parent(kName, comm_old, old, comm_graph)) return error;
@@ -144,8 +142,7 @@ extern "C" int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* nneighbo
   Communicator* found;
   if (int error = find_topology(kName, comm, MPI_GRAPH, found)) return error;
   if (int error = check_results(kName, found, {nneighbors})) return error;
-  if (rank < 0 || rank >= found->size)
-    return raise(kName, found, MPI_ERR_RANK, "there is no rank %d among %d", rank, found->size);
+  if (rank < 0 || rank >= found->size) return raise(kName, found, MPI_ERR_RANK, "there is no rank %d among %d", rank, found->size);
   *nneighbors = static_cast<int>(neighbours_of(*found->topology, rank).size());
   return MPI_SUCCESS;
 }
@@ -155,8 +152,7 @@ extern "C" int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, i
   static constexpr char kName[] = "MPI_Graph_neighbors";
   Communicator* found;
   if (int error = find_topology(kName, comm, MPI_GRAPH, found)) return error;
-  if (rank < 0 || rank >= found->size)
-    return raise(kName, found, MPI_ERR_RANK, "there is no rank %d among %d", rank, found->size);
+  if (rank < 0 || rank >= found->size) return raise(kName, found, MPI_ERR_RANK, "there is no rank %d among %d", rank, found->size);
   copy_out(neighbours_of(*found->topology, rank), maxneighbors, neighbors);
   return MPI_SUCCESS;
 }
@@ -173,9 +169,9 @@ extern "C" int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], cons
 }
 MPI_WEAK_NAME(Graph_map)
 
-extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[],
-                                               const int sourceweights[], int outdegree, const int destinations[],
-                                               const int destweights[], MPI_Info info, int, MPI_Comm* comm_dist_graph) {
+extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[],
+                                               int outdegree, const int destinations[], const int destweights[], MPI_Info info, int,
+                                               MPI_Comm* comm_dist_graph) {
   static constexpr char kName[] = "MPI_Dist_graph_create_adjacent";
   Communicator* old;
   if (int error = check_parent(kName, comm_old, old, comm_dist_graph)) return error;
@@ -193,9 +189,8 @@ extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, 
 }
 MPI_WEAK_NAME(Dist_graph_create_adjacent)
 
-extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[],
-                                      const int destinations[], const int weights[], MPI_Info info, int,
-                                      MPI_Comm* comm_dist_graph) {
+extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[],
+                                      const int weights[], MPI_Info info, int, MPI_Comm* comm_dist_graph) {
   static constexpr char kName[] = "MPI_Dist_graph_create";
   Communicator* old;
   if (int error = check_parent(kName, comm_old, old, comm_dist_graph)) return error;
@@ -210,8 +205,7 @@ extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int source
   const std::vector<int> all_weights = weights_of(weights, count);
   std::vector<Edge> own, all;
   for (int i = 0, edge = 0; i < n; ++i)
-    for (int j = 0; j < degrees[i]; ++j, ++edge)
-      own.push_back({sources[i], destinations[edge], all_weights[static_cast<size_t>(edge)]});
+    for (int j = 0; j < degrees[i]; ++j, ++edge) own.push_back({sources[i], destinations[edge], all_weights[static_cast<size_t>(edge)]});
   if (int error = gather_edges(*old, own, all)) return raise_creation(kName, *old, error);
   auto graph = std::make_shared<Topology>();
   graph->kind = MPI_DIST_GRAPH;
@@ -242,8 +236,8 @@ extern "C" int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int* indegree, int
 }
 MPI_WEAK_NAME(Dist_graph_neighbors_count)
 
-extern "C" int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int sourceweights[],
-                                         int maxoutdegree, int destinations[], int destweights[]) {
+extern "C" int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int sourceweights[], int maxoutdegree,
+                                         int destinations[], int destweights[]) {
   static constexpr char kName[] = "MPI_Dist_graph_neighbors";
   Communicator* found;
   if (int error = find_topology(kName, comm, MPI_DIST_GRAPH, found)) return error;

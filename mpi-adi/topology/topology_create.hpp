@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/comm/comm_create.hpp"
+#include "mpi-adi/core/checks.hpp"
 
 namespace portunus::mpi {
 

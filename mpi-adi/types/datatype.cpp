@@ -18,8 +18,7 @@ namespace {
 constinit ObjectPool<Datatype, 1 << 18> derived_types;
 
 Datatype& define(MPI_Datatype handle, const char* name, size_t size, size_t alignment) {
-  Datatype& type =
-      predefined_types[reinterpret_cast<uintptr_t>(handle) - reinterpret_cast<uintptr_t>(MPI_DATATYPE_NULL)];
+  Datatype& type = predefined_types[reinterpret_cast<uintptr_t>(handle) - reinterpret_cast<uintptr_t>(MPI_DATATYPE_NULL)];
   type.size = type.extent = type.true_extent = static_cast<int64_t>(size);
   type.dense = type.committed = type.predefined = true;
   type.alignment = static_cast<uint8_t>(alignment);
@@ -129,8 +128,7 @@ void compute_data(Datatype& type) {
   bool first = true;
   for (const Piece& piece : type.pieces) {
     const Datatype& part = *piece.type;
-    parts.push_back(
-        part.layout.repeated(piece.blocklength, part.extent).repeated(piece.count, piece.stride).shifted(piece.displacement));
+    parts.push_back(part.layout.repeated(piece.blocklength, part.extent).repeated(piece.count, piece.stride).shifted(piece.displacement));
     const int64_t copies = piece.blocklength * piece.count;
     if (copies == 0 || part.size == 0) continue;
     type.elements += copies * part.elements;
@@ -141,9 +139,7 @@ void compute_data(Datatype& type) {
   type.size = type.layout.size;
 }
 
-void compute_dense(Datatype& type) {
-  type.dense = type.layout.is_run() && type.layout.offset == 0 && type.size == type.extent;
-}
+void compute_dense(Datatype& type) { type.dense = type.layout.is_run() && type.layout.offset == 0 && type.size == type.extent; }
 
 }  // namespace
 

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "mpi-adi/core/attributes.hpp"
-#include "mpi-adi/types/layout.hpp"
 #include "mpi-adi/mpi.h"
+#include "mpi-adi/types/layout.hpp"
 
 namespace portunus::mpi {
 
@@ -23,10 +23,10 @@ struct Datatype;
 
 struct Piece {
   Datatype* type;
-  int64_t displacement;     // of the first
-  int64_t blocklength;      // elements in a row, their extent apart
-  int64_t count = 1;        // rows
-  int64_t stride = 0;       // bytes from row to row
+  int64_t displacement;  // of the first
+  int64_t blocklength;   // elements in a row, their extent apart
+  int64_t count = 1;     // rows
+  int64_t stride = 0;    // bytes from row to row
 };
 
 struct Datatype {
@@ -42,7 +42,7 @@ struct Datatype {
   Layout layout;
   // The predefined datatype that it consists of, if it is one only; of a predefined one itself.
   const Datatype* element = nullptr;
-  int64_t elements = 0;  // how many predefined datatypes
+  int64_t elements = 0;               // how many predefined datatypes
   const Datatype* kind_of = nullptr;  // one of Fortran's kinds, which is as good as this predefined one: never freed
 
   std::vector<Piece> pieces;  // empty: elementary

@@ -58,8 +58,7 @@ void merge_runs(std::vector<Layout>& parts) {
     Layout* last = kept > 0 ? &parts[kept - 1] : nullptr;
     if (last && last->shape == Shape::run && part.shape == Shape::run && last->offset + last->size == part.offset)
       last->size = last->block = last->size + part.size;
-    else if (&parts[kept++] != &part)
-      parts[kept - 1] = std::move(part);
+    else if (&parts[kept++] != &part) parts[kept - 1] = std::move(part);
   }
   parts.resize(kept);
 }
@@ -79,8 +78,7 @@ Layout Layout::joined(std::vector<Layout> parts) {
   if (parts.size() == 1) return parts[0];
   const bool runs = std::all_of(parts.begin(), parts.end(), [](const Layout& part) { return part.shape == Shape::run; });
   const bool alike = std::all_of(parts.begin(), parts.end(), [&](const Layout& part) { return part.size == parts[0].size; });
-  if (runs && alike && evenly_apart(parts))
-    return parts[0].repeated(static_cast<int64_t>(parts.size()), parts[1].offset - parts[0].offset);
+  if (runs && alike && evenly_apart(parts)) return parts[0].repeated(static_cast<int64_t>(parts.size()), parts[1].offset - parts[0].offset);
   Layout made;
   made.shape = !runs ? Shape::list : alike ? Shape::blocks : Shape::runs;
   made.block = parts[0].size;
@@ -102,10 +100,8 @@ enum class Way { pack, unpack };
 
 template <Way way>
 inline void copy(char* place, char* packed, size_t bytes) {
-  if constexpr (way == Way::pack)
-    std::memcpy(packed, place, bytes);
-  else
-    std::memcpy(place, packed, bytes);
+  if constexpr (way == Way::pack) std::memcpy(packed, place, bytes);
+  else std::memcpy(place, packed, bytes);
 }
 
 // Blocks of 4 to 64 bytes, which are many: two halves that overlap, by loads and stores.
@@ -156,20 +152,13 @@ char* copy_strided(char* place, int64_t stride, int64_t count, char* packed) {
 template <Way way>
 char* copy_strided(char* place, int64_t stride, int64_t count, char* packed, size_t block) {
   switch (block) {
-    case 1:
-      return copy_strided<way, 1>(place, stride, count, packed);
-    case 2:
-      return copy_strided<way, 2>(place, stride, count, packed);
-    case 4:
-      return copy_strided<way, 4>(place, stride, count, packed);
-    case 8:
-      return copy_strided<way, 8>(place, stride, count, packed);
-    case 16:
-      return copy_strided<way, 16>(place, stride, count, packed);
-    case 24:
-      return copy_strided<way, 24>(place, stride, count, packed);
-    case 32:
-      return copy_strided<way, 32>(place, stride, count, packed);
+    case 1: return copy_strided<way, 1>(place, stride, count, packed);
+    case 2: return copy_strided<way, 2>(place, stride, count, packed);
+    case 4: return copy_strided<way, 4>(place, stride, count, packed);
+    case 8: return copy_strided<way, 8>(place, stride, count, packed);
+    case 16: return copy_strided<way, 16>(place, stride, count, packed);
+    case 24: return copy_strided<way, 24>(place, stride, count, packed);
+    case 32: return copy_strided<way, 32>(place, stride, count, packed);
   }
   for (int64_t i = 0; i < count; ++i, place += stride, packed += block) copy_block<way>(place, packed, block);
   return packed;
@@ -182,12 +171,9 @@ char* copy_blocks(char* base, const int64_t* displacements, int64_t count, char*
 template <Way way>
 char* copy_blocks(char* base, const int64_t* displacements, int64_t count, char* packed, size_t block) {
   switch (block) {
-    case 4:
-      return copy_blocks<way, 4>(base, displacements, count, packed);
-    case 8:
-      return copy_blocks<way, 8>(base, displacements, count, packed);
-    case 16:
-      return copy_blocks<way, 16>(base, displacements, count, packed);
+    case 4: return copy_blocks<way, 4>(base, displacements, count, packed);
+    case 8: return copy_blocks<way, 8>(base, displacements, count, packed);
+    case 16: return copy_blocks<way, 16>(base, displacements, count, packed);
   }
   for (int64_t i = 0; i < count; ++i, packed += block) copy_block<way>(base + displacements[i], packed, block);
   return packed;
@@ -221,10 +207,8 @@ void move_listed(const Layout& layout, char* base, int64_t from, int64_t bytes, 
     const int64_t begin = i > 0 ? table.ends[i - 1] : 0, skipped = from - begin;
     const int64_t piece = std::min(bytes, table.ends[i] - from);
     char* place = base + table.displacements[i];
-    if (layout.shape == Shape::runs)
-      copy_block<way>(place + skipped, packed, static_cast<size_t>(piece));
-    else
-      move<way>(table.children[i], place, skipped, piece, packed);
+    if (layout.shape == Shape::runs) copy_block<way>(place + skipped, packed, static_cast<size_t>(piece));
+    else move<way>(table.children[i], place, skipped, piece, packed);
     from += piece;
     bytes -= piece;
     packed += piece;
@@ -239,11 +223,8 @@ void move(const Layout& layout, char* base, int64_t from, int64_t bytes, char* p
     copy<way>(block + skipped, to, static_cast<size_t>(piece));
   };
   switch (layout.shape) {
-    case Shape::empty:
-      break;
-    case Shape::run:
-      copy<way>(base + from, packed, static_cast<size_t>(bytes));
-      break;
+    case Shape::empty: break;
+    case Shape::run: copy<way>(base + from, packed, static_cast<size_t>(bytes)); break;
     case Shape::strided:
       move_equal(
           layout, from, bytes, packed,
@@ -274,9 +255,7 @@ void move(const Layout& layout, char* base, int64_t from, int64_t bytes, char* p
           });
       break;
     case Shape::runs:
-    case Shape::list:
-      move_listed<way>(layout, base, from, bytes, packed);
-      break;
+    case Shape::list: move_listed<way>(layout, base, from, bytes, packed); break;
   }
 }
 

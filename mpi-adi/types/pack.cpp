@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "mpi-adi/core/arguments.hpp"
-#include "mpi-adi/types/elements.hpp"
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/types/elements.hpp"
 #include "mpi-adi/types/type_create.hpp"
 
 namespace portunus::mpi {
@@ -30,9 +30,10 @@ int64_t external_size(const Datatype& elementary) {
 // Numbers of which an elementary type consists.
 int parts_of(const Datatype& elementary) {
   const MPI_Datatype handle = handle_of(&elementary);
-  const MPI_Datatype complex[] = {MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_C_LONG_DOUBLE_COMPLEX,
+  const MPI_Datatype complex[] = {MPI_C_FLOAT_COMPLEX,   MPI_C_DOUBLE_COMPLEX,   MPI_C_LONG_DOUBLE_COMPLEX,
                                   MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX, MPI_CXX_LONG_DOUBLE_COMPLEX,
-                                  MPI_COMPLEX, MPI_DOUBLE_COMPLEX, MPI_COMPLEX4, MPI_COMPLEX8, MPI_COMPLEX16, MPI_COMPLEX32};
+                                  MPI_COMPLEX,           MPI_DOUBLE_COMPLEX,     MPI_COMPLEX4,
+                                  MPI_COMPLEX8,          MPI_COMPLEX16,          MPI_COMPLEX32};
   return std::find(std::begin(complex), std::end(complex), handle) != std::end(complex) ? 2 : 1;
 }
 bool is_long_double(const Datatype& elementary) {
@@ -63,10 +64,8 @@ void narrow(const unsigned char* binary128, unsigned char* extended) {
 }
 
 void store_reversed(const unsigned char* from, size_t bytes, unsigned char* to) {
-  if (std::endian::native == std::endian::little)
-    std::reverse_copy(from, from + bytes, to);
-  else
-    std::memcpy(to, from, bytes);
+  if (std::endian::native == std::endian::little) std::reverse_copy(from, from + bytes, to);
+  else std::memcpy(to, from, bytes);
 }
 
 // One number from our representation, `bytes` long, to external32, `external` bytes long.
@@ -80,8 +79,7 @@ void to_external(const unsigned char* own, size_t bytes, bool long_double, unsig
   const size_t skipped = std::endian::native == std::endian::big && !long_double ? bytes - external : 0;
   store_reversed(own + skipped, external, out);
 }
-void from_external(const unsigned char* in, size_t external, bool long_double, bool is_signed, unsigned char* own,
-                   size_t bytes) {
+void from_external(const unsigned char* in, size_t external, bool long_double, bool is_signed, unsigned char* own, size_t bytes) {
   unsigned char wide[32];
   store_reversed(in, external, wide);
   if (long_double && kExtended) return narrow(wide, own);
@@ -122,13 +120,12 @@ int check_count(const char* function, const Communicator* comm, MPI_Count count)
 }
 
 // What packing has in common: `bytes` of data, `room` bytes in the packed buffer, of which `position` are used.
-int check_pack(const char* function, const Communicator* comm, const Datatype& type, MPI_Count count, int64_t bytes,
-               const void* data, const void* packed, int64_t room, int64_t position) {
+int check_pack(const char* function, const Communicator* comm, const Datatype& type, MPI_Count count, int64_t bytes, const void* data,
+               const void* packed, int64_t room, int64_t position) {
   if (int error = check_count(function, comm, count)) return error;
   if (!type.committed) return raise(function, comm, MPI_ERR_TYPE, "the datatype is not committed");
   if (position < 0 || position > room)
-    return raise(function, comm, MPI_ERR_ARG, "the position %lld is not within the packed buffer",
-                 static_cast<long long>(position));
+    return raise(function, comm, MPI_ERR_ARG, "the position %lld is not within the packed buffer", static_cast<long long>(position));
   if (bytes > room - position)
     return raise(function, comm, MPI_ERR_TRUNCATE, "%lld bytes do not fit into the %lld that are left of the packed buffer",
                  static_cast<long long>(bytes), static_cast<long long>(room - position));
@@ -206,8 +203,8 @@ int unpack_external(const char* function, const char datarep[], const void* inbu
   const auto* in = static_cast<const unsigned char*>(inbuf) + *position;
   auto* out = static_cast<unsigned char*>(outbuf);
   for_each_number(*type, outcount, [&](const Datatype& elementary, int64_t displacement, int64_t bytes, int64_t external) {
-    from_external(in, static_cast<size_t>(external), is_long_double(elementary), handle_of(&elementary) == MPI_LONG,
-                  out + displacement, static_cast<size_t>(bytes));
+    from_external(in, static_cast<size_t>(external), is_long_double(elementary), handle_of(&elementary) == MPI_LONG, out + displacement,
+                  static_cast<size_t>(bytes));
     in += external;
   });
   *position = in - static_cast<const unsigned char*>(inbuf);
@@ -228,34 +225,34 @@ int pack_external_size(const char* function, const char datarep[], MPI_Count inc
 
 using namespace portunus::mpi;
 
-#define PACK_CALLS(suffix, Count, Size)                                                                                       \
-  extern "C" int PMPI_Pack##suffix(const void* inbuf, Count incount, MPI_Datatype datatype, void* outbuf, Count outsize,      \
-                                   Count* position, MPI_Comm comm) {                                                          \
-    return pack("MPI_Pack" #suffix, inbuf, incount, datatype, outbuf, outsize, position, comm);                               \
-  }                                                                                                                           \
-  MPI_WEAK_NAME(Pack##suffix)                                                                                                 \
-  extern "C" int PMPI_Unpack##suffix(const void* inbuf, Count insize, Count* position, void* outbuf, Count outcount,          \
-                                     MPI_Datatype datatype, MPI_Comm comm) {                                                  \
-    return unpack("MPI_Unpack" #suffix, inbuf, insize, position, outbuf, outcount, datatype, comm);                           \
-  }                                                                                                                           \
-  MPI_WEAK_NAME(Unpack##suffix)                                                                                               \
-  extern "C" int PMPI_Pack_size##suffix(Count incount, MPI_Datatype datatype, MPI_Comm comm, Count* size) {                   \
-    return pack_size("MPI_Pack_size" #suffix, incount, datatype, comm, size);                                                 \
-  }                                                                                                                           \
-  MPI_WEAK_NAME(Pack_size##suffix)                                                                                            \
-  extern "C" int PMPI_Pack_external##suffix(const char datarep[], const void* inbuf, Count incount, MPI_Datatype datatype,    \
-                                            void* outbuf, Size outsize, Size* position) {                                     \
-    return pack_external("MPI_Pack_external" #suffix, datarep, inbuf, incount, datatype, outbuf, outsize, position);          \
-  }                                                                                                                           \
-  MPI_WEAK_NAME(Pack_external##suffix)                                                                                        \
-  extern "C" int PMPI_Unpack_external##suffix(const char datarep[], const void* inbuf, Size insize, Size* position,           \
-                                              void* outbuf, Count outcount, MPI_Datatype datatype) {                          \
-    return unpack_external("MPI_Unpack_external" #suffix, datarep, inbuf, insize, position, outbuf, outcount, datatype);      \
-  }                                                                                                                           \
-  MPI_WEAK_NAME(Unpack_external##suffix)                                                                                      \
-  extern "C" int PMPI_Pack_external_size##suffix(const char datarep[], Count incount, MPI_Datatype datatype, Size* size) {    \
-    return pack_external_size("MPI_Pack_external_size" #suffix, datarep, incount, datatype, size);                            \
-  }                                                                                                                           \
+#define PACK_CALLS(suffix, Count, Size)                                                                                                   \
+  extern "C" int PMPI_Pack##suffix(const void* inbuf, Count incount, MPI_Datatype datatype, void* outbuf, Count outsize, Count* position, \
+                                   MPI_Comm comm) {                                                                                       \
+    return pack("MPI_Pack" #suffix, inbuf, incount, datatype, outbuf, outsize, position, comm);                                           \
+  }                                                                                                                                       \
+  MPI_WEAK_NAME(Pack##suffix)                                                                                                             \
+  extern "C" int PMPI_Unpack##suffix(const void* inbuf, Count insize, Count* position, void* outbuf, Count outcount,                      \
+                                     MPI_Datatype datatype, MPI_Comm comm) {                                                              \
+    return unpack("MPI_Unpack" #suffix, inbuf, insize, position, outbuf, outcount, datatype, comm);                                       \
+  }                                                                                                                                       \
+  MPI_WEAK_NAME(Unpack##suffix)                                                                                                           \
+  extern "C" int PMPI_Pack_size##suffix(Count incount, MPI_Datatype datatype, MPI_Comm comm, Count* size) {                               \
+    return pack_size("MPI_Pack_size" #suffix, incount, datatype, comm, size);                                                             \
+  }                                                                                                                                       \
+  MPI_WEAK_NAME(Pack_size##suffix)                                                                                                        \
+  extern "C" int PMPI_Pack_external##suffix(const char datarep[], const void* inbuf, Count incount, MPI_Datatype datatype, void* outbuf,  \
+                                            Size outsize, Size* position) {                                                               \
+    return pack_external("MPI_Pack_external" #suffix, datarep, inbuf, incount, datatype, outbuf, outsize, position);                      \
+  }                                                                                                                                       \
+  MPI_WEAK_NAME(Pack_external##suffix)                                                                                                    \
+  extern "C" int PMPI_Unpack_external##suffix(const char datarep[], const void* inbuf, Size insize, Size* position, void* outbuf,         \
+                                              Count outcount, MPI_Datatype datatype) {                                                    \
+    return unpack_external("MPI_Unpack_external" #suffix, datarep, inbuf, insize, position, outbuf, outcount, datatype);                  \
+  }                                                                                                                                       \
+  MPI_WEAK_NAME(Unpack_external##suffix)                                                                                                  \
+  extern "C" int PMPI_Pack_external_size##suffix(const char datarep[], Count incount, MPI_Datatype datatype, Size* size) {                \
+    return pack_external_size("MPI_Pack_external_size" #suffix, datarep, incount, datatype, size);                                        \
+  }                                                                                                                                       \
   MPI_WEAK_NAME(Pack_external_size##suffix)
 
 PACK_CALLS(, int, MPI_Aint)

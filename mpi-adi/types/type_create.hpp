@@ -20,12 +20,9 @@ struct Recipe {
   // A count or an address, as a constructor takes it whose counts are of type Count.
   template <class Count, class T>
   void add(T value) {
-    if constexpr (std::is_same_v<Count, MPI_Count>)
-      large_counts.push_back(value);
-    else if constexpr (std::is_same_v<T, int>)
-      integers.push_back(value);
-    else
-      addresses.push_back(value);
+    if constexpr (std::is_same_v<Count, MPI_Count>) large_counts.push_back(value);
+    else if constexpr (std::is_same_v<T, int>) integers.push_back(value);
+    else addresses.push_back(value);
   }
 
   int combiner;

@@ -107,26 +107,23 @@ int check_key(const char* function, MPI_Datatype datatype, int keyval, Datatype*
 using namespace portunus::mpi;
 
 // With results of any width.
-#define SIZE_AND_BOUNDS(suffix, Size, Bound)                                                                        \
-  extern "C" int PMPI_Type_size##suffix(MPI_Datatype datatype, Size* size) {                                        \
-    return get_size("MPI_Type_size" #suffix, datatype, size);                                                       \
-  }                                                                                                                 \
-  MPI_WEAK_NAME(Type_size##suffix)                                                                                  \
-  extern "C" int PMPI_Type_get_extent##suffix(MPI_Datatype datatype, Bound* lb, Bound* extent) {                    \
-    return get_bounds("MPI_Type_get_extent" #suffix, datatype, lb, extent, false);                                  \
-  }                                                                                                                 \
-  MPI_WEAK_NAME(Type_get_extent##suffix)                                                                            \
-  extern "C" int PMPI_Type_get_true_extent##suffix(MPI_Datatype datatype, Bound* true_lb, Bound* true_extent) {     \
-    return get_bounds("MPI_Type_get_true_extent" #suffix, datatype, true_lb, true_extent, true);                    \
-  }                                                                                                                 \
+#define SIZE_AND_BOUNDS(suffix, Size, Bound)                                                                                             \
+  extern "C" int PMPI_Type_size##suffix(MPI_Datatype datatype, Size* size) { return get_size("MPI_Type_size" #suffix, datatype, size); } \
+  MPI_WEAK_NAME(Type_size##suffix)                                                                                                       \
+  extern "C" int PMPI_Type_get_extent##suffix(MPI_Datatype datatype, Bound* lb, Bound* extent) {                                         \
+    return get_bounds("MPI_Type_get_extent" #suffix, datatype, lb, extent, false);                                                       \
+  }                                                                                                                                      \
+  MPI_WEAK_NAME(Type_get_extent##suffix)                                                                                                 \
+  extern "C" int PMPI_Type_get_true_extent##suffix(MPI_Datatype datatype, Bound* true_lb, Bound* true_extent) {                          \
+    return get_bounds("MPI_Type_get_true_extent" #suffix, datatype, true_lb, true_extent, true);                                         \
+  }                                                                                                                                      \
   MPI_WEAK_NAME(Type_get_true_extent##suffix)
 
 SIZE_AND_BOUNDS(, int, MPI_Aint)
 SIZE_AND_BOUNDS(_x, MPI_Count, MPI_Count)
 SIZE_AND_BOUNDS(_c, MPI_Count, MPI_Count)
 
-extern "C" int PMPI_Type_get_envelope(MPI_Datatype datatype, int* num_integers, int* num_addresses, int* num_datatypes,
-                                      int* combiner) {
+extern "C" int PMPI_Type_get_envelope(MPI_Datatype datatype, int* num_integers, int* num_addresses, int* num_datatypes, int* combiner) {
   static constexpr char kName[] = "MPI_Type_get_envelope";
   Datatype* found;
   if (int error = check(kName, datatype, found, {num_integers, num_addresses, num_datatypes, combiner})) return error;
@@ -142,8 +139,8 @@ MPI_WEAK_NAME(Type_get_envelope)
 extern "C" int PMPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count* num_integers, MPI_Count* num_addresses,
                                         MPI_Count* num_large_counts, MPI_Count* num_datatypes, int* combiner) {
   Datatype* found;
-  if (int error = check("MPI_Type_get_envelope_c", datatype, found,
-                        {num_integers, num_addresses, num_large_counts, num_datatypes, combiner}))
+  if (int error =
+          check("MPI_Type_get_envelope_c", datatype, found, {num_integers, num_addresses, num_large_counts, num_datatypes, combiner}))
     return error;
   const Amounts there = amounts_of(*found);
   *num_integers = there.integers;
@@ -156,8 +153,7 @@ extern "C" int PMPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count* num_in
 MPI_WEAK_NAME(Type_get_envelope_c)
 
 extern "C" int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addresses, int max_datatypes,
-                                      int array_of_integers[], MPI_Aint array_of_addresses[],
-                                      MPI_Datatype array_of_datatypes[]) {
+                                      int array_of_integers[], MPI_Aint array_of_addresses[], MPI_Datatype array_of_datatypes[]) {
   static constexpr char kName[] = "MPI_Type_get_contents";
   Datatype* found;
   if (int error = check_own(kName, datatype, found)) return error;
@@ -167,15 +163,14 @@ extern "C" int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers, i
 }
 MPI_WEAK_NAME(Type_get_contents)
 
-extern "C" int PMPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_integers, MPI_Count max_addresses,
-                                        MPI_Count max_large_counts, MPI_Count max_datatypes, int array_of_integers[],
-                                        MPI_Aint array_of_addresses[], MPI_Count array_of_large_counts[],
-                                        MPI_Datatype array_of_datatypes[]) {
+extern "C" int PMPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_integers, MPI_Count max_addresses, MPI_Count max_large_counts,
+                                        MPI_Count max_datatypes, int array_of_integers[], MPI_Aint array_of_addresses[],
+                                        MPI_Count array_of_large_counts[], MPI_Datatype array_of_datatypes[]) {
   static constexpr char kName[] = "MPI_Type_get_contents_c";
   Datatype* found;
   if (int error = check_own(kName, datatype, found)) return error;
-  return get_contents(kName, *found, {max_integers, max_addresses, max_large_counts, max_datatypes}, array_of_integers,
-                      array_of_addresses, array_of_large_counts, array_of_datatypes);
+  return get_contents(kName, *found, {max_integers, max_addresses, max_large_counts, max_datatypes}, array_of_integers, array_of_addresses,
+                      array_of_large_counts, array_of_datatypes);
 }
 MPI_WEAK_NAME(Type_get_contents_c)
 
@@ -195,8 +190,7 @@ extern "C" int PMPI_Type_free(MPI_Datatype* datatype) {
   if (int error = check_results(kName, nullptr, {datatype})) return error;
   if (int error = check_own(kName, *datatype, found)) return error;
   if (found->kind_of != nullptr) return raise(kName, nullptr, MPI_ERR_TYPE, "a kind of Fortran's is predefined");
-  if (int error = found->attributes.clear(*datatype))
-    return raise(kName, nullptr, error, "an attribute's delete function failed");
+  if (int error = found->attributes.clear(*datatype)) return raise(kName, nullptr, error, "an attribute's delete function failed");
   release(found);
   *datatype = MPI_DATATYPE_NULL;
   return MPI_SUCCESS;
@@ -238,9 +232,15 @@ MPI_WEAK_NAME(Type_match_size)
 extern "C" int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type, MPI_Datatype* pair_type) {
   static constexpr char kName[] = "MPI_Type_get_value_index";
   static const MPI_Datatype kPairs[][3] = {
-      {MPI_FLOAT, MPI_INT, MPI_FLOAT_INT}, {MPI_DOUBLE, MPI_INT, MPI_DOUBLE_INT},           {MPI_LONG, MPI_INT, MPI_LONG_INT},
-      {MPI_INT, MPI_INT, MPI_2INT},        {MPI_SHORT, MPI_INT, MPI_SHORT_INT},             {MPI_LONG_DOUBLE, MPI_INT, MPI_LONG_DOUBLE_INT},
-      {MPI_REAL, MPI_REAL, MPI_2REAL},     {MPI_INTEGER, MPI_INTEGER, MPI_2INTEGER},        {MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION, MPI_2DOUBLE_PRECISION},
+      {MPI_FLOAT, MPI_INT, MPI_FLOAT_INT},
+      {MPI_DOUBLE, MPI_INT, MPI_DOUBLE_INT},
+      {MPI_LONG, MPI_INT, MPI_LONG_INT},
+      {MPI_INT, MPI_INT, MPI_2INT},
+      {MPI_SHORT, MPI_INT, MPI_SHORT_INT},
+      {MPI_LONG_DOUBLE, MPI_INT, MPI_LONG_DOUBLE_INT},
+      {MPI_REAL, MPI_REAL, MPI_2REAL},
+      {MPI_INTEGER, MPI_INTEGER, MPI_2INTEGER},
+      {MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION, MPI_2DOUBLE_PRECISION},
   };
   Datatype* found;
   if (int error = check(kName, value_type, found, {pair_type})) return error;
@@ -252,9 +252,8 @@ extern "C" int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype i
 }
 MPI_WEAK_NAME(Type_get_value_index)
 
-extern "C" int PMPI_Type_create_keyval(MPI_Type_copy_attr_function* type_copy_attr_fn,
-                                       MPI_Type_delete_attr_function* type_delete_attr_fn, int* type_keyval,
-                                       void* extra_state) {
+extern "C" int PMPI_Type_create_keyval(MPI_Type_copy_attr_function* type_copy_attr_fn, MPI_Type_delete_attr_function* type_delete_attr_fn,
+                                       int* type_keyval, void* extra_state) {
   if (int error = check_results("MPI_Type_create_keyval", nullptr, {type_keyval})) return error;
   *type_keyval = Attributes<MPI_Datatype>::create_keyval(type_copy_attr_fn, type_delete_attr_fn, extra_state);
   return MPI_SUCCESS;

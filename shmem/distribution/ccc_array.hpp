@@ -40,28 +40,17 @@ struct Function {
   enum Kind { kBlock, kCyclic, kBalanced, kWhole, kBlockCyclic } kind;
   index_t size = 0;  // of a block, kBlockCyclic
 };
-inline constexpr Function block{Function::kBlock}, cyclic{Function::kCyclic}, balanced{Function::kBalanced},
-    whole{Function::kWhole};
+inline constexpr Function block{Function::kBlock}, cyclic{Function::kCyclic}, balanced{Function::kBalanced}, whole{Function::kWhole};
 constexpr Function block_cyclic(index_t size) { return {Function::kBlockCyclic, size}; }
 
 inline ccc_axis make_axis(index_t n, Function function, index_t processors) {
   ccc_axis axis{};
   switch (function.kind) {
-    case Function::kBlock:
-      check(ccc_block(&axis, n, processors));
-      break;
-    case Function::kCyclic:
-      check(ccc_cyclic(&axis, n, processors));
-      break;
-    case Function::kBalanced:
-      check(ccc_balanced(&axis, n, processors));
-      break;
-    case Function::kWhole:
-      check(ccc_compress(&axis, n));
-      break;
-    case Function::kBlockCyclic:
-      check(ccc_block_cyclic(&axis, n, function.size, processors));
-      break;
+    case Function::kBlock: check(ccc_block(&axis, n, processors)); break;
+    case Function::kCyclic: check(ccc_cyclic(&axis, n, processors)); break;
+    case Function::kBalanced: check(ccc_balanced(&axis, n, processors)); break;
+    case Function::kWhole: check(ccc_compress(&axis, n)); break;
+    case Function::kBlockCyclic: check(ccc_block_cyclic(&axis, n, function.size, processors)); break;
   }
   return axis;
 }
@@ -119,8 +108,7 @@ class Layout {
  private:
   void assign(const Dimension* dimensions) {
     layout_.axes = static_cast<int>(R);
-    for (size_t d = 0; d < R; ++d)
-      layout_.axis[d] = make_axis(dimensions[d].n, dimensions[d].function, dimensions[d].processors);
+    for (size_t d = 0; d < R; ++d) layout_.axis[d] = make_axis(dimensions[d].n, dimensions[d].function, dimensions[d].processors);
   }
   index_t processors(size_t d) const { return layout_.axis[d].step[layout_.axis[d].steps - 1].processors; }
   template <size_t D, class F>
@@ -129,10 +117,8 @@ class Layout {
     for (index_t o = 0; o < here; ++o) {
       at[D] = ccc_global(&layout_.axis[D], target[D], o);
       if (at[D] < 0) continue;
-      if constexpr (D + 1 < R)
-        walk<D + 1>(target, at, (offset * here + o), f);
-      else
-        f(at, offset * here + o);
+      if constexpr (D + 1 < R) walk<D + 1>(target, at, (offset * here + o), f);
+      else f(at, offset * here + o);
     }
   }
 
@@ -181,8 +167,7 @@ class Shared {
  public:
   explicit Shared(size_t count) : data_(static_cast<T*>(shmem_calloc(count + 1, sizeof(T)))) {
     if (!data_)
-      throw Error(CCC_ERR_NO_SPACE,
-                  "the symmetric heap has no room for " + std::to_string(count) + " elements; set SHMEM_SYMMETRIC_SIZE");
+      throw Error(CCC_ERR_NO_SPACE, "the symmetric heap has no room for " + std::to_string(count) + " elements; set SHMEM_SYMMETRIC_SIZE");
   }
   Shared(Shared&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
   Shared& operator=(Shared other) noexcept { return std::swap(data_, other.data_), *this; }

@@ -35,14 +35,12 @@ void Domain<State, R>::same_everywhere(F index) {
   words.get()[0] = hash;
   words.get()[1] = ~hash;
   shmem_uint64_max_reduce(SHMEM_TEAM_WORLD, words.get() + 2, words.get(), 2);
-  if (words.get()[2] != ~words.get()[3])
-    throw Error(CCC_ERR_ARG, "`index` names other virtual processors on some PEs than on others");
+  if (words.get()[2] != ~words.get()[3]) throw Error(CCC_ERR_ARG, "`index` names other virtual processors on some PEs than on others");
 }
 
 template <class State, size_t R>
 template <class T, size_t K>
-auto Domain<State, R>::bring(Way way, T* outside, const ccc_layout& from, const std::array<Function, K>& functions)
-    -> Entered<T, K> {
+auto Domain<State, R>::bring(Way way, T* outside, const ccc_layout& from, const std::array<Function, K>& functions) -> Entered<T, K> {
   View<T, K, R> view;
   ccc_layout within{};
   within.axes = static_cast<int>(K);
@@ -55,8 +53,7 @@ auto Domain<State, R>::bring(Way way, T* outside, const ccc_layout& from, const 
       within.axis[k] = make_axis(n, whole, 1);
     } else {
       if (next == R) throw Error(CCC_ERR_ARG, "the argument has more dimensions dealt out than the domain has");
-      if (functions[k].kind == Function::kBalanced)
-        throw Error(CCC_ERR_ARG, "arguments are dealt out by block, cyclic or block_cyclic");
+      if (functions[k].kind == Function::kBalanced) throw Error(CCC_ERR_ARG, "arguments are dealt out by block, cyclic or block_cyclic");
       const ccc_step& pes = layout_.c().axis[next].step[0];
       view.first_[k] = make_axis(n, functions[k], vps_[next]);
       within.axis[k] = view.first_[k];

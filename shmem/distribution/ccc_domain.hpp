@@ -133,9 +133,7 @@ template <class M, size_t R>
 class Fetched {
  public:
   bool has(const Vp<R>& vp) const { return place_[static_cast<size_t>(vp.local)] >= 0; }  // its index named one
-  const M& operator[](const Vp<R>& vp) const {
-    return values_[static_cast<size_t>(place_[static_cast<size_t>(vp.local)])].value;
-  }
+  const M& operator[](const Vp<R>& vp) const { return values_[static_cast<size_t>(place_[static_cast<size_t>(vp.local)])].value; }
 
  private:
   template <class, size_t>
@@ -158,9 +156,7 @@ template <class State, class M, size_t R>
 class Exchange {
  public:
   Exchange(Exchange&& other) noexcept
-      : fetched_(std::move(other.fetched_)),
-        local_(std::move(other.local_)),
-        schedule_(std::exchange(other.schedule_, nullptr)) {}
+      : fetched_(std::move(other.fetched_)), local_(std::move(other.local_)), schedule_(std::exchange(other.schedule_, nullptr)) {}
   Exchange(const Exchange&) = delete;
   ~Exchange() {
     if (request_ != GOAL_REQUEST_NULL) GOAL_Wait(&request_);
@@ -198,8 +194,7 @@ class Domain {
   using Index = std::array<index_t, R>;
 
   // Virtual processors in each dimension, and how many in a row a PE takes at a time; 0: one block for each PE.
-  explicit Domain(Index vps, Index blocks = {})
-      : layout_(dealt(vps, blocks)), states_(static_cast<size_t>(layout_.rooms())), vps_(vps) {
+  explicit Domain(Index vps, Index blocks = {}) : layout_(dealt(vps, blocks)), states_(static_cast<size_t>(layout_.rooms())), vps_(vps) {
     layout_.each(shmem_my_pe(), [&](const Index& at, index_t offset) { mine_.push_back({at, number_of(at), offset}); });
     for (size_t i = 0; i < mine_.size(); ++i)
       place_of_.push_back(static_cast<size_t>(mine_[i].local)), mine_[i].local = static_cast<index_t>(i);
@@ -232,8 +227,7 @@ class Domain {
     std::map<index_t, ptrdiff_t> known;
     for (const Vp<R>& vp : mine_) {
       const index_t wanted = number_of(index(vp));
-      fetched.place_.push_back(wanted < 0 ? -1
-                                          : known.try_emplace(wanted, static_cast<ptrdiff_t>(known.size())).first->second);
+      fetched.place_.push_back(wanted < 0 ? -1 : known.try_emplace(wanted, static_cast<ptrdiff_t>(known.size())).first->second);
     }
     fetched.values_.resize(known.size());
     for (const auto& [number, place] : known) fetch(number, &fetched.values_[static_cast<size_t>(place)].value, member);
@@ -248,8 +242,7 @@ class Domain {
   void put(M State::*member, F index, V value) {
     if (checks_) same_everywhere(index);
     Shared<M> outbox(static_cast<size_t>(layout_.rooms()));
-    for (const Vp<R>& vp : mine_)
-      outbox.get()[place_of_[static_cast<size_t>(vp.local)]] = value(std::as_const(state(vp)), vp);
+    for (const Vp<R>& vp : mine_) outbox.get()[place_of_[static_cast<size_t>(vp.local)]] = value(std::as_const(state(vp)), vp);
     std::map<index_t, Index> writer;  // of each that is written: the highest comes last
     for (index_t number = 0; number < size(); ++number) {
       const Index at = at_of(number);
@@ -261,8 +254,7 @@ class Domain {
     shmem_barrier_all();
     for (const Vp<R>& vp : mine_)
       if (const auto found = writer.find(vp.number); found != writer.end())
-        shmem_getmem(&(state(vp).*member), outbox.get() + layout_.offset_of(found->second), sizeof(M),
-                     layout_.pe_of(found->second));
+        shmem_getmem(&(state(vp).*member), outbox.get() + layout_.offset_of(found->second), sizeof(M), layout_.pe_of(found->second));
     shmem_barrier_all();
   }
 
@@ -276,9 +268,8 @@ class Domain {
     std::vector<M> all(static_cast<size_t>(size())), theirs(room);
     for (int pe = 0; pe < shmem_n_pes(); ++pe) {
       shmem_getmem(theirs.data(), outbox.get(), room * sizeof(M), pe);
-      layout_.each(pe, [&](const Index& at, index_t offset) {
-        all[static_cast<size_t>(number_of(at))] = theirs[static_cast<size_t>(offset)];
-      });
+      layout_.each(pe,
+                   [&](const Index& at, index_t offset) { all[static_cast<size_t>(number_of(at))] = theirs[static_cast<size_t>(offset)]; });
     }
     shmem_barrier_all();
     for (size_t width = 1; width < all.size(); width *= 2)

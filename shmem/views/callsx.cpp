@@ -49,11 +49,10 @@ std::vector<Range> ranges_of(int viewid, const Vdcx_piece* pieces, unsigned n) {
     const Vdcx_piece& piece = pieces[i];
     if (piece.count == 0 || piece.bytes == 0) continue;
     size_t last = 0, span = 0;
-    const bool fits =
-        piece.count == 1 || (piece.stride >= piece.bytes && !__builtin_mul_overflow(piece.count - 1, piece.stride, &last));
+    const bool fits = piece.count == 1 || (piece.stride >= piece.bytes && !__builtin_mul_overflow(piece.count - 1, piece.stride, &last));
     if (!fits || __builtin_add_overflow(last, piece.bytes, &span) || !window.holds(piece.start, span))
-      refuse(VDCX_ERR_ARG, "view %d: piece %u, %zu times %zu bytes at %p, does not lie in the shared pages without overlap",
-             viewid, i, piece.count, piece.bytes, piece.start);
+      refuse(VDCX_ERR_ARG, "view %d: piece %u, %zu times %zu bytes at %p, does not lie in the shared pages without overlap", viewid, i,
+             piece.count, piece.bytes, piece.start);
     for (size_t k = 0; k < piece.count; ++k) ranges.push_back({window.offset(piece.start) + k * piece.stride, piece.bytes});
   }
   if (ranges.empty()) refuse(VDCX_ERR_ARG, "view %d: no bytes are declared", viewid);
@@ -67,8 +66,8 @@ void declare(int viewid, const Vdcx_piece* pieces, unsigned n, Vdcx_finding how)
     refuse(VDCX_ERR_ARG, "view %d: %d is no way of finding what was written", viewid, static_cast<int>(how));
   const uint64_t generation = library.net.load(view.manager, library.layout.slot(viewid) + offsetof(Slot, spare));
   library.net.clear();
-  if ((view.used || view.declared) && generation > own(library.slot(viewid).generation).load(std::memory_order_relaxed) &&
-      !view.held && !view.reads && !view.pending) {
+  if ((view.used || view.declared) && generation > own(library.slot(viewid).generation).load(std::memory_order_relaxed) && !view.held &&
+      !view.reads && !view.pending) {
     // It was destroyed by another process: free for a new meaning.
     forget_index(view);
     const int manager = view.manager;
@@ -76,13 +75,11 @@ void declare(int viewid, const Vdcx_piece* pieces, unsigned n, Vdcx_finding how)
     view.id = viewid, view.manager = manager;
     own(library.slot(viewid).generation).store(generation, std::memory_order_relaxed);
   }
-  if (view.used || view.declared)
-    refuse(VDCX_ERR_STATE, "view %d has been %s here already", viewid, view.declared ? "declared" : "used");
+  if (view.used || view.declared) refuse(VDCX_ERR_STATE, "view %d has been %s here already", viewid, view.declared ? "declared" : "used");
   std::vector<Range> ranges = ranges_of(viewid, pieces, n);
   if (!normalize(ranges)) refuse(VDCX_ERR_OVERLAP, "view %d: its pieces overlap", viewid);
   for (const auto& other : library.views)
-    if (other && other->declared && overlap(other->pieces, ranges))
-      refuse(VDCX_ERR_OVERLAP, "view %d overlaps view %d", viewid, other->id);
+    if (other && other->declared && overlap(other->pieces, ranges)) refuse(VDCX_ERR_OVERLAP, "view %d overlaps view %d", viewid, other->id);
   std::vector<Range> blocks = blocks_of(ranges);
   if (blocks.size() > kMostBlocks)
     refuse(VDCX_ERR_NO_SPACE, "view %d consists of %zu pieces; the most are %zu", viewid, blocks.size(), kMostBlocks);

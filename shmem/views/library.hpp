@@ -78,8 +78,7 @@ struct Delivery {
 };
 
 struct Counters {
-  uint64_t write_acquires = 0, read_acquires = 0, again = 0, waited = 0, copied_bytes = 0, brought_bytes = 0, twins = 0,
-           messages = 0;
+  uint64_t write_acquires = 0, read_acquires = 0, again = 0, waited = 0, copied_bytes = 0, brought_bytes = 0, twins = 0, messages = 0;
 };
 
 struct Library {

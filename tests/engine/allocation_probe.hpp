@@ -26,12 +26,8 @@ inline void* allocate_or_throw(size_t size) {
 
 [[gnu::noinline]] void* operator new(size_t size) { return portunus::allocation_probe::allocate_or_throw(size); }
 [[gnu::noinline]] void* operator new[](size_t size) { return portunus::allocation_probe::allocate_or_throw(size); }
-[[gnu::noinline]] void* operator new(size_t size, const std::nothrow_t&) noexcept {
-  return portunus::allocation_probe::allocate(size);
-}
-[[gnu::noinline]] void* operator new[](size_t size, const std::nothrow_t&) noexcept {
-  return portunus::allocation_probe::allocate(size);
-}
+[[gnu::noinline]] void* operator new(size_t size, const std::nothrow_t&) noexcept { return portunus::allocation_probe::allocate(size); }
+[[gnu::noinline]] void* operator new[](size_t size, const std::nothrow_t&) noexcept { return portunus::allocation_probe::allocate(size); }
 [[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
 [[gnu::noinline]] void operator delete[](void* p) noexcept { std::free(p); }
 [[gnu::noinline]] void operator delete(void* p, size_t) noexcept { std::free(p); }

@@ -16,22 +16,22 @@
 #include "portals/portals4_ext.h"
 
 namespace portunus {
-template <class T> constexpr bool is_complex = !std::is_arithmetic_v<T>;
+template <class T>
+constexpr bool is_complex = !std::is_arithmetic_v<T>;
 
 template <class Value, ptl_datatype_t number>
 struct Type {
   using T = Value;
   static constexpr ptl_datatype_t type = number;
 };
-using AllTypes = testing::Types<
-    Type<int8_t, PTL_INT8_T>, Type<uint8_t, PTL_UINT8_T>, Type<int16_t, PTL_INT16_T>, Type<uint16_t, PTL_UINT16_T>,
-    Type<int32_t, PTL_INT32_T>, Type<uint32_t, PTL_UINT32_T>, Type<int64_t, PTL_INT64_T>, Type<uint64_t, PTL_UINT64_T>,
-    Type<float, PTL_FLOAT>, Type<double, PTL_DOUBLE>, Type<long double, PTL_LONG_DOUBLE>,
-    Type<std::complex<float>, PTL_FLOAT_COMPLEX>, Type<std::complex<double>, PTL_DOUBLE_COMPLEX>,
-    Type<std::complex<long double>, PTL_LONG_DOUBLE_COMPLEX>>;
+using AllTypes = testing::Types<Type<int8_t, PTL_INT8_T>, Type<uint8_t, PTL_UINT8_T>, Type<int16_t, PTL_INT16_T>,
+                                Type<uint16_t, PTL_UINT16_T>, Type<int32_t, PTL_INT32_T>, Type<uint32_t, PTL_UINT32_T>,
+                                Type<int64_t, PTL_INT64_T>, Type<uint64_t, PTL_UINT64_T>, Type<float, PTL_FLOAT>, Type<double, PTL_DOUBLE>,
+                                Type<long double, PTL_LONG_DOUBLE>, Type<std::complex<float>, PTL_FLOAT_COMPLEX>,
+                                Type<std::complex<double>, PTL_DOUBLE_COMPLEX>, Type<std::complex<long double>, PTL_LONG_DOUBLE_COMPLEX>>;
 
-inline const std::set<int> kIntegers = {PTL_INT8_T, PTL_UINT8_T, PTL_INT16_T, PTL_UINT16_T,
-                                 PTL_INT32_T, PTL_UINT32_T, PTL_INT64_T, PTL_UINT64_T};
+inline const std::set<int> kIntegers = {PTL_INT8_T,  PTL_UINT8_T,  PTL_INT16_T, PTL_UINT16_T,
+                                        PTL_INT32_T, PTL_UINT32_T, PTL_INT64_T, PTL_UINT64_T};
 inline const std::set<int> kFloats = {PTL_FLOAT, PTL_DOUBLE, PTL_LONG_DOUBLE};
 inline const std::set<int> kComplex = {PTL_FLOAT_COMPLEX, PTL_DOUBLE_COMPLEX, PTL_LONG_DOUBLE_COMPLEX};
 
@@ -75,22 +75,22 @@ T expected(int op, T t, T s, T o) {
     case PTL_CSWAP_NE: return o == t ? t : s;
   }
   if constexpr (!is_complex<T>) switch (op) {
-    case PTL_MIN: return std::min(t, s);
-    case PTL_MAX: return std::max(t, s);
-    case PTL_CSWAP_LE: return o <= t ? s : t;
-    case PTL_CSWAP_LT: return o < t ? s : t;
-    case PTL_CSWAP_GE: return o >= t ? s : t;
-    case PTL_CSWAP_GT: return o > t ? s : t;
-  }
+      case PTL_MIN: return std::min(t, s);
+      case PTL_MAX: return std::max(t, s);
+      case PTL_CSWAP_LE: return o <= t ? s : t;
+      case PTL_CSWAP_LT: return o < t ? s : t;
+      case PTL_CSWAP_GE: return o >= t ? s : t;
+      case PTL_CSWAP_GT: return o > t ? s : t;
+    }
   if constexpr (std::is_integral_v<T>) switch (op) {
-    case PTL_LOR: return t || s;
-    case PTL_LAND: return t && s;
-    case PTL_LXOR: return bool(t) != bool(s);
-    case PTL_BOR: return T(t | s);
-    case PTL_BAND: return T(t & s);
-    case PTL_BXOR: return T(t ^ s);
-    case PTL_MSWAP: return T((o & s) | (~o & t));
-  }
+      case PTL_LOR: return t || s;
+      case PTL_LAND: return t && s;
+      case PTL_LXOR: return bool(t) != bool(s);
+      case PTL_BOR: return T(t | s);
+      case PTL_BAND: return T(t & s);
+      case PTL_BXOR: return T(t ^ s);
+      case PTL_MSWAP: return T((o & s) | (~o & t));
+    }
   ADD_FAILURE() << "no formula for operation " << op;
   return t;
 }
@@ -107,10 +107,10 @@ T expected_local(int op, T a, T b) {
     case PTLX_COPY: return a;
   }
   if constexpr (std::is_integral_v<T>) switch (op) {
-    case PTLX_AND: return T(a & b);
-    case PTLX_OR: return T(a | b);
-    case PTLX_XOR: return T(a ^ b);
-  }
+      case PTLX_AND: return T(a & b);
+      case PTLX_OR: return T(a | b);
+      case PTLX_XOR: return T(a ^ b);
+    }
   ADD_FAILURE() << "no formula for operation " << op;
   return a;
 }

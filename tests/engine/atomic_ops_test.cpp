@@ -46,9 +46,11 @@ class Placed {
   size_t shift_;
 };
 
-template <class> class AtomicOps : public testing::Test {};
+template <class>
+class AtomicOps : public testing::Test {};
 TYPED_TEST_SUITE(AtomicOps, AllTypes);
-template <class> class LocalOps : public testing::Test {};
+template <class>
+class LocalOps : public testing::Test {};
 TYPED_TEST_SUITE(LocalOps, AllTypes);
 
 TEST(OperationsAndTypes, SizesAreThoseOfTheTypes) {
@@ -59,7 +61,10 @@ TEST(OperationsAndTypes, SizesAreThoseOfTheTypes) {
 }
 
 TEST(OperationsAndTypes, GoTogetherAsTheTableSays) {
-  auto join = [](std::set<int> a, const std::set<int>& b) { a.insert(b.begin(), b.end()); return a; };
+  auto join = [](std::set<int> a, const std::set<int>& b) {
+    a.insert(b.begin(), b.end());
+    return a;
+  };
   const std::set<int> real = join(kIntegers, kFloats), all = join(real, kComplex);
   for (int op = 0; op < 256; ++op) {
     std::set<int> types;
@@ -210,8 +215,7 @@ TYPED_TEST(AtomicOps, AllSumsOfAllThreadsCount) {
     Placed<T> target(T{}, shift);
     in_threads([&](int) {
       T one = samples<T>()[1];
-      for (int i = 0; i < kRounds; ++i)
-        apply_atomic(PTL_SUM, TypeParam::type, target.at(), &one, sizeof one, nullptr, nullptr);
+      for (int i = 0; i < kRounds; ++i) apply_atomic(PTL_SUM, TypeParam::type, target.at(), &one, sizeof one, nullptr, nullptr);
     });
     const int total = kThreads * kRounds;
     if constexpr (is_complex<T>) EXPECT_EQ(target.value(), T(total, 0));
@@ -318,8 +322,7 @@ TYPED_TEST(LocalOps, GiveTheirFormulaForAnyCountAndAlignment) {
             }
           };
           const auto run = [&](std::vector<std::byte>& to) {
-            return apply_local(ptlx_local_op_t(op), TypeParam::type, &to[shift], &a[shift],
-                               op == PTLX_COPY ? nullptr : &b[shift], count);
+            return apply_local(ptlx_local_op_t(op), TypeParam::type, &to[shift], &a[shift], op == PTLX_COPY ? nullptr : &b[shift], count);
           };
           ASSERT_TRUE(run(dst));
           check(dst);

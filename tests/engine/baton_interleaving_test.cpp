@@ -52,7 +52,8 @@ struct Scenarios {
       for (int i = 0; i < 2; ++i) {
         if (!s.baton.try_take(biased)) continue;
         s.use(0);
-        if (!biased && grants_again) s.baton.release_biased(biased); else s.baton.release(biased);
+        if (!biased && grants_again) s.baton.release_biased(biased);
+        else s.baton.release(biased);
       }
       return kFinished;
     });
@@ -66,12 +67,12 @@ struct Scenarios {
                     return s.baton.release(biased), kFinished;
                   })
           .heavy = heavy;
-    return wrong(s, [&s](const Ending& end) {
-      return end.value(s.data) == end.value(s.done[0]) + end.value(s.done[1]) + end.value(s.done[2]);
-    });
+    return wrong(
+        s, [&s](const Ending& end) { return end.value(s.data) == end.value(s.done[0]) + end.value(s.done[1]) + end.value(s.done[2]); });
   }
 
-  // The thread with the bias looks at a condition under the baton, and that steps the engine if nobody else does: it asks for what it holds.
+  // The thread with the bias looks at a condition under the baton, and that steps the engine if nobody else does: it asks for what it
+  // holds.
   static bool entered_again(bool biased_at_first) {
     Shared s;
     s.program.initial[1] = biased_at_first;

@@ -142,7 +142,8 @@ struct Losing final : Transport {
 };
 
 TEST_F(Delayed, ALostPeersLastWordsComeBeforeItsLoss) {
-  DelayedTransport end(sinks[0], kWire, [](Sink& sink) { return std::make_unique<Losing>(sink); }, read_clock);
+  DelayedTransport end(
+      sinks[0], kWire, [](Sink& sink) { return std::make_unique<Losing>(sink); }, read_clock);
   end.poll(16);
   end.housekeeping(true);
   end.poll(16);
@@ -164,7 +165,11 @@ TEST_F(Delayed, AnEngineThatHoldsAMessageMaySleepUntilItIsDueButMustBeKeptInMind
   for (uint32_t i = 0; i < 2; ++i) {
     nodes[i].engine.add_transport(std::make_unique<SelfTransport>(nodes[i].engine, own[i], ProcessId{2, i + 1}, 7));
     nodes[i].engine.add_transport(std::make_unique<DelayedTransport>(
-        nodes[i].engine, kWire, [&, i](Sink& sink) { return std::make_unique<SelfTransport>(sink, hub, ProcessId{2, i + 1}, 7); }, read_clock));
+        nodes[i].engine, kWire,
+        [&, i](Sink& sink) {
+          return std::make_unique<SelfTransport>(sink, hub, ProcessId{2, i + 1}, 7);
+        },
+        read_clock));
     nodes[i].open(PTL_NI_NO_MATCHING | PTL_NI_LOGICAL, map);
   }
   uint64_t word = 0;

@@ -87,10 +87,8 @@ struct Scenarios {
   static interleave::Found explore(const Process& p, typename interleave::Explorer<Model>::Right right) {
     const interleave::Found found = interleave::Explorer<Model>(p.program, std::move(right)).run();
     std::cout << (std::is_same_v<Model, interleave::Views> ? "C++ memory model: " : "x86: ") << found.states << " states, ";
-    if (found.lost)
-      std::cout << "then somebody sleeps for ever:\n" << found.interleaving;
-    else
-      std::cout << "at least " << found.interleavings << " interleavings, all end well\n";
+    if (found.lost) std::cout << "then somebody sleeps for ever:\n" << found.interleaving;
+    else std::cout << "at least " << found.interleavings << " interleavings, all end well\n";
     return found;
   }
 
@@ -104,10 +102,8 @@ struct Scenarios {
               auto all = [&] { return p.message.load() + (senders == 2 ? p.second.load() : 1) == 2; };
               if (all()) return kFinished;
               uint32_t armed = 0;
-              if (who == Sleeper::waiter)
-                armed = p.door.arm(who, false);
-              else if (!p.door.arm_from(p.door.read(), who, false, armed))
-                return 0;
+              if (who == Sleeper::waiter) armed = p.door.arm(who, false);
+              else if (!p.door.arm_from(p.door.read(), who, false, armed)) return 0;
               if (!all()) p.door.word().sleep(armed, static_cast<uint32_t>(who));
               p.door.disarm_from(armed);
               return 0;

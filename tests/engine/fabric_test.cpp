@@ -78,8 +78,12 @@ TEST(FabricMessage, BytesThatAreNotAWholeMessageAreRefused) {
   std::vector<std::byte> longer = good;
   longer.push_back({});
   EXPECT_FALSE(fabric::decode(longer, message));
-  for (const auto& [offset, value] :
-       {std::pair{0, 0xff}, {16 + 4, 0}, {16 + 4, int{static_cast<uint8_t>(wire::Kind::last_kind)} + 1}, {16 + 4, 255}, {16 + 14, 21}, {16 + 15, 1}}) {
+  for (const auto& [offset, value] : {std::pair{0, 0xff},
+                                      {16 + 4, 0},
+                                      {16 + 4, int{static_cast<uint8_t>(wire::Kind::last_kind)} + 1},
+                                      {16 + 4, 255},
+                                      {16 + 14, 21},
+                                      {16 + 15, 1}}) {
     std::vector<std::byte> bad = good;
     bad[static_cast<size_t>(offset)] = static_cast<std::byte>(value);
     EXPECT_FALSE(fabric::decode(bad, message)) << "byte " << offset << " = " << value;
@@ -99,8 +103,7 @@ TEST(FabricMessage, TheTransportsOwnWordsOfAHeaderDoNotComeFromTheWire) {
 
 TEST(Fabric, AnUnknownProviderIsNamedTogetherWithThoseThereAre) {
   const std::string sentence = sentence_of(options("xyz"));
-  EXPECT_NE(sentence.find("PTL_FABRIC_PROVIDER=xyz: libfabric has no such provider here; available: "), std::string::npos)
-      << sentence;
+  EXPECT_NE(sentence.find("PTL_FABRIC_PROVIDER=xyz: libfabric has no such provider here; available: "), std::string::npos) << sentence;
   EXPECT_NE(sentence.find("tcp"), std::string::npos) << sentence;
 }
 
@@ -331,8 +334,7 @@ TEST_P(FabricOf, AnotherProcessAnswersInOrderAndItsDeathIsNoticed) {
   close(tell[1]);
 }
 
-INSTANTIATE_TEST_SUITE_P(Providers, FabricOf, testing::Values("tcp", "shm"),
-                         [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Providers, FabricOf, testing::Values("tcp", "shm"), [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
 }  // namespace portunus

@@ -233,8 +233,7 @@ TEST(MatchList, WithoutMemoryEntriesStillMatchInOrder) {
   for (const size_t depth_before_refusal : {0u, 8u, 20u, 100u}) {
     Filled f;
     std::vector<MatchEntry> entries;
-    for (unsigned i = 0; i < 600; ++i)
-      entries.emplace_back(i % 3 == 0 ? any_source(i / 2) : exact(i / 2, 1));
+    for (unsigned i = 0; i < 600; ++i) entries.emplace_back(i % 3 == 0 ? any_source(i / 2) : exact(i / 2, 1));
     for (size_t i = 0; i < entries.size(); ++i) {
       allocation_probe::refuse = i >= depth_before_refusal;
       f.list.append(entries[i]);
@@ -317,8 +316,7 @@ class Program {
     const auto fits = [&](const MatchEntry& e) { return static_cast<const Sized&>(e).length >= length; };
     Sized* expected = nullptr;
     for (Sized* e : model_) {
-      if (!(((in.match_bits ^ e->match_bits) & ~e->ignore_bits) == 0 &&
-            ((in.source ^ e->source) & e->source_mask) == 0 && fits(*e)))
+      if (!(((in.match_bits ^ e->match_bits) & ~e->ignore_bits) == 0 && ((in.source ^ e->source) & e->source_mask) == 0 && fits(*e)))
         continue;
       expected = e;
       break;

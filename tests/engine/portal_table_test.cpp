@@ -49,10 +49,7 @@ struct FlowControl : TwoEngines {
   void open(uint64_t count, uint32_t options = 0) {
     eq = target.queue(count);
     pt = target.portal(eq, PTL_PT_FLOWCTRL);
-    target.append({.start = memory,
-                   .length = 64,
-                   .options = PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE | options,
-                   .ignore_bits = ~0ull},
+    target.append({.start = memory, .length = 64, .options = PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE | options, .ignore_bits = ~0ull},
                   pt);
   }
   // The fates of that many puts.
@@ -124,19 +121,12 @@ TEST_F(FlowControl, EntriesThatReportNothingNeedNoRoom) {
 
 TEST_F(FlowControl, RoomIsKeptForTheUnlinkEventsOfTheLastMessage) {
   open(5, PTL_ME_USE_ONCE);
-  target.append({.start = memory,
-                 .length = 64,
-                 .options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_LINK_DISABLE,
-                 .ignore_bits = ~0ull},
-                pt);
-  target.append({.start = memory,
-                 .length = 64,
-                 .options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_LINK_DISABLE,
-                 .ignore_bits = ~0ull},
-                pt);
+  target.append(
+      {.start = memory, .length = 64, .options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_LINK_DISABLE, .ignore_bits = ~0ull}, pt);
+  target.append(
+      {.start = memory, .length = 64, .options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_LINK_DISABLE, .ignore_bits = ~0ull}, pt);
   EXPECT_EQ(fates(3), first_ok(2, 3));
-  EXPECT_EQ(target.kinds(eq),
-            (Kinds{PTL_EVENT_PUT, PTL_EVENT_AUTO_UNLINK, PTL_EVENT_PUT, PTL_EVENT_AUTO_UNLINK, PTL_EVENT_PT_DISABLED}));
+  EXPECT_EQ(target.kinds(eq), (Kinds{PTL_EVENT_PUT, PTL_EVENT_AUTO_UNLINK, PTL_EVENT_PUT, PTL_EVENT_AUTO_UNLINK, PTL_EVENT_PT_DISABLED}));
 }
 
 }  // namespace

@@ -43,11 +43,14 @@ Found on_large_stack(const std::function<Found()>& walk) {
     Found& found;
   } call{walk, found};
   pthread_t thread;
-  const int code = pthread_create(&thread, &attributes, [](void* arg) -> void* {
-    auto& self = *static_cast<Call*>(arg);
-    self.found = self.walk();
-    return nullptr;
-  }, &call);
+  const int code = pthread_create(
+      &thread, &attributes,
+      [](void* arg) -> void* {
+        auto& self = *static_cast<Call*>(arg);
+        self.found = self.walk();
+        return nullptr;
+      },
+      &call);
   pthread_attr_destroy(&attributes);
   if (code != 0) throw std::runtime_error("no memory for the stack of the walk");
   pthread_join(thread, nullptr);
@@ -56,12 +59,12 @@ Found on_large_stack(const std::function<Found()>& walk) {
 
 void expect_well(const char* what, const std::function<Found()>& walk) {
   const Found found = on_large_stack(walk);
-  std::cout << what << ": " << found.states << " states" << (found.complete ? "" : ", not all") << (found.lost ? ", then it goes wrong:\n" : "\n")
-            << found.interleaving;
+  std::cout << what << ": " << found.states << " states" << (found.complete ? "" : ", not all")
+            << (found.lost ? ", then it goes wrong:\n" : "\n") << found.interleaving;
   EXPECT_FALSE(found.lost) << what;
 }
-#define EXPECT_ALL_WELL(scenario)                                  \
-  expect_well("x86: " #scenario, [] { return x86().scenario; });   \
+#define EXPECT_ALL_WELL(scenario)                                \
+  expect_well("x86: " #scenario, [] { return x86().scenario; }); \
   expect_well("C++: " #scenario, [] { return cpp().scenario; })
 
 TEST(ProgressInterleaving, AMessageWakesTheOnlyWaiter) { EXPECT_ALL_WELL(alone()); }
@@ -105,8 +108,10 @@ struct Mutant {
   Guard guard;
   std::function<Found()> walk;
 };
-#define MUTANT(guard, machine, scenario) \
-  Mutant { Guard::guard, [] { return machine().scenario; } }
+#define MUTANT(guard, machine, scenario)            \
+  Mutant {                                          \
+    Guard::guard, [] { return machine().scenario; } \
+  }
 const std::vector<Mutant>& mutants() {
   static const std::vector<Mutant> all{
       MUTANT(ring_fence, x86, alone()),
@@ -141,8 +146,9 @@ const std::vector<Mutant>& mutants() {
 }
 
 // No walk of the suite's size has shown these to be needed: their mutants are larger, or others stand in for them.
-const std::set<Guard> kUnproven{Guard::disarm_own_only, Guard::passive_done, Guard::active_cool, Guard::enter_disarm, Guard::park_waiting,
-                                Guard::park_dense, Guard::park_holding, Guard::leave_holding, Guard::leave_relieves};
+const std::set<Guard> kUnproven{Guard::disarm_own_only, Guard::passive_done,  Guard::active_cool,
+                                Guard::enter_disarm,    Guard::park_waiting,  Guard::park_dense,
+                                Guard::park_holding,    Guard::leave_holding, Guard::leave_relieves};
 
 TEST(ProgressMutants, WithoutAGuardSomethingGoesWrong) {
   static constexpr const char* kNames[] = {

@@ -143,11 +143,14 @@ struct ProgressScenarios {
     Scenario s(ProgressMode::caller);
     s.with_bias();
     s.use_message(0);
-    s.program.thread("holder", [&s, steps](uint32_t) {
-      if (steps) s.progress.poll();
-      else if (s.progress.try_enter()) s.progress.leave();
-      return kFinished;
-    }).biased = true;
+    s.program
+        .thread("holder",
+                [&s, steps](uint32_t) {
+                  if (steps) s.progress.poll();
+                  else if (s.progress.try_enter()) s.progress.leave();
+                  return kFinished;
+                })
+        .biased = true;
     add_waiter(s, "waiter", 0);
     add_sender(s, {0}, true);
     return walk(s, [](const End& end) { return end.finished(1); });
@@ -180,10 +183,13 @@ struct ProgressScenarios {
     Scenario s(ProgressMode::caller);
     biased ? s.with_bias() : s.without_bias();
     s.use({&s.engine.queue.filled, &s.engine.entry});
-    s.program.thread("holder", [&s](uint32_t) {
-      if (s.progress.try_enter()) s.progress.leave();
-      return kFinished;
-    }).biased = biased;
+    s.program
+        .thread("holder",
+                [&s](uint32_t) {
+                  if (s.progress.try_enter()) s.progress.leave();
+                  return kFinished;
+                })
+        .biased = biased;
     s.program.thread("pusher", [&s](uint32_t) {
       SimulatedCommand command;
       return s.progress.submit(command), kFinished;
@@ -195,9 +201,7 @@ struct ProgressScenarios {
     Scenario s(ProgressMode::caller);
     s.without_bias();
     s.use({&s.engine.queue.filled, &s.engine.entry});
-    s.program.thread("waiter", [&s](uint32_t) {
-      return s.progress.wait([&s] { return s.engine.entry.load() != 0; }, -1, 0), kFinished;
-    });
+    s.program.thread("waiter", [&s](uint32_t) { return s.progress.wait([&s] { return s.engine.entry.load() != 0; }, -1, 0), kFinished; });
     s.program.thread("teller", [&s](uint32_t) {
       SimulatedCommand command;
       return s.progress.submit(command), kFinished;
@@ -225,11 +229,14 @@ struct ProgressScenarios {
     Scenario s(ProgressMode::caller);
     s.with_bias();
     s.use({&s.engine.inside, &s.engine.clash});
-    s.program.thread("owner", [&s](uint32_t part) -> uint32_t {
-      if (part > 0) replay.biased = part == 2;
-      s.progress.poll();
-      return part > 0 ? kFinished : 1u + replay.biased;
-    }).biased = true;
+    s.program
+        .thread("owner",
+                [&s](uint32_t part) -> uint32_t {
+                  if (part > 0) replay.biased = part == 2;
+                  s.progress.poll();
+                  return part > 0 ? kFinished : 1u + replay.biased;
+                })
+        .biased = true;
     s.program.thread("other", [&s](uint32_t) { return s.progress.poll(), kFinished; });
     return walk(s, [&s](const End& end) { return end.value(s.engine.clash) == 0; });
   }
@@ -239,14 +246,17 @@ struct ProgressScenarios {
     s.with_bias();
     s.use_message(0);
     s.use({&s.engine.inside, &s.engine.clash});
-    s.program.thread("owner", [&s](uint32_t) {
-      if (s.progress.take()) {
-        s.progress.poll();  // as done() would
-        s.engine.step(0);
-        s.progress.leave_baton();
-      }
-      return kFinished;
-    }).biased = true;
+    s.program
+        .thread("owner",
+                [&s](uint32_t) {
+                  if (s.progress.take()) {
+                    s.progress.poll();  // as done() would
+                    s.engine.step(0);
+                    s.progress.leave_baton();
+                  }
+                  return kFinished;
+                })
+        .biased = true;
     s.program.thread("other", [&s](uint32_t) { return s.progress.poll(), kFinished; });
     return walk(s, [&s](const End& end) { return end.value(s.engine.clash) == 0; });
   }
@@ -255,9 +265,7 @@ struct ProgressScenarios {
     Scenario s(ProgressMode::caller);
     s.without_bias();
     s.use({&s.data, &s.watch.word()});
-    s.program.thread("waiter", [&s](uint32_t) {
-      return s.progress.wait([&s] { return s.data.load() != 0; }, -1, 1), kFinished;
-    });
+    s.program.thread("waiter", [&s](uint32_t) { return s.progress.wait([&s] { return s.data.load() != 0; }, -1, 1), kFinished; });
     s.program.thread("writer", [&s](uint32_t) {
       s.data.store_release(1);
       if (s.watch.touched(1)) s.progress.wake_own_watchers();

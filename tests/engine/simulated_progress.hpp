@@ -153,8 +153,9 @@ struct Scenario {
   Program program;
   struct Open : BasicProgress<ProgressOfThreads> {
     using Base = BasicProgress<ProgressOfThreads>;
-    using Base::asleep_, Base::baton_, Base::bias_owner_, Base::dense_, Base::grant_, Base::passive_, Base::polling_, Base::stop_, Base::taken_back_,
-        Base::waiting_, Base::aborts_, Base::take, Base::cool, Base::leave_wait, Base::leave_baton, Base::enter_wait, Base::wake_sleepers, Base::step;
+    using Base::asleep_, Base::baton_, Base::bias_owner_, Base::dense_, Base::grant_, Base::passive_, Base::polling_, Base::stop_,
+        Base::taken_back_, Base::waiting_, Base::aborts_, Base::take, Base::cool, Base::leave_wait, Base::leave_baton, Base::enter_wait,
+        Base::wake_sleepers, Base::step;
   } progress;
   BasicDoorbell<Memory> door;
   BasicWatch<Memory> watch;
@@ -167,7 +168,8 @@ struct Scenario {
     ProgressPlan plan;
     plan.mode = mode;
     plan.registered = true;
-    fix({&progress.stop_, &progress.polling_, &progress.aborts_, &engine.inside, &engine.clash, &engine.entry, &engine.dropped, &engine.queue.filled, &data});
+    fix({&progress.stop_, &progress.polling_, &progress.aborts_, &engine.inside, &engine.clash, &engine.entry, &engine.dropped,
+         &engine.queue.filled, &data});
     for (size_t i = 0; i < SimulatedEngine::kMessages; ++i) fix({&engine.message[i], &engine.taken[i]});
     fix({&watch.word()});
     program.constant[progress.taken_back_.where()] = true;

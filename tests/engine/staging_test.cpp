@@ -1,4 +1,5 @@
-// staging_test.cpp: data that the initiator copies together while the target takes them (engine/transport/node/staging.hpp, engine/packing.cpp).
+// staging_test.cpp: data that the initiator copies together while the target takes them (engine/transport/node/staging.hpp,
+// engine/packing.cpp).
 #include <cstring>
 #include <random>
 #include <thread>
@@ -42,7 +43,9 @@ struct StagingMemory : testing::Test {
     for (size_t i = 0; i < piece.iov_len; ++i)
       if (static_cast<char*>(piece.iov_base)[i] != static_cast<char>((at_taker + i) * 7 >> 3)) return ADD_FAILURE() << at_taker + i, false;
     at_taker += piece.iov_len;
-    if (piece.iov_len) { EXPECT_TRUE(taker.took(piece.iov_len, waited)); }
+    if (piece.iov_len) {
+      EXPECT_TRUE(taker.took(piece.iov_len, waited));
+    }
     return piece.iov_len > 0;
   }
 };
@@ -177,8 +180,11 @@ struct Process : Node {
     return command;
   }
   void expect(Spread& to, uint64_t length, uint64_t bits = 0) {
-    const uint32_t handle = claim({.start = &to.layout, .length = length, .options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_LINK_DISABLE |
-                                   PTL_ME_EVENT_UNLINK_DISABLE | PTLX_ME_LAYOUT | PTLX_ME_COMPLETE_UNEXPECTED, .match_bits = bits});
+    const uint32_t handle = claim({.start = &to.layout,
+                                   .length = length,
+                                   .options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE |
+                                              PTLX_ME_LAYOUT | PTLX_ME_COMPLETE_UNEXPECTED,
+                                   .match_bits = bits});
     objects.entries.find(handle)->memory.iov_count = Memory::kLayout;
     Command command;
     command.verb = Verb::append;
@@ -328,7 +334,8 @@ TEST_F(Staged, DataInOnePieceAreCopiedByBothWhereTheirSenderWaitsAnywayAndThatPa
   std::vector<char> source(Staging::kBytes), sink(source.size());
   for (size_t i = 0; i < source.size(); ++i) source[i] = static_cast<char>(i * 7 >> 3);
   to.append({.start = sink.data(), .length = sink.size()});
-  const std::tuple<size_t, unsigned, bool> ways[] = {{Staging::kBytes, PTLX_MD_STAGE, true}, {Staging::kBytes, 0, false}, {100'000, PTLX_MD_STAGE, false}};
+  const std::tuple<size_t, unsigned, bool> ways[] = {
+      {Staging::kBytes, PTLX_MD_STAGE, true}, {Staging::kBytes, 0, false}, {100'000, PTLX_MD_STAGE, false}};
   for (const auto& [size, options, staged] : ways) {
     Command command = from.put(source.data(), size, 1);
     command.source.eq = from.eq;
@@ -397,7 +404,9 @@ TEST(StagedDeath, ATakerThatDiesMidwayEndsTheOperation) {
     from.step();
     for (const ptl_event_t& event : from.events(from.eq)) {
       kinds.push_back(event.type);
-      if (event.type == PTL_EVENT_ACK) { EXPECT_EQ(event.ni_fail_type, PTL_NI_UNDELIVERABLE); }
+      if (event.type == PTL_EVENT_ACK) {
+        EXPECT_EQ(event.ni_fail_type, PTL_NI_UNDELIVERABLE);
+      }
     }
   }
   EXPECT_EQ(kinds, (Kinds{PTL_EVENT_SEND, PTL_EVENT_ACK}));

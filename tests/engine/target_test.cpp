@@ -103,10 +103,7 @@ TEST_F(Target, AnOffsetBeyondTheEndMovesNothingAndIsNoError) {
 }
 
 TEST_F(Target, ALocallyManagedEntryPacksMessagesAndUnlinksBelowMinFree) {
-  target.append({.start = memory,
-                 .length = 16,
-                 .options = PTL_ME_OP_PUT | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_LINK_DISABLE,
-                 .min_free = 8});
+  target.append({.start = memory, .length = 16, .options = PTL_ME_OP_PUT | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_LINK_DISABLE, .min_free = 8});
   initiator.run(initiator.put("abcdef", 6, 1));
   rig.settle();
   EXPECT_EQ(target.kinds(target_eq), Kinds{PTL_EVENT_PUT});
@@ -118,11 +115,11 @@ TEST_F(Target, ALocallyManagedEntryPacksMessagesAndUnlinksBelowMinFree) {
 
 TEST_F(Target, EventOptionsSuppressEventsButNeverCounts) {
   const uint32_t ct = target.counter();
-  target.append({.start = memory,
-                 .length = 64,
-                 .options = PTL_ME_OP_PUT | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_CT_COMM |
-                            PTL_ME_EVENT_CT_BYTES,
-                 .ct = ct});
+  target.append(
+      {.start = memory,
+       .length = 64,
+       .options = PTL_ME_OP_PUT | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_CT_BYTES,
+       .ct = ct});
   initiator.run(initiator.put(data, 11, 1));
   rig.settle();
   EXPECT_TRUE(target.events(target_eq).empty());

@@ -134,9 +134,7 @@ TEST_P(TransportConformance, AMessageOfAnySizeUpToTheEagerLimitArrivesWhole) {
 TEST_P(TransportConformance, MessagesBothWaysKeepTheOrderOfSendWhateverTheirSizes) {
   constexpr uint64_t kMessages = 10'000;
   const size_t sizes[] = {0, 8, 9, 64, 700, eager(0), 3, 5000, 1};
-  const auto payload = [&](uint64_t i, int side) {
-    return pattern(sizes[i % std::size(sizes)], 2 * i + static_cast<uint64_t>(side));
-  };
+  const auto payload = [&](uint64_t i, int side) { return pattern(sizes[i % std::size(sizes)], 2 * i + static_cast<uint64_t>(side)); };
   uint64_t next[2] = {0, 0};
   uint64_t seen[2] = {0, 0};
   while (seen[0] < kMessages || seen[1] < kMessages) {
@@ -169,7 +167,8 @@ TEST_P(TransportConformance, MessagesKeptBackArriveAfterAFlushInOneOrderWithThos
     }
   }
   (*pair_)[0].state.bundling = 0;
-  while ((*pair_)[0].poll(16) > 0) {}  // the provider has forgotten the sender's buffers before the receiver goes
+  while ((*pair_)[0].poll(16) > 0) {
+  }  // the provider has forgotten the sender's buffers before the receiver goes
 }
 
 TEST_P(TransportConformance, PayloadIsGatheredFromItsPiecesAndMayBeReusedAfterSend) {
@@ -384,8 +383,7 @@ TEST_P(TransportConformance, EveryMoveThatWasStartedEndsWhenItsPeerIsLost) {
   Exposed exposed;
   ASSERT_TRUE((*pair_)[1].expose(*link(1), source.data(), source.size(), false, exposed));
   size_t started = 0;
-  for (auto& copy : copies)
-    started += (*pair_)[0].pull(*link(0), exposed.region, copy.data(), copy.size(), copy.data()) == Moved::started;
+  for (auto& copy : copies) started += (*pair_)[0].pull(*link(0), exposed.region, copy.data(), copy.size(), copy.data()) == Moved::started;
   pair_->end(1);
   while (pair_->sinks[0].losses.empty()) pump();
   EXPECT_EQ(pair_->sinks[0].moves.size(), started);
@@ -419,8 +417,7 @@ TEST_P(TransportConformance, NobodyAtAnAddressIsAnErrorNotAHang) {
   EXPECT_EQ(pair_->sinks[0].losses.size(), pair_->tells_loss() ? 1u : 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, TransportConformance, testing::ValuesIn(transport_kinds()),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, TransportConformance, testing::ValuesIn(transport_kinds()), [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace portunus

@@ -104,7 +104,8 @@ inline std::vector<TransportKind> transport_kinds() {
     if (type->variants.empty()) all.push_back({type->name, type, nullptr});
     for (const TransportType::Variant& variant : type->variants) {
       std::string name = std::string(type->name) + "_" + variant.name;
-      std::replace_if(name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
+      std::replace_if(
+          name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
       all.push_back({name, type, &variant});
     }
   }

@@ -192,12 +192,12 @@ struct Recurring : Triggered {
     counter.match_field = kField;
   }
   uint32_t entry(uint64_t bits) {
-    return node.claim({.start = &in,
-                       .length = 8,
-                       .options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_LINK_DISABLE |
-                                  PTLX_ME_COMPLETE_UNEXPECTED,
-                       .match_bits = bits,
-                       .ct = landed});
+    return node.claim(
+        {.start = &in,
+         .length = 8,
+         .options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_LINK_DISABLE | PTLX_ME_COMPLETE_UNEXPECTED,
+         .match_bits = bits,
+         .ct = landed});
   }
   Command append(uint32_t handle) {
     Command command;
@@ -241,9 +241,7 @@ TEST_F(Recurring, EqualThresholdsKeepTheirOrderInEveryRound) {
 
 TEST_F(Recurring, AnEntryComesBackWithTheNextMatchBitsOfItsField) {
   node.portal();
-  node.append({.options = PTL_ME_OP_PUT | PTLX_ME_HOLD | PTL_ME_EVENT_LINK_DISABLE,
-               .ignore_bits = ~0ull,
-               .list = PTL_OVERFLOW_LIST});
+  node.append({.options = PTL_ME_OP_PUT | PTLX_ME_HOLD | PTL_ME_EVENT_LINK_DISABLE, .ignore_bits = ~0ull, .list = PTL_OVERFLOW_LIST});
   repeat(start, 1);
   const uint32_t handle = entry(0x10e01);
   node.arm(append(handle), start, 1);

@@ -103,10 +103,8 @@ TEST(UnexpectedList, MoreMasksThanIndexesAreAllServed) {
     UnexpectedHeader* h = f.list.find({bits, ignore, bits % 7, mask < 5 ? kAny : kExact}, all_fit);
     ASSERT_NE(h, nullptr);
     const uint64_t first = bits & ~ignore;
-    if (mask < 5)
-      ASSERT_EQ(h->match_bits, first);
-    else
-      ASSERT_EQ(h->source, bits % 7);
+    if (mask < 5) ASSERT_EQ(h->match_bits, first);
+    else ASSERT_EQ(h->source, bits % 7);
     ASSERT_EQ(h->match_bits & ~ignore, first);
   }
 }

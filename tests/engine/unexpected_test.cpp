@@ -27,11 +27,7 @@ struct Unexpected : ::testing::Test {
 };
 
 TEST_F(Unexpected, TheOverflowListTakesWhatNoPriorityEntryMatchesAndRemembersItsHeader) {
-  target.append({.start = overflow,
-                 .length = 64,
-                 .options = kPut | PTL_ME_MANAGE_LOCAL,
-                 .ignore_bits = ~0ull,
-                 .list = PTL_OVERFLOW_LIST});
+  target.append({.start = overflow, .length = 64, .options = kPut | PTL_ME_MANAGE_LOCAL, .ignore_bits = ~0ull, .list = PTL_OVERFLOW_LIST});
   put("early", 3);
   auto events = target.events(eq);
   ASSERT_EQ(events.size(), 1u);
@@ -49,8 +45,7 @@ TEST_F(Unexpected, TheOverflowListTakesWhatNoPriorityEntryMatchesAndRemembersIts
 }
 
 TEST_F(Unexpected, PutOverflowThenAutoFreeThenAutoUnlink) {
-  target.append(
-      {.start = overflow, .length = 8, .options = kPut | PTL_ME_MANAGE_LOCAL, .min_free = 8, .list = PTL_OVERFLOW_LIST});
+  target.append({.start = overflow, .length = 8, .options = kPut | PTL_ME_MANAGE_LOCAL, .min_free = 8, .list = PTL_OVERFLOW_LIST});
   put("x");
   EXPECT_EQ(target.kinds(eq), (Kinds{PTL_EVENT_PUT, PTL_EVENT_AUTO_UNLINK}));
   target.append({.start = memory, .length = 64, .options = kPut | PTL_ME_USE_ONCE});
@@ -78,10 +73,8 @@ TEST_F(Unexpected, WhatIsHeldWhenItsPortalGoesIsRefused) {
 }
 
 TEST_F(Unexpected, AnEntryConsumedAtAppendIsNeverLinked) {
-  target.append({.start = overflow,
-                 .length = 64,
-                 .options = kPut | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE,
-                 .list = PTL_OVERFLOW_LIST});
+  target.append(
+      {.start = overflow, .length = 64, .options = kPut | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE, .list = PTL_OVERFLOW_LIST});
   put("a");
   const uint32_t handle = target.append({.start = memory, .length = 64, .options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE});
   EXPECT_EQ(target.kinds(eq), (Kinds{PTL_EVENT_PUT_OVERFLOW, PTL_EVENT_AUTO_UNLINK}));
@@ -98,8 +91,7 @@ TEST_F(Unexpected, APersistentEntryConsumesEveryMatchInOrderAndIsThenLinked) {
   put("bb", 2);
   put("ccc", 1);
   const uint32_t ct = target.counter();
-  target.append(
-      {.start = memory, .length = 64, .options = PTL_ME_OP_PUT | PTL_ME_EVENT_CT_OVERFLOW, .match_bits = 1, .ct = ct});
+  target.append({.start = memory, .length = 64, .options = PTL_ME_OP_PUT | PTL_ME_EVENT_CT_OVERFLOW, .match_bits = 1, .ct = ct});
   auto events = target.events(eq);
   ASSERT_EQ(events.size(), 3u);
   EXPECT_EQ(events[0].mlength, 1u);
@@ -221,15 +213,11 @@ TEST_F(Unexpected, NoTruncateIsAskedBySearchesAsByAppends) {
 }
 
 TEST_F(Unexpected, AnEntryThatHeadersUsedUpAtItsAppendCanBeUnlinkedOnce) {
-  target.append({.start = overflow,
-                 .length = 64,
-                 .options = kPut | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE,
-                 .list = PTL_OVERFLOW_LIST});
+  target.append(
+      {.start = overflow, .length = 64, .options = kPut | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE, .list = PTL_OVERFLOW_LIST});
   for (int i = 0; i < 3; ++i) put("12345678");
-  const uint32_t handle = target.append({.start = memory,
-                                         .length = 24,
-                                         .options = PTL_ME_OP_PUT | PTL_ME_MANAGE_LOCAL | PTL_ME_LOCAL_INC_UH_RLENGTH,
-                                         .min_free = 10});
+  const uint32_t handle = target.append(
+      {.start = memory, .length = 24, .options = PTL_ME_OP_PUT | PTL_ME_MANAGE_LOCAL | PTL_ME_LOCAL_INC_UH_RLENGTH, .min_free = 10});
   EXPECT_EQ(target.kinds(eq), (Kinds{PTL_EVENT_PUT_OVERFLOW, PTL_EVENT_PUT_OVERFLOW, PTL_EVENT_AUTO_UNLINK}));
   EXPECT_EQ(target.engine.unlink(handle), PTL_OK);
   EXPECT_EQ(target.engine.unlink(handle), PTL_ARG_INVALID);
@@ -237,15 +225,11 @@ TEST_F(Unexpected, AnEntryThatHeadersUsedUpAtItsAppendCanBeUnlinkedOnce) {
 
 TEST_F(Unexpected, TheEngineCompletesAnEntryFromAnOverflowBufferAsIfTheMessageHadBeenExpected) {
   const uint32_t ct = target.counter();
-  target.append({.start = overflow,
-                 .length = 64,
-                 .options = kPut | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE,
-                 .list = PTL_OVERFLOW_LIST});
+  target.append(
+      {.start = overflow, .length = 64, .options = kPut | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE, .list = PTL_OVERFLOW_LIST});
   put("hello");
-  target.append({.start = memory,
-                 .length = 64,
-                 .options = kPut | PTL_ME_USE_ONCE | PTLX_ME_COMPLETE_UNEXPECTED | PTL_ME_EVENT_CT_COMM,
-                 .ct = ct});
+  target.append(
+      {.start = memory, .length = 64, .options = kPut | PTL_ME_USE_ONCE | PTLX_ME_COMPLETE_UNEXPECTED | PTL_ME_EVENT_CT_COMM, .ct = ct});
   EXPECT_EQ(std::string(memory), "hello");
   EXPECT_EQ(target.value(ct).success, 1u);
   EXPECT_EQ(target.kinds(eq), (Kinds{PTL_EVENT_PUT, PTL_EVENT_AUTO_UNLINK}));
@@ -261,8 +245,7 @@ TEST_F(Unexpected, HoldKeepsEagerDataAndAcknowledgesOnlyWhenItIsTaken) {
   rig.settle();
   EXPECT_EQ(initiator.kinds(initiator_eq), Kinds{PTL_EVENT_SEND});
   EXPECT_TRUE(target.events(eq).empty());
-  target.append(
-      {.start = memory, .length = 64, .options = kPut | PTL_ME_USE_ONCE | PTLX_ME_COMPLETE_UNEXPECTED, .match_bits = 5});
+  target.append({.start = memory, .length = 64, .options = kPut | PTL_ME_USE_ONCE | PTLX_ME_COMPLETE_UNEXPECTED, .match_bits = 5});
   rig.settle();
   EXPECT_EQ(std::string(memory), "held back");
   EXPECT_EQ(initiator.kinds(initiator_eq), Kinds{PTL_EVENT_ACK});
@@ -281,8 +264,7 @@ TEST_F(Unexpected, HoldLeavesBulkDataAtTheInitiatorUntilItIsTaken) {
   initiator.run(command);
   rig.settle();
   EXPECT_TRUE(initiator.events(initiator_eq).empty());
-  target.append(
-      {.start = sink.data(), .length = sink.size(), .options = kPut | PTL_ME_USE_ONCE | PTLX_ME_COMPLETE_UNEXPECTED});
+  target.append({.start = sink.data(), .length = sink.size(), .options = kPut | PTL_ME_USE_ONCE | PTLX_ME_COMPLETE_UNEXPECTED});
   rig.settle();
   EXPECT_EQ(sink, source);
   EXPECT_EQ(initiator.kinds(initiator_eq), Kinds{PTL_EVENT_SEND});
@@ -307,8 +289,7 @@ TEST_F(Unexpected, AHeldMessageWhoseInitiatorHasDiedSinceEndsAsUndeliverable) {
   initiator.run(command);
   rig.settle();
   target.engine.lost(*target.engine.peer({0x7f000001, 1000})->link);
-  target.append(
-      {.start = sink.data(), .length = sink.size(), .options = kPut | PTL_ME_USE_ONCE | PTLX_ME_COMPLETE_UNEXPECTED});
+  target.append({.start = sink.data(), .length = sink.size(), .options = kPut | PTL_ME_USE_ONCE | PTLX_ME_COMPLETE_UNEXPECTED});
   rig.settle();
   auto events = target.events(eq);
   ASSERT_EQ(events.size(), 2u);
@@ -318,16 +299,12 @@ TEST_F(Unexpected, AHeldMessageWhoseInitiatorHasDiedSinceEndsAsUndeliverable) {
 }
 
 TEST_F(Unexpected, NoTruncateWithALocalOffsetIsAskedAgainForEachHeader) {
-  target.append({.start = overflow,
-                 .length = 64,
-                 .options = kPut | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE,
-                 .list = PTL_OVERFLOW_LIST});
+  target.append(
+      {.start = overflow, .length = 64, .options = kPut | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE, .list = PTL_OVERFLOW_LIST});
   put("12345");
   put("67890");
   put("x");
-  target.append({.start = memory,
-                 .length = 8,
-                 .options = kPut | PTL_ME_MANAGE_LOCAL | PTL_ME_NO_TRUNCATE | PTLX_ME_COMPLETE_UNEXPECTED});
+  target.append({.start = memory, .length = 8, .options = kPut | PTL_ME_MANAGE_LOCAL | PTL_ME_NO_TRUNCATE | PTLX_ME_COMPLETE_UNEXPECTED});
   EXPECT_EQ(std::string(memory), "12345x");  // the second would not fit behind the first
 }
 

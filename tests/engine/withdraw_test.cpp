@@ -242,20 +242,15 @@ struct Race {
             target.append({.start = memory.data(), .length = size, .options = kReceive, .match_bits = 7});
           }
           break;
-        case 'i':
-          initiator.engine.step(0);
-          break;
-        default:
-          target.engine.step(0);
+        case 'i': initiator.engine.step(0); break;
+        default: target.engine.step(0);
       }
     }
     rig.settle();
     if (way == Way::label) {
       bool chosen = false;
-      for (const ptl_event_t& event : target.events(eq))
-        chosen |= event.type == PTL_EVENT_SEARCH && event.ni_fail_type == PTL_NI_OK;
-      const uint32_t entry =
-          target.append({.start = memory.data(), .length = size, .options = kReceive, .match_bits = kLabel});
+      for (const ptl_event_t& event : target.events(eq)) chosen |= event.type == PTL_EVENT_SEARCH && event.ni_fail_type == PTL_NI_OK;
+      const uint32_t entry = target.append({.start = memory.data(), .length = size, .options = kReceive, .match_bits = kLabel});
       rig.settle();
       ASSERT_EQ(target.engine.unlink(entry), chosen ? PTL_ARG_INVALID : PTL_OK);
     }

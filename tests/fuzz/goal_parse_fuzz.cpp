@@ -1,6 +1,6 @@
 // Any bytes given to the readers of GOAL - the text, the simulators' binary form, blocks of compiled schedules - are either
-// refused with a sentence, and of texts with a place, or yield a graph that holds its invariants and compiles. With Clang built as a libFuzzer target (-fsanitize=fuzzer); with -DFUZZ_REPLAY a program that runs the
-// files of the directories named on its command line.
+// refused with a sentence, and of texts with a place, or yield a graph that holds its invariants and compiles. With Clang built as a
+// libFuzzer target (-fsanitize=fuzzer); with -DFUZZ_REPLAY a program that runs the files of the directories named on its command line.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -40,8 +40,28 @@ class Script {
   }
   // Small numbers, limits, and now and then anything.
   uint64_t number() {
-    static constexpr uint64_t kLikely[] = {0, 1, 7, 8, 9, 16, 64, 100, 4096, 8191, 8192, 8193, 32767, 32768, 32769, 65535, 65536, 1 << 20,
-                                           uint64_t{1} << 40, uint64_t{1} << 63, ~uint64_t{0}, ~uint64_t{0} - 7};
+    static constexpr uint64_t kLikely[] = {0,
+                                           1,
+                                           7,
+                                           8,
+                                           9,
+                                           16,
+                                           64,
+                                           100,
+                                           4096,
+                                           8191,
+                                           8192,
+                                           8193,
+                                           32767,
+                                           32768,
+                                           32769,
+                                           65535,
+                                           65536,
+                                           1 << 20,
+                                           uint64_t{1} << 40,
+                                           uint64_t{1} << 63,
+                                           ~uint64_t{0},
+                                           ~uint64_t{0} - 7};
     const uint8_t choice = byte();
     if (choice < std::size(kLikely)) return kLikely[choice];
     return choice < 250 ? choice : word();
@@ -138,8 +158,8 @@ class Wild final : public Transport {
   };
   Link links[kPeers];
   bool lost[kPeers] = {};
-  bool generous = false;        // the end: everything is taken
-  std::vector<Asked> tokens;    // what awaits an answer, as far as we know
+  bool generous = false;      // the end: everything is taken
+  std::vector<Asked> tokens;  // what awaits an answer, as far as we know
   std::vector<void*> started;
   int exposed = 0;
   unsigned checksum = 0;
@@ -217,9 +237,16 @@ class Run {
 
   void append() {
     test::Node::Entry want;
-    static constexpr uint32_t kOptions[] = {PTL_ME_MANAGE_LOCAL, PTL_ME_USE_ONCE, PTL_ME_NO_TRUNCATE, PTL_ME_EVENT_CT_COMM,
-                                            PTL_ME_EVENT_CT_OVERFLOW, PTL_ME_EVENT_CT_BYTES, PTL_ME_UNEXPECTED_HDR_DISABLE,
-                                            PTLX_ME_HOLD, PTLX_ME_COMPLETE_UNEXPECTED, PTL_ME_LOCAL_INC_UH_RLENGTH,
+    static constexpr uint32_t kOptions[] = {PTL_ME_MANAGE_LOCAL,
+                                            PTL_ME_USE_ONCE,
+                                            PTL_ME_NO_TRUNCATE,
+                                            PTL_ME_EVENT_CT_COMM,
+                                            PTL_ME_EVENT_CT_OVERFLOW,
+                                            PTL_ME_EVENT_CT_BYTES,
+                                            PTL_ME_UNEXPECTED_HDR_DISABLE,
+                                            PTLX_ME_HOLD,
+                                            PTLX_ME_COMPLETE_UNEXPECTED,
+                                            PTL_ME_LOCAL_INC_UH_RLENGTH,
                                             PTL_ME_EVENT_UNLINK_DISABLE};
     const uint64_t chosen = script_.byte() | script_.byte() << 8;
     want.options = PTL_ME_EVENT_LINK_DISABLE;
@@ -438,7 +465,8 @@ void play(const std::vector<uint8_t>& script) { LLVMFuzzerTestOneInput(script.da
 // The script that is being played lies in the file named by WIRE_FUZZ_LAST, if set: what is left there has crashed.
 void keep(const std::vector<uint8_t>& script) {
   static const char* const path = std::getenv("WIRE_FUZZ_LAST");
-  if (path) std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(script.data()), static_cast<std::streamsize>(script.size()));
+  if (path)
+    std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(script.data()), static_cast<std::streamsize>(script.size()));
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "engine/measurement/plain_program.hpp"
 #include "engine/goal/program.hpp"
+#include "engine/measurement/plain_program.hpp"
 #include "tests/goal/random_programs.hpp"
 #include "tests/goal/rig_portals.hpp"
 #include "tests/support/chaos.hpp"
@@ -32,8 +32,13 @@ class ChaosJobOf {
   };
 
   // Messages of more than `eager` bytes wait for their receive.
-  ChaosJobOf(const RandomJob& job, std::vector<Program> programs, std::uint64_t seed, size_t eager, std::uint32_t epochs, Trace* trace = nullptr)
-      : trace_(trace), hub_(static_cast<std::uint32_t>(programs.size()), seed, eager), epochs_(epochs), eagerness_(1 + hub_.draw(20)), ranks_(programs.size()) {
+  ChaosJobOf(const RandomJob& job, std::vector<Program> programs, std::uint64_t seed, size_t eager, std::uint32_t epochs,
+             Trace* trace = nullptr)
+      : trace_(trace),
+        hub_(static_cast<std::uint32_t>(programs.size()), seed, eager),
+        epochs_(epochs),
+        eagerness_(1 + hub_.draw(20)),
+        ranks_(programs.size()) {
     rig_portals.meanwhile = [this] { return step_engine(); };
     std::vector<ptl_process_t> map(ranks_.size());
     for (std::uint32_t r = 0; r < map.size(); ++r) map[r].phys = {test::ChaosHub::id(r).nid, test::ChaosHub::id(r).pid};
@@ -102,8 +107,12 @@ class ChaosJobOf {
     for (VertexId v = 0; v < bindings.size(); ++v) {
       const RandomJob::Act& act = job.acts[r][v];
       const Kind kind = job.schedules[r][v].kind;
-      bindings[v] = {.memory = rank.slots[kind == Kind::send ? act.a : act.to].data(), .a = rank.slots[act.a].data(),
-                     .b = act.op == PTLX_DIV ? zeros().data() : rank.slots[act.b].data(), .count = job.words, .op = act.op, .type = PTL_UINT64_T};
+      bindings[v] = {.memory = rank.slots[kind == Kind::send ? act.a : act.to].data(),
+                     .a = rank.slots[act.a].data(),
+                     .b = act.op == PTLX_DIV ? zeros().data() : rank.slots[act.b].data(),
+                     .count = job.words,
+                     .op = act.op,
+                     .type = PTL_UINT64_T};
     }
     rig_portals.current = rank.node.get();
     if constexpr (std::is_same_v<Loaded, PlainProgram>) {

@@ -17,9 +17,9 @@ namespace portunus::goal::collectives {
 using Bytes = std::vector<std::byte>;
 
 constexpr Element kElements[] = {
-    {PTLX_ADD, PTL_INT32_T},  {PTLX_MAX, PTL_DOUBLE}, {PTLX_XOR, PTL_UINT8_T},  {PTLX_ADD, PTL_FLOAT},
-    {PTLX_MULT, PTL_UINT64_T}, {PTLX_MIN, PTL_INT16_T}, {PTLX_ADD, PTL_DOUBLE}, {PTLX_AND, PTL_UINT32_T},
-    {PTLX_OR, PTL_INT8_T},    {PTLX_MAX, PTL_UINT16_T}, {PTLX_ADD, PTL_INT64_T},
+    {PTLX_ADD, PTL_INT32_T},   {PTLX_MAX, PTL_DOUBLE},   {PTLX_XOR, PTL_UINT8_T}, {PTLX_ADD, PTL_FLOAT},
+    {PTLX_MULT, PTL_UINT64_T}, {PTLX_MIN, PTL_INT16_T},  {PTLX_ADD, PTL_DOUBLE},  {PTLX_AND, PTL_UINT32_T},
+    {PTLX_OR, PTL_INT8_T},     {PTLX_MAX, PTL_UINT16_T}, {PTLX_ADD, PTL_INT64_T},
 };
 
 // Small whole numbers, so that sums and products of floating-point numbers are exact in any order.

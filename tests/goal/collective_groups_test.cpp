@@ -110,9 +110,7 @@ struct Layout {  // where one rank has the pieces of all, with gaps between, in 
   }
 };
 
-void write(Bytes& bytes, std::uint64_t at, const Bytes& text) {
-  std::ranges::copy(text, bytes.begin() + static_cast<std::ptrdiff_t>(at));
-}
+void write(Bytes& bytes, std::uint64_t at, const Bytes& text) { std::ranges::copy(text, bytes.begin() + static_cast<std::ptrdiff_t>(at)); }
 
 TEST(Collectives, GathervScattervAndAllgathervMovePiecesOfAnySize) {
   for (std::uint32_t ranks = 1; ranks <= 17; ++ranks) {
@@ -246,9 +244,8 @@ TEST(NodesFirst, GivesWhatOneLevelGives) {
         gathered.set_all(bytes * ranks);
         execute(ranks, [&](Script& script, std::uint32_t r) { bcast(script, Levels(r, nodes, root), buffer.at(r), bytes, choices); });
         for (std::uint32_t r = 0; r < ranks; ++r) ASSERT_EQ(buffer.get(r), all);
-        execute(ranks, [&](Script& script, std::uint32_t r) {
-          allgather(script, Levels(r, nodes), from.at(r), gathered.at(r), bytes, choices);
-        });
+        execute(ranks,
+                [&](Script& script, std::uint32_t r) { allgather(script, Levels(r, nodes), from.at(r), gathered.at(r), bytes, choices); });
         for (std::uint32_t r = 0; r < ranks; ++r) ASSERT_EQ(gathered.get(r), everything);
         execute(ranks, [&](Script& script, std::uint32_t r) {
           reduce(script, Levels(r, nodes, root), {in_place && r == root ? to.at(r) : from.at(r), to.at(r), count, e}, choices);

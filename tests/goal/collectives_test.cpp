@@ -84,12 +84,10 @@ TEST(Collectives, ReduceGivesTheRootTheCombinationOfAll) {
 void check_scan(const Shape& shape, bool with_own, bool in_place) {
   SCOPED_TRACE(name(shape, GOAL_AUTO, in_place) + (with_own ? "" : ", exclusive"));
   Vectors v(shape, in_place);
-  execute(shape.ranks, [&](Script& script, std::uint32_t r) {
-    (with_own ? scan : exscan)(script, Team(r, shape.ranks), v.of(shape, r));
-  });
+  execute(shape.ranks, [&](Script& script, std::uint32_t r) { (with_own ? scan : exscan)(script, Team(r, shape.ranks), v.of(shape, r)); });
   for (std::uint32_t r = 0; r < shape.ranks; ++r) {
-    const Bytes untouched = in_place ? input(element_of(shape), 0, count_of(shape))
-                                     : Bytes(count_of(shape) * element_of(shape).width(), Buffers::kUntouched);
+    const Bytes untouched =
+        in_place ? input(element_of(shape), 0, count_of(shape)) : Bytes(count_of(shape) * element_of(shape).width(), Buffers::kUntouched);
     const std::uint32_t last = with_own ? r + 1 : r;
     ASSERT_EQ(v.to.get(r), last == 0 ? untouched : combined(element_of(shape), 0, last, count_of(shape))) << "rank " << r;
   }
@@ -158,7 +156,8 @@ TEST(Collectives, BcastGivesAllRanksTheRootsBytes) {
         buffer.set_all(bytes);
         buffer.set(root, letter(root, 0, bytes));
         const Choices choices = only(Collective::bcast, algorithm);
-        execute(shape.ranks, [&](Script& script, std::uint32_t r) { bcast(script, Team(r, shape.ranks), root, buffer.at(r), bytes, choices); });
+        execute(shape.ranks,
+                [&](Script& script, std::uint32_t r) { bcast(script, Team(r, shape.ranks), root, buffer.at(r), bytes, choices); });
         for (std::uint32_t r = 0; r < shape.ranks; ++r) ASSERT_EQ(buffer.get(r), letter(root, 0, bytes)) << "rank " << r;
       }
     }
@@ -236,8 +235,7 @@ TEST(Collectives, AllgatherGivesAllRanksAllPieces) {
           const Memory from = in_place ? all.at(r) + r * bytes : one.at(r);
           allgather(script, Team(r, shape.ranks), from, all.at(r), bytes, choices);
         });
-        for (std::uint32_t r = 0; r < shape.ranks; ++r)
-          ASSERT_EQ(all.get(r), letters_from_all(shape.ranks, 0, bytes)) << "rank " << r;
+        for (std::uint32_t r = 0; r < shape.ranks; ++r) ASSERT_EQ(all.get(r), letters_from_all(shape.ranks, 0, bytes)) << "rank " << r;
       }
     }
   }

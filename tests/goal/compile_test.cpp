@@ -342,8 +342,9 @@ TEST(CompileMatchBits, TooManyMessagesOfALargeTagAreRefused) {
     (void)compile(s, {});
     FAIL() << "accepted";
   } catch (const ScheduleError& e) {
-    EXPECT_EQ(e.message, "the send number 1 is number 2 of its peer and tag, and a tag as large as 2147483648 has no room "
-                         "for so many messages; use smaller or more tags");
+    EXPECT_EQ(e.message,
+              "the send number 1 is number 2 of its peer and tag, and a tag as large as 2147483648 has no room "
+              "for so many messages; use smaller or more tags");
   }
 }
 

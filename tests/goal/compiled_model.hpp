@@ -18,8 +18,7 @@ namespace portunus::goal {
 
 class Model {
  public:
-  Model(const std::vector<Schedule>& schedules, const std::vector<Program>& programs, std::uint64_t seed)
-      : random_(seed) {
+  Model(const std::vector<Schedule>& schedules, const std::vector<Program>& programs, std::uint64_t seed) : random_(seed) {
     for (std::size_t r = 0; r < schedules.size(); ++r) {
       Rank rank;
       rank.program = &programs[r];
@@ -33,8 +32,8 @@ class Model {
 
   // When things happened to one vertex in one epoch; 0: not yet.
   struct Moments {
-    std::uint64_t began = 0;  // the put was issued, the entry appended, the work started
-    std::uint64_t ended = 0;  // the put's data left, the message landed, the work was done
+    std::uint64_t began = 0;            // the put was issued, the entry appended, the work started
+    std::uint64_t ended = 0;            // the put's data left, the message landed, the work was done
     std::uint32_t source = kAnySource;  // of a receive: whose send ..
     VertexId send = kNoVertex;          // .. landed here ..
     std::uint32_t of_epoch = 0;         // .. and in which epoch it was sent
@@ -48,9 +47,7 @@ class Model {
     return std::ranges::all_of(ranks_, [&](const Rank& rank) { return rank.epoch == epochs && !rank.running; });
   }
 
-  [[nodiscard]] const Moments& at(std::uint32_t rank, VertexId v, std::uint32_t epoch) const {
-    return ranks_[rank].history[v][epoch];
-  }
+  [[nodiscard]] const Moments& at(std::uint32_t rank, VertexId v, std::uint32_t epoch) const { return ranks_[rank].history[v][epoch]; }
   [[nodiscard]] std::uint64_t counter(std::uint32_t rank, CounterId counter) const { return ranks_[rank].counters[counter]; }
   // Entries, headers, operations and messages that are still somewhere.
   [[nodiscard]] std::size_t leftovers() const {

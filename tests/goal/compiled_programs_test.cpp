@@ -87,8 +87,7 @@ class Generator {
     Footprints& all = job.footprints[rank];
     for (VertexId w = 0; w < v; ++w) {
       if (f.writes.begin == f.writes.end ? !same(all[w].writes, f.reads)
-                                         : !same(all[w].writes, f.writes) && !same(all[w].writes, f.reads) &&
-                                               !same(all[w].reads, f.writes))
+                                         : !same(all[w].writes, f.writes) && !same(all[w].writes, f.reads) && !same(all[w].reads, f.writes))
         continue;
       s.add_dependency(v, w);
       job.conflicts[rank].push_back({w, v});
@@ -190,8 +189,8 @@ Verdict execute(const Job& job, bool with_footprints, std::uint64_t seed, bool m
     }
     for (std::uint32_t epoch = 0; epoch < kEpochsRun; ++epoch) judge_order(job, r, programs[r], model, epoch, verdict);
     verdict.early += programs[r].early.size();
-    verdict.receives += static_cast<std::uint64_t>(
-        std::ranges::count(job.schedules[r].vertices(), Kind::recv, [](const Vertex& v) { return v.kind; }));
+    verdict.receives +=
+        static_cast<std::uint64_t>(std::ranges::count(job.schedules[r].vertices(), Kind::recv, [](const Vertex& v) { return v.kind; }));
   }
   judge_matching(job, model, verdict);
   return verdict;

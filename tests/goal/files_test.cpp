@@ -111,16 +111,17 @@ TEST(GoalBinary, HasTheLayoutOfTheSimulators) {
   ranks[0].add_dependency(calc, send);
   for (Schedule& s : ranks) s.finish();
   const std::string bytes = write_binary_goal(ranks);
-  const unsigned char expected[] = {
-      0x7f, 0x10, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0,                                    // 4223, ranks, highest cpu and nic
-      38, 0, 0, 0, 0, 0, 0, 0, 132, 0, 0, 0, 0, 0, 0, 0,                                 // rank 0
-      132, 0, 0, 0, 0, 0, 0, 0, 140, 0, 0, 0, 0, 0, 0, 0,                                // rank 1
-      2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0,                                                // nodes, roots, the root
-      0, 0, 0, 0, 1, 1, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0,
-      1, 0, 0, 0, 3, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0,
-      1, 0, 0, 0,                                                                        // the follower
-      0, 0, 0, 0, 0, 0, 0, 0,                                                            // rank 1: nothing
-  };
+  const unsigned char expected[] =
+      {
+          0x7f, 0x10, 0, 0, 0, 0, 0, 0, 2,   0, 0, 0, 0, 0,        // 4223, ranks, highest cpu and nic
+          38,   0,    0, 0, 0, 0, 0, 0, 132, 0, 0, 0, 0, 0, 0, 0,  // rank 0
+          132,  0,    0, 0, 0, 0, 0, 0, 140, 0, 0, 0, 0, 0, 0, 0,  // rank 1
+          2,    0,    0, 0, 1, 0, 0, 0, 0,   0, 0, 0,              // nodes, roots, the root
+          0,    0,    0, 0, 1, 1, 0, 0, 0,   2, 1, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0,
+          0,    0,    0, 0, 0, 0, 0, 1, 0,   0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+          0,    0,    0, 0, 0, 0, 0, 0, 0,   0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0,  // the follower
+          0,    0,    0, 0, 0, 0, 0, 0,                                                          // rank 1: nothing
+      };
   ASSERT_EQ(bytes.size(), sizeof expected);
   EXPECT_EQ(std::memcmp(bytes.data(), expected, sizeof expected), 0);
 }
@@ -189,7 +190,8 @@ TEST(Annotations, SayWhatOperationsWorkOn) {
 
 TEST(Annotations, AreReadAgainAsTheyWereWritten) {
   const std::vector<Plan> plans = plans_of(parse_goal(kAnnotated));
-  const std::string text = write_goal(std::span<const Plan>(plans), {.distinct_tags = false, .cost = [](const Plan&, VertexId) { return 40; }});
+  const std::string text =
+      write_goal(std::span<const Plan>(plans), {.distinct_tags = false, .cost = [](const Plan&, VertexId) { return 40; }});
   const std::vector<Plan> again = plans_of(parse_goal(text));
   EXPECT_EQ(write_goal(std::span<const Plan>(again), {.distinct_tags = false, .cost = [](const Plan&, VertexId) { return 40; }}), text);
   expect_same(again[0].graph, plans[0].graph);
@@ -205,9 +207,8 @@ TEST(Annotations, MessagesWithoutOneGetMemoryOfTheirOwn) {
 
 TEST(Annotations, AreRefusedWithTheirPlace) {
   const auto wrong = [](const std::string& annotation) {
-    return error_of([&] {
-      (void)plans_of(parse_goal("num_ranks 1\nrank 0 {\nm: send 8b to 0\nc: calc 1\n  //@ " + annotation + "\n}\n"));
-    });
+    return error_of(
+        [&] { (void)plans_of(parse_goal("num_ranks 1\nrank 0 {\nm: send 8b to 0\nc: calc 1\n  //@ " + annotation + "\n}\n")); });
   };
   const struct {
     const char* annotation;

@@ -15,7 +15,8 @@ void expect(bool condition, int line) {
 }
 #define EXPECT(condition) expect((condition), __LINE__)
 
-static_assert(goal::type_of<int8_t>() == GOAL_INT8 && goal::type_of<unsigned short>() == GOAL_UINT16 && goal::type_of<const long>() == GOAL_INT64);
+static_assert(goal::type_of<int8_t>() == GOAL_INT8 && goal::type_of<unsigned short>() == GOAL_UINT16 &&
+              goal::type_of<const long>() == GOAL_INT64);
 static_assert(goal::type_of<float>() == GOAL_FLOAT && goal::type_of<std::complex<double>>() == GOAL_DOUBLE_COMPLEX);
 
 constexpr size_t kCount = 100;
@@ -32,19 +33,20 @@ void sums_go_around(const goal::Session& session) {
   for (int step = 1; step < session.size(); ++step) {
     const goal::Op sent = ring.send(std::span(passing), right, 7).after(ready);
     const goal::Op heard = ring.receive(GOAL_Pad(0), sizeof passing, left, 7).after(ready).after(last);
-    last = ring.local(GOAL_ADD, GOAL_DOUBLE, GOAL_User(total.data()), GOAL_User(total.data()), GOAL_Pad(0), kCount).after(heard).after(last);
+    last =
+        ring.local(GOAL_ADD, GOAL_DOUBLE, GOAL_User(total.data()), GOAL_User(total.data()), GOAL_Pad(0), kCount).after(heard).after(last);
     ready = ring.local(GOAL_COPY, GOAL_DOUBLE, GOAL_User(passing.data()), GOAL_Pad(0), GOAL_User(nullptr), kCount).after(heard).after(sent);
   }
   ring.compile();
   for (int epoch = 0; epoch < 20; ++epoch) {
     std::iota(mine.begin(), mine.end(), session.rank() + epoch);
     goal::Run run = ring.run();
-    if (epoch % 2)
-      run.wait();
+    if (epoch % 2) run.wait();
     else
       while (!run.done()) {
       }
-    for (size_t i = 0; i < kCount; ++i) EXPECT(total[i] == session.size() * (session.size() - 1) / 2 + session.size() * static_cast<double>(i + epoch));
+    for (size_t i = 0; i < kCount; ++i)
+      EXPECT(total[i] == session.size() * (session.size() - 1) / 2 + session.size() * static_cast<double>(i + epoch));
   }
 }
 

@@ -92,10 +92,12 @@ int main(int argc, char** argv) {
   const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
   const unsigned long during = allocations.load() - before;
   if (rank == 0)
-    std::printf("statement id=epochs ranks=%d epochs=%lu allocations=%lu barrier_us=%.3f\n", size, epochs, during, took.count() / static_cast<double>(epochs));
+    std::printf("statement id=epochs ranks=%d epochs=%lu allocations=%lu barrier_us=%.3f\n", size, epochs, during,
+                took.count() / static_cast<double>(epochs));
   const bool full = barrier->instance->program().counters_are_full() && barrier->instance->program().epoch() == kFirst + epochs;
   if (GOAL_Free(&barrier) != GOAL_SUCCESS || GOAL_Finalize() != GOAL_SUCCESS) return failed("GOAL_Finalize");
   if (during == 0 && full) return 0;
-  std::fprintf(stderr, "rank %d: %lu allocations in %lu executions, counters %s\n", rank, during, epochs, full ? "full" : "not as they must be");
+  std::fprintf(stderr, "rank %d: %lu allocations in %lu executions, counters %s\n", rank, during, epochs,
+               full ? "full" : "not as they must be");
   return 1;
 }

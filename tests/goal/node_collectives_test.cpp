@@ -25,9 +25,7 @@ void expect(bool well, const char* what, int code = 0) {
 }
 
 // Element i of what `from` gives, to `to` where that matters.
-Element given(size_t from, size_t i, size_t to = 0) {
-  return static_cast<Element>(from * 1000003 + to * 10007 + i * 31 + 1);
-}
+Element given(size_t from, size_t i, size_t to = 0) { return static_cast<Element>(from * 1000003 + to * 10007 + i * 31 + 1); }
 Vector vector_of(size_t from, size_t elements, size_t to = 0) {
   Vector values(elements);
   for (size_t i = 0; i < elements; ++i) values[i] = given(from, i, to);

@@ -34,8 +34,7 @@ void apply(ptlx_local_op_t op, std::byte* to, const std::byte* a, const std::byt
       case PTLX_MAX: z = std::max(x, y); break;
       case PTLX_MIN: z = std::min(x, y); break;
       default:
-        if constexpr (std::is_integral_v<T>)
-          z = static_cast<T>(op == PTLX_AND ? x & y : op == PTLX_OR ? x | y : x ^ y);
+        if constexpr (std::is_integral_v<T>) z = static_cast<T>(op == PTLX_AND ? x & y : op == PTLX_OR ? x | y : x ^ y);
     }
     std::memcpy(to + i * sizeof(T), &z, sizeof(T));
   }

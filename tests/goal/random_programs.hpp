@@ -56,7 +56,8 @@ struct RandomJob {
         acts[r][send].a = slot;
         for (Touch& touch : touches[r])
           if (touch.vertex == send) touch.vertex = copy;
-        for (const VertexId v : {send, copy}) touches[r].push_back({v, {8 * std::uint64_t{words} * slot, 8 * std::uint64_t{words} * (slot + 1)}});
+        for (const VertexId v : {send, copy})
+          touches[r].push_back({v, {8 * std::uint64_t{words} * slot, 8 * std::uint64_t{words} * (slot + 1)}});
       }
     }
     const std::vector<Step> before = std::exchange(steps, {});

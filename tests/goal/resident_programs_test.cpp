@@ -57,7 +57,8 @@ struct Resident : ::testing::Test {
       if (!indexed) {
         for (Program& program : all)
           for (auto* operations : {&program.early, &program.triggered})
-            for (Operation& o : *operations) o.match_bits &= ~((std::uint64_t{1} << 2 * (o.match_bits >> 32 & 15)) - 1) & ~(std::uint64_t{15} << 32);
+            for (Operation& o : *operations)
+              o.match_bits &= ~((std::uint64_t{1} << 2 * (o.match_bits >> 32 & 15)) - 1) & ~(std::uint64_t{15} << 32);
       }
       ChaosJob chaos(job, std::move(all), seed, kEager, kEpochsRun);
       bad += !chaos.run() || any_wrong(chaos);
@@ -158,7 +159,8 @@ TEST_F(Resident, ABarrierRunsThousandsOfEpochsWithoutClaimingAnything) {
   chaos.run_for(1000);
   std::vector<std::array<std::uint64_t, 3>> claimed;
   const auto pools = [](ChaosJob::Rank& rank) {
-    return std::array<std::uint64_t, 3>{rank.node->objects.triggers.used(), rank.node->objects.entries.used(), rank.node->objects.counters.used()};
+    return std::array<std::uint64_t, 3>{rank.node->objects.triggers.used(), rank.node->objects.entries.used(),
+                                        rank.node->objects.counters.used()};
   };
   for (ChaosJob::Rank& rank : chaos.ranks()) claimed.push_back(pools(rank));
   ASSERT_TRUE(chaos.run());
@@ -226,7 +228,8 @@ Traced read_trace(const std::string& path) {
     if (event["ph"] != "X" || event["tid"] == 0) continue;
     const double begin = event["ts"];
     const auto& args = event["args"];
-    const bool fresh = traced.try_emplace({event["pid"], args["execution"], args["vertex"]}, begin, begin + event["dur"].get<double>()).second;
+    const bool fresh =
+        traced.try_emplace({event["pid"], args["execution"], args["vertex"]}, begin, begin + event["dur"].get<double>()).second;
     EXPECT_TRUE(fresh && !args.contains("ended"));
   }
   std::remove(path.c_str());

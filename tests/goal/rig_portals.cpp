@@ -24,8 +24,14 @@ uint32_t claim(const ptl_me_t& me, ptl_list_t list, ptl_pt_index_t index) {
   if (!rig_portals.complete_unexpected && (options & PTLX_ME_COMPLETE_UNEXPECTED) && (options & PTL_ME_USE_ONCE))
     options = (options & ~PTLX_ME_COMPLETE_UNEXPECTED) | PTL_ME_EVENT_CT_OVERFLOW;
   static char overflow[1 << 16];  // what lands there is lost
-  test::Node::Entry want{.start = me.start, .length = me.length, .options = options, .match_bits = me.match_bits, .ignore_bits = me.ignore_bits,
-                         .rank = me.match_id.rank, .ct = me.ct_handle, .list = list};
+  test::Node::Entry want{.start = me.start,
+                         .length = me.length,
+                         .options = options,
+                         .match_bits = me.match_bits,
+                         .ignore_bits = me.ignore_bits,
+                         .rank = me.match_id.rank,
+                         .ct = me.ct_handle,
+                         .list = list};
   if (!rig_portals.complete_unexpected && list == PTL_OVERFLOW_LIST) {
     want.options &= ~PTLX_ME_HOLD;
     want.start = overflow;
@@ -34,8 +40,8 @@ uint32_t claim(const ptl_me_t& me, ptl_list_t list, ptl_pt_index_t index) {
   return node().claim(want, index);
 }
 
-Command message(Verb verb, ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_process_t target, ptl_pt_index_t index, ptl_match_bits_t bits,
-                ptl_size_t remote_offset) {
+Command message(Verb verb, ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_process_t target, ptl_pt_index_t index,
+                ptl_match_bits_t bits, ptl_size_t remote_offset) {
   const ptl_md_t& memory = node().objects.descriptors.find(md)->md;
   Command command = node().put(reinterpret_cast<void*>(offset), length, target.rank, bits);
   command.verb = verb;
@@ -126,13 +132,13 @@ int PtlTriggeredPut(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, pt
   put.ack = static_cast<uint8_t>(ack);
   return park(put, ct, threshold);
 }
-int PtlTriggeredGet(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_process_t target, ptl_pt_index_t index, ptl_match_bits_t bits,
-                    ptl_size_t remote_offset, void*, ptl_handle_ct_t ct, ptl_size_t threshold) {
+int PtlTriggeredGet(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_process_t target, ptl_pt_index_t index,
+                    ptl_match_bits_t bits, ptl_size_t remote_offset, void*, ptl_handle_ct_t ct, ptl_size_t threshold) {
   return park(message(Verb::get, md, offset, length, target, index, bits, remote_offset), ct, threshold);
 }
-int PtlTriggeredAtomic(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_ack_req_t ack, ptl_process_t target, ptl_pt_index_t index,
-                       ptl_match_bits_t bits, ptl_size_t remote_offset, void*, ptl_hdr_data_t, ptl_op_t op, ptl_datatype_t type, ptl_handle_ct_t ct,
-                       ptl_size_t threshold) {
+int PtlTriggeredAtomic(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_ack_req_t ack, ptl_process_t target,
+                       ptl_pt_index_t index, ptl_match_bits_t bits, ptl_size_t remote_offset, void*, ptl_hdr_data_t, ptl_op_t op,
+                       ptl_datatype_t type, ptl_handle_ct_t ct, ptl_size_t threshold) {
   Command atomic = message(Verb::atomic, md, offset, length, target, index, bits, remote_offset);
   atomic.ack = static_cast<uint8_t>(ack);
   atomic.op = static_cast<uint8_t>(op);
@@ -151,7 +157,8 @@ int PtlTriggeredCTInc(ptl_handle_ct_t ct, ptl_ct_event_t increment, ptl_handle_c
   return park(command, trigger, threshold);
 }
 int PtlxTriggeredLocalVector(ptl_handle_ni_t, ptlx_local_op_t op, ptl_datatype_t type, const ptlx_memory_t* dst, const ptlx_memory_t* a,
-                             const ptlx_memory_t* b, ptl_size_t count, ptl_handle_ct_t completion, ptl_handle_ct_t ct, ptl_size_t threshold) {
+                             const ptlx_memory_t* b, ptl_size_t count, ptl_handle_ct_t completion, ptl_handle_ct_t ct,
+                             ptl_size_t threshold) {
   Command command;
   command.verb = Verb::local;
   command.op = static_cast<uint8_t>(op);

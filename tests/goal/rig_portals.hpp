@@ -14,11 +14,11 @@ namespace portunus::goal {
 
 struct RigPortals {
   test::Node* current = nullptr;
-  std::function<int()> meanwhile;  // one step of something; returns the work done
-  bool settles = true;             // a call does at once what it made ripe; else the next step does
-  bool complete_unexpected = true; // E1, else a message that comes early is counted and stays where it is
-  bool guard = true;               // E6: failures release nothing
-  bool poison = true;              // E6: and are told to others
+  std::function<int()> meanwhile;   // one step of something; returns the work done
+  bool settles = true;              // a call does at once what it made ripe; else the next step does
+  bool complete_unexpected = true;  // E1, else a message that comes early is counted and stays where it is
+  bool guard = true;                // E6: failures release nothing
+  bool poison = true;               // E6: and are told to others
 };
 inline RigPortals rig_portals;
 

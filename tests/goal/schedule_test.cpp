@@ -141,8 +141,9 @@ TEST(Schedule, StartDependenciesFormCyclesToo) {
   s.add_dependency(2, 0);
   const auto e = error_of([&] { s.finish(); });
   ASSERT_TRUE(e);
-  EXPECT_EQ(e->message, "operations wait for each other in a circle: the calc number 0 waits for the send number 1, "
-                        "which waits for the first; remove one of these dependencies");
+  EXPECT_EQ(e->message,
+            "operations wait for each other in a circle: the calc number 0 waits for the send number 1, "
+            "which waits for the first; remove one of these dependencies");
 }
 
 TEST(Schedule, CycleErrorNamesOnlyItsOwnOperations) {
@@ -157,8 +158,9 @@ TEST(Schedule, CycleErrorNamesOnlyItsOwnOperations) {
   s.add_dependency(5, 4);
   const auto e = error_of([&] { s.finish(); });
   ASSERT_TRUE(e);
-  EXPECT_EQ(e->message, "operations wait for each other in a circle: the calc \"c\" waits for the calc \"d\", which waits "
-                        "for the calc \"e\", which waits for the first; remove one of these dependencies");
+  EXPECT_EQ(e->message,
+            "operations wait for each other in a circle: the calc \"c\" waits for the calc \"d\", which waits "
+            "for the calc \"e\", which waits for the first; remove one of these dependencies");
 }
 
 TEST(Schedule, LongCycleIsPrintedShort) {
@@ -211,8 +213,9 @@ TEST(Validate, PeerMustBeARank) {
   all[1].send(8, 2);
   const auto e = validation(all);
   ASSERT_TRUE(e);
-  EXPECT_EQ(e->message, "the send number 0 of rank 1 names the peer 2, but ranks go from 0 to 1; correct the peer or "
-                        "raise num_ranks");
+  EXPECT_EQ(e->message,
+            "the send number 0 of rank 1 names the peer 2, but ranks go from 0 to 1; correct the peer or "
+            "raise num_ranks");
 }
 
 TEST(Validate, OnlyReceivesMayHaveAnyPeer) {
@@ -229,8 +232,9 @@ TEST(Validate, SendWithoutReceiveIsRefused) {
   all[1].recv(8, 0);
   const auto e = validation(all);
   ASSERT_TRUE(e);
-  EXPECT_EQ(e->message, "the send number 1 of rank 0 has no matching receive: with tag 0 rank 0 sends 2 and rank 1 "
-                        "receives 1; add the receive or remove this send");
+  EXPECT_EQ(e->message,
+            "the send number 1 of rank 0 has no matching receive: with tag 0 rank 0 sends 2 and rank 1 "
+            "receives 1; add the receive or remove this send");
 }
 
 TEST(Validate, ReceiveWithoutSendIsRefused) {
@@ -240,8 +244,9 @@ TEST(Validate, ReceiveWithoutSendIsRefused) {
   all[1].recv(8, 0, 2);
   const auto e = validation(all);
   ASSERT_TRUE(e);
-  EXPECT_EQ(e->message, "the recv number 1 of rank 1 has no matching send: with tag 2 rank 0 sends 0 and rank 1 "
-                        "receives 1; add the send or remove this receive");
+  EXPECT_EQ(e->message,
+            "the recv number 1 of rank 1 has no matching send: with tag 2 rank 0 sends 0 and rank 1 "
+            "receives 1; add the send or remove this receive");
 }
 
 TEST(Validate, SizesOfAPairMustBeEqual) {
@@ -252,8 +257,9 @@ TEST(Validate, SizesOfAPairMustBeEqual) {
   all[1].recv(32, 0);
   const auto e = validation(all);
   ASSERT_TRUE(e);
-  EXPECT_EQ(e->message, "the recv number 1 of rank 1 expects 32 bytes, but the message it gets, the send number 1 of "
-                        "rank 0, has 16; make the sizes equal or give the messages different tags");
+  EXPECT_EQ(e->message,
+            "the recv number 1 of rank 1 expects 32 bytes, but the message it gets, the send number 1 of "
+            "rank 0, has 16; make the sizes equal or give the messages different tags");
 }
 
 TEST(Validate, ReceivesOfAnySourceTakeWhatIsLeft) {
@@ -318,9 +324,10 @@ TEST(Validate, RanksThatWaitForEachOtherAreRefused) {
   }
   const auto e = validation(all);
   ASSERT_TRUE(e);
-  EXPECT_EQ(e->message, "the recv number 1 of rank 0 can never end: it waits for the send number 0 of rank 1, that one for "
-                        "the recv number 1 of rank 1, that one for the send number 0 of rank 0, that one for the first; "
-                        "remove a dependency or reorder the messages");
+  EXPECT_EQ(e->message,
+            "the recv number 1 of rank 0 can never end: it waits for the send number 0 of rank 1, that one for "
+            "the recv number 1 of rank 1, that one for the send number 0 of rank 0, that one for the first; "
+            "remove a dependency or reorder the messages");
 }
 
 TEST(Validate, ExchangeAfterSendingPassesOnlyWithinTheEagerLimit) {

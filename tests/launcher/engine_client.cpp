@@ -10,7 +10,8 @@
 int main() {
   ptl_handle_ni_t ni;
   ptl_handle_ct_t ct;
-  if (PtlInit() != PTL_OK || PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, nullptr, nullptr, &ni) != PTL_OK ||
+  if (PtlInit() != PTL_OK ||
+      PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, nullptr, nullptr, &ni) != PTL_OK ||
       PtlCTAlloc(ni, &ct) != PTL_OK)
     return 1;
   std::setvbuf(stdout, nullptr, _IOLBF, 0);

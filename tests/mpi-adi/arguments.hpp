@@ -10,7 +10,10 @@ struct Wrong {
   int (*run)();
 };
 constexpr int MPI_ERR_SUCCESS = MPI_SUCCESS;  // for what lies between
-#define WRONG(expected, call) {__LINE__, #call, MPI_ERR_##expected, [] { return call; }}
+#define WRONG(expected, call)                                \
+  {                                                          \
+    __LINE__, #call, MPI_ERR_##expected, [] { return call; } \
+  }
 
 // What the calls are made with: valid unless it is said not to be.
 namespace args {

@@ -13,20 +13,20 @@ constexpr Form kForms[] = {Form::blocking, Form::nonblocking, Form::persistent};
 // Runs one collective in `form`: MPI_Name(arguments, comm), or with a request; also with large counts.
 #define IN_FORM(form, comm, Name, name, ...) IN_FORM_AS(form, comm, Name, name, , __VA_ARGS__)
 #define IN_LARGE_FORM(form, comm, Name, name, ...) IN_FORM_AS(form, comm, Name, name, _c, __VA_ARGS__)
-#define IN_FORM_AS(form, comm, Name, name, suffix, ...)                                                   \
-  do {                                                                                                    \
-    MPI_Request request_ = MPI_REQUEST_NULL;                                                              \
-    if ((form) == Form::blocking) {                                                                       \
-      EXPECT_EQ(MPI_##Name##suffix(__VA_ARGS__, comm), MPI_SUCCESS);                                      \
-    } else if ((form) == Form::nonblocking) {                                                             \
-      EXPECT_EQ(MPI_I##name##suffix(__VA_ARGS__, comm, &request_), MPI_SUCCESS);                          \
-      EXPECT_EQ(MPI_Wait(&request_, MPI_STATUS_IGNORE), MPI_SUCCESS);                                     \
-    } else {                                                                                              \
-      EXPECT_EQ(MPI_##Name##_init##suffix(__VA_ARGS__, comm, MPI_INFO_NULL, &request_), MPI_SUCCESS);     \
-      EXPECT_EQ(MPI_Start(&request_), MPI_SUCCESS);                                                       \
-      EXPECT_EQ(MPI_Wait(&request_, MPI_STATUS_IGNORE), MPI_SUCCESS);                                     \
-      EXPECT_EQ(MPI_Request_free(&request_), MPI_SUCCESS);                                                \
-    }                                                                                                     \
+#define IN_FORM_AS(form, comm, Name, name, suffix, ...)                                               \
+  do {                                                                                                \
+    MPI_Request request_ = MPI_REQUEST_NULL;                                                          \
+    if ((form) == Form::blocking) {                                                                   \
+      EXPECT_EQ(MPI_##Name##suffix(__VA_ARGS__, comm), MPI_SUCCESS);                                  \
+    } else if ((form) == Form::nonblocking) {                                                         \
+      EXPECT_EQ(MPI_I##name##suffix(__VA_ARGS__, comm, &request_), MPI_SUCCESS);                      \
+      EXPECT_EQ(MPI_Wait(&request_, MPI_STATUS_IGNORE), MPI_SUCCESS);                                 \
+    } else {                                                                                          \
+      EXPECT_EQ(MPI_##Name##_init##suffix(__VA_ARGS__, comm, MPI_INFO_NULL, &request_), MPI_SUCCESS); \
+      EXPECT_EQ(MPI_Start(&request_), MPI_SUCCESS);                                                   \
+      EXPECT_EQ(MPI_Wait(&request_, MPI_STATUS_IGNORE), MPI_SUCCESS);                                 \
+      EXPECT_EQ(MPI_Request_free(&request_), MPI_SUCCESS);                                            \
+    }                                                                                                 \
   } while (0)
 
 inline int me(MPI_Comm comm) {
@@ -41,7 +41,9 @@ inline int size_of(MPI_Comm comm) {
 }
 
 // Element i of what rank `from` gives to rank `to`; small, so that sums and products of a few stay exact.
-inline int given(int from, size_t i, int to = 0) { return static_cast<int>((static_cast<size_t>(from) * 31 + static_cast<size_t>(to) * 17 + i * 7) % 97); }
+inline int given(int from, size_t i, int to = 0) {
+  return static_cast<int>((static_cast<size_t>(from) * 31 + static_cast<size_t>(to) * 17 + i * 7) % 97);
+}
 
 template <class T>
 std::vector<T> vector_of(int from, size_t count, int to = 0) {

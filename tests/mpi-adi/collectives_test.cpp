@@ -29,7 +29,8 @@ TEST(Gather, PutsThePartsInTheOrderOfTheRanksAtTheRootAndScatterTakesThemApart) 
         const void* from = is_root && in_place ? MPI_IN_PLACE : mine.data();
         IN_FORM(form, comm, Gather, gather, from, count, MPI_INT, all.data(), count, MPI_INT, root);
         for (int r = 0; is_root && r < ranks(); ++r)
-          EXPECT_TRUE(std::equal(all.begin() + static_cast<ptrdiff_t>(n) * r, all.begin() + static_cast<ptrdiff_t>(n) * (r + 1), vector_of<int>(r, n).begin()));
+          EXPECT_TRUE(std::equal(all.begin() + static_cast<ptrdiff_t>(n) * r, all.begin() + static_cast<ptrdiff_t>(n) * (r + 1),
+                                 vector_of<int>(r, n).begin()));
         std::vector<int> back(n, -1);
         void* to = is_root && in_place ? MPI_IN_PLACE : back.data();
         IN_FORM(form, comm, Scatter, scatter, all.data(), count, MPI_INT, to, count, MPI_INT, root);
@@ -104,17 +105,21 @@ TEST(VectorCollectives, MovePartsOfAnySizeToAndFromAnyPlace) {
       const bool is_root = rank() == root;
       const std::vector<int> mine = vector_of<int>(rank(), parts.count(rank()));
       std::vector<int> all(parts.total, -1);
-      IN_FORM(form, comm, Gatherv, gatherv, mine.data(), own, MPI_INT, all.data(), parts.counts.data(), parts.displacements.data(), MPI_INT, root);
+      IN_FORM(form, comm, Gatherv, gatherv, mine.data(), own, MPI_INT, all.data(), parts.counts.data(), parts.displacements.data(), MPI_INT,
+              root);
       EXPECT_EQ(all, is_root ? parts.content() : std::vector<int>(parts.total, -1));
       std::vector<int> back(mine.size(), -1);
-      IN_FORM(form, comm, Scatterv, scatterv, all.data(), parts.counts.data(), parts.displacements.data(), MPI_INT, back.data(), own, MPI_INT, root);
+      IN_FORM(form, comm, Scatterv, scatterv, all.data(), parts.counts.data(), parts.displacements.data(), MPI_INT, back.data(), own,
+              MPI_INT, root);
       EXPECT_EQ(back, mine);
       all.assign(parts.total, -1);
-      IN_FORM(form, comm, Allgatherv, allgatherv, mine.data(), own, MPI_INT, all.data(), parts.counts.data(), parts.displacements.data(), MPI_INT);
+      IN_FORM(form, comm, Allgatherv, allgatherv, mine.data(), own, MPI_INT, all.data(), parts.counts.data(), parts.displacements.data(),
+              MPI_INT);
       EXPECT_EQ(all, parts.content());
       all.assign(parts.total, -1);
       std::copy(mine.begin(), mine.end(), all.begin() + parts.displacements[static_cast<size_t>(rank())]);
-      IN_FORM(form, comm, Allgatherv, allgatherv, MPI_IN_PLACE, 0, MPI_INT, all.data(), parts.counts.data(), parts.displacements.data(), MPI_INT);
+      IN_FORM(form, comm, Allgatherv, allgatherv, MPI_IN_PLACE, 0, MPI_INT, all.data(), parts.counts.data(), parts.displacements.data(),
+              MPI_INT);
       EXPECT_EQ(all, parts.content());
     }
 }
@@ -132,14 +137,16 @@ TEST(VectorCollectives, AlltoallvAndAlltoallwMoveAsMuchAsEachPairAgreesOn) {
       }
       const std::vector<int> from = out.content(rank());
       std::vector<int> to(expected.size(), -1);
-      IN_FORM(form, comm, Alltoallv, alltoallv, from.data(), out.counts.data(), out.displacements.data(), MPI_INT, to.data(), in_counts.data(), in_places.data(), MPI_INT);
+      IN_FORM(form, comm, Alltoallv, alltoallv, from.data(), out.counts.data(), out.displacements.data(), MPI_INT, to.data(),
+              in_counts.data(), in_places.data(), MPI_INT);
       EXPECT_EQ(to, expected);
       to.assign(expected.size(), -1);
       const std::vector<MPI_Datatype> types(static_cast<size_t>(n), MPI_INT);
       std::vector<int> out_bytes = out.displacements, in_bytes = in_places;
       for (int& place : out_bytes) place *= 4;
       for (int& place : in_bytes) place *= 4;
-      IN_FORM(form, comm, Alltoallw, alltoallw, from.data(), out.counts.data(), out_bytes.data(), types.data(), to.data(), in_counts.data(), in_bytes.data(), types.data());
+      IN_FORM(form, comm, Alltoallw, alltoallw, from.data(), out.counts.data(), out_bytes.data(), types.data(), to.data(), in_counts.data(),
+              in_bytes.data(), types.data());
       EXPECT_EQ(to, expected);
     }
 }
@@ -202,7 +209,9 @@ TEST(Collectives, OfSomeSizeMayWorkOnOtherMemoryAtEachCallAndOnEachRank) {
   for (int call = 0; call < 16; ++call) {
     const int under_way = call % 4 == 3 ? kDeep : 1;
     std::vector<MPI_Request> requests(static_cast<size_t>(under_way), MPI_REQUEST_NULL);
-    const auto buffer = [&](int i) -> std::vector<int>& { return data[static_cast<size_t>(i * kBuffers + (call / (1 + rank())) % kBuffers)]; };
+    const auto buffer = [&](int i) -> std::vector<int>& {
+      return data[static_cast<size_t>(i * kBuffers + (call / (1 + rank())) % kBuffers)];
+    };
     const bool gaps = (call + rank()) % 5 == 0, blocks = call % 7 == 6 && under_way == 1;
     for (int i = 0; i < under_way; ++i) {
       std::vector<int>& ints = buffer(i);

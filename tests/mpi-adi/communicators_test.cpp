@@ -188,10 +188,8 @@ TEST(Communicators, ManyAreMadeAndFreedInDisjointGroupsAtOnce) {
   for (int i = 0; i < 40 + 20 * (rank() % 2); ++i) {  // the halves get out of step
     MPI_Comm copy;
     ASSERT_EQ(MPI_Comm_dup(half, &copy), MPI_SUCCESS);
-    if (i % 3 == 0)
-      MPI_Comm_free(&copy);
-    else
-      copies.push_back(copy);
+    if (i % 3 == 0) MPI_Comm_free(&copy);
+    else copies.push_back(copy);
   }
   MPI_Comm across;
   ASSERT_EQ(MPI_Comm_dup(MPI_COMM_WORLD, &across), MPI_SUCCESS);
@@ -394,8 +392,7 @@ MPI_Comm make_intercomm() {
   const bool upper = rank() >= half;
   MPI_Comm side, both;
   MPI_Comm_split(MPI_COMM_WORLD, upper, 0, &side);
-  EXPECT_EQ(MPI_Intercomm_create(side, size_of(side) - 1, MPI_COMM_WORLD, upper ? half - 1 : ranks() - 1, 11, &both),
-            MPI_SUCCESS);
+  EXPECT_EQ(MPI_Intercomm_create(side, size_of(side) - 1, MPI_COMM_WORLD, upper ? half - 1 : ranks() - 1, 11, &both), MPI_SUCCESS);
   MPI_Comm_free(&side);
   return both;
 }

@@ -49,24 +49,12 @@ class Builder {
     if (depth == 0) return {MPI_INT, {0}, 4};
     Model old = build(depth - 1), made{MPI_DATATYPE_NULL, {}, 0};
     switch (draw(6)) {
-      case 0:
-        vector(old, made);
-        break;
-      case 1:
-        hvector(old, made);
-        break;
-      case 2:
-        indexed(old, made);
-        break;
-      case 3:
-        structure(old, made);
-        break;
-      case 4:
-        resized(old, made);
-        break;
-      default:
-        subarray(old, made);
-        break;
+      case 0: vector(old, made); break;
+      case 1: hvector(old, made); break;
+      case 2: indexed(old, made); break;
+      case 3: structure(old, made); break;
+      case 4: resized(old, made); break;
+      default: subarray(old, made); break;
     }
     if (old.type != MPI_INT) MPI_Type_free(&old.type);  // the new type keeps what it needs
     made.extent = extent_of(made.type);
@@ -98,10 +86,8 @@ class Builder {
       next = places[i] + lengths[i];
     }
     if (draw(2) == 0) std::swap(places[0], places[2]), std::swap(lengths[0], lengths[2]);  // need not ascend
-    if (same_length)
-      MPI_Type_create_indexed_block(3, 1, places, old.type, &made.type);
-    else
-      MPI_Type_indexed(3, lengths, places, old.type, &made.type);
+    if (same_length) MPI_Type_create_indexed_block(3, 1, places, old.type, &made.type);
+    else MPI_Type_indexed(3, lengths, places, old.type, &made.type);
     for (int i = 0; i < 3; ++i)
       for (int j = 0; j < lengths[i]; ++j) append(made.map, old.map, (places[i] + j) * old.extent);
   }
@@ -121,8 +107,7 @@ class Builder {
     const int sizes[2] = {3, 3}, parts[2] = {1 + draw(2), 2}, starts[2] = {draw(2), 1};
     MPI_Type_create_subarray(2, sizes, parts, starts, MPI_ORDER_C, old.type, &made.type);
     for (int i = 0; i < parts[0]; ++i)
-      for (int j = 0; j < parts[1]; ++j)
-        append(made.map, old.map, ((starts[0] + i) * 3 + starts[1] + j) * old.extent);
+      for (int j = 0; j < parts[1]; ++j) append(made.map, old.map, ((starts[0] + i) * 3 + starts[1] + j) * old.extent);
   }
   std::mt19937 random_;
 };
@@ -142,8 +127,7 @@ std::vector<int> numbers() {
 std::vector<int> expected(const Model& model, int count, const std::vector<int>& memory) {
   std::vector<int> values;
   for (int i = 0; i < count; ++i)
-    for (MPI_Aint each : model.map)
-      values.push_back(memory[static_cast<size_t>((kReach + i * model.extent + each) / 4)]);
+    for (MPI_Aint each : model.map) values.push_back(memory[static_cast<size_t>((kReach + i * model.extent + each) / 4)]);
   return values;
 }
 // Memory of zeroes with these values at the places of the elements.
@@ -168,14 +152,13 @@ TEST(Datatypes, NestedAtRandomPackWhatTheirTypeMapSays) {
       int position = 4, bytes;
       MPI_Pack_size(count, model.type, MPI_COMM_SELF, &bytes);
       EXPECT_EQ(static_cast<size_t>(bytes), 4 * wanted.size());
-      ASSERT_EQ(MPI_Pack(&memory[kReach / 4], count, model.type, packed.data(), 4 * static_cast<int>(packed.size()), &position,
-                         MPI_COMM_SELF),
-                MPI_SUCCESS);
+      ASSERT_EQ(
+          MPI_Pack(&memory[kReach / 4], count, model.type, packed.data(), 4 * static_cast<int>(packed.size()), &position, MPI_COMM_SELF),
+          MPI_SUCCESS);
       EXPECT_EQ(static_cast<size_t>(position), 4 * packed.size());
       EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), packed.begin() + 1)) << "seed " << seed;
       position = 4;
-      MPI_Unpack(packed.data(), 4 * static_cast<int>(packed.size()), &position, &back[kReach / 4], count, model.type,
-                 MPI_COMM_SELF);
+      MPI_Unpack(packed.data(), 4 * static_cast<int>(packed.size()), &position, &back[kReach / 4], count, model.type, MPI_COMM_SELF);
       EXPECT_EQ(back, scattered(model, count, wanted)) << "seed " << seed;
     }
     if (model.type != MPI_INT) MPI_Type_free(&model.type);
@@ -255,8 +238,8 @@ TEST(Datatypes, OfBulkSizeTravelManyAtATimeAndWhateverTheirReceivesLookLike) {
     std::vector<MPI_Request> requests(2 * kAtATime, MPI_REQUEST_NULL);
     const auto receive_all = [&] {  // the third kind cuts off
       for (int n = 0; n < kAtATime; ++n)
-        MPI_Irecv(in[static_cast<size_t>(n)].data(), n % 3 == 2 ? kDoubles : 1, n % 3 == 2 ? MPI_DOUBLE : strided, left(), n, MPI_COMM_WORLD,
-                  &requests[static_cast<size_t>(n)]);
+        MPI_Irecv(in[static_cast<size_t>(n)].data(), n % 3 == 2 ? kDoubles : 1, n % 3 == 2 ? MPI_DOUBLE : strided, left(), n,
+                  MPI_COMM_WORLD, &requests[static_cast<size_t>(n)]);
     };
     if (!early) receive_all();
     for (int n = 0; n < kAtATime; ++n) {
@@ -383,8 +366,7 @@ TEST(Datatypes, OfDistributedArraysCoverThemOnce) {
         std::vector<int> owner(63, -1), all(63);
         for (int process = 0; process < 6; ++process) {
           MPI_Datatype part;
-          ASSERT_EQ(MPI_Type_create_darray(6, process, 2, sizes, distributions, arguments, grid, order, MPI_INT, &part),
-                    MPI_SUCCESS);
+          ASSERT_EQ(MPI_Type_create_darray(6, process, 2, sizes, distributions, arguments, grid, order, MPI_INT, &part), MPI_SUCCESS);
           MPI_Type_commit(&part);
           EXPECT_EQ(extent_of(part), 63 * 4);
           std::vector<int> ones(63, process);
@@ -411,8 +393,7 @@ TEST(Datatypes, External32IsBigEndianAndOfFixedSizes) {
   const void* values[3] = {&number, &negative, &wide};
   unsigned char out[24];
   MPI_Aint position = 0, bytes;
-  for (int i = 0; i < 3; ++i)
-    ASSERT_EQ(MPI_Pack_external("external32", values[i], 1, types[i], out, sizeof out, &position), MPI_SUCCESS);
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(MPI_Pack_external("external32", values[i], 1, types[i], out, sizeof out, &position), MPI_SUCCESS);
   EXPECT_EQ(position, 24);
   const unsigned char wanted[12] = {1, 2, 3, 4, 0xff, 0xff, 0xff, 0xfe, 0xbf, 0xff, 0x80, 0};
   EXPECT_EQ(std::memcmp(out, wanted, sizeof wanted), 0);

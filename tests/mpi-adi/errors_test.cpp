@@ -46,9 +46,7 @@ TEST(Errors, AMessageLongerThanTheReceiveIsTruncatedAndSaysSo) {
       const Bytes mine = message(rank(), 3, size), theirs = message(left(), 3, size);
       Bytes room(size / 2 + 8, 0xee);
       MPI_Request receiving = MPI_REQUEST_NULL, sending;
-      const auto post = [&] {
-        MPI_Irecv(room.data(), static_cast<int>(size / 2), MPI_BYTE, left(), 2, MPI_COMM_WORLD, &receiving);
-      };
+      const auto post = [&] { MPI_Irecv(room.data(), static_cast<int>(size / 2), MPI_BYTE, left(), 2, MPI_COMM_WORLD, &receiving); };
       if (!early) post();
       barrier();
       sending = isend(mine, right(), 2);
@@ -93,15 +91,18 @@ TEST(Errors, CollectivesWhoseSizesDoNotFitAreTruncatedAndSaySo) {
   const auto n = static_cast<size_t>(ranks());
   std::vector<int> in(6002 * n), out(6002 * n);
   mismatched("bcast", world, [&](int size) { return MPI_Bcast(in.data(), odd ? size - 1 : size, MPI_INT, 0, world); });
-  mismatched("gather", world, [&](int size) { return MPI_Gather(in.data(), odd ? size + 1 : size, MPI_INT, out.data(), size, MPI_INT, 0, world); });
-  mismatched("scatter", world, [&](int size) { return MPI_Scatter(in.data(), size, MPI_INT, out.data(), odd ? size - 1 : size, MPI_INT, 0, world); });
+  mismatched("gather", world,
+             [&](int size) { return MPI_Gather(in.data(), odd ? size + 1 : size, MPI_INT, out.data(), size, MPI_INT, 0, world); });
+  mismatched("scatter", world,
+             [&](int size) { return MPI_Scatter(in.data(), size, MPI_INT, out.data(), odd ? size - 1 : size, MPI_INT, 0, world); });
   mismatched("allgather", world, [&](int size) {
     return MPI_Allgather(in.data(), odd ? size + 1 : size, MPI_INT, out.data(), odd ? size + 1 : size, MPI_INT, world);
   });
   mismatched("alltoall", world, [&](int size) {
     return MPI_Alltoall(in.data(), odd ? size + 1 : size, MPI_INT, out.data(), odd ? size + 1 : size, MPI_INT, world);
   });
-  mismatched("allreduce", world, [&](int size) { return MPI_Allreduce(in.data(), out.data(), odd ? size + 1 : size, MPI_INT, MPI_SUM, world); });
+  mismatched("allreduce", world,
+             [&](int size) { return MPI_Allreduce(in.data(), out.data(), odd ? size + 1 : size, MPI_INT, MPI_SUM, world); });
   mismatched("ibcast", world, [&](int size) {
     MPI_Request request;
     MPI_Ibcast(in.data(), odd ? size + 1 : size, MPI_INT, 0, world, &request);

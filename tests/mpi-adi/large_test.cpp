@@ -23,7 +23,8 @@ TEST(LargeCounts, OfCollectivesAreCountsOfElementsLikeSmallOnes) {
   const MPI_Count n = 3;
   const std::vector<int> mine = vector_of<int>(rank(), 3);
   for (const Form form : kForms) {
-    std::vector<int> word = rank() == 0 ? mine : std::vector<int>(3, -1), sums(3, -1), all(static_cast<size_t>(ranks()) * 3, -1), again(all);
+    std::vector<int> word = rank() == 0 ? mine : std::vector<int>(3, -1), sums(3, -1), all(static_cast<size_t>(ranks()) * 3, -1),
+                     again(all);
     IN_LARGE_FORM(form, comm, Bcast, bcast, word.data(), n, MPI_INT, 0);
     EXPECT_EQ(word, vector_of<int>(0, 3));
     IN_LARGE_FORM(form, comm, Allreduce, allreduce, mine.data(), sums.data(), n, MPI_INT, MPI_MAX);
@@ -31,7 +32,8 @@ TEST(LargeCounts, OfCollectivesAreCountsOfElementsLikeSmallOnes) {
     IN_LARGE_FORM(form, comm, Allgather, allgather, mine.data(), n, MPI_INT, all.data(), n, MPI_INT);
     for (int r = 0; r < ranks(); ++r) EXPECT_TRUE(std::equal(all.begin() + 3 * r, all.begin() + 3 * (r + 1), vector_of<int>(r, 3).begin()));
     IN_LARGE_FORM(form, comm, Alltoall, alltoall, all.data(), n, MPI_INT, again.data(), n, MPI_INT);
-    for (int r = 0; r < ranks(); ++r) EXPECT_TRUE(std::equal(again.begin() + 3 * r, again.begin() + 3 * (r + 1), vector_of<int>(rank(), 3).begin()));
+    for (int r = 0; r < ranks(); ++r)
+      EXPECT_TRUE(std::equal(again.begin() + 3 * r, again.begin() + 3 * (r + 1), vector_of<int>(rank(), 3).begin()));
   }
 }
 
@@ -47,12 +49,15 @@ TEST(LargeCounts, OfVectorCollectivesAreArraysOfMpiCountAndMpiAint) {
   for (const Form form : kForms) {
     std::vector<int> all(expected.size(), -1), back(own, -1), sums(own, -1);
     const MPI_Count count = static_cast<MPI_Count>(own);
-    IN_LARGE_FORM(form, comm, Allgatherv, allgatherv, mine.data(), count, MPI_INT, all.data(), parts.counts.data(), parts.places.data(), MPI_INT);
+    IN_LARGE_FORM(form, comm, Allgatherv, allgatherv, mine.data(), count, MPI_INT, all.data(), parts.counts.data(), parts.places.data(),
+                  MPI_INT);
     EXPECT_EQ(all, expected);
-    IN_LARGE_FORM(form, comm, Scatterv, scatterv, all.data(), parts.counts.data(), parts.places.data(), MPI_INT, back.data(), count, MPI_INT, 0);
+    IN_LARGE_FORM(form, comm, Scatterv, scatterv, all.data(), parts.counts.data(), parts.places.data(), MPI_INT, back.data(), count,
+                  MPI_INT, 0);
     EXPECT_EQ(back, mine);
     all.assign(expected.size(), -1);
-    IN_LARGE_FORM(form, comm, Gatherv, gatherv, mine.data(), count, MPI_INT, all.data(), parts.counts.data(), parts.places.data(), MPI_INT, 0);
+    IN_LARGE_FORM(form, comm, Gatherv, gatherv, mine.data(), count, MPI_INT, all.data(), parts.counts.data(), parts.places.data(), MPI_INT,
+                  0);
     if (rank() == 0) {
       EXPECT_EQ(all, expected);
     }

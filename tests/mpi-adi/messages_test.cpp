@@ -133,8 +133,7 @@ TEST(Messages, FromAnySourceWithAnyTagTellWhoSentThemAndWithWhichTag) {
 
 TEST(Messages, AWildcardAndAnExactReceiveTakeThemInTheOrderOfPosting) {
   Bytes first(4), second(4), third(4);
-  MPI_Request requests[3] = {ireceive(first, MPI_ANY_SOURCE, 5), ireceive(second, left(), 5),
-                             ireceive(third, left(), MPI_ANY_TAG)};
+  MPI_Request requests[3] = {ireceive(first, MPI_ANY_SOURCE, 5), ireceive(second, left(), 5), ireceive(third, left(), MPI_ANY_TAG)};
   barrier();
   for (int i = 0; i < 3; ++i) send(message(rank(), i, 4), right(), 5);
   MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
@@ -195,8 +194,8 @@ TEST(Messages, SendrecvExchangesWithoutDeadlockInARing) {
     const Bytes mine = message(rank(), 4, size), theirs = message(left(), 4, size);
     Bytes room = room_for(theirs);
     MPI_Status status;
-    EXPECT_EQ(MPI_Sendrecv(mine.data(), static_cast<int>(size), MPI_BYTE, right(), 1, room.data(), static_cast<int>(size),
-                           MPI_BYTE, left(), 1, MPI_COMM_WORLD, &status),
+    EXPECT_EQ(MPI_Sendrecv(mine.data(), static_cast<int>(size), MPI_BYTE, right(), 1, room.data(), static_cast<int>(size), MPI_BYTE, left(),
+                           1, MPI_COMM_WORLD, &status),
               MPI_SUCCESS);
     EXPECT_EQ(room, theirs);
     EXPECT_EQ(status.MPI_SOURCE, left());

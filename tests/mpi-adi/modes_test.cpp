@@ -215,8 +215,7 @@ TEST(Exchanges, ReplaceWhatTheySend) {
     EXPECT_EQ(buffer, message(left(), 1, size));
     EXPECT_EQ(status.MPI_SOURCE, left());
     MPI_Request request;
-    EXPECT_EQ(MPI_Isendrecv_replace(buffer.data(), bytes, MPI_BYTE, left(), 2, right(), 2, MPI_COMM_WORLD, &request),
-              MPI_SUCCESS);
+    EXPECT_EQ(MPI_Isendrecv_replace(buffer.data(), bytes, MPI_BYTE, left(), 2, right(), 2, MPI_COMM_WORLD, &request), MPI_SUCCESS);
     EXPECT_EQ(MPI_Wait(&request, &status), MPI_SUCCESS);
     EXPECT_EQ(buffer, message(rank(), 1, size));  // there and back
     EXPECT_EQ(count_of(status), bytes);
@@ -230,14 +229,13 @@ TEST(Exchanges, WithoutWaitingCompleteWhenBothPartsAre) {
     Bytes room = room_for(theirs);
     MPI_Request request;
     MPI_Status status;
-    EXPECT_EQ(MPI_Isendrecv(mine.data(), bytes, MPI_BYTE, right(), 3, room.data(), bytes, MPI_BYTE, left(), 3, MPI_COMM_WORLD,
-                            &request),
+    EXPECT_EQ(MPI_Isendrecv(mine.data(), bytes, MPI_BYTE, right(), 3, room.data(), bytes, MPI_BYTE, left(), 3, MPI_COMM_WORLD, &request),
               MPI_SUCCESS);
     EXPECT_EQ(MPI_Wait(&request, &status), MPI_SUCCESS);
     EXPECT_EQ(room, theirs);
     EXPECT_EQ(status.MPI_SOURCE, left());
-    EXPECT_EQ(MPI_Isendrecv(mine.data(), bytes, MPI_BYTE, MPI_PROC_NULL, 3, room.data(), bytes, MPI_BYTE, MPI_PROC_NULL, 3,
-                            MPI_COMM_WORLD, &request),
+    EXPECT_EQ(MPI_Isendrecv(mine.data(), bytes, MPI_BYTE, MPI_PROC_NULL, 3, room.data(), bytes, MPI_BYTE, MPI_PROC_NULL, 3, MPI_COMM_WORLD,
+                            &request),
               MPI_SUCCESS);
     EXPECT_EQ(MPI_Wait(&request, &status), MPI_SUCCESS);
     EXPECT_EQ(status.MPI_SOURCE, MPI_PROC_NULL);

@@ -32,7 +32,8 @@ TEST(Neighbours, OfAGraphExchangeAsMuchAsEachEdgeSays) {
   std::vector<int> sources(1, left());
   for (int r = 0; rank() == 0 && r < n; ++r) sources.push_back(r);
   MPI_Comm graph;
-  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, degree, sources.data(), MPI_UNWEIGHTED, 2, targets, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, degree, sources.data(), MPI_UNWEIGHTED, 2, targets, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+                                 &graph);
   for (const Form form : kForms) {
     const int own = rank() + 1;
     const std::vector<int> mine = vector_of<int>(rank(), static_cast<size_t>(own));
@@ -44,10 +45,12 @@ TEST(Neighbours, OfAGraphExchangeAsMuchAsEachEdgeSays) {
       for (const int value : vector_of<int>(source, static_cast<size_t>(source) + 1)) expected.push_back(value);
     }
     std::vector<int> in(expected.size(), -1);
-    IN_FORM(form, graph, Neighbor_alltoallv, neighbor_alltoallv, mine.data(), counts, zeros, MPI_INT, in.data(), in_counts.data(), places.data(), MPI_INT);
+    IN_FORM(form, graph, Neighbor_alltoallv, neighbor_alltoallv, mine.data(), counts, zeros, MPI_INT, in.data(), in_counts.data(),
+            places.data(), MPI_INT);
     EXPECT_EQ(in, expected);
     in.assign(expected.size(), -1);
-    IN_FORM(form, graph, Neighbor_allgatherv, neighbor_allgatherv, mine.data(), own, MPI_INT, in.data(), in_counts.data(), places.data(), MPI_INT);
+    IN_FORM(form, graph, Neighbor_allgatherv, neighbor_allgatherv, mine.data(), own, MPI_INT, in.data(), in_counts.data(), places.data(),
+            MPI_INT);
     EXPECT_EQ(in, expected);
     in.assign(expected.size(), -1);
     const MPI_Datatype out_types[2] = {MPI_INT, MPI_INT};
@@ -55,7 +58,8 @@ TEST(Neighbours, OfAGraphExchangeAsMuchAsEachEdgeSays) {
     const MPI_Aint nowhere[2] = {0, 0};
     std::vector<MPI_Aint> bytes(places.begin(), places.end());
     for (MPI_Aint& place : bytes) place *= 4;
-    IN_FORM(form, graph, Neighbor_alltoallw, neighbor_alltoallw, mine.data(), counts, nowhere, out_types, in.data(), in_counts.data(), bytes.data(), in_types.data());
+    IN_FORM(form, graph, Neighbor_alltoallw, neighbor_alltoallw, mine.data(), counts, nowhere, out_types, in.data(), in_counts.data(),
+            bytes.data(), in_types.data());
     EXPECT_EQ(in, expected);
   }
   MPI_Comm_free(&graph);

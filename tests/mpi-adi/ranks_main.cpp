@@ -10,8 +10,8 @@ class FailuresOnly : public testing::EmptyTestEventListener {
   void OnTestPartResult(const testing::TestPartResult& part) override {
     if (!part.failed()) return;
     const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
-    std::fprintf(stderr, "rank %d: %s.%s: %s:%d: %s\n", rank(), test ? test->test_suite_name() : "",
-                 test ? test->name() : "", part.file_name(), part.line_number(), part.summary());
+    std::fprintf(stderr, "rank %d: %s.%s: %s:%d: %s\n", rank(), test ? test->test_suite_name() : "", test ? test->name() : "",
+                 part.file_name(), part.line_number(), part.summary());
   }
 };
 }  // namespace

@@ -69,14 +69,17 @@ TEST(Reductions, OfIntegersSumMinimumAndMaximum) {
   check_all<int>(MPI_INT, MPI_SUM, std::plus<int>(), {0, 1, 3, 1000, 30'000});
   check_all<int64_t>(MPI_INT64_T, MPI_MAX, [](int64_t a, int64_t b) { return std::max(a, b); }, {5});
   check_all<unsigned char>(MPI_UNSIGNED_CHAR, MPI_MIN, [](unsigned char a, unsigned char b) { return std::min(a, b); }, {5});
-  check_all<unsigned short>(MPI_UNSIGNED_SHORT, MPI_PROD, [](unsigned short a, unsigned short b) { return static_cast<unsigned short>(unsigned{a} * b); }, {5});
+  check_all<unsigned short>(MPI_UNSIGNED_SHORT, MPI_PROD,
+                            [](unsigned short a, unsigned short b) { return static_cast<unsigned short>(unsigned{a} * b); }, {5});
 }
 
 TEST(Reductions, OfBitsAndTruth) {
   check_all<unsigned>(MPI_UNSIGNED, MPI_BXOR, std::bit_xor<unsigned>(), {5});
   check_all<unsigned char>(MPI_BYTE, MPI_BAND, std::bit_and<unsigned char>(), {5});
-  check_all<int>(MPI_INT, MPI_LAND, [](int a, int b) { return int{a && b}; }, {1, 200}, true);
-  check_all<unsigned char>(MPI_C_BOOL, MPI_LOR, [](unsigned char a, unsigned char b) { return static_cast<unsigned char>(a || b); }, {5}, true);
+  check_all<int>(
+      MPI_INT, MPI_LAND, [](int a, int b) { return int{a && b}; }, {1, 200}, true);
+  check_all<unsigned char>(
+      MPI_C_BOOL, MPI_LOR, [](unsigned char a, unsigned char b) { return static_cast<unsigned char>(a || b); }, {5}, true);
 }
 
 TEST(Reductions, OfFloatingPointAndComplexNumbers) {
@@ -140,7 +143,8 @@ void check_located(MPI_Datatype type) {
       };
       size_t wrong = 0;
       for (size_t i = 0; i < count; ++i)
-        wrong += !same(all[i], i, ranks()) + !same(scanned[i], i, rank() + 1) + !same(own[i], static_cast<size_t>(rank()) * count + i, ranks());
+        wrong +=
+            !same(all[i], i, ranks()) + !same(scanned[i], i, rank() + 1) + !same(own[i], static_cast<size_t>(rank()) * count + i, ranks());
       EXPECT_EQ(wrong, 0u) << count << (largest ? " largest" : " smallest");
     }
 }

@@ -19,16 +19,14 @@ TEST(Requests, InThousandsCompleteWhateverTheOrderOfWaiting) {
   for (int i = 0; i < kMessages; ++i) {  // half of the receives come after their messages may have arrived
     if (i % 2) requests[static_cast<size_t>(i)] = ireceive(in[static_cast<size_t>(i)], left(), i);
   }
-  for (int i = 0; i < kMessages; ++i)
-    requests[static_cast<size_t>(kMessages + i)] = isend(out[static_cast<size_t>(i)], right(), i);
+  for (int i = 0; i < kMessages; ++i) requests[static_cast<size_t>(kMessages + i)] = isend(out[static_cast<size_t>(i)], right(), i);
   for (int i = 0; i < kMessages; i += 2) requests[static_cast<size_t>(i)] = ireceive(in[static_cast<size_t>(i)], left(), i);
   std::reverse(requests.begin(), requests.end());
   std::rotate(requests.begin(), requests.begin() + kMessages / 3, requests.end());
   std::vector<MPI_Status> statuses(requests.size());
   EXPECT_EQ(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), statuses.data()), MPI_SUCCESS);
   EXPECT_TRUE(std::all_of(requests.begin(), requests.end(), [](MPI_Request each) { return each == MPI_REQUEST_NULL; }));
-  EXPECT_TRUE(
-      std::all_of(statuses.begin(), statuses.end(), [](const MPI_Status& each) { return each.MPI_ERROR == MPI_SUCCESS; }));
+  EXPECT_TRUE(std::all_of(statuses.begin(), statuses.end(), [](const MPI_Status& each) { return each.MPI_ERROR == MPI_SUCCESS; }));
   EXPECT_TRUE(in == expected);
 }
 

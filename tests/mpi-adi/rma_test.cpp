@@ -19,15 +19,9 @@ struct Area {
       at = own.data();
     }
     switch (how) {
-      case created:
-        EXPECT_EQ(MPI_Win_create(at, bytes, sizeof(long), MPI_INFO_NULL, comm, &win), MPI_SUCCESS);
-        break;
-      case allocated:
-        EXPECT_EQ(MPI_Win_allocate(bytes, sizeof(long), MPI_INFO_NULL, comm, &at, &win), MPI_SUCCESS);
-        break;
-      case shared:
-        EXPECT_EQ(MPI_Win_allocate_shared(bytes, sizeof(long), MPI_INFO_NULL, comm, &at, &win), MPI_SUCCESS);
-        break;
+      case created: EXPECT_EQ(MPI_Win_create(at, bytes, sizeof(long), MPI_INFO_NULL, comm, &win), MPI_SUCCESS); break;
+      case allocated: EXPECT_EQ(MPI_Win_allocate(bytes, sizeof(long), MPI_INFO_NULL, comm, &at, &win), MPI_SUCCESS); break;
+      case shared: EXPECT_EQ(MPI_Win_allocate_shared(bytes, sizeof(long), MPI_INFO_NULL, comm, &at, &win), MPI_SUCCESS); break;
       case dynamic:
         EXPECT_EQ(MPI_Win_create_dynamic(MPI_INFO_NULL, comm, &win), MPI_SUCCESS);
         EXPECT_EQ(MPI_Win_attach(win, at, bytes), MPI_SUCCESS);
@@ -275,7 +269,9 @@ TEST(Rma, RequestsCompleteWithTheirAccess) {
   EXPECT_EQ(got, mine);
   EXPECT_EQ(MPI_Raccumulate(mine.data(), 100, MPI_LONG, right(), 0, 100, MPI_LONG, MPI_SUM, area.win, &request), MPI_SUCCESS);
   EXPECT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
-  EXPECT_EQ(MPI_Rget_accumulate(mine.data(), 100, MPI_LONG, old.data(), 100, MPI_LONG, right(), 0, 100, MPI_LONG, MPI_REPLACE, area.win, &request), MPI_SUCCESS);
+  EXPECT_EQ(MPI_Rget_accumulate(mine.data(), 100, MPI_LONG, old.data(), 100, MPI_LONG, right(), 0, 100, MPI_LONG, MPI_REPLACE, area.win,
+                                &request),
+            MPI_SUCCESS);
   EXPECT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
   for (size_t i = 0; i < old.size(); ++i) EXPECT_EQ(old[i], 2 * mine[i]);
   MPI_Win_unlock_all(area.win);

@@ -104,11 +104,9 @@ void million() {
   const bool sends = to % 2 == 0 || size % 2;
   std::vector<int> room(receives ? static_cast<size_t>(messages) : 0);
   std::vector<MPI_Request> requests(room.size());
-  for (size_t i = 0; i < room.size(); ++i)
-    MPI_Irecv(&room[i], 1, MPI_INT, from, static_cast<int>(i), MPI_COMM_WORLD, &requests[i]);
+  for (size_t i = 0; i < room.size(); ++i) MPI_Irecv(&room[i], 1, MPI_INT, from, static_cast<int>(i), MPI_COMM_WORLD, &requests[i]);
   MPI_Barrier(MPI_COMM_WORLD);
-  if (sends)
-    shuffled(messages, [&](int number) { MPI_Send(&number, 1, MPI_INT, to, number, MPI_COMM_WORLD); });
+  if (sends) shuffled(messages, [&](int number) { MPI_Send(&number, 1, MPI_INT, to, number, MPI_COMM_WORLD); });
   MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
   for (size_t i = 0; i < room.size(); ++i)
     if (room[i] != static_cast<int>(i)) fail("a receive got another message", room[i], static_cast<long long>(i));
@@ -141,7 +139,8 @@ std::vector<Message> plan_sends(int round, int sender, int target, int count) {
 void check_body(const std::vector<char>& body, int sender, const Message& expected, uint32_t bytes) {
   int header[2];
   std::memcpy(header, body.data(), sizeof header);
-  if (header[0] != sender || header[1] != expected.serial || bytes != expected.bytes) fail("not the message that the matcher chose", header[1], expected.serial);
+  if (header[0] != sender || header[1] != expected.serial || bytes != expected.bytes)
+    fail("not the message that the matcher chose", header[1], expected.serial);
   const char fill = static_cast<char>(expected.serial * 7 + sender);
   for (uint32_t i = 8; i < bytes; i += 97)
     if (body[i] != fill) fail("a body is damaged", i, expected.serial);
@@ -194,8 +193,8 @@ void storm_round(int round, int per_pair) {
     }
     for (Posted& each : posted) {
       requests.emplace_back();
-      MPI_Irecv(each.room.data(), static_cast<int>(each.room.size()), MPI_BYTE, each.wanted.source, each.wanted.tag,
-                MPI_COMM_WORLD, &requests.back());
+      MPI_Irecv(each.room.data(), static_cast<int>(each.room.size()), MPI_BYTE, each.wanted.source, each.wanted.tag, MPI_COMM_WORLD,
+                &requests.back());
     }
     std::vector<MPI_Status> statuses(requests.size());
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), statuses.data());
@@ -231,14 +230,10 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const std::string what = argc > 1 ? argv[1] : "";
-  if (what == "flood")
-    flood(argc > 2 ? std::atoll(argv[2]) : 256 << 20);
-  else if (what == "million")
-    million();
-  else if (what == "storm")
-    storm();
-  else
-    fail("usage: storms flood [BOUND] | million | storm");
+  if (what == "flood") flood(argc > 2 ? std::atoll(argv[2]) : 256 << 20);
+  else if (what == "million") million();
+  else if (what == "storm") storm();
+  else fail("usage: storms flood [BOUND] | million | storm");
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();
   return 0;

@@ -153,7 +153,8 @@ TEST_F(Threads, MakeCommunicatorsAtTheSameTime) {
       for (MPI_Comm& copy : copies) {  // each has a context of its own
         int mine = thread * 100 + i, theirs = -1, own;
         MPI_Comm_rank(copy, &own);
-        MPI_Sendrecv(&mine, 1, MPI_INT, (own + 1) % ranks(), 0, &theirs, 1, MPI_INT, (own + ranks() - 1) % ranks(), 0, copy, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(&mine, 1, MPI_INT, (own + 1) % ranks(), 0, &theirs, 1, MPI_INT, (own + ranks() - 1) % ranks(), 0, copy,
+                     MPI_STATUS_IGNORE);
         EXPECT_EQ(theirs, mine);
         MPI_Comm_free(&copy);
       }

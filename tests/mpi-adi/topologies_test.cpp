@@ -98,8 +98,7 @@ TEST(Topologies, DistributedGraphsAreToldByAnybody) {
   EXPECT_EQ(source_weights[0], left() + 5);
   EXPECT_EQ(destinations[0], right());
   EXPECT_EQ(weights[0], rank() + 5);
-  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, sources, MPI_UNWEIGHTED, 1, destinations, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
-                                 &adjacent);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, sources, MPI_UNWEIGHTED, 1, destinations, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &adjacent);
   MPI_Dist_graph_neighbors_count(adjacent, &in, &out, &weighted);
   EXPECT_FALSE(weighted);
   int kind;

@@ -62,7 +62,8 @@ void talk(ptl_handle_ni_t ni, bool matching, const std::vector<ptl_process_t>& p
   const auto self = static_cast<size_t>(rank);
   uint64_t one = 1, numbers[64] = {};
   for (size_t peer = 0; peer < peers.size(); ++peer) {
-    EXPECT(PtlPut(all, at(&memory.number), 8, PTL_CT_ACK_REQ, peers[peer], pt, 0, offsetof(Memory, heard) + 8 * self, nullptr, 0) == PTL_OK);
+    EXPECT(PtlPut(all, at(&memory.number), 8, PTL_CT_ACK_REQ, peers[peer], pt, 0, offsetof(Memory, heard) + 8 * self, nullptr, 0) ==
+           PTL_OK);
     EXPECT(PtlPut(all, at(block.data()), kBulk, PTL_CT_ACK_REQ, peers[peer], block_pt, 0, kBulk * self, nullptr, 0) == PTL_OK);
     EXPECT(PtlGet(all, at(&numbers[peer]), 8, peers[peer], pt, 0, 0, nullptr) == PTL_OK);
   }
@@ -94,8 +95,10 @@ int main(int argc, char** argv) {
 
   EXPECT(PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_NO_MATCHING | PTL_NI_LOGICAL, PTL_PID_ANY, nullptr, nullptr, &logical) == PTL_OK);
   std::vector<ptl_process_t> map = addresses(*peers, logical, "logical");  // the address is known before the map
-  const auto same = [&](int rank) { return map[static_cast<size_t>(rank)].phys.nid == all[static_cast<size_t>(rank)].phys.nid &&
-                                           map[static_cast<size_t>(rank)].phys.pid == all[static_cast<size_t>(rank)].phys.pid; };
+  const auto same = [&](int rank) {
+    return map[static_cast<size_t>(rank)].phys.nid == all[static_cast<size_t>(rank)].phys.nid &&
+           map[static_cast<size_t>(rank)].phys.pid == all[static_cast<size_t>(rank)].phys.pid;
+  };
   for (int rank = 0; rank < peers->size; ++rank) EXPECT(same(rank));
   EXPECT(PtlSetMap(logical, map.size(), map.data()) == PTL_OK);
   ptl_process_t self;

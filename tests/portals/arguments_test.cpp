@@ -194,7 +194,9 @@ TEST_F(Arguments, OfInitialisationAndInterfaces) {
 }
 
 TEST_F(Arguments, OfPortalTableEntries) {
-  const auto alloc = [&](unsigned with, ptl_handle_eq_t queue, ptl_pt_index_t index) { return PtlPTAlloc(ni, with, queue, index, &number); };
+  const auto alloc = [&](unsigned with, ptl_handle_eq_t queue, ptl_pt_index_t index) {
+    return PtlPTAlloc(ni, with, queue, index, &number);
+  };
   std::vector<Row> rows = {
       {"PtlPTAlloc", "ni_handle", [&] { return PtlPTAlloc(PTL_INVALID_HANDLE, 0, PTL_EQ_NONE, PTL_PT_ANY, &number); }},
       {"PtlPTAlloc", "pt_index", [&] { return PtlPTAlloc(ni, 0, PTL_EQ_NONE, PTL_PT_ANY, nullptr); }},
@@ -210,10 +212,12 @@ TEST_F(Arguments, OfPortalTableEntries) {
     const char* name;
     int (*call)(ptl_handle_ni_t, ptl_pt_index_t);
   };
-  for (const OnEntry& function : {OnEntry{"PtlPTFree", PtlPTFree}, OnEntry{"PtlPTDisable", PtlPTDisable}, OnEntry{"PtlPTEnable", PtlPTEnable}}) {
+  for (const OnEntry& function :
+       {OnEntry{"PtlPTFree", PtlPTFree}, OnEntry{"PtlPTDisable", PtlPTDisable}, OnEntry{"PtlPTEnable", PtlPTEnable}}) {
     rows.push_back({function.name, "ni_handle", [=, this] { return function.call(PTL_INVALID_HANDLE, pt); }});
     rows.push_back({function.name, "pt_index", [=, this] { return function.call(ni, pt + 1); }});
-    rows.push_back({function.name, "pt_index", [=, this] { return function.call(ni, static_cast<ptl_pt_index_t>(limits.max_pt_index) + 1); }});
+    rows.push_back(
+        {function.name, "pt_index", [=, this] { return function.call(ni, static_cast<ptl_pt_index_t>(limits.max_pt_index) + 1); }});
     rows.push_back({function.name, "pt_index", [=, this] { return function.call(ni, PTL_PT_ANY); }});
   }
   check(rows);
@@ -240,8 +244,14 @@ TEST_F(Arguments, OfMemoryDescriptors) {
       {"PtlMDBind", "ct_handle", [&] { return with(0, PTL_EQ_NONE, PTL_EQ_NONE); }},
       {"PtlMDBind", "ct_handle", [&] { return with(0, PTL_EQ_NONE, eq); }},
       {"PtlMDBind", "ct_handle", [&] { return with(0, PTL_EQ_NONE, other_ct); }},
-      {"PtlMDBind", "length", [&] { return bind({const_cast<ptl_iovec_t*>(pieces.data()), 5, PTL_IOVEC, PTL_EQ_NONE, PTL_CT_NONE}); }},
-      {"PtlMDBind", "start", [&] { return bind({nullptr, 1, PTL_IOVEC, PTL_EQ_NONE, PTL_CT_NONE}); }},
+      {"PtlMDBind", "length",
+       [&] {
+         return bind({const_cast<ptl_iovec_t*>(pieces.data()), 5, PTL_IOVEC, PTL_EQ_NONE, PTL_CT_NONE});
+       }},
+      {"PtlMDBind", "start",
+       [&] {
+         return bind({nullptr, 1, PTL_IOVEC, PTL_EQ_NONE, PTL_CT_NONE});
+       }},
       {"PtlMDRelease", "md_handle", [&] { return PtlMDRelease(PTL_INVALID_HANDLE); }},
       {"PtlMDRelease", "md_handle", [&] { return PtlMDRelease(stale_md); }},
       {"PtlMDRelease", "md_handle", [&] { return PtlMDRelease(ct); }},
@@ -263,7 +273,8 @@ TEST_F(Arguments, OfListEntries) {
   const ptl_me_t no_counter = changed([](ptl_me_t& like) { like.ct_handle = PTL_INVALID_HANDLE; });
   const ptl_me_t foreign = changed([&](ptl_me_t& like) { like.ct_handle = other_ct; });
   const ptl_me_t stale = changed([&](ptl_me_t& like) { like.ct_handle = stale_ct; });
-  const ptl_me_t pieced = changed([&](ptl_me_t& like) { like.options |= PTL_IOVEC, like.start = const_cast<ptl_iovec_t*>(pieces.data()), like.length = 5; });
+  const ptl_me_t pieced =
+      changed([&](ptl_me_t& like) { like.options |= PTL_IOVEC, like.start = const_cast<ptl_iovec_t*>(pieces.data()), like.length = 5; });
   const ptl_me_t nowhere = changed([](ptl_me_t& like) { like.options |= PTL_IOVEC, like.length = 1; });
   ptl_le_t le_with_me_option = le;
   le_with_me_option.options = PTL_ME_MANAGE_LOCAL;
@@ -294,12 +305,16 @@ TEST_F(Arguments, OfListEntries) {
     std::function<int(ptl_handle_ni_t, ptl_pt_index_t, const ptl_me_t*)> call;
   };
   const Form forms[] = {
-      {"PtlMEAppend", [&](ptl_handle_ni_t on, ptl_pt_index_t index, const ptl_me_t* like) { return PtlMEAppend(on, index, like, PTL_OVERFLOW_LIST, nullptr, &handle); }},
-      {"PtlMESearch", [&](ptl_handle_ni_t on, ptl_pt_index_t index, const ptl_me_t* like) { return PtlMESearch(on, index, like, PTL_SEARCH_DELETE, nullptr); }},
-      {"PtlTriggeredMEAppend", [&](ptl_handle_ni_t on, ptl_pt_index_t index, const ptl_me_t* like) {
+      {"PtlMEAppend", [&](ptl_handle_ni_t on, ptl_pt_index_t index,
+                          const ptl_me_t* like) { return PtlMEAppend(on, index, like, PTL_OVERFLOW_LIST, nullptr, &handle); }},
+      {"PtlMESearch", [&](ptl_handle_ni_t on, ptl_pt_index_t index,
+                          const ptl_me_t* like) { return PtlMESearch(on, index, like, PTL_SEARCH_DELETE, nullptr); }},
+      {"PtlTriggeredMEAppend",
+       [&](ptl_handle_ni_t on, ptl_pt_index_t index, const ptl_me_t* like) {
          return PtlTriggeredMEAppend(on, index, const_cast<ptl_me_t*>(like), PTL_OVERFLOW_LIST, nullptr, &handle, ct, 1);
        }},
-      {"PtlxTriggeredMEAppend", [&](ptl_handle_ni_t on, ptl_pt_index_t index, const ptl_me_t* like) {
+      {"PtlxTriggeredMEAppend",
+       [&](ptl_handle_ni_t on, ptl_pt_index_t index, const ptl_me_t* like) {
          return PtlxTriggeredMEAppend(on, index, like, PTL_OVERFLOW_LIST, nullptr, &handle, ct, 1);
        }},
   };
@@ -341,8 +356,14 @@ TEST_F(Arguments, OfCountingEvents) {
       {"PtlCTPoll", "tests", [&] { return PtlCTPoll(&ct, nullptr, 1, 0, &count, &which); }},
       {"PtlCTPoll", "event", [&] { return PtlCTPoll(&ct, ones, 1, 0, nullptr, &which); }},
       {"PtlCTPoll", "which", [&] { return PtlCTPoll(&ct, ones, 1, 0, &count, nullptr); }},
-      {"PtlCTInc", "increment", [&] { return PtlCTInc(ct, {1, 1}); }},
-      {"PtlTriggeredCTInc", "increment", [&] { return PtlTriggeredCTInc(ct, {1, 1}, ct, 1); }},
+      {"PtlCTInc", "increment",
+       [&] {
+         return PtlCTInc(ct, {1, 1});
+       }},
+      {"PtlTriggeredCTInc", "increment",
+       [&] {
+         return PtlTriggeredCTInc(ct, {1, 1}, ct, 1);
+       }},
   };
   for (const ptl_handle_ct_t bad : {ptl_handle_ct_t{PTL_CT_NONE}, ptl_handle_ct_t{PTL_INVALID_HANDLE}, stale_ct, eq}) {
     rows.push_back({"PtlCTFree", "ct_handle", [=] { return PtlCTFree(bad); }});
@@ -407,12 +428,17 @@ TEST_F(Arguments, OfDataMovement) {
       {"PtlAtomic", true, true, false, false, false,
        [&](const Move& m) { return PtlAtomic(m.md, m.offset, m.length, m.ack, m.target, 60, 0, 0, nullptr, 0, m.op, m.type); }},
       {"PtlTriggeredAtomic", true, true, false, false, true,
-       [&](const Move& m) { return PtlTriggeredAtomic(m.md, m.offset, m.length, m.ack, m.target, 60, 0, 0, nullptr, 0, m.op, m.type, m.trigger, 1); }},
+       [&](const Move& m) {
+         return PtlTriggeredAtomic(m.md, m.offset, m.length, m.ack, m.target, 60, 0, 0, nullptr, 0, m.op, m.type, m.trigger, 1);
+       }},
       {"PtlFetchAtomic", false, true, true, false, false,
-       [&](const Move& m) { return PtlFetchAtomic(m.get_md, m.get_offset, m.md, m.offset, m.length, m.target, 60, 0, 0, nullptr, 0, m.op, m.type); }},
+       [&](const Move& m) {
+         return PtlFetchAtomic(m.get_md, m.get_offset, m.md, m.offset, m.length, m.target, 60, 0, 0, nullptr, 0, m.op, m.type);
+       }},
       {"PtlTriggeredFetchAtomic", false, true, true, false, true,
        [&](const Move& m) {
-         return PtlTriggeredFetchAtomic(m.get_md, m.get_offset, m.md, m.offset, m.length, m.target, 60, 0, 0, nullptr, 0, m.op, m.type, m.trigger, 1);
+         return PtlTriggeredFetchAtomic(m.get_md, m.get_offset, m.md, m.offset, m.length, m.target, 60, 0, 0, nullptr, 0, m.op, m.type,
+                                        m.trigger, 1);
        }},
       {"PtlSwap", false, true, true, true, false,
        [&](const Move& m) {
@@ -420,8 +446,8 @@ TEST_F(Arguments, OfDataMovement) {
        }},
       {"PtlTriggeredSwap", false, true, true, true, true,
        [&](const Move& m) {
-         return PtlTriggeredSwap(m.get_md, m.get_offset, m.md, m.offset, m.length, m.target, 60, 0, 0, nullptr, 0, m.operand, m.swap, m.type,
-                                 m.trigger, 1);
+         return PtlTriggeredSwap(m.get_md, m.get_offset, m.md, m.offset, m.length, m.target, 60, 0, 0, nullptr, 0, m.operand, m.swap,
+                                 m.type, m.trigger, 1);
        }},
   };
   std::vector<Row> rows;
@@ -458,7 +484,8 @@ TEST_F(Arguments, OfDataMovement) {
       row("length", [](Move& m) { m.length = 1032, m.swap = PTL_SWAP; });
     }
     if (form.fetches) {
-      for (const ptl_handle_md_t bad : {ptl_handle_md_t{PTL_INVALID_HANDLE}, stale_md}) row("get_md_handle", [=](Move& m) { m.get_md = bad; });
+      for (const ptl_handle_md_t bad : {ptl_handle_md_t{PTL_INVALID_HANDLE}, stale_md})
+        row("get_md_handle", [=](Move& m) { m.get_md = bad; });
       row("get_md_handle", [&](Move& m) { m.get_md = logical_md; });
       row("local_get_offset", [&](Move& m) { m.get_md = small, m.get_offset = 1; });
     }
@@ -485,19 +512,23 @@ TEST_F(Arguments, OfExtensions) {
     return PtlxTriggeredLocalVector(ni, PTLX_COPY, PTL_UINT64_T, dst, a, nullptr, 2, PTL_CT_NONE, ct, 1);
   };
   check({
-      {"PtlxTriggeredLocal", "ni_handle", [&] { return PtlxTriggeredLocal(PTL_INVALID_HANDLE, PTLX_ADD, PTL_UINT64_T, out, out, out, 1, PTL_CT_NONE, ct, 1); }},
+      {"PtlxTriggeredLocal", "ni_handle",
+       [&] { return PtlxTriggeredLocal(PTL_INVALID_HANDLE, PTLX_ADD, PTL_UINT64_T, out, out, out, 1, PTL_CT_NONE, ct, 1); }},
       {"PtlxTriggeredLocal", "op", [&] { return local(static_cast<ptlx_local_op_t>(99), PTL_UINT64_T, out, out, out, PTL_CT_NONE); }},
       {"PtlxTriggeredLocal", "op", [&] { return local(PTLX_AND, PTL_DOUBLE, out, out, out, PTL_CT_NONE); }},
       {"PtlxTriggeredLocal", "dst", [&] { return local(PTLX_ADD, PTL_UINT64_T, nullptr, out, out, PTL_CT_NONE); }},
       {"PtlxTriggeredLocal", "a", [&] { return local(PTLX_COPY, PTL_UINT64_T, out, nullptr, nullptr, PTL_CT_NONE); }},
       {"PtlxTriggeredLocal", "b", [&] { return local(PTLX_ADD, PTL_UINT64_T, out, out, nullptr, PTL_CT_NONE); }},
       {"PtlxTriggeredLocal", "completion", [&] { return local(PTLX_ADD, PTL_UINT64_T, out, out, out, other_ct); }},
-      {"PtlxTriggeredLocal", "trig_ct_handle", [&] { return PtlxTriggeredLocal(ni, PTLX_DELAY, 0, nullptr, nullptr, nullptr, 5, ct, PTL_CT_NONE, 1); }},
+      {"PtlxTriggeredLocal", "trig_ct_handle",
+       [&] { return PtlxTriggeredLocal(ni, PTLX_DELAY, 0, nullptr, nullptr, nullptr, 5, ct, PTL_CT_NONE, 1); }},
       {"PtlxTriggeredLocalVector", "dst", [&] { return vector(nullptr, &whole); }},
       {"PtlxTriggeredLocalVector", "dst", [&] { return vector(&few, &whole); }},
       {"PtlxTriggeredLocalVector", "a", [&] { return vector(&whole, &few); }},
-      {"PtlxTriggeredLocalVector", "dst", [&] { return PtlxTriggeredLocalVector(ni, PTLX_TIMESTAMP, 0, &few, nullptr, nullptr, 1, PTL_CT_NONE, ct, 1); }},
-      {"PtlxTriggeredLocalVector", "count", [&] { return PtlxTriggeredLocalVector(ni, PTLX_COPY, PTL_UINT64_T, &whole, &whole, nullptr, PTL_SIZE_MAX, PTL_CT_NONE, ct, 1); }},
+      {"PtlxTriggeredLocalVector", "dst",
+       [&] { return PtlxTriggeredLocalVector(ni, PTLX_TIMESTAMP, 0, &few, nullptr, nullptr, 1, PTL_CT_NONE, ct, 1); }},
+      {"PtlxTriggeredLocalVector", "count",
+       [&] { return PtlxTriggeredLocalVector(ni, PTLX_COPY, PTL_UINT64_T, &whole, &whole, nullptr, PTL_SIZE_MAX, PTL_CT_NONE, ct, 1); }},
       {"PtlxNodeAlloc", "base", [&] { return PtlxNodeAlloc(ni, 4096, nullptr, &number); }},
       {"PtlxNodeAlloc", "size", [&] { return PtlxNodeAlloc(ni, 0, &base, &number); }},
       {"PtlxNodeAlloc", "block", [&] { return PtlxNodeAlloc(ni, 4096, &base, nullptr); }},
@@ -523,7 +554,9 @@ TEST_F(Arguments, NothingIsSaidWithoutPtlDebug) {
 
 TEST_F(Arguments, TheOperandOfAPlainSwapIsNotLookedAt) {
   EXPECT_EQ(PtlSwap(bare, at(memory), bare, at(memory + 1), 8, self, 60, 0, 0, nullptr, 0, nullptr, PTL_SWAP, PTL_UINT64_T), PTL_OK);
-  EXPECT_EQ(PtlSwap(bare, at(memory), bare, at(memory + 1), 8, self, 60, 0, 0, nullptr, 0, reinterpret_cast<void*>(8), PTL_SWAP, PTL_UINT64_T), PTL_OK);
+  EXPECT_EQ(
+      PtlSwap(bare, at(memory), bare, at(memory + 1), 8, self, 60, 0, 0, nullptr, 0, reinterpret_cast<void*>(8), PTL_SWAP, PTL_UINT64_T),
+      PTL_OK);
 }
 
 TEST_F(Arguments, AnAckForTheCountAloneIsNeverRefused) {
@@ -531,7 +564,9 @@ TEST_F(Arguments, AnAckForTheCountAloneIsNeverRefused) {
   EXPECT_EQ(PtlPut(bare, at(memory), 8, PTL_OC_ACK_REQ, self, 60, 0, 0, nullptr, 0), PTL_OK);
 }
 
-TEST_F(Arguments, FlowControlNeedsAnEventQueue) { EXPECT_EQ(PtlPTAlloc(ni, PTL_PT_FLOWCTRL, PTL_EQ_NONE, PTL_PT_ANY, &number), PTL_PT_EQ_NEEDED); }
+TEST_F(Arguments, FlowControlNeedsAnEventQueue) {
+  EXPECT_EQ(PtlPTAlloc(ni, PTL_PT_FLOWCTRL, PTL_EQ_NONE, PTL_PT_ANY, &number), PTL_PT_EQ_NEEDED);
+}
 
 }  // namespace
 }  // namespace portals_test

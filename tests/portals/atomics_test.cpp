@@ -11,13 +11,23 @@ namespace {
 constexpr ptl_op_t kAtomicOps[] = {PTL_MIN, PTL_MAX, PTL_SUM, PTL_PROD, PTL_LOR, PTL_LAND, PTL_BOR, PTL_BAND, PTL_LXOR, PTL_BXOR};
 constexpr ptl_op_t kSwapOps[] = {PTL_SWAP, PTL_CSWAP, PTL_CSWAP_NE, PTL_CSWAP_LE, PTL_CSWAP_LT, PTL_CSWAP_GE, PTL_CSWAP_GT, PTL_MSWAP};
 
-template <class T> constexpr bool kComplex = !std::is_arithmetic_v<T>;
+template <class T>
+constexpr bool kComplex = !std::is_arithmetic_v<T>;
 
 template <class T>
 bool legal(ptl_op_t op) {
   switch (op) {
-    case PTL_SUM: case PTL_PROD: case PTL_SWAP: case PTL_CSWAP: case PTL_CSWAP_NE: return true;
-    case PTL_MIN: case PTL_MAX: case PTL_CSWAP_LE: case PTL_CSWAP_LT: case PTL_CSWAP_GE: case PTL_CSWAP_GT: return !kComplex<T>;
+    case PTL_SUM:
+    case PTL_PROD:
+    case PTL_SWAP:
+    case PTL_CSWAP:
+    case PTL_CSWAP_NE: return true;
+    case PTL_MIN:
+    case PTL_MAX:
+    case PTL_CSWAP_LE:
+    case PTL_CSWAP_LT:
+    case PTL_CSWAP_GE:
+    case PTL_CSWAP_GT: return !kComplex<T>;
     default: return std::is_integral_v<T>;
   }
 }
@@ -71,12 +81,9 @@ struct Atomics : Exchange {
   // Changes the datum at the right neighbour, or tells why not.
   int issue(ptl_op_t op, ptl_datatype_t type, size_t length, const void* operand, bool fetch) {
     int code;
-    if (op >= PTL_SWAP)
-      code = PtlSwap(md, at(result), md, at(source), length, right(), pt, 0, 0, nullptr, 0, operand, op, type);
-    else if (fetch)
-      code = PtlFetchAtomic(md, at(result), md, at(source), length, right(), pt, 0, 0, nullptr, 0, op, type);
-    else
-      code = PtlAtomic(ack, at(source), length, PTL_CT_ACK_REQ, right(), pt, 0, 0, nullptr, 0, op, type);
+    if (op >= PTL_SWAP) code = PtlSwap(md, at(result), md, at(source), length, right(), pt, 0, 0, nullptr, 0, operand, op, type);
+    else if (fetch) code = PtlFetchAtomic(md, at(result), md, at(source), length, right(), pt, 0, 0, nullptr, 0, op, type);
+    else code = PtlAtomic(ack, at(source), length, PTL_CT_ACK_REQ, right(), pt, 0, 0, nullptr, 0, op, type);
     if (code == PTL_OK) (op >= PTL_SWAP || fetch ? replied_so_far : acked_so_far) += 1;
     return code;
   }
@@ -134,10 +141,8 @@ struct Atomics : Exchange {
       EXPECT_EQ(PtlSwap(md, at(result), md, at(source), sizeof(T), right(), pt, 0, 0, nullptr, 0, &one, op, type), PTL_ARG_INVALID);
     }
     for (ptl_op_t op : kSwapOps) {
-      if (legal<T>(op))
-        check<T>(op, type);
-      else
-        EXPECT_EQ(apply(op, type, sizeof(T), &one, false), PTL_ARG_INVALID) << +op << " " << +type;
+      if (legal<T>(op)) check<T>(op, type);
+      else EXPECT_EQ(apply(op, type, sizeof(T), &one, false), PTL_ARG_INVALID) << +op << " " << +type;
       EXPECT_EQ(PtlAtomic(ack, at(source), sizeof(T), PTL_NO_ACK_REQ, right(), pt, 0, 0, nullptr, 0, op, type), PTL_ARG_INVALID);
       EXPECT_EQ(PtlFetchAtomic(md, at(result), md, at(source), sizeof(T), right(), pt, 0, 0, nullptr, 0, op, type), PTL_ARG_INVALID);
       if (op != PTL_SWAP) {  // one datum only
@@ -166,7 +171,8 @@ TEST_F(Atomics, EveryPairOfOperationAndTypeDoesWhatTheTableSaysOrIsRefused) {
   check_type<std::complex<long double>>(PTL_LONG_DOUBLE_COMPLEX);
   const uint64_t one = 1;
   for (unsigned op : {+PTL_OP_LAST, 255}) EXPECT_EQ(apply(static_cast<ptl_op_t>(op), PTL_INT64_T, 8, &one, false), PTL_ARG_INVALID);
-  for (unsigned type : {+PTL_DATATYPE_LAST, 255}) EXPECT_EQ(apply(PTL_SUM, static_cast<ptl_datatype_t>(type), 8, &one, false), PTL_ARG_INVALID);
+  for (unsigned type : {+PTL_DATATYPE_LAST, 255})
+    EXPECT_EQ(apply(PTL_SUM, static_cast<ptl_datatype_t>(type), 8, &one, false), PTL_ARG_INVALID);
   fence();
 }
 
@@ -216,7 +222,9 @@ TEST_F(Atomics, AtomicsOfTheLongestLengthAreOneOperation) {
   append({.start = words.data(), .length = count * 8, .options = kAtomic | PTL_ME_EVENT_CT_COMM, .bits = 1, .ct = arrived});
   fence();
   EXPECT_EQ(PtlAtomic(ack, at(mine.data()), count * 8, PTL_CT_ACK_REQ, right(), pt, 1, 0, nullptr, 0, PTL_SUM, PTL_UINT64_T), PTL_OK);
-  EXPECT_EQ(PtlAtomic(ack, at(mine.data()), limits.max_atomic_size + 1, PTL_CT_ACK_REQ, right(), pt, 1, 0, nullptr, 0, PTL_SUM, PTL_UINT64_T), PTL_ARG_INVALID);
+  EXPECT_EQ(
+      PtlAtomic(ack, at(mine.data()), limits.max_atomic_size + 1, PTL_CT_ACK_REQ, right(), pt, 1, 0, nullptr, 0, PTL_SUM, PTL_UINT64_T),
+      PTL_ARG_INVALID);
   wait(acks, 1);
   wait(arrived, 1);
   EXPECT_EQ(words, std::vector<uint64_t>(count, static_cast<uint64_t>(left_rank()) + 2));
@@ -224,7 +232,8 @@ TEST_F(Atomics, AtomicsOfTheLongestLengthAreOneOperation) {
   static std::vector<uint64_t> old;
   old.assign(fetched, 0);
   fence();
-  EXPECT_EQ(PtlFetchAtomic(md, at(old.data()), md, at(mine.data()), fetched * 8, right(), pt, 1, 0, nullptr, 0, PTL_SUM, PTL_UINT64_T), PTL_OK);
+  EXPECT_EQ(PtlFetchAtomic(md, at(old.data()), md, at(mine.data()), fetched * 8, right(), pt, 1, 0, nullptr, 0, PTL_SUM, PTL_UINT64_T),
+            PTL_OK);
   wait(replies, 1);
   EXPECT_EQ(old, std::vector<uint64_t>(fetched, static_cast<uint64_t>(rank()) + 2));
   fence();

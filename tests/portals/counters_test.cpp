@@ -53,7 +53,10 @@ TEST_F(Counting, IncrementsWrapModulo64BitsAndASetMayLower) {
 
 TEST_F(Counting, SendCountsTheBytesRequestedAckReplyAndTargetThoseTakenAndAFailureOne) {
   const ptl_handle_ct_t sent = counter(), answered = counter(), arrived = counter();
-  append({.start = memory, .length = 10, .options = kAtomic | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_CT_BYTES | PTL_ME_EVENT_COMM_DISABLE, .ct = arrived});
+  append({.start = memory,
+          .length = 10,
+          .options = kAtomic | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_CT_BYTES | PTL_ME_EVENT_COMM_DISABLE,
+          .ct = arrived});
   const ptl_handle_md_t send = descriptor(PTL_MD_EVENT_CT_SEND | PTL_MD_EVENT_CT_BYTES, sent);
   const ptl_handle_md_t answer = descriptor(PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_CT_REPLY | PTL_MD_EVENT_CT_BYTES, answered);
   fence();
@@ -93,7 +96,8 @@ TEST_F(Counting, AcksForTheCountNeverMakeAFullEventAndOcAcksCountRefusalsToo) {
 TEST_F(Counting, SuccessDisableSilencesEventsNeverCountsAndFailuresAreStillTold) {
   const ptl_handle_ct_t ct = counter();
   append({.start = memory, .length = 10, .options = kAtomic | PTL_ME_EVENT_SUCCESS_DISABLE, .bits = 1});
-  const ptl_handle_md_t md = descriptor(PTL_MD_EVENT_CT_SEND | PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_CT_REPLY | PTL_MD_EVENT_SUCCESS_DISABLE, ct, own);
+  const ptl_handle_md_t md =
+      descriptor(PTL_MD_EVENT_CT_SEND | PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_CT_REPLY | PTL_MD_EVENT_SUCCESS_DISABLE, ct, own);
   fence();
   EXPECT_EQ(put(md, data, 10, right(), 1, 0, PTL_ACK_REQ), PTL_OK);
   EXPECT_EQ(PtlGet(md, at(overflow), 10, right(), pt, 1, 0, nullptr), PTL_OK);
@@ -188,7 +192,10 @@ TEST_F(Counting, BundlesNestAndAWaitInsideOneDoesNotHang) {
 TEST_F(Counting, SmallMessagesThatAreKeptBackArriveInOrderAndAWaitSendsThem) {
   constexpr size_t kPuts = 300;
   const ptl_handle_ct_t arrived = counter(), answered = counter();
-  append({.start = memory, .length = 3 * kPuts, .options = kPut | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_CT_COMM, .ct = arrived});
+  append({.start = memory,
+          .length = 3 * kPuts,
+          .options = kPut | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_CT_COMM,
+          .ct = arrived});
   const ptl_handle_md_t lazy = descriptor(PTLX_MD_LAZY | PTL_MD_EVENT_CT_ACK, answered), prompt = descriptor(PTL_MD_EVENT_CT_ACK, answered);
   fence();
   const auto send = [&](ptl_handle_md_t md, size_t i) {
@@ -208,7 +215,12 @@ TEST_F(Counting, SmallMessagesThatAreKeptBackArriveInOrderAndAWaitSendsThem) {
 
 struct Triggering : Counting {
   // The left neighbour's bytes in the order in which they came.
-  void collect() { append({.start = memory, .length = 100, .options = kPut | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_CT_COMM, .ct = arrived}); }
+  void collect() {
+    append({.start = memory,
+            .length = 100,
+            .options = kPut | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_CT_COMM,
+            .ct = arrived});
+  }
   ptl_handle_ct_t arrived = PTL_CT_NONE;
   ptl_handle_md_t quiet = PTL_INVALID_HANDLE;
   const char* letters = "abcdefghijklmnopqrstuvwxyz";
@@ -221,7 +233,8 @@ struct Triggering : Counting {
     fence();
   }
   void arm(char letter, ptl_handle_ct_t trigger, ptl_size_t threshold) {
-    EXPECT_EQ(PtlTriggeredPut(quiet, at(letters + (letter - 'a')), 1, PTL_NO_ACK_REQ, right(), pt, 0, 0, nullptr, 0, trigger, threshold), PTL_OK);
+    EXPECT_EQ(PtlTriggeredPut(quiet, at(letters + (letter - 'a')), 1, PTL_NO_ACK_REQ, right(), pt, 0, 0, nullptr, 0, trigger, threshold),
+              PTL_OK);
   }
   std::string came(ptl_size_t count) {
     wait(arrived, count);
@@ -332,10 +345,13 @@ TEST_F(Triggering, EveryOperationHasATriggeredForm) {
   fence();
   const uint64_t operand = 6;
   EXPECT_EQ(PtlTriggeredAtomic(ack, at(&mine), 8, PTL_CT_ACK_REQ, right(), pt, 1, 0, nullptr, 0, PTL_SUM, PTL_UINT64_T, ct, 1), PTL_OK);
-  EXPECT_EQ(PtlTriggeredFetchAtomic(md, at(&old[0]), md, at(&mine), 8, right(), pt, 1, 8, nullptr, 0, PTL_PROD, PTL_UINT64_T, ct, 2), PTL_OK);
+  EXPECT_EQ(PtlTriggeredFetchAtomic(md, at(&old[0]), md, at(&mine), 8, right(), pt, 1, 8, nullptr, 0, PTL_PROD, PTL_UINT64_T, ct, 2),
+            PTL_OK);
   {
     uint64_t short_lived = operand;  // the operand is captured, the data is not
-    EXPECT_EQ(PtlTriggeredSwap(md, at(&old[1]), md, at(&mine), 8, right(), pt, 1, 16, nullptr, 0, &short_lived, PTL_CSWAP, PTL_UINT64_T, ct, 3), PTL_OK);
+    EXPECT_EQ(
+        PtlTriggeredSwap(md, at(&old[1]), md, at(&mine), 8, right(), pt, 1, 16, nullptr, 0, &short_lived, PTL_CSWAP, PTL_UINT64_T, ct, 3),
+        PTL_OK);
     short_lived = 0;
   }
   EXPECT_EQ(PtlTriggeredGet(md, at(&old[2]), 8, right(), pt, 1, 24, nullptr, ct, 4), PTL_OK);

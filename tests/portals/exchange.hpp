@@ -66,8 +66,12 @@ struct Exchange : Portals {
   }
   // Messages without a priority entry are packed here.
   ptl_handle_me_t catch_all(unsigned more = 0, ptl_size_t length = sizeof(overflow), ptl_size_t min_free = 0) {
-    return append({.start = overflow, .length = length, .options = kPut | PTL_ME_MANAGE_LOCAL | more, .ignore = ~0ull,
-                   .list = PTL_OVERFLOW_LIST, .min_free = min_free});
+    return append({.start = overflow,
+                   .length = length,
+                   .options = kPut | PTL_ME_MANAGE_LOCAL | more,
+                   .ignore = ~0ull,
+                   .list = PTL_OVERFLOW_LIST,
+                   .min_free = min_free});
   }
   int search(const Me& want, ptl_search_op_t op) {
     const ptl_me_t me = as_me(want);

@@ -88,7 +88,8 @@ TEST_F(Extensions, E2AnEntryIsAppendedByACounterOrEarlyIntoOtherMemoryAndCopied)
   EXPECT_EQ(PtlMEAppend(ni, pt, &early, PTL_PRIORITY_LIST, nullptr, &handle), PTL_OK);
   EXPECT_EQ(PtlMEAppend(ni, pt, &final, PTL_PRIORITY_LIST, nullptr, &handle), PTL_OK);
   const ptl_handle_md_t md = descriptor(0, PTL_CT_NONE);
-  EXPECT_EQ(PtlTriggeredPut(md, reinterpret_cast<ptl_size_t>(&scratch), 8, PTL_NO_ACK_REQ, self(), pt, 3, 0, nullptr, 0, joined, 2), PTL_OK);
+  EXPECT_EQ(PtlTriggeredPut(md, reinterpret_cast<ptl_size_t>(&scratch), 8, PTL_NO_ACK_REQ, self(), pt, 3, 0, nullptr, 0, joined, 2),
+            PTL_OK);
   word = 2;
   put_word(word, 2);
   wait(joined, 1);
@@ -220,7 +221,8 @@ TEST_F(Extensions, E3TheEngineComputesWithThreeOperandsOrAddsToAnEntryOfOnesOwn)
   entry(out, sizeof out, PTL_ME_OP_PUT | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_CT_COMM, added, 9);
   const ptl_handle_md_t md = descriptor(0, PTL_CT_NONE);
   EXPECT_EQ(PtlTriggeredAtomic(md, reinterpret_cast<ptl_size_t>(b), sizeof b, PTL_NO_ACK_REQ, self(), pt, 9, 0, nullptr, 0, PTL_SUM,
-                               PTL_INT64_T, done, 1), PTL_OK);
+                               PTL_INT64_T, done, 1),
+            PTL_OK);
   add(trigger, 1);
   wait(added, 1);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(out[i], a[i]);  // subtracted, then added again
@@ -304,7 +306,8 @@ TEST_F(Extensions, E5AChainRunsAgainWithOneIncrementOrIsIssuedAgain) {
     me = once(&in, sizeof in, 2 | round << 36, plain_arrived);
     EXPECT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, nullptr, &handle), PTL_OK);
     EXPECT_EQ(PtlTriggeredPut(md, reinterpret_cast<ptl_size_t>(&out), 8, PTL_NO_ACK_REQ, self(), pt, 2 | round << 36, 0, nullptr, 0,
-                              plain_start, round), PTL_OK);
+                              plain_start, round),
+              PTL_OK);
     EXPECT_EQ(PtlTriggeredCTInc(plain_finished, {1, 0}, plain_arrived, round), PTL_OK);
     add(plain_start, 1);
     wait(plain_finished, round);
@@ -528,7 +531,8 @@ TEST_F(Records, OfAnEntryThatWasUnlinkedAreTheUsersAgain) {
 
 TEST_F(Records, AskForAnAddressAndForTheOptionsThatMakeOneMessageAndNoOtherEvent) {
   EXPECT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, nullptr, &handle), PTL_ARG_INVALID);
-  for (unsigned missing : {PTL_ME_OP_PUT, PTL_ME_USE_ONCE, PTL_ME_EVENT_LINK_DISABLE, PTL_ME_EVENT_UNLINK_DISABLE, PTLX_ME_COMPLETE_UNEXPECTED}) {
+  for (unsigned missing :
+       {PTL_ME_OP_PUT, PTL_ME_USE_ONCE, PTL_ME_EVENT_LINK_DISABLE, PTL_ME_EVENT_UNLINK_DISABLE, PTLX_ME_COMPLETE_UNEXPECTED}) {
     ptl_me_t wrong = me;
     wrong.options &= ~missing;
     EXPECT_EQ(PtlMEAppend(ni, pt, &wrong, PTL_PRIORITY_LIST, &record, &handle), PTL_ARG_INVALID) << missing;

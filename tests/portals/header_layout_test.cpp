@@ -81,43 +81,34 @@ static_assert(PTL_TIME_FOREVER == 0xffffffff && PTL_SIZE_MAX == ~ptl_size_t{0});
 static_assert(PTL_ME_EVENT_LINK_DISABLE == PTL_LE_EVENT_LINK_DISABLE && PTL_ME_EVENT_CT_BYTES == PTL_MD_EVENT_CT_BYTES);
 static_assert(PTL_LE_ACK_DISABLE == 0 && PTL_ME_ACK_DISABLE == 0);
 
-TEST(PortalsHeader, ReturnCodesOfBothRevisionsAreDistinct)
-{
-    const std::set<int> codes = {PTL_OK,         PTL_ARG_INVALID,  PTL_CT_NONE_REACHED, PTL_EQ_DROPPED,
-                                 PTL_EQ_EMPTY,   PTL_FAIL,         PTL_IGNORED,         PTL_IN_USE,
-                                 PTL_LIST_TOO_LONG, PTL_NO_INIT,   PTL_NO_SPACE,        PTL_PID_IN_USE,
-                                 PTL_PT_FULL,    PTL_PT_EQ_NEEDED, PTL_PT_IN_USE,       PTL_ABORTED,
-                                 PTL_INTERRUPTED};
-    EXPECT_EQ(codes.size(), 17U);
-    EXPECT_EQ(*codes.rbegin() + 1, PTL_STATUS_LAST);
+TEST(PortalsHeader, ReturnCodesOfBothRevisionsAreDistinct) {
+  const std::set<int> codes = {PTL_OK,      PTL_ARG_INVALID,  PTL_CT_NONE_REACHED, PTL_EQ_DROPPED, PTL_EQ_EMPTY,   PTL_FAIL,
+                               PTL_IGNORED, PTL_IN_USE,       PTL_LIST_TOO_LONG,   PTL_NO_INIT,    PTL_NO_SPACE,   PTL_PID_IN_USE,
+                               PTL_PT_FULL, PTL_PT_EQ_NEEDED, PTL_PT_IN_USE,       PTL_ABORTED,    PTL_INTERRUPTED};
+  EXPECT_EQ(codes.size(), 17U);
+  EXPECT_EQ(*codes.rbegin() + 1, PTL_STATUS_LAST);
 }
 
-TEST(PortalsHeader, EachOptionIsABitOfItsOwn)
-{
-    unsigned int seen = 0;
-    for (unsigned int option :
-         {PTL_IOVEC, PTL_ME_OP_PUT, PTL_ME_OP_GET, PTL_ME_USE_ONCE, PTL_ME_UNEXPECTED_HDR_DISABLE,
-          PTL_ME_IS_ACCESSIBLE, PTL_ME_EVENT_LINK_DISABLE, PTL_ME_EVENT_COMM_DISABLE, PTL_ME_EVENT_FLOWCTRL_DISABLE,
-          PTL_ME_EVENT_SUCCESS_DISABLE, PTL_ME_EVENT_OVER_DISABLE, PTL_ME_EVENT_UNLINK_DISABLE, PTL_ME_EVENT_CT_COMM,
-          PTL_ME_EVENT_CT_OVERFLOW, PTL_ME_EVENT_CT_BYTES, PTL_ME_MANAGE_LOCAL, PTL_ME_NO_TRUNCATE,
-          PTL_ME_MAY_ALIGN, PTL_ME_LOCAL_INC_UH_RLENGTH}) {
-        EXPECT_EQ(seen & option, 0U);
-        EXPECT_EQ(option & (option - 1), 0U);
-        seen |= option;
-    }
-    EXPECT_EQ(seen, PTL_ME_APPEND_OPTIONS_MASK);
+TEST(PortalsHeader, EachOptionIsABitOfItsOwn) {
+  unsigned int seen = 0;
+  for (unsigned int option :
+       {PTL_IOVEC, PTL_ME_OP_PUT, PTL_ME_OP_GET, PTL_ME_USE_ONCE, PTL_ME_UNEXPECTED_HDR_DISABLE, PTL_ME_IS_ACCESSIBLE,
+        PTL_ME_EVENT_LINK_DISABLE, PTL_ME_EVENT_COMM_DISABLE, PTL_ME_EVENT_FLOWCTRL_DISABLE, PTL_ME_EVENT_SUCCESS_DISABLE,
+        PTL_ME_EVENT_OVER_DISABLE, PTL_ME_EVENT_UNLINK_DISABLE, PTL_ME_EVENT_CT_COMM, PTL_ME_EVENT_CT_OVERFLOW, PTL_ME_EVENT_CT_BYTES,
+        PTL_ME_MANAGE_LOCAL, PTL_ME_NO_TRUNCATE, PTL_ME_MAY_ALIGN, PTL_ME_LOCAL_INC_UH_RLENGTH}) {
+    EXPECT_EQ(seen & option, 0U);
+    EXPECT_EQ(option & (option - 1), 0U);
+    seen |= option;
+  }
+  EXPECT_EQ(seen, PTL_ME_APPEND_OPTIONS_MASK);
 }
 
-TEST(PortalsHeader, NamesThatThisLibraryHasNoUseForAreThere)
-{
-    EXPECT_EQ(PTL_ME_ACK_DISABLE, 0U);  // its entries get puts without acknowledgement
-    EXPECT_EQ(PTL_NI_SEGV, 7);          // memory that an entry names is touched without a look
-    EXPECT_EQ(PTL_PID_MAX, 1024);       // advisory
+TEST(PortalsHeader, NamesThatThisLibraryHasNoUseForAreThere) {
+  EXPECT_EQ(PTL_ME_ACK_DISABLE, 0U);  // its entries get puts without acknowledgement
+  EXPECT_EQ(PTL_NI_SEGV, 7);          // memory that an entry names is touched without a look
+  EXPECT_EQ(PTL_PID_MAX, 1024);       // advisory
 }
 
-TEST(PortalsHeader, IsAHeaderForC99Programs)
-{
-    EXPECT_EQ(portals4_header_c99(), 1);
-}
+TEST(PortalsHeader, IsAHeaderForC99Programs) { EXPECT_EQ(portals4_header_c99(), 1); }
 
 }  // namespace

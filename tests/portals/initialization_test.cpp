@@ -53,8 +53,14 @@ std::vector<Call> all_calls() {
       {"PtlCTGet", [] { return PtlCTGet(which, &count); }},
       {"PtlCTWait", [] { return PtlCTWait(which, 0, &count); }},
       {"PtlCTPoll", [] { return PtlCTPoll(&which, &one, 1, 0, &count, &which); }},
-      {"PtlCTSet", [] { return PtlCTSet(which, {0, 0}); }},
-      {"PtlCTInc", [] { return PtlCTInc(which, {1, 0}); }},
+      {"PtlCTSet",
+       [] {
+         return PtlCTSet(which, {0, 0});
+       }},
+      {"PtlCTInc",
+       [] {
+         return PtlCTInc(which, {1, 0});
+       }},
       {"PtlPut", [] { return PtlPut(which, 0, 0, PTL_NO_ACK_REQ, id, 0, 0, 0, nullptr, 0); }},
       {"PtlGet", [] { return PtlGet(which, 0, 0, id, 0, 0, 0, nullptr); }},
       {"PtlAtomic", [] { return PtlAtomic(which, 0, 0, PTL_NO_ACK_REQ, id, 0, 0, 0, nullptr, 0, PTL_SUM, PTL_INT8_T); }},
@@ -68,12 +74,20 @@ std::vector<Call> all_calls() {
       {"PtlEQPoll", [] { return PtlEQPoll(&which, 1, 0, &event, &which); }},
       {"PtlTriggeredPut", [] { return PtlTriggeredPut(which, 0, 0, PTL_NO_ACK_REQ, id, 0, 0, 0, nullptr, 0, which, 1); }},
       {"PtlTriggeredGet", [] { return PtlTriggeredGet(which, 0, 0, id, 0, 0, 0, nullptr, which, 1); }},
-      {"PtlTriggeredAtomic", [] { return PtlTriggeredAtomic(which, 0, 0, PTL_NO_ACK_REQ, id, 0, 0, 0, nullptr, 0, PTL_SUM, PTL_INT8_T, which, 1); }},
+      {"PtlTriggeredAtomic",
+       [] { return PtlTriggeredAtomic(which, 0, 0, PTL_NO_ACK_REQ, id, 0, 0, 0, nullptr, 0, PTL_SUM, PTL_INT8_T, which, 1); }},
       {"PtlTriggeredFetchAtomic",
        [] { return PtlTriggeredFetchAtomic(which, 0, which, 0, 0, id, 0, 0, 0, nullptr, 0, PTL_SUM, PTL_INT8_T, which, 1); }},
-      {"PtlTriggeredSwap", [] { return PtlTriggeredSwap(which, 0, which, 0, 0, id, 0, 0, 0, nullptr, 0, nullptr, PTL_SWAP, PTL_INT8_T, which, 1); }},
-      {"PtlTriggeredCTInc", [] { return PtlTriggeredCTInc(which, {1, 0}, which, 1); }},
-      {"PtlTriggeredCTSet", [] { return PtlTriggeredCTSet(which, {1, 0}, which, 1); }},
+      {"PtlTriggeredSwap",
+       [] { return PtlTriggeredSwap(which, 0, which, 0, 0, id, 0, 0, 0, nullptr, 0, nullptr, PTL_SWAP, PTL_INT8_T, which, 1); }},
+      {"PtlTriggeredCTInc",
+       [] {
+         return PtlTriggeredCTInc(which, {1, 0}, which, 1);
+       }},
+      {"PtlTriggeredCTSet",
+       [] {
+         return PtlTriggeredCTSet(which, {1, 0}, which, 1);
+       }},
       {"PtlTriggeredMEAppend", [] { return PtlTriggeredMEAppend(handle, 0, &me, PTL_PRIORITY_LIST, nullptr, &which, which, 1); }},
       {"PtlTriggeredMEUnlink", [] { return PtlTriggeredMEUnlink(which, which, 1); }},
       {"PtlStartBundle", [] { return PtlStartBundle(handle); }},

@@ -93,7 +93,9 @@ struct Portals : ::testing::Test {
   }
 };
 
-inline unsigned char pattern(int source, size_t i) { return static_cast<unsigned char>(source * 131 + static_cast<int>(i) * 7 + static_cast<int>(i >> 8)); }
+inline unsigned char pattern(int source, size_t i) {
+  return static_cast<unsigned char>(source * 131 + static_cast<int>(i) * 7 + static_cast<int>(i >> 8));
+}
 inline std::vector<unsigned char> data_of(int source, size_t size) {
   std::vector<unsigned char> data(size);
   for (size_t i = 0; i < size; ++i) data[i] = pattern(source, i);

@@ -8,8 +8,8 @@ class FailuresOnly : public testing::EmptyTestEventListener {
   void OnTestPartResult(const testing::TestPartResult& part) override {
     if (!part.failed()) return;
     const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
-    std::fprintf(stderr, "rank %d: %s: %s:%d: %s\n", portals_test::rank(), test ? test->name() : "", part.file_name(),
-                 part.line_number(), part.summary());
+    std::fprintf(stderr, "rank %d: %s: %s:%d: %s\n", portals_test::rank(), test ? test->name() : "", part.file_name(), part.line_number(),
+                 part.summary());
   }
 };
 }  // namespace

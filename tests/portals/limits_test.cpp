@@ -25,13 +25,14 @@ struct Limits : Library {
   }
 };
 
-constexpr int ptl_ni_limits_t::*kCounts[] = {
-    &ptl_ni_limits_t::max_entries,   &ptl_ni_limits_t::max_unexpected_headers, &ptl_ni_limits_t::max_mds,
-    &ptl_ni_limits_t::max_cts,       &ptl_ni_limits_t::max_eqs,                &ptl_ni_limits_t::max_pt_index,
-    &ptl_ni_limits_t::max_iovecs,    &ptl_ni_limits_t::max_list_size,          &ptl_ni_limits_t::max_triggered_ops};
-constexpr ptl_size_t ptl_ni_limits_t::*kSizes[] = {
-    &ptl_ni_limits_t::max_msg_size,         &ptl_ni_limits_t::max_atomic_size,      &ptl_ni_limits_t::max_fetch_atomic_size,
-    &ptl_ni_limits_t::max_waw_ordered_size, &ptl_ni_limits_t::max_war_ordered_size, &ptl_ni_limits_t::max_volatile_size};
+constexpr int ptl_ni_limits_t::*kCounts[] = {&ptl_ni_limits_t::max_entries,      &ptl_ni_limits_t::max_unexpected_headers,
+                                             &ptl_ni_limits_t::max_mds,          &ptl_ni_limits_t::max_cts,
+                                             &ptl_ni_limits_t::max_eqs,          &ptl_ni_limits_t::max_pt_index,
+                                             &ptl_ni_limits_t::max_iovecs,       &ptl_ni_limits_t::max_list_size,
+                                             &ptl_ni_limits_t::max_triggered_ops};
+constexpr ptl_size_t ptl_ni_limits_t::*kSizes[] = {&ptl_ni_limits_t::max_msg_size,          &ptl_ni_limits_t::max_atomic_size,
+                                                   &ptl_ni_limits_t::max_fetch_atomic_size, &ptl_ni_limits_t::max_waw_ordered_size,
+                                                   &ptl_ni_limits_t::max_war_ordered_size,  &ptl_ni_limits_t::max_volatile_size};
 
 TEST_F(Limits, AreGenerousByDefault) {
   const ptl_ni_limits_t limits = defaults();
@@ -79,7 +80,8 @@ TEST_F(Limits, TakeWhateverIsDesired) {
       EXPECT_LE(actual.*size, ptl_size_t{1} << 63);
     }
     EXPECT_GE(actual.max_pt_index, 63);
-    EXPECT_EQ(actual.features & ~static_cast<unsigned>(PTL_TARGET_BIND_INACCESSIBLE), otherwise.features);  // the truth, whatever was wished
+    EXPECT_EQ(actual.features & ~static_cast<unsigned>(PTL_TARGET_BIND_INACCESSIBLE),
+              otherwise.features);  // the truth, whatever was wished
   }
 }
 
@@ -216,17 +218,23 @@ TEST_F(Exactly, SizesUpToTheLimitAndNotOneByteMore) {
   const ptl_handle_md_t md = descriptor(), copied = descriptor(PTL_MD_VOLATILE);
   alignas(16) static uint64_t memory[32];  // what is under way when the test ends reads it
   const ptl_size_t from = at(memory);
-  const auto put = [&](ptl_handle_md_t by, ptl_size_t length) { return PtlPut(by, from, length, PTL_NO_ACK_REQ, self, 0, 0, 0, nullptr, 0); };
+  const auto put = [&](ptl_handle_md_t by, ptl_size_t length) {
+    return PtlPut(by, from, length, PTL_NO_ACK_REQ, self, 0, 0, 0, nullptr, 0);
+  };
   EXPECT_EQ(put(md, 100), PTL_OK);
   EXPECT_EQ(put(md, 101), PTL_ARG_INVALID);
   EXPECT_EQ(put(copied, 16), PTL_OK);
   EXPECT_EQ(put(copied, 17), PTL_ARG_INVALID);
   EXPECT_EQ(PtlGet(md, from, 100, self, 0, 0, 0, nullptr), PTL_OK);
   EXPECT_EQ(PtlGet(md, from, 101, self, 0, 0, 0, nullptr), PTL_ARG_INVALID);
-  const auto atomic = [&](ptl_size_t length) { return PtlAtomic(md, from, length, PTL_NO_ACK_REQ, self, 0, 0, 0, nullptr, 0, PTL_SUM, PTL_UINT64_T); };
+  const auto atomic = [&](ptl_size_t length) {
+    return PtlAtomic(md, from, length, PTL_NO_ACK_REQ, self, 0, 0, 0, nullptr, 0, PTL_SUM, PTL_UINT64_T);
+  };
   EXPECT_EQ(atomic(128), PTL_OK);
   EXPECT_EQ(atomic(136), PTL_ARG_INVALID);
-  const auto fetch = [&](ptl_size_t length) { return PtlFetchAtomic(md, from, md, from, length, self, 0, 0, 0, nullptr, 0, PTL_SUM, PTL_UINT64_T); };
+  const auto fetch = [&](ptl_size_t length) {
+    return PtlFetchAtomic(md, from, md, from, length, self, 0, 0, 0, nullptr, 0, PTL_SUM, PTL_UINT64_T);
+  };
   EXPECT_EQ(fetch(72), PTL_OK);
   EXPECT_EQ(fetch(80), PTL_ARG_INVALID);
   const auto swap = [&](ptl_op_t op, ptl_size_t length) {

@@ -12,8 +12,7 @@ TEST_F(Lists, TheEarliestAppendedEntryThatMatchesTakesTheMessage) {
   append({.start = memory + 100, .length = 100, .bits = 0xf3});
   append({.start = memory + 200, .length = 100, .bits = 0xe3});
   fence();
-  for (ptl_match_bits_t bits : {0xf3, 0xe3, 0xff})
-    EXPECT_EQ(acked(8, bits).ni_fail_type, PTL_NI_OK);
+  for (ptl_match_bits_t bits : {0xf3, 0xe3, 0xff}) EXPECT_EQ(acked(8, bits).ni_fail_type, PTL_NI_OK);
   EXPECT_EQ(acked(8, 0xe4).ni_fail_type, PTL_NI_DROPPED);
   for (size_t offset : {0, 200, 0}) EXPECT_EQ(next(eq).start, memory + offset);
   fence();
@@ -31,7 +30,8 @@ TEST_F(Lists, AnEntryMayWaitForOneInitiatorOnly) {
 
 TEST_F(Lists, TheTargetsEventTellsAllAboutTheMessageAndTheRequestedOffset) {
   int tag = 0;
-  append({.start = memory, .length = 100, .options = kPut | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_UNLINK_DISABLE, .bits = 7, .user_ptr = &tag});
+  append(
+      {.start = memory, .length = 100, .options = kPut | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_UNLINK_DISABLE, .bits = 7, .user_ptr = &tag});
   fence();
   acked(10, 7);
   const ptl_event_t ack = acked(20, 7, 33, 0xfeedfacecafebeef);
@@ -236,14 +236,18 @@ TEST_F(Lists, AutoUnlinkComesAfterTheEventsOfAllMessagesInTheEntry) {
 TEST_F(Lists, UnlinkIsNeverInUseOnceTheEventTheCountOrTheAckWasSeen) {
   const ptl_handle_ct_t arrived = counter();
   auto entry_for = [&](bool counts) {
-    return append({.start = memory, .length = sizeof memory, .options = kPut | (counts ? PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_COMM_DISABLE : 0), .ct = counts ? arrived : PTL_CT_NONE});
+    return append({.start = memory,
+                   .length = sizeof memory,
+                   .options = kPut | (counts ? PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_COMM_DISABLE : 0),
+                   .ct = counts ? arrived : PTL_CT_NONE});
   };
   for (int i = 0; i < 20; ++i) {
     const bool counts = i % 2;
     const ptl_handle_me_t handle = entry_for(counts);
     fence();
     EXPECT_EQ(PtlPut(out, at(data), sizeof data, PTL_NO_ACK_REQ, right(), pt, 0, 0, nullptr, 0), PTL_OK);
-    if (counts) wait(arrived, static_cast<uint64_t>(i / 2) + 1); else next(eq);
+    if (counts) wait(arrived, static_cast<uint64_t>(i / 2) + 1);
+    else next(eq);
     EXPECT_EQ(PtlMEUnlink(handle), PTL_OK);
     EXPECT_EQ(PtlMEUnlink(handle), PTL_ARG_INVALID);
     next(own);
@@ -404,7 +408,8 @@ TEST(Interfaces, FourOfThemAreWorldsOfTheirOwnWithOneNidAndPid) {
   ptl_handle_ni_t ni[4];
   ptl_handle_eq_t eq[4];
   ptl_process_t id[4];
-  const unsigned kinds[4] = {PTL_NI_MATCHING | PTL_NI_LOGICAL, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_NI_NO_MATCHING | PTL_NI_LOGICAL, PTL_NI_NO_MATCHING | PTL_NI_PHYSICAL};
+  const unsigned kinds[4] = {PTL_NI_MATCHING | PTL_NI_LOGICAL, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_NI_NO_MATCHING | PTL_NI_LOGICAL,
+                             PTL_NI_NO_MATCHING | PTL_NI_PHYSICAL};
   for (int i = 0; i < 4; ++i) {
     ASSERT_EQ(PtlNIInit(PTL_IFACE_DEFAULT, kinds[i], PTL_PID_ANY, nullptr, nullptr, &ni[i]), PTL_OK);
     EXPECT_EQ(PtlGetPhysId(ni[i], &id[i]), PTL_OK);

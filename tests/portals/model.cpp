@@ -45,12 +45,13 @@ ModelAnswer Model::arrive(const ModelMessage& message) {
   answer.offset = std::min(answer.offset, entry->length);
   answer.mlength = std::min(message.rlength, entry->length - answer.offset);
   if (managed) entry->local_offset += answer.mlength;
-  const bool last = entry->has(PTL_ME_USE_ONCE) ||
-                    (managed && entry->me.min_free != 0 && entry->length - entry->local_offset < entry->me.min_free);
+  const bool last =
+      entry->has(PTL_ME_USE_ONCE) || (managed && entry->me.min_free != 0 && entry->length - entry->local_offset < entry->me.min_free);
   if (last) unlink(*entry), entry->auto_unlinked = true;
   move(message, answer);
   if (entry->has(PTL_ME_EVENT_CT_COMM)) count(*entry, answer.mlength);
-  if (!entry->has(PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE)) tell({message, entry, answer.offset, answer.mlength}, entry->id, message.event, entry->list);
+  if (!entry->has(PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE))
+    tell({message, entry, answer.offset, answer.mlength}, entry->id, message.event, entry->list);
   if (entry->list == PTL_OVERFLOW_LIST && !entry->has(PTL_ME_UNEXPECTED_HDR_DISABLE)) {
     ++entry->headers;
     headers_.push_back({message, entry, answer.offset, answer.mlength});

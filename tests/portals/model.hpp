@@ -18,10 +18,10 @@ namespace portals_test {
 struct ModelEntry {
   ptl_me_t me{};
   ptl_list_t list = PTL_PRIORITY_LIST;
-  uintptr_t id = 0;     // its user_ptr
-  int ct = -1;          // which counter, -1 none
-  bool for_us = true;   // its uid admits the initiator
-  uint64_t length = 0;  // bytes
+  uintptr_t id = 0;                           // its user_ptr
+  int ct = -1;                                // which counter, -1 none
+  bool for_us = true;                         // its uid admits the initiator
+  uint64_t length = 0;                        // bytes
   std::vector<unsigned char> memory, shadow;  // the library's, the model's
   std::vector<ptl_iovec_t> iovec;
   ptl_handle_me_t handle = PTL_INVALID_HANDLE;

@@ -32,11 +32,23 @@ struct RandomPrograms : Exchange {
   uint64_t below(uint64_t n) { return random() % n; }
 
   ModelEntryPtr draw_entry(ptl_list_t list) {
-    static constexpr struct { unsigned option, one_in; } kOptions[] = {
-        {PTL_ME_USE_ONCE, 2}, {PTL_ME_MANAGE_LOCAL, 3}, {PTL_ME_NO_TRUNCATE, 3}, {PTL_ME_MAY_ALIGN, 4}, {PTL_ME_IS_ACCESSIBLE, 3},
-        {PTL_ME_EVENT_LINK_DISABLE, 2}, {PTL_ME_EVENT_COMM_DISABLE, 5}, {PTL_ME_EVENT_SUCCESS_DISABLE, 8}, {PTL_ME_EVENT_OVER_DISABLE, 6},
-        {PTL_ME_EVENT_UNLINK_DISABLE, 5}, {PTL_ME_EVENT_CT_COMM, 3}, {PTL_ME_EVENT_CT_OVERFLOW, 3}, {PTL_ME_EVENT_CT_BYTES, 3},
-        {PTL_ME_UNEXPECTED_HDR_DISABLE, 8}, {PTL_IOVEC, 4}};
+    static constexpr struct {
+      unsigned option, one_in;
+    } kOptions[] = {{PTL_ME_USE_ONCE, 2},
+                    {PTL_ME_MANAGE_LOCAL, 3},
+                    {PTL_ME_NO_TRUNCATE, 3},
+                    {PTL_ME_MAY_ALIGN, 4},
+                    {PTL_ME_IS_ACCESSIBLE, 3},
+                    {PTL_ME_EVENT_LINK_DISABLE, 2},
+                    {PTL_ME_EVENT_COMM_DISABLE, 5},
+                    {PTL_ME_EVENT_SUCCESS_DISABLE, 8},
+                    {PTL_ME_EVENT_OVER_DISABLE, 6},
+                    {PTL_ME_EVENT_UNLINK_DISABLE, 5},
+                    {PTL_ME_EVENT_CT_COMM, 3},
+                    {PTL_ME_EVENT_CT_OVERFLOW, 3},
+                    {PTL_ME_EVENT_CT_BYTES, 3},
+                    {PTL_ME_UNEXPECTED_HDR_DISABLE, 8},
+                    {PTL_IOVEC, 4}};
     auto entry = std::make_shared<ModelEntry>();
     const uint64_t room = 64 * unit;
     entry->list = list;
@@ -48,7 +60,8 @@ struct RandomPrograms : Exchange {
     me.options = (one_in(8) ? 0 : PTL_ME_OP_PUT) | (one_in(4) ? 0 : PTL_ME_OP_GET);
     for (const auto& each : kOptions)
       if (one_in(each.one_in)) me.options |= each.option;
-    if (list == PTL_PRIORITY_LIST && !entry->has(PTL_ME_USE_ONCE) && one_in(5)) me.options |= PTL_ME_LOCAL_INC_UH_RLENGTH | PTL_ME_MANAGE_LOCAL;
+    if (list == PTL_PRIORITY_LIST && !entry->has(PTL_ME_USE_ONCE) && one_in(5))
+      me.options |= PTL_ME_LOCAL_INC_UH_RLENGTH | PTL_ME_MANAGE_LOCAL;
     me.match_bits = below(4);
     me.ignore_bits = one_in(3) ? below(4) : list == PTL_OVERFLOW_LIST && one_in(2) ? 3 : 0;
     me.match_id.phys = {0, 0};
@@ -67,7 +80,8 @@ struct RandomPrograms : Exchange {
     entry.me.length = entry.length;
     if (!entry.has(PTL_IOVEC)) return;
     const uint64_t first = below(entry.length + 1), second = first + below(entry.length - first + 1);
-    entry.iovec = {{memory, first}, {memory + first + kGap, second - first}, {nullptr, 0}, {memory + second + 2 * kGap, entry.length - second}};
+    entry.iovec = {
+        {memory, first}, {memory + first + kGap, second - first}, {nullptr, 0}, {memory + second + 2 * kGap, entry.length - second}};
     entry.me.start = entry.iovec.data();
     entry.me.length = entry.iovec.size();
   }
@@ -77,9 +91,13 @@ struct RandomPrograms : Exchange {
     say("append", entry->id, entry->me.options, entry->me.match_bits, entry->length);
     entries.push_back(entry);
     const bool consumed = model->append(entry);
-    if (receives()) { EXPECT_EQ(PtlMEAppend(ni, pt, &entry->me, entry->list, reinterpret_cast<void*>(entry->id), &entry->handle), PTL_OK); }
+    if (receives()) {
+      EXPECT_EQ(PtlMEAppend(ni, pt, &entry->me, entry->list, reinterpret_cast<void*>(entry->id), &entry->handle), PTL_OK);
+    }
     compare();
-    if (receives() && consumed) { EXPECT_EQ(PtlMEUnlink(entry->handle), entry->has(PTL_ME_LOCAL_INC_UH_RLENGTH) ? PTL_OK : PTL_ARG_INVALID) << said; }
+    if (receives() && consumed) {
+      EXPECT_EQ(PtlMEUnlink(entry->handle), entry->has(PTL_ME_LOCAL_INC_UH_RLENGTH) ? PTL_OK : PTL_ARG_INVALID) << said;
+    }
   }
 
   void send_one() {
@@ -96,7 +114,9 @@ struct RandomPrograms : Exchange {
     const ModelAnswer answer = model->arrive(message);
     if (sends()) send(message, answer);
     meet();
-    if (receives() && answer.entry) { EXPECT_TRUE(same_bytes(*answer.entry)) << said; }
+    if (receives() && answer.entry) {
+      EXPECT_TRUE(same_bytes(*answer.entry)) << said;
+    }
     compare();
   }
   static bool same_bytes(ModelEntry& entry) {
@@ -110,13 +130,18 @@ struct RandomPrograms : Exchange {
     std::vector<unsigned char> fetched(length + 1);
     const ptl_size_t from = at(message.data.data()), into = at(fetched.data());
     switch (message.event) {
-      case PTL_EVENT_PUT: EXPECT_EQ(PtlPut(out, from, length, PTL_ACK_REQ, to, pt, message.bits, offset, &random, message.hdr_data), PTL_OK); break;
+      case PTL_EVENT_PUT:
+        EXPECT_EQ(PtlPut(out, from, length, PTL_ACK_REQ, to, pt, message.bits, offset, &random, message.hdr_data), PTL_OK);
+        break;
       case PTL_EVENT_GET: EXPECT_EQ(PtlGet(out, into, length, to, pt, message.bits, offset, &random), PTL_OK); break;
       case PTL_EVENT_ATOMIC:
-        EXPECT_EQ(PtlAtomic(out, from, length, PTL_ACK_REQ, to, pt, message.bits, offset, &random, message.hdr_data, PTL_SUM, PTL_UINT8_T), PTL_OK);
+        EXPECT_EQ(PtlAtomic(out, from, length, PTL_ACK_REQ, to, pt, message.bits, offset, &random, message.hdr_data, PTL_SUM, PTL_UINT8_T),
+                  PTL_OK);
         break;
       default:
-        EXPECT_EQ(PtlFetchAtomic(out, into, out, from, length, to, pt, message.bits, offset, &random, message.hdr_data, PTL_BXOR, PTL_UINT8_T), PTL_OK);
+        EXPECT_EQ(
+            PtlFetchAtomic(out, into, out, from, length, to, pt, message.bits, offset, &random, message.hdr_data, PTL_BXOR, PTL_UINT8_T),
+            PTL_OK);
     }
     const bool reply = message.event == PTL_EVENT_GET || message.event == PTL_EVENT_FETCH_ATOMIC;
     if (message.event != PTL_EVENT_GET) {
@@ -131,8 +156,12 @@ struct RandomPrograms : Exchange {
     EXPECT_EQ(answer.mlength, expected.mlength) << said;
     if (expected.fail != PTL_NI_OK) return;
     EXPECT_EQ(answer.ptl_list, expected.list) << said;
-    if (!expected.beyond) { EXPECT_EQ(answer.remote_offset, expected.offset) << said; }
-    if (reply) { EXPECT_TRUE(std::equal(expected.fetched.begin(), expected.fetched.end(), fetched.begin())) << said; }
+    if (!expected.beyond) {
+      EXPECT_EQ(answer.remote_offset, expected.offset) << said;
+    }
+    if (reply) {
+      EXPECT_TRUE(std::equal(expected.fetched.begin(), expected.fetched.end(), fetched.begin())) << said;
+    }
   }
 
   void search_once() {
@@ -141,7 +170,9 @@ struct RandomPrograms : Exchange {
     const bool remove = one_in(2);
     say(remove ? "search and delete" : "search", like->id, like->me.options, like->me.match_bits, like->length);
     model->search(*like, remove);
-    if (receives()) { EXPECT_EQ(PtlMESearch(ni, pt, &like->me, remove ? PTL_SEARCH_DELETE : PTL_SEARCH_ONLY, reinterpret_cast<void*>(like->id)), PTL_OK); }
+    if (receives()) {
+      EXPECT_EQ(PtlMESearch(ni, pt, &like->me, remove ? PTL_SEARCH_DELETE : PTL_SEARCH_ONLY, reinterpret_cast<void*>(like->id)), PTL_OK);
+    }
     compare();
   }
   void unlink_one() {
@@ -150,14 +181,18 @@ struct RandomPrograms : Exchange {
     ModelEntry& entry = *entries[which];
     say("unlink", entry.id, 0, 0, 0);
     const int code = model->unlink_by_hand(entry);
-    if (receives()) { EXPECT_EQ(PtlMEUnlink(entry.handle), code) << said; }
+    if (receives()) {
+      EXPECT_EQ(PtlMEUnlink(entry.handle), code) << said;
+    }
     compare();
     if (!entry.linked && entry.headers == 0) entries.erase(entries.begin() + static_cast<ptrdiff_t>(which));
   }
   void open_or_close() {
     model->enabled = !model->enabled;
     say(model->enabled ? "enable" : "disable", 0, 0, 0, 0);
-    if (receives()) { EXPECT_EQ(model->enabled ? PtlPTEnable(ni, pt) : PtlPTDisable(ni, pt), PTL_OK); }
+    if (receives()) {
+      EXPECT_EQ(model->enabled ? PtlPTEnable(ni, pt) : PtlPTDisable(ni, pt), PTL_OK);
+    }
     compare();
   }
 
@@ -193,11 +228,16 @@ struct RandomPrograms : Exchange {
     EXPECT_EQ(event.remote_offset, expected.remote_offset) << said;
     EXPECT_EQ(event.ptl_list, expected.ptl_list) << said;
     EXPECT_EQ(event.initiator.rank, expected.initiator.rank) << said;
-    if (expected.mlength != 0) { EXPECT_EQ(event.start, expected.start) << said; }
-    if (expected.type == PTL_EVENT_PUT || expected.type == PTL_EVENT_PUT_OVERFLOW) { EXPECT_EQ(event.hdr_data, expected.hdr_data) << said; }
+    if (expected.mlength != 0) {
+      EXPECT_EQ(event.start, expected.start) << said;
+    }
+    if (expected.type == PTL_EVENT_PUT || expected.type == PTL_EVENT_PUT_OVERFLOW) {
+      EXPECT_EQ(event.hdr_data, expected.hdr_data) << said;
+    }
   }
   void say(const char* what, uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
-    said += std::string(what) + ' ' + std::to_string(a) + ' ' + std::to_string(b) + ' ' + std::to_string(c) + ' ' + std::to_string(d) + '\n';
+    said +=
+        std::string(what) + ' ' + std::to_string(a) + ' ' + std::to_string(b) + ' ' + std::to_string(c) + ' ' + std::to_string(d) + '\n';
   }
 };
 
@@ -230,7 +270,9 @@ TEST_F(RandomPrograms, DoWhatTheModelSays) {
     all.me.options = PTL_ME_EVENT_OVER_DISABLE;
     all.me.ct_handle = PTL_CT_NONE;
     model->search(all, true);
-    if (receives()) { EXPECT_EQ(PtlMESearch(ni, pt, &all.me, PTL_SEARCH_DELETE, nullptr), PTL_OK); }
+    if (receives()) {
+      EXPECT_EQ(PtlMESearch(ni, pt, &all.me, PTL_SEARCH_DELETE, nullptr), PTL_OK);
+    }
     compare();
     while (!entries.empty()) unlink_one();
   }

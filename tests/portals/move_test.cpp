@@ -75,7 +75,8 @@ TEST_F(Move, AtomicsOfAllRanksOnOneWordAreAllCounted) {
   const uint64_t one = 1;
   constexpr uint64_t kEach = 500;
   for (uint64_t i = 0; i < kEach; ++i)
-    EXPECT_EQ(PtlAtomic(md, reinterpret_cast<ptl_size_t>(&one), 8, PTL_CT_ACK_REQ, process(0), pt, 0, 0, nullptr, 0, PTL_SUM, PTL_UINT64_T), PTL_OK);
+    EXPECT_EQ(PtlAtomic(md, reinterpret_cast<ptl_size_t>(&one), 8, PTL_CT_ACK_REQ, process(0), pt, 0, 0, nullptr, 0, PTL_SUM, PTL_UINT64_T),
+              PTL_OK);
   EXPECT_EQ(wait(acknowledged, kEach).failure, 0u);
   fence();
   if (rank() == 0) {
@@ -103,7 +104,8 @@ TEST_F(Move, FetchAtomicGivesEachRankItsOwnTicket) {
               PTL_OK);
     wait(replied, i);
     EXPECT_LT(ticket, 50u * static_cast<uint64_t>(ranks()));
-    PtlAtomic(ack, reinterpret_cast<ptl_size_t>(&mark), 4, PTL_CT_ACK_REQ, process(0), pt, 1, ticket * 4, nullptr, 0, PTL_SUM, PTL_UINT32_T);
+    PtlAtomic(ack, reinterpret_cast<ptl_size_t>(&mark), 4, PTL_CT_ACK_REQ, process(0), pt, 1, ticket * 4, nullptr, 0, PTL_SUM,
+              PTL_UINT32_T);
   }
   wait(acknowledged, 50);
   fence();
@@ -177,7 +179,9 @@ TEST_F(Move, FetchAtomicsAndSwapsOfAllSizesReturnWhatWasThere) {
     // And back again, by a swap whose source may change at once where that is possible.
     const bool keeps = words * 8 <= limits.max_volatile_size;
     for (size_t i = 0; i < words; ++i) mine[i] = begin + 1;
-    EXPECT_EQ(PtlSwap(md, at(old), keeps ? copied : md, at(mine), words * 8, right(), pt, 0, 0, nullptr, 0, nullptr, PTL_SWAP, PTL_UINT64_T), PTL_OK);
+    EXPECT_EQ(
+        PtlSwap(md, at(old), keeps ? copied : md, at(mine), words * 8, right(), pt, 0, 0, nullptr, 0, nullptr, PTL_SWAP, PTL_UINT64_T),
+        PTL_OK);
     if (keeps) std::fill(mine.begin(), mine.end(), 0xdead);
     wait(arrived, ++n);
     EXPECT_EQ(wait(replied, n).failure, 0u);
@@ -203,8 +207,8 @@ TEST_F(Move, AFetchIsCutToTheWholeDataThatFit) {
   const ptl_handle_md_t md = descriptor(PTL_MD_EVENT_CT_REPLY | PTL_MD_EVENT_SEND_DISABLE, replied, own);
   fence();
   const auto fetch = [&](ptl_size_t offset) {
-    EXPECT_EQ(PtlFetchAtomic(md, reinterpret_cast<ptl_size_t>(old.data()), md, reinterpret_cast<ptl_size_t>(mine.data()), 64'000, right(), pt, 0,
-                             offset, nullptr, 0, PTL_SUM, PTL_UINT64_T),
+    EXPECT_EQ(PtlFetchAtomic(md, reinterpret_cast<ptl_size_t>(old.data()), md, reinterpret_cast<ptl_size_t>(mine.data()), 64'000, right(),
+                             pt, 0, offset, nullptr, 0, PTL_SUM, PTL_UINT64_T),
               PTL_OK);
     ptl_event_t event{};
     EXPECT_EQ(PtlEQWait(own, &event), PTL_OK);
@@ -228,7 +232,8 @@ TEST_F(Move, MessagesOfAPairAreMatchedInOrderOfIssueAlsoWhenEagerAndBulkMix) {
   const ptl_handle_ct_t arrived = counter();
   for (int i = 0; i < kMessages; ++i) {
     memory.emplace_back(200'000);
-    entry(memory.back().data(), memory.back().size(), PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE, arrived);
+    entry(memory.back().data(), memory.back().size(),
+          PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE, arrived);
   }
   const ptl_handle_ct_t sent = counter();
   const ptl_handle_md_t md = descriptor(PTL_MD_EVENT_CT_SEND, sent);
@@ -252,8 +257,15 @@ TEST_F(Move, PutsGetsAndAtomicsOfAnyLengthShareTheOrderOfIssue) {
   memory.assign(4'000'000, 0);
   data.assign(100'000, 1);
   into.assign(kMessages, std::vector<unsigned char>(100'000));
-  ptl_me_t me{memory.data(), memory.size(), PTL_CT_NONE, PTL_UID_ANY,
-              PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE, {}, 0, 0, 0};
+  ptl_me_t me{memory.data(),
+              memory.size(),
+              PTL_CT_NONE,
+              PTL_UID_ANY,
+              PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE,
+              {},
+              0,
+              0,
+              0};
   me.match_id.rank = PTL_RANK_ANY;
   ptl_handle_me_t handle;
   ASSERT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, nullptr, &handle), PTL_OK);
@@ -270,14 +282,12 @@ TEST_F(Move, PutsGetsAndAtomicsOfAnyLengthShareTheOrderOfIssue) {
     offset += length;
     const auto source = reinterpret_cast<ptl_size_t>(data.data()), sink = reinterpret_cast<ptl_size_t>(into[static_cast<size_t>(i)].data());
     int code;
-    if (i % 5 == 2)
-      code = PtlGet(md, sink, length, right(), pt, 0, 0, name);
+    if (i % 5 == 2) code = PtlGet(md, sink, length, right(), pt, 0, 0, name);
     else if (i % 5 == 3 && length == 64)
       code = PtlFetchAtomic(md, sink, md, source, length, right(), pt, 0, 0, name, 0, PTL_SUM, PTL_UINT64_T);
     else if (i % 5 == 4 && length == 64)
       code = PtlAtomic(md, source, length, PTL_ACK_REQ, right(), pt, 0, 0, name, 0, PTL_SUM, PTL_UINT64_T);
-    else
-      code = PtlPut(md, source, length, PTL_ACK_REQ, right(), pt, 0, 0, name, 0);
+    else code = PtlPut(md, source, length, PTL_ACK_REQ, right(), pt, 0, 0, name, 0);
     EXPECT_EQ(code, PTL_OK);
   }
   for (int i = 0; i < kMessages; ++i) {
@@ -408,10 +418,8 @@ TEST_F(Move, LayoutsOfEitherSideAreCopiedPieceByPiece) {
       std::fill(plain.begin(), plain.end(), 0xffffffff);
       fence();
       const ptl_match_bits_t bits = way == 2 ? 2 : 1;
-      if (way == 3)
-        EXPECT_EQ(put(contiguous, packed.data(), size, right(), bits, 0), PTL_OK);
-      else
-        EXPECT_EQ(PtlPut(laid_out, 0, size, PTL_NO_ACK_REQ, right(), pt, bits, 0, nullptr, 0), PTL_OK);
+      if (way == 3) EXPECT_EQ(put(contiguous, packed.data(), size, right(), bits, 0), PTL_OK);
+      else EXPECT_EQ(PtlPut(laid_out, 0, size, PTL_NO_ACK_REQ, right(), pt, bits, 0, nullptr, 0), PTL_OK);
       wait(arrived, ++n);
       EXPECT_EQ(wait(sent, n).failure, 0u);
       bool right_ones = true;

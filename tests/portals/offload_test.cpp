@@ -31,7 +31,9 @@ TEST_F(Offload, ATokenGoesRoundAsOftenAsArmedWithNoCallInBetween) {
   for (uint64_t n = 1; n <= kLaps; ++n) {
     const uint64_t lap = rank() == 0 ? n + 1 : n;
     if (lap <= kLaps) {
-      EXPECT_EQ(PtlTriggeredPut(md, reinterpret_cast<ptl_size_t>(&laps[lap]), 8, PTL_NO_ACK_REQ, right(), pt, 0, lap * 8, nullptr, 0, arrived, n), PTL_OK);
+      EXPECT_EQ(
+          PtlTriggeredPut(md, reinterpret_cast<ptl_size_t>(&laps[lap]), 8, PTL_NO_ACK_REQ, right(), pt, 0, lap * 8, nullptr, 0, arrived, n),
+          PTL_OK);
     }
   }
   fence();
@@ -53,7 +55,9 @@ TEST_F(Offload, BulkDataIsPulledWhileTheTargetComputes) {
   // When the bulk data has arrived, tell the left neighbour so by a put that nobody has to issue.
   const ptl_handle_md_t md = descriptor(PTL_MD_EVENT_CT_SEND, sent);
   static uint64_t one = 1;
-  EXPECT_EQ(PtlTriggeredPut(md, reinterpret_cast<ptl_size_t>(&one), 8, PTL_NO_ACK_REQ, process(left_rank()), pt, 1, 0, nullptr, 0, arrived, 1), PTL_OK);
+  EXPECT_EQ(
+      PtlTriggeredPut(md, reinterpret_cast<ptl_size_t>(&one), 8, PTL_NO_ACK_REQ, process(left_rank()), pt, 1, 0, nullptr, 0, arrived, 1),
+      PTL_OK);
   const auto data = data_of(rank(), memory.size());
   fence();
   put(md, data.data(), data.size(), right());
@@ -106,7 +110,9 @@ TEST_F(Offload, TriggeredAtomicsAddUpAcrossRanks) {
   const ptl_handle_md_t md = descriptor(0, PTL_CT_NONE);
   static uint64_t mine;
   mine = 0;
-  EXPECT_EQ(PtlTriggeredAtomic(md, reinterpret_cast<ptl_size_t>(&mine), 8, PTL_NO_ACK_REQ, process(0), pt, 0, 0, nullptr, 0, PTL_SUM, PTL_UINT64_T, trigger, 1), PTL_OK);
+  EXPECT_EQ(PtlTriggeredAtomic(md, reinterpret_cast<ptl_size_t>(&mine), 8, PTL_NO_ACK_REQ, process(0), pt, 0, 0, nullptr, 0, PTL_SUM,
+                               PTL_UINT64_T, trigger, 1),
+            PTL_OK);
   fence();
   mine = static_cast<uint64_t>(rank()) + 1;  // read when it fires
   EXPECT_EQ(PtlCTInc(trigger, {1, 0}), PTL_OK);

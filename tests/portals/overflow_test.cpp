@@ -95,7 +95,8 @@ TEST_F(Overflow, EveryKindOfMessageHasItsOverflowEvent) {
   fence();
   EXPECT_EQ(rest(eq), (Kinds{PTL_EVENT_PUT, PTL_EVENT_GET, PTL_EVENT_ATOMIC, PTL_EVENT_FETCH_ATOMIC}));
   append({.start = memory, .length = 8, .options = PTL_ME_OP_PUT, .ignore = ~0ull});  // what it allows plays no part
-  EXPECT_EQ(rest(eq), (Kinds{PTL_EVENT_PUT_OVERFLOW, PTL_EVENT_GET_OVERFLOW, PTL_EVENT_ATOMIC_OVERFLOW, PTL_EVENT_FETCH_ATOMIC_OVERFLOW, PTL_EVENT_LINK}));
+  EXPECT_EQ(rest(eq), (Kinds{PTL_EVENT_PUT_OVERFLOW, PTL_EVENT_GET_OVERFLOW, PTL_EVENT_ATOMIC_OVERFLOW, PTL_EVENT_FETCH_ATOMIC_OVERFLOW,
+                             PTL_EVENT_LINK}));
 }
 
 TEST_F(Overflow, APersistentEntryTakesEveryHeaderInOrderOfArrivalAndIsThenLinked) {
@@ -146,8 +147,11 @@ TEST_F(Overflow, HeadersDoNotMoveALocalOffsetUnlessTheirLengthIsAdded) {
 TEST_F(Overflow, AddedLengthsUnlinkTheEntryBelowMinFreeAndItsUnlinkIsStillOk) {
   catch_all(PTL_ME_EVENT_COMM_DISABLE);
   send_early({30, 30, 30});
-  const ptl_handle_me_t handle = append({.start = memory, .length = 100, .options = PTL_ME_OP_PUT | PTL_ME_MANAGE_LOCAL | PTL_ME_LOCAL_INC_UH_RLENGTH,
-                                         .ignore = ~0ull, .min_free = 50});
+  const ptl_handle_me_t handle = append({.start = memory,
+                                         .length = 100,
+                                         .options = PTL_ME_OP_PUT | PTL_ME_MANAGE_LOCAL | PTL_ME_LOCAL_INC_UH_RLENGTH,
+                                         .ignore = ~0ull,
+                                         .min_free = 50});
   EXPECT_EQ(rest(eq), (Kinds{PTL_EVENT_PUT_OVERFLOW, PTL_EVENT_PUT_OVERFLOW, PTL_EVENT_AUTO_UNLINK}));
   EXPECT_EQ(PtlMEUnlink(handle), PTL_OK);
   EXPECT_EQ(PtlMEUnlink(handle), PTL_ARG_INVALID);
@@ -163,14 +167,23 @@ TEST_F(Overflow, OverDisableSilencesOverflowEventsAndCountsNeedCtOverflow) {
   EXPECT_EQ(read(ct).success, 0u);
   append({.start = memory, .length = 100, .options = once | PTL_ME_EVENT_OVER_DISABLE | PTL_ME_EVENT_CT_OVERFLOW, .bits = 1, .ct = ct});
   EXPECT_EQ(read(ct).success, 1u);
-  append({.start = memory, .length = 100, .options = once | PTL_ME_EVENT_SUCCESS_DISABLE | PTL_ME_EVENT_CT_OVERFLOW | PTL_ME_EVENT_CT_BYTES, .bits = 2, .ct = ct});
+  append({.start = memory,
+          .length = 100,
+          .options = once | PTL_ME_EVENT_SUCCESS_DISABLE | PTL_ME_EVENT_CT_OVERFLOW | PTL_ME_EVENT_CT_BYTES,
+          .bits = 2,
+          .ct = ct});
   EXPECT_EQ(read(ct).success, 8u);
   EXPECT_EQ(rest(eq), Kinds{});
 }
 
 TEST_F(Overflow, TheOverflowEntryCountsWhatIsDeliveredIntoIt) {
   const ptl_handle_ct_t ct = counter();
-  append({.start = overflow, .length = 100, .options = kPut | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_SUCCESS_DISABLE, .ignore = ~0ull, .list = PTL_OVERFLOW_LIST, .ct = ct});
+  append({.start = overflow,
+          .length = 100,
+          .options = kPut | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_SUCCESS_DISABLE,
+          .ignore = ~0ull,
+          .list = PTL_OVERFLOW_LIST,
+          .ct = ct});
   send_early({5, 6});
   EXPECT_EQ(read(ct).success, 2u);
   append({.start = memory, .length = 100, .options = kPut | PTL_ME_EVENT_OVER_DISABLE, .ignore = ~0ull});
@@ -335,7 +348,8 @@ TEST_F(Search, AHeaderIsFoundAsSoonAsTheEventOfItsMessageIsSeen) {
   catch_all();
   fence();
   for (int i = 0; i < kMessages; ++i)
-    EXPECT_EQ(PtlPut(out, at(data), i % 5 == 0 ? 300 : 8, PTL_NO_ACK_REQ, right(), pt, static_cast<ptl_match_bits_t>(i), 0, nullptr, 0), PTL_OK);
+    EXPECT_EQ(PtlPut(out, at(data), i % 5 == 0 ? 300 : 8, PTL_NO_ACK_REQ, right(), pt, static_cast<ptl_match_bits_t>(i), 0, nullptr, 0),
+              PTL_OK);
   for (ptl_match_bits_t arrived = 0, found = 0; found < kMessages && !HasFailure();) {
     const ptl_event_t event = next(eq);
     if (event.type == PTL_EVENT_PUT) {
@@ -379,7 +393,10 @@ TEST_F(Overflow, NoMessageSlipsBetweenAnAppendsSearchAndItsLink) {
     for (int i = 0; i < kMessages; ++i) EXPECT_EQ(PtlPut(quiet, at(data), 8, PTL_NO_ACK_REQ, right(), pt, 0, 0, nullptr, 0), PTL_OK);
   });
   for (int i = 0; i < kMessages; ++i)
-    append({.start = memory, .length = 8, .options = kPut | PTL_ME_USE_ONCE | PTL_ME_EVENT_UNLINK_DISABLE | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_CT_OVERFLOW, .ct = taken});
+    append({.start = memory,
+            .length = 8,
+            .options = kPut | PTL_ME_USE_ONCE | PTL_ME_EVENT_UNLINK_DISABLE | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_CT_OVERFLOW,
+            .ct = taken});
   sender.join();
   wait(taken, kMessages);
   int expected = 0, unexpected = 0;

@@ -5,7 +5,9 @@ namespace portals_test {
 namespace {
 
 struct PortalTable : Alone {
-  int alloc(ptl_pt_index_t wanted, ptl_pt_index_t& got, unsigned pt_options = 0) { return PtlPTAlloc(ni, pt_options, PTL_EQ_NONE, wanted, &got); }
+  int alloc(ptl_pt_index_t wanted, ptl_pt_index_t& got, unsigned pt_options = 0) {
+    return PtlPTAlloc(ni, pt_options, PTL_EQ_NONE, wanted, &got);
+  }
 };
 
 TEST_F(PortalTable, GivesTheLowestFreeEntryBeginningWithZero) {

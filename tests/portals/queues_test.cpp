@@ -18,7 +18,8 @@ struct Queues : Exchange {
   Kinds fates(int puts, size_t length = 8) {
     Kinds all;
     const ptl_handle_md_t md = descriptor(PTL_MD_EVENT_SEND_DISABLE, PTL_CT_NONE, own);
-    for (int i = 0; i < puts; ++i) EXPECT_EQ(put(md, length > sizeof data ? block().data() : data, length, right(), 0, 0, PTL_ACK_REQ), PTL_OK);
+    for (int i = 0; i < puts; ++i)
+      EXPECT_EQ(put(md, length > sizeof data ? block().data() : data, length, right(), 0, 0, PTL_ACK_REQ), PTL_OK);
     while (all.size() < static_cast<size_t>(puts) && !HasFailure()) all.push_back(next(own).ni_fail_type);
     EXPECT_EQ(PtlMDRelease(md), PTL_OK);
     return all;
@@ -39,8 +40,7 @@ TEST_F(Queues, AFullOneKeepsTheNewestEventsAndSaysOnceThatSomeWereLost) {
     const ptl_handle_eq_t queue = reopen(count);
     append({.start = memory, .length = 8});
     fence();
-    for (ptl_hdr_data_t i = 0; i < 200; ++i)
-      EXPECT_EQ(PtlPut(out, at(data), 8, PTL_NO_ACK_REQ, right(), pt, 0, 0, nullptr, i), PTL_OK);
+    for (ptl_hdr_data_t i = 0; i < 200; ++i) EXPECT_EQ(PtlPut(out, at(data), 8, PTL_NO_ACK_REQ, right(), pt, 0, 0, nullptr, i), PTL_OK);
     kinds(own, 200);
     acked(8, 1);  // dropped, and so all before it are through
     fence();
@@ -132,7 +132,8 @@ TEST_F(Queues, SeveralThreadsMayWaitAndEachEventGoesToOneOfThem) {
     });
   const ptl_handle_md_t quiet = descriptor(0, PTL_CT_NONE);
   fence();
-  for (ptl_hdr_data_t i = 1; i <= kEvents; ++i) EXPECT_EQ(PtlPut(quiet, at(data), 8, PTL_NO_ACK_REQ, right(), pt, 0, 0, nullptr, i), PTL_OK);
+  for (ptl_hdr_data_t i = 1; i <= kEvents; ++i)
+    EXPECT_EQ(PtlPut(quiet, at(data), 8, PTL_NO_ACK_REQ, right(), pt, 0, 0, nullptr, i), PTL_OK);
   while (taken < kEvents) PtlxProgress(), sched_yield();
   while (aborted < 3) PtlAbort(), sched_yield();
   for (std::thread& thread : threads) thread.join();
@@ -152,10 +153,25 @@ TEST_F(Queues, AbortEndsEveryWaitThatIsThereAndLaterCallsWork) {
   };
   for (int round = 0; round < 2; ++round) {
     aborted = 0;
-    std::thread threads[4] = {wait_in([&] { ptl_event_t event; return PtlEQWait(eq, &event); }),
-                              wait_in([&] { ptl_event_t event; unsigned which; return PtlEQPoll(&eq, 1, 600'000, &event, &which); }),
-                              wait_in([&] { ptl_ct_event_t value; return PtlCTWait(ct, 99, &value); }),
-                              wait_in([&] { ptl_ct_event_t value; unsigned which; const ptl_size_t test = 99; return PtlCTPoll(&ct, &test, 1, PTL_TIME_FOREVER, &value, &which); })};
+    std::thread threads[4] = {wait_in([&] {
+                                ptl_event_t event;
+                                return PtlEQWait(eq, &event);
+                              }),
+                              wait_in([&] {
+                                ptl_event_t event;
+                                unsigned which;
+                                return PtlEQPoll(&eq, 1, 600'000, &event, &which);
+                              }),
+                              wait_in([&] {
+                                ptl_ct_event_t value;
+                                return PtlCTWait(ct, 99, &value);
+                              }),
+                              wait_in([&] {
+                                ptl_ct_event_t value;
+                                unsigned which;
+                                const ptl_size_t test = 99;
+                                return PtlCTPoll(&ct, &test, 1, PTL_TIME_FOREVER, &value, &which);
+                              })};
     while (aborted < 4) PtlAbort(), sched_yield();
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(PtlCTInc(ct, {1, 0}), PTL_OK);

@@ -33,7 +33,8 @@ int main(int argc, char** argv) {
   }
   std::unique_ptr<Peers> peers = find_peers(argc, argv, 1);
   const bool stranger = peers->rank == peers->size - 1;
-  if (stranger && (setresgid(kStranger, kStranger, kStranger) != 0 || setresuid(kStranger, kStranger, kStranger) != 0)) give_up("cannot become another user");
+  if (stranger && (setresgid(kStranger, kStranger, kStranger) != 0 || setresuid(kStranger, kStranger, kStranger) != 0))
+    give_up("cannot become another user");
   prctl(PR_SET_DUMPABLE, 1);  // a change of user clears it, and leak checkers and /proc then refuse us
   EXPECT(PtlInit() == PTL_OK);
   ptl_handle_ni_t ni;

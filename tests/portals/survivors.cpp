@@ -70,11 +70,13 @@ class Rank {
     issued_ += 3;
   }
   void put(int peer, size_t size, ptl_match_bits_t bits = kMemory) {
-    EXPECT(PtlPut(md_, reinterpret_cast<ptl_size_t>(local_.data()), size, PTL_ACK_REQ, all_[static_cast<size_t>(peer)], pt_, bits, 0, nullptr, 0) == PTL_OK);
+    EXPECT(PtlPut(md_, reinterpret_cast<ptl_size_t>(local_.data()), size, PTL_ACK_REQ, all_[static_cast<size_t>(peer)], pt_, bits, 0,
+                  nullptr, 0) == PTL_OK);
     ++issued_;
   }
   void get(int peer, size_t size) {
-    EXPECT(PtlGet(md_, reinterpret_cast<ptl_size_t>(local_.data()), size, all_[static_cast<size_t>(peer)], pt_, kMemory, 0, nullptr) == PTL_OK);
+    EXPECT(PtlGet(md_, reinterpret_cast<ptl_size_t>(local_.data()), size, all_[static_cast<size_t>(peer)], pt_, kMemory, 0, nullptr) ==
+           PTL_OK);
     ++issued_;
   }
   // Waits for the end of all that was issued; returns how many succeeded.
@@ -99,9 +101,7 @@ class Rank {
       EXPECT(event.ni_fail_type == PTL_NI_OK ? event.mlength == kBulk : event.ni_fail_type == PTL_NI_UNDELIVERABLE);
     }
   }
-  void tell(int peer) {
-    EXPECT(PtlPut(md_, 0, 0, PTL_NO_ACK_REQ, all_[static_cast<size_t>(peer)], pt_, kNotice, 0, nullptr, 0) == PTL_OK);
-  }
+  void tell(int peer) { EXPECT(PtlPut(md_, 0, 0, PTL_NO_ACK_REQ, all_[static_cast<size_t>(peer)], pt_, kNotice, 0, nullptr, 0) == PTL_OK); }
   void hear(int times) {
     ptl_ct_event_t value;
     heard_so_far_ += static_cast<uint64_t>(times);

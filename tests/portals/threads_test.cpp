@@ -288,8 +288,9 @@ TEST(Threads, FindARecordWholeOnceTheySeeItsState) {
   std::array<ptlx_record_t, kMessages> records{};
   std::array<uint64_t, kMessages> rooms{};
   for (uint64_t i = 0; i < kMessages; ++i) {
-    ptl_me_t me = Alone::any_me(&rooms[i], sizeof rooms[i], PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_LINK_DISABLE |
-                                                              PTL_ME_EVENT_UNLINK_DISABLE | PTLX_ME_COMPLETE_UNEXPECTED | PTLX_ME_RECORD);
+    ptl_me_t me = Alone::any_me(&rooms[i], sizeof rooms[i],
+                                PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE |
+                                    PTLX_ME_COMPLETE_UNEXPECTED | PTLX_ME_RECORD);
     me.match_bits = i;
     ptl_handle_me_t handle;
     ASSERT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, &records[i], &handle), PTL_OK);

@@ -127,85 +127,85 @@ TEST(Atomics, ASetIsOrderedByFenceLikeAPut) {
 }
 
 // Word `slot` of every PE belongs to its left neighbour, so results are exact.
-#define EXTENDED_BODY(N, T, ...)                                                          \
-  void extended_##N(void* area) {                                                    \
-    using W = T; /* one word, also where the type has two */                              \
-    W* const word = static_cast<W*>(area);                                                \
-    W old = 0;                                                                            \
-    shmem_barrier_all();                                                                  \
-    shmem_##N##_atomic_set(word, W(5), right());                                          \
-    shmem_quiet();                                                                        \
+#define EXTENDED_BODY(N, T, ...)                                                               \
+  void extended_##N(void* area) {                                                              \
+    using W = T; /* one word, also where the type has two */                                   \
+    W* const word = static_cast<W*>(area);                                                     \
+    W old = 0;                                                                                 \
+    shmem_barrier_all();                                                                       \
+    shmem_##N##_atomic_set(word, W(5), right());                                               \
+    shmem_quiet();                                                                             \
     EXPECT_SAME(W, shmem_##N##_atomic_fetch(word, right()), W(5));                             \
     EXPECT_SAME(W, shmem_ctx_##N##_atomic_swap(SHMEM_CTX_DEFAULT, word, W(9), right()), W(5)); \
-    shmem_##N##_atomic_fetch_nbi(&old, word, right());                                    \
-    shmem_quiet();                                                                        \
+    shmem_##N##_atomic_fetch_nbi(&old, word, right());                                         \
+    shmem_quiet();                                                                             \
     EXPECT_SAME(W, old, W(9));                                                                 \
-    shmem_##N##_atomic_swap_nbi(&old, word, W(11), right());                              \
-    shmem_quiet();                                                                        \
+    shmem_##N##_atomic_swap_nbi(&old, word, W(11), right());                                   \
+    shmem_quiet();                                                                             \
     EXPECT_SAME(W, old, W(9));                                                                 \
-    shmem_barrier_all();                                                                  \
+    shmem_barrier_all();                                                                       \
     EXPECT_SAME(W, word[0], W(11));                                                            \
   }
 
-#define STANDARD_BODY(N, T, ...)                                                          \
-  void standard_##N(void* area) {                                                    \
-    using W = T; /* one word, also where the type has two */                              \
-    W* const word = static_cast<W*>(area);                                                \
-    W old = 0;                                                                            \
-    shmem_barrier_all();                                                                  \
-    word[0] = W(-3);                                                                      \
-    word[1] = 42;                                                                         \
-    shmem_barrier_all();                                                                  \
-    shmem_##N##_atomic_add(word, W(4), right());                                          \
-    shmem_quiet();                                                                        \
-    EXPECT_SAME(W, shmem_##N##_atomic_fetch_add(word, W(10), right()), W(1));                  \
-    shmem_##N##_atomic_inc(word, right());                                                \
-    shmem_quiet();                                                                        \
-    EXPECT_SAME(W, shmem_##N##_atomic_fetch_inc(word, right()), W(12));                        \
-    EXPECT_SAME(W, shmem_##N##_atomic_compare_swap(word, W(1), W(0), right()), W(13));         \
-    EXPECT_SAME(W, shmem_##N##_atomic_compare_swap(word, W(13), W(-1), right()), W(13));       \
-    shmem_##N##_atomic_fetch_add_nbi(&old, word, W(-1), right());                         \
-    shmem_quiet();                                                                        \
-    EXPECT_SAME(W, old, W(-1));                                                                \
-    shmem_##N##_atomic_fetch_inc_nbi(&old, word, right());                                \
-    shmem_quiet();                                                                        \
-    EXPECT_SAME(W, old, W(-2));                                                                \
-    shmem_##N##_atomic_compare_swap_nbi(&old, word, W(-1), W(99), right());               \
-    shmem_quiet();                                                                        \
-    EXPECT_SAME(W, old, W(-1));                                                                \
-    shmem_barrier_all();                                                                  \
-    EXPECT_SAME(W, word[0], W(99));                                                            \
-    EXPECT_SAME(W, word[1], W(42));                                                            \
+#define STANDARD_BODY(N, T, ...)                                                         \
+  void standard_##N(void* area) {                                                        \
+    using W = T; /* one word, also where the type has two */                             \
+    W* const word = static_cast<W*>(area);                                               \
+    W old = 0;                                                                           \
+    shmem_barrier_all();                                                                 \
+    word[0] = W(-3);                                                                     \
+    word[1] = 42;                                                                        \
+    shmem_barrier_all();                                                                 \
+    shmem_##N##_atomic_add(word, W(4), right());                                         \
+    shmem_quiet();                                                                       \
+    EXPECT_SAME(W, shmem_##N##_atomic_fetch_add(word, W(10), right()), W(1));            \
+    shmem_##N##_atomic_inc(word, right());                                               \
+    shmem_quiet();                                                                       \
+    EXPECT_SAME(W, shmem_##N##_atomic_fetch_inc(word, right()), W(12));                  \
+    EXPECT_SAME(W, shmem_##N##_atomic_compare_swap(word, W(1), W(0), right()), W(13));   \
+    EXPECT_SAME(W, shmem_##N##_atomic_compare_swap(word, W(13), W(-1), right()), W(13)); \
+    shmem_##N##_atomic_fetch_add_nbi(&old, word, W(-1), right());                        \
+    shmem_quiet();                                                                       \
+    EXPECT_SAME(W, old, W(-1));                                                          \
+    shmem_##N##_atomic_fetch_inc_nbi(&old, word, right());                               \
+    shmem_quiet();                                                                       \
+    EXPECT_SAME(W, old, W(-2));                                                          \
+    shmem_##N##_atomic_compare_swap_nbi(&old, word, W(-1), W(99), right());              \
+    shmem_quiet();                                                                       \
+    EXPECT_SAME(W, old, W(-1));                                                          \
+    shmem_barrier_all();                                                                 \
+    EXPECT_SAME(W, word[0], W(99));                                                      \
+    EXPECT_SAME(W, word[1], W(42));                                                      \
   }
 
-#define BITWISE_BODY(N, T, ...)                                                           \
-  void bitwise_##N(void* area) {                                                    \
-    using W = T; /* one word, also where the type has two */                              \
-    W* const word = static_cast<W*>(area);                                                \
-    W old = 0;                                                                            \
-    shmem_barrier_all();                                                                  \
-    word[0] = W(0xF0);                                                                    \
-    shmem_barrier_all();                                                                  \
-    shmem_##N##_atomic_or(word, W(0x0A), right());                                        \
-    shmem_quiet();                                                                        \
-    EXPECT_SAME(W, shmem_##N##_atomic_fetch_and(word, W(0x3F), right()), W(0xFA));             \
-    shmem_##N##_atomic_xor(word, W(0x01), right());                                       \
-    shmem_quiet();                                                                        \
-    EXPECT_SAME(W, shmem_##N##_atomic_fetch_or(word, W(0x40), right()), W(0x3B));              \
-    EXPECT_SAME(W, shmem_##N##_atomic_fetch_xor(word, W(0xFF), right()), W(0x7B));             \
-    shmem_##N##_atomic_and(word, W(0x8F), right());                                       \
-    shmem_quiet();                                                                        \
-    shmem_##N##_atomic_fetch_or_nbi(&old, word, W(1), right());                           \
-    shmem_quiet();                                                                        \
-    EXPECT_SAME(W, old, W(0x84));                                                              \
-    shmem_##N##_atomic_fetch_and_nbi(&old, word, W(0x81), right());                       \
-    shmem_quiet();                                                                        \
-    EXPECT_SAME(W, old, W(0x85));                                                              \
-    shmem_##N##_atomic_fetch_xor_nbi(&old, word, W(0x81), right());                       \
-    shmem_quiet();                                                                        \
-    EXPECT_SAME(W, old, W(0x81));                                                              \
-    shmem_barrier_all();                                                                  \
-    EXPECT_SAME(W, word[0], W(0));                                                             \
+#define BITWISE_BODY(N, T, ...)                                                    \
+  void bitwise_##N(void* area) {                                                   \
+    using W = T; /* one word, also where the type has two */                       \
+    W* const word = static_cast<W*>(area);                                         \
+    W old = 0;                                                                     \
+    shmem_barrier_all();                                                           \
+    word[0] = W(0xF0);                                                             \
+    shmem_barrier_all();                                                           \
+    shmem_##N##_atomic_or(word, W(0x0A), right());                                 \
+    shmem_quiet();                                                                 \
+    EXPECT_SAME(W, shmem_##N##_atomic_fetch_and(word, W(0x3F), right()), W(0xFA)); \
+    shmem_##N##_atomic_xor(word, W(0x01), right());                                \
+    shmem_quiet();                                                                 \
+    EXPECT_SAME(W, shmem_##N##_atomic_fetch_or(word, W(0x40), right()), W(0x3B));  \
+    EXPECT_SAME(W, shmem_##N##_atomic_fetch_xor(word, W(0xFF), right()), W(0x7B)); \
+    shmem_##N##_atomic_and(word, W(0x8F), right());                                \
+    shmem_quiet();                                                                 \
+    shmem_##N##_atomic_fetch_or_nbi(&old, word, W(1), right());                    \
+    shmem_quiet();                                                                 \
+    EXPECT_SAME(W, old, W(0x84));                                                  \
+    shmem_##N##_atomic_fetch_and_nbi(&old, word, W(0x81), right());                \
+    shmem_quiet();                                                                 \
+    EXPECT_SAME(W, old, W(0x85));                                                  \
+    shmem_##N##_atomic_fetch_xor_nbi(&old, word, W(0x81), right());                \
+    shmem_quiet();                                                                 \
+    EXPECT_SAME(W, old, W(0x81));                                                  \
+    shmem_barrier_all();                                                           \
+    EXPECT_SAME(W, word[0], W(0));                                                 \
   }
 
 SHMEMI_AMO_EXTENDED(EXTENDED_BODY, )

@@ -29,7 +29,7 @@ TEST(Broadcast, ReachesAllTheRootToo) {
   on_teams([&](shmem_team_t team, int my_pe, int n) {
     size_t number = 0;
     for (const size_t bytes : {size_t{0}, size_t{1}, size_t{1000}, kMost})
-      for (int root = 0; root < n; root += n > 1 ? n - 1 : 1) {
+      for (int root = 0; root<n; root += n> 1 ? n - 1 : 1) {
         ++number;
         if (my_pe == root) fill(source.get(), root, number, bytes);
         memset(dest, 0, bytes);
@@ -76,8 +76,7 @@ TEST(Alltoall, PieceIGoesToPeI) {
       ready(team);
       EXPECT_EQ(shmem_int_alltoalls(team, dest, source, 2, 3, nelems), 0);
       for (int from = 0; from < n; ++from)
-        for (size_t k = 0; k < nelems; ++k)
-          EXPECT_SAME(int, dest[(static_cast<size_t>(from) * nelems + k) * 2], value(from, my_pe, k) + 1);
+        for (size_t k = 0; k < nelems; ++k) EXPECT_SAME(int, dest[(static_cast<size_t>(from) * nelems + k) * 2], value(from, my_pe, k) + 1);
       ready(team);
     }
   });
@@ -87,29 +86,31 @@ constexpr size_t kElements = 5;
 
 // What the PEs give is small enough for every type.
 template <class T>
-T given(int pe, size_t i) { return static_cast<T>((pe + static_cast<int>(i)) % 3 + 1); }
+T given(int pe, size_t i) {
+  return static_cast<T>((pe + static_cast<int>(i)) % 3 + 1);
+}
 
-#define RESULT(N, T, name, combine)                                                                         \
-  void name##_##N(shmem_team_t team, int n, void* to, void* from) {                                         \
-    T* const dest = static_cast<T*>(to);                                                                    \
-    T* const source = static_cast<T*>(from);                                                                \
-    for (size_t i = 0; i < kElements; ++i) source[i] = given<T>(shmem_team_my_pe(team), i);                 \
-    ready(team);                                                                                            \
-    EXPECT_EQ(shmem_##N##_##name(team, dest, source, kElements), 0);                                        \
-    for (size_t i = 0; i < kElements; ++i) {                                                                \
-      T x = given<T>(0, i);                                                                                 \
-      for (int pe = 1; pe < n; ++pe) {                                                                      \
-        const T y = given<T>(pe, i);                                                                        \
-        x = static_cast<T>(combine);                                                                        \
-      }                                                                                                     \
-      if (!(dest[i] == x)) ADD_FAILURE() << #N " " #name << " of " << n << ", element " << i;                \
-    }                                                                                                       \
-    memcpy(to, from, kElements * sizeof(T));                                                                \
-    ready(team);                                                                                            \
-    EXPECT_EQ(shmem_##N##_##name(team, dest, dest, kElements), 0); /* in place */                           \
-    ready(team);                                                                                            \
+#define RESULT(N, T, name, combine)                                                           \
+  void name##_##N(shmem_team_t team, int n, void* to, void* from) {                           \
+    T* const dest = static_cast<T*>(to);                                                      \
+    T* const source = static_cast<T*>(from);                                                  \
+    for (size_t i = 0; i < kElements; ++i) source[i] = given<T>(shmem_team_my_pe(team), i);   \
+    ready(team);                                                                              \
+    EXPECT_EQ(shmem_##N##_##name(team, dest, source, kElements), 0);                          \
+    for (size_t i = 0; i < kElements; ++i) {                                                  \
+      T x = given<T>(0, i);                                                                   \
+      for (int pe = 1; pe < n; ++pe) {                                                        \
+        const T y = given<T>(pe, i);                                                          \
+        x = static_cast<T>(combine);                                                          \
+      }                                                                                       \
+      if (!(dest[i] == x)) ADD_FAILURE() << #N " " #name << " of " << n << ", element " << i; \
+    }                                                                                         \
+    memcpy(to, from, kElements * sizeof(T));                                                  \
+    ready(team);                                                                              \
+    EXPECT_EQ(shmem_##N##_##name(team, dest, dest, kElements), 0); /* in place */             \
+    ready(team);                                                                              \
   }
-#define AND(N, T, ...) RESULT(N, T, and_reduce, x & y)
+#define AND(N, T, ...) RESULT(N, T, and_reduce, x& y)
 #define OR(N, T, ...) RESULT(N, T, or_reduce, x | y)
 #define XOR(N, T, ...) RESULT(N, T, xor_reduce, x ^ y)
 #define MAX(N, T, ...) RESULT(N, T, max_reduce, x < y ? y : x)
@@ -157,26 +158,26 @@ TEST(Reduce, LargeVectorsInPlaceToo) {
   });
 }
 
-#define SCAN(N, T, ...)                                                                                   \
-  void scan_##N(shmem_team_t team, int n, void* to, void* from) {                                         \
-    T* const dest = static_cast<T*>(to);                                                                  \
-    T* const source = static_cast<T*>(from);                                                              \
-    const int my_pe = shmem_team_my_pe(team);                                                             \
-    for (size_t i = 0; i < kElements; ++i) source[i] = given<T>(my_pe, i);                                \
-    ready(team);                                                                                          \
-    EXPECT_EQ(shmem_##N##_sum_inscan(team, dest, source, kElements), 0);                                  \
-    for (size_t i = 0; i < kElements; ++i) {                                                              \
-      T sum = given<T>(0, i);                                                                             \
-      for (int pe = 1; pe <= my_pe; ++pe) sum = static_cast<T>(sum + given<T>(pe, i));                    \
-      if (!(dest[i] == sum)) ADD_FAILURE() << #N " inscan of " << n;                                      \
-    }                                                                                                     \
-    EXPECT_EQ(shmem_##N##_sum_exscan(team, dest, source, kElements), 0);                                  \
-    for (size_t i = 0; i < kElements; ++i) {                                                              \
-      T sum{};                                                                                            \
-      for (int pe = 0; pe < my_pe; ++pe) sum = static_cast<T>(sum + given<T>(pe, i));                     \
-      if (!(dest[i] == sum)) ADD_FAILURE() << #N " exscan of " << n;                                      \
-    }                                                                                                     \
-    ready(team);                                                                                          \
+#define SCAN(N, T, ...)                                                                \
+  void scan_##N(shmem_team_t team, int n, void* to, void* from) {                      \
+    T* const dest = static_cast<T*>(to);                                               \
+    T* const source = static_cast<T*>(from);                                           \
+    const int my_pe = shmem_team_my_pe(team);                                          \
+    for (size_t i = 0; i < kElements; ++i) source[i] = given<T>(my_pe, i);             \
+    ready(team);                                                                       \
+    EXPECT_EQ(shmem_##N##_sum_inscan(team, dest, source, kElements), 0);               \
+    for (size_t i = 0; i < kElements; ++i) {                                           \
+      T sum = given<T>(0, i);                                                          \
+      for (int pe = 1; pe <= my_pe; ++pe) sum = static_cast<T>(sum + given<T>(pe, i)); \
+      if (!(dest[i] == sum)) ADD_FAILURE() << #N " inscan of " << n;                   \
+    }                                                                                  \
+    EXPECT_EQ(shmem_##N##_sum_exscan(team, dest, source, kElements), 0);               \
+    for (size_t i = 0; i < kElements; ++i) {                                           \
+      T sum{};                                                                         \
+      for (int pe = 0; pe < my_pe; ++pe) sum = static_cast<T>(sum + given<T>(pe, i));  \
+      if (!(dest[i] == sum)) ADD_FAILURE() << #N " exscan of " << n;                   \
+    }                                                                                  \
+    ready(team);                                                                       \
   }
 SHMEMI_REDUCE_SUM(SCAN, )
 
@@ -196,35 +197,35 @@ TEST(Scan, SumsInPlaceToo) {
         ready(team);
         EXPECT_EQ(inclusive ? shmem_long_sum_inscan(team, numbers, numbers, n) : shmem_long_sum_exscan(team, numbers, numbers, n), 0);
         const long before = inclusive ? my_pe + 1 : my_pe;
-        for (size_t i = 0; i < n; ++i) EXPECT_SAME(long, numbers[i], before * (before + 1) / 2 + before * static_cast<long>(i));
+        for (size_t i = 0; i < n; ++i) EXPECT_SAME(long, numbers[i], before*(before + 1) / 2 + before * static_cast<long>(i));
         ready(team);
       }
     });
   }
 }
 
-#define MOVE(N, T, ...)                                                                                    \
-  void move_##N(shmem_team_t team, int n, void* to, void* from) {                                          \
-    T* const dest = static_cast<T*>(to);                                                                   \
-    T* const source = static_cast<T*>(from);                                                               \
-    const int my_pe = shmem_team_my_pe(team);                                                              \
-    for (int i = 0; i < n; ++i) source[i] = given<T>(my_pe, static_cast<size_t>(i));                       \
-    ready(team);                                                                                           \
-    EXPECT_EQ(shmem_##N##_broadcast(team, dest, source, 1, n - 1), 0);                                     \
-    EXPECT_SAME(bool, dest[0] == given<T>(n - 1, 0), true);                                                \
-    ready(team);                                                                                           \
-    EXPECT_EQ(shmem_##N##_fcollect(team, dest, source, 1), 0);                                             \
-    EXPECT_SAME(bool, dest[n - 1] == given<T>(n - 1, 0), true);                                            \
-    ready(team);                                                                                           \
-    EXPECT_EQ(shmem_##N##_collect(team, dest, source, my_pe == 0 ? 0 : 1), 0);                             \
-    EXPECT_SAME(bool, n == 1 || dest[0] == given<T>(1, 0), true);                                          \
-    ready(team);                                                                                           \
-    EXPECT_EQ(shmem_##N##_alltoall(team, dest, source, 1), 0);                                             \
-    EXPECT_SAME(bool, dest[n - 1] == given<T>(n - 1, static_cast<size_t>(my_pe)), true);                   \
-    ready(team);                                                                                           \
-    EXPECT_EQ(shmem_##N##_alltoalls(team, dest, source, 1, 1, 1), 0);                                      \
-    EXPECT_SAME(bool, dest[0] == given<T>(0, static_cast<size_t>(my_pe)), true);                           \
-    ready(team);                                                                                           \
+#define MOVE(N, T, ...)                                                                  \
+  void move_##N(shmem_team_t team, int n, void* to, void* from) {                        \
+    T* const dest = static_cast<T*>(to);                                                 \
+    T* const source = static_cast<T*>(from);                                             \
+    const int my_pe = shmem_team_my_pe(team);                                            \
+    for (int i = 0; i < n; ++i) source[i] = given<T>(my_pe, static_cast<size_t>(i));     \
+    ready(team);                                                                         \
+    EXPECT_EQ(shmem_##N##_broadcast(team, dest, source, 1, n - 1), 0);                   \
+    EXPECT_SAME(bool, dest[0] == given<T>(n - 1, 0), true);                              \
+    ready(team);                                                                         \
+    EXPECT_EQ(shmem_##N##_fcollect(team, dest, source, 1), 0);                           \
+    EXPECT_SAME(bool, dest[n - 1] == given<T>(n - 1, 0), true);                          \
+    ready(team);                                                                         \
+    EXPECT_EQ(shmem_##N##_collect(team, dest, source, my_pe == 0 ? 0 : 1), 0);           \
+    EXPECT_SAME(bool, n == 1 || dest[0] == given<T>(1, 0), true);                        \
+    ready(team);                                                                         \
+    EXPECT_EQ(shmem_##N##_alltoall(team, dest, source, 1), 0);                           \
+    EXPECT_SAME(bool, dest[n - 1] == given<T>(n - 1, static_cast<size_t>(my_pe)), true); \
+    ready(team);                                                                         \
+    EXPECT_EQ(shmem_##N##_alltoalls(team, dest, source, 1, 1, 1), 0);                    \
+    EXPECT_SAME(bool, dest[0] == given<T>(0, static_cast<size_t>(my_pe)), true);         \
+    ready(team);                                                                         \
   }
 SHMEMI_RMA(MOVE, )
 
@@ -309,23 +310,23 @@ TEST(ActiveSet, AlltoallsExchangeStridedElements) {
   shmem_barrier_all();
 }
 
-#define TO_ALL(N, T, name)                                                                                \
-  {                                                                                                       \
-    static T from[2], to[2], work[8];                                                                     \
-    from[0] = given<T>(me(), 0);                                                                          \
-    shmem_barrier_all();                                                                                  \
-    shmem_##N##_##name##_to_all(to, from, 1, 0, 0, count(), work, sync_words);                            \
-    static T again[2];                                                                                    \
-    shmem_##N##_##name##_reduce(SHMEM_TEAM_WORLD, again, from, 1);                                        \
-    EXPECT_SAME(bool, to[0] == again[0], true);                                                           \
+#define TO_ALL(N, T, name)                                                     \
+  {                                                                            \
+    static T from[2], to[2], work[8];                                          \
+    from[0] = given<T>(me(), 0);                                               \
+    shmem_barrier_all();                                                       \
+    shmem_##N##_##name##_to_all(to, from, 1, 0, 0, count(), work, sync_words); \
+    static T again[2];                                                         \
+    shmem_##N##_##name##_reduce(SHMEM_TEAM_WORLD, again, from, 1);             \
+    EXPECT_SAME(bool, to[0] == again[0], true);                                \
   }
-#define TO_ALL_OLD_BITWISE(N, T, name)                                                                    \
-  {                                                                                                       \
-    static T from[2], to[2], work[8];                                                                     \
-    from[0] = static_cast<T>(5);                                                                          \
-    shmem_barrier_all();                                                                                  \
-    shmem_##N##_##name##_to_all(to, from, 1, 0, 0, count(), work, sync_words);                            \
-    EXPECT_SAME(T, to[0], static_cast<T>(#name[0] == 'x' && count() % 2 == 0 ? 0 : 5));                   \
+#define TO_ALL_OLD_BITWISE(N, T, name)                                                  \
+  {                                                                                     \
+    static T from[2], to[2], work[8];                                                   \
+    from[0] = static_cast<T>(5);                                                        \
+    shmem_barrier_all();                                                                \
+    shmem_##N##_##name##_to_all(to, from, 1, 0, 0, count(), work, sync_words);          \
+    EXPECT_SAME(T, to[0], static_cast<T>(#name[0] == 'x' && count() % 2 == 0 ? 0 : 5)); \
   }
 TEST(ActiveSet, ReductionsOfEveryTypeAreThoseOfTeams) {
   prepare_sync();

@@ -59,7 +59,8 @@ int main(int argc, char** argv) {
     if (is("pe-negative")) shmem_int_atomic_inc(&word, -1);
     if (is("context")) shmem_ctx_int_p(SHMEM_CTX_INVALID, &word, 1, right);
     if (is("alignment")) shmem_uint64_atomic_inc(reinterpret_cast<uint64_t*>(reinterpret_cast<char*>(words) + 4), right);
-    if (is("put-alignment")) shmem_long_put(reinterpret_cast<long*>(reinterpret_cast<char*>(words) + 1), reinterpret_cast<long*>(words), 1, right);
+    if (is("put-alignment"))
+      shmem_long_put(reinterpret_cast<long*>(reinterpret_cast<char*>(words) + 1), reinterpret_cast<long*>(words), 1, right);
     if (is("iget-alignment")) shmem_iget32(&word, reinterpret_cast<char*>(words) + 2, 1, 1, 1, right);
     if (is("comparison")) shmem_int_wait_until(&word, 77, 1);
     if (is("wait-on-stack")) shmem_int_wait_until(&on_stack, SHMEM_CMP_EQ, 1);

@@ -3,9 +3,8 @@
 
 namespace {
 
-constexpr size_t kSizes[] = {0,    1,    2,    3,     7,     8,      9,       16,          63,         64,         65,
-                             127,  128,  1000, 4095,  4096,  4097,   16384,   65535,       65536,      100003,     262144,
-                             1048575, 1048576, 1048579, 3000001};
+constexpr size_t kSizes[] = {0,    1,    2,    3,    7,     8,     9,     16,     63,     64,      65,      127,     128,
+                             1000, 4095, 4096, 4097, 16384, 65535, 65536, 100003, 262144, 1048575, 1048576, 1048579, 3000001};
 constexpr size_t kLargest = 3000001;
 constexpr size_t kGuard = 64;
 constexpr unsigned char kUntouched = 0xEE;
@@ -122,39 +121,38 @@ TEST(Rma, APeMayAddressItself) {
 }
 
 // One type: put and get, blocking or not, with context or without, p and g.
-#define TYPED_TEST_BODY(N, T, ...)                                                    \
-  void typed_##N(void* area) {                                                        \
-    constexpr size_t kElements = 37;                                                  \
-    T source[kElements], back[kElements];                                             \
-    for (size_t i = 0; i < kElements; ++i) source[i] = static_cast<T>(me() * 3 + i);  \
-    T* const put = static_cast<T*>(area);                                  \
-    T *const put_nbi = put + kElements, *const ctx_put = put_nbi + kElements;         \
-    T *const ctx_put_nbi = ctx_put + kElements, *const single = ctx_put_nbi + kElements; \
-    shmem_barrier_all();                                                              \
-    shmem_##N##_put(put, source, kElements, right());                                 \
-    shmem_##N##_put_nbi(put_nbi, source, kElements, right());                         \
-    shmem_ctx_##N##_put(SHMEM_CTX_DEFAULT, ctx_put, source, kElements, right());      \
-    shmem_ctx_##N##_put_nbi(SHMEM_CTX_DEFAULT, ctx_put_nbi, source, kElements, right()); \
-    shmem_##N##_p(single, source[5], right());                                        \
-    shmem_ctx_##N##_p(SHMEM_CTX_DEFAULT, single + 1, source[6], right());             \
-    shmem_barrier_all();                                                              \
-    for (size_t i = 0; i < kElements; ++i)                                            \
-      for (const T* at : {put, put_nbi, ctx_put, ctx_put_nbi})                        \
-        EXPECT_SAME(T, at[i], static_cast<T>(left() * 3 + i));                             \
-    EXPECT_SAME(T, single[0], static_cast<T>(left() * 3 + 5));                             \
-    EXPECT_SAME(T, single[1], static_cast<T>(left() * 3 + 6));                             \
-    EXPECT_SAME(T, shmem_##N##_g(put + 9, right()), source[9]);                            \
-    EXPECT_SAME(T, shmem_ctx_##N##_g(SHMEM_CTX_DEFAULT, put + 8, right()), source[8]);     \
-    shmem_##N##_get(back, put, kElements, right());                                   \
-    for (size_t i = 0; i < kElements; ++i) EXPECT_SAME(T, back[i], source[i]);                       \
-    shmem_ctx_##N##_get(SHMEM_CTX_DEFAULT, back, put_nbi, 1, right());                \
-    EXPECT_SAME(T, back[0], source[0]);                                                    \
-    T nbi[2];                                                                         \
-    shmem_##N##_get_nbi(&nbi[0], put + 3, 1, right());                                \
-    shmem_ctx_##N##_get_nbi(SHMEM_CTX_DEFAULT, &nbi[1], put + 4, 1, right());         \
-    shmem_quiet();                                                                    \
-    EXPECT_SAME(T, nbi[0], source[3]);                                                     \
-    EXPECT_SAME(T, nbi[1], source[4]);                                                     \
+#define TYPED_TEST_BODY(N, T, ...)                                                                                    \
+  void typed_##N(void* area) {                                                                                        \
+    constexpr size_t kElements = 37;                                                                                  \
+    T source[kElements], back[kElements];                                                                             \
+    for (size_t i = 0; i < kElements; ++i) source[i] = static_cast<T>(me() * 3 + i);                                  \
+    T* const put = static_cast<T*>(area);                                                                             \
+    T *const put_nbi = put + kElements, *const ctx_put = put_nbi + kElements;                                         \
+    T *const ctx_put_nbi = ctx_put + kElements, *const single = ctx_put_nbi + kElements;                              \
+    shmem_barrier_all();                                                                                              \
+    shmem_##N##_put(put, source, kElements, right());                                                                 \
+    shmem_##N##_put_nbi(put_nbi, source, kElements, right());                                                         \
+    shmem_ctx_##N##_put(SHMEM_CTX_DEFAULT, ctx_put, source, kElements, right());                                      \
+    shmem_ctx_##N##_put_nbi(SHMEM_CTX_DEFAULT, ctx_put_nbi, source, kElements, right());                              \
+    shmem_##N##_p(single, source[5], right());                                                                        \
+    shmem_ctx_##N##_p(SHMEM_CTX_DEFAULT, single + 1, source[6], right());                                             \
+    shmem_barrier_all();                                                                                              \
+    for (size_t i = 0; i < kElements; ++i)                                                                            \
+      for (const T* at : {put, put_nbi, ctx_put, ctx_put_nbi}) EXPECT_SAME(T, at[i], static_cast<T>(left() * 3 + i)); \
+    EXPECT_SAME(T, single[0], static_cast<T>(left() * 3 + 5));                                                        \
+    EXPECT_SAME(T, single[1], static_cast<T>(left() * 3 + 6));                                                        \
+    EXPECT_SAME(T, shmem_##N##_g(put + 9, right()), source[9]);                                                       \
+    EXPECT_SAME(T, shmem_ctx_##N##_g(SHMEM_CTX_DEFAULT, put + 8, right()), source[8]);                                \
+    shmem_##N##_get(back, put, kElements, right());                                                                   \
+    for (size_t i = 0; i < kElements; ++i) EXPECT_SAME(T, back[i], source[i]);                                        \
+    shmem_ctx_##N##_get(SHMEM_CTX_DEFAULT, back, put_nbi, 1, right());                                                \
+    EXPECT_SAME(T, back[0], source[0]);                                                                               \
+    T nbi[2];                                                                                                         \
+    shmem_##N##_get_nbi(&nbi[0], put + 3, 1, right());                                                                \
+    shmem_ctx_##N##_get_nbi(SHMEM_CTX_DEFAULT, &nbi[1], put + 4, 1, right());                                         \
+    shmem_quiet();                                                                                                    \
+    EXPECT_SAME(T, nbi[0], source[3]);                                                                                \
+    EXPECT_SAME(T, nbi[1], source[4]);                                                                                \
   }
 SHMEMI_RMA(TYPED_TEST_BODY, )
 #define CALL(N, T, function, ...) function##_##N(area.get());
@@ -165,25 +163,25 @@ TEST(Rma, EveryTypeMovesByPutGetPAndG) {
   shmem_barrier_all();
 }
 
-#define SIZED_TEST_BODY(BITS, BYTES, ...)                                                 \
-  void sized_##BITS(unsigned char* area) {                                                \
-    constexpr size_t kElements = 11, kBytes = kElements * BYTES;                          \
-    const std::vector<unsigned char> source = pattern_of(me(), BYTES, kBytes);            \
-    std::vector<unsigned char> back(kBytes);                                              \
-    memset(area, 0, 2 * kBytes + 2);                                                      \
-    shmem_barrier_all();                                                                  \
-    shmem_put##BITS(area, source.data(), kElements, right());                             \
+#define SIZED_TEST_BODY(BITS, BYTES, ...)                                                           \
+  void sized_##BITS(unsigned char* area) {                                                          \
+    constexpr size_t kElements = 11, kBytes = kElements * BYTES;                                    \
+    const std::vector<unsigned char> source = pattern_of(me(), BYTES, kBytes);                      \
+    std::vector<unsigned char> back(kBytes);                                                        \
+    memset(area, 0, 2 * kBytes + 2);                                                                \
+    shmem_barrier_all();                                                                            \
+    shmem_put##BITS(area, source.data(), kElements, right());                                       \
     shmem_ctx_put##BITS##_nbi(SHMEM_CTX_DEFAULT, area + kBytes, source.data(), kElements, right()); \
-    shmem_barrier_all();                                                                  \
-    EXPECT_TRUE(holds_pattern(area, left(), BYTES, kBytes));                              \
-    EXPECT_TRUE(holds_pattern(area + kBytes, left(), BYTES, kBytes));                     \
-    EXPECT_EQ(area[2 * kBytes], 0);                                                       \
-    shmem_get##BITS(back.data(), area, kElements, right());                               \
-    EXPECT_EQ(back, source);                                                              \
-    std::fill(back.begin(), back.end(), 0);                                               \
-    shmem_get##BITS##_nbi(back.data(), area, kElements, right());                         \
-    shmem_barrier_all();                                                                  \
-    EXPECT_EQ(back, source);                                                              \
+    shmem_barrier_all();                                                                            \
+    EXPECT_TRUE(holds_pattern(area, left(), BYTES, kBytes));                                        \
+    EXPECT_TRUE(holds_pattern(area + kBytes, left(), BYTES, kBytes));                               \
+    EXPECT_EQ(area[2 * kBytes], 0);                                                                 \
+    shmem_get##BITS(back.data(), area, kElements, right());                                         \
+    EXPECT_EQ(back, source);                                                                        \
+    std::fill(back.begin(), back.end(), 0);                                                         \
+    shmem_get##BITS##_nbi(back.data(), area, kElements, right());                                   \
+    shmem_barrier_all();                                                                            \
+    EXPECT_EQ(back, source);                                                                        \
   }
 SHMEMI_SIZES(SIZED_TEST_BODY, )
 

@@ -48,14 +48,14 @@ TEST(Signal, AdditionsFromAllAddUp) {
   shmem_barrier_all();
 }
 
-#define PUT_SIGNAL(N, T, ...)                                                                    \
-  {                                                                                             \
-    const T value = static_cast<T>(me() + 1);                                                   \
+#define PUT_SIGNAL(N, T, ...)                                                                               \
+  {                                                                                                         \
+    const T value = static_cast<T>(me() + 1);                                                               \
     shmem_##N##_put_signal(static_cast<T*>(area), &value, 1, &static_signal, 1, SHMEM_SIGNAL_ADD, right()); \
-    ++expected;                                                                                 \
-    shmem_signal_wait_until(&static_signal, SHMEM_CMP_EQ, expected);                            \
-    EXPECT_SAME(T, *static_cast<T*>(area), static_cast<T>(left() + 1));                         \
-    shmem_barrier_all();                                                                        \
+    ++expected;                                                                                             \
+    shmem_signal_wait_until(&static_signal, SHMEM_CMP_EQ, expected);                                        \
+    EXPECT_SAME(T, *static_cast<T*>(area), static_cast<T>(left() + 1));                                     \
+    shmem_barrier_all();                                                                                    \
   }
 TEST(Signal, EveryTypeIsPutWithIt) {
   Symmetric<long double> word(1);
@@ -66,27 +66,27 @@ TEST(Signal, EveryTypeIsPutWithIt) {
   SHMEMI_RMA(PUT_SIGNAL, )
 }
 
-#define STRIDED(N, T, ...)                                                                                    \
-  void strided_##N(void* area) {                                                                              \
-    T* const dest = static_cast<T*>(area);                                                                    \
-    T source[24], back[24];                                                                                   \
+#define STRIDED(N, T, ...)                                                                                     \
+  void strided_##N(void* area) {                                                                               \
+    T* const dest = static_cast<T*>(area);                                                                     \
+    T source[24], back[24];                                                                                    \
     for (int i = 0; i < 24; ++i) source[i] = static_cast<T>(i + me()), back[i] = dest[i] = static_cast<T>(99); \
-    shmem_barrier_all();                                                                                      \
-    shmem_##N##_iput(dest, source, 3, 2, 5, right());                                                         \
-    shmem_##N##_ibput(dest + 1, source, 6, 3, 2, 2, right());                                                 \
-    shmem_barrier_all();                                                                                      \
-    for (int i = 0; i < 5; ++i) EXPECT_SAME(T, dest[3 * i], static_cast<T>(2 * i + left()));                  \
-    EXPECT_SAME(T, dest[1], static_cast<T>(left()));                                                          \
-    EXPECT_SAME(T, dest[2], static_cast<T>(1 + left()));                                                      \
-    EXPECT_SAME(T, dest[7], static_cast<T>(3 + left()));                                                      \
-    EXPECT_SAME(T, dest[8], static_cast<T>(4 + left()));                                                      \
-    EXPECT_SAME(T, dest[4], static_cast<T>(99));                                                              \
-    shmem_##N##_iget(back, dest, 2, 3, 5, right());                                                           \
-    shmem_##N##_ibget(back + 15, dest + 1, 2, 6, 2, 2, right());                                              \
-    for (int i = 0; i < 5; ++i) EXPECT_SAME(T, back[2 * i], static_cast<T>(2 * i + me()));                    \
-    EXPECT_SAME(T, back[1], static_cast<T>(99));                                                              \
-    EXPECT_SAME(T, back[18], static_cast<T>(4 + me()));                                                       \
-    shmem_barrier_all();                                                                                      \
+    shmem_barrier_all();                                                                                       \
+    shmem_##N##_iput(dest, source, 3, 2, 5, right());                                                          \
+    shmem_##N##_ibput(dest + 1, source, 6, 3, 2, 2, right());                                                  \
+    shmem_barrier_all();                                                                                       \
+    for (int i = 0; i < 5; ++i) EXPECT_SAME(T, dest[3 * i], static_cast<T>(2 * i + left()));                   \
+    EXPECT_SAME(T, dest[1], static_cast<T>(left()));                                                           \
+    EXPECT_SAME(T, dest[2], static_cast<T>(1 + left()));                                                       \
+    EXPECT_SAME(T, dest[7], static_cast<T>(3 + left()));                                                       \
+    EXPECT_SAME(T, dest[8], static_cast<T>(4 + left()));                                                       \
+    EXPECT_SAME(T, dest[4], static_cast<T>(99));                                                               \
+    shmem_##N##_iget(back, dest, 2, 3, 5, right());                                                            \
+    shmem_##N##_ibget(back + 15, dest + 1, 2, 6, 2, 2, right());                                               \
+    for (int i = 0; i < 5; ++i) EXPECT_SAME(T, back[2 * i], static_cast<T>(2 * i + me()));                     \
+    EXPECT_SAME(T, back[1], static_cast<T>(99));                                                               \
+    EXPECT_SAME(T, back[18], static_cast<T>(4 + me()));                                                        \
+    shmem_barrier_all();                                                                                       \
   }
 SHMEMI_RMA(STRIDED, )
 #define CALL(N, T, function) function##_##N(area.get());
@@ -112,40 +112,40 @@ TEST(Strided, WidthsAndNothing) {
 
 // ---- Several variables ------------------------------------------------------------------------------------------------
 
-#define SEVERAL(N, T, ...)                                                                                          \
-  void several_##N(void* area) {                                                                                    \
-    T* const words = static_cast<T*>(area);                                                                         \
-    constexpr size_t kWords = 6;                                                                                    \
-    const int status[kWords] = {0, 1, 0, 0, 1, 0}; /* 1 and 4 are left out */                                       \
-    const T targets[kWords] = {1, 50, 3, 4, 50, 6};                                                                 \
-    size_t indices[kWords];                                                                                         \
-    for (size_t i = 0; i < kWords; ++i) words[i] = 0;                                                               \
-    shmem_barrier_all();                                                                                            \
-    EXPECT_SAME(int, shmem_##N##_test_all(words, kWords, status, SHMEM_CMP_EQ, static_cast<T>(7)), 0);                           \
-    EXPECT_SAME(size_t, shmem_##N##_test_any(words, kWords, status, SHMEM_CMP_EQ, static_cast<T>(7)), SIZE_MAX);                 \
-    EXPECT_SAME(size_t, shmem_##N##_test_some(words, kWords, indices, status, SHMEM_CMP_EQ, static_cast<T>(7)), size_t{0});      \
-    shmem_barrier_all();                                                                                            \
-    shmem_##N##_atomic_set(&words[3], static_cast<T>(7), right());                                                               \
-    EXPECT_SAME(size_t, shmem_##N##_wait_until_any(words, kWords, status, SHMEM_CMP_EQ, static_cast<T>(7)), size_t{3});          \
+#define SEVERAL(N, T, ...)                                                                                                        \
+  void several_##N(void* area) {                                                                                                  \
+    T* const words = static_cast<T*>(area);                                                                                       \
+    constexpr size_t kWords = 6;                                                                                                  \
+    const int status[kWords] = {0, 1, 0, 0, 1, 0}; /* 1 and 4 are left out */                                                     \
+    const T targets[kWords] = {1, 50, 3, 4, 50, 6};                                                                               \
+    size_t indices[kWords];                                                                                                       \
+    for (size_t i = 0; i < kWords; ++i) words[i] = 0;                                                                             \
+    shmem_barrier_all();                                                                                                          \
+    EXPECT_SAME(int, shmem_##N##_test_all(words, kWords, status, SHMEM_CMP_EQ, static_cast<T>(7)), 0);                            \
+    EXPECT_SAME(size_t, shmem_##N##_test_any(words, kWords, status, SHMEM_CMP_EQ, static_cast<T>(7)), SIZE_MAX);                  \
+    EXPECT_SAME(size_t, shmem_##N##_test_some(words, kWords, indices, status, SHMEM_CMP_EQ, static_cast<T>(7)), size_t{0});       \
+    shmem_barrier_all();                                                                                                          \
+    shmem_##N##_atomic_set(&words[3], static_cast<T>(7), right());                                                                \
+    EXPECT_SAME(size_t, shmem_##N##_wait_until_any(words, kWords, status, SHMEM_CMP_EQ, static_cast<T>(7)), size_t{3});           \
     EXPECT_SAME(size_t, shmem_##N##_wait_until_some(words, kWords, indices, status, SHMEM_CMP_EQ, static_cast<T>(7)), size_t{1}); \
-    EXPECT_SAME(size_t, indices[0], size_t{3});                                                                     \
-    EXPECT_SAME(size_t, shmem_##N##_test_any(words, kWords, status, SHMEM_CMP_EQ, static_cast<T>(7)), size_t{3});                \
-    EXPECT_SAME(size_t, shmem_##N##_test_some(words, kWords, indices, nullptr, SHMEM_CMP_EQ, static_cast<T>(7)), size_t{1});     \
-    shmem_barrier_all();                                                                                            \
-    for (size_t i : {0, 2, 3, 5}) shmem_##N##_atomic_set(&words[i], targets[i], right());                           \
-    shmem_##N##_wait_until_all_vector(words, kWords, status, SHMEM_CMP_EQ, targets);                                \
-    EXPECT_SAME(int, shmem_##N##_test_all_vector(words, kWords, status, SHMEM_CMP_EQ, targets), 1);                 \
-    EXPECT_SAME(int, shmem_##N##_test_all(words, kWords, status, SHMEM_CMP_GT, static_cast<T>(0)), 1);                           \
-    shmem_##N##_wait_until_all(words, kWords, status, SHMEM_CMP_NE, static_cast<T>(0));                                          \
-    EXPECT_SAME(size_t, shmem_##N##_wait_until_some_vector(words, kWords, indices, status, SHMEM_CMP_GE, targets), size_t{4}); \
-    EXPECT_SAME(size_t, shmem_##N##_test_some_vector(words, kWords, indices, status, SHMEM_CMP_EQ, targets), size_t{4}); \
-    bool seen[kWords] = {};                                                                                         \
-    for (size_t i = 0; i < kWords; ++i) { /* nobody is passed over for ever */                                      \
-      seen[shmem_##N##_wait_until_any_vector(words, kWords, status, SHMEM_CMP_EQ, targets)] = true;                 \
-      seen[shmem_##N##_test_any_vector(words, kWords, status, SHMEM_CMP_EQ, targets)] = true;                       \
-    }                                                                                                               \
-    for (size_t i = 0; i < kWords; ++i) EXPECT_SAME(bool, seen[i], status[i] == 0);                                 \
-    shmem_barrier_all();                                                                                            \
+    EXPECT_SAME(size_t, indices[0], size_t{3});                                                                                   \
+    EXPECT_SAME(size_t, shmem_##N##_test_any(words, kWords, status, SHMEM_CMP_EQ, static_cast<T>(7)), size_t{3});                 \
+    EXPECT_SAME(size_t, shmem_##N##_test_some(words, kWords, indices, nullptr, SHMEM_CMP_EQ, static_cast<T>(7)), size_t{1});      \
+    shmem_barrier_all();                                                                                                          \
+    for (size_t i : {0, 2, 3, 5}) shmem_##N##_atomic_set(&words[i], targets[i], right());                                         \
+    shmem_##N##_wait_until_all_vector(words, kWords, status, SHMEM_CMP_EQ, targets);                                              \
+    EXPECT_SAME(int, shmem_##N##_test_all_vector(words, kWords, status, SHMEM_CMP_EQ, targets), 1);                               \
+    EXPECT_SAME(int, shmem_##N##_test_all(words, kWords, status, SHMEM_CMP_GT, static_cast<T>(0)), 1);                            \
+    shmem_##N##_wait_until_all(words, kWords, status, SHMEM_CMP_NE, static_cast<T>(0));                                           \
+    EXPECT_SAME(size_t, shmem_##N##_wait_until_some_vector(words, kWords, indices, status, SHMEM_CMP_GE, targets), size_t{4});    \
+    EXPECT_SAME(size_t, shmem_##N##_test_some_vector(words, kWords, indices, status, SHMEM_CMP_EQ, targets), size_t{4});          \
+    bool seen[kWords] = {};                                                                                                       \
+    for (size_t i = 0; i < kWords; ++i) { /* nobody is passed over for ever */                                                    \
+      seen[shmem_##N##_wait_until_any_vector(words, kWords, status, SHMEM_CMP_EQ, targets)] = true;                               \
+      seen[shmem_##N##_test_any_vector(words, kWords, status, SHMEM_CMP_EQ, targets)] = true;                                     \
+    }                                                                                                                             \
+    for (size_t i = 0; i < kWords; ++i) EXPECT_SAME(bool, seen[i], status[i] == 0);                                               \
+    shmem_barrier_all();                                                                                                          \
   }
 SHMEMI_AMO_STANDARD(SEVERAL, )
 
@@ -216,7 +216,9 @@ TEST(Lock, GoesToThoseWhoWaitInTheOrderInWhichTheyCame) {
 
 TEST(Lock, ThatSomebodyHasIsNotTakenByTest) {
   Symmetric<long> lock(1);
-  if (me() == 0) { EXPECT_EQ(shmem_test_lock(lock), 0); }
+  if (me() == 0) {
+    EXPECT_EQ(shmem_test_lock(lock), 0);
+  }
   shmem_barrier_all();
   EXPECT_NE(shmem_test_lock(lock), 0);
   shmem_barrier_all();
@@ -226,42 +228,42 @@ TEST(Lock, ThatSomebodyHasIsNotTakenByTest) {
 
 // ---- Deprecated -------------------------------------------------------------------------------------------------------
 
-#define OLD_ATOMICS(N, T, ...)                                         \
-  {                                                                    \
-    static T word;                                                     \
-    word = 5;                                                          \
-    shmem_barrier_all();                                               \
-    EXPECT_SAME(T, shmem_##N##_swap(&word, static_cast<T>(6), right()), static_cast<T>(5));      \
-    EXPECT_SAME(T, shmem_##N##_fetch(&word, right()), static_cast<T>(6));           \
-    shmem_##N##_set(&word, static_cast<T>(7), right());                             \
-    shmem_barrier_all();                                               \
-    EXPECT_SAME(T, word, static_cast<T>(7));                                        \
-    shmem_barrier_all();                                               \
+#define OLD_ATOMICS(N, T, ...)                                                              \
+  {                                                                                         \
+    static T word;                                                                          \
+    word = 5;                                                                               \
+    shmem_barrier_all();                                                                    \
+    EXPECT_SAME(T, shmem_##N##_swap(&word, static_cast<T>(6), right()), static_cast<T>(5)); \
+    EXPECT_SAME(T, shmem_##N##_fetch(&word, right()), static_cast<T>(6));                   \
+    shmem_##N##_set(&word, static_cast<T>(7), right());                                     \
+    shmem_barrier_all();                                                                    \
+    EXPECT_SAME(T, word, static_cast<T>(7));                                                \
+    shmem_barrier_all();                                                                    \
   }
-#define OLD_ADDS(N, T, ...)                                            \
-  {                                                                    \
-    static T word;                                                     \
-    word = 1;                                                          \
-    shmem_barrier_all();                                               \
+#define OLD_ADDS(N, T, ...)                                                                                     \
+  {                                                                                                             \
+    static T word;                                                                                              \
+    word = 1;                                                                                                   \
+    shmem_barrier_all();                                                                                        \
     EXPECT_SAME(T, shmem_##N##_cswap(&word, static_cast<T>(1), static_cast<T>(2), right()), static_cast<T>(1)); \
-    EXPECT_SAME(T, shmem_##N##_finc(&word, right()), static_cast<T>(2));            \
-    shmem_##N##_inc(&word, right());                                   \
-    shmem_quiet();                                                     \
-    EXPECT_SAME(T, shmem_##N##_fadd(&word, static_cast<T>(3), right()), static_cast<T>(4));      \
-    shmem_##N##_add(&word, static_cast<T>(1), right());                             \
-    shmem_##N##_wait_until(&word, SHMEM_CMP_EQ, static_cast<T>(8));                 \
-    shmem_barrier_all();                                               \
+    EXPECT_SAME(T, shmem_##N##_finc(&word, right()), static_cast<T>(2));                                        \
+    shmem_##N##_inc(&word, right());                                                                            \
+    shmem_quiet();                                                                                              \
+    EXPECT_SAME(T, shmem_##N##_fadd(&word, static_cast<T>(3), right()), static_cast<T>(4));                     \
+    shmem_##N##_add(&word, static_cast<T>(1), right());                                                         \
+    shmem_##N##_wait_until(&word, SHMEM_CMP_EQ, static_cast<T>(8));                                             \
+    shmem_barrier_all();                                                                                        \
   }
-#define OLD_WAITS(N, T, ...)                                           \
-  {                                                                    \
-    static T word;                                                     \
-    word = 0;                                                          \
-    shmem_barrier_all();                                               \
-    shmem_##N##_p(&word, static_cast<T>(2), right());                               \
-    shmem_##N##_wait(&word, static_cast<T>(0));                                     \
-    shmem_##N##_wait_until(&word, SHMEM_CMP_GT, static_cast<T>(1));                 \
-    EXPECT_SAME(int, shmem_##N##_test(&word, SHMEM_CMP_EQ, static_cast<T>(2)), 1);  \
-    shmem_barrier_all();                                               \
+#define OLD_WAITS(N, T, ...)                                                       \
+  {                                                                                \
+    static T word;                                                                 \
+    word = 0;                                                                      \
+    shmem_barrier_all();                                                           \
+    shmem_##N##_p(&word, static_cast<T>(2), right());                              \
+    shmem_##N##_wait(&word, static_cast<T>(0));                                    \
+    shmem_##N##_wait_until(&word, SHMEM_CMP_GT, static_cast<T>(1));                \
+    EXPECT_SAME(int, shmem_##N##_test(&word, SHMEM_CMP_EQ, static_cast<T>(2)), 1); \
+    shmem_barrier_all();                                                           \
   }
 TEST(Deprecated, SingleOperationsDoWhatTheyDid) {
   EXPECT_EQ(_my_pe(), me());

@@ -26,18 +26,18 @@ struct Case {
 };
 
 // The value that ends the wait comes from the left neighbour, by an atomic.
-#define COMPARISON_BODY(N, T, ...)                                                             \
-  void comparison_##N(void* area, const Case& c) {                                             \
-    T* const word = static_cast<T*>(area);                                                     \
-    word[0] = static_cast<T>(c.before);                                                        \
-    shmem_barrier_all();                                                                       \
-    shmem_##N##_atomic_set(word, static_cast<T>(c.after), right());                            \
-    shmem_##N##_wait_until(word, c.cmp, static_cast<T>(c.value));                              \
-    EXPECT_SAME(T, word[0], static_cast<T>(c.after));                                          \
-    EXPECT_SAME(int, shmem_##N##_test(word, c.cmp, static_cast<T>(c.value)), 1);               \
-    shmem_barrier_all();                                                                       \
-    word[0] = static_cast<T>(c.before);                                                        \
-    EXPECT_SAME(int, shmem_##N##_test(word, c.cmp, static_cast<T>(c.value)), 0);               \
+#define COMPARISON_BODY(N, T, ...)                                               \
+  void comparison_##N(void* area, const Case& c) {                               \
+    T* const word = static_cast<T*>(area);                                       \
+    word[0] = static_cast<T>(c.before);                                          \
+    shmem_barrier_all();                                                         \
+    shmem_##N##_atomic_set(word, static_cast<T>(c.after), right());              \
+    shmem_##N##_wait_until(word, c.cmp, static_cast<T>(c.value));                \
+    EXPECT_SAME(T, word[0], static_cast<T>(c.after));                            \
+    EXPECT_SAME(int, shmem_##N##_test(word, c.cmp, static_cast<T>(c.value)), 1); \
+    shmem_barrier_all();                                                         \
+    word[0] = static_cast<T>(c.before);                                          \
+    EXPECT_SAME(int, shmem_##N##_test(word, c.cmp, static_cast<T>(c.value)), 0); \
   }
 SHMEMI_AMO_STANDARD(COMPARISON_BODY, )
 #define CALL(N, T, function, ...) function##_##N(area.get(), c);
@@ -89,7 +89,9 @@ class Asleep {
     EXPECT_EQ(PtlGetPhysId(ni_, &id), PTL_OK);
     if (me() == 0) memset(line_, 0, 64), shmem_putmem(ids_, &id, sizeof id, 1);
     shmem_barrier_all();
-    if (me() == 1) { EXPECT_EQ(PtlxNodeWatch(ni_, ids_[0], &watch_), PTL_OK); }
+    if (me() == 1) {
+      EXPECT_EQ(PtlxNodeWatch(ni_, ids_[0], &watch_), PTL_OK);
+    }
     if (me() == 0) wait(line_);
   }
   ~Asleep() {
@@ -136,7 +138,11 @@ TEST(Wait, EveryCallThatStoresWakesWhoSleepsThere) {
   static uint64_t old, payload;
   if (count() < 2 || !all_on_one_node()) return;
   Asleep pe([](uint64_t* line) { shmem_uint64_wait_until(line, SHMEM_CMP_EQ, 7); });
-#define STORES(call) pe.is_woken(#call, [](uint64_t* word, const uint64_t* source) { static_cast<void>(source); call; })
+#define STORES(call)                                              \
+  pe.is_woken(#call, [](uint64_t* word, const uint64_t* source) { \
+    static_cast<void>(source);                                    \
+    call;                                                         \
+  })
   STORES(shmem_uint64_p(word, 7, 0));
   STORES(shmem_uint64_put(word, source, 1, 0));
   STORES(shmem_putmem_nbi(word, source, 8, 0));
@@ -180,10 +186,8 @@ TEST(Order, FencePutsDataBeforeTheFlag) {
     Symmetric<long> flag(1), done(1);
     for (long i = 1; i <= rounds(100); ++i) {
       const std::vector<unsigned char> source = pattern_of(me(), static_cast<size_t>(i), size);
-      if (i % 2)
-        shmem_putmem(data, source.data(), size, right());
-      else
-        shmem_putmem_nbi(data, source.data(), size, right());
+      if (i % 2) shmem_putmem(data, source.data(), size, right());
+      else shmem_putmem_nbi(data, source.data(), size, right());
       shmem_fence();
       shmem_long_p(flag, i, right());
       shmem_long_wait_until(flag, SHMEM_CMP_EQ, i);

@@ -63,10 +63,14 @@ TEST(Team, StridesMayBeNegativeAndForOnePeZero) {
   EXPECT_EQ(shmem_team_translate_pe(back, 0, SHMEM_TEAM_WORLD), count() - 1);
   const shmem_team_t half = split(back, 0, 2, (count() + 1) / 2);  // a split of a split
   EXPECT_EQ(half != SHMEM_TEAM_INVALID, (count() - 1 - me()) % 2 == 0);
-  if (half != SHMEM_TEAM_INVALID) { EXPECT_EQ(shmem_team_translate_pe(half, 0, SHMEM_TEAM_WORLD), count() - 1); }
+  if (half != SHMEM_TEAM_INVALID) {
+    EXPECT_EQ(shmem_team_translate_pe(half, 0, SHMEM_TEAM_WORLD), count() - 1);
+  }
   const shmem_team_t alone = split(SHMEM_TEAM_WORLD, 0, 0, 1);
   EXPECT_EQ(alone != SHMEM_TEAM_INVALID, me() == 0);
-  if (me() == 0) { EXPECT_EQ(sum_of(alone), 0); }
+  if (me() == 0) {
+    EXPECT_EQ(sum_of(alone), 0);
+  }
   for (shmem_team_t team : {alone, half, back}) shmem_team_destroy(team);
   shmem_barrier_all();
 }
@@ -93,9 +97,7 @@ TEST(Team, A2dSplitMakesRowsAndColumnsTheLastRowMayBeShort) {
 
 TEST(Team, WhatCannotBeSplitIsRefusedByAllAlike) {
   shmem_team_t team = SHMEM_TEAM_WORLD;
-  const struct {
-    int start, stride, size;
-  } bad[] = {{-1, 1, 1}, {count(), 1, 1}, {0, 1, count() + 1}, {0, 0, 2}, {0, 1, 0}, {0, -1, 2}};
+  const struct { int start, stride, size; } bad[] = {{-1, 1, 1}, {count(), 1, 1}, {0, 1, count() + 1}, {0, 0, 2}, {0, 1, 0}, {0, -1, 2}};
   for (const auto& b : bad) {
     EXPECT_NE(shmem_team_split_strided(SHMEM_TEAM_WORLD, b.start, b.stride, b.size, nullptr, 0, &team), 0);
     EXPECT_EQ(team, SHMEM_TEAM_INVALID);
@@ -173,7 +175,9 @@ TEST(Context, NumbersPesInItsTeam) {
     EXPECT_EQ(word, right() + options * 100);
     shmem_barrier_all();
   }
-  if (me() == count() - 1) { EXPECT_EQ(counter, 4 * count()); }
+  if (me() == count() - 1) {
+    EXPECT_EQ(counter, 4 * count());
+  }
   shmem_team_destroy(back);
 }
 

@@ -54,7 +54,8 @@ void meetings(shmem_team_t team, long* source, long* dest, int n) {
   for (int i = 0; i < n; ++i) {
     for (size_t k = 0; k < kElements; ++k) source[k] = my_pe + i + static_cast<long>(k);
     const int root = i % size;
-    check(shmem_long_broadcast(team, dest, source, kElements, root) == 0 && dest[99] == root + i + 99, "a broadcast brought something else");
+    check(shmem_long_broadcast(team, dest, source, kElements, root) == 0 && dest[99] == root + i + 99,
+          "a broadcast brought something else");
     shmem_team_sync(team);
     check(shmem_long_sum_reduce(team, dest, source, kElements) == 0 && dest[7] == size * (size - 1) / 2 + size * (i + 7), "a sum is wrong");
     shmem_team_sync(team);
@@ -72,8 +73,7 @@ int main() {
     Symmetric<unsigned char> slots(kThreads * kSize);
     Symmetric<long> sum(1);
     std::vector<std::thread> threads;
-    for (int t = 0; t < kThreads; ++t)
-      threads.emplace_back(traffic, t, slots + static_cast<size_t>(t) * kSize, kSize, sum.get(), n);
+    for (int t = 0; t < kThreads; ++t) threads.emplace_back(traffic, t, slots + static_cast<size_t>(t) * kSize, kSize, sum.get(), n);
     for (std::thread& thread : threads) thread.join();
     shmem_barrier_all();
     check(shmem_long_g(sum, 0) == 2L * n * kThreads * count(), "additions were lost");
@@ -92,7 +92,8 @@ int main() {
   }
   {
     shmem_team_t teams[kThreads] = {SHMEM_TEAM_WORLD};
-    for (int t = 1; t < kThreads; ++t) shmem_team_split_strided(SHMEM_TEAM_WORLD, t % 2 ? count() - 1 : 0, t % 2 ? -1 : 1, count(), nullptr, 0, &teams[t]);
+    for (int t = 1; t < kThreads; ++t)
+      shmem_team_split_strided(SHMEM_TEAM_WORLD, t % 2 ? count() - 1 : 0, t % 2 ? -1 : 1, count(), nullptr, 0, &teams[t]);
     Symmetric<long> memory(kThreads * 200);
     std::vector<std::thread> threads;
     for (size_t t = 0; t < kThreads; ++t) threads.emplace_back(meetings, teams[t], &memory[200 * t], &memory[200 * t + 100], rounds(100));

@@ -25,8 +25,8 @@ inline std::uint64_t log2_up(std::uint64_t n) { return static_cast<std::uint64_t
 inline std::uint64_t log2_down(std::uint64_t n) { return static_cast<std::uint64_t>(std::bit_width(n)) - 1; }
 
 inline const KnownCollective kKnownCollectives[] = {
-    {"barrier", [](Script& script, const Team& team) { barrier(script, team, Choices()); },
-     [](std::uint64_t n) { return n * log2_up(n); }, [](std::uint64_t n) { return log2_up(n); }},
+    {"barrier", [](Script& script, const Team& team) { barrier(script, team, Choices()); }, [](std::uint64_t n) { return n * log2_up(n); },
+     [](std::uint64_t n) { return log2_up(n); }},
     // The deepest rank has all bits set that a rank can have.
     {"bcast", [](Script& script, const Team& team) { bcast_binomial(script, team, 0, argument(0), kGraphBytes); },
      [](std::uint64_t n) { return n - 1; }, [](std::uint64_t n) { return log2_down(n); }},

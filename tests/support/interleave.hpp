@@ -49,7 +49,7 @@ class Explorer {
     Phase phase = Phase::ready;
     uint32_t part = 0;
     uint32_t early_returns = 0;
-    uint32_t since = 0;             // the mark that it passed last, in prefixes_; its results are those after that
+    uint32_t since = 0;  // the mark that it passed last, in prefixes_; its results are those after that
   };
   struct State {
     Model memory;
@@ -86,7 +86,8 @@ class Explorer {
     size_t repeats_from = 0;  // not 0: the result after so many - 1 is of no account any more
   };
   Next run_thread(const ThreadState& thread, size_t i) {
-    if (thread.results.size() > 200) throw std::runtime_error("a part of thread " + program_.threads[i].name + " does not end, on " + program_.names[thread.next.where]);
+    if (thread.results.size() > 200)
+      throw std::runtime_error("a part of thread " + program_.threads[i].name + " does not end, on " + program_.names[thread.next.where]);
     static const std::vector<uint32_t> none;
     const auto& simulated = program_.threads[i];
     const auto begin = [&](const std::vector<uint32_t>& results) {
@@ -158,8 +159,7 @@ class Explorer {
         count += follow(flushed, {i, {}, 0, false, true});
       }
       if (state.threads[i].phase != Phase::ready) continue;
-      for (const auto& outcome : state.memory.apply(i, state.threads[i].next))
-        stuck = false, count += take(state, i, outcome);
+      for (const auto& outcome : state.memory.apply(i, state.threads[i].next)) stuck = false, count += take(state, i, outcome);
     }
     if (!stuck || found_.lost) return count;
     Ending<Model> ending{state.memory};

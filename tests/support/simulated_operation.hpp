@@ -27,9 +27,7 @@ struct Op {
   uint32_t expected = 0;  // compare, sleep, await; add: 1 = nobody looks at the result
 
   bool update() const { return kind == Kind::add || kind == Kind::set || kind == Kind::compare; }
-  bool reads() const {
-    return kind == Kind::load || kind == Kind::compare || kind == Kind::set || (kind == Kind::add && expected == 0);
-  }
+  bool reads() const { return kind == Kind::load || kind == Kind::compare || kind == Kind::set || (kind == Kind::add && expected == 0); }
   bool changes(uint32_t old) const { return kind != Kind::compare || old == expected; }
   uint32_t updated(uint32_t old) const { return kind == Kind::add ? old + value : value; }
 };

@@ -24,24 +24,17 @@ inline std::string describe(const Program& program, const Step& step) {
   const std::string change = "changes " + name + " from " + show(step.result) + " to " + show(op.updated(step.result));
   switch (op.kind) {
     case Kind::load:
-    case Kind::await:
-      return "reads " + name + " = " + show(step.result) + (step.old ? ", an old value" : "");
-    case Kind::store:
-      return "writes " + name + " = " + show(op.value);
-    case Kind::compare:
-      return op.changes(step.result) ? change : "leaves " + name + " alone, it is " + show(step.result);
-    case Kind::fence:
-      return "fence";
-    case Kind::fence_all:
-      return "makes everybody fence";
-    case Kind::wake:
-      return "wakes sleepers " + std::to_string(op.value) + " on " + name;
+    case Kind::await: return "reads " + name + " = " + show(step.result) + (step.old ? ", an old value" : "");
+    case Kind::store: return "writes " + name + " = " + show(op.value);
+    case Kind::compare: return op.changes(step.result) ? change : "leaves " + name + " alone, it is " + show(step.result);
+    case Kind::fence: return "fence";
+    case Kind::fence_all: return "makes everybody fence";
+    case Kind::wake: return "wakes sleepers " + std::to_string(op.value) + " on " + name;
     case Kind::sleep:
       if (step.result == kEarly) return "sleeps on " + name + ", but for no long time";
       return step.result == op.expected ? "SLEEPS on " + name + " = " + show(op.expected) + " as " + std::to_string(op.value)
                                         : "does not sleep, " + name + " has become " + show(step.result);
-    default:
-      return change;
+    default: return change;
   }
 }
 
@@ -50,7 +43,7 @@ struct Found {
   std::string interleaving;  // that one
   double interleavings = 0;  // how many there are at least, if none ends wrongly; turning in a circle is not counted
   size_t states = 0;
-  bool complete = true;      // all were walked, or one was found that ends wrongly
+  bool complete = true;  // all were walked, or one was found that ends wrongly
 };
 
 // How an interleaving ended: nobody can go on.

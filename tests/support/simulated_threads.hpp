@@ -35,7 +35,7 @@ struct Replay {
   size_t next = 0;
   size_t repeats_from = 0;  // the result that the loop began with
   bool repeats = false;     // it goes round: that result is of no account any more
-  Mark mark{};  // site 0: none since the last known operation
+  Mark mark{};              // site 0: none since the last known operation
 };
 inline Replay replay;  // of the thread that runs now
 
@@ -159,7 +159,8 @@ struct Memory {
   }
   static void light_fence() {}
   static void heavy_fence(Guard guard = Guard::kept) {
-    if (replay.heavy && keeps(guard)) perform({Kind::fence_all}); else fence();
+    if (replay.heavy && keeps(guard)) perform({Kind::fence_all});
+    else fence();
   }
   static void repeat(bool first) {
     if (first) replay.repeats_from = replay.next - 1;

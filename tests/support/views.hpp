@@ -40,10 +40,8 @@ class Views {
     }
     if (op.kind == Kind::fence || op.kind == Kind::wake) {
       all.push_back({*this});
-      if (op.kind == Kind::fence)
-        all[0].memory.fence(thread);
-      else
-        all[0].memory.lock(thread, op.where);
+      if (op.kind == Kind::fence) all[0].memory.fence(thread);
+      else all[0].memory.lock(thread, op.where);
       return all;
     }
     Views ready = *this;
@@ -65,8 +63,7 @@ class Views {
   // The thread has ended.
   void forget(size_t thread) { threads_[thread] = {View{}, View{}, View{}, true}; }
   bool private_to(size_t thread, const Op& op, bool alone) const {
-    return alone && (op.kind == Kind::load || op.kind == Kind::store) &&
-           threads_[thread].now[op.where] + 1u == history_of(op.where).size();
+    return alone && (op.kind == Kind::load || op.kind == Kind::store) && threads_[thread].now[op.where] + 1u == history_of(op.where).size();
   }
   // Drops what nobody can read any more.
   void compact() {
@@ -91,8 +88,7 @@ class Views {
     auto add = [&](const View& view) { key.append(reinterpret_cast<const char*>(view.data()), numbers.size()); };
     for (size_t i = 0; i < numbers.size(); ++i) {
       key.push_back(static_cast<char>(history_of(i).size()));
-      for (const Written& entry : history_of(i))
-        put(key, numbers[i].of(entry.value)), key.push_back(entry.update), add(entry.view);
+      for (const Written& entry : history_of(i)) put(key, numbers[i].of(entry.value)), key.push_back(entry.update), add(entry.view);
       add(locks_[i]);
     }
     for (const Known& known : threads_) add(known.now), add(known.read), add(known.released);
@@ -111,9 +107,7 @@ class Views {
     bool ended = false;
   };
 
-  std::span<const Written> history_of(size_t where) const {
-    return {entries_.data() + begin_[where], entries_.data() + begin_[where + 1]};
-  }
+  std::span<const Written> history_of(size_t where) const { return {entries_.data() + begin_[where], entries_.data() + begin_[where + 1]}; }
   static void join(View& into, const View& from) {
     for (size_t i = 0; i < kLocations; ++i) into[i] = std::max(into[i], from[i]);
   }

@@ -35,9 +35,8 @@ Gate disseminate(Script& script, const Team& team, Gate gate) {
 
 Gate arrive(Script& script, const Team& team) {
   Gate gate;
-  each_child_ascending(team.rank, team.size, [&](std::uint32_t child, std::uint32_t) {
-    gate.ended.push_back(script.recv_signal(team.peer(child)));
-  });
+  each_child_ascending(team.rank, team.size,
+                       [&](std::uint32_t child, std::uint32_t) { gate.ended.push_back(script.recv_signal(team.peer(child))); });
   if (team.rank > 0) gate.hold(script, script.send_signal(team.peer(parent(team.rank))));
   return gate;
 }

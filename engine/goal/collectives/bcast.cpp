@@ -10,7 +10,8 @@ namespace portunus::goal::collectives {
 void bcast_linear(Script& script, const Team& whole, std::uint32_t root, Memory buffer, std::uint64_t bytes) {
   const Team team = whole.from(root);
   if (team.rank > 0) script.recv(buffer, bytes, team.peer(0));
-  else for (std::uint32_t i = 1; i < team.size; ++i) script.send(buffer, bytes, team.peer(i));
+  else
+    for (std::uint32_t i = 1; i < team.size; ++i) script.send(buffer, bytes, team.peer(i));
 }
 
 void bcast_binomial(Script& script, const Team& whole, std::uint32_t root, Memory buffer, std::uint64_t bytes) {

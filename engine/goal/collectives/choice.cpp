@@ -74,9 +74,8 @@ constexpr Offer kOffers[] = {
 
 constexpr std::string_view kCollectiveNames[] = {"barrier", "bcast",     "reduce",     "allreduce", "gather",
                                                  "scatter", "allgather", "allgatherv", "alltoall",  "reduce_scatter"};
-constexpr std::string_view kAlgorithmNames[] = {"auto",          "linear",   "binomial", "pipeline", "scatter_allgather",
-                                                "dissemination", "doubling", "halving",  "ring",     "bruck",
-                                                "pairwise"};
+constexpr std::string_view kAlgorithmNames[] = {"auto",     "linear",  "binomial", "pipeline", "scatter_allgather", "dissemination",
+                                                "doubling", "halving", "ring",     "bruck",    "pairwise"};
 
 bool offers(Collective collective, Algorithm algorithm) {
   const auto fits = [&](const auto& line) { return line.collective == collective && line.algorithm == algorithm; };
@@ -144,9 +143,8 @@ bool Choices::force(Collective collective, Algorithm algorithm) {
 Choice Choices::of(Collective collective, std::uint64_t bytes, std::uint32_t ranks) const {
   const Algorithm forced = forced_[static_cast<std::size_t>(collective)];
   if (forced != GOAL_AUTO) return {forced, kSegment};
-  const Rule& rule = *std::ranges::find_if(kRules, [&](const Rule& line) {
-    return line.collective == collective && bytes <= line.up_to_bytes && ranks <= line.up_to_ranks;
-  });
+  const Rule& rule = *std::ranges::find_if(
+      kRules, [&](const Rule& line) { return line.collective == collective && bytes <= line.up_to_bytes && ranks <= line.up_to_ranks; });
   return {rule.algorithm, kSegment};
 }
 

@@ -46,10 +46,8 @@ void scan(Script& script, const Team& team, const Reduction& r);
 // Rank 0's `to` is not written.
 void exscan(Script& script, const Team& team, const Reduction& r);
 // `bytes` from each rank; `to` is the root's alone.
-void gather(Script& script, const Team& team, std::uint32_t root, Memory from, Memory to, std::uint64_t bytes,
-            const Choices& choices);
-void scatter(Script& script, const Team& team, std::uint32_t root, Memory from, Memory to, std::uint64_t bytes,
-             const Choices& choices);
+void gather(Script& script, const Team& team, std::uint32_t root, Memory from, Memory to, std::uint64_t bytes, const Choices& choices);
+void scatter(Script& script, const Team& team, std::uint32_t root, Memory from, Memory to, std::uint64_t bytes, const Choices& choices);
 // `pieces` are where the root has each rank's piece, its own included; empty elsewhere.
 void gatherv(Script& script, const Team& team, std::uint32_t root, Piece mine, std::span<const Piece> pieces);
 void scatterv(Script& script, const Team& team, std::uint32_t root, Piece mine, std::span<const Piece> pieces);

@@ -55,8 +55,7 @@ void gatherv(Script& script, const Team& team, std::uint32_t root, Piece mine, s
   gather_linear(script, team, root, mine, pieces);
 }
 
-void gather(Script& script, const Team& team, std::uint32_t root, Memory from, Memory to, std::uint64_t bytes,
-            const Choices& choices) {
+void gather(Script& script, const Team& team, std::uint32_t root, Memory from, Memory to, std::uint64_t bytes, const Choices& choices) {
   if (choices.of(Collective::gather, bytes, team.size).algorithm == GOAL_BINOMIAL) {
     gather_binomial(script, team, root, from, to, bytes);
     return;

@@ -58,7 +58,8 @@ class Cuts {
 class Landing {
  public:
   Landing(Script& script, std::uint64_t bytes, std::uint32_t messages)
-      : stride_((bytes + 63) / 64 * 64), slots_(bytes <= kSmall ? messages : std::min(messages, 2u)),
+      : stride_((bytes + 63) / 64 * 64),
+        slots_(bytes <= kSmall ? messages : std::min(messages, 2u)),
         base_(script.scratch(stride_ * slots_)) {}
   [[nodiscard]] Memory slot(std::uint32_t message) const { return base_ + message % slots_ * stride_; }
 

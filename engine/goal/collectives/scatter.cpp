@@ -51,8 +51,7 @@ void scatterv(Script& script, const Team& team, std::uint32_t root, Piece mine, 
   scatter_linear(script, team, root, mine, pieces);
 }
 
-void scatter(Script& script, const Team& team, std::uint32_t root, Memory from, Memory to, std::uint64_t bytes,
-             const Choices& choices) {
+void scatter(Script& script, const Team& team, std::uint32_t root, Memory from, Memory to, std::uint64_t bytes, const Choices& choices) {
   if (choices.of(Collective::scatter, bytes, team.size).algorithm == GOAL_BINOMIAL) {
     scatter_binomial(script, team, root, from, to, bytes);
     return;

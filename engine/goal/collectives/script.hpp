@@ -55,9 +55,7 @@ class Script {
   [[nodiscard]] bool is_waited_for(VertexId v) const { return waited_for_[v - first_]; }
 
  private:
-  [[nodiscard]] std::uint32_t rank_of(std::uint32_t peer) const {
-    return ranks_.empty() ? peer : static_cast<std::uint32_t>(ranks_[peer]);
-  }
+  [[nodiscard]] std::uint32_t rank_of(std::uint32_t peer) const { return ranks_.empty() ? peer : static_cast<std::uint32_t>(ranks_[peer]); }
   VertexId step(VertexId v);
   void reads(VertexId v, const Memory& from, std::uint64_t bytes);
   void writes(VertexId v, const Memory& to, std::uint64_t bytes);

@@ -23,21 +23,17 @@ namespace portunus::goal::node {
 // Whether short contributions go through slots. `bytes`: of a rank's part or vector.
 inline bool fits_slots(GOAL_Node_kind kind, std::size_t bytes, std::size_t size) {
   switch (kind) {
-    case GOAL_NODE_BARRIER:
-      return true;
+    case GOAL_NODE_BARRIER: return true;
     case GOAL_NODE_BCAST:
     case GOAL_NODE_GATHER:
     case GOAL_NODE_ALLGATHER:
     case GOAL_NODE_REDUCE:
     case GOAL_NODE_ALLREDUCE:
     case GOAL_NODE_SCAN:
-    case GOAL_NODE_EXSCAN:
-      return bytes <= Slots::kRoom;
+    case GOAL_NODE_EXSCAN: return bytes <= Slots::kRoom;
     case GOAL_NODE_SCATTER:
-    case GOAL_NODE_ALLTOALL:
-      return bytes <= Slots::kRoom / size;
-    default:
-      return false;
+    case GOAL_NODE_ALLTOALL: return bytes <= Slots::kRoom / size;
+    default: return false;
   }
 }
 

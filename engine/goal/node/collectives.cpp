@@ -42,8 +42,7 @@ bool is_collective_of_one_root(GOAL_Node_kind kind) {
 std::uint64_t digest(const GOAL_Node_call& call) {
   std::uint64_t what = static_cast<std::uint64_t>(call.kind);
   if (is_collective_of_one_root(call.kind)) what |= std::uint64_t{static_cast<std::uint32_t>(call.root)} << 32;
-  if (is_reduction(call.kind))
-    what |= static_cast<std::uint64_t>(call.type) << 16 | static_cast<std::uint64_t>(call.op) << 24;
+  if (is_reduction(call.kind)) what |= static_cast<std::uint64_t>(call.type) << 16 | static_cast<std::uint64_t>(call.op) << 24;
   return what;
 }
 
@@ -55,8 +54,7 @@ std::vector<int> ranks_of(const GOAL_Group& group) {
 }
 
 bool on_one_node(const GOAL_Group& group) {
-  return !group.nodes ||
-         std::all_of(group.nodes, group.nodes + group.size, [&](int node) { return node == group.nodes[0]; });
+  return !group.nodes || std::all_of(group.nodes, group.nodes + group.size, [&](int node) { return node == group.nodes[0]; });
 }
 
 }  // namespace
@@ -123,28 +121,17 @@ bool Collectives::is_forced(GOAL_Node_kind kind) {
     }
   }();
   switch (kind) {
-    case GOAL_NODE_BARRIER:
-      return choices.is_forced(Collective::barrier);
-    case GOAL_NODE_BCAST:
-      return choices.is_forced(Collective::bcast);
-    case GOAL_NODE_GATHER:
-      return choices.is_forced(Collective::gather);
-    case GOAL_NODE_SCATTER:
-      return choices.is_forced(Collective::scatter);
-    case GOAL_NODE_ALLGATHER:
-      return choices.is_forced(Collective::allgather);
-    case GOAL_NODE_ALLTOALL:
-      return choices.is_forced(Collective::alltoall);
-    case GOAL_NODE_REDUCE:
-      return choices.is_forced(Collective::reduce);
-    case GOAL_NODE_ALLREDUCE:
-      return choices.is_forced(Collective::allreduce);
-    case GOAL_NODE_REDUCE_SCATTER:
-      return choices.is_forced(Collective::reduce_scatter);
-    case GOAL_NODE_ALLGATHERV:
-      return choices.is_forced(Collective::allgatherv);
-    default:
-      return false;
+    case GOAL_NODE_BARRIER: return choices.is_forced(Collective::barrier);
+    case GOAL_NODE_BCAST: return choices.is_forced(Collective::bcast);
+    case GOAL_NODE_GATHER: return choices.is_forced(Collective::gather);
+    case GOAL_NODE_SCATTER: return choices.is_forced(Collective::scatter);
+    case GOAL_NODE_ALLGATHER: return choices.is_forced(Collective::allgather);
+    case GOAL_NODE_ALLTOALL: return choices.is_forced(Collective::alltoall);
+    case GOAL_NODE_REDUCE: return choices.is_forced(Collective::reduce);
+    case GOAL_NODE_ALLREDUCE: return choices.is_forced(Collective::allreduce);
+    case GOAL_NODE_REDUCE_SCATTER: return choices.is_forced(Collective::reduce_scatter);
+    case GOAL_NODE_ALLGATHERV: return choices.is_forced(Collective::allgatherv);
+    default: return false;
   }
 }
 
@@ -153,8 +140,7 @@ int Collectives::run(const GOAL_Node_call& call) {
     return GOAL_NODE_NOT_TAKEN;
   const std::size_t bytes = bytes_of(call);
   const bool is_short = fits_slots(call.kind, bytes, size_);
-  const bool here =
-      has(slots_, slots_state_, short_calls_, kSlotsTag) && (is_short || has(rooms_, rooms_state_, long_calls_, kRoomsTag));
+  const bool here = has(slots_, slots_state_, short_calls_, kSlotsTag) && (is_short || has(rooms_, rooms_state_, long_calls_, kRoomsTag));
   if (!here) [[unlikely]]
     return slots_state_ == State::failed || rooms_state_ == State::failed ? code_ : int{GOAL_NODE_NOT_TAKEN};
   const End end = is_short ? in_slots(call, bytes) : in_rooms(call, digest(call), bytes);
@@ -166,33 +152,20 @@ int Collectives::run(const GOAL_Node_call& call) {
 Collectives::End Collectives::in_rooms(const GOAL_Node_call& call, std::uint64_t what, std::size_t bytes) {
   const bool parts = is_reduction(call.kind) && in_parts(call.kind, bytes, size_, crowded_);
   switch (call.kind) {
-    case GOAL_NODE_BCAST:
-      return bcast(call, what);
-    case GOAL_NODE_GATHER:
-      return spread(call, what, false);
-    case GOAL_NODE_SCATTER:
-      return scatter(call, what);
-    case GOAL_NODE_ALLGATHER:
-      return spread(call, what, true);
-    case GOAL_NODE_ALLTOALL:
-      return alltoall(call, what);
-    case GOAL_NODE_REDUCE:
-      return parts ? reduce_in_parts(call, what, false) : reduce(call, what, bytes, false);
-    case GOAL_NODE_ALLREDUCE:
-      return parts ? reduce_in_parts(call, what, true) : reduce(call, what, bytes, true);
-    case GOAL_NODE_REDUCE_SCATTER:
-      return reduce_scatter(call, what);
+    case GOAL_NODE_BCAST: return bcast(call, what);
+    case GOAL_NODE_GATHER: return spread(call, what, false);
+    case GOAL_NODE_SCATTER: return scatter(call, what);
+    case GOAL_NODE_ALLGATHER: return spread(call, what, true);
+    case GOAL_NODE_ALLTOALL: return alltoall(call, what);
+    case GOAL_NODE_REDUCE: return parts ? reduce_in_parts(call, what, false) : reduce(call, what, bytes, false);
+    case GOAL_NODE_ALLREDUCE: return parts ? reduce_in_parts(call, what, true) : reduce(call, what, bytes, true);
+    case GOAL_NODE_REDUCE_SCATTER: return reduce_scatter(call, what);
     case GOAL_NODE_SCAN:
-    case GOAL_NODE_EXSCAN:
-      return prefix(call, what, bytes);
-    case GOAL_NODE_GATHERV:
-      return gather_uneven(call, what);
-    case GOAL_NODE_SCATTERV:
-      return scatter_uneven(call, what);
-    case GOAL_NODE_ALLGATHERV:
-      return allgather_uneven(call, what);
-    default:
-      return alltoall_uneven(call, what);
+    case GOAL_NODE_EXSCAN: return prefix(call, what, bytes);
+    case GOAL_NODE_GATHERV: return gather_uneven(call, what);
+    case GOAL_NODE_SCATTERV: return scatter_uneven(call, what);
+    case GOAL_NODE_ALLGATHERV: return allgather_uneven(call, what);
+    default: return alltoall_uneven(call, what);
   }
 }
 
@@ -213,15 +186,10 @@ Collectives::End Collectives::in_slots(const GOAL_Node_call& call, std::size_t b
       from_root = !is_root;
       break;
     case GOAL_NODE_GATHER:
-    case GOAL_NODE_REDUCE:
-      all = is_root;
-      break;
+    case GOAL_NODE_REDUCE: all = is_root; break;
     case GOAL_NODE_SCAN:
-    case GOAL_NODE_EXSCAN:
-      from_lower = true;
-      break;
-    default:
-      all = true;
+    case GOAL_NODE_EXSCAN: from_lower = true; break;
+    default: all = true;
   }
   const void* mine = call.kind == GOAL_NODE_BCAST ? call.out : call.in;
   const std::size_t given = call.kind == GOAL_NODE_ALLTOALL || call.kind == GOAL_NODE_SCATTER ? size_ * bytes : bytes;
@@ -255,9 +223,7 @@ void Collectives::take_from_slots(const GOAL_Node_call& call, std::size_t bytes)
       return;
     case GOAL_NODE_SCATTER:
       if (out)
-        std::memcpy(
-            out, rank_ == root ? static_cast<const std::byte*>(call.in) + rank_ * bytes : slots_.data(root) + rank_ * bytes,
-            bytes);
+        std::memcpy(out, rank_ == root ? static_cast<const std::byte*>(call.in) + rank_ * bytes : slots_.data(root) + rank_ * bytes, bytes);
       return;
     case GOAL_NODE_GATHER:
       if (rank_ != root) return;
@@ -271,14 +237,9 @@ void Collectives::take_from_slots(const GOAL_Node_call& call, std::size_t bytes)
     case GOAL_NODE_REDUCE:
       if (rank_ != root) return;
       break;
-    case GOAL_NODE_SCAN:
-      ranks = rank_ + 1;
-      break;
-    case GOAL_NODE_EXSCAN:
-      ranks = rank_;
-      break;
-    default:
-      break;
+    case GOAL_NODE_SCAN: ranks = rank_ + 1; break;
+    case GOAL_NODE_EXSCAN: ranks = rank_; break;
+    default: break;
   }
   if (ranks == 0) return;
   std::memcpy(out, slots_.data(0), bytes);

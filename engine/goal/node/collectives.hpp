@@ -70,8 +70,7 @@ class Collectives {
   void combine_block(const GOAL_Node_call& call, std::byte* to, const std::byte* from, std::size_t bytes) const;
   // Combines, in the order of ranks 0 .. end - 1, what lies at from(rank) (this rank's: at `own`, which may be `to`).
   template <class From>
-  void combine(const GOAL_Node_call& call, std::size_t end, std::size_t bytes, const std::byte* own, std::byte* to,
-               From&& from) const;
+  void combine(const GOAL_Node_call& call, std::size_t end, std::size_t bytes, const std::byte* own, std::byte* to, From&& from) const;
 
   // The other ranks, i < size - 1: from the next one on, so that not all read the same at a time; and in their order.
   [[nodiscard]] std::size_t after(std::size_t i) const { return (rank_ + 1 + i) % size_; }

@@ -36,12 +36,9 @@ class Collectives::Exchange {
 
   // Waits until `rank` says what it contributes. False: it never will, or something else than is expected.
   bool meet(std::size_t rank) {
-    if (!rooms_.await_announced(rank))
-      end_ = End::never;
-    else if (rooms_.announcement(rank).what != what_)
-      note_misfit();
-    else
-      return true;
+    if (!rooms_.await_announced(rank)) end_ = End::never;
+    else if (rooms_.announcement(rank).what != what_) note_misfit();
+    else return true;
     return false;
   }
   bool meet(std::size_t rank, std::size_t bytes) {

@@ -12,10 +12,8 @@ Collectives::End Collectives::bcast(const GOAL_Node_call& call, std::uint64_t wh
   for (std::size_t at = 0; at < call.bytes && end != End::never; at += rooms_.room()) {
     const std::size_t bytes = std::min(rooms_.room(), call.bytes - at);
     Exchange exchange(*this, what);
-    if (rank_ == root)
-      exchange.contribute(data + at, bytes);
-    else if (exchange.meet(root, bytes))
-      exchange.read(root, {0, bytes}, data + at);
+    if (rank_ == root) exchange.contribute(data + at, bytes);
+    else if (exchange.meet(root, bytes)) exchange.read(root, {0, bytes}, data + at);
     end = exchange.result(end);
   }
   return end;
@@ -74,8 +72,7 @@ Collectives::End Collectives::alltoall(const GOAL_Node_call& call, std::uint64_t
       for (std::size_t i = 0; i + 1 < size_; ++i) exchange.give(in + other(i) * call.bytes + at, bytes);
     for (std::size_t i = 0; i + 1 < size_ && !exchange.never(); ++i) {
       const std::size_t from = after(i);
-      if (exchange.meet(from, all))
-        exchange.read(from, {(rank_ < from ? rank_ : rank_ - 1) * bytes, bytes}, out + from * call.bytes + at);
+      if (exchange.meet(from, all)) exchange.read(from, {(rank_ < from ? rank_ : rank_ - 1) * bytes, bytes}, out + from * call.bytes + at);
     }
     end = exchange.result(end);
   }

@@ -12,8 +12,7 @@ namespace portunus::goal::node {
 
 namespace {
 
-constexpr std::size_t kBlock =
-    4096;  // stays in the nearest cache while all ranks' are combined; a multiple of no type's size
+constexpr std::size_t kBlock = 4096;  // stays in the nearest cache while all ranks' are combined; a multiple of no type's size
 
 }  // namespace
 
@@ -23,8 +22,8 @@ void Collectives::combine_block(const GOAL_Node_call& call, std::byte* to, const
 }
 
 template <class From>
-void Collectives::combine(const GOAL_Node_call& call, std::size_t end, std::size_t bytes, const std::byte* own,
-                          std::byte* to, From&& from) const {
+void Collectives::combine(const GOAL_Node_call& call, std::size_t end, std::size_t bytes, const std::byte* own, std::byte* to,
+                          From&& from) const {
   const std::size_t width = local_size(type_of(call.type)), block = kBlock / width * width;
   std::array<std::byte, kBlock> sum;
   for (std::size_t at = 0; end > 0 && at < bytes; at += block) {
@@ -47,8 +46,7 @@ Collectives::End Collectives::reduce(const GOAL_Node_call& call, std::uint64_t w
     Exchange exchange(*this, what);
     if (to_all || !gets) exchange.contribute(in + at, bytes);
     for (std::size_t i = 0; gets && i + 1 < size_ && !exchange.never(); ++i) exchange.await(after(i), bytes);
-    if (gets && exchange.well())
-      combine(call, size_, bytes, in + at, out + at, [&](std::size_t from) { return exchange.data(from); });
+    if (gets && exchange.well()) combine(call, size_, bytes, in + at, out + at, [&](std::size_t from) { return exchange.data(from); });
     end = exchange.result(end);
   }
   return end;

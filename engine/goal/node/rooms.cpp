@@ -17,10 +17,7 @@ constexpr std::size_t kStride = 16 * 1024;
 }  // namespace
 
 Rooms::Rooms(std::size_t rank, std::size_t size, Waiting& waiting)
-    : rank_(rank),
-      size_(size),
-      room_(std::clamp(kAllRooms / size / kLine * kLine, kLeastRoom, kMostRoom)),
-      waiting_(waiting) {}
+    : rank_(rank), size_(size), room_(std::clamp(kAllRooms / size / kLine * kLine, kLeastRoom, kMostRoom)), waiting_(waiting) {}
 
 std::size_t Rooms::bytes_each() const { return sizeof(Head) + 2 * (table_bytes() + room_); }
 
@@ -28,9 +25,7 @@ std::uint64_t* Rooms::places(std::size_t rank) const {
   return reinterpret_cast<std::uint64_t*>(memory_.part(rank) + sizeof(Head) + number_ % 2 * table_bytes());
 }
 
-const std::byte* Rooms::data(std::size_t rank) const {
-  return memory_.part(rank) + sizeof(Head) + 2 * table_bytes() + number_ % 2 * room_;
-}
+const std::byte* Rooms::data(std::size_t rank) const { return memory_.part(rank) + sizeof(Head) + 2 * table_bytes() + number_ % 2 * room_; }
 
 template <class Ready>
 bool Rooms::await_ready(Ready&& ready) {

@@ -25,9 +25,7 @@ namespace portunus::goal::node {
 class Rooms {
  public:
   Rooms(std::size_t rank, std::size_t size, Waiting& waiting);
-  int make(Agreement& agreement, const GOAL_Group& group, bool may) {
-    return memory_.make(agreement, group, bytes_each(), may);
-  }
+  int make(Agreement& agreement, const GOAL_Group& group, bool may) { return memory_.make(agreement, group, bytes_each(), may); }
   [[nodiscard]] bool made() const { return memory_.made(); }
   [[nodiscard]] std::size_t bytes_each() const;
   // The most that a rank may publish in one exchange.

@@ -47,8 +47,7 @@ int Agreement::tell(const Record& mine) {
   mine_ = mine;
   if (schedule_ == nullptr) {
     int code = GOAL_Create(&schedule_);
-    if (code == GOAL_SUCCESS)
-      code = GOAL_Allgather(&schedule_, &group_, GOAL_User(&mine_), GOAL_User(all.data()), sizeof(Record), nullptr);
+    if (code == GOAL_SUCCESS) code = GOAL_Allgather(&schedule_, &group_, GOAL_User(&mine_), GOAL_User(all.data()), sizeof(Record), nullptr);
     if (code == GOAL_SUCCESS) code = GOAL_Context(schedule_, context_);
     if (code == GOAL_SUCCESS) code = GOAL_Compile(schedule_);
     if (code != GOAL_SUCCESS) return code;

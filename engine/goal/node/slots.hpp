@@ -24,9 +24,7 @@ class Slots {
   static constexpr std::size_t kRoom = 1008;  // bytes of a contribution
 
   Slots(std::size_t rank, std::size_t size, Waiting& waiting) : rank_(rank), size_(size), waiting_(waiting) {}
-  int make(Agreement& agreement, const GOAL_Group& group, bool may) {
-    return memory_.make(agreement, group, bytes_each(), may);
-  }
+  int make(Agreement& agreement, const GOAL_Group& group, bool may) { return memory_.make(agreement, group, bytes_each(), may); }
   [[nodiscard]] bool made() const { return memory_.made(); }
   static std::size_t bytes_each() { return sizeof(Place); }
 
@@ -60,9 +58,7 @@ class Slots {
 
   [[nodiscard]] Place& place(std::size_t rank) const { return *reinterpret_cast<Place*>(memory_.part(rank)); }
   [[nodiscard]] Slot& slot(std::size_t rank) const { return place(rank).slots[number_ % kSlots]; }
-  [[nodiscard]] bool has_posted(std::size_t rank) const {
-    return slot(rank).number.load(std::memory_order_acquire) == number_;
-  }
+  [[nodiscard]] bool has_posted(std::size_t rank) const { return slot(rank).number.load(std::memory_order_acquire) == number_; }
   template <class Has>
   bool await_each(Has&& has) {
     std::size_t next = 0;

@@ -12,9 +12,7 @@ namespace portunus::goal::node {
 namespace {
 
 // Of a part of `bytes`, what belongs to the exchange that begins at `at`.
-std::size_t piece(std::size_t bytes, std::size_t at, std::size_t step) {
-  return std::min(step, bytes - std::min(at, bytes));
-}
+std::size_t piece(std::size_t bytes, std::size_t at, std::size_t step) { return std::min(step, bytes - std::min(at, bytes)); }
 
 // Where it lies, in memory that there need not be where it is nothing.
 template <class Byte>
@@ -132,10 +130,8 @@ void Collectives::give_uneven(Exchange& exchange, const GOAL_Node_call& call, st
 
 void Collectives::take_uneven(Exchange& exchange, std::size_t from, std::size_t bytes, std::byte* to) {
   const std::size_t first = rooms_.place(from, rank_), given = rooms_.place(from, rank_ + 1) - first;
-  if (given == bytes)
-    exchange.read(from, {first, bytes}, to);
-  else
-    exchange.note_misfit();
+  if (given == bytes) exchange.read(from, {first, bytes}, to);
+  else exchange.note_misfit();
 }
 
 }  // namespace portunus::goal::node

@@ -74,8 +74,7 @@ void Waiting::ring() const {
   std::atomic_signal_fence(std::memory_order_seq_cst);  // the loads come after the store, see PtlxNodeRing
   for (std::size_t i = 0; i < watches_.size(); ++i) {
     if (i == self_) continue;
-    if (std::atomic_ref<std::uint32_t>(*watches_[i].watched).load(std::memory_order_relaxed) & kWatchBit)
-      PtlxNodeRing(&watches_[i]);
+    if (std::atomic_ref<std::uint32_t>(*watches_[i].watched).load(std::memory_order_relaxed) & kWatchBit) PtlxNodeRing(&watches_[i]);
   }
 }
 
@@ -106,8 +105,8 @@ int await_run(GOAL_Schedule schedule, GOAL_Request& run, unsigned runs, const Ho
   const ptl_size_t end = runs * each;
   ptl_ct_event_t count;
   unsigned which;
-  for (ptl_time_t patience = kPatience;
-       each > 0 && PtlCTPoll(&finish, &end, 1, patience, &count, &which) == PTL_CT_NONE_REACHED; patience *= 2)
+  for (ptl_time_t patience = kPatience; each > 0 && PtlCTPoll(&finish, &end, 1, patience, &count, &which) == PTL_CT_NONE_REACHED;
+       patience *= 2)
     if (hopeless()) return GOAL_NODE_HOPELESS;
   return GOAL_Wait(&run);
 }

@@ -46,10 +46,8 @@ class Waiting {
                   kYields = 16;  // without a look at the engine, which costs as much again as giving up the core
     if (ready()) return true;
     for (int i = 0; i < (crowded_ ? kYields : kSpins); ++i) {
-      if (crowded_)
-        sched_yield();
-      else
-        relax();
+      if (crowded_) sched_yield();
+      else relax();
       if (ready()) return true;
     }
     return sleep([](void* arg) { return (*static_cast<std::remove_reference_t<Ready>*>(arg))(); }, &ready);

@@ -55,10 +55,8 @@ void DelayedTransport::arrived(Link& from, const wire::Header& header, const std
 Moved DelayedTransport::later(Link& link, size_t size, void* context, Moved outcome) {
   if (outcome != Moved::done && outcome != Moved::started) return outcome;
   const uint64_t due = clock_() + 2 * wire_.latency_ns + time_on_wire(size);
-  if (outcome == Moved::started)
-    moving_[context] = {&link, due};
-  else
-    hold({.link = &link, .what = Held::What::end_of_move, .due_ns = due, .context = context});
+  if (outcome == Moved::started) moving_[context] = {&link, due};
+  else hold({.link = &link, .what = Held::What::end_of_move, .due_ns = due, .context = context});
   return Moved::started;
 }
 
@@ -66,8 +64,7 @@ void DelayedTransport::moved(void* context, bool ok) {
   const auto found = moving_.find(context);
   if (ok && found != moving_.end())
     hold({.link = found->second.link, .what = Held::What::end_of_move, .due_ns = found->second.due_ns, .context = context});
-  else
-    sink_.moved(context, ok);
+  else sink_.moved(context, ok);
   if (found != moving_.end()) moving_.erase(found);
 }
 
@@ -102,8 +99,7 @@ std::unique_ptr<Transport> open_delayed(TransportOpening& opening) {
   prctl(PR_SET_TIMERSLACK, 1);  // threads made from here on, too, wake when something is due
   return std::make_unique<DelayedTransport>(opening.sink, opening.options.node_wire, [&](Sink& sink) {
     const Options& options = opening.options;
-    auto node =
-        std::make_unique<NodeTransport>(sink, opening.stats, opening.self, opening.uid, options.ring_bytes, options.cma);
+    auto node = std::make_unique<NodeTransport>(sink, opening.stats, opening.self, opening.uid, options.ring_bytes, options.cma);
     opening.node = node.get();
     return node;
   });

@@ -54,7 +54,7 @@ class DelayedTransport final : public Transport, public Holding, private Sink {
  private:
   static constexpr size_t kStamp = sizeof(uint64_t);  // behind the payload, of messages whose kind has kStamped
   static constexpr uint8_t kStamped = 0x80;
-  static constexpr size_t kMostHeld = 65'536;         // then the rest waits in the carrier
+  static constexpr size_t kMostHeld = 65'536;  // then the rest waits in the carrier
 
   struct Held {
     enum class What : uint8_t { message, end_of_move, loss };
@@ -64,7 +64,9 @@ class DelayedTransport final : public Transport, public Holding, private Sink {
     void* context = nullptr;  // of a move
     wire::Header header{};
     std::vector<std::byte> payload{};
-    bool operator<(const Held& other) const { return std::pair(other.due_ns, other.number) < std::pair(due_ns, number); }  // the first is the top
+    bool operator<(const Held& other) const {
+      return std::pair(other.due_ns, other.number) < std::pair(due_ns, number);
+    }  // the first is the top
   };
 
   // Sink, for the carrier

@@ -15,7 +15,7 @@ namespace portunus::goalc {
 // The machine between the ranks, in the terms of LogGP.
 struct Network {
   double latency_ns = 1500;
-  double overhead_ns = 200;     // of the engine for one message, at each end
+  double overhead_ns = 200;  // of the engine for one message, at each end
   double byte_ns = 0.1;
 };
 

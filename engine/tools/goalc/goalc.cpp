@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "engine/tools/command_line.hpp"
 #include "engine/goal/annotate.hpp"
 #include "engine/goal/binary.hpp"
 #include "engine/goal/buffered.hpp"
 #include "engine/goal/validate.hpp"
 #include "engine/goal/write.hpp"
+#include "engine/tools/command_line.hpp"
 #include "engine/tools/goalc/print.hpp"
 
 namespace {
@@ -116,7 +116,8 @@ Programs compile_all(const std::vector<goal::Plan>& plans) {
 void print_compiled(const Options& options, const std::vector<goal::Plan>& plans, goalc::Costs& costs) {
   const Programs programs = compile_all(plans);
   const std::uint32_t first = options.rank.value_or(0);
-  const std::span<const std::shared_ptr<const goal::Compiled>> chosen = std::span(programs).subspan(first, options.rank ? 1 : programs.size());
+  const std::span<const std::shared_ptr<const goal::Compiled>> chosen =
+      std::span(programs).subspan(first, options.rank ? 1 : programs.size());
   if (!options.brief) {
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       std::printf("rank %zu\n%s\n", first + i, goalc::compiled_form(*chosen[i]).c_str());

@@ -38,7 +38,8 @@ std::string rank_or_any(std::uint32_t peer) { return peer == goal::kAnySource ? 
 std::string work_text(const goal::Plan& plan, goal::VertexId v) {
   const goal::Vertex& vertex = plan.graph[v];
   switch (vertex.kind) {
-    case Kind::send: return "send " + std::to_string(vertex.size) + "b to " + std::to_string(vertex.peer) + " tag " + std::to_string(vertex.tag);
+    case Kind::send:
+      return "send " + std::to_string(vertex.size) + "b to " + std::to_string(vertex.peer) + " tag " + std::to_string(vertex.tag);
     case Kind::recv:
       return "recv " + std::to_string(vertex.size) + "b from " + rank_or_any(vertex.peer) + " tag " +
              (vertex.tag == goal::kAnyTag ? "any" : std::to_string(vertex.tag));
@@ -72,20 +73,24 @@ std::string operation_text(const goal::Compiled& compiled, const goal::Operation
 
 std::string compiled_form(const goal::Compiled& compiled) {
   std::string text;
-  for (const goal::Operation& operation : compiled.program.early) text += formatted("  %-14s ", "before start") + operation_text(compiled, operation) + "\n";
+  for (const goal::Operation& operation : compiled.program.early)
+    text += formatted("  %-14s ", "before start") + operation_text(compiled, operation) + "\n";
   const auto point_text = [](const goal::Point& when) {
     return formatted("  %-14s ", (counter_name(when.counter) + " = " + std::to_string(when.threshold)).c_str());
   };
-  for (const goal::Operation& operation : compiled.program.triggered) text += point_text(operation.when) + operation_text(compiled, operation) + "\n";
-  for (const goal::Relay& relay : compiled.program.relays) text += point_text(relay.when) + "increment -> " + counter_name(relay.counter) + "\n";
+  for (const goal::Operation& operation : compiled.program.triggered)
+    text += point_text(operation.when) + operation_text(compiled, operation) + "\n";
+  for (const goal::Relay& relay : compiled.program.relays)
+    text += point_text(relay.when) + "increment -> " + counter_name(relay.counter) + "\n";
   text += "  increments per epoch:";
-  for (goal::CounterId c = 0; c < compiled.program.increments.size(); ++c) text += " " + counter_name(c) + " " + std::to_string(compiled.program.increments[c]);
+  for (goal::CounterId c = 0; c < compiled.program.increments.size(); ++c)
+    text += " " + counter_name(c) + " " + std::to_string(compiled.program.increments[c]);
   return text + "\n";
 }
 
 std::string resources(std::span<const std::shared_ptr<const goal::Compiled>> ranks, std::uint32_t first_rank) {
-  std::string text = formatted("%6s %10s %8s %8s %8s %8s %10s %10s %10s %8s\n", "rank", "operations", "edges", "counters", "entries", "descr.",
-                               "triggered", "increments", "scratch B", "block B");
+  std::string text = formatted("%6s %10s %8s %8s %8s %8s %10s %10s %10s %8s\n", "rank", "operations", "edges", "counters", "entries",
+                               "descr.", "triggered", "increments", "scratch B", "block B");
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const goal::Compiled& c = *ranks[i];
     std::vector<goal::CounterId> send_counters;
@@ -98,7 +103,8 @@ std::string resources(std::span<const std::shared_ptr<const goal::Compiled>> ran
     send_counters.erase(std::unique(send_counters.begin(), send_counters.end()), send_counters.end());
     text += formatted("%6zu %10u %8" PRIu64 " %8zu %8zu %8zu %10zu %10zu %10" PRIu64 " %8zu\n", first_rank + i, c.plan.graph.size(),
                       c.plan.graph.num_edges(), c.program.increments.size(), entries, send_counters.size(),
-                      c.program.triggered.size() + c.program.relays.size(), c.program.relays.size(), c.plan.scratch_bytes, goal::save(c).size());
+                      c.program.triggered.size() + c.program.relays.size(), c.program.relays.size(), c.plan.scratch_bytes,
+                      goal::save(c).size());
   }
   return text;
 }
@@ -106,7 +112,8 @@ std::string resources(std::span<const std::shared_ptr<const goal::Compiled>> ran
 std::string path_text(std::span<const goal::Plan> ranks, std::span<const Step> path) {
   std::string text = formatted("critical path: %zu operations, %.0f ns\n", path.size(), path.empty() ? 0.0 : path.back().ends_ns);
   for (const Step& step : path) {
-    text += formatted("  %10.0f .. %-10.0f rank %u  ", step.starts_ns, step.ends_ns, step.rank) + vertex_text(ranks[step.rank], step.vertex) + "\n";
+    text += formatted("  %10.0f .. %-10.0f rank %u  ", step.starts_ns, step.ends_ns, step.rank) +
+            vertex_text(ranks[step.rank], step.vertex) + "\n";
   }
   return text;
 }
@@ -140,7 +147,8 @@ std::string dot(std::span<const goal::Plan> ranks, std::span<const Step> path) {
       const goal::Schedule& theirs = ranks[send.peer].graph;
       const std::vector<std::uint32_t> their_numbers = goal::message_numbers(theirs);
       for (goal::VertexId w = 0; w < theirs.size(); ++w) {
-        const bool same = theirs[w].kind == Kind::recv && theirs[w].peer == r && theirs[w].tag == send.tag && their_numbers[w] == numbers[v];
+        const bool same =
+            theirs[w].kind == Kind::recv && theirs[w].peer == r && theirs[w].tag == send.tag && their_numbers[w] == numbers[v];
         if (same) text += "  " + name(r, v) + " -> " + name(send.peer, w) + " [style=dashed, color=blue];\n";
       }
     }

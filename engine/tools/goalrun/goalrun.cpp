@@ -35,7 +35,8 @@ constexpr char kFooter[] =
     "Each rank measures from its own start of the schedule to its own end; 'in wait' is the part that the application\n"
     "spent waiting. Sends carry a pattern; a receive that does not hold its message is an error. 'calc N' takes N ns of the\n"
     "engine's time but of no processor. In a FILE with annotations (//@) operations work on the memory that these name, and nothing is\n"
-    "checked; arguments (user, user1 ..) are zero, or as --input says: --input in.%r.%k of rank 0 and argument 1 is in.0.1. The row 'all' has the least, the median of the medians and the most.\n"
+    "checked; arguments (user, user1 ..) are zero, or as --input says: --input in.%r.%k of rank 0 and argument 1 is in.0.1. The row 'all' "
+    "has the least, the median of the medians and the most.\n"
     "Statuses: 0 done, 1 the file or its execution is wrong, 2 bad use; else that of ptlrun.";
 
 std::optional<Said> parse_options(int argc, char** argv, goalrun::Options& options) {
@@ -45,7 +46,8 @@ std::optional<Said> parse_options(int argc, char** argv, goalrun::Options& optio
   line.number("--repeat", options.repeat, "epochs to measure (default 1), after one that is not measured", 1, 100'000'000);
   line.number("--compute", options.compute_us, "microseconds that the application computes between start and wait", 0, 3'600'000'000);
   line.flag("--no-check", no_check, "do not check what the messages carry");
-  line.text("--input", options.input, "what the arguments of an annotated FILE hold before each execution: a file, %r its rank, %k the argument");
+  line.text("--input", options.input,
+            "what the arguments of an annotated FILE hold before each execution: a file, %r its rank, %k the argument");
   line.text("--output", options.output, "where they are written after the last one");
   line.flag("--plain", options.plain, "run it by Portals 4.3 alone, without the extensions of this library, to compare");
   line.flag("--csv", options.csv, "print comma-separated values; the last line goes to stderr");

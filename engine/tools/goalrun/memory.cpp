@@ -40,7 +40,8 @@ ArgumentMemory::ArgumentMemory(const goal::Plan& plan, int rank, const std::stri
     const std::string path = path_of(input, rank, k);
     const File file(std::fopen(path.c_str(), "rb"), std::fclose);
     if (!file) fail(path, "read");
-    if (!given_[k].empty() && std::fread(given_[k].data(), 1, given_[k].size(), file.get()) == 0 && std::ferror(file.get()) != 0) fail(path, "read");
+    if (!given_[k].empty() && std::fread(given_[k].data(), 1, given_[k].size(), file.get()) == 0 && std::ferror(file.get()) != 0)
+      fail(path, "read");
   }
 }
 
@@ -58,7 +59,8 @@ void ArgumentMemory::write(const std::string& output) const {
   for (std::size_t k = 0; !output.empty() && k < memory_.size(); ++k) {
     const std::string path = path_of(output, rank_, k);
     File file(std::fopen(path.c_str(), "wb"), std::fclose);
-    if (!file || std::fwrite(memory_[k].data(), 1, memory_[k].size(), file.get()) != memory_[k].size() || std::fflush(file.get()) != 0) fail(path, "written");
+    if (!file || std::fwrite(memory_[k].data(), 1, memory_[k].size(), file.get()) != memory_[k].size() || std::fflush(file.get()) != 0)
+      fail(path, "written");
   }
 }
 

@@ -141,8 +141,7 @@ std::string Payload::check_shared(std::uint64_t epoch) const {
   };
   for (; round < shared_.size(); ++round) {
     if (assign(round)) continue;
-    return "the " + schedule_.describe(shared_[round]) + " holds none of the messages that it may take, in epoch " +
-           std::to_string(epoch);
+    return "the " + schedule_.describe(shared_[round]) + " holds none of the messages that it may take, in epoch " + std::to_string(epoch);
   }
   return {};
 }
@@ -160,8 +159,8 @@ std::string Payload::complaint(goal::VertexId v, const MessageName& name, std::u
     return true;
   });
   return "the " + schedule_.describe(v) + " got wrong data in epoch " + std::to_string(epoch) + ": of message " +
-         std::to_string(name.index) + " from rank " + std::to_string(name.source) + " with tag " + std::to_string(name.tag) +
-         ", byte " + std::to_string(first) + " of " + std::to_string(schedule_[v].size) + " is " +
+         std::to_string(name.index) + " from rank " + std::to_string(name.source) + " with tag " + std::to_string(name.tag) + ", byte " +
+         std::to_string(first) + " of " + std::to_string(schedule_[v].size) + " is " +
          std::to_string(std::to_integer<unsigned>(from[first])) + " instead of " + std::to_string(expected);
 }
 

@@ -52,8 +52,8 @@ class Payload {
   std::vector<std::uint32_t> index_;
   std::vector<std::uint64_t> offsets_;
   std::unique_ptr<std::byte[]> block_;
-  std::vector<goal::VertexId> shared_;   // receives that a message of several may end in ..
-  std::vector<Message> candidates_;      // .. and these messages
+  std::vector<goal::VertexId> shared_;  // receives that a message of several may end in ..
+  std::vector<Message> candidates_;     // .. and these messages
 };
 
 }  // namespace portunus::goalrun

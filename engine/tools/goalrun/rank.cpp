@@ -87,13 +87,13 @@ class Run {
   const Options& options_;
   const goal::Schedule& schedule_;
   std::vector<goal::Wildcards> wildcards_;
-  std::optional<Payload> payload_;         // of a file without annotations ..
-  std::optional<ArgumentMemory> memory_;   // .. and of one with them
+  std::optional<Payload> payload_;        // of a file without annotations ..
+  std::optional<ArgumentMemory> memory_;  // .. and of one with them
   std::optional<Library> library_;
   std::optional<goal::LoadedProgram> loaded_;
   std::optional<goal::Instance> instance_;
   std::optional<goal::PlainProgram> plain_;
-  goal::LoadedProgram* program_ = nullptr;  // one of these, unless plain_ is there
+  goal::LoadedProgram* program_ = nullptr;     // one of these, unless plain_ is there
   double completion_us_ = 0, waiting_us_ = 0;  // of the last epoch
   std::chrono::microseconds compute_{0};
 };
@@ -126,7 +126,8 @@ void Run::load(const goal::Program& program) {
   for (goal::VertexId v = 0; v < schedule_.size(); ++v) bindings[v].memory = payload_->buffer(v);
   if (options_.plain) {
     const int code = plain_.emplace(library_->ni(), kPlainPort, program, std::move(bindings), library_->limits().max_atomic_size).load();
-    if (code == PTL_ARG_INVALID) throw Failure("it receives from any source or any tag, which plain Portals cannot; run it without --plain");
+    if (code == PTL_ARG_INVALID)
+      throw Failure("it receives from any source or any tag, which plain Portals cannot; run it without --plain");
     return must_load(program, code);
   }
   program_ = &loaded_.emplace(library_->port(), program, std::move(bindings));
@@ -137,7 +138,8 @@ void Run::load(const goal::Program& program) {
 // As the annotations say.
 void Run::load(goal::Plan plan, const ptlx_job_t& job) {
   std::uint64_t bytes = plan.scratch_bytes;
-  for (const std::uint64_t argument : plan.argument_bytes) bytes = argument > UINT64_MAX / 4 - bytes / 2 ? UINT64_MAX / 2 : bytes + 2 * argument;
+  for (const std::uint64_t argument : plan.argument_bytes)
+    bytes = argument > UINT64_MAX / 4 - bytes / 2 ? UINT64_MAX / 2 : bytes + 2 * argument;
   refuse_too_large(bytes, job.local_size);
   memory_.emplace(plan, job.rank, options_.input);
   const auto compiled = goal::compile(std::move(plan), static_cast<std::uint32_t>(job.rank), wildcards_);
@@ -151,10 +153,10 @@ void Run::must_load(const goal::Program& program, int code) {
   const ptl_ni_limits_t& limits = library_->limits();
   if (code == PTL_NO_SPACE) {
     throw Failure("its schedule compiles to " + std::to_string(program.increments.size()) + " counters, " +
-                  std::to_string(program.early.size()) + " early entries and " + std::to_string(program.triggered.size() + program.relays.size()) +
-                  " triggered operations, but an interface has only " + std::to_string(limits.max_cts) + ", " +
-                  std::to_string(limits.max_entries) + " and " + std::to_string(limits.max_triggered_ops) +
-                  "; divide the schedule");
+                  std::to_string(program.early.size()) + " early entries and " +
+                  std::to_string(program.triggered.size() + program.relays.size()) + " triggered operations, but an interface has only " +
+                  std::to_string(limits.max_cts) + ", " + std::to_string(limits.max_entries) + " and " +
+                  std::to_string(limits.max_triggered_ops) + "; divide the schedule");
   }
   must(code, "loading the compiled schedule");
 }
@@ -195,7 +197,8 @@ void Run::measure(std::uint32_t compute_us, Times& completion, Times& waiting) {
     completions.push_back(completion_us_);
     waits.push_back(waiting_us_);
   }
-  if (!by_program([](auto& program) { return program.counters_are_full(); })) throw Failure("a counter does not have what so many executions make of it; this is a defect of the engine");
+  if (!by_program([](auto& program) { return program.counters_are_full(); }))
+    throw Failure("a counter does not have what so many executions make of it; this is a defect of the engine");
   completion = summary(completions);
   waiting = summary(waits);
 }
@@ -229,7 +232,7 @@ void Run::describe_place(Outcome& outcome) const {
 Outcome Run::outcome() {
   Outcome outcome;
   must(PtlxJobFence(), "waiting for the other ranks");  // before it, a message could find no portal table entry
-  epoch();  // connections, caches
+  epoch();                                              // connections, caches
   Times unused;
   if (options_.compute_us != 0) measure(0, outcome.undisturbed, unused);
   measure(options_.compute_us, outcome.completion, outcome.waiting);

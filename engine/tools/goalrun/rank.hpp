@@ -16,12 +16,12 @@ namespace portunus::goalrun {
 
 struct Options {
   std::string file;
-  std::uint32_t repeat = 1;     // measured epochs, after one that is not
-  std::uint32_t compute_us = 0; // the application computes this long between start and wait
-  std::string input, output;    // of the arguments of an annotated file
+  std::uint32_t repeat = 1;      // measured epochs, after one that is not
+  std::uint32_t compute_us = 0;  // the application computes this long between start and wait
+  std::string input, output;     // of the arguments of an annotated file
   bool check = true;
   bool csv = false;
-  bool plain = false;       // by Portals 4.3 alone
+  bool plain = false;  // by Portals 4.3 alone
 };
 
 // What went wrong, as a sentence for the user.
@@ -36,9 +36,9 @@ struct Times {
 
 // What a rank tells rank 0. Plain data: it travels through the job's key-value store.
 struct Outcome {
-  Times completion;      // from this rank's own start to the end of its schedule
-  Times waiting;         // the part of it that the application spent in the wait
-  Times undisturbed;     // completion without computing; only with --compute
+  Times completion;   // from this rank's own start to the end of its schedule
+  Times waiting;      // the part of it that the application spent in the wait
+  Times undisturbed;  // completion without computing; only with --compute
   std::int32_t core = -1;
   std::int32_t oversubscribed = 0;
   char progress[16] = {};

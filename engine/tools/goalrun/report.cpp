@@ -110,7 +110,8 @@ void print_report(const goal::GoalFile& file, const Options& options, const ptlx
   for (std::size_t rank = 0; rank < outcomes.size(); ++rank) print_row(std::to_string(rank), outcomes[rank], options);
   print_row("all", over_all(outcomes), options);
   std::fprintf(options.csv ? stderr : stdout,
-               "goalrun: ok %s: ranks %d, operations %" PRIu64 ", epochs %" PRIu32 ", payload %s, transport %s, progress %s, "
+               "goalrun: ok %s: ranks %d, operations %" PRIu64 ", epochs %" PRIu32
+               ", payload %s, transport %s, progress %s, "
                "engines %s%s\n",
                options.file.c_str(), job.size, operations, options.repeat, options.check ? "checked" : "not checked",
                joined(outcomes, [](const Outcome& o) { return std::string(o.transports); }).c_str(),

@@ -23,8 +23,7 @@ cpu_set_t core_of(int cpu) {
     const long first = std::strtol(text, &end, 10);
     if (end == text) break;
     const long last = *end == '-' ? std::strtol(end + 1, &end, 10) : first;
-    for (long sibling = first; sibling <= last && sibling < CPU_SETSIZE; ++sibling)
-      CPU_SET(static_cast<int>(sibling), &core);
+    for (long sibling = first; sibling <= last && sibling < CPU_SETSIZE; ++sibling) CPU_SET(static_cast<int>(sibling), &core);
     text = *end == ',' ? end + 1 : end;
   }
   return core;

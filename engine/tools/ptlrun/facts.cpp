@@ -53,9 +53,8 @@ void add_rank(const JobPlan& plan, int host, int rank, Facts& job) {
 }  // namespace
 
 void refuse(const std::string& what, pmix_status_t status) {
-  throw std::runtime_error(
-      what + " (" + PMIx_Error_string(status) +
-      "); check that the loopback interface is up and TMPDIR has space, and unset PMIX_MCA_* variables");
+  throw std::runtime_error(what + " (" + PMIx_Error_string(status) +
+                           "); check that the loopback interface is up and TMPDIR has space, and unset PMIX_MCA_* variables");
 }
 
 void describe_job(const JobPlan& plan, Facts& job) {

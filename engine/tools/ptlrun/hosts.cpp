@@ -15,8 +15,7 @@ constexpr std::chrono::milliseconds kRetryTime{20};
 
 bool Hosts::fits(const std::string& data) {
   if (data.size() < kMaxBody / 2) return true;  // half: keys and the other hosts' share come to it
-  handlers_.end(
-      1, "the ranks exchange more than " + std::to_string(kMaxBody >> 21) + " MiB at once; put less under their keys");
+  handlers_.end(1, "the ranks exchange more than " + std::to_string(kMaxBody >> 21) + " MiB at once; put less under their keys");
   return false;
 }
 
@@ -72,10 +71,8 @@ void Hosts::modex(ModexRequest request) {
 }
 
 void Hosts::tell_finished() {
-  if (plan_.host_id == 0)
-    take_finished(0);
-  else
-    link_.send(Word::finished, 0, "");
+  if (plan_.host_id == 0) take_finished(0);
+  else link_.send(Word::finished, 0, "");
 }
 
 void Hosts::take_finished(int host) {
@@ -108,18 +105,10 @@ void Hosts::take(const Message& message) {
   Reader reader(message.body);
   bool good = true;
   switch (message.word) {
-    case Word::fence:
-      good = take_fence(message);
-      break;
-    case Word::fence_done:
-      good = take_fence_done(message);
-      break;
-    case Word::modex:
-      good = take_modex(message);
-      break;
-    case Word::modex_reply:
-      good = take_modex_reply(message);
-      break;
+    case Word::fence: good = take_fence(message); break;
+    case Word::fence_done: good = take_fence_done(message); break;
+    case Word::modex: good = take_modex(message); break;
+    case Word::modex_reply: good = take_modex_reply(message); break;
     case Word::signal: {
       const auto number = reader.number();
       good = reader.complete() && number >= 1 && number <= 64;
@@ -130,9 +119,7 @@ void Hosts::take(const Message& message) {
       good = plan_.host_id == 0;
       if (good) take_finished(message.from);
       break;
-    case Word::all_finished:
-      all_finished_ = true;
-      break;
+    case Word::all_finished: all_finished_ = true; break;
     case Word::end: {
       const auto status = reader.number();
       const std::string sentence = reader.text();
@@ -142,12 +129,11 @@ void Hosts::take(const Message& message) {
                       sentence.empty() ? "" : "host " + std::to_string(message.from) + " ended the job: " + sentence);
       break;
     }
-    default:
-      good = false;
+    default: good = false;
   }
   if (!good)
-    handlers_.end(1, "host " + std::to_string(message.from) +
-                         " sent a message that makes no sense; use the same version of ptlrun everywhere");
+    handlers_.end(
+        1, "host " + std::to_string(message.from) + " sent a message that makes no sense; use the same version of ptlrun everywhere");
 }
 
 bool Hosts::take_fence(const Message& message) {
@@ -157,8 +143,8 @@ bool Hosts::take_fence(const Message& message) {
   std::set<int> hosts;
   for (std::uint32_t i = 0; i < count && reader.good(); ++i) hosts.insert(static_cast<int>(reader.number()));
   std::string data = reader.text();
-  const bool known = std::all_of(hosts.begin(), hosts.end(),
-                                 [this](int host) { return host >= 0 && host < static_cast<int>(plan_.hosts.size()); });
+  const bool known =
+      std::all_of(hosts.begin(), hosts.end(), [this](int host) { return host >= 0 && host < static_cast<int>(plan_.hosts.size()); });
   if (plan_.host_id != 0 || !reader.complete() || !known || !hosts.contains(message.from)) return false;
   contribute(key, hosts, message.from, std::move(data));
   return true;

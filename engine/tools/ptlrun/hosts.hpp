@@ -24,8 +24,7 @@ struct HostsHandlers {
 
 class Hosts {
  public:
-  Hosts(Link& link, const JobPlan& plan, HostsHandlers handlers)
-      : link_(link), plan_(plan), handlers_(std::move(handlers)) {}
+  Hosts(Link& link, const JobPlan& plan, HostsHandlers handlers) : link_(link), plan_(plan), handlers_(std::move(handlers)) {}
 
   void attach(PmixServer& server) { server_ = &server; }
 

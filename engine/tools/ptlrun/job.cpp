@@ -38,8 +38,8 @@ std::string new_job_name() {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
   char tail[64];
-  std::snprintf(tail, sizeof tail, "-%ld-%llx%08lx", static_cast<long>(getpid()),
-                static_cast<unsigned long long>(now.tv_sec), static_cast<unsigned long>(now.tv_nsec));
+  std::snprintf(tail, sizeof tail, "-%ld-%llx%08lx", static_cast<long>(getpid()), static_cast<unsigned long long>(now.tv_sec),
+                static_cast<unsigned long>(now.tv_nsec));
   return "ptlrun-" + host_name() + tail;
 }
 

@@ -69,8 +69,7 @@ Launcher::Launcher(const Options& options, const JobPlan& plan, Link* link)
 void Launcher::start_server() {
   ServerHandlers handlers;
   handlers.aborted = [this](int rank, int status) {
-    end_job(status & 0xff,
-            status == 0 ? "" : "rank " + std::to_string(rank) + " aborted the job with status " + std::to_string(status));
+    end_job(status & 0xff, status == 0 ? "" : "rank " + std::to_string(rank) + " aborted the job with status " + std::to_string(status));
   };
   handlers.fence = [this](FenceRequest request) { hosts_->fence(std::move(request)); };
   handlers.modex = [this](ModexRequest request) { hosts_->modex(std::move(request)); };
@@ -95,8 +94,7 @@ int Launcher::run() {
     throw;
   }
   if (options_.timeout_s > 0)
-    deadline_ =
-        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.timeout_s));
+    deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.timeout_s));
   if (hosts_) hosts_->service({});  // what came right behind the plan
   while (ranks_->running() > 0) turn();
   if (hosts_ && !status_) hosts_->tell_finished();
@@ -172,8 +170,7 @@ void Launcher::turn() {
   input_.watch(list);
   if (hosts_) hosts_->watch(list);
   if (poll(list.data(), list.size(), patience_ms()) < 0) {
-    if (errno != EINTR)
-      throw Refusal(1, std::string("the job cannot be watched (") + std::strerror(errno) + "); start fewer ranks");
+    if (errno != EINTR) throw Refusal(1, std::string("the job cannot be watched (") + std::strerror(errno) + "); start fewer ranks");
     for (pollfd& entry : list) entry.revents = 0;
   }
   const bool some_ended = take_signals();
@@ -190,10 +187,8 @@ bool Launcher::take_signals() {
   bool some_ended = false;
   signalfd_siginfo info{};
   while (read(signals_, &info, sizeof info) == sizeof info) {
-    if (info.ssi_signo == SIGCHLD)
-      some_ended = true;
-    else
-      take_signal(static_cast<int>(info.ssi_signo));
+    if (info.ssi_signo == SIGCHLD) some_ended = true;
+    else take_signal(static_cast<int>(info.ssi_signo));
   }
   return some_ended;
 }

@@ -14,10 +14,8 @@ constexpr std::chrono::seconds kFlushTime{2};
 
 Link::Link(const Options& options, JobPlan& plan) : self_(options.host_id) {
   try {
-    if (self_ == 0)
-      host_the_job(options, plan);
-    else
-      join_the_job(options, plan);
+    if (self_ == 0) host_the_job(options, plan);
+    else join_the_job(options, plan);
   } catch (...) {
     for (Peer& peer : peers_) peer.channel.shut();
     throw;
@@ -37,16 +35,14 @@ void Link::send(Word word, int to, std::string body) {
 
 void Link::watch(std::vector<pollfd>& list) const {
   for (const Peer& peer : peers_)
-    if (peer.channel.open())
-      list.push_back({peer.channel.fd(), static_cast<short>(peer.channel.sending() ? POLLIN | POLLOUT : POLLIN), 0});
+    if (peer.channel.open()) list.push_back({peer.channel.fd(), static_cast<short>(peer.channel.sending() ? POLLIN | POLLOUT : POLLIN), 0});
 }
 
 std::vector<Message> Link::service(const std::vector<pollfd>& list, std::string& failure) {
   std::vector<Message> mine;
   for (Peer& peer : peers_) {
     if (!peer.channel.open()) continue;
-    const auto entry =
-        std::find_if(list.begin(), list.end(), [&](const pollfd& each) { return each.fd == peer.channel.fd(); });
+    const auto entry = std::find_if(list.begin(), list.end(), [&](const pollfd& each) { return each.fd == peer.channel.fd(); });
     const short ready = entry == list.end() ? 0 : entry->revents;
     bool alive = (ready & POLLOUT) == 0 || peer.channel.push();
     alive = alive && ((ready & ~POLLOUT) == 0 || peer.channel.receive());
@@ -58,12 +54,9 @@ std::vector<Message> Link::service(const std::vector<pollfd>& list, std::string&
     }
     sensible = sensible && !peer.channel.garbled();
     if (alive && sensible) continue;
-    const std::string who =
-        "host " + std::to_string(peer.host) + " (" + hosts_[static_cast<std::size_t>(peer.host)].name + ")";
-    failure =
-        sensible
-            ? "the connection to " + who + " was lost; check that its ptlrun still runs and the network is up"
-            : who + " sent what no ptlrun says; use the same version everywhere and keep others off the rendezvous port";
+    const std::string who = "host " + std::to_string(peer.host) + " (" + hosts_[static_cast<std::size_t>(peer.host)].name + ")";
+    failure = sensible ? "the connection to " + who + " was lost; check that its ptlrun still runs and the network is up"
+                       : who + " sent what no ptlrun says; use the same version everywhere and keep others off the rendezvous port";
     peer.channel.shut();
   }
   return mine;
@@ -72,8 +65,7 @@ std::vector<Message> Link::service(const std::vector<pollfd>& list, std::string&
 // Nobody speaks for others, except host 0, through which everything goes.
 bool Link::plausible(const Peer& peer, const Message& message) const {
   const int count = static_cast<int>(hosts_.size());
-  return message.from < count && (self_ != 0 || message.from == peer.host) &&
-         (message.to < count || message.to == kEveryOther);
+  return message.from < count && (self_ != 0 || message.from == peer.host) && (message.to < count || message.to == kEveryOther);
 }
 
 void Link::route(Message message, std::vector<Message>& mine) {

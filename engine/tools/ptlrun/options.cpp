@@ -51,8 +51,7 @@ void declare(CLI::App& app, Words& words, Options& options) {
   app.add_option("-x", words.exports, "export VAR to the ranks, as it is here or as VAR=VALUE; repeatable")
       ->allow_extra_args(false)
       ->type_name("VAR[=VALUE]");
-  app.add_option("--bind", words.bind, "core: rank i runs on the i-th usable core; none: anywhere (default)")
-      ->type_name("WHAT");
+  app.add_option("--bind", words.bind, "core: rank i runs on the i-th usable core; none: anywhere (default)")->type_name("WHAT");
   app.add_option("--timeout", words.timeout, "end the job after this many seconds, with status 124")->type_name("SECONDS");
   app.add_flag("--tag-output", options.tag_output, "put [rank] or [rank:err] before each line of output");
   app.add_flag("--keep-going", options.keep_going, "let the other ranks go on when one dies or exits non-zero");
@@ -83,12 +82,11 @@ std::vector<std::string> split(const CLI::App& app, int argc, char** argv, std::
     const CLI::Option* option = option_named(app, word);
     if (option == nullptr) throw Refusal(kBadUse, "unknown option '" + word + "'" + kSeeHelp);
     ours.push_back(word);
-    const bool value_follows = option->get_items_expected_max() > 0 && word.find('=') == std::string::npos &&
-                               (word.starts_with("--") || word.size() == 2);
+    const bool value_follows =
+        option->get_items_expected_max() > 0 && word.find('=') == std::string::npos && (word.starts_with("--") || word.size() == 2);
     if (!value_follows) continue;
     if (next == argc) throw Refusal(kBadUse, "option '" + word + "' needs a value" + kSeeHelp);
-    ours.back() =
-        word.starts_with("--") ? word + "=" + argv[next] : word + argv[next];  // bound, even if it looks like an option
+    ours.back() = word.starts_with("--") ? word + "=" + argv[next] : word + argv[next];  // bound, even if it looks like an option
     ++next;
   }
   command.assign(argv + next, argv + argc);
@@ -107,8 +105,8 @@ std::optional<long> whole_number(const std::string& word) {
 int number_in(const std::string& option, const std::string& word, int least, int most) {
   const auto value = whole_number(word);
   if (!value || *value < least || *value > most)
-    throw Refusal(kBadUse, option + " was given '" + word + "'; give a whole number from " + std::to_string(least) + " to " +
-                               std::to_string(most));
+    throw Refusal(kBadUse,
+                  option + " was given '" + word + "'; give a whole number from " + std::to_string(least) + " to " + std::to_string(most));
   return static_cast<int>(*value);
 }
 
@@ -124,8 +122,7 @@ double seconds(const std::string& word) {
 void add_export(const std::string& word, Options& options) {
   const auto equals = word.find('=');
   const std::string name = word.substr(0, equals);
-  if (name.empty())
-    throw Refusal(kBadUse, "-x was given '" + word + "', which names no variable; write -x VAR or -x VAR=VALUE");
+  if (name.empty()) throw Refusal(kBadUse, "-x was given '" + word + "', which names no variable; write -x VAR or -x VAR=VALUE");
   if (equals != std::string::npos) {
     options.exports.push_back(word);
   } else if (const char* value = std::getenv(name.c_str())) {
@@ -139,8 +136,7 @@ void check_hosts(const CLI::App& app, const Words& words, Options& options) {
   options.hosts = number_in("--hosts", words.hosts, 1, kMaxHosts);
   options.host_id = number_in("--host-id", words.host_id, 0, kMaxHosts - 1);
   if (options.host_id >= options.hosts)
-    throw Refusal(kBadUse,
-                  "--host-id " + words.host_id + " is not below --hosts " + words.hosts + "; number the hosts from 0");
+    throw Refusal(kBadUse, "--host-id " + words.host_id + " is not below --hosts " + words.hosts + "; number the hosts from 0");
   if (options.hosts > 1 && (options.rendezvous.empty() || app.count("--host-id") == 0))
     throw Refusal(kBadUse, "--hosts needs --host-id I and --rendezvous ADDR:PORT too" + std::string(kSeeHelp));
   if (options.hosts == 1 && !options.rendezvous.empty())
@@ -150,8 +146,7 @@ void check_hosts(const CLI::App& app, const Words& words, Options& options) {
 Options check(const CLI::App& app, const Words& words, Options options) {
   if (words.ranks.empty()) throw Refusal(kBadUse, "the number of ranks is missing; give it as -n N" + std::string(kSeeHelp));
   options.ranks = number_in("-n", words.ranks, 1, kMaxRanks);
-  if (words.bind != "core" && words.bind != "none")
-    throw Refusal(kBadUse, "--bind was given '" + words.bind + "'; it takes core or none");
+  if (words.bind != "core" && words.bind != "none") throw Refusal(kBadUse, "--bind was given '" + words.bind + "'; it takes core or none");
   options.bind_core = words.bind == "core";
   if (!words.timeout.empty() || app.count("--timeout") > 0) options.timeout_s = seconds(words.timeout);
   if (const char* limit = std::getenv("PTL_PEER_TIMEOUT"); limit && *limit)
@@ -215,12 +210,10 @@ std::string find_program(const std::string& name) {
     return name;
   }
   if (!blocked.empty())
-    throw Refusal(kNotExecutable,
-                  "the program '" + blocked + "' " +
-                      (is_folder(blocked) ? "is a folder; name a program" : "is not executable; allow it with chmod +x"));
-  throw Refusal(kNotFound,
-                "the program '" + name + "' was not found" +
-                    (in_path ? " in PATH; write ./" + name + " for one in the current folder" : "; check the path"));
+    throw Refusal(kNotExecutable, "the program '" + blocked + "' " +
+                                      (is_folder(blocked) ? "is a folder; name a program" : "is not executable; allow it with chmod +x"));
+  throw Refusal(kNotFound, "the program '" + name + "' was not found" +
+                               (in_path ? " in PATH; write ./" + name + " for one in the current folder" : "; check the path"));
 }
 
 }  // namespace portunus::launch

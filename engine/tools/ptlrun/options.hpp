@@ -30,7 +30,7 @@ class Refusal : public std::runtime_error {
 struct Options {
   int ranks = 0;  // on this host
   bool bind_core = false;
-  double timeout_s = 0;  // 0: none
+  double timeout_s = 0;     // 0: none
   int peer_timeout_s = 30;  // PTL_PEER_TIMEOUT: a launcher on another host that is silent for that long is lost
   bool tag_output = false;
   bool keep_going = false;           // a rank that dies does not end the others

@@ -144,8 +144,8 @@ pmix_status_t on_finalized(const pmix_proc_t*, void*, pmix_op_cbfunc_t callback,
   return PMIX_SUCCESS;
 }
 
-pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char*, pmix_proc_t[], std::size_t,
-                       pmix_op_cbfunc_t callback, void* data) {
+pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char*, pmix_proc_t[], std::size_t, pmix_op_cbfunc_t callback,
+                       void* data) {
   {
     const std::lock_guard lock(inside.mutex);
     std::string body;
@@ -158,8 +158,8 @@ pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char*, 
 }
 
 // Owns `bytes`, as the standard gives them to the host.
-pmix_status_t on_fence(const pmix_proc_t procs[], std::size_t count, const pmix_info_t[], std::size_t, char* bytes,
-                       std::size_t size, pmix_modex_cbfunc_t callback, void* data) {
+pmix_status_t on_fence(const pmix_proc_t procs[], std::size_t count, const pmix_info_t[], std::size_t, char* bytes, std::size_t size,
+                       pmix_modex_cbfunc_t callback, void* data) {
   const Meeting meeting = describe("fence", procs, count);
   if (meeting.only_here()) {
     callback(PMIX_SUCCESS, bytes, size, data, free_bytes, bytes);
@@ -173,25 +173,24 @@ pmix_status_t on_fence(const pmix_proc_t procs[], std::size_t count, const pmix_
 // Connecting and disconnecting are fences without data: nothing of one rank outlives the job here.
 pmix_status_t meet(const char* kind, const pmix_proc_t procs[], std::size_t count, pmix_op_cbfunc_t callback, void* data) {
   const Meeting meeting = describe(kind, procs, count);
-  if (meeting.only_here())
-    callback(PMIX_SUCCESS, data);
+  if (meeting.only_here()) callback(PMIX_SUCCESS, data);
   else if (meeting.possible())
     gather(meeting, "", [=](bool good, const std::string&) { callback(good ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND, data); });
   return meeting.possible() ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
 }
 
-pmix_status_t on_connect(const pmix_proc_t procs[], std::size_t count, const pmix_info_t[], std::size_t,
-                         pmix_op_cbfunc_t callback, void* data) {
+pmix_status_t on_connect(const pmix_proc_t procs[], std::size_t count, const pmix_info_t[], std::size_t, pmix_op_cbfunc_t callback,
+                         void* data) {
   return meet("connect", procs, count, callback, data);
 }
 
-pmix_status_t on_disconnect(const pmix_proc_t procs[], std::size_t count, const pmix_info_t[], std::size_t,
-                            pmix_op_cbfunc_t callback, void* data) {
+pmix_status_t on_disconnect(const pmix_proc_t procs[], std::size_t count, const pmix_info_t[], std::size_t, pmix_op_cbfunc_t callback,
+                            void* data) {
   return meet("disconnect", procs, count, callback, data);
 }
 
-pmix_status_t on_direct_modex(const pmix_proc_t* proc, const pmix_info_t info[], std::size_t count,
-                              pmix_modex_cbfunc_t callback, void* data) {
+pmix_status_t on_direct_modex(const pmix_proc_t* proc, const pmix_info_t info[], std::size_t count, pmix_modex_cbfunc_t callback,
+                              void* data) {
   const int rank = static_cast<int>(proc->rank);
   const int host = inside.plan.host_of(rank);
   if (host < 0 || host == inside.plan.host_id) return PMIX_ERR_NOT_FOUND;  // libpmix itself knows the ranks of this host
@@ -212,8 +211,7 @@ pmix_status_t on_register_events(pmix_status_t*, std::size_t, const pmix_info_t[
 
 pmix_status_t on_deregister_events(pmix_status_t*, std::size_t, pmix_op_cbfunc_t, void*) { return PMIX_OPERATION_SUCCEEDED; }
 
-pmix_status_t on_notify(pmix_status_t, const pmix_proc_t*, pmix_data_range_t, pmix_info_t[], std::size_t, pmix_op_cbfunc_t,
-                        void*) {
+pmix_status_t on_notify(pmix_status_t, const pmix_proc_t*, pmix_data_range_t, pmix_info_t[], std::size_t, pmix_op_cbfunc_t, void*) {
   return PMIX_OPERATION_SUCCEEDED;
 }
 
@@ -249,8 +247,8 @@ void register_job() {
   Facts job;
   describe_job(plan, job);
   Completion registered;
-  const pmix_status_t rc = registered.wait(PMIx_server_register_nspace(plan.nspace.c_str(), plan.here().ranks, job.data(),
-                                                                       job.size(), Completion::done, &registered));
+  const pmix_status_t rc = registered.wait(
+      PMIx_server_register_nspace(plan.nspace.c_str(), plan.here().ranks, job.data(), job.size(), Completion::done, &registered));
   if (rc != PMIX_SUCCESS) refuse("the job could not be registered with the PMIx server", rc);
 }
 
@@ -258,8 +256,7 @@ void register_job() {
 std::string register_rank(int rank) {
   const pmix_proc_t proc = proc_of(rank);
   Completion registered;
-  pmix_status_t rc =
-      registered.wait(PMIx_server_register_client(&proc, geteuid(), getegid(), nullptr, Completion::done, &registered));
+  pmix_status_t rc = registered.wait(PMIx_server_register_client(&proc, geteuid(), getegid(), nullptr, Completion::done, &registered));
   if (rc != PMIX_SUCCESS) refuse("rank " + std::to_string(rank) + " could not be registered with the PMIx server", rc);
   char** list = nullptr;
   rc = PMIx_server_setup_fork(&proc, &list);

@@ -62,8 +62,7 @@ struct Birth {
   if (cause == ENOEXEC) remedy = "a script needs a first line such as #!/bin/sh, a binary must be for this machine";
   if (cause == ENOENT) remedy = "the interpreter its first line or header names is missing";
   if (cause == E2BIG) remedy = "make the arguments and the environment shorter";
-  throw Refusal(kNotExecutable,
-                "the program '" + program + "' cannot be executed (" + std::strerror(cause) + "); " + remedy);
+  throw Refusal(kNotExecutable, "the program '" + program + "' cannot be executed (" + std::strerror(cause) + "); " + remedy);
 }
 
 // Reads errno of a failed exec; nothing comes when the program runs.
@@ -108,8 +107,7 @@ void Ranks::start(const RankPlan& plan) {
   const int nothing = plan.input < 0 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : plan.input;
   int report[2];
   if (nothing < 0 || pipe2(report, O_CLOEXEC) != 0)
-    throw Refusal(
-        1, std::string("no pipe can be made (") + std::strerror(errno) + "); raise the limit of open files (ulimit -n)");
+    throw Refusal(1, std::string("no pipe can be made (") + std::strerror(errno) + "); raise the limit of open files (ulimit -n)");
   std::vector<char*> arguments = pointers(arguments_);
   std::vector<char*> environment = pointers(plan.environment);
   const Birth birth{program_.c_str(), arguments.data(), environment.data(), nothing,

@@ -51,13 +51,12 @@ int listen_at(const std::string& rendezvous) {
   const Addresses found = look_up(rendezvous);
   const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   const int yes = 1;
-  if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
-      bind(fd, found->ai_addr, found->ai_addrlen) == 0 && listen(fd, kMaxHosts) == 0)
+  if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 && bind(fd, found->ai_addr, found->ai_addrlen) == 0 &&
+      listen(fd, kMaxHosts) == 0)
     return fd;
   const std::string cause = std::strerror(errno);
   if (fd >= 0) close(fd);
-  throw Refusal(1,
-                "host 0 cannot listen at " + rendezvous + " (" + cause + "); give an address of this host and a free port");
+  throw Refusal(1, "host 0 cannot listen at " + rendezvous + " (" + cause + "); give an address of this host and a free port");
 }
 
 std::chrono::steady_clock::time_point join_limit(const Options& options) {
@@ -86,9 +85,7 @@ std::string plan_text(const JobPlan& plan) {
   return body;
 }
 
-bool fit_name(const std::string& name) {
-  return !name.empty() && name.size() < 200 && name.find_first_of("/,;") == std::string::npos;
-}
+bool fit_name(const std::string& name) { return !name.empty() && name.size() < 200 && name.find_first_of("/,;") == std::string::npos; }
 
 std::string missing_hosts(const std::vector<bool>& joined) {
   std::string list;
@@ -103,10 +100,8 @@ std::string missing_hosts(const std::vector<bool>& joined) {
 void Link::await(std::vector<pollfd>& list, const Options& options, Clock::time_point until, const std::string& missing) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
   if (left <= 0)
-    throw Refusal(
-        options.timeout_s > 0 && options.timeout_s <= 60 ? kTimedOut : 1,
-        missing +
-            "; start a ptlrun on every host, with the same --hosts and --rendezvous, and check the network between them");
+    throw Refusal(options.timeout_s > 0 && options.timeout_s <= 60 ? kTimedOut : 1,
+                  missing + "; start a ptlrun on every host, with the same --hosts and --rendezvous, and check the network between them");
   poll(list.data(), list.size(), static_cast<int>(left));
 }
 
@@ -121,8 +116,7 @@ void Link::host_the_job(const Options& options, JobPlan& plan) {
     std::vector<pollfd> list;
     for (const Peer& peer : peers_)
       if (peer.host < 0) list.push_back({peer.channel.fd(), POLLIN, 0});
-    await(list, options, until,
-          "these hosts did not join the job at " + options.rendezvous + " in time: " + missing_hosts(joined));
+    await(list, options, until, "these hosts did not join the job at " + options.rendezvous + " in time: " + missing_hosts(joined));
     const int fd = accept4(peers_[0].channel.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) peers_.push_back({Channel(fd), -1});
     for (std::size_t i = 1; i < peers_.size(); ++i)
@@ -152,14 +146,12 @@ void Link::greet(Peer& peer, const Options& options, JobPlan& plan, std::vector<
   if (!ours || !reader.complete() || !fit_name(name)) return peer.channel.shut();
   std::string objection;
   if (hosts != static_cast<std::uint32_t>(options.hosts))
-    objection = "host " + std::to_string(host) + " was started with --hosts " + std::to_string(hosts) +
-                ", host 0 with --hosts " + std::to_string(options.hosts) + "; give all the same";
+    objection = "host " + std::to_string(host) + " was started with --hosts " + std::to_string(hosts) + ", host 0 with --hosts " +
+                std::to_string(options.hosts) + "; give all the same";
   else if (host >= hosts || joined[host])
-    objection =
-        "--host-id " + std::to_string(host) + " is taken or too large; number the hosts 0 to " + std::to_string(hosts - 1);
+    objection = "--host-id " + std::to_string(host) + " is taken or too large; number the hosts 0 to " + std::to_string(hosts - 1);
   else if (ranks < 1 || ranks > static_cast<std::uint32_t>(kMaxRanks))
-    objection = "host " + std::to_string(host) + " offers " + std::to_string(ranks) + " ranks; give 1 to " +
-                std::to_string(kMaxRanks);
+    objection = "host " + std::to_string(host) + " offers " + std::to_string(ranks) + " ranks; give 1 to " + std::to_string(kMaxRanks);
   if (!objection.empty()) {
     std::fprintf(stderr, "ptlrun: a host was turned away: %s\n", objection.c_str());
     std::string body;
@@ -178,17 +170,14 @@ int Link::connect_once(const Options& options, Clock::time_point until, std::str
   const Addresses found = look_up(options.rendezvous);
   const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0)
-    throw Refusal(
-        1, std::string("no socket can be made (") + std::strerror(errno) + "); raise the limit of open files (ulimit -n)");
+    throw Refusal(1, std::string("no socket can be made (") + std::strerror(errno) + "); raise the limit of open files (ulimit -n)");
   int error = connect(fd, found->ai_addr, found->ai_addrlen) == 0 ? 0 : errno;
   if (error == EINPROGRESS) {
     std::vector<pollfd> list{{fd, POLLOUT, 0}};
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
     socklen_t size = sizeof error;
-    if (poll(list.data(), 1, static_cast<int>(std::max<long long>(left, 0))) <= 0)
-      error = ETIMEDOUT;
-    else
-      getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+    if (poll(list.data(), 1, static_cast<int>(std::max<long long>(left, 0))) <= 0) error = ETIMEDOUT;
+    else getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
   }
   if (error == 0) return fd;
   close(fd);
@@ -213,8 +202,8 @@ void Link::join_the_job(const Options& options, JobPlan& plan) {
   Message message{};
   for (bool alive = true; !channel.next(message);) {
     if (!alive || channel.garbled())
-      throw Refusal(1, "whoever listens at " + options.rendezvous +
-                           " hung up; check that it is host 0 of this job and that its ptlrun still runs");
+      throw Refusal(
+          1, "whoever listens at " + options.rendezvous + " hung up; check that it is host 0 of this job and that its ptlrun still runs");
     std::vector<pollfd> list;
     watch(list);
     await(list, options, until, "host 0 was reached at " + options.rendezvous + " but the job was not complete in time");

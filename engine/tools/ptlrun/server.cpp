@@ -42,8 +42,7 @@ PmixServer::PmixServer(const JobPlan& plan, const std::string& folder, ServerHan
     : plan_(plan), handlers_(std::move(handlers)) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    throw Refusal(
-        1, std::string("no socket can be made (") + std::strerror(errno) + "); raise the limit of open files (ulimit -n)");
+    throw Refusal(1, std::string("no socket can be made (") + std::strerror(errno) + "); raise the limit of open files (ulimit -n)");
   const pid_t launcher = getpid();
   pid_ = fork();
   if (pid_ == 0) become_server(ends[1], launcher, plan, folder);
@@ -52,8 +51,7 @@ PmixServer::PmixServer(const JobPlan& plan, const std::string& folder, ServerHan
   channel_ = Channel(ends[0]);
   if (pid_ < 0) {
     channel_.shut();
-    throw Refusal(1, std::string("no process can be started (") + std::strerror(cause) +
-                         "); raise the limit of processes (ulimit -u)");
+    throw Refusal(1, std::string("no process can be started (") + std::strerror(cause) + "); raise the limit of processes (ulimit -u)");
   }
   handle_ = pidfd_open(pid_, 0);
   try {
@@ -106,8 +104,7 @@ void PmixServer::serve_modex(int rank, Answer answer) {
 }
 
 void PmixServer::watch(std::vector<pollfd>& list) const {
-  if (channel_.open())
-    list.push_back({channel_.fd(), static_cast<short>(channel_.sending() ? POLLIN | POLLOUT : POLLIN), 0});
+  if (channel_.open()) list.push_back({channel_.fd(), static_cast<short>(channel_.sending() ? POLLIN | POLLOUT : POLLIN), 0});
 }
 
 void PmixServer::service() {
@@ -131,8 +128,7 @@ void PmixServer::take(const Message& message) {
   } else if (message.word == Word::gather) {
     FenceRequest request;
     request.key = reader.text();
-    for (auto left = reader.number(); left > 0 && reader.good(); --left)
-      request.hosts.push_back(static_cast<int>(reader.number()));
+    for (auto left = reader.number(); left > 0 && reader.good(); --left) request.hosts.push_back(static_cast<int>(reader.number()));
     request.data = reader.text();
     request.done = [this, first](bool good, const std::string& bytes) { send_answer(first, good, bytes); };
     handlers_.fence(std::move(request));

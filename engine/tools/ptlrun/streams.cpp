@@ -86,8 +86,7 @@ void TaggedOutput::end_stream(Stream& stream) {
 }
 
 void TaggedOutput::add_line(int target, std::string_view tag, std::string_view line) {
-  if (queue_.empty() || queue_.back().target != target || queue_.back().text.size() > PIPE_BUF)
-    queue_.push_back({target, "", 0});
+  if (queue_.empty() || queue_.back().target != target || queue_.back().text.size() > PIPE_BUF) queue_.push_back({target, "", 0});
   queue_.back().text.append(tag).append(line).push_back('\n');
   queued_bytes_ += tag.size() + line.size() + 1;
 }
@@ -155,10 +154,8 @@ void TerminalInput::close_pipe() {
 
 void TerminalInput::watch(std::vector<pollfd>& list) const {
   if (our_end_ < 0) return;
-  if (!pending_.empty())
-    list.push_back({our_end_, POLLOUT, 0});
-  else if (tcgetpgrp(0) == getpgrp())
-    list.push_back({0, POLLIN, 0});  // in the background a read would stop ptlrun
+  if (!pending_.empty()) list.push_back({our_end_, POLLOUT, 0});
+  else if (tcgetpgrp(0) == getpgrp()) list.push_back({0, POLLIN, 0});  // in the background a read would stop ptlrun
 }
 
 void TerminalInput::service(const std::vector<pollfd>& list) {

@@ -54,8 +54,7 @@ bool abandoned(const fs::path& path) {
   if (fd < 0) return false;
   struct stat facts {};
   const bool dead = fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_uid == geteuid() &&
-                    (facts.st_size > 0 || facts.st_mtime + kSettled_s < std::time(nullptr)) &&
-                    flock(fd, LOCK_EX | LOCK_NB) == 0;
+                    (facts.st_size > 0 || facts.st_mtime + kSettled_s < std::time(nullptr)) && flock(fd, LOCK_EX | LOCK_NB) == 0;
   close(fd);
   return dead;
 }
@@ -90,10 +89,8 @@ void kill_groups(const std::set<pid_t>& groups) {
   for (ssize_t got; (got = read(0, &note, sizeof note)) != 0;) {
     if (got < 0 && errno != EINTR) break;
     if (got != sizeof note) continue;
-    if (note.present)
-      groups.insert(note.group);
-    else
-      groups.erase(note.group);
+    if (note.present) groups.insert(note.group);
+    else groups.erase(note.group);
   }
   kill_groups(groups);
   clean(job, folder);
@@ -129,8 +126,7 @@ Workspace::Workspace(std::string job) : job_(std::move(job)), folder_(make_folde
   if (janitor_ < 0) {
     close(pipe_);
     clean(job_, folder_);
-    throw Refusal(1, std::string("no process can be started (") + std::strerror(cause) +
-                         "); raise the limit of processes (ulimit -u)");
+    throw Refusal(1, std::string("no process can be started (") + std::strerror(cause) + "); raise the limit of processes (ulimit -u)");
   }
 }
 

@@ -21,8 +21,7 @@ namespace fabric {
 namespace {
 
 constexpr uint32_t kVersion = FI_VERSION(1, 17);
-constexpr uint64_t kCapabilities =
-    FI_MSG | FI_RMA | FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+constexpr uint64_t kCapabilities = FI_MSG | FI_RMA | FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
 constexpr size_t kCqSize = 4096;
 constexpr size_t kPeersHint = 64;
 
@@ -89,8 +88,8 @@ std::string available() {
 Info choose(const std::string& provider, uint32_t nid) {
   if (!provider.empty()) {
     if (Info info = query_provider(provider, nid)) return info;
-    throw std::runtime_error("PTL_FABRIC_PROVIDER=" + provider +
-                             ": libfabric has no such provider here; available: " + available() + " (see fi_info -l)");
+    throw std::runtime_error("PTL_FABRIC_PROVIDER=" + provider + ": libfabric has no such provider here; available: " + available() +
+                             " (see fi_info -l)");
   }
   for (const char* name : kPreferred)
     if (Info info = query_provider(name, nid)) return info;
@@ -100,8 +99,7 @@ Info choose(const std::string& provider, uint32_t nid) {
 
 }  // namespace
 
-Endpoint::Endpoint(const std::string& provider, uint32_t nid, const std::string& region_name)
-    : info(choose(provider, nid)) {
+Endpoint::Endpoint(const std::string& provider, uint32_t nid, const std::string& region_name) : info(choose(provider, nid)) {
   fid_fabric* opened_fabric = nullptr;
   check(fi_fabric(info->fabric_attr, &opened_fabric, nullptr), *info, "open its fabric");
   fabric.reset(opened_fabric);

@@ -100,9 +100,9 @@ bool FabricTransport::begin_frame(FabricLink& link) {
 bool FabricTransport::send_frame(FabricLink& link) {
   Operation& operation = *static_cast<Operation*>(link.frame);
   const bool inject = link.filled <= inject_size_;
-  const ssize_t status =
-      inject ? fi_inject(endpoint_.ep.get(), operation.buffer, link.filled, link.address)
-             : fi_send(endpoint_.ep.get(), operation.buffer, link.filled, operation.descriptor, link.address, &operation);
+  const ssize_t status = inject
+                             ? fi_inject(endpoint_.ep.get(), operation.buffer, link.filled, link.address)
+                             : fi_send(endpoint_.ep.get(), operation.buffer, link.filled, operation.descriptor, link.address, &operation);
   if (status == -FI_EAGAIN) return false;
   if (status != 0) {
     drop_frame(link);
@@ -119,9 +119,7 @@ bool FabricTransport::send_frame(FabricLink& link) {
   return true;
 }
 
-void FabricTransport::drop_frame(FabricLink& link) {
-  free_sends_.push_back(static_cast<Operation*>(std::exchange(link.frame, nullptr)));
-}
+void FabricTransport::drop_frame(FabricLink& link) { free_sends_.push_back(static_cast<Operation*>(std::exchange(link.frame, nullptr))); }
 
 void FabricTransport::flush() {
   for (size_t i = 0; i < framed_.size();) {
@@ -161,8 +159,7 @@ Moved FabricTransport::push(Link& link, const wire::Region& to, const void* from
   return move(own(link), to, const_cast<void*>(from), size, context, true);
 }
 
-Moved FabricTransport::move(FabricLink& link, const wire::Region& remote, void* local, size_t size, void* context,
-                            bool out) {
+Moved FabricTransport::move(FabricLink& link, const wire::Region& remote, void* local, size_t size, void* context, bool out) {
   if (link.state != LinkState::ready) return link.state == LinkState::failed ? Moved::failed : Moved::again;
   if (size == 0) return Moved::done;
   assert(size <= limits_.pull);

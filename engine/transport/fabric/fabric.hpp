@@ -29,10 +29,10 @@
 namespace portunus {
 
 struct FabricOptions {
-  std::string provider;   // PTL_FABRIC_PROVIDER; empty: the best that fi_getinfo offers
-  std::string interface;  // PTL_FABRIC_INTERFACE: see choose_nid (host/address.hpp)
-  uint32_t pid = 0;       // the port wanted, or 0 for any
-  uint32_t uid = 0;       // what we say we run as
+  std::string provider;     // PTL_FABRIC_PROVIDER; empty: the best that fi_getinfo offers
+  std::string interface;    // PTL_FABRIC_INTERFACE: see choose_nid (host/address.hpp)
+  uint32_t pid = 0;         // the port wanted, or 0 for any
+  uint32_t uid = 0;         // what we say we run as
   uint32_t timeout_s = 30;  // PTL_PEER_TIMEOUT: for how long a connection may be silent when it should not
 };
 

@@ -43,9 +43,7 @@ std::string text_of(uint32_t nid) {
 
 void set_option(int fd, int level, int option, int value) { setsockopt(fd, level, option, &value, sizeof value); }
 
-[[noreturn]] void refuse(int error, const std::string& sentence) {
-  throw std::system_error(error, std::generic_category(), sentence);
-}
+[[noreturn]] void refuse(int error, const std::string& sentence) { throw std::system_error(error, std::generic_category(), sentence); }
 
 }  // namespace
 

@@ -99,7 +99,6 @@ class Guard {
   bool comes_from(const Connection& connection, uint32_t nid) const;
   void drop(int fd);
 
-
   int epoll_ = -1;
   int listener_ = -1;
   int timeout_s_;

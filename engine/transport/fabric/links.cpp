@@ -66,8 +66,7 @@ FabricLink* FabricTransport::hello_received(FabricLink* link, const fabric::Hell
     link = stands ? found->second : make_link(process);
   }
   // Both may have called at once: then the first Hello counts and the second must say the same.
-  if (link->state != LinkState::calling)
-    return link->state <= LinkState::ready && link->name_hash == hash_of(hello) ? link : nullptr;
+  if (link->state != LinkState::calling) return link->state <= LinkState::ready && link->name_hash == hash_of(hello) ? link : nullptr;
   std::byte name[fabric::kMaxName + 1] = {};
   std::memcpy(name, hello.name, hello.name_size);
   if (fi_av_insert(endpoint_.av.get(), name, 1, &link->address, 0, nullptr) != 1) {
@@ -100,10 +99,8 @@ int FabricTransport::probe() {
         ++i;
         continue;
       }
-      if (status == 0)
-        link.state = LinkState::ready;
-      else
-        disconnect(link);
+      if (status == 0) link.state = LinkState::ready;
+      else disconnect(link);
     }
     opening_[i] = opening_.back();
     opening_.pop_back();

@@ -11,9 +11,7 @@ namespace {
 
 constexpr int kKeyAttempts = 16;
 
-uint64_t mask_of(size_t key_size) {
-  return key_size == 0 || key_size >= 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * key_size)) - 1;
-}
+uint64_t mask_of(size_t key_size) { return key_size == 0 || key_size >= 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * key_size)) - 1; }
 
 }  // namespace
 
@@ -51,8 +49,7 @@ Fid<fid_mr> Registrations::enroll(const Registration::Range& range) {
                        own_key ? keys_() & key_mask_ : 0, 0, &mr, nullptr);
   if (status != 0) return nullptr;
   Fid<fid_mr> held(mr);
-  if (endpoint_.needs(FI_MR_ENDPOINT) && (fi_mr_bind(mr, &endpoint_.ep->fid, 0) != 0 || fi_mr_enable(mr) != 0))
-    return nullptr;
+  if (endpoint_.needs(FI_MR_ENDPOINT) && (fi_mr_bind(mr, &endpoint_.ep->fid, 0) != 0 || fi_mr_enable(mr) != 0)) return nullptr;
   if (fi_mr_key(mr) == FI_KEY_NOTAVAIL) return nullptr;
   return held;
 }

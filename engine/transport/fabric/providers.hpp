@@ -9,7 +9,7 @@
 namespace portunus {
 
 struct FabricProvider {
-  std::string name;       // as PTL_FABRIC_PROVIDER takes it
+  std::string name;  // as PTL_FABRIC_PROVIDER takes it
   std::string fabric, domain;
   size_t max_message = 0;
   bool automatic = false;  // may be taken without being named

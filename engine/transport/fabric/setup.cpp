@@ -36,7 +36,6 @@ std::string region_name(const ProcessId& self) {
   return "portunus-fabric-" + std::to_string(getpid()) + "-" + std::to_string(self.pid) + "-" + std::to_string(++count);
 }
 
-
 }  // namespace
 
 FabricTransport::Buffers::Buffers(size_t bytes) : size(bytes) {
@@ -62,8 +61,7 @@ FabricTransport::FabricTransport(Sink& sink, const FabricOptions& options)
     throw std::runtime_error(name_ + " cannot have its buffers; allow more memory, or more locked memory (ulimit -l)");
   receive_more();
   if (!unposted_.empty())
-    throw std::runtime_error("the libfabric provider " + name_ +
-                             " takes no receive buffers; choose another by PTL_FABRIC_PROVIDER");
+    throw std::runtime_error("the libfabric provider " + name_ + " takes no receive buffers; choose another by PTL_FABRIC_PROVIDER");
   open_wait();
 }
 
@@ -81,8 +79,7 @@ void FabricTransport::size_messages() {
   const size_t most = info.ep_attr->max_msg_size;
   // Ordered sizes, volatile copies and fetching atomics are promised up to the eager limit, whatever the provider.
   if (most < fabric::kHeadSize + kEager)
-    throw std::runtime_error("the libfabric provider " + provider +
-                             " sends too short messages; choose another by PTL_FABRIC_PROVIDER");
+    throw std::runtime_error("the libfabric provider " + provider + " sends too short messages; choose another by PTL_FABRIC_PROVIDER");
   limits_.eager = kEager;
   limits_.pull = std::min(kPullMost, most);
   inject_size_ = std::min(info.tx_attr->inject_size, kInjectMost);
@@ -118,8 +115,7 @@ bool FabricTransport::add_operations(Kind kind, size_t count) {
 void FabricTransport::open_wait() {
   if (endpoint_.cq_fd < 0) return;
   wait_ = epoll_create1(EPOLL_CLOEXEC);
-  if (wait_ < 0)
-    throw std::system_error(errno, std::generic_category(), "the fabric needs an epoll descriptor (see ulimit -n)");
+  if (wait_ < 0) throw std::system_error(errno, std::generic_category(), "the fabric needs an epoll descriptor (see ulimit -n)");
   for (const int fd : {endpoint_.cq_fd, guard_.fd()}) {
     epoll_event event{};
     event.events = EPOLLIN;
@@ -142,8 +138,7 @@ fabric::Hello FabricTransport::hello() const {
   hello.protocol_version = info.ep_attr->protocol_version;
   hello.name_size = static_cast<uint32_t>(endpoint_.name.size());
   if (endpoint_.name.size() >= fabric::kMaxName)
-    throw std::runtime_error("the libfabric provider " + name_ +
-                             " has too long addresses; choose another by PTL_FABRIC_PROVIDER");
+    throw std::runtime_error("the libfabric provider " + name_ + " has too long addresses; choose another by PTL_FABRIC_PROVIDER");
   std::memcpy(hello.name, endpoint_.name.data(), endpoint_.name.size());
   return hello;
 }

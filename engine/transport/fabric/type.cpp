@@ -22,9 +22,7 @@ extern const TransportType fabric_transport{
     .name = "fabric",
     .gives_address = true,
     .costly = true,
-    .wanted = [](const TransportOpening& opening) {
-      return opening.options.fabric && !(opening.options.node && opening.one_node);
-    },
+    .wanted = [](const TransportOpening& opening) { return opening.options.fabric && !(opening.options.node && opening.one_node); },
     .open = open_fabric,
     .variants = kVariants};
 

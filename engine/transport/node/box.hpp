@@ -20,8 +20,8 @@ struct Box {
   static constexpr uint32_t kSkip = 0x8000'0000;  // these lines hold nothing
 
   std::byte* lines = nullptr;
-  uint64_t capacity = 0;                      // in lines, a power of two
-  std::atomic<uint64_t>* head = nullptr;      // lines consumed; the reader's
+  uint64_t capacity = 0;                  // in lines, a power of two
+  std::atomic<uint64_t>* head = nullptr;  // lines consumed; the reader's
 
   std::byte* at(uint64_t position) const { return lines + (position & (capacity - 1)) * kLine; }
   uint64_t to_end(uint64_t position) const { return capacity - (position & (capacity - 1)); }

@@ -65,7 +65,8 @@ Moved NodeTransport::move(Link& other, const wire::Region& region, const void* m
   auto& link = static_cast<NodeLink&>(other);
   if (link.lost || (!link.segment && !introduce(link)) || !link.cma) return Moved::failed;
   const uint64_t ours = reinterpret_cast<uint64_t>(memory);
-  const auto free = std::find_if(std::begin(link.moves), std::end(link.moves), [](const NodeLink::Move& move) { return !move.owner.busy(); });
+  const auto free =
+      std::find_if(std::begin(link.moves), std::end(link.moves), [](const NodeLink::Move& move) { return !move.owner.busy(); });
   if (size < SharedCopy::kLeast || size > SharedCopy::kMost || link.sends_as >= kBoxes || free == std::end(link.moves) || link.dead)
     return copy(link, ours, region.address, size, to_us) ? Moved::done : no_access(link);
   *free = {&link, {}, ours, region.address, size, to_us, context, true};
@@ -145,8 +146,8 @@ int NodeTransport::help() {
     if (job == jobs + kSharedCopies) continue;
     const auto copy_chunk = [&](const SharedCopy::Chunk& chunk) {
       const bool ours = std::any_of(link.exposed.begin(), link.exposed.end(), [&](const NodeLink::Piece& piece) {
-        return chunk.helpers >= piece.start && chunk.helpers - piece.start <= piece.size && chunk.size <= piece.size - (chunk.helpers - piece.start) &&
-               (chunk.to_owner || piece.peer_writes);
+        return chunk.helpers >= piece.start && chunk.helpers - piece.start <= piece.size &&
+               chunk.size <= piece.size - (chunk.helpers - piece.start) && (chunk.to_owner || piece.peer_writes);
       });
       return ours && copy(link, chunk.helpers, chunk.owners, chunk.size, !chunk.to_owner);
     };
@@ -162,7 +163,8 @@ bool NodeTransport::may_help() const {
   return std::any_of(sharing_.begin(), sharing_.end(), [](const NodeLink::Move* move) { return move->owner.finished(); }) ||
          std::any_of(helping_.begin(), helping_.end(), [](const NodeLink* link) {
            const auto wanted = [](const SharedCopy& job) { return job.wanted(); };
-           return link->segment && std::any_of(std::begin(link->segment->header().copy[link->index]), std::end(link->segment->header().copy[link->index]), wanted);
+           return link->segment && std::any_of(std::begin(link->segment->header().copy[link->index]),
+                                               std::end(link->segment->header().copy[link->index]), wanted);
          });
 }
 

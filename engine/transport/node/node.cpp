@@ -14,17 +14,13 @@
 namespace portunus {
 namespace {
 
-uint64_t lines_for(size_t payload) {
-  return payload <= wire::kInlinePayload ? 1 : 1 + (payload + kLine - 1) / kLine;
-}
+uint64_t lines_for(size_t payload) { return payload <= wire::kInlinePayload ? 1 : 1 + (payload + kLine - 1) / kLine; }
 
 }  // namespace
 
 void wake_process(uint32_t* door, Sleeper who, bool by_socket, ProcessId process, uint32_t uid) {
-  if (by_socket)
-    BellSocket::ring(process, uid, who);
-  else
-    futex_wake(door, who);
+  if (by_socket) BellSocket::ring(process, uid, who);
+  else futex_wake(door, who);
 }
 
 bool wake_watchers(SegmentHeader& peer) {
@@ -32,14 +28,20 @@ bool wake_watchers(SegmentHeader& peer) {
   peer.passive_word.add(1);
   futex_wake(peer.passive_word.address(), Sleeper::waiter);
   if (Doorbell::who(peer.door.read()) != Sleeper::waiter) return true;
-  peer.door.ring_fenced([&](Sleeper who, bool by_socket) {
-    wake_process(peer.door.word().address(), who, by_socket, peer.process, peer.uid);
-  });
+  peer.door.ring_fenced(
+      [&](Sleeper who, bool by_socket) { wake_process(peer.door.word().address(), who, by_socket, peer.process, peer.uid); });
   return true;
 }
 
 NodeTransport::NodeTransport(Sink& sink, Stats& stats, ProcessId self, uint32_t uid, size_t ring_bytes, bool cma)
-    : Transport({.in_place = this, .staging = this, .notify = this}), sink_(sink), stats_(stats), self_(self), uid_(uid), cma_(cma), segment_(Segment::create(self, uid, ring_bytes)), lines_(ring_bytes / kLine) {
+    : Transport({.in_place = this, .staging = this, .notify = this}),
+      sink_(sink),
+      stats_(stats),
+      self_(self),
+      uid_(uid),
+      cma_(cma),
+      segment_(Segment::create(self, uid, ring_bytes)),
+      lines_(ring_bytes / kLine) {
   for (uint32_t i = 0; i < kBoxes; ++i) boxes_[i] = segment_->box<BoxReader>(i);
 }
 
@@ -86,7 +88,9 @@ uint32_t NodeTransport::claim_place(SegmentHeader& header) {
     for (uint32_t i = 0; i < given; ++i) {
       uint32_t vacant = SegmentHeader::kVacant;
       // Acquire pairs with vacate: the box is as if new.
-      if (!header.sender[i].ready.compare_exchange_strong(vacant, SegmentHeader::kTaken, std::memory_order_acquire, std::memory_order_relaxed)) continue;
+      if (!header.sender[i].ready.compare_exchange_strong(vacant, SegmentHeader::kTaken, std::memory_order_acquire,
+                                                          std::memory_order_relaxed))
+        continue;
       header.vacant.fetch_sub(1, std::memory_order_relaxed);
       return i;
     }
@@ -147,13 +151,15 @@ namespace {
 void fill_record(std::byte* record, const wire::Header& header, uint32_t source, std::span<const iovec> payload) {
   auto* line = reinterpret_cast<wire::Header*>(record);
   // The reader looks at this line all the time: the fewer stores it takes, the seldomer it is taken away between two of them.
-  const uint32_t first = static_cast<uint32_t>(header.kind) | uint32_t{header.flags} << 8 | uint32_t{header.op} << 16 | uint32_t{header.datatype} << 24;
+  const uint32_t first =
+      static_cast<uint32_t>(header.kind) | uint32_t{header.flags} << 8 | uint32_t{header.op} << 16 | uint32_t{header.datatype} << 24;
   const uint64_t second = source | uint64_t{header.pt_index} << 32 | uint64_t{header.payload_size} << 48;
   static_assert(std::endian::native == std::endian::little);
   std::memcpy(&line->kind, &first, sizeof first);
   std::memcpy(&line->source, &second, sizeof second);
   // One word at a time, as they were just written: wider loads would wait until those stores have left the core's buffer.
-  for (uint64_t wire::Header::*word : {&wire::Header::match_bits, &wire::Header::hdr_data, &wire::Header::rlength, &wire::Header::remote_offset, &wire::Header::token})
+  for (uint64_t wire::Header::*word :
+       {&wire::Header::match_bits, &wire::Header::hdr_data, &wire::Header::rlength, &wire::Header::remote_offset, &wire::Header::token})
     std::atomic_ref<uint64_t>(line->*word).store(header.*word, std::memory_order_relaxed);
   std::byte* data = header.payload_size <= wire::kInlinePayload ? line->inline_payload : record + kLine;
   for (const iovec& part : payload) {
@@ -167,7 +173,8 @@ void fill_record(std::byte* record, const wire::Header& header, uint32_t source,
 
 Sent NodeTransport::send(Link& to, const wire::Header& header, std::span<const iovec> payload) {
   auto& link = static_cast<NodeLink&>(to);
-  if (!link.segment) [[unlikely]] return Sent::failed;
+  if (!link.segment) [[unlikely]]
+    return Sent::failed;
   const uint64_t lines = lines_for(header.payload_size);
   if (link.box.lines) {
     std::byte* const record = link.box.reserve(lines);
@@ -233,9 +240,12 @@ int NodeTransport::poll(int budget) {
   int delivered = 0;
   for (uint32_t i = 0; i < boxes && !(quiet_ && delivered); ++i) delivered += poll_box(i, budget);
   if (senders > kBoxes) delivered += poll_ring(budget);
-  if (!sharing_.empty()) [[unlikely]] delivered += settle_shared();
-  if (!helping_.empty()) [[unlikely]] delivered += help();
-  if (!dead_.empty()) [[unlikely]] delivered += reap();
+  if (!sharing_.empty()) [[unlikely]]
+    delivered += settle_shared();
+  if (!helping_.empty()) [[unlikely]]
+    delivered += help();
+  if (!dead_.empty()) [[unlikely]]
+    delivered += reap();
   quiet_ = delivered == 0;
   return delivered;
 }
@@ -245,8 +255,7 @@ void NodeTransport::arrived(uint32_t source, std::byte* record, uint32_t lines) 
   NodeLink* from = sender(source);
   if (from && header.source == source && lines_for(header.payload_size) == lines)
     sink_.arrived(*from, header, lines == 1 ? header.inline_payload : record + kLine);
-  else
-    ++stats_.malformed;
+  else ++stats_.malformed;
 }
 
 int NodeTransport::poll_box(uint32_t index, int budget) {

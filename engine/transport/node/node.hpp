@@ -55,36 +55,38 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
   Segment* segment_of(ProcessId process);
   // This process waits in vain on processor `here`, which is taken down for others to see. The processors where peers did just now.
   Processors waiting_peers(int here, uint64_t now_ns);
-  void waits_on(int processor, uint64_t now_ns) { segment_->header().waits_on.store(seat_of(processor, now_ns), std::memory_order_relaxed); }
+  void waits_on(int processor, uint64_t now_ns) {
+    segment_->header().waits_on.store(seat_of(processor, now_ns), std::memory_order_relaxed);
+  }
 
   static constexpr size_t kEager = 32 * 1024;
 
  private:
   static constexpr uint32_t kMaxRecordLines = 1 + kEager / kLine;
   struct NodeLink : Link {
-    std::unique_ptr<Segment> segment;  // the peer's; made when we first send; none once the peer is lost
-    std::unique_ptr<Segment> kept_segment;  // a lost peer's: others may still look at its blocks
+    std::unique_ptr<Segment> segment;        // the peer's; made when we first send; none once the peer is lost
+    std::unique_ptr<Segment> kept_segment;   // a lost peer's: others may still look at its blocks
     SegmentHeader::Sender* entry = nullptr;  // ours in the peer's sender table
-    BoxWriter box;                     // our box in it, if we have one
-    std::byte* begun = nullptr;        // the record that is being written there
+    BoxWriter box;                           // our box in it, if we have one
+    std::byte* begun = nullptr;              // the record that is being written there
     uint64_t begun_lines = 0;
-    uint64_t head_seen = 0;            // the head of the peer's shared ring when last looked at
-    uint32_t index = 0;                // who we are in the peer's sender table
-    uint32_t sends_as = kMaxSenders;   // who the peer is in ours; kMaxSenders = it has not sent yet
-    uint64_t last_words = 0;           // dead: lost once the head has come here
+    uint64_t head_seen = 0;           // the head of the peer's shared ring when last looked at
+    uint32_t index = 0;               // who we are in the peer's sender table
+    uint32_t sends_as = kMaxSenders;  // who the peer is in ours; kMaxSenders = it has not sent yet
+    uint64_t last_words = 0;          // dead: lost once the head has come here
     struct Piece {
       uint64_t start, size;
       bool peer_writes;
     };
-    std::vector<Piece> exposed;        // of our memory, to the peer: while there are any, we look whether we can help
+    std::vector<Piece> exposed;  // of our memory, to the peer: while there are any, we look whether we can help
     struct Move {
       NodeLink* link;
-      CopyOwner owner;                 // busy: the move is shared, and goes on
-      uint64_t ours, theirs;           // addresses
+      CopyOwner owner;        // busy: the move is shared, and goes on
+      uint64_t ours, theirs;  // addresses
       size_t size;
       bool to_us;
       void* context;
-      bool copied;                     // what we have claimed of it
+      bool copied;  // what we have claimed of it
     } moves[kSharedCopies]{};
     bool cma = true;
     bool dead = false;
@@ -124,18 +126,21 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
   std::unique_ptr<Segment> segment_;
   bool stagings_taken_[kStagings] = {};
   BoxReader boxes_[kBoxes];
-  uint64_t head_ = 0;                // of the shared ring
+  uint64_t head_ = 0;  // of the shared ring
   uint64_t lines_;
-  bool broken_ = false;              // the shared ring holds something no sender of ours would write
-  bool quiet_ = true;                // the last poll found nothing
+  bool broken_ = false;  // the shared ring holds something no sender of ours would write
+  bool quiet_ = true;    // the last poll found nothing
   std::map<std::pair<uint32_t, uint32_t>, std::unique_ptr<NodeLink>> links_;
   std::vector<std::unique_ptr<NodeLink>> replaced_;  // lost, and another process has the address
   std::vector<NodeLink*> dead_;
   std::vector<NodeLink::Move*> sharing_;  // whose peers have not finished their share yet
-  std::vector<NodeLink*> helping_;   // whose peers may want help
-  struct Vacating { uint32_t index; uint64_t last_words; };
-  std::vector<Vacating> vacating_;   // places of the lost, until the ring holds nothing of theirs
-  uint32_t next_look_ = 0;           // at which sender, when places are scarce
+  std::vector<NodeLink*> helping_;        // whose peers may want help
+  struct Vacating {
+    uint32_t index;
+    uint64_t last_words;
+  };
+  std::vector<Vacating> vacating_;  // places of the lost, until the ring holds nothing of theirs
+  uint32_t next_look_ = 0;          // at which sender, when places are scarce
   std::vector<NodeLink*> senders_;  // by index in our sender table
 };
 

@@ -38,7 +38,9 @@ std::string path_of(ProcessId process, uint32_t uid) {
 [[noreturn]] void cannot(const std::string& path, const char* doing, int error) {
   std::string what = "cannot " + std::string(doing) + " the node segment " + path;
   if (error == ENOSPC)
-    what += ": shared memory is full; free space in /dev/shm, enlarge it (mount -o remount,size=..), make PTL_NODE_RING smaller, or set PTL_NODE=0";
+    what +=
+        ": shared memory is full; free space in /dev/shm, enlarge it (mount -o remount,size=..), make PTL_NODE_RING smaller, or set "
+        "PTL_NODE=0";
   throw std::system_error(error, std::generic_category(), what);
 }
 
@@ -87,7 +89,8 @@ std::unique_ptr<Segment> Segment::create(ProcessId self, uint32_t uid, size_t ri
   if (flock(segment->fd_, LOCK_EX | LOCK_NB) != 0) cannot(segment->path_, "lock", errno);
   const size_t ring_offset = offset_of_ring(ring_bytes);
   // posix_fallocate reports its error; ftruncate alone would end in SIGBUS when the memory runs out.
-  if (int error = posix_fallocate(segment->fd_, 0, static_cast<off_t>(ring_offset + ring_bytes))) cannot(segment->path_, "reserve memory for", error);
+  if (int error = posix_fallocate(segment->fd_, 0, static_cast<off_t>(ring_offset + ring_bytes)))
+    cannot(segment->path_, "reserve memory for", error);
   if (!segment->map(segment->fd_, ring_offset, ring_bytes)) cannot(segment->path_, "map", errno);
   SegmentHeader& header = *segment->header_;
   header.ring_bytes = ring_bytes;
@@ -122,7 +125,8 @@ std::unique_ptr<Segment> Segment::attach(ProcessId process, uint32_t uid) {
   const bool sane = ring_bytes >= kPage && (ring_bytes & (ring_bytes - 1)) == 0 && ring_bytes < static_cast<size_t>(status.st_size) &&
                     ring_offset == offset_of_ring(ring_bytes) && static_cast<size_t>(status.st_size) >= ring_offset + ring_bytes;
   if (!valid || !sane || !segment->map(segment->fd_, ring_offset, ring_bytes)) return nullptr;
-  segment->pid_is_ours_ = segment->header_->os_pid > 0 && segment->header_->pid_namespace != 0 && segment->header_->pid_namespace == own_pid_namespace();
+  segment->pid_is_ours_ =
+      segment->header_->os_pid > 0 && segment->header_->pid_namespace != 0 && segment->header_->pid_namespace == own_pid_namespace();
   return segment->owner_alive() ? std::move(segment) : nullptr;
 }
 
@@ -159,7 +163,8 @@ bool Segment::map(int fd, size_t ring_offset, size_t ring_bytes) {
   ring_ = static_cast<std::byte*>(space);
   ring_bytes_ = ring_bytes;
   for (size_t half = 0; half < 2; ++half)
-    if (mmap(ring_ + half * ring_bytes, ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, static_cast<off_t>(ring_offset)) == MAP_FAILED)
+    if (mmap(ring_ + half * ring_bytes, ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, static_cast<off_t>(ring_offset)) ==
+        MAP_FAILED)
       return false;
   return true;
 }

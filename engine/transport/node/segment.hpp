@@ -43,35 +43,35 @@ struct SegmentHeader {
   uint64_t magic;
   uint64_t ring_bytes;
   uint64_t ring_offset;
-  uint64_t box_bytes;                             // of each box; the boxes end where the ring begins
+  uint64_t box_bytes;  // of each box; the boxes end where the ring begins
   ProcessId process;
   uint32_t uid;
   int32_t os_pid;
-  uint64_t pid_namespace;                         // where os_pid means something
-  uint32_t incarnation;                           // tells this process from others that had its address before
-  std::atomic<uint32_t> ready;                    // release by the owner when all of the above is valid
-  alignas(kLine) Doorbell door;                   // owner arms, senders ring
-  alignas(kLine) Watch watch;                     // the owner's sleepers set, who stores to its blocks looks and rings
+  uint64_t pid_namespace;                                // where os_pid means something
+  uint32_t incarnation;                                  // tells this process from others that had its address before
+  std::atomic<uint32_t> ready;                           // release by the owner when all of the above is valid
+  alignas(kLine) Doorbell door;                          // owner arms, senders ring
+  alignas(kLine) Watch watch;                            // the owner's sleepers set, who stores to its blocks looks and rings
   alignas(kLine) HardwareMemory::Atomic32 passive_word;  // steps up to wake those who sleep on it
-  alignas(kLine) std::atomic<uint64_t> tail;      // lines reserved; senders
-  alignas(kLine) std::atomic<uint64_t> head;      // lines consumed; owner
-  alignas(kLine) std::atomic<uint32_t> senders;   // entries of `sender` given out, vacant ones included
-  std::atomic<uint32_t> vacant;                   // about how many of these wait for another sender
-  alignas(kLine) std::atomic<uint64_t> waits_on;   // where and when its thread last waited in vain: seat_of(), 0 = never
+  alignas(kLine) std::atomic<uint64_t> tail;             // lines reserved; senders
+  alignas(kLine) std::atomic<uint64_t> head;             // lines consumed; owner
+  alignas(kLine) std::atomic<uint32_t> senders;          // entries of `sender` given out, vacant ones included
+  std::atomic<uint32_t> vacant;                          // about how many of these wait for another sender
+  alignas(kLine) std::atomic<uint64_t> waits_on;         // where and when its thread last waited in vain: seat_of(), 0 = never
   struct alignas(kLine) BoxHead {
-    std::atomic<uint64_t> lines;                  // consumed; owner
+    std::atomic<uint64_t> lines;  // consumed; owner
   } box_head[kBoxes];
-  SharedCopy copy[kBoxes][kSharedCopies];         // what the owner moves, with the help of the sender that has this box
-  Staging staging[kStagings];                     // what the owner sends
+  SharedCopy copy[kBoxes][kSharedCopies];  // what the owner moves, with the help of the sender that has this box
+  Staging staging[kStagings];              // what the owner sends
   struct alignas(kLine) Sender {
-    std::atomic<uint32_t> ready;                  // kThere, kLeft: release by the sender; kVacant: release by the owner
+    std::atomic<uint32_t> ready;  // kThere, kLeft: release by the sender; kVacant: release by the owner
     uint32_t nid, pid, incarnation;
-    int32_t os_pid;                               // of the sender: for an owner that has not mapped the sender's segment
-    uint64_t pid_namespace;                       // where os_pid means something
-    std::atomic<uint64_t> claim;                  // claim_of() the record it reserves or has reserved last; 0 = none
+    int32_t os_pid;               // of the sender: for an owner that has not mapped the sender's segment
+    uint64_t pid_namespace;       // where os_pid means something
+    std::atomic<uint64_t> claim;  // claim_of() the record it reserves or has reserved last; 0 = none
   } sender[kMaxSenders];
   struct Block {
-    std::atomic<uint64_t> size;                   // 0 = not there yet; release by the owner
+    std::atomic<uint64_t> size;  // 0 = not there yet; release by the owner
     uint64_t offset;
   } block[kMaxBlocks];
 };
@@ -146,10 +146,14 @@ class Segment {
   std::string path_;
   SegmentHeader* header_ = nullptr;
   std::byte* ring_ = nullptr;
-  std::byte* boxes_ = nullptr;                    // mapped with the header
+  std::byte* boxes_ = nullptr;  // mapped with the header
   size_t header_bytes_ = 0;
   size_t ring_bytes_ = 0;
-  struct Mapping { void* base = nullptr; size_t size = 0; bool fresh = true; } blocks_[kMaxBlocks];  // fresh: goes with this object
+  struct Mapping {
+    void* base = nullptr;
+    size_t size = 0;
+    bool fresh = true;
+  } blocks_[kMaxBlocks];  // fresh: goes with this object
   unsigned block_count_ = 0;
   std::byte* staging_[kStagings] = {};
 };

@@ -27,7 +27,7 @@ struct SharedCopy {
   std::atomic<uint64_t> failed;            // some of them it could not copy
 
   struct Chunk {
-    uint64_t owners;   // addresses, each in its own process
+    uint64_t owners;  // addresses, each in its own process
     uint64_t helpers;
     size_t size;
     bool to_owner;

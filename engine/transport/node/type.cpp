@@ -7,8 +7,7 @@ namespace {
 
 std::unique_ptr<Transport> open_node(TransportOpening& opening) {
   const Options& options = opening.options;
-  auto node =
-      std::make_unique<NodeTransport>(opening.sink, opening.stats, opening.self, opening.uid, options.ring_bytes, options.cma);
+  auto node = std::make_unique<NodeTransport>(opening.sink, opening.stats, opening.self, opening.uid, options.ring_bytes, options.cma);
   opening.node = node.get();
   return node;
 }

@@ -7,8 +7,7 @@
 
 namespace portunus {
 
-SelfTransport::SelfTransport(Sink& sink, SelfHub& hub, ProcessId self, uint32_t uid)
-    : sink_(sink), hub_(hub), self_(self), uid_(uid) {
+SelfTransport::SelfTransport(Sink& sink, SelfHub& hub, ProcessId self, uint32_t uid) : sink_(sink), hub_(hub), self_(self), uid_(uid) {
   hub_.members[{self.nid, self.pid}] = this;
 }
 
@@ -70,12 +69,11 @@ int SelfTransport::poll(int budget) {
   return delivered;
 }
 
-extern const TransportType self_transport{
-    .name = "self",
-    .tells_loss = false,
-    .wanted = [](const TransportOpening&) { return true; },
-    .open = [](TransportOpening& opening) -> std::unique_ptr<Transport> {
-      return std::make_unique<SelfTransport>(opening.sink, opening.hub, opening.self, opening.uid);
-    }};
+extern const TransportType self_transport{.name = "self",
+                                          .tells_loss = false,
+                                          .wanted = [](const TransportOpening&) { return true; },
+                                          .open = [](TransportOpening& opening) -> std::unique_ptr<Transport> {
+                                            return std::make_unique<SelfTransport>(opening.sink, opening.hub, opening.self, opening.uid);
+                                          }};
 
 }  // namespace portunus

@@ -53,9 +53,8 @@ constexpr bool finish(ccc_axis& axis) {
   for (int i = 0; i < axis.steps; ++i) {
     const auto [b, p] = axis.step[i];
     int64_t cycle = 0, room_here = 0;
-    if (__builtin_mul_overflow(block, b, &block) || __builtin_mul_overflow(block, p, &periods[i]) ||
-        __builtin_mul_overflow(b, p, &cycle) || __builtin_mul_overflow(b, ceil_div(points, cycle), &room_here) ||
-        __builtin_mul_overflow(rooms, room_here, &rooms))
+    if (__builtin_mul_overflow(block, b, &block) || __builtin_mul_overflow(block, p, &periods[i]) || __builtin_mul_overflow(b, p, &cycle) ||
+        __builtin_mul_overflow(b, ceil_div(points, cycle), &room_here) || __builtin_mul_overflow(rooms, room_here, &rooms))
       return false;
     made.hidden[i == 0 ? kRoom1 : i == 1 ? kRoom2 : kRoom] = rooms;
     points = p;
@@ -67,10 +66,8 @@ constexpr bool finish(ccc_axis& axis) {
   int64_t next = periods[axis.steps - 1];
   for (int i = axis.steps - 2; i >= 0; --i) {
     if (!(keeps >> i & 1)) continue;
-    if (periods[i] % next == 0)
-      keeps &= ~(int64_t{1} << i);
-    else
-      next = periods[i];
+    if (periods[i] % next == 0) keeps &= ~(int64_t{1} << i);
+    else next = periods[i];
   }
   made.hidden[kMark] = kMade;
   made.hidden[kBlock] = block;
@@ -115,9 +112,7 @@ constexpr int64_t target(const ccc_axis& axis, int64_t s) {
 }
 
 constexpr int64_t step_target(const ccc_step& step, int64_t s) { return s / step.block % step.processors; }
-constexpr int64_t step_offset(const ccc_step& step, int64_t s) {
-  return s / (step.block * step.processors) * step.block + s % step.block;
-}
+constexpr int64_t step_offset(const ccc_step& step, int64_t s) { return s / (step.block * step.processors) * step.block + s % step.block; }
 
 constexpr int64_t offset(const ccc_axis& axis, int64_t s) {
   if (is_balanced(axis)) {

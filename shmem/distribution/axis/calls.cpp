@@ -16,8 +16,7 @@ int make(ccc_axis* axis, int64_t n, int64_t block, int64_t count, bool balanced 
   if (!axis) return refuse(CCC_ERR_ARG, "there is no axis to fill: the pointer is NULL");
   if (n < 0) return refuse(CCC_ERR_ARG, "an axis cannot have %" PRId64 " indices", n);
   if (block < 1) return refuse(CCC_ERR_ARG, "a block cannot have %" PRId64 " indices; it needs one or more", block);
-  if (count < 1)
-    return refuse(CCC_ERR_ARG, "indices cannot be dealt out to %" PRId64 " processors; it takes one or more", count);
+  if (count < 1) return refuse(CCC_ERR_ARG, "indices cannot be dealt out to %" PRId64 " processors; it takes one or more", count);
   ccc_axis made{};
   made.n = n;
   made.steps = 1;
@@ -37,14 +36,12 @@ int redeploy(const ccc_axis* axis, int64_t t, size_t size, void* to, const void*
     return refuse(CCC_ERR_ARG, "there is no processor %" PRId64 "; the axis has %" PRId64, t, processors(*axis));
   int64_t bytes = 0;
   if (size == 0 || size > INT64_MAX || __builtin_mul_overflow(room(*axis), static_cast<int64_t>(size), &bytes))
-    return refuse(CCC_ERR_ARG,
-                  "elements of %zu bytes do not do: %" PRId64 " of them must fit in 63 bits, and be more than nothing", size,
+    return refuse(CCC_ERR_ARG, "elements of %zu bytes do not do: %" PRId64 " of them must fit in 63 bits, and be more than nothing", size,
                   room(*axis));
   ccc_axis merged;
   if (!ccc_merges(axis, &merged))
-    return refuse(
-        CCC_ERR_STATE,
-        "the cascade does not merge: one block-cyclic distribution has other targets, so there is no merged order");
+    return refuse(CCC_ERR_STATE,
+                  "the cascade does not merge: one block-cyclic distribution has other targets, so there is no merged order");
   if (bytes != 0 && (!to || !from)) return refuse(CCC_ERR_ARG, "an array is NULL");
   const int64_t plain = room(merged) * static_cast<int64_t>(size);
   const auto a = reinterpret_cast<uintptr_t>(to), b = reinterpret_cast<uintptr_t>(from);
@@ -69,32 +66,24 @@ int64_t transposed(int64_t i, int64_t b, int64_t rows, int64_t columns) {
 
 using namespace portunus::distribution;
 
-int ccc_block_cyclic(ccc_axis* axis, int64_t n, int64_t block, int64_t processors) {
-  return make(axis, n, block, processors);
-}
+int ccc_block_cyclic(ccc_axis* axis, int64_t n, int64_t block, int64_t processors) { return make(axis, n, block, processors); }
 int ccc_block(ccc_axis* axis, int64_t n, int64_t processors) { return make(axis, n, even_block(n, processors), processors); }
-int ccc_balanced(ccc_axis* axis, int64_t n, int64_t processors) {
-  return make(axis, n, even_block(n, processors), processors, true);
-}
+int ccc_balanced(ccc_axis* axis, int64_t n, int64_t processors) { return make(axis, n, even_block(n, processors), processors, true); }
 int ccc_cyclic(ccc_axis* axis, int64_t n, int64_t processors) { return make(axis, n, 1, processors); }
 int ccc_compress(ccc_axis* axis, int64_t n) { return make(axis, n, even_block(n, 1), 1); }
 
 int ccc_cascade(ccc_axis* axis, int64_t block, int64_t count) {
   if (!usable(axis)) return refuse(CCC_ERR_ARG, "this is no axis that ccc_block_cyclic or one of its kin has made");
-  if (is_balanced(*axis))
-    return refuse(CCC_ERR_ARG, "a balanced axis is not block-cyclic, so it cannot be dealt out further");
-  if (axis->steps == CCC_MOST_STEPS)
-    return refuse(CCC_ERR_ARG, "the axis has %d steps already, which is the most", CCC_MOST_STEPS);
+  if (is_balanced(*axis)) return refuse(CCC_ERR_ARG, "a balanced axis is not block-cyclic, so it cannot be dealt out further");
+  if (axis->steps == CCC_MOST_STEPS) return refuse(CCC_ERR_ARG, "the axis has %d steps already, which is the most", CCC_MOST_STEPS);
   if (block < 0 || count < 1)
-    return refuse(CCC_ERR_ARG,
-                  "blocks of %" PRId64 " on %" PRId64 " processors do not do: it takes one or more of each (or block 0)",
+    return refuse(CCC_ERR_ARG, "blocks of %" PRId64 " on %" PRId64 " processors do not do: it takes one or more of each (or block 0)",
                   block, count);
   ccc_axis made = *axis;
   made.step[made.steps++] = {block != 0 ? block : even_block(processors(*axis), count), count};
   if (!finish(made))
     return refuse(CCC_ERR_ARG,
-                  "the cascade's room or period does not fit in 63 bits: blocks of %" PRId64 " on %" PRId64
-                  " processors are too many",
+                  "the cascade's room or period does not fit in 63 bits: blocks of %" PRId64 " on %" PRId64 " processors are too many",
                   block, count);
   *axis = made;
   return CCC_SUCCESS;

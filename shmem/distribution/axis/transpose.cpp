@@ -30,15 +30,13 @@ struct Ends {
 
   void copy(int64_t merged, int64_t cascade, int64_t elements) const {
     const bool forth = order == Order::kToVirtual;
-    memcpy(to + (forth ? cascade : merged) * size, from + (forth ? merged : cascade) * size,
-           static_cast<size_t>(elements * size));
+    memcpy(to + (forth ? cascade : merged) * size, from + (forth ? merged : cascade) * size, static_cast<size_t>(elements * size));
   }
 };
 
 }  // namespace
 
-void transpose(const ccc_axis& axis, const ccc_axis& merged, int64_t t, size_t size, Order order, std::byte* to,
-               const std::byte* from) {
+void transpose(const ccc_axis& axis, const ccc_axis& merged, int64_t t, size_t size, Order order, std::byte* to, const std::byte* from) {
   const auto [b, u] = axis.step[0];
   const Ends ends{order, static_cast<int64_t>(size), to, from};
   if (room(axis) == 0) return;
@@ -50,10 +48,8 @@ void transpose(const ccc_axis& axis, const ccc_axis& merged, int64_t t, size_t s
   if (full != 0) {
     const int64_t block = b * ends.size, within = cycles * block;
     Nest nest(block);
-    if (order == Order::kToVirtual)
-      nest.add(virtuals, within, block), nest.add(full, block, virtuals * block);
-    else
-      nest.add(virtuals, block, within), nest.add(full, virtuals * block, block);
+    if (order == Order::kToVirtual) nest.add(virtuals, within, block), nest.add(full, block, virtuals * block);
+    else nest.add(virtuals, block, within), nest.add(full, virtuals * block, block);
     nest.copy(to, from);
   }
   for (int64_t w = 0; w < virtuals; ++w) {

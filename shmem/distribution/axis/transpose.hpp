@@ -15,7 +15,6 @@ namespace portunus::distribution {
 enum class Order { kToVirtual, kFromVirtual };
 
 // `to` and `from`: arrays of processor t, of room(axis) and room(merged) elements, or the other way round.
-void transpose(const ccc_axis& axis, const ccc_axis& merged, int64_t t, size_t size, Order order, std::byte* to,
-               const std::byte* from);
+void transpose(const ccc_axis& axis, const ccc_axis& merged, int64_t t, size_t size, Order order, std::byte* to, const std::byte* from);
 
 }  // namespace portunus::distribution

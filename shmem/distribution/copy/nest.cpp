@@ -17,28 +17,17 @@ void row_of_any(std::byte* to, const std::byte* from, const Loop& loop, int64_t 
 
 void row(std::byte* to, const std::byte* from, const Loop& loop, int64_t bytes) {
   switch (bytes) {
-    case 1:
-      return row_of<1>(to, from, loop, bytes);
-    case 2:
-      return row_of<2>(to, from, loop, bytes);
-    case 4:
-      return row_of<4>(to, from, loop, bytes);
-    case 8:
-      return row_of<8>(to, from, loop, bytes);
-    case 12:
-      return row_of<12>(to, from, loop, bytes);
-    case 16:
-      return row_of<16>(to, from, loop, bytes);
-    case 24:
-      return row_of<24>(to, from, loop, bytes);
-    case 32:
-      return row_of<32>(to, from, loop, bytes);
-    case 64:
-      return row_of<64>(to, from, loop, bytes);
-    case 128:
-      return row_of<128>(to, from, loop, bytes);
-    default:
-      return row_of_any(to, from, loop, bytes);
+    case 1: return row_of<1>(to, from, loop, bytes);
+    case 2: return row_of<2>(to, from, loop, bytes);
+    case 4: return row_of<4>(to, from, loop, bytes);
+    case 8: return row_of<8>(to, from, loop, bytes);
+    case 12: return row_of<12>(to, from, loop, bytes);
+    case 16: return row_of<16>(to, from, loop, bytes);
+    case 24: return row_of<24>(to, from, loop, bytes);
+    case 32: return row_of<32>(to, from, loop, bytes);
+    case 64: return row_of<64>(to, from, loop, bytes);
+    case 128: return row_of<128>(to, from, loop, bytes);
+    default: return row_of_any(to, from, loop, bytes);
   }
 }
 
@@ -55,8 +44,7 @@ void full_tile(std::byte* to, const std::byte* from, const Loop& in, const Loop&
 }
 // Of words, two by two in registers; two lines of the target at a time, since all eight may share one set of the cache.
 template <>
-[[gnu::always_inline]] inline void full_tile<uint64_t, 8>(std::byte* to, const std::byte* from, const Loop& in,
-                                                          const Loop& out) {
+[[gnu::always_inline]] inline void full_tile<uint64_t, 8>(std::byte* to, const std::byte* from, const Loop& in, const Loop& out) {
   typedef uint64_t Pair __attribute__((vector_size(16)));
   for (int i = 0; i < 8; i += 2)
     for (int o = 0; o < 8; o += 2) {
@@ -88,10 +76,8 @@ void tiles(std::byte* to, const std::byte* from, const Loop& in, const Loop& out
         const int64_t ins = std::min<int64_t>(kSide, end - i);
         std::byte* const there = to + i * in.to + o * out.to;
         const std::byte* const here = from + i * in.from + o * out.from;
-        if (whole && ins == kSide && outs == kSide)
-          full_tile<Unit, kSide>(there, here, in, out);
-        else
-          part_tile<Unit>(there, here, in, out, ins, outs);
+        if (whole && ins == kSide && outs == kSide) full_tile<Unit, kSide>(there, here, in, out);
+        else part_tile<Unit>(there, here, in, out, ins, outs);
       }
     }
   }
@@ -105,16 +91,11 @@ bool has_tiles(int64_t bytes) { return bytes == 1 || bytes == 2 || bytes == 4 ||
 
 void tile(std::byte* to, const std::byte* from, const Loop& in, const Loop& out, int64_t bytes) {
   switch (bytes) {
-    case 1:
-      return tiles<uint8_t>(to, from, in, out);
-    case 2:
-      return tiles<uint16_t>(to, from, in, out);
-    case 4:
-      return tiles<uint32_t>(to, from, in, out);
-    case 8:
-      return tiles<uint64_t>(to, from, in, out);
-    default:
-      return tiles<Sixteen>(to, from, in, out);
+    case 1: return tiles<uint8_t>(to, from, in, out);
+    case 2: return tiles<uint16_t>(to, from, in, out);
+    case 4: return tiles<uint32_t>(to, from, in, out);
+    case 8: return tiles<uint64_t>(to, from, in, out);
+    default: return tiles<Sixteen>(to, from, in, out);
   }
 }
 
@@ -123,8 +104,7 @@ void tile(std::byte* to, const std::byte* from, const Loop& in, const Loop& out,
 // Afterwards the last loop is the one with the smallest stride at the target; tiled_: the one before has the smallest at the
 // source, and both are worth a tile.
 void Nest::order() {
-  std::sort(loops_, loops_ + depth_,
-            [](const Loop& a, const Loop& b) { return a.to != b.to ? a.to > b.to : a.from > b.from; });
+  std::sort(loops_, loops_ + depth_, [](const Loop& a, const Loop& b) { return a.to != b.to ? a.to > b.to : a.from > b.from; });
   // What continues at both ends where the inner loop ends is the same loop going on, and at last the same run of bytes.
   for (int i = depth_ - 2; i >= 0; --i) {
     const Loop &outer = loops_[i], &inner = loops_[i + 1];
@@ -153,10 +133,8 @@ void Nest::rows(std::byte* to, const std::byte* from, int loop) const {
 void Nest::copy(std::byte* to, const std::byte* from) {
   if (empty_ || bytes_ == 0) return;
   order();
-  if (depth_ == 0)
-    memcpy(to, from, static_cast<size_t>(bytes_));
-  else
-    rows(to, from, 0);
+  if (depth_ == 0) memcpy(to, from, static_cast<size_t>(bytes_));
+  else rows(to, from, 0);
 }
 
 }  // namespace portunus::distribution

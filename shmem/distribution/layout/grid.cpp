@@ -105,16 +105,14 @@ int check_layout(const ccc_layout* layout, const char* which, int pes) {
   for (int i = 0; i < layout->axes; ++i) {
     const ccc_axis& axis = layout->axis[i];
     if (!untouched(axis))
-      return refuse(CCC_ERR_ARG,
-                    "axis %d of layout `%s` was not made by ccc_block_cyclic or one of its kin, or was changed since", i,
+      return refuse(CCC_ERR_ARG, "axis %d of layout `%s` was not made by ccc_block_cyclic or one of its kin, or was changed since", i,
                     which);
     if (__builtin_mul_overflow(targets, processors(axis), &targets) ||
         __builtin_mul_overflow(elements, std::max<int64_t>(1, room(axis)), &elements) ||
         __builtin_mul_overflow(indices, std::max<int64_t>(1, axis.n), &indices))
       return refuse(CCC_ERR_ARG, "layout `%s` has more elements or targets than 63 bits count", which);
   }
-  if (targets > pes)
-    return refuse(CCC_ERR_ARG, "layout `%s` has %" PRId64 " targets, and there are %d PEs", which, targets, pes);
+  if (targets > pes) return refuse(CCC_ERR_ARG, "layout `%s` has %" PRId64 " targets, and there are %d PEs", which, targets, pes);
   return check_pes(*layout, which, targets, pes);
 }
 
@@ -131,14 +129,13 @@ int check_pair(const ccc_layout* from, const ccc_layout* to, const int* permutat
     taken |= 1u << there;
     (*order)[static_cast<size_t>(i)] = there;
     if (from->axis[i].n != to->axis[there].n)
-      return refuse(CCC_ERR_ARG, "axis %d of `from` has %" PRId64 " indices and axis %d of `to` has %" PRId64, i,
-                    from->axis[i].n, there, to->axis[there].n);
+      return refuse(CCC_ERR_ARG, "axis %d of `from` has %" PRId64 " indices and axis %d of `to` has %" PRId64, i, from->axis[i].n, there,
+                    to->axis[there].n);
   }
   int64_t bytes = 0;
   if (size == 0) return refuse(CCC_ERR_ARG, "elements of 0 bytes cannot be moved");
   for (const ccc_layout* layout : {from, to})
-    if (size > INT64_MAX ||
-        __builtin_mul_overflow(std::max<int64_t>(1, elements_of_room(*layout)), static_cast<int64_t>(size), &bytes))
+    if (size > INT64_MAX || __builtin_mul_overflow(std::max<int64_t>(1, elements_of_room(*layout)), static_cast<int64_t>(size), &bytes))
       return refuse(CCC_ERR_ARG, "an array of elements of %zu bytes does not fit in 63 bits", size);
   return CCC_SUCCESS;
 }

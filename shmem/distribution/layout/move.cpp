@@ -23,10 +23,9 @@ Cuts cut(const Family& f, int64_t a, int64_t b) {
   Cuts cuts;
   const auto take = [&](int64_t x, int64_t length, int64_t count, int64_t rounds) {
     const int64_t in_round = f.length * f.count, round = x / in_round, i = x % in_round / f.length, k = x % f.length;
-    cuts.cut[cuts.count++] = {
-        {f.from + round * f.from_round + i * f.from_step + k, f.to + round * f.to_round + i * f.to_step + k, length, count,
-         f.from_step, f.to_step, rounds, f.from_round, f.to_round},
-        x};
+    cuts.cut[cuts.count++] = {{f.from + round * f.from_round + i * f.from_step + k, f.to + round * f.to_round + i * f.to_step + k, length,
+                               count, f.from_step, f.to_step, rounds, f.from_round, f.to_round},
+                              x};
   };
   const int64_t in_round = f.length * f.count;
   while (a < b) {
@@ -70,10 +69,8 @@ class Copier {
   void range(int d, int64_t lo, int64_t hi, std::byte* array, std::byte* piece) {
     if (lo >= hi) return;
     if (d >= move_.axes || d >= CCC_MOST_AXES) {
-      if (way_ == Way::kPack)
-        memcpy(piece, array + lo, static_cast<size_t>(hi - lo));
-      else
-        memcpy(array + lo, piece, static_cast<size_t>(hi - lo));
+      if (way_ == Way::kPack) memcpy(piece, array + lo, static_cast<size_t>(hi - lo));
+      else memcpy(array + lo, piece, static_cast<size_t>(hi - lo));
       return;
     }
     const int64_t inner = inner_[static_cast<size_t>(d)];
@@ -112,10 +109,8 @@ class Copier {
       const Cuts cuts = cut(list.families()[f], a - before, end - before);
       for (int i = 0; i < cuts.count; ++i) {
         std::byte* const there = piece + (before + cuts.cut[i].at - a) * inner;
-        if (way_ == Way::kPack)
-          one(d, cuts.cut[i].family, there, array, Nest(move_.size));
-        else
-          one(d, cuts.cut[i].family, array, there, Nest(move_.size));
+        if (way_ == Way::kPack) one(d, cuts.cut[i].family, there, array, Nest(move_.size));
+        else one(d, cuts.cut[i].family, array, there, Nest(move_.size));
       }
       piece += (end - a) * inner;
       a = end;
@@ -192,8 +187,7 @@ int64_t Move::to_pieces() const {
   return stretches(*this, [&](size_t d, int64_t expected) { return to_stride[d] == expected; });
 }
 int64_t Move::pieces() const {
-  return stretches(*this,
-                   [&](size_t d, int64_t expected) { return from_stride[d] == expected && to_stride[d] == expected; });
+  return stretches(*this, [&](size_t d, int64_t expected) { return from_stride[d] == expected && to_stride[d] == expected; });
 }
 
 void Move::copy(std::byte* to, const std::byte* from) const { Copier(*this, Way::kDirect).whole(to, from); }

@@ -6,8 +6,7 @@
 
 namespace portunus::distribution {
 
-Move strides_of_move(const ccc_layout& from, const ccc_layout& to, const std::array<int, CCC_MOST_AXES>& order,
-                     int64_t size) {
+Move strides_of_move(const ccc_layout& from, const ccc_layout& to, const std::array<int, CCC_MOST_AXES>& order, int64_t size) {
   Move move;
   move.axes = from.axes;
   move.size = size;

@@ -28,8 +28,7 @@ class Overlaps {
 };
 
 // A move without its lists: strides of both arrays.
-Move strides_of_move(const ccc_layout& from, const ccc_layout& to, const std::array<int, CCC_MOST_AXES>& order,
-                     int64_t size);
+Move strides_of_move(const ccc_layout& from, const ccc_layout& to, const std::array<int, CCC_MOST_AXES>& order, int64_t size);
 
 ccc_cost cost_of(const ccc_layout& from, const ccc_layout& to, const std::array<int, CCC_MOST_AXES>& order, size_t size);
 

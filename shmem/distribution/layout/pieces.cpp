@@ -63,8 +63,7 @@ void Pieces::finish() {
 }
 
 int64_t Pieces::pieces() const {
-  return std::accumulate(families_.begin(), families_.end(), int64_t{0},
-                         [](int64_t sum, const Family& f) { return sum + f.pieces(); });
+  return std::accumulate(families_.begin(), families_.end(), int64_t{0}, [](int64_t sum, const Family& f) { return sum + f.pieces(); });
 }
 
 size_t Pieces::family_of(int64_t x) const {
@@ -76,12 +75,7 @@ namespace {
 class Walk {
  public:
   Walk(const ccc_axis& mine, const ccc_axis& other, Side side, int64_t t)
-      : mine_(mine),
-        other_(other),
-        side_(side),
-        n_(mine.n),
-        own_(mine_.own(t)),
-        lists_(static_cast<size_t>(processors(other))) {}
+      : mine_(mine), other_(other), side_(side), n_(mine.n), own_(mine_.own(t)), lists_(static_cast<size_t>(processors(other))) {}
 
   std::vector<Pieces> lists() {
     const int64_t period = common_period();
@@ -123,8 +117,7 @@ class Walk {
         run(s, run_end, mine_.cycle(), mine_.advance(), mine_.cycle());
         s = run_end;
       }
-    else
-      pieces(lo, hi, 1, 0, 0);
+    else pieces(lo, hi, 1, 0, 0);
   }
 
   // lo .. hi is a run of one axis, the other repeats every `cycle`.
@@ -144,8 +137,7 @@ class Walk {
         const int64_t here = mine_.offset(s), there = other_.offset(s);
         const bool forth = side_ == Side::kFrom;
         lists_[static_cast<size_t>(other_.target(s))].add({forth ? here : there, forth ? there : here, stop - s, count,
-                                                           forth ? my_step : other_step, forth ? other_step : my_step, 1, 0,
-                                                           0});
+                                                           forth ? my_step : other_step, forth ? other_step : my_step, 1, 0, 0});
         s = stop;
       }
     });
@@ -156,10 +148,8 @@ class Walk {
     for (int64_t cycle = lo / mine_.cycle() * mine_.cycle(); cycle < hi; cycle += mine_.cycle())
       for (const auto& [first, length] : own_) {
         const int64_t begin = std::max(lo, cycle + first), end = std::min(hi, cycle + first + length);
-        if (begin < end)
-          f(begin, end);
-        else if (begin >= hi)
-          break;
+        if (begin < end) f(begin, end);
+        else if (begin >= hi) break;
       }
   }
 

@@ -38,10 +38,8 @@ void Reduced::own_points(size_t level, int64_t points, int64_t t, std::vector<st
     for (const auto& [first, count] : blocks) {
       const int64_t begin = round + first * block, end = std::min(points, begin + count * block);
       if (begin >= end) break;
-      if (!found.empty() && found.back().first + found.back().second == begin)
-        found.back().second += end - begin;
-      else
-        found.push_back({begin, end - begin});
+      if (!found.empty() && found.back().first + found.back().second == begin) found.back().second += end - begin;
+      else found.push_back({begin, end - begin});
     }
 }
 

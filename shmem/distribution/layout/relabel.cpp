@@ -27,10 +27,8 @@ std::vector<int> assign_most(const std::vector<int64_t>& weights, int n) {
         if (least[c] < delta) delta = least[c], next = c;
       }
       for (size_t c = 0; c < columns; ++c) {
-        if (used[c])
-          of_row[row_of[c]] += delta, of_column[c] -= delta;
-        else
-          least[c] -= delta;
+        if (used[c]) of_row[row_of[c]] += delta, of_column[c] -= delta;
+        else least[c] -= delta;
       }
       column = next;
     } while (row_of[column] != 0);

@@ -12,8 +12,7 @@ bool any_scheduled(const std::vector<Peer>& peers) {
 
 }  // namespace
 
-void Scheduled::open(unsigned context, const std::vector<Peer>& out, const std::vector<Peer>& in, int64_t from_bytes,
-                     int64_t to_bytes) {
+void Scheduled::open(unsigned context, const std::vector<Peer>& out, const std::vector<Peer>& in, int64_t from_bytes, int64_t to_bytes) {
   context_ = context;
   out_ = &out;
   in_ = &in;

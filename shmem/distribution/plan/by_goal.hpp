@@ -22,8 +22,7 @@ class Scheduled {
   ~Scheduled() { close(); }
 
   // Peers whose way is a schedule; both lists outlive this. GOAL_* codes from here on.
-  void open(unsigned context, const std::vector<Peer>& out, const std::vector<Peer>& in, int64_t from_bytes,
-            int64_t to_bytes);
+  void open(unsigned context, const std::vector<Peer>& out, const std::vector<Peer>& in, int64_t from_bytes, int64_t to_bytes);
   bool used() const { return used_; }
   int start(const void* from, void* to);
   int test(bool* done);

@@ -10,10 +10,8 @@ namespace portunus::distribution {
 void LaidOut::pack(const void* context, ptl_size_t offset, ptl_size_t bytes, void* piece, int to_piece) {
   const auto& [move, array] = *static_cast<const Context*>(context);
   auto* const here = static_cast<std::byte*>(piece);
-  if (to_piece)
-    move->pack(static_cast<int64_t>(offset), static_cast<int64_t>(bytes), here, array);
-  else
-    move->unpack(static_cast<int64_t>(offset), static_cast<int64_t>(bytes), here, array);
+  if (to_piece) move->pack(static_cast<int64_t>(offset), static_cast<int64_t>(bytes), here, array);
+  else move->unpack(static_cast<int64_t>(offset), static_cast<int64_t>(bytes), here, array);
 }
 
 int LaidOut::open(uint32_t plan, size_t out, size_t in) {
@@ -28,8 +26,7 @@ int LaidOut::open(uint32_t plan, size_t out, size_t in) {
     return code;
   }
   if (out == 0) return PTL_OK;
-  const ptl_md_t md{layouts_.data(), out * sizeof(ptlx_layout_t), PTLX_MD_LAYOUT | PTL_MD_EVENT_CT_SEND, PTL_EQ_NONE,
-                    counter_};
+  const ptl_md_t md{layouts_.data(), out * sizeof(ptlx_layout_t), PTLX_MD_LAYOUT | PTL_MD_EVENT_CT_SEND, PTL_EQ_NONE, counter_};
   const int code = PtlMDBind(ni, &md, &descriptor_);
   if (code != PTL_OK) descriptor_ = PTL_INVALID_HANDLE;
   return code;
@@ -58,8 +55,8 @@ int LaidOut::receive(const Peer& peer, Kind kind, uint64_t epoch, std::byte* to)
   me.length = static_cast<ptl_size_t>(peer.bytes);
   me.ct_handle = counter_;
   me.uid = PTL_UID_ANY;
-  me.options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_COMM_DISABLE |
-               PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE | PTLX_ME_COMPLETE_UNEXPECTED | PTLX_ME_LAYOUT;
+  me.options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE |
+               PTL_ME_EVENT_UNLINK_DISABLE | PTLX_ME_COMPLETE_UNEXPECTED | PTLX_ME_LAYOUT;
   me.match_id = process(peer.pe);
   me.match_bits = bits(kind, epoch);
   ptl_handle_me_t handle;
@@ -74,8 +71,8 @@ int LaidOut::receive(const Peer& peer, Kind kind, uint64_t epoch, std::byte* to)
 int LaidOut::send(const Peer& peer, Kind kind, uint64_t epoch, const std::byte* from) {
   const size_t i = next_out_++;
   contexts_[i] = {&peer.move, const_cast<std::byte*>(from)};
-  const int code = PtlPut(descriptor_, i * sizeof(ptlx_layout_t), static_cast<ptl_size_t>(peer.bytes), PTL_NO_ACK_REQ,
-                          process(peer.pe), Network::instance().index(), bits(kind, epoch), 0, nullptr, 0);
+  const int code = PtlPut(descriptor_, i * sizeof(ptlx_layout_t), static_cast<ptl_size_t>(peer.bytes), PTL_NO_ACK_REQ, process(peer.pe),
+                          Network::instance().index(), bits(kind, epoch), 0, nullptr, 0);
   if (code == PTL_OK) ++begun_;
   return code;
 }

@@ -88,8 +88,7 @@ bool ccc_plan_::answer(std::byte* to) {
     }
     peer.pending = false;
     const std::byte* there = nullptr;
-    if (said.block != Slot::kByMessage)
-      there = Network::instance().reach(peer.pe, {static_cast<uint32_t>(said.block), said.offset});
+    if (said.block != Slot::kByMessage) there = Network::instance().reach(peer.pe, {static_cast<uint32_t>(said.block), said.offset});
     if (!there) {
       laid_out_.receive(peer, Kind::kRun, runs_, to);
       continue;
@@ -140,16 +139,14 @@ int ccc_plan_::run(const std::byte* from, std::byte* to) {
 void ccc_plan_::keep_in_step() {
   constexpr uint64_t kMost = 128;
   if (starts_ <= kMost) return;
-  for (const Peer& peer : sends_)
-    wait_until([&](bool) { return load(slots_[peer.pe].taken) + kMost >= starts_ || laid_out_.lost(); });
+  for (const Peer& peer : sends_) wait_until([&](bool) { return load(slots_[peer.pe].taken) + kMost >= starts_ || laid_out_.lost(); });
 }
 
 int ccc_plan_::started(int goal_code, int portals_code) {
   if (goal_code == GOAL_SUCCESS && portals_code == PTL_OK) return CCC_SUCCESS;
   if (goal_code == GOAL_ERR_FAILED) return broken("a PE that the plan needs was lost");
   state = State::kBroken;
-  if (goal_code != GOAL_SUCCESS)
-    return refuse(CCC_ERR_NO_SPACE, "the plan's schedule cannot be started: %s", GOAL_Explain());
+  if (goal_code != GOAL_SUCCESS) return refuse(CCC_ERR_NO_SPACE, "the plan's schedule cannot be started: %s", GOAL_Explain());
   return refuse(CCC_ERR_NO_SPACE, "the network interface takes no more messages (Portals return code %d)", portals_code);
 }
 
@@ -186,8 +183,7 @@ int ccc_plan_::test(bool* done) {
   }
   state = State::kIdle;
   if (starts_ % 64 == 0)
-    for (const Peer& peer : receives_)
-      shmem_uint64_p(&slots_[shmem_my_pe()].taken, starts_, peer.pe);  // acquired in keep_in_step()
+    for (const Peer& peer : receives_) shmem_uint64_p(&slots_[shmem_my_pe()].taken, starts_, peer.pe);  // acquired in keep_in_step()
   return CCC_SUCCESS;
 }
 

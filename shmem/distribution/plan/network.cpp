@@ -43,8 +43,7 @@ int Network::open() {
   if (code == PTL_OK) return CCC_SUCCESS;
   close(false);
   return refuse(CCC_ERR_NO_SPACE,
-                "the network interface has no portal table entry %u, or no entry of a list, left (Portals return code %d)",
-                kIndex, code);
+                "the network interface has no portal table entry %u, or no entry of a list, left (Portals return code %d)", kIndex, code);
 }
 
 void Network::close(bool lost) {

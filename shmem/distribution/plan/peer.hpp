@@ -33,9 +33,7 @@ struct Peer {
 };
 
 inline uint64_t load(const uint64_t& word) { return std::atomic_ref<const uint64_t>(word).load(std::memory_order_acquire); }
-inline void store(uint64_t& word, uint64_t value) {
-  std::atomic_ref<uint64_t>(word).store(value, std::memory_order_release);
-}
+inline void store(uint64_t& word, uint64_t value) { std::atomic_ref<uint64_t>(word).store(value, std::memory_order_release); }
 
 // The bit of PtlxNodeWatch that stands for slots, as it does for what OpenSHMEM keeps for itself.
 inline constexpr uint32_t kWatchBit = uint32_t{1} << 31;

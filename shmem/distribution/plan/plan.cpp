@@ -31,29 +31,24 @@ void ccc_plan_::list(Side side) {
   const Coordinates here = coordinates_of(mine, *number);
   const auto axes = static_cast<size_t>(from_layout.axes);
   for (size_t d = 0; d < axes; ++d)
-    lists[d] =
-        list_pieces(from_layout.axis[d], to_layout.axis[order[d]], side, here[out ? d : static_cast<size_t>(order[d])]);
+    lists[d] = list_pieces(from_layout.axis[d], to_layout.axis[order[d]], side, here[out ? d : static_cast<size_t>(order[d])]);
   const Move strides = strides_of_move(from_layout, to_layout, order, static_cast<int64_t>(size));
   for (int64_t j = 0; j < targets_of(other); ++j) {
     const Coordinates there = coordinates_of(other, j);
     Peer peer;
     peer.move = strides;
-    for (size_t d = 0; d < axes; ++d)
-      peer.move.lists[d] = &lists[d][static_cast<size_t>(there[out ? static_cast<size_t>(order[d]) : d])];
+    for (size_t d = 0; d < axes; ++d) peer.move.lists[d] = &lists[d][static_cast<size_t>(there[out ? static_cast<size_t>(order[d]) : d])];
     if (peer.move.empty()) continue;
     peer.pe = pe_of(other, j);
     peer.bytes = peer.move.bytes();
     peer.way = way_of(peer.move);
-    if (peer.pe != me)
-      (out ? sends_ : receives_).push_back(peer);
-    else if (out)
-      own_ = peer;
+    if (peer.pe != me) (out ? sends_ : receives_).push_back(peer);
+    else if (out) own_ = peer;
   }
   // Each PE begins with its neighbour, so that they do not all ask the same one.
   auto& peers = out ? sends_ : receives_;
   const int all = shmem_n_pes();
-  std::sort(peers.begin(), peers.end(),
-            [&](const Peer& a, const Peer& b) { return (a.pe - me + all) % all < (b.pe - me + all) % all; });
+  std::sort(peers.begin(), peers.end(), [&](const Peer& a, const Peer& b) { return (a.pe - me + all) % all < (b.pe - me + all) % all; });
 }
 
 // Where the peers' slots are, and whose end is to be heard of. PTL_* codes.
@@ -63,8 +58,7 @@ int ccc_plan_::reach_peers() {
   for (std::vector<Peer>* peers : {&sends_, &receives_})
     for (Peer& peer : *peers) {
       peer.theirs = static_cast<Slot*>(shmem_ptr(slots_ + shmem_my_pe(), peer.pe));
-      if (peer.theirs && PtlxNodeWatch(Network::instance().ni(), process(peer.pe), &peer.watch) != PTL_OK)
-        peer.theirs = nullptr;
+      if (peer.theirs && PtlxNodeWatch(Network::instance().ni(), process(peer.pe), &peer.watch) != PTL_OK) peer.theirs = nullptr;
       if (code == PTL_OK) code = laid_out_.watch(peer.pe);
     }
   return code;
@@ -82,8 +76,7 @@ int ccc_plan_::agree(int code, bool* any_on_node) {
   return words[2] == 0 ? CCC_SUCCESS : CCC_ERR_NO_SPACE;
 }
 
-int ccc_plan_::create(const ccc_layout& from, const ccc_layout& to, const std::array<int, CCC_MOST_AXES>& axes,
-                      size_t bytes) {
+int ccc_plan_::create(const ccc_layout& from, const ccc_layout& to, const std::array<int, CCC_MOST_AXES>& axes, size_t bytes) {
   Network& network = Network::instance();
   if (const int code = network.open(); code != CCC_SUCCESS) return code;
   copy_layouts(from, to);

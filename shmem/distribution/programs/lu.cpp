@@ -66,7 +66,6 @@ int main(int argc, char** argv) {
     eliminate(wanted, n);
     right = memcmp(wanted.data(), matrix.data(), n * n * sizeof(double)) == 0;
   }
-  const std::string figures =
-      std::to_string(n) + " x " + std::to_string(n) + ", " + std::to_string(vps) + " virtual processors";
+  const std::string figures = std::to_string(n) + " x " + std::to_string(n) + ", " + std::to_string(vps) + " virtual processors";
   return program::verdict("lu", figures.c_str(), right, time);
 }

@@ -15,8 +15,7 @@ int multiply() {
   std::vector<double> A, B, C;
   if (is_front) {
     A.resize(kDim * kDim), B.resize(kDim * kDim), C.resize(kDim * kDim);
-    for (size_t i = 0; i < kDim * kDim; ++i)
-      A[i] = 1.0 / static_cast<double>(i % 97 + 1), B[i] = 1.0 / static_cast<double>(i % 89 + 3);
+    for (size_t i = 0; i < kDim * kDim; ++i) A[i] = 1.0 / static_cast<double>(i % 97 + 1), B[i] = 1.0 / static_cast<double>(i % 89 + 3);
   }
   double time = 0;
   {
@@ -53,8 +52,7 @@ int multiply() {
       for (size_t j = 0; j < kDim; ++j) sum += A[r * kDim + j] * B[j * kDim + i];
       right &= memcmp(&sum, &C[r * kDim + i], sizeof sum) == 0;
     }
-  const std::string figures =
-      std::to_string(kDim) + " x " + std::to_string(kDim) + " on " + std::to_string(kDim) + " virtual processors";
+  const std::string figures = std::to_string(kDim) + " x " + std::to_string(kDim) + " on " + std::to_string(kDim) + " virtual processors";
   return program::verdict("matrix", figures.c_str(), right, time);
 }
 
@@ -65,17 +63,11 @@ int main(int argc, char** argv) {
   program::Option options[] = {{"dim", "rows, columns and virtual processors: 1, 2, 16, 64, 256 or 1024", 16, 1, 1024}};
   program::options(argc, argv, "matrix: the product of two matrices, a row for each virtual processor.", options, 1);
   switch (options[0].value) {
-    case 1:
-      return multiply<1>();
-    case 2:
-      return multiply<2>();
-    case 64:
-      return multiply<64>();
-    case 256:
-      return multiply<256>();
-    case 1024:
-      return multiply<1024>();
-    default:
-      return multiply<16>();
+    case 1: return multiply<1>();
+    case 2: return multiply<2>();
+    case 64: return multiply<64>();
+    case 256: return multiply<256>();
+    case 1024: return multiply<1024>();
+    default: return multiply<16>();
   }
 }

@@ -32,8 +32,7 @@ inline void options(int argc, char** argv, const char* what, Option* first, size
     if (strcmp(argv[a], "--help") == 0) {
       if (speaks) printf("%s\n\n", what);
       for (size_t i = 0; i < count && speaks; ++i)
-        printf("  --%-10s %s (%ld; %ld to %ld)\n", first[i].name, first[i].meaning, first[i].value, first[i].least,
-               first[i].most);
+        printf("  --%-10s %s (%ld; %ld to %ld)\n", first[i].name, first[i].meaning, first[i].value, first[i].least, first[i].most);
       leave(0);
     }
     Option* option = first;
@@ -44,15 +43,12 @@ inline void options(int argc, char** argv, const char* what, Option* first, size
       option->value = value;
       continue;
     }
-    if (speaks)
-      fprintf(stderr, "%s: '%s' is no option, or its number is none or out of range; see --help\n", argv[0], argv[a]);
+    if (speaks) fprintf(stderr, "%s: '%s' is no option, or its number is none or out of range; see --help\n", argv[0], argv[a]);
     leave(2);
   }
 }
 
-inline double seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+inline double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // PE 0 knows whether the result is right; all end with the same status.
 inline int verdict(const char* name, const char* figures, bool right, double time) {

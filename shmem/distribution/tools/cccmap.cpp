@@ -40,10 +40,8 @@ constexpr int64_t kMostDrawn = 128;  // indices of a dimension that text and pic
 std::vector<std::string> split(const std::string& text, char by) {
   std::vector<std::string> parts{""};
   for (const char c : text)
-    if (c == by)
-      parts.emplace_back();
-    else
-      parts.back() += c;
+    if (c == by) parts.emplace_back();
+    else parts.back() += c;
   return parts;
 }
 
@@ -78,16 +76,11 @@ void require(int code) {
 
 ccc_axis axis_of(int64_t n, const Spec& spec) {
   ccc_axis axis{};
-  if (spec.function == "block")
-    require(ccc_block(&axis, n, spec.processors));
-  else if (spec.function == "cyclic")
-    require(ccc_cyclic(&axis, n, spec.processors));
-  else if (spec.function == "balanced")
-    require(ccc_balanced(&axis, n, spec.processors));
-  else if (spec.function == "whole")
-    require(ccc_compress(&axis, n));
-  else
-    require(ccc_block_cyclic(&axis, n, number(spec.function), spec.processors));
+  if (spec.function == "block") require(ccc_block(&axis, n, spec.processors));
+  else if (spec.function == "cyclic") require(ccc_cyclic(&axis, n, spec.processors));
+  else if (spec.function == "balanced") require(ccc_balanced(&axis, n, spec.processors));
+  else if (spec.function == "whole") require(ccc_compress(&axis, n));
+  else require(ccc_block_cyclic(&axis, n, number(spec.function), spec.processors));
   return axis;
 }
 void cascade(ccc_axis& axis, const Spec& spec) {
@@ -101,8 +94,8 @@ void cascade(ccc_axis& axis, const Spec& spec) {
 std::string steps(const ccc_axis& axis) {
   std::string text = is_balanced(axis) ? "balanced" : "";
   for (int i = 0; i < axis.steps && !is_balanced(axis); ++i)
-    text += (i ? " then " : "") + ("block-cyclic(" + std::to_string(axis.step[i].block)) + ") on " +
-            std::to_string(axis.step[i].processors);
+    text +=
+        (i ? " then " : "") + ("block-cyclic(" + std::to_string(axis.step[i].block)) + ") on " + std::to_string(axis.step[i].processors);
   return text;
 }
 
@@ -116,8 +109,8 @@ void tell(const ccc_axis& axis, int dimension) {
     if (keeps_period(axis, i)) left += " " + std::to_string(period(axis, i));
   printf("  periods left:%s\n", left.empty() ? " none" : left.c_str());
   if (ccc_merges(&axis, &merged))
-    printf("  theorem 6.1 holds: the targets are those of block-cyclic(%" PRId64 "), whose room is %" PRId64 "\n",
-           merged.step[0].block, room(merged));
+    printf("  theorem 6.1 holds: the targets are those of block-cyclic(%" PRId64 "), whose room is %" PRId64 "\n", merged.step[0].block,
+           room(merged));
   else
     printf("  theorem 6.1 does not hold: no one block-cyclic distribution with blocks of %" PRId64 " has these targets\n",
            axis.hidden[kBlock]);
@@ -175,10 +168,9 @@ void draw_svg(const std::vector<ccc_axis>& axes, const std::string& path) {
     for (int64_t c = 0; c < columns; ++c) {
       const int64_t pe = owner(axes, r, c);
       fprintf(file,
-              "<g><title>[%" PRId64 ",%" PRId64 "] PE %" PRId64 "</title><rect x=\"%" PRId64 "\" y=\"%" PRId64
-              "\" width=\"%" PRId64 "\" height=\"%" PRId64 "\" fill=\"hsl(%" PRId64
-              ",60%%,75%%)\" stroke=\"#fff\" stroke-width=\"0.5\"/><text x=\"%" PRId64 "\" y=\"%" PRId64 "\">%" PRId64
-              "</text></g>\n",
+              "<g><title>[%" PRId64 ",%" PRId64 "] PE %" PRId64 "</title><rect x=\"%" PRId64 "\" y=\"%" PRId64 "\" width=\"%" PRId64
+              "\" height=\"%" PRId64 "\" fill=\"hsl(%" PRId64 ",60%%,75%%)\" stroke=\"#fff\" stroke-width=\"0.5\"/><text x=\"%" PRId64
+              "\" y=\"%" PRId64 "\">%" PRId64 "</text></g>\n",
               r, c, pe, c * kCell, r * kCell, kCell, kCell, pe * 360 / all, c * kCell + 2, r * kCell + 9, pe);
     }
   fprintf(file, "</svg>\n");
@@ -196,8 +188,8 @@ void tell_cost(const char* what, const std::vector<ccc_axis>& from, const std::v
   const ccc_layout a = layout_of(from), b = layout_of(to);
   ccc_cost cost{};
   require(ccc_cost_of(&a, &b, nullptr, size, &cost));
-  printf("%s: %" PRId64 " messages, %" PRId64 " bytes in %" PRId64 " pieces, at most %" PRId64 " bytes of one PE\n", what,
-         cost.messages, cost.bytes, cost.pieces, cost.most_bytes_of_a_pe);
+  printf("%s: %" PRId64 " messages, %" PRId64 " bytes in %" PRId64 " pieces, at most %" PRId64 " bytes of one PE\n", what, cost.messages,
+         cost.bytes, cost.pieces, cost.most_bytes_of_a_pe);
 }
 
 }  // namespace

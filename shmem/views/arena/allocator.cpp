@@ -25,9 +25,7 @@ struct Entry {
   uint32_t blocks;
   int32_t view_and_1;
 };
-uint64_t packed(Entry entry) {
-  return uint64_t{entry.blocks} | static_cast<uint64_t>(static_cast<uint32_t>(entry.view_and_1)) << 32;
-}
+uint64_t packed(Entry entry) { return uint64_t{entry.blocks} | static_cast<uint64_t>(static_cast<uint32_t>(entry.view_and_1)) << 32; }
 Entry unpacked(uint64_t word) { return {static_cast<uint32_t>(word), static_cast<int32_t>(word >> 32)}; }
 
 size_t entry_at(size_t block) { return library.layout.sizes + block * 8; }
@@ -55,8 +53,7 @@ size_t take_pages(size_t pages) {
   for (size_t page = first; page < first + pages;) {
     uint64_t bits = 0;
     const size_t word = page * 2 / 8;
-    for (; page < first + pages && page * 2 / 8 == word; ++page)
-      bits |= static_cast<uint64_t>(library.me + 1) << page % 4 * 16;
+    for (; page < first + pages && page * 2 / 8 == word; ++page) bits |= static_cast<uint64_t>(library.me + 1) << page % 4 * 16;
     library.net.fetch_or(0, library.layout.owners + word * 8, bits);
   }
   library.net.clear();

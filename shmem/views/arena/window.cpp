@@ -20,8 +20,7 @@ Window window;
 namespace {
 
 char* reserve(void* at, size_t bytes) {
-  void* got =
-      mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED_NOREPLACE : 0), -1, 0);
+  void* got = mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED_NOREPLACE : 0), -1, 0);
   return got == MAP_FAILED ? nullptr : static_cast<char*>(got);
 }
 
@@ -55,10 +54,8 @@ char* reserve_everywhere(size_t bytes, uint64_t& wanted, uint64_t& here_it_goes,
     if (mine && mine != address) munmap(mine, bytes), mine = nullptr;
     here_it_goes = mine != nullptr;
     shmem_uint64_min_reduce(SHMEM_TEAM_WORLD, &everywhere_it_goes, &here_it_goes, 1);
-    if (everywhere_it_goes)
-      found = mine;
-    else if (mine)
-      tried.push_back(mine);  // kept until there is one, so that the next try is another
+    if (everywhere_it_goes) found = mine;
+    else if (mine) tried.push_back(mine);  // kept until there is one, so that the next try is another
   }
   for (char* range : tried) munmap(range, bytes);
   return found;
@@ -73,10 +70,8 @@ void Window::open(char* heap, size_t bytes, uint64_t agreement[3], MayWrite may_
   at_ = reserve_everywhere(bytes, agreement[0], agreement[1], agreement[2]);
   if (!at_) end_job("there is no range of %zu bytes that is free in all processes; make VDC_PAGES smaller", bytes);
   const auto map_again = [&] { return mremap(heap, 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at_) != MAP_FAILED; };
-  if (!map_again() && !(share(heap, bytes) && map_again()))
-    end_job("the shared pages cannot be mapped a second time: %s", strerror(errno));
-  twins_ =
-      static_cast<char*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  if (!map_again() && !(share(heap, bytes) && map_again())) end_job("the shared pages cannot be mapped a second time: %s", strerror(errno));
+  twins_ = static_cast<char*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
   const size_t pages = bytes / kPage;
   if (twins_ == MAP_FAILED) end_job("no room can be reserved for the twins of %zu pages: %s", pages, strerror(errno));
   states_ = new uint8_t[pages]();

@@ -30,8 +30,7 @@ void runs_of(const uint64_t map[kMapWords], Run&& run) {
   for (size_t word = 0; word < kMapWords; ++word) {
     uint64_t left = map[word];
     if (left == ~uint64_t{0}) {
-      if (length && begin + length == word * 64)
-        length += 64;
+      if (length && begin + length == word * 64) length += 64;
       else {
         if (length) run(begin, length);
         begin = word * 64, length = 64;
@@ -42,8 +41,7 @@ void runs_of(const uint64_t map[kMapWords], Run&& run) {
       const size_t at = static_cast<size_t>(__builtin_ctzll(left));
       const uint64_t rest = ~(left >> at);
       const size_t bits = static_cast<size_t>(__builtin_ctzll(rest));
-      if (length && begin + length == word * 64 + at)
-        length += bits;
+      if (length && begin + length == word * 64 + at) length += bits;
       else {
         if (length) run(begin, length);
         begin = word * 64 + at, length = bits;

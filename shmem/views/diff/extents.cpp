@@ -12,10 +12,8 @@ bool normalize(std::vector<Range>& pieces) {
   std::vector<Range> joined;
   for (const Range& piece : pieces) {
     if (!joined.empty() && joined.back().end() > piece.offset) return false;
-    if (!joined.empty() && joined.back().end() == piece.offset)
-      joined.back().bytes += piece.bytes;
-    else
-      joined.push_back(piece);
+    if (!joined.empty() && joined.back().end() == piece.offset) joined.back().bytes += piece.bytes;
+    else joined.push_back(piece);
   }
   pieces = std::move(joined);
   return true;
@@ -44,12 +42,9 @@ uint64_t meaning_of(const std::vector<Range>& pieces) {
 
 bool overlap(const std::vector<Range>& a, const std::vector<Range>& b) {
   for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    if (a[i].end() <= b[j].offset)
-      ++i;
-    else if (b[j].end() <= a[i].offset)
-      ++j;
-    else
-      return true;
+    if (a[i].end() <= b[j].offset) ++i;
+    else if (b[j].end() <= a[i].offset) ++j;
+    else return true;
   }
   return false;
 }

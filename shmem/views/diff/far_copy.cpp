@@ -11,10 +11,8 @@ namespace {
 constexpr size_t kAtOnce = 64 * 1024;  // declared views up to here come whole, with their index, in one round trip
 
 void add_run(std::vector<Range>& runs, size_t offset, size_t bytes) {
-  if (!runs.empty() && runs.back().end() == offset)
-    runs.back().bytes += bytes;
-  else
-    runs.push_back({offset, bytes});
+  if (!runs.empty() && runs.back().end() == offset) runs.back().bytes += bytes;
+  else runs.push_back({offset, bytes});
 }
 
 void ask_for_index(View& view, FarCopy& far, int q, size_t at) {
@@ -82,8 +80,8 @@ void choose_and_ask(View& view, FarCopy& far, int q) {
   far.staged.resize(total);
   size_t at = 0;
   for (size_t i = 0; i < far.entries.size(); ++i) {
-    library.net.get(far.batch, q, library.layout.arena + far.entries[i].page * kPage + far.runs[i].offset,
-                    far.staged.data() + at, far.runs[i].bytes);
+    library.net.get(far.batch, q, library.layout.arena + far.entries[i].page * kPage + far.runs[i].offset, far.staged.data() + at,
+                    far.runs[i].bytes);
     at += far.runs[i].bytes;
   }
   far.data_came = true;
@@ -177,8 +175,7 @@ bool bring_far(View& view, int p, bool reader) {
   if (!net.get(p, library.layout.slot(view.id), &theirs, sizeof theirs)) {
     net.clear();
     if (reader) {
-      auto served =
-          own(*reinterpret_cast<uint64_t*>(library.board + library.layout.bit_word(view.id, static_cast<unsigned>(p))));
+      auto served = own(*reinterpret_cast<uint64_t*>(library.board + library.layout.bit_word(view.id, static_cast<unsigned>(p))));
       served.fetch_and(~(uint64_t{1} << (32 + p % 32)), std::memory_order_seq_cst);
     }
     return true;  // it died: nothing is left to be done
@@ -211,8 +208,8 @@ void poll_deliveries() {
   std::erase_if(library.deliveries, [](Delivery& delivery) {
     if (!library.net.finished(*delivery.puts)) return false;
     if (delivery.reader) {
-      auto served = own(*reinterpret_cast<uint64_t*>(
-          library.board + library.layout.bit_word(delivery.view, static_cast<unsigned>(delivery.to))));
+      auto served =
+          own(*reinterpret_cast<uint64_t*>(library.board + library.layout.bit_word(delivery.view, static_cast<unsigned>(delivery.to))));
       served.fetch_and(~(uint64_t{1} << (32 + delivery.to % 32)), std::memory_order_seq_cst);
     }
     return true;

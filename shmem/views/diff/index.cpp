@@ -24,8 +24,7 @@ struct Pool {
       return at;
     }
     if (next + size > library.layout.pool_bytes)
-      refuse(VDCX_ERR_NO_SPACE,
-             "the index of what views consist of is full (%zu bytes); set VDC_PAGES to more, or declare views",
+      refuse(VDCX_ERR_NO_SPACE, "the index of what views consist of is full (%zu bytes); set VDC_PAGES to more, or declare views",
              library.layout.pool_bytes);
     const size_t at = library.layout.pool + next;
     next += size;
@@ -67,15 +66,13 @@ Copied copy_detected(View& view, int q, const Slot& theirs) {
   const uint64_t have = own(library.slot(view.id).version).load(std::memory_order_relaxed);
   const size_t pool_end = library.layout.pool + library.layout.pool_bytes;
   std::vector<PageEntry> fresh;
-  const bool sound = theirs.index_at >= library.layout.pool &&
-                     theirs.index_length <= library.layout.pool_bytes / sizeof(PageEntry) &&
+  const bool sound = theirs.index_at >= library.layout.pool && theirs.index_length <= library.layout.pool_bytes / sizeof(PageEntry) &&
                      theirs.index_at + theirs.index_length * sizeof(PageEntry) <= pool_end;
   for (size_t i = 0; sound && i < theirs.index_length; ++i) {
     const auto& entry = *reinterpret_cast<PageEntry*>(library.net.near(q, theirs.index_at + i * sizeof(PageEntry)));
     if (entry.version > have) fresh.push_back(entry);
   }
-  return apply_detected(view, q, fresh,
-                        [&](size_t page) { return library.net.near(q, library.layout.arena + page * kPage); })
+  return apply_detected(view, q, fresh, [&](size_t page) { return library.net.near(q, library.layout.arena + page * kPage); })
              ? Copied::yes
              : Copied::not_yet;
 }
@@ -97,9 +94,7 @@ uint64_t* declared_index(View& view) {
   return reinterpret_cast<uint64_t*>(library.board + slot.index_at);
 }
 
-PageEntry* detected_entries(View& view) {
-  return reinterpret_cast<PageEntry*>(library.board + library.slot(view.id).index_at);
-}
+PageEntry* detected_entries(View& view) { return reinterpret_cast<PageEntry*>(library.board + library.slot(view.id).index_at); }
 
 PageEntry& detected_entry(View& view, uint64_t page) {
   Slot& slot = library.slot(view.id);
@@ -169,11 +164,9 @@ Copied copy_from(View& view, int q) {
   Slot& mine = library.slot(view.id);
   if (theirs.version <= own(mine.version).load(std::memory_order_relaxed)) return Copied::yes;
   own(mine.whole).store(0, std::memory_order_release);
-  if (view.declared)
-    copy_declared(view, q, theirs);
-  else if (copy_detected(view, q, theirs) == Copied::not_yet)
-    return Copied::yes;                                 // void: At::check finds that out, too
-  std::atomic_thread_fence(std::memory_order_acquire);  // the loads above come before the second look
+  if (view.declared) copy_declared(view, q, theirs);
+  else if (copy_detected(view, q, theirs) == Copied::not_yet) return Copied::yes;  // void: At::check finds that out, too
+  std::atomic_thread_fence(std::memory_order_acquire);                             // the loads above come before the second look
   own(mine.version).store(theirs.version, std::memory_order_relaxed);
   own(mine.whole).store(1, std::memory_order_release);
   return Copied::yes;
@@ -199,8 +192,7 @@ bool bring(View& view, int p, bool reader) {
   }
   own(theirs->version).store(library.slot(view.id).version, std::memory_order_release);
   if (reader) {
-    auto served =
-        own(*reinterpret_cast<uint64_t*>(library.board + library.layout.bit_word(view.id, static_cast<unsigned>(p))));
+    auto served = own(*reinterpret_cast<uint64_t*>(library.board + library.layout.bit_word(view.id, static_cast<unsigned>(p))));
     served.fetch_and(~(uint64_t{1} << (32 + p % 32)), std::memory_order_seq_cst);
   }
   library.net.store(p, told, static_cast<uint64_t>(Told::brought));

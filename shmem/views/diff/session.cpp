@@ -56,10 +56,8 @@ void begin_declared(View& view) {
 
 // Blocks of the view that overlap [offset, offset + bytes) have the version.
 void stamp(View& view, uint64_t* versions, uint64_t version, size_t offset, size_t bytes) {
-  auto block =
-      std::partition_point(view.blocks.begin(), view.blocks.end(), [&](const Range& b) { return b.end() <= offset; });
-  for (; block != view.blocks.end() && block->offset < offset + bytes; ++block)
-    versions[block - view.blocks.begin()] = version;
+  auto block = std::partition_point(view.blocks.begin(), view.blocks.end(), [&](const Range& b) { return b.end() <= offset; });
+  for (; block != view.blocks.end() && block->offset < offset + bytes; ++block) versions[block - view.blocks.begin()] = version;
 }
 
 void find_by_twin(View& view, uint64_t* versions, uint64_t version) {
@@ -79,8 +77,7 @@ void find_by_fault(View& view, uint64_t* versions, uint64_t version) {
   size_t changed = 0;
   for (size_t i = 0; i < window.twin_count(); ++i) {
     const size_t page = window.twinned()[i], from = page * kPage;
-    auto block =
-        std::partition_point(view.blocks.begin(), view.blocks.end(), [&](const Range& b) { return b.end() <= from; });
+    auto block = std::partition_point(view.blocks.begin(), view.blocks.end(), [&](const Range& b) { return b.end() <= from; });
     for (; block != view.blocks.end() && block->offset < from + kPage; ++block) {
       const size_t begin = std::max(block->offset, from), end = std::min(block->end(), from + kPage);
       char* const then = window.twin(page) + (begin - from);
@@ -135,8 +132,8 @@ void look_for_overlap(View& view, uint64_t page, const uint64_t map[kMapWords]) 
     if (other->declared) {
       runs_of(map, [&](size_t at, size_t bytes) {
         if (overlap(other->pieces, {{page * kPage + at, bytes}}))
-          refuse(VDCX_ERR_OVERLAP, "view %d: byte %zu of the shared pages was written in it, and is declared as view %d's",
-                 view.id, page * kPage + at, other->id);
+          refuse(VDCX_ERR_OVERLAP, "view %d: byte %zu of the shared pages was written in it, and is declared as view %d's", view.id,
+                 page * kPage + at, other->id);
       });
       continue;
     }
@@ -146,8 +143,7 @@ void look_for_overlap(View& view, uint64_t page, const uint64_t map[kMapWords]) 
     for (size_t i = 0; i < kMapWords; ++i)
       if (theirs.map[i] & map[i])
         refuse(VDCX_ERR_OVERLAP, "view %d: byte %zu of the shared pages was written in it, and in view %d before", view.id,
-               static_cast<size_t>(page * kPage + i * 64 + static_cast<size_t>(__builtin_ctzll(theirs.map[i] & map[i]))),
-               other->id);
+               static_cast<size_t>(page * kPage + i * 64 + static_cast<size_t>(__builtin_ctzll(theirs.map[i] & map[i]))), other->id);
   }
 }
 
@@ -159,8 +155,7 @@ void end_detected(View& view, uint64_t version) {
         entry.map[at % kPage / 64] |= uint64_t{1} << at % 64;
       entry.version = version;
     }
-  std::vector<uint32_t> pages(window.twinned().begin(),
-                              window.twinned().begin() + static_cast<ptrdiff_t>(window.twin_count()));
+  std::vector<uint32_t> pages(window.twinned().begin(), window.twinned().begin() + static_cast<ptrdiff_t>(window.twin_count()));
   std::sort(pages.begin(), pages.end());
   std::vector<uint32_t> written;
   for (const uint32_t page : pages) {
@@ -184,8 +179,7 @@ bool may_write(size_t offset) {
   if (library.me == 0 && !library.image_done) return true;
   for (const View* view : library.writers) {
     if (!view->declared) return true;
-    const auto piece =
-        std::partition_point(view->pieces.begin(), view->pieces.end(), [&](const Range& p) { return p.end() <= offset; });
+    const auto piece = std::partition_point(view->pieces.begin(), view->pieces.end(), [&](const Range& p) { return p.end() <= offset; });
     if (piece != view->pieces.end() && piece->offset <= offset) return true;
   }
   return false;
@@ -195,10 +189,8 @@ void begin_session(View& view) {
   view.told.clear();
   library.writers.push_back(&view);
   own(library.slot(view.id).whole).store(0, std::memory_order_relaxed);
-  if (view.declared)
-    begin_declared(view);
-  else
-    begin_detected(view);
+  if (view.declared) begin_declared(view);
+  else begin_detected(view);
 }
 
 void end_session(View& view) {
@@ -210,8 +202,7 @@ void end_session(View& view) {
     // Page twins serve all sessions by faults, and go with the last.
     if (window.twin_count() &&
         std::none_of(library.writers.begin(), library.writers.end(), [](const View* v) { return v->how == VDCX_FAULT; })) {
-      std::vector<uint32_t> pages(window.twinned().begin(),
-                                  window.twinned().begin() + static_cast<ptrdiff_t>(window.twin_count()));
+      std::vector<uint32_t> pages(window.twinned().begin(), window.twinned().begin() + static_cast<ptrdiff_t>(window.twin_count()));
       std::sort(pages.begin(), pages.end());
       bool others = !library.writers.empty();
       window.drop_twins();

@@ -38,10 +38,8 @@ void step_once(View& view) {
     } catch (const Refusal&) {
       // The copy there is not of this view: nobody waits for this process because of that.
       if (view.request.at == At::copy_told) site.thank(view.request.other);
-      if (view.mode == VDCX_READ)
-        own(site.slot().word).fetch_and(~Word::kChanging, std::memory_order_seq_cst);
-      else
-        pass_on_loss(view);
+      if (view.mode == VDCX_READ) own(site.slot().word).fetch_and(~Word::kChanging, std::memory_order_seq_cst);
+      else pass_on_loss(view);
       view.pending = view.ahead = false;
       std::erase(library.aheads, &view);
       throw;
@@ -59,10 +57,8 @@ void step_once(View& view) {
   const int other = view.request.other;
   view.pending = view.ahead = false;
   abandon_copy(view);
-  if (view.mode == VDCX_READ)
-    own(library.slot(view.id).word).fetch_and(~Word::kChanging, std::memory_order_seq_cst);
-  else
-    pass_on_loss(view);
+  if (view.mode == VDCX_READ) own(library.slot(view.id).word).fetch_and(~Word::kChanging, std::memory_order_seq_cst);
+  else pass_on_loss(view);
   refuse(VDCX_ERR_LOST,
          "view %d: process %d, which had it or was before this one in its queue, has died; Vdcx_recover brings back what "
          "the living have",
@@ -70,10 +66,8 @@ void step_once(View& view) {
 }
 
 void count(View& view, bool waited) {
-  if (view.mode == VDCX_READ)
-    ++library.counters.read_acquires;
-  else
-    ++library.counters.write_acquires;
+  if (view.mode == VDCX_READ) ++library.counters.read_acquires;
+  else ++library.counters.write_acquires;
   library.counters.waited += waited;
 }
 
@@ -93,13 +87,11 @@ void take(View& view) {
 void check_mode(const View& view, Vdcx_mode mode) {
   if (mode != VDCX_READ && mode != VDCX_WRITE && mode != VDCX_OVERWRITE)
     refuse(VDCX_ERR_ARG, "view %d: %d is no mode", view.id, static_cast<int>(mode));
-  if (view.pending && view.mode != mode)
-    refuse(VDCX_ERR_STATE, "view %d: a request of another mode is still in the queue", view.id);
+  if (view.pending && view.mode != mode) refuse(VDCX_ERR_STATE, "view %d: a request of another mode is still in the queue", view.id);
   if (mode == VDCX_READ) return;
   if (view.held) refuse(VDCX_ERR_STATE, "view %d is held for writing by this process already", view.id);
   if (view.reads)
-    refuse(VDCX_ERR_STATE, "view %d is held for reading by this process: release it before acquiring it for writing",
-           view.id);
+    refuse(VDCX_ERR_STATE, "view %d is held for reading by this process: release it before acquiring it for writing", view.id);
   if (!view.declared && !library.writers.empty())
     refuse(VDCX_ERR_STATE,
            "view %d cannot be acquired for writing while view %d is: what belongs to it is detected, so writers do not "
@@ -122,8 +114,8 @@ void prepare(View& view, Vdcx_mode mode, bool ahead) {
 
 // Something that was begun, or brought to others, can go on.
 bool others_wait() {
-  return delivery_is_over() || std::any_of(library.aheads.begin(), library.aheads.end(),
-                                           [](View* view) { return !view->request.ended() && ready(*view); });
+  return delivery_is_over() ||
+         std::any_of(library.aheads.begin(), library.aheads.end(), [](View* view) { return !view->request.ended() && ready(*view); });
 }
 
 // Steps until it has ended, as long as there is time.
@@ -158,13 +150,12 @@ void drive(View& view, double seconds) {
   nobody_blocks();
   if (view.request.ended()) return;
   // Others may come to depend on it: it goes on whenever this process waits for something.
-  if (std::find(library.aheads.begin(), library.aheads.end(), &view) == library.aheads.end())
-    library.aheads.push_back(&view);
+  if (std::find(library.aheads.begin(), library.aheads.end(), &view) == library.aheads.end()) library.aheads.push_back(&view);
   if (waiting.circle)
     refuse(VDCX_ERR_DEADLOCK, "view %d: %s wait for each other in a circle; release something and acquire again", view.id,
            probe.circle().c_str());
-  refuse(VDCX_ERR_TIMEOUT, "view %d was not handed over by process %u in %g s; the request stays in the queue", view.id,
-         view.request.other, seconds);
+  refuse(VDCX_ERR_TIMEOUT, "view %d was not handed over by process %u in %g s; the request stays in the queue", view.id, view.request.other,
+         seconds);
 }
 
 }  // namespace
@@ -174,19 +165,16 @@ bool ready(View& view) {
   Site site{view};
   switch (view.request.at) {
     case At::told_write:
-    case At::told_read:
-      return own(site.slot().told).load(std::memory_order_acquire) != 0 || library.net.dead(view.request.other);
+    case At::told_read: return own(site.slot().told).load(std::memory_order_acquire) != 0 || library.net.dead(view.request.other);
     case At::write:
     case At::served:
-    case At::read:
-      return site.served() || delivery_is_over();
+    case At::read: return site.served() || delivery_is_over();
     case At::copy_write:
     case At::copy_idle:
     case At::copy_told:
       return view.far.step == FarCopy::Step::none || library.net.arrived(view.far.batch) != Arrival::under_way ||
              library.net.dead(view.request.other);
-    default:
-      return true;
+    default: return true;
   }
 }
 
@@ -292,8 +280,7 @@ void destroy(View& view) {
   if (!view.held) refuse(VDCX_ERR_STATE, "view %d can be destroyed only by who holds it for writing", view.id);
   end_session(view);
   view.held = false;
-  const uint64_t generation =
-      library.net.fetch_add(view.manager, library.layout.slot(view.id) + offsetof(Slot, spare), 1) + 1;
+  const uint64_t generation = library.net.fetch_add(view.manager, library.layout.slot(view.id) + offsetof(Slot, spare), 1) + 1;
   library.net.clear();
   forget_index(view);
   own(library.slot(view.id).generation).store(generation, std::memory_order_release);

@@ -85,11 +85,8 @@ Request step(Site& site, Request r) {
       site.store_mine(word.waiting());
       return here(At::swap);
     }
-    case At::serve:
-      site.tell_readers();
-      return here(At::served);
-    case At::served:
-      return site.served() ? here(At::held) : r;
+    case At::serve: site.tell_readers(); return here(At::served);
+    case At::served: return site.served() ? here(At::held) : r;
     case At::swap:
       if (const unsigned before = site.swap_tail()) return {At::announce, static_cast<uint16_t>(before - 1), 0};
       if (site.gone()) return here(At::lost);
@@ -102,25 +99,18 @@ Request step(Site& site, Request r) {
     }
     case At::told_write:
       switch (site.told(r.other)) {
-        case Told::not_yet:
-          return r;
-        case Told::lost:
-          return here(At::lost);
-        case Told::yes:
-          return here(At::copy_write);
-        case Told::brought:
-          break;
+        case Told::not_yet: return r;
+        case Told::lost: return here(At::lost);
+        case Told::yes: return here(At::copy_write);
+        case Told::brought: break;
       }
       site.add_mine(W::granted());
       return here(At::held);
     case At::copy_write:
       switch (site.copy(r.other)) {
-        case Copied::not_yet:
-          return r;
-        case Copied::lost:
-          return here(At::lost);
-        case Copied::yes:
-          break;
+        case Copied::not_yet: return r;
+        case Copied::lost: return here(At::lost);
+        case Copied::yes: break;
       }
       site.add_mine(W::granted());
       return here(At::held);
@@ -147,12 +137,9 @@ Request step(Site& site, Request r) {
     }
     case At::copy_idle:
       switch (site.copy(r.other)) {
-        case Copied::not_yet:
-          return r;
-        case Copied::lost:
-          return here(At::lost);
-        case Copied::yes:
-          break;
+        case Copied::not_yet: return r;
+        case Copied::lost: return here(At::lost);
+        case Copied::yes: break;
       }
       return {At::check, r.other, r.epoch};
     case At::check: {
@@ -177,31 +164,23 @@ Request step(Site& site, Request r) {
     }
     case At::told_read:
       switch (site.told(r.other)) {
-        case Told::not_yet:
-          return r;
-        case Told::lost:
-          return here(At::lost);
-        case Told::yes:
-          return here(At::copy_told);
-        case Told::brought:
-          break;
+        case Told::not_yet: return r;
+        case Told::lost: return here(At::lost);
+        case Told::yes: return here(At::copy_told);
+        case Told::brought: break;
       }
       return has_read();
     case At::copy_told:
       switch (site.copy(r.other)) {
-        case Copied::not_yet:
-          return r;
-        case Copied::lost:
-          return here(At::lost);
-        case Copied::yes:
-          break;
+        case Copied::not_yet: return r;
+        case Copied::lost: return here(At::lost);
+        case Copied::yes: break;
       }
       site.thank(r.other);
       return has_read();
     case At::held:
     case At::reading:
-    case At::lost:
-      break;
+    case At::lost: break;
   }
   return r;
 }

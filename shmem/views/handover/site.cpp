@@ -41,8 +41,7 @@ void Site::take_readers(bool lost) {
     do {
       asked = bits & 0xffffffffu;
       if (!asked) break;
-    } while (!word.compare_exchange_weak(bits, (bits & ~uint64_t{0xffffffffu}) | (lost ? 0 : asked << 32),
-                                         std::memory_order_seq_cst));
+    } while (!word.compare_exchange_weak(bits, (bits & ~uint64_t{0xffffffffu}) | (lost ? 0 : asked << 32), std::memory_order_seq_cst));
     if (!asked) continue;
     auto pushes = own(*reinterpret_cast<uint64_t*>(library.board + library.layout.push_word(view.id, first)));
     for (uint64_t left = asked; left; left &= left - 1) {
@@ -52,8 +51,7 @@ void Site::take_readers(bool lost) {
       if (lost) {
         tell_lost(p);
       } else if (!(push && view.declared && bring(view, static_cast<int>(p), true))) {
-        net().store(static_cast<int>(p), library.layout.slot(view.id) + offsetof(Slot, told),
-                    static_cast<uint64_t>(Told::yes));
+        net().store(static_cast<int>(p), library.layout.slot(view.id) + offsetof(Slot, told), static_cast<uint64_t>(Told::yes));
       }
     }
   }
@@ -70,10 +68,8 @@ bool Site::served() {
     served = word.load(std::memory_order_seq_cst) >> 32;
     for (; served; served &= served - 1) {
       const unsigned i = static_cast<unsigned>(__builtin_ctzll(served));
-      if (net().dead(static_cast<int>(first + i)))
-        word.fetch_and(~(uint64_t{1} << (32 + i)), std::memory_order_seq_cst);
-      else
-        all = false;
+      if (net().dead(static_cast<int>(first + i))) word.fetch_and(~(uint64_t{1} << (32 + i)), std::memory_order_seq_cst);
+      else all = false;
     }
   }
   return all;

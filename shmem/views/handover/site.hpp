@@ -33,12 +33,9 @@ struct Site {
                            Word::announcement(me(), view.asked_push))};
   }
   unsigned swap_tail() {
-    return static_cast<unsigned>(
-        net().exchange(view.manager, library.layout.slot(view.id) + offsetof(Slot, tail), me() + 1));
+    return static_cast<unsigned>(net().exchange(view.manager, library.layout.slot(view.id) + offsetof(Slot, tail), me() + 1));
   }
-  unsigned tail() {
-    return static_cast<unsigned>(net().load(view.manager, library.layout.slot(view.id) + offsetof(Slot, tail)));
-  }
+  unsigned tail() { return static_cast<unsigned>(net().load(view.manager, library.layout.slot(view.id) + offsetof(Slot, tail))); }
 
   void expect() { own(slot().told).store(0, std::memory_order_seq_cst); }
   Told told(unsigned q);

@@ -50,9 +50,7 @@ struct BasicWord {
   static constexpr Int reads() { return kEpoch + kChanging; }
   static constexpr Int has_read() { return static_cast<Int>(-static_cast<Int>(kChanging)); }
   // What the process behind sets.
-  static constexpr Int announcement(unsigned process, bool push) {
-    return static_cast<Int>(process + 1) << kNextAt | (push ? kPush : 0);
-  }
+  static constexpr Int announcement(unsigned process, bool push) { return static_cast<Int>(process + 1) << kNextAt | (push ? kPush : 0); }
 };
 
 using Word = BasicWord<uint64_t, 20>;

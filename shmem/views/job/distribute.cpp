@@ -15,8 +15,7 @@ void distribute(void* variable, size_t bytes) {
     if (library.me == 0) memcpy(library.board + library.layout.stage, at, part);
     meet(kId);
     if (library.me != 0) {
-      if (const char* there = library.net.near(0, library.layout.stage))
-        memcpy(at, there, part);
+      if (const char* there = library.net.near(0, library.layout.stage)) memcpy(at, there, part);
       else if (!library.net.get(0, library.layout.stage, at, part)) {
         library.net.clear();
         refuse(VDCX_ERR_LOST, "process 0 has died");

@@ -32,8 +32,7 @@ void refuse(int code, const char* sentence, ...) {
 
 void end_job(const char* sentence, ...) {
   char text[640];
-  int used =
-      library.up ? snprintf(text, sizeof text, "vdc: process %d: ", library.me) : snprintf(text, sizeof text, "vdc: ");
+  int used = library.up ? snprintf(text, sizeof text, "vdc: process %d: ", library.me) : snprintf(text, sizeof text, "vdc: ");
   va_list args;
   va_start(args, sentence);
   vsnprintf(text + used, sizeof text - static_cast<size_t>(used), sentence, args);
@@ -49,10 +48,9 @@ void report_stray_write(const void* address, size_t offset) {
   for (const auto& view : library.views)
     if (view && view->reads && view->declared && overlap(view->pieces, {{offset, 1}})) reads = view.get();
   if (reads) end_job("%p was written, which belongs to view %d: that is held for reading only", address, reads->id);
-  if (library.writers.empty())
-    end_job("%p (byte %zu of the shared pages) was written, but no view is held for writing", address, offset);
-  end_job("%p (byte %zu of the shared pages) was written, which belongs to no view that is held for writing; view %d is",
-          address, offset, library.writers.back()->id);
+  if (library.writers.empty()) end_job("%p (byte %zu of the shared pages) was written, but no view is held for writing", address, offset);
+  end_job("%p (byte %zu of the shared pages) was written, which belongs to no view that is held for writing; view %d is", address, offset,
+          library.writers.back()->id);
 }
 
 Layout::Layout(size_t pages, unsigned processes) {
@@ -117,9 +115,8 @@ void start_up() {
   library.layout = Layout(pages, static_cast<unsigned>(library.n));
   library.board = static_cast<char*>(shmem_align(kPage, library.layout.total));
   if (!library.board)
-    end_job(
-        "the symmetric heap has no %zu bytes for %zu shared pages; set SHMEM_SYMMETRIC_SIZE to more, or VDC_PAGES to less",
-        library.layout.total, pages);
+    end_job("the symmetric heap has no %zu bytes for %zu shared pages; set SHMEM_SYMMETRIC_SIZE to more, or VDC_PAGES to less",
+            library.layout.total, pages);
   library.up = true;
   if (used || started) memset(library.board, 0, library.layout.total);  // else it is zero
   started = true;
@@ -151,8 +148,7 @@ void publish_image() {
   wait_for([&] { return image.load(std::memory_order_acquire) != 0 || library.net.dead(0); }, kForEver);
   const uint64_t bytes = image.load(std::memory_order_acquire);
   if (bytes == 0) refuse(VDCX_ERR_LOST, "process 0 died before it published what it had initialised");
-  if (const char* there = library.net.near(0, library.layout.arena))
-    memcpy(library.arena(), there, bytes - 1);
+  if (const char* there = library.net.near(0, library.layout.arena)) memcpy(library.arena(), there, bytes - 1);
   else if (!library.net.get(0, library.layout.arena, library.arena(), bytes - 1)) {
     library.net.clear();
     refuse(VDCX_ERR_LOST, "process 0 died before it published what it had initialised");
@@ -175,8 +171,7 @@ void meet(unsigned id) {
   for (int round = 0, step = 1; step < library.n; ++round, step *= 2) {
     const int to = (library.me + step) % library.n;
     const size_t place = static_cast<size_t>(round) * 8;
-    if (library.check)
-      library.net.store(to, offsetof(Header, barrier_id) + (barriers & 1) * sizeof(uint64_t[kRounds]) + place, said);
+    if (library.check) library.net.store(to, offsetof(Header, barrier_id) + (barriers & 1) * sizeof(uint64_t[kRounds]) + place, said);
     library.net.store(to, offsetof(Header, arrived) + place, barriers);
     auto arrived = own(library.header().arrived[round]);
     int dead = -1;
@@ -189,8 +184,7 @@ void meet(unsigned id) {
           return dead >= 0;
         },
         kForEver);
-    if (arrived.load(std::memory_order_acquire) < barriers)
-      refuse(VDCX_ERR_LOST, "barrier %u: process %d has died", id, dead);
+    if (arrived.load(std::memory_order_acquire) < barriers) refuse(VDCX_ERR_LOST, "barrier %u: process %d has died", id, dead);
     const uint64_t theirs = own(library.header().barrier_id[barriers & 1][round]).load(std::memory_order_acquire);
     if (library.check && theirs != said && theirs >> 32 == barriers)
       refuse(VDCX_ERR_ARG, "process %d is at barrier %u while process %d is at barrier %u", library.me, id,
@@ -205,10 +199,8 @@ void shut_down() {
     if (view->pending) {
       // Those behind in the queue are served, too.
       try {
-        if (view->ahead)
-          complete(*view, kForEver);
-        else
-          acquire(*view, view->mode, kForEver);
+        if (view->ahead) complete(*view, kForEver);
+        else acquire(*view, view->mode, kForEver);
         release(*view);
       } catch (const Refusal&) {
       }

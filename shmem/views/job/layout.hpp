@@ -52,12 +52,8 @@ struct Layout {
   Layout() = default;
   Layout(size_t pages, unsigned processes);
   size_t slot(int view) const { return slots + static_cast<size_t>(view) * sizeof(Slot); }
-  size_t bit_word(int view, unsigned process) const {
-    return bits + (static_cast<size_t>(view) * bit_words + process / 32) * 8;
-  }
-  size_t push_word(int view, unsigned process) const {
-    return pushes + (static_cast<size_t>(view) * bit_words + process / 32) * 8;
-  }
+  size_t bit_word(int view, unsigned process) const { return bits + (static_cast<size_t>(view) * bit_words + process / 32) * 8; }
+  size_t push_word(int view, unsigned process) const { return pushes + (static_cast<size_t>(view) * bit_words + process / 32) * 8; }
 };
 
 }  // namespace portunus::views

@@ -45,8 +45,8 @@ void Net::open(char* block, size_t bytes, int me, int processes) {
   me_all.start = block;
   me_all.length = bytes;
   me_all.ct_handle = PTL_CT_NONE;
-  me_all.options = PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_COMM_DISABLE |
-                   PTL_ME_EVENT_SUCCESS_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE;
+  me_all.options = PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE |
+                   PTL_ME_EVENT_UNLINK_DISABLE;
   me_all.match_id.rank = PTL_RANK_ANY;
   me_all.ignore_bits = ~ptl_match_bits_t{0};
   check(PtlGetUid(ni_, &me_all.uid), "PtlGetUid");
@@ -59,8 +59,7 @@ void Net::open(char* block, size_t bytes, int me, int processes) {
   dead_.assign(static_cast<size_t>(processes), 0);
   for (int pe = 0; pe < processes; ++pe) {
     char* base = static_cast<char*>(shmem_ptr(block, pe));
-    if (base && PtlxNodeWatch(ni_, process(pe), &watches_[static_cast<size_t>(pe)]) == PTL_OK)
-      bases_[static_cast<size_t>(pe)] = base;
+    if (base && PtlxNodeWatch(ni_, process(pe), &watches_[static_cast<size_t>(pe)]) == PTL_OK) bases_[static_cast<size_t>(pe)] = base;
     any_far_ |= !bases_[static_cast<size_t>(pe)];
   }
   if (!bases_[static_cast<size_t>(me)]) end_job("this process cannot reach its own memory");
@@ -106,23 +105,22 @@ uint64_t Net::answer(int code, int pe) {
 }
 
 uint64_t Net::fetch(int pe, size_t offset, ptl_op_t op, uint64_t operand) {
-  return answer(PtlFetchAtomic(reply_md_, address(&result_), operand_md_, address(&operand), 8, process(pe), index_, 0,
-                               offset, nullptr, 0, op, PTL_UINT64_T),
+  return answer(PtlFetchAtomic(reply_md_, address(&result_), operand_md_, address(&operand), 8, process(pe), index_, 0, offset, nullptr, 0,
+                               op, PTL_UINT64_T),
                 pe);
 }
 
 uint64_t Net::exchange(int pe, size_t offset, uint64_t value) {
   if (char* here = near(pe, offset)) return word_at(here).exchange(value, std::memory_order_seq_cst);
-  return answer(PtlSwap(reply_md_, address(&result_), operand_md_, address(&value), 8, process(pe), index_, 0, offset,
-                        nullptr, 0, nullptr, PTL_SWAP, PTL_UINT64_T),
+  return answer(PtlSwap(reply_md_, address(&result_), operand_md_, address(&value), 8, process(pe), index_, 0, offset, nullptr, 0, nullptr,
+                        PTL_SWAP, PTL_UINT64_T),
                 pe);
 }
 
 bool Net::compare_exchange(int pe, size_t offset, uint64_t& expected, uint64_t value) {
-  if (char* here = near(pe, offset))
-    return word_at(here).compare_exchange_strong(expected, value, std::memory_order_seq_cst);
-  const uint64_t old = answer(PtlSwap(reply_md_, address(&result_), operand_md_, address(&value), 8, process(pe), index_, 0,
-                                      offset, nullptr, 0, &expected, PTL_CSWAP, PTL_UINT64_T),
+  if (char* here = near(pe, offset)) return word_at(here).compare_exchange_strong(expected, value, std::memory_order_seq_cst);
+  const uint64_t old = answer(PtlSwap(reply_md_, address(&result_), operand_md_, address(&value), 8, process(pe), index_, 0, offset,
+                                      nullptr, 0, &expected, PTL_CSWAP, PTL_UINT64_T),
                               pe);
   const bool same = !failed_ && old == expected;
   expected = old;
@@ -137,8 +135,7 @@ void Net::store(int pe, size_t offset, uint64_t value) {
   }
   // Nobody waits for this one: a peer that is dead does not miss it.
   ++messages_;
-  check(PtlAtomic(operand_md_, address(&value), 8, PTL_NO_ACK_REQ, process(pe), index_, 0, offset, nullptr, 0, PTL_MAX,
-                  PTL_UINT64_T),
+  check(PtlAtomic(operand_md_, address(&value), 8, PTL_NO_ACK_REQ, process(pe), index_, 0, offset, nullptr, 0, PTL_MAX, PTL_UINT64_T),
         "PtlAtomic");
 }
 
@@ -164,8 +161,7 @@ bool Net::get(int pe, size_t offset, void* to, size_t bytes) {
 bool Net::put(int pe, size_t offset, const void* from, size_t bytes) {
   for (size_t done = 0; done < bytes;) {
     const size_t part = std::min<size_t>(bytes - done, limits_.max_msg_size);
-    check(PtlPut(reply_md_, address(from) + done, part, PTL_CT_ACK_REQ, process(pe), index_, 0, offset + done, nullptr, 0),
-          "PtlPut");
+    check(PtlPut(reply_md_, address(from) + done, part, PTL_CT_ACK_REQ, process(pe), index_, 0, offset + done, nullptr, 0), "PtlPut");
     ++asked_;
     ++messages_;
     done += part;
@@ -214,8 +210,7 @@ void Net::begin(Delivery& delivery) {
 void Net::put(Delivery& delivery, int pe, size_t offset, const void* from, size_t bytes) {
   for (size_t done = 0; done < bytes;) {
     const size_t part = std::min<size_t>(bytes - done, limits_.max_msg_size);
-    check(PtlPut(delivery.md, address(from) + done, part, PTL_CT_ACK_REQ, process(pe), index_, 0, offset + done, nullptr, 0),
-          "PtlPut");
+    check(PtlPut(delivery.md, address(from) + done, part, PTL_CT_ACK_REQ, process(pe), index_, 0, offset + done, nullptr, 0), "PtlPut");
     ++delivery.puts;
     ++messages_;
     done += part;
@@ -226,8 +221,8 @@ void Net::put(Delivery& delivery, int pe, size_t offset, const void* from, size_
 void Net::finish(Delivery& delivery, int pe, size_t told, uint64_t value) {
   delivery.value = value;
   ++messages_;
-  check(PtlTriggeredAtomic(delivery.last_md, address(&delivery.value), 8, PTL_CT_ACK_REQ, process(pe), index_, 0, told,
-                           nullptr, 0, PTL_MAX, PTL_UINT64_T, delivery.acks, delivery.puts),
+  check(PtlTriggeredAtomic(delivery.last_md, address(&delivery.value), 8, PTL_CT_ACK_REQ, process(pe), index_, 0, told, nullptr, 0, PTL_MAX,
+                           PTL_UINT64_T, delivery.acks, delivery.puts),
         "PtlTriggeredAtomic");
 }
 

@@ -32,9 +32,7 @@ class Net {
   ptl_handle_ni_t interface() const { return ni_; }
   ptl_pt_index_t streams() const { return stream_index_; }
   // Where `offset` of that process lies here; nullptr when it is not on this node.
-  char* near(int pe, size_t offset) const {
-    return bases_[static_cast<size_t>(pe)] ? bases_[static_cast<size_t>(pe)] + offset : nullptr;
-  }
+  char* near(int pe, size_t offset) const { return bases_[static_cast<size_t>(pe)] ? bases_[static_cast<size_t>(pe)] + offset : nullptr; }
   // Inside of wait() only those are found that were asked for outside before: a callback must not call what steps the
   // engine.
   bool dead(int pe);
@@ -103,9 +101,7 @@ class Net {
   int me_ = 0;
 };
 
-inline std::atomic_ref<uint64_t> word_at(char* place) {
-  return std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(place));
-}
+inline std::atomic_ref<uint64_t> word_at(char* place) { return std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(place)); }
 
 inline uint64_t Net::load(int pe, size_t offset) {
   if (char* here = near(pe, offset)) return word_at(here).load(std::memory_order_seq_cst);

@@ -44,8 +44,7 @@ void write_next(View& view, double seconds) {
   Stream& stream = *view.stream;
   const uint64_t next = stream.version + 1;
   if (next > stream.depth && !wait_for([&] { return read_by_all(stream, next - stream.depth); }, seconds))
-    refuse(VDCX_ERR_TIMEOUT, "view %d: %u versions of the stream were still unread after %g s", view.id, stream.depth,
-           seconds);
+    refuse(VDCX_ERR_TIMEOUT, "view %d: %u versions of the stream were still unread after %g s", view.id, stream.depth, seconds);
   for (const Range& piece : view.pieces) window.open_pages(piece.offset / kPage, (piece.end() + kPage - 1) / kPage);
   view.how = VDCX_WHOLE;
   view.held = true;
@@ -61,8 +60,8 @@ void read_next(View& view, double seconds) {
   const auto there = [&] { return arrived.load(std::memory_order_acquire) >= next; };
   if (!there()) {
     if (!wait_for([&] { return there() || library.net.dead(stream.writer); }, seconds))
-      refuse(VDCX_ERR_TIMEOUT, "view %d: version %llu of the stream did not come in %g s", view.id,
-             static_cast<unsigned long long>(next), seconds);
+      refuse(VDCX_ERR_TIMEOUT, "view %d: version %llu of the stream did not come in %g s", view.id, static_cast<unsigned long long>(next),
+             seconds);
     if (!there()) refuse(VDCX_ERR_LOST, "view %d: process %d, the writer of the stream, has died", view.id, stream.writer);
   }
   const char* const near = library.net.near(stream.writer, library.layout.arena);
@@ -109,8 +108,7 @@ void make_stream(View& view, int writer, const std::vector<int>& readers, unsign
     stream->ring = said == 1 ? SIZE_MAX : said - 2;
   }
   if (stream->ring == SIZE_MAX)
-    refuse(VDCX_ERR_NO_SPACE, "view %d: there is no room for %u versions of %zu bytes; set VDC_PAGES to more", view.id,
-           depth, view.bytes);
+    refuse(VDCX_ERR_NO_SPACE, "view %d: there is no room for %u versions of %zu bytes; set VDC_PAGES to more", view.id, depth, view.bytes);
   stream->credits = stream->ring + stream->slot * depth;
   view.used = true;
   view.stream = std::move(stream);

@@ -41,8 +41,7 @@ uint64_t said_by(int pe, const View& view, size_t offset) {
 void meet_the_living() { turn(); }
 
 std::pair<int, uint64_t> recover(View& view) {
-  if (view.held || view.reads)
-    refuse(VDCX_ERR_STATE, "view %d is held by this process: release it before it is recovered", view.id);
+  if (view.held || view.reads) refuse(VDCX_ERR_STATE, "view %d is held by this process: release it before it is recovered", view.id);
   if (view.pending) {
     // What was asked for is void.
     abandon_copy(view);
@@ -53,8 +52,7 @@ std::pair<int, uint64_t> recover(View& view) {
   Slot& slot = library.slot(view.id);
   for (;;) {
     // 1: what everybody has. Version and whether it is whole, in one word.
-    const uint64_t whole =
-        own(slot.whole).load(std::memory_order_acquire) || own(slot.version).load(std::memory_order_relaxed) == 0;
+    const uint64_t whole = own(slot.whole).load(std::memory_order_acquire) || own(slot.version).load(std::memory_order_relaxed) == 0;
     own(slot.recover).store(own(slot.version).load(std::memory_order_relaxed) << 1 | whole, std::memory_order_release);
     turn();
     std::vector<int> present = living();
@@ -80,19 +78,15 @@ std::pair<int, uint64_t> recover(View& view) {
     if (!same) continue;
     // 3: the words as they were at the beginning, but for the owner's.
     if (owner < 0) refuse(VDCX_ERR_LOST, "view %d: no living process has a whole copy", view.id);
-    view.manager = library.n > 0 && std::find(present.begin(), present.end(), view.id % library.n) != present.end()
-                       ? view.id % library.n
-                       : present.front();
+    view.manager = library.n > 0 && std::find(present.begin(), present.end(), view.id % library.n) != present.end() ? view.id % library.n
+                                                                                                                    : present.front();
     const Word word{own(slot.word).load()};
-    own(slot.word).store(
-        (word.epoch() + 1) << Word::kEpochAt | static_cast<uint64_t>(library.me == owner ? Kind::owner : Kind::none),
-        std::memory_order_seq_cst);
+    own(slot.word).store((word.epoch() + 1) << Word::kEpochAt | static_cast<uint64_t>(library.me == owner ? Kind::owner : Kind::none),
+                         std::memory_order_seq_cst);
     own(slot.told).store(0, std::memory_order_seq_cst);
     for (size_t i = 0; i < library.layout.bit_words; ++i) {
-      own(*reinterpret_cast<uint64_t*>(library.board + library.layout.bit_word(view.id, static_cast<unsigned>(i * 32))))
-          .store(0);
-      own(*reinterpret_cast<uint64_t*>(library.board + library.layout.push_word(view.id, static_cast<unsigned>(i * 32))))
-          .store(0);
+      own(*reinterpret_cast<uint64_t*>(library.board + library.layout.bit_word(view.id, static_cast<unsigned>(i * 32)))).store(0);
+      own(*reinterpret_cast<uint64_t*>(library.board + library.layout.push_word(view.id, static_cast<unsigned>(i * 32)))).store(0);
     }
     if (library.me == view.manager) own(slot.tail).store(static_cast<uint64_t>(owner + 1), std::memory_order_seq_cst);
     // A copy that was being changed may be newer in part than its version says: all of it is fetched again.

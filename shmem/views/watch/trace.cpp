@@ -50,8 +50,7 @@ void trace_span(const char* what, int view, uint64_t from) {
   fprintf(file,
           "%s{\"name\": \"%s view %d\", \"cat\": \"view\", \"ph\": \"X\", \"pid\": %d, \"tid\": %d, \"ts\": %.3f, \"dur\": "
           "%.3f}",
-          first ? "" : ",\n", what, view, me, view, static_cast<double>(from) / 1000,
-          static_cast<double>(trace_now() - from) / 1000);
+          first ? "" : ",\n", what, view, me, view, static_cast<double>(from) / 1000, static_cast<double>(trace_now() - from) / 1000);
   first = false;
 }
 

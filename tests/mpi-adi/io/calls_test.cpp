@@ -35,21 +35,19 @@ std::string value_of(MPI_File file, const char* key) {
 TEST(Files, OpenMakesKeepsAndDeletes) {
   const std::string name = file_name("open");
   MPI_File file;
-  EXPECT_EQ(
-      MPI_File_open(MPI_COMM_WORLD, name.c_str(), MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_WRONLY, MPI_INFO_NULL, &file),
-      MPI_SUCCESS);
+  EXPECT_EQ(MPI_File_open(MPI_COMM_WORLD, name.c_str(), MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_WRONLY, MPI_INFO_NULL, &file),
+            MPI_SUCCESS);
   const int data = 7;
   if (rank() == 0) {
     EXPECT_EQ(MPI_File_write(file, &data, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_SUCCESS);
   }
   EXPECT_EQ(MPI_File_close(&file), MPI_SUCCESS);
   EXPECT_EQ(file, MPI_FILE_NULL);
-  EXPECT_EQ(class_of(MPI_File_open(MPI_COMM_WORLD, name.c_str(), MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR,
-                                   MPI_INFO_NULL, &file)),
+  EXPECT_EQ(class_of(MPI_File_open(MPI_COMM_WORLD, name.c_str(), MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR, MPI_INFO_NULL, &file)),
             MPI_ERR_FILE_EXISTS);
   EXPECT_EQ(file, MPI_FILE_NULL);
-  EXPECT_EQ(MPI_File_open(MPI_COMM_WORLD, ("ufs:" + name).c_str(),
-                          MPI_MODE_APPEND | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file),
+  EXPECT_EQ(MPI_File_open(MPI_COMM_WORLD, ("ufs:" + name).c_str(), MPI_MODE_APPEND | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                          MPI_INFO_NULL, &file),
             MPI_SUCCESS);
   EXPECT_EQ(position_of(file), 4);
   MPI_Offset shared = -1;
@@ -167,8 +165,7 @@ TEST(Files, SizesAreSetBeyond4GiB) {
   barrier();
   EXPECT_EQ(size_of(file), (MPI_Offset{5} << 30) + ranks() * 4);
   int room = 0;
-  EXPECT_EQ(MPI_File_read_at_all(file, (MPI_Offset{5} << 30) + right() * 4, &room, 1, MPI_INT, MPI_STATUS_IGNORE),
-            MPI_SUCCESS);
+  EXPECT_EQ(MPI_File_read_at_all(file, (MPI_Offset{5} << 30) + right() * 4, &room, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_SUCCESS);
   EXPECT_EQ(room, right() + 100);
   barrier();
   EXPECT_EQ(MPI_File_set_size(file, 100), MPI_SUCCESS);
@@ -180,11 +177,8 @@ TEST(Files, SizesAreSetBeyond4GiB) {
 }
 
 TEST(Files, InfosSayWhatIsInUse) {
-  const Hints hints = {{"cb_buffer_size", "65536"},
-                       {"file_perm", "0600"},
-                       {"cb_nodes", "senseless"},
-                       {"unknown", "1"},
-                       {"romio_ds_write", "disable"}};
+  const Hints hints = {
+      {"cb_buffer_size", "65536"}, {"file_perm", "0600"}, {"cb_nodes", "senseless"}, {"unknown", "1"}, {"romio_ds_write", "disable"}};
   Opened file("infos", hints);
   EXPECT_EQ(value_of(file, "cb_buffer_size"), "65536");
   EXPECT_GE(std::atoi(value_of(file, "cb_nodes").c_str()), 1);  // as many as there are nodes
@@ -224,8 +218,7 @@ TEST(Files, External32IsBigEndianWithItsOwnSizes) {
   MPI_Datatype by_turns;
   MPI_Type_vector(4, 1, ranks(), MPI_LONG, &by_turns);
   MPI_Datatype tile;
-  MPI_Type_create_subarray(1, std::array{ranks()}.data(), std::array{1}.data(), std::array{rank()}.data(), MPI_ORDER_C,
-                           MPI_LONG, &tile);
+  MPI_Type_create_subarray(1, std::array{ranks()}.data(), std::array{1}.data(), std::array{rank()}.data(), MPI_ORDER_C, MPI_LONG, &tile);
   MPI_Type_commit(&tile);
   EXPECT_EQ(MPI_File_set_view(file, 0, MPI_LONG, tile, "external32", MPI_INFO_NULL), MPI_SUCCESS);
   EXPECT_EQ(MPI_File_get_type_extent(file, tile, &extent), MPI_SUCCESS);
@@ -267,8 +260,7 @@ int fails(void*, MPI_Datatype, int, void*, MPI_Offset, void*) { return MPI_ERR_O
 TEST(Files, RepresentationsAreRegistered) {
   static int conversions = 0;
   EXPECT_EQ(MPI_Register_datarep("portunus-twice", read_twice, write_twice, twice, &conversions), MPI_SUCCESS);
-  EXPECT_EQ(class_of(MPI_Register_datarep("portunus-twice", read_twice, write_twice, twice, &conversions)),
-            MPI_ERR_DUP_DATAREP);
+  EXPECT_EQ(class_of(MPI_Register_datarep("portunus-twice", read_twice, write_twice, twice, &conversions)), MPI_ERR_DUP_DATAREP);
   EXPECT_EQ(MPI_Register_datarep("portunus-fails", fails, fails, twice, nullptr), MPI_SUCCESS);
   Opened file("registered");
   EXPECT_EQ(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "portunus-twice", MPI_INFO_NULL), MPI_SUCCESS);
@@ -317,8 +309,7 @@ TEST(Files, NonblockingCollectivesOfTwoFilesDoNotWaitForEachOther) {
   const MPI_Offset at = rank() * 4;
   for (int i = 0; i < 4; ++i) {
     const bool first = (i % 2 == 0) == (rank() % 2 == 0);
-    EXPECT_EQ(MPI_File_iwrite_at_all(first ? one : other, at + i / 2 * 4 * ranks(), &values[i], 1, MPI_INT, &requests[i]),
-              MPI_SUCCESS);
+    EXPECT_EQ(MPI_File_iwrite_at_all(first ? one : other, at + i / 2 * 4 * ranks(), &values[i], 1, MPI_INT, &requests[i]), MPI_SUCCESS);
   }
   EXPECT_EQ(MPI_Waitall(4, requests, MPI_STATUSES_IGNORE), MPI_SUCCESS);
   barrier();

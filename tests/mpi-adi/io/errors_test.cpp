@@ -17,8 +17,7 @@ TEST(FileErrors, AWrongArgumentHasItsClass) {
   open_file = file;
   const std::string name = file_name("errors-ro");
   EXPECT_EQ(MPI_File_open(W, name.c_str(), MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &write_only), MPI_SUCCESS);
-  EXPECT_EQ(MPI_File_open(W, name.c_str(), MPI_MODE_RDONLY | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &read_only),
-            MPI_SUCCESS);
+  EXPECT_EQ(MPI_File_open(W, name.c_str(), MPI_MODE_RDONLY | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &read_only), MPI_SUCCESS);
   static const Wrong kTable[] = {
       WRONG(COMM, MPI_File_open(MPI_COMM_NULL, "x", MPI_MODE_RDONLY, MPI_INFO_NULL, &none)),
       WRONG(AMODE, MPI_File_open(W, "/dev/shm/x", 0, MPI_INFO_NULL, &none)),
@@ -32,8 +31,7 @@ TEST(FileErrors, AWrongArgumentHasItsClass) {
       WRONG(INFO, MPI_File_open(W, "/dev/shm/x", MPI_MODE_RDWR, no_info, &none)),
       WRONG(NO_SUCH_FILE, MPI_File_open(W, "/dev/shm/portunus-none", MPI_MODE_RDWR, MPI_INFO_NULL, &none)),
       WRONG(BAD_FILE, MPI_File_open(W, "/dev/shm", MPI_MODE_RDONLY, MPI_INFO_NULL, &none)),
-      WRONG(NO_SUCH_FILE,
-            MPI_File_open(W, "/dev/shm/portunus-none/x", MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &none)),
+      WRONG(NO_SUCH_FILE, MPI_File_open(W, "/dev/shm/portunus-none/x", MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &none)),
       WRONG(ARG, MPI_File_open(W, "/dev/shm/x", MPI_MODE_RDWR, MPI_INFO_NULL, no_place)),
       WRONG(ARG, MPI_File_close(no_place)),
       WRONG(FILE, MPI_File_close(&none)),
@@ -101,12 +99,10 @@ TEST(FileErrors, RanksThatDifferAreTold) {
   EXPECT_EQ(class_of(MPI_File_set_atomicity(file, 0)), MPI_SUCCESS);
   MPI_Datatype etype = odd ? MPI_INT : MPI_DOUBLE;
   EXPECT_EQ(class_of(MPI_File_set_view(file, 0, etype, etype, "native", MPI_INFO_NULL)), class_expected);
-  EXPECT_EQ(class_of(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, odd ? "native" : "external32", MPI_INFO_NULL)),
-            class_expected);
+  EXPECT_EQ(class_of(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, odd ? "native" : "external32", MPI_INFO_NULL)), class_expected);
   EXPECT_EQ(class_of(MPI_File_seek_shared(file, odd, MPI_SEEK_SET)), class_expected);
   MPI_File other;
-  EXPECT_EQ(class_of(MPI_File_open(MPI_COMM_WORLD, file.name.c_str(), odd ? MPI_MODE_RDONLY : MPI_MODE_RDWR, MPI_INFO_NULL,
-                                   &other)),
+  EXPECT_EQ(class_of(MPI_File_open(MPI_COMM_WORLD, file.name.c_str(), odd ? MPI_MODE_RDONLY : MPI_MODE_RDWR, MPI_INFO_NULL, &other)),
             ranks() > 1 ? MPI_ERR_AMODE : MPI_SUCCESS);
   if (ranks() == 1) MPI_File_close(&other);
   int data = 0;
@@ -114,11 +110,9 @@ TEST(FileErrors, RanksThatDifferAreTold) {
   MPI_Datatype tile;
   MPI_Type_create_resized(MPI_INT, 0, 8, &tile);
   MPI_Type_commit(&tile);
-  EXPECT_EQ(class_of(MPI_File_write_all(file, &data, odd ? -1 : 1, MPI_INT, MPI_STATUS_IGNORE)),
-            odd ? MPI_ERR_COUNT : MPI_SUCCESS);
+  EXPECT_EQ(class_of(MPI_File_write_all(file, &data, odd ? -1 : 1, MPI_INT, MPI_STATUS_IGNORE)), odd ? MPI_ERR_COUNT : MPI_SUCCESS);
   EXPECT_EQ(class_of(MPI_File_set_view(file, 0, MPI_INT, tile, "native", MPI_INFO_NULL)), MPI_SUCCESS);
-  EXPECT_EQ(class_of(MPI_File_write_all(file, &data, odd ? -1 : 1, MPI_INT, MPI_STATUS_IGNORE)),
-            ranks() > 1 ? MPI_ERR_COUNT : MPI_SUCCESS);
+  EXPECT_EQ(class_of(MPI_File_write_all(file, &data, odd ? -1 : 1, MPI_INT, MPI_STATUS_IGNORE)), ranks() > 1 ? MPI_ERR_COUNT : MPI_SUCCESS);
   MPI_Type_free(&tile);
 }
 

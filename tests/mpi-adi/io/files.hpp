@@ -15,8 +15,7 @@
 inline std::string file_name(const char* stem) {
   const char* directory = std::getenv("MPI_IO_TEST_DIR");
   char name[512] = "";
-  if (rank() == 0)
-    std::snprintf(name, sizeof name, "%s/portunus-io-%d-%s", directory ? directory : "/dev/shm", getpid(), stem);
+  if (rank() == 0) std::snprintf(name, sizeof name, "%s/portunus-io-%d-%s", directory ? directory : "/dev/shm", getpid(), stem);
   MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
   return name;
 }

@@ -65,8 +65,7 @@ inline Typed random_type(Draw& draw, const Typed& base, int shape) {
       return finished(type, places);
     }
     case 1: {
-      const int count = static_cast<int>(draw(1, 9)), block = static_cast<int>(draw(1, 5)),
-                stride = block + static_cast<int>(draw(0, 6));
+      const int count = static_cast<int>(draw(1, 9)), block = static_cast<int>(draw(1, 5)), stride = block + static_cast<int>(draw(0, 6));
       MPI_Type_vector(count, block, stride, base.type, &type);
       for (int i = 0; i < count; ++i)
         for (int k = 0; k < block; ++k) append(places, base, (i * stride + k) * extent);
@@ -102,8 +101,7 @@ inline Typed random_type(Draw& draw, const Typed& base, int shape) {
   // Some room behind, so that tiles do not interleave and need not touch.
   const int64_t end = *std::max_element(places.begin(), places.end()) + 1;
   MPI_Datatype resized;
-  MPI_Type_create_resized(made.type, 0, std::max(made.extent, (end + extent - 1) / extent * extent) + draw(0, 3) * extent,
-                          &resized);
+  MPI_Type_create_resized(made.type, 0, std::max(made.extent, (end + extent - 1) / extent * extent) + draw(0, 3) * extent, &resized);
   MPI_Type_free(&made.type);
   return finished(resized, places);
 }
@@ -135,8 +133,7 @@ inline std::vector<Typed> shared_tile(Draw& draw, const Typed& base, int ranks) 
     for (size_t i = 0; i < blocks[rank].size(); ++i)
       for (int k = 0; k < blocks[rank][i]; ++k) append(places, base, (displacements[rank][i] + k) * base.extent);
     MPI_Datatype indexed, resized;
-    MPI_Type_indexed(static_cast<int>(blocks[rank].size()), blocks[rank].data(), displacements[rank].data(), base.type,
-                     &indexed);
+    MPI_Type_indexed(static_cast<int>(blocks[rank].size()), blocks[rank].data(), displacements[rank].data(), base.type, &indexed);
     MPI_Type_create_resized(indexed, 0, at * base.extent, &resized);
     MPI_Type_free(&indexed);
     made.push_back(finished(resized, places));

@@ -7,14 +7,13 @@ namespace {
 enum class Way { independent, together, later, together_later, split };
 
 // Writes or reads `bytes` of the view's data from `position` (elementary types) on.
-void access(MPI_File file, Way way, bool writes, MPI_Offset position, void* buf, int count, MPI_Datatype type,
-            MPI_Status* status) {
+void access(MPI_File file, Way way, bool writes, MPI_Offset position, void* buf, int count, MPI_Datatype type, MPI_Status* status) {
   MPI_Request request;
   switch (way) {
     case Way::independent:
-      EXPECT_EQ(writes ? MPI_File_write_at(file, position, buf, count, type, status)
-                       : MPI_File_read_at(file, position, buf, count, type, status),
-                0);
+      EXPECT_EQ(
+          writes ? MPI_File_write_at(file, position, buf, count, type, status) : MPI_File_read_at(file, position, buf, count, type, status),
+          0);
       return;
     case Way::together:
       EXPECT_EQ(writes ? MPI_File_write_at_all(file, position, buf, count, type, status)
@@ -68,9 +67,7 @@ void run_round(Draw& draw, const char* datarep, bool small_buffers, bool atomic)
   if (background) {
     model.bytes.assign(static_cast<size_t>(std::min<int64_t>(most, 200000)), 0xee);
     if (rank() == 0) {
-      EXPECT_EQ(
-          MPI_File_write_at(file, 0, model.bytes.data(), static_cast<int>(model.bytes.size()), MPI_BYTE, MPI_STATUS_IGNORE),
-          0);
+      EXPECT_EQ(MPI_File_write_at(file, 0, model.bytes.data(), static_cast<int>(model.bytes.size()), MPI_BYTE, MPI_STATUS_IGNORE), 0);
     }
     MPI_Barrier(MPI_COMM_WORLD);
   }

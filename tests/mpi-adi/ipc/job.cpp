@@ -55,8 +55,7 @@ int run(int& size) {
         peace_request_t request;
         CHECK(peace_isend(address, 3, out.data(), bytes, 0, &request) == PEACE_OK);
         peace_message_t message;
-        CHECK(peace_receive(port, {{peace_process(from), 0, 0}, 3, 0}, in.data(), in.size(), kPatience, &message) ==
-              PEACE_OK);
+        CHECK(peace_receive(port, {{peace_process(from), 0, 0}, 3, 0}, in.data(), in.size(), kPatience, &message) == PEACE_OK);
         CHECK(message.sent == bytes && in[bytes - 1] == from);
         CHECK(peace_wait(&request, kPatience, nullptr) == PEACE_OK);
       }

@@ -124,21 +124,14 @@ int call_and_hang(PeerProcess& me) {
 int say_hello_and_end(PeerProcess&) { return 0; }
 int storm(PeerProcess& me);
 
-const std::map<std::string, int (*)(PeerProcess&)> kRoles{{"echo", echo},
-                                                          {"serve", serve},
-                                                          {"send", send_and_hang},
-                                                          {"hang", hang},
-                                                          {"accept", accept_and_hang},
-                                                          {"move", move_for_ever},
-                                                          {"call", call_and_hang},
-                                                          {"end", say_hello_and_end},
-                                                          {"storm", storm}};
+const std::map<std::string, int (*)(PeerProcess&)> kRoles{
+    {"echo", echo},          {"serve", serve},        {"send", send_and_hang},    {"hang", hang},  {"accept", accept_and_hang},
+    {"move", move_for_ever}, {"call", call_and_hang}, {"end", say_hello_and_end}, {"storm", storm}};
 
 int run_role(const char* role, const char* parent) {
   PeerProcess me;
   me.parent = as_address(parent);
-  if (peace_init() != PEACE_OK || peace_open(0, 0, 0, &me.port) != PEACE_OK ||
-      peace_address(me.port, &me.here) != PEACE_OK ||
+  if (peace_init() != PEACE_OK || peace_open(0, 0, 0, &me.port) != PEACE_OK || peace_address(me.port, &me.here) != PEACE_OK ||
       peace_send(me.parent, kHello, &me.here, sizeof me.here, 0, kPatience, nullptr) != PEACE_OK) {
     std::fprintf(stderr, "peer: %s\n", peace_explain());
     return 9;
@@ -184,8 +177,7 @@ struct Processes : ::testing::Test {
     }
     left.push_back(child.pid);
     peace_message_t message;
-    EXPECT_EQ(peace_receive(port, {{0, 0, 0}, kHello, 0}, &child.address, sizeof child.address, kPatience, &message),
-              PEACE_OK)
+    EXPECT_EQ(peace_receive(port, {{0, 0, 0}, kHello, 0}, &child.address, sizeof child.address, kPatience, &message), PEACE_OK)
         << peace_explain();
     EXPECT_EQ(message.from.process, child.address.process);
     return child;
@@ -260,8 +252,7 @@ TEST_F(Processes, ACallIsAnsweredAndSharedMemoryIsLookedAtInPlace) {
     for (const unsigned char* data : {static_cast<const unsigned char*>(shared), copy.data()}) {
       uint64_t answer[2] = {};
       peace_message_t reply;
-      ASSERT_EQ(peace_call(child.address, 4, data, bytes, answer, sizeof answer, kPatience, &reply), PEACE_OK)
-          << peace_explain();
+      ASSERT_EQ(peace_call(child.address, 4, data, bytes, answer, sizeof answer, kPatience, &reply), PEACE_OK) << peace_explain();
       EXPECT_EQ(reply.type, 4u);
       EXPECT_EQ(answer[0], sum);
       const char* node = std::getenv("PTL_NODE");
@@ -288,8 +279,7 @@ TEST_F(Processes, WaitingTakesNoProcessorTime) {
   EXPECT_EQ(peace_receive(port, kAny, &word, sizeof word, 400 * kMillisecond, nullptr), PEACE_TIMEOUT);
   EXPECT_EQ(peace_send(child.address, 1, &word, sizeof word, 0, 400 * kMillisecond, nullptr), PEACE_TIMEOUT);
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
-  const double used =
-      static_cast<double>(after.tv_sec - before.tv_sec) * 1e3 + static_cast<double>(after.tv_nsec - before.tv_nsec) / 1e6;
+  const double used = static_cast<double>(after.tv_sec - before.tv_sec) * 1e3 + static_cast<double>(after.tv_nsec - before.tv_nsec) / 1e6;
   EXPECT_LT(used, 200.0) << "ms of processor time in 800 ms of waiting";
 }
 
@@ -299,8 +289,7 @@ TEST_F(Processes, ASendToAProcessThatIsKilledEnds) {
   const Child child = start("hang");
   std::thread killer([&] { kill_child(child); });
   const std::vector<char> data(50'000);
-  EXPECT_EQ(peace_send(child.address, 1, data.data(), data.size(), 0, PEACE_FOREVER, nullptr), PEACE_DIED)
-      << peace_explain();
+  EXPECT_EQ(peace_send(child.address, 1, data.data(), data.size(), 0, PEACE_FOREVER, nullptr), PEACE_DIED) << peace_explain();
   killer.join();
   EXPECT_EQ(peace_send(child.address, 1, data.data(), 1, 0, PEACE_FOREVER, nullptr), PEACE_DIED);
   peace_address_t found;
@@ -355,8 +344,7 @@ TEST_F(Processes, ACallWhoseServerIsKilledEnds) {
     kill_child(child);
   });
   std::vector<char> memory(100'000);
-  EXPECT_EQ(peace_call(child.address, 1, memory.data(), memory.size(), memory.data(), memory.size(), PEACE_FOREVER, nullptr),
-            PEACE_DIED);
+  EXPECT_EQ(peace_call(child.address, 1, memory.data(), memory.size(), memory.data(), memory.size(), PEACE_FOREVER, nullptr), PEACE_DIED);
   killer.join();
   port_serves();
 }
@@ -369,8 +357,7 @@ TEST_F(Processes, ACallThatTimesOutWhileItsDataAreMovedHasItsMemoryBack) {
     EXPECT_EQ(peace_receive(port, {{0, 0, 0}, 5, 0}, nullptr, 0, kPatience, nullptr), PEACE_OK);
     moved.store(true);
   });
-  EXPECT_EQ(peace_call(child.address, 1, memory.data(), memory.size(), nullptr, 0, 200 * kMillisecond, nullptr),
-            PEACE_TIMEOUT);
+  EXPECT_EQ(peace_call(child.address, 1, memory.data(), memory.size(), nullptr, 0, 200 * kMillisecond, nullptr), PEACE_TIMEOUT);
   memory = {};
   hears.join();
   end(child);
@@ -399,8 +386,7 @@ TEST_F(Processes, ASelectThatNamesAKilledProcessOrOffersToOneEnds) {
   for (const bool offers : {false, true}) {
     const Child child = start("hang");
     uint64_t word = 1, rooms[2];
-    const peace_alternative_t from[2] = {{other, kAny, &rooms[0], 8, 1},
-                                         {port, {child.address, 1, 0}, &rooms[1], 8, offers ? 0 : 1}};
+    const peace_alternative_t from[2] = {{other, kAny, &rooms[0], 8, 1}, {port, {child.address, 1, 0}, &rooms[1], 8, offers ? 0 : 1}};
     const peace_offer_t offer{child.address, 3, &word, 8, offers ? 1 : 0};
     std::thread killer([&] { kill_child(child); });
     int chosen = 7;
@@ -481,14 +467,11 @@ TEST_F(Processes, InAStormOfSelectsEachMessageIsHadOnceOrItsSenderKnows) {
   peace_address_t all[kStormers][kPorts];
   for (int i = 0; i < kStormers; ++i) {
     children.push_back(start("storm"));
-    ASSERT_EQ(peace_receive(port, {children[static_cast<size_t>(i)].address, kTable, 0}, all[i], sizeof all[i], kPatience,
-                            nullptr),
+    ASSERT_EQ(peace_receive(port, {children[static_cast<size_t>(i)].address, kTable, 0}, all[i], sizeof all[i], kPatience, nullptr),
               PEACE_OK);
   }
-  for (const Child& child : children)
-    ASSERT_EQ(peace_send(child.address, kTable, all, sizeof all, 0, kPatience, nullptr), PEACE_OK);
-  for (int i = 0; i < kStormers; ++i)
-    ASSERT_EQ(peace_receive(port, {{0, 0, 0}, kDone, 0}, nullptr, 0, PEACE_FOREVER, nullptr), PEACE_OK);
+  for (const Child& child : children) ASSERT_EQ(peace_send(child.address, kTable, all, sizeof all, 0, kPatience, nullptr), PEACE_OK);
+  for (int i = 0; i < kStormers; ++i) ASSERT_EQ(peace_receive(port, {{0, 0, 0}, kDone, 0}, nullptr, 0, PEACE_FOREVER, nullptr), PEACE_OK);
   for (const Child& child : children)
     ASSERT_EQ(peace_send(child.address, kStop, nullptr, 0, 0, kPatience, nullptr), PEACE_OK) << peace_explain();
   Totals sum{};

@@ -672,12 +672,11 @@ TEST_F(Peace, PacketsOfChanceHarmNobody) {
   for (int round = 0; round < 600; ++round) {
     const peace_address_t& to = random() % 2 ? here : there;
     uint64_t bits = random();
-    if (random() % 4)
-      bits = (bits & (uint64_t{7} << 61 | 0xffffffff)) | uint64_t{to.generation} << 48 | uint64_t{to.port} << 32;
+    if (random() % 4) bits = (bits & (uint64_t{7} << 61 | 0xffffffff)) | uint64_t{to.generation} << 48 | uint64_t{to.port} << 32;
     if (random() % 4 == 0) bits &= 0xf0000000000000ff;  // tokens that may be in use
     const size_t length = random() % 5 ? random() % 64 : random() % 2000, offset = random() % 1000;
-    ASSERT_EQ(PtlPut(md, offset, length, PTL_NO_ACK_REQ, self, random() % 3 ? kReceives : kTokens, bits,
-                     random() % 3 ? 0 : random(), nullptr, random()),
+    ASSERT_EQ(PtlPut(md, offset, length, PTL_NO_ACK_REQ, self, random() % 3 ? kReceives : kTokens, bits, random() % 3 ? 0 : random(),
+                     nullptr, random()),
               PTL_OK);
     peace_task_t task;
     int code = peace_accept(port, kAny, 0, &task, nullptr);
@@ -698,8 +697,7 @@ TEST_F(Peace, PacketsOfChanceHarmNobody) {
   EXPECT_EQ(PtlNIFini(ni), PTL_OK);
   PtlFini();
   for (const peace_port_t each : {port, buffered})  // what is held still
-    for (int code = PEACE_OK; code == PEACE_OK || code == PEACE_CUT;)
-      code = peace_receive(each, kAny, room.data(), 32, 0, nullptr);
+    for (int code = PEACE_OK; code == PEACE_OK || code == PEACE_CUT;) code = peace_receive(each, kAny, room.data(), 32, 0, nullptr);
   std::thread sender([&] { EXPECT_EQ(cs_send(here, 3, "served", 6), PEACE_OK); });
   peace_message_t message;
   EXPECT_EQ(receive(room.data(), 32, &message), PEACE_OK);
@@ -734,8 +732,8 @@ TEST_F(Peace, AChildOfForkIsToldToExec) {
   const pid_t child = fork();
   if (child == 0) {
     int word = 1;
-    const bool refused = peace_send(here, 1, &word, 4, 0, 0, nullptr) == PEACE_STATE && peace_init() == PEACE_STATE &&
-                         peace_fini() == PEACE_STATE;
+    const bool refused =
+        peace_send(here, 1, &word, 4, 0, 0, nullptr) == PEACE_STATE && peace_init() == PEACE_STATE && peace_fini() == PEACE_STATE;
     _exit(refused ? 0 : 1);
   }
   int status = -1;

@@ -65,8 +65,7 @@ TEST(Axis, IsWhatDefinition52SaysForEveryCascadeAndNothingNeedsToDivideAnything)
     if (HasFatalFailure()) return;
   }
   for (int64_t code = 0; code < 12 * 12 * 12; ++code) {
-    const Chain chain{
-        {code % 2 + 1, code / 2 % 6 + 1}, {code / 12 % 2 + 1, code / 24 % 6 + 1}, {code / 144 % 2 + 1, code / 288 + 1}};
+    const Chain chain{{code % 2 + 1, code / 2 % 6 + 1}, {code / 12 % 2 + 1, code / 24 % 6 + 1}, {code / 144 % 2 + 1, code / 288 + 1}};
     SCOPED_TRACE(written(60, chain));
     expect_as_defined(code % 61, chain);
     if (HasFatalFailure()) return;
@@ -124,8 +123,7 @@ TEST(Axis, OfLargeNumbersIsWhatPlainArithmeticSays) {
     const auto below = [&](int64_t most) { return static_cast<int64_t>(random() % static_cast<uint64_t>(most)) + 1; };
     Chain chain;
     const int steps = 1 + static_cast<int>(random() % 3);
-    for (int i = 0; i < steps; ++i)
-      chain.push_back({below(int64_t{1} << random() % 14), below(int64_t{1} << random() % 10)});
+    for (int i = 0; i < steps; ++i) chain.push_back({below(int64_t{1} << random() % 14), below(int64_t{1} << random() % 10)});
     const int64_t n = below(int64_t{1} << (20 + random() % 30));
     ccc_axis axis = axis_of(n, chain);
     if (axis.n == 0) continue;  // does not fit

@@ -12,33 +12,22 @@ namespace {
 // Small, around powers of two, the extremes, or anything.
 int64_t any(std::mt19937_64& random) {
   switch (random() % 6) {
-    case 0:
-      return static_cast<int64_t>(random() % 5) - 1;
-    case 1:
-      return static_cast<int64_t>(random() % 300);
-    case 2:
-      return (int64_t{1} << random() % 63) + static_cast<int64_t>(random() % 3) - 1;
-    case 3:
-      return random() % 2 ? INT64_MAX - static_cast<int64_t>(random() % 3) : INT64_MIN + static_cast<int64_t>(random() % 3);
-    case 4:
-      return static_cast<int64_t>(random() % 100000);
-    default:
-      return static_cast<int64_t>(random());
+    case 0: return static_cast<int64_t>(random() % 5) - 1;
+    case 1: return static_cast<int64_t>(random() % 300);
+    case 2: return (int64_t{1} << random() % 63) + static_cast<int64_t>(random() % 3) - 1;
+    case 3: return random() % 2 ? INT64_MAX - static_cast<int64_t>(random() % 3) : INT64_MIN + static_cast<int64_t>(random() % 3);
+    case 4: return static_cast<int64_t>(random() % 100000);
+    default: return static_cast<int64_t>(random());
   }
 }
 
 int make(std::mt19937_64& random, ccc_axis* axis) {
   switch (random() % 5) {
-    case 0:
-      return ccc_block_cyclic(axis, any(random), any(random), any(random));
-    case 1:
-      return ccc_block(axis, any(random), any(random));
-    case 2:
-      return ccc_balanced(axis, any(random), any(random));
-    case 3:
-      return ccc_cyclic(axis, any(random), any(random));
-    default:
-      return ccc_compress(axis, any(random));
+    case 0: return ccc_block_cyclic(axis, any(random), any(random), any(random));
+    case 1: return ccc_block(axis, any(random), any(random));
+    case 2: return ccc_balanced(axis, any(random), any(random));
+    case 3: return ccc_cyclic(axis, any(random), any(random));
+    default: return ccc_compress(axis, any(random));
   }
 }
 
@@ -92,29 +81,14 @@ TEST(Fuzz, LayoutsOfAnyNumbersAreRefusedOrHaveACost) {
     ccc_cost cost{};
     // One thing is made anything.
     switch (random() % 8) {
-      case 0:
-        from.axes = static_cast<int>(any(random));
-        break;
-      case 1:
-        to.first_pe = static_cast<int>(any(random));
-        break;
-      case 2:
-        order[random() % 3] = static_cast<int>(any(random));
-        break;
-      case 3:
-        make(random, &from.axis[random() % 3]);
-        break;
-      case 4:
-        to.axis[random() % 3].step[random() % 3].block = any(random);
-        break;
-      case 5:
-        to.axis[random() % 3].hidden[random() % 8] = any(random);
-        break;
-      case 6:
-        to.axis[random() % 3].steps = static_cast<int>(any(random));
-        break;
-      default:
-        break;
+      case 0: from.axes = static_cast<int>(any(random)); break;
+      case 1: to.first_pe = static_cast<int>(any(random)); break;
+      case 2: order[random() % 3] = static_cast<int>(any(random)); break;
+      case 3: make(random, &from.axis[random() % 3]); break;
+      case 4: to.axis[random() % 3].step[random() % 3].block = any(random); break;
+      case 5: to.axis[random() % 3].hidden[random() % 8] = any(random); break;
+      case 6: to.axis[random() % 3].steps = static_cast<int>(any(random)); break;
+      default: break;
     }
     const size_t size = random() % 8 == 0 ? static_cast<size_t>(any(random)) : 8;
     const int code = ccc_cost_of(&from, &to, order.data(), size, &cost);

@@ -17,8 +17,7 @@ int main(int argc, char** argv) {
   ccc_layout rows{}, dealt{};
   rows.axes = dealt.axes = 1;
   ccc_plan plan = nullptr;
-  if (ccc_block(&rows.axis[0], n, pes) || ccc_cyclic(&dealt.axis[0], n, pes) ||
-      ccc_plan_create(&rows, &dealt, nullptr, 8, &plan)) {
+  if (ccc_block(&rows.axis[0], n, pes) || ccc_cyclic(&dealt.axis[0], n, pes) || ccc_plan_create(&rows, &dealt, nullptr, 8, &plan)) {
     fprintf(stderr, "%s\n", ccc_explain());
     return 1;
   }

@@ -20,15 +20,13 @@ constexpr int64_t kGuard = -7;
 
 bool same(const Pieces& a, const Pieces& b) {
   return a.families().size() == b.families().size() && a.elements() == b.elements() &&
-         (a.families().empty() ||
-          memcmp(a.families().data(), b.families().data(), a.families().size() * sizeof(Family)) == 0);
+         (a.families().empty() || memcmp(a.families().data(), b.families().data(), a.families().size() * sizeof(Family)) == 0);
 }
 
 // Arrays of all targets, each element its own number, guards and holes kGuard.
 using Arrays = std::vector<std::vector<int64_t>>;
 Arrays arrays_of(const ccc_layout& layout, const std::array<int, CCC_MOST_AXES>& order, bool filled) {
-  Arrays arrays(static_cast<size_t>(targets_of(layout)),
-                std::vector<int64_t>(static_cast<size_t>(elements_of_room(layout)) + 2, kGuard));
+  Arrays arrays(static_cast<size_t>(targets_of(layout)), std::vector<int64_t>(static_cast<size_t>(elements_of_room(layout)) + 2, kGuard));
   if (filled)
     each_index(layout, [&](const Coordinates& index, int64_t) {
       int64_t offset = 0, id = 0;
@@ -90,11 +88,8 @@ TEST(Pieces, MoveArraysOfUpToThreeAxesDirectlyAndPackedInAnyStretches) {
         for (int way = 0; way < 2; ++way)
           for (int64_t at = 0; at < move.bytes();) {
             const int64_t length = std::min(move.bytes() - at, below(random, round % 2 ? 40 : 700) + 1);
-            if (way == 0)
-              move.pack(at, length, message.data() + at, here);
-            else
-              move.unpack(at, length, message.data() + at,
-                          reinterpret_cast<std::byte*>(packed[static_cast<size_t>(j)].data() + 1));
+            if (way == 0) move.pack(at, length, message.data() + at, here);
+            else move.unpack(at, length, message.data() + at, reinterpret_cast<std::byte*>(packed[static_cast<size_t>(j)].data() + 1));
             at += length;
           }
         int64_t pieces = 0, bytes = 0;
@@ -131,10 +126,8 @@ TEST(Pieces, AreThoseOfTheModelAndFewWhereTheyRepeat) {
 TEST(Pieces, Of100MillionElementsTakeAHandfulOfFamilies) {
   constexpr int64_t kMany = 100'000'000;
   ccc_axis cyclic, block, blocks;
-  ASSERT_EQ(ccc_cyclic(&cyclic, kMany, 4) | ccc_block(&block, kMany, 4) | ccc_block_cyclic(&blocks, kMany, 1000, 4),
-            CCC_SUCCESS);
-  for (const auto& [a, b] :
-       {std::pair{cyclic, block}, std::pair{block, cyclic}, std::pair{cyclic, blocks}, std::pair{blocks, block}})
+  ASSERT_EQ(ccc_cyclic(&cyclic, kMany, 4) | ccc_block(&block, kMany, 4) | ccc_block_cyclic(&blocks, kMany, 1000, 4), CCC_SUCCESS);
+  for (const auto& [a, b] : {std::pair{cyclic, block}, std::pair{block, cyclic}, std::pair{cyclic, blocks}, std::pair{blocks, block}})
     for (const Side side : {Side::kFrom, Side::kTo}) {
       size_t memory = 0;
       int64_t elements = 0;
@@ -191,8 +184,7 @@ TEST(Layout, RefusesWhatDoesNotFitTogetherWithASentence) {
   refused("0 axes");
   from.axes = to.axes = 2;
   refused("was not made");
-  for (ccc_axis* axis : {&from.axis[0], &from.axis[1], &to.axis[0], &to.axis[1]})
-    ASSERT_EQ(ccc_block(axis, 12, 2), CCC_SUCCESS);
+  for (ccc_axis* axis : {&from.axis[0], &from.axis[1], &to.axis[0], &to.axis[1]}) ASSERT_EQ(ccc_block(axis, 12, 2), CCC_SUCCESS);
   EXPECT_EQ(ccc_cost_of(&from, &to, nullptr, 8, &cost), CCC_SUCCESS);
   const int twice[] = {1, 1}, beyond[] = {0, 2};
   refused("no permutation", twice);
@@ -217,8 +209,7 @@ TEST(Layout, RefusesWhatDoesNotFitTogetherWithASentence) {
   to.axes = CCC_MOST_AXES + 1;
   refused("7 axes");
   to.axes = 2;
-  ASSERT_EQ(ccc_block_cyclic(&to.axis[0], 13, int64_t{1} << 40, 2) | ccc_block_cyclic(&to.axis[1], 12, int64_t{1} << 40, 2),
-            CCC_SUCCESS);
+  ASSERT_EQ(ccc_block_cyclic(&to.axis[0], 13, int64_t{1} << 40, 2) | ccc_block_cyclic(&to.axis[1], 12, int64_t{1} << 40, 2), CCC_SUCCESS);
   refused("63 bits count");
   EXPECT_EQ(ccc_cost_of(nullptr, &to, nullptr, 8, &cost), CCC_ERR_ARG);
   int64_t index[] = {13, 0};

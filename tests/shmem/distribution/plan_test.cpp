@@ -24,10 +24,8 @@ class Local {
  public:
   Local(const ccc_layout& layout, size_t size, bool symmetric)
       : layout_(layout), size_(size), bytes_(static_cast<size_t>(whole_room(layout)) * size) {
-    if (symmetric)
-      shared_ = std::make_unique<Symmetric<unsigned char>>(bytes_ + 2 * kEdge);
-    else
-      own_.resize(bytes_ + 2 * kEdge);
+    if (symmetric) shared_ = std::make_unique<Symmetric<unsigned char>>(bytes_ + 2 * kEdge);
+    else own_.resize(bytes_ + 2 * kEdge);
     base_ = symmetric ? shared_->get() : own_.data();
   }
   void* data() { return base_ + kEdge; }
@@ -191,8 +189,7 @@ TEST(Plan, OfNothingAndOfOneElementWorks) {
     Local source(from, 8, true), target(to, 8, true);
     source.fill(nullptr, 1);
     target.clear();
-    for (const How how : {How::kRun, How::kStartWait})
-      move(plan.plan, how, n ? source.data() : nullptr, n ? target.data() : nullptr);
+    for (const How how : {How::kRun, How::kStartWait}) move(plan.plan, how, n ? source.data() : nullptr, n ? target.data() : nullptr);
     EXPECT_TRUE(target.holds(nullptr, 1));
   }
 }

@@ -24,30 +24,18 @@ inline int64_t whole_room(const ccc_layout& layout) {
   return all;
 }
 
-inline int64_t below(std::mt19937_64& random, int64_t most) {
-  return static_cast<int64_t>(random() % static_cast<uint64_t>(most));
-}
+inline int64_t below(std::mt19937_64& random, int64_t most) { return static_cast<int64_t>(random() % static_cast<uint64_t>(most)); }
 
 // On at most `most` processors.
 inline ccc_axis random_axis(std::mt19937_64& random, int64_t n, int64_t most) {
   ccc_axis axis{};
   const int64_t p = 1 + below(random, most);
   switch (below(random, 7)) {
-    case 0:
-      ccc_block(&axis, n, p);
-      break;
-    case 1:
-      ccc_cyclic(&axis, n, p);
-      break;
-    case 2:
-      ccc_balanced(&axis, n, p);
-      break;
-    case 3:
-      ccc_block_cyclic(&axis, n, 1 + below(random, 6), p);
-      break;
-    case 4:
-      ccc_compress(&axis, n);
-      break;
+    case 0: ccc_block(&axis, n, p); break;
+    case 1: ccc_cyclic(&axis, n, p); break;
+    case 2: ccc_balanced(&axis, n, p); break;
+    case 3: ccc_block_cyclic(&axis, n, 1 + below(random, 6), p); break;
+    case 4: ccc_compress(&axis, n); break;
     case 5:
       ccc_block_cyclic(&axis, n, 1 + below(random, 3), 1 + below(random, 12));
       ccc_cascade(&axis, below(random, 4), p);
@@ -61,8 +49,8 @@ inline ccc_axis random_axis(std::mt19937_64& random, int64_t n, int64_t most) {
 }
 
 // Two layouts of arrays with up to `most` indices along each axis, on PEs below `pes`, and which axis belongs to which.
-inline std::tuple<ccc_layout, ccc_layout, std::array<int, CCC_MOST_AXES>> random_pair(std::mt19937_64& random, int pes,
-                                                                                      int axes, int64_t most, bool large) {
+inline std::tuple<ccc_layout, ccc_layout, std::array<int, CCC_MOST_AXES>> random_pair(std::mt19937_64& random, int pes, int axes,
+                                                                                      int64_t most, bool large) {
   ccc_layout from{}, to{};
   std::array<int, CCC_MOST_AXES> order{0, 1, 2, 3, 4, 5};
   std::shuffle(order.begin(), order.begin() + axes, random);

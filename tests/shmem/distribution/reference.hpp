@@ -41,8 +41,7 @@ inline int64_t room(int64_t n, const Chain& chain) {
 inline ccc_axis axis_of(int64_t n, const Chain& chain) {
   ccc_axis axis{};
   int code = ccc_block_cyclic(&axis, n, chain[0].first, chain[0].second);
-  for (size_t i = 1; i < chain.size() && code == CCC_SUCCESS; ++i)
-    code = ccc_cascade(&axis, chain[i].first, chain[i].second);
+  for (size_t i = 1; i < chain.size() && code == CCC_SUCCESS; ++i) code = ccc_cascade(&axis, chain[i].first, chain[i].second);
   if (code != CCC_SUCCESS) axis = {};
   return axis;
 }

@@ -85,8 +85,7 @@ TEST(Theorem61, IsFalseAsPrintedAndExactInTheFormOfMerges) {
 TEST(Theorem61, IsExactForChainsOfThreeStepsToo) {
   int64_t equal_ones = 0;
   for (int64_t code = 0; code < 8 * 8 * 8; ++code) {
-    const Chain chain{
-        {code % 2 + 1, code / 2 % 4 + 1}, {code / 8 % 2 + 1, code / 16 % 4 + 1}, {code / 64 % 2 + 1, code / 128 + 1}};
+    const Chain chain{{code % 2 + 1, code / 2 % 4 + 1}, {code / 8 % 2 + 1, code / 16 % 4 + 1}, {code / 64 % 2 + 1, code / 128 + 1}};
     for (int64_t n = 1; n <= 40; ++n) {
       const ccc_axis axis = axis_of(n, chain);
       const bool equal = same_targets(n, chain);

@@ -73,8 +73,7 @@ int main(int argc, char** argv) {
   if (static_cast<uint64_t>(data[0]) < version) wrong("another version than recover told");
   if (data[0] < seen) wrong("what was released and is held by the living was lost");
   if (Vdcx_release(kView) != VDCX_SUCCESS) wrong("release");
-  if (Vdcx_acquire(kView, VDCX_WRITE, 20) != VDCX_SUCCESS || Vdcx_release(kView) != VDCX_SUCCESS)
-    wrong("write after recover");
+  if (Vdcx_acquire(kView, VDCX_WRITE, 20) != VDCX_SUCCESS || Vdcx_release(kView) != VDCX_SUCCESS) wrong("write after recover");
   printf("survived %d\n", Vdc_proc_id);
   fflush(stdout);
   Vdc_exit(0);

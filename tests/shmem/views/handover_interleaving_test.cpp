@@ -123,8 +123,7 @@ struct Simulated : Rules {
   }
   void use_held() {
     const uint32_t version = my().version.load_relaxed();
-    expect_that(version == world.newest.load_relaxed() && my().left.load_relaxed() == version &&
-                my().right.load_relaxed() == version);
+    expect_that(version == world.newest.load_relaxed() && my().left.load_relaxed() == version && my().right.load_relaxed() == version);
     my().left.store(version + 1);
     my().right.store(version + 1);
     my().version.store(version + 1);
@@ -150,8 +149,8 @@ struct Part {
             (number >> 8 & 1) == 0};
   }
   uint32_t number() const {
-    return static_cast<uint32_t>(request.at) | request.other << 5 | (fresh ? 0u : 1u << 8) |
-           static_cast<uint32_t>(request.epoch) << 9 | operation << 24 | newest << 28;
+    return static_cast<uint32_t>(request.at) | request.other << 5 | (fresh ? 0u : 1u << 8) | static_cast<uint32_t>(request.epoch) << 9 |
+           operation << 24 | newest << 28;
   }
 };
 
@@ -161,8 +160,7 @@ uint32_t run(Simulated<Rules> site, const std::string& program, uint32_t number)
   if (part.operation == program.size()) return kFinished;
   const bool writes = program[part.operation] == 'W';
   if (part.fresh)
-    return Part{part.operation, {writes ? At::write : At::read, 0, 0}, writes ? 0 : site.world.newest.load_relaxed(), false}
-        .number();
+    return Part{part.operation, {writes ? At::write : At::read, 0, 0}, writes ? 0 : site.world.newest.load_relaxed(), false}.number();
   if (part.request.at == At::held) {
     site.use_held();
     release(site);
@@ -182,9 +180,8 @@ bool wrong(const std::vector<std::string>& programs) {
   unsigned writes = 0;
   for (unsigned i = 0; i < programs.size(); ++i) {
     writes += static_cast<unsigned>(std::count(programs[i].begin(), programs[i].end(), 'W'));
-    world.program.thread("process " + std::to_string(i), [&world, i, program = programs[i]](uint32_t part) {
-      return run(Simulated<Rules>(world, i), program, part);
-    });
+    world.program.thread("process " + std::to_string(i),
+                         [&world, i, program = programs[i]](uint32_t part) { return run(Simulated<Rules>(world, i), program, part); });
   }
   const auto right = [&](const interleave::Ending<Model>& ending) {
     for (size_t i = 0; i < programs.size(); ++i)
@@ -197,8 +194,7 @@ bool wrong(const std::vector<std::string>& programs) {
 }
 
 TEST(HandOver, TwoProcessesPassItRight) {
-  for (const auto& programs : {std::vector<std::string>{"WW", "WW"}, {"WW", "RR"}, {"WRW", "RW"}})
-    EXPECT_FALSE(wrong<Careful>(programs));
+  for (const auto& programs : {std::vector<std::string>{"WW", "WW"}, {"WW", "RR"}, {"WRW", "RW"}}) EXPECT_FALSE(wrong<Careful>(programs));
 }
 TEST(HandOver, ThreeProcessesPassItRight) {
   for (const auto& programs : {std::vector<std::string>{"W", "W", "R"}, {"W", "R", "R"}, {"W", "W", "W"}, {"W", "RW", "R"}})

@@ -6,13 +6,10 @@
 
 namespace {
 class FailuresOnly : public testing::EmptyTestEventListener {
-  void OnTestStart(const testing::TestInfo& test) override {
-    name_ = std::string(test.test_suite_name()) + "." + test.name();
-  }
+  void OnTestStart(const testing::TestInfo& test) override { name_ = std::string(test.test_suite_name()) + "." + test.name(); }
   void OnTestPartResult(const testing::TestPartResult& part) override {
     if (part.failed())
-      fprintf(stderr, "process %d: %s: %s:%d: %s\n", Vdc_proc_id, name_.c_str(), part.file_name(), part.line_number(),
-              part.summary());
+      fprintf(stderr, "process %d: %s: %s:%d: %s\n", Vdc_proc_id, name_.c_str(), part.file_name(), part.line_number(), part.summary());
   }
   std::string name_;
 };

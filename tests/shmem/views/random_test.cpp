@@ -37,12 +37,10 @@ struct Program {
     uint64_t version = ~uint64_t{0};
     EXPECT_OK(Vdcx_version(first + static_cast<int>(i), &version));
     EXPECT_GE(version, known[i]);
-    for (; known[i] < version; ++known[i])
-      session(i, known[i], [&](size_t at, unsigned char value) { expected[i][at] = value; });
+    for (; known[i] < version; ++known[i]) session(i, known[i], [&](size_t at, unsigned char value) { expected[i][at] = value; });
     size_t wrong = 0;
     for (size_t at = 0; at < bytes[i].size(); ++at) wrong += data[bytes[i][at]] != expected[i][at];
-    EXPECT_EQ(wrong, 0u) << "of " << bytes[i].size() << " bytes of view " << i << " at version " << version << ", seed "
-                         << seed;
+    EXPECT_EQ(wrong, 0u) << "of " << bytes[i].size() << " bytes of view " << i << " at version " << version << ", seed " << seed;
   }
   void write(size_t i, bool tell) {
     uint64_t version = 0;
