@@ -11,24 +11,27 @@
 // The words that are shared, besides the engine's own queues. R: release, A: acquire, S: update that is a full barrier, relaxed: no
 // order; "heavy": the other side pays no fence, this one makes all processors execute one. Partner: whose write and look it meets.
 //
+// clang-format off
 //   word          written by                            read by                       order      partner (see guards.hpp)
-//   door          sleepers, engine thread, who leaves   ringers of all processes      S, A       message: publish, fence, read | arm,
-//   fence, look
+//   door          sleepers, engine thread, who leaves   ringers of all processes      S, A       message: publish, fence, read | arm, fence, look
 //     hot bit     who leaves in a rush (under baton)    ringers, without a fence      S          arm: heavy, look
 //   watch         sleepers (bits), ringers (0)          who stores to watched memory  S, relaxed store, read | set, heavy, look
-//   passive word  who wakes (+1)                        passive sleepers (futex)      S          read, then say so, fence, look | release,
-//   look, +1, wake passive       passive sleepers                      who releases the baton        S          the same asleep        all
-//   sleepers                          who releases, having posted   S          as passive; the door's arming for the active polling who
-//   sleeps on descriptors             who would sleep passively     S          as the baton: somebody else looks waiting       enter_wait,
-//   hand_over                 engine thread                 S          +1, read the door | arm, fence, read dense         who leaves, who
-//   cools                 engine thread, who leaves     S          see cool stop          stop                                  engine
-//   thread                 S          set, change the door, wake aborts        abort_waits                           waiters S bump,
-//   wake_sleepers baton word    holder                                everybody                     S, R       commands: push, fence, look
-//   | release, fence, look granted       holder                                who has just taken the word   R, A       - blocked       who
-//   wants the bias back, cool         owner of the bias             heavy      inside: write, read blocked | write, heavy, read inside
-//   owner of the bias                     who has blocked it            relaxed, R the same naps, uses, wanted relaxed    hints: nothing is
-//   lost by a late read grant, bias_owner, taken_back, rush, clock, posted  the holder of the baton alone -          -
+//   passive word  who wakes (+1)                        passive sleepers (futex)      S          read, then say so, fence, look | release, look, +1, wake
+//   passive       passive sleepers                      who releases the baton        S          the same
+//   asleep        all sleepers                          who releases, having posted   S          as passive; the door's arming for the active
+//   polling       who sleeps on descriptors             who would sleep passively     S          as the baton: somebody else looks
+//   waiting       enter_wait, hand_over                 engine thread                 S          +1, read the door | arm, fence, read
+//   dense         who leaves, who cools                 engine thread, who leaves     S          see cool
+//   stop          stop                                  engine thread                 S          set, change the door, wake
+//   aborts        abort_waits                           waiters                       S          bump, wake_sleepers
+//   baton word    holder                                everybody                     S, R       commands: push, fence, look | release, fence, look
+//   granted       holder                                who has just taken the word   R, A       -
+//   blocked       who wants the bias back, cool         owner of the bias             heavy      inside: write, read blocked | write, heavy, read
+//   inside        owner of the bias                     who has blocked it            relaxed, R the same
+//   naps, uses, wanted                                                                relaxed    hints: nothing is lost by a late read
+//   grant, bias_owner, taken_back, rush, clock, posted  the holder of the baton alone -          -
 //
+// clang-format on
 // Thread: every function from any thread, except begin and end (one at a time, when nobody else is inside) and the two run_ functions
 // (the engine thread).
 // Cost: a step that takes the baton by the bias costs no locked instruction and no fence.
