@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "mpi-adi/types/copy_run.hpp"
+
 namespace portunus::mpi {
 
 using Shape = Layout::Shape;
@@ -103,6 +105,12 @@ inline void copy(char* place, char* packed, size_t bytes) {
   if constexpr (way == Way::pack) std::memcpy(packed, place, bytes);
   else std::memcpy(place, packed, bytes);
 }
+// Blocks of any length.
+template <Way way>
+inline void copy_any(char* place, char* packed, size_t bytes) {
+  if constexpr (way == Way::pack) copy_run(packed, place, bytes);
+  else copy_run(place, packed, bytes);
+}
 
 // Blocks of 4 to 64 bytes, which are many: two halves that overlap, by loads and stores.
 template <Way way, size_t kHalf>
@@ -117,7 +125,7 @@ inline void copy_halves(char* place, char* packed, size_t bytes) {
 }
 template <Way way>
 inline void copy_block(char* place, char* packed, size_t bytes) {
-  if (bytes > 64 || bytes < 4) return copy<way>(place, packed, bytes);
+  if (bytes > 64 || bytes < 4) return copy_any<way>(place, packed, bytes);
   if (bytes <= 8) return copy_halves<way, 4>(place, packed, bytes);
   if (bytes <= 16) return copy_halves<way, 8>(place, packed, bytes);
   if (bytes <= 32) return copy_halves<way, 16>(place, packed, bytes);
@@ -220,11 +228,11 @@ void move(const Layout& layout, char* base, int64_t from, int64_t bytes, char* p
   if (bytes == 0) return;
   base += layout.offset;
   const auto within_block = [&](char* block, int64_t skipped, int64_t piece, char* to) {
-    copy<way>(block + skipped, to, static_cast<size_t>(piece));
+    copy_any<way>(block + skipped, to, static_cast<size_t>(piece));
   };
   switch (layout.shape) {
     case Shape::empty: break;
-    case Shape::run: copy<way>(base + from, packed, static_cast<size_t>(bytes)); break;
+    case Shape::run: copy_any<way>(base + from, packed, static_cast<size_t>(bytes)); break;
     case Shape::strided:
       move_equal(
           layout, from, bytes, packed,
