@@ -11,6 +11,8 @@
 namespace portunus::mpi::io {
 namespace {
 
+constexpr char kNoPointer[] = "rank 0, which has the shared pointer, cannot be reached";
+
 // What is wrong with a call on an open file: MPI_SUCCESS, or a class and a sentence.
 int fault_of(const Kind& kind, const File& file, const Given& given, const Datatype* type, const View& view, const char*& cause) {
   cause = "the file was opened to be written only";
@@ -81,8 +83,7 @@ void find_place(const Kind& kind, File& file, const Given& given, int64_t units,
     file.position = next;
   }
   if (kind.where == Where::shared)
-    if (int error = advance_shared(file, units, position))
-      return access.fail(error, "rank 0, which has the shared pointer, cannot be reached");
+    if (int error = advance_shared(file, units, position)) return access.fail(error, kNoPointer);
   begin_at(access, position);
 }
 
@@ -164,6 +165,49 @@ int post(const Kind& kind, File& file, Access&& access, int64_t units, MPI_Reque
 }
 
 // Wrong arguments of one rank's collective are told to the others; of independent ones nothing is begun.
+// One run of memory from or to one run of the file, in this machine's representation: most calls of most programs. False: it is not so
+// plain, or something is wrong; nothing was done.
+bool move_run(const Kind& kind, File& file, const Given& given, MPI_Status* status, Result& result) {
+  const Datatype* type = find_type(given.datatype);
+  if (kind.where == Where::ordered || type == nullptr || !type->committed || !is_count(given.count)) return false;
+  int64_t bytes, position = given.offset, units, first, offset, end;
+  if (!is_one_run(*type, given.count) || __builtin_mul_overflow(type->size, given.count, &bytes) || bytes == 0 || given.buf == nullptr)
+    return false;
+  if (!(kind.writes ? file.writable() : file.readable()) || file.atomic.load(std::memory_order_relaxed)) return false;
+  if (file.sequential() && kind.where != Where::shared) return false;
+  if (kind.together) {
+    if (file.split != Split::none || !each_goes_alone(file, kind.writes)) return false;
+    file.collectives.drain();
+  }
+  int64_t each;
+  {
+    std::lock_guard lock(file.mutex);
+    const View& view = *file.view;
+    each = view.etype_size;
+    if (!view.tiling.is_dense() || !view.representation->is_native() || bytes % each != 0) return false;
+    units = bytes / each;
+    first = view.tiling.displacement + view.tiling.tile.offset;
+    if (kind.where == Where::individual) position = file.position;
+    if (position < 0 || __builtin_mul_overflow(position, each, &offset) || __builtin_add_overflow(offset, first, &offset) ||
+        __builtin_add_overflow(offset, bytes, &end))
+      return false;
+    if (kind.where == Where::individual) file.position = position + units;
+  }
+  if (kind.where == Where::shared) {
+    if (int error = advance_shared(file, units, position)) result.error = error, result.cause = kNoPointer;
+    else if (__builtin_mul_overflow(position, each, &offset) || __builtin_add_overflow(offset, first, &offset))
+      result.error = MPI_ERR_ARG, result.cause = "the shared pointer is too large";
+  }
+  std::byte* run = static_cast<std::byte*>(given.buf) + type->layout.offset;
+  if (result.error == MPI_SUCCESS) {
+    const Moved moved = kind.writes ? file.drive.write(offset, run, bytes) : file.drive.read(offset, run, bytes);
+    result.bytes = moved.bytes;
+    if (moved.error != 0) result = {moved.bytes, class_of_errno(moved.error), moved.error, "the system says"};
+  }
+  set_result(status, result);
+  return true;
+}
+
 bool ends_here(const Kind& kind, const Access& access) { return access.result.error != MPI_SUCCESS && !kind.together; }
 
 const char* unsplit(const Kind& kind) { return kind.function; }
@@ -173,6 +217,7 @@ const char* unsplit(const Kind& kind) { return kind.function; }
 int move(const Kind& kind, MPI_File fh, const Given& given, MPI_Status* status) {
   File* file;
   if (int error = check(kind.function, fh, file)) return error;
+  if (Result result; move_run(kind, *file, given, status, result)) return raise_result(kind.function, file, result);
   Access access;
   int64_t units;
   prepare(kind, *file, given, access, units);

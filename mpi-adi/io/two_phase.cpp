@@ -21,14 +21,6 @@ bool interleave(const std::vector<Share>& shares) {
   return false;
 }
 
-// Whether all know without a word that each accesses the file alone: where data lie in a row; and reads of ranks that share
-// a page cache, where reading the others' data, too, costs less than to exchange them, until processors are scarce.
-bool goes_alone(const File& file, bool writes) {
-  const Tuning::Choice choice = writes ? file.tuning.cb_write : file.tuning.cb_read;
-  if (file.comm->size == 1) return true;
-  return choice != Tuning::Choice::enable && (file.all_dense || (!writes && file.near));
-}
-
 // The same decision on all ranks.
 bool goes_together(const File& file, const std::vector<Share>& shares, bool writes) {
   const Tuning::Choice choice = writes ? file.tuning.cb_write : file.tuning.cb_read;
@@ -79,12 +71,18 @@ Share as_share(const Record& record) {
 
 }  // namespace
 
+bool each_goes_alone(const File& file, bool writes) {
+  const Tuning::Choice choice = writes ? file.tuning.cb_write : file.tuning.cb_read;
+  if (file.comm->size == 1) return true;
+  return choice != Tuning::Choice::enable && (file.all_dense || (!writes && file.near));
+}
+
 void carry_out_together(Access& access) {
   File& file = *access.file;
   Placed placed;
   if (access.result.error == MPI_SUCCESS && !access.view->tiling.range(access.from, access.bytes, placed))
     access.fail(MPI_ERR_ARG, "the access lies beyond what a file can hold");
-  if (goes_alone(file, access.writes)) {
+  if (each_goes_alone(file, access.writes)) {
     if (access.result.error == MPI_SUCCESS) carry_out(access);
     return;
   }

@@ -20,6 +20,10 @@
 
 namespace portunus::mpi::io {
 
+// Whether all know without a word that each accesses the file alone: where data lie in a row; and reads of ranks that share
+// a page cache, where reading the others' data, too, costs less than to exchange them, until processors are scarce.
+bool each_goes_alone(const File& file, bool writes);
+
 // Collective over the file's communicator; an access that failed before takes part, so that no rank waits for it.
 void carry_out_together(Access& access);
 

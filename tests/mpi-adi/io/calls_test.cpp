@@ -108,6 +108,33 @@ TEST(Files, PointersMove) {
   MPI_Type_free(&every_second);
 }
 
+// Runs of any length get to any place of a page, and nothing beside it is touched.
+TEST(Files, MemoryMayLieAnywhere) {
+  Opened file("anywhere", MPI_INFO_NULL, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_COMM_SELF);
+  constexpr size_t kBytes = 150000;
+  const Bytes data = message(rank(), 1, kBytes);
+  EXPECT_EQ(MPI_File_write_at(file, 0, data.data(), kBytes, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  for (const size_t from : {0, 1, 63, 64, 4095})
+    for (const size_t shift : {0, 1, 16, 63, 64, 4095})
+      for (const size_t count : {1000, 4096, 65536, 65537, 140000}) {
+        Bytes room(count + 4096 + 64, 0x55);
+        MPI_Request request;
+        if (count == 65536) {
+          EXPECT_EQ(MPI_File_iread_at(file, static_cast<MPI_Offset>(from), &room[shift], static_cast<int>(count), MPI_BYTE, &request), 0);
+          EXPECT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        } else {
+          EXPECT_EQ(
+              MPI_File_read_at(file, static_cast<MPI_Offset>(from), &room[shift], static_cast<int>(count), MPI_BYTE, MPI_STATUS_IGNORE),
+              MPI_SUCCESS);
+        }
+        EXPECT_TRUE(std::equal(room.begin() + static_cast<long>(shift), room.begin() + static_cast<long>(shift + count),
+                               data.begin() + static_cast<long>(from)))
+            << from << " to " << shift << ", " << count;
+        EXPECT_EQ(std::count(room.begin(), room.begin() + static_cast<long>(shift), 0x55), static_cast<long>(shift));
+        EXPECT_EQ(room[shift + count], 0x55);
+      }
+}
+
 // 14.4.4: the shared pointer: every access gets a place of its own; ordered ones get them by rank.
 TEST(Files, SharedPointersDealOutPlaces) {
   Opened file("shared");
