@@ -2,7 +2,7 @@
 //
 // Each fence, each second look and each ordering of the protocol has a name here and is asked for by it, so that a test can take out one
 // at a time and see whether anything goes wrong (tests/engine/progress_interleaving_test.cpp). In the library all are kept, at compile
-// time.
+// time. Four of them save work and no more, as the same test shows: enter_disarm, park_waiting, park_dense, active_cool.
 #pragma once
 
 #include <cstdint>

@@ -87,6 +87,56 @@ struct ProgressScenarios {
     add_sender(s, {0}, false);
     return walk(s, [](const End& end) { return end.finished(2); });
   }
+  // The same, with a parked engine thread to hand over to.
+  Found leave_to_engine_while_held() const {
+    Scenario s;
+    s.without_bias();
+    s.use_message(0);
+    s.program.initial[s.progress.waiting_.where()] = 1;
+    s.program.initial[kBatonWord] = 1;
+    s.program.thread("leaver", [&s](uint32_t) { return s.progress.leave_wait(), kFinished; });
+    s.program.thread("holder", [&s](uint32_t) { return s.progress.leave_baton(), kFinished; });
+    add_waiter(s, "waiter", 0);
+    add_sender(s, {0}, false);
+    return walk(s, [](const End& end) { return end.finished(2); });
+  }
+  // Two wait. The later to sleep finds, just before, that what it waits for has come by another way (a store), and leaves: the door named
+  // it, while the other sleeps.
+  Found relieve() const {
+    Scenario s(ProgressMode::caller);
+    s.without_bias();
+    s.use_message(0);
+    s.use({&s.data});
+    add_waiter(s, "waiter", 0);
+    s.program.thread("leaver", [&s](uint32_t) { return s.progress.wait([&s] { return s.data.load() != 0; }, -1, 0), kFinished; });
+    s.program.thread("sender", [&s](uint32_t) {
+      s.data.store_release(1);
+      s.send(0, false);
+      return kFinished;
+    });
+    return walk(s, [](const End& end) { return end.finished(0); });
+  }
+  // Nobody steps but the engine thread: a waiter sleeps until that has taken its message.
+  Found offload() const {
+    Scenario s(ProgressMode::offload);
+    s.without_bias();
+    s.use_message(0);
+    add_waiter(s, "waiter", 0);
+    add_engine(s);
+    add_sender(s, {0}, false);
+    return walk(s, [](const End& end) { return end.finished(0); });
+  }
+  // The engine thread looks for a place to sleep while a call steps.
+  Found park_while_held() const {
+    Scenario s;
+    s.without_bias();
+    s.use_message(0);
+    s.use({&s.engine.inside, &s.engine.clash});
+    add_engine(s);
+    s.program.thread("caller", [&s](uint32_t) { return s.progress.poll(), kFinished; });
+    add_sender(s, {0}, false);
+    return walk(s, [&s](const End& end) { return end.value(s.engine.clash) == 0 && end.value(s.engine.taken[0]) == 1; });
+  }
   // The rush ends: the owner of the bias computes, the engine thread cools and has to see to what comes.
   Found cool() const {
     Scenario s;

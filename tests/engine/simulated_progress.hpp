@@ -71,7 +71,10 @@ struct SimulatedEngine {
     posted = true;
   }
   bool here(size_t i) { return message[i].load() != 0 && taken[i].load_relaxed() == 0; }
+  // Only for who has the baton, as a step is: it walks what a step changes.
   bool idle() {
+    const bool looks = !Program::current()->constant[inside.where()];
+    if (looks && inside.load_relaxed() != 0) clash.store(1);
     bool none = !queue.maybe_filled();
     for (size_t i = 0; i < kMessages && none; ++i) none = !here(i);
     return none;
