@@ -24,16 +24,28 @@ struct PageEntry {
   uint64_t page, version, map[kMapWords];
 };
 
+// What is got together from a process that is not on this node, and where it is put until it is known to be good.
+struct Fetched {
+  size_t offset, bytes;  // in the arena
+  size_t at;             // in FarCopy::staged
+};
+
 // A copy from a process that is not on this node, under way.
 struct FarCopy {
-  enum class Step : uint8_t { none, slot, index, data } step = Step::none;
+  enum class Step : uint8_t { none, first, index, data } step = Step::none;
   Batch batch;
+  int from = -1;
+  bool unused = false;  // asked for together with a look; copy_from has not come yet
+  bool looks = false;   // words[0] was asked for before all else, words[1] behind it
+  bool late = false;    // something was asked for after words[1]
+  uint64_t words[2] = {0, 0};
   Slot slot;
-  bool index_came = false, data_came = false;
-  std::vector<uint64_t> versions;  // declared
-  std::vector<PageEntry> entries;  // detected
-  std::vector<Range> runs;         // what is fetched
-  std::vector<char> staged;        // detected: where to
+  size_t index_at = 0, index_length = 0;  // of what `first` asked for; 0: the index was not
+  std::vector<uint64_t> versions;         // declared
+  std::vector<PageEntry> entries;         // detected
+  std::vector<Fetched> fetched;           // what `first` asked for without knowing whether it is new
+  std::vector<Fetched> wanted;            // what is asked for then; declared: straight into the arena
+  std::vector<char> staged, staged_too;   // of `fetched` and of `wanted`
 };
 
 // A view as this process knows it.
@@ -60,6 +72,7 @@ struct View {
   bool pending = false;  // the request is in the queue, and nobody waits for it
   bool ahead = false;    // by Vdcx_begin
   bool asked_push = false;
+  unsigned hint = 0;  // 1 + the process that was copied from last
   Vdcx_mode mode = VDCX_READ;
   bool held = false;  // for writing
   unsigned reads = 0;
@@ -67,7 +80,8 @@ struct View {
   std::vector<char> twin;        // TWIN: the pieces, one behind the other
   std::vector<Range> told;
   FarCopy far;
-  std::unordered_map<int, size_t> far_index;  // where others keep their index
+  std::unordered_map<int, std::pair<size_t, size_t>> far_index;  // where others keep their index, and how long it was
+  std::vector<Range> far_spans;                                  // detected: what the last copy from far away consisted of
   std::shared_ptr<Stream> stream;
 };
 

@@ -1,4 +1,4 @@
-// far_copy.cpp: slot, index and data of a process on another node, each got as soon as it is known where it lies.
+// far_copy.cpp: words, slot, index and data of a process on another node, got together as far as it is known where they lie.
 #include "shmem/views/diff/far_copy.hpp"
 
 #include <algorithm>
@@ -8,108 +8,158 @@
 namespace portunus::views {
 namespace {
 
-constexpr size_t kAtOnce = 64 * 1024;  // declared views up to here come whole, with their index, in one round trip
+constexpr size_t kAtOnce = 64 * 1024;  // so much is got before it is known whether it is new
 
-void add_run(std::vector<Range>& runs, size_t offset, size_t bytes) {
-  if (!runs.empty() && runs.back().end() == offset) runs.back().bytes += bytes;
-  else runs.push_back({offset, bytes});
-}
+size_t word_of(const View& view) { return library.layout.slot(view.id) + offsetof(Slot, word); }
+uint64_t version_here(View& view) { return own(library.slot(view.id).version).load(std::memory_order_relaxed); }
+size_t entry_bytes(const View& view) { return view.declared ? sizeof(uint64_t) : sizeof(PageEntry); }
 
-void ask_for_index(View& view, FarCopy& far, int q, size_t at) {
+void ask_for_index(View& view, FarCopy& far, int q, size_t at, size_t length) {
   if (view.declared) {
-    far.versions.resize(view.blocks.size());
-    library.net.get(far.batch, q, at, far.versions.data(), far.versions.size() * 8);
+    far.versions.resize(length);
+    library.net.get(far.batch, q, at, far.versions.data(), length * sizeof(uint64_t));
   } else {
-    far.entries.resize(far.slot.index_length);
-    if (!far.entries.empty()) library.net.get(far.batch, q, at, far.entries.data(), far.entries.size() * sizeof(PageEntry));
+    far.entries.resize(length);
+    if (length) library.net.get(far.batch, q, at, far.entries.data(), length * sizeof(PageEntry));
   }
-  far.index_came = true;
+  far.index_at = at, far.index_length = length;
 }
 
-void ask_for_declared(View& view, FarCopy& far, int q) {
-  for (const Range& run : far.runs)
-    library.net.get(far.batch, q, library.layout.arena + run.offset, library.arena() + run.offset, run.bytes);
-  far.data_came = true;
-  (void)view;
+// Neighbours become one, so that few messages are needed.
+void add(std::vector<Fetched>& all, size_t offset, size_t bytes) {
+  if (!all.empty() && all.back().offset + all.back().bytes == offset) all.back().bytes += bytes;
+  else all.push_back({offset, bytes, all.empty() ? 0 : all.back().at + all.back().bytes});
+}
+size_t bytes_of(const std::vector<Fetched>& all) { return all.empty() ? 0 : all.back().at + all.back().bytes; }
+
+// Where byte `offset` of the arena was staged, with `bytes` behind it; nullptr: it was not.
+const char* staged(const std::vector<Fetched>& all, const std::vector<char>& bytes_there, size_t offset, size_t bytes) {
+  const auto found = std::partition_point(all.begin(), all.end(), [&](const Fetched& f) { return f.offset + f.bytes <= offset; });
+  if (found == all.end() || found->offset > offset || offset + bytes > found->offset + found->bytes) return nullptr;
+  return bytes_there.data() + found->at + (offset - found->offset);
 }
 
-void start(View& view, FarCopy& far, int q) {
-  far.index_came = far.data_came = false;
-  far.runs.clear();
-  own(library.slot(view.id).whole).store(0, std::memory_order_release);
+// Asks for the slot, and for index and data where the last copy found them. In order, so that the looks enclose all.
+void start(View& view, FarCopy& far, int q, bool looks) {
+  const size_t ordered = library.net.ordered();
+  far.from = q;
+  far.index_length = 0;
+  far.fetched.clear(), far.wanted.clear();
+  far.looks = looks, far.late = false, far.unused = true;
   library.net.begin(far.batch);
+  if (looks) library.net.load(far.batch, q, word_of(view), &far.words[0]);
   library.net.get(far.batch, q, library.layout.slot(view.id), &far.slot, sizeof far.slot);
   const auto known = view.far_index.find(q);
-  if (view.declared && known != view.far_index.end() && view.bytes <= kAtOnce) {
-    ask_for_index(view, far, q, known->second);
-    if (view.mode != VDCX_OVERWRITE) {
-      far.runs = view.pieces;
-      ask_for_declared(view, far, q);
-    }
+  if (known != view.far_index.end() && known->second.second * entry_bytes(view) <= ordered) {
+    ask_for_index(view, far, q, known->second.first, known->second.second);
+    if (view.mode != VDCX_OVERWRITE && !view.declared)
+      for (const Range& span : view.far_spans) add(far.fetched, span.offset, span.bytes);
+    if (view.mode != VDCX_OVERWRITE && view.declared && view.bytes <= kAtOnce)
+      for (const Range& piece : view.pieces) add(far.fetched, piece.offset, piece.bytes);
+    far.staged.resize(bytes_of(far.fetched));
+    for (const Fetched& f : far.fetched)
+      for (size_t done = 0; done < f.bytes; done += ordered)
+        library.net.get(far.batch, q, library.layout.arena + f.offset + done, far.staged.data() + f.at + done, std::min(ordered, f.bytes - done));
   }
-  far.step = FarCopy::Step::slot;
+  if (looks) library.net.load(far.batch, q, word_of(view), &far.words[1]);
+  far.step = FarCopy::Step::first;
 }
 
-// Where the data of `entry` begins in what was staged, and its length: from the first byte that was written to the last.
+void end(FarCopy& far) {
+  library.net.end(far.batch);
+  far.step = FarCopy::Step::none;
+  far.unused = false;
+}
+
+// From the first byte of the page that was written to the last.
 Range span_of(const PageEntry& entry) {
-  size_t begin = kPage, end = 0;
+  size_t begin = kPage, behind = 0;
   runs_of(entry.map, [&](size_t at, size_t bytes) {
     if (begin == kPage) begin = at;
-    end = at + bytes;
+    behind = at + bytes;
   });
-  return end ? Range{begin, end - begin} : Range{0, 0};
+  return behind ? Range{begin, behind - begin} : Range{0, 0};
 }
 
-void choose_and_ask(View& view, FarCopy& far, int q) {
-  const uint64_t have = own(library.slot(view.id).version).load(std::memory_order_relaxed);
-  far.runs.clear();
+// What is new and has not come yet; true if there is any.
+bool ask_for_rest(View& view, FarCopy& far, int q) {
+  const uint64_t have = version_here(view);
   if (view.declared) {
+    if (view.mode == VDCX_OVERWRITE) return false;
     for (size_t i = 0; i < view.blocks.size(); ++i)
-      if (far.versions[i] > have) add_run(far.runs, view.blocks[i].offset, view.blocks[i].bytes);
-    if (view.mode == VDCX_OVERWRITE) far.runs.clear();
-    ask_for_declared(view, far, q);
-    return;
+      if (far.versions[i] > have && !staged(far.fetched, far.staged, view.blocks[i].offset, view.blocks[i].bytes))
+        add(far.wanted, view.blocks[i].offset, view.blocks[i].bytes);
+    for (const Fetched& w : far.wanted) library.net.get(far.batch, q, library.layout.arena + w.offset, library.arena() + w.offset, w.bytes);
+  } else {
+    const size_t pages = library.layout.arena_bytes / kPage;
+    std::erase_if(far.entries, [&](const PageEntry& entry) { return entry.version <= have || entry.page >= pages; });
+    std::sort(far.entries.begin(), far.entries.end(), [](const PageEntry& a, const PageEntry& b) { return a.page < b.page; });
+    view.far_spans.clear();
+    size_t sum = 0;
+    for (const PageEntry& entry : far.entries) {
+      const Range span = span_of(entry);
+      const size_t offset = entry.page * kPage + span.offset;
+      if (!staged(far.fetched, far.staged, offset, span.bytes)) add(far.wanted, offset, span.bytes);
+      view.far_spans.push_back({offset, span.bytes});
+      sum += span.bytes;
+    }
+    if (sum > kAtOnce) view.far_spans.clear();
+    far.staged_too.resize(bytes_of(far.wanted));
+    for (const Fetched& w : far.wanted)
+      library.net.get(far.batch, q, library.layout.arena + w.offset, far.staged_too.data() + w.at, w.bytes);
   }
-  const size_t pages = library.layout.arena_bytes / kPage;
-  std::erase_if(far.entries, [&](const PageEntry& entry) { return entry.version <= have || entry.page >= pages; });
-  size_t total = 0;
-  for (const PageEntry& entry : far.entries) {
-    far.runs.push_back(span_of(entry));
-    total += far.runs.back().bytes;
-  }
-  far.staged.resize(total);
-  size_t at = 0;
-  for (size_t i = 0; i < far.entries.size(); ++i) {
-    library.net.get(far.batch, q, library.layout.arena + far.entries[i].page * kPage + far.runs[i].offset, far.staged.data() + at,
-                    far.runs[i].bytes);
-    at += far.runs[i].bytes;
-  }
-  far.data_came = true;
+  return !far.wanted.empty();
 }
 
-// Everything is here.
-void apply(View& view, FarCopy& far, int q) {
+// False: the copy it was made from has changed meanwhile, and nothing was done. (A bitmap that is read while it changes could name bytes
+// of others.)
+bool apply(View& view, FarCopy& far, int q) {
   Slot& mine = library.slot(view.id);
+  const uint64_t have = version_here(view);
   if (view.declared) {
-    const uint64_t have = own(mine.version).load(std::memory_order_relaxed);
     uint64_t* const versions = declared_index(view);
-    for (size_t i = 0; i < view.blocks.size(); ++i)
-      if (far.versions[i] > have) versions[i] = far.versions[i];
-    for (const Range& run : far.runs) {
-      window.patch_twins(run.offset, run.bytes);
-      library.counters.copied_bytes += run.bytes;
+    for (size_t i = 0; i < view.blocks.size(); ++i) {
+      if (far.versions[i] <= have) continue;
+      versions[i] = far.versions[i];
+      const Range& block = view.blocks[i];
+      if (const char* const from = staged(far.fetched, far.staged, block.offset, block.bytes)) {
+        memcpy(library.arena() + block.offset, from, block.bytes);
+        window.patch_twins(block.offset, block.bytes);
+        library.counters.copied_bytes += block.bytes;
+      }
+    }
+    for (const Fetched& w : far.wanted) {
+      window.patch_twins(w.offset, w.bytes);
+      library.counters.copied_bytes += w.bytes;
     }
   } else {
-    std::vector<std::vector<char>> pages(far.entries.size(), std::vector<char>(kPage));
-    size_t at = 0, next = 0;
-    for (size_t i = 0; i < far.entries.size(); ++i) {
-      memcpy(pages[i].data() + far.runs[i].offset, far.staged.data() + at, far.runs[i].bytes);
-      at += far.runs[i].bytes;
+    if (view.request.at == At::copy_idle) {
+      Word word;
+      if (!last_look(view, q, word)) word = {library.net.load(q, word_of(view))};
+      if (library.net.failed() || word.epoch() != view.request.epoch) return false;
     }
-    if (!apply_detected(view, q, far.entries, [&](size_t) { return pages[next++].data(); })) return;
+    char page[kPage];
+    apply_detected(view, far.entries, [&](size_t number) {
+      const auto entry = std::partition_point(far.entries.begin(), far.entries.end(), [&](const PageEntry& e) { return e.page < number; });
+      const Range span = span_of(*entry);
+      const size_t offset = number * kPage + span.offset;
+      const char* from = staged(far.fetched, far.staged, offset, span.bytes);
+      if (!from) from = staged(far.wanted, far.staged_too, offset, span.bytes);
+      memcpy(page + span.offset, from, span.bytes);
+      return page;
+    });
   }
   own(mine.version).store(far.slot.version, std::memory_order_relaxed);
   own(mine.whole).store(1, std::memory_order_release);
+  return true;
+}
+
+// Whether the index may be read there: the slot is not being changed.
+bool sound(const View& view, const Slot& slot) {
+  const size_t most = library.layout.pool_bytes / entry_bytes(view);
+  return slot.index_at >= library.layout.pool && slot.index_length <= most &&
+         slot.index_at + slot.index_length * entry_bytes(view) <= library.layout.pool + library.layout.pool_bytes &&
+         (!view.declared || slot.index_length == view.blocks.size());
 }
 
 }  // namespace
@@ -117,103 +167,80 @@ void apply(View& view, FarCopy& far, int q) {
 void abandon_copy(View& view) {
   if (view.far.step == FarCopy::Step::none) return;
   while (library.net.arrived(view.far.batch) == Arrival::under_way) PtlxProgress();
-  library.net.end(view.far.batch);
-  view.far.step = FarCopy::Step::none;
+  end(view.far);
+}
+
+Word look_far(View& view, int q) {
+  abandon_copy(view);
+  start(view, view.far, q, true);
+  if (library.net.wait(view.far.batch, q) != Arrival::all) {
+    end(view.far);
+    return {};
+  }
+  const Word word{view.far.words[0]};
+  view.far.unused = word.kind() == Kind::owner;
+  return word;
+}
+
+Word announce_far(View& view, int q, uint64_t announcement) {
+  abandon_copy(view);
+  library.net.begin_fetch_or(q, word_of(view), announcement);
+  start(view, view.far, q, false);
+  const Word word{library.net.end_fetch(q)};
+  if (word.kind() != Kind::owner) view.far.unused = false;  // it came too early
+  return word;
+}
+
+bool last_look(View& view, int q, Word& word) {
+  FarCopy& far = view.far;
+  if (far.from != q || !far.looks || far.late) return false;
+  word = {far.words[1]};
+  return true;
 }
 
 Copied copy_from_far(View& view, int q) {
   FarCopy& far = view.far;
-  if (far.step == FarCopy::Step::none) start(view, far, q);
+  if (far.step != FarCopy::Step::none && (far.from != q || !far.unused)) abandon_copy(view);
+  if (far.step == FarCopy::Step::none) start(view, far, q, false);
+  far.unused = true;
+  own(library.slot(view.id).whole).store(0, std::memory_order_release);
+  struct Ended {
+    FarCopy& far;
+    bool on = true;
+    ~Ended() {
+      if (on) end(far);
+    }
+  } ended{far};
   for (;;) {
     const Arrival now = library.net.arrived(far.batch);
-    if (now == Arrival::under_way && !library.net.dead(q)) return Copied::not_yet;
+    if (now == Arrival::under_way && !library.net.dead(q)) {
+      ended.on = false;
+      return Copied::not_yet;
+    }
     if (now != Arrival::all) {
       library.net.declare_dead(q);
-      if (now == Arrival::under_way) return Copied::lost;  // what still comes goes where it was to go
-      library.net.end(far.batch);
-      far.step = FarCopy::Step::none;
+      ended.on = now != Arrival::under_way;  // what still comes goes where it was to go
       return Copied::lost;
     }
-    if (far.step == FarCopy::Step::slot) {
-      struct Ended {
-        FarCopy& far;
-        bool on = true;
-        ~Ended() {
-          if (on) library.net.end(far.batch), far.step = FarCopy::Step::none;
-        }
-      } ended{far};
+    if (far.step == FarCopy::Step::first) {
       same_view(view, q, far.slot);
-      if (far.slot.version <= own(library.slot(view.id).version).load(std::memory_order_relaxed)) {
-        own(library.slot(view.id).whole).store(1, std::memory_order_release);
-        return Copied::yes;
-      }
-      const size_t pool_end = library.layout.pool + library.layout.pool_bytes;
-      const size_t entry = view.declared ? 8 : sizeof(PageEntry);
-      if (far.slot.index_at < library.layout.pool || far.slot.index_length > library.layout.pool_bytes / entry ||
-          far.slot.index_at + far.slot.index_length * entry > pool_end)
-        return Copied::yes;  // it is being changed: At::check finds another epoch
-      ended.on = false;
-      if (far.index_came && view.far_index[q] != far.slot.index_at) far.index_came = false, far.data_came = false;
-      if (view.declared) view.far_index[q] = far.slot.index_at;
-      if (!far.index_came) ask_for_index(view, far, q, far.slot.index_at);
+      const bool nothing_new = far.slot.version <= version_here(view);
+      if (nothing_new) own(library.slot(view.id).whole).store(1, std::memory_order_release);
+      if (nothing_new || !sound(view, far.slot)) return Copied::yes;  // unsound: At::check finds another epoch
+      view.far_index[q] = {far.slot.index_at, far.slot.index_length};
       far.step = FarCopy::Step::index;
+      if (far.index_length != far.slot.index_length || far.index_at != far.slot.index_at) {
+        ask_for_index(view, far, q, far.slot.index_at, far.slot.index_length);
+        far.late = true;
+      }
     } else if (far.step == FarCopy::Step::index) {
-      if (!far.data_came && !(view.declared && view.mode == VDCX_OVERWRITE)) choose_and_ask(view, far, q);
       far.step = FarCopy::Step::data;
+      if (ask_for_rest(view, far, q)) far.late = true;
     } else {
       apply(view, far, q);
-      library.net.end(far.batch);
-      far.step = FarCopy::Step::none;
       return Copied::yes;
     }
   }
-}
-
-bool bring_far(View& view, int p, bool reader) {
-  Net& net = library.net;
-  Slot theirs{};
-  if (!net.get(p, library.layout.slot(view.id), &theirs, sizeof theirs)) {
-    net.clear();
-    if (reader) {
-      auto served = own(*reinterpret_cast<uint64_t*>(library.board + library.layout.bit_word(view.id, static_cast<unsigned>(p))));
-      served.fetch_and(~(uint64_t{1} << (32 + p % 32)), std::memory_order_seq_cst);
-    }
-    return true;  // it died: nothing is left to be done
-  }
-  const Slot& mine = library.slot(view.id);
-  if (theirs.meaning != view.meaning || theirs.generation != mine.generation) return false;
-  const uint64_t* const versions = declared_index(view);
-  auto delivery = std::make_unique<Net::Delivery>();
-  net.begin(*delivery);
-  std::vector<Range> runs;
-  for (size_t i = 0; i < view.blocks.size(); ++i)
-    if (versions[i] > theirs.version) add_run(runs, view.blocks[i].offset, view.blocks[i].bytes);
-  for (const Range& run : runs) {
-    net.put(*delivery, p, library.layout.arena + run.offset, library.arena() + run.offset, run.bytes);
-    library.counters.brought_bytes += run.bytes;
-  }
-  net.put(*delivery, p, theirs.index_at, versions, view.blocks.size() * 8);
-  net.put(*delivery, p, library.layout.slot(view.id) + offsetof(Slot, version), &mine.version, 8);
-  net.finish(*delivery, p, library.layout.slot(view.id) + offsetof(Slot, told), static_cast<uint64_t>(Told::brought));
-  library.deliveries.push_back({std::move(delivery), view.id, p, reader});
-  return true;
-}
-
-bool delivery_is_over() {
-  return std::any_of(library.deliveries.begin(), library.deliveries.end(),
-                     [](const Delivery& delivery) { return library.net.is_over(*delivery.puts); });
-}
-
-void poll_deliveries() {
-  std::erase_if(library.deliveries, [](Delivery& delivery) {
-    if (!library.net.finished(*delivery.puts)) return false;
-    if (delivery.reader) {
-      auto served =
-          own(*reinterpret_cast<uint64_t*>(library.board + library.layout.bit_word(delivery.view, static_cast<unsigned>(delivery.to))));
-      served.fetch_and(~(uint64_t{1} << (32 + delivery.to % 32)), std::memory_order_seq_cst);
-    }
-    return true;
-  });
 }
 
 }  // namespace portunus::views

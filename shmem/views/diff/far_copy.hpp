@@ -15,27 +15,32 @@ bool bring_far(View& view, int p, bool reader);
 bool same_view(View& view, int q, const Slot& theirs);
 PageEntry& detected_entry(View& view, uint64_t page);
 
-// Takes over the bytes of `fresh` from pages that page(number) finds. False: the copy it was made from has changed
-// meanwhile, and nothing was done: a bitmap that is read while it changes could name bytes of others.
+// Looks at the word of process q; what a copy from there needs comes along, as far as it is known where it lies. The copy that
+// follows uses it, and last_look() is the word as it was after that.
+Word look_far(View& view, int q);
+// Announces this process at q's word; the same comes along, and is good if q was the idle owner.
+Word announce_far(View& view, int q, uint64_t announcement);
+// The word as it was after what copy_from_far used; false: it must be looked at.
+bool last_look(View& view, int q, Word& word);
+
+// Takes over the bytes of `fresh` from pages that page_at(number) finds.
 template <class PageAt>
-bool apply_detected(View& view, int q, const std::vector<PageEntry>& fresh, PageAt&& page_at) {
-  if (view.request.at == At::copy_idle) {
-    std::atomic_thread_fence(std::memory_order_acquire);
-    const Word word{library.net.load(q, library.layout.slot(view.id) + offsetof(Slot, word))};
-    if (library.net.failed() || word.epoch() != view.request.epoch) return false;
-  }
+void apply_detected(View& view, const std::vector<PageEntry>& fresh, PageAt&& page_at) {
+  // Bytes between those of this view may be written with what they hold if nobody else can be writing them.
+  const bool alone = library.writers.empty() && library.aheads.empty();
   for (const PageEntry& entry : fresh) {
     const char* const from = page_at(entry.page);
-    runs_of(entry.map, [&](size_t at, size_t bytes) {
-      memcpy(library.arena() + entry.page * kPage + at, from + at, bytes);
-      window.patch_twins(entry.page * kPage + at, bytes);
-      library.counters.copied_bytes += bytes;
-    });
+    char* const to = library.arena() + entry.page * kPage;
+    if (alone) blend_by_map(to, from, entry.map);
+    else copy_by_map(to, from, entry.map);
+    if (char* const twin = window.twin(entry.page)) blend_by_map(twin, from, entry.map);
     PageEntry& mine = detected_entry(view, entry.page);
-    for (size_t i = 0; i < kMapWords; ++i) mine.map[i] |= entry.map[i];
+    for (size_t i = 0; i < kMapWords; ++i) {
+      mine.map[i] |= entry.map[i];
+      library.counters.copied_bytes += static_cast<unsigned>(std::popcount(entry.map[i]));
+    }
     mine.version = entry.version;
   }
-  return true;
 }
 
 }  // namespace portunus::views

@@ -72,9 +72,14 @@ Copied copy_detected(View& view, int q, const Slot& theirs) {
     const auto& entry = *reinterpret_cast<PageEntry*>(library.net.near(q, theirs.index_at + i * sizeof(PageEntry)));
     if (entry.version > have) fresh.push_back(entry);
   }
-  return apply_detected(view, q, fresh, [&](size_t page) { return library.net.near(q, library.layout.arena + page * kPage); })
-             ? Copied::yes
-             : Copied::not_yet;
+  if (view.request.at == At::copy_idle) {
+    // A bitmap that was read while it changed could name bytes of others.
+    std::atomic_thread_fence(std::memory_order_acquire);
+    const Word word{library.net.load(q, library.layout.slot(view.id) + offsetof(Slot, word))};
+    if (word.epoch() != view.request.epoch) return Copied::not_yet;
+  }
+  apply_detected(view, fresh, [&](size_t page) { return library.net.near(q, library.layout.arena + page * kPage); });
+  return Copied::yes;
 }
 
 }  // namespace

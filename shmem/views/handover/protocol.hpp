@@ -5,7 +5,8 @@
 //   itself to the
 //           process before. That was owner: copies from it. It waits or writes: is told when it has released, then copies.
 //   release held -> owner, which tells at once who is behind; tell him; then tell the readers whose bits are set.
-//   read    the owner, asked by nobody, and the holder: nothing to do. Else: looks at the last in the queue. Owner: copies,
+//   read    the owner, asked by nobody, and the holder: nothing to do. Else: looks at a process that was last before: if it owns and is
+//           asked by nobody, it still is; if it waits or writes, so much the better. Else looks at the last in the queue. Owner: copies,
 //   looks again;
 //           another epoch: the copy is void. Waits or writes: sets its bit there, looks again; still so: is told when it has
 //           released. Else takes the bit back; gone already: is told.
@@ -17,6 +18,7 @@
 // Site: void store_mine(Word), bool exchange_mine(Word& expected, Word), Word add_mine(Int), Word mine(), all of the own
 // word;
 //   Word look(q); Word announce(q): sets `next`; unsigned swap_tail(), unsigned tail(): process + 1 or 0;
+//   unsigned hint(): a process that may be the last in the queue, and 1, or 0; void wrong_hint(): it was not;
 //   void expect(): no word from others yet; Told told(): has there been one; void tell(q, push);
 //   void ask(q), bool take_back(q): the own bit at q; void tell_readers(): moves the bits to those served, tells them;
 //   bool served(): nobody is being served; void thank(q): the own copy from q is made;
@@ -40,6 +42,7 @@ enum class At : uint8_t {
   told_write,
   copy_write,
   read,
+  hint,
   tail,
   look,
   copy_idle,
@@ -120,6 +123,17 @@ Request step(Site& site, Request r) {
       if (word.lost()) return here(At::lost);
       if (word.may_go_again() || word.kind() == Kind::held) return here(At::reading);
       site.add_mine(W::reads());
+      if (const unsigned guess = site.hint(); guess && guess != site.me() + 1) return {At::hint, static_cast<uint16_t>(guess - 1), 0};
+      return here(At::tail);
+    }
+    case At::hint: {
+      // Who owns with nobody behind has the newest version. What those behind one who waits or writes release is not older than this read.
+      const W word = site.look(r.other);
+      if (!site.gone() && !word.lost()) {
+        if (word.busy()) return here(At::ask);
+        if ((Site::kNobodyBehind ? word.may_go_again() : word.kind() == Kind::owner) && !word.changing()) return {At::copy_idle, r.other, word.epoch()};
+      }
+      site.wrong_hint();
       return here(At::tail);
     }
     case At::tail: {

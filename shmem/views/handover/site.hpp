@@ -3,6 +3,7 @@
 // **Thread:** the one that calls.
 #pragma once
 
+#include "shmem/views/diff/far_copy.hpp"
 #include "shmem/views/diff/index.hpp"
 #include "shmem/views/library.hpp"
 
@@ -10,7 +11,7 @@ namespace portunus::views {
 
 struct Site {
   using Word = views::Word;
-  static constexpr bool kWaitsForReaders = true, kNewEpochs = true, kLooksTwice = true, kOwnerFirst = true;
+  static constexpr bool kWaitsForReaders = true, kNewEpochs = true, kLooksTwice = true, kOwnerFirst = true, kNobodyBehind = true;
 
   View& view;
 
@@ -27,8 +28,16 @@ struct Site {
   }
   Word add_mine(uint64_t change) { return {own(slot().word).fetch_add(change, std::memory_order_seq_cst)}; }
 
-  Word look(unsigned q) { return {net().load(static_cast<int>(q), library.layout.slot(view.id) + offsetof(Slot, word))}; }
+  Word look(unsigned q) {
+    Word word;
+    if (!net().near(static_cast<int>(q), 0)) {
+      if (view.request.at == At::look || view.request.at == At::hint) return look_far(view, static_cast<int>(q));
+      if (view.request.at == At::check && last_look(view, static_cast<int>(q), word)) return word;
+    }
+    return {net().load(static_cast<int>(q), library.layout.slot(view.id) + offsetof(Slot, word))};
+  }
   Word announce(unsigned q) {
+    if (!net().near(static_cast<int>(q), 0)) return announce_far(view, static_cast<int>(q), Word::announcement(me(), view.asked_push));
     return {net().fetch_or(static_cast<int>(q), library.layout.slot(view.id) + offsetof(Slot, word),
                            Word::announcement(me(), view.asked_push))};
   }
@@ -37,6 +46,11 @@ struct Site {
   }
   unsigned tail() { return static_cast<unsigned>(net().load(view.manager, library.layout.slot(view.id) + offsetof(Slot, tail))); }
 
+  unsigned hint() const { return view.hint; }
+  void wrong_hint() {
+    view.hint = 0;
+    net().clear();
+  }
   void expect() { own(slot().told).store(0, std::memory_order_seq_cst); }
   Told told(unsigned q);
   void tell(unsigned p, bool push);
@@ -53,7 +67,10 @@ struct Site {
     net().ring(static_cast<int>(q));
     net().clear();
   }
-  Copied copy(unsigned q) { return copy_from(view, static_cast<int>(q)); }
+  Copied copy(unsigned q) {
+    view.hint = q + 1;
+    return copy_from(view, static_cast<int>(q));
+  }
 };
 
 }  // namespace portunus::views

@@ -110,6 +110,13 @@ uint64_t Net::fetch(int pe, size_t offset, ptl_op_t op, uint64_t operand) {
                 pe);
 }
 
+void Net::begin_fetch_or(int pe, size_t offset, uint64_t value) {
+  check(PtlFetchAtomic(reply_md_, address(&result_), operand_md_, address(&value), 8, process(pe), index_, 0, offset, nullptr, 0, PTL_BOR,
+                       PTL_UINT64_T),
+        "PtlFetchAtomic");
+}
+uint64_t Net::end_fetch(int pe) { return answer(PTL_OK, pe); }
+
 uint64_t Net::exchange(int pe, size_t offset, uint64_t value) {
   if (char* here = near(pe, offset)) return word_at(here).exchange(value, std::memory_order_seq_cst);
   return answer(PtlSwap(reply_md_, address(&result_), operand_md_, address(&value), 8, process(pe), index_, 0, offset, nullptr, 0, nullptr,
@@ -184,6 +191,24 @@ void Net::get(Batch& batch, int pe, size_t offset, void* to, size_t bytes) {
     done += part;
   }
   bytes_moved += bytes;
+}
+
+void Net::load(Batch& batch, int pe, size_t offset, uint64_t* to) {
+  uint64_t nothing = 0;
+  check(PtlFetchAtomic(batch.md, address(to), operand_md_, address(&nothing), 8, process(pe), index_, 0, offset, nullptr, 0, PTL_BOR,
+                       PTL_UINT64_T),
+        "PtlFetchAtomic");
+  ++batch.asked;
+  ++messages_;
+}
+
+Arrival Net::wait(Batch& batch, int pe) {
+  ptl_ct_event_t count{};
+  check(PtlCTWait(batch.count, batch.asked, &count), "PtlCTWait");
+  if (count.failure == 0) return Arrival::all;
+  declare_dead(pe);
+  failed_ = true;
+  return Arrival::failed;
 }
 
 Arrival Net::arrived(Batch& batch) {

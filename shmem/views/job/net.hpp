@@ -6,6 +6,7 @@
 // Events".
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <vector>
@@ -46,6 +47,9 @@ class Net {
   uint64_t fetch_add(int pe, size_t offset, uint64_t value);
   uint64_t fetch_or(int pe, size_t offset, uint64_t value);
   uint64_t fetch_and(int pe, size_t offset, uint64_t value);
+  // The same in two halves, for a process that is not on this node: what is asked for in between is in order behind it.
+  void begin_fetch_or(int pe, size_t offset, uint64_t value);
+  uint64_t end_fetch(int pe);
   uint64_t exchange(int pe, size_t offset, uint64_t value);
   bool compare_exchange(int pe, size_t offset, uint64_t& expected, uint64_t value);
   // Bytes; true when they are there. A put is acknowledged before it returns.
@@ -54,6 +58,10 @@ class Net {
 
   void begin(Batch& batch);
   void get(Batch& batch, int pe, size_t offset, void* to, size_t bytes);
+  // A word, read by an atomic: in order with the gets of at most ordered() bytes that are issued before and behind it.
+  void load(Batch& batch, int pe, size_t offset, uint64_t* to);
+  size_t ordered() const { return std::min(limits_.max_waw_ordered_size, limits_.max_war_ordered_size); }
+  Arrival wait(Batch& batch, int pe);
   Arrival arrived(Batch& batch);
   void end(Batch& batch);
 

@@ -80,6 +80,7 @@ std::pair<int, uint64_t> recover(View& view) {
     if (owner < 0) refuse(VDCX_ERR_LOST, "view %d: no living process has a whole copy", view.id);
     view.manager = library.n > 0 && std::find(present.begin(), present.end(), view.id % library.n) != present.end() ? view.id % library.n
                                                                                                                     : present.front();
+    view.hint = 0;
     const Word word{own(slot.word).load()};
     own(slot.word).store((word.epoch() + 1) << Word::kEpochAt | static_cast<uint64_t>(library.me == owner ? Kind::owner : Kind::none),
                          std::memory_order_seq_cst);

@@ -32,8 +32,9 @@ struct World {
 };
 
 struct Careful {
-  static constexpr bool kWaitsForReaders = true, kNewEpochs = true, kLooksTwice = true, kOwnerFirst = true;
+  static constexpr bool kWaitsForReaders = true, kNewEpochs = true, kLooksTwice = true, kOwnerFirst = true, kNobodyBehind = true;
   static constexpr bool kBrings = false;  // the releaser copies, not the one who waits
+  static constexpr unsigned kHint = 0;    // readers look first at who is so many behind them, whether that is wise or not
 };
 struct NoWait : Careful {
   static constexpr bool kWaitsForReaders = false;
@@ -52,6 +53,16 @@ struct Brings : Careful {
 };
 struct BringsNoWait : Brings {
   static constexpr bool kWaitsForReaders = false;
+};
+
+struct Hints : Careful {
+  static constexpr unsigned kHint = 1;
+};
+struct HintsThatPassed : Hints {
+  static constexpr bool kNobodyBehind = false;
+};
+struct OtherHints : Careful {
+  static constexpr unsigned kHint = 2;
 };
 
 constexpr unsigned kServed = 4;  // bit of process p: asked; bit p + 4: is being served
@@ -74,6 +85,8 @@ struct Simulated : Rules {
   Word announce(unsigned q) { return {world.of[q].word.fetch_add(Word::announcement(me_, false))}; }
   unsigned swap_tail() { return world.tail.exchange(me_ + 1); }
   unsigned tail() { return world.tail.load(); }
+  unsigned hint() const { return Rules::kHint ? (me_ + Rules::kHint) % static_cast<unsigned>(world.of.size()) + 1 : 0; }
+  void wrong_hint() {}
   void expect() { my().told.store(0); }
   Told told(unsigned) {
     my().told.await(1);
@@ -204,6 +217,12 @@ TEST(HandOver, DataMayBeBroughtByWhoReleases) {
   for (const auto& programs : {std::vector<std::string>{"WW", "WW"}, {"WW", "RR"}, {"WRW", "RW"}, {"W", "W", "R"}})
     EXPECT_FALSE(wrong<Brings>(programs));
 }
+TEST(HandOver, ReadersMayGuessWhoHasIt) {
+  for (const auto& programs : {std::vector<std::string>{"WW", "RR"}, {"WRW", "RW"}, {"W", "W", "R"}, {"W", "RW", "R"}})
+    EXPECT_FALSE(wrong<Hints>(programs));
+  EXPECT_FALSE(wrong<OtherHints>({"W", "W", "R"}));
+}
+TEST(HandOver, AGuessThatSomebodyIsBehindIsAnOldOne) { EXPECT_TRUE(wrong<HintsThatPassed>({"W", "W", "R"})); }
 TEST(HandOver, WithoutANewEpochAnOldCopyIsTakenForGood) { EXPECT_TRUE(wrong<NoEpoch>({"WWW", "RR"})); }
 TEST(HandOver, WithoutASecondLookAReaderWaitsForEver) { EXPECT_TRUE(wrong<OneLook>({"WW", "RR"})); }
 TEST(HandOver, WithTheBitsBeforeTheOwnerAReaderWaitsForEver) { EXPECT_TRUE(wrong<BitsFirst>({"WW", "RR"})); }

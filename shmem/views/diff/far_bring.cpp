@@ -1,0 +1,64 @@
+// far_bring.cpp: data put to a process on another node, which acquires ahead, by who releases them.
+#include <algorithm>
+
+#include "shmem/views/diff/far_copy.hpp"
+#include "shmem/views/diff/index.hpp"
+
+namespace portunus::views {
+namespace {
+
+void add_run(std::vector<Range>& runs, size_t offset, size_t bytes) {
+  if (!runs.empty() && runs.back().end() == offset) runs.back().bytes += bytes;
+  else runs.push_back({offset, bytes});
+}
+
+}  // namespace
+
+bool bring_far(View& view, int p, bool reader) {
+  Net& net = library.net;
+  Slot theirs{};
+  if (!net.get(p, library.layout.slot(view.id), &theirs, sizeof theirs)) {
+    net.clear();
+    if (reader) {
+      auto served = own(*reinterpret_cast<uint64_t*>(library.board + library.layout.bit_word(view.id, static_cast<unsigned>(p))));
+      served.fetch_and(~(uint64_t{1} << (32 + p % 32)), std::memory_order_seq_cst);
+    }
+    return true;  // it died: nothing is left to be done
+  }
+  const Slot& mine = library.slot(view.id);
+  if (theirs.meaning != view.meaning || theirs.generation != mine.generation) return false;
+  const uint64_t* const versions = declared_index(view);
+  auto delivery = std::make_unique<Net::Delivery>();
+  net.begin(*delivery);
+  std::vector<Range> runs;
+  for (size_t i = 0; i < view.blocks.size(); ++i)
+    if (versions[i] > theirs.version) add_run(runs, view.blocks[i].offset, view.blocks[i].bytes);
+  for (const Range& run : runs) {
+    net.put(*delivery, p, library.layout.arena + run.offset, library.arena() + run.offset, run.bytes);
+    library.counters.brought_bytes += run.bytes;
+  }
+  net.put(*delivery, p, theirs.index_at, versions, view.blocks.size() * 8);
+  net.put(*delivery, p, library.layout.slot(view.id) + offsetof(Slot, version), &mine.version, 8);
+  net.finish(*delivery, p, library.layout.slot(view.id) + offsetof(Slot, told), static_cast<uint64_t>(Told::brought));
+  library.deliveries.push_back({std::move(delivery), view.id, p, reader});
+  return true;
+}
+
+bool delivery_is_over() {
+  return std::any_of(library.deliveries.begin(), library.deliveries.end(),
+                     [](const Delivery& delivery) { return library.net.is_over(*delivery.puts); });
+}
+
+void poll_deliveries() {
+  std::erase_if(library.deliveries, [](Delivery& delivery) {
+    if (!library.net.finished(*delivery.puts)) return false;
+    if (delivery.reader) {
+      auto served =
+          own(*reinterpret_cast<uint64_t*>(library.board + library.layout.bit_word(delivery.view, static_cast<unsigned>(delivery.to))));
+      served.fetch_and(~(uint64_t{1} << (32 + delivery.to % 32)), std::memory_order_seq_cst);
+    }
+    return true;
+  });
+}
+
+}  // namespace portunus::views
