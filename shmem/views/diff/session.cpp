@@ -196,7 +196,8 @@ void begin_session(View& view) {
 void end_session(View& view) {
   Slot& slot = library.slot(view.id);
   const uint64_t version = own(slot.version).load(std::memory_order_relaxed) + 1;
-  std::erase(library.writers, &view);
+  if (library.writers.back() == &view) library.writers.pop_back();
+  else std::erase(library.writers, &view);
   if (view.declared) {
     end_declared(view, version);
     // Page twins serve all sessions by faults, and go with the last.

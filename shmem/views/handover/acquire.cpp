@@ -14,6 +14,8 @@
 namespace portunus::views {
 namespace {
 
+constexpr unsigned kCallsPerStep = 8;
+
 double now() {
   timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -212,7 +214,30 @@ void go_on_with_aheads() {
   if (!library.deliveries.empty()) poll_deliveries();
 }
 
+// The owner of a declared view, asked by nobody and with no reader to be served: the steps of write, serve and served at once.
+bool goes_again(View& view, Vdcx_mode mode) {
+  if (mode != VDCX_WRITE || !view.used || !view.declared || view.stream || view.pending || view.held || view.reads || library.detected)
+    return false;
+  Site site{view};
+  Word word = site.mine();
+  if (!word.may_go_again() || site.any_reader() || !site.exchange_mine(word, word.again())) return false;
+  view.mode = mode;
+  if (site.any_reader()) {  // he came in between
+    view.request = {At::serve, 0, 0};
+    view.pending = true;
+    return false;
+  }
+  view.request = {At::held, 0, 0};
+  ++library.counters.write_acquires;
+  ++library.counters.again;
+  take(view);
+  // Who goes again and again makes no calls that step the engine, which others' announcements need.
+  if (library.net.any_far() && library.counters.again % kCallsPerStep == 0) PtlxProgress();
+  return true;
+}
+
 void acquire(View& view, Vdcx_mode mode, double seconds) {
+  if (goes_again(view, mode)) return;
   if (view.ahead) refuse(VDCX_ERR_STATE, "view %d: it was begun; Vdcx_test or Vdcx_wait complete it", view.id);
   if (view.stream) return stream_acquire(view, mode, seconds);
   check_mode(view, mode);
@@ -224,6 +249,7 @@ void acquire(View& view, Vdcx_mode mode, double seconds) {
   }
   if (!view.pending) prepare(view, mode, false);
   const bool unasked = mode != VDCX_READ && Site{view}.mine().may_go_again();
+  if (unasked && library.net.any_far()) PtlxProgress();
   drive(view, seconds);
   std::erase(library.aheads, &view);
   if (view.request.at == At::lost) lost(view);

@@ -59,7 +59,17 @@ struct Site {
   }
   void ask(unsigned q);
   bool take_back(unsigned q);
-  void tell_readers() { take_readers(false); }
+  // Who asked and is not told yet, or is being served.
+  bool any_reader() const {
+    for (unsigned first = 0; first < static_cast<unsigned>(library.n); first += 32)
+      // seq_cst: the bit is looked at after the owner's word was changed.
+      if (own(*reinterpret_cast<uint64_t*>(library.board + library.layout.bit_word(view.id, first))).load(std::memory_order_seq_cst))
+        return true;
+    return false;
+  }
+  void tell_readers() {
+    if (any_reader()) take_readers(false);
+  }
   void take_readers(bool lost);
   bool served();
   void thank(unsigned q) {
