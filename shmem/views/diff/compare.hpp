@@ -21,7 +21,8 @@ inline uint64_t differing(const char* now, const char* then) {
   uint64_t map = 0;
 #if defined(__SSE2__)
   for (size_t i = 0; i < 64; i += 16) {
-    const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(now + i)), b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(then + i));
+    const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(now + i)),
+                  b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(then + i));
     map |= static_cast<uint64_t>(static_cast<uint16_t>(~_mm_movemask_epi8(_mm_cmpeq_epi8(a, b)))) << i;
   }
 #else

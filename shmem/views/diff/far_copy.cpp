@@ -59,7 +59,8 @@ void start(View& view, FarCopy& far, int q, bool looks) {
     far.staged.resize(bytes_of(far.fetched));
     for (const Fetched& f : far.fetched)
       for (size_t done = 0; done < f.bytes; done += ordered)
-        library.net.get(far.batch, q, library.layout.arena + f.offset + done, far.staged.data() + f.at + done, std::min(ordered, f.bytes - done));
+        library.net.get(far.batch, q, library.layout.arena + f.offset + done, far.staged.data() + f.at + done,
+                        std::min(ordered, f.bytes - done));
   }
   if (looks) library.net.load(far.batch, q, word_of(view), &far.words[1]);
   far.step = FarCopy::Step::first;

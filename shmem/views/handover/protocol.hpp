@@ -131,7 +131,8 @@ Request step(Site& site, Request r) {
       const W word = site.look(r.other);
       if (!site.gone() && !word.lost()) {
         if (word.busy()) return here(At::ask);
-        if ((Site::kNobodyBehind ? word.may_go_again() : word.kind() == Kind::owner) && !word.changing()) return {At::copy_idle, r.other, word.epoch()};
+        if ((Site::kNobodyBehind ? word.may_go_again() : word.kind() == Kind::owner) && !word.changing())
+          return {At::copy_idle, r.other, word.epoch()};
       }
       site.wrong_hint();
       return here(At::tail);

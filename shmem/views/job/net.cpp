@@ -37,6 +37,7 @@ void Net::bind(ptl_handle_md_t& md, unsigned options, ptl_handle_ct_t count) {
 
 void Net::open(char* block, size_t bytes, int me, int processes) {
   me_ = me;
+  block_ = block;
   check(PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_LOGICAL, PTL_PID_ANY, nullptr, &limits_, &ni_), "PtlNIInit");
   check(PtlxJobMap(ni_), "PtlxJobMap");
   check(PtlPTAlloc(ni_, 0, PTL_EQ_NONE, PTL_PT_ANY, &index_), "PtlPTAlloc");
@@ -53,6 +54,7 @@ void Net::open(char* block, size_t bytes, int me, int processes) {
   check(PtlMEAppend(ni_, index_, &me_all, PTL_PRIORITY_LIST, nullptr, &entry_), "PtlMEAppend");
   renew_replies();
   bind(operand_md_, PTL_MD_VOLATILE, PTL_CT_NONE);
+  bind(memory_md_, 0, PTL_CT_NONE);
   bases_.assign(static_cast<size_t>(processes), nullptr);
   watches_.assign(static_cast<size_t>(processes), {});
   deaths_.assign(static_cast<size_t>(processes), PTL_CT_NONE);

@@ -30,8 +30,6 @@ class Net {
   void open(char* block, size_t bytes, int me, int processes);
   void close();
 
-  ptl_handle_ni_t interface() const { return ni_; }
-  ptl_pt_index_t streams() const { return stream_index_; }
   // Where `offset` of that process lies here; nullptr when it is not on this node.
   char* near(int pe, size_t offset) const { return bases_[static_cast<size_t>(pe)] ? bases_[static_cast<size_t>(pe)] + offset : nullptr; }
   // Inside of wait() only those are found that were asked for outside before: a callback must not call what steps the
@@ -78,6 +76,21 @@ class Net {
   void finish(Delivery& delivery, int pe, size_t told, uint64_t value);
   bool is_over(const Delivery& delivery) const;
   bool finished(Delivery& delivery);  // and gives its means back
+
+  // Puts that the target counts, and nobody acknowledges: entries of their own, named by match bits, each with a counter. A message of
+  // `bytes` goes in parts_of(bytes) puts.
+  uint64_t parts_of(size_t bytes) const { return bytes <= limits_.max_msg_size ? 1 : (bytes - 1) / limits_.max_msg_size + 1; }
+  ptl_handle_ct_t count_puts(ptl_match_bits_t bits, size_t offset, size_t bytes);
+  uint64_t counted(ptl_handle_ct_t count) const;
+  void count_one(ptl_handle_ct_t count);
+  // `from` is an offset of this process's block, whose bytes stay as they are until it is known that they came.
+  void put_counted(int pe, ptl_match_bits_t bits, size_t from, size_t bytes);
+  void add(int pe, size_t offset, uint64_t value);
+  // What is said to happen when a counter reaches a threshold then happens again, each time that it has counted `stride` more.
+  void repeat(ptl_handle_ct_t count, uint64_t stride);
+  void put_when(ptl_handle_ct_t count, uint64_t threshold, int pe, ptl_match_bits_t bits, size_t from, size_t bytes);
+  void add_when(ptl_handle_ct_t count, uint64_t threshold, int pe, size_t offset);
+
   void ring(int pe);
   // Waits until done(arg), which looks at this process's own words and counters alone: it is called while this thread steps
   // the engine.
@@ -98,9 +111,11 @@ class Net {
   ptl_pt_index_t index_ = 0, stream_index_ = 0;
   ptl_handle_me_t entry_{};
   ptl_handle_ct_t replies_ = PTL_CT_NONE;
-  ptl_handle_md_t reply_md_{}, operand_md_{}, volatile_md_{};
+  ptl_handle_md_t reply_md_{}, operand_md_{}, volatile_md_{}, memory_md_{};
   uint64_t asked_ = 0, messages_ = 0;
   alignas(8) uint64_t result_ = 0;
+  char* block_ = nullptr;
+  uint64_t one_ = 1;  // what add_when adds
   std::vector<char*> bases_;
   std::vector<ptlx_watch_t> watches_;
   std::vector<ptl_handle_ct_t> deaths_;

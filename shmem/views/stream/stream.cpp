@@ -28,22 +28,31 @@ void unpack(const View& view, const char* from) {
   }
 }
 
-std::atomic_ref<uint64_t> credit(const Stream& stream, int reader) {
-  return own(*reinterpret_cast<uint64_t*>(library.arena() + stream.credits + static_cast<size_t>(reader) * 8));
+// How often a slot was read; or whether the process is ready.
+std::atomic_ref<uint64_t> credit(const Stream& stream, int reader, size_t slot) {
+  return own(*reinterpret_cast<uint64_t*>(library.arena() + stream.credit_of(reader, slot)));
 }
 
-// Version `needed` was read by all that live.
-bool read_by_all(const Stream& stream, uint64_t needed) {
+// The writer: all who will say so themselves, or for their branch, and live, have said it of `slot` as often as `needed`.
+bool said_by_all(const Stream& stream, size_t slot, uint64_t needed) {
   // acquire: pairs with the reader's store, which comes after its last look at the slot.
   return std::all_of(stream.readers.begin(), stream.readers.end(), [&](int reader) {
-    return credit(stream, reader).load(std::memory_order_acquire) >= needed || library.net.dead(reader);
+    if (credit(stream, reader, slot).load(std::memory_order_acquire) >= needed) return true;
+    const size_t place = stream.tree.position(reader);
+    if (place == stream.tree.size()) return library.net.dead(reader);
+    return (slot != stream.depth && stream.tree.parent(place) != 0) || !branch_lives(stream, place);
   });
 }
 
 void write_next(View& view, double seconds) {
   Stream& stream = *view.stream;
   const uint64_t next = stream.version + 1;
-  if (next > stream.depth && !wait_for([&] { return read_by_all(stream, next - stream.depth); }, seconds))
+  if (!stream.all_ready) {
+    if (!wait_for([&] { return said_by_all(stream, stream.depth, 1); }, seconds))
+      refuse(VDCX_ERR_TIMEOUT, "view %d: some reader had not made the stream after %g s", view.id, seconds);
+    stream.all_ready = true;
+  }
+  if (next > stream.depth && !wait_for([&] { return said_by_all(stream, stream.slot_number(next), stream.round_of(next) - 1); }, seconds))
     refuse(VDCX_ERR_TIMEOUT, "view %d: %u versions of the stream were still unread after %g s", view.id, stream.depth, seconds);
   for (const Range& piece : view.pieces) window.open_pages(piece.offset / kPage, (piece.end() + kPage - 1) / kPage);
   view.how = VDCX_WHOLE;
@@ -57,12 +66,20 @@ void read_next(View& view, double seconds) {
   const uint64_t next = stream.version + 1;
   auto arrived = own(spare(view, 1));
   // acquire: pairs with the writer's store, behind which lies the version.
-  const auto there = [&] { return arrived.load(std::memory_order_acquire) >= next; };
+  const auto there = [&] { return stream.place ? far_version_came(stream, next) : arrived.load(std::memory_order_acquire) >= next; };
+  const auto dead = [&] {
+    if (library.net.dead(stream.writer)) return stream.writer;
+    for (const size_t place : stream.branch)
+      if (library.net.dead(stream.tree.process(place))) return stream.tree.process(place);
+    return -1;
+  };
   if (!there()) {
-    if (!wait_for([&] { return there() || library.net.dead(stream.writer); }, seconds))
+    if (!wait_for([&] { return there() || dead() >= 0; }, seconds))
       refuse(VDCX_ERR_TIMEOUT, "view %d: version %llu of the stream did not come in %g s", view.id, static_cast<unsigned long long>(next),
              seconds);
-    if (!there()) refuse(VDCX_ERR_LOST, "view %d: process %d, the writer of the stream, has died", view.id, stream.writer);
+    if (!there())
+      refuse(VDCX_ERR_LOST, "view %d: process %d, %s of the stream, has died", view.id, dead(),
+             dead() == stream.writer ? "the writer" : "a reader in this process's branch");
   }
   const char* const near = library.net.near(stream.writer, library.layout.arena);
   unpack(view, (near ? near : library.arena()) + stream.slot_of(next));
@@ -93,10 +110,24 @@ void make_stream(View& view, int writer, const std::vector<int>& readers, unsign
   stream->readers = readers;
   stream->depth = depth;
   stream->slot = (view.bytes + kBlock - 1) / kBlock * kBlock;
+  std::vector<uint64_t> order;  // what readers elsewhere need to know of each other
   if (library.me == writer) {
+    std::vector<int> tree{writer};
+    for (const int reader : readers)
+      if (!library.net.near(reader, 0)) tree.push_back(reader);
+    order.assign(tree.begin(), tree.end());
+    order.push_back(~uint64_t{0});
+    stream->tree = Tree(std::move(tree));
+    stream->children = stream->tree.children(0);
     size_t bytes = 0;
-    const bool fits = !__builtin_mul_overflow(stream->slot, depth, &bytes);
-    stream->ring = fits ? allocate(bytes + static_cast<size_t>(library.n) * 8, -1) : SIZE_MAX;
+    const size_t words = Stream::bytes_of_words(depth);
+    const bool fits = !__builtin_mul_overflow(stream->slot, depth, &bytes) && !__builtin_add_overflow(bytes, words, &bytes);
+    stream->ring = fits ? allocate(bytes, -1) : SIZE_MAX;
+    if (stream->ring != SIZE_MAX) {
+      stream->find_words();
+      memcpy(library.arena() + stream->order, order.data(), order.size() * 8);
+      memset(library.arena() + stream->credits, 0, stream->order - stream->credits);
+    }
     // Readers must not wait for what cannot come: they are told that, too.
     for (const int reader : readers)
       library.net.store(reader, library.layout.slot(view.id) + kRing, stream->ring == SIZE_MAX ? 1 : stream->ring + 2);
@@ -109,9 +140,21 @@ void make_stream(View& view, int writer, const std::vector<int>& readers, unsign
   }
   if (stream->ring == SIZE_MAX)
     refuse(VDCX_ERR_NO_SPACE, "view %d: there is no room for %u versions of %zu bytes; set VDC_PAGES to more", view.id, depth, view.bytes);
-  stream->credits = stream->ring + stream->slot * depth;
+  stream->find_words();
+  const bool far = library.me != writer && !library.net.near(writer, 0);
+  if (far) {
+    order.resize(static_cast<size_t>(library.n) + 1);
+    if (!library.net.get(writer, library.layout.arena + stream->order, order.data(), order.size() * 8)) {
+      library.net.clear();
+      refuse(VDCX_ERR_LOST, "view %d: process %d, the writer of the stream, has died", view.id, writer);
+    }
+    stream->tree = Tree({order.begin(), std::find(order.begin(), order.end(), ~uint64_t{0})});
+    stream->place = stream->tree.position(library.me);
+  }
   view.used = true;
   view.stream = std::move(stream);
+  if (far) open_far_edges(view);
+  else if (library.me != writer) library.net.store(writer, library.layout.arena + view.stream->credit_of(library.me, depth), 1);
 }
 
 void stream_acquire(View& view, Vdcx_mode mode, double seconds) {
@@ -141,25 +184,17 @@ void stream_release(View& view) {
     pack(view, packed);
     view.held = false;
     std::erase(library.writers, &view);
-    for (const int reader : stream.readers) {
-      if (net.near(reader, 0)) {
-        net.store(reader, slot + kArrived, k);
-      } else if (!net.dead(reader)) {
-        auto delivery = std::make_unique<Net::Delivery>();
-        net.begin(*delivery);
-        net.put(*delivery, reader, library.layout.arena + stream.slot_of(k), packed, view.bytes);
-        net.finish(*delivery, reader, slot + kArrived, k);
-        library.deliveries.push_back({std::move(delivery), view.id, reader, false});
-        library.counters.brought_bytes += view.bytes;
-      }
-    }
-    if (!library.deliveries.empty()) poll_deliveries();
+    for (const int reader : stream.readers)
+      if (net.near(reader, 0)) net.store(reader, slot + kArrived, k);
+    send_far(view, k, packed);
     return;
   }
   if (!view.reads) refuse(VDCX_ERR_STATE, "view %d is not held by this process", view.id);
   --library.held_reads;
-  if (--view.reads == 0)
-    net.store(stream.writer, library.layout.arena + stream.credits + static_cast<size_t>(library.me) * 8, stream.version);
+  if (--view.reads) return;
+  const uint64_t k = stream.version;
+  if (stream.place) far_release(view, k);
+  else net.store(stream.writer, library.layout.arena + stream.credit_of(library.me, stream.slot_number(k)), stream.round_of(k));
 }
 
 }  // namespace portunus::views

@@ -1,15 +1,17 @@
 // stream.hpp: versions of a declared view that flow from one writer to fixed readers, through a ring of `depth` slots.
 //
-// The ring lies in the shared pages, at the same place in all processes. Release k packs the view into slot k mod depth;
-// readers of the writer's node read it there, to others it is put, and a word says so: one message for each reader and
-// version, and one word back when it was read. Only the writer ever waits: in acquire, while some living reader has `depth`
-// versions before it.
+// The ring lies in the shared pages, at the same place in all processes. Release k packs the view into slot k mod depth. Readers of the
+// writer's node read it there, and a word says so. To the others it is put, down a tree (tree.hpp): a counter of each slot says that it
+// came, and triggers the puts to the children; a second one counts own release and the children's credits, and triggers the credit to the
+// parent. Both are armed again by the engine, so nobody's program has to run for a version to pass. One message for each edge and
+// version, and one back when it was read. Only the writer ever waits: in acquire, while somebody has `depth` versions before him.
 //
-// **Thread:** the one that calls. **Invariants:** a slot is written again only after every living reader has released its
-// version.
+// **Thread:** the one that calls. **Invariants:** a slot is written again only after every living reader has released its version.
+// **Source:** Portals 4.3, "Triggered Operations".
 #pragma once
 
 #include "shmem/views/library.hpp"
+#include "shmem/views/stream/tree.hpp"
 
 namespace portunus::views {
 
@@ -20,14 +22,42 @@ class Stream {
   unsigned depth = 1;
   size_t ring = 0;       // offset of the first slot in the arena
   size_t slot = 0;       // bytes of one
-  size_t credits = 0;    // offset in the arena of a word for each process: versions it has read
+  size_t credits = 0;    // offset in the arena: for each process and slot, how often it was read; and whether the process is ready
+  size_t order = 0;      // offset in the arena: the tree's processes, and -1
   uint64_t version = 0;  // that was released (writer) or acquired (reader)
+  Tree tree;
+  size_t place = 0;  // in the tree; 0 of a reader: it reads at the writer
+  bool all_ready = false;
+  std::vector<size_t> branch, children;
+  std::vector<ptl_handle_ct_t> came, read;  // of each slot; `read` where there are children
+  uint64_t parts = 1;                       // messages of one version
 
   size_t slot_of(uint64_t k) const { return ring + (k - 1) % depth * slot; }
+  size_t slot_number(uint64_t k) const { return (k - 1) % depth; }
+  uint64_t round_of(uint64_t k) const { return (k - 1) / depth + 1; }
+  size_t credit_of(int process, size_t slot_number) const {
+    return credits + (static_cast<size_t>(process) * (depth + 1) + slot_number) * 8;
+  }
+  void find_words() {
+    credits = ring + slot * depth;
+    order = credits + static_cast<size_t>(library.n) * (depth + 1) * 8;
+  }
+  static size_t bytes_of_words(unsigned depth) {
+    return (static_cast<size_t>(library.n) * (depth + 1) + static_cast<size_t>(library.n) + 1) * 8;
+  }
 };
 
 void make_stream(View& view, int writer, const std::vector<int>& readers, unsigned depth);
 void stream_acquire(View& view, Vdcx_mode mode, double seconds);
 void stream_release(View& view);
+
+// far_edges.cpp: what lies between processes that do not share the writer's node.
+// Reader: counters, entries, and what they trigger; then the writer is told that versions may come.
+void open_far_edges(View& view);
+bool far_version_came(const Stream& stream, uint64_t k);
+void far_release(View& view, uint64_t k);
+// Writer: version k to its children, whose branches live.
+void send_far(View& view, uint64_t k, const char* packed);
+bool branch_lives(const Stream& stream, size_t position);
 
 }  // namespace portunus::views

@@ -1,0 +1,84 @@
+// net_counted.cpp: puts that their target counts, at once or triggered.
+#include <algorithm>
+
+#include "shmem/views/job/net.hpp"
+#include "shmem/views/refusal.hpp"
+
+namespace portunus::views {
+namespace {
+
+ptl_process_t process(int pe) {
+  ptl_process_t id;
+  id.rank = static_cast<ptl_rank_t>(pe);
+  return id;
+}
+ptl_size_t address(const void* p) { return reinterpret_cast<uintptr_t>(p); }
+void check(int code, const char* call) {
+  if (code != PTL_OK) end_job("%s failed with Portals return code %d", call, code);
+}
+
+}  // namespace
+
+ptl_handle_ct_t Net::count_puts(ptl_match_bits_t bits, size_t offset, size_t bytes) {
+  ptl_handle_ct_t count;
+  check(PtlCTAlloc(ni_, &count), "PtlCTAlloc");
+  ptl_me_t me{};
+  me.start = block_ + offset;
+  me.length = bytes;
+  me.ct_handle = count;
+  me.options = PTL_ME_OP_PUT | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE |
+               PTL_ME_EVENT_UNLINK_DISABLE;
+  me.match_id.rank = PTL_RANK_ANY;
+  me.match_bits = bits;
+  check(PtlGetUid(ni_, &me.uid), "PtlGetUid");
+  ptl_handle_me_t entry;
+  check(PtlMEAppend(ni_, stream_index_, &me, PTL_PRIORITY_LIST, nullptr, &entry), "PtlMEAppend");
+  return count;
+}
+
+uint64_t Net::counted(ptl_handle_ct_t count) const {
+  ptl_ct_event_t now{};
+  check(PtlCTGet(count, &now), "PtlCTGet");
+  return now.success;
+}
+
+void Net::count_one(ptl_handle_ct_t count) { check(PtlCTInc(count, {1, 0}), "PtlCTInc"); }
+
+void Net::put_counted(int pe, ptl_match_bits_t bits, size_t from, size_t bytes) {
+  size_t done = 0;
+  do {
+    const size_t part = std::min<size_t>(bytes - done, limits_.max_msg_size);
+    check(PtlPut(memory_md_, address(block_ + from) + done, part, PTL_NO_ACK_REQ, process(pe), stream_index_, bits, done, nullptr, 0),
+          "PtlPut");
+    ++messages_;
+    done += part;
+  } while (done < bytes);
+  bytes_moved += bytes;
+}
+
+void Net::add(int pe, size_t offset, uint64_t value) {
+  ++messages_;
+  check(PtlAtomic(operand_md_, address(&value), 8, PTL_NO_ACK_REQ, process(pe), index_, 0, offset, nullptr, 0, PTL_SUM, PTL_UINT64_T),
+        "PtlAtomic");
+}
+
+void Net::repeat(ptl_handle_ct_t count, uint64_t stride) { check(PtlxCTRepeat(count, stride, 0), "PtlxCTRepeat"); }
+
+void Net::put_when(ptl_handle_ct_t count, uint64_t threshold, int pe, ptl_match_bits_t bits, size_t from, size_t bytes) {
+  size_t done = 0;
+  do {
+    const size_t part = std::min<size_t>(bytes - done, limits_.max_msg_size);
+    check(PtlTriggeredPut(memory_md_, address(block_ + from) + done, part, PTL_NO_ACK_REQ, process(pe), stream_index_, bits, done, nullptr,
+                          0, count, threshold),
+          "PtlTriggeredPut");
+    done += part;
+  } while (done < bytes);
+}
+
+void Net::add_when(ptl_handle_ct_t count, uint64_t threshold, int pe, size_t offset) {
+  check(PtlTriggeredAtomic(memory_md_, address(&one_), 8, PTL_NO_ACK_REQ, process(pe), index_, 0, offset, nullptr, 0, PTL_SUM, PTL_UINT64_T,
+                           count, threshold),
+        "PtlTriggeredAtomic");
+}
+
+}  // namespace portunus::views

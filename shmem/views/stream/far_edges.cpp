@@ -1,0 +1,66 @@
+// far_edges.cpp: counters, entries and triggered operations of a stream's tree.
+#include <algorithm>
+
+#include "shmem/views/stream/stream.hpp"
+
+namespace portunus::views {
+namespace {
+
+enum : ptl_match_bits_t { kData, kCredit };
+ptl_match_bits_t bits_of(const View& view, size_t slot, ptl_match_bits_t kind) {
+  return static_cast<ptl_match_bits_t>(view.id) << 32 | slot << 1 | kind;
+}
+
+}  // namespace
+
+bool branch_lives(const Stream& stream, size_t position) {
+  const std::vector<size_t> all = stream.tree.branch(position);
+  return std::none_of(all.begin(), all.end(), [&](size_t i) { return library.net.dead(stream.tree.process(i)); });
+}
+
+void open_far_edges(View& view) {
+  Stream& stream = *view.stream;
+  Net& net = library.net;
+  stream.parts = net.parts_of(view.bytes);
+  stream.branch = stream.tree.branch(stream.place);
+  stream.children = stream.tree.children(stream.place);
+  const int parent = stream.tree.process(stream.tree.parent(stream.place));
+  for (size_t s = 0; s < stream.depth; ++s) {
+    const size_t at = library.layout.arena + stream.ring + s * stream.slot;
+    stream.came.push_back(net.count_puts(bits_of(view, s, kData), at, view.bytes));
+    if (stream.children.empty()) continue;
+    net.repeat(stream.came[s], stream.parts);
+    for (const size_t child : stream.children)
+      net.put_when(stream.came[s], stream.parts, stream.tree.process(child), bits_of(view, s, kData), at, view.bytes);
+    stream.read.push_back(net.count_puts(bits_of(view, s, kCredit), at, 0));
+    net.repeat(stream.read[s], stream.children.size() + 1);
+    if (parent == stream.writer)
+      net.add_when(stream.read[s], stream.children.size() + 1, parent, library.layout.arena + stream.credit_of(library.me, s));
+    else net.put_when(stream.read[s], stream.children.size() + 1, parent, bits_of(view, s, kCredit), at, 0);
+  }
+  net.store(stream.writer, library.layout.arena + stream.credit_of(library.me, stream.depth), 1);
+}
+
+bool far_version_came(const Stream& stream, uint64_t k) {
+  return library.net.counted(stream.came[stream.slot_number(k)]) >= stream.round_of(k) * stream.parts;
+}
+
+void far_release(View& view, uint64_t k) {
+  const Stream& stream = *view.stream;
+  const size_t s = stream.slot_number(k);
+  const int parent = stream.tree.process(stream.tree.parent(stream.place));
+  if (!stream.children.empty()) library.net.count_one(stream.read[s]);
+  else if (parent == stream.writer) library.net.add(parent, library.layout.arena + stream.credit_of(library.me, s), 1);
+  else library.net.put_counted(parent, bits_of(view, s, kCredit), 0, 0);
+}
+
+void send_far(View& view, uint64_t k, const char* packed) {
+  const Stream& stream = *view.stream;
+  for (const size_t child : stream.children)
+    if (branch_lives(stream, child)) {
+      library.net.put_counted(stream.tree.process(child), bits_of(view, stream.slot_number(k), kData), packed - library.board, view.bytes);
+      library.counters.brought_bytes += view.bytes;
+    }
+}
+
+}  // namespace portunus::views
