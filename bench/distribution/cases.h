@@ -22,9 +22,10 @@ typedef struct {
     int transposed; /* axis i of `from` is axis 1-i of `to` */
 } Case;
 
-enum { kKinds = 8, kMostSamples = 201 };
+enum { kKinds = 8, kLeastSamples = 3, kMostSamples = 2001 };
 
 static int64_t per(int64_t n, int64_t p) { return n > 0 ? (n + p - 1) / p : 1; }
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -50,9 +51,11 @@ static inline Case make_case(int kind, int64_t bytes, int p) {
     while (n0 * n0 * 4 <= all) n0 *= 2;
     c.n[0] = n0, c.n[1] = all / n0;
     const Side rows = {{per(n0, p), c.n[1]}, {p, 1}}, columns = {{n0, per(c.n[1], p)}, {1, p}};
-    const Side large = {{64, 64}, {g0, g1}}, small = {{8, 8}, {g0, g1}}, tall = {{64, 64}, {p, 1}};
+    /* Of other-grid: less in small arrays, so that every process has something on both grids. */
+    const int64_t b0 = smaller(64, per(n0, p)), b1 = smaller(64, per(c.n[1], p));
+    const Side large = {{64, 64}, {g0, g1}}, small = {{8, 8}, {g0, g1}}, wide = {{b0, b1}, {g0, g1}}, tall = {{b0, b1}, {p, 1}};
     const Side blocked = {{per(n0, g0), per(c.n[1], g1)}, {g0, g1}}, dealt = {{1, 1}, {g0, g1}};
-    c.from = kind == 3 || kind == 7 ? rows : kind == 5 ? blocked : large;
+    c.from = kind == 3 || kind == 7 ? rows : kind == 4 ? large : kind == 5 ? blocked : wide;
     c.to = kind == 3 ? columns : kind == 4 ? small : kind == 5 ? dealt : tall;
     if (kind == 7) {
         const Side turned = {{per(c.n[1], p), n0}, {p, 1}};
@@ -78,16 +81,22 @@ static inline int64_t visit(const Case *c, int to, int rank, double *local, int6
     const int64_t n0 = c->n[turned ? 1 : 0], n1 = c->n[turned ? 0 : 1];
     const int64_t rows = held(n0, side->block[0], side->grid[0], t0), columns = held(n1, side->block[1], side->grid[1], t1);
     int64_t differ = 0;
-    for (int64_t i = 0; i < rows; ++i)
+    for (int64_t i = 0; i < rows; ++i) {
+        const int64_t r = index_at(i, side->block[0], side->grid[0], t0);
         for (int64_t j = 0; j < columns; ++j) {
-            const int64_t r = index_at(i, side->block[0], side->grid[0], t0), s = index_at(j, side->block[1], side->grid[1], t1);
+            const int64_t s = index_at(j, side->block[1], side->grid[1], t1);
             const double value = (double)(turned ? s * c->n[1] + r : r * c->n[1] + s);
             if (fill) local[i * width + j] = value;
             else differ += local[i * width + j] != value;
         }
+    }
     return differ;
 }
 
+/* Whether a point that has `count` samples, of `spent` microseconds together, takes one more. The same for all libraries. */
+static inline int goes_on(int count, double spent, double seconds) {
+    return count < kLeastSamples || (count < kMostSamples && spent < seconds * 1e6);
+}
 static int ascending(const void *a, const void *b) {
     const double x = *(const double *)a, y = *(const double *)b;
     return x < y ? -1 : x > y;

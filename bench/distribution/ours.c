@@ -54,7 +54,7 @@ static void measure(const char *who, const Case *c, const ccc_layout *from, cons
     shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &total, &wrong_here, 1);
     const long wrong = total;
     int count = 0;
-    for (double spent = 0; count < 5 || (count < kMostSamples && spent < seconds * 1e6); ++count) {
+    for (double spent = 0; goes_on(count, spent, seconds); ++count) {
         shmem_barrier_all();
         const double begin = now();
         once(plan, starts, source, target);
@@ -92,7 +92,7 @@ static void whole_move(int64_t bytes, double seconds, int starts) {
     double samples[kMostSamples];
     int count = 0;
     memset(a, 1, (size_t)bytes), memset(b, 2, (size_t)bytes);
-    for (double spent = 0; shmem_my_pe() == 0 && (count < 5 || (count < kMostSamples && spent < seconds * 1e6)); ++count) {
+    for (double spent = 0; shmem_my_pe() == 0 && goes_on(count, spent, seconds); ++count) {
         const double begin = now();
         memcpy(a, b, (size_t)bytes);
         __asm__ volatile("" ::"r"(a) : "memory");

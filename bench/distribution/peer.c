@@ -19,13 +19,18 @@ static int rank, size;
 /* What `mine` has of one dimension that `other` has, too, as a type over `old`, `stride` bytes from index to index. */
 static MPI_Datatype along(int64_t n, const Side *a, int da, int64_t ta, const Side *b, int db, int64_t tb, int64_t stride, MPI_Datatype old,
                           int64_t *common) {
-    MPI_Aint *at = malloc(sizeof *at * (size_t)(n + 1));
-    int *lengths = malloc(sizeof *lengths * (size_t)(n + 1));
-    int64_t runs = 0, last = -2;
+    const int64_t own = held(n, a->block[da], a->grid[da], ta);
+    MPI_Aint *at = NULL;
+    int *lengths = NULL;
+    int64_t runs = 0, room = 0, last = -2;
     *common = 0;
-    for (int64_t s = 0; s < n; ++s) {
-        if (owner(s, a->block[da], a->grid[da]) != ta || owner(s, b->block[db], b->grid[db]) != tb) continue;
-        const int64_t o = place(s, a->block[da], a->grid[da]);
+    for (int64_t o = 0; o < own; ++o) {
+        if (owner(index_at(o, a->block[da], a->grid[da], ta), b->block[db], b->grid[db]) != tb) continue;
+        if (runs == room) {
+            room = room ? 2 * room : 64;
+            at = realloc(at, sizeof *at * (size_t)room);
+            lengths = realloc(lengths, sizeof *lengths * (size_t)room);
+        }
         if (o == last + 1) ++lengths[runs - 1];
         else at[runs] = o * stride, lengths[runs++] = 1;
         last = o;
@@ -113,7 +118,7 @@ static void measure(const char *who, Work *w, void (*move)(Work *), double secon
     long here = (long)visit(w->c, 1, rank, w->to, columns_of(w->c, 1), 0), wrong = 0;
     MPI_Allreduce(&here, &wrong, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
     int count = 0;
-    for (double spent = 0; count < 5 || (count < kMostSamples && spent < seconds * 1e6); ++count) {
+    for (double spent = 0; goes_on(count, spent, seconds); ++count) {
         MPI_Barrier(MPI_COMM_WORLD);
         const double begin = now();
         move(w);
