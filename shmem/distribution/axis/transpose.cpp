@@ -50,7 +50,8 @@ void transpose(const ccc_axis& axis, const ccc_axis& merged, int64_t t, size_t s
     Nest nest(block);
     if (order == Order::kToVirtual) nest.add(virtuals, within, block), nest.add(full, block, virtuals * block);
     else nest.add(virtuals, block, within), nest.add(full, virtuals * block, block);
-    nest.copy(to, from);
+    nest.copy(to, from, exceeds_caches(2 * room(axis) * ends.size) ? Stores::kStreaming : Stores::kCached);
+    stores_done();
   }
   for (int64_t w = 0; w < virtuals; ++w) {
     const int64_t vp = virtual_at(axis, t, w);

@@ -63,7 +63,16 @@ class Copier {
   int64_t all() const { return all_; }
 
   // Everything; `to` and `from` are the beginnings of both ends.
-  void whole(std::byte* to, const std::byte* from) { families(0, to, from, Nest(move_.size)); }
+  void whole(std::byte* to, const std::byte* from) {
+    to_ = to, from_ = from;
+    families(0, 0, 0, Nest(move_.size));
+  }
+  // The nests of all, instead of copying. False: they are too many.
+  bool collect(Program* program) {
+    program_ = program;
+    families(0, 0, 0, Nest(move_.size));
+    return !program->full();
+  }
 
   // Bytes lo .. hi of what lies under one index of each axis before `d`; `piece` is where lo lies in the message.
   void range(int d, int64_t lo, int64_t hi, std::byte* array, std::byte* piece) {
@@ -109,29 +118,32 @@ class Copier {
       const Cuts cuts = cut(list.families()[f], a - before, end - before);
       for (int i = 0; i < cuts.count; ++i) {
         std::byte* const there = piece + (before + cuts.cut[i].at - a) * inner;
-        if (way_ == Way::kPack) one(d, cuts.cut[i].family, there, array, Nest(move_.size));
-        else one(d, cuts.cut[i].family, array, there, Nest(move_.size));
+        to_ = way_ == Way::kPack ? there : array;
+        from_ = way_ == Way::kPack ? array : there;
+        one(d, cuts.cut[i].family, 0, 0, Nest(move_.size));
       }
       piece += (end - a) * inner;
       a = end;
     }
   }
 
-  void families(int d, std::byte* to, const std::byte* from, const Nest& nest) {
+  // From here on `to` and `from` are bytes from the beginnings of both ends.
+  void families(int d, int64_t to, int64_t from, const Nest& nest) {
     if (d >= move_.axes || d >= CCC_MOST_AXES) {
-      Nest(nest).copy(to, from);
+      if (program_) program_->add(to, from, nest);
+      else Nest(nest).copy(to_ + to, from_ + from);
       return;
     }
     const Pieces& list = *move_.lists[static_cast<size_t>(d)];
     const int64_t inner = inner_[static_cast<size_t>(d)];
-    for (size_t f = 0; f < list.families().size(); ++f) {
+    for (size_t f = 0; f < list.families().size() && !(program_ && program_->full()); ++f) {
       const int64_t packed = list.before(f) * inner;
       one(d, list.families()[f], to + (way_ == Way::kPack ? packed : 0), from + (way_ == Way::kUnpack ? packed : 0), nest);
     }
   }
 
-  // One family of axis d, and all of the axes below. `to` and `from`: the array's beginning, or the family's in the message.
-  void one(int d, const Family& f, std::byte* to, const std::byte* from, Nest nest) {
+  // One family of axis d, and all of the axes below. `to` and `from`: of the array's beginning, or of the family's in the message.
+  void one(int d, const Family& f, int64_t to, int64_t from, Nest nest) {
     const auto at = static_cast<size_t>(d);
     const int64_t inner = inner_[at], in_round = f.length * f.count * inner;
     const int64_t ts = move_.to_stride[at], fs = move_.from_stride[at];
@@ -144,6 +156,9 @@ class Copier {
 
   const Move& move_;
   Way way_;
+  Program* program_ = nullptr;
+  std::byte* to_ = nullptr;
+  const std::byte* from_ = nullptr;
   int64_t all_ = 0;
   std::array<int64_t, CCC_MOST_AXES> inner_{};  // bytes of the message under one index of each axis
 };
@@ -191,6 +206,7 @@ int64_t Move::pieces() const {
 }
 
 void Move::copy(std::byte* to, const std::byte* from) const { Copier(*this, Way::kDirect).whole(to, from); }
+bool Move::compile(Program* program) const { return Copier(*this, Way::kDirect).collect(program); }
 void Move::pack(int64_t offset, int64_t bytes, std::byte* message, const std::byte* from) const {
   Copier(*this, Way::kPack).range(0, offset, offset + bytes, const_cast<std::byte*>(from), message);
 }

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "shmem/distribution/copy/program.hpp"
 #include "shmem/distribution/layout/pieces.hpp"
 
 namespace portunus::distribution {
@@ -29,6 +30,8 @@ struct Move {
 
   // All, from array to array.
   void copy(std::byte* to, const std::byte* from) const;
+  // The same worked out once. False: there are too many nests of loops to keep.
+  bool compile(Program* program) const;
   // Bytes offset .. offset + bytes of the message, from the source's array or into the target's.
   void pack(int64_t offset, int64_t bytes, std::byte* message, const std::byte* from) const;
   void unpack(int64_t offset, int64_t bytes, const std::byte* message, std::byte* to) const;

@@ -30,12 +30,15 @@ int ccc_plan_::broken(const char* what) {
   return refuse(CCC_ERR_FAILED, "%s; the target memory is undefined, and the plan can only be freed", what);
 }
 
-// Looks a while if this PE has a core, then sleeps until memory changes or a message comes.
+// Looks a while; where PEs outnumber cores it gives way to the others between looks, which costs less than sleeping. Then sleeps
+// until memory changes or a message comes.
 template <class Done>
 void ccc_plan_::wait_until(Done done) {
-  for (int look = alone_ ? 2 : 400; look > 0; --look) {
+  constexpr int kSpins = 400, kYields = 16;
+  for (int look = crowded_ ? kYields : kSpins; look > 0; --look) {
     if (done(false)) return;
-    relax();
+    if (crowded_) sched_yield();
+    else relax();
   }
   auto last = [&] { return done(true); };
   PtlxWait([](void* arg) -> int { return (*static_cast<decltype(last)*>(arg))(); }, &last, kWatchBit);
@@ -75,29 +78,57 @@ void ccc_plan_::announce(const std::byte* from) {
   }
 }
 
-// Copies from those who are ready; whether anything is left to copy. Others' arrays are read as they were announced (acquire
-// of `ready`).
+// Of a source that is ready (acquired): where its array lies here; NULL: it sends a message instead.
+const std::byte* ccc_plan_::array_of(const Peer& peer) const {
+  const Slot& said = slots_[peer.pe];
+  if (said.block == Slot::kByMessage) return nullptr;
+  return Network::instance().reach(peer.pe, {static_cast<uint32_t>(said.block), said.offset});
+}
+
+// Copies from those who are ready; whether anything is left to copy.
 bool ccc_plan_::answer(std::byte* to) {
   bool left = false;
   for (Peer& peer : receives_) {
     if (!peer.pending) continue;
-    const Slot& said = slots_[peer.pe];
-    if (load(said.ready) < runs_) {
+    if (load(slots_[peer.pe].ready) < runs_) {
       left = true;
       continue;
     }
     peer.pending = false;
-    const std::byte* there = nullptr;
-    if (said.block != Slot::kByMessage) there = Network::instance().reach(peer.pe, {static_cast<uint32_t>(said.block), said.offset});
+    const std::byte* const there = array_of(peer);
     if (!there) {
       laid_out_.receive(peer, Kind::kRun, runs_, to);
       continue;
     }
-    peer.move.copy(to, there);
+    peer.copy(to, there, stores_);
     store(peer.theirs->done, runs_);  // acquired by the source before its array changes
     ring(peer);
   }
   return left;
+}
+
+// All sources are ready: one stretch of the target from each of them, then the next.
+void ccc_plan_::copy_together(const std::byte* from, std::byte* to) {
+  constexpr int64_t kStretch = int64_t{32} << 10;
+  std::vector<std::pair<const Peer*, const std::byte*>> sources;
+  if (own_.bytes != 0) sources.push_back({&own_, from});
+  for (Peer& peer : receives_) {
+    if (!peer.pending) continue;
+    if (const std::byte* const there = array_of(peer)) sources.push_back({&peer, there});
+  }
+  const int64_t parts = std::max<int64_t>(1, to_bytes_ / kStretch);
+  for (int64_t part = 0; part < parts; ++part)
+    for (const auto& [peer, array] : sources) peer->program.copy_part(to, array, part, parts, stores_);
+  for (Peer& peer : receives_) {
+    if (!peer.pending) continue;
+    peer.pending = false;
+    if (!array_of(peer)) {
+      laid_out_.receive(peer, Kind::kRun, runs_, to);
+      continue;
+    }
+    store(peer.theirs->done, runs_);  // acquired by the source before its array changes
+    ring(peer);
+  }
 }
 
 int ccc_plan_::run_on_node(const std::byte* from, std::byte* to) {
@@ -107,15 +138,24 @@ int ccc_plan_::run_on_node(const std::byte* from, std::byte* to) {
     if (!peer.pending) laid_out_.receive(peer, Kind::kRun, runs_, to);
   }
   announce(from);
-  if (own_.bytes != 0) own_.move.copy(to, from);
+  if (own_.bytes != 0 && !together_) own_.copy(to, from, stores_);
   bool lost = false;
   // Whether somebody is lost is asked only when it takes long.
-  while (answer(to) && !lost)
+  const auto ready = [&](const Peer& peer) { return !peer.pending || load(slots_[peer.pe].ready) >= runs_; };
+  if (together_) {
     wait_until([&](bool long_wait) {
-      const auto ready = [&](const Peer& peer) { return peer.pending && load(slots_[peer.pe].ready) >= runs_; };
       if (long_wait) lost = laid_out_.lost();
-      return lost || std::any_of(receives_.begin(), receives_.end(), ready);
+      return lost || std::all_of(receives_.begin(), receives_.end(), ready);
     });
+    if (!lost) copy_together(from, to);
+  }
+  while (!lost && answer(to))
+    wait_until([&](bool long_wait) {
+      const auto comes = [&](const Peer& peer) { return peer.pending && ready(peer); };
+      if (long_wait) lost = laid_out_.lost();
+      return lost || std::any_of(receives_.begin(), receives_.end(), comes);
+    });
+  if (stores_ == Stores::kStreaming) stores_done();
   const auto finished = [&](bool long_wait) {
     const bool messages = (!long_wait && laid_out_.idle()) || laid_out_.done(&lost);
     if (lost) return true;

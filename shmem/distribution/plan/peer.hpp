@@ -23,6 +23,8 @@ struct alignas(64) Slot {
 struct Peer {
   int pe = 0;
   Move move;
+  Program program;  // of the move, empty where it is not `compiled`
+  bool compiled = false;
   int64_t bytes = 0;
   Way way = Way::kLaidOut;
   Slot* theirs = nullptr;  // our slot there; NULL: not on this node
@@ -30,6 +32,10 @@ struct Peer {
   bool pending = false;  // of the run that goes on
 
   bool on_node() const { return theirs != nullptr; }
+  void copy(std::byte* to, const std::byte* from, Stores stores) const {
+    if (compiled) program.copy(to, from, stores);
+    else move.copy(to, from);
+  }
 };
 
 inline uint64_t load(const uint64_t& word) { return std::atomic_ref<const uint64_t>(word).load(std::memory_order_acquire); }

@@ -76,6 +76,25 @@ int ccc_plan_::agree(int code, bool* any_on_node) {
   return words[2] == 0 ? CCC_SUCCESS : CCC_ERR_NO_SPACE;
 }
 
+// What is worked out once for direct copies. Large arrays go past the caches. Where several sources share the lines of the target,
+// all are copied side by side, so that a line is complete when it leaves the caches.
+void ccc_plan_::choose_copies(int64_t pes_of_node) {
+  constexpr int64_t kLarge = int64_t{256} << 10;
+  bool compiled = true, shares = false;
+  size_t sources = 0;
+  const auto compile = [&](Peer& peer) {
+    peer.compiled = peer.move.compile(&peer.program);
+    compiled &= peer.compiled;
+    shares |= peer.program.shares_lines();
+    ++sources;
+  };
+  for (Peer& peer : receives_)
+    if (peer.on_node()) compile(peer);
+  if (own_.bytes != 0) compile(own_);
+  if (exceeds_caches((from_bytes_ + to_bytes_) * pes_of_node)) stores_ = Stores::kStreaming;
+  together_ = compiled && sources > 1 && to_bytes_ >= kLarge && shares;
+}
+
 int ccc_plan_::create(const ccc_layout& from, const ccc_layout& to, const std::array<int, CCC_MOST_AXES>& axes, size_t bytes) {
   Network& network = Network::instance();
   if (const int code = network.open(); code != CCC_SUCCESS) return code;
@@ -89,7 +108,7 @@ int ccc_plan_::create(const ccc_layout& from, const ccc_layout& to, const std::a
   has_from_ = !sends_.empty() || own_.bytes != 0;
   has_to_ = !receives_.empty() || own_.bytes != 0;
   ptlx_engine_info_t engine{};
-  alone_ = PtlxEngineInfo(&engine) == PTL_OK && engine.oversubscribed != 0;
+  crowded_ = PtlxEngineInfo(&engine) == PTL_OK && engine.oversubscribed != 0;
 
   context_ = network.take_context();
   const auto pes = static_cast<size_t>(shmem_n_pes());
@@ -106,6 +125,7 @@ int ccc_plan_::create(const ccc_layout& from, const ccc_layout& to, const std::a
                         : heap ? "the symmetric heap has no room for the plan's slots, 64 bytes for each PE"
                                : "a PE has no memory, or its network interface no counters or entries, left for the plan");
   }
+  choose_copies(shmem_team_n_pes(SHMEM_TEAM_SHARED));
   scheduled_.open(Network::goal_context(context_), sends_, receives_, from_bytes_, to_bytes_);
   return CCC_SUCCESS;
 }
@@ -133,7 +153,8 @@ int ccc_plan_::check(const void* from, const void* to) const {
 }
 
 size_t ccc_plan_::memory() const {
-  size_t bytes = sizeof *this + (sends_.capacity() + receives_.capacity()) * sizeof(Peer);
+  size_t bytes = sizeof *this + (sends_.capacity() + receives_.capacity()) * sizeof(Peer) + own_.program.memory();
+  for (const Peer& peer : receives_) bytes += peer.program.memory();
   for (const auto* lists : {&send_lists_, &receive_lists_})
     for (const auto& axis : *lists)
       for (const Pieces& pieces : axis) bytes += sizeof pieces + pieces.memory();

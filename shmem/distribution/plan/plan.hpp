@@ -54,7 +54,10 @@ struct ccc_plan_ {
   void list(portunus::distribution::Side side);
   int reach_peers();
   int agree(int mine_ok, bool* any_on_node);
+  void choose_copies(int64_t pes_of_node);
   int run_on_node(const std::byte* from, std::byte* to);
+  const std::byte* array_of(const Peer& peer) const;
+  void copy_together(const std::byte* from, std::byte* to);
   bool find(const std::byte* from, portunus::distribution::NodePlace* place);
   void announce(const std::byte* from);
   bool answer(std::byte* to);
@@ -70,7 +73,9 @@ struct ccc_plan_ {
   int64_t from_bytes_ = 0, to_bytes_ = 0;  // of the local arrays
   bool has_from_ = false, has_to_ = false;
   bool any_on_node_ = false;  // some pair of the job shares a node: then `run` copies directly there
-  bool alone_ = false;        // this PE sleeps at once where it waits: the node has more PEs than cores
+  bool crowded_ = false;      // the node has more PEs than cores
+  portunus::distribution::Stores stores_ = portunus::distribution::Stores::kCached;
+  bool together_ = false;  // on the node, one stretch of the target after the other is copied from all sources
   portunus::distribution::Slot* slots_ = nullptr;
   const std::byte* found_ = nullptr;  // the array of the last run, and where it lies
   portunus::distribution::NodePlace found_at_{};

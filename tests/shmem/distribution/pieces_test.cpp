@@ -82,7 +82,11 @@ TEST(Pieces, MoveArraysOfUpToThreeAxesDirectlyAndPackedInAnyStretches) {
         const Move move = overlaps.move(i, j);
         if (move.empty()) continue;
         const auto* const here = reinterpret_cast<const std::byte*>(source[static_cast<size_t>(i)].data() + 1);
-        move.copy(reinterpret_cast<std::byte*>(direct[static_cast<size_t>(j)].data() + 1), here);
+        auto* const there = reinterpret_cast<std::byte*>(direct[static_cast<size_t>(j)].data() + 1);
+        Program program;
+        if (round % 2 == 0 || !move.compile(&program)) move.copy(there, here);
+        else
+          for (int part = 0; part < 5; ++part) program.copy_part(there, here, part, 5, Stores::kCached);
         // Through a message that is filled and emptied in stretches of odd lengths.
         std::vector<std::byte> message(static_cast<size_t>(move.bytes()));
         for (int way = 0; way < 2; ++way)

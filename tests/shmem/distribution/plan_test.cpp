@@ -194,6 +194,21 @@ TEST(Plan, OfNothingAndOfOneElementWorks) {
   }
 }
 
+// Sources share the lines of the target: they are copied side by side, those in private memory come as messages meanwhile.
+TEST(Plan, OfManyElementsBetweenOthersIsWhole) {
+  const int64_t n = 100000 * count();
+  const ccc_layout dealt = line(axis(ccc_cyclic, n, count())), rows = line(axis(ccc_block, n, count()));
+  const Plan plan(dealt, rows, nullptr, 8);
+  Local target(rows, 8, true), shared(dealt, 8, true), own(dealt, 8, false);
+  for (int run = 0; run < 3; ++run) {
+    Local& source = run == 1 || (run == 2 && me() % 2 != 0) ? own : shared;
+    source.fill(nullptr, run);
+    target.clear();
+    move(plan.plan, How::kRun, source.data(), target.data());
+    EXPECT_TRUE(target.holds(nullptr, run)) << "run " << run;
+  }
+}
+
 TEST(Plan, RelabelledMovesLess) {
   std::vector<int> turned(static_cast<size_t>(count())), found(turned.size());
   for (int pe = 0; pe < count(); ++pe) turned[static_cast<size_t>(pe)] = (pe + 1) % count();
