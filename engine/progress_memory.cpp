@@ -39,9 +39,10 @@ void Sleeping::wake(Doorbell& door, Sleeper who) {
 }
 
 // One with real-time priority yields to no ordinary thread, so whoever holds the baton on its core, or the peer that it waits for, would
-// stand still until the kernel's throttle of 0.95 s.
+// stand still until the kernel's throttle of 0.95 s. Beside a network an ordinary one naps, too: after sched_yield a computing
+// application would keep the processor for a whole slice, milliseconds, while data wait.
 void Sleeping::let_others_run() const {
-  if (!realtime_) {
+  if (!realtime_ && fds_.empty()) {
     sched_yield();
     return;
   }

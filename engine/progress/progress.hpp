@@ -274,6 +274,7 @@ class BasicProgress {
     return work;
   }
   int64_t longest_nap();
+  void wait_for_baton();
   void sleep_on(uint32_t word, Sleeper who, int64_t timeout_ns, bool with_descriptors) {
     if (with_descriptors && plan_.network_open()) {
       const int64_t most = longest_nap();

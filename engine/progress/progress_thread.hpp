@@ -43,9 +43,15 @@ void BasicProgress<Memory>::run_parked() {
       if (Memory::passed(begin, Limits::kDenseTick) && baton_.uses() == uses && !baton_.inside()) cool();
       continue;
     }
-    if (waiting_.load() == 0 && baton_.try_take(Memory::biased())) {
+    if (waiting_.load() == 0) {
+      if (!baton_.try_take(Memory::biased())) {
+        wait_for_baton();
+        continue;
+      }
       Memory::mark(21);
-      for (int idle = 0; idle < Limits::kIdleSteps && !baton_.wanted() && !engine_->posted && waiting_.load_relaxed() == 0;) {
+      // Beside descriptors one look in vain is enough: the last one before sleeping follows in any case, and each is a system call.
+      const int idle_steps = plan_.by_socket ? 1 : Limits::kIdleSteps;
+      for (int idle = 0; idle < idle_steps && !baton_.wanted() && !engine_->posted && waiting_.load_relaxed() == 0;) {
         if (step(Memory::now()) > 0) {
           ++engine_->stats().steps_by_engine;
           idle = 0;
@@ -81,7 +87,6 @@ void BasicProgress<Memory>::run_parked() {
         (Memory::keeps(Guard::park_dense) && dense_.load()) || (offload && engine_->commands().maybe_filled()) ||
         (!(holds = baton_.try_take(Memory::biased())) && Memory::keeps(Guard::park_holding))) {
       door_->disarm_from(armed);
-      sleeping_->let_others_run();
       continue;
     }
     const bool idle = !Memory::keeps(Guard::park_messages) || (engine_->idle() && !engine_->busy());
@@ -90,6 +95,17 @@ void BasicProgress<Memory>::run_parked() {
     if (idle) sleep_on(armed, Sleeper::engine, patience_ns, true);
     else door_->disarm_from(armed);
   }
+}
+
+// Somebody else has the baton, perhaps on this very processor. To give way by sched_yield would leave it to a computing application for
+// a whole slice of the scheduler's, milliseconds; whoever releases the baton wakes passive sleepers.
+template <class Memory>
+void BasicProgress<Memory>::wait_for_baton() {
+  const uint32_t word = passive_word_->load_relaxed();
+  passive_.add(1);
+  Memory::fence(Guard::passive_fence);
+  if (!Memory::keeps(Guard::park_baton) || baton_.held()) sleeping_->sleep_passive(*passive_word_, word, -1);
+  passive_.add(~0u);
 }
 
 }  // namespace portunus

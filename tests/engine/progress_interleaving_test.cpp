@@ -72,6 +72,10 @@ TEST(ProgressInterleaving, AMessageWakesTheOnlyWaiter) { EXPECT_ALL_WELL(alone()
 TEST(ProgressInterleaving, AMessageWithoutAFenceWakesTheWaiterWithTheBias) { EXPECT_ALL_WELL(alone_with_bias()); }
 TEST(ProgressInterleaving, WhoBeginsToWaitTakesOverFromTheEngineThread) { EXPECT_ALL_WELL(enter()); }
 TEST(ProgressInterleaving, WhoLeavesHandsOverToTheEngineThread) { EXPECT_ALL_WELL(leave()); }
+TEST(ProgressInterleaving, TheEngineThreadGetsTheBatonFromWhoHasIt) {
+  EXPECT_ALL_WELL(park_while_held(false));
+  EXPECT_ALL_WELL(park_while_held(true));
+}
 TEST(ProgressInterleaving, OneMayLeaveWhileAnotherBeginsToWaitAndAThirdHasTheBaton) { EXPECT_ALL_WELL(leave_while_held()); }
 TEST(ProgressInterleaving, OneMayHandOverToTheEngineThreadWhileAnotherBeginsToWait) { EXPECT_ALL_WELL(leave_to_engine_while_held()); }
 TEST(ProgressInterleaving, WhoLeavesRelievesThoseWhoSleep) { EXPECT_ALL_WELL(relieve()); }
@@ -143,6 +147,7 @@ const std::vector<Mutant>& mutants() {
       MUTANT(passive_baton, x86, holder(false)),
       MUTANT(active_messages, x86, alone()),
       MUTANT(active_done, x86, watch(false)),
+      MUTANT(park_baton, x86, park_while_held(false)),
       MUTANT(leave_arms, x86, leave()),
       MUTANT(leave_rings, x86, leave()),
       MUTANT(park_messages, x86, leave()),

@@ -72,6 +72,22 @@ struct ProgressScenarios {
     add_sender(s, {0}, false);
     return walk(s, [&s](const End& end) { return end.value(s.engine.taken[0]) == 1; });
   }
+  // The engine thread wants to step while a call has the baton, and nobody waits: it gets it afterwards.
+  Found park_while_held(bool biased) const {
+    Scenario s;
+    biased ? s.with_bias() : s.without_bias();
+    s.use_message(0);
+    s.program
+        .thread("holder",
+                [&s](uint32_t) {
+                  if (s.progress.try_enter()) s.progress.leave();
+                  return kFinished;
+                })
+        .biased = biased;
+    add_engine(s);
+    add_sender(s, {0}, biased);
+    return walk(s, [&s](const End& end) { return end.value(s.engine.taken[0]) == 1; });
+  }
   // The same while another thread has the baton for a call of its own, and while a third begins to wait.
   Found leave_while_held() const {
     Scenario s(ProgressMode::caller);
