@@ -13,7 +13,7 @@ constexpr int64_t kWorthAPiece = 4096;  // bytes per piece of memory, from which
 constexpr int64_t kShortRun = 16384;    // runs that are cheaper to store than to write by a call each
 constexpr int64_t kSmallGap = 4096;     // reading it costs less than another call
 constexpr int64_t kSparse = 64;         // one byte of so many: not worth having room for all of them
-constexpr int64_t kMapped = 4 << 20;    // of the file, mapped at a time
+constexpr int64_t kMapped = 256 << 20;  // of the file, mapped at a time
 constexpr int64_t kSoon = 32 * 1024;
 constexpr int64_t kCached = 512 * 1024;  // read at once: what is taken from it is still in the cache then
 
@@ -77,12 +77,11 @@ Moved by_parts(const Placed& placed, int64_t room, Step&& step) {
 }
 
 // Stores to the mapped file: single bytes are written, and nothing is read before.
-Moved write_mapped(const Drive& drive, const Placed& placed, const Memory& memory, int64_t skip) {
+Moved write_mapped(File& file, const Placed& placed, const Memory& memory, int64_t skip) {
   return by_parts(placed, kMapped, [&](const Placed& part, int64_t done) -> Moved {
-    const Mapping mapping(drive, part.first(), part.end() - part.first(), true);
-    if (!mapping) return transfer_runs(drive, part, memory, skip + done, true);
-    const Memory file{mapping.origin() + part.base, part.layout};
-    copy(memory, skip + done, file, part.from, part.bytes);
+    const auto region = file.mapping.reach(file.drive, part.first(), part.end(), true);
+    if (!region) return transfer_runs(file.drive, part, memory, skip + done, true);
+    copy(memory, skip + done, {region->origin() + part.base, part.layout}, part.from, part.bytes);
     return {part.bytes, 0};
   });
 }
@@ -101,6 +100,18 @@ Moved read_sieved(const File& file, const Placed& placed, const Memory& memory, 
   });
 }
 
+// Loads from the mapped file, as far as it reaches.
+Moved read_mapped(File& file, const Placed& placed, const Memory& memory, int64_t skip) {
+  int64_t size = 0;
+  if (const int error = file.drive.size(size)) return {0, error};
+  return by_parts(placed.part(0, placed.below(size)), kMapped, [&](const Placed& part, int64_t done) -> Moved {
+    const auto region = file.mapping.reach(file.drive, part.first(), part.end(), false);
+    if (!region) return read_sieved(file, part, memory, skip + done);
+    copy({region->origin() + part.base, part.layout}, part.from, memory, skip + done, part.bytes);
+    return {part.bytes, 0};
+  });
+}
+
 }  // namespace
 
 void copy(const Memory& from, int64_t from_byte, const Memory& to, int64_t to_byte, int64_t bytes) {
@@ -116,21 +127,22 @@ void copy(const Memory& from, int64_t from_byte, const Memory& to, int64_t to_by
   }
 }
 
-Moved transfer(const File& file, const Placed& placed, const Memory& memory, int64_t skip, bool writes) {
+Moved transfer(File& file, const Placed& placed, const Memory& memory, int64_t skip, bool writes, Prefer prefer) {
   if (placed.bytes == 0) return {};
   if (placed.is_run()) return transfer_run(file.drive, placed.first(), memory, skip, placed.bytes, writes);
   if (!placed.ascending) return transfer_runs(file.drive, placed, memory, skip, writes);
   const int64_t average = std::max<int64_t>(placed.layout.size / std::max<int64_t>(runs_of(placed.layout), 1), 1);
   const int64_t span = placed.end() - placed.first();
   if (writes) {
-    const bool mapped = average < kShortRun && span / kSparse < placed.bytes && placed.bytes > average && file.drive.can_be_mapped() &&
-                        file.tuning.ds_write != Tuning::Choice::disable;
-    return mapped ? write_mapped(file.drive, placed, memory, skip) : transfer_runs(file.drive, placed, memory, skip, true);
+    const bool mapped = (average < kShortRun || prefer == Prefer::mapping) && span / kSparse < placed.bytes && placed.bytes > average &&
+                        file.drive.can_be_mapped();
+    return mapped ? write_mapped(file, placed, memory, skip) : transfer_runs(file.drive, placed, memory, skip, true);
   }
   const int64_t gaps = (span - placed.bytes) / std::max<int64_t>(placed.bytes / average, 1);
   const bool sieved = file.tuning.ds_read != Tuning::Choice::disable &&
                       (gaps < kSmallGap || file.tuning.ds_read == Tuning::Choice::enable) && placed.bytes > average;
-  return sieved ? read_sieved(file, placed, memory, skip) : transfer_runs(file.drive, placed, memory, skip, false);
+  if (!sieved) return transfer_runs(file.drive, placed, memory, skip, false);
+  return file.drive.is_local() && average < kShortRun ? read_mapped(file, placed, memory, skip) : read_sieved(file, placed, memory, skip);
 }
 
 Converted::Converted(Access& access) : access_(access) {
@@ -191,7 +203,7 @@ class RangeLock {
 
 }  // namespace
 
-void carry_out(Access& access) {
+void carry_out(Access& access, Prefer prefer) {
   File& file = *access.file;
   Placed placed;
   if (!access.view->tiling.range(access.from, access.bytes, placed))
@@ -200,7 +212,7 @@ void carry_out(Access& access) {
   if (access.result.error != MPI_SUCCESS) return;
   const RangeLock lock(file, placed, access.writes);
   Moved moved{0, lock.error};
-  if (lock.error == 0) moved = transfer(file, placed, converted.memory(), 0, access.writes);
+  if (lock.error == 0) moved = transfer(file, placed, converted.memory(), 0, access.writes, prefer);
   if (moved.error != 0) access.fail(class_of_errno(moved.error), "the system says", moved.error);
   converted.finish(moved.bytes);
 }

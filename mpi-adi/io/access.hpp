@@ -79,12 +79,13 @@ class Converted {
 };
 
 // Moves the data between memory, from its byte `skip` on, and the file. errno and how many bytes, from the front.
-Moved transfer(const File& file, const Placed& placed, const Memory& memory, int64_t skip, bool writes);
+enum class Prefer : uint8_t { what_fits, mapping };  // mapping: these data were accessed so before
+Moved transfer(File& file, const Placed& placed, const Memory& memory, int64_t skip, bool writes, Prefer prefer = Prefer::what_fits);
 // The bytes `from` .. `from + bytes` of one piece of memory's data to those of another.
 void copy(const Memory& from, int64_t from_byte, const Memory& to, int64_t to_byte, int64_t bytes);
 
 // All of it, by this process alone; under a lock in atomic mode.
-void carry_out(Access& access);
+void carry_out(Access& access, Prefer prefer = Prefer::what_fits);
 // At once, if that will not take long; false: not done.
 bool carry_out_soon(Access& access);
 

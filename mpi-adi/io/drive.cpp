@@ -22,7 +22,6 @@ namespace portunus::mpi::io {
 namespace {
 
 constexpr int64_t kMostAtOnce = int64_t{1} << 30;  // Linux moves a little less than 2 GiB per call
-constexpr int64_t kPage = 4096;
 
 // Where the kernel would rather end the process than fail a write beyond the limit.
 void survive_size_limit() {
@@ -133,8 +132,8 @@ int Drive::open(const std::string& name, int flags, unsigned permissions) {
   if (fstatfs(descriptor_, &system) == 0) {
     constexpr decltype(system.f_type) kTmpfs = 0x01021994, kExt = 0xEF53, kXfs = 0x58465342;
     in_memory_ = system.f_type == kTmpfs;
-    mappable_ = (both & O_ACCMODE) == O_RDWR && (in_memory_ || system.f_type == kExt || system.f_type == kXfs) &&
-                (fcntl(descriptor_, F_GETFL) & O_ACCMODE) == O_RDWR;
+    local_ = in_memory_ || system.f_type == kExt || system.f_type == kXfs;
+    both_ = (fcntl(descriptor_, F_GETFL) & O_ACCMODE) == O_RDWR;
   }
   return 0;
 }
@@ -224,16 +223,6 @@ void Drive::unlock(int64_t offset, int64_t bytes) const {
   range.l_start = offset;
   range.l_len = std::min(bytes, std::numeric_limits<int64_t>::max() - offset);
   fcntl(descriptor_, F_OFD_SETLK, &range);
-}
-
-Mapping::Mapping(const Drive& drive, int64_t offset, int64_t bytes, bool writes) : offset_(offset / kPage * kPage) {
-  bytes_ = static_cast<size_t>(offset + bytes - offset_);
-  if (writes && drive.reserve(offset, bytes) != 0) return;
-  void* start = mmap(nullptr, bytes_, writes ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED | MAP_POPULATE, drive.descriptor(), offset_);
-  if (start != MAP_FAILED) start_ = static_cast<std::byte*>(start);
-}
-Mapping::~Mapping() {
-  if (start_ != nullptr) munmap(start_, bytes_);
 }
 
 }  // namespace portunus::mpi::io

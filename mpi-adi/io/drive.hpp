@@ -49,31 +49,15 @@ class Drive {
   int lock(bool exclusive, int64_t offset, int64_t bytes) const;  // waits; kept until unlock, close or death
   void unlock(int64_t offset, int64_t bytes) const;
 
-  // A file system of this machine, where stores to mapped memory are as good as writes.
-  bool can_be_mapped() const { return mappable_; }
+  // A file system of this machine, where stores to mapped memory are as good as writes, and loads as reads.
+  bool is_local() const { return local_; }
+  bool can_be_mapped() const { return local_ && both_; }  // to be written
   bool in_memory() const { return in_memory_; }
-  void never_map() { mappable_ = false; }
+  void never_map() { local_ = false; }
 
  private:
   int descriptor_ = -1;
-  bool mappable_ = false, in_memory_ = false;
-};
-
-// A mapped range of a file whose blocks are reserved, so that no store fails; unmapped at the end of its life.
-class Mapping {
- public:
-  Mapping(const Drive& drive, int64_t offset, int64_t bytes, bool writes);
-  ~Mapping();
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-  explicit operator bool() const { return start_ != nullptr; }
-  // Where the file's byte 0 would lie.
-  std::byte* origin() const { return start_ - offset_; }
-
- private:
-  std::byte* start_ = nullptr;
-  int64_t offset_ = 0;
-  size_t bytes_ = 0;
+  bool local_ = false, both_ = false, in_memory_ = false;  // both_: opened to be read and written
 };
 
 }  // namespace portunus::mpi::io

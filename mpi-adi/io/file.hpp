@@ -17,6 +17,7 @@
 #include "mpi-adi/core/objects.hpp"
 #include "mpi-adi/io/drive.hpp"
 #include "mpi-adi/io/hints.hpp"
+#include "mpi-adi/io/mapping.hpp"
 #include "mpi-adi/io/queue.hpp"
 #include "mpi-adi/io/view.hpp"
 #include "mpi-adi/io/wire.hpp"
@@ -36,6 +37,7 @@ struct File {
   int amode = 0;
   std::string name;
   Drive drive;
+  Mapping mapping;
   Tuning tuning;
   SharedWords shared_words;
   Wire wire;
@@ -48,7 +50,8 @@ struct File {
   std::shared_ptr<const View> view;
   int64_t position = 0;
   bool all_dense = true;     // every rank sees bytes in a row: collectives need no word between the ranks
-  bool near = false;         // all ranks are on one node, and not many for its processors
+  bool one_node = false;     // all ranks are on one
+  bool near = false;         // and the file is, too, or they are not many for its processors
   unsigned shared_word = 0;  // which of the wire's words is the shared pointer; another one after each new view
 
   Split split = Split::none;

@@ -72,6 +72,7 @@ int set_size(const char* function, MPI_File fh, MPI_Offset size, bool reserves) 
     cause = "files opened with MPI_MODE_SEQUENTIAL cannot be preallocated";
   }
   if (int error = agree(function, *file, wrong, cause, size, "the ranks' sizes differ")) return error;
+  if (!reserves) file->mapping.forget();
   return on_first(function, *file, [&] {
     if (!reserves) return file->drive.resize(size);
     return size > 0 ? file->drive.reserve(0, size) : 0;

@@ -54,8 +54,8 @@ struct Intention {
 struct Beginning {
   Tuning tuning;
   int error;
-  bool near;      // see File
-  int64_t maker;  // of the shared words; 0: there are none
+  bool one_node, few;  // all ranks on one; not many for its processors
+  int64_t maker;       // of the shared words; 0: there are none
 };
 
 // What went wrong, on this rank or on another.
@@ -120,8 +120,9 @@ void open_together(File& file, int amode, const Hints& hints, Trouble& trouble) 
     if (file.tuning.cb_nodes == 0 || file.tuning.cb_nodes > comm.size) file.tuning.cb_nodes = nodes_of(comm);
     if (makes) beginning.error = open(flags_of(amode) | O_CREAT | (amode & MPI_MODE_EXCL ? O_EXCL : 0));
     beginning.tuning = file.tuning;
-    beginning.near = nodes_of(comm) == 1 && comm.size <= 2 * static_cast<int>(std::thread::hardware_concurrency());
-    if (n > 1 && nodes_of(comm) == 1 && file.shared_words.make(comm.context)) beginning.maker = file.shared_words.maker();
+    beginning.one_node = nodes_of(comm) == 1;
+    beginning.few = comm.size <= 2 * static_cast<int>(std::thread::hardware_concurrency());
+    if (n > 1 && beginning.one_node && file.shared_words.make(comm.context)) beginning.maker = file.shared_words.maker();
   }
   if (n > 1) {
     if (int error = Exchange(comm).broadcast(&beginning, sizeof beginning, 0)) {
@@ -136,9 +137,10 @@ void open_together(File& file, int amode, const Hints& hints, Trouble& trouble) 
     file.tuning.cb_write = beginning.tuning.cb_write;
     file.tuning.striping_unit = beginning.tuning.striping_unit;
   }
-  file.near = beginning.near;
   trouble.says(beginning.error);
   if (trouble.code == MPI_SUCCESS && !file.drive.is_open()) trouble.says(open(flags_of(amode)));
+  file.one_node = beginning.one_node;
+  file.near = beginning.one_node && (beginning.few || file.drive.is_local());
   if (file.tuning.ds_write == Tuning::Choice::disable) file.drive.never_map();
   const bool mapped = beginning.maker != 0 && (comm.rank == 0 || file.shared_words.open(beginning.maker, comm.context));
   Record own;

@@ -7,8 +7,10 @@
 namespace portunus::mpi::io {
 namespace {
 
-constexpr int64_t kLongRuns = 32 * 1024;  // from which on nothing is gained by way of others
+constexpr int64_t kLongRuns = 32 * 1024;        // from which on nothing is gained by way of others
+constexpr int64_t kLongestShared = 512 * 1024;  // from which on nothing is gained by mapping, either
 constexpr int64_t kSparse = 64;
+constexpr int64_t kIsThere = int64_t{1} << 32;  // beside an error class
 
 // Whether the ranks' data lie between each other's.
 bool interleave(const std::vector<Share>& shares) {
@@ -21,22 +23,29 @@ bool interleave(const std::vector<Share>& shares) {
   return false;
 }
 
+enum class Way : uint8_t { alone, mapped, together };
+
 // The same decision on all ranks.
-bool goes_together(const File& file, const std::vector<Share>& shares, bool writes) {
+Way way_of(const File& file, const std::vector<Share>& shares, bool writes) {
   const Tuning::Choice choice = writes ? file.tuning.cb_write : file.tuning.cb_read;
-  if (shares.size() == 1 || choice == Tuning::Choice::disable || file.atomic.load(std::memory_order_relaxed)) return false;
+  if (shares.size() == 1 || choice == Tuning::Choice::disable || file.atomic.load(std::memory_order_relaxed)) return Way::alone;
   int64_t bytes = 0, first = std::numeric_limits<int64_t>::max(), end = 0, run = std::numeric_limits<int64_t>::max();
+  bool mapped = file.one_node;
   for (const Share& share : shares) {
     if (share.bytes == 0) continue;
-    if (!share.ascending) return false;
+    if (!share.ascending) return Way::alone;
     bytes += share.bytes;
     run = std::min(run, share.run);
     first = std::min(first, share.first);
     end = std::max(end, share.end);
+    mapped = mapped && share.is_there;
   }
-  if (bytes == 0) return false;
-  if (choice == Tuning::Choice::enable) return true;
-  return run < kLongRuns && (end - first) / kSparse < bytes && interleave(shares);
+  if (bytes == 0) return Way::alone;
+  if (choice == Tuning::Choice::enable) return Way::together;
+  if (run >= kLongestShared || (end - first) / kSparse >= bytes || !interleave(shares)) return Way::alone;
+  // Fetching pages of a file into a process's memory costs more than to exchange data, but is done once.
+  if (writes && file.two_phase->was_before(shape_of(shares)) && mapped) return Way::mapped;
+  return run < kLongRuns ? Way::together : Way::alone;
 }
 
 Record as_record(const Access& access, const Placed& placed) {
@@ -52,12 +61,23 @@ Record as_record(const Access& access, const Placed& placed) {
     own.run = placed.is_run() ? placed.bytes : placed.layout.size / std::max<int64_t>(runs_of(placed.layout), 1);
   }
   Record record;
-  record.word = {access.result.error, own.first, own.end, own.from, own.bytes, own.hash, own.description, own.ascending ? own.run : -1};
+  int64_t size = 0;
+  const Drive& drive = access.file->drive;
+  own.is_there = access.writes && drive.can_be_mapped() && drive.size(size) == 0 && size >= own.end;
+  record.word = {access.result.error | (own.is_there ? kIsThere : 0),
+                 own.first,
+                 own.end,
+                 own.from,
+                 own.bytes,
+                 own.hash,
+                 own.description,
+                 own.ascending ? own.run : -1};
   return record;
 }
 
 Share as_share(const Record& record) {
   Share share;
+  share.is_there = (record.word[0] & kIsThere) != 0;
   share.first = record.word[1];
   share.end = record.word[2];
   share.from = record.word[3];
@@ -77,6 +97,16 @@ bool each_goes_alone(const File& file, bool writes) {
   return choice != Tuning::Choice::enable && (file.all_dense || (!writes && file.near));
 }
 
+uint64_t shape_of(const std::vector<Share>& shares) {
+  uint64_t hash = 0;
+  for (const Share& share : shares)
+    for (const int64_t value : {share.hash, share.from, share.bytes}) {
+      hash = (hash ^ static_cast<uint64_t>(value)) * 0x9E3779B97F4A7C15u;
+      hash ^= hash >> 31;
+    }
+  return hash;
+}
+
 void carry_out_together(Access& access) {
   File& file = *access.file;
   Placed placed;
@@ -92,11 +122,12 @@ void carry_out_together(Access& access) {
     return access.fail(error, "a rank cannot be reached; it has probably ended");
   std::vector<Share> shares;
   for (const Record& record : all) {
-    if (record.word[0] != MPI_SUCCESS) access.fail(static_cast<int>(record.word[0]), "another rank's arguments are wrong");
+    if (const int error = static_cast<int>(record.word[0] & ~kIsThere)) access.fail(error, "another rank's arguments are wrong");
     shares.push_back(as_share(record));
   }
   if (access.result.error != MPI_SUCCESS) return;
-  if (!goes_together(file, shares, access.writes)) return carry_out(access);
+  const Way way = way_of(file, shares, access.writes);
+  if (way != Way::together) return carry_out(access, way == Way::mapped ? Prefer::mapping : Prefer::what_fits);
   Converted converted(access);
   int64_t bytes = 0;
   if (int error = exchange_and_move(access, placed, converted.memory(), shares, bytes))

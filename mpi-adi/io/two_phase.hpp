@@ -12,6 +12,7 @@
 // (two-phase I/O).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -34,7 +35,11 @@ struct Share {
   int64_t hash = 0, description = 0;  // of the view, and the description's length
   int64_t run = 1;                    // bytes of its runs, about
   bool ascending = true;
+  bool is_there = false;  // the file reaches that far, and can be mapped
 };
+
+// A number for what all ranks access, and where.
+uint64_t shape_of(const std::vector<Share>& shares);
 
 // What the ranks remember of each other's views from one access to the next.
 class TwoPhase {
@@ -64,6 +69,14 @@ class TwoPhase {
     whole_.push_back(shape);
   }
 
+  // Whether accesses of this shape have been before, which then counts. The same answer on all ranks.
+  bool was_before(uint64_t shape) {
+    if (std::find(before_.begin(), before_.end(), shape) != before_.end()) return true;
+    if (before_.size() == kKept) before_.pop_front();
+    before_.push_back(shape);
+    return false;
+  }
+
   std::vector<int> aggregators;  // ranks; made when first needed, and when their number changes
 
  private:
@@ -73,7 +86,7 @@ class TwoPhase {
     Tiling tiling;  // set with aggregators only
   };
   std::vector<std::deque<Known>> known_;
-  std::deque<uint64_t> whole_;
+  std::deque<uint64_t> whole_, before_;
 };
 
 // By way of aggregators; MPI_SUCCESS, or why the ranks could not tell each other. `bytes`: how many of this rank's were

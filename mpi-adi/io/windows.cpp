@@ -16,7 +16,6 @@ namespace {
 
 constexpr int64_t kPage = 4096;
 constexpr int64_t kNoEnd = std::numeric_limits<int64_t>::max();
-constexpr uint64_t kMix = 0x9E3779B97F4A7C15u;
 
 // The lowest ranks of all nodes, then the second ones, and so on: `count` of them.
 std::vector<int> choose_aggregators(const Communicator& comm, size_t count) {
@@ -135,13 +134,7 @@ Transfer::Transfer(Access& access, const Placed& placed, const Memory& memory, c
 }
 
 // What this rank's windows look like depends on this alone.
-uint64_t Transfer::shape() const {
-  uint64_t hash = static_cast<uint64_t>(size_);
-  const auto add = [&](int64_t value) { hash = (hash ^ static_cast<uint64_t>(value)) * kMix, hash ^= hash >> 31; };
-  for (const Share& share : shares_)
-    for (const int64_t value : {share.hash, share.from, share.bytes}) add(value);
-  return hash;
-}
+uint64_t Transfer::shape() const { return shape_of(shares_) ^ static_cast<uint64_t>(size_); }
 
 int Transfer::describe() {
   wire_.begin();
@@ -296,9 +289,8 @@ void Transfer::write_runs(const Window& window) {
   }
   constexpr size_t kMany = 64;
   if (runs.size() > kMany && file_.drive.can_be_mapped()) {
-    const Mapping mapping(file_.drive, window.low, window.high - window.low, true);
-    if (mapping) {
-      for (const auto& [at, bytes] : runs) std::memcpy(mapping.origin() + at, window.origin() + at, static_cast<size_t>(bytes));
+    if (const auto region = file_.mapping.reach(file_.drive, window.low, window.high, true)) {
+      for (const auto& [at, bytes] : runs) std::memcpy(region->origin() + at, window.origin() + at, static_cast<size_t>(bytes));
       return;
     }
   }
