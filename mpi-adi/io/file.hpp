@@ -39,7 +39,6 @@ struct File {
   Drive drive;
   Mapping mapping;
   Tuning tuning;
-  SharedWords shared_words;
   Wire wire;
   std::atomic<MPI_Errhandler> errhandler{nullptr};
   std::atomic<bool> atomic{false};

@@ -27,6 +27,8 @@ namespace {
 constexpr int kKnownModes = MPI_MODE_APPEND | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE | MPI_MODE_EXCL | MPI_MODE_RDONLY | MPI_MODE_RDWR |
                             MPI_MODE_SEQUENTIAL | MPI_MODE_UNIQUE_OPEN | MPI_MODE_WRONLY;
 
+constexpr char kUnreachable[] = "a rank cannot be reached; it has probably ended";
+
 // A sentence, or nullptr.
 const char* fault_of(int amode) {
   const bool read = amode & MPI_MODE_RDONLY, write = amode & MPI_MODE_WRONLY, both = amode & MPI_MODE_RDWR;
@@ -49,13 +51,13 @@ int flags_of(int amode) { return amode & MPI_MODE_RDONLY ? O_RDONLY : amode & MP
 // What a rank tells the others before anything is opened.
 struct Intention {
   int32_t amode, error;
+  int64_t board;  // rank 0's choice; 0: there is none
 };
-// What rank 0 tells when it has opened the file.
+// What rank 0 tells when it has opened the file, and each rank of itself.
 struct Beginning {
   Tuning tuning;
   int error;
-  bool one_node, few;  // all ranks on one; not many for its processors
-  int64_t maker;       // of the shared words; 0: there are none
+  bool has_board;
 };
 
 // What went wrong, on this rank or on another.
@@ -100,57 +102,69 @@ void open_together(File& file, int amode, const Hints& hints, Trouble& trouble) 
   const auto n = static_cast<size_t>(comm.size);
   if (file.wire.open(comm) != PTL_OK) trouble.is(MPI_ERR_NO_MEM, "the network interface has no room for another file");
   std::vector<Intention> intentions(n);
-  intentions[static_cast<size_t>(comm.rank)] = {amode, trouble.code};
-  if (int error = Exchange(comm).allgather(intentions.data(), sizeof(Intention)))
-    return trouble.is(error, "a rank cannot be reached; it has probably ended");
+  const bool one_node = nodes_of(comm) == 1;
+  Board::Pointer board;
+  if (comm.rank == 0 && n > 1 && one_node) board = Board::make(comm);
+  if (!one_node && file.wire.open_entries() != PTL_OK) trouble.is(MPI_ERR_NO_MEM, "the network interface has no room for another file");
+  intentions[static_cast<size_t>(comm.rank)] = {amode, trouble.code, board ? board->number() : 0};
+  const int told = Exchange(comm).allgather(intentions.data(), sizeof(Intention));
+  if (told != MPI_SUCCESS && board) board->forget_name();
+  if (told != MPI_SUCCESS) return trouble.is(told, kUnreachable);
+  if (comm.rank != 0 && intentions[0].board != 0) board = Board::find(comm, intentions[0].board);
   for (const Intention& one : intentions) {
     if (one.error != MPI_SUCCESS) trouble.is(one.error, "another rank's arguments are wrong");
     if (one.amode != intentions[0].amode) trouble.is(MPI_ERR_AMODE, "the ranks' access modes differ");
   }
-  if (trouble.code != MPI_SUCCESS) return;
+  if (trouble.code != MPI_SUCCESS) {
+    if (comm.rank == 0 && board) board->forget_name();
+    return;
+  }
 
   file.amode = amode;
   const bool makes = (amode & MPI_MODE_CREATE) != 0;
   const auto open = [&](int flags) {
     return file.drive.open(file.name, flags, file.tuning.permissions >= 0 ? static_cast<unsigned>(file.tuning.permissions) : 0666);
   };
-  Beginning beginning{};
+  std::vector<Beginning> beginnings(one_node ? n : 1);
+  Beginning& own = beginnings[one_node ? static_cast<size_t>(comm.rank) : 0];
+  own.has_board = board != nullptr;
   if (comm.rank == 0) {
     file.tuning.take(hints);
     if (file.tuning.cb_nodes == 0 || file.tuning.cb_nodes > comm.size) file.tuning.cb_nodes = nodes_of(comm);
-    if (makes) beginning.error = open(flags_of(amode) | O_CREAT | (amode & MPI_MODE_EXCL ? O_EXCL : 0));
-    beginning.tuning = file.tuning;
-    beginning.one_node = nodes_of(comm) == 1;
-    beginning.few = comm.size <= 2 * static_cast<int>(std::thread::hardware_concurrency());
-    if (n > 1 && beginning.one_node && file.shared_words.make(comm.context)) beginning.maker = file.shared_words.maker();
+    if (makes) own.error = open(flags_of(amode) | O_CREAT | (amode & MPI_MODE_EXCL ? O_EXCL : 0));
+    own.tuning = file.tuning;
   }
   if (n > 1) {
-    if (int error = Exchange(comm).broadcast(&beginning, sizeof beginning, 0)) {
-      if (comm.rank == 0 && beginning.maker != 0) file.shared_words.forget_name(comm.context);
-      return trouble.is(error, "a rank cannot be reached; it has probably ended");
-    }
-    file.tuning = beginning.tuning;
+    const int begun = one_node ? Exchange(comm).allgather(beginnings.data(), sizeof(Beginning))
+                               : Exchange(comm).broadcast(beginnings.data(), sizeof(Beginning), 0);
+    if (comm.rank == 0 && board) board->forget_name();
+    if (begun != MPI_SUCCESS) return trouble.is(begun, kUnreachable);
+    const Tuning& first = beginnings[0].tuning;
+    file.tuning = first;
     file.tuning.take(hints);  // those that may differ
-    file.tuning.cb_nodes = beginning.tuning.cb_nodes;
-    file.tuning.cb_buffer_size = beginning.tuning.cb_buffer_size;
-    file.tuning.cb_read = beginning.tuning.cb_read;
-    file.tuning.cb_write = beginning.tuning.cb_write;
-    file.tuning.striping_unit = beginning.tuning.striping_unit;
+    file.tuning.cb_nodes = first.cb_nodes;
+    file.tuning.cb_buffer_size = first.cb_buffer_size;
+    file.tuning.cb_read = first.cb_read;
+    file.tuning.cb_write = first.cb_write;
+    file.tuning.striping_unit = first.striping_unit;
   }
-  trouble.says(beginning.error);
+  if (std::all_of(beginnings.begin(), beginnings.end(), [](const Beginning& one) { return one.has_board; })) {
+    file.wire.use(std::move(board));
+  } else if (one_node) {  // no memory for one
+    if (file.wire.open_entries() != PTL_OK) trouble.is(MPI_ERR_NO_MEM, "the network interface has no room for another file");
+    const int all_have = Exchange(comm).allgather(intentions.data(), sizeof(Intention));
+    if (all_have != MPI_SUCCESS) return trouble.is(all_have, kUnreachable);
+  }
+  trouble.says(beginnings[0].error);
   if (trouble.code == MPI_SUCCESS && !file.drive.is_open()) trouble.says(open(flags_of(amode)));
-  file.one_node = beginning.one_node;
-  file.near = beginning.one_node && (beginning.few || file.drive.is_local());
+  file.one_node = one_node;
+  static const unsigned processors = std::thread::hardware_concurrency();
+  file.near = one_node && (n <= 2 * processors || file.drive.is_local());
   if (file.tuning.ds_write == Tuning::Choice::disable) file.drive.never_map();
-  const bool mapped = beginning.maker != 0 && (comm.rank == 0 || file.shared_words.open(beginning.maker, comm.context));
-  Record own;
+  Record opened;
   std::vector<Record> all;
-  own.word = {trouble.code, trouble.system_error, mapped};
-  const int gathered = file.wire.gather(own, all);
-  if (comm.rank == 0 && beginning.maker != 0) file.shared_words.forget_name(comm.context);
-  if (gathered != MPI_SUCCESS) return trouble.is(gathered, "a rank cannot be reached; it has probably ended");
-  if (std::all_of(all.begin(), all.end(), [](const Record& record) { return record.word[2] != 0; }))
-    file.wire.use(file.shared_words.words());
+  opened.word = {trouble.code, trouble.system_error};
+  if (int error = file.wire.gather(opened, all)) return trouble.is(error, kUnreachable);
   for (const Record& record : all)
     if (record.word[0] != MPI_SUCCESS) {
       trouble.is(static_cast<int>(record.word[0]), "another rank cannot open it");
@@ -163,7 +177,7 @@ void open_together(File& file, int amode, const Hints& hints, Trouble& trouble) 
   trouble.says(file.drive.size(bytes));
   file.position = bytes;
   if (comm.rank == 0) file.wire.store(0, bytes);
-  if (int error = file.wire.gather(own, all)) trouble.is(error, "a rank cannot be reached; it has probably ended");
+  if (int error = file.wire.gather(opened, all)) trouble.is(error, kUnreachable);
 }
 
 void dispose(File* file) {
@@ -229,7 +243,7 @@ int close_file(const char* function, File* file) {
     error = file->wire.gather(own, all);
   }
   int result = MPI_SUCCESS;
-  if (error != MPI_SUCCESS) result = raise(function, *file, error, "a rank cannot be reached; it has probably ended");
+  if (error != MPI_SUCCESS) result = raise(function, *file, error, "%s", kUnreachable);
   else result = raise_system(function, *file, problem);
   dispose(file);
   return result;
@@ -243,6 +257,7 @@ void close_all() {
     file.comm = nullptr;  // gone by itself
     dispose(&file);
   });
+  Board::drop_kept();
 }
 
 }  // namespace portunus::mpi::io

@@ -1,12 +1,12 @@
 // wire.hpp: what the ranks of a file tell each other, by objects of its own, so that any thread may do it while others call
 // MPI.
 //
-// Small records go round by dissemination, over entries that stand as long as the file is open. Data are puts whose header
+// Small records go by a board where all ranks are on one node, else round by dissemination, over entries that stand as long as the file
+// is open. Data are puts whose header
 // goes first and is held until the receiver appends an entry for it: the receiver says when it has room, and no message
 // needs credit. A dead rank ends every wait, now and later: the file's collectives are over then.
 //
 // Thread: one collective operation of a file at a time, whoever carries it out; fetch_add: any.
-// Invariants: entries and counters of gather() stand on all ranks before anybody uses them, which is the opener's business.
 // Source: Portals 4.3; Bruck et al. 1997 (all-gather by dissemination).
 #pragma once
 
@@ -17,15 +17,12 @@
 #include <vector>
 
 #include "mpi-adi/comm/comm.hpp"
-#include "mpi-adi/io/shared_words.hpp"
+#include "mpi-adi/io/board.hpp"
+#include "mpi-adi/io/record.hpp"
 #include "portals/portals4.h"
 #include "portals/portals4_ext.h"
 
 namespace portunus::mpi::io {
-
-struct Record {
-  std::array<int64_t, 8> word{};
-};
 
 // Data for the engine to take from, or to put to, wherever `copy` says.
 using Pieces = ptlx_layout_t;
@@ -36,18 +33,19 @@ class Wire {
   enum Kind : uint64_t { records = 1, pointer, description, written, read };
 
   ~Wire() { close(); }
-  int open(const Communicator& comm);  // PTL_* codes
+  // PTL_* codes. gather() and fetch_add() need a board, which all have, or entries, which stand on all ranks before anybody uses them.
+  int open(const Communicator& comm);
+  void use(Board::Pointer board) { board_ = std::move(board); }
+  int open_entries();
   void close();
 
   // Everybody's record, by rank. MPI_SUCCESS, or MPI_ERR_PROC_ABORTED. Nobody returns before all have called it.
   int gather(const Record& own, std::vector<Record>& all);
 
-  // The words that all ranks share lie at rank 0, or where all have mapped them, from this call on.
-  void use(SharedWords::Word* words) { mapped_ = words; }
   // The word before `by` was added; MPI_SUCCESS, or why it cannot be reached.
   int fetch_add(unsigned which, int64_t by, int64_t& old);
   // At rank 0, while nobody else uses it.
-  void store(unsigned which, int64_t value) { (mapped_ ? mapped_ : words_.data())[which].store(value, std::memory_order_release); }
+  void store(unsigned which, int64_t value) { (board_ ? board_->words() : words_.data())[which].store(value, std::memory_order_release); }
 
   // ---- data of one operation, numbered alike on all ranks ----
   void begin() { ++operation_; }
@@ -63,6 +61,7 @@ class Wire {
   bool broken() const { return broken_; }
 
  private:
+  int watch();  // for ranks that die
   int await(ptl_handle_ct_t counter, ptl_size_t count);
   ptl_match_bits_t bits(Kind kind, int64_t number) const;
 
@@ -80,8 +79,8 @@ class Wire {
   std::vector<ptl_handle_me_t> entries_;
   ptl_handle_md_t small_ = PTL_INVALID_HANDLE;
   ptl_handle_ct_t deaths_ = PTL_INVALID_HANDLE;
-  std::array<SharedWords::Word, SharedWords::kWords> words_{};
-  SharedWords::Word* mapped_ = nullptr;
+  std::array<Board::Word, Board::kWords> words_{};
+  Board::Pointer board_;
   std::array<Lane, kBuffers + 1> lanes_;
 };
 

@@ -1,0 +1,216 @@
+// board.cpp: see board.hpp.
+#include "mpi-adi/io/board.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <new>
+#include <thread>
+
+#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/io/portal.hpp"
+
+namespace portunus::mpi::io {
+namespace {
+
+constexpr size_t kLine = 64;
+constexpr size_t kWordsRoom = kLine * Board::kWords;
+constexpr uint64_t kBell = 6;  // a kind of message, beside the wire's
+constexpr size_t kMostKept = 16;
+
+struct Name {
+  explicit Name(int64_t number) { std::snprintf(text, sizeof text, "/portunus-file-%016llx", static_cast<unsigned long long>(number)); }
+  char text[64];
+};
+
+// Boards of this process, whether a file uses them or not.
+struct Known {
+  std::mutex mutex;
+  std::vector<std::weak_ptr<Board>> all;
+  std::vector<Board::Pointer> kept;
+};
+Known& known() {
+  static Known& boards = *new Known;  // outlives whoever ends last
+  return boards;
+}
+
+std::vector<int> members_of(const Communicator& comm) {
+  std::vector<int> members;
+  for (int i = 0; i < comm.size; ++i) members.push_back(comm.job_rank(i));
+  return members;
+}
+
+inline void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+// One writer each, but for `asleep`, which who rings takes back.
+struct alignas(kLine) Board::Place {
+  std::atomic<uint64_t> come;    // how many gathers have begun here
+  std::atomic<uint64_t> asleep;  // the gather in which it sleeps; 0: it does not
+  std::atomic<uint64_t> bell;    // which of its entries rings
+  alignas(kLine) Record record[2];
+};
+
+Board::Board(const Communicator& comm)
+    : members_(members_of(comm)),
+      rank_(static_cast<size_t>(comm.rank)),
+      looks_(members_.size() <= std::thread::hardware_concurrency() ? 2000 : 20) {}
+
+Board::~Board() {
+  release_entry(entry_);
+  release_memory(nothing_);
+  release_counter(bell_);
+  release_counter(deaths_);
+  if (memory_ != nullptr) munmap(memory_, bytes_);
+}
+
+Board::Word* Board::words() const { return std::launder(reinterpret_cast<Word*>(memory_)); }
+Board::Place* Board::places() const { return std::launder(reinterpret_cast<Place*>(memory_ + kWordsRoom)); }
+
+bool Board::open(int64_t number, bool makes) {
+  number_ = number;
+  bytes_ = kWordsRoom + members_.size() * sizeof(Place);
+  const Name name(number);
+  const int descriptor = shm_open(name.text, O_RDWR | (makes ? O_CREAT | O_EXCL : 0), 0600);
+  if (descriptor < 0) return false;
+  if (!makes || posix_fallocate(descriptor, 0, static_cast<off_t>(bytes_)) == 0) {
+    void* start = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    if (start != MAP_FAILED) memory_ = static_cast<std::byte*>(start);  // zeroed, as fresh memory is: no objects to make
+  }
+  close(descriptor);
+  if (memory_ != nullptr && open_bell()) return true;
+  if (makes) shm_unlink(name.text);
+  return false;
+}
+
+bool Board::open_bell() {
+  static std::atomic<uint64_t> bells{0};
+  const uint64_t own = bells.fetch_add(1, std::memory_order_relaxed) & 0xffffffff;
+  int result = open_file_portal();
+  if (result == PTL_OK) result = PtlCTAlloc(adi::device.ni, &bell_);
+  if (result == PTL_OK) result = PtlCTAlloc(adi::device.ni, &deaths_);
+  for (size_t i = 0; i < members_.size() && result == PTL_OK; ++i)
+    if (i != rank_) result = PtlxCTWatch(deaths_, adi::process(members_[i]));
+  if (result == PTL_OK) result = bind_memory(PTL_MD_VOLATILE, PTL_CT_NONE, nothing_);
+  if (result != PTL_OK) return false;
+  ptl_me_t entry{};
+  entry.ct_handle = bell_;
+  entry.uid = adi::device.uid;
+  entry.options = kQuietEntry | PTL_ME_EVENT_CT_COMM;
+  entry.match_id.rank = PTL_RANK_ANY;
+  entry.match_bits = file_bits(0, kBell, own);
+  if (PtlMEAppend(adi::device.ni, kFilePortal, &entry, PTL_PRIORITY_LIST, nullptr, &entry_) != PTL_OK) return false;
+  places()[rank_].bell.store(own, std::memory_order_release);  // acquired by ring(), after `come`
+  return true;
+}
+
+Board::Pointer Board::make(const Communicator& comm) {
+  const std::vector<int> members = members_of(comm);
+  std::lock_guard lock(known().mutex);
+  auto& kept = known().kept;
+  const auto found = std::find_if(kept.begin(), kept.end(), [&](const Pointer& board) { return board->members_ == members; });
+  Pointer board;
+  if (found != kept.end()) {
+    board = *found;
+    kept.erase(found);
+    for (unsigned i = 0; i < kWords; ++i) board->words()[i].store(0, std::memory_order_relaxed);  // nobody uses it; told of by messages
+    return board;
+  }
+  int64_t number = 0;
+  if (getrandom(&number, sizeof number, 0) != sizeof number || number == 0) return nullptr;
+  board = std::make_shared<Board>(comm);
+  if (!board->open(number, true)) return nullptr;
+  known().all.push_back(board);
+  return board;
+}
+
+Board::Pointer Board::find(const Communicator& comm, int64_t number) {
+  std::lock_guard lock(known().mutex);
+  Known& boards = known();
+  std::erase_if(boards.all, [](const std::weak_ptr<Board>& one) { return one.expired(); });
+  for (const std::weak_ptr<Board>& one : boards.all)
+    if (Pointer board = one.lock(); board && board->number_ == number) {
+      std::erase(boards.kept, board);
+      return board;
+    }
+  auto board = std::make_shared<Board>(comm);
+  if (!board->open(number, false)) return nullptr;
+  boards.all.push_back(board);
+  return board;
+}
+
+void Board::forget_name() const { shm_unlink(Name(number_).text); }
+
+void Board::keep(Pointer board) {
+  if (board == nullptr || board->broken_) return;
+  std::lock_guard lock(known().mutex);
+  auto& kept = known().kept;
+  if (std::find(kept.begin(), kept.end(), board) == kept.end()) kept.push_back(std::move(board));
+  if (kept.size() > kMostKept) kept.erase(kept.begin());
+}
+void Board::drop_kept() {
+  std::vector<Pointer> gone;
+  std::lock_guard lock(known().mutex);
+  known().kept.swap(gone);
+}
+
+bool Board::all_have_come() const {
+  const Place* all = places();
+  for (size_t i = 0; i < members_.size(); ++i)
+    if (all[i].come.load(std::memory_order_seq_cst) < gathers_) return false;  // acquires what gather() stores: the record
+  return true;
+}
+
+// Wakes those who sleep in this gather; each is rung for once.
+void Board::ring() {
+  for (size_t i = 0; i < members_.size(); ++i) {
+    Place& place = places()[i];
+    uint64_t asleep = gathers_;
+    if (i == rank_ || place.asleep.load(std::memory_order_seq_cst) != asleep || !place.asleep.compare_exchange_strong(asleep, 0)) continue;
+    PtlPut(nothing_, 0, 0, PTL_NO_ACK_REQ, adi::process(members_[i]), kFilePortal,
+           file_bits(0, kBell, place.bell.load(std::memory_order_acquire)), 0, nullptr, 0);
+  }
+}
+
+int Board::sleep() {
+  Place& own = places()[rank_];
+  own.asleep.store(gathers_, std::memory_order_seq_cst);
+  uint64_t asleep = gathers_;
+  // Who came after this was said has seen it; who came before is seen now.
+  if (all_have_come() && own.asleep.compare_exchange_strong(asleep, 0)) return MPI_SUCCESS;
+  return await_counter(bell_, ++rings_, deaths_);
+}
+
+int Board::gather(const Record& own, std::vector<Record>& all) {
+  const std::lock_guard lock(mutex_);
+  all.assign(members_.size(), own);
+  if (broken_) return MPI_ERR_PROC_ABORTED;
+  ++gathers_;
+  const size_t set = gathers_ % 2;  // the other one may be being read by who has not come to this gather
+  places()[rank_].record[set] = own;
+  places()[rank_].come.store(gathers_, std::memory_order_seq_cst);
+  bool here = all_have_come();
+  if (here) ring();
+  for (int i = 1; !here && i <= looks_; ++i) {
+    pause();
+    if (i % 256 == 0) PtlxProgress();
+    here = all_have_come();
+  }
+  if (!here && sleep() != MPI_SUCCESS) {
+    broken_ = true;
+    return MPI_ERR_PROC_ABORTED;
+  }
+  for (size_t i = 0; i < members_.size(); ++i) all[i] = places()[i].record[set];
+  return MPI_SUCCESS;
+}
+
+}  // namespace portunus::mpi::io
