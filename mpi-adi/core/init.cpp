@@ -148,6 +148,8 @@ MPI_WEAK_NAME(Is_thread_main)
 extern "C" int PMPI_Finalize() {
   static constexpr char kName[] = "MPI_Finalize";
   if (!running()) return raise_not_running(kName);
+  // Before anything else ends: delete functions may call MPI still (MPI-5.0, 11.2.4).
+  self().attributes.clear(MPI_COMM_SELF);
   if (int error = end_use(kName)) return error;
   world_phase.store(Phase::over, std::memory_order_release);
   return MPI_SUCCESS;

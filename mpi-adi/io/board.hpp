@@ -7,7 +7,7 @@
 //
 // Thread: gather: one at a time waits for another; the rest as noted. Invariants: rank 0 says which board a file has; all ranks have the
 // same number of gathers behind them; the name of the memory is gone once all have mapped it.
-// Source: Dekker's algorithm, for who falls asleep beside who rings.
+// Source: Dijkstra 1965 (Dekker's algorithm, for who falls asleep beside who rings).
 #pragma once
 
 #include <atomic>

@@ -44,6 +44,17 @@ static void write_all_ways(MPI_File file, char *data, int bytes, int one, int ot
     MPI_Type_free(&tile);
 }
 
+/* As libraries do that end with MPI: what hangs on MPI_COMM_SELF is deleted before anything else ends. */
+static int end_library(MPI_Comm comm, int keyval, void *attribute, void *state) {
+    MPI_File *file = attribute;
+    int ended = 1;
+    (void)comm, (void)keyval, (void)state;
+    MPI_Finalized(&ended);
+    expect("a file's close within MPI_Finalize", ended ? MPI_ERR_OTHER : MPI_File_close(file), MPI_SUCCESS, MPI_SUCCESS);
+    expect("a barrier within MPI_Finalize", MPI_Barrier(MPI_COMM_WORLD), MPI_SUCCESS, MPI_SUCCESS);
+    return MPI_SUCCESS;
+}
+
 int main(int argc, char **argv) {
     MPI_File file;
     MPI_Info info;
@@ -70,6 +81,13 @@ int main(int argc, char **argv) {
         write_all_ways(file, data, bytes, MPI_ERR_IO, MPI_ERR_IO);
         expect("read_at_all", MPI_File_read_at_all(file, 0, data, 64, MPI_BYTE, MPI_STATUS_IGNORE), MPI_ERR_IO, MPI_ERR_IO);
         expect("sync", MPI_File_sync(file), MPI_ERR_IO, MPI_ERR_IO);
+    } else if (strcmp(how, "attribute") == 0) {
+        int keyval;
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_library, &keyval, NULL);
+        MPI_Comm_set_attr(MPI_COMM_SELF, keyval, &file);
+        free(data);
+        wrong |= MPI_Finalize() != MPI_SUCCESS;
+        return wrong | (file != MPI_FILE_NULL);
     } else if (strncmp(how, "kill", 4) == 0) {
         const int victim = how[4] - '0';
         int code = MPI_SUCCESS;
