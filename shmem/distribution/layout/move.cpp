@@ -47,12 +47,9 @@ Cuts cut(const Family& f, int64_t a, int64_t b) {
   return cuts;
 }
 
-// One of the three: where an axis's loops step at both ends of a copy.
-enum class Way { kDirect, kPack, kUnpack };
-
 class Copier {
  public:
-  Copier(const Move& move, Way way) : move_(move), way_(way) {
+  Copier(const Move& move, Ends ends) : move_(move), ends_(ends) {
     int64_t inner = move.size;
     for (int d = move.axes - 1; d >= 0; --d) {
       inner_[static_cast<size_t>(d)] = inner;
@@ -78,7 +75,7 @@ class Copier {
   void range(int d, int64_t lo, int64_t hi, std::byte* array, std::byte* piece) {
     if (lo >= hi) return;
     if (d >= move_.axes || d >= CCC_MOST_AXES) {
-      if (way_ == Way::kPack) memcpy(piece, array + lo, static_cast<size_t>(hi - lo));
+      if (ends_ == Ends::kPack) memcpy(piece, array + lo, static_cast<size_t>(hi - lo));
       else memcpy(array + lo, piece, static_cast<size_t>(hi - lo));
       return;
     }
@@ -99,14 +96,14 @@ class Copier {
   }
 
  private:
-  int64_t stride(size_t d) const { return way_ == Way::kPack ? move_.from_stride[d] : move_.to_stride[d]; }
+  int64_t stride(size_t d) const { return ends_ == Ends::kPack ? move_.from_stride[d] : move_.to_stride[d]; }
 
   // Where in the array index x of axis d's list begins.
   int64_t place(int d, int64_t x) const {
     const Pieces& list = *move_.lists[static_cast<size_t>(d)];
     const size_t f = list.family_of(x);
     const Family at = cut(list.families()[f], x - list.before(f), x - list.before(f) + 1).cut[0].family;
-    return (way_ == Way::kPack ? at.from : at.to) * stride(static_cast<size_t>(d));
+    return (ends_ == Ends::kPack ? at.from : at.to) * stride(static_cast<size_t>(d));
   }
 
   // Indices a .. b of axis d's list and everything below them.
@@ -118,8 +115,8 @@ class Copier {
       const Cuts cuts = cut(list.families()[f], a - before, end - before);
       for (int i = 0; i < cuts.count; ++i) {
         std::byte* const there = piece + (before + cuts.cut[i].at - a) * inner;
-        to_ = way_ == Way::kPack ? there : array;
-        from_ = way_ == Way::kPack ? array : there;
+        to_ = ends_ == Ends::kPack ? there : array;
+        from_ = ends_ == Ends::kPack ? array : there;
         one(d, cuts.cut[i].family, 0, 0, Nest(move_.size));
       }
       piece += (end - a) * inner;
@@ -138,7 +135,7 @@ class Copier {
     const int64_t inner = inner_[static_cast<size_t>(d)];
     for (size_t f = 0; f < list.families().size() && !(program_ && program_->full()); ++f) {
       const int64_t packed = list.before(f) * inner;
-      one(d, list.families()[f], to + (way_ == Way::kPack ? packed : 0), from + (way_ == Way::kUnpack ? packed : 0), nest);
+      one(d, list.families()[f], to + (ends_ == Ends::kPack ? packed : 0), from + (ends_ == Ends::kUnpack ? packed : 0), nest);
     }
   }
 
@@ -147,7 +144,7 @@ class Copier {
     const auto at = static_cast<size_t>(d);
     const int64_t inner = inner_[at], in_round = f.length * f.count * inner;
     const int64_t ts = move_.to_stride[at], fs = move_.from_stride[at];
-    const bool packs = way_ == Way::kPack, unpacks = way_ == Way::kUnpack;
+    const bool packs = ends_ == Ends::kPack, unpacks = ends_ == Ends::kUnpack;
     nest.add(f.length, packs ? inner : ts, unpacks ? inner : fs);
     nest.add(f.count, packs ? f.length * inner : f.to_step * ts, unpacks ? f.length * inner : f.from_step * fs);
     nest.add(f.rounds, packs ? in_round : f.to_round * ts, unpacks ? in_round : f.from_round * fs);
@@ -155,7 +152,7 @@ class Copier {
   }
 
   const Move& move_;
-  Way way_;
+  Ends ends_;
   Program* program_ = nullptr;
   std::byte* to_ = nullptr;
   const std::byte* from_ = nullptr;
@@ -205,13 +202,13 @@ int64_t Move::pieces() const {
   return stretches(*this, [&](size_t d, int64_t expected) { return from_stride[d] == expected && to_stride[d] == expected; });
 }
 
-void Move::copy(std::byte* to, const std::byte* from) const { Copier(*this, Way::kDirect).whole(to, from); }
-bool Move::compile(Program* program) const { return Copier(*this, Way::kDirect).collect(program); }
+void Move::copy(std::byte* to, const std::byte* from) const { Copier(*this, Ends::kArrays).whole(to, from); }
+bool Move::compile(Program* program, Ends ends) const { return Copier(*this, ends).collect(program); }
 void Move::pack(int64_t offset, int64_t bytes, std::byte* message, const std::byte* from) const {
-  Copier(*this, Way::kPack).range(0, offset, offset + bytes, const_cast<std::byte*>(from), message);
+  Copier(*this, Ends::kPack).range(0, offset, offset + bytes, const_cast<std::byte*>(from), message);
 }
 void Move::unpack(int64_t offset, int64_t bytes, const std::byte* message, std::byte* to) const {
-  Copier(*this, Way::kUnpack).range(0, offset, offset + bytes, to, const_cast<std::byte*>(message));
+  Copier(*this, Ends::kUnpack).range(0, offset, offset + bytes, to, const_cast<std::byte*>(message));
 }
 
 }  // namespace portunus::distribution

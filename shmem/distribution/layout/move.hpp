@@ -15,6 +15,9 @@
 
 namespace portunus::distribution {
 
+// What a compiled copy goes between.
+enum class Ends { kArrays, kPack, kUnpack };  // both arrays; the source's and the message; the message and the target's
+
 struct Move {
   int axes = 0;
   int64_t size = 0;  // bytes of an element
@@ -31,7 +34,7 @@ struct Move {
   // All, from array to array.
   void copy(std::byte* to, const std::byte* from) const;
   // The same worked out once. False: there are too many nests of loops to keep.
-  bool compile(Program* program) const;
+  bool compile(Program* program, Ends ends = Ends::kArrays) const;
   // Bytes offset .. offset + bytes of the message, from the source's array or into the target's.
   void pack(int64_t offset, int64_t bytes, std::byte* message, const std::byte* from) const;
   void unpack(int64_t offset, int64_t bytes, const std::byte* message, std::byte* to) const;

@@ -1,7 +1,7 @@
 // choice.hpp: the one table that says in which of the three ways a plan moves what a pair of PEs exchanges.
 //
-// Both ends decide from the pair's pieces alone, so that they decide alike. `run` copies directly between PEs of a node
-// (peer.hpp); everything else is a message.
+// Both ends decide from the pair's pieces alone, and from what all PEs have agreed on, so that they decide alike. `run` copies directly
+// between PEs of a node (peer.hpp); everything else is a message.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +21,12 @@ enum class Way {
 inline constexpr int64_t kSchedulePiece = 512;
 // A schedule holds its pieces; more than so many are laid out.
 inline constexpr int64_t kMostPieces = 16384;
+
+// Between PEs of a node that outnumber its cores, `run` posts messages of at most so many bytes rather than let the reader copy:
+// their source need not be given the core once more to hear that they were read.
+inline constexpr int64_t kMostPosted = 2048;
+// And at most so many bytes of letter boxes on a PE.
+inline constexpr int64_t kMostBoxes = int64_t{1} << 20;
 
 inline Way way_of(const Move& move) {
   const int64_t pieces = std::max(move.from_pieces(), move.to_pieces());

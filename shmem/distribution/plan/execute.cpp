@@ -1,7 +1,8 @@
 // execute.cpp: run and start: who copies, who sends, and who waits for whom.
 //
 // Between PEs of a node `run` needs no barrier: a source says in its readers' slots where its array lies and for which run
-// (ready), readers copy and answer (done). A source whose array is in no node memory says so instead, and puts a message.
+// (ready), readers copy and answer (done). A source whose array is in no node memory says so instead, and puts a message. Small messages
+// are posted in the reader's box where PEs outnumber cores (choice.hpp): then a source waits for nobody.
 #include <sched.h>
 #include <shmem.h>
 
@@ -54,20 +55,41 @@ bool ccc_plan_::find(const std::byte* from, NodePlace* place) {
   return reachable_;
 }
 
-void ccc_plan_::announce(const std::byte* from) {
-  if (sends_.empty()) return;
+// Puts a message in the reader's box: the cell of this run, which was read two runs ago. False: a PE was lost.
+bool ccc_plan_::post(Peer& peer, const std::byte* from) {
+  bool lost = false;
+  const auto read = [&](bool long_wait) {
+    if (long_wait) lost = laid_out_.lost();
+    return lost || load(slots_[peer.pe].done) + 2 >= runs_;  // released in answer()
+  };
+  wait_until(read);
+  if (lost) return false;
+  if (peer.compiled) peer.program.copy(cell_of(peer.box), from, Stores::kCached);
+  else peer.move.pack(0, peer.bytes, cell_of(peer.box), from);
+  store(peer.theirs->ready, runs_);  // acquired in answer()
+  ring(peer);
+  return true;
+}
+
+// False: a PE was lost.
+bool ccc_plan_::announce(const std::byte* from) {
+  if (sends_.empty()) return true;
+  for (Peer& peer : sends_) {
+    peer.pending = !peer.box;
+    if (peer.box && !post(peer, from)) return false;
+  }
+  if (all_posted_) return true;
   NodePlace place{};
   const bool reachable = find(from, &place);
   for (Peer& peer : sends_) {
-    peer.pending = true;
-    if (!peer.on_node() || !reachable) continue;
+    if (!peer.on_node() || !reachable || peer.box) continue;
     peer.theirs->block = place.block;
     peer.theirs->offset = place.offset;
     store(peer.theirs->ready, runs_);  // acquired in answer()
     ring(peer);
   }
   for (Peer& peer : sends_) {
-    if (peer.on_node() && reachable) continue;
+    if ((peer.on_node() && reachable) || peer.box) continue;
     peer.pending = false;
     if (peer.on_node()) {
       peer.theirs->block = Slot::kByMessage;
@@ -76,6 +98,7 @@ void ccc_plan_::announce(const std::byte* from) {
     }
     laid_out_.send(peer, Kind::kRun, runs_, from);
   }
+  return true;
 }
 
 // Of a source that is ready (acquired): where its array lies here; NULL: it sends a message instead.
@@ -95,12 +118,15 @@ bool ccc_plan_::answer(std::byte* to) {
       continue;
     }
     peer.pending = false;
-    const std::byte* const there = array_of(peer);
-    if (!there) {
+    if (peer.box) {
+      if (peer.compiled) peer.program.copy(to, cell_of(peer.box), Stores::kCached);
+      else peer.move.unpack(0, peer.bytes, cell_of(peer.box), to);
+    } else if (const std::byte* const there = array_of(peer)) {
+      peer.copy(to, there, stores_);
+    } else {
       laid_out_.receive(peer, Kind::kRun, runs_, to);
       continue;
     }
-    peer.copy(to, there, stores_);
     store(peer.theirs->done, runs_);  // acquired by the source before its array changes
     ring(peer);
   }
@@ -113,14 +139,14 @@ void ccc_plan_::copy_together(const std::byte* from, std::byte* to) {
   std::vector<std::pair<const Peer*, const std::byte*>> sources;
   if (own_.bytes != 0) sources.push_back({&own_, from});
   for (Peer& peer : receives_) {
-    if (!peer.pending) continue;
+    if (!peer.pending || peer.box) continue;
     if (const std::byte* const there = array_of(peer)) sources.push_back({&peer, there});
   }
   const int64_t parts = std::max<int64_t>(1, to_bytes_ / kStretch);
   for (int64_t part = 0; part < parts; ++part)
     for (const auto& [peer, array] : sources) peer->program.copy_part(to, array, part, parts, stores_);
   for (Peer& peer : receives_) {
-    if (!peer.pending) continue;
+    if (!peer.pending || peer.box) continue;
     peer.pending = false;
     if (!array_of(peer)) {
       laid_out_.receive(peer, Kind::kRun, runs_, to);
@@ -137,12 +163,11 @@ int ccc_plan_::run_on_node(const std::byte* from, std::byte* to) {
     peer.pending = peer.on_node();
     if (!peer.pending) laid_out_.receive(peer, Kind::kRun, runs_, to);
   }
-  announce(from);
+  bool lost = !announce(from);
   if (own_.bytes != 0 && !together_) own_.copy(to, from, stores_);
-  bool lost = false;
   // Whether somebody is lost is asked only when it takes long.
   const auto ready = [&](const Peer& peer) { return !peer.pending || load(slots_[peer.pe].ready) >= runs_; };
-  if (together_) {
+  if (together_ && !lost) {
     wait_until([&](bool long_wait) {
       if (long_wait) lost = laid_out_.lost();
       return lost || std::all_of(receives_.begin(), receives_.end(), ready);

@@ -15,7 +15,7 @@ struct alignas(64) Slot {
   uint64_t ready;  // the run for which that PE's array may be read; stored (release) after the two below
   uint64_t block;  // where its array lies (NodePlace), or kByMessage
   uint64_t offset;
-  uint64_t done;   // the run for which that PE has read our array (release, after its last read)
+  uint64_t done;   // the run for which that PE has read our array, or what we posted (release, after its last read)
   uint64_t taken;  // the start whose messages from us that PE had taken when it last said so
   static constexpr uint64_t kByMessage = UINT64_MAX;
 };
@@ -23,11 +23,12 @@ struct alignas(64) Slot {
 struct Peer {
   int pe = 0;
   Move move;
-  Program program;  // of the move, empty where it is not `compiled`
+  Program program;  // of the move, or of packing or unpacking it; of no use unless `compiled`
   bool compiled = false;
   int64_t bytes = 0;
   Way way = Way::kLaidOut;
-  Slot* theirs = nullptr;  // our slot there; NULL: not on this node
+  Slot* theirs = nullptr;    // our slot there; NULL: not on this node
+  std::byte* box = nullptr;  // where `run` posts this pair's message, twice `cell` bytes for runs in turn; NULL: it does not
   ptlx_watch_t watch{};
   bool pending = false;  // of the run that goes on
 

@@ -64,16 +64,41 @@ int ccc_plan_::reach_peers() {
   return code;
 }
 
-// Whether all PEs have what they need, and whether any two that exchange something share a node.
-int ccc_plan_::agree(int code, bool* any_on_node) {
-  static_assert(sizeof(Slot) >= 4 * sizeof(int));
-  int* const words = reinterpret_cast<int*>(slots_ + shmem_n_pes());
-  const auto near = [](const Peer& peer) { return peer.on_node(); };
-  words[0] = code != PTL_OK;
-  words[1] = std::any_of(sends_.begin(), sends_.end(), near) || std::any_of(receives_.begin(), receives_.end(), near);
-  if (shmem_int_max_reduce(SHMEM_TEAM_WORLD, words + 2, words, 2) != 0) return CCC_ERR_FAILED;
-  *any_on_node = words[3] != 0;
-  return words[2] == 0 ? CCC_SUCCESS : CCC_ERR_NO_SPACE;
+// Whether all PEs have what they need, whether any two that exchange something share a node, whether PEs outnumber cores, and the
+// largest message that is posted.
+int ccc_plan_::agree(int code, int64_t* cell) {
+  enum { kCode, kNear, kCrowded, kCell, kWords };
+  static_assert(sizeof(Slot) >= 2 * kWords * sizeof(int));
+  int* const mine = reinterpret_cast<int*>(slots_ + shmem_n_pes());
+  int* const all = mine + kWords;
+  mine[kCode] = code != PTL_OK;
+  mine[kCrowded] = crowded_;
+  for (const auto* peers : {&sends_, &receives_})
+    for (const Peer& peer : *peers) {
+      if (!peer.on_node()) continue;
+      mine[kNear] = 1;
+      if (peer.bytes <= kMostPosted) mine[kCell] = std::max(mine[kCell], static_cast<int>(peer.bytes));
+    }
+  if (shmem_int_max_reduce(SHMEM_TEAM_WORLD, all, mine, kWords) != 0) return CCC_ERR_FAILED;
+  any_on_node_ = all[kNear] != 0;
+  crowded_ = all[kCrowded] != 0;
+  *cell = all[kCell];
+  return all[kCode] == 0 ? CCC_SUCCESS : CCC_ERR_NO_SPACE;
+}
+
+// Where small messages are posted. Without room for the boxes readers copy them, too; that is the same on all PEs.
+void ccc_plan_::make_boxes(int64_t cell) {
+  const int64_t pes = shmem_n_pes();
+  cell_ = (cell + int64_t{sizeof(Slot)} - 1) / int64_t{sizeof(Slot)} * int64_t{sizeof(Slot)};
+  if (!crowded_ || cell_ == 0 || 2 * pes * cell_ > kMostBoxes) return;
+  boxes_ = static_cast<std::byte*>(shmem_align(sizeof(Slot), static_cast<size_t>(2 * pes * cell_)));
+  if (!boxes_) return;
+  const auto box_of = [&](int pe) { return boxes_ + 2 * pe * cell_; };
+  for (Peer& peer : sends_)
+    if (peer.on_node() && peer.bytes <= kMostPosted) peer.box = static_cast<std::byte*>(shmem_ptr(box_of(shmem_my_pe()), peer.pe));
+  for (Peer& peer : receives_)
+    if (peer.on_node() && peer.bytes <= kMostPosted) peer.box = box_of(peer.pe);
+  all_posted_ = std::all_of(sends_.begin(), sends_.end(), [](const Peer& peer) { return peer.box != nullptr; });
 }
 
 // What is worked out once for direct copies. Large arrays go past the caches. Where several sources share the lines of the target,
@@ -88,8 +113,12 @@ void ccc_plan_::choose_copies(int64_t pes_of_node) {
     shares |= peer.program.shares_lines();
     ++sources;
   };
-  for (Peer& peer : receives_)
-    if (peer.on_node()) compile(peer);
+  for (Peer& peer : receives_) {
+    if (peer.box) peer.compiled = peer.move.compile(&peer.program, Ends::kUnpack);
+    else if (peer.on_node()) compile(peer);
+  }
+  for (Peer& peer : sends_)
+    if (peer.box) peer.compiled = peer.move.compile(&peer.program, Ends::kPack);
   if (own_.bytes != 0) compile(own_);
   if (exceeds_caches((from_bytes_ + to_bytes_) * pes_of_node)) stores_ = Stores::kStreaming;
   together_ = compiled && sources > 1 && to_bytes_ >= kLarge && shares;
@@ -116,7 +145,9 @@ int ccc_plan_::create(const ccc_layout& from, const ccc_layout& to, const std::a
   int code = CCC_ERR_NO_SPACE;
   if (slots_) {
     std::fill(slots_, slots_ + pes + 1, Slot{});
-    code = agree(reach_peers(), &any_on_node_);
+    int64_t cell = 0;
+    code = agree(reach_peers(), &cell);
+    if (code == CCC_SUCCESS) make_boxes(cell);
   }
   if (code != CCC_SUCCESS) {
     const bool full = context_ < 0, heap = !slots_;
@@ -136,6 +167,7 @@ void ccc_plan_::destroy() {
   laid_out_.close();
   // With a PE lost nobody may wait for all: slots and context stay taken.
   if (!lost && slots_) shmem_free(slots_);
+  if (!lost && boxes_) shmem_free(boxes_);
   if (!lost && context_ >= 0) Network::instance().give_context(context_);
   Network::instance().close(lost);
 }
@@ -153,8 +185,11 @@ int ccc_plan_::check(const void* from, const void* to) const {
 }
 
 size_t ccc_plan_::memory() const {
-  size_t bytes = sizeof *this + (sends_.capacity() + receives_.capacity()) * sizeof(Peer) + own_.program.memory();
-  for (const Peer& peer : receives_) bytes += peer.program.memory();
+  const auto pes = static_cast<size_t>(shmem_n_pes());
+  size_t bytes = sizeof *this + (pes + 1) * sizeof(Slot) + (boxes_ ? 2 * pes * static_cast<size_t>(cell_) : 0) +
+                 (sends_.capacity() + receives_.capacity()) * sizeof(Peer) + own_.program.memory();
+  for (const auto* peers : {&sends_, &receives_})
+    for (const Peer& peer : *peers) bytes += peer.program.memory();
   for (const auto* lists : {&send_lists_, &receive_lists_})
     for (const auto& axis : *lists)
       for (const Pieces& pieces : axis) bytes += sizeof pieces + pieces.memory();

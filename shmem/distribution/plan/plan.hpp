@@ -53,13 +53,16 @@ struct ccc_plan_ {
   void copy_layouts(const ccc_layout& from, const ccc_layout& to);
   void list(portunus::distribution::Side side);
   int reach_peers();
-  int agree(int mine_ok, bool* any_on_node);
+  int agree(int code, int64_t* cell);
+  void make_boxes(int64_t cell);
   void choose_copies(int64_t pes_of_node);
   int run_on_node(const std::byte* from, std::byte* to);
   const std::byte* array_of(const Peer& peer) const;
   void copy_together(const std::byte* from, std::byte* to);
   bool find(const std::byte* from, portunus::distribution::NodePlace* place);
-  void announce(const std::byte* from);
+  bool announce(const std::byte* from);
+  bool post(Peer& peer, const std::byte* from);
+  std::byte* cell_of(std::byte* box) const { return box + (runs_ % 2 != 0 ? cell_ : 0); }
   bool answer(std::byte* to);
   void keep_in_step();
   int started(int goal_code, int portals_code);
@@ -73,9 +76,12 @@ struct ccc_plan_ {
   int64_t from_bytes_ = 0, to_bytes_ = 0;  // of the local arrays
   bool has_from_ = false, has_to_ = false;
   bool any_on_node_ = false;  // some pair of the job shares a node: then `run` copies directly there
-  bool crowded_ = false;      // the node has more PEs than cores
+  bool crowded_ = false;      // some node has more PEs than cores
   portunus::distribution::Stores stores_ = portunus::distribution::Stores::kCached;
-  bool together_ = false;  // on the node, one stretch of the target after the other is copied from all sources
+  std::byte* boxes_ = nullptr;  // symmetric: two cells for each PE of the job, in which it posts; NULL: nobody does
+  int64_t cell_ = 0;
+  bool all_posted_ = false;  // whatever this PE sends to its node
+  bool together_ = false;    // on the node, one stretch of the target after the other is copied from all sources
   portunus::distribution::Slot* slots_ = nullptr;
   const std::byte* found_ = nullptr;  // the array of the last run, and where it lies
   portunus::distribution::NodePlace found_at_{};
