@@ -55,6 +55,8 @@ std::span<const Variable> environment_variables() {
        "1: finds mistakes in the use of views, at some cost: ids of barriers that differ, detected views that overlap"},
       {"VDC_TRACE", "name of a file, as views.json", "no trace", "when each process waited for views and moved their bytes, for Perfetto"},
       {"CCC_CHECK", "1, 0", "0", "1: finds two writers of one place, and indices that differ between PEs, in the domains of ccc.hpp"},
+      {"CCC_WAY", "schedule, laid-out", "by what was measured",
+       "for measuring: the one way in which messages of ccc.h's plans go; equal on all PEs"},
       {"PEACE_SHARED", "bytes, with k, m, g", "0", "memory of peace_alloc that the node's processes can look at; reserved at the start"},
   };
   return kVariables;

@@ -255,7 +255,8 @@ int ccc_plan_::test(bool* done) {
 int ccc_plan_::wait() {
   bool done = false, lost = false;
   if (state == State::kStarted) {
-    wait_until([&](bool) { return laid_out_.done(&lost); });
+    auto last = [&] { return laid_out_.done(&lost); };
+    if (!last()) PtlxWait([](void* arg) -> int { return (*static_cast<decltype(last)*>(arg))(); }, &last, 0);
     if (!lost && scheduled_.used() && scheduled_.wait() != GOAL_SUCCESS) return broken("a PE was lost while the plan ran");
   }
   const int code = test(&done);

@@ -41,7 +41,6 @@ void ccc_plan_::list(Side side) {
     if (peer.move.empty()) continue;
     peer.pe = pe_of(other, j);
     peer.bytes = peer.move.bytes();
-    peer.way = way_of(peer.move);
     if (peer.pe != me) (out ? sends_ : receives_).push_back(peer);
     else if (out) own_ = peer;
   }
@@ -59,6 +58,7 @@ int ccc_plan_::reach_peers() {
     for (Peer& peer : *peers) {
       peer.theirs = static_cast<Slot*>(shmem_ptr(slots_ + shmem_my_pe(), peer.pe));
       if (peer.theirs && PtlxNodeWatch(Network::instance().ni(), process(peer.pe), &peer.watch) != PTL_OK) peer.theirs = nullptr;
+      peer.way = way_of(peer.move, peer.on_node());
       if (code == PTL_OK) code = laid_out_.watch(peer.pe);
     }
   return code;
