@@ -334,6 +334,36 @@ TEST_P(FabricOf, AnotherProcessAnswersInOrderAndItsDeathIsNoticed) {
   close(tell[1]);
 }
 
+constexpr uint64_t kMillisecond = 1'000'000;
+
+TEST(FabricWindow, AsksForEverythingAtOnceUnlessItIsLimited) {
+  fabric::Window window;
+  const size_t all = window.size();
+  window.took(1000 * kMillisecond);
+  window.took(kMillisecond);
+  EXPECT_EQ(window.size(), all);
+}
+
+TEST(FabricWindow, ShrinksWhilePiecesWaitForOneAnotherButNotToNothing) {
+  fabric::Window window;
+  window.limit();
+  size_t before = window.size();
+  window.took(5 * kMillisecond);
+  window.took(10 * kMillisecond);
+  EXPECT_LT(window.size(), before);
+  for (int i = 0; i < 100; ++i) window.took(10 * kMillisecond);
+  EXPECT_GE(window.piece(), size_t{64} << 10);
+}
+
+TEST(FabricWindow, GrowsWherePiecesHardlyWaitHoweverFarTheyCome) {
+  for (const uint64_t distance : {uint64_t{0}, 50 * kMillisecond}) {
+    fabric::Window window;
+    window.limit();
+    for (int i = 0; i < 100; ++i) window.took(distance + kMillisecond / 10);
+    EXPECT_GE(window.piece(), size_t{4} << 20) << "what one transfer of the engine asks for";
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Providers, FabricOf, testing::Values("tcp", "shm"), [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

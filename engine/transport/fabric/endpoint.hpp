@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace portunus::fabric {
@@ -37,6 +38,8 @@ struct Endpoint {
   // `provider` empty: the best one here. `region_name` names what a provider without addresses (shm) leaves in /dev/shm.
   Endpoint(const std::string& provider, uint32_t nid, const std::string& region_name);
 
+  // The provider carries everything to one peer in one stream of bytes, in the order in which it was asked to.
+  bool by_streams() const { return std::string_view(info->fabric_attr->prov_name).starts_with("tcp"); }
   bool needs(uint64_t mr_mode) const { return (info->domain_attr->mr_mode & mr_mode) != 0; }
 
   Info info;

@@ -6,7 +6,6 @@
 #include "engine/transport/fabric/fabric.hpp"
 
 #include <rdma/fi_errno.h>
-#include <rdma/fi_rma.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -151,54 +150,6 @@ void FabricTransport::withdraw(Exposed& exposed) {
   registrations_.release(static_cast<fabric::Registration*>(std::exchange(exposed.registration, nullptr)));
 }
 
-Moved FabricTransport::pull(Link& link, const wire::Region& from, void* to, size_t size, void* context) {
-  return move(own(link), from, to, size, context, false);
-}
-
-Moved FabricTransport::push(Link& link, const wire::Region& to, const void* from, size_t size, void* context) {
-  return move(own(link), to, const_cast<void*>(from), size, context, true);
-}
-
-Moved FabricTransport::move(FabricLink& link, const wire::Region& remote, void* local, size_t size, void* context, bool out) {
-  if (link.state != LinkState::ready) return link.state == LinkState::failed ? Moved::failed : Moved::again;
-  if (size == 0) return Moved::done;
-  assert(size <= limits_.pull);
-  Operation* operation = claim(free_moves_, Kind::move);
-  if (operation == nullptr) return Moved::again;
-  ssize_t status = -FI_ENOMEM;
-  if (endpoint_.needs(FI_MR_LOCAL)) operation->registration = registrations_.acquire(local, size, out ? FI_WRITE : FI_READ);
-  if (!endpoint_.needs(FI_MR_LOCAL) || operation->registration != nullptr) {
-    operation->user_context = context;
-    operation->link = &link;
-    status = start(*operation, remote, local, size, out);
-  }
-  if (status == 0) {
-    operation->active = true;
-    return Moved::started;
-  }
-  operation->link = nullptr;
-  registrations_.release(std::exchange(operation->registration, nullptr));
-  free_moves_.push_back(operation);
-  return status == -FI_EAGAIN ? Moved::again : Moved::failed;
-}
-
-ssize_t FabricTransport::start(Operation& operation, const wire::Region& remote, void* local, size_t size, bool out) {
-  iovec piece{local, size};
-  fi_rma_iov region{remote.address, size, remote.key};
-  void* descriptor = operation.registration != nullptr ? operation.registration->descriptor : nullptr;
-  fi_msg_rma message{};
-  message.msg_iov = &piece;
-  message.desc = &descriptor;
-  message.iov_count = 1;
-  message.addr = operation.link->address;
-  message.rma_iov = &region;
-  message.rma_iov_count = 1;
-  message.context = &operation;
-  // A push is told as moved when it lies in the peer's memory: the message that says so may take another way.
-  if (out) return fi_writemsg(endpoint_.ep.get(), &message, FI_COMPLETION | FI_DELIVERY_COMPLETE);
-  return fi_readmsg(endpoint_.ep.get(), &message, FI_COMPLETION);
-}
-
 void FabricTransport::receive_more() {
   while (!unposted_.empty()) {
     Operation& operation = *unposted_.back();
@@ -232,6 +183,7 @@ int FabricTransport::poll(int budget) {
   }
   if (!unposted_.empty()) receive_more();
   if (!opening_.empty()) done += probe();
+  if (!refused_.empty()) done += retry_moves();
   if (empty && !disconnected_.empty()) done += reap();
   return done;
 }
@@ -327,9 +279,7 @@ void FabricTransport::finish(Operation& operation, bool ok) {
     if (!ok) disconnect(*link);  // a message is missing: what follows would be out of order
     return;
   }
-  registrations_.release(std::exchange(operation.registration, nullptr));
-  free_moves_.push_back(&operation);
-  if (link != nullptr) sink_.moved(operation.user_context, ok);
+  returned(operation, ok);
 }
 
 bool FabricTransport::idle() {
@@ -338,7 +288,7 @@ bool FabricTransport::idle() {
   if (guard_.pending()) guard_due_ = true;
   // Twice: the first may do no more than notice that the connection stands.
   for (int i = 0; i < 2 && !opening_.empty(); ++i) news_ += probe();
-  if (guard_due_ || news_ > 0 || stashed_ > 0 || !disconnected_.empty() || !unposted_.empty()) return false;
+  if (guard_due_ || news_ > 0 || stashed_ > 0 || !disconnected_.empty() || !unposted_.empty() || !refused_.empty()) return false;
   if (endpoint_.cq_fd >= 0) {
     fid* queue = &endpoint_.cq->fid;
     return fi_trywait(endpoint_.fabric.get(), &queue, 1) == FI_SUCCESS;

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <deque>
+#include <list>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -69,8 +70,9 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
     Kind kind;
     bool active = false;                 // the provider has it
     fabric::FabricLink* link = nullptr;  // null: not active, or its link was lost
-    void* user_context = nullptr;
-    fabric::Registration* registration = nullptr;
+    fabric::Move* move = nullptr;        // of which this is a piece
+    size_t bytes = 0;                    // of that piece
+    uint64_t begun_ns = 0;
     std::byte* buffer = nullptr;
     void* descriptor = nullptr;
   };
@@ -107,14 +109,23 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   bool send_frame(fabric::FabricLink& link);
   void drop_frame(fabric::FabricLink& link);
   Operation* claim(std::vector<Operation*>& pool, Kind kind);
-  Moved move(fabric::FabricLink& link, const wire::Region& remote, void* local, size_t size, void* context, bool out);
-  ssize_t start(Operation& operation, const wire::Region& remote, void* local, size_t size, bool out);
   void receive_more();
   int fetch(fi_cq_data_entry* entries, int most);
   void completed(const fi_cq_data_entry& entry);
   size_t take_in(std::span<const std::byte> bytes);
   void finish(Operation& operation, bool ok);
   void take_error();
+  // moves.cpp
+  Moved move(fabric::FabricLink& link, const wire::Region& remote, void* local, size_t size, void* context, bool out);
+  ssize_t start(Operation& operation, const fabric::Move& move, size_t size);
+  ssize_t ask_for_piece(fabric::FabricLink& link);
+  ssize_t ask_for_more(fabric::FabricLink& link);
+  void returned(Operation& operation, bool ok);
+  void go_on(fabric::FabricLink& link);
+  int retry_moves();
+  static void give_up(fabric::Move& move);
+  void settle(fabric::Move& move);
+  void abandon_moves(fabric::FabricLink& link);
 
   Sink& sink_;
   FabricOptions options_;
@@ -131,6 +142,7 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   Operation* drafted_ = nullptr;
   std::vector<Operation*> free_sends_;
   std::vector<Operation*> free_moves_;
+  std::list<fabric::Move> moves_;
   std::vector<Operation*> unposted_;                        // receives the provider did not take back yet
   std::vector<std::unique_ptr<fabric::FabricLink>> links_;  // by slot
   std::unordered_map<uint64_t, fabric::FabricLink*> by_process_;
@@ -144,7 +156,8 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   int news_ = 0;            // links that became ready while `idle` was asked
   size_t orphans_[3] = {};  // by Kind: active operations of lost links, which the provider may never return
   size_t sends_in_flight_ = 0;
-  std::vector<fabric::FabricLink*> framed_;  // those that collect messages, or did since the last flush
+  std::vector<fabric::FabricLink*> refused_;  // whose next piece the provider would not take, with none of them on its way
+  std::vector<fabric::FabricLink*> framed_;   // those that collect messages, or did since the last flush
   uint64_t malformed_ = 0;
   int wait_ = -1;
 };

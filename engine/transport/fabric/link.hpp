@@ -7,7 +7,9 @@
 #include <rdma/fabric.h>
 
 #include <chrono>
+#include <deque>
 
+#include "engine/transport/fabric/moves.hpp"
 #include "engine/transport/transport.hpp"
 
 namespace portunus::fabric {
@@ -26,11 +28,14 @@ struct FabricLink : Link {
   bool known = false;   // the engine knows it: it asked for it or was introduced
   uint32_t slot = 0;    // our index
   uint32_t remote_slot = 0;
-  uint32_t in_flight = 0;  // sends that hold a buffer
-  uint32_t filled = 0;     // bytes in `frame`
-  void* frame = nullptr;   // the transport's send operation whose buffer collects messages, if one does
-  bool framed = false;     // the transport's list of links with a frame names it
-  size_t name_hash = 0;    // of its endpoint name
+  uint32_t in_flight = 0;   // sends that hold a buffer
+  uint32_t filled = 0;      // bytes in `frame`
+  void* frame = nullptr;    // the transport's send operation whose buffer collects messages, if one does
+  bool framed = false;      // the transport's list of links with a frame names it
+  size_t name_hash = 0;     // of its endpoint name
+  std::deque<Move*> moves;  // of which something is still to be asked for, in their order
+  Window window;
+  size_t asked = 0;  // bytes of moves that the provider has
   fi_addr_t address = FI_ADDR_UNSPEC;
   std::chrono::steady_clock::time_point ended{};  // when `ending` began, plus the grace
 };

@@ -33,6 +33,7 @@ FabricLink* FabricTransport::make_link(ProcessId process) {
   FabricLink* link = links_.emplace_back(std::make_unique<FabricLink>()).get();
   link->process = process;
   link->slot = static_cast<uint32_t>(links_.size() - 1);
+  if (endpoint_.by_streams()) link->window.limit();
   by_process_[key_of(process)] = link;
   ++calling_;
   return link;
@@ -146,9 +147,9 @@ void FabricTransport::abandon(FabricLink& link) {
     if (!operation.active || operation.link != &link) continue;
     operation.link = nullptr;
     ++orphans_[static_cast<size_t>(operation.kind)];
-    if (operation.kind == Kind::move) sink_.moved(operation.user_context, false);
     if (operation.kind == Kind::send) --sends_in_flight_;
   }
+  abandon_moves(link);
 }
 
 }  // namespace portunus

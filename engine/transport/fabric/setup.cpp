@@ -68,7 +68,7 @@ FabricTransport::FabricTransport(Sink& sink, const FabricOptions& options)
 FabricTransport::~FabricTransport() {
   linger();
   if (wait_ >= 0) close(wait_);
-  for (Operation& operation : operations_) registrations_.release(operation.registration);
+  for (fabric::Move& move : moves_) registrations_.release(move.registration);
   for (fabric::Registration* registration : buffer_registrations_) registrations_.release(registration);
 }
 

@@ -1,0 +1,166 @@
+// moves.cpp: pulls and pushes, a piece at a time (moves.hpp).
+//
+// Thread: the holder of the baton.
+// Invariants: a Move is in moves_ until its last piece has come back. It is in its link's list while something of it is to be asked for.
+// Source: fi_rma(3).
+#include "engine/transport/fabric/moves.hpp"
+
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "engine/host/clock.hpp"
+#include "engine/transport/fabric/fabric.hpp"
+
+namespace portunus {
+
+using fabric::FabricLink;
+using fabric::LinkState;
+
+Moved FabricTransport::pull(Link& link, const wire::Region& from, void* to, size_t size, void* context) {
+  return move(static_cast<FabricLink&>(link), from, to, size, context, false);
+}
+
+Moved FabricTransport::push(Link& link, const wire::Region& to, const void* from, size_t size, void* context) {
+  return move(static_cast<FabricLink&>(link), to, const_cast<void*>(from), size, context, true);
+}
+
+Moved FabricTransport::move(FabricLink& link, const wire::Region& remote, void* local, size_t size, void* context, bool out) {
+  if (link.state != LinkState::ready) return link.state == LinkState::failed ? Moved::failed : Moved::again;
+  if (size == 0) return Moved::done;
+  assert(size <= limits_.pull);
+  fabric::Registration* registration = nullptr;
+  if (endpoint_.needs(FI_MR_LOCAL)) {
+    registration = registrations_.acquire(local, size, out ? FI_WRITE : FI_READ);
+    if (registration == nullptr) return Moved::failed;
+  }
+  fabric::Move& move = moves_.emplace_back(fabric::Move{&link, remote, static_cast<std::byte*>(local), size, out, context, registration});
+  link.moves.push_back(&move);
+  const ssize_t status = ask_for_more(link);
+  if (status == 0 || link.asked > 0 || link.moves.front() != &move) return Moved::started;
+  // The very first piece: nothing else would make us try again.
+  link.moves.pop_back();
+  registrations_.release(registration);
+  moves_.pop_back();
+  return status == -FI_EAGAIN ? Moved::again : Moved::failed;
+}
+
+// As much as may be on its way at once. Not 0: the provider would not take the next piece.
+ssize_t FabricTransport::ask_for_more(FabricLink& link) {
+  ssize_t status = 0;
+  while (status == 0 && !link.moves.empty() && link.asked < link.window.size()) status = ask_for_piece(link);
+  return status;
+}
+
+ssize_t FabricTransport::ask_for_piece(FabricLink& link) {
+  fabric::Move& move = *link.moves.front();
+  Operation* const operation = claim(free_moves_, Kind::move);
+  if (operation == nullptr) return -FI_EAGAIN;
+  const size_t size = std::min(move.left, link.window.piece());
+  operation->link = &link;
+  const ssize_t status = start(*operation, move, size);
+  if (status != 0) {
+    operation->link = nullptr;
+    free_moves_.push_back(operation);
+    return status;
+  }
+  operation->active = true;
+  operation->move = &move;
+  operation->bytes = size;
+  operation->begun_ns = now_ns();
+  link.asked += size;
+  ++move.pieces;
+  move.left -= size;
+  move.local += size;
+  move.remote.address += size;
+  if (move.left == 0) link.moves.pop_front();
+  return 0;
+}
+
+ssize_t FabricTransport::start(Operation& operation, const fabric::Move& move, size_t size) {
+  iovec piece{move.local, size};
+  fi_rma_iov region{move.remote.address, size, move.remote.key};
+  void* descriptor = move.registration != nullptr ? move.registration->descriptor : nullptr;
+  fi_msg_rma message{};
+  message.msg_iov = &piece;
+  message.desc = &descriptor;
+  message.iov_count = 1;
+  message.addr = operation.link->address;
+  message.rma_iov = &region;
+  message.rma_iov_count = 1;
+  message.context = &operation;
+  // A push is told as moved when it lies in the peer's memory: the message that says so may take another way.
+  if (move.out) return fi_writemsg(endpoint_.ep.get(), &message, FI_COMPLETION | FI_DELIVERY_COMPLETE);
+  return fi_readmsg(endpoint_.ep.get(), &message, FI_COMPLETION);
+}
+
+// The provider has returned a piece.
+void FabricTransport::returned(Operation& operation, bool ok) {
+  fabric::Move& move = *std::exchange(operation.move, nullptr);
+  free_moves_.push_back(&operation);
+  --move.pieces;
+  if (FabricLink* const link = move.link) {
+    link->asked -= operation.bytes;
+    link->window.took(now_ns() - operation.begun_ns);
+    if (!ok) give_up(move);
+    go_on(*link);
+  }
+  settle(move);
+}
+
+// From `poll`: what the provider refuses for good fails, what it refuses for now is tried again.
+void FabricTransport::go_on(FabricLink& link) {
+  ssize_t status;
+  while ((status = ask_for_more(link)) != 0 && status != -FI_EAGAIN) {
+    fabric::Move& move = *link.moves.front();
+    give_up(move);
+    settle(move);
+  }
+  if (status != 0 && link.asked == 0) refused_.push_back(&link);
+}
+
+int FabricTransport::retry_moves() {
+  int begun = 0;
+  for (FabricLink* link : std::exchange(refused_, {})) {
+    go_on(*link);
+    begun += link->asked > 0;
+  }
+  return begun;
+}
+
+// Nothing more of it is asked for.
+void FabricTransport::give_up(fabric::Move& move) {
+  move.fine = false;
+  move.left = 0;
+  std::erase(move.link->moves, &move);
+}
+
+// Tells of it, and forgets it, if nothing of it is left.
+void FabricTransport::settle(fabric::Move& move) {
+  if (move.left > 0 || move.pieces > 0) return;
+  const fabric::Move ended = move;
+  moves_.remove_if([&move](const fabric::Move& one) { return &one == &move; });
+  registrations_.release(ended.registration);
+  if (ended.link != nullptr) sink_.moved(ended.context, ended.fine);
+}
+
+// Those of a lost link end now; what the provider still holds of them is waited for by nobody.
+void FabricTransport::abandon_moves(FabricLink& link) {
+  link.moves.clear();
+  link.asked = 0;
+  std::erase(refused_, &link);
+  for (auto at = moves_.begin(); at != moves_.end();) {
+    fabric::Move& move = *at++;
+    if (move.link != &link) continue;
+    void* const context = move.context;
+    move.link = nullptr;
+    move.left = 0;
+    settle(move);
+    sink_.moved(context, false);
+  }
+}
+
+}  // namespace portunus
