@@ -1,6 +1,6 @@
 /* nn: a network of 64 inputs, 128 hidden and 10 output units learns from patterns that are dealt to the processes; after each epoch the
  * changes of the weights are summed. In fixed point of 64 bits, so the sum has the same bits for every n.   nn [PATTERNS] [EPOCHS] */
-#include "program.h"
+#include "sum_all.h"
 
 enum { IN = 64, HIDDEN = 128, OUT = 10, WEIGHTS = IN * HIDDEN + HIDDEN * OUT };
 static const int64_t ONE = 1 << 16;
@@ -30,35 +30,45 @@ static void learn(long p, const int64_t *w, int64_t *change) {
         for (int i = 0; i < IN; ++i) change[h * IN + i] += back[h] * in[i] / ONE / 256;
 }
 
+#if FORM == DECLARED
+static void add_longs(void *to, const void *from, long count) {
+    int64_t *const a = to;
+    const int64_t *const b = from;
+    for (long i = 0; i < count; ++i) a[i] += b[i];
+}
+#endif
+
 int main(int argc, char **argv) {
     start(argc, argv);
     const long patterns = argument(argc, argv, 1, 512), epochs = argument(argc, argv, 2, 5);
-    int64_t *const w = malloc(WEIGHTS * sizeof *w), *const change = malloc(WEIGHTS * sizeof *w);
+    int64_t *const w = malloc(WEIGHTS * sizeof *w);
     for (long i = 0; i < WEIGHTS; ++i) w[i] = (i * 29 % 31 - 15) * ONE / 64;
 #if FORM == MPI_FORM
-    int64_t *const sum = malloc(WEIGHTS * sizeof *w);
-#else
-    int64_t *const sum = shared(WEIGHTS * sizeof *sum), *const had = calloc(WEIGHTS, sizeof *w);
+    int64_t *const change = malloc(WEIGHTS * sizeof *w), *const sums = malloc(WEIGHTS * sizeof *w);
+#elif FORM == PAPER
+    int64_t *const change = malloc(WEIGHTS * sizeof *w), *const sums = shared(WEIGHTS * sizeof *sums), *const had = calloc(WEIGHTS, sizeof *w);
     long begin[65];
     const int views = n < 64 ? n : 64;
     for (int v = 0; v <= views; ++v) begin[v] = (long)WEIGHTS * v / views;
-#if FORM == DECLARED
-    for (int v = 0; v < views; ++v) declare(v, sum + begin[v], (size_t)(begin[v + 1] - begin[v]) * sizeof *sum);
-#endif
+#else
+    sum_open(WEIGHTS, sizeof *w, add_longs);
 #endif
     everybody();
     const double from = seconds_now();
     for (long epoch = 0; epoch < epochs; ++epoch) {
+#if FORM == DECLARED
+        int64_t *const change = sum_begin();
+#endif
         memset(change, 0, WEIGHTS * sizeof *change);
         for (long p = me; p < patterns; p += n) learn(p, w, change);
 #if FORM == MPI_FORM
-        TRY(MPI_Allreduce(change, sum, WEIGHTS, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
-        for (long i = 0; i < WEIGHTS; ++i) w[i] += sum[i] / 32;
-#else
+        TRY(MPI_Allreduce(change, sums, WEIGHTS, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
+        for (long i = 0; i < WEIGHTS; ++i) w[i] += sums[i] / 32;
+#elif FORM == PAPER
         for (int k = 0; k < views; ++k) {
             const int v = (k + me) % views;
             WRITE_VIEW(v);
-            for (long i = begin[v]; i < begin[v + 1]; ++i) sum[i] += change[i];
+            for (long i = begin[v]; i < begin[v + 1]; ++i) sums[i] += change[i];
             WRITTEN(v);
         }
         everybody();
@@ -67,18 +77,21 @@ int main(int argc, char **argv) {
             const int v = (k + me) % views;
             READ_VIEW(v);
             for (long i = begin[v]; i < begin[v + 1]; ++i) {
-                w[i] += (sum[i] - had[i]) / 32;
-                had[i] = sum[i];
+                w[i] += (sums[i] - had[i]) / 32;
+                had[i] = sums[i];
             }
             HAVE_READ(v);
         }
         everybody();
+#else
+        const int64_t *const sums = sum_end();
+        for (long i = 0; i < WEIGHTS; ++i) w[i] += sums[i] / 32;
 #endif
     }
     const double seconds = seconds_now() - from;
     int right = 1;
     if (me == 0 && patterns * epochs <= 4096) {
-        int64_t *const one = malloc(WEIGHTS * sizeof *one);
+        int64_t *const one = malloc(WEIGHTS * sizeof *one), *const change = malloc(WEIGHTS * sizeof *one);
         for (long i = 0; i < WEIGHTS; ++i) one[i] = (i * 29 % 31 - 15) * ONE / 64;
         for (long epoch = 0; epoch < epochs; ++epoch) {
             memset(change, 0, WEIGHTS * sizeof *change);
@@ -87,5 +100,8 @@ int main(int argc, char **argv) {
         }
         right = memcmp(one, w, WEIGHTS * sizeof *w) == 0;
     }
+#if FORM == DECLARED
+    sum_close();
+#endif
     return verdict("nn", seconds, right);
 }
