@@ -157,7 +157,7 @@ void Net::ring(int pe) {
 
 bool Net::get(int pe, size_t offset, void* to, size_t bytes) {
   for (size_t done = 0; done < bytes;) {
-    const size_t part = std::min<size_t>(bytes - done, limits_.max_msg_size);
+    const size_t part = std::min(bytes - done, part_of(bytes));
     check(PtlGet(reply_md_, address(to) + done, part, process(pe), index_, 0, offset + done, nullptr), "PtlGet");
     ++asked_;
     ++messages_;
@@ -169,7 +169,7 @@ bool Net::get(int pe, size_t offset, void* to, size_t bytes) {
 
 bool Net::put(int pe, size_t offset, const void* from, size_t bytes) {
   for (size_t done = 0; done < bytes;) {
-    const size_t part = std::min<size_t>(bytes - done, limits_.max_msg_size);
+    const size_t part = std::min(bytes - done, part_of(bytes));
     check(PtlPut(reply_md_, address(from) + done, part, PTL_CT_ACK_REQ, process(pe), index_, 0, offset + done, nullptr, 0), "PtlPut");
     ++asked_;
     ++messages_;
@@ -186,7 +186,7 @@ void Net::begin(Batch& batch) {
 
 void Net::get(Batch& batch, int pe, size_t offset, void* to, size_t bytes) {
   for (size_t done = 0; done < bytes;) {
-    const size_t part = std::min<size_t>(bytes - done, limits_.max_msg_size);
+    const size_t part = std::min(bytes - done, part_of(bytes));
     check(PtlGet(batch.md, address(to) + done, part, process(pe), index_, 0, offset + done, nullptr), "PtlGet");
     ++batch.asked;
     ++messages_;
@@ -236,7 +236,7 @@ void Net::begin(Delivery& delivery) {
 
 void Net::put(Delivery& delivery, int pe, size_t offset, const void* from, size_t bytes) {
   for (size_t done = 0; done < bytes;) {
-    const size_t part = std::min<size_t>(bytes - done, limits_.max_msg_size);
+    const size_t part = std::min(bytes - done, part_of(bytes));
     check(PtlPut(delivery.md, address(from) + done, part, PTL_CT_ACK_REQ, process(pe), index_, 0, offset + done, nullptr, 0), "PtlPut");
     ++delivery.puts;
     ++messages_;

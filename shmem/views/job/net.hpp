@@ -58,6 +58,12 @@ class Net {
   void get(Batch& batch, int pe, size_t offset, void* to, size_t bytes);
   // A word, read by an atomic: in order with the gets of at most ordered() bytes that are issued before and behind it.
   void load(Batch& batch, int pe, size_t offset, uint64_t* to);
+  // What is not long goes in messages that travel with their header: longer ones need the other's engine once more, which may have to wait
+  // for a processor.
+  size_t part_of(size_t bytes) const {
+    constexpr size_t kLong = 128 * 1024;
+    return bytes <= kLong ? ordered() : limits_.max_msg_size;
+  }
   size_t ordered() const { return std::min(limits_.max_waw_ordered_size, limits_.max_war_ordered_size); }
   Arrival wait(Batch& batch, int pe);
   Arrival arrived(Batch& batch);
@@ -79,7 +85,7 @@ class Net {
 
   // Puts that the target counts, and nobody acknowledges: entries of their own, named by match bits, each with a counter. A message of
   // `bytes` goes in parts_of(bytes) puts.
-  uint64_t parts_of(size_t bytes) const { return bytes <= limits_.max_msg_size ? 1 : (bytes - 1) / limits_.max_msg_size + 1; }
+  uint64_t parts_of(size_t bytes) const { return bytes <= part_of(bytes) ? 1 : (bytes - 1) / part_of(bytes) + 1; }
   ptl_handle_ct_t count_puts(ptl_match_bits_t bits, size_t offset, size_t bytes);
   uint64_t counted(ptl_handle_ct_t count) const;
   void count_one(ptl_handle_ct_t count);
