@@ -36,7 +36,7 @@ static void meet(void);
 static double largest(double value);
 static void largest_each(double *values);
 
-enum { kTogether = 10, kFirst = 20, kLeast = 10, kMost = 4000 };
+enum { kTogether = 5, kFirst = 20, kLeast = 5, kMost = 4000 };
 static volatile double sink;
 static double loop_us; /* of a thousand rounds of the work loop */
 

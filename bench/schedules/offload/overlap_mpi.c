@@ -4,8 +4,8 @@
 
 #include <mpi.h>
 
-static MPI_Request request;
-static int ranks, count;
+static MPI_Request request, both[2];
+static int rank, ranks, count;
 static char *in, *out;
 
 static void meet(void) { MPI_Barrier(MPI_COMM_WORLD); }
@@ -19,6 +19,14 @@ static void barrier(void) { MPI_Ibarrier(MPI_COMM_WORLD, &request); }
 static void bcast(void) { MPI_Ibcast(in, count, MPI_BYTE, 0, MPI_COMM_WORLD, &request); }
 static void allreduce(void) { MPI_Iallreduce(in, out, count / 4, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, &request); }
 static void alltoall(void) { MPI_Ialltoall(in, count, MPI_BYTE, out, count, MPI_BYTE, MPI_COMM_WORLD, &request); }
+static void allgather(void) { MPI_Iallgather(in, count, MPI_BYTE, out, count, MPI_BYTE, MPI_COMM_WORLD, &request); }
+static void reduce(void) { MPI_Ireduce(in, out, count / 4, MPI_FLOAT, MPI_SUM, 0, MPI_COMM_WORLD, &request); }
+/* A process and its two neighbours in a ring, which are one where there are two processes. */
+static void halo(void) {
+    MPI_Irecv(out, count, MPI_BYTE, (rank + ranks - 1) % ranks, 0, MPI_COMM_WORLD, &both[0]);
+    MPI_Isend(in, count, MPI_BYTE, (rank + 1) % ranks, 0, MPI_COMM_WORLD, &both[1]);
+}
+static void wait_for_both(void) { MPI_Waitall(2, both, MPI_STATUSES_IGNORE); }
 static void wait_for_it(void) { MPI_Wait(&request, MPI_STATUS_IGNORE); }
 static void blocking(void) { MPI_Barrier(MPI_COMM_WORLD); }
 static void nothing(void) {}
@@ -26,9 +34,9 @@ static void nothing(void) {}
 int main(int argc, char **argv) {
     static const struct operation kOperations[] = {{"barrier", barrier, wait_for_it}, {"blocking_barrier", blocking, nothing},
                                                    {"bcast", bcast, wait_for_it}, {"allreduce", allreduce, wait_for_it},
-                                                   {"alltoall", alltoall, wait_for_it}};
+                                                   {"reduce", reduce, wait_for_it}, {"halo", halo, wait_for_both},
+                                                   {"alltoall", alltoall, wait_for_it}, {"allgather", allgather, wait_for_it}};
     struct wanted wanted;
-    int rank;
     if (!read_wanted(argc, argv, &wanted)) {
         fprintf(stderr, "usage: %s OPERATIONS SIZES RATIO SECONDS, as: %s barrier,alltoall 8,64 2 0.3\n", argv[0], argv[0]);
         return 2;
@@ -37,9 +45,9 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     calibrate();
-    for (int o = 0; o < 5; ++o) {
+    for (int o = 0; o < 8; ++o) {
         for (int s = 0; among(wanted.operations, kOperations[o].name) && s < (o < 2 ? 1 : wanted.num_sizes); ++s) {
-            const size_t bytes = o < 2 ? 0 : wanted.sizes[s], room = bytes * (o == 4 ? (size_t)ranks : 1) + 64;
+            const size_t bytes = o < 2 ? 0 : wanted.sizes[s], room = bytes * (o >= 6 ? (size_t)ranks : 1) + 64;
             count = (int)bytes;
             in = calloc(1, room);
             out = calloc(1, room);
