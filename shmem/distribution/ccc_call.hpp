@@ -9,6 +9,8 @@ namespace ccc {
 // All PEs as a grid: each prime factor, largest first, where most virtual processors are left for a PE.
 template <class State, size_t R>
 Layout<R> Domain<State, R>::dealt(const Index& vps, const Index& blocks) {
+  for (const index_t n : vps)
+    if (n < 1) throw Error(CCC_ERR_ARG, "a domain has one virtual processor or more in each dimension, not " + std::to_string(n));
   Index grid;
   grid.fill(1);
   std::vector<int> primes;
@@ -26,16 +28,20 @@ Layout<R> Domain<State, R>::dealt(const Index& vps, const Index& blocks) {
 }
 
 template <class State, size_t R>
+void Domain<State, R>::same_hash(uint64_t hash, bool counts, const char* otherwise) {
+  Shared<uint64_t> words(4);
+  words.get()[0] = counts ? hash : 0;
+  words.get()[1] = counts ? ~hash : 0;
+  shmem_uint64_max_reduce(SHMEM_TEAM_WORLD, words.get() + 2, words.get(), 2);
+  if (words.get()[2] != ~words.get()[3]) throw Error(CCC_ERR_ARG, otherwise);
+}
+
+template <class State, size_t R>
 template <class F>
 void Domain<State, R>::same_everywhere(F index) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (index_t number = 0; number < size(); ++number)
-    hash = (hash ^ static_cast<uint64_t>(number_of(index(Vp<R>{at_of(number), number, -1})))) * 0x100000001b3u;
-  Shared<uint64_t> words(4);
-  words.get()[0] = hash;
-  words.get()[1] = ~hash;
-  shmem_uint64_max_reduce(SHMEM_TEAM_WORLD, words.get() + 2, words.get(), 2);
-  if (words.get()[2] != ~words.get()[3]) throw Error(CCC_ERR_ARG, "`index` names other virtual processors on some PEs than on others");
+  Hash hash;
+  for (index_t number = 0; number < size(); ++number) hash.add(number_of(index(Vp<R>{at_of(number), number, -1})));
+  same_hash(hash.value, true, "`index` names other virtual processors on some PEs than on others");
 }
 
 template <class State, size_t R>
@@ -69,7 +75,7 @@ auto Domain<State, R>::bring(Way way, T* outside, const ccc_layout& from, const 
     room *= ccc_room(&within.axis[k]);
   }
   for (size_t d = 0; d < R; ++d) view.grid_[d] = layout_.c().axis[d];
-  Entered<T, K> entered{way, outside, from, within, next != 0, Shared<T>(static_cast<size_t>(room)), view};
+  Entered<T, K> entered{way, outside, from, within, next != 0, room, Shared<T>(static_cast<size_t>(room)), view};
   entered.seen.data_ = entered.memory.get();
   if (way != Way::kOut) {
     Plan(from, within, sizeof(T)).run(outside, entered.memory.get());
@@ -88,6 +94,12 @@ template <class State, size_t R>
 template <class T, size_t K>
 void Domain<State, R>::leave(Entered<T, K>& entered) {
   if (entered.way == Way::kIn) return;
+  if (checks_ && !entered.distributed) {
+    Hash hash;
+    const auto* const bytes = reinterpret_cast<const unsigned char*>(entered.memory.get());
+    for (index_t i = 0; i < entered.room * static_cast<index_t>(sizeof(T)); ++i) hash.add(bytes[i]);
+    same_hash(hash.value, !mine_.empty(), "an `out` that is not dealt out has other values on some PEs than on others");
+  }
   Plan(entered.within, entered.from, sizeof(T)).run(entered.memory.get(), entered.outside);
 }
 

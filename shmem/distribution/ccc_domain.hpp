@@ -281,7 +281,8 @@ class Domain {
   template <class M, class F>
   Exchange<State, M, R> exchange(M State::*member, F index);
 
-  // Brings arguments in, calls body(*this, view or value...), brings them out.
+  // Brings arguments in, calls body(*this, view or value...), brings them out. An argument that is not dealt out is the same for all on
+  // the way in, and PE 0's on the way out; with CCC_CHECK an Error where the bytes of others differ.
   template <class Body, class... A>
   void call(Body body, A&&... arguments) {
     std::tuple<decltype(enter(arguments))...> views{enter(arguments)...};  // in order: entering is collective
@@ -297,6 +298,7 @@ class Domain {
     T* outside;  // the caller's array, NULL where it is none of ours
     ccc_layout from, within;
     bool distributed;
+    index_t room;  // elements of memory
     Shared<T> memory;
     View<T, K, R> seen;
     View<T, K, R>& view() { return seen; }
@@ -329,6 +331,12 @@ class Domain {
   }
   template <class F>
   void same_everywhere(F index);
+  // An Error on all PEs unless the hashes of those that count are the same.
+  void same_hash(uint64_t hash, bool counts, const char* otherwise);
+  struct Hash {
+    uint64_t value = 0xcbf29ce484222325u;
+    void add(index_t number) { value = (value ^ static_cast<uint64_t>(number)) * 0x100000001b3u; }
+  };
 
   template <class T, size_t K>
   Entered<T, K> enter(const Argument<Array<T, K>, K>& a) {
