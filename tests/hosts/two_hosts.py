@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Two hosts on one machine: network namespaces joined by a pair of veth interfaces, with ranks of one job in both.
 
-  two_hosts.py --ptlrun PTLRUN [--run "RANKS PROGRAM ARGUMENT..."]... [--kill "RANKS PROGRAM ARGUMENT..."] [--silent PROGRAM]
+  two_hosts.py --ptlrun PTLRUN [--run "RANKS PROGRAM ARGUMENT..."]... [--kill "RANKS PROGRAM ARGUMENT..."] [--silent PROGRAM] [--computing PROGRAM]
 
 --run   starts RANKS ranks of the program in each namespace, as one job of two ptlruns; both must return 0.
 --kill  starts a program that never ends by itself, kills one of its ranks in the second namespace, and expects both
         ptlruns to end with a failure.
 --silent starts `PROGRAM silent files FOLDER RANK 2` in each namespace, without a launcher, and takes down the network between
         them once both say "reading"; both must find out, and return 0.
+--computing is the same with a slow network and `PROGRAM computing`, which calls nothing while the network is down: ptlstat tells that both
+        engines know. Then the network comes back, and neither may find that its memory has changed. Needs tc(8), too.
 -x NAME=VALUE is given to every ptlrun.
 
 Needs root and ip(8), for the namespaces; exits with 77, after the reason, where it cannot have them. What it makes is
@@ -15,6 +17,7 @@ named after its process id and removed at the end, however that comes about.
 """
 
 import argparse
+import json
 import os
 import shlex
 import shutil
@@ -197,6 +200,58 @@ def silent_case(hosts, program):
     return good
 
 
+def lost_peers(ptlstat, pid):
+    done = subprocess.run([ptlstat, "--json", str(pid)], capture_output=True, text=True, check=False)
+    return json.loads(done.stdout)["counters"]["lost_peers"] if done.returncode == 0 else 0
+
+
+def computing_case(hosts, program, ptlstat):
+    """Both engines notice by themselves, while their processes compute."""
+    what = "two processes that compute notice that the network has gone, and are left alone when it comes back"
+    if shutil.which("tc") is None:
+        print(f"skipped: {what}: needs tc(8) of Debian's iproute2")
+        return True
+    for name in hosts.names:  # so slow that what is read is still on its way
+        ip("netns", "exec", name, "tc", "qdisc", "add", "dev", "veth0", "root", "tbf", "rate", "50mbit", "burst", "32kb", "latency", "400ms")
+    with tempfile.TemporaryDirectory() as folder:
+        ranks = [subprocess.Popen(["timeout", str(LIMIT_S), "ip", "netns", "exec", name, program, "computing", "files", folder, str(rank), "2"],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                  env={**os.environ, "PTL_PEER_TIMEOUT": "2"}) for rank, name in enumerate(hosts.names)]
+        hosts.running += ranks
+        said = [process.stdout.readline() for process in ranks]
+        ip("-n", hosts.names[0], "link", "set", "veth0", "down")
+        pids = [pid for side in (0, 1) for pid in hosts.ranks_of(side, program)]
+        give_up = time.monotonic() + LIMIT_S
+        know = False
+        while not know and time.monotonic() < give_up and all(process.poll() is None for process in ranks):
+            know = len(pids) == 2 and all(lost_peers(ptlstat, pid) > 0 for pid in pids)
+            time.sleep(0.05)
+        tell(ranks)
+        said = [first + process.stdout.readline() for first, process in zip(said, ranks)]
+        ip("-n", hosts.names[0], "link", "set", "veth0", "up")
+        ip("netns", "exec", hosts.names[0], "ping", "-c", "3", "-i", "0.2", "-w", "20", hosts.addresses[1], check=False)
+        tell(ranks)
+        said = [first + process.communicate()[0] for first, process in zip(said, ranks)]
+        for process in ranks:
+            hosts.running.remove(process)
+    for name in hosts.names:
+        ip("netns", "exec", name, "tc", "qdisc", "del", "dev", "veth0", "root")
+    good = know and all(process.returncode == 0 for process in ranks)
+    print(f"{'ok    ' if good else 'FAILED'} {what}", flush=True)
+    if not good:
+        show([(process.returncode, output) for process, output in zip(ranks, said)])
+    return good
+
+
+def tell(processes):
+    for process in processes:
+        try:
+            process.stdin.write("\n")
+            process.stdin.flush()
+        except BrokenPipeError:
+            pass  # it has ended; its status says why
+
+
 def missing():
     """Why there can be no namespaces here; None when there can."""
     if os.geteuid() != 0:
@@ -224,6 +279,7 @@ def main():
     parser.add_argument("--run", action="append", default=[])
     parser.add_argument("--kill")
     parser.add_argument("--silent")
+    parser.add_argument("--computing")
     parser.add_argument("-x", dest="exports", action="append", default=[])
     options = parser.parse_args()
     reason = missing()
@@ -241,6 +297,8 @@ def main():
                 good = kill_case(hosts, options, options.kill, 7000 + len(options.run)) and good
             if options.silent:
                 good = silent_case(hosts, options.silent) and good
+            if options.computing:
+                good = computing_case(hosts, options.computing, os.path.join(os.path.dirname(options.ptlrun), "ptlstat")) and good
     except CannotJoin as error:
         print(f"the two namespaces could not be joined: {error}")
         return SKIPPED

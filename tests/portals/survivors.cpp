@@ -5,10 +5,15 @@
 //   survivors leaves WAY..    the last rank ends as a program should, while the others still send to it
 //   survivors silent WAY..    the network between the ranks goes silent while they read from one another; each says
 //                             "reading" on its output once it does
+//   survivors computing WAY.. the same while they compute and call nothing: until a byte comes on the input after "reading", which is
+//                             for who has seen that both engines know; then until the next after "told", when memory must be as it was
 // WAY as peers.hpp reads it. Nothing here measures time: a death that is not noticed hangs, and the launcher ends that.
 // Source: Portals 4.3, PTL_NI_UNDELIVERABLE.
+#include <poll.h>
 #include <signal.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -117,6 +122,11 @@ class Rank {
       for (int peer = 1; peer < size; ++peer) tell(peer);
     }
   }
+  // What was read into: an operation that has ended leaves it alone.
+  void take_back_memory() { std::fill(local_.begin(), local_.end(), kMine); }
+  bool memory_is_untouched() const {
+    return std::all_of(local_.begin(), local_.end(), [](uint8_t byte) { return byte == kMine; });
+  }
   void may_drop() { may_drop_ = true; }
   void signal_last(int number) { EXPECT(kill(std::stoi(processes_.back()), number) == 0); }
 
@@ -143,6 +153,7 @@ class Rank {
     EXPECT(PtlMEAppend(ni_, pt_, &me, PTL_PRIORITY_LIST, nullptr, &handle) == PTL_OK);
   }
 
+  static constexpr uint8_t kMine = 0x77;
   static constexpr ptl_match_bits_t kMemory = 1, kNotice = 2, kBlocks = 3;
   Peers& peers_;
   ptl_handle_ni_t ni_;
@@ -217,6 +228,37 @@ void silent(Rank& me) {
   EXPECT(me.ends() == 7);
 }
 
+// Computes, and calls nothing but what looks for that byte.
+void compute_until_told() {
+  static volatile double sink;
+  pollfd input{STDIN_FILENO, POLLIN, 0};
+  while (poll(&input, 1, 0) == 0)
+    for (int i = 0; i < 100'000; ++i) sink = sink * 1.0000001 + 1e-9;
+  char byte;
+  EXPECT(read(STDIN_FILENO, &byte, 1) == 1);
+}
+
+void say(const char* word) {
+  std::puts(word);
+  std::fflush(stdout);
+}
+
+void computing(Rank& me) {
+  const int peer = 1 - me.rank();
+  me.get(peer, kBulk);
+  EXPECT(me.ends() == 1);
+  me.get(peer, kBulk);
+  say("reading");
+  compute_until_told();
+  EXPECT(me.ends() == 0);
+  me.take_back_memory();
+  say("told");
+  compute_until_told();
+  EXPECT(me.memory_is_untouched());
+  me.one_of_each(peer);
+  EXPECT(me.ends() == 0);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -227,7 +269,8 @@ int main(int argc, char** argv) {
   else if (what == "bulk") bulk(me);
   else if (what == "leaves") leaves(me);
   else if (what == "silent") silent(me);
-  else give_up("say what is to happen: stopped, bulk, leaves or silent");
+  else if (what == "computing") computing(me);
+  else give_up("say what is to happen: stopped, bulk, leaves, silent or computing");
   if (what != "leaves" || me.rank() != me.last()) me.leave();
   return failures != 0;
 }
