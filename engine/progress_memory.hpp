@@ -71,10 +71,11 @@ struct ProgressMemory : ProcessMemory {
   using Sleeping = portunus::Sleeping;
 
   struct Limits {
-    static constexpr int kAlone = 2'048;   // steps without work before a waiter with a core of its own doubts that it is alone there
-    static constexpr int kSpins = 20'000;  // and before it goes on as one without
-    static constexpr int kYields = 400;    // and then before it sleeps
-    static constexpr int kIdleSteps = 8;   // of the engine thread before it parks
+    static constexpr int kAlone = 2'048;    // steps without work before a waiter with a core of its own doubts that it is alone there
+    static constexpr int kAloneOnOne = 64;  // the same, where its core may be everybody's: a microsecond
+    static constexpr int kSpins = 20'000;   // and before it goes on as one without
+    static constexpr int kYields = 400;     // and then before it sleeps
+    static constexpr int kIdleSteps = 8;    // of the engine thread before it parks
     static constexpr uint32_t kPolls = 2'048, kPollsCrowded = 4;  // polls in vain before each gives way; with more ranks than cores
     // The longest sleep where a network has no descriptor to wait for, and where it has one; both grow while nothing happens.
     static constexpr int64_t kPollNap = 200'000, kLongestPollNap = 800'000;

@@ -42,16 +42,19 @@ void Runtime::open_transports(const Options& options, const JobPlace& place, uin
   }
 }
 
-// A waiter spins only where it cannot take a core from another rank or from a spinning engine without one.
+// A waiter spins only where it cannot take a core from another rank or from a spinning engine without one. Without a launcher nobody knows
+// who else is on the node, and each such process would let its engine spin on the same core: theirs sleep.
 ProgressPlan Runtime::plan(const Options& options, const JobPlace& place) {
   ProgressPlan plan;
   plan.oversubscribed = place.local_size > placement_.usable;
   plan.mode = options.progress;
-  if (plan.mode == ProgressMode::automatic) plan.mode = placement_.engine_core >= 0 ? ProgressMode::spin : ProgressMode::park;
+  if (plan.mode == ProgressMode::automatic)
+    plan.mode = placement_.engine_core >= 0 && (place.known || options.engine_core >= 0) ? ProgressMode::spin : ProgressMode::park;
   plan.engine_spins = plan.mode == ProgressMode::spin || (plan.mode == ProgressMode::offload && placement_.engine_core >= 0);
   if (!plan.engine_spins) placement_.engine_core = -1;
   plan.engine_has_core = placement_.engine_core >= 0;
   plan.spin_waits = !plan.oversubscribed && !(plan.engine_spins && !plan.engine_has_core && place.local_size >= placement_.usable);
+  plan.shares_core = !place.known && placement_.usable == 1;
   plan.by_socket = network_open_ && !engine_->wait_fds().empty();
   plan.must_poll = network_open_ && !plan.by_socket;
   plan.registered = register_asymmetric_fences();

@@ -55,6 +55,7 @@ struct ProgressPlan {
   bool engine_spins = false;                 // the engine thread never sleeps
   bool engine_has_core = false;
   bool spin_waits = false;      // waiters have a core each
+  bool shares_core = false;     // maybe: bound to one core, and no launcher knows who else is
   bool oversubscribed = false;  // more ranks than cores: polls give way, too
   bool by_socket = false;       // sleepers wait for descriptors as well as for the door
   bool must_poll = false;       // a network without a descriptor: sleep only briefly
@@ -282,13 +283,14 @@ class BasicProgress {
     }
     sleeping_->sleep(*door_, word, who, timeout_ns, with_descriptors);
   }
+  // Steps without work before somebody this thread waits for may be waiting for this very processor.
+  int alone() const { return plan_.shares_core ? Memory::Limits::kAloneOnOne : Memory::Limits::kAlone; }
   void pause_spin(int idle) {
-    if (idle < Memory::Limits::kAlone) {
+    if (idle < alone()) {
       Memory::relax();
       return;
     }
-    // Somebody this thread waits for may be waiting for this very processor.
-    if (idle < Memory::Limits::kAlone + 64 && sleeping_->may_move() && take()) {
+    if (idle < alone() + 64 && sleeping_->may_move() && take()) {
       sleeping_->move_aside(clock_.exact());
       leave_baton();
     }

@@ -102,7 +102,7 @@ bool BasicProgress<Memory>::wait_biased(Done&& done, uint64_t begin, int64_t tim
     if (idle >= (plan_.spin_waits ? Limits::kSpins : Limits::kYields) || aborts_.load_relaxed() != aborts) break;
     if (timeout_ns > 0 && Memory::now() - begin >= static_cast<uint64_t>(timeout_ns)) break;
     if (plan_.spin_waits) {
-      if (idle >= Limits::kAlone) pause_spin(idle);
+      if (idle >= alone()) pause_spin(idle);
     } else {
       ++idle;
       Memory::yield();
