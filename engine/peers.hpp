@@ -83,7 +83,8 @@ class Peers {
     int work = 0;
     for (Carrier& carrier : carriers_) {
       if (!carrier.transport->state.may_deliver) continue;
-      if (carrier.costly && work_so_far + work > 0 && ++carrier.passed_over % kCostlyInterval != 0) continue;
+      const bool seldom = work_so_far + work > 0 || !carrier.transport->state.has_links;
+      if (carrier.costly && seldom && ++carrier.passed_over % kCostlyInterval != 0) continue;
       work += carrier.transport->poll(kArrivalsPerPoll);
     }
     return work;
@@ -108,7 +109,7 @@ class Peers {
  private:
   struct Carrier {
     std::unique_ptr<Transport> transport;
-    bool costly = false;  // not polled in steps that found other work, but for one in kCostlyInterval
+    bool costly = false;  // not polled in steps that found other work, or while nobody is there, but for one in kCostlyInterval
     uint32_t passed_over = 0;
   };
   Peer& record(ProcessId process);

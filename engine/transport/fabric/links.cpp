@@ -30,6 +30,7 @@ size_t hash_of(const fabric::Hello& hello) {
 }  // namespace
 
 FabricLink* FabricTransport::make_link(ProcessId process) {
+  state.has_links = true;
   FabricLink* link = links_.emplace_back(std::make_unique<FabricLink>()).get();
   link->process = process;
   link->slot = static_cast<uint32_t>(links_.size() - 1);

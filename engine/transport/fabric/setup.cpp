@@ -54,6 +54,7 @@ FabricTransport::FabricTransport(Sink& sink, const FabricOptions& options)
       guard_(choose_nid(options.interface), options.pid, options.timeout_s),
       endpoint_(options.provider, guard_.self().nid, region_name(guard_.self())),
       registrations_(endpoint_) {
+  state.has_links = false;
   size_messages();
   guard_.introduce_as(hello());
   if (!add_operations(Kind::send, kSends) || !add_operations(Kind::move, kMoves) ||
