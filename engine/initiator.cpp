@@ -61,7 +61,12 @@ bool Initiator::put_at_once(wire::Header& header, ptl_process_t to, const Local&
   if (!peer || peer->failed || peer->throttled || peer->holds_back() || length > peer->transport->limits().eager) return false;
   header.payload_size = static_cast<uint16_t>(length);
   iovec all{source.base, static_cast<size_t>(length)};
-  if (peer->transport->send(*peer->link, header, {&all, length ? 1u : 0u}) != Sent::done) return false;
+  Operation* const pending = header.flags & wire::kAckMask ? &pending_.claim(*peer, header, source, user_ptr) : nullptr;
+  if (pending) header.token = pending->token();
+  if (peer->transport->send(*peer->link, header, {&all, length ? 1u : 0u}) != Sent::done) {
+    if (pending) pending_.drop(*pending);
+    return false;
+  }
   ++core_.stats.sends;
   if (source.eq != PTL_EQ_NONE || source.ct != PTL_CT_NONE) reports_.sent(source, length, user_ptr, PTL_NI_OK);
   return true;

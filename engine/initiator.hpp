@@ -27,8 +27,8 @@ class Initiator {
   // ---- commands ----
   // Sends the message, or puts it where it is sent from later.
   void start(Command& command);
-  // A put that needs no record beyond the call: small, from one piece of memory, without acknowledgement. `header` is
-  // complete but for payload_size. False: something is in the way, nothing was done, it takes a Command.
+  // A small put from one piece of memory, without acknowledgement or with a full one. `header` is complete but for payload_size
+  // and token. False: something is in the way, nothing was done, it takes a Command.
   bool put_at_once(wire::Header& header, ptl_process_t to, const Local& source, void* user_ptr);
   // Puts that were paused may go.
   void start(PausedPuts puts);

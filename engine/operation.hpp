@@ -10,6 +10,7 @@
 #include "engine/peer.hpp"
 #include "engine/shared/command.hpp"
 #include "engine/transport/node/staging.hpp"
+#include "engine/transport/wire.hpp"
 
 namespace portunus {
 
@@ -41,6 +42,8 @@ struct Operation {
 class Operations {
  public:
   Operation& claim(Peer& peer, const Command& command);
+  // For a put that takes its data with it, and asks for a full acknowledgement.
+  Operation& claim(Peer& peer, const wire::Header& put, const Local& source, void* user_ptr);
   // The live operation towards this peer that the token names, or nullptr.
   Operation* find(uint64_t token, const Peer* peer) {
     const uint32_t index = static_cast<uint32_t>(token) - 1;
@@ -65,6 +68,8 @@ class Operations {
   }
 
  private:
+  Operation& take(Peer& peer);
+
   std::deque<Operation> pool_;
   Operation* free_ = nullptr;
   uint64_t live_ = 0;

@@ -26,6 +26,9 @@ class PendingOperations {
 
   // ---- for Initiator ----
   Operation& claim(Peer& peer, const Command& command) { return operations_.claim(peer, command); }
+  Operation& claim(Peer& peer, const wire::Header& put, const Local& source, void* user_ptr) {
+    return operations_.claim(peer, put, source, user_ptr);
+  }
   // Unreported: its message could not be sent (now).
   void drop(Operation& operation);
   // The header of an operation whose data go through staging has gone.

@@ -10,11 +10,9 @@
 namespace portunus {
 namespace {
 
-// A put with its data at hand: nobody waits for an answer, and it goes into one piece of memory of which the entry keeps no
-// account.
-bool needs_no_account(const wire::Header& header, const ListEntry& entry) {
-  return header.token == 0 && entry.list == PTL_PRIORITY_LIST && !(entry.options & (PTL_ME_MANAGE_LOCAL | PTL_IOVEC | PTLX_ME_LAYOUT)) &&
-         !entry.may_fault;
+// A put with its data at hand goes into one piece of memory of which the entry keeps no account.
+bool needs_no_account(const ListEntry& entry) {
+  return entry.list == PTL_PRIORITY_LIST && !(entry.options & (PTL_ME_MANAGE_LOCAL | PTL_IOVEC | PTLX_ME_LAYOUT)) && !entry.may_fault;
 }
 
 // The most events that a message posts where it matched: its own, then AUTO_UNLINK and AUTO_FREE if it is the entry's last.
@@ -93,10 +91,20 @@ Target::Target(Core& core, Reports& reports, Peers& peers, FlowControl& flow, Po
       ++core_.stats.stale_events;
     }
   }
-  if (!(options & PTL_ME_USE_ONCE)) return;
-  if (!(options & PTL_ME_EVENT_UNLINK_DISABLE)) reports_.entry_event(entry, PTL_EVENT_AUTO_UNLINK);
-  if (entry.recurs) entry.parked = true;
-  else core_.release_live(ni, entry);
+  if (options & PTL_ME_USE_ONCE) {
+    if (!(options & PTL_ME_EVENT_UNLINK_DISABLE)) reports_.entry_event(entry, PTL_EVENT_AUTO_UNLINK);
+    if (entry.recurs) entry.parked = true;
+    else core_.release_live(ni, entry);
+  }
+  if (header.token == 0) return;
+  wire::Header answer{};
+  answer.kind = wire::Kind::ack;
+  answer.flags = header.flags & wire::kAckMask ? 0 : wire::kSourceRead;
+  answer.op = PTL_NI_OK;
+  answer.token = header.token;
+  answer.rlength = mlength;
+  answer.remote_offset = offset;
+  peers_.send(*from.peer, answer, nullptr, 0);
 }
 
 void Target::request(Link& from, const wire::Header& header, const std::byte* payload) {
@@ -147,7 +155,7 @@ void Target::request(Link& from, const wire::Header& header, const std::byte* pa
       }
     }
   }
-  if (small_put && needs_no_account(header, *entry)) [[likely]]
+  if (small_put && needs_no_account(*entry)) [[likely]]
     put_whole(from, header, payload, *portal, *entry, source, queue);
   else receive(peer, header, payload, *portal, *entry, source, events);
 }

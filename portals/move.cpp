@@ -157,7 +157,7 @@ void hand_over(Command& command) {
 }
 
 // The short way of most messages. False: something about this one is unusual, or wrong, which prepare_put finds out; nothing was done.
-[[gnu::always_inline]] inline bool put_at_once(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length,
+[[gnu::always_inline]] inline bool put_at_once(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length, ptl_ack_req_t ack,
                                                const api::Remote& remote) {
   constexpr unsigned kUnusual = PTL_IOVEC | PTLX_MD_LAZY | PTLX_MD_HEADER_FIRST | PTLX_MD_LAYOUT;
   Runtime& process = api::runtime();
@@ -168,12 +168,13 @@ void hand_over(Command& command) {
   const ptl_ni_limits_t& limits = interface.limits;
   if ((md.options & kUnusual) || local_offset > md.length || length > md.length - local_offset || length > limits.max_msg_size ||
       ((md.options & PTL_MD_VOLATILE) && length > limits.max_volatile_size) || remote.pt_index > 0xffff ||
-      (interface.logical() && remote.target.rank >= interface.map_size.load(std::memory_order_acquire)))
+      (interface.logical() && remote.target.rank >= interface.map_size.load(std::memory_order_acquire)) ||
+      (ack != PTL_NO_ACK_REQ && (ack != PTL_ACK_REQ || md.eq_handle == PTL_EQ_NONE || (md.options & PTL_MD_UNRELIABLE))))
     return false;
   if (!process.progress().try_enter()) return false;
   wire::Header header{};
   header.kind = wire::Kind::put;
-  header.flags = descriptor->ni;
+  header.flags = static_cast<uint8_t>(descriptor->ni | ack << wire::kAckShift);
   header.pt_index = static_cast<uint16_t>(remote.pt_index);
   header.match_bits = remote.match_bits;
   header.hdr_data = remote.hdr_data;
@@ -197,7 +198,7 @@ int PtlPut(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length
            ptl_pt_index_t pt_index, ptl_match_bits_t match_bits, ptl_size_t remote_offset, void* user_ptr, ptl_hdr_data_t hdr_data) {
   if (!api::initialized()) return PTL_NO_INIT;
   const api::Remote remote{target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data};
-  if (ack_req == PTL_NO_ACK_REQ && put_at_once(md_handle, local_offset, length, remote)) return PTL_OK;
+  if (put_at_once(md_handle, local_offset, length, ack_req, remote)) return PTL_OK;
   Command command;
   const api::Fault fault = api::prepare_put(command, md_handle, local_offset, length, ack_req, remote);
   if (fault) return api::refuse(__func__, fault);
