@@ -52,6 +52,8 @@ extern "C" int PMPI_Cancel(MPI_Request* request) {
   if (state != State::active) return MPI_SUCCESS;
   if (found->attached) found->attached->cancel(*found);
   if (found->receives) adi::cancel_receive(*found);
+  // Of a send its target decides; below the eager limit only a synchronous one is not over already.
+  else if (!found->attached) PtlxPutWithdraw(adi::device.md_synchronous, found);
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Cancel)

@@ -151,6 +151,32 @@ TEST(Persistent, AnInactiveRequestIsCompleteWithAnEmptyStatus) {
   MPI_Request_free(&request);
 }
 
+// Of whatever length; and one that was received ends as usual.
+TEST(Cancel, ASendThatNobodyHasReceivedIsTakenBackAndNeverSeen) {
+  for (const int count : {1, 1'000'000}) {
+    std::vector<int> out(static_cast<size_t>(count), 7), in(out.size());
+    MPI_Request request;
+    MPI_Status status;
+    int flag = 0;
+    MPI_Issend(out.data(), count, MPI_INT, right(), 11, MPI_COMM_WORLD, &request);
+    EXPECT_EQ(MPI_Cancel(&request), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Wait(&request, &status), MPI_SUCCESS);
+    MPI_Test_cancelled(&status, &flag);
+    EXPECT_TRUE(flag);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Iprobe(MPI_ANY_SOURCE, 11, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    EXPECT_FALSE(flag);
+    MPI_Issend(out.data(), count, MPI_INT, right(), 12, MPI_COMM_WORLD, &request);
+    EXPECT_EQ(MPI_Recv(in.data(), count, MPI_INT, left(), 12, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(in, out);
+    MPI_Barrier(MPI_COMM_WORLD);
+    EXPECT_EQ(MPI_Cancel(&request), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Wait(&request, &status), MPI_SUCCESS);
+    MPI_Test_cancelled(&status, &flag);
+    EXPECT_FALSE(flag);
+  }
+}
+
 TEST(Persistent, WithTheNullProcessCompletesAtOnce) {
   int value = 3;
   MPI_Request requests[2];
