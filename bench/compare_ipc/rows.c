@@ -164,6 +164,43 @@ static void rounds_alone(int rounds)
     }
 }
 
+/* The same between two processes, one after the other, by signs through pipes, so that nobody waits inside: a send (isend and wait), and a
+ * receive that comes after it (`late`) or before it (ireceive and wait). */
+static int signs_in, signs_out;
+static void sign(void)
+{
+    char one = 1;
+    if (write(signs_out, &one, 1) != 1) exit(1);
+}
+static void await_sign(void)
+{
+    char one;
+    if (read(signs_in, &one, 1) != 1) exit(1);
+}
+static void rounds_in_turns(int rounds, int child, int late)
+{
+    uint64_t word = 1;
+    peace_request_t request;
+    for (int i = 0; i < rounds; ++i) {
+        if (child) {
+            if (!late) {
+                check(peace_ireceive(port, any, &word, 8, &request));
+                sign();
+            }
+            await_sign();
+            if (late) check(cs_receive(port, any, &word, 8, NULL));
+            else check(peace_wait(&request, PEACE_FOREVER, NULL));
+            sign();
+        } else {
+            if (!late) await_sign();
+            check(peace_isend(there, 1, &word, 8, 0, &request));
+            sign();
+            await_sign();
+            check(peace_wait(&request, PEACE_FOREVER, NULL));
+        }
+    }
+}
+
 /* Two threads of this process. */
 static peace_port_t other_port;
 static void *thread_echo(void *unused)
@@ -185,13 +222,18 @@ int main(int argc, char **argv)
     if (argc < 3) return 2;
     const char *row = argv[1];
     seconds = atof(argv[2]);
-    int child = argc > 3 && strcmp(row, "alone") != 0;
+    int turns = strcmp(row, "early") == 0 || strcmp(row, "late") == 0;
+    int child = argc > 3 && strcmp(row, "alone") != 0 && (!turns || argc > 4);
     int one_core = strcmp(row, "onecore") == 0;
+    cpu_set_t all;
+    sched_getaffinity(0, sizeof all, &all);
     if (child) sscanf(argv[3], "%lx:%x:%x", (unsigned long *)&there.process, &there.port, &there.generation);
-    bind_to(one_core ? 0 : child);
+    if (one_core) bind_to(0); /* as by taskset: the library knows it from the start */
+    int rounds = turns && argc > 3 && !child ? atoi(argv[3]) : 0;
     size_t sleeps = (size_t)(seconds * 90) + 3;
     if (sleeps > 1000) sleeps = 1000;
     check(peace_init());
+    if (!one_core) bind_to(child);
     check(peace_open(0, 0, 0, &port));
     check(peace_address(port, &here));
     if (strcmp(row, "instructions") == 0) {
@@ -204,9 +246,11 @@ int main(int argc, char **argv)
     }
     if (strcmp(row, "threads") == 0) {
         pthread_t thread;
+        sched_setaffinity(0, sizeof all, &all);
         check(peace_open(0, 0, 0, &other_port));
         check(peace_address(other_port, &there));
         pthread_create(&thread, NULL, thread_echo, NULL);
+        bind_to(0);
         pingpong(row, 8, PEACE_FOREVER);
         check(cs_send(there, STOP, NULL, 0));
         pthread_join(thread, NULL);
@@ -214,22 +258,34 @@ int main(int argc, char **argv)
     }
     if (child) {
         check(cs_send(there, 0, &here, sizeof here));
+        if (turns) {
+            sscanf(argv[4], "%d:%d:%d", &signs_in, &signs_out, &rounds);
+            rounds_in_turns(rounds, 1, strcmp(row, "late") == 0);
+            return peace_fini();
+        }
         if (strcmp(row, "call") == 0 || strcmp(row, "look") == 0) serve();
         else if (strcmp(row, "sleeper") == 0) sleep_and_measure(sleeps);
         else if (strcmp(row, "select") == 0) select_and_echo();
         else if (strcmp(row, "post") == 0) echo(8, PEACE_FOREVER);
-        else echo(8 << 20, strcmp(row, "limit") == 0 ? 10000000000 : PEACE_FOREVER);
+        else echo(strcmp(row, "bulk") == 0 || strcmp(row, "startup") == 0 ? 8 << 20 : 8, strcmp(row, "limit") == 0 ? 10000000000 : PEACE_FOREVER);
         return peace_fini();
     }
-    char text[64];
+    char text[64], places[64];
+    int to_child[2], to_parent[2];
+    if (pipe(to_child) != 0 || pipe(to_parent) != 0) return 1;
+    snprintf(places, sizeof places, "%d:%d:%d", to_child[0], to_parent[1], rounds);
+    signs_in = to_parent[0];
+    signs_out = to_child[1];
     snprintf(text, sizeof text, "%lx:%x:%x", (unsigned long)here.process, here.port, here.generation);
     pid_t pid = fork();
     if (pid == 0) {
-        execl("/proc/self/exe", argv[0], row, argv[2], text, (char *)NULL);
+        sched_setaffinity(0, sizeof all, &all);
+        execl(argv[0], argv[0], row, argv[2], text, turns ? places : (char *)NULL, (char *)NULL);
         _exit(127);
     }
     check(cs_receive(port, any, &there, sizeof there, NULL));
-    if (strcmp(row, "call") == 0) calls(row, 8);
+    if (turns) rounds_in_turns(rounds, 0, strcmp(row, "late") == 0);
+    else if (strcmp(row, "call") == 0) calls(row, 8);
     else if (strcmp(row, "look") == 0) calls(row, (size_t)strtoull(getenv("LOOK_BYTES"), NULL, 10));
     else if (strcmp(row, "bulk") == 0) pingpong(row, 1 << 20, PEACE_FOREVER);
     else if (strcmp(row, "limit") == 0) pingpong(row, 8, 10000000000);
@@ -248,7 +304,7 @@ int main(int argc, char **argv)
     if (strcmp(row, "call") == 0 || strcmp(row, "look") == 0) {
         char answer[8];
         check(peace_call(there, STOP, NULL, 0, answer, sizeof answer, PEACE_FOREVER, NULL));
-    } else if (strcmp(row, "sleeper") != 0) {
+    } else if (strcmp(row, "sleeper") != 0 && !turns) {
         check(cs_send(there, STOP, NULL, 0));
     }
     int status = 1;
