@@ -126,8 +126,8 @@ int peace_call(peace_address_t to, uint32_t type, const void* out, size_t out_by
                peace_message_t* reply) {
   if (const int code = check_state(); code != PEACE_OK) return code;
   if (const int code = check_address(to); code != PEACE_OK) return code;
-  if (const int code = check_memory("out", out, out_bytes); code != PEACE_OK) return code;
-  if (const int code = check_memory("in", in, in_room); code != PEACE_OK) return code;
+  if (const int code = check_memory("out", out, out_bytes, Access::read); code != PEACE_OK) return code;
+  if (const int code = check_memory("in", in, in_room, Access::write); code != PEACE_OK) return code;
   if (const int code = check_limit(limit); code != PEACE_OK) return code;
   if (!admit(2)) return fail(PEACE_NO_SPACE, "more than %u requests are under way", kMostUnderWay);
   Call call;

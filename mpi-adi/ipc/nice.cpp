@@ -100,6 +100,23 @@ bool take_events(int64_t deadline) {
   return true;
 }
 
+// Others have the turn, and whoever answers may be another thread that runs. True: the request is over, or the turn free.
+bool spin_for(const Request& request) {
+  static const bool alone = [] {
+    cpu_set_t all;
+    return sched_getaffinity(0, sizeof all, &all) == 0 && CPU_COUNT(&all) == 1;
+  }();
+  constexpr int kSpins = 2'000, kYields = 20;
+  for (int i = alone ? kSpins : 0; i < kSpins + kYields; ++i) {
+    if (request.over() || !taken.load(std::memory_order_relaxed)) return true;
+    if (i >= kSpins) sched_yield();
+#if defined(__x86_64__) || defined(__i386__)
+    else __builtin_ia32_pause();
+#endif
+  }
+  return false;
+}
+
 // Others have the turn. True: the request is over; false: try again.
 bool sleep_for(Request& request, int64_t deadline) {
   Lwp& me = this_lwp();
@@ -177,7 +194,7 @@ bool wait(Request& request, int64_t deadline) {
       while (!request.over() && (take_events(until) || until == kNever || now() < until)) {
       }
       give_turn();
-    } else if (sleep_for(request, until)) {
+    } else if (!spin_for(request) && sleep_for(request, until)) {
       return true;
     }
     if (request.over()) return true;

@@ -102,7 +102,7 @@ Request& request_of(Slot& slot) { return slot.send ? static_cast<Request&>(*slot
 int send_later(peace_address_t to, uint32_t type, const void* data, size_t bytes, unsigned flags, bool post, peace_request_t* request) {
   if (const int code = check_state(); code != PEACE_OK) return code;
   if (const int code = check_address(to); code != PEACE_OK) return code;
-  if (const int code = check_memory("data", data, bytes); code != PEACE_OK) return code;
+  if (const int code = check_memory("data", data, bytes, Access::read); code != PEACE_OK) return code;
   if (flags & ~unsigned{PEACE_CONSUMED}) return fail(PEACE_ARG, "flags have bits that are not PEACE_CONSUMED");
   if (!post && !request) return fail(PEACE_ARG, "request is NULL");
   if (post && bytes > kEagerBytes)
@@ -172,7 +172,7 @@ int peace_ireceive(peace_port_t given, peace_pattern_t which, void* memory, size
   Port* port = find_port(given);
   if (!port) return PEACE_STATE;
   if (!request) return fail(PEACE_ARG, "request is NULL");
-  if (const int code = check_memory("memory", memory, bytes); code != PEACE_OK) return code;
+  if (const int code = check_memory("memory", memory, bytes, Access::write); code != PEACE_OK) return code;
   if (!port->buffers.empty())
     return fail(PEACE_STATE, "the port has buffers: they take what comes, and peace_receive does not wait for what is there");
   Slot* slot = claim(false);

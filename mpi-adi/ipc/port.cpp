@@ -2,7 +2,6 @@
 #include "mpi-adi/ipc/port.hpp"
 
 #include <pthread.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <array>
@@ -27,8 +26,6 @@ std::vector<uint32_t>& opened() {                       // under `lifetime`: the
 }
 std::atomic<uint64_t> home{0};  // header data of the first of them
 std::atomic<uint64_t> tokens{1};
-
-constexpr size_t kProbeFrom = 4096;  // of shorter memory only NULL is noticed: a look costs as much as a message
 
 // A handle is no address: number, generation and a tag, so that one that was never given out is told from those that were.
 constexpr uint64_t kTag = 0x50;
@@ -156,21 +153,6 @@ int check_address(peace_address_t address) {
   if (address.port == 0 || address.port > kMostPort) return fail(PEACE_ARG, "the address's port %u is not from 1 to 65535", address.port);
   if (address.generation == 0 || address.generation > kMostGeneration)
     return fail(PEACE_ARG, "the address's generation %u was never given out; use peace_find or peace_address", address.generation);
-  return PEACE_OK;
-}
-
-int check_memory(const char* argument, const void* memory, size_t bytes) {
-  if (bytes == 0) return PEACE_OK;
-  if (!memory) return fail(PEACE_ARG, "%s is NULL with a length of %zu bytes", argument, bytes);
-  if (bytes > PTL_SIZE_MAX / 2 || offset_of(memory) + bytes < offset_of(memory))
-    return fail(PEACE_ARG, "%s and its length of %zu bytes reach beyond all memory", argument, bytes);
-  if (bytes < kProbeFrom) return PEACE_OK;
-  char first_and_last[2];
-  const iovec here{first_and_last, sizeof first_and_last};
-  auto* begin = static_cast<char*>(const_cast<void*>(memory));
-  const iovec there[2] = {{begin, 1}, {begin + bytes - 1, 1}};
-  if (process_vm_readv(getpid(), &here, 1, there, 2, 0) < 2 && errno == EFAULT)
-    return fail(PEACE_ARG, "%s, %zu bytes at %p, is not memory of this process", argument, bytes, memory);
   return PEACE_OK;
 }
 

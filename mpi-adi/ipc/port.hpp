@@ -58,8 +58,10 @@ int check_state();
 inline int check_limit(int64_t limit);
 int bad_limit();
 inline int check_limit(int64_t limit) { return limit < PEACE_FOREVER ? bad_limit() : static_cast<int>(PEACE_OK); }
-// NULL with a length; for long ones also whether the pages are there.
-int check_memory(const char* argument, const void* memory, size_t bytes);
+// PEACE_OK, or PEACE_ARG, explained: memory that is not there, or may not be read (written). What the calling thread has asked about
+// lately costs nothing, else a system call, above 1 MiB a walk through the kernel's list of mappings.
+enum class Access : bool { read, write };
+int check_memory(const char* argument, const void* memory, size_t bytes, Access access);
 // What a message with this address says that was not taken: the port serves but nobody waits there (BUSY), or it is gone.
 int busy_or_gone(peace_address_t to);
 // Messages of a port that were counted have been taken. The port's mutex is held.

@@ -170,7 +170,7 @@ int receive_from_buffer(Port& port, peace_pattern_t which, void* memory, size_t 
 int peace_receive(peace_port_t given, peace_pattern_t which, void* memory, size_t bytes, int64_t limit, peace_message_t* message) {
   Port* port = find_port(given);
   if (!port) return PEACE_STATE;
-  if (const int code = check_memory("memory", memory, bytes); code != PEACE_OK) return code;
+  if (const int code = check_memory("memory", memory, bytes, Access::write); code != PEACE_OK) return code;
   if (const int code = check_limit(limit); code != PEACE_OK) return code;
   if (!port->buffers.empty()) return receive_from_buffer(*port, which, memory, bytes, limit, message);
   Receive receive;

@@ -287,7 +287,7 @@ int peace_select(const peace_alternative_t* from, int count, const peace_offer_t
   if (offer && !offer->enabled) offer = nullptr;
   if (offer) {
     if (const int code = check_address(offer->to); code != PEACE_OK) return code;
-    if (const int code = check_memory("the offer's data", offer->data, offer->bytes); code != PEACE_OK) return code;
+    if (const int code = check_memory("the offer's data", offer->data, offer->bytes, Access::read); code != PEACE_OK) return code;
   }
   std::vector<Port*> ports(static_cast<size_t>(count), nullptr);
   int last = -1, alternatives = 0;
@@ -295,7 +295,8 @@ int peace_select(const peace_alternative_t* from, int count, const peace_offer_t
     if (!from[i].enabled) continue;
     Port* port = ports[static_cast<size_t>(i)] = find_port(from[i].port);
     if (!port) return PEACE_STATE;
-    if (const int code = check_memory("an alternative's memory", from[i].memory, from[i].bytes); code != PEACE_OK) return code;
+    if (const int code = check_memory("an alternative's memory", from[i].memory, from[i].bytes, Access::write); code != PEACE_OK)
+      return code;
     if (!port->buffers.empty() && (from[i].which.from.process != 0 || from[i].which.ignore != ~uint32_t{0}))
       return fail(PEACE_STATE, "alternative %d is a port with buffers: its pattern has to be any process, and ignore all of the type", i);
     last = i;

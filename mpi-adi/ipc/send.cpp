@@ -123,7 +123,7 @@ using namespace portunus::peace;
 int peace_send(peace_address_t to, uint32_t type, const void* data, size_t bytes, unsigned flags, int64_t limit, size_t* moved) {
   if (const int code = check_state(); code != PEACE_OK) return code;
   if (const int code = check_address(to); code != PEACE_OK) return code;
-  if (const int code = check_memory("data", data, bytes); code != PEACE_OK) return code;
+  if (const int code = check_memory("data", data, bytes, Access::read); code != PEACE_OK) return code;
   if (const int code = check_limit(limit); code != PEACE_OK) return code;
   if (flags & ~unsigned{PEACE_CONSUMED}) return fail(PEACE_ARG, "flags have bits that are not PEACE_CONSUMED");
   if (moved) *moved = 0;

@@ -174,7 +174,7 @@ const void* peace_look(peace_task_t given) {
 int peace_movefrom(peace_task_t given, size_t offset, void* memory, size_t bytes) {
   const Task* task = find(given);
   if (!task) return PEACE_STATE;
-  if (const int code = check_memory("memory", memory, bytes); code != PEACE_OK) return code;
+  if (const int code = check_memory("memory", memory, bytes, Access::write); code != PEACE_OK) return code;
   const CallHeader& header = task->packet.header;
   if (const int code = check_range(offset, bytes, header.out_bytes, "out"); code != PEACE_OK) return code;
   if (bytes == 0) return PEACE_OK;
@@ -191,7 +191,7 @@ int peace_movefrom(peace_task_t given, size_t offset, void* memory, size_t bytes
 int peace_moveto(peace_task_t given, size_t offset, const void* memory, size_t bytes) {
   Task* task = find(given);
   if (!task) return PEACE_STATE;
-  if (const int code = check_memory("memory", memory, bytes); code != PEACE_OK) return code;
+  if (const int code = check_memory("memory", memory, bytes, Access::read); code != PEACE_OK) return code;
   const CallHeader& header = task->packet.header;
   if (const int code = check_range(offset, bytes, header.in_room, "in"); code != PEACE_OK) return code;
   if (bytes == 0) return PEACE_OK;
@@ -224,7 +224,7 @@ int peace_reply(peace_task_t* given, uint32_t type, const void* data, size_t byt
   if (!given) return fail(PEACE_ARG, "task is NULL");
   Task* task = find(*given);
   if (!task) return PEACE_STATE;
-  if (const int code = check_memory("data", data, bytes); code != PEACE_OK) return code;
+  if (const int code = check_memory("data", data, bytes, Access::read); code != PEACE_OK) return code;
   *given = nullptr;
   Answer answer = Answer::whole;
   uint32_t own_size = 0;
