@@ -54,7 +54,10 @@ int main(int argc, char **argv) {
         for (int s = 0; among(wanted.operations, kNames[o]) && s < (o == 0 ? 1 : wanted.num_sizes); ++s) {
             const size_t bytes = o == 0 ? 0 : wanted.sizes[s], room = bytes * (o >= 4 ? (size_t)size : 1) + 64;
             char *in = calloc(1, room), *out = calloc(1, room);
-            if (!in || !out) return 1;
+            if (!in || !out) {
+                fprintf(stderr, "overlap_goal: no memory for %zu bytes\n", room);
+                return 1;
+            }
             schedule = NULL;
             if (o == 0) TRY(GOAL_Barrier(&schedule, &all, NULL));
             if (o == 1) TRY(GOAL_Bcast(&schedule, &all, GOAL_User(in), bytes, 0, NULL));

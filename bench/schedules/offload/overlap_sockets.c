@@ -103,7 +103,7 @@ int main(int argc, char **argv) {
             bytes = wanted.sizes[s];
             in = calloc(1, bytes + 1);
             out = calloc(1, bytes + 1);
-            if (!in || !out) return 1;
+            if (!in || !out) fail("overlap_sockets: memory");
             measure(&kOperations[o], bytes, wanted.ratio, wanted.seconds, rank == 0);
             meet();
             free(in);
