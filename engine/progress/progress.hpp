@@ -17,7 +17,7 @@
 //     hot bit     who leaves in a rush (under baton)    ringers, without a fence      S          arm: heavy, look
 //   watch         sleepers (bits), ringers (0)          who stores to watched memory  S, relaxed store, read | set, heavy, look
 //   passive word  who wakes (+1)                        passive sleepers (futex)      S          read, then say so, fence, look | release, look, +1, wake
-//   passive       passive sleepers                      who releases the baton        S          the same
+//   passive       passive sleepers; the engine thread   who releases the baton        S          the same; the engine thread while it wants the baton
 //   asleep        all sleepers                          who releases, having posted   S          as passive; the door's arming for the active
 //   polling       who sleeps on descriptors             who would sleep passively     S          as the baton: somebody else looks
 //   waiting       enter_wait, hand_over                 engine thread                 S          +1, read the door | arm, fence, read
