@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <mutex>
 
 #include <algorithm>
 #include <cstring>
@@ -97,6 +98,12 @@ void Runtime::run_engine_thread() {
   published_->page().realtime.store(realtime, std::memory_order_relaxed);
   if (plan.engine_spins) progress_.run_spinning();
   else progress_.run_parked();
+}
+
+std::atomic<uint64_t>* Runtime::add_count(const char* name, const char* text) {
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
+  return published_->add(name, text);
 }
 
 void Runtime::publish() {

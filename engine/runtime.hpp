@@ -46,6 +46,8 @@ class Runtime {
   ProcessId self() const { return self_; }
   uint32_t uid() const { return uid_; }
   void info(ptlx_engine_info_t& out);
+  // As PublishedStats::add, from any thread.
+  std::atomic<uint64_t>* add_count(const char* name, const char* text);
 
   // Without the node transport, blocks are private memory of this process: same numbering, nobody maps them. Under the baton.
   int add_private_block(size_t size, void* replace, void*& base);

@@ -282,6 +282,20 @@ int PtlxEngineInfo(ptlx_engine_info_t* info) {
   return PTL_OK;
 }
 
+int PtlxCountAdd(const char* name, const char* text, uint64_t** count) {
+  static_assert(sizeof(std::atomic<uint64_t>) == sizeof(uint64_t) && std::atomic<uint64_t>::is_always_lock_free);
+  if (!api::initialized() || !api::runtime().running()) return PTL_NO_INIT;
+  for (const auto& [what, pointer] : {std::pair<const char*, const void*>{"name", name}, {"text", text}, {"count", count}})
+    if (!pointer) return api::refuse(__func__, {what, api::kIsNull});
+  if (const size_t length = std::strlen(name); length == 0 || length >= sizeof AddedCount::name)
+    return api::refuse(__func__, {"name", "has not 1 to 23 bytes"});
+  if (std::strlen(text) >= sizeof AddedCount::text) return api::refuse(__func__, {"text", "is longer than 71 bytes"});
+  std::atomic<uint64_t>* const fresh = api::runtime().add_count(name, text);
+  if (!fresh) return PTL_NO_SPACE;
+  *count = reinterpret_cast<uint64_t*>(fresh);
+  return PTL_OK;
+}
+
 const uint32_t* PtlxRestrained(void) {
   static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t) && std::atomic<uint32_t>::is_always_lock_free);
   return api::initialized() ? reinterpret_cast<const uint32_t*>(&api::runtime().engine().throttled_peers()) : nullptr;

@@ -305,6 +305,11 @@ typedef struct {
 } ptlx_engine_info_t;
 int PtlxEngineInfo(ptlx_engine_info_t *info);
 
+/* A counter of a library above the engine, which ptlstat shows with the engine's own: *count is the address of a number, 0 at first, that
+ * the library stores to atomically, until the last PtlNIFini. The same name names the same counter. `name` has 1 to 23 bytes, `text`, which
+ * says what is counted, up to 71: PTL_ARG_INVALID. PTL_NO_SPACE: there are 32 already. Fallback: numbers of one's own. */
+int PtlxCountAdd(const char *name, const char *text, uint64_t **count);
+
 /* What carries messages to a process. */
 typedef enum {
     PTLX_TRANSPORT_NONE,   /* nothing: it is unknown or cannot be reached */

@@ -67,6 +67,18 @@ PublishedStats::~PublishedStats() {
   if (fd_ >= 0) close(fd_);
 }
 
+std::atomic<uint64_t>* PublishedStats::add(const char* name, const char* text) {
+  const uint32_t count = page_->added_count.load(std::memory_order_relaxed);
+  for (uint32_t i = 0; i < count; ++i)
+    if (std::strcmp(page_->added[i].name, name) == 0) return &page_->added[i].value;
+  if (count == StatsPage::kMostAdded) return nullptr;
+  AddedCount& fresh = page_->added[count];
+  std::strncpy(fresh.name, name, sizeof fresh.name - 1);
+  std::strncpy(fresh.text, text, sizeof fresh.text - 1);
+  page_->added_count.store(count + 1, std::memory_order_release);
+  return &fresh.value;
+}
+
 ForeignStats::ForeignStats(pid_t process) : process_(process) {
   const std::string number = std::to_string(process), folder = "/proc/" + number;
   struct stat status;

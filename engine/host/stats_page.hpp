@@ -17,7 +17,15 @@
 
 namespace portunus {
 
+// Counted by a library above, in its own way.
+struct AddedCount {
+  char name[24];
+  char text[72];
+  std::atomic<uint64_t> value;
+};
+
 struct StatsPage {
+  static constexpr uint32_t kMostAdded = 32;
   static constexpr uint64_t kMagic = 0x3154415453545450;  // "PTTSTAT1", little endian
   uint64_t magic;
   uint64_t layout;      // kStatsLayout of the library that made it
@@ -30,6 +38,8 @@ struct StatsPage {
   std::atomic<uint32_t> realtime;
   std::atomic<uint32_t> ready;  // release by the owner when all of the above is valid
   alignas(64) Stats stats;
+  alignas(64) std::atomic<uint32_t> added_count;  // release by who adds one, when it is whole
+  AddedCount added[kMostAdded];
 };
 
 // Tells pages of different versions apart: a hash of the counters' names.
@@ -51,6 +61,8 @@ class PublishedStats {
   PublishedStats(const PublishedStats&) = delete;
   PublishedStats& operator=(const PublishedStats&) = delete;
   StatsPage& page() { return *page_; }
+  // A count of that name, which may be there already; nullptr: there are kMostAdded. One thread at a time.
+  std::atomic<uint64_t>* add(const char* name, const char* text);
 
  private:
   int fd_ = -1;

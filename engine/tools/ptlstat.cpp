@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -37,12 +38,17 @@ struct Value {
   uint64_t count;
 };
 
-std::vector<Value> values_of(const Stats& stats) {
-  return {
-#define X(name, text) {#name, text, stats.name.read()},
+// The engine's, then those of libraries above it.
+std::vector<Value> values_of(const StatsPage& page) {
+  std::vector<Value> values = {
+#define X(name, text) {#name, text, page.stats.name.read()},
       PORTUNUS_STATS(X)
 #undef X
   };
+  const uint32_t count = std::min(page.added_count.load(std::memory_order_acquire), StatsPage::kMostAdded);
+  for (uint32_t i = 0; i < count; ++i)
+    values.push_back({page.added[i].name, page.added[i].text, page.added[i].value.load(std::memory_order_relaxed)});
+  return values;
 }
 
 std::string dotted(uint32_t nid) {
@@ -70,7 +76,7 @@ ordered_json snapshot(pid_t process, const ForeignStats& foreign) {
                       {"seconds", static_cast<double>(now_ns() - page.started_ns) * 1e-9},
                       {"engine_cpu_seconds", static_cast<double>(foreign.engine_cpu_ns()) * 1e-9}};
   ordered_json& counters = all["counters"];
-  for (const Value& value : values_of(page.stats)) counters[value.name] = value.count;
+  for (const Value& value : values_of(page)) counters[value.name] = value.count;
   return all;
 }
 
@@ -85,10 +91,10 @@ void print_facts(const ordered_json& now) {
 
 void print_table(const StatsPage& page, const std::vector<Value>* before, double seconds) {
   std::printf("%-16s %20s%s  %s\n", "counter", "value", before ? "         per second" : "", "what it counts");
-  const std::vector<Value> now = values_of(page.stats);
+  const std::vector<Value> now = values_of(page);
   for (size_t i = 0; i < now.size(); ++i) {
     std::printf("%-16s %20llu", now[i].name, static_cast<unsigned long long>(now[i].count));
-    if (before) std::printf(" %18.1f", static_cast<double>(now[i].count - (*before)[i].count) / seconds);
+    if (before) std::printf(" %18.1f", static_cast<double>(now[i].count - (i < before->size() ? (*before)[i].count : 0)) / seconds);
     std::printf("  %s\n", now[i].text);
   }
 }
@@ -102,7 +108,7 @@ void sleep_until(double seconds) {
 
 // Again and again until the process ends.
 int watch(pid_t process, const ForeignStats& foreign, double seconds, bool json) {
-  std::vector<Value> before = values_of(foreign.page().stats);
+  std::vector<Value> before = values_of(foreign.page());
   while (foreign.alive()) {
     const uint64_t begin = now_ns();
     sleep_until(seconds);
@@ -113,7 +119,7 @@ int watch(pid_t process, const ForeignStats& foreign, double seconds, bool json)
       std::printf("\n");
     }
     if (std::fflush(stdout) != 0) return 0;  // nobody reads any more
-    before = values_of(foreign.page().stats);
+    before = values_of(foreign.page());
   }
   std::fprintf(stderr, "ptlstat: process %d has ended\n", static_cast<int>(process));
   return 0;

@@ -3,6 +3,7 @@
 // **Thread:** the one that calls; the handler of faults reads `writers` and extents of views that are held.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -91,8 +92,35 @@ struct Delivery {
   bool reader;
 };
 
+// A number that ptlstat shows; one thread counts.
+class Count {
+ public:
+  void show(const char* name, const char* text) {
+    uint64_t* shown = nullptr;
+    if (PtlxCountAdd(name, text, &shown) == PTL_OK) at_ = shown;  // else it is counted all the same
+  }
+  void operator+=(uint64_t n) { word().store(value() + n, std::memory_order_relaxed); }
+  void operator++() { *this += 1; }
+  uint64_t value() const { return word().load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic_ref<uint64_t> word() const { return std::atomic_ref<uint64_t>(*at_); }
+  static inline uint64_t unseen_ = 0;
+  uint64_t* at_ = &unseen_;
+};
+
 struct Counters {
-  uint64_t write_acquires = 0, read_acquires = 0, again = 0, waited = 0, copied_bytes = 0, brought_bytes = 0, twins = 0, messages = 0;
+  Count write_acquires, read_acquires, again, waited, copied_bytes, brought_bytes, twins, messages;
+  void show() {
+    write_acquires.show("vdc_write_acquires", "views acquired for writing");
+    again.show("vdc_again", "of these, by the owner, whom nobody had asked");
+    read_acquires.show("vdc_read_acquires", "views acquired for reading");
+    waited.show("vdc_waited", "acquires that had to ask another process");
+    copied_bytes.show("vdc_copied_bytes", "bytes of views copied from other processes");
+    brought_bytes.show("vdc_brought_bytes", "bytes of views brought to processes that were ahead");
+    twins.show("vdc_twins", "pages whose content was kept for comparison");
+    messages.show("vdc_messages", "Portals operations on other nodes");
+  }
 };
 
 struct Library {

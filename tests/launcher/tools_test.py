@@ -110,6 +110,14 @@ class Ptlstat(unittest.TestCase):
                 self.assertEqual((after["process"], after["progress"]), (one.process.pid, "park"))
                 self.assertEqual("node" in after["transports"], node == "1")
 
+    def test_shows_what_a_library_above_counts(self):
+        with Engine() as one:
+            one.process.stdin.write("count\n")
+            one.process.stdin.flush()
+            self.assertEqual(one.process.stdout.readline(), "counted\n")
+            self.assertRegex(run(PTLSTAT, one.process.pid).stdout, r"client_steps +1  what the client did")
+            self.assertEqual(json.loads(run(PTLSTAT, one.process.pid, "--json").stdout)["counters"]["client_steps"], 1)
+
     def test_prints_a_table_and_a_list(self):
         with Engine() as one:
             done = run(PTLSTAT, one.process.pid)

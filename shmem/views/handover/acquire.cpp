@@ -232,7 +232,7 @@ bool goes_again(View& view, Vdcx_mode mode) {
   ++library.counters.again;
   take(view);
   // Who goes again and again makes no calls that step the engine, which others' announcements need.
-  if (library.net.any_far() && library.counters.again % kCallsPerStep == 0) PtlxProgress();
+  if (library.net.any_far() && library.counters.again.value() % kCallsPerStep == 0) PtlxProgress();
   return true;
 }
 

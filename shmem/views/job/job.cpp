@@ -21,6 +21,8 @@ namespace portunus::views {
 
 Library library;
 
+void Net::count_message() { ++library.counters.messages; }
+
 void refuse(int code, const char* sentence, ...) {
   char text[512];
   va_list args;
@@ -121,6 +123,7 @@ void start_up() {
   if (used || started) memset(library.board, 0, library.layout.total);  // else it is zero
   started = true;
   library.net.open(library.board, library.layout.total, library.me, library.n);
+  library.counters.show();
   library.views.resize(VDC_NVIEWS);
   library.image_done = false;
   library.check = getenv("VDC_CHECK") && strcmp(getenv("VDC_CHECK"), "0") != 0;

@@ -102,7 +102,7 @@ bool Net::wait_for_replies(int pe) {
 uint64_t Net::answer(int code, int pe) {
   check(code, "an atomic operation");
   ++asked_;
-  ++messages_;
+  count_message();
   return wait_for_replies(pe) ? result_ : 0;
 }
 
@@ -143,7 +143,7 @@ void Net::store(int pe, size_t offset, uint64_t value) {
     return;
   }
   // Nobody waits for this one: a peer that is dead does not miss it.
-  ++messages_;
+  count_message();
   check(PtlAtomic(operand_md_, address(&value), 8, PTL_NO_ACK_REQ, process(pe), index_, 0, offset, nullptr, 0, PTL_MAX, PTL_UINT64_T),
         "PtlAtomic");
 }
@@ -160,10 +160,9 @@ bool Net::get(int pe, size_t offset, void* to, size_t bytes) {
     const size_t part = std::min(bytes - done, part_of(bytes));
     check(PtlGet(reply_md_, address(to) + done, part, process(pe), index_, 0, offset + done, nullptr), "PtlGet");
     ++asked_;
-    ++messages_;
+    count_message();
     done += part;
   }
-  bytes_moved += bytes;
   return wait_for_replies(pe);
 }
 
@@ -172,7 +171,7 @@ bool Net::put(int pe, size_t offset, const void* from, size_t bytes) {
     const size_t part = std::min(bytes - done, part_of(bytes));
     check(PtlPut(reply_md_, address(from) + done, part, PTL_CT_ACK_REQ, process(pe), index_, 0, offset + done, nullptr, 0), "PtlPut");
     ++asked_;
-    ++messages_;
+    count_message();
     done += part;
   }
   return wait_for_replies(pe);
@@ -189,10 +188,9 @@ void Net::get(Batch& batch, int pe, size_t offset, void* to, size_t bytes) {
     const size_t part = std::min(bytes - done, part_of(bytes));
     check(PtlGet(batch.md, address(to) + done, part, process(pe), index_, 0, offset + done, nullptr), "PtlGet");
     ++batch.asked;
-    ++messages_;
+    count_message();
     done += part;
   }
-  bytes_moved += bytes;
 }
 
 void Net::load(Batch& batch, int pe, size_t offset, uint64_t* to) {
@@ -201,7 +199,7 @@ void Net::load(Batch& batch, int pe, size_t offset, uint64_t* to) {
                        PTL_UINT64_T),
         "PtlFetchAtomic");
   ++batch.asked;
-  ++messages_;
+  count_message();
 }
 
 Arrival Net::wait(Batch& batch, int pe) {
@@ -239,15 +237,14 @@ void Net::put(Delivery& delivery, int pe, size_t offset, const void* from, size_
     const size_t part = std::min(bytes - done, part_of(bytes));
     check(PtlPut(delivery.md, address(from) + done, part, PTL_CT_ACK_REQ, process(pe), index_, 0, offset + done, nullptr, 0), "PtlPut");
     ++delivery.puts;
-    ++messages_;
+    count_message();
     done += part;
   }
-  bytes_moved += bytes;
 }
 
 void Net::finish(Delivery& delivery, int pe, size_t told, uint64_t value) {
   delivery.value = value;
-  ++messages_;
+  count_message();
   check(PtlTriggeredAtomic(delivery.last_md, address(&delivery.value), 8, PTL_CT_ACK_REQ, process(pe), index_, 0, told, nullptr, 0, PTL_MAX,
                            PTL_UINT64_T, delivery.acks, delivery.puts),
         "PtlTriggeredAtomic");

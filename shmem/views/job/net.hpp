@@ -102,8 +102,8 @@ class Net {
   // the engine.
   void wait(int (*done)(void*), void* arg);
   bool any_far() const { return any_far_; }
-  uint64_t messages() const { return messages_; }
-  uint64_t bytes_moved = 0;
+
+  static void count_message();
 
  private:
   void bind(ptl_handle_md_t& md, unsigned options, ptl_handle_ct_t count);
@@ -118,7 +118,7 @@ class Net {
   ptl_handle_me_t entry_{};
   ptl_handle_ct_t replies_ = PTL_CT_NONE;
   ptl_handle_md_t reply_md_{}, operand_md_{}, volatile_md_{}, memory_md_{};
-  uint64_t asked_ = 0, messages_ = 0;
+  uint64_t asked_ = 0;
   alignas(8) uint64_t result_ = 0;
   char* block_ = nullptr;
   uint64_t one_ = 1;  // what add_when adds

@@ -50,14 +50,13 @@ void Net::put_counted(int pe, ptl_match_bits_t bits, size_t from, size_t bytes) 
     const size_t part = std::min(bytes - done, part_of(bytes));
     check(PtlPut(memory_md_, address(block_ + from) + done, part, PTL_NO_ACK_REQ, process(pe), stream_index_, bits, done, nullptr, 0),
           "PtlPut");
-    ++messages_;
+    count_message();
     done += part;
   } while (done < bytes);
-  bytes_moved += bytes;
 }
 
 void Net::add(int pe, size_t offset, uint64_t value) {
-  ++messages_;
+  count_message();
   check(PtlAtomic(operand_md_, address(&value), 8, PTL_NO_ACK_REQ, process(pe), index_, 0, offset, nullptr, 0, PTL_SUM, PTL_UINT64_T),
         "PtlAtomic");
 }
