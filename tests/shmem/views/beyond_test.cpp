@@ -1,7 +1,9 @@
 // What vdc.h offers beyond the paper: limits of time, ahead, streams, circles, and every wrong call with its code and a
 // sentence.
+#include <atomic>
 #include <vdc.hpp>
 
+#include "portals/portals4_ext.h"
 #include "process.hpp"
 
 namespace {
@@ -216,6 +218,99 @@ TEST(Beyond, ADestroyedViewsNumberServesANewOne) {
   EXPECT_OK(Vdcx_acquire(view, VDCX_READ, -1));
   EXPECT_EQ(data[1], count());
   EXPECT_OK(Vdcx_release(view));
+  together();
+}
+
+// What ptlstat shows of this process.
+uint64_t counted(const char* name) {
+  uint64_t* count = nullptr;
+  EXPECT_EQ(PtlxCountAdd(name, "", &count), PTL_OK);
+  return std::atomic_ref(*count).load();
+}
+
+TEST(Counted, BytesOfAnAcquireDoNotGrowWithSessions) {
+  if (count() < 2) GTEST_SKIP() << "needs two processes";
+  for (const bool declared : {false, true}) {
+    auto* data = shared<char>(16384);
+    const int view = fresh_view();
+    if (declared) declare(view, data, 16384);
+    uint64_t moved[2];
+    for (int turn = 0; turn < 3; ++turn) {
+      if (me() == 0)
+        for (int i = 0; i < (turn == 2 ? 100 : 1); ++i) {
+          EXPECT_OK(Vdcx_acquire(view, VDCX_WRITE, -1));
+          for (int at = 300; at < 500; ++at) ++data[at];
+          EXPECT_OK(Vdcx_release(view));
+        }
+      together();
+      if (me() == 1) {
+        const uint64_t before = counted("vdc_copied_bytes");
+        EXPECT_OK(Vdcx_acquire(view, VDCX_READ, -1));
+        EXPECT_OK(Vdcx_release(view));
+        if (turn) moved[turn - 1] = counted("vdc_copied_bytes") - before;
+      }
+      together();
+    }
+    if (me() == 1) {
+      EXPECT_EQ(moved[0], moved[1]);
+      EXPECT_EQ(moved[0], declared ? 256u : 200u);
+    }
+  }
+}
+
+TEST(Counted, AnOwnerThatGoesAgainAndABarrierSendNoData) {
+  auto* data = shared<long>(8);
+  const int view = fresh_view();
+  declare(view, data, 64);
+  if (me() == 0) {
+    EXPECT_OK(Vdcx_acquire(view, VDCX_WRITE, -1));
+    EXPECT_OK(Vdcx_release(view));
+    const uint64_t messages = counted("vdc_messages"), again = counted("vdc_again");
+    for (int i = 0; i < 1000; ++i) {
+      EXPECT_OK(Vdcx_acquire(view, VDCX_WRITE, -1));
+      EXPECT_OK(Vdcx_release(view));
+    }
+    EXPECT_EQ(counted("vdc_messages"), messages);
+    EXPECT_EQ(counted("vdc_again"), again + 1000);
+  }
+  together();
+  const uint64_t bytes = counted("vdc_copied_bytes") + counted("vdc_brought_bytes");
+  together();
+  EXPECT_EQ(counted("vdc_copied_bytes") + counted("vdc_brought_bytes"), bytes);
+}
+
+// The one who waits does nothing for it: neither asks for a byte nor copies one.
+TEST(Counted, WhatIsBegunIsBroughtByWhoReleases) {
+  if (count() < 2) GTEST_SKIP() << "needs two processes";
+  auto* data = shared<char>(65536);
+  const int view = fresh_view();
+  declare(view, data, 65536);
+  if (me() == 0) {
+    EXPECT_OK(Vdcx_acquire(view, VDCX_WRITE, -1));
+    memset(data, 7, 65536);
+  }
+  together();
+  Vdcx_request request = nullptr;
+  uint64_t messages = 0, copied = 0;
+  if (me() == 1) {
+    EXPECT_OK(Vdcx_begin(view, VDCX_WRITE, &request));
+    messages = counted("vdc_messages"), copied = counted("vdc_copied_bytes");
+  }
+  together();
+  if (me() == 0) {
+    const uint64_t brought = counted("vdc_brought_bytes");
+    EXPECT_OK(Vdcx_release(view));
+    EXPECT_EQ(counted("vdc_brought_bytes") - brought, 65536u);
+  }
+  if (me() == 1) {
+    const uint64_t between = counted("vdc_messages") - messages;
+    int done = 0;
+    while (!done) EXPECT_OK(Vdcx_test(&request, &done));
+    EXPECT_EQ(counted("vdc_messages") - messages, between);
+    EXPECT_EQ(counted("vdc_copied_bytes"), copied);
+    EXPECT_EQ(std::count(data, data + 65536, 7), 65536);
+    EXPECT_OK(Vdcx_release(view));
+  }
   together();
 }
 
