@@ -49,8 +49,8 @@ ProgressPlan Runtime::plan(const Options& options, const JobPlace& place) {
   ProgressPlan plan;
   plan.oversubscribed = place.local_size > placement_.usable;
   plan.mode = options.progress;
-  if (plan.mode == ProgressMode::automatic)
-    plan.mode = placement_.engine_core >= 0 && (place.known || options.engine_core >= 0) ? ProgressMode::spin : ProgressMode::park;
+  if (!place.known && options.engine_core < 0 && plan.mode != ProgressMode::spin) placement_.engine_core = -1;
+  if (plan.mode == ProgressMode::automatic) plan.mode = placement_.engine_core >= 0 ? ProgressMode::spin : ProgressMode::park;
   plan.engine_spins = plan.mode == ProgressMode::spin || (plan.mode == ProgressMode::offload && placement_.engine_core >= 0);
   if (!plan.engine_spins) placement_.engine_core = -1;
   plan.engine_has_core = placement_.engine_core >= 0;
