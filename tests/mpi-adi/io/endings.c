@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static int me, ranks, wrong;
@@ -65,6 +66,10 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (strcmp(how, "limit") == 0) { /* beyond it the kernel would end the process by a signal */
+        const struct rlimit limit = {1 << 20, 1 << 20};
+        setrlimit(RLIMIT_FSIZE, &limit);
+    }
     MPI_Info_create(&info);
     MPI_Info_set(info, "romio_cb_write", "enable");
     MPI_Info_set(info, "romio_cb_read", "enable");
@@ -77,6 +82,10 @@ int main(int argc, char **argv) {
     if (strcmp(how, "full") == 0) {
         write_all_ways(file, data, bytes, MPI_ERR_NO_SPACE, MPI_ERR_NO_SPACE);
         expect("preallocate", MPI_File_preallocate(file, (MPI_Offset)bytes * ranks), MPI_ERR_NO_SPACE, MPI_ERR_NO_SPACE);
+    } else if (strcmp(how, "limit") == 0) {
+        write_all_ways(file, data, bytes, MPI_ERR_IO, MPI_ERR_IO);
+        expect("preallocate", MPI_File_preallocate(file, (MPI_Offset)bytes * ranks), MPI_ERR_IO, MPI_ERR_IO);
+        expect("set_size", MPI_File_set_size(file, (MPI_Offset)bytes * ranks), MPI_ERR_IO, MPI_ERR_IO);
     } else if (strcmp(how, "error") == 0) {
         write_all_ways(file, data, bytes, MPI_ERR_IO, MPI_ERR_IO);
         expect("read_at_all", MPI_File_read_at_all(file, 0, data, 64, MPI_BYTE, MPI_STATUS_IGNORE), MPI_ERR_IO, MPI_ERR_IO);

@@ -32,6 +32,7 @@ with tempfile.TemporaryDirectory(prefix="portunus-io-") as folder:
     # A disk that answers EIO to everything.
     sanitizer = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"  # which otherwise wants to be the first that is loaded
     job("error", file, env={"LD_PRELOAD": failing_disk, "ASAN_OPTIONS": sanitizer})
+    job("limit", file)
     job("attribute", file)
     # A rank dies in the middle of collectives: an aggregator (0), and another.
     for victim in (0, 2):
