@@ -139,10 +139,14 @@ Moved transfer(File& file, const Placed& placed, const Memory& memory, int64_t s
     return mapped ? write_mapped(file, placed, memory, skip) : transfer_runs(file.drive, placed, memory, skip, true);
   }
   const int64_t gaps = (span - placed.bytes) / std::max<int64_t>(placed.bytes / average, 1);
-  const bool sieved = file.tuning.ds_read != Tuning::Choice::disable &&
-                      (gaps < kSmallGap || file.tuning.ds_read == Tuning::Choice::enable) && placed.bytes > average;
-  if (!sieved) return transfer_runs(file.drive, placed, memory, skip, false);
-  return file.drive.is_local() && average < kShortRun ? read_mapped(file, placed, memory, skip) : read_sieved(file, placed, memory, skip);
+  // What is mapped once costs no calls later.
+  constexpr int64_t kPage = 4096, kMiddling = 128 * 1024;
+  const bool sieves = file.tuning.ds_read != Tuning::Choice::disable && placed.bytes > average;
+  const bool touches_most_pages =
+      (gaps < kSmallGap && average < kShortRun) || (average >= kPage && average < kMiddling && gaps <= 2 * average);
+  if (sieves && touches_most_pages && file.drive.is_local()) return read_mapped(file, placed, memory, skip);
+  if (sieves && (gaps < kSmallGap || file.tuning.ds_read == Tuning::Choice::enable)) return read_sieved(file, placed, memory, skip);
+  return transfer_runs(file.drive, placed, memory, skip, false);
 }
 
 Converted::Converted(Access& access) : access_(access) {
