@@ -169,7 +169,7 @@ bool Engine::waiting() const {
   return !initiator_.pending().empty() || target_.moving() || peers_.any_stalled() || peers_.any_watched() || flow_.any_paused();
 }
 
-int64_t Engine::patience_ns() {
+int64_t Engine::max_idle_ns() {
   const int64_t due = peers_.due_in_ns();
   if (!waiting() && !peers_.needs_housekeeping()) return due;
   const auto look = static_cast<int64_t>(look_interval_ns_);

@@ -59,16 +59,16 @@ class Engine final : public Sink, private Core {
   bool has_delays() const { return local_.has_delays(); }
   // Nothing that step() would do at once, or soon without a message from outside. Asked after arming the doorbell.
   bool idle();
-  bool restless() const { return maybe_busy; }  // false: not busy, either
+  bool may_be_busy() const { return maybe_busy; }  // false: not busy, either
   // True when somebody must go on stepping although no message arrives (bulk moves, back-pressure, delays).
   bool busy() { return maybe_busy && (maybe_busy = anything_begun()) && goes_on_unrung(); }
   // Is there nothing to do, now or at a time that somebody must keep in mind?
   bool quiet() { return !peers_.holding() && idle() && !busy(); }
   // How long whoever sleeps may leave the engine alone although nothing rings: peers that are waited for may die without a
   // word, and arrivals be held until their time. -1: as long as it likes.
-  int64_t patience_ns();
+  int64_t max_idle_ns();
   // Peers that have died are noticed about twice as late as this at most (on the node; the fabric has a bound of its own).
-  void look_every(uint64_t interval_ns) { look_interval_ns_ = interval_ns; }
+  void keep_house_every(uint64_t interval_ns) { look_interval_ns_ = interval_ns; }
   // Everything issued has left this process (what a peer may depend on before we go).
   bool flushed() const { return !peers_.any_stalled() && initiator_.pending().empty() && !target_.moving() && !triggers_.ready(); }
 

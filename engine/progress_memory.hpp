@@ -71,6 +71,7 @@ struct ProgressMemory : ProcessMemory {
   using Sleeping = portunus::Sleeping;
 
   struct Limits {
+    static constexpr int kMemorySpins = 200, kMemoryYields = 16;  // looks at watched memory before the engine is looked at
     static constexpr int kAlone = 2'048;    // steps without work before a waiter with a core of its own doubts that it is alone there
     static constexpr int kAloneOnOne = 64;  // the same, where its core may be everybody's: a microsecond
     static constexpr int kSpins = 20'000;   // and before it goes on as one without

@@ -5,7 +5,7 @@
 //
 // Thread: the baton holder. Callers: whoever moves messages or computes; reports cause nothing but ready commands.
 // Invariants: a report is visible only after the data it stands for (release in EventQueue, Counter and the record).
-// Source: Portals 4.3, ptl_event_t, counting events; PTLX_ME_RECORD and PTLX_ME_COUNT_MISFITS.
+// Source: Portals 4.3, ptl_event_t, counting events; PTLX_ME_RECORD and PTLX_ME_COUNT_MISMATCHES.
 #pragma once
 
 #include <atomic>
@@ -63,9 +63,9 @@ class Reports {
   void sent(const Local& local, uint64_t length, void* user_ptr, ptl_ni_fail_t fail);
 
   // The parts of the above that the shortest way of a message puts together itself (Target::put_whole).
-  // Of messages that are counted, just before: PTLX_ME_COUNT_MISFITS.
+  // Of messages that are counted, just before: PTLX_ME_COUNT_MISMATCHES.
   static void note_length(const ListEntry& entry, uint64_t rlength) {
-    if (!(entry.options & PTLX_ME_COUNT_MISFITS) || rlength == entry.length) [[likely]]
+    if (!(entry.options & PTLX_ME_COUNT_MISMATCHES) || rlength == entry.length) [[likely]]
       return;
     // The baton holder is its only writer.
     const std::atomic_ref<uint64_t> mismatches(*static_cast<uint64_t*>(entry.user_ptr));

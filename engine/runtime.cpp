@@ -36,7 +36,7 @@ void Runtime::open_transports(const Options& options, const JobPlace& place, uin
   node_ = opening.node;
   engine_->set_self(self_);
   // A death on the node is a fact, not a guess from silence: it is looked for more often than the bound demands.
-  engine_->look_every(std::min<uint64_t>(kLookMost, options.peer_timeout_s * (uint64_t{1'000'000'000} / 4)));
+  engine_->keep_house_every(std::min<uint64_t>(kLookMost, options.peer_timeout_s * (uint64_t{1'000'000'000} / 4)));
   for (OpenedTransport& one : opened) {
     engine_->add_transport(std::move(one.transport), one.type->costly);
     network_open_ = network_open_ || one.type->gives_address;

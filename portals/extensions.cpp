@@ -1,5 +1,6 @@
 // extensions.cpp: the job, node memory, progress and information of portals4_ext.h.
 #include <atomic>
+#include <chrono>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
@@ -266,13 +267,20 @@ void PtlxNodeRing(const ptlx_watch_t* watch) {
 
 int PtlxProgress(void) { return api::initialized() && api::runtime().running() ? api::progress().poll() : 0; }
 
-void PtlxWait(int (*done)(void* arg), void* arg, uint32_t watched) {
+int PtlxWait(int (*done)(void* arg), void* arg, uint32_t watched, ptl_time_t timeout) {
   auto satisfied = [&] { return done(arg) != 0; };
+  const bool limited = timeout != PTL_TIME_FOREVER;
+  const int64_t limit_ns = api::nanoseconds(timeout);
   if (api::initialized() && api::runtime().running()) {
-    api::progress().wait(satisfied, -1, watched);
-    return;
+    if (api::progress().wait(satisfied, limit_ns, watched)) return PTL_OK;
+    return limited ? PTL_CT_NONE_REACHED : PTL_INTERRUPTED;
   }
-  while (!satisfied()) sched_yield();
+  const auto begin = std::chrono::steady_clock::now();
+  while (!satisfied()) {
+    if (limited && std::chrono::steady_clock::now() - begin >= std::chrono::nanoseconds(limit_ns)) return PTL_CT_NONE_REACHED;
+    sched_yield();
+  }
+  return PTL_OK;
 }
 
 int PtlxEngineInfo(ptlx_engine_info_t* info) {
@@ -296,7 +304,7 @@ int PtlxCountAdd(const char* name, const char* text, uint64_t** count) {
   return PTL_OK;
 }
 
-const uint32_t* PtlxRestrained(void) {
+const uint32_t* PtlxThrottled(void) {
   static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t) && std::atomic<uint32_t>::is_always_lock_free);
   return api::initialized() ? reinterpret_cast<const uint32_t*>(&api::runtime().engine().throttled_peers()) : nullptr;
 }

@@ -36,7 +36,7 @@ namespace {
 // What belongs to PTLX_ME_RECORD, of those options that it needs or excludes.
 constexpr uint32_t kRecorded = PTLX_ME_RECORD | PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE |
                                PTLX_ME_COMPLETE_UNEXPECTED;
-constexpr uint32_t kRecordMask = kRecorded | PTL_ME_OP_GET | PTL_ME_MANAGE_LOCAL | PTLX_ME_HOLD | PTLX_ME_COUNT_MISFITS;
+constexpr uint32_t kRecordMask = kRecorded | PTL_ME_OP_GET | PTL_ME_MANAGE_LOCAL | PTLX_ME_HOLD | PTLX_ME_COUNT_MISMATCHES;
 
 // What appends and searches check alike.
 [[gnu::always_inline]] inline Fault check_place(const Interface& interface, ptl_pt_index_t pt_index, bool has_match) {
@@ -104,7 +104,7 @@ template <bool kHeld>
     return refuse(function, fault);
   if ((me.options & PTLX_ME_RECORD) && list != PTL_PRIORITY_LIST) [[unlikely]]
     return refuse(function, {"ptl_list", "is not PTL_PRIORITY_LIST, as PTLX_ME_RECORD asks"});
-  if ((me.options & (PTLX_ME_COUNT_MISFITS | PTLX_ME_RECORD)) && !user_ptr) [[unlikely]]
+  if ((me.options & (PTLX_ME_COUNT_MISMATCHES | PTLX_ME_RECORD)) && !user_ptr) [[unlikely]]
     return refuse(function, {"user_ptr", "is NULL, and the engine is to write there"});
   if ((me.options & PTLX_ME_LAYOUT) && list == PTL_OVERFLOW_LIST) [[unlikely]]
     return refuse(function, {"options", "have PTLX_ME_LAYOUT in the overflow list"});

@@ -85,14 +85,16 @@ void PtlxNodeRing(const ptlx_watch_t *watch);
 /* Lets the calling thread step the engine once if nobody else does. Returns the work done (0 = nothing). Not a
  * PTL_* code. */
 int PtlxProgress(void);
-/* Waits until done(arg) is non-zero, stepping the engine meanwhile: spins (when this rank has a core), yields, then
+/* Waits until done(arg) is non-zero, stepping the engine meanwhile: looks at memory alone for some microseconds (`watched` not
+ * 0), then spins (when this rank has a core), yields, then
  * sleeps until a message arrives or somebody rings for one of the bits of `watched` (PtlxNodeWatch; 0 = only a message wakes it).
  * `done` is called any number of times, on this thread alone, also while this thread has the engine: it may read and ask (PtlCTGet,
  * PtlEQGet, which then step nothing) and initiate (PtlPut; executed when `done` has returned), but must not wait, nor allocate or free
  * anything of Portals. Stores by those who do not ring are found as well when `watched` is not 0, but
  * late: the sleep is broken after 100 us, then after twice as long each time, up to 10 ms; every 50 us where the kernel
- * has no membarrier(2). */
-void PtlxWait(int (*done)(void *arg), void *arg, uint32_t watched);
+ * has no membarrier(2). PTL_OK; PTL_CT_NONE_REACHED: `timeout` milliseconds (PTL_TIME_FOREVER: no limit) passed first;
+ * PTL_INTERRUPTED: PtlAbort. */
+int PtlxWait(int (*done)(void *arg), void *arg, uint32_t watched, ptl_time_t timeout);
 
 /* PtlEQPoll of one queue for several events at once: waits until there is one, `timeout` milliseconds at most
  * (PTL_TIME_FOREVER; 0 = looks once), and takes what there is, up to `most` (1 or more). PTL_OK or PTL_EQ_DROPPED: *taken
@@ -214,7 +216,7 @@ int PtlxCTBusy(ptl_handle_ct_t ct, int *busy);
  * each message whose length is not that of the entry: longer, and cut off, or shorter. Before the message is
  * counted. Any thread may load it atomically. Not together with events that report user_ptr. Fallback: an event queue,
  * and rlength of every event. */
-#define PTLX_ME_COUNT_MISFITS 0x400000u
+#define PTLX_ME_COUNT_MISMATCHES 0x400000u
 
 /* E9: data that lie wherever a function puts them. It is called for one piece after the other, in order, by whatever thread steps the
  * engine: it must return soon and must not call this library. Fallback: a packed copy of all of the data, or PTL_IOVEC with an element
@@ -282,7 +284,7 @@ int PtlxPTLimitHeld(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, ptl_size
 /* The address of a number that any thread may load atomically until the last PtlFini: how many processes have asked this one
  * for less. While it is not 0, a put may wait for long, and one from a PTL_MD_VOLATILE descriptor occupies memory then:
  * use descriptors that report SEND and wait for it. NULL before PtlInit. */
-const uint32_t *PtlxRestrained(void);
+const uint32_t *PtlxThrottled(void);
 
 /* LAZY, an option of an MD: messages of its operations may be kept back, so that many small ones to one process travel
  * together. Whatever steps the engine sends them: a wait, PtlxProgress, the engine's thread; so do PtlEndBundle and a later

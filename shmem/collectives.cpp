@@ -176,7 +176,7 @@ void Collectives::run_once(const Shape& shape, void* dest, const void* source) {
 bool Collectives::on_node(const GOAL_Node_call& call) {
   group();
   const int code = GOAL_Node_run(node_, &call);
-  if (code == GOAL_NODE_MISFIT) misuse("the PEs of a team call different collectives, or with different sizes or roots");
+  if (code == GOAL_NODE_MISMATCH) misuse("the PEs of a team call different collectives, or with different sizes or roots");
   if (code != GOAL_NODE_NOT_TAKEN) check(code, "GOAL_Node_run");
   return code == GOAL_SUCCESS;
 }

@@ -12,8 +12,6 @@
 // **Source:** OpenSHMEM 1.6, chapter "Memory Model".
 #pragma once
 
-#include <sched.h>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -125,31 +123,12 @@ struct Storing {
   }
 };
 
-inline void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
 // Waits until ready() is true, which depends on the watched memory of this PE alone. The engine is stepped meanwhile. Who waits long
 // sleeps, until somebody stores there by a call; plain stores by shmem_ptr are seen a little later.
 template <class Ready>
 void wait(uint32_t watched, Ready&& ready) {
-  constexpr int kSpins = 64, kYields = 16;  // without a look at the engine
   if (ready()) return;
-  if (!runtime.oversubscribed && !runtime.any_remote) {
-    for (int i = 0; i < kSpins; ++i) {
-      relax();
-      if (ready()) return;
-    }
-  }
-  for (int i = 0; runtime.oversubscribed && !runtime.any_remote && i < kYields; ++i) {
-    sched_yield();
-    if (ready()) return;
-  }
-  PtlxWait([](void* arg) -> int { return (*static_cast<std::remove_reference_t<Ready>*>(arg))(); }, &ready, watched);
+  PtlxWait([](void* arg) -> int { return (*static_cast<std::remove_reference_t<Ready>*>(arg))(); }, &ready, watched, PTL_TIME_FOREVER);
 }
 
 // For calls that look once and are called in a loop: steps the engine, and gives a crowded core to somebody else.

@@ -369,10 +369,10 @@ int GOAL_Counters(GOAL_Schedule schedule, uint32_t* finish, uint64_t* each, uint
   return GOAL_SUCCESS;
 }
 
-int GOAL_Misfits(GOAL_Schedule schedule, const uint64_t** count) {
+int GOAL_Mismatches(GOAL_Schedule schedule, const uint64_t** count) {
   if (!schedule || !count) return fail(GOAL_ERR_ARG, "the schedule or the place of a result is NULL");
   if (!schedule->instance) return fail(GOAL_ERR_STATE, "the schedule is not compiled");
-  *count = &schedule->instance->program().misfits();
+  *count = &schedule->instance->program().mismatches();
   return GOAL_SUCCESS;
 }
 

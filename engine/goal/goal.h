@@ -194,7 +194,7 @@ int GOAL_Counters(GOAL_Schedule schedule, uint32_t *finish, uint64_t *each, uint
 /* *count points to the number of messages so far whose length was not that of their receives: what was longer was cut off, what
  * was shorter left the rest of the memory as it was. It grows before the execution that takes the message ends, may be
  * loaded atomically at any time, and lives until GOAL_Free. GOAL_ERR_STATE: not compiled. */
-int GOAL_Misfits(GOAL_Schedule schedule, const uint64_t **count);
+int GOAL_Mismatches(GOAL_Schedule schedule, const uint64_t **count);
 
 /* Frees a schedule and sets *schedule to NULL; if it runs, as after GOAL_Cancel (its request is void then). */
 int GOAL_Free(GOAL_Schedule *schedule);

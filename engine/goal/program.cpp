@@ -198,7 +198,7 @@ ptl_me_t LoadedProgram::entry(const Operation& operation) const {
   me.length = binding.pieces == 0 ? operation.size : binding.pieces;
   me.ct_handle = counters_[operation.counter];
   me.uid = PTL_UID_ANY;
-  me.options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_CT_COMM | PTLX_ME_COMPLETE_UNEXPECTED | PTLX_ME_COUNT_MISFITS |
+  me.options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_CT_COMM | PTLX_ME_COMPLETE_UNEXPECTED | PTLX_ME_COUNT_MISMATCHES |
                (binding.pieces == 0 ? 0u : unsigned{PTL_IOVEC});
   me.match_id = process(operation.peer);
   me.match_bits = operation.match_bits;
@@ -209,8 +209,8 @@ ptl_me_t LoadedProgram::entry(const Operation& operation) const {
 int LoadedProgram::park_append(const Operation& operation, Point when) {
   const ptl_me_t me = entry(operation);
   ptl_handle_me_t handle;
-  const int code =
-      PtlxTriggeredMEAppend(port_.ni(), port_.index(), &me, PTL_PRIORITY_LIST, &misfits_, &handle, counters_[when.counter], when.threshold);
+  const int code = PtlxTriggeredMEAppend(port_.ni(), port_.index(), &me, PTL_PRIORITY_LIST, &mismatches_, &handle, counters_[when.counter],
+                                         when.threshold);
   if (code == PTL_OK) entries_.push_back(handle);
   return code;
 }

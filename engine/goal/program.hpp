@@ -88,7 +88,7 @@ class LoadedProgram {
   [[nodiscard]] const Program& program() const { return program_; }
   [[nodiscard]] std::span<const ptl_handle_ct_t> counters() const { return counters_; }  // by CounterId
   [[nodiscard]] ptl_handle_ct_t failures() const { return errors_; }                     // above 0: failed
-  [[nodiscard]] const std::uint64_t& misfits() const { return misfits_; }                // messages of another length than their receives
+  [[nodiscard]] const std::uint64_t& mismatches() const { return mismatches_; }          // messages of another length than their receives
   // What its executions are told to; nullptr: nothing. Before the first one it may be told the names of vertices.
   [[nodiscard]] ProgramTrace* trace() { return trace_.get(); }
   // Does every counter have what so many epochs make of it? It must, between epochs.
@@ -130,7 +130,7 @@ class LoadedProgram {
   // The engine counts these up (E4), so that looking costs a load. Apart from what start and wait write.
   alignas(64) std::uint64_t epochs_ended_ = 0;
   std::uint64_t failures_ = 0;
-  std::uint64_t misfits_ = 0;  // E8
+  std::uint64_t mismatches_ = 0;  // E8
 };
 
 }  // namespace portunus::goal

@@ -5,8 +5,9 @@
 // call steps the engine itself while it waits (the latency path). The engine thread steps whenever no application thread is in such a
 // call: spinning on a core of its own, or parked on the door (run_spinning, run_parked).
 //
-// The one ladder of waiting (wait): spin, where this rank has a core to itself; yield; sleep on the door, or, where somebody else steps,
-// on the word of passive sleepers. Everything above that waits comes here, by PtlxWait, PtlEQPoll or PtlCTWait.
+// The one ladder of waiting (wait): look at watched memory alone for a while; then, stepping the engine, spin, where this rank has a core
+// to itself; yield; sleep on the door, or, where somebody else steps, on the word of passive sleepers. Everything above that waits comes
+// here, by PtlxWait, PtlEQPoll or PtlCTWait; a thread with the bias has a shorter way to the same steps (wait_biased).
 //
 // The words that are shared, besides the engine's own queues. R: release, A: acquire, S: update that is a full barrier, relaxed: no
 // order; "heavy": the other side pays no fence, this one makes all processors execute one. Partner: whose write and look it meets.
@@ -127,7 +128,7 @@ class BasicProgress {
   }
   void leave() {
     engine_->settle();
-    if (!Memory::biased() || engine_->posted || engine_->restless() || grant_.get()) return leave_baton();
+    if (!Memory::biased() || engine_->posted || engine_->may_be_busy() || grant_.get()) return leave_baton();
     baton_.release(true);  // what is read below is not older, see Baton::held
     if (counted_on(Guard::passive_look_biased) || filled(Guard::queue_look_biased)) [[unlikely]]
       serve_others();

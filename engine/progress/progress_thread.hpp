@@ -90,9 +90,9 @@ void BasicProgress<Memory>::run_parked() {
       continue;
     }
     const bool idle = !Memory::keeps(Guard::park_messages) || (engine_->idle() && !engine_->busy());
-    const int64_t patience_ns = engine_->patience_ns();
+    const int64_t max_idle_ns = engine_->max_idle_ns();
     if (holds) leave_baton();
-    if (idle) sleep_on(armed, Sleeper::engine, patience_ns, true);
+    if (idle) sleep_on(armed, Sleeper::engine, max_idle_ns, true);
     else door_->disarm_from(armed);
   }
 }

@@ -16,6 +16,13 @@ bool BasicProgress<Memory>::wait(Done&& done, int64_t timeout_ns, uint32_t watch
     poll();
     return done();
   }
+  // Who waits for memory looks at it first, without a look at the engine: that costs as much again, or as much as giving up the core.
+  int looks = watched == 0 ? 0 : plan_.spin_waits ? Limits::kMemorySpins : Limits::kMemoryYields;
+  for (looks = plan_.network_open() ? looks / 8 : looks; looks > 0; --looks) {
+    if (plan_.spin_waits) Memory::relax();
+    else Memory::yield();
+    if (done()) return true;
+  }
   struct Waiting {  // done() may poll: it finds that this thread does so already
     Waiting() { Memory::waits() = true; }
     ~Waiting() { Memory::waits() = false; }
@@ -141,8 +148,8 @@ void BasicProgress<Memory>::sleep_active(Done&& done, int64_t limit_ns, uint32_t
   if (Memory::keeps(Guard::active_cool)) cool();
   const uint32_t word = door_->arm(Sleeper::waiter, plan_.by_socket);
   const bool idle = !Memory::keeps(Guard::active_messages) || engine_->idle();
-  const int64_t patience_ns = engine_->patience_ns();
-  if (patience_ns >= 0 && (limit_ns < 0 || limit_ns > patience_ns)) limit_ns = patience_ns;
+  const int64_t max_idle_ns = engine_->max_idle_ns();
+  if (max_idle_ns >= 0 && (limit_ns < 0 || limit_ns > max_idle_ns)) limit_ns = max_idle_ns;
   asleep_.add(1);
   leave_baton();
   set_watch(watched);

@@ -79,7 +79,7 @@ int Execution::bind(const Work& work, const Communicator& comm, unsigned epoch) 
   if (code == GOAL_SUCCESS) code = memory_.bind(schedule_, work);
   if (code == GOAL_SUCCESS) code = GOAL_Compile(schedule_);
   if (code == GOAL_SUCCESS) code = GOAL_Counters(schedule_, &finish_, &each_, &failures_);
-  if (code == GOAL_SUCCESS) code = GOAL_Misfits(schedule_, &misfits_);
+  if (code == GOAL_SUCCESS) code = GOAL_Mismatches(schedule_, &mismatches_);
   return code;
 }
 
@@ -119,11 +119,11 @@ int Execution::start(const Work& work, Request* request, bool more) {
 int Execution::wait() {
   while (!launched_.load(std::memory_order_acquire)) sched_yield();
   result_ = GOAL_Wait(&run_);
-  const uint64_t misfits = std::atomic_ref<const uint64_t>(*misfits_).load(std::memory_order_relaxed);  // ordered by the wait
-  if (result_ != GOAL_SUCCESS || misfits == misfits_told_) [[likely]]
+  const uint64_t mismatches = std::atomic_ref<const uint64_t>(*mismatches_).load(std::memory_order_relaxed);  // ordered by the wait
+  if (result_ != GOAL_SUCCESS || mismatches == mismatches_told_) [[likely]]
     return result_;
-  misfits_told_ = misfits;
-  return kMisfit;
+  mismatches_told_ = mismatches;
+  return kMismatch;
 }
 
 bool Execution::has_ended() {

@@ -49,7 +49,7 @@ class Execution {
   // Starts a run: GOAL_* codes. With a request after report() only: it is `done` if there is nothing to wait for. `more`: at the end
   // the request does not complete; completed() of its attachment is called, by the holder of the turn.
   int start(const Work& work, Request* request = nullptr, bool more = false);
-  // Waits for its end: GOAL_* codes, after which it can only go, or kMisfit.
+  // Waits for its end: GOAL_* codes, after which it can only go, or kMismatch.
   int wait();
   // Waits until wait() will not; for the thread that starts runs, whoever waits for this one. kDisagreement: it never would.
   int await_end(CallLog& log);
@@ -78,8 +78,8 @@ class Execution {
   Signal* signal_ = nullptr;
   uint32_t finish_ = 0, failures_ = 0;
   uint64_t each_ = 0, runs_ = 0;
-  const uint64_t* misfits_ = nullptr;
-  uint64_t misfits_told_ = 0;
+  const uint64_t* mismatches_ = nullptr;
+  uint64_t mismatches_told_ = 0;
 };
 
 }  // namespace portunus::mpi::collectives

@@ -65,7 +65,7 @@ class Operation final : public Attachment {
     if (failed_) request.failure = PTL_NI_UNDELIVERABLE;
     return fits_ ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
   }
-  const char* complaint() const override { return log_.has_differed() ? log_.complaint() : kMisfitText; }
+  const char* complaint() const override { return log_.has_differed() ? log_.complaint() : kMismatchText; }
 
  private:
   struct Stage {
@@ -102,9 +102,9 @@ class Operation final : public Attachment {
     const Stage& ended = *std::exchange(running_, nullptr);
     const int code = ended.execution->wait();
     if (code == GOAL_SUCCESS) ended.execution->drain(*ended.work);
-    if (code == kMisfit) fits_ = false;
+    if (code == kMismatch) fits_ = false;
     ended.execution->finished();
-    return code == GOAL_SUCCESS || code == kMisfit;
+    return code == GOAL_SUCCESS || code == kMismatch;
   }
 
   const char* function_;

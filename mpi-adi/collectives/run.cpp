@@ -11,7 +11,7 @@ int raise_goal(const char* function, const Communicator& comm, int code) {
   if (code == GOAL_ERR_FAILED && differ(comm)) code = kDisagreement;  // another rank has found out, and given up
   switch (code) {
     case GOAL_ERR_FAILED: return raise(function, &comm, MPI_ERR_PROC_ABORTED, "a rank cannot be reached; it has probably ended");
-    case kMisfit: return raise(function, &comm, MPI_ERR_TRUNCATE, "%s", kMisfitText);
+    case kMismatch: return raise(function, &comm, MPI_ERR_TRUNCATE, "%s", kMismatchText);
     case kDisagreement: return raise(function, &comm, comm.collectives->log.error_class(), "%s", comm.collectives->log.complaint());
     case GOAL_ERR_NO_SPACE: return raise(function, &comm, MPI_ERR_NO_MEM, "%s", GOAL_Explain());
     default: return raise(function, &comm, MPI_ERR_INTERN, "%s", GOAL_Explain());
@@ -65,7 +65,7 @@ int run(const Call& call, const Work& first) {
   int code = GOAL_SUCCESS;
   bool fits = true;  // if not the rest is done all the same: others wait for it
   const auto goes_on = [&] {
-    if (code == kMisfit) [[unlikely]] {
+    if (code == kMismatch) [[unlikely]] {
       fits = false;
       code = GOAL_SUCCESS;
     }
@@ -87,7 +87,7 @@ int run(const Call& call, const Work& first) {
     return MPI_SUCCESS;
   // Lengths that do not fit may be those of another collective.
   if (!fits && state.log.differs(CallLog::In::function)) fits = true, code = kDisagreement;
-  return raise_goal(call.function, comm, fits ? code : kMisfit);
+  return raise_goal(call.function, comm, fits ? code : kMismatch);
 }
 
 }  // namespace portunus::mpi::collectives

@@ -31,10 +31,10 @@ int run(const Call& call, const Work& work);              // blocking
 int start(const Call& call, std::unique_ptr<Work> work);  // nonblocking, persistent
 
 // What other ranks do wrong shows here: they sent more or less than this one expects.
-constexpr char kMisfitText[] =
+constexpr char kMismatchText[] =
     "a message of the collective has another length than this rank expects: the ranks' counts or types do not fit";
 
-// Raises what a GOAL_* code other than GOAL_SUCCESS says, or kMisfit.
+// Raises what a GOAL_* code other than GOAL_SUCCESS says, or kMismatch.
 [[gnu::cold, gnu::noinline]] int raise_goal(const char* function, const Communicator& comm, int code);
 
 // Checks nothing: makes the work and runs it in the form of the call. A blocking one's lies on the stack.

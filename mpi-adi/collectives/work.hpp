@@ -28,7 +28,7 @@ struct Key {
 };
 
 // Beside the codes of GOAL: it ran to its end, but another rank's data have another length than this one expects.
-constexpr int kMisfit = GOAL_NODE_MISFIT;
+constexpr int kMismatch = GOAL_NODE_MISMATCH;
 // It will not end, as the ranks' calls do not fit: see CallLog.
 constexpr int kDisagreement = GOAL_NODE_HOPELESS;
 

@@ -44,8 +44,8 @@ struct Device {
   ptl_uid_t uid = PTL_UID_ANY;
   ptl_size_t copy_limit = 0;
   ptl_size_t eager_limit = 0;
-  uint64_t recorded = 0;                 // receives that the engine has completed and this thread has heard of
-  const uint32_t* restrained = nullptr;  // how many ranks have asked this one for less
+  uint64_t recorded = 0;                // receives that the engine has completed and this thread has heard of
+  const uint32_t* throttled = nullptr;  // how many ranks have asked this one for less
   bool threaded = false;
 };
 extern constinit Device device;
@@ -106,7 +106,7 @@ inline ptl_me_t receive_entry(void* buf, size_t bytes, ptl_rank_t source, Patter
   return entry;
 }
 // While ranks ask for less, nothing is copied: senders wait, with their messages in their own memory.
-inline bool may_copy(size_t bytes) { return bytes <= device.copy_limit && __atomic_load_n(device.restrained, __ATOMIC_RELAXED) == 0; }
+inline bool may_copy(size_t bytes) { return bytes <= device.copy_limit && __atomic_load_n(device.throttled, __ATOMIC_RELAXED) == 0; }
 // A receive that the engine itself completes: nothing else is to be done for it then.
 inline bool is_recorded(const Request& request) { return !device.threaded && request.receives && !request.special; }
 // `source`: a rank in the job, or PTL_RANK_ANY.

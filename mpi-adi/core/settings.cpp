@@ -23,7 +23,8 @@ constexpr Setting kSettings[] = {
      "bytes of messages without a receive, above which senders are asked for headers alone"},
     {"MPIADI_UNEXPECTED_LIMIT", &Settings::unexpected_limit, 256 << 20, 4096, kMost,
      "bytes of messages without a receive, above which senders wait"},
-    {"MPIADI_BOARD", &Settings::board, 1, 0, 1, "0: blocking collectives go by messages also where all ranks share a node"},
+    {"MPIADI_NODE_COLLECTIVES", &Settings::node_collectives, 1, 0, 1,
+     "0: blocking collectives go by messages also where all ranks share a node"},
     {"MPIADI_INFO", &Settings::info, 0, 0, 1, "1: MPI_Init prints this table on rank 0"},
 };
 

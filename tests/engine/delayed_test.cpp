@@ -183,7 +183,7 @@ TEST_F(Delayed, AnEngineThatHoldsAMessageMaySleepUntilItIsDueButMustBeKeptInMind
   EXPECT_EQ(receiver.step(clock_ns), 0);
   EXPECT_TRUE(receiver.idle() && !receiver.busy());
   EXPECT_FALSE(receiver.quiet());
-  EXPECT_EQ(receiver.patience_ns(), 6125);
+  EXPECT_EQ(receiver.max_idle_ns(), 6125);
   clock_ns += 6125;
   EXPECT_FALSE(receiver.idle());
   EXPECT_EQ(receiver.step(clock_ns), 1);

@@ -306,7 +306,7 @@ TEST(Node, ALargeMessageWhoseInitiatorDiesBeforeItIsPulledIsReportedByTheTarget)
     self.wait();
   });
   child.end(SIGKILL);
-  for (uint64_t now = 0; now == 0 || target.engine.patience_ns() >= 0; now += 1'000'000'000) target.engine.step(now);
+  for (uint64_t now = 0; now == 0 || target.engine.max_idle_ns() >= 0; now += 1'000'000'000) target.engine.step(now);
   auto events = target.events(eq);
   ASSERT_EQ(events.size(), 2u);
   EXPECT_EQ(events[1].type, PTL_EVENT_PUT);
@@ -369,8 +369,8 @@ TEST(Node, EveryKindOfOperationTowardsADeadProcessFailsOnce) {
   for (int i = 0; i < 50; ++i) issue(Verb::put, 8000, PTL_ACK_REQ);  // more than the ring takes: the rest is held back
   EXPECT_GT(survivor.engine.stats().back_pressure.read(), 0u);
   victim.reset();
-  EXPECT_GE(survivor.engine.patience_ns(), 0);
-  for (uint64_t now = 0; survivor.engine.patience_ns() >= 0; now += 1'000'000'000) survivor.engine.step(now);
+  EXPECT_GE(survivor.engine.max_idle_ns(), 0);
+  for (uint64_t now = 0; survivor.engine.max_idle_ns() >= 0; now += 1'000'000'000) survivor.engine.step(now);
   EXPECT_EQ(survivor.value(ct).failure, static_cast<uint64_t>(issued));
   EXPECT_EQ(survivor.value(ct).success, 0u);
   int ends = 0;
@@ -382,7 +382,7 @@ TEST(Node, EveryKindOfOperationTowardsADeadProcessFailsOnce) {
   EXPECT_EQ(ends, issued);
   issue(Verb::put, 8, PTL_ACK_REQ);
   EXPECT_EQ(survivor.value(ct).failure, static_cast<uint64_t>(issued));
-  EXPECT_EQ(survivor.engine.patience_ns(), -1);
+  EXPECT_EQ(survivor.engine.max_idle_ns(), -1);
 }
 
 TEST(Node, ARecordThatMakesNoSenseHarmsNobody) {

@@ -81,10 +81,10 @@ struct SimulatedEngine {
   }
   bool quiet() { return idle(); }
   bool busy() { return false; }
-  bool restless() { return false; }
+  bool may_be_busy() { return false; }
   void settle() {}
   bool has_delays() const { return false; }
-  int64_t patience_ns() { return -1; }
+  int64_t max_idle_ns() { return -1; }
   Queue& commands() { return queue; }
   Stats& stats() { return stats_; }
 
@@ -120,7 +120,7 @@ struct ProgressOfThreads : Memory {
   using Command = SimulatedCommand;
   using Sleeping = SimulatedSleeping;
   struct Limits {
-    static constexpr int kAlone = 0, kAloneOnOne = 0, kSpins = 0, kYields = 0, kIdleSteps = 1;
+    static constexpr int kMemorySpins = 0, kMemoryYields = 0, kAlone = 0, kAloneOnOne = 0, kSpins = 0, kYields = 0, kIdleSteps = 1;
     static constexpr uint32_t kPolls = 1, kPollsCrowded = 1, kNapsAlike = 1, kMostTakenBack = 2;
     static constexpr int64_t kPollNap = 1, kLongestPollNap = 1, kHeartbeat = 1, kLongestHeartbeat = 1, kBlindNap = -1, kFirstNap = -1,
                              kLastNap = -1, kDenseTick = 1;

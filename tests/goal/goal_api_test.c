@@ -496,19 +496,19 @@ static void ends_are_counted_where_the_program_can_see_them(void) {
 static void messages_of_another_length_than_their_receives_are_counted(void) {
     GOAL_Schedule s;
     GOAL_Request request;
-    const uint64_t *misfits;
+    const uint64_t *mismatches;
     int left = (rank + size - 1) % size, right = (rank + 1) % size;
     uint32_t words[2] = {7, 8}, shorter = 0, longer[3] = {1, 1, 1}, same[2];
     OK(GOAL_Create(&s));
-    CHECK(GOAL_Misfits(s, &misfits) == GOAL_ERR_STATE);
+    CHECK(GOAL_Mismatches(s, &mismatches) == GOAL_ERR_STATE);
     for (uint32_t tag = 0; tag < 3; ++tag) OK(GOAL_Send(s, GOAL_User(words), sizeof words, right, tag, NULL));
     OK(GOAL_Recv(s, GOAL_User(&shorter), sizeof shorter, left, 0, NULL));
     OK(GOAL_Recv(s, GOAL_User(longer), sizeof longer, left, 1, NULL));
     OK(GOAL_Recv(s, GOAL_User(same), sizeof same, left, 2, NULL));
     OK(GOAL_Compile(s));
-    OK(GOAL_Misfits(s, &misfits));
+    OK(GOAL_Mismatches(s, &mismatches));
     for (uint64_t epoch = 0; epoch < 3; ++epoch) {
-        CHECK(*misfits == 2 * epoch);
+        CHECK(*mismatches == 2 * epoch);
         OK(GOAL_Run(s, &request));
         OK(GOAL_Wait(&request));
     }

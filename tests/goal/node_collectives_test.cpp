@@ -203,7 +203,7 @@ void mislead() {
     Vector in(right), out(right);
     const GOAL_Node_call call = call_of(GOAL_NODE_ALLREDUCE, in.data(), out.data());
     const int code = GOAL_Node_run(node, &call);
-    expect(code == GOAL_NODE_MISFIT, "a sum of two lengths", code);
+    expect(code == GOAL_NODE_MISMATCH, "a sum of two lengths", code);
     barrier();
   }
 }

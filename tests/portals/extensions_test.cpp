@@ -240,7 +240,8 @@ TEST_F(Extensions, E4AWordInMemoryTellsTheEndAndWakesOrACounterIsAsked) {
   add(trigger, 1);
   EXPECT_EQ(word, 0u);
   add(trigger, 1);
-  PtlxWait([](void* at) { return static_cast<int>(std::atomic_ref<uint64_t>(*static_cast<uint64_t*>(at)).load()); }, &word, 0);
+  PtlxWait([](void* at) { return static_cast<int>(std::atomic_ref<uint64_t>(*static_cast<uint64_t*>(at)).load()); }, &word, 0,
+           PTL_TIME_FOREVER);
   EXPECT_EQ(word, 1u);
   pollfd readable{descriptor, POLLIN, 0};
   EXPECT_EQ(poll(&readable, 1, 10'000), 1);
@@ -262,7 +263,8 @@ TEST_F(Extensions, AStoreByAnotherThreadRingsWhoSleepsUntilMemoryChanges) {
   for (uint64_t round = 1; round <= 5; ++round) {
     word = 0;
     std::thread sleeper([] {
-      PtlxWait([](void* at) { return static_cast<int>(std::atomic_ref<uint64_t>(*static_cast<uint64_t*>(at)).load()); }, &word, kBit);
+      PtlxWait([](void* at) { return static_cast<int>(std::atomic_ref<uint64_t>(*static_cast<uint64_t*>(at)).load()); }, &word, kBit,
+               PTL_TIME_FOREVER);
     });
     // Where the kernel has no membarrier nobody sets a bit, and the sleeper looks by itself.
     for (int i = 0; i < 1'000'000 && !(watched.load() & kBit); ++i) sched_yield();
@@ -358,14 +360,14 @@ TEST_F(Extensions, E7EqualThresholdsFireInOrderOrAreMadeDistinct) {
 
 TEST_F(Extensions, E8MessagesOfAnotherLengthAreCountedByTheEngineOrByRlengthOfEachEvent) {
   char room[8], data[16] = {};
-  uint64_t misfits = 0;
+  uint64_t mismatches = 0;
   const ptl_handle_ct_t arrived = counter();
   const ptl_handle_md_t md = descriptor(0, PTL_CT_NONE);
-  ptl_me_t me = once(room, sizeof room, 5, arrived, PTLX_ME_COUNT_MISFITS);
+  ptl_me_t me = once(room, sizeof room, 5, arrived, PTLX_ME_COUNT_MISMATCHES);
   me.options &= ~unsigned{PTL_ME_USE_ONCE};
   ptl_handle_me_t handle;
   EXPECT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, nullptr, &handle), PTL_ARG_INVALID);
-  ASSERT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, &misfits, &handle), PTL_OK);
+  ASSERT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, &mismatches, &handle), PTL_OK);
   uint64_t count = 0, by_events = 0;
   for (const ptl_size_t length : {8, 9, 7, 0, 8}) {
     EXPECT_EQ(PtlPut(md, reinterpret_cast<ptl_size_t>(data), length, PTL_NO_ACK_REQ, self(), pt, 5, 0, nullptr, 0), PTL_OK);
@@ -374,9 +376,9 @@ TEST_F(Extensions, E8MessagesOfAnotherLengthAreCountedByTheEngineOrByRlengthOfEa
     do ASSERT_EQ(PtlEQWait(eq, &event), PTL_OK);
     while (event.type != PTL_EVENT_PUT);
     by_events += event.rlength != sizeof room;
-    EXPECT_EQ(misfits, by_events) << length;
+    EXPECT_EQ(mismatches, by_events) << length;
   }
-  EXPECT_EQ(misfits, 3u);
+  EXPECT_EQ(mismatches, 3u);
   EXPECT_EQ(PtlMEUnlink(handle), PTL_OK);
 }
 
@@ -537,7 +539,7 @@ TEST_F(Records, AskForAnAddressAndForTheOptionsThatMakeOneMessageAndNoOtherEvent
     wrong.options &= ~missing;
     EXPECT_EQ(PtlMEAppend(ni, pt, &wrong, PTL_PRIORITY_LIST, &record, &handle), PTL_ARG_INVALID) << missing;
   }
-  for (unsigned excluded : {PTL_ME_OP_GET, PTL_ME_MANAGE_LOCAL, PTLX_ME_HOLD, PTLX_ME_COUNT_MISFITS}) {
+  for (unsigned excluded : {PTL_ME_OP_GET, PTL_ME_MANAGE_LOCAL, PTLX_ME_HOLD, PTLX_ME_COUNT_MISMATCHES}) {
     ptl_me_t wrong = me;
     wrong.options |= excluded;
     EXPECT_EQ(PtlMEAppend(ni, pt, &wrong, PTL_PRIORITY_LIST, &record, &handle), PTL_ARG_INVALID) << excluded;

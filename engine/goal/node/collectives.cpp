@@ -146,7 +146,7 @@ int Collectives::run(const GOAL_Node_call& call) {
   const End end = is_short ? in_slots(call, bytes) : in_rooms(call, digest(call), bytes);
   if (end == End::well) [[likely]]
     return GOAL_SUCCESS;
-  return end == End::misfit ? int{GOAL_NODE_MISFIT} : failure();
+  return end == End::mismatch ? int{GOAL_NODE_MISMATCH} : failure();
 }
 
 Collectives::End Collectives::in_rooms(const GOAL_Node_call& call, std::uint64_t what, std::size_t bytes) {
@@ -206,8 +206,8 @@ Collectives::End Collectives::in_slots(const GOAL_Node_call& call, std::size_t b
   if (everybody) waiting_.ring();
   const std::size_t end = all ? size_ : from_lower ? rank_ : 0;
   for (std::size_t i = 0; i < end; ++i)
-    if (slots_.what(i) != what) return End::misfit;
-  if (from_root && slots_.what(root) != what) return End::misfit;
+    if (slots_.what(i) != what) return End::mismatch;
+  if (from_root && slots_.what(root) != what) return End::mismatch;
   if (bytes > 0) take_from_slots(call, bytes);
   return End::well;
 }

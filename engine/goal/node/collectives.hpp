@@ -29,7 +29,7 @@ class Collectives {
 
  private:
   // What a rank may meet in waiting, beside success.
-  enum class End : std::uint8_t { well, misfit, never };
+  enum class End : std::uint8_t { well, mismatch, never };
   enum class State : std::uint8_t { early, here, none, failed };
 
   // Bytes [from, from + bytes) of a contribution.

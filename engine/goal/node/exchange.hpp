@@ -37,14 +37,14 @@ class Collectives::Exchange {
   // Waits until `rank` says what it contributes. False: it never will, or something else than is expected.
   bool meet(std::size_t rank) {
     if (!rooms_.await_announced(rank)) end_ = End::never;
-    else if (rooms_.announcement(rank).what != what_) note_misfit();
+    else if (rooms_.announcement(rank).what != what_) note_mismatch();
     else return true;
     return false;
   }
   bool meet(std::size_t rank, std::size_t bytes) {
     if (!meet(rank)) return false;
     if (rooms_.announcement(rank).bytes == bytes) return true;
-    note_misfit();
+    note_mismatch();
     return false;
   }
   // The same, and until all of it is there.
@@ -68,8 +68,8 @@ class Collectives::Exchange {
     }
   }
   [[nodiscard]] const std::byte* data(std::size_t rank) const { return rooms_.data(rank); }
-  void note_misfit() {
-    if (end_ == End::well) end_ = End::misfit;
+  void note_mismatch() {
+    if (end_ == End::well) end_ = End::mismatch;
   }
   [[nodiscard]] bool never() const { return end_ == End::never; }
   [[nodiscard]] bool well() const { return end_ == End::well; }

@@ -131,7 +131,7 @@ void Collectives::give_uneven(Exchange& exchange, const GOAL_Node_call& call, st
 void Collectives::take_uneven(Exchange& exchange, std::size_t from, std::size_t bytes, std::byte* to) {
   const std::size_t first = rooms_.place(from, rank_), given = rooms_.place(from, rank_ + 1) - first;
   if (given == bytes) exchange.read(from, {first, bytes}, to);
-  else exchange.note_misfit();
+  else exchange.note_mismatch();
 }
 
 }  // namespace portunus::goal::node

@@ -1,10 +1,7 @@
-// Sleeping, waking and losing patience: see waiting.hpp.
+// Sleeping, waking and giving up: see waiting.hpp.
 //
 // **Thread:** as waiting.hpp says.
 #include "engine/goal/node/waiting.hpp"
-
-#include <chrono>
-#include <utility>
 
 #include "engine/goal/goal_node.h"
 #include "engine/goal/library.hpp"
@@ -15,31 +12,7 @@ namespace {
 
 // A bit that no program's memory has in OpenSHMEM, whose puts ring for the others.
 constexpr std::uint32_t kWatchBit = std::uint32_t{1} << 31;
-constexpr unsigned kPatience = 1000;  // milliseconds
-
-// Says when somebody has waited for long. The clock is read now and then only.
-class Alarm {
- public:
-  bool rings() {
-    if (++looks_ % 64 != 0) return false;
-    const auto now = std::chrono::steady_clock::now();
-    if (looks_ == 64) return set(now);
-    return now >= when_;
-  }
-  void wind() {
-    patience_ *= 2;
-    set(std::chrono::steady_clock::now());
-  }
-
- private:
-  bool set(std::chrono::steady_clock::time_point now) {
-    when_ = now + patience_;
-    return false;
-  }
-  unsigned looks_ = 0;
-  std::chrono::milliseconds patience_{kPatience};
-  std::chrono::steady_clock::time_point when_;
-};
+constexpr ptl_time_t kFirstLimit = 1000;  // milliseconds until a rank asks whether there is hope, and again after twice as long
 
 }  // namespace
 
@@ -83,18 +56,14 @@ bool Waiting::sleep(bool (*ready)(void*), void* arg) {
     bool (*ready)(void*);
     void* arg;
     const Waiting& waiting;
-    bool is_ready = false, is_late = false;
-    Alarm alarm{};
+    bool is_ready = false;
   } sleeper{ready, arg, *this};
-  do {
-    if (std::exchange(sleeper.is_late, false)) sleeper.alarm.wind();
-    PtlxWait(
-        [](void* at) -> int {
-          auto& self = *static_cast<Sleeper*>(at);
-          return (self.is_ready = self.ready(self.arg)) || self.waiting.lost() || (self.is_late = self.alarm.rings());
-        },
-        &sleeper, kWatchBit);
-  } while (sleeper.is_late && !(given_up_ = hopeless_()));
+  const auto done = [](void* at) -> int {
+    auto& self = *static_cast<Sleeper*>(at);
+    return (self.is_ready = self.ready(self.arg)) || self.waiting.lost();
+  };
+  for (ptl_time_t limit = kFirstLimit; PtlxWait(done, &sleeper, kWatchBit, limit) == PTL_CT_NONE_REACHED; limit *= 2)
+    if ((given_up_ = hopeless_())) return false;
   return sleeper.is_ready;
 }
 
@@ -105,8 +74,7 @@ int await_run(GOAL_Schedule schedule, GOAL_Request& run, unsigned runs, const Ho
   const ptl_size_t end = runs * each;
   ptl_ct_event_t count;
   unsigned which;
-  for (ptl_time_t patience = kPatience; each > 0 && PtlCTPoll(&finish, &end, 1, patience, &count, &which) == PTL_CT_NONE_REACHED;
-       patience *= 2)
+  for (ptl_time_t limit = kFirstLimit; each > 0 && PtlCTPoll(&finish, &end, 1, limit, &count, &which) == PTL_CT_NONE_REACHED; limit *= 2)
     if (hopeless()) return GOAL_NODE_HOPELESS;
   return GOAL_Wait(&run);
 }

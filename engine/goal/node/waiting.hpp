@@ -2,14 +2,11 @@
 // anybody waits.
 //
 // Whoever stores what another may wait for calls ring() behind the store, before it waits itself or leaves. Whoever waits
-// looks a few times, gives up its core where ranks outnumber cores, and then leaves the rest to PtlxWait, which steps the
-// engine and sleeps.
+// does so in PtlxWait, and asks now and then whether it should go on.
 //
 // **Thread:** one at a time per object.
 // **Invariants:** what ready() reads is stored with release by the other rank, before it rings.
 #pragma once
-
-#include <sched.h>
 
 #include <atomic>
 #include <cstddef>
@@ -42,14 +39,7 @@ class Waiting {
   // False: it will never be: lost() or given_up() says why.
   template <class Ready>
   bool until(Ready&& ready) {
-    constexpr int kSpins = 200,
-                  kYields = 16;  // without a look at the engine, which costs as much again as giving up the core
     if (ready()) return true;
-    for (int i = 0; i < (crowded_ ? kYields : kSpins); ++i) {
-      if (crowded_) sched_yield();
-      else relax();
-      if (ready()) return true;
-    }
     return sleep([](void* arg) { return (*static_cast<std::remove_reference_t<Ready>*>(arg))(); }, &ready);
   }
   // After a store: wakes those who sleep.
@@ -59,13 +49,6 @@ class Waiting {
   [[nodiscard]] bool given_up() const { return given_up_; }
 
  private:
-  static void relax() {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
-  }
   bool sleep(bool (*ready)(void*), void* arg);
 
   Hopeless hopeless_;

@@ -42,7 +42,7 @@ void ccc_plan_::wait_until(Done done) {
     else relax();
   }
   auto last = [&] { return done(true); };
-  PtlxWait([](void* arg) -> int { return (*static_cast<decltype(last)*>(arg))(); }, &last, kWatchBit);
+  PtlxWait([](void* arg) -> int { return (*static_cast<decltype(last)*>(arg))(); }, &last, kWatchBit, PTL_TIME_FOREVER);
 }
 
 // Where `from` lies is asked once, as long as it is the same array.
@@ -256,7 +256,7 @@ int ccc_plan_::wait() {
   bool done = false, lost = false;
   if (state == State::kStarted) {
     auto last = [&] { return laid_out_.done(&lost); };
-    if (!last()) PtlxWait([](void* arg) -> int { return (*static_cast<decltype(last)*>(arg))(); }, &last, 0);
+    if (!last()) PtlxWait([](void* arg) -> int { return (*static_cast<decltype(last)*>(arg))(); }, &last, 0, PTL_TIME_FOREVER);
     if (!lost && scheduled_.used() && scheduled_.wait() != GOAL_SUCCESS) return broken("a PE was lost while the plan ran");
   }
   const int code = test(&done);

@@ -283,20 +283,9 @@ bool Net::dead(int pe) {
 }
 
 void Net::wait(int (*done)(void*), void* arg) {
-  constexpr int kSpins = 200, kYields = 16;
-  if (!oversubscribed_ && !any_far_)
-    for (int i = 0; i < kSpins; ++i) {
-      if (done(arg)) return;
-#if defined(__x86_64__)
-      __builtin_ia32_pause();
-#endif
-    }
-  for (int i = 0; oversubscribed_ && !any_far_ && i < kYields; ++i) {
-    if (done(arg)) return;
-    sched_yield();
-  }
+  if (done(arg)) return;
   waiting_ = true;
-  PtlxWait(done, arg, kWatchBit);
+  PtlxWait(done, arg, kWatchBit, PTL_TIME_FOREVER);
   waiting_ = false;
 }
 
