@@ -9,9 +9,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <stdexcept>
 
 #include "engine/host/bootstrap.hpp"
@@ -103,6 +105,70 @@ JobView ask_view(const pmix_proc_t& self) {
   return view;
 }
 
+// Who waits for all ranks, and what it hears: that they have met, or that one of them has ended without joining the job. It
+// stays for ever: libpmix's thread may call long after a waiting thread has given up.
+class Meetings {
+ public:
+  static Meetings& of_process() {
+    static Meetings& meetings = *new Meetings;
+    return meetings;
+  }
+
+  // Launchers that tell of no ends let a meeting without one last for ever, as libpmix does. Not waited for: what was told before comes,
+  // too.
+  void listen() {
+    pmix_status_t absence = PMIX_ERR_PROC_TERM_WO_SYNC;
+    PMIx_Register_event_handler(&absence, 1, nullptr, 0, heard, nullptr, nullptr);
+  }
+
+  // The status of the fence, or that somebody will never come: absent() names it then.
+  pmix_status_t meet(bool collect) {
+    pmix_info_t info{};
+    PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
+    std::uint64_t number;
+    {
+      const std::lock_guard lock(mutex_);
+      number = ++begun_;
+    }
+    const pmix_status_t rc = PMIx_Fence_nb(nullptr, 0, &info, 1, met, reinterpret_cast<void*>(number));
+    if (rc != PMIX_SUCCESS) return rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc;
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return ended_ == number || absent_ >= 0; });
+    return ended_ == number ? status_ : PMIX_ERR_PROC_TERM_WO_SYNC;
+  }
+
+  int absent() {
+    const std::lock_guard lock(mutex_);
+    return absent_;
+  }
+
+ private:
+  static void met(pmix_status_t status, void* number) {
+    Meetings& self = of_process();
+    const std::lock_guard lock(self.mutex_);
+    self.status_ = status;
+    self.ended_ = reinterpret_cast<std::uint64_t>(number);
+    self.changed_.notify_all();
+  }
+
+  static void heard(std::size_t, pmix_status_t, const pmix_proc_t* source, pmix_info_t[], std::size_t, pmix_info_t[], std::size_t,
+                    pmix_event_notification_cbfunc_fn_t done, void* data) {
+    Meetings& self = of_process();
+    {
+      const std::lock_guard lock(self.mutex_);
+      self.absent_ = source == nullptr ? 0 : static_cast<int>(source->rank);
+      self.changed_.notify_all();
+    }
+    if (done != nullptr) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, data);
+  }
+
+  std::mutex mutex_;  // guards the rest, which libpmix's thread changes
+  std::condition_variable changed_;
+  std::uint64_t begun_ = 0, ended_ = 0;  // fences
+  pmix_status_t status_ = PMIX_SUCCESS;  // of the last that ended
+  int absent_ = -1;                      // a rank that will never come
+};
+
 class PmixJob final : public Bootstrap {
  public:
   PmixJob(const pmix_proc_t& self, JobView view) : Bootstrap(std::move(view)), self_(self) {}
@@ -124,13 +190,15 @@ class PmixJob final : public Bootstrap {
 
   void fence(bool collect) override {
     commit();
-    pmix_info_t info{};
-    PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
-    pmix_status_t rc = PMIx_Fence(nullptr, 0, &info, 1);
+    Meetings& meetings = Meetings::of_process();
+    pmix_status_t rc = meetings.meet(collect);
     // A process that joins the job again may meet here before a slower one has left it the first time. The server takes
     // that leaving for an absence, and lets those go who have come; all of them hear so and come again.
-    for (int more = size(); joined_before && rc == PMIX_ERR_PARTIAL_SUCCESS && more > 0; --more) rc = PMIx_Fence(nullptr, 0, &info, 1);
+    for (int more = size(); joined_before && rc == PMIX_ERR_PARTIAL_SUCCESS && more > 0; --more) rc = meetings.meet(collect);
     if (rc == PMIX_SUCCESS) return;
+    if (rc == PMIX_ERR_PROC_TERM_WO_SYNC)
+      fail("rank " + std::to_string(meetings.absent()) + " has ended without joining the job", rc,
+           "start a program that joins it on every rank, and look for what ended that one");
     poll(nullptr, 0, kLastMoment_ms);
     fail("the ranks of the job could not meet", rc, "check that every rank still runs and calls the same start-up");
   }
@@ -199,6 +267,7 @@ std::unique_ptr<Bootstrap> start_pmix_job() {
   if (rc != PMIX_SUCCESS)
     fail("the PMIx server named by the environment (PMIX_SERVER_URI...) could not be joined", rc,
          "start the program with ptlrun, or unset PMIX_NAMESPACE to run it alone");
+  Meetings::of_process().listen();
   try {
     return std::make_unique<PmixJob>(self, ask_view(self));
   } catch (...) {

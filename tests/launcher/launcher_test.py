@@ -200,6 +200,13 @@ class End(LauncherTest):
         status, out, _ = self.ended(process)
         self.assertEqual((status, out), (137, 'still here\n'))
 
+    def test_rank_that_ends_before_it_joins_is_missed_by_those_who_wait_for_it(self):
+        for options, end, status in (['-n', '3'], 'exit 0', 98), (['--keep-going', '-n', '3'], 'exit 0', 98), (['--keep-going', '-n', '3'], 'kill -9 $$', 137):
+            with self.subTest(options=options, end=end):
+                done = run('--timeout', '60', *options, *shell(f'[ $PMIX_RANK = 1 ] && {end}; exec {CLIENT} exchange'))
+                self.assertIn(done.returncode, (98, status), done.stderr)
+                self.assertIn('rank 1 has ended without joining the job', done.stderr)
+
     def test_rank_that_ignores_being_asked_is_killed(self):
         done = run('-n', '2', *shell('trap "" TERM; [ $PMIX_RANK = 1 ] && exit 5; while :; do sleep 1000; done'))
         self.assertEqual(done.returncode, 5)
@@ -473,6 +480,11 @@ class Hosts(LauncherTest):
             with self.subTest(act=act):
                 statuses, _, _ = self.all_ended([2, 2], CLIENT, *act)
                 self.assertEqual(statuses, [status, status])
+
+    def test_rank_that_ends_before_it_joins_is_missed_on_all_hosts(self):
+        statuses, _, err = self.all_ended([2, 2], '--keep-going', *shell(f'[ $PMIX_RANK = 1 ] && exit 0; exec {CLIENT} exchange'))
+        self.assertEqual(statuses, [98, 98], err)
+        self.assertEqual(err.count('launch_client: rank 1 has ended without joining the job'), 3, err)
 
     def test_host_whose_ranks_ended_well_shares_the_status_of_the_others(self):
         statuses, _, err = self.all_ended([1, 1], *shell('exit $PMIX_RANK'))

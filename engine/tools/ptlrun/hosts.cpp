@@ -95,6 +95,12 @@ void Hosts::tell_signal(int number) {
   link_.send(Word::signal, kEveryOther, std::move(body));
 }
 
+void Hosts::tell_absent(int rank) {
+  std::string body;
+  put_number(body, static_cast<std::uint32_t>(rank));
+  link_.send(Word::absent, kEveryOther, std::move(body));
+}
+
 void Hosts::service(const std::vector<pollfd>& list) {
   std::string failure;
   for (const Message& message : link_.service(list, failure)) take(message);
@@ -113,6 +119,12 @@ void Hosts::take(const Message& message) {
       const auto number = reader.number();
       good = reader.complete() && number >= 1 && number <= 64;
       if (good) handlers_.signal(static_cast<int>(number));
+      break;
+    }
+    case Word::absent: {
+      const auto rank = static_cast<int>(reader.number());
+      good = reader.complete() && plan_.host_of(rank) == message.from;
+      if (good) server_->rank_absent(rank);
       break;
     }
     case Word::finished:

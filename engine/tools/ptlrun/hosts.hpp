@@ -34,6 +34,7 @@ class Hosts {
   void tell_finished();  // the ranks of this host have all ended well
   void tell_end(int status, const std::string& sentence);
   void tell_signal(int number);
+  void tell_absent(int rank);
   bool all_finished() const { return all_finished_; }
 
   // Fetches that wait for a rank to put more are tried again from time to time: retry() when `next_try` has come.

@@ -73,6 +73,9 @@ void Launcher::start_server() {
   };
   handlers.fence = [this](FenceRequest request) { hosts_->fence(std::move(request)); };
   handlers.modex = [this](ModexRequest request) { hosts_->modex(std::move(request)); };
+  handlers.absent = [this](int rank) {
+    if (hosts_) hosts_->tell_absent(rank);
+  };
   server_ = std::make_unique<PmixServer>(plan_, workspace_.folder(), std::move(handlers));
   ranks_->spare(workspace_.janitor());
   ranks_->spare(server_->pid());
@@ -211,8 +214,10 @@ void Launcher::take_ends() {
   const auto bad = [](const RankEnd& end) { return !end.good(); };
   auto cause = std::find_if(ends.begin(), ends.end(), by_signal);
   if (cause == ends.end()) cause = std::find_if(ends.begin(), ends.end(), bad);
+  if (cause != ends.end() && !options_.keep_going) return end_job(cause->status(), cause->sentence());
+  if (!status_)  // else whoever waits for it is ended anyway, and need not say why it would give up
+    for (const RankEnd& end : ends) server_->rank_ended(end.rank);
   if (cause == ends.end()) return;
-  if (!options_.keep_going) return end_job(cause->status(), cause->sentence());
   for (const RankEnd& end : ends)
     if (!end.good()) say(end.sentence() + "; the others go on");
   if (!first_failure_) first_failure_ = cause->status();

@@ -3,6 +3,7 @@
 // **Thread:** on_...() run on libpmix's thread, the rest on the main thread.
 #include "engine/tools/ptlrun/pmix.hpp"
 
+#include <pmix.h>
 #include <pmix_server.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -36,6 +37,7 @@ struct Inside {
   std::mutex mutex;  // guards the socket's writing end and what follows
   std::map<std::uint32_t, Answer> waiting;
   std::uint32_t next_id = 0;
+  std::set<int> joined;  // ranks of this host that have
 };
 Inside inside;
 
@@ -135,7 +137,9 @@ void gather(const Meeting& meeting, std::string_view data, Answer answer) {
   ask(Word::gather, question, std::move(answer));
 }
 
-pmix_status_t on_connected(const pmix_proc_t*, void*, pmix_info_t[], std::size_t, pmix_op_cbfunc_t, void*) {
+pmix_status_t on_connected(const pmix_proc_t* proc, void*, pmix_info_t[], std::size_t, pmix_op_cbfunc_t, void*) {
+  const std::lock_guard lock(inside.mutex);
+  inside.joined.insert(static_cast<int>(proc->rank));
   return PMIX_OPERATION_SUCCEEDED;
 }
 
@@ -291,9 +295,29 @@ void fetch(std::uint32_t id, int rank) {
   if (rc != PMIX_SUCCESS) reply(rc, nullptr, 0, kept);
 }
 
+// libpmix knows the ends of ranks that have joined. Of others it would wait for ever: their ends are told to the rest as an event,
+// which it keeps for those who are yet to come.
+void tell_absence(int rank) {
+  const pmix_proc_t proc = proc_of(rank);
+  PMIx_Notify_event(PMIX_ERR_PROC_TERM_WO_SYNC, &proc, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr);
+}
+
+void take_end(int rank) {
+  {
+    const std::lock_guard lock(inside.mutex);
+    if (inside.joined.contains(rank)) return;
+    std::string body;
+    put_number(body, static_cast<std::uint32_t>(rank));
+    tell(Word::absent, std::move(body));
+  }
+  tell_absence(rank);
+}
+
 void take(const Message& message) {
   Reader reader(message.body);
   const std::uint32_t id = reader.number();
+  if (message.word == Word::ended) return take_end(static_cast<int>(id));
+  if (message.word == Word::absent) return tell_absence(static_cast<int>(id));
   if (message.word == Word::fetch) return fetch(id, static_cast<int>(reader.number()));
   Answer answer;
   {

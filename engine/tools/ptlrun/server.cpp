@@ -125,6 +125,8 @@ void PmixServer::take(const Message& message) {
   const std::uint32_t first = reader.number();
   if (message.word == Word::aborted) {
     handlers_.aborted(static_cast<int>(first), static_cast<int>(reader.number()));
+  } else if (message.word == Word::absent) {
+    handlers_.absent(static_cast<int>(first));
   } else if (message.word == Word::gather) {
     FenceRequest request;
     request.key = reader.text();
@@ -146,6 +148,12 @@ void PmixServer::take(const Message& message) {
     fetches_.erase(waiting);
     answer(good, reader.text());
   }
+}
+
+void PmixServer::tell_rank(Word word, int rank) {
+  std::string body;
+  put_number(body, static_cast<std::uint32_t>(rank));
+  channel_.send({word, 0, 0, std::move(body)});
 }
 
 void PmixServer::send_answer(std::uint32_t id, bool good, const std::string& bytes) {

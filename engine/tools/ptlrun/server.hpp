@@ -39,6 +39,7 @@ struct ServerHandlers {
   std::function<void(int rank, int status)> aborted;
   std::function<void(FenceRequest)> fence;  // only for fences that reach beyond this host
   std::function<void(ModexRequest)> modex;
+  std::function<void(int rank)> absent;  // a rank of this host has ended without joining the job: tell the other hosts
 };
 
 class PmixServer {
@@ -57,6 +58,11 @@ class PmixServer {
   // Fetches all that a local rank has put, once it has committed something.
   void serve_modex(int rank, Answer answer);
 
+  // A rank of this host has ended. If it never joined, whoever waits for it is told, and handlers.absent is called.
+  void rank_ended(int rank) { tell_rank(Word::ended, rank); }
+  // A rank of another host never will join.
+  void rank_absent(int rank) { tell_rank(Word::absent, rank); }
+
   void watch(std::vector<pollfd>& list) const;
   void service();
 
@@ -67,6 +73,7 @@ class PmixServer {
   void await_ready();
   void end();
   void take(const Message& message);
+  void tell_rank(Word word, int rank);
   void send_answer(std::uint32_t id, bool good, const std::string& bytes);
 
   const JobPlan& plan_;

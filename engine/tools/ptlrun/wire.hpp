@@ -31,6 +31,7 @@ enum class Word : std::uint8_t {
   finished,      // the sender's ranks have all ended well
   all_finished,  // so have those of all hosts
   end,           // status, sentence: end the job
+  absent,        // rank: it has ended without joining the job; also to and from the process that serves PMIx
   // Between ptlrun and the process that serves PMIx:
   ready,    // for each rank of this host: count of variables, NAME=VALUE each
   broken,   // sentence: the server could not be started
@@ -40,9 +41,10 @@ enum class Word : std::uint8_t {
   answer,   // id, good, data: to gather or seek
   fetch,    // id, rank: what has this rank of ours put?
   fetched,  // id, good, data
+  ended,    // rank: it has ended
 };
 inline constexpr Word kFirstWord = Word::hello;
-inline constexpr Word kLastWord = Word::fetched;
+inline constexpr Word kLastWord = Word::ended;
 
 struct Message {
   Word word;
