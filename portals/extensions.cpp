@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/host/accessible.hpp"
 #include "engine/host/bootstrap.hpp"
 #include "portals/arguments.hpp"
 #include "portals/lifetime.hpp"
@@ -288,6 +289,11 @@ int PtlxEngineInfo(ptlx_engine_info_t* info) {
   if (!info) return api::refuse(__func__, {"info", api::kIsNull});
   api::runtime().info(*info);
   return PTL_OK;
+}
+
+int PtlxAccessible(const void* start, ptl_size_t size, int write) {
+  constexpr size_t kMostPopulated = 1 << 20;  // longer room must not take up memory before a message comes
+  return accessible(start, size, write != 0, kMostPopulated);
 }
 
 int PtlxCountAdd(const char* name, const char* text, uint64_t** count) {

@@ -307,6 +307,12 @@ typedef struct {
 } ptlx_engine_info_t;
 int PtlxEngineInfo(ptlx_engine_info_t *info);
 
+/* Whether this process could now touch `size` bytes from `start` on: 1 if all can be read (`write` not 0: written), else 0. For libraries above
+ * that check what a caller hands them before an engine touches it. Up to 1 MiB is brought into memory for that (one system call); of a
+ * longer range the list of mappings is read, which takes up no memory, costs tens of microseconds, and does not notice a file that has
+ * become shorter than its mapping. What unmaps the range afterwards makes the answer untrue. Any thread, at any time. */
+int PtlxAccessible(const void *start, ptl_size_t size, int write);
+
 /* A counter of a library above the engine, which ptlstat shows with the engine's own: *count is the address of a number, 0 at first, that
  * the library stores to atomically, until the last PtlNIFini. The same name names the same counter. `name` has 1 to 23 bytes, `text`, which
  * says what is counted, up to 71: PTL_ARG_INVALID. PTL_NO_SPACE: there are 32 already. Fallback: numbers of one's own. */

@@ -8,6 +8,7 @@
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
@@ -17,10 +18,10 @@
 namespace portunus {
 namespace {
 
-// What the kernel says about its mappings: for those that it does not populate.
-bool mapped(uintptr_t begin, uintptr_t end, bool write) {
+// What the kernel says about its mappings. Nothing: it does not say (/proc is missing).
+std::optional<bool> mapped(uintptr_t begin, uintptr_t end, bool write) {
   std::FILE* maps = std::fopen("/proc/self/maps", "re");
-  if (!maps) return false;
+  if (!maps) return {};
   uintptr_t from, to;
   char may_read, may_write;
   char line[512];
@@ -33,19 +34,27 @@ bool mapped(uintptr_t begin, uintptr_t end, bool write) {
   return begin >= end;
 }
 
+// 0, or an errno: EINVAL where the kernel cannot do it, before Linux 5.14 or for a device's memory.
+int populate(uintptr_t begin, uintptr_t end, bool write) {
+  while (madvise(reinterpret_cast<void*>(begin), end - begin, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) != 0)
+    if (errno != EINTR) return errno;
+  return 0;
+}
+
 }  // namespace
 
-bool accessible(const void* start, size_t size, bool write) {
+bool accessible(const void* start, size_t size, bool write, size_t most_populated) {
   static const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto first = reinterpret_cast<uintptr_t>(start);
   if (size == 0) return true;
-  if (first > UINTPTR_MAX - page - size) return false;
+  if (size > UINTPTR_MAX - page || first > UINTPTR_MAX - page - size) return false;
   const uintptr_t begin = first & ~(page - 1), end = (first + size + page - 1) & ~(page - 1);
-  int status;
-  while ((status = madvise(reinterpret_cast<void*>(begin), end - begin, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ)) != 0 &&
-         errno == EINTR) {
+  if (size > most_populated) {
+    if (const std::optional<bool> known = mapped(begin, end, write)) return *known;
+    return populate(begin, end, write) == 0;
   }
-  return status == 0 || (errno == EINVAL && mapped(begin, end, write));
+  const int status = populate(begin, end, write);
+  return status == 0 || (status == EINVAL && mapped(begin, end, write).value_or(false));
 }
 
 }  // namespace portunus

@@ -5,10 +5,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace portunus {
 
-// True: every byte can be read, or written if `write`; its pages are in memory then. What unmaps them afterwards makes it untrue again.
-bool accessible(const void* start, size_t size, bool write);
+// True: every byte can be read, or written if `write`. Up to `most_populated` bytes are brought into memory for that; of a longer range
+// the kernel's list of mappings is asked, which takes up no memory but does not notice a file that has become shorter than its mapping.
+// What unmaps the range afterwards makes the answer untrue again.
+bool accessible(const void* start, size_t size, bool write, size_t most_populated = SIZE_MAX);
 
 }  // namespace portunus

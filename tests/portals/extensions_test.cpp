@@ -1,9 +1,12 @@
 // Extensions E1 to E10 and records, each beside what a program has to do with plain Portals 4.3 instead. Most of it is local.
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
+#include <cstdint>
 
 #include "tests/portals/job.hpp"
 
@@ -272,6 +275,29 @@ TEST_F(Extensions, AStoreByAnotherThreadRingsWhoSleepsUntilMemoryChanges) {
     if (watched.load() & kBit) PtlxNodeRing(&watch);
     sleeper.join();
   }
+}
+
+TEST(Accessible, AllBytesCanBeReadOrWrittenWhateverTheLength) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  for (const size_t pages : {size_t{4}, (4u << 20) / page}) {  // brought into memory, and looked up
+    const size_t bytes = pages * page;
+    auto* const memory = static_cast<std::byte*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    ASSERT_NE(static_cast<void*>(memory), MAP_FAILED);
+    EXPECT_EQ(PtlxAccessible(memory, bytes, 1), 1);
+    EXPECT_EQ(PtlxAccessible(memory + 1, 0, 1), 1);
+    ASSERT_EQ(mprotect(memory + bytes - page, page, PROT_READ), 0);
+    EXPECT_EQ(PtlxAccessible(memory, bytes, 1), 0);
+    EXPECT_EQ(PtlxAccessible(memory, bytes - page, 1), 1);
+    EXPECT_EQ(PtlxAccessible(memory, bytes, 0), 1);
+    ASSERT_EQ(munmap(memory + page, page), 0);
+    EXPECT_EQ(PtlxAccessible(memory, bytes, 0), 0);
+    EXPECT_EQ(PtlxAccessible(memory, page, 0), 1);
+    munmap(memory, bytes);
+    EXPECT_EQ(PtlxAccessible(memory, page, 0), 0);
+  }
+  EXPECT_EQ(PtlxAccessible(nullptr, 1, 0), 0);
+  EXPECT_EQ(PtlxAccessible(reinterpret_cast<void*>(UINTPTR_MAX - 8), 64, 0), 0);
+  EXPECT_EQ(PtlxAccessible(&errno, PTL_SIZE_MAX, 0), 0);
 }
 
 TEST_F(Extensions, E5AChainRunsAgainWithOneIncrementOrIsIssuedAgain) {
