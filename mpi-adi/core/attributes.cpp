@@ -2,6 +2,8 @@
 // Source: MPI-5.0, 7.7 and 9.1.2 (the predefined ones); 16.1 (deprecated names).
 #include "mpi-adi/core/attributes.hpp"
 
+#include <cstdlib>
+
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/error_codes.hpp"
 #include "mpi-adi/core/profiling.hpp"
@@ -12,13 +14,19 @@ namespace {
 // Where the value of a predefined attribute is; nullptr: not set.
 int* predefined_attribute(int keyval) {
   static int tag_upper_bound = kMaxTag, no_host = MPI_PROC_NULL, any_rank_does_io = MPI_ANY_SOURCE, clock_is_global = 0;
-  static int universe_size;
+  static int universe_size, app_number;
   switch (keyval) {
     case MPI_TAG_UB: return &tag_upper_bound;
     case MPI_HOST: return &no_host;
     case MPI_IO: return &any_rank_does_io;
     case MPI_WTIME_IS_GLOBAL: return &clock_is_global;
     case MPI_LASTUSEDCODE: return &last_used_code;
+    case MPI_APPNUM: {
+      const char* number = std::getenv("PTL_APPNUM");  // only ptlrun tells it
+      if (number == nullptr) return nullptr;
+      app_number = std::atoi(number);
+      return &app_number;
+    }
     case MPI_UNIVERSE_SIZE: universe_size = world().size; return &universe_size;
     default: return nullptr;
   }

@@ -208,7 +208,7 @@ class End(LauncherTest):
                 self.assertIn('rank 1 has ended without joining the job', done.stderr)
 
     def test_rank_that_ignores_being_asked_is_killed(self):
-        done = run('-n', '2', *shell('trap "" TERM; [ $PMIX_RANK = 1 ] && exit 5; while :; do sleep 1000; done'))
+        done = run('-n', '2', '--grace', '0.2', *shell('trap "" TERM; [ $PMIX_RANK = 1 ] && exit 5; while :; do sleep 1000; done'))
         self.assertEqual(done.returncode, 5)
 
     def test_timeout_ends_the_job_with_124(self):
@@ -354,6 +354,15 @@ class Signals(LauncherTest):
         process.send_signal(signal.SIGINT)
         self.assertEqual(self.ended(process)[0], 128 + signal.SIGINT)
 
+    def test_ranks_that_ignore_a_terminating_signal_are_killed_after_the_grace(self):
+        process = start('-n', '2', '--grace', '0.2', CLIENT, 'await', str(int(signal.SIGTERM)), '1000')
+        self.assertEqual([process.stdout.readline() for _ in range(2)], ['ready\n'] * 2)
+        process.send_signal(signal.SIGTERM)
+        status, _, err = self.ended(process)
+        self.assertEqual(status, 128 + signal.SIGTERM)
+        self.assertIn('did not end within 0.2 s of signal 15', err)
+        self.assertIn('default 5', run('--help').stdout)
+
     def test_stop_and_continue_reach_the_ranks(self):
         process = self.ready(CLIENT, 'await', str(int(signal.SIGCONT)), '1')
         process.send_signal(signal.SIGTSTP)
@@ -372,6 +381,36 @@ class Options(LauncherTest):
     def test_variables_are_exported(self):
         done = run('-n', '1', '-x', 'HERE', '-x', 'THERE=2=3', *shell('echo $HERE $THERE'), env={'HERE': '1'})
         self.assertEqual(done.stdout, '1 2=3\n')
+
+    def test_programs_divided_by_colons_form_one_job(self):
+        done = run('-n', '2', CLIENT, 'exchange', ':', '-n', '1', CLIENT, 'exchange')
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        Job.check_ranks(self, done.stdout, 3, [3] * 3)
+        done = run('-l', '-n', '2', 'echo', 'a', ':', '-n', '1', '-env', 'X', '3', '-wdir', self.folder, *shell('echo $PTL_APPNUM $X $PWD $0'))
+        self.assertEqual(sorted(done.stdout.splitlines()), ['[0] a', '[1] a', f'[2] 1 3 {self.folder} sh'])
+        self.assertEqual(run('-n', '1', 'true', ':', '-n', '1', *shell('exit 4')).returncode, 4)
+        self.assertEqual(run('-n', '1', '--', 'echo', 'a', ':', 'b').stdout, 'a : b\n')
+
+    def test_options_of_other_launchers_are_understood(self):
+        program = os.path.join(self.folder, 'here')
+        with open(program, 'w') as file:
+            file.write('#!/bin/sh\necho $A $B $C $PWD\n')
+        os.chmod(program, 0o755)
+        for words in (['-np', '1'], ['--np', '1', '-bind-to', 'core', '-map-by', 'core', '-ppn', '1'],
+                      ['-bind-to', 'none', '--map-by', 'node', '-oversubscribe', '--allow-run-as-root', '-mca', 'btl', 'self', '-n', '1'],
+                      ['-hosts', 'localhost', '-n', '1'], ['-host', 'localhost:1'], ['--host=127.0.0.1', '-genvall', '-n', '1']):
+            with self.subTest(words=words):
+                done = run(*words, '-genv', 'A', '1', '-wdir', self.folder, '-env', 'B', '2', './here', env={'C': '3'})
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, f'1 2 3 {self.folder}\n', ''))
+        os.unlink(program)
+        here = {'HERE': '1', 'THERE': '2'}
+        self.assertEqual(run('-n', '1', '-genvlist', 'PATH,HERE', *shell('echo $HERE $THERE'), env=here).stdout, '1\n')
+        self.assertEqual(run('-n', '1', '-envnone', '-env', 'THERE', '5', '/bin/sh', '-c', 'echo $HERE $THERE', env=here).stdout, '5\n')
+        hosts = os.path.join(self.folder, 'hosts')
+        with open(hosts, 'w') as file:
+            file.write('# two lines\nlocalhost slots=2\n127.0.0.1:1 # and a remark\n')
+        self.assertEqual(run('-hostfile', hosts, 'echo', 'x').stdout, 'x\n' * 3)
+        os.unlink(hosts)
 
     def test_bound_ranks_stay_on_cores_of_their_own(self):
         allowed = os.sched_getaffinity(0)
@@ -409,6 +448,15 @@ class Options(LauncherTest):
             (['-n', '1', '--timeout', 'soon', 'true'], 2, "'soon'"),
             (['-n', '1', '-x', 'NOT_SET_ANYWHERE', 'true'], 2, 'NOT_SET_ANYWHERE'),
             (['-n', '1', '-x', '=1', 'true'], 2, 'names no variable'),
+            (['-n', '1', '--grace', '-1', 'true'], 2, "'-1'"),
+            (['-n', '1', '-wdir', '/nowhere', 'true'], 2, '/nowhere'),
+            (['-n', '1', '-env', 'A'], 2, 'needs two values'),
+            (['-n', '1', 'true', ':'], 2, 'number of ranks is missing'),
+            (['-n', '1', 'true', ':', '-n', '1'], 2, 'program is missing'),
+            (['-n', '1', 'true', ':', '--timeout', '1', '-n', '1', 'true'], 2, 'may differ'),
+            (['-hosts', 'elsewhere', '-n', '1', 'true'], 2, "'elsewhere'"),
+            (['-host', 'a:x', 'true'], 2, "'x' slots"),
+            (['-hostfile', '/nowhere', '-n', '1', 'true'], 2, "'/nowhere'"),
             (['-n', '1', '--hosts', '2', 'true'], 2, '--rendezvous'),
             (['-n', '1', '--hosts', '2', '--host-id', '2', '--rendezvous', 'localhost:1', 'true'], 2, '--host-id'),
             (['-n', '1', '--hosts', '2', '--host-id', '0', '--rendezvous', 'nowhere', 'true'], 2, "'nowhere'"),

@@ -41,10 +41,11 @@ void add_rank(const JobPlan& plan, int host, int rank, Facts& job) {
   Facts facts;
   facts.rank(PMIX_RANK, rank);
   facts.rank(PMIX_GLOBAL_RANK, rank);
-  facts.rank(PMIX_APP_RANK, rank);
+  const int app = plan.app_of(rank);
+  facts.rank(PMIX_APP_RANK, rank - plan.first_of_app(app));
   facts.small(PMIX_LOCAL_RANK, rank - share.first_rank);
   facts.small(PMIX_NODE_RANK, rank - share.first_rank);
-  facts.number(PMIX_APPNUM, 0);
+  facts.number(PMIX_APPNUM, static_cast<std::size_t>(app));
   facts.number(PMIX_NODEID, static_cast<std::size_t>(host));
   facts.text(PMIX_HOSTNAME, share.name);
   job.group(PMIX_PROC_INFO_ARRAY, facts);
@@ -61,9 +62,10 @@ void describe_job(const JobPlan& plan, Facts& job) {
   const HostShare& here = plan.here();
   const auto size = static_cast<std::size_t>(plan.size());
   const auto local = static_cast<std::size_t>(here.ranks);
-  for (const char* key : {PMIX_UNIV_SIZE, PMIX_JOB_SIZE, PMIX_APP_SIZE, PMIX_MAX_PROCS}) job.number(key, size);
+  for (const char* key : {PMIX_UNIV_SIZE, PMIX_JOB_SIZE, PMIX_MAX_PROCS}) job.number(key, size);
+  if (plan.apps.size() == 1) job.number(PMIX_APP_SIZE, size);
   for (const char* key : {PMIX_LOCAL_SIZE, PMIX_NODE_SIZE}) job.number(key, local);
-  job.number(PMIX_JOB_NUM_APPS, 1);
+  job.number(PMIX_JOB_NUM_APPS, plan.apps.size());
   job.number(PMIX_NUM_NODES, plan.hosts.size());
   job.text(PMIX_JOBID, plan.nspace);
   job.text(PMIX_LOCAL_PEERS, rank_list(here));

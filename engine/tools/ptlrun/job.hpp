@@ -18,7 +18,21 @@ struct HostShare {
 struct JobPlan {
   std::string nspace;
   std::vector<HostShare> hosts;
-  int host_id = 0;  // which of them this is
+  int host_id = 0;        // which of them this is
+  std::vector<int> apps;  // ranks of each program; several only with one host
+
+  // Which program this rank runs, and the first rank that does.
+  int app_of(int rank) const {
+    int app = 0;
+    for (int left = rank; app + 1 < static_cast<int>(apps.size()) && left >= apps[static_cast<std::size_t>(app)]; ++app)
+      left -= apps[static_cast<std::size_t>(app)];
+    return app;
+  }
+  int first_of_app(int app) const {
+    int first = 0;
+    for (int i = 0; i < app; ++i) first += apps[static_cast<std::size_t>(i)];
+    return first;
+  }
 
   const HostShare& here() const { return hosts[static_cast<std::size_t>(host_id)]; }
   int size() const { return hosts.back().first_rank + hosts.back().ranks; }

@@ -18,7 +18,8 @@ extern char** environ;
 namespace portunus::launch {
 namespace {
 
-constexpr std::chrono::seconds kGrace{2};  // between asking the ranks to end and killing them
+constexpr std::chrono::seconds kLastNews{2};  // after the server's end: a rank that caused it has been found by then
+constexpr std::chrono::seconds kAgain{1};     // between two killings: a process may have been forked past the first
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
 
 // Signals that the starter of ptlrun had ignored (nohup) stay ignored.
@@ -62,7 +63,7 @@ Launcher::Launcher(const Options& options, const JobPlan& plan, Link* link)
     handlers.signal = [this](int number) { ranks_->signal_all(number); };
     hosts_ = std::make_unique<Hosts>(*link_, plan_, std::move(handlers));
   }
-  ranks_ = std::make_unique<Ranks>(options_.program_path, options_.command, old_mask_, workspace_);
+  ranks_ = std::make_unique<Ranks>(old_mask_, workspace_);
   start_server();
 }
 
@@ -109,14 +110,14 @@ int Launcher::run() {
   return status_.value_or(first_failure_.value_or(0));
 }
 
-std::map<std::string, std::string> Launcher::base_environment() const {
+std::map<std::string, std::string> Launcher::base_environment(const App& app) const {
   std::map<std::string, std::string> environment;
-  const auto put = [&environment](const std::string& item) {
-    const auto equals = item.find('=');
-    if (equals != std::string::npos) environment[item.substr(0, equals)] = item.substr(equals + 1);
-  };
-  for (char** item = environ; *item != nullptr; ++item) put(*item);
-  for (const std::string& item : options_.exports) put(item);
+  for (char** item = environ; *item != nullptr; ++item) {
+    const std::string text = *item;
+    const std::string name = text.substr(0, text.find('='));
+    if (name.size() < text.size() && (!app.inherited || app.inherited->contains(name))) environment[name] = text.substr(name.size() + 1);
+  }
+  for (const std::string& item : app.environment) environment[item.substr(0, item.find('='))] = item.substr(item.find('=') + 1);
   environment["PTL_JOB_ID"] = plan_.nspace;
   return environment;
 }
@@ -124,7 +125,10 @@ std::map<std::string, std::string> Launcher::base_environment() const {
 RankPlan Launcher::plan_rank(int local, const std::vector<cpu_set_t>& cores) {
   RankPlan plan;
   plan.rank = plan_.here().first_rank + local;
-  auto environment = base_environment();
+  const int app = plan_.app_of(plan.rank);
+  plan.app = &options_.apps[static_cast<std::size_t>(app)];
+  auto environment = base_environment(*plan.app);
+  environment["PTL_APPNUM"] = std::to_string(app);
   for (const std::string& item : server_->environment_of(plan.rank))
     environment[item.substr(0, item.find('='))] = item.substr(item.find('=') + 1);
   for (const auto& [name, value] : environment) plan.environment.push_back(name + "=" + value);
@@ -159,7 +163,7 @@ int Launcher::patience_ms() const {
   auto next = Clock::time_point::max();
   if (deadline_) next = std::min(next, *deadline_);
   if (kill_at_) next = std::min(next, *kill_at_);
-  if (server_lost_ && !status_) next = std::min(next, *server_lost_ + kGrace);
+  if (server_lost_ && !status_) next = std::min(next, *server_lost_ + kLastNews);
   if (hosts_) next = std::min(next, hosts_->next_try());
   if (next == Clock::time_point::max()) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count();
@@ -204,6 +208,10 @@ void Launcher::take_signal(int number) {
   }
   ranks_->signal_all(number);
   if (hosts_) hosts_->tell_signal(number);
+  if (interrupt && options_.grace_s > 0) {
+    asked_by_ = number;
+    kill_at_ = Clock::now() + grace();
+  }
   if (number == SIGTSTP) kill(getpid(), SIGSTOP);  // SIGCONT comes through signals_ and is passed on
 }
 
@@ -231,12 +239,15 @@ void Launcher::check_clock() {
                            " s and was killed; raise --timeout, or find out where its ranks wait");
   }
   if (server_->lost() && !server_lost_) server_lost_ = now;
-  if (server_lost_ && now >= *server_lost_ + kGrace)  // by then a rank that caused it has been found
+  if (server_lost_ && now >= *server_lost_ + kLastNews)  // by then a rank that caused it has been found
     end_job(1, "the process that serves PMIx has ended, so the ranks cannot go on; the likely cause is a defect of libpmix");
   if (hosts_) hosts_->retry(now);
   if (kill_at_ && now >= *kill_at_) {
+    if (asked_by_ != 0)
+      end_job(128 + asked_by_, "some ranks did not end within " + short_number(options_.grace_s) + " s of signal " +
+                                   std::to_string(asked_by_) + " and were killed; --grace gives them longer");
     ranks_->signal_all(SIGKILL);
-    kill_at_ = now + kGrace;  // again: a process may have been forked past the first
+    kill_at_ = now + kAgain;
   }
 }
 
@@ -253,7 +264,11 @@ void Launcher::end_here(int status, const std::string& sentence) {
   if (!sentence.empty()) say(sentence);
   ranks_->signal_all(SIGTERM);
   ranks_->signal_all(SIGCONT);  // a stopped process takes the other signal only when it goes on
-  kill_at_ = Clock::now() + kGrace;
+  kill_at_ = std::min(kill_at_.value_or(Clock::time_point::max()), Clock::now() + grace());
+}
+
+Launcher::Clock::duration Launcher::grace() const {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.grace_s));
 }
 
 void Launcher::flush_output() {

@@ -40,12 +40,13 @@ class Launcher {
   void start_server();
   void start_ranks();
   RankPlan plan_rank(int local, const std::vector<cpu_set_t>& cores);
-  std::map<std::string, std::string> base_environment() const;
+  std::map<std::string, std::string> base_environment(const App& app) const;
   void turn();
   int patience_ms() const;
   bool take_signals();
   void take_signal(int number);
   void take_ends();
+  Clock::duration grace() const;
   void check_clock();
   bool others_run() const { return hosts_ && !status_ && !hosts_->all_finished(); }
   void end_job(int status, const std::string& sentence);
@@ -70,6 +71,7 @@ class Launcher {
   std::optional<Clock::time_point> kill_at_;   // when asking the ranks to end turns into killing
   std::optional<Clock::time_point> server_lost_;
   int interrupts_ = 0;
+  int asked_by_ = 0;  // the signal on which ranks shall end: those that are left at kill_at_ decide the status
   bool gave_up_output_ = false;
 };
 

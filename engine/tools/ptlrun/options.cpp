@@ -1,9 +1,8 @@
-// Reads ptlrun's command line. Everything from the first word that is no option belongs to the program.
+// Reads ptlrun's command line. Everything from the first word that is no option belongs to the program, up to a ':'.
 //
 // **Thread:** ptlrun's main thread.
 #include "engine/tools/ptlrun/options.hpp"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -14,6 +13,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <set>
+
+#include "engine/tools/ptlrun/places.hpp"
+#include "engine/tools/ptlrun/spellings.hpp"
 
 namespace portunus::launch {
 namespace {
@@ -21,7 +24,12 @@ namespace {
 constexpr char kSeeHelp[] = "; run 'ptlrun --help' for the options";
 
 constexpr char kFooter[] =
-    "Signals INT, TERM, HUP, USR1, USR2, TSTP and CONT are passed on to all ranks; a second INT or TERM ends the job.\n"
+    "Several programs form one job when ':' divides them:  ptlrun -n 2 ./a : -n 1 ./b\n"
+    "Options as MPICH and Open MPI spell them are understood, too: -ppn -host -hosts -hostfile -wdir -env -genv -envlist -l -bind-to;\n"
+    "others mean nothing here and are accepted: -map-by -oversubscribe --allow-run-as-root -mca.\n"
+    "\n"
+    "Signals INT, TERM, HUP, USR1, USR2, TSTP and CONT are passed on to all ranks. Ranks that have not ended 5 s (--grace) after an\n"
+    "INT or TERM are killed; a second one ends the job at once.\n"
     "When a rank dies, exits non-zero or aborts, the others are ended and its status is returned (128+n for signal n).\n"
     "With --keep-going they go on, and the status of the first that failed is returned when all have ended; the job can meet at\n"
     "no PMIx fence any more.\n"
@@ -39,13 +47,17 @@ struct Words {
   std::vector<std::string> exports;
   std::string bind = "none";
   std::string timeout;
+  std::string grace;
   std::string hosts = "1";
   std::string host_id = "0";
+  std::string per_host;
+  std::vector<HostSlots> places;  // where other launchers' options want the ranks
+  App for_all;                    // what holds for all programs: environment, inherited, folder
 };
 
 void declare(CLI::App& app, Words& words, Options& options) {
   app.footer(kFooter);
-  app.get_formatter()->label("OPTIONS", "OPTIONS] -n N [--] PROG [ARGS...");  // CLI11 adds the outer brackets
+  app.get_formatter()->label("OPTIONS", "OPTIONS] -n N [--] PROG [ARGS...] [: -n N PROG...");  // CLI11 adds the outer brackets
   app.set_version_flag("--version", "ptlrun (Portunus) " PTL_VERSION);
   app.add_option("-n,--np", words.ranks, "ranks to start on this host (also -np N)")->type_name("N");
   app.add_option("-x", words.exports, "export VAR to the ranks, as it is here or as VAR=VALUE; repeatable")
@@ -53,6 +65,9 @@ void declare(CLI::App& app, Words& words, Options& options) {
       ->type_name("VAR[=VALUE]");
   app.add_option("--bind", words.bind, "core: rank i runs on the i-th usable core; none: anywhere (default)")->type_name("WHAT");
   app.add_option("--timeout", words.timeout, "end the job after this many seconds, with status 124")->type_name("SECONDS");
+  app.add_option("--grace", words.grace,
+                 "kill ranks that go on for this long after INT, TERM or the job's end; default 5, 0: never after a signal")
+      ->type_name("SECONDS");
   app.add_flag("--tag-output", options.tag_output, "put [rank] or [rank:err] before each line of output");
   app.add_flag("--keep-going", options.keep_going, "let the other ranks go on when one dies or exits non-zero");
   app.add_option("--hosts", words.hosts, "number of ptlruns that form the job together")->type_name("K");
@@ -66,30 +81,75 @@ const CLI::Option* option_named(const CLI::App& app, const std::string& word) {
   return app.get_option_no_throw(word.substr(0, 2));  // a short one, maybe with its value attached: -n4
 }
 
-// Divides argv into the words for us (returned) and the program's (left in `command`).
-std::vector<std::string> split(const CLI::App& app, int argc, char** argv, std::vector<std::string>& command) {
+std::string tail_after_equals(const std::string& word) { return word.substr(word.find('=') + 1); }
+
+std::set<std::string> names_in(const std::string& list) {
+  std::set<std::string> names;
+  for (std::size_t from = 0; from < list.size();) {
+    const std::size_t to = std::min(list.find(',', from), list.size());
+    if (to > from) names.insert(list.substr(from, to - from));
+    from = to + 1;
+  }
+  return names;
+}
+
+// Takes what another launcher's option says.
+void understand(Meaning meaning, const std::vector<std::string>& values, App& app, Words& words, Options& options) {
+  switch (meaning) {
+    case Meaning::nothing: break;
+    case Meaning::ranks: words.ranks = values[0]; break;
+    case Meaning::bind: words.bind = values[0].starts_with("core") ? "core" : "none"; break;
+    case Meaning::bind_core: words.bind = "core"; break;
+    case Meaning::per_host: words.per_host = values[0]; break;
+    case Meaning::folder: app.folder = values[0]; break;
+    case Meaning::folder_for_all: words.for_all.folder = values[0]; break;
+    case Meaning::set: app.environment.push_back(values[0] + "=" + values[1]); break;
+    case Meaning::set_for_all: words.for_all.environment.push_back(values[0] + "=" + values[1]); break;
+    case Meaning::list: app.inherited = names_in(values[0]); break;
+    case Meaning::list_for_all: words.for_all.inherited = names_in(values[0]); break;
+    case Meaning::none: app.inherited.emplace(); break;
+    case Meaning::none_for_all: words.for_all.inherited.emplace(); break;
+    case Meaning::tag: options.tag_output = true; break;
+    case Meaning::hosts: add_hosts(values[0], words.places); break;
+    case Meaning::host_file: add_host_file(values[0], words.places); break;
+  }
+}
+
+// Divides the words from `next` on into those for CLI11 (returned), what other launchers' options say, and the program's, which go
+// up to a ':' unless a '--' stands before them. Leaves `next` behind that ':'.
+std::vector<std::string> split(const CLI::App& line, const std::vector<std::string>& all, std::size_t& next, App& app, Words& words,
+                               Options& options) {
   std::vector<std::string> ours;
-  int next = 1;
-  while (next < argc) {
-    std::string word = argv[next];
+  bool closed = false;
+  while (next < all.size()) {
+    std::string word = all[next];
     if (word == "--") {
       ++next;
+      closed = true;
       break;
     }
     if (word.size() < 2 || word[0] != '-') break;
     ++next;
-    if (word == "-np") word = "-n";
-    const CLI::Option* option = option_named(app, word);
+    if (const Spelling* spelling = spelling_of(word)) {
+      std::vector<std::string> values;
+      if (word.find('=') != std::string::npos) values.push_back(tail_after_equals(word));
+      while (static_cast<int>(values.size()) < spelling->values && next < all.size()) values.push_back(all[next++]);
+      if (static_cast<int>(values.size()) != spelling->values)
+        throw Refusal(kBadUse, "option '" + word + "' needs " + (spelling->values == 2 ? "two values" : "a value") + kSeeHelp);
+      understand(spelling->meaning, values, app, words, options);
+      continue;
+    }
+    const CLI::Option* option = option_named(line, word);
     if (option == nullptr) throw Refusal(kBadUse, "unknown option '" + word + "'" + kSeeHelp);
     ours.push_back(word);
     const bool value_follows =
         option->get_items_expected_max() > 0 && word.find('=') == std::string::npos && (word.starts_with("--") || word.size() == 2);
     if (!value_follows) continue;
-    if (next == argc) throw Refusal(kBadUse, "option '" + word + "' needs a value" + kSeeHelp);
-    ours.back() = word.starts_with("--") ? word + "=" + argv[next] : word + argv[next];  // bound, even if it looks like an option
+    if (next == all.size()) throw Refusal(kBadUse, "option '" + word + "' needs a value" + kSeeHelp);
+    ours.back() = word.starts_with("--") ? word + "=" + all[next] : word + all[next];  // bound, even if it looks like an option
     ++next;
   }
-  command.assign(argv + next, argv + argc);
+  while (next < all.size() && (closed || all[next] != ":")) app.command.push_back(all[next++]);
   return ours;
 }
 
@@ -110,23 +170,23 @@ int number_in(const std::string& option, const std::string& word, int least, int
   return static_cast<int>(*value);
 }
 
-double seconds(const std::string& word) {
+double seconds(const std::string& word, bool may_be_none, const std::string& sentence) {
   char* end = nullptr;
   const double value = std::strtod(word.c_str(), &end);
-  if (word.empty() || *end != '\0' || !std::isfinite(value) || value <= 0 || value > 1e8)
-    throw Refusal(kBadUse, "--timeout was given '" + word + "'; give the seconds the job may take, e.g. 60");
+  if (word.empty() || *end != '\0' || !std::isfinite(value) || value < 0 || (value == 0 && !may_be_none) || value > 1e8)
+    throw Refusal(kBadUse, sentence);
   return value;
 }
 
 // NAME=VALUE for an -x option; a NAME that is not set here has nothing to be exported.
-void add_export(const std::string& word, Options& options) {
+void add_export(const std::string& word, App& app) {
   const auto equals = word.find('=');
   const std::string name = word.substr(0, equals);
   if (name.empty()) throw Refusal(kBadUse, "-x was given '" + word + "', which names no variable; write -x VAR or -x VAR=VALUE");
   if (equals != std::string::npos) {
-    options.exports.push_back(word);
+    app.environment.push_back(word);
   } else if (const char* value = std::getenv(name.c_str())) {
-    options.exports.push_back(name + "=" + value);
+    app.environment.push_back(name + "=" + value);
   } else {
     throw Refusal(kBadUse, "-x " + name + ": the variable is not set here; set it, or write -x " + name + "=VALUE");
   }
@@ -143,77 +203,87 @@ void check_hosts(const CLI::App& app, const Words& words, Options& options) {
     throw Refusal(kBadUse, "--rendezvous was given for a job of one host; add --hosts K, or leave it out");
 }
 
-Options check(const CLI::App& app, const Words& words, Options options) {
-  if (words.ranks.empty()) throw Refusal(kBadUse, "the number of ranks is missing; give it as -n N" + std::string(kSeeHelp));
-  options.ranks = number_in("-n", words.ranks, 1, kMaxRanks);
-  if (words.bind != "core" && words.bind != "none") throw Refusal(kBadUse, "--bind was given '" + words.bind + "'; it takes core or none");
-  options.bind_core = words.bind == "core";
-  if (!words.timeout.empty() || app.count("--timeout") > 0) options.timeout_s = seconds(words.timeout);
-  if (const char* limit = std::getenv("PTL_PEER_TIMEOUT"); limit && *limit)
-    options.peer_timeout_s = number_in("PTL_PEER_TIMEOUT", limit, 1, 86'400);
-  for (const std::string& word : words.exports) add_export(word, options);
-  check_hosts(app, words, options);
-  if (options.command.empty()) throw Refusal(kBadUse, "the program is missing; name it after the options: ptlrun -n N PROG");
-  options.program_path = find_program(options.command[0]);
-  return options;
+// Where the ranks shall run. With places but without -n there are as many ranks as slots.
+void check_places(Words& words) {
+  int slots = 0;
+  for (const HostSlots& place : words.places) {
+    if (!is_this_host(place.name))
+      throw Refusal(kBadUse, "ranks cannot be started on '" + place.name +
+                                 "' from here; start a ptlrun on each host with --hosts, --host-id and --rendezvous (see --help)");
+    slots += place.slots > 0 ? place.slots : words.per_host.empty() ? 1 : number_in("-ppn", words.per_host, 1, kMaxRanks);
+  }
+  if (words.ranks.empty() && slots > 0) words.ranks = std::to_string(slots);
 }
 
-bool is_folder(const std::string& path) {
-  struct stat facts {};
-  return stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
+// What holds for one program: its ranks, its environment, its folder, its file.
+void check_app(const Words& words, const Words& first, App& app) {
+  if (words.ranks.empty()) throw Refusal(kBadUse, "the number of ranks is missing; give it as -n N" + std::string(kSeeHelp));
+  app.ranks = number_in("-n", words.ranks, 1, kMaxRanks);
+  for (const std::string& word : words.exports) add_export(word, app);
+  app.environment.insert(app.environment.begin(), first.for_all.environment.begin(), first.for_all.environment.end());
+  if (!app.inherited) app.inherited = first.for_all.inherited;
+  if (app.folder.empty()) app.folder = first.for_all.folder;
+  if (app.command.empty()) throw Refusal(kBadUse, "the program is missing; name it after the options: ptlrun -n N PROG");
+  if (!app.folder.empty() && access((app.folder + "/.").c_str(), X_OK) != 0)
+    throw Refusal(kBadUse, "-wdir was given '" + app.folder + "', which is no folder that can be entered; check the path");
+  app.program_path = find_program(app.command[0], app.folder);
+}
+
+// What holds for the whole job; it stands before the first program.
+void check_job(const CLI::App& line, const Words& words, Options& options) {
+  if (words.bind != "core" && words.bind != "none") throw Refusal(kBadUse, "--bind was given '" + words.bind + "'; it takes core or none");
+  options.bind_core = words.bind == "core";
+  if (!words.timeout.empty() || line.count("--timeout") > 0)
+    options.timeout_s =
+        seconds(words.timeout, false, "--timeout was given '" + words.timeout + "'; give the seconds the job may take, e.g. 60");
+  if (line.count("--grace") > 0)
+    options.grace_s = seconds(words.grace, true, "--grace was given '" + words.grace + "'; give seconds, e.g. 5, or 0");
+  if (const char* limit = std::getenv("PTL_PEER_TIMEOUT"); limit && *limit)
+    options.peer_timeout_s = number_in("PTL_PEER_TIMEOUT", limit, 1, 86'400);
+  check_hosts(line, words, options);
 }
 
 }  // namespace
 
 Options parse_options(int argc, char** argv) {
-  CLI::App app("Starts a program as the ranks of one job and serves them PMIx.", "ptlrun");
-  Words words;
+  const std::vector<std::string> all(argv + std::min(argc, 1), argv + argc);
   Options options;
-  declare(app, words, options);
-  try {
-    std::vector<std::string> ours = split(app, argc, argv, options.command);
-    std::reverse(ours.begin(), ours.end());  // as CLI11 wants them
-    app.parse(std::move(ours));
-  } catch (const CLI::CallForHelp&) {
-    options.text = app.help();
-    options.asked_for_text = true;
-    return options;
-  } catch (const CLI::CallForVersion& version) {
-    options.text = std::string(version.what()) + "\n";
-    options.asked_for_text = true;
-    return options;
-  } catch (const CLI::Error& error) {
-    throw Refusal(kBadUse, std::string(error.what()) + kSeeHelp);
-  }
-  return check(app, words, std::move(options));
-}
-
-std::string find_program(const std::string& name) {
-  std::string blocked;
-  const auto fits = [&](const std::string& path) {
-    if (access(path.c_str(), F_OK) != 0) return false;
-    if (access(path.c_str(), X_OK) == 0 && !is_folder(path)) return true;
-    blocked = path;
-    return false;
-  };
-  const bool in_path = name.find('/') == std::string::npos;
-  if (in_path && !name.empty()) {
-    const char* path = std::getenv("PATH");
-    std::string folders = path != nullptr ? path : "/usr/bin:/bin";
-    for (std::size_t from = 0; from <= folders.size();) {
-      const std::size_t to = std::min(folders.find(':', from), folders.size());
-      const std::string folder = to > from ? folders.substr(from, to - from) : ".";
-      if (fits(folder + "/" + name)) return folder + "/" + name;
-      from = to + 1;
+  Words first;
+  std::size_t next = 0;
+  do {
+    CLI::App line("Starts a program as the ranks of one job and serves them PMIx.", "ptlrun");
+    Words later;
+    Words& words = options.apps.empty() ? first : later;
+    App app;
+    declare(line, words, options);
+    try {
+      std::vector<std::string> ours = split(line, all, next, app, words, options);
+      std::reverse(ours.begin(), ours.end());  // as CLI11 wants them
+      line.parse(std::move(ours));
+    } catch (const CLI::CallForHelp&) {
+      options.text = line.help();
+      options.asked_for_text = true;
+      return options;
+    } catch (const CLI::CallForVersion& version) {
+      options.text = std::string(version.what()) + "\n";
+      options.asked_for_text = true;
+      return options;
+    } catch (const CLI::Error& error) {
+      throw Refusal(kBadUse, std::string(error.what()) + kSeeHelp);
     }
-  } else if (!name.empty() && fits(name)) {
-    return name;
-  }
-  if (!blocked.empty())
-    throw Refusal(kNotExecutable, "the program '" + blocked + "' " +
-                                      (is_folder(blocked) ? "is a folder; name a program" : "is not executable; allow it with chmod +x"));
-  throw Refusal(kNotFound, "the program '" + name + "' was not found" +
-                               (in_path ? " in PATH; write ./" + name + " for one in the current folder" : "; check the path"));
+    if (&words == &first) check_places(first);
+    else if (line.count_all() > line.count("-n") + line.count("-x") + 1)
+      throw Refusal(kBadUse, "only -n, -x, -env and -wdir may differ between programs; give the other options before the first one");
+    check_app(words, first, app);
+    if (&words == &first) check_job(line, words, options);
+    options.ranks += app.ranks;
+    options.apps.push_back(std::move(app));
+  } while (next++ < all.size());  // over the ':'
+  if (options.ranks > kMaxRanks)
+    throw Refusal(kBadUse, "the programs have more than " + std::to_string(kMaxRanks) + " ranks together; start fewer");
+  if (options.apps.size() > 1 && options.hosts > 1)
+    throw Refusal(kBadUse, "several programs, divided by ':', run on one host only; leave --hosts out, or start one program");
+  return options;
 }
 
 }  // namespace portunus::launch

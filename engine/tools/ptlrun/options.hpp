@@ -1,9 +1,11 @@
 // What the user asked ptlrun for, checked; and the way ptlrun says no.
 //
 // **Thread:** ptlrun's main thread, before anything is started.
-// **Invariants:** an Options that parse_options() returned is consistent: ranks >= 1, a program is named, host_id < hosts.
+// **Invariants:** an Options that parse_options() returned is consistent: ranks >= 1, each app names a program, host_id < hosts.
 #pragma once
 
+#include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -27,27 +29,37 @@ class Refusal : public std::runtime_error {
   int status_;
 };
 
+// One program of the job and the ranks that run it; several of them are divided by ':' on the command line.
+struct App {
+  int ranks = 0;
+  std::vector<std::string> command;                // the program and its arguments
+  std::string program_path;                        // the file to execute
+  std::string folder;                              // where it starts; empty: where ptlrun was started
+  std::vector<std::string> environment;            // NAME=VALUE, over what the ranks inherit
+  std::optional<std::set<std::string>> inherited;  // the variables that the ranks inherit; all, if none are listed
+};
+
 struct Options {
-  int ranks = 0;  // on this host
+  int ranks = 0;  // on this host, of all programs
   bool bind_core = false;
   double timeout_s = 0;     // 0: none
+  double grace_s = 5;       // between asking the ranks to end and killing them; 0: they are never killed for being asked
   int peer_timeout_s = 30;  // PTL_PEER_TIMEOUT: a launcher on another host that is silent for that long is lost
   bool tag_output = false;
-  bool keep_going = false;           // a rank that dies does not end the others
-  std::vector<std::string> exports;  // NAME=VALUE, ready for the environment
+  bool keep_going = false;  // a rank that dies does not end the others
+  std::vector<App> apps;    // at least one; ranks are numbered in this order
   int hosts = 1;
   int host_id = 0;
-  std::string rendezvous;            // ADDR:PORT of host 0; empty with one host
-  std::vector<std::string> command;  // the program and its arguments
-  std::string program_path;          // the file to execute
-  bool asked_for_text = false;       // --help or --version: `text` is all that is wanted
+  std::string rendezvous;       // ADDR:PORT of host 0; empty with one host
+  bool asked_for_text = false;  // --help or --version: `text` is all that is wanted
   std::string text;
 };
 
 // Throws Refusal.
 Options parse_options(int argc, char** argv);
 
-// The file that `name` means, sought in PATH when it has no slash. Throws Refusal with kNotFound or kNotExecutable.
-std::string find_program(const std::string& name);
+// The file that `name` means, sought in PATH when it has no slash, else from `folder`, if that is not empty. Throws Refusal with
+// kNotFound or kNotExecutable.
+std::string find_program(const std::string& name, const std::string& folder);
 
 }  // namespace portunus::launch

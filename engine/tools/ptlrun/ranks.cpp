@@ -30,6 +30,7 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
 // All that the child needs, made before the fork: afterwards nothing may be allocated.
 struct Birth {
   const char* program;
+  const char* folder;  // null: where ptlrun is
   char** arguments;
   char** environment;
   int input, output, error;
@@ -51,7 +52,7 @@ struct Birth {
   if (birth.error >= 0) dup2(birth.error, 2);
   if (birth.cpus != nullptr) sched_setaffinity(0, sizeof(cpu_set_t), birth.cpus);
   sigprocmask(SIG_SETMASK, birth.mask, nullptr);
-  execve(birth.program, birth.arguments, birth.environment);
+  if (birth.folder == nullptr || chdir(birth.folder) == 0) execve(birth.program, birth.arguments, birth.environment);
   const int cause = errno;
   if (write(birth.report, &cause, sizeof cause) < 0) _exit(126);
   _exit(126);
@@ -108,11 +109,20 @@ void Ranks::start(const RankPlan& plan) {
   int report[2];
   if (nothing < 0 || pipe2(report, O_CLOEXEC) != 0)
     throw Refusal(1, std::string("no pipe can be made (") + std::strerror(errno) + "); raise the limit of open files (ulimit -n)");
-  std::vector<char*> arguments = pointers(arguments_);
+  std::vector<char*> arguments = pointers(plan.app->command);
   std::vector<char*> environment = pointers(plan.environment);
-  const Birth birth{program_.c_str(), arguments.data(), environment.data(), nothing,
-                    plan.output,      plan.error,       report[1],          plan.cpus ? &*plan.cpus : nullptr,
-                    &mask_,           getpid()};
+  const std::string& folder = plan.app->folder;
+  const Birth birth{plan.app->program_path.c_str(),
+                    folder.empty() ? nullptr : folder.c_str(),
+                    arguments.data(),
+                    environment.data(),
+                    nothing,
+                    plan.output,
+                    plan.error,
+                    report[1],
+                    plan.cpus ? &*plan.cpus : nullptr,
+                    &mask_,
+                    getpid()};
   const pid_t pid = fork();
   if (pid == 0) become(birth);
   const int fork_cause = errno;
@@ -129,7 +139,7 @@ void Ranks::start(const RankPlan& plan) {
   workspace_.note_group(pid);
   const int cause = failed_exec(report[0]);
   close(report[0]);
-  if (cause != 0) refuse_start(program_, cause);
+  if (cause != 0) refuse_start(plan.app->program_path, cause);
 }
 
 void Ranks::signal_all(int number) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/tools/ptlrun/options.hpp"
 #include "engine/tools/ptlrun/workspace.hpp"
 
 namespace portunus::launch {
@@ -19,6 +20,7 @@ namespace portunus::launch {
 // How one rank is to be started. Descriptors below 0 mean: /dev/null for input, ptlrun's own for output.
 struct RankPlan {
   int rank = 0;
+  const App* app = nullptr;
   std::vector<std::string> environment;
   int input = -1;
   int output = -1;
@@ -38,8 +40,7 @@ struct RankEnd {
 class Ranks {
  public:
   // `mask` is the signal mask that the ranks shall start with.
-  Ranks(std::string program, std::vector<std::string> arguments, const sigset_t& mask, Workspace& workspace)
-      : program_(std::move(program)), arguments_(std::move(arguments)), mask_(mask), workspace_(workspace) {}
+  Ranks(const sigset_t& mask, Workspace& workspace) : mask_(mask), workspace_(workspace) {}
 
   // Returns once the program runs. Throws Refusal when it cannot be executed.
   void start(const RankPlan& plan);
@@ -69,8 +70,6 @@ class Ranks {
   void check_group(Process& process);
   std::vector<pid_t> children_left() const;
 
-  std::string program_;
-  std::vector<std::string> arguments_;
   sigset_t mask_;
   Workspace& workspace_;
   std::vector<Process> processes_;
