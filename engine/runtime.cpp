@@ -50,6 +50,11 @@ ProgressPlan Runtime::plan(const Options& options, const JobPlace& place) {
   plan.oversubscribed = place.local_size > placement_.usable;
   plan.mode = options.progress;
   if (!place.known && options.engine_core < 0 && plan.mode != ProgressMode::spin) placement_.engine_core = -1;
+  const bool may_spin = plan.mode == ProgressMode::automatic || plan.mode == ProgressMode::offload;
+  if (may_spin && options.engine_core < 0 && placement_.engine_core >= 0) {  // another job's engine may be there
+    core_claim_ = std::make_unique<CoreClaim>(placement_.engine_core);
+    if (!core_claim_->held()) placement_.engine_core = -1;
+  }
   if (plan.mode == ProgressMode::automatic) plan.mode = placement_.engine_core >= 0 ? ProgressMode::spin : ProgressMode::park;
   plan.engine_spins = plan.mode == ProgressMode::spin || (plan.mode == ProgressMode::offload && placement_.engine_core >= 0);
   if (!plan.engine_spins) placement_.engine_core = -1;
@@ -122,6 +127,7 @@ void Runtime::close_transports() {
   sleeping_.end();
   node_ = nullptr;
   network_open_ = false;
+  core_claim_.reset();
   engine_.reset();
   port_.reset();
   published_.reset();

@@ -10,6 +10,7 @@
 
 #include "engine/engine.hpp"
 #include "engine/host/address.hpp"
+#include "engine/host/core_claim.hpp"
 #include "engine/host/options.hpp"
 #include "engine/host/stats_page.hpp"
 #include "engine/objects.hpp"
@@ -74,6 +75,7 @@ class Runtime {
   ProcessId self_;
   uint32_t uid_ = 0;
   Placement placement_;
+  std::unique_ptr<CoreClaim> core_claim_;  // of the engine's core, where nobody has named it
   bool network_open_ = false;
   std::thread thread_;
   clockid_t thread_clock_ = CLOCK_THREAD_CPUTIME_ID;

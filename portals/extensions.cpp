@@ -13,6 +13,8 @@
 
 #include "engine/host/accessible.hpp"
 #include "engine/host/bootstrap.hpp"
+#include "engine/host/kept_signals.hpp"
+#include "engine/host/launchers.hpp"
 #include "portals/arguments.hpp"
 #include "portals/lifetime.hpp"
 #include "portals/portals4_ext.h"
@@ -53,7 +55,10 @@ int PtlxJobInit(ptlx_job_t* out) {
   return guarded([&] {
     // First, while there is one thread: with more of them the kernel takes tens of milliseconds for it.
     register_asymmetric_fences();
-    if (!job().bootstrap) job().bootstrap = Bootstrap::start();
+    if (!job().bootstrap) {
+      const KeptSignals kept;
+      job().bootstrap = Bootstrap::start();
+    }
     ++job().count;
     Bootstrap& bootstrap = *job().bootstrap;
     *out = {};
@@ -61,7 +66,7 @@ int PtlxJobInit(ptlx_job_t* out) {
     out->size = bootstrap.size();
     out->local_rank = bootstrap.local_rank();
     out->local_size = bootstrap.local_size();
-    out->launched = pmix_announced();
+    out->launched = launcher_announced();
     std::strncpy(out->job_id, bootstrap.job_id().c_str(), sizeof out->job_id - 1);
     api::job_place() = {out->local_rank, out->local_size, true, out->local_size == out->size};
     return PTL_OK;

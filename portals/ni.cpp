@@ -6,6 +6,7 @@
 #include <exception>
 #include <system_error>
 
+#include "engine/host/launchers.hpp"
 #include "portals/arguments.hpp"
 #include "portals/lifetime.hpp"
 
@@ -19,6 +20,13 @@ JobPlace& job_place() {
 }
 
 namespace {
+
+// A program that finds its peers by itself is still told by its launcher, if it has one, who shares the node with it.
+JobPlace known_place() {
+  if (job_place().known) return job_place();
+  const auto exported = exported_place();
+  return exported ? JobPlace{exported->local_rank, exported->local_size, true, false} : JobPlace{};
+}
 
 std::array<int, kInterfaces> open_count{};  // under `lifetime`
 
@@ -112,7 +120,7 @@ int PtlNIInit(ptl_interface_t iface, unsigned int options, ptl_pid_t pid, const 
     if (api::runtime().running() && pid != PTL_PID_ANY && pid != api::runtime().self().pid) return PTL_PID_IN_USE;
   }
   try {
-    if (!api::runtime().running()) api::runtime().start(api::job_place(), pid == PTL_PID_ANY ? 0 : pid);
+    if (!api::runtime().running()) api::runtime().start(api::known_place(), pid == PTL_PID_ANY ? 0 : pid);
   } catch (const std::system_error& error) {
     if (error.code().value() == EADDRINUSE) return PTL_PID_IN_USE;
     std::fprintf(stderr, "portals: %s\n", error.what());

@@ -25,8 +25,9 @@ struct JobView {
 
 class Bootstrap {
  public:
-  // Joins the job that the environment describes: a PMIx server's (ptlrun, mpirun, srun), or else a job of one.
-  // Throws std::runtime_error with a sentence when a server is announced but cannot be joined.
+  // Joins the job that the environment describes: a PMI server's (MPICH's mpiexec, srun --mpi=pmi2), a PMIx server's (ptlrun, mpirun,
+  // srun --mpi=pmix), or else a job of one, which says so on stderr if a launcher has started it among others. Throws std::runtime_error
+  // with a sentence when a server is announced but cannot be joined.
   static std::unique_ptr<Bootstrap> start();
 
   virtual ~Bootstrap() = default;
@@ -66,11 +67,10 @@ class Bootstrap {
   JobView view_;
 };
 
-// True when the environment announces a PMIx server.
-bool pmix_announced();
-
-// The two kinds behind Bootstrap::start(); each may also be asked for by name.
+// The kinds behind Bootstrap::start(); each may also be asked for by name. Under PMI-1, commit() does nothing: values are seen after
+// a fence.
 std::unique_ptr<Bootstrap> start_pmix_job();
+std::unique_ptr<Bootstrap> start_pmi_job();
 std::unique_ptr<Bootstrap> start_local_job();
 
 }  // namespace portunus

@@ -1,4 +1,4 @@
-// The job of one: a program started alone, without any launcher. Also the choice between the two kinds of job.
+// The job of one: a program started alone, without any launcher. Also the choice between the kinds of job.
 //
 // **Thread:** as bootstrap.hpp says.
 // **Invariants:** rank 0 of 1; a key is visible as soon as it is put.
@@ -8,10 +8,12 @@
 #include <cstdlib>
 #include <map>
 #include <stdexcept>
+#include <utility>
 
 #include <time.h>
 
 #include "engine/host/bootstrap.hpp"
+#include "engine/host/launchers.hpp"
 
 namespace portunus {
 namespace {
@@ -59,6 +61,14 @@ class LocalJob final : public Bootstrap {
 
 std::unique_ptr<Bootstrap> start_local_job() { return std::make_unique<LocalJob>(); }
 
-std::unique_ptr<Bootstrap> Bootstrap::start() { return pmix_announced() ? start_pmix_job() : start_local_job(); }
+// A job in a job inherits the outer one's variables, but not its descriptor: PMI's is known to be of this job.
+std::unique_ptr<Bootstrap> Bootstrap::start() {
+  if (pmi_announced()) return start_pmi_job();
+  if (pmix_announced()) return start_pmix_job();
+  static bool complained = false;
+  if (const std::string complaint = complaint_of_singleton(); !complaint.empty() && !std::exchange(complained, true))
+    std::fprintf(stderr, "portals: %s\n", complaint.c_str());
+  return start_local_job();
+}
 
 }  // namespace portunus

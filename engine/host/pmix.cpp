@@ -18,8 +18,6 @@
 
 #include "engine/host/bootstrap.hpp"
 
-extern char** environ;
-
 namespace portunus {
 namespace {
 
@@ -252,14 +250,6 @@ class PmixJob final : public Bootstrap {
 };
 
 }  // namespace
-
-bool pmix_announced() {
-  if (std::getenv("PMIX_NAMESPACE") == nullptr || std::getenv("PMIX_RANK") == nullptr) return false;
-  constexpr char kUri[] = "PMIX_SERVER_URI";  // followed by the protocol's version
-  for (char** item = environ; *item != nullptr; ++item)
-    if (std::strncmp(*item, kUri, sizeof kUri - 1) == 0) return true;
-  return false;
-}
 
 std::unique_ptr<Bootstrap> start_pmix_job() {
   pmix_proc_t self{};

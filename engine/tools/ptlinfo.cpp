@@ -12,7 +12,7 @@
 #include <string>
 
 #include "engine/host/address.hpp"
-#include "engine/host/bootstrap.hpp"
+#include "engine/host/launchers.hpp"
 #include "engine/host/topology.hpp"
 #include "engine/host/variables.hpp"
 #include "engine/tools/command_line.hpp"
@@ -182,8 +182,8 @@ int run(int argc, char** argv) {
   }
   ptlx_job_t job{};
   job.size = job.local_size = 1;
-  const bool joined = pmix_announced() && PtlxJobInit(&job) == PTL_OK;  // alone: as a program that finds its peers by itself
-  const bool ready = joined == pmix_announced() && PtlInit() == PTL_OK;
+  const bool joined = launcher_announced() && PtlxJobInit(&job) == PTL_OK;  // alone: as a program that finds its peers by itself
+  const bool ready = joined == launcher_announced() && PtlInit() == PTL_OK;
   ordered_json all = {{"version", PTL_VERSION}, {"uid", geteuid()}};
   ordered_json mine = ready ? portals(job) : ordered_json(nullptr);
   const uint32_t nid = mine.is_null() ? 0 : mine["nid"].get<uint32_t>();

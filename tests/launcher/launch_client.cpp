@@ -12,6 +12,7 @@
 #include <string>
 
 #include "engine/host/bootstrap.hpp"
+#include "engine/host/launchers.hpp"
 
 namespace {
 
@@ -34,14 +35,20 @@ bool check_value(Bootstrap& job, int rank, int round) {
   return false;
 }
 
-// Two collecting fences, a bare one, and a fetch from the next rank without any fence.
-int exchange(Bootstrap& job) {
+// Two collecting fences, after which all ranks know all values.
+bool exchange_at_fences(Bootstrap& job) {
   bool good = true;
   for (int round = 0; round < 2; ++round) {
     put_value(job, round);
     job.fence(true);
     for (int rank = 0; rank < job.size(); ++rank) good = check_value(job, rank, round) && good;
   }
+  return good;
+}
+
+// The same, a bare fence, and a fetch from the next rank without any.
+int exchange(Bootstrap& job) {
+  bool good = exchange_at_fences(job);
   job.fence(false);
   put_value(job, 2);
   job.commit();
@@ -114,10 +121,28 @@ int await(int number, int times) {
   return 0;
 }
 
+// Leaves the job and joins it again; then what was put before is gone, and may be put anew.
+int join_twice() {
+  bool good = true;
+  for (int time = 0; time < 2; ++time) {
+    const auto job = Bootstrap::start();
+    good = exchange_at_fences(*job) && good;
+    job->finish();
+  }
+  return good ? 0 : 1;
+}
+
+void tell_place() {
+  const auto place = portunus::exported_place();
+  if (place) std::cout << place->local_rank << '/' << place->local_size << std::endl;
+  else std::cout << "unknown" << std::endl;
+}
+
 int act(Bootstrap& job, int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "tell";
   if (what == "tell") return tell(job), 0;
   if (what == "exchange") return tell(job), exchange(job);
+  if (what == "exchange-at-fences") return tell(job), exchange_at_fences(job) ? 0 : 1;
   if (what == "missing") return ask_missing(job);
   if (what == "stay-away") return stay_away(job, std::atoi(argv[2]));
   return misbehave(job, what, std::atoi(argv[2]), std::atoi(argv[3]));
@@ -127,13 +152,15 @@ int act(Bootstrap& job, int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (argc == 4 && std::string(argv[1]) == "await") return await(std::atoi(argv[2]), std::atoi(argv[3]));
+  if (argc == 2 && std::string(argv[1]) == "place") return tell_place(), 0;
   try {
+    if (argc == 2 && std::string(argv[1]) == "twice") return join_twice();
     const auto job = Bootstrap::start();
     const int status = act(*job, argc, argv);
     job->finish();
     return status;
   } catch (const std::exception& error) {
-    std::cerr << "launch_client: " << error.what() << '\n';
+    std::cerr << "launch_client: " + std::string(error.what()) + "\n";  // at once: ranks share the stream
     return 98;
   }
 }

@@ -149,6 +149,72 @@ class Job(LauncherTest):
         self.assertEqual(done.returncode, 7)
 
 
+def without(*prefixes):
+    """This environment without the variables of launchers."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
+
+
+class ForeignLaunchers(LauncherTest):
+    """Jobs that others start: MPICH's mpiexec by PMI-1, Slurm by PMIx and by PMI; and what is said where nothing can be asked."""
+
+    @unittest.skipUnless(shutil.which('mpiexec.hydra'), 'mpiexec.hydra of MPICH is not installed')
+    def test_hydra_starts_jobs_by_pmi_1(self):
+        def hydra(*arguments):
+            return subprocess.run(['mpiexec.hydra', '-launcher', 'fork', *arguments], capture_output=True, text=True, timeout=HANG,
+                                  env=without('PMIX_', 'PMI_'))
+
+        for size in (1, 3, 8):
+            with self.subTest(size=size):
+                done = hydra('-n', str(size), CLIENT, 'exchange-at-fences')
+                self.assertEqual((done.returncode, done.stderr), (0, ''))
+                Job.check_ranks(self, done.stdout, size, [size] * size)
+        done = hydra('-n', '2', CLIENT, 'twice')
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        done = hydra('-n', '2', CLIENT, 'missing')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.count("gave no value 'never-put'"), 2)
+        self.assertEqual(hydra('-n', '3', CLIENT, 'abort', '1', '7').returncode, 7)
+        # Jobs in jobs belong to the inner launcher.
+        done = hydra('-n', '1', PTLRUN, '-n', '2', CLIENT, 'exchange')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check_inner(done.stdout)
+        done = run('-n', '1', 'mpiexec.hydra', '-launcher', 'fork', '-n', '2', CLIENT, 'exchange-at-fences')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check_inner(done.stdout)
+
+    def check_inner(self, output):
+        Job.check_ranks(self, output, 2, [2, 2])
+
+    def test_singletons_that_cannot_ask_their_launcher_say_so_once(self):
+        clean = without('PMIX_', 'PMI_', 'OMPI_', 'SLURM_')
+        for variables in (('OMPI_COMM_WORLD_RANK', 'OMPI_COMM_WORLD_SIZE'), ('SLURM_PROCID', 'SLURM_STEP_NUM_TASKS'), ('PMI_RANK', 'PMI_SIZE')):
+            with self.subTest(variables=variables):
+                said = ''
+                for rank in range(3):
+                    done = subprocess.run([CLIENT, 'tell'], capture_output=True, text=True, timeout=HANG,
+                                          env={**clean, variables[0]: str(rank), variables[1]: '3'})
+                    self.assertEqual(done.returncode, 0)
+                    Job.check_ranks(self, done.stdout, 1, [1])
+                    said += done.stderr
+                self.assertRegex(said, r'^portals: .* started 3 processes, but offers no PMIx or PMI .*\n$')
+        self.assertEqual(subprocess.run([CLIENT, 'tell'], capture_output=True, text=True, env=clean).stderr, '')
+
+    def test_place_on_the_node_is_taken_from_what_launchers_export(self):
+        clean = without('PTL_LOCAL', 'MPI_LOCAL', 'OMPI_', 'SLURM_')
+        for told, place in (({}, 'unknown'), ({'MPI_LOCALRANKID': '1', 'MPI_LOCALNRANKS': '3'}, '1/3'),
+                            ({'OMPI_COMM_WORLD_LOCAL_RANK': '0', 'OMPI_COMM_WORLD_LOCAL_SIZE': '2'}, '0/2'),
+                            ({'SLURM_LOCALID': '3', 'SLURM_NODEID': '1', 'SLURM_STEP_TASKS_PER_NODE': '4(x2),1'}, '3/4'),
+                            ({'SLURM_LOCALID': '0', 'SLURM_NODEID': '2', 'SLURM_STEP_TASKS_PER_NODE': '4(x2),1'}, '0/1'),
+                            ({'SLURM_LOCALID': '0', 'SLURM_NODEID': '3', 'SLURM_STEP_TASKS_PER_NODE': '4(x2),1'}, 'unknown'),
+                            ({'SLURM_LOCALID': '0', 'SLURM_NODEID': '0', 'SLURM_STEP_TASKS_PER_NODE': '4(y'}, 'unknown'),
+                            ({'MPI_LOCALRANKID': '3', 'MPI_LOCALNRANKS': '3'}, 'unknown'),
+                            ({'MPI_LOCALRANKID': '-1', 'MPI_LOCALNRANKS': 'x'}, 'unknown')):
+            with self.subTest(told=told):
+                done = subprocess.run([CLIENT, 'place'], capture_output=True, text=True, timeout=HANG, env={**clean, **told})
+                self.assertEqual(done.stdout, place + '\n')
+        self.assertEqual(sorted(run('-n', '2', CLIENT, 'place').stdout.split()), ['0/2', '1/2'])
+
+
 class End(LauncherTest):
     def test_job_ends_with_zero_when_all_ranks_do(self):
         self.assertEqual(run('-n', '3', 'true').returncode, 0)

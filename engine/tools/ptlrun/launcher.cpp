@@ -129,6 +129,8 @@ RankPlan Launcher::plan_rank(int local, const std::vector<cpu_set_t>& cores) {
   plan.app = &options_.apps[static_cast<std::size_t>(app)];
   auto environment = base_environment(*plan.app);
   environment["PTL_APPNUM"] = std::to_string(app);
+  environment["PTL_LOCAL_RANK"] = std::to_string(local);
+  environment["PTL_LOCAL_SIZE"] = std::to_string(plan_.here().ranks);
   for (const std::string& item : server_->environment_of(plan.rank))
     environment[item.substr(0, item.find('='))] = item.substr(item.find('=') + 1);
   for (const auto& [name, value] : environment) plan.environment.push_back(name + "=" + value);

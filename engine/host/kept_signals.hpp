@@ -1,0 +1,30 @@
+// Libraries below us install handlers when they are loaded or started (libinfinipath, behind libfabric, does for SIGSEGV, SIGABRT,
+// SIGTERM and others): a rank that crashes would end with status 1 and no core. What signals do is the application's business.
+// Thread: set-up; one thread at a time.
+#pragma once
+
+#include <csignal>
+
+#include <array>
+
+namespace portunus {
+
+// While it lives, libraries may do as they like; at its end every signal does what it did before.
+class KeptSignals {
+ public:
+  KeptSignals() {
+    for (int number = 1; number < NSIG; ++number) known_[number] = sigaction(number, nullptr, &actions_[number]) == 0;
+  }
+  ~KeptSignals() {
+    for (int number = 1; number < NSIG; ++number)
+      if (known_[number]) sigaction(number, &actions_[number], nullptr);
+  }
+  KeptSignals(const KeptSignals&) = delete;
+  KeptSignals& operator=(const KeptSignals&) = delete;
+
+ private:
+  std::array<struct sigaction, NSIG> actions_{};
+  std::array<bool, NSIG> known_{};
+};
+
+}  // namespace portunus
