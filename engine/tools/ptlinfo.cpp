@@ -180,6 +180,7 @@ int run(int argc, char** argv) {
     print_variables();
     return 0;
   }
+  fabric_providers();  // all of them: an engine that starts first would leave those alone that it does not need
   ptlx_job_t job{};
   job.size = job.local_size = 1;
   const bool joined = launcher_announced() && PtlxJobInit(&job) == PTL_OK;  // alone: as a program that finds its peers by itself

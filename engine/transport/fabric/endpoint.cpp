@@ -3,6 +3,7 @@
 // Thread: set-up.
 // Source: fi_getinfo(3), fi_mr(3), fi_cq(3).
 #include "engine/transport/fabric/endpoint.hpp"
+#include "engine/transport/fabric/library.hpp"
 #include "engine/transport/fabric/providers.hpp"
 
 #include <netinet/in.h>
@@ -85,7 +86,21 @@ std::string available() {
   return text.empty() ? "none" : text;
 }
 
+// What libfabric sets up for this choice. Of a name that we do not know nobody can say what stands behind it.
+std::string providers_for(const std::string& provider) {
+  constexpr std::array kLayers = {"ofi_rxm", "ofi_rxd"};  // above others; without hardware
+  constexpr std::array kKnown = {"cxi", "efa", "verbs", "tcp", "shm", "sockets", "udp", "net"};
+  const std::string core = provider.substr(0, provider.find(';'));
+  if (!provider.empty() && std::find(kKnown.begin(), kKnown.end(), core) == kKnown.end()) return "";
+  std::string names = core;
+  for (const char* name : kPreferred)
+    if (provider.empty()) names += (names.empty() ? "" : ",") + std::string(name).substr(0, std::string(name).find(';'));
+  for (const char* name : kLayers) names += "," + std::string(name);
+  return names;
+}
+
 Info choose(const std::string& provider, uint32_t nid) {
+  want_providers(providers_for(provider));
   if (!provider.empty()) {
     if (Info info = query_provider(provider, nid)) return info;
     throw std::runtime_error("PTL_FABRIC_PROVIDER=" + provider + ": libfabric has no such provider here; available: " + available() +

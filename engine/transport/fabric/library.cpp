@@ -1,0 +1,103 @@
+// library.cpp: see library.hpp.
+#include "engine/transport/fabric/library.hpp"
+
+#include <dlfcn.h>
+#include <rdma/fabric.h>
+#include <rdma/fi_errno.h>
+
+#include <cstdlib>
+#include <mutex>
+#include <stdexcept>
+
+#include "engine/host/kept_signals.hpp"
+
+namespace portunus::fabric {
+namespace {
+
+constexpr char kFilter[] = "FI_PROVIDER";
+
+// Each with the version that the structures of fabric.h, as compiled here, belong to; later libraries keep it.
+struct Calls {
+  decltype(&::fi_getinfo) getinfo;
+  decltype(&::fi_freeinfo) freeinfo;
+  decltype(&::fi_dupinfo) dupinfo;
+  decltype(&::fi_fabric) open;
+  decltype(&::fi_strerror) strerror;
+};
+
+template <typename Call>
+void find(void* library, const char* name, const char* version, Call& call) {
+  void* found = dlvsym(library, name, version);
+  if (found == nullptr) found = dlsym(library, name);
+  if (found == nullptr) throw std::runtime_error(std::string("libfabric has no ") + name + "; install libfabric 1.17 or later");
+  call = reinterpret_cast<Call>(found);
+}
+
+Calls load() {
+  const KeptSignals kept;
+  void* library = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr)
+    throw std::runtime_error(std::string("libfabric cannot be loaded (") + dlerror() + "); install libfabric1, or set PTL_FABRIC=0");
+  Calls calls{};
+  find(library, "fi_getinfo", "FABRIC_1.3", calls.getinfo);
+  find(library, "fi_freeinfo", "FABRIC_1.3", calls.freeinfo);
+  find(library, "fi_dupinfo", "FABRIC_1.3", calls.dupinfo);
+  find(library, "fi_fabric", "FABRIC_1.1", calls.open);
+  find(library, "fi_strerror", "FABRIC_1.0", calls.strerror);
+  return calls;
+}
+
+const Calls& calls() {
+  static const Calls loaded = load();
+  return loaded;
+}
+
+struct FirstQuery {
+  std::mutex mutex;
+  bool made = false;
+  std::string providers;
+};
+FirstQuery& first_query() {
+  static FirstQuery& query = *new FirstQuery;
+  return query;
+}
+
+}  // namespace
+
+void want_providers(const std::string& names) {
+  calls();
+  const std::lock_guard lock(first_query().mutex);
+  first_query().providers = names;
+}
+
+}  // namespace portunus::fabric
+
+using portunus::fabric::calls;
+
+extern "C" {
+
+// The first query sets providers up. What the user says in FI_PROVIDER holds; else it is set for that query alone.
+int fi_getinfo(uint32_t version, const char* node, const char* service, uint64_t flags, const struct fi_info* hints,
+               struct fi_info** info) {
+  auto& first = portunus::fabric::first_query();
+  const std::lock_guard lock(first.mutex);
+  if (first.made) return calls().getinfo(version, node, service, flags, hints, info);
+  const portunus::KeptSignals kept;
+  const bool filter = !first.providers.empty() && std::getenv(portunus::fabric::kFilter) == nullptr;
+  if (filter) setenv(portunus::fabric::kFilter, first.providers.c_str(), 1);
+  const int status = calls().getinfo(version, node, service, flags, hints, info);
+  if (filter) unsetenv(portunus::fabric::kFilter);
+  first.made = true;
+  return status;
+}
+
+void fi_freeinfo(struct fi_info* info) { calls().freeinfo(info); }
+
+struct fi_info* fi_dupinfo(const struct fi_info* info) {
+  return calls().dupinfo(info);
+}
+
+int fi_fabric(struct fi_fabric_attr* attr, struct fid_fabric** fabric, void* context) { return calls().open(attr, fabric, context); }
+
+const char* fi_strerror(int number) { return calls().strerror(number); }
+}

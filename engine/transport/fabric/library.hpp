@@ -1,0 +1,15 @@
+// library.hpp: libfabric, loaded when the first of its calls is made and not with the program, so that programs which stay on one
+// node never load it, and so that what its providers' libraries do to signals can be undone.
+// The calls themselves are declared by libfabric's own headers; library.cpp defines those that are no inline functions.
+// Thread: any. Source: fabric(7), "FI_PROVIDER".
+#pragma once
+
+#include <string>
+
+namespace portunus::fabric {
+
+// Says which providers libfabric shall set up, all others being left alone: names divided by commas, empty: all. Counts only before
+// its first query. Throws std::runtime_error where libfabric is not installed.
+void want_providers(const std::string& names);
+
+}  // namespace portunus::fabric
