@@ -61,6 +61,15 @@ typedef struct {
     int MPI_internal[5];
 } MPI_Status;
 
+/* Fortran's INTEGER, and the status of mpi_f08. A status of Fortran's is an array of MPI_F_STATUS_SIZE integers. */
+typedef int MPI_Fint;
+typedef struct {
+    MPI_Fint MPI_SOURCE;
+    MPI_Fint MPI_TAG;
+    MPI_Fint MPI_ERROR;
+    MPI_Fint MPI_internal[5];
+} MPI_F08_status;
+
 /* What users hand over to be called. */
 typedef void MPI_User_function(void *invec, void *inoutvec, int *len, MPI_Datatype *datatype);
 typedef void MPI_User_function_c(void *invec, void *inoutvec, MPI_Count *len, MPI_Datatype *datatype);
@@ -134,6 +143,12 @@ typedef int MPI_Grequest_cancel_function(void *extra_state, int complete);
 #define MPI_UNWEIGHTED                 ((int *)10)
 #define MPI_WEIGHTS_EMPTY              ((int *)11)
 #define MPI_DISPLACEMENT_CURRENT       ((MPI_Offset)-1)
+
+/* Fortran's constants that say the same; addresses that the bindings for Fortran put there, if they are loaded. */
+extern MPI_Fint *MPI_F_STATUS_IGNORE;
+extern MPI_Fint *MPI_F_STATUSES_IGNORE;
+extern MPI_F08_status *MPI_F08_STATUS_IGNORE;
+extern MPI_F08_status *MPI_F08_STATUSES_IGNORE;
 
 #define MPI_COMM_NULL_COPY_FN          ((MPI_Comm_copy_attr_function *)0x0)
 #define MPI_COMM_DUP_FN                ((MPI_Comm_copy_attr_function *)0x1)
@@ -264,6 +279,12 @@ typedef int MPI_Grequest_cancel_function(void *extra_state, int complete);
 #define MPI_MAX_PSET_NAME_LEN          1024
 #define MPI_MAX_STRINGTAG_LEN          1024
 #define MPI_BSEND_OVERHEAD             512
+
+/* Where the fields of a status of Fortran's are, counted from 0. */
+#define MPI_F_STATUS_SIZE              8
+#define MPI_F_SOURCE                   0
+#define MPI_F_TAG                      1
+#define MPI_F_ERROR                    2
 
 /* Results of comparisons, kinds of topologies, ways to split. */
 #define MPI_IDENT                      201
@@ -1468,6 +1489,36 @@ MPI_Datatype MPI_Type_fromint(int datatype);
 int MPI_Win_toint(MPI_Win win);
 MPI_Win MPI_Win_fromint(int win);
 
+/* The same numbers by the names that are used with Fortran, and statuses. */
+MPI_Fint MPI_Comm_c2f(MPI_Comm comm);
+MPI_Comm MPI_Comm_f2c(MPI_Fint comm);
+MPI_Fint MPI_Errhandler_c2f(MPI_Errhandler errhandler);
+MPI_Errhandler MPI_Errhandler_f2c(MPI_Fint errhandler);
+MPI_Fint MPI_File_c2f(MPI_File file);
+MPI_File MPI_File_f2c(MPI_Fint file);
+MPI_Fint MPI_Group_c2f(MPI_Group group);
+MPI_Group MPI_Group_f2c(MPI_Fint group);
+MPI_Fint MPI_Info_c2f(MPI_Info info);
+MPI_Info MPI_Info_f2c(MPI_Fint info);
+MPI_Fint MPI_Message_c2f(MPI_Message message);
+MPI_Message MPI_Message_f2c(MPI_Fint message);
+MPI_Fint MPI_Op_c2f(MPI_Op op);
+MPI_Op MPI_Op_f2c(MPI_Fint op);
+MPI_Fint MPI_Request_c2f(MPI_Request request);
+MPI_Request MPI_Request_f2c(MPI_Fint request);
+MPI_Fint MPI_Session_c2f(MPI_Session session);
+MPI_Session MPI_Session_f2c(MPI_Fint session);
+MPI_Fint MPI_Type_c2f(MPI_Datatype datatype);
+MPI_Datatype MPI_Type_f2c(MPI_Fint datatype);
+MPI_Fint MPI_Win_c2f(MPI_Win win);
+MPI_Win MPI_Win_f2c(MPI_Fint win);
+int MPI_Status_c2f(const MPI_Status *c_status, MPI_Fint *f_status);
+int MPI_Status_f2c(const MPI_Fint *f_status, MPI_Status *c_status);
+int MPI_Status_c2f08(const MPI_Status *c_status, MPI_F08_status *f08_status);
+int MPI_Status_f082c(const MPI_F08_status *f08_status, MPI_Status *c_status);
+int MPI_Status_f2f08(const MPI_Fint *f_status, MPI_F08_status *f08_status);
+int MPI_Status_f082f(const MPI_F08_status *f08_status, MPI_Fint *f_status);
+
 /* ---- Tool information interface ----------------------------------------------------------------------------------- */
 
 int MPI_T_init_thread(int required, int *provided);
@@ -2047,6 +2098,34 @@ MPI_ABI_TWIN(Type_toint)
 MPI_ABI_TWIN(Type_fromint)
 MPI_ABI_TWIN(Win_toint)
 MPI_ABI_TWIN(Win_fromint)
+MPI_ABI_TWIN(Comm_c2f)
+MPI_ABI_TWIN(Comm_f2c)
+MPI_ABI_TWIN(Errhandler_c2f)
+MPI_ABI_TWIN(Errhandler_f2c)
+MPI_ABI_TWIN(File_c2f)
+MPI_ABI_TWIN(File_f2c)
+MPI_ABI_TWIN(Group_c2f)
+MPI_ABI_TWIN(Group_f2c)
+MPI_ABI_TWIN(Info_c2f)
+MPI_ABI_TWIN(Info_f2c)
+MPI_ABI_TWIN(Message_c2f)
+MPI_ABI_TWIN(Message_f2c)
+MPI_ABI_TWIN(Op_c2f)
+MPI_ABI_TWIN(Op_f2c)
+MPI_ABI_TWIN(Request_c2f)
+MPI_ABI_TWIN(Request_f2c)
+MPI_ABI_TWIN(Session_c2f)
+MPI_ABI_TWIN(Session_f2c)
+MPI_ABI_TWIN(Type_c2f)
+MPI_ABI_TWIN(Type_f2c)
+MPI_ABI_TWIN(Win_c2f)
+MPI_ABI_TWIN(Win_f2c)
+MPI_ABI_TWIN(Status_c2f)
+MPI_ABI_TWIN(Status_f2c)
+MPI_ABI_TWIN(Status_c2f08)
+MPI_ABI_TWIN(Status_f082c)
+MPI_ABI_TWIN(Status_f2f08)
+MPI_ABI_TWIN(Status_f082f)
 MPI_ABI_TWIN(T_init_thread)
 MPI_ABI_TWIN(T_finalize)
 MPI_ABI_TWIN(T_enum_get_info)

@@ -1,13 +1,17 @@
 // handles.cpp: handles as integers, for languages that have no pointers.
 //
 // A predefined handle is its own number; any other gets one when it is first asked for, and keeps it: a pool's slots are the
-// handles of all objects that are ever in it, so there are no more numbers than slots.
-// Thread: any; locked. Source: MPI-5.0, 2.5.1 and 20.4.
+// handles of all objects that are ever in it, so there are no more numbers than slots. Programs in Fortran ask at every call, so
+// both ways are found without a lock.
+// Thread: any; a lock is taken to give out a number. Source: MPI-5.0, 2.5.1, 19.3.4 and 20.4.
+#include <atomic>
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <mutex>
-#include <unordered_map>
 #include <vector>
 
+#include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/core/profiling.hpp"
 
 namespace portunus::mpi {
@@ -20,29 +24,87 @@ class Numbers {
   int of(const void* handle) {
     const auto value = reinterpret_cast<uintptr_t>(handle);
     if (value < kFirstNumber) return static_cast<int>(value);
+    if (const int number = look_up(value)) return number;
     std::lock_guard lock(mutex_);
-    const auto [place, is_new] = numbers_.try_emplace(handle, static_cast<int>(kFirstNumber + handles_.size()));
-    if (is_new) handles_.push_back(handle);
-    return place->second;
+    const int known = look_up(value);  // another thread may have been faster
+    return known != 0 ? known : add(value);
   }
   // A number that none has gives a handle that is none.
-  const void* handle(int number) {
-    const auto value = static_cast<uintptr_t>(static_cast<unsigned>(number));
-    std::lock_guard lock(mutex_);
-    if (value < kFirstNumber || value - kFirstNumber >= handles_.size()) return reinterpret_cast<const void*>(value);
-    return handles_[value - kFirstNumber];
+  const void* handle(int number) const {
+    const uintptr_t value = static_cast<unsigned>(number), index = value - kFirstNumber;
+    if (value < kFirstNumber || index >= kChunks * kChunk) return reinterpret_cast<const void*>(value);
+    const std::atomic<uintptr_t>* chunk = chunks_[index / kChunk].load(std::memory_order_acquire);
+    const uintptr_t found = chunk == nullptr ? 0 : chunk[index % kChunk].load(std::memory_order_acquire);  // released by add()
+    return reinterpret_cast<const void*>(found != 0 ? found : value);
   }
 
  private:
+  struct Entry {
+    std::atomic<uintptr_t> handle{0};
+    int number = 0;  // before `handle` is there
+  };
+  // Open addressing; at most half full. A reader may hold one that has been replaced, so none is freed.
+  struct Table {
+    explicit Table(size_t size) : mask(size - 1), entries(new Entry[size]) {}
+    size_t mask;
+    std::unique_ptr<Entry[]> entries;
+  };
+  static constexpr size_t kChunk = 4096, kChunks = 16384;
+
+  static size_t place(uintptr_t value) { return static_cast<size_t>((value >> 6) * 0x9e3779b97f4a7c15u >> 20); }
+
+  int look_up(uintptr_t value) const {
+    const Table* table = table_.load(std::memory_order_acquire);  // released by grow()
+    if (table == nullptr) return 0;
+    for (size_t i = place(value);; ++i) {
+      const Entry& entry = table->entries[i & table->mask];
+      const uintptr_t found = entry.handle.load(std::memory_order_acquire);  // released by put()
+      if (found == value) return entry.number;
+      if (found == 0) return 0;
+    }
+  }
+  static void put(Table& table, uintptr_t value, int number) {
+    size_t i = place(value);
+    while (table.entries[i & table.mask].handle.load(std::memory_order_relaxed) != 0) ++i;
+    table.entries[i & table.mask].number = number;
+    table.entries[i & table.mask].handle.store(value, std::memory_order_release);
+  }
+  // Under the lock, as grow(). 0, which is no handle: there are no more numbers.
+  int add(uintptr_t value) {
+    if (count_ == kChunks * kChunk) return 0;
+    if (tables_.empty() || 2 * count_ >= tables_.back()->mask) grow();
+    std::atomic<std::atomic<uintptr_t>*>& chunk = chunks_[count_ / kChunk];
+    if (chunk.load(std::memory_order_relaxed) == nullptr)
+      chunk.store(
+          new std::atomic<uintptr_t>[kChunk] {}, std::memory_order_release);
+    chunk.load(std::memory_order_relaxed)[count_ % kChunk].store(value, std::memory_order_release);
+    const int number = static_cast<int>(kFirstNumber + count_++);
+    put(*tables_.back(), value, number);
+    return number;
+  }
+  void grow() {
+    auto larger = std::make_unique<Table>(tables_.empty() ? 1024 : 2 * (tables_.back()->mask + 1));
+    for (size_t i = 0; i < count_; ++i) {
+      const uintptr_t value = chunks_[i / kChunk].load(std::memory_order_relaxed)[i % kChunk].load(std::memory_order_relaxed);
+      put(*larger, value, static_cast<int>(kFirstNumber + i));
+    }
+    table_.store(larger.get(), std::memory_order_release);
+    tables_.push_back(std::move(larger));
+  }
+
   std::mutex mutex_;
-  std::unordered_map<const void*, int> numbers_;
-  std::vector<const void*> handles_;
+  std::atomic<Table*> table_{nullptr};
+  std::atomic<std::atomic<uintptr_t>*> chunks_[kChunks] = {};
+  size_t count_ = 0;  // under the lock, as all tables that ever were
+  std::vector<std::unique_ptr<Table>> tables_;
 };
 
 Numbers& numbers() {
   static auto& all = *new Numbers;
   return all;
 }
+
+MPI_Fint status_ignore[MPI_F_STATUS_SIZE], statuses_ignore[MPI_F_STATUS_SIZE];
 
 }  // namespace
 }  // namespace portunus::mpi
@@ -53,7 +115,11 @@ using namespace portunus::mpi;
   extern "C" int PMPI_##Kind##_toint(Handle handle) { return numbers().of(handle); }                                               \
   MPI_WEAK_NAME(Kind##_toint)                                                                                                      \
   extern "C" Handle PMPI_##Kind##_fromint(int handle) { return static_cast<Handle>(const_cast<void*>(numbers().handle(handle))); } \
-  MPI_WEAK_NAME(Kind##_fromint)
+  MPI_WEAK_NAME(Kind##_fromint)                                                                                                    \
+  extern "C" MPI_Fint PMPI_##Kind##_c2f(Handle handle) { return PMPI_##Kind##_toint(handle); }                                     \
+  MPI_WEAK_NAME(Kind##_c2f)                                                                                                        \
+  extern "C" Handle PMPI_##Kind##_f2c(MPI_Fint handle) { return PMPI_##Kind##_fromint(handle); }                                   \
+  MPI_WEAK_NAME(Kind##_f2c)
 
 MPI_NUMBERS(Comm, MPI_Comm)
 MPI_NUMBERS(Errhandler, MPI_Errhandler)
@@ -66,3 +132,30 @@ MPI_NUMBERS(Request, MPI_Request)
 MPI_NUMBERS(Session, MPI_Session)
 MPI_NUMBERS(Type, MPI_Datatype)
 MPI_NUMBERS(Win, MPI_Win)
+
+// Until the bindings for Fortran put theirs there.
+extern "C" {
+MPI_Fint* MPI_F_STATUS_IGNORE = status_ignore;
+MPI_Fint* MPI_F_STATUSES_IGNORE = statuses_ignore;
+MPI_F08_status* MPI_F08_STATUS_IGNORE = reinterpret_cast<MPI_F08_status*>(status_ignore);
+MPI_F08_status* MPI_F08_STATUSES_IGNORE = reinterpret_cast<MPI_F08_status*>(statuses_ignore);
+}
+
+// A status is eight integers in every language.
+static_assert(sizeof(MPI_Status) == sizeof(MPI_Fint[MPI_F_STATUS_SIZE]) && sizeof(MPI_Status) == sizeof(MPI_F08_status));
+#define MPI_STATUS_COPY(name, From, To)                                                                         \
+  extern "C" int PMPI_Status_##name(const From* from, To* to) {                                                 \
+    const bool is_none = (const void*)from == nullptr || (const void*)from == MPI_F_STATUS_IGNORE ||            \
+                         (const void*)from == MPI_F_STATUSES_IGNORE || to == nullptr;                           \
+    if (is_none) return raise("MPI_Status_" #name, nullptr, MPI_ERR_ARG, "there is no status to be converted"); \
+    std::memcpy(to, from, sizeof(MPI_Status));                                                                  \
+    return MPI_SUCCESS;                                                                                         \
+  }                                                                                                             \
+  MPI_WEAK_NAME(Status_##name)
+
+MPI_STATUS_COPY(c2f, MPI_Status, MPI_Fint)
+MPI_STATUS_COPY(f2c, MPI_Fint, MPI_Status)
+MPI_STATUS_COPY(c2f08, MPI_Status, MPI_F08_status)
+MPI_STATUS_COPY(f082c, MPI_F08_status, MPI_Status)
+MPI_STATUS_COPY(f2f08, MPI_Fint, MPI_F08_status)
+MPI_STATUS_COPY(f082f, MPI_F08_status, MPI_Fint)

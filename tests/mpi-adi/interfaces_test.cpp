@@ -1,6 +1,7 @@
 // What is beside messages: the tool interface, handles as integers, buffers of communicators and sessions, old names; and as
 // many communicators as there can be. Source: MPI-5.0, 3.6, 7.4, 15.3, 20.4.
 #include <cstring>
+#include <set>
 #include <string>
 
 #include "ranks.hpp"
@@ -69,6 +70,37 @@ TEST(Handles, AreTheSameThroughIntegers) {
   ReturnErrors guard;
   int size;
   EXPECT_EQ(MPI_Comm_size(MPI_Comm_fromint(1 << 30), &size), MPI_ERR_COMM);
+}
+
+// 19.3.4: c2f and f2c are the inverse of each other, for as many handles as there are.
+TEST(Handles, OfManyObjectsKeepTheirNumbersForFortran) {
+  std::vector<MPI_Info> infos(3000);
+  std::vector<MPI_Fint> numbers;
+  for (MPI_Info& info : infos) {
+    MPI_Info_create(&info);
+    numbers.push_back(MPI_Info_c2f(info));
+  }
+  EXPECT_EQ(std::set<MPI_Fint>(numbers.begin(), numbers.end()).size(), numbers.size());
+  for (size_t i = 0; i < infos.size(); ++i) {
+    EXPECT_EQ(MPI_Info_f2c(numbers[i]), infos[i]);
+    EXPECT_EQ(MPI_Info_c2f(infos[i]), numbers[i]);
+    MPI_Info_free(&infos[i]);
+  }
+  EXPECT_EQ(MPI_Win_f2c(MPI_Win_c2f(MPI_WIN_NULL)), MPI_WIN_NULL);
+}
+
+// 19.3.5: statuses travel between languages whole; MPI_F_STATUS_IGNORE cannot be converted.
+TEST(Statuses, AreTheSameInFortran) {
+  ReturnErrors guard;
+  MPI_Status status = {5, 6, 7, {1, 2, 3, 4, 5}}, back = {};
+  MPI_Fint old[MPI_F_STATUS_SIZE] = {};
+  MPI_F08_status other = {};
+  EXPECT_EQ(MPI_Status_c2f(&status, old), MPI_SUCCESS);
+  EXPECT_EQ(old[MPI_F_SOURCE] * 100 + old[MPI_F_TAG] * 10 + old[MPI_F_ERROR], 567);
+  EXPECT_EQ(MPI_Status_f2f08(old, &other), MPI_SUCCESS);
+  EXPECT_EQ(MPI_Status_f082c(&other, &back), MPI_SUCCESS);
+  EXPECT_EQ(std::memcmp(&status, &back, sizeof status), 0);
+  EXPECT_EQ(MPI_Status_f2c(MPI_F_STATUS_IGNORE, &back), MPI_ERR_ARG);
 }
 
 TEST(Buffers, OfACommunicatorAreItsOwn) {
