@@ -6,7 +6,7 @@
 
 # What it takes to build; then what only the tests need.
 build_packages="g++ meson ninja-build pkg-config python3 libfabric-dev libhwloc-dev libpmix-dev libcli11-dev
-  nlohmann-json3-dev libgtest-dev libbenchmark-dev"
+  nlohmann-json3-dev libgtest-dev libbenchmark-dev gfortran"
 test_packages="clang clang-format libclang-rt-14-dev openmpi-bin mpich iproute2 slurm-wlm munge"
 
 say() { printf '%s\n' "$*"; }
