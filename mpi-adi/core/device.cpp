@@ -9,6 +9,7 @@
 
 #include "engine/goal/goal.h"
 #include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/memory.hpp"
 #include "mpi-adi/core/settings.hpp"
 
 namespace portunus::mpi::adi {
@@ -95,21 +96,12 @@ int open_windows() {
   return PtlPTAlloc(device.ni, 0, PTL_EQ_NONE, kWindowPortal, &portal);
 }
 
-int bind_all_memory(unsigned options, ptl_handle_eq_t eq, ptl_handle_md_t& md) {
-  ptl_md_t all{};
-  all.length = PTL_SIZE_MAX;
-  all.options = options;
-  all.eq_handle = eq;
-  all.ct_handle = PTL_CT_NONE;
-  return PtlMDBind(device.ni, &all, &md);
-}
-
 int bind_ways(unsigned options, ptl_handle_md_t& copied, ptl_handle_md_t& sent, ptl_handle_md_t& header_first,
               ptl_handle_md_t& synchronous) {
-  int result = bind_all_memory(options | PTL_MD_VOLATILE, PTL_EQ_NONE, copied);
-  if (result == PTL_OK) result = bind_all_memory(options, device.eq, sent);
-  if (result == PTL_OK) result = bind_all_memory(options | PTLX_MD_HEADER_FIRST, device.eq, header_first);
-  if (result == PTL_OK) result = bind_all_memory(options | PTL_MD_EVENT_SEND_DISABLE, device.eq, synchronous);
+  int result = bind_all_memory(options | PTL_MD_VOLATILE, PTL_EQ_NONE, PTL_CT_NONE, copied);
+  if (result == PTL_OK) result = bind_all_memory(options, device.eq, PTL_CT_NONE, sent);
+  if (result == PTL_OK) result = bind_all_memory(options | PTLX_MD_HEADER_FIRST, device.eq, PTL_CT_NONE, header_first);
+  if (result == PTL_OK) result = bind_all_memory(options | PTL_MD_EVENT_SEND_DISABLE, device.eq, PTL_CT_NONE, synchronous);
   return result;
 }
 
@@ -131,13 +123,22 @@ int open_messages() {
   result = PtlMEAppend(device.ni, kMessagePortal, &early, PTL_OVERFLOW_LIST, nullptr, &handle);
   if (result == PTL_OK) result = PtlxPTLimitHeld(device.ni, kMessagePortal, settings.unexpected_buffer, settings.unexpected_limit);
   if (result == PTL_OK) result = bind_ways(0, device.md_copied, device.md_sent, device.md_long, device.md_synchronous);
-  if (result == PTL_OK) result = bind_all_memory(PTLX_MD_STAGE, device.eq, device.md_waited);
+  if (result == PTL_OK) result = bind_all_memory(PTLX_MD_STAGE, device.eq, PTL_CT_NONE, device.md_waited);
   if (result == PTL_OK)
     result = bind_ways(PTLX_MD_LAYOUT, device.md_copied_layout, device.md_sent_layout, device.md_long_layout, device.md_synchronous_layout);
   return result;
 }
 
 }  // namespace
+
+int bind_all_memory(unsigned options, ptl_handle_eq_t eq, ptl_handle_ct_t ct, ptl_handle_md_t& md) {
+  ptl_md_t all{};
+  all.length = PTL_SIZE_MAX;
+  all.options = options;
+  all.eq_handle = eq;
+  all.ct_handle = ct;
+  return PtlMDBind(device.ni, &all, &md);
+}
 
 const char* start(bool threaded, int& rank, int& size) {
   if (const char* complaint = read_settings()) return complaint;

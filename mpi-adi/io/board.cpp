@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/memory.hpp"
 #include "mpi-adi/io/portal.hpp"
 
 namespace portunus::mpi::io {
@@ -100,7 +101,7 @@ bool Board::open_bell() {
   if (result == PTL_OK) result = PtlCTAlloc(adi::device.ni, &deaths_);
   for (size_t i = 0; i < members_.size() && result == PTL_OK; ++i)
     if (i != rank_) result = PtlxCTWatch(deaths_, adi::process(members_[i]));
-  if (result == PTL_OK) result = bind_memory(PTL_MD_VOLATILE, PTL_CT_NONE, nothing_);
+  if (result == PTL_OK) result = adi::bind_all_memory(PTL_MD_VOLATILE, PTL_EQ_NONE, PTL_CT_NONE, nothing_);
   if (result != PTL_OK) return false;
   ptl_me_t entry{};
   entry.ct_handle = bell_;

@@ -31,15 +31,6 @@ int open_file_portal() {
   return result;
 }
 
-int bind_memory(unsigned options, ptl_handle_ct_t counter, ptl_handle_md_t& md) {
-  ptl_md_t all{};
-  all.length = PTL_SIZE_MAX;
-  all.options = options;
-  all.eq_handle = PTL_EQ_NONE;
-  all.ct_handle = counter;
-  return PtlMDBind(adi::device.ni, &all, &md);
-}
-
 void release_memory(ptl_handle_md_t md) {
   while (md != PTL_INVALID_HANDLE && PtlMDRelease(md) == PTL_IN_USE)
     if (PtlxProgress() == 0) sched_yield();

@@ -16,8 +16,6 @@ constexpr ptl_match_bits_t file_bits(uint64_t number, uint64_t kind, uint64_t ow
 
 // Once per run of MPI: the table entry, and what keeps data that come before there is room for them. PTL_* codes.
 int open_file_portal();
-// A descriptor of all memory.
-int bind_memory(unsigned options, ptl_handle_ct_t counter, ptl_handle_md_t& md);
 // These wait until nothing refers to the object; PTL_INVALID_HANDLE is none.
 void release_memory(ptl_handle_md_t md);
 void release_counter(ptl_handle_ct_t counter);

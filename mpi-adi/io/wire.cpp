@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/memory.hpp"
 #include "mpi-adi/io/portal.hpp"
 
 namespace portunus::mpi::io {
@@ -31,7 +32,7 @@ int Wire::watch() {
 int Wire::open_entries() {
   if (size_ == 1) return PTL_OK;
   int result = watch();
-  if (result == PTL_OK) result = bind_memory(PTL_MD_VOLATILE, PTL_CT_NONE, small_);
+  if (result == PTL_OK) result = adi::bind_all_memory(PTL_MD_VOLATILE, PTL_EQ_NONE, PTL_CT_NONE, small_);
   records_.resize(2 * size_);
   const auto append = [&](void* start, size_t bytes, ptl_handle_ct_t counter, unsigned options, Kind kind, int64_t number) {
     ptl_me_t entry{};
@@ -134,7 +135,7 @@ int Wire::fetch_add(unsigned which, int64_t by, int64_t& old) {
   ptl_handle_md_t md = PTL_INVALID_HANDLE;
   int64_t words[2] = {by, -1};
   if (PtlCTAlloc(adi::device.ni, &counter) != PTL_OK) return MPI_ERR_NO_MEM;
-  int error = bind_memory(PTL_MD_EVENT_CT_REPLY, counter, md) == PTL_OK ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+  int error = adi::bind_all_memory(PTL_MD_EVENT_CT_REPLY, PTL_EQ_NONE, counter, md) == PTL_OK ? MPI_SUCCESS : MPI_ERR_NO_MEM;
   if (error == MPI_SUCCESS) {
     const ptl_match_bits_t where = file_bits(comm_->context, pointer, 0);
     const int result =
@@ -155,8 +156,9 @@ int Wire::ready() {
   for (Lane& lane : lanes_) {
     if (result == PTL_OK) result = PtlCTAlloc(adi::device.ni, &lane.sent);
     if (result == PTL_OK) result = PtlCTAlloc(adi::device.ni, &lane.arrived);
-    if (result == PTL_OK) result = bind_memory(PTL_MD_EVENT_CT_SEND | PTLX_MD_HEADER_FIRST, lane.sent, lane.memory);
-    if (result == PTL_OK) result = bind_memory(PTL_MD_EVENT_CT_SEND | PTLX_MD_HEADER_FIRST | PTLX_MD_LAYOUT, lane.sent, lane.pieces);
+    if (result == PTL_OK) result = adi::bind_all_memory(PTL_MD_EVENT_CT_SEND | PTLX_MD_HEADER_FIRST, PTL_EQ_NONE, lane.sent, lane.memory);
+    if (result == PTL_OK)
+      result = adi::bind_all_memory(PTL_MD_EVENT_CT_SEND | PTLX_MD_HEADER_FIRST | PTLX_MD_LAYOUT, PTL_EQ_NONE, lane.sent, lane.pieces);
   }
   ready_ = result == PTL_OK;
   return result;
