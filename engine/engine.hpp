@@ -9,10 +9,6 @@
 // it. Source: Portals 4.3; PEACE (communication processor); ESPGOAL (offloaded schedules).
 #pragma once
 
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "engine/core.hpp"
 #include "engine/flow_control.hpp"
 #include "engine/initiator.hpp"
@@ -31,27 +27,16 @@ class Engine final : public Sink, private Core {
   // What it counts about itself goes to `stats`, if that is given.
   Engine(Objects& objects, uint32_t uid, Stats* stats = nullptr);
   ~Engine();
-  // In order of preference, `self` first: the first that connects to a process carries its messages.
-  void add_transport(std::unique_ptr<Transport> transport, bool costly_to_poll = false) {
-    peers_.add_transport(std::move(transport), costly_to_poll);
-  }
 
   // ---- the duty cycle ----
   // Commands, arrivals, ripe triggers, bulk transfers, messages held back. Returns the work done.
   int step(uint64_t now_ns);
   // Runs one command now: fresh, queued or triggered.
   void execute(Command& command);
-  // The shortest ways of a put and of an append; see Initiator and Target.
-  bool put_at_once(wire::Header& header, ptl_process_t to, const Local& source, void* user_ptr) {
-    return initiator_.put_at_once(header, to, source, user_ptr);
-  }
-  void append_now(ListEntry& entry, PortalEntry& portal) { target_.append_now(entry, portal); }
   // After a command from outside: triggers it ripened and messages to this very process, a bounded number.
   void settle() {
     if (triggers_.ready() || peers_.self_may_deliver()) settle_now();
   }
-  // Sends what was kept back to travel together (bundles, PTLX_MD_LAZY). Every step ends so.
-  void flush() { peers_.flush(); }
   CommandQueue& commands() { return commands_; }  // [any] push
 
   // ---- for who sleeps ----
@@ -78,34 +63,16 @@ class Engine final : public Sink, private Core {
   ProcessId self() const { return Core::self; }
   void set_self(ProcessId self) { Core::self = self; }
   Peer* peer(ProcessId process) { return peers_.find(process); }
-  Peer* target(uint32_t ni, ptl_process_t id) { return peers_.target(ni, id); }
-  std::string transport_names() const { return peers_.transport_names(); }
-  TransportName transport_name(const Peer& peer) const { return peer.transport ? peer.transport->name() : TransportName{}; }
-  std::vector<int> wait_fds() const { return peers_.wait_fds(); }
-  const std::atomic<uint32_t>& throttled_peers() const { return flow_.throttled_peers(); }  // [any]
 
-  // ---- control verbs, run at once for a caller that waits for the outcome (PTL_* codes); see the classes ----
-  int portal_alloc(uint32_t ni, unsigned options, uint32_t eq, uint32_t wanted, uint32_t& index) {
-    return table_.alloc(ni, options, eq, wanted, index);
-  }
-  int portal_free(uint32_t ni, uint32_t index) { return target_.free_portal(ni, index); }
-  int portal_enable(uint32_t ni, uint32_t index) { return table_.enable(ni, index); }
-  int portal_disable(uint32_t ni, uint32_t index) { return table_.disable(ni, index); }
-  int unlink(uint32_t handle) { return table_.unlink(handle); }
-  int discard_entry(uint32_t handle) { return discard(handle), PTL_OK; }
-  int search(uint32_t ni, uint32_t pt, const MatchPattern& pattern, const ListEntry& like, ptl_search_op_t op) {
-    return target_.unexpected().search(ni, pt, pattern, like, op);
-  }
-  int set_aside(uint32_t ni, uint32_t pt, const MatchPattern& pattern, const ListEntry& like, uint64_t label) {
-    return target_.unexpected().set_aside(ni, pt, pattern, like, label);
-  }
-  int limit_held(uint32_t ni, uint32_t pt, uint64_t headers_only_from, uint64_t most) {
-    return flow_.limit_held(ni, pt, headers_only_from, most);
-  }
-  void withdraw_puts(const PutsOf& like) { initiator_.withdraw(like); }
-  int refuse_held(uint32_t ni, uint32_t pt, const MatchPattern& pattern) { return target_.refuse_held(ni, pt, pattern); }
-  void drop_triggers(Counter& counter, uint32_t handle) { triggers_.drop(counter, handle); }
-  // The same for a user, who need not know what has had its turn: what is ripe runs first, what recurs for the last time.
+  // ---- verbs that a caller runs and waits for (PTL_* codes): each class says what it offers ----
+  Peers& peers() { return peers_; }
+  FlowControl& flow() { return flow_; }
+  PortalTable& table() { return table_; }
+  Initiator& initiator() { return initiator_; }
+  Target& target() { return target_; }
+  Triggers& triggers() { return triggers_; }
+  using Core::discard;
+  // triggers().drop for a user, who need not know what has had its turn: what is ripe runs first, what recurs for the last time.
   void cancel_triggers(Counter& counter, uint32_t handle);
   // What is under way that will count there: 1 messages whose data a peer has yet to take, 2 anything else.
   unsigned counts_on(uint32_t ct) const;
@@ -113,7 +80,6 @@ class Engine final : public Sink, private Core {
   void guard(Counter& counter, uint32_t errors);
   // The end of this peer will be a failure on the counter; also if it has come already.
   int watch(uint32_t ct, Peer& peer);
-  void unwatch(uint32_t ct) { peers_.unwatch(ct); }
   int set_map(uint32_t ni, const ptl_process_t* mapping, size_t size);
   void close_interface(uint32_t ni);
 

@@ -29,7 +29,7 @@ class Peers {
 
   // ---- routing ----
   // In order of preference, `self` first. Costly: polling it takes a system call or a lock.
-  void add_transport(std::unique_ptr<Transport> transport, bool costly_to_poll);
+  void add_transport(std::unique_ptr<Transport> transport, bool costly_to_poll = false);
   // The record of a process, made if need be; `failed` where no transport reaches it.
   Peer* find(ProcessId process);
   // The peer that a call names; nullptr for a rank that is not in the interface's map.

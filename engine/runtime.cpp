@@ -4,10 +4,10 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <mutex>
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 
 #include "engine/transport/table.hpp"
 
@@ -38,7 +38,7 @@ void Runtime::open_transports(const Options& options, const JobPlace& place, uin
   // A death on the node is a fact, not a guess from silence: it is looked for more often than the bound demands.
   engine_->keep_house_every(std::min<uint64_t>(kLookMost, options.peer_timeout_s * (uint64_t{1'000'000'000} / 4)));
   for (OpenedTransport& one : opened) {
-    engine_->add_transport(std::move(one.transport), one.type->costly);
+    engine_->peers().add_transport(std::move(one.transport), one.type->costly);
     network_open_ = network_open_ || one.type->gives_address;
   }
 }
@@ -61,7 +61,7 @@ ProgressPlan Runtime::plan(const Options& options, const JobPlace& place) {
   plan.engine_has_core = placement_.engine_core >= 0;
   plan.spin_waits = !plan.oversubscribed && !(plan.engine_spins && !plan.engine_has_core && place.local_size >= placement_.usable);
   plan.shares_core = !place.known && placement_.usable == 1;
-  plan.by_socket = network_open_ && !engine_->wait_fds().empty();
+  plan.by_socket = network_open_ && !engine_->peers().wait_fds().empty();
   plan.must_poll = network_open_ && !plan.by_socket;
   plan.registered = register_asymmetric_fences();
   return plan;
@@ -74,7 +74,7 @@ void Runtime::start(const JobPlace& place, uint32_t pid) {
   published_ = std::make_unique<PublishedStats>();
   try {
     open_transports(options, place, pid);
-    sleeping_.begin(self_, uid_, network_open_ ? engine_->wait_fds() : std::vector<int>{}, node_, &placement_);
+    sleeping_.begin(self_, uid_, network_open_ ? engine_->peers().wait_fds() : std::vector<int>{}, node_, &placement_);
   } catch (...) {
     close_transports();
     throw;
@@ -119,7 +119,7 @@ void Runtime::publish() {
   page.engine_core = placement_.engine_core;
   page.started_ns = now_ns();
   std::strncpy(page.progress, name_of(progress_.plan().mode), sizeof page.progress - 1);
-  std::strncpy(page.transports, engine_->transport_names().c_str(), sizeof page.transports - 1);
+  std::strncpy(page.transports, engine_->peers().transport_names().c_str(), sizeof page.transports - 1);
   page.ready.store(1, std::memory_order_release);
 }
 

@@ -79,7 +79,7 @@ int PtlCTFree(ptl_handle_ct_t ct_handle) {
     if (!counter) return static_cast<int>(PTL_ARG_INVALID);
     engine.cancel_triggers(*counter, ct_handle);
     if (!pool.retire(ct_handle)) return static_cast<int>(PTL_ARG_INVALID);
-    if (counter->watches) engine.unwatch(ct_handle);
+    if (counter->watches) engine.peers().unwatch(ct_handle);
     engine.interface(counter->ni).counters.fetch_sub(1, std::memory_order_relaxed);
     pool.give_back(handle_index(ct_handle));
     return static_cast<int>(PTL_OK);

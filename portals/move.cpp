@@ -185,7 +185,7 @@ void hand_over(Command& command) {
   source.options = md.options;
   source.eq = md.eq_handle;
   source.ct = md.ct_handle;
-  const bool done = process.engine().put_at_once(header, remote.target, source, remote.user_ptr);
+  const bool done = process.engine().initiator().put_at_once(header, remote.target, source, remote.user_ptr);
   process.progress().leave();
   return done;
 }
@@ -273,7 +273,7 @@ int PtlEndBundle(ptl_handle_ni_t ni_handle) {
   if (!api::find_interface(ni_handle)) return api::refuse(__func__, api::bad_interface(ni_handle));
   if (bundle_depth == 0 || --bundle_depth > 0) return PTL_OK;
   return api::progress().locked([](Engine& engine) {
-    engine.flush();
+    engine.peers().flush();
     return static_cast<int>(PTL_OK);
   });
 }

@@ -58,7 +58,7 @@ int triggered_append(const char* function, ptl_handle_ni_t ni, ptl_pt_index_t pt
   command.handle = handle;
   const int parked = submit_triggered(function, command, trig_ct, threshold);
   if (parked == PTL_OK) *me_handle = handle;
-  else progress().locked([&](Engine& engine) { return engine.discard_entry(handle); });
+  else progress().locked([&](Engine& engine) { return engine.discard(handle), PTL_OK; });
   return parked;
 }
 
@@ -289,7 +289,7 @@ int PtlxCTWatch(ptl_handle_ct_t ct, ptl_process_t peer) {
   if (!api::initialized()) return PTL_NO_INIT;
   int code = PTL_OK;
   const int found = api::change_counter(__func__, ct, [&](Engine& engine, Counter& counter) {
-    Peer* known = engine.target(counter.ni, peer);
+    Peer* known = engine.peers().target(counter.ni, peer);
     if (!known) return api::Fault{"peer", "is a rank outside of the map"};
     code = engine.watch(ct, *known);
     return api::Fault{};

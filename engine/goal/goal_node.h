@@ -27,7 +27,7 @@ extern "C" {
 
 /* Beside the codes of goal.h. */
 enum {
-    GOAL_NODE_MISMATCH = -1,    /* it has ended, but another rank's collective, root or size is not this one's: take no result */
+    GOAL_NODE_MISMATCH = -1,  /* it has ended, but another rank's collective, root or size is not this one's: take no result */
     GOAL_NODE_HOPELESS = -2,  /* hopeless() said so; from now on every call of this group fails here */
     GOAL_NODE_NOT_TAKEN = -3  /* nothing was done; the answer is the same on all ranks */
 };

@@ -163,8 +163,8 @@ TEST_F(Delayed, AnEngineThatHoldsAMessageMaySleepUntilItIsDueButMustBeKeptInMind
     return all;
   }();
   for (uint32_t i = 0; i < 2; ++i) {
-    nodes[i].engine.add_transport(std::make_unique<SelfTransport>(nodes[i].engine, own[i], ProcessId{2, i + 1}, 7));
-    nodes[i].engine.add_transport(std::make_unique<DelayedTransport>(
+    nodes[i].engine.peers().add_transport(std::make_unique<SelfTransport>(nodes[i].engine, own[i], ProcessId{2, i + 1}, 7));
+    nodes[i].engine.peers().add_transport(std::make_unique<DelayedTransport>(
         nodes[i].engine, kWire,
         [&, i](Sink& sink) {
           return std::make_unique<SelfTransport>(sink, hub, ProcessId{2, i + 1}, 7);

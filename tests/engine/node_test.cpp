@@ -262,7 +262,7 @@ TEST(Node, MoreSendersThanThereArePlacesAreServedOneAfterAnother) {
 struct Member : test::Node {
   Member(SelfHub& hub, ProcessId id) : test::Node(hub, id) {
     auto transport = std::make_unique<NodeTransport>(engine, engine.stats(), id, geteuid(), kRing);
-    engine.add_transport(std::move(transport));
+    engine.peers().add_transport(std::move(transport));
     Interface& interface = engine.interface(0);
     interface.options = PTL_NI_MATCHING | PTL_NI_PHYSICAL;
     interface.limits.max_pt_index = 63;

@@ -19,16 +19,16 @@ TEST_F(PortalTableTest, UseOnceLeavesTheListAndAutoUnlinkFollowsTheCommunication
   initiator.run(initiator.put(data, 3, 1));
   rig.settle();
   EXPECT_EQ(target.kinds(target_eq), (Kinds{PTL_EVENT_PUT, PTL_EVENT_AUTO_UNLINK}));
-  EXPECT_EQ(target.engine.unlink(handle), PTL_ARG_INVALID);
+  EXPECT_EQ(target.engine.table().unlink(handle), PTL_ARG_INVALID);
   EXPECT_EQ(fate(put_with_ack(3)), PTL_NI_DROPPED);
 }
 
 TEST_F(PortalTableTest, ADisabledPortalRefusesUntilItIsEnabledAgain) {
   target.append({.start = memory, .length = 64});
-  EXPECT_EQ(target.engine.portal_disable(0, 0), PTL_OK);
+  EXPECT_EQ(target.engine.table().disable(0, 0), PTL_OK);
   EXPECT_EQ(fate(put_with_ack(3)), PTL_NI_PT_DISABLED);
   EXPECT_TRUE(target.events(target_eq).empty());
-  target.engine.portal_enable(0, 0);
+  target.engine.table().enable(0, 0);
   EXPECT_EQ(fate(put_with_ack(3)), PTL_NI_OK);
 }
 
@@ -81,7 +81,7 @@ TEST_F(FlowControl, AFullQueueClosesThePortalLosesNoEventAndTheReservedSlotSaysS
   expected.push_back(PTL_EVENT_PT_DISABLED);
   EXPECT_EQ(target.kinds(eq), expected);
   EXPECT_EQ(fates(1), first_ok(0, 1));
-  target.engine.portal_enable(0, pt);
+  target.engine.table().enable(0, pt);
   EXPECT_EQ(fates(9), first_ok(8, 9));
   EXPECT_EQ(target.kinds(eq), expected);
 }
@@ -90,7 +90,7 @@ TEST_F(FlowControl, EnabledWithAFullQueueItClosesAgainAndNothingIsOverwritten) {
   open(8);
   fates(9);
   for (int i = 0; i < 50; ++i) {
-    target.engine.portal_enable(0, pt);
+    target.engine.table().enable(0, pt);
     EXPECT_EQ(fates(1), first_ok(0, 1));
   }
   ptl_event_t event;

@@ -164,7 +164,7 @@ struct Process : Node {
   explicit Process(ProcessId id) : Node(id) {
     auto made = std::make_unique<NodeTransport>(engine, engine.stats(), id, geteuid(), kRing);
     transport = made.get();
-    engine.add_transport(std::move(made));
+    engine.peers().add_transport(std::move(made));
     std::vector<ptl_process_t> map(2);
     for (uint32_t rank = 0; rank < 2; ++rank) map[rank].phys = {address(rank).nid, address(rank).pid};
     open(PTL_NI_MATCHING | PTL_NI_LOGICAL, map);

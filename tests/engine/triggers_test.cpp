@@ -135,7 +135,7 @@ TEST_F(Triggered, CancellingDropsWhatIsPendingAndKeepsTheCounter) {
   append.verb = Verb::append;
   append.handle = entry;
   node.arm(append, trigger, 1);
-  node.engine.drop_triggers(*node.objects.counters.find(trigger), trigger);
+  node.engine.triggers().drop(*node.objects.counters.find(trigger), trigger);
   node.add(trigger, 1);
   rig.settle();
   EXPECT_EQ(node.value(seen).success, 0u);
@@ -173,8 +173,8 @@ TEST_F(Triggered, AnEntryUnlinkedBeforeItsTriggerFiresNeverAppears) {
   append.verb = Verb::append;
   append.handle = node.claim({.length = 0});
   node.arm(append, trigger, 1);
-  EXPECT_EQ(node.engine.unlink(append.handle), PTL_OK);
-  EXPECT_EQ(node.engine.unlink(append.handle), PTL_ARG_INVALID);
+  EXPECT_EQ(node.engine.table().unlink(append.handle), PTL_OK);
+  EXPECT_EQ(node.engine.table().unlink(append.handle), PTL_ARG_INVALID);
   node.add(trigger, 1);
   rig.settle();
   EXPECT_TRUE(node.engine.interface(0).portals[0]->priority.empty());
@@ -307,8 +307,8 @@ TEST_F(Recurring, UnlinkingEndsTheEntryInWhateverStateItIs) {
     node.arm(append(handle), start, node.value(start).success + 1);
     if (linked) node.add(start, 1);
     rig.settle();
-    EXPECT_EQ(node.engine.unlink(handle), PTL_OK);
-    EXPECT_EQ(node.engine.unlink(handle), PTL_ARG_INVALID);
+    EXPECT_EQ(node.engine.table().unlink(handle), PTL_OK);
+    EXPECT_EQ(node.engine.table().unlink(handle), PTL_ARG_INVALID);
     EXPECT_TRUE(node.engine.interface(0).portals[0]->priority.empty());
     node.add(start, 1);
     rig.settle();
@@ -329,7 +329,7 @@ TEST_F(Recurring, FreeingTheCounterEndsTheRoundsAndLeavesALinkedEntryToItsMessag
   rig.settle();
   Counter& counter = *node.objects.counters.find(start);
   node.objects.counters.retire(start);
-  node.engine.drop_triggers(counter, start);
+  node.engine.triggers().drop(counter, start);
   EXPECT_EQ(triggers(), 0);
   EXPECT_EQ(entries(), 1);
   rig[1].run(rig[1].put(&out, 8, 0, 0));
@@ -344,7 +344,7 @@ TEST_F(Recurring, WhatIsRipeButHasNotRunIsTakenBackToo) {
   node.arm(add(done, 10), other, 1);
   node.add(start, 1);
   node.add(other, 1);
-  node.engine.drop_triggers(*node.objects.counters.find(start), start);
+  node.engine.triggers().drop(*node.objects.counters.find(start), start);
   rig.settle();
   EXPECT_EQ(node.value(done).success, 10u);
   EXPECT_EQ(triggers(), 0);
@@ -373,7 +373,7 @@ TEST_F(Guarded, OperationsFireOnSuccessesAloneAndFailuresAreCountedElsewhere) {
 }
 
 TEST_F(Guarded, TheEndOfAWatchedPeerIsOneFailure) {
-  Peer& peer = *node.engine.target(0, [] {
+  Peer& peer = *node.engine.peers().target(0, [] {
     ptl_process_t id{};
     id.rank = 1;
     return id;
@@ -391,13 +391,13 @@ TEST_F(Guarded, TheEndOfAWatchedPeerIsOneFailure) {
 }
 
 TEST_F(Guarded, AFreedCounterIsWatchedNoMore) {
-  Peer& peer = *node.engine.target(0, [] {
+  Peer& peer = *node.engine.peers().target(0, [] {
     ptl_process_t id{};
     id.rank = 1;
     return id;
   }());
   node.engine.watch(guarded, peer);
-  node.engine.unwatch(guarded);
+  node.engine.peers().unwatch(guarded);
   node.engine.lost(*peer.link);
   rig.settle();
   EXPECT_EQ(node.value(guarded).failure, 0u);

@@ -65,8 +65,8 @@ TEST_F(Unexpected, WhatIsHeldWhenItsPortalGoesIsRefused) {
   rig.settle();
   EXPECT_EQ(initiator.kinds(answers), (Kinds{PTL_EVENT_SEND}));
   EXPECT_FALSE(initiator.engine.flushed());
-  target.engine.unlink(hold);
-  EXPECT_EQ(target.engine.portal_free(0, 0), PTL_OK);
+  target.engine.table().unlink(hold);
+  EXPECT_EQ(target.engine.target().free_portal(0, 0), PTL_OK);
   rig.settle();
   EXPECT_EQ(initiator.kinds(answers), (Kinds{PTL_EVENT_ACK, PTL_EVENT_SEND}));
   EXPECT_TRUE(initiator.engine.flushed());
@@ -78,7 +78,7 @@ TEST_F(Unexpected, AnEntryConsumedAtAppendIsNeverLinked) {
   put("a");
   const uint32_t handle = target.append({.start = memory, .length = 64, .options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE});
   EXPECT_EQ(target.kinds(eq), (Kinds{PTL_EVENT_PUT_OVERFLOW, PTL_EVENT_AUTO_UNLINK}));
-  EXPECT_EQ(target.engine.unlink(handle), PTL_ARG_INVALID);
+  EXPECT_EQ(target.engine.table().unlink(handle), PTL_ARG_INVALID);
 }
 
 TEST_F(Unexpected, APersistentEntryConsumesEveryMatchInOrderAndIsThenLinked) {
@@ -103,9 +103,9 @@ TEST_F(Unexpected, APersistentEntryConsumesEveryMatchInOrderAndIsThenLinked) {
 TEST_F(Unexpected, AnOverflowEntryWithRememberedHeadersIsInUse) {
   const uint32_t handle = target.append({.start = overflow, .length = 64, .options = kPut, .list = PTL_OVERFLOW_LIST});
   put("a");
-  EXPECT_EQ(target.engine.unlink(handle), PTL_IN_USE);
+  EXPECT_EQ(target.engine.table().unlink(handle), PTL_IN_USE);
   target.append({.start = memory, .length = 64, .options = kPut | PTL_ME_USE_ONCE});
-  EXPECT_EQ(target.engine.unlink(handle), PTL_OK);
+  EXPECT_EQ(target.engine.table().unlink(handle), PTL_OK);
 }
 
 TEST_F(Unexpected, SearchReportsWithoutRemovingAndDeleteRemoves) {
@@ -115,11 +115,11 @@ TEST_F(Unexpected, SearchReportsWithoutRemovingAndDeleteRemoves) {
   like.options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE;
   like.ignore_bits = ~0ull;
   like.source_mask = 0;
-  target.engine.search(0, 0, like, like, PTL_SEARCH_ONLY);
+  target.engine.target().unexpected().search(0, 0, like, like, PTL_SEARCH_ONLY);
   EXPECT_EQ(target.kinds(eq), Kinds{PTL_EVENT_SEARCH});
-  target.engine.search(0, 0, like, like, PTL_SEARCH_DELETE);
+  target.engine.target().unexpected().search(0, 0, like, like, PTL_SEARCH_DELETE);
   EXPECT_EQ(target.kinds(eq), Kinds{PTL_EVENT_PUT_OVERFLOW});
-  target.engine.search(0, 0, like, like, PTL_SEARCH_DELETE);
+  target.engine.target().unexpected().search(0, 0, like, like, PTL_SEARCH_DELETE);
   auto events = target.events(eq);
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].type, PTL_EVENT_SEARCH);
@@ -148,7 +148,7 @@ struct Arriving : Unexpected {
 
 TEST_F(Arriving, SearchOnlyFindsItsHeader) {
   begin();
-  EXPECT_EQ(target.engine.search(0, 0, like, like, PTL_SEARCH_ONLY), PTL_OK);
+  EXPECT_EQ(target.engine.target().unexpected().search(0, 0, like, like, PTL_SEARCH_ONLY), PTL_OK);
   EXPECT_EQ(target.kinds(eq), Kinds{PTL_EVENT_SEARCH});
 }
 
@@ -156,11 +156,11 @@ TEST_F(Arriving, SearchDeleteIsToWaitForItsDataAndThenHandsItOver) {
   begin();
   for (uint32_t once : {uint32_t{PTL_ME_USE_ONCE}, 0u}) {
     like.options = PTL_ME_OP_PUT | once;
-    EXPECT_EQ(target.engine.search(0, 0, like, like, PTL_SEARCH_DELETE), PTL_IN_USE);
+    EXPECT_EQ(target.engine.target().unexpected().search(0, 0, like, like, PTL_SEARCH_DELETE), PTL_IN_USE);
   }
   EXPECT_TRUE(target.events(eq).empty());
   rig.settle();
-  EXPECT_EQ(target.engine.search(0, 0, like, like, PTL_SEARCH_DELETE), PTL_OK);
+  EXPECT_EQ(target.engine.target().unexpected().search(0, 0, like, like, PTL_SEARCH_DELETE), PTL_OK);
   auto events = target.events(eq);
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].type, PTL_EVENT_PUT_OVERFLOW);
@@ -207,7 +207,7 @@ TEST_F(Unexpected, NoTruncateIsAskedBySearchesAsByAppends) {
   like.source_mask = 0;
   for (uint64_t length : {5, 10, 11}) {
     like.length = length;
-    target.engine.search(0, 0, like, like, PTL_SEARCH_ONLY);
+    target.engine.target().unexpected().search(0, 0, like, like, PTL_SEARCH_ONLY);
     EXPECT_EQ(target.events(eq)[0].ni_fail_type, length < 11 ? PTL_NI_NO_MATCH : PTL_NI_OK) << length;
   }
 }
@@ -219,8 +219,8 @@ TEST_F(Unexpected, AnEntryThatHeadersUsedUpAtItsAppendCanBeUnlinkedOnce) {
   const uint32_t handle = target.append(
       {.start = memory, .length = 24, .options = PTL_ME_OP_PUT | PTL_ME_MANAGE_LOCAL | PTL_ME_LOCAL_INC_UH_RLENGTH, .min_free = 10});
   EXPECT_EQ(target.kinds(eq), (Kinds{PTL_EVENT_PUT_OVERFLOW, PTL_EVENT_PUT_OVERFLOW, PTL_EVENT_AUTO_UNLINK}));
-  EXPECT_EQ(target.engine.unlink(handle), PTL_OK);
-  EXPECT_EQ(target.engine.unlink(handle), PTL_ARG_INVALID);
+  EXPECT_EQ(target.engine.table().unlink(handle), PTL_OK);
+  EXPECT_EQ(target.engine.table().unlink(handle), PTL_ARG_INVALID);
 }
 
 TEST_F(Unexpected, TheEngineCompletesAnEntryFromAnOverflowBufferAsIfTheMessageHadBeenExpected) {

@@ -35,7 +35,7 @@ struct Withdraw : ::testing::Test {
     put.user_ptr = user_ptr;
     return put;
   }
-  void withdraw(void* user_ptr) { initiator.engine.withdraw_puts({0, answers, PTL_CT_NONE, user_ptr}); }
+  void withdraw(void* user_ptr) { initiator.engine.initiator().withdraw({0, answers, PTL_CT_NONE, user_ptr}); }
   void receive(uint64_t bits = 0) {
     target.append({.start = memory.data(), .length = memory.size(), .options = kReceive, .match_bits = bits});
   }
@@ -120,7 +120,7 @@ TEST_F(Withdraw, APutThatHasNotLeftEndsAtOnceAndTheOthersGo) {
 }
 
 TEST_F(Withdraw, APutThatItsTargetDoesNotWantYetEndsAtOnce) {
-  EXPECT_EQ(target.engine.limit_held(0, 0, 1, 2), PTL_OK);
+  EXPECT_EQ(target.engine.flow().limit_held(0, 0, 1, 2), PTL_OK);
   initiator.run(command(8, &other));
   rig.settle();
   initiator.run(command(8, &tag, PTL_ACK_REQ));
@@ -147,9 +147,9 @@ TEST_F(Withdraw, WhatWasSetAsideIsTaken) {
   ListEntry like;
   like.ignore_bits = ~0ull;
   like.source_mask = 0;
-  EXPECT_EQ(target.engine.set_aside(0, 0, like, like, kLabel), PTL_OK);
+  EXPECT_EQ(target.engine.target().unexpected().set_aside(0, 0, like, like, kLabel), PTL_OK);
   withdraw(&tag);
-  EXPECT_EQ(target.engine.refuse_held(0, 0, like), PTL_OK);
+  EXPECT_EQ(target.engine.target().refuse_held(0, 0, like), PTL_OK);
   rig.settle();
   EXPECT_EQ(fails(PTL_EVENT_ACK), Fails{});
   receive(kLabel);
@@ -164,8 +164,8 @@ TEST_F(Withdraw, RefusingEndsTheHeldMessagesThatMatchAndNoOthers) {
   even.match_bits = 1;
   even.ignore_bits = 2;
   even.source_mask = 0;
-  EXPECT_EQ(target.engine.refuse_held(0, 0, even), PTL_OK);
-  EXPECT_EQ(target.engine.refuse_held(0, 1, even), PTL_ARG_INVALID);
+  EXPECT_EQ(target.engine.target().refuse_held(0, 0, even), PTL_OK);
+  EXPECT_EQ(target.engine.target().refuse_held(0, 1, even), PTL_ARG_INVALID);
   rig.settle();
   EXPECT_EQ(fails(PTL_EVENT_ACK), (Fails{PTL_NI_DROPPED, PTL_NI_DROPPED}));
   receive(0);
@@ -229,7 +229,7 @@ struct Race {
           break;
         }
         case 'W':
-          initiator.engine.withdraw_puts({0, answers, PTL_CT_NONE, &tag});
+          initiator.engine.initiator().withdraw({0, answers, PTL_CT_NONE, &tag});
           asked = schedule.find('P') < schedule.find('W');
           break;
         case 'R':
@@ -237,7 +237,7 @@ struct Race {
             ListEntry like;
             like.match_bits = 7;
             like.source_mask = 0;
-            target.engine.set_aside(0, 0, like, like, kLabel);
+            target.engine.target().unexpected().set_aside(0, 0, like, like, kLabel);
           } else {
             target.append({.start = memory.data(), .length = size, .options = kReceive, .match_bits = 7});
           }
@@ -252,7 +252,7 @@ struct Race {
       for (const ptl_event_t& event : target.events(eq)) chosen |= event.type == PTL_EVENT_SEARCH && event.ni_fail_type == PTL_NI_OK;
       const uint32_t entry = target.append({.start = memory.data(), .length = size, .options = kReceive, .match_bits = kLabel});
       rig.settle();
-      ASSERT_EQ(target.engine.unlink(entry), chosen ? PTL_ARG_INVALID : PTL_OK);
+      ASSERT_EQ(target.engine.table().unlink(entry), chosen ? PTL_ARG_INVALID : PTL_OK);
     }
     const auto ends = initiator.events(answers);
     int arrived = 0;

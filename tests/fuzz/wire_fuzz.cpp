@@ -179,7 +179,7 @@ class Run {
   explicit Run(Script script) : script_(script), node_(hub_, {0x7f000001, 1000}) {
     auto wild = std::make_unique<Wild>(script_);
     wild_ = wild.get();
-    node_.engine.add_transport(std::move(wild));
+    node_.engine.peers().add_transport(std::move(wild));
     Interface& ni = node_.engine.interface(0);
     ni.options = PTL_NI_MATCHING | PTL_NI_PHYSICAL;
     ni.limits.max_pt_index = 63;
@@ -398,20 +398,20 @@ class Run {
 
   void unlink() {
     if (entries_.empty()) return;
-    node_.engine.unlink(entries_[script_.below(entries_.size())]);
+    node_.engine.table().unlink(entries_[script_.below(entries_.size())]);
   }
 
   void portal() {
     const auto index = static_cast<uint32_t>(script_.below(3));
     switch (script_.below(3)) {
-      case 0: node_.engine.portal_disable(0, index); break;
-      case 1: node_.engine.portal_enable(0, index); break;
+      case 0: node_.engine.table().disable(0, index); break;
+      case 1: node_.engine.table().enable(0, index); break;
       default: {
         MatchPattern pattern;
         pattern.match_bits = script_.below(4);
         ListEntry like;
         like.options = PTL_ME_OP_PUT | (script_.byte() % 2 ? unsigned{PTL_ME_USE_ONCE} : 0u);
-        node_.engine.search(0, index, pattern, like, script_.byte() % 2 ? PTL_SEARCH_ONLY : PTL_SEARCH_DELETE);
+        node_.engine.target().unexpected().search(0, index, pattern, like, script_.byte() % 2 ? PTL_SEARCH_ONLY : PTL_SEARCH_DELETE);
       }
     }
   }

@@ -46,7 +46,7 @@ class ChaosJobOf {
     for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
       Rank& rank = ranks_[r];
       rank.node = std::make_unique<test::Node>(test::ChaosHub::id(r));
-      rank.node->engine.add_transport(std::make_unique<test::ChaosTransport>(rank.node->engine, hub_, r));
+      rank.node->engine.peers().add_transport(std::make_unique<test::ChaosTransport>(rank.node->engine, hub_, r));
       rank.node->open(PTL_NI_MATCHING | PTL_NI_LOGICAL, map);
       rank.slots = memory[r];
       rig_portals.current = rank.node.get();

@@ -57,9 +57,9 @@ Command message(Verb verb, ptl_handle_md_t md, ptl_size_t offset, ptl_size_t len
 extern "C" {
 
 int PtlPTAlloc(ptl_handle_ni_t, unsigned int options, ptl_handle_eq_t eq, ptl_pt_index_t wanted, ptl_pt_index_t* index) {
-  return node().engine.portal_alloc(0, options, eq, wanted, *index);
+  return node().engine.table().alloc(0, options, eq, wanted, *index);
 }
-int PtlPTFree(ptl_handle_ni_t, ptl_pt_index_t index) { return node().engine.portal_free(0, index); }
+int PtlPTFree(ptl_handle_ni_t, ptl_pt_index_t index) { return node().engine.target().free_portal(0, index); }
 int PtlMEAppend(ptl_handle_ni_t, ptl_pt_index_t index, const ptl_me_t* me, ptl_list_t list, void*, ptl_handle_me_t* handle) {
   Command command;
   command.verb = Verb::append;
@@ -74,14 +74,14 @@ int PtlxTriggeredMEAppend(ptl_handle_ni_t, ptl_pt_index_t index, const ptl_me_t*
   command.handle = *handle = claim(*me, list, index);
   return park(command, ct, threshold);
 }
-int PtlMEUnlink(ptl_handle_me_t me) { return node().engine.unlink(me); }
+int PtlMEUnlink(ptl_handle_me_t me) { return node().engine.table().unlink(me); }
 int PtlMESearch(ptl_handle_ni_t, ptl_pt_index_t, const ptl_me_t* me, ptl_search_op_t op, void*) {
   ListEntry like;
   like.options = me->options;
   like.match_bits = me->match_bits;
   like.ignore_bits = me->ignore_bits;
   like.source_mask = 0;
-  return node().engine.search(0, 0, like, like, op);
+  return node().engine.target().unexpected().search(0, 0, like, like, op);
 }
 int PtlCTAlloc(ptl_handle_ni_t, ptl_handle_ct_t* ct) {
   *ct = node().counter();
@@ -91,7 +91,7 @@ int PtlCTFree(ptl_handle_ct_t ct) {
   Counter* found = node().objects.counters.find(ct);
   if (!found) return PTL_ARG_INVALID;
   node().engine.cancel_triggers(*found, ct);
-  if (found->watches) node().engine.unwatch(ct);
+  if (found->watches) node().engine.peers().unwatch(ct);
   node().objects.counters.retire(ct);
   node().objects.counters.give_back(handle_index(ct));
   return PTL_OK;
@@ -186,7 +186,7 @@ int PtlxCTGuard(ptl_handle_ct_t ct, ptl_handle_ct_t errors) {
   if (rig_portals.guard) node().engine.guard(counter(ct), errors);
   return PTL_OK;
 }
-int PtlxCTWatch(ptl_handle_ct_t ct, ptl_process_t peer) { return node().engine.watch(ct, *node().engine.target(0, peer)); }
+int PtlxCTWatch(ptl_handle_ct_t ct, ptl_process_t peer) { return node().engine.watch(ct, *node().engine.peers().target(0, peer)); }
 int PtlxCTBusy(ptl_handle_ct_t ct, int* busy) {
   *busy = node().objects.counters.find(ct) ? static_cast<int>(node().engine.counts_on(ct)) : 0;
   return PTL_OK;

@@ -17,7 +17,7 @@ namespace portunus::test {
 struct Node {
   Node(SelfHub& hub, ProcessId id) : engine(objects, /*uid=*/1000) {
     engine.set_self(id);
-    engine.add_transport(std::make_unique<SelfTransport>(engine, hub, id, 1000));
+    engine.peers().add_transport(std::make_unique<SelfTransport>(engine, hub, id, 1000));
   }
   explicit Node(ProcessId id) : engine(objects, /*uid=*/1000) { engine.set_self(id); }  // the caller adds the transport
 
@@ -63,7 +63,7 @@ struct Node {
   }
   uint32_t portal(uint32_t eq = PTL_EQ_NONE, unsigned options = 0) {
     uint32_t index = 0;
-    engine.portal_alloc(ni, options, eq, PTL_PT_ANY, index);
+    engine.table().alloc(ni, options, eq, PTL_PT_ANY, index);
     return index;
   }
   struct Entry {
