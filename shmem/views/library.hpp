@@ -32,6 +32,21 @@ struct Fetched {
 };
 
 // A copy from a process that is not on this node, under way.
+// Bytes that are about to be written to: neither cleared nor carried over when they become more.
+class Room {
+ public:
+  char* of(size_t bytes) {
+    if (bytes > size_) bytes_ = std::make_unique_for_overwrite<char[]>(size_ = bytes);
+    return bytes_.get();
+  }
+  char* data() const { return bytes_.get(); }
+  void free() { bytes_.reset(), size_ = 0; }
+
+ private:
+  std::unique_ptr<char[]> bytes_;
+  size_t size_ = 0;
+};
+
 struct FarCopy {
   enum class Step : uint8_t { none, first, index, data } step = Step::none;
   Batch batch;
@@ -45,8 +60,8 @@ struct FarCopy {
   std::vector<uint64_t> versions;         // declared
   std::vector<PageEntry> entries;         // detected
   std::vector<Fetched> fetched;           // what `first` asked for without knowing whether it is new
-  std::vector<Fetched> wanted;            // what is asked for then; declared: straight into the arena
-  std::vector<char> staged, staged_too;   // of `fetched` and of `wanted`
+  std::vector<Fetched> wanted;            // what is asked for then
+  Room staged, staged_too;                // of `fetched` and of `wanted`
 };
 
 // A view as this process knows it.

@@ -7,6 +7,8 @@
 namespace portunus::views {
 namespace {
 
+constexpr uint64_t kNotWhole = 0;
+
 void add_run(std::vector<Range>& runs, size_t offset, size_t bytes) {
   if (!runs.empty() && runs.back().end() == offset) runs.back().bytes += bytes;
   else runs.push_back({offset, bytes});
@@ -30,6 +32,8 @@ bool bring_far(View& view, int p, bool reader) {
   const uint64_t* const versions = declared_index(view);
   auto delivery = std::make_unique<Net::Delivery>();
   net.begin(*delivery);
+  // Arrives first: until took_delivery() the copy there is of no one version.
+  net.put(*delivery, p, library.layout.slot(view.id) + offsetof(Slot, whole), &kNotWhole, sizeof kNotWhole);
   std::vector<Range> runs;
   for (size_t i = 0; i < view.blocks.size(); ++i)
     if (versions[i] > theirs.version) add_run(runs, view.blocks[i].offset, view.blocks[i].bytes);

@@ -1,4 +1,7 @@
 // far_copy.cpp: words, slot, index and data of a process on another node, got together as far as it is known where they lie.
+//
+// Data come into room of their own and are taken over when all are there: the version that this process has stays whole, and can be
+// recovered, if the other dies in between.
 #include "shmem/views/diff/far_copy.hpp"
 
 #include <algorithm>
@@ -8,7 +11,8 @@
 namespace portunus::views {
 namespace {
 
-constexpr size_t kAtOnce = 64 * 1024;  // so much is got before it is known whether it is new
+constexpr size_t kAtOnce = 64 * 1024;    // so much is got before it is known whether it is new
+constexpr size_t kMostKept = 16u << 20;  // room for arriving data is kept for the next copy up to here
 
 size_t word_of(const View& view) { return library.layout.slot(view.id) + offsetof(Slot, word); }
 uint64_t version_here(View& view) { return own(library.slot(view.id).version).load(std::memory_order_relaxed); }
@@ -33,10 +37,10 @@ void add(std::vector<Fetched>& all, size_t offset, size_t bytes) {
 size_t bytes_of(const std::vector<Fetched>& all) { return all.empty() ? 0 : all.back().at + all.back().bytes; }
 
 // Where byte `offset` of the arena was staged, with `bytes` behind it; nullptr: it was not.
-const char* staged(const std::vector<Fetched>& all, const std::vector<char>& bytes_there, size_t offset, size_t bytes) {
+const char* staged(const std::vector<Fetched>& all, const char* bytes_there, size_t offset, size_t bytes) {
   const auto found = std::partition_point(all.begin(), all.end(), [&](const Fetched& f) { return f.offset + f.bytes <= offset; });
   if (found == all.end() || found->offset > offset || offset + bytes > found->offset + found->bytes) return nullptr;
-  return bytes_there.data() + found->at + (offset - found->offset);
+  return bytes_there + found->at + (offset - found->offset);
 }
 
 // Asks for the slot, and for index and data where the last copy found them. In order, so that the looks enclose all.
@@ -56,7 +60,7 @@ void start(View& view, FarCopy& far, int q, bool looks) {
       for (const Range& span : view.far_spans) add(far.fetched, span.offset, span.bytes);
     if (view.mode != VDCX_OVERWRITE && view.declared && view.bytes <= kAtOnce)
       for (const Range& piece : view.pieces) add(far.fetched, piece.offset, piece.bytes);
-    far.staged.resize(bytes_of(far.fetched));
+    far.staged.of(bytes_of(far.fetched));
     for (const Fetched& f : far.fetched)
       for (size_t done = 0; done < f.bytes; done += ordered)
         library.net.get(far.batch, q, library.layout.arena + f.offset + done, far.staged.data() + f.at + done,
@@ -88,9 +92,8 @@ bool ask_for_rest(View& view, FarCopy& far, int q) {
   if (view.declared) {
     if (view.mode == VDCX_OVERWRITE) return false;
     for (size_t i = 0; i < view.blocks.size(); ++i)
-      if (far.versions[i] > have && !staged(far.fetched, far.staged, view.blocks[i].offset, view.blocks[i].bytes))
+      if (far.versions[i] > have && !staged(far.fetched, far.staged.data(), view.blocks[i].offset, view.blocks[i].bytes))
         add(far.wanted, view.blocks[i].offset, view.blocks[i].bytes);
-    for (const Fetched& w : far.wanted) library.net.get(far.batch, q, library.layout.arena + w.offset, library.arena() + w.offset, w.bytes);
   } else {
     const size_t pages = library.layout.arena_bytes / kPage;
     std::erase_if(far.entries, [&](const PageEntry& entry) { return entry.version <= have || entry.page >= pages; });
@@ -100,52 +103,52 @@ bool ask_for_rest(View& view, FarCopy& far, int q) {
     for (const PageEntry& entry : far.entries) {
       const Range span = span_of(entry);
       const size_t offset = entry.page * kPage + span.offset;
-      if (!staged(far.fetched, far.staged, offset, span.bytes)) add(far.wanted, offset, span.bytes);
+      if (!staged(far.fetched, far.staged.data(), offset, span.bytes)) add(far.wanted, offset, span.bytes);
       view.far_spans.push_back({offset, span.bytes});
       sum += span.bytes;
     }
     if (sum > kAtOnce) view.far_spans.clear();
-    far.staged_too.resize(bytes_of(far.wanted));
-    for (const Fetched& w : far.wanted)
-      library.net.get(far.batch, q, library.layout.arena + w.offset, far.staged_too.data() + w.at, w.bytes);
   }
+  char* const room = far.staged_too.of(bytes_of(far.wanted));
+  for (const Fetched& w : far.wanted) library.net.get(far.batch, q, library.layout.arena + w.offset, room + w.at, w.bytes);
   return !far.wanted.empty();
 }
 
-// False: the copy it was made from has changed meanwhile, and nothing was done. (A bitmap that is read while it changes could name bytes
-// of others.)
+// False: the copy it was made from has changed meanwhile, or cannot be asked any more, and nothing was done. (A bitmap that is read while
+// it changes could name bytes of others; data of two versions are none.)
 bool apply(View& view, FarCopy& far, int q) {
   Slot& mine = library.slot(view.id);
   const uint64_t have = version_here(view);
+  if (view.request.at == At::copy_idle) {
+    if (Word word; !last_look(view, q, word)) {
+      far.words[1] = library.net.load(q, word_of(view));
+      far.looks = true, far.late = false;  // At::check need not look again
+    }
+    if (library.net.failed() || Word{far.words[1]}.epoch() != view.request.epoch) return false;
+  }
   if (view.declared) {
     uint64_t* const versions = declared_index(view);
     for (size_t i = 0; i < view.blocks.size(); ++i) {
       if (far.versions[i] <= have) continue;
       versions[i] = far.versions[i];
       const Range& block = view.blocks[i];
-      if (const char* const from = staged(far.fetched, far.staged, block.offset, block.bytes)) {
+      const char* from = staged(far.fetched, far.staged.data(), block.offset, block.bytes);
+      if (!from) from = staged(far.wanted, far.staged_too.data(), block.offset, block.bytes);
+      if (from) {
         memcpy(library.arena() + block.offset, from, block.bytes);
         window.patch_twins(block.offset, block.bytes);
         library.counters.copied_bytes += block.bytes;
       }
     }
-    for (const Fetched& w : far.wanted) {
-      window.patch_twins(w.offset, w.bytes);
-      library.counters.copied_bytes += w.bytes;
-    }
+    if (bytes_of(far.wanted) > kMostKept) far.staged_too.free();
   } else {
-    if (view.request.at == At::copy_idle) {
-      Word word;
-      if (!last_look(view, q, word)) word = {library.net.load(q, word_of(view))};
-      if (library.net.failed() || word.epoch() != view.request.epoch) return false;
-    }
     char page[kPage];
     apply_detected(view, far.entries, [&](size_t number) {
       const auto entry = std::partition_point(far.entries.begin(), far.entries.end(), [&](const PageEntry& e) { return e.page < number; });
       const Range span = span_of(*entry);
       const size_t offset = number * kPage + span.offset;
-      const char* from = staged(far.fetched, far.staged, offset, span.bytes);
-      if (!from) from = staged(far.wanted, far.staged_too, offset, span.bytes);
+      const char* from = staged(far.fetched, far.staged.data(), offset, span.bytes);
+      if (!from) from = staged(far.wanted, far.staged_too.data(), offset, span.bytes);
       memcpy(page + span.offset, from, span.bytes);
       return page;
     });
@@ -204,7 +207,6 @@ Copied copy_from_far(View& view, int q) {
   if (far.step != FarCopy::Step::none && (far.from != q || !far.unused)) abandon_copy(view);
   if (far.step == FarCopy::Step::none) start(view, far, q, false);
   far.unused = true;
-  own(library.slot(view.id).whole).store(0, std::memory_order_release);
   struct Ended {
     FarCopy& far;
     bool on = true;
@@ -225,9 +227,7 @@ Copied copy_from_far(View& view, int q) {
     }
     if (far.step == FarCopy::Step::first) {
       same_view(view, q, far.slot);
-      const bool nothing_new = far.slot.version <= version_here(view);
-      if (nothing_new) own(library.slot(view.id).whole).store(1, std::memory_order_release);
-      if (nothing_new || !sound(view, far.slot)) return Copied::yes;  // unsound: At::check finds another epoch
+      if (far.slot.version <= version_here(view) || !sound(view, far.slot)) return Copied::yes;  // unsound: At::check finds another epoch
       view.far_index[q] = {far.slot.index_at, far.slot.index_length};
       far.step = FarCopy::Step::index;
       if (far.index_length != far.slot.index_length || far.index_at != far.slot.index_at) {

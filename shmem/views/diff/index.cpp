@@ -62,6 +62,13 @@ Copied copy_declared(View& view, int q, const Slot& theirs) {
   return Copied::yes;
 }
 
+// A copy from an owner who may go on unasked is of one version if his word is still what it was.
+bool is_of_one_version(const View& view, int q) {
+  if (view.request.at != At::copy_idle) return true;
+  const Word word{library.net.load(q, library.layout.slot(view.id) + offsetof(Slot, word))};
+  return word.epoch() == view.request.epoch;
+}
+
 Copied copy_detected(View& view, int q, const Slot& theirs) {
   const uint64_t have = own(library.slot(view.id).version).load(std::memory_order_relaxed);
   const size_t pool_end = library.layout.pool + library.layout.pool_bytes;
@@ -72,12 +79,8 @@ Copied copy_detected(View& view, int q, const Slot& theirs) {
     const auto& entry = *reinterpret_cast<PageEntry*>(library.net.near(q, theirs.index_at + i * sizeof(PageEntry)));
     if (entry.version > have) fresh.push_back(entry);
   }
-  if (view.request.at == At::copy_idle) {
-    // A bitmap that was read while it changed could name bytes of others.
-    std::atomic_thread_fence(std::memory_order_acquire);
-    const Word word{library.net.load(q, library.layout.slot(view.id) + offsetof(Slot, word))};
-    if (word.epoch() != view.request.epoch) return Copied::not_yet;
-  }
+  std::atomic_thread_fence(std::memory_order_acquire);
+  if (!is_of_one_version(view, q)) return Copied::not_yet;  // a bitmap that was read while it changed could name bytes of others
   apply_detected(view, fresh, [&](size_t page) { return library.net.near(q, library.layout.arena + page * kPage); });
   return Copied::yes;
 }
@@ -168,10 +171,15 @@ Copied copy_from(View& view, int q) {
   same_view(view, q, theirs);
   Slot& mine = library.slot(view.id);
   if (theirs.version <= own(mine.version).load(std::memory_order_relaxed)) return Copied::yes;
-  own(mine.whole).store(0, std::memory_order_release);
-  if (view.declared) copy_declared(view, q, theirs);
-  else if (copy_detected(view, q, theirs) == Copied::not_yet) return Copied::yes;  // void: At::check finds that out, too
-  std::atomic_thread_fence(std::memory_order_acquire);                             // the loads above come before the second look
+  const uint64_t whole = own(mine.whole).exchange(0, std::memory_order_acq_rel);
+  if (view.declared) {
+    copy_declared(view, q, theirs);
+  } else if (copy_detected(view, q, theirs) == Copied::not_yet) {
+    own(mine.whole).store(whole, std::memory_order_release);
+    return Copied::yes;  // void: At::check finds that out, too
+  }
+  std::atomic_thread_fence(std::memory_order_acquire);  // the loads above come before the second look
+  if (!is_of_one_version(view, q)) return Copied::yes;  // the same: it is copied again; if q dies before that, nobody recovers it
   own(mine.version).store(theirs.version, std::memory_order_relaxed);
   own(mine.whole).store(1, std::memory_order_release);
   return Copied::yes;
@@ -188,6 +196,9 @@ bool bring(View& view, int p, bool reader) {
   const uint64_t* const mine = declared_index(view);
   auto* const versions = reinterpret_cast<uint64_t*>(library.net.near(p, theirs->index_at));
   char* const arena = library.net.near(p, library.layout.arena);
+  // Until took_delivery() the copy there is of no one version. (release: before the data, for whoever recovers.)
+  own(theirs->whole).store(0, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
   for (size_t i = 0; i < view.blocks.size(); ++i) {
     if (mine[i] <= have) continue;
     const Range& block = view.blocks[i];

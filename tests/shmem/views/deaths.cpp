@@ -2,13 +2,19 @@
 // with LOST or with all they wanted, never hang, and recover what was released.
 //
 //   deaths STEPS VICTIM STEP: process VICTIM kills itself (SIGKILL) somewhere in its step STEP.
+//   deaths copied MICROSECONDS: process 1 has a version of 16 MiB and asks process 0 for the next; that one dies so much later. What
+//   process 1 had is not lost by half a copy.
+#include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 #include <vdc.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <string_view>
 
 namespace {
 
@@ -20,9 +26,64 @@ constexpr int kWords = 600;
   _exit(1);
 }
 
+[[noreturn]] void end_well() {
+  printf("survived %d\n", Vdc_proc_id);
+  fflush(stdout);
+  Vdc_exit(0);
+  _exit(0);
+}
+
+void* kill_after(void* microseconds) {
+  usleep(static_cast<useconds_t>(reinterpret_cast<uintptr_t>(microseconds)));
+  kill(getpid(), SIGKILL);
+  return nullptr;
+}
+
+[[noreturn]] void die_while_copied(long microseconds) {
+  constexpr size_t kMany = 2u << 20;
+  static uint64_t* data;
+  if (Vdc_proc_id == 0) data = static_cast<uint64_t*>(Vdcx_malloc(kMany * sizeof *data));
+  if (Vdcx_distribute(&data, sizeof data) != VDCX_SUCCESS) wrong("distribute");
+  const Vdcx_piece piece{data, kMany * sizeof *data, 1, 0};
+  if (Vdcx_declare(kView, &piece, 1, VDCX_WHOLE) != VDCX_SUCCESS) wrong("declare");
+  Vdc_barrier(1);
+  for (uint64_t version = 1; version <= 2; ++version) {
+    if (Vdc_proc_id == 0) {
+      if (Vdcx_acquire(kView, VDCX_WRITE, 20) != VDCX_SUCCESS) wrong("acquire");
+      std::fill_n(data, kMany, version);
+      if (Vdcx_release(kView) != VDCX_SUCCESS) wrong("release");
+    }
+    Vdc_barrier(2);
+    if (version == 1 && Vdc_proc_id == 1 && (Vdcx_acquire(kView, VDCX_READ, 20) != VDCX_SUCCESS || Vdcx_release(kView) != VDCX_SUCCESS))
+      wrong("the first version");
+    Vdc_barrier(3);
+  }
+  if (Vdc_proc_id == 0) {
+    pthread_t killer;
+    if (pthread_create(&killer, nullptr, kill_after, reinterpret_cast<void*>(microseconds)) != 0) wrong("a thread");
+    pthread_join(killer, nullptr);
+  }
+  const int code = Vdcx_acquire(kView, VDCX_READ, 20);
+  if (code != VDCX_SUCCESS && code != VDCX_ERR_LOST) wrong("acquire");
+  if (code == VDCX_SUCCESS && Vdcx_release(kView) != VDCX_SUCCESS) wrong("release");
+  int owner = -1;
+  uint64_t version = 0;
+  if (Vdcx_recover(kView, &owner, &version) != VDCX_SUCCESS) wrong("recover");
+  if (owner != 1 || version != (code == VDCX_SUCCESS ? 2 : 1)) wrong("what the living process had was lost");
+  if (Vdcx_acquire(kView, VDCX_READ, 20) != VDCX_SUCCESS) wrong("acquire after recover");
+  if (!std::all_of(data, data + kMany, [&](uint64_t value) { return value == version; })) wrong("a torn version");
+  if (Vdcx_release(kView) != VDCX_SUCCESS) wrong("release");
+  end_well();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 3 && std::string_view(argv[1]) == "copied") {
+    const long microseconds = atol(argv[2]);
+    Vdc_startup(argc, argv);
+    die_while_copied(microseconds);
+  }
   if (argc != 4) return 2;
   const int steps = atoi(argv[1]), victim = atoi(argv[2]), fatal = atoi(argv[3]);
   Vdc_startup(argc, argv);
@@ -74,7 +135,5 @@ int main(int argc, char** argv) {
   if (data[0] < seen) wrong("what was released and is held by the living was lost");
   if (Vdcx_release(kView) != VDCX_SUCCESS) wrong("release");
   if (Vdcx_acquire(kView, VDCX_WRITE, 20) != VDCX_SUCCESS || Vdcx_release(kView) != VDCX_SUCCESS) wrong("write after recover");
-  printf("survived %d\n", Vdc_proc_id);
-  fflush(stdout);
-  Vdc_exit(0);
+  end_well();
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """deaths_test.py PTLRUN PROGRAM TIMES PROCESSES: kills a process of a job at a random moment, TIMES times: the others survive, and none hangs."""
+import os
 import random
 import subprocess
 import sys
@@ -7,15 +8,27 @@ import sys
 ptlrun, program, times, processes = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 random.seed(16)
 problems = 0
+
+
+def dies(victim, living, told, *arguments, pages=None):
+    """Runs the program; the others are to survive."""
+    global problems
+    command = [ptlrun, "-n", str(living + 1), "--keep-going", "--timeout", "60", program, *arguments]
+    environment = dict(os.environ, VDC_PAGES=pages) if pages else None
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, env=environment)
+    survivors = sum(line.startswith("survived") for line in done.stdout.splitlines())
+    if survivors != living or f"survived {victim}\n" in done.stdout:
+        problems += 1
+        print(f"{told}: {survivors} of {living} survived\n{done.stderr}")
+
+
 for i in range(times):
     victim, step = random.randrange(processes), random.randrange(60)
-    command = [ptlrun, "-n", str(processes), "--keep-going", "--timeout", "60", program, "80", str(victim), str(step)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
-    survivors = sum(line.startswith("survived") for line in done.stdout.splitlines())
-    if survivors != processes - 1 or f"survived {victim}\n" in done.stdout:
-        problems += 1
-        print(f"victim {victim} in step {step}: {survivors} of {processes - 1} survived\n{done.stderr}")
-        if problems == 3:
-            break
-print(f"{times} deaths, {problems} with problems")
+    dies(victim, processes - 1, f"victim {victim} in step {step}", "80", str(victim), str(step))
+    if problems == 3:
+        break
+for i in range(times // 3):
+    later = random.randrange(20000)
+    dies(0, 1, f"victim 0 {later} us after it was asked for 16 MiB", "copied", str(later), pages="8192")
+print(f"{times + times // 3} deaths, {problems} with problems")
 sys.exit(bool(problems))

@@ -59,9 +59,6 @@ struct BitsFirst : Careful {
 struct Brings : Careful {
   static constexpr bool kBrings = true;
 };
-struct BringsNoWait : Brings {
-  static constexpr bool kWaitsForReaders = false;
-};
 
 struct Hints : Careful {
   static constexpr unsigned kHint = 1;
