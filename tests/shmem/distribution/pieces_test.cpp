@@ -161,7 +161,7 @@ TEST(Relabel, MovesAsLittleAsTheBestOfAllPermutations) {
   std::mt19937_64 random(23);
   for (int round = 0; round < 60; ++round) {
     auto [from, to, order] = random_pair(random, 5, round % 2 + 1, 30, false);
-    const auto moved = [&](const int* pes) {
+    const auto moved = [&, &from = from, &to = to, &order = order](const int* pes) {
       ccc_layout there = to;
       there.pes = pes;
       ccc_cost cost{};

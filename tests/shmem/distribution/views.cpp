@@ -29,7 +29,7 @@ std::vector<Vdcx_piece> pieces_of(const ccc_axis& axis, int64_t t, double* array
   const auto [block, processors] = axis.step[0];
   const int64_t count = ccc_count(&axis, t), full = count / block;
   std::vector<Vdcx_piece> pieces;
-  const auto add = [&](int64_t offset, int64_t elements, int64_t times) {
+  const auto add = [&, block = block, processors = processors](int64_t offset, int64_t elements, int64_t times) {
     pieces.push_back({array + ccc_global(&axis, t, offset), static_cast<size_t>(elements) * sizeof(double), static_cast<size_t>(times),
                       static_cast<size_t>(block * processors) * sizeof(double)});
   };
