@@ -26,7 +26,8 @@ std::span<const Variable> environment_variables() {
       {"PTL_DEBUG", "1, 0", "0", "1: each PTL_ARG_INVALID is explained by one line on stderr: function, argument, why"},
       {"PTL_CC", "a command", "cc", "the compiler behind mpicc and oshcc"},
       {"PTL_CXX", "a command", "c++", "the compiler behind mpicxx and oshcxx"},
-      {"PTL_APPNUM", "number", "set by ptlrun", "which of several programs that were started together this process runs, from 0: MPI_APPNUM"},
+      {"PTL_APPNUM", "number", "set by ptlrun",
+       "which of several programs that were started together this process runs, from 0: MPI_APPNUM"},
       {"PTL_TRACE", "name of a file, as trace.json", "no trace",
        "when each vertex of each execution of GOAL schedules began and ended, written at the end to "
        "trace.0.json (rank 0) ... for Perfetto (ui.perfetto.dev); makes schedules a little slower"},
