@@ -99,6 +99,7 @@ using namespace portunus::shmem;
   SHMEMI_DEFINE(R, N##_##op, params) { return ops::op("shmem_" #N "_" #op, SHMEMI_UNWRAP args); }
 #define SHMEMI_SIZED_SET(op, WIDTH, BYTES, params, args) \
   SHMEMI_DEFINE(void, op##WIDTH, params) { ops::set_##op("shmem_" #op #WIDTH, BYTES, SHMEMI_UNWRAP args); }
+#define SHMEMI_EACH(LIST) LIST
 #include "shmem/shmem_typed_old.h"
 
 SHMEMI_DEFINE(void, wait, (long* ivar, long cmp_value)) { ops::wait("shmem_wait", ivar, cmp_value); }

@@ -1,6 +1,7 @@
 // heap.cpp: allocation of symmetric memory and the barriers that go with it.
 #include "shmem/heap.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstring>
@@ -53,6 +54,20 @@ void must_be_alike(const char* function, size_t size, size_t alignment, const vo
       first.block ? first.block - 1 : 0);
 }
 
+// SHMEM_DEBUG: why a call answers null; the program may go on.
+void* nothing(const char* function, size_t size, const char* why) {
+  if (runtime.debug) fprintf(stderr, "shmem: PE %d: %s: %zu bytes cannot be had: %s\n", runtime.my_pe, function, size, why);
+  return nullptr;
+}
+
+void* block_at(const char* function, std::optional<size_t> offset, size_t size) {
+  if (offset) return at(*offset);
+  char why[128];
+  snprintf(why, sizeof why, "the symmetric heap of %zu bytes has no room for them; set SHMEM_SYMMETRIC_SIZE to more",
+           runtime.segment[kHeap].size);
+  return nothing(function, size, why);
+}
+
 // Every successful or failed allocation of some bytes ends with a barrier: on return all PEs may use the block.
 void* allocate(const char* function, size_t size, size_t alignment) {
   require_init(function);
@@ -60,7 +75,7 @@ void* allocate(const char* function, size_t size, size_t alignment) {
   must_be_alike(function, size, alignment, nullptr);
   const std::optional<size_t> offset = heap->allocate(size, alignment);
   barrier_all();
-  return offset ? at(*offset) : nullptr;
+  return block_at(function, offset, size);
 }
 
 void release(const char* function, void* block) {
@@ -85,7 +100,7 @@ void* reallocate(const char* function, void* block, size_t size) {
   void* result = block;
   if (!heap->resize(old, size)) {
     const std::optional<size_t> moved = heap->allocate(size);
-    result = moved ? at(*moved) : nullptr;
+    result = block_at(function, moved, size);
     if (moved) {
       memcpy(result, block, *heap->room(old));
       heap->release(old);
@@ -124,14 +139,16 @@ SHMEMI_DEFINE(void*, calloc, (size_t count, size_t size)) {
   const std::optional<size_t> offset = heap->allocate(bytes);
   if (offset) memset(at(*offset), 0, bytes);
   barrier_all();
-  return offset ? at(*offset) : nullptr;
+  return block_at("shmem_calloc", offset, bytes);
 }
 
+// Alignments that are none are rounded up to the next that is one, as other libraries do.
 SHMEMI_DEFINE(void*, align, (size_t alignment, size_t size)) {
   require_init("shmem_align");
-  if (!std::has_single_bit(alignment) || alignment % sizeof(void*) != 0) return nullptr;
-  if (alignment > max_alignment) return nullptr;
-  return allocate("shmem_align", size, alignment);
+  if (size == 0) return nullptr;
+  if (alignment == 0) return nothing("shmem_align", size, "an alignment of 0 is none");
+  if (alignment > max_alignment) return nothing("shmem_align", size, "the alignment is larger than that of the heap itself");
+  return allocate("shmem_align", size, std::bit_ceil(std::max(alignment, sizeof(void*))));
 }
 
 SHMEMI_DEFINE(void*, realloc, (void* block, size_t size)) { return reallocate("shmem_realloc", block, size); }

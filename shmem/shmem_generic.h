@@ -1,14 +1,22 @@
 /* shmem_generic.h: the C11 type-generic forms, for example shmem_put([ctx,] dest, source, nelems, pe).
  *
  * A selection looks at the first argument: a context, or a pointer whose type names the function. After a context the
- * second argument decides. A type outside the family selects shmemi_no_such_type, which does not take the arguments:
- * the compiler then reports the call. Source: OpenSHMEM 1.6, section "C11 Generic Selection".
+ * second argument decides. A type outside the family selects shmemi_no_such_type, which takes anything and is nowhere defined: the
+ * compiler says what is wrong, or else the linker by its name. Source: OpenSHMEM 1.6, section "C11 Generic Selection".
  */
 #ifndef SHMEMI_GENERIC_H
 #define SHMEMI_GENERIC_H
 
-struct shmemi_no_such_type;
-void shmemi_no_such_type(struct shmemi_no_such_type *);
+#if defined(__has_attribute)
+#if __has_attribute(error)
+#define SHMEMI_ERROR(sentence) __attribute__((error(sentence)))
+#endif
+#endif
+#ifndef SHMEMI_ERROR
+#define SHMEMI_ERROR(sentence)
+#endif
+int shmemi_no_such_type(const volatile void *first, ...)
+    SHMEMI_ERROR("OpenSHMEM has no such generic call for arguments of this type; see the specification's table of types, or cast");
 
 #define SHMEMI_FIRST(a, ...) a
 #define SHMEMI_SECOND(a, b, ...) b
@@ -108,13 +116,13 @@ void shmemi_no_such_type(struct shmemi_no_such_type *);
 #define shmem_sync(...) _Generic(SHMEMI_FIRST(__VA_ARGS__, 0), shmem_team_t: shmem_team_sync, default: shmem_sync)(__VA_ARGS__)
 
 /* Deprecated. */
-#define shmem_fetch(...) SHMEMI_SELECT(SHMEMI_OLD_NUMBERS, _fetch, __VA_ARGS__)
-#define shmem_set(...) SHMEMI_SELECT(SHMEMI_OLD_NUMBERS, _set, __VA_ARGS__)
-#define shmem_swap(...) SHMEMI_SELECT(SHMEMI_OLD_NUMBERS, _swap, __VA_ARGS__)
-#define shmem_cswap(...) SHMEMI_SELECT(SHMEMI_OLD_INTEGERS, _cswap, __VA_ARGS__)
-#define shmem_finc(...) SHMEMI_SELECT(SHMEMI_OLD_INTEGERS, _finc, __VA_ARGS__)
-#define shmem_inc(...) SHMEMI_SELECT(SHMEMI_OLD_INTEGERS, _inc, __VA_ARGS__)
-#define shmem_fadd(...) SHMEMI_SELECT(SHMEMI_OLD_INTEGERS, _fadd, __VA_ARGS__)
-#define shmem_add(...) SHMEMI_SELECT(SHMEMI_OLD_INTEGERS, _add, __VA_ARGS__)
+#define shmem_fetch(...) SHMEMI_SELECT(SHMEMI_AMO_EXTENDED_DISTINCT, _fetch, __VA_ARGS__)
+#define shmem_set(...) SHMEMI_SELECT(SHMEMI_AMO_EXTENDED_DISTINCT, _set, __VA_ARGS__)
+#define shmem_swap(...) SHMEMI_SELECT(SHMEMI_AMO_EXTENDED_DISTINCT, _swap, __VA_ARGS__)
+#define shmem_cswap(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _cswap, __VA_ARGS__)
+#define shmem_finc(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _finc, __VA_ARGS__)
+#define shmem_inc(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _inc, __VA_ARGS__)
+#define shmem_fadd(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _fadd, __VA_ARGS__)
+#define shmem_add(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _add, __VA_ARGS__)
 
 #endif

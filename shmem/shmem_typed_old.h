@@ -1,6 +1,7 @@
 /* shmem_typed_old.h: the deprecated calls that exist once per type or width, each written once. As shmem_typed.h, without a guard; the
  * includer defines
  *   SHMEMI_TYPED(R, N, op, params, args)             shmem_N_op params
+ *   SHMEMI_EACH(LIST)                                LIST, or LIST##_DISTINCT
  *   SHMEMI_SIZED_SET(op, WIDTH, BYTES, params, args) shmem_opWIDTH params, on the active set PE_start, logPE_stride, PE_size
  * Source: OpenSHMEM 1.6, annex "History" (deprecated API); OpenSHMEM 1.3, chapter "Collective Routines".
  */
@@ -41,8 +42,8 @@
                      (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int PE_start, int logPE_stride, int PE_size, long *pSync), \
                      (dest, source, dst, sst, nelems, PE_start, logPE_stride, PE_size, pSync))
 
-SHMEMI_OLD_NUMBERS(SHMEMI_OLD_FETCH_FAMILY, )
-SHMEMI_OLD_INTEGERS(SHMEMI_OLD_ADD_FAMILY, )
+SHMEMI_EACH(SHMEMI_AMO_EXTENDED)(SHMEMI_OLD_FETCH_FAMILY, )
+SHMEMI_EACH(SHMEMI_AMO_STANDARD)(SHMEMI_OLD_ADD_FAMILY, )
 SHMEMI_OLD_WAIT(SHMEMI_OLD_WAIT_FAMILY, )
 SHMEMI_OLD_SHORT(SHMEMI_OLD_SHORT_FAMILY, )
 SHMEMI_OLD_WAIT(SHMEMI_TO_ALL, and_to_all)

@@ -79,11 +79,10 @@ __extension__ typedef float _Complex shmemi_complexf;
 #define SHMEMI_REDUCE_SUM(X, ...) SHMEMI_RMA(X, __VA_ARGS__) SHMEMI_COMPLEX(X, __VA_ARGS__)
 #define SHMEMI_REDUCE_SUM_DISTINCT(X, ...) SHMEMI_RMA_DISTINCT(X, __VA_ARGS__) SHMEMI_COMPLEX(X, __VA_ARGS__)
 
-/* Of the deprecated calls. */
-#define SHMEMI_OLD_INTEGERS(X, ...)                                                                     \
-    X(int, int, __VA_ARGS__) X(long, long, __VA_ARGS__) X(longlong, long long, __VA_ARGS__)
-#define SHMEMI_OLD_NUMBERS(X, ...) SHMEMI_OLD_INTEGERS(X, __VA_ARGS__) SHMEMI_AMO_FLOATING(X, __VA_ARGS__)
-#define SHMEMI_OLD_WAIT(X, ...) X(short, short, __VA_ARGS__) SHMEMI_OLD_INTEGERS(X, __VA_ARGS__)
+/* Of the deprecated calls, but for their atomics: those take all types that the present ones take, as in other libraries. */
+#define SHMEMI_OLD_WAIT(X, ...)                                                                         \
+    X(short, short, __VA_ARGS__) X(int, int, __VA_ARGS__) X(long, long, __VA_ARGS__)                    \
+    X(longlong, long long, __VA_ARGS__)
 #define SHMEMI_OLD_SHORT(X, ...) X(short, short, __VA_ARGS__) X(ushort, unsigned short, __VA_ARGS__)
 #define SHMEMI_OLD_ORDERED(X, ...)                                                                      \
     SHMEMI_OLD_WAIT(X, __VA_ARGS__) SHMEMI_AMO_FLOATING(X, __VA_ARGS__) X(longdouble, long double, __VA_ARGS__)

@@ -24,7 +24,7 @@ Runtime runtime;
 namespace {
 
 constexpr size_t kPage = 4096;
-constexpr size_t kDefaultHeapSize = size_t{64} << 20;
+constexpr size_t kDefaultHeapSize = size_t{512} << 20;
 
 void require(int code, const std::string& sentence) {
   if (code != PTL_OK) throw std::runtime_error(sentence + " (Portals return code " + std::to_string(code) + ")");

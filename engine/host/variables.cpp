@@ -45,7 +45,7 @@ std::span<const Variable> environment_variables() {
        "and before they are asked to wait; what was under way by then still comes"},
       {"MPIADI_NODE_COLLECTIVES", "1, 0", "1", "0: blocking collectives of MPI go by messages also where all ranks share a node"},
       {"MPIADI_INFO", "1, 0", "0", "1: MPI_Init prints on rank 0 what of these is in force"},
-      {"SHMEM_SYMMETRIC_SIZE", "bytes, with k, m, g, t", "64m", "size of the symmetric heap of each PE; reserved at the start"},
+      {"SHMEM_SYMMETRIC_SIZE", "bytes, with k, m, g, t", "512m", "size of the symmetric heap of each PE; memory is taken as it is touched"},
       {"SHMEM_INFO", "any value", "not set", "prints version, variables in force, transports and where symmetric memory lies"},
       {"SHMEM_VERSION", "any value", "not set", "prints the version"},
       {"SHMEM_DEBUG", "any value", "not set",

@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
     void* const blocks[] = {shmem_malloc(10), shmem_malloc(20)};
     shmem_free(blocks[me % 2]);
   }
-  if (is("out-of-heap")) {  // null, and the program goes on
+  if (is("out-of-heap") || is("out-of-heap-said")) {  // null, and the program goes on
     if (shmem_malloc(size_t{1} << 40) || shmem_calloc(SIZE_MAX / 2, 4)) return 4;
     if (!shmem_malloc(64)) return 5;
     return shmem_finalize(), 0;
@@ -69,6 +69,7 @@ int main(int argc, char** argv) {
   }
   shmem_barrier_all();
   shmem_finalize();
+  if (is("finalize-twice")) return shmem_finalize(), 0;
   if (is("after-finalize")) shmem_barrier_all();
   return is("none") ? 0 : 3;
 }

@@ -24,6 +24,10 @@ RULES = {
     "length": ({}, 1, r"shmem: PE 0: shmem_put128: \d+ elements of 16 bytes are more than memory can hold"),
     "free-inside": ({}, 1, r"shmem: PE 0: shmem_free: 0x[0-9a-f]+ is not the start of a block"),
     "out-of-heap": ({"SHMEM_SYMMETRIC_SIZE": "1m"}, 0, r"^$"),
+    "out-of-heap-said": ({"SHMEM_DEBUG": "1", "SHMEM_SYMMETRIC_SIZE": "1m", "SHMEM_SYMETRIC_SIZE": "2g"}, 0,
+                         r"(?s)shmem: SHMEM_SYMETRIC_SIZE means nothing.*PE 0: shmem_malloc: 1099511627776 bytes cannot be had: "
+                         r"the symmetric heap of 1048576 bytes has no room"),
+    "finalize-twice": ({}, 0, r"^$"),
     "malloc-differs": ({"SHMEM_DEBUG": "1"}, 1, r"shmem: PE 1: shmem_malloc: the PEs ask differently .* here 101 bytes.*"
                        r"PE 0 calls shmem_malloc with 100 bytes"),
     "free-differs": ({"SHMEM_DEBUG": "1"}, 1, r"shmem: PE 1: shmem_free: the PEs ask differently of the symmetric heap"),

@@ -268,8 +268,8 @@ TEST(Lock, ThatSomebodyHasIsNotTakenByTest) {
 TEST(Deprecated, SingleOperationsDoWhatTheyDid) {
   EXPECT_EQ(_my_pe(), me());
   EXPECT_EQ(_num_pes(), count());
-  SHMEMI_OLD_NUMBERS(OLD_ATOMICS, )
-  SHMEMI_OLD_INTEGERS(OLD_ADDS, )
+  SHMEMI_AMO_EXTENDED(OLD_ATOMICS, )
+  SHMEMI_AMO_STANDARD(OLD_ADDS, )
   SHMEMI_OLD_WAIT(OLD_WAITS, )
   auto* block = static_cast<long*>(shmalloc(16));
   block = static_cast<long*>(shrealloc(block, 4000));

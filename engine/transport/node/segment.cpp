@@ -7,6 +7,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -186,6 +187,22 @@ void Segment::remove_name() {
   path_.clear();
 }
 
+namespace {
+
+// Pages of large blocks, as symmetric heaps are, come when they are touched: a process seldom uses all of one. What is not there at
+// all is refused at once; who takes all that is there, besides others who do the same, ends by SIGBUS.
+constexpr size_t kComesWhenTouched = size_t{128} << 20;
+
+int reserve(int fd, size_t offset, size_t size) {
+  if (size < kComesWhenTouched) return posix_fallocate(fd, static_cast<off_t>(offset), static_cast<off_t>(size));
+  struct statvfs room;
+  if (fstatvfs(fd, &room) != 0) return errno;
+  if (room.f_blocks != 0 && size / room.f_frsize > room.f_bavail) return ENOSPC;  // no blocks: there is no limit
+  return ftruncate(fd, static_cast<off_t>(offset + size)) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
 int Segment::add_block(size_t size, void* replace, void*& base) {
   if (block_count_ == kMaxBlocks) {
     errno = ENOSPC;
@@ -195,7 +212,7 @@ int Segment::add_block(size_t size, void* replace, void*& base) {
   struct stat status;
   if (fstat(fd_, &status) != 0) return -1;
   const size_t offset = up(static_cast<size_t>(status.st_size), size >= kHuge ? kHuge : kPage);
-  if (int error = posix_fallocate(fd_, static_cast<off_t>(offset), static_cast<off_t>(size))) {
+  if (int error = reserve(fd_, offset, size)) {
     errno = error;
     return -1;
   }
