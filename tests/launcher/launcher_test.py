@@ -520,7 +520,8 @@ class Options(LauncherTest):
             (['-n', '1', 'true', ':'], 2, 'number of ranks is missing'),
             (['-n', '1', 'true', ':', '-n', '1'], 2, 'program is missing'),
             (['-n', '1', 'true', ':', '--timeout', '1', '-n', '1', 'true'], 2, 'may differ'),
-            (['-hosts', 'elsewhere', '-n', '1', 'true'], 2, "'elsewhere'"),
+            (['--agent', 'false', '-hosts', 'elsewhere', '-n', '1', 'true'], 1, "could not be started on 'elsewhere'"),
+            (['-host', 'elsewhere', '-n', '1', 'true', ':', '-n', '1', 'true'], 2, 'this host only'),
             (['-host', 'a:x', 'true'], 2, "'x' slots"),
             (['-hostfile', '/nowhere', '-n', '1', 'true'], 2, "'/nowhere'"),
             (['-n', '1', '--hosts', '2', 'true'], 2, '--rendezvous'),
@@ -657,6 +658,53 @@ class Hosts(LauncherTest):
         self.assertIn('could not be reached', done.stderr)
 
 
+class Agents(LauncherTest):
+    """Hosts that ptlrun itself starts, by a stand-in for ssh that runs the command here."""
+
+    def agent(self):
+        path = os.path.join(self.folder, 'agent')
+        with open(path, 'w') as file:
+            file.write('#!/bin/sh\necho "$1" >> "$0.hosts"\nshift\nexec sh -c "$*" 3>&-\n')
+        os.chmod(path, 0o755)
+        return path
+
+    def tearDown(self):
+        for name in 'agent', 'agent.hosts', 'hosts':
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(os.path.join(self.folder, name))
+        super().tearDown()
+
+    def test_hosts_that_are_named_run_their_share_of_the_ranks(self):
+        agent = self.agent()
+        for words, local, started in ((['-host', 'a:2,b', '-n', '3'], [2, 2, 1], ['a', 'b']),
+                                      (['-hosts', 'localhost,b', '-ppn', '2', '-n', '4'], [2] * 4, ['b']),
+                                      (['-hostfile', os.path.join(self.folder, 'hosts')], [1, 2, 2], ['a', 'b'])):
+            with self.subTest(words=words):
+                with open(os.path.join(self.folder, 'hosts'), 'w') as file:
+                    file.write('a\nb slots=2\n')
+                open(agent + '.hosts', 'w').close()
+                done = run('--agent', agent, *words, CLIENT, 'exchange')
+                self.assertEqual((done.returncode, done.stderr), (0, ''))
+                Job.check_ranks(self, done.stdout, len(local), local)
+                with open(agent + '.hosts') as file:
+                    self.assertEqual(sorted(file.read().split()), started)
+
+    def test_words_variables_folders_and_tags_arrive_as_they_are(self):
+        done = run('--agent', self.agent(), '-l', '-host', 'a,b', '-n', '2', '-wdir', '/tmp', '-x', "ODD=it's $HOME", *shell('echo "$ODD|$0|$PWD|$SHMEM_ODD"'),
+                   'a  b', env={'SHMEM_ODD': '"x"'})
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        self.assertEqual(sorted(done.stdout.splitlines()), [f"[{rank}] it's $HOME|a  b|/tmp|\"x\"" for rank in (0, 1)])
+
+    def test_statuses_and_signals_cross(self):
+        agent = self.agent()
+        self.assertEqual(run('--agent', agent, '-host', 'a,b', '-n', '2', CLIENT, 'exit', '1', '5').returncode, 5)
+        self.assertEqual(run('--agent', agent, '-host', 'localhost,b', '-n', '2', CLIENT, 'abort', '0', '7').returncode, 7)
+        process = start('--agent', agent, '-host', 'a,b', '-n', '2', CLIENT, 'await', str(int(signal.SIGUSR1)), '1')
+        self.assertEqual([process.stdout.readline() for _ in range(2)], ['ready\n'] * 2)
+        process.send_signal(signal.SIGUSR1)
+        self.assertEqual(self.ended(process)[:2], (0, f'got {int(signal.SIGUSR1)}\n' * 2))
+
+
 class Namespaces(Hosts):
     """The same with a network namespace for each of two hosts, joined by a pair of veth devices."""
 
@@ -690,6 +738,18 @@ class Namespaces(Hosts):
         if host > 1:
             self.skipTest('two namespaces only')
         return [shutil.which('ip'), 'netns', 'exec', self.names[host]]
+
+    def test_agent_starts_the_other_host(self):
+        agent = os.path.join(self.folder, 'agent')
+        with open(agent, 'w') as file:
+            file.write(f'#!/bin/sh\nshift\nexec ip netns exec {self.names[1]} sh -c "$*"\n')
+        os.chmod(agent, 0o755)
+        process = start(*self.place(0)[1:], PTLRUN, '--agent', agent, '-host', 'localhost:2,10.213.77.2:2', '-n', '4', CLIENT, 'exchange',
+                        program=self.place(0)[0])
+        status, out, err = self.ended(process)
+        os.unlink(agent)
+        self.assertEqual((status, err), (0, ''))
+        Job.check_ranks(self, out, 4, [2] * 4)
 
     def test_ranks_of_all_hosts_exchange_by_fence_and_by_fetch(self):
         statuses, out, err = self.all_ended([2, 2], CLIENT, 'exchange')

@@ -22,6 +22,7 @@ void add_maps(const JobPlan& plan, Facts& job) {
   std::string nodes;
   std::string ranks;
   for (const HostShare& host : plan.hosts) {
+    if (host.ranks == 0) continue;  // it only started the others
     nodes += (nodes.empty() ? "" : ",") + host.name;
     ranks += (ranks.empty() ? "" : ";") + rank_list(host);
   }
@@ -46,7 +47,7 @@ void add_rank(const JobPlan& plan, int host, int rank, Facts& job) {
   facts.small(PMIX_LOCAL_RANK, rank - share.first_rank);
   facts.small(PMIX_NODE_RANK, rank - share.first_rank);
   facts.number(PMIX_APPNUM, static_cast<std::size_t>(app));
-  facts.number(PMIX_NODEID, static_cast<std::size_t>(host));
+  facts.number(PMIX_NODEID, static_cast<std::size_t>(plan.hosts[0].ranks == 0 ? host - 1 : host));
   facts.text(PMIX_HOSTNAME, share.name);
   job.group(PMIX_PROC_INFO_ARRAY, facts);
 }
@@ -66,10 +67,12 @@ void describe_job(const JobPlan& plan, Facts& job) {
   if (plan.apps.size() == 1) job.number(PMIX_APP_SIZE, size);
   for (const char* key : {PMIX_LOCAL_SIZE, PMIX_NODE_SIZE}) job.number(key, local);
   job.number(PMIX_JOB_NUM_APPS, plan.apps.size());
-  job.number(PMIX_NUM_NODES, plan.hosts.size());
+  job.number(PMIX_NUM_NODES, plan.hosts.size() - (plan.hosts[0].ranks == 0 ? 1 : 0));
   job.text(PMIX_JOBID, plan.nspace);
-  job.text(PMIX_LOCAL_PEERS, rank_list(here));
-  job.rank(PMIX_LOCALLDR, here.first_rank);
+  if (here.ranks > 0) {
+    job.text(PMIX_LOCAL_PEERS, rank_list(here));
+    job.rank(PMIX_LOCALLDR, here.first_rank);
+  }
   job.rank(PMIX_APPLDR, 0);
   add_maps(plan, job);
   for (int rank = 0; rank < plan.size(); ++rank) add_rank(plan, plan.host_of(rank), rank, job);

@@ -44,7 +44,7 @@ std::string short_number(double value) {
 
 }  // namespace
 
-Launcher::Launcher(const Options& options, const JobPlan& plan, Link* link)
+Launcher::Launcher(const Options& options, const JobPlan& plan, Link* link, Agents& agents)
     : options_(options),
       plan_(plan),
       signals_([this] {
@@ -56,6 +56,7 @@ Launcher::Launcher(const Options& options, const JobPlan& plan, Link* link)
         return signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
       }()),
       link_(link),
+      agents_(agents),
       workspace_(plan.nspace) {
   if (link_ != nullptr) {
     HostsHandlers handlers;
@@ -80,6 +81,7 @@ void Launcher::start_server() {
   server_ = std::make_unique<PmixServer>(plan_, workspace_.folder(), std::move(handlers));
   ranks_->spare(workspace_.janitor());
   ranks_->spare(server_->pid());
+  for (const pid_t pid : agents_.pids()) ranks_->spare(pid);
   if (hosts_) hosts_->attach(*server_);
 }
 
@@ -105,6 +107,7 @@ int Launcher::run() {
   while (others_run()) turn();
   ranks_->sweep();
   if (link_ != nullptr) link_->flush();
+  agents_.await_end();
   output_.close_streams();
   flush_output();
   return status_.value_or(first_failure_.value_or(0));

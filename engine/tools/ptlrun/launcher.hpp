@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "engine/tools/ptlrun/agents.hpp"
 #include "engine/tools/ptlrun/hosts.hpp"
 #include "engine/tools/ptlrun/job.hpp"
 #include "engine/tools/ptlrun/link.hpp"
@@ -26,7 +27,8 @@ namespace portunus::launch {
 class Launcher {
  public:
   // `link` leads to the other hosts; null when there are none.
-  Launcher(const Options& options, const JobPlan& plan, Link* link);
+  // `agents` have started the other hosts, if any have.
+  Launcher(const Options& options, const JobPlan& plan, Link* link, Agents& agents);
   ~Launcher();
   Launcher(const Launcher&) = delete;
   Launcher& operator=(const Launcher&) = delete;
@@ -59,6 +61,7 @@ class Launcher {
   sigset_t old_mask_;
   int signals_;  // a signalfd
   Link* link_;
+  Agents& agents_;
   std::unique_ptr<Hosts> hosts_;  // null with one host
   Workspace workspace_;
   std::unique_ptr<PmixServer> server_;

@@ -12,9 +12,9 @@ constexpr std::chrono::seconds kFlushTime{2};
 
 }  // namespace
 
-Link::Link(const Options& options, JobPlan& plan) : self_(options.host_id) {
+Link::Link(const Options& options, JobPlan& plan, Agents& agents) : self_(options.host_id) {
   try {
-    if (self_ == 0) host_the_job(options, plan);
+    if (self_ == 0) host_the_job(options, plan, agents);
     else join_the_job(options, plan);
   } catch (...) {
     for (Peer& peer : peers_) peer.channel.shut();

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/tools/ptlrun/agents.hpp"
 #include "engine/tools/ptlrun/channel.hpp"
 #include "engine/tools/ptlrun/job.hpp"
 #include "engine/tools/ptlrun/options.hpp"
@@ -20,7 +21,8 @@ namespace portunus::launch {
 class Link {
  public:
   // Meets the other hosts and completes the plan, which is then the same everywhere. Throws Refusal.
-  Link(const Options& options, JobPlan& plan);
+  // `agents` start the other hosts where the options name any.
+  Link(const Options& options, JobPlan& plan, Agents& agents);
   ~Link();
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
@@ -44,7 +46,7 @@ class Link {
     int host = -1;  // -1: has not introduced itself
   };
 
-  void host_the_job(const Options& options, JobPlan& plan);
+  void host_the_job(const Options& options, JobPlan& plan, Agents& agents);
   void join_the_job(const Options& options, JobPlan& plan);
   void greet(Peer& peer, const Options& options, JobPlan& plan, std::vector<bool>& joined);
   void await(std::vector<pollfd>& list, const Options& options, Clock::time_point until, const std::string& missing);

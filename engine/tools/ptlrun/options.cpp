@@ -35,6 +35,9 @@ constexpr char kFooter[] =
     "no PMIx fence any more.\n"
     "Other statuses: 2 bad use, 124 timeout, 126 program not executable, 127 program not found.\n"
     "\n"
+    "-host A:2,B:4 starts ptlruns on other hosts by ssh, or by what --agent names, and -hostfile FILE those that the file lists;\n"
+    "ranks are numbered host by host, and whoever reaches this host before the job is complete can join it.\n"
+    "\n"
     "Several hosts by hand: start one ptlrun on each, with the same --hosts and --rendezvous, e.g.\n"
     "  host A:  ptlrun --hosts 2 --host-id 0 --rendezvous 10.0.0.1:7000 -n 2 ./prog\n"
     "  host B:  ptlrun --hosts 2 --host-id 1 --rendezvous 10.0.0.1:7000 -n 2 ./prog\n"
@@ -70,6 +73,9 @@ void declare(CLI::App& app, Words& words, Options& options) {
       ->type_name("SECONDS");
   app.add_flag("--tag-output", options.tag_output, "put [rank] or [rank:err] before each line of output");
   app.add_flag("--keep-going", options.keep_going, "let the other ranks go on when one dies or exits non-zero");
+  app.add_option("--agent", options.agent,
+                 "what starts ptlrun on the hosts of -host and -hostfile: COMMAND HOST SHELL-COMMAND; default ssh")
+      ->type_name("COMMAND");
   app.add_option("--hosts", words.hosts, "number of ptlruns that form the job together")->type_name("K");
   app.add_option("--host-id", words.host_id, "which of them this is, from 0")->type_name("I");
   app.add_option("--rendezvous", options.rendezvous, "ADDR:PORT where host 0 waits for the others")->type_name("ADDR:PORT");
@@ -111,6 +117,7 @@ void understand(Meaning meaning, const std::vector<std::string>& values, App& ap
     case Meaning::none_for_all: words.for_all.inherited.emplace(); break;
     case Meaning::tag: options.tag_output = true; break;
     case Meaning::hosts: add_hosts(values[0], words.places); break;
+    case Meaning::agent: options.agent = values[0]; break;
     case Meaning::host_file: add_host_file(values[0], words.places); break;
   }
 }
@@ -203,16 +210,43 @@ void check_hosts(const CLI::App& app, const Words& words, Options& options) {
     throw Refusal(kBadUse, "--rendezvous was given for a job of one host; add --hosts K, or leave it out");
 }
 
+// How many of `ranks` each place takes: its slots, and again from the first place on while some are left.
+void share_out(int ranks, std::vector<HostSlots>& places) {
+  std::vector<int> taken(places.size(), 0);
+  for (int left = ranks; left > 0;) {
+    for (std::size_t i = 0; i < places.size() && left > 0; ++i) {
+      const int share = std::min(left, places[i].slots);
+      taken[i] += share;
+      left -= share;
+    }
+  }
+  for (std::size_t i = 0; i < places.size(); ++i) places[i].slots = taken[i];
+  std::erase_if(places, [](const HostSlots& place) { return place.slots == 0; });
+}
+
 // Where the ranks shall run. With places but without -n there are as many ranks as slots.
 void check_places(Words& words) {
   int slots = 0;
-  for (const HostSlots& place : words.places) {
-    if (!is_this_host(place.name))
-      throw Refusal(kBadUse, "ranks cannot be started on '" + place.name +
-                                 "' from here; start a ptlrun on each host with --hosts, --host-id and --rendezvous (see --help)");
-    slots += place.slots > 0 ? place.slots : words.per_host.empty() ? 1 : number_in("-ppn", words.per_host, 1, kMaxRanks);
+  for (HostSlots& place : words.places) {
+    if (place.slots == 0 || !words.per_host.empty())
+      place.slots = words.per_host.empty() ? 1 : number_in("-ppn", words.per_host, 1, kMaxRanks);
+    slots += place.slots;
   }
   if (words.ranks.empty() && slots > 0) words.ranks = std::to_string(slots);
+}
+
+// Divides the ranks among this host and the others. This host comes first, or takes none: ranks are numbered host by host.
+void place_ranks(std::vector<HostSlots> places, Options& options) {
+  if (std::all_of(places.begin(), places.end(), [](const HostSlots& place) { return is_this_host(place.name); })) return;
+  if (options.hosts > 1) throw Refusal(kBadUse, "--hosts and -host do not go together; give one of them");
+  if (options.apps.size() > 1)
+    throw Refusal(kBadUse, "several programs, divided by ':', run on this host only; leave -host out, or start one program");
+  share_out(options.ranks, places);
+  const bool first_here = is_this_host(places[0].name);
+  options.ranks = options.apps[0].ranks = first_here ? places[0].slots : 0;
+  options.remote.assign(places.begin() + (first_here ? 1 : 0), places.end());
+  options.hosts = static_cast<int>(options.remote.size()) + 1;
+  if (options.hosts > kMaxHosts) throw Refusal(kBadUse, "the job would have more than " + std::to_string(kMaxHosts) + " hosts; name fewer");
 }
 
 // What holds for one program: its ranks, its environment, its folder, its file.
@@ -283,6 +317,7 @@ Options parse_options(int argc, char** argv) {
     throw Refusal(kBadUse, "the programs have more than " + std::to_string(kMaxRanks) + " ranks together; start fewer");
   if (options.apps.size() > 1 && options.hosts > 1)
     throw Refusal(kBadUse, "several programs, divided by ':', run on one host only; leave --hosts out, or start one program");
+  if (!first.places.empty()) place_ranks(first.places, options);
   return options;
 }
 

@@ -1,7 +1,8 @@
 // What the user asked ptlrun for, checked; and the way ptlrun says no.
 //
 // **Thread:** ptlrun's main thread, before anything is started.
-// **Invariants:** an Options that parse_options() returned is consistent: ranks >= 1, each app names a program, host_id < hosts.
+// **Invariants:** an Options that parse_options() returned is consistent: ranks >= 1 (0 where `remote` takes them all), each app names a
+// program, host_id < hosts.
 #pragma once
 
 #include <optional>
@@ -9,6 +10,8 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "engine/tools/ptlrun/places.hpp"
 
 namespace portunus::launch {
 
@@ -50,8 +53,10 @@ struct Options {
   std::vector<App> apps;    // at least one; ranks are numbered in this order
   int hosts = 1;
   int host_id = 0;
-  std::string rendezvous;       // ADDR:PORT of host 0; empty with one host
-  bool asked_for_text = false;  // --help or --version: `text` is all that is wanted
+  std::string rendezvous;                         // ADDR:PORT of host 0; empty with one host
+  std::vector<HostSlots> remote;                  // hosts on which we start ptlruns ourselves, and how many ranks each takes
+  std::string agent = "ssh -x -o BatchMode=yes";  // by what; the host and a command for its shell follow
+  bool asked_for_text = false;                    // --help or --version: `text` is all that is wanted
   std::string text;
 };
 

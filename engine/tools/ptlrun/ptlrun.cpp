@@ -47,15 +47,16 @@ int launch(int argc, char** argv) {
   plan.nspace = new_job_name();
   plan.host_id = options.host_id;
   for (const App& app : options.apps) plan.apps.push_back(app.ranks);
+  Agents agents;
   std::optional<Link> link;
   if (options.hosts > 1) {
-    link.emplace(options, plan);
+    link.emplace(options, plan, agents);
   } else {
     plan.hosts.push_back({host_name(), 0, options.ranks});
     complete_plan(plan);
   }
   if (plan.apps.size() == 1) plan.apps[0] = plan.size();
-  return Launcher(options, plan, link ? &*link : nullptr).run();
+  return Launcher(options, plan, link ? &*link : nullptr, agents).run();
 }
 
 }  // namespace

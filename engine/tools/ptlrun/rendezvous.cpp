@@ -59,6 +59,21 @@ int listen_at(const std::string& rendezvous) {
   throw Refusal(1, "host 0 cannot listen at " + rendezvous + " (" + cause + "); give an address of this host and a free port");
 }
 
+// At a port that the kernel chooses, for the ptlruns that we start ourselves.
+int listen_anywhere() {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd >= 0 && listen(fd, kMaxHosts) == 0) return fd;
+  const std::string cause = std::strerror(errno);
+  if (fd >= 0) close(fd);
+  throw Refusal(1, "no socket can be made (" + cause + "); raise the limit of open files (ulimit -n)");
+}
+
+int port_of(int fd) {
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  return getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0 ? ntohs(address.sin_port) : 0;
+}
+
 std::chrono::steady_clock::time_point join_limit(const Options& options) {
   std::chrono::duration<double> limit = kJoinTime;
   if (options.timeout_s > 0) limit = std::min(limit, std::chrono::duration<double>(options.timeout_s));
@@ -105,18 +120,23 @@ void Link::await(std::vector<pollfd>& list, const Options& options, Clock::time_
   poll(list.data(), list.size(), static_cast<int>(left));
 }
 
-void Link::host_the_job(const Options& options, JobPlan& plan) {
+void Link::host_the_job(const Options& options, JobPlan& plan, Agents& agents) {
   const auto until = join_limit(options);
   std::vector<bool> joined(static_cast<std::size_t>(options.hosts), false);
   joined[0] = true;
   plan.hosts.assign(joined.size(), {});
   plan.hosts[0] = {host_name(), 0, options.ranks};
-  peers_.push_back({Channel(listen_at(options.rendezvous)), -1});  // first: the listener
+  const bool by_agents = !options.remote.empty();
+  peers_.push_back({Channel(by_agents ? listen_anywhere() : listen_at(options.rendezvous)), -1});  // first: the listener
+  if (by_agents) agents.start(options, port_of(peers_[0].channel.fd()));
+  const std::string where = by_agents ? "this host" : options.rendezvous;
   while (std::find(joined.begin(), joined.end(), false) != joined.end()) {
     std::vector<pollfd> list;
     for (const Peer& peer : peers_)
       if (peer.host < 0) list.push_back({peer.channel.fd(), POLLIN, 0});
-    await(list, options, until, "these hosts did not join the job at " + options.rendezvous + " in time: " + missing_hosts(joined));
+    agents.watch(list);
+    await(list, options, until, "these hosts did not join the job at " + where + " in time: " + missing_hosts(joined));
+    agents.must_all_run();
     const int fd = accept4(peers_[0].channel.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) peers_.push_back({Channel(fd), -1});
     for (std::size_t i = 1; i < peers_.size(); ++i)
@@ -217,7 +237,7 @@ void Link::join_the_job(const Options& options, JobPlan& plan) {
   for (int host = 0; host < options.hosts; ++host) {
     plan.hosts.push_back({reader.text(), 0, static_cast<int>(reader.number())});
     const HostShare& share = plan.hosts.back();
-    fit = fit && fit_name(share.name) && share.ranks >= 1 && share.ranks <= kMaxRanks;
+    fit = fit && fit_name(share.name) && share.ranks >= (host == 0 ? 0 : 1) && share.ranks <= kMaxRanks;
   }
   if (!fit || !reader.complete() || plan.hosts[static_cast<std::size_t>(options.host_id)].ranks != options.ranks)
     throw Refusal(1, "host 0 described the job in an unknown form; use the same version of ptlrun everywhere");

@@ -38,6 +38,7 @@ constexpr Spelling kSpellings[] = {
     {"machine-file", 1, Meaning::host_file},
     {"default-hostfile", 1, Meaning::host_file},
     {"f", 1, Meaning::host_file},
+    {"launcher-exec", 1, Meaning::agent},
     // Everything below is accepted in silence. Ranks inherit the whole environment as it is; where they run, the kernel decides
     // unless they are bound; there are no limits on how many share a core.
     {"envall", 0, Meaning::nothing},
@@ -57,7 +58,6 @@ constexpr Spelling kSpellings[] = {
     {"mca", 2, Meaning::nothing},
     {"gmca", 2, Meaning::nothing},
     {"launcher", 1, Meaning::nothing},
-    {"launcher-exec", 1, Meaning::nothing},
     {"rmk", 1, Meaning::nothing},
     {"v", 0, Meaning::nothing},
     {"verbose", 0, Meaning::nothing},

@@ -27,6 +27,7 @@ enum class Meaning {
   tag,        // tag lines of output
   hosts,      // value: NAME[:SLOTS],...
   host_file,  // value: a file with a host in each line
+  agent,      // value: what starts ptlrun on another host
 };
 
 struct Spelling {
