@@ -54,7 +54,8 @@ std::span<const Variable> environment_variables() {
       {"SHMEM_HUGE_PAGES", "1, 0", "0", "1: the symmetric heap lies in pages of 2 MiB, as far as the kernel has some (Linux 6.1)"},
       {"VDC_PAGES", "number, 1 to 1048576", "16384", "pages of 4096 bytes that the processes of a VODCA program share"},
       {"VDC_CHECK", "1, 0", "0",
-       "1: finds mistakes in the use of views, at some cost: ids of barriers that differ, detected views that overlap"},
+       "1: finds mistakes in the use of views, at some cost: ids of barriers that differ, detected views that overlap, reads of a declared "
+       "view that is not held"},
       {"VDC_TRACE", "name of a file, as views.json", "no trace", "when each process waited for views and moved their bytes, for Perfetto"},
       {"CCC_CHECK", "1, 0", "0",
        "1: finds two writers of one place, and indices and results that differ between PEs, in the domains of ccc.hpp"},

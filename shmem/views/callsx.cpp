@@ -90,6 +90,7 @@ void declare(int viewid, const Vdcx_piece* pieces, unsigned n, Vdcx_finding how)
   view.finding = how;
   view.declared = true;
   declared_index(view);
+  hide_unheld(view);
 }
 
 View& of_request(Vdcx_request* request) {

@@ -76,7 +76,7 @@ void Window::open(char* heap, size_t bytes, uint64_t agreement[3], MayWrite may_
   if (twins_ == MAP_FAILED) end_job("no room can be reserved for the twins of %zu pages: %s", pages, strerror(errno));
   states_ = new uint8_t[pages]();
   list_.assign(pages, 0);
-  protect(0, pages, false);
+  protect(0, pages, PROT_READ);
 
   stack_t stack{};
   if (sigaltstack(nullptr, &stack) == 0 && (stack.ss_flags & SS_DISABLE)) {
@@ -102,17 +102,21 @@ void Window::close() {
   at_ = nullptr;
 }
 
-void Window::protect(size_t first, size_t end, bool writable) {
-  if (mprotect(at_ + first * kPage, (end - first) * kPage, writable ? PROT_READ | PROT_WRITE : PROT_READ) != 0)
-    end_job("pages %zu .. %zu cannot be made %s: %s", first, end - 1, writable ? "writable" : "read-only", strerror(errno));
+void Window::protect(size_t first, size_t end, int access) {
+  if (mprotect(at_ + first * kPage, (end - first) * kPage, access) != 0)
+    end_job("pages %zu .. %zu cannot be made %s: %s", first, end - 1,
+            access == PROT_NONE     ? "inaccessible"
+            : (access & PROT_WRITE) ? "writable"
+                                    : "read-only",
+            strerror(errno));
 }
 
 void Window::open_pages(size_t first, size_t end) {
   while (first < end) {
     while (first < end && (states_[first] & kOpen)) ++first;
     size_t last = first;
-    while (last < end && !(states_[last] & kOpen)) states_[last++] |= kOpen;
-    if (first < last) protect(first, last, true);
+    for (; last < end && !(states_[last] & kOpen); ++last) states_[last] = static_cast<uint8_t>((states_[last] | kOpen) & ~kHidden);
+    if (first < last) protect(first, last, PROT_READ | PROT_WRITE);
     first = last;
   }
 }
@@ -122,12 +126,29 @@ void Window::close_pages(size_t first, size_t end) {
     while (first < end && !(states_[first] & kOpen)) ++first;
     size_t last = first;
     while (last < end && (states_[last] & kOpen)) states_[last++] &= static_cast<uint8_t>(~kOpen);
-    if (first < last) protect(first, last, false), ++closings_;
+    if (first < last) protect(first, last, PROT_READ), ++closings_;
     first = last;
   }
 }
 
 void Window::close_all() { close_pages(0, bytes_ / kPage); }
+
+void Window::hide_pages(size_t first, size_t end) {
+  if (first >= end) return;
+  for (size_t page = first; page < end; ++page) states_[page] = static_cast<uint8_t>((states_[page] | kHidden) & ~kOpen);
+  protect(first, end, PROT_NONE);
+  ++closings_;
+}
+
+void Window::show_pages(size_t first, size_t end) {
+  while (first < end) {
+    while (first < end && !(states_[first] & kHidden)) ++first;
+    size_t last = first;
+    while (last < end && (states_[last] & kHidden)) states_[last++] &= static_cast<uint8_t>(~kHidden);
+    if (first < last) protect(first, last, PROT_READ);
+    first = last;
+  }
+}
 
 void Window::note_twin(size_t page) {
   states_[page] |= kTwin;
@@ -163,7 +184,7 @@ bool Window::handle(const void* address) {
   while (lock_.test_and_set(std::memory_order_acquire)) {
   }
   bool fine = (states_[page] & kOpen) != 0;
-  if (!fine && may_write_(offset)) {
+  if (!fine && !(states_[page] & kHidden) && may_write_(offset)) {
     ++faults_;
     if (!(states_[page] & kTwin)) {
       memcpy(twins_ + page * kPage, heap_ + page * kPage, kPage);
@@ -191,11 +212,11 @@ bool Window::handle(const void* address) {
   return fine;
 }
 
-void report_stray_write(const void* address, size_t offset);
+void report_stray_access(const void* address, size_t offset);
 
 void Window::on_fault(int signal, siginfo_t* info, void* context) {
   if (window.handle(info->si_addr)) return;
-  if (window.at_ && window.holds(info->si_addr, 1)) report_stray_write(info->si_addr, window.offset(info->si_addr));
+  if (window.at_ && window.holds(info->si_addr, 1)) report_stray_access(info->si_addr, window.offset(info->si_addr));
   const struct sigaction& before = window.before_;
   if (before.sa_flags & SA_SIGINFO) {
     before.sa_sigaction(signal, info, context);

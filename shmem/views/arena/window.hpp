@@ -1,9 +1,9 @@
 // window.hpp: the shared pages as the program sees them: the same memory as the arena in the symmetric heap, mapped once
 // more, at the same address in all processes. Protection exists here alone, so data that arrive (in the heap) never fault.
 //
-// A page is closed (a write faults) or open. A page may have a twin: what it held when the session began. The handler of
-// SIGSEGV makes a twin and opens the page, if a view that is held for writing may own the address; else it prints a sentence
-// and hands the signal on.
+// A page is closed (a write faults), open, or hidden (each access faults). A page may have a twin: what it held when the session began. The
+// handler of SIGSEGV makes a twin and opens the page, if a view that is held for writing may own the address; else it prints a sentence and
+// hands the signal on.
 //
 // **Thread:** the one that calls; the handler on any. **Invariants:** twins lie in a range reserved at start: the handler
 // allocates nothing.
@@ -41,6 +41,10 @@ class Window {
   void open_pages(size_t first, size_t end);
   void close_pages(size_t first, size_t end);
   void close_all();
+  // A page that is hidden cannot be read, either: VDC_CHECK. Opening shows it.
+  void hide_pages(size_t first, size_t end);
+  void show_pages(size_t first, size_t end);
+  bool is_hidden(size_t page) const { return states_[page] & kHidden; }
   bool is_open(size_t page) const { return states_[page] & kOpen; }
   uint64_t closings() const { return closings_; }  // steps up whenever an open page is closed
   void make_twin(size_t page);
@@ -55,10 +59,10 @@ class Window {
   uint64_t faults() const { return faults_; }
 
  private:
-  static constexpr uint8_t kOpen = 1, kTwin = 2;
+  static constexpr uint8_t kOpen = 1, kTwin = 2, kHidden = 4;
   static void on_fault(int signal, siginfo_t* info, void* context);
   bool handle(const void* address);
-  void protect(size_t first, size_t end, bool writable);
+  void protect(size_t first, size_t end, int access);
   void note_twin(size_t page);
 
   char* at_ = nullptr;

@@ -216,6 +216,16 @@ void end_session(View& view) {
   own(slot.whole).store(1, std::memory_order_release);
 }
 
+void hide_unheld(const View& view) {
+  if (!library.check || !view.declared || view.stream || view.held || view.reads || (library.me == 0 && !library.image_done)) return;
+  for (const Range& piece : view.pieces) window.hide_pages((piece.offset + kPage - 1) / kPage, piece.end() / kPage);
+}
+
+void show_held(const View& view) {
+  if (!library.check || !view.declared) return;
+  for (const Range& piece : view.pieces) window.show_pages(piece.offset / kPage, (piece.end() + kPage - 1) / kPage);
+}
+
 void wrote(View& view, size_t offset, size_t bytes) {
   view.told.push_back({offset, bytes});
   const size_t first = offset / kPage, end = (offset + bytes + kPage - 1) / kPage;

@@ -77,6 +77,7 @@ void count(View& view, bool waited) {
 void take(View& view) {
   view.pending = view.ahead = false;
   view.used = true;
+  show_held(view);
   if (view.mode == VDCX_READ) {
     ++view.reads;
     ++library.held_reads;
@@ -263,12 +264,14 @@ void release(View& view) {
   if (view.reads) {
     --view.reads;
     --library.held_reads;
+    hide_unheld(view);
     return;
   }
   if (!view.held) refuse(VDCX_ERR_STATE, "view %d is not held by this process", view.id);
   Span span("diff", view.id);
   end_session(view);
   view.held = false;
+  hide_unheld(view);
   Site site{view};
   views::release(site);
   library.net.clear();

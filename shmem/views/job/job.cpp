@@ -45,7 +45,12 @@ void end_job(const char* sentence, ...) {
 }
 
 // Called by the handler of faults: the write is undone by ending the job here.
-void report_stray_write(const void* address, size_t offset) {
+void report_stray_access(const void* address, size_t offset) {
+  if (window.is_hidden(offset / kPage))
+    for (const auto& view : library.views)
+      if (view && view->declared && overlap(view->pieces, {{offset, 1}}))
+        end_job("%p was read or written, which belongs to view %d: that is not held; acquire it first, else what is read may be stale",
+                address, view->id);
   const View* reads = nullptr;
   for (const auto& view : library.views)
     if (view && view->reads && view->declared && overlap(view->pieces, {{offset, 1}})) reads = view.get();

@@ -5,6 +5,7 @@
 
 #include "shmem/views/arena/allocator.hpp"
 #include "shmem/views/arena/window.hpp"
+#include "shmem/views/diff/session.hpp"
 #include "shmem/views/handover/acquire.hpp"
 
 namespace portunus::views {
@@ -153,6 +154,7 @@ void make_stream(View& view, int writer, const std::vector<int>& readers, unsign
   }
   view.used = true;
   view.stream = std::move(stream);
+  show_held(view);  // others write to it at any time
   if (far) open_far_edges(view);
   else if (library.me != writer) library.net.store(writer, library.layout.arena + view.stream->credit_of(library.me, depth), 1);
 }

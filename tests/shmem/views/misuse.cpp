@@ -1,6 +1,7 @@
 // misuse.cpp: programs with one mistake each, by the paper's calls: the job must end with a sentence. "misuse CASE".
 #include <vdc.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -57,6 +58,24 @@ int main(int argc, char** argv) {
     }
   }
   if (what == "held" && Vdc_proc_id == 0) Vdc_acquire_view(1);
+  if (what == "unacquired" || what == "acquired") {  // whole pages of a declared view, which VDC_CHECK watches
+    static char* pages;
+    if (Vdc_proc_id == 0) pages = Vdc_malloc(3 * 4096);
+    Vdcx_distribute(&pages, sizeof pages);
+    const auto past = reinterpret_cast<uintptr_t>(pages) % 4096;
+    char* const page = pages + (past ? 4096 - past : 0);
+    const Vdcx_piece whole{page, 2 * 4096, 1, 0};
+    if (Vdcx_declare(11, &whole, 1, VDCX_TWIN) != VDCX_SUCCESS) return 1;
+    Vdc_acquire_view(11);
+    page[4096] = static_cast<char>(page[4096] + 1);
+    Vdc_release_view(11);
+    Vdc_barrier(4);
+    Vdc_acquire_Rview(11);
+    const bool right = page[4096] == Vdc_nprocs;
+    Vdc_release_Rview(11);
+    if (!right) return 1;
+    if (what == "unacquired" && page[4096] == 0) return 1;
+  }
   if (what == "again") Vdc_startup(argc, argv);
   Vdc_barrier(3);
   Vdc_exit(0);

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 CASES = {
-    "none": None, "image": None,
+    "none": None, "image": None, "acquired": None, "unacquired": "view 11: that is not held",
     "before": "before Vdc_startup|has not been called", "stray": "no view is held for writing", "reader": "held for reading only",
     "other": "belongs to no view that is held for writing; view 9 is", "id": "there is no view 16384", "release": "view 3 is not held",
     "rrelease": "view 3 is not held for reading", "nested": "writers do not nest", "upgrade": "held for reading", "full": "VDC_PAGES",
