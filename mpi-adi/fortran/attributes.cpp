@@ -95,7 +95,7 @@ key_functions* make_key_functions(fortran_function* copy, fortran_function* remo
   static auto& all = *new std::deque<key_functions>;
   static std::mutex mutex;
   std::lock_guard lock(mutex);
-  return &all.emplace_back(copy, remove, extra_state, is_old);
+  return &all.emplace_back(key_functions{copy, remove, extra_state, is_old});
 }
 
 int comm_copy_thunk(MPI_Comm comm, int keyval, void* extra_state, void* in, void* out, int* flag) {
