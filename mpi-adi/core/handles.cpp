@@ -99,10 +99,14 @@ class Numbers {
   std::vector<std::unique_ptr<Table>> tables_;
 };
 
-Numbers& numbers() {
-  static auto& all = *new Numbers;
-  return all;
-}
+// There before all constructors run, and after all destructors.
+union Lasting {
+  constexpr Lasting() : numbers() {}
+  ~Lasting() {}
+  Numbers numbers;
+};
+constinit Lasting lasting;
+Numbers& numbers() { return lasting.numbers; }
 
 MPI_Fint status_ignore[MPI_F_STATUS_SIZE], statuses_ignore[MPI_F_STATUS_SIZE];
 
