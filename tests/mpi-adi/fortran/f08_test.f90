@@ -5,6 +5,7 @@ program f08_test
   use messages
   use collectives
   use objects
+  use callbacks
   implicit none
   integer :: provided
   call MPI_Init_thread(MPI_THREAD_MULTIPLE, provided)
@@ -13,6 +14,7 @@ program f08_test
   call test_messages
   call test_collectives
   call test_objects
+  call test_callbacks
   call MPI_Finalize()
   if (failures /= 0) stop 1
 end program
