@@ -12,9 +12,9 @@ ENVIRONMENT = {key: value for key, value in os.environ.items() if not key.starts
 
 
 class Engine:
-    def __init__(self, node="1"):
+    def __init__(self, node="1", **settings):
         self.process = subprocess.Popen([ENGINE_CLIENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        env={**ENVIRONMENT, "PTL_PROGRESS": "park", "PTL_NODE": node})
+                                        env={**ENVIRONMENT, "PTL_PROGRESS": "park", "PTL_NODE": node, **settings})
         assert self.process.stdout.readline() == "ready\n"
 
     def __enter__(self):
@@ -165,6 +165,12 @@ class Ptlstat(unittest.TestCase):
             done = run(copy, one.process.pid, user=65534, group=65534, extra_groups=[])
             self.assertEqual(done.returncode, 1)
             self.assertIn("belongs to another user (0)", done.stderr)
+
+    def test_engines_of_two_jobs_do_not_spin_on_one_core(self):
+        alone = {"PTL_PROGRESS": "auto", "PTL_FABRIC": "0", "PTL_LOCAL_RANK": "0", "PTL_LOCAL_SIZE": "1"}  # as launchers tell it
+        with Engine(**alone) as first, Engine(**alone) as second:
+            told = [json.loads(run(PTLSTAT, one.process.pid, "--json").stdout) for one in (first, second)]
+            self.assertEqual(told[1]["progress"], "park", told)  # where the first has no core either, both park
 
     def test_takes_no_child_of_a_fork_for_its_parent(self):
         with Engine() as one:

@@ -30,7 +30,7 @@ void open_standard_descriptors() {
 void forget_outer_job() {
   std::vector<std::string> names;
   for (char** item = environ; *item != nullptr; ++item)
-    if (std::strncmp(*item, "PMIX_", 5) == 0 && std::strncmp(*item, "PMIX_MCA_", 9) != 0)
+    if ((std::strncmp(*item, "PMIX_", 5) == 0 && std::strncmp(*item, "PMIX_MCA_", 9) != 0) || std::strncmp(*item, "PMI_", 4) == 0)
       names.emplace_back(*item, std::strcspn(*item, "="));
   for (const std::string& name : names) unsetenv(name.c_str());
 }
