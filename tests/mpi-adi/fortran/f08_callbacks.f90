@@ -1,4 +1,5 @@
-! f08_callbacks.f90: data representations, error handlers of windows, files and sessions, and buffers that are refused, by mpi_f08.
+! f08_callbacks.f90: data representations, error handlers of windows, files and sessions, buffers that are refused, and arrays of
+! strings, by mpi_f08.
 module callbacks
   use, intrinsic :: iso_c_binding
   use mpi_f08
@@ -10,6 +11,7 @@ contains
     call representations
     call handlers
     call refused
+    call starts
   end subroutine
 
   ! In the file numbers are twice what they are in memory.
@@ -128,5 +130,27 @@ contains
     call MPI_Type_free(pair)
     call MPI_Win_free(win)
     call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL)
+  end subroutine
+
+  ! What would be started, as the stand-ins of f08_from_c.c are told.
+  subroutine starts
+    type(MPI_Comm) :: inter
+    integer :: codes(2), ierror
+    character(len=12) :: arguments(3), table(2, 3)
+    character(len=10) :: commands(2)
+    arguments = [character(len=12) :: 'hello world', 'two', ' ']
+    codes = 0
+    call MPI_Comm_spawn('a command ', arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_SELF, inter, codes, ierror)
+    call check(ierror == MPI_SUCCESS .and. all(codes == 7) .and. inter == MPI_COMM_SELF, 'MPI_Comm_spawn')
+    call MPI_Comm_spawn('a command', MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_SELF, inter, MPI_ERRCODES_IGNORE, ierror)
+    call check(ierror == MPI_SUCCESS, 'MPI_ARGV_NULL and MPI_ERRCODES_IGNORE')
+    commands = [character(len=10) :: 'one', 'the other']
+    table(1, :) = [character(len=12) :: 'a', 'b', ' ']
+    table(2, :) = [character(len=12) :: 'c', ' ', ' ']
+    call MPI_Comm_spawn_multiple(2, commands, table, [3, 4], [MPI_INFO_NULL, MPI_INFO_NULL], 0, MPI_COMM_SELF, inter, codes, ierror)
+    call check(ierror == MPI_SUCCESS, 'MPI_Comm_spawn_multiple')
+    call MPI_Comm_spawn_multiple(2, commands, MPI_ARGVS_NULL, [3, 4], [MPI_INFO_NULL, MPI_INFO_NULL], 0, MPI_COMM_SELF, inter, &
+                                 MPI_ERRCODES_IGNORE, ierror)
+    call check(ierror == MPI_SUCCESS, 'MPI_ARGVS_NULL')
   end subroutine
 end module
