@@ -110,7 +110,7 @@ const GOAL_Group& Collectives::group() {
     }
     const unsigned context = kFirstContext + team_.id * kContexts;
     group_ = {.rank = team_.my_pe, .size = team_.size(), .ranks = ranks_.data(), .nodes = nodes_.data(), .tag = 0, .algorithm = GOAL_AUTO};
-    check(GOAL_Node_open(&group_, context, nullptr, nullptr, &node_), "GOAL_Node_open");
+    check(GOAL_Node_open(&group_, context, nullptr, nullptr, nullptr, &node_), "GOAL_Node_open");
   }
   return group_;
 }

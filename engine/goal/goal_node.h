@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "goal_collectives.h"
+#include "goal_domain.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -64,9 +65,10 @@ typedef struct {
 
 /* What `context` is for GOAL_Context: that of the group's schedules, of which this takes the tags from GOAL_NODE_TAGS on.
  * hopeless(arg) (or NULL) is asked now and then by a rank that has waited for long: not 0 ends the wait. The arrays of the group
- * are copied. Local: nothing is agreed on yet. GOAL_ERR_ARG, GOAL_ERR_NO_SPACE. */
+ * are copied. `domain` (or NULL) is that of the context: its failure fails all calls. Local: nothing is agreed on yet. GOAL_ERR_ARG,
+ * GOAL_ERR_NO_SPACE. */
 #define GOAL_NODE_TAGS 32768u
-int GOAL_Node_open(const GOAL_Group *group, unsigned context, int (*hopeless)(void *arg), void *arg, GOAL_Node *node);
+int GOAL_Node_open(const GOAL_Group *group, unsigned context, GOAL_Domain domain, int (*hopeless)(void *arg), void *arg, GOAL_Node *node);
 /* Does a collective. GOAL_SUCCESS, what is above, GOAL_ERR_FAILED: a rank of the group has ended; from now on every call fails. */
 int GOAL_Node_run(GOAL_Node node, const GOAL_Node_call *call);
 /* Sets *node to NULL. Local: others may still be in the last call. */

@@ -10,14 +10,14 @@
 #include <numeric>
 #include <utility>
 
+#include "engine/goal/poison.hpp"
+
 namespace portunus::goal {
 
 namespace {
 
 constexpr std::uint64_t kEpochField = std::uint64_t{0xff} << kEpochShift;
-constexpr std::uint64_t kPoisonClass = std::uint64_t{3} << 60;
 constexpr std::uint64_t kAllButClass = (std::uint64_t{1} << 60) - 1;
-constexpr std::uint64_t kPoisonIgnores = (std::uint64_t{1} << kContextShift) - 1;
 
 ptl_process_t process(std::uint32_t rank) {
   ptl_process_t id{};
@@ -27,14 +27,13 @@ ptl_process_t process(std::uint32_t rank) {
 
 std::uint64_t seen(const std::uint64_t& word) { return std::atomic_ref<const std::uint64_t>(word).load(std::memory_order_acquire); }
 
-// Takes the entry out however long a message still works in it.
-void unlink(ptl_handle_me_t entry) {
+}  // namespace
+
+void take_out(ptl_handle_me_t entry) {
   while (PtlMEUnlink(entry) == PTL_IN_USE) {
     if (PtlxProgress() == 0) sched_yield();
   }
 }
-
-}  // namespace
 
 // What tells of failures is acknowledged at once, whether its program is here already, still, or not any more.
 int Port::open(ptl_handle_ni_t ni, ptl_pt_index_t index) {
@@ -58,7 +57,7 @@ int Port::open(ptl_handle_ni_t ni, ptl_pt_index_t index) {
 
 void Port::close() {
   if (ni_ == PTL_INVALID_HANDLE) return;
-  if (keeper_ != PTL_INVALID_HANDLE) unlink(keeper_);
+  if (keeper_ != PTL_INVALID_HANDLE) take_out(keeper_);
   if (poison_keeper_ != PTL_INVALID_HANDLE) {
     ptl_me_t all{};
     all.ct_handle = PTL_CT_NONE;
@@ -143,7 +142,7 @@ std::vector<std::uint32_t> LoadedProgram::peers() const {
 
 // The others are told first: who waits here may withdraw everything as soon as it knows.
 int LoadedProgram::watch_failures() {
-  const std::uint64_t poison = kPoisonClass | std::uint64_t{program_.context} << kContextShift;
+  const std::uint64_t poison = poison_of(program_.context);
   ptl_md_t nothing{};
   nothing.options = PTL_MD_EVENT_CT_ACK;
   nothing.eq_handle = PTL_EQ_NONE;
@@ -154,17 +153,17 @@ int LoadedProgram::watch_failures() {
     if (code != PTL_OK) return code;
     ++tells_;
   }
+  // What else this process has of the context, see poison.hpp.
+  ptl_process_t self{};
+  PtlGetId(port_.ni(), &self);
+  if (const int code = PtlTriggeredPut(teller_, 0, 0, PTL_NO_ACK_REQ, self, port_.index(), poison, 0, nullptr, 0, errors_, 1);
+      code != PTL_OK)
+    return code;
   if (const int code = PtlxTriggeredNotify(port_.ni(), &failures_, -1, 0, errors_, 1); code != PTL_OK) return code;
   if (const int code = PtlTriggeredCTInc(counters_[kFinish], {0, 1}, errors_, 1); code != PTL_OK) return code;
   for (const std::uint32_t rank : peers())
     if (const int code = PtlxCTWatch(errors_, process(rank)); code != PTL_OK) return code;
-  ptl_me_t me{};
-  me.ct_handle = errors_;
-  me.uid = PTL_UID_ANY;
-  me.options = PTL_ME_OP_PUT | PTL_ME_EVENT_CT_COMM | PTLX_ME_COMPLETE_UNEXPECTED;
-  me.match_id = process(kAnySource);
-  me.match_bits = poison;
-  me.ignore_bits = kPoisonIgnores;
+  const ptl_me_t me = poison_entry(poison, errors_);
   ptl_handle_me_t handle;
   const int code = PtlMEAppend(port_.ni(), port_.index(), &me, PTL_PRIORITY_LIST, nullptr, &handle);
   if (code == PTL_OK) entries_.push_back(handle);
@@ -313,7 +312,7 @@ void LoadedProgram::withdraw() {
   if (withdrawn_) return;
   withdrawn_ = true;
   for (const ptl_handle_ct_t counter : counters_) PtlCTCancelTriggered(counter);
-  for (const ptl_handle_me_t entry : entries_) unlink(entry);
+  for (const ptl_handle_me_t entry : entries_) take_out(entry);
   const auto limit = std::chrono::steady_clock::now() + kPatience;
   const auto all_know = [&] {
     ptl_ct_event_t told{};
@@ -330,7 +329,7 @@ void LoadedProgram::unload() {
   for (const ptl_handle_ct_t counter : counters_) PtlCTFree(counter);
   if (errors_ != PTL_INVALID_HANDLE) PtlCTFree(errors_);
   if (told_ != PTL_INVALID_HANDLE) PtlCTFree(told_);
-  for (const ptl_handle_me_t entry : entries_) unlink(entry);
+  for (const ptl_handle_me_t entry : entries_) take_out(entry);
   for (const auto& [vertex, descriptor] : scattered_) PtlMDRelease(descriptor);
   for (const ptl_handle_md_t descriptor : descriptors_) {
     if (descriptor != PTL_INVALID_HANDLE) PtlMDRelease(descriptor);

@@ -9,7 +9,8 @@
 // Failure (E6): a counter that counts one releases nothing. It is told to one counter, `errors_`, from which
 //   - kFinish learns it, so that whoever waits is woken, and no later epoch starts;
 //   - every rank that this one exchanges messages with is told, by a message of no bytes in a class of its own
-//     ("poison"), which counts on its `errors_`. Ranks that need nothing more from one that failed end well; all others fail too.
+//     ("poison"), which counts on its `errors_`. Ranks that need nothing more from one that failed end well; all others fail too;
+//   - so is this rank itself: what else it has of the context fails as well (poison.hpp).
 // The end of a process that this one exchanges messages with counts there as well.
 //
 // **Thread:** one at a time per object.
@@ -63,6 +64,9 @@ struct Binding {
   ptlx_local_op_t op = PTLX_DELAY;                       // of the duration that the vertex has
   ptl_datatype_t type = PTL_UINT8_T;
 };
+
+// Takes the entry out however long a message still works in it.
+void take_out(ptl_handle_me_t entry);
 
 class LoadedProgram {
  public:

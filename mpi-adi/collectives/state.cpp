@@ -32,10 +32,11 @@ State::State(const Communicator& comm) : log(comm), comm_(comm), rank_(comm.rank
     add(*comm.group);
   }
   for (const int rank : ranks_) nodes_.push_back(all.nodes ? all.nodes[rank] : 0);
-  if (comm.inter || !settings.node_collectives) return;
   const GOAL_Group group{rank_, static_cast<int>(ranks_.size()), ranks_.data(), nodes_.data(), 0, GOAL_AUTO};
+  GOAL_Domain_open(&group, goal_context(comm), &domain_.handle);  // without memory for it: each schedule fails alone
+  if (comm.inter || !settings.node_collectives) return;
   const auto hopeless = [](void* its_log) -> int { return static_cast<CallLog*>(its_log)->differs(); };
-  GOAL_Node_open(&group, goal_context(comm), hopeless, &log, &node_);  // without memory for it: schedules
+  GOAL_Node_open(&group, goal_context(comm), domain_.handle, hopeless, &log, &node_);  // without memory for it: schedules
 }
 
 State::~State() { GOAL_Node_close(&node_); }

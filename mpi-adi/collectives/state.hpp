@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "engine/goal/goal_collectives.h"
+#include "engine/goal/goal_domain.h"
 #include "engine/goal/goal_node.h"
 #include "engine/goal/schedule_cache.hpp"
 #include "mpi-adi/collectives/call_log.hpp"
@@ -39,6 +40,8 @@ class State {
   State& operator=(const State&) = delete;
 
   CallLog log;
+  // What fails together with all schedules of the communicator; or nullptr.
+  GOAL_Domain domain() const { return domain_.handle; }
 
   // The group with the tag of the next schedule that runs once, or is persistent.
   GOAL_Group once();
@@ -64,7 +67,13 @@ class State {
   GOAL_Group group(uint32_t tag) const;
   int renew(Residents::Place& place, const Work& work, bool reports);
 
+  struct Domain {
+    ~Domain() { GOAL_Domain_close(&handle); }
+    GOAL_Domain handle = nullptr;
+  };
+
   const Communicator& comm_;
+  Domain domain_;                   // outlives the schedules
   int rank_;                        // among all ranks: of both groups of an intercommunicator
   std::vector<int> ranks_, nodes_;  // of all of them
   Residents residents_;

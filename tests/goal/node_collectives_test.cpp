@@ -213,8 +213,8 @@ void mislead() {
 int main(int argc, char**) {
   GOAL_Group world;
   if (GOAL_Init(&rank, &size) != GOAL_SUCCESS || GOAL_World(&world) != GOAL_SUCCESS) return 2;
-  expect(GOAL_Node_open(&world, 32768, nullptr, nullptr, &node) == GOAL_ERR_ARG, "a context that there is not");
-  expect(GOAL_Node_open(&world, 5, nullptr, nullptr, &node) == GOAL_SUCCESS, "open");
+  expect(GOAL_Node_open(&world, 32768, nullptr, nullptr, nullptr, &node) == GOAL_ERR_ARG, "a context that there is not");
+  expect(GOAL_Node_open(&world, 5, nullptr, nullptr, nullptr, &node) == GOAL_SUCCESS, "open");
   // The first calls are not taken, on any rank; in a group of one, or without memory to share, none is.
   count = 3000;
   const Vector mine = vector_of(static_cast<size_t>(rank), count);

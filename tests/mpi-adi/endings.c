@@ -68,6 +68,22 @@ static int outlives(const char *how, int rank, int size) {
     return other == (rank + dead - 1) % dead ? 0 : 6;
 }
 
+/* The last rank dies before its `at`th collective, while the others have schedules for several: all hear of it, also those who wait in one
+ * that the others never begin. */
+static int dies_among_sizes(int at, int rank, int size) {
+    static int in[2000], out[2000];
+    const int counts[] = {1, 200, 3, 800, 2000};
+    int error = MPI_SUCCESS;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int i = 0; error == MPI_SUCCESS; ++i) {
+        if (rank == size - 1 && i == at) raise(SIGKILL);
+        error = MPI_Allreduce(in, out, counts[i % 5], MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        if (error == MPI_SUCCESS && i % 3 == 0) error = MPI_Bcast(in, counts[i % 5], MPI_INT, i % size, MPI_COMM_WORLD);
+    }
+    MPI_Finalize();
+    return error == MPI_ERR_PROC_ABORTED ? 0 : 4;
+}
+
 /* The last rank calls another collective than the others, or the same with another size: some are told, and none waits. */
 static int disagrees(const char *how, int rank, int size) {
     static char out[400000], in[1200000];
@@ -133,6 +149,7 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (argc > 2 && !strcmp(how, "outlives")) return outlives(argv[2], rank, size);
+    if (argc > 2 && !strcmp(how, "sizes")) return dies_among_sizes(atoi(argv[2]), rank, size);
     if (argc > 2 && !strcmp(how, "disagrees")) return disagrees(argv[2], rank, size);
     if (rank == size - 1) {
         if (!strcmp(how, "rank")) MPI_Send(&value, 1, MPI_INT, size, 0, MPI_COMM_WORLD);

@@ -59,14 +59,14 @@ bool on_one_node(const GOAL_Group& group) {
 
 }  // namespace
 
-Collectives::Collectives(const GOAL_Group& group, unsigned context, Hopeless hopeless)
+Collectives::Collectives(const GOAL_Group& group, unsigned context, GOAL_Domain domain, Hopeless hopeless)
     : ranks_(ranks_of(group)),
       group_{group.rank, group.size, ranks_.data(), nullptr, 0, GOAL_AUTO},
       rank_(static_cast<std::size_t>(group.rank)),
       size_(static_cast<std::size_t>(group.size)),
       context_(context),
       hopeless_(hopeless),
-      waiting_(hopeless),
+      waiting_(domain, hopeless),
       slots_(rank_, size_, waiting_),
       rooms_(rank_, size_, waiting_) {
   if (size_ < 2 || size_ > kMostRanks || !on_one_node(group)) slots_state_ = rooms_state_ = State::none;

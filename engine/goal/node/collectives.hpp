@@ -19,7 +19,7 @@ namespace portunus::goal::node {
 
 class Collectives {
  public:
-  Collectives(const GOAL_Group& group, unsigned context, Hopeless hopeless);
+  Collectives(const GOAL_Group& group, unsigned context, GOAL_Domain domain, Hopeless hopeless);
   ~Collectives();
   Collectives(const Collectives&) = delete;
   Collectives& operator=(const Collectives&) = delete;

@@ -21,11 +21,11 @@ constexpr const char* kLost = "a rank of the group has ended, or does not come; 
 
 extern "C" {
 
-int GOAL_Node_open(const GOAL_Group* group, unsigned context, int (*hopeless)(void* arg), void* arg, GOAL_Node* node) {
+int GOAL_Node_open(const GOAL_Group* group, unsigned context, GOAL_Domain domain, int (*hopeless)(void* arg), void* arg, GOAL_Node* node) {
   if (!group || !node || group->size < 1 || group->rank < 0 || group->rank >= group->size || context >= Library::kContexts)
     return fail(GOAL_ERR_ARG, "the group, its context or the place of the result is wrong");
   return guarded([&] {
-    *node = new goal_node{{*group, context, {hopeless, arg}}};
+    *node = new goal_node{{*group, context, domain, {hopeless, arg}}};
     return int{GOAL_SUCCESS};
   });
 }

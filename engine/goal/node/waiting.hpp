@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "engine/goal/goal_collectives.h"
+#include "engine/goal/goal_domain.h"
 #include "portals/portals4_ext.h"
 
 namespace portunus::goal::node {
@@ -26,7 +26,8 @@ struct Hopeless {
 
 class Waiting {
  public:
-  explicit Waiting(Hopeless hopeless) : hopeless_(hopeless) {}
+  // `domain`: whose failure ends all waiting, or nullptr.
+  Waiting(GOAL_Domain domain, Hopeless hopeless) : domain_(domain), hopeless_(hopeless) {}
   ~Waiting();
   Waiting(const Waiting&) = delete;
   Waiting& operator=(const Waiting&) = delete;
@@ -45,12 +46,13 @@ class Waiting {
   // After a store: wakes those who sleep.
   void ring() const;
 
-  [[nodiscard]] bool lost() const;  // a rank of the group has ended
+  [[nodiscard]] bool lost() const;  // a rank of the group has ended, or the domain has failed
   [[nodiscard]] bool given_up() const { return given_up_; }
 
  private:
   bool sleep(bool (*ready)(void*), void* arg);
 
+  GOAL_Domain domain_;
   Hopeless hopeless_;
   bool crowded_ = false, given_up_ = false;
   std::size_t self_ = 0;

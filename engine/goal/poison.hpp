@@ -1,0 +1,36 @@
+// poison.hpp: the messages of no bytes that tell of failures, and how those of one context meet their entries.
+//
+// Every program of a context, and its domain, has an entry for one such message. Whoever has taken one fails, and sends the next to its
+// own process: so it passes through all there are, however many, and the last one stays with the port, for those to come.
+//
+//     match bits  | 3 : 2 | context : 16 | 0 : 43 | revoked : 1 |
+//
+// **Thread:** pure.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/goal/compile.hpp"
+#include "portals/portals4.h"
+#include "portals/portals4_ext.h"
+
+namespace portunus::goal {
+
+inline constexpr std::uint64_t kPoisonClass = std::uint64_t{3} << 60;
+inline constexpr std::uint64_t kPoisonOfContext = (std::uint64_t{1} << kContextShift) - 1;  // ignored: all poison of one
+inline constexpr std::uint64_t kRevoked = 1;                                                // somebody wants everything to fail
+
+[[nodiscard]] inline std::uint64_t poison_of(std::uint16_t context) { return kPoisonClass | std::uint64_t{context} << kContextShift; }
+
+// An entry for one message, which counts on `errors`; also for one that has come already.
+[[nodiscard]] inline ptl_me_t poison_entry(std::uint64_t match_bits, ptl_handle_ct_t errors) {
+  ptl_me_t me{};
+  me.ct_handle = errors;
+  me.uid = PTL_UID_ANY;
+  me.options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_CT_COMM | PTLX_ME_COMPLETE_UNEXPECTED;
+  me.match_id.rank = PTL_RANK_ANY;
+  me.match_bits = match_bits;
+  return me;
+}
+
+}  // namespace portunus::goal
