@@ -12,6 +12,8 @@ int check_call(Call& call, MPI_Comm comm) {
   call.comm = find_communicator(comm);
   if (call.comm == nullptr) [[unlikely]]
     return raise_bad_communicator(call.function, comm);
+  if (call.comm->is_revoked()) [[unlikely]]
+    return raise_revoked(call.function, *call.comm);
   if (call.form != Form::blocking && call.request == nullptr) [[unlikely]]
     return raise(call.function, call.comm, MPI_ERR_ARG, "the address for the request is null");
   return MPI_SUCCESS;

@@ -9,6 +9,8 @@
 #include "mpi-adi/collectives/state.hpp"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/errors.hpp"
+#include "mpi-adi/mitigation/mitigation.hpp"
+#include "mpi-adi/mpi-ext.h"
 
 namespace portunus::mpi::collectives {
 namespace {
@@ -61,8 +63,12 @@ class Operation final : public Attachment {
 
   int query(Request& request, MPI_Status*) override {
     if (running_ && !end_run()) failed_ = true;
-    if (log_.has_differed() || (failed_ && log_.differs())) return log_.error_class();
-    if (failed_) request.failure = PTL_NI_UNDELIVERABLE;
+    if (log_.has_differed()) return log_.error_class();
+    if (failed_) {
+      const int cause = mitigation::cause_of_failure(*request.comm, differ);
+      if (cause == MPI_SUCCESS) return log_.error_class();
+      request.failure = cause == MPIX_ERR_REVOKED ? kRevoked : ptl_ni_fail_t{PTL_NI_UNDELIVERABLE};
+    }
     return fits_ ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
   }
   const char* complaint() const override { return log_.has_differed() ? log_.complaint() : kMismatchText; }

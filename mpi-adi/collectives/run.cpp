@@ -4,11 +4,17 @@
 #include "mpi-adi/collectives/state.hpp"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/errors.hpp"
+#include "mpi-adi/mitigation/mitigation.hpp"
+#include "mpi-adi/mpi-ext.h"
 
 namespace portunus::mpi::collectives {
 
-int raise_goal(const char* function, const Communicator& comm, int code) {
-  if (code == GOAL_ERR_FAILED && differ(comm)) code = kDisagreement;  // another rank has found out, and given up
+int raise_goal(const char* function, Communicator& comm, int code) {
+  if (code == GOAL_ERR_FAILED) {
+    const int cause = mitigation::cause_of_failure(comm, differ);
+    if (cause == MPIX_ERR_REVOKED) return raise_revoked(function, comm);
+    if (cause == MPI_SUCCESS) code = kDisagreement;  // another rank has found out, and given up
+  }
   switch (code) {
     case GOAL_ERR_FAILED: return raise(function, &comm, MPI_ERR_PROC_ABORTED, "a rank cannot be reached; it has probably ended");
     case kMismatch: return raise(function, &comm, MPI_ERR_TRUNCATE, "%s", kMismatchText);
@@ -86,7 +92,9 @@ int run(const Call& call, const Work& first) {
   if (goes_on() && fits) [[likely]]
     return MPI_SUCCESS;
   // Lengths that do not fit may be those of another collective.
-  if (!fits && state.log.differs(CallLog::In::function)) fits = true, code = kDisagreement;
+  constexpr int kLooks = 10;  // others answer late where nobody lets them
+  for (int look = 0; !fits && look < kLooks; ++look)
+    if (state.log.differs(CallLog::In::function)) fits = true, code = kDisagreement;
   return raise_goal(call.function, comm, fits ? code : kMismatch);
 }
 

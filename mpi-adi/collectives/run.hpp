@@ -35,7 +35,7 @@ constexpr char kMismatchText[] =
     "a message of the collective has another length than this rank expects: the ranks' counts or types do not fit";
 
 // Raises what a GOAL_* code other than GOAL_SUCCESS says, or kMismatch.
-[[gnu::cold, gnu::noinline]] int raise_goal(const char* function, const Communicator& comm, int code);
+[[gnu::cold, gnu::noinline]] int raise_goal(const char* function, Communicator& comm, int code);
 
 // Checks nothing: makes the work and runs it in the form of the call. A blocking one's lies on the stack.
 template <class W, class... Arguments>

@@ -127,7 +127,7 @@ State& state_of(Communicator& comm) {
   return *comm.collectives;
 }
 
-bool differ(const Communicator& comm) { return comm.collectives && comm.collectives->log.differs(); }
+bool differ(Communicator& comm) { return comm.collectives && comm.collectives->log.differs(); }
 
 void forget(Communicator& comm) {
   delete comm.collectives;

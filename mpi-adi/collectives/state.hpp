@@ -85,7 +85,7 @@ class State {
 
 State& state_of(Communicator& comm);
 // Whether its ranks' collectives are found not to fit, see CallLog::differs.
-bool differ(const Communicator& comm);
+bool differ(Communicator& comm);
 // Frees what the communicator remembers.
 void forget(Communicator& comm);
 

@@ -9,6 +9,7 @@
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/errhandler.hpp"
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/mitigation/mitigation.hpp"
 
 namespace portunus::mpi {
 
@@ -39,11 +40,14 @@ Communicator* make_communicator(uint16_t context, Group* group, Group* remote_gr
       return nullptr;
     }
   }
+  mitigation::born(*made);
   return made;
 }
 
 void destroy_communicator(Communicator* comm) {
+  const bool tainted = mitigation::is_tainted(*comm);
   collectives::forget(*comm);
+  mitigation::forget(*comm);
   if (comm->local != nullptr) {
     release(comm->local->group);
     communicators.release(comm->local);
@@ -53,7 +57,7 @@ void destroy_communicator(Communicator* comm) {
   const uint16_t context = comm->context;
   replace_errhandler(comm->errhandler, MPI_ERRORS_ARE_FATAL);
   communicators.release(comm);
-  release_context(context);
+  if (!tainted) release_context(context);
 }
 
 bool open_communicators(int rank, int size) {
@@ -76,6 +80,7 @@ void close_communicators() {
   world().attributes.clear(MPI_COMM_WORLD);
   communicators.for_each([](Communicator& comm) {
     collectives::forget(comm);
+    mitigation::forget(comm);
     comm.partitioned.clear();  // the pool is not destroyed
   });
   predefined_count = 0;

@@ -26,6 +26,9 @@ namespace portunus::mpi {
 namespace collectives {
 class State;
 }
+namespace mitigation {
+struct State;
+}
 class MessageBuffer;
 
 // The contexts of a communicator follow each other, so that its kinds of messages never match one another.
@@ -43,8 +46,9 @@ inline int max_communicators() { return envelope.contexts() / kContextsPerCommun
 struct Communicator {
   uint16_t context = 0;  // in the match bits of messages; see Traffic
   bool inter = false;
-  int rank = 0;  // of this process in the local group
-  int size = 0;  // of the local group
+  std::atomic<bool> revoked{false};  // for good (mitigation/)
+  int rank = 0;                      // of this process in the local group
+  int size = 0;                      // of the local group
   // Those a message can name: the remote group of an intercommunicator, else the local one.
   int peers = 0;
   int first = 0;                    // without peer_ranks, peer p is rank first + p of the job
@@ -57,6 +61,7 @@ struct Communicator {
   int idups = 0;                                  // how many nonblocking duplications were begun: their messages' tags
   std::map<std::array<int, 3>, int> partitioned;  // how many such messages were made, by peer, tag and direction
   std::shared_ptr<const Topology> topology;       // nullptr: none
+  std::shared_ptr<mitigation::State> mitigation;  // nullptr: nothing has failed yet
   std::shared_ptr<MessageBuffer> buffer;          // of buffered sends; nullptr: none was ever attached
   std::shared_ptr<MessageBuffer> session_buffer;  // of the session that it comes from, if it does
   Attributes<MPI_Comm> attributes;
@@ -65,6 +70,7 @@ struct Communicator {
 
   int job_rank(int peer) const { return peer_ranks ? peer_ranks[peer] : first + peer; }
   uint16_t context_of(Traffic traffic) const { return static_cast<uint16_t>(context + static_cast<uint16_t>(traffic)); }
+  bool is_revoked() const { return revoked.load(std::memory_order_relaxed); }
   const Group& peer_group() const { return inter ? *remote_group : *group; }
 };
 

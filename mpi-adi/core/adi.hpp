@@ -50,6 +50,7 @@ struct Device {
 };
 extern constinit Device device;
 
+constexpr ptl_pt_index_t kRevocationPortal = 57;
 constexpr ptl_pt_index_t kLogPortal = 59;
 constexpr ptl_pt_index_t kMessagePortal = 60;
 constexpr ptl_pt_index_t kBarrierPortal = 61;

@@ -33,7 +33,8 @@ int check_send_slowly(const Arguments& given) {
   if (comm == nullptr) return raise_bad_communicator(given.function, given.comm);
   if (!is_member(given.peer, *comm) && given.peer != MPI_PROC_NULL) return raise_rank(given, *comm);
   if (given.tag < 0 || given.tag > kMaxTag) return raise_tag(given, *comm);
-  return check_common(given, *comm);
+  if (int error = check_common(given, *comm)) return error;
+  return comm->is_revoked() ? raise_revoked(given.function, *comm) : MPI_SUCCESS;
 }
 
 int check_receive_slowly(const Arguments& given) {
@@ -41,7 +42,8 @@ int check_receive_slowly(const Arguments& given) {
   if (comm == nullptr) return raise_bad_communicator(given.function, given.comm);
   if (!is_member(given.peer, *comm) && given.peer != MPI_PROC_NULL && given.peer != MPI_ANY_SOURCE) return raise_rank(given, *comm);
   if ((given.tag < 0 || given.tag > kMaxTag) && given.tag != MPI_ANY_TAG) return raise_tag(given, *comm);
-  return check_common(given, *comm);
+  if (int error = check_common(given, *comm)) return error;
+  return comm->is_revoked() ? raise_revoked(given.function, *comm) : MPI_SUCCESS;
 }
 
 }  // namespace portunus::mpi

@@ -46,7 +46,8 @@ inline int check_send(const Arguments& given, Communicator*& comm, const Datatyp
   comm = find_communicator(given.comm);
   type = find_type(given.datatype);
   bytes = bytes_of(given, type);
-  if (comm && is_member(given.peer, *comm) && static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} && can_travel(given, type)) [[likely]]
+  if (comm && !comm->is_revoked() && is_member(given.peer, *comm) && static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} &&
+      can_travel(given, type)) [[likely]]
     return MPI_SUCCESS;
   return check_send_slowly(given);
 }
@@ -54,7 +55,7 @@ inline int check_receive(const Arguments& given, Communicator*& comm, const Data
   comm = find_communicator(given.comm);
   type = find_type(given.datatype);
   bytes = bytes_of(given, type);
-  if (comm && (is_member(given.peer, *comm) || given.peer == MPI_ANY_SOURCE) &&
+  if (comm && !comm->is_revoked() && (is_member(given.peer, *comm) || given.peer == MPI_ANY_SOURCE) &&
       (static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} || given.tag == MPI_ANY_TAG) && can_travel(given, type)) [[likely]]
     return MPI_SUCCESS;
   return check_receive_slowly(given);

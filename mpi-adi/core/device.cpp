@@ -11,6 +11,7 @@
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/memory.hpp"
 #include "mpi-adi/core/settings.hpp"
+#include "mpi-adi/mitigation/mitigation.hpp"
 
 namespace portunus::mpi::adi {
 
@@ -160,7 +161,7 @@ const char* start(bool threaded, int& rank, int& size) {
   device.throttled = PtlxThrottled();
   device.self = process(rank);
   if (PtlGetUid(device.ni, &device.uid) != PTL_OK || open_messages() != PTL_OK || open_signals() != PTL_OK || open_windows() != PTL_OK ||
-      open_last_barrier(rank, size) != PTL_OK)
+      mitigation::open() != PTL_OK || open_last_barrier(rank, size) != PTL_OK)
     return "the network interface lacks a portal table entry or other object that MPI needs";
   if (!open_losses(size)) return "there is no memory for the states of the ranks";
   if (settings.info && rank == 0) print_settings(stdout);

@@ -10,6 +10,7 @@
 
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/mpi-ext.h"
 
 namespace portunus::mpi {
 
@@ -90,6 +91,11 @@ constexpr ErrorClass kClasses[] = {
     CLASS(MPI_ERR_ERRHANDLER, "the error handler is not valid"),
     CLASS(MPI_ERR_ABI, "the ABI does not fit"),
 };
+// This library's own, behind those of the standard (mpi-ext.h).
+constexpr ErrorClass kExtensions[] = {
+    CLASS(MPIX_ERR_PROC_FAILED_PENDING, "the operation waits until a failure is acknowledged"),
+    CLASS(MPIX_ERR_REVOKED, "the communicator has been revoked"),
+};
 #undef CLASS
 
 constexpr bool in_order() {
@@ -106,27 +112,34 @@ struct Added {
   int error_class;
   std::string text;
 };
+const ErrorClass* find_predefined(int code) {
+  if (code >= 0 && code < kPredefined) return &kClasses[code];
+  for (const ErrorClass& each : kExtensions)
+    if (each.value == code) return &each;
+  return nullptr;
+}
+
 std::mutex mutex;
 std::map<int, Added> added;  // by code; a class is a code of its own class
 
 }  // namespace
 
 int class_of(int code) {
-  if (code >= 0 && code < kPredefined) return code;
+  if (find_predefined(code) != nullptr) return code;
   std::lock_guard lock(mutex);
   const auto found = added.find(code);
   return found != added.end() ? found->second.error_class : -1;
 }
 
 int describe(int code, char* text, size_t room) {
-  if (code >= 0 && code < kPredefined) return std::snprintf(text, room, "%s: %s", kClasses[code].name, kClasses[code].text);
+  if (const ErrorClass* known = find_predefined(code)) return std::snprintf(text, room, "%s: %s", known->name, known->text);
   std::lock_guard lock(mutex);
   const auto found = added.find(code);
   return std::snprintf(text, room, "%s", found != added.end() ? found->second.text.c_str() : "");
 }
 
 void describe_class(int code, char* text, size_t room) {
-  if (code >= 0 && code < kPredefined) std::snprintf(text, room, "%s", kClasses[code].name);
+  if (const ErrorClass* known = find_predefined(code)) std::snprintf(text, room, "%s", known->name);
   else if (describe(code, text, room) == 0) std::snprintf(text, room, "error code %d", code);
 }
 

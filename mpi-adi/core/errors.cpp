@@ -9,6 +9,7 @@
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/error_codes.hpp"
 #include "mpi-adi/core/init.hpp"
+#include "mpi-adi/mpi-ext.h"
 
 namespace portunus::mpi {
 namespace {
@@ -83,7 +84,12 @@ int raise_portals(const char* function, const Communicator* comm, int ptl_error)
   return raise(function, comm, MPI_ERR_OTHER, "the network interface failed (Portals error %d)", ptl_error);
 }
 
+int raise_revoked(const char* function, const Communicator& comm) {
+  return raise(function, &comm, MPIX_ERR_REVOKED, "the communicator has been revoked; go on in one that MPIX_Comm_shrink makes");
+}
+
 int error_class_of(const Request& request) {
+  if (request.failure == kRevoked) return MPIX_ERR_REVOKED;
   if (request.failure == PTL_NI_UNDELIVERABLE) return MPI_ERR_PROC_ABORTED;
   if (request.failure != PTL_NI_OK) return MPI_ERR_OTHER;
   return request.truncated() ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
@@ -91,6 +97,7 @@ int error_class_of(const Request& request) {
 
 int raise_request(const char* function, const Request& request) {
   const int error_class = error_class_of(request);
+  if (error_class == MPIX_ERR_REVOKED && request.comm != nullptr) return raise_revoked(function, *request.comm);
   if (error_class != MPI_ERR_TRUNCATE)
     return raise(function, request.comm, error_class, "%s failed: %s", request.receives ? "a receive" : "a send",
                  failure_text(request.failure));

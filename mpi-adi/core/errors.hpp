@@ -31,6 +31,9 @@ struct Origin {
 // The call came before MPI_Init or after MPI_Finalize, or else `handle` is no communicator.
 [[gnu::cold, gnu::noinline]] int raise_bad_communicator(const char* function, MPI_Comm handle);
 
+// MPIX_ERR_REVOKED.
+[[gnu::cold, gnu::noinline]] int raise_revoked(const char* function, const Communicator& comm);
+
 // A Portals call that should have worked did not.
 [[gnu::cold, gnu::noinline]] int raise_portals(const char* function, const Communicator* comm, int ptl_error);
 

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/mitigation/agreement.hpp"
+#include "mpi-adi/mitigation/mitigation.hpp"
 
 namespace portunus::mpi::adi {
 
@@ -17,7 +19,7 @@ constexpr int kMostWatchedAtOnce = 4096;  // of larger jobs those are watched th
 
 void fail_receive(Request& request) {
   if (PtlMEUnlink(request.entry) != PTL_OK) return;  // its message has come after all
-  request.failure = PTL_NI_UNDELIVERABLE;
+  request.failure = request.comm->is_revoked() ? kRevoked : ptl_ni_fail_t{PTL_NI_UNDELIVERABLE};
   request.length = request.requested = 0;
   request.match_bits = 0;
   if (request.attached) request.attached->completed(request);
@@ -27,7 +29,7 @@ void fail_receive(Request& request) {
 bool waits(const Request& request) {
   const State state = request.state.load(std::memory_order_acquire);
   return (state == State::active || state == State::detached) && request.receives && request.entry != PTL_INVALID_HANDLE &&
-         request.comm != nullptr && concerned(*request.comm, request.source);
+         request.comm != nullptr && (request.comm->is_revoked() || concerned(*request.comm, request.source));
 }
 
 class Watch final : public Attachment {
@@ -45,6 +47,7 @@ class Watch final : public Attachment {
     });
     if (losses.blocked && waits(*losses.blocked)) waiting.push_back(losses.blocked);
     for (Request* request : waiting) fail_receive(*request);
+    mitigation::look_at_agreements();
   }
   void released() override {}
 
@@ -105,8 +108,26 @@ void meet_all() {
 bool concerned(const Communicator& comm, int source) {
   if (source != MPI_ANY_SOURCE) return losses.peers[source].load(std::memory_order_relaxed) == Peer::lost;
   for (int peer = 0; peer < comm.peers; ++peer)
-    if (losses.peers[comm.job_rank(peer)].load(std::memory_order_relaxed) == Peer::lost) return true;
+    if (losses.peers[comm.job_rank(peer)].load(std::memory_order_relaxed) == Peer::lost && !mitigation::is_acknowledged(comm, peer))
+      return true;
   return false;
+}
+
+void fail_pending(Communicator& comm) {
+  std::vector<Request*> receives, sends;
+  const auto note = [&](Request& request) {
+    const State state = request.state.load(std::memory_order_acquire);
+    if ((state != State::active && state != State::detached) || request.comm != &comm) return;
+    if (request.receives) {
+      if (request.entry != PTL_INVALID_HANDLE) receives.push_back(&request);
+    } else if (!request.attached) {
+      sends.push_back(&request);
+    }
+  };
+  pool.for_each(note);
+  if (losses.blocked) note(*losses.blocked);
+  for (Request* request : receives) fail_receive(*request);
+  for (Request* request : sends) PtlxPutWithdraw(device.md_synchronous, request);
 }
 
 void look_again(Request& request) {

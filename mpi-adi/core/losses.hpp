@@ -2,7 +2,8 @@
 //
 // Portals ends operations that it has under way with a dead process, but says nothing to those who wait for its messages. So
 // every rank that this process deals with is watched: a counter of its own counts its death and sets off a signal to this
-// process, an event like any other, whose handler fails the receives that name the rank, or anybody in a communicator of it.
+// process, an event like any other, whose handler fails the receives that name the rank, or anybody in a communicator of it, unless
+// that has acknowledged its death (mitigation/).
 // Thread: any. Source: MPI-5.0, 9.3 (MPI_ERR_PROC_ABORTED); portals4_ext.h, PtlxCTWatch.
 #pragma once
 
@@ -20,7 +21,7 @@ struct Losses {
   std::atomic<Peer>* peers = nullptr;  // by rank in the job
   std::atomic<uint32_t> count{0};      // lost ones
   std::atomic<bool> all_watched{false};
-  Request* blocked = nullptr;  // one thread only: the receive that it waits in, which is in no pool
+  Request* blocked = nullptr;  // one thread only: the receive, or long send, that it waits in, which is in no pool
 };
 extern constinit Losses losses;
 
@@ -39,6 +40,8 @@ inline bool reachable_source(const Communicator& comm, int source) {
 }
 // Whether a receive from `source` (MPI_ANY_SOURCE or a rank in the job) may wait for a lost rank.
 [[gnu::cold, gnu::noinline]] bool concerned(const Communicator& comm, int source);
+// Ends what waits on a communicator that has been revoked.
+void fail_pending(Communicator& comm);
 // A receive that was just posted: fails it if it waits for a lost rank.
 [[gnu::cold, gnu::noinline]] void look_again(Request& request);
 

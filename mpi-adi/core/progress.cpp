@@ -59,9 +59,10 @@ void complete(const ptl_event_t& event) {
   Request& request = *static_cast<Request*>(event.user_ptr);
   const bool receives = request.receives;
   request.failure = event.ni_fail_type;
-  if (event.ni_fail_type == PTLX_NI_WITHDRAWN) [[unlikely]] {  // MPI_Cancel
-    request.failure = PTL_NI_OK;
-    request.special = request.cancelled = true;
+  if (event.ni_fail_type == PTLX_NI_WITHDRAWN) [[unlikely]] {  // MPI_Cancel, or a revocation
+    const bool revoked = request.comm != nullptr && request.comm->is_revoked();
+    request.failure = revoked ? kRevoked : ptl_ni_fail_t{PTL_NI_OK};
+    if (!revoked) request.special = request.cancelled = true;
   }
   if (receives) {
     request.match_bits = event.match_bits;

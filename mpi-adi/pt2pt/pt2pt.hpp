@@ -100,7 +100,9 @@ inline int send(const Arguments& given) {
   Request request(comm, false);
   if (int result = start_send(mode, request, given, bytes, true); result != PTL_OK) [[unlikely]]
     return raise_portals(given.function, comm, result);
+  adi::losses.blocked = &request;
   adi::wait(request);
+  adi::losses.blocked = nullptr;
   return request.failed() ? raise_request(given.function, request) : MPI_SUCCESS;
 }
 

@@ -30,6 +30,9 @@ enum class State : uint32_t {
 
 struct Request;
 
+// As a request's failure: its communicator was revoked. None of Portals'.
+constexpr ptl_ni_fail_t kRevoked = 0x7f;
+
 // What a request needs beyond its event: buffers of its own, a way to be started again, the user's functions.
 // Thread: `completed` is called by the holder of the turn, all else by the thread that owns the request.
 class Attachment {

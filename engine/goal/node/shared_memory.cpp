@@ -52,7 +52,7 @@ int Agreement::tell(const Record& mine) {
     if (code == GOAL_SUCCESS) code = GOAL_Compile(schedule_);
     if (code != GOAL_SUCCESS) return code;
   }
-  GOAL_Request run;
+  GOAL_Request run = GOAL_REQUEST_NULL;
   int code = GOAL_Run(schedule_, &run);
   if (code == GOAL_SUCCESS) code = await_run(schedule_, run, ++runs_, hopeless_);
   if (run != GOAL_REQUEST_NULL && code != GOAL_SUCCESS) GOAL_Cancel(&run);
