@@ -27,7 +27,7 @@ for seed in range(first, first + runs):
     ran = run(ranks, way, str(seed))
     died = ran.returncode == 128 + 9
     deaths += died
-    if ran.returncode not in (0, 128 + 9) or ran.stdout.count("is right") != ranks - died:
+    if ran.returncode not in (0, 128 + 9) or ran.stdout.count("is right") < ranks - died:
         failures += 1
         print(f"seed {seed}, {ranks} ranks, {way}: exit status {ran.returncode}\n{ran.stdout}{ran.stderr}", flush=True)
 print(f"{runs} runs, {deaths} with a death, {failures} failures")
