@@ -192,6 +192,7 @@ def bad_input():
     unknown = write("unknown.goal", "num_ranks 1\nrank 0 {\na: calc 5\na requires zz\n}\n")
     refuses("unknown label", 1, rf"{re.escape(unknown)}:4:12: .*\"zz\".*", goalrun, unknown)
     empty = write("empty.goal", "")
+    refuses("a device, which has no end", 1, r"(goalrun: )?/dev/zero: the file cannot be read .*", goalrun, "/dev/zero")
     refuses("empty file", 1, rf"{re.escape(empty)}:1:1: the file does not say how many ranks there are; .*", goalrun, empty)
     none = write("none.goal", "num_ranks 0\n")
     refuses("no rank", 1, rf"{re.escape(none)}:1:\d+: .*", goalrun, none)

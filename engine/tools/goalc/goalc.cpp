@@ -19,6 +19,7 @@
 #include "engine/goal/write.hpp"
 #include "engine/tools/command_line.hpp"
 #include "engine/tools/goalc/print.hpp"
+#include "engine/tools/input_file.hpp"
 
 namespace {
 
@@ -67,15 +68,9 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
 }
 
 std::string read_file(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
   std::string bytes;
-  char block[1 << 16];
-  if (file) {
-    for (std::size_t got; (got = std::fread(block, 1, sizeof block, file.get())) > 0;) bytes.append(block, got);
-  }
-  if (!file || std::ferror(file.get()) != 0) {
-    throw Failure(path + ": the file cannot be read (" + std::strerror(errno) + "); give the path of a GOAL file");
-  }
+  if (const int cause = read_input(path, bytes))
+    throw Failure(path + ": the file cannot be read (" + std::strerror(cause) + "); give the path of a GOAL file");
   return bytes;
 }
 

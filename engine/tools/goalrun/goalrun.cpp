@@ -23,6 +23,7 @@
 #include "engine/goal/validate.hpp"
 #include "engine/tools/command_line.hpp"
 #include "engine/tools/goalrun/report.hpp"
+#include "engine/tools/input_file.hpp"
 
 namespace {
 
@@ -57,18 +58,10 @@ std::optional<Said> parse_options(int argc, char** argv, goalrun::Options& optio
   return std::nullopt;
 }
 
-[[noreturn]] void cannot_read(const std::string& path) {
-  throw Failure(path + ": the file cannot be read (" + std::strerror(errno) + "); give the path of a GOAL file");
-}
-
 std::string read_file(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
-  if (!file) cannot_read(path);
   std::string text;
-  char block[1 << 16];
-  std::size_t got;
-  while ((got = std::fread(block, 1, sizeof block, file.get())) > 0) text.append(block, got);
-  if (std::ferror(file.get()) != 0) cannot_read(path);
+  if (const int cause = read_input(path, text))
+    throw Failure(path + ": the file cannot be read (" + std::strerror(cause) + "); give the path of a GOAL file");
   return text;
 }
 
