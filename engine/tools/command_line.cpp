@@ -4,8 +4,10 @@
 #include "engine/tools/command_line.hpp"
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 
 namespace portunus {
 namespace {
@@ -25,6 +27,13 @@ CLI::Option* exclude(CLI::Option* option, CommandLine::Excluded excluded) {
 }
 
 }  // namespace
+
+int told(const char* tool, int status) {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  std::fprintf(stderr, "%s: the output cannot be written (%s); make room for it\n", tool, errno ? std::strerror(errno) : "it was refused");
+  return 1;
+}
 
 CommandLine::CommandLine(const char* tool, const char* about, const char* footer) : tool_(tool), app_(std::make_unique<CLI::App>(about)) {
   app_->footer(footer);

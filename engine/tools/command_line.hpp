@@ -22,6 +22,9 @@ struct Said {
   std::string text;
 };
 
+// The status of a tool that is about to end with `status`: 1, with a sentence, if what it printed could not be written.
+[[nodiscard]] int told(const char* tool, int status);
+
 // Options are declared, each with the place of its value, which must outlive read(); then read once.
 class CommandLine {
  public:

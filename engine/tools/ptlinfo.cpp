@@ -204,7 +204,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return run(argc, argv);
+    return told("ptlinfo", run(argc, argv));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "ptlinfo: %s\n", error.what());
     return 1;

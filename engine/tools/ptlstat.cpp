@@ -184,7 +184,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return run(argc, argv);
+    return told("ptlstat", run(argc, argv));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "ptlstat: %s\n", error.what());
     return 1;

@@ -57,6 +57,12 @@ class Ptlinfo(unittest.TestCase):
         values = {one["name"]: one["value"] for one in told["environment"]}
         self.assertEqual((values["PTL_FABRIC"], values["PTL_NODE"]), ("0", None))
 
+    def test_says_that_its_output_was_not_taken(self):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = subprocess.run([PTLINFO], stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("the output cannot be written", done.stderr)
+
     def test_switches_are_0_or_1(self):
         for name in ("PTL_NODE", "PTL_NODE_CMA", "PTL_FABRIC"):
             done = run(PTLINFO, environment={name: "yes"})

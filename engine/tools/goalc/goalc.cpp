@@ -162,7 +162,7 @@ int main(int argc, char** argv) {
   Options options;
   if (const std::optional<int> status = parse_options(argc, argv, options)) return *status;
   try {
-    return run(options);
+    return told("goalc", run(options));
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "goalc: there is not enough memory for this schedule; use a smaller one\n");
   } catch (const std::exception& error) {
