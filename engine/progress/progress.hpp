@@ -112,7 +112,8 @@ class BasicProgress {
   void submit(Command& command) {
     if (!try_locked([&](Engine& engine) { engine.execute(command); })) submit_queued(command);
   }
-  // Runs `action(engine)` under the baton, after everything submitted before; false when somebody else has the baton.
+  // Runs `action(engine)` under the baton, after everything submitted before; false when somebody else has the baton, or commands are left
+  // that have to run first.
   template <class Action>
   bool try_locked(Action&& action) {
     if (!try_enter()) return false;
@@ -123,7 +124,11 @@ class BasicProgress {
   // Its two ends, for callers that every message passes: `leave` follows a `try_enter` that said yes.
   bool try_enter() {
     if (plan_.mode == ProgressMode::offload || !take()) return false;
-    drain();
+    if (!drain()) [[unlikely]] {  // what this very thread has pushed may lie behind a push that is under way
+      engine_->settle();
+      leave_baton();
+      return false;
+    }
     return true;
   }
   void leave() {
@@ -160,7 +165,11 @@ class BasicProgress {
   template <class Action>
   auto locked(Action&& action) {
     take_baton();
-    drain();
+    while (!drain()) {
+      leave_baton();
+      Memory::yield();  // to who pushes
+      take_baton();
+    }
     auto result = action(*engine_);
     engine_->settle();
     leave_baton();
@@ -229,14 +238,17 @@ class BasicProgress {
   template <class Done>
   void sleep_passive(Done&& done, int64_t limit_ns, uint32_t watched, bool active);
 
-  bool filled(Guard guard) const { return Memory::keeps(guard) && engine_->commands().maybe_filled(); }
-  void drain() {
+  bool filled(Guard guard) const { return Memory::keeps(guard) && engine_->commands().maybe_filled() && engine_->commands().ready(); }
+  // False: commands are left, behind one whose push is under way.
+  bool drain() {
     if (engine_->commands().maybe_filled()) [[unlikely]]
-      drain_now();
+      return drain_now();
+    return true;
   }
-  void drain_now() {
+  bool drain_now() {
     Command queued;
     while (engine_->commands().pop(queued)) engine_->execute(queued);
+    return !engine_->commands().maybe_filled() || !Memory::keeps(Guard::push_under_way);
   }
   void push(Command& command) {
     while (!engine_->commands().push(command)) {

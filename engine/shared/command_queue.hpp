@@ -1,7 +1,8 @@
 // command_queue.hpp: a bounded ring of commands, application threads to the holder of the baton.
 //
 // Thread: push from any thread, pop by the baton holder. Invariants: first reserved, first out; a slot's sequence says
-// whose turn it is (position: free for that push; position + 1: filled), so neither side ever reads a half-written command.
+// whose turn it is (position: free for that push; position + 1: filled), so neither side ever reads a half-written command. Behind a
+// push that is under way, filled commands stay: whoever runs anything past the queue looks at maybe_filled after the last pop.
 #pragma once
 
 #include <atomic>
@@ -48,6 +49,11 @@ class CommandQueue {
     return true;
   }
 
+  // Would a pop succeed? Who has released the baton looks this way: whose push is under way looks at the baton afterwards.
+  bool ready() const {
+    const uint64_t position = head_.load(std::memory_order_relaxed);
+    return slots_[position & mask_].sequence.load(std::memory_order_acquire) == position + 1;  // pairs with the release in push
+  }
   // May a pop succeed, or is a push under way? Any thread; false positives and late answers are the caller's to handle.
   bool maybe_filled() const { return tail_.load(std::memory_order_relaxed) != head_.load(std::memory_order_relaxed); }
 

@@ -103,6 +103,7 @@ TEST(ProgressInterleaving, NoCommandIsLeftBehind) {
   EXPECT_ALL_WELL(push(true));
 }
 TEST(ProgressInterleaving, AnAppendThatReturnedIsInForce) { EXPECT_ALL_WELL(append()); }
+TEST(ProgressInterleaving, NoCommandOvertakesAnotherOfItsThread) { EXPECT_ALL_WELL(order()); }
 TEST(ProgressInterleaving, NoTwoStepAtOnce) {
   EXPECT_ALL_WELL(exclusion());
   EXPECT_ALL_WELL(twice());
@@ -142,6 +143,7 @@ const std::vector<Mutant>& mutants() {
       MUTANT(passive_bump, x86, holder(false)),
       MUTANT(passive_fence, cpp, holder(false)),
       MUTANT(append_waits, x86, append()),
+      MUTANT(push_under_way, x86, order()),
       MUTANT(cool_fence, cpp, grant()),
       MUTANT(posted_look, x86, told()),
       MUTANT(passive_baton, x86, holder(false)),

@@ -290,6 +290,23 @@ struct ProgressScenarios {
     });
     return walk(s, [&s](const End& end) { return end.value(s.engine.dropped) == 0 && end.value(s.engine.entry) == 1; });
   }
+  // The first of a thread's two commands lies behind one that another thread is still pushing: the second does not overtake it.
+  Found order() const {
+    Scenario s(ProgressMode::caller);
+    s.without_bias();
+    s.use({&s.engine.queue.filled, &s.engine.queue.second, &s.engine.queue.under_way, &s.engine.entry, &s.engine.overtaken});
+    s.engine.queue.two = true;
+    s.program.initial[s.engine.queue.filled.where()] = s.program.initial[s.engine.queue.under_way.where()] = 1;
+    s.program.thread("second", [&s](uint32_t) {
+      SimulatedCommand command{2};
+      return s.progress.submit(command), kFinished;
+    });
+    s.program.thread("pusher", [&s](uint32_t) {
+      SimulatedCommand command{0, true};
+      return s.progress.submit_queued(command), kFinished;
+    });
+    return walk(s, [&s](const End& end) { return end.value(s.engine.entry) == 2 && end.value(s.engine.overtaken) == 0; });
+  }
   // Two threads want the baton of which a third has the bias: no two step at once.
   Found exclusion() const {
     Scenario s(ProgressMode::caller);

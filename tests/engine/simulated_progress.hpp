@@ -28,16 +28,33 @@ class Flag {
   Memory::Held<uint32_t> cell_;
 };
 
-struct SimulatedCommand {};
+// A push that was under way from the beginning ends with the command `ends`; `number`: of those that have to run in order, from 1 on.
+struct SimulatedCommand {
+  uint32_t number = 0;
+  bool ends = false;
+};
 
-// The engine: messages 0 .. kMessages-1, and a queue with room for one command, an append without which message 0 is dropped.
+// The engine: messages 0 .. kMessages-1, and a queue with room for one command, an append without which message 0 is dropped, or for two,
+// behind one whose push is under way.
 struct SimulatedEngine {
   static constexpr size_t kMessages = 3;
   struct Queue {
-    Cell filled{"queue"};
-    bool maybe_filled() const { return filled.load_relaxed() != 0; }
-    bool push(const SimulatedCommand&) { return filled.exchange(1) == 0; }
-    bool pop(SimulatedCommand&) { return filled.load() != 0 && (filled.store(0), true); }
+    Cell filled{"queue"}, second{"queue's second"}, under_way{"push under way"};
+    bool two = false;
+    bool maybe_filled() const {
+      return filled.load_relaxed() != 0 || (two && (second.load_relaxed() != 0 || under_way.load_relaxed() != 0));
+    }
+    bool ready() const { return !two || (under_way.load_relaxed() == 0 && (filled.load_relaxed() != 0 || second.load_relaxed() != 0)); }
+    bool push(const SimulatedCommand& command) {
+      if (command.ends) return under_way.store_release(0), true;
+      if (two) return second.exchange(1) == 0;  // the first is there from the beginning
+      return filled.exchange(1) == 0;
+    }
+    bool pop(SimulatedCommand&) {
+      if (two && under_way.load() != 0) return false;
+      if (filled.load() != 0) return filled.store(0), true;
+      return two && second.load() != 0 && (second.store(0), true);
+    }
   };
   struct Stats {
     struct Count {
@@ -66,7 +83,8 @@ struct SimulatedEngine {
     if (looks) inside.store(0);
     return work;
   }
-  void execute(SimulatedCommand&) {
+  void execute(SimulatedCommand& command) {
+    if (command.number != 0 && command.number != entry.load_relaxed() + 1) overtaken.store(1);
     entry.store_release(entry.load_relaxed() + 1);
     posted = true;
   }
@@ -91,7 +109,7 @@ struct SimulatedEngine {
   Flag posted;
   Queue queue;
   bool needs_entry = false;
-  Cell entry{"entry"}, dropped{"dropped"}, inside{"inside a step"}, clash{"clash"};
+  Cell entry{"entry"}, dropped{"dropped"}, overtaken{"overtaken"}, inside{"inside a step"}, clash{"clash"};
   std::array<Cell, kMessages> message{Cell{"message 0"}, Cell{"message 1"}, Cell{"message 2"}};
   std::array<Cell, kMessages> taken{Cell{"taken 0"}, Cell{"taken 1"}, Cell{"taken 2"}};
   Stats stats_;
@@ -158,7 +176,7 @@ struct Scenario {
     using Base = BasicProgress<ProgressOfThreads>;
     using Base::asleep_, Base::baton_, Base::bias_owner_, Base::dense_, Base::grant_, Base::passive_, Base::polling_, Base::stop_,
         Base::taken_back_, Base::waiting_, Base::aborts_, Base::take, Base::cool, Base::leave_wait, Base::leave_baton, Base::enter_wait,
-        Base::wake_sleepers, Base::step;
+        Base::wake_sleepers, Base::step, Base::submit_queued;
   } progress;
   BasicDoorbell<Memory> door;
   BasicWatch<Memory> watch;
@@ -172,7 +190,7 @@ struct Scenario {
     plan.mode = mode;
     plan.registered = true;
     fix({&progress.stop_, &progress.polling_, &progress.aborts_, &engine.inside, &engine.clash, &engine.entry, &engine.dropped,
-         &engine.queue.filled, &data});
+         &engine.overtaken, &engine.queue.filled, &engine.queue.second, &engine.queue.under_way, &data});
     for (size_t i = 0; i < SimulatedEngine::kMessages; ++i) fix({&engine.message[i], &engine.taken[i]});
     fix({&watch.word()});
     program.constant[progress.taken_back_.where()] = true;
