@@ -26,7 +26,10 @@ void each(const void* in, void* inout, size_t count, Combine&& combine) {
 
 // Integers wrap around, as they do in the engine.
 template <class T>
-using Wrapping = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, Is<T>>::type;
+using Wrapping = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>,
+                                             std::conditional_t<std::is_same_v<T, Int128>, Is<Uint128>, Is<T>>>::type;
+template <class T>
+constexpr bool is_ordered = is_integer<T> || std::is_floating_point_v<T> || std::is_same_v<T, Float128>;
 
 template <class T>
 void apply_numbers(Operation op, const void* in, void* inout, size_t count) {
@@ -37,7 +40,7 @@ void apply_numbers(Operation op, const void* in, void* inout, size_t count) {
       return each<U>(in, inout, count, [](U a, U b) { return static_cast<U>(uint32_t{a} * b); });
     else return each<U>(in, inout, count, [](U a, U b) { return static_cast<U>(a * b); });
   }
-  if constexpr (std::is_arithmetic_v<T>) {
+  if constexpr (is_ordered<T>) {
     if (op == Operation::min) return each<T>(in, inout, count, [](T a, T b) { return b < a ? b : a; });
     if (op == Operation::max) return each<T>(in, inout, count, [](T a, T b) { return a < b ? b : a; });
   }
@@ -128,8 +131,8 @@ void apply(MPI_Op op, const void* in, void* inout, size_t count, MPI_Datatype ty
       if constexpr (is_located<T>) {
         apply_located<T>(what, in, inout, count);
       } else {
-        if constexpr (std::is_integral_v<T>) apply_bits<T>(what, in, inout, count);
-        if (kind != Class::truth && kind != Class::byte) apply_numbers<T>(what, in, inout, count);
+        if constexpr (is_integer<T>) apply_bits<T>(what, in, inout, count);
+        if (kind != Class::truth) apply_numbers<T>(what, in, inout, count);
       }
     }
   });

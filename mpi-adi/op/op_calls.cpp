@@ -23,6 +23,8 @@ int reduce_local(const char* function, const void* inbuf, void* inoutbuf, MPI_Co
                  static_cast<long long>(count));
   if (find_type(datatype) == nullptr) return raise(function, nullptr, MPI_ERR_TYPE, "%p is no datatype", static_cast<void*>(datatype));
   if (const char* why = refusal(op, datatype)) return raise(function, nullptr, MPI_ERR_OP, "%s", why);
+  for (const void* buffer : {inbuf, static_cast<const void*>(inoutbuf)})
+    if (buffer == MPI_IN_PLACE) return raise(function, nullptr, MPI_ERR_BUFFER, "MPI_IN_PLACE cannot stand here");
   if (count == 0) return MPI_SUCCESS;
   if (inbuf == nullptr || inoutbuf == nullptr) return raise(function, nullptr, MPI_ERR_BUFFER, "a buffer is null");
   apply(op, inbuf, inoutbuf, static_cast<size_t>(count), datatype);

@@ -5,6 +5,7 @@
 
 #include <complex>
 #include <cstdint>
+#include <type_traits>
 
 #include "mpi-adi/mpi.h"
 #include "mpi-adi/types/datatype.hpp"
@@ -21,8 +22,17 @@ constexpr bool is_located = false;
 template <class V, class I>
 constexpr bool is_located<Located<V, I>> = true;
 
-// What a type's values are: they decide which operations it has.
-enum class Class : uint8_t { none, integer, real, complex, truth, byte, located };
+// What Fortran may have and standard C++ has not: the engine does not know these.
+__extension__ using Int128 = __int128;
+__extension__ using Uint128 = unsigned __int128;
+__extension__ using Float128 = __float128;
+template <class T>
+constexpr bool is_integer = std::is_integral_v<T> || std::is_same_v<T, Int128> || std::is_same_v<T, Uint128>;
+using Char = std::conditional_t<std::is_signed_v<char>, int8_t, uint8_t>;
+
+// What a type's values are: they decide which operations it has. Characters and bytes are integers, as other implementations have it:
+// the standard gives bytes the operations on bits alone, and characters none.
+enum class Class : uint8_t { none, integer, real, complex, truth, located };
 
 template <class T>
 struct Is {
@@ -43,11 +53,15 @@ auto with_type(MPI_Datatype type, F&& f) {
   const auto is = [&](auto tag, Class kind) { return f(tag, kind); };
   static_assert(sizeof(long) == 8 && sizeof(int) == 4 && sizeof(short) == 2);
   switch (reinterpret_cast<uintptr_t>(type)) {
+    case value_of(0x243):  // CHAR
+      return is(Is<Char>(), Class::integer);
     case value_of(0x244):  // SIGNED_CHAR
     case value_of(0x240):  // INT8_T
     case value_of(0x2c1):  // INTEGER1
       return is(Is<int8_t>(), Class::integer);
     case value_of(0x245):  // UNSIGNED_CHAR
+    case value_of(0x247):  // BYTE
+    case value_of(0x21e):  // CHARACTER
     case value_of(0x241):  // UINT8_T
       return is(Is<uint8_t>(), Class::integer);
     case value_of(0x208):  // SHORT
@@ -111,8 +125,14 @@ auto with_type(MPI_Datatype type, F&& f) {
       return is(Is<uint32_t>(), Class::truth);
     case value_of(0x2d8):  // LOGICAL8
       return is(Is<uint64_t>(), Class::truth);
-    case value_of(0x247):  // BYTE
-      return is(Is<uint8_t>(), Class::byte);
+    case value_of(0x2e0):  // LOGICAL16
+      return is(Is<Uint128>(), Class::truth);
+    case value_of(0x2e1):  // INTEGER16
+      return is(Is<Int128>(), Class::integer);
+    case value_of(0x2e2):  // REAL16
+      return is(Is<Float128>(), Class::real);
+    case value_of(0x2eb):  // COMPLEX32
+      return is(Is<std::complex<Float128>>(), Class::complex);
     case value_of(0x228):  // FLOAT_INT
       return is(Is<Located<float, int>>(), Class::located);
     case value_of(0x229):  // DOUBLE_INT
@@ -165,7 +185,7 @@ inline bool fits(Operation op, Class kind) {
     case Operation::max: return kind == Class::integer || kind == Class::real;
     case Operation::band:
     case Operation::bor:
-    case Operation::bxor: return kind == Class::integer || kind == Class::byte;
+    case Operation::bxor: return kind == Class::integer;
     case Operation::land:
     case Operation::lor:
     case Operation::lxor: return kind == Class::integer || kind == Class::truth;
