@@ -24,6 +24,17 @@ ptl_size_t remote(const Access& access, int64_t offset) { return static_cast<ptl
 
 void count(const Access& access) { access.window->issued.fetch_add(1, std::memory_order_relaxed); }
 
+// What is long and under way to some of these bytes of the target comes first.
+int keep_order(const char* function, const Access& access, int rank, int64_t begin, int64_t end) {
+  Window& window = *access.window;
+  const auto none = [&] {
+    ptl_ct_event_t done;
+    return PtlCTGet(window.done, &done) == PTL_OK && done.success + done.failure >= window.issued.load(std::memory_order_relaxed);
+  };
+  const bool waits = window.long_accumulates.overlap(rank, access.displacement + begin, access.displacement + end, none);
+  return waits ? flush(function, window) : MPI_SUCCESS;
+}
+
 int raise_result(const char* function, const Access& access, int result) {
   if (result == PTL_OK) return MPI_SUCCESS;
   return raise(function, *access.window, MPI_ERR_OTHER, "the network interface failed (Portals error %d)", result);
@@ -147,6 +158,37 @@ int combine_under_lock(const char* function, const Access& access, const void* o
   return error != MPI_SUCCESS ? error : released;
 }
 
+// Compares and swaps by hand.
+int swap_under_lock(const char* function, const Access& access, const void* origin, const void* compare, void* result, size_t bytes) {
+  const ptl_handle_md_t md = access.window->md;
+  Combining lock(function, access);
+  if (lock.error() != MPI_SUCCESS) return lock.error();
+  const auto finish = [&](int code) {
+    const int error = raise_result(function, access, code);
+    return error == MPI_SUCCESS ? flush(function, *access.window) : error;
+  };
+  count(access);
+  int error =
+      finish(PtlGet(md, adi::offset_of(result), bytes, process_of(access), kWindowPortal, bits_of(access), remote(access, 0), nullptr));
+  if (error == MPI_SUCCESS && std::memcmp(result, compare, bytes) == 0) {
+    count(access);
+    error = finish(PtlPut(md, adi::offset_of(origin), bytes, PTL_CT_ACK_REQ, process_of(access), kWindowPortal, bits_of(access),
+                          remote(access, 0), nullptr, 0));
+  }
+  const int released = lock.release();
+  return error != MPI_SUCCESS ? error : released;
+}
+
+constexpr int kSwappedBytes = 16;
+
+// What compares the bits of a word, or else a value of this type; not possible: Portals has neither.
+PortalsOp swap_of(const Datatype& type, MPI_Datatype handle) {
+  static const MPI_Datatype kWords[] = {MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T};
+  for (const MPI_Datatype word : kWords)
+    if (type.dense && find_type(word)->size == type.size) return portals_op(MPI_REPLACE, word);
+  return portals_op(MPI_REPLACE, handle);
+}
+
 }  // namespace
 
 int accumulate(const char* function, const Buffer& origin, const Buffer* result, int rank, MPI_Aint displacement, const Buffer& target,
@@ -158,12 +200,14 @@ int accumulate(const char* function, const Buffer& origin, const Buffer* result,
   if (result)
     if (int error = check_origin(function, window, *result)) return error;
   if (!access.member) return MPI_SUCCESS;
+  const Runs to(target.count, target.type);
+  if (to.bytes() == 0) return MPI_SUCCESS;
   const MPI_Datatype element = element_of(target.type);
   if (element == MPI_DATATYPE_NULL)
     return raise(function, window, MPI_ERR_TYPE, "the datatype is made of more than one predefined datatype");
   if (const char* why = accumulate_refusal(op, element)) return raise(function, window, MPI_ERR_OP, "%s", why);
   if (op == MPI_NO_OP && !result) return MPI_SUCCESS;
-  const Runs to(target.count, target.type);
+  if (int error = keep_order(function, access, rank, to.begin(), to.end())) return error;
   const Runs from = op == MPI_NO_OP ? to : Runs(origin.count, origin.type);
   const PortalsOp atomic = portals_op(op == MPI_NO_OP ? MPI_REPLACE : op, element);
   if (!atomic.possible) {
@@ -185,6 +229,7 @@ int accumulate(const char* function, const Buffer& origin, const Buffer* result,
   const auto issue = [&](int64_t at, int64_t there, ptl_size_t old_place, int64_t bytes) {
     const ptl_size_t length = static_cast<ptl_size_t>(bytes), place = remote(access, there);
     count(access);
+    if (bytes > kOrderedBytes) window.long_accumulates.add(rank, access.displacement + there, access.displacement + there + bytes);
     int code;
     if (op == MPI_NO_OP) code = PtlGet(md, old_place, length, process_of(access), kWindowPortal, bits_of(access), place, nullptr);
     else if (atomic.op == PTL_SWAP)
@@ -223,10 +268,13 @@ int compare_and_swap(const char* function, const void* origin, const void* compa
   Access access;
   if (int error = check_access(function, win, rank, displacement, {nullptr, 1, datatype}, access)) return error;
   if (!access.member) return MPI_SUCCESS;
-  const char* why = refusal(MPI_LOR, datatype);
-  if (why && refusal(MPI_BOR, datatype))
-    return raise(function, *access.window, MPI_ERR_TYPE, "only integers, truth values and bytes can be compared and swapped");
-  const PortalsOp atomic = portals_op(MPI_REPLACE, datatype);
+  const Datatype& type = *find_type(datatype);
+  if (!type.predefined || type.size > kSwappedBytes)
+    return raise(function, *access.window, MPI_ERR_TYPE, "only predefined datatypes of at most %d bytes can be compared and swapped",
+                 kSwappedBytes);
+  if (int error = keep_order(function, access, rank, 0, type.extent)) return error;
+  const PortalsOp atomic = swap_of(type, datatype);
+  if (!atomic.possible) return swap_under_lock(function, access, origin, compare, result, static_cast<size_t>(type.extent));
   count(access);
   const ptl_handle_md_t md = access.window->md;
   return raise_result(function, access,

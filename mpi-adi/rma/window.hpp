@@ -25,6 +25,7 @@
 #include "mpi-adi/core/info.hpp"
 #include "mpi-adi/core/objects.hpp"
 #include "mpi-adi/mpi.h"
+#include "mpi-adi/rma/order.hpp"
 #include "mpi-adi/types/segment.hpp"
 
 namespace portunus::mpi::rma {
@@ -70,6 +71,7 @@ struct Window {
   ptl_handle_ct_t done = PTL_INVALID_HANDLE;  // operations of this rank that are complete
   ptl_handle_md_t md = PTL_INVALID_HANDLE;    // all memory, counting acknowledgements and replies there
   std::atomic<uint64_t> issued{0};
+  LongAccumulates long_accumulates;
   std::unique_ptr<std::byte[]> discarded;  // where old values go that nobody wants
   int64_t change = 0, old = 0;             // of a lock word: what is sent there and what comes back
 

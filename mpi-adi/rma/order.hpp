@@ -1,0 +1,52 @@
+// order.hpp: which accumulates keep their order by themselves, and waiting for those that do not.
+//
+// Portals carries out atomics on one target in the order of the calls up to a number of bytes (PTL_WAW order); longer ones may be
+// overtaken by shorter ones. MPI wants the order kept on each place. So what is long is remembered with the range that it changes, and an
+// accumulate on some of it waits until it is complete at the target.
+//
+// Thread: any, locked. Cost: a load while nothing long is under way. Source: MPI-5.0, 12.7.2; Portals 4.3, 3.1 (ordering).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace portunus::mpi::rma {
+
+constexpr int64_t kOrderedBytes = 8 * 1024 - 64;  // an interface's limits are at least as high, if it is asked for the most that it has
+
+class LongAccumulates {
+ public:
+  // Bytes begin .. end - 1 of a target's memory are changed out of order from now on.
+  void add(int target, int64_t begin, int64_t end) {
+    std::lock_guard lock(mutex_);
+    if (!all_.empty() && all_.back().target == target && all_.back().end == begin) all_.back().end = end;
+    else all_.push_back({target, begin, end});
+    any_.store(true, std::memory_order_relaxed);  // read by who called, or whom that has told
+  }
+  // Is one of them under way there? `none()`: everything that was issued in the window is complete. Which of several operations is not,
+  // nobody knows.
+  template <class None>
+  bool overlap(int target, int64_t begin, int64_t end, None&& none) {
+    if (!any_.load(std::memory_order_relaxed)) return false;
+    std::lock_guard lock(mutex_);
+    if (none()) all_.clear();
+    any_.store(!all_.empty(), std::memory_order_relaxed);
+    for (const One& one : all_)
+      if (one.target == target && one.begin < end && begin < one.end) return true;
+    return false;
+  }
+
+ private:
+  struct One {
+    int target;
+    int64_t begin, end;
+  };
+
+  std::atomic<bool> any_{false};
+  std::mutex mutex_;
+  std::vector<One> all_;
+};
+
+}  // namespace portunus::mpi::rma
