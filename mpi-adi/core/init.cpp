@@ -2,10 +2,14 @@
 // Source: MPI-5.0, 11.2, 11.4 (thread levels), 9.7 (MPI_Abort).
 #include "mpi-adi/core/init.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/errors.hpp"
@@ -34,6 +38,9 @@ std::atomic<Phase> world_phase{Phase::before};
 
 std::mutex users_mutex;
 int users = 0;
+bool resting = false;  // under users_mutex: after the last session, everything is there still
+pid_t own_process = 0;
+void stop_at_exit();
 
 int start(const char* function, bool threaded) {
   if (!pool.open(threaded)) return raise(function, nullptr, MPI_ERR_NO_MEM, "there is no memory for the requests");
@@ -41,7 +48,23 @@ int start(const char* function, bool threaded) {
   if (const char* cause = adi::start(threaded, rank, size)) return raise(function, nullptr, MPI_ERR_OTHER, "%s", cause);
   if (!open_communicators(rank, size)) return raise(function, nullptr, MPI_ERR_NO_MEM, "there is no address space for the communicators");
   phase.store(Phase::running, std::memory_order_release);
+  if (std::exchange(own_process, getpid()) == 0) std::atexit(stop_at_exit);
   return MPI_SUCCESS;
+}
+
+// Nothing is under way here, and no handle is valid until somebody wakes it.
+void rest() {
+  io::close_all();
+  adi::wait_until([] { return adi::detached_sends() == 0; });
+  predefined_count = 0;
+  phase.store(Phase::over, std::memory_order_release);
+  resting = true;
+}
+void wake(bool threaded) {
+  if (threaded) adi::device.threaded = true, pool.serve_threads();
+  predefined_count = 2;
+  phase.store(Phase::running, std::memory_order_release);
+  resting = false;
 }
 
 // Own sends first, then everybody's: after the barrier no rank needs anything of this one any more.
@@ -56,6 +79,14 @@ int stop(const char* function) {
   phase.store(Phase::over, std::memory_order_release);
   adi::stop();
   return MPI_SUCCESS;
+}
+
+// Not in a child that was forked and ends.
+void stop_at_exit() {
+  std::lock_guard lock(users_mutex);
+  if (!resting || getpid() != own_process) return;
+  wake(false);
+  stop("exit");
 }
 
 int init(const char* function, int required) {
@@ -79,7 +110,9 @@ bool running() { return world_phase.load(std::memory_order_acquire) == Phase::ru
 
 int begin_use(const char* function, int level) {
   std::lock_guard lock(users_mutex);
-  if (users == 0) {
+  if (users == 0 && resting) {
+    wake(level == MPI_THREAD_MULTIPLE);
+  } else if (users == 0) {
     if (phase.load(std::memory_order_relaxed) == Phase::over)
       return raise(function, nullptr, MPI_ERR_OTHER, "MPI cannot be initialized again after its end");
     if (int error = start(function, level == MPI_THREAD_MULTIPLE)) return error;
@@ -88,16 +121,23 @@ int begin_use(const char* function, int level) {
   return MPI_SUCCESS;
 }
 
-int end_use(const char* function) {
+int end_use(const char* function, bool may_rest) {
   std::lock_guard lock(users_mutex);
   if (users > 1) {
     --users;
+    return MPI_SUCCESS;
+  }
+  if (may_rest) {
+    rest();
+    users = 0;
     return MPI_SUCCESS;
   }
   if (int error = stop(function)) return error;
   users = 0;
   return MPI_SUCCESS;
 }
+
+bool world_is_over() { return world_phase.load(std::memory_order_acquire) == Phase::over; }
 
 }  // namespace portunus::mpi
 
@@ -150,7 +190,7 @@ extern "C" int PMPI_Finalize() {
   if (!running()) return raise_not_running(kName);
   // Before anything else ends: delete functions may call MPI still (MPI-5.0, 11.2.4).
   self().attributes.clear(MPI_COMM_SELF);
-  if (int error = end_use(kName)) return error;
+  if (int error = end_use(kName, false)) return error;
   world_phase.store(Phase::over, std::memory_order_release);
   return MPI_SUCCESS;
 }

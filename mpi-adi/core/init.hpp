@@ -1,6 +1,7 @@
 // init.hpp: before, during and after MPI.
 //
-// MPI runs from the first MPI_Init or MPI_Session_init on until whoever began has ended.
+// MPI runs from the first MPI_Init or MPI_Session_init on until whoever began has ended. After the last session it only rests, unless
+// MPI_Finalize came before: another session wakes it again, which no other rank need know of, and the end of the process stops it.
 // Thread: any.
 #pragma once
 
@@ -14,7 +15,9 @@ extern constinit std::atomic<Phase> phase;
 
 // One more user of MPI, which starts it at the given level of threads, unless it runs already. MPI_SUCCESS or the error that was raised.
 int begin_use(const char* function, int level);
-// One user less; the last one waits for all ranks and stops MPI.
-int end_use(const char* function);
+// One user less. The last one waits for all ranks and stops MPI; if `may_rest`, it only waits for what this rank has sent.
+int end_use(const char* function, bool may_rest);
+// The world has ended: MPI_Finalize.
+bool world_is_over();
 
 }  // namespace portunus::mpi

@@ -5,13 +5,18 @@
 // Thread: any. Source: MPI-5.0, 7.4.5, 7.6.2, 9.3.4, 11.3.
 #include "mpi-adi/core/session.hpp"
 
+#include <strings.h>
+
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <string>
 
 #include "mpi-adi/comm/comm_create.hpp"
 #include "mpi-adi/comm/intercomm.hpp"
+#include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/errhandler.hpp"
 #include "mpi-adi/core/errors.hpp"
@@ -52,10 +57,10 @@ namespace {
 constexpr const char* kSets[] = {"mpi://WORLD", "mpi://SELF"};
 constexpr int kSetCount = 2;
 
-// Which of the sets; kSetCount: none.
+// Which of the sets, whose names are URIs: in any case; kSetCount: none.
 int set_of(const char* name) {
   int which = 0;
-  while (which < kSetCount && std::strcmp(name, kSets[which]) != 0) ++which;
+  while (which < kSetCount && strcasecmp(name, kSets[which]) != 0) ++which;
   return which;
 }
 Group* members_of(int set) { return (set == 0 ? world() : self()).group; }
@@ -89,14 +94,32 @@ int make(const char* function, Group& group, const char* stringtag, MPI_Info inf
   return MPI_SUCCESS;
 }
 
+constexpr const char* kThreadLevel = "thread_level";  // the hint
+constexpr const char* kLevels[] = {"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED", "MPI_THREAD_MULTIPLE"};
+constexpr int kLevelValues[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE};
+
 int required_level(const Hints& hints) {
   for (const auto& [key, value] : hints)
-    if (key == "thread_level") {
-      if (value == "MPI_THREAD_SINGLE") return MPI_THREAD_SINGLE;
-      if (value == "MPI_THREAD_FUNNELED") return MPI_THREAD_FUNNELED;
-      if (value == "MPI_THREAD_SERIALIZED") return MPI_THREAD_SERIALIZED;
-    }
+    for (size_t i = 0; i < std::size(kLevels); ++i)
+      if (key == kThreadLevel && value == kLevels[i]) return kLevelValues[i];
   return MPI_THREAD_MULTIPLE;  // sessions know nothing of each other's threads
+}
+const char* name_of_level(int level) {
+  return kLevels[std::find(std::begin(kLevelValues), std::end(kLevelValues), level) - std::begin(kLevelValues)];
+}
+
+// Before there is a session: its error handler is known all the same.
+int raise_no_session(const char* function, MPI_Errhandler errhandler, int code, const char* cause, ...) {
+  Origin origin;
+  origin.subject = Subject::session;
+  origin.handle = MPI_SESSION_NULL;
+  origin.errhandler = errhandler;
+  origin.name = "no session";
+  va_list arguments;
+  va_start(arguments, cause);
+  const int result = raise_at(origin, function, code, cause, arguments);
+  va_end(arguments);
+  return result;
 }
 
 }  // namespace
@@ -110,13 +133,17 @@ extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_S
   *session = MPI_SESSION_NULL;
   if (!fits(errhandler, Subject::session))
     return raise(kName, nullptr, MPI_ERR_ERRHANDLER, "%p is no error handler of sessions", static_cast<void*>(errhandler));
-  if (int error = check_info(kName, nullptr, info)) return error;
+  if (info != MPI_INFO_NULL && find_info(info) == nullptr)
+    return raise_no_session(kName, errhandler, MPI_ERR_INFO, "%p is no info", static_cast<void*>(info));
   Hints hints = hints_of(info);
-  if (int error = begin_use(kName, required_level(hints))) return error;
+  const int required = required_level(hints);
+  if (int error = begin_use(kName, required)) return error;
+  const int granted = adi::device.threaded ? required : std::min(required, MPI_THREAD_SERIALIZED);
+  set_hint(hints, kThreadLevel, name_of_level(granted));
   Session* made = sessions.claim();
   if (made == nullptr) {
-    end_use(kName);
-    return raise(kName, nullptr, MPI_ERR_NO_MEM, "too many sessions are in use; finalize some first");
+    end_use(kName, false);
+    return raise_no_session(kName, errhandler, MPI_ERR_NO_MEM, "too many sessions are in use; finalize some first");
   }
   replace_errhandler(made->errhandler, errhandler);
   made->hints = std::move(hints);
@@ -134,7 +161,7 @@ extern "C" int PMPI_Session_finalize(MPI_Session* session) {
   replace_errhandler(found->errhandler, MPI_ERRORS_ARE_FATAL);
   sessions.release(found);
   *session = MPI_SESSION_NULL;
-  return end_use(kName);
+  return end_use(kName, !world_is_over());
 }
 MPI_WEAK_NAME(Session_finalize)
 

@@ -66,9 +66,7 @@ class Transit : public Attachment {
     detach(request);
     if (inner != nullptr) inner->completed(request);
   }
-  void cancel(Request& request) override {
-    if (inner_ != nullptr) inner_->cancel(request);
-  }
+  int cancel(Request& request) override { return inner_ != nullptr ? inner_->cancel(request) : MPI_SUCCESS; }
   bool can_start() const override { return inner_ != nullptr && inner_->can_start(); }
   int query(Request& request, MPI_Status* status) override { return inner_ != nullptr ? inner_->query(request, status) : MPI_SUCCESS; }
   void released() override {
@@ -99,7 +97,7 @@ struct LaidOutThere final : Transit {
 }  // namespace
 
 void pack(const Arguments& given, void* packed, size_t bytes) {
-  pack(layout_of(*find_type(given.datatype), given.count), given.buf, 0, static_cast<int64_t>(bytes), packed);
+  pack(layout_of(*find_type(given.datatype, given.count), given.count), given.buf, 0, static_cast<int64_t>(bytes), packed);
 }
 
 std::byte* pack_into_scratch(Request& request, const Arguments& given, size_t bytes) {
@@ -111,7 +109,7 @@ std::byte* pack_into_scratch(Request& request, const Arguments& given, size_t by
 }
 
 LaidOut::LaidOut(void* where, const Arguments& given)
-    : flat(layout_of(*find_type(given.datatype), given.count)), buf(where), layout{copy, this} {}
+    : flat(layout_of(*find_type(given.datatype, given.count), given.count)), buf(where), layout{copy, this} {}
 
 void LaidOut::copy(const void* context, ptl_size_t offset, ptl_size_t bytes, void* piece, int to_piece) {
   const auto& self = *static_cast<const LaidOut*>(context);

@@ -51,6 +51,9 @@ int finish_special(const char* function, MPI_Request& handle, Request* request, 
     request->state.store(State::inactive, std::memory_order_relaxed);
     return error;
   }
+  if (request->attached)
+    if (const int closed = request->attached->closing(); closed != MPI_SUCCESS && error == MPI_SUCCESS)
+      error = raises ? request->attached->raise_error(function, *request, closed) : closed;
   handle = MPI_REQUEST_NULL;
   if (state != State::constant) pool.release(request);
   return error;

@@ -3,6 +3,8 @@
 // MPI_Grequest_complete sends this process a signal: an event like those of messages, so that whoever sleeps for the request
 // wakes as for any other.
 // Thread: any, as MPI_Init_thread permits. Source: MPI-5.0, 13.2.
+#include <utility>
+
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/request/completion.hpp"
 
@@ -19,11 +21,13 @@ class UsersOperation final : public Attachment {
     status->MPI_ERROR = MPI_SUCCESS;
     return query_ && request.done() ? query_(state_, status) : MPI_SUCCESS;
   }
-  void cancel(Request& request) override {
-    if (cancel_) cancel_(state_, request.done());
+  int cancel(Request& request) override { return cancel_ ? cancel_(state_, request.done()) : MPI_SUCCESS; }
+  int closing() override {
+    MPI_Grequest_free_function* const once = std::exchange(free_, nullptr);
+    return once ? once(state_) : MPI_SUCCESS;
   }
   void released() override {
-    if (free_) free_(state_);
+    closing();  // unless that was done: the request was freed before it was complete
     delete this;
   }
 

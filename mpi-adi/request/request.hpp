@@ -45,8 +45,8 @@ class Attachment {
   virtual int start(Request&) { return MPI_ERR_REQUEST; }
   // False: this request is no persistent one.
   virtual bool can_start() const { return false; }
-  // MPI_Cancel; what can no longer be cancelled completes as usual.
-  virtual void cancel(Request&) {}
+  // MPI_Cancel; what can no longer be cancelled completes as usual. Answers an error class.
+  virtual int cancel(Request&) { return MPI_SUCCESS; }
   // A thread that waits for the request, and holds the turn, has waited for long: may complete it.
   virtual void overdue(Request&) {}
   // Overwrites the status that a completing call gives; answers an error class.
@@ -54,7 +54,9 @@ class Attachment {
   // Calls the error handler for what query() answered; returns the code if the handler returns.
   virtual int raise_error(const char* function, const Request& request, int code);
   // What query() found wrong, as a sentence.
-  virtual const char* complaint() const { return "the request's query function failed"; }
+  virtual const char* complaint() const { return "a function of the request failed"; }
+  // A complete request is about to be given back by a call that can report an error, whose class this answers.
+  virtual int closing() { return MPI_SUCCESS; }
   // The slot is given back: frees this object.
   virtual void released() { delete this; }
 };
@@ -98,6 +100,8 @@ constexpr uint32_t kMaxRequests = kEventSlots - kBlockingCalls;
 class RequestPool {
  public:
   bool open(bool threaded);
+  // From now on for several threads. While nobody else is inside.
+  void serve_threads() { threaded_ = true; }
 
   // nullptr: kMaxRequests are in use.
   Request* claim(Communicator* comm, bool receives) {
@@ -135,12 +139,12 @@ class RequestPool {
   // The same for a handle that `find` has answered already.
   static Request* checked(MPI_Request handle) { return reinterpret_cast<Request*>(handle); }
 
-  // Whether a request on `comm` is not complete yet. Costs O(requests ever used at one time).
+  // Whether there is a request on `comm`, be it complete or persistent and not started. Costs O(requests ever used at one time).
   bool serves(const Communicator* comm) {
     std::unique_lock<std::mutex> lock = guard();
     for (uint32_t i = 0; i < used_; ++i) {
       const State state = slots_[i].state.load(std::memory_order_relaxed);
-      if ((state == State::active || state == State::detached) && slots_[i].comm == comm) return true;
+      if (state != State::free && state != State::constant && slots_[i].comm == comm) return true;
     }
     return false;
   }

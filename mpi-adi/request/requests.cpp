@@ -36,9 +36,12 @@ extern "C" int PMPI_Request_free(MPI_Request* request) {
   if (request == nullptr) return raise_null(kName, "request");
   Request* found = pool.find(*request);
   if (found == nullptr) return raise_bad_request(kName, *request);
+  Attachment* const attached = found->attached;
+  const int closed = attached && found->state.load(std::memory_order_acquire) == State::done ? attached->closing() : MPI_SUCCESS;
+  const int error = closed == MPI_SUCCESS ? closed : attached->raise_error(kName, *found, closed);
   adi::detach(*found);
   *request = MPI_REQUEST_NULL;
-  return MPI_SUCCESS;
+  return error;
 }
 MPI_WEAK_NAME(Request_free)
 
@@ -49,8 +52,9 @@ extern "C" int PMPI_Cancel(MPI_Request* request) {
   if (found == nullptr) return raise_bad_request(kName, *request);
   const State state = found->state.load(std::memory_order_acquire);
   if (state == State::inactive) return raise(kName, found->comm, MPI_ERR_REQUEST, "the persistent request has not been started");
+  const int refused = found->attached ? found->attached->cancel(*found) : MPI_SUCCESS;
+  if (refused != MPI_SUCCESS) return found->attached->raise_error(kName, *found, refused);
   if (state != State::active) return MPI_SUCCESS;
-  if (found->attached) found->attached->cancel(*found);
   if (found->receives) adi::cancel_receive(*found);
   // Of a send its target decides; below the eager limit only a synchronous one is not over already.
   else if (!found->attached) PtlxPutWithdraw(adi::device.md_synchronous, found);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The last rank dies; each of the others finds out by `how` it deals with it, and goes on. */
 static int outlives(const char *how, int rank, int size) {
@@ -139,11 +140,42 @@ static int in_a_session(void) {
     return MPI_Session_finalize(&session) == MPI_SUCCESS && sum == size ? 0 : 6;
 }
 
+/* After the last session MPI can begin again, as often as a process likes: others need not do the same. */
+static int in_many_sessions(void) {
+    int rank = 0, level = 0;
+    for (int round = 0; round < 3; ++round) {
+        MPI_Session session;
+        MPI_Group self;
+        MPI_Info info;
+        char value[64] = "";
+        int flag, length = sizeof value;
+        if (in_a_session() != 0) return 10 + round;
+        for (int i = 0; i <= rank; ++i) {
+            if (MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session) != MPI_SUCCESS) return 20 + round;
+            MPI_Session_get_info(session, &info);
+            MPI_Info_get_string(info, "thread_level", &length, value, &flag);
+            MPI_Info_free(&info);
+            if (!flag || strcmp(value, "MPI_THREAD_MULTIPLE") != 0) return 30;
+            if (MPI_Group_from_session_pset(session, "MPI://self", &self) != MPI_SUCCESS) return 40; /* names are in any case */
+            MPI_Group_free(&self);
+            if (MPI_Session_init((MPI_Info)&info, MPI_ERRORS_RETURN, &(MPI_Session){MPI_SESSION_NULL}) != MPI_ERR_INFO) return 50;
+            if (MPI_Session_finalize(&session) != MPI_SUCCESS) return 60;
+        }
+        if (round == 0) rank = getpid() % 3; /* some do it more often */
+    }
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return level == MPI_THREAD_MULTIPLE ? 0 : 70;
+}
+
 int main(int argc, char **argv) {
     const char *how = argc > 1 ? argv[1] : "well";
     int rank, size, value = 1, room[2] = {0, 0};
 
     if (!strcmp(how, "session")) return in_a_session();
+    if (!strcmp(how, "sessions")) return in_many_sessions();
     if (!strcmp(how, "before")) MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -10,6 +10,7 @@ CASES = {
     "well": (0, []),
     "freed": (0, []),
     "session": (0, []),
+    "sessions": (0, []),
     "rank": (6, ["MPI_Send on rank 2, MPI_COMM_WORLD: there is no rank 3 among 3", "MPI_ERR_RANK"]),
     "tag": (4, ["MPI_Send on rank 2", "the tag -1", "MPI_ERR_TAG"]),
     "type": (3, ["MPI_Recv on rank 2", "MPI_ERR_TYPE"]),
