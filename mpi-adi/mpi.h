@@ -24,9 +24,13 @@ extern "C" {
 
 /* ---- Types ------------------------------------------------------------------------------------------------------ */
 
-typedef intptr_t MPI_Aint;
-typedef int64_t MPI_Offset;
-typedef int64_t MPI_Count;
+/* What they are made of, for those who know only the ABI. */
+#define MPI_ABI_Aint intptr_t
+#define MPI_ABI_Offset int64_t
+#define MPI_ABI_Count MPI_ABI_Offset
+typedef MPI_ABI_Aint MPI_Aint;
+typedef MPI_ABI_Offset MPI_Offset;
+typedef MPI_ABI_Count MPI_Count;
 
 /* Handles: predefined ones are small integers, others are pointers. */
 typedef struct MPI_ABI_Comm *MPI_Comm;
@@ -865,6 +869,11 @@ int MPI_Psend_init(const void *buf, int partitions, MPI_Count count, MPI_Datatyp
                    MPI_Comm comm, MPI_Info info, MPI_Request *request);
 int MPI_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                    MPI_Info info, MPI_Request *request);
+/* The same: their counts are large already. */
+int MPI_Psend_init_c(const void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                     MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int MPI_Precv_init_c(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                     MPI_Comm comm, MPI_Info info, MPI_Request *request);
 int MPI_Pready(int partition, MPI_Request request);
 int MPI_Pready_range(int partition_low, int partition_high, MPI_Request request);
 int MPI_Pready_list(int length, const int array_of_partitions[], MPI_Request request);
@@ -2017,6 +2026,8 @@ MPI_ABI_TWIN(Op_create_c)
 MPI_ABI_TWIN(Reduce_local_c)
 MPI_ABI_TWIN(Psend_init)
 MPI_ABI_TWIN(Precv_init)
+MPI_ABI_TWIN(Psend_init_c)
+MPI_ABI_TWIN(Precv_init_c)
 MPI_ABI_TWIN(Pready)
 MPI_ABI_TWIN(Pready_range)
 MPI_ABI_TWIN(Pready_list)

@@ -29,14 +29,14 @@ int check_buffer(const Call& call, const void* buffer, MPI_Count count, MPI_Data
   if (!is_count(count)) [[unlikely]]
     return raise(call.function, call.comm, MPI_ERR_COUNT, "the count is %s (%lld)", count < 0 ? "negative" : "too large",
                  static_cast<long long>(count));
-  const Datatype* found = find_type(type);
+  const Datatype* found = find_type(type, count);
   if (found == nullptr) [[unlikely]]
     return raise(call.function, call.comm, MPI_ERR_TYPE, "%p is no datatype", static_cast<const void*>(type));
   if (!found->committed) [[unlikely]]
     return raise(call.function, call.comm, MPI_ERR_TYPE, "the datatype is not committed");
   if (buffer == MPI_IN_PLACE) [[unlikely]]
     return raise(call.function, call.comm, MPI_ERR_BUFFER, "MPI_IN_PLACE cannot stand here");
-  if (buffer == nullptr && count > 0 && found->dense) [[unlikely]]  // else it may be MPI_BOTTOM
+  if (buffer == nullptr && count > 0 && found->dense && found->size > 0) [[unlikely]]  // else it may be MPI_BOTTOM
     return raise(call.function, call.comm, MPI_ERR_BUFFER, "the buffer is null, the count is %lld", static_cast<long long>(count));
   return MPI_SUCCESS;
 }

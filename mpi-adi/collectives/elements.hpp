@@ -17,7 +17,7 @@ namespace portunus::mpi::collectives {
 // Holds a datatype: the user may free it while a collective is pending.
 class TypeHold {
  public:
-  explicit TypeHold(MPI_Datatype type) : type_(retain(find_type(type))) {}
+  explicit TypeHold(MPI_Datatype type, MPI_Count count = 1) : type_(retain(find_type(type, count))) {}
   TypeHold(const TypeHold& other) : type_(retain(other.type_)) {}
   TypeHold& operator=(const TypeHold& other) {
     retain(other.type_);
@@ -37,7 +37,7 @@ class Elements {
  public:
   Elements() = default;
   Elements(const void* at, size_t count, MPI_Datatype type)
-      : at_(static_cast<std::byte*>(const_cast<void*>(at))), count_(count), type_(type) {}
+      : at_(static_cast<std::byte*>(const_cast<void*>(at))), count_(count), type_(type, static_cast<MPI_Count>(count)) {}
 
   size_t count() const { return count_; }
   MPI_Datatype type() const { return handle_of(&*type_); }

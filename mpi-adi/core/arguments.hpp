@@ -33,7 +33,9 @@ constexpr uint64_t kMaxCount = uint64_t{1} << 48;
 inline bool is_count(MPI_Count count) { return static_cast<uint64_t>(count) <= kMaxCount; }
 inline bool is_member(int rank, const Communicator& comm) { return static_cast<unsigned>(rank) < static_cast<unsigned>(comm.peers); }
 // MPI_BOTTOM is a null pointer: addresses are in the datatype then.
-inline bool has_buffer(const Arguments& given, const Datatype& type) { return given.buf != nullptr || given.count == 0 || !type.dense; }
+inline bool has_buffer(const Arguments& given, const Datatype& type) {
+  return given.buf != nullptr || given.count == 0 || !type.dense || type.size == 0;
+}
 inline bool can_travel(const Arguments& given, const Datatype* type) {
   return type != nullptr && type->committed && is_count(given.count) && has_buffer(given, *type);
 }
@@ -45,6 +47,8 @@ inline size_t bytes_of(const Arguments& given, const Datatype* type) {
 inline int check_send(const Arguments& given, Communicator*& comm, const Datatype*& type, size_t& bytes) {
   comm = find_communicator(given.comm);
   type = find_type(given.datatype);
+  if (type == nullptr) [[unlikely]]
+    type = find_type(given.datatype, given.count);
   bytes = bytes_of(given, type);
   if (comm && !comm->is_revoked() && is_member(given.peer, *comm) && static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} &&
       can_travel(given, type)) [[likely]]
@@ -54,6 +58,8 @@ inline int check_send(const Arguments& given, Communicator*& comm, const Datatyp
 inline int check_receive(const Arguments& given, Communicator*& comm, const Datatype*& type, size_t& bytes) {
   comm = find_communicator(given.comm);
   type = find_type(given.datatype);
+  if (type == nullptr) [[unlikely]]
+    type = find_type(given.datatype, given.count);
   bytes = bytes_of(given, type);
   if (comm && !comm->is_revoked() && (is_member(given.peer, *comm) || given.peer == MPI_ANY_SOURCE) &&
       (static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} || given.tag == MPI_ANY_TAG) && can_travel(given, type)) [[likely]]

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "mpi-adi/mpi.h"
@@ -28,19 +29,19 @@ class Attributes {
     keyvals_[keyval] = {copy, remove, extra_state, 1};
     return keyval;
   }
-  // False: there is no such key.
+  // False: there is no such key. Freeing one again that lives on does nothing.
   static bool free_keyval(int keyval) {
     std::lock_guard lock(mutex_);
     const auto found = keyvals_.find(keyval);
-    if (found == keyvals_.end() || found->second.freed) return false;
-    found->second.freed = true;
+    if (found == keyvals_.end()) return false;
+    if (std::exchange(found->second.freed, true)) return true;
     drop(keyval);
     return true;
   }
+  // Also of one that was freed, as long as an attribute has it.
   static bool is_keyval(int keyval) {
     std::lock_guard lock(mutex_);
-    const auto found = keyvals_.find(keyval);
-    return found != keyvals_.end() && !found->second.freed;
+    return keyvals_.contains(keyval);
   }
 
   bool get(int keyval, void*& value) const {

@@ -164,6 +164,12 @@ int remove(const char* function, int code, bool is_class) {
     lock.unlock();
     return raise_no_code(function, code);
   }
+  for (const auto& [other, is] : added)
+    if (is_class && other != code && is.error_class == code) {
+      const int left = other;
+      lock.unlock();
+      return raise(function, nullptr, MPI_ERR_OTHER, "the class %d still has the code %d; remove that first", code, left);
+    }
   added.erase(found);
   while (last_used_code > MPI_ERR_LASTCODE && added.count(last_used_code) == 0) --last_used_code;
   return MPI_SUCCESS;

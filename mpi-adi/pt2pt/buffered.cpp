@@ -20,6 +20,8 @@ MessageBuffer& buffer_of(const Communicator& comm) {
   return comm.session_buffer && comm.session_buffer->attached() ? *comm.session_buffer : process_buffer();
 }
 
+constexpr int kLooks = 3;  // for room
+
 int raise_full(const Arguments& given, const Communicator& comm, size_t bytes) {
   if (!buffer_of(comm).attached())
     return raise(given.function, &comm, MPI_ERR_BUFFER, "no buffer is attached; call MPI_Buffer_attach first");
@@ -41,8 +43,13 @@ int send_buffered(const Arguments& given, const Communicator& comm, size_t bytes
   }
   MessageBuffer& buffer = buffer_of(comm);
   KeptMessage* kept = buffer.attached() ? buffer.keep(bytes) : nullptr;
-  if (kept == nullptr && buffer.attached()) {  // events may be waiting that make room
-    adi::poll_until([] { return false; });
+  // Events may be waiting that make room, or be with another thread: those before one of ours have been seen when that has. A message
+  // that is over only for its receiver needs another look at the network.
+  for (int look = 0; kept == nullptr && buffer.attached() && look < kLooks; ++look) {
+    PtlxProgress();
+    Request mark(const_cast<Communicator*>(&comm), false);
+    if (const int result = adi::signal(mark); result != PTL_OK) return raise_portals(given.function, &comm, result);
+    adi::wait(mark);
     kept = buffer.keep(bytes);
   }
   if (kept == nullptr) return raise_full(given, comm, bytes);

@@ -33,7 +33,7 @@ class PartitionedMessage final : public Attachment {
  public:
   PartitionedMessage(Communicator& comm, const Arguments& given, size_t bytes, int partitions, bool receives)
       : given_(given),
-        type_(retain(find_type(given.datatype))),
+        type_(retain(find_type(given.datatype, given.count))),
         bytes_(bytes),
         receives_(receives),
         ready_(static_cast<size_t>(partitions)) {
@@ -164,17 +164,21 @@ int ready(const char* function, MPI_Request handle, int count, At&& at) {
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                               MPI_Info info, MPI_Request* request) {
-  return init({"MPI_Psend_init", buf, count, datatype, dest, tag, comm}, partitions, false, info, request);
-}
-MPI_WEAK_NAME(Psend_init)
+// The count is a large one in both forms.
+#define PARTITIONED_INIT(suffix)                                                                                                     \
+  extern "C" int PMPI_Psend_init##suffix(const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, \
+                                         MPI_Comm comm, MPI_Info info, MPI_Request* request) {                                       \
+    return init({"MPI_Psend_init" #suffix, buf, count, datatype, dest, tag, comm}, partitions, false, info, request);                \
+  }                                                                                                                                  \
+  MPI_WEAK_NAME(Psend_init##suffix)                                                                                                  \
+  extern "C" int PMPI_Precv_init##suffix(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag,     \
+                                         MPI_Comm comm, MPI_Info info, MPI_Request* request) {                                       \
+    return init({"MPI_Precv_init" #suffix, buf, count, datatype, source, tag, comm}, partitions, true, info, request);               \
+  }                                                                                                                                  \
+  MPI_WEAK_NAME(Precv_init##suffix)
 
-extern "C" int PMPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                               MPI_Info info, MPI_Request* request) {
-  return init({"MPI_Precv_init", buf, count, datatype, source, tag, comm}, partitions, true, info, request);
-}
-MPI_WEAK_NAME(Precv_init)
+PARTITIONED_INIT()
+PARTITIONED_INIT(_c)
 
 extern "C" int PMPI_Pready(int partition, MPI_Request request) {
   return ready("MPI_Pready", request, 1, [&](int) { return partition; });

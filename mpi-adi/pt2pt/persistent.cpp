@@ -12,7 +12,9 @@ enum class Kind { standard, synchronous, buffered, receive };
 
 class PersistentMessage final : public Attachment {
  public:
-  PersistentMessage(Kind kind, void* room, const Arguments& given, size_t bytes) : kind_(kind), room_(room), given_(given), bytes_(bytes) {}
+  PersistentMessage(Kind kind, void* room, const Arguments& given, size_t bytes)
+      : kind_(kind), room_(room), given_(given), type_(retain(find_type(given.datatype, given.count))), bytes_(bytes) {}
+  ~PersistentMessage() override { release(type_); }
 
   bool can_start() const override { return true; }
 
@@ -49,6 +51,7 @@ class PersistentMessage final : public Attachment {
   Kind kind_;
   void* room_;  // receive
   Arguments given_;
+  Datatype* type_;  // the user may free it: its handle in given_ stays good
   size_t bytes_;
 };
 

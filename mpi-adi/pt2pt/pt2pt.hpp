@@ -47,11 +47,11 @@ inline int send_copied(const Communicator& comm, const Arguments& given, const D
 }
 
 inline int send_copied(const Communicator& comm, const Arguments& given, size_t bytes) {
-  return send_copied(comm, given, *find_type(given.datatype), bytes);
+  return send_copied(comm, given, *find_type(given.datatype, given.count), bytes);
 }
 
 inline int start_send(Mode mode, Request& request, const Arguments& given, size_t bytes, bool waits = false) {
-  const void* data = run_of(given, *find_type(given.datatype));
+  const void* data = run_of(given, *find_type(given.datatype, given.count));
   if (data == nullptr && bytes > 0) [[unlikely]]
     return start_packed_send(mode, request, given, bytes);
   return start_send(mode, request, data, given, bytes, waits);
@@ -74,7 +74,7 @@ inline int start_receive(Request& request, void* buf, const Arguments& given, co
   return result;
 }
 inline int start_receive(Request& request, void* buf, const Arguments& given, size_t bytes) {
-  return start_receive(request, buf, given, *find_type(given.datatype), bytes);
+  return start_receive(request, buf, given, *find_type(given.datatype, given.count), bytes);
 }
 
 [[gnu::cold, gnu::noinline]] int raise_no_request(const Arguments& given, const Communicator* comm);

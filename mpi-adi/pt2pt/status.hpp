@@ -32,7 +32,11 @@ inline uint64_t received_bytes(const MPI_Status& status) {
 inline void set_cancelled(MPI_Status& status, bool cancelled) { status.MPI_internal[2] = cancelled; }
 inline bool was_cancelled(const MPI_Status& status) { return status.MPI_internal[2] != 0; }
 
-inline void set_empty_status(MPI_Status* status) { set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0); }
+// The one that has no error, either.
+inline void set_empty_status(MPI_Status* status) {
+  set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
+  if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = MPI_SUCCESS;
+}
 inline void set_null_process_status(MPI_Status* status) { set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0); }
 
 inline void set_status(MPI_Status* status, const Request& complete) {

@@ -69,6 +69,10 @@ inline Datatype* find_type(MPI_Datatype handle) {
     return predefined_types[index].predefined ? &predefined_types[index] : nullptr;
   return find_derived_type(handle);
 }
+// The same for `count` elements: of none, MPI_DATATYPE_NULL is as good as any other.
+inline Datatype* find_type(MPI_Datatype handle, MPI_Count count) {
+  return find_type(count == 0 && handle == MPI_DATATYPE_NULL ? MPI_BYTE : handle);
+}
 MPI_Datatype handle_of(const Datatype* type);
 
 // A new type of these pieces, not committed, with one reference. nullptr: too many datatypes are in use.
