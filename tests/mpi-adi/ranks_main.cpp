@@ -7,12 +7,15 @@
 
 namespace {
 class FailuresOnly : public testing::EmptyTestEventListener {
+  // Kept: asking while a failure is told waits for ever.
+  void OnTestStart(const testing::TestInfo& test) override { test_ = &test; }
+  void OnTestEnd(const testing::TestInfo&) override { test_ = nullptr; }
   void OnTestPartResult(const testing::TestPartResult& part) override {
     if (!part.failed()) return;
-    const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
-    std::fprintf(stderr, "rank %d: %s.%s: %s:%d: %s\n", rank(), test ? test->test_suite_name() : "", test ? test->name() : "",
+    std::fprintf(stderr, "rank %d: %s.%s: %s:%d: %s\n", rank(), test_ ? test_->test_suite_name() : "", test_ ? test_->name() : "",
                  part.file_name(), part.line_number(), part.summary());
   }
+  const testing::TestInfo* test_ = nullptr;
 };
 }  // namespace
 

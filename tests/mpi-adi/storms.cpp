@@ -4,11 +4,15 @@
 //   million  a million receives are posted before their messages come, which are matched in another order
 //   storm    random messages, eager and bulk, with receives of all four kinds of wildcards, checked against a matcher that goes
 //            through its receives one by one
+//   polls    ranks in pairs, more than there are processors: a poll in vain gives way to whoever is to answer
 // Exit status 0 when all is well. Source: MPI-5.0, 3.5 (order, progress, fairness, resource limits).
 #include <mpi.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
@@ -26,6 +30,7 @@
 namespace {
 
 int rank, size;
+std::atomic<long> yields{0};
 
 [[noreturn]] void fail(const char* what, long long a = 0, long long b = 0) {
   std::fprintf(stderr, "rank %d: %s (%lld, %lld)\n", rank, what, a, b);
@@ -223,7 +228,38 @@ void storm() {
   for (int round = 0; round < rounds; ++round) storm_round(round, per_pair);
 }
 
+// With more ranks than processors a poll in vain leaves the processor to whoever is to answer, else that one waits for a time slice.
+void polls() {
+  cpu_set_t processors;
+  if (sched_getaffinity(0, sizeof processors, &processors) == 0 && CPU_COUNT(&processors) >= size) {
+    if (rank == 0) std::printf("skipped: %d ranks are not more than the %d processors here\n", size, CPU_COUNT(&processors));
+    return;
+  }
+  constexpr long kPolls = 1000, kAtFirst = 50;
+  int word = rank, flag = 0;
+  const int other = rank ^ 1;
+  MPI_Request request;
+  MPI_Irecv(&word, 1, MPI_INT, other, 1, MPI_COMM_WORLD, &request);
+  const long before = yields;
+  for (long i = 0; i < kPolls && !flag; ++i) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+  const long tested = yields - before;
+  for (long i = 0; i < kPolls && !flag; ++i) MPI_Iprobe(other, 2, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  const long probed = yields - before - tested;
+  if (flag) fail("a message came that nobody has sent");
+  if (tested < kPolls - kAtFirst || probed < kPolls - kAtFirst) fail("polls do not give way", tested, probed);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Send(&rank, 1, MPI_INT, other, 1, MPI_COMM_WORLD);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  if (word != other) fail("the answer is another one", word);
+}
+
 }  // namespace
+
+// In place of the C library's.
+extern "C" [[gnu::visibility("default")]] int sched_yield() noexcept {
+  yields.fetch_add(1, std::memory_order_relaxed);
+  return static_cast<int>(syscall(SYS_sched_yield));
+}
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
@@ -233,7 +269,8 @@ int main(int argc, char** argv) {
   if (what == "flood") flood(argc > 2 ? std::atoll(argv[2]) : 256 << 20);
   else if (what == "million") million();
   else if (what == "storm") storm();
-  else fail("usage: storms flood [BOUND] | million | storm");
+  else if (what == "polls") polls();
+  else fail("usage: storms flood [BOUND] | million | storm | polls");
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();
   return 0;

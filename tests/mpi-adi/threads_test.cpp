@@ -36,6 +36,48 @@ TEST_F(Threads, EachExchangeMessagesOfTheirOwn) {
   barrier();
 }
 
+// Each thread's messages have one tag: what is sent first is received first, whichever thread carries it out.
+TEST_F(Threads, MessagesOfOneThreadDoNotOvertakeEachOther) {
+  constexpr int kThreads = 5, kRounds = 12, kAtOnce = 40;
+  on_threads(kThreads, [](int thread) {
+    for (int round = 0; round < kRounds; ++round) {
+      int out[kAtOnce], in[kAtOnce];
+      MPI_Request requests[2 * kAtOnce];
+      for (int i = 0; i < kAtOnce; ++i) MPI_Irecv(&in[i], 1, MPI_INT, left(), thread, MPI_COMM_WORLD, &requests[i]);
+      for (int i = 0; i < kAtOnce; ++i) {
+        out[i] = round * kAtOnce + i;
+        MPI_Isend(&out[i], 1, MPI_INT, right(), thread, MPI_COMM_WORLD, &requests[kAtOnce + i]);
+      }
+      MPI_Waitall(2 * kAtOnce, requests, MPI_STATUSES_IGNORE);
+      for (int i = 0; i < kAtOnce; ++i) EXPECT_EQ(in[i], round * kAtOnce + i);
+    }
+  });
+  barrier();
+}
+
+// There is room for one message of each thread, and each waits until its message was received before it sends the next.
+TEST_F(Threads, FindTheRoomThatABufferHas) {
+  constexpr int kThreads = 3, kRounds = 60, kBytes = 40'000;
+  std::vector<char> room(kThreads * (kBytes + MPI_BSEND_OVERHEAD));
+  MPI_Buffer_attach(room.data(), static_cast<int>(room.size()));
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  on_threads(kThreads, [](int thread) {
+    const Bytes mine(kBytes, static_cast<unsigned char>(thread));
+    Bytes theirs(kBytes);
+    for (int round = 0; round < kRounds; ++round) {
+      EXPECT_EQ(MPI_Bsend(mine.data(), kBytes, MPI_BYTE, right(), thread, MPI_COMM_WORLD), MPI_SUCCESS);
+      receive(theirs, left(), thread);
+      MPI_Send(nullptr, 0, MPI_BYTE, left(), 100 + thread, MPI_COMM_WORLD);
+      MPI_Recv(nullptr, 0, MPI_BYTE, right(), 100 + thread, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+  });
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  void* memory;
+  int size;
+  MPI_Buffer_detach(static_cast<void*>(&memory), &size);
+  barrier();
+}
+
 void add_all(void* in, void* inout, int* length, MPI_Datatype*) {
   for (int i = 0; i < *length; ++i) static_cast<int*>(inout)[i] += static_cast<int*>(in)[i];
 }
