@@ -15,10 +15,16 @@ struct Buffer {
   MPI_Datatype type;
 };
 
+class Report;
+
 struct Access {
   Window* window = nullptr;
   const Member* member = nullptr;  // nullptr: MPI_PROC_NULL, nothing is to be done
   int64_t displacement = 0;        // in bytes, at the target
+  // Of a call with a request, see report.hpp.
+  Request* whole = nullptr;
+  Report* report = nullptr;
+  mutable bool untold = false;  // the end of some operation is not reported
 };
 
 // MPI_SUCCESS or the error that was raised. `target`: its address is not used.

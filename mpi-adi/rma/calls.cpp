@@ -1,6 +1,7 @@
 // calls.cpp: the calls that access windows, with counts of both kinds.
 // Source: MPI-5.0, 12.3.
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/rma/report.hpp"
 #include "mpi-adi/rma/transfer.hpp"
 
 using namespace portunus::mpi;
@@ -44,47 +45,47 @@ using namespace portunus::mpi::rma;
   extern "C" int PMPI_Rput##suffix(const void* origin_addr, Count origin_count, MPI_Datatype origin_datatype, int target_rank,             \
                                    MPI_Aint target_disp, Count target_count, MPI_Datatype target_datatype, MPI_Win win,                    \
                                    MPI_Request* request) {                                                                                 \
-    if (int error = check_request("MPI_Rput" #suffix, win, request)) return error;                                                         \
     Access access;                                                                                                                         \
+    if (int error = open_request("MPI_Rput" #suffix, win, request, access)) return error;                                                  \
     const Buffer origin{origin_addr, origin_count, origin_datatype};                                                                       \
     const Buffer target{nullptr, target_count, target_datatype};                                                                           \
     const int error = put("MPI_Rput" #suffix, origin, target_rank, target_disp, target, win, access);                                      \
-    return error != MPI_SUCCESS ? error : request_for("MPI_Rput" #suffix, access, request);                                                \
+    return close_request(access, error, request);                                                                                          \
   }                                                                                                                                        \
   MPI_WEAK_NAME(Rput##suffix)                                                                                                              \
   extern "C" int PMPI_Rget##suffix(void* origin_addr, Count origin_count, MPI_Datatype origin_datatype, int target_rank,                   \
                                    MPI_Aint target_disp, Count target_count, MPI_Datatype target_datatype, MPI_Win win,                    \
                                    MPI_Request* request) {                                                                                 \
-    if (int error = check_request("MPI_Rget" #suffix, win, request)) return error;                                                         \
     Access access;                                                                                                                         \
+    if (int error = open_request("MPI_Rget" #suffix, win, request, access)) return error;                                                  \
     const Buffer origin{origin_addr, origin_count, origin_datatype};                                                                       \
     const Buffer target{nullptr, target_count, target_datatype};                                                                           \
     const int error = get("MPI_Rget" #suffix, origin, target_rank, target_disp, target, win, access);                                      \
-    return error != MPI_SUCCESS ? error : request_for("MPI_Rget" #suffix, access, request);                                                \
+    return close_request(access, error, request);                                                                                          \
   }                                                                                                                                        \
   MPI_WEAK_NAME(Rget##suffix)                                                                                                              \
   extern "C" int PMPI_Raccumulate##suffix(const void* origin_addr, Count origin_count, MPI_Datatype origin_datatype, int target_rank,      \
                                           MPI_Aint target_disp, Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win,  \
                                           MPI_Request* request) {                                                                          \
-    if (int error = check_request("MPI_Raccumulate" #suffix, win, request)) return error;                                                  \
     Access access;                                                                                                                         \
+    if (int error = open_request("MPI_Raccumulate" #suffix, win, request, access)) return error;                                           \
     const Buffer origin{origin_addr, origin_count, origin_datatype};                                                                       \
     const Buffer target{nullptr, target_count, target_datatype};                                                                           \
     const int error = accumulate("MPI_Raccumulate" #suffix, origin, nullptr, target_rank, target_disp, target, op, win, access);           \
-    return error != MPI_SUCCESS ? error : request_for("MPI_Raccumulate" #suffix, access, request);                                         \
+    return close_request(access, error, request);                                                                                          \
   }                                                                                                                                        \
   MPI_WEAK_NAME(Raccumulate##suffix)                                                                                                       \
   extern "C" int PMPI_Rget_accumulate##suffix(const void* origin_addr, Count origin_count, MPI_Datatype origin_datatype,                   \
                                               void* result_addr, Count result_count, MPI_Datatype result_datatype, int target_rank,        \
                                               MPI_Aint target_disp, Count target_count, MPI_Datatype target_datatype, MPI_Op op,           \
                                               MPI_Win win, MPI_Request* request) {                                                         \
-    if (int error = check_request("MPI_Rget_accumulate" #suffix, win, request)) return error;                                              \
     Access access;                                                                                                                         \
+    if (int error = open_request("MPI_Rget_accumulate" #suffix, win, request, access)) return error;                                       \
     const Buffer origin{origin_addr, origin_count, origin_datatype};                                                                       \
     const Buffer target{nullptr, target_count, target_datatype};                                                                           \
     const Buffer result{result_addr, result_count, result_datatype};                                                                       \
     const int error = accumulate("MPI_Rget_accumulate" #suffix, origin, &result, target_rank, target_disp, target, op, win, access);       \
-    return error != MPI_SUCCESS ? error : request_for("MPI_Rget_accumulate" #suffix, access, request);                                     \
+    return close_request(access, error, request);                                                                                          \
   }                                                                                                                                        \
   MPI_WEAK_NAME(Rget_accumulate##suffix)
 

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "mpi-adi/op/op.hpp"
+#include "mpi-adi/rma/report.hpp"
 #include "mpi-adi/rma/transfer.hpp"
 
 namespace portunus::mpi::rma {
@@ -56,10 +57,10 @@ int put(const char* function, const Buffer& origin, int rank, MPI_Aint displacem
                    static_cast<size_t>(bytes));
       return;
     }
-    count(access);
-    const int code = PtlPut(access.window->md, local(origin.address, at), static_cast<ptl_size_t>(bytes), PTL_CT_ACK_REQ,
-                            process_of(access), kWindowPortal, bits_of(access), remote(access, there), nullptr, 0);
-    if (code != PTL_OK) result = code;
+    const Ticket ticket = take_ticket(access);
+    const int code = PtlPut(ticket.md, local(origin.address, at), static_cast<ptl_size_t>(bytes), ticket.ack, process_of(access),
+                            kWindowPortal, bits_of(access), remote(access, there), ticket.part, 0);
+    if (used(ticket, code) != PTL_OK) result = code;
   });
   return raise_result(function, access, result);
 }
@@ -76,10 +77,10 @@ int get(const char* function, const Buffer& origin, int rank, MPI_Aint displacem
                    static_cast<size_t>(bytes));
       return;
     }
-    count(access);
-    const int code = PtlGet(access.window->md, local(origin.address, at), static_cast<ptl_size_t>(bytes), process_of(access), kWindowPortal,
-                            bits_of(access), remote(access, there), nullptr);
-    if (code != PTL_OK) result = code;
+    const Ticket ticket = take_ticket(access);
+    const int code = PtlGet(ticket.md, local(origin.address, at), static_cast<ptl_size_t>(bytes), process_of(access), kWindowPortal,
+                            bits_of(access), remote(access, there), ticket.part);
+    if (used(ticket, code) != PTL_OK) result = code;
   });
   return raise_result(function, access, result);
 }
@@ -215,7 +216,6 @@ int accumulate(const char* function, const Buffer& origin, const Buffer* result,
     const Runs old(result->count, result->type);
     return combine_under_lock(function, access, origin.address, from, to, const_cast<void*>(result->address), &old, op, element);
   }
-  const ptl_handle_md_t md = window.md;
   int failed = PTL_OK;
   // Pieces that are runs at the origin, in the result and at the target.
   const Runs old = result ? Runs(result->count, result->type) : to;
@@ -228,19 +228,21 @@ int accumulate(const char* function, const Buffer& origin, const Buffer* result,
   });
   const auto issue = [&](int64_t at, int64_t there, ptl_size_t old_place, int64_t bytes) {
     const ptl_size_t length = static_cast<ptl_size_t>(bytes), place = remote(access, there);
-    count(access);
+    const Ticket ticket = take_ticket(access);
     if (bytes > kOrderedBytes) window.long_accumulates.add(rank, access.displacement + there, access.displacement + there + bytes);
     int code;
-    if (op == MPI_NO_OP) code = PtlGet(md, old_place, length, process_of(access), kWindowPortal, bits_of(access), place, nullptr);
+    if (op == MPI_NO_OP)
+      code = PtlGet(ticket.md, old_place, length, process_of(access), kWindowPortal, bits_of(access), place, ticket.part);
     else if (atomic.op == PTL_SWAP)
-      code = PtlSwap(md, old_place, md, local(origin.address, at), length, process_of(access), kWindowPortal, bits_of(access), place,
-                     nullptr, 0, nullptr, PTL_SWAP, atomic.type);
+      code = PtlSwap(ticket.md, old_place, ticket.md, local(origin.address, at), length, process_of(access), kWindowPortal, bits_of(access),
+                     place, ticket.part, 0, nullptr, PTL_SWAP, atomic.type);
     else if (result)
-      code = PtlFetchAtomic(md, old_place, md, local(origin.address, at), length, process_of(access), kWindowPortal, bits_of(access), place,
-                            nullptr, 0, atomic.op, atomic.type);
+      code = PtlFetchAtomic(ticket.md, old_place, ticket.md, local(origin.address, at), length, process_of(access), kWindowPortal,
+                            bits_of(access), place, ticket.part, 0, atomic.op, atomic.type);
     else
-      code = PtlAtomic(md, local(origin.address, at), length, PTL_CT_ACK_REQ, process_of(access), kWindowPortal, bits_of(access), place,
-                       nullptr, 0, atomic.op, atomic.type);
+      code = PtlAtomic(ticket.md, local(origin.address, at), length, ticket.ack, process_of(access), kWindowPortal, bits_of(access), place,
+                       ticket.part, 0, atomic.op, atomic.type);
+    used(ticket, code);
     if (code != PTL_OK) failed = code;
   };
   if (!result) {
@@ -280,28 +282,6 @@ int compare_and_swap(const char* function, const void* origin, const void* compa
   return raise_result(function, access,
                       PtlSwap(md, adi::offset_of(result), md, adi::offset_of(origin), atomic.width, process_of(access), kWindowPortal,
                               bits_of(access), remote(access, 0), nullptr, 0, compare, PTL_CSWAP, atomic.type));
-}
-
-int request_for(const char* function, const Access& access, MPI_Request* handle) {
-  Window& window = *access.window;
-  const uint64_t issued = window.issued.load(std::memory_order_relaxed);
-  Request* request = pool.claim(window.comm, false);
-  if (request == nullptr) return raise(function, window, MPI_ERR_NO_MEM, "%u requests are in use, the most there can be", kMaxRequests);
-  request->source = MPI_ANY_SOURCE;
-  const int result = PtlTriggeredPut(adi::device.md_sent, 0, 0, PTL_NO_ACK_REQ, adi::device.self, adi::kSignalPortal, 0, 0, request, 0,
-                                     window.done, issued);
-  if (result != PTL_OK) {
-    pool.release(request);
-    return raise_result(function, access, result);
-  }
-  *handle = mpi::handle_of(request);
-  return MPI_SUCCESS;
-}
-
-int check_request(const char* function, MPI_Win win, const MPI_Request* request) {
-  Window* window;
-  if (int error = check(function, win, window)) return error;
-  return request != nullptr ? MPI_SUCCESS : raise(function, *window, MPI_ERR_ARG, "the address for the request is null");
 }
 
 }  // namespace portunus::mpi::rma

@@ -41,6 +41,9 @@ int open_entries(Window& window) {
   all.eq_handle = PTL_EQ_NONE;
   all.ct_handle = window.done;
   if (result == PTL_OK) result = PtlMDBind(adi::device.ni, &all, &window.md);
+  all.options |= PTL_MD_EVENT_SEND_DISABLE;
+  all.eq_handle = adi::device.eq;
+  if (result == PTL_OK) result = PtlMDBind(adi::device.ni, &all, &window.reporting_md);
   if (result == PTL_OK)
     result = append(dynamic ? nullptr : window.base, dynamic ? PTL_SIZE_MAX : static_cast<size_t>(window.size),
                     match_bits(window.number, Place::memory), window.memory_entry);
@@ -53,8 +56,9 @@ void close_entries(Window& window) {
   for (const ptl_handle_me_t entry : {window.memory_entry, window.control_entry})
     while (entry != PTL_INVALID_HANDLE && PtlMEUnlink(entry) == PTL_IN_USE)
       if (PtlxProgress() == 0) sched_yield();
-  while (window.md != PTL_INVALID_HANDLE && PtlMDRelease(window.md) == PTL_IN_USE)
-    if (PtlxProgress() == 0) sched_yield();
+  for (const ptl_handle_md_t md : {window.md, window.reporting_md})
+    while (md != PTL_INVALID_HANDLE && PtlMDRelease(md) == PTL_IN_USE)
+      if (PtlxProgress() == 0) sched_yield();
   if (window.done != PTL_INVALID_HANDLE) PtlCTFree(window.done);
 }
 

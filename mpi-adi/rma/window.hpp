@@ -68,8 +68,9 @@ struct Window {
   Segment segment;
   std::unique_ptr<std::byte[]> owned;  // allocated, and shared with nobody
   ptl_handle_me_t memory_entry = PTL_INVALID_HANDLE, control_entry = PTL_INVALID_HANDLE;
-  ptl_handle_ct_t done = PTL_INVALID_HANDLE;  // operations of this rank that are complete
-  ptl_handle_md_t md = PTL_INVALID_HANDLE;    // all memory, counting acknowledgements and replies there
+  ptl_handle_ct_t done = PTL_INVALID_HANDLE;          // operations of this rank that are complete
+  ptl_handle_md_t md = PTL_INVALID_HANDLE;            // all memory, counting acknowledgements and replies there
+  ptl_handle_md_t reporting_md = PTL_INVALID_HANDLE;  // the same, and an event for each
   std::atomic<uint64_t> issued{0};
   LongAccumulates long_accumulates;
   std::unique_ptr<std::byte[]> discarded;  // where old values go that nobody wants

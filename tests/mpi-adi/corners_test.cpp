@@ -130,6 +130,28 @@ TEST(Corners, AccumulatesOnOnePlaceKeepTheirOrder) {
   MPI_Win_free(&win);
 }
 
+// A request of one access tells of that one, whatever is faster.
+TEST(Corners, ARequestOfALongGetIsNotCompletedByAShortPut) {
+  constexpr size_t kLong = 4 << 20;
+  Bytes memory = message(rank(), 1, kLong + 64), got(kLong);
+  MPI_Win win;
+  MPI_Win_create(memory.data(), static_cast<MPI_Aint>(memory.size()), 1, MPI_INFO_NULL, comm, &win);
+  MPI_Win_lock_all(0, win);
+  const Bytes expected = message(right(), 1, kLong + 64);
+  for (int round = 0; round < 3; ++round) {
+    std::fill(got.begin(), got.end(), static_cast<unsigned char>(0));
+    MPI_Request request;
+    MPI_Rget(got.data(), static_cast<int>(kLong), MPI_BYTE, right(), 0, static_cast<int>(kLong), MPI_BYTE, win, &request);
+    for (int i = 0; i < 8; ++i) MPI_Put(&round, sizeof round, MPI_BYTE, right(), kLong + 8 * i, sizeof round, MPI_BYTE, win);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    EXPECT_TRUE(std::equal(got.begin(), got.end(), expected.begin())) << round;
+    MPI_Win_flush_all(win);
+  }
+  MPI_Win_unlock_all(win);
+  barrier();
+  MPI_Win_free(&win);
+}
+
 template <class T>
 void swap_if_equal(MPI_Datatype type, T first, T second, MPI_Win win) {
   int size;

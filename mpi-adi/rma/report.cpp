@@ -1,0 +1,68 @@
+// report.cpp: parts of requests of single accesses.
+#include "mpi-adi/rma/report.hpp"
+
+namespace portunus::mpi::rma {
+namespace {
+
+class Part final : public Attachment {
+ public:
+  Part(Request& whole, Report& report) : whole_(whole), report_(report) {}
+
+  void completed(Request& part) override {
+    if (part.failure != PTL_NI_OK) whole_.failure = part.failure;
+    report_.settle(whole_);
+  }
+
+ private:
+  Request& whole_;
+  Report& report_;
+};
+
+}  // namespace
+
+Ticket take_ticket(const Access& access) {
+  Window& window = *access.window;
+  window.issued.fetch_add(1, std::memory_order_relaxed);
+  if (access.whole == nullptr) return {window.md};
+  Request* part = pool.claim(window.comm, false);
+  if (part == nullptr) {  // whoever closes the request waits for all
+    access.untold = true;
+    return {window.md};
+  }
+  access.report->begin();
+  part->attached = new Part(*access.whole, *access.report);
+  part->special = true;
+  return {window.reporting_md, PTL_ACK_REQ, part};
+}
+
+int used(const Ticket& ticket, int code) {
+  if (ticket.part == nullptr) return code;
+  if (code != PTL_OK) ticket.part->attached->completed(*ticket.part);  // no event comes
+  if (code == PTL_OK) adi::detach(*ticket.part);
+  else pool.release(ticket.part);
+  return code;
+}
+
+int open_request(const char* function, MPI_Win win, const MPI_Request* request, Access& access) {
+  Window* window;
+  if (int error = check(function, win, window)) return error;
+  if (request == nullptr) return raise(function, *window, MPI_ERR_ARG, "the address for the request is null");
+  Request* whole = pool.claim(window->comm, false);
+  if (whole == nullptr) return raise(function, *window, MPI_ERR_NO_MEM, "%u requests are in use, the most there can be", kMaxRequests);
+  whole->source = MPI_ANY_SOURCE;
+  whole->attached = access.report = new Report;
+  whole->special = true;
+  access.window = window;
+  access.whole = whole;
+  return MPI_SUCCESS;
+}
+
+int close_request(const Access& access, int error, MPI_Request* handle) {
+  if (error == MPI_SUCCESS && access.untold) error = flush("MPI_Rput", *access.window);
+  if (error == MPI_SUCCESS) *handle = mpi::handle_of(access.whole);
+  else adi::detach(*access.whole);  // what was issued ends by itself
+  access.report->settle(*access.whole);
+  return error;
+}
+
+}  // namespace portunus::mpi::rma
