@@ -213,7 +213,7 @@ int alltoallv(const Call& call, const void* sendbuf, Counts sendcounts, Counts s
 }
 
 int check_buffers_of_types(const Call& call, const void* buffer, Counts counts, Counts displacements, const MPI_Datatype types[]) {
-  if (types == nullptr) return check_buffers(call, buffer, counts, displacements, MPI_DATATYPE_NULL);
+  if (types == nullptr) return raise(call.function, call.comm, MPI_ERR_TYPE, "the datatypes are null");
   for (int i = 0; !counts.null() && !displacements.null() && i < call.comm->size; ++i)
     if (int error = check_buffer(call, counts[i] == 0 ? nullptr : buffer, counts[i], types[i])) return error;
   return !counts.null() && !displacements.null() ? MPI_SUCCESS : check_buffers(call, buffer, counts, displacements, types[0]);
