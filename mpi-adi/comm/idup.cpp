@@ -13,6 +13,7 @@
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/mitigation/mitigation.hpp"
 #include "mpi-adi/pt2pt/pt2pt.hpp"
 #include "mpi-adi/request/completion.hpp"
 
@@ -20,17 +21,6 @@ namespace portunus::mpi {
 namespace {
 
 constexpr int kFirstTag = 1;  // blocking calls use 0
-
-// All members of both sides, the side with the lower first rank first: everybody has the same order.
-std::vector<int> members_of(const Communicator& comm) {
-  const Group* first = comm.group;
-  const Group* second = comm.inter ? comm.remote_group : nullptr;
-  if (second != nullptr && second->job_rank(0) < first->job_rank(0)) std::swap(first, second);
-  std::vector<int> members;
-  for (const Group* side : {first, second})
-    for (int i = 0; side != nullptr && i < side->size; ++i) members.push_back(side->job_rank(i));
-  return members;
-}
 
 // Attached to the user's request.
 class Duplication final : public Attachment {
@@ -40,7 +30,7 @@ class Duplication final : public Attachment {
         parent_(parent),
         made_(made),
         place_(place),
-        members_(members_of(parent)),
+        members_(mitigation::members_of(parent)),
         me_(std::find(members_.begin(), members_.end(), own_job_rank) - members_.begin()),
         tag_(kFirstTag + parent.idups++ % (kMaxTag - kFirstTag)),
         search_(key_of(parent, Traffic::collectives, tag_)) {}
