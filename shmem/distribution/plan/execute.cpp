@@ -3,7 +3,6 @@
 // Between PEs of a node `run` needs no barrier: a source says in its readers' slots where its array lies and for which run
 // (ready), readers copy and answer (done). A source whose array is in no node memory says so instead, and puts a message. Small messages
 // are posted in the reader's box where PEs outnumber cores (choice.hpp): then a source waits for nobody.
-#include <sched.h>
 #include <shmem.h>
 
 #include <algorithm>
@@ -14,35 +13,19 @@
 
 using namespace portunus::distribution;
 
-namespace {
-
-void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
-}  // namespace
-
 int ccc_plan_::broken(const char* what) {
   state = State::kBroken;
   return refuse(CCC_ERR_FAILED, "%s; the target memory is undefined, and the plan can only be freed", what);
 }
 
-// Looks a while; where PEs outnumber cores it gives way to the others between looks, which costs less than sleeping. Then sleeps
-// until memory changes or a message comes.
+// As PtlxWait does it: looks, gives way, sleeps until memory changes or a message comes. The first looks, which most waits end with, are
+// at memory alone.
 template <class Done>
 void ccc_plan_::wait_until(Done done) {
-  constexpr int kSpins = 400, kYields = 16;
-  for (int look = crowded_ ? kYields : kSpins; look > 0; --look) {
-    if (done(false)) return;
-    if (crowded_) sched_yield();
-    else relax();
-  }
-  auto last = [&] { return done(true); };
-  PtlxWait([](void* arg) -> int { return (*static_cast<decltype(last)*>(arg))(); }, &last, kWatchBit, PTL_TIME_FOREVER);
+  constexpr int kShortLooks = 200;
+  int looks = 0;
+  auto look = [&] { return done(looks == kShortLooks || ++looks == kShortLooks); };
+  PtlxWait([](void* arg) -> int { return (*static_cast<decltype(look)*>(arg))(); }, &look, kWatchBit, PTL_TIME_FOREVER);
 }
 
 // Where `from` lies is asked once, as long as it is the same array.
