@@ -13,6 +13,17 @@
 #include <mutex>
 #include <new>
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define MPIADI_WITH_LEAK_SANITIZER
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define MPIADI_WITH_LEAK_SANITIZER
+#endif
+#ifdef MPIADI_WITH_LEAK_SANITIZER
+#include <sanitizer/lsan_interface.h>
+#endif
+
 namespace portunus::mpi {
 
 template <class T, uint32_t kCapacity>
@@ -72,6 +83,9 @@ class ObjectPool {
     if (base_.load(std::memory_order_relaxed) != nullptr) return true;
     void* memory = mmap(nullptr, kCapacity * sizeof(Slot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return false;
+#ifdef MPIADI_WITH_LEAK_SANITIZER
+    __lsan_register_root_region(memory, kCapacity * sizeof(Slot));  // what objects in mapped memory keep is not lost
+#endif
     base_.store(static_cast<Slot*>(memory), std::memory_order_release);  // zeroed: no slot is in use
     return true;
   }
