@@ -1,5 +1,7 @@
 // calls.cpp: the calls of ccc.h about layouts.
+#include <algorithm>
 #include <climits>
+#include <cstdint>
 #include <new>
 
 #include "shmem/distribution/explain.hpp"
@@ -30,6 +32,12 @@ int ccc_cost_of(const ccc_layout* from, const ccc_layout* to, const int* permuta
   if (targets_of(*from) > kMostPairs / targets_of(*to))
     return refuse(CCC_ERR_ARG, "the layouts have more than %lld pairs of targets: their cost would take too long to add up",
                   static_cast<long long>(kMostPairs));
+  // A PE may be source and sink of all of it.
+  int64_t most = 2;
+  for (int i = 0; i < from->axes; ++i)
+    if (__builtin_mul_overflow(most, std::max<int64_t>(1, from->axis[i].n), &most)) most = INT64_MAX;
+  if (most > INT64_MAX / static_cast<int64_t>(size))
+    return refuse(CCC_ERR_ARG, "arrays of these layouts have more bytes than can be counted, with %zu bytes for each element", size);
   *cost = cost_of(*from, *to, order, size);
   return CCC_SUCCESS;
 } catch (const std::bad_alloc&) {
