@@ -69,7 +69,8 @@ Target::Target(Core& core, Reports& reports, Peers& peers, FlowControl& flow, Po
     portal.priority.unlink(entry);
     entry.on_list = false;
   }
-  std::byte* const start = static_cast<std::byte*>(entry.memory.base) + offset;
+  // Added as integers: an entry may begin at address 0, and C++ knows no offset from a null pointer.
+  std::byte* const start = reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(entry.memory.base) + offset);
   if (mlength) copy_data(start, payload, mlength);
   core_.posted = true;
   if (options & PTL_ME_EVENT_CT_COMM) {
