@@ -30,10 +30,13 @@ inline void copy_run(void* to, const void* from, size_t bytes) {
   std::memcpy(target, source, head);
   target += head, source += head, bytes -= head;
   using Part = uint64_t __attribute__((vector_size(16), may_alias));
-  using Anywhere = uint64_t __attribute__((vector_size(16), may_alias, aligned(1)));
+  const auto part_at = [](const char* anywhere) {
+    Part part;
+    std::memcpy(&part, anywhere, sizeof part);
+    return part;
+  };
   for (; bytes >= kCacheLine; target += kCacheLine, source += kCacheLine, bytes -= kCacheLine) {
-    const auto* in = reinterpret_cast<const Anywhere*>(source);
-    const Part a = in[0], b = in[1], c = in[2], d = in[3];
+    const Part a = part_at(source), b = part_at(source + 16), c = part_at(source + 32), d = part_at(source + 48);
     auto* out = reinterpret_cast<Part*>(target);
     out[0] = a, out[1] = b, out[2] = c, out[3] = d;
   }
