@@ -294,6 +294,11 @@ int PtlxCTWatch(ptl_handle_ct_t ct, ptl_process_t peer) {
     code = engine.watch(ct, *known);
     return api::Fault{};
   });
+  if (found == PTL_OK && code == PTL_OK) {
+    // The engine's thread may sleep for as long as it likes, since nobody was watched before: from now on it has to look for deaths.
+    Command nothing;
+    api::progress().leave_to_engine(nothing);
+  }
   return found == PTL_OK ? code : found;
 }
 
