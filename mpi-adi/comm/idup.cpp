@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mpi-adi/comm/comm_create.hpp"
+#include "mpi-adi/comm/members.hpp"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/profiling.hpp"
@@ -30,7 +31,7 @@ class Duplication final : public Attachment {
         parent_(parent),
         made_(made),
         place_(place),
-        members_(mitigation::members_of(parent)),
+        members_(members_of(parent)),
         me_(std::find(members_.begin(), members_.end(), own_job_rank) - members_.begin()),
         tag_(kFirstTag + parent.idups++ % (kMaxTag - kFirstTag)),
         search_(key_of(parent, Traffic::collectives, tag_)) {}

@@ -11,6 +11,7 @@
 #include <new>
 #include <thread>
 
+#include "mpi-adi/comm/members.hpp"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/memory.hpp"
 #include "mpi-adi/io/portal.hpp"
@@ -37,12 +38,6 @@ struct Known {
 Known& known() {
   static Known& boards = *new Known;  // outlives whoever ends last
   return boards;
-}
-
-std::vector<int> members_of(const Communicator& comm) {
-  std::vector<int> members;
-  for (int i = 0; i < comm.size; ++i) members.push_back(comm.job_rank(i));
-  return members;
 }
 
 inline void pause() {

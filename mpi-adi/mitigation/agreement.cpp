@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 
+#include "mpi-adi/comm/members.hpp"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/mitigation/mitigation.hpp"
 

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "mpi-adi/comm/comm_create.hpp"
+#include "mpi-adi/comm/members.hpp"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/mitigation/agreement.hpp"

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "mpi-adi/collectives/state.hpp"
+#include "mpi-adi/comm/members.hpp"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/mitigation/revocation.hpp"
 #include "mpi-adi/mpi-ext.h"
@@ -65,16 +66,6 @@ int open() {
   entry.ignore_bits = ~ptl_match_bits_t{0};
   ptl_handle_me_t handle;
   return PtlMEAppend(adi::device.ni, adi::kRevocationPortal, &entry, PTL_PRIORITY_LIST, &listener().event, &handle);
-}
-
-std::vector<int> members_of(const Communicator& comm) {
-  const Group* first = comm.group;
-  const Group* second = comm.inter ? comm.remote_group : nullptr;
-  if (second != nullptr && second->job_rank(0) < first->job_rank(0)) std::swap(first, second);
-  std::vector<int> members;
-  for (const Group* side : {first, second})
-    for (int i = 0; side != nullptr && i < side->size; ++i) members.push_back(side->job_rank(i));
-  return members;
 }
 
 State& state_of(Communicator& comm) {

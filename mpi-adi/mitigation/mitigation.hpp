@@ -21,9 +21,6 @@ struct State {
 };
 State& state_of(Communicator& comm);
 
-// All members, of both sides of an intercommunicator, as ranks of the job: in one order on all of them.
-std::vector<int> members_of(const Communicator& comm);
-
 // Opens the entry that hears of revocations: PTL_* codes.
 int open();
 
