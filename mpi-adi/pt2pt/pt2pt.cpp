@@ -39,12 +39,26 @@ int raise_no_handle(const Arguments& given, const Communicator* comm) {
   return raise(given.function, comm, MPI_ERR_ARG, "the address for the request is null");
 }
 
+namespace {
+
+int wait_in_pool(const char* function, MPI_Request handle, MPI_Status* status) {
+  Request* request = pool.find(handle);
+  adi::wait(*request);
+  return finish(function, handle, request, status);
+}
+
+}  // namespace
+
 int receive_in_pool(void* buf, const Arguments& given, MPI_Status* status) {
   MPI_Request handle;
   if (int error = ireceive(buf, given, &handle)) return error;
-  Request* request = pool.find(handle);
-  adi::wait(*request);
-  return finish(given.function, handle, request, status);
+  return wait_in_pool(given.function, handle, status);
+}
+
+int send_in_pool(const Arguments& given, int (*start)(const Arguments& given, MPI_Request* handle)) {
+  MPI_Request handle;
+  if (int error = start(given, &handle)) return error;
+  return wait_in_pool(given.function, handle, MPI_STATUS_IGNORE);
 }
 
 }  // namespace portunus::mpi

@@ -83,6 +83,13 @@ inline int start_receive(Request& request, void* buf, const Arguments& given, si
 [[gnu::cold, gnu::noinline]] int raise_no_handle(const Arguments& given, const Communicator* comm);
 
 template <Mode mode>
+int isend(const Arguments& given, MPI_Request* handle);
+
+// With many threads, every receive and every long send that waits is in the pool.
+int receive_in_pool(void* buf, const Arguments& given, MPI_Status* status);
+int send_in_pool(const Arguments& given, int (*start)(const Arguments& given, MPI_Request* handle));
+
+template <Mode mode>
 inline int send(const Arguments& given) {
   Communicator* comm;
   const Datatype* type;
@@ -97,6 +104,8 @@ inline int send(const Arguments& given) {
     const int result = send_copied(*comm, given, *type, bytes);
     return result == PTL_OK ? MPI_SUCCESS : raise_portals(given.function, comm, result);
   }
+  if (adi::device.threaded) [[unlikely]]
+    return send_in_pool(given, isend<mode>);
   Request request(comm, false);
   if (int result = start_send(mode, request, given, bytes, true); result != PTL_OK) [[unlikely]]
     return raise_portals(given.function, comm, result);
@@ -134,9 +143,6 @@ inline int isend(const Arguments& given, MPI_Request* handle) {
   *handle = handle_of(request);
   return MPI_SUCCESS;
 }
-
-// With many threads, every receive that waits is in the pool.
-int receive_in_pool(void* buf, const Arguments& given, MPI_Status* status);
 
 inline int receive(void* buf, const Arguments& given, MPI_Status* status) {
   Communicator* comm;
