@@ -47,6 +47,7 @@ struct Device {
   uint64_t recorded = 0;                // receives that the engine has completed and this thread has heard of
   const uint32_t* throttled = nullptr;  // how many ranks have asked this one for less
   bool threaded = false;
+  int64_t ordered_limit = 0;  // the longest accumulate that is carried out in the order of the calls
 };
 extern constinit Device device;
 

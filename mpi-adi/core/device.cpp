@@ -158,6 +158,7 @@ const char* start(bool threaded, int& rank, int& size) {
   device.eager_limit = settings.eager_limit;
   settings.very_short_limit = std::min({settings.very_short_limit, settings.eager_limit, actual.max_volatile_size});
   device.copy_limit = settings.very_short_limit;
+  device.ordered_limit = static_cast<int64_t>(std::min<ptl_size_t>(actual.max_waw_ordered_size, INT64_MAX));
   device.throttled = PtlxThrottled();
   device.self = process(rank);
   if (PtlGetUid(device.ni, &device.uid) != PTL_OK || open_messages() != PTL_OK || open_signals() != PTL_OK || open_windows() != PTL_OK ||

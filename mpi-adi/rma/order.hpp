@@ -14,8 +14,6 @@
 
 namespace portunus::mpi::rma {
 
-constexpr int64_t kOrderedBytes = 8 * 1024 - 64;  // an interface's limits are at least as high, if it is asked for the most that it has
-
 class LongAccumulates {
  public:
   // Bytes begin .. end - 1 of a target's memory are changed out of order from now on.

@@ -229,7 +229,8 @@ int accumulate(const char* function, const Buffer& origin, const Buffer* result,
   const auto issue = [&](int64_t at, int64_t there, ptl_size_t old_place, int64_t bytes) {
     const ptl_size_t length = static_cast<ptl_size_t>(bytes), place = remote(access, there);
     const Ticket ticket = take_ticket(access);
-    if (bytes > kOrderedBytes) window.long_accumulates.add(rank, access.displacement + there, access.displacement + there + bytes);
+    if (bytes > adi::device.ordered_limit)
+      window.long_accumulates.add(rank, access.displacement + there, access.displacement + there + bytes);
     int code;
     if (op == MPI_NO_OP)
       code = PtlGet(ticket.md, old_place, length, process_of(access), kWindowPortal, bits_of(access), place, ticket.part);
