@@ -83,7 +83,9 @@ std::string available() {
   for (const FabricProvider& provider : fabric_providers()) names.insert(provider.name.substr(0, provider.name.find(';')));
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text.empty() ? "none" : text;
+  if (text.empty()) text = "none";
+  const std::string asked = providers_set_up();
+  return asked.empty() ? text : text + " (of " + asked + ", which alone this process has asked for, or FI_PROVIDER names)";
 }
 
 // What libfabric sets up for this choice. Of a name that we do not know nobody can say what stands behind it.

@@ -67,7 +67,12 @@ FirstQuery& first_query() {
 void want_providers(const std::string& names) {
   calls();
   const std::lock_guard lock(first_query().mutex);
-  first_query().providers = names;
+  if (!first_query().made) first_query().providers = names;
+}
+
+std::string providers_set_up() {
+  const std::lock_guard lock(first_query().mutex);
+  return first_query().made ? first_query().providers : "";
 }
 
 }  // namespace portunus::fabric
@@ -83,7 +88,9 @@ int fi_getinfo(uint32_t version, const char* node, const char* service, uint64_t
   const std::lock_guard lock(first.mutex);
   if (first.made) return calls().getinfo(version, node, service, flags, hints, info);
   const portunus::KeptSignals kept;
-  const bool filter = !first.providers.empty() && std::getenv(portunus::fabric::kFilter) == nullptr;
+  const char* said = std::getenv(portunus::fabric::kFilter);
+  const bool filter = !first.providers.empty() && said == nullptr;
+  if (said != nullptr) first.providers = said;
   if (filter) setenv(portunus::fabric::kFilter, first.providers.c_str(), 1);
   const int status = calls().getinfo(version, node, service, flags, hints, info);
   if (filter) unsetenv(portunus::fabric::kFilter);

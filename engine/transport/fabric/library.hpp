@@ -11,5 +11,7 @@ namespace portunus::fabric {
 // Says which providers libfabric shall set up, all others being left alone: names divided by commas, empty: all. Counts only before
 // its first query. Throws std::runtime_error where libfabric is not installed.
 void want_providers(const std::string& names);
+// Which ones libfabric was asked to set up, as fabric(7) writes it; empty: all, or nothing was asked yet. No others can be had any more.
+std::string providers_set_up();
 
 }  // namespace portunus::fabric
