@@ -25,12 +25,17 @@ struct Memory {
 
   bool has_layout() const { return iov_count == kLayout; }
 
+  // `offset` bytes on. By numbers: a range may begin at address 0, its offsets are addresses then (Portals 4.3, 3.10.1).
+  static std::byte* beyond(void* start, uint64_t offset) {
+    return reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(start) + offset);
+  }
+
   // Calls part(pointer, size) for each contiguous part of [offset, offset + size), in order; of a layout there are none. A false answer
   // stops.
   template <class Part>
   void for_parts(uint64_t offset, uint64_t size, Part&& part) const {
     if (iov_count == 0) {
-      if (size) part(static_cast<std::byte*>(base) + offset, size);  // all there is
+      if (size) part(beyond(base, offset), size);  // all there is
       return;
     }
     if (has_layout()) return;
@@ -42,7 +47,7 @@ struct Memory {
       }
       uint64_t here = iov[i].iov_len - offset;
       if (here > size) here = size;
-      if (!part(static_cast<std::byte*>(iov[i].iov_base) + offset, here)) return;
+      if (!part(beyond(iov[i].iov_base, offset), here)) return;
       size -= here;
       offset = 0;
     }
@@ -84,7 +89,7 @@ struct Memory {
     return found;
   }
   // The address where `offset` lies; nullptr past the end of an iovec, and in a layout.
-  void* at(uint64_t offset) const { return iov_count == 0 ? static_cast<std::byte*>(base) + offset : first_part(offset, 1).iov_base; }
+  void* at(uint64_t offset) const { return iov_count == 0 ? beyond(base, offset) : first_part(offset, 1).iov_base; }
 };
 
 }  // namespace portunus
