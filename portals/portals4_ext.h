@@ -57,8 +57,8 @@ int PtlxJobMap(ptl_handle_ni_t ni);
  * per process; make them before PtlxJobMap, or call PtlxJobMap again afterwards. Blocks live until the last PtlFini, which
  * unmaps them; memory that PtlxNodeShare made a block keeps address and content. */
 
-/* A fresh, zeroed block of `size` bytes (rounded up to pages; huge-page aligned from 2 MiB on). The memory is reserved
- * at once: PTL_NO_SPACE (with a sentence on stderr) when the node has none, never SIGBUS later. */
+/* A fresh, zeroed block of `size` bytes (rounded up to pages; huge-page aligned from 2 MiB on). PTL_NO_SPACE, with a sentence on stderr,
+ * when the node has no room. Below 128 MiB all is reserved at once; pages of more come when they are touched (SIGBUS if others took them). */
 int PtlxNodeAlloc(ptl_handle_ni_t ni, ptl_size_t size, void **base, unsigned int *block);
 /* Makes existing private memory a block: the pages of [start, start+size) (page aligned) are replaced by shared ones
  * with the same content. No other thread may write there during the call. Made for the data segment. */
