@@ -1,0 +1,124 @@
+// simulate.cpp: whole jobs in one process, run after run from seeds that replay: see usage().
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "tests/simulation/portals_job.hpp"
+#include "tests/support/thorough.hpp"
+
+namespace {
+
+using namespace portunus::simulation;
+
+constexpr const char* kUsage = R"(usage: simulate [--seed N] [--seconds N] [--runs N] [--mutants] [--mutant NAME]
+
+Runs jobs of 2 to 5 engines in this process, over a simulated network and on a clock of its own: random Portals programs against a
+ledger of what they were promised.
+
+  --seed N      begin with this seed (1); each run takes the next
+  --seconds N   go on for so long (20)
+  --runs N      stop after so many runs
+  --mutants     plant each fault of the list, and see that each is found
+  --mutant NAME plant this one
+
+A violation is told with the seed that shows it again, by `--seed N --runs 1`; the exit status then is 1.
+)";
+
+struct Options {
+  uint64_t seed = 1, seconds = 20, runs = ~uint64_t{0};
+  bool mutants = false;
+  Mutant mutant = Mutant::none;
+};
+
+struct Done {
+  uint64_t runs = 0, acts = 0, struck = 0;
+};
+
+// One seed; what went wrong.
+std::string run(uint64_t seed, Mutant mutant, Done& done) {
+  PortalsJob job(seed, mutant);
+  std::string violation = job.run();
+  done.acts += job.acts();
+  done.struck += job.struck();
+  ++done.runs;
+  return violation;
+}
+
+int search(const Options& options) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(options.seconds);
+  Done done;
+  uint64_t seed = options.seed;
+  for (; done.runs < options.runs && std::chrono::steady_clock::now() < end; ++seed) {
+    const std::string violation = run(seed, options.mutant, done);
+    if (violation.empty()) continue;
+    std::printf("seed %lu: %s\n", seed, violation.c_str());
+    return 1;
+  }
+  std::printf("%lu runs, %lu acts of programs, seeds %lu to %lu: nothing violated\n", done.runs, done.acts, options.seed, seed - 1);
+  return 0;
+}
+
+int plant(const Options& options) {
+  constexpr uint64_t kMost = 3'000;  // seeds
+  int missed = 0;
+  for (size_t i = 1; i < kMutantTexts.size(); ++i) {
+    Done done;
+    std::string violation;
+    uint64_t seed = options.seed;
+    for (; violation.empty() && seed < options.seed + kMost; ++seed) violation = run(seed, static_cast<Mutant>(i), done);
+    missed += violation.empty();
+    std::printf("%s\n    %s after %lu runs: %s\n", kMutantTexts[i], violation.empty() ? "NOT FOUND" : "found", done.runs,
+                violation.c_str());
+    if (violation.empty()) std::printf("    it struck %lu times\n", done.struck);
+  }
+  std::printf("%zu faults planted, %zu found\n", kMutantTexts.size() - 1, kMutantTexts.size() - 1 - static_cast<size_t>(missed));
+  return missed == 0 ? 0 : 1;
+}
+
+bool number(const char* text, uint64_t& value) {
+  if (!text) return false;
+  const char* const end = text + std::strlen(text);
+  const auto [rest, error] = std::from_chars(text, end, value);
+  return error == std::errc{} && rest == end && rest != text;
+}
+
+bool read(int argc, char** argv, Options& options) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view what = argv[i];
+    const char* const next = i + 1 < argc ? argv[i + 1] : nullptr;
+    if (what == "--mutants") {
+      options.mutants = true;
+      continue;
+    }
+    ++i;
+    if (!next) return false;
+    uint64_t* const value = what == "--seed"      ? &options.seed
+                            : what == "--seconds" ? &options.seconds
+                            : what == "--runs"    ? &options.runs
+                                                  : nullptr;
+    if (value && !number(next, *value)) return false;
+    if (value) continue;
+    size_t which = 1;
+    while (which < kMutantTexts.size() && !std::string_view(kMutantTexts[which]).starts_with(std::string(next) + ':')) ++which;
+    if (what != "--mutant" || which == kMutantTexts.size()) return false;
+    options.mutant = static_cast<Mutant>(which);
+  }
+  return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  if (argc == 2 && !std::strcmp(argv[1], "--help")) return std::printf("%s", kUsage), 0;
+  Options options;
+  if (portunus::test::kSanitized) options.seconds = 5;
+  if (!read(argc, argv, options)) {
+    std::fprintf(stderr, "simulate: a mistake on the command line\n%s", kUsage);
+    return 2;
+  }
+  return options.mutants ? plant(options) : search(options);
+}

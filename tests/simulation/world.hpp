@@ -1,0 +1,73 @@
+// world.hpp: engines on a simulated network, and who of them steps when.
+//
+// A process sleeps when its engine has nothing to do, as progress/ would have it: from then on only an arrival, room, a call of its
+// program or the time that the engine named wakes it. So whatever counts on being stepped without a reason hangs here.
+// Thread: one. A program (Actor) is called at the time it asked for; World calls the engine.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/transport/self/self.hpp"
+#include "tests/simulation/transport.hpp"
+#include "tests/support/rig.hpp"
+
+namespace portunus::simulation {
+
+// What a seed makes of a run.
+Weather draw_weather(uint64_t seed);
+
+// The program of all ranks.
+class Actor {
+ public:
+  // What a rank does at its time; returns when it wants to be called again (kNever: when anything changes at all, by `wake`).
+  virtual uint64_t act(uint32_t rank) = 0;
+  // After each step of the rank's engine.
+  virtual void stepped(uint32_t rank) = 0;
+
+ protected:
+  ~Actor() = default;
+};
+
+class World {
+ public:
+  World(const Weather& weather, uint64_t seed, Mutant mutant);
+  World(const World&) = delete;
+
+  struct Host {
+    SelfHub self;
+    std::unique_ptr<test::Node> node;
+    SimulatedTransport* transport = nullptr;
+    uint64_t wake_at = 0, act_at = 0, stopped_until = 0, stopped_in_all = 0;
+    bool alive = true;
+  };
+
+  // One thing happens. False: nothing will by itself, or not before `until`.
+  bool go_on(Actor& actor, uint64_t until);
+  // One step of anybody's engine that can, for a program that waits in a call.
+  int step_any();
+
+  // ---- faults ----
+  void kill(uint32_t rank, bool at_once);
+  // The process does not run for so long; its kernel answers.
+  void stop(uint32_t rank, uint64_t duration);
+
+  void wake(uint32_t rank) { hosts[rank]->wake_at = net.now; }
+  test::Node& node(uint32_t rank) { return *hosts[rank]->node; }
+  bool alive(uint32_t rank) const { return hosts[rank]->alive; }
+  uint32_t ranks() const { return net.weather.ranks; }
+
+  // Closes what is open of those that live and says what is left that should not be: a sentence, or nothing.
+  std::string close();
+
+  Tap tap;
+  Network net;
+  std::vector<std::unique_ptr<Host>> hosts;
+
+ private:
+  uint64_t ready_at(const Host& host) const;
+  void step(uint32_t rank, Actor* actor);
+  std::vector<SimulatedTransport*> transports_;
+};
+
+}  // namespace portunus::simulation
