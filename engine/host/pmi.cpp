@@ -25,7 +25,7 @@
 namespace portunus {
 namespace {
 
-constexpr std::size_t kMostNodes = 1 << 20;
+constexpr int kMostNodes = 1 << 20;
 
 [[noreturn]] void fail(const std::string& what) {
   throw std::runtime_error(what + "; check that the launcher still runs, or start the program with ptlrun");
@@ -158,8 +158,9 @@ std::vector<int> nodes_in(const std::string& mapping, int size) {
     const std::size_t before = nodes.size();
     for (std::size_t at = mapping.find('(', 1); at != std::string::npos; at = mapping.find('(', at + 1)) {
       int first = 0, count = 0, ranks = 0;
-      if (std::sscanf(mapping.c_str() + at, "(%d,%d,%d)", &first, &count, &ranks) != 3 || count < 0 || ranks < 0) return {};
-      for (int node = first; node < first + count && nodes.size() < kMostNodes; ++node)
+      if (std::sscanf(mapping.c_str() + at, "(%d,%d,%d)", &first, &count, &ranks) != 3) return {};
+      if (first < 0 || first > kMostNodes || count < 0 || count > kMostNodes || ranks < 0) return {};
+      for (int node = first; node < first + count; ++node)
         for (int i = 0; i < ranks && static_cast<int>(nodes.size()) < size; ++i) nodes.push_back(node);
     }
     if (nodes.size() == before) return {};
@@ -204,7 +205,9 @@ JobView view_of(Server& server, int start) {
   view.rank = server.rank;
   view.size = server.size;
   view.local_ranks = local_ranks_of(server, start);
-  view.local_rank = static_cast<int>(std::find(view.local_ranks.begin(), view.local_ranks.end(), view.rank) - view.local_ranks.begin());
+  const auto place = std::find(view.local_ranks.begin(), view.local_ranks.end(), view.rank);
+  if (place == view.local_ranks.end()) fail("the PMI server leaves this rank out of its node's ranks");
+  view.local_rank = static_cast<int>(place - view.local_ranks.begin());
   return view;
 }
 

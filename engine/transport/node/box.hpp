@@ -68,16 +68,17 @@ class BoxReader : public Box {
  public:
   // The oldest record and its lines, or nullptr.
   std::byte* next(uint32_t& count) {
-    for (;;) {
+    for (bool skipped = false;; skipped = true) {
       std::byte* const record = at(head_);
       count = first_word(record).load(std::memory_order_acquire);  // pairs with the release in publish
       if (count == 0) return nullptr;
       const uint32_t used = count & ~kSkip;
-      if (used == 0 || used > to_end(head_)) {
+      const bool sensible = used != 0 && used <= to_end(head_);
+      if (sensible && !(count & kSkip)) return record;
+      if (!sensible || skipped) {  // behind lines left out lies a record
         broken = true;
         return nullptr;
       }
-      if (!(count & kSkip)) return record;
       done(used);
     }
   }

@@ -1,0 +1,51 @@
+// replay.hpp: the main program of a fuzz target that is not built with libFuzzer (-DFUZZ_REPLAY): runs the files of the folders named on
+// its command line, every prefix of each, and then, after `--random N`, N inputs of chance made from them.
+//
+// Thread: one. Included once, by a target.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+#ifdef FUZZ_REPLAY
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+#include <vector>
+
+int main(int argc, char** argv) {
+  const auto run = [](const std::string& bytes) {
+    LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+  };
+  std::vector<std::string> corpus;
+  std::size_t chance = 0;
+  for (int i = 1; i < argc; ++i) {
+    if (!std::strcmp(argv[i], "--random") && i + 1 < argc) {
+      chance = std::strtoul(argv[++i], nullptr, 10);
+      continue;
+    }
+    for (const auto& entry : std::filesystem::directory_iterator(argv[i])) {
+      std::ifstream in(entry.path(), std::ios::binary);
+      corpus.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+    }
+  }
+  for (const std::string& each : corpus)
+    for (std::size_t n = 0; n <= each.size(); ++n) run(each.substr(0, n));
+  std::mt19937_64 random(1);
+  for (std::size_t i = 0; i < chance && !corpus.empty(); ++i) {
+    std::string bytes = corpus[random() % corpus.size()];
+    for (std::size_t changes = 1 + random() % 4; changes > 0 && !bytes.empty(); --changes)
+      bytes[random() % bytes.size()] = static_cast<char>(random());
+    run(bytes);
+  }
+  std::printf("%zu files, %zu inputs of chance\n", corpus.size(), chance);
+  return corpus.empty() ? 1 : 0;
+}
+#endif
