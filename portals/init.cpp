@@ -1,4 +1,6 @@
 // init.cpp: PtlInit, PtlFini, PtlAbort, handles. Source: Portals 4.3, initialisation.
+#include <cstdio>
+#include <exception>
 #include <mutex>
 
 #include "portals/arguments.hpp"
@@ -17,7 +19,12 @@ extern "C" {
 
 int PtlInit(void) {
   std::lock_guard guard(api::lifetime());
-  api::runtime();
+  try {
+    api::runtime();
+  } catch (const std::exception& e) {  // no address space: nothing was made, and a later call may try again
+    std::fprintf(stderr, "portals: %s\n", e.what());
+    return PTL_FAIL;
+  }
   api::init_count.fetch_add(1, std::memory_order_release);
   return PTL_OK;
 }
