@@ -2,8 +2,10 @@
 //
 // **Thread:** one; PMIx is served by a process of its own.
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -35,12 +37,24 @@ void forget_outer_job() {
   for (const std::string& name : names) unsetenv(name.c_str());
 }
 
+// Without enough descriptors for the PMIx server libpmix's listener takes no callers, and ranks wait for it for ever.
+void must_have_descriptors(int ranks) {
+  const auto needed = static_cast<rlim_t>(12 + 2 * ranks);
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return;
+  limit.rlim_cur = std::min(needed, limit.rlim_max);
+  if (setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur == needed) return;
+  throw Refusal(1, std::to_string(ranks) + " ranks need " + std::to_string(needed) + " open files of ptlrun, and " +
+                       std::to_string(limit.rlim_max) + " are allowed; raise the limit (ulimit -n)");
+}
+
 int launch(int argc, char** argv) {
   const Options options = parse_options(argc, argv);
   if (options.asked_for_text) {
     std::fputs(options.text.c_str(), stdout);
     return 0;
   }
+  must_have_descriptors(options.ranks);
   forget_outer_job();
   sweep_dead_segments();
   JobPlan plan;
