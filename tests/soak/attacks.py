@@ -7,7 +7,7 @@ import time
 
 import jobs
 
-PATIENCE = 60  # ends what hangs; no measure of speed
+PATIENCE = 180  # ends what hangs; no measure of speed
 
 
 class Attacks:
