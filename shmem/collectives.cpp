@@ -22,6 +22,15 @@ void check(int code, const char* call) {
     misuse("a collective failed: %s: %s", call, GOAL_Explain());
 }
 
+// The same of a call that waits for the PEs of a team.
+void check(int code, const char* call, const Team& team) {
+  if (code == GOAL_SUCCESS) [[likely]]
+    return;
+  watch_everybody();
+  if (const int pe = dead_among(&team.members); pe >= 0) misuse("a collective waits for PE %d, which has died", pe);
+  check(code, call);
+}
+
 size_t width_of(GOAL_Type type) {
   switch (type) {
     case GOAL_INT8:
@@ -110,7 +119,7 @@ const GOAL_Group& Collectives::group() {
     }
     const unsigned context = kFirstContext + team_.id * kContexts;
     group_ = {.rank = team_.my_pe, .size = team_.size(), .ranks = ranks_.data(), .nodes = nodes_.data(), .tag = 0, .algorithm = GOAL_AUTO};
-    check(GOAL_Node_open(&group_, context, nullptr, nullptr, nullptr, &node_), "GOAL_Node_open");
+    check(GOAL_Node_open(&group_, context, nullptr, nullptr, nullptr, &node_), "GOAL_Node_open", team_);
   }
   return group_;
 }
@@ -138,14 +147,14 @@ GOAL_Schedule Collectives::compile(unsigned context, unsigned epoch, Add&& add_t
   check(add_to(schedule), "the call");
   check(GOAL_Context(schedule, kFirstContext + team_.id * kContexts + context), "GOAL_Context");
   check(GOAL_Epoch(schedule, epoch), "GOAL_Epoch");
-  check(GOAL_Compile(schedule), "GOAL_Compile");
+  check(GOAL_Compile(schedule), "GOAL_Compile", team_);
   return schedule;
 }
 
 void Collectives::execute(GOAL_Schedule schedule) {
   GOAL_Request request;
-  check(GOAL_Run(schedule, &request), "GOAL_Run");
-  check(GOAL_Wait(&request), "GOAL_Wait");
+  check(GOAL_Run(schedule, &request), "GOAL_Run", team_);
+  check(GOAL_Wait(&request), "GOAL_Wait", team_);
 }
 
 unsigned Collectives::next_context() { return 1 + turn_++ % (kContexts - 1); }
@@ -177,7 +186,7 @@ bool Collectives::on_node(const GOAL_Node_call& call) {
   group();
   const int code = GOAL_Node_run(node_, &call);
   if (code == GOAL_NODE_MISMATCH) misuse("the PEs of a team call different collectives, or with different sizes or roots");
-  if (code != GOAL_NODE_NOT_TAKEN) check(code, "GOAL_Node_run");
+  if (code != GOAL_NODE_NOT_TAKEN) check(code, "GOAL_Node_run", team_);
   return code == GOAL_SUCCESS;
 }
 

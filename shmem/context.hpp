@@ -37,6 +37,7 @@ inline Channel& channel_of(const char* function, shmem_ctx_t context) {
 
 // The PE with this number in the team of the context; a sentence and the end of the job if there is none.
 inline Aim aim(const char* function, shmem_ctx_t context, int pe) {
+  called();
   if (context == SHMEM_CTX_DEFAULT) [[likely]]
     return {peer(function, pe), default_channel, pe};
   require_init(function);
@@ -44,7 +45,7 @@ inline Aim aim(const char* function, shmem_ctx_t context, int pe) {
   if (static_cast<unsigned>(pe) >= static_cast<unsigned>(used.team->size())) [[unlikely]]
     misuse_team_pe(function, pe, used.team->size());
   const int world = used.team->members[pe];
-  return {runtime.peers[world], used.channel, world};
+  return {peer(function, world), used.channel, world};
 }
 
 // Ends a context and all its operations. Not for the default one.

@@ -37,7 +37,7 @@ class Lock {
   }
 
   void set() {
-    wait(watched(), [&] { return enter(); });
+    wait(function_, watched(), [&] { return enter(); });
     const uint32_t before = ops::atomic_swap(function_, SHMEM_CTX_DEFAULT, last_, me(), home_);
     if (before == 0) {
       mine().fetch_and(~kWaits, std::memory_order_relaxed);
@@ -45,7 +45,7 @@ class Lock {
     }
     ops::atomic_or(function_, SHMEM_CTX_DEFAULT, place_, me(), static_cast<int>(before - 1));
     // Acquire pairs with the atomic of the PE before: what it did under the lock is seen.
-    wait(watched(), [&] { return !(mine().load(std::memory_order_acquire) & kWaits); });
+    wait(function_, watched(), [&] { return !(mine().load(std::memory_order_acquire) & kWaits); });
   }
 
   // False: somebody has it.
@@ -68,7 +68,7 @@ class Lock {
         leave();
         return;
       }
-      wait(watched(), [&] { return next() != 0; });  // somebody has come, and is about to say who
+      wait(function_, watched(), [&] { return next() != 0; });  // somebody has come, and is about to say who
     }
     const int heir = static_cast<int>(next() - 1);
     leave();

@@ -18,12 +18,12 @@ SHMEMI_DEFINE(int, n_pes, (void)) {
 
 SHMEMI_DEFINE(int, pe_accessible, (int pe)) {
   require_init("shmem_pe_accessible");
-  return pe >= 0 && pe < runtime.n_pes ? 1 : 0;
+  return pe >= 0 && pe < runtime.n_pes && !is_dead(pe) ? 1 : 0;
 }
 
 SHMEMI_DEFINE(int, addr_accessible, (const void* addr, int pe)) {
   require_init("shmem_addr_accessible");
-  return pe >= 0 && pe < runtime.n_pes && is_symmetric(addr) ? 1 : 0;
+  return pe >= 0 && pe < runtime.n_pes && !is_dead(pe) && is_symmetric(addr) ? 1 : 0;
 }
 
 // Null where the peer cannot be reached by loads and stores, which includes memory that is not symmetric.

@@ -180,7 +180,11 @@ void Channel::put(int pe, Place to, const void* source, size_t size) {
     check(PtlPut(send_md_, address(source) + done, part, PTL_CT_ACK_REQ, process(pe), index, 0, to.offset + done, nullptr, 0), "PtlPut");
     ptl_event_t event;
     check(PtlEQWait(sent_, &event), "PtlEQWait");
-    if (event.ni_fail_type != PTL_NI_OK) misuse("a put to PE %d could not be sent (Portals failure %d)", pe, event.ni_fail_type);
+    if (event.ni_fail_type != PTL_NI_OK) {
+      watch_everybody();
+      must_live("a put", pe);
+      misuse("a put to PE %d could not be sent (Portals failure %d)", pe, event.ni_fail_type);
+    }
   });
 }
 
@@ -200,7 +204,7 @@ void Channel::get(int pe, Place from, void* dest, size_t size) {
     check(PtlGet(blocking_md_, address(dest) + done, part, process(pe), door.index[from.segment], 0, from.offset + done, nullptr),
           "PtlGet");
   });
-  wait_for_answers("get");
+  wait_for_answers("gets");
 }
 
 void Channel::put_blocks(int pe, Place to, size_t to_step, const void* source, size_t source_step, size_t size, size_t blocks) {
@@ -220,7 +224,7 @@ void Channel::get_blocks(int pe, Place from, size_t from_step, void* dest, size_
             "PtlGet");
     });
   together.reset();
-  wait_for_answers("get");
+  wait_for_answers("gets");
 }
 
 void Channel::get_nbi(int pe, Place from, void* dest, size_t size) {
@@ -236,7 +240,7 @@ void Channel::get_nbi(int pe, Place from, void* dest, size_t size) {
 Channel::Payload& Channel::next_payload() {
   if (payloads_.size() == kPayloads) {
     Payload& oldest = payloads_[payload_turn_++ % kPayloads];
-    wait_for_all(oldest.updated, oldest.updates, "put with signal");
+    wait_for_all(oldest.updated, oldest.updates, "puts with signal");
     return oldest;
   }
   Payload& fresh = payloads_.emplace_back();
@@ -253,7 +257,7 @@ Channel::Payload& Channel::next_payload() {
 void Channel::wait_for_signals() {
   if (!signals_.load(std::memory_order_relaxed)) return;
   const auto lock = exclusive();
-  for (const Payload& payload : payloads_) wait_for_all(payload.updated, payload.updates, "put with signal");
+  for (const Payload& payload : payloads_) wait_for_all(payload.updated, payload.updates, "puts with signal");
 }
 
 void Channel::put_signal(int pe, Place to, const void* source, size_t size, Place signal, uint64_t value, bool add, bool nbi) {
@@ -277,7 +281,7 @@ void Channel::put_signal(int pe, Place to, const void* source, size_t size, Plac
     check(PtlTriggeredSwap(payload.signal_md, address(&sink_), payload.signal_md, address(&payload.signal), sizeof value, process(pe),
                            index, 0, signal.offset, nullptr, 0, nullptr, PTL_SWAP, PTL_UINT64_T, payload.acks, payload.puts),
           "PtlTriggeredSwap");
-  if (!small && !nbi) wait_for_all(payload.acks, payload.puts, "put with signal");
+  if (!small && !nbi) wait_for_all(payload.acks, payload.puts, "puts with signal");
 }
 
 void Channel::atomic(int pe, Place to, ptl_op_t op, const void* operand, size_t size) {
@@ -293,7 +297,7 @@ void Channel::fetch(int pe, Place to, ptl_op_t op, const void* operand, void* re
   check(PtlFetchAtomic(blocking_md_, address(result), volatile_md_, address(operand), size, process(pe), door.index[to.segment], 0,
                        to.offset, nullptr, 0, op, word(size)),
         "PtlFetchAtomic");
-  wait_for_answers("fetching atomic");
+  wait_for_answers("fetching atomics");
 }
 
 void Channel::fetch_nbi(int pe, Place to, ptl_op_t op, const void* operand, void* result, size_t size) {
@@ -309,7 +313,7 @@ void Channel::swap(int pe, Place to, const void* value, const void* cond, void* 
   check(PtlSwap(blocking_md_, address(result), volatile_md_, address(value), size, process(pe), door.index[to.segment], 0, to.offset,
                 nullptr, 0, cond, cond ? PTL_CSWAP : PTL_SWAP, word(size)),
         "PtlSwap");
-  wait_for_answers("swap");
+  wait_for_answers("swaps");
 }
 
 void Channel::swap_nbi(int pe, Place to, const void* value, const void* cond, void* result, size_t size) {
@@ -330,13 +334,13 @@ void Channel::swap_by(ptl_handle_md_t md, int pe, Place to, const void* value, c
 void Channel::wait_for_answers(const char* what) {
   ptl_ct_event_t count;
   check(PtlCTWait(answers_, asked_, &count), "PtlCTWait");
-  if (count.failure != 0) misuse("a %s failed: a PE is gone or refused it", what);
+  if (count.failure != 0) failed_operations(count.failure, what);
 }
 
 void Channel::wait_for_all(ptl_handle_ct_t counter, uint64_t expected, const char* what) {
   ptl_ct_event_t count;
   check(PtlCTWait(counter, expected, &count), "PtlCTWait");
-  if (count.failure != 0) misuse("%llu %s failed: a PE is gone or refused them", static_cast<unsigned long long>(count.failure), what);
+  if (count.failure != 0) failed_operations(count.failure, what);
 }
 
 // Other threads may issue while this one waits, and theirs may be counted in place of ours: only a counter that has
@@ -353,6 +357,12 @@ void Channel::quiet() {
   wait_for_issued(acks_, puts_, "puts or atomics");
   wait_for_issued(replies_, gets_, "gets or fetching atomics");
   wait_for_signals();
+}
+
+void Channel::check_failures() const {
+  ptl_ct_event_t count;
+  for (const ptl_handle_ct_t counter : {acks_, replies_})
+    if (PtlCTGet(counter, &count) == PTL_OK && count.failure != 0) failed_operations(count.failure, "operations");
 }
 
 // Portals orders data by address only, unless the interface promises more; what was acknowledged is ordered anyway.

@@ -57,6 +57,8 @@ class Channel {
 
   // All operations so far are complete at their targets, and their results here.
   void quiet();
+  // Ends the job if an operation has failed by now. Waits for none.
+  void check_failures() const;
   // Later operations take effect after earlier ones at the same PE.
   void fence();
 

@@ -18,6 +18,7 @@
 #include <type_traits>
 
 #include "portals/portals4_ext.h"
+#include "shmem/deaths.hpp"
 #include "shmem/misuse.hpp"
 
 namespace portunus::shmem {
@@ -78,7 +79,18 @@ inline bool is_symmetric(const void* address) {
 inline const Peer& peer(const char* function, int pe) {
   if (static_cast<unsigned>(pe) >= static_cast<unsigned>(runtime.n_pes)) [[unlikely]]
     misuse_pe(function, pe);
+  if (deaths() != 0) [[unlikely]]
+    must_live(function, pe);
   return runtime.peers[pe];
+}
+
+// Steps the engine now and then for programs that do nothing but put, get and look: else they would never learn of a death.
+extern constinit thread_local unsigned calls_of_thread [[gnu::tls_model("initial-exec"), gnu::visibility("hidden")]];
+[[gnu::cold, gnu::noinline]] void look_around();
+inline void called() {
+  constexpr unsigned kCalls = 1 << 14;  // between two steps
+  if (++calls_of_thread % kCalls == 0) [[unlikely]]
+    look_around();
 }
 
 inline void require_init(const char* function) {
@@ -124,11 +136,13 @@ struct Storing {
 };
 
 // Waits until ready() is true, which depends on the watched memory of this PE alone. The engine is stepped meanwhile. Who waits long
-// sleeps, until somebody stores there by a call; plain stores by shmem_ptr are seen a little later.
+// sleeps, until somebody stores there by a call; plain stores by shmem_ptr are seen a little later. `whom`: the PEs that may make it
+// true, null for all: the death of one ends the job, with a sentence that begins with `what`.
 template <class Ready>
-void wait(uint32_t watched, Ready&& ready) {
+void wait(const char* what, uint32_t watched, Ready&& ready, const Members* whom = nullptr) {
   if (ready()) return;
-  PtlxWait([](void* arg) -> int { return (*static_cast<std::remove_reference_t<Ready>*>(arg))(); }, &ready, watched, PTL_TIME_FOREVER);
+  await(
+      watched, [](void* arg) -> int { return (*static_cast<std::remove_reference_t<Ready>*>(arg))(); }, &ready, what, whom);
 }
 
 // For calls that look once and are called in a loop: steps the engine, and gives a crowded core to somebody else.

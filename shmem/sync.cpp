@@ -29,7 +29,8 @@ class TeamSignal {
   }
   void await() const {
     const auto mine = at(team_.my_pe);
-    wait(kLibraryBit, [&] { return mine.load(std::memory_order_acquire) >= team_.meetings; });
+    wait(
+        "a barrier or sync", kLibraryBit, [&] { return mine.load(std::memory_order_acquire) >= team_.meetings; }, &team_.members);
   }
 
  private:
@@ -92,6 +93,13 @@ void barrier_all() {
 
 void ring(const Peer& peer, uint32_t watched, const Place& place, size_t size) {
   if (watched & watch_bits(place, size)) PtlxNodeRing(&peer.watch);
+}
+
+constinit thread_local unsigned calls_of_thread = 0;
+
+void look_around() {
+  progress();
+  if (runtime.any_remote) default_channel.check_failures();
 }
 
 void progress() {

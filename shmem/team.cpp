@@ -36,12 +36,13 @@ bool all_on_node(const Members& members) {
 // old = word; word = word op operand, at PE 0.
 uint64_t change_word(size_t offset, ptl_op_t op, uint64_t operand) {
   const Place place{kHeap, runtime.segment[kHeap].size + offset};
-  if (!runtime.peers[0].on_node()) {
+  const Peer& keeper = peer("a split or the end of a team", 0);
+  if (!keeper.on_node()) {
     uint64_t old;
     default_channel.fetch(0, place, op, &operand, &old, sizeof old);
     return old;
   }
-  const std::atomic_ref<uint64_t> word(*runtime.peers[0].at<uint64_t>(place));
+  const std::atomic_ref<uint64_t> word(*keeper.at<uint64_t>(place));
   switch (op) {
     case PTL_SUM: return word.fetch_add(operand, std::memory_order_acq_rel);
     case PTL_BOR: return word.fetch_or(operand, std::memory_order_acq_rel);

@@ -51,7 +51,7 @@ template <class T>
 T wait_for_value(const char* function, T* ivar, int cmp, T value) {
   const uint32_t watched = check_words(function, ivar, 1);
   T seen;
-  wait(watched, [&] {
+  wait(function, watched, [&] {
     seen = value_of(ivar);
     return compares(function, seen, cmp, value);
   });
@@ -124,7 +124,7 @@ auto look_or_wait(const Variables<T, Values>& variables, bool waits, Look&& look
   auto result = look();
   if (result != nothing || variables.empty()) return result;
   if (waits) {
-    wait(watched, [&] { return (result = look()) != nothing; });
+    wait(variables.function, watched, [&] { return (result = look()) != nothing; });
     return result;
   }
   progress();

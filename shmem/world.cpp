@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "shmem/collectives.hpp"
+#include "shmem/deaths.hpp"
 #include "shmem/environment.hpp"
 #include "shmem/heap.hpp"
 #include "shmem/huge_pages.hpp"
@@ -100,6 +101,7 @@ World::World(int thread_level)
   runtime.crowded = agreed.crowded;
   runtime.thread_level = thread_level;
   runtime.n_pes = job_.facts.size;
+  deaths_open(interface_.handle);
   teams_open();
   announce(engine);
 }
@@ -111,6 +113,7 @@ World::~World() {
   teams_close();
   PtlxJobFence();
   heap_close();
+  deaths_close();
   runtime = {};
 }
 
