@@ -83,6 +83,25 @@ void add_all(void* in, void* inout, int* length, MPI_Datatype*) {
 }
 
 // Short ones are resident, long ones take a step in between, which whichever thread takes events makes.
+// Of blocking sends, too, several may be under way.
+TEST_F(Threads, EachSendAndWaitForTheirReceivers) {
+  constexpr int kRounds = 30, kBytes = 300'000;
+  on_threads(3, [](int thread) {
+    const Bytes mine(kBytes, static_cast<unsigned char>(10 * rank() + thread)),
+        expected(kBytes, static_cast<unsigned char>(10 * left() + thread));
+    for (int round = 0; round < kRounds; ++round) {
+      Bytes theirs(kBytes);
+      MPI_Request request;
+      MPI_Irecv(theirs.data(), kBytes, MPI_BYTE, left(), thread, MPI_COMM_WORLD, &request);
+      if (round % 2) MPI_Ssend(mine.data(), kBytes, MPI_BYTE, right(), thread, MPI_COMM_WORLD);
+      else MPI_Send(mine.data(), kBytes, MPI_BYTE, right(), thread, MPI_COMM_WORLD);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      EXPECT_EQ(theirs, expected);
+    }
+  });
+  barrier();
+}
+
 TEST_F(Threads, EachRunCollectivesOnACommunicatorOfTheirOwn) {
   constexpr int kThreads = 3;
   MPI_Comm comms[kThreads];
