@@ -39,6 +39,7 @@ for way in WAYS:
         report(way, call, done.returncode == 1 and said, done)
     done = job(way, "others")
     report(way, "others", done.returncode == 137 and done.stdout.count("went on") == 2, done)
-    done = job(way, "accessible") if way == "node" else done
-    report(way, "accessible", done.returncode == 137 and (way == "tcp" or done.stdout.count("knows") == 2), done)
+    if way == "node":  # across the network nobody is watched before a wait has been a long one
+        done = job(way, "accessible")
+        report(way, "accessible", done.returncode == 137 and done.stdout.count("knows") == 2, done)
 sys.exit(failed != 0)
