@@ -109,20 +109,21 @@ int SimulatedTransport::end_moves() {
     }
     const Move move = moves_[i];
     moves_.erase(moves_.begin() + static_cast<ptrdiff_t>(i));
-    const bool ok = !(net_.weather.refuses_memory && net_.one_in(16));
-    if (ok && !net_.strikes(Mutant::move_empty, 10)) carry_out(move);
+    bool ok = !(net_.weather.refuses_memory && net_.one_in(16));
+    if (ok && !net_.strikes(Mutant::move_empty, 10)) ok = carry_out(move);
     sink_.moved(move.context, ok);
     ++ended;
   }
   return ended;
 }
 
-void SimulatedTransport::carry_out(const Move& move) {
+bool SimulatedTransport::carry_out(const Move& move) {
   const size_t size = net_.strikes(Mutant::move_short, 10) ? move.size / 2 : move.size;
   std::byte* const remote = net_.opened(move.remote.key, move.peer, rank_, move.remote.address, move.size, move.outward);
   if (remote) std::memcpy(move.outward ? remote : move.local, move.outward ? move.local : remote, size);
   // Its owner may have lost us, and taken it back, while we still think the way is there.
   else if (!to(move.peer).lost) net_.violated("memory is reached that is not open");
+  return remote != nullptr;
 }
 
 bool SimulatedTransport::loss_is_due(uint32_t peer) const {

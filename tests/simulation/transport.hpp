@@ -65,7 +65,7 @@ class SimulatedTransport final : public Transport, private Bundling, private InP
   Moved move(Move wanted);
   uint64_t due_of(const Move& move) const;
   int end_moves();
-  void carry_out(const Move& move);
+  bool carry_out(const Move& move);  // false: it is open no more
   int deliver(uint32_t peer);
   void hand_over(uint32_t peer, const Packet& packet);
   int lose(uint32_t peer);
