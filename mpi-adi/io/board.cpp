@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <new>
 #include <thread>
@@ -25,7 +26,10 @@ constexpr uint64_t kBell = 6;  // a kind of message, beside the wire's
 constexpr size_t kMostKept = 16;
 
 struct Name {
-  explicit Name(int64_t number) { std::snprintf(text, sizeof text, "/portunus-file-%016llx", static_cast<unsigned long long>(number)); }
+  // The maker's process id comes first: what nobody has come to unlink is known to be left by that.
+  explicit Name(int64_t number) {
+    std::snprintf(text, sizeof text, "/portunus-file-%d-%08x", static_cast<int>(number >> 32), static_cast<unsigned>(number));
+  }
   char text[64];
 };
 
@@ -121,8 +125,9 @@ Board::Pointer Board::make(const Communicator& comm) {
     for (unsigned i = 0; i < kWords; ++i) board->words()[i].store(0, std::memory_order_relaxed);  // nobody uses it; told of by messages
     return board;
   }
-  int64_t number = 0;
-  if (getrandom(&number, sizeof number, 0) != sizeof number || number == 0) return nullptr;
+  uint32_t chosen;
+  if (getrandom(&chosen, sizeof chosen, 0) != sizeof chosen) return nullptr;
+  const int64_t number = int64_t{getpid()} << 32 | chosen;
   board = std::make_shared<Board>(comm);
   if (!board->open(number, true)) return nullptr;
   known().all.push_back(board);

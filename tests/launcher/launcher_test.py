@@ -320,12 +320,12 @@ class Segments(LauncherTest):
     def test_regions_named_by_their_makers_go_with_them(self):
         dead = subprocess.Popen(['true'])
         dead.wait()
-        paths = [f'/dev/shm/portunus-{kind}-{pid}-1' for kind in ('fabric', 'win') for pid in (dead.pid, os.getpid())]
+        paths = [f'/dev/shm/portunus-{kind}-{pid}-1' for kind in ('fabric', 'win', 'goal', 'file') for pid in (dead.pid, os.getpid())]
         for path in paths:
             open(path, 'w').close()
         try:
             run('-n', '1', 'true')
-            self.assertEqual([os.path.exists(path) for path in paths], [False, True] * 2)
+            self.assertEqual([os.path.exists(path) for path in paths], [False, True] * 4)
         finally:
             for path in paths:
                 if os.path.exists(path):

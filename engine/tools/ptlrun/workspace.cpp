@@ -29,9 +29,9 @@ namespace fs = std::filesystem;
 // An empty segment is being made right now, unless it has been empty for this long: its owner locks it before it fills it.
 constexpr std::time_t kSettled_s = 10;
 
-// Regions of libfabric's shm provider, and of MPI's shared windows until all have mapped them: nobody locks them, but the process
-// id of their maker follows.
-constexpr const char* kNamedByMaker[] = {"portunus-fabric-", "portunus-win-"};
+// Regions of libfabric's shm provider, and of what collectives on a node, MPI's shared windows and its files share, until all have
+// mapped them: nobody locks them, but the process id of their maker follows.
+constexpr const char* kNamedByMaker[] = {"portunus-fabric-", "portunus-win-", "portunus-goal-", "portunus-file-"};
 
 // How long the janitor waits for killed ranks to let go of their segments.
 constexpr int kLettingGo_ms = 5000;
