@@ -43,6 +43,39 @@ TEST(Segment, AFileThatIsNotOursAloneIsNotAttached) {
   EXPECT_EQ(Segment::attach(address(0), geteuid()), nullptr) << "planted by another user";
 }
 
+// Names in a directory where all may write can be taken by anybody.
+TEST(Segment, ANameThatAnotherUserHasTakenIsPassedOver) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to give a file to another user";
+  const std::string path = path_of(address(0));
+  const int planted = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL, 0666);
+  ASSERT_GE(planted, 0);
+  ASSERT_EQ(fchown(planted, 65534, 65534), 0);
+  {
+    End owner(address(0));
+    EXPECT_EQ(access((path + ".1").c_str(), F_OK), 0);
+    EXPECT_NE(Segment::attach(address(0), geteuid()), nullptr);
+    ASSERT_EQ(unlink(path.c_str()), 0);  // then the first name is free, and the second one still holds
+    EXPECT_NE(Segment::attach(address(0), geteuid()), nullptr);
+    EXPECT_TRUE(Segment::may_live(address(0), geteuid(), 0, 0));
+  }
+  EXPECT_NE(access((path + ".1").c_str(), F_OK), 0);
+  close(planted);
+}
+
+// Killed before it could take its lock, a process leaves an empty file; one that is about to take it has one, too.
+TEST(Segment, AnEmptyFileIsSweptWhenItIsOld) {
+  const std::string path = path_of(address(1));
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
+  ASSERT_GE(fd, 0);
+  sweep_dead_segments();
+  EXPECT_EQ(access(path.c_str(), F_OK), 0);
+  const timespec long_ago[2] = {};
+  ASSERT_EQ(futimens(fd, long_ago), 0);
+  sweep_dead_segments();
+  EXPECT_NE(access(path.c_str(), F_OK), 0);
+  close(fd);
+}
+
 TEST(Segment, ALinkIsNotFollowed) {
   End owner(address(0));
   ASSERT_EQ(symlink(path_of(address(0)).c_str(), path_of(address(1)).c_str()), 0);

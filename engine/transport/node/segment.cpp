@@ -13,6 +13,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <new>
 #include <system_error>
@@ -25,15 +26,47 @@ namespace {
 constexpr const char* kDirectory = "/dev/shm";
 constexpr size_t kPage = 4096;
 constexpr size_t kHuge = 2u << 20;
+constexpr std::time_t kSettled_s = 10;  // between the making of a file and its first byte it takes less
 
 size_t up(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
 size_t offset_of_boxes() { return up(sizeof(SegmentHeader), kPage); }
 size_t offset_of_ring(size_t ring_bytes) { return offset_of_boxes() + kBoxes * Segment::box_bytes(ring_bytes); }
 
-std::string path_of(ProcessId process, uint32_t uid) {
+// Anybody may take a name in this directory, so a process has several.
+constexpr unsigned kNames = 4;
+
+std::string path_of(ProcessId process, uint32_t uid, unsigned number) {
   char name[96];
-  std::snprintf(name, sizeof name, "%s/portunus.%u.%08x.%u", kDirectory, uid, process.nid, process.pid);
+  const int length = std::snprintf(name, sizeof name, "%s/portunus.%u.%08x.%u", kDirectory, uid, process.nid, process.pid);
+  if (number > 0) std::snprintf(name + length, sizeof name - static_cast<size_t>(length), ".%u", number);
   return name;
+}
+
+// The file of these names that is the user's; what other users have put there is passed over. -1 and errno: ENOENT, there is none at all.
+int open_owned(ProcessId process, uint32_t uid, int flags, std::string& path) {
+  int error = ENOENT;
+  for (unsigned number = 0; number < kNames; ++number) {
+    path = path_of(process, uid, number);
+    const int fd = open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW);
+    struct stat status;
+    if (fd >= 0 && fstat(fd, &status) == 0 && status.st_uid == uid) return fd;
+    if (fd >= 0) close(fd);
+    if (fd >= 0 || errno != ENOENT) error = EACCES;
+  }
+  errno = error;
+  return -1;
+}
+
+// A fresh one. Of the same user and address there can be one process only.
+int create_owned(ProcessId process, uint32_t uid, std::string& path) {
+  for (unsigned number = 0; number < kNames; ++number) {
+    path = path_of(process, uid, number);
+    const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    struct stat status;
+    if (fd >= 0 || errno != EEXIST || (lstat(path.c_str(), &status) == 0 && status.st_uid == uid)) return fd;
+  }
+  errno = EEXIST;
+  return -1;
 }
 
 [[noreturn]] void cannot(const std::string& path, const char* doing, int error) {
@@ -83,8 +116,7 @@ void* map_aligned(int fd, size_t size, size_t offset) {
 std::unique_ptr<Segment> Segment::create(ProcessId self, uint32_t uid, size_t ring_bytes) {
   sweep_dead_segments();
   std::unique_ptr<Segment> segment(new Segment);
-  segment->path_ = path_of(self, uid);
-  segment->fd_ = open(segment->path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  segment->fd_ = create_owned(self, uid, segment->path_);
   if (segment->fd_ < 0) cannot(segment->path_, "create", errno);
   segment->owner_ = true;
   if (flock(segment->fd_, LOCK_EX | LOCK_NB) != 0) cannot(segment->path_, "lock", errno);
@@ -109,8 +141,7 @@ std::unique_ptr<Segment> Segment::create(ProcessId self, uint32_t uid, size_t ri
 
 std::unique_ptr<Segment> Segment::attach(ProcessId process, uint32_t uid) {
   std::unique_ptr<Segment> segment(new Segment);
-  segment->path_ = path_of(process, uid);
-  segment->fd_ = open(segment->path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  segment->fd_ = open_owned(process, uid, O_RDWR, segment->path_);
   if (segment->fd_ < 0) return nullptr;
   struct stat status;
   if (fstat(segment->fd_, &status) != 0 || status.st_uid != uid || (status.st_mode & 0777) != 0600) return nullptr;
@@ -132,7 +163,8 @@ std::unique_ptr<Segment> Segment::attach(ProcessId process, uint32_t uid) {
 }
 
 bool Segment::may_live(ProcessId process, uint32_t uid, int32_t os_pid, uint64_t pid_namespace) {
-  const int fd = open(path_of(process, uid).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  std::string path;
+  const int fd = open_owned(process, uid, O_RDONLY, path);
   if (fd >= 0) {
     const bool held = flock(fd, LOCK_SH | LOCK_NB) != 0;
     close(fd);
@@ -283,8 +315,10 @@ void sweep_dead_segments() {
     int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) continue;
     struct stat status;
-    // A file that is still empty is being made right now: its owner takes the lock next.
-    if (fstat(fd, &status) == 0 && status.st_size > 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) unlink(path.c_str());
+    // A file that is still empty is being made right now: its owner takes the lock next. After a while it is that of one who was killed.
+    if (fstat(fd, &status) == 0 && (status.st_size > 0 || status.st_mtime + kSettled_s < std::time(nullptr)) &&
+        flock(fd, LOCK_EX | LOCK_NB) == 0)
+      unlink(path.c_str());
     close(fd);
   }
   closedir(directory);
