@@ -4,14 +4,20 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <system_error>
 
+#include "engine/transport/fabric/guard.hpp"
+#include "engine/transport/fabric/link.hpp"
 #include "engine/transport/fabric/message.hpp"
 #include "tests/engine/transport_pair.hpp"
 
@@ -46,6 +52,59 @@ size_t regions_of(pid_t process, bool remove) {
     if (remove) std::filesystem::remove(entry.path());
   }
   return found;
+}
+
+// --- who calls ---
+
+struct Nobody final : fabric::GuardClient {
+  fabric::FabricLink* hello_received(fabric::FabricLink*, const fabric::Hello&) override { return nullptr; }
+  uint32_t slot_of(const fabric::FabricLink&) const override { return 0; }
+  void disconnected(fabric::FabricLink&) override {}
+};
+
+TEST(Guard, DropsWhoCallsAndDoesNotSayHello) {
+  Nobody nobody;
+  fabric::Guard guard(INADDR_LOOPBACK, 0, 1);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(guard.self().pid));
+  std::vector<int> strangers;
+  for (const size_t said : {size_t{0}, sizeof(fabric::Hello) - 1}) {
+    strangers.push_back(socket(AF_INET, SOCK_STREAM, 0));
+    ASSERT_EQ(::connect(strangers.back(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    const std::vector<std::byte> part(said);
+    ASSERT_EQ(::send(strangers.back(), part.data(), said, MSG_NOSIGNAL), static_cast<ssize_t>(said));
+  }
+  const auto stands = [](int stranger) {
+    char byte;
+    return recv(stranger, &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN;
+  };
+  while (std::any_of(strangers.begin(), strangers.end(), stands)) {
+    pollfd ready{guard.fd(), POLLIN, 0};
+    ASSERT_EQ(::poll(&ready, 1, -1), 1);
+    guard.poll(nobody);
+  }
+  for (const int stranger : strangers) close(stranger);
+  EXPECT_FALSE(guard.pending());  // nor does the timer go on without anybody
+}
+
+TEST(Guard, SaysThatDescriptorsAreMissingAndNotThatThePeerIsGone) {
+  fabric::Guard guard(INADDR_LOOPBACK, 0, 1);
+  fabric::FabricLink link;
+  link.process = {INADDR_LOOPBACK, 1};
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  testing::internal::CaptureStderr();
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  EXPECT_FALSE(guard.call(link, 0));
+  EXPECT_FALSE(guard.call(link, 0));
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("127.0.0.1:1 cannot be reached"), std::string::npos) << said;
+  EXPECT_NE(said.find("ulimit -n"), std::string::npos) << said;
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
 }
 
 // --- the bytes of a message ---

@@ -8,13 +8,17 @@
 #include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "engine/host/keep_alive.hpp"
 #include "engine/transport/fabric/link.hpp"
@@ -67,6 +71,7 @@ Guard::~Guard() {
   }
   shutdown(listener_, SHUT_RDWR);
   close(listener_);
+  if (timer_ >= 0) close(timer_);
   close(epoll_);
 }
 
@@ -114,7 +119,14 @@ bool Guard::watch(std::unique_ptr<Connection> connection, uint32_t events) {
 
 bool Guard::call(FabricLink& link, uint32_t slot) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd < 0) return false;
+  if (fd < 0) {
+    // The peer will look as if it had died, and nobody would guess why.
+    if (!explained_)
+      std::fprintf(stderr, "portals: process %s:%u cannot be reached: no socket can be made for it (%s); raise ulimit -n\n",
+                   text_of(link.process.nid).c_str(), link.process.pid, std::strerror(errno));
+    explained_ = true;
+    return false;
+  }
   keep_alive(fd, timeout_s_);
   // Call from our nid, so that the called can compare it with the Hello.
   set_option(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
@@ -142,8 +154,38 @@ void Guard::accept_all() {
     keep_alive(fd, timeout_s_);
     auto connection = std::make_unique<Connection>();
     connection->fd = fd;
-    watch(std::move(connection), EPOLLIN);
+    if (watch(std::move(connection), EPOLLIN)) expect_hellos();
   }
+}
+
+void Guard::expect_hellos() {
+  if (expecting_) return;
+  if (timer_ < 0) {
+    timer_ = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.fd = timer_;
+    if (timer_ < 0 || epoll_ctl(epoll_, EPOLL_CTL_ADD, timer_, &event) != 0) return;  // strangers stay, as long as there is no room
+  }
+  const timespec limit{std::max(1, timeout_s_), 0};
+  const itimerspec each{limit, limit};
+  expecting_ = timerfd_settime(timer_, 0, &each, nullptr) == 0;
+}
+
+int Guard::drop_strangers() {
+  uint64_t times;
+  if (read(timer_, &times, sizeof times) != static_cast<ssize_t>(sizeof times)) return 0;
+  std::vector<int> strangers;
+  expecting_ = false;
+  for (auto& [fd, connection] : connections_) {
+    if (connection->ours || connection->heard) continue;
+    if (connection->late) strangers.push_back(fd);
+    else expecting_ = connection->late = true;
+  }
+  for (const int fd : strangers) drop(fd);
+  const itimerspec never{};
+  if (!expecting_) timerfd_settime(timer_, 0, &never, nullptr);
+  return static_cast<int>(strangers.size());
 }
 
 bool Guard::connected(Connection& connection) {
@@ -236,11 +278,16 @@ int Guard::poll(GuardClient& client) {
     n = epoll_wait(epoll_, events.data(), kEvents, 0);
     called = false;
     for (int i = 0; i < n; ++i) {
-      if (events[static_cast<size_t>(i)].data.fd == listener_) {
+      const int ready = events[static_cast<size_t>(i)].data.fd;
+      if (ready == listener_) {
         called = true;
         continue;
       }
-      const auto found = connections_.find(events[static_cast<size_t>(i)].data.fd);
+      if (ready == timer_) {
+        done += drop_strangers();
+        continue;
+      }
+      const auto found = connections_.find(ready);
       if (found != connections_.end()) done += serve(*found->second, client);
     }
   } while (n == kEvents);

@@ -8,6 +8,8 @@
 // keep-alive asks, and ends a connection that has been silent for the time allowed. A process that is alive and does not step
 // is not silent: its kernel answers.
 //
+// Who calls and says no whole Hello within twice that time is a stranger, and is dropped.
+//
 // Thread: the holder of the baton.
 // Invariants: nothing blocks. The caller speaks first; the called answers after it has read a whole Hello. A process
 // that sends us a message has greeted us before, since it cannot know our endpoint name otherwise.
@@ -82,6 +84,7 @@ class Guard {
     bool ours = false;  // we called
     bool connecting = false;
     bool heard = false;  // its Hello, whole
+    bool late = false;   // not heard when the timer told for the first time
     uint32_t slot = 0;
     size_t received = 0;
     Hello hello;
@@ -97,10 +100,15 @@ class Guard {
   bool understood(Connection& connection, GuardClient& client);
   int serve(Connection& connection, GuardClient& client);
   bool comes_from(const Connection& connection, uint32_t nid) const;
+  void expect_hellos();
+  int drop_strangers();
   void drop(int fd);
 
   int epoll_ = -1;
   int listener_ = -1;
+  int timer_ = -1;          // made when first needed
+  bool expecting_ = false;  // it runs: callers have not said Hello yet
+  bool explained_ = false;  // why a process could not be called
   int timeout_s_;
   ProcessId self_;
   Hello hello_;
