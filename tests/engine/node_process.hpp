@@ -18,7 +18,7 @@ namespace portunus {
 inline constexpr size_t kRing = 64 * 1024;
 
 // Addresses that no other process of this machine uses meanwhile.
-inline const uint32_t kFirst = 100'000u + 16 * static_cast<uint32_t>(getpid() % 1'000'000);  // the same in a forked child
+inline const uint32_t kFirst = 100'000u + 64 * static_cast<uint32_t>(getpid() % 1'000'000);  // the same in a forked child
 inline ProcessId address(uint32_t number) { return {0x7f000001, kFirst + number}; }
 
 inline std::string path_of(ProcessId process, uint32_t uid = geteuid()) {

@@ -65,7 +65,7 @@ class TransportPair {
     hub_.capacity = 1000;
     for (int side : {0, 1}) {
       TransportOpening opening{sinks[side], stats_[side], options, hub_, geteuid()};
-      opening.self = {0x7f000001, 100'000u + 2 * static_cast<uint32_t>(getpid() % 1'000'000) + static_cast<uint32_t>(side)};
+      opening.self = {0x7f000001, 100'000'000u + 2 * static_cast<uint32_t>(getpid() % 1'000'000) + static_cast<uint32_t>(side)};
       if (!type.wanted(opening)) throw std::logic_error("a transport does not want the options of its own variant");
       ends[side] = type.open(opening);
       process_[side] = opening.self;
