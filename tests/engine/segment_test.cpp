@@ -3,6 +3,9 @@
 #include <sched.h>
 #include <sys/stat.h>
 
+#include <atomic>
+#include <thread>
+
 #include "tests/engine/node_process.hpp"
 
 namespace portunus {
@@ -74,6 +77,20 @@ TEST(Segment, AnEmptyFileIsSweptWhenItIsOld) {
   sweep_dead_segments();
   EXPECT_NE(access(path.c_str(), F_OK), 0);
   close(fd);
+}
+
+// Who sweeps may have opened the file of an owner that ends meanwhile, and whose name is taken again.
+TEST(Segment, SweepingHarmsNobodyWhoTakesANameAgain) {
+  std::atomic<bool> over{false};
+  std::thread sweeper([&] {
+    while (!over) sweep_dead_segments();
+  });
+  for (int round = 0; round < 300 && !HasFailure(); ++round) {
+    End owner(address(0));
+    EXPECT_NE(Segment::attach(address(0), geteuid()), nullptr) << round;
+  }
+  over = true;
+  sweeper.join();
 }
 
 TEST(Segment, ALinkIsNotFollowed) {

@@ -49,14 +49,17 @@ void each_segment(const std::string& prefix, Action action) {
     if (entry.path().filename().string().starts_with(prefix)) action(entry.path());
 }
 
-bool abandoned(const fs::path& path) {
+// The name is looked up again under the lock: by then it may be that of a new segment.
+void unlink_abandoned(const fs::path& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (fd < 0) return false;
-  struct stat facts {};
-  const bool dead = fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_uid == geteuid() &&
-                    (facts.st_size > 0 || facts.st_mtime + kSettled_s < std::time(nullptr)) && flock(fd, LOCK_EX | LOCK_NB) == 0;
+  if (fd < 0) return;
+  struct stat facts {
+  }, named{};
+  if (fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_uid == geteuid() &&
+      (facts.st_size > 0 || facts.st_mtime + kSettled_s < std::time(nullptr)) && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+      lstat(path.c_str(), &named) == 0 && named.st_ino == facts.st_ino)
+    unlink(path.c_str());
   close(fd);
-  return dead;
 }
 
 void clean(const std::string& job, const std::string& folder) {
@@ -148,9 +151,7 @@ void Workspace::forget_group(pid_t group) {
 }
 
 void sweep_dead_segments() {
-  each_segment(kSegmentPrefix, [](const fs::path& path) {
-    if (abandoned(path)) unlink(path.c_str());
-  });
+  each_segment(kSegmentPrefix, [](const fs::path& path) { unlink_abandoned(path); });
   for (const char* prefix : kNamedByMaker) {
     each_segment(prefix, [prefix](const fs::path& path) {
       const long owner = std::strtol(path.filename().c_str() + std::strlen(prefix), nullptr, 10);

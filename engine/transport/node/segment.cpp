@@ -314,10 +314,12 @@ void sweep_dead_segments() {
     const std::string path = std::string(kDirectory) + "/" + entry->d_name;
     int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) continue;
-    struct stat status;
+    struct stat status, named;
     // A file that is still empty is being made right now: its owner takes the lock next. After a while it is that of one who was killed.
+    // Whose owner has just ended well has lost its name before its lock, and the name may be that of a new one already: of what is locked
+    // here and still has it, the owner is dead.
     if (fstat(fd, &status) == 0 && (status.st_size > 0 || status.st_mtime + kSettled_s < std::time(nullptr)) &&
-        flock(fd, LOCK_EX | LOCK_NB) == 0)
+        flock(fd, LOCK_EX | LOCK_NB) == 0 && lstat(path.c_str(), &named) == 0 && named.st_ino == status.st_ino)
       unlink(path.c_str());
     close(fd);
   }
