@@ -20,6 +20,7 @@
 #include "engine/transport/fabric/link.hpp"
 #include "engine/transport/fabric/message.hpp"
 #include "tests/engine/transport_pair.hpp"
+#include "tests/support/thorough.hpp"
 
 namespace portunus {
 namespace {
@@ -230,7 +231,7 @@ class FabricOf : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(FabricOf, BothMayConnectAtOnce) {
-  for (int round = 0; round < 20; ++round) {
+  for (uint32_t round = 0; round < test::runs(20); ++round) {
     Recorder sinks[2];
     std::unique_ptr<FabricTransport> ends[2] = {open(sinks[0]), open(sinks[1])};
     Link* links[2] = {ends[0]->connect(ends[1]->self()), ends[1]->connect(ends[0]->self())};

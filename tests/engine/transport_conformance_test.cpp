@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tests/engine/transport_pair.hpp"
+#include "tests/support/thorough.hpp"
 
 namespace portunus {
 namespace {
@@ -132,7 +133,7 @@ TEST_P(TransportConformance, AMessageOfAnySizeUpToTheEagerLimitArrivesWhole) {
 }
 
 TEST_P(TransportConformance, MessagesBothWaysKeepTheOrderOfSendWhateverTheirSizes) {
-  constexpr uint64_t kMessages = 10'000;
+  const uint64_t kMessages = test::runs(10'000);
   const size_t sizes[] = {0, 8, 9, 64, 700, eager(0), 3, 5000, 1};
   const auto payload = [&](uint64_t i, int side) { return pattern(sizes[i % std::size(sizes)], 2 * i + static_cast<uint64_t>(side)); };
   uint64_t next[2] = {0, 0};
@@ -151,7 +152,7 @@ TEST_P(TransportConformance, MessagesBothWaysKeepTheOrderOfSendWhateverTheirSize
 }
 
 TEST_P(TransportConformance, MessagesKeptBackArriveAfterAFlushInOneOrderWithThoseThatWereNot) {
-  constexpr uint64_t kMessages = 3000;
+  const uint64_t kMessages = test::runs(3000);
   const size_t sizes[] = {8, 0, 64, 8, 700, 8, 8, eager(0), 9};
   const auto payload = [&](uint64_t i) { return pattern(sizes[i % std::size(sizes)], i); };
   auto& arrivals = pair_->sinks[1].arrivals;

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "engine/goal/validate.hpp"
+#include "tests/support/thorough.hpp"
 
 namespace portunus::goal {
 namespace {
@@ -309,7 +310,8 @@ INSTANTIATE_TEST_SUITE_P(Files, Schedgen,
                          [](const auto& info) { return info.param.name; });
 
 TEST(Parse, ReadsAMillionOperations) {
-  constexpr int kRanks = 4, kPerRank = 250000;
+  constexpr int kRanks = 4;
+  const auto kPerRank = static_cast<int>(test::runs(250'000));
   std::string text = "num_ranks " + std::to_string(kRanks) + "\n";
   for (int rank = 0; rank < kRanks; ++rank) {
     text += "rank " + std::to_string(rank) + " {\n";

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ranks.hpp"
+#include "tests/support/thorough.hpp"
 
 namespace {
 
@@ -50,7 +51,7 @@ TEST(Messages, LongerThanTheirShortestReceiveLeaveTheRestOfTheBufferAlone) {
 }
 
 TEST(Messages, WithTheSameSourceAndTagDoNotOvertakeEachOther) {
-  const int kMessages = 60;
+  const auto kMessages = static_cast<int>(portunus::test::runs(60));
   const auto size_of = [](int i) { return i % 3 == 0 ? size_t{1} << 20 : i % 3 == 1 ? size_t{8} : size_t{40'000}; };
   for (bool receives_first : {true, false}) {
     std::vector<Bytes> out, in, expected;

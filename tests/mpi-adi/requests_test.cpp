@@ -3,11 +3,12 @@
 #include <numeric>
 
 #include "ranks.hpp"
+#include "tests/support/thorough.hpp"
 
 namespace {
 
 TEST(Requests, InThousandsCompleteWhateverTheOrderOfWaiting) {
-  const int kMessages = 3000;
+  const auto kMessages = static_cast<int>(portunus::test::runs(3000));
   const auto size_of = [](int i) { return static_cast<size_t>(i % 5 == 0 ? 40'000 : i % 64); };
   std::vector<Bytes> out, in, expected;
   for (int i = 0; i < kMessages; ++i) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "shmem/views/diff/compare.hpp"
+#include "tests/support/thorough.hpp"
 
 namespace portunus::views {
 namespace {
@@ -173,8 +174,10 @@ int wrong_of(unsigned programs, const Rules& rules) {
   return wrong;
 }
 
-TEST(Diffs, OfDetectedViewsAreRight) { EXPECT_EQ(wrong_of(10000, {}), 0); }
-TEST(Diffs, OfDeclaredViewsAreRightAlsoWhereWritersNest) { EXPECT_EQ(wrong_of(10000, {.nests_writers = true, .declared = true}), 0); }
+TEST(Diffs, OfDetectedViewsAreRight) { EXPECT_EQ(wrong_of(test::runs(10000), {}), 0); }
+TEST(Diffs, OfDeclaredViewsAreRightAlsoWhereWritersNest) {
+  EXPECT_EQ(wrong_of(test::runs(10000), {.nests_writers = true, .declared = true}), 0);
+}
 TEST(Diffs, OfWordsNameBytesOfOthers) { EXPECT_GT(wrong_of(300, {.unit = 4}), 0); }
 TEST(Diffs, WithoutPatchedTwinsWhatArrivesCountsAsWritten) { EXPECT_GT(wrong_of(300, {.patches_twins = false}), 0); }
 TEST(Diffs, OfNestedDetectedWritersNameBytesOfOthers) { EXPECT_GT(wrong_of(300, {.nests_writers = true}), 0); }
