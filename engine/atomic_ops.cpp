@@ -341,7 +341,7 @@ bool copy(std::byte* dst, const std::byte* a, const std::byte*, size_t count) {
   return true;
 }
 
-using Local = bool (*)(std::byte*, const std::byte*, const std::byte*, size_t);
+using LocalCall = bool (*)(std::byte*, const std::byte*, const std::byte*, size_t);
 
 template <class T>
 struct [[gnu::packed]] Located {
@@ -361,7 +361,7 @@ bool locate_each(std::byte* dst, const std::byte* a, const std::byte* b, size_t 
 }
 
 template <int op, class T>
-constexpr Local local_or_null() {
+constexpr LocalCall local_or_null() {
   if constexpr (!local_allowed_for<T>(op)) return nullptr;
   else if constexpr (op == PTLX_COPY) return copy<T>;
   else return compute_each<op, T>;
@@ -386,18 +386,18 @@ constexpr Table<Apply, kOps> apply_table(std::index_sequence<op...>) {
 constexpr auto kApply = apply_table(std::make_index_sequence<kOps>{});
 
 template <int op, size_t... type>
-constexpr std::array<Local, kTypes> local_row(std::index_sequence<type...>) {
+constexpr std::array<LocalCall, kTypes> local_row(std::index_sequence<type...>) {
   return {local_or_null<op, TypeAt<type>>()...};
 }
 template <size_t... op>
-constexpr Table<Local, kLocals> local_table(std::index_sequence<op...>) {
+constexpr Table<LocalCall, kLocals> local_table(std::index_sequence<op...>) {
   return {local_row<op>(Columns{})...};
 }
 constexpr auto kLocal = local_table(std::make_index_sequence<kLocals>{});
 
 struct OfLocated {
   size_t size;
-  Local max, min, copy;
+  LocalCall max, min, copy;
 };
 template <class T>
 constexpr OfLocated of{sizeof(Located<T>), locate_each<PTLX_MAX, T>, locate_each<PTLX_MIN, T>, copy<Located<T>>};
@@ -409,7 +409,7 @@ const OfLocated* find_located(ptl_datatype_t type) {
   return type >= PTLX_INT16_LOC && type <= PTLX_LONG_DOUBLE_LOC ? &kLocated[type - PTLX_INT16_LOC] : nullptr;
 }
 
-Local find_local(ptlx_local_op_t op, ptl_datatype_t type) {
+LocalCall find_local(ptlx_local_op_t op, ptl_datatype_t type) {
   if (static_cast<size_t>(op) < kLocals && type < kTypes) return kLocal[op][type];
   const OfLocated* located = find_located(type);
   if (located == nullptr) return nullptr;

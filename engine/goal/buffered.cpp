@@ -15,7 +15,7 @@ namespace portunus::goal {
 
 namespace {
 
-constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 50;
+constexpr std::uint64_t kMaxExtent = std::uint64_t{1} << 50;
 constexpr std::uint64_t kAlignment = 64;
 
 // May this receive be appended later than at the start? Which ones messages of any source or tag may take, and in
@@ -83,7 +83,7 @@ Plan buffered(Plan plan, const std::function<bool(VertexId)>& proven) {
   plan.graph = with_copies(plan.graph, sends);
   for (const VertexId send : sends) {
     const std::uint64_t bytes = plan.graph[send].size, place = (plan.scratch_bytes + kAlignment - 1) / kAlignment * kAlignment;
-    if (bytes > kMaxBytes || place > kMaxBytes) {
+    if (bytes > kMaxExtent || place > kMaxExtent) {
       throw ScheduleError(plan.graph[send].where, "the " + plan.graph.describe(send) +
                                                       " must be buffered, because other messages wait for its end, "
                                                       "and is larger than memory; make it smaller or let nothing wait for it");

@@ -20,11 +20,11 @@ constexpr Category kCategories[] = {
 };
 constexpr int kCount = static_cast<int>(std::size(kCategories));
 
-bool exists(int index) { return index >= 0 && index < kCount; }
+bool category_exists(int index) { return index >= 0 && index < kCount; }
 
 int give_indices(int index, int (*Category::*count)(), int length, int indices[]) {
   if (!open()) return MPI_T_ERR_NOT_INITIALIZED;
-  if (!exists(index)) return MPI_T_ERR_INVALID_INDEX;
+  if (!category_exists(index)) return MPI_T_ERR_INVALID_INDEX;
   const int given = std::min(length, (kCategories[index].*count)());
   if (given > 0 && indices == nullptr) return MPI_T_ERR_INVALID;
   if (given > 0) std::iota(indices, indices + given, 0);
@@ -32,7 +32,7 @@ int give_indices(int index, int (*Category::*count)(), int length, int indices[]
 }
 int give_nothing(int index) {
   if (!open()) return MPI_T_ERR_NOT_INITIALIZED;
-  return exists(index) ? MPI_SUCCESS : MPI_T_ERR_INVALID_INDEX;
+  return category_exists(index) ? MPI_SUCCESS : MPI_T_ERR_INVALID_INDEX;
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ MPI_WEAK_NAME(T_category_get_num)
 extern "C" int PMPI_T_category_get_info(int cat_index, char* name, int* name_len, char* desc, int* desc_len, int* num_cvars, int* num_pvars,
                                         int* num_categories) {
   if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
-  if (!tool::exists(cat_index)) return MPI_T_ERR_INVALID_INDEX;
+  if (!tool::category_exists(cat_index)) return MPI_T_ERR_INVALID_INDEX;
   const tool::Category& category = tool::kCategories[cat_index];
   tool::give(category.name, name, name_len);
   tool::give(category.meaning, desc, desc_len);
@@ -66,7 +66,7 @@ extern "C" int PMPI_T_category_get_index(const char* name, int* cat_index) {
   if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
   if (name == nullptr || cat_index == nullptr) return MPI_T_ERR_INVALID;
   const int found = tool::find(tool::kCategories, name);
-  if (!tool::exists(found)) return MPI_T_ERR_INVALID_NAME;
+  if (!tool::category_exists(found)) return MPI_T_ERR_INVALID_NAME;
   *cat_index = found;
   return MPI_SUCCESS;
 }

@@ -13,7 +13,7 @@ int cvar_count() { return static_cast<int>(all_settings().size()); }
 
 namespace {
 
-bool exists(int index) { return index >= 0 && index < cvar_count(); }
+bool control_exists(int index) { return index >= 0 && index < cvar_count(); }
 
 // A handle is the setting's address.
 const Setting* setting_of(MPI_T_cvar_handle handle) { return variable_of(all_settings(), handle); }
@@ -43,7 +43,7 @@ MPI_WEAK_NAME(T_cvar_get_num)
 extern "C" int PMPI_T_cvar_get_info(int cvar_index, char* name, int* name_len, int* verbosity, MPI_Datatype* datatype, MPI_T_enum* enumtype,
                                     char* desc, int* desc_len, int* bind, int* scope) {
   if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
-  if (!tool::exists(cvar_index)) return MPI_T_ERR_INVALID_INDEX;
+  if (!tool::control_exists(cvar_index)) return MPI_T_ERR_INVALID_INDEX;
   const Setting& setting = all_settings()[static_cast<size_t>(cvar_index)];
   tool::give(setting.name, name, name_len);
   tool::give(setting.meaning, desc, desc_len);
@@ -60,7 +60,7 @@ extern "C" int PMPI_T_cvar_get_index(const char* name, int* cvar_index) {
   if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
   if (name == nullptr || cvar_index == nullptr) return MPI_T_ERR_INVALID;
   const int found = tool::find(all_settings(), name);
-  if (!tool::exists(found)) return MPI_T_ERR_INVALID_NAME;
+  if (!tool::control_exists(found)) return MPI_T_ERR_INVALID_NAME;
   *cvar_index = found;
   return MPI_SUCCESS;
 }
@@ -68,7 +68,7 @@ MPI_WEAK_NAME(T_cvar_get_index)
 
 extern "C" int PMPI_T_cvar_handle_alloc(int cvar_index, void*, MPI_T_cvar_handle* handle, int* count) {
   if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
-  if (!tool::exists(cvar_index)) return MPI_T_ERR_INVALID_INDEX;
+  if (!tool::control_exists(cvar_index)) return MPI_T_ERR_INVALID_INDEX;
   if (handle == nullptr || count == nullptr) return MPI_T_ERR_INVALID;
   *handle = reinterpret_cast<MPI_T_cvar_handle>(const_cast<Setting*>(&all_settings()[static_cast<size_t>(cvar_index)]));
   *count = 1;

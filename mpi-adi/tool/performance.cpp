@@ -29,7 +29,7 @@ constexpr Count kCounts[] = {
     {"engine_dropped", &ptlx_engine_info_t::dropped, MPI_T_PVAR_CLASS_COUNTER, "messages that nobody wanted"},
 };
 
-bool exists(int index) { return index >= 0 && index < pvar_count(); }
+bool performance_exists(int index) { return index >= 0 && index < pvar_count(); }
 // A handle is the variable's address.
 const Count* count_of(MPI_T_pvar_handle handle) { return variable_of(kCounts, handle); }
 
@@ -70,7 +70,7 @@ extern "C" int PMPI_T_pvar_get_info(int pvar_index, char* name, int* name_len, i
                                     MPI_T_enum* enumtype, char* desc, int* desc_len, int* bind, int* readonly, int* continuous,
                                     int* atomic) {
   if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
-  if (!tool::exists(pvar_index)) return MPI_T_ERR_INVALID_INDEX;
+  if (!tool::performance_exists(pvar_index)) return MPI_T_ERR_INVALID_INDEX;
   const tool::Count& count = tool::kCounts[pvar_index];
   tool::give(count.name, name, name_len);
   tool::give(count.meaning, desc, desc_len);
@@ -90,7 +90,7 @@ extern "C" int PMPI_T_pvar_get_index(const char* name, int var_class, int* pvar_
   if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
   if (name == nullptr || pvar_index == nullptr) return MPI_T_ERR_INVALID;
   const int found = tool::find(tool::kCounts, name);
-  if (!tool::exists(found) || tool::kCounts[found].kind != var_class) return MPI_T_ERR_INVALID_NAME;
+  if (!tool::performance_exists(found) || tool::kCounts[found].kind != var_class) return MPI_T_ERR_INVALID_NAME;
   *pvar_index = found;
   return MPI_SUCCESS;
 }
@@ -117,7 +117,7 @@ MPI_WEAK_NAME(T_pvar_session_free)
 extern "C" int PMPI_T_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void*, MPI_T_pvar_handle* handle, int* count) {
   if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
   if (tool::sessions.find(session) == nullptr) return MPI_T_ERR_INVALID_SESSION;
-  if (!tool::exists(pvar_index)) return MPI_T_ERR_INVALID_INDEX;
+  if (!tool::performance_exists(pvar_index)) return MPI_T_ERR_INVALID_INDEX;
   if (handle == nullptr || count == nullptr) return MPI_T_ERR_INVALID;
   *handle = reinterpret_cast<MPI_T_pvar_handle>(const_cast<tool::Count*>(&tool::kCounts[pvar_index]));
   *count = 1;

@@ -22,7 +22,7 @@ int64_t virtual_at(const ccc_axis& axis, int64_t t, int64_t w) {
   return t;
 }
 
-struct Ends {
+struct Blocks {
   Order order;
   int64_t size;
   std::byte* to;
@@ -38,19 +38,19 @@ struct Ends {
 
 void transpose(const ccc_axis& axis, const ccc_axis& merged, int64_t t, size_t size, Order order, std::byte* to, const std::byte* from) {
   const auto [b, u] = axis.step[0];
-  const Ends ends{order, static_cast<int64_t>(size), to, from};
+  const Blocks blocks{order, static_cast<int64_t>(size), to, from};
   if (room(axis) == 0) return;
-  if (axis.steps == 1) return ends.copy(0, 0, room(axis));
+  if (axis.steps == 1) return blocks.copy(0, 0, room(axis));
   const int64_t of_virtual = axis.hidden[kRoom1], virtuals = room(axis) / of_virtual, cycles = of_virtual / b;
   // With full cycles of the second step, place w has in the merged order every virtuals-th block, from the w-th on.
   const bool regular = axis.steps == 2 && u % (axis.step[1].block * axis.step[1].processors) == 0;
   const int64_t full = regular ? axis.n / (b * u) : 0;
   if (full != 0) {
-    const int64_t block = b * ends.size, within = cycles * block;
+    const int64_t block = b * blocks.size, within = cycles * block;
     Nest nest(block);
     if (order == Order::kToVirtual) nest.add(virtuals, within, block), nest.add(full, block, virtuals * block);
     else nest.add(virtuals, block, within), nest.add(full, virtuals * block, block);
-    nest.copy(to, from, exceeds_caches(2 * room(axis) * ends.size) ? Stores::kStreaming : Stores::kCached);
+    nest.copy(to, from, exceeds_caches(2 * room(axis) * blocks.size) ? Stores::kStreaming : Stores::kCached);
     stores_done();
   }
   for (int64_t w = 0; w < virtuals; ++w) {
@@ -61,7 +61,7 @@ void transpose(const ccc_axis& axis, const ccc_axis& merged, int64_t t, size_t s
       if (s >= axis.n) break;
       const int64_t length = std::min(b, axis.n - s);
       // A block of the cascade lies in one block of the merged axis, of b times the other blocks.
-      ends.copy(offset(merged, s), w * of_virtual + m * b, length);
+      blocks.copy(offset(merged, s), w * of_virtual + m * b, length);
     }
   }
 }
