@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "tests/support/payload.hpp"
+
 inline int rank() {
   int value = -1;
   MPI_Comm_rank(MPI_COMM_WORLD, &value);
@@ -27,17 +29,13 @@ using Bytes = std::vector<unsigned char>;
 // What `source` sends as its message `number`.
 inline Bytes message(int source, int number, size_t size) {
   Bytes bytes(size);
-  uint32_t state = static_cast<uint32_t>(source) * 2654435761u + static_cast<uint32_t>(number) * 40503u + 1;
-  for (unsigned char& byte : bytes) {
-    state = state * 1664525u + 1013904223u;
-    byte = static_cast<unsigned char>(state >> 24);
-  }
+  portunus::test::fill_from(static_cast<uint32_t>(source) * 2654435761u + static_cast<uint32_t>(number) * 40503u + 1, bytes.data(), size);
   return bytes;
 }
 // Room that differs from the message that is to come.
 inline Bytes room_for(const Bytes& expected) {
   Bytes room(expected);
-  for (unsigned char& byte : room) byte = static_cast<unsigned char>(~byte);
+  portunus::test::invert(room.data(), room.size());
   return room;
 }
 

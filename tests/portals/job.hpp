@@ -14,6 +14,7 @@
 
 #include "portals/portals4.h"
 #include "portals/portals4_ext.h"
+#include "tests/support/payload.hpp"
 
 namespace portals_test {
 
@@ -98,7 +99,7 @@ inline unsigned char pattern(int source, size_t i) {
 }
 inline std::vector<unsigned char> data_of(int source, size_t size) {
   std::vector<unsigned char> data(size);
-  for (size_t i = 0; i < size; ++i) data[i] = pattern(source, i);
+  portunus::test::fill_ramp(source * 131, data.data(), size);
   return data;
 }
 

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <vector>
 
+#include "tests/support/payload.hpp"
+
 inline int me() { return shmem_my_pe(); }
 inline int count() { return shmem_n_pes(); }
 inline int right() { return (me() + 1) % count(); }
@@ -43,18 +45,17 @@ inline int rounds(int on_node) {
 }
 
 // Byte i of the pattern that PE `pe` sends as its message number `number`.
+inline size_t pattern_shift(int pe, size_t number) { return static_cast<size_t>(pe) * 17 + number * 29 + 1; }
 inline unsigned char pattern(int pe, size_t number, size_t i) {
-  return static_cast<unsigned char>((i * 2654435761u >> 7) + static_cast<size_t>(pe) * 17 + number * 29 + 1);
+  return static_cast<unsigned char>((i * 2654435761u >> 7) + pattern_shift(pe, number));
 }
 inline std::vector<unsigned char> pattern_of(int pe, size_t number, size_t size) {
   std::vector<unsigned char> bytes(size);
-  for (size_t i = 0; i < size; ++i) bytes[i] = pattern(pe, number, i);
+  portunus::test::fill_hashed(pattern_shift(pe, number), bytes.data(), size);
   return bytes;
 }
 inline bool holds_pattern(const unsigned char* bytes, int pe, size_t number, size_t size) {
-  for (size_t i = 0; i < size; ++i)
-    if (bytes[i] != pattern(pe, number, i)) return false;
-  return true;
+  return portunus::test::holds_hashed(pattern_shift(pe, number), bytes, size);
 }
 
 // EXPECT_EQ for bodies that are repeated for every type: a call instead of a page of code.
