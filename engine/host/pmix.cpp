@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -17,6 +16,7 @@
 #include <stdexcept>
 
 #include "engine/host/bootstrap.hpp"
+#include "engine/host/pmix_answers.hpp"
 
 namespace portunus {
 namespace {
@@ -62,45 +62,16 @@ void ask(const pmix_proc_t& proc, const char* key, pmix_data_type_t type, Value&
                              std::to_string(value.held->type) + "); start the program with ptlrun");
 }
 
-// The peers come as text: "0,1,2". Servers may leave the key out for a rank that is alone on its node.
-std::vector<int> ask_local_ranks(const pmix_proc_t& self) {
-  Value peers;
-  const pmix_proc_t job = proc_of(self, PMIX_RANK_WILDCARD);
-  const pmix_status_t rc = PMIx_Get(&job, PMIX_LOCAL_PEERS, nullptr, 0, &peers.held);
-  std::vector<int> ranks;
-  if (rc == PMIX_SUCCESS && peers.held->type == PMIX_STRING && peers.held->data.string != nullptr) {
-    for (const char* text = peers.held->data.string; *text != '\0';) {
-      char* end = nullptr;
-      ranks.push_back(static_cast<int>(std::strtol(text, &end, 10)));
-      if (end == text)
-        throw std::runtime_error("the launcher's PMIx server lists the node's ranks in an unknown form; start the program with ptlrun");
-      text = *end == ',' ? end + 1 : end;
-    }
-  } else {
-    ranks.push_back(static_cast<int>(self.rank));
-  }
-  std::sort(ranks.begin(), ranks.end());
-  return ranks;
-}
-
+// Servers may leave the peers out for a rank that is alone on its node.
 JobView ask_view(const pmix_proc_t& self) {
-  JobView view;
-  view.id = self.nspace;
-  std::replace(view.id.begin(), view.id.end(), '/', '_');  // the id becomes part of file names
-  view.rank = static_cast<int>(self.rank);
-  Value size;
-  ask(proc_of(self, PMIX_RANK_WILDCARD), PMIX_JOB_SIZE, PMIX_UINT32, size);
-  view.size = static_cast<int>(size.held->data.uint32);
-  view.local_ranks = ask_local_ranks(self);
-  const auto outside = [&view](int rank) { return rank < 0 || rank >= view.size; };
-  if (outside(view.rank) || std::any_of(view.local_ranks.begin(), view.local_ranks.end(), outside))
-    throw std::runtime_error("the launcher's PMIx server names ranks outside its job of " + std::to_string(view.size) +
-                             "; start the program with ptlrun");
-  const auto place = std::find(view.local_ranks.begin(), view.local_ranks.end(), view.rank);
-  if (place == view.local_ranks.end())
-    throw std::runtime_error("the launcher's PMIx server leaves this rank out of its node's ranks; start the program with ptlrun");
-  view.local_rank = static_cast<int>(place - view.local_ranks.begin());
-  return view;
+  const pmix_proc_t job = proc_of(self, PMIX_RANK_WILDCARD);
+  Value size, peers;
+  ask(job, PMIX_JOB_SIZE, PMIX_UINT32, size);
+  std::optional<std::string_view> local_peers;
+  if (PMIx_Get(&job, PMIX_LOCAL_PEERS, nullptr, 0, &peers.held) == PMIX_SUCCESS && peers.held->type == PMIX_STRING &&
+      peers.held->data.string != nullptr)
+    local_peers = peers.held->data.string;
+  return view_of_answers(self.nspace, self.rank, size.held->data.uint32, local_peers);
 }
 
 // Who waits for all ranks, and what it hears: that they have met, or that one of them has ended without joining the job. It

@@ -4,7 +4,6 @@
 // Invariants: when a call returns its entries are gone, so nobody touches its memory any more.
 #include <sched.h>
 
-#include <algorithm>
 #include <cstring>
 
 #include "mpi-adi/ipc/internal.hpp"
@@ -54,9 +53,9 @@ void acknowledged(Listener& listener, const ptl_event_t& event) {
 void answered(Listener& listener, const ptl_event_t& event) {
   Call& call = *static_cast<Call::Part&>(listener).call;
   const Answer answer = answer_of(event.hdr_data);
-  call.message.type = type_of(event.hdr_data);
-  call.message.sent = answer == Answer::merged ? answer_size(event.hdr_data) : event.rlength;
-  call.message.moved = std::min<uint64_t>(event.mlength, call.message.sent);
+  const peace_address_t from = call.message.from;
+  call.message = message_of_answer(event.hdr_data, event.mlength, event.rlength);
+  call.message.from = from;
   if (answer == Answer::none) call.after = PEACE_GONE;
   else if (event.ni_fail_type != PTL_NI_OK) call.after = event.ni_fail_type == PTL_NI_SEGV ? PEACE_ARG : PEACE_DIED;
   else call.after = call.message.moved < call.message.sent ? PEACE_CUT : PEACE_OK;

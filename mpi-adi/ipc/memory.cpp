@@ -73,17 +73,16 @@ void close_memory() {
 uint64_t place_in_block(const void* memory, size_t bytes) {
   const auto at = reinterpret_cast<uintptr_t>(memory), start = reinterpret_cast<uintptr_t>(base);
   if (!base || at < start || at - start > total || bytes > total - (at - start)) return 0;
-  return 1 + (uint64_t{block} << 56) + (at - start);
+  return lies_at(block, at - start);
 }
 
 const void* look_in_block(uint64_t process, uint64_t place, size_t bytes) {
-  const uint64_t offset = (place - 1) & ((uint64_t{1} << 56) - 1);
-  const auto number = static_cast<unsigned>((place - 1) >> 56);
   void* start;
   ptl_size_t size;
-  if (place == 0 || PtlxNodeMap(cosy.ni, process_of(process), number, &start, &size) != PTL_OK || offset > size || bytes > size - offset)
+  if (place == 0 || PtlxNodeMap(cosy.ni, process_of(process), block_of(place), &start, &size) != PTL_OK ||
+      !lies_within(offset_in_block(place), bytes, size))
     return nullptr;
-  return static_cast<std::byte*>(start) + offset;
+  return static_cast<std::byte*>(start) + offset_in_block(place);
 }
 
 }  // namespace portunus::peace

@@ -67,6 +67,20 @@ struct CallPacket {
   std::byte data[kInline];
 };
 static_assert(sizeof(CallHeader) == 24 && offsetof(CallPacket, data) == 24);
+// Does a packet of which `moved` of `sent` bytes have come say what its length says? Anybody may send one. The header is looked at only
+// when all of it has come.
+constexpr bool well_formed(const CallHeader& header, uint64_t moved, uint64_t sent) {
+  if (moved < sizeof(CallHeader) || moved != sent) return false;
+  return moved - sizeof(CallHeader) == (header.out_bytes > kInline ? 0 : header.out_bytes);
+}
+// Do `bytes` from `offset` on lie within `size`, whatever the numbers are?
+constexpr bool lies_within(uint64_t offset, uint64_t bytes, uint64_t size) { return offset <= size && bytes <= size - offset; }
+
+// `lies_at` names a block that the client shares and a place there.
+constexpr unsigned kBlockShift = 56;
+constexpr uint64_t lies_at(unsigned block, uint64_t offset) { return 1 + (uint64_t{block} << kBlockShift) + offset; }
+constexpr unsigned block_of(uint64_t lies_at) { return static_cast<unsigned>((lies_at - 1) >> kBlockShift); }
+constexpr uint64_t offset_in_block(uint64_t lies_at) { return (lies_at - 1) & ((uint64_t{1} << kBlockShift) - 1); }
 
 // Header data of an answer: its type, and what became of the task.
 enum class Answer : uint32_t { whole = 0, merged = 1, none = 2 };  // merged: laid over what was moved; its own size follows
@@ -75,5 +89,13 @@ constexpr uint64_t answer_data(Answer answer, uint32_t size, uint32_t type) {
 }
 constexpr Answer answer_of(uint64_t data) { return static_cast<Answer>(data >> 62); }
 constexpr uint32_t answer_size(uint64_t data) { return static_cast<uint32_t>(data >> 32) & 0x3fffffffu; }
+// What an answer says to a client that had `came` of `sent` bytes put into its memory.
+constexpr peace_message_t message_of_answer(uint64_t data, uint64_t came, uint64_t sent) {
+  peace_message_t message{};
+  message.type = type_of(data);
+  message.sent = answer_of(data) == Answer::merged ? answer_size(data) : sent;
+  message.moved = came < message.sent ? came : message.sent;
+  return message;
+}
 
 }  // namespace portunus::peace

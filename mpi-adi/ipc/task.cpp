@@ -76,13 +76,6 @@ Task* find(peace_task_t given) {
   return nullptr;
 }
 
-// Does the packet say what its length says? Anybody may send one.
-bool well_formed(const Task& task, const peace_message_t& message) {
-  if (message.moved < sizeof(CallHeader) || message.moved != message.sent) return false;
-  const uint64_t along = task.packet.header.out_bytes > kInline ? 0 : task.packet.header.out_bytes;
-  return message.moved == sizeof(CallHeader) + along;
-}
-
 // A move between the client's memory and this process's.
 struct Move : Request {
   ptl_ni_fail_t failure = PTL_NI_OK;
@@ -112,7 +105,7 @@ int run(const Task& task, size_t bytes, Begin&& begin, ptl_ni_fail_t* failure = 
 }
 
 int check_range(size_t offset, size_t bytes, uint64_t size, const char* of) {
-  if (offset <= size && bytes <= size - offset) return PEACE_OK;
+  if (lies_within(offset, bytes, size)) return PEACE_OK;
   return fail(PEACE_ARG, "bytes %zu to %zu + %zu reach beyond the %llu bytes of the client's `%s`", offset, offset, bytes,
               static_cast<unsigned long long>(size), of);
 }
@@ -151,7 +144,7 @@ int peace_accept(peace_port_t given, peace_pattern_t which, int64_t limit, peace
       give_back(*task);
       return code;
     }
-    if (!well_formed(*task, receive.message)) continue;
+    if (!well_formed(task->packet.header, receive.message.moved, receive.message.sent)) continue;
     task->client = receive.message.from.process;
     task->token = token_of(receive.hdr_data);
     receive.message.sent = task->packet.header.out_bytes;
