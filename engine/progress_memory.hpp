@@ -80,6 +80,7 @@ struct ProgressMemory : ProcessMemory {
     static constexpr uint32_t kPolls = 2'048, kPollsCrowded = 4;  // polls in vain before each gives way; with more ranks than cores
     // The longest sleep where a network has no descriptor to wait for, and where it has one; both grow while nothing happens.
     static constexpr int64_t kPollNap = 200'000, kLongestPollNap = 800'000;
+    static constexpr int64_t kLongestSleep = 1'000'000'000;  // of a parked engine's thread
     static constexpr int64_t kHeartbeat = 20'000'000, kLongestHeartbeat = 1'280'000'000;
     static constexpr uint32_t kNapsAlike = 16;       // before they are doubled
     static constexpr int64_t kBlindNap = 50'000;     // between two looks at memory whose writers cannot ring

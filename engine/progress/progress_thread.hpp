@@ -76,8 +76,9 @@ void BasicProgress<Memory>::run_parked() {
     const uint32_t word = door_->read();
     if (stop_.load()) return;
     const bool others = waiting_.load() > 0;
-    if (others) {  // an application thread steps; when it leaves, it arms the word for us (and so changes it)
-      sleep_on(word, Sleeper::engine, -1, false);
+    if (others) {
+      // An application thread steps; when it leaves, it arms the word for us (and so changes it).
+      sleep_on(word, Sleeper::engine, Limits::kLongestSleep, false);
       continue;
     }
     uint32_t armed;
@@ -90,7 +91,9 @@ void BasicProgress<Memory>::run_parked() {
       continue;
     }
     const bool idle = !Memory::keeps(Guard::park_messages) || (engine_->idle() && !engine_->busy());
-    const int64_t max_idle_ns = engine_->max_idle_ns();
+    // What application threads begin after this look, and nobody rings for, such as watching a peer on the node, is seen to by the limit.
+    int64_t max_idle_ns = engine_->max_idle_ns();
+    if (max_idle_ns < 0) max_idle_ns = Limits::kLongestSleep;
     if (holds) leave_baton();
     if (idle) sleep_on(armed, Sleeper::engine, max_idle_ns, true);
     else door_->disarm_from(armed);

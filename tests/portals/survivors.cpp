@@ -3,6 +3,7 @@
 //   survivors stopped WAY..   the last rank is stopped, all others send to it until nothing more goes, then it is killed
 //   survivors bulk WAY..      the last rank is killed while the others pull large blocks from it
 //   survivors leaves WAY..    the last rank ends as a program should, while the others still send to it
+//   survivors unasked WAY..   the last rank is killed while the others call nothing: what waits for its death happens all the same
 //   survivors silent WAY..    the network between the ranks goes silent while they read from one another; each says
 //                             "reading" on its output once it does
 //   survivors computing WAY.. the same while they compute and call nothing: until a byte comes on the input after "reading", which is
@@ -122,6 +123,15 @@ class Rank {
       for (int peer = 1; peer < size; ++peer) tell(peer);
     }
   }
+  // Memory is written when the death of `peer` is known, by the engine alone.
+  void watch(int peer) {
+    ptl_handle_ct_t deaths;
+    EXPECT(PtlCTAlloc(ni_, &deaths) == PTL_OK && PtlxCTWatch(deaths, all_[static_cast<size_t>(peer)]) == PTL_OK);
+    local_[0] = kMine;
+    EXPECT(PtlTriggeredPut(md_, reinterpret_cast<ptl_size_t>(local_.data()), 1, PTL_NO_ACK_REQ, all_[static_cast<size_t>(rank())], pt_,
+                           kMemory, 0, nullptr, 0, deaths, 1) == PTL_OK);
+  }
+  bool was_told() const { return __atomic_load_n(memory_.data(), __ATOMIC_ACQUIRE) == kMine; }
   // What was read into: an operation that has ended leaves it alone.
   void take_back_memory() { std::fill(local_.begin(), local_.end(), kMine); }
   bool memory_is_untouched() const {
@@ -214,6 +224,22 @@ void leaves(Rank& me) {
   me.go_on();
 }
 
+void unasked(Rank& me) {
+  if (me.rank() == me.last()) {
+    me.hear(me.last());
+    for (int peer = 0; peer < me.last(); ++peer) me.tell(peer);
+    for (;;) pause();
+  }
+  me.watch(me.last());
+  me.tell(me.last());
+  me.hear(1);  // in this call the application drives the engine, whose thread gives way
+  EXPECT(!me.was_told());
+  if (me.rank() == 0) me.signal_last(SIGKILL);
+  while (!me.was_told()) {
+  }
+  me.go_on();
+}
+
 void silent(Rank& me) {
   const int peer = 1 - me.rank();
   me.get(peer, kBulk);
@@ -268,9 +294,10 @@ int main(int argc, char** argv) {
   if (what == "stopped") stopped(me);
   else if (what == "bulk") bulk(me);
   else if (what == "leaves") leaves(me);
+  else if (what == "unasked") unasked(me);
   else if (what == "silent") silent(me);
   else if (what == "computing") computing(me);
-  else give_up("say what is to happen: stopped, bulk, leaves, silent or computing");
+  else give_up("say what is to happen: stopped, bulk, leaves, unasked, silent or computing");
   if (what != "leaves" || me.rank() != me.last()) me.leave();
   return failures != 0;
 }
