@@ -4,8 +4,10 @@
 #include "engine/goal/trace.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <map>
 #include <numeric>
@@ -199,7 +201,9 @@ void Trace::write() {
   if (std::exchange(written_, true) || executions_.empty()) return;
   const std::uint32_t rank = executions_.front().program->rank;
   const std::string path = path_of(path_, rank);
-  std::ofstream file(path);
+  const std::string part = path + ".part";  // half a trace, as a full disk leaves it, must not be taken for one
+  errno = 0;
+  std::ofstream file(part);
   Events events(file);
   events.name("process_name", rank, 0, "rank " + std::to_string(rank));
   events.name("thread_name", rank, 0, "application: start to end of wait");
@@ -214,8 +218,11 @@ void Trace::write() {
   }
   events.close(left_out_);
   file.close();
-  if (!file)
-    std::fprintf(stderr, "portals: PTL_TRACE: '%s' cannot be written; name a file in a folder that can be written to\n", path.c_str());
+  if (file && std::rename(part.c_str(), path.c_str()) == 0) return;
+  const std::string why = errno != 0 ? std::string(" (") + std::strerror(errno) + ")" : "";
+  std::remove(part.c_str());
+  std::fprintf(stderr, "portals: PTL_TRACE: '%s' cannot be written%s; name a file in a folder that can be written to and has room\n",
+               path.c_str(), why.c_str());
 }
 
 ProgramTrace::ProgramTrace(Trace& trace, const Program& program, std::span<const Binding> bindings, std::uint32_t rank)

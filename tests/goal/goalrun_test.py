@@ -140,8 +140,14 @@ def traces():
     expect("a trace per rank", good, result)
     result = run(goalrun, file, PTL_TRACE="/no/such/folder/trace")
     lines = sorted(result.stderr.splitlines())
+    said = r"cannot be written \(No such file or directory\); .*"
     expect("a trace that cannot be written", result.returncode == 0 and len(lines) == 2 and
-           all(re.fullmatch(rf".*PTL_TRACE: '/no/such/folder/trace\.{n}' cannot be written; .*", lines[n]) for n in range(2)), result)
+           all(re.fullmatch(rf".*PTL_TRACE: '/no/such/folder/trace\.{n}' {said}", lines[n]) for n in range(2)), result)
+    for rank in range(2):
+        (pathlib.Path(folder.name) / f"taken.{rank}.json").mkdir()
+    result = run(goalrun, file, PTL_TRACE=str(pathlib.Path(folder.name) / "taken.json"))
+    expect("a trace that cannot be put in its place leaves nothing", result.returncode == 0 and
+           result.stderr.count("cannot be written (Is a directory)") == 2 and not list(pathlib.Path(folder.name).glob("*.part")), result)
 
 
 # Both ranks get the sum of what both have, in pieces that the message puts together.
