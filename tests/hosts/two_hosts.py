@@ -2,6 +2,7 @@
 """Two hosts on one machine: network namespaces joined by a pair of veth interfaces, with ranks of one job in both.
 
   two_hosts.py --ptlrun PTLRUN [--run "RANKS PROGRAM ARGUMENT..."]... [--kill "RANKS PROGRAM ARGUMENT..."] [--silent PROGRAM] [--computing PROGRAM]
+               [--outage "LIMIT SECONDS PROGRAM"]...
 
 --run   starts RANKS ranks of the program in each namespace, as one job of two ptlruns; both must return 0.
 --kill  starts a program that never ends by itself, kills one of its ranks in the second namespace, and expects both
@@ -10,6 +11,9 @@
         them once both say "reading"; both must find out, and return 0.
 --computing is the same with a slow network and `PROGRAM computing`, which calls nothing while the network is down: ptlstat tells that both
         engines know. Then the network comes back, and neither may find that its memory has changed. Needs tc(8), too.
+--outage "LIMIT SECONDS PROGRAM": two ranks of `PROGRAM FILE SECONDS'`, which make FILE once they exchange data, with PTL_PEER_TIMEOUT=LIMIT.
+        The network between them is down for SECONDS. A job whose limit is longer goes on and ends well; a job whose limit is shorter is
+        ended on both hosts while the network is still down, and says why.
 -x NAME=VALUE is given to every ptlrun.
 
 Needs root and ip(8), for the namespaces; exits with 77, after the reason, where it cannot have them. What it makes is
@@ -177,6 +181,41 @@ def kill_case(hosts, options, words, port):
     return good
 
 
+def outage_case(hosts, options, words, port):
+    limit, seconds, program = shlex.split(words)
+    goes_on = float(seconds) < float(limit)
+    with tempfile.TemporaryDirectory() as folder:
+        made = os.path.join(folder, "exchanging")
+        options = argparse.Namespace(ptlrun=options.ptlrun, exports=[*options.exports, "PTL_PEER_TIMEOUT=" + limit, "PTL_FABRIC_PROVIDER=tcp"])
+        begin = time.monotonic()
+        os.environ["PTL_PEER_TIMEOUT"] = limit  # for the ptlruns themselves
+        # Longer than the network is down, also if it takes a while to begin.
+        job = hosts.start_job(options, "1", [program, made, str(float(seconds) + (5 if goes_on else LIMIT_S))], port)
+        del os.environ["PTL_PEER_TIMEOUT"]
+        while not os.path.exists(made) and all(process.poll() is None for process in job):
+            time.sleep(0.01)
+        ip("-n", hosts.names[0], "link", "set", "veth0", "down")
+        down = time.monotonic()
+        ended = {}
+        while len(ended) < 2 and time.monotonic() - begin < LIMIT_S:
+            if goes_on and time.monotonic() - down >= float(seconds):
+                break
+            ended.update({side: time.monotonic() - down for side in (0, 1) if side not in ended and job[side].poll() is not None})
+            time.sleep(0.01)
+        ip("-n", hosts.names[0], "link", "set", "veth0", "up")
+        ends = hosts.finish(job)
+    if goes_on:
+        good = not ended and all(status == 0 for status, _ in ends)
+        told = "goes on"
+    else:
+        good = len(ended) == 2 and all(status != 0 and ("lost" in output or "reached" in output) for status, output in ends)
+        told = "is ended after " + " and ".join(f"{ended[side]:.1f}" for side in sorted(ended)) + " s"
+    print(f"{'ok    ' if good else 'FAILED'} a network down for {seconds} s under a limit of {limit} s: the job {told}", flush=True)
+    if not good:
+        show(ends)
+    return good
+
+
 def silent_case(hosts, program):
     """No word comes of the other host any more, not even that it is gone."""
     with tempfile.TemporaryDirectory() as folder:
@@ -280,6 +319,7 @@ def main():
     parser.add_argument("--kill")
     parser.add_argument("--silent")
     parser.add_argument("--computing")
+    parser.add_argument("--outage", action="append", default=[])
     parser.add_argument("-x", dest="exports", action="append", default=[])
     options = parser.parse_args()
     reason = missing()
@@ -299,6 +339,8 @@ def main():
                 good = silent_case(hosts, options.silent) and good
             if options.computing:
                 good = computing_case(hosts, options.computing, os.path.join(os.path.dirname(options.ptlrun), "ptlstat")) and good
+            for index, words in enumerate(options.outage):
+                good = outage_case(hosts, options, words, 7100 + index) and good
     except CannotJoin as error:
         print(f"the two namespaces could not be joined: {error}")
         return SKIPPED
