@@ -95,7 +95,7 @@ void must_be_alike(const char* function, Team& team, size_t bytes, int root, con
 }
 
 void collectives_open() {
-  check(GOAL_Init(nullptr, nullptr), "GOAL_Init");
+  if (GOAL_Init(nullptr, nullptr) != GOAL_SUCCESS) misuse("shmem_init: %s", GOAL_Explain());
   GOAL_Group world;
   check(GOAL_World(&world), "GOAL_World");
   nodes_of_world = world.nodes;

@@ -7,12 +7,14 @@
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "engine/goal/block.hpp"
 #include "engine/goal/buffered.hpp"
 #include "engine/goal/calls.hpp"
+#include "engine/goal/collectives/choice.hpp"
 #include "engine/goal/library.hpp"
 
 namespace {
@@ -143,6 +145,11 @@ Memory contiguous(GOAL_Memory memory, std::uint32_t number, std::uintptr_t place
 extern "C" {
 
 int GOAL_Init(int* rank, int* size) {
+  try {
+    collectives::Choices::environment();
+  } catch (const std::invalid_argument& error) {
+    return fail(GOAL_ERR_ARG, error.what());
+  }
   Library& library = Library::instance();
   if (const char* problem = library.open()) return fail(GOAL_ERR_NETWORK, problem);
   if (rank) *rank = library.job().rank;

@@ -6,7 +6,6 @@
 
 #include <mutex>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -127,23 +126,19 @@ int add_collective(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Span* 
     return fail(GOAL_ERR_STATE, "GOAL is not initialised; call GOAL_Init first");
   }
   int code = guarded([&] {
-    try {
-      const Call call(*group, which);
-      const auto write = prepare(call);
-      if (alone) {
-        if (const int created = GOAL_Create(schedule); created != GOAL_SUCCESS) return created;
-      }
-      (*schedule)->closed = true;  // if there is no memory for all of it
-      (*schedule)->scratch_divided = true;
-      Script script((*schedule)->builder, call.tag(), call.ranks());
-      write(script);
-      (*schedule)->collectives.emplace_back(script.first(), (*schedule)->builder.plan().graph.size());
-      if (span) enclose((*schedule)->builder, script, *span);
-      (*schedule)->closed = false;
-      return int{GOAL_SUCCESS};
-    } catch (const std::invalid_argument& error) {
-      return fail(GOAL_ERR_ARG, std::string("the variable ") + Choices::kVariable + " has " + error.what());
+    const Call call(*group, which);
+    const auto write = prepare(call);
+    if (alone) {
+      if (const int created = GOAL_Create(schedule); created != GOAL_SUCCESS) return created;
     }
+    (*schedule)->closed = true;  // if there is no memory for all of it
+    (*schedule)->scratch_divided = true;
+    Script script((*schedule)->builder, call.tag(), call.ranks());
+    write(script);
+    (*schedule)->collectives.emplace_back(script.first(), (*schedule)->builder.plan().graph.size());
+    if (span) enclose((*schedule)->builder, script, *span);
+    (*schedule)->closed = false;
+    return int{GOAL_SUCCESS};
   });
   if (!alone || !*schedule) return code;
   if (code == GOAL_SUCCESS) code = GOAL_Compile(*schedule);

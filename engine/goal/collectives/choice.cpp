@@ -104,7 +104,11 @@ std::size_t number_of(const Names& names, std::string_view name) {
 const Choices& Choices::environment() {
   static const Choices choices = [] {
     const char* text = std::getenv(kVariable);
-    return text ? parse(text) : Choices();
+    try {
+      return text ? parse(text) : Choices();
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument(std::string("the variable ") + kVariable + " has " + error.what());
+    }
   }();
   return choices;
 }

@@ -117,7 +117,7 @@ bool Collectives::is_forced(GOAL_Node_kind kind) {
     try {
       return Choices::environment();
     } catch (const std::invalid_argument&) {
-      return Choices();  // the schedules say what is wrong
+      return Choices();  // GOAL_Init says what is wrong
     }
   }();
   switch (kind) {
