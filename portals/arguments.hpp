@@ -12,6 +12,7 @@ namespace portunus::api {
 
 // How often PtlInit was called without PtlFini.
 inline std::atomic<int> init_count{0};
+inline std::atomic<bool> forked{false};  // in a child of a process that uses the library: every call says PTL_NO_INIT there
 inline bool initialized() { return init_count.load(std::memory_order_acquire) > 0; }
 
 inline Runtime& runtime() { return Runtime::get(); }

@@ -133,7 +133,7 @@ int PtlxJobGet(int rank, const char* key, void* value, size_t* size) {
 void PtlxJobAbort(int status, const char* message) {
   if (message) std::fprintf(stderr, "%s\n", message);
   std::fflush(nullptr);
-  if (job().bootstrap) job().bootstrap->abort(status, "");
+  if (!api::forked.load(std::memory_order_relaxed) && job().bootstrap) job().bootstrap->abort(status, "");
   std::_Exit(status);
 }
 

@@ -1,4 +1,6 @@
 // init.cpp: PtlInit, PtlFini, PtlAbort, handles. Source: Portals 4.3, initialisation.
+#include <pthread.h>
+
 #include <cstdio>
 #include <exception>
 #include <mutex>
@@ -9,6 +11,17 @@
 using namespace portunus;
 
 namespace portunus::api {
+namespace {
+// A child has the memory of its parent, but none of its threads and not its place in the job: it must not use the library.
+void note_forks() {
+  static const int once = pthread_atfork(nullptr, nullptr, [] {
+    if (initialized()) forked.store(true, std::memory_order_relaxed);
+    init_count.store(0, std::memory_order_relaxed);
+  });
+  (void)once;
+}
+}  // namespace
+
 std::mutex& lifetime() {
   static std::mutex& mutex = *new std::mutex;
   return mutex;
@@ -18,6 +31,11 @@ std::mutex& lifetime() {
 extern "C" {
 
 int PtlInit(void) {
+  if (api::forked.load(std::memory_order_relaxed)) {
+    std::fprintf(stderr,
+                 "portals: PtlInit: a child that was forked by a process which uses the library cannot use it; let it exec a program\n");
+    return PTL_FAIL;
+  }
   std::lock_guard guard(api::lifetime());
   try {
     api::runtime();
@@ -25,6 +43,7 @@ int PtlInit(void) {
     std::fprintf(stderr, "portals: %s\n", e.what());
     return PTL_FAIL;
   }
+  api::note_forks();
   api::init_count.fetch_add(1, std::memory_order_release);
   return PTL_OK;
 }

@@ -2,6 +2,8 @@
 //
 // **Thread:** init and finalize: one thread. They nest; the last finalize takes everything down, and init may follow.
 // **Source:** OpenSHMEM 1.6, section "Library Setup, Exit, and Query Routines".
+#include <pthread.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -18,15 +20,26 @@ namespace {
 World* world = nullptr;  // nothing is taken down at exit: a PE that ends without finalize must not wait for the others
 int depth = 0;           // inits without their finalize
 
+// A child has this memory, but is no PE: its calls end it, with a sentence, and leave the job alone.
+void note_forks() {
+  static const int once = pthread_atfork(nullptr, nullptr, [] {
+    runtime.forked = runtime.forked || runtime.n_pes != 0;
+    runtime.n_pes = 0;
+  });
+  (void)once;
+}
+
 // All thread levels cost the same on the node, so every request is granted.
 bool start(int requested) {
   if (requested < SHMEM_THREAD_SINGLE || requested > SHMEM_THREAD_MULTIPLE) {
     fprintf(stderr, "shmem: shmem_init_thread: %d is no thread level\n", requested);
     return false;
   }
+  if (runtime.forked) require_init("shmem_init");
   if (depth == 0) {
     try {
       world = new World(requested);
+      note_forks();
     } catch (const std::exception& problem) {
       fprintf(stderr, "shmem: %s\n", problem.what());
       return false;
@@ -56,6 +69,7 @@ SHMEMI_DEFINE(void, query_thread, (int* provided)) {
 SHMEMI_DEFINE(void, query_initialized, (int* initialized)) { *initialized = depth > 0 ? 1 : 0; }
 
 SHMEMI_DEFINE(void, finalize, (void)) {
+  if (runtime.forked) require_init("shmem_finalize");
   if (depth == 0) return;  // one too many does no harm, as in other libraries
   if (--depth == 0) delete std::exchange(world, nullptr);
   else barrier_all();

@@ -45,6 +45,7 @@ struct Peer {
 struct Runtime {
   int my_pe = 0;
   int n_pes = 0;
+  bool forked = false;  // in a child of the process that is the PE
   struct {
     uintptr_t start = 0;
     size_t size = 0;
@@ -95,7 +96,9 @@ inline void called() {
 
 inline void require_init(const char* function) {
   if (runtime.n_pes == 0) [[unlikely]]
-    misuse("%s was called while OpenSHMEM is not initialised", function);
+    misuse(runtime.forked ? "%s was called by a child that was forked; only the process that called shmem_init may"
+                          : "%s was called while OpenSHMEM is not initialised",
+           function);
 }
 
 // The bits of a PE's watch: one for what the library keeps behind the heap, so that PEs which sleep in a barrier slow no put down; the

@@ -71,6 +71,8 @@ int raise_bad_communicator(const char* function, MPI_Comm handle) {
   switch (phase.load(std::memory_order_acquire)) {
     case Phase::before: return raise(function, nullptr, MPI_ERR_OTHER, "called before MPI_Init");
     case Phase::over: return raise(function, nullptr, MPI_ERR_OTHER, "called after MPI_Finalize");
+    case Phase::forked:
+      return raise(function, nullptr, MPI_ERR_OTHER, "called by a child that was forked; only the process that called MPI_Init may");
     case Phase::running: break;
   }
   if (handle == MPI_COMM_NULL) return raise(function, nullptr, MPI_ERR_COMM, "the communicator is MPI_COMM_NULL");

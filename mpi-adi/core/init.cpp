@@ -2,6 +2,7 @@
 // Source: MPI-5.0, 11.2, 11.4 (thread levels), 9.7 (MPI_Abort).
 #include "mpi-adi/core/init.hpp"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -42,7 +43,18 @@ bool resting = false;  // under users_mutex: after the last session, everything 
 pid_t own_process = 0;
 void stop_at_exit();
 
+// A child has this memory, but is no rank: its calls raise an error.
+void note_forks() {
+  static const int once = pthread_atfork(nullptr, nullptr, [] {
+    for (std::atomic<Phase>* what : {&phase, &world_phase})
+      if (what->load(std::memory_order_relaxed) == Phase::running) what->store(Phase::forked, std::memory_order_relaxed);
+    predefined_count = 0;
+  });
+  (void)once;
+}
+
 int start(const char* function, bool threaded) {
+  note_forks();
   if (!pool.open(threaded)) return raise(function, nullptr, MPI_ERR_NO_MEM, "there is no memory for the requests");
   int rank, size;
   if (const char* cause = adi::start(threaded, rank, size)) return raise(function, nullptr, MPI_ERR_OTHER, "%s", cause);
@@ -89,11 +101,14 @@ void stop_at_exit() {
   stop("exit");
 }
 
+int raise_not_running(const char* function) { return raise_bad_communicator(function, MPI_COMM_NULL); }
+
 int init(const char* function, int required) {
   switch (world_phase.load(std::memory_order_acquire)) {
     case Phase::before: break;
     case Phase::running: return raise(function, nullptr, MPI_ERR_OTHER, "MPI is initialized already");
     case Phase::over: return raise(function, nullptr, MPI_ERR_OTHER, "MPI cannot be initialized again after MPI_Finalize");
+    case Phase::forked: return raise_not_running(function);
   }
   granted_level = level_for(required);
   main_thread = std::this_thread::get_id();
@@ -103,7 +118,6 @@ int init(const char* function, int required) {
   return MPI_SUCCESS;
 }
 
-int raise_not_running(const char* function) { return raise_bad_communicator(function, MPI_COMM_NULL); }
 bool running() { return world_phase.load(std::memory_order_acquire) == Phase::running; }
 
 }  // namespace

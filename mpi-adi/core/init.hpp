@@ -10,7 +10,7 @@
 
 namespace portunus::mpi {
 
-enum class Phase : uint8_t { before, running, over };
+enum class Phase : uint8_t { before, running, over, forked };  // forked: in a child of the process that runs MPI
 extern constinit std::atomic<Phase> phase;
 
 // One more user of MPI, which starts it at the given level of threads, unless it runs already. MPI_SUCCESS or the error that was raised.

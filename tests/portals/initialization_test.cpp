@@ -2,6 +2,9 @@
 // again.
 #include "tests/portals/alone.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <functional>
 #include <vector>
 
@@ -145,6 +148,23 @@ TEST(Initialisation, TheLibraryMayBeInitialisedAgainAndLeavesNothingOfItsLastLif
     old = Alone::counter(Library::open(kMatching));
     PtlFini();  // closes the interfaces, opened twice or not
   }
+}
+
+TEST(Initialisation, AForkedChildIsRefusedAndHarmsNobody) {
+  ASSERT_EQ(PtlInit(), PTL_OK);
+  const ptl_handle_ni_t ni = Library::open(kMatching);
+  const pid_t child = fork();
+  if (child == 0) {
+    ptl_handle_ct_t ct;
+    const bool refused = PtlCTAlloc(ni, &ct) == PTL_NO_INIT && PtlInit() == PTL_FAIL;
+    PtlFini();
+    _exit(refused ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  put_to_self(7);
+  PtlFini();
 }
 
 }  // namespace
