@@ -26,8 +26,7 @@ void check(int code, const char* call) {
 void check(int code, const char* call, const Team& team) {
   if (code == GOAL_SUCCESS) [[likely]]
     return;
-  watch_everybody();
-  if (const int pe = dead_among(&team.members); pe >= 0) misuse("a collective waits for PE %d, which has died", pe);
+  if (const int pe = who_failed(&team.members); pe >= 0) misuse("a collective waits for PE %d, which has died", pe);
   check(code, call);
 }
 

@@ -52,6 +52,15 @@ void look() {
   arm(told);
 }
 
+// Those nobody has watched yet, too, which connects to them.
+void watch_everybody() {
+  const std::lock_guard lock(guard);
+  if (everybody || counted == PTL_CT_NONE) return;
+  everybody = true;
+  for (int pe = 0; pe < runtime.n_pes; ++pe)
+    if (pe != runtime.my_pe && !runtime.peers[pe].on_node()) PtlxCTWatch(counted, process(pe));
+}
+
 }  // namespace
 
 void deaths_open(ptl_handle_ni_t ni) {
@@ -75,14 +84,6 @@ void deaths_close() {
   deaths_told = 0;
 }
 
-void watch_everybody() {
-  const std::lock_guard lock(guard);
-  if (everybody || counted == PTL_CT_NONE) return;
-  everybody = true;
-  for (int pe = 0; pe < runtime.n_pes; ++pe)
-    if (pe != runtime.my_pe && !runtime.peers[pe].on_node()) PtlxCTWatch(counted, process(pe));
-}
-
 bool is_dead(int pe) {
   if (deaths() == 0) return false;
   look();
@@ -100,10 +101,19 @@ void must_live(const char* function, int pe) {
   if (is_dead(pe)) misuse("%s: PE %d has died", function, pe);
 }
 
-void failed_operations(uint64_t number, const char* what) {
+int who_failed(const Members* members) {
   watch_everybody();
+  for (ptl_time_t left = kLong;;) {
+    uint64_t told = deaths();
+    if (const int pe = dead_among(members); pe >= 0) return pe;
+    const auto another = [](void* before) -> int { return deaths() != *static_cast<uint64_t*>(before); };
+    if (PtlxWait(another, &told, 0, left) != PTL_OK) return -1;
+  }
+}
+
+void failed_operations(uint64_t number, const char* what) {
   const auto many = static_cast<unsigned long long>(number);
-  if (const int pe = dead_among(nullptr); pe >= 0) misuse("%llu %s failed: PE %d has died", many, what, pe);
+  if (const int pe = who_failed(nullptr); pe >= 0) misuse("%llu %s failed: PE %d has died", many, what, pe);
   misuse("%llu %s failed: a PE is gone or refused them", many, what);
 }
 

@@ -26,11 +26,12 @@ void deaths_close();
 // A dead PE of these, or of all for null; -1: none that is known. Takes no time while nobody has died.
 int dead_among(const Members* members);
 bool is_dead(int pe);
-// Those nobody has watched yet, too, which connects to them.
-void watch_everybody();
 
 // Ends the job if the PE has died.
 [[gnu::cold, gnu::noinline]] void must_live(const char* function, int pe);
+// Who of these is dead, after something failed: the failure may be here before the death is, so it is awaited for up to a second. -1:
+// nobody.
+[[gnu::cold]] int who_failed(const Members* members);
 // Ends the job since operations failed: "<number> <what> failed", and why.
 [[noreturn, gnu::cold]] void failed_operations(uint64_t number, const char* what);
 

@@ -181,7 +181,7 @@ void Channel::put(int pe, Place to, const void* source, size_t size) {
     ptl_event_t event;
     check(PtlEQWait(sent_, &event), "PtlEQWait");
     if (event.ni_fail_type != PTL_NI_OK) {
-      watch_everybody();
+      who_failed(nullptr);
       must_live("a put", pe);
       misuse("a put to PE %d could not be sent (Portals failure %d)", pe, event.ni_fail_type);
     }
