@@ -164,7 +164,7 @@ TEST_P(TransportConformance, MessagesKeptBackArriveAfterAFlushInOneOrderWithThos
     (*pair_)[0].state.bundling = next / 7 % 4 != 0;
     if (next < kMessages && try_send(0, next, payload(next)) == Sent::done) ++next;
     if (next % 100 == 0 || next == kMessages) flush();
-    if (next % 10 == 0) pump();
+    if (next % 10 == 0 || next == kMessages) pump();
     for (; !arrivals.empty(); arrivals.pop_front(), ++seen) {
       ASSERT_EQ(arrivals.front().header.match_bits, seen);
       ASSERT_TRUE(same(arrivals.front().payload, payload(seen)));
