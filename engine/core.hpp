@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 
 #include "engine/interface.hpp"
 #include "engine/objects.hpp"
@@ -47,6 +48,8 @@ struct Core {
   uint32_t uid;
   bool posted = false;      // something happened that an application thread may wait for
   bool maybe_busy = false;  // something was put in a list that Engine::busy() looks at
+  // [any] Reasons to send less: peers that have asked for it, and, as one more, that too much is held back here.
+  std::atomic<uint32_t> restraints{0};
   ProcessId self;
   std::array<Interface, kInterfaces> interfaces;
 

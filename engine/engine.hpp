@@ -60,6 +60,7 @@ class Engine final : public Sink, private Core {
   // ---- what others see of it ----
   Stats& stats() { return Core::stats; }  // [any] read
   Interface& interface(uint32_t ni) { return interfaces[ni]; }
+  const std::atomic<uint32_t>& restraints() const { return Core::restraints; }  // [any]
   ProcessId self() const { return Core::self; }
   void set_self(ProcessId self) { Core::self = self; }
   Peer* peer(ProcessId process) { return peers_.find(process); }

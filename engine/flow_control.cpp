@@ -82,7 +82,7 @@ PausedPuts FlowControl::told(Peer& peer, const wire::Header& header) {
     found = std::prev(peer.throttles.end());
     found->ni = ni;
     found->pt_index = header.pt_index;
-    if (!peer.throttled) throttled_peers_.fetch_add(1, std::memory_order_relaxed);
+    if (!peer.throttled) core_.restraints.fetch_add(1, std::memory_order_relaxed);
     peer.throttled = true;
   }
   found->level = level;
@@ -97,7 +97,7 @@ void FlowControl::lift(Peer& peer, std::list<Throttled>::iterator which) {
   peer.throttles.erase(which);
   if (!peer.throttles.empty()) return;
   peer.throttled = false;
-  throttled_peers_.fetch_sub(1, std::memory_order_relaxed);
+  core_.restraints.fetch_sub(1, std::memory_order_relaxed);
 }
 
 PausedPuts FlowControl::drop(Peer& peer, int ni) {

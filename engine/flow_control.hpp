@@ -52,8 +52,6 @@ class FlowControl {
     });
   }
   bool any_paused() const { return paused_ != 0; }
-  // [any] How many peers have asked this process for less.
-  const std::atomic<uint32_t>& throttled_peers() const { return throttled_peers_; }
 
  private:
   void tell(Peer& peer, const wire::Header& about, Throttle level);
@@ -62,7 +60,6 @@ class FlowControl {
   Core& core_;
   Peers& peers_;
   uint64_t paused_ = 0;  // puts that wait because their targets have asked for less
-  std::atomic<uint32_t> throttled_peers_{0};
 };
 
 }  // namespace portunus

@@ -77,6 +77,7 @@ int Initiator::send_held() {
   size_t i = 0;
   while (Peer* const peer = peers_.stalled(i)) {
     auto& held = *peer->held;
+    const int sent_before = sent;
     for (int burst = 0; !held.empty() && burst < kHeldPerStep; ++burst) {
       HeldMessage& first = held.front();
       if (!peer->failed) {
@@ -94,6 +95,7 @@ int Initiator::send_held() {
       held.pop_front();
       ++sent;
     }
+    peers_.let_go(static_cast<uint64_t>(sent - sent_before));
     if (held.empty()) peers_.release_stalled(i);
     else ++i;
   }

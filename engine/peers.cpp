@@ -86,7 +86,18 @@ void Peers::hold(Peer& peer, HeldMessage message) {
   ++core_.stats.back_pressure;
   if (!peer.held) peer.held = std::make_unique<std::deque<HeldMessage>>();
   peer.held->push_back(std::move(message));
+  if (++held_back_ == kManyHeldBack && !restrains_) {
+    restrains_ = true;
+    core_.restraints.fetch_add(1, std::memory_order_relaxed);
+  }
   stall(peer);
+}
+
+void Peers::let_go(uint64_t messages) {
+  held_back_ -= messages;
+  if (!restrains_ || held_back_ > kManyHeldBack / 2) return;
+  restrains_ = false;
+  core_.restraints.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void Peers::stall(Peer& peer) {

@@ -1,7 +1,8 @@
 // peers.hpp: the processes we talk to and the transports that reach them: routing, back-pressure, loss.
 //
 // Owns the transports and the records of all peers. A message that its transport will not take yet waits in the peer's
-// queue; so does every further one, and Initiator::send_held lets them go as room appears. A peer that fails takes no more
+// queue; so does every further one, and Initiator::send_held lets them go as room appears. Many that wait restrain those who would
+// send copies (Core::restraints): so what this process holds for peers that do not read stays bounded. A peer that fails takes no more
 // messages from that moment on; what has to end with it is ended by Engine::step(), which drains the list of lost peers. So
 // sending never reports, and nothing recurses.
 //
@@ -23,6 +24,7 @@ namespace portunus {
 class Peers {
  public:
   static constexpr int kArrivalsPerPoll = 16;
+  static constexpr uint64_t kManyHeldBack = 1024;  // messages, from which on copies are to be avoided
   static constexpr uint32_t kCostlyInterval = 32;  // busy steps between two looks at a transport whose poll is costly
 
   explicit Peers(Core& core) : core_(core) {}
@@ -52,6 +54,8 @@ class Peers {
   // A message of the engine's own (answers, streamed data, requests for it): sent, held back, or dropped with its peer.
   void send(Peer& peer, wire::Header header, const void* payload, size_t size);
   void hold(Peer& peer, HeldMessage message);
+  // So many were held back and are not any more.
+  void let_go(uint64_t messages);
   // The peers that hold messages back: the i-th or nullptr, and its end once it holds none.
   Peer* stalled(size_t i) const { return i < stalled_.size() ? stalled_[i] : nullptr; }
   void release_stalled(size_t i);
@@ -121,7 +125,9 @@ class Peers {
   std::unordered_map<uint64_t, std::unique_ptr<Peer>> peers_;
   std::vector<Peer*> stalled_;
   std::vector<Peer*> lost_;
-  uint64_t watches_ = 0;  // live watchers of all peers
+  uint64_t held_back_ = 0;  // messages, of all peers
+  bool restrains_ = false;  // because of these
+  uint64_t watches_ = 0;    // live watchers of all peers
 };
 
 }  // namespace portunus

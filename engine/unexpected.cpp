@@ -24,15 +24,29 @@ bool any(const UnexpectedHeader&) { return true; }
 
 Unexpected::Unexpected(Core& core, Reports& reports, FlowControl& flow, PortalTable& table)
     : core_(core), reports_(reports), flow_(flow), table_(table) {
-  spare_headers_.reserve(kSpareHeaders);
-  while (spare_headers_.size() < kFirstHeaders) spare_headers_.push_back(std::make_unique<KeptHeader>());
+  add_block();
+}
+
+void Unexpected::add_block() {
+  if (const size_t all = (blocks_.size() + 1) * kBlock; all > spare_.capacity()) spare_.reserve(2 * all);  // spare() then needs no memory
+  KeptHeader* const fresh = blocks_.emplace_back(std::make_unique<KeptHeader[]>(kBlock)).get();
+  for (size_t i = kBlock; i-- > 0;) spare_.push_back(fresh + i);
 }
 
 KeptHeader* Unexpected::new_header() {
-  if (spare_headers_.empty()) return new KeptHeader;
-  KeptHeader* header = spare_headers_.back().release();
-  spare_headers_.pop_back();
+  if (spare_.empty()) add_block();
+  KeptHeader* header = spare_.back();
+  spare_.pop_back();
   return header;
+}
+
+void Unexpected::spare(KeptHeader& header) {
+  header.~KeptHeader();
+  spare_.push_back(new (&header) KeptHeader);
+  if (blocks_.size() <= kBlocksKept || spare_.size() != blocks_.size() * kBlock) return;
+  blocks_.clear();
+  spare_ = {};
+  add_block();
 }
 
 void Unexpected::keep(Peer& peer, const wire::Header& header, const std::byte* payload, PortalEntry& portal, uint64_t source) {
@@ -118,9 +132,7 @@ void Unexpected::forget(KeptHeader& kept) {
   --ni.unexpected_headers;
   if (PortalEntry* portal = kept.held ? ni.portals[kept.header.pt_index].get() : nullptr; portal && portal->held)
     flow_.release(*portal, kept.header, bytes_held(kept));
-  kept.~KeptHeader();
-  std::unique_ptr<KeptHeader> blank(new (&kept) KeptHeader);
-  if (spare_headers_.size() < kSpareHeaders) spare_headers_.push_back(std::move(blank));
+  spare(kept);
   if (!entry) return;
   --entry->headers;
   table_.idle(*entry);

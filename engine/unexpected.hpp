@@ -57,16 +57,20 @@ class Unexpected {
 
  private:
   KeptHeader* new_header();
+  void add_block();
+  void spare(KeptHeader& header);
   KeptHeader* unlinked(PortalEntry& portal, UnexpectedHeader* header);
 
-  // For reuse: unexpected messages that come again and again claim no memory, a few at a time not even the first time.
-  static constexpr size_t kSpareHeaders = 1024, kFirstHeaders = 64;
+  // Headers come in blocks: one by one, their alignment would cost the C library's allocator several times their size. Those of the first
+  // blocks are there for good, so unexpected messages that come again and again claim no memory; all others go when none is in use.
+  static constexpr size_t kBlock = 64, kBlocksKept = 16;
 
   Core& core_;
   Reports& reports_;
   FlowControl& flow_;
   PortalTable& table_;
-  std::vector<std::unique_ptr<KeptHeader>> spare_headers_;
+  std::vector<std::unique_ptr<KeptHeader[]>> blocks_;
+  std::vector<KeptHeader*> spare_;
 };
 
 }  // namespace portunus

@@ -317,7 +317,7 @@ int PtlxCountAdd(const char* name, const char* text, uint64_t** count) {
 
 const uint32_t* PtlxThrottled(void) {
   static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t) && std::atomic<uint32_t>::is_always_lock_free);
-  return api::initialized() ? reinterpret_cast<const uint32_t*>(&api::runtime().engine().flow().throttled_peers()) : nullptr;
+  return api::initialized() ? reinterpret_cast<const uint32_t*>(&api::runtime().engine().restraints()) : nullptr;
 }
 
 ptlx_transport_t PtlxTransport(ptl_handle_ni_t ni, ptl_process_t peer, const char** name) {

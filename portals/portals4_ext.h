@@ -282,8 +282,9 @@ int PtlxMERefuse(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_m
  * reordered; only puts to this entry wait. PTL_PT_IN_USE: messages are held already. Fallback: acknowledgements, and credits. */
 int PtlxPTLimitHeld(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, ptl_size_t headers_only_from, ptl_size_t most);
 /* The address of a number that any thread may load atomically until the last PtlFini: how many processes have asked this one
- * for less. While it is not 0, a put may wait for long, and one from a PTL_MD_VOLATILE descriptor occupies memory then:
- * use descriptors that report SEND and wait for it. NULL before PtlInit. */
+ * for less, and one more while over a thousand messages wait here for processes that do not read. While it is not 0, a put may
+ * wait for long, and one from a PTL_MD_VOLATILE descriptor occupies memory then: use descriptors that report SEND and wait for
+ * it. NULL before PtlInit. */
 const uint32_t *PtlxThrottled(void);
 
 /* LAZY, an option of an MD: messages of its operations may be kept back, so that many small ones to one process travel

@@ -19,6 +19,7 @@ constexpr size_t kSmall = 512;
 struct Interface {
   ptl_handle_ni_t ni{};
   ptl_ni_limits_t limits{};
+  const uint32_t* restraints = nullptr;
   ptl_pt_index_t index[kSegments]{};
   ptl_handle_le_t entry[kSegments]{};
   bool entry_linked[kSegments]{};
@@ -47,6 +48,8 @@ int bind(unsigned int options, ptl_handle_ct_t counter, ptl_handle_md_t& handle,
   return PtlMDBind(door.ni, &md, &handle);
 }
 
+// Copies of what is sent would occupy this PE's memory for as long as some other does not read.
+bool restrained() { return __atomic_load_n(door.restraints, __ATOMIC_RELAXED) != 0; }
 int counter(ptl_handle_ct_t& handle) { return PtlCTAlloc(door.ni, &handle); }
 
 void release(ptl_handle_md_t md) {
@@ -90,6 +93,7 @@ RemoteIndices remote_open(ptl_handle_ni_t ni, const ptl_ni_limits_t& limits, voi
   door = {};
   door.ni = ni;
   door.limits = limits;
+  door.restraints = PtlxThrottled();
   constexpr size_t kWord = sizeof(uint64_t);
   if (limits.max_volatile_size < kWord || limits.max_atomic_size < kWord || limits.max_fetch_atomic_size < kWord ||
       limits.max_msg_size == 0)
@@ -169,7 +173,7 @@ std::unique_lock<std::mutex> Channel::exclusive() {
 
 void Channel::put(int pe, Place to, const void* source, size_t size) {
   const ptl_pt_index_t index = door.index[to.segment];
-  if (size <= door.limits.max_volatile_size) {
+  if (size <= door.limits.max_volatile_size && !restrained()) {
     puts_.fetch_add(1);
     check(PtlPut(volatile_md_, address(source), size, PTL_CT_ACK_REQ, process(pe), index, 0, to.offset, nullptr, 0), "PtlPut");
     return;
@@ -178,14 +182,17 @@ void Channel::put(int pe, Place to, const void* source, size_t size) {
   in_pieces(size, [&](size_t done, size_t part) {
     puts_.fetch_add(1);
     check(PtlPut(send_md_, address(source) + done, part, PTL_CT_ACK_REQ, process(pe), index, 0, to.offset + done, nullptr, 0), "PtlPut");
-    ptl_event_t event;
-    check(PtlEQWait(sent_, &event), "PtlEQWait");
-    if (event.ni_fail_type != PTL_NI_OK) {
-      who_failed(nullptr);
-      must_live("a put", pe);
-      misuse("a put to PE %d could not be sent (Portals failure %d)", pe, event.ni_fail_type);
-    }
+    wait_until_sent("a put", pe);
   });
+}
+
+void Channel::wait_until_sent(const char* what, int pe) {
+  ptl_event_t event;
+  check(PtlEQWait(sent_, &event), "PtlEQWait");
+  if (event.ni_fail_type == PTL_NI_OK) return;
+  who_failed(nullptr);
+  must_live(what, pe);
+  misuse("%s to PE %d could not be sent (Portals failure %d)", what, pe, event.ni_fail_type);
 }
 
 void Channel::put_nbi(int pe, Place to, const void* source, size_t size) {
@@ -285,10 +292,16 @@ void Channel::put_signal(int pe, Place to, const void* source, size_t size, Plac
 }
 
 void Channel::atomic(int pe, Place to, ptl_op_t op, const void* operand, size_t size) {
-  puts_.fetch_add(1);
-  check(PtlAtomic(volatile_md_, address(operand), size, PTL_CT_ACK_REQ, process(pe), door.index[to.segment], 0, to.offset, nullptr, 0, op,
-                  word(size)),
-        "PtlAtomic");
+  const auto send = [&](ptl_handle_md_t md) {
+    puts_.fetch_add(1);
+    check(PtlAtomic(md, address(operand), size, PTL_CT_ACK_REQ, process(pe), door.index[to.segment], 0, to.offset, nullptr, 0, op,
+                    word(size)),
+          "PtlAtomic");
+  };
+  if (!restrained()) return send(volatile_md_);
+  const auto lock = exclusive();
+  send(send_md_);
+  wait_until_sent("an atomic operation", pe);
 }
 
 void Channel::fetch(int pe, Place to, ptl_op_t op, const void* operand, void* result, size_t size) {

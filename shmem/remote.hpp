@@ -63,6 +63,7 @@ class Channel {
   void fence();
 
  private:
+  void wait_until_sent(const char* what, int pe);
   // One put-with-signal at a time. Its puts are counted apart from all others, so that the update of the signal can hang on
   // them; the engine reads `signal` when it does the update, which `updated` counts.
   struct Payload {

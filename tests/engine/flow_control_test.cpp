@@ -55,7 +55,7 @@ struct Sender : ::testing::Test {
 
 TEST_F(Sender, PutsToAThrottledEntryArePausedAndComeBackInOrder) {
   EXPECT_TRUE(told(Throttle::nothing).empty());
-  EXPECT_EQ(flow.throttled_peers().load(), 1u);
+  EXPECT_EQ(core.restraints.load(), 1u);
   for (uint64_t i = 0; i < 3; ++i) {
     Command command = put(i);
     EXPECT_TRUE(flow.pause(peer, command));
@@ -70,7 +70,7 @@ TEST_F(Sender, PutsToAThrottledEntryArePausedAndComeBackInOrder) {
   EXPECT_TRUE(large.source.options & PTLX_MD_HEADER_FIRST);
   EXPECT_TRUE(told(Throttle::none).empty());
   EXPECT_FALSE(peer.throttled);
-  EXPECT_EQ(flow.throttled_peers().load(), 0u);
+  EXPECT_EQ(core.restraints.load(), 0u);
 }
 
 TEST_F(Sender, OtherEntriesAndOtherVerbsGoOn) {
@@ -89,7 +89,7 @@ TEST_F(Sender, WhatIsPausedForALostPeerOrAClosedInterfaceIsGivenBack) {
   EXPECT_TRUE(flow.pause(peer, command));
   EXPECT_TRUE(numbers(flow.drop(peer, 1)).empty());
   EXPECT_EQ(numbers(flow.drop(peer, 0)), std::vector<uint64_t>{7});
-  EXPECT_EQ(flow.throttled_peers().load(), 0u);
+  EXPECT_EQ(core.restraints.load(), 0u);
   EXPECT_FALSE(flow.any_paused());
 }
 

@@ -123,6 +123,23 @@ TEST_F(Alone, WhatDoesNotFitIsHeldBackAndEverythingAfterIt) {
   EXPECT_FALSE(peers.any_stalled());
 }
 
+TEST_F(Alone, ManyMessagesHeldBackRestrainSendersUntilHalfOfThemHaveGone) {
+  hub.capacity = 1;
+  Peer& peer = *peers.find({1, 2});
+  for (uint64_t i = 0; i < Peers::kManyHeldBack; ++i) peers.send(peer, {}, nullptr, 0);
+  EXPECT_EQ(core.restraints.load(), 0u);
+  peers.send(peer, {}, nullptr, 0);
+  EXPECT_EQ(core.restraints.load(), 1u);
+  for (uint64_t i = 0; i < 3 * Peers::kManyHeldBack; ++i) peers.send(peer, {}, nullptr, 0);
+  EXPECT_EQ(core.restraints.load(), 1u);
+  peers.let_go(3 * Peers::kManyHeldBack);
+  EXPECT_EQ(core.restraints.load(), 1u);
+  peers.let_go(Peers::kManyHeldBack / 2);
+  EXPECT_EQ(core.restraints.load(), 0u);
+  peer.held->clear();
+  peers.release_stalled(0);
+}
+
 TEST_F(Alone, AProcessThatNobodyReachesHasFailedAndIsNotLost) {
   Peer& peer = *peers.find({9, 9});
   EXPECT_TRUE(peer.failed);

@@ -52,6 +52,26 @@ TEST_F(Unexpected, PutOverflowThenAutoFreeThenAutoUnlink) {
   EXPECT_EQ(target.kinds(eq), (Kinds{PTL_EVENT_PUT_OVERFLOW, PTL_EVENT_AUTO_FREE, PTL_EVENT_AUTO_UNLINK}));
 }
 
+// More than the blocks of headers that are kept for good, so all go; then some again.
+TEST_F(Unexpected, ThousandsOfHeadersAreTakenInOrderAndSoAreThoseThatComeAfterThem) {
+  constexpr uint64_t kMany = 3000;
+  target.append({.options = kPut | PTLX_ME_HOLD, .ignore_bits = ~0ull, .list = PTL_OVERFLOW_LIST});
+  for (int round = 0; round < 2; ++round) {
+    for (uint64_t i = 0; i < kMany; ++i) {
+      initiator.run(initiator.put(&i, sizeof i, 1, i % 7));
+      if (i % 50 == 0) rig.settle();
+    }
+    rig.settle();
+    uint64_t value = 0;
+    for (uint64_t i = 0; i < kMany; ++i) {
+      target.append(
+          {.start = &value, .length = sizeof value, .options = kPut | PTL_ME_USE_ONCE | PTLX_ME_COMPLETE_UNEXPECTED, .match_bits = i % 7});
+      target.events(eq);
+      ASSERT_EQ(value, i);
+    }
+  }
+}
+
 TEST_F(Unexpected, WhatIsHeldWhenItsPortalGoesIsRefused) {
   const uint32_t hold = target.append({.options = kPut | PTLX_ME_HOLD, .ignore_bits = ~0ull, .list = PTL_OVERFLOW_LIST});
   const uint32_t answers = initiator.queue();

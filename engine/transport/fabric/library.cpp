@@ -6,7 +6,9 @@
 #include <rdma/fi_errno.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 
 #include "engine/host/kept_signals.hpp"
@@ -15,6 +17,12 @@ namespace portunus::fabric {
 namespace {
 
 constexpr char kFilter[] = "FI_PROVIDER";
+// How many messages ofi_rxm takes from tcp before they are asked for, of all peers together; each has a buffer of 16 KiB, and those that
+// find no receive keep it. As many as one poll takes (Peers::kArrivalsPerPoll) leave the rest in the sockets, which make senders wait; by
+// default there are 4096, of which a flood of short messages made gigabytes. Devices of InfiniBand need more, and are left alone.
+constexpr char kTaken[] = "FI_OFI_RXM_MSG_RX_SIZE";
+constexpr char kTakenAtOnce[] = "16";
+constexpr char kDevices[] = "/sys/class/infiniband";
 
 // Each with the version that the structures of fabric.h, as compiled here, belong to; later libraries keep it.
 struct Calls {
@@ -52,6 +60,27 @@ const Calls& calls() {
   return loaded;
 }
 
+// An environment variable that the user has not set, for as long as this lives.
+class Suggestion {
+ public:
+  Suggestion(const char* name, const char* value) : name_(std::getenv(name) == nullptr ? name : nullptr) {
+    if (name_) setenv(name_, value, 1);
+  }
+  ~Suggestion() {
+    if (name_) unsetenv(name_);
+  }
+  Suggestion(const Suggestion&) = delete;
+  Suggestion& operator=(const Suggestion&) = delete;
+
+ private:
+  const char* name_;
+};
+
+bool has_devices() {
+  std::error_code none;
+  return std::filesystem::directory_iterator(kDevices, none) != std::filesystem::directory_iterator();
+}
+
 struct FirstQuery {
   std::mutex mutex;
   bool made = false;
@@ -81,19 +110,18 @@ using portunus::fabric::calls;
 
 extern "C" {
 
-// The first query sets providers up. What the user says in FI_PROVIDER holds; else it is set for that query alone.
+// The first query sets providers up. What the user says in libfabric's variables holds; else they are set for that query alone.
 int fi_getinfo(uint32_t version, const char* node, const char* service, uint64_t flags, const struct fi_info* hints,
                struct fi_info** info) {
   auto& first = portunus::fabric::first_query();
   const std::lock_guard lock(first.mutex);
   if (first.made) return calls().getinfo(version, node, service, flags, hints, info);
   const portunus::KeptSignals kept;
-  const char* said = std::getenv(portunus::fabric::kFilter);
-  const bool filter = !first.providers.empty() && said == nullptr;
-  if (said != nullptr) first.providers = said;
-  if (filter) setenv(portunus::fabric::kFilter, first.providers.c_str(), 1);
+  std::optional<portunus::fabric::Suggestion> filter, taken;
+  if (const char* said = std::getenv(portunus::fabric::kFilter)) first.providers = said;
+  else if (!first.providers.empty()) filter.emplace(portunus::fabric::kFilter, first.providers.c_str());
+  if (!portunus::fabric::has_devices()) taken.emplace(portunus::fabric::kTaken, portunus::fabric::kTakenAtOnce);
   const int status = calls().getinfo(version, node, service, flags, hints, info);
-  if (filter) unsetenv(portunus::fabric::kFilter);
   first.made = true;
   return status;
 }
