@@ -412,6 +412,7 @@ TEST(Node, ARecordThatMakesNoSenseHarmsNobody) {
   EXPECT_EQ(receiver.transport.poll(16), 0);
   EXPECT_TRUE(receiver.transport.idle());
   EXPECT_EQ(receiver.stats.malformed.read(), 5u);
+  EXPECT_EQ(receiver.sink.losses.size(), 1u) << "it ends what is between them";
 }
 
 TEST(Node, ABoxThatMakesNoSenseSilencesItsSenderOnly) {
@@ -435,6 +436,17 @@ TEST(Node, ABoxThatMakesNoSenseSilencesItsSenderOnly) {
     EXPECT_EQ(fresh.transport.poll(16), 0);
     EXPECT_TRUE(fresh.transport.idle());
     EXPECT_EQ(fresh.stats.malformed.read(), 1u);
+    // It ends what is between the two, and for good while both live.
+    EXPECT_EQ(fresh.sink.losses.size(), 1u);
+    fresh.transport.housekeeping(true);
+    EXPECT_EQ(writer.sink.losses.size(), 0u);
+    writer.transport.housekeeping(true);
+    EXPECT_EQ(writer.sink.losses.size(), 1u);
+    for (End* end : {&fresh, &writer}) {
+      Link* const again = end->transport.connect(address(end == &fresh ? 4 : 3));
+      ASSERT_NE(again, nullptr);
+      EXPECT_EQ(end->transport.send(*again, put(5), {}), Sent::failed);
+    }
   }
   other.send(address(0), 4);
   receiver.transport.poll(16);

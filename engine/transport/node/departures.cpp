@@ -10,6 +10,17 @@ constexpr uint32_t kLooks = 16;  // at senders that may have gone, each time
 
 }  // namespace
 
+// Acquire pairs with refuse: it writes nothing more to us.
+bool NodeTransport::refuses_us(const NodeLink& link) const {
+  return link.entry && link.entry->ready.load(std::memory_order_acquire) == SegmentHeader::kRefused &&
+         link.entry->incarnation == segment_->header().incarnation;
+}
+
+bool NodeTransport::has_ended_with(ProcessId process, uint32_t incarnation) const {
+  const auto known = links_.find({process.nid, process.pid});
+  return known != links_.end() && known->second->lost && known->second->ended_with == incarnation;
+}
+
 bool NodeTransport::alive(const NodeLink& link) const {
   if (link.lost || link.dead) return false;
   if (link.segment) return link.segment->owner_alive();
@@ -28,6 +39,19 @@ void NodeTransport::note_death(NodeLink& link) {
   dead_.push_back(&link);
 }
 
+// A sender that lives and writes what no sender of ours would: from now on as good as dead, for it, too.
+void NodeTransport::refuse(uint32_t index) {
+  NodeLink* link = sender(index);
+  if (!link || link->lost) return;
+  SegmentHeader::Sender& entry = segment_->header().sender[index];
+  note_death(*link);
+  link->last_words = head_;
+  link->ended_with = entry.incarnation;
+  if (index < kBoxes) boxes_[index].broken = true;
+  reap();  // after which nothing is written to it
+  entry.ready.store(SegmentHeader::kRefused, std::memory_order_release);
+}
+
 // Those whose last words have been delivered.
 int NodeTransport::reap() {
   int told = 0;
@@ -43,7 +67,8 @@ int NodeTransport::reap() {
     link.lost = true;
     if (link.segment && link.segment->lends_memory()) link.kept_segment = std::move(link.segment);
     link.segment.reset();
-    if (link.sends_as != kMaxSenders) vacating_.push_back({link.sends_as, segment_->header().tail.load(std::memory_order_acquire)});
+    if (link.sends_as != kMaxSenders && !link.ended_with)
+      vacating_.push_back({link.sends_as, segment_->header().tail.load(std::memory_order_acquire)});
     sink_.lost(link);
     ++told;
   }
@@ -87,7 +112,10 @@ void NodeTransport::housekeeping(bool waiting) {
   if (needs_housekeeping()) step_over_dead_record();
   if (waiting)
     for (auto& [process, link] : links_)
-      if (link->segment && !link->dead && !link->segment->owner_alive()) note_death(*link);
+      if (link->segment && !link->dead) {
+        if (refuses_us(*link)) link->ended_with = link->segment->header().incarnation;
+        if (link->ended_with || !link->segment->owner_alive()) note_death(*link);
+      }
   look_for_departed();
   if (!dead_.empty()) reap();
   if (!vacating_.empty()) vacate();

@@ -75,7 +75,8 @@ Link* NodeTransport::connect(ProcessId process) {
     return known->second.get();
   }
   std::unique_ptr<Segment> segment = Segment::attach(process, uid_);
-  if (!segment) return known != links_.end() && known->second->lost ? known->second.get() : nullptr;
+  if (!segment || has_ended_with(process, segment->header().incarnation))
+    return known != links_.end() && known->second->lost ? known->second.get() : nullptr;
   NodeLink* link = link_of(process);
   link->segment = std::move(segment);
   return introduce(*link) ? link : nullptr;
@@ -129,6 +130,10 @@ NodeTransport::NodeLink* NodeTransport::new_sender(uint32_t index) {
   SegmentHeader::Sender& entry = segment_->header().sender[index];
   const uint32_t ready = entry.ready.load(std::memory_order_acquire);  // pairs with introduce
   if (ready != SegmentHeader::kThere && ready != SegmentHeader::kLeft) return nullptr;
+  if (has_ended_with({entry.nid, entry.pid}, entry.incarnation)) {
+    entry.ready.store(SegmentHeader::kRefused, std::memory_order_release);
+    return nullptr;
+  }
   if (senders_.size() <= index) senders_.resize(index + 1);
   NodeLink* link = link_of({entry.nid, entry.pid});
   if (link->sends_as != kMaxSenders || (link->segment && link->segment->header().incarnation != entry.incarnation)) {
@@ -265,7 +270,10 @@ int NodeTransport::poll_box(uint32_t index, int budget) {
     uint32_t lines;
     std::byte* const record = box.next(lines);
     if (!record) {
-      if (box.broken) ++stats_.malformed;
+      if (box.broken) {
+        ++stats_.malformed;
+        refuse(index);
+      }
       break;
     }
     if (delivered > 0) box.prefetch(lines);
@@ -286,6 +294,8 @@ int NodeTransport::poll_ring(int budget) {
     if (lines > kMaxRecordLines || lines > lines_) {
       broken_ = true;
       ++stats_.malformed;
+      const uint32_t given = std::min(own.senders.load(std::memory_order_acquire), kMaxSenders);
+      for (uint32_t i = kBoxes; i < given; ++i) refuse(i);
       break;
     }
     arrived(reinterpret_cast<const wire::Header*>(record)->source, record, lines);

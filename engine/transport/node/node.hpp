@@ -11,6 +11,8 @@
 // a record that it reserved and never published is stepped over, which its claim makes possible. Once there are more senders than
 // boxes, those that have gone are looked for, and their places and boxes given to new ones.
 //
+// Whoever ruins a ring ends what is between him and its owner, as if each had died for the other; all who share a ring share that.
+//
 // Thread: the baton holder. Between processes, in the shared ring: `tail` by compare-and-swap of the senders, `head` by the owner.
 // Cost: one line written and one read per small message; a load for the doorbell, and a fence unless the receiver is known to look.
 #pragma once
@@ -91,11 +93,15 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
     bool cma = true;
     bool dead = false;
     bool lost = false;
+    uint32_t ended_with = 0;  // the incarnation of a process that lives, with which nothing more is exchanged
   };
   NodeLink* link_of(ProcessId process);
   bool introduce(NodeLink& link);
   bool alive(const NodeLink& link) const;
+  bool refuses_us(const NodeLink& link) const;
+  bool has_ended_with(ProcessId process, uint32_t incarnation) const;
   void note_death(NodeLink& link);
+  void refuse(uint32_t index);
   int reap();
   void look_for_departed();
   void vacate();

@@ -133,7 +133,7 @@ std::unique_ptr<Segment> Segment::create(ProcessId self, uint32_t uid, size_t ri
   header.uid = uid;
   header.os_pid = getpid();
   header.pid_namespace = own_pid_namespace();
-  header.incarnation = static_cast<uint32_t>(now_ns());
+  header.incarnation = static_cast<uint32_t>(now_ns()) | 1;  // 0: none
   header.magic = SegmentHeader::kMagic;
   header.ready.store(1, std::memory_order_release);
   return segment;

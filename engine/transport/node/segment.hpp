@@ -37,8 +37,9 @@ constexpr uint32_t kSharedCopies = 2;  // the next begins while the helper finis
 
 struct SegmentHeader {
   // Sender::ready. A vacant entry, and the box that goes with it, belong to whoever changes it to kTaken. kLeft: the sender has gone
-  // in good order and will write nothing more; what it wrote before is still to be read.
-  static constexpr uint32_t kThere = 1, kVacant = 2, kTaken = 3, kLeft = 4;
+  // in good order and will write nothing more; what it wrote before is still to be read. kRefused: it wrote what no sender of ours would;
+  // the owner reads nothing more of it and has forgotten it, and the entry is given to nobody else.
+  static constexpr uint32_t kThere = 1, kVacant = 2, kTaken = 3, kLeft = 4, kRefused = 5;
   static constexpr uint64_t kMagic = 0x39304e5554524f50;  // "PORTUN09", little endian
   uint64_t magic;
   uint64_t ring_bytes;
@@ -64,7 +65,7 @@ struct SegmentHeader {
   SharedCopy copy[kBoxes][kSharedCopies];  // what the owner moves, with the help of the sender that has this box
   Staging staging[kStagings];              // what the owner sends
   struct alignas(kLine) Sender {
-    std::atomic<uint32_t> ready;  // kThere, kLeft: release by the sender; kVacant: release by the owner
+    std::atomic<uint32_t> ready;  // kThere, kLeft: release by the sender; kVacant, kRefused: release by the owner
     uint32_t nid, pid, incarnation;
     int32_t os_pid;               // of the sender: for an owner that has not mapped the sender's segment
     uint64_t pid_namespace;       // where os_pid means something
