@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <atomic>
+#include <system_error>
 #include <thread>
 
 #include "tests/engine/node_process.hpp"
@@ -80,6 +81,16 @@ TEST(Segment, AnEmptyFileIsSweptWhenItIsOld) {
 }
 
 // Who sweeps may have opened the file of an owner that ends meanwhile, and whose name is taken again.
+// Whoever made it was killed before it took the lock, and who comes now has its address.
+TEST(Segment, AnEmptyFileOfOnesOwnAddressIsInNobodysWay) {
+  const std::string path = path_of(address(0));
+  close(open(path.c_str(), O_CREAT | O_EXCL | O_RDWR, 0600));
+  End owner(address(0));
+  EXPECT_NE(Segment::attach(address(0), geteuid()), nullptr);
+  EXPECT_THROW(Segment::create(address(0), geteuid(), kRing), std::system_error) << "this one lives";
+  EXPECT_NE(Segment::attach(address(0), geteuid()), nullptr);
+}
+
 TEST(Segment, SweepingHarmsNobodyWhoTakesANameAgain) {
   std::atomic<bool> over{false};
   std::thread sweeper([&] {

@@ -32,7 +32,7 @@ class Attacks:
         status = job.wait(patience)
         try:
             if status is None:
-                return f"hangs: {' '.join(job.command)}"
+                return f"hangs: {' '.join(job.command)}\n{job.text()[-2000:]}\n{jobs.stacks(job)}"
             if left := job.left():
                 return f"leaves {len(left)} processes behind: {' '.join(job.command)}"
             if not allowed(status):

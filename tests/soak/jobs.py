@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -34,7 +35,7 @@ class Job:
     def __init__(self, command, settings=(), prefix=(), limits=None):
         Job.last += 1
         self.mark = f"{os.getpid()}.{Job.last}"
-        self.command = command
+        self.command, self.settings = command, dict(settings)
         self.output = tempfile.TemporaryFile()
         environment = {**os.environ, "SHMEM_SYMMETRIC_SIZE": "16m", **dict(settings), MARK: self.mark}
         self.process = subprocess.Popen([*prefix, *command], stdin=subprocess.DEVNULL, stdout=self.output, stderr=subprocess.STDOUT,
@@ -67,6 +68,18 @@ class Job:
             signalled(pid, signal.SIGKILL)
         self.process.wait()
         self.output.close()
+
+
+def stacks(job):
+    """Where the processes of a job are, if there is a debugger; and what they wait for."""
+    said = []
+    for pid in processes(job.mark):
+        said.append(f"--- process {pid}: {job.settings}")
+        if shutil.which("gdb"):
+            done = subprocess.run(["gdb", "-p", str(pid), "-batch", "-ex", "thread apply all bt 24"], stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace", check=False)
+            said += [line for line in done.stdout.splitlines() if line.startswith(("#", "Thread"))]
+    return "\n".join(said)
 
 
 def is_launcher(pid):

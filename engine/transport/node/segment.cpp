@@ -69,6 +69,23 @@ int create_owned(ProcessId process, uint32_t uid, std::string& path) {
   return -1;
 }
 
+// Whoever has this address has it alone. A file of that name is of one who had it before: he may be ending just now, or was killed before
+// he took the lock, which a process that lives does at once.
+int create_when_free(ProcessId process, uint32_t uid, std::string& path) {
+  constexpr int kTries = 20;
+  constexpr timespec kBetween{0, 10'000'000};
+  for (int tries = 0;; ++tries) {
+    const int fd = create_owned(process, uid, path);
+    if (fd >= 0 || errno != EEXIST || tries == kTries) return fd;
+    nanosleep(&kBetween, nullptr);
+    sweep_dead_segments();
+    const int left = tries + 1 == kTries ? open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+    if (left < 0) continue;
+    if (flock(left, LOCK_EX | LOCK_NB) == 0) unlink(path.c_str());
+    close(left);
+  }
+}
+
 [[noreturn]] void cannot(const std::string& path, const char* doing, int error) {
   std::string what = "cannot " + std::string(doing) + " the node segment " + path;
   if (error == ENOSPC)
@@ -116,7 +133,7 @@ void* map_aligned(int fd, size_t size, size_t offset) {
 std::unique_ptr<Segment> Segment::create(ProcessId self, uint32_t uid, size_t ring_bytes) {
   sweep_dead_segments();
   std::unique_ptr<Segment> segment(new Segment);
-  segment->fd_ = create_owned(self, uid, segment->path_);
+  segment->fd_ = create_when_free(self, uid, segment->path_);
   if (segment->fd_ < 0) cannot(segment->path_, "create", errno);
   segment->owner_ = true;
   if (flock(segment->fd_, LOCK_EX | LOCK_NB) != 0) cannot(segment->path_, "lock", errno);
