@@ -40,49 +40,75 @@ void place(size_t offset, const char* from, size_t bytes) {
   library.counters.copied_bytes += bytes;
 }
 
-Copied copy_declared(View& view, int q, const Slot& theirs) {
-  const uint64_t have = own(library.slot(view.id).version).load(std::memory_order_relaxed);
-  uint64_t* const mine = declared_index(view);
-  auto* const versions = reinterpret_cast<uint64_t*>(library.net.near(q, theirs.index_at));
-  const char* const arena = library.net.near(q, library.layout.arena);
-  size_t begin = 0, end = 0;
-  for (size_t i = 0; i < view.blocks.size(); ++i) {
-    // Atomic: an owner that goes again changes them; then the epoch is another, and all of this is void.
-    const uint64_t version = own(versions[i]).load(std::memory_order_relaxed);
-    if (version <= have) continue;
-    mine[i] = version;
-    const Range& block = view.blocks[i];
-    if (block.offset != end) {
-      if (end != begin && view.mode != VDCX_OVERWRITE) place(begin, arena + begin, end - begin);
-      begin = block.offset;
-    }
-    end = block.end();
-  }
-  if (end != begin && view.mode != VDCX_OVERWRITE) place(begin, arena + begin, end - begin);
-  return Copied::yes;
-}
+// An owner who may go on unasked can write while he is copied from, and die then: such data come into room of their own, and are taken over
+// if his word is still what it was. So the version that is here stays whole until there is another one.
+struct Staged {
+  Room room;
+  std::vector<std::pair<size_t, uint64_t>> blocks;  // and their versions
+  std::vector<Range> ranges;
+  bool wanted(const View& view) const { return view.request.at == At::copy_idle; }
+} staged;
 
-// A copy from an owner who may go on unasked is of one version if his word is still what it was.
+// Loads before this come before the look at the word.
 bool is_of_one_version(const View& view, int q) {
-  if (view.request.at != At::copy_idle) return true;
+  std::atomic_thread_fence(std::memory_order_acquire);
   const Word word{library.net.load(q, library.layout.slot(view.id) + offsetof(Slot, word))};
   return word.epoch() == view.request.epoch;
 }
 
-Copied copy_detected(View& view, int q, const Slot& theirs) {
-  const uint64_t have = own(library.slot(view.id).version).load(std::memory_order_relaxed);
+// False: it is void, and nothing was done; At::check finds that out, too.
+bool copy_declared(View& view, int q, const Slot& theirs, uint64_t have) {
+  uint64_t* const mine = declared_index(view);
+  auto* const versions = reinterpret_cast<uint64_t*>(library.net.near(q, theirs.index_at));
+  const char* arena = library.net.near(q, library.layout.arena);
+  staged.blocks.clear(), staged.ranges.clear();
+  for (size_t i = 0; i < view.blocks.size(); ++i) {
+    const uint64_t version = own(versions[i]).load(std::memory_order_relaxed);
+    if (version <= have) continue;
+    staged.blocks.emplace_back(i, version);
+    const Range& block = view.blocks[i];
+    if (!staged.ranges.empty() && staged.ranges.back().end() == block.offset) staged.ranges.back().bytes += block.bytes;
+    else staged.ranges.push_back(block);
+  }
+  if (view.mode == VDCX_OVERWRITE) staged.ranges.clear();
+  if (staged.wanted(view)) {
+    size_t all = 0;
+    for (const Range& range : staged.ranges) all += range.bytes;
+    char* to = staged.room.of(all);
+    for (const Range& range : staged.ranges) memcpy(to, arena + range.offset, range.bytes), to += range.bytes;
+    if (!is_of_one_version(view, q)) return false;
+  }
+  const char* from = staged.room.data();
+  for (const Range& range : staged.ranges) {
+    place(range.offset, staged.wanted(view) ? from : arena + range.offset, range.bytes);
+    from += range.bytes;
+  }
+  for (const auto& [block, version] : staged.blocks) mine[block] = version;
+  return true;
+}
+
+bool copy_detected(View& view, int q, const Slot& theirs, uint64_t have) {
   const size_t pool_end = library.layout.pool + library.layout.pool_bytes;
   std::vector<PageEntry> fresh;
   const bool sound = theirs.index_at >= library.layout.pool && theirs.index_length <= library.layout.pool_bytes / sizeof(PageEntry) &&
                      theirs.index_at + theirs.index_length * sizeof(PageEntry) <= pool_end;
+  const size_t pages = library.layout.arena_bytes / kPage;
   for (size_t i = 0; sound && i < theirs.index_length; ++i) {
     const auto& entry = *reinterpret_cast<PageEntry*>(library.net.near(q, theirs.index_at + i * sizeof(PageEntry)));
-    if (entry.version > have) fresh.push_back(entry);
+    if (entry.version > have && entry.page < pages) fresh.push_back(entry);
   }
-  std::atomic_thread_fence(std::memory_order_acquire);
-  if (!is_of_one_version(view, q)) return Copied::not_yet;  // a bitmap that was read while it changed could name bytes of others
-  apply_detected(view, fresh, [&](size_t page) { return library.net.near(q, library.layout.arena + page * kPage); });
-  return Copied::yes;
+  const auto there = [&](size_t page) { return library.net.near(q, library.layout.arena + page * kPage); };
+  if (!staged.wanted(view)) {
+    std::atomic_thread_fence(std::memory_order_acquire);
+    apply_detected(view, fresh, there);
+    return true;
+  }
+  char* const room = staged.room.of(fresh.size() * kPage);
+  for (size_t i = 0; i < fresh.size(); ++i) memcpy(room + i * kPage, there(fresh[i].page), kPage);
+  if (!is_of_one_version(view, q)) return false;
+  size_t next = 0;
+  apply_detected(view, fresh, [&](size_t) { return room + next++ * kPage; });
+  return true;
 }
 
 }  // namespace
@@ -170,18 +196,13 @@ Copied copy_from(View& view, int q) {
   theirs.generation = read(theirs_now->generation);
   same_view(view, q, theirs);
   Slot& mine = library.slot(view.id);
-  if (theirs.version <= own(mine.version).load(std::memory_order_relaxed)) return Copied::yes;
-  const uint64_t whole = own(mine.whole).exchange(0, std::memory_order_acq_rel);
-  if (view.declared) {
-    copy_declared(view, q, theirs);
-  } else if (copy_detected(view, q, theirs) == Copied::not_yet) {
-    own(mine.whole).store(whole, std::memory_order_release);
-    return Copied::yes;  // void: At::check finds that out, too
+  // Somebody died while he brought data to this process: all of it is copied.
+  const uint64_t have = own(mine.whole).load(std::memory_order_acquire) ? own(mine.version).load(std::memory_order_relaxed) : 0;
+  if (theirs.version <= have) return Copied::yes;
+  if (view.declared ? copy_declared(view, q, theirs, have) : copy_detected(view, q, theirs, have)) {
+    own(mine.version).store(theirs.version, std::memory_order_relaxed);
+    own(mine.whole).store(1, std::memory_order_release);
   }
-  std::atomic_thread_fence(std::memory_order_acquire);  // the loads above come before the second look
-  if (!is_of_one_version(view, q)) return Copied::yes;  // the same: it is copied again; if q dies before that, nobody recovers it
-  own(mine.version).store(theirs.version, std::memory_order_relaxed);
-  own(mine.whole).store(1, std::memory_order_release);
   return Copied::yes;
 }
 

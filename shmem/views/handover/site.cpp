@@ -3,13 +3,20 @@
 
 namespace portunus::views {
 
+// A process of this node that died behind its release, before it had told or while it was bringing data: those lie there still.
+bool Site::has_released(unsigned q) const {
+  if (!net().near(static_cast<int>(q), 0)) return false;
+  const Word word{net().load(static_cast<int>(q), library.layout.slot(view.id) + offsetof(Slot, word))};
+  return word.kind() == Kind::owner && !word.lost();
+}
+
 Told Site::told(unsigned q) {
   auto word = own(slot().told);
   // acquire: pairs with the store of who told, behind which lies all that he wrote.
   auto now = static_cast<Told>(word.load(std::memory_order_acquire));
   if (now == Told::not_yet && net().dead(static_cast<int>(q))) {
     now = static_cast<Told>(word.load(std::memory_order_acquire));
-    if (now == Told::not_yet) return Told::lost;
+    if (now == Told::not_yet) return has_released(q) ? Told::yes : Told::lost;
   }
   if (now == Told::brought) took_delivery(view);
   return now;

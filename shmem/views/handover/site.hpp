@@ -53,6 +53,7 @@ struct Site {
   }
   void expect() { own(slot().told).store(0, std::memory_order_seq_cst); }
   Told told(unsigned q);
+  bool has_released(unsigned q) const;
   void tell(unsigned p, bool push);
   void tell_lost(unsigned p) {
     net().store(static_cast<int>(p), library.layout.slot(view.id) + offsetof(Slot, told), static_cast<uint64_t>(Told::lost));

@@ -43,7 +43,8 @@ void meet_the_living() { turn(); }
 std::pair<int, uint64_t> recover(View& view) {
   if (view.held || view.reads) refuse(VDCX_ERR_STATE, "view %d is held by this process: release it before it is recovered", view.id);
   if (view.pending) {
-    // What was asked for is void, but what has come is here.
+    // What was asked for is void, but what has come is here, and what can be copied from the dead comes.
+    if (library.net.dead(view.request.other)) go_on_with_aheads();
     if (static_cast<Told>(own(library.slot(view.id).told).load(std::memory_order_acquire)) == Told::brought) took_delivery(view);
     abandon_copy(view);
     std::erase(library.aheads, &view);

@@ -33,6 +33,13 @@ constexpr int kWords = 600;
   _exit(0);
 }
 
+// Data are brought by whoever releases, who may die then.
+int acquire_ahead(Vdcx_mode mode) {
+  Vdcx_request request;
+  const int code = Vdcx_begin(kView, mode, &request);
+  return code == VDCX_SUCCESS ? Vdcx_wait(&request, 20) : code;
+}
+
 void* kill_after(void* microseconds) {
   usleep(static_cast<useconds_t>(reinterpret_cast<uintptr_t>(microseconds)));
   kill(getpid(), SIGKILL);
@@ -106,7 +113,8 @@ int main(int argc, char** argv) {
       if (Vdcx_acquire(kView, VDCX_WRITE, 0) == VDCX_SUCCESS) data[0]++;
       kill(getpid(), SIGKILL);
     }
-    const int code = Vdcx_acquire(kView, reads ? VDCX_READ : VDCX_WRITE, 20);
+    const Vdcx_mode mode = reads ? VDCX_READ : VDCX_WRITE;
+    const int code = random() % 3 == 0 ? acquire_ahead(mode) : Vdcx_acquire(kView, mode, 20);
     if (code == VDCX_ERR_LOST) {
       lost = true;
       break;
