@@ -16,6 +16,7 @@
 #include <stdexcept>
 
 #include "engine/host/bootstrap.hpp"
+#include "engine/host/kept_signals.hpp"
 #include "engine/host/pmix_answers.hpp"
 
 namespace portunus {
@@ -224,7 +225,11 @@ class PmixJob final : public Bootstrap {
 
 std::unique_ptr<Bootstrap> start_pmix_job() {
   pmix_proc_t self{};
-  const pmix_status_t rc = PMIx_Init(&self, nullptr, 0);
+  pmix_status_t rc;
+  {
+    const HeldSignals held;  // its thread is not to be interrupted by the application's
+    rc = PMIx_Init(&self, nullptr, 0);
+  }
   if (rc != PMIX_SUCCESS)
     fail("the PMIx server named by the environment (PMIX_SERVER_URI...) could not be joined", rc,
          "start the program with ptlrun, or unset PMIX_NAMESPACE to run it alone");

@@ -42,6 +42,7 @@ void find(void* library, const char* name, const char* version, Call& call) {
 }
 
 Calls load() {
+  const HeldSignals held;
   const KeptSignals kept;
   void* library = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
@@ -116,6 +117,7 @@ int fi_getinfo(uint32_t version, const char* node, const char* service, uint64_t
   auto& first = portunus::fabric::first_query();
   const std::lock_guard lock(first.mutex);
   if (first.made) return calls().getinfo(version, node, service, flags, hints, info);
+  const portunus::HeldSignals held;
   const portunus::KeptSignals kept;
   std::optional<portunus::fabric::Suggestion> filter, taken;
   if (const char* said = std::getenv(portunus::fabric::kFilter)) first.providers = said;
