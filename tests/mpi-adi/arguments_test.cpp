@@ -1,6 +1,7 @@
 // Wrong arguments: the error class of each, and that all goes on. Source: MPI-5.0, 9.4 and each call's chapter.
 #include "arguments.hpp"
 
+namespace arguments_test {
 namespace {
 using namespace args;
 
@@ -359,3 +360,4 @@ TEST(Arguments, OfCallsOnAWindow) {
 }
 
 }  // namespace
+}  // namespace arguments_test

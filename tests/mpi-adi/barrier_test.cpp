@@ -3,6 +3,7 @@
 
 #include "ranks.hpp"
 
+namespace barrier_test {
 namespace {
 
 TEST(Barrier, IsLeftByNobodyBeforeAllHaveEnteredIt) {
@@ -53,3 +54,4 @@ TEST(Barrier, WithReceivesPendingAndMessagesUnderWay) {
 TEST(Barrier, OfOneselfReturnsAtOnce) { EXPECT_EQ(MPI_Barrier(MPI_COMM_SELF), MPI_SUCCESS); }
 
 }  // namespace
+}  // namespace barrier_test

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+namespace collectives_test {
 namespace {
 
 const MPI_Comm comm = MPI_COMM_WORLD;
@@ -462,3 +463,4 @@ TEST(Collectives, ReportBadArguments) {
 }
 
 }  // namespace
+}  // namespace collectives_test

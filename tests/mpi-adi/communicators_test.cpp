@@ -5,6 +5,7 @@
 
 #include "ranks.hpp"
 
+namespace communicators_test {
 namespace {
 
 // Everybody tells everybody: the messages of this communicator arrive, and only there.
@@ -27,7 +28,7 @@ int rank_in(MPI_Comm comm) {
   MPI_Comm_rank(comm, &value);
   return value;
 }
-int size_of(MPI_Comm comm) {
+int ranks_of(MPI_Comm comm) {
   int value;
   MPI_Comm_size(comm, &value);
   return value;
@@ -129,7 +130,7 @@ TEST(Communicators, SplitsAreOrderedByKeyAndThenByRank) {
   MPI_Comm half, backwards, none;
   MPI_Comm_split(MPI_COMM_WORLD, rank() % 2, 0, &half);
   EXPECT_EQ(rank_in(half), rank() / 2);
-  EXPECT_EQ(size_of(half), (ranks() + 1 - rank() % 2) / 2);
+  EXPECT_EQ(ranks_of(half), (ranks() + 1 - rank() % 2) / 2);
   expect_to_work(half);
   MPI_Comm_split(MPI_COMM_WORLD, 7, -rank(), &backwards);
   EXPECT_EQ(rank_in(backwards), ranks() - 1 - rank());
@@ -154,7 +155,7 @@ TEST(Communicators, SplitsAreOrderedByKeyAndThenByRank) {
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_RESOURCE_GUIDED, 0, info, &guided);
   EXPECT_EQ(guided, MPI_COMM_NULL);
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_UNGUIDED, 0, MPI_INFO_NULL, &unguided);
-  EXPECT_EQ(unguided == MPI_COMM_NULL, size_of(node) == ranks());
+  EXPECT_EQ(unguided == MPI_COMM_NULL, ranks_of(node) == ranks());
   if (unguided != MPI_COMM_NULL) MPI_Comm_free(&unguided);
   MPI_Info_free(&info);
   MPI_Comm_free(&node);
@@ -392,7 +393,7 @@ MPI_Comm make_intercomm() {
   const bool upper = rank() >= half;
   MPI_Comm side, both;
   MPI_Comm_split(MPI_COMM_WORLD, upper, 0, &side);
-  EXPECT_EQ(MPI_Intercomm_create(side, size_of(side) - 1, MPI_COMM_WORLD, upper ? half - 1 : ranks() - 1, 11, &both), MPI_SUCCESS);
+  EXPECT_EQ(MPI_Intercomm_create(side, ranks_of(side) - 1, MPI_COMM_WORLD, upper ? half - 1 : ranks() - 1, 11, &both), MPI_SUCCESS);
   MPI_Comm_free(&side);
   return both;
 }
@@ -407,7 +408,7 @@ TEST(Intercommunicators, ConnectTwoGroups) {
   EXPECT_TRUE(flag);
   MPI_Comm_remote_size(both, &remote);
   EXPECT_EQ(remote, upper ? half : ranks() - half);
-  EXPECT_EQ(size_of(both), upper ? ranks() - half : half);
+  EXPECT_EQ(ranks_of(both), upper ? ranks() - half : half);
   MPI_Group far;
   MPI_Comm_remote_group(both, &far);
   EXPECT_EQ(world_ranks(far)[0], upper ? 0 : half);
@@ -455,3 +456,4 @@ TEST(Communicators, RefuseWhatIsNone) {
 }
 
 }  // namespace
+}  // namespace communicators_test

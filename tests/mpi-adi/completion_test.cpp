@@ -4,6 +4,7 @@
 
 #include "ranks.hpp"
 
+namespace completion_test {
 namespace {
 
 TEST(Completion, WaitsomeReturnsEachCompleteOneOnce) {
@@ -203,6 +204,7 @@ TEST(Generalized, RequestsCompleteWhenTheUserSaysSo) {
 }
 
 }  // namespace
+}  // namespace completion_test
 
 // Who looks at a request without completing it finds the data there, with or without a status, and may let go of the request then.
 TEST(Completion, ACollectiveThatIsSaidToBeDoneHasBroughtItsData) {

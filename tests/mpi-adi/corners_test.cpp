@@ -10,6 +10,7 @@
 
 #include "ranks.hpp"
 
+namespace corners_test {
 namespace {
 
 const MPI_Comm comm = MPI_COMM_WORLD;
@@ -344,3 +345,4 @@ TEST(Corners, PartitionedMessagesHaveBothNames) {
 }
 
 }  // namespace
+}  // namespace corners_test

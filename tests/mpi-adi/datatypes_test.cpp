@@ -6,6 +6,7 @@
 
 #include "ranks.hpp"
 
+namespace datatypes_test {
 namespace {
 
 using Map = std::vector<MPI_Aint>;  // where each int of a datatype lies
@@ -458,3 +459,4 @@ TEST(Datatypes, RefuseWhatMakesNoSense) {
 }
 
 }  // namespace
+}  // namespace datatypes_test

@@ -6,6 +6,7 @@
 
 #include "ranks.hpp"
 
+namespace errors_test {
 namespace {
 
 TEST(Errors, OfArgumentsAreReturnedWithTheirClass) {
@@ -229,3 +230,4 @@ TEST(Environment, TheLargestTagWorks) {
 }
 
 }  // namespace
+}  // namespace errors_test

@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+namespace inter_test {
 namespace {
 
 // The lower and the upper half of the ranks.
@@ -81,3 +82,4 @@ TEST(Intercommunicators, CollectivesCarryDataFromOneGroupToTheOther) {
 }
 
 }  // namespace
+}  // namespace inter_test

@@ -17,6 +17,7 @@ int MPI_Type_hvector(int count, int blocklength, MPI_Aint stride, MPI_Datatype o
 int MPI_Type_struct(int count, int* blocklengths, MPI_Aint* displacements, MPI_Datatype* types, MPI_Datatype* newtype);
 }
 
+namespace interfaces_test {
 namespace {
 
 TEST(OldNames, DoWhatHasTakenTheirPlace) {
@@ -374,3 +375,4 @@ TEST(ManyCommunicators, SixteenThousandLiveAtOnceAndOneMoreIsRefused) {
 }
 
 }  // namespace
+}  // namespace interfaces_test

@@ -1,6 +1,7 @@
 // The forms with large counts: they do what those with int do, with arrays of MPI_Count. Source: MPI-5.0, 2.5.8, 6.1.
 #include "collectives.hpp"
 
+namespace large_test {
 namespace {
 
 const MPI_Comm comm = MPI_COMM_WORLD;
@@ -197,3 +198,4 @@ TEST(LargeCounts, OfAccessesToWindowsAndTheirUnits) {
 }
 
 }  // namespace
+}  // namespace large_test

@@ -4,6 +4,7 @@
 #include "ranks.hpp"
 #include "tests/support/thorough.hpp"
 
+namespace messages_test {
 namespace {
 
 constexpr size_t kLargest = 4 << 20;
@@ -245,3 +246,4 @@ TEST(Messages, OfTypedElementsAreCountedInElements) {
 }
 
 }  // namespace
+}  // namespace messages_test

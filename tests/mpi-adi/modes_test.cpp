@@ -4,6 +4,7 @@
 
 #include "ranks.hpp"
 
+namespace modes_test {
 namespace {
 
 constexpr size_t kSizes[] = {0, 8, 5000, 60'000, 300'000};
@@ -269,3 +270,4 @@ TEST(Exchanges, WithoutWaitingCompleteWhenBothPartsAre) {
 }
 
 }  // namespace
+}  // namespace modes_test

@@ -1,6 +1,7 @@
 // Collectives along the edges of grids and graphs. Source: MPI-5.0, 8.6.
 #include "collectives.hpp"
 
+namespace neighbours_test {
 namespace {
 
 TEST(Neighbours, OfARingHearEachOtherInTheOrderOfTheDirections) {
@@ -69,3 +70,4 @@ TEST(Neighbours, OfAGraphExchangeAsMuchAsEachEdgeSays) {
 }
 
 }  // namespace
+}  // namespace neighbours_test

@@ -5,6 +5,7 @@
 
 #include "ranks.hpp"
 
+namespace partitioned_and_sessions_test {
 namespace {
 
 const MPI_Comm comm = MPI_COMM_WORLD;
@@ -184,3 +185,4 @@ TEST(Sessions, HaveErrorHandlers) {
 }
 
 }  // namespace
+}  // namespace partitioned_and_sessions_test

@@ -1,6 +1,7 @@
 // Probes. Source: MPI-5.0, 3.8.1.
 #include "ranks.hpp"
 
+namespace probe_test {
 namespace {
 
 TEST(Probe, TellsSourceTagAndSizeAndLeavesTheMessageToBeReceived) {
@@ -79,3 +80,4 @@ TEST(Probe, OfTheNullProcessSucceedsAtOnce) {
 }
 
 }  // namespace
+}  // namespace probe_test

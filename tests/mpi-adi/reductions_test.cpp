@@ -5,6 +5,7 @@
 #include <complex>
 #include <functional>
 
+namespace reductions_test {
 namespace {
 
 const MPI_Comm comm = MPI_COMM_WORLD;
@@ -293,3 +294,4 @@ TEST(ReduceLocal, CombinesTwoVectorsOfThisRank) {
 }
 
 }  // namespace
+}  // namespace reductions_test

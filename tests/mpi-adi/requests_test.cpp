@@ -5,6 +5,7 @@
 #include "ranks.hpp"
 #include "tests/support/thorough.hpp"
 
+namespace requests_test {
 namespace {
 
 TEST(Requests, InThousandsCompleteWhateverTheOrderOfWaiting) {
@@ -174,3 +175,4 @@ TEST(Requests, TheNullRequestIsCompleteAndItsStatusEmpty) {
 }
 
 }  // namespace
+}  // namespace requests_test

@@ -5,6 +5,7 @@
 
 #include "collectives.hpp"
 
+namespace rma_test {
 namespace {
 
 const MPI_Comm comm = MPI_COMM_WORLD;
@@ -350,3 +351,4 @@ TEST(Rma, WindowsTellWhatTheyAreAndReportMistakes) {
 }
 
 }  // namespace
+}  // namespace rma_test

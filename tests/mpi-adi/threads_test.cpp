@@ -4,6 +4,7 @@
 
 #include "ranks.hpp"
 
+namespace threads_test {
 namespace {
 
 class Threads : public testing::Test {
@@ -279,3 +280,4 @@ TEST_F(Threads, OtherThanTheFirstAreNotTheMainThread) {
 }
 
 }  // namespace
+}  // namespace threads_test

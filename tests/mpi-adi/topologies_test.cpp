@@ -3,6 +3,7 @@
 
 #include "ranks.hpp"
 
+namespace topologies_test {
 namespace {
 
 std::vector<int> dims_of(int processes, std::vector<int> dims) {
@@ -112,3 +113,4 @@ TEST(Topologies, DistributedGraphsAreToldByAnybody) {
 }
 
 }  // namespace
+}  // namespace topologies_test

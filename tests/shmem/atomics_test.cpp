@@ -3,6 +3,7 @@
 
 #include "pe.hpp"
 
+namespace atomics_test {
 namespace {
 
 long global_counter;
@@ -229,3 +230,6 @@ TEST(Atomics, EveryBitwiseTypeAndsOrsAndXors) {
 }
 
 }  // namespace
+}  // namespace atomics_test
+
+#undef CALL

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include "pe.hpp"
 
+namespace collectives_test {
 namespace {
 
 constexpr size_t kMost = 70000;  // bytes per PE in the large cases: beyond what is kept compiled
@@ -341,3 +342,6 @@ TEST(ActiveSet, ReductionsOfEveryTypeAreThoseOfTeams) {
 }
 
 }  // namespace
+}  // namespace collectives_test
+
+#undef CALL

@@ -4,6 +4,7 @@
 
 #include "pe.hpp"
 
+namespace heap_test {
 namespace {
 
 // Where the heap begins on this PE: the first block that is handed out while none is in use.
@@ -162,3 +163,4 @@ TEST(Heap, AllOfItCanBeHadAndComesBack) {
 }
 
 }  // namespace
+}  // namespace heap_test

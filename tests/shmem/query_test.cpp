@@ -3,6 +3,7 @@
 
 #include "pe.hpp"
 
+namespace query_test {
 namespace {
 
 int global_word;
@@ -76,3 +77,4 @@ TEST(Query, TheLibrarySaysThatItIsInitialised) {
 }
 
 }  // namespace
+}  // namespace query_test

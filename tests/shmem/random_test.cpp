@@ -5,6 +5,7 @@
 
 #include "pe.hpp"
 
+namespace random_test {
 namespace {
 
 constexpr size_t kSlice = 6000;  // bytes of each PE's memory that belong to one writer
@@ -128,3 +129,4 @@ TEST(Rma, AnyMixOfCallsLeavesWhatEachOfThemSays) {
 }
 
 }  // namespace
+}  // namespace random_test

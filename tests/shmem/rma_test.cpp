@@ -1,6 +1,7 @@
 // rma_test.cpp: OpenSHMEM 1.6, "Remote Memory Access Routines".
 #include "pe.hpp"
 
+namespace rma_test {
 namespace {
 
 constexpr size_t kSizes[] = {0,    1,    2,    3,    7,     8,     9,     16,     63,     64,      65,      127,     128,
@@ -192,3 +193,6 @@ TEST(Rma, ElementsOfAFixedWidthAreCountedInThatWidth) {
 }
 
 }  // namespace
+}  // namespace rma_test
+
+#undef CALL

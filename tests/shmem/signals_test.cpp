@@ -4,6 +4,7 @@
 
 #include "pe.hpp"
 
+namespace signals_test {
 namespace {
 
 uint64_t static_signal;
@@ -286,3 +287,6 @@ TEST(Deprecated, SingleOperationsDoWhatTheyDid) {
 }
 
 }  // namespace
+}  // namespace signals_test
+
+#undef CALL

@@ -7,6 +7,7 @@
 #include "pe.hpp"
 #include "portals/portals4_ext.h"
 
+namespace sync_test {
 namespace {
 
 TEST(Wait, ATokenGoesRoundTheRingManyTimes) {
@@ -305,3 +306,6 @@ TEST(Barrier, LateComersAreWaitedFor) {
 }
 
 }  // namespace
+}  // namespace sync_test
+
+#undef CALL

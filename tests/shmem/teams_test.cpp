@@ -1,6 +1,7 @@
 // teams_test.cpp: OpenSHMEM 1.6, "Team Management Routines", "Communication Management Routines".
 #include "pe.hpp"
 
+namespace teams_test {
 namespace {
 
 shmem_team_t split(shmem_team_t parent, int start, int stride, int size) {
@@ -238,3 +239,4 @@ TEST(Order, PeQuietCompletesWhatWentToThosePes) {
 }
 
 }  // namespace
+}  // namespace teams_test
