@@ -17,6 +17,14 @@ struct Descriptor {
 };
 
 struct Objects {
+  Objects() = default;
+  Objects(const Objects&) = delete;
+  Objects& operator=(const Objects&) = delete;
+  // Slots are reused with the memory of the queue that was there, until here.
+  ~Objects() {
+    for (uint32_t i = 0; i < queues.used(); ++i) queues.at(i).close();
+  }
+
   // What is left of an interface that closes, whether or not its user freed it; its counters and entries have gone before.
   void close(uint32_t ni) {
     end_all(queues, [ni](const EventQueue& queue) { return queue.ni == ni; });

@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <fstream>
 #include <thread>
 
+#include "engine/objects.hpp"
 #include "engine/shared/command_queue.hpp"
 #include "engine/shared/event_queue.hpp"
 #include "engine/shared/slots.hpp"
@@ -77,6 +79,27 @@ struct Queue : ::testing::Test {
     queue.post(e);
   }
 };
+
+// Pages that this process has reserved, of all it may ever touch.
+uint64_t reserved_pages() {
+  uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages;
+}
+
+TEST(Pools, WhatNobodyFreedGoesWithThem) {
+  constexpr uint64_t kEvents = 4096;
+  const auto make_and_leave = [] {
+    Objects objects;
+    const uint32_t index = objects.queues.claim();
+    ASSERT_TRUE(objects.queues.at(index).open(kEvents));
+    objects.queues.publish(index);
+  };
+  make_and_leave();
+  const uint64_t before = reserved_pages();
+  for (int i = 0; i < 100; ++i) make_and_leave();
+  EXPECT_LT(reserved_pages(), before + 100 * kEvents * sizeof(ptl_event_t) / 4096 / 4);
+}
 
 TEST_F(Queue, EventsComeInTheOrderOfPosting) {
   queue.open(8);
