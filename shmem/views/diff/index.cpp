@@ -78,10 +78,10 @@ bool copy_declared(View& view, int q, const Slot& theirs, uint64_t have) {
     for (const Range& range : staged.ranges) memcpy(to, arena + range.offset, range.bytes), to += range.bytes;
     if (!is_of_one_version(view, q)) return false;
   }
-  const char* from = staged.room.data();
+  size_t at = 0;
   for (const Range& range : staged.ranges) {
-    place(range.offset, staged.wanted(view) ? from : arena + range.offset, range.bytes);
-    from += range.bytes;
+    place(range.offset, staged.wanted(view) ? staged.room.data() + at : arena + range.offset, range.bytes);
+    at += range.bytes;
   }
   for (const auto& [block, version] : staged.blocks) mine[block] = version;
   return true;
