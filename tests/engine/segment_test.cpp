@@ -80,7 +80,6 @@ TEST(Segment, AnEmptyFileIsSweptWhenItIsOld) {
   close(fd);
 }
 
-// Who sweeps may have opened the file of an owner that ends meanwhile, and whose name is taken again.
 // Whoever made it was killed before it took the lock, and who comes now has its address.
 TEST(Segment, AnEmptyFileOfOnesOwnAddressIsInNobodysWay) {
   const std::string path = path_of(address(0));
@@ -91,6 +90,7 @@ TEST(Segment, AnEmptyFileOfOnesOwnAddressIsInNobodysWay) {
   EXPECT_NE(Segment::attach(address(0), geteuid()), nullptr);
 }
 
+// Who sweeps may have opened the file of an owner that ends meanwhile, and whose name is taken again.
 TEST(Segment, SweepingHarmsNobodyWhoTakesANameAgain) {
   std::atomic<bool> over{false};
   std::thread sweeper([&] {
