@@ -19,7 +19,7 @@ constexpr size_t kSmall = 512;
 struct Interface {
   ptl_handle_ni_t ni{};
   ptl_ni_limits_t limits{};
-  const uint32_t* restraints = nullptr;
+  const uint32_t* throttled = nullptr;
   ptl_pt_index_t index[kSegments]{};
   ptl_handle_le_t entry[kSegments]{};
   bool entry_linked[kSegments]{};
@@ -49,7 +49,7 @@ int bind(unsigned int options, ptl_handle_ct_t counter, ptl_handle_md_t& handle,
 }
 
 // Copies of what is sent would occupy this PE's memory for as long as some other does not read.
-bool restrained() { return __atomic_load_n(door.restraints, __ATOMIC_RELAXED) != 0; }
+bool throttled() { return __atomic_load_n(door.throttled, __ATOMIC_RELAXED) != 0; }
 int counter(ptl_handle_ct_t& handle) { return PtlCTAlloc(door.ni, &handle); }
 
 void release(ptl_handle_md_t md) {
@@ -93,7 +93,7 @@ RemoteIndices remote_open(ptl_handle_ni_t ni, const ptl_ni_limits_t& limits, voi
   door = {};
   door.ni = ni;
   door.limits = limits;
-  door.restraints = PtlxThrottled();
+  door.throttled = PtlxThrottled();
   constexpr size_t kWord = sizeof(uint64_t);
   if (limits.max_volatile_size < kWord || limits.max_atomic_size < kWord || limits.max_fetch_atomic_size < kWord ||
       limits.max_msg_size == 0)
@@ -173,7 +173,7 @@ std::unique_lock<std::mutex> Channel::exclusive() {
 
 void Channel::put(int pe, Place to, const void* source, size_t size) {
   const ptl_pt_index_t index = door.index[to.segment];
-  if (size <= door.limits.max_volatile_size && !restrained()) {
+  if (size <= door.limits.max_volatile_size && !throttled()) {
     puts_.fetch_add(1);
     check(PtlPut(volatile_md_, address(source), size, PTL_CT_ACK_REQ, process(pe), index, 0, to.offset, nullptr, 0), "PtlPut");
     return;
@@ -298,7 +298,7 @@ void Channel::atomic(int pe, Place to, ptl_op_t op, const void* operand, size_t 
                     word(size)),
           "PtlAtomic");
   };
-  if (!restrained()) return send(volatile_md_);
+  if (!throttled()) return send(volatile_md_);
   const auto lock = exclusive();
   send(send_md_);
   wait_until_sent("an atomic operation", pe);

@@ -63,6 +63,7 @@ bool copy_declared(View& view, int q, const Slot& theirs, uint64_t have) {
   const char* arena = library.net.near(q, library.layout.arena);
   staged.blocks.clear(), staged.ranges.clear();
   for (size_t i = 0; i < view.blocks.size(); ++i) {
+    // Atomic: an owner that goes again changes them; then the epoch is another, and all of this is void.
     const uint64_t version = own(versions[i]).load(std::memory_order_relaxed);
     if (version <= have) continue;
     staged.blocks.emplace_back(i, version);
