@@ -92,7 +92,7 @@ struct ProgressMemory : ProcessMemory {
 
   class Clock {
    public:
-    uint64_t coarse(const portunus::Engine& engine) {
+    uint64_t coarse(const portunus::Engine& engine) UNDER_BATON {
       if ((++uses_ & 31) == 0 || engine.has_delays()) now_ = now_ns();
       return now_;
     }

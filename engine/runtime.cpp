@@ -28,6 +28,7 @@ Runtime& Runtime::make() {
 }
 
 void Runtime::open_transports(const Options& options, const JobPlace& place, uint32_t pid) {
+  as_if_under_baton();  // here and below: nobody uses the engine before running() says so
   engine_ = std::make_unique<Engine>(objects_, uid_, &published_->page().stats);
   TransportOpening opening{*engine_, engine_->stats(), options, hub_, uid_, pid, place.known && place.one_node};
   std::vector<OpenedTransport> opened = portunus::open_transports(opening);
@@ -46,6 +47,7 @@ void Runtime::open_transports(const Options& options, const JobPlace& place, uin
 // A waiter spins only where it cannot take a core from another rank or from a spinning engine without one. Without a launcher nobody knows
 // who else is on the node, and each such process would let its engine spin on the same core: theirs sleep.
 ProgressPlan Runtime::plan(const Options& options, const JobPlace& place) {
+  as_if_under_baton();
   ProgressPlan plan;
   plan.oversubscribed = place.local_size > placement_.usable;
   plan.mode = options.progress;
@@ -68,6 +70,7 @@ ProgressPlan Runtime::plan(const Options& options, const JobPlace& place) {
 }
 
 void Runtime::start(const JobPlace& place, uint32_t pid) {
+  as_if_under_baton();
   const Options options = Options::from_environment();
   uid_ = geteuid();
   placement_ = place_engine(place.local_rank, place.local_size, options.engine_core, place.known);
@@ -112,6 +115,7 @@ std::atomic<uint64_t>* Runtime::add_count(const char* name, const char* text) {
 }
 
 void Runtime::publish() {
+  as_if_under_baton();
   StatsPage& page = published_->page();
   page.nid = self_.nid;
   page.pid = self_.pid;

@@ -74,7 +74,7 @@ int PtlCTFree(ptl_handle_ct_t ct_handle) {
   auto& pool = api::runtime().objects().counters;
   api::Fault fault;
   if (!api::object(pool, "ct_handle", ct_handle, fault)) return api::refuse(__func__, fault);
-  const int code = api::progress().locked([&](Engine& engine) {
+  const int code = api::progress().locked([&](Engine& engine) UNDER_BATON {
     Counter* counter = pool.find(ct_handle);
     if (!counter) return static_cast<int>(PTL_ARG_INVALID);
     engine.cancel_triggers(*counter, ct_handle);
@@ -92,7 +92,7 @@ int PtlCTCancelTriggered(ptl_handle_ct_t ct_handle) {
   auto& pool = api::runtime().objects().counters;
   api::Fault fault;
   if (!api::object(pool, "ct_handle", ct_handle, fault)) return api::refuse(__func__, fault);
-  const int code = api::progress().locked([&](Engine& engine) {
+  const int code = api::progress().locked([&](Engine& engine) UNDER_BATON {
     Counter* counter = pool.find(ct_handle);
     if (!counter) return static_cast<int>(PTL_ARG_INVALID);
     engine.cancel_triggers(*counter, ct_handle);

@@ -60,7 +60,7 @@ int PtlEQFree(ptl_handle_eq_t eq_handle) {
   const EventQueue* queue = api::object(pool, "eq_handle", eq_handle, fault);
   if (!queue) return api::refuse(__func__, fault);
   const uint32_t ni = queue->ni;
-  const int code = api::progress().locked([&](Engine& engine) {
+  const int code = api::progress().locked([&](Engine& engine) UNDER_BATON {
     if (!pool.retire(eq_handle)) return static_cast<int>(PTL_ARG_INVALID);
     pool.give_back(handle_index(eq_handle));
     engine.interface(ni).queues.fetch_sub(1, std::memory_order_relaxed);

@@ -162,7 +162,7 @@ int PtlxJobMap(ptl_handle_ni_t ni) {
       if (code != PTL_OK && code != PTL_IGNORED) return code;
     }
     if (NodeTransport* node = api::runtime().node()) {
-      api::progress().locked([&](Engine&) {
+      api::progress().locked([&](Engine&) UNDER_BATON {
         for (const ptl_process_t& id : map)
           if (Segment* segment = node->segment_of({id.phys.nid, id.phys.pid})) {
             size_t size;
@@ -171,7 +171,7 @@ int PtlxJobMap(ptl_handle_ni_t ni) {
         return 0;
       });
       bootstrap.fence();  // all have mapped all: the names may go, so nothing is left whatever happens to us
-      api::progress().locked([&](Engine&) {
+      api::progress().locked([&](Engine&) UNDER_BATON {
         node->segment().remove_name();
         return 0;
       });
@@ -202,7 +202,7 @@ int add_block(const char* function, ptl_handle_ni_t ni, void* replace, ptl_size_
   if (size == 0 || size > PTL_SIZE_MAX / 4) return api::refuse(function, {"size", "is 0, or more than any memory"});
   NodeTransport* node = api::runtime().node();
   void* made = nullptr;
-  const int number = api::progress().locked([&](Engine&) {
+  const int number = api::progress().locked([&](Engine&) UNDER_BATON {
     if (node) return node->segment().add_block(size, replace, made);
     return api::runtime().add_private_block(size, replace, made);
   });
@@ -237,7 +237,7 @@ int PtlxNodeMap(ptl_handle_ni_t ni, ptl_process_t peer, unsigned int block, void
   if (const int code = find_process(__func__, ni, peer, id); code != PTL_OK) return code;
   NodeTransport* node = api::runtime().node();
   size_t found_size = 0;
-  void* found = api::progress().locked([&](Engine&) -> void* {
+  void* found = api::progress().locked([&](Engine&) UNDER_BATON -> void* {
     if (!node) return id == api::runtime().self() ? api::runtime().private_block(block, found_size) : nullptr;
     Segment* segment = node->segment_of(id);
     return segment ? segment->map_block(block, found_size) : nullptr;
@@ -257,7 +257,7 @@ int PtlxNodeWatch(ptl_handle_ni_t ni, ptl_process_t peer, ptlx_watch_t* watch) {
     return PTL_OK;
   }
   NodeTransport* node = api::runtime().node();
-  SegmentHeader* header = !node ? nullptr : api::progress().locked([&](Engine&) -> SegmentHeader* {
+  SegmentHeader* header = !node ? nullptr : api::progress().locked([&](Engine&) UNDER_BATON -> SegmentHeader* {
     Segment* segment = node->segment_of(id);
     return segment ? &segment->lend_header() : nullptr;
   });
@@ -323,7 +323,7 @@ const uint32_t* PtlxThrottled(void) {
 ptlx_transport_t PtlxTransport(ptl_handle_ni_t ni, ptl_process_t peer, const char** name) {
   TransportName found;
   if (Interface* interface = api::initialized() ? api::find_interface(ni) : nullptr)
-    found = api::progress().locked([&](Engine& engine) {
+    found = api::progress().locked([&](Engine& engine) UNDER_BATON {
       Peer* known = engine.peers().target(interface->index, peer);
       return known && known->transport ? known->transport->name() : TransportName{};
     });

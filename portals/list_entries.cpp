@@ -178,7 +178,7 @@ struct Wanted {  // what tells the ME functions from the LE functions
 
 int unlink(const char* function, const char* argument, uint32_t handle) {
   if (handle_kind(handle) != HandleKind::entry) return refuse(function, bad_handle(argument, handle, HandleKind::entry));
-  const int code = progress().locked([&](Engine& engine) { return engine.table().unlink(handle); });
+  const int code = progress().locked([&](Engine& engine) UNDER_BATON { return engine.table().unlink(handle); });
   return code == PTL_ARG_INVALID ? refuse(function, bad_handle(argument, handle, HandleKind::entry)) : code;
 }
 
@@ -195,7 +195,7 @@ int search(const Wanted& wanted, ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_in
   like.user_ptr = user_ptr;
   progress().poll();  // a caller that only ever searches must see progress, too
   int code;
-  while ((code = progress().locked([&](Engine& engine) {
+  while ((code = progress().locked([&](Engine& engine) UNDER_BATON {
            return engine.target().unexpected().search(interface->index, pt_index, like, like, op);
          })) == PTL_IN_USE)
     if (progress().poll() == 0) sched_yield();
@@ -213,7 +213,7 @@ int set_aside(const char* function, ptl_handle_ni_t ni_handle, ptl_pt_index_t pt
   like.user_ptr = user_ptr;
   progress().poll();
   const int code = progress().locked(
-      [&](Engine& engine) { return engine.target().unexpected().set_aside(interface->index, pt_index, like, like, label); });
+      [&](Engine& engine) UNDER_BATON { return engine.target().unexpected().set_aside(interface->index, pt_index, like, like, label); });
   return code == PTL_ARG_INVALID ? refuse(function, {"pt_index", kNotAllocated}) : code;
 }
 

@@ -272,7 +272,7 @@ int PtlEndBundle(ptl_handle_ni_t ni_handle) {
   if (!api::initialized()) return PTL_NO_INIT;
   if (!api::find_interface(ni_handle)) return api::refuse(__func__, api::bad_interface(ni_handle));
   if (bundle_depth == 0 || --bundle_depth > 0) return PTL_OK;
-  return api::progress().locked([](Engine& engine) {
+  return api::progress().locked([](Engine& engine) UNDER_BATON {
     engine.peers().flush();
     return static_cast<int>(PTL_OK);
   });

@@ -83,9 +83,9 @@ void close_interface(uint32_t ni) {
   // What was issued leaves first: a peer may depend on our last put. A peer that is gone fails its messages.
   constexpr uint64_t kFlushNs = 10'000'000'000;
   const uint64_t deadline = now_ns() + kFlushNs;
-  while (!progress().locked([](Engine& engine) { return engine.flushed(); }) && now_ns() < deadline)
+  while (!progress().locked([](Engine& engine) UNDER_BATON { return engine.flushed(); }) && now_ns() < deadline)
     if (progress().poll() == 0) sched_yield();
-  progress().locked([ni](Engine& engine) {
+  progress().locked([ni](Engine& engine) UNDER_BATON {
     engine.close_interface(ni);
     return 0;
   });
@@ -131,7 +131,7 @@ int PtlNIInit(ptl_interface_t iface, unsigned int options, ptl_pid_t pid, const 
   }
   Interface& interface = api::runtime().interface(index);
   if (api::open_count[index]++ == 0) {
-    api::progress().locked([&](Engine&) {
+    api::progress().locked([&](Engine&) UNDER_BATON {
       interface.options = options;
       interface.limits = api::grant(desired);
       interface.open.store(true, std::memory_order_release);
@@ -169,7 +169,7 @@ int PtlSetMap(ptl_handle_ni_t ni_handle, ptl_size_t map_size, const ptl_process_
   if (!interface->logical()) return api::refuse(__func__, {"ni_handle", api::kPhysical});
   if (!mapping) return api::refuse(__func__, {"mapping", api::kIsNull});
   if (map_size == 0 || map_size >= kRankUnknown) return api::refuse(__func__, {"map_size", "is 0, or more than there are ranks"});
-  const int code = api::progress().locked([&](Engine& engine) { return engine.set_map(interface->index, mapping, map_size); });
+  const int code = api::progress().locked([&](Engine& engine) UNDER_BATON { return engine.set_map(interface->index, mapping, map_size); });
   return code == PTL_ARG_INVALID ? api::refuse(__func__, {"mapping", "does not contain this process: see PtlGetPhysId"}) : code;
 }
 

@@ -12,7 +12,7 @@ int on_entry(const char* function, ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_
   Interface* interface = api::find_interface(ni_handle);
   if (!interface) return api::refuse(function, api::bad_interface(ni_handle));
   if (!api::valid_portal(*interface, pt_index)) return api::refuse(function, {"pt_index", api::kNotAllocated});
-  const int code = api::progress().locked([&](Engine& engine) { return action(engine, interface->index); });
+  const int code = api::progress().locked([&](Engine& engine) UNDER_BATON { return action(engine, interface->index); });
   return code == PTL_ARG_INVALID ? api::refuse(function, {"pt_index", api::kNotAllocated}) : code;
 }
 
@@ -32,7 +32,7 @@ int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handle_eq_t 
     return api::refuse(__func__, {"pt_index_req", "is above max_pt_index"});
   if (api::Fault fault = api::queue_or_none("eq_handle", eq_handle, interface->index)) return api::refuse(__func__, fault);
   if ((options & PTL_PT_FLOWCTRL) && eq_handle == PTL_EQ_NONE) return PTL_PT_EQ_NEEDED;
-  return api::progress().locked([&](Engine& engine) {
+  return api::progress().locked([&](Engine& engine) UNDER_BATON {
     uint32_t index = 0;
     const int code = engine.table().alloc(interface->index, options, eq_handle, pt_index_req, index);
     if (code == PTL_OK) *pt_index = index;
@@ -42,12 +42,13 @@ int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handle_eq_t 
 
 int PtlPTFree(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index) {
   if (!api::initialized()) return PTL_NO_INIT;
-  return on_entry(__func__, ni_handle, pt_index, [=](Engine& engine, uint32_t ni) { return engine.target().free_portal(ni, pt_index); });
+  return on_entry(__func__, ni_handle, pt_index,
+                  [=](Engine& engine, uint32_t ni) UNDER_BATON { return engine.target().free_portal(ni, pt_index); });
 }
 
 int PtlPTDisable(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index) {
   if (!api::initialized()) return PTL_NO_INIT;
-  auto disable = [=](Engine& engine, uint32_t ni) { return engine.table().disable(ni, pt_index); };
+  auto disable = [=](Engine& engine, uint32_t ni) UNDER_BATON { return engine.table().disable(ni, pt_index); };
   int code;
   while ((code = on_entry(__func__, ni_handle, pt_index, disable)) == PTL_IN_USE)  // messages on their way into its entries finish first
     if (api::progress().poll() == 0) sched_yield();
@@ -56,7 +57,8 @@ int PtlPTDisable(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index) {
 
 int PtlPTEnable(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index) {
   if (!api::initialized()) return PTL_NO_INIT;
-  return on_entry(__func__, ni_handle, pt_index, [=](Engine& engine, uint32_t ni) { return engine.table().enable(ni, pt_index); });
+  return on_entry(__func__, ni_handle, pt_index,
+                  [=](Engine& engine, uint32_t ni) UNDER_BATON { return engine.table().enable(ni, pt_index); });
 }
 
 int PtlxPTLimitHeld(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, ptl_size_t headers_only_from, ptl_size_t most) {
@@ -64,7 +66,7 @@ int PtlxPTLimitHeld(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, ptl_size
   if (most == 0 || headers_only_from == 0 || headers_only_from > most)
     return api::refuse(__func__, {"headers_only_from", "and most must be above 0, and the first not above the second"});
   return on_entry(__func__, ni_handle, pt_index,
-                  [=](Engine& engine, uint32_t ni) { return engine.flow().limit_held(ni, pt_index, headers_only_from, most); });
+                  [=](Engine& engine, uint32_t ni) UNDER_BATON { return engine.flow().limit_held(ni, pt_index, headers_only_from, most); });
 }
 
 }  // extern "C"

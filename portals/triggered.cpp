@@ -58,7 +58,7 @@ int triggered_append(const char* function, ptl_handle_ni_t ni, ptl_pt_index_t pt
   command.handle = handle;
   const int parked = submit_triggered(function, command, trig_ct, threshold);
   if (parked == PTL_OK) *me_handle = handle;
-  else progress().locked([&](Engine& engine) { return engine.discard(handle), PTL_OK; });
+  else progress().locked([&](Engine& engine) UNDER_BATON { return engine.discard(handle), PTL_OK; });
   return parked;
 }
 
@@ -120,7 +120,7 @@ int triggered_local(const char* function, ptl_handle_ni_t ni, ptlx_local_op_t op
 // Runs work(engine, counter), which answers with a Fault, while holding the baton, if there is such a counter.
 template <class Work>
 int change_counter(const char* function, ptl_handle_ct_t ct, Work&& work) {
-  const Fault fault = progress().locked([&](Engine& engine) {
+  const Fault fault = progress().locked([&](Engine& engine) UNDER_BATON {
     Fault found;
     Counter* counter = object(runtime().objects().counters, "ct", ct, found);
     return counter ? work(engine, *counter) : found;
@@ -275,7 +275,7 @@ int PtlxCTRepeat(ptl_handle_ct_t ct, ptl_size_t stride, ptl_match_bits_t match_f
 
 int PtlxCTGuard(ptl_handle_ct_t ct, ptl_handle_ct_t errors) {
   if (!api::initialized()) return PTL_NO_INIT;
-  return api::change_counter(__func__, ct, [&](Engine& engine, Counter& counter) {
+  return api::change_counter(__func__, ct, [&](Engine& engine, Counter& counter) UNDER_BATON {
     if (api::Fault fault = api::counter_or_none("errors", errors, counter.ni)) return fault;
     const Counter* other = errors == PTL_CT_NONE ? nullptr : api::runtime().objects().counters.find(errors);
     if (other == &counter) return api::Fault{"errors", "is ct itself"};
@@ -288,7 +288,7 @@ int PtlxCTGuard(ptl_handle_ct_t ct, ptl_handle_ct_t errors) {
 int PtlxCTWatch(ptl_handle_ct_t ct, ptl_process_t peer) {
   if (!api::initialized()) return PTL_NO_INIT;
   int code = PTL_OK;
-  const int found = api::change_counter(__func__, ct, [&](Engine& engine, Counter& counter) {
+  const int found = api::change_counter(__func__, ct, [&](Engine& engine, Counter& counter) UNDER_BATON {
     Peer* known = engine.peers().target(counter.ni, peer);
     if (!known) return api::Fault{"peer", "is a rank outside of the map"};
     code = engine.watch(ct, *known);
@@ -305,7 +305,7 @@ int PtlxCTWatch(ptl_handle_ct_t ct, ptl_process_t peer) {
 int PtlxCTBusy(ptl_handle_ct_t ct, int* busy) {
   if (!api::initialized()) return PTL_NO_INIT;
   if (!busy) return api::refuse(__func__, {"busy", api::kIsNull});
-  return api::change_counter(__func__, ct, [&](Engine& engine, Counter&) {
+  return api::change_counter(__func__, ct, [&](Engine& engine, Counter&) UNDER_BATON {
     *busy = static_cast<int>(engine.counts_on(ct));
     return api::Fault{};
   });

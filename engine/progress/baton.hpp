@@ -18,6 +18,7 @@
 #include <cstdint>
 
 #include "engine/progress/memory.hpp"
+#include "engine/progress/under_baton.hpp"
 
 namespace portunus {
 
@@ -25,7 +26,7 @@ namespace portunus {
 template <class Memory>
 class BasicBaton {
  public:
-  bool try_take(bool& biased) {
+  bool try_take(bool& biased) TAKES_BATON_IF_TRUE {
     if (biased) {
       if (Memory::keeps(Guard::refuse_twice) && inside_.load_relaxed() != 0) return false;  // by this very thread: nobody else writes it
       inside_.store(1);
@@ -39,7 +40,8 @@ class BasicBaton {
     word_.store_release(0);
     return false;
   }
-  void release(bool biased) {
+  // For the analysis the baton is neither taken nor left by these words, but by these functions.
+  void release(bool biased) LEAVES_BATON BATON_NOT_FOLLOWED {
     count_use();
     if (biased) {
       inside_.store_release(0);
@@ -50,7 +52,7 @@ class BasicBaton {
     Memory::fence(Guard::release_fence);  // an exchange would not order the reads that follow everywhere
   }
   // Released by a thread that took it without bias: from now on it has the bias.
-  void release_biased(bool& biased) {
+  void release_biased(bool& biased) LEAVES_BATON BATON_NOT_FOLLOWED {
     count_use();
     granted_.store(1);
     blocked_.store_release(0);

@@ -110,7 +110,7 @@ class BasicProgress {
 
   // Runs a command now, or leaves it to whoever is stepping. Blocks only while the command queue is full.
   void submit(Command& command) {
-    if (!try_locked([&](Engine& engine) { engine.execute(command); })) submit_queued(command);
+    if (!try_locked([&](Engine& engine) UNDER_BATON { engine.execute(command); })) submit_queued(command);
   }
   // Runs `action(engine)` under the baton, after everything submitted before; false when somebody else has the baton, or commands are left
   // that have to run first.
@@ -122,7 +122,7 @@ class BasicProgress {
     return true;
   }
   // Its two ends, for callers that every message passes: `leave` follows a `try_enter` that said yes.
-  bool try_enter() {
+  bool try_enter() TAKES_BATON_IF_TRUE {
     if (plan_.mode == ProgressMode::offload || !take()) return false;
     if (!drain()) [[unlikely]] {  // what this very thread has pushed may lie behind a push that is under way
       engine_->settle();
@@ -131,7 +131,7 @@ class BasicProgress {
     }
     return true;
   }
-  void leave() {
+  void leave() LEAVES_BATON {
     engine_->settle();
     if (!Memory::biased() || engine_->posted || engine_->may_be_busy() || grant_.get()) return leave_baton();
     baton_.release(true);  // what is read below is not older, see Baton::held
@@ -142,7 +142,7 @@ class BasicProgress {
   void submit_and_wait(Command& command) {
     if (Memory::waits() || !Memory::keeps(Guard::append_waits)) return submit(command);
     if (plan_.mode != ProgressMode::offload) {
-      locked([&](Engine& engine) {
+      locked([&](Engine& engine) UNDER_BATON {
         engine.execute(command);
         return 0;
       });
@@ -206,46 +206,46 @@ class BasicProgress {
 
  protected:  // for the tests that walk it
   // For application threads; the engine thread, which takes the bias only from one that went quiet, uses the baton itself.
-  bool take() {
+  bool take() TAKES_BATON_IF_TRUE {
     const bool from_another = !Memory::biased() && baton_.granted();
     if (!baton_.try_take(Memory::biased())) return false;
     if (from_another && bias_owner_.get() != Memory::self()) taken_back_.set(taken_back_.get() + 1);
     return true;
   }
-  void take_baton();
-  void leave_baton();
+  void take_baton() TAKES_BATON;
+  void leave_baton() LEAVES_BATON;
   void enter_wait() {
     waiting_.add(1);
     // Dekker with the parking engine thread: it arms, fences and then reads waiting_; we write waiting_ and then read the door.
     if (Memory::keeps(Guard::enter_disarm)) door_->disarm(Sleeper::engine);
   }
   void leave_wait();
-  void leave_holding() {
+  void leave_holding() LEAVES_BATON {
     const Sleeper next = hand_over();
     Memory::mark(17, static_cast<uint32_t>(next));
     leave_baton();
     Memory::mark(18, static_cast<uint32_t>(next));
     if (next != Sleeper::nobody) ring_own(next);
   }
-  Sleeper hand_over();
+  Sleeper hand_over() UNDER_BATON;
   void cool();
   template <class Done>
   bool wait_biased(Done&& done, uint64_t begin, int64_t timeout_ns, uint32_t aborts, bool watches_memory);
   template <class Done>
   void sleep(Done&& done, int64_t limit_ns, uint32_t watched);
   template <class Done>
-  void sleep_active(Done&& done, int64_t limit_ns, uint32_t watched);
+  void sleep_active(Done&& done, int64_t limit_ns, uint32_t watched) LEAVES_BATON;
   template <class Done>
   void sleep_passive(Done&& done, int64_t limit_ns, uint32_t watched, bool active);
 
   bool filled(Guard guard) const { return Memory::keeps(guard) && engine_->commands().maybe_filled() && engine_->commands().ready(); }
   // False: commands are left, behind one whose push is under way.
-  bool drain() {
+  bool drain() UNDER_BATON {
     if (engine_->commands().maybe_filled()) [[unlikely]]
       return drain_now();
     return true;
   }
-  bool drain_now() {
+  bool drain_now() UNDER_BATON {
     Command queued;
     while (engine_->commands().pop(queued)) engine_->execute(queued);
     return !engine_->commands().maybe_filled() || !Memory::keeps(Guard::push_under_way);
@@ -282,13 +282,14 @@ class BasicProgress {
     if (bits != 0 && plan_.registered) watch_->set(bits);
   }
   // What a step stored may be what another thread sleeps for, and no event tells it.
-  int step(uint64_t now) {
+  int step(uint64_t now) UNDER_BATON {
     const int work = engine_->step(now);
     if (work && watch_->take()) engine_->posted = true;
     return work;
   }
   int64_t longest_nap();
   void wait_for_baton();
+  void park(uint32_t word) BATON_NOT_FOLLOWED;
   void sleep_on(uint32_t word, Sleeper who, int64_t timeout_ns, bool with_descriptors) {
     if (with_descriptors && plan_.network_open()) {
       const int64_t most = longest_nap();

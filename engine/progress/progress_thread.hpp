@@ -29,7 +29,6 @@ void BasicProgress<Memory>::run_spinning() {
 template <class Memory>
 void BasicProgress<Memory>::run_parked() {
   using Limits = typename Memory::Limits;
-  const bool offload = plan_.mode == ProgressMode::offload;
   while (!stop_.load()) {
     Memory::mark(11);
     if (dense_.load()) {
@@ -81,23 +80,31 @@ void BasicProgress<Memory>::run_parked() {
       sleep_on(word, Sleeper::engine, Limits::kLongestSleep, false);
       continue;
     }
-    uint32_t armed;
-    if (!door_->arm_from(word, Sleeper::engine, plan_.by_socket, armed)) continue;
-    bool holds = false;
-    if ((Memory::keeps(Guard::park_waiting) && waiting_.load() > 0) || stop_.load() ||
-        (Memory::keeps(Guard::park_dense) && dense_.load()) || (offload && engine_->commands().maybe_filled()) ||
-        (!(holds = baton_.try_take(Memory::biased())) && Memory::keeps(Guard::park_holding))) {
-      door_->disarm_from(armed);
-      continue;
-    }
-    const bool idle = !Memory::keeps(Guard::park_messages) || (engine_->idle() && !engine_->busy());
-    // What application threads begin after this look, and nobody rings for, such as watching a peer on the node, is seen to by the limit.
-    int64_t max_idle_ns = engine_->max_idle_ns();
-    if (max_idle_ns < 0) max_idle_ns = Limits::kLongestSleep;
-    if (holds) leave_baton();
-    if (idle) sleep_on(armed, Sleeper::engine, max_idle_ns, true);
-    else door_->disarm_from(armed);
+    park(word);
   }
+}
+
+// Arms the door that still has `word`, looks once more, and sleeps. The baton is taken in the midst of a condition: the analysis of
+// thread safety cannot follow.
+template <class Memory>
+void BasicProgress<Memory>::park(uint32_t word) {
+  const bool offload = plan_.mode == ProgressMode::offload;
+  uint32_t armed;
+  if (!door_->arm_from(word, Sleeper::engine, plan_.by_socket, armed)) return;
+  bool holds = false;
+  if ((Memory::keeps(Guard::park_waiting) && waiting_.load() > 0) || stop_.load() || (Memory::keeps(Guard::park_dense) && dense_.load()) ||
+      (offload && engine_->commands().maybe_filled()) ||
+      (!(holds = baton_.try_take(Memory::biased())) && Memory::keeps(Guard::park_holding))) {
+    door_->disarm_from(armed);
+    return;
+  }
+  const bool idle = !Memory::keeps(Guard::park_messages) || (engine_->idle() && !engine_->busy());
+  // What application threads begin after this look, and nobody rings for, such as watching a peer on the node, is seen to by the limit.
+  int64_t max_idle_ns = engine_->max_idle_ns();
+  if (max_idle_ns < 0) max_idle_ns = Memory::Limits::kLongestSleep;
+  if (holds) leave_baton();
+  if (idle) sleep_on(armed, Sleeper::engine, max_idle_ns, true);
+  else door_->disarm_from(armed);
 }
 
 // Somebody else has the baton, perhaps on this very processor. To give way by sched_yield would leave it to a computing application for

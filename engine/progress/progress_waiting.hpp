@@ -125,10 +125,12 @@ void BasicProgress<Memory>::sleep(Done&& done, int64_t limit_ns, uint32_t watche
   const bool active = plan_.mode != ProgressMode::offload && !plan_.engine_spins;
   uint32_t nobody = 0;
   if (active && (!plan_.by_socket || polling_.compare_exchange(nobody, 1))) {
-    const bool taken = take();
-    if (taken) sleep_active(done, limit_ns, watched);
+    if (take()) {
+      sleep_active(done, limit_ns, watched);
+      if (plan_.by_socket) polling_.store_release(0);
+      return;
+    }
     if (plan_.by_socket) polling_.store_release(0);
-    if (taken) return;
   }
   sleep_passive(done, limit_ns, watched, active);
 }
@@ -275,7 +277,8 @@ template <class Memory>
 Sleeper BasicProgress<Memory>::hand_over() {
   const bool last = waiting_.fetch_add(~0u) == 1;
   if (plan_.engine_spins) return Sleeper::nobody;
-  const auto unless_quiet = [&](Sleeper who) { return !Memory::keeps(Guard::leave_rings) || engine_->quiet() ? Sleeper::nobody : who; };
+  const auto unless_quiet = [&](Sleeper who)
+                                UNDER_BATON { return !Memory::keeps(Guard::leave_rings) || engine_->quiet() ? Sleeper::nobody : who; };
   if (!last) {
     // Others may sleep on a word that no longer names them (this thread has taken back its own arming).
     if (!Memory::keeps(Guard::leave_relieves) || asleep_.load_relaxed() == 0 ||
