@@ -5,13 +5,13 @@
 // by another key is refused (one in 2^63). A cell whose FIFO runs empty is kept, for its key will often come again;
 // cells of keys that never do (bits tagged with an epoch) are swept a few at a time as new ones are taken.
 //
-// **Thread:** whoever holds the baton; no synchronisation inside.
-// **Invariants:** within a FIFO, head.prev is the tail and tail.next is null. At most half the cells have a FIFO and
+// Thread: whoever holds the baton; no synchronisation inside.
+// Invariants: within a FIFO, head.prev is the tail and tail.next is null. At most half the cells have a FIFO and
 // at most three quarters are taken. insert() is the only caller of the allocator and does so only when the number of
 // distinct keys with a FIFO reaches a new high.
 // Node has match_bits and source, and grants access to `Links<Node>& key_links(unsigned lane)`: a node may be in
 // several indexes, each with a lane of its own.
-// **Source:** tuple space search (Srinivasan, Suri, Varghese, SIGCOMM 1999); hashed matching with sequence
+// Source: tuple space search (Srinivasan, Suri, Varghese, SIGCOMM 1999); hashed matching with sequence
 // numbers (Flajslik, Dinan, Underwood, ISC 2016).
 #pragma once
 

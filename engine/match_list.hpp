@@ -5,13 +5,13 @@
 // in use, so that a search costs one probe per pair however long the list. Masks beyond kMaskClasses pairs share
 // one ordered list, as do entries for which a table could not be allocated; that list is scanned.
 //
-// **Thread:** whoever holds the baton.
-// **Invariants:** every entry in front is older than every entry behind: appending goes in front only while
+// Thread: whoever holds the baton.
+// Invariants: every entry in front is older than every entry behind: appending goes in front only while
 // nothing is behind. Within and between the structures behind, sequence numbers decide. So find() returns the
 // oldest match wherever it lies. When few entries are left those behind are pulled to the front, as often as appending
 // behind has paid for the search for them.
 // Memory is allocated only when the number of distinct keys of a mask class reaches a new high.
-// **Source:** Portals 4, list entries and matching order; KeyIndex names the papers.
+// Source: Portals 4, list entries and matching order; KeyIndex names the papers.
 #pragma once
 
 #include <bit>

@@ -3,8 +3,8 @@
 // A source is the initiator's id packed into 64 bits, nid << 32 | pid, or the rank alone. source_mask says
 // which of those bits count: ~0 an exact initiator, 0 any, half a mask for PTL_NID_ANY or PTL_PID_ANY alone.
 //
-// **Thread:** any; plain values.
-// **Source:** Portals 4, matching of list entries (match bits, ignore bits, match_id).
+// Thread: any; plain values.
+// Source: Portals 4, matching of list entries (match bits, ignore bits, match_id).
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // An intrusive doubly-linked list in order of appending.
 //
-// **Thread:** whoever holds the baton; no synchronisation inside.
-// **Invariants:** a node is in at most one OrderList; it is owned by the caller and does not move while linked.
+// Thread: whoever holds the baton; no synchronisation inside.
+// Invariants: a node is in at most one OrderList; it is owned by the caller and does not move while linked.
 // Node grants access to `Links<Node>& order_links()`.
 #pragma once
 

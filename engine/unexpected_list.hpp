@@ -5,11 +5,11 @@
 // headers, built at the first search with them; searching is then one probe. There are at most kIndexes of them
 // (MPI asks with four pairs of masks); searches with further masks scan, until an index falls out of use.
 //
-// **Thread:** whoever holds the baton.
-// **Invariants:** every active index holds every header, so any way of searching finds the same one. unlink() never
+// Thread: whoever holds the baton.
+// Invariants: every active index holds every header, so any way of searching finds the same one. unlink() never
 // adds or drops an index. Memory is allocated only when an index is built or its keys reach a new high; when there
 // is none the list scans.
-// **Source:** Portals 4, PtlMEAppend and PtlMESearch on unexpected headers.
+// Source: Portals 4, PtlMEAppend and PtlMESearch on unexpected headers.
 #pragma once
 
 #include <cstddef>

@@ -3,8 +3,8 @@
 // The first call on a set gives it a number as teams have one: its first PE claims it and writes it to pSync[0] of the others,
 // who put SHMEM_SYNC_VALUE back. After that pSync is not used.
 //
-// **Thread:** one at a time.
-// **Source:** OpenSHMEM 1.3, section "Collective Routines", about active sets and pSync.
+// Thread: one at a time.
+// Source: OpenSHMEM 1.3, section "Collective Routines", about active sets and pSync.
 #pragma once
 
 #include "shmem/team.hpp"

@@ -9,10 +9,10 @@
 // one put past the end of a block breaks the heap silently. On a two-core EPYC, random calls on blocks of up to 4000
 // (200 000) bytes take 422 ns (803 ns) here and 1139 ns (1506 ns) there, and fill a heap equally well, to 99.1 %.
 //
-// **Thread:** one at a time (allocation is collective). All calls O(log blocks).
-// **Invariants:** used and free blocks tile [0, capacity); no two free blocks touch; every offset and size is a multiple
+// Thread: one at a time (allocation is collective). All calls O(log blocks).
+// Invariants: used and free blocks tile [0, capacity); no two free blocks touch; every offset and size is a multiple
 // of kGranule.
-// **Source:** D. E. Knuth, The Art of Computer Programming 1, section 2.5 (best fit; liberation with sorted blocks).
+// Source: D. E. Knuth, The Art of Computer Programming 1, section 2.5 (best fit; liberation with sorted blocks).
 #pragma once
 
 #include <cstddef>

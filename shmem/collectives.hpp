@@ -5,8 +5,8 @@
 // again with any arguments, copied in and out. A large one is compiled for the caller's memory and freed after it. Shapes are
 // the same on all PEs of a team, so all keep and forget the same schedules; each has a GOAL context of the team's.
 //
-// **Thread:** one per team at a time; GOAL's compiler is guarded here.
-// **Source:** OpenSHMEM 1.6, chapter "Collective Routines".
+// Thread: one per team at a time; GOAL's compiler is guarded here.
+// Source: OpenSHMEM 1.6, chapter "Collective Routines".
 #pragma once
 
 #include <cstddef>

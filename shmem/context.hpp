@@ -1,7 +1,7 @@
 // context.hpp: contexts, and from a context and a PE number in its team to the peer and the channel that serve a call.
 //
-// **Thread:** any, within what the options of a context promise.
-// **Source:** OpenSHMEM 1.6, chapter "Communication Management Routines".
+// Thread: any, within what the options of a context promise.
+// Source: OpenSHMEM 1.6, chapter "Communication Management Routines".
 #pragma once
 
 #include "shmem/remote.hpp"

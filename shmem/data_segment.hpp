@@ -1,7 +1,7 @@
 // data_segment.hpp: finds the globals of the executable.
 //
-// **Thread:** set-up, one thread.
-// **Source:** OpenSHMEM 1.6, chapter "Memory Model" (globals and statics are symmetric); System V ABI, program headers.
+// Thread: set-up, one thread.
+// Source: OpenSHMEM 1.6, chapter "Memory Model" (globals and statics are symmetric); System V ABI, program headers.
 #pragma once
 
 #include <cstddef>

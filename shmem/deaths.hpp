@@ -3,8 +3,8 @@
 // PEs of this node are watched from the start, others from when a wait has been a long one: to watch them takes a connection to each.
 // The engine counts deaths in `deaths_told`; who finds it changed asks which PEs they are.
 //
-// **Thread:** open and close: init and finalize; the rest: any.
-// **Source:** portals4_ext.h, PtlxCTWatch, PtlxTriggeredNotify.
+// Thread: open and close: init and finalize; the rest: any.
+// Source: portals4_ext.h, PtlxCTWatch, PtlxTriggeredNotify.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // define.hpp: how an entry point is defined: strong as pshmem_NAME, weak as shmem_NAME, so that a tool can slip between.
 //
-// **Source:** OpenSHMEM 1.6, chapter "OpenSHMEM Profiling Interface".
+// Source: OpenSHMEM 1.6, chapter "OpenSHMEM Profiling Interface".
 #pragma once
 
 #include "shmem/pshmem.h"

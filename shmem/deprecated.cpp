@@ -1,6 +1,6 @@
 // deprecated.cpp: what older versions of the specification had, by what replaced it.
 //
-// **Source:** OpenSHMEM 1.6, annex "History" (deprecated API).
+// Source: OpenSHMEM 1.6, annex "History" (deprecated API).
 #include <cstdlib>
 
 #include "shmem/active_set.hpp"

@@ -1,7 +1,7 @@
 // environment.hpp: the variables by which a user steers OpenSHMEM.
 //
-// **Thread:** set-up, one thread.
-// **Source:** OpenSHMEM 1.6, section "Environment Variables".
+// Thread: set-up, one thread.
+// Source: OpenSHMEM 1.6, section "Environment Variables".
 #pragma once
 
 namespace portunus::shmem {

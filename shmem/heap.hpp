@@ -1,8 +1,8 @@
 // heap.hpp: the symmetric heap as the program sees it.
 //
-// **Thread:** collective calls, one thread per PE at a time.
-// **Invariants:** all PEs make the same calls in the same order, so their allocators answer alike.
-// **Source:** OpenSHMEM 1.6, section "Memory Management Routines".
+// Thread: collective calls, one thread per PE at a time.
+// Invariants: all PEs make the same calls in the same order, so their allocators answer alike.
+// Source: OpenSHMEM 1.6, section "Memory Management Routines".
 #pragma once
 
 #include <cstddef>

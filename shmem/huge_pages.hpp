@@ -1,7 +1,7 @@
 // huge_pages.hpp: SHMEM_HUGE_PAGES=1, the symmetric heap in pages of 2 MiB: fewer misses of the TLB for scattered access.
 //
-// **Thread:** set-up, one thread.
-// **Source:** madvise(2), MADV_COLLAPSE (Linux 6.1): shared memory becomes huge whatever /dev/shm was mounted with.
+// Thread: set-up, one thread.
+// Source: madvise(2), MADV_COLLAPSE (Linux 6.1): shared memory becomes huge whatever /dev/shm was mounted with.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // init.cpp: shmem_init, shmem_finalize and what goes with them.
 //
-// **Thread:** init and finalize: one thread. They nest; the last finalize takes everything down, and init may follow.
-// **Source:** OpenSHMEM 1.6, section "Library Setup, Exit, and Query Routines".
+// Thread: init and finalize: one thread. They nest; the last finalize takes everything down, and init may follow.
+// Source: OpenSHMEM 1.6, section "Library Setup, Exit, and Query Routines".
 #include <pthread.h>
 
 #include <cstdio>

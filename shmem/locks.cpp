@@ -9,8 +9,8 @@
 // A PE exchanges itself for the last one; if there was one, it names itself there as the next, and waits on its own memory until
 // that one, when it leaves, takes the bit `waits` away. Threads of a PE queue for its place before.
 //
-// **Thread:** any.
-// **Source:** OpenSHMEM 1.6, chapter "Distributed Locking Routines"; J. Mellor-Crummey, M. Scott, Algorithms for scalable
+// Thread: any.
+// Source: OpenSHMEM 1.6, chapter "Distributed Locking Routines"; J. Mellor-Crummey, M. Scott, Algorithms for scalable
 // synchronization on shared-memory multiprocessors, 1991.
 #include <atomic>
 

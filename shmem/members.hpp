@@ -3,7 +3,7 @@
 // Splits only make arithmetic sequences from arithmetic sequences, so a team costs three numbers; the PEs of a node may be
 // any and are listed.
 //
-// **Thread:** any.
+// Thread: any.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // misuse.hpp: the end of a job whose program broke a rule, or whose network failed: one sentence, all PEs end.
 //
-// **Thread:** any. None of these returns.
+// Thread: any. None of these returns.
 #pragma once
 
 #include <cstddef>

@@ -9,10 +9,10 @@
 //   get, fetch             blocking                          -> answers  the call itself waits
 //   put with signal        of a Payload: the update is triggered by the acknowledgements of the puts
 //
-// **Thread:** any. Non-blocking issue is free of locks; a blocking call holds `blocking_` from issue to completion, since
+// Thread: any. Non-blocking issue is free of locks; a blocking call holds `blocking_` from issue to completion, since
 // a counter cannot tell whose reply it counted.
-// **Invariants:** `puts_` and `gets_` are raised before the operation is issued, so no counter can run ahead of them.
-// **Source:** Portals 4.3, chapters "Data Movement Operations" and "Lightweight Counting Events".
+// Invariants: `puts_` and `gets_` are raised before the operation is issued, so no counter can run ahead of them.
+// Source: Portals 4.3, chapters "Data Movement Operations" and "Lightweight Counting Events".
 #pragma once
 
 #include <atomic>

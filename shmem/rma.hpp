@@ -2,8 +2,8 @@
 //
 // On the node the calling thread copies, so such a call is complete on return; else it is a Portals operation.
 //
-// **Thread:** any.
-// **Source:** OpenSHMEM 1.6, chapter "Remote Memory Access Routines".
+// Thread: any.
+// Source: OpenSHMEM 1.6, chapter "Remote Memory Access Routines".
 #pragma once
 
 #include <cstddef>

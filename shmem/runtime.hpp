@@ -7,9 +7,9 @@
 //        heap block    | symmetric heap: segment[kHeap], size_ = SHMEM_SYMMETRIC_SIZE | Signals, one page |
 //        data segment  | .data and .bss of the executable: segment[kData]                                 |
 //
-// **Thread:** written by init and finalize alone; read by every call, on any thread.
-// **Invariants:** n_pes == 0 exactly while OpenSHMEM is not initialised, so the check of a PE number finds that too.
-// **Source:** OpenSHMEM 1.6, chapter "Memory Model".
+// Thread: written by init and finalize alone; read by every call, on any thread.
+// Invariants: n_pes == 0 exactly while OpenSHMEM is not initialised, so the check of a PE number finds that too.
+// Source: OpenSHMEM 1.6, chapter "Memory Model".
 #pragma once
 
 #include <atomic>

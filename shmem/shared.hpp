@@ -2,7 +2,7 @@
 //
 //        | team_ids, generations (PE 0's are used) | signals of team 0 | signals of team 1 .. |
 //
-// **Thread:** written by other PEs' stores, atomics and puts. All words start at zero.
+// Thread: written by other PEs' stores, atomics and puts. All words start at zero.
 #pragma once
 
 #include <algorithm>

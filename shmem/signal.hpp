@@ -3,8 +3,8 @@
 // On the node the payload is copied and the signal updated with release; off it the engine updates the signal when the payload
 // has been acknowledged.
 //
-// **Thread:** any.
-// **Source:** OpenSHMEM 1.6, chapter "Signaling Operations".
+// Thread: any.
+// Source: OpenSHMEM 1.6, chapter "Signaling Operations".
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // strided.hpp: blocks of elements at regular distances, to and from symmetric memory.
 //
-// **Thread:** any.
-// **Source:** OpenSHMEM 1.6, sections "SHMEM_IPUT", "SHMEM_IBPUT" and their gets.
+// Thread: any.
+// Source: OpenSHMEM 1.6, sections "SHMEM_IPUT", "SHMEM_IBPUT" and their gets.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // symmetric_size.hpp: reads the value of SHMEM_SYMMETRIC_SIZE.
 //
-// **Thread:** any; pure.
-// **Source:** OpenSHMEM 1.6, section "Environment Variables".
+// Thread: any; pure.
+// Source: OpenSHMEM 1.6, section "Environment Variables".
 #pragma once
 
 #include <cstddef>

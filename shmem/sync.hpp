@@ -7,8 +7,8 @@
 // first, and the last to come signals all, so that everyone waits once.
 // Off the node it is GOAL's barrier, whose messages the engines send each other without the PEs.
 //
-// **Thread:** fence and quiet: any; the others once per PE and team at a time.
-// **Source:** D. Hensgen, R. Finkel, U. Manber, Two algorithms for barrier synchronization, 1988.
+// Thread: fence and quiet: any; the others once per PE and team at a time.
+// Source: D. Hensgen, R. Finkel, U. Manber, Two algorithms for barrier synchronization, 1988.
 #pragma once
 
 #include "shmem/context.hpp"

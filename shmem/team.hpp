@@ -4,8 +4,8 @@
 // By its number it finds its signals in symmetric memory (sync.hpp) and keeps its collectives apart (collectives.hpp). Numbers
 // are used again; the *generation* tells the signals of a new team from what an old one left.
 //
-// **Thread:** split and destroy: one per PE at a time; queries: any.
-// **Source:** OpenSHMEM 1.6, chapter "Team Management Routines".
+// Thread: split and destroy: one per PE at a time; queries: any.
+// Source: OpenSHMEM 1.6, chapter "Team Management Routines".
 #pragma once
 
 #include <cstdint>

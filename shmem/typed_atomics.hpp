@@ -4,8 +4,8 @@
 // engine does with the same instructions: one atomicity domain. Atomics are acquire and release, which the
 // specification does not ask for but programs expect of a lock word.
 //
-// **Thread:** any.
-// **Source:** OpenSHMEM 1.6, chapter "Atomic Memory Operations".
+// Thread: any.
+// Source: OpenSHMEM 1.6, chapter "Atomic Memory Operations".
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,7 @@
 // typed_rma.hpp: the bodies of put, get, p, g and their kin, once for all types. typed.cpp names them.
 //
-// **Thread:** any.
-// **Source:** OpenSHMEM 1.6, chapter "Remote Memory Access Routines".
+// Thread: any.
+// Source: OpenSHMEM 1.6, chapter "Remote Memory Access Routines".
 #pragma once
 
 #include <cstring>

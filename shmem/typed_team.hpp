@@ -1,7 +1,7 @@
 // typed_team.hpp: the bodies of the collectives on teams, once for all types; also those of the deprecated active sets.
 //
-// **Thread:** one per team at a time.
-// **Source:** OpenSHMEM 1.6, chapter "Collective Routines".
+// Thread: one per team at a time.
+// Source: OpenSHMEM 1.6, chapter "Collective Routines".
 #pragma once
 
 #include <cstring>

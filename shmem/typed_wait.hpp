@@ -1,7 +1,7 @@
 // typed_wait.hpp: the bodies of wait_until, test and those on several variables, once for all types. typed_wait.cpp names them.
 //
-// **Thread:** any.
-// **Source:** OpenSHMEM 1.6, chapter "Point-To-Point Synchronization Routines".
+// Thread: any.
+// Source: OpenSHMEM 1.6, chapter "Point-To-Point Synchronization Routines".
 #pragma once
 
 #include <atomic>

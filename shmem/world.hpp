@@ -1,8 +1,8 @@
 // world.hpp: everything that shmem_init builds and the last shmem_finalize takes down again.
 //
-// **Thread:** one at a time. Construction and destruction are collective.
-// **Invariants:** members are built top down and go bottom up, also when one of them throws.
-// **Source:** OpenSHMEM 1.6, section "Library Setup, Exit, and Query Routines".
+// Thread: one at a time. Construction and destruction are collective.
+// Invariants: members are built top down and go bottom up, also when one of them throws.
+// Source: OpenSHMEM 1.6, section "Library Setup, Exit, and Query Routines".
 #pragma once
 
 #include <string>

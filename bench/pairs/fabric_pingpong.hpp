@@ -1,7 +1,7 @@
 // fabric_pingpong.hpp: libfabric alone: two reliable datagram endpoints that throw a message of 8 bytes to and fro, as its own test
 // programs do. What the same message takes by Portals over the same provider is compared with this.
 //
-// **Thread:** the main thread of each rank. Source of the method: fi_rdm_pingpong of fabtests.
+// Thread: the main thread of each rank. Source of the method: fi_rdm_pingpong of fabtests.
 #pragma once
 
 #include <cstdint>

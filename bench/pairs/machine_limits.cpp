@@ -1,7 +1,7 @@
 // machine_limits.cpp: what this machine allows: a cache line that goes between two cores, and copying by memcpy.
 //
 // A one-way message cannot be faster than one transfer of a cache line; a copied one not faster than memcpy.
-// **Thread:** two, each on a processor of its own; where there is only one processor the first part is left out.
+// Thread: two, each on a processor of its own; where there is only one processor the first part is left out.
 #include <pthread.h>
 #include <sched.h>
 

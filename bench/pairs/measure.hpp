@@ -1,7 +1,7 @@
 // measure.hpp: round trips, windows and single calls over any layer that can carry messages between two ranks.
 //
 // Source of the methods: ping-pong and windowed streams as the OSU micro-benchmarks define them; time-boxed here.
-// **Thread:** the main thread of each rank.
+// Thread: the main thread of each rank.
 #pragma once
 
 #include <functional>

@@ -2,7 +2,7 @@
 //
 // A result is one number with its percentiles. pNN: NN of 100 samples were at least this good (so p99 of a rate is a
 // low one). `value` is p50 of a latency; of a bandwidth or rate it is everything moved by all the time it took.
-// **Thread:** the main thread. Rank 0 reports; on other ranks a Report does nothing.
+// Thread: the main thread. Rank 0 reports; on other ranks a Report does nothing.
 #pragma once
 
 #include <cstdint>

@@ -33,12 +33,12 @@ void Read(benchmark::State& state) {
   state.counters["per_vertex"] = Counter(operations, Counter::kIsIterationInvariantRate | Counter::kInvert);
 }
 
-Plan ring(std::uint32_t ranks) {
+Plan ring(uint32_t ranks) {
   Builder b;
-  const std::uint64_t piece = 1024;
+  const uint64_t piece = 1024;
   VertexId last_send = kNoVertex, last = kNoVertex;
   const Memory landing = b.scratch(piece);
-  for (std::uint32_t step = 0; step < 2 * (ranks - 1); ++step) {
+  for (uint32_t step = 0; step < 2 * (ranks - 1); ++step) {
     const Memory out = argument(0, piece * (step % ranks)), in = argument(0, piece * ((step + ranks - 1) % ranks));
     const bool reduces = step < ranks - 1;
     const VertexId send = b.send(out, piece, 1), recv = b.recv(reduces ? landing : in, piece, ranks - 1);
@@ -56,10 +56,10 @@ Plan ring(std::uint32_t ranks) {
   return b.finish();
 }
 
-Plan barrier(std::uint32_t rounds) {
+Plan barrier(uint32_t rounds) {
   Builder b;
   std::vector<VertexId> received;
-  for (std::uint32_t round = 0; round < rounds; ++round) {
+  for (uint32_t round = 0; round < rounds; ++round) {
     const VertexId send = b.send({}, 0, 1 + round);
     b.after(send, received);
     received.push_back(b.recv({}, 0, 100 + round));
@@ -67,16 +67,16 @@ Plan barrier(std::uint32_t rounds) {
   return b.finish();
 }
 
-Plan random_graph(std::uint32_t vertices) {
+Plan random_graph(uint32_t vertices) {
   std::mt19937 random(1);
   Builder b;
-  for (std::uint32_t v = 0; v < vertices; ++v) {
+  for (uint32_t v = 0; v < vertices; ++v) {
     const Memory memory = b.scratch(8);
     if (v % 3 == 0) b.send(memory, 8, random() % 16);
     else if (v % 3 == 1) b.recv(memory, 8, random() % 16);
     else b.local(PTLX_ADD, PTL_INT64_T, memory, memory, scratchpad(memory.place - 64), 1);
     if (v % 3 == 2) b.after(v, v - 1);
-    for (std::uint32_t edges = v < 2 ? 0 : 2; edges > 0; --edges) b.after(v, v - 1 - random() % std::min(v, 40u));
+    for (uint32_t edges = v < 2 ? 0 : 2; edges > 0; --edges) b.after(v, v - 1 - random() % std::min(v, 40u));
   }
   return b.finish();
 }

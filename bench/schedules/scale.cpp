@@ -1,7 +1,7 @@
 // Barrier, bcast and allreduce at 256 to 65536 ranks, alltoall at 256: the time to write them down, to export them for simulators, and
 // to execute them as graphs; the sizes; and whether they end with the number of messages that their algorithms have.
 //
-// **Thread:** one.
+// Thread: one.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -29,7 +29,7 @@ constexpr const char* kHelp =
     "  --out FOLDER  keeps the exported files, NAME.RANKS.goal and .bin\n";
 
 struct Options {
-  std::uint32_t ranks = 65536;
+  uint32_t ranks = 65536;
   std::string json, folder;
 };
 
@@ -44,7 +44,7 @@ Options read_options(int argc, char** argv) {
     char* end = nullptr;
     if (i + 1 < argc && name == "--json") options.json = argv[i + 1];
     else if (i + 1 < argc && name == "--out") options.folder = argv[i + 1];
-    else if (i + 1 < argc && name == "--ranks") options.ranks = static_cast<std::uint32_t>(std::strtoul(argv[i + 1], &end, 10));
+    else if (i + 1 < argc && name == "--ranks") options.ranks = static_cast<uint32_t>(std::strtoul(argv[i + 1], &end, 10));
     if ((end && *end) || options.ranks < 1024 || options.ranks > 1 << 20 || (name != "--json" && name != "--out" && name != "--ranks") ||
         i + 1 == argc) {
       std::fprintf(stderr, "scale: '%s' is not understood; --ranks takes 1024 to 1048576, 'scale --help' names the options\n",
@@ -55,7 +55,7 @@ Options read_options(int argc, char** argv) {
   return options;
 }
 
-double seconds_since(std::uint64_t begin_ns) { return static_cast<double>(now_ns() - begin_ns) * 1e-9; }
+double seconds_since(uint64_t begin_ns) { return static_cast<double>(now_ns() - begin_ns) * 1e-9; }
 
 // False, with a sentence, if the file cannot be written.
 bool keep(const std::string& folder, const std::string& name, const std::string& content) {
@@ -68,8 +68,8 @@ bool keep(const std::string& folder, const std::string& name, const std::string&
 }
 
 // One collective at one size. False if it is not as it must be.
-bool measure(const KnownCollective& collective, std::uint32_t ranks, const Options& options, ordered_json& results) {
-  std::uint64_t begin = now_ns();
+bool measure(const KnownCollective& collective, uint32_t ranks, const Options& options, ordered_json& results) {
+  uint64_t begin = now_ns();
   const std::vector<Schedule> graphs = graphs_of(collective, ranks);
   const double written_s = seconds_since(begin);
   const std::string name = std::string(collective.name) + "." + std::to_string(ranks);
@@ -109,7 +109,7 @@ bool measure(const KnownCollective& collective, std::uint32_t ranks, const Optio
   add("execute", "time", "ns", run_s * 1e9);
   add("messages", "count", "1", static_cast<double>(run.messages));
   add("rounds", "count", "1", static_cast<double>(run.rounds));
-  std::uint64_t edges = 0;
+  uint64_t edges = 0;
   for (const Schedule& graph : graphs) edges += graph.num_edges();
   add("dependencies", "count", "1", static_cast<double>(edges));
   return good && right;
@@ -121,7 +121,7 @@ int main(int argc, char** argv) {
   const Options options = read_options(argc, argv);
   ordered_json results = ordered_json::array();
   bool good = true;
-  for (std::uint32_t ranks = 256; ranks <= options.ranks; ranks *= 4) {
+  for (uint32_t ranks = 256; ranks <= options.ranks; ranks *= 4) {
     for (const KnownCollective& collective : kKnownCollectives)
       if (ranks <= collective.most_ranks) good = measure(collective, ranks, options, results) && good;
   }

@@ -1,6 +1,6 @@
 // Reading and writing annotations: see annotate.hpp.
 //
-// **Thread:** any; pure.
+// Thread: any; pure.
 #include "engine/goal/annotate.hpp"
 
 #include <algorithm>
@@ -52,8 +52,8 @@ class Line {
   explicit Line(const Annotation& annotation) : annotation_(&annotation), rest_(annotation.text) {}
 
   [[nodiscard]] Position here() const {
-    const std::size_t at = annotation_->text.find_first_not_of(" \t", annotation_->text.size() - rest_.size());
-    return {annotation_->line, annotation_->column + static_cast<std::uint32_t>(std::min(at, annotation_->text.size()))};
+    const size_t at = annotation_->text.find_first_not_of(" \t", annotation_->text.size() - rest_.size());
+    return {annotation_->line, annotation_->column + static_cast<uint32_t>(std::min(at, annotation_->text.size()))};
   }
   [[noreturn]] void fail(const std::string& sentence) const { throw ParseError(here(), sentence); }
   bool ended() {
@@ -62,7 +62,7 @@ class Line {
   }
   std::string_view word() {
     skip_blanks();
-    std::size_t n = 0;
+    size_t n = 0;
     while (n < rest_.size() && (std::isalnum(static_cast<unsigned char>(rest_[n])) || rest_[n] == '_')) ++n;
     return take(n);
   }
@@ -76,10 +76,10 @@ class Line {
     const Line before = *this;
     if (word() != wanted) before.fail("expected \"" + std::string(wanted) + "\" here");
   }
-  std::uint64_t number(const char* meaning) {
+  uint64_t number(const char* meaning) {
     const Line before = *this;
     const std::string_view digits = word();
-    std::uint64_t value = 0;
+    uint64_t value = 0;
     const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (digits.empty() || error != std::errc() || stop != digits.data() + digits.size())
       before.fail(std::string("expected ") + meaning + " here");
@@ -93,7 +93,7 @@ class Line {
   void skip_blanks() {
     while (!rest_.empty() && (rest_.front() == ' ' || rest_.front() == '\t')) rest_.remove_prefix(1);
   }
-  std::string_view take(std::size_t n) {
+  std::string_view take(size_t n) {
     const std::string_view taken = rest_.substr(0, n);
     rest_.remove_prefix(n);
     return taken;
@@ -140,7 +140,7 @@ Memory AnnotationReader::place(Line& line, bool may_be_pieces) {
 }
 
 Memory AnnotationReader::pieces(Line& line) {
-  const std::uint64_t first = plan_.pieces.size();
+  const uint64_t first = plan_.pieces.size();
   do {
     Piece piece;
     piece.at = place(line, false);
@@ -149,7 +149,7 @@ Memory AnnotationReader::pieces(Line& line) {
     plan_.pieces.push_back(piece);
   } while (line.accept(','));
   if (!line.accept(']')) line.fail("expected \",\" and another piece, or \"]\", here");
-  return {Space::pieces, static_cast<std::uint32_t>(plan_.pieces.size() - first), first};
+  return {Space::pieces, static_cast<uint32_t>(plan_.pieces.size() - first), first};
 }
 
 void AnnotationReader::buffer(Line& line, VertexId v) {
@@ -215,7 +215,7 @@ void AnnotationReader::apply(const Annotation& annotation) {
   if (what == "buf") buffer(line, v);
   else if (what == "op") local(line, v);
   else if (what == "needs")
-    plan_.graph.set_needs(v, static_cast<std::uint32_t>(std::min<std::uint64_t>(line.number("a number of operations"), 0xffffffff)));
+    plan_.graph.set_needs(v, static_cast<uint32_t>(std::min<uint64_t>(line.number("a number of operations"), 0xffffffff)));
   else if (what == "bytes" && plan_.graph[v].is_message()) plan_.graph.amend(v, plan_.graph[v].kind, line.number("a size in bytes"));
   else before.fail("expected \"buf\", \"op\", \"needs\" or, of a message, \"bytes\" here");
   line.end();
@@ -226,7 +226,7 @@ void AnnotationReader::finish() {
   for (VertexId v = 0; v < plan_.graph.size(); ++v) {
     Work& work = plan_.works[v];
     if (!plan_.graph[v].is_message() || work.memory.space != Space::none) continue;
-    const std::uint64_t begin = (plan_.scratch_bytes + 63) / 64 * 64;
+    const uint64_t begin = (plan_.scratch_bytes + 63) / 64 * 64;
     if (__builtin_add_overflow(begin, plan_.graph[v].size, &plan_.scratch_bytes)) {
       throw ScheduleError(plan_.graph[v].where, "the messages of this rank are larger than memory together; use smaller ones");
     }
@@ -258,11 +258,9 @@ std::string text_of(const Plan& plan, VertexId v, const Memory& m) {
 
 std::vector<Plan> plans_of(GoalFile file) {
   std::vector<Plan> plans(file.ranks.size());
-  for (std::size_t r = 0; r < plans.size(); ++r) plans[r].graph = std::move(file.ranks[r]);
+  for (size_t r = 0; r < plans.size(); ++r) plans[r].graph = std::move(file.ranks[r]);
   std::vector<std::optional<AnnotationReader>> readers(plans.size());
-  const auto reader = [&](std::size_t rank) -> AnnotationReader& {
-    return readers[rank] ? *readers[rank] : readers[rank].emplace(plans[rank]);
-  };
+  const auto reader = [&](size_t rank) -> AnnotationReader& { return readers[rank] ? *readers[rank] : readers[rank].emplace(plans[rank]); };
   // Sizes first: buffers are compared with them.
   for (const bool sizes : {true, false}) {
     for (const Annotation& annotation : file.annotations) {
@@ -274,7 +272,7 @@ std::vector<Plan> plans_of(GoalFile file) {
       if (is_size == sizes) reader(annotation.rank).apply(annotation);
     }
   }
-  for (std::size_t r = 0; r < plans.size(); ++r) {
+  for (size_t r = 0; r < plans.size(); ++r) {
     reader(r).finish();
     plans[r].graph.refuse_starving();
   }

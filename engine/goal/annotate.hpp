@@ -13,7 +13,7 @@
 // "user" is argument 0 of the plan, "userK" argument K. They stand at the beginning of a line inside the rank's block,
 // before or after the operation. Messages without one get memory of their own at the end of the scratchpad.
 //
-// **Thread:** any; pure.
+// Thread: any; pure.
 #pragma once
 
 #include <string>

@@ -9,8 +9,8 @@
 //             u8 nic, u32 dependents, u32 first of them, u32 start dependents, u32 first of them (elements of the following)
 //           u32 dependents of all nodes, those of the finish before those of the start
 //
-// **Thread:** any; pure.
-// **Source:** LogGOPSim 76451de.
+// Thread: any; pure.
+// Source: LogGOPSim 76451de.
 #pragma once
 
 #include <string>

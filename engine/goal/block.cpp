@@ -1,6 +1,6 @@
 // Writing and reading blocks: see block.hpp for the layout.
 //
-// **Thread:** any; pure.
+// Thread: any; pure.
 #include "engine/goal/block.hpp"
 
 #include <unistd.h>
@@ -14,15 +14,15 @@ namespace portunus::goal {
 
 namespace {
 
-using Words = std::vector<std::uint32_t>;
+using Words = std::vector<uint32_t>;
 
-constexpr std::uint32_t kMagic[2] = {0x4c414f47, 0x314b4c42};  // "GOALBLK1"
-constexpr std::uint32_t kVersion = 2;
-constexpr std::uint32_t kHasNeeds = 1u << 14;
-constexpr std::uint32_t kAnyTagFlag = 1u << 2;
+constexpr uint32_t kMagic[2] = {0x4c414f47, 0x314b4c42};  // "GOALBLK1"
+constexpr uint32_t kVersion = 2;
+constexpr uint32_t kHasNeeds = 1u << 14;
+constexpr uint32_t kAnyTagFlag = 1u << 2;
 
 // The header's words.
-enum Field : std::uint32_t {
+enum Field : uint32_t {
   kMagicLow,
   kMagicHigh,
   kVersionField,
@@ -50,17 +50,17 @@ enum Field : std::uint32_t {
 [[noreturn]] void refuse(const std::string& problem) { throw ScheduleError({}, "the block of the compiled schedule " + problem); }
 
 // Different for processes, the same for their forks, where addresses mean the same.
-std::uint64_t process_mark() {
-  static const std::uint64_t mark = [] {
-    const auto now = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-    return (now * 0x9e3779b97f4a7c15 ^ static_cast<std::uint64_t>(getpid()) << 40) | 1;
+uint64_t process_mark() {
+  static const uint64_t mark = [] {
+    const auto now = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+    return (now * 0x9e3779b97f4a7c15 ^ static_cast<uint64_t>(getpid()) << 40) | 1;
   }();
   return mark;
 }
 
-std::uint64_t checksum(std::span<const std::uint32_t> words) {
-  std::uint64_t sum = 0x9e3779b97f4a7c15;
-  for (std::size_t i = 0; i < words.size(); ++i) {
+uint64_t checksum(std::span<const uint32_t> words) {
+  uint64_t sum = 0x9e3779b97f4a7c15;
+  for (size_t i = 0; i < words.size(); ++i) {
     if (i == kChecksumLow || i == kChecksumHigh) continue;
     sum = (sum ^ words[i]) * 0xff51afd7ed558ccd;
     sum ^= sum >> 32;
@@ -76,16 +76,16 @@ class Writer {
   std::vector<std::byte> run();
 
  private:
-  void put(std::uint32_t word) { words_.push_back(word); }
-  void put64(std::uint64_t value) {
-    put(static_cast<std::uint32_t>(value));
-    put(static_cast<std::uint32_t>(value >> 32));
+  void put(uint32_t word) { words_.push_back(word); }
+  void put64(uint64_t value) {
+    put(static_cast<uint32_t>(value));
+    put(static_cast<uint32_t>(value >> 32));
   }
-  void set64(Field low, std::uint64_t value) {
-    words_[low] = static_cast<std::uint32_t>(value);
-    words_[low + 1] = static_cast<std::uint32_t>(value >> 32);
+  void set64(Field low, uint64_t value) {
+    words_[low] = static_cast<uint32_t>(value);
+    words_[low + 1] = static_cast<uint32_t>(value >> 32);
   }
-  [[nodiscard]] std::uint32_t here() const { return static_cast<std::uint32_t>(4 * words_.size()); }
+  [[nodiscard]] uint32_t here() const { return static_cast<uint32_t>(4 * words_.size()); }
   void put_memory(const Memory& m);
   void put_operation(VertexId v);
   void put_action(const Operation& operation);
@@ -113,13 +113,13 @@ void Writer::put_operation(VertexId v) {
   const Memory& memory = vertex.kind == Kind::calc ? none : work.memory;
   const Memory& a = local && has_a(work.op) ? work.a : none;
   const Memory& b = local && has_b(work.op) ? work.b : none;
-  const auto bits = [](const Memory& m, unsigned shift) { return static_cast<std::uint32_t>(m.space) << shift; };
-  std::uint32_t kinds = bits(memory, 0) | bits(a, 3) | bits(b, 6) | (local ? std::uint32_t{work.type} << 9 : 0);
+  const auto bits = [](const Memory& m, unsigned shift) { return static_cast<uint32_t>(m.space) << shift; };
+  uint32_t kinds = bits(memory, 0) | bits(a, 3) | bits(b, 6) | (local ? uint32_t{work.type} << 9 : 0);
   if (vertex.needs != 0) kinds |= kHasNeeds;
   offsets_[v] = here();
-  put((static_cast<std::uint32_t>(vertex.kind) + 1) | (local ? static_cast<std::uint32_t>(work.op) << 8 : 0) | kinds << 16);
-  put(static_cast<std::uint32_t>(plan_.graph.prerequisites(v).size()));
-  put(static_cast<std::uint32_t>(plan_.graph.dependents(v).size()));
+  put((static_cast<uint32_t>(vertex.kind) + 1) | (local ? static_cast<uint32_t>(work.op) << 8 : 0) | kinds << 16);
+  put(static_cast<uint32_t>(plan_.graph.prerequisites(v).size()));
+  put(static_cast<uint32_t>(plan_.graph.dependents(v).size()));
   put64(local ? work.count : vertex.size);
   if (vertex.is_message()) {
     put(vertex.peer);
@@ -134,14 +134,13 @@ void Writer::put_operation(VertexId v) {
 
 void Writer::put_action(const Operation& operation) {
   const bool message = operation.action == Action::put || operation.action == Action::append;
-  const auto head = static_cast<std::uint32_t>(operation.action) | (operation.any_tag ? kAnyTagFlag : 0u);
-  put(head | static_cast<std::uint32_t>(operation.match_bits >> 56 & 0xf0) |
-      static_cast<std::uint32_t>(operation.match_bits >> 32 & 0xf) << 8);
+  const auto head = static_cast<uint32_t>(operation.action) | (operation.any_tag ? kAnyTagFlag : 0u);
+  put(head | static_cast<uint32_t>(operation.match_bits >> 56 & 0xf0) | static_cast<uint32_t>(operation.match_bits >> 32 & 0xf) << 8);
   put(operation.when.counter);
   put(operation.when.threshold);
   put(operation.counter);
   put(offsets_[operation.vertex]);
-  if (message) put(static_cast<std::uint32_t>(operation.match_bits));
+  if (message) put(static_cast<uint32_t>(operation.match_bits));
 }
 
 void Writer::put_relay(const Relay& relay) {
@@ -153,27 +152,27 @@ void Writer::put_relay(const Relay& relay) {
 std::vector<std::byte> Writer::run() {
   words_.assign(kHeaderWords, 0);
   offsets_.assign(plan_.graph.size(), 0);
-  for (const std::uint64_t bytes : plan_.argument_bytes) put64(bytes);
+  for (const uint64_t bytes : plan_.argument_bytes) put64(bytes);
   for (const Piece& piece : plan_.pieces) {
     if (piece.at.space == Space::user) has_addresses_ = true;
-    put(static_cast<std::uint32_t>(piece.at.space));
+    put(static_cast<uint32_t>(piece.at.space));
     put(piece.at.number);
     put64(piece.at.place);
     put64(piece.bytes);
   }
-  const std::size_t independent_at = words_.size();
-  std::uint32_t independent = 0;
+  const size_t independent_at = words_.size();
+  uint32_t independent = 0;
   for (VertexId v = 0; v < plan_.graph.size(); ++v) independent += plan_.graph.prerequisites(v).empty() ? 1 : 0;
   words_.resize(words_.size() + independent);
   words_[kOperationsAt] = here();
   for (VertexId v = 0; v < plan_.graph.size(); ++v) put_operation(v);
   if (words_.size() > 0x3fffffff - 10 * (program_.early.size() + program_.triggered.size() + program_.relays.size()))
     refuse("would be larger than 4 GiB; divide the schedule");
-  std::size_t next = independent_at;
+  size_t next = independent_at;
   for (VertexId v = 0; v < plan_.graph.size(); ++v) {
     if (plan_.graph.prerequisites(v).empty()) words_[next++] = offsets_[v];
-    const std::size_t end = v + 1 < plan_.graph.size() ? offsets_[v + 1] / 4 : words_.size();
-    for (std::size_t i = end - plan_.graph.dependents(v).size(); i < end; ++i) words_[i] = offsets_[words_[i] >> 1] | (words_[i] & 1);
+    const size_t end = v + 1 < plan_.graph.size() ? offsets_[v + 1] / 4 : words_.size();
+    for (size_t i = end - plan_.graph.dependents(v).size(); i < end; ++i) words_[i] = offsets_[words_[i] >> 1] | (words_[i] & 1);
   }
   words_[kCountersAt] = here();
   words_.insert(words_.end(), program_.increments.begin(), program_.increments.end());
@@ -186,15 +185,15 @@ std::vector<std::byte> Writer::run() {
   words_[kBytes] = here();
   set64(kProcessLow, has_addresses_ ? process_mark() : 0);
   set64(kScratchLow, plan_.scratch_bytes);
-  words_[kArguments] = static_cast<std::uint32_t>(plan_.argument_bytes.size());
-  words_[kPieces] = static_cast<std::uint32_t>(plan_.pieces.size());
+  words_[kArguments] = static_cast<uint32_t>(plan_.argument_bytes.size());
+  words_[kPieces] = static_cast<uint32_t>(plan_.pieces.size());
   words_[kIndependent] = independent;
   words_[kOperations] = plan_.graph.size();
-  words_[kEdges] = static_cast<std::uint32_t>(plan_.graph.num_edges());
-  words_[kCounters] = static_cast<std::uint32_t>(program_.increments.size());
-  words_[kEntries] = static_cast<std::uint32_t>(program_.early.size());
-  words_[kTriggered] = static_cast<std::uint32_t>(program_.triggered.size());
-  words_[kRelays] = static_cast<std::uint32_t>(program_.relays.size());
+  words_[kEdges] = static_cast<uint32_t>(plan_.graph.num_edges());
+  words_[kCounters] = static_cast<uint32_t>(program_.increments.size());
+  words_[kEntries] = static_cast<uint32_t>(program_.early.size());
+  words_[kTriggered] = static_cast<uint32_t>(program_.triggered.size());
+  words_[kRelays] = static_cast<uint32_t>(program_.relays.size());
   set64(kChecksumLow, checksum(words_));
   std::vector<std::byte> bytes(4 * words_.size());
   std::memcpy(bytes.data(), words_.data(), bytes.size());
@@ -205,30 +204,30 @@ std::vector<std::byte> Writer::run() {
 class Reader {
  public:
   explicit Reader(std::span<const std::byte> block);
-  Plan plan(std::uint32_t ranks);
+  Plan plan(uint32_t ranks);
 
  private:
-  std::uint32_t get() {
+  uint32_t get() {
     if (at_ >= end_) refuse("ends in the middle of an operation");
     return words_[at_++];
   }
-  std::uint64_t get64() {
-    const std::uint64_t low = get();
-    return low | std::uint64_t{get()} << 32;
+  uint64_t get64() {
+    const uint64_t low = get();
+    return low | uint64_t{get()} << 32;
   }
-  [[nodiscard]] std::uint64_t field64(Field low) const { return words_[low] | std::uint64_t{words_[low + 1]} << 32; }
-  Memory memory(std::uint32_t kinds, unsigned shift);
+  [[nodiscard]] uint64_t field64(Field low) const { return words_[low] | uint64_t{words_[low + 1]} << 32; }
+  Memory memory(uint32_t kinds, unsigned shift);
   Piece piece();
-  void operation(Builder& builder, std::uint32_t ranks);
+  void operation(Builder& builder, uint32_t ranks);
   void edges(Builder& builder) const;
 
   struct Dependents {
-    std::size_t at;
-    std::uint32_t count;
+    size_t at;
+    uint32_t count;
   };
   Words words_;
-  std::size_t at_ = kHeaderWords, end_ = 0;
-  std::vector<std::uint32_t> offsets_;  // of the operations, ascending
+  size_t at_ = kHeaderWords, end_ = 0;
+  std::vector<uint32_t> offsets_;  // of the operations, ascending
   std::vector<Dependents> dependents_;
 };
 
@@ -252,10 +251,10 @@ Reader::Reader(std::span<const std::byte> block) : words_(block.size() / 4) {
   if (end_ > words_.size() || words_[kOperationsAt] / 4 > end_) refuse("has offsets beyond its end");
 }
 
-Memory Reader::memory(std::uint32_t kinds, unsigned shift) {
+Memory Reader::memory(uint32_t kinds, unsigned shift) {
   Memory m;
-  const std::uint32_t space = kinds >> shift & 7;
-  if (space > static_cast<std::uint32_t>(Space::pieces)) refuse("names memory of an unknown kind");
+  const uint32_t space = kinds >> shift & 7;
+  if (space > static_cast<uint32_t>(Space::pieces)) refuse("names memory of an unknown kind");
   m.space = static_cast<Space>(space);
   if (m.space == Space::none) return m;
   m.place = get64();
@@ -265,8 +264,8 @@ Memory Reader::memory(std::uint32_t kinds, unsigned shift) {
 
 Piece Reader::piece() {
   Piece p;
-  const std::uint32_t space = get();
-  if (space >= static_cast<std::uint32_t>(Space::pieces)) refuse("names memory of an unknown kind");
+  const uint32_t space = get();
+  if (space >= static_cast<uint32_t>(Space::pieces)) refuse("names memory of an unknown kind");
   p.at.space = static_cast<Space>(space);
   p.at.number = get();
   p.at.place = get64();
@@ -274,15 +273,15 @@ Piece Reader::piece() {
   return p;
 }
 
-void Reader::operation(Builder& builder, std::uint32_t ranks) {
-  offsets_.push_back(static_cast<std::uint32_t>(4 * at_));
-  const std::uint32_t head = get(), kinds = head >> 16;
+void Reader::operation(Builder& builder, uint32_t ranks) {
+  offsets_.push_back(static_cast<uint32_t>(4 * at_));
+  const uint32_t head = get(), kinds = head >> 16;
   if ((head & 0xff) < 1 || (head & 0xff) > 4) refuse("has an operation of an unknown type");
   Vertex vertex;
   vertex.kind = static_cast<Kind>((head & 0xff) - 1);
   Work work;
   get();  // the number of dependencies, compared later
-  const std::uint32_t dependents = get();
+  const uint32_t dependents = get();
   (vertex.kind == Kind::local ? work.count : vertex.size) = get64();
   if (vertex.is_message()) {
     vertex.peer = get();
@@ -307,8 +306,8 @@ void Reader::operation(Builder& builder, std::uint32_t ranks) {
 
 void Reader::edges(Builder& builder) const {
   for (VertexId v = 0; v < dependents_.size(); ++v) {
-    for (std::uint32_t i = 0; i < dependents_[v].count; ++i) {
-      const std::uint32_t word = words_[dependents_[v].at + i];
+    for (uint32_t i = 0; i < dependents_[v].count; ++i) {
+      const uint32_t word = words_[dependents_[v].at + i];
       const auto found = std::ranges::lower_bound(offsets_, word & ~1u);
       if (found == offsets_.end() || *found != (word & ~1u)) refuse("has a dependency on something that is no operation");
       const auto dependent = static_cast<VertexId>(found - offsets_.begin());
@@ -318,16 +317,16 @@ void Reader::edges(Builder& builder) const {
   }
 }
 
-Plan Reader::plan(std::uint32_t ranks) {
+Plan Reader::plan(uint32_t ranks) {
   Builder builder;
   builder.scratch_bytes(field64(kScratchLow));
-  for (std::uint64_t skip = words_[kArguments]; skip > 0; --skip) get64();
+  for (uint64_t skip = words_[kArguments]; skip > 0; --skip) get64();
   std::vector<Piece> pieces;
-  for (std::uint64_t left = words_[kPieces]; left > 0; --left) pieces.push_back(piece());
+  for (uint64_t left = words_[kPieces]; left > 0; --left) pieces.push_back(piece());
   (void)builder.pieces(pieces);
-  for (std::uint64_t skip = words_[kIndependent]; skip > 0; --skip) get();
+  for (uint64_t skip = words_[kIndependent]; skip > 0; --skip) get();
   if (4 * at_ != words_[kOperationsAt]) refuse("has its operations at another place than it says");
-  for (std::uint64_t left = words_[kOperations]; left > 0; --left) operation(builder, ranks);
+  for (uint64_t left = words_[kOperations]; left > 0; --left) operation(builder, ranks);
   edges(builder);
   return builder.finish();
 }
@@ -340,14 +339,14 @@ void seal(std::span<std::byte> block) {
   if (block.size() < 4 * kHeaderWords) return;
   Words words(block.size() / 4);
   std::memcpy(words.data(), block.data(), 4 * words.size());
-  words[kBytes] = static_cast<std::uint32_t>(block.size());
-  const std::uint64_t sum = checksum(words);
-  words[kChecksumLow] = static_cast<std::uint32_t>(sum);
-  words[kChecksumHigh] = static_cast<std::uint32_t>(sum >> 32);
+  words[kBytes] = static_cast<uint32_t>(block.size());
+  const uint64_t sum = checksum(words);
+  words[kChecksumLow] = static_cast<uint32_t>(sum);
+  words[kChecksumHigh] = static_cast<uint32_t>(sum >> 32);
   std::memcpy(block.data(), words.data(), 4 * words.size());
 }
 
-std::shared_ptr<const Compiled> load(std::span<const std::byte> block, std::uint32_t ranks) {
+std::shared_ptr<const Compiled> load(std::span<const std::byte> block, uint32_t ranks) {
   std::shared_ptr<const Compiled> compiled = compile(Reader(block).plan(ranks), 0);
   const std::vector<std::byte> again = save(*compiled);
   if (!std::ranges::equal(again, block)) refuse("is not what its graph compiles to; it was changed, or made by another version");

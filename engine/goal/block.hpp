@@ -16,11 +16,11 @@
 //                the operation's offset, and the message's id, if it has one
 //     relays     u32 counter, u32 threshold, u32 counter to increment
 //
-// **Thread:** any; pure.
-// **Invariants:** load() accepts exactly what save() makes: what is loaded is compiled anew from the graph, and the result
+// Thread: any; pure.
+// Invariants: load() accepts exactly what save() makes: what is loaded is compiled anew from the graph, and the result
 // must be the block, bit by bit. So a block that is damaged, cut or made up is refused before anything is sent, and one
 // that is accepted cannot reach beyond the memory of its instance or wait for ever for itself.
-// **Source:** Schneider, Eckelmann, Hoefler, Rehm, "Kernel-based offload of collective operations", Euro-Par 2011, Fig. 1.
+// Source: Schneider, Eckelmann, Hoefler, Rehm, "Kernel-based offload of collective operations", Euro-Par 2011, Fig. 1.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,7 @@ namespace portunus::goal {
 
 // Throws ScheduleError saying what is wrong with the block, or that one of its messages names a rank beyond `ranks`, or
 // that it holds addresses of another process.
-[[nodiscard]] std::shared_ptr<const Compiled> load(std::span<const std::byte> block, std::uint32_t ranks);
+[[nodiscard]] std::shared_ptr<const Compiled> load(std::span<const std::byte> block, uint32_t ranks);
 
 // Gives a block that was changed the size and the checksum that it would have: what remains wrong is then its content.
 void seal(std::span<std::byte> block);

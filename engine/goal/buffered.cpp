@@ -1,6 +1,6 @@
 // Finding sends that could be in a circle, and putting copies before them: see buffered.hpp.
 //
-// **Thread:** any; pure.
+// Thread: any; pure.
 #include "engine/goal/buffered.hpp"
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace portunus::goal {
 
 namespace {
 
-constexpr std::uint64_t kMaxExtent = std::uint64_t{1} << 50;
-constexpr std::uint64_t kAlignment = 64;
+constexpr uint64_t kMaxExtent = uint64_t{1} << 50;
+constexpr uint64_t kAlignment = 64;
 
 // May this receive be appended later than at the start? Which ones messages of any source or tag may take, and in
 // which order, is not asked here.
@@ -34,7 +34,7 @@ std::vector<bool> late_receives(const Schedule& schedule, std::span<const Touch>
 
 }  // namespace
 
-std::vector<VertexId> sends_to_buffer(const Schedule& schedule, std::span<const Touch> touches, std::uint64_t eager) {
+std::vector<VertexId> sends_to_buffer(const Schedule& schedule, std::span<const Touch> touches, uint64_t eager) {
   std::vector<VertexId> sends;
   const auto followed = [&](VertexId v) { return std::ranges::any_of(schedule.dependents(v), [](Edge e) { return e.on_start == 0; }); };
   for (VertexId v = 0; v < schedule.size(); ++v) {
@@ -82,7 +82,7 @@ Plan buffered(Plan plan, const std::function<bool(VertexId)>& proven) {
   if (sends.empty()) return plan;
   plan.graph = with_copies(plan.graph, sends);
   for (const VertexId send : sends) {
-    const std::uint64_t bytes = plan.graph[send].size, place = (plan.scratch_bytes + kAlignment - 1) / kAlignment * kAlignment;
+    const uint64_t bytes = plan.graph[send].size, place = (plan.scratch_bytes + kAlignment - 1) / kAlignment * kAlignment;
     if (bytes > kMaxExtent || place > kMaxExtent) {
       throw ScheduleError(plan.graph[send].where, "the " + plan.graph.describe(send) +
                                                       " must be buffered, because other messages wait for its end, "

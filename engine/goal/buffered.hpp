@@ -10,8 +10,8 @@
 // buffered; the others cost nothing. What is left has no circle that was not in the program, because only receives that
 // wait for something delay the ends of sends, and no send whose end delays anything is delayed any more.
 //
-// **Thread:** any; pure.
-// **Source:** the event graph of validate.hpp; buffered mode as in MPI 4.1 section 3.4.
+// Thread: any; pure.
+// Source: the event graph of validate.hpp; buffered mode as in MPI 4.1 section 3.4.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@
 namespace portunus::goal {
 
 // Bytes that every transport sends without waiting for the receive.
-inline constexpr std::uint64_t kAlwaysEager = 4096;
+inline constexpr uint64_t kAlwaysEager = 4096;
 
 // The sends of more than `eager` bytes that could be in a circle, ascending. `touches` as in CompileOptions.
 [[nodiscard]] std::vector<VertexId> sends_to_buffer(const Schedule& schedule, std::span<const Touch> touches,
-                                                    std::uint64_t eager = kAlwaysEager);
+                                                    uint64_t eager = kAlwaysEager);
 
 // The schedule with local operation number schedule.size() + i before sends[i]: it has what the send waited for, and what
 // waited for the send waits for it. Messages keep their order.

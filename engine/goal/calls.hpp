@@ -1,6 +1,6 @@
 // What the files behind goal.h and goal_collectives.h share: the schedule's insides, and how errors are told.
 //
-// **Thread:** as goal.h says.
+// Thread: as goal.h says.
 #pragma once
 
 #include <memory>
@@ -17,15 +17,15 @@ struct goal_run {
   goal_schedule* schedule = nullptr;
 };
 
-// **Invariants:** `instance` exists exactly after a successful GOAL_Compile; a request exists exactly while it runs.
+// Invariants: `instance` exists exactly after a successful GOAL_Compile; a request exists exactly while it runs.
 struct goal_schedule {
   portunus::goal::Builder builder;  // until `compiled` is there
   std::vector<portunus::goal::Argument> arguments;
   std::shared_ptr<const portunus::goal::Compiled> compiled;
   std::optional<portunus::goal::Instance> instance;
   goal_run run;
-  std::optional<std::uint16_t> context;                                                    // given by the program, or when it was compiled
-  std::uint8_t epoch = 0;                                                                  // of the first execution
+  std::optional<uint16_t> context;                                                         // given by the program, or when it was compiled
+  uint8_t epoch = 0;                                                                       // of the first execution
   bool closed = false;                                                                     // compiled, or an attempt failed
   bool broken = false;                                                                     // only to be freed
   bool scratch_divided = false;                                                            // collectives have taken parts of the scratchpad
@@ -59,6 +59,6 @@ int must_be_open(const goal_schedule* s);
 ptl_datatype_t type_of(GOAL_Type type);
 
 // Where a buffer that is not GOAL_VECTOR begins. Throws ScheduleError.
-Memory contiguous(GOAL_Memory memory, std::uint32_t number, std::uintptr_t place);
+Memory contiguous(GOAL_Memory memory, uint32_t number, uintptr_t place);
 
 }  // namespace portunus::goal

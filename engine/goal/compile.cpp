@@ -1,6 +1,6 @@
 // Schedule to counters and triggered operations: see compile.hpp for the rules.
 //
-// **Thread:** any; pure.
+// Thread: any; pure.
 #include "engine/goal/compile.hpp"
 
 #include <algorithm>
@@ -14,20 +14,20 @@ namespace portunus::goal {
 
 namespace {
 
-constexpr std::uint64_t kIndexedClass = std::uint64_t{1} << 60;
-constexpr std::uint64_t kSharedClass = std::uint64_t{2} << 60;
+constexpr uint64_t kIndexedClass = uint64_t{1} << 60;
+constexpr uint64_t kSharedClass = uint64_t{2} << 60;
 constexpr unsigned kSplitShift = 32;
-constexpr std::uint32_t kSendsFirst = 8;  // more of them would keep receives waiting
+constexpr uint32_t kSendsFirst = 8;  // more of them would keep receives waiting
 
 // Class 1 bits, or nothing if tag and index do not fit into 32 bits together.
-std::optional<std::uint64_t> indexed_id(std::uint32_t tag, std::uint32_t index) {
+std::optional<uint64_t> indexed_id(uint32_t tag, uint32_t index) {
   const unsigned split = (static_cast<unsigned>(std::bit_width(index)) + 1) / 2;
   if (split > 15 || std::bit_width(tag) + 2 * split > 32) return std::nullopt;
-  return kIndexedClass | std::uint64_t{split} << kSplitShift | std::uint64_t{tag} << 2 * split | index;
+  return kIndexedClass | uint64_t{split} << kSplitShift | uint64_t{tag} << 2 * split | index;
 }
 
 struct Counts {
-  std::uint32_t finish = 0, start = 0;
+  uint32_t finish = 0, start = 0;
 };
 
 Counts count(std::span<const Edge> edges) {
@@ -42,7 +42,7 @@ class Compiler {
   Program run();
 
  private:
-  CounterId new_counter(std::uint32_t increments);
+  CounterId new_counter(uint32_t increments);
   [[nodiscard]] bool shared(VertexId v) const;
   void choose_early();
   void claim_joins();
@@ -67,7 +67,7 @@ class Compiler {
 
   const Schedule& schedule_;
   const CompileOptions& options_;
-  std::vector<std::uint32_t> index_;
+  std::vector<uint32_t> index_;
   std::vector<VertexId> order_;
   LeanGraph graph_;
   std::vector<Place> places_;
@@ -102,7 +102,7 @@ Program Compiler::run() {
 void Compiler::advance_sends() {
   const auto waits_for_nothing = [this](const Operation& o) { return o.action == Action::put && graph_.prerequisites(o.vertex).empty(); };
   auto end = program_.triggered.begin();
-  std::uint32_t count = 0;
+  uint32_t count = 0;
   for (auto o = program_.triggered.begin(); o != program_.triggered.end(); ++o) {
     if (!waits_for_nothing(*o)) continue;
     if (++count > kSendsFirst) return;
@@ -112,7 +112,7 @@ void Compiler::advance_sends() {
   program_.sends_first = count;
 }
 
-CounterId Compiler::new_counter(std::uint32_t increments) {
+CounterId Compiler::new_counter(uint32_t increments) {
   program_.increments.push_back(increments);
   return static_cast<CounterId>(program_.increments.size() - 1);
 }
@@ -140,7 +140,7 @@ void Compiler::choose_early() {
 void Compiler::claim_joins() {
   for (VertexId v = 0; v < schedule_.size(); ++v) {
     Place& place = places_[v];
-    const auto before = static_cast<std::uint32_t>(graph_.prerequisites(v).size());
+    const auto before = static_cast<uint32_t>(graph_.prerequisites(v).size());
     // Where something waits for the start of v, the message must not be mistaken for a prerequisite.
     place.meets = place.early && before > 0 && count(graph_.dependents(v)).start == 0;
     if (place.meets) place.join = new_counter(before + 1);
@@ -156,7 +156,7 @@ Point Compiler::start_of(VertexId v) const {
   const std::span<const Edge> before = graph_.prerequisites(v);
   if (before.empty()) return {kStart, 1};
   if (places_[v].join != kNoCounter) {
-    return {places_[v].join, schedule_.is_choice(v) ? schedule_[v].needs : static_cast<std::uint32_t>(before.size())};
+    return {places_[v].join, schedule_.is_choice(v) ? schedule_[v].needs : static_cast<uint32_t>(before.size())};
   }
   const Place& only = places_[before[0].vertex];
   return before[0].on_start ? only.start : only.end;
@@ -243,14 +243,14 @@ void Compiler::emit_successors(VertexId v) {
 void Compiler::address(VertexId v, Operation& operation) const {
   const Vertex& vertex = schedule_[v];
   operation.peer = vertex.peer;
-  std::uint64_t bits = kSharedClass | vertex.tag;
+  uint64_t bits = kSharedClass | vertex.tag;
   if (shared(v)) {
     if (vertex.kind == Kind::recv && vertex.tag == kAnyTag) {
       bits = kSharedClass;
       operation.any_tag = true;
     }
   } else {
-    const std::optional<std::uint64_t> id = indexed_id(vertex.tag, index_[v]);
+    const std::optional<uint64_t> id = indexed_id(vertex.tag, index_[v]);
     if (!id) {
       throw ScheduleError(vertex.where, "the " + schedule_.describe(v) + " is number " + std::to_string(index_[v] + 1) +
                                             " of its peer and tag, and a tag as large as " + std::to_string(vertex.tag) +
@@ -258,29 +258,29 @@ void Compiler::address(VertexId v, Operation& operation) const {
     }
     bits = *id;
   }
-  operation.match_bits = bits | std::uint64_t{options_.context} << kContextShift;
+  operation.match_bits = bits | uint64_t{options_.context} << kContextShift;
 }
 
 }  // namespace
 
-std::vector<std::uint32_t> running_indices(const Schedule& schedule) {
-  std::vector<std::uint32_t> index(schedule.size());
+std::vector<uint32_t> running_indices(const Schedule& schedule) {
+  std::vector<uint32_t> index(schedule.size());
   struct Class {
-    std::uint64_t peer_and_tag = 0;
-    std::uint32_t count = 0;
+    uint64_t peer_and_tag = 0;
+    uint32_t count = 0;
     Kind kind = Kind::calc;
   };
   std::vector<Class> classes(64);  // open addressing, at most half full
-  const auto find = [](std::vector<Class>& in, std::uint64_t key, Kind kind) -> Class& {
-    std::size_t i = ((key ^ key >> 23) * 0x9e3779b97f4a7c15 + static_cast<std::size_t>(kind)) >> 20 & (in.size() - 1);
+  const auto find = [](std::vector<Class>& in, uint64_t key, Kind kind) -> Class& {
+    size_t i = ((key ^ key >> 23) * 0x9e3779b97f4a7c15 + static_cast<size_t>(kind)) >> 20 & (in.size() - 1);
     while (in[i].count != 0 && (in[i].peer_and_tag != key || in[i].kind != kind)) i = (i + 1) & (in.size() - 1);
     return in[i];
   };
-  std::size_t used = 0;
+  size_t used = 0;
   for (VertexId v = 0; v < schedule.size(); ++v) {
     const Vertex& vertex = schedule[v];
     if (!vertex.is_message()) continue;
-    const std::uint64_t key = std::uint64_t{vertex.peer} << 32 | vertex.tag;
+    const uint64_t key = uint64_t{vertex.peer} << 32 | vertex.tag;
     Class& found = find(classes, key, vertex.kind);
     index[v] = found.count;
     found = {key, found.count + 1, vertex.kind};
@@ -303,10 +303,10 @@ Wildcards::Wildcards(const Schedule& receiver) {
   }
 }
 
-bool Wildcards::cover(std::uint32_t source, std::uint32_t tag) const { return all_ || tags_.contains(tag) || sources_.contains(source); }
+bool Wildcards::cover(uint32_t source, uint32_t tag) const { return all_ || tags_.contains(tag) || sources_.contains(source); }
 
-Program in_context(Program program, std::uint16_t context, std::uint8_t epoch) {
-  const std::uint64_t change = std::uint64_t(program.context ^ context) << kContextShift | std::uint64_t{epoch} << kEpochShift;
+Program in_context(Program program, uint16_t context, uint8_t epoch) {
+  const uint64_t change = uint64_t(program.context ^ context) << kContextShift | uint64_t{epoch} << kEpochShift;
   for (std::vector<Operation>* operations : {&program.early, &program.triggered}) {
     for (Operation& operation : *operations) {
       if (operation.action == Action::put || operation.action == Action::append) operation.match_bits ^= change;

@@ -34,9 +34,9 @@
 //              receiver's schedule which these are. What they take is decided when the program runs.
 //     class 3  tells that the sender's program of this context has failed (program.hpp).
 //
-// **Thread:** any; pure.
-// **Invariants:** one counter has exactly one purpose; operations are in an order in which prerequisites come first.
-// **Source:** compilation to triggered operations as in Schneider, Hoefler, Grant, Barrett, Brightwell, ICPP 2013; GOAL.
+// Thread: any; pure.
+// Invariants: one counter has exactly one purpose; operations are in an order in which prerequisites come first.
+// Source: compilation to triggered operations as in Schneider, Hoefler, Grant, Barrett, Brightwell, ICPP 2013; GOAL.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@
 
 namespace portunus::goal {
 
-using CounterId = std::uint32_t;
+using CounterId = uint32_t;
 
 inline constexpr CounterId kStart = 0;   // incremented once per epoch by whoever runs the program
 inline constexpr CounterId kFinish = 1;  // full when everything ended
@@ -57,15 +57,15 @@ inline constexpr CounterId kNoCounter = 0xffffffff;
 
 inline constexpr unsigned kContextShift = 44;
 inline constexpr unsigned kEpochShift = 36;  // the epoch modulo 256 in the match bits; added at run time
-inline constexpr std::uint64_t kAnyTagBits = 0xffffffff;
+inline constexpr uint64_t kAnyTagBits = 0xffffffff;
 
 // "When `counter` reached `threshold`."
 struct Point {
   CounterId counter = kNoCounter;
-  std::uint32_t threshold = 0;
+  uint32_t threshold = 0;
 };
 
-enum class Action : std::uint8_t {
+enum class Action : uint8_t {
   put,     // sends the vertex's message, then increments `counter`
   append,  // appends the vertex's entry; an arrival increments `counter`
   local,   // local work (calc), then increments `counter`
@@ -77,10 +77,10 @@ struct Operation {
   Point when{};          // for an entry that is appended early: not set
   CounterId counter = kNoCounter;
   VertexId vertex = kNoVertex;
-  std::uint32_t peer = 0;        // kAnySource for such receives
-  std::uint64_t size = 0;        // bytes; nanoseconds for calc
-  std::uint64_t match_bits = 0;  // epoch 0
-  [[nodiscard]] std::uint64_t ignore_bits() const { return any_tag ? kAnyTagBits : 0; }
+  uint32_t peer = 0;        // kAnySource for such receives
+  uint64_t size = 0;        // bytes; nanoseconds for calc
+  uint64_t match_bits = 0;  // epoch 0
+  [[nodiscard]] uint64_t ignore_bits() const { return any_tag ? kAnyTagBits : 0; }
 };
 static_assert(sizeof(Operation) == 40);
 
@@ -91,12 +91,12 @@ struct Relay {
 };
 
 struct Program {
-  std::uint16_t context = 0;
-  std::vector<std::uint32_t> increments;  // K of each counter
-  std::vector<Operation> early;           // entries to append right before kStart
+  uint16_t context = 0;
+  std::vector<uint32_t> increments;  // K of each counter
+  std::vector<Operation> early;      // entries to append right before kStart
   std::vector<Operation> triggered;
-  std::vector<Relay> relays;      // behind what is triggered at the same points
-  std::uint32_t sends_first = 0;  // so many at its front are sends that wait for nothing: they may go before `early`
+  std::vector<Relay> relays;  // behind what is triggered at the same points
+  uint32_t sends_first = 0;   // so many at its front are sends that wait for nothing: they may go before `early`
 };
 
 // Which messages to a rank may be taken by its receives of any source or any tag.
@@ -104,18 +104,18 @@ class Wildcards {
  public:
   Wildcards() = default;
   explicit Wildcards(const Schedule& receiver);
-  [[nodiscard]] bool cover(std::uint32_t source, std::uint32_t tag) const;
+  [[nodiscard]] bool cover(uint32_t source, uint32_t tag) const;
 
  private:
-  std::set<std::uint32_t> tags_;     // received from any source
-  std::set<std::uint32_t> sources_;  // from whom any tag is received
+  std::set<uint32_t> tags_;     // received from any source
+  std::set<uint32_t> sources_;  // from whom any tag is received
   bool all_ = false;
 };
 
 // Memory that a vertex reads or writes, as addresses of any kind; nothing when begin == end.
 struct Range {
-  std::uint64_t begin = 0;
-  std::uint64_t end = 0;
+  uint64_t begin = 0;
+  uint64_t end = 0;
 };
 struct Touch {
   VertexId vertex = kNoVertex;
@@ -123,8 +123,8 @@ struct Touch {
 };
 
 struct CompileOptions {
-  std::uint32_t rank = 0;
-  std::uint16_t context = 0;             // keeps the messages of different schedules apart
+  uint32_t rank = 0;
+  uint16_t context = 0;                  // keeps the messages of different schedules apart
   std::span<const Wildcards> wildcards;  // of all ranks; empty: nobody has any
   std::span<const Touch> touches;        // of all vertices, in any order; empty: no two touch the same memory
 };
@@ -133,10 +133,10 @@ struct CompileOptions {
 [[nodiscard]] Program compile(const Schedule& schedule, const CompileOptions& options);
 
 // The same program, its messages kept apart from those of other contexts, and those of its first execution as of this epoch.
-[[nodiscard]] Program in_context(Program program, std::uint16_t context, std::uint8_t epoch = 0);
+[[nodiscard]] Program in_context(Program program, uint16_t context, uint8_t epoch = 0);
 
 // For each send and receive: the how many-th it is, from 0, among its like with equal peer and tag.
-[[nodiscard]] std::vector<std::uint32_t> running_indices(const Schedule& schedule);
+[[nodiscard]] std::vector<uint32_t> running_indices(const Schedule& schedule);
 
 // For each vertex: is it a receive that may be appended before its prerequisites are fulfilled? True if every other
 // vertex with a hand on its memory starts only after it ended. `order` is one in which prerequisites come first.

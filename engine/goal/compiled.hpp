@@ -1,6 +1,6 @@
 // A plan together with the program that it compiles to. Made once and then only read.
 //
-// **Thread:** any.
+// Thread: any.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ struct Compiled {
 };
 
 // Compiles the part of one rank. `wildcards`: see CompileOptions. Throws ScheduleError as compile() of a schedule does.
-[[nodiscard]] std::shared_ptr<const Compiled> compile(Plan plan, std::uint32_t rank, std::span<const Wildcards> wildcards = {});
+[[nodiscard]] std::shared_ptr<const Compiled> compile(Plan plan, uint32_t rank, std::span<const Wildcards> wildcards = {});
 
 // The memory of all vertices, as addresses: those of this process as they are, the scratchpad and each argument far from them and
 // from each other.

@@ -1,6 +1,6 @@
 // Parking what passes failures on, and the calls of goal_domain.h.
 //
-// **Thread:** as domain.hpp says.
+// Thread: as domain.hpp says.
 #include "engine/goal/domain.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace portunus::goal {
 
 namespace {
 
-ptl_process_t process(std::uint32_t rank) {
+ptl_process_t process(uint32_t rank) {
   ptl_process_t id{};
   id.rank = rank;
   return id;
@@ -22,14 +22,14 @@ ptl_process_t process(std::uint32_t rank) {
 
 }  // namespace
 
-Domain::Domain(const Port& port, const GOAL_Group& group, std::uint16_t context) : port_(port), poison_(poison_of(context)) {
-  const auto rank_of = [&](std::int64_t member) {
+Domain::Domain(const Port& port, const GOAL_Group& group, uint16_t context) : port_(port), poison_(poison_of(context)) {
+  const auto rank_of = [&](int64_t member) {
     const auto number = static_cast<int>((member % group.size + group.size) % group.size);
-    return static_cast<std::uint32_t>(group.ranks ? group.ranks[number] : number);
+    return static_cast<uint32_t>(group.ranks ? group.ranks[number] : number);
   };
   self_ = rank_of(group.rank);
-  for (std::int64_t distance = 1; distance < group.size; distance *= 2)
-    for (const std::int64_t member : {group.rank + distance, group.rank - distance}) neighbours_.push_back(rank_of(member));
+  for (int64_t distance = 1; distance < group.size; distance *= 2)
+    for (const int64_t member : {group.rank + distance, group.rank - distance}) neighbours_.push_back(rank_of(member));
   std::ranges::sort(neighbours_);
   neighbours_.erase(std::unique(neighbours_.begin(), neighbours_.end()), neighbours_.end());
   std::erase(neighbours_, self_);
@@ -42,24 +42,24 @@ int Domain::open() {
   nothing.eq_handle = PTL_EQ_NONE;
   nothing.ct_handle = PTL_CT_NONE;
   int code = PtlMDBind(port_.ni(), &nothing, &teller_);
-  for (const std::uint32_t rank : neighbours_)
+  for (const uint32_t rank : neighbours_)
     if (code == PTL_OK) code = tell(rank, poison_ | kRevoked, revoked_);
   if (code == PTL_OK) code = PtlTriggeredCTInc(errors_, {1, 0}, revoked_, 1);
-  for (const std::uint32_t rank : neighbours_)
+  for (const uint32_t rank : neighbours_)
     if (code == PTL_OK) code = tell(rank, poison_, errors_);
   if (code == PTL_OK) code = tell(self_, poison_, errors_);
   if (code == PTL_OK) code = hear(poison_ | kRevoked, revoked_);
   if (code == PTL_OK) code = hear(poison_, errors_);
-  for (const std::uint32_t rank : neighbours_)
+  for (const uint32_t rank : neighbours_)
     if (code == PTL_OK) code = PtlxCTWatch(errors_, process(rank));
   return code;
 }
 
-int Domain::tell(std::uint32_t rank, std::uint64_t match_bits, ptl_handle_ct_t when) const {
+int Domain::tell(uint32_t rank, uint64_t match_bits, ptl_handle_ct_t when) const {
   return PtlTriggeredPut(teller_, 0, 0, PTL_NO_ACK_REQ, process(rank), port_.index(), match_bits, 0, nullptr, 0, when, 1);
 }
 
-int Domain::hear(std::uint64_t match_bits, ptl_handle_ct_t errors) {
+int Domain::hear(uint64_t match_bits, ptl_handle_ct_t errors) {
   const ptl_me_t me = poison_entry(match_bits, errors);
   ptl_handle_me_t handle;
   const int code = PtlMEAppend(port_.ni(), port_.index(), &me, PTL_PRIORITY_LIST, nullptr, &handle);
@@ -99,7 +99,7 @@ int GOAL_Domain_open(const GOAL_Group* group, unsigned context, GOAL_Domain* dom
   if (!group || !domain || group->size < 1 || group->rank < 0 || group->rank >= group->size || context >= Library::kContexts)
     return fail(GOAL_ERR_ARG, "the group, its context or the place of the result is wrong");
   return guarded([&] {
-    const auto context16 = static_cast<std::uint16_t>(Library::kContexts + context);
+    const auto context16 = static_cast<uint16_t>(Library::kContexts + context);
     std::unique_ptr<goal_domain> made(new goal_domain{{Library::instance().port(), *group, context16}});
     if (made->domain.open() != PTL_OK)
       return fail(GOAL_ERR_NO_SPACE, "the network interface has not enough counters or entries left for another domain; free schedules");

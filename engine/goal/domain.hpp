@@ -3,7 +3,7 @@
 // `revoked` and `errors` count what is heard; operations parked there pass it on, to the neighbours first, so that who is told of a
 // revocation is told of it before the failure that it brings. Then to this process itself (poison.hpp).
 //
-// **Thread:** as goal_domain.h says. **Invariants:** neighbours differ, and are others.
+// Thread: as goal_domain.h says. Invariants: neighbours differ, and are others.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace portunus::goal {
 class Domain {
  public:
   // The port must outlive this object.
-  Domain(const Port& port, const GOAL_Group& group, std::uint16_t context);
+  Domain(const Port& port, const GOAL_Group& group, uint16_t context);
   ~Domain();
   Domain(const Domain&) = delete;
   Domain& operator=(const Domain&) = delete;
@@ -28,14 +28,14 @@ class Domain {
   [[nodiscard]] bool revoked() const { return counted(revoked_); }
 
  private:
-  int tell(std::uint32_t rank, std::uint64_t match_bits, ptl_handle_ct_t when) const;
-  int hear(std::uint64_t match_bits, ptl_handle_ct_t errors);
+  int tell(uint32_t rank, uint64_t match_bits, ptl_handle_ct_t when) const;
+  int hear(uint64_t match_bits, ptl_handle_ct_t errors);
   static bool counted(ptl_handle_ct_t counter);
 
   const Port& port_;
-  std::uint64_t poison_;
-  std::uint32_t self_;
-  std::vector<std::uint32_t> neighbours_;  // ranks of the job
+  uint64_t poison_;
+  uint32_t self_;
+  std::vector<uint32_t> neighbours_;  // ranks of the job
   ptl_handle_ct_t errors_ = PTL_CT_NONE, revoked_ = PTL_CT_NONE;
   ptl_handle_md_t teller_ = PTL_INVALID_HANDLE;
   std::vector<ptl_handle_me_t> entries_;

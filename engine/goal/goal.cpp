@@ -1,6 +1,6 @@
 // The GOAL_* calls: a schedule is built, compiled and loaded through the C++ classes beside.
 //
-// **Thread:** as goal.h says.
+// Thread: as goal.h says.
 #include "engine/goal/goal.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ Memory memory_of(goal_schedule& s, const GOAL_Buffer& buffer) {
   const auto* given = reinterpret_cast<const GOAL_Piece*>(buffer.place);
   if (!given && buffer.number > 0) throw ScheduleError({}, "a buffer's list of pieces is NULL");
   std::vector<Piece> pieces;
-  for (std::uint32_t i = 0; i < buffer.number; ++i) {
+  for (uint32_t i = 0; i < buffer.number; ++i) {
     pieces.push_back({contiguous(given[i].memory, given[i].number, given[i].place), given[i].bytes});
   }
   return s.builder.pieces(pieces);
@@ -57,7 +57,7 @@ int add_message(goal_schedule* s, Kind kind, const GOAL_Buffer& buffer, size_t b
   return guarded([&] {
     must_have_place(buffer, bytes);
     const Memory memory = memory_of(*s, buffer);
-    const auto rank = static_cast<std::uint32_t>(peer);
+    const auto rank = static_cast<uint32_t>(peer);
     const VertexId v = kind == Kind::send ? s->builder.send(memory, bytes, rank, tag) : s->builder.recv(memory, bytes, rank, tag);
     if (op) *op = v;
     return int{GOAL_SUCCESS};
@@ -66,7 +66,7 @@ int add_message(goal_schedule* s, Kind kind, const GOAL_Buffer& buffer, size_t b
 
 int add_edge(goal_schedule* s, GOAL_Op op, GOAL_Op prerequisite, After after) {
   if (const int code = must_be_open(s); code != GOAL_SUCCESS) return code;
-  const std::uint32_t count = s->builder.plan().graph.size();
+  const uint32_t count = s->builder.plan().graph.size();
   if (op >= count || prerequisite >= count) return fail(GOAL_ERR_ARG, "the schedule has no such operation");
   return guarded([&] {
     if (after == After::finish) s->builder.after(op, prerequisite);
@@ -84,9 +84,9 @@ Plan plan_of(goal_schedule& s) {
   });
 }
 
-int load(goal_schedule& s, std::uint16_t context) {
+int load(goal_schedule& s, uint16_t context) {
   Library& library = Library::instance();
-  if (!s.compiled) s.compiled = compile(plan_of(s), static_cast<std::uint32_t>(library.job().rank));
+  if (!s.compiled) s.compiled = compile(plan_of(s), static_cast<uint32_t>(library.job().rank));
   s.instance.emplace(library.port(), s.compiled, s.arguments, context, s.epoch);
   const int code = s.instance->load();
   if (code == PTL_OK) return GOAL_SUCCESS;
@@ -135,7 +135,7 @@ int must_be_open(const goal_schedule* s) {
 
 ptl_datatype_t type_of(GOAL_Type type) { return kTypes[type]; }
 
-Memory contiguous(GOAL_Memory memory, std::uint32_t number, std::uintptr_t place) {
+Memory contiguous(GOAL_Memory memory, uint32_t number, uintptr_t place) {
   if (static_cast<unsigned>(memory) > GOAL_ARGUMENT) throw ScheduleError({}, "a buffer has no such kind of memory");
   return {static_cast<Space>(memory + 1), memory == GOAL_ARGUMENT ? number : 0, place};
 }
@@ -249,7 +249,7 @@ int GOAL_Context(GOAL_Schedule schedule, unsigned context) {
   if (schedule->closed) return fail(GOAL_ERR_STATE, "the schedule is compiled already; set its context before");
   if (context >= Library::kContexts)
     return fail(GOAL_ERR_ARG, "there is no context " + std::to_string(context) + "; contexts go from 0 to 32767");
-  schedule->context = static_cast<std::uint16_t>(Library::kContexts + context);
+  schedule->context = static_cast<uint16_t>(Library::kContexts + context);
   return GOAL_SUCCESS;
 }
 
@@ -262,7 +262,7 @@ int GOAL_Unbuffered(GOAL_Schedule schedule) {
 int GOAL_Epoch(GOAL_Schedule schedule, unsigned epoch) {
   if (!schedule) return fail(GOAL_ERR_ARG, "the schedule is NULL");
   if (schedule->closed) return fail(GOAL_ERR_STATE, "the schedule is compiled already; set its epoch before");
-  schedule->epoch = static_cast<std::uint8_t>(epoch % 256);
+  schedule->epoch = static_cast<uint8_t>(epoch % 256);
   return GOAL_SUCCESS;
 }
 
@@ -316,7 +316,7 @@ int GOAL_Load(const void* block, size_t bytes, GOAL_Schedule* schedule) {
   if (const int code = create(schedule); code != GOAL_SUCCESS) return code;
   const int code = guarded([&] {
     const std::span<const std::byte> given(static_cast<const std::byte*>(block), bytes);
-    (*schedule)->compiled = load(given, static_cast<std::uint32_t>(Library::instance().job().size));
+    (*schedule)->compiled = load(given, static_cast<uint32_t>(Library::instance().job().size));
     return int{GOAL_SUCCESS};
   });
   if (code != GOAL_SUCCESS) GOAL_Free(schedule);
@@ -386,7 +386,7 @@ int GOAL_Mismatches(GOAL_Schedule schedule, const uint64_t** count) {
 int GOAL_Free(GOAL_Schedule* schedule) {
   if (!schedule || !*schedule) return fail(GOAL_ERR_ARG, "the schedule is NULL");
   const std::lock_guard lock(Library::instance().guard);
-  const std::optional<std::uint16_t> context = (*schedule)->closed ? (*schedule)->context : std::nullopt;
+  const std::optional<uint16_t> context = (*schedule)->closed ? (*schedule)->context : std::nullopt;
   delete *schedule;
   if (context && *context < Library::kContexts) Library::instance().give_back(*context);
   *schedule = nullptr;

@@ -1,7 +1,7 @@
 // The collective calls: arguments are checked and become a script, which is added to the schedule: see goal_collectives.h.
 //
-// **Thread:** as goal.h says.
-// **Invariants:** nothing is added to a schedule before all arguments are found good.
+// Thread: as goal.h says.
+// Invariants: nothing is added to a schedule before all arguments are found good.
 #include "engine/goal/goal_collectives.h"
 
 #include <mutex>
@@ -20,15 +20,15 @@ using namespace portunus::goal::collectives;
 
 [[noreturn]] void refuse(const std::string& sentence) { throw ScheduleError({}, sentence); }
 
-std::uint64_t times(std::uint64_t a, std::uint64_t b) {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 62;
+uint64_t times(uint64_t a, uint64_t b) {
+  constexpr uint64_t kMost = uint64_t{1} << 62;
   if (b != 0 && a > kMost / b) refuse("so many elements are more than memory can hold");
   return a * b;
 }
 
 bool in_place(const GOAL_Buffer& buffer) { return buffer.memory == GOAL_USERSPACE && buffer.place == UINTPTR_MAX; }
 
-Memory memory(const GOAL_Buffer& buffer, std::uint64_t bytes) {
+Memory memory(const GOAL_Buffer& buffer, uint64_t bytes) {
   if (buffer.memory == GOAL_VECTOR) refuse("a collective works on buffers in one piece; copy to and from them with GOAL_Local");
   if (in_place(buffer)) refuse("GOAL_InPlace stands for an input only, and only where MPI has it");
   if (bytes > 0 && buffer.memory == GOAL_USERSPACE && buffer.place == 0) refuse("a buffer has no memory");
@@ -57,24 +57,24 @@ class Call {
     if (!Levels::worthwhile(nodes_)) nodes_.clear();
   }
 
-  [[nodiscard]] std::uint32_t rank() const { return static_cast<std::uint32_t>(group_.rank); }
-  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(group_.size); }
+  [[nodiscard]] uint32_t rank() const { return static_cast<uint32_t>(group_.rank); }
+  [[nodiscard]] uint32_t size() const { return static_cast<uint32_t>(group_.size); }
   [[nodiscard]] Team team() const { return {rank(), size()}; }
   [[nodiscard]] const Choices& choices() const { return choices_; }
-  [[nodiscard]] std::uint32_t tag() const { return group_.tag; }
+  [[nodiscard]] uint32_t tag() const { return group_.tag; }
   [[nodiscard]] std::span<const int> ranks() const {
-    return group_.ranks ? std::span(group_.ranks, static_cast<std::size_t>(group_.size)) : std::span<const int>();
+    return group_.ranks ? std::span(group_.ranks, static_cast<size_t>(group_.size)) : std::span<const int>();
   }
   [[nodiscard]] bool nodes_first() const { return !nodes_.empty(); }
-  [[nodiscard]] Levels levels(std::uint32_t root = 0) const { return {rank(), nodes_, root}; }
+  [[nodiscard]] Levels levels(uint32_t root = 0) const { return {rank(), nodes_, root}; }
 
-  [[nodiscard]] std::uint32_t root(int root) const {
+  [[nodiscard]] uint32_t root(int root) const {
     if (root < 0 || root >= group_.size)
       refuse("the root " + std::to_string(root) + " is not one of a group of " + std::to_string(group_.size));
-    return static_cast<std::uint32_t>(root);
+    return static_cast<uint32_t>(root);
   }
   // `from` may be in place; the data is `at` bytes into `to` then.
-  [[nodiscard]] static Memory input(const GOAL_Buffer& from, std::uint64_t bytes, const Memory& to, std::uint64_t at = 0) {
+  [[nodiscard]] static Memory input(const GOAL_Buffer& from, uint64_t bytes, const Memory& to, uint64_t at = 0) {
     return in_place(from) ? to + at : memory(from, bytes);
   }
   [[nodiscard]] static Element element(GOAL_Type type, GOAL_Local_op op) {
@@ -88,18 +88,18 @@ class Call {
   }
   [[nodiscard]] std::vector<Piece> pieces(const GOAL_Buffer& base, const size_t* sizes, const ptrdiff_t* displacements) const {
     if (!sizes || !displacements) refuse("the sizes or the displacements are NULL");
-    std::uint64_t most = 0;
-    for (std::uint32_t i = 0; i < size(); ++i) most = std::max<std::uint64_t>(most, times(sizes[i], 1));
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < size(); ++i) most = std::max<uint64_t>(most, times(sizes[i], 1));
     const Memory start = memory(base, most);
     std::vector<Piece> all;
-    for (std::uint32_t i = 0; i < size(); ++i) all.push_back({start + static_cast<std::uint64_t>(displacements[i]), sizes[i]});
+    for (uint32_t i = 0; i < size(); ++i) all.push_back({start + static_cast<uint64_t>(displacements[i]), sizes[i]});
     return all;
   }
 
  private:
   const GOAL_Group& group_;
   Choices choices_;
-  std::vector<std::uint32_t> nodes_;
+  std::vector<uint32_t> nodes_;
 };
 
 // Everything of the script comes between two operations that do nothing.
@@ -163,7 +163,7 @@ int add_prefix(Prefix prefix, GOAL_Schedule* schedule, const GOAL_Group* group, 
                GOAL_Type type, GOAL_Local_op op, GOAL_Span* span) {
   return add_collective(schedule, group, span, kNoChoice, [=](const Call& call) {
     const Element element = Call::element(type, op);
-    const std::uint64_t bytes = times(count, element.width());
+    const uint64_t bytes = times(count, element.width());
     const bool unused = prefix == exscan && call.rank() == 0;
     const Memory target = unused ? Memory{} : memory(to, bytes);
     const Memory source = unused && in_place(from) ? memory(to, bytes) : Call::input(from, bytes, target);
@@ -175,13 +175,13 @@ int add_reduce_scatter(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Bu
                        size_t count, GOAL_Type type, GOAL_Local_op op, GOAL_Span* span) {
   return add_collective(schedule, group, span, Collective::reduce_scatter, [=](const Call& call) {
     const Element element = Call::element(type, op);
-    std::vector<std::uint64_t> shares;
-    std::uint64_t total = 0;
-    for (std::uint32_t i = 0; i < call.size(); ++i) {
+    std::vector<uint64_t> shares;
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < call.size(); ++i) {
       shares.push_back(counts ? counts[i] : count);
       if (__builtin_add_overflow(total, shares.back(), &total)) refuse("so many elements are more than memory can hold");
     }
-    const std::uint64_t bytes = times(total, element.width());
+    const uint64_t bytes = times(total, element.width());
     const Memory target = memory(to, in_place(from) ? bytes : shares[call.rank()] * element.width());
     const Memory source = Call::input(from, bytes, target);
     return [=, &call](Script& script) {
@@ -216,7 +216,7 @@ int GOAL_Barrier(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Span* sp
 
 int GOAL_Bcast(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer buffer, size_t bytes, int root, GOAL_Span* span) {
   return add_collective(schedule, group, span, Collective::bcast, [=](const Call& call) {
-    const std::uint32_t from = call.root(root);
+    const uint32_t from = call.root(root);
     const Memory place = memory(buffer, times(bytes, 1));
     return [=, &call](Script& script) {
       if (call.nodes_first()) bcast(script, call.levels(from), place, bytes, call.choices());
@@ -228,9 +228,9 @@ int GOAL_Bcast(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer buf
 int GOAL_Reduce(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer from, GOAL_Buffer to, size_t count, GOAL_Type type,
                 GOAL_Local_op op, int root, GOAL_Span* span) {
   return add_collective(schedule, group, span, Collective::reduce, [=](const Call& call) {
-    const std::uint32_t where = call.root(root);
+    const uint32_t where = call.root(root);
     const Element element = Call::element(type, op);
-    const std::uint64_t bytes = times(count, element.width());
+    const uint64_t bytes = times(count, element.width());
     const bool gets = call.rank() == where;
     const Memory target = gets ? memory(to, bytes) : Memory{};
     const Memory source = gets ? Call::input(from, bytes, target) : memory(from, bytes);
@@ -246,7 +246,7 @@ int GOAL_Allreduce(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer
                    GOAL_Local_op op, GOAL_Span* span) {
   return add_collective(schedule, group, span, Collective::allreduce, [=](const Call& call) {
     const Element element = Call::element(type, op);
-    const std::uint64_t bytes = times(count, element.width());
+    const uint64_t bytes = times(count, element.width());
     const Memory target = memory(to, bytes), source = Call::input(from, bytes, target);
     return [=, &call](Script& script) {
       const Reduction reduction{source, target, count, element};
@@ -280,8 +280,8 @@ int GOAL_Exscan(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer fr
 int GOAL_Gather(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer from, GOAL_Buffer to, size_t bytes, int root,
                 GOAL_Span* span) {
   return add_collective(schedule, group, span, Collective::gather, [=](const Call& call) {
-    const std::uint32_t where = call.root(root);
-    const std::uint64_t all = times(bytes, call.size());
+    const uint32_t where = call.root(root);
+    const uint64_t all = times(bytes, call.size());
     const bool gets = call.rank() == where;
     const Memory target = gets ? memory(to, all) : Memory{};
     const Memory source = gets ? Call::input(from, bytes, target, where * bytes) : memory(from, bytes);
@@ -292,8 +292,8 @@ int GOAL_Gather(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer fr
 int GOAL_Scatter(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer from, GOAL_Buffer to, size_t bytes, int root,
                  GOAL_Span* span) {
   return add_collective(schedule, group, span, Collective::scatter, [=](const Call& call) {
-    const std::uint32_t where = call.root(root);
-    const std::uint64_t all = times(bytes, call.size());
+    const uint32_t where = call.root(root);
+    const uint64_t all = times(bytes, call.size());
     const bool gives = call.rank() == where;
     const Memory source = gives ? memory(from, all) : Memory{};
     const Memory target = gives ? Call::input(to, bytes, source, where * bytes) : memory(to, bytes);
@@ -304,7 +304,7 @@ int GOAL_Scatter(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer f
 int GOAL_Gatherv(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer from, size_t bytes, GOAL_Buffer to, const size_t* sizes,
                  const ptrdiff_t* displacements, int root, GOAL_Span* span) {
   return add_collective(schedule, group, span, kNoChoice, [=](const Call& call) {
-    const std::uint32_t where = call.root(root);
+    const uint32_t where = call.root(root);
     const bool gets = call.rank() == where;
     const std::vector<Piece> pieces = gets ? call.pieces(to, sizes, displacements) : std::vector<Piece>();
     const Piece mine = gets && in_place(from) ? pieces[where] : Piece{memory(from, times(bytes, 1)), bytes};
@@ -315,7 +315,7 @@ int GOAL_Gatherv(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer f
 int GOAL_Scatterv(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer from, const size_t* sizes, const ptrdiff_t* displacements,
                   GOAL_Buffer to, size_t bytes, int root, GOAL_Span* span) {
   return add_collective(schedule, group, span, kNoChoice, [=](const Call& call) {
-    const std::uint32_t where = call.root(root);
+    const uint32_t where = call.root(root);
     const bool gives = call.rank() == where;
     const std::vector<Piece> pieces = gives ? call.pieces(from, sizes, displacements) : std::vector<Piece>();
     const Piece mine = gives && in_place(to) ? pieces[where] : Piece{memory(to, times(bytes, 1)), bytes};
@@ -344,7 +344,7 @@ int GOAL_Allgatherv(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffe
 
 int GOAL_Alltoall(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer from, GOAL_Buffer to, size_t bytes, GOAL_Span* span) {
   return add_collective(schedule, group, span, Collective::alltoall, [=](const Call& call) {
-    const std::uint64_t all = times(bytes, call.size());
+    const uint64_t all = times(bytes, call.size());
     const Memory target = memory(to, all), source = Call::input(from, all, target);
     return [=, &call](Script& script) { alltoall(script, call.team(), source, target, bytes, call.choices()); };
   });
@@ -371,7 +371,7 @@ int GOAL_Exchange(GOAL_Schedule* schedule, const GOAL_Group* group, const GOAL_E
         if (edges[i].peer < 0 || edges[i].peer >= group->size)
           refuse("an edge leads to rank " + std::to_string(edges[i].peer) + ", which the group does not have");
         all.push_back(
-            {static_cast<std::uint32_t>(edges[i].peer), edges[i].tag, {memory(edges[i].buffer, times(edges[i].bytes, 1)), edges[i].bytes}});
+            {static_cast<uint32_t>(edges[i].peer), edges[i].tag, {memory(edges[i].buffer, times(edges[i].bytes, 1)), edges[i].bytes}});
       }
       return all;
     };

@@ -1,18 +1,18 @@
 // From plans to executable instances: see instance.hpp.
 //
-// **Thread:** as instance.hpp says.
+// Thread: as instance.hpp says.
 #include "engine/goal/instance.hpp"
 
 #include <string>
 
 namespace portunus::goal {
 
-Instance::Instance(const Port& port, std::shared_ptr<const Compiled> compiled, std::span<const Argument> arguments, std::uint16_t context,
-                   std::uint8_t epoch)
+Instance::Instance(const Port& port, std::shared_ptr<const Compiled> compiled, std::span<const Argument> arguments, uint16_t context,
+                   uint8_t epoch)
     : compiled_(std::move(compiled)) {
   const Plan& plan = compiled_->plan;
-  for (std::size_t i = 0; i < plan.argument_bytes.size(); ++i) {
-    const std::uint64_t needed = plan.argument_bytes[i], given = i < arguments.size() ? arguments[i].bytes : 0;
+  for (size_t i = 0; i < plan.argument_bytes.size(); ++i) {
+    const uint64_t needed = plan.argument_bytes[i], given = i < arguments.size() ? arguments[i].bytes : 0;
     if (needed <= given && (needed == 0 || arguments[i].address != nullptr)) continue;
     throw ScheduleError({}, "the schedule works on " + std::to_string(needed) + " bytes of argument " + std::to_string(i) +
                                 ", but the memory given for it has " + std::to_string(given) + "; give more");

@@ -3,7 +3,7 @@
 // Any number of instances share what was compiled, and run at the same time. The k-th instance of one process must have
 // the same context as that of its peers, and no two that live at the same time and talk to the same port may share one.
 //
-// **Thread:** one at a time per object.
+// Thread: one at a time per object.
 #pragma once
 
 #include <cstddef>
@@ -19,15 +19,15 @@ namespace portunus::goal {
 // The memory that an instance works on as one of the plan's arguments.
 struct Argument {
   void* address = nullptr;
-  std::uint64_t bytes = 0;
+  uint64_t bytes = 0;
 };
 
 class Instance {
  public:
   // Throws ScheduleError if there are too few arguments or one is too small, and std::bad_alloc. The port must
   // outlive this object.
-  Instance(const Port& port, std::shared_ptr<const Compiled> compiled, std::span<const Argument> arguments, std::uint16_t context,
-           std::uint8_t epoch = 0);
+  Instance(const Port& port, std::shared_ptr<const Compiled> compiled, std::span<const Argument> arguments, uint16_t context,
+           uint8_t epoch = 0);
   // Claims what running takes: PTL_* codes.
   int load() { return program_->load(); }
 

@@ -1,6 +1,6 @@
 // Opening and closing what the GOAL_* calls stand on: see library.hpp.
 //
-// **Thread:** as library.hpp says.
+// Thread: as library.hpp says.
 #include "engine/goal/library.hpp"
 
 #include <map>
@@ -53,7 +53,7 @@ const char* Library::open_network() {
 // Processes of one node have one nid.
 const int* Library::nodes() {
   if (!nodes_.empty()) return nodes_.data();
-  std::vector<ptl_process_t> map(static_cast<std::size_t>(job_.size));
+  std::vector<ptl_process_t> map(static_cast<size_t>(job_.size));
   ptl_size_t known = 0;
   if (PtlGetMap(ni_, map.size(), map.data(), &known) != PTL_OK || known < map.size()) map.assign(map.size(), ptl_process_t{});
   std::map<ptl_nid_t, int> numbers;

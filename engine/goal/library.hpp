@@ -1,6 +1,6 @@
 // What the GOAL_* calls of one process share: its job, its network interface, the port and the contexts given out.
 //
-// **Thread:** GOAL_Init and GOAL_Finalize one at a time per process; the rest under `guard`.
+// Thread: GOAL_Init and GOAL_Finalize one at a time per process; the rest under `guard`.
 #pragma once
 
 #include <bitset>
@@ -30,15 +30,15 @@ class Library {
   const int* nodes();
   // The next compiled schedule's: equal on all ranks, which compile in the same order. The upper half is the program's. Nothing
   // while a schedule that exists has it; it stays the next one then.
-  static constexpr std::uint16_t kContexts = 0x8000;
-  std::optional<std::uint16_t> next_context() {
-    const std::uint16_t context = next_context_ % kContexts;
+  static constexpr uint16_t kContexts = 0x8000;
+  std::optional<uint16_t> next_context() {
+    const uint16_t context = next_context_ % kContexts;
     if (taken_[context]) return std::nullopt;
     ++next_context_;
     taken_[context] = true;
     return context;
   }
-  void give_back(std::uint16_t context) { taken_[context] = false; }
+  void give_back(uint16_t context) { taken_[context] = false; }
 
   // Taken by the calls that make and free schedules, some of which call others.
   std::recursive_mutex guard;
@@ -52,7 +52,7 @@ class Library {
   ptl_handle_ni_t ni_ = PTL_INVALID_HANDLE;
   Port port_;
   std::vector<int> nodes_;
-  std::uint16_t next_context_ = 0;
+  uint16_t next_context_ = 0;
   std::bitset<kContexts> taken_;
 };
 

@@ -1,7 +1,7 @@
 // The grammar of GOAL texts: see parse.hpp.
 //
-// **Thread:** any; pure.
-// **Invariants:** token_ is the first token that is not consumed yet. Between statements pending_ holds those
+// Thread: any; pure.
+// Invariants: token_ is the first token that is not consumed yet. Between statements pending_ holds those
 // dependencies of the open block that name a label which was not defined yet; they are resolved at its "}".
 #include "engine/goal/parse.hpp"
 
@@ -15,9 +15,9 @@ namespace portunus::goal {
 
 namespace {
 
-constexpr std::uint64_t kMaxU8 = 0xff;
-constexpr std::uint64_t kMaxU32 = 0xfffffffe;  // one less than the type holds: that one means "any"
-constexpr std::uint64_t kMaxU64 = 0xffffffffffffffff;
+constexpr uint64_t kMaxU8 = 0xff;
+constexpr uint64_t kMaxU32 = 0xfffffffe;  // one less than the type holds: that one means "any"
+constexpr uint64_t kMaxU64 = 0xffffffffffffffff;
 
 class Parser {
  public:
@@ -31,7 +31,7 @@ class Parser {
     After after;
   };
   struct Block {
-    std::uint32_t rank;
+    uint32_t rank;
     Position where;
     Schedule schedule;
   };
@@ -41,11 +41,11 @@ class Parser {
   void advance() { token_ = scanner_.next(); }
   void expect(Sort sort, const char* wanted);
   void expect_word(std::string_view word, const char* where);
-  std::uint64_t number(const char* meaning, std::uint64_t max);
-  std::uint32_t number_or_any(const char* meaning);
+  uint64_t number(const char* meaning, uint64_t max);
+  uint32_t number_or_any(const char* meaning);
 
   void skip_separators();
-  void note_annotations(std::uint32_t rank);
+  void note_annotations(uint32_t rank);
   void num_ranks();
   void block();
   void statement(Block& block);
@@ -58,10 +58,10 @@ class Parser {
 
   Scanner scanner_;
   Token token_;
-  std::uint64_t num_ranks_ = 0;  // 0: not said yet
+  uint64_t num_ranks_ = 0;  // 0: not said yet
   Position num_ranks_at_;
   std::vector<Block> blocks_;
-  std::unordered_map<std::uint32_t, Position> block_of_rank_;
+  std::unordered_map<uint32_t, Position> block_of_rank_;
   std::vector<Dependency> pending_;
   std::vector<Annotation> annotations_;
 };
@@ -78,8 +78,8 @@ void Parser::expect_word(std::string_view word, const char* where) {
   advance();
 }
 
-std::uint64_t Parser::number(const char* meaning, std::uint64_t max) {
-  std::uint64_t value = 0;
+uint64_t Parser::number(const char* meaning, uint64_t max) {
+  uint64_t value = 0;
   const char* const end = token_.text.data() + token_.text.size();
   if (token_.sort != Sort::number) {
     fail(token_.where, std::string("expected ") + meaning + " instead of " + quote(token_));
@@ -92,13 +92,13 @@ std::uint64_t Parser::number(const char* meaning, std::uint64_t max) {
   return value;
 }
 
-std::uint32_t Parser::number_or_any(const char* meaning) {
+uint32_t Parser::number_or_any(const char* meaning) {
   static_assert(kAnySource == kAnyTag);
   if (token_.sort == Sort::number && token_.text == "-1") {
     advance();
     return kAnyTag;
   }
-  return static_cast<std::uint32_t>(number(meaning, kMaxU32));
+  return static_cast<uint32_t>(number(meaning, kMaxU32));
 }
 
 void Parser::skip_separators() {
@@ -106,7 +106,7 @@ void Parser::skip_separators() {
 }
 
 // Files the annotations met so far under the block they stand in.
-void Parser::note_annotations(std::uint32_t rank) {
+void Parser::note_annotations(uint32_t rank) {
   if (!scanner_.has_annotations()) return;
   for (Annotation& a : scanner_.take_annotations()) {
     a.rank = rank;
@@ -149,7 +149,7 @@ void Parser::block() {
   Block block{0, token_.where, {}};
   advance();
   const Position at = token_.where;
-  block.rank = static_cast<std::uint32_t>(number("the number of the rank", kMaxU32));
+  block.rank = static_cast<uint32_t>(number("the number of the rank", kMaxU32));
   if (block.rank >= num_ranks_) {
     fail(at, "there is no rank " + std::to_string(block.rank) + ": ranks go from 0 to " + std::to_string(num_ranks_ - 1) +
                  "; correct it or raise num_ranks in line " + std::to_string(num_ranks_at_.line));
@@ -228,7 +228,7 @@ void Parser::operation(Block& block, Position where, std::string_view label, con
     vertex.size = number("a size in bytes", kMaxU64);
     expect_word("b", "after the size");
     expect_word("to", "before the destination");
-    vertex.peer = static_cast<std::uint32_t>(number("the rank of the destination", kMaxU32));
+    vertex.peer = static_cast<uint32_t>(number("the rank of the destination", kMaxU32));
   } else if (keyword.text == "recv") {
     vertex.kind = Kind::recv;
     vertex.size = number("a size in bytes", kMaxU64);
@@ -255,7 +255,7 @@ void Parser::attributes(Vertex& vertex) {
       if (vertex.kind == Kind::calc) fail(keyword.where, "calc has no tag; only send and recv have");
       vertex.tag = number_or_any("a tag");
     } else {
-      (&seen == &cpu ? vertex.cpu : vertex.nic) = static_cast<std::uint8_t>(number(&seen == &cpu ? "a cpu" : "a nic", kMaxU8));
+      (&seen == &cpu ? vertex.cpu : vertex.nic) = static_cast<uint8_t>(number(&seen == &cpu ? "a cpu" : "a nic", kMaxU8));
     }
   }
 }
@@ -280,13 +280,13 @@ void Parser::resolve(Block& block) {
 void Parser::collect(GoalFile& file) {
   if (num_ranks_ == 0) fail(token_.where, "the file does not say how many ranks there are; begin it with \"num_ranks N\"");
   if (blocks_.size() < num_ranks_) {
-    std::uint32_t missing = 0;
+    uint32_t missing = 0;
     while (block_of_rank_.contains(missing)) ++missing;
     fail(num_ranks_at_, "num_ranks is " + std::to_string(num_ranks_) + " but rank " + std::to_string(missing) +
                             " has no block; add \"rank " + std::to_string(missing) +
                             " { }\" if it has nothing to do, or correct num_ranks");
   }
-  file.num_ranks = static_cast<std::uint32_t>(num_ranks_);
+  file.num_ranks = static_cast<uint32_t>(num_ranks_);
   file.annotations = std::move(annotations_);
   file.ranks.resize(num_ranks_);
   for (Block& block : blocks_) file.ranks[block.rank] = std::move(block.schedule);

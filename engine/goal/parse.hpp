@@ -12,8 +12,8 @@
 //
 // A statement ends with its line, with ";" or before "}". "//" and "/* */" are comments.
 //
-// **Thread:** any; pure.
-// **Source:** LogGOPSim's txt2bin and schedgen.
+// Thread: any; pure.
+// Source: LogGOPSim's txt2bin and schedgen.
 #pragma once
 
 #include <cstdint>
@@ -33,15 +33,15 @@ struct ParseError : ScheduleError {
 // A comment of the form "//@ text": skipped by other tools, it says here what the language cannot, such as where
 // the bytes of an operation lie.
 struct Annotation {
-  static constexpr std::uint32_t kNoRank = 0xffffffff;
-  std::uint32_t rank = kNoRank;  // whose block it stands in; kNoRank outside of blocks
-  std::uint32_t line = 0;
-  std::uint32_t column = 0;  // of the text
-  std::string text;          // without "//@" and the blanks around
+  static constexpr uint32_t kNoRank = 0xffffffff;
+  uint32_t rank = kNoRank;  // whose block it stands in; kNoRank outside of blocks
+  uint32_t line = 0;
+  uint32_t column = 0;  // of the text
+  std::string text;     // without "//@" and the blanks around
 };
 
 struct GoalFile {
-  std::uint32_t num_ranks = 0;
+  uint32_t num_ranks = 0;
   std::vector<Schedule> ranks;  // finished, one per rank
   std::vector<Annotation> annotations;
 };

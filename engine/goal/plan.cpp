@@ -1,6 +1,6 @@
 // Building and checking plans: see plan.hpp.
 //
-// **Thread:** application threads.
+// Thread: application threads.
 #include "engine/goal/plan.hpp"
 
 #include <algorithm>
@@ -10,12 +10,12 @@ namespace portunus::goal {
 
 namespace {
 
-constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;  // so that sums of an offset and a size do not overflow
+constexpr uint64_t kMaxBytes = uint64_t{1} << 62;  // so that sums of an offset and a size do not overflow
 
 bool is_bitwise(ptlx_local_op_t op) { return op == PTLX_AND || op == PTLX_OR || op == PTLX_XOR; }
 
 // Checks one contiguous range; `what` begins the sentence.
-void check_range(Plan& plan, VertexId v, const Memory& m, std::uint64_t bytes) {
+void check_range(Plan& plan, VertexId v, const Memory& m, uint64_t bytes) {
   const auto fail = [&](const std::string& problem) {
     throw ScheduleError(plan.graph[v].where, "the " + plan.graph.describe(v) + " " + problem);
   };
@@ -43,13 +43,13 @@ void check_range(Plan& plan, VertexId v, const Memory& m, std::uint64_t bytes) {
   if (bytes > 0) fail("has no memory; give it some");
 }
 
-void check_memory(Plan& plan, VertexId v, const Memory& m, std::uint64_t bytes) {
+void check_memory(Plan& plan, VertexId v, const Memory& m, uint64_t bytes) {
   if (m.space != Space::pieces) return check_range(plan, v, m, bytes);
   const auto fail = [&](const std::string& problem) {
     throw ScheduleError(plan.graph[v].where, "the " + plan.graph.describe(v) + " " + problem);
   };
   if (m.place > plan.pieces.size() || m.number > plan.pieces.size() - m.place) fail("has pieces that do not exist");
-  std::uint64_t sum = 0;
+  uint64_t sum = 0;
   for (const Piece& piece : plan.pieces_of(m)) {
     if (piece.at.space == Space::pieces) fail("has a piece that is itself made of pieces; name all of them at once");
     check_range(plan, v, piece.at, piece.bytes);
@@ -62,7 +62,7 @@ void check_memory(Plan& plan, VertexId v, const Memory& m, std::uint64_t bytes) 
 
 }  // namespace
 
-std::uint32_t width_of(ptl_datatype_t type) {
+uint32_t width_of(ptl_datatype_t type) {
   switch (type) {
     case PTL_INT8_T:
     case PTL_UINT8_T: return 1;
@@ -96,11 +96,11 @@ bool known(ptlx_local_op_t op, ptl_datatype_t type) {
   return !is_bitwise(op) || (!complex && type != PTL_FLOAT && type != PTL_DOUBLE && type != PTL_LONG_DOUBLE);
 }
 
-std::uint64_t Plan::bytes(VertexId v) const {
+uint64_t Plan::bytes(VertexId v) const {
   const Work& work = works[v];
   if (graph[v].is_message()) return graph[v].size;
   if (graph[v].kind == Kind::calc) return 0;
-  return work.op == PTLX_TIMESTAMP ? sizeof(std::uint64_t) : work.count * width_of(work.type);
+  return work.op == PTLX_TIMESTAMP ? sizeof(uint64_t) : work.count * width_of(work.type);
 }
 
 void Plan::check() {
@@ -128,7 +128,7 @@ VertexId Builder::add(const Vertex& vertex, std::string_view label, const Work& 
   }
 }
 
-VertexId Builder::send(const Memory& from, std::uint64_t bytes, std::uint32_t peer, std::uint32_t tag) {
+VertexId Builder::send(const Memory& from, uint64_t bytes, uint32_t peer, uint32_t tag) {
   Vertex vertex;
   vertex.kind = Kind::send;
   vertex.size = bytes;
@@ -137,7 +137,7 @@ VertexId Builder::send(const Memory& from, std::uint64_t bytes, std::uint32_t pe
   return add(vertex, {}, {.memory = from, .a = {}, .b = {}});
 }
 
-VertexId Builder::recv(const Memory& to, std::uint64_t bytes, std::uint32_t peer, std::uint32_t tag) {
+VertexId Builder::recv(const Memory& to, uint64_t bytes, uint32_t peer, uint32_t tag) {
   Vertex vertex;
   vertex.kind = Kind::recv;
   vertex.size = bytes;
@@ -146,19 +146,17 @@ VertexId Builder::recv(const Memory& to, std::uint64_t bytes, std::uint32_t peer
   return add(vertex, {}, {.memory = to, .a = {}, .b = {}});
 }
 
-VertexId Builder::local(ptlx_local_op_t op, ptl_datatype_t type, const Memory& dst, const Memory& a, const Memory& b, std::uint64_t count) {
+VertexId Builder::local(ptlx_local_op_t op, ptl_datatype_t type, const Memory& dst, const Memory& a, const Memory& b, uint64_t count) {
   Vertex vertex;
   vertex.kind = Kind::local;
   return add(vertex, {}, {.memory = dst, .a = a, .b = b, .count = count, .op = op, .type = type});
 }
 
-VertexId Builder::copy(const Memory& to, const Memory& from, std::uint64_t bytes) {
-  return local(PTLX_COPY, PTL_UINT8_T, to, from, {}, bytes);
-}
+VertexId Builder::copy(const Memory& to, const Memory& from, uint64_t bytes) { return local(PTLX_COPY, PTL_UINT8_T, to, from, {}, bytes); }
 
 VertexId Builder::timestamp(const Memory& to) { return local(PTLX_TIMESTAMP, PTL_UINT64_T, to, {}, {}, 1); }
 
-VertexId Builder::delay(std::uint64_t duration_ns) {
+VertexId Builder::delay(uint64_t duration_ns) {
   Vertex vertex;
   vertex.size = duration_ns;
   return add(vertex, {}, {});
@@ -168,17 +166,17 @@ void Builder::after(VertexId v, std::span<const VertexId> prerequisites) {
   for (const VertexId p : prerequisites) after(v, p);
 }
 
-Memory Builder::scratch(std::uint64_t bytes, std::uint64_t alignment) {
-  const std::uint64_t begin = (plan_.scratch_bytes + alignment - 1) / alignment * alignment;
+Memory Builder::scratch(uint64_t bytes, uint64_t alignment) {
+  const uint64_t begin = (plan_.scratch_bytes + alignment - 1) / alignment * alignment;
   if (bytes > kMaxBytes || begin > kMaxBytes) throw ScheduleError({}, "the scratchpad would be larger than memory; use less of it");
   plan_.scratch_bytes = begin + bytes;
   return scratchpad(begin);
 }
 
 Memory Builder::pieces(std::span<const Piece> pieces) {
-  const std::uint64_t first = plan_.pieces.size();
+  const uint64_t first = plan_.pieces.size();
   plan_.pieces.insert(plan_.pieces.end(), pieces.begin(), pieces.end());
-  return {Space::pieces, static_cast<std::uint32_t>(pieces.size()), first};
+  return {Space::pieces, static_cast<uint32_t>(pieces.size()), first};
 }
 
 Plan Builder::finish() {

@@ -5,7 +5,7 @@
 //
 //     match bits  | 3 : 2 | context : 16 | 0 : 43 | revoked : 1 |
 //
-// **Thread:** pure.
+// Thread: pure.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@
 
 namespace portunus::goal {
 
-inline constexpr std::uint64_t kPoisonClass = std::uint64_t{3} << 60;
-inline constexpr std::uint64_t kPoisonOfContext = (std::uint64_t{1} << kContextShift) - 1;  // ignored: all poison of one
-inline constexpr std::uint64_t kRevoked = 1;                                                // somebody wants everything to fail
+inline constexpr uint64_t kPoisonClass = uint64_t{3} << 60;
+inline constexpr uint64_t kPoisonOfContext = (uint64_t{1} << kContextShift) - 1;  // ignored: all poison of one
+inline constexpr uint64_t kRevoked = 1;                                           // somebody wants everything to fail
 
-[[nodiscard]] inline std::uint64_t poison_of(std::uint16_t context) { return kPoisonClass | std::uint64_t{context} << kContextShift; }
+[[nodiscard]] inline uint64_t poison_of(uint16_t context) { return kPoisonClass | uint64_t{context} << kContextShift; }
 
 // An entry for one message, which counts on `errors`; also for one that has come already.
-[[nodiscard]] inline ptl_me_t poison_entry(std::uint64_t match_bits, ptl_handle_ct_t errors) {
+[[nodiscard]] inline ptl_me_t poison_entry(uint64_t match_bits, ptl_handle_ct_t errors) {
   ptl_me_t me{};
   me.ct_handle = errors;
   me.uid = PTL_UID_ANY;

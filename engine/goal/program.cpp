@@ -1,6 +1,6 @@
 // Loading, arming and watching a compiled schedule: see program.hpp.
 //
-// **Thread:** as program.hpp says. Everything goes through the Portals API.
+// Thread: as program.hpp says. Everything goes through the Portals API.
 #include "engine/goal/program.hpp"
 
 #include <sched.h>
@@ -16,16 +16,16 @@ namespace portunus::goal {
 
 namespace {
 
-constexpr std::uint64_t kEpochField = std::uint64_t{0xff} << kEpochShift;
-constexpr std::uint64_t kAllButClass = (std::uint64_t{1} << 60) - 1;
+constexpr uint64_t kEpochField = uint64_t{0xff} << kEpochShift;
+constexpr uint64_t kAllButClass = (uint64_t{1} << 60) - 1;
 
-ptl_process_t process(std::uint32_t rank) {
+ptl_process_t process(uint32_t rank) {
   ptl_process_t id{};
   id.rank = rank == kAnySource ? PTL_RANK_ANY : rank;
   return id;
 }
 
-std::uint64_t seen(const std::uint64_t& word) { return std::atomic_ref<const std::uint64_t>(word).load(std::memory_order_acquire); }
+uint64_t seen(const uint64_t& word) { return std::atomic_ref<const uint64_t>(word).load(std::memory_order_acquire); }
 
 }  // namespace
 
@@ -86,7 +86,7 @@ LoadedProgram::LoadedProgram(const Port& port, Program program, std::vector<Bind
 int LoadedProgram::load() {
   if (const int code = PtlCTAlloc(port_.ni(), &errors_); code != PTL_OK) return code;
   if (const int code = PtlCTAlloc(port_.ni(), &told_); code != PTL_OK) return code;
-  for (const std::uint32_t stride : program_.increments) {
+  for (const uint32_t stride : program_.increments) {
     ptl_handle_ct_t counter;
     if (const int code = PtlCTAlloc(port_.ni(), &counter); code != PTL_OK) return code;
     counters_.push_back(counter);
@@ -107,7 +107,7 @@ int LoadedProgram::load() {
     const int code = PtlTriggeredCTInc(counters_[relay.counter], {1, 0}, counters_[relay.when.counter], relay.when.threshold);
     if (code != PTL_OK) return code;
   }
-  if (const std::uint32_t end = program_.increments[kFinish]; end > 0)
+  if (const uint32_t end = program_.increments[kFinish]; end > 0)
     if (const int code = PtlxTriggeredNotify(port_.ni(), &epochs_ended_, -1, 0, counters_[kFinish], end); code != PTL_OK) return code;
   return watch_failures();
 }
@@ -122,8 +122,8 @@ int LoadedProgram::park_all(std::span<const Operation> operations) {
 }
 
 // Ranks that messages come from or go to. One that takes messages from anyone exchanges them with everyone.
-std::vector<std::uint32_t> LoadedProgram::peers() const {
-  std::vector<std::uint32_t> ranks;
+std::vector<uint32_t> LoadedProgram::peers() const {
+  std::vector<uint32_t> ranks;
   for (const auto* operations : {&program_.early, &program_.triggered})
     for (const Operation& operation : *operations)
       if (operation.action == Action::put || operation.action == Action::append) ranks.push_back(operation.peer);
@@ -142,13 +142,13 @@ std::vector<std::uint32_t> LoadedProgram::peers() const {
 
 // The others are told first: who waits here may withdraw everything as soon as it knows.
 int LoadedProgram::watch_failures() {
-  const std::uint64_t poison = poison_of(program_.context);
+  const uint64_t poison = poison_of(program_.context);
   ptl_md_t nothing{};
   nothing.options = PTL_MD_EVENT_CT_ACK;
   nothing.eq_handle = PTL_EQ_NONE;
   nothing.ct_handle = told_;
   if (const int code = PtlMDBind(port_.ni(), &nothing, &teller_); code != PTL_OK) return code;
-  for (const std::uint32_t rank : peers()) {
+  for (const uint32_t rank : peers()) {
     const int code = PtlTriggeredPut(teller_, 0, 0, PTL_CT_ACK_REQ, process(rank), port_.index(), poison, 0, nullptr, 0, errors_, 1);
     if (code != PTL_OK) return code;
     ++tells_;
@@ -161,7 +161,7 @@ int LoadedProgram::watch_failures() {
     return code;
   if (const int code = PtlxTriggeredNotify(port_.ni(), &failures_, -1, 0, errors_, 1); code != PTL_OK) return code;
   if (const int code = PtlTriggeredCTInc(counters_[kFinish], {0, 1}, errors_, 1); code != PTL_OK) return code;
-  for (const std::uint32_t rank : peers())
+  for (const uint32_t rank : peers())
     if (const int code = PtlxCTWatch(errors_, process(rank)); code != PTL_OK) return code;
   const ptl_me_t me = poison_entry(poison, errors_);
   ptl_handle_me_t handle;
@@ -222,9 +222,8 @@ int LoadedProgram::park(const Operation& operation) {
       const Binding& from = bindings_[operation.vertex];
       const bool whole = from.pieces == 0;
       return PtlTriggeredPut(whole ? descriptors_[operation.counter] : scattered_.at(operation.vertex),
-                             whole ? reinterpret_cast<std::uintptr_t>(from.memory) : 0, operation.size, PTL_NO_ACK_REQ,
-                             process(operation.peer), port_.index(), operation.match_bits, 0, nullptr, 0, trigger,
-                             operation.when.threshold);
+                             whole ? reinterpret_cast<uintptr_t>(from.memory) : 0, operation.size, PTL_NO_ACK_REQ, process(operation.peer),
+                             port_.index(), operation.match_bits, 0, nullptr, 0, trigger, operation.when.threshold);
     }
     case Action::append: return park_append(operation, operation.when);
     case Action::local: {
@@ -238,7 +237,7 @@ int LoadedProgram::park(const Operation& operation) {
   return PTL_ARG_INVALID;
 }
 
-int LoadedProgram::park_stamp(std::uint64_t& to, Point when) {
+int LoadedProgram::park_stamp(uint64_t& to, Point when) {
   const ptlx_memory_t word{&to, 0}, nothing{nullptr, 0};
   return PtlxTriggeredLocalVector(port_.ni(), PTLX_TIMESTAMP, PTL_UINT64_T, &word, &nothing, &nothing, 1, PTL_CT_NONE,
                                   counters_[when.counter], when.threshold);

@@ -13,8 +13,8 @@
 //   - so is this rank itself: what else it has of the context fails as well (poison.hpp).
 // The end of a process that this one exchanges messages with counts there as well.
 //
-// **Thread:** one at a time per object.
-// **Invariants:** after epoch E ended without a failure every counter is E * K, and only what is resident is left. An epoch
+// Thread: one at a time per object.
+// Invariants: after epoch E ended without a failure every counter is E * K, and only what is resident is left. An epoch
 // that ended well had no failure on any counter when its end was seen.
 #pragma once
 
@@ -59,9 +59,9 @@ struct Binding {
   void* memory = nullptr;  // source of a send, else the destination
   const void* a = nullptr;
   const void* b = nullptr;
-  std::uint32_t pieces = 0, a_pieces = 0, b_pieces = 0;  // 0: contiguous
-  std::uint64_t count = 0;                               // elements
-  ptlx_local_op_t op = PTLX_DELAY;                       // of the duration that the vertex has
+  uint32_t pieces = 0, a_pieces = 0, b_pieces = 0;  // 0: contiguous
+  uint64_t count = 0;                               // elements
+  ptlx_local_op_t op = PTLX_DELAY;                  // of the duration that the vertex has
   ptl_datatype_t type = PTL_UINT8_T;
 };
 
@@ -88,11 +88,11 @@ class LoadedProgram {
   // effect if none runs. Waits until its memory is free (at most kPatience for what peers still read from it).
   void cancel();
   [[nodiscard]] bool running() const { return running_; }
-  [[nodiscard]] std::uint64_t epoch() const { return epoch_; }  // the current one, or the next
+  [[nodiscard]] uint64_t epoch() const { return epoch_; }  // the current one, or the next
   [[nodiscard]] const Program& program() const { return program_; }
   [[nodiscard]] std::span<const ptl_handle_ct_t> counters() const { return counters_; }  // by CounterId
   [[nodiscard]] ptl_handle_ct_t failures() const { return errors_; }                     // above 0: failed
-  [[nodiscard]] const std::uint64_t& mismatches() const { return mismatches_; }          // messages of another length than their receives
+  [[nodiscard]] const uint64_t& mismatches() const { return mismatches_; }               // messages of another length than their receives
   // What its executions are told to; nullptr: nothing. Before the first one it may be told the names of vertices.
   [[nodiscard]] ProgramTrace* trace() { return trace_.get(); }
   // Does every counter have what so many epochs make of it? It must, between epochs.
@@ -106,11 +106,11 @@ class LoadedProgram {
   int park_all(std::span<const Operation> operations);
   int park(const Operation& operation);
   int park_append(const Operation& operation, Point when);
-  int park_stamp(std::uint64_t& to, Point when);
+  int park_stamp(uint64_t& to, Point when);
   int park_end_stamps();
   int bind_descriptor(const Operation& operation);
   int watch_failures();
-  [[nodiscard]] std::vector<std::uint32_t> peers() const;
+  [[nodiscard]] std::vector<uint32_t> peers() const;
   [[nodiscard]] bool failed() const;
   [[nodiscard]] bool in_use(int how) const;  // bits of PtlxCTBusy
   int end_epoch();
@@ -127,14 +127,14 @@ class LoadedProgram {
   ptl_handle_ct_t errors_ = PTL_INVALID_HANDLE;  // sum > 0: failed
   ptl_handle_ct_t told_ = PTL_INVALID_HANDLE;    // ranks that know that this one failed, or are gone
   ptl_handle_md_t teller_ = PTL_INVALID_HANDLE;  // no memory, counting acknowledgements on told_
-  std::uint64_t tells_ = 0;
-  std::uint64_t epoch_ = 0;
+  uint64_t tells_ = 0;
+  uint64_t epoch_ = 0;
   bool running_ = false;
   bool withdrawn_ = false;
   // The engine counts these up (E4), so that looking costs a load. Apart from what start and wait write.
-  alignas(64) std::uint64_t epochs_ended_ = 0;
-  std::uint64_t failures_ = 0;
-  std::uint64_t mismatches_ = 0;  // E8
+  alignas(64) uint64_t epochs_ended_ = 0;
+  uint64_t failures_ = 0;
+  uint64_t mismatches_ = 0;  // E8
 };
 
 }  // namespace portunus::goal

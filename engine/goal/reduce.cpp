@@ -1,6 +1,6 @@
 // Dropping and sharing dependencies: see reduce.hpp.
 //
-// **Thread:** any; pure.
+// Thread: any; pure.
 #include "engine/goal/reduce.hpp"
 
 #include <algorithm>
@@ -16,12 +16,12 @@ std::vector<VertexId> topological_order(const Schedule& schedule) {
     return sorted;
   }
   sorted.clear();
-  std::vector<std::uint32_t> open(schedule.size());
+  std::vector<uint32_t> open(schedule.size());
   for (VertexId v = 0; v < schedule.size(); ++v) {
-    open[v] = static_cast<std::uint32_t>(schedule.prerequisites(v).size());
+    open[v] = static_cast<uint32_t>(schedule.prerequisites(v).size());
     if (open[v] == 0) sorted.push_back(v);
   }
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
+  for (size_t i = 0; i < sorted.size(); ++i) {
     for (const Edge e : schedule.dependents(sorted[i])) {
       if (--open[e.vertex] == 0) sorted.push_back(e.vertex);
     }
@@ -35,8 +35,8 @@ class Reducer {
   void run();
 
  private:
-  static constexpr std::size_t kSteps = 8;    // of the search, per dependency
-  static constexpr std::size_t kOwners = 32;  // that are compared with a join
+  static constexpr size_t kSteps = 8;    // of the search, per dependency
+  static constexpr size_t kOwners = 32;  // that are compared with a join
 
   void drop_implied(VertexId v);
   void mark_implied(VertexId v);
@@ -47,18 +47,18 @@ class Reducer {
   const Schedule& schedule_;
   std::span<const VertexId> order_;
   LeanGraph& graph_;
-  std::vector<std::uint32_t> position_;    // in the order
+  std::vector<uint32_t> position_;         // in the order
   std::vector<VertexId> started_, ended_;  // by whose search it is known to have happened
   std::vector<VertexId> work_;
   std::vector<Edge> now_;    // what the current vertex waits for
   std::vector<Edge> edges_;  // what joins wait for, before sharing
   struct Set {
     VertexId owner;
-    std::uint32_t first, count;  // in edges_
-    std::uint32_t before;        // the one before it that begins with the same vertex
+    uint32_t first, count;  // in edges_
+    uint32_t before;        // the one before it that begins with the same vertex
   };
   std::vector<Set> sets_;
-  std::vector<std::uint32_t> last_set_;  // that begins with the vertex
+  std::vector<uint32_t> last_set_;  // that begins with the vertex
 };
 
 Reducer::Reducer(const Schedule& schedule, std::span<const VertexId> order, LeanGraph& graph)
@@ -82,7 +82,7 @@ void Reducer::run() {
       drop_implied(v);
       share_prefix(v);
     }
-    graph_.before_first_[v] = {static_cast<std::uint32_t>(graph_.before_.size()), static_cast<std::uint32_t>(now_.size())};
+    graph_.before_first_[v] = {static_cast<uint32_t>(graph_.before_.size()), static_cast<uint32_t>(now_.size())};
     graph_.before_.insert(graph_.before_.end(), now_.begin(), now_.end());
   }
   gather_dependents();
@@ -96,12 +96,12 @@ void Reducer::drop_implied(VertexId v) {
 // Marks what must have happened because something that v waits for has started. No more than one of two that imply each
 // other can be marked, for the graph has no circle.
 void Reducer::mark_implied(VertexId v) {
-  std::uint32_t first = position_[now_[0].vertex];
+  uint32_t first = position_[now_[0].vertex];
   for (const Edge e : now_) first = std::min(first, position_[e.vertex]);
   work_.clear();
   for (const Edge e : now_) work_.push_back(e.vertex);
-  std::size_t budget = kSteps * now_.size();
-  for (std::size_t i = 0; i < work_.size(); ++i) {
+  size_t budget = kSteps * now_.size();
+  for (size_t i = 0; i < work_.size(); ++i) {
     const VertexId at = work_[i];
     if (position_[at] <= first || schedule_.is_choice(at)) continue;
     for (const Edge e : graph_.prerequisites(at)) {
@@ -115,9 +115,9 @@ void Reducer::mark_implied(VertexId v) {
 }
 
 void Reducer::own(VertexId v) {
-  std::uint32_t& last = last_set_[now_[0].vertex];
-  sets_.push_back({v, static_cast<std::uint32_t>(edges_.size()), static_cast<std::uint32_t>(now_.size()), last});
-  last = static_cast<std::uint32_t>(sets_.size() - 1);
+  uint32_t& last = last_set_[now_[0].vertex];
+  sets_.push_back({v, static_cast<uint32_t>(edges_.size()), static_cast<uint32_t>(now_.size()), last});
+  last = static_cast<uint32_t>(sets_.size() - 1);
   edges_.insert(edges_.end(), now_.begin(), now_.end());
 }
 
@@ -126,8 +126,8 @@ void Reducer::share_prefix(VertexId v) {
   if (now_.size() < 2) return;
   const auto same = [](Edge a, Edge b) { return a.vertex == b.vertex && a.on_start == b.on_start; };
   VertexId owner = kNoVertex;
-  std::size_t length = 0, compared = 0;
-  for (std::uint32_t i = last_set_[now_[0].vertex]; i != kNoVertex && compared < kOwners && length < now_.size();
+  size_t length = 0, compared = 0;
+  for (uint32_t i = last_set_[now_[0].vertex]; i != kNoVertex && compared < kOwners && length < now_.size();
        i = sets_[i].before, ++compared) {
     const Set& set = sets_[i];
     if (set.count <= length || set.count > now_.size()) continue;
@@ -144,7 +144,7 @@ void Reducer::share_prefix(VertexId v) {
 void Reducer::gather_dependents() {
   graph_.after_first_.resize(schedule_.size());
   for (const Edge e : graph_.before_) ++graph_.after_first_[e.vertex].count;
-  std::uint32_t next = 0;
+  uint32_t next = 0;
   for (LeanGraph::Extent& extent : graph_.after_first_) {
     extent.first = next;
     next += std::exchange(extent.count, 0);

@@ -8,8 +8,8 @@
 //
 // Choices (Schedule::is_choice) keep their dependencies, and imply nothing.
 //
-// **Thread:** any; pure.
-// **Invariants:** whatever had to happen before the start or end of a vertex still has to.
+// Thread: any; pure.
+// Invariants: whatever had to happen before the start or end of a vertex still has to.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class LeanGraph {
  private:
   friend class Reducer;
   struct Extent {
-    std::uint32_t first = 0, count = 0;
+    uint32_t first = 0, count = 0;
   };
   static std::span<const Edge> row(const std::vector<Edge>& edges, const std::vector<Extent>& extents, VertexId v) {
     return std::span(edges).subspan(extents[v].first, extents[v].count);

@@ -1,7 +1,7 @@
 // The tokens of a GOAL text: see scan.hpp.
 //
-// **Thread:** any; pure.
-// **Invariants:** line_start_ is the offset just after the last line break before at_.
+// Thread: any; pure.
+// Invariants: line_start_ is the offset just after the last line break before at_.
 #include "engine/goal/scan.hpp"
 
 #include <array>
@@ -11,9 +11,9 @@ namespace portunus::goal {
 
 namespace {
 
-constexpr std::size_t kQuoteLength = 32;
+constexpr size_t kQuoteLength = 32;
 
-enum Class : std::uint8_t { unknown, blank, letter, digit };
+enum Class : uint8_t { unknown, blank, letter, digit };
 
 constexpr std::array<Class, 256> make_classes() {
   std::array<Class, 256> table{};
@@ -57,7 +57,7 @@ Scanner::Scanner(std::string_view text) : text_(text) {
   if (text_.starts_with("\xef\xbb\xbf")) at_ = line_start_ = 3;  // the byte order mark some editors write
 }
 
-Position Scanner::here() const { return {line_, static_cast<std::uint32_t>(at_ - line_start_ + 1)}; }
+Position Scanner::here() const { return {line_, static_cast<uint32_t>(at_ - line_start_ + 1)}; }
 
 void Scanner::new_line() {
   ++line_;
@@ -81,16 +81,16 @@ bool Scanner::skip_comment() {
     const std::string_view comment = rest.substr(0, rest.find('\n'));
     if (comment.starts_with("//@")) {
       const std::string_view text = trim(comment.substr(3));
-      const auto column = static_cast<std::uint32_t>(text.data() - text_.data() - line_start_ + 1);
+      const auto column = static_cast<uint32_t>(text.data() - text_.data() - line_start_ + 1);
       annotations_.push_back({Annotation::kNoRank, line_, column, std::string(text)});
     }
     at_ += comment.size();
     return true;
   }
   if (!rest.starts_with("/*")) return false;
-  const std::size_t length = rest.find("*/", 2);
+  const size_t length = rest.find("*/", 2);
   if (length == std::string_view::npos) throw ParseError(here(), "this comment does not end; close it with \"*/\"");
-  const std::size_t end = at_ + length + 2;
+  const size_t end = at_ + length + 2;
   while ((at_ = text_.find('\n', at_)) < end) {
     ++at_;
     new_line();
@@ -99,7 +99,7 @@ bool Scanner::skip_comment() {
   return true;
 }
 
-Token Scanner::take(Sort sort, std::size_t length) {
+Token Scanner::take(Sort sort, size_t length) {
   const Token token{sort, text_.substr(at_, length), here()};
   at_ += length;
   return token;
@@ -109,7 +109,7 @@ Token Scanner::next() {
   skip_blanks();
   if (at_ == text_.size()) return take(Sort::end, 0);
   const char c = text_[at_];
-  std::size_t length = 1;
+  size_t length = 1;
   if (class_of(c) == letter && c != '_') {
     while (at_ + length < text_.size() && class_of(text_[at_ + length]) >= letter) ++length;
     return take(Sort::word, length);

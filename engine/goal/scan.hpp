@@ -1,6 +1,6 @@
 // Cuts a GOAL text into tokens; the text must outlive them.
 //
-// **Thread:** any; pure.
+// Thread: any; pure.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace portunus::goal {
 
 // `line` is a line break, `number` may carry a minus sign, `other` is one character that the language does not know.
-enum class Sort : std::uint8_t { word, number, colon, semicolon, comma, open, close, line, end, other };
+enum class Sort : uint8_t { word, number, colon, semicolon, comma, open, close, line, end, other };
 
 struct Token {
   Sort sort = Sort::end;
@@ -41,12 +41,12 @@ class Scanner {
   void new_line();
   bool skip_comment();
   void skip_blanks();
-  Token take(Sort sort, std::size_t length);
+  Token take(Sort sort, size_t length);
 
   std::string_view text_;
-  std::size_t at_ = 0;
-  std::size_t line_start_ = 0;
-  std::uint32_t line_ = 1;
+  size_t at_ = 0;
+  size_t line_start_ = 0;
+  uint32_t line_ = 1;
   std::vector<Annotation> annotations_;
 };
 

@@ -1,7 +1,7 @@
 // The schedule of one rank: see schedule.hpp.
 //
-// **Thread:** application threads.
-// **Invariants:** index_ holds exactly the labelled vertices; before finish() the rows are empty.
+// Thread: application threads.
+// Invariants: index_ holds exactly the labelled vertices; before finish() the rows are empty.
 #include "engine/goal/schedule.hpp"
 
 #include <algorithm>
@@ -17,25 +17,25 @@ namespace {
 std::string place(Position where) { return std::to_string(where.line) + ":" + std::to_string(where.column); }
 
 // Of the bytes in words, the last of which overlaps the one before it.
-std::uint32_t hash_of(std::string_view label) {
-  const auto word = [&](std::size_t at) {
-    std::uint32_t bytes = 0;
+uint32_t hash_of(std::string_view label) {
+  const auto word = [&](size_t at) {
+    uint32_t bytes = 0;
     std::memcpy(&bytes, label.data() + at, sizeof bytes);
     return bytes;
   };
-  std::uint64_t h = label.size();
-  const auto mix = [&h](std::uint64_t bytes) {
+  uint64_t h = label.size();
+  const auto mix = [&h](uint64_t bytes) {
     h = (h ^ bytes) * 0x9e3779b97f4a7c15;
     h ^= h >> 32;
   };
-  if (label.size() < sizeof(std::uint32_t)) {
+  if (label.size() < sizeof(uint32_t)) {
     for (const char c : label) h = h << 8 | static_cast<unsigned char>(c);
   } else {
-    for (std::size_t at = 0; at + sizeof(std::uint32_t) < label.size(); at += sizeof(std::uint32_t)) mix(word(at));
-    mix(word(label.size() - sizeof(std::uint32_t)));
+    for (size_t at = 0; at + sizeof(uint32_t) < label.size(); at += sizeof(uint32_t)) mix(word(at));
+    mix(word(label.size() - sizeof(uint32_t)));
   }
   mix(0);
-  return static_cast<std::uint32_t>(h);
+  return static_cast<uint32_t>(h);
 }
 
 const char* name(Kind kind) {
@@ -56,7 +56,7 @@ ScheduleError::ScheduleError(Position where, const std::string& sentence)
       column(where.column),
       message(sentence) {}
 
-VertexId Schedule::send(std::uint64_t bytes, std::uint32_t peer, std::uint32_t tag) {
+VertexId Schedule::send(uint64_t bytes, uint32_t peer, uint32_t tag) {
   Vertex v;
   v.kind = Kind::send;
   v.size = bytes;
@@ -65,7 +65,7 @@ VertexId Schedule::send(std::uint64_t bytes, std::uint32_t peer, std::uint32_t t
   return add(v, {});
 }
 
-VertexId Schedule::recv(std::uint64_t bytes, std::uint32_t peer, std::uint32_t tag) {
+VertexId Schedule::recv(uint64_t bytes, uint32_t peer, uint32_t tag) {
   Vertex v;
   v.kind = Kind::recv;
   v.size = bytes;
@@ -74,7 +74,7 @@ VertexId Schedule::recv(std::uint64_t bytes, std::uint32_t peer, std::uint32_t t
   return add(v, {});
 }
 
-VertexId Schedule::calc(std::uint64_t duration_ns) {
+VertexId Schedule::calc(uint64_t duration_ns) {
   Vertex v;
   v.kind = Kind::calc;
   v.size = duration_ns;
@@ -89,11 +89,11 @@ VertexId Schedule::add(const Vertex& vertex, std::string_view label) {
   }
   const VertexId v = size();
   Vertex stored = vertex;
-  stored.label_offset = static_cast<std::uint32_t>(labels_.size());
-  stored.label_length = static_cast<std::uint32_t>(label.size());
+  stored.label_offset = static_cast<uint32_t>(labels_.size());
+  stored.label_length = static_cast<uint32_t>(label.size());
   if (!label.empty()) {
-    if (2 * (num_labels_ + std::size_t{1}) > index_.size()) grow_index();
-    const std::uint32_t hash = hash_of(label);
+    if (2 * (num_labels_ + size_t{1}) > index_.size()) grow_index();
+    const uint32_t hash = hash_of(label);
     Slot& slot = index_[slot_of(label, hash)];
     if (slot.vertex != kNoVertex) {
       throw ScheduleError(vertex.where, "the label \"" + std::string(label) + "\" is already that of the " + describe(slot.vertex) +
@@ -117,12 +117,12 @@ void Schedule::add_dependency(VertexId dependent, VertexId prerequisite, After a
   pending_.push_back({dependent, Edge{prerequisite & kMaxVertices, after == After::start ? 1u : 0u}});
 }
 
-void Schedule::set_needs(VertexId v, std::uint32_t count) {
+void Schedule::set_needs(VertexId v, uint32_t count) {
   assert(v < size());
   vertices_[v].needs = count;
 }
 
-void Schedule::amend(VertexId v, Kind kind, std::uint64_t size) {
+void Schedule::amend(VertexId v, Kind kind, uint64_t size) {
   vertices_[v].kind = kind;
   vertices_[v].size = size;
 }
@@ -141,14 +141,14 @@ void Schedule::finish() {
 // order, so the stronger one of a pair stays.
 void Schedule::gather_prerequisites() {
   Rows& rows = prerequisites_;
-  std::vector<std::uint32_t> next(vertices_.size() + 1);
+  std::vector<uint32_t> next(vertices_.size() + 1);
   for (const Pending& p : pending_) ++next[p.dependent + 1];
-  for (std::size_t v = 1; v < next.size(); ++v) next[v] += next[v - 1];
+  for (size_t v = 1; v < next.size(); ++v) next[v] += next[v - 1];
   rows.first = next;
   rows.edges.resize(pending_.size());
   for (const Pending& p : pending_) rows.edges[next[p.dependent]++] = p.prerequisite;
 
-  std::uint32_t kept = 0;
+  uint32_t kept = 0;
   for (VertexId v = 0; v < size(); ++v) {
     const auto begin = rows.edges.begin() + rows.first[v];
     const auto end = rows.edges.begin() + rows.first[v + 1];
@@ -168,9 +168,9 @@ void Schedule::gather_prerequisites() {
 }
 
 void Schedule::gather_dependents() {
-  std::vector<std::uint32_t> next(vertices_.size() + 1);
+  std::vector<uint32_t> next(vertices_.size() + 1);
   for (const Edge e : prerequisites_.edges) ++next[e.vertex + 1];
-  for (std::size_t v = 1; v < next.size(); ++v) next[v] += next[v - 1];
+  for (size_t v = 1; v < next.size(); ++v) next[v] += next[v - 1];
   dependents_.first = next;
   dependents_.edges.resize(prerequisites_.edges.size());
   for (VertexId v = 0; v < size(); ++v) {
@@ -190,7 +190,7 @@ void Schedule::refuse_cycles() const {
     sentence = "the " + describe(cycle[0]) + " waits for itself";
   } else {
     sentence = "operations wait for each other in a circle: the " + describe(cycle[0]);
-    for (std::size_t i = 1; i < std::min(cycle.size(), kCycleNames); ++i) {
+    for (size_t i = 1; i < std::min(cycle.size(), kCycleNames); ++i) {
       sentence += " waits for the " + describe(cycle[i]) + ", which";
     }
     if (cycle.size() > kCycleNames) sentence += " waits (" + std::to_string(cycle.size() - kCycleNames) + " more), which";
@@ -201,7 +201,7 @@ void Schedule::refuse_cycles() const {
 
 void Schedule::refuse_starving() const {
   for (VertexId v = 0; v < size(); ++v) {
-    const std::size_t waits_for = prerequisites(v).size();
+    const size_t waits_for = prerequisites(v).size();
     if (vertices_[v].needs <= waits_for) continue;
     throw ScheduleError(vertices_[v].where, "the " + describe(v) + " needs " + std::to_string(vertices_[v].needs) +
                                                 " of what it waits for, which is only " + std::to_string(waits_for) +
@@ -225,17 +225,17 @@ std::string Schedule::describe(VertexId v) const {
 }
 
 // Where the label is, or where it would go.
-std::size_t Schedule::slot_of(std::string_view wanted, std::uint32_t hash) const {
-  std::size_t i = hash & (index_.size() - 1);
+size_t Schedule::slot_of(std::string_view wanted, uint32_t hash) const {
+  size_t i = hash & (index_.size() - 1);
   while (index_[i].vertex != kNoVertex && (index_[i].hash != hash || label(index_[i].vertex) != wanted)) i = (i + 1) & (index_.size() - 1);
   return i;
 }
 
 void Schedule::grow_index() {
-  std::vector<Slot> larger(std::max<std::size_t>(16, 2 * index_.size()));
+  std::vector<Slot> larger(std::max<size_t>(16, 2 * index_.size()));
   for (const Slot& slot : index_) {
     if (slot.vertex == kNoVertex) continue;
-    std::size_t i = slot.hash & (larger.size() - 1);
+    size_t i = slot.hash & (larger.size() - 1);
     while (larger[i].vertex != kNoVertex) i = (i + 1) & (larger.size() - 1);
     larger[i] = slot;
   }

@@ -1,6 +1,6 @@
 // Traces: see trace.hpp.
 //
-// **Thread:** as trace.hpp says.
+// Thread: as trace.hpp says.
 #include "engine/goal/trace.hpp"
 
 #include <algorithm>
@@ -26,18 +26,18 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::uint32_t kLaneBits = 16;  // of a thread number; above them 1 + context
+constexpr uint32_t kLaneBits = 16;  // of a thread number; above them 1 + context
 
-double microseconds(std::uint64_t ns) { return static_cast<double>(ns) / 1000; }
+double microseconds(uint64_t ns) { return static_cast<double>(ns) / 1000; }
 
 // Both sides of a message compute the same match bits, whose epoch the execution adds.
-std::string flow_of(std::uint32_t source, std::uint32_t target, std::uint64_t match_bits) {
+std::string flow_of(uint32_t source, uint32_t target, uint64_t match_bits) {
   char text[64];
   std::snprintf(text, sizeof text, "%u>%u:%llx", source, target, static_cast<unsigned long long>(match_bits));
   return text;
 }
 
-TracedProgram::Entry entry_of(const Operation& operation, const Binding& binding, std::uint32_t rank) {
+TracedProgram::Entry entry_of(const Operation& operation, const Binding& binding, uint32_t rank) {
   TracedProgram::Entry entry;
   const std::string bytes = std::to_string(operation.size) + " B";
   const std::string peer = operation.peer == kAnySource ? "any" : std::to_string(operation.peer);
@@ -62,8 +62,8 @@ TracedProgram::Entry entry_of(const Operation& operation, const Binding& binding
 }
 
 // trace.json -> trace.3.json; without a suffix, the number comes last.
-std::string path_of(const std::string& path, std::uint32_t rank) {
-  const std::size_t slash = path.rfind('/'), dot = path.rfind('.');
+std::string path_of(const std::string& path, uint32_t rank) {
+  const size_t slash = path.rfind('/'), dot = path.rfind('.');
   const bool suffix = dot != std::string::npos && (slash == std::string::npos || dot > slash + 1) && dot > 0;
   return suffix ? path.substr(0, dot) + "." + std::to_string(rank) + path.substr(dot) : path + "." + std::to_string(rank);
 }
@@ -76,17 +76,17 @@ class Events {
     to_ << (first_ ? "" : ",\n") << event.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
     first_ = false;
   }
-  void name(const char* what, std::uint32_t rank, std::uint32_t thread, const std::string& text) {
+  void name(const char* what, uint32_t rank, uint32_t thread, const std::string& text) {
     put({{"ph", "M"}, {"name", what}, {"pid", rank}, {"tid", thread}, {"args", {{"name", text}}}});
   }
   void execution(const Trace::Execution& e);
   void engine(const Trace::Execution& e, const ptlx_engine_info_t& before);
-  void close(std::uint64_t left_out) {
+  void close(uint64_t left_out) {
     to_ << "\n],\"otherData\":{\"clock\":\"CLOCK_MONOTONIC\",\"executions_left_out\":" << left_out << "}}\n";
   }
 
  private:
-  void vertex(const Trace::Execution& e, VertexId v, std::uint32_t thread);
+  void vertex(const Trace::Execution& e, VertexId v, uint32_t thread);
 
   std::ostream& to_;
   bool first_ = true;
@@ -107,20 +107,20 @@ void Events::execution(const Trace::Execution& e) {
   std::iota(order.begin(), order.end(), 0);
   std::erase_if(order, [&](VertexId v) { return e.stamps[v].begin == 0; });
   std::ranges::stable_sort(order, {}, [&](VertexId v) { return e.stamps[v].begin; });
-  std::vector<std::uint64_t> free_at;
+  std::vector<uint64_t> free_at;
   for (const VertexId v : order) {
-    const auto lane = std::ranges::find_if(free_at, [&](std::uint64_t until) { return until <= e.stamps[v].begin; });
-    const auto number = static_cast<std::uint32_t>(lane - free_at.begin());
+    const auto lane = std::ranges::find_if(free_at, [&](uint64_t until) { return until <= e.stamps[v].begin; });
+    const auto number = static_cast<uint32_t>(lane - free_at.begin());
     if (lane == free_at.end()) free_at.push_back(0);
     free_at[number] = std::max(e.stamps[v].end == 0 ? e.end : e.stamps[v].end, e.stamps[v].begin + 1);
     vertex(e, v, (program.context + 1u) << kLaneBits | std::min(number, (1u << kLaneBits) - 1));
   }
 }
 
-void Events::vertex(const Trace::Execution& e, VertexId v, std::uint32_t thread) {
+void Events::vertex(const Trace::Execution& e, VertexId v, uint32_t thread) {
   const TracedProgram::Entry& entry = e.program->vertices[v];
   const Stamp& stamp = e.stamps[v];
-  const std::uint64_t end = stamp.end == 0 ? e.end : stamp.end;
+  const uint64_t end = stamp.end == 0 ? e.end : stamp.end;
   ordered_json event{{"ph", "X"},
                      {"name", entry.label.empty() ? entry.name : entry.label},
                      {"cat", entry.category},
@@ -199,7 +199,7 @@ void Trace::add(Execution execution) {
 
 void Trace::write() {
   if (std::exchange(written_, true) || executions_.empty()) return;
-  const std::uint32_t rank = executions_.front().program->rank;
+  const uint32_t rank = executions_.front().program->rank;
   const std::string path = path_of(path_, rank);
   const std::string part = path + ".part";  // half a trace, as a full disk leaves it, must not be taken for one
   errno = 0;
@@ -207,10 +207,10 @@ void Trace::write() {
   Events events(file);
   events.name("process_name", rank, 0, "rank " + std::to_string(rank));
   events.name("thread_name", rank, 0, "application: start to end of wait");
-  std::map<std::uint16_t, bool> named;
+  std::map<uint16_t, bool> named;
   ptlx_engine_info_t before = executions_.front().engine;
   for (const Execution& execution : executions_) {
-    const std::uint16_t context = execution.program->context;
+    const uint16_t context = execution.program->context;
     if (!std::exchange(named[context], true))
       events.name("thread_name", rank, (context + 1u) << kLaneBits, "schedule " + std::to_string(context));
     events.execution(execution);
@@ -225,7 +225,7 @@ void Trace::write() {
                path.c_str(), why.c_str());
 }
 
-ProgramTrace::ProgramTrace(Trace& trace, const Program& program, std::span<const Binding> bindings, std::uint32_t rank)
+ProgramTrace::ProgramTrace(Trace& trace, const Program& program, std::span<const Binding> bindings, uint32_t rank)
     : trace_(trace), program_(std::make_shared<TracedProgram>()), stamps_(bindings.size()) {
   program_->rank = rank;
   program_->context = program.context;
@@ -244,7 +244,7 @@ void ProgramTrace::begin() {
   begin_ = now_ns();
 }
 
-void ProgramTrace::end(std::uint64_t epoch, bool failed) {
+void ProgramTrace::end(uint64_t epoch, bool failed) {
   Trace::Execution execution{
       .program = program_, .epoch = epoch, .begin = begin_, .end = now_ns(), .failed = failed, .stamps = stamps_, .engine = {}};
   PtlxEngineInfo(&execution.engine);

@@ -9,8 +9,8 @@
 // as many lanes for each program as vertices overlap. Receives begin when they are posted. Arrows join messages of the
 // files of several ranks. The clock is CLOCK_MONOTONIC, in microseconds, so ranks of one node fit together.
 //
-// **Thread:** one at a time; the stamps between start and end of an execution are the engine's.
-// **Source:** the profiling operation of ESPGOAL (Euro-Par 2011, section 3); Chrome's trace event format.
+// Thread: one at a time; the stamps between start and end of an execution are the engine's.
+// Source: the profiling operation of ESPGOAL (Euro-Par 2011, section 3); Chrome's trace event format.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct Binding;
 
 // Nanoseconds of CLOCK_MONOTONIC; 0: not in this execution.
 struct Stamp {
-  std::uint64_t begin = 0, end = 0;
+  uint64_t begin = 0, end = 0;
 };
 
 // What is known of the vertices of one program before it runs.
@@ -39,11 +39,11 @@ struct TracedProgram {
   struct Entry {
     std::string name, label, flow;  // flow: what names the message on both sides, without the epoch; none of any source
     const char* category = "";      // nothing: no operation
-    std::uint64_t bytes = 0;
-    std::uint32_t peer = 0;
+    uint64_t bytes = 0;
+    uint32_t peer = 0;
   };
-  std::uint32_t rank = 0;
-  std::uint16_t context = 0;
+  uint32_t rank = 0;
+  uint16_t context = 0;
   std::vector<Entry> vertices;
 };
 
@@ -60,7 +60,7 @@ class Trace {
 
   struct Execution {
     std::shared_ptr<const TracedProgram> program;
-    std::uint64_t epoch = 0, begin = 0, end = 0;
+    uint64_t epoch = 0, begin = 0, end = 0;
     bool failed = false;
     std::vector<Stamp> stamps;
     ptlx_engine_info_t engine{};  // what it has counted so far
@@ -71,31 +71,31 @@ class Trace {
   void write();
 
  private:
-  static constexpr std::size_t kMostStamps = std::size_t{1} << 21;
+  static constexpr size_t kMostStamps = size_t{1} << 21;
 
   std::string path_;
   std::vector<Execution> executions_;
-  std::size_t stamps_ = 0;
-  std::uint64_t left_out_ = 0;
+  size_t stamps_ = 0;
+  uint64_t left_out_ = 0;
   bool written_ = true;
 };
 
 // One loaded program, as its trace sees it.
 class ProgramTrace {
  public:
-  ProgramTrace(Trace& trace, const Program& program, std::span<const Binding> bindings, std::uint32_t rank);
+  ProgramTrace(Trace& trace, const Program& program, std::span<const Binding> bindings, uint32_t rank);
 
   // Names for those vertices that have labels.
   void label_by(const Schedule& schedule);
   [[nodiscard]] Stamp& stamp(VertexId v) { return stamps_[v]; }
   void begin();
-  void end(std::uint64_t epoch, bool failed);
+  void end(uint64_t epoch, bool failed);
 
  private:
   Trace& trace_;
   std::shared_ptr<TracedProgram> program_;
   std::vector<Stamp> stamps_;
-  std::uint64_t begin_ = 0;
+  uint64_t begin_ = 0;
 };
 
 }  // namespace portunus::goal

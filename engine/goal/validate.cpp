@@ -1,7 +1,7 @@
 // Matching of messages and freedom from deadlock over all ranks: see validate.hpp.
 //
-// **Thread:** any; pure.
-// **Invariants:** operations of all ranks are numbered through, rank by rank, so that sorting by number is
+// Thread: any; pure.
+// Invariants: operations of all ranks are numbered through, rank by rank, so that sorting by number is
 // sorting by program order.
 #include "engine/goal/validate.hpp"
 
@@ -19,7 +19,7 @@ namespace {
 
 // One end of a message. Sends and receives of one message class agree in the first three.
 struct End {
-  std::uint32_t target, source, tag, number;
+  uint32_t target, source, tag, number;
   auto operator<=>(const End&) const = default;
   [[nodiscard]] bool same_class(const End& other) const { return source == other.source && tag == other.tag; }
 };
@@ -27,12 +27,12 @@ using Ends = std::span<const End>;
 
 // What the receives of any source or any tag of one rank can take, and how much is left for them.
 struct WildReceives {
-  std::map<std::uint32_t, std::uint64_t> by_tag, by_source;  // receives: any source, any tag
-  std::map<std::uint32_t, std::uint64_t> left_by_tag, left_by_source;
-  std::uint64_t both = 0, total = 0, left = 0;
+  std::map<uint32_t, uint64_t> by_tag, by_source;  // receives: any source, any tag
+  std::map<uint32_t, uint64_t> left_by_tag, left_by_source;
+  uint64_t both = 0, total = 0, left = 0;
 
-  [[nodiscard]] std::uint64_t covering(const End& e) const {
-    const auto count = [](const auto& map, std::uint32_t key) {
+  [[nodiscard]] uint64_t covering(const End& e) const {
+    const auto count = [](const auto& map, uint32_t key) {
       const auto found = map.find(key);
       return found == map.end() ? 0 : found->second;
     };
@@ -42,14 +42,14 @@ struct WildReceives {
 
 class Validator {
  public:
-  Validator(std::span<const Schedule> ranks, std::uint64_t eager_limit);
+  Validator(std::span<const Schedule> ranks, uint64_t eager_limit);
   void run();
 
  private:
-  [[nodiscard]] std::uint32_t rank_of(std::uint32_t number) const;
-  [[nodiscard]] const Vertex& vertex(std::uint32_t number) const;
-  [[nodiscard]] std::string describe(std::uint32_t number) const;
-  [[noreturn]] void fail(std::uint32_t number, const std::string& problem) const;
+  [[nodiscard]] uint32_t rank_of(uint32_t number) const;
+  [[nodiscard]] const Vertex& vertex(uint32_t number) const;
+  [[nodiscard]] std::string describe(uint32_t number) const;
+  [[noreturn]] void fail(uint32_t number, const std::string& problem) const;
 
   void collect_ends();
   void match_target(Ends sends, Ends recvs, Ends wild);
@@ -57,17 +57,17 @@ class Validator {
   void check_wildcards(Ends sends, Ends wild, const WildReceives& wildcards) const;
   void check_progress() const;
   template <class Visit>
-  void successors(std::uint32_t event, Visit&& visit) const;
+  void successors(uint32_t event, Visit&& visit) const;
 
   std::span<const Schedule> ranks_;
-  std::uint64_t eager_limit_;
-  std::vector<std::uint32_t> first_;  // number of each rank's first operation, and the end
+  uint64_t eager_limit_;
+  std::vector<uint32_t> first_;  // number of each rank's first operation, and the end
   std::vector<End> sends_, recvs_, wild_;
-  std::vector<std::uint32_t> partner_;  // the other end of each message, as far as it is certain
+  std::vector<uint32_t> partner_;  // the other end of each message, as far as it is certain
 };
 
-Validator::Validator(std::span<const Schedule> ranks, std::uint64_t eager_limit) : ranks_(ranks), eager_limit_(eager_limit), first_(1, 0) {
-  std::uint64_t count = 0;
+Validator::Validator(std::span<const Schedule> ranks, uint64_t eager_limit) : ranks_(ranks), eager_limit_(eager_limit), first_(1, 0) {
+  uint64_t count = 0;
   for (const Schedule& schedule : ranks_) {
     count += schedule.size();
     if (count > kMaxVertices) {
@@ -75,40 +75,40 @@ Validator::Validator(std::span<const Schedule> ranks, std::uint64_t eager_limit)
                           "all ranks together have more than 2147483647 operations, too many to check at once; "
                           "use a smaller schedule");
     }
-    first_.push_back(static_cast<std::uint32_t>(count));
+    first_.push_back(static_cast<uint32_t>(count));
   }
   partner_.assign(count, kNoVertex);
 }
 
-std::uint32_t Validator::rank_of(std::uint32_t number) const {
-  return static_cast<std::uint32_t>(std::upper_bound(first_.begin(), first_.end(), number) - first_.begin() - 1);
+uint32_t Validator::rank_of(uint32_t number) const {
+  return static_cast<uint32_t>(std::upper_bound(first_.begin(), first_.end(), number) - first_.begin() - 1);
 }
 
-const Vertex& Validator::vertex(std::uint32_t number) const {
-  const std::uint32_t rank = rank_of(number);
+const Vertex& Validator::vertex(uint32_t number) const {
+  const uint32_t rank = rank_of(number);
   return ranks_[rank][number - first_[rank]];
 }
 
-std::string Validator::describe(std::uint32_t number) const {
-  const std::uint32_t rank = rank_of(number);
+std::string Validator::describe(uint32_t number) const {
+  const uint32_t rank = rank_of(number);
   return ranks_[rank].describe(number - first_[rank]) + " of rank " + std::to_string(rank);
 }
 
-void Validator::fail(std::uint32_t number, const std::string& problem) const {
+void Validator::fail(uint32_t number, const std::string& problem) const {
   throw ScheduleError(vertex(number).where, "the " + describe(number) + " " + problem);
 }
 
 void Validator::run() {
   collect_ends();
   Ends sends = sends_, recvs = recvs_, wild = wild_;
-  const auto cut = [](Ends& ends, std::uint32_t target) {
-    std::size_t n = 0;
+  const auto cut = [](Ends& ends, uint32_t target) {
+    size_t n = 0;
     while (n < ends.size() && ends[n].target == target) ++n;
     const Ends mine = ends.first(n);
     ends = ends.subspan(n);
     return mine;
   };
-  for (std::uint32_t target = 0; target < ranks_.size(); ++target) {
+  for (uint32_t target = 0; target < ranks_.size(); ++target) {
     const Ends my_sends = cut(sends, target), my_recvs = cut(recvs, target), my_wild = cut(wild, target);
     match_target(my_sends, my_recvs, my_wild);
   }
@@ -116,10 +116,10 @@ void Validator::run() {
 }
 
 void Validator::collect_ends() {
-  for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
+  for (uint32_t rank = 0; rank < ranks_.size(); ++rank) {
     for (VertexId v = 0; v < ranks_[rank].size(); ++v) {
       const Vertex& vertex = ranks_[rank][v];
-      const std::uint32_t number = first_[rank] + v;
+      const uint32_t number = first_[rank] + v;
       if (!vertex.is_message()) continue;
       const bool any_source = vertex.kind == Kind::recv && vertex.peer == kAnySource;
       if (!any_source && vertex.peer >= ranks_.size()) {
@@ -146,7 +146,7 @@ void Validator::match_target(Ends sends, Ends recvs, Ends wild) {
     else ++wildcards.by_source[w.source];
   }
   const auto cut = [](Ends& ends, const End& key) {
-    std::size_t n = 0;
+    size_t n = 0;
     while (n < ends.size() && ends[n].same_class(key)) ++n;
     const Ends mine = ends.first(n);
     ends = ends.subspan(n);
@@ -173,8 +173,8 @@ void Validator::match_class(Ends sends, Ends recvs, WildReceives& wildcards) {
   if (recvs.size() > sends.size()) {
     fail(recvs[sends.size()].number, "has no matching send: " + counts() + "; add the send or remove this receive");
   }
-  const std::uint64_t surplus = sends.size() - recvs.size();
-  const std::uint64_t covering = sends.empty() ? 0 : wildcards.covering(sends[0]);
+  const uint64_t surplus = sends.size() - recvs.size();
+  const uint64_t covering = sends.empty() ? 0 : wildcards.covering(sends[0]);
   if (surplus > covering) {
     fail(sends[recvs.size() + covering].number, "has no matching receive: " + counts() + "; add the receive or remove this send");
   }
@@ -184,8 +184,8 @@ void Validator::match_class(Ends sends, Ends recvs, WildReceives& wildcards) {
     wildcards.left_by_source[sends[0].source] += surplus;
   }
   if (covering != 0) return;  // a wildcard may take any of these: which pairs form is not certain
-  for (std::size_t i = 0; i < sends.size(); ++i) {
-    const std::uint64_t size = vertex(sends[i].number).size;
+  for (size_t i = 0; i < sends.size(); ++i) {
+    const uint64_t size = vertex(sends[i].number).size;
     if (vertex(recvs[i].number).size != size) {
       fail(recvs[i].number, "expects " + std::to_string(vertex(recvs[i].number).size) + " bytes, but the message it gets, the " +
                                 describe(sends[i].number) + ", has " + std::to_string(size) +
@@ -198,7 +198,7 @@ void Validator::match_class(Ends sends, Ends recvs, WildReceives& wildcards) {
 
 // Every wildcard needs a message that the exact receives leave over, and every such message a wildcard.
 void Validator::check_wildcards(Ends sends, Ends wild, const WildReceives& wildcards) const {
-  const auto left = [](const auto& map, std::uint32_t key) {
+  const auto left = [](const auto& map, uint32_t key) {
     const auto found = map.find(key);
     return found == map.end() ? 0 : found->second;
   };
@@ -220,10 +220,10 @@ void Validator::check_wildcards(Ends sends, Ends wild, const WildReceives& wildc
 
 // Event 2n is the start of operation n, 2n+1 its end. Visits what the event allows to happen.
 template <class Visit>
-void Validator::successors(std::uint32_t event, Visit&& visit) const {
-  const std::uint32_t number = event / 2;
+void Validator::successors(uint32_t event, Visit&& visit) const {
+  const uint32_t number = event / 2;
   const bool done = event % 2 != 0;
-  const std::uint32_t rank = rank_of(number);
+  const uint32_t rank = rank_of(number);
   for (const Edge e : ranks_[rank].dependents(number - first_[rank])) {
     // What needs only some of its prerequisites may start without this one.
     if (done != (e.on_start != 0) && !ranks_[rank].is_choice(e.vertex)) visit(2 * (first_[rank] + e.vertex));
@@ -236,16 +236,15 @@ void Validator::successors(std::uint32_t event, Visit&& visit) const {
 }
 
 void Validator::check_progress() const {
-  const std::vector<std::uint32_t> cycle =
-      find_cycle(2 * first_.back(), [&](std::uint32_t event, auto&& visit) { successors(event, visit); });
+  const std::vector<uint32_t> cycle = find_cycle(2 * first_.back(), [&](uint32_t event, auto&& visit) { successors(event, visit); });
   if (cycle.empty()) return;
-  std::vector<std::uint32_t> operations;  // the circle again, each operation once, from the one that waits
+  std::vector<uint32_t> operations;  // the circle again, each operation once, from the one that waits
   for (auto event = cycle.rbegin(); event != cycle.rend(); ++event) {
     if (operations.empty() || operations.back() != *event / 2) operations.push_back(*event / 2);
   }
   if (operations.size() > 1 && operations.front() == operations.back()) operations.pop_back();
   std::string problem = "can never end: it waits for the ";
-  for (std::size_t i = 1; i < std::min(operations.size(), kCycleNames); ++i) {
+  for (size_t i = 1; i < std::min(operations.size(), kCycleNames); ++i) {
     problem += describe(operations[i]) + ", that one for the ";
   }
   if (operations.size() > kCycleNames) {
@@ -256,6 +255,6 @@ void Validator::check_progress() const {
 
 }  // namespace
 
-void validate(std::span<const Schedule> ranks, std::uint64_t eager_limit) { Validator(ranks, eager_limit).run(); }
+void validate(std::span<const Schedule> ranks, uint64_t eager_limit) { Validator(ranks, eager_limit).run(); }
 
 }  // namespace portunus::goal

@@ -1,7 +1,7 @@
 // Do the schedules of all ranks fit together? What cannot be seen from one rank alone.
 //
-// **Thread:** any; pure.
-// **Source:** matching in program order per (source, destination, tag) as in MPI 4.1 section 3.5; the event graph
+// Thread: any; pure.
+// Source: matching in program order per (source, destination, tag) as in MPI 4.1 section 3.5; the event graph
 // start(v) -> done(v), done(p) or start(p) -> start(v), start(send) -> done(recv), and for messages that wait for
 // their receive start(recv) -> done(send): it is free of cycles exactly if execution ends.
 #pragma once
@@ -23,6 +23,6 @@ namespace portunus::goal {
 // when the schedule runs, so these are counted, but neither their sizes nor their part in a circle is judged; a
 // schedule that can end is never refused.
 // `ranks` are finished schedules, one per rank. Time is O(n log n) in operations.
-void validate(std::span<const Schedule> ranks, std::uint64_t eager_limit = 0xffffffffffffffff);
+void validate(std::span<const Schedule> ranks, uint64_t eager_limit = 0xffffffffffffffff);
 
 }  // namespace portunus::goal

@@ -1,6 +1,6 @@
 // Schedules to text: see write.hpp.
 //
-// **Thread:** any; pure.
+// Thread: any; pure.
 #include "engine/goal/write.hpp"
 
 #include <algorithm>
@@ -20,13 +20,13 @@ constexpr std::array<std::string_view, 5> kKeywords{"send", "recv", "calc", "ran
 class TextWriter {
  public:
   explicit TextWriter(const WriteOptions& options) : options_(options) {}
-  void begin(std::size_t ranks) { text_ = "num_ranks " + std::to_string(ranks) + "\n"; }
-  void rank(std::size_t number, const Schedule& schedule, const Plan* plan);
+  void begin(size_t ranks) { text_ = "num_ranks " + std::to_string(ranks) + "\n"; }
+  void rank(size_t number, const Schedule& schedule, const Plan* plan);
   std::string take() { return std::move(text_); }
 
  private:
   void name_all(const Schedule& schedule);
-  void operation(const Schedule& schedule, VertexId v, const Plan* plan, std::uint32_t tag);
+  void operation(const Schedule& schedule, VertexId v, const Plan* plan, uint32_t tag);
   void annotations(const Schedule& schedule, VertexId v, const Plan* plan);
 
   const WriteOptions& options_;
@@ -46,13 +46,13 @@ void TextWriter::name_all(const Schedule& schedule) {
   }
 }
 
-void TextWriter::operation(const Schedule& schedule, VertexId v, const Plan* plan, std::uint32_t tag) {
+void TextWriter::operation(const Schedule& schedule, VertexId v, const Plan* plan, uint32_t tag) {
   const Vertex& vertex = schedule[v];
-  const auto number = [](std::uint32_t n) { return n == kAnyTag ? std::string("-1") : std::to_string(n); };
+  const auto number = [](uint32_t n) { return n == kAnyTag ? std::string("-1") : std::to_string(n); };
   text_ += names_[v] + ": ";
   if (vertex.is_message()) {
     text_ += vertex.kind == Kind::send ? "send " : "recv ";
-    text_ += std::to_string(std::max<std::uint64_t>(vertex.size, 1));
+    text_ += std::to_string(std::max<uint64_t>(vertex.size, 1));
     text_ += vertex.kind == Kind::send ? "b to " : "b from ";
     text_ += number(vertex.peer) + " tag " + number(tag);
   } else {
@@ -72,9 +72,9 @@ void TextWriter::annotations(const Schedule& schedule, VertexId v, const Plan* p
   if (plan && vertex.kind != Kind::calc) text_ += begin + annotation_of(*plan, v) + "\n";
 }
 
-void TextWriter::rank(std::size_t number, const Schedule& schedule, const Plan* plan) {
+void TextWriter::rank(size_t number, const Schedule& schedule, const Plan* plan) {
   name_all(schedule);
-  std::vector<std::uint32_t> numbers;
+  std::vector<uint32_t> numbers;
   if (options_.distinct_tags) numbers = message_numbers(schedule);
   text_ += "rank " + std::to_string(number) + " {\n";
   if (plan && plan->scratch_bytes > 0) text_ += "//@ scratch " + std::to_string(plan->scratch_bytes) + "\n";
@@ -95,7 +95,7 @@ std::string write_all(const Ranks& ranks, WriteOptions options, ScheduleOf&& sch
   for (const auto& rank : ranks) options.distinct_tags = options.distinct_tags && !has_wildcards(schedule_of(rank));
   TextWriter writer(options);
   writer.begin(ranks.size());
-  for (std::size_t r = 0; r < ranks.size(); ++r) writer.rank(r, schedule_of(ranks[r]), plan_of(ranks[r]));
+  for (size_t r = 0; r < ranks.size(); ++r) writer.rank(r, schedule_of(ranks[r]), plan_of(ranks[r]));
   return writer.take();
 }
 
@@ -107,15 +107,15 @@ bool has_wildcards(const Schedule& schedule) {
 }
 
 // In the order of tags, and of the program among equal ones: that order is the same at both ends.
-std::vector<std::uint32_t> message_numbers(const Schedule& schedule) {
+std::vector<uint32_t> message_numbers(const Schedule& schedule) {
   std::vector<VertexId> messages;
   for (VertexId v = 0; v < schedule.size(); ++v) {
     if (schedule[v].is_message()) messages.push_back(v);
   }
   const auto key = [&](VertexId v) { return std::tuple(schedule[v].kind, schedule[v].peer, schedule[v].tag, v); };
   std::ranges::sort(messages, {}, key);
-  std::vector<std::uint32_t> numbers(schedule.size());
-  for (std::size_t i = 1; i < messages.size(); ++i) {
+  std::vector<uint32_t> numbers(schedule.size());
+  for (size_t i = 1; i < messages.size(); ++i) {
     const Vertex &last = schedule[messages[i - 1]], &now = schedule[messages[i]];
     if (last.kind == now.kind && last.peer == now.peer) numbers[messages[i]] = numbers[messages[i - 1]] + 1;
   }

@@ -4,8 +4,8 @@
 // What the language cannot say is written as annotations (annotate.hpp), comments to the simulators: where the bytes lie,
 // local work, choices, and that a message has no bytes.
 //
-// **Thread:** any; pure.
-// **Source:** the grammar of LogGOPSim's txt2bin, and what it refuses beside it.
+// Thread: any; pure.
+// Source: the grammar of LogGOPSim's txt2bin, and what it refuses beside it.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct WriteOptions {
   // Both ends agree if the schedules fit together; schedules with receives of any source or any tag keep their tags.
   bool distinct_tags = false;
   // Nanoseconds of local work, for the simulators; nothing: 0.
-  std::function<std::uint64_t(const Plan& plan, VertexId v)> cost;
+  std::function<uint64_t(const Plan& plan, VertexId v)> cost;
 };
 
 // One rank after the other. Throws ScheduleError for memory that is an address, which no file can name.
@@ -34,6 +34,6 @@ struct WriteOptions {
 [[nodiscard]] bool has_wildcards(const Schedule& schedule);
 
 // For each message of a rank the number that it has among those of the same two ranks and direction.
-[[nodiscard]] std::vector<std::uint32_t> message_numbers(const Schedule& schedule);
+[[nodiscard]] std::vector<uint32_t> message_numbers(const Schedule& schedule);
 
 }  // namespace portunus::goal

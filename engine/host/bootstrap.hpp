@@ -1,8 +1,8 @@
 // One process's view of its job: who it is, how many there are, who shares the node, and a way to exchange a few bytes.
 //
-// **Thread:** set-up and tear-down only, one thread at a time; nothing here is called while messages move.
-// **Invariants:** rank() < size(); local_ranks() is sorted and contains rank(); local_ranks()[local_rank()] == rank().
-// **Source:** PMIx standard 4.1, chapters 5 (initialization), 6 (put, get, fence) and 10.2 (abort).
+// Thread: set-up and tear-down only, one thread at a time; nothing here is called while messages move.
+// Invariants: rank() < size(); local_ranks() is sorted and contains rank(); local_ranks()[local_rank()] == rank().
+// Source: PMIx standard 4.1, chapters 5 (initialization), 6 (put, get, fence) and 10.2 (abort).
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // The job of one: a program started alone, without any launcher. Also the choice between the kinds of job.
 //
-// **Thread:** as bootstrap.hpp says.
-// **Invariants:** rank 0 of 1; a key is visible as soon as it is put.
+// Thread: as bootstrap.hpp says.
+// Invariants: rank 0 of 1; a key is visible as soon as it is put.
 #include <unistd.h>
 
 #include <cstdio>

@@ -3,10 +3,10 @@
 // Requests and answers are lines of NAME=VALUE over the socket PMI_FD. Values are short and written once, so all that a rank puts
 // between two fences leaves at the second of them, as text in as many values as it takes: <start>.<fence>.<rank>.<part>.
 //
-// **Thread:** as bootstrap.hpp says.
-// **Invariants:** one connection per process, kept until it exits, because servers take no process back once it has left. The text
+// Thread: as bootstrap.hpp says.
+// Invariants: one connection per process, kept until it exits, because servers take no process back once it has left. The text
 // of part 0 begins with the number of parts.
-// **Source:** "PMI: A Scalable Parallel Process-Management Interface for Extreme-Scale Systems" (EuroMPI 2010); mpiexec(1) of MPICH.
+// Source: "PMI: A Scalable Parallel Process-Management Interface for Extreme-Scale Systems" (EuroMPI 2010); mpiexec(1) of MPICH.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -44,7 +44,7 @@ std::string text_of(std::span<const std::byte> bytes) {
 std::vector<std::byte> bytes_of(std::string_view text) {
   std::vector<std::byte> bytes;
   const auto digit = [](char letter) { return static_cast<unsigned>(letter <= '9' ? letter - '0' : letter - 'a' + 10); };
-  for (std::size_t i = 0; i + 1 < text.size(); i += 2) bytes.push_back(static_cast<std::byte>(digit(text[i]) << 4 | digit(text[i + 1])));
+  for (size_t i = 0; i + 1 < text.size(); i += 2) bytes.push_back(static_cast<std::byte>(digit(text[i]) << 4 | digit(text[i + 1])));
   return bytes;
 }
 
@@ -54,7 +54,7 @@ class Server {
   Server(int fd, int rank, int size) : rank(rank), size(size), fd_(fd) {
     ask("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init");
     const std::string most = field(ask("cmd=get_maxes", "maxes"), "vallen_max");
-    most_ = std::clamp<std::size_t>(std::strtoul(most.c_str(), nullptr, 10), 64, 1 << 16) - 32;  // less: servers count keys or ends, too
+    most_ = std::clamp<size_t>(std::strtoul(most.c_str(), nullptr, 10), 64, 1 << 16) - 32;  // less: servers count keys or ends, too
     name = field(ask("cmd=get_my_kvsname", "my_kvsname"), "kvsname");
     if (name.empty()) fail("the PMI server gives this job no name");
   }
@@ -74,7 +74,7 @@ class Server {
   void barrier() { ask("cmd=barrier_in", "barrier_out"); }
   void leave() { ask("cmd=finalize", "finalize_ack"); }
   void abort(int status) { write_line("cmd=abort exitcode=" + std::to_string(status)); }
-  std::size_t most() const { return most_; }
+  size_t most() const { return most_; }
 
   std::string name;
   int rank, size;
@@ -89,8 +89,8 @@ class Server {
 
   static std::string field(const std::string& line, const std::string& wanted) {
     const std::string sought = wanted + "=";
-    for (std::size_t from = 0; from < line.size();) {
-      const std::size_t to = std::min(line.find(' ', from), line.size());
+    for (size_t from = 0; from < line.size();) {
+      const size_t to = std::min(line.find(' ', from), line.size());
       if (line.compare(from, sought.size(), sought) == 0) return line.substr(from + sought.size(), to - from - sought.size());
       from = to + 1;
     }
@@ -99,21 +99,21 @@ class Server {
 
   void write_line(std::string line) {
     line += '\n';
-    for (std::size_t done = 0; done < line.size();) {
+    for (size_t done = 0; done < line.size();) {
       const ssize_t put = send(fd_, line.data() + done, line.size() - done, MSG_NOSIGNAL);
       if (put < 0 && errno != EINTR) fail(std::string("the PMI server cannot be reached (") + std::strerror(errno) + ")");
-      if (put > 0) done += static_cast<std::size_t>(put);
+      if (put > 0) done += static_cast<size_t>(put);
     }
   }
 
   std::string read_line() {
-    std::size_t end;
+    size_t end;
     while ((end = unread_.find('\n')) == std::string::npos) {
       char bytes[4096];
       const ssize_t got = read(fd_, bytes, sizeof bytes);
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0) fail("the PMI server has gone");
-      unread_.append(bytes, static_cast<std::size_t>(got));
+      unread_.append(bytes, static_cast<size_t>(got));
     }
     std::string line = unread_.substr(0, end);
     unread_.erase(0, end + 1);
@@ -121,7 +121,7 @@ class Server {
   }
 
   int fd_;
-  std::size_t most_ = 0;
+  size_t most_ = 0;
   std::string unread_;
 };
 
@@ -155,8 +155,8 @@ std::vector<int> nodes_in(const std::string& mapping, int size) {
   constexpr char kHead[] = "(vector,";
   if (mapping.compare(0, sizeof kHead - 1, kHead) != 0) return {};
   while (static_cast<int>(nodes.size()) < size) {
-    const std::size_t before = nodes.size();
-    for (std::size_t at = mapping.find('(', 1); at != std::string::npos; at = mapping.find('(', at + 1)) {
+    const size_t before = nodes.size();
+    for (size_t at = mapping.find('(', 1); at != std::string::npos; at = mapping.find('(', at + 1)) {
       int first = 0, count = 0, ranks = 0;
       if (std::sscanf(mapping.c_str() + at, "(%d,%d,%d)", &first, &count, &ranks) != 3) return {};
       if (first < 0 || first > kMostNodes || count < 0 || count > kMostNodes || ranks < 0) return {};
@@ -182,7 +182,7 @@ std::vector<int> local_ranks_of(Server& server, int start) {
   std::vector<int> ranks;
   if (!nodes.empty()) {
     for (int rank = 0; rank < server.size; ++rank)
-      if (nodes[static_cast<std::size_t>(rank)] == nodes[static_cast<std::size_t>(server.rank)]) ranks.push_back(rank);
+      if (nodes[static_cast<size_t>(rank)] == nodes[static_cast<size_t>(server.rank)]) ranks.push_back(rank);
     return ranks;
   }
   const std::string key = std::to_string(start) + ".node.";
@@ -214,14 +214,14 @@ JobView view_of(Server& server, int start) {
 class PmiJob final : public Bootstrap {
  public:
   PmiJob(Server& server, int start) : Bootstrap(view_of(server, start)), server_(server), start_(start) {
-    others_.resize(static_cast<std::size_t>(size()));
+    others_.resize(static_cast<size_t>(size()));
   }
 
   void put(const std::string& key, std::span<const std::byte> value) override {
     if (key.empty() || key.find_first_of(" =:;\n") != std::string::npos)
       throw std::runtime_error("the key '" + key + "' must have letters, and none of space, '=', ':' and ';'");
     pending_[key] = text_of(value);
-    others_[static_cast<std::size_t>(rank())].values[key] = {value.begin(), value.end()};
+    others_[static_cast<size_t>(rank())].values[key] = {value.begin(), value.end()};
   }
 
   void commit() override {}  // others see values after a fence only: servers hand them on then
@@ -230,8 +230,8 @@ class PmiJob final : public Bootstrap {
     std::string text;
     for (const auto& [key, value] : pending_) text += key + ":" + value + ";";
     pending_.clear();
-    const std::size_t parts = text.size() / server_.most() + 1;
-    for (std::size_t part = 0; part < parts; ++part) {
+    const size_t parts = text.size() / server_.most() + 1;
+    for (size_t part = 0; part < parts; ++part) {
       const std::string head = part == 0 ? std::to_string(parts) + "!" : "!";
       server_.put(name_of(rank(), fences_, part), head + text.substr(part * server_.most(), server_.most()));
     }
@@ -242,7 +242,7 @@ class PmiJob final : public Bootstrap {
   std::vector<std::byte> get(int rank, const std::string& key) override {
     if (rank < 0 || rank >= size())
       throw std::runtime_error("rank " + std::to_string(rank) + " does not exist in this job of " + std::to_string(size()) + " ranks");
-    Known& known = others_[static_cast<std::size_t>(rank)];
+    Known& known = others_[static_cast<size_t>(rank)];
     if (rank != this->rank())
       for (; known.fences < fences_; ++known.fences) fetch(rank, known);
     const auto found = known.values.find(key);
@@ -270,23 +270,23 @@ class PmiJob final : public Bootstrap {
     int fences = 0;  // whose values are here
   };
 
-  std::string name_of(int rank, int fence, std::size_t part) const {
+  std::string name_of(int rank, int fence, size_t part) const {
     return std::to_string(start_) + "." + std::to_string(fence) + "." + std::to_string(rank) + "." + std::to_string(part);
   }
 
   // What the rank put before one fence.
   void fetch(int rank, Known& known) {
     std::string text;
-    std::size_t parts = 1;
-    for (std::size_t part = 0; part < parts; ++part) {
+    size_t parts = 1;
+    for (size_t part = 0; part < parts; ++part) {
       std::string value;
       if (!server_.get(name_of(rank, known.fences, part), value))
         fail("the PMI server has lost what rank " + std::to_string(rank) + " put");
       if (part == 0) parts = std::strtoul(value.c_str(), nullptr, 10);
       text += value.substr(std::min(value.find('!'), value.size() - 1) + 1);
     }
-    for (std::size_t from = 0; from < text.size();) {
-      const std::size_t colon = text.find(':', from), end = text.find(';', from);
+    for (size_t from = 0; from < text.size();) {
+      const size_t colon = text.find(':', from), end = text.find(';', from);
       if (colon == std::string::npos || end == std::string::npos || colon > end) fail("the PMI server gives values that nobody put");
       known.values[text.substr(from, colon - from)] = bytes_of(std::string_view(text).substr(colon + 1, end - colon - 1));
       from = end + 1;

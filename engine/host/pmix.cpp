@@ -1,8 +1,8 @@
 // The job as a PMIx server tells it: ptlrun, Open MPI's mpirun, PRRTE, or Slurm.
 //
-// **Thread:** as bootstrap.hpp says; libpmix runs a thread of its own behind these calls.
-// **Invariants:** PMIx_Init and PMIx_Finalize are called once each per PmixJob; libpmix itself counts nested pairs.
-// **Source:** PMIx standard 4.1, chapters 5, 6 and 10.2.
+// Thread: as bootstrap.hpp says; libpmix runs a thread of its own behind these calls.
+// Invariants: PMIx_Init and PMIx_Finalize are called once each per PmixJob; libpmix itself counts nested pairs.
+// Source: PMIx standard 4.1, chapters 5, 6 and 10.2.
 #include <pmix.h>
 #include <poll.h>
 #include <unistd.h>
@@ -95,7 +95,7 @@ class Meetings {
   pmix_status_t meet(bool collect) {
     pmix_info_t info{};
     PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
-    std::uint64_t number;
+    uint64_t number;
     {
       const std::lock_guard lock(mutex_);
       number = ++begun_;
@@ -117,11 +117,11 @@ class Meetings {
     Meetings& self = of_process();
     const std::lock_guard lock(self.mutex_);
     self.status_ = status;
-    self.ended_ = reinterpret_cast<std::uint64_t>(number);
+    self.ended_ = reinterpret_cast<uint64_t>(number);
     self.changed_.notify_all();
   }
 
-  static void heard(std::size_t, pmix_status_t, const pmix_proc_t* source, pmix_info_t[], std::size_t, pmix_info_t[], std::size_t,
+  static void heard(size_t, pmix_status_t, const pmix_proc_t* source, pmix_info_t[], size_t, pmix_info_t[], size_t,
                     pmix_event_notification_cbfunc_fn_t done, void* data) {
     Meetings& self = of_process();
     {
@@ -134,7 +134,7 @@ class Meetings {
 
   std::mutex mutex_;  // guards the rest, which libpmix's thread changes
   std::condition_variable changed_;
-  std::uint64_t begun_ = 0, ended_ = 0;  // fences
+  uint64_t begun_ = 0, ended_ = 0;       // fences
   pmix_status_t status_ = PMIX_SUCCESS;  // of the last that ended
   int absent_ = -1;                      // a rank that will never come
 };

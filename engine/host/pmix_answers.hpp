@@ -30,7 +30,7 @@ inline std::vector<int> local_ranks_in(std::string_view text) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
     if (error != std::errc{} || rank < 0) throw unknown();
     ranks.push_back(rank);
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    text.remove_prefix(static_cast<size_t>(end - text.data()));
     if (text.empty()) break;
     if (text.front() != ',') throw unknown();
     text.remove_prefix(1);
@@ -43,7 +43,7 @@ inline std::vector<int> local_ranks_in(std::string_view text) {
 }
 
 // The view of the process `rank` of the job `name` of `size`; without `local_peers` it is alone on its node. Throws std::runtime_error.
-inline JobView view_of_answers(std::string_view name, std::uint32_t rank, std::uint32_t size, std::optional<std::string_view> local_peers) {
+inline JobView view_of_answers(std::string_view name, uint32_t rank, uint32_t size, std::optional<std::string_view> local_peers) {
   if (size > INT_MAX)
     throw std::runtime_error("the launcher's PMIx server tells of " + std::to_string(size) +
                              " ranks, which no job has; start the program with ptlrun");
@@ -51,7 +51,7 @@ inline JobView view_of_answers(std::string_view name, std::uint32_t rank, std::u
   view.id = name;
   std::replace(view.id.begin(), view.id.end(), '/', '_');  // the id becomes part of file names
   view.size = static_cast<int>(size);
-  const auto outside = [size](std::int64_t number) { return number < 0 || number >= std::int64_t{size}; };
+  const auto outside = [size](int64_t number) { return number < 0 || number >= int64_t{size}; };
   if (!outside(rank)) {
     view.rank = static_cast<int>(rank);
     view.local_ranks = local_peers ? local_ranks_in(*local_peers) : std::vector<int>{view.rank};

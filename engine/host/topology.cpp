@@ -80,7 +80,7 @@ int move_aside(const Placement& placement, int here, const Processors& taken) {
   if (pthread_getaffinity_np(pthread_self(), sizeof bound, &bound) != 0) return here;
   for (const int processor : placement.processors) {
     if (processor == here || processor == placement.engine_core || !CPU_ISSET(static_cast<unsigned>(processor), &bound)) continue;
-    if (taken[static_cast<std::size_t>(processor) % taken.size()]) continue;
+    if (taken[static_cast<size_t>(processor) % taken.size()]) continue;
     if (bind_thread(processor)) here = processor;
     pthread_setaffinity_np(pthread_self(), sizeof bound, &bound);
     break;

@@ -1,6 +1,6 @@
 // Announcements, gets and everything issued anew for each epoch: see plain_program.hpp.
 //
-// **Thread:** as plain_program.hpp says. Standard Portals calls only.
+// Thread: as plain_program.hpp says. Standard Portals calls only.
 #include "engine/measurement/plain_program.hpp"
 
 #include <sched.h>
@@ -17,10 +17,10 @@ namespace portunus::goal {
 namespace {
 
 // The class bits of a message announce it; these make its other two messages.
-constexpr std::uint64_t kFetch = std::uint64_t{4} << 60;
-constexpr std::uint64_t kOwnMemory = std::uint64_t{15} << 60;
+constexpr uint64_t kFetch = uint64_t{4} << 60;
+constexpr uint64_t kOwnMemory = uint64_t{15} << 60;
 
-ptl_process_t process(std::uint32_t rank) {
+ptl_process_t process(uint32_t rank) {
   ptl_process_t id{};
   id.rank = rank;
   return id;
@@ -44,12 +44,11 @@ ptl_op_t atomic_of(ptlx_local_op_t op) {
   }
 }
 
-ptl_size_t address(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory); }
+ptl_size_t address(const void* memory) { return reinterpret_cast<uintptr_t>(memory); }
 
 }  // namespace
 
-PlainProgram::PlainProgram(ptl_handle_ni_t ni, ptl_pt_index_t index, Program program, std::vector<Binding> bindings,
-                           std::uint64_t max_atomic)
+PlainProgram::PlainProgram(ptl_handle_ni_t ni, ptl_pt_index_t index, Program program, std::vector<Binding> bindings, uint64_t max_atomic)
     : ni_(ni),
       index_(index),
       program_(std::move(program)),
@@ -67,7 +66,7 @@ PlainProgram::Way PlainProgram::way_of(const Operation& operation) const {
   return work.memory == work.a || work.memory == work.b ? Way::atomic : Way::put_and_atomic;
 }
 
-CounterId PlainProgram::new_counter(std::uint32_t increments) {
+CounterId PlainProgram::new_counter(uint32_t increments) {
   increments_.push_back(increments);
   return static_cast<CounterId>(increments_.size() - 1);
 }
@@ -80,9 +79,9 @@ void PlainProgram::claim(const Operation& operation, bool early) {
   extra.way = way_of(operation);
   if (extra.way == Way::put_and_atomic) extra.counter = new_counter(1);
   const Binding& work = bindings_[operation.vertex];
-  const std::uint64_t bytes = work.count * width_of(work.type);
+  const uint64_t bytes = work.count * width_of(work.type);
   if ((extra.way == Way::atomic || extra.way == Way::put_and_atomic) && bytes > max_atomic_)
-    extra.parts = new_counter(static_cast<std::uint32_t>((bytes + max_atomic_ - 1) / max_atomic_));
+    extra.parts = new_counter(static_cast<uint32_t>((bytes + max_atomic_ - 1) / max_atomic_));
 }
 
 int PlainProgram::load() {
@@ -94,7 +93,7 @@ int PlainProgram::load() {
       claim(operation, operations == &program_.early);
     }
   }
-  for (std::size_t i = 0; i < increments_.size(); ++i) {
+  for (size_t i = 0; i < increments_.size(); ++i) {
     ptl_handle_ct_t counter;
     if (const int code = PtlCTAlloc(ni_, &counter); code != PTL_OK) return code;
     counters_.push_back(counter);
@@ -140,7 +139,7 @@ int PlainProgram::descriptor(CounterId counter, ptl_handle_md_t& handle) {
   return PTL_OK;
 }
 
-int PlainProgram::append(std::uint64_t bits, std::uint32_t rank, unsigned options, void* start, std::uint64_t length, CounterId counter) {
+int PlainProgram::append(uint64_t bits, uint32_t rank, unsigned options, void* start, uint64_t length, CounterId counter) {
   ptl_me_t me{};
   me.start = start;
   me.length = length;
@@ -188,8 +187,8 @@ int PlainProgram::park_atomic(const Operation& operation, Point when) {
   const CounterId counts = extra.parts == kNoCounter ? operation.counter : extra.parts;
   ptl_handle_md_t md;
   if (const int code = descriptor(counts, md); code != PTL_OK) return code;
-  const std::uint64_t bytes = work.count * width_of(work.type);
-  for (std::uint64_t done = 0; done < bytes; done += max_atomic_) {
+  const uint64_t bytes = work.count * width_of(work.type);
+  for (uint64_t done = 0; done < bytes; done += max_atomic_) {
     const int code =
         PtlTriggeredAtomic(md, address(operand) + done, std::min(max_atomic_, bytes - done), PTL_CT_ACK_REQ, self_, index_, kOwnMemory,
                            address(work.memory) + done, nullptr, 0, atomic_of(work.op), work.type, counters_[when.counter], at(when));
@@ -267,7 +266,7 @@ void PlainProgram::work(const Operation& operation, Extra& extra) {
     if (extra.since_ns == 0) extra.since_ns = now_ns();
     if (now_ns() - extra.since_ns < operation.size) return;
   } else if (work.op == PTLX_TIMESTAMP) {
-    *static_cast<std::uint64_t*>(work.memory) = now_ns();
+    *static_cast<uint64_t*>(work.memory) = now_ns();
   } else {
     good = apply_local(work.op, work.type, work.memory, work.a, work.b, work.count);
   }

@@ -15,9 +15,9 @@
 //   E6      failures are looked for after the execution, on this rank alone; results of others may be wrong
 //   E7      what waits for a start may overtake it
 //
-// **Thread:** one at a time per object.
-// **Invariants:** after epoch E every counter is E * K, and nothing is parked or linked but what is for all epochs.
-// **Source:** Portals 4.3 section 3.14 and 3.15; rendezvous as in Di Girolamo, Jolivet, Underwood, Hoefler, "Exploiting offload
+// Thread: one at a time per object.
+// Invariants: after epoch E every counter is E * K, and nothing is parked or linked but what is for all epochs.
+// Source: Portals 4.3 section 3.14 and 3.15; rendezvous as in Di Girolamo, Jolivet, Underwood, Hoefler, "Exploiting offload
 // enabled network interfaces", HOTI 2015.
 #pragma once
 
@@ -31,7 +31,7 @@ namespace portunus::goal {
 class PlainProgram {
  public:
   // One binding per vertex. `index` is a portal table entry of its own, equal on all ranks; `max_atomic` bytes of one atomic, 16 at least.
-  PlainProgram(ptl_handle_ni_t ni, ptl_pt_index_t index, Program program, std::vector<Binding> bindings, std::uint64_t max_atomic);
+  PlainProgram(ptl_handle_ni_t ni, ptl_pt_index_t index, Program program, std::vector<Binding> bindings, uint64_t max_atomic);
   ~PlainProgram() { unload(); }
   PlainProgram(const PlainProgram&) = delete;
   PlainProgram& operator=(const PlainProgram&) = delete;
@@ -44,28 +44,28 @@ class PlainProgram {
   int wait();
   int test(bool& ended);
   [[nodiscard]] bool running() const { return running_; }
-  [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
+  [[nodiscard]] uint64_t epoch() const { return epoch_; }
   [[nodiscard]] bool counters_are_full() const;
 
  private:
   // What a local operation becomes.
-  enum class Way : std::uint8_t { nothing, put, atomic, put_and_atomic, host };
+  enum class Way : uint8_t { nothing, put, atomic, put_and_atomic, host };
   // A receive, or a local operation: its counters besides those of the program.
   struct Extra {
     CounterId counter = kNoCounter;  // announcement and prerequisites; the copy before the atomic
     CounterId parts = kNoCounter;    // of an atomic in several parts
-    std::uint64_t since_ns = 0;      // when a delay by the host began
+    uint64_t since_ns = 0;           // when a delay by the host began
     Way way = Way::nothing;
     bool pending = false;  // by the host, in this epoch
   };
 
   void unload();
   [[nodiscard]] Way way_of(const Operation& operation) const;
-  CounterId new_counter(std::uint32_t increments);
+  CounterId new_counter(uint32_t increments);
   void claim(const Operation& operation, bool early);
   int descriptor(CounterId counter, ptl_handle_md_t& handle);
   int open();
-  int append(std::uint64_t bits, std::uint32_t rank, unsigned options, void* start, std::uint64_t length, CounterId counter);
+  int append(uint64_t bits, uint32_t rank, unsigned options, void* start, uint64_t length, CounterId counter);
   int expect(const Operation& operation, bool early);
   int park(const Operation& operation);
   int park_local(const Operation& operation);
@@ -74,19 +74,19 @@ class PlainProgram {
   void look();
   void work(const Operation& operation, Extra& extra);
   int end_epoch();
-  [[nodiscard]] std::uint64_t at(Point when) const { return when.threshold + epoch_ * increments_[when.counter]; }
+  [[nodiscard]] uint64_t at(Point when) const { return when.threshold + epoch_ * increments_[when.counter]; }
   [[nodiscard]] ptl_ct_event_t value(CounterId counter) const;
-  [[nodiscard]] std::uint64_t epoch_bits() const { return (epoch_ & 0xff) << kEpochShift; }
+  [[nodiscard]] uint64_t epoch_bits() const { return (epoch_ & 0xff) << kEpochShift; }
 
   ptl_handle_ni_t ni_;
   ptl_pt_index_t index_;
   Program program_;
   std::vector<Binding> bindings_;
-  std::uint64_t max_atomic_;
+  uint64_t max_atomic_;
   ptl_process_t self_{};
   bool open_ = false, running_ = false;
-  std::uint64_t epoch_ = 0;
-  std::vector<std::uint32_t> increments_;  // of the program's counters and of ours
+  uint64_t epoch_ = 0;
+  std::vector<uint32_t> increments_;  // of the program's counters and of ours
   std::vector<ptl_handle_ct_t> counters_;
   std::vector<ptl_handle_md_t> descriptors_;        // by counter: all memory, counting replies and acknowledgements there
   std::vector<ptl_handle_md_t> scattered_;          // of receives into pieces

@@ -1,6 +1,6 @@
 // Reads the options of a tool: see command_line.hpp.
 //
-// **Thread:** one.
+// Thread: one.
 #include "engine/tools/command_line.hpp"
 
 #include <CLI/CLI.hpp>
@@ -50,9 +50,9 @@ CLI::Option* CommandLine::text(const char* name, std::string& value, const char*
   return exclude(app_->add_option(name, value, help), excluded);
 }
 
-void CommandLine::number(const char* name, std::optional<std::uint32_t>& value, const char* help) { app_->add_option(name, value, help); }
+void CommandLine::number(const char* name, std::optional<uint32_t>& value, const char* help) { app_->add_option(name, value, help); }
 
-void CommandLine::number(const char* name, std::uint32_t& value, const char* help, std::uint32_t least, std::uint32_t most) {
+void CommandLine::number(const char* name, uint32_t& value, const char* help, uint32_t least, uint32_t most) {
   app_->add_option(name, value, help)->check(CLI::Range(least, most));
 }
 

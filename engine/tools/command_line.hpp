@@ -38,8 +38,8 @@ class CommandLine {
   // A name without dashes is a place in the line. What is returned may be excluded from use with others.
   CLI::Option* flag(const char* name, bool& value, const char* help, Excluded excluded = {});
   CLI::Option* text(const char* name, std::string& value, const char* help, Excluded excluded = {});
-  void number(const char* name, std::optional<std::uint32_t>& value, const char* help);
-  void number(const char* name, std::uint32_t& value, const char* help, std::uint32_t least, std::uint32_t most);
+  void number(const char* name, std::optional<uint32_t>& value, const char* help);
+  void number(const char* name, uint32_t& value, const char* help, uint32_t least, uint32_t most);
   void positive(const char* name, double& value, const char* help);  // or zero
   void positive(const char* name, std::optional<double>& value, const char* help);
   void seconds(const char* name, std::optional<double>& value, const char* help);  // any number: the tool judges

@@ -17,7 +17,7 @@ inline int read_input(const std::string& path, std::string& bytes) {
   if (!file || fstat(fileno(file.get()), &status) != 0) return errno;
   if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) return ENODEV;
   char block[1 << 16];
-  for (std::size_t got; (got = std::fread(block, 1, sizeof block, file.get())) > 0;) bytes.append(block, got);
+  for (size_t got; (got = std::fread(block, 1, sizeof block, file.get())) > 0;) bytes.append(block, got);
   return std::ferror(file.get()) != 0 ? errno : 0;
 }
 

@@ -2,7 +2,7 @@
 //
 // It opens the library as a program would, under the same environment (and launcher, if there is one), and tells what came of it.
 //
-// **Thread:** one.
+// Thread: one.
 #include <unistd.h>
 
 #include <cstdio>

@@ -3,7 +3,7 @@
 // It maps the page that the engine counts into (engine/host/stats_page.hpp), read-only: the process is not stopped, not slowed,
 // and does not know.
 //
-// **Thread:** one.
+// Thread: one.
 #include <dirent.h>
 #include <unistd.h>
 

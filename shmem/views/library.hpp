@@ -1,6 +1,6 @@
 // library.hpp: what this process knows while views are up: its place in the job, its views, and what is held.
 //
-// **Thread:** the one that calls; the handler of faults reads `writers` and extents of views that are held.
+// Thread: the one that calls; the handler of faults reads `writers` and extents of views that are held.
 #pragma once
 
 #include <atomic>

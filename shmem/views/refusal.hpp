@@ -1,7 +1,7 @@
 // refusal.hpp: how the inside says no: a code of vdc.h and one sentence. The calls at the door turn it into a result, or end
 // the job.
 //
-// **Thread:** any.
+// Thread: any.
 #pragma once
 
 #include <string>

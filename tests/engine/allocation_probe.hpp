@@ -2,7 +2,7 @@
 // so it is included by exactly one source of an executable. The forms are spelled out, not left to forward to one
 // another, because sanitizers bring their own; inlined they would look mismatched to the compiler.
 //
-// **Thread:** single-threaded tests.
+// Thread: single-threaded tests.
 #pragma once
 
 #include <cstddef>

@@ -28,7 +28,7 @@ void require(bool holds, const char* invariant) {
 }
 
 void check_graph(const Schedule& s) {
-  std::uint64_t in = 0, out = 0;
+  uint64_t in = 0, out = 0;
   for (VertexId v = 0; v < s.size(); ++v) {
     in += s.prerequisites(v).size();
     out += s.dependents(v).size();
@@ -50,7 +50,7 @@ void check_schedules(GoalFile file) {
   const std::string text = write_goal(std::span<const Plan>(plans));
   const std::vector<Plan> again = plans_of(parse_goal(text));
   require(write_goal(std::span<const Plan>(again)) == text, "what is written is read again");
-  for (std::uint32_t r = 0; r < plans.size(); ++r) {
+  for (uint32_t r = 0; r < plans.size(); ++r) {
     const auto compiled = compile(plans[r], r, wildcards);
     const auto check_point = [&](const Point& when) {
       require(when.threshold > 0 && when.threshold <= compiled->program.increments[when.counter], "thresholds are reached");
@@ -99,7 +99,7 @@ void check(std::string_view bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   check(std::string_view(reinterpret_cast<const char*>(data), size));
   return 0;
 }
@@ -110,18 +110,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 #include <iterator>
 
 int main(int argc, char** argv) {
-  std::size_t files = 0;
+  size_t files = 0;
   for (int i = 1; i < argc; ++i) {
     for (const auto& entry : std::filesystem::directory_iterator(argv[i])) {
       std::ifstream in(entry.path(), std::ios::binary);
       const std::string text{std::istreambuf_iterator<char>(in), {}};
       check(text);
       // Every prefix too: the cheapest way to meet an end of file in every state of the reader.
-      for (std::size_t n = 0; n < text.size() && text.size() <= 4096; ++n) check(std::string_view(text).substr(0, n));
+      for (size_t n = 0; n < text.size() && text.size() <= 4096; ++n) check(std::string_view(text).substr(0, n));
       // And each bit of what is not text.
       std::string changed = text;
       const bool is_text = text.find('\0') == std::string::npos;
-      for (std::size_t n = 0; n < 8 * text.size() && text.size() <= 4096 && !is_text; ++n) {
+      for (size_t n = 0; n < 8 * text.size() && text.size() <= 4096 && !is_text; ++n) {
         changed[n / 8] = static_cast<char>(changed[n / 8] ^ 1 << n % 8);
         check(changed);
         changed[n / 8] = text[n / 8];

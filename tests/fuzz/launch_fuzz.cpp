@@ -24,7 +24,7 @@ void require(bool holds, const char* invariant) {
 // Numbers and texts, as many as there are.
 void read(const std::string& body) {
   Reader reader(body);
-  std::size_t taken = 0;
+  size_t taken = 0;
   for (unsigned i = 0; reader.good() && taken <= body.size(); ++i) {
     if (i % 3 == 2) taken += 4 + reader.text().size();
     else reader.number(), taken += 4;
@@ -36,15 +36,15 @@ void read(const std::string& body) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return 0;
-  const std::size_t piece = 1 + data[0];
+  const size_t piece = 1 + data[0];
   std::string given(reinterpret_cast<const char*>(data) + 1, size - 1), understood;
   Channel channel(ends[0]);
   Message message{};
-  for (std::size_t at = 0; at < given.size(); at += piece) {
+  for (size_t at = 0; at < given.size(); at += piece) {
     if (send(ends[1], given.data() + at, std::min(piece, given.size() - at), MSG_NOSIGNAL) < 0) break;
     require(channel.receive(), "who has spoken has not gone");
     while (channel.next(message)) {

@@ -18,9 +18,9 @@ void require(bool holds, const char* invariant) {
   std::abort();
 }
 
-void words(std::uint64_t bits, std::uint64_t hdr_data, std::uint64_t process) {
-  const auto port = static_cast<std::uint32_t>(bits >> kPortShift) & kMostPort;
-  const auto generation = static_cast<std::uint32_t>(bits >> kGenerationShift) & kMostGeneration;
+void words(uint64_t bits, uint64_t hdr_data, uint64_t process) {
+  const auto port = static_cast<uint32_t>(bits >> kPortShift) & kMostPort;
+  const auto generation = static_cast<uint32_t>(bits >> kGenerationShift) & kMostGeneration;
   require(match_bits(form_of(bits), (bits & kTryBit) != 0, port, generation, type_of(bits)) == bits, "match bits are read as written");
   const peace_address_t sender = sender_of(process, hdr_data);
   require(sender.process == process, "Portals names the sender, not the packet");
@@ -30,13 +30,13 @@ void words(std::uint64_t bits, std::uint64_t hdr_data, std::uint64_t process) {
     require(header_data(sender.port, sender.generation, token_of(hdr_data)) == hdr_data, "header data is read as written");
 }
 
-void answers(std::uint64_t hdr_data, std::uint64_t came, std::uint64_t more) {
+void answers(uint64_t hdr_data, uint64_t came, uint64_t more) {
   const peace_message_t message = message_of_answer(hdr_data, came, came + more);
   require(message.moved <= came && message.moved <= message.sent, "no more was moved than came, or than was sent");
   require(answer_of(hdr_data) == Answer::merged || message.sent == came + more, "only an answer laid over others says its size itself");
 }
 
-void call(const std::uint8_t* data, std::size_t came, std::size_t more) {
+void call(const uint8_t* data, size_t came, size_t more) {
   CallPacket packet;
   if (came > sizeof packet) more += came - sizeof packet, came = sizeof packet;  // an entry takes no more
   std::memset(static_cast<void*>(&packet), 0xa5, sizeof packet);                 // of a call before
@@ -48,19 +48,19 @@ void call(const std::uint8_t* data, std::size_t came, std::size_t more) {
   else require(came == sizeof header, "what lies elsewhere does not come along");
   if (header.lies_at == 0) return;
   require(lies_at(block_of(header.lies_at), offset_in_block(header.lies_at)) == header.lies_at, "a place is read as written");
-  const std::uint64_t size = header.in_room, offset = offset_in_block(header.lies_at);
-  std::uint64_t end;
+  const uint64_t size = header.in_room, offset = offset_in_block(header.lies_at);
+  uint64_t end;
   const bool wraps = __builtin_add_overflow(offset, header.out_bytes, &end);
   require(lies_within(offset, header.out_bytes, size) == (!wraps && end <= size), "a range lies within or not, also at the end of all");
 }
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 25) return 0;
-  std::uint64_t front[3];
+  uint64_t front[3];
   std::memcpy(front, data, sizeof front);
-  const std::size_t came = size - 25, more = data[24];
+  const size_t came = size - 25, more = data[24];
   words(front[0], front[1], front[2]);
   answers(front[1], came, more);
   call(data + 25, came, more);

@@ -26,7 +26,7 @@ void join(int fd, int rank, int size) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 2) return 0;
   const int ranks = 1 + data[1] % 9;
   int ends[2];

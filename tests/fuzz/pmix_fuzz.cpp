@@ -17,22 +17,22 @@ void require(bool holds, const char* invariant) {
   std::abort();
 }
 
-void check(const portunus::JobView& view, std::uint32_t rank, std::uint32_t size) {
-  require(view.rank >= 0 && static_cast<std::uint32_t>(view.rank) == rank, "a process is who it was told");
-  require(view.size > view.rank && static_cast<std::uint32_t>(view.size) == size, "and one of so many");
+void check(const portunus::JobView& view, uint32_t rank, uint32_t size) {
+  require(view.rank >= 0 && static_cast<uint32_t>(view.rank) == rank, "a process is who it was told");
+  require(view.size > view.rank && static_cast<uint32_t>(view.size) == size, "and one of so many");
   require(view.id.find('/') == std::string::npos, "the job's name is fit for a file's");
-  const std::size_t here = view.local_ranks.size();
-  require(view.local_rank >= 0 && static_cast<std::size_t>(view.local_rank) < here, "a process is among those of its node");
-  require(view.local_ranks[static_cast<std::size_t>(view.local_rank)] == view.rank, "and knows which it is");
-  for (std::size_t i = 1; i < here; ++i) require(view.local_ranks[i - 1] < view.local_ranks[i], "the node's ranks ascend, each once");
+  const size_t here = view.local_ranks.size();
+  require(view.local_rank >= 0 && static_cast<size_t>(view.local_rank) < here, "a process is among those of its node");
+  require(view.local_ranks[static_cast<size_t>(view.local_rank)] == view.rank, "and knows which it is");
+  for (size_t i = 1; i < here; ++i) require(view.local_ranks[i - 1] < view.local_ranks[i], "the node's ranks ascend, each once");
   require(view.local_ranks.front() >= 0 && view.local_ranks.back() < view.size, "and are of the job");
 }
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 9) return 0;
-  std::uint32_t rank, ranks;
+  uint32_t rank, ranks;
   std::memcpy(&rank, data, 4);
   std::memcpy(&ranks, data + 4, 4);
   const std::string_view text(reinterpret_cast<const char*>(data) + 9, size - 9);

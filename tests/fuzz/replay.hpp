@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 #ifdef FUZZ_REPLAY
 #include <cstdio>
@@ -21,11 +21,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 #include <vector>
 
 int main(int argc, char** argv) {
-  const auto run = [](const std::string& bytes) {
-    LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
-  };
+  const auto run = [](const std::string& bytes) { LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()); };
   std::vector<std::string> corpus;
-  std::size_t chance = 0;
+  size_t chance = 0;
   for (int i = 1; i < argc; ++i) {
     if (!std::strcmp(argv[i], "--random") && i + 1 < argc) {
       chance = std::strtoul(argv[++i], nullptr, 10);
@@ -37,11 +35,11 @@ int main(int argc, char** argv) {
     }
   }
   for (const std::string& each : corpus)
-    for (std::size_t n = 0; n <= each.size(); ++n) run(each.substr(0, n));
+    for (size_t n = 0; n <= each.size(); ++n) run(each.substr(0, n));
   std::mt19937_64 random(1);
-  for (std::size_t i = 0; i < chance && !corpus.empty(); ++i) {
+  for (size_t i = 0; i < chance && !corpus.empty(); ++i) {
     std::string bytes = corpus[random() % corpus.size()];
-    for (std::size_t changes = 1 + random() % 4; changes > 0 && !bytes.empty(); --changes)
+    for (size_t changes = 1 + random() % 4; changes > 0 && !bytes.empty(); --changes)
       bytes[random() % bytes.size()] = static_cast<char>(random());
     run(bytes);
   }

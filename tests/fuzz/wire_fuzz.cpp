@@ -446,7 +446,7 @@ class Run {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Run(Script(data, size)).play();
   return 0;
 }

@@ -66,7 +66,7 @@ TEST(Plan, NothingNeedsMoreThanItWaitsFor) {
 
 TEST(Plan, KnowsHowMuchOfEachArgumentIsUsed) {
   const Plan plan = everything();
-  EXPECT_EQ(plan.argument_bytes, (std::vector<std::uint64_t>{64, 16}));
+  EXPECT_EQ(plan.argument_bytes, (std::vector<uint64_t>{64, 16}));
 }
 
 TEST(Block, IsLoadedAsItWasSaved) {
@@ -88,7 +88,7 @@ TEST(Block, MayLieAnywhere) {
 
 TEST(Block, IsRefusedIfAnyByteDiffers) {
   const std::vector<std::byte> block = save(*compile(everything(), 0));
-  for (std::size_t i = 0; i < block.size(); ++i) {
+  for (size_t i = 0; i < block.size(); ++i) {
     std::vector<std::byte> bad = block;
     bad[i] ^= std::byte{1} << (i % 8);
     EXPECT_NE(refusal_of([&] { (void)load(bad, 3); }), "accepted") << i;
@@ -99,7 +99,7 @@ TEST(Block, IsRefusedIfAnyByteDiffers) {
 TEST(Block, WithAForgedChecksumIsWhatItsGraphCompilesToOrRefused) {
   const std::vector<std::byte> block = save(*compile(everything(), 0));
   int refused = 0;
-  for (std::size_t i = 0; i < 8 * block.size(); ++i) {
+  for (size_t i = 0; i < 8 * block.size(); ++i) {
     std::vector<std::byte> bad = block;
     bad[i / 8] ^= std::byte{1} << (i % 8);
     seal(bad);
@@ -114,7 +114,7 @@ TEST(Block, WithAForgedChecksumIsWhatItsGraphCompilesToOrRefused) {
 
 TEST(Block, IsRefusedIfItWasCut) {
   const std::vector<std::byte> block = save(*compile(everything(), 0));
-  for (std::size_t n = 0; n < block.size(); ++n) {
+  for (size_t n = 0; n < block.size(); ++n) {
     EXPECT_NE(refusal_of([&] { (void)load(std::span(block).first(n), 3); }), "accepted") << n;
   }
 }
@@ -129,7 +129,7 @@ TEST(Block, WithAddressesIsForThisProcessAlone) {
   int word = 0;
   b.send(user(&word), sizeof word, 0);
   std::vector<std::byte> block = save(*compile(b.finish(), 0));
-  EXPECT_EQ(load(block, 1)->plan.works[0].memory.place, reinterpret_cast<std::uintptr_t>(&word));
+  EXPECT_EQ(load(block, 1)->plan.works[0].memory.place, reinterpret_cast<uintptr_t>(&word));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // A job of hand-stepped engines, each with the program of its rank loaded as in a real process, on a network of chance.
 //
-// **Thread:** one.
+// Thread: one.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,22 +28,21 @@ class ChaosJobOf {
     Slots slots;
     std::vector<Slots> after;  // the reference after each epoch
     bool failed = false, dead = false, wrong = false;
-    [[nodiscard]] bool over(std::uint64_t epochs) const { return failed || dead || (program->epoch() == epochs && !program->running()); }
+    [[nodiscard]] bool over(uint64_t epochs) const { return failed || dead || (program->epoch() == epochs && !program->running()); }
   };
 
   // Messages of more than `eager` bytes wait for their receive.
-  ChaosJobOf(const RandomJob& job, std::vector<Program> programs, std::uint64_t seed, size_t eager, std::uint32_t epochs,
-             Trace* trace = nullptr)
+  ChaosJobOf(const RandomJob& job, std::vector<Program> programs, uint64_t seed, size_t eager, uint32_t epochs, Trace* trace = nullptr)
       : trace_(trace),
-        hub_(static_cast<std::uint32_t>(programs.size()), seed, eager),
+        hub_(static_cast<uint32_t>(programs.size()), seed, eager),
         epochs_(epochs),
         eagerness_(1 + hub_.draw(20)),
         ranks_(programs.size()) {
     rig_portals.meanwhile = [this] { return step_engine(); };
     std::vector<ptl_process_t> map(ranks_.size());
-    for (std::uint32_t r = 0; r < map.size(); ++r) map[r].phys = {test::ChaosHub::id(r).nid, test::ChaosHub::id(r).pid};
+    for (uint32_t r = 0; r < map.size(); ++r) map[r].phys = {test::ChaosHub::id(r).nid, test::ChaosHub::id(r).pid};
     std::vector<Slots> memory = job.initial;
-    for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+    for (uint32_t r = 0; r < ranks_.size(); ++r) {
       Rank& rank = ranks_[r];
       rank.node = std::make_unique<test::Node>(test::ChaosHub::id(r));
       rank.node->engine.peers().add_transport(std::make_unique<test::ChaosTransport>(rank.node->engine, hub_, r));
@@ -52,11 +51,11 @@ class ChaosJobOf {
       rig_portals.current = rank.node.get();
       rank.port.open(0, 0);
     }
-    for (std::uint32_t e = 0; e < epochs; ++e) {
+    for (uint32_t e = 0; e < epochs; ++e) {
       job.advance(memory);
-      for (std::uint32_t r = 0; r < ranks_.size(); ++r) ranks_[r].after.push_back(memory[r]);
+      for (uint32_t r = 0; r < ranks_.size(); ++r) ranks_[r].after.push_back(memory[r]);
     }
-    for (std::uint32_t r = 0; r < ranks_.size(); ++r) load(job, r, std::move(programs[r]));
+    for (uint32_t r = 0; r < ranks_.size(); ++r) load(job, r, std::move(programs[r]));
   }
   ~ChaosJobOf() {
     for (Rank& rank : ranks_) {
@@ -72,7 +71,7 @@ class ChaosJobOf {
 
   // Runs until all epochs of all ranks are over, or nothing can happen any more: false.
   bool run() {
-    for (std::uint64_t quiet = 0; quiet < 64;) {
+    for (uint64_t quiet = 0; quiet < 64;) {
       for (int i = 0; i < 64; ++i) step();
       bool over = true, still = true;
       for (Rank& rank : ranks_) {
@@ -84,16 +83,16 @@ class ChaosJobOf {
     }
     return false;
   }
-  void run_for(std::uint64_t steps) {
+  void run_for(uint64_t steps) {
     while (steps-- > 0) step();
   }
-  void kill(std::uint32_t rank) { hub_.dead[rank] = ranks_[rank].dead = true; }
+  void kill(uint32_t rank) { hub_.dead[rank] = ranks_[rank].dead = true; }
 
   std::vector<Rank>& ranks() { return ranks_; }
   test::ChaosHub& hub() { return hub_; }
 
  private:
-  static constexpr std::uint64_t kMaxAtomic = 64;
+  static constexpr uint64_t kMaxAtomic = 64;
 
   // Never destroyed: a destructor would talk to the engine.
   static std::vector<std::unique_ptr<Loaded>>& graveyard() {
@@ -101,7 +100,7 @@ class ChaosJobOf {
     return all;
   }
 
-  void load(const RandomJob& job, std::uint32_t r, Program program) {
+  void load(const RandomJob& job, uint32_t r, Program program) {
     Rank& rank = ranks_[r];
     std::vector<Binding> bindings(job.schedules[r].size());
     for (VertexId v = 0; v < bindings.size(); ++v) {
@@ -122,8 +121,8 @@ class ChaosJobOf {
     }
     EXPECT_EQ(rank.program->load(), PTL_OK);
   }
-  static std::vector<std::uint64_t>& zeros() {
-    static std::vector<std::uint64_t> zeros(4096);
+  static std::vector<uint64_t>& zeros() {
+    static std::vector<uint64_t> zeros(4096);
     return zeros;
   }
 
@@ -132,11 +131,11 @@ class ChaosJobOf {
       step_engine();
       return;
     }
-    Rank& rank = ranks_[hub_.draw(static_cast<std::uint32_t>(ranks_.size()))];
+    Rank& rank = ranks_[hub_.draw(static_cast<uint32_t>(ranks_.size()))];
     if (!rank.over(epochs_)) act(rank);
   }
   int step_engine() {
-    Rank& rank = ranks_[hub_.draw(static_cast<std::uint32_t>(ranks_.size()))];
+    Rank& rank = ranks_[hub_.draw(static_cast<uint32_t>(ranks_.size()))];
     return rank.dead ? 0 : rank.node->engine.step(++now_);
   }
   // What the program of this rank does next: start, or look.
@@ -147,16 +146,16 @@ class ChaosJobOf {
       return;
     }
     bool ended = false;
-    const std::uint64_t epoch = rank.program->epoch();
+    const uint64_t epoch = rank.program->epoch();
     if (rank.program->test(ended) != PTL_OK) rank.failed = true;
     else if (ended && rank.slots != rank.after[epoch]) rank.wrong = true;
   }
 
   Trace* trace_;
   test::ChaosHub hub_;
-  std::uint32_t epochs_;
-  std::uint32_t eagerness_;  // of 20 steps, how many are the programs'
-  std::uint64_t now_ = 0;
+  uint32_t epochs_;
+  uint32_t eagerness_;  // of 20 steps, how many are the programs'
+  uint64_t now_ = 0;
   std::vector<Rank> ranks_;
 };
 using ChaosJob = ChaosJobOf<LoadedProgram>;

@@ -7,7 +7,7 @@ namespace {
 const Element& element_of(const Shape& shape) { return kElements[shape.number % std::size(kElements)]; }
 
 // Large vectors of wide elements would go beyond a mebibyte.
-std::uint64_t count_of(const Shape& shape) { return std::min<std::uint64_t>(shape.count, (1 << 20) / element_of(shape).width()); }
+uint64_t count_of(const Shape& shape) { return std::min<uint64_t>(shape.count, (1 << 20) / element_of(shape).width()); }
 
 std::string name(const Shape& shape, Algorithm algorithm, bool in_place) {
   return std::to_string(shape.ranks) + " ranks, " + std::to_string(shape.count) + " elements, number " + std::to_string(shape.number) +
@@ -15,7 +15,7 @@ std::string name(const Shape& shape, Algorithm algorithm, bool in_place) {
 }
 
 // Roots that a tree treats differently.
-std::vector<std::uint32_t> roots(std::uint32_t ranks) {
+std::vector<uint32_t> roots(uint32_t ranks) {
   if (ranks == 1) return {0};
   if (ranks == 2) return {0, 1};
   return {0, ranks / 2, ranks - 1};
@@ -26,15 +26,13 @@ std::vector<std::uint32_t> roots(std::uint32_t ranks) {
 struct Vectors {
   Buffers from, to;
   Vectors(const Shape& shape, bool in_place) : from(shape.ranks), to(shape.ranks), in_place_(in_place) {
-    for (std::uint32_t r = 0; r < shape.ranks; ++r) {
+    for (uint32_t r = 0; r < shape.ranks; ++r) {
       const Bytes mine = input(element_of(shape), r, count_of(shape));
       from.set(r, mine);
       to.set(r, in_place ? mine : Bytes(mine.size(), Buffers::kUntouched));
     }
   }
-  Reduction of(const Shape& shape, std::uint32_t r) {
-    return {in_place_ ? to.at(r) : from.at(r), to.at(r), count_of(shape), element_of(shape)};
-  }
+  Reduction of(const Shape& shape, uint32_t r) { return {in_place_ ? to.at(r) : from.at(r), to.at(r), count_of(shape), element_of(shape)}; }
 
  private:
   bool in_place_;
@@ -44,9 +42,9 @@ void check_allreduce(const Shape& shape, Algorithm algorithm, bool in_place) {
   SCOPED_TRACE(name(shape, algorithm, in_place));
   Vectors v(shape, in_place);
   const Choices choices = only(Collective::allreduce, algorithm);
-  execute(shape.ranks, [&](Script& script, std::uint32_t r) { allreduce(script, Team(r, shape.ranks), v.of(shape, r), choices); });
+  execute(shape.ranks, [&](Script& script, uint32_t r) { allreduce(script, Team(r, shape.ranks), v.of(shape, r), choices); });
   const Bytes expected = combined(element_of(shape), 0, shape.ranks, count_of(shape));
-  for (std::uint32_t r = 0; r < shape.ranks; ++r) {
+  for (uint32_t r = 0; r < shape.ranks; ++r) {
     ASSERT_EQ(v.to.get(r), expected) << "rank " << r;
     ASSERT_EQ(v.from.get(r), input(element_of(shape), r, count_of(shape)));
   }
@@ -60,23 +58,23 @@ TEST(Collectives, AllreduceGivesAllRanksTheCombinationOfAll) {
   }
 }
 
-void check_reduce(const Shape& shape, Algorithm algorithm, std::uint32_t root, bool in_place) {
+void check_reduce(const Shape& shape, Algorithm algorithm, uint32_t root, bool in_place) {
   SCOPED_TRACE(name(shape, algorithm, in_place) + ", root " + std::to_string(root));
   Vectors v(shape, in_place);
   const Choices choices = only(Collective::reduce, algorithm);
-  execute(shape.ranks, [&](Script& script, std::uint32_t r) {
+  execute(shape.ranks, [&](Script& script, uint32_t r) {
     Reduction mine = v.of(shape, r);
     if (r != root) mine.from = v.from.at(r);
     reduce(script, Team(r, shape.ranks), root, mine, choices);
   });
   ASSERT_EQ(v.to.get(root), combined(element_of(shape), 0, shape.ranks, count_of(shape)));
-  for (std::uint32_t r = 0; r < shape.ranks; ++r) ASSERT_EQ(v.from.get(r), input(element_of(shape), r, count_of(shape)));
+  for (uint32_t r = 0; r < shape.ranks; ++r) ASSERT_EQ(v.from.get(r), input(element_of(shape), r, count_of(shape)));
 }
 
 TEST(Collectives, ReduceGivesTheRootTheCombinationOfAll) {
   for (const Shape& shape : shapes()) {
     for (const Algorithm algorithm : {GOAL_AUTO, GOAL_BINOMIAL, GOAL_HALVING}) {
-      for (const std::uint32_t root : roots(shape.ranks)) check_reduce(shape, algorithm, root, shape.number % 2 == 0);
+      for (const uint32_t root : roots(shape.ranks)) check_reduce(shape, algorithm, root, shape.number % 2 == 0);
     }
   }
 }
@@ -84,11 +82,11 @@ TEST(Collectives, ReduceGivesTheRootTheCombinationOfAll) {
 void check_scan(const Shape& shape, bool with_own, bool in_place) {
   SCOPED_TRACE(name(shape, GOAL_AUTO, in_place) + (with_own ? "" : ", exclusive"));
   Vectors v(shape, in_place);
-  execute(shape.ranks, [&](Script& script, std::uint32_t r) { (with_own ? scan : exscan)(script, Team(r, shape.ranks), v.of(shape, r)); });
-  for (std::uint32_t r = 0; r < shape.ranks; ++r) {
+  execute(shape.ranks, [&](Script& script, uint32_t r) { (with_own ? scan : exscan)(script, Team(r, shape.ranks), v.of(shape, r)); });
+  for (uint32_t r = 0; r < shape.ranks; ++r) {
     const Bytes untouched =
         in_place ? input(element_of(shape), 0, count_of(shape)) : Bytes(count_of(shape) * element_of(shape).width(), Buffers::kUntouched);
-    const std::uint32_t last = with_own ? r + 1 : r;
+    const uint32_t last = with_own ? r + 1 : r;
     ASSERT_EQ(v.to.get(r), last == 0 ? untouched : combined(element_of(shape), 0, last, count_of(shape))) << "rank " << r;
   }
 }
@@ -102,10 +100,10 @@ TEST(Collectives, ScanAndExscanCombineTheRanksBefore) {
 }
 
 // Rank i keeps a share of the elements; equal ones, or of all sizes, some of them none.
-std::vector<std::uint64_t> shares(const Shape& shape, bool equal) {
-  std::vector<std::uint64_t> counts;
-  const std::uint64_t fair = count_of(shape) / shape.ranks;
-  for (std::uint32_t r = 0; r < shape.ranks; ++r) counts.push_back(equal ? fair : (fair + 1) * (r * 5 % 3));
+std::vector<uint64_t> shares(const Shape& shape, bool equal) {
+  std::vector<uint64_t> counts;
+  const uint64_t fair = count_of(shape) / shape.ranks;
+  for (uint32_t r = 0; r < shape.ranks; ++r) counts.push_back(equal ? fair : (fair + 1) * (r * 5 % 3));
   return counts;
 }
 
@@ -114,17 +112,17 @@ void check_reduce_scatter(const Shape& shape, Algorithm algorithm, bool equal, b
   const Element& e = element_of(shape);
   const Cuts cuts = Cuts::of(shares(shape, equal));
   Buffers from(shape.ranks), to(shape.ranks);
-  for (std::uint32_t r = 0; r < shape.ranks; ++r) {
+  for (uint32_t r = 0; r < shape.ranks; ++r) {
     from.set(r, input(e, r, cuts.total()));
     to.set(r, Bytes(cuts.count(r) * e.width(), Buffers::kUntouched));
   }
   Buffers& result = in_place ? from : to;
   const Choices choices = only(Collective::reduce_scatter, algorithm);
-  execute(shape.ranks, [&](Script& script, std::uint32_t r) {
+  execute(shape.ranks, [&](Script& script, uint32_t r) {
     reduce_scatter(script, Team(r, shape.ranks), {from.at(r), result.at(r), 0, e}, cuts, choices);
   });
   const Bytes all = combined(e, 0, shape.ranks, cuts.total());
-  for (std::uint32_t r = 0; r < shape.ranks; ++r) {
+  for (uint32_t r = 0; r < shape.ranks; ++r) {
     Bytes got = result.get(r);
     got.resize(cuts.count(r) * e.width());
     const auto begin = all.begin() + static_cast<std::ptrdiff_t>(cuts.begin(r) * e.width());
@@ -149,66 +147,65 @@ TEST(Collectives, ReduceScatterLeavesEachRankItsPieceOfTheCombination) {
 TEST(Collectives, BcastGivesAllRanksTheRootsBytes) {
   for (const Shape& shape : shapes()) {
     for (const Algorithm algorithm : {GOAL_AUTO, GOAL_LINEAR, GOAL_BINOMIAL, GOAL_PIPELINE, GOAL_SCATTER_ALLGATHER}) {
-      for (const std::uint32_t root : roots(shape.ranks)) {
+      for (const uint32_t root : roots(shape.ranks)) {
         SCOPED_TRACE(name(shape, algorithm, false) + ", root " + std::to_string(root));
-        const std::uint64_t bytes = shape.count * 8;
+        const uint64_t bytes = shape.count * 8;
         Buffers buffer(shape.ranks);
         buffer.set_all(bytes);
         buffer.set(root, letter(root, 0, bytes));
         const Choices choices = only(Collective::bcast, algorithm);
-        execute(shape.ranks,
-                [&](Script& script, std::uint32_t r) { bcast(script, Team(r, shape.ranks), root, buffer.at(r), bytes, choices); });
-        for (std::uint32_t r = 0; r < shape.ranks; ++r) ASSERT_EQ(buffer.get(r), letter(root, 0, bytes)) << "rank " << r;
+        execute(shape.ranks, [&](Script& script, uint32_t r) { bcast(script, Team(r, shape.ranks), root, buffer.at(r), bytes, choices); });
+        for (uint32_t r = 0; r < shape.ranks; ++r) ASSERT_EQ(buffer.get(r), letter(root, 0, bytes)) << "rank " << r;
       }
     }
   }
 }
 
-Bytes letters_from_all(std::uint32_t ranks, std::uint32_t to, std::uint64_t bytes) {
+Bytes letters_from_all(uint32_t ranks, uint32_t to, uint64_t bytes) {
   Bytes all;
-  for (std::uint32_t r = 0; r < ranks; ++r) {
+  for (uint32_t r = 0; r < ranks; ++r) {
     const Bytes one = letter(r, to, bytes);
     all.insert(all.end(), one.begin(), one.end());
   }
   return all;
 }
-Bytes letters_to_all(std::uint32_t ranks, std::uint32_t from, std::uint64_t bytes) {
+Bytes letters_to_all(uint32_t ranks, uint32_t from, uint64_t bytes) {
   Bytes all;
-  for (std::uint32_t r = 0; r < ranks; ++r) {
+  for (uint32_t r = 0; r < ranks; ++r) {
     const Bytes one = letter(from, r, bytes);
     all.insert(all.end(), one.begin(), one.end());
   }
   return all;
 }
 // Pieces for and from one rank, so that all of them are a mebibyte at most.
-std::uint64_t piece_of(const Shape& shape) { return std::min<std::uint64_t>(shape.count, (1 << 20) / shape.ranks); }
+uint64_t piece_of(const Shape& shape) { return std::min<uint64_t>(shape.count, (1 << 20) / shape.ranks); }
 
 TEST(Collectives, GatherAndScatterMoveEachRanksPiece) {
   for (const Shape& shape : shapes()) {
     for (const Algorithm algorithm : {GOAL_AUTO, GOAL_LINEAR, GOAL_BINOMIAL}) {
-      for (const std::uint32_t root : roots(shape.ranks)) {
+      for (const uint32_t root : roots(shape.ranks)) {
         const bool in_place = (shape.number + root) % 2 == 0;
         SCOPED_TRACE(name(shape, algorithm, in_place) + ", root " + std::to_string(root));
-        const std::uint64_t bytes = piece_of(shape);
+        const uint64_t bytes = piece_of(shape);
         Buffers one(shape.ranks), all(shape.ranks), back(shape.ranks);
         all.set_all(bytes * shape.ranks);
         back.set_all(bytes);
-        for (std::uint32_t r = 0; r < shape.ranks; ++r) one.set(r, letter(r, 0, bytes));
-        const auto own = [&](Buffers& other, std::uint32_t r) { return in_place && r == root ? all.at(r) + root * bytes : other.at(r); };
+        for (uint32_t r = 0; r < shape.ranks; ++r) one.set(r, letter(r, 0, bytes));
+        const auto own = [&](Buffers& other, uint32_t r) { return in_place && r == root ? all.at(r) + root * bytes : other.at(r); };
         if (in_place) {
           Bytes content(bytes * shape.ranks, Buffers::kUntouched);
           std::ranges::copy(letter(root, 0, bytes), content.begin() + static_cast<std::ptrdiff_t>(root * bytes));
           all.set(root, content);
         }
         const Choices gathering = only(Collective::gather, algorithm), scattering = only(Collective::scatter, algorithm);
-        execute(shape.ranks, [&](Script& script, std::uint32_t r) {
+        execute(shape.ranks, [&](Script& script, uint32_t r) {
           gather(script, Team(r, shape.ranks), root, own(one, r), r == root ? all.at(r) : Memory{}, bytes, gathering);
         });
         ASSERT_EQ(all.get(root), letters_from_all(shape.ranks, 0, bytes));
-        execute(shape.ranks, [&](Script& script, std::uint32_t r) {
+        execute(shape.ranks, [&](Script& script, uint32_t r) {
           scatter(script, Team(r, shape.ranks), root, r == root ? all.at(r) : Memory{}, own(back, r), bytes, scattering);
         });
-        for (std::uint32_t r = 0; r < shape.ranks; ++r) {
+        for (uint32_t r = 0; r < shape.ranks; ++r) {
           if (in_place && r == root) ASSERT_EQ(all.get(root), letters_from_all(shape.ranks, 0, bytes));
           else ASSERT_EQ(back.get(r), letter(r, 0, bytes)) << "rank " << r;
         }
@@ -222,20 +219,20 @@ TEST(Collectives, AllgatherGivesAllRanksAllPieces) {
     for (const Algorithm algorithm : {GOAL_AUTO, GOAL_DOUBLING, GOAL_BRUCK, GOAL_RING}) {
       for (const bool in_place : {false, true}) {
         SCOPED_TRACE(name(shape, algorithm, in_place));
-        const std::uint64_t bytes = piece_of(shape);
+        const uint64_t bytes = piece_of(shape);
         Buffers one(shape.ranks), all(shape.ranks);
-        for (std::uint32_t r = 0; r < shape.ranks; ++r) {
+        for (uint32_t r = 0; r < shape.ranks; ++r) {
           one.set(r, letter(r, 0, bytes));
           Bytes content(bytes * shape.ranks, Buffers::kUntouched);
           std::ranges::copy(letter(r, 0, bytes), content.begin() + static_cast<std::ptrdiff_t>(r * bytes));
           all.set(r, content);
         }
         const Choices choices = only(Collective::allgather, algorithm);
-        execute(shape.ranks, [&](Script& script, std::uint32_t r) {
+        execute(shape.ranks, [&](Script& script, uint32_t r) {
           const Memory from = in_place ? all.at(r) + r * bytes : one.at(r);
           allgather(script, Team(r, shape.ranks), from, all.at(r), bytes, choices);
         });
-        for (std::uint32_t r = 0; r < shape.ranks; ++r) ASSERT_EQ(all.get(r), letters_from_all(shape.ranks, 0, bytes)) << "rank " << r;
+        for (uint32_t r = 0; r < shape.ranks; ++r) ASSERT_EQ(all.get(r), letters_from_all(shape.ranks, 0, bytes)) << "rank " << r;
       }
     }
   }
@@ -246,15 +243,15 @@ TEST(Collectives, AlltoallGivesEachRankWhatEachHasForIt) {
     for (const Algorithm algorithm : {GOAL_AUTO, GOAL_BRUCK, GOAL_PAIRWISE}) {
       for (const bool in_place : {false, true}) {
         SCOPED_TRACE(name(shape, algorithm, in_place));
-        const std::uint64_t bytes = piece_of(shape);
+        const uint64_t bytes = piece_of(shape);
         Buffers from(shape.ranks), to(shape.ranks);
         to.set_all(bytes * shape.ranks);
-        for (std::uint32_t r = 0; r < shape.ranks; ++r) (in_place ? to : from).set(r, letters_to_all(shape.ranks, r, bytes));
+        for (uint32_t r = 0; r < shape.ranks; ++r) (in_place ? to : from).set(r, letters_to_all(shape.ranks, r, bytes));
         const Choices choices = only(Collective::alltoall, algorithm);
-        execute(shape.ranks, [&](Script& script, std::uint32_t r) {
+        execute(shape.ranks, [&](Script& script, uint32_t r) {
           alltoall(script, Team(r, shape.ranks), (in_place ? to : from).at(r), to.at(r), bytes, choices);
         });
-        for (std::uint32_t r = 0; r < shape.ranks; ++r) ASSERT_EQ(to.get(r), letters_from_all(shape.ranks, r, bytes)) << "rank " << r;
+        for (uint32_t r = 0; r < shape.ranks; ++r) ASSERT_EQ(to.get(r), letters_from_all(shape.ranks, r, bytes)) << "rank " << r;
       }
     }
   }

@@ -30,7 +30,7 @@ const Operation& of_vertex(const Program& p, VertexId v) {
 TEST(Compile, EmptyScheduleHasNothingToFinish) {
   Schedule s;
   const Program p = compiled(s);
-  EXPECT_EQ(p.increments, (std::vector<std::uint32_t>{1, 0}));
+  EXPECT_EQ(p.increments, (std::vector<uint32_t>{1, 0}));
   EXPECT_TRUE(p.early.empty());
   EXPECT_TRUE(p.triggered.empty());
 }
@@ -41,7 +41,7 @@ TEST(Compile, IndependentOperationsHangOnStartAndCountIntoFinish) {
   s.recv(8, 1);
   s.calc(5);
   const Program p = compiled(s);
-  EXPECT_EQ(p.increments, (std::vector<std::uint32_t>{1, 3}));
+  EXPECT_EQ(p.increments, (std::vector<uint32_t>{1, 3}));
   for (const VertexId v : {0u, 2u}) {
     EXPECT_EQ(of_vertex(p, v).when.counter, kStart);
     EXPECT_EQ(of_vertex(p, v).when.threshold, 1u);
@@ -94,7 +94,7 @@ TEST(Compile, EndWithSeveralJoinsIncrementsEachOfThem) {
 
 TEST(Compile, TimeThatIsNoneIsNoOperation) {
   Schedule s;
-  for (const std::uint64_t ns : {1u, 1u, 0u, 0u, 1u}) s.calc(ns);
+  for (const uint64_t ns : {1u, 1u, 0u, 0u, 1u}) s.calc(ns);
   s.add_dependency(2, 0);
   s.add_dependency(2, 1);
   s.add_dependency(3, 2);
@@ -128,7 +128,7 @@ TEST(Compile, DependenciesThatOthersImplyCostNothing) {
   }
   const Program p = compiled(s);
   EXPECT_EQ(p.triggered.size() + p.relays.size(), 4u);
-  EXPECT_EQ(p.increments, (std::vector<std::uint32_t>{1, 1, 1, 1, 1}));
+  EXPECT_EQ(p.increments, (std::vector<uint32_t>{1, 1, 1, 1, 1}));
 }
 
 TEST(Compile, TheStartOfSomethingDoesNotImplyItsEnd) {
@@ -151,8 +151,8 @@ TEST(Compile, JoinsThatGrowAreChained) {
     for (VertexId earlier = 0; earlier < i; ++earlier) s.add_dependency(send, earlier);
   }
   const Program p = compiled(s);
-  for (const std::uint32_t k : p.increments) EXPECT_TRUE(k <= 2 || k == p.increments[kFinish]);
-  EXPECT_LE(p.relays.size(), std::size_t{kRounds});
+  for (const uint32_t k : p.increments) EXPECT_TRUE(k <= 2 || k == p.increments[kFinish]);
+  EXPECT_LE(p.relays.size(), size_t{kRounds});
 }
 
 TEST(Compile, EqualSetsOfPrerequisitesShareAJoin) {
@@ -299,12 +299,12 @@ TEST(Buffered, ACopyTakesThePlaceOfItsSend) {
 
 TEST(CompileMatchBits, SenderAndReceiverAgreeMessageByMessage) {
   Schedule sender, receiver;
-  for (const std::uint32_t tag : {0u, 7u, 0u, 7u, 7u, 0xfffffffeu, 0u}) {
+  for (const uint32_t tag : {0u, 7u, 0u, 7u, 7u, 0xfffffffeu, 0u}) {
     sender.send(8, 0, tag);
     receiver.recv(8, 0, tag);
   }
   const Program s = compiled(sender), r = compiled(receiver);
-  std::set<std::uint64_t> seen;
+  std::set<uint64_t> seen;
   for (VertexId v = 0; v < sender.size(); ++v) {
     EXPECT_EQ(of_vertex(s, v).match_bits, of_vertex(r, v).match_bits);
     EXPECT_EQ(of_vertex(r, v).ignore_bits(), 0u);
@@ -316,20 +316,20 @@ TEST(CompileMatchBits, LeaveTheEpochFreeAndKeepContextsApart) {
   Schedule s;
   s.send(8, 1, 5);
   s.finish();
-  const std::uint64_t a = compile(s, {.rank = 0, .context = 0, .wildcards = {}, .touches = {}}).triggered[0].match_bits;
-  const std::uint64_t b = compile(s, {.rank = 0, .context = 0xffff, .wildcards = {}, .touches = {}}).triggered[0].match_bits;
+  const uint64_t a = compile(s, {.rank = 0, .context = 0, .wildcards = {}, .touches = {}}).triggered[0].match_bits;
+  const uint64_t b = compile(s, {.rank = 0, .context = 0xffff, .wildcards = {}, .touches = {}}).triggered[0].match_bits;
   EXPECT_EQ(a >> kEpochShift & 0xff, 0u);
   EXPECT_EQ(b >> kEpochShift & 0xff, 0u);
-  EXPECT_EQ(a ^ b, std::uint64_t{0xffff} << 44);
+  EXPECT_EQ(a ^ b, uint64_t{0xffff} << 44);
 }
 
 TEST(CompileMatchBits, TagAndIndexNeverCollide) {
   Schedule s;
-  for (std::uint32_t tag = 0; tag < 40; ++tag) {
+  for (uint32_t tag = 0; tag < 40; ++tag) {
     for (int i = 0; i < 70; ++i) s.send(1, 1, tag);
   }
   const Program p = compiled(s);
-  std::set<std::uint64_t> seen;
+  std::set<uint64_t> seen;
   for (const Operation& o : p.triggered) EXPECT_TRUE(seen.insert(o.match_bits).second);
 }
 

@@ -1,8 +1,8 @@
 // A small model of the machine that compiled programs run on: several ranks with counters, triggered operations and
 // match lists, and a network that delivers in any order. What happens next is drawn from a seed.
 //
-// **Invariants:** one random choice decides each step, so that a seed names one execution.
-// **Source:** Portals 4.3: triggered operations, match list entries, unexpected headers; nothing of the engine is used.
+// Invariants: one random choice decides each step, so that a seed names one execution.
+// Source: Portals 4.3: triggered operations, match list entries, unexpected headers; nothing of the engine is used.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@ namespace portunus::goal {
 
 class Model {
  public:
-  Model(const std::vector<Schedule>& schedules, const std::vector<Program>& programs, std::uint64_t seed) : random_(seed) {
-    for (std::size_t r = 0; r < schedules.size(); ++r) {
+  Model(const std::vector<Schedule>& schedules, const std::vector<Program>& programs, uint64_t seed) : random_(seed) {
+    for (size_t r = 0; r < schedules.size(); ++r) {
       Rank rank;
       rank.program = &programs[r];
       rank.counters.assign(programs[r].increments.size(), 0);
@@ -32,69 +32,69 @@ class Model {
 
   // When things happened to one vertex in one epoch; 0: not yet.
   struct Moments {
-    std::uint64_t began = 0;            // the put was issued, the entry appended, the work started
-    std::uint64_t ended = 0;            // the put's data left, the message landed, the work was done
-    std::uint32_t source = kAnySource;  // of a receive: whose send ..
-    VertexId send = kNoVertex;          // .. landed here ..
-    std::uint32_t of_epoch = 0;         // .. and in which epoch it was sent
+    uint64_t began = 0;            // the put was issued, the entry appended, the work started
+    uint64_t ended = 0;            // the put's data left, the message landed, the work was done
+    uint32_t source = kAnySource;  // of a receive: whose send ..
+    VertexId send = kNoVertex;     // .. landed here ..
+    uint32_t of_epoch = 0;         // .. and in which epoch it was sent
   };
 
   // Runs until nothing can happen any more. True if every rank ended `epochs` epochs.
-  bool run(std::uint32_t epochs) {
+  bool run(uint32_t epochs) {
     epochs_ = epochs;
     while (step()) {
     }
     return std::ranges::all_of(ranks_, [&](const Rank& rank) { return rank.epoch == epochs && !rank.running; });
   }
 
-  [[nodiscard]] const Moments& at(std::uint32_t rank, VertexId v, std::uint32_t epoch) const { return ranks_[rank].history[v][epoch]; }
-  [[nodiscard]] std::uint64_t counter(std::uint32_t rank, CounterId counter) const { return ranks_[rank].counters[counter]; }
+  [[nodiscard]] const Moments& at(uint32_t rank, VertexId v, uint32_t epoch) const { return ranks_[rank].history[v][epoch]; }
+  [[nodiscard]] uint64_t counter(uint32_t rank, CounterId counter) const { return ranks_[rank].counters[counter]; }
   // Entries, headers, operations and messages that are still somewhere.
-  [[nodiscard]] std::size_t leftovers() const {
-    std::size_t n = network_.size();
+  [[nodiscard]] size_t leftovers() const {
+    size_t n = network_.size();
     for (const Rank& rank : ranks_)
       n += rank.entries.size() + rank.unexpected.size() + rank.parked.size() + rank.ready.size() + rank.under_way.size();
     return n;
   }
-  [[nodiscard]] std::uint64_t unexpected() const { return unexpected_; }
+  [[nodiscard]] uint64_t unexpected() const { return unexpected_; }
 
  private:
   struct Message {
-    std::uint32_t source, target;
-    std::uint64_t match_bits;
+    uint32_t source, target;
+    uint64_t match_bits;
     VertexId send;
-    std::uint32_t epoch;
+    uint32_t epoch;
   };
   struct Entry {
     Operation operation;
-    std::uint64_t match_bits;
-    std::uint32_t epoch;
+    uint64_t match_bits;
+    uint32_t epoch;
   };
   struct Waiting {
     Operation operation;
-    std::uint64_t threshold;
-    std::uint32_t epoch;
-    std::uint64_t call;
+    uint64_t threshold;
+    uint32_t epoch;
+    uint64_t call;
   };
   struct UnderWay {  // a put whose data leaves, or local work
     VertexId vertex;
     CounterId counter;
-    std::uint32_t epoch;
+    uint32_t epoch;
   };
   struct Rank {
     const Program* program = nullptr;
-    std::vector<std::uint64_t> counters;
+    std::vector<uint64_t> counters;
     std::vector<Waiting> parked, ready;
     std::vector<Entry> entries;
     std::vector<Message> unexpected;
     std::vector<UnderWay> under_way;
     std::vector<std::vector<Moments>> history;  // [vertex][epoch]
-    std::uint32_t epoch = 0;
+    uint32_t epoch = 0;
     bool running = false;
   };
 
   template <class T>
-  static T take(std::vector<T>& from, std::size_t i) {
+  static T take(std::vector<T>& from, size_t i) {
     T taken = std::move(from[i]);
     from.erase(from.begin() + static_cast<std::ptrdiff_t>(i));
     return taken;
@@ -102,17 +102,17 @@ class Model {
 
   bool step() {
     // Everything that can happen now, one after the other; one of them does.
-    std::size_t choices = network_.size();
+    size_t choices = network_.size();
     for (const Rank& rank : ranks_) choices += host_can_act(rank) + rank.ready.size() + rank.under_way.size();
     if (choices == 0) return false;
-    std::size_t chosen = random_() % choices;
+    size_t chosen = random_() % choices;
     ++now_;
     if (chosen < network_.size()) {
       deliver(take(network_, chosen));
       return true;
     }
     chosen -= network_.size();
-    for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+    for (uint32_t r = 0; r < ranks_.size(); ++r) {
       Rank& rank = ranks_[r];
       if (chosen < rank.ready.size()) {
         fire(r, take(rank.ready, first_of_counter(rank, chosen)));
@@ -138,22 +138,22 @@ class Model {
   }
 
   // Operations on one counter start in the order of their thresholds, and of the calls among equal ones.
-  static std::size_t first_of_counter(const Rank& rank, std::size_t chosen) {
-    std::size_t first = chosen;
-    const auto order = [&](std::size_t i) { return std::pair(rank.ready[i].threshold, rank.ready[i].call); };
-    for (std::size_t i = 0; i < rank.ready.size(); ++i) {
+  static size_t first_of_counter(const Rank& rank, size_t chosen) {
+    size_t first = chosen;
+    const auto order = [&](size_t i) { return std::pair(rank.ready[i].threshold, rank.ready[i].call); };
+    for (size_t i = 0; i < rank.ready.size(); ++i) {
       if (rank.ready[i].operation.when.counter == rank.ready[chosen].operation.when.counter && order(i) < order(first)) first = i;
     }
     return first;
   }
 
   [[nodiscard]] bool host_can_act(const Rank& rank) const {
-    if (rank.running) return rank.counters[kFinish] >= std::uint64_t{rank.epoch + 1} * rank.program->increments[kFinish];
+    if (rank.running) return rank.counters[kFinish] >= uint64_t{rank.epoch + 1} * rank.program->increments[kFinish];
     return rank.epoch < epochs_;
   }
 
   // The application: starts the next epoch, or sees that one has ended.
-  void act(std::uint32_t r) {
+  void act(uint32_t r) {
     Rank& rank = ranks_[r];
     if (rank.running) {
       rank.running = false;
@@ -163,11 +163,11 @@ class Model {
     rank.running = true;
     for (auto& epochs : rank.history) epochs.emplace_back();
     for (const Operation& operation : rank.program->triggered) {
-      const std::uint64_t k = rank.program->increments[operation.when.counter];
+      const uint64_t k = rank.program->increments[operation.when.counter];
       park(rank, {operation, operation.when.threshold + rank.epoch * k, rank.epoch, ++calls_});
     }
     for (const Relay& relay : rank.program->relays) {
-      const std::uint64_t k = rank.program->increments[relay.when.counter];
+      const uint64_t k = rank.program->increments[relay.when.counter];
       park(rank, {{.when = relay.when, .counter = relay.counter}, relay.when.threshold + rank.epoch * k, rank.epoch, ++calls_});
     }
     for (const Operation& operation : rank.program->early) append(r, operation, rank.epoch);
@@ -181,16 +181,16 @@ class Model {
 
   void increment(Rank& rank, CounterId counter) {
     ++rank.counters[counter];
-    for (std::size_t i = 0; i < rank.parked.size();) {
+    for (size_t i = 0; i < rank.parked.size();) {
       const Waiting& waiting = rank.parked[i];
       if (waiting.operation.when.counter != counter || rank.counters[counter] < waiting.threshold) ++i;
       else rank.ready.push_back(take(rank.parked, i));
     }
   }
 
-  [[nodiscard]] std::uint64_t epoch_bits(std::uint32_t epoch) const { return match_epochs ? std::uint64_t{epoch % 256} << kEpochShift : 0; }
+  [[nodiscard]] uint64_t epoch_bits(uint32_t epoch) const { return match_epochs ? uint64_t{epoch % 256} << kEpochShift : 0; }
 
-  void fire(std::uint32_t r, const Waiting& waiting) {
+  void fire(uint32_t r, const Waiting& waiting) {
     Rank& rank = ranks_[r];
     const Operation& operation = waiting.operation;
     if (operation.vertex == kNoVertex) return increment(rank, operation.counter);  // a relay
@@ -211,11 +211,11 @@ class Model {
     return source && ((entry.match_bits ^ message.match_bits) & ~entry.operation.ignore_bits()) == 0;
   }
 
-  void append(std::uint32_t r, const Operation& operation, std::uint32_t epoch) {
+  void append(uint32_t r, const Operation& operation, uint32_t epoch) {
     Rank& rank = ranks_[r];
     rank.history[operation.vertex][epoch].began = now_;
     const Entry entry{operation, operation.match_bits | epoch_bits(epoch), epoch};
-    for (std::size_t i = 0; i < rank.unexpected.size(); ++i) {
+    for (size_t i = 0; i < rank.unexpected.size(); ++i) {
       if (!matches(entry, rank.unexpected[i])) continue;
       land(rank, entry, take(rank.unexpected, i));
       return;
@@ -225,7 +225,7 @@ class Model {
 
   void deliver(const Message& message) {
     Rank& rank = ranks_[message.target];
-    for (std::size_t i = 0; i < rank.entries.size(); ++i) {
+    for (size_t i = 0; i < rank.entries.size(); ++i) {
       if (!matches(rank.entries[i], message)) continue;
       land(rank, take(rank.entries, i), message);
       return;
@@ -246,8 +246,8 @@ class Model {
   std::mt19937_64 random_;
   std::vector<Rank> ranks_;
   std::vector<Message> network_;
-  std::uint32_t epochs_ = 0;
-  std::uint64_t now_ = 1, calls_ = 0, unexpected_ = 0;
+  uint32_t epochs_ = 0;
+  uint64_t now_ = 1, calls_ = 0, unexpected_ = 0;
 };
 
 }  // namespace portunus::goal

@@ -18,7 +18,7 @@ struct Footprint {
   Range writes{}, reads{};
 };
 using Footprints = std::vector<Footprint>;
-constexpr std::uint32_t kEpochsRun = 3;
+constexpr uint32_t kEpochsRun = 3;
 
 struct Job {
   std::vector<Schedule> schedules;
@@ -28,17 +28,17 @@ struct Job {
 
 class Generator {
  public:
-  explicit Generator(std::uint64_t seed) : random_(seed) {}
+  explicit Generator(uint64_t seed) : random_(seed) {}
 
   // Every vertex depends on earlier ones only, and a send is created before its receive: such a job always ends.
   Job job() {
     Job job;
-    const std::uint32_t ranks = 2 + draw(3);
+    const uint32_t ranks = 2 + draw(3);
     job.schedules.resize(ranks);
     job.footprints.resize(ranks);
     job.conflicts.resize(ranks);
-    for (std::uint32_t left = 1 + draw(30); left > 0; --left) {
-      const std::uint32_t from = draw(ranks), to = draw(ranks), tag = draw(2);
+    for (uint32_t left = 1 + draw(30); left > 0; --left) {
+      const uint32_t from = draw(ranks), to = draw(ranks), tag = draw(2);
       if (draw(6) == 0) {
         gather(job, from);
         continue;
@@ -58,28 +58,28 @@ class Generator {
   }
 
  private:
-  std::uint32_t draw(std::uint32_t below) { return static_cast<std::uint32_t>(random_() % below); }
+  uint32_t draw(uint32_t below) { return static_cast<uint32_t>(random_() % below); }
 
   Range slot() {
-    const std::uint64_t begin = 8 * draw(6);
+    const uint64_t begin = 8 * draw(6);
     return {begin, begin + 8};
   }
 
   // A vertex without memory that waits for several, for all or for some; often one of no time.
-  void gather(Job& job, std::uint32_t rank) {
+  void gather(Job& job, uint32_t rank) {
     Schedule& s = job.schedules[rank];
     const VertexId v = s.calc(draw(2));
     std::set<VertexId> chosen;
-    for (std::uint32_t edges = std::min(v, draw(6)); edges > 0; --edges) chosen.insert(draw(v));
+    for (uint32_t edges = std::min(v, draw(6)); edges > 0; --edges) chosen.insert(draw(v));
     for (const VertexId w : chosen) s.add_dependency(v, w, draw(4) == 0 ? After::start : After::finish);
-    if (!chosen.empty() && draw(2) == 0) s.set_needs(v, 1 + draw(static_cast<std::uint32_t>(chosen.size())));
+    if (!chosen.empty() && draw(2) == 0) s.set_needs(v, 1 + draw(static_cast<uint32_t>(chosen.size())));
     job.footprints[rank].push_back({});
   }
 
-  void finish_vertex(Job& job, std::uint32_t rank) {
+  void finish_vertex(Job& job, uint32_t rank) {
     Schedule& s = job.schedules[rank];
     const VertexId v = s.size() - 1;
-    for (std::uint32_t edges = v == 0 ? 0 : draw(3); edges > 0; --edges)
+    for (uint32_t edges = v == 0 ? 0 : draw(3); edges > 0; --edges)
       s.add_dependency(v, draw(v), draw(3) == 0 ? After::start : After::finish);
     Footprint f;
     if (s[v].kind != Kind::send) f.writes = slot();
@@ -101,9 +101,9 @@ class Generator {
 };
 
 // The n-th send of each (source, target, tag), by n.
-std::map<std::array<std::uint32_t, 3>, std::vector<VertexId>> sends_of(const Job& job) {
-  std::map<std::array<std::uint32_t, 3>, std::vector<VertexId>> sends;
-  for (std::uint32_t r = 0; r < job.schedules.size(); ++r) {
+std::map<std::array<uint32_t, 3>, std::vector<VertexId>> sends_of(const Job& job) {
+  std::map<std::array<uint32_t, 3>, std::vector<VertexId>> sends;
+  for (uint32_t r = 0; r < job.schedules.size(); ++r) {
     for (VertexId v = 0; v < job.schedules[r].size(); ++v) {
       const Vertex& vertex = job.schedules[r][v];
       if (vertex.kind == Kind::send) sends[{r, vertex.peer, vertex.tag}].push_back(v);
@@ -114,13 +114,13 @@ std::map<std::array<std::uint32_t, 3>, std::vector<VertexId>> sends_of(const Job
 
 struct Verdict {
   bool ended = false, counters = false, matched = true, ordered = true, memory = true;
-  std::uint64_t unexpected = 0, early = 0, receives = 0;
+  uint64_t unexpected = 0, early = 0, receives = 0;
   [[nodiscard]] bool good() const { return ended && counters && matched && ordered && memory; }
 };
 
 std::vector<Program> programs_of(const Job& job, bool with_footprints) {
   std::vector<Program> programs;
-  for (std::uint32_t r = 0; r < job.schedules.size(); ++r) {
+  for (uint32_t r = 0; r < job.schedules.size(); ++r) {
     std::vector<Touch> touches;
     for (VertexId v = 0; with_footprints && v < job.schedules[r].size(); ++v) {
       touches.push_back({v, job.footprints[r][v].writes});
@@ -132,17 +132,17 @@ std::vector<Program> programs_of(const Job& job, bool with_footprints) {
 }
 
 // When one rank's vertices started and ended in one epoch, as the schedule understands it.
-void judge_order(const Job& job, std::uint32_t rank, const Program& program, const Model& model, std::uint32_t epoch, Verdict& verdict) {
+void judge_order(const Job& job, uint32_t rank, const Program& program, const Model& model, uint32_t epoch, Verdict& verdict) {
   const Schedule& s = job.schedules[rank];
   std::set<VertexId> early;
   for (const Operation& o : program.early) early.insert(o.vertex);
-  std::vector<std::uint64_t> started(s.size()), ended(s.size());
+  std::vector<uint64_t> started(s.size()), ended(s.size());
   for (VertexId v = 0; v < s.size(); ++v) {
     const Model::Moments& m = model.at(rank, v, epoch);
-    std::vector<std::uint64_t> before;
+    std::vector<uint64_t> before;
     for (const Edge e : s.prerequisites(v)) before.push_back(e.on_start ? started[e.vertex] : ended[e.vertex]);
     std::ranges::sort(before);
-    const std::uint64_t allowed = before.empty() ? 0 : before[s.is_choice(v) ? s[v].needs - 1 : before.size() - 1];
+    const uint64_t allowed = before.empty() ? 0 : before[s.is_choice(v) ? s[v].needs - 1 : before.size() - 1];
     if (s[v].kind == Kind::calc && s[v].size == 0) {
       started[v] = ended[v] = allowed;
       continue;
@@ -153,20 +153,20 @@ void judge_order(const Job& job, std::uint32_t rank, const Program& program, con
   }
   for (const auto& [first, second] : job.conflicts[rank]) {
     const Model::Moments& later = model.at(rank, second, epoch);
-    const std::uint64_t touches = s[second].kind == Kind::recv ? later.ended : later.began;
+    const uint64_t touches = s[second].kind == Kind::recv ? later.ended : later.began;
     if (touches < ended[first]) verdict.memory = false;
   }
 }
 
 void judge_matching(const Job& job, const Model& model, Verdict& verdict) {
   const auto sends = sends_of(job);
-  for (std::uint32_t r = 0; r < job.schedules.size(); ++r) {
+  for (uint32_t r = 0; r < job.schedules.size(); ++r) {
     const Schedule& s = job.schedules[r];
-    const std::vector<std::uint32_t> index = running_indices(s);
+    const std::vector<uint32_t> index = running_indices(s);
     for (VertexId v = 0; v < s.size(); ++v) {
       if (s[v].kind != Kind::recv) continue;
       const VertexId expected = sends.at({s[v].peer, r, s[v].tag})[index[v]];
-      for (std::uint32_t epoch = 0; epoch < kEpochsRun; ++epoch) {
+      for (uint32_t epoch = 0; epoch < kEpochsRun; ++epoch) {
         const Model::Moments& m = model.at(r, v, epoch);
         if (m.source != s[v].peer || m.send != expected || m.of_epoch != epoch) verdict.matched = false;
       }
@@ -174,7 +174,7 @@ void judge_matching(const Job& job, const Model& model, Verdict& verdict) {
   }
 }
 
-Verdict execute(const Job& job, bool with_footprints, std::uint64_t seed, bool match_epochs = true) {
+Verdict execute(const Job& job, bool with_footprints, uint64_t seed, bool match_epochs = true) {
   const std::vector<Program> programs = programs_of(job, with_footprints);
   Model model(job.schedules, programs, seed);
   model.match_epochs = match_epochs;
@@ -183,22 +183,22 @@ Verdict execute(const Job& job, bool with_footprints, std::uint64_t seed, bool m
   verdict.unexpected = model.unexpected();
   if (!verdict.ended) return verdict;
   verdict.counters = true;
-  for (std::uint32_t r = 0; r < programs.size(); ++r) {
+  for (uint32_t r = 0; r < programs.size(); ++r) {
     for (CounterId c = 0; c < programs[r].increments.size(); ++c) {
-      if (model.counter(r, c) != std::uint64_t{kEpochsRun} * programs[r].increments[c]) verdict.counters = false;
+      if (model.counter(r, c) != uint64_t{kEpochsRun} * programs[r].increments[c]) verdict.counters = false;
     }
-    for (std::uint32_t epoch = 0; epoch < kEpochsRun; ++epoch) judge_order(job, r, programs[r], model, epoch, verdict);
+    for (uint32_t epoch = 0; epoch < kEpochsRun; ++epoch) judge_order(job, r, programs[r], model, epoch, verdict);
     verdict.early += programs[r].early.size();
     verdict.receives +=
-        static_cast<std::uint64_t>(std::ranges::count(job.schedules[r].vertices(), Kind::recv, [](const Vertex& v) { return v.kind; }));
+        static_cast<uint64_t>(std::ranges::count(job.schedules[r].vertices(), Kind::recv, [](const Vertex& v) { return v.kind; }));
   }
   judge_matching(job, model, verdict);
   return verdict;
 }
 
 TEST(CompiledPrograms, EndInOrderWithEveryCounterFullHoweverTheyInterleave) {
-  std::uint64_t unexpected = 0, early = 0, receives = 0;
-  for (std::uint64_t seed = 1; seed <= test::runs(4000); ++seed) {
+  uint64_t unexpected = 0, early = 0, receives = 0;
+  for (uint64_t seed = 1; seed <= test::runs(4000); ++seed) {
     const Job job = Generator(seed).job();
     ASSERT_NO_THROW(validate(job.schedules)) << "seed " << seed;
     const Verdict verdict = execute(job, true, seed * 31 + 7);
@@ -215,7 +215,7 @@ TEST(CompiledPrograms, EndInOrderWithEveryCounterFullHoweverTheyInterleave) {
 }
 
 TEST(CompiledPrograms, WithMemoryOfTheirOwnReceivesAreAllEarly) {
-  for (std::uint64_t seed = 1; seed <= test::runs(2000); ++seed) {
+  for (uint64_t seed = 1; seed <= test::runs(2000); ++seed) {
     const Job job = Generator(seed).job();
     const Verdict verdict = execute(job, false, seed);
     ASSERT_TRUE(verdict.ended && verdict.counters && verdict.matched && verdict.ordered) << "seed " << seed;
@@ -224,27 +224,27 @@ TEST(CompiledPrograms, WithMemoryOfTheirOwnReceivesAreAllEarly) {
 }
 
 TEST(CompiledPrograms, AppendingEveryReceiveEarlyWouldOverwriteMemoryInUse) {
-  std::uint32_t corrupted = 0;
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) corrupted += !execute(Generator(seed).job(), false, seed).memory;
+  uint32_t corrupted = 0;
+  for (uint64_t seed = 1; seed <= 200; ++seed) corrupted += !execute(Generator(seed).job(), false, seed).memory;
   EXPECT_GT(corrupted, 50u);
 }
 
 // A message of the next epoch may overtake one of this epoch on a network without order. Without
 // the epoch in its match bits it would be taken for that.
 TEST(CompiledPrograms, MatchingWithoutTheEpochWouldMixMessagesOfDifferentEpochs) {
-  std::uint32_t bad = 0;
-  for (std::uint64_t seed = 1; seed <= 1000; ++seed) bad += !execute(Generator(seed).job(), true, seed, false).good();
+  uint32_t bad = 0;
+  for (uint64_t seed = 1; seed <= 1000; ++seed) bad += !execute(Generator(seed).job(), true, seed, false).good();
   EXPECT_GT(bad, 5u);
 }
 
 // All ranks but 0 send to it; it takes what comes, some of it only after something else.
 TEST(CompiledPrograms, ReceivesOfAnySourceTakeEveryMessageOnce) {
-  for (std::uint64_t seed = 1; seed <= test::runs(1000); ++seed) {
+  for (uint64_t seed = 1; seed <= test::runs(1000); ++seed) {
     std::mt19937_64 random(seed);
     std::vector<Schedule> schedules(2 + random() % 3);
-    for (std::uint32_t r = 1; r < schedules.size(); ++r) {
-      for (std::uint64_t n = 1 + random() % 3; n > 0; --n) {
-        schedules[r].send(8, 0, static_cast<std::uint32_t>(random() % 2));
+    for (uint32_t r = 1; r < schedules.size(); ++r) {
+      for (uint64_t n = 1 + random() % 3; n > 0; --n) {
+        schedules[r].send(8, 0, static_cast<uint32_t>(random() % 2));
         const VertexId v = schedules[0].recv(8, kAnySource, kAnyTag);
         if (v > 0 && random() % 2) schedules[0].add_dependency(v, static_cast<VertexId>(random() % v));
       }
@@ -256,13 +256,13 @@ TEST(CompiledPrograms, ReceivesOfAnySourceTakeEveryMessageOnce) {
     }
     ASSERT_NO_THROW(validate(schedules));
     std::vector<Program> programs;
-    for (std::uint32_t r = 0; r < schedules.size(); ++r)
+    for (uint32_t r = 0; r < schedules.size(); ++r)
       programs.push_back(compile(schedules[r], {.rank = r, .context = 0, .wildcards = wildcards, .touches = {}}));
     Model model(schedules, programs, seed);
     ASSERT_TRUE(model.run(kEpochsRun)) << "seed " << seed;
     EXPECT_EQ(model.leftovers(), 0u);
-    for (std::uint32_t epoch = 0; epoch < kEpochsRun; ++epoch) {
-      std::set<std::pair<std::uint32_t, VertexId>> taken;
+    for (uint32_t epoch = 0; epoch < kEpochsRun; ++epoch) {
+      std::set<std::pair<uint32_t, VertexId>> taken;
       for (VertexId v = 0; v < schedules[0].size(); ++v) {
         const Model::Moments& m = model.at(0, v, epoch);
         EXPECT_TRUE(taken.insert({m.source, m.send}).second) << "seed " << seed;

@@ -34,7 +34,7 @@ void expect_same(const Schedule& a, const Schedule& b) {
     EXPECT_EQ(a[v].tag, b[v].tag);
     EXPECT_EQ(a[v].cpu, b[v].cpu);
     EXPECT_EQ(a[v].nic, b[v].nic);
-    for (std::size_t i = 0; i < a.prerequisites(v).size(); ++i) {
+    for (size_t i = 0; i < a.prerequisites(v).size(); ++i) {
       EXPECT_EQ(a.prerequisites(v)[i].vertex, b.prerequisites(v)[i].vertex);
       EXPECT_EQ(a.prerequisites(v)[i].on_start, b.prerequisites(v)[i].on_start);
     }
@@ -54,7 +54,7 @@ TEST(GoalFiles, AreReadAgainAsTheyWereWritten) {
     const GoalFile binary = read_goal(bytes);
     ASSERT_EQ(text.num_ranks, file.num_ranks);
     ASSERT_EQ(binary.num_ranks, file.num_ranks);
-    for (std::uint32_t r = 0; r < file.num_ranks; ++r) {
+    for (uint32_t r = 0; r < file.num_ranks; ++r) {
       expect_same(text.ranks[r], file.ranks[r]);
       expect_same(binary.ranks[r], file.ranks[r]);
     }
@@ -94,8 +94,8 @@ TEST(GoalText, IsWrittenAsTheSimulatorsReadIt) {
 
 TEST(GoalText, DistinctTagsAgreeAtBothEnds) {
   std::vector<Schedule> ranks(2);
-  for (const std::uint32_t tag : {7u, 7u, 1u, 7u, 0u}) ranks[0].send(8 + tag, 1, tag);
-  for (const std::uint32_t tag : {0u, 7u, 7u, 7u, 1u}) ranks[1].recv(8 + tag, 0, tag);
+  for (const uint32_t tag : {7u, 7u, 1u, 7u, 0u}) ranks[0].send(8 + tag, 1, tag);
+  for (const uint32_t tag : {0u, 7u, 7u, 7u, 1u}) ranks[1].recv(8 + tag, 0, tag);
   for (Schedule& s : ranks) s.finish();
   const GoalFile file = parse_goal(write_goal(std::span<const Schedule>(ranks), {.distinct_tags = true, .cost = {}}));
   validate(file.ranks);
@@ -128,11 +128,11 @@ TEST(GoalBinary, HasTheLayoutOfTheSimulators) {
 
 // The size that txt2bin gives schedgen's dissemination pattern on 1024 ranks.
 TEST(GoalBinary, HasTheSizeOfTheSimulators) {
-  constexpr std::uint32_t kRanks = 1024;
+  constexpr uint32_t kRanks = 1024;
   std::vector<Schedule> ranks(kRanks);
-  for (std::uint32_t r = 0; r < kRanks; ++r) {
+  for (uint32_t r = 0; r < kRanks; ++r) {
     VertexId last = kNoVertex;
-    for (std::uint32_t distance = 1; distance < kRanks; distance *= 2) {
+    for (uint32_t distance = 1; distance < kRanks; distance *= 2) {
       const VertexId send = ranks[r].send(8, (r + distance) % kRanks), recv = ranks[r].recv(8, (r + kRanks - distance) % kRanks);
       if (last != kNoVertex) ranks[r].add_dependency(send, last);
       last = recv;
@@ -145,7 +145,7 @@ TEST(GoalBinary, HasTheSizeOfTheSimulators) {
 TEST(GoalBinary, RefusesWhatIsNotWhole) {
   const GoalFile file = parse_goal("num_ranks 2\nrank 0 {\na: send 8b to 1\nb: calc 3\nb requires a\n}\nrank 1 {\nrecv 8b from 0\n}\n");
   const std::string bytes = write_binary_goal(file.ranks);
-  for (std::size_t n = 8; n < bytes.size(); ++n) {
+  for (size_t n = 8; n < bytes.size(); ++n) {
     EXPECT_NE(error_of([&] { (void)read_goal(std::string_view(bytes).substr(0, n)); }).message, "accepted") << n;
   }
   std::string spoilt = bytes;
@@ -183,7 +183,7 @@ TEST(Annotations, SayWhatOperationsWorkOn) {
   EXPECT_EQ(plan.works[sum].count, 4u);
   EXPECT_EQ(plan.works[sum].b.space, Space::scratch);
   EXPECT_EQ(plan.pieces.size(), 2u);
-  EXPECT_EQ(plan.argument_bytes, (std::vector<std::uint64_t>{64, 160, 8}));
+  EXPECT_EQ(plan.argument_bytes, (std::vector<uint64_t>{64, 160, 8}));
   EXPECT_TRUE(plan.graph.is_choice(plan.graph.find("any")));
   EXPECT_EQ(plan.scratch_bytes, 64u);
 }
@@ -212,7 +212,7 @@ TEST(Annotations, AreRefusedWithTheirPlace) {
   };
   const struct {
     const char* annotation;
-    std::uint32_t column;
+    uint32_t column;
     const char* part;
   } cases[] = {
       {"x buf user+0", 7, "no operation with the label"},

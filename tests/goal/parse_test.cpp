@@ -157,7 +157,7 @@ TEST(Parse, AnnotationsKeepTheirTextLineAndRank) {
       "//@ version 1\nnum_ranks 2\nrank 0 {\n//@ l3 buf user+128 len 64 \r\nl3: calc 5 //@tail\n// plain\n}\n"
       "//@ between\nrank 1 { //@ inside\n}\n//@ end");
   ASSERT_EQ(file.annotations.size(), 6u);
-  const auto expect = [&](std::size_t i, std::uint32_t rank, std::uint32_t line, const std::string& text) {
+  const auto expect = [&](size_t i, uint32_t rank, uint32_t line, const std::string& text) {
     EXPECT_EQ(file.annotations[i].rank, rank) << i;
     EXPECT_EQ(file.annotations[i].line, line) << i;
     EXPECT_EQ(file.annotations[i].text, text) << i;
@@ -173,7 +173,7 @@ TEST(Parse, AnnotationsKeepTheirTextLineAndRank) {
 struct BadText {
   const char* name;
   std::string text;
-  std::uint32_t line, column;
+  uint32_t line, column;
   const char* message;
 };
 
@@ -280,7 +280,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 struct Sample {
   const char* name;
-  std::uint64_t operations, dependencies;
+  uint64_t operations, dependencies;
 };
 
 class Schedgen : public testing::TestWithParam<Sample> {};
@@ -292,7 +292,7 @@ TEST_P(Schedgen, OutputIsReadCompletely) {
   text << in.rdbuf();
   const GoalFile file = parse_goal(text.str());
   EXPECT_EQ(file.num_ranks, 8u);
-  std::uint64_t operations = 0, dependencies = 0;
+  uint64_t operations = 0, dependencies = 0;
   for (const Schedule& s : file.ranks) {
     operations += s.size();
     dependencies += s.num_edges();
@@ -334,9 +334,9 @@ TEST(Parse, ReadsAMillionOperations) {
   RecordProperty("parse_ms", std::to_string(parse_ms));
   RecordProperty("validate_ms", std::to_string(ms_since(start)));
   std::cout << "parsed in " << parse_ms << " ms, validated in " << ms_since(start) << " ms\n";
-  std::uint64_t operations = 0;
+  uint64_t operations = 0;
   for (const Schedule& s : file.ranks) operations += s.size();
-  EXPECT_EQ(operations, std::uint64_t{kRanks} * kPerRank);
+  EXPECT_EQ(operations, uint64_t{kRanks} * kPerRank);
 }
 
 }  // namespace

@@ -23,8 +23,8 @@
 namespace portunus::goal::collectives {
 
 template <class T>
-void apply(ptlx_local_op_t op, std::byte* to, const std::byte* a, const std::byte* b, std::uint64_t count) {
-  for (std::uint64_t i = 0; i < count; ++i) {
+void apply(ptlx_local_op_t op, std::byte* to, const std::byte* a, const std::byte* b, uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i) {
     T x, y, z{};
     std::memcpy(&x, a + i * sizeof(T), sizeof(T));
     std::memcpy(&y, b + i * sizeof(T), sizeof(T));
@@ -40,16 +40,16 @@ void apply(ptlx_local_op_t op, std::byte* to, const std::byte* a, const std::byt
   }
 }
 
-inline void combine(const Element& e, std::byte* to, const std::byte* a, const std::byte* b, std::uint64_t count) {
+inline void combine(const Element& e, std::byte* to, const std::byte* a, const std::byte* b, uint64_t count) {
   switch (e.type) {
-    case PTL_INT8_T: return apply<std::int8_t>(e.op, to, a, b, count);
-    case PTL_UINT8_T: return apply<std::uint8_t>(e.op, to, a, b, count);
-    case PTL_INT16_T: return apply<std::int16_t>(e.op, to, a, b, count);
-    case PTL_UINT16_T: return apply<std::uint16_t>(e.op, to, a, b, count);
-    case PTL_INT32_T: return apply<std::int32_t>(e.op, to, a, b, count);
-    case PTL_UINT32_T: return apply<std::uint32_t>(e.op, to, a, b, count);
-    case PTL_INT64_T: return apply<std::int64_t>(e.op, to, a, b, count);
-    case PTL_UINT64_T: return apply<std::uint64_t>(e.op, to, a, b, count);
+    case PTL_INT8_T: return apply<int8_t>(e.op, to, a, b, count);
+    case PTL_UINT8_T: return apply<uint8_t>(e.op, to, a, b, count);
+    case PTL_INT16_T: return apply<int16_t>(e.op, to, a, b, count);
+    case PTL_UINT16_T: return apply<uint16_t>(e.op, to, a, b, count);
+    case PTL_INT32_T: return apply<int32_t>(e.op, to, a, b, count);
+    case PTL_UINT32_T: return apply<uint32_t>(e.op, to, a, b, count);
+    case PTL_INT64_T: return apply<int64_t>(e.op, to, a, b, count);
+    case PTL_UINT64_T: return apply<uint64_t>(e.op, to, a, b, count);
     case PTL_FLOAT: return apply<float>(e.op, to, a, b, count);
     case PTL_DOUBLE: return apply<double>(e.op, to, a, b, count);
     default: throw std::invalid_argument("no such type");
@@ -60,7 +60,7 @@ inline void combine(const Element& e, std::byte* to, const std::byte* a, const s
 class MemoryOrder {
  public:
   explicit MemoryOrder(const Plan& plan) : plan_(plan), words_((plan.graph.size() + 63) / 64) {
-    const std::size_t n = plan.graph.size();
+    const size_t n = plan.graph.size();
     after_start_.assign(n * words_, 0);
     after_end_.assign(n * words_, 0);
     for (VertexId v = plan.graph.size(); v-- > 0;) {
@@ -73,20 +73,20 @@ class MemoryOrder {
 
   [[nodiscard]] std::string problem() const {
     struct Access {
-      std::pair<Space, std::uint32_t> space;
-      std::uint64_t begin, end;
+      std::pair<Space, uint32_t> space;
+      uint64_t begin, end;
       VertexId v;
       bool writes;
     };
     std::vector<Access> all;
     for (VertexId v = 0; v < plan_.graph.size(); ++v) {
-      plan_.each_range(v, [&](const Memory& m, std::uint64_t bytes, bool written) {
+      plan_.each_range(v, [&](const Memory& m, uint64_t bytes, bool written) {
         if (bytes > 0) all.push_back({{m.space, m.number}, m.place, m.place + bytes, v, written});
       });
     }
     std::ranges::sort(all, {}, [](const Access& x) { return std::tuple(x.space, x.begin); });
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      for (std::size_t j = i + 1; j < all.size() && all[j].space == all[i].space && all[j].begin < all[i].end; ++j) {
+    for (size_t i = 0; i < all.size(); ++i) {
+      for (size_t j = i + 1; j < all.size() && all[j].space == all[i].space && all[j].begin < all[i].end; ++j) {
         const Access &x = all[i], &y = all[j];
         if (!x.writes && !y.writes) continue;
         if (x.v == y.v) {
@@ -100,27 +100,26 @@ class MemoryOrder {
   }
 
  private:
-  void follow(std::vector<std::uint64_t>& set, std::size_t v, VertexId next) {
-    set[v * words_ + next / 64] |= std::uint64_t{1} << next % 64;
-    for (std::size_t w = 0; w < words_; ++w) set[v * words_ + w] |= after_start_[next * words_ + w];
+  void follow(std::vector<uint64_t>& set, size_t v, VertexId next) {
+    set[v * words_ + next / 64] |= uint64_t{1} << next % 64;
+    for (size_t w = 0; w < words_; ++w) set[v * words_ + w] |= after_start_[next * words_ + w];
   }
   [[nodiscard]] bool ordered(VertexId first, VertexId second) const {
     return (after_end_[first * words_ + second / 64] >> second % 64 & 1) != 0;
   }
 
   const Plan& plan_;
-  std::size_t words_;
-  std::vector<std::uint64_t> after_start_, after_end_;  // rows of bits: who starts after the row's vertex started, ended
+  size_t words_;
+  std::vector<uint64_t> after_start_, after_end_;  // rows of bits: who starts after the row's vertex started, ended
 };
 
 class Executor {
  public:
-  static constexpr std::uint32_t kNoRank = 0xffffffff;
+  static constexpr uint32_t kNoRank = 0xffffffff;
   // `absent`: a rank that never begins.
-  Executor(const std::vector<Plan>& plans, std::uint64_t seed, std::uint32_t absent = kNoRank)
-      : plans_(plans), random_(seed), ranks_(plans.size()) {
-    std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::vector<VertexId>> sends, recvs;
-    for (std::uint32_t r = 0; r < plans.size(); ++r) {
+  Executor(const std::vector<Plan>& plans, uint64_t seed, uint32_t absent = kNoRank) : plans_(plans), random_(seed), ranks_(plans.size()) {
+    std::map<std::tuple<uint32_t, uint32_t, uint32_t>, std::vector<VertexId>> sends, recvs;
+    for (uint32_t r = 0; r < plans.size(); ++r) {
       Rank& rank = ranks_[r];
       const Schedule& graph = plans[r].graph;
       rank.scratch.resize(plans[r].scratch_bytes + 1, std::byte{0xa5});
@@ -128,7 +127,7 @@ class Executor {
       rank.partner.resize(graph.size());
       rank.state.resize(graph.size());
       for (VertexId v = 0; v < graph.size(); ++v) {
-        rank.open[v] = static_cast<std::uint32_t>(graph.prerequisites(v).size());
+        rank.open[v] = static_cast<uint32_t>(graph.prerequisites(v).size());
         if (graph[v].kind == Kind::send) sends[{r, graph[v].peer, graph[v].tag}].push_back(v);
         if (graph[v].kind == Kind::recv) recvs[{graph[v].peer, r, graph[v].tag}].push_back(v);
         if (rank.open[v] == 0 && r != absent) can_.push_back({r, v});
@@ -136,7 +135,7 @@ class Executor {
     }
     for (const auto& [channel, list] : sends) {
       const auto& [source, target, tag] = channel;
-      for (std::size_t i = 0; i < list.size(); ++i) {
+      for (size_t i = 0; i < list.size(); ++i) {
         const VertexId recv = recvs.at(channel)[i];
         ranks_[source].partner[list[i]] = recv;
         ranks_[target].partner[recv] = list[i];
@@ -147,7 +146,7 @@ class Executor {
   // Runs until nothing can happen. True if everything has.
   bool run() {
     while (!can_.empty()) {
-      const std::size_t i = random_() % can_.size();
+      const size_t i = random_() % can_.size();
       const Place chosen = can_[i];
       can_[i] = can_.back();
       can_.pop_back();
@@ -155,18 +154,18 @@ class Executor {
     }
     return std::ranges::all_of(ranks_, [](const Rank& rank) { return ended(rank); });
   }
-  [[nodiscard]] bool ended(std::uint32_t rank) const { return ended(ranks_[rank]); }
-  [[nodiscard]] std::uint64_t messages() const { return messages_; }
+  [[nodiscard]] bool ended(uint32_t rank) const { return ended(ranks_[rank]); }
+  [[nodiscard]] uint64_t messages() const { return messages_; }
 
  private:
-  enum class State : std::uint8_t { waiting, started, ended };
+  enum class State : uint8_t { waiting, started, ended };
   struct Place {
-    std::uint32_t rank;
+    uint32_t rank;
     VertexId v;
   };
   struct Rank {
     std::vector<std::byte> scratch;
-    std::vector<std::uint32_t> open;
+    std::vector<uint32_t> open;
     std::vector<VertexId> partner;
     std::vector<State> state;
     std::map<VertexId, std::vector<std::byte>> payload;  // of sends that left and have not landed
@@ -177,11 +176,11 @@ class Executor {
     return std::ranges::all_of(rank.state, [](State s) { return s == State::ended; });
   }
 
-  std::byte* bytes(std::uint32_t r, const Memory& m) {
+  std::byte* bytes(uint32_t r, const Memory& m) {
     return m.space == Space::scratch ? ranks_[r].scratch.data() + m.place : std::bit_cast<std::byte*>(m.place);
   }
 
-  void release(std::uint32_t r, VertexId v, bool on_start) {
+  void release(uint32_t r, VertexId v, bool on_start) {
     for (const Edge e : plans_[r].graph.dependents(v)) {
       if (on_start == (e.on_start != 0) && --ranks_[r].open[e.vertex] == 0) can_.push_back({r, e.vertex});
     }
@@ -240,13 +239,13 @@ class Executor {
   std::mt19937_64 random_;
   std::vector<Rank> ranks_;
   std::vector<Place> can_;
-  std::uint64_t messages_ = 0;
+  uint64_t messages_ = 0;
 };
 
 // Judges the plans of all ranks, and executes them. Empty if all is well.
-inline std::string trouble(const std::vector<Plan>& plans, std::uint64_t seed, std::uint64_t* messages = nullptr) {
+inline std::string trouble(const std::vector<Plan>& plans, uint64_t seed, uint64_t* messages = nullptr) {
   std::vector<Schedule> schedules;
-  for (std::uint32_t r = 0; r < plans.size(); ++r) {
+  for (uint32_t r = 0; r < plans.size(); ++r) {
     const std::string problem = MemoryOrder(plans[r]).problem();
     if (!problem.empty()) return "rank " + std::to_string(r) + ": " + problem;
     schedules.push_back(plans[r].graph);

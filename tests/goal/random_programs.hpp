@@ -4,7 +4,7 @@
 // message from a slot of one rank to a slot of another (or itself). Each depends on all earlier ones that it must not
 // overtake (read after write, write after read, write after write), and on a few more by chance, finish or start.
 //
-// **Thread:** any.
+// Thread: any.
 #pragma once
 
 #include <map>
@@ -20,19 +20,19 @@
 
 namespace portunus::goal {
 
-using Slots = std::vector<std::vector<std::uint64_t>>;
+using Slots = std::vector<std::vector<uint64_t>>;
 
 struct RandomJob {
   struct Act {
     ptlx_local_op_t op = PTLX_ADD;
-    std::uint32_t to = 0, a = 0, b = 0;  // slots; a send reads a, a receive writes `to`
+    uint32_t to = 0, a = 0, b = 0;  // slots; a send reads a, a receive writes `to`
   };
   struct Step {  // of the reference, in an order in which everything may happen one by one
-    std::uint32_t rank, from;
+    uint32_t rank, from;
     VertexId vertex, send;
     bool message;
   };
-  std::uint32_t words = 1;
+  uint32_t words = 1;
   std::vector<Schedule> schedules;
   std::vector<std::vector<Act>> acts;
   std::vector<std::vector<Touch>> touches;
@@ -40,15 +40,15 @@ struct RandomJob {
   std::vector<Slots> initial;
 
   // Buffers the sends that could be in a circle of messages of more than `eager` bytes. Returns how many.
-  std::size_t buffer(std::uint64_t eager) {
-    std::size_t buffered = 0;
+  size_t buffer(uint64_t eager) {
+    size_t buffered = 0;
     std::vector<std::map<VertexId, VertexId>> copies(schedules.size());
-    for (std::uint32_t r = 0; r < schedules.size(); ++r) {
+    for (uint32_t r = 0; r < schedules.size(); ++r) {
       const std::vector<VertexId> sends = sends_to_buffer(schedules[r], touches[r], eager);
       schedules[r] = with_copies(schedules[r], sends);
       buffered += sends.size();
       for (const VertexId send : sends) {
-        const auto slot = static_cast<std::uint32_t>(initial[r].size());
+        const auto slot = static_cast<uint32_t>(initial[r].size());
         const auto copy = static_cast<VertexId>(acts[r].size());
         copies[r][send] = copy;
         initial[r].emplace_back(words);
@@ -56,8 +56,7 @@ struct RandomJob {
         acts[r][send].a = slot;
         for (Touch& touch : touches[r])
           if (touch.vertex == send) touch.vertex = copy;
-        for (const VertexId v : {send, copy})
-          touches[r].push_back({v, {8 * std::uint64_t{words} * slot, 8 * std::uint64_t{words} * (slot + 1)}});
+        for (const VertexId v : {send, copy}) touches[r].push_back({v, {8 * uint64_t{words} * slot, 8 * uint64_t{words} * (slot + 1)}});
       }
     }
     const std::vector<Step> before = std::exchange(steps, {});
@@ -79,7 +78,7 @@ struct RandomJob {
         mine[act.to] = memory[s.from][acts[s.from][s.send].a];
         continue;
       }
-      const auto bytes = [](std::vector<std::uint64_t>& slot) { return reinterpret_cast<std::byte*>(slot.data()); };
+      const auto bytes = [](std::vector<uint64_t>& slot) { return reinterpret_cast<std::byte*>(slot.data()); };
       apply_local(act.op, PTL_UINT64_T, bytes(mine[act.to]), bytes(mine[act.a]), bytes(mine[act.b]), words);
     }
   }
@@ -87,26 +86,26 @@ struct RandomJob {
 
 class RandomPrograms {
  public:
-  static constexpr std::uint32_t kSlots = 8;
+  static constexpr uint32_t kSlots = 8;
 
-  explicit RandomPrograms(std::uint64_t seed) : random_(seed) {}
+  explicit RandomPrograms(uint64_t seed) : random_(seed) {}
 
-  RandomJob job(std::uint32_t words, bool to_oneself = true) {
+  RandomJob job(uint32_t words, bool to_oneself = true) {
     RandomJob job;
-    const std::uint32_t ranks = 2 + draw(3);
+    const uint32_t ranks = 2 + draw(3);
     job.words = words;
     job.schedules.resize(ranks);
     job.acts.resize(ranks);
     job.touches.resize(ranks);
-    job.initial.assign(ranks, Slots(kSlots, std::vector<std::uint64_t>(words)));
+    job.initial.assign(ranks, Slots(kSlots, std::vector<uint64_t>(words)));
     for (Slots& slots : job.initial)
       for (auto& slot : slots)
-        for (std::uint64_t& word : slot) word = random_();
+        for (uint64_t& word : slot) word = random_();
     writer_.clear();
     readers_.clear();
-    for (std::uint32_t left = 5 + draw(26); left > 0; --left) {
+    for (uint32_t left = 5 + draw(26); left > 0; --left) {
       if (draw(5) < 2) {
-        const std::uint32_t rank = draw(ranks);
+        const uint32_t rank = draw(ranks);
         constexpr ptlx_local_op_t kOps[] = {PTLX_ADD, PTLX_SUB, PTLX_XOR};
         Vertex local;
         local.kind = Kind::local;
@@ -115,8 +114,8 @@ class RandomPrograms {
         job.steps.push_back({rank, rank, v, v, false});
         continue;
       }
-      const std::uint32_t from = draw(ranks), tag = draw(2);
-      const std::uint32_t to = to_oneself ? draw(ranks) : (from + 1 + draw(ranks - 1)) % ranks;
+      const uint32_t from = draw(ranks), tag = draw(2);
+      const uint32_t to = to_oneself ? draw(ranks) : (from + 1 + draw(ranks - 1)) % ranks;
       const VertexId send = job.schedules[from].send(8 * words, to, tag);
       commit(job, from, send, {PTLX_COPY, 0, draw(kSlots), 0}, Kind::send);
       const VertexId recv = job.schedules[to].recv(8 * words, from, tag);
@@ -128,30 +127,30 @@ class RandomPrograms {
     return job;
   }
 
-  std::uint32_t draw(std::uint32_t below) { return static_cast<std::uint32_t>(random_() % below); }
+  uint32_t draw(uint32_t below) { return static_cast<uint32_t>(random_() % below); }
 
  private:
-  using Slot = std::pair<std::uint32_t, std::uint32_t>;  // rank, slot
+  using Slot = std::pair<uint32_t, uint32_t>;  // rank, slot
 
-  void commit(RandomJob& job, std::uint32_t rank, VertexId v, const RandomJob::Act& act, Kind kind) {
+  void commit(RandomJob& job, uint32_t rank, VertexId v, const RandomJob::Act& act, Kind kind) {
     Schedule& s = job.schedules[rank];
     std::set<VertexId> before;
-    std::vector<std::uint32_t> reads;
+    std::vector<uint32_t> reads;
     if (kind != Kind::recv) reads.push_back(act.a);
     if (kind == Kind::local) reads.push_back(act.b);
-    const auto touch = [&](std::uint32_t slot) {
-      const std::uint64_t begin = 8 * job.words * slot;
+    const auto touch = [&](uint32_t slot) {
+      const uint64_t begin = 8 * job.words * slot;
       job.touches[rank].push_back({v, {begin, begin + 8 * job.words}});
       if (const auto last = writer_.find({rank, slot}); last != writer_.end()) before.insert(last->second);
     };
-    for (const std::uint32_t slot : reads) touch(slot);
+    for (const uint32_t slot : reads) touch(slot);
     if (kind != Kind::send) {
       touch(act.to);
       before.merge(readers_[{rank, act.to}]);
       readers_[{rank, act.to}].clear();
       writer_[{rank, act.to}] = v;
     }
-    for (const std::uint32_t slot : reads)
+    for (const uint32_t slot : reads)
       if (kind == Kind::send || slot != act.to) readers_[{rank, slot}].insert(v);
     for (const VertexId w : before) s.add_dependency(v, w);
     if (v > 0 && draw(5) == 0) s.add_dependency(v, draw(v));

@@ -22,16 +22,16 @@
 namespace portunus::goal {
 namespace {
 
-constexpr std::uint32_t kEpochsRun = 3;
-constexpr std::uint32_t kShort = 4, kLong = 20;  // words of a message
-constexpr size_t kEager = 64;                    // bytes
+constexpr uint32_t kEpochsRun = 3;
+constexpr uint32_t kShort = 4, kLong = 20;  // words of a message
+constexpr size_t kEager = 64;               // bytes
 
 struct Resident : ::testing::Test {
   ~Resident() override { rig_portals = {}; }
 
   static std::vector<Program> programs(const RandomJob& job, bool with_touches = true) {
     std::vector<Program> all;
-    for (std::uint32_t r = 0; r < job.schedules.size(); ++r) {
+    for (uint32_t r = 0; r < job.schedules.size(); ++r) {
       const std::span<const Touch> touches = with_touches ? std::span<const Touch>(job.touches[r]) : std::span<const Touch>();
       all.push_back(compile(job.schedules[r], {.rank = r, .context = 7, .wildcards = {}, .touches = touches}));
     }
@@ -49,16 +49,15 @@ struct Resident : ::testing::Test {
     return std::ranges::any_of(chaos.ranks(), [](const ChaosJob::Rank& rank) { return rank.wrong; });
   }
   // How many of `runs` went wrong, with faults as they are set: no end, failure, or other data than the reference.
-  static std::uint32_t bad_runs(std::uint32_t runs, bool with_touches = true, bool indexed = true) {
-    std::uint32_t bad = 0;
-    for (std::uint64_t seed = 1; seed <= runs; ++seed) {
+  static uint32_t bad_runs(uint32_t runs, bool with_touches = true, bool indexed = true) {
+    uint32_t bad = 0;
+    for (uint64_t seed = 1; seed <= runs; ++seed) {
       const RandomJob job = RandomPrograms(seed).job(kShort);
       std::vector<Program> all = programs(job, with_touches);
       if (!indexed) {
         for (Program& program : all)
           for (auto* operations : {&program.early, &program.triggered})
-            for (Operation& o : *operations)
-              o.match_bits &= ~((std::uint64_t{1} << 2 * (o.match_bits >> 32 & 15)) - 1) & ~(std::uint64_t{15} << 32);
+            for (Operation& o : *operations) o.match_bits &= ~((uint64_t{1} << 2 * (o.match_bits >> 32 & 15)) - 1) & ~(uint64_t{15} << 32);
       }
       ChaosJob chaos(job, std::move(all), seed, kEager, kEpochsRun);
       bad += !chaos.run() || any_wrong(chaos);
@@ -67,7 +66,7 @@ struct Resident : ::testing::Test {
   }
 };
 
-void expect_counters_full(ChaosJob& chaos, std::uint64_t seed) {
+void expect_counters_full(ChaosJob& chaos, uint64_t seed) {
   for (ChaosJob::Rank& rank : chaos.ranks()) {
     rig_portals.current = rank.node.get();
     ASSERT_TRUE(rank.program->counters_are_full()) << "seed " << seed;
@@ -75,8 +74,8 @@ void expect_counters_full(ChaosJob& chaos, std::uint64_t seed) {
 }
 
 TEST_F(Resident, EveryEpochComputesWhatTheReferenceDoesAndFillsEveryCounter) {
-  std::uint64_t unexpected = 0;
-  for (std::uint64_t seed = 1; seed <= test::runs(1500); ++seed) {
+  uint64_t unexpected = 0;
+  for (uint64_t seed = 1; seed <= test::runs(1500); ++seed) {
     const RandomJob job = RandomPrograms(seed).job(kShort);
     ChaosJob chaos(job, programs(job), seed, kEager, kEpochsRun);
     ASSERT_TRUE(chaos.run()) << "seed " << seed;
@@ -95,8 +94,8 @@ TEST_F(Resident, EveryEpochComputesWhatTheReferenceDoesAndFillsEveryCounter) {
 
 // Early receives wait for nobody, so some circles of the schedules are none in execution.
 TEST_F(Resident, LongMessagesEndIfNobodyWaitsInACircle) {
-  std::uint32_t hangs = 0;
-  for (std::uint64_t seed = 1; seed <= test::runs(400); ++seed) {
+  uint32_t hangs = 0;
+  for (uint64_t seed = 1; seed <= test::runs(400); ++seed) {
     const RandomJob job = RandomPrograms(seed).job(kLong, seed % 4 == 0);
     ChaosJob chaos(job, programs(job), seed, kEager, kEpochsRun);
     const bool ended = chaos.run();
@@ -109,8 +108,8 @@ TEST_F(Resident, LongMessagesEndIfNobodyWaitsInACircle) {
 }
 
 TEST_F(Resident, LongMessagesEndInACircleTooIfTheirSendsAreBuffered) {
-  std::uint32_t circles = 0;
-  for (std::uint64_t seed = 1; seed <= test::runs(1000); ++seed) {
+  uint32_t circles = 0;
+  for (uint64_t seed = 1; seed <= test::runs(1000); ++seed) {
     RandomJob job = RandomPrograms(seed).job(kLong);
     circles += waits_in_a_circle(job);
     job.buffer(kEager);
@@ -124,7 +123,7 @@ TEST_F(Resident, LongMessagesEndInACircleTooIfTheirSendsAreBuffered) {
 
 // Short messages and long ones, which are one to the plain scheme; sums take atomics of several parts.
 TEST_F(Resident, PlainPortalsAloneComputeTheSame) {
-  for (std::uint64_t seed = 1; seed <= test::runs(600); ++seed) {
+  for (uint64_t seed = 1; seed <= test::runs(600); ++seed) {
     RandomJob job = RandomPrograms(seed).job(seed % 2 ? kShort : kLong);
     job.buffer(0);
     ChaosJobOf<PlainProgram> chaos(job, programs(job), seed, kEager, kEpochsRun);
@@ -139,15 +138,15 @@ TEST_F(Resident, PlainPortalsAloneComputeTheSame) {
 
 // Dissemination: round k sends 2^k ranks ahead what all rounds before brought.
 TEST_F(Resident, ABarrierRunsThousandsOfEpochsWithoutClaimingAnything) {
-  constexpr std::uint32_t kRanks = 8, kMany = 2000;
+  constexpr uint32_t kRanks = 8, kMany = 2000;
   RandomJob barrier;
   barrier.schedules.resize(kRanks);
   barrier.touches.resize(kRanks);
-  barrier.initial.assign(kRanks, Slots(1, std::vector<std::uint64_t>(1)));
-  for (std::uint32_t r = 0; r < kRanks; ++r) {
+  barrier.initial.assign(kRanks, Slots(1, std::vector<uint64_t>(1)));
+  for (uint32_t r = 0; r < kRanks; ++r) {
     Schedule& s = barrier.schedules[r];
     std::vector<VertexId> received;
-    for (std::uint32_t ahead = 1; ahead < kRanks; ahead *= 2) {
+    for (uint32_t ahead = 1; ahead < kRanks; ahead *= 2) {
       const VertexId send = s.send(0, (r + ahead) % kRanks);
       for (const VertexId v : received) s.add_dependency(send, v);
       received.push_back(s.recv(0, (r + kRanks - ahead) % kRanks));
@@ -157,14 +156,14 @@ TEST_F(Resident, ABarrierRunsThousandsOfEpochsWithoutClaimingAnything) {
   }
   ChaosJob chaos(barrier, programs(barrier), 1, kEager, kMany);
   chaos.run_for(1000);
-  std::vector<std::array<std::uint64_t, 3>> claimed;
+  std::vector<std::array<uint64_t, 3>> claimed;
   const auto pools = [](ChaosJob::Rank& rank) {
-    return std::array<std::uint64_t, 3>{rank.node->objects.triggers.used(), rank.node->objects.entries.used(),
-                                        rank.node->objects.counters.used()};
+    return std::array<uint64_t, 3>{rank.node->objects.triggers.used(), rank.node->objects.entries.used(),
+                                   rank.node->objects.counters.used()};
   };
   for (ChaosJob::Rank& rank : chaos.ranks()) claimed.push_back(pools(rank));
   ASSERT_TRUE(chaos.run());
-  for (std::uint32_t r = 0; r < kRanks; ++r) {
+  for (uint32_t r = 0; r < kRanks; ++r) {
     rig_portals.current = chaos.ranks()[r].node.get();
     EXPECT_EQ(chaos.ranks()[r].program->epoch(), kMany);
     EXPECT_TRUE(chaos.ranks()[r].program->counters_are_full());
@@ -174,13 +173,13 @@ TEST_F(Resident, ABarrierRunsThousandsOfEpochsWithoutClaimingAnything) {
 
 // The same, by all ranks in turn: a million executions.
 TEST_F(Resident, ABarrierRunsAMillionTimesWithoutAllocationAndEveryCounterHasWhatAMillionMake) {
-  constexpr std::uint32_t kRanks = 4;
-  const std::uint64_t many = test::runs(1'000'000);
+  constexpr uint32_t kRanks = 4;
+  const uint64_t many = test::runs(1'000'000);
   rig_portals.meanwhile = [] { return 0; };
   test::Rig rig(kRanks);
   std::vector<Port> ports(kRanks);
   std::vector<std::unique_ptr<LoadedProgram>> programs;
-  for (std::uint32_t r = 0; r < kRanks; ++r) {
+  for (uint32_t r = 0; r < kRanks; ++r) {
     Schedule s;
     const VertexId first = s.recv(0, (r + kRanks - 1) % kRanks);
     s.send(0, (r + 1) % kRanks);
@@ -193,22 +192,22 @@ TEST_F(Resident, ABarrierRunsAMillionTimesWithoutAllocationAndEveryCounterHasWha
                                                        std::vector<Binding>(s.size())));
     ASSERT_EQ(programs[r]->load(), PTL_OK);
   }
-  std::size_t allocated = 0;
-  for (std::uint64_t epoch = 0; epoch < many; ++epoch) {
+  size_t allocated = 0;
+  for (uint64_t epoch = 0; epoch < many; ++epoch) {
     if (epoch == 300) allocated = allocation_probe::count;  // what grows once, has grown
-    for (std::uint32_t r = 0; r < kRanks; ++r) {
+    for (uint32_t r = 0; r < kRanks; ++r) {
       rig_portals.current = &rig[r];
       programs[r]->start();
     }
     rig.settle();
-    for (std::uint32_t r = 0; r < kRanks; ++r) {
+    for (uint32_t r = 0; r < kRanks; ++r) {
       bool ended = false;
       rig_portals.current = &rig[r];
       ASSERT_TRUE(programs[r]->test(ended) == PTL_OK && ended) << "epoch " << epoch;
     }
   }
   EXPECT_EQ(allocation_probe::count, allocated);
-  for (std::uint32_t r = 0; r < kRanks; ++r) {
+  for (uint32_t r = 0; r < kRanks; ++r) {
     rig_portals.current = &rig[r];
     EXPECT_EQ(programs[r]->epoch(), many);
     EXPECT_TRUE(programs[r]->counters_are_full());
@@ -218,7 +217,7 @@ TEST_F(Resident, ABarrierRunsAMillionTimesWithoutAllocationAndEveryCounterHasWha
 }
 
 // Beginning and end of vertices in microseconds, by rank, execution and vertex, as a trace file has them.
-using Traced = std::map<std::tuple<std::uint32_t, std::uint32_t, VertexId>, std::pair<double, double>>;
+using Traced = std::map<std::tuple<uint32_t, uint32_t, VertexId>, std::pair<double, double>>;
 
 Traced read_trace(const std::string& path) {
   Traced traced;
@@ -239,7 +238,7 @@ Traced read_trace(const std::string& path) {
 TEST_F(Resident, ATracedProgramComputesTheSameAndTellsOfEachVertexWhenItBeganAndEnded) {
   constexpr double kRounding = 0.001;
   const std::string path = "/tmp/trace_test." + std::to_string(getpid()) + ".json";
-  for (std::uint64_t seed = 1; seed <= test::runs(150); ++seed) {
+  for (uint64_t seed = 1; seed <= test::runs(150); ++seed) {
     const RandomJob job = RandomPrograms(seed).job(kShort);
     Trace trace(path);
     ChaosJob chaos(job, programs(job), seed, kEager, kEpochsRun, &trace);
@@ -249,15 +248,15 @@ TEST_F(Resident, ATracedProgramComputesTheSameAndTellsOfEachVertexWhenItBeganAnd
     trace.write();
     // Named after the rank whose execution was the first to end.
     std::string name;
-    for (std::size_t r = 0; r < job.schedules.size(); ++r) {
+    for (size_t r = 0; r < job.schedules.size(); ++r) {
       const std::string candidate = path.substr(0, path.size() - 4) + std::to_string(r) + ".json";
       if (access(candidate.c_str(), F_OK) == 0) name = candidate;
     }
     ASSERT_NE(name, "") << "seed " << seed;
     Traced traced = read_trace(name);
-    for (std::uint32_t r = 0; r < job.schedules.size(); ++r) {
+    for (uint32_t r = 0; r < job.schedules.size(); ++r) {
       const Schedule& schedule = job.schedules[r];
-      for (std::uint32_t epoch = 0; epoch < kEpochsRun; ++epoch) {
+      for (uint32_t epoch = 0; epoch < kEpochsRun; ++epoch) {
         for (VertexId v = 0; v < schedule.size(); ++v) {
           ASSERT_EQ(traced.contains({r, epoch, v}), schedule[v].kind != Kind::calc || schedule[v].size > 0) << "seed " << seed;
           if (!traced.contains({r, epoch, v})) continue;
@@ -285,28 +284,28 @@ TEST_F(Resident, MatchingWithoutTheIndexOfAMessageWouldBeNoticed) { EXPECT_GT(ba
 TEST_F(Resident, AppendingEveryReceiveEarlyWouldBeNoticed) { EXPECT_GT(bad_runs(100, false), 50u); }
 
 struct Outcome {
-  std::uint32_t hangs = 0, wrong = 0, failed = 0, unharmed = 0;
+  uint32_t hangs = 0, wrong = 0, failed = 0, unharmed = 0;
 };
 
 // In each run one operation divides by zero.
-Outcome with_a_failing_operation(std::uint32_t runs, std::uint32_t words) {
+Outcome with_a_failing_operation(uint32_t runs, uint32_t words) {
   Outcome outcome;
-  for (std::uint64_t seed = 1; outcome.hangs + outcome.wrong + outcome.failed + outcome.unharmed < runs; ++seed) {
+  for (uint64_t seed = 1; outcome.hangs + outcome.wrong + outcome.failed + outcome.unharmed < runs; ++seed) {
     RandomPrograms random(seed);
     RandomJob job = random.job(words, false);
-    std::vector<std::pair<std::uint32_t, VertexId>> candidates;
+    std::vector<std::pair<uint32_t, VertexId>> candidates;
     for (const RandomJob::Step& s : job.steps)
       if (!s.message) candidates.emplace_back(s.rank, s.vertex);
     if (candidates.empty()) continue;
-    const auto [rank, vertex] = candidates[random.draw(static_cast<std::uint32_t>(candidates.size()))];
+    const auto [rank, vertex] = candidates[random.draw(static_cast<uint32_t>(candidates.size()))];
     std::vector<Program> all = Resident::programs(job);
     const RandomJob reference = job;
     job.acts[rank][vertex].op = PTLX_DIV;
     ChaosJob chaos(job, std::move(all), seed, kEager, kEpochsRun);
     std::vector<Slots> memory = reference.initial;
-    for (std::uint32_t e = 0; e < kEpochsRun; ++e) {
+    for (uint32_t e = 0; e < kEpochsRun; ++e) {
       reference.advance(memory);
-      for (std::uint32_t r = 0; r < memory.size(); ++r) chaos.ranks()[r].after[e] = memory[r];
+      for (uint32_t r = 0; r < memory.size(); ++r) chaos.ranks()[r].after[e] = memory[r];
     }
     const bool over = chaos.run();
     const bool failed = std::ranges::any_of(chaos.ranks(), [](const ChaosJob::Rank& r) { return r.failed; });
@@ -319,7 +318,7 @@ Outcome with_a_failing_operation(std::uint32_t runs, std::uint32_t words) {
 }
 
 TEST_F(Resident, AFailedOperationFailsEveryRankThatDependsOnItAndGivesNobodyAWrongResult) {
-  for (const std::uint32_t words : {kShort, kLong}) {
+  for (const uint32_t words : {kShort, kLong}) {
     const Outcome outcome = with_a_failing_operation(250, words);
     EXPECT_EQ(outcome.hangs, 0u);
     EXPECT_EQ(outcome.wrong, 0u);
@@ -338,13 +337,13 @@ TEST_F(Resident, IfFailuresWereNotToldOthersWouldWaitForEver) {
 }
 
 TEST_F(Resident, TheEndOfAProcessEndsEverybodyElseWellOrInAFailure) {
-  std::uint32_t failures = 0;
-  for (std::uint64_t seed = 1; seed <= test::runs(400); ++seed) {
+  uint32_t failures = 0;
+  for (uint64_t seed = 1; seed <= test::runs(400); ++seed) {
     RandomPrograms random(seed);
     const RandomJob job = random.job(seed % 2 ? kShort : kLong, false);
     ChaosJob chaos(job, programs(job), seed, kEager, kEpochsRun);
     chaos.run_for(random.draw(300));
-    chaos.kill(random.draw(static_cast<std::uint32_t>(chaos.ranks().size())));
+    chaos.kill(random.draw(static_cast<uint32_t>(chaos.ranks().size())));
     ASSERT_TRUE(chaos.run()) << "seed " << seed;
     ASSERT_FALSE(any_wrong(chaos)) << "seed " << seed;
     for (ChaosJob::Rank& rank : chaos.ranks()) failures += rank.failed;
@@ -353,12 +352,12 @@ TEST_F(Resident, TheEndOfAProcessEndsEverybodyElseWellOrInAFailure) {
 }
 
 TEST_F(Resident, GivingUpAtAnyMomentLeavesMemoryAloneAndEndsTheOthers) {
-  for (std::uint64_t seed = 1; seed <= test::runs(300); ++seed) {
+  for (uint64_t seed = 1; seed <= test::runs(300); ++seed) {
     RandomPrograms random(seed);
     const RandomJob job = random.job(seed % 2 ? kShort : kLong, false);
     ChaosJob chaos(job, programs(job), seed, kEager, kEpochsRun);
     chaos.run_for(random.draw(300));
-    ChaosJob::Rank& quitter = chaos.ranks()[random.draw(static_cast<std::uint32_t>(chaos.ranks().size()))];
+    ChaosJob::Rank& quitter = chaos.ranks()[random.draw(static_cast<uint32_t>(chaos.ranks().size()))];
     if (quitter.over(kEpochsRun) || !quitter.program->running()) continue;
     rig_portals.current = quitter.node.get();
     quitter.program->cancel();

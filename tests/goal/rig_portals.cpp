@@ -1,6 +1,6 @@
 // The Portals calls of program.cpp on a rig's engines: see rig_portals.hpp. Arguments are the program's and not checked.
 //
-// **Thread:** one.
+// Thread: one.
 #include "tests/goal/rig_portals.hpp"
 
 #include "engine/goal/program.hpp"

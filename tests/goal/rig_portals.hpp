@@ -3,7 +3,7 @@
 // A test says whose calls they are (`current`), and what happens when a call waits (`meanwhile`). Some of what a
 // program relies on can be switched off, to see that its absence is noticed.
 //
-// **Thread:** one.
+// Thread: one.
 #pragma once
 
 #include <functional>

@@ -183,9 +183,9 @@ TEST(Schedule, DeepChainHasNoCycle) {
   EXPECT_EQ(s.num_edges(), kLength - 1);
 }
 
-std::vector<Schedule> ranks(std::size_t n) { return std::vector<Schedule>(n); }
+std::vector<Schedule> ranks(size_t n) { return std::vector<Schedule>(n); }
 
-std::optional<ScheduleError> validation(std::vector<Schedule>& all, std::uint64_t eager_limit = 0xffffffffffffffff) {
+std::optional<ScheduleError> validation(std::vector<Schedule>& all, uint64_t eager_limit = 0xffffffffffffffff) {
   for (Schedule& s : all) s.finish();
   return error_of([&] { validate(all, eager_limit); });
 }
@@ -317,7 +317,7 @@ TEST(Validate, MoreMessagesThanWildcardsAreRefused) {
 
 TEST(Validate, RanksThatWaitForEachOtherAreRefused) {
   auto all = ranks(2);
-  for (std::uint32_t r = 0; r < 2; ++r) {
+  for (uint32_t r = 0; r < 2; ++r) {
     all[r].send(8, 1 - r);
     all[r].recv(8, 1 - r);
     all[r].add_dependency(0, 1);
@@ -333,7 +333,7 @@ TEST(Validate, RanksThatWaitForEachOtherAreRefused) {
 TEST(Validate, ExchangeAfterSendingPassesOnlyWithinTheEagerLimit) {
   const auto exchange = [] {
     auto all = ranks(2);
-    for (std::uint32_t r = 0; r < 2; ++r) {
+    for (uint32_t r = 0; r < 2; ++r) {
       all[r].send(4096, 1 - r);
       all[r].recv(4096, 1 - r);
       all[r].add_dependency(1, 0);

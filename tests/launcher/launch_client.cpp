@@ -1,6 +1,6 @@
 // The rank that the launcher's tests start: says who it is, exchanges values, and misbehaves on request.
 //
-// **Thread:** the main thread only.
+// Thread: the main thread only.
 #include <signal.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ namespace {
 using portunus::Bootstrap;
 
 std::string value_of(int rank, int round) {
-  return std::string(static_cast<std::size_t>(rank) * 100 + 1, static_cast<char>('a' + rank % 26)) + std::to_string(round);
+  return std::string(static_cast<size_t>(rank) * 100 + 1, static_cast<char>('a' + rank % 26)) + std::to_string(round);
 }
 
 void put_value(Bootstrap& job, int round) {

@@ -21,7 +21,7 @@ static_assert(sizeof(ptl_le_t) == 32 && sizeof(ptl_me_t) == 64 && sizeof(ptl_eve
 static_assert(sizeof(ptl_ni_limits_t) == 96 && sizeof(ptl_iovec_t) == 16);
 
 static_assert(sizeof(ptl_size_t) == 8 && sizeof(ptl_match_bits_t) == 8 && sizeof(ptl_hdr_data_t) == 8);
-static_assert(std::is_same_v<ptl_handle_md_t, ptl_handle_me_t> && std::is_same_v<ptl_handle_any_t, std::uint32_t>);
+static_assert(std::is_same_v<ptl_handle_md_t, ptl_handle_me_t> && std::is_same_v<ptl_handle_any_t, uint32_t>);
 static_assert(sizeof(ptl_list_t) == 1 && sizeof(ptl_search_op_t) == 1 && sizeof(ptl_ack_req_t) == 1);
 static_assert(sizeof(ptl_op_t) == 1 && sizeof(ptl_datatype_t) == 1 && sizeof(ptl_event_kind_t) == 1);
 static_assert(sizeof(ptl_ni_fail_t) == 1 && sizeof(ptl_pt_index_t) == 4 && sizeof(ptl_time_t) == 4);

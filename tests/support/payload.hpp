@@ -8,15 +8,15 @@
 namespace portunus::test {
 
 // Bytes that follow from `seed` alone.
-void fill_from(std::uint32_t seed, unsigned char* bytes, std::size_t size);
+void fill_from(uint32_t seed, unsigned char* bytes, size_t size);
 // Each byte becomes one that differs.
-void invert(unsigned char* bytes, std::size_t size);
+void invert(unsigned char* bytes, size_t size);
 
 // Byte i is (i * 2654435761 >> 7) + shift, cut to a byte.
-void fill_hashed(std::size_t shift, unsigned char* bytes, std::size_t size);
-bool holds_hashed(std::size_t shift, const unsigned char* bytes, std::size_t size);
+void fill_hashed(size_t shift, unsigned char* bytes, size_t size);
+bool holds_hashed(size_t shift, const unsigned char* bytes, size_t size);
 
 // Byte i is shift + 7 i + i / 256, cut to a byte.
-void fill_ramp(int shift, unsigned char* bytes, std::size_t size);
+void fill_ramp(int shift, unsigned char* bytes, size_t size);
 
 }  // namespace portunus::test

@@ -19,6 +19,6 @@ constexpr bool kSanitized = false;
 #endif
 
 // All, or every eighth in builds with sanitizers, which look at memory and are ten times slower; 0 only of 0.
-constexpr std::uint32_t runs(std::uint32_t all) { return kSanitized ? (all + 7) / 8 : all; }
+constexpr uint32_t runs(uint32_t all) { return kSanitized ? (all + 7) / 8 : all; }
 
 }  // namespace portunus::test

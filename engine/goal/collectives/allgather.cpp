@@ -1,15 +1,15 @@
 // Gathering at all ranks: by Bruck's algorithm in ceil(log2 n) rounds, by recursive doubling without copies where ranks are
 // a power of two, or around a ring.
 //
-// **Thread:** any; pure.
-// **Source:** Bruck, Ho, Kipnis, Upfal, Weathersby, "Efficient algorithms for all-to-all communications", 1997.
+// Thread: any; pure.
+// Source: Bruck, Ho, Kipnis, Upfal, Weathersby, "Efficient algorithms for all-to-all communications", 1997.
 #include "engine/goal/collectives/collectives.hpp"
 
 namespace portunus::goal::collectives {
 
 void allgather_ring(Script& script, const Team& team, std::span<const Piece> pieces) {
-  const std::uint32_t size = team.size;
-  for (std::uint32_t step = 0; step + 1 < size; ++step) {
+  const uint32_t size = team.size;
+  for (uint32_t step = 0; step + 1 < size; ++step) {
     const Piece& out = pieces[(team.rank + size - step) % size];
     const Piece& in = pieces[(team.rank + 2 * size - step - 1) % size];
     script.send(out.at, out.bytes, team.peer((team.rank + 1) % size));
@@ -17,9 +17,9 @@ void allgather_ring(Script& script, const Team& team, std::span<const Piece> pie
   }
 }
 
-void allgather_doubling(Script& script, const Team& team, Memory buffer, const Cuts& cuts, std::uint64_t width) {
-  for (std::uint32_t known = 1; known < team.size; known *= 2) {
-    const std::uint32_t partner = team.rank ^ known, mine = team.rank & ~(known - 1), theirs = partner & ~(known - 1);
+void allgather_doubling(Script& script, const Team& team, Memory buffer, const Cuts& cuts, uint64_t width) {
+  for (uint32_t known = 1; known < team.size; known *= 2) {
+    const uint32_t partner = team.rank ^ known, mine = team.rank & ~(known - 1), theirs = partner & ~(known - 1);
     script.send(buffer + cuts.begin(mine) * width, cuts.count(mine, mine + known) * width, team.peer(partner));
     script.recv(buffer + cuts.begin(theirs) * width, cuts.count(theirs, theirs + known) * width, team.peer(partner));
   }
@@ -27,19 +27,19 @@ void allgather_doubling(Script& script, const Team& team, Memory buffer, const C
 
 // What is known so far lies in scratchpad, counted from this rank on; in the end it goes to its places.
 void allgather_bruck(Script& script, const Team& team, Memory from, std::span<const Piece> pieces) {
-  const std::uint32_t size = team.size;
-  const auto piece = [&](std::uint32_t i) { return pieces[(team.rank + i) % size]; };
-  std::vector<std::uint64_t> at(1, 0);
-  for (std::uint32_t i = 0; i < size; ++i) at.push_back(at.back() + piece(i).bytes);
+  const uint32_t size = team.size;
+  const auto piece = [&](uint32_t i) { return pieces[(team.rank + i) % size]; };
+  std::vector<uint64_t> at(1, 0);
+  for (uint32_t i = 0; i < size; ++i) at.push_back(at.back() + piece(i).bytes);
   const Memory all = script.scratch(at[size]);
   script.copy(all, from, at[1]);
-  for (std::uint32_t known = 1; known < size; known *= 2) {
-    const std::uint32_t more = std::min(known, size - known);
+  for (uint32_t known = 1; known < size; known *= 2) {
+    const uint32_t more = std::min(known, size - known);
     script.send(all, at[more], team.peer((team.rank + size - known) % size));
     script.recv(all + at[known], at[known + more] - at[known], team.peer((team.rank + known) % size));
   }
-  for (std::uint32_t i = 0; i < size;) {
-    std::uint32_t next = i + 1;
+  for (uint32_t i = 0; i < size;) {
+    uint32_t next = i + 1;
     while (next < size && piece(next).at == piece(i).at + (at[next] - at[i])) ++next;
     const bool own_alone_in_place = i == 0 && next == 1 && piece(0).at == from;
     if (!own_alone_in_place) script.copy(piece(i).at, all + at[i], at[next] - at[i]);
@@ -48,7 +48,7 @@ void allgather_bruck(Script& script, const Team& team, Memory from, std::span<co
 }
 
 void allgatherv(Script& script, const Team& team, Memory from, std::span<const Piece> pieces, const Choices& choices) {
-  std::uint64_t bytes = 0;
+  uint64_t bytes = 0;
   for (const Piece& piece : pieces) bytes += piece.bytes;
   if (choices.of(Collective::allgatherv, bytes, team.size).algorithm == GOAL_BRUCK) {
     allgather_bruck(script, team, from, pieces);
@@ -59,7 +59,7 @@ void allgatherv(Script& script, const Team& team, Memory from, std::span<const P
   allgather_ring(script, team, pieces);
 }
 
-void allgather(Script& script, const Team& team, Memory from, Memory to, std::uint64_t bytes, const Choices& choices) {
+void allgather(Script& script, const Team& team, Memory from, Memory to, uint64_t bytes, const Choices& choices) {
   const Cuts cuts = Cuts::even(bytes * team.size, team.size);
   const Algorithm algorithm = choices.of(Collective::allgather, bytes * team.size, team.size).algorithm;
   if (algorithm == GOAL_BRUCK || (algorithm == GOAL_DOUBLING && team.folded() != 0)) {
@@ -73,20 +73,20 @@ void allgather(Script& script, const Team& team, Memory from, Memory to, std::ui
 
 // Each node gathers at its leader, the leaders exchange what their nodes have, and each node gets all. Where ranks are
 // not numbered node by node, that happens in scratchpad.
-void allgather(Script& script, const Levels& levels, Memory from, Memory to, std::uint64_t bytes, const Choices& choices) {
-  const std::uint32_t size = static_cast<std::uint32_t>(levels.order().size());
+void allgather(Script& script, const Levels& levels, Memory from, Memory to, uint64_t bytes, const Choices& choices) {
+  const uint32_t size = static_cast<uint32_t>(levels.order().size());
   const bool in_order = std::ranges::is_sorted(levels.order());
   const Memory all = in_order ? to : script.scratch(size * bytes);
   gather(script, levels.node(), 0, from, all + levels.first(levels.mine()) * bytes, bytes, choices);
   if (levels.leads()) {
     std::vector<Piece> nodes;
-    for (std::uint32_t i = 0; i < levels.count(); ++i) nodes.push_back({all + levels.first(i) * bytes, levels.size(i) * bytes});
+    for (uint32_t i = 0; i < levels.count(); ++i) nodes.push_back({all + levels.first(i) * bytes, levels.size(i) * bytes});
     allgatherv(script, levels.leaders(), nodes[levels.mine()].at, nodes, choices);
   }
   bcast(script, levels.node(), 0, all, size * bytes, choices);
   if (in_order) return;
-  for (std::uint32_t i = 0; i < size;) {
-    std::uint32_t next = i + 1;
+  for (uint32_t i = 0; i < size;) {
+    uint32_t next = i + 1;
     while (next < size && levels.order()[next] == levels.order()[i] + (next - i)) ++next;
     script.copy(to + levels.order()[i] * bytes, all + i * bytes, (next - i) * bytes);
     i = next;

@@ -1,7 +1,7 @@
 // Reduction to all ranks: by recursive doubling (short vectors), by halving and doubling, or around a ring.
 //
-// **Thread:** any; pure.
-// **Source:** Rabenseifner, "Optimization of collective reduction operations", 2004; Thakur, Rabenseifner, Gropp,
+// Thread: any; pure.
+// Source: Rabenseifner, "Optimization of collective reduction operations", 2004; Thakur, Rabenseifner, Gropp,
 // "Optimization of collective communication operations in MPICH", 2005 (folding).
 #include "engine/goal/collectives/collectives.hpp"
 
@@ -24,11 +24,11 @@ void allreduce_doubling(Script& script, const Team& team, const Reduction& r) {
   if (team.stays()) {
     const Team core = team.core();
     if (core.size == 1) script.copy(r.to, both.from, r.bytes());
-    const auto rounds = static_cast<std::uint32_t>(std::bit_width(core.size)) - 1;
+    const auto rounds = static_cast<uint32_t>(std::bit_width(core.size)) - 1;
     const Landing landing(script, r.bytes(), std::max(rounds, 1u));
     Memory sum = both.from;
-    for (std::uint32_t round = 0; round < rounds; ++round) {
-      const std::uint32_t partner = core.rank ^ 1u << round;
+    for (uint32_t round = 0; round < rounds; ++round) {
+      const uint32_t partner = core.rank ^ 1u << round;
       const Memory arrived = landing.slot(round), next = round + 1 == rounds ? r.to : arrived;
       script.send(sum, r.bytes(), core.peer(partner));
       script.recv(arrived, r.bytes(), core.peer(partner));

@@ -1,20 +1,20 @@
 // Each rank has something for each: directly, in an order in which ranks do not all turn to the same one, or by Bruck's
 // algorithm in ceil(log2 n) rounds with short pieces. And the exchange along the edges of any graph.
 //
-// **Thread:** any; pure.
-// **Source:** Bruck, Ho, Kipnis, Upfal, Weathersby, "Efficient algorithms for all-to-all communications", 1997.
+// Thread: any; pure.
+// Source: Bruck, Ho, Kipnis, Upfal, Weathersby, "Efficient algorithms for all-to-all communications", 1997.
 #include "engine/goal/collectives/collectives.hpp"
 
 namespace portunus::goal::collectives {
 
 namespace {
 
-constexpr std::uint32_t kUnderWay = 64;  // messages that a rank sends at once
+constexpr uint32_t kUnderWay = 64;  // messages that a rank sends at once
 
 // The pieces `out`, but where some of them are to be overwritten, copies.
 std::vector<Piece> saved(Script& script, const Team& team, std::span<const Piece> out, std::span<const Piece> in) {
   std::vector<Piece> safe(out.begin(), out.end());
-  for (std::uint32_t i = 0; i < team.size; ++i) {
+  for (uint32_t i = 0; i < team.size; ++i) {
     if (i == team.rank || !(out[i].at == in[i].at) || out[i].bytes == 0) continue;
     safe[i].at = script.scratch(out[i].bytes);
     script.copy(safe[i].at, out[i].at, out[i].bytes);
@@ -26,11 +26,11 @@ std::vector<Piece> saved(Script& script, const Team& team, std::span<const Piece
 
 void alltoall_pairwise(Script& script, const Team& team, std::span<const Piece> out, std::span<const Piece> in) {
   const std::vector<Piece> safe = saved(script, team, out, in);
-  const std::uint32_t size = team.size;
+  const uint32_t size = team.size;
   script.copy(in[team.rank].at, safe[team.rank].at, in[team.rank].bytes);
   std::vector<VertexId> sends;
-  for (std::uint32_t step = 1; step < size; ++step) {
-    const std::uint32_t to = (team.rank + step) % size, from = (team.rank + size - step) % size;
+  for (uint32_t step = 1; step < size; ++step) {
+    const uint32_t to = (team.rank + step) % size, from = (team.rank + size - step) % size;
     script.recv(in[from].at, in[from].bytes, team.peer(from));
     const VertexId send = script.send(safe[to].at, safe[to].bytes, team.peer(to));
     if (send == kNoVertex) continue;
@@ -40,31 +40,31 @@ void alltoall_pairwise(Script& script, const Team& team, std::span<const Piece> 
 }
 
 // Piece i is for the rank i further on. In the round of each bit of i it moves on by that many ranks.
-void alltoall_bruck(Script& script, const Team& team, Memory from, Memory to, std::uint64_t bytes) {
-  const std::uint32_t size = team.size;
+void alltoall_bruck(Script& script, const Team& team, Memory from, Memory to, uint64_t bytes) {
+  const uint32_t size = team.size;
   std::vector<Memory> where;
-  for (std::uint32_t i = 0; i < size; ++i) where.push_back(from + (team.rank + i) % size * bytes);
-  for (std::uint32_t bit = 1; bit < size; bit *= 2) {
-    std::vector<std::uint32_t> moving;
-    for (std::uint32_t i = bit; i < size; ++i) {
+  for (uint32_t i = 0; i < size; ++i) where.push_back(from + (team.rank + i) % size * bytes);
+  for (uint32_t bit = 1; bit < size; bit *= 2) {
+    std::vector<uint32_t> moving;
+    for (uint32_t i = bit; i < size; ++i) {
       if (i & bit) moving.push_back(i);
     }
-    const std::uint64_t length = moving.size() * bytes;
+    const uint64_t length = moving.size() * bytes;
     const Memory packed = script.scratch(length), arrived = script.scratch(length);
-    for (std::size_t i = 0; i < moving.size();) {
-      std::size_t next = i + 1;
+    for (size_t i = 0; i < moving.size();) {
+      size_t next = i + 1;
       while (next < moving.size() && where[moving[next]] == where[moving[i]] + (next - i) * bytes) ++next;
       script.copy(packed + i * bytes, where[moving[i]], (next - i) * bytes);
       i = next;
     }
     script.send(packed, length, team.peer((team.rank + bit) % size));
     script.recv(arrived, length, team.peer((team.rank + size - bit) % size));
-    for (std::size_t i = 0; i < moving.size(); ++i) where[moving[i]] = arrived + i * bytes;
+    for (size_t i = 0; i < moving.size(); ++i) where[moving[i]] = arrived + i * bytes;
   }
-  for (std::uint32_t i = 0; i < size; ++i) script.copy(to + (team.rank + size - i) % size * bytes, where[i], bytes);
+  for (uint32_t i = 0; i < size; ++i) script.copy(to + (team.rank + size - i) % size * bytes, where[i], bytes);
 }
 
-void alltoall(Script& script, const Team& team, Memory from, Memory to, std::uint64_t bytes, const Choices& choices) {
+void alltoall(Script& script, const Team& team, Memory from, Memory to, uint64_t bytes, const Choices& choices) {
   if (choices.of(Collective::alltoall, bytes, team.size).algorithm == GOAL_BRUCK) {
     alltoall_bruck(script, team, from, to, bytes);
     return;

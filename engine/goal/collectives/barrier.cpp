@@ -1,7 +1,7 @@
 // Barrier: by dissemination in ceil(log2 n) rounds, or up and down a tree with the fewest messages.
 //
-// **Thread:** any; pure.
-// **Source:** Hensgen, Finkel, Manber, "Two algorithms for barrier synchronization", 1988.
+// Thread: any; pure.
+// Source: Hensgen, Finkel, Manber, "Two algorithms for barrier synchronization", 1988.
 #include <vector>
 
 #include "engine/goal/collectives/collectives.hpp"
@@ -24,7 +24,7 @@ struct Gate {
 // A signal of round k must follow the arrivals of all rounds before, not of the last one alone. That the signal of round
 // k-1 has started says so of the rounds before k-1.
 Gate disseminate(Script& script, const Team& team, Gate gate) {
-  for (std::uint32_t distance = 1; distance < team.size; distance *= 2) {
+  for (uint32_t distance = 1; distance < team.size; distance *= 2) {
     const VertexId out = script.send_signal(team.peer((team.rank + distance) % team.size));
     const VertexId in = script.recv_signal(team.peer((team.rank + team.size - distance) % team.size));
     gate.hold(script, out);
@@ -35,15 +35,14 @@ Gate disseminate(Script& script, const Team& team, Gate gate) {
 
 Gate arrive(Script& script, const Team& team) {
   Gate gate;
-  each_child_ascending(team.rank, team.size,
-                       [&](std::uint32_t child, std::uint32_t) { gate.ended.push_back(script.recv_signal(team.peer(child))); });
+  each_child_ascending(team.rank, team.size, [&](uint32_t child, uint32_t) { gate.ended.push_back(script.recv_signal(team.peer(child))); });
   if (team.rank > 0) gate.hold(script, script.send_signal(team.peer(parent(team.rank))));
   return gate;
 }
 
 void release(Script& script, const Team& team, Gate gate) {
   if (team.rank > 0) gate = {{script.recv_signal(team.peer(parent(team.rank)))}};
-  each_child(team.rank, team.size, [&](std::uint32_t child, std::uint32_t) { gate.hold(script, script.send_signal(team.peer(child))); });
+  each_child(team.rank, team.size, [&](uint32_t child, uint32_t) { gate.hold(script, script.send_signal(team.peer(child))); });
 }
 
 }  // namespace

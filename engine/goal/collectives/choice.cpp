@@ -1,6 +1,6 @@
 // The table of algorithms, and reading what overrides it: see choice.hpp.
 //
-// **Thread:** any; pure.
+// Thread: any; pure.
 #include "engine/goal/collectives/choice.hpp"
 
 #include <algorithm>
@@ -11,14 +11,14 @@ namespace portunus::goal::collectives {
 
 namespace {
 
-constexpr std::uint64_t kKiB = 1024, kAnySize = ~std::uint64_t{0};
-constexpr std::uint32_t kAnyRanks = ~std::uint32_t{0};
+constexpr uint64_t kKiB = 1024, kAnySize = ~uint64_t{0};
+constexpr uint32_t kAnyRanks = ~uint32_t{0};
 
 // What is used: of each collective the first line that holds. Sizes as choice.hpp counts them.
 struct Rule {
   Collective collective;
-  std::uint64_t up_to_bytes;
-  std::uint32_t up_to_ranks;
+  uint64_t up_to_bytes;
+  uint32_t up_to_ranks;
   Algorithm algorithm;
 };
 constexpr Rule kRules[] = {
@@ -60,7 +60,7 @@ constexpr Rule kRules[] = {
     {Collective::reduce_scatter, 256 * kKiB, kAnyRanks, GOAL_HALVING},
     {Collective::reduce_scatter, kAnySize, kAnyRanks, GOAL_RING},
 };
-constexpr std::uint64_t kSegment = 64 * kKiB;  // of a pipeline
+constexpr uint64_t kSegment = 64 * kKiB;  // of a pipeline
 
 // What there is besides, only by name.
 struct Offer {
@@ -88,15 +88,15 @@ bool offers(Collective collective, Algorithm algorithm) {
 
 std::string names_of(Collective collective) {
   std::string names;
-  for (std::size_t i = 0; i < std::size(kAlgorithmNames); ++i) {
+  for (size_t i = 0; i < std::size(kAlgorithmNames); ++i) {
     if (offers(collective, static_cast<Algorithm>(i))) names += (i == 0 ? "" : ", ") + std::string(kAlgorithmNames[i]);
   }
   return names;
 }
 
 template <class Names>
-std::size_t number_of(const Names& names, std::string_view name) {
-  return static_cast<std::size_t>(std::ranges::find(names, name) - std::begin(names));
+size_t number_of(const Names& names, std::string_view name) {
+  return static_cast<size_t>(std::ranges::find(names, name) - std::begin(names));
 }
 
 }  // namespace
@@ -118,7 +118,7 @@ Choices Choices::parse(std::string_view text) {
   while (!text.empty()) {
     const std::string_view item = text.substr(0, text.find(','));
     text.remove_prefix(std::min(text.size(), item.size() + 1));
-    const std::size_t equals = item.find('=');
+    const size_t equals = item.find('=');
     if (equals == item.npos) refuse(item, "write COLLECTIVE=ALGORITHM, or nodes=on or nodes=off, with commas between");
     const std::string_view left = item.substr(0, equals), right = item.substr(equals + 1);
     if (left == "nodes") {
@@ -126,7 +126,7 @@ Choices Choices::parse(std::string_view text) {
       choices.nodes_first_ = right == "on";
       continue;
     }
-    const std::size_t collective = number_of(kCollectiveNames, left), algorithm = number_of(kAlgorithmNames, right);
+    const size_t collective = number_of(kCollectiveNames, left), algorithm = number_of(kAlgorithmNames, right);
     if (collective == std::size(kCollectiveNames)) {
       std::string names;
       for (const std::string_view name : kCollectiveNames) names += (names.empty() ? "" : ", ") + std::string(name);
@@ -140,12 +140,12 @@ Choices Choices::parse(std::string_view text) {
 
 bool Choices::force(Collective collective, Algorithm algorithm) {
   if (!offers(collective, algorithm)) return false;
-  if (algorithm != GOAL_AUTO) forced_[static_cast<std::size_t>(collective)] = algorithm;
+  if (algorithm != GOAL_AUTO) forced_[static_cast<size_t>(collective)] = algorithm;
   return true;
 }
 
-Choice Choices::of(Collective collective, std::uint64_t bytes, std::uint32_t ranks) const {
-  const Algorithm forced = forced_[static_cast<std::size_t>(collective)];
+Choice Choices::of(Collective collective, uint64_t bytes, uint32_t ranks) const {
+  const Algorithm forced = forced_[static_cast<size_t>(collective)];
   if (forced != GOAL_AUTO) return {forced, kSegment};
   const Rule& rule = *std::ranges::find_if(
       kRules, [&](const Rule& line) { return line.collective == collective && bytes <= line.up_to_bytes && ranks <= line.up_to_ranks; });

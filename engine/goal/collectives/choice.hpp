@@ -1,6 +1,6 @@
 // Which algorithm a collective uses, by size and number of ranks; one table (choice.cpp), and what overrides it.
 //
-// **Thread:** any; plain values.
+// Thread: any; plain values.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace portunus::goal::collectives {
 using Algorithm = GOAL_Algorithm;
 
 // Those that have more than one algorithm. In brackets: what their size is.
-enum class Collective : std::uint8_t {
+enum class Collective : uint8_t {
   barrier,         // (0)
   bcast,           // (bytes)
   reduce,          // (bytes of the vector)
@@ -30,7 +30,7 @@ enum class Collective : std::uint8_t {
 
 struct Choice {
   Algorithm algorithm = GOAL_AUTO;
-  std::uint64_t segment = 0;  // bytes, where messages are cut
+  uint64_t segment = 0;  // bytes, where messages are cut
 };
 
 class Choices {
@@ -44,13 +44,13 @@ class Choices {
   // Uses `algorithm` for this collective, whatever the size. False if it has no such algorithm; GOAL_AUTO: as the table says.
   [[nodiscard]] bool force(Collective collective, Algorithm algorithm);
 
-  [[nodiscard]] Choice of(Collective collective, std::uint64_t bytes, std::uint32_t ranks) const;
+  [[nodiscard]] Choice of(Collective collective, uint64_t bytes, uint32_t ranks) const;
   // Is one named for this collective?
-  [[nodiscard]] bool is_forced(Collective collective) const { return forced_[static_cast<std::size_t>(collective)] != GOAL_AUTO; }
+  [[nodiscard]] bool is_forced(Collective collective) const { return forced_[static_cast<size_t>(collective)] != GOAL_AUTO; }
   [[nodiscard]] bool nodes_first() const { return nodes_first_; }
 
  private:
-  static constexpr std::size_t kCollectives = 10;
+  static constexpr size_t kCollectives = 10;
   Algorithm forced_[kCollectives] = {};
   bool nodes_first_ = true;
 };

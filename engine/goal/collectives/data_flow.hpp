@@ -3,8 +3,8 @@
 // Operations are told in the order of a sequential program. Each one must wait for the last writer of what it reads or
 // writes, and for those who have read since what it writes; nothing else.
 //
-// **Thread:** any; pure.
-// **Invariants:** ranges are disjoint; the readers of one all came after its writer.
+// Thread: any; pure.
+// Invariants: ranges are disjoint; the readers of one all came after its writer.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +18,20 @@ namespace portunus::goal::collectives {
 
 class DataFlow {
  public:
-  using Op = std::uint32_t;
+  using Op = uint32_t;
   static constexpr Op kNobody = 0xffffffff;
 
   // `op` reads or writes the range; calls wait_for(other) for each operation that must have ended before, maybe twice.
   // Cost: O(log n) in the ranges, and the readers of a range that is written.
   template <class WaitFor>
-  void read(Op op, const Memory& from, std::uint64_t bytes, WaitFor&& wait_for) {
+  void read(Op op, const Memory& from, uint64_t bytes, WaitFor&& wait_for) {
     each_range(from, bytes, [&](Range& range) {
       if (range.writer != kNobody && range.writer != op) wait_for(range.writer);
       range.readers.push_back(op);
     });
   }
   template <class WaitFor>
-  void write(Op op, const Memory& to, std::uint64_t bytes, WaitFor&& wait_for) {
+  void write(Op op, const Memory& to, uint64_t bytes, WaitFor&& wait_for) {
     each_range(to, bytes, [&](Range& range) {
       if (range.readers.empty() && range.writer != kNobody && range.writer != op) wait_for(range.writer);
       for (const Op reader : range.readers) {
@@ -44,29 +44,29 @@ class DataFlow {
 
  private:
   struct Range {
-    std::uint64_t end = 0;
+    uint64_t end = 0;
     Op writer = kNobody;
     std::vector<Op> readers{};
   };
-  using Ranges = std::map<std::uint64_t, Range>;  // by their first byte
+  using Ranges = std::map<uint64_t, Range>;  // by their first byte
 
   // Visits the ranges that make up the memory, after cutting those that reach out of it and filling the gaps.
   template <class Visit>
-  void each_range(const Memory& memory, std::uint64_t bytes, Visit&& visit) {
+  void each_range(const Memory& memory, uint64_t bytes, Visit&& visit) {
     Ranges& ranges = ranges_[{memory.space, memory.number}];
-    const std::uint64_t end = memory.place + bytes;
+    const uint64_t end = memory.place + bytes;
     cut(ranges, memory.place);
     cut(ranges, end);
     auto range = ranges.lower_bound(memory.place);
-    for (std::uint64_t at = memory.place; at < end; at = range->second.end, ++range) {
+    for (uint64_t at = memory.place; at < end; at = range->second.end, ++range) {
       if (range == ranges.end() || range->first > at) {
-        const std::uint64_t next = range == ranges.end() || range->first > end ? end : range->first;
+        const uint64_t next = range == ranges.end() || range->first > end ? end : range->first;
         range = ranges.emplace_hint(range, at, Range{.end = next});
       }
       visit(range->second);
     }
   }
-  static void cut(Ranges& ranges, std::uint64_t at) {
+  static void cut(Ranges& ranges, uint64_t at) {
     auto range = ranges.lower_bound(at);
     if (range == ranges.begin()) return;
     --range;
@@ -76,7 +76,7 @@ class DataFlow {
     ranges.emplace(at, std::move(rest));
   }
 
-  std::map<std::pair<Space, std::uint32_t>, Ranges> ranges_;  // by kind of memory and number of the argument
+  std::map<std::pair<Space, uint32_t>, Ranges> ranges_;  // by kind of memory and number of the argument
 };
 
 }  // namespace portunus::goal::collectives

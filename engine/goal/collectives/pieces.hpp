@@ -1,6 +1,6 @@
 // How a vector is cut into pieces, one per rank.
 //
-// **Thread:** any; plain values.
+// Thread: any; plain values.
 #pragma once
 
 #include <algorithm>
@@ -15,58 +15,58 @@ namespace portunus::goal::collectives {
 class Cuts {
  public:
   // As equal as can be; the first ones are longer by one.
-  static Cuts even(std::uint64_t count, std::uint32_t parts) {
+  static Cuts even(uint64_t count, uint32_t parts) {
     Cuts cuts;
-    cuts.begin_.reserve(parts + std::size_t{1});
-    for (std::uint64_t i = 0; i <= parts; ++i) cuts.begin_.push_back(count / parts * i + std::min(i, count % parts));
+    cuts.begin_.reserve(parts + size_t{1});
+    for (uint64_t i = 0; i <= parts; ++i) cuts.begin_.push_back(count / parts * i + std::min(i, count % parts));
     return cuts;
   }
-  static Cuts of(const std::vector<std::uint64_t>& counts) {
+  static Cuts of(const std::vector<uint64_t>& counts) {
     Cuts cuts;
     cuts.begin_.assign(1, 0);
-    for (const std::uint64_t count : counts) cuts.begin_.push_back(cuts.begin_.back() + count);
+    for (const uint64_t count : counts) cuts.begin_.push_back(cuts.begin_.back() + count);
     return cuts;
   }
-  [[nodiscard]] std::uint32_t parts() const { return static_cast<std::uint32_t>(begin_.size() - 1); }
-  [[nodiscard]] std::uint64_t begin(std::uint32_t i) const { return begin_[i]; }
-  [[nodiscard]] std::uint64_t count(std::uint32_t i) const { return begin_[i + 1] - begin_[i]; }
-  [[nodiscard]] std::uint64_t count(std::uint32_t first, std::uint32_t last) const { return begin_[last] - begin_[first]; }
-  [[nodiscard]] std::uint64_t total() const { return begin_.back(); }
+  [[nodiscard]] uint32_t parts() const { return static_cast<uint32_t>(begin_.size() - 1); }
+  [[nodiscard]] uint64_t begin(uint32_t i) const { return begin_[i]; }
+  [[nodiscard]] uint64_t count(uint32_t i) const { return begin_[i + 1] - begin_[i]; }
+  [[nodiscard]] uint64_t count(uint32_t first, uint32_t last) const { return begin_[last] - begin_[first]; }
+  [[nodiscard]] uint64_t total() const { return begin_.back(); }
   // The cuts numbered by `kept`, ascending, first and last among them.
   template <class Kept>
-  [[nodiscard]] Cuts joined(std::uint32_t parts, Kept&& kept) const {
+  [[nodiscard]] Cuts joined(uint32_t parts, Kept&& kept) const {
     Cuts cuts;
-    for (std::uint32_t i = 0; i < parts; ++i) cuts.begin_.push_back(begin_[kept(i)]);
+    for (uint32_t i = 0; i < parts; ++i) cuts.begin_.push_back(begin_[kept(i)]);
     cuts.begin_.push_back(begin_.back());
     return cuts;
   }
 
   // The pieces in memory, if elements of `width` bytes lie one after the other from `base` on.
-  [[nodiscard]] std::vector<Piece> in(Memory base, std::uint64_t width) const {
+  [[nodiscard]] std::vector<Piece> in(Memory base, uint64_t width) const {
     std::vector<Piece> pieces;
     pieces.reserve(parts());
-    for (std::uint32_t i = 0; i < parts(); ++i) pieces.push_back({base + begin(i) * width, count(i) * width});
+    for (uint32_t i = 0; i < parts(); ++i) pieces.push_back({base + begin(i) * width, count(i) * width});
     return pieces;
   }
 
  private:
-  std::vector<std::uint64_t> begin_;
+  std::vector<uint64_t> begin_;
 };
 
 // A few pieces of scratchpad where messages land in turn: as many as there are messages when they are small, so that
 // none waits for another; two when they are large.
 class Landing {
  public:
-  Landing(Script& script, std::uint64_t bytes, std::uint32_t messages)
+  Landing(Script& script, uint64_t bytes, uint32_t messages)
       : stride_((bytes + 63) / 64 * 64),
         slots_(bytes <= kSmall ? messages : std::min(messages, 2u)),
         base_(script.scratch(stride_ * slots_)) {}
-  [[nodiscard]] Memory slot(std::uint32_t message) const { return base_ + message % slots_ * stride_; }
+  [[nodiscard]] Memory slot(uint32_t message) const { return base_ + message % slots_ * stride_; }
 
  private:
-  static constexpr std::uint64_t kSmall = 32 << 10;
-  std::uint64_t stride_;
-  std::uint32_t slots_;
+  static constexpr uint64_t kSmall = 32 << 10;
+  uint64_t stride_;
+  uint32_t slots_;
   Memory base_;
 };
 

@@ -1,24 +1,24 @@
 // Reduction to one rank: up a binomial tree, or by halving and gathering for long vectors.
 //
-// **Thread:** any; pure.
-// **Source:** Rabenseifner, "Optimization of collective reduction operations", 2004 (halving).
+// Thread: any; pure.
+// Source: Rabenseifner, "Optimization of collective reduction operations", 2004 (halving).
 #include "engine/goal/collectives/collectives.hpp"
 #include "engine/goal/collectives/tree.hpp"
 
 namespace portunus::goal::collectives {
 
-void reduce_binomial(Script& script, const Team& whole, std::uint32_t root, const Reduction& r) {
+void reduce_binomial(Script& script, const Team& whole, uint32_t root, const Reduction& r) {
   const Team team = whole.from(root);
-  std::uint32_t children = 0;
-  each_child(team.rank, team.size, [&](std::uint32_t, std::uint32_t) { ++children; });
+  uint32_t children = 0;
+  each_child(team.rank, team.size, [&](uint32_t, uint32_t) { ++children; });
   const bool is_root = team.rank == 0;
   if (is_root && children == 0) script.copy(r.to, r.from, r.bytes());
   Memory sum = r.from;
   if (children > 0) {
     const Memory next = is_root ? r.to : script.scratch(r.bytes());
     const Landing landing(script, r.bytes(), children);
-    std::uint32_t i = 0;
-    each_child_ascending(team.rank, team.size, [&](std::uint32_t child, std::uint32_t) {
+    uint32_t i = 0;
+    each_child_ascending(team.rank, team.size, [&](uint32_t child, uint32_t) {
       const Memory arrived = landing.slot(i++);
       script.recv(arrived, r.bytes(), team.peer(child));
       script.combine(r.element, next, sum, arrived, r.count);
@@ -28,7 +28,7 @@ void reduce_binomial(Script& script, const Team& whole, std::uint32_t root, cons
   if (!is_root) script.send(sum, r.bytes(), team.peer(parent(team.rank)));
 }
 
-void reduce_halving(Script& script, const Team& whole, std::uint32_t root, const Reduction& r) {
+void reduce_halving(Script& script, const Team& whole, uint32_t root, const Reduction& r) {
   const Team team = whole.from(root);
   const Memory sum = team.rank == 0 ? r.to : script.scratch(team.stays() ? r.bytes() : 0);
   const Reduction both = fold_in(script, team, r, sum);
@@ -40,10 +40,10 @@ void reduce_halving(Script& script, const Team& whole, std::uint32_t root, const
   }
   const Cuts cuts = Cuts::even(r.count, core.size);
   halve(script, core, both.from, sum, cuts, r.element);
-  const auto range = [&](std::uint32_t first, std::uint32_t last) {
+  const auto range = [&](uint32_t first, uint32_t last) {
     return Piece{sum + cuts.begin(first) * r.element.width(), cuts.count(first, last) * r.element.width()};
   };
-  each_child_ascending(core.rank, core.size, [&](std::uint32_t child, std::uint32_t end) {
+  each_child_ascending(core.rank, core.size, [&](uint32_t child, uint32_t end) {
     const Piece theirs = range(child, end);
     script.recv(theirs.at, theirs.bytes, core.peer(child));
   });
@@ -52,7 +52,7 @@ void reduce_halving(Script& script, const Team& whole, std::uint32_t root, const
   script.send(mine.at, mine.bytes, core.peer(parent(core.rank)));
 }
 
-void reduce(Script& script, const Team& team, std::uint32_t root, const Reduction& r, const Choices& choices) {
+void reduce(Script& script, const Team& team, uint32_t root, const Reduction& r, const Choices& choices) {
   if (choices.of(Collective::reduce, r.bytes(), team.size).algorithm == GOAL_HALVING) reduce_halving(script, team, root, r);
   else reduce_binomial(script, team, root, r);
 }

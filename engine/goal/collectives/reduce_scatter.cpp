@@ -1,14 +1,14 @@
 // Reduction of a vector of which each rank keeps a piece: by recursive halving, or around a ring.
 //
-// **Thread:** any; pure.
-// **Source:** Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH", 2005.
+// Thread: any; pure.
+// Source: Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH", 2005.
 #include "engine/goal/collectives/collectives.hpp"
 
 namespace portunus::goal::collectives {
 
 namespace {
 
-bool overlap(const Memory& x, std::uint64_t x_bytes, const Memory& y, std::uint64_t y_bytes) {
+bool overlap(const Memory& x, uint64_t x_bytes, const Memory& y, uint64_t y_bytes) {
   return x.space == y.space && x.number == y.number && x.place < y.place + y_bytes && y.place < x.place + x_bytes;
 }
 
@@ -29,18 +29,18 @@ Reduction fold_in(Script& script, const Team& team, const Reduction& r, Memory s
 }
 
 void halve(Script& script, const Team& core, Memory from, Memory sum, const Cuts& cuts, const Element& element) {
-  std::uint32_t first = 0;
-  std::uint64_t most = 0;  // elements that arrive at once
-  for (std::uint32_t half = core.size / 2, at = 0; half > 0; half /= 2) {
+  uint32_t first = 0;
+  uint64_t most = 0;  // elements that arrive at once
+  for (uint32_t half = core.size / 2, at = 0; half > 0; half /= 2) {
     if (core.rank & half) at += half;
     most = std::max(most, cuts.count(at, at + half));
   }
-  const Landing landing(script, most * element.width(), static_cast<std::uint32_t>(std::bit_width(core.size)) - 1);
-  std::uint32_t round = 0;
-  for (std::uint32_t half = core.size / 2; half > 0; half /= 2, ++round) {
+  const Landing landing(script, most * element.width(), static_cast<uint32_t>(std::bit_width(core.size)) - 1);
+  uint32_t round = 0;
+  for (uint32_t half = core.size / 2; half > 0; half /= 2, ++round) {
     const bool keep_upper = (core.rank & half) != 0;
-    const std::uint32_t partner = core.rank ^ half, kept = first + (keep_upper ? half : 0), given = first + (keep_upper ? 0 : half);
-    const std::uint64_t at = cuts.begin(kept) * element.width(), count = cuts.count(kept, kept + half);
+    const uint32_t partner = core.rank ^ half, kept = first + (keep_upper ? half : 0), given = first + (keep_upper ? 0 : half);
+    const uint64_t at = cuts.begin(kept) * element.width(), count = cuts.count(kept, kept + half);
     const Memory arrived = landing.slot(round);
     script.send(from + cuts.begin(given) * element.width(), cuts.count(given, given + half) * element.width(), core.peer(partner));
     script.recv(arrived, count * element.width(), core.peer(partner));
@@ -53,8 +53,8 @@ void halve(Script& script, const Team& core, Memory from, Memory sum, const Cuts
 void reduce_scatter_halving(Script& script, const Team& team, const Reduction& r, const Cuts& cuts) {
   Reduction all = r;
   all.count = cuts.total();
-  const auto piece = [&](Memory base, std::uint32_t i) { return base + cuts.begin(i) * r.element.width(); };
-  const auto bytes = [&](std::uint32_t i) { return cuts.count(i) * r.element.width(); };
+  const auto piece = [&](Memory base, uint32_t i) { return base + cuts.begin(i) * r.element.width(); };
+  const auto bytes = [&](uint32_t i) { return cuts.count(i) * r.element.width(); };
   const Memory sum = script.scratch(team.stays() ? all.bytes() : 0);
   const Reduction both = fold_in(script, team, all, sum);
   if (!team.stays()) {
@@ -64,7 +64,7 @@ void reduce_scatter_halving(Script& script, const Team& team, const Reduction& r
   const Team core = team.core();
   Memory result = both.from;
   if (core.size > 1) {
-    halve(script, core, both.from, sum, cuts.joined(core.size, [&](std::uint32_t i) { return core.unfold(i); }), r.element);
+    halve(script, core, both.from, sum, cuts.joined(core.size, [&](uint32_t i) { return core.unfold(i); }), r.element);
     result = sum;
   }
   if (team.has_left_out()) script.send(piece(result, team.rank + 1), bytes(team.rank + 1), team.peer(team.rank + 1));
@@ -73,22 +73,22 @@ void reduce_scatter_halving(Script& script, const Team& team, const Reduction& r
 
 // Piece i is gathered up on its way once around, from rank i + 1 to rank i.
 void reduce_scatter_ring(Script& script, const Team& team, const Reduction& r, const Cuts& cuts) {
-  const std::uint32_t size = team.size, right = team.peer((team.rank + 1) % size), left = team.peer((team.rank + size - 1) % size);
-  const std::uint64_t width = r.element.width();
+  const uint32_t size = team.size, right = team.peer((team.rank + 1) % size), left = team.peer((team.rank + size - 1) % size);
+  const uint64_t width = r.element.width();
   const Memory own = r.from + cuts.begin(team.rank) * width;
   if (size == 1) {
     script.copy(r.to, own, cuts.count(0) * width);
     return;
   }
-  std::uint64_t most = 0;
-  for (std::uint32_t i = 0; i < size; ++i) most = std::max(most, cuts.count(i));
+  uint64_t most = 0;
+  for (uint32_t i = 0; i < size; ++i) most = std::max(most, cuts.count(i));
   const Landing landing(script, most * width, size - 1);
   // An element-wise operation may write what it reads, but not something that reaches into it.
-  const std::uint64_t kept = cuts.count(team.rank) * width;
+  const uint64_t kept = cuts.count(team.rank) * width;
   const bool shifted = !(r.to == own) && overlap(r.to, kept, own, kept);
   Memory passing = r.from + cuts.begin((team.rank + size - 1) % size) * width;
-  for (std::uint32_t step = 1; step < size; ++step) {
-    const std::uint32_t out = (team.rank + size - step) % size, in = (team.rank + 2 * size - step - 1) % size;
+  for (uint32_t step = 1; step < size; ++step) {
+    const uint32_t out = (team.rank + size - step) % size, in = (team.rank + 2 * size - step - 1) % size;
     const Memory arrived = landing.slot(step - 1);
     script.send(passing, cuts.count(out) * width, right);
     script.recv(arrived, cuts.count(in) * width, left);
@@ -100,7 +100,7 @@ void reduce_scatter_ring(Script& script, const Team& team, const Reduction& r, c
 }
 
 void reduce_scatter(Script& script, const Team& team, const Reduction& r, const Cuts& cuts, const Choices& choices) {
-  const std::uint64_t bytes = cuts.total() * r.element.width();
+  const uint64_t bytes = cuts.total() * r.element.width();
   if (choices.of(Collective::reduce_scatter, bytes, team.size).algorithm == GOAL_RING) reduce_scatter_ring(script, team, r, cuts);
   else reduce_scatter_halving(script, team, r, cuts);
 }

@@ -1,7 +1,7 @@
 // Prefix reductions, with and without a rank's own part, in ceil(log2 n) rounds.
 //
-// **Thread:** any; pure.
-// **Source:** Hillis, Steele, "Data parallel algorithms", 1986.
+// Thread: any; pure.
+// Source: Hillis, Steele, "Data parallel algorithms", 1986.
 #include "engine/goal/collectives/collectives.hpp"
 
 namespace portunus::goal::collectives {
@@ -11,16 +11,16 @@ namespace {
 // `sum` is that of the `distance` ranks up to this one (or of all of them, near rank 0). Where a rank's own part is left
 // out of the result, the result is gathered beside it.
 void prefix(Script& script, const Team& team, const Reduction& r, bool with_own) {
-  const std::uint32_t rank = team.rank;
-  const Landing landing(script, r.bytes(), static_cast<std::uint32_t>(std::bit_width(rank)));
+  const uint32_t rank = team.rank;
+  const Landing landing(script, r.bytes(), static_cast<uint32_t>(std::bit_width(rank)));
   Memory sum = r.from;
   if (rank == 0 && with_own) script.copy(r.to, r.from, r.bytes());
   if (rank > 0 && !with_own && r.to == r.from) {  // the first result comes before the last use of the own part
     sum = script.scratch(r.bytes());
     script.copy(sum, r.from, r.bytes());
   }
-  std::uint32_t round = 0;
-  for (std::uint32_t distance = 1; distance < team.size; distance *= 2, ++round) {
+  uint32_t round = 0;
+  for (uint32_t distance = 1; distance < team.size; distance *= 2, ++round) {
     if (rank + distance < team.size) script.send(sum, r.bytes(), team.peer(rank + distance));
     if (rank < distance) continue;
     const Memory arrived = landing.slot(round);

@@ -1,25 +1,25 @@
 // Writing down what one rank does: see script.hpp.
 //
-// **Thread:** any; pure.
+// Thread: any; pure.
 #include "engine/goal/collectives/script.hpp"
 
 namespace portunus::goal::collectives {
 
-VertexId Script::send(const Memory& from, std::uint64_t bytes, std::uint32_t peer, std::uint32_t tag) {
+VertexId Script::send(const Memory& from, uint64_t bytes, uint32_t peer, uint32_t tag) {
   if (bytes == 0) return kNoVertex;
   const VertexId v = step(builder_.send(from, bytes, rank_of(peer), tag_ + tag));
   reads(v, from, bytes);
   return v;
 }
 
-VertexId Script::recv(const Memory& to, std::uint64_t bytes, std::uint32_t peer, std::uint32_t tag) {
+VertexId Script::recv(const Memory& to, uint64_t bytes, uint32_t peer, uint32_t tag) {
   if (bytes == 0) return kNoVertex;
   const VertexId v = step(builder_.recv(to, bytes, rank_of(peer), tag_ + tag));
   writes(v, to, bytes);
   return v;
 }
 
-VertexId Script::copy(const Memory& to, const Memory& from, std::uint64_t bytes) {
+VertexId Script::copy(const Memory& to, const Memory& from, uint64_t bytes) {
   if (bytes == 0 || to == from) return kNoVertex;
   const VertexId v = step(builder_.copy(to, from, bytes));
   reads(v, from, bytes);
@@ -27,10 +27,10 @@ VertexId Script::copy(const Memory& to, const Memory& from, std::uint64_t bytes)
   return v;
 }
 
-VertexId Script::combine(const Element& element, const Memory& to, const Memory& a, const Memory& b, std::uint64_t count) {
+VertexId Script::combine(const Element& element, const Memory& to, const Memory& a, const Memory& b, uint64_t count) {
   if (count == 0) return kNoVertex;
   const VertexId v = step(builder_.local(element.op, element.type, to, a, b, count));
-  const std::uint64_t bytes = count * element.width();
+  const uint64_t bytes = count * element.width();
   reads(v, a, bytes);
   reads(v, b, bytes);
   writes(v, to, bytes);
@@ -44,11 +44,11 @@ VertexId Script::step(VertexId v) {
   return v;
 }
 
-void Script::reads(VertexId v, const Memory& from, std::uint64_t bytes) {
+void Script::reads(VertexId v, const Memory& from, uint64_t bytes) {
   flow_.read(v, from, bytes, [&](VertexId before) { depend(v, before, After::finish); });
 }
 
-void Script::writes(VertexId v, const Memory& to, std::uint64_t bytes) {
+void Script::writes(VertexId v, const Memory& to, uint64_t bytes) {
   flow_.write(v, to, bytes, [&](VertexId before) { depend(v, before, After::finish); });
 }
 

@@ -7,8 +7,8 @@
 // The n-th message from one rank to another with a tag meets the n-th that is received with it; collectives need but one
 // tag. Messages and copies of no bytes are left out, on both sides; signals are messages without content.
 //
-// **Thread:** any; pure, no state beside the object and its builder.
-// **Invariants:** a step waits for earlier ones only, so there is no circle within a rank.
+// Thread: any; pure, no state beside the object and its builder.
+// Invariants: a step waits for earlier ones only, so there is no circle within a rank.
 #pragma once
 
 #include <cstdint>
@@ -24,29 +24,29 @@ namespace portunus::goal::collectives {
 struct Element {
   ptlx_local_op_t op = PTLX_ADD;
   ptl_datatype_t type = PTL_UINT8_T;
-  [[nodiscard]] std::uint64_t width() const { return width_of(type); }
+  [[nodiscard]] uint64_t width() const { return width_of(type); }
 };
 
 class Script {
  public:
   // Adds to `builder`. `tag` is added to that of all messages. `ranks`: the job's rank of each peer; empty: the same. It
   // must outlive the script.
-  explicit Script(Builder& builder, std::uint32_t tag = 0, std::span<const int> ranks = {})
+  explicit Script(Builder& builder, uint32_t tag = 0, std::span<const int> ranks = {})
       : builder_(builder), first_(builder.plan().graph.size()), tag_(tag), ranks_(ranks) {}
 
-  VertexId send(const Memory& from, std::uint64_t bytes, std::uint32_t peer, std::uint32_t tag = 0);
-  VertexId recv(const Memory& to, std::uint64_t bytes, std::uint32_t peer, std::uint32_t tag = 0);
-  VertexId send_signal(std::uint32_t peer) { return step(builder_.send({}, 0, rank_of(peer), tag_)); }
-  VertexId recv_signal(std::uint32_t peer) { return step(builder_.recv({}, 0, rank_of(peer), tag_)); }
-  VertexId copy(const Memory& to, const Memory& from, std::uint64_t bytes);
+  VertexId send(const Memory& from, uint64_t bytes, uint32_t peer, uint32_t tag = 0);
+  VertexId recv(const Memory& to, uint64_t bytes, uint32_t peer, uint32_t tag = 0);
+  VertexId send_signal(uint32_t peer) { return step(builder_.send({}, 0, rank_of(peer), tag_)); }
+  VertexId recv_signal(uint32_t peer) { return step(builder_.recv({}, 0, rank_of(peer), tag_)); }
+  VertexId copy(const Memory& to, const Memory& from, uint64_t bytes);
   // to[i] = a[i] op b[i]. Any two of the three may be the same; else they do not overlap.
-  VertexId combine(const Element& element, const Memory& to, const Memory& a, const Memory& b, std::uint64_t count);
+  VertexId combine(const Element& element, const Memory& to, const Memory& a, const Memory& b, uint64_t count);
 
   void after(VertexId dependent, VertexId prerequisite) { depend(dependent, prerequisite, After::finish); }
   void after_start(VertexId dependent, VertexId prerequisite) { depend(dependent, prerequisite, After::start); }
 
   // A new piece of scratchpad, aligned for every type.
-  Memory scratch(std::uint64_t bytes) { return builder_.scratch(bytes); }
+  Memory scratch(uint64_t bytes) { return builder_.scratch(bytes); }
 
   // The steps so far are first() .. end-1 of the builder.
   [[nodiscard]] VertexId first() const { return first_; }
@@ -55,15 +55,15 @@ class Script {
   [[nodiscard]] bool is_waited_for(VertexId v) const { return waited_for_[v - first_]; }
 
  private:
-  [[nodiscard]] std::uint32_t rank_of(std::uint32_t peer) const { return ranks_.empty() ? peer : static_cast<std::uint32_t>(ranks_[peer]); }
+  [[nodiscard]] uint32_t rank_of(uint32_t peer) const { return ranks_.empty() ? peer : static_cast<uint32_t>(ranks_[peer]); }
   VertexId step(VertexId v);
-  void reads(VertexId v, const Memory& from, std::uint64_t bytes);
-  void writes(VertexId v, const Memory& to, std::uint64_t bytes);
+  void reads(VertexId v, const Memory& from, uint64_t bytes);
+  void writes(VertexId v, const Memory& to, uint64_t bytes);
   void depend(VertexId dependent, VertexId prerequisite, After after);
 
   Builder& builder_;
   VertexId first_;
-  std::uint32_t tag_;
+  uint32_t tag_;
   std::span<const int> ranks_;
   DataFlow flow_;
   std::vector<VertexId> asked_by_;  // for each step: the last one that waits for it because of memory

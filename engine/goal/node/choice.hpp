@@ -10,7 +10,7 @@
 // two else; bytes are copied at some 10 GB/s and combined at half of that. The limits follow from these numbers; bench/compare has the
 // collectives that show whether they hold on a machine.
 //
-// **Thread:** any; pure.
+// Thread: any; pure.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@
 namespace portunus::goal::node {
 
 // Whether short contributions go through slots. `bytes`: of a rank's part or vector.
-inline bool fits_slots(GOAL_Node_kind kind, std::size_t bytes, std::size_t size) {
+inline bool fits_slots(GOAL_Node_kind kind, size_t bytes, size_t size) {
   switch (kind) {
     case GOAL_NODE_BARRIER: return true;
     case GOAL_NODE_BCAST:
@@ -38,11 +38,11 @@ inline bool fits_slots(GOAL_Node_kind kind, std::size_t bytes, std::size_t size)
 }
 
 // Whether each rank combines a part of a vector of so many bytes, rather than whoever gets the result all of it.
-inline bool in_parts(GOAL_Node_kind kind, std::size_t bytes, std::size_t size, bool crowded) {
+inline bool in_parts(GOAL_Node_kind kind, size_t bytes, size_t size, bool crowded) {
   if (size < 3) return false;  // nothing is saved
   // What is saved: the work on all but one's own part, by all ranks (or the root) one after the other where cores are few.
-  const std::size_t saved = kind == GOAL_NODE_ALLREDUCE ? bytes * (size - 2) : bytes * (size - 1) / 2;
-  return saved > (crowded ? std::size_t{16} * 1024 : std::size_t{8} * 1024);
+  const size_t saved = kind == GOAL_NODE_ALLREDUCE ? bytes * (size - 2) : bytes * (size - 1) / 2;
+  return saved > (crowded ? size_t{16} * 1024 : size_t{8} * 1024);
 }
 
 }  // namespace portunus::goal::node

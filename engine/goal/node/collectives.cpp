@@ -1,6 +1,6 @@
 // Making a group's memory, choosing the way of a call, and what goes through slots: see collectives.hpp.
 //
-// **Thread:** as collectives.hpp says.
+// Thread: as collectives.hpp says.
 #include "engine/goal/node/collectives.hpp"
 
 #include <algorithm>
@@ -18,20 +18,18 @@ namespace portunus::goal::node {
 
 namespace {
 
-constexpr std::size_t kMostRanks = 128;
+constexpr size_t kMostRanks = 128;
 constexpr unsigned kEarlyCalls = 4;  // a group that is used less is not worth any memory
 // Of all groups of a process: many groups must not fill the node's shared memory.
-constexpr std::size_t kMostMemory = std::size_t{48} << 20;
-std::atomic<std::size_t> memory_in_use{0};
+constexpr size_t kMostMemory = size_t{48} << 20;
+std::atomic<size_t> memory_in_use{0};
 
-constexpr std::uint32_t kSlotsTag = GOAL_NODE_TAGS, kRoomsTag = GOAL_NODE_TAGS + 1;
+constexpr uint32_t kSlotsTag = GOAL_NODE_TAGS, kRoomsTag = GOAL_NODE_TAGS + 1;
 
 bool is_reduction(GOAL_Node_kind kind) { return kind >= GOAL_NODE_REDUCE && kind <= GOAL_NODE_EXSCAN; }
 
 // A rank's part or vector, in bytes; of those whose parts differ, nothing that all would know.
-std::size_t bytes_of(const GOAL_Node_call& call) {
-  return is_reduction(call.kind) ? call.count * local_size(type_of(call.type)) : call.bytes;
-}
+size_t bytes_of(const GOAL_Node_call& call) { return is_reduction(call.kind) ? call.count * local_size(type_of(call.type)) : call.bytes; }
 
 bool is_collective_of_one_root(GOAL_Node_kind kind) {
   return kind == GOAL_NODE_BCAST || kind == GOAL_NODE_GATHER || kind == GOAL_NODE_SCATTER || kind == GOAL_NODE_REDUCE ||
@@ -39,15 +37,15 @@ bool is_collective_of_one_root(GOAL_Node_kind kind) {
 }
 
 // What all ranks must say of a call, apart from its size.
-std::uint64_t digest(const GOAL_Node_call& call) {
-  std::uint64_t what = static_cast<std::uint64_t>(call.kind);
-  if (is_collective_of_one_root(call.kind)) what |= std::uint64_t{static_cast<std::uint32_t>(call.root)} << 32;
-  if (is_reduction(call.kind)) what |= static_cast<std::uint64_t>(call.type) << 16 | static_cast<std::uint64_t>(call.op) << 24;
+uint64_t digest(const GOAL_Node_call& call) {
+  uint64_t what = static_cast<uint64_t>(call.kind);
+  if (is_collective_of_one_root(call.kind)) what |= uint64_t{static_cast<uint32_t>(call.root)} << 32;
+  if (is_reduction(call.kind)) what |= static_cast<uint64_t>(call.type) << 16 | static_cast<uint64_t>(call.op) << 24;
   return what;
 }
 
 std::vector<int> ranks_of(const GOAL_Group& group) {
-  std::vector<int> ranks(static_cast<std::size_t>(group.size));
+  std::vector<int> ranks(static_cast<size_t>(group.size));
   std::iota(ranks.begin(), ranks.end(), 0);
   if (group.ranks) std::copy_n(group.ranks, ranks.size(), ranks.begin());
   return ranks;
@@ -62,8 +60,8 @@ bool on_one_node(const GOAL_Group& group) {
 Collectives::Collectives(const GOAL_Group& group, unsigned context, GOAL_Domain domain, Hopeless hopeless)
     : ranks_(ranks_of(group)),
       group_{group.rank, group.size, ranks_.data(), nullptr, 0, GOAL_AUTO},
-      rank_(static_cast<std::size_t>(group.rank)),
-      size_(static_cast<std::size_t>(group.size)),
+      rank_(static_cast<size_t>(group.rank)),
+      size_(static_cast<size_t>(group.size)),
       context_(context),
       hopeless_(hopeless),
       waiting_(domain, hopeless),
@@ -91,11 +89,11 @@ int Collectives::prepare(Agreement& agreement, bool& may) {
 }
 
 template <class Kind>
-bool Collectives::has(Kind& kind, State& state, unsigned& calls, std::uint32_t tag) {
+bool Collectives::has(Kind& kind, State& state, unsigned& calls, uint32_t tag) {
   if (state != State::early) [[likely]]
     return state == State::here;
   if (++calls < kEarlyCalls) return false;
-  const std::size_t bytes = size_ * kind.bytes_each();
+  const size_t bytes = size_ * kind.bytes_each();
   bool may = memory_in_use.fetch_add(bytes, std::memory_order_relaxed) + bytes <= kMostMemory;
   memory_ += bytes;
   GOAL_Group group = group_;
@@ -138,7 +136,7 @@ bool Collectives::is_forced(GOAL_Node_kind kind) {
 int Collectives::run(const GOAL_Node_call& call) {
   if (is_forced(call.kind)) [[unlikely]]
     return GOAL_NODE_NOT_TAKEN;
-  const std::size_t bytes = bytes_of(call);
+  const size_t bytes = bytes_of(call);
   const bool is_short = fits_slots(call.kind, bytes, size_);
   const bool here = has(slots_, slots_state_, short_calls_, kSlotsTag) && (is_short || has(rooms_, rooms_state_, long_calls_, kRoomsTag));
   if (!here) [[unlikely]]
@@ -149,7 +147,7 @@ int Collectives::run(const GOAL_Node_call& call) {
   return end == End::mismatch ? int{GOAL_NODE_MISMATCH} : failure();
 }
 
-Collectives::End Collectives::in_rooms(const GOAL_Node_call& call, std::uint64_t what, std::size_t bytes) {
+Collectives::End Collectives::in_rooms(const GOAL_Node_call& call, uint64_t what, size_t bytes) {
   const bool parts = is_reduction(call.kind) && in_parts(call.kind, bytes, size_, crowded_);
   switch (call.kind) {
     case GOAL_NODE_BCAST: return bcast(call, what);
@@ -169,9 +167,9 @@ Collectives::End Collectives::in_rooms(const GOAL_Node_call& call, std::uint64_t
   }
 }
 
-Collectives::End Collectives::in_slots(const GOAL_Node_call& call, std::size_t bytes) {
-  const auto root = static_cast<std::size_t>(call.root);
-  const std::uint64_t what = digest(call) | std::uint64_t{bytes} << 48;
+Collectives::End Collectives::in_slots(const GOAL_Node_call& call, size_t bytes) {
+  const auto root = static_cast<size_t>(call.root);
+  const uint64_t what = digest(call) | uint64_t{bytes} << 48;
   const bool is_root = rank_ == root;
   bool all = false, from_root = false, from_lower = false;  // whose contributions this rank needs
   bool gives = true;
@@ -192,20 +190,20 @@ Collectives::End Collectives::in_slots(const GOAL_Node_call& call, std::size_t b
     default: all = true;
   }
   const void* mine = call.kind == GOAL_NODE_BCAST ? call.out : call.in;
-  const std::size_t given = call.kind == GOAL_NODE_ALLTOALL || call.kind == GOAL_NODE_SCATTER ? size_ * bytes : bytes;
+  const size_t given = call.kind == GOAL_NODE_ALLTOALL || call.kind == GOAL_NODE_SCATTER ? size_ * bytes : bytes;
   static constexpr std::byte kNothing{};
   if (!slots_.begin(gives ? (given > 0 ? mine : &kNothing) : nullptr, given, what)) return End::never;
   const bool everybody = all && call.kind != GOAL_NODE_GATHER && call.kind != GOAL_NODE_REDUCE;
   if (!everybody) waiting_.ring();
   if (all && !slots_.await_all()) return End::never;
   if (from_root && !slots_.await(root)) return End::never;
-  for (std::size_t i = 0; from_lower && i < rank_; ++i)
+  for (size_t i = 0; from_lower && i < rank_; ++i)
     if (!slots_.await(i)) return End::never;
   // Whoever finds all of them there need not have slept; the last to come never has. Sleepers are rung once, not by each
   // that comes.
   if (everybody) waiting_.ring();
-  const std::size_t end = all ? size_ : from_lower ? rank_ : 0;
-  for (std::size_t i = 0; i < end; ++i)
+  const size_t end = all ? size_ : from_lower ? rank_ : 0;
+  for (size_t i = 0; i < end; ++i)
     if (slots_.what(i) != what) return End::mismatch;
   if (from_root && slots_.what(root) != what) return End::mismatch;
   if (bytes > 0) take_from_slots(call, bytes);
@@ -213,10 +211,10 @@ Collectives::End Collectives::in_slots(const GOAL_Node_call& call, std::size_t b
 }
 
 // What this rank gets, of contributions that are there.
-void Collectives::take_from_slots(const GOAL_Node_call& call, std::size_t bytes) {
-  const auto root = static_cast<std::size_t>(call.root);
+void Collectives::take_from_slots(const GOAL_Node_call& call, size_t bytes) {
+  const auto root = static_cast<size_t>(call.root);
   auto* out = static_cast<std::byte*>(call.out);
-  std::size_t ranks = size_;
+  size_t ranks = size_;
   switch (call.kind) {
     case GOAL_NODE_BCAST:
       if (rank_ != root) std::memcpy(out, slots_.data(root), bytes);
@@ -229,10 +227,10 @@ void Collectives::take_from_slots(const GOAL_Node_call& call, std::size_t bytes)
       if (rank_ != root) return;
       [[fallthrough]];
     case GOAL_NODE_ALLGATHER:
-      for (std::size_t i = 0; i < size_; ++i) std::memcpy(out + i * bytes, slots_.data(i), bytes);
+      for (size_t i = 0; i < size_; ++i) std::memcpy(out + i * bytes, slots_.data(i), bytes);
       return;
     case GOAL_NODE_ALLTOALL:
-      for (std::size_t i = 0; i < size_; ++i) std::memcpy(out + i * bytes, slots_.data(i) + rank_ * bytes, bytes);
+      for (size_t i = 0; i < size_; ++i) std::memcpy(out + i * bytes, slots_.data(i) + rank_ * bytes, bytes);
       return;
     case GOAL_NODE_REDUCE:
       if (rank_ != root) return;
@@ -243,7 +241,7 @@ void Collectives::take_from_slots(const GOAL_Node_call& call, std::size_t bytes)
   }
   if (ranks == 0) return;
   std::memcpy(out, slots_.data(0), bytes);
-  for (std::size_t i = 1; i < ranks; ++i) combine_block(call, out, slots_.data(i), bytes);
+  for (size_t i = 1; i < ranks; ++i) combine_block(call, out, slots_.data(i), bytes);
 }
 
 }  // namespace portunus::goal::node

@@ -1,7 +1,7 @@
 // The collectives of one group on one node: what each kind does with slots and rooms.
 //
-// **Thread:** one at a time per group.
-// **Invariants:** whether a call is taken, which way it goes and in how many exchanges depends on what is equal on all
+// Thread: one at a time per group.
+// Invariants: whether a call is taken, which way it goes and in how many exchanges depends on what is equal on all
 // ranks.
 #pragma once
 
@@ -29,61 +29,61 @@ class Collectives {
 
  private:
   // What a rank may meet in waiting, beside success.
-  enum class End : std::uint8_t { well, mismatch, never };
-  enum class State : std::uint8_t { early, here, none, failed };
+  enum class End : uint8_t { well, mismatch, never };
+  enum class State : uint8_t { early, here, none, failed };
 
   // Bytes [from, from + bytes) of a contribution.
   struct Range {
-    std::size_t from, bytes;
+    size_t from, bytes;
   };
   // One exchange, from begin() to end(), and what it must be called by all ranks.
   class Exchange;
 
   // Whether there is memory of the kind by now, made when there were a few calls for it.
   template <class Kind>
-  bool has(Kind& kind, State& state, unsigned& calls, std::uint32_t tag);
+  bool has(Kind& kind, State& state, unsigned& calls, uint32_t tag);
   int prepare(Agreement& agreement, bool& may);
   int failure();
   // Whether this job wants a schedule with a certain algorithm instead.
   static bool is_forced(GOAL_Node_kind kind);
 
-  End in_slots(const GOAL_Node_call& call, std::size_t bytes);
-  void take_from_slots(const GOAL_Node_call& call, std::size_t bytes);
+  End in_slots(const GOAL_Node_call& call, size_t bytes);
+  void take_from_slots(const GOAL_Node_call& call, size_t bytes);
   // `what`: what all ranks must say of the call.
-  End in_rooms(const GOAL_Node_call& call, std::uint64_t what, std::size_t bytes);
-  End bcast(const GOAL_Node_call& call, std::uint64_t what);
-  End spread(const GOAL_Node_call& call, std::uint64_t what, bool to_all);  // gather, allgather
-  End scatter(const GOAL_Node_call& call, std::uint64_t what);
-  End alltoall(const GOAL_Node_call& call, std::uint64_t what);
-  End reduce(const GOAL_Node_call& call, std::uint64_t what, std::size_t bytes, bool to_all);
-  End reduce_in_parts(const GOAL_Node_call& call, std::uint64_t what, bool to_all);
-  End reduce_scatter(const GOAL_Node_call& call, std::uint64_t what);
-  End prefix(const GOAL_Node_call& call, std::uint64_t what, std::size_t bytes);
-  End allgather_uneven(const GOAL_Node_call& call, std::uint64_t what);
-  End gather_uneven(const GOAL_Node_call& call, std::uint64_t what);
-  End scatter_uneven(const GOAL_Node_call& call, std::uint64_t what);
-  End alltoall_uneven(const GOAL_Node_call& call, std::uint64_t what);
-  void give_uneven(Exchange& exchange, const GOAL_Node_call& call, std::size_t at, std::size_t most);
-  void take_uneven(Exchange& exchange, std::size_t from, std::size_t bytes, std::byte* to);
+  End in_rooms(const GOAL_Node_call& call, uint64_t what, size_t bytes);
+  End bcast(const GOAL_Node_call& call, uint64_t what);
+  End spread(const GOAL_Node_call& call, uint64_t what, bool to_all);  // gather, allgather
+  End scatter(const GOAL_Node_call& call, uint64_t what);
+  End alltoall(const GOAL_Node_call& call, uint64_t what);
+  End reduce(const GOAL_Node_call& call, uint64_t what, size_t bytes, bool to_all);
+  End reduce_in_parts(const GOAL_Node_call& call, uint64_t what, bool to_all);
+  End reduce_scatter(const GOAL_Node_call& call, uint64_t what);
+  End prefix(const GOAL_Node_call& call, uint64_t what, size_t bytes);
+  End allgather_uneven(const GOAL_Node_call& call, uint64_t what);
+  End gather_uneven(const GOAL_Node_call& call, uint64_t what);
+  End scatter_uneven(const GOAL_Node_call& call, uint64_t what);
+  End alltoall_uneven(const GOAL_Node_call& call, uint64_t what);
+  void give_uneven(Exchange& exchange, const GOAL_Node_call& call, size_t at, size_t most);
+  void take_uneven(Exchange& exchange, size_t from, size_t bytes, std::byte* to);
 
   // to = to op from.
-  void combine_block(const GOAL_Node_call& call, std::byte* to, const std::byte* from, std::size_t bytes) const;
+  void combine_block(const GOAL_Node_call& call, std::byte* to, const std::byte* from, size_t bytes) const;
   // Combines, in the order of ranks 0 .. end - 1, what lies at from(rank) (this rank's: at `own`, which may be `to`).
   template <class From>
-  void combine(const GOAL_Node_call& call, std::size_t end, std::size_t bytes, const std::byte* own, std::byte* to, From&& from) const;
+  void combine(const GOAL_Node_call& call, size_t end, size_t bytes, const std::byte* own, std::byte* to, From&& from) const;
 
   // The other ranks, i < size - 1: from the next one on, so that not all read the same at a time; and in their order.
-  [[nodiscard]] std::size_t after(std::size_t i) const { return (rank_ + 1 + i) % size_; }
-  [[nodiscard]] std::size_t other(std::size_t i) const { return i < rank_ ? i : i + 1; }
+  [[nodiscard]] size_t after(size_t i) const { return (rank_ + 1 + i) % size_; }
+  [[nodiscard]] size_t other(size_t i) const { return i < rank_ ? i : i + 1; }
   // The most that goes to each of the others in one exchange.
-  [[nodiscard]] std::size_t part_room() const { return rooms_.room() / (size_ - 1) / 64 * 64; }
-  static void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
+  [[nodiscard]] size_t part_room() const { return rooms_.room() / (size_ - 1) / 64 * 64; }
+  static void copy(std::byte* to, const std::byte* from, size_t bytes) {
     if (to != from) std::memcpy(to, from, bytes);
   }
 
   std::vector<int> ranks_;
   GOAL_Group group_;
-  std::size_t rank_, size_;
+  size_t rank_, size_;
   unsigned context_;
   Hopeless hopeless_;
   Waiting waiting_;
@@ -92,7 +92,7 @@ class Collectives {
   State slots_state_ = State::early, rooms_state_ = State::early;
   unsigned short_calls_ = 0, long_calls_ = 0;
   bool prepared_ = false, crowded_ = false;
-  std::size_t memory_ = 0;   // bytes, as counted against what all groups may have
+  size_t memory_ = 0;        // bytes, as counted against what all groups may have
   int code_ = GOAL_SUCCESS;  // of the failure
 };
 

@@ -1,7 +1,7 @@
 // One exchange through the rooms, as the collectives see it: what this rank gives, and what it reads of the others.
 //
-// **Thread:** one at a time per group.
-// **Invariants:** end() is called once, whatever happened, unless a rank will never come.
+// Thread: one at a time per group.
+// Invariants: end() is called once, whatever happened, unless a rank will never come.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace portunus::goal::node {
 
 class Collectives::Exchange {
  public:
-  Exchange(Collectives& all, std::uint64_t what) : rooms_(all.rooms_), what_(what) { rooms_.begin(); }
+  Exchange(Collectives& all, uint64_t what) : rooms_(all.rooms_), what_(what) { rooms_.begin(); }
   ~Exchange() {
     if (end_ != End::never) rooms_.end();
   }
@@ -21,44 +21,44 @@ class Collectives::Exchange {
   Exchange& operator=(const Exchange&) = delete;
 
   // This rank contributes `bytes`; give() them, in pieces, once at least.
-  bool announce(std::size_t bytes, std::size_t most = 0) {
+  bool announce(size_t bytes, size_t most = 0) {
     if (rooms_.announce({what_, bytes, most})) return true;
     end_ = End::never;
     return false;
   }
-  void give(const std::byte* data, std::size_t bytes) { rooms_.publish(data, bytes); }
+  void give(const std::byte* data, size_t bytes) { rooms_.publish(data, bytes); }
   // All at once.
-  bool contribute(const std::byte* data, std::size_t bytes) {
+  bool contribute(const std::byte* data, size_t bytes) {
     if (!announce(bytes)) return false;
     give(data, bytes);
     return true;
   }
 
   // Waits until `rank` says what it contributes. False: it never will, or something else than is expected.
-  bool meet(std::size_t rank) {
+  bool meet(size_t rank) {
     if (!rooms_.await_announced(rank)) end_ = End::never;
     else if (rooms_.announcement(rank).what != what_) note_mismatch();
     else return true;
     return false;
   }
-  bool meet(std::size_t rank, std::size_t bytes) {
+  bool meet(size_t rank, size_t bytes) {
     if (!meet(rank)) return false;
     if (rooms_.announcement(rank).bytes == bytes) return true;
     note_mismatch();
     return false;
   }
   // The same, and until all of it is there.
-  bool await(std::size_t rank, std::size_t bytes) {
+  bool await(size_t rank, size_t bytes) {
     if (!meet(rank, bytes)) return false;
     if (rooms_.await(rank, bytes)) return true;
     end_ = End::never;
     return false;
   }
   // After meet(): a range of its contribution goes to `to` as it comes.
-  void read(std::size_t rank, Range range, std::byte* to) {
-    constexpr std::size_t kStride = 16 * 1024;
-    for (std::size_t done = 0; done < range.bytes;) {
-      const std::size_t now = std::min(kStride, range.bytes - done);
+  void read(size_t rank, Range range, std::byte* to) {
+    constexpr size_t kStride = 16 * 1024;
+    for (size_t done = 0; done < range.bytes;) {
+      const size_t now = std::min(kStride, range.bytes - done);
       if (!rooms_.await(rank, range.from + done + now)) {
         end_ = End::never;
         return;
@@ -67,7 +67,7 @@ class Collectives::Exchange {
       done += now;
     }
   }
-  [[nodiscard]] const std::byte* data(std::size_t rank) const { return rooms_.data(rank); }
+  [[nodiscard]] const std::byte* data(size_t rank) const { return rooms_.data(rank); }
   void note_mismatch() {
     if (end_ == End::well) end_ = End::mismatch;
   }
@@ -78,7 +78,7 @@ class Collectives::Exchange {
 
  private:
   Rooms& rooms_;
-  std::uint64_t what_;
+  uint64_t what_;
   End end_ = End::well;
 };
 

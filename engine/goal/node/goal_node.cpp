@@ -1,6 +1,6 @@
 // The calls of goal_node.h.
 //
-// **Thread:** as goal_node.h says.
+// Thread: as goal_node.h says.
 #include "engine/goal/goal_node.h"
 
 #include "engine/goal/calls.hpp"

@@ -1,16 +1,16 @@
 // What only moves data through rooms, in parts of one size: see collectives.hpp.
 //
-// **Thread:** as collectives.hpp says.
+// Thread: as collectives.hpp says.
 #include "engine/goal/node/exchange.hpp"
 
 namespace portunus::goal::node {
 
-Collectives::End Collectives::bcast(const GOAL_Node_call& call, std::uint64_t what) {
-  const auto root = static_cast<std::size_t>(call.root);
+Collectives::End Collectives::bcast(const GOAL_Node_call& call, uint64_t what) {
+  const auto root = static_cast<size_t>(call.root);
   auto* data = static_cast<std::byte*>(call.out);
   End end = End::well;
-  for (std::size_t at = 0; at < call.bytes && end != End::never; at += rooms_.room()) {
-    const std::size_t bytes = std::min(rooms_.room(), call.bytes - at);
+  for (size_t at = 0; at < call.bytes && end != End::never; at += rooms_.room()) {
+    const size_t bytes = std::min(rooms_.room(), call.bytes - at);
     Exchange exchange(*this, what);
     if (rank_ == root) exchange.contribute(data + at, bytes);
     else if (exchange.meet(root, bytes)) exchange.read(root, {0, bytes}, data + at);
@@ -19,18 +19,18 @@ Collectives::End Collectives::bcast(const GOAL_Node_call& call, std::uint64_t wh
   return end;
 }
 
-Collectives::End Collectives::spread(const GOAL_Node_call& call, std::uint64_t what, bool to_all) {
-  const bool gets = to_all || rank_ == static_cast<std::size_t>(call.root);
+Collectives::End Collectives::spread(const GOAL_Node_call& call, uint64_t what, bool to_all) {
+  const bool gets = to_all || rank_ == static_cast<size_t>(call.root);
   const auto* in = static_cast<const std::byte*>(call.in);
   auto* out = static_cast<std::byte*>(call.out);
   if (gets) copy(out + rank_ * call.bytes, in, call.bytes);
   End end = End::well;
-  for (std::size_t at = 0; at < call.bytes && end != End::never; at += rooms_.room()) {
-    const std::size_t bytes = std::min(rooms_.room(), call.bytes - at);
+  for (size_t at = 0; at < call.bytes && end != End::never; at += rooms_.room()) {
+    const size_t bytes = std::min(rooms_.room(), call.bytes - at);
     Exchange exchange(*this, what);
     if (to_all || !gets) exchange.contribute(in + at, bytes);
-    for (std::size_t i = 0; gets && i + 1 < size_ && !exchange.never(); ++i) {
-      const std::size_t from = after(i);
+    for (size_t i = 0; gets && i + 1 < size_ && !exchange.never(); ++i) {
+      const size_t from = after(i);
       if (exchange.meet(from, bytes)) exchange.read(from, {0, bytes}, out + from * call.bytes + at);
     }
     end = exchange.result(end);
@@ -38,19 +38,19 @@ Collectives::End Collectives::spread(const GOAL_Node_call& call, std::uint64_t w
   return end;
 }
 
-Collectives::End Collectives::scatter(const GOAL_Node_call& call, std::uint64_t what) {
-  const auto root = static_cast<std::size_t>(call.root);
+Collectives::End Collectives::scatter(const GOAL_Node_call& call, uint64_t what) {
+  const auto root = static_cast<size_t>(call.root);
   const auto* in = static_cast<const std::byte*>(call.in);
   auto* out = static_cast<std::byte*>(call.out);
   if (rank_ == root && out) copy(out, in + root * call.bytes, call.bytes);
-  const std::size_t step = part_room();
+  const size_t step = part_room();
   End end = End::well;
-  for (std::size_t at = 0; at < call.bytes && end != End::never; at += step) {
-    const std::size_t bytes = std::min(step, call.bytes - at), all = bytes * (size_ - 1);
+  for (size_t at = 0; at < call.bytes && end != End::never; at += step) {
+    const size_t bytes = std::min(step, call.bytes - at), all = bytes * (size_ - 1);
     Exchange exchange(*this, what);
     if (rank_ == root) {
       if (exchange.announce(all))
-        for (std::size_t i = 0; i + 1 < size_; ++i) exchange.give(in + other(i) * call.bytes + at, bytes);
+        for (size_t i = 0; i + 1 < size_; ++i) exchange.give(in + other(i) * call.bytes + at, bytes);
     } else if (exchange.meet(root, all)) {
       exchange.read(root, {(rank_ < root ? rank_ : rank_ - 1) * bytes, bytes}, out + at);
     }
@@ -59,19 +59,19 @@ Collectives::End Collectives::scatter(const GOAL_Node_call& call, std::uint64_t 
   return end;
 }
 
-Collectives::End Collectives::alltoall(const GOAL_Node_call& call, std::uint64_t what) {
+Collectives::End Collectives::alltoall(const GOAL_Node_call& call, uint64_t what) {
   const auto* in = static_cast<const std::byte*>(call.in);
   auto* out = static_cast<std::byte*>(call.out);
   copy(out + rank_ * call.bytes, in + rank_ * call.bytes, call.bytes);
-  const std::size_t step = part_room();
+  const size_t step = part_room();
   End end = End::well;
-  for (std::size_t at = 0; at < call.bytes && end != End::never; at += step) {
-    const std::size_t bytes = std::min(step, call.bytes - at), all = bytes * (size_ - 1);
+  for (size_t at = 0; at < call.bytes && end != End::never; at += step) {
+    const size_t bytes = std::min(step, call.bytes - at), all = bytes * (size_ - 1);
     Exchange exchange(*this, what);
     if (exchange.announce(all))
-      for (std::size_t i = 0; i + 1 < size_; ++i) exchange.give(in + other(i) * call.bytes + at, bytes);
-    for (std::size_t i = 0; i + 1 < size_ && !exchange.never(); ++i) {
-      const std::size_t from = after(i);
+      for (size_t i = 0; i + 1 < size_; ++i) exchange.give(in + other(i) * call.bytes + at, bytes);
+    for (size_t i = 0; i + 1 < size_ && !exchange.never(); ++i) {
+      const size_t from = after(i);
       if (exchange.meet(from, all)) exchange.read(from, {(rank_ < from ? rank_ : rank_ - 1) * bytes, bytes}, out + from * call.bytes + at);
     }
     end = exchange.result(end);

@@ -1,6 +1,6 @@
 // What combines through rooms: see collectives.hpp.
 //
-// **Thread:** as collectives.hpp says.
+// Thread: as collectives.hpp says.
 #include <array>
 
 #include "engine/atomic_ops.hpp"
@@ -12,61 +12,60 @@ namespace portunus::goal::node {
 
 namespace {
 
-constexpr std::size_t kBlock = 4096;  // stays in the nearest cache while all ranks' are combined; a multiple of no type's size
+constexpr size_t kBlock = 4096;  // stays in the nearest cache while all ranks' are combined; a multiple of no type's size
 
 }  // namespace
 
-void Collectives::combine_block(const GOAL_Node_call& call, std::byte* to, const std::byte* from, std::size_t bytes) const {
+void Collectives::combine_block(const GOAL_Node_call& call, std::byte* to, const std::byte* from, size_t bytes) const {
   const ptl_datatype_t type = type_of(call.type);
   apply_local(static_cast<ptlx_local_op_t>(call.op), type, to, to, from, bytes / local_size(type));
 }
 
 template <class From>
-void Collectives::combine(const GOAL_Node_call& call, std::size_t end, std::size_t bytes, const std::byte* own, std::byte* to,
-                          From&& from) const {
-  const std::size_t width = local_size(type_of(call.type)), block = kBlock / width * width;
+void Collectives::combine(const GOAL_Node_call& call, size_t end, size_t bytes, const std::byte* own, std::byte* to, From&& from) const {
+  const size_t width = local_size(type_of(call.type)), block = kBlock / width * width;
   std::array<std::byte, kBlock> sum;
-  for (std::size_t at = 0; end > 0 && at < bytes; at += block) {
-    const std::size_t now = std::min(block, bytes - at);
-    const auto piece = [&](std::size_t rank) { return (rank == rank_ ? own : from(rank)) + at; };
+  for (size_t at = 0; end > 0 && at < bytes; at += block) {
+    const size_t now = std::min(block, bytes - at);
+    const auto piece = [&](size_t rank) { return (rank == rank_ ? own : from(rank)) + at; };
     std::memcpy(sum.data(), piece(0), now);
-    for (std::size_t i = 1; i < end; ++i) combine_block(call, sum.data(), piece(i), now);
+    for (size_t i = 1; i < end; ++i) combine_block(call, sum.data(), piece(i), now);
     std::memcpy(to + at, sum.data(), now);
   }
 }
 
-Collectives::End Collectives::reduce(const GOAL_Node_call& call, std::uint64_t what, std::size_t all_bytes, bool to_all) {
-  const bool gets = to_all || rank_ == static_cast<std::size_t>(call.root);
+Collectives::End Collectives::reduce(const GOAL_Node_call& call, uint64_t what, size_t all_bytes, bool to_all) {
+  const bool gets = to_all || rank_ == static_cast<size_t>(call.root);
   const auto* in = static_cast<const std::byte*>(call.in);
   auto* out = static_cast<std::byte*>(call.out);
-  const std::size_t width = local_size(type_of(call.type)), step = rooms_.room() / width * width;
+  const size_t width = local_size(type_of(call.type)), step = rooms_.room() / width * width;
   End end = End::well;
-  for (std::size_t at = 0; at < all_bytes && end != End::never; at += step) {
-    const std::size_t bytes = std::min(step, all_bytes - at);
+  for (size_t at = 0; at < all_bytes && end != End::never; at += step) {
+    const size_t bytes = std::min(step, all_bytes - at);
     Exchange exchange(*this, what);
     if (to_all || !gets) exchange.contribute(in + at, bytes);
-    for (std::size_t i = 0; gets && i + 1 < size_ && !exchange.never(); ++i) exchange.await(after(i), bytes);
-    if (gets && exchange.well()) combine(call, size_, bytes, in + at, out + at, [&](std::size_t from) { return exchange.data(from); });
+    for (size_t i = 0; gets && i + 1 < size_ && !exchange.never(); ++i) exchange.await(after(i), bytes);
+    if (gets && exchange.well()) combine(call, size_, bytes, in + at, out + at, [&](size_t from) { return exchange.data(from); });
     end = exchange.result(end);
   }
   return end;
 }
 
 // Every rank combines a part of the vector, and then gives it to those who get the result.
-Collectives::End Collectives::reduce_in_parts(const GOAL_Node_call& call, std::uint64_t what, bool to_all) {
-  const auto root = static_cast<std::size_t>(call.root);
+Collectives::End Collectives::reduce_in_parts(const GOAL_Node_call& call, uint64_t what, bool to_all) {
+  const auto root = static_cast<size_t>(call.root);
   const bool gets = to_all || rank_ == root;
   const auto* in = static_cast<const std::byte*>(call.in);
   auto* out = static_cast<std::byte*>(call.out);
-  const std::size_t width = local_size(type_of(call.type)), step = rooms_.room() / width;
+  const size_t width = local_size(type_of(call.type)), step = rooms_.room() / width;
   std::vector<std::byte> scratch;
   End end = End::well;
-  for (std::size_t at = 0; at < call.count && end != End::never; at += step) {
-    const std::size_t count = std::min(step, call.count - at);
-    const auto first = [&](std::size_t rank) { return (count / size_ * rank + std::min(rank, count % size_)) * width; };
-    const auto share = [&](std::size_t rank) { return first(rank + 1) - first(rank); };
+  for (size_t at = 0; at < call.count && end != End::never; at += step) {
+    const size_t count = std::min(step, call.count - at);
+    const auto first = [&](size_t rank) { return (count / size_ * rank + std::min(rank, count % size_)) * width; };
+    const auto share = [&](size_t rank) { return first(rank + 1) - first(rank); };
     const std::byte* mine = in + at * width;
-    const std::size_t bytes = count * width, own = share(rank_);
+    const size_t bytes = count * width, own = share(rank_);
     if (!gets) scratch.resize(own);
     std::byte* result = gets ? out + at * width + first(rank_) : scratch.data();
     {
@@ -75,17 +74,17 @@ Collectives::End Collectives::reduce_in_parts(const GOAL_Node_call& call, std::u
         exchange.give(mine, first(rank_));
         exchange.give(mine + first(rank_ + 1), bytes - first(rank_ + 1));
       }
-      for (std::size_t i = 0; i + 1 < size_ && !exchange.never(); ++i) exchange.await(after(i), bytes - share(after(i)));
+      for (size_t i = 0; i + 1 < size_ && !exchange.never(); ++i) exchange.await(after(i), bytes - share(after(i)));
       if (exchange.well())
         combine(call, size_, own, mine + first(rank_), result,
-                [&](std::size_t from) { return exchange.data(from) + first(rank_) - (rank_ > from ? share(from) : 0); });
+                [&](size_t from) { return exchange.data(from) + first(rank_) - (rank_ > from ? share(from) : 0); });
       end = exchange.result(end);
     }
     if (end == End::never) break;
     Exchange exchange(*this, what);
     if (to_all || !gets) exchange.contribute(result, own);
-    for (std::size_t i = 0; gets && i + 1 < size_ && !exchange.never(); ++i) {
-      const std::size_t from = after(i);
+    for (size_t i = 0; gets && i + 1 < size_ && !exchange.never(); ++i) {
+      const size_t from = after(i);
       if (exchange.meet(from, share(from))) exchange.read(from, {0, share(from)}, out + at * width + first(from));
     }
     end = exchange.result(end);
@@ -93,50 +92,50 @@ Collectives::End Collectives::reduce_in_parts(const GOAL_Node_call& call, std::u
   return end;
 }
 
-Collectives::End Collectives::reduce_scatter(const GOAL_Node_call& call, std::uint64_t what) {
-  const std::size_t width = local_size(type_of(call.type)), step = part_room() / width * width;
-  const auto size_of = [&](std::size_t rank) { return (call.counts ? call.counts[rank] : call.count) * width; };
+Collectives::End Collectives::reduce_scatter(const GOAL_Node_call& call, uint64_t what) {
+  const size_t width = local_size(type_of(call.type)), step = part_room() / width * width;
+  const auto size_of = [&](size_t rank) { return (call.counts ? call.counts[rank] : call.count) * width; };
   const auto* in = static_cast<const std::byte*>(call.in);
   auto* out = static_cast<std::byte*>(call.out);
-  std::vector<std::size_t> first(size_ + 1, 0);
-  std::size_t most = 0;
-  for (std::size_t i = 0; i < size_; ++i) {
+  std::vector<size_t> first(size_ + 1, 0);
+  size_t most = 0;
+  for (size_t i = 0; i < size_; ++i) {
     first[i + 1] = first[i] + size_of(i);
     most = std::max(most, size_of(i));
   }
   End end = End::well;
-  for (std::size_t at = 0; at < most && end != End::never; at += step) {
-    const auto now = [&](std::size_t rank) { return std::min(step, size_of(rank) - std::min(at, size_of(rank))); };
-    std::size_t all = 0, below = 0;
-    for (std::size_t i = 0; i < size_; ++i) {
+  for (size_t at = 0; at < most && end != End::never; at += step) {
+    const auto now = [&](size_t rank) { return std::min(step, size_of(rank) - std::min(at, size_of(rank))); };
+    size_t all = 0, below = 0;
+    for (size_t i = 0; i < size_; ++i) {
       all += now(i);
       if (i < rank_) below += now(i);
     }
     Exchange exchange(*this, what);
     if (exchange.announce(all - now(rank_)))
-      for (std::size_t i = 0; i + 1 < size_; ++i) exchange.give(in + first[other(i)] + at, now(other(i)));
-    for (std::size_t i = 0; i + 1 < size_ && !exchange.never(); ++i) exchange.await(after(i), all - now(after(i)));
+      for (size_t i = 0; i + 1 < size_; ++i) exchange.give(in + first[other(i)] + at, now(other(i)));
+    for (size_t i = 0; i + 1 < size_ && !exchange.never(); ++i) exchange.await(after(i), all - now(after(i)));
     if (exchange.well() && now(rank_) > 0)
       combine(call, size_, now(rank_), in + first[rank_] + at, out + at,
-              [&](std::size_t from) { return exchange.data(from) + below - (from < rank_ ? now(from) : 0); });
+              [&](size_t from) { return exchange.data(from) + below - (from < rank_ ? now(from) : 0); });
     end = exchange.result(end);
   }
   return end;
 }
 
-Collectives::End Collectives::prefix(const GOAL_Node_call& call, std::uint64_t what, std::size_t all_bytes) {
+Collectives::End Collectives::prefix(const GOAL_Node_call& call, uint64_t what, size_t all_bytes) {
   const auto* in = static_cast<const std::byte*>(call.in);
   auto* out = static_cast<std::byte*>(call.out);
-  const std::size_t width = local_size(type_of(call.type)), step = rooms_.room() / width * width;
+  const size_t width = local_size(type_of(call.type)), step = rooms_.room() / width * width;
   End end = End::well;
-  for (std::size_t at = 0; at < all_bytes && end != End::never; at += step) {
-    const std::size_t bytes = std::min(step, all_bytes - at);
+  for (size_t at = 0; at < all_bytes && end != End::never; at += step) {
+    const size_t bytes = std::min(step, all_bytes - at);
     Exchange exchange(*this, what);
     if (rank_ + 1 < size_) exchange.contribute(in + at, bytes);
-    for (std::size_t i = 0; i < rank_ && !exchange.never(); ++i) exchange.await(i, bytes);
+    for (size_t i = 0; i < rank_ && !exchange.never(); ++i) exchange.await(i, bytes);
     if (exchange.well())
       combine(call, call.kind == GOAL_NODE_SCAN ? rank_ + 1 : rank_, bytes, in + at, out + at,
-              [&](std::size_t from) { return exchange.data(from); });
+              [&](size_t from) { return exchange.data(from); });
     end = exchange.result(end);
   }
   return end;

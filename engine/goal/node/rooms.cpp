@@ -1,6 +1,6 @@
 // Publishing and reading: see rooms.hpp.
 //
-// **Thread:** as rooms.hpp says.
+// Thread: as rooms.hpp says.
 #include "engine/goal/node/rooms.hpp"
 
 #include <algorithm>
@@ -12,20 +12,20 @@ namespace portunus::goal::node {
 namespace {
 
 // Readers follow a writer who has a core of his own at this distance.
-constexpr std::size_t kStride = 16 * 1024;
+constexpr size_t kStride = 16 * 1024;
 
 }  // namespace
 
-Rooms::Rooms(std::size_t rank, std::size_t size, Waiting& waiting)
+Rooms::Rooms(size_t rank, size_t size, Waiting& waiting)
     : rank_(rank), size_(size), room_(std::clamp(kAllRooms / size / kLine * kLine, kLeastRoom, kMostRoom)), waiting_(waiting) {}
 
-std::size_t Rooms::bytes_each() const { return sizeof(Head) + 2 * (table_bytes() + room_); }
+size_t Rooms::bytes_each() const { return sizeof(Head) + 2 * (table_bytes() + room_); }
 
-std::uint64_t* Rooms::places(std::size_t rank) const {
-  return reinterpret_cast<std::uint64_t*>(memory_.part(rank) + sizeof(Head) + number_ % 2 * table_bytes());
+uint64_t* Rooms::places(size_t rank) const {
+  return reinterpret_cast<uint64_t*>(memory_.part(rank) + sizeof(Head) + number_ % 2 * table_bytes());
 }
 
-const std::byte* Rooms::data(std::size_t rank) const { return memory_.part(rank) + sizeof(Head) + 2 * table_bytes() + number_ % 2 * room_; }
+const std::byte* Rooms::data(size_t rank) const { return memory_.part(rank) + sizeof(Head) + 2 * table_bytes() + number_ % 2 * room_; }
 
 template <class Ready>
 bool Rooms::await_ready(Ready&& ready) {
@@ -37,7 +37,7 @@ bool Rooms::await_ready(Ready&& ready) {
 bool Rooms::announce(const Announcement& mine) {
   published_ = 0;
   if (number_ > 2 && done_by_all_ + 2 < number_) {
-    std::size_t next = 0;
+    size_t next = 0;
     const bool free = await_ready([&] {
       while (next < size_ && (next == rank_ || head(next).done.load(std::memory_order_acquire) + 2 >= number_)) ++next;
       return next == size_;
@@ -49,12 +49,12 @@ bool Rooms::announce(const Announcement& mine) {
   return true;
 }
 
-void Rooms::publish(const void* data, std::size_t bytes) {
+void Rooms::publish(const void* data, size_t bytes) {
   std::byte* to = const_cast<std::byte*>(this->data(rank_)) + published_;
-  const std::size_t stride = waiting_.crowded() ? room_ : kStride;
-  std::size_t copied = 0;
+  const size_t stride = waiting_.crowded() ? room_ : kStride;
+  size_t copied = 0;
   do {
-    const std::size_t now = std::min(stride, bytes - copied);
+    const size_t now = std::min(stride, bytes - copied);
     if (now > 0) std::memcpy(to + copied, static_cast<const std::byte*>(data) + copied, now);
     copied += now;
     head(rank_).head.store(position(published_ + copied), std::memory_order_release);
@@ -63,12 +63,12 @@ void Rooms::publish(const void* data, std::size_t bytes) {
   told_ = false;
 }
 
-bool Rooms::await_announced(std::size_t rank) {
+bool Rooms::await_announced(size_t rank) {
   return await_ready([&] { return has(rank, 0); });
 }
 
 bool Rooms::await_announced_by_all() {
-  std::size_t next = 0;
+  size_t next = 0;
   const bool all = await_ready([&] {
     while (next < size_ && (next == rank_ || has(next, 0))) ++next;
     return next == size_;
@@ -77,7 +77,7 @@ bool Rooms::await_announced_by_all() {
   return all;
 }
 
-bool Rooms::await(std::size_t rank, std::size_t bytes) {
+bool Rooms::await(size_t rank, size_t bytes) {
   return await_ready([&] { return has(rank, bytes); });
 }
 

@@ -7,8 +7,8 @@
 //
 //     head   | number of the exchange : 44 | bytes published : 20 |      one word, so that larger is later
 //
-// **Thread:** one at a time per group. All ranks make the same exchanges in the same order.
-// **Invariants:** each word has one writer. `head` is stored with release after the data and the announcement, `done` after
+// Thread: one at a time per group. All ranks make the same exchanges in the same order.
+// Invariants: each word has one writer. `head` is stored with release after the data and the announcement, `done` after
 // the last read; both are loaded with acquire. A rank that has published for exchange k was done with k - 1 before.
 #pragma once
 
@@ -24,18 +24,18 @@ namespace portunus::goal::node {
 
 class Rooms {
  public:
-  Rooms(std::size_t rank, std::size_t size, Waiting& waiting);
+  Rooms(size_t rank, size_t size, Waiting& waiting);
   int make(Agreement& agreement, const GOAL_Group& group, bool may) { return memory_.make(agreement, group, bytes_each(), may); }
   [[nodiscard]] bool made() const { return memory_.made(); }
-  [[nodiscard]] std::size_t bytes_each() const;
+  [[nodiscard]] size_t bytes_each() const;
   // The most that a rank may publish in one exchange.
-  [[nodiscard]] std::size_t room() const { return room_; }
+  [[nodiscard]] size_t room() const { return room_; }
 
   // What is told of a contribution besides its data.
   struct Announcement {
-    std::uint64_t what;   // which collective this is: everybody's
-    std::uint64_t bytes;  // of this contribution
-    std::uint64_t most;   // for who must know how many exchanges come
+    uint64_t what;   // which collective this is: everybody's
+    uint64_t bytes;  // of this contribution
+    uint64_t most;   // for who must know how many exchanges come
   };
 
   // The next exchange. Every rank calls it, and then announce() and publish() if it contributes, what it needs of the rest,
@@ -44,48 +44,46 @@ class Rooms {
   // Waits until this rank's room is free.
   bool announce(const Announcement& mine);
   // The next bytes of what was announced; at least once, be it nothing.
-  void publish(const void* data, std::size_t bytes);
+  void publish(const void* data, size_t bytes);
   // Where each rank's part begins in the contribution, and where the last one ends: between announce() and publish(), if
   // anybody asks for it.
-  [[nodiscard]] std::uint64_t* places() { return places(rank_); }
+  [[nodiscard]] uint64_t* places() { return places(rank_); }
 
-  bool await_announced(std::size_t rank);
+  bool await_announced(size_t rank);
   bool await_announced_by_all();
   // At least so many bytes of it, after await_announced.
-  bool await(std::size_t rank, std::size_t bytes);
-  [[nodiscard]] const Announcement& announcement(std::size_t rank) const { return head(rank).announcements[number_ % 2]; }
-  [[nodiscard]] const std::byte* data(std::size_t rank) const;
-  [[nodiscard]] std::uint64_t place(std::size_t of, std::size_t to) const { return places(of)[to]; }
+  bool await(size_t rank, size_t bytes);
+  [[nodiscard]] const Announcement& announcement(size_t rank) const { return head(rank).announcements[number_ % 2]; }
+  [[nodiscard]] const std::byte* data(size_t rank) const;
+  [[nodiscard]] uint64_t place(size_t of, size_t to) const { return places(of)[to]; }
   void end();
 
  private:
   static constexpr unsigned kBits = 20;
-  static constexpr std::size_t kLine = 64;
-  static constexpr std::size_t kMostRoom = 128 * 1024, kLeastRoom = 16 * 1024, kAllRooms = 1 << 20;
-  static_assert(kMostRoom < std::size_t{1} << kBits);
+  static constexpr size_t kLine = 64;
+  static constexpr size_t kMostRoom = 128 * 1024, kLeastRoom = 16 * 1024, kAllRooms = 1 << 20;
+  static_assert(kMostRoom < size_t{1} << kBits);
 
   struct alignas(kLine) Head {
-    alignas(kLine) std::atomic<std::uint64_t> head;
-    alignas(kLine) std::atomic<std::uint64_t> done;
+    alignas(kLine) std::atomic<uint64_t> head;
+    alignas(kLine) std::atomic<uint64_t> done;
     alignas(kLine) std::array<Announcement, 2> announcements;
   };
-  static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+  static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
-  [[nodiscard]] Head& head(std::size_t rank) const { return *reinterpret_cast<Head*>(memory_.part(rank)); }
-  [[nodiscard]] std::uint64_t* places(std::size_t rank) const;
-  [[nodiscard]] std::size_t table_bytes() const { return ((size_ + 1) * sizeof(std::uint64_t) + kLine - 1) / kLine * kLine; }
-  [[nodiscard]] std::uint64_t position(std::size_t bytes) const { return number_ << kBits | bytes; }
-  [[nodiscard]] bool has(std::size_t rank, std::size_t bytes) const {
-    return head(rank).head.load(std::memory_order_acquire) >= position(bytes);
-  }
+  [[nodiscard]] Head& head(size_t rank) const { return *reinterpret_cast<Head*>(memory_.part(rank)); }
+  [[nodiscard]] uint64_t* places(size_t rank) const;
+  [[nodiscard]] size_t table_bytes() const { return ((size_ + 1) * sizeof(uint64_t) + kLine - 1) / kLine * kLine; }
+  [[nodiscard]] uint64_t position(size_t bytes) const { return number_ << kBits | bytes; }
+  [[nodiscard]] bool has(size_t rank, size_t bytes) const { return head(rank).head.load(std::memory_order_acquire) >= position(bytes); }
   template <class Ready>
   bool await_ready(Ready&& ready);
 
-  std::size_t rank_, size_, room_;
+  size_t rank_, size_, room_;
   Waiting& waiting_;
   SharedMemory memory_;
-  std::uint64_t number_ = 0, done_by_all_ = 0;
-  std::size_t published_ = 0;
+  uint64_t number_ = 0, done_by_all_ = 0;
+  size_t published_ = 0;
   bool told_ = true;  // nobody sleeps for what was stored since
 };
 

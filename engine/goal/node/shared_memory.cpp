@@ -1,6 +1,6 @@
 // Making and mapping: see shared_memory.hpp.
 //
-// **Thread:** as shared_memory.hpp says.
+// Thread: as shared_memory.hpp says.
 #include "engine/goal/node/shared_memory.hpp"
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@ void write_name(char (&name)[64], const Record& maker) {
 }
 
 // -1: there is no room.
-int create(const char* name, std::size_t bytes) {
+int create(const char* name, size_t bytes) {
   const int descriptor = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
   if (descriptor < 0 || posix_fallocate(descriptor, 0, static_cast<off_t>(bytes)) == 0) return descriptor;
   close(descriptor);
@@ -33,7 +33,7 @@ int create(const char* name, std::size_t bytes) {
 }  // namespace
 
 Agreement::Agreement(const GOAL_Group& group, unsigned context, const Hopeless& hopeless)
-    : all(static_cast<std::size_t>(group.size)), hopeless_(hopeless), group_(group), context_(context) {}
+    : all(static_cast<size_t>(group.size)), hopeless_(hopeless), group_(group), context_(context) {}
 
 Agreement::~Agreement() {
   if (schedule_ != nullptr) GOAL_Free(&schedule_);
@@ -65,11 +65,11 @@ void SharedMemory::drop() {
   if (start_ != nullptr) munmap(std::exchange(start_, nullptr), bytes_);
 }
 
-int SharedMemory::make(Agreement& agreement, const GOAL_Group& group, std::size_t each, bool may) {
+int SharedMemory::make(Agreement& agreement, const GOAL_Group& group, size_t each, bool may) {
   each_ = each;
-  bytes_ = each * static_cast<std::size_t>(group.size);
+  bytes_ = each * static_cast<size_t>(group.size);
   const bool makes = group.rank == 0;
-  Record mine{may, 0, static_cast<std::uint64_t>(getpid()), 0};
+  Record mine{may, 0, static_cast<uint64_t>(getpid()), 0};
   char name[64];
   int descriptor = -1;
   if (makes && may) {

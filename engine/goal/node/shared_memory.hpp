@@ -3,7 +3,7 @@
 // Rank 0 makes it and tells the others its name, which is gone as soon as all have mapped it: nothing is left in the file
 // system, however a rank ends. All ranks decide alike: each step is an allgather of one record of each rank, by a schedule.
 //
-// **Thread:** one at a time per group.
+// Thread: one at a time per group.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,10 @@ namespace portunus::goal::node {
 
 // What each rank tells all others.
 struct Record {
-  std::uint64_t well = 0;     // 0: this rank cannot
-  std::uint64_t crowded = 0;  // it has too few cores
-  std::uint64_t maker = 0;    // rank 0: of which process and call the memory is
-  std::uint64_t nonce = 0;
+  uint64_t well = 0;     // 0: this rank cannot
+  uint64_t crowded = 0;  // it has too few cores
+  uint64_t maker = 0;    // rank 0: of which process and call the memory is
+  uint64_t nonce = 0;
 };
 
 // The records of all ranks, again and again. Collective.
@@ -53,14 +53,14 @@ class SharedMemory {
 
   // `each` zeroed bytes (a multiple of 64) of each rank, if all of them `may`. Collective. GOAL_SUCCESS: made() says whether
   // there is memory; else as Agreement::tell.
-  int make(Agreement& agreement, const GOAL_Group& group, std::size_t each, bool may);
+  int make(Agreement& agreement, const GOAL_Group& group, size_t each, bool may);
   [[nodiscard]] bool made() const { return start_ != nullptr; }
-  [[nodiscard]] std::byte* part(std::size_t rank) const { return start_ + rank * each_; }
+  [[nodiscard]] std::byte* part(size_t rank) const { return start_ + rank * each_; }
 
  private:
   void drop();
   std::byte* start_ = nullptr;
-  std::size_t bytes_ = 0, each_ = 0;
+  size_t bytes_ = 0, each_ = 0;
 };
 
 }  // namespace portunus::goal::node

@@ -1,18 +1,18 @@
 // Beginning a collective: see slots.hpp.
 //
-// **Thread:** as slots.hpp says.
+// Thread: as slots.hpp says.
 #include "engine/goal/node/slots.hpp"
 
 #include <cstring>
 
 namespace portunus::goal::node {
 
-bool Slots::begin(const void* data, std::size_t bytes, std::uint64_t what) {
+bool Slots::begin(const void* data, size_t bytes, uint64_t what) {
   ++number_;
   if (data != nullptr) {
     if (number_ > kSlots && begun_by_all_ <= number_ - kSlots) {
-      const std::uint64_t behind = number_ - kSlots + 1;
-      if (!await_each([&](std::size_t i) { return place(i).begun.load(std::memory_order_acquire) >= behind; })) return false;
+      const uint64_t behind = number_ - kSlots + 1;
+      if (!await_each([&](size_t i) { return place(i).begun.load(std::memory_order_acquire) >= behind; })) return false;
       begun_by_all_ = behind;
     }
     Slot& mine = slot(rank_);
@@ -25,7 +25,7 @@ bool Slots::begin(const void* data, std::size_t bytes, std::uint64_t what) {
 }
 
 bool Slots::await_begun_by_all() {
-  if (!await_each([&](std::size_t i) { return place(i).begun.load(std::memory_order_acquire) >= number_; })) return false;
+  if (!await_each([&](size_t i) { return place(i).begun.load(std::memory_order_acquire) >= number_; })) return false;
   begun_by_all_ = number_;
   return true;
 }

@@ -2,7 +2,7 @@
 //
 // Who knows how many exchanges there will be tells the others in the announcement of the first one.
 //
-// **Thread:** as collectives.hpp says.
+// Thread: as collectives.hpp says.
 #include <cstddef>
 
 #include "engine/goal/node/exchange.hpp"
@@ -12,28 +12,28 @@ namespace portunus::goal::node {
 namespace {
 
 // Of a part of `bytes`, what belongs to the exchange that begins at `at`.
-std::size_t piece(std::size_t bytes, std::size_t at, std::size_t step) { return std::min(step, bytes - std::min(at, bytes)); }
+size_t piece(size_t bytes, size_t at, size_t step) { return std::min(step, bytes - std::min(at, bytes)); }
 
 // Where it lies, in memory that there need not be where it is nothing.
 template <class Byte>
-Byte* place(Byte* base, std::ptrdiff_t offset, std::size_t at) {
+Byte* place(Byte* base, std::ptrdiff_t offset, size_t at) {
   return base ? base + offset + at : nullptr;
 }
 
 }  // namespace
 
-Collectives::End Collectives::allgather_uneven(const GOAL_Node_call& call, std::uint64_t what) {
+Collectives::End Collectives::allgather_uneven(const GOAL_Node_call& call, uint64_t what) {
   const auto* in = static_cast<const std::byte*>(call.in);
   auto* out = static_cast<std::byte*>(call.out);
-  const std::size_t own = call.out_sizes[rank_], most = *std::max_element(call.out_sizes, call.out_sizes + size_);
+  const size_t own = call.out_sizes[rank_], most = *std::max_element(call.out_sizes, call.out_sizes + size_);
   if (own > 0) copy(out + call.out_places[rank_], in, own);
   End end = End::well;
-  for (std::size_t at = 0; at < most && end != End::never; at += rooms_.room()) {
-    const auto now = [&](std::size_t rank) { return piece(call.out_sizes[rank], at, rooms_.room()); };
+  for (size_t at = 0; at < most && end != End::never; at += rooms_.room()) {
+    const auto now = [&](size_t rank) { return piece(call.out_sizes[rank], at, rooms_.room()); };
     Exchange exchange(*this, what);
     exchange.contribute(place(in, 0, at), now(rank_));
-    for (std::size_t i = 0; i + 1 < size_ && !exchange.never(); ++i) {
-      const std::size_t from = after(i);
+    for (size_t i = 0; i + 1 < size_ && !exchange.never(); ++i) {
+      const size_t from = after(i);
       if (exchange.meet(from, now(from))) exchange.read(from, {0, now(from)}, place(out, call.out_places[from], at));
     }
     end = exchange.result(end);
@@ -42,21 +42,21 @@ Collectives::End Collectives::allgather_uneven(const GOAL_Node_call& call, std::
 }
 
 // The root knows all sizes.
-Collectives::End Collectives::gather_uneven(const GOAL_Node_call& call, std::uint64_t what) {
-  const auto root = static_cast<std::size_t>(call.root);
+Collectives::End Collectives::gather_uneven(const GOAL_Node_call& call, uint64_t what) {
+  const auto root = static_cast<size_t>(call.root);
   const auto* in = static_cast<const std::byte*>(call.in);
   auto* out = static_cast<std::byte*>(call.out);
-  std::size_t most = 0;
-  for (std::size_t i = 0; rank_ == root && i + 1 < size_; ++i) most = std::max(most, call.out_sizes[other(i)]);
+  size_t most = 0;
+  for (size_t i = 0; rank_ == root && i + 1 < size_; ++i) most = std::max(most, call.out_sizes[other(i)]);
   if (rank_ == root && call.out_sizes[root] > 0) copy(out + call.out_places[root], in, call.out_sizes[root]);
   End end = End::well;
-  for (std::size_t at = 0; (at == 0 || at < most) && end != End::never; at += rooms_.room()) {
-    const auto now = [&](std::size_t bytes) { return piece(bytes, at, rooms_.room()); };
+  for (size_t at = 0; (at == 0 || at < most) && end != End::never; at += rooms_.room()) {
+    const auto now = [&](size_t bytes) { return piece(bytes, at, rooms_.room()); };
     Exchange exchange(*this, what);
     if (rank_ == root) {
       if (at == 0 && exchange.announce(0, most)) exchange.give(nullptr, 0);
-      for (std::size_t i = 0; i + 1 < size_ && !exchange.never(); ++i) {
-        const std::size_t from = after(i), bytes = now(call.out_sizes[from]);
+      for (size_t i = 0; i + 1 < size_ && !exchange.never(); ++i) {
+        const size_t from = after(i), bytes = now(call.out_sizes[from]);
         if (exchange.meet(from, bytes)) exchange.read(from, {0, bytes}, place(out, call.out_places[from], at));
       }
     } else {
@@ -68,16 +68,16 @@ Collectives::End Collectives::gather_uneven(const GOAL_Node_call& call, std::uin
   return end;
 }
 
-Collectives::End Collectives::scatter_uneven(const GOAL_Node_call& call, std::uint64_t what) {
-  const auto root = static_cast<std::size_t>(call.root);
+Collectives::End Collectives::scatter_uneven(const GOAL_Node_call& call, uint64_t what) {
+  const auto root = static_cast<size_t>(call.root);
   const auto* in = static_cast<const std::byte*>(call.in);
   auto* out = static_cast<std::byte*>(call.out);
-  const std::size_t step = part_room();
-  std::size_t most = 0;
-  for (std::size_t i = 0; rank_ == root && i + 1 < size_; ++i) most = std::max(most, call.in_sizes[other(i)]);
+  const size_t step = part_room();
+  size_t most = 0;
+  for (size_t i = 0; rank_ == root && i + 1 < size_; ++i) most = std::max(most, call.in_sizes[other(i)]);
   if (rank_ == root && out && call.in_sizes[root] > 0) copy(out, in + call.in_places[root], call.in_sizes[root]);
   End end = End::well;
-  for (std::size_t at = 0; (at == 0 || at < most) && end != End::never; at += step) {
+  for (size_t at = 0; (at == 0 || at < most) && end != End::never; at += step) {
     Exchange exchange(*this, what);
     if (rank_ == root) {
       give_uneven(exchange, call, at, most);
@@ -90,22 +90,22 @@ Collectives::End Collectives::scatter_uneven(const GOAL_Node_call& call, std::ui
   return end;
 }
 
-Collectives::End Collectives::alltoall_uneven(const GOAL_Node_call& call, std::uint64_t what) {
+Collectives::End Collectives::alltoall_uneven(const GOAL_Node_call& call, uint64_t what) {
   const auto* in = static_cast<const std::byte*>(call.in);
   auto* out = static_cast<std::byte*>(call.out);
-  const std::size_t step = part_room();
-  std::size_t most = 0, mine = 0;
-  for (std::size_t i = 0; i + 1 < size_; ++i) mine = std::max(mine, call.in_sizes[other(i)]);
+  const size_t step = part_room();
+  size_t most = 0, mine = 0;
+  for (size_t i = 0; i + 1 < size_; ++i) mine = std::max(mine, call.in_sizes[other(i)]);
   most = mine;
   if (call.out_sizes[rank_] > 0) copy(out + call.out_places[rank_], in + call.in_places[rank_], call.out_sizes[rank_]);
   End end = End::well;
-  for (std::size_t at = 0; (at == 0 || at < most) && end != End::never; at += step) {
+  for (size_t at = 0; (at == 0 || at < most) && end != End::never; at += step) {
     Exchange exchange(*this, what);
     give_uneven(exchange, call, at, mine);
-    for (std::size_t i = 0; i + 1 < size_ && !exchange.never(); ++i) {
-      const std::size_t from = after(i);
+    for (size_t i = 0; i + 1 < size_ && !exchange.never(); ++i) {
+      const size_t from = after(i);
       if (!exchange.meet(from)) continue;
-      most = std::max(most, std::size_t{rooms_.announcement(from).most});
+      most = std::max(most, size_t{rooms_.announcement(from).most});
       take_uneven(exchange, from, piece(call.out_sizes[from], at, step), place(out, call.out_places[from], at));
     }
     end = exchange.result(end);
@@ -114,22 +114,22 @@ Collectives::End Collectives::alltoall_uneven(const GOAL_Node_call& call, std::u
 }
 
 // What belongs to this exchange of each part, one behind the other, and where each begins.
-void Collectives::give_uneven(Exchange& exchange, const GOAL_Node_call& call, std::size_t at, std::size_t most) {
+void Collectives::give_uneven(Exchange& exchange, const GOAL_Node_call& call, size_t at, size_t most) {
   const auto* in = static_cast<const std::byte*>(call.in);
-  const auto now = [&](std::size_t rank) { return rank == rank_ ? 0 : piece(call.in_sizes[rank], at, part_room()); };
-  std::size_t all = 0;
-  for (std::size_t i = 0; i < size_; ++i) all += now(i);
+  const auto now = [&](size_t rank) { return rank == rank_ ? 0 : piece(call.in_sizes[rank], at, part_room()); };
+  size_t all = 0;
+  for (size_t i = 0; i < size_; ++i) all += now(i);
   if (!exchange.announce(all, most)) return;
-  std::uint64_t* places = rooms_.places();
+  uint64_t* places = rooms_.places();
   places[0] = 0;
-  for (std::size_t i = 0; i < size_; ++i) places[i + 1] = places[i] + now(i);
+  for (size_t i = 0; i < size_; ++i) places[i + 1] = places[i] + now(i);
   exchange.give(nullptr, 0);
-  for (std::size_t i = 0; i < size_; ++i)
+  for (size_t i = 0; i < size_; ++i)
     if (now(i) > 0) exchange.give(in + call.in_places[i] + at, now(i));
 }
 
-void Collectives::take_uneven(Exchange& exchange, std::size_t from, std::size_t bytes, std::byte* to) {
-  const std::size_t first = rooms_.place(from, rank_), given = rooms_.place(from, rank_ + 1) - first;
+void Collectives::take_uneven(Exchange& exchange, size_t from, size_t bytes, std::byte* to) {
+  const size_t first = rooms_.place(from, rank_), given = rooms_.place(from, rank_ + 1) - first;
   if (given == bytes) exchange.read(from, {first, bytes}, to);
   else exchange.note_mismatch();
 }

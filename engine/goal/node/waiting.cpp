@@ -1,6 +1,6 @@
 // Sleeping, waking and giving up: see waiting.hpp.
 //
-// **Thread:** as waiting.hpp says.
+// Thread: as waiting.hpp says.
 #include "engine/goal/node/waiting.hpp"
 
 #include "engine/goal/goal_node.h"
@@ -11,7 +11,7 @@ namespace portunus::goal::node {
 namespace {
 
 // A bit that no program's memory has in OpenSHMEM, whose puts ring for the others.
-constexpr std::uint32_t kWatchBit = std::uint32_t{1} << 31;
+constexpr uint32_t kWatchBit = uint32_t{1} << 31;
 constexpr ptl_time_t kFirstLimit = 1000;  // milliseconds until a rank asks whether there is hope, and again after twice as long
 
 }  // namespace
@@ -22,12 +22,12 @@ Waiting::~Waiting() {
 
 bool Waiting::prepare(const GOAL_Group& group) {
   const ptl_handle_ni_t ni = Library::instance().port().ni();
-  self_ = static_cast<std::size_t>(group.rank);
-  watches_.resize(static_cast<std::size_t>(group.size));
+  self_ = static_cast<size_t>(group.rank);
+  watches_.resize(static_cast<size_t>(group.size));
   ptlx_engine_info_t engine;
   if (PtlxEngineInfo(&engine) != PTL_OK || PtlCTAlloc(ni, &deaths_) != PTL_OK) return false;
   crowded_ = engine.oversubscribed != 0;
-  for (std::size_t i = 0; i < watches_.size(); ++i) {
+  for (size_t i = 0; i < watches_.size(); ++i) {
     ptl_process_t member{};
     member.rank = static_cast<ptl_rank_t>(group.ranks ? group.ranks[i] : static_cast<int>(i));
     if (PtlxNodeWatch(ni, member, &watches_[i]) != PTL_OK) return false;
@@ -45,9 +45,9 @@ bool Waiting::lost() const {
 
 void Waiting::ring() const {
   std::atomic_signal_fence(std::memory_order_seq_cst);  // the loads come after the store, see PtlxNodeRing
-  for (std::size_t i = 0; i < watches_.size(); ++i) {
+  for (size_t i = 0; i < watches_.size(); ++i) {
     if (i == self_) continue;
-    if (std::atomic_ref<std::uint32_t>(*watches_[i].watched).load(std::memory_order_relaxed) & kWatchBit) PtlxNodeRing(&watches_[i]);
+    if (std::atomic_ref<uint32_t>(*watches_[i].watched).load(std::memory_order_relaxed) & kWatchBit) PtlxNodeRing(&watches_[i]);
   }
 }
 
@@ -68,8 +68,8 @@ bool Waiting::sleep(bool (*ready)(void*), void* arg) {
 }
 
 int await_run(GOAL_Schedule schedule, GOAL_Request& run, unsigned runs, const Hopeless& hopeless) {
-  std::uint32_t finish, failures;
-  std::uint64_t each;
+  uint32_t finish, failures;
+  uint64_t each;
   if (const int code = GOAL_Counters(schedule, &finish, &each, &failures); code != GOAL_SUCCESS) return code;
   const ptl_size_t end = runs * each;
   ptl_ct_event_t count;

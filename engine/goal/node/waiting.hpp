@@ -4,8 +4,8 @@
 // Whoever stores what another may wait for calls ring() behind the store, before it waits itself or leaves. Whoever waits
 // does so in PtlxWait, and asks now and then whether it should go on.
 //
-// **Thread:** one at a time per object.
-// **Invariants:** what ready() reads is stored with release by the other rank, before it rings.
+// Thread: one at a time per object.
+// Invariants: what ready() reads is stored with release by the other rank, before it rings.
 #pragma once
 
 #include <atomic>
@@ -55,7 +55,7 @@ class Waiting {
   GOAL_Domain domain_;
   Hopeless hopeless_;
   bool crowded_ = false, given_up_ = false;
-  std::size_t self_ = 0;
+  size_t self_ = 0;
   ptl_handle_ct_t deaths_ = PTL_CT_NONE;  // of ranks of the group: its failures
   std::vector<ptlx_watch_t> watches_;     // by rank
 };

@@ -1,6 +1,6 @@
 // Measuring hops and local operations: see costs.hpp.
 //
-// **Thread:** one.
+// Thread: one.
 #include "engine/tools/goalc/costs.hpp"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ double measure_hop(ptl_handle_ni_t ni) {
 }
 
 double measure_byte(ptlx_local_op_t op, ptl_datatype_t type) {
-  constexpr std::size_t kBytes = 32 * 1024;
+  constexpr size_t kBytes = 32 * 1024;
   constexpr int kRuns = 20;
   std::vector<std::byte> a(kBytes, std::byte{1}), b(kBytes, std::byte{1}), dst(kBytes);
   double least = std::numeric_limits<double>::infinity();

@@ -1,6 +1,6 @@
 // What the parts of a schedule cost, in nanoseconds: given by the user, or measured on this machine.
 //
-// **Thread:** one.
+// Thread: one.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // goalc: compiles GOAL files and shows what comes of it. 'goalc --help' is its manual.
 //
-// **Thread:** one.
+// Thread: one.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -36,7 +36,7 @@ constexpr char kFooter[] =
 
 struct Options {
   std::string file, binary;
-  std::optional<std::uint32_t> rank;
+  std::optional<uint32_t> rank;
   std::optional<double> hop_ns;
   goalc::Network network;
   bool brief = false, dot = false, exports = false, text = false;
@@ -104,17 +104,17 @@ Programs compile_all(const std::vector<goal::Plan>& plans) {
   std::vector<goal::Wildcards> wildcards;
   for (const goal::Plan& plan : plans) wildcards.emplace_back(plan.graph);
   Programs programs;
-  for (std::uint32_t r = 0; r < plans.size(); ++r) programs.push_back(goal::compile(plans[r], r, wildcards));
+  for (uint32_t r = 0; r < plans.size(); ++r) programs.push_back(goal::compile(plans[r], r, wildcards));
   return programs;
 }
 
 void print_compiled(const Options& options, const std::vector<goal::Plan>& plans, goalc::Costs& costs) {
   const Programs programs = compile_all(plans);
-  const std::uint32_t first = options.rank.value_or(0);
+  const uint32_t first = options.rank.value_or(0);
   const std::span<const std::shared_ptr<const goal::Compiled>> chosen =
       std::span(programs).subspan(first, options.rank ? 1 : programs.size());
   if (!options.brief) {
-    for (std::size_t i = 0; i < chosen.size(); ++i) {
+    for (size_t i = 0; i < chosen.size(); ++i) {
       std::printf("rank %zu\n%s\n", first + i, goalc::compiled_form(*chosen[i]).c_str());
     }
   }
@@ -123,7 +123,7 @@ void print_compiled(const Options& options, const std::vector<goal::Plan>& plans
 
 void print_or_write(const Options& options, const std::vector<goal::Plan>& plans, goalc::Costs& costs) {
   if (!options.exports && options.binary.empty()) {
-    const auto cost = [&](const goal::Plan& plan, goal::VertexId v) { return static_cast<std::uint64_t>(costs.work_ns(plan, v)); };
+    const auto cost = [&](const goal::Plan& plan, goal::VertexId v) { return static_cast<uint64_t>(costs.work_ns(plan, v)); };
     std::fputs(goal::write_goal(std::span(plans), {.distinct_tags = false, .cost = cost}).c_str(), stdout);
     return;
   }

@@ -1,6 +1,6 @@
 // Longest paths over the events of all ranks: see path.hpp.
 //
-// **Thread:** any.
+// Thread: any.
 #include "engine/tools/goalc/path.hpp"
 
 #include <algorithm>
@@ -14,13 +14,13 @@ namespace portunus::goalc {
 namespace {
 
 using goal::Kind;
-constexpr std::uint32_t kNone = 0xffffffff;
+constexpr uint32_t kNone = 0xffffffff;
 
 // One end of a message; both ends are equal but for `number`.
 struct End {
-  std::uint32_t source, target, tag, index, number;
+  uint32_t source, target, tag, index, number;
   auto operator<=>(const End&) const = default;
-  [[nodiscard]] std::array<std::uint32_t, 4> message() const { return {source, target, tag, index}; }
+  [[nodiscard]] std::array<uint32_t, 4> message() const { return {source, target, tag, index}; }
 };
 
 // Event 2n is the start of operation n, counted through all ranks, and 2n + 1 its end.
@@ -31,34 +31,34 @@ class Events {
 
  private:
   void match();
-  [[nodiscard]] std::uint32_t rank_of(std::uint32_t number) const;
+  [[nodiscard]] uint32_t rank_of(uint32_t number) const;
   template <class Visit>
-  void each_before(std::uint32_t event, Visit&& visit) const;
+  void each_before(uint32_t event, Visit&& visit) const;
   template <class Visit>
-  void each_after(std::uint32_t event, Visit&& visit) const;
-  void evaluate(std::uint32_t event);
+  void each_after(uint32_t event, Visit&& visit) const;
+  void evaluate(uint32_t event);
 
   std::span<const goal::Plan> ranks_;
   Costs& costs_;
-  std::vector<std::uint32_t> first_;    // number of each rank's first operation, and the end
-  std::vector<std::uint32_t> partner_;  // the other end of each message
+  std::vector<uint32_t> first_;    // number of each rank's first operation, and the end
+  std::vector<uint32_t> partner_;  // the other end of each message
   std::vector<double> when_;
-  std::vector<std::uint32_t> because_;  // the event that decided
+  std::vector<uint32_t> because_;  // the event that decided
 };
 
 Events::Events(std::span<const goal::Plan> ranks, Costs& costs) : ranks_(ranks), costs_(costs), first_(1, 0) {
   for (const goal::Plan& plan : ranks_) first_.push_back(first_.back() + plan.graph.size());
   partner_.assign(first_.back(), kNone);
-  when_.assign(2 * std::size_t{first_.back()}, 0);
+  when_.assign(2 * size_t{first_.back()}, 0);
   because_.assign(when_.size(), kNone);
   match();
 }
 
 void Events::match() {
   std::vector<End> sends, recvs;
-  for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+  for (uint32_t r = 0; r < ranks_.size(); ++r) {
     const goal::Schedule& graph = ranks_[r].graph;
-    const std::vector<std::uint32_t> index = goal::running_indices(graph);
+    const std::vector<uint32_t> index = goal::running_indices(graph);
     for (goal::VertexId v = 0; v < graph.size(); ++v) {
       const goal::Vertex& vertex = graph[v];
       if (vertex.kind == Kind::send) sends.push_back({r, vertex.peer, vertex.tag, index[v], first_[r] + v});
@@ -67,7 +67,7 @@ void Events::match() {
   }
   std::ranges::sort(sends);
   std::ranges::sort(recvs);
-  for (std::size_t i = 0, k = 0; i < sends.size() && k < recvs.size();) {
+  for (size_t i = 0, k = 0; i < sends.size() && k < recvs.size();) {
     if (sends[i].message() < recvs[k].message()) {
       ++i;
     } else if (recvs[k].message() < sends[i].message()) {
@@ -79,13 +79,13 @@ void Events::match() {
   }
 }
 
-std::uint32_t Events::rank_of(std::uint32_t number) const {
-  return static_cast<std::uint32_t>(std::ranges::upper_bound(first_, number) - first_.begin() - 1);
+uint32_t Events::rank_of(uint32_t number) const {
+  return static_cast<uint32_t>(std::ranges::upper_bound(first_, number) - first_.begin() - 1);
 }
 
 template <class Visit>
-void Events::each_before(std::uint32_t event, Visit&& visit) const {
-  const std::uint32_t number = event / 2, rank = rank_of(number);
+void Events::each_before(uint32_t event, Visit&& visit) const {
+  const uint32_t number = event / 2, rank = rank_of(number);
   const goal::Schedule& graph = ranks_[rank].graph;
   if (event % 2 == 0) {
     for (const goal::Edge e : graph.prerequisites(number - first_[rank])) visit(2 * (first_[rank] + e.vertex) + 1 - e.on_start);
@@ -96,8 +96,8 @@ void Events::each_before(std::uint32_t event, Visit&& visit) const {
 }
 
 template <class Visit>
-void Events::each_after(std::uint32_t event, Visit&& visit) const {
-  const std::uint32_t number = event / 2, rank = rank_of(number);
+void Events::each_after(uint32_t event, Visit&& visit) const {
+  const uint32_t number = event / 2, rank = rank_of(number);
   const goal::Schedule& graph = ranks_[rank].graph;
   for (const goal::Edge e : graph.dependents(number - first_[rank])) {
     if ((event % 2 == 0) == (e.on_start == 1)) visit(2 * (first_[rank] + e.vertex));
@@ -107,14 +107,14 @@ void Events::each_after(std::uint32_t event, Visit&& visit) const {
   if (graph[number - first_[rank]].kind == Kind::send && partner_[number] != kNone) visit(2 * partner_[number] + 1);
 }
 
-void Events::evaluate(std::uint32_t event) {
-  const std::uint32_t number = event / 2, rank = rank_of(number);
+void Events::evaluate(uint32_t event) {
+  const uint32_t number = event / 2, rank = rank_of(number);
   const goal::Plan& plan = ranks_[rank];
   const goal::VertexId v = number - first_[rank];
   const goal::Vertex& vertex = plan.graph[v];
   if (event % 2 == 0) {
-    std::vector<std::pair<double, std::uint32_t>> before;
-    each_before(event, [&](std::uint32_t earlier) { before.emplace_back(when_[earlier], earlier); });
+    std::vector<std::pair<double, uint32_t>> before;
+    each_before(event, [&](uint32_t earlier) { before.emplace_back(when_[earlier], earlier); });
     const bool nothing = vertex.kind == Kind::calc && vertex.size == 0;
     if (!nothing) when_[event] = costs_.hop_ns();
     if (before.empty()) return;
@@ -137,22 +137,22 @@ void Events::evaluate(std::uint32_t event) {
 }
 
 std::vector<Step> Events::longest() {
-  std::vector<std::uint32_t> open(when_.size()), ready;
-  for (std::uint32_t e = 0; e < open.size(); ++e) {
-    each_before(e, [&](std::uint32_t) { ++open[e]; });
+  std::vector<uint32_t> open(when_.size()), ready;
+  for (uint32_t e = 0; e < open.size(); ++e) {
+    each_before(e, [&](uint32_t) { ++open[e]; });
     if (open[e] == 0) ready.push_back(e);
   }
-  for (std::size_t i = 0; i < ready.size(); ++i) {
+  for (size_t i = 0; i < ready.size(); ++i) {
     evaluate(ready[i]);
-    each_after(ready[i], [&](std::uint32_t later) {
+    each_after(ready[i], [&](uint32_t later) {
       if (--open[later] == 0) ready.push_back(later);
     });
   }
   std::vector<Step> path;
   if (when_.empty()) return path;
-  auto event = static_cast<std::uint32_t>(std::ranges::max_element(when_) - when_.begin());
+  auto event = static_cast<uint32_t>(std::ranges::max_element(when_) - when_.begin());
   for (; event != kNone; event = because_[event]) {
-    const std::uint32_t number = event / 2, rank = rank_of(number);
+    const uint32_t number = event / 2, rank = rank_of(number);
     if (!path.empty() && path.back().rank == rank && path.back().vertex == number - first_[rank]) continue;
     path.push_back({rank, number - first_[rank], when_[2 * number], when_[2 * number + 1]});
   }

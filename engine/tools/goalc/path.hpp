@@ -1,6 +1,6 @@
 // The chain of operations that decides when a schedule ends.
 //
-// **Thread:** any.
+// Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace portunus::goalc {
 
 struct Step {
-  std::uint32_t rank = 0;
+  uint32_t rank = 0;
   goal::VertexId vertex = 0;
   double starts_ns = 0, ends_ns = 0;
 };

@@ -1,6 +1,6 @@
 // Texts about compiled schedules: see print.hpp.
 //
-// **Thread:** any.
+// Thread: any.
 #include "engine/tools/goalc/print.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ std::string counter_name(goal::CounterId counter) {
   return counter == goal::kFinish ? "finish" : "c" + std::to_string(counter);
 }
 
-std::string rank_or_any(std::uint32_t peer) { return peer == goal::kAnySource ? "any" : std::to_string(peer); }
+std::string rank_or_any(uint32_t peer) { return peer == goal::kAnySource ? "any" : std::to_string(peer); }
 
 // "send 8b to 3 tag 7", "max f32 x 100", "calc 40".
 std::string work_text(const goal::Plan& plan, goal::VertexId v) {
@@ -88,13 +88,13 @@ std::string compiled_form(const goal::Compiled& compiled) {
   return text + "\n";
 }
 
-std::string resources(std::span<const std::shared_ptr<const goal::Compiled>> ranks, std::uint32_t first_rank) {
+std::string resources(std::span<const std::shared_ptr<const goal::Compiled>> ranks, uint32_t first_rank) {
   std::string text = formatted("%6s %10s %8s %8s %8s %8s %10s %10s %10s %8s\n", "rank", "operations", "edges", "counters", "entries",
                                "descr.", "triggered", "increments", "scratch B", "block B");
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
+  for (size_t i = 0; i < ranks.size(); ++i) {
     const goal::Compiled& c = *ranks[i];
     std::vector<goal::CounterId> send_counters;
-    std::size_t entries = c.program.early.size();
+    size_t entries = c.program.early.size();
     for (const goal::Operation& operation : c.program.triggered) {
       if (operation.action == Action::put) send_counters.push_back(operation.counter);
       if (operation.action == Action::append) ++entries;
@@ -120,11 +120,11 @@ std::string path_text(std::span<const goal::Plan> ranks, std::span<const Step> p
 
 std::string dot(std::span<const goal::Plan> ranks, std::span<const Step> path) {
   std::string text = "digraph goal {\n  rankdir=LR;\n  node [shape=box, fontname=\"monospace\"];\n";
-  const auto name = [](std::size_t rank, goal::VertexId v) { return "r" + std::to_string(rank) + "_" + std::to_string(v); };
-  const auto critical = [&](std::size_t rank, goal::VertexId v) {
+  const auto name = [](size_t rank, goal::VertexId v) { return "r" + std::to_string(rank) + "_" + std::to_string(v); };
+  const auto critical = [&](size_t rank, goal::VertexId v) {
     return std::ranges::any_of(path, [&](const Step& s) { return s.rank == rank && s.vertex == v; });
   };
-  for (std::size_t r = 0; r < ranks.size(); ++r) {
+  for (size_t r = 0; r < ranks.size(); ++r) {
     const goal::Schedule& graph = ranks[r].graph;
     text += "  subgraph cluster_" + std::to_string(r) + " {\n    label=\"rank " + std::to_string(r) + "\";\n";
     for (goal::VertexId v = 0; v < graph.size(); ++v) {
@@ -139,13 +139,13 @@ std::string dot(std::span<const goal::Plan> ranks, std::span<const Step> path) {
     text += "  }\n";
   }
   // Messages: the n-th of two ranks at the one end is the n-th at the other.
-  for (std::size_t r = 0; r < ranks.size(); ++r) {
-    const std::vector<std::uint32_t> numbers = goal::message_numbers(ranks[r].graph);
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    const std::vector<uint32_t> numbers = goal::message_numbers(ranks[r].graph);
     for (goal::VertexId v = 0; v < ranks[r].graph.size(); ++v) {
       const goal::Vertex& send = ranks[r].graph[v];
       if (send.kind != Kind::send || send.peer >= ranks.size()) continue;
       const goal::Schedule& theirs = ranks[send.peer].graph;
-      const std::vector<std::uint32_t> their_numbers = goal::message_numbers(theirs);
+      const std::vector<uint32_t> their_numbers = goal::message_numbers(theirs);
       for (goal::VertexId w = 0; w < theirs.size(); ++w) {
         const bool same =
             theirs[w].kind == Kind::recv && theirs[w].peer == r && theirs[w].tag == send.tag && their_numbers[w] == numbers[v];
@@ -157,9 +157,9 @@ std::string dot(std::span<const goal::Plan> ranks, std::span<const Step> path) {
 }
 
 goal::Schedule exported(const goal::Compiled& compiled, Costs& costs, bool distinct_tags) {
-  const std::vector<std::uint32_t> numbers = goal::message_numbers(compiled.plan.graph);
+  const std::vector<uint32_t> numbers = goal::message_numbers(compiled.plan.graph);
   const goal::Program& program = compiled.program;
-  const auto whole = [](double ns) { return static_cast<std::uint64_t>(std::llround(std::max(ns, 0.0))); };
+  const auto whole = [](double ns) { return static_cast<uint64_t>(std::llround(std::max(ns, 0.0))); };
   goal::Schedule out;
   struct Node {
     goal::VertexId first;

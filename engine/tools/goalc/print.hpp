@@ -1,6 +1,6 @@
 // What goalc prints: compiled forms, resources, the critical path, graphs.
 //
-// **Thread:** any.
+// Thread: any.
 #pragma once
 
 #include <span>
@@ -15,7 +15,7 @@ namespace portunus::goalc {
 // The operations of one rank's program, one line each.
 [[nodiscard]] std::string compiled_form(const goal::Compiled& compiled);
 // One line per rank: what it takes of an interface, and its size.
-[[nodiscard]] std::string resources(std::span<const std::shared_ptr<const goal::Compiled>> ranks, std::uint32_t first_rank);
+[[nodiscard]] std::string resources(std::span<const std::shared_ptr<const goal::Compiled>> ranks, uint32_t first_rank);
 [[nodiscard]] std::string path_text(std::span<const goal::Plan> ranks, std::span<const Step> path);
 // The graph of all ranks in Graphviz's language: a cluster per rank, dashed lines for messages, dotted ones for "irequires".
 [[nodiscard]] std::string dot(std::span<const goal::Plan> ranks, std::span<const Step> path);

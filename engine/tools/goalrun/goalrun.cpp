@@ -3,7 +3,7 @@
 // Every rank reads the file, compiles its own part into triggered operations and lets the engine run them; what each
 // message carries is checked. Started alone it starts itself again under ptlrun, with the number of ranks of the file.
 //
-// **Thread:** one.
+// Thread: one.
 #include <unistd.h>
 
 #include <cerrno>
@@ -71,11 +71,11 @@ goal::GoalFile read_schedule(const std::string& path, std::vector<goal::Plan>& p
   try {
     goal::GoalFile file = goal::parse_goal(text);
     if (!file.annotations.empty()) plans = goal::plans_of(file);
-    for (std::size_t r = 0; r < plans.size(); ++r) file.ranks[r] = plans[r].graph;
+    for (size_t r = 0; r < plans.size(); ++r) file.ranks[r] = plans[r].graph;
     // No eager limit: sends that would wait for ever are buffered.
     goal::validate(file.ranks);
     goal::buffer_circles(plans);
-    for (std::size_t r = 0; r < plans.size(); ++r) file.ranks[r] = plans[r].graph;
+    for (size_t r = 0; r < plans.size(); ++r) file.ranks[r] = plans[r].graph;
     return file;
   } catch (const goal::ScheduleError& error) {
     throw Failure(path + (error.line != 0 ? ":" : ": ") + error.what());
@@ -85,11 +85,11 @@ goal::GoalFile read_schedule(const std::string& path, std::vector<goal::Plan>& p
 std::string own_path() {
   char path[PATH_MAX];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-  return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : std::string();
+  return length > 0 ? std::string(path, static_cast<size_t>(length)) : std::string();
 }
 
 // Becomes ptlrun with `ranks` copies of this command.
-[[noreturn]] void become_ptlrun(std::uint32_t ranks, int argc, char** argv) {
+[[noreturn]] void become_ptlrun(uint32_t ranks, int argc, char** argv) {
   const std::string self = own_path();
   std::vector<std::string> words{"ptlrun", "-n", std::to_string(ranks), "--", self};
   words.insert(words.end(), argv + 1, argv + argc);
@@ -116,7 +116,7 @@ bool all_well(const ptlx_job_t& job, bool well, int& speaker) {
   if (PtlxJobPut(key.c_str(), &well, sizeof well) != PTL_OK || PtlxJobFence() != PTL_OK) std::_Exit(1);
   for (speaker = 0; speaker < job.size; ++speaker) {
     bool theirs = false;
-    std::size_t size = sizeof theirs;
+    size_t size = sizeof theirs;
     if (PtlxJobGet(speaker, key.c_str(), &theirs, &size) != PTL_OK || !theirs) return false;
   }
   return true;

@@ -1,6 +1,6 @@
 // Arguments of annotated files: see memory.hpp.
 //
-// **Thread:** one.
+// Thread: one.
 #include "engine/tools/goalrun/memory.hpp"
 
 #include <algorithm>
@@ -18,9 +18,9 @@ namespace {
 
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 
-std::string path_of(std::string path, int rank, std::size_t argument) {
+std::string path_of(std::string path, int rank, size_t argument) {
   const auto put = [&path](std::string_view mark, const std::string& number) {
-    for (std::size_t at = 0; (at = path.find(mark, at)) != std::string::npos; at += number.size()) path.replace(at, mark.size(), number);
+    for (size_t at = 0; (at = path.find(mark, at)) != std::string::npos; at += number.size()) path.replace(at, mark.size(), number);
   };
   put("%r", std::to_string(rank));
   put("%k", std::to_string(argument));
@@ -34,9 +34,9 @@ std::string path_of(std::string path, int rank, std::size_t argument) {
 }  // namespace
 
 ArgumentMemory::ArgumentMemory(const goal::Plan& plan, int rank, const std::string& input) : rank_(rank) {
-  for (const std::uint64_t bytes : plan.argument_bytes) memory_.emplace_back(bytes);
+  for (const uint64_t bytes : plan.argument_bytes) memory_.emplace_back(bytes);
   given_ = memory_;
-  for (std::size_t k = 0; !input.empty() && k < given_.size(); ++k) {
+  for (size_t k = 0; !input.empty() && k < given_.size(); ++k) {
     const std::string path = path_of(input, rank, k);
     const File file(std::fopen(path.c_str(), "rb"), std::fclose);
     if (!file) fail(path, "read");
@@ -52,11 +52,11 @@ std::vector<goal::Argument> ArgumentMemory::arguments() {
 }
 
 void ArgumentMemory::fill() {
-  for (std::size_t k = 0; k < memory_.size(); ++k) std::ranges::copy(given_[k], memory_[k].begin());
+  for (size_t k = 0; k < memory_.size(); ++k) std::ranges::copy(given_[k], memory_[k].begin());
 }
 
 void ArgumentMemory::write(const std::string& output) const {
-  for (std::size_t k = 0; !output.empty() && k < memory_.size(); ++k) {
+  for (size_t k = 0; !output.empty() && k < memory_.size(); ++k) {
     const std::string path = path_of(output, rank_, k);
     File file(std::fopen(path.c_str(), "wb"), std::fclose);
     if (!file || std::fwrite(memory_[k].data(), 1, memory_[k].size(), file.get()) != memory_[k].size() || std::fflush(file.get()) != 0)

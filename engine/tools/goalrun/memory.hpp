@@ -4,7 +4,7 @@
 // A file's name may hold %r, the rank, and %k, the number of the argument. Without one arguments are zero at the beginning of each
 // execution. A file that is shorter than its argument leaves the rest zero.
 //
-// **Thread:** one.
+// Thread: one.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // Patterns of bytes, and finding them again: see payload.hpp.
 //
-// **Thread:** one.
+// Thread: one.
 #include "engine/tools/goalrun/payload.hpp"
 
 #include <algorithm>
@@ -11,36 +11,36 @@ namespace portunus::goalrun {
 
 namespace {
 
-constexpr std::uint64_t kAlignment = 64;
-constexpr std::uint32_t kFree = 0xffffffff;
+constexpr uint64_t kAlignment = 64;
+constexpr uint32_t kFree = 0xffffffff;
 
 // The finalizer of SplitMix64: a permutation of 64-bit numbers that leaves no pattern.
-std::uint64_t mixed(std::uint64_t x) {
+uint64_t mixed(uint64_t x) {
   x += 0x9e3779b97f4a7c15;
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
   x = (x ^ x >> 27) * 0x94d049bb133111eb;
   return x ^ x >> 31;
 }
 
-std::uint64_t seed_of(const MessageName& name, std::uint64_t epoch) {
-  const std::uint64_t ends = mixed(std::uint64_t{name.source} << 32 | name.target);
-  return mixed(mixed(ends ^ (std::uint64_t{name.tag} << 32 | name.index)) ^ epoch);
+uint64_t seed_of(const MessageName& name, uint64_t epoch) {
+  const uint64_t ends = mixed(uint64_t{name.source} << 32 | name.target);
+  return mixed(mixed(ends ^ (uint64_t{name.tag} << 32 | name.index)) ^ epoch);
 }
 
 // Calls f(offset, word, length) for the pieces of a pattern, the last of which may be short, until f returns false.
 template <class F>
-bool each_word(std::uint64_t seed, std::uint64_t size, F&& f) {
-  for (std::uint64_t at = 0; at < size; at += 8) {
-    const std::uint64_t word = mixed(seed + at);
-    if (!f(at, word, std::min<std::uint64_t>(8, size - at))) return false;
+bool each_word(uint64_t seed, uint64_t size, F&& f) {
+  for (uint64_t at = 0; at < size; at += 8) {
+    const uint64_t word = mixed(seed + at);
+    if (!f(at, word, std::min<uint64_t>(8, size - at))) return false;
   }
   return true;
 }
 
 }  // namespace
 
-std::uint64_t Payload::bytes_needed(const goal::Schedule& schedule) {
-  std::uint64_t sum = kAlignment;
+uint64_t Payload::bytes_needed(const goal::Schedule& schedule) {
+  uint64_t sum = kAlignment;
   for (const goal::Vertex& vertex : schedule.vertices()) {
     if (!vertex.is_message()) continue;
     if (vertex.size > UINT64_MAX / 4 - sum) return UINT64_MAX;
@@ -49,10 +49,10 @@ std::uint64_t Payload::bytes_needed(const goal::Schedule& schedule) {
   return sum;
 }
 
-Payload::Payload(const goal::GoalFile& file, std::uint32_t rank, std::span<const goal::Wildcards> wildcards)
+Payload::Payload(const goal::GoalFile& file, uint32_t rank, std::span<const goal::Wildcards> wildcards)
     : schedule_(file.ranks[rank]), rank_(rank), index_(goal::running_indices(schedule_)), offsets_(schedule_.size()) {
   block_.reset(new std::byte[bytes_needed(schedule_)]());
-  std::uint64_t at = kAlignment - reinterpret_cast<std::uintptr_t>(block_.get()) % kAlignment;
+  uint64_t at = kAlignment - reinterpret_cast<uintptr_t>(block_.get()) % kAlignment;
   for (goal::VertexId v = 0; v < schedule_.size(); ++v) {
     offsets_[v] = at;
     if (schedule_[v].is_message()) at += (schedule_[v].size + kAlignment - 1) / kAlignment * kAlignment;
@@ -68,9 +68,9 @@ void Payload::collect_candidates(const goal::GoalFile& file, std::span<const goa
     if (vertex.kind == goal::Kind::recv && (wild || mine.cover(vertex.peer, vertex.tag))) shared_.push_back(v);
   }
   if (shared_.empty()) return;
-  for (std::uint32_t source = 0; source < file.num_ranks; ++source) {
+  for (uint32_t source = 0; source < file.num_ranks; ++source) {
     const goal::Schedule& theirs = file.ranks[source];
-    const std::vector<std::uint32_t> index = goal::running_indices(theirs);
+    const std::vector<uint32_t> index = goal::running_indices(theirs);
     for (goal::VertexId v = 0; v < theirs.size(); ++v) {
       const goal::Vertex& vertex = theirs[v];
       if (vertex.kind == goal::Kind::send && vertex.peer == rank_ && mine.cover(source, vertex.tag))
@@ -79,25 +79,23 @@ void Payload::collect_candidates(const goal::GoalFile& file, std::span<const goa
   }
 }
 
-void Payload::fill(std::uint64_t epoch) {
+void Payload::fill(uint64_t epoch) {
   for (goal::VertexId v = 0; v < schedule_.size(); ++v) {
     const goal::Vertex& vertex = schedule_[v];
     if (vertex.kind != goal::Kind::send) continue;
     std::byte* to = buffer(v);
-    each_word(seed_of({rank_, vertex.peer, vertex.tag, index_[v]}, epoch), vertex.size,
-              [to](std::uint64_t at, std::uint64_t word, std::uint64_t length) {
-                std::memcpy(to + at, &word, length);
-                return true;
-              });
+    each_word(seed_of({rank_, vertex.peer, vertex.tag, index_[v]}, epoch), vertex.size, [to](uint64_t at, uint64_t word, uint64_t length) {
+      std::memcpy(to + at, &word, length);
+      return true;
+    });
   }
 }
 
-bool Payload::holds(goal::VertexId v, const Message& message, std::uint64_t epoch) const {
+bool Payload::holds(goal::VertexId v, const Message& message, uint64_t epoch) const {
   if (message.size > schedule_[v].size) return false;  // it was cut
   const std::byte* from = buffer(v);
-  return each_word(seed_of(message.name, epoch), message.size, [from](std::uint64_t at, std::uint64_t word, std::uint64_t length) {
-    return std::memcmp(from + at, &word, length) == 0;
-  });
+  return each_word(seed_of(message.name, epoch), message.size,
+                   [from](uint64_t at, uint64_t word, uint64_t length) { return std::memcmp(from + at, &word, length) == 0; });
 }
 
 bool Payload::eligible(goal::VertexId v, const Message& message) const {
@@ -106,8 +104,8 @@ bool Payload::eligible(goal::VertexId v, const Message& message) const {
          (vertex.tag == goal::kAnyTag || vertex.tag == message.name.tag);
 }
 
-std::string Payload::check(std::uint64_t epoch) const {
-  std::size_t next_shared = 0;
+std::string Payload::check(uint64_t epoch) const {
+  size_t next_shared = 0;
   for (goal::VertexId v = 0; v < schedule_.size(); ++v) {
     if (next_shared < shared_.size() && shared_[next_shared] == v) {
       ++next_shared;
@@ -123,12 +121,12 @@ std::string Payload::check(std::uint64_t epoch) const {
 
 // Each of these receives must hold another one of the candidates. Short messages may look alike, so who holds what is
 // found as a bipartite matching by augmenting paths.
-std::string Payload::check_shared(std::uint64_t epoch) const {
-  std::vector<std::uint32_t> holder(candidates_.size(), kFree);
-  std::vector<std::uint32_t> asked_by(candidates_.size(), kFree);
-  std::uint32_t round = 0;
-  const std::function<bool(std::uint32_t)> assign = [&](std::uint32_t receive) {
-    for (std::size_t c = 0; c < candidates_.size(); ++c) {
+std::string Payload::check_shared(uint64_t epoch) const {
+  std::vector<uint32_t> holder(candidates_.size(), kFree);
+  std::vector<uint32_t> asked_by(candidates_.size(), kFree);
+  uint32_t round = 0;
+  const std::function<bool(uint32_t)> assign = [&](uint32_t receive) {
+    for (size_t c = 0; c < candidates_.size(); ++c) {
       const Message& message = candidates_[c];
       const goal::VertexId v = shared_[receive];
       if (asked_by[c] == round || !eligible(v, message) || !holds(v, message, epoch)) continue;
@@ -146,12 +144,12 @@ std::string Payload::check_shared(std::uint64_t epoch) const {
   return {};
 }
 
-std::string Payload::complaint(goal::VertexId v, const MessageName& name, std::uint64_t epoch) const {
-  std::uint64_t first = 0;
+std::string Payload::complaint(goal::VertexId v, const MessageName& name, uint64_t epoch) const {
+  uint64_t first = 0;
   unsigned expected = 0;
   const std::byte* from = buffer(v);
-  each_word(seed_of(name, epoch), schedule_[v].size, [&](std::uint64_t at, std::uint64_t word, std::uint64_t length) {
-    for (std::uint64_t i = 0; i < length; ++i) {
+  each_word(seed_of(name, epoch), schedule_[v].size, [&](uint64_t at, uint64_t word, uint64_t length) {
+    for (uint64_t i = 0; i < length; ++i) {
       first = at + i;
       expected = static_cast<unsigned>(word >> 8 * i & 0xff);
       if (std::to_integer<unsigned>(from[first]) != expected) return false;

@@ -1,8 +1,8 @@
 // What the messages of a schedule carry when goalrun executes it: a pattern that names the message, so that the
 // receiver can tell it from every other one, of this and of other epochs.
 //
-// **Thread:** one.
-// **Invariants:** every send and every receive has memory of its own.
+// Thread: one.
+// Invariants: every send and every receive has memory of its own.
 #pragma once
 
 #include <cstddef>
@@ -19,38 +19,38 @@ namespace portunus::goalrun {
 
 // Names one message of an epoch.
 struct MessageName {
-  std::uint32_t source = 0, target = 0, tag = 0;
-  std::uint32_t index = 0;  // among those with equal source, target and tag
+  uint32_t source = 0, target = 0, tag = 0;
+  uint32_t index = 0;  // among those with equal source, target and tag
 };
 
 class Payload {
  public:
   // Throws std::bad_alloc.
-  Payload(const goal::GoalFile& file, std::uint32_t rank, std::span<const goal::Wildcards> wildcards);
+  Payload(const goal::GoalFile& file, uint32_t rank, std::span<const goal::Wildcards> wildcards);
 
-  [[nodiscard]] static std::uint64_t bytes_needed(const goal::Schedule& schedule);
+  [[nodiscard]] static uint64_t bytes_needed(const goal::Schedule& schedule);
   [[nodiscard]] std::byte* buffer(goal::VertexId v) const { return block_.get() + offsets_[v]; }
 
   // Writes what the sends of this epoch carry.
-  void fill(std::uint64_t epoch);
+  void fill(uint64_t epoch);
   // Empty, or a sentence about the first receive that holds something else than its message.
-  [[nodiscard]] std::string check(std::uint64_t epoch) const;
+  [[nodiscard]] std::string check(uint64_t epoch) const;
 
  private:
   struct Message {
     MessageName name;
-    std::uint64_t size;
+    uint64_t size;
   };
   void collect_candidates(const goal::GoalFile& file, std::span<const goal::Wildcards> wildcards);
-  [[nodiscard]] bool holds(goal::VertexId v, const Message& message, std::uint64_t epoch) const;
+  [[nodiscard]] bool holds(goal::VertexId v, const Message& message, uint64_t epoch) const;
   [[nodiscard]] bool eligible(goal::VertexId v, const Message& message) const;
-  [[nodiscard]] std::string check_shared(std::uint64_t epoch) const;
-  [[nodiscard]] std::string complaint(goal::VertexId v, const MessageName& name, std::uint64_t epoch) const;
+  [[nodiscard]] std::string check_shared(uint64_t epoch) const;
+  [[nodiscard]] std::string complaint(goal::VertexId v, const MessageName& name, uint64_t epoch) const;
 
   const goal::Schedule& schedule_;
-  std::uint32_t rank_;
-  std::vector<std::uint32_t> index_;
-  std::vector<std::uint64_t> offsets_;
+  uint32_t rank_;
+  std::vector<uint32_t> index_;
+  std::vector<uint64_t> offsets_;
   std::unique_ptr<std::byte[]> block_;
   std::vector<goal::VertexId> shared_;  // receives that a message of several may end in ..
   std::vector<Message> candidates_;     // .. and these messages

@@ -1,6 +1,6 @@
 // Executing a compiled schedule and measuring it: see rank.hpp.
 //
-// **Thread:** one, which between start and wait makes no call at all.
+// Thread: one, which between start and wait makes no call at all.
 #include "engine/tools/goalrun/rank.hpp"
 
 #include <unistd.h>
@@ -26,7 +26,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr ptl_pt_index_t kPlainPort = 1;
-constexpr std::uint64_t kFenceEvery = 128;  // epochs; bounds how far a rank that only sends can run ahead
+constexpr uint64_t kFenceEvery = 128;  // epochs; bounds how far a rank that only sends can run ahead
 
 void must(int code, const std::string& what) {
   if (code != PTL_OK) throw Failure(what + " failed with Portals code " + std::to_string(code));
@@ -81,7 +81,7 @@ class Run {
     return plain_ ? f(*plain_) : f(*program_);
   }
   void epoch();
-  void measure(std::uint32_t compute_us, Times& completion, Times& waiting);
+  void measure(uint32_t compute_us, Times& completion, Times& waiting);
   void describe_place(Outcome& outcome) const;
 
   const Options& options_;
@@ -98,17 +98,17 @@ class Run {
   std::chrono::microseconds compute_{0};
 };
 
-void refuse_too_large(std::uint64_t bytes, int local_size) {
-  const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
-  const std::uint64_t memory = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+void refuse_too_large(uint64_t bytes, int local_size) {
+  const auto pages = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES));
+  const uint64_t memory = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   if (bytes <= memory / static_cast<unsigned>(local_size)) return;
   throw Failure("the messages of this rank need " + std::to_string(bytes) + " bytes of memory, more than its part of the " +
                 std::to_string(memory) + " that this node has; use smaller messages or more nodes");
 }
 
 Run::Run(const goal::GoalFile& file, std::vector<goal::Plan> plans, const Options& options, const ptlx_job_t& job)
-    : options_(options), schedule_(file.ranks[static_cast<std::size_t>(job.rank)]) {
-  const auto rank = static_cast<std::uint32_t>(job.rank);
+    : options_(options), schedule_(file.ranks[static_cast<size_t>(job.rank)]) {
+  const auto rank = static_cast<uint32_t>(job.rank);
   for (const goal::Schedule& schedule : file.ranks) wildcards_.emplace_back(schedule);
   if (!plans.empty()) {
     load(std::move(plans[rank]), job);
@@ -137,14 +137,13 @@ void Run::load(const goal::Program& program) {
 
 // As the annotations say.
 void Run::load(goal::Plan plan, const ptlx_job_t& job) {
-  std::uint64_t bytes = plan.scratch_bytes;
-  for (const std::uint64_t argument : plan.argument_bytes)
-    bytes = argument > UINT64_MAX / 4 - bytes / 2 ? UINT64_MAX / 2 : bytes + 2 * argument;
+  uint64_t bytes = plan.scratch_bytes;
+  for (const uint64_t argument : plan.argument_bytes) bytes = argument > UINT64_MAX / 4 - bytes / 2 ? UINT64_MAX / 2 : bytes + 2 * argument;
   refuse_too_large(bytes, job.local_size);
   memory_.emplace(plan, job.rank, options_.input);
-  const auto compiled = goal::compile(std::move(plan), static_cast<std::uint32_t>(job.rank), wildcards_);
+  const auto compiled = goal::compile(std::move(plan), static_cast<uint32_t>(job.rank), wildcards_);
   library_.emplace();
-  instance_.emplace(library_->port(), compiled, memory_->arguments(), std::uint16_t{0});
+  instance_.emplace(library_->port(), compiled, memory_->arguments(), uint16_t{0});
   program_ = &instance_->program();
   must_load(compiled->program, instance_->load());
 }
@@ -184,15 +183,15 @@ void Run::epoch() {
 
 Times summary(std::vector<double>& values) {
   std::ranges::sort(values);
-  const std::size_t half = values.size() / 2;
+  const size_t half = values.size() / 2;
   const double median = values.size() % 2 != 0 ? values[half] : (values[half - 1] + values[half]) / 2;
   return {values.front(), median, values.back()};
 }
 
-void Run::measure(std::uint32_t compute_us, Times& completion, Times& waiting) {
+void Run::measure(uint32_t compute_us, Times& completion, Times& waiting) {
   compute_ = std::chrono::microseconds(compute_us);
   std::vector<double> completions, waits;
-  for (std::uint32_t i = 0; i < options_.repeat; ++i) {
+  for (uint32_t i = 0; i < options_.repeat; ++i) {
     epoch();
     completions.push_back(completion_us_);
     waits.push_back(waiting_us_);
@@ -203,9 +202,9 @@ void Run::measure(std::uint32_t compute_us, Times& completion, Times& waiting) {
   waiting = summary(waits);
 }
 
-template <std::size_t kRoom>
+template <size_t kRoom>
 void put_text(char (&to)[kRoom], std::string_view text) {
-  const std::size_t length = std::min(text.size(), kRoom - 1);
+  const size_t length = std::min(text.size(), kRoom - 1);
   std::memcpy(to, text.data(), length);
   to[length] = '\0';
 }

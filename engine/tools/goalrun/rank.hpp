@@ -1,6 +1,6 @@
 // One rank of goalrun: compiles its schedule, executes it epoch by epoch and measures.
 //
-// **Thread:** one, the application's; the engine has its own.
+// Thread: one, the application's; the engine has its own.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace portunus::goalrun {
 
 struct Options {
   std::string file;
-  std::uint32_t repeat = 1;      // measured epochs, after one that is not
-  std::uint32_t compute_us = 0;  // the application computes this long between start and wait
-  std::string input, output;     // of the arguments of an annotated file
+  uint32_t repeat = 1;        // measured epochs, after one that is not
+  uint32_t compute_us = 0;    // the application computes this long between start and wait
+  std::string input, output;  // of the arguments of an annotated file
   bool check = true;
   bool csv = false;
   bool plain = false;  // by Portals 4.3 alone
@@ -39,8 +39,8 @@ struct Outcome {
   Times completion;   // from this rank's own start to the end of its schedule
   Times waiting;      // the part of it that the application spent in the wait
   Times undisturbed;  // completion without computing; only with --compute
-  std::int32_t core = -1;
-  std::int32_t oversubscribed = 0;
+  int32_t core = -1;
+  int32_t oversubscribed = 0;
   char progress[16] = {};
   char transports[64] = {};  // joined by "+"
 };

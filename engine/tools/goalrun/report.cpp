@@ -1,6 +1,6 @@
 // The table of goalrun, for people or as CSV, and its last line.
 //
-// **Thread:** as report.hpp says.
+// Thread: as report.hpp says.
 #include "engine/tools/goalrun/report.hpp"
 
 #include <algorithm>
@@ -15,10 +15,10 @@ namespace portunus::goalrun {
 namespace {
 
 std::vector<Outcome> collect(const ptlx_job_t& job) {
-  std::vector<Outcome> outcomes(static_cast<std::size_t>(job.size));
+  std::vector<Outcome> outcomes(static_cast<size_t>(job.size));
   for (int rank = 0; rank < job.size; ++rank) {
-    std::size_t size = sizeof(Outcome);
-    const int code = PtlxJobGet(rank, "goalrun.outcome", &outcomes[static_cast<std::size_t>(rank)], &size);
+    size_t size = sizeof(Outcome);
+    const int code = PtlxJobGet(rank, "goalrun.outcome", &outcomes[static_cast<size_t>(rank)], &size);
     if (code != PTL_OK || size != sizeof(Outcome)) throw Failure("the times of rank " + std::to_string(rank) + " cannot be had");
   }
   return outcomes;
@@ -32,7 +32,7 @@ double median_of(const std::vector<Outcome>& outcomes, double (*value)(const Out
 }
 
 // How much of the schedule's own time passed beside the computation: 1 = all, 0 = nothing.
-double overlap(const Outcome& outcome, std::uint32_t compute_us) {
+double overlap(const Outcome& outcome, uint32_t compute_us) {
   const double alone = outcome.undisturbed.median;
   const double added = outcome.completion.median - compute_us;
   return alone <= 0 ? 0 : std::clamp(1 - added / alone, 0.0, 1.0);
@@ -78,7 +78,7 @@ std::string joined(const std::vector<Outcome>& outcomes, Value&& value) {
   std::set<std::string> names;
   for (const Outcome& outcome : outcomes) {
     for (std::string rest = value(outcome); !rest.empty();) {
-      const std::size_t length = std::min(rest.find('+'), rest.size());
+      const size_t length = std::min(rest.find('+'), rest.size());
       names.insert(rest.substr(0, length));
       rest.erase(0, length + 1);
     }
@@ -104,10 +104,10 @@ std::string placement(const std::vector<Outcome>& outcomes) {
 
 void print_report(const goal::GoalFile& file, const Options& options, const ptlx_job_t& job) {
   const std::vector<Outcome> outcomes = collect(job);
-  std::uint64_t operations = 0;
+  uint64_t operations = 0;
   for (const goal::Schedule& schedule : file.ranks) operations += schedule.size();
   print_head(options);
-  for (std::size_t rank = 0; rank < outcomes.size(); ++rank) print_row(std::to_string(rank), outcomes[rank], options);
+  for (size_t rank = 0; rank < outcomes.size(); ++rank) print_row(std::to_string(rank), outcomes[rank], options);
   print_row("all", over_all(outcomes), options);
   std::fprintf(options.csv ? stderr : stdout,
                "goalrun: ok %s: ranks %d, operations %" PRIu64 ", epochs %" PRIu32

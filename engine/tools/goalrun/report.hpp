@@ -1,6 +1,6 @@
 // Prints what the ranks measured.
 //
-// **Thread:** one, of rank 0, after execute().
+// Thread: one, of rank 0, after execute().
 #pragma once
 
 #include "engine/tools/goalrun/rank.hpp"

@@ -1,6 +1,6 @@
 // Starting ptlruns on other hosts.
 //
-// **Thread:** ptlrun's main thread; between fork and exec only system calls.
+// Thread: ptlrun's main thread; between fork and exec only system calls.
 #include "engine/tools/ptlrun/agents.hpp"
 
 #include <arpa/inet.h>
@@ -81,7 +81,7 @@ std::string address_towards(const std::string& host) {
 }
 
 // What a shell on the other host executes.
-std::string command_for(const Options& options, std::size_t index, int port) {
+std::string command_for(const Options& options, size_t index, int port) {
   const App& app = options.apps[0];
   const HostSlots& place = options.remote[index];
   std::error_code none;
@@ -126,7 +126,7 @@ Agents::~Agents() {
 }
 
 void Agents::start(const Options& options, int port) {
-  for (std::size_t i = 0; i < options.remote.size(); ++i) {
+  for (size_t i = 0; i < options.remote.size(); ++i) {
     const std::string& host = options.remote[i].name;
     const std::string command = command_for(options, i, port);
     std::vector<std::string> words;

@@ -1,7 +1,7 @@
 // The processes by which ptlrun starts ptlruns on other hosts: ssh, or what --agent names, one for each host.
 //
-// **Thread:** ptlrun's main thread.
-// **Invariants:** no agent outlives ptlrun; each leads a process group of its own, so that a terminal's signals do not reach it.
+// Thread: ptlrun's main thread.
+// Invariants: no agent outlives ptlrun; each leads a process group of its own, so that a terminal's signals do not reach it.
 #pragma once
 
 #include <poll.h>

@@ -1,6 +1,6 @@
 // Bytes to messages and back.
 //
-// **Thread:** ptlrun's main thread.
+// Thread: ptlrun's main thread.
 #include "engine/tools/ptlrun/channel.hpp"
 
 #include <sys/socket.h>
@@ -20,13 +20,13 @@ void Channel::shut() {
 bool Channel::receive() {
   char bytes[65536];
   const ssize_t got = recv(fd_, bytes, sizeof bytes, MSG_DONTWAIT);
-  if (got > 0) in_.append(bytes, static_cast<std::size_t>(got));
+  if (got > 0) in_.append(bytes, static_cast<size_t>(got));
   return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
 bool Channel::push() {
   const ssize_t put = ::send(fd_, out_.data() + pushed_, out_.size() - pushed_, MSG_DONTWAIT | MSG_NOSIGNAL);
-  if (put > 0) pushed_ += static_cast<std::size_t>(put);
+  if (put > 0) pushed_ += static_cast<size_t>(put);
   if (pushed_ == out_.size()) {
     out_.clear();
     pushed_ = 0;
@@ -36,9 +36,9 @@ bool Channel::push() {
 
 bool Channel::next(Message& message) {
   if (garbled_ || in_.size() < kHeadBytes) return false;
-  const std::size_t size = number_at(in_.data());
-  const auto word = static_cast<std::uint8_t>(in_[4]);
-  if (size > kMaxBody || word < static_cast<std::uint8_t>(kFirstWord) || word > static_cast<std::uint8_t>(kLastWord)) {
+  const size_t size = number_at(in_.data());
+  const auto word = static_cast<uint8_t>(in_[4]);
+  if (size > kMaxBody || word < static_cast<uint8_t>(kFirstWord) || word > static_cast<uint8_t>(kLastWord)) {
     garbled_ = true;
     return false;
   }

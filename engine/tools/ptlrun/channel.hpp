@@ -1,7 +1,7 @@
 // Messages over one stream socket, without blocking.
 //
-// **Thread:** ptlrun's main thread.
-// **Invariants:** what is sent leaves whole and in order; a message with an impossible head makes the channel garbled for
+// Thread: ptlrun's main thread.
+// Invariants: what is sent leaves whole and in order; a message with an impossible head makes the channel garbled for
 // good.
 #pragma once
 
@@ -29,13 +29,13 @@ class Channel {
   // Takes the next message that has come whole.
   bool next(Message& message);
   bool garbled() const { return garbled_; }
-  std::size_t unread() const { return in_.size(); }
+  size_t unread() const { return in_.size(); }
 
  private:
   int fd_;
   std::string in_;
   std::string out_;
-  std::size_t pushed_ = 0;  // bytes of out_ that have left
+  size_t pushed_ = 0;  // bytes of out_ that have left
   bool garbled_ = false;
 };
 

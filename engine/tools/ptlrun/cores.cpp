@@ -1,7 +1,7 @@
 // Which processors the ranks are bound to with --bind core.
 //
-// **Thread:** ptlrun's main thread.
-// **Source:** Linux Documentation/admin-guide/cputopology.rst: thread_siblings_list names the processors of one core.
+// Thread: ptlrun's main thread.
+// Source: Linux Documentation/admin-guide/cputopology.rst: thread_siblings_list names the processors of one core.
 #include <cstdlib>
 #include <fstream>
 

@@ -1,6 +1,6 @@
 // The job in PMIx's words.
 //
-// **Thread:** the main thread of the process that serves PMIx.
+// Thread: the main thread of the process that serves PMIx.
 #include "engine/tools/ptlrun/facts.hpp"
 
 #include <cstdlib>
@@ -38,7 +38,7 @@ void add_maps(const JobPlan& plan, Facts& job) {
 }
 
 void add_rank(const JobPlan& plan, int host, int rank, Facts& job) {
-  const HostShare& share = plan.hosts[static_cast<std::size_t>(host)];
+  const HostShare& share = plan.hosts[static_cast<size_t>(host)];
   Facts facts;
   facts.rank(PMIX_RANK, rank);
   facts.rank(PMIX_GLOBAL_RANK, rank);
@@ -46,8 +46,8 @@ void add_rank(const JobPlan& plan, int host, int rank, Facts& job) {
   facts.rank(PMIX_APP_RANK, rank - plan.first_of_app(app));
   facts.small(PMIX_LOCAL_RANK, rank - share.first_rank);
   facts.small(PMIX_NODE_RANK, rank - share.first_rank);
-  facts.number(PMIX_APPNUM, static_cast<std::size_t>(app));
-  facts.number(PMIX_NODEID, static_cast<std::size_t>(plan.hosts[0].ranks == 0 ? host - 1 : host));
+  facts.number(PMIX_APPNUM, static_cast<size_t>(app));
+  facts.number(PMIX_NODEID, static_cast<size_t>(plan.hosts[0].ranks == 0 ? host - 1 : host));
   facts.text(PMIX_HOSTNAME, share.name);
   job.group(PMIX_PROC_INFO_ARRAY, facts);
 }
@@ -61,8 +61,8 @@ void refuse(const std::string& what, pmix_status_t status) {
 
 void describe_job(const JobPlan& plan, Facts& job) {
   const HostShare& here = plan.here();
-  const auto size = static_cast<std::size_t>(plan.size());
-  const auto local = static_cast<std::size_t>(here.ranks);
+  const auto size = static_cast<size_t>(plan.size());
+  const auto local = static_cast<size_t>(here.ranks);
   for (const char* key : {PMIX_UNIV_SIZE, PMIX_JOB_SIZE, PMIX_MAX_PROCS}) job.number(key, size);
   if (plan.apps.size() == 1) job.number(PMIX_APP_SIZE, size);
   for (const char* key : {PMIX_LOCAL_SIZE, PMIX_NODE_SIZE}) job.number(key, local);

@@ -1,7 +1,7 @@
 // What ranks can ask the PMIx server about their job, in libpmix's form.
 //
-// **Thread:** the main thread of the process that serves PMIx.
-// **Source:** PMIx standard 4.1, section 16.2.3 (PMIx_server_register_nspace: what a host must give).
+// Thread: the main thread of the process that serves PMIx.
+// Source: PMIx standard 4.1, section 16.2.3 (PMIx_server_register_nspace: what a host must give).
 #pragma once
 
 #include <pmix_server.h>
@@ -28,7 +28,7 @@ class Facts {
     for (pmix_info_t& info : list_) PMIX_INFO_DESTRUCT(&info);
   }
   void text(const char* key, const std::string& value) { add(key, value.c_str(), PMIX_STRING); }
-  void number(const char* key, std::size_t value) {
+  void number(const char* key, size_t value) {
     const auto narrow = static_cast<uint32_t>(value);
     add(key, &narrow, PMIX_UINT32);
   }
@@ -63,7 +63,7 @@ class Facts {
     list_.push_back(info);
   }
   pmix_info_t* data() { return list_.data(); }
-  std::size_t size() const { return list_.size(); }
+  size_t size() const { return list_.size(); }
 
  private:
   std::vector<pmix_info_t> list_;

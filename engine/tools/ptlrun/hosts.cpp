@@ -1,6 +1,6 @@
 // What the hosts of a job say to each other once it runs.
 //
-// **Thread:** ptlrun's main thread.
+// Thread: ptlrun's main thread.
 #include "engine/tools/ptlrun/hosts.hpp"
 
 #include <algorithm>
@@ -26,8 +26,8 @@ void Hosts::fence(FenceRequest request) {
   if (plan_.host_id == 0) return contribute(request.key, hosts, 0, std::move(request.data));
   std::string body;
   put_text(body, request.key);
-  put_number(body, static_cast<std::uint32_t>(hosts.size()));
-  for (const int host : hosts) put_number(body, static_cast<std::uint32_t>(host));
+  put_number(body, static_cast<uint32_t>(hosts.size()));
+  for (const int host : hosts) put_number(body, static_cast<uint32_t>(host));
   put_text(body, request.data);
   link_.send(Word::fence, 0, std::move(body));
 }
@@ -61,11 +61,11 @@ void Hosts::answer_fence(const std::string& key, const std::string& data) {
 }
 
 void Hosts::modex(ModexRequest request) {
-  const std::uint32_t id = next_fetch_++;
+  const uint32_t id = next_fetch_++;
   fetches_[id] = std::move(request.done);
   std::string body;
   put_number(body, id);
-  put_number(body, static_cast<std::uint32_t>(request.rank));
+  put_number(body, static_cast<uint32_t>(request.rank));
   put_text(body, request.key);
   link_.send(Word::modex, plan_.host_of(request.rank), std::move(body));
 }
@@ -84,20 +84,20 @@ void Hosts::take_finished(int host) {
 
 void Hosts::tell_end(int status, const std::string& sentence) {
   std::string body;
-  put_number(body, static_cast<std::uint32_t>(status));
+  put_number(body, static_cast<uint32_t>(status));
   put_text(body, sentence);
   link_.send(Word::end, kEveryOther, std::move(body));
 }
 
 void Hosts::tell_signal(int number) {
   std::string body;
-  put_number(body, static_cast<std::uint32_t>(number));
+  put_number(body, static_cast<uint32_t>(number));
   link_.send(Word::signal, kEveryOther, std::move(body));
 }
 
 void Hosts::tell_absent(int rank) {
   std::string body;
-  put_number(body, static_cast<std::uint32_t>(rank));
+  put_number(body, static_cast<uint32_t>(rank));
   link_.send(Word::absent, kEveryOther, std::move(body));
 }
 
@@ -153,7 +153,7 @@ bool Hosts::take_fence(const Message& message) {
   const std::string key = reader.text();
   const auto count = reader.number();
   std::set<int> hosts;
-  for (std::uint32_t i = 0; i < count && reader.good(); ++i) hosts.insert(static_cast<int>(reader.number()));
+  for (uint32_t i = 0; i < count && reader.good(); ++i) hosts.insert(static_cast<int>(reader.number()));
   std::string data = reader.text();
   const bool known =
       std::all_of(hosts.begin(), hosts.end(), [this](int host) { return host >= 0 && host < static_cast<int>(plan_.hosts.size()); });

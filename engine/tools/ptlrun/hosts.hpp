@@ -1,7 +1,7 @@
 // The other hosts of the job, as one ptlrun sees them: fences and fetches that reach beyond this host, and the common end.
 //
-// **Thread:** ptlrun's main thread.
-// **Invariants:** a fence is gathered at host 0 and answered once; each host answers its own ranks only.
+// Thread: ptlrun's main thread.
+// Invariants: a fence is gathered at host 0 and answered once; each host answers its own ranks only.
 #pragma once
 
 #include <chrono>
@@ -52,7 +52,7 @@ class Hosts {
   };
 
   struct Fetch {  // by another host
-    std::uint32_t id;
+    uint32_t id;
     int host;
     int rank;
     std::string key;
@@ -78,9 +78,9 @@ class Hosts {
   PmixServer* server_ = nullptr;
   std::map<std::string, Answer> fences_;
   std::map<std::string, Gathering> gatherings_;
-  std::map<std::uint32_t, Answer> fetches_;  // by ranks of this host
+  std::map<uint32_t, Answer> fetches_;  // by ranks of this host
   std::vector<Fetch> waiting_;
-  std::uint32_t next_fetch_ = 0;
+  uint32_t next_fetch_ = 0;
   std::set<int> finished_;  // host 0 only
   bool all_finished_ = false;
 };

@@ -1,6 +1,6 @@
 // Names and numbers of a job.
 //
-// **Thread:** ptlrun's main thread.
+// Thread: ptlrun's main thread.
 #include "engine/tools/ptlrun/job.hpp"
 
 #include <unistd.h>
@@ -16,7 +16,7 @@ namespace portunus::launch {
 void complete_plan(JobPlan& plan) {
   std::set<std::string> names;
   int next = 0;
-  for (std::size_t host = 0; host < plan.hosts.size(); ++host) {
+  for (size_t host = 0; host < plan.hosts.size(); ++host) {
     HostShare& share = plan.hosts[host];
     // Network namespaces of one machine share its name; PMIx takes equal names for the same node.
     if (!names.insert(share.name).second) names.insert(share.name += "." + std::to_string(host));

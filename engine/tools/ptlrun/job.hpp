@@ -1,7 +1,7 @@
 // The plan of a job: its name, its hosts, and which ranks each of them runs. The same on every host of the job.
 //
-// **Thread:** built once by ptlrun's main thread, only read afterwards.
-// **Invariants:** ranks are numbered host by host without gaps; host names differ from each other.
+// Thread: built once by ptlrun's main thread, only read afterwards.
+// Invariants: ranks are numbered host by host without gaps; host names differ from each other.
 #pragma once
 
 #include <string>
@@ -24,22 +24,22 @@ struct JobPlan {
   // Which program this rank runs, and the first rank that does.
   int app_of(int rank) const {
     int app = 0;
-    for (int left = rank; app + 1 < static_cast<int>(apps.size()) && left >= apps[static_cast<std::size_t>(app)]; ++app)
-      left -= apps[static_cast<std::size_t>(app)];
+    for (int left = rank; app + 1 < static_cast<int>(apps.size()) && left >= apps[static_cast<size_t>(app)]; ++app)
+      left -= apps[static_cast<size_t>(app)];
     return app;
   }
   int first_of_app(int app) const {
     int first = 0;
-    for (int i = 0; i < app; ++i) first += apps[static_cast<std::size_t>(i)];
+    for (int i = 0; i < app; ++i) first += apps[static_cast<size_t>(i)];
     return first;
   }
 
-  const HostShare& here() const { return hosts[static_cast<std::size_t>(host_id)]; }
+  const HostShare& here() const { return hosts[static_cast<size_t>(host_id)]; }
   int size() const { return hosts.back().first_rank + hosts.back().ranks; }
 
   // -1 when no host has this rank.
   int host_of(int rank) const {
-    for (std::size_t host = 0; host < hosts.size(); ++host)
+    for (size_t host = 0; host < hosts.size(); ++host)
       if (rank >= hosts[host].first_rank && rank < hosts[host].first_rank + hosts[host].ranks) return static_cast<int>(host);
     return -1;
   }

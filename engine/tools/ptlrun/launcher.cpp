@@ -1,6 +1,6 @@
 // The poll loop of ptlrun: signals, ends of ranks, news from the PMIx server, output, input and the clock.
 //
-// **Thread:** ptlrun's main thread.
+// Thread: ptlrun's main thread.
 #include "engine/tools/ptlrun/launcher.hpp"
 
 #include <poll.h>
@@ -129,7 +129,7 @@ RankPlan Launcher::plan_rank(int local, const std::vector<cpu_set_t>& cores) {
   RankPlan plan;
   plan.rank = plan_.here().first_rank + local;
   const int app = plan_.app_of(plan.rank);
-  plan.app = &options_.apps[static_cast<std::size_t>(app)];
+  plan.app = &options_.apps[static_cast<size_t>(app)];
   auto environment = base_environment(*plan.app);
   environment["PTL_APPNUM"] = std::to_string(app);
   environment["PTL_LOCAL_RANK"] = std::to_string(local);
@@ -137,7 +137,7 @@ RankPlan Launcher::plan_rank(int local, const std::vector<cpu_set_t>& cores) {
   for (const std::string& item : server_->environment_of(plan.rank))
     environment[item.substr(0, item.find('='))] = item.substr(item.find('=') + 1);
   for (const auto& [name, value] : environment) plan.environment.push_back(name + "=" + value);
-  if (!cores.empty()) plan.cpus = cores[static_cast<std::size_t>(local)];
+  if (!cores.empty()) plan.cpus = cores[static_cast<size_t>(local)];
   if (plan.rank == 0) plan.input = input_.open_for_rank();
   if (options_.tag_output) {
     const std::string tag = std::to_string(plan.rank);

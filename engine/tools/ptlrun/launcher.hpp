@@ -1,7 +1,7 @@
 // One host's part of a job, from its first process to its last.
 //
-// **Thread:** ptlrun's only thread.
-// **Invariants:** the first reason to end the job decides its status; when run() returns or throws, no rank is left.
+// Thread: ptlrun's only thread.
+// Invariants: the first reason to end the job decides its status; when run() returns or throws, no rank is left.
 #pragma once
 
 #include <signal.h>

@@ -1,6 +1,6 @@
 // Messages over the connections once they stand; how they come to stand is in rendezvous.cpp.
 //
-// **Thread:** ptlrun's main thread.
+// Thread: ptlrun's main thread.
 #include "engine/tools/ptlrun/link.hpp"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ std::vector<Message> Link::service(const std::vector<pollfd>& list, std::string&
     }
     sensible = sensible && !peer.channel.garbled();
     if (alive && sensible) continue;
-    const std::string who = "host " + std::to_string(peer.host) + " (" + hosts_[static_cast<std::size_t>(peer.host)].name + ")";
+    const std::string who = "host " + std::to_string(peer.host) + " (" + hosts_[static_cast<size_t>(peer.host)].name + ")";
     failure = sensible ? "the connection to " + who + " was lost; check that its ptlrun still runs and the network is up"
                        : who + " sent what no ptlrun says; use the same version everywhere and keep others off the rendezvous port";
     peer.channel.shut();

@@ -1,7 +1,7 @@
 // The TCP connections between the ptlruns of one job: a star around host 0, which passes on what is for others.
 //
-// **Thread:** ptlrun's main thread. The constructor waits for the other hosts; afterwards nothing blocks but flush().
-// **Invariants:** messages between two hosts arrive once and in order; a message is at most kMaxBody long.
+// Thread: ptlrun's main thread. The constructor waits for the other hosts; afterwards nothing blocks but flush().
+// Invariants: messages between two hosts arrive once and in order; a message is at most kMaxBody long.
 #pragma once
 
 #include <poll.h>

@@ -1,6 +1,6 @@
 // Reads ptlrun's command line. Everything from the first word that is no option belongs to the program, up to a ':'.
 //
-// **Thread:** ptlrun's main thread.
+// Thread: ptlrun's main thread.
 #include "engine/tools/ptlrun/options.hpp"
 
 #include <unistd.h>
@@ -91,8 +91,8 @@ std::string tail_after_equals(const std::string& word) { return word.substr(word
 
 std::set<std::string> names_in(const std::string& list) {
   std::set<std::string> names;
-  for (std::size_t from = 0; from < list.size();) {
-    const std::size_t to = std::min(list.find(',', from), list.size());
+  for (size_t from = 0; from < list.size();) {
+    const size_t to = std::min(list.find(',', from), list.size());
     if (to > from) names.insert(list.substr(from, to - from));
     from = to + 1;
   }
@@ -124,7 +124,7 @@ void understand(Meaning meaning, const std::vector<std::string>& values, App& ap
 
 // Divides the words from `next` on into those for CLI11 (returned), what other launchers' options say, and the program's, which go
 // up to a ':' unless a '--' stands before them. Leaves `next` behind that ':'.
-std::vector<std::string> split(const CLI::App& line, const std::vector<std::string>& all, std::size_t& next, App& app, Words& words,
+std::vector<std::string> split(const CLI::App& line, const std::vector<std::string>& all, size_t& next, App& app, Words& words,
                                Options& options) {
   std::vector<std::string> ours;
   bool closed = false;
@@ -214,13 +214,13 @@ void check_hosts(const CLI::App& app, const Words& words, Options& options) {
 void share_out(int ranks, std::vector<HostSlots>& places) {
   std::vector<int> taken(places.size(), 0);
   for (int left = ranks; left > 0;) {
-    for (std::size_t i = 0; i < places.size() && left > 0; ++i) {
+    for (size_t i = 0; i < places.size() && left > 0; ++i) {
       const int share = std::min(left, places[i].slots);
       taken[i] += share;
       left -= share;
     }
   }
-  for (std::size_t i = 0; i < places.size(); ++i) places[i].slots = taken[i];
+  for (size_t i = 0; i < places.size(); ++i) places[i].slots = taken[i];
   std::erase_if(places, [](const HostSlots& place) { return place.slots == 0; });
 }
 
@@ -283,7 +283,7 @@ Options parse_options(int argc, char** argv) {
   const std::vector<std::string> all(argv + std::min(argc, 1), argv + argc);
   Options options;
   Words first;
-  std::size_t next = 0;
+  size_t next = 0;
   do {
     CLI::App line("Starts a program as the ranks of one job and serves them PMIx.", "ptlrun");
     Words later;

@@ -1,7 +1,7 @@
 // What the user asked ptlrun for, checked; and the way ptlrun says no.
 //
-// **Thread:** ptlrun's main thread, before anything is started.
-// **Invariants:** an Options that parse_options() returned is consistent: ranks >= 1 (0 where `remote` takes them all), each app names a
+// Thread: ptlrun's main thread, before anything is started.
+// Invariants: an Options that parse_options() returned is consistent: ranks >= 1 (0 where `remote` takes them all), each app names a
 // program, host_id < hosts.
 #pragma once
 

@@ -1,6 +1,6 @@
 // Reads lists of hosts.
 //
-// **Thread:** ptlrun's main thread.
+// Thread: ptlrun's main thread.
 #include "engine/tools/ptlrun/places.hpp"
 
 #include <unistd.h>
@@ -33,8 +33,8 @@ void add_host(const std::string& entry, std::vector<HostSlots>& places) {
 }  // namespace
 
 void add_hosts(const std::string& list, std::vector<HostSlots>& places) {
-  for (std::size_t from = 0; from <= list.size();) {
-    const std::size_t to = std::min(list.find(',', from), list.size());
+  for (size_t from = 0; from <= list.size();) {
+    const size_t to = std::min(list.find(',', from), list.size());
     add_host(list.substr(from, to - from), places);
     from = to + 1;
   }
@@ -43,7 +43,7 @@ void add_hosts(const std::string& list, std::vector<HostSlots>& places) {
 void add_host_file(const std::string& path, std::vector<HostSlots>& places) {
   std::ifstream file(path);
   if (!file) throw Refusal(kBadUse, "the file of hosts '" + path + "' cannot be read; check the path and its permissions");
-  const std::size_t before = places.size();
+  const size_t before = places.size();
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line.substr(0, line.find('#')));
     std::string word;

@@ -1,6 +1,6 @@
 // The hosts that -host, -hosts and -hostfile name.
 //
-// **Thread:** pure, but for reading the file and asking for this host's name.
+// Thread: pure, but for reading the file and asking for this host's name.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // The PMIx server: its callbacks, and the description of the job that ranks can ask for.
 //
-// **Thread:** on_...() run on libpmix's thread, the rest on the main thread.
+// Thread: on_...() run on libpmix's thread, the rest on the main thread.
 #include "engine/tools/ptlrun/pmix.hpp"
 
 #include <pmix.h>
@@ -35,8 +35,8 @@ struct Inside {
   JobPlan plan;
   int socket = -1;
   std::mutex mutex;  // guards the socket's writing end and what follows
-  std::map<std::uint32_t, Answer> waiting;
-  std::uint32_t next_id = 0;
+  std::map<uint32_t, Answer> waiting;
+  uint32_t next_id = 0;
   std::set<int> joined;  // ranks of this host that have
 };
 Inside inside;
@@ -44,17 +44,17 @@ Inside inside;
 // Call with the mutex held.
 void tell(Word word, std::string body) {
   const std::string bytes = framed({word, 0, 0, std::move(body)});
-  for (std::size_t done = 0; done < bytes.size();) {
+  for (size_t done = 0; done < bytes.size();) {
     const ssize_t put = send(inside.socket, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
     if (put < 0 && errno != EINTR) _exit(0);  // ptlrun has gone, and with it the job
-    if (put > 0) done += static_cast<std::size_t>(put);
+    if (put > 0) done += static_cast<size_t>(put);
   }
 }
 
 // Asks ptlrun; `answer` runs on the main thread.
 void ask(Word word, const std::string& question, Answer answer) {
   const std::lock_guard lock(inside.mutex);
-  const std::uint32_t id = inside.next_id++;
+  const uint32_t id = inside.next_id++;
   inside.waiting[id] = std::move(answer);
   std::string body;
   put_number(body, id);
@@ -114,9 +114,9 @@ struct Meeting {
   bool only_here() const { return hosts.size() == 1 && hosts.contains(inside.plan.host_id); }
 };
 
-Meeting describe(const char* kind, const pmix_proc_t procs[], std::size_t count) {
+Meeting describe(const char* kind, const pmix_proc_t procs[], size_t count) {
   std::set<int> ranks;
-  for (std::size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < count; ++i) {
     if (procs[i].rank != PMIX_RANK_WILDCARD) ranks.insert(static_cast<int>(procs[i].rank));
     for (int rank = 0; procs[i].rank == PMIX_RANK_WILDCARD && rank < inside.plan.size(); ++rank) ranks.insert(rank);
   }
@@ -131,13 +131,13 @@ Meeting describe(const char* kind, const pmix_proc_t procs[], std::size_t count)
 void gather(const Meeting& meeting, std::string_view data, Answer answer) {
   std::string question;
   put_text(question, meeting.key);
-  put_number(question, static_cast<std::uint32_t>(meeting.hosts.size()));
-  for (const int host : meeting.hosts) put_number(question, static_cast<std::uint32_t>(host));
+  put_number(question, static_cast<uint32_t>(meeting.hosts.size()));
+  for (const int host : meeting.hosts) put_number(question, static_cast<uint32_t>(host));
   put_text(question, data);
   ask(Word::gather, question, std::move(answer));
 }
 
-pmix_status_t on_connected(const pmix_proc_t* proc, void*, pmix_info_t[], std::size_t, pmix_op_cbfunc_t, void*) {
+pmix_status_t on_connected(const pmix_proc_t* proc, void*, pmix_info_t[], size_t, pmix_op_cbfunc_t, void*) {
   const std::lock_guard lock(inside.mutex);
   inside.joined.insert(static_cast<int>(proc->rank));
   return PMIX_OPERATION_SUCCEEDED;
@@ -148,13 +148,13 @@ pmix_status_t on_finalized(const pmix_proc_t*, void*, pmix_op_cbfunc_t callback,
   return PMIX_SUCCESS;
 }
 
-pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char*, pmix_proc_t[], std::size_t, pmix_op_cbfunc_t callback,
+pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char*, pmix_proc_t[], size_t, pmix_op_cbfunc_t callback,
                        void* data) {
   {
     const std::lock_guard lock(inside.mutex);
     std::string body;
     put_number(body, proc->rank);
-    put_number(body, static_cast<std::uint32_t>(status));
+    put_number(body, static_cast<uint32_t>(status));
     tell(Word::aborted, std::move(body));
   }
   if (callback != nullptr) callback(PMIX_SUCCESS, data);
@@ -162,7 +162,7 @@ pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char*, 
 }
 
 // Owns `bytes`, as the standard gives them to the host.
-pmix_status_t on_fence(const pmix_proc_t procs[], std::size_t count, const pmix_info_t[], std::size_t, char* bytes, std::size_t size,
+pmix_status_t on_fence(const pmix_proc_t procs[], size_t count, const pmix_info_t[], size_t, char* bytes, size_t size,
                        pmix_modex_cbfunc_t callback, void* data) {
   const Meeting meeting = describe("fence", procs, count);
   if (meeting.only_here()) {
@@ -175,7 +175,7 @@ pmix_status_t on_fence(const pmix_proc_t procs[], std::size_t count, const pmix_
 }
 
 // Connecting and disconnecting are fences without data: nothing of one rank outlives the job here.
-pmix_status_t meet(const char* kind, const pmix_proc_t procs[], std::size_t count, pmix_op_cbfunc_t callback, void* data) {
+pmix_status_t meet(const char* kind, const pmix_proc_t procs[], size_t count, pmix_op_cbfunc_t callback, void* data) {
   const Meeting meeting = describe(kind, procs, count);
   if (meeting.only_here()) callback(PMIX_SUCCESS, data);
   else if (meeting.possible())
@@ -183,23 +183,20 @@ pmix_status_t meet(const char* kind, const pmix_proc_t procs[], std::size_t coun
   return meeting.possible() ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
 }
 
-pmix_status_t on_connect(const pmix_proc_t procs[], std::size_t count, const pmix_info_t[], std::size_t, pmix_op_cbfunc_t callback,
-                         void* data) {
+pmix_status_t on_connect(const pmix_proc_t procs[], size_t count, const pmix_info_t[], size_t, pmix_op_cbfunc_t callback, void* data) {
   return meet("connect", procs, count, callback, data);
 }
 
-pmix_status_t on_disconnect(const pmix_proc_t procs[], std::size_t count, const pmix_info_t[], std::size_t, pmix_op_cbfunc_t callback,
-                            void* data) {
+pmix_status_t on_disconnect(const pmix_proc_t procs[], size_t count, const pmix_info_t[], size_t, pmix_op_cbfunc_t callback, void* data) {
   return meet("disconnect", procs, count, callback, data);
 }
 
-pmix_status_t on_direct_modex(const pmix_proc_t* proc, const pmix_info_t info[], std::size_t count, pmix_modex_cbfunc_t callback,
-                              void* data) {
+pmix_status_t on_direct_modex(const pmix_proc_t* proc, const pmix_info_t info[], size_t count, pmix_modex_cbfunc_t callback, void* data) {
   const int rank = static_cast<int>(proc->rank);
   const int host = inside.plan.host_of(rank);
   if (host < 0 || host == inside.plan.host_id) return PMIX_ERR_NOT_FOUND;  // libpmix itself knows the ranks of this host
   std::string key;
-  for (std::size_t i = 0; i < count; ++i)
+  for (size_t i = 0; i < count; ++i)
     if (PMIX_CHECK_KEY(&info[i], PMIX_REQUIRED_KEY) && info[i].value.type == PMIX_STRING) key = info[i].value.data.string;
   std::string question;
   put_number(question, proc->rank);
@@ -209,13 +206,13 @@ pmix_status_t on_direct_modex(const pmix_proc_t* proc, const pmix_info_t info[],
 }
 
 // No events come from outside the job, so there is nothing to subscribe to.
-pmix_status_t on_register_events(pmix_status_t*, std::size_t, const pmix_info_t[], std::size_t, pmix_op_cbfunc_t, void*) {
+pmix_status_t on_register_events(pmix_status_t*, size_t, const pmix_info_t[], size_t, pmix_op_cbfunc_t, void*) {
   return PMIX_OPERATION_SUCCEEDED;
 }
 
-pmix_status_t on_deregister_events(pmix_status_t*, std::size_t, pmix_op_cbfunc_t, void*) { return PMIX_OPERATION_SUCCEEDED; }
+pmix_status_t on_deregister_events(pmix_status_t*, size_t, pmix_op_cbfunc_t, void*) { return PMIX_OPERATION_SUCCEEDED; }
 
-pmix_status_t on_notify(pmix_status_t, const pmix_proc_t*, pmix_data_range_t, pmix_info_t[], std::size_t, pmix_op_cbfunc_t, void*) {
+pmix_status_t on_notify(pmix_status_t, const pmix_proc_t*, pmix_data_range_t, pmix_info_t[], size_t, pmix_op_cbfunc_t, void*) {
   return PMIX_OPERATION_SUCCEEDED;
 }
 
@@ -265,7 +262,7 @@ std::string register_rank(int rank) {
   char** list = nullptr;
   rc = PMIx_server_setup_fork(&proc, &list);
   if (rc != PMIX_SUCCESS) refuse("the environment of rank " + std::to_string(rank) + " could not be made", rc);
-  std::uint32_t count = 0;
+  uint32_t count = 0;
   std::string items;
   for (char** item = list; item != nullptr && *item != nullptr; ++item, ++count) {
     put_text(items, *item);
@@ -278,10 +275,10 @@ std::string register_rank(int rank) {
 }
 
 // libpmix answers on its own thread.
-void fetch(std::uint32_t id, int rank) {
+void fetch(uint32_t id, int rank) {
   const pmix_proc_t proc = proc_of(rank);
-  const auto reply = [](pmix_status_t status, char* bytes, std::size_t size, void* data) {
-    const std::unique_ptr<std::uint32_t> kept(static_cast<std::uint32_t*>(data));
+  const auto reply = [](pmix_status_t status, char* bytes, size_t size, void* data) {
+    const std::unique_ptr<uint32_t> kept(static_cast<uint32_t*>(data));
     const bool good = status == PMIX_SUCCESS;
     std::string body;
     put_number(body, *kept);
@@ -290,7 +287,7 @@ void fetch(std::uint32_t id, int rank) {
     const std::lock_guard lock(inside.mutex);
     tell(Word::fetched, std::move(body));
   };
-  auto* kept = new std::uint32_t(id);
+  auto* kept = new uint32_t(id);
   const pmix_status_t rc = PMIx_server_dmodex_request(&proc, reply, kept);
   if (rc != PMIX_SUCCESS) reply(rc, nullptr, 0, kept);
 }
@@ -307,7 +304,7 @@ void take_end(int rank) {
     const std::lock_guard lock(inside.mutex);
     if (inside.joined.contains(rank)) return;
     std::string body;
-    put_number(body, static_cast<std::uint32_t>(rank));
+    put_number(body, static_cast<uint32_t>(rank));
     tell(Word::absent, std::move(body));
   }
   tell_absence(rank);
@@ -315,7 +312,7 @@ void take_end(int rank) {
 
 void take(const Message& message) {
   Reader reader(message.body);
-  const std::uint32_t id = reader.number();
+  const uint32_t id = reader.number();
   if (message.word == Word::ended) return take_end(static_cast<int>(id));
   if (message.word == Word::absent) return tell_absence(static_cast<int>(id));
   if (message.word == Word::fetch) return fetch(id, static_cast<int>(reader.number()));

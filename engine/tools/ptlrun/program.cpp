@@ -1,6 +1,6 @@
 // Finds the file that a program's name means.
 //
-// **Thread:** ptlrun's main thread.
+// Thread: ptlrun's main thread.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,8 +36,8 @@ std::string find_program(const std::string& name, const std::string& folder) {
   if (in_path && !name.empty()) {
     const char* path = std::getenv("PATH");
     const std::string places = path != nullptr ? path : "/usr/bin:/bin";
-    for (std::size_t from = 0; from <= places.size();) {
-      const std::size_t to = std::min(places.find(':', from), places.size());
+    for (size_t from = 0; from <= places.size();) {
+      const size_t to = std::min(places.find(':', from), places.size());
       const std::string place = to > from ? places.substr(from, to - from) : ".";
       if (fits(place + "/" + name)) return whole(place + "/" + name);
       from = to + 1;

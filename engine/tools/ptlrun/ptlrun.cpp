@@ -1,6 +1,6 @@
 // ptlrun: starts a program as the ranks of one job on this host, as a PMIx server. 'ptlrun --help' is its manual.
 //
-// **Thread:** one; PMIx is served by a process of its own.
+// Thread: one; PMIx is served by a process of its own.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>

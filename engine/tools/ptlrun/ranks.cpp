@@ -1,6 +1,6 @@
 // Starting and ending the ranks of this host.
 //
-// **Thread:** ptlrun's main thread; between fork and exec only system calls.
+// Thread: ptlrun's main thread; between fork and exec only system calls.
 #include "engine/tools/ptlrun/ranks.hpp"
 
 #include <dirent.h>
@@ -81,7 +81,7 @@ pid_t parent_of(const char* pid) {
   std::FILE* file = std::fopen(path, "re");
   if (file == nullptr) return -1;
   char line[512];
-  const std::size_t size = std::fread(line, 1, sizeof line - 1, file);
+  const size_t size = std::fread(line, 1, sizeof line - 1, file);
   std::fclose(file);
   line[size] = '\0';
   const char* after_name = std::strrchr(line, ')');  // the name may contain anything

@@ -1,7 +1,7 @@
 // The processes of this host's ranks: started, signalled, reaped, and swept away with everything they started.
 //
-// **Thread:** ptlrun's main thread only: the ranks are told to die with the thread that started them.
-// **Invariants:** each rank leads its own process group; a group is signalled only while somebody of it is known to exist.
+// Thread: ptlrun's main thread only: the ranks are told to die with the thread that started them.
+// Invariants: each rank leads its own process group; a group is signalled only while somebody of it is known to exist.
 #pragma once
 
 #include <sched.h>

@@ -1,6 +1,6 @@
 // How the ptlruns of one job find each other: host 0 listens, the others introduce themselves and are told the plan.
 //
-// **Thread:** ptlrun's main thread, before anything of the job exists; signals still end ptlrun as they end any program.
+// Thread: ptlrun's main thread, before anything of the job exists; signals still end ptlrun as they end any program.
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -23,7 +23,7 @@ namespace {
 constexpr char kMagic[] = "ptlrun-link-1";
 constexpr std::chrono::seconds kJoinTime{60};
 constexpr int kRetry_ms = 50;
-constexpr std::size_t kMaxHello = 4096;  // a stranger may not make us keep more
+constexpr size_t kMaxHello = 4096;  // a stranger may not make us keep more
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
@@ -83,9 +83,9 @@ std::chrono::steady_clock::time_point join_limit(const Options& options) {
 std::string introduction(const Options& options) {
   std::string body;
   put_text(body, kMagic);
-  put_number(body, static_cast<std::uint32_t>(options.hosts));
-  put_number(body, static_cast<std::uint32_t>(options.host_id));
-  put_number(body, static_cast<std::uint32_t>(options.ranks));
+  put_number(body, static_cast<uint32_t>(options.hosts));
+  put_number(body, static_cast<uint32_t>(options.host_id));
+  put_number(body, static_cast<uint32_t>(options.ranks));
   put_text(body, host_name());
   return body;
 }
@@ -95,7 +95,7 @@ std::string plan_text(const JobPlan& plan) {
   put_text(body, plan.nspace);
   for (const HostShare& host : plan.hosts) {
     put_text(body, host.name);
-    put_number(body, static_cast<std::uint32_t>(host.ranks));
+    put_number(body, static_cast<uint32_t>(host.ranks));
   }
   return body;
 }
@@ -104,7 +104,7 @@ bool fit_name(const std::string& name) { return !name.empty() && name.size() < 2
 
 std::string missing_hosts(const std::vector<bool>& joined) {
   std::string list;
-  for (std::size_t host = 0; host < joined.size(); ++host)
+  for (size_t host = 0; host < joined.size(); ++host)
     if (!joined[host]) list += (list.empty() ? "" : ", ") + std::to_string(host);
   return list;
 }
@@ -122,7 +122,7 @@ void Link::await(std::vector<pollfd>& list, const Options& options, Clock::time_
 
 void Link::host_the_job(const Options& options, JobPlan& plan, Agents& agents) {
   const auto until = join_limit(options);
-  std::vector<bool> joined(static_cast<std::size_t>(options.hosts), false);
+  std::vector<bool> joined(static_cast<size_t>(options.hosts), false);
   joined[0] = true;
   plan.hosts.assign(joined.size(), {});
   plan.hosts[0] = {host_name(), 0, options.ranks};
@@ -139,7 +139,7 @@ void Link::host_the_job(const Options& options, JobPlan& plan, Agents& agents) {
     agents.must_all_run();
     const int fd = accept4(peers_[0].channel.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) peers_.push_back({Channel(fd), -1});
-    for (std::size_t i = 1; i < peers_.size(); ++i)
+    for (size_t i = 1; i < peers_.size(); ++i)
       if (peers_[i].host < 0) greet(peers_[i], options, plan, joined);
     std::erase_if(peers_, [](const Peer& peer) { return !peer.channel.open(); });
   }
@@ -165,12 +165,12 @@ void Link::greet(Peer& peer, const Options& options, JobPlan& plan, std::vector<
   const std::string name = reader.text();
   if (!ours || !reader.complete() || !fit_name(name)) return peer.channel.shut();
   std::string objection;
-  if (hosts != static_cast<std::uint32_t>(options.hosts))
+  if (hosts != static_cast<uint32_t>(options.hosts))
     objection = "host " + std::to_string(host) + " was started with --hosts " + std::to_string(hosts) + ", host 0 with --hosts " +
                 std::to_string(options.hosts) + "; give all the same";
   else if (host >= hosts || joined[host])
     objection = "--host-id " + std::to_string(host) + " is taken or too large; number the hosts 0 to " + std::to_string(hosts - 1);
-  else if (ranks < 1 || ranks > static_cast<std::uint32_t>(kMaxRanks))
+  else if (ranks < 1 || ranks > static_cast<uint32_t>(kMaxRanks))
     objection = "host " + std::to_string(host) + " offers " + std::to_string(ranks) + " ranks; give 1 to " + std::to_string(kMaxRanks);
   if (!objection.empty()) {
     std::fprintf(stderr, "ptlrun: a host was turned away: %s\n", objection.c_str());
@@ -239,7 +239,7 @@ void Link::join_the_job(const Options& options, JobPlan& plan) {
     const HostShare& share = plan.hosts.back();
     fit = fit && fit_name(share.name) && share.ranks >= (host == 0 ? 0 : 1) && share.ranks <= kMaxRanks;
   }
-  if (!fit || !reader.complete() || plan.hosts[static_cast<std::size_t>(options.host_id)].ranks != options.ranks)
+  if (!fit || !reader.complete() || plan.hosts[static_cast<size_t>(options.host_id)].ranks != options.ranks)
     throw Refusal(1, "host 0 described the job in an unknown form; use the same version of ptlrun everywhere");
   complete_plan(plan);
 }

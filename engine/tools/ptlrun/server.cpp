@@ -1,6 +1,6 @@
 // Talks with the process that serves PMIx.
 //
-// **Thread:** ptlrun's main thread.
+// Thread: ptlrun's main thread.
 #include "engine/tools/ptlrun/server.hpp"
 
 #include <signal.h>
@@ -90,16 +90,16 @@ void PmixServer::await_ready() {
   for (int i = 0; i < here.ranks; ++i) {
     std::vector<std::string>& environment = environments_[here.first_rank + i];
     const auto count = reader.number();
-    for (std::uint32_t item = 0; item < count && reader.good(); ++item) environment.push_back(reader.text());
+    for (uint32_t item = 0; item < count && reader.good(); ++item) environment.push_back(reader.text());
   }
 }
 
 void PmixServer::serve_modex(int rank, Answer answer) {
-  const std::uint32_t id = next_fetch_++;
+  const uint32_t id = next_fetch_++;
   fetches_[id] = std::move(answer);
   std::string body;
   put_number(body, id);
-  put_number(body, static_cast<std::uint32_t>(rank));
+  put_number(body, static_cast<uint32_t>(rank));
   channel_.send({Word::fetch, 0, 0, std::move(body)});
 }
 
@@ -109,7 +109,7 @@ void PmixServer::watch(std::vector<pollfd>& list) const {
 
 void PmixServer::service() {
   bool alive = channel_.open();
-  std::size_t before = 0;
+  size_t before = 0;
   do {
     before = channel_.unread();
     alive = alive && channel_.receive();
@@ -122,7 +122,7 @@ void PmixServer::service() {
 
 void PmixServer::take(const Message& message) {
   Reader reader(message.body);
-  const std::uint32_t first = reader.number();
+  const uint32_t first = reader.number();
   if (message.word == Word::aborted) {
     handlers_.aborted(static_cast<int>(first), static_cast<int>(reader.number()));
   } else if (message.word == Word::absent) {
@@ -152,11 +152,11 @@ void PmixServer::take(const Message& message) {
 
 void PmixServer::tell_rank(Word word, int rank) {
   std::string body;
-  put_number(body, static_cast<std::uint32_t>(rank));
+  put_number(body, static_cast<uint32_t>(rank));
   channel_.send({word, 0, 0, std::move(body)});
 }
 
-void PmixServer::send_answer(std::uint32_t id, bool good, const std::string& bytes) {
+void PmixServer::send_answer(uint32_t id, bool good, const std::string& bytes) {
   std::string body;
   put_number(body, id);
   put_number(body, good ? 1 : 0);

@@ -1,7 +1,7 @@
 // ptlrun's side of the process that serves PMIx: starts it, answers what it cannot know alone, and ends it.
 //
-// **Thread:** ptlrun's main thread; construct while it is the only one, because it forks.
-// **Invariants:** news of a rank is there before the end of that rank is: service() first, then reap.
+// Thread: ptlrun's main thread; construct while it is the only one, because it forks.
+// Invariants: news of a rank is there before the end of that rank is: service() first, then reap.
 #pragma once
 
 #include <poll.h>
@@ -74,7 +74,7 @@ class PmixServer {
   void end();
   void take(const Message& message);
   void tell_rank(Word word, int rank);
-  void send_answer(std::uint32_t id, bool good, const std::string& bytes);
+  void send_answer(uint32_t id, bool good, const std::string& bytes);
 
   const JobPlan& plan_;
   ServerHandlers handlers_;
@@ -82,8 +82,8 @@ class PmixServer {
   int handle_ = -1;  // a pidfd: the number alone may name a stranger once the server has been buried
   Channel channel_;
   std::map<int, std::vector<std::string>> environments_;
-  std::map<std::uint32_t, Answer> fetches_;
-  std::uint32_t next_fetch_ = 0;
+  std::map<uint32_t, Answer> fetches_;
+  uint32_t next_fetch_ = 0;
 };
 
 }  // namespace portunus::launch

@@ -1,6 +1,6 @@
 // The table of other launchers' options.
 //
-// **Thread:** pure.
+// Thread: pure.
 #include "engine/tools/ptlrun/spellings.hpp"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // The options of other launchers that ptlrun understands besides its own, so that scripts written for MPICH's and Open MPI's
 // mpiexec run unchanged.
 //
-// **Thread:** pure.
-// **Invariants:** a name stands here once; a word may carry one dash or two, and its first value after '='.
-// **Source:** mpiexec(1) of MPICH's Hydra 4.0, mpirun(1) of Open MPI 4.1.
+// Thread: pure.
+// Invariants: a name stands here once; a word may carry one dash or two, and its first value after '='.
+// Source: mpiexec(1) of MPICH's Hydra 4.0, mpirun(1) of Open MPI 4.1.
 #pragma once
 
 #include <string>

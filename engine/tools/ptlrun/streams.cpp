@@ -1,6 +1,6 @@
 // Output and input that pass through ptlrun.
 //
-// **Thread:** ptlrun's main thread.
+// Thread: ptlrun's main thread.
 #include "engine/tools/ptlrun/streams.hpp"
 
 #include <fcntl.h>
@@ -16,8 +16,8 @@
 namespace portunus::launch {
 namespace {
 
-constexpr std::size_t kQueueLimit = 1 << 20;  // above it the ranks wait for whoever reads our output
-constexpr std::size_t kLineLimit = 16 << 20;  // a longer line is cut in pieces: memory must end somewhere
+constexpr size_t kQueueLimit = 1 << 20;  // above it the ranks wait for whoever reads our output
+constexpr size_t kLineLimit = 16 << 20;  // a longer line is cut in pieces: memory must end somewhere
 
 void pipe_or_refuse(int ends[2]) {
   if (pipe2(ends, O_CLOEXEC) != 0)
@@ -54,7 +54,7 @@ void TaggedOutput::watch(std::vector<pollfd>& list) const {
 
 void TaggedOutput::service(const std::vector<pollfd>& list) {
   if (!queue_.empty() && answer(list, queue_.front().target, POLLOUT) != 0) write_some();
-  for (std::size_t i = streams_.size(); i-- > 0;)
+  for (size_t i = streams_.size(); i-- > 0;)
     if (answer(list, streams_[i].fd, POLLIN) != 0 && !take(streams_[i])) {
       end_stream(streams_[i]);
       streams_.erase(streams_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -67,10 +67,10 @@ bool TaggedOutput::take(Stream& stream) {
   const ssize_t got = read(stream.fd, bytes, sizeof bytes);
   if (got < 0) return errno == EAGAIN || errno == EINTR;
   if (got == 0) return false;
-  const std::size_t searched = stream.line.size();
-  stream.line.append(bytes, static_cast<std::size_t>(got));
-  std::size_t from = 0;
-  for (std::size_t end; (end = stream.line.find('\n', std::max(from, searched))) != std::string::npos; from = end + 1)
+  const size_t searched = stream.line.size();
+  stream.line.append(bytes, static_cast<size_t>(got));
+  size_t from = 0;
+  for (size_t end; (end = stream.line.find('\n', std::max(from, searched))) != std::string::npos; from = end + 1)
     add_line(stream.target, stream.tag, std::string_view(stream.line).substr(from, end - from));
   stream.line.erase(0, from);
   if (stream.line.size() > kLineLimit) {
@@ -94,14 +94,14 @@ void TaggedOutput::add_line(int target, std::string_view tag, std::string_view l
 // A pipe that poll() calls writable takes PIPE_BUF bytes without blocking, even where it is shared and not O_NONBLOCK.
 void TaggedOutput::write_some() {
   Chunk& chunk = queue_.front();
-  const std::size_t left = chunk.text.size() - chunk.written;
-  const ssize_t put = write(chunk.target, chunk.text.data() + chunk.written, std::min<std::size_t>(left, PIPE_BUF));
+  const size_t left = chunk.text.size() - chunk.written;
+  const ssize_t put = write(chunk.target, chunk.text.data() + chunk.written, std::min<size_t>(left, PIPE_BUF));
   if (put < 0) {
     if (errno != EAGAIN && errno != EINTR) reader_left(chunk.target);
     return;
   }
-  queued_bytes_ -= static_cast<std::size_t>(put);
-  chunk.written += static_cast<std::size_t>(put);
+  queued_bytes_ -= static_cast<size_t>(put);
+  chunk.written += static_cast<size_t>(put);
   if (chunk.written == chunk.text.size()) queue_.pop_front();
 }
 
@@ -165,13 +165,13 @@ void TerminalInput::service(const std::vector<pollfd>& list) {
     char bytes[4096];
     const ssize_t got = read(0, bytes, sizeof bytes);
     if (got <= 0) return errno == EINTR && got < 0 ? void() : close_pipe();
-    pending_.assign(bytes, static_cast<std::size_t>(got));
+    pending_.assign(bytes, static_cast<size_t>(got));
   } else if (answer(list, our_end_, POLLOUT) == 0) {
     return;
   }
   const ssize_t put = write(our_end_, pending_.data(), pending_.size());
   if (put < 0) return errno == EAGAIN || errno == EINTR ? void() : close_pipe();
-  pending_.erase(0, static_cast<std::size_t>(put));
+  pending_.erase(0, static_cast<size_t>(put));
 }
 
 }  // namespace portunus::launch

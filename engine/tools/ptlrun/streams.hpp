@@ -1,7 +1,7 @@
 // The ranks' output with a tag before each line, and the terminal's input for rank 0.
 //
-// **Thread:** ptlrun's main thread, from its poll loop.
-// **Invariants:** output leaves in whole lines, one after the other, over both of ptlrun's descriptors; nothing here blocks.
+// Thread: ptlrun's main thread, from its poll loop.
+// Invariants: output leaves in whole lines, one after the other, over both of ptlrun's descriptors; nothing here blocks.
 #pragma once
 
 #include <poll.h>
@@ -44,7 +44,7 @@ class TaggedOutput {
   struct Chunk {
     int target;
     std::string text;
-    std::size_t written;
+    size_t written;
   };
 
   bool take(Stream& stream);
@@ -54,7 +54,7 @@ class TaggedOutput {
 
   std::vector<Stream> streams_;
   std::deque<Chunk> queue_;
-  std::size_t queued_bytes_ = 0;
+  size_t queued_bytes_ = 0;
 };
 
 // Ranks live in process groups of their own, which a terminal does not let read: ptlrun reads for rank 0.

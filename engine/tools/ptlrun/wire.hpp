@@ -4,8 +4,8 @@
 // Layout of a message, little-endian:   | body size: 4 | word: 1 | from: 1 | to: 1 | 0 | body ... |
 // A number in a body takes 4 bytes; a text takes its size as a number, then its bytes.
 //
-// **Thread:** pure; ptlrun's main thread.
-// **Invariants:** input is never trusted: a Reader that ran out of bytes says so and gives zeros and empty texts.
+// Thread: pure; ptlrun's main thread.
+// Invariants: input is never trusted: a Reader that ran out of bytes says so and gives zeros and empty texts.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace portunus::launch {
 
-inline constexpr std::size_t kHeadBytes = 8;
-inline constexpr std::size_t kMaxBody = 256u << 20;
+inline constexpr size_t kHeadBytes = 8;
+inline constexpr size_t kMaxBody = 256u << 20;
 inline constexpr int kEveryOther = 255;  // as `to`: all hosts but the sender
 
-enum class Word : std::uint8_t {
+enum class Word : uint8_t {
   // Between the ptlruns of one job:
   hello = 1,     // magic, hosts, host id, ranks, name: a host wants to join
   welcome,       // nspace, then name and ranks of each host: the job is complete
@@ -53,24 +53,24 @@ struct Message {
   std::string body;
 };
 
-inline void put_number(std::string& body, std::uint32_t value) {
+inline void put_number(std::string& body, uint32_t value) {
   for (int shift = 0; shift < 32; shift += 8) body.push_back(static_cast<char>(value >> shift & 0xff));
 }
 
 inline void put_text(std::string& body, std::string_view text) {
-  put_number(body, static_cast<std::uint32_t>(text.size()));
+  put_number(body, static_cast<uint32_t>(text.size()));
   body.append(text);
 }
 
-inline std::uint32_t number_at(const char* bytes) {
-  std::uint32_t value = 0;
-  for (int i = 0; i < 4; ++i) value |= static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
+inline uint32_t number_at(const char* bytes) {
+  uint32_t value = 0;
+  for (int i = 0; i < 4; ++i) value |= static_cast<uint32_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
   return value;
 }
 
 inline std::string framed(const Message& message) {
   std::string bytes;
-  put_number(bytes, static_cast<std::uint32_t>(message.body.size()));
+  put_number(bytes, static_cast<uint32_t>(message.body.size()));
   bytes.push_back(static_cast<char>(message.word));
   bytes.push_back(static_cast<char>(message.from));
   bytes.push_back(static_cast<char>(message.to));
@@ -82,7 +82,7 @@ class Reader {
  public:
   explicit Reader(std::string_view body) : left_(body) {}
 
-  std::uint32_t number() {
+  uint32_t number() {
     const std::string_view bytes = take(4);
     return bytes.size() == 4 ? number_at(bytes.data()) : 0;
   }
@@ -93,7 +93,7 @@ class Reader {
   bool good() const { return good_; }
 
  private:
-  std::string_view take(std::size_t size) {
+  std::string_view take(size_t size) {
     if (size > left_.size()) {
       good_ = false;
       left_ = {};

@@ -1,6 +1,6 @@
 // The folder, the segments and the janitor of a job.
 //
-// **Thread:** ptlrun's main thread; the janitor is a process of its own with one thread.
+// Thread: ptlrun's main thread; the janitor is a process of its own with one thread.
 #include "engine/tools/ptlrun/workspace.hpp"
 
 #include <fcntl.h>

@@ -3,8 +3,8 @@
 // A small process, the janitor, waits at the other end of a pipe. It learns the process groups of the ranks through it, and
 // when the pipe closes, for whatever reason, it kills the groups that are left and removes the job's files.
 //
-// **Thread:** ptlrun's main thread; construct before any other thread exists, because it forks.
-// **Invariants:** the folder and the segments are gone when ptlrun is, and soon after if it was killed.
+// Thread: ptlrun's main thread; construct before any other thread exists, because it forks.
+// Invariants: the folder and the segments are gone when ptlrun is, and soon after if it was killed.
 #pragma once
 
 #include <sys/types.h>

@@ -6,7 +6,7 @@
 // anybody can free it: it becomes the freeing process's to give out again. A block that was got inside a write-held view is
 // that view's: freed, it serves the view alone, since the view's index goes on naming its bytes.
 //
-// **Thread:** the one that calls. **Cost:** some words of local memory; one atomic at process 0 for 64 pages.
+// Thread: the one that calls. Cost: some words of local memory; one atomic at process 0 for 64 pages.
 #pragma once
 
 #include <cstddef>

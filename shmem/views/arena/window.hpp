@@ -5,9 +5,9 @@
 // handler of SIGSEGV makes a twin and opens the page, if a view that is held for writing may own the address; else it prints a sentence and
 // hands the signal on.
 //
-// **Thread:** the one that calls; the handler on any. **Invariants:** twins lie in a range reserved at start: the handler
+// Thread: the one that calls; the handler on any. Invariants: twins lie in a range reserved at start: the handler
 // allocates nothing.
-// **Source:** VODCA, section 3.1 (twins); mremap(2): an old size of 0 maps a shared mapping a second time.
+// Source: VODCA, section 3.1 (twins); mremap(2): an old size of 0 maps a shared mapping a second time.
 #pragma once
 
 #include <signal.h>

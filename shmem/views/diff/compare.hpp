@@ -1,6 +1,6 @@
 // compare.hpp: which bytes differ, and moving bytes that a bitmap names.
 //
-// **Thread:** any. **Invariants:** exact to the byte: views may share words.
+// Thread: any. Invariants: exact to the byte: views may share words.
 #pragma once
 
 #include <bit>

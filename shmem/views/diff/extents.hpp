@@ -1,6 +1,6 @@
 // extents.hpp: what a declared view consists of, cut into blocks that have versions.
 //
-// **Thread:** one. **Invariants:** pieces are sorted and do not touch; a block lies in one piece, and ends where it ends; at
+// Thread: one. Invariants: pieces are sorted and do not touch; a block lies in one piece, and ends where it ends; at
 // most kMostBlocks.
 #pragma once
 

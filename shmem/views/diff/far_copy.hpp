@@ -1,7 +1,7 @@
 // far_copy.hpp: copies from and to processes that are not on this node, by gets and puts that go on while the program
 // computes.
 //
-// **Thread:** the one that calls.
+// Thread: the one that calls.
 #pragma once
 
 #include "shmem/views/arena/window.hpp"

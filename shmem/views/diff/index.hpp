@@ -4,7 +4,7 @@
 // Detected: for each page that was ever written a version and a bitmap. Who has version a takes what is newer, so bytes per
 // acquire do not grow with sessions.
 //
-// **Thread:** the one that calls. **Source:** VODCA, section 3.2 (VOUPID: one integrated diff for each page and view).
+// Thread: the one that calls. Source: VODCA, section 3.2 (VOUPID: one integrated diff for each page and view).
 #pragma once
 
 #include "shmem/views/library.hpp"

@@ -1,6 +1,6 @@
 // session.hpp: from the acquire of a view for writing to its release: which pages are open, and what was written.
 //
-// **Thread:** the one that calls; may_write also in the handler of faults.
+// Thread: the one that calls; may_write also in the handler of faults.
 #pragma once
 
 #include "shmem/views/library.hpp"

@@ -1,6 +1,6 @@
 // acquire.hpp: views as the calls see them: acquire with a time limit, ahead, release, destroy.
 //
-// **Thread:** the one that calls. All refuse (refusal.hpp) what is wrong.
+// Thread: the one that calls. All refuse (refusal.hpp) what is wrong.
 #pragma once
 
 #include <functional>

@@ -24,7 +24,7 @@
 //   bool served(): nobody is being served; void thank(q): the own copy from q is made;
 //   Copied copy(q); void done_with_tail_of_none(): nobody has written yet.
 //
-// **Thread:** one at a time for each view and process. **Invariants:** one request per view and process at a time.
+// Thread: one at a time for each view and process. Invariants: one request per view and process at a time.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // site.hpp: the words of one view as the protocol (protocol.hpp) sees them, in this process's block and in those of others.
 //
-// **Thread:** the one that calls.
+// Thread: the one that calls.
 #pragma once
 
 #include "shmem/views/diff/far_copy.hpp"

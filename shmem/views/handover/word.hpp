@@ -12,7 +12,7 @@
 // by the process behind, once: so a process adds to its own word, and replaces it as a whole only while nobody can be about
 // to announce himself.
 //
-// **Thread:** any. **Source:** Huang, Purvis and Werstein, VODCA, section 3.4 (ownership queue); the word and its epochs are
+// Thread: any. Source: Huang, Purvis and Werstein, VODCA, section 3.4 (ownership queue); the word and its epochs are
 // this library's.
 #pragma once
 

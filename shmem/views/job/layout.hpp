@@ -4,8 +4,8 @@
 //      | Header | turns | stage | page owners | sizes of blocks | Slots | readers' bits | index pool | arena: the shared
 //      pages |
 //
-// **Thread:** words are read and written by other processes: atomics only, but for data that the hand-over protects.
-// **Invariants:** all starts at zero.
+// Thread: words are read and written by other processes: atomics only, but for data that the hand-over protects.
+// Invariants: all starts at zero.
 #pragma once
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 //
 // A peer that cannot be reached is noted as dead; what was asked of it answers 0, and failed() is true until clear().
 //
-// **Thread:** the one that calls the library. **Source:** Portals 4.3, "Data Movement Operations", "Lightweight Counting
+// Thread: the one that calls the library. Source: Portals 4.3, "Data Movement Operations", "Lightweight Counting
 // Events".
 #pragma once
 

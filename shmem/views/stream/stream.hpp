@@ -6,8 +6,8 @@
 // parent. Both are armed again by the engine, so nobody's program has to run for a version to pass. One message for each edge and
 // version, and one back when it was read. Only the writer ever waits: in acquire, while somebody has `depth` versions before him.
 //
-// **Thread:** the one that calls. **Invariants:** a slot is written again only after every living reader has released its version.
-// **Source:** Portals 4.3, "Triggered Operations".
+// Thread: the one that calls. Invariants: a slot is written again only after every living reader has released its version.
+// Source: Portals 4.3, "Triggered Operations".
 #pragma once
 
 #include "shmem/views/library.hpp"

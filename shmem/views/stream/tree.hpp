@@ -3,7 +3,7 @@
 // Position 0 is the writer. A few readers hang on the writer itself; more form a binomial tree, whose inner nodes forward by triggered
 // puts. A *branch* is what hangs on one child of the writer: where one of it dies, no versions go there any more.
 //
-// **Thread:** any; pure.
+// Thread: any; pure.
 #pragma once
 
 #include <bit>

@@ -1,9 +1,9 @@
 // deadlock.hpp: a blocked process says whom it waits for; after a while it follows that chain. A circle, seen twice alike
 // with nobody in it told meanwhile, is a deadlock, and the highest process in it is told.
 //
-// **Thread:** the one that calls. **Cost:** nothing for waits below 10 ms; then one word from each process of the chain, at
+// Thread: the one that calls. Cost: nothing for waits below 10 ms; then one word from each process of the chain, at
 // doubling intervals.
-// **Source:** VODCA, section 3.3 (doubling intervals).
+// Source: VODCA, section 3.3 (doubling intervals).
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // trace.hpp: VDC_TRACE=FILE.json: what this process did with its views and when, as Perfetto and chrome://tracing read it.
 //
-// A job of n processes writes FILE.0.json .. **Thread:** the one that calls. **Cost:** one load when it is off.
+// A job of n processes writes FILE.0.json .. Thread: the one that calls. Cost: one load when it is off.
 #pragma once
 
 #include <cstdint>
