@@ -1,13 +1,10 @@
-// Parking what passes failures on, and the calls of goal_domain.h.
+// Parking what passes failures on.
 //
 // Thread: as domain.hpp says.
 #include "engine/goal/domain.hpp"
 
 #include <algorithm>
 
-#include "engine/goal/calls.hpp"
-#include "engine/goal/goal_domain.h"
-#include "engine/goal/library.hpp"
 #include "engine/goal/poison.hpp"
 
 namespace portunus::goal {
@@ -47,7 +44,8 @@ int Domain::open() {
   if (code == PTL_OK) code = PtlTriggeredCTInc(errors_, {1, 0}, revoked_, 1);
   for (const uint32_t rank : neighbours_)
     if (code == PTL_OK) code = tell(rank, poison_, errors_);
-  if (code == PTL_OK) code = tell(self_, poison_, errors_);
+  for (const ptl_size_t count : kPassedOnAt)
+    if (code == PTL_OK) code = tell(self_, poison_, errors_, count);
   if (code == PTL_OK) code = hear(poison_ | kRevoked, revoked_);
   if (code == PTL_OK) code = hear(poison_, errors_);
   for (const uint32_t rank : neighbours_)
@@ -55,8 +53,8 @@ int Domain::open() {
   return code;
 }
 
-int Domain::tell(uint32_t rank, uint64_t match_bits, ptl_handle_ct_t when) const {
-  return PtlTriggeredPut(teller_, 0, 0, PTL_NO_ACK_REQ, process(rank), port_.index(), match_bits, 0, nullptr, 0, when, 1);
+int Domain::tell(uint32_t rank, uint64_t match_bits, ptl_handle_ct_t when, ptl_size_t count) const {
+  return PtlTriggeredPut(teller_, 0, 0, PTL_NO_ACK_REQ, process(rank), port_.index(), match_bits, 0, nullptr, 0, when, count);
 }
 
 int Domain::hear(uint64_t match_bits, ptl_handle_ct_t errors) {
@@ -86,36 +84,3 @@ Domain::~Domain() {
 }
 
 }  // namespace portunus::goal
-
-struct goal_domain {
-  portunus::goal::Domain domain;
-};
-
-using namespace portunus::goal;
-
-extern "C" {
-
-int GOAL_Domain_open(const GOAL_Group* group, unsigned context, GOAL_Domain* domain) {
-  if (!group || !domain || group->size < 1 || group->rank < 0 || group->rank >= group->size || context >= Library::kContexts)
-    return fail(GOAL_ERR_ARG, "the group, its context or the place of the result is wrong");
-  return guarded([&] {
-    const auto context16 = static_cast<uint16_t>(Library::kContexts + context);
-    std::unique_ptr<goal_domain> made(new goal_domain{{Library::instance().port(), *group, context16}});
-    if (made->domain.open() != PTL_OK)
-      return fail(GOAL_ERR_NO_SPACE, "the network interface has not enough counters or entries left for another domain; free schedules");
-    *domain = made.release();
-    return int{GOAL_SUCCESS};
-  });
-}
-
-void GOAL_Domain_revoke(GOAL_Domain domain) { domain->domain.revoke(); }
-int GOAL_Domain_failed(GOAL_Domain domain) { return domain->domain.failed() ? 1 : 0; }
-int GOAL_Domain_revoked(GOAL_Domain domain) { return domain->domain.revoked() ? 1 : 0; }
-
-void GOAL_Domain_close(GOAL_Domain* domain) {
-  if (!domain) return;
-  delete *domain;
-  *domain = nullptr;
-}
-
-}  // extern "C"

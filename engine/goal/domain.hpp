@@ -28,7 +28,7 @@ class Domain {
   [[nodiscard]] bool revoked() const { return counted(revoked_); }
 
  private:
-  int tell(uint32_t rank, uint64_t match_bits, ptl_handle_ct_t when) const;
+  int tell(uint32_t rank, uint64_t match_bits, ptl_handle_ct_t when, ptl_size_t count = 1) const;
   int hear(uint64_t match_bits, ptl_handle_ct_t errors);
   static bool counted(ptl_handle_ct_t counter);
 

@@ -1,7 +1,8 @@
 // poison.hpp: the messages of no bytes that tell of failures, and how those of one context meet their entries.
 //
 // Every program of a context, and its domain, has an entry for one such message. Whoever has taken one fails, and sends the next to its
-// own process: so it passes through all there are, however many, and the last one stays with the port, for those to come.
+// own process: so it passes through all there are, however many, and the last one stays with the port, for those to come. Who failed
+// for a reason of its own may take what it sent itself, and sends another then: else nobody else here would be told.
 //
 //     match bits  | 3 : 2 | context : 16 | 0 : 43 | revoked : 1 |
 //
@@ -21,6 +22,9 @@ inline constexpr uint64_t kPoisonOfContext = (uint64_t{1} << kContextShift) - 1;
 inline constexpr uint64_t kRevoked = 1;                                           // somebody wants everything to fail
 
 [[nodiscard]] inline uint64_t poison_of(uint16_t context) { return kPoisonClass | uint64_t{context} << kContextShift; }
+
+// Counts of `errors` at each of which one is sent to the own process: the failure, and the message that comes after it.
+inline constexpr ptl_size_t kPassedOnAt[] = {1, 2};
 
 // An entry for one message, which counts on `errors`; also for one that has come already.
 [[nodiscard]] inline ptl_me_t poison_entry(uint64_t match_bits, ptl_handle_ct_t errors) {

@@ -156,9 +156,10 @@ int LoadedProgram::watch_failures() {
   // What else this process has of the context, see poison.hpp.
   ptl_process_t self{};
   PtlGetId(port_.ni(), &self);
-  if (const int code = PtlTriggeredPut(teller_, 0, 0, PTL_NO_ACK_REQ, self, port_.index(), poison, 0, nullptr, 0, errors_, 1);
-      code != PTL_OK)
-    return code;
+  for (const ptl_size_t count : kPassedOnAt) {
+    const int code = PtlTriggeredPut(teller_, 0, 0, PTL_NO_ACK_REQ, self, port_.index(), poison, 0, nullptr, 0, errors_, count);
+    if (code != PTL_OK) return code;
+  }
   if (const int code = PtlxTriggeredNotify(port_.ni(), &failures_, -1, 0, errors_, 1); code != PTL_OK) return code;
   if (const int code = PtlTriggeredCTInc(counters_[kFinish], {0, 1}, errors_, 1); code != PTL_OK) return code;
   for (const uint32_t rank : peers())

@@ -14,6 +14,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/goal/domain.hpp"
 #include "engine/goal/validate.hpp"
 #include "tests/engine/allocation_probe.hpp"
 #include "tests/goal/chaos_job.hpp"
@@ -349,6 +350,36 @@ TEST_F(Resident, TheEndOfAProcessEndsEverybodyElseWellOrInAFailure) {
     for (ChaosJob::Rank& rank : chaos.ranks()) failures += rank.failed;
   }
   EXPECT_GT(failures, test::runs(200));
+}
+
+// Whoever failed for a reason of its own must not be the only one that hears what it says.
+TEST_F(Resident, ARevocationReachesEveryScheduleOfItsOwnProcessIfNobodyElseIsThere) {
+  test::Rig rig(1);
+  rig_portals.current = &rig[0];
+  rig_portals.meanwhile = [&rig] { return rig.settle(); };
+  Port port;
+  ASSERT_EQ(port.open(0, 0), PTL_OK);
+  {
+    GOAL_Group alone{};
+    alone.size = 1;
+    constexpr uint16_t kContext = 7;
+    Domain domain(port, alone, kContext);
+    ASSERT_EQ(domain.open(), PTL_OK);
+    Schedule s;
+    s.recv(0, 0);
+    s.send(0, 0);
+    s.finish();
+    std::vector<std::unique_ptr<LoadedProgram>> programs;
+    for (int i = 0; i < 3; ++i) {
+      const Program program = compile(s, {.rank = 0, .context = kContext, .wildcards = {}, .touches = {}});
+      programs.push_back(std::make_unique<LoadedProgram>(port, program, std::vector<Binding>(s.size())));
+      ASSERT_EQ(programs.back()->load(), PTL_OK);
+    }
+    domain.revoke();
+    rig.settle();
+    for (auto& program : programs) EXPECT_EQ(program->start(), PTL_FAIL);
+  }
+  port.close();
 }
 
 TEST_F(Resident, GivingUpAtAnyMomentLeavesMemoryAloneAndEndsTheOthers) {
