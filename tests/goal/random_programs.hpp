@@ -90,9 +90,10 @@ class RandomPrograms {
 
   explicit RandomPrograms(uint64_t seed) : random_(seed) {}
 
-  RandomJob job(uint32_t words, bool to_oneself = true) {
+  // `ranks`: 0, they are drawn. `first_tag`: jobs of one context at one time differ in it, by two at least.
+  RandomJob job(uint32_t words, bool to_oneself = true, uint32_t ranks = 0, uint32_t first_tag = 0) {
     RandomJob job;
-    const uint32_t ranks = 2 + draw(3);
+    if (ranks == 0) ranks = 2 + draw(3);
     job.words = words;
     job.schedules.resize(ranks);
     job.acts.resize(ranks);
@@ -114,7 +115,7 @@ class RandomPrograms {
         job.steps.push_back({rank, rank, v, v, false});
         continue;
       }
-      const uint32_t from = draw(ranks), tag = draw(2);
+      const uint32_t from = draw(ranks), tag = first_tag + draw(2);
       const uint32_t to = to_oneself ? draw(ranks) : (from + 1 + draw(ranks - 1)) % ranks;
       const VertexId send = job.schedules[from].send(8 * words, to, tag);
       commit(job, from, send, {PTLX_COPY, 0, draw(kSlots), 0}, Kind::send);

@@ -6,14 +6,17 @@
 #include "engine/goal/program.hpp"
 
 using namespace portunus;
+using goal::Favour;
 using goal::rig_portals;
 
 namespace {
 
 test::Node& node() { return *rig_portals.current; }
 
-int park(const Command& command, ptl_handle_ct_t ct, ptl_size_t threshold) {
-  node().arm(command, ct, threshold);
+bool granted(Favour favour, ptl_me_t* me = nullptr) { return !rig_portals.grants || rig_portals.grants(favour, me); }
+
+int park(Command command, ptl_handle_ct_t ct, ptl_size_t threshold) {
+  for (int times = rig_portals.parks ? rig_portals.parks(command, threshold) : 1; times > 0; --times) node().arm(command, ct, threshold);
   return PTL_OK;
 }
 
@@ -60,18 +63,24 @@ int PtlPTAlloc(ptl_handle_ni_t, unsigned int options, ptl_handle_eq_t eq, ptl_pt
   return node().engine.table().alloc(0, options, eq, wanted, *index);
 }
 int PtlPTFree(ptl_handle_ni_t, ptl_pt_index_t index) { return node().engine.target().free_portal(0, index); }
-int PtlMEAppend(ptl_handle_ni_t, ptl_pt_index_t index, const ptl_me_t* me, ptl_list_t list, void*, ptl_handle_me_t* handle) {
+int PtlMEAppend(ptl_handle_ni_t, ptl_pt_index_t index, const ptl_me_t* wanted, ptl_list_t list, void*, ptl_handle_me_t* handle) {
+  ptl_me_t me = *wanted;
   Command command;
   command.verb = Verb::append;
-  command.handle = *handle = claim(*me, list, index);
+  const bool kept = granted(Favour::append, &me);
+  command.handle = *handle = claim(me, list, index);
+  if (!kept) return PTL_OK;
   node().run(command);
   return PTL_OK;
 }
-int PtlxTriggeredMEAppend(ptl_handle_ni_t, ptl_pt_index_t index, const ptl_me_t* me, ptl_list_t list, void*, ptl_handle_me_t* handle,
+int PtlxTriggeredMEAppend(ptl_handle_ni_t, ptl_pt_index_t index, const ptl_me_t* wanted, ptl_list_t list, void*, ptl_handle_me_t* handle,
                           ptl_handle_ct_t ct, ptl_size_t threshold) {
+  ptl_me_t me = *wanted;
   Command command;
   command.verb = Verb::append;
-  command.handle = *handle = claim(*me, list, index);
+  const bool kept = granted(Favour::append, &me);
+  command.handle = *handle = claim(me, list, index);
+  if (!kept) return PTL_OK;
   return park(command, ct, threshold);
 }
 int PtlMEUnlink(ptl_handle_me_t me) { return node().engine.table().unlink(me); }
@@ -178,15 +187,19 @@ int PtlxTriggeredNotify(ptl_handle_ni_t, uint64_t* word, int, unsigned int, ptl_
   return park(command, ct, threshold);
 }
 int PtlxCTRepeat(ptl_handle_ct_t ct, ptl_size_t stride, ptl_match_bits_t field) {
+  if (!granted(Favour::repeat)) return PTL_OK;
   counter(ct).stride = stride;
   counter(ct).match_field = field;
   return PTL_OK;
 }
 int PtlxCTGuard(ptl_handle_ct_t ct, ptl_handle_ct_t errors) {
-  if (rig_portals.guard) node().engine.guard(counter(ct), errors);
+  if (rig_portals.guard && granted(Favour::guard)) node().engine.guard(counter(ct), errors);
   return PTL_OK;
 }
-int PtlxCTWatch(ptl_handle_ct_t ct, ptl_process_t peer) { return node().engine.watch(ct, *node().engine.peers().target(0, peer)); }
+int PtlxCTWatch(ptl_handle_ct_t ct, ptl_process_t peer) {
+  if (!granted(Favour::watch)) return PTL_OK;
+  return node().engine.watch(ct, *node().engine.peers().target(0, peer));
+}
 int PtlxCTBusy(ptl_handle_ct_t ct, int* busy) {
   *busy = node().objects.counters.find(ct) ? static_cast<int>(node().engine.counts_on(ct)) : 0;
   return PTL_OK;

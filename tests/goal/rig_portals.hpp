@@ -6,11 +6,15 @@
 // Thread: one.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 
 #include "tests/support/rig.hpp"
 
 namespace portunus::goal {
+
+// What a program may ask for, and not get.
+enum class Favour : uint8_t { repeat, guard, watch, append };
 
 struct RigPortals {
   test::Node* current = nullptr;
@@ -19,6 +23,9 @@ struct RigPortals {
   bool complete_unexpected = true;  // E1, else a message that comes early is counted and stays where it is
   bool guard = true;                // E6: failures release nothing
   bool poison = true;               // E6: and are told to others
+  // ---- faults that are planted ----
+  std::function<int(Command&, ptl_size_t& threshold)> parks;  // how often it is parked, whatever its caller thinks
+  std::function<bool(Favour, ptl_me_t*)> grants;              // false: nothing comes of it; of an entry the description
 };
 inline RigPortals rig_portals;
 

@@ -51,8 +51,6 @@ uint64_t PortalsJob::length() {
   }
 }
 
-uint32_t PortalsJob::other(uint32_t rank) { return (rank + 1 + draw(world_.ranks() - 1)) % world_.ranks(); }
-
 uint64_t PortalsJob::act(uint32_t rank) {
   ++acts_;
   switch (draw(12)) {
@@ -72,6 +70,7 @@ uint64_t PortalsJob::act(uint32_t rank) {
   if (faults_left_ && one_in(40)) fault(rank);
   if (!world_.alive(rank)) return kNever;
   world_.node(rank).engine.settle();
+  world_.wake(rank);
   stepped(rank);
   return --ranks_[rank].left ? world_.net.now + draw(static_cast<uint32_t>(gap_)) : kNever;
 }
@@ -222,18 +221,7 @@ void PortalsJob::issue(Operation& operation) {
 
 void PortalsJob::fault(uint32_t rank) {
   --faults_left_;
-  const uint64_t timeout = world_.net.weather.timeout;
-  switch (draw(4)) {
-    case 0: world_.kill(rank, one_in(2)); break;
-    case 1: {
-      const uint64_t duration = one_in(2) ? 2 * timeout : timeout / 2;
-      world_.stop(rank, duration);
-      ledger_.stopped_in_all += duration;
-      break;
-    }
-    case 2: world_.net.close(rank, other(rank), timeout / 2 + draw(static_cast<uint32_t>(timeout / 4))); break;
-    default: world_.net.close(rank, other(rank), timeout * (2 + draw(3)));
-  }
+  ledger_.stopped_in_all += world_.strike(rank);
 }
 
 void PortalsJob::stepped(uint32_t rank) {

@@ -45,7 +45,7 @@ class PortalsJob final : public Actor {
   bool one_in(uint32_t n) { return world_.net.one_in(n); }
   void set_up(uint32_t rank);
   uint64_t length();
-  uint32_t other(uint32_t rank);
+  uint32_t other(uint32_t rank) { return world_.other(rank); }
   Slot& slot(uint32_t rank, uint32_t to, uint32_t which) { return ranks_[rank].slots[to * kSlots + which]; }
   void send(uint32_t rank, bool triggered);
   void receive(uint32_t rank, bool any);

@@ -1,4 +1,6 @@
 // simulate.cpp: whole jobs in one process, run after run from seeds that replay: see usage().
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -6,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "tests/simulation/goal_job.hpp"
 #include "tests/simulation/portals_job.hpp"
 #include "tests/support/thorough.hpp"
 
@@ -13,33 +16,36 @@ namespace {
 
 using namespace portunus::simulation;
 
-constexpr const char* kUsage = R"(usage: simulate [--seed N] [--seconds N] [--runs N] [--mutants] [--mutant NAME]
+constexpr const char* kUsage = R"(usage: simulate [--work NAME] [--seed N] [--seconds N] [--runs N] [--mutants] [--mutant NAME]
 
 Runs jobs of 2 to 5 engines in this process, over a simulated network and on a clock of its own: random Portals programs against a
-ledger of what they were promised.
+ledger of what they were promised, and random GOAL schedules against what they must compute.
+
+  --work NAME   only portals, or goal; else each seed runs both
 
   --seed N      begin with this seed (1); each run takes the next
   --seconds N   go on for so long (20)
-  --runs N      stop after so many runs
+  --runs N      stop after so many seeds
   --mutants     plant each fault of the list, and see that each is found
   --mutant NAME plant this one
 
-A violation is told with the seed that shows it again, by `--seed N --runs 1`; the exit status then is 1.
+A violation is told with the seed that shows it again, by `--work NAME --seed N --runs 1`; the exit status then is 1.
 )";
 
 struct Options {
   uint64_t seed = 1, seconds = 20, runs = ~uint64_t{0};
   bool mutants = false;
   Mutant mutant = Mutant::none;
+  std::array<bool, kWorks> works{true, true};
 };
 
 struct Done {
   uint64_t runs = 0, acts = 0, struck = 0;
 };
 
-// One seed; what went wrong.
+template <class Job>
 std::string run(uint64_t seed, Mutant mutant, Done& done) {
-  PortalsJob job(seed, mutant);
+  Job job(seed, mutant);
   std::string violation = job.run();
   done.acts += job.acts();
   done.struck += job.struck();
@@ -47,15 +53,22 @@ std::string run(uint64_t seed, Mutant mutant, Done& done) {
   return violation;
 }
 
+// One seed; what went wrong.
+std::string run(Work work, uint64_t seed, Mutant mutant, Done& done) {
+  return work == Work::portals ? run<PortalsJob>(seed, mutant, done) : run<GoalJob>(seed, mutant, done);
+}
+
 int search(const Options& options) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(options.seconds);
   Done done;
   uint64_t seed = options.seed;
-  for (; done.runs < options.runs && std::chrono::steady_clock::now() < end; ++seed) {
-    const std::string violation = run(seed, options.mutant, done);
-    if (violation.empty()) continue;
-    std::printf("seed %lu: %s\n", seed, violation.c_str());
-    return 1;
+  for (; seed - options.seed < options.runs && std::chrono::steady_clock::now() < end; ++seed) {
+    for (size_t work = 0; work < kWorks; ++work) {
+      const std::string violation = options.works[work] ? run(static_cast<Work>(work), seed, options.mutant, done) : "";
+      if (violation.empty()) continue;
+      std::printf("--work %s --seed %lu: %s\n", kWorkNames[work], seed, violation.c_str());
+      return 1;
+    }
   }
   std::printf("%lu runs, %lu acts of programs, seeds %lu to %lu: nothing violated\n", done.runs, done.acts, options.seed, seed - 1);
   return 0;
@@ -68,7 +81,7 @@ int plant(const Options& options) {
     Done done;
     std::string violation;
     uint64_t seed = options.seed;
-    for (; violation.empty() && seed < options.seed + kMost; ++seed) violation = run(seed, static_cast<Mutant>(i), done);
+    for (; violation.empty() && seed < options.seed + kMost; ++seed) violation = run(kMutantWorks[i], seed, static_cast<Mutant>(i), done);
     missed += violation.empty();
     std::printf("%s\n    %s after %lu runs: %s\n", kMutantTexts[i], violation.empty() ? "NOT FOUND" : "found", done.runs,
                 violation.c_str());
@@ -101,6 +114,11 @@ bool read(int argc, char** argv, Options& options) {
                                                   : nullptr;
     if (value && !number(next, *value)) return false;
     if (value) continue;
+    if (what == "--work") {
+      for (size_t work = 0; work < kWorks; ++work) options.works[work] = next == std::string_view(kWorkNames[work]);
+      if (std::count(options.works.begin(), options.works.end(), true) == 0) return false;
+      continue;
+    }
     size_t which = 1;
     while (which < kMutantTexts.size() && !std::string_view(kMutantTexts[which]).starts_with(std::string(next) + ':')) ++which;
     if (what != "--mutant" || which == kMutantTexts.size()) return false;

@@ -40,20 +40,20 @@ World::World(const Weather& weather, uint64_t seed, Mutant mutant) : net(weather
   }
 }
 
-uint64_t World::ready_at(const Host& host) const {
+uint64_t World::ready_at(const Host& host, bool acts) const {
   if (!host.alive) return kNever;
-  uint64_t due = std::min(host.wake_at, host.act_at);
+  uint64_t due = acts ? std::min(host.wake_at, host.act_at) : host.wake_at;
   if (net.mutant != Mutant::arrival_slept_through) due = std::min(due, host.transport->next_due());
   return std::max(due, host.stopped_until);
 }
 
-bool World::go_on(Actor& actor, uint64_t until) {
+bool World::go_on(Actor* actor, uint64_t until) {
   uint32_t ready[64];
   uint32_t count = 0;
   uint64_t first = kNever;
   for (uint32_t r = 0; r < ranks(); ++r) {
     if (hosts[r]->transport->told_of_room()) wake(r);
-    const uint64_t due = ready_at(*hosts[r]);
+    const uint64_t due = ready_at(*hosts[r], actor != nullptr);
     if (due == kNever) continue;
     first = std::min(first, due);
     if (due <= net.now) ready[count++] = r;
@@ -65,12 +65,8 @@ bool World::go_on(Actor& actor, uint64_t until) {
   }
   const uint32_t rank = ready[net.draw(count)];
   Host& host = *hosts[rank];
-  if (host.act_at <= net.now && net.one_in(2)) {
-    host.act_at = actor.act(rank);
-    wake(rank);
-  } else {
-    step(rank, &actor);
-  }
+  if (actor && host.act_at <= net.now && net.one_in(2)) host.act_at = actor->act(rank);
+  else step(rank, actor);
   net.now += 20 + net.draw(300);
   return true;
 }
@@ -87,12 +83,19 @@ void World::step(uint32_t rank, Actor* actor) {
   host.wake_at = most < 0 ? kNever : net.now + static_cast<uint64_t>(most);
 }
 
-int World::step_any() {
-  const uint32_t rank = net.draw(ranks());
-  net.now += 20 + net.draw(300);
-  if (!alive(rank) || hosts[rank]->stopped_until > net.now) return 0;
-  step(rank, nullptr);
-  return 1;
+uint64_t World::strike(uint32_t rank) {
+  const uint64_t timeout = net.weather.timeout;
+  switch (net.draw(4)) {
+    case 0: kill(rank, net.one_in(2)); break;
+    case 1: {
+      const uint64_t duration = net.one_in(2) ? 2 * timeout : timeout / 2;
+      stop(rank, duration);
+      return duration;
+    }
+    case 2: net.close(rank, other(rank), timeout / 2 + net.draw(static_cast<uint32_t>(timeout / 4))); break;
+    default: net.close(rank, other(rank), timeout * (2 + net.draw(3)));
+  }
+  return 0;
 }
 
 void World::kill(uint32_t rank, bool at_once) {
@@ -105,7 +108,7 @@ void World::stop(uint32_t rank, uint64_t duration) {
   hosts[rank]->stopped_in_all += duration;
 }
 
-std::string World::close() {
+std::string World::close(bool failed) {
   std::string left;
   const auto say = [&](uint32_t rank, const char* what, uint64_t count) {
     if (count != 0 && left.empty()) left = std::to_string(count) + ' ' + what + " left at rank " + std::to_string(rank);
@@ -118,7 +121,7 @@ std::string World::close() {
     say(r, "remote access", hosts[r]->transport->moving());
     say(r, "held header", mine.engine.interface(0).unexpected_headers);
     say(r, "malformed message", mine.engine.stats().malformed.read());
-    say(r, "event for a queue that is gone", mine.engine.stats().stale_events.read());
+    if (!failed) say(r, "event for a queue or counter that is gone", mine.engine.stats().stale_events.read());
     uint64_t entries = 0;
     for (uint32_t i = 0; i < mine.objects.entries.used(); ++i) entries += mine.objects.entries.live_handle(i) != 0xffffffff;
     say(r, "list entry", entries);

@@ -20,7 +20,7 @@ Weather draw_weather(uint64_t seed);
 // The program of all ranks.
 class Actor {
  public:
-  // What a rank does at its time; returns when it wants to be called again (kNever: when anything changes at all, by `wake`).
+  // What a rank does at its time; returns when it wants to be called again, or kNever. Whoever calls the engine wakes it.
   virtual uint64_t act(uint32_t rank) = 0;
   // After each step of the rank's engine.
   virtual void stepped(uint32_t rank) = 0;
@@ -43,11 +43,15 @@ class World {
   };
 
   // One thing happens. False: nothing will by itself, or not before `until`.
-  bool go_on(Actor& actor, uint64_t until);
-  // One step of anybody's engine that can, for a program that waits in a call.
-  int step_any();
+  bool go_on(Actor& actor, uint64_t until) { return go_on(&actor, until); }
+  // The same while a program waits in a call: no program does anything meanwhile.
+  void go_on_in_call() {
+    if (!go_on(nullptr, net.now + kMillisecond)) net.now += kMillisecond;
+  }
 
   // ---- faults ----
+  // One that is drawn, at this rank. Returns the time for which a process does not run.
+  uint64_t strike(uint32_t rank);
   void kill(uint32_t rank, bool at_once);
   // The process does not run for so long; its kernel answers.
   void stop(uint32_t rank, uint64_t duration);
@@ -56,16 +60,19 @@ class World {
   test::Node& node(uint32_t rank) { return *hosts[rank]->node; }
   bool alive(uint32_t rank) const { return hosts[rank]->alive; }
   uint32_t ranks() const { return net.weather.ranks; }
+  uint32_t other(uint32_t rank) { return (rank + 1 + net.draw(ranks() - 1)) % ranks(); }
 
   // Closes what is open of those that live and says what is left that should not be: a sentence, or nothing.
-  std::string close();
+  // `failed`: what was freed after a failure may still have been counted on.
+  std::string close(bool failed = false);
 
   Tap tap;
   Network net;
   std::vector<std::unique_ptr<Host>> hosts;
 
  private:
-  uint64_t ready_at(const Host& host) const;
+  bool go_on(Actor* actor, uint64_t until);
+  uint64_t ready_at(const Host& host, bool acts) const;
   void step(uint32_t rank, Actor* actor);
   std::vector<SimulatedTransport*> transports_;
 };
