@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "tests/simulation/flow_job.hpp"
 #include "tests/simulation/goal_job.hpp"
 #include "tests/simulation/portals_job.hpp"
 #include "tests/support/thorough.hpp"
@@ -19,9 +20,9 @@ using namespace portunus::simulation;
 constexpr const char* kUsage = R"(usage: simulate [--work NAME] [--seed N] [--seconds N] [--runs N] [--mutants] [--mutant NAME]
 
 Runs jobs of 2 to 5 engines in this process, over a simulated network and on a clock of its own: random Portals programs against a
-ledger of what they were promised, and random GOAL schedules against what they must compute.
+ledger of what they were promised, random GOAL schedules against what they must compute, and floods of portals with flow control.
 
-  --work NAME   only portals, or goal; else each seed runs both
+  --work NAME   only portals, goal, or flow; else each seed runs all
 
   --seed N      begin with this seed (1); each run takes the next
   --seconds N   go on for so long (20)
@@ -36,7 +37,7 @@ struct Options {
   uint64_t seed = 1, seconds = 20, runs = ~uint64_t{0};
   bool mutants = false;
   Mutant mutant = Mutant::none;
-  std::array<bool, kWorks> works{true, true};
+  std::array<bool, kWorks> works{true, true, true};
 };
 
 struct Done {
@@ -55,7 +56,12 @@ std::string run(uint64_t seed, Mutant mutant, Done& done) {
 
 // One seed; what went wrong.
 std::string run(Work work, uint64_t seed, Mutant mutant, Done& done) {
-  return work == Work::portals ? run<PortalsJob>(seed, mutant, done) : run<GoalJob>(seed, mutant, done);
+  switch (work) {
+    case Work::portals: return run<PortalsJob>(seed, mutant, done);
+    case Work::goal: return run<GoalJob>(seed, mutant, done);
+    case Work::flow: return run<FlowJob>(seed, mutant, done);
+  }
+  return "";
 }
 
 int search(const Options& options) {

@@ -181,6 +181,7 @@ void SimulatedTransport::hand_over(uint32_t peer, const Packet& packet) {
   std::vector<std::byte> payload = packet.payload;
   const bool answer = header.kind == wire::Kind::ack || header.kind == wire::Kind::reply;
   if (answer && net_.strikes(Mutant::answer_swallowed, 50)) return;
+  if (answer && header.op == PTL_NI_PT_DISABLED && net_.strikes(Mutant::refusal_lost, 4)) header.op = PTL_NI_OK;
   if (!payload.empty() && !(header.flags & wire::kBulk) && net_.strikes(Mutant::message_changed, 20))
     payload[net_.draw(static_cast<uint32_t>(payload.size()))] ^= std::byte{1};
   if (payload.size() > 8 && net_.strikes(Mutant::message_short, 20))
