@@ -72,6 +72,7 @@ struct ProgressMemory : ProcessMemory {
 
   struct Limits {
     static constexpr int kMemorySpins = 200, kMemoryYields = 16;  // looks at watched memory before the engine is looked at
+    static constexpr int kMemoryLooks = 12;                       // more of them before each yield: less than half a microsecond
     static constexpr int kAlone = 2'048;    // steps without work before a waiter with a core of its own doubts that it is alone there
     static constexpr int kAloneOnOne = 64;  // the same, where its core may be everybody's: a microsecond
     static constexpr int kSpins = 20'000;   // and before it goes on as one without

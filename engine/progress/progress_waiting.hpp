@@ -19,8 +19,17 @@ bool BasicProgress<Memory>::wait(Done&& done, int64_t timeout_ns, uint32_t watch
   // Who waits for memory looks at it first, without a look at the engine: that costs as much again, or as much as giving up the core.
   int looks = watched == 0 ? 0 : plan_.spin_waits ? Limits::kMemorySpins : Limits::kMemoryYields;
   for (looks = plan_.network_open() ? looks / 8 : looks; looks > 0; --looks) {
-    if (plan_.spin_waits) Memory::relax();
-    else Memory::yield();
+    if (plan_.spin_waits) {
+      Memory::relax();
+    } else {
+      // Who shares its core gives it up, but not to be given it back for nothing: what it waits for may come from the other cores within
+      // a part of the time that two switches take.
+      for (int more = Limits::kMemoryLooks; more > 0; --more) {
+        Memory::relax();
+        if (done()) return true;
+      }
+      Memory::yield();
+    }
     if (done()) return true;
   }
   struct Waiting {  // done() may poll: it finds that this thread does so already

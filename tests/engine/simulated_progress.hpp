@@ -138,7 +138,8 @@ struct ProgressOfThreads : Memory {
   using Command = SimulatedCommand;
   using Sleeping = SimulatedSleeping;
   struct Limits {
-    static constexpr int kMemorySpins = 0, kMemoryYields = 0, kAlone = 0, kAloneOnOne = 0, kSpins = 0, kYields = 0, kIdleSteps = 1;
+    static constexpr int kMemorySpins = 0, kMemoryYields = 0, kMemoryLooks = 0, kAlone = 0, kAloneOnOne = 0, kSpins = 0, kYields = 0,
+                         kIdleSteps = 1;
     static constexpr uint32_t kPolls = 1, kPollsCrowded = 1, kNapsAlike = 1, kMostTakenBack = 2;
     static constexpr int64_t kPollNap = 1, kLongestPollNap = 1, kHeartbeat = 1, kLongestHeartbeat = 1, kBlindNap = -1, kFirstNap = -1,
                              kLastNap = -1, kLongestSleep = -1, kDenseTick = 1;
