@@ -44,7 +44,7 @@ class Slots {
   [[nodiscard]] uint64_t what(size_t rank) const { return slot(rank).what; }
 
  private:
-  static constexpr size_t kSlots = 8;
+  static constexpr size_t kSlots = 32;
   struct alignas(64) Slot {
     std::atomic<uint64_t> number;
     uint64_t what;
