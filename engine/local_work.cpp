@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "engine/atomic_ops.hpp"
+#include "engine/host/copy_run.hpp"
 
 namespace portunus {
 
@@ -35,7 +36,7 @@ void LocalWork::Cursor::advance(uint64_t bytes) {
 void LocalWork::Cursor::gather(std::byte* to, uint64_t bytes) const {
   for (Cursor from = *this; bytes > 0;) {
     const uint64_t n = std::min(bytes, from.here);
-    std::memcpy(to, from.at, n);
+    copy_run(to, from.at, n);
     from.advance(n);
     to += n;
     bytes -= n;
@@ -45,7 +46,7 @@ void LocalWork::Cursor::gather(std::byte* to, uint64_t bytes) const {
 void LocalWork::Cursor::scatter(const std::byte* from, uint64_t bytes) const {
   for (Cursor to = *this; bytes > 0;) {
     const uint64_t n = std::min(bytes, to.here);
-    std::memcpy(to.at, from, n);
+    copy_run(to.at, from, n);
     to.advance(n);
     from += n;
     bytes -= n;

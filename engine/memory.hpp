@@ -74,7 +74,7 @@ struct Memory {
     }
     auto* target = static_cast<std::byte*>(to);
     for_parts(offset, size, [&](const std::byte* from, uint64_t n) {
-      std::memcpy(target, from, n);
+      copy_data(target, from, n);
       target += n;
       return true;
     });

@@ -1,7 +1,7 @@
 // rma.cpp: one copy on the node, one operation off it.
 #include "shmem/rma.hpp"
 
-#include <cstring>
+#include "engine/goal/copy.hpp"
 
 namespace portunus::shmem {
 
@@ -10,7 +10,7 @@ void put_bytes(const char* function, shmem_ctx_t context, void* dest, const void
   if (size == 0) return;
   const Place place = locate(function, dest, size, pe);
   if (target.peer.on_node()) [[likely]] {
-    memcpy(target.peer.at<void>(place), source, size);
+    copy_run(target.peer.at<void>(place), source, size);
     stored(target.peer, place, size);
   } else {
     target.channel.put(target.pe, place, source, size);
@@ -22,7 +22,7 @@ void put_bytes_nbi(const char* function, shmem_ctx_t context, void* dest, const 
   if (size == 0) return;
   const Place place = locate(function, dest, size, pe);
   if (target.peer.on_node()) [[likely]] {
-    memcpy(target.peer.at<void>(place), source, size);
+    copy_run(target.peer.at<void>(place), source, size);
     stored(target.peer, place, size);
   } else {
     target.channel.put_nbi(target.pe, place, source, size);
@@ -34,7 +34,7 @@ void get_bytes(const char* function, shmem_ctx_t context, void* dest, const void
   if (size == 0) return;
   const Place place = locate(function, source, size, pe);
   if (target.peer.on_node()) [[likely]]
-    memcpy(dest, target.peer.at<const void>(place), size);
+    copy_run(dest, target.peer.at<const void>(place), size);
   else target.channel.get(target.pe, place, dest, size);
 }
 
@@ -43,7 +43,7 @@ void get_bytes_nbi(const char* function, shmem_ctx_t context, void* dest, const 
   if (size == 0) return;
   const Place place = locate(function, source, size, pe);
   if (target.peer.on_node()) [[likely]]
-    memcpy(dest, target.peer.at<const void>(place), size);
+    copy_run(dest, target.peer.at<const void>(place), size);
   else target.channel.get_nbi(target.pe, place, dest, size);
 }
 

@@ -5,12 +5,15 @@
 #include <cstdint>
 #include <cstring>
 
+#include "engine/host/copy_run.hpp"
+
 namespace portunus {
 
 // As memcpy; a call for eight bytes costs more than the bytes. `size` > 0.
 inline void copy_data(void* to, const void* from, size_t size) {
   if (size == sizeof(uint64_t)) std::memcpy(to, from, sizeof(uint64_t));
-  else std::memcpy(to, from, size);
+  else if (size < kLongRun) std::memcpy(to, from, size);
+  else copy_long_run(to, from, size);
 }
 
 }  // namespace portunus

@@ -16,7 +16,7 @@
 #include <limits>
 #include <memory>
 
-#include "mpi-adi/types/copy_run.hpp"
+#include "engine/goal/copy.hpp"
 
 namespace portunus::mpi::io {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "mpi-adi/types/copy_run.hpp"
+#include "engine/goal/copy.hpp"
 
 namespace portunus::mpi {
 

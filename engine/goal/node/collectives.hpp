@@ -14,6 +14,7 @@
 #include "engine/goal/node/rooms.hpp"
 #include "engine/goal/node/slots.hpp"
 #include "engine/goal/node/waiting.hpp"
+#include "engine/host/copy_run.hpp"
 
 namespace portunus::goal::node {
 
@@ -78,7 +79,7 @@ class Collectives {
   // The most that goes to each of the others in one exchange.
   [[nodiscard]] size_t part_room() const { return rooms_.room() / (size_ - 1) / 64 * 64; }
   static void copy(std::byte* to, const std::byte* from, size_t bytes) {
-    if (to != from) std::memcpy(to, from, bytes);
+    if (to != from) copy_run(to, from, bytes);
   }
 
   std::vector<int> ranks_;

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "engine/goal/node/collectives.hpp"
+#include "engine/host/copy_run.hpp"
 
 namespace portunus::goal::node {
 
@@ -63,7 +64,7 @@ class Collectives::Exchange {
         end_ = End::never;
         return;
       }
-      std::memcpy(to + done, rooms_.data(rank) + range.from + done, now);
+      copy_run(to + done, rooms_.data(rank) + range.from + done, now);
       done += now;
     }
   }

@@ -7,6 +7,7 @@
 #include "engine/goal/calls.hpp"
 #include "engine/goal/node/choice.hpp"
 #include "engine/goal/node/exchange.hpp"
+#include "engine/host/copy_run.hpp"
 
 namespace portunus::goal::node {
 
@@ -28,9 +29,9 @@ void Collectives::combine(const GOAL_Node_call& call, size_t end, size_t bytes, 
   for (size_t at = 0; end > 0 && at < bytes; at += block) {
     const size_t now = std::min(block, bytes - at);
     const auto piece = [&](size_t rank) { return (rank == rank_ ? own : from(rank)) + at; };
-    std::memcpy(sum.data(), piece(0), now);
+    copy_run(sum.data(), piece(0), now);
     for (size_t i = 1; i < end; ++i) combine_block(call, sum.data(), piece(i), now);
-    std::memcpy(to + at, sum.data(), now);
+    copy_run(to + at, sum.data(), now);
   }
 }
 

@@ -2,6 +2,7 @@
 //
 // Thread: as rooms.hpp says.
 #include "engine/goal/node/rooms.hpp"
+#include "engine/host/copy_run.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -55,7 +56,7 @@ void Rooms::publish(const void* data, size_t bytes) {
   size_t copied = 0;
   do {
     const size_t now = std::min(stride, bytes - copied);
-    if (now > 0) std::memcpy(to + copied, static_cast<const std::byte*>(data) + copied, now);
+    if (now > 0) copy_run(to + copied, static_cast<const std::byte*>(data) + copied, now);
     copied += now;
     head(rank_).head.store(position(published_ + copied), std::memory_order_release);
   } while (copied < bytes);

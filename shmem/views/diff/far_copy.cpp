@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "engine/goal/copy.hpp"
 #include "shmem/views/diff/index.hpp"
 
 namespace portunus::views {
@@ -135,7 +136,7 @@ bool apply(View& view, FarCopy& far, int q) {
       const char* from = staged(far.fetched, far.staged.data(), block.offset, block.bytes);
       if (!from) from = staged(far.wanted, far.staged_too.data(), block.offset, block.bytes);
       if (from) {
-        memcpy(library.arena() + block.offset, from, block.bytes);
+        copy_run(library.arena() + block.offset, from, block.bytes);
         window.patch_twins(block.offset, block.bytes);
         library.counters.copied_bytes += block.bytes;
       }

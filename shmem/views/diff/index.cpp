@@ -4,6 +4,7 @@
 #include <bit>
 #include <map>
 
+#include "engine/goal/copy.hpp"
 #include "shmem/views/arena/window.hpp"
 #include "shmem/views/diff/far_copy.hpp"
 
@@ -35,7 +36,7 @@ struct Pool {
 Pool pool;
 
 void place(size_t offset, const char* from, size_t bytes) {
-  memcpy(library.arena() + offset, from, bytes);
+  copy_run(library.arena() + offset, from, bytes);
   window.patch_twins(offset, bytes);
   library.counters.copied_bytes += bytes;
 }
@@ -76,7 +77,7 @@ bool copy_declared(View& view, int q, const Slot& theirs, uint64_t have) {
     size_t all = 0;
     for (const Range& range : staged.ranges) all += range.bytes;
     char* to = staged.room.of(all);
-    for (const Range& range : staged.ranges) memcpy(to, arena + range.offset, range.bytes), to += range.bytes;
+    for (const Range& range : staged.ranges) copy_run(to, arena + range.offset, range.bytes), to += range.bytes;
     if (!is_of_one_version(view, q)) return false;
   }
   size_t at = 0;
@@ -224,7 +225,7 @@ bool bring(View& view, int p, bool reader) {
   for (size_t i = 0; i < view.blocks.size(); ++i) {
     if (mine[i] <= have) continue;
     const Range& block = view.blocks[i];
-    memcpy(arena + block.offset, library.arena() + block.offset, block.bytes);
+    copy_run(arena + block.offset, library.arena() + block.offset, block.bytes);
     library.counters.brought_bytes += block.bytes;
     own(versions[i]).store(mine[i], std::memory_order_relaxed);
   }

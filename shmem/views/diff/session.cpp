@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/goal/copy.hpp"
 #include "shmem/views/arena/window.hpp"
 #include "shmem/views/diff/index.hpp"
 
@@ -49,7 +50,7 @@ void begin_declared(View& view) {
   view.twin.resize(view.bytes);
   char* to = view.twin.data();
   for (const Range& piece : view.pieces) {
-    memcpy(to, library.arena() + piece.offset, piece.bytes);
+    copy_run(to, library.arena() + piece.offset, piece.bytes);
     to += piece.bytes;
   }
 }
@@ -82,7 +83,7 @@ void find_by_fault(View& view, uint64_t* versions, uint64_t version) {
       const size_t begin = std::max(block->offset, from), end = std::min(block->end(), from + kPage);
       char* const then = window.twin(page) + (begin - from);
       if (memcmp(library.arena() + begin, then, end - begin) == 0) continue;
-      memcpy(then, library.arena() + begin, end - begin);
+      copy_run(then, library.arena() + begin, end - begin);
       versions[block - view.blocks.begin()] = version;
       ++changed;
     }

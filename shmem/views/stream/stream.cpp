@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/goal/copy.hpp"
 #include "shmem/views/arena/allocator.hpp"
 #include "shmem/views/arena/window.hpp"
 #include "shmem/views/diff/session.hpp"
@@ -17,13 +18,13 @@ uint64_t& spare(View& view, size_t i) { return library.slot(view.id).spare[i]; }
 
 void pack(const View& view, char* to) {
   for (const Range& piece : view.pieces) {
-    memcpy(to, library.arena() + piece.offset, piece.bytes);
+    copy_run(to, library.arena() + piece.offset, piece.bytes);
     to += piece.bytes;
   }
 }
 void unpack(const View& view, const char* from) {
   for (const Range& piece : view.pieces) {
-    memcpy(library.arena() + piece.offset, from, piece.bytes);
+    copy_run(library.arena() + piece.offset, from, piece.bytes);
     window.patch_twins(piece.offset, piece.bytes);
     from += piece.bytes;
   }

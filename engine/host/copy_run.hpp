@@ -1,26 +1,26 @@
 // copy_run.hpp: copying one run of bytes of any length.
 //
 // The C library and the kernel move long runs by string instructions. Some processors carry those out twenty times slower when the
-// target lies a few bytes further in its page than the source does, as memory of malloc does beside the pages of a file. Such runs
-// go by plain loads and stores. Thread: any.
+// target lies a few bytes further in its page than the source does, as memory of malloc does beside the pages of a file or of shared
+// memory. Such runs go by plain loads and stores. Thread: any.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
-namespace portunus::mpi {
+namespace portunus {
 
 constexpr uintptr_t kCacheLine = 64;
 constexpr uintptr_t kMemoryPage = 4096;
+constexpr size_t kLongRun = 2048;  // from which on the C library moves by string instructions
 
 // Whether string instructions might be slow.
 inline bool is_hard_to_move(uintptr_t to, uintptr_t from) { return (to - from - 1) % kMemoryPage < kCacheLine - 1; }
 
-// As memcpy.
-inline void copy_run(void* to, const void* from, size_t bytes) {
-  constexpr size_t kLong = 2048;  // from which on the C library does so
-  if (bytes < kLong || !is_hard_to_move(reinterpret_cast<uintptr_t>(to), reinterpret_cast<uintptr_t>(from))) {
+// As memcpy, of kLongRun bytes and more.
+[[gnu::noinline]] inline void copy_long_run(void* to, const void* from, size_t bytes) {
+  if (!is_hard_to_move(reinterpret_cast<uintptr_t>(to), reinterpret_cast<uintptr_t>(from))) {
     std::memcpy(to, from, bytes);
     return;
   }
@@ -43,4 +43,10 @@ inline void copy_run(void* to, const void* from, size_t bytes) {
   std::memcpy(target, source, bytes);
 }
 
-}  // namespace portunus::mpi
+// As memcpy.
+inline void copy_run(void* to, const void* from, size_t bytes) {
+  if (bytes < kLongRun) std::memcpy(to, from, bytes);
+  else copy_long_run(to, from, bytes);
+}
+
+}  // namespace portunus
