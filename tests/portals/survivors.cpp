@@ -227,7 +227,7 @@ void leaves(Rank& me) {
 void unasked(Rank& me) {
   if (me.rank() == me.last()) {
     me.hear(me.last());
-    for (int peer = 0; peer < me.last(); ++peer) me.tell(peer);
+    for (int peer = me.last() - 1; peer >= 0; --peer) me.tell(peer);  // rank 0, who kills this one, as the last
     for (;;) pause();
   }
   me.watch(me.last());
