@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "engine/goal/copy.hpp"
 #include "shmem/misuse.hpp"
 #include "shmem/runtime.hpp"
 
@@ -56,7 +57,7 @@ GOAL_Node_call node_call(GOAL_Node_kind kind, size_t bytes, const void* in, void
 }
 
 void copy(void* to, const void* from, size_t bytes) {
-  if (bytes != 0 && to && from && to != from) memcpy(to, from, bytes);
+  if (bytes != 0 && to && from && to != from) copy_run(to, from, bytes);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 
+#include "engine/goal/copy.hpp"
 #include "mpi-adi/mpi.h"
 #include "mpi-adi/types/datatype.hpp"
 
@@ -71,7 +72,7 @@ class Elements {
   }
 
   static void copy(void* to, const void* from, size_t bytes) {
-    if (bytes > 0) std::memcpy(to, from, bytes);
+    if (bytes > 0) copy_run(to, from, bytes);
   }
 
  private:

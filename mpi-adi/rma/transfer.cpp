@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 
+#include "engine/goal/copy.hpp"
 #include "mpi-adi/op/op.hpp"
 #include "mpi-adi/rma/report.hpp"
 #include "mpi-adi/rma/transfer.hpp"
@@ -126,7 +127,7 @@ int combine_under_lock(const char* function, const Access& access, const void* o
   const auto move = [&](std::byte* packed, const void* base, const Runs& runs, bool in) {
     for (const Run& run : runs.all()) {
       std::byte* at = static_cast<std::byte*>(const_cast<void*>(base)) + run.offset;
-      std::memcpy(in ? packed : at, in ? at : packed, static_cast<size_t>(run.bytes));
+      copy_run(in ? packed : at, in ? at : packed, static_cast<size_t>(run.bytes));
       packed += run.bytes;
     }
   };
