@@ -8,9 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "tests/simulation/flow_job.hpp"
-#include "tests/simulation/goal_job.hpp"
-#include "tests/simulation/portals_job.hpp"
+#include "tests/simulation/jobs.hpp"
 #include "tests/support/thorough.hpp"
 
 namespace {
@@ -39,30 +37,6 @@ struct Options {
   Mutant mutant = Mutant::none;
   std::array<bool, kWorks> works{true, true, true};
 };
-
-struct Done {
-  uint64_t runs = 0, acts = 0, struck = 0;
-};
-
-template <class Job>
-std::string run(uint64_t seed, Mutant mutant, Done& done) {
-  Job job(seed, mutant);
-  std::string violation = job.run();
-  done.acts += job.acts();
-  done.struck += job.struck();
-  ++done.runs;
-  return violation;
-}
-
-// One seed; what went wrong.
-std::string run(Work work, uint64_t seed, Mutant mutant, Done& done) {
-  switch (work) {
-    case Work::portals: return run<PortalsJob>(seed, mutant, done);
-    case Work::goal: return run<GoalJob>(seed, mutant, done);
-    case Work::flow: return run<FlowJob>(seed, mutant, done);
-  }
-  return "";
-}
 
 int search(const Options& options) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(options.seconds);

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Writes copies of the engine's sources in which faults can be switched on one by one, and the list of these faults.
+
+engine_faults.py SOURCE_ROOT OUTPUT_FOLDER
+
+Each fault is a place that must be found exactly once in its file, and what stands there instead; `planted(@)` is true now and then if
+this fault is the one that is switched on. So the engine as it is shipped knows nothing of them. Whoever changes such a place changes
+it here as well: the build says which.
+"""
+import pathlib
+import sys
+
+# Work that meets it, name, what is wrong, file in engine/, place, what stands there instead.
+FAULTS = [
+    ('goal', 'rearm_late', 'what repeats leaves out an execution', 'triggers.cpp',
+     'command.threshold += trigger.stride;', 'command.threshold += trigger.stride * (planted(@) ? 2 : 1);'),
+    ('goal', 'epoch_stands', 'what repeats keeps its match bits', 'triggers.cpp',
+     'const uint64_t field = trigger.match_field;', 'const uint64_t field = planted(@) ? 0 : trigger.match_field;'),
+    ('goal', 'ripe_left', 'what becomes ripe together with another stays behind', 'triggers.cpp',
+     'while (last->next && last->next->command.threshold <= reached) {',
+     'while (last->next && last->next->command.threshold <= reached && !planted(@)) {'),
+    ('goal', 'error_untold', 'a failure does not reach the counter of failures', 'reports.cpp',
+     'count(errors, failure, 0);', 'if (!planted(@)) count(errors, failure, 0);'),
+    ('goal', 'watch_lost', 'a counter does not watch a peer', 'peers.cpp',
+     'peer.watchers.push_back(ct);', 'if (!planted(@)) peer.watchers.push_back(ct);'),
+    ('flow', 'closed_takes', 'a portal that is closed takes messages', 'target.cpp',
+     'if (!portal->enabled) [[unlikely]] {', 'if (!portal->enabled && !planted(@)) [[unlikely]] {'),
+    ('flow', 'closing_early', 'PT_DISABLED comes before the messages under way', 'portal_table.cpp',
+     'if (!portal.disabling || portal.moving) return;', 'if (!portal.disabling || (portal.moving && !planted(@))) return;'),
+    ('flow', 'closing_forgotten', 'a portal closes without saying so', 'portal_table.cpp',
+     'portal.disabling = !cause || ', 'portal.disabling = planted(@) ? false : !cause || '),
+    ('flow', 'room_ignored', 'a message is taken for whose event there is no room', 'target.cpp',
+     'if (queue && queue->room() < events) [[unlikely]] {', 'if (queue && queue->room() < events && !planted(@)) [[unlikely]] {'),
+    ('flow', 'promise_forgotten', 'no room is kept for the events of messages under way', 'portal_table.cpp',
+     'queue->promise(delivery.events);', 'queue->promise(planted(@) ? 0 : delivery.events);'),
+    ('flow', 'opening_lost', 'a portal stays closed', 'portal_table.cpp',
+     'portal->enabled = true;', 'portal->enabled = !planted(@);'),
+    ('portals', 'header_skipped', 'a receive passes over an unexpected message', 'unexpected.cpp',
+     'if ((kept.held && !completes) || !header_fits(entry, kept)) continue;',
+     'if ((kept.held && !completes) || !header_fits(entry, kept) || planted(@)) continue;'),
+    ('portals', 'kept_short', 'of an unexpected message the last byte is not kept', 'unexpected.cpp',
+     'std::memcpy(kept->payload.get(), payload, header.payload_size);',
+     'std::memcpy(kept->payload.get(), payload, header.payload_size - (planted(@) ? 1u : 0u));'),
+    ('portals', 'header_counted', 'an unexpected message that is taken stays counted', 'unexpected.cpp',
+     '--ni.unexpected_headers;', 'ni.unexpected_headers -= planted(@) ? 0 : 1;'),
+    ('portals', 'piece_misplaced', 'a piece of a long message overwrites the first', 'bulk.cpp',
+     'else delivery.entry->memory.copy_in(delivery.offset + transfer.moved, data, size);',
+     'else delivery.entry->memory.copy_in(delivery.offset + (planted(@) ? 0 : transfer.moved), data, size);'),
+    ('portals', 'window_short', 'the last byte of a window is not asked for', 'bulk.cpp',
+     'header.rlength = window;', 'header.rlength = window - (planted(@) ? 1 : 0);'),
+    ('portals', 'sent_twice', 'SEND comes again with the answer', 'pending_operations.cpp',
+     'if (!operation.source_read)\n    reports_.sent(operation.source,', 'if (!operation.source_read || planted(@))\n    reports_.sent(operation.source,'),
+    ('portals', 'lost_waits', 'an operation whose target is lost does not end', 'pending_operations.cpp',
+     'if (operation.peer == &peer) finish(', 'if (operation.peer == &peer && !planted(@)) finish('),
+    ('portals', 'memory_open', 'memory is not closed to others after its operation', 'pending_operations.cpp',
+     'if (operation.is_exposed) operation.peer->transport->withdraw(',
+     'if (operation.is_exposed && !planted(@)) operation.peer->transport->withdraw('),
+    ('portals', 'held_overtaken', 'a message overtakes those that wait for room', 'initiator.cpp',
+     'if (!peer->holds_back()) {\n    Sent result = transmit(*peer, command);',
+     'if (!peer->holds_back() || planted(@)) {\n    Sent result = transmit(*peer, command);'),
+    ('portals', 'held_dropped', 'a message that waits for room is dropped where there is none', 'initiator.cpp',
+     'if (result == Sent::again) break;', 'if (result == Sent::again && !planted(@)) break;'),
+    ('portals', 'stall_forgotten', 'nobody looks after a message that waits for room', 'peers.cpp',
+     'stalled_.push_back(&peer);\n  core_.maybe_busy = true;', 'stalled_.push_back(&peer);\n  if (!planted(@)) core_.maybe_busy = true;'),
+    ('portals', 'paused_lost', 'puts that were asked to wait are forgotten', 'flow_control.cpp',
+     'free_to_go.swap(found->paused);', 'if (!planted(@)) free_to_go.swap(found->paused);'),
+    ('portals', 'flush_left_out', 'a step ends without sending what was kept back', 'engine.cpp',
+     'peers_.end_bundle();\n    peers_.flush();', 'peers_.end_bundle();\n    if (!planted(@)) peers_.flush();'),
+]
+
+
+def main(root, out):
+    texts = {}
+    for number, (_, name, _, file, place, instead) in enumerate(FAULTS):
+        text = texts.setdefault(file, (pathlib.Path(root) / 'engine' / file).read_text())
+        if text.count(place) != 1:
+            sys.exit(f'engine_faults.py: the place of {name} is {text.count(place)} times in engine/{file}; mend the list')
+        texts[file] = text.replace(place, instead.replace('@', str(number)))
+    for file, text in texts.items():
+        head = f'namespace portunus {{\nbool planted(unsigned fault);\n}}\n#line 1 "{root}/engine/{file}"\n'
+        (pathlib.Path(out) / f'faulty_{file}').write_text(head + text)
+    lines = [f'    {{Work::{work}, "{name}", "{text}"}},' for work, name, text, *_ in FAULTS]
+    (pathlib.Path(out) / 'faulty_list.cpp').write_text('\n'.join([
+        '#include "tests/simulation/engine_faults.hpp"', 'namespace portunus::simulation {', 'std::span<const EngineFault> engine_faults() {',
+        '  static constexpr EngineFault kFaults[] = {', *lines, '  };', '  return kFaults;', '}', '}', '']))
+
+
+if __name__ == '__main__':
+    main(sys.argv[1], sys.argv[2])
