@@ -185,6 +185,33 @@ TEST(NodeBulk, WhatAPeerCopiesItsShareOfArrivesWhole) {
   }
 }
 
+TEST(NodeBulk, DataArriveWholeHoweverTheTwoMemoriesLieInTheirPages) {
+  Two two;
+  constexpr size_t kBytes = 200'001, kRoom = kBytes + 8192;  // more than one detour, and not a whole number of them
+  std::vector<std::byte> theirs(kRoom), ours(kRoom);
+  for (const bool push : {false, true}) {
+    Exposed exposed = two.open(theirs, push);
+    for (const size_t further : {0, 1, 8, 16, 31, 62, 64, 4095}) {
+      const std::vector<std::byte> data = pattern(kRoom, static_cast<unsigned>(further));
+      (push ? ours : theirs) = data;
+      std::vector<std::byte>& to = push ? theirs : ours;
+      std::fill(to.begin(), to.end(), std::byte{0xee});
+      const size_t source = 100, target = source + further;
+      const wire::Region region{exposed.region.address + (push ? target : source), 0};
+      std::byte* const here = ours.data() + (push ? source : target);
+      const Moved moved = push ? two.mover.transport.push(*two.to_other, region, here, kBytes, &two)
+                               : two.mover.transport.pull(*two.to_other, region, here, kBytes, &two);
+      while (moved == Moved::started && two.mover.sink.moves.empty()) two.mover.transport.poll(1);
+      two.mover.sink.moves.clear();
+      ASSERT_NE(moved, Moved::failed);
+      ASSERT_EQ(std::memcmp(to.data() + target, data.data() + source, kBytes), 0) << push << ' ' << further;
+      ASSERT_EQ(to[target - 1], std::byte{0xee});
+      ASSERT_EQ(to[target + kBytes], std::byte{0xee});
+    }
+    two.other.transport.withdraw(exposed);
+  }
+}
+
 TEST(NodeBulk, WhoHasOpenedNothingDoesNotLook) {
   Two two;
   std::vector<std::byte> theirs = pattern(1 << 20, 1);

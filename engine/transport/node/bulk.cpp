@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 
 #include "engine/transport/node/node.hpp"
 
@@ -42,12 +43,22 @@ Moved NodeTransport::no_access(NodeLink& link) {
 
 // False: errno says why.
 bool NodeTransport::copy(NodeLink& link, uint64_t ours, uint64_t theirs, size_t size, bool to_us) {
+  Detour* detour = nullptr;
+  if (size >= Detour::kWorthIt && (to_us ? is_hard_to_move(ours, theirs) : is_hard_to_move(theirs, ours))) {
+    if (!detour_) detour_.reset(new (std::nothrow) Detour);
+    detour = detour_.get();  // without memory for it: the slow way
+  }
   for (size_t done = 0; done < size;) {
-    const iovec local{reinterpret_cast<void*>(ours + done), size - done};
-    const iovec remote{reinterpret_cast<void*>(theirs + done), size - done};
+    iovec local{reinterpret_cast<void*>(ours + done), size - done};
+    if (detour) {
+      local = {detour->beside(theirs + done), std::min(size - done, Detour::kBytes)};
+      if (!to_us) copy_run(local.iov_base, reinterpret_cast<const void*>(ours + done), local.iov_len);
+    }
+    const iovec remote{reinterpret_cast<void*>(theirs + done), local.iov_len};
     const int peer = link.segment->header().os_pid;
     const ssize_t moved = to_us ? process_vm_readv(peer, &local, 1, &remote, 1, 0) : process_vm_writev(peer, &local, 1, &remote, 1, 0);
     if (moved <= 0) return false;
+    if (detour && to_us) copy_run(reinterpret_cast<void*>(ours + done), local.iov_base, static_cast<size_t>(moved));
     done += static_cast<size_t>(moved);
   }
   return true;
