@@ -68,8 +68,7 @@ void Triggers::make_ready(Trigger* first, Trigger* last) {
   core_.maybe_busy = true;
 }
 
-void Triggers::move_ripe(Counter& counter) {
-  const uint64_t reached = counter.reached();
+void Triggers::move_ripe(Counter& counter, uint64_t reached) {
   Trigger* const first = counter.parked;
   Trigger* last = first;
   --counter.parked_count;

@@ -23,7 +23,9 @@ class Triggers {
   void arm(Command& command);
   // After a count: what it has reached becomes ready.
   void ripen(Counter& counter) {
-    if (counter.parked && counter.parked->command.threshold <= counter.reached()) move_ripe(counter);
+    if (!counter.parked) return;
+    const uint64_t reached = counter.reached();
+    if (counter.parked->command.threshold <= reached) move_ripe(counter, reached);
   }
   bool ready() const { return ready_ != nullptr; }
   // The first of the ready queue, which is not empty; the caller executes its command and then calls has_run.
@@ -49,7 +51,7 @@ class Triggers {
 
  private:
   void park(Counter& counter, Trigger& trigger);
-  void move_ripe(Counter& counter);
+  void move_ripe(Counter& counter, uint64_t reached);
   void make_ready(Trigger* first, Trigger* last);
   void run_again(Trigger& trigger);
   void drop(Trigger& trigger);
