@@ -101,6 +101,16 @@ int PtlCTCancelTriggered(ptl_handle_ct_t ct_handle) {
   return code == PTL_OK ? code : api::refuse(__func__, api::bad_handle("ct_handle", ct_handle, HandleKind::counter));
 }
 
+int PtlxCTPeek(ptl_handle_ct_t ct, ptl_ct_event_t* event) {
+  if (!api::initialized()) return PTL_NO_INIT;
+  api::Fault fault;
+  const Counter* counter = api::object(api::runtime().objects().counters, "ct_handle", ct, fault);
+  if (!counter) return api::refuse(__func__, fault);
+  if (!event) return api::refuse(__func__, {"event", api::kIsNull});
+  *event = counter->read();
+  return PTL_OK;
+}
+
 int PtlCTGet(ptl_handle_ct_t ct_handle, ptl_ct_event_t* event) {
   if (!api::initialized()) return PTL_NO_INIT;
   api::Fault fault;

@@ -207,6 +207,9 @@ int PtlxCTWatch(ptl_handle_ct_t ct, ptl_process_t peer);
  * messages that a peer has yet to take, and 2 for what ends by itself. After PtlCTCancelTriggered, memory that those use
  * is free again when it is 0. Fallback: count what was issued. */
 int PtlxCTBusy(ptl_handle_ct_t ct, int *busy);
+/* What `ct` has counted so far, as PtlCTGet, but without progress and without ever giving the processor away: for checks that every call
+ * of a library makes, and for the conditions of PtlxWait. A few nanoseconds. Fallback: PtlCTGet. */
+int PtlxCTPeek(ptl_handle_ct_t ct, ptl_ct_event_t *event);
 
 /* E7: operations parked on one counter for equal thresholds fire in the order in which they were parked, and puts among
  * them to one process match there in this order; a promise, where the specification only recommends it. Fallback: a

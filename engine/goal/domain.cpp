@@ -69,7 +69,7 @@ void Domain::revoke() const { PtlCTInc(revoked_, {1, 0}); }
 
 bool Domain::counted(ptl_handle_ct_t counter) {
   ptl_ct_event_t count;
-  return PtlCTGet(counter, &count) != PTL_OK || count.success + count.failure > 0;
+  return PtlxCTPeek(counter, &count) != PTL_OK || count.success + count.failure > 0;
 }
 
 Domain::~Domain() {

@@ -16,6 +16,10 @@ bool BasicProgress<Memory>::wait(Done&& done, int64_t timeout_ns, uint32_t watch
     poll();
     return done();
   }
+  struct Waiting {  // done() may poll: it finds that this thread does so already, or means not to yet
+    Waiting() { Memory::waits() = true; }
+    ~Waiting() { Memory::waits() = false; }
+  } here;
   // Who waits for memory looks at it first, without a look at the engine: that costs as much again, or as much as giving up the core.
   int looks = watched == 0 ? 0 : plan_.spin_waits ? Limits::kMemorySpins : Limits::kMemoryYields;
   for (looks = plan_.network_open() ? looks / 8 : looks; looks > 0; --looks) {
@@ -32,10 +36,6 @@ bool BasicProgress<Memory>::wait(Done&& done, int64_t timeout_ns, uint32_t watch
     }
     if (done()) return true;
   }
-  struct Waiting {  // done() may poll: it finds that this thread does so already
-    Waiting() { Memory::waits() = true; }
-    ~Waiting() { Memory::waits() = false; }
-  } here;
   const uint32_t aborts = aborts_.load_relaxed();
   const auto aborted = [&] { return aborts_.load_relaxed() != aborts; };
   const uint64_t begin = timeout_ns > 0 ? Memory::now() : 0;

@@ -113,6 +113,7 @@ int PtlCTGet(ptl_handle_ct_t ct, ptl_ct_event_t* value) {
   *value = counter(ct).read();
   return PTL_OK;
 }
+int PtlxCTPeek(ptl_handle_ct_t ct, ptl_ct_event_t* value) { return PtlCTGet(ct, value); }
 int PtlCTWait(ptl_handle_ct_t ct, ptl_size_t test, ptl_ct_event_t* value) {
   for (*value = counter(ct).read(); value->success < test && value->failure == 0; *value = counter(ct).read()) rig_portals.meanwhile();
   return PTL_OK;

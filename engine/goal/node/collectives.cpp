@@ -13,12 +13,14 @@
 #include "engine/goal/calls.hpp"
 #include "engine/goal/collectives/choice.hpp"
 #include "engine/goal/node/choice.hpp"
+#include "portals/portals4_ext.h"
 
 namespace portunus::goal::node {
 
 namespace {
 
 constexpr size_t kMostRanks = 128;
+constexpr unsigned kCallsPerStep = 32;
 constexpr unsigned kEarlyCalls = 4;  // a group that is used less is not worth any memory
 // Of all groups of a process: many groups must not fill the node's shared memory.
 constexpr size_t kMostMemory = size_t{48} << 20;
@@ -141,6 +143,9 @@ int Collectives::run(const GOAL_Node_call& call) {
   const bool here = has(slots_, slots_state_, short_calls_, kSlotsTag) && (is_short || has(rooms_, rooms_state_, long_calls_, kRoomsTag));
   if (!here) [[unlikely]]
     return slots_state_ == State::failed || rooms_state_ == State::failed ? code_ : int{GOAL_NODE_NOT_TAKEN};
+  // Nothing here looks at the engine unless it waits long; what else is under way must go on by calls alone where there is no engine
+  // thread.
+  if (++calls_ % kCallsPerStep == 0) PtlxProgress();
   const End end = is_short ? in_slots(call, bytes) : in_rooms(call, digest(call), bytes);
   if (end == End::well) [[likely]]
     return GOAL_SUCCESS;

@@ -91,7 +91,7 @@ class Collectives {
   Slots slots_;
   Rooms rooms_;
   State slots_state_ = State::early, rooms_state_ = State::early;
-  unsigned short_calls_ = 0, long_calls_ = 0;
+  unsigned calls_ = 0, short_calls_ = 0, long_calls_ = 0;
   bool prepared_ = false, crowded_ = false;
   size_t memory_ = 0;        // bytes, as counted against what all groups may have
   int code_ = GOAL_SUCCESS;  // of the failure

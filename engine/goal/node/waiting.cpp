@@ -40,7 +40,7 @@ bool Waiting::prepare(const GOAL_Group& group) {
 
 bool Waiting::lost() const {
   ptl_ct_event_t count;
-  return PtlCTGet(deaths_, &count) != PTL_OK || count.failure > 0 || (domain_ && GOAL_Domain_failed(domain_));
+  return PtlxCTPeek(deaths_, &count) != PTL_OK || count.failure > 0 || (domain_ && GOAL_Domain_failed(domain_));
 }
 
 void Waiting::ring() const {
