@@ -87,8 +87,10 @@ struct ProgressMemory : ProcessMemory {
     static constexpr int64_t kBlindNap = 50'000;     // between two looks at memory whose writers cannot ring
     static constexpr int64_t kFirstNap = 100'000;    // and where they do but somebody may store without: twice as long each time,
     static constexpr int64_t kLastNap = 10'000'000;  // up to this
-    static constexpr int64_t kDenseTick = 500'000;   // how often a parked engine looks whether waits still come thick and fast
-    static constexpr uint32_t kMostTakenBack = 8;    // threads that share the engine are better off without a bias
+    // How often a parked engine looks whether waits still come thick and fast. Each look takes the processor from somebody, so they become
+    // rarer the longer it has been so.
+    static constexpr int64_t kDenseTick = 500'000, kLongestDenseTick = 4'000'000;
+    static constexpr uint32_t kMostTakenBack = 8;  // threads that share the engine are better off without a bias
   };
 
   class Clock {

@@ -29,6 +29,7 @@ void BasicProgress<Memory>::run_spinning() {
 template <class Memory>
 void BasicProgress<Memory>::run_parked() {
   using Limits = typename Memory::Limits;
+  int64_t dense_tick_ns = Limits::kDenseTick;
   while (!stop_.load()) {
     Memory::mark(11);
     if (dense_.load()) {
@@ -37,11 +38,14 @@ void BasicProgress<Memory>::run_parked() {
       const uint32_t uses = baton_.uses();
       if (stop_.load()) return;
       const uint64_t begin = Memory::now();
-      sleep_on(word, Sleeper::engine, Limits::kDenseTick, false);
+      sleep_on(word, Sleeper::engine, dense_tick_ns, false);
       // It returns at once when the word has changed since, which says nothing about who is busy.
-      if (Memory::passed(begin, Limits::kDenseTick) && baton_.uses() == uses && !baton_.inside()) cool();
+      if (!Memory::passed(begin, dense_tick_ns)) continue;
+      if (baton_.uses() == uses && !baton_.inside()) cool();
+      else dense_tick_ns = std::min(2 * dense_tick_ns, Limits::kLongestDenseTick);
       continue;
     }
+    dense_tick_ns = Limits::kDenseTick;
     if (waiting_.load() == 0) {
       if (!baton_.try_take(Memory::biased())) {
         wait_for_baton();

@@ -297,7 +297,8 @@ Sleeper BasicProgress<Memory>::hand_over() {
     return unless_quiet(Sleeper::waiter);
   }
   if (plan_.mode == ProgressMode::caller || dense_.load_relaxed()) {
-    // The engine thread, if there is one, looks every kDenseTick while waits come this often: the word stays quiet, nobody rings.
+    // The engine thread, if there is one, looks every kDenseTick (or more rarely) while waits come this often: the word stays quiet, nobody
+    // rings.
     if (plan_.registered && door_->heat()) {
       if (!bias_owner_.get()) bias_owner_.set(Memory::self());
       grant_.set(!Memory::biased() && bias_owner_.get() == Memory::self() && taken_back_.get() < Memory::Limits::kMostTakenBack);

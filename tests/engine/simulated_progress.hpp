@@ -142,7 +142,7 @@ struct ProgressOfThreads : Memory {
                          kIdleSteps = 1;
     static constexpr uint32_t kPolls = 1, kPollsCrowded = 1, kNapsAlike = 1, kMostTakenBack = 2;
     static constexpr int64_t kPollNap = 1, kLongestPollNap = 1, kHeartbeat = 1, kLongestHeartbeat = 1, kBlindNap = -1, kFirstNap = -1,
-                             kLastNap = -1, kLongestSleep = -1, kDenseTick = 1;
+                             kLastNap = -1, kLongestSleep = -1, kDenseTick = 1, kLongestDenseTick = 1;
   };
   struct Clock {
     uint64_t coarse(const SimulatedEngine&) { return 0; }
