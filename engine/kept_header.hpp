@@ -21,8 +21,11 @@ struct KeptHeader : UnexpectedHeader {
   bool held = false;               // PTLX_ME_HOLD: payload kept here, or the data still lies at the initiator
   bool arriving = false;           // the overflow entry's data is still being moved
   ptl_ni_fail_t fail = PTL_NI_OK;  // it never came
-  std::unique_ptr<std::byte[]> payload;
+  static constexpr size_t kSmall = 64;
+  std::byte small[kSmall];               // a payload that is no longer,
+  std::unique_ptr<std::byte[]> payload;  // or a longer one
   wire::Region region{};
+  [[nodiscard]] const std::byte* data() const { return payload ? payload.get() : small; }
   ListEntry* taker = nullptr;  // consumed while arriving: report to this entry when the data is there
 };
 

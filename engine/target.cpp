@@ -415,7 +415,7 @@ void Target::consume(KeptHeader& kept, ListEntry& entry) {
   } else if ((kept.header.flags & wire::kBulk) && delivery.mlength) {
     start_bulk(delivery, kept.region);
   } else {
-    if (delivery.mlength) entry.memory.copy_in(delivery.offset, kept.payload.get(), delivery.mlength);
+    if (delivery.mlength) entry.memory.copy_in(delivery.offset, kept.data(), delivery.mlength);
     reports_.delivered(delivery, PTL_NI_OK);
     acknowledge(delivery, PTL_NI_OK);
   }

@@ -14,7 +14,7 @@ bool header_fits(const ListEntry& entry, const KeptHeader& kept) {
   return offset <= entry.length && kept.header.rlength <= entry.length - offset;
 }
 
-uint64_t bytes_held(const KeptHeader& kept) { return sizeof kept + (kept.header.flags & wire::kBulk ? 0 : kept.header.payload_size); }
+uint64_t bytes_held(const KeptHeader& kept) { return sizeof kept + (kept.payload ? kept.header.payload_size : 0); }
 
 bool was_set_aside(const KeptHeader& kept) { return kept.match_bits != kept.header.match_bits; }
 
@@ -59,8 +59,8 @@ void Unexpected::keep(Peer& peer, const wire::Header& header, const std::byte* p
   if (header.flags & wire::kBulk) {
     if (!(header.flags & wire::kNoRegion)) std::memcpy(&kept->region, payload, sizeof kept->region);
   } else if (header.payload_size) {
-    kept->payload.reset(new std::byte[header.payload_size]);
-    std::memcpy(kept->payload.get(), payload, header.payload_size);
+    if (header.payload_size > KeptHeader::kSmall) kept->payload.reset(new std::byte[header.payload_size]);
+    std::memcpy(kept->payload ? kept->payload.get() : kept->small, payload, header.payload_size);
   }
   portal.unexpected.append(*kept);
   ++core_.interfaces[header.flags & wire::kNiMask].unexpected_headers;
@@ -93,10 +93,11 @@ KeptHeader* Unexpected::take(ListEntry& entry, PortalEntry& portal, Cursor& curs
   }
   const bool completes = entry.options & PTLX_ME_COMPLETE_UNEXPECTED;
   while (UnexpectedHeader* const found = cursor.next) {
-    cursor.next = portal.unexpected.find_next(*found, entry, any);
     auto& kept = static_cast<KeptHeader&>(*found);
-    if ((kept.held && !completes) || !header_fits(entry, kept)) continue;
-    return unlinked(portal, found);
+    const bool fits = (!kept.held || completes) && header_fits(entry, kept);
+    if (fits && (entry.options & PTL_ME_USE_ONCE)) return unlinked(portal, found);  // nothing comes after it
+    cursor.next = portal.unexpected.find_next(*found, entry, any);
+    if (fits) return unlinked(portal, found);
   }
   return nullptr;
 }
