@@ -8,8 +8,6 @@
 namespace portunus {
 
 namespace {
-// Below this the indexes cost more in upkeep than they save; well below kIndexFrom, lest they be built and dropped in turn.
-constexpr size_t kDropBelow = UnexpectedList::kIndexFrom / 4;
 // An index not searched for so long may be replaced; building one costs as much as a few scans.
 constexpr uint64_t kIdleSearches = 64;
 }  // namespace
@@ -43,8 +41,7 @@ const UnexpectedList::Keys* UnexpectedList::choose_index(const MatchPattern& pat
   if (!indexes_) indexes_.reset(new (std::nothrow) Index[kIndexes]);
   if (!indexes_) return nullptr;
   if (size_ < kDropBelow) {
-    for (Index& index : std::span(indexes_.get(), kIndexes))
-      if (index.active) drop(index, nullptr);
+    drop_all();
     return nullptr;
   }
   ++searches_;
@@ -92,6 +89,11 @@ void UnexpectedList::drop(Index& index, const UnexpectedHeader* end) {
   for (UnexpectedHeader* h = order_.first(); h != end; h = next(*h)) index.keys.remove(*h);
   index.active = false;
   --active_;
+}
+
+void UnexpectedList::drop_all() {
+  for (Index& index : std::span(indexes_.get(), kIndexes))
+    if (index.active) drop(index, nullptr);
 }
 
 }  // namespace portunus

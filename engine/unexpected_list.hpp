@@ -1,9 +1,9 @@
 // UnexpectedList: headers of messages that landed in the overflow list, in order of arrival, searched by appends
 // and PtlMESearch.
 //
-// A short list is scanned. Once kIndexFrom headers are pending, the masks of each search get a KeyIndex over all
-// headers, built at the first search with them; searching is then one probe. There are at most kIndexes of them
-// (MPI asks with four pairs of masks); searches with further masks scan, until an index falls out of use.
+// A short list is scanned. Once kIndexFrom headers are pending, the masks of each search that does not find what it wants among the
+// first kLooks get a KeyIndex over all headers, built at the first search with them; searching is then one probe. There are at most
+// kIndexes of them (MPI asks with four pairs of masks); searches with further masks scan, until an index falls out of use.
 //
 // Thread: whoever holds the baton.
 // Invariants: every active index holds every header, so any way of searching finds the same one. unlink() never
@@ -47,6 +47,7 @@ class UnexpectedList {
  public:
   static constexpr size_t kIndexFrom = 32;
   static constexpr unsigned kIndexes = UnexpectedHeader::kLanes;
+  static constexpr unsigned kLooks = 4;
 
   UnexpectedList();
   ~UnexpectedList();
@@ -59,8 +60,16 @@ class UnexpectedList {
   // The earliest header that the pattern matches and for which fits(header) is true; it stays linked.
   template <class Fits>
   UnexpectedHeader* find(const MatchPattern& pattern, Fits&& fits) {
+    // Messages are mostly received as they came: then no index is worth its upkeep.
+    UnexpectedHeader* header = order_.first();
+    for (unsigned looks = kLooks; header && looks > 0; --looks, header = next(*header))
+      if (pattern.matches(*header) && fits(*header)) {
+        if (active_ != 0 && size_ < kDropBelow) drop_all();
+        return header;
+      }
+    if (!header) return nullptr;
     if (const Keys* keys = index_for_search(pattern)) return walk(*keys, keys->first(pattern.match_bits, pattern.source), fits);
-    return scan(order_.first(), pattern, fits);
+    return scan(header, pattern, fits);
   }
 
   // The same, among the headers that arrived after a linked one which the pattern matches. To consume on the way,
@@ -80,6 +89,9 @@ class UnexpectedList {
   static UnexpectedHeader* next(UnexpectedHeader& header) { return OrderList<UnexpectedHeader>::next(header); }
 
  private:
+  // Below this the indexes cost more in upkeep than they save; well below kIndexFrom, lest they be built and dropped in turn.
+  static constexpr size_t kDropBelow = kIndexFrom / 4;
+
   using Keys = KeyIndex<UnexpectedHeader>;
   struct Index {
     Keys keys;
@@ -106,6 +118,7 @@ class UnexpectedList {
   const Keys* index_with_masks_of(const MatchPattern& pattern) const;
   const Keys* build(unsigned lane, const MatchPattern& pattern);
   void drop(Index& index, const UnexpectedHeader* end);
+  void drop_all();
 
   OrderList<UnexpectedHeader> order_;
   size_t size_ = 0;
