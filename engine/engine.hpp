@@ -53,6 +53,8 @@ class Engine final : public Sink, private Core {
   // How long whoever sleeps may leave the engine alone although nothing rings: peers that are waited for may die without a
   // word, and arrivals be held until their time. -1: as long as it likes.
   int64_t max_idle_ns() UNDER_BATON;
+  // How long the engine's thread may leave descriptors alone; 0: not at all.
+  int64_t rest_ns() UNDER_BATON { return peers_.rest_ns(); }
   // Peers that have died are noticed about twice as late as this at most (on the node; the fabric has a bound of its own).
   void keep_house_every(uint64_t interval_ns) UNDER_BATON { look_interval_ns_ = interval_ns; }
   // Everything issued has left this process (what a peer may depend on before we go).

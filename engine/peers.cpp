@@ -169,6 +169,12 @@ int64_t Peers::due_in_ns() {
   return due;
 }
 
+int64_t Peers::rest_ns() {
+  int64_t rest = 0;
+  for (Carrier& carrier : carriers_) rest = std::max(rest, carrier.transport->rest_ns());
+  return rest;
+}
+
 void Peers::do_housekeeping(bool waiting) {
   for (Carrier& carrier : carriers_) carrier.transport->housekeeping(waiting);
 }

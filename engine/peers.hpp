@@ -99,6 +99,8 @@ class Peers {
   bool holding() const;
   // The longest that whoever sleeps may leave arrivals alone that are held until their time; -1: there are none.
   int64_t due_in_ns();
+  // How long whoever sleeps may leave descriptors alone; 0: not at all.
+  int64_t rest_ns();
   void do_housekeeping(bool waiting);
   bool needs_housekeeping();
   std::string transport_names() const;

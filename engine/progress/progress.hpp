@@ -289,7 +289,7 @@ class BasicProgress {
   }
   int64_t longest_nap();
   void wait_for_baton();
-  void park(uint32_t word) BATON_NOT_FOLLOWED;
+  void park(uint32_t word, int64_t rest_ns) BATON_NOT_FOLLOWED;
   void sleep_on(uint32_t word, Sleeper who, int64_t timeout_ns, bool with_descriptors) {
     if (with_descriptors && plan_.network_open()) {
       const int64_t most = longest_nap();

@@ -46,6 +46,7 @@ void BasicProgress<Memory>::run_parked() {
       continue;
     }
     dense_tick_ns = Limits::kDenseTick;
+    int64_t rest_ns = 0;
     if (waiting_.load() == 0) {
       if (!baton_.try_take(Memory::biased())) {
         wait_for_baton();
@@ -66,6 +67,8 @@ void BasicProgress<Memory>::run_parked() {
       const bool posted = engine_->posted;
       const bool busy = engine_->busy();
       const bool wanted = baton_.wanted();
+      // Application threads that wait step by themselves, unless they are to leave that to us.
+      if (plan_.by_socket && plan_.mode == ProgressMode::park) rest_ns = engine_->rest_ns();
       leave_baton();
       if (posted) continue;
       // Whoever wants the baton may need this very processor for it: without a step what has arrived keeps the engine from idling, and
@@ -84,17 +87,17 @@ void BasicProgress<Memory>::run_parked() {
       sleep_on(word, Sleeper::engine, Limits::kLongestSleep, false);
       continue;
     }
-    park(word);
+    park(word, rest_ns);
   }
 }
 
-// Arms the door that still has `word`, looks once more, and sleeps. The baton is taken in the midst of a condition: the analysis of
-// thread safety cannot follow.
+// Arms the door that still has `word`, looks once more, and sleeps: if there is a rest, so long, and by the door alone. The baton is taken
+// in the midst of a condition: the analysis of thread safety cannot follow.
 template <class Memory>
-void BasicProgress<Memory>::park(uint32_t word) {
+void BasicProgress<Memory>::park(uint32_t word, int64_t rest_ns) {
   const bool offload = plan_.mode == ProgressMode::offload;
   uint32_t armed;
-  if (!door_->arm_from(word, Sleeper::engine, plan_.by_socket, armed)) return;
+  if (!door_->arm_from(word, Sleeper::engine, plan_.by_socket && rest_ns == 0, armed)) return;
   bool holds = false;
   if ((Memory::keeps(Guard::park_waiting) && waiting_.load() > 0) || stop_.load() || (Memory::keeps(Guard::park_dense) && dense_.load()) ||
       (offload && engine_->commands().maybe_filled()) ||
@@ -107,7 +110,8 @@ void BasicProgress<Memory>::park(uint32_t word) {
   int64_t max_idle_ns = engine_->max_idle_ns();
   if (max_idle_ns < 0) max_idle_ns = Memory::Limits::kLongestSleep;
   if (holds) leave_baton();
-  if (idle) sleep_on(armed, Sleeper::engine, max_idle_ns, true);
+  if (rest_ns > 0) max_idle_ns = std::min(max_idle_ns, rest_ns);
+  if (idle) sleep_on(armed, Sleeper::engine, max_idle_ns, rest_ns == 0);
   else door_->disarm_from(armed);
 }
 

@@ -103,6 +103,7 @@ struct SimulatedEngine {
   void settle() {}
   bool has_delays() const { return false; }
   int64_t max_idle_ns() { return -1; }
+  static int64_t rest_ns() { return 0; }
   Queue& commands() { return queue; }
   Stats& stats() { return stats_; }
 

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "engine/host/clock.hpp"
 #include "engine/transport/fabric/message.hpp"
 
 namespace portunus {
@@ -143,11 +144,19 @@ bool FabricTransport::expose(Link&, const void* start, size_t size, bool peer_wr
   out.region.key = registration->key;
   // Without FI_MR_VIRT_ADDR a peer counts from the start of the registration, which is `start` (ranges are exact).
   out.region.address = endpoint_.needs(FI_MR_VIRT_ADDR) ? registration->range.start : 0;
+  if (size >= fabric::Flow::kLong) {
+    flow_of(!peer_writes).begin(size);
+    exposed_ns_ = now_ns();
+  }
   return true;
 }
 
 void FabricTransport::withdraw(Exposed& exposed) {
-  registrations_.release(static_cast<fabric::Registration*>(std::exchange(exposed.registration, nullptr)));
+  auto* const registration = static_cast<fabric::Registration*>(std::exchange(exposed.registration, nullptr));
+  if (registration == nullptr) return;
+  if (registration->range.size >= fabric::Flow::kLong)
+    flow_of((registration->range.access & FI_REMOTE_READ) != 0).ended(registration->range.size, now_ns());
+  registrations_.release(registration);
 }
 
 void FabricTransport::receive_more() {
@@ -165,7 +174,23 @@ void FabricTransport::receive_more() {
   }
 }
 
+int64_t FabricTransport::rest_ns() {
+  const uint64_t now = now_ns();
+  const int64_t in = in_.rest_ns(now), out = out_.rest_ns(now);
+  return in < 0 ? std::max<int64_t>(out, 0) : out < 0 ? in : std::min(in, out);
+}
+
+// Whoever looks again a while after something was exposed was woken by a peer that asks for it, or had better wait for that.
+void FabricTransport::note_asking() {
+  constexpr uint64_t kWhile = 20'000;
+  const uint64_t now = now_ns();
+  if (now - exposed_ns_ < kWhile) return;
+  for (fabric::Flow* const flow : {&in_, &out_})
+    if (flow->awaits_asking()) flow->asked(now);
+}
+
 int FabricTransport::poll(int budget) {
+  if (in_.awaits_asking() || out_.awaits_asking()) note_asking();
   int done = std::exchange(news_, 0);
   if (calling_ > 0 || guard_due_ || ++turn_ % kGuardTurns == 0) {
     guard_due_ = false;

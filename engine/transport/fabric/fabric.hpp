@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "engine/transport/fabric/endpoint.hpp"
+#include "engine/transport/fabric/flow.hpp"
 #include "engine/transport/fabric/guard.hpp"
 #include "engine/transport/fabric/link.hpp"
 #include "engine/transport/fabric/memory.hpp"
@@ -60,6 +61,7 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   int poll(int budget) override;
   void flush() override;
   bool idle() override;
+  int64_t rest_ns() override;
   // -1 with providers that have no FI_WAIT_FD (shm): then somebody must poll.
   int wait_fd() const override { return wait_; }
 
@@ -126,6 +128,8 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   static void give_up(fabric::Move& move);
   void settle(fabric::Move& move);
   void abandon_moves(fabric::FabricLink& link);
+  fabric::Flow& flow_of(bool out) { return out ? out_ : in_; }
+  void note_asking();
 
   Sink& sink_;
   FabricOptions options_;
@@ -143,6 +147,8 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   std::vector<Operation*> free_sends_;
   std::vector<Operation*> free_moves_;
   std::list<fabric::Move> moves_;
+  fabric::Flow in_, out_;                                   // long data of either direction, whoever moves them
+  uint64_t exposed_ns_ = 0;                                 // when something long was opened to a peer last
   std::vector<Operation*> unposted_;                        // receives the provider did not take back yet
   std::vector<std::unique_ptr<fabric::FabricLink>> links_;  // by slot
   std::unordered_map<uint64_t, fabric::FabricLink*> by_process_;

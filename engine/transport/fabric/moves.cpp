@@ -37,10 +37,14 @@ Moved FabricTransport::move(FabricLink& link, const wire::Region& remote, void* 
     registration = registrations_.acquire(local, size, out ? FI_WRITE : FI_READ);
     if (registration == nullptr) return Moved::failed;
   }
-  fabric::Move& move = moves_.emplace_back(fabric::Move{&link, remote, static_cast<std::byte*>(local), size, out, context, registration});
+  fabric::Move& move =
+      moves_.emplace_back(fabric::Move{&link, remote, static_cast<std::byte*>(local), size, size, out, context, registration});
   link.moves.push_back(&move);
   const ssize_t status = ask_for_more(link);
-  if (status == 0 || link.asked > 0 || link.moves.front() != &move) return Moved::started;
+  if (status == 0 || link.asked > 0 || link.moves.front() != &move) {
+    if (size >= fabric::Flow::kLong) flow_of(out).begin(size), flow_of(out).asked(now_ns());
+    return Moved::started;
+  }
   // The very first piece: nothing else would make us try again.
   link.moves.pop_back();
   registrations_.release(registration);
@@ -144,6 +148,7 @@ void FabricTransport::settle(fabric::Move& move) {
   const fabric::Move ended = move;
   moves_.remove_if([&move](const fabric::Move& one) { return &one == &move; });
   registrations_.release(ended.registration);
+  if (ended.all >= fabric::Flow::kLong) flow_of(ended.out).ended(ended.all, now_ns());
   if (ended.link != nullptr) sink_.moved(ended.context, ended.fine);
 }
 

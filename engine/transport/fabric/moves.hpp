@@ -46,6 +46,7 @@ struct Move {
   wire::Region remote;
   std::byte* local;
   size_t left;  // not asked for yet
+  size_t all;
   bool out;
   void* context;
   Registration* registration = nullptr;

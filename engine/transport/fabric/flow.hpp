@@ -1,0 +1,59 @@
+// flow.hpp: what long data are under way in one direction, and when they should be there.
+//
+// A descriptor tells of long data packet by packet, and each time a thread is woken that takes the processor from whoever computes. Who
+// knows about when the data will all be there, or how long a socket's buffer takes to fill, can leave the descriptor alone until then.
+//
+// Thread: the holder of the baton. Times are handed in.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace portunus::fabric {
+
+class Flow {
+ public:
+  static constexpr uint64_t kLong = 32 << 10;  // bytes of what is worth it
+
+  // So many bytes are to come. They are taken to be on their way once asked() is called: what a peer is to fetch may lie there long.
+  void begin(uint64_t bytes) {
+    under_way_ += bytes;
+    asked_ = false;
+  }
+  [[nodiscard]] bool awaits_asking() const { return under_way_ > 0 && !asked_; }
+  void asked(uint64_t now_ns) {
+    asked_ = true;
+    if (since_ns_ == 0) since_ns_ = now_ns;
+  }
+  // So many have arrived, or never will.
+  void ended(uint64_t bytes, uint64_t now_ns) {
+    under_way_ -= std::min(bytes, under_way_);
+    passed_ += bytes;
+    if (since_ns_ != 0 && now_ns > since_ns_) {
+      const double sample = static_cast<double>(passed_) / static_cast<double>(now_ns - since_ns_);
+      bytes_per_ns_ = std::max(sample, bytes_per_ns_ * 0.875);  // who came late, or shared the wire, says little of its speed
+    }
+    if (under_way_ == 0) since_ns_ = passed_ = 0;
+  }
+
+  // How long nobody need look, in ns; 0: somebody must. -1: nothing is under way, ask others.
+  [[nodiscard]] int64_t rest_ns(uint64_t now_ns) const {
+    if (under_way_ == 0) return -1;
+    if (!asked_ || since_ns_ == 0 || bytes_per_ns_ <= 0) return 0;
+    const double come = bytes_per_ns_ * static_cast<double>(now_ns - std::min(now_ns, since_ns_)) - static_cast<double>(passed_);
+    const double left = std::min(static_cast<double>(under_way_) - std::max(come, 0.0), static_cast<double>(kAtOnce));
+    const double rest = left / bytes_per_ns_;
+    return rest < kLeastNs ? 0 : static_cast<int64_t>(std::min(rest, double{kMostNs}));
+  }
+
+ private:
+  static constexpr uint64_t kAtOnce = 96 << 10;  // bytes that a socket's buffers take in, or have to give, while nobody looks
+  static constexpr int64_t kLeastNs = 100'000, kMostNs = 2'000'000;  // to be woken costs some ten microseconds
+
+  uint64_t under_way_ = 0, passed_ = 0;  // passed: since since_ns_, when data began to flow that have not ceased
+  uint64_t since_ns_ = 0;
+  bool asked_ = false;
+  double bytes_per_ns_ = 0;
+};
+
+}  // namespace portunus::fabric
