@@ -79,7 +79,7 @@ int LaidOut::send(const Peer& peer, Kind kind, uint64_t epoch, const std::byte* 
 
 bool LaidOut::lost() const {
   ptl_ct_event_t count;
-  return PtlCTGet(counter_, &count) != PTL_OK || count.failure > 0;
+  return PtlxCTPeek(counter_, &count) != PTL_OK || count.failure > 0;
 }
 
 bool LaidOut::done(bool* lost) {

@@ -277,7 +277,7 @@ bool Net::dead(int pe) {
     check(PtlxCTWatch(deaths_[p], process(pe)), "PtlxCTWatch");
   }
   ptl_ct_event_t count{};
-  check(PtlCTGet(deaths_[p], &count), "PtlCTGet");
+  check(PtlxCTPeek(deaths_[p], &count), "PtlxCTPeek");
   dead_[p] = count.failure != 0;
   return dead_[p];
 }
