@@ -71,6 +71,9 @@ typedef struct {
 int GOAL_Node_open(const GOAL_Group *group, unsigned context, GOAL_Domain domain, int (*hopeless)(void *arg), void *arg, GOAL_Node *node);
 /* Does a collective. GOAL_SUCCESS, what is above, GOAL_ERR_FAILED: a rank of the group has ended; from now on every call fails. */
 int GOAL_Node_run(GOAL_Node node, const GOAL_Node_call *call);
+/* look(), if not NULL, is called about once a millisecond by ranks that wait in a collective, for as long as it returns not 0: for a
+ * layer above whose own operations go on only when somebody looks at them, and for which other ranks may wait. One for the process. */
+void GOAL_Node_attend(int (*look)(void));
 /* Sets *node to NULL. Local: others may still be in the last call. */
 void GOAL_Node_close(GOAL_Node *node);
 

@@ -135,8 +135,7 @@ bool Execution::has_ended() {
 int Execution::await_end(CallLog& log) {
   const ptl_size_t end = runs_ * each_;
   ptl_ct_event_t count;
-  unsigned which;
-  for (ptl_time_t patience = adi::kPatience; each_ > 0 && PtlCTPoll(&finish_, &end, 1, patience, &count, &which) == PTL_CT_NONE_REACHED;
+  for (ptl_time_t patience = adi::kPatience; each_ > 0 && adi::wait_for_count(finish_, end, patience, count) == PTL_CT_NONE_REACHED;
        patience *= 2)
     if (log.differs()) return kDisagreement;
   return GOAL_SUCCESS;

@@ -2,6 +2,7 @@
 //
 // When an execution ends, the engine sends this process a message of no bytes, whose event completes the request. The rest
 // (unpacking, what the engine cannot combine) is done by the thread that completes the request.
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -98,7 +99,10 @@ class Operation final : public Attachment {
 
   int start(Request& request, size_t number) {
     running_ = &stages_[number];
-    const int code = running_->execution->start(*running_->work, &request, running_->work->then != nullptr);
+    const bool more = running_->work->then != nullptr;
+    if (more) goes_on_.emplace();
+    else goes_on_.reset();
+    const int code = running_->execution->start(*running_->work, &request, more);
     if (code != GOAL_SUCCESS) running_ = nullptr;
     return code;
   }
@@ -119,6 +123,7 @@ class Operation final : public Attachment {
   CallLog& log_;
   std::vector<Stage> stages_;
   const Stage* running_ = nullptr;
+  std::optional<adi::Stepwise> goes_on_;  // while another stage follows
 };
 
 }  // namespace

@@ -215,6 +215,21 @@ inline void wait(const Request& request) {
 constexpr ptl_time_t kPatience = 1000;
 void wait_patiently(const std::function<bool()>& done, const std::function<void()>& overdue);
 
+// Operations that go on by steps, each begun by who takes the event that ends the one before. While there are any, nobody may wait for
+// something else than events without looking at these, too: others may wait for the next step.
+inline constinit std::atomic<int> stepwise{0};
+class Stepwise {
+ public:
+  Stepwise() { stepwise.fetch_add(1, std::memory_order_relaxed); }
+  ~Stepwise() { stepwise.fetch_sub(1, std::memory_order_relaxed); }
+  Stepwise(const Stepwise&) = delete;
+  Stepwise& operator=(const Stepwise&) = delete;
+};
+// Takes those steps that can be taken, without waiting. Not 0: there are such operations.
+int attend();
+// As PtlCTPoll for one counter, looking at events meanwhile where there are such operations; PTL_TIME_FOREVER: as PtlCTWait.
+int wait_for_count(ptl_handle_ct_t counter, ptl_size_t count, ptl_time_t timeout, ptl_ct_event_t& seen);
+
 // MPI_Cancel of an active receive: it completes as cancelled unless a message has been matched with it.
 void cancel_receive(Request& request);
 // Completes an active request of this process from any thread, with an event like any other, so that whoever sleeps for it wakes.

@@ -8,6 +8,7 @@
 #include <climits>
 
 #include "engine/goal/goal.h"
+#include "engine/goal/goal_node.h"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/memory.hpp"
 #include "mpi-adi/core/settings.hpp"
@@ -154,6 +155,7 @@ const char* start(bool threaded, int& rank, int& size) {
   ptl_ni_limits_t actual;
   if (PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_LOGICAL, PTL_PID_ANY, &desired, &actual, &device.ni) != PTL_OK)
     return "no network interface can be opened";
+  GOAL_Node_attend(attend);
   device.threaded = threaded;
   device.eager_limit = settings.eager_limit;
   settings.very_short_limit = std::min({settings.very_short_limit, settings.eager_limit, actual.max_volatile_size});

@@ -112,6 +112,24 @@ void wait_patiently(const std::function<bool()>& done, const std::function<void(
   if (device.threaded) turn.give_back();
 }
 
+int attend() {
+  if (stepwise.load(std::memory_order_relaxed) == 0) return 0;
+  poll_until([] { return false; });
+  return 1;
+}
+
+int wait_for_count(ptl_handle_ct_t counter, ptl_size_t count, ptl_time_t timeout, ptl_ct_event_t& seen) {
+  constexpr ptl_time_t kSlice = 1;  // ms: how much later a step may be taken than in a call that waits for events
+  unsigned which;
+  while (attend() != 0) {
+    const ptl_time_t slice = std::min(timeout, kSlice);
+    const int result = PtlCTPoll(&counter, &count, 1, slice, &seen, &which);
+    if (timeout != PTL_TIME_FOREVER) timeout -= slice;
+    if (result != PTL_CT_NONE_REACHED || timeout == 0) return result;
+  }
+  return PtlCTPoll(&counter, &count, 1, timeout, &seen, &which);
+}
+
 int signal(Request& request) { return PtlPut(device.md_sent, 0, 0, PTL_NO_ACK_REQ, device.self, kSignalPortal, 0, 0, &request, 0); }
 
 void give_up(int ptl_error) {

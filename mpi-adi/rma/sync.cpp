@@ -17,7 +17,7 @@ constexpr int kPosted = 1, kCompleted = 2;  // tags among a window's messages
 
 int wait_for(const char* function, Window& window, uint64_t issued) {
   ptl_ct_event_t done{};
-  const int result = PtlCTWait(window.done, issued, &done);
+  const int result = adi::wait_for_count(window.done, issued, PTL_TIME_FOREVER, done);
   if (result != PTL_OK) return raise(function, window, MPI_ERR_OTHER, "the network interface failed (Portals error %d)", result);
   if (done.failure != 0) return raise(function, window, MPI_ERR_PROC_ABORTED, "a target cannot be reached, or refused an access");
   return MPI_SUCCESS;

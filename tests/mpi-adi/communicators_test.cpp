@@ -220,6 +220,34 @@ TEST(Communicators, AreDuplicatedWithoutWaitingForOthers) {
   }
 }
 
+// One rank waits for the duplicate while the others are in a call that waits for that rank: they take their steps all the same.
+TEST(Communicators, AreDuplicatedWhileOthersWaitInOtherCalls) {
+  const int me = rank(), before = left();
+  for (int way = 0; way < 2; ++way) {
+    MPI_Comm copy;
+    MPI_Request request;
+    ASSERT_EQ(MPI_Comm_idup(MPI_COMM_WORLD, &copy, &request), MPI_SUCCESS);
+    if (me == 0) {
+      ASSERT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    }
+    if (way == 0) {
+      ASSERT_EQ(MPI_Barrier(MPI_COMM_WORLD), MPI_SUCCESS);
+    } else {
+      if (me != 0) {
+        ASSERT_EQ(MPI_Probe(before, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_SUCCESS);
+      }
+      MPI_Request sent;
+      ASSERT_EQ(MPI_Isend(nullptr, 0, MPI_INT, right(), 5, MPI_COMM_WORLD, &sent), MPI_SUCCESS);
+      ASSERT_EQ(MPI_Recv(nullptr, 0, MPI_INT, before, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_SUCCESS);
+      ASSERT_EQ(MPI_Wait(&sent, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    }
+    if (me != 0) {
+      ASSERT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    }
+    ASSERT_EQ(MPI_Comm_free(&copy), MPI_SUCCESS);
+  }
+}
+
 TEST(Communicators, MayBeFreedWhileTheirMessagesAreUnderWay) {
   const Bytes mine = message(rank(), 1, 100'000), theirs = message(left(), 1, 100'000);
   Bytes room = room_for(theirs);

@@ -6,6 +6,7 @@
 #include "engine/goal/calls.hpp"
 #include "engine/goal/library.hpp"
 #include "engine/goal/node/collectives.hpp"
+#include "engine/goal/node/waiting.hpp"
 
 struct goal_node {
   portunus::goal::node::Collectives collectives;
@@ -34,6 +35,8 @@ int GOAL_Node_run(GOAL_Node node, const GOAL_Node_call* call) {
   const int code = node->collectives.run(*call);
   return code == GOAL_ERR_FAILED ? fail(code, kLost) : code;
 }
+
+void GOAL_Node_attend(int (*look)(void)) { portunus::goal::node::attend.store(look, std::memory_order_release); }
 
 void GOAL_Node_close(GOAL_Node* node) {
   if (!node) return;

@@ -12,9 +12,21 @@ namespace {
 
 // A bit that no program's memory has in OpenSHMEM, whose puts ring for the others.
 constexpr uint32_t kWatchBit = uint32_t{1} << 31;
+constexpr ptl_time_t kSlice = 1;          // milliseconds between two looks of GOAL_Node_attend
 constexpr ptl_time_t kFirstLimit = 1000;  // milliseconds until a rank asks whether there is hope, and again after twice as long
 
+// wait(limit), in slices while there is something to attend to.
+template <class Wait>
+int wait_attending(ptl_time_t limit, Wait&& wait) {
+  int (*const look)(void) = attend.load(std::memory_order_acquire);  // pairs with GOAL_Node_attend
+  for (; look != nullptr && limit > kSlice && look() != 0; limit -= kSlice)
+    if (const int code = wait(kSlice); code != PTL_CT_NONE_REACHED) return code;
+  return wait(limit);
+}
+
 }  // namespace
+
+constinit std::atomic<int (*)(void)> attend{nullptr};
 
 Waiting::~Waiting() {
   if (deaths_ != PTL_CT_NONE) PtlCTFree(deaths_);
@@ -62,7 +74,8 @@ bool Waiting::sleep(bool (*ready)(void*), void* arg) {
     auto& self = *static_cast<Sleeper*>(at);
     return (self.is_ready = self.ready(self.arg)) || self.waiting.lost();
   };
-  for (ptl_time_t limit = kFirstLimit; PtlxWait(done, &sleeper, kWatchBit, limit) == PTL_CT_NONE_REACHED; limit *= 2)
+  const auto wait = [&](ptl_time_t limit) { return PtlxWait(done, &sleeper, kWatchBit, limit); };
+  for (ptl_time_t limit = kFirstLimit; wait_attending(limit, wait) == PTL_CT_NONE_REACHED; limit *= 2)
     if ((given_up_ = hopeless_())) return false;
   return sleeper.is_ready;
 }
@@ -74,7 +87,8 @@ int await_run(GOAL_Schedule schedule, GOAL_Request& run, unsigned runs, const Ho
   const ptl_size_t end = runs * each;
   ptl_ct_event_t count;
   unsigned which;
-  for (ptl_time_t limit = kFirstLimit; each > 0 && PtlCTPoll(&finish, &end, 1, limit, &count, &which) == PTL_CT_NONE_REACHED; limit *= 2)
+  const auto wait = [&](ptl_time_t limit) { return PtlCTPoll(&finish, &end, 1, limit, &count, &which); };
+  for (ptl_time_t limit = kFirstLimit; each > 0 && wait_attending(limit, wait) == PTL_CT_NONE_REACHED; limit *= 2)
     if (hopeless()) return GOAL_NODE_HOPELESS;
   return GOAL_Wait(&run);
 }

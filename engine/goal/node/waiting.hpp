@@ -17,6 +17,9 @@
 
 namespace portunus::goal::node {
 
+// GOAL_Node_attend's.
+extern constinit std::atomic<int (*)(void)> attend;
+
 // Asked by a rank that has waited for long: true: what it waits for will never be.
 struct Hopeless {
   int (*ask)(void*) = nullptr;
