@@ -5,6 +5,7 @@
 
 #include "tests/simulation/flow_job.hpp"
 #include "tests/simulation/goal_job.hpp"
+#include "tests/simulation/mpi_job.hpp"
 #include "tests/simulation/portals_job.hpp"
 
 namespace portunus::simulation {
@@ -29,6 +30,7 @@ inline std::string run(Work work, uint64_t seed, Mutant mutant, Done& done) {
     case Work::portals: return run<PortalsJob>(seed, mutant, done);
     case Work::goal: return run<GoalJob>(seed, mutant, done);
     case Work::flow: return run<FlowJob>(seed, mutant, done);
+    case Work::mpi: return run<MpiJob>(seed, mutant, done);
   }
   return "";
 }

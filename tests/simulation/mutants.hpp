@@ -10,8 +10,8 @@
 namespace portunus::simulation {
 
 // What a run is of.
-enum class Work : uint8_t { portals, goal, flow };
-inline constexpr std::array kWorkNames{"portals", "goal", "flow"};
+enum class Work : uint8_t { portals, goal, flow, mpi };
+inline constexpr std::array kWorkNames{"portals", "goal", "flow", "mpi"};
 inline constexpr size_t kWorks = kWorkNames.size();
 
 #define PORTUNUS_MUTANTS(X)                                                                      \

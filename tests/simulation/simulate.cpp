@@ -15,18 +15,22 @@ namespace {
 
 using namespace portunus::simulation;
 
-constexpr const char* kUsage = R"(usage: simulate [--work NAME] [--seed N] [--seconds N] [--runs N] [--mutants] [--mutant NAME]
+constexpr const char* kUsage =
+    R"(usage: simulate [--work NAME,..] [--seed N] [--seconds N] [--runs N] [--mutants] [--mutant NAME] [--tell] [--object FILE] [--fault N]
 
 Runs jobs of 2 to 5 engines in this process, over a simulated network and on a clock of its own: random Portals programs against a
-ledger of what they were promised, random GOAL schedules against what they must compute, and floods of portals with flow control.
+ledger of what they were promised, random GOAL schedules against what they must compute, floods of portals with flow control, and random MPI programs against a sequential model.
 
-  --work NAME   only portals, goal, or flow; else each seed runs all
+  --work NAME   only these of portals, goal, flow and mpi; else each seed runs all
 
   --seed N      begin with this seed (1); each run takes the next
   --seconds N   go on for so long (20)
   --runs N      stop after so many seeds
   --mutants     plant each fault of the list, and see that each is found
   --mutant NAME plant this one
+  --tell        mpi: tell on stdout what each rank does, and where each waits if the job stands still
+  --object FILE mpi: libraries and program of a rank (libmpi_rank.so, where this program is)
+  --fault N     mpi: plant this fault, if the object has any
 
 A violation is told with the seed that shows it again, by `--work NAME --seed N --runs 1`; the exit status then is 1.
 )";
@@ -35,7 +39,10 @@ struct Options {
   uint64_t seed = 1, seconds = 20, runs = ~uint64_t{0};
   bool mutants = false;
   Mutant mutant = Mutant::none;
-  std::array<bool, kWorks> works{true, true, true};
+  std::array<bool, kWorks> works{true, true, true, true};
+  int fault = 0;
+  bool tells = false;
+  std::string object;
 };
 
 int search(const Options& options) {
@@ -78,10 +85,20 @@ bool number(const char* text, uint64_t& value) {
   return error == std::errc{} && rest == end && rest != text;
 }
 
+// The libraries of MPI processes lie where this program does.
+std::string object_beside(const std::string& program) {
+  const size_t slash = program.rfind('/');
+  return (slash == std::string::npos ? "." : program.substr(0, slash)) + "/libmpi_rank.so";
+}
+
 bool read(int argc, char** argv, Options& options) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view what = argv[i];
     const char* const next = i + 1 < argc ? argv[i + 1] : nullptr;
+    if (what == "--tell") {
+      options.tells = true;
+      continue;
+    }
     if (what == "--mutants") {
       options.mutants = true;
       continue;
@@ -95,8 +112,17 @@ bool read(int argc, char** argv, Options& options) {
     if (value && !number(next, *value)) return false;
     if (value) continue;
     if (what == "--work") {
-      for (size_t work = 0; work < kWorks; ++work) options.works[work] = next == std::string_view(kWorkNames[work]);
+      const std::string list = ',' + std::string(next) + ',';
+      for (size_t work = 0; work < kWorks; ++work) options.works[work] = list.find(',' + std::string(kWorkNames[work]) + ',') != list.npos;
       if (std::count(options.works.begin(), options.works.end(), true) == 0) return false;
+      continue;
+    }
+    if (what == "--object") {
+      options.object = next;
+      continue;
+    }
+    if (what == "--fault") {
+      options.fault = std::atoi(next);
       continue;
     }
     size_t which = 1;
@@ -118,5 +144,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "simulate: a mistake on the command line\n%s", kUsage);
     return 2;
   }
+  if (options.object.empty()) options.object = object_beside(argv[0]);
+  portunus::simulation::MpiJob::use(options.object, options.fault, options.tells);
   return options.mutants ? plant(options) : search(options);
 }

@@ -147,6 +147,7 @@ uint64_t SimulatedTransport::next_due() const {
 }
 
 int SimulatedTransport::poll(int budget) {
+  if (tap_.polls) tap_.polls(rank_);
   int work = end_moves();
   const auto peers = static_cast<uint32_t>(links_.size());
   const uint32_t first = net_.draw(peers);
@@ -169,7 +170,7 @@ int SimulatedTransport::deliver(uint32_t peer) {
     std::swap(way.queue[0], way.queue[1]);
   const Packet packet = std::move(way.queue.front());
   way.queue.pop_front();
-  if (std::exchange(way.refused, false) && !net_.strikes(Mutant::room_untold, 1)) (*all_)[peer]->room_ = true;
+  if (std::exchange(way.refused, false) && (*all_)[peer] && !net_.strikes(Mutant::room_untold, 1)) (*all_)[peer]->room_ = true;
   if (net_.strikes(Mutant::message_lost, 50)) return 1;
   hand_over(peer, packet);
   if (net_.strikes(Mutant::message_repeated, 50)) hand_over(peer, packet);

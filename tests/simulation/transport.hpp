@@ -15,11 +15,13 @@ namespace portunus::simulation {
 struct Tap {
   std::function<void(uint32_t at, uint32_t from, const wire::Header& header)> arrives;
   std::function<void(uint32_t at, uint32_t whom)> loses;
+  std::function<void(uint32_t at)> polls;  // before it looks for arrivals
 };
 
 class SimulatedTransport final : public Transport, private Bundling, private InPlace {
  public:
   SimulatedTransport(Sink& sink, Network& network, Tap& tap, uint32_t rank);
+  ~SimulatedTransport() override { (*all_)[rank_] = nullptr; }
 
   TransportName name() const override { return {PTLX_TRANSPORT_NETWORK, "simulated"}; }
   TransportLimits limits() const override { return {net_.weather.eager, net_.weather.pull}; }
@@ -38,6 +40,11 @@ class SimulatedTransport final : public Transport, private Bundling, private InP
   int wait_fd() const override { return net_.weather.has_fd ? 3 : -1; }
   void housekeeping(bool waiting) override;
 
+  // All of the network, by rank: null where none is open. Once, before anything is sent; `all` lives longer.
+  void meet(std::vector<SimulatedTransport*>& all) {
+    all_ = &all;
+    all[rank_] = this;
+  }
   // When there is something for `poll`; kNever: not by itself.
   uint64_t next_due() const;
   // It was refused room, and there is some now.
@@ -86,7 +93,6 @@ class SimulatedTransport final : public Transport, private Bundling, private InP
   Kept place_{};            // of begin and commit
   bool room_ = false;
   std::vector<SimulatedTransport*>* all_ = nullptr;
-  friend class World;
 };
 
 }  // namespace portunus::simulation

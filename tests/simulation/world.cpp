@@ -25,15 +25,15 @@ Weather draw_weather(uint64_t seed) {
   return weather;
 }
 
-World::World(const Weather& weather, uint64_t seed, Mutant mutant) : net(weather, seed, mutant), transports_(weather.ranks) {
+World::World(const Weather& weather, uint64_t seed, Mutant mutant) : net(weather, seed, mutant), transports(weather.ranks) {
   std::vector<ptl_process_t> map(weather.ranks);
   for (uint32_t r = 0; r < weather.ranks; ++r) map[r].phys = {Network::id(r).nid, Network::id(r).pid};
   for (uint32_t r = 0; r < weather.ranks; ++r) {
     Host& host = *hosts.emplace_back(std::make_unique<Host>());
     host.node = std::make_unique<test::Node>(host.self, Network::id(r));
     auto transport = std::make_unique<SimulatedTransport>(host.node->engine, net, tap, r);
-    host.transport = transports_[r] = transport.get();
-    transport->all_ = &transports_;
+    host.transport = transport.get();
+    transport->meet(transports);
     host.node->engine.peers().add_transport(std::move(transport), weather.costly);
     host.node->engine.keep_house_every(weather.timeout / 8);
     host.node->open(PTL_NI_MATCHING | PTL_NI_LOGICAL, map);

@@ -68,13 +68,13 @@ class World {
 
   Tap tap;
   Network net;
+  std::vector<SimulatedTransport*> transports;
   std::vector<std::unique_ptr<Host>> hosts;
 
  private:
   bool go_on(Actor* actor, uint64_t until);
   uint64_t ready_at(const Host& host, bool acts) const;
   void step(uint32_t rank, Actor* actor);
-  std::vector<SimulatedTransport*> transports_;
 };
 
 }  // namespace portunus::simulation
