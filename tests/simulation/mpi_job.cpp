@@ -24,7 +24,6 @@ namespace {
 constexpr uint32_t kMostRanks = 5;
 
 std::string object_used;
-int fault_used = 0;
 bool tells_acts = false;
 const Copies& copies() {
   static const Copies copies(object_used, kMostRanks);
@@ -92,10 +91,9 @@ void set(const char* name, size_t value) { setenv(name, std::to_string(value).c_
 
 }  // namespace
 
-void MpiJob::use(const std::string& object, int fault, bool tells) {
+void MpiJob::use(const std::string& object, bool tells) {
   tells_acts = tells;
   object_used = object;
-  fault_used = fault;
 }
 
 void MpiJob::go(Result& result) const {
@@ -107,8 +105,7 @@ void MpiJob::go(Result& result) const {
   if (sky.buffer) set("MPIADI_UNEXPECTED_BUFFER", sky.buffer);
   const Plan plan = draw_plan(seed_, static_cast<int>(sky.weather.ranks), sky.survivors);
   History history;
-  Processes& processes =
-      *new Processes(sky.weather, seed_, mutant_, fault_used, sky.misfortunes);  // what is on its fibers is never destroyed
+  Processes& processes = *new Processes(sky.weather, seed_, mutant_, sky.misfortunes);  // what is on its fibers is never destroyed
   processes.tells = tells_acts;
   if (tells_acts) tell(sky);
   processes.run(copies(), plan, history);

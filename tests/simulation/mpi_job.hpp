@@ -13,8 +13,8 @@ namespace portunus::simulation {
 
 class MpiJob {
  public:
-  // The object with the libraries, and which of its faults is planted; before the first run.
-  static void use(const std::string& object, int fault, bool tells = false);
+  // The object with the libraries, and whether to tell on stdout what each rank does; before the first run.
+  static void use(const std::string& object, bool tells);
 
   MpiJob(uint64_t seed, Mutant mutant) : seed_(seed), mutant_(mutant) {}
   std::string run();

@@ -16,7 +16,7 @@ namespace {
 using namespace portunus::simulation;
 
 constexpr const char* kUsage =
-    R"(usage: simulate [--work NAME,..] [--seed N] [--seconds N] [--runs N] [--mutants] [--mutant NAME] [--tell] [--object FILE] [--fault N]
+    R"(usage: simulate [--work NAME,..] [--seed N] [--seconds N] [--runs N] [--mutants] [--mutant NAME] [--tell] [--object FILE]
 
 Runs jobs of 2 to 5 engines in this process, over a simulated network and on a clock of its own: random Portals programs against a
 ledger of what they were promised, random GOAL schedules against what they must compute, floods of portals with flow control, and random MPI programs against a sequential model.
@@ -30,7 +30,6 @@ ledger of what they were promised, random GOAL schedules against what they must 
   --mutant NAME plant this one
   --tell        mpi: tell on stdout what each rank does, and where each waits if the job stands still
   --object FILE mpi: libraries and program of a rank (libmpi_rank.so, where this program is)
-  --fault N     mpi: plant this fault, if the object has any
 
 A violation is told with the seed that shows it again, by `--work NAME --seed N --runs 1`; the exit status then is 1.
 )";
@@ -40,7 +39,6 @@ struct Options {
   bool mutants = false;
   Mutant mutant = Mutant::none;
   std::array<bool, kWorks> works{true, true, true, true};
-  int fault = 0;
   bool tells = false;
   std::string object;
 };
@@ -121,10 +119,6 @@ bool read(int argc, char** argv, Options& options) {
       options.object = next;
       continue;
     }
-    if (what == "--fault") {
-      options.fault = std::atoi(next);
-      continue;
-    }
     size_t which = 1;
     while (which < kMutantTexts.size() && !std::string_view(kMutantTexts[which]).starts_with(std::string(next) + ':')) ++which;
     if (what != "--mutant" || which == kMutantTexts.size()) return false;
@@ -145,6 +139,6 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (options.object.empty()) options.object = object_beside(argv[0]);
-  portunus::simulation::MpiJob::use(options.object, options.fault, options.tells);
+  portunus::simulation::MpiJob::use(options.object, options.tells);
   return options.mutants ? plant(options) : search(options);
 }

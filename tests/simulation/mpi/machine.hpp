@@ -41,7 +41,6 @@ class Machine {
   virtual void notes(const char* what, uint64_t number) = 0;  // only tells
   virtual uint32_t draw(uint32_t below) = 0;
   virtual void violated(const char* what) = 0;
-  virtual int fault() const = 0;  // the planted one; 0: none
 
  protected:
   ~Machine() = default;

@@ -130,7 +130,6 @@ class Processes::Process final : public Machine {
   }
   uint32_t draw(uint32_t below) override { return all_.net.draw(below); }
   void violated(const char* what) override { all_.net.violated("rank " + std::to_string(rank) + ": " + what); }
-  int fault() const override { return all_.fault_; }
 
   // A look at the network: now and then somebody else runs first.
   void polls() {
@@ -150,8 +149,8 @@ class Processes::Process final : public Machine {
   bool rung_ = false, in_program_ = false;
 };
 
-Processes::Processes(const Weather& weather, uint64_t seed, Mutant mutant, int fault, std::vector<Misfortune> misfortunes)
-    : net(weather, seed, mutant), transports_(weather.ranks), misfortunes_(std::move(misfortunes)), fault_(fault) {
+Processes::Processes(const Weather& weather, uint64_t seed, Mutant mutant, std::vector<Misfortune> misfortunes)
+    : net(weather, seed, mutant), transports_(weather.ranks), misfortunes_(std::move(misfortunes)) {
   for (uint32_t r = 0; r < weather.ranks; ++r) processes_.push_back(std::make_unique<Process>(*this, r));
   tap_.polls = [this](uint32_t at) { processes_[at]->polls(); };
 }

@@ -37,7 +37,7 @@ struct Misfortune {
 
 class Processes {
  public:
-  Processes(const Weather& weather, uint64_t seed, Mutant mutant, int fault, std::vector<Misfortune> misfortunes);
+  Processes(const Weather& weather, uint64_t seed, Mutant mutant, std::vector<Misfortune> misfortunes);
   ~Processes();
   Processes(const Processes&) = delete;
 
@@ -71,7 +71,6 @@ class Processes {
   std::vector<SimulatedTransport*> transports_;
   std::vector<Misfortune> misfortunes_;
   Thread* running_ = nullptr;
-  int fault_;
   bool shows_stacks_ = false;
   uint64_t acts_ = 0, turns_ = 0, begun_at_ = 0, last_act_ = 0, trace_ = 0x9e3779b97f4a7c15u;
   uint32_t fenced_ = 0, generation_ = 0, in_program_ = 0;
