@@ -312,6 +312,20 @@ TEST(Environment, ProcessesCannotBeSpawnedNorJobsConnect) {
   MPI_Comm made = MPI_COMM_SELF;
   EXPECT_EQ(MPI_Comm_spawn("hello", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &made, MPI_ERRCODES_IGNORE), MPI_ERR_SPAWN);
   EXPECT_EQ(made, MPI_COMM_NULL);
+  // Only the root's arguments mean anything; all ranks learn of each process that it was not started.
+  char hello[] = "hello", *commands[] = {hello, hello};
+  const int at_root[] = {2, 1}, elsewhere[] = {-1, -1};
+  const MPI_Info infos[] = {MPI_INFO_NULL, MPI_INFO_NULL};
+  const int root = ranks() - 1;
+  const bool is_root = rank() == root;
+  int codes[] = {0, 0, 0, 77};
+  EXPECT_EQ(MPI_Comm_spawn_multiple(is_root ? 2 : -1, is_root ? commands : nullptr, MPI_ARGVS_NULL, is_root ? at_root : elsewhere,
+                                    is_root ? infos : nullptr, root, MPI_COMM_WORLD, &made, codes),
+            MPI_ERR_SPAWN);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(codes[i], MPI_ERR_SPAWN);
+  EXPECT_EQ(codes[3], 77);
+  // What is wrong at the root alone is an error everywhere.
+  EXPECT_EQ(MPI_Comm_spawn("hello", MPI_ARGV_NULL, is_root ? -1 : 1, MPI_INFO_NULL, root, MPI_COMM_WORLD, &made, codes), MPI_ERR_ARG);
   EXPECT_EQ(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &made), MPI_ERR_PORT);
   EXPECT_EQ(MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_NULL, &made), MPI_ERR_COMM);
   EXPECT_EQ(MPI_Lookup_name("ocean", MPI_INFO_NULL, port), MPI_ERR_NAME);
