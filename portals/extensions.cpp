@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/atomic_ops.hpp"
 #include "engine/host/accessible.hpp"
 #include "engine/host/bootstrap.hpp"
 #include "engine/host/kept_signals.hpp"
@@ -263,6 +264,14 @@ int PtlxNodeWatch(ptl_handle_ni_t ni, ptl_process_t peer, ptlx_watch_t* watch) {
   });
   if (!header) return PTL_FAIL;
   *watch = {header->watch.word().address(), header};
+  return PTL_OK;
+}
+
+int PtlxNodeAtomic(ptl_op_t op, ptl_datatype_t type, void* target, const void* data, ptl_size_t size, void* old, const void* operand) {
+  if (const size_t width = datatype_size(type); width == 0 || width > sizeof(uint64_t) || size % width != 0)
+    return api::refuse(__func__, {"type", "has no datum that fits size, or one of more than 8 bytes"});
+  if (!atomic_allowed(op, type) && !swap_allowed(op, type)) return api::refuse(__func__, {"op", "is not allowed for this type"});
+  apply_atomic(op, type, target, data, size, old, operand);
   return PTL_OK;
 }
 

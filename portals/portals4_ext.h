@@ -80,6 +80,12 @@ int PtlxNodeWatch(ptl_handle_ni_t ni, ptl_process_t peer, ptlx_watch_t *watch);
  * after the store in the program (atomic_signal_fence); no other fence is needed. Microseconds. */
 void PtlxNodeRing(const ptlx_watch_t *watch);
 
+/* What PtlAtomic, PtlFetchAtomic and PtlSwap do, at once on memory that this process maps (PtlxNodeMap, or its own): target = target op data
+ * for each datum in `size` bytes, the former values to `old` unless it is NULL; `operand` as for PtlSwap. By the processor's atomics, in one
+ * order with what engines do there. Any thread; tens of nanoseconds. PTL_ARG_INVALID: not this operation on this type, or the type is
+ * longer than 8 bytes. Fallback: the operation itself. */
+int PtlxNodeAtomic(ptl_op_t op, ptl_datatype_t type, void *target, const void *data, ptl_size_t size, void *old, const void *operand);
+
 /* ---- 3. Progress and waiting --------------------------------------------------------------------------------- */
 
 /* Lets the calling thread step the engine once if nobody else does. Returns the work done (0 = nothing). Not a

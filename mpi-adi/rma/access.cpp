@@ -43,6 +43,11 @@ int check_access(const char* function, MPI_Win win, int rank, MPI_Aint displacem
   const bool dynamic = window.flavor == MPI_WIN_FLAVOR_DYNAMIC;
   access.displacement = dynamic ? displacement : displacement * member.unit;
   if (!dynamic && target.count > 0) {
+    if (const int64_t dense = dense_bytes(target.count, target.type);
+        dense >= 0 && access.displacement >= 0 && dense <= member.size - access.displacement) [[likely]] {
+      access.member = &member;
+      return MPI_SUCCESS;
+    }
     const Runs runs(target.count, target.type);
     if (runs.bytes() > 0 && (access.displacement + runs.begin() < 0 || access.displacement + runs.end() > member.size)) [[unlikely]]
       return raise(function, window, MPI_ERR_RMA_RANGE, "bytes %lld to %lld are not in the window of rank %d, which has %lld",

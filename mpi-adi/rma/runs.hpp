@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "mpi-adi/mpi.h"
@@ -23,7 +24,7 @@ class Runs {
   // A valid type. Pairs go with their padding, as whole elements.
   Runs(int64_t count, MPI_Datatype type) { add(0, *find_type(type), count); }
 
-  const std::vector<Run>& all() const { return runs_; }
+  std::span<const Run> all() const { return more_.empty() ? std::span<const Run>(&first_, bytes_ > 0 ? 1 : 0) : more_; }
   int64_t bytes() const { return bytes_; }
   // The first byte and the one behind the last.
   int64_t begin() const { return begin_; }
@@ -32,6 +33,9 @@ class Runs {
  private:
   void add(int64_t offset, const Datatype& type, int64_t count) {
     if (type.dense || type.predefined) return add(offset, count * type.extent);
+    add_pieces(offset, type, count);
+  }
+  void add_pieces(int64_t offset, const Datatype& type, int64_t count) {
     for (int64_t i = 0; i < count; ++i)
       for (const Piece& piece : type.pieces)
         for (int64_t row = 0; row < piece.count; ++row)
@@ -39,16 +43,35 @@ class Runs {
   }
   void add(int64_t offset, int64_t bytes) {
     if (bytes == 0) return;
-    begin_ = runs_.empty() ? offset : std::min(begin_, offset);
+    if (bytes_ == 0) {
+      begin_ = offset;
+      end_ = offset + bytes;
+      bytes_ = bytes;
+      first_ = {offset, bytes};
+      return;
+    }
+    begin_ = std::min(begin_, offset);
     end_ = std::max(end_, offset + bytes);
     bytes_ += bytes;
-    if (!runs_.empty() && runs_.back().offset + runs_.back().bytes == offset) runs_.back().bytes += bytes;
-    else runs_.push_back({offset, bytes});
+    Run& last = more_.empty() ? first_ : more_.back();
+    if (last.offset + last.bytes == offset) {
+      last.bytes += bytes;
+      return;
+    }
+    if (more_.empty()) more_.push_back(first_);
+    more_.push_back({offset, bytes});
   }
 
-  std::vector<Run> runs_;
+  Run first_{};            // most have no other,
+  std::vector<Run> more_;  // then this is empty; else it has all of them
   int64_t bytes_ = 0, begin_ = 0, end_ = 0;
 };
+
+// Bytes of so many elements that are one run from the buffer's address on; -1: they are not.
+inline int64_t dense_bytes(int64_t count, MPI_Datatype type) {
+  const Datatype& found = *find_type(type);
+  return found.dense || found.predefined ? count * found.extent : -1;
+}
 
 // The predefined datatype that a type consists of; MPI_DATATYPE_NULL: of several.
 inline MPI_Datatype element_of(MPI_Datatype type) {

@@ -5,6 +5,7 @@
 // Source: MPI-5.0, 12.3, 12.7.1 (atomicity).
 #include <sched.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -44,18 +45,36 @@ int raise_result(const char* function, const Access& access, int result) {
 
 // ---- put and get
 
+// To and from memory that this process maps.
+void move_mapped(std::byte* to, const std::byte* from, size_t bytes) {
+  const auto begin = reinterpret_cast<uintptr_t>(to), other = reinterpret_cast<uintptr_t>(from);
+  if (begin - other < bytes || other - begin < bytes) std::memmove(to, from, bytes);  // a rank's access to itself
+  else if (bytes > 0) copy_run(to, from, bytes);
+}
+
+// The bytes of an access to memory that this process maps, from one run to one other; -1: it is none.
+int64_t dense_on_node(const Buffer& origin, const Buffer& target, const Access& access) {
+  if (!access.member->mapped) return -1;
+  const int64_t here = dense_bytes(origin.count, origin.type), there = dense_bytes(target.count, target.type);
+  return here < 0 || there < 0 ? -1 : std::min(here, there);
+}
+
 }  // namespace
 
 int put(const char* function, const Buffer& origin, int rank, MPI_Aint displacement, const Buffer& target, MPI_Win win, Access& access) {
   if (int error = check_access(function, win, rank, displacement, target, access)) return error;
   if (int error = check_origin(function, *access.window, origin)) return error;
   if (!access.member) return MPI_SUCCESS;
+  if (const int64_t bytes = dense_on_node(origin, target, access); bytes >= 0) [[likely]] {
+    move_mapped(access.member->mapped + access.displacement, static_cast<const std::byte*>(origin.address), static_cast<size_t>(bytes));
+    return MPI_SUCCESS;
+  }
   const Runs from(origin.count, origin.type), to(target.count, target.type);
   int result = PTL_OK;
   for_each_pair(from, to, kAnyLength, [&](int64_t at, int64_t there, int64_t bytes) {
     if (access.member->mapped) {
-      std::memmove(access.member->mapped + access.displacement + there, static_cast<const std::byte*>(origin.address) + at,
-                   static_cast<size_t>(bytes));
+      move_mapped(access.member->mapped + access.displacement + there, static_cast<const std::byte*>(origin.address) + at,
+                  static_cast<size_t>(bytes));
       return;
     }
     const Ticket ticket = take_ticket(access);
@@ -70,12 +89,17 @@ int get(const char* function, const Buffer& origin, int rank, MPI_Aint displacem
   if (int error = check_access(function, win, rank, displacement, target, access)) return error;
   if (int error = check_origin(function, *access.window, origin)) return error;
   if (!access.member) return MPI_SUCCESS;
+  if (const int64_t bytes = dense_on_node(origin, target, access); bytes >= 0) [[likely]] {
+    move_mapped(static_cast<std::byte*>(const_cast<void*>(origin.address)), access.member->mapped + access.displacement,
+                static_cast<size_t>(bytes));
+    return MPI_SUCCESS;
+  }
   const Runs to(origin.count, origin.type), from(target.count, target.type);
   int result = PTL_OK;
   for_each_pair(to, from, kAnyLength, [&](int64_t at, int64_t there, int64_t bytes) {
     if (access.member->mapped) {
-      std::memmove(static_cast<std::byte*>(const_cast<void*>(origin.address)) + at, access.member->mapped + access.displacement + there,
-                   static_cast<size_t>(bytes));
+      move_mapped(static_cast<std::byte*>(const_cast<void*>(origin.address)) + at, access.member->mapped + access.displacement + there,
+                  static_cast<size_t>(bytes));
       return;
     }
     const Ticket ticket = take_ticket(access);
@@ -218,6 +242,28 @@ int accumulate(const char* function, const Buffer& origin, const Buffer* result,
     return combine_under_lock(function, access, origin.address, from, to, const_cast<void*>(result->address), &old, op, element);
   }
   int failed = PTL_OK;
+  // The processor's own atomics do on memory that we map what the target's engine would do.
+  const bool at_once = access.member->mapped && element_bytes(element) <= sizeof(uint64_t);
+  std::byte* const mapped = at_once ? access.member->mapped + access.displacement : nullptr;
+  const auto apply_mapped = [&](int64_t at, int64_t there, std::byte* old, int64_t bytes) {
+    const auto length = static_cast<size_t>(bytes);
+    if (op == MPI_NO_OP) {
+      if (old) move_mapped(old, mapped + there, length);
+      return;
+    }
+    const int code =
+        PtlxNodeAtomic(atomic.op, atomic.type, mapped + there, static_cast<const std::byte*>(origin.address) + at, length, old, nullptr);
+    if (code != PTL_OK) failed = code;
+  };
+  if (at_once && !result && op != MPI_NO_OP)
+    if (const int64_t bytes = dense_on_node(origin, target, access); bytes >= 0) [[likely]] {
+      apply_mapped(0, 0, nullptr, bytes);
+      return raise_result(function, access, failed);
+    }
+  if (at_once && !result) {
+    for_each_pair(from, to, kAnyLength, [&](int64_t at, int64_t there, int64_t bytes) { apply_mapped(at, there, nullptr, bytes); });
+    return raise_result(function, access, failed);
+  }
   // Pieces that are runs at the origin, in the result and at the target.
   const Runs old = result ? Runs(result->count, result->type) : to;
   const Runs sources = op == MPI_NO_OP ? old : from;
@@ -227,10 +273,12 @@ int accumulate(const char* function, const Buffer& origin, const Buffer* result,
     there_at.push_back(there);
     lengths.push_back(bytes);
   });
-  const auto issue = [&](int64_t at, int64_t there, ptl_size_t old_place, int64_t bytes) {
+  const auto issue = [&](int64_t at, int64_t there, std::byte* old_data, int64_t bytes) {
+    if (at_once) return apply_mapped(at, there, old_data, bytes);
+    const ptl_size_t old_place = adi::offset_of(old_data);
     const ptl_size_t length = static_cast<ptl_size_t>(bytes), place = remote(access, there);
     const Ticket ticket = take_ticket(access);
-    if (bytes > adi::device.ordered_limit)
+    if (bytes > adi::device.ordered_limit || access.member->mapped)  // those at once do not wait for it
       window.long_accumulates.add(rank, access.displacement + there, access.displacement + there + bytes);
     int code;
     if (op == MPI_NO_OP)
@@ -248,7 +296,8 @@ int accumulate(const char* function, const Buffer& origin, const Buffer* result,
     if (code != PTL_OK) failed = code;
   };
   if (!result) {
-    for (size_t i = 0; i < lengths.size(); ++i) issue(sources_at[i], there_at[i], adi::offset_of(window.discarded.get()), lengths[i]);
+    auto* const discarded = reinterpret_cast<std::byte*>(window.discarded.get());
+    for (size_t i = 0; i < lengths.size(); ++i) issue(sources_at[i], there_at[i], discarded, lengths[i]);
     return raise_result(function, access, failed);
   }
   // The data of origin and target go along together; cut them again where the result's runs end.
@@ -257,7 +306,7 @@ int accumulate(const char* function, const Buffer& origin, const Buffer* result,
   for (const Run& run : old.all())
     for (int64_t in = 0; in < run.bytes && i < lengths.size();) {
       const int64_t bytes = std::min(run.bytes - in, lengths[i] - done);
-      issue(sources_at[i] + done, there_at[i] + done, local(result->address, run.offset + in), bytes);
+      issue(sources_at[i] + done, there_at[i] + done, static_cast<std::byte*>(const_cast<void*>(result->address)) + run.offset + in, bytes);
       in += bytes;
       if ((done += bytes) == lengths[i]) {
         ++i;
@@ -279,6 +328,10 @@ int compare_and_swap(const char* function, const void* origin, const void* compa
   if (int error = keep_order(function, access, rank, 0, type.extent)) return error;
   const PortalsOp atomic = swap_of(type, datatype);
   if (!atomic.possible) return swap_under_lock(function, access, origin, compare, result, static_cast<size_t>(type.extent));
+  if (access.member->mapped && atomic.width <= sizeof(uint64_t))
+    return raise_result(
+        function, access,
+        PtlxNodeAtomic(PTL_CSWAP, atomic.type, access.member->mapped + access.displacement, origin, atomic.width, result, compare));
   count(access);
   const ptl_handle_md_t md = access.window->md;
   return raise_result(function, access,
