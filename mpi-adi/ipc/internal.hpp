@@ -56,7 +56,7 @@ struct Send : Request {
   ptl_handle_md_t md = PTL_INVALID_HANDLE;
   void (*forgotten)(Send&) = nullptr;  // called in place of its completion: nobody waits
   Selecting* selecting = nullptr;      // the select that offers it
-  uint32_t request_place = 0;          // of its request, where it has one
+  void* slot = nullptr;                // of its request, where it has one
   Watched watched;
 };
 // `md`: PTL_INVALID_HANDLE, or one to send from.

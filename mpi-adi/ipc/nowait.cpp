@@ -78,12 +78,7 @@ void give_back(Slot& slot) {
 // A posted send that nobody asks about has ended. Called by the holder of the turn.
 void let_go(Send& send) {
   dismiss();
-  Slot* owner = nullptr;
-  {
-    const std::lock_guard lock(mutex);
-    owner = &slots()[send.request_place];
-  }
-  give_back(*owner);
+  give_back(*static_cast<Slot*>(send.slot));
 }
 
 Slot* find(peace_request_t given) {
@@ -115,7 +110,7 @@ int send_later(peace_address_t to, uint32_t type, const void* data, size_t bytes
   }
   if (!slot) return fail(PEACE_NO_SPACE, "there is no memory for a request");
   Send& send = slot->send.emplace();
-  send.request_place = slot->place;
+  send.slot = slot;
   if (post && !request) send.forgotten = let_go;
   const int code = begin_send(send, to, type, data, bytes, flags, false, post ? cosy.md_posted : PTL_INVALID_HANDLE);
   if (code != PEACE_OK) {
