@@ -56,6 +56,7 @@ Sky draw_sky(uint64_t seed) {
   weather.tells_by_poll = draw(2);
   weather.bundles = draw(3) == 0;
   weather.in_place = draw(3) == 0;
+  weather.stages = draw(3) == 0;
   weather.costly = draw(3) == 0;
   weather.refuses_memory = draw(3) == 0;
   weather.timeout = 1'000 * kMillisecond;

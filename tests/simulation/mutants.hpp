@@ -34,6 +34,8 @@ inline constexpr size_t kWorks = kWorkNames.size();
   X(portals, move_empty, "a remote access ends without its data")                                \
   X(portals, move_forgotten, "a remote access does not end")                                     \
   X(portals, move_short, "a remote access ends before all its data have come")                   \
+  X(portals, area_mistaken, "data are taken from memory of another message")                     \
+  X(portals, area_kept, "memory through which data went is not free again")                      \
   X(portals, withdrawal_forgotten, "memory stays open to a peer")                                \
   X(portals, answer_swallowed, "an acknowledgement or reply does not reach the engine")          \
   X(portals, count_lost, "a count does not reach its counter")                                   \

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -34,6 +35,7 @@ struct Weather {
   bool tells_by_poll = true;      // losses; else by housekeeping
   bool bundles = false;
   bool in_place = false;
+  bool stages = false;
   bool costly = false;
   bool refuses_memory = false;  // now and then
   uint64_t timeout = 30 * kMillisecond;
@@ -149,6 +151,34 @@ class Network {
         std::count_if(openings_.begin(), openings_.end(), [&](const auto& each) { return each.second.owner == owner; }));
   }
 
+  // ---- memory that data are staged in ----
+  struct Area {
+    uint32_t owner;
+    bool taken = true;
+    Staging shared{};
+    std::unique_ptr<std::byte[]> memory{new std::byte[Staging::kBytes]};
+  };
+  // By its number.
+  size_t take_area(uint32_t owner) {
+    const auto free = std::find_if(areas_.begin(), areas_.end(), [&](const Area& area) { return area.owner == owner && !area.taken; });
+    const auto number = static_cast<size_t>(free - areas_.begin());
+    if (number == areas_.size()) areas_.emplace_back();
+    areas_[number].owner = owner;
+    areas_[number].taken = true;
+    return number;
+  }
+  Area* area(uint64_t number, uint32_t owner) {
+    return number < areas_.size() && areas_[number].owner == owner ? &areas_[number] : nullptr;
+  }
+  void give_area_back(const Staging* shared) {
+    for (Area& area : areas_)
+      if (&area.shared == shared) area.taken = false;
+  }
+  size_t areas_taken(uint32_t owner) const {
+    return static_cast<size_t>(
+        std::count_if(areas_.begin(), areas_.end(), [&](const Area& area) { return area.owner == owner && area.taken; }));
+  }
+
   // ---- what went wrong ----
   void violated(const std::string& what) {
     if (violation.empty()) violation = what + ", at " + std::to_string(now) + " ns";
@@ -163,6 +193,7 @@ class Network {
  private:
   static constexpr uint32_t kNid = 0x7f000001, kFirstPid = 1000;
   std::mt19937_64 random_;
+  std::deque<Area> areas_;  // never moves its elements
   std::vector<Pair> pairs_;
   std::vector<uint64_t> ended_;
   std::map<uint64_t, Opening> openings_;

@@ -13,6 +13,8 @@ constexpr uint64_t kWindowBits = 1, kIdShift = 8;
 PortalsJob::PortalsJob(uint64_t seed, Mutant mutant)
     : world_(draw_weather(seed), seed, mutant), ledger_(world_.net), ranks_(world_.ranks()), gap_(draw(2) ? 2'000 : 100'000) {
   faults_left_ = draw(2) ? 0 : 1 + draw(3);
+  const Weather& weather = world_.net.weather;  // where no area is to be had such messages go in small ones: not too small, nor too late
+  long_ = weather.stages && weather.eager >= 512 && weather.capacity >= 16 && weather.slowness == 0 && one_in(2);
   for (uint32_t r = 0; r < world_.ranks(); ++r) set_up(r);
   world_.tap.arrives = [this](uint32_t at, uint32_t from, const wire::Header& header) { ledger_.arrived(at, from, header); };
 }
@@ -81,7 +83,7 @@ void PortalsJob::send(uint32_t rank, bool triggered) {
   wanted.from = rank;
   wanted.to = other(rank);
   wanted.tag = draw(3);
-  wanted.length = length();
+  wanted.length = long_ && one_in(8) ? Staging::kBytes / 2 + draw(Staging::kBytes) : length();
   wanted.ack = kAcks[draw(4)];
   wanted.triggered = triggered;
   Operation& operation = ledger_.add(std::move(wanted));
@@ -110,7 +112,7 @@ void PortalsJob::receive(uint32_t rank, bool any) {
     wanted.at = rank;
     if (!any && !one_in(3)) wanted.source = other(rank);
     if (!any && !one_in(3)) wanted.tag = draw(3);
-    wanted.memory.assign(one_in(4) ? length() : kSlot, uint8_t{0xaa});
+    wanted.memory.assign(one_in(4) ? length() : long_ ? 2 * Staging::kBytes : kSlot, uint8_t{0xaa});
     Receive& mine = *(receives[i] = &ledger_.add(std::move(wanted)));
     entries[i] = {
         .start = mine.memory.data(),
@@ -186,7 +188,7 @@ Command PortalsJob::command_of(Operation& operation) {
     command.datatype = PTL_UINT64_T;
     command.result.base = operation.result.data();
     command.result.eq = command.source.eq;
-  } else if (operation.length > 0 && one_in(4)) {
+  } else if (operation.length > 0 && (one_in(4) || operation.length > kSlot)) {
     auto* const bytes = static_cast<uint8_t*>(command.source.base);
     for (uint64_t at = 0; at < operation.length;) {
       const uint64_t size = std::min<uint64_t>(operation.length - at, 1 + draw(static_cast<uint32_t>(operation.length)));
@@ -198,6 +200,7 @@ Command PortalsJob::command_of(Operation& operation) {
     command.source.options |= PTL_IOVEC;
   }
   if (message && one_in(8)) command.source.options |= PTLX_MD_HEADER_FIRST;
+  if (one_in(4)) command.source.options |= PTLX_MD_STAGE;
   return command;
 }
 

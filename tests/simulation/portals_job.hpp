@@ -65,7 +65,8 @@ class PortalsJob final : public Actor {
   Ledger ledger_;
   std::vector<Rank> ranks_;
   uint32_t faults_left_ = 0;
-  uint64_t gap_;  // between acts
+  uint64_t gap_;       // between acts
+  bool long_ = false;  // some messages are longer than the areas that data are staged in, so that one end waits for the other
   uint64_t acts_ = 0;
 };
 

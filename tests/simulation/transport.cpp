@@ -10,6 +10,7 @@ Capabilities SimulatedTransport::capabilities(SimulatedTransport& self, const We
   Capabilities can;
   if (weather.bundles) can.bundling = &self;
   if (weather.in_place) can.in_place = &self;
+  if (weather.stages) can.staging = &self, can.notify = &self;
   return can;
 }
 
@@ -69,6 +70,32 @@ std::byte* SimulatedTransport::begin(Link& link, const wire::Header& header) {
 void SimulatedTransport::commit(Link&) {
   if (net_.strikes(Mutant::commit_forgotten, 10)) return;
   net_.put_on_the_way(rank_, place_.to, place_.header, std::move(place_.payload));
+}
+
+bool SimulatedTransport::stage(Link& link, StagingFiller& filler, wire::Region& out) {
+  if (from(rank_of(link)).lost || net_.one_in(16)) return false;
+  const size_t number = net_.take_area(rank_);
+  Network::Area& area = *net_.area(number, rank_);
+  out = {number, filler.begin(area.shared, area.memory.get())};
+  return true;
+}
+
+bool SimulatedTransport::open_stage(Link& link, const wire::Region& region, StagingTaker& taker) {
+  Network::Area* const area = from(rank_of(link)).lost ? nullptr : net_.area(region.address, rank_of(link));
+  if (!area) return false;
+  taker.begin(area->shared, area->memory.get(), region.key + (net_.strikes(Mutant::area_mistaken, 20) ? 1 : 0));
+  return true;
+}
+
+void SimulatedTransport::unstage(Link& link, StagingFiller& filler) {
+  if (!net_.strikes(Mutant::area_kept, 10)) net_.give_area_back(filler.shared());
+  if (filler.end()) notify(link);
+}
+
+// Wakes the other end; there is nothing for it to poll. Were it forgotten, that one would find out when it next keeps house.
+void SimulatedTransport::notify(Link& link) {
+  SimulatedTransport* const other = (*all_)[rank_of(link)];
+  if (other) other->room_ = true;
 }
 
 bool SimulatedTransport::expose(Link& link, const void* start, size_t size, bool peer_writes, Exposed& out) {

@@ -18,7 +18,7 @@ struct Tap {
   std::function<void(uint32_t at)> polls;  // before it looks for arrivals
 };
 
-class SimulatedTransport final : public Transport, private Bundling, private InPlace {
+class SimulatedTransport final : public Transport, private Bundling, private InPlace, private StagingAreas, private Notify {
  public:
   SimulatedTransport(Sink& sink, Network& network, Tap& tap, uint32_t rank);
   ~SimulatedTransport() override { (*all_)[rank_] = nullptr; }
@@ -69,6 +69,10 @@ class SimulatedTransport final : public Transport, private Bundling, private InP
   void flush() override;
   std::byte* begin(Link& link, const wire::Header& header) override;
   void commit(Link& link) override;
+  bool stage(Link& link, StagingFiller& filler, wire::Region& out) override;
+  bool open_stage(Link& link, const wire::Region& from, StagingTaker& taker) override;
+  void unstage(Link& link, StagingFiller& filler) override;
+  void notify(Link& link) override;
   Moved move(Move wanted);
   uint64_t due_of(const Move& move) const;
   int end_moves();

@@ -20,6 +20,7 @@ Weather draw_weather(uint64_t seed) {
   weather.tells_by_poll = draw(2);
   weather.bundles = draw(3) == 0;
   weather.in_place = draw(3) == 0;
+  weather.stages = draw(3) == 0;
   weather.costly = draw(3) == 0;
   weather.refuses_memory = draw(3) == 0;
   return weather;
@@ -118,6 +119,7 @@ std::string World::close(bool failed) {
     test::Node& mine = node(r);
     say(r, "operation or message", mine.engine.flushed() ? 0 : 1);
     say(r, "piece of memory open to others", net.open_to_others(r));
+    say(r, "area for staging", net.areas_taken(r));
     say(r, "remote access", hosts[r]->transport->moving());
     say(r, "held header", mine.engine.interface(0).unexpected_headers);
     say(r, "malformed message", mine.engine.stats().malformed.read());
