@@ -171,7 +171,8 @@ int64_t Peers::due_in_ns() {
 
 int64_t Peers::rest_ns() {
   int64_t rest = 0;
-  for (Carrier& carrier : carriers_) rest = std::max(rest, carrier.transport->rest_ns());
+  for (Carrier& carrier : carriers_)
+    if (Resting* const resting = carrier.transport->can().resting) rest = std::max(rest, resting->rest_ns());
   return rest;
 }
 

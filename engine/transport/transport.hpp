@@ -132,6 +132,15 @@ class Holding {
   ~Holding() = default;
 };
 
+// Long data under way of which the descriptor would tell packet by packet: it can be left alone for a while, even if it becomes readable.
+class Resting {
+ public:
+  virtual int64_t rest_ns() = 0;  // 0: not at all
+
+ protected:
+  ~Resting() = default;
+};
+
 // Null: the transport cannot. The objects live as long as the transport.
 struct Capabilities {
   Bundling* bundling = nullptr;
@@ -139,6 +148,7 @@ struct Capabilities {
   StagingAreas* staging = nullptr;
   Notify* notify = nullptr;
   Holding* holding = nullptr;
+  Resting* resting = nullptr;
 };
 
 class Transport {
@@ -166,9 +176,6 @@ class Transport {
   virtual bool idle() = 0;
   // A descriptor that becomes readable when something arrives, or -1 when the doorbell does it.
   virtual int wait_fd() const { return -1; }
-  // How long whoever sleeps may leave the descriptor alone, even if it becomes readable: long data are under way, and it would tell of
-  // every packet. 0: not at all.
-  virtual int64_t rest_ns() { return 0; }
   // Called some times a second: looks for peers that have ended without a word. `waiting`: the engine expects something of
   // somebody; if not, only what stands in the way of others needs a look.
   virtual void housekeeping(bool waiting) { (void)waiting; }

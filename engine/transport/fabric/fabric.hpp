@@ -38,7 +38,7 @@ struct FabricOptions {
   uint32_t timeout_s = 30;  // PTL_PEER_TIMEOUT: for how long a connection may be silent when it should not
 };
 
-class FabricTransport final : public Transport, public Bundling, private fabric::GuardClient {
+class FabricTransport final : public Transport, public Bundling, public Resting, private fabric::GuardClient {
  public:
   // Throws std::system_error or std::runtime_error: cause and remedy in one sentence.
   FabricTransport(Sink& sink, const FabricOptions& options);

@@ -48,7 +48,7 @@ FabricTransport::Buffers::~Buffers() {
 }
 
 FabricTransport::FabricTransport(Sink& sink, const FabricOptions& options)
-    : Transport({.bundling = this}),
+    : Transport({.bundling = this, .resting = this}),
       sink_(sink),
       options_(options),
       guard_(choose_nid(options.interface), options.pid, options.timeout_s),
