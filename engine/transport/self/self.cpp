@@ -11,39 +11,12 @@ SelfTransport::SelfTransport(Sink& sink, SelfHub& hub, ProcessId self, uint32_t 
   hub_.members[{self.nid, self.pid}] = this;
 }
 
-SelfTransport::~SelfTransport() {
-  hub_.members.erase({self_.nid, self_.pid});
-  for (std::unique_ptr<Message>* chain : {&first_, &spares_})
-    while (*chain) *chain = std::move((*chain)->next);  // one by one: a chain may be long
-}
+SelfTransport::~SelfTransport() { hub_.members.erase({self_.nid, self_.pid}); }
 
 SelfTransport* SelfTransport::find(ProcessId process) {
   if (process == self_) return this;
   const auto member = hub_.members.find({process.nid, process.pid});
   return member == hub_.members.end() ? nullptr : member->second;
-}
-
-std::unique_ptr<SelfTransport::Message> SelfTransport::fresh() {
-  if (!spares_) return std::make_unique<Message>();
-  std::unique_ptr<Message> message = std::move(spares_);
-  spares_ = std::move(message->next);
-  --spared_;
-  return message;
-}
-
-void SelfTransport::append(std::unique_ptr<Message> message) {
-  Message* const last = message.get();
-  (first_ ? last_->next : first_) = std::move(message);
-  last_ = last;
-  ++queued_;
-}
-
-void SelfTransport::spare(std::unique_ptr<Message> message) {
-  if (spared_ == kSpare) return;
-  message->payload.clear();
-  message->next = std::move(spares_);
-  spares_ = std::move(message);
-  ++spared_;
 }
 
 Link* SelfTransport::connect(ProcessId process) {
@@ -63,16 +36,19 @@ Link* SelfTransport::connect(ProcessId process) {
 Sent SelfTransport::send(Link& link, const wire::Header& header, std::span<const iovec> payload) {
   SelfTransport* const receiver = find(link.process);
   if (!receiver) return Sent::failed;
-  if (receiver->queued_ >= hub_.capacity) return Sent::again;
-  std::unique_ptr<Message> message = receiver->fresh();
-  message->from = self_;
-  message->header = header;
-  message->payload.reserve(header.payload_size);
+  if (receiver->inbox_.size() >= hub_.capacity) return Sent::again;
+  std::list<Message>& spares = receiver->spares_;
+  if (spares.empty()) spares.emplace_back();
+  Message& message = spares.front();
+  message.from = self_;
+  message.header = header;
+  message.payload.clear();
+  message.payload.reserve(header.payload_size);
   for (const iovec& part : payload) {
     const auto* bytes = static_cast<const std::byte*>(part.iov_base);
-    message->payload.insert(message->payload.end(), bytes, bytes + part.iov_len);
+    message.payload.insert(message.payload.end(), bytes, bytes + part.iov_len);
   }
-  receiver->append(std::move(message));
+  receiver->inbox_.splice(receiver->inbox_.end(), spares, spares.begin());
   receiver->state.may_deliver = true;
   return Sent::done;
 }
@@ -94,17 +70,17 @@ Moved SelfTransport::push(Link&, const wire::Region& to, const void* from, size_
 
 int SelfTransport::poll(int budget) {
   int delivered = 0;
-  for (; delivered < budget && first_; ++delivered) {
-    std::unique_ptr<Message> message = std::move(first_);
-    first_ = std::move(message->next);
-    --queued_;
-    if (Link* link = connect(message->from)) {
+  for (std::list<Message> now; delivered < budget && !inbox_.empty(); ++delivered) {
+    now.splice(now.begin(), inbox_, inbox_.begin());  // whoever hears of it may send
+    const Message& message = now.front();
+    if (Link* link = connect(message.from)) {
       if (!link->peer) sink_.introduced(*link, *this);
-      sink_.arrived(*link, message->header, message->payload.data());
+      sink_.arrived(*link, message.header, message.payload.data());
     }
-    spare(std::move(message));
+    if (spares_.size() < kSpare) spares_.splice(spares_.begin(), now);
+    else now.clear();
   }
-  state.may_deliver = first_ != nullptr;
+  state.may_deliver = !inbox_.empty();
   return delivered;
 }
 

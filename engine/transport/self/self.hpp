@@ -6,6 +6,7 @@
 // Thread: transports of one hub are used by one thread at a time.
 #pragma once
 
+#include <list>
 #include <map>
 #include <memory>
 #include <vector>
@@ -36,31 +37,25 @@ class SelfTransport final : public Transport {
   Moved pull(Link&, const wire::Region& from, void* to, size_t size, void*) override;
   Moved push(Link&, const wire::Region& to, const void* from, size_t size, void*) override;
   int poll(int budget) override;
-  bool idle() override { return !first_; }
+  bool idle() override { return inbox_.empty(); }
 
  private:
   static constexpr size_t kEager = 32 * 1024;
-  // In the queue, or spare: kept with the room that its payload had, so that messages to oneself allocate nothing.
   struct Message {
-    std::unique_ptr<Message> next;
     ProcessId from;
     wire::Header header;
     std::vector<std::byte> payload;
   };
   static constexpr size_t kSpare = 64;
   SelfTransport* find(ProcessId process);
-  std::unique_ptr<Message> fresh();
-  void append(std::unique_ptr<Message> message);
-  void spare(std::unique_ptr<Message> message);
 
   Sink& sink_;
   SelfHub& hub_;
   ProcessId self_;
   uint32_t uid_;
-  std::unique_ptr<Message> first_, spares_;  // each a chain
-  Message* last_ = nullptr;
-  size_t queued_ = 0, spared_ = 0;
-  Link* own_ = nullptr;  // to this process itself
+  std::list<Message> inbox_;
+  std::list<Message> spares_;  // with the room that their payloads had, so that messages to oneself allocate nothing
+  Link* own_ = nullptr;        // to this process itself
   std::map<std::pair<uint32_t, uint32_t>, std::unique_ptr<Link>> links_;
 };
 
