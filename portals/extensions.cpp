@@ -271,6 +271,8 @@ int PtlxNodeAtomic(ptl_op_t op, ptl_datatype_t type, void* target, const void* d
   if (const size_t width = datatype_size(type); width == 0 || width > sizeof(uint64_t) || size % width != 0)
     return api::refuse(__func__, {"type", "has no datum that fits size, or one of more than 8 bytes"});
   if (!atomic_allowed(op, type) && !swap_allowed(op, type)) return api::refuse(__func__, {"op", "is not allowed for this type"});
+  if (size > 0 && (!target || !data)) return api::refuse(__func__, {target ? "data" : "target", api::kIsNull});
+  if (op >= PTL_CSWAP && op <= PTL_MSWAP && !operand) return api::refuse(__func__, {"operand", api::kIsNull});
   apply_atomic(op, type, target, data, size, old, operand);
   return PTL_OK;
 }

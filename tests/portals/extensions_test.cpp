@@ -2,7 +2,6 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -10,16 +9,6 @@
 #include <cstdint>
 
 #include "tests/portals/job.hpp"
-
-namespace {
-thread_local unsigned yields = 0;
-}  // namespace
-
-// In the place of the C library's, for the libraries too.
-extern "C" int sched_yield() noexcept {
-  ++yields;
-  return static_cast<int>(syscall(SYS_sched_yield));
-}
 
 namespace portals_test {
 namespace {
@@ -380,24 +369,6 @@ TEST_F(Extensions, E6AFailureReleasesNothingAndIsToldOrTheHostLooksAndCancels) {
   EXPECT_EQ(PtlCTCancelTriggered(loose), PTL_OK);
   add(loose, 0, 1);
   EXPECT_EQ(value(released).success, 0u);
-}
-
-TEST_F(Extensions, E6ALookAtACounterNeverGivesTheProcessorAway) {
-  const ptl_handle_ct_t watched = counter();
-  add(watched, 2);
-  add(watched, 0, 1);
-  ptl_ct_event_t now{};
-  constexpr unsigned kLooks = 10'000;  // as many polls in vain do, in any mode
-  const unsigned before = yields;
-  for (unsigned look = 0; look < kLooks; ++look) EXPECT_EQ(PtlxCTPeek(watched, &now), PTL_OK);
-  EXPECT_EQ(yields, before);
-  EXPECT_EQ(now.success, 2u);
-  EXPECT_EQ(now.failure, 1u);
-  EXPECT_EQ(PtlxCTPeek(PTL_CT_NONE, &now), PTL_ARG_INVALID);
-  EXPECT_EQ(PtlxCTPeek(watched, nullptr), PTL_ARG_INVALID);
-  // Plain: a look is a poll, and polls in vain give way.
-  for (unsigned look = 0; look < kLooks; ++look) EXPECT_EQ(PtlCTGet(watched, &now), PTL_OK);
-  EXPECT_GT(yields, before);
 }
 
 TEST_F(Extensions, E7EqualThresholdsFireInOrderOrAreMadeDistinct) {
