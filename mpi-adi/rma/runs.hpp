@@ -19,6 +19,8 @@ struct Run {
   int64_t bytes;
 };
 
+inline bool is_one_run(const Datatype& type) { return type.dense || type.predefined; }
+
 class Runs {
  public:
   // A valid type. Pairs go with their padding, as whole elements.
@@ -32,10 +34,7 @@ class Runs {
 
  private:
   void add(int64_t offset, const Datatype& type, int64_t count) {
-    if (type.dense || type.predefined) return add(offset, count * type.extent);
-    add_pieces(offset, type, count);
-  }
-  void add_pieces(int64_t offset, const Datatype& type, int64_t count) {
+    if (is_one_run(type)) return add(offset, count * type.extent);
     for (int64_t i = 0; i < count; ++i)
       for (const Piece& piece : type.pieces)
         for (int64_t row = 0; row < piece.count; ++row)
@@ -70,7 +69,7 @@ class Runs {
 // Bytes of so many elements that are one run from the buffer's address on; -1: they are not.
 inline int64_t dense_bytes(int64_t count, MPI_Datatype type) {
   const Datatype& found = *find_type(type);
-  return found.dense || found.predefined ? count * found.extent : -1;
+  return is_one_run(found) ? count * found.extent : -1;
 }
 
 // The predefined datatype that a type consists of; MPI_DATATYPE_NULL: of several.

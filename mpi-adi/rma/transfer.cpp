@@ -255,11 +255,6 @@ int accumulate(const char* function, const Buffer& origin, const Buffer* result,
         PtlxNodeAtomic(atomic.op, atomic.type, mapped + there, static_cast<const std::byte*>(origin.address) + at, length, old, nullptr);
     if (code != PTL_OK) failed = code;
   };
-  if (at_once && !result && op != MPI_NO_OP)
-    if (const int64_t bytes = dense_on_node(origin, target, access); bytes >= 0) [[likely]] {
-      apply_mapped(0, 0, nullptr, bytes);
-      return raise_result(function, access, failed);
-    }
   if (at_once && !result) {
     for_each_pair(from, to, kAnyLength, [&](int64_t at, int64_t there, int64_t bytes) { apply_mapped(at, there, nullptr, bytes); });
     return raise_result(function, access, failed);
@@ -296,8 +291,7 @@ int accumulate(const char* function, const Buffer& origin, const Buffer* result,
     if (code != PTL_OK) failed = code;
   };
   if (!result) {
-    auto* const discarded = reinterpret_cast<std::byte*>(window.discarded.get());
-    for (size_t i = 0; i < lengths.size(); ++i) issue(sources_at[i], there_at[i], discarded, lengths[i]);
+    for (size_t i = 0; i < lengths.size(); ++i) issue(sources_at[i], there_at[i], window.discarded.get(), lengths[i]);
     return raise_result(function, access, failed);
   }
   // The data of origin and target go along together; cut them again where the result's runs end.
