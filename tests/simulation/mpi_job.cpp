@@ -50,15 +50,7 @@ Sky draw_sky(uint64_t seed) {
   weather.eager = kEager[draw(4)];
   weather.pull = kPull[draw(3)];
   weather.capacity = kCapacity[draw(4)];
-  weather.latency = draw(2) ? 1'000 : 30'000;
-  weather.slowness = draw(3) ? 0 : 2 * kMillisecond;
-  weather.has_fd = draw(2);
-  weather.tells_by_poll = draw(2);
-  weather.bundles = draw(3) == 0;
-  weather.in_place = draw(3) == 0;
-  weather.stages = draw(3) == 0;
-  weather.costly = draw(3) == 0;
-  weather.refuses_memory = draw(3) == 0;
+  weather.draw_moods(draw);
   weather.timeout = 1'000 * kMillisecond;
   sky.survivors = draw(4) == 0;
   constexpr size_t kLimits[] = {64, 256, 8'192};

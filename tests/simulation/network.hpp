@@ -39,6 +39,20 @@ struct Weather {
   bool costly = false;
   bool refuses_memory = false;  // now and then
   uint64_t timeout = 30 * kMillisecond;
+
+  // All but ranks, sizes and limits; draw(n) is less than n.
+  template <class Draw>
+  void draw_moods(Draw&& draw) {
+    latency = draw(2) ? 1'000 : 30'000;
+    slowness = draw(3) ? 0 : 2 * kMillisecond;
+    has_fd = draw(2);
+    tells_by_poll = draw(2);
+    bundles = draw(3) == 0;
+    in_place = draw(3) == 0;
+    stages = draw(3) == 0;
+    costly = draw(3) == 0;
+    refuses_memory = draw(3) == 0;
+  }
 };
 
 struct Packet {
