@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/goal/goal_node.h"
+#include "portals/portals4_ext.h"
 
 namespace {
 
@@ -196,6 +197,78 @@ void barrier() {
   run(call, "barrier");
 }
 
+// One that was started, and what must come of it.
+struct Started {
+  GOAL_Node_request request = nullptr;
+  bool ended = false;
+  Vector in, out, expected;
+  void start(GOAL_Node_call call, const char* what) {
+    call.in = in.data();
+    call.out = out.data();
+    const int code = GOAL_Node_start(
+        node, &call, [](void* arg) { static_cast<Started*>(arg)->ended = true; }, this, &request);
+    expect(code == GOAL_SUCCESS, what, code);
+  }
+};
+
+void await(const Started& one) {
+  while (!one.ended) {
+    PtlxWait([](void*) { return GOAL_Node_could_look(); }, nullptr, GOAL_NODE_WATCH, PTL_TIME_FOREVER);
+    GOAL_Node_look();
+  }
+}
+
+// More are under way than there is room for; blocking ones of all ways come between; they are waited for from the last on, or in their
+// order, or are over when a blocking one is.
+void start_many(size_t elements, int turn) {
+  const auto n = static_cast<size_t>(size), me = static_cast<size_t>(rank);
+  constexpr size_t kMany = 100;
+  std::vector<Started> all(kMany);
+  for (size_t i = 0; i < kMany; ++i) {
+    Started& one = all[i];
+    count = elements > 0 ? 1 + (elements + i) % elements : 0;
+    const auto root = static_cast<int>(i % n);
+    GOAL_Node_call call = call_of(GOAL_NODE_ALLREDUCE, nullptr, nullptr, root);
+    one.in = vector_of(me + i, count);
+    one.out.assign(count, 0);
+    Vector sum(count, 0);
+    for (size_t from = 0; from < n; ++from)
+      for (size_t k = 0; k < count; ++k) sum[k] += given(from + i, k);
+    switch (i % 5) {
+      case 0: one.expected = sum; break;
+      case 1:
+        call.kind = GOAL_NODE_BCAST;
+        one.expected = vector_of(static_cast<size_t>(root) + i, count);
+        if (rank == root) one.out = one.expected;
+        break;
+      case 2:
+        call.kind = GOAL_NODE_ALLGATHER;
+        one.out.assign(n * count, 0);
+        for (size_t from = 0; from < n; ++from) append(one.expected, vector_of(from + i, count));
+        break;
+      case 3:
+        call.kind = GOAL_NODE_BARRIER;
+        one.expected = one.out;
+        break;
+      default: call.kind = GOAL_NODE_REDUCE; one.expected = rank == root ? sum : one.out;
+    }
+    one.start(call, "start");
+    if (i % 17 == 16 && turn > 0) {
+      count = i % 34 == 16 ? 3 : 3000;
+      combine(root);
+    }
+  }
+  if (turn == 2) barrier();
+  for (size_t i = 0; i < kMany; ++i) {
+    Started& one = all[turn == 1 ? i : kMany - 1 - i];
+    await(one);
+    const int code = GOAL_Node_finish(&one.request);
+    expect(code == GOAL_SUCCESS && one.request == nullptr, "finish", code);
+    expect(one.out == one.expected, "what was started");
+  }
+  expect(GOAL_Node_any() == 0, "nothing is under way");
+}
+
 // Nobody waits for ever, and everybody who gets something learns of it.
 void mislead() {
   for (const size_t right : {size_t{8}, size_t{20000}}) {
@@ -204,6 +277,17 @@ void mislead() {
     const GOAL_Node_call call = call_of(GOAL_NODE_ALLREDUCE, in.data(), out.data());
     const int code = GOAL_Node_run(node, &call);
     expect(code == GOAL_NODE_MISMATCH, "a sum of two lengths", code);
+    barrier();
+  }
+  for (const size_t right : {size_t{8}, size_t{1000}}) {
+    count = rank == size - 1 ? right - 1 : right;
+    Started one;
+    one.in.resize(right);
+    one.out.assign(right, 5);
+    one.start(call_of(GOAL_NODE_ALLREDUCE, nullptr, nullptr), "start");
+    await(one);
+    const int code = GOAL_Node_finish(&one.request);
+    expect(code == GOAL_NODE_MISMATCH && one.out == Vector(right, 5), "a started sum of two lengths", code);
     barrier();
   }
 }
@@ -244,6 +328,18 @@ int main(int argc, char**) {
     Vector word = rank == 0 ? vector_of(static_cast<size_t>(i), count) : Vector(count);
     run(call_of(GOAL_NODE_BCAST, nullptr, word.data()), "bcast");
     expect(word == vector_of(static_cast<size_t>(i), count), "bcast after bcast");
+  }
+  for (size_t elements : {0, 1, 100, 250, 252, 900}) {
+    if (taken == 0) break;
+    if (elements == 900) {  // the memory for these is made by blocking calls behind the first few
+      count = elements;
+      Vector in(count), out_of(count);
+      const GOAL_Node_call early = call_of(GOAL_NODE_ALLREDUCE, in.data(), out_of.data());
+      GOAL_Node_request none;
+      for (int i = 0; i < 4; ++i) expect(GOAL_Node_start(node, &early, nullptr, nullptr, &none) == GOAL_NODE_NOT_TAKEN, "an early start");
+      barrier();
+    }
+    for (int turn = 0; turn < 3; ++turn) start_many(elements, turn);
   }
   if (taken > 0) mislead();
   GOAL_Node_close(&node);

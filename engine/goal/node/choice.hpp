@@ -16,12 +16,11 @@
 #include <cstddef>
 
 #include "engine/goal/goal_node.h"
-#include "engine/goal/node/slots.hpp"
 
 namespace portunus::goal::node {
 
-// Whether short contributions go through slots. `bytes`: of a rank's part or vector.
-inline bool fits_slots(GOAL_Node_kind kind, size_t bytes, size_t size) {
+// Whether contributions fit slots of `room` bytes. `bytes`: of a rank's part or vector.
+inline bool fits_slots(GOAL_Node_kind kind, size_t bytes, size_t size, size_t room) {
   switch (kind) {
     case GOAL_NODE_BARRIER: return true;
     case GOAL_NODE_BCAST:
@@ -30,11 +29,17 @@ inline bool fits_slots(GOAL_Node_kind kind, size_t bytes, size_t size) {
     case GOAL_NODE_REDUCE:
     case GOAL_NODE_ALLREDUCE:
     case GOAL_NODE_SCAN:
-    case GOAL_NODE_EXSCAN: return bytes <= Slots::kRoom;
+    case GOAL_NODE_EXSCAN: return bytes <= room;
     case GOAL_NODE_SCATTER:
-    case GOAL_NODE_ALLTOALL: return bytes <= Slots::kRoom / size;
+    case GOAL_NODE_ALLTOALL: return bytes <= room / size;
     default: return false;
   }
+}
+
+// Whether a started collective is copied and combined by ranks when they look, rather than by engines beside them.
+inline bool takes_when_looking(GOAL_Node_kind kind, size_t bytes, size_t size, bool has_engine) {
+  if (has_engine) return bytes <= 4096;
+  return kind < GOAL_NODE_REDUCE || bytes * (size - 1) <= size_t{256} * 1024;
 }
 
 // Whether each rank combines a part of a vector of so many bytes, rather than whoever gets the result all of it.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <numeric>
 #include <stdexcept>
 
@@ -26,7 +25,11 @@ constexpr unsigned kEarlyCalls = 4;  // a group that is used less is not worth a
 constexpr size_t kMostMemory = size_t{48} << 20;
 std::atomic<size_t> memory_in_use{0};
 
-constexpr uint32_t kSlotsTag = GOAL_NODE_TAGS, kRoomsTag = GOAL_NODE_TAGS + 1;
+constexpr uint32_t kSlotsTag = GOAL_NODE_TAGS, kRoomsTag = GOAL_NODE_TAGS + 1, kLongTag = GOAL_NODE_TAGS + 2;
+
+// Slots for started collectives that are not short: 1 MiB a rank, less where many share a node.
+constexpr size_t kLongSlots = 4, kMostLong = 256 * 1024, kLeastLong = 2048;
+size_t long_room(size_t size) { return std::clamp((size_t{4} << 20) / kLongSlots / size / 64 * 64, kLeastLong, kMostLong) + 48; }
 
 bool is_reduction(GOAL_Node_kind kind) { return kind >= GOAL_NODE_REDUCE && kind <= GOAL_NODE_EXSCAN; }
 
@@ -67,15 +70,25 @@ Collectives::Collectives(const GOAL_Group& group, unsigned context, GOAL_Domain 
       context_(context),
       hopeless_(hopeless),
       waiting_(domain, hopeless),
-      slots_(rank_, size_, waiting_),
+      short_(rank_, size_, kShortRoom, kShortSlots),
+      long_(rank_, size_, long_room(size_), kLongSlots),
       rooms_(rank_, size_, waiting_) {
-  if (size_ < 2 || size_ > kMostRanks || !on_one_node(group)) slots_state_ = rooms_state_ = State::none;
+  if (size_ < 2 || size_ > kMostRanks || !on_one_node(group)) short_state_ = long_state_ = rooms_state_ = State::none;
 }
 
-Collectives::~Collectives() { memory_in_use.fetch_sub(memory_, std::memory_order_relaxed); }
+Collectives::~Collectives() {
+  if (!short_.empty() || !long_.empty()) {
+    UnderWay& all = UnderWay::instance();
+    const std::lock_guard held(all.lock);
+    Ended untold;
+    fail_all(GOAL_ERR_FAILED, untold);
+    all.remove(*this);
+  }
+  memory_in_use.fetch_sub(memory_, std::memory_order_relaxed);
+}
 
 int Collectives::failure() {
-  slots_state_ = rooms_state_ = State::failed;
+  short_state_ = long_state_ = rooms_state_ = State::failed;
   return code_ = waiting_.given_up() ? int{GOAL_NODE_HOPELESS} : int{GOAL_ERR_FAILED};
 }
 
@@ -84,9 +97,10 @@ int Collectives::prepare(Agreement& agreement, bool& may) {
   if (prepared_) return GOAL_SUCCESS;
   prepared_ = true;
   may = waiting_.prepare(group_) && may;
-  const int code = agreement.tell({may, waiting_.crowded(), 0, 0});
+  const int code = agreement.tell({may, waiting_.crowded(), waiting_.has_engine(), 0});
   may = agreement.all_well();
   crowded_ = std::ranges::any_of(agreement.all, [](const Record& one) { return one.crowded != 0; });
+  has_engine_ = std::ranges::any_of(agreement.all, [](const Record& one) { return one.maker != 0; });
   return code;
 }
 
@@ -139,10 +153,15 @@ int Collectives::run(const GOAL_Node_call& call) {
   if (is_forced(call.kind)) [[unlikely]]
     return GOAL_NODE_NOT_TAKEN;
   const size_t bytes = bytes_of(call);
-  const bool is_short = fits_slots(call.kind, bytes, size_);
-  const bool here = has(slots_, slots_state_, short_calls_, kSlotsTag) && (is_short || has(rooms_, rooms_state_, long_calls_, kRoomsTag));
+  const bool is_short = fits_slots(call.kind, bytes, size_, kShortRoom);
+  const bool here =
+      has(short_.slots, short_state_, short_calls_, kSlotsTag) && (is_short || has(rooms_, rooms_state_, long_calls_, kRoomsTag));
   if (!here) [[unlikely]]
-    return slots_state_ == State::failed || rooms_state_ == State::failed ? code_ : int{GOAL_NODE_NOT_TAKEN};
+    return short_state_ == State::failed || rooms_state_ == State::failed ? code_ : int{GOAL_NODE_NOT_TAKEN};
+  if (wants_long_) [[unlikely]] {
+    wants_long_ = false;
+    if (has(long_.slots, long_state_, started_calls_, kLongTag); long_state_ == State::failed) return code_;
+  }
   // Nothing here looks at the engine unless it waits long; what else is under way must go on by calls alone where there is no engine
   // thread.
   if (++calls_ % kCallsPerStep == 0) PtlxProgress();
@@ -172,81 +191,135 @@ Collectives::End Collectives::in_rooms(const GOAL_Node_call& call, uint64_t what
   }
 }
 
-Collectives::End Collectives::in_slots(const GOAL_Node_call& call, size_t bytes) {
-  const auto root = static_cast<size_t>(call.root);
-  const uint64_t what = digest(call) | uint64_t{bytes} << 48;
-  const bool is_root = rank_ == root;
-  bool all = false, from_root = false, from_lower = false;  // whose contributions this rank needs
-  bool gives = true;
-  switch (call.kind) {
-    case GOAL_NODE_BARRIER:
-      if (!slots_.begin(nullptr, 0, 0) || !slots_.await_begun_by_all()) return End::never;
-      waiting_.ring();  // by the last to come, as below
-      return End::well;
-    case GOAL_NODE_BCAST:
-    case GOAL_NODE_SCATTER:
-      gives = is_root;
-      from_root = !is_root;
-      break;
-    case GOAL_NODE_GATHER:
-    case GOAL_NODE_REDUCE: all = is_root; break;
-    case GOAL_NODE_SCAN:
-    case GOAL_NODE_EXSCAN: from_lower = true; break;
-    default: all = true;
+template <class Ready>
+bool Collectives::await(Ready&& ready) {
+  while (!short_.empty() || !long_.empty()) {
+    bool is_ready = false;
+    if (!waiting_.until([&] { return (is_ready = ready()) || UnderWay::instance().could_look(); })) return false;
+    if (is_ready) return true;
+    UnderWay::instance().look();
   }
-  const void* mine = call.kind == GOAL_NODE_BCAST ? call.out : call.in;
-  const size_t given = call.kind == GOAL_NODE_ALLTOALL || call.kind == GOAL_NODE_SCATTER ? size_ * bytes : bytes;
-  static constexpr std::byte kNothing{};
-  if (!slots_.begin(gives ? (given > 0 ? mine : &kNothing) : nullptr, given, what)) return End::never;
-  const bool everybody = all && call.kind != GOAL_NODE_GATHER && call.kind != GOAL_NODE_REDUCE;
-  if (!everybody) waiting_.ring();
-  if (all && !slots_.await_all()) return End::never;
-  if (from_root && !slots_.await(root)) return End::never;
-  for (size_t i = 0; from_lower && i < rank_; ++i)
-    if (!slots_.await(i)) return End::never;
-  // Whoever finds all of them there need not have slept; the last to come never has. Sleepers are rung once, not by each
-  // that comes.
-  if (everybody) waiting_.ring();
-  const size_t end = all ? size_ : from_lower ? rank_ : 0;
-  for (size_t i = 0; i < end; ++i)
-    if (slots_.what(i) != what) return End::mismatch;
-  if (from_root && slots_.what(root) != what) return End::mismatch;
-  if (bytes > 0) take_from_slots(call, bytes);
-  return End::well;
+  return waiting_.until(ready);
 }
 
-// What this rank gets, of contributions that are there.
-void Collectives::take_from_slots(const GOAL_Node_call& call, size_t bytes) {
-  const auto root = static_cast<size_t>(call.root);
-  auto* out = static_cast<std::byte*>(call.out);
-  size_t ranks = size_;
-  switch (call.kind) {
-    case GOAL_NODE_BCAST:
-      if (rank_ != root) std::memcpy(out, slots_.data(root), bytes);
-      return;
-    case GOAL_NODE_SCATTER:
-      if (out)
-        std::memcpy(out, rank_ == root ? static_cast<const std::byte*>(call.in) + rank_ * bytes : slots_.data(root) + rank_ * bytes, bytes);
-      return;
-    case GOAL_NODE_GATHER:
-      if (rank_ != root) return;
-      [[fallthrough]];
-    case GOAL_NODE_ALLGATHER:
-      for (size_t i = 0; i < size_; ++i) std::memcpy(out + i * bytes, slots_.data(i), bytes);
-      return;
-    case GOAL_NODE_ALLTOALL:
-      for (size_t i = 0; i < size_; ++i) std::memcpy(out + i * bytes, slots_.data(i) + rank_ * bytes, bytes);
-      return;
-    case GOAL_NODE_REDUCE:
-      if (rank_ != root) return;
-      break;
-    case GOAL_NODE_SCAN: ranks = rank_ + 1; break;
-    case GOAL_NODE_EXSCAN: ranks = rank_; break;
-    default: break;
+bool Collectives::begin(const SlotCall& call) {
+  if (!short_.empty()) [[unlikely]]
+    return begin_behind(call);
+  const uint64_t taken = call.number() - 1;
+  if (!call.may_begin(short_.slots, taken) && !waiting_.until([&] { return call.may_begin(short_.slots, taken); })) return false;
+  call.begin(short_.slots, taken);
+  return true;
+}
+
+bool Collectives::begin_behind(const SlotCall& call) {
+  UnderWay& all = UnderWay::instance();
+  {
+    const std::lock_guard held(all.lock);
+    short_.block(call.number());
   }
-  if (ranks == 0) return;
-  std::memcpy(out, slots_.data(0), bytes);
-  for (size_t i = 1; i < ranks; ++i) combine_block(call, out, slots_.data(i), bytes);
+  for (bool begun = false; !begun;) {
+    {
+      const std::lock_guard held(all.lock);
+      begun = short_.all_begun() && short_.may_begin(call);
+      if (begun) call.begin(short_.slots, short_.taken_before(call.number()));
+    }
+    auto may_begin = [&] {
+      const std::unique_lock held(all.lock, std::try_to_lock);
+      return held && short_.all_begun() && short_.may_begin(call);
+    };
+    if (!begun && !await(may_begin)) return false;
+  }
+  return true;
+}
+
+void Collectives::end_behind() {
+  const std::lock_guard held(UnderWay::instance().lock);
+  short_.unblock();
+}
+
+Collectives::End Collectives::in_slots(const GOAL_Node_call& wanted, size_t bytes) {
+  const bool behind = !short_.empty();
+  SlotCall call(wanted, bytes, digest(wanted), rank_, size_, short_.slots.claim());
+  const auto through = [&] {
+    if (!begin(call)) return End::never;
+    if (!call.is_everybodys()) waiting_.ring();
+    if (!await([&] { return call.is_there(short_.slots); })) return End::never;
+    // Whoever finds all of them there need not have slept; the last to come never has. Sleepers are rung once, not by each
+    // that comes.
+    if (call.is_everybodys()) waiting_.ring();
+    return call.take(short_.slots) ? End::well : End::mismatch;
+  };
+  const End end = through();
+  if (behind) [[unlikely]]
+    end_behind();
+  return end;
+}
+
+Lane* Collectives::lane_for(GOAL_Node_kind kind, size_t bytes) {
+  if (fits_slots(kind, bytes, size_, kShortRoom)) return &short_;
+  if (!fits_slots(kind, bytes, size_, long_.slots.room())) return nullptr;
+  return takes_when_looking(kind, bytes, size_, has_engine_) ? &long_ : nullptr;
+}
+
+int Collectives::start(const GOAL_Node_call& call, void (*ended)(void*), void* arg, GOAL_Node_request& request) {
+  if (is_forced(call.kind)) [[unlikely]]
+    return GOAL_NODE_NOT_TAKEN;
+  const size_t bytes = bytes_of(call);
+  Lane* const lane = lane_for(call.kind, bytes);
+  if (lane == nullptr) return GOAL_NODE_NOT_TAKEN;
+  State& state = lane == &short_ ? short_state_ : long_state_;
+  if (state != State::here) [[unlikely]] {
+    if (state == State::failed) return code_;
+    // Memory is made by calls that may wait.
+    if (lane == &short_) short_calls_ = std::min(short_calls_ + 1, kEarlyCalls);
+    else if (state == State::early) wants_long_ = (started_calls_ = std::min(started_calls_ + 1, kEarlyCalls)) == kEarlyCalls;
+    return GOAL_NODE_NOT_TAKEN;
+  }
+  auto* run = new goal_node_run(call, bytes, digest(call), rank_, size_, lane->slots.claim(), ended, arg);
+  request = run;
+  run->owner = this;
+  Ended at_once;
+  bool news;
+  {
+    UnderWay& all = UnderWay::instance();
+    const std::lock_guard held(all.lock);
+    news = lane->start(*run, at_once);
+    settle(all);
+  }
+  if (news) waiting_.ring();
+  at_once.tell();
+  return GOAL_SUCCESS;
+}
+
+void Collectives::settle(UnderWay& all) {
+  if (short_.empty() && long_.empty()) all.remove(*this);
+  else all.add(*this);
+}
+
+void Collectives::fail_all(int code, Ended& ended) {
+  short_.fail(code, ended);
+  long_.fail(code, ended);
+}
+
+void Collectives::look(Ended& ended) {
+  if (waiting_.lost()) [[unlikely]] {
+    fail_all(waiting_.given_up() ? int{GOAL_NODE_HOPELESS} : int{GOAL_ERR_FAILED}, ended);
+  } else {
+    const bool one = short_.look(ended), other = long_.look(ended);
+    if (one || other) {
+      waiting_.ring();
+      waiting_.ring_own();
+    }
+  }
+  settle(UnderWay::instance());
+}
+
+bool Collectives::could_look() { return short_.could_look() || long_.could_look() || waiting_.lost(); }
+
+void Collectives::remove(goal_node_run& run) {
+  short_.remove(run);
+  long_.remove(run);
+  settle(UnderWay::instance());
 }
 
 }  // namespace portunus::goal::node

@@ -12,7 +12,8 @@
 
 #include "engine/goal/goal_node.h"
 #include "engine/goal/node/rooms.hpp"
-#include "engine/goal/node/slots.hpp"
+#include "engine/goal/node/slot_call.hpp"
+#include "engine/goal/node/under_way.hpp"
 #include "engine/goal/node/waiting.hpp"
 #include "engine/host/copy_run.hpp"
 
@@ -25,8 +26,13 @@ class Collectives {
   Collectives(const Collectives&) = delete;
   Collectives& operator=(const Collectives&) = delete;
 
-  // GOAL_* codes, as GOAL_Node_run.
+  // GOAL_* codes, as GOAL_Node_run, GOAL_Node_start.
   int run(const GOAL_Node_call& call);
+  int start(const GOAL_Node_call& call, void (*ended)(void*), void* arg, GOAL_Node_request& request);
+  // Under the lock of UnderWay.
+  void look(Ended& ended);
+  bool could_look();
+  void remove(goal_node_run& run);
 
  private:
   // What a rank may meet in waiting, beside success.
@@ -37,6 +43,7 @@ class Collectives {
   struct Range {
     size_t from, bytes;
   };
+  static constexpr size_t kShortRoom = 1008, kShortSlots = 32;
   // One exchange, from begin() to end(), and what it must be called by all ranks.
   class Exchange;
 
@@ -49,7 +56,18 @@ class Collectives {
   static bool is_forced(GOAL_Node_kind kind);
 
   End in_slots(const GOAL_Node_call& call, size_t bytes);
-  void take_from_slots(const GOAL_Node_call& call, size_t bytes);
+  // Begins it, waiting for room.
+  bool begin(const SlotCall& call);
+  // Claims a number and begins behind what is under way; and ends so.
+  bool begin_behind(const SlotCall& call);
+  void end_behind();
+  // Waits, looking after what is under way meanwhile.
+  template <class Ready>
+  bool await(Ready&& ready);
+  Lane* lane_for(GOAL_Node_kind kind, size_t bytes);
+  // Is it among those that have something under way?
+  void settle(UnderWay& all);
+  void fail_all(int code, Ended& ended);
   // `what`: what all ranks must say of the call.
   End in_rooms(const GOAL_Node_call& call, uint64_t what, size_t bytes);
   End bcast(const GOAL_Node_call& call, uint64_t what);
@@ -67,8 +85,6 @@ class Collectives {
   void give_uneven(Exchange& exchange, const GOAL_Node_call& call, size_t at, size_t most);
   void take_uneven(Exchange& exchange, size_t from, size_t bytes, std::byte* to);
 
-  // to = to op from.
-  void combine_block(const GOAL_Node_call& call, std::byte* to, const std::byte* from, size_t bytes) const;
   // Combines, in the order of ranks 0 .. end - 1, what lies at from(rank) (this rank's: at `own`, which may be `to`).
   template <class From>
   void combine(const GOAL_Node_call& call, size_t end, size_t bytes, const std::byte* own, std::byte* to, From&& from) const;
@@ -88,11 +104,12 @@ class Collectives {
   unsigned context_;
   Hopeless hopeless_;
   Waiting waiting_;
-  Slots slots_;
+  Lane short_, long_;  // short ones of all kinds, longer ones that were started
   Rooms rooms_;
-  State slots_state_ = State::early, rooms_state_ = State::early;
-  unsigned calls_ = 0, short_calls_ = 0, long_calls_ = 0;
-  bool prepared_ = false, crowded_ = false;
+  State short_state_ = State::early, long_state_ = State::early, rooms_state_ = State::early;
+  unsigned calls_ = 0, short_calls_ = 0, started_calls_ = 0, long_calls_ = 0;
+  bool wants_long_ = false;
+  bool prepared_ = false, crowded_ = false, has_engine_ = false;
   size_t memory_ = 0;        // bytes, as counted against what all groups may have
   int code_ = GOAL_SUCCESS;  // of the failure
 };

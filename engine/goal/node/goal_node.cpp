@@ -36,6 +36,30 @@ int GOAL_Node_run(GOAL_Node node, const GOAL_Node_call* call) {
   return code == GOAL_ERR_FAILED ? fail(code, kLost) : code;
 }
 
+int GOAL_Node_start(GOAL_Node node, const GOAL_Node_call* call, void (*ended)(void* arg), void* arg, GOAL_Node_request* request) {
+  return guarded([&] {
+    const int code = node->collectives.start(*call, ended, arg, *request);
+    return code == GOAL_ERR_FAILED ? fail(code, kLost) : code;
+  });
+}
+
+int GOAL_Node_finish(GOAL_Node_request* request) {
+  goal_node_run* const run = *request;
+  *request = nullptr;
+  int code = GOAL_ERR_FAILED;
+  {
+    const std::lock_guard held(node::UnderWay::instance().lock);
+    if (run->owner != nullptr) run->owner->remove(*run);
+    else code = run->code;
+  }
+  delete run;
+  return code == GOAL_ERR_FAILED ? fail(code, kLost) : code;
+}
+
+int GOAL_Node_any(void) { return node::UnderWay::instance().any(); }
+void GOAL_Node_look(void) { node::UnderWay::instance().look(); }
+int GOAL_Node_could_look(void) { return node::UnderWay::instance().could_look(); }
+
 void GOAL_Node_attend(int (*look)(void)) { portunus::goal::node::attend.store(look, std::memory_order_release); }
 
 void GOAL_Node_close(GOAL_Node* node) {

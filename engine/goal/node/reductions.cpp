@@ -3,9 +3,8 @@
 // Thread: as collectives.hpp says.
 #include <array>
 
-#include "engine/atomic_ops.hpp"
-#include "engine/goal/calls.hpp"
 #include "engine/goal/node/choice.hpp"
+#include "engine/goal/node/combine.hpp"
 #include "engine/goal/node/exchange.hpp"
 #include "engine/host/copy_run.hpp"
 
@@ -16,11 +15,6 @@ namespace {
 constexpr size_t kBlock = 4096;  // stays in the nearest cache while all ranks' are combined; a multiple of no type's size
 
 }  // namespace
-
-void Collectives::combine_block(const GOAL_Node_call& call, std::byte* to, const std::byte* from, size_t bytes) const {
-  const ptl_datatype_t type = type_of(call.type);
-  apply_local(static_cast<ptlx_local_op_t>(call.op), type, to, to, from, bytes / local_size(type));
-}
 
 template <class From>
 void Collectives::combine(const GOAL_Node_call& call, size_t end, size_t bytes, const std::byte* own, std::byte* to, From&& from) const {

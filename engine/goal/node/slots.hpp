@@ -1,78 +1,92 @@
 // Short contributions: every rank has a few slots in shared memory that it alone writes, and reads those of the others.
 //
-// A slot holds what a rank contributes to one collective, under the collective's number; `begun` is the number of the last
-// one that the rank has begun. Slots are used in turn: who is about to write one again waits until all ranks have begun a
-// collective behind the one that it was written for. So a rank waits once in each collective, however many ranks there are.
+// A slot holds what a rank contributes to one collective, under the collective's number; slots are used in turn. `begun` is the number
+// of the last collective that the rank has begun, `taken` that of the last one behind which it needs nothing more of any slot, here or
+// before: a slot is written again when all ranks have taken what lay in it. So a rank waits once in each collective, however many ranks
+// there are, and several may be under way.
 //
 // Thread: one at a time per group.
-// Invariants: a slot's number is stored, with release, after its data, and `begun` after a rank has read all that it
-// needed of the collectives before. Both are loaded with acquire.
+// Invariants: a slot's number is stored, with release, after its data, and `taken` after the last read. Both are loaded with acquire.
+// A rank begins collectives in the order of their numbers.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "engine/goal/node/shared_memory.hpp"
-#include "engine/goal/node/waiting.hpp"
+#include "engine/host/copy_run.hpp"
 
 namespace portunus::goal::node {
 
 class Slots {
  public:
-  static constexpr size_t kRoom = 1008;  // bytes of a contribution
-
-  Slots(size_t rank, size_t size, Waiting& waiting) : rank_(rank), size_(size), waiting_(waiting) {}
+  // `room`: bytes of a contribution at most, such that a slot is a number of cache lines; `slots`: how many there are, a power of two.
+  Slots(size_t rank, size_t size, size_t room, size_t slots) : rank_(rank), size_(size), stride_(sizeof(Head) + room), slots_(slots) {}
   int make(Agreement& agreement, const GOAL_Group& group, bool may) { return memory_.make(agreement, group, bytes_each(), may); }
   [[nodiscard]] bool made() const { return memory_.made(); }
-  static size_t bytes_each() { return sizeof(Place); }
+  [[nodiscard]] size_t bytes_each() const { return sizeof(Place) + slots_ * stride_; }
+  [[nodiscard]] size_t room() const { return stride_ - sizeof(Head); }
 
-  // The next collective, to which this rank contributes `bytes` of data, or (nullptr) nothing. `what` is everybody's. False:
-  // a rank will never come.
-  bool begin(const void* data, size_t bytes, uint64_t what);
-  // Each after begin(); false as there.
-  bool await_begun_by_all();
-  bool await_all() {
-    return await_each([this](size_t i) { return has_posted(i); });
+  // The number of the next collective, from 1 on.
+  uint64_t claim() { return ++number_; }
+  // Whether a contribution to this one may be written. This rank has taken all up to `taken`.
+  bool has_room(uint64_t number, uint64_t taken) { return number <= taken + slots_ && others_have_taken(number); }
+  // Begins it, with `bytes` of data or (nullptr) nothing, but for `left_out` bytes from `gap` on; `what` is everybody's.
+  void begin(uint64_t number, const void* data, size_t bytes, uint64_t what, uint64_t taken, size_t gap = 0, size_t left_out = 0) {
+    Place& mine = place(rank_);
+    if (data != nullptr) {
+      Head& head = slot(rank_, number);
+      head.what = what;
+      auto* to = reinterpret_cast<std::byte*>(&head + 1);
+      const auto* from = static_cast<const std::byte*>(data);
+      if (gap > 0) copy_run(to, from, gap);
+      if (gap + left_out < bytes) copy_run(to + gap + left_out, from + gap + left_out, bytes - gap - left_out);
+      head.number.store(number, std::memory_order_release);
+    }
+    mine.taken.store(taken, std::memory_order_release);
+    mine.begun.store(number, std::memory_order_release);
   }
-  bool await(size_t rank) {
-    return waiting_.until([&] { return has_posted(rank); });
+  void note_taken(uint64_t number) { place(rank_).taken.store(number, std::memory_order_release); }
+
+  [[nodiscard]] bool has_begun(size_t rank, uint64_t number) const { return place(rank).begun.load(std::memory_order_acquire) >= number; }
+  [[nodiscard]] bool has_posted(size_t rank, uint64_t number) const {
+    return slot(rank, number).number.load(std::memory_order_acquire) == number;
   }
-  // After await: of that rank.
-  [[nodiscard]] const std::byte* data(size_t rank) const { return slot(rank).data; }
-  [[nodiscard]] uint64_t what(size_t rank) const { return slot(rank).what; }
+  // After has_posted: of that rank.
+  [[nodiscard]] const std::byte* data(size_t rank, uint64_t number) const {
+    return reinterpret_cast<const std::byte*>(&slot(rank, number) + 1);
+  }
+  [[nodiscard]] uint64_t what(size_t rank, uint64_t number) const { return slot(rank, number).what; }
 
  private:
-  static constexpr size_t kSlots = 32;
-  struct alignas(64) Slot {
+  struct Head {  // of a slot, whose data follow
     std::atomic<uint64_t> number;
     uint64_t what;
-    std::byte data[kRoom];
   };
   struct alignas(64) Place {
-    alignas(64) std::atomic<uint64_t> begun;
-    std::array<Slot, kSlots> slots;
+    std::atomic<uint64_t> begun, taken;
   };
-  static_assert(std::atomic<uint64_t>::is_always_lock_free && sizeof(Slot) == 1024);
+  static_assert(std::atomic<uint64_t>::is_always_lock_free && sizeof(Head) == 16 && sizeof(Place) == 64);
 
   [[nodiscard]] Place& place(size_t rank) const { return *reinterpret_cast<Place*>(memory_.part(rank)); }
-  [[nodiscard]] Slot& slot(size_t rank) const { return place(rank).slots[number_ % kSlots]; }
-  [[nodiscard]] bool has_posted(size_t rank) const { return slot(rank).number.load(std::memory_order_acquire) == number_; }
-  template <class Has>
-  bool await_each(Has&& has) {
-    size_t next = 0;
-    return waiting_.until([&] {
-      while (next < size_ && (next == rank_ || has(next))) ++next;
-      return next == size_;
-    });
+  [[nodiscard]] Head& slot(size_t rank, uint64_t number) const {
+    return *reinterpret_cast<Head*>(memory_.part(rank) + sizeof(Place) + (number & (slots_ - 1)) * stride_);
   }
 
-  size_t rank_, size_;
-  Waiting& waiting_;
+  bool others_have_taken(uint64_t number) {
+    if (number <= taken_by_all_ + slots_) return true;
+    taken_by_all_ = number;
+    for (size_t i = 0; i < size_; ++i)
+      if (i != rank_) taken_by_all_ = std::min(taken_by_all_, place(i).taken.load(std::memory_order_acquire));
+    return number <= taken_by_all_ + slots_;
+  }
+
+  size_t rank_, size_, stride_, slots_;
   SharedMemory memory_;
-  uint64_t number_ = 0;  // of this collective, from 1 on
-  uint64_t begun_by_all_ = 0;
+  uint64_t number_ = 0;
+  uint64_t taken_by_all_ = 0;  // at least
 };
 
 }  // namespace portunus::goal::node

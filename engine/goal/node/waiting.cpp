@@ -3,6 +3,8 @@
 // Thread: as waiting.hpp says.
 #include "engine/goal/node/waiting.hpp"
 
+#include <cstring>
+
 #include "engine/goal/goal_node.h"
 #include "engine/goal/library.hpp"
 
@@ -10,8 +12,7 @@ namespace portunus::goal::node {
 
 namespace {
 
-// A bit that no program's memory has in OpenSHMEM, whose puts ring for the others.
-constexpr uint32_t kWatchBit = uint32_t{1} << 31;
+constexpr uint32_t kWatchBit = GOAL_NODE_WATCH;
 constexpr ptl_time_t kSlice = 1;          // milliseconds between two looks of GOAL_Node_attend
 constexpr ptl_time_t kFirstLimit = 1000;  // milliseconds until a rank asks whether there is hope, and again after twice as long
 
@@ -39,6 +40,7 @@ bool Waiting::prepare(const GOAL_Group& group) {
   ptlx_engine_info_t engine;
   if (PtlxEngineInfo(&engine) != PTL_OK || PtlCTAlloc(ni, &deaths_) != PTL_OK) return false;
   crowded_ = engine.oversubscribed != 0;
+  has_engine_ = std::strcmp(engine.progress, "spin") == 0 || std::strcmp(engine.progress, "offload") == 0;
   for (size_t i = 0; i < watches_.size(); ++i) {
     ptl_process_t member{};
     member.rank = static_cast<ptl_rank_t>(group.ranks ? group.ranks[i] : static_cast<int>(i));
@@ -63,6 +65,11 @@ void Waiting::ring() const {
   }
 }
 
+void Waiting::ring_own() const {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (std::atomic_ref<uint32_t>(*watches_[self_].watched).load(std::memory_order_relaxed) & kWatchBit) PtlxNodeRing(&watches_[self_]);
+}
+
 bool Waiting::sleep(bool (*ready)(void*), void* arg) {
   struct Sleeper {
     bool (*ready)(void*);
@@ -76,7 +83,10 @@ bool Waiting::sleep(bool (*ready)(void*), void* arg) {
   };
   const auto wait = [&](ptl_time_t limit) { return PtlxWait(done, &sleeper, kWatchBit, limit); };
   for (ptl_time_t limit = kFirstLimit; wait_attending(limit, wait) == PTL_CT_NONE_REACHED; limit *= 2)
-    if ((given_up_ = hopeless_())) return false;
+    if (hopeless_()) {
+      given_up_.store(true, std::memory_order_relaxed);
+      return false;
+    }
   return sleeper.is_ready;
 }
 

@@ -39,6 +39,8 @@ class Waiting {
   bool prepare(const GOAL_Group& group);
   // Ranks outnumber cores here: a spinning one may keep off the one that it waits for.
   [[nodiscard]] bool crowded() const { return crowded_; }
+  // This rank's engine runs on a core that nobody else needs.
+  [[nodiscard]] bool has_engine() const { return has_engine_; }
 
   // False: it will never be: lost() or given_up() says why.
   template <class Ready>
@@ -48,16 +50,19 @@ class Waiting {
   }
   // After a store: wakes those who sleep.
   void ring() const;
+  // The same for threads of this process.
+  void ring_own() const;
 
   [[nodiscard]] bool lost() const;  // a rank of the group has ended, or the domain has failed
-  [[nodiscard]] bool given_up() const { return given_up_; }
+  [[nodiscard]] bool given_up() const { return given_up_.load(std::memory_order_relaxed); }
 
  private:
   bool sleep(bool (*ready)(void*), void* arg);
 
   GOAL_Domain domain_;
   Hopeless hopeless_;
-  bool crowded_ = false, given_up_ = false;
+  bool crowded_ = false, has_engine_ = false;
+  std::atomic<bool> given_up_{false};  // by any thread that waits; of itself
   size_t self_ = 0;
   ptl_handle_ct_t deaths_ = PTL_CT_NONE;  // of ranks of the group: its failures
   std::vector<ptlx_watch_t> watches_;     // by rank

@@ -1,0 +1,126 @@
+// Starting, looking and ending: see under_way.hpp.
+//
+// Thread: as under_way.hpp says.
+#include "engine/goal/node/under_way.hpp"
+
+#include <algorithm>
+
+#include "engine/goal/node/collectives.hpp"
+
+namespace portunus::goal::node {
+
+void Ended::tell() {
+  while (first_ != nullptr) {
+    goal_node_run& run = *first_;
+    first_ = run.next;
+    run.ended(run.arg);  // may free it
+  }
+}
+
+uint64_t Lane::taken_before(uint64_t number) const {
+  uint64_t first = number;
+  if (!runs_.empty()) first = std::min(first, runs_.front()->call.number());
+  if (blocking_ != 0) first = std::min(first, blocking_);
+  return first - 1;
+}
+
+void Lane::begin(goal_node_run& run) {
+  last_ = run.call.number();
+  run.call.begin(slots, taken_before(last_));
+  run.has_begun = true;
+}
+
+bool Lane::start(goal_node_run& run, Ended& ended) {
+  const bool begins = all_begun() && may_begin(run.call);
+  runs_.push_back(&run);
+  resize();
+  if (!begins) return false;
+  begin(run);
+  // Of those that make one whole at a time, one sees the others: each stores before it looks.
+  if (run.call.is_everybodys()) std::atomic_thread_fence(std::memory_order_seq_cst);
+  const bool is_there = run.call.is_there(slots);
+  if (is_there) look(ended);
+  return is_there || !run.call.is_everybodys();
+}
+
+bool Lane::could_look() {
+  for (goal_node_run* run : runs_) {
+    if (!run->has_begun) return may_begin(run->call);
+    if (run->call.is_there(slots)) return true;
+  }
+  return false;
+}
+
+bool Lane::look(Ended& ended) {
+  bool news = false;
+  size_t kept = 0;
+  for (size_t i = 0; i < runs_.size(); ++i) {
+    goal_node_run& run = *runs_[i];
+    if (!run.has_begun && may_begin(run.call)) {
+      begin(run);
+      news = true;
+    }
+    if (!run.has_begun) {  // nor may those behind it
+      while (i < runs_.size()) runs_[kept++] = runs_[i++];
+      break;
+    }
+    if (!run.call.is_there(slots)) {
+      runs_[kept++] = &run;
+      continue;
+    }
+    ended.add(run, run.call.take(slots) ? int{GOAL_SUCCESS} : int{GOAL_NODE_MISMATCH});
+    news = true;
+  }
+  runs_.resize(kept);
+  if (news) slots.note_taken(taken_before(last_ + 1));
+  resize();
+  return news;
+}
+
+void Lane::fail(int code, Ended& ended) {
+  for (goal_node_run* run : runs_) ended.add(*run, code);
+  runs_.clear();
+  resize();
+}
+
+void Lane::remove(goal_node_run& run) {
+  std::erase(runs_, &run);
+  resize();
+}
+
+UnderWay& UnderWay::instance() {
+  static auto& all = *new UnderWay;  // for threads that outlive main
+  return all;
+}
+
+void UnderWay::add(Collectives& one) {
+  if (std::ranges::find(all_, &one) == all_.end()) all_.push_back(&one);
+  any_.store(true, std::memory_order_release);
+}
+
+void UnderWay::remove(Collectives& one) {
+  std::erase(all_, &one);
+  any_.store(!all_.empty(), std::memory_order_release);
+}
+
+void UnderWay::look() {
+  if (!any()) return;
+  Ended ended;
+  {
+    const std::lock_guard held(lock);
+    for (size_t i = 0; i < all_.size();) {
+      Collectives& one = *all_[i];
+      one.look(ended);
+      if (i < all_.size() && all_[i] == &one) ++i;  // else it has nothing under way any more
+    }
+  }
+  ended.tell();
+}
+
+bool UnderWay::could_look() {
+  if (!any()) return false;
+  const std::unique_lock held(lock, std::try_to_lock);  // who has it looks, and wakes whom it concerns
+  return held && std::ranges::any_of(all_, [](Collectives* one) { return one->could_look(); });
+}
+
+}  // namespace portunus::goal::node

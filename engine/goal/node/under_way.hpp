@@ -1,0 +1,113 @@
+// Collectives that were started and not waited for: what a rank does for them whenever it looks.
+//
+// Each gives its contribution as it is started, if there is room, and is taken when somebody looks after all that it needs is there.
+// Nothing of it depends on this rank's thread in between, but where others have not yet taken what lies in the slots: then a start is
+// only noted, and begun by the first look that finds room.
+//
+// Thread: any; one lock for the process, which nobody waits under. It is not taken where nothing is under way.
+// Invariants: runs of one lane begin in the order of their numbers; the lane's `taken` is behind all that are under way.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+
+#include "engine/goal/goal_node.h"
+#include "engine/goal/node/slot_call.hpp"
+#include "engine/goal/node/slots.hpp"
+#include "engine/goal/node/waiting.hpp"
+
+namespace portunus::goal::node {
+class Collectives;
+class Lane;
+}  // namespace portunus::goal::node
+
+struct goal_node_run {
+  goal_node_run(const GOAL_Node_call& wanted, size_t bytes, uint64_t what, size_t rank, size_t size, uint64_t number, void (*whom)(void*),
+                void* with)
+      : copy(wanted), call(copy, bytes, what, rank, size, number), ended(whom), arg(with) {}
+  goal_node_run(const goal_node_run&) = delete;
+  goal_node_run& operator=(const goal_node_run&) = delete;
+
+  GOAL_Node_call copy;
+  portunus::goal::node::SlotCall call;
+  void (*ended)(void*);
+  void* arg;
+  portunus::goal::node::Collectives* owner = nullptr;  // while under way
+  goal_node_run* next = nullptr;                       // of those that have ended in one look
+  bool has_begun = false;
+  int code = GOAL_SUCCESS;
+};
+
+namespace portunus::goal::node {
+
+// Runs that have ended and whose users are to be told, outside of the lock.
+class Ended {
+ public:
+  void add(goal_node_run& run, int code) {
+    run.code = code;
+    run.owner = nullptr;
+    *last_ = &run;
+    last_ = &run.next;
+  }
+  void tell();
+
+ private:
+  goal_node_run* first_ = nullptr;
+  goal_node_run** last_ = &first_;
+};
+
+// Slots, and what is under way in them. All but empty() under the lock.
+class Lane {
+ public:
+  Lane(size_t rank, size_t size, size_t room, size_t slots) : slots(rank, size, room, slots) {}
+  [[nodiscard]] bool empty() const { return count_.load(std::memory_order_acquire) == 0; }  // pairs with resize()
+
+  // A blocking call, whose number is claimed, until it is over.
+  void block(uint64_t number) { blocking_ = number; }
+  void unblock() { blocking_ = 0; }
+  // Whether all that was started before the blocking call has begun.
+  [[nodiscard]] bool all_begun() const { return runs_.empty() || runs_.back()->has_begun; }
+  // What this rank has taken when it begins that number.
+  [[nodiscard]] uint64_t taken_before(uint64_t number) const;
+  [[nodiscard]] bool may_begin(const SlotCall& call) { return call.may_begin(slots, taken_before(call.number())); }
+
+  // Its number was claimed from the slots. True: there is something new for others.
+  bool start(goal_node_run& run, Ended& ended);
+  [[nodiscard]] bool could_look();
+  // True: there is something new for others.
+  bool look(Ended& ended);
+  void fail(int code, Ended& ended);
+  void remove(goal_node_run& run);
+
+  Slots slots;
+
+ private:
+  void resize() { count_.store(runs_.size(), std::memory_order_release); }
+  void begin(goal_node_run& run);
+
+  std::deque<goal_node_run*> runs_;
+  std::atomic<size_t> count_{0};
+  uint64_t blocking_ = 0, last_ = 0;  // the last number that was begun here
+};
+
+// Those that have anything under way.
+class UnderWay {
+ public:
+  static UnderWay& instance();
+  std::mutex lock;
+  // Under the lock.
+  void add(Collectives& one);
+  void remove(Collectives& one);
+
+  [[nodiscard]] bool any() const { return any_.load(std::memory_order_acquire); }  // pairs with add()
+  void look();
+  bool could_look();
+
+ private:
+  std::deque<Collectives*> all_;
+  std::atomic<bool> any_{false};
+};
+
+}  // namespace portunus::goal::node
