@@ -1,7 +1,8 @@
 // operation.cpp: nonblocking and persistent collectives: requests whose schedules the engine runs.
 //
-// When an execution ends, the engine sends this process a message of no bytes, whose event completes the request. The rest
-// (unpacking, what the engine cannot combine) is done by the thread that completes the request.
+// Short ones of ranks that share a node go through their memory (GOAL_Node_start); of the others the engine runs a schedule. When an
+// execution ends, the engine sends this process a message of no bytes, whose event completes the request. The rest (unpacking, what the
+// engine cannot combine) is done by the thread that completes the request.
 #include <optional>
 #include <utility>
 #include <vector>
@@ -26,10 +27,17 @@ class Operation final : public Attachment {
   ~Operation() override {
     // Its request was freed. What has ended is brought to its user; what has not stays busy, and is not used again.
     if (running_ && running_->execution->has_ended()) end_run();
+    if (on_node_) end_on_node();
   }
 
-  // Finds or makes what executes the works.
-  int prepare(const Call& call) {
+  // Finds or makes what executes the works; those on the node are started.
+  int prepare(const Call& call, Request& request) {
+    if (!persistent_) {
+      const auto ended = [](void* whose) { adi::conclude(*static_cast<Request*>(whose)); };
+      const int code = state_of(*call.comm).start_on_node(*first_, packed_, ended, &request, on_node_, out_);
+      if (code == GOAL_SUCCESS) return MPI_SUCCESS;
+      if (code != GOAL_NODE_NOT_TAKEN) return raise_goal(call.function, *call.comm, code);
+    }
     for (const Work* work = first_.get(); work != nullptr; work = work->then.get()) {
       stages_.push_back({work, nullptr});
       if (int error = prepare(call, stages_.back())) return error;
@@ -40,6 +48,7 @@ class Operation final : public Attachment {
   bool can_start() const override { return persistent_; }
 
   int start(Request& request) override {
+    if (on_node_) return MPI_SUCCESS;
     fits_ = true;
     const int code = start(request, 0);
     if (code == GOAL_SUCCESS) return MPI_SUCCESS;
@@ -56,6 +65,10 @@ class Operation final : public Attachment {
   }
 
   void overdue(Request& request) override {
+    if (on_node_ && log_.differs()) {
+      end_on_node();
+      adi::conclude(request);
+    }
     if (!running_ || !log_.differs()) return;
     running_->execution->cancel();
     std::exchange(running_, nullptr)->execution->finished();
@@ -64,6 +77,7 @@ class Operation final : public Attachment {
 
   int query(Request& request, MPI_Status*) override {
     if (running_ && !end_run()) failed_ = true;
+    if (on_node_ && !end_on_node()) failed_ = true;
     if (log_.has_differed()) return log_.error_class();
     if (failed_) {
       const int cause = mitigation::cause_of_failure(*request.comm, differ);
@@ -117,12 +131,22 @@ class Operation final : public Attachment {
     return code == GOAL_SUCCESS || code == kMismatch;
   }
 
+  bool end_on_node() {
+    const int code = GOAL_Node_finish(&on_node_);
+    if (code == GOAL_SUCCESS) first_->drain(out_);
+    if (code == kMismatch) fits_ = false;
+    return code == GOAL_SUCCESS || code == kMismatch;
+  }
+
   const char* function_;
   bool persistent_, failed_ = false, fits_ = true;
   std::unique_ptr<Work> first_;
   CallLog& log_;
   std::vector<Stage> stages_;
   const Stage* running_ = nullptr;
+  GOAL_Node_request on_node_ = nullptr;
+  State::Packed packed_;
+  std::byte* out_ = nullptr;
   std::optional<adi::Stepwise> goes_on_;  // while another stage follows
 };
 
@@ -140,7 +164,7 @@ int start(const Call& call, std::unique_ptr<Work> work) {
   request->special = true;
   request->source = MPI_ANY_SOURCE;
   request->attached = operation;
-  int error = operation->prepare(call);
+  int error = operation->prepare(call, *request);
   if (error == MPI_SUCCESS && call.form == Form::nonblocking) error = operation->start(*request);
   if (error != MPI_SUCCESS) {
     pool.release(request);

@@ -1,9 +1,9 @@
 // run.hpp: the three forms of a collective: blocking, nonblocking, persistent.
 //
-// Blocking ones of ranks that share a node go through memory that all map (goal_node.h). Of the others, those that are alike and of no
-// great size run a resident schedule, which costs an increment of a counter and, where they are small, copying the data; the rest and
-// persistent ones make a schedule of their own. Of nonblocking and persistent ones the engine reports the end in the event queue of all
-// requests: a put of no bytes to this process itself is parked behind the schedule.
+// Blocking ones of ranks that share a node, and short nonblocking ones, go through memory that all map (goal_node.h). Of the others, those
+// that are alike and of no great size run a resident schedule, which costs an increment of a counter and, where they are small, copying the
+// data; the rest and persistent ones make a schedule of their own. Of nonblocking and persistent ones the engine reports the end in the
+// event queue of all requests: a put of no bytes to this process itself is parked behind the schedule.
 //
 // Thread: any, one collective per communicator at a time. Source: MPI-5.0, 6.12, 6.13.
 #pragma once

@@ -41,32 +41,54 @@ State::State(const Communicator& comm) : log(comm), comm_(comm), rank_(comm.rank
 
 State::~State() { GOAL_Node_close(&node_); }
 
-int State::run_on_node(const Work& work) {
-  if (node_ == nullptr) return GOAL_NODE_NOT_TAKEN;
-  constexpr size_t kKept = 256 * 1024;  // of packed data, from call to call
-  const auto room = [](std::vector<std::byte>& packed, size_t bytes) {
-    if (packed.size() <= bytes) packed.resize(bytes + 1);
-    return packed.data();
+namespace {
+
+// Says what a work is for ranks that share memory, where its data lie or are packed. False: they do not have it.
+bool describe(const Work& work, State::Packed& packed, GOAL_Node_call& call, std::byte*& out) {
+  const auto room = [](std::vector<std::byte>& memory, size_t bytes) {
+    if (memory.size() <= bytes) memory.resize(bytes + 1);
+    return memory.data();
   };
-  GOAL_Node_call call{};
   const bool replaced = work.in_place && (work.key.kind == Kind::alltoall || work.key.kind == Kind::other);  // before it is sent
-  std::byte* out = work.out_is_direct ? work.user_out : room(packed_out_, work.out_bytes);
+  out = work.out_is_direct ? work.user_out : room(packed.out, work.out_bytes);
   call.out = out;
   if (work.in_is_out) {
     if (!work.out_is_direct) work.fill(out);
   } else if (work.input_is_direct() && !replaced) {
     call.in = work.user_in;
   } else {
-    std::byte* in = room(packed_in_, work.in_bytes);
+    std::byte* in = room(packed.in, work.in_bytes);
     work.fill(in);
     call.in = in;
   }
-  if (!work.on_node(call)) return GOAL_NODE_NOT_TAKEN;
+  return work.on_node(call);
+}
+
+}  // namespace
+
+void State::Packed::drop_large() {
+  constexpr size_t kKept = 256 * 1024;
+  for (auto* memory : {&in, &out})
+    if (memory->size() > kKept) std::vector<std::byte>().swap(*memory);
+}
+
+int State::run_on_node(const Work& work) {
+  if (node_ == nullptr) return GOAL_NODE_NOT_TAKEN;
+  GOAL_Node_call call{};
+  std::byte* out;
+  if (!describe(work, packed_, call, out)) return GOAL_NODE_NOT_TAKEN;
   const int code = GOAL_Node_run(node_, &call);
   if (code == GOAL_SUCCESS) work.drain(out);
-  for (auto* packed : {&packed_in_, &packed_out_})
-    if (packed->size() > kKept) std::vector<std::byte>().swap(*packed);
+  packed_.drop_large();
   return code;
+}
+
+int State::start_on_node(const Work& work, Packed& packed, void (*ended)(void*), void* arg, GOAL_Node_request& request, std::byte*& out) {
+  constexpr size_t kMost = 512 * 1024;  // longer ones are not taken
+  if (node_ == nullptr || work.then != nullptr || work.key.kind == Kind::other || work.most_bytes > kMost) return GOAL_NODE_NOT_TAKEN;
+  GOAL_Node_call call{};
+  if (!describe(work, packed, call, out)) return GOAL_NODE_NOT_TAKEN;
+  return GOAL_Node_start(node_, &call, ended, arg, &request);
 }
 
 bool Work::on_node(GOAL_Node_call& call) const {

@@ -48,6 +48,13 @@ class State {
   GOAL_Group persistent();
   // A blocking collective through memory that all ranks share: GOAL_* codes, GOAL_NODE_NOT_TAKEN.
   int run_on_node(const Work& work);
+  // Memory for data that are packed, from call to call or of one call.
+  struct Packed {
+    std::vector<std::byte> in, out;
+    void drop_large();
+  };
+  // Starts one so: see GOAL_Node_start. `out`: where its result will lie, for Work::drain.
+  int start_on_node(const Work& work, Packed& packed, void (*ended)(void*), void* arg, GOAL_Node_request& request, std::byte*& out);
   // Does this collective have to be a meeting? Counts it.
   bool must_meet(const Work& work);
 
@@ -80,7 +87,7 @@ class State {
   uint32_t once_ = 0, persistent_ = 0;
   unsigned apart_ = 0;
   GOAL_Node node_ = nullptr;
-  std::vector<std::byte> packed_in_, packed_out_;  // for that
+  Packed packed_;  // for that
 };
 
 State& state_of(Communicator& comm);

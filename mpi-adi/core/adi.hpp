@@ -18,6 +18,7 @@
 #include <functional>
 #include <mutex>
 
+#include "engine/goal/goal_node.h"
 #include "mpi-adi/core/losses.hpp"
 #include "mpi-adi/pt2pt/match_bits.hpp"
 #include "mpi-adi/request/request.hpp"
@@ -187,12 +188,22 @@ inline bool take_some(ptl_time_t timeout) {
   return true;
 }
 
+// The same where collectives are under way on the node, whose ends are no events: until done() or one of either, or for so many
+// milliseconds; false: none.
+bool take_beside_collectives(bool (*done)(const void*), const void* arg, ptl_time_t timeout);
+template <class Done>
+bool take_more(const Done& done, ptl_time_t timeout) {
+  if (GOAL_Node_any() == 0) [[likely]]
+    return take_some(timeout);
+  return take_beside_collectives([](const void* arg) -> bool { return (*static_cast<const Done*>(arg))(); }, &done, timeout);
+}
+
 // Returns when done(), stepping the engine and completing requests meanwhile.
 template <class Done>
 void wait_until(Done&& done) {
   if (done()) return;
   if (device.threaded && !turn.take_unless(done)) return;
-  while (!done()) take_some(PTL_TIME_FOREVER);
+  while (!done()) take_more(done, PTL_TIME_FOREVER);
   if (device.threaded) turn.give_back();
 }
 
@@ -200,6 +211,7 @@ void wait_until(Done&& done) {
 template <class Done>
 bool poll_until(Done&& done) {
   if (done()) return true;
+  GOAL_Node_look();
   if (device.threaded && !turn.try_take()) return done();
   while (!done() && take_some(0)) {
   }

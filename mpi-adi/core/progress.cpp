@@ -102,10 +102,30 @@ int send_laid_out(Request* request, bool synchronous, const ptlx_layout_t& layou
                 request, 0);
 }
 
+bool take_beside_collectives(bool (*done)(const void*), const void* arg, ptl_time_t timeout) {
+  struct Waiter {
+    bool (*done)(const void*);
+    const void* arg;
+    ptl_event_t event{};
+    int got = PTL_EQ_EMPTY;
+  } waiter{done, arg};
+  const auto ready = [](void* at) -> int {
+    auto& self = *static_cast<Waiter*>(at);
+    if (self.got == PTL_EQ_EMPTY) self.got = PtlEQGet(device.eq, &self.event);
+    return self.got != PTL_EQ_EMPTY || GOAL_Node_could_look() != 0 || self.done(self.arg);
+  };
+  const int result = PtlxWait(ready, &waiter, GOAL_NODE_WATCH, timeout);
+  if (result != PTL_OK && result != PTL_CT_NONE_REACHED) give_up(result);
+  if (waiter.got == PTL_OK) complete(waiter.event);
+  else if (waiter.got != PTL_EQ_EMPTY) give_up(waiter.got);
+  GOAL_Node_look();
+  return result != PTL_CT_NONE_REACHED;
+}
+
 void wait_patiently(const std::function<bool()>& done, const std::function<void()>& overdue) {
   if (done() || (device.threaded && !turn.take_unless(done))) return;
   for (ptl_time_t patience = kPatience; !done();) {
-    if (take_some(patience)) continue;
+    if (take_more(done, patience)) continue;
     patience *= 2;
     overdue();
   }
@@ -113,7 +133,7 @@ void wait_patiently(const std::function<bool()>& done, const std::function<void(
 }
 
 int attend() {
-  if (stepwise.load(std::memory_order_relaxed) == 0) return 0;
+  if (stepwise.load(std::memory_order_relaxed) == 0 && GOAL_Node_any() == 0) return 0;
   poll_until([] { return false; });
   return 1;
 }

@@ -429,6 +429,53 @@ TEST(NonblockingCollectives, MixWithMessagesInOneWait) {
   EXPECT_EQ(got, left() + 1);
 }
 
+// More are started than there is room for, in the lengths that go through memory.
+constexpr int kMany = 120;
+void meet_until_there_is_memory(int length) {
+  std::vector<int> some(static_cast<size_t>(length));
+  for (int i = 0; i < 5; ++i) {
+    MPI_Request early;
+    MPI_Ibcast(some.data(), length, MPI_INT, 0, comm, &early);
+    MPI_Wait(&early, MPI_STATUS_IGNORE);
+    MPI_Barrier(comm);
+  }
+}
+
+TEST(NonblockingCollectives, StartsWaitForNoOtherRankHoweverMany) {
+  for (const int length : {2, 3000}) {
+    meet_until_there_is_memory(length);
+    std::vector<std::vector<int>> data;
+    for (int i = 0; i < kMany; ++i)
+      data.push_back(rank() == 0 ? vector_of<int>(i, static_cast<size_t>(length)) : std::vector<int>(static_cast<size_t>(length)));
+    std::vector<MPI_Request> requests(kMany);
+    if (rank() != 0) MPI_Recv(nullptr, 0, MPI_INT, 0, 5, comm, MPI_STATUS_IGNORE);  // the others begin when all have been started here
+    for (int i = 0; i < kMany; ++i)
+      MPI_Ibcast(data[static_cast<size_t>(i)].data(), length, MPI_INT, 0, comm, &requests[static_cast<size_t>(i)]);
+    for (int r = 1; rank() == 0 && r < ranks(); ++r) MPI_Send(nullptr, 0, MPI_INT, r, 5, comm);
+    MPI_Waitall(kMany, requests.data(), MPI_STATUSES_IGNORE);
+    for (int i = 0; i < kMany; ++i) EXPECT_EQ(data[static_cast<size_t>(i)], vector_of<int>(i, static_cast<size_t>(length)));
+  }
+}
+
+TEST(NonblockingCollectives, GoOnWhileARankWaitsForAMessageOrProbes) {
+  for (const int length : {2, 3000}) {
+    meet_until_there_is_memory(length);
+    const std::vector<int> ones(static_cast<size_t>(length), 1);
+    std::vector<std::vector<int>> sums(kMany, std::vector<int>(static_cast<size_t>(length)));
+    std::vector<MPI_Request> requests(kMany);
+    for (int i = 0; i < kMany; ++i)
+      MPI_Iallreduce(ones.data(), sums[static_cast<size_t>(i)].data(), length, MPI_INT, MPI_SUM, comm, &requests[static_cast<size_t>(i)]);
+    if (rank() != 0) {  // this one completes what it has started only after that message
+      if (rank() % 2 == 0) MPI_Probe(0, 6, comm, MPI_STATUS_IGNORE);
+      MPI_Recv(nullptr, 0, MPI_INT, 0, 6, comm, MPI_STATUS_IGNORE);
+    }
+    for (int left = kMany, index; rank() == 0 && left > 0; --left) MPI_Waitany(kMany, requests.data(), &index, MPI_STATUS_IGNORE);
+    for (int r = 1; rank() == 0 && r < ranks(); ++r) MPI_Send(nullptr, 0, MPI_INT, r, 6, comm);
+    for (int flag = 0; flag == 0;) MPI_Testall(kMany, requests.data(), &flag, MPI_STATUSES_IGNORE);
+    for (const std::vector<int>& sum : sums) EXPECT_EQ(sum, std::vector<int>(static_cast<size_t>(length), ranks()));
+  }
+}
+
 TEST(PersistentCollectives, RunAgainWithWhatTheBuffersHoldThen) {
   int in = 0, sum = 0;
   std::vector<int> word(3, 0);
