@@ -2,6 +2,7 @@
 #include "engine/flow_control.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "engine/payload.hpp"
 
@@ -16,7 +17,7 @@ int FlowControl::limit_held(uint32_t ni, uint32_t pt_index, uint64_t headers_onl
   PortalEntry* portal = core_.portal(ni, pt_index);
   if (!portal) return PTL_ARG_INVALID;
   if (!portal->unexpected.empty()) return PTL_PT_IN_USE;
-  portal->held = std::make_unique<HeldMemory>(headers_only_from, most);
+  portal->held = std::make_unique<HeldMemory>(headers_only_from, most - peers_.bound_under_way(most));
   return PTL_OK;
 }
 
@@ -47,7 +48,7 @@ void FlowControl::tell(Peer& peer, const wire::Header& about, Throttle level) {
   header.flags = about.flags & wire::kNiMask;
   header.op = static_cast<uint8_t>(level);
   header.pt_index = about.pt_index;
-  peers_.send(peer, header, nullptr, 0);
+  peers_.send_throttle(peer, header);
 }
 
 bool FlowControl::pause(Peer& peer, Command& command) {
@@ -86,11 +87,30 @@ PausedPuts FlowControl::told(Peer& peer, const wire::Header& header) {
     peer.throttled = true;
   }
   found->level = level;
-  if (level == Throttle::nothing) return free_to_go;
+  if (level == Throttle::nothing) {
+    pause_held_back(peer, *found);
+    return free_to_go;
+  }
   free_to_go.swap(found->paused);
   paused_ -= free_to_go.size();
   if (level == Throttle::none) lift(peer, found);
   return free_to_go;
+}
+
+// What was to go before the target asked, and found no room, is as much as many messages under way.
+void FlowControl::pause_held_back(Peer& peer, Throttled& throttled) {
+  if (!peer.holds_back()) return;
+  PausedPuts before;
+  const auto goes_there = [&](HeldMessage& message) {
+    Command* const command = message.command.get();
+    if (!command || command->verb != Verb::put || command->ni != throttled.ni || command->pt_index != throttled.pt_index) return false;
+    before.push_back(std::move(message.command));
+    return true;
+  };
+  std::erase_if(*peer.held, goes_there);
+  peers_.let_go(before.size());
+  paused_ += before.size();
+  throttled.paused.insert(throttled.paused.begin(), std::make_move_iterator(before.begin()), std::make_move_iterator(before.end()));
 }
 
 void FlowControl::lift(Peer& peer, std::list<Throttled>::iterator which) {

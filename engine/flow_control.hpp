@@ -4,12 +4,13 @@
 // What held messages (PTLX_ME_HOLD) of a portal table entry occupy is counted. From `headers_only_from` bytes on their
 // senders are asked, each when its next message is kept, to send headers alone and to keep the data until it is asked for;
 // from `most` on to send nothing more. When enough has been taken, all who were asked are told. What was under way when a
-// sender was asked still comes.
+// sender was asked still comes: as far as transports bound that, `most` is less by so much than what a user has asked for.
 //
 // Thread: the baton holder. Callers: Unexpected (the target's side), Initiator and Engine (the sender's side).
 // Invariants: of one sender's puts to a throttled portal table entry none overtakes another: while some are paused, the next
-// ones queue behind them. Messages to other entries, answers and everything else go on.
-// Source: the flow control that Portals 4.3 leaves to its users; Cray's MPI on the XT3 for what happens without it.
+// ones queue behind them; those that were held back before, for want of room, are paused in front of them. Messages to other entries,
+// answers and everything else go on. Source: the flow control that Portals 4.3 leaves to its users; Cray's MPI on the XT3 for what happens
+// without it.
 #pragma once
 
 #include <atomic>
@@ -55,6 +56,7 @@ class FlowControl {
 
  private:
   void tell(Peer& peer, const wire::Header& about, Throttle level);
+  void pause_held_back(Peer& peer, Throttled& throttled);
   void lift(Peer& peer, std::list<Throttled>::iterator which);
 
   Core& core_;

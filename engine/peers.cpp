@@ -5,6 +5,11 @@
 #include <utility>
 
 namespace portunus {
+namespace {
+
+bool is_throttle(const HeldMessage& message) { return !message.command && message.header.kind == wire::Kind::throttle; }
+
+}  // namespace
 
 void Peers::add_transport(std::unique_ptr<Transport> transport, bool costly_to_poll) {
   if (transport->can().bundling) bundler_ = transport.get();
@@ -82,6 +87,21 @@ void Peers::send(Peer& peer, wire::Header header, const void* payload, size_t si
   hold(peer, std::move(held));
 }
 
+void Peers::send_throttle(Peer& peer, const wire::Header& header) {
+  if (peer.failed) return;
+  if (!peer.holds_back() || !is_throttle(peer.held->front())) {
+    const Sent result = peer.transport->send(*peer.link, header, {});
+    if (result == Sent::done) ++core_.stats.sends;
+    if (result == Sent::failed) fail(peer);
+    if (result != Sent::again) return;
+  }
+  HeldMessage held;
+  held.header = header;
+  hold(peer, std::move(held));
+  const auto last = std::prev(peer.held->end());
+  std::rotate(std::find_if_not(peer.held->begin(), last, is_throttle), last, peer.held->end());
+}
+
 void Peers::hold(Peer& peer, HeldMessage message) {
   ++core_.stats.back_pressure;
   if (!peer.held) peer.held = std::make_unique<std::deque<HeldMessage>>();
@@ -147,6 +167,16 @@ void Peers::unwatch(uint32_t ct) {
 std::vector<uint32_t> Peers::take_watchers(Peer& peer) {
   watches_ -= peer.watchers.size();
   return std::exchange(peer.watchers, {});
+}
+
+uint64_t Peers::bound_under_way(uint64_t most) {
+  uint64_t sum = 0;
+  for (Carrier& carrier : carriers_) {
+    uint64_t& lends = carrier.transport->state.lends;
+    lends = std::min(lends, most / 4);
+    sum += carrier.transport->limits().under_way + lends;
+  }
+  return std::min(sum, most / 2);
 }
 
 void Peers::poll_self() { carriers_.front().transport->poll(kArrivalsPerPoll); }

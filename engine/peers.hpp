@@ -53,6 +53,8 @@ class Peers {
   // ---- sending ----
   // A message of the engine's own (answers, streamed data, requests for it): sent, held back, or dropped with its peer.
   void send(Peer& peer, wire::Header header, const void* payload, size_t size);
+  // A throttle: ahead of all that is held back but its like, and without a payload.
+  void send_throttle(Peer& peer, const wire::Header& header);
   void hold(Peer& peer, HeldMessage message);
   // So many were held back and are not any more.
   void let_go(uint64_t messages);
@@ -82,6 +84,9 @@ class Peers {
   bool any_watched() const { return watches_ != 0; }
 
   // ---- the transports, all together ----
+  // What all peers may have on their way here, beyond one message from each, when that shall be no more than half of `most`, as far as
+  // transports can be told so.
+  uint64_t bound_under_way(uint64_t most);
   // Delivers what has arrived, some of each; returns how many. `work_so_far`: in this step.
   int poll(int work_so_far) {
     int work = 0;

@@ -14,6 +14,8 @@ bool header_fits(const ListEntry& entry, const KeptHeader& kept) {
   return offset <= entry.length && kept.header.rlength <= entry.length - offset;
 }
 
+static_assert(sizeof(KeptHeader) <= wire::kKeptHeader);
+
 uint64_t bytes_held(const KeptHeader& kept) { return sizeof kept + (kept.payload ? kept.header.payload_size : 0); }
 
 bool was_set_aside(const KeptHeader& kept) { return kept.match_bits != kept.header.match_bits; }

@@ -41,8 +41,7 @@ std::span<const Variable> environment_variables() {
       {"MPIADI_UNEXPECTED_BUFFER", "bytes, with k, m, g", "64m",
        "what messages without a receive may occupy on a rank before their senders are asked to send headers "
        "alone"},
-      {"MPIADI_UNEXPECTED_LIMIT", "bytes, with k, m, g", "256m",
-       "and before they are asked to wait; what was under way by then still comes"},
+      {"MPIADI_UNEXPECTED_LIMIT", "bytes, with k, m, g", "256m", "and at most, together with what is under way; senders wait before"},
       {"MPIADI_NODE_COLLECTIVES", "1, 0", "1", "0: blocking collectives of MPI go by messages also where all ranks share a node"},
       {"MPIADI_INFO", "1, 0", "0", "1: MPI_Init prints on rank 0 what of these is in force"},
       {"SHMEM_SYMMETRIC_SIZE", "bytes, with k, m, g, t", "512m", "size of the symmetric heap of each PE; memory is taken as it is touched"},

@@ -69,9 +69,11 @@ struct TransportName {
 struct TransportLimits {
   size_t eager = 0;  // most payload bytes of one `send` (<= 65535)
   size_t pull = 0;   // most bytes of one pull/push; 0 = cannot (the engine streams by messages)
+  // The most that all peers together can have on their way here, as an engine keeps it (wire::kKeptHeader), where that is fixed.
+  uint64_t under_way = 0;
 };
 
-// What the engine reads of a transport without calling it, and writes without calling it (bundling).
+// What the engine reads of a transport without calling it, and writes without calling it (bundling, lends).
 struct TransportState {
   // False while the transport knows that `poll` has nothing to deliver, and will not without a call by the baton holder.
   bool may_deliver = true;
@@ -79,6 +81,7 @@ struct TransportState {
   bool has_links = true;    // false: no peer is or was reached by it, so that only a first word can arrive
   unsigned bundling = 0;    // written by the engine: see Bundling
   uint32_t holding = 0;     // arrivals that `poll` has taken in and will deliver later (Holding)
+  uint64_t lends = 0;       // as limits().under_way, beyond a message from each peer, where it is granted; the engine may make it less
 };
 
 // Messages to one process that travel together. While TransportState::bundling is not 0, `send` may keep messages back;
@@ -154,7 +157,7 @@ struct Capabilities {
 class Transport {
  public:
   virtual ~Transport() = default;
-  TransportState state;  // written by the transport, but for `bundling`
+  TransportState state;  // written by the transport, but for `bundling` and `lends`
   const Capabilities& can() const { return can_; }
 
   virtual TransportName name() const = 0;

@@ -42,6 +42,7 @@ constexpr uint8_t kToOperation = 1;
 constexpr uint64_t kWindowMessages = 32;  // stream_request: asks for no more data than fit so many eager messages
 
 constexpr size_t kInlinePayload = 8;
+constexpr size_t kKeptHeader = 384;  // what an engine needs at most to keep a message, beside its payload
 
 struct alignas(64) Header {
   uint32_t ready;  // transport's own: ring turn on the node, zero on the fabric

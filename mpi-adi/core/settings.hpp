@@ -14,7 +14,7 @@ struct Settings {
   uint64_t eager_limit;        // bytes; longer messages send their header alone first
   uint64_t very_short_limit;   // bytes; up to these a message is copied by the call, which is then complete
   uint64_t unexpected_buffer;  // bytes of messages without a receive, beyond which senders send headers alone
-  uint64_t unexpected_limit;   // bytes of these, beyond which senders wait
+  uint64_t unexpected_limit;   // bytes of these, that are never exceeded, for senders wait before
   uint64_t node_collectives;   // 1: small blocking collectives of ranks on one node go by memory that they share
   uint64_t info;               // 1: MPI_Init prints this table on rank 0
 };

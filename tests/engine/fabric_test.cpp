@@ -20,6 +20,7 @@
 #include "engine/transport/fabric/link.hpp"
 #include "engine/transport/fabric/message.hpp"
 #include "tests/engine/transport_pair.hpp"
+#include "tests/support/rig.hpp"
 #include "tests/support/thorough.hpp"
 
 namespace portunus {
@@ -273,6 +274,63 @@ TEST_P(FabricOf, AProcessWithTheAddressOfADeadOneIsANewLink) {
   EXPECT_EQ(server->connect(second->self()), new_link);
   while (server->send(*new_link, put(2, 0), {}) == Sent::again) second->poll(16), server->poll(16);
   while (second_sink.arrivals.empty()) second->poll(16), server->poll(16);
+}
+
+// Engines on fabrics of their own, stepped by hand; the first receives.
+class FabricFlood {
+ public:
+  FabricFlood(const char* provider, size_t engines, uint64_t limit) {
+    std::vector<ptl_process_t> map(engines);
+    for (ptl_process_t& process : map) {
+      test::Node& node = *nodes.emplace_back(std::make_unique<test::Node>(ProcessId{}));
+      auto transport = std::make_unique<FabricTransport>(node.engine, options(provider));
+      node.engine.set_self(transport->self());
+      process.phys = {transport->self().nid, transport->self().pid};
+      node.engine.peers().add_transport(std::move(transport));
+    }
+    for (auto& node : nodes) node->open(PTL_NI_MATCHING | PTL_NI_LOGICAL, map);
+    receiver().portal();
+    EXPECT_EQ(receiver().engine.flow().limit_held(0, 0, limit / 2, limit), PTL_OK);
+    receiver().append(
+        {.options = PTL_ME_OP_PUT | PTLX_ME_HOLD | PTL_ME_EVENT_LINK_DISABLE, .ignore_bits = ~0ull, .list = PTL_OVERFLOW_LIST});
+  }
+  test::Node& receiver() { return *nodes[0]; }
+  uint64_t kept() { return receiver().engine.interface(0).portals[0]->held->used(); }
+
+  std::vector<std::unique_ptr<test::Node>> nodes;
+};
+
+TEST_P(FabricOf, WhatIsKeptOfAFloodStaysBelowItsLimitAndOneMessageFromEachSender) {
+  constexpr uint64_t kLimit = 2 << 20;
+  FabricFlood flood(GetParam(), 3, kLimit);
+  std::vector<char> data(fabric::kEager);
+  uint64_t sent = 0, most = 0;
+  // Senders that send while nothing restrains them, at a receiver that steps seldom: sockets fill before it can ask for less.
+  for (int still = 0; still < 200;) {
+    const uint64_t before = sent, kept = flood.kept();
+    for (size_t i = 1; i < flood.nodes.size(); ++i) {
+      test::Node& sender = *flood.nodes[i];
+      for (int burst = 0; burst < 100 && sender.engine.restraints() == 0; ++burst, ++sent)
+        sender.run(sender.put(data.data(), sent % 50 == 0 ? data.size() : 8, 0));
+      for (int step = 0; step < 20; ++step) sender.engine.step(0);
+    }
+    flood.receiver().engine.step(0);
+    most = std::max(most, flood.kept());
+    still = most > 0 && before == sent && kept == flood.kept() ? still + 1 : 0;
+  }
+  EXPECT_GT(most, kLimit / 2);
+  EXPECT_LE(most, kLimit + 2 * fabric::kOneMessage);
+  // And all of it arrives once it is received.
+  const uint32_t ct = flood.receiver().counter();
+  flood.receiver().append({.start = data.data(),
+                           .length = data.size(),
+                           .options = PTL_ME_OP_PUT | PTLX_ME_COMPLETE_UNEXPECTED | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_COMM_DISABLE |
+                                      PTL_ME_EVENT_CT_COMM,
+                           .ignore_bits = ~0ull,
+                           .ct = ct});
+  while (flood.receiver().value(ct).success < sent)
+    for (auto& node : flood.nodes) node->engine.step(0);
+  EXPECT_EQ(flood.kept(), 0u);
 }
 
 TEST_P(FabricOf, StrangersAtThePortDoNoHarm) {

@@ -73,6 +73,24 @@ TEST_F(Sender, PutsToAThrottledEntryArePausedAndComeBackInOrder) {
   EXPECT_EQ(core.restraints.load(), 0u);
 }
 
+TEST_F(Sender, WhatIsHeldBackForAThrottledEntryIsPausedInFrontOfWhatComesAfterIt) {
+  const auto hold = [&](Command command) {
+    HeldMessage message;
+    message.command = std::make_unique<Command>(command);
+    peers.hold(peer, std::move(message));
+  };
+  Command other = put(2);
+  other.pt_index = 4;
+  for (const Command& command : {put(0), other, put(1)}) hold(command);
+  EXPECT_TRUE(told(Throttle::nothing).empty());
+  ASSERT_EQ(peer.held->size(), 1u);
+  EXPECT_EQ(peer.held->front().command->hdr_data, 2u);
+  Command late = put(3);
+  EXPECT_TRUE(flow.pause(peer, late));
+  EXPECT_EQ(numbers(told(Throttle::none)), (std::vector<uint64_t>{0, 1, 3}));
+  EXPECT_FALSE(flow.any_paused());
+}
+
 TEST_F(Sender, OtherEntriesAndOtherVerbsGoOn) {
   told(Throttle::nothing);
   Command other = put(0), get = put(1);

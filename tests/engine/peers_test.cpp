@@ -123,6 +123,37 @@ TEST_F(Alone, WhatDoesNotFitIsHeldBackAndEverythingAfterIt) {
   EXPECT_FALSE(peers.any_stalled());
 }
 
+TEST_F(Alone, AThrottleWaitsForNothingButThrottlesBeforeIt) {
+  hub.capacity = 1;
+  Peer& peer = *peers.find({1, 2});
+  const auto throttle = [](uint8_t level) {
+    wire::Header header{};
+    header.kind = wire::Kind::throttle;
+    header.op = level;
+    return header;
+  };
+  const auto levels = [&] {
+    std::string all;
+    for (const HeldMessage& each : *peer.held)
+      all += each.header.kind == wire::Kind::throttle ? static_cast<char>('0' + each.header.op) : '-';
+    return all;
+  };
+  for (int i = 0; i < 3; ++i) peers.send(peer, {}, nullptr, 0);
+  peers.send_throttle(peer, throttle(1));
+  peers.send_throttle(peer, throttle(2));
+  peers.send(peer, {}, nullptr, 0);
+  EXPECT_EQ(levels(), "12---");
+  other.poll(16);
+  peers.send_throttle(peer, throttle(0));
+  EXPECT_EQ(levels(), "120---") << "what there is room for must not overtake its like";
+  peer.held->erase(peer.held->begin(), peer.held->begin() + 3);
+  peers.send_throttle(peer, throttle(1));
+  EXPECT_EQ(levels(), "---");
+  EXPECT_EQ(other.poll(16), 1);
+  peer.held->clear();
+  peers.release_stalled(0);
+}
+
 TEST_F(Alone, ManyMessagesHeldBackRestrainSendersUntilHalfOfThemHaveGone) {
   hub.capacity = 1;
   Peer& peer = *peers.find({1, 2});

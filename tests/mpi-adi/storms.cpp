@@ -1,6 +1,9 @@
 // storms.cpp: many messages at once. One of these as argument, each on all ranks of the job:
 //   flood    every rank but 0 sends to rank 0, which receives nothing for a long time: nothing is lost or reordered, and what
 //            rank 0 keeps stays below its bound (MPIADI_UNEXPECTED_LIMIT)
+//   sleeper  every rank but 0 sends short messages to rank 0, which makes no call, until none is taken any more: neither rank 0 nor its
+//   senders
+//            have grown by more than a bound that does not depend on how many there are
 //   million  a million receives are posted before their messages come, which are matched in another order
 //   storm    random messages, eager and bulk, with receives of all four kinds of wildcards, checked against a matcher that goes
 //            through its receives one by one
@@ -91,6 +94,56 @@ void flood(long long bound) {
     if (number != expected || bytes != static_cast<int>(flood_size(number))) fail("lost or reordered", number, expected);
     ++expected;
   }
+}
+
+// Two million messages for each sender, if they were all taken. Whether one is taken a sender sees by its request; when one has not been
+// for many looks, it tells rank 0, in memory, so that rank 0 makes no call before.
+void sleeper(long long bound) {
+  constexpr int kMessages = 2'000'000, kLooks = 20'000;
+  int* told = nullptr;
+  MPI_Win window;
+  MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &told, &window);
+  *told = 0;
+  MPI_Win_lock_all(0, window);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const long long before = resident_bytes();
+  long long most = 0;
+  if (rank != 0) {
+    int sent = 0, taken = 1;
+    long long number = 0;
+    for (; sent < kMessages && taken; ++sent) {
+      number = sent;
+      MPI_Request request;
+      MPI_Isend(&number, sizeof number, MPI_BYTE, 0, 5, MPI_COMM_WORLD, &request);
+      MPI_Test(&request, &taken, MPI_STATUS_IGNORE);
+      for (int look = 0; look < kLooks && !taken; ++look) sched_yield(), MPI_Test(&request, &taken, MPI_STATUS_IGNORE);
+      if (taken) continue;
+      most = resident_bytes() - before;
+      const int one = 1;
+      MPI_Accumulate(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, window);
+      MPI_Win_flush(0, window);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    if (taken) fail("nothing holds a sender back", sent);
+    number = -1;
+    MPI_Send(&number, sizeof number, MPI_BYTE, 0, 5, MPI_COMM_WORLD);
+  } else {
+    while (std::atomic_ref<int>(*told).load(std::memory_order_acquire) < size - 1) sched_yield();
+    most = resident_bytes() - before;
+    std::vector<long long> next(static_cast<size_t>(size));
+    for (int ended = 0; ended < size - 1;) {
+      long long number = 0;
+      MPI_Status status;
+      MPI_Recv(&number, sizeof number, MPI_BYTE, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, &status);
+      long long& expected = next[static_cast<size_t>(status.MPI_SOURCE)];
+      if (number >= 0 && number != expected++) fail("lost or reordered", number, expected - 1);
+      ended += number < 0;
+    }
+  }
+  if (std::getenv("STORMS_VERBOSE")) std::printf("rank %d: %lld KiB\n", rank, most >> 10);
+  if (!portunus::test::kSanitized && most > bound) fail("what waits occupies more than its bound", most, bound);
+  MPI_Win_unlock_all(window);
+  MPI_Win_free(&window);
 }
 
 // Numbers 0 .. n-1 in an order that looks random: i * odd mod 2^k, those below n.
@@ -267,10 +320,11 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const std::string what = argc > 1 ? argv[1] : "";
   if (what == "flood") flood(argc > 2 ? std::atoll(argv[2]) : 256 << 20);
+  else if (what == "sleeper") sleeper(argc > 2 ? std::atoll(argv[2]) : 256 << 20);
   else if (what == "million") million();
   else if (what == "storm") storm();
   else if (what == "polls") polls();
-  else fail("usage: storms flood [BOUND] | million | storm | polls");
+  else fail("usage: storms flood [BOUND] | sleeper [BOUND] | million | storm | polls");
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();
   return 0;

@@ -64,27 +64,69 @@ ssize_t FabricTransport::dispatch(FabricLink& link, size_t size) {
 
 Sent FabricTransport::send(Link& to, const wire::Header& header, std::span<const iovec> payload) {
   FabricLink& link = own(to);
+  const Sent sent = send_on_credit(link, header, payload);
+  if (header.kind == wire::Kind::throttle) link.throttle_waits = sent == Sent::again;
+  return sent;
+}
+
+Sent FabricTransport::send_on_credit(FabricLink& link, const wire::Header& header, std::span<const iovec> payload) {
   if (link.state != LinkState::ready) return link.state == LinkState::failed ? Sent::failed : Sent::again;
   assert(header.payload_size <= limits_.eager);
-  const size_t size = fabric::encoded_size(header);
-  if (state.bundling == 0 && link.frame == nullptr) return send_alone(link, header, payload, size);
+  const uint64_t cost = fabric::cost_of(header);
+  if (!link.credit.covers(cost)) return Sent::again;
+  const Sent sent = put_out(link, fabric::encoded_size(header), [&](std::byte* out) {
+    fabric::encode({fabric::kMessageMagic, link.remote_slot, self().pid, options_.uid}, header, payload, out);
+  });
+  if (sent == Sent::done) link.credit.spend(cost);
+  return sent;
+}
+
+// Alone, or with what travels with it.
+template <class Write>
+Sent FabricTransport::put_out(FabricLink& link, size_t size, Write&& write) {
+  if (state.bundling == 0 && link.frame == nullptr) return send_alone(link, size, write);
   if (link.frame != nullptr && link.filled + size > kFrame && !send_frame(link)) return Sent::again;
   if (link.frame == nullptr && !begin_frame(link)) return Sent::again;
-  std::byte* const out = static_cast<Operation*>(link.frame)->buffer + link.filled;
-  fabric::encode({fabric::kMessageMagic, link.remote_slot, self().pid, options_.uid}, header, payload, out);
+  write(static_cast<Operation*>(link.frame)->buffer + link.filled);
   link.filled += static_cast<uint32_t>(size);
   if (state.bundling == 0) send_frame(link);  // if the provider refuses, the next flush tries again
   return Sent::done;
 }
 
-Sent FabricTransport::send_alone(FabricLink& link, const wire::Header& header, std::span<const iovec> payload, size_t size) {
+template <class Write>
+Sent FabricTransport::send_alone(FabricLink& link, size_t size, Write&& write) {
   std::byte* out = draft(link, size);
   if (out == nullptr) return Sent::again;
-  fabric::encode({fabric::kMessageMagic, link.remote_slot, self().pid, options_.uid}, header, payload, out);
+  write(out);
   const ssize_t status = dispatch(link, size);
   if (status == 0) return Sent::done;
   if (status != -FI_EAGAIN) disconnect(link);
   return Sent::again;  // after Sink::lost: failed
+}
+
+// Tells the other end how much it may send, now or as soon as the provider takes it.
+void FabricTransport::grant(FabricLink& link) {
+  const uint64_t total = lender_.next_total(link.grant, state.lends);
+  const bool goes = link.state == LinkState::ready && !link.throttle_waits &&
+                    put_out(link, sizeof(fabric::GrantMessage), [&](std::byte* out) {
+                      const fabric::GrantMessage message{{fabric::kGrantMagic, link.remote_slot, self().pid, options_.uid}, total};
+                      std::memcpy(out, &message, sizeof message);
+                    }) == Sent::done;
+  if (goes) lender_.tell(link.grant, total);
+  else if (!link.owed) owed_.push_back(&link);
+  link.owed = !goes;
+}
+
+// Returns how many were told.
+int FabricTransport::grant_owed() {
+  int told = 0;
+  for (FabricLink* const link : std::exchange(owed_, {})) {
+    link->owed = false;
+    if (link->state > LinkState::ready) continue;
+    grant(*link);
+    if (!link->owed) ++told;
+  }
+  return told;
 }
 
 bool FabricTransport::begin_frame(FabricLink& link) {
@@ -209,6 +251,7 @@ int FabricTransport::poll(int budget) {
   if (!unposted_.empty()) receive_more();
   if (!opening_.empty()) done += probe();
   if (!refused_.empty()) done += retry_moves();
+  if (!owed_.empty()) done += grant_owed();
   if (empty && !disconnected_.empty()) done += reap();
   return done;
 }
@@ -264,9 +307,11 @@ void FabricTransport::completed(const fi_cq_data_entry& entry) {
 // Delivers the first message of `bytes` and returns its length; 0 when nothing of them is worth a look any more.
 size_t FabricTransport::take_in(std::span<const std::byte> bytes) {
   fabric::Message message;
-  const bool probed = fabric::is_probe(bytes, message.prefix);
-  const size_t size = probed ? bytes.size() : fabric::decode_first(bytes, message);
-  const bool whole = probed || (size != 0 && message.header.payload_size <= limits_.eager);
+  fabric::GrantMessage granted{};
+  const bool probed = fabric::is_probe(bytes, message.prefix), grants = fabric::is_grant(bytes, granted);
+  if (grants) message.prefix = granted.prefix;
+  const size_t size = probed ? bytes.size() : grants ? sizeof granted : fabric::decode_first(bytes, message);
+  const bool whole = probed || grants || (size != 0 && message.header.payload_size <= limits_.eager);
   if (!whole || message.prefix.slot >= links_.size() || links_[message.prefix.slot]->process.pid != message.prefix.pid) {
     ++malformed_;
     return 0;
@@ -280,11 +325,16 @@ size_t FabricTransport::take_in(std::span<const std::byte> bytes) {
   }
   if (link.state == LinkState::opening) link.state = LinkState::ready;
   if (probed) return size;
+  if (grants || !lender_.take(link.grant, fabric::cost_of(message.header))) {
+    if (!grants || !link.credit.granted(granted.total)) ++malformed_;
+    return size;
+  }
   if (!link.known) {
     link.known = true;
     sink_.introduced(link, *this);
   }
   sink_.arrived(link, message.header, message.payload);
+  if (!link.owed && lender_.is_due(link.grant, state.lends)) grant(link);
   return size;
 }
 
@@ -318,6 +368,7 @@ bool FabricTransport::idle() {
     fid* queue = &endpoint_.cq->fid;
     return fi_trywait(endpoint_.fabric.get(), &queue, 1) == FI_SUCCESS;
   }
+  if (!owed_.empty()) return false;
   // Without a descriptor there is no other way to ask than to read.
   const int n = fetch(stash_, kBatch);
   stashed_ = std::max(n, 0);

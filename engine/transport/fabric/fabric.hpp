@@ -106,7 +106,13 @@ class FabricTransport final : public Transport, public Bundling, public Resting,
   // fabric.cpp
   std::byte* draft(fabric::FabricLink& link, size_t size);
   ssize_t dispatch(fabric::FabricLink& link, size_t size);
-  Sent send_alone(fabric::FabricLink& link, const wire::Header& header, std::span<const iovec> payload, size_t size);
+  Sent send_on_credit(fabric::FabricLink& link, const wire::Header& header, std::span<const iovec> payload);
+  template <class Write>
+  Sent put_out(fabric::FabricLink& link, size_t size, Write&& write);
+  template <class Write>
+  Sent send_alone(fabric::FabricLink& link, size_t size, Write&& write);
+  void grant(fabric::FabricLink& link);
+  int grant_owed();
   bool begin_frame(fabric::FabricLink& link);
   bool send_frame(fabric::FabricLink& link);
   void drop_frame(fabric::FabricLink& link);
@@ -164,6 +170,8 @@ class FabricTransport final : public Transport, public Bundling, public Resting,
   size_t sends_in_flight_ = 0;
   std::vector<fabric::FabricLink*> refused_;  // whose next piece the provider would not take, with none of them on its way
   std::vector<fabric::FabricLink*> framed_;   // those that collect messages, or did since the last flush
+  fabric::Lender lender_;
+  std::vector<fabric::FabricLink*> owed_;  // who is to hear of more credit when the provider takes it
   uint64_t malformed_ = 0;
   int wait_ = -1;
 };

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <deque>
 
+#include "engine/transport/fabric/credit.hpp"
 #include "engine/transport/fabric/moves.hpp"
 #include "engine/transport/transport.hpp"
 
@@ -28,10 +29,14 @@ struct FabricLink : Link {
   bool known = false;   // the engine knows it: it asked for it or was introduced
   uint32_t slot = 0;    // our index
   uint32_t remote_slot = 0;
-  uint32_t in_flight = 0;   // sends that hold a buffer
-  uint32_t filled = 0;      // bytes in `frame`
-  void* frame = nullptr;    // the transport's send operation whose buffer collects messages, if one does
-  bool framed = false;      // the transport's list of links with a frame names it
+  uint32_t in_flight = 0;       // sends that hold a buffer
+  uint32_t filled = 0;          // bytes in `frame`
+  void* frame = nullptr;        // the transport's send operation whose buffer collects messages, if one does
+  bool framed = false;          // the transport's list of links with a frame names it
+  bool throttle_waits = false;  // the provider would not take a throttle: grants stay behind it
+  bool owed = false;            // a grant: on the transport's list
+  Credit credit;
+  Grant grant;
   size_t name_hash = 0;     // of its endpoint name
   std::deque<Move*> moves;  // of which something is still to be asked for, in their order
   Window window;

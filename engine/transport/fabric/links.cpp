@@ -151,6 +151,7 @@ void FabricTransport::abandon(FabricLink& link) {
     if (operation.kind == Kind::send) --sends_in_flight_;
   }
   abandon_moves(link);
+  lender_.forget(link.grant);
 }
 
 }  // namespace portunus

@@ -1,5 +1,5 @@
 // message.hpp: the bytes of one message on the fabric: Prefix 16 B | wire::Header 64 B | payload. Several may travel
-// together, one behind the other, in one send.
+// together, one behind the other, in one send; among them grants (credit.hpp): Prefix | 8 B.
 //
 // Thread: pure functions.
 // Invariants: payload of up to wire::kInlinePayload bytes lies in the header and nothing follows it. What `decode`
@@ -16,8 +16,10 @@
 
 namespace portunus::fabric {
 
-constexpr uint32_t kMessageMagic = 0x50544d01;  // "PTM", version 1; a peer of other byte order fails here
+constexpr uint32_t kMessageMagic = 0x50544d02;  // "PTM", version 2; a peer of other byte order fails here
 constexpr uint32_t kProbeMagic = 0x50544b01;    // "PTK": a Prefix alone, which opens the way between two endpoints
+constexpr uint32_t kGrantMagic = 0x50544701;    // "PTG": how much the receiver of this may have sent, from the beginning
+constexpr size_t kEager = 8192;                 // payload bytes of one message
 
 // Says who sends: few providers tell (FI_SOURCE). `slot` is the receiver's own number for this sender, told in the
 // Hello (guard.hpp), so that nothing is searched for on arrival and the nid need not travel.
@@ -59,6 +61,19 @@ inline void encode(const Prefix& prefix, const wire::Header& header, std::span<c
     to += piece.iov_len;
   }
   assert(copied == header.payload_size);
+}
+
+struct GrantMessage {
+  Prefix prefix;
+  uint64_t total;
+};
+static_assert(sizeof(GrantMessage) == 24);
+
+// Whether `bytes` begin with a grant.
+inline bool is_grant(std::span<const std::byte> bytes, GrantMessage& out) {
+  if (bytes.size() < sizeof out) return false;
+  std::memcpy(&out, bytes.data(), sizeof out);
+  return out.prefix.magic == kGrantMagic;
 }
 
 inline bool is_probe(std::span<const std::byte> bytes, Prefix& out) {

@@ -21,7 +21,7 @@
 namespace portunus {
 namespace {
 
-constexpr size_t kEager = 8192;
+constexpr uint64_t kLends = 32 << 20;
 constexpr size_t kPullMost = size_t{64} << 20;
 constexpr size_t kSends = 256;
 constexpr size_t kMoves = 256;
@@ -55,6 +55,7 @@ FabricTransport::FabricTransport(Sink& sink, const FabricOptions& options)
       endpoint_(options.provider, guard_.self().nid, region_name(guard_.self())),
       registrations_(endpoint_) {
   state.has_links = false;
+  state.lends = kLends;
   size_messages();
   guard_.introduce_as(hello());
   if (!add_operations(Kind::send, kSends) || !add_operations(Kind::move, kMoves) ||
@@ -79,9 +80,9 @@ void FabricTransport::size_messages() {
   name_ = "fabric(" + provider.substr(0, provider.find(';')) + ")";
   const size_t most = info.ep_attr->max_msg_size;
   // Ordered sizes, volatile copies and fetching atomics are promised up to the eager limit, whatever the provider.
-  if (most < fabric::kHeadSize + kEager)
+  if (most < fabric::kHeadSize + fabric::kEager)
     throw std::runtime_error("the libfabric provider " + provider + " sends too short messages; choose another by PTL_FABRIC_PROVIDER");
-  limits_.eager = kEager;
+  limits_.eager = fabric::kEager;
   limits_.pull = std::min(kPullMost, most);
   inject_size_ = std::min(info.tx_attr->inject_size, kInjectMost);
   inject_buffer_.resize(inject_size_);

@@ -35,7 +35,7 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
   ~NodeTransport() override;
 
   TransportName name() const override { return {PTLX_TRANSPORT_NODE, "node"}; }
-  TransportLimits limits() const override { return {kEager, cma_ ? size_t{1} << 30 : 0}; }
+  TransportLimits limits() const override { return {kEager, cma_ ? size_t{1} << 30 : 0, segment_->lines() * wire::kKeptHeader}; }
   Link* connect(ProcessId process) override;
   Sent send(Link& link, const wire::Header& header, std::span<const iovec> payload) override;
   bool expose(Link& link, const void* start, size_t size, bool peer_writes, Exposed& out) override;

@@ -116,6 +116,8 @@ class Segment {
   }
   // The size of a box beside a ring of so many bytes: powers of two both.
   static constexpr size_t box_bytes(size_t ring_bytes) { return std::max<size_t>(kSmallestBox, ring_bytes / 8); }
+  // Of ring and boxes together: so many messages at most lie here.
+  size_t lines() const { return (header_->ring_bytes + kBoxes * header_->box_bytes) / kLine; }
   // Removes the name from the file system; mapped memory stays.
   void remove_name();
 

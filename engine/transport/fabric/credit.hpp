@@ -1,0 +1,92 @@
+// credit.hpp: how much others may have on their way to a process, which bounds what it must keep when it asks them to wait.
+//
+// Both ends of a link count what its messages cost, from its beginning: what the receiver may have to keep of them. A sender stays below
+// the sum that the receiver has granted last. Each link is granted one message of any length; what goes beyond comes out of a sum that all
+// links share. So a receiver answers for that sum and one message from each, however fast they send and whatever sockets hold.
+// A receiver grants as it takes messages in, and never waits with it for anybody but the provider; so nobody waits in a circle.
+//
+// Thread: the holder of the baton. Costs: an addition and a comparison a message on either side, and a message of 24 bytes back for each
+// 256 KiB. Invariants: a throttle costs nothing, so it never waits for credit. A grant never overtakes a throttle: what a sender sends
+// after it was told to wait comes out of what it had before.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "engine/transport/fabric/message.hpp"
+#include "engine/transport/wire.hpp"
+
+namespace portunus::fabric {
+
+constexpr uint64_t cost_of(const wire::Header& header) {
+  return header.kind == wire::Kind::throttle ? 0 : wire::kKeptHeader + header.payload_size;
+}
+constexpr uint64_t kOneMessage = wire::kKeptHeader + kEager;
+constexpr uint64_t kWindow = 512 << 10;  // what a link gets at most, and where there is room
+
+// The sender's side of a link.
+class Credit {
+ public:
+  [[nodiscard]] bool covers(uint64_t cost) const { return cost <= granted_ - spent_; }
+  void spend(uint64_t cost) { spent_ += cost; }
+  // False: no receiver of ours says so.
+  [[nodiscard]] bool granted(uint64_t total) {
+    if (total < granted_ || total - spent_ > kWindow) return false;
+    granted_ = total;
+    return true;
+  }
+
+ private:
+  uint64_t spent_ = 0;
+  uint64_t granted_ = kOneMessage;
+};
+
+// The receiver's.
+class Grant {
+ public:
+  [[nodiscard]] uint64_t outstanding() const { return total_ - arrived_; }
+  [[nodiscard]] uint64_t total() const { return total_; }
+
+ private:
+  friend class Lender;
+  [[nodiscard]] uint64_t shared() const { return outstanding() - std::min(outstanding(), kOneMessage); }
+  uint64_t arrived_ = 0;
+  uint64_t total_ = kOneMessage;
+};
+
+// The sum that all links share. `most` may change at any time: what is granted stays granted.
+class Lender {
+ public:
+  // A message has arrived. False: it cost more than was granted.
+  [[nodiscard]] bool take(Grant& of, uint64_t cost) {
+    if (cost > of.outstanding()) return false;
+    lent_ -= of.shared();
+    of.arrived_ += cost;
+    lent_ += of.shared();
+    return true;
+  }
+  // Whether it is time to tell the sender of more: it may be waiting, or has half of what it could have.
+  [[nodiscard]] bool is_due(const Grant& to, uint64_t most) const { return to.outstanding() < std::max(kOneMessage, window(to, most) / 2); }
+  // What to tell it.
+  [[nodiscard]] uint64_t next_total(const Grant& to, uint64_t most) const { return std::max(to.total_, to.arrived_ + window(to, most)); }
+  void tell(Grant& to, uint64_t total) {
+    lent_ -= to.shared();
+    to.total_ = total;
+    lent_ += to.shared();
+  }
+  // Nothing more comes from there.
+  void forget(Grant& of) {
+    lent_ -= of.shared();
+    of.total_ = of.arrived_;
+  }
+  [[nodiscard]] uint64_t lent() const { return lent_; }
+
+ private:
+  [[nodiscard]] uint64_t window(const Grant& to, uint64_t most) const {
+    const uint64_t others = lent_ - to.shared();
+    return kOneMessage + std::min(kWindow - kOneMessage, most - std::min(most, others));
+  }
+  uint64_t lent_ = 0;  // outstanding beyond one message, of all links
+};
+
+}  // namespace portunus::fabric

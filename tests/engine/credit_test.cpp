@@ -1,0 +1,146 @@
+// What senders may have on their way to one receiver, over links that deliver late. The arithmetic alone, without a provider.
+#include "engine/transport/fabric/credit.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <random>
+#include <vector>
+
+namespace portunus::fabric {
+namespace {
+
+wire::Header header_of(size_t payload, wire::Kind kind = wire::Kind::put) {
+  wire::Header header{};
+  header.kind = kind;
+  header.payload_size = static_cast<uint16_t>(payload);
+  return header;
+}
+
+struct Sender {
+  Credit credit;
+  Grant grant;
+  std::deque<uint64_t> under_way;  // costs, in order
+  std::deque<uint64_t> told;       // totals on their way back
+
+  uint64_t sum() const {
+    uint64_t sum = 0;
+    for (const uint64_t cost : under_way) sum += cost;
+    return sum;
+  }
+  bool send(uint64_t cost) {
+    if (!credit.covers(cost)) return false;
+    credit.spend(cost);
+    under_way.push_back(cost);
+    return true;
+  }
+};
+
+struct Receiver {
+  Lender lender;
+  uint64_t most;
+
+  bool take(Sender& from) {
+    const bool fits = lender.take(from.grant, from.under_way.front());
+    from.under_way.pop_front();
+    if (lender.is_due(from.grant, most)) {
+      const uint64_t total = lender.next_total(from.grant, most);
+      from.told.push_back(total);
+      lender.tell(from.grant, total);
+    }
+    return fits;
+  }
+};
+
+TEST(FabricCredit, AMessageOfAnyLengthGoesAtOnceAndAThrottleAlways) {
+  Sender sender;
+  EXPECT_TRUE(sender.credit.covers(cost_of(header_of(kEager))));
+  EXPECT_TRUE(sender.send(cost_of(header_of(kEager))));
+  EXPECT_FALSE(sender.credit.covers(cost_of(header_of(0))));
+  EXPECT_TRUE(sender.credit.covers(cost_of(header_of(0, wire::Kind::throttle))));
+}
+
+TEST(FabricCredit, WhatIsUnderWayStaysBelowTheSumAndOneMessageFromEachAndNobodyWaitsForEver) {
+  for (const uint64_t most : {uint64_t{0}, uint64_t{100'000}, uint64_t{1} << 20, uint64_t{64} << 20}) {
+    std::mt19937 random(static_cast<unsigned>(most));
+    std::vector<Sender> senders(20);
+    Receiver receiver{{}, most};
+    uint64_t sent = 0, highest = 0;
+    for (int i = 0; i < 200'000; ++i) {
+      Sender& sender = senders[random() % senders.size()];
+      switch (random() % 4) {
+        case 0:
+        case 1: sent += sender.send(cost_of(header_of(random() % 3 ? random() % 64 : random() % (kEager + 1)))); break;
+        case 2:
+          if (sender.under_way.empty()) break;
+          ASSERT_TRUE(receiver.take(sender));
+          break;
+        default:
+          if (sender.told.empty()) break;
+          ASSERT_TRUE(sender.credit.granted(sender.told.front()));
+          sender.told.pop_front();
+      }
+      uint64_t all = 0;
+      if (i % 64 == 0)
+        for (const Sender& each : senders) all += each.sum();
+      highest = std::max(highest, all);
+      ASSERT_LE(receiver.lender.lent(), most);
+    }
+    EXPECT_LE(highest, most + senders.size() * kOneMessage);
+    EXPECT_GT(sent, 10'000u);
+    // Whatever is under way once: then everybody may send a message of any length again.
+    for (Sender& sender : senders) {
+      while (!sender.under_way.empty()) ASSERT_TRUE(receiver.take(sender));
+      for (; !sender.told.empty(); sender.told.pop_front()) ASSERT_TRUE(sender.credit.granted(sender.told.front()));
+      EXPECT_TRUE(sender.credit.covers(kOneMessage));
+    }
+  }
+}
+
+TEST(FabricCredit, OneWhoSendsAloneGetsAWindowAndIsToldSeldom) {
+  Sender sender;
+  Receiver receiver{{}, uint64_t{32} << 20};
+  int told = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    ASSERT_TRUE(sender.send(cost_of(header_of(8))));
+    ASSERT_TRUE(receiver.take(sender));
+    for (; !sender.told.empty(); sender.told.pop_front(), ++told) ASSERT_TRUE(sender.credit.granted(sender.told.front()));
+  }
+  EXPECT_LE(told, static_cast<int>(10'000 * cost_of(header_of(8)) / (kWindow / 2)) + 2);
+  uint64_t more = 0;
+  while (sender.send(1)) ++more;
+  EXPECT_GE(more, kWindow / 2);
+}
+
+TEST(FabricCredit, WhatALostSenderHadIsLentToOthers) {
+  Sender first, second;
+  Receiver receiver{{}, kWindow};
+  for (Sender* sender : {&first, &second}) {
+    ASSERT_TRUE(sender->send(1));
+    ASSERT_TRUE(receiver.take(*sender));
+  }
+  EXPECT_EQ(first.grant.outstanding(), kWindow);
+  EXPECT_LT(second.grant.outstanding(), kWindow);
+  receiver.lender.forget(first.grant);
+  while (second.grant.outstanding() >= kOneMessage) ASSERT_TRUE(receiver.lender.take(second.grant, kOneMessage));
+  ASSERT_TRUE(receiver.lender.is_due(second.grant, receiver.most));
+  receiver.lender.tell(second.grant, receiver.lender.next_total(second.grant, receiver.most));
+  EXPECT_EQ(second.grant.outstanding(), kWindow);
+}
+
+TEST(FabricCredit, WhatNoReceiverSaysAndWhatNoSenderMayIsRefused) {
+  Credit credit;
+  EXPECT_FALSE(credit.granted(0));
+  EXPECT_FALSE(credit.granted(kWindow + 1));
+  EXPECT_FALSE(credit.granted(~uint64_t{0}));
+  EXPECT_TRUE(credit.granted(kWindow));
+  EXPECT_FALSE(credit.granted(kWindow - 1));
+  Lender lender;
+  Grant grant;
+  EXPECT_FALSE(lender.take(grant, kOneMessage + 1));
+  EXPECT_TRUE(lender.take(grant, kOneMessage));
+  EXPECT_FALSE(lender.take(grant, 1));
+}
+
+}  // namespace
+}  // namespace portunus::fabric
