@@ -244,6 +244,38 @@ int Engine::set_map(uint32_t ni, const ptl_process_t* mapping, size_t size) {
   return PTL_OK;
 }
 
+// An address may have been that of a process that has ended; who comes after it has another incarnation, and a rank of its own.
+int Engine::extend_map(uint32_t ni, ProcessId process, uint32_t incarnation, ptl_rank_t& rank) {
+  Interface& interface = interfaces[ni];
+  const uint32_t size = interface.map_size.load(std::memory_order_relaxed);
+  if (size == 0 || size + 1 >= kRankUnknown) return size == 0 ? PTL_ARG_INVALID : PTL_NO_SPACE;
+  Peer* peer = peers_.find(process);
+  const bool was_lost = peer->failed;
+  if (was_lost && !peers_.revive(*peer)) return peer->lost || peer->holds_back() ? kNotYet : PTL_FAIL;
+  const auto known = interface.rank_of.find(packed(process));
+  if (known != interface.rank_of.end()) {
+    const auto met = interface.incarnation_of.find(known->second);
+    if (met == interface.incarnation_of.end() ? !was_lost : met->second == incarnation) {
+      rank = known->second;
+      return PTL_OK;
+    }
+  }
+  try {
+    interface.map.push_back(process);
+    interface.peer_of_rank.push_back(nullptr);
+    interface.incarnation_of[size] = incarnation;
+    interface.rank_of[packed(process)] = size;
+  } catch (const std::bad_alloc&) {
+    interface.map.resize(size);
+    interface.peer_of_rank.resize(size);
+    return PTL_NO_SPACE;
+  }
+  peer->rank[ni] = size;
+  interface.map_size.store(size + 1, std::memory_order_release);
+  rank = size;
+  return PTL_OK;
+}
+
 // Everything that belongs to the interface goes, whether or not the user freed it.
 void Engine::close_interface(uint32_t ni) {
   local_.close(ni);

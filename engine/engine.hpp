@@ -87,6 +87,10 @@ class Engine final : public Sink, private Core {
   // The end of this peer will be a failure on the counter; also if it has come already.
   int watch(uint32_t ct, Peer& peer) UNDER_BATON;
   int set_map(uint32_t ni, const ptl_process_t* mapping, size_t size) UNDER_BATON;
+  // The rank of a process that can be reached, a new one unless it has one. PTL_FAIL: it cannot; kNotYet: another that had its address is
+  // being buried.
+  static constexpr int kNotYet = -1;
+  int extend_map(uint32_t ni, ProcessId process, uint32_t incarnation, ptl_rank_t& rank) UNDER_BATON;
   void close_interface(uint32_t ni) UNDER_BATON;
 
   // ---- Sink: what transports deliver ----

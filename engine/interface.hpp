@@ -49,15 +49,16 @@ struct Interface {
   // [any] records that the engine has written for its entries (PTLX_ME_RECORD); written by the baton holder only
   std::atomic<uint64_t> recorded{0};
   std::array<std::array<Tally, 2>, kMaxPortals> list_sizes{};  // counted only where they can be the tighter limit
-  // [any] set by PtlSetMap under the baton, then constant
+  // [any] set by PtlSetMap under the baton, from then on it only grows
   std::atomic<uint32_t> map_size{0};
-  std::vector<ProcessId> map;
   // [any] read; portal commands write
   std::array<std::atomic<bool>, kMaxPortals> allocated{};
   std::array<std::atomic<int>, 3> status{};
 
   std::array<std::unique_ptr<PortalEntry>, kMaxPortals> portals;
+  std::vector<ProcessId> map;
   std::unordered_map<uint64_t, uint32_t> rank_of;
+  std::unordered_map<uint32_t, uint32_t> incarnation_of;  // of the ranks that came later
   std::vector<Peer*> peer_of_rank;
   uint32_t unexpected_headers = 0;
 
@@ -76,6 +77,7 @@ struct Interface {
     map_size.store(0, std::memory_order_release);
     map.clear();
     rank_of.clear();
+    incarnation_of.clear();
     peer_of_rank.clear();
     unexpected_headers = 0;
   }

@@ -73,6 +73,7 @@ void Runtime::start(const JobPlace& place, uint32_t pid) {
   as_if_under_baton();
   const Options options = Options::from_environment();
   uid_ = geteuid();
+  started_ = static_cast<uint32_t>(now_ns()) | 1;
   placement_ = place_engine(place.local_rank, place.local_size, options.engine_core, place.known);
   published_ = std::make_unique<PublishedStats>();
   try {
@@ -113,6 +114,8 @@ std::atomic<uint64_t>* Runtime::add_count(const char* name, const char* text) {
   const std::lock_guard lock(one_at_a_time);
   return published_->add(name, text);
 }
+
+uint32_t Runtime::incarnation() const { return node_ ? node_->segment().header().place.incarnation : started_; }
 
 void Runtime::publish() {
   as_if_under_baton();

@@ -46,6 +46,7 @@ class Runtime {
   NodeTransport* node() { return node_; }
   ProcessId self() const { return self_; }
   uint32_t uid() const { return uid_; }
+  uint32_t incarnation() const;  // tells this process from those that had its address before
   void info(ptlx_engine_info_t& out);
   // As PublishedStats::add, from any thread.
   std::atomic<uint64_t>* add_count(const char* name, const char* text);
@@ -74,6 +75,7 @@ class Runtime {
   NodeTransport* node_ = nullptr;
   ProcessId self_;
   uint32_t uid_ = 0;
+  uint32_t started_ = 0;
   Placement placement_;
   std::unique_ptr<CoreClaim> core_claim_;  // of the engine's core, where nobody has named it
   bool network_open_ = false;

@@ -191,7 +191,7 @@ int find_process(const char* function, ptl_handle_ni_t ni, ptl_process_t peer, P
   if (interface->logical()) {
     if (peer.rank >= interface->map_size.load(std::memory_order_acquire))
       return api::refuse(function, {"peer", "is a rank outside of the map"});
-    id = interface->map[peer.rank];
+    id = api::progress().locked([&](Engine&) UNDER_BATON { return interface->map[peer.rank]; });
   }
   return PTL_OK;
 }

@@ -181,7 +181,11 @@ int PtlGetMap(ptl_handle_ni_t ni_handle, ptl_size_t map_size, ptl_process_t* map
   if (map_size && !mapping) return api::refuse(__func__, {"mapping", api::kIsNull});
   const uint32_t size = interface->map_size.load(std::memory_order_acquire);  // pairs with set_map
   if (size == 0) return PTL_NO_SPACE;
-  for (uint32_t i = 0; i < std::min<ptl_size_t>(size, map_size); ++i) mapping[i].phys = {interface->map[i].nid, interface->map[i].pid};
+  if (map_size)
+    api::progress().locked([&](Engine&) UNDER_BATON {
+      for (uint32_t i = 0; i < std::min<ptl_size_t>(size, map_size); ++i) mapping[i].phys = {interface->map[i].nid, interface->map[i].pid};
+      return 0;
+    });
   if (actual_map_size) *actual_map_size = size;
   return PTL_OK;
 }
@@ -210,10 +214,12 @@ int PtlGetId(ptl_handle_ni_t ni_handle, ptl_process_t* id) {
   if (!interface->logical()) return PtlGetPhysId(ni_handle, id);
   id->phys = {0, 0};
   id->rank = PTL_RANK_ANY;
-  if (interface->map_size.load(std::memory_order_acquire) != 0) {
-    auto found = interface->rank_of.find(packed(api::runtime().self()));
-    if (found != interface->rank_of.end()) id->rank = found->second;
-  }
+  if (interface->map_size.load(std::memory_order_acquire) != 0)
+    api::progress().locked([&](Engine&) UNDER_BATON {
+      auto found = interface->rank_of.find(packed(api::runtime().self()));
+      if (found != interface->rank_of.end()) id->rank = found->second;
+      return 0;
+    });
   return PTL_OK;
 }
 

@@ -50,6 +50,22 @@ void PtlxJobAbort(int status, const char *message);
  * Afterwards no shared-memory name of this process is left in the file system. */
 int PtlxJobMap(ptl_handle_ni_t ni);
 
+/* How to reach one process from any other: plain bytes, which may travel however one likes (a file, a socket, a message) and mean the same
+ * to processes of other jobs of the same user, on this host or, over a network, on others. Of a process that has ended they reach nobody,
+ * whoever has its address by then. */
+typedef struct {
+    uint64_t words[4];
+} ptlx_contact_t;
+/* That of this process; it lives as long as an interface is open. */
+int PtlxContact(ptl_handle_ni_t ni, ptlx_contact_t *contact);
+/* Makes `count` processes members of the map of the logical interface `ni`, which has one already: ranks[i] is from now on the rank of
+ * contacts[i] here, the one it had if it was a member, else one behind all others. Ranks of other processes stay; maps of others know
+ * nothing of it. A process that is in no map sends in vain to a logical interface: whoever is to be answered is made a member first.
+ * Costs microseconds for each, with system calls; up to 10 s where the address is that of a process whose end has not been noticed yet.
+ * PTL_FAIL: a process cannot be reached, with its rank PTL_RANK_ANY; the others are members. PTL_NO_SPACE. Fallback: physical
+ * interfaces. */
+int PtlxMapExtend(ptl_handle_ni_t ni, const ptlx_contact_t *contacts, ptl_size_t count, ptl_rank_t *ranks);
+
 /* ---- 2. Node memory: blocks that the other processes of this node can map ----------------------------------- */
 
 /* A block is a range of this process's memory that every rank on the node can load and store. Blocks are numbered

@@ -243,6 +243,49 @@ TEST(Node, ASenderWhoseNameIsRemovedLivesUntilItsProcessEnds) {
   EXPECT_EQ(server.sink.losses.front()->process, address(1));
 }
 
+// The name of a segment goes when all ranks of a job have mapped it; who comes later is told where it lies.
+TEST(Node, AProcessWhoseNameIsRemovedIsMetByItsPlaceAndMeetsTheSender) {
+  End one(address(0)), other(address(1));
+  const SegmentPlace place = other.transport.segment().header().place;
+  for (End* end : {&one, &other}) end->transport.segment().remove_name();
+  EXPECT_EQ(one.transport.connect(address(1)), nullptr);
+  SegmentPlace wrong = place;
+  wrong.incarnation += 2;
+  EXPECT_EQ(one.transport.acquaint(address(1), wrong), Acquaintance::none);
+  wrong = place;
+  wrong.descriptor = 0;
+  EXPECT_EQ(one.transport.acquaint(address(1), wrong), Acquaintance::none);
+  EXPECT_EQ(one.transport.acquaint(address(1), place), Acquaintance::made);
+  EXPECT_EQ(one.transport.acquaint(address(1), place), Acquaintance::made);
+  one.send(address(1), 7);
+  other.transport.poll(16);
+  ASSERT_EQ(other.sink.arrivals.size(), 1u);
+  other.send(address(0), 8);  // to one that it knows by its message alone
+  one.transport.poll(16);
+  ASSERT_EQ(one.sink.arrivals.size(), 1u);
+  EXPECT_EQ(one.sink.arrivals[0].header.match_bits, 8u);
+  wrong = place;
+  wrong.incarnation += 2;  // who is there lives: it is the other that has gone
+  EXPECT_EQ(one.transport.acquaint(address(1), wrong), Acquaintance::none);
+}
+
+TEST(Node, WhoHasTheAddressOfOneThatHasEndedIsMetAfterItsBurial) {
+  End one(address(0));
+  auto first = std::make_unique<End>(address(1));
+  EXPECT_EQ(one.transport.acquaint(address(1), first->transport.segment().header().place), Acquaintance::made);
+  first.reset();
+  End second(address(1));
+  second.transport.segment().remove_name();
+  const SegmentPlace place = second.transport.segment().header().place;
+  EXPECT_EQ(one.transport.acquaint(address(1), place), Acquaintance::later);
+  one.transport.housekeeping(true);
+  ASSERT_EQ(one.sink.losses.size(), 1u);
+  EXPECT_EQ(one.transport.acquaint(address(1), place), Acquaintance::made);
+  one.send(address(1), 9);
+  second.transport.poll(16);
+  EXPECT_EQ(second.sink.arrivals.size(), 1u);
+}
+
 TEST(Node, MoreSendersThanThereArePlacesAreServedOneAfterAnother) {
   End server(address(0));
   server.transport.segment().header().senders.store(kMaxSenders - 1);

@@ -60,7 +60,7 @@ TEST(Segment, ANameThatAnotherUserHasTakenIsPassedOver) {
     EXPECT_NE(Segment::attach(address(0), geteuid()), nullptr);
     ASSERT_EQ(unlink(path.c_str()), 0);  // then the first name is free, and the second one still holds
     EXPECT_NE(Segment::attach(address(0), geteuid()), nullptr);
-    EXPECT_TRUE(Segment::may_live(address(0), geteuid(), 0, 0));
+    EXPECT_TRUE(Segment::may_live(address(0), geteuid(), {}));
   }
   EXPECT_NE(access((path + ".1").c_str(), F_OK), 0);
   close(planted);

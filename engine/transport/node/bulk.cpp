@@ -55,7 +55,7 @@ bool NodeTransport::copy(NodeLink& link, uint64_t ours, uint64_t theirs, size_t 
       if (!to_us) copy_run(local.iov_base, reinterpret_cast<const void*>(ours + done), local.iov_len);
     }
     const iovec remote{reinterpret_cast<void*>(theirs + done), local.iov_len};
-    const int peer = link.segment->header().os_pid;
+    const int peer = link.segment->header().place.os_pid;
     const ssize_t moved = to_us ? process_vm_readv(peer, &local, 1, &remote, 1, 0) : process_vm_writev(peer, &local, 1, &remote, 1, 0);
     if (moved <= 0) return false;
     if (detour && to_us) copy_run(reinterpret_cast<void*>(ours + done), local.iov_base, static_cast<size_t>(moved));

@@ -13,7 +13,7 @@ constexpr uint32_t kLooks = 16;  // at senders that may have gone, each time
 // Acquire pairs with refuse: it writes nothing more to us.
 bool NodeTransport::refuses_us(const NodeLink& link) const {
   return link.entry && link.entry->ready.load(std::memory_order_acquire) == SegmentHeader::kRefused &&
-         link.entry->incarnation == segment_->header().incarnation;
+         link.entry->place.incarnation == segment_->header().place.incarnation;
 }
 
 bool NodeTransport::has_ended_with(ProcessId process, uint32_t incarnation) const {
@@ -27,7 +27,7 @@ bool NodeTransport::alive(const NodeLink& link) const {
   if (link.sends_as == kMaxSenders) return true;  // nothing but its address is known
   const SegmentHeader::Sender& entry = segment_->header().sender[link.sends_as];
   if (entry.ready.load(std::memory_order_acquire) == SegmentHeader::kLeft) return false;  // pairs with the sender's destructor
-  return Segment::may_live(link.process, uid_, entry.os_pid, entry.pid_namespace);
+  return Segment::may_live(link.process, uid_, entry.place);
 }
 
 void NodeTransport::note_death(NodeLink& link) {
@@ -46,7 +46,7 @@ void NodeTransport::refuse(uint32_t index) {
   SegmentHeader::Sender& entry = segment_->header().sender[index];
   note_death(*link);
   link->last_words = head_;
-  link->ended_with = entry.incarnation;
+  link->ended_with = entry.place.incarnation;
   if (index < kBoxes) boxes_[index].broken = true;
   reap();  // after which nothing is written to it
   entry.ready.store(SegmentHeader::kRefused, std::memory_order_release);
@@ -113,7 +113,7 @@ void NodeTransport::housekeeping(bool waiting) {
   if (waiting)
     for (auto& [process, link] : links_)
       if (link->segment && !link->dead) {
-        if (refuses_us(*link)) link->ended_with = link->segment->header().incarnation;
+        if (refuses_us(*link)) link->ended_with = link->segment->header().place.incarnation;
         if (link->ended_with || !link->segment->owner_alive()) note_death(*link);
       }
   look_for_departed();

@@ -51,7 +51,7 @@ NodeTransport::~NodeTransport() {
     uint32_t there = SegmentHeader::kThere;
     // Release: what was written before is there for whoever finds that we have left. A place that is another's by now is no longer kThere
     // with our incarnation.
-    if (link->segment && link->entry && link->entry->incarnation == segment_->header().incarnation)
+    if (link->segment && link->entry && link->entry->place.incarnation == segment_->header().place.incarnation)
       link->entry->ready.compare_exchange_strong(there, SegmentHeader::kLeft, std::memory_order_release, std::memory_order_relaxed);
   }
 }
@@ -75,11 +75,36 @@ Link* NodeTransport::connect(ProcessId process) {
     return known->second.get();
   }
   std::unique_ptr<Segment> segment = Segment::attach(process, uid_);
-  if (!segment || has_ended_with(process, segment->header().incarnation))
+  if (!segment || has_ended_with(process, segment->header().place.incarnation))
     return known != links_.end() && known->second->lost ? known->second.get() : nullptr;
   NodeLink* link = link_of(process);
   link->segment = std::move(segment);
   return introduce(*link) ? link : nullptr;
+}
+
+// A process that is known under this address and is another has ended, or this one has.
+Acquaintance NodeTransport::acquaint(ProcessId process, const SegmentPlace& place) {
+  if (process.nid != self_.nid) return Acquaintance::none;
+  const auto known = links_.find({process.nid, process.pid});
+  if (known != links_.end() && !known->second->lost) {
+    NodeLink& link = *known->second;
+    if (link.dead) return Acquaintance::later;
+    const uint32_t there = link.segment                   ? link.segment->header().place.incarnation
+                           : link.sends_as != kMaxSenders ? segment_->header().sender[link.sends_as].place.incarnation
+                                                          : place.incarnation;
+    if (there == place.incarnation && link.segment) return Acquaintance::made;
+    if (there == place.incarnation && link.sends_as != kMaxSenders) return introduce(link) ? Acquaintance::made : Acquaintance::none;
+    if (there != place.incarnation) {
+      if (alive(link)) return Acquaintance::none;
+      note_death(link);
+      return Acquaintance::later;
+    }
+  }
+  std::unique_ptr<Segment> segment = Segment::attach(process, uid_, &place);
+  if (!segment || has_ended_with(process, place.incarnation)) return Acquaintance::none;
+  NodeLink* link = link_of(process);
+  link->segment = std::move(segment);
+  return introduce(*link) ? Acquaintance::made : Acquaintance::none;
 }
 
 // A place in a table of senders: one that somebody has left, if there is one, or a new one; kMaxSenders and above: none.
@@ -104,7 +129,10 @@ uint32_t NodeTransport::claim_place(SegmentHeader& header) {
 
 // Maps the peer's segment if need be and enters us in its table of senders.
 bool NodeTransport::introduce(NodeLink& link) {
-  if (!link.segment) link.segment = Segment::attach(link.process, uid_);
+  if (!link.segment) {  // it has spoken: where it lies is known
+    const bool known = link.sends_as != kMaxSenders;
+    link.segment = Segment::attach(link.process, uid_, known ? &segment_->header().sender[link.sends_as].place : nullptr);
+  }
   if (!link.segment) return false;
   SegmentHeader& header = link.segment->header();
   link.index = claim_place(header);
@@ -115,9 +143,7 @@ bool NodeTransport::introduce(NodeLink& link) {
   SegmentHeader::Sender& entry = header.sender[link.index];
   entry.nid = self_.nid;
   entry.pid = self_.pid;
-  entry.incarnation = segment_->header().incarnation;
-  entry.os_pid = segment_->header().os_pid;
-  entry.pid_namespace = segment_->header().pid_namespace;
+  entry.place = segment_->header().place;
   entry.ready.store(SegmentHeader::kThere, std::memory_order_release);
   link.entry = &entry;
   link.cma = link.segment->pid_is_ours();
@@ -130,13 +156,13 @@ NodeTransport::NodeLink* NodeTransport::new_sender(uint32_t index) {
   SegmentHeader::Sender& entry = segment_->header().sender[index];
   const uint32_t ready = entry.ready.load(std::memory_order_acquire);  // pairs with introduce
   if (ready != SegmentHeader::kThere && ready != SegmentHeader::kLeft) return nullptr;
-  if (has_ended_with({entry.nid, entry.pid}, entry.incarnation)) {
+  if (has_ended_with({entry.nid, entry.pid}, entry.place.incarnation)) {
     entry.ready.store(SegmentHeader::kRefused, std::memory_order_release);
     return nullptr;
   }
   if (senders_.size() <= index) senders_.resize(index + 1);
   NodeLink* link = link_of({entry.nid, entry.pid});
-  if (link->sends_as != kMaxSenders || (link->segment && link->segment->header().incarnation != entry.incarnation)) {
+  if (link->sends_as != kMaxSenders || (link->segment && link->segment->header().place.incarnation != entry.place.incarnation)) {
     // Somebody else has the address of a process that we knew, which is therefore gone.
     note_death(*link);
     link->last_words = head_;

@@ -29,6 +29,8 @@
 
 namespace portunus {
 
+enum class Acquaintance : uint8_t { made, later, none };
+
 class NodeTransport final : public Transport, public InPlace, public StagingAreas, public Notify {
  public:
   NodeTransport(Sink& sink, Stats& stats, ProcessId self, uint32_t uid, size_t ring_bytes, bool cma = true);
@@ -54,6 +56,9 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
   bool needs_housekeeping() override;
 
   Segment& segment() { return *segment_; }
+  // Meets a process whose segment may have no name any more. `later`: one that had its address before is being buried; ask again after
+  // housekeeping and a step.
+  Acquaintance acquaint(ProcessId process, const SegmentPlace& place);
   // The mapped segment of a process on this node, or nullptr.
   Segment* segment_of(ProcessId process);
   // This process waits in vain on processor `here`, which is taken down for others to see. The processors where peers did just now.

@@ -100,6 +100,15 @@ uint64_t own_pid_namespace() {
   return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
+// A file that has lost its name is still open in its owner. Looked at before it is opened: that may do things to what is no plain file.
+int open_by_owner(const SegmentPlace& place, int flags) {
+  if (place.descriptor < 0 || !place.is_near()) return -1;
+  const std::string path = "/proc/" + std::to_string(place.os_pid) + "/fd/" + std::to_string(place.descriptor);
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return -1;
+  return open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
 // One that has ended and was not waited for lives no more.
 bool process_lives(int32_t os_pid) {
   const int process = static_cast<int>(syscall(SYS_pidfd_open, os_pid, 0));
@@ -130,6 +139,8 @@ void* map_aligned(int fd, size_t size, size_t offset) {
 
 }  // namespace
 
+bool SegmentPlace::is_near() const { return os_pid > 0 && pid_namespace != 0 && pid_namespace == own_pid_namespace(); }
+
 std::unique_ptr<Segment> Segment::create(ProcessId self, uint32_t uid, size_t ring_bytes) {
   sweep_dead_segments();
   std::unique_ptr<Segment> segment(new Segment);
@@ -148,17 +159,16 @@ std::unique_ptr<Segment> Segment::create(ProcessId self, uint32_t uid, size_t ri
   header.box_bytes = box_bytes(ring_bytes);
   header.process = self;
   header.uid = uid;
-  header.os_pid = getpid();
-  header.pid_namespace = own_pid_namespace();
-  header.incarnation = static_cast<uint32_t>(now_ns()) | 1;  // 0: none
+  header.place = {static_cast<uint32_t>(now_ns()) | 1, getpid(), own_pid_namespace(), segment->fd_};  // incarnation 0: none
   header.magic = SegmentHeader::kMagic;
   header.ready.store(1, std::memory_order_release);
   return segment;
 }
 
-std::unique_ptr<Segment> Segment::attach(ProcessId process, uint32_t uid) {
+std::unique_ptr<Segment> Segment::attach(ProcessId process, uint32_t uid, const SegmentPlace* place) {
   std::unique_ptr<Segment> segment(new Segment);
   segment->fd_ = open_owned(process, uid, O_RDWR, segment->path_);
+  if (segment->fd_ < 0 && place) segment->fd_ = open_by_owner(*place, O_RDWR);
   if (segment->fd_ < 0) return nullptr;
   struct stat status;
   if (fstat(segment->fd_, &status) != 0 || status.st_uid != uid || (status.st_mode & 0777) != 0600) return nullptr;
@@ -167,19 +177,19 @@ std::unique_ptr<Segment> Segment::attach(ProcessId process, uint32_t uid) {
   if (peek == MAP_FAILED) return nullptr;
   const auto& header = *static_cast<const SegmentHeader*>(peek);
   const bool valid = header.ready.load(std::memory_order_acquire) == 1 && header.magic == SegmentHeader::kMagic &&
-                     header.process == process && header.uid == uid && header.box_bytes == box_bytes(header.ring_bytes);
+                     header.process == process && header.uid == uid && header.box_bytes == box_bytes(header.ring_bytes) &&
+                     (!place || header.place.incarnation == place->incarnation);
   const size_t ring_bytes = header.ring_bytes;
   const size_t ring_offset = header.ring_offset;
   munmap(peek, kPage);
   const bool sane = ring_bytes >= kPage && (ring_bytes & (ring_bytes - 1)) == 0 && ring_bytes < static_cast<size_t>(status.st_size) &&
                     ring_offset == offset_of_ring(ring_bytes) && static_cast<size_t>(status.st_size) >= ring_offset + ring_bytes;
   if (!valid || !sane || !segment->map(segment->fd_, ring_offset, ring_bytes)) return nullptr;
-  segment->pid_is_ours_ =
-      segment->header_->os_pid > 0 && segment->header_->pid_namespace != 0 && segment->header_->pid_namespace == own_pid_namespace();
+  segment->pid_is_ours_ = segment->header_->place.is_near();
   return segment->owner_alive() ? std::move(segment) : nullptr;
 }
 
-bool Segment::may_live(ProcessId process, uint32_t uid, int32_t os_pid, uint64_t pid_namespace) {
+bool Segment::may_live(ProcessId process, uint32_t uid, const SegmentPlace& place) {
   std::string path;
   const int fd = open_owned(process, uid, O_RDONLY, path);
   if (fd >= 0) {
@@ -187,8 +197,8 @@ bool Segment::may_live(ProcessId process, uint32_t uid, int32_t os_pid, uint64_t
     close(fd);
     return held;
   }
-  if (errno != ENOENT || os_pid <= 0 || pid_namespace == 0 || pid_namespace != own_pid_namespace()) return true;
-  return process_lives(os_pid);
+  if (errno != ENOENT || !place.is_near()) return true;
+  return process_lives(place.os_pid);
 }
 
 // The lock tells, unless a child that the owner forked still holds it, too: then the process id does.
@@ -199,7 +209,7 @@ bool Segment::owner_alive() const {
     return false;
   }
   if (errno != EWOULDBLOCK || !pid_is_ours_) return true;
-  return process_lives(header_->os_pid);
+  return process_lives(header_->place.os_pid);
 }
 
 bool Segment::map(int fd, size_t ring_offset, size_t ring_bytes) {

@@ -6,7 +6,8 @@
 // others share the inbound ring.
 //
 // The file is /dev/shm/portunus.<uid>.<nid>.<pid>, mode 0600, locked (flock) by its owner for life: whoever gets the lock
-// knows that the owner is dead and may remove the name. All memory is reserved when it is made: no SIGBUS later.
+// knows that the owner is dead and may remove the name. All memory is reserved when it is made: no SIGBUS later. Where the name has gone
+// already, the owner's descriptor leads to the file (/proc/<process>/fd/<descriptor>), for those who know its number.
 //
 // Thread: set-up by one thread; the words marked so are shared between processes.
 // Trust: a file that another user owns, or may open, is neither made nor attached. Processes of one user trust each other with
@@ -35,21 +36,30 @@ constexpr uint32_t kBoxes = 16;
 constexpr uint32_t kStagings = 4;      // messages that a process copies together piece by piece at one time
 constexpr uint32_t kSharedCopies = 2;  // the next begins while the helper finishes its last chunk of the one before
 
+// Where the segment of a process lies, besides under its name; and which process it is of those that have had its address.
+struct SegmentPlace {
+  uint32_t incarnation = 0;
+  int32_t os_pid = 0;
+  uint64_t pid_namespace = 0;  // where os_pid means something; 0: nowhere
+  int32_t descriptor = -1;     // the owner's
+  int32_t unused = 0;
+
+  bool is_near() const;  // os_pid means something to this process
+};
+
 struct SegmentHeader {
   // Sender::ready. A vacant entry, and the box that goes with it, belong to whoever changes it to kTaken. kLeft: the sender has gone
   // in good order and will write nothing more; what it wrote before is still to be read. kRefused: it wrote what no sender of ours would;
   // the owner reads nothing more of it and has forgotten it, and the entry is given to nobody else.
   static constexpr uint32_t kThere = 1, kVacant = 2, kTaken = 3, kLeft = 4, kRefused = 5;
-  static constexpr uint64_t kMagic = 0x39304e5554524f50;  // "PORTUN09", little endian
+  static constexpr uint64_t kMagic = 0x30314e5554524f50;  // "PORTUN10", little endian
   uint64_t magic;
   uint64_t ring_bytes;
   uint64_t ring_offset;
   uint64_t box_bytes;  // of each box; the boxes end where the ring begins
   ProcessId process;
+  SegmentPlace place;
   uint32_t uid;
-  int32_t os_pid;
-  uint64_t pid_namespace;                                // where os_pid means something
-  uint32_t incarnation;                                  // tells this process from others that had its address before
   std::atomic<uint32_t> ready;                           // release by the owner when all of the above is valid
   alignas(kLine) Doorbell door;                          // owner arms, senders ring
   alignas(kLine) Watch watch;                            // the owner's sleepers set, who stores to its blocks looks and rings
@@ -66,9 +76,8 @@ struct SegmentHeader {
   Staging staging[kStagings];              // what the owner sends
   struct alignas(kLine) Sender {
     std::atomic<uint32_t> ready;  // kThere, kLeft: release by the sender; kVacant, kRefused: release by the owner
-    uint32_t nid, pid, incarnation;
-    int32_t os_pid;               // of the sender: for an owner that has not mapped the sender's segment
-    uint64_t pid_namespace;       // where os_pid means something
+    uint32_t nid, pid;
+    SegmentPlace place;           // the sender's: for an owner that has not mapped the sender's segment
     std::atomic<uint64_t> claim;  // claim_of() the record it reserves or has reserved last; 0 = none
   } sender[kMaxSenders];
   struct Block {
@@ -93,12 +102,13 @@ class Segment {
 
   // Throws std::system_error with cause and remedy (/dev/shm full, name taken ..).
   static std::unique_ptr<Segment> create(ProcessId self, uint32_t uid, size_t ring_bytes);
-  // nullptr: no such process on this node, not ours to use, or dead (even if its file is still there).
-  static std::unique_ptr<Segment> attach(ProcessId process, uint32_t uid);
+  // nullptr: no such process on this node, not ours to use, or dead (even if its file is still there). Found by its name, else by
+  // `place`, if that is given; then it is that very process.
+  static std::unique_ptr<Segment> attach(ProcessId process, uint32_t uid, const SegmentPlace* place = nullptr);
   // Whether a process that has sent to us may still send, for those whose segment is not mapped here. Its file tells, while that
   // has a name (it loses the name once a job's ranks have mapped one another); then its process id does, where that means to us what
   // it means to the sender. In doubt it lives. Three system calls at most.
-  static bool may_live(ProcessId process, uint32_t uid, int32_t os_pid, uint64_t pid_namespace);
+  static bool may_live(ProcessId process, uint32_t uid, const SegmentPlace& place);
 
   SegmentHeader& header() { return *header_; }
   std::byte* ring() { return ring_; }
