@@ -39,16 +39,16 @@ Memory memory(const GOAL_Buffer& buffer, uint64_t bytes) {
 class Call {
  public:
   Call(const GOAL_Group& group, const Collective* which) : group_(group), choices_(Choices::environment()) {
-    const int job = Library::instance().job().size;
+    const int job = Library::instance().reach();
     if (group.size < 1 || group.rank < 0 || group.rank >= group.size) {
       refuse("rank " + std::to_string(group.rank) + " is not one of a group of " + std::to_string(group.size));
     }
     if (!group.ranks && group.size > job) {
-      refuse("a group of " + std::to_string(group.size) + " ranks is more than the job's " + std::to_string(job));
+      refuse("a group of " + std::to_string(group.size) + " ranks is more than the " + std::to_string(job) + " that are known");
     }
     for (int i = 0; group.ranks && i < group.size; ++i) {
       if (group.ranks[i] < 0 || group.ranks[i] >= job)
-        refuse("the group names rank " + std::to_string(group.ranks[i]) + ", which the job does not have");
+        refuse("the group names rank " + std::to_string(group.ranks[i]) + ", which this process does not know");
     }
     if (group.tag == kAnyTag) refuse("the tag 4294967295 is reserved");
     if (which ? !choices_.force(*which, group.algorithm) : group.algorithm != GOAL_AUTO) refuse("this collective has no such algorithm");

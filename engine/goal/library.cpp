@@ -50,6 +50,11 @@ const char* Library::open_network() {
   return nullptr;
 }
 
+int Library::reach() const {
+  ptl_size_t known = 0;
+  return PtlGetMap(ni_, 0, nullptr, &known) == PTL_OK ? static_cast<int>(known) : job_.size;
+}
+
 // Processes of one node have one nid.
 const int* Library::nodes() {
   if (!nodes_.empty()) return nodes_.data();

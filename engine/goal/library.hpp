@@ -26,6 +26,8 @@ class Library {
   [[nodiscard]] int users() const { return users_; }
   [[nodiscard]] const ptlx_job_t& job() const { return job_; }
   [[nodiscard]] const Port& port() const { return port_; }
+  // How many ranks messages can name: the job's, and those that its map was extended by.
+  [[nodiscard]] int reach() const;
   // For each rank of the job a number that is the same for ranks of one node.
   const int* nodes();
   // The next compiled schedule's: equal on all ranks, which compile in the same order. The upper half is the program's. Nothing

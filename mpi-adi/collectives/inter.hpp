@@ -1,19 +1,19 @@
 // inter.hpp: collectives of intercommunicators: one group's data go to the other.
 //
-// The ranks of both groups are one group for GOAL. Which comes first both decide alike: the one whose first member has the
-// lower rank in the job. Arguments are checked here, but for the communicator and, with roots, those of ranks that take no
-// part (MPI_PROC_NULL).
-// Thread: any, one collective per communicator at a time. Source: MPI-5.0, 6.2.3 and what each collective says of them.
+// The ranks of both groups are one group for GOAL. Which comes first both decide alike: the one whose first member was born first.
+// Arguments are checked here, but for the communicator and, with roots, those of ranks that take no part (MPI_PROC_NULL). Thread: any, one
+// collective per communicator at a time. Source: MPI-5.0, 6.2.3 and what each collective says of them.
 #pragma once
 
 #include "mpi-adi/collectives/counts.hpp"
 #include "mpi-adi/collectives/run.hpp"
+#include "mpi-adi/comm/processes.hpp"
 
 namespace portunus::mpi::collectives::inter {
 
 // Where this group and the other one begin among all.
 inline int own_base(const Communicator& comm) {
-  return comm.group->job_rank(0) < comm.remote_group->job_rank(0) ? 0 : comm.remote_group->size;
+  return identity_of(comm.group->job_rank(0)) < identity_of(comm.remote_group->job_rank(0)) ? 0 : comm.remote_group->size;
 }
 inline int remote_base(const Communicator& comm) { return own_base(comm) == 0 ? comm.group->size : 0; }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "mpi-adi/collectives/inter.hpp"
+#include "mpi-adi/comm/processes.hpp"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/settings.hpp"
 
@@ -15,11 +16,6 @@ const std::shared_ptr<Execution> none;
 }  // namespace
 
 State::State(const Communicator& comm) : log(comm), comm_(comm), rank_(comm.rank) {
-  GOAL_Group all{};
-  {
-    const Locked locked;  // the first call finds out where the ranks are
-    GOAL_World(&all);
-  }
   const auto add = [&](const Group& members) {
     for (int i = 0; i < members.size; ++i) ranks_.push_back(members.job_rank(i));
   };
@@ -31,7 +27,7 @@ State::State(const Communicator& comm) : log(comm), comm_(comm), rank_(comm.rank
   } else {
     add(*comm.group);
   }
-  for (const int rank : ranks_) nodes_.push_back(all.nodes ? all.nodes[rank] : 0);
+  nodes_ = nodes_of(ranks_);
   const GOAL_Group group{rank_, static_cast<int>(ranks_.size()), ranks_.data(), nodes_.data(), 0, GOAL_AUTO};
   GOAL_Domain_open(&group, goal_context(comm), &domain_.handle);  // without memory for it: each schedule fails alone
   if (comm.inter || !settings.node_collectives) return;

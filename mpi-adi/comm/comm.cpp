@@ -6,6 +6,7 @@
 
 #include "mpi-adi/collectives/state.hpp"
 #include "mpi-adi/comm/context.hpp"
+#include "mpi-adi/comm/processes.hpp"
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/errhandler.hpp"
 #include "mpi-adi/core/profiling.hpp"
@@ -42,6 +43,13 @@ Communicator* make_communicator(uint16_t context, Group* group, Group* remote_gr
   }
   mitigation::born(*made);
   return made;
+}
+
+bool Communicator::reaches_other_jobs() const {
+  for (const Group* side : {group, remote_group})
+    for (int i = 0; side != nullptr && i < side->size; ++i)
+      if (!is_of_job(side->job_rank(i))) return true;
+  return false;
 }
 
 void destroy_communicator(Communicator* comm) {
@@ -161,16 +169,6 @@ extern "C" int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) {
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Comm_compare)
-
-// Nobody is spawned here.
-extern "C" int PMPI_Comm_get_parent(MPI_Comm* parent) {
-  static constexpr char kName[] = "MPI_Comm_get_parent";
-  if (int error = check_running(kName)) return error;
-  if (int error = check_results(kName, nullptr, {parent})) return error;
-  *parent = MPI_COMM_NULL;
-  return MPI_SUCCESS;
-}
-MPI_WEAK_NAME(Comm_get_parent)
 
 extern "C" int PMPI_Comm_set_name(MPI_Comm comm, const char* comm_name) {
   Communicator* found;

@@ -46,6 +46,8 @@ inline int max_communicators() { return envelope.contexts() / kContextsPerCommun
 struct Communicator {
   uint16_t context = 0;  // in the match bits of messages; see Traffic
   bool inter = false;
+  bool bond = false;   // an intercommunicator by which its processes came together: they are connected until they disconnect it
+  bool freed = false;  // there is no handle to it any more
   std::atomic<bool> revoked{false};  // for good (mitigation/)
   int rank = 0;                      // of this process in the local group
   int size = 0;                      // of the local group
@@ -71,6 +73,7 @@ struct Communicator {
   int job_rank(int peer) const { return peer_ranks ? peer_ranks[peer] : first + peer; }
   uint16_t context_of(Traffic traffic) const { return static_cast<uint16_t>(context + static_cast<uint16_t>(traffic)); }
   bool is_revoked() const { return revoked.load(std::memory_order_relaxed); }
+  bool reaches_other_jobs() const;
   const Group& peer_group() const { return inter ? *remote_group : *group; }
 };
 

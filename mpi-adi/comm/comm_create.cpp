@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <mutex>
+#include <set>
 
-#include "mpi-adi/comm/nodes.hpp"
+#include "mpi-adi/collectives/state.hpp"
+#include "mpi-adi/comm/processes.hpp"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/profiling.hpp"
@@ -23,8 +25,9 @@ void reap() {
   std::lock_guard lock(lingering_mutex);
   std::erase_if(lingering, [](Communicator* comm) {
     if (pool.serves(comm)) return false;
-    destroy_communicator(comm);
-    return true;
+    if (comm->bond) collectives::forget(*comm);  // the rest is for the end: see part_from_others
+    else destroy_communicator(comm);
+    return !comm->bond;
   });
 }
 
@@ -194,12 +197,32 @@ int free_communicator(const char* function, MPI_Comm* handle) {
   if (comm == &world() || comm == &self()) return raise(function, comm, MPI_ERR_COMM, "%s cannot be freed", comm->name);
   if (int error = comm->attributes.clear(*handle)) return raise(function, comm, error, "an attribute's delete function failed");
   *handle = MPI_COMM_NULL;
+  comm->freed = true;
   {
     std::lock_guard lock(lingering_mutex);
     lingering.push_back(comm);
   }
   reap();
   return MPI_SUCCESS;
+}
+
+// Who has left is past the last message that anybody waits for. Deaths do not matter: nobody waits for the dead.
+void meet_once_more(Communicator& comm) {
+  uint64_t nothing = 0;
+  all_and_of(comm)(&nothing, 1);
+}
+
+// In an order that all have in common, so that no circle of jobs waits for itself.
+void part_from_others() {
+  std::vector<Communicator*> all;
+  std::set<const Communicator*> inner;
+  communicators.for_each([&](Communicator& comm) {
+    if (comm.local != nullptr) inner.insert(comm.local);
+    if ((!comm.freed || comm.bond) && comm.context != kNoContext && comm.reaches_other_jobs()) all.push_back(&comm);
+  });
+  std::erase_if(all, [&](const Communicator* comm) { return inner.contains(comm); });
+  std::sort(all.begin(), all.end(), [](const Communicator* one, const Communicator* other) { return one->context < other->context; });
+  for (Communicator* comm : all) meet_once_more(*comm);
 }
 
 namespace {
@@ -311,7 +334,13 @@ MPI_WEAK_NAME(Comm_free)
 
 extern "C" int PMPI_Comm_disconnect(MPI_Comm* comm) {
   static constexpr char kName[] = "MPI_Comm_disconnect";
+  Communicator* found;
   if (int error = check_results(kName, nullptr, {comm})) return error;
+  if (int error = check(kName, *comm, found, {})) return error;
+  if (found != &world() && found != &self() && found->reaches_other_jobs()) {
+    meet_once_more(*found);
+    found->bond = false;
+  }
   return free_communicator(kName, comm);
 }
 MPI_WEAK_NAME(Comm_disconnect)

@@ -5,6 +5,7 @@
 
 #include "mpi-adi/comm/comm_create.hpp"
 #include "mpi-adi/comm/intercomm.hpp"
+#include "mpi-adi/comm/processes.hpp"
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/profiling.hpp"
 
@@ -29,15 +30,17 @@ struct Bridge {
   }
 };
 
-// The other side's members, by their ranks in the job.
-int learn_members(const Bridge& bridge, std::vector<int>& remote) {
+// The other side's members: some may be strangers until now. `met`: how getting to know them went here.
+int learn_members(const Bridge& bridge, std::vector<int>& remote, int& met) {
   const int own_size = bridge.local.size;
   int remote_size = 0;
   if (int error = bridge.swap(&own_size, sizeof own_size, &remote_size, sizeof remote_size)) return error;
-  std::vector<int> own;
-  for (int i = 0; i < own_size; ++i) own.push_back(bridge.local.group->job_rank(i));
-  remote.resize(static_cast<size_t>(remote_size));
-  return bridge.swap(own.data(), own.size() * sizeof(int), remote.data(), remote.size() * sizeof(int));
+  std::vector<Card> own(static_cast<size_t>(own_size)), theirs(static_cast<size_t>(remote_size));
+  own[static_cast<size_t>(bridge.local.rank)] = own_card();
+  if (int error = Exchange(bridge.local).allgather(own.data(), sizeof(Card))) return error;
+  if (int error = bridge.swap(own.data(), own.size() * sizeof(Card), theirs.data(), theirs.size() * sizeof(Card))) return error;
+  met = theirs.size() + own.size() > static_cast<size_t>(envelope.ranks()) ? MPI_ERR_OTHER : meet_processes(theirs, remote);
+  return MPI_SUCCESS;
 }
 
 bool disjoint(const Group& group, const std::vector<int>& others) {
@@ -61,8 +64,8 @@ int check_leaders(const char* function, const Bridge& bridge) {
 int connect(const char* function, const Bridge& bridge, MPI_Comm* result) {
   Communicator& local = bridge.local;
   std::vector<int> remote;
-  if (int error = learn_members(bridge, remote)) return raise_creation(function, local, error);
-  if (!disjoint(*local.group, remote)) return raise(function, &local, MPI_ERR_COMM, "a process is on both sides of the intercommunicator");
+  int met = MPI_SUCCESS;
+  if (int error = learn_members(bridge, remote, met)) return raise_creation(function, local, error);
   const AllAnd all_and = [&](uint64_t* words, size_t count) {
     if (int error = Exchange(local).all_and(words, count)) return error;
     std::vector<uint64_t> theirs(count);
@@ -70,9 +73,16 @@ int connect(const char* function, const Bridge& bridge, MPI_Comm* result) {
     for (size_t i = 0; i < count; ++i) words[i] &= theirs[i];
     return error;
   };
+  // Nobody speaks to the other side's members before all have met all: strangers are not heard.
+  uint64_t all_met = met == MPI_SUCCESS;
+  if (int error = all_and(&all_met, 1)) return raise_creation(function, local, error);
+  if (all_met == 0)
+    return raise(function, &local, MPI_ERR_OTHER, "some process cannot reach one of the other side's, or knows too many already");
+  if (!disjoint(*local.group, remote)) return raise(function, &local, MPI_ERR_COMM, "a process is on both sides of the intercommunicator");
   // Both sides draw from one sequence, so the key is what both know.
-  const int other = remote.empty() ? 0 : remote[0], own = local.group->job_rank(0);
-  const uint64_t key = uint64_t{1} << 63 | static_cast<uint64_t>(std::min(own, other)) << 31 | static_cast<uint32_t>(bridge.tag);
+  const Identity first = std::min(identity_of(local.group->job_rank(0)), identity_of(remote[0]));
+  const uint64_t key = uint64_t{1} << 63 | static_cast<uint64_t>(static_cast<uint32_t>(first.born ^ first.address)) << 31 |
+                       static_cast<uint32_t>(bridge.tag);
   Communicator* made;
   Group* remote_group = make_group(std::move(remote));
   Group* group = remote_group != nullptr ? retain(local.group) : nullptr;
@@ -92,13 +102,13 @@ int connect_groups(const char* function, Communicator& local, int local_leader, 
 
 namespace {
 
-// Which side comes first: the one that says low; if both say the same, that of the smaller first member.
+// Which side comes first: the one that says low; if both say the same, the one whose first member was born first.
 int local_first(Communicator& comm, int high, bool& first) {
-  const int own[2] = {high != 0, comm.group->job_rank(0)};
-  int theirs[2] = {0, 0};
+  const int own = high != 0;
+  int theirs = 0;
   const Bridge bridge{*comm.local, 0, &comm, 0, 0};
-  if (int error = bridge.swap(own, sizeof own, theirs, sizeof theirs)) return error;
-  first = own[0] != theirs[0] ? own[0] == 0 : own[1] < theirs[1];
+  if (int error = bridge.swap(&own, sizeof own, &theirs, sizeof theirs)) return error;
+  first = own != theirs ? own == 0 : identity_of(comm.group->job_rank(0)) < identity_of(comm.remote_group->job_rank(0));
   return MPI_SUCCESS;
 }
 

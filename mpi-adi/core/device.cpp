@@ -9,6 +9,7 @@
 
 #include "engine/goal/goal.h"
 #include "engine/goal/goal_node.h"
+#include "mpi-adi/comm/processes.hpp"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/memory.hpp"
 #include "mpi-adi/core/settings.hpp"
@@ -172,6 +173,7 @@ const char* start(bool threaded, int& rank, int& size) {
   // begun with GOAL on this interface before, on all ranks alike.
   const bool begun = PtlGetMap(device.ni, 0, nullptr, nullptr) == PTL_OK;
   if (GOAL_Init(nullptr, nullptr) != GOAL_SUCCESS) return GOAL_Explain();
+  if (const char* complaint = open_processes(size, 0)) return complaint;
   return !begun || PtlxJobFence() == PTL_OK ? nullptr : "the other ranks do not answer; has one of them ended?";
 }
 

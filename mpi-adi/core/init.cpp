@@ -12,9 +12,11 @@
 #include <thread>
 #include <utility>
 
+#include "mpi-adi/comm/comm_create.hpp"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/dynamic/lobby.hpp"
 #include "mpi-adi/io/file.hpp"
 #include "mpi-adi/types/type_create.hpp"
 
@@ -84,11 +86,13 @@ int stop(const char* function) {
   io::close_all();
   adi::wait_until([] { return adi::detached_sends() == 0; });
   // Also by those who know that somebody has died: others may not know yet, and would wait for them. Nobody waits for the dead.
+  part_from_others();
   const int result = adi::last_barrier();
   if (result != PTL_OK && result != PTL_FAIL) return raise_portals(function, nullptr, result);
   close_communicators();
   release_kinds();
   phase.store(Phase::over, std::memory_order_release);
+  lobby::close();
   adi::stop();
   return MPI_SUCCESS;
 }

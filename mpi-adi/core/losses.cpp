@@ -1,6 +1,8 @@
 // losses.cpp: watching ranks, and failing those who wait for a dead one.
 #include "mpi-adi/core/losses.hpp"
 
+#include <sys/mman.h>
+
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -78,13 +80,17 @@ int watch(Watch& watch, int rank) {
 
 bool open_losses(int size) {
   job_size = size;
-  losses.peers = new (std::nothrow) std::atomic<Peer>[static_cast<size_t>(size)]();
-  return losses.peers != nullptr;
+  // Room for all that there can ever be, touched as they come: processes of other jobs are met later.
+  void* space = mmap(nullptr, kMaxRanks, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (space == MAP_FAILED) return false;
+  static_assert(sizeof(std::atomic<Peer>) == 1 && Peer::unseen == Peer{});
+  losses.peers = static_cast<std::atomic<Peer>*>(space);
+  return true;
 }
 
 void close_losses() {
   watches().clear();
-  delete[] losses.peers;
+  munmap(losses.peers, kMaxRanks);
   losses.peers = nullptr;
 }
 

@@ -18,7 +18,7 @@ namespace portunus::mpi::adi {
 enum class Peer : uint8_t { unseen, watched, lost };
 
 struct Losses {
-  std::atomic<Peer>* peers = nullptr;  // by rank in the job
+  std::atomic<Peer>* peers = nullptr;  // by rank in the job, then those of other jobs (comm/processes.hpp)
   std::atomic<uint32_t> count{0};      // lost ones
   std::atomic<bool> all_watched{false};
   Request* blocked = nullptr;  // one thread only: the receive, or long send, that it waits in, which is in no pool

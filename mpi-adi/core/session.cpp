@@ -16,6 +16,7 @@
 
 #include "mpi-adi/comm/comm_create.hpp"
 #include "mpi-adi/comm/intercomm.hpp"
+#include "mpi-adi/comm/processes.hpp"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/errhandler.hpp"
@@ -79,6 +80,9 @@ int check_group(const char* function, MPI_Group handle, const char* stringtag, M
   if (int error = check_info(function, nullptr, info)) return error;
   if (!fits(errhandler, Subject::comm))
     return raise(function, nullptr, MPI_ERR_ERRHANDLER, "%p is no error handler of communicators", static_cast<void*>(errhandler));
+  for (int i = 0; i < group->size; ++i)
+    if (!is_of_job(group->job_rank(i)))
+      return raise(function, nullptr, MPI_ERR_GROUP, "member %d of the group is of another job; make the communicator from another one", i);
   return MPI_SUCCESS;
 }
 
@@ -252,6 +256,7 @@ extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int loca
     if (remote_leader < 0 || remote_leader >= remote->size)
       return raise(kName, nullptr, MPI_ERR_RANK, "there is no rank %d among %d to lead the other side", remote_leader, remote->size);
     leader = remote->job_rank(remote_leader);
+    if (!is_of_job(leader)) return raise(kName, nullptr, MPI_ERR_GROUP, "the remote leader is of another job");
   }
   Communicator* side;
   if (int error = make(kName, *local, stringtag, info, errhandler, side)) return error;

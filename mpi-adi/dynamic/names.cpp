@@ -16,10 +16,21 @@
 
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/profiling.hpp"
-#include "mpi-adi/dynamic/ports.hpp"
+#include "portals/portals4_ext.h"
 
 namespace portunus::mpi {
 namespace {
+
+const std::string& family_name() {
+  static const std::string name = [] {
+    ptlx_job_t job;
+    if (PtlxJobInit(&job) != PTL_OK) return std::string();
+    std::string id = job.job_id;
+    PtlxJobFini();
+    return id;
+  }();
+  return name;
+}
 
 // Different services have different files but for one case in 2^64, which is found out by the content.
 std::string file_of(const char* service) {
@@ -27,7 +38,7 @@ std::string file_of(const char* service) {
   for (const char* letter = service; *letter != '\0'; ++letter) hash = (hash ^ static_cast<unsigned char>(*letter)) * 1099511628211u;
   char digits[17];
   std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash));
-  return "/dev/shm/portunus." + ports::job_name() + ".name-" + digits;
+  return "/dev/shm/portunus." + family_name() + ".name-" + digits;
 }
 
 // The names that this process has published, and the descriptors by which it holds them.

@@ -1,86 +1,76 @@
 // ports.cpp: see ports.hpp.
 #include "mpi-adi/dynamic/ports.hpp"
 
-#include <climits>
+#include <cinttypes>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <mutex>
-#include <set>
 
-#include "mpi-adi/core/adi.hpp"
-#include "portals/portals4_ext.h"
+#include "mpi-adi/comm/exchange.hpp"
+#include "mpi-adi/comm/intercomm.hpp"
+#include "mpi-adi/core/errors.hpp"
 
 namespace portunus::mpi::ports {
 namespace {
 
 constexpr char kPrefix[] = "portunus-port:";
-
-std::mutex mutex;
-std::set<int> opened;  // under mutex
-int last = 0;          // under mutex
-
-uint16_t lobby() { return self().context_of(Traffic::groups); }
+constexpr size_t kWords = sizeof(Port) / sizeof(uint64_t);
+static_assert(sizeof(Port) == kWords * sizeof(uint64_t) && sizeof kPrefix + kWords * 17 < MPI_MAX_PORT_NAME);
 
 }  // namespace
 
-const std::string& job_name() {
-  static const std::string name = [] {
-    ptlx_job_t job;
-    if (PtlxJobInit(&job) != PTL_OK) return std::string();
-    std::string id = job.job_id;
-    PtlxJobFini();
-    return id;
-  }();
+std::string name_of(const Port& port) {
+  uint64_t words[kWords];
+  std::memcpy(words, &port, sizeof port);
+  std::string name = kPrefix;
+  for (const uint64_t& word : words) {
+    char digits[24];
+    std::snprintf(digits, sizeof digits, "%s%" PRIx64, &word == words ? "" : ".", word);
+    name += digits;
+  }
   return name;
 }
 
-std::string name_of(const Port& port) {
-  return kPrefix + job_name() + ":" + std::to_string(port.owner) + ":" + std::to_string(port.number);
-}
-
 std::optional<Port> port_named(const char* name) {
-  const std::string head = kPrefix + job_name() + ":";
-  if (name == nullptr || std::strncmp(name, head.c_str(), head.size()) != 0) return std::nullopt;
-  Port port;
-  int used = 0;
-  if (std::sscanf(name + head.size(), "%9d:%9d%n", &port.owner, &port.number, &used) != 2 || name[head.size() + static_cast<size_t>(used)])
-    return std::nullopt;
-  return port.owner >= 0 && port.owner < world().size && port.number > 0 ? std::optional(port) : std::nullopt;
-}
-
-Port open() {
-  const std::lock_guard lock(mutex);
-  opened.insert(++last);
-  return {world().rank, last};
-}
-
-bool is_open(const Port& port) {
-  const std::lock_guard lock(mutex);
-  return port.owner == world().rank && opened.contains(port.number);
-}
-
-bool close(const Port& port) {
-  const std::lock_guard lock(mutex);
-  return port.owner == world().rank && opened.erase(port.number) == 1;
-}
-
-int knock(const Port& port) {
-  const int rank = world().rank;
-  return adi::send_copied(&rank, sizeof rank, port.owner, match_bits(lobby(), rank, port.number)) == PTL_OK ? MPI_SUCCESS : MPI_ERR_PORT;
-}
-
-int admit(const Port& port, int& rank) {
-  Request* request = pool.claim(&self(), true);
-  if (request == nullptr) return MPI_ERR_NO_MEM;
-  if (adi::irecv(*request, &rank, sizeof rank, PTL_RANK_ANY, pattern(lobby(), MPI_ANY_SOURCE, port.number)) != PTL_OK) {
-    pool.release(request);
-    return MPI_ERR_OTHER;
+  constexpr size_t kHead = sizeof kPrefix - 1;
+  if (name == nullptr || std::strncmp(name, kPrefix, kHead) != 0) return std::nullopt;
+  uint64_t words[kWords];
+  const char* at = name + kHead;
+  for (uint64_t& word : words) {
+    int used = 0;
+    if (std::sscanf(at, "%16" SCNx64 "%n", &word, &used) != 1 || at[used] != (&word == words + kWords - 1 ? '\0' : '.'))
+      return std::nullopt;
+    at += used + 1;
   }
-  adi::wait_patiently([&] { return request->done(); }, [] {});
-  const bool whole = !request->failed() && request->length == sizeof rank && rank >= 0 && rank < world().size;
-  pool.release(request);
-  return whole ? MPI_SUCCESS : MPI_ERR_OTHER;
+  Port port;
+  std::memcpy(&port, words, sizeof port);
+  return port;
+}
+
+bool is_own(const Port& port) {
+  const Card own = own_card();
+  return std::memcmp(&port.owner, &own, sizeof own) == 0;
+}
+
+// Both sides are rank 0 or 1 of it, which tells apart what two processes do that accept and connect each other at one time.
+Pair::Pair(int other, Role role) : ranks_{other, other} {
+  comm.context = self().context;
+  comm.rank = static_cast<int>(role);
+  comm.size = comm.peers = 2;
+  comm.peer_ranks = ranks_;
+}
+
+int join_sides(const char* function, Communicator& comm, int root, const lobby::Meeting& meeting, Role role, const char* why,
+               MPI_Comm* made) {
+  struct {
+    int error, tag;
+  } told{meeting.error, meeting.number & kMaxTag};
+  if (Exchange(comm).broadcast(&told, sizeof told, root) != MPI_SUCCESS)
+    return raise(function, &comm, MPI_ERR_OTHER, "a rank of the communicator cannot be reached");
+  if (told.error != MPI_SUCCESS) return raise(function, &comm, told.error, "%s", why);
+  Pair pair(meeting.other, role);  // means something at the root
+  if (int error = connect_groups(function, comm, root, pair.comm, pair.other_rank(), told.tag, made)) return error;
+  find_communicator(*made)->bond = find_communicator(*made)->reaches_other_jobs();
+  return MPI_SUCCESS;
 }
 
 }  // namespace portunus::mpi::ports

@@ -1,7 +1,6 @@
-// ports.hpp: where processes of one job meet that share no communicator but MPI_COMM_WORLD.
+// ports.hpp: where processes meet that share no communicator, of whatever jobs: a port is a number that its owner hangs out in the lobby,
+// and its name has that number and the owner's card. When both roots have met they lead their sides as in MPI_Intercomm_create.
 //
-// A port is a number that its owner has opened; its name tells job, owner and number. Who connects knocks: a message to the owner in
-// the lobby, a context that all processes know and nobody else uses. Then both roots lead their sides as in MPI_Intercomm_create.
 // Thread: any. Source: MPI-5.0, 11.9.
 #pragma once
 
@@ -9,26 +8,40 @@
 #include <string>
 
 #include "mpi-adi/comm/comm.hpp"
+#include "mpi-adi/dynamic/lobby.hpp"
 
 namespace portunus::mpi::ports {
 
 struct Port {
-  int owner = 0;   // rank in the job
-  int number = 0;  // among the owner's, from 1; also the tag of knocks
+  Card owner{};
+  uint64_t number = 0;
 };
 
-const std::string& job_name();  // differs from those of other jobs
 std::string name_of(const Port& port);
-// Nothing if the name is none of a port of this job.
+// Nothing if the name is none of a port.
 std::optional<Port> port_named(const char* name);
+bool is_own(const Port& port);
 
-Port open();
-bool is_open(const Port& port);  // here
-bool close(const Port& port);    // false: it was not open here
+// What of the two that meet each is for the other.
+enum class Role : int { accepts, connects };
 
-// Tells the owner that `rank` of the job waits for it. MPI_SUCCESS or a class of errors.
-int knock(const Port& port);
-// Waits for the next that knocks: its rank in the job.
-int admit(const Port& port, int& rank);
+// Two processes that know each other by rank, as a communicator of two by which their sides are led together.
+class Pair {
+ public:
+  Pair(int other, Role role);
+  Pair(const Pair&) = delete;
+  Pair& operator=(const Pair&) = delete;
+
+  Communicator comm;
+  int other_rank() const { return 1 - comm.rank; }
+
+ private:
+  int ranks_[2];
+};
+
+// What a root tells its side: how it went, and whom it has met. Collective over `comm`; `meeting` and `role` mean something at the root.
+// The sentence is that of the root's error.
+int join_sides(const char* function, Communicator& comm, int root, const lobby::Meeting& meeting, Role role, const char* why,
+               MPI_Comm* made);
 
 }  // namespace portunus::mpi::ports

@@ -65,3 +65,12 @@ extern "C" int PMPI_Comm_spawn_multiple(int count, char* array_of_commands[], ch
                   array_of_errcodes);
 }
 MPI_WEAK_NAME(Comm_spawn_multiple)
+
+extern "C" int PMPI_Comm_get_parent(MPI_Comm* parent) {
+  static constexpr char kName[] = "MPI_Comm_get_parent";
+  if (int error = check_running(kName)) return error;
+  if (int error = check_results(kName, nullptr, {parent})) return error;
+  *parent = MPI_COMM_NULL;
+  return MPI_SUCCESS;
+}
+MPI_WEAK_NAME(Comm_get_parent)

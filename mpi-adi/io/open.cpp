@@ -15,7 +15,7 @@
 
 #include "mpi-adi/comm/comm_create.hpp"
 #include "mpi-adi/comm/exchange.hpp"
-#include "mpi-adi/comm/nodes.hpp"
+#include "mpi-adi/comm/processes.hpp"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/io/file.hpp"

@@ -8,7 +8,7 @@
 #include <limits>
 #include <numeric>
 
-#include "mpi-adi/comm/nodes.hpp"
+#include "mpi-adi/comm/processes.hpp"
 #include "mpi-adi/io/two_phase.hpp"
 
 namespace portunus::mpi::io {

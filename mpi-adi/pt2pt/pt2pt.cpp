@@ -1,7 +1,7 @@
 // pt2pt.cpp: the calls that send or receive one message.
 #include "mpi-adi/pt2pt/pt2pt.hpp"
 
-#include "mpi-adi/comm/nodes.hpp"
+#include "mpi-adi/comm/processes.hpp"
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/request/completion.hpp"
 

@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "mpi-adi/comm/exchange.hpp"
-#include "mpi-adi/comm/nodes.hpp"
+#include "mpi-adi/comm/processes.hpp"
 
 namespace portunus::mpi {
 namespace {

@@ -1,0 +1,195 @@
+// lobby.cpp: see lobby.hpp.
+//
+// Knocks are puts of a card to the owner's portal table entry, with the number as match bits. What is held there (PTLX_ME_HOLD) is
+// acknowledged when somebody is admitted, and refused with the number: so the visitor learns of either.
+#include "mpi-adi/dynamic/lobby.hpp"
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <string_view>
+
+#include "mpi-adi/core/adi.hpp"
+
+namespace portunus::mpi::lobby {
+namespace {
+
+constexpr ptl_pt_index_t kPortal = 56;
+constexpr uint64_t kAnswers = uint64_t{1} << 63;  // match bits of answers; numbers are below
+constexpr ptl_time_t kSlice = 100;                // ms between two looks whether there is hope
+
+struct Knock {
+  char mark[8] = "knock-1";
+  uint64_t answer = 0;  // match bits of the answer
+  int source_bits = 0;  // how messages are addressed (pt2pt/match_bits.hpp)
+  int unused = 0;
+  Card card{};
+};
+struct Answer {
+  int error = MPI_SUCCESS;
+  int number = 0;
+};
+
+std::mutex mutex;
+ptl_handle_ni_t ni = PTL_INVALID_HANDLE;       // under mutex until it is open
+std::map<uint64_t, ptl_handle_me_t> hung_out;  // under mutex
+uint64_t last_number = 0;                      // under mutex
+std::atomic<uint64_t> last_answer{0};
+std::atomic<int> last_meeting{0};
+
+ptl_process_t physical(const Identity& identity) {
+  ptl_process_t process{};
+  process.phys = {static_cast<ptl_nid_t>(identity.address >> 32), static_cast<ptl_pid_t>(identity.address & 0xffffffff)};
+  return process;
+}
+
+ptl_me_t entry_for(void* start, size_t bytes, uint64_t bits, unsigned options, ptl_handle_ct_t ct) {
+  ptl_me_t entry{};
+  entry.start = start;
+  entry.length = bytes;
+  entry.ct_handle = ct;
+  entry.uid = adi::device.uid;
+  entry.options = PTL_ME_OP_PUT | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE | options;
+  entry.match_id.phys = {PTL_NID_ANY, PTL_PID_ANY};
+  entry.match_bits = bits;
+  return entry;
+}
+
+// Something that one message is awaited in, and what has counted it.
+class Awaited {
+ public:
+  Awaited(void* start, size_t bytes, uint64_t bits, unsigned options) {
+    if (PtlCTAlloc(ni, &ct) != PTL_OK) return;
+    const ptl_me_t me = entry_for(start, bytes, bits, PTL_ME_USE_ONCE | PTL_ME_EVENT_CT_COMM | PTLX_ME_COMPLETE_UNEXPECTED | options, ct);
+    good = PtlMEAppend(ni, kPortal, &me, PTL_PRIORITY_LIST, nullptr, &entry_) == PTL_OK;
+  }
+  // Nothing counts there any more, and nothing is written, when this returns.
+  ~Awaited() {
+    if (good) take_back();
+    for (int busy = 1; ct != PTL_INVALID_HANDLE && PtlxCTBusy(ct, &busy) == PTL_OK && busy != 0;) PtlxProgress();
+    if (ct != PTL_INVALID_HANDLE) PtlCTFree(ct);
+  }
+  Awaited(const Awaited&) = delete;
+  Awaited& operator=(const Awaited&) = delete;
+
+  // False: the message is coming, or has come.
+  bool take_back() { return PtlMEUnlink(entry_) == PTL_OK; }
+
+  bool good = false;
+  ptl_handle_ct_t ct = PTL_INVALID_HANDLE;
+
+ private:
+  ptl_handle_me_t entry_ = PTL_INVALID_HANDLE;
+};
+
+}  // namespace
+
+int open() {
+  const std::lock_guard lock(mutex);
+  if (ni != PTL_INVALID_HANDLE) return MPI_SUCCESS;
+  ptl_handle_ni_t fresh;
+  ptl_pt_index_t portal;
+  if (PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, nullptr, nullptr, &fresh) != PTL_OK)
+    return MPI_ERR_OTHER;
+  if (PtlPTAlloc(fresh, 0, PTL_EQ_NONE, kPortal, &portal) != PTL_OK) {
+    PtlNIFini(fresh);
+    return MPI_ERR_OTHER;
+  }
+  ni = fresh;
+  return MPI_SUCCESS;
+}
+
+void close() {
+  const std::lock_guard lock(mutex);
+  if (ni == PTL_INVALID_HANDLE) return;
+  PtlPTFree(ni, kPortal);
+  PtlNIFini(ni);
+  ni = PTL_INVALID_HANDLE;
+  hung_out.clear();
+}
+
+uint64_t hang_out() {
+  if (open() != MPI_SUCCESS) return 0;
+  const std::lock_guard lock(mutex);
+  const ptl_me_t entry = entry_for(nullptr, 0, ++last_number, PTLX_ME_HOLD, PTL_CT_NONE);
+  ptl_handle_me_t handle;
+  if (PtlMEAppend(ni, kPortal, &entry, PTL_OVERFLOW_LIST, nullptr, &handle) != PTL_OK) return 0;
+  hung_out[last_number] = handle;
+  return last_number;
+}
+
+bool is_out(uint64_t number) {
+  const std::lock_guard lock(mutex);
+  return hung_out.contains(number);
+}
+
+bool take_in(uint64_t number) {
+  const std::lock_guard lock(mutex);
+  const auto found = hung_out.find(number);
+  if (found == hung_out.end()) return false;
+  PtlMEUnlink(found->second);
+  const ptl_me_t all = entry_for(nullptr, 0, number, 0, PTL_CT_NONE);
+  PtlxMERefuse(ni, kPortal, &all);
+  hung_out.erase(found);
+  return true;
+}
+
+Meeting knock(const Card& owner, uint64_t number) {
+  std::vector<int> ranks;
+  if (open() != MPI_SUCCESS) return {MPI_ERR_OTHER};
+  if (meet_processes({&owner, 1}, ranks) != MPI_SUCCESS) return {MPI_ERR_PORT};
+  const uint64_t bits = kAnswers | ++last_answer;
+  Knock knock;
+  knock.answer = bits;
+  knock.source_bits = envelope.source_bits;
+  knock.card = own_card();
+  Answer answer;
+  const Awaited heard(&answer, sizeof answer, bits, 0);
+  ptl_md_t all{};
+  all.length = PTL_SIZE_MAX;
+  all.options = PTL_MD_VOLATILE | PTL_MD_EVENT_CT_ACK;
+  all.eq_handle = PTL_EQ_NONE;
+  all.ct_handle = heard.ct;
+  ptl_handle_md_t md;
+  if (!heard.good || PtlMDBind(ni, &all, &md) != PTL_OK) return {MPI_ERR_OTHER};
+  int code = PtlxCTWatch(heard.ct, physical(owner.identity));
+  if (code == PTL_OK)
+    code = PtlPut(md, adi::offset_of(&knock), sizeof knock, PTL_CT_ACK_REQ, physical(owner.identity), kPortal, number, 0, nullptr, 0);
+  ptl_ct_event_t seen{};
+  // Admitted, and answered; or one failure: refused, or the owner has ended.
+  if (code == PTL_OK) code = adi::wait_for_count(heard.ct, 2, PTL_TIME_FOREVER, seen);
+  for (int busy = 1; PtlxCTBusy(heard.ct, &busy) == PTL_OK && busy != 0;) PtlxProgress();
+  PtlMDRelease(md);
+  if (code != PTL_OK || seen.failure != 0) return {MPI_ERR_PORT};
+  return {answer.error, ranks[0], answer.number};
+}
+
+Meeting admit(uint64_t number, const std::function<bool()>& hopeless) {
+  for (;;) {
+    Knock knock;
+    Awaited visit(&knock, sizeof knock, number, 0);
+    if (!visit.good) return {MPI_ERR_OTHER};
+    ptl_ct_event_t seen{};
+    for (int code; (code = adi::wait_for_count(visit.ct, 1, kSlice, seen)) != PTL_OK;) {
+      if (code != PTL_CT_NONE_REACHED) return {MPI_ERR_OTHER};
+      if (hopeless() && visit.take_back()) return {MPI_ERR_PORT};
+    }
+    if (std::string_view(knock.mark, sizeof knock.mark) != std::string_view(Knock{}.mark, sizeof knock.mark)) continue;
+    std::vector<int> ranks;
+    Answer answer{knock.source_bits == envelope.source_bits ? meet_processes({&knock.card, 1}, ranks) : MPI_ERR_OTHER, ++last_meeting};
+    ptl_md_t all{};
+    all.length = PTL_SIZE_MAX;
+    all.options = PTL_MD_VOLATILE;
+    all.eq_handle = PTL_EQ_NONE;
+    all.ct_handle = PTL_CT_NONE;
+    ptl_handle_md_t md;
+    if (PtlMDBind(ni, &all, &md) != PTL_OK) return {MPI_ERR_OTHER};
+    const int code = PtlPut(md, adi::offset_of(&answer), sizeof answer, PTL_NO_ACK_REQ, physical(knock.card.identity), kPortal,
+                            knock.answer, 0, nullptr, 0);
+    PtlMDRelease(md);
+    if (code != PTL_OK || answer.error != MPI_SUCCESS) return {MPI_ERR_OTHER};
+    return {MPI_SUCCESS, ranks[0], answer.number};
+  }
+}
+
+}  // namespace portunus::mpi::lobby
