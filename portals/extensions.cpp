@@ -267,6 +267,14 @@ int PtlxNodeWatch(ptl_handle_ni_t ni, ptl_process_t peer, ptlx_watch_t* watch) {
   return PTL_OK;
 }
 
+void PtlxNodeUnwatch(const ptlx_watch_t* watch) {
+  if (!api::initialized() || !api::runtime().running() || !watch || !watch->bell) return;
+  api::progress().locked([&](Engine&) UNDER_BATON {
+    if (NodeTransport* node = api::runtime().node()) node->take_back(static_cast<SegmentHeader*>(watch->bell));
+    return 0;
+  });
+}
+
 int PtlxNodeAtomic(ptl_op_t op, ptl_datatype_t type, void* target, const void* data, ptl_size_t size, void* old, const void* operand) {
   if (const size_t width = datatype_size(type); width == 0 || width > sizeof(uint64_t) || size % width != 0)
     return api::refuse(__func__, {"type", "has no datum that fits size, or one of more than 8 bytes"});

@@ -92,6 +92,9 @@ typedef struct {
 } ptlx_watch_t;
 /* That of process `peer`. PTL_FAIL when the peer is not on this node (or PTL_NODE=0); the own process always has one. */
 int PtlxNodeWatch(ptl_handle_ni_t ni, ptl_process_t peer, ptlx_watch_t *watch);
+/* The caller uses what PtlxNodeWatch gave it no more: `watch` is to be taken for nothing afterwards. What a process that has ended leaves
+ * mapped here goes when all have done so, else with the last PtlFini. */
+void PtlxNodeUnwatch(const ptlx_watch_t *watch);
 /* After a store to memory of that process, when a load of *watched finds one of its bits: wakes all who sleep there. The load must come
  * after the store in the program (atomic_signal_fence); no other fence is needed. Microseconds. */
 void PtlxNodeRing(const ptlx_watch_t *watch);

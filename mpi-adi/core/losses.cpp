@@ -42,6 +42,7 @@ class Watch final : public Attachment {
   }
   void completed(Request&) override {
     if (losses.peers[rank_].exchange(Peer::lost, std::memory_order_acq_rel) == Peer::lost) return;
+    PtlCTFree(death);
     losses.count.fetch_add(1, std::memory_order_acq_rel);
     std::vector<Request*> waiting;
     pool.for_each([&](Request& request) {
@@ -54,6 +55,7 @@ class Watch final : public Attachment {
   void released() override {}
 
   Request signal;
+  ptl_handle_ct_t death = PTL_INVALID_HANDLE;  // counts it
 
  private:
   int rank_;
@@ -67,11 +69,10 @@ std::vector<std::unique_ptr<Watch>>& watches() {
 int job_size = 0;
 
 int watch(Watch& watch, int rank) {
-  ptl_handle_ct_t death;
-  int result = PtlCTAlloc(device.ni, &death);
+  int result = PtlCTAlloc(device.ni, &watch.death);
   if (result == PTL_OK)
-    result = PtlTriggeredPut(device.md_sent, 0, 0, PTL_NO_ACK_REQ, device.self, kSignalPortal, 0, 0, &watch.signal, 0, death, 1);
-  if (result == PTL_OK) result = PtlxCTWatch(death, process(rank));
+    result = PtlTriggeredPut(device.md_sent, 0, 0, PTL_NO_ACK_REQ, device.self, kSignalPortal, 0, 0, &watch.signal, 0, watch.death, 1);
+  if (result == PTL_OK) result = PtlxCTWatch(watch.death, process(rank));
   if (result == PTL_OK) result = PtlxCTWatch(device.arrived_early, process(rank));  // who probes sleeps there
   return result;
 }

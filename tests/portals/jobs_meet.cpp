@@ -113,6 +113,14 @@ int main(int argc, char** argv) {
   EXPECT(PtlGetId(ni, &self) == PTL_OK && self.rank == 0);
   peers->meet("members");  // before that, messages would come from strangers
   talk(ni, *peers, ranks);
+  for (const ptl_rank_t each : ranks) {  // what is lent for waking goes back
+    ptl_process_t peer{};
+    peer.rank = each;
+    ptlx_watch_t watch{};
+    if (PtlxNodeWatch(ni, peer, &watch) == PTL_OK) PtlxNodeUnwatch(&watch);
+  }
+  const ptlx_watch_t none{};
+  PtlxNodeUnwatch(&none), PtlxNodeUnwatch(nullptr);
 
   // A contact of somebody who never was, or is another by now, reaches nobody.
   ptlx_contact_t wrong = contact_of(texts[static_cast<size_t>((peers->rank + 1) % peers->size)]);

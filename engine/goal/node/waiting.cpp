@@ -30,6 +30,7 @@ int wait_attending(ptl_time_t limit, Wait&& wait) {
 constinit std::atomic<int (*)(void)> attend{nullptr};
 
 Waiting::~Waiting() {
+  for (const ptlx_watch_t& watch : watches_) PtlxNodeUnwatch(&watch);
   if (deaths_ != PTL_CT_NONE) PtlCTFree(deaths_);
 }
 

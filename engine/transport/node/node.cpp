@@ -360,6 +360,20 @@ Processors NodeTransport::waiting_peers(int here, uint64_t now_ns) {
   return taken;
 }
 
+void NodeTransport::take_back(const SegmentHeader* lent) {
+  const auto try_with = [&](NodeLink& link) {
+    Segment* segment = link.kept_segment ? link.kept_segment.get() : link.segment.get();
+    if (!segment || &segment->header() != lent) return false;
+    segment->take_header_back();
+    if (link.kept_segment && !segment->lends_memory()) link.kept_segment.reset();
+    return true;
+  };
+  const auto found = links_.find({lent->process.nid, lent->process.pid});
+  if (found != links_.end() && try_with(*found->second)) return;
+  for (const auto& link : replaced_)
+    if (try_with(*link)) return;
+}
+
 Segment* NodeTransport::segment_of(ProcessId process) {
   if (process == self_) return segment_.get();
   auto* link = static_cast<NodeLink*>(connect(process));

@@ -61,6 +61,8 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
   Acquaintance acquaint(ProcessId process, const SegmentPlace& place);
   // The mapped segment of a process on this node, or nullptr.
   Segment* segment_of(ProcessId process);
+  // A header that segment_of(..)->lend_header() lent is used no more.
+  void take_back(const SegmentHeader* lent);
   // This process waits in vain on processor `here`, which is taken down for others to see. The processors where peers did just now.
   Processors waiting_peers(int here, uint64_t now_ns);
   void waits_on(int processor, uint64_t now_ns) {

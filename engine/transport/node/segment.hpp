@@ -139,11 +139,12 @@ class Segment {
   std::byte* staging_memory(uint32_t number);
   // The header: addresses of its words go to others, who use them also when the owner has died.
   SegmentHeader& lend_header() {
-    lent_ = true;
+    ++lent_;
     return *header_;
   }
+  void take_header_back() { --lent_; }
   bool lends_memory() const {
-    return lent_ || std::any_of(std::begin(blocks_), std::end(blocks_), [](const Mapping& one) { return one.base != nullptr; });
+    return lent_ > 0 || std::any_of(std::begin(blocks_), std::end(blocks_), [](const Mapping& one) { return one.base != nullptr; });
   }
 
  private:
@@ -155,7 +156,7 @@ class Segment {
   int fd_ = -1;
   bool owner_ = false;
   bool pid_is_ours_ = false;
-  bool lent_ = false;
+  unsigned lent_ = 0;  // how often the header
   std::string path_;
   SegmentHeader* header_ = nullptr;
   std::byte* ring_ = nullptr;
