@@ -17,36 +17,15 @@
 #include "engine/host/kept_signals.hpp"
 #include "engine/host/launchers.hpp"
 #include "portals/arguments.hpp"
+#include "portals/job.hpp"
 #include "portals/lifetime.hpp"
 #include "portals/portals4_ext.h"
 
 using namespace portunus;
 
-namespace {
-
-struct Job {
-  std::unique_ptr<Bootstrap> bootstrap;
-  int count = 0;
-};
-Job& job() {
-  static Job& job = *new Job;
-  return job;
-}
-
-constexpr api::Fault kNoJob{"the job", "was not joined: PtlxJobInit comes first"};
-
-// Runs set-up work that may throw; the sentence goes to stderr.
-template <class Work>
-int guarded(Work&& work) {
-  try {
-    return work();
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "portals: %s\n", error.what());
-    return PTL_FAIL;
-  }
-}
-
-}  // namespace
+using api::guarded;
+using api::job;
+using api::kNoJob;
 
 extern "C" {
 
@@ -69,7 +48,14 @@ int PtlxJobInit(ptlx_job_t* out) {
     out->local_size = bootstrap.local_size();
     out->launched = launcher_announced();
     std::strncpy(out->job_id, bootstrap.job_id().c_str(), sizeof out->job_id - 1);
-    api::job_place() = {out->local_rank, out->local_size, true, out->local_size == out->size};
+    const JobView& view = bootstrap.view();
+    out->first = static_cast<unsigned>(view.born);
+    out->room = view.room;
+    out->spawned = view.note.has_value();
+    std::strncpy(out->family_id, (view.family.empty() ? view.id : view.family).c_str(), sizeof out->family_id - 1);
+    const bool crowded = view.node_size > out->local_size;  // with other jobs of the launcher's
+    api::job_place() = {crowded ? view.node_rank : out->local_rank, crowded ? view.node_size : out->local_size, true,
+                        out->local_size == out->size};
     return PTL_OK;
   });
 }
@@ -96,25 +82,9 @@ int PtlxJobPut(const char* key, const void* value, size_t size) {
 
 int PtlxJobFence(void) {
   if (!job().bootstrap) return PTL_NO_INIT;
-  return guarded([] {
-    if (!api::initialized() || !api::runtime().running() || !api::progress().only_callers_step()) {
-      job().bootstrap->fence();
-      return static_cast<int>(PTL_OK);
-    }
-    // No engine thread: other ranks may need our engine before they come to the fence, so this thread steps it meanwhile.
-    std::atomic<bool> over{false};
-    int code = PTL_OK;
-    std::thread fence([&] {
-      code = guarded([] {
-        job().bootstrap->fence();
-        return PTL_OK;
-      });
-      over.store(true, std::memory_order_release);
-    });
-    while (!over.load(std::memory_order_acquire))
-      if (api::progress().poll() == 0) sched_yield();
-    fence.join();
-    return code;
+  return api::stepping_meanwhile([] {
+    job().bootstrap->fence();
+    return PTL_OK;
   });
 }
 

@@ -29,6 +29,10 @@ typedef struct {
     int local_size;
     int launched;       /* 1 when a launcher (PMIx server) started this process */
     char job_id[256];   /* equal on all ranks, unique on the machine */
+    char family_id[256]; /* the job_id of the job that the launcher was asked for: others are spawned by ranks (PtlxJobSpawn) */
+    unsigned int first; /* how many processes the launcher had started before this job's: no other job has these numbers */
+    int spawned;        /* 1 when a rank of another job has asked for this one */
+    int room;           /* for so many processes at a time the launcher has room; 0: it does not say */
 } ptlx_job_t;
 
 /* Joins the job (PMIx when a server is there). Counted; later calls return the same values. PTL_OK, or PTL_FAIL with
@@ -49,6 +53,26 @@ void PtlxJobAbort(int status, const char *message);
  * already has a map is left alone) and maps the node memory of the ranks on this node. Collective over the job.
  * Afterwards no shared-memory name of this process is left in the file system. */
 int PtlxJobMap(ptl_handle_ni_t ni);
+
+/* A program to be started. NULL: as for the program of this rank, or none. */
+typedef struct {
+    const char *program;    /* with a slash from `folder`, else from `path`, or PATH */
+    char *const *arguments; /* ended by NULL, without the program's name */
+    int processes;
+    const char *folder;     /* where it starts */
+    const char *path;       /* folders, divided by ':' */
+    const char *hosts;      /* divided by ','; the launcher's own host only */
+} ptlx_program_t;
+#define PTLX_SPAWN_TEXT 256
+/* Asks the launcher (ptlrun, on one host) to start `count` programs as one job, whose ranks are numbered in this order; they are told
+ * `note`. `text` has room for PTLX_SPAWN_TEXT characters. PTL_OK when all run: `text` is the job_id. PTL_FAIL, nothing runs: it is a
+ * sentence that says why. The new job ends with its ranks; one of them that fails ends all jobs of the launcher, as any rank does. Costs
+ * tens of milliseconds. */
+int PtlxJobSpawn(const ptlx_program_t *programs, size_t count, const char *note, char *text);
+/* Not a PTL_* code: 1 when all ranks of a job that this process has spawned have ended, else 0. */
+int PtlxJobEnded(const char *job_id);
+/* What PtlxJobSpawn gave to this job, until the last PtlxJobFini; NULL: it was not spawned. */
+const char *PtlxJobNote(void);
 
 /* How to reach one process from any other: plain bytes, which may travel however one likes (a file, a socket, a message) and mean the same
  * to processes of other jobs of the same user, on this host or, over a network, on others. Of a process that has ended they reach nobody,

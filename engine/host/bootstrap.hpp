@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,21 @@ struct JobView {
   int size = 1;
   int local_rank = 0;            // position of this rank among those of its node
   std::vector<int> local_ranks;  // ranks of the job on this node, ascending
+
+  // Where the launcher tells them; else as if this job were the only one.
+  std::string family{};               // the id of the job that the launcher was asked for; other jobs of it are spawned by ranks
+  std::optional<std::string> note{};  // what the rank that asked for this job has to say to it
+  int born = 0;                       // processes that the launcher had started before this job
+  int node_rank = 0;                  // among all jobs' processes that were on the node when this one began
+  int node_size = 0;                  // these and this job's; 0: as many as local_ranks
+  int room = 0;                       // for so many processes at a time; 0: the launcher does not say
+};
+
+// A program that is to be started as ranks of a new job.
+struct SpawnedProgram {
+  int ranks = 0;
+  std::vector<std::string> command;
+  std::string folder, path, hosts;  // where it starts, is sought and runs; empty: not said
 };
 
 class Bootstrap {
@@ -40,6 +56,7 @@ class Bootstrap {
   int local_size() const { return static_cast<int>(view_.local_ranks.size()); }
   const std::vector<int>& local_ranks() const { return view_.local_ranks; }
   const std::string& job_id() const { return view_.id; }
+  const JobView& view() const { return view_; }
 
   // Stores a value under this rank and key; others see it after a commit() or a collecting fence(). The bytes are copied.
   virtual void put(const std::string& key, std::span<const std::byte> value) = 0;
@@ -53,6 +70,11 @@ class Bootstrap {
   // The value that `rank` put under `key`. At once after a collecting fence; without one it waits for that rank's commit,
   // but no longer than 2 s. Throws std::runtime_error if there is no such value or rank.
   virtual std::vector<std::byte> get(int rank, const std::string& key) = 0;
+
+  // Starts programs as a job of their own, which is told `note`; returns its id once all run. Throws std::runtime_error: why none does.
+  virtual std::string spawn(const std::vector<SpawnedProgram>& programs, const std::string& note);
+  // A job that this process has spawned has ended.
+  virtual bool has_ended(const std::string& job_id);
 
   // Ends the whole job with this exit status, 0 included; `message` goes to stderr unless it is empty.
   [[noreturn]] virtual void abort(int status, std::string_view message) = 0;

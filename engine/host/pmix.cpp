@@ -13,11 +13,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <new>
+#include <set>
 #include <stdexcept>
 
 #include "engine/host/bootstrap.hpp"
 #include "engine/host/kept_signals.hpp"
 #include "engine/host/pmix_answers.hpp"
+#include "engine/host/ptlrun_facts.hpp"
 
 namespace portunus {
 namespace {
@@ -63,6 +66,28 @@ void ask(const pmix_proc_t& proc, const char* key, pmix_data_type_t type, Value&
                              std::to_string(value.held->type) + "); start the program with ptlrun");
 }
 
+// What ptlrun tells besides; other servers do not know the keys, and are not asked.
+bool was_told(const pmix_proc_t& proc, const char* key, pmix_data_type_t type, Value& value) {
+  pmix_info_t here{};
+  const bool yes = true;
+  PMIX_INFO_LOAD(&here, PMIX_OPTIONAL, &yes, PMIX_BOOL);
+  return PMIx_Get(&proc, key, &here, 1, &value.held) == PMIX_SUCCESS && value.held->type == type;
+}
+
+void ask_family(const pmix_proc_t& self, JobView& view) {
+  const pmix_proc_t job = proc_of(self, PMIX_RANK_WILDCARD);
+  Value family, note, born, room, node_rank, node_size;
+  view.family = view.id;
+  if (!was_told(job, kFamilyKey, PMIX_STRING, family) || family.held->data.string == nullptr) return;
+  view.family = family.held->data.string;
+  if (was_told(job, kNoteKey, PMIX_STRING, note)) view.note = note.held->data.string != nullptr ? note.held->data.string : "";
+  if (was_told(job, kBornKey, PMIX_UINT32, born)) view.born = static_cast<int>(born.held->data.uint32);
+  if (was_told(job, PMIX_UNIV_SIZE, PMIX_UINT32, room)) view.room = static_cast<int>(room.held->data.uint32);
+  if (!was_told(job, PMIX_NODE_SIZE, PMIX_UINT32, node_size) || !was_told(self, PMIX_NODE_RANK, PMIX_UINT16, node_rank)) return;
+  view.node_size = static_cast<int>(node_size.held->data.uint32);
+  view.node_rank = node_rank.held->data.uint16;
+}
+
 // Servers may leave the peers out for a rank that is alone on its node.
 JobView ask_view(const pmix_proc_t& self) {
   const pmix_proc_t job = proc_of(self, PMIX_RANK_WILDCARD);
@@ -72,7 +97,9 @@ JobView ask_view(const pmix_proc_t& self) {
   if (PMIx_Get(&job, PMIX_LOCAL_PEERS, nullptr, 0, &peers.held) == PMIX_SUCCESS && peers.held->type == PMIX_STRING &&
       peers.held->data.string != nullptr)
     local_peers = peers.held->data.string;
-  return view_of_answers(self.nspace, self.rank, size.held->data.uint32, local_peers);
+  JobView view = view_of_answers(self.nspace, self.rank, size.held->data.uint32, local_peers);
+  ask_family(self, view);
+  return view;
 }
 
 // Who waits for all ranks, and what it hears: that they have met, or that one of them has ended without joining the job. It
@@ -86,9 +113,17 @@ class Meetings {
 
   // Launchers that tell of no ends let a meeting without one last for ever, as libpmix does. Not waited for: what was told before comes,
   // too.
-  void listen() {
-    pmix_status_t absence = PMIX_ERR_PROC_TERM_WO_SYNC;
+  void listen(const char* job) {
+    job_ = job;
+    pmix_status_t absence = PMIX_ERR_PROC_TERM_WO_SYNC, end = PMIX_EVENT_JOB_END;
     PMIx_Register_event_handler(&absence, 1, nullptr, 0, heard, nullptr, nullptr);
+    PMIx_Register_event_handler(&end, 1, nullptr, 0, heard, nullptr, nullptr);
+  }
+
+  // Whether a job that was spawned has ended.
+  bool has_ended(const std::string& job) {
+    const std::lock_guard lock(mutex_);
+    return over_.contains(job);
   }
 
   // The status of the fence, or that somebody will never come: absent() names it then.
@@ -121,12 +156,13 @@ class Meetings {
     self.changed_.notify_all();
   }
 
-  static void heard(size_t, pmix_status_t, const pmix_proc_t* source, pmix_info_t[], size_t, pmix_info_t[], size_t,
+  static void heard(size_t, pmix_status_t status, const pmix_proc_t* source, pmix_info_t[], size_t, pmix_info_t[], size_t,
                     pmix_event_notification_cbfunc_fn_t done, void* data) {
     Meetings& self = of_process();
     {
       const std::lock_guard lock(self.mutex_);
-      self.absent_ = source == nullptr ? 0 : static_cast<int>(source->rank);
+      if (status == PMIX_EVENT_JOB_END && source != nullptr && self.job_ != source->nspace) self.over_.insert(source->nspace);
+      if (status == PMIX_ERR_PROC_TERM_WO_SYNC) self.absent_ = source == nullptr ? 0 : static_cast<int>(source->rank);
       self.changed_.notify_all();
     }
     if (done != nullptr) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, data);
@@ -137,6 +173,8 @@ class Meetings {
   uint64_t begun_ = 0, ended_ = 0;       // fences
   pmix_status_t status_ = PMIX_SUCCESS;  // of the last that ended
   int absent_ = -1;                      // a rank that will never come
+  std::string job_;                      // ours
+  std::set<std::string> over_;           // others that have ended
 };
 
 class PmixJob final : public Bootstrap {
@@ -188,6 +226,44 @@ class PmixJob final : public Bootstrap {
     return {bytes, bytes + value.held->data.bo.size};
   }
 
+  std::string spawn(const std::vector<SpawnedProgram>& programs, const std::string& note) override {
+    if (view().room == 0) return Bootstrap::spawn(programs, note);  // no ptlrun
+    const size_t count = programs.size();
+    pmix_app_t* apps = nullptr;
+    PMIX_APP_CREATE(apps, count);
+    if (apps == nullptr) throw std::bad_alloc();
+    for (size_t i = 0; i < count; ++i) {
+      const SpawnedProgram& program = programs[i];
+      apps[i].cmd = strdup(program.command.at(0).c_str());
+      for (const std::string& word : program.command) {
+        pmix_status_t appended;
+        PMIX_ARGV_APPEND(appended, apps[i].argv, word.c_str());
+        if (appended != PMIX_SUCCESS) throw std::bad_alloc();
+      }
+      if (!program.folder.empty()) apps[i].cwd = strdup(program.folder.c_str());
+      apps[i].maxprocs = program.ranks;
+      PMIX_INFO_CREATE(apps[i].info, 2);
+      apps[i].ninfo = 2;
+      PMIX_INFO_LOAD(&apps[i].info[0], kPathKey, program.path.c_str(), PMIX_STRING);
+      PMIX_INFO_LOAD(&apps[i].info[1], PMIX_HOST, program.hosts.c_str(), PMIX_STRING);
+    }
+    pmix_info_t told{};
+    PMIX_INFO_LOAD(&told, kNoteKey, note.c_str(), PMIX_STRING);
+    pmix_nspace_t name{};
+    const pmix_status_t rc = PMIx_Spawn(&told, 1, apps, count, name);
+    PMIX_INFO_DESTRUCT(&told);
+    PMIX_APP_FREE(apps, count);
+    if (rc == PMIX_SUCCESS) return name;
+    const char* why = "the launcher refuses";
+    if (rc == PMIX_ERR_JOB_EXE_NOT_FOUND) why = "a program was not found, or cannot be executed";
+    if (rc == PMIX_ERR_JOB_WDIR_NOT_FOUND) why = "the folder where a program is to start does not exist";
+    if (rc == PMIX_ERR_OUT_OF_RESOURCE) why = "the launcher cannot start so many processes, or none more";
+    if (rc == PMIX_ERR_NOT_SUPPORTED) why = "processes are started on the launcher's own host only, and only where it is alone";
+    throw std::runtime_error(std::string(why) + " (" + PMIx_Error_string(rc) + ")");
+  }
+
+  bool has_ended(const std::string& job) override { return Meetings::of_process().has_ended(job); }
+
   void abort(int status, std::string_view message) override {
     if (!message.empty()) std::fprintf(stderr, "%.*s\n", static_cast<int>(message.size()), message.data());
     std::fflush(nullptr);
@@ -233,7 +309,7 @@ std::unique_ptr<Bootstrap> start_pmix_job() {
   if (rc != PMIX_SUCCESS)
     fail("the PMIx server named by the environment (PMIX_SERVER_URI...) could not be joined", rc,
          "start the program with ptlrun, or unset PMIX_NAMESPACE to run it alone");
-  Meetings::of_process().listen();
+  Meetings::of_process().listen(self.nspace);
   try {
     return std::make_unique<PmixJob>(self, ask_view(self));
   } catch (...) {

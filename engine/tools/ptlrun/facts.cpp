@@ -3,8 +3,11 @@
 // Thread: the main thread of the process that serves PMIx.
 #include "engine/tools/ptlrun/facts.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
+
+#include "engine/host/ptlrun_facts.hpp"
 
 extern "C" const char* PMIx_Error_string(pmix_status_t status);  // declared by libpmix among the client's calls only
 
@@ -41,11 +44,11 @@ void add_rank(const JobPlan& plan, int host, int rank, Facts& job) {
   const HostShare& share = plan.hosts[static_cast<size_t>(host)];
   Facts facts;
   facts.rank(PMIX_RANK, rank);
-  facts.rank(PMIX_GLOBAL_RANK, rank);
+  facts.rank(PMIX_GLOBAL_RANK, plan.born + rank);
   const int app = plan.app_of(rank);
   facts.rank(PMIX_APP_RANK, rank - plan.first_of_app(app));
   facts.small(PMIX_LOCAL_RANK, rank - share.first_rank);
-  facts.small(PMIX_NODE_RANK, rank - share.first_rank);
+  facts.small(PMIX_NODE_RANK, plan.before + rank - share.first_rank);
   facts.number(PMIX_APPNUM, static_cast<size_t>(app));
   facts.number(PMIX_NODEID, static_cast<size_t>(plan.hosts[0].ranks == 0 ? host - 1 : host));
   facts.text(PMIX_HOSTNAME, share.name);
@@ -63,12 +66,19 @@ void describe_job(const JobPlan& plan, Facts& job) {
   const HostShare& here = plan.here();
   const auto size = static_cast<size_t>(plan.size());
   const auto local = static_cast<size_t>(here.ranks);
-  for (const char* key : {PMIX_UNIV_SIZE, PMIX_JOB_SIZE, PMIX_MAX_PROCS}) job.number(key, size);
+  for (const char* key : {PMIX_JOB_SIZE, PMIX_MAX_PROCS}) job.number(key, size);
+  job.number(PMIX_UNIV_SIZE, std::max(size, static_cast<size_t>(plan.room)));
   if (plan.apps.size() == 1) job.number(PMIX_APP_SIZE, size);
-  for (const char* key : {PMIX_LOCAL_SIZE, PMIX_NODE_SIZE}) job.number(key, local);
+  job.number(PMIX_LOCAL_SIZE, local);
+  job.number(PMIX_NODE_SIZE, local + static_cast<size_t>(plan.before));
   job.number(PMIX_JOB_NUM_APPS, plan.apps.size());
   job.number(PMIX_NUM_NODES, plan.hosts.size() - (plan.hosts[0].ranks == 0 ? 1 : 0));
   job.text(PMIX_JOBID, plan.nspace);
+  job.text(kFamilyKey, plan.family);
+  if (plan.number > 0) {
+    job.text(kNoteKey, plan.note);
+    job.number(kBornKey, static_cast<size_t>(plan.born));
+  }
   if (here.ranks > 0) {
     job.text(PMIX_LOCAL_PEERS, rank_list(here));
     job.rank(PMIX_LOCALLDR, here.first_rank);

@@ -68,17 +68,22 @@ Launcher::Launcher(const Options& options, const JobPlan& plan, Link* link, Agen
   start_server();
 }
 
-void Launcher::start_server() {
+ServerHandlers Launcher::handlers_for(int job) {
   ServerHandlers handlers;
-  handlers.aborted = [this](int rank, int status) {
-    end_job(status & 0xff, status == 0 ? "" : "rank " + std::to_string(rank) + " aborted the job with status " + std::to_string(status));
+  handlers.aborted = [this, job](int rank, int status) {
+    end_job(status & 0xff, status == 0 ? "" : name_of_rank(job, rank) + " aborted the job with status " + std::to_string(status));
   };
   handlers.fence = [this](FenceRequest request) { hosts_->fence(std::move(request)); };
   handlers.modex = [this](ModexRequest request) { hosts_->modex(std::move(request)); };
   handlers.absent = [this](int rank) {
     if (hosts_) hosts_->tell_absent(rank);
   };
-  server_ = std::make_unique<PmixServer>(plan_, workspace_.folder(), std::move(handlers));
+  handlers.spawn = [this, job](SpawnRequest request) { spawn(job, std::move(request)); };
+  return handlers;
+}
+
+void Launcher::start_server() {
+  server_ = std::make_unique<PmixServer>(plan_, workspace_.folder(), handlers_for(0));
   ranks_->spare(workspace_.janitor());
   ranks_->spare(server_->pid());
   for (const pid_t pid : agents_.pids()) ranks_->spare(pid);
@@ -87,6 +92,7 @@ void Launcher::start_server() {
 
 Launcher::~Launcher() {
   ranks_->sweep();
+  spawned_.clear();
   server_.reset();  // it keeps files in the workspace
   close(signals_);
 }
@@ -121,30 +127,52 @@ std::map<std::string, std::string> Launcher::base_environment(const App& app) co
     if (name.size() < text.size() && (!app.inherited || app.inherited->contains(name))) environment[name] = text.substr(name.size() + 1);
   }
   for (const std::string& item : app.environment) environment[item.substr(0, item.find('='))] = item.substr(item.find('=') + 1);
-  environment["PTL_JOB_ID"] = plan_.nspace;
   return environment;
 }
 
-RankPlan Launcher::plan_rank(int local, const std::vector<cpu_set_t>& cores) {
+Launcher::Job Launcher::job_numbered(int number) {
+  if (number == 0) return {&plan_, &options_.apps, server_.get()};
+  Spawned& job = *spawned_.at(number);
+  return {&job.plan, &job.apps, job.server.get()};
+}
+
+RankPlan Launcher::plan_rank(const Job& job, int local) {
+  const JobPlan& of = *job.plan;
   RankPlan plan;
-  plan.rank = plan_.here().first_rank + local;
-  const int app = plan_.app_of(plan.rank);
-  plan.app = &options_.apps[static_cast<size_t>(app)];
+  plan.job = of.number;
+  plan.rank = of.here().first_rank + local;
+  const int app = of.app_of(plan.rank);
+  plan.app = &(*job.apps)[static_cast<size_t>(app)];
   auto environment = base_environment(*plan.app);
+  environment["PTL_JOB_ID"] = of.nspace;
   environment["PTL_APPNUM"] = std::to_string(app);
-  environment["PTL_LOCAL_RANK"] = std::to_string(local);
-  environment["PTL_LOCAL_SIZE"] = std::to_string(plan_.here().ranks);
-  for (const std::string& item : server_->environment_of(plan.rank))
+  environment["PTL_LOCAL_RANK"] = std::to_string(of.before + local);
+  environment["PTL_LOCAL_SIZE"] = std::to_string(of.before + of.here().ranks);
+  for (const std::string& item : job.server->environment_of(plan.rank))
     environment[item.substr(0, item.find('='))] = item.substr(item.find('=') + 1);
   for (const auto& [name, value] : environment) plan.environment.push_back(name + "=" + value);
-  if (!cores.empty()) plan.cpus = cores[static_cast<size_t>(local)];
-  if (plan.rank == 0) plan.input = input_.open_for_rank();
+  return plan;
+}
+
+void Launcher::start_rank(const RankPlan& given) {
+  RankPlan plan = given;
   if (options_.tag_output) {
-    const std::string tag = std::to_string(plan.rank);
+    const std::string tag = (plan.job > 0 ? std::to_string(plan.job) + "." : "") + std::to_string(plan.rank);
     plan.output = output_.open_stream("[" + tag + "] ", 1);
     plan.error = output_.open_stream("[" + tag + ":err] ", 2);
   }
-  return plan;
+  const auto close_ends = [&] {
+    if (plan.output >= 0) close(plan.output);
+    if (plan.error >= 0) close(plan.error);
+  };
+  try {
+    ranks_->start(plan);
+  } catch (...) {
+    close_ends();
+    throw;
+  }
+  close_ends();
+  ++born_;
 }
 
 void Launcher::start_ranks() {
@@ -156,11 +184,11 @@ void Launcher::start_ranks() {
           ") than usable cores, so none is bound; start fewer, or leave --bind out");
   }
   for (int local = 0; local < options_.ranks; ++local) {
-    const RankPlan plan = plan_rank(local, cores);
-    ranks_->start(plan);
+    RankPlan plan = plan_rank(job_numbered(0), local);
+    if (!cores.empty()) plan.cpus = cores[static_cast<size_t>(local)];
+    if (plan.rank == 0) plan.input = input_.open_for_rank();
+    start_rank(plan);
     input_.rank_started();
-    if (plan.output >= 0) close(plan.output);
-    if (plan.error >= 0) close(plan.error);
   }
 }
 
@@ -177,7 +205,7 @@ int Launcher::patience_ms() const {
 
 void Launcher::turn() {
   std::vector<pollfd> list{{signals_, POLLIN, 0}};
-  server_->watch(list);
+  for (const PmixServer* server : servers()) server->watch(list);
   output_.watch(list);
   input_.watch(list);
   if (hosts_) hosts_->watch(list);
@@ -186,8 +214,9 @@ void Launcher::turn() {
     for (pollfd& entry : list) entry.revents = 0;
   }
   const bool some_ended = take_signals();
-  server_->service();  // before the ends: a rank that aborts ends, too
+  for (PmixServer* server : servers()) server->service();  // before the ends: a rank that aborts ends, too
   if (some_ended) take_ends();
+  bury_jobs();
   if (hosts_) hosts_->service(list);
   output_.service(list);
   input_.service(list);
@@ -222,14 +251,15 @@ void Launcher::take_signal(int number) {
 
 // A rank that died by a signal explains more than one that noticed it and gave up.
 void Launcher::take_ends() {
-  const std::vector<RankEnd> ends = ranks_->reap();
+  std::vector<RankEnd> ends = ranks_->reap();
+  std::erase_if(ends, [this](const RankEnd& end) { return end.job > 0 && spawned_.at(end.job)->abandoned; });
   const auto by_signal = [](const RankEnd& end) { return end.status() > 128; };
   const auto bad = [](const RankEnd& end) { return !end.good(); };
   auto cause = std::find_if(ends.begin(), ends.end(), by_signal);
   if (cause == ends.end()) cause = std::find_if(ends.begin(), ends.end(), bad);
   if (cause != ends.end() && !options_.keep_going) return end_job(cause->status(), cause->sentence());
   if (!status_)  // else whoever waits for it is ended anyway, and need not say why it would give up
-    for (const RankEnd& end : ends) server_->rank_ended(end.rank);
+    for (const RankEnd& end : ends) job_numbered(end.job).server->rank_ended(end.rank);
   if (cause == ends.end()) return;
   for (const RankEnd& end : ends)
     if (!end.good()) say(end.sentence() + "; the others go on");
@@ -243,7 +273,8 @@ void Launcher::check_clock() {
     end_job(kTimedOut, "the job did not end within " + short_number(options_.timeout_s) +
                            " s and was killed; raise --timeout, or find out where its ranks wait");
   }
-  if (server_->lost() && !server_lost_) server_lost_ = now;
+  const auto all = servers();
+  if (!server_lost_ && std::any_of(all.begin(), all.end(), [](const PmixServer* server) { return server->lost(); })) server_lost_ = now;
   if (server_lost_ && now >= *server_lost_ + kLastNews)  // by then a rank that caused it has been found
     end_job(1, "the process that serves PMIx has ended, so the ranks cannot go on; the likely cause is a defect of libpmix");
   if (hosts_) hosts_->retry(now);

@@ -39,10 +39,32 @@ class Launcher {
  private:
   using Clock = std::chrono::steady_clock;
 
+  // What belongs to one job of those that this host runs: the one of the command line, or one that a rank has asked for.
+  struct Job {
+    const JobPlan* plan;
+    const std::vector<App>* apps;
+    PmixServer* server;
+  };
+  // One that a rank has asked for, with what it holds. Its server ends with its last rank.
+  struct Spawned {
+    JobPlan plan;
+    std::vector<App> apps;
+    std::unique_ptr<PmixServer> server;
+    int parent = 0;          // the number of the job that asked
+    bool abandoned = false;  // not all of it could be started: its ranks are killed, and their ends mean nothing
+  };
+
+  ServerHandlers handlers_for(int job);
   void start_server();
   void start_ranks();
-  RankPlan plan_rank(int local, const std::vector<cpu_set_t>& cores);
+  Job job_numbered(int number);
+  RankPlan plan_rank(const Job& job, int local);
+  void start_rank(const RankPlan& plan);
   std::map<std::string, std::string> base_environment(const App& app) const;
+  void spawn(int parent, SpawnRequest request);
+  std::vector<App> apps_for(int parent, const SpawnRequest& request);
+  void bury_jobs();
+  std::vector<PmixServer*> servers() const;
   void turn();
   int patience_ms() const;
   bool take_signals();
@@ -65,6 +87,9 @@ class Launcher {
   std::unique_ptr<Hosts> hosts_;  // null with one host
   Workspace workspace_;
   std::unique_ptr<PmixServer> server_;
+  std::map<int, std::unique_ptr<Spawned>> spawned_;  // by number
+  int last_job_ = 0;
+  int born_ = 0;  // processes that were started, in all jobs
   std::unique_ptr<Ranks> ranks_;
   TaggedOutput output_;
   TerminalInput input_;

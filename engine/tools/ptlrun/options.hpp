@@ -63,8 +63,11 @@ struct Options {
 // Throws Refusal.
 Options parse_options(int argc, char** argv);
 
-// The file that `name` means, sought in PATH when it has no slash, else from `folder`, if that is not empty. Throws Refusal with
-// kNotFound or kNotExecutable.
-std::string find_program(const std::string& name, const std::string& folder);
+// The file that `name` means, sought in `path` (empty: in PATH) when it has no slash, else from `folder`, if that is not empty. Throws
+// Refusal with kNotFound or kNotExecutable.
+std::string find_program(const std::string& name, const std::string& folder, const std::string& path = "");
+
+// Without enough descriptors for the PMIx server libpmix's listener takes no callers, and ranks wait for it for ever. Throws Refusal.
+void must_have_descriptors(int ranks);
 
 }  // namespace portunus::launch

@@ -21,14 +21,13 @@
 #include <stdexcept>
 #include <vector>
 
+#include "engine/host/ptlrun_facts.hpp"
 #include "engine/tools/ptlrun/channel.hpp"
 #include "engine/tools/ptlrun/facts.hpp"
+#include "engine/tools/ptlrun/server.hpp"
 
 namespace portunus::launch {
 namespace {
-
-// An answer from ptlrun, for libpmix: good or not, and bytes.
-using Answer = std::function<void(bool good, const std::string& bytes)>;
 
 // What the callbacks work with: libpmix gives them no pointer of ours.
 struct Inside {
@@ -216,8 +215,48 @@ pmix_status_t on_notify(pmix_status_t, const pmix_proc_t*, pmix_data_range_t, pm
   return PMIX_OPERATION_SUCCEEDED;
 }
 
+std::string text_in(const pmix_info_t info[], size_t count, const char* key) {
+  for (size_t i = 0; i < count; ++i)
+    if (PMIX_CHECK_KEY(&info[i], key) && info[i].value.type == PMIX_STRING && info[i].value.data.string != nullptr)
+      return info[i].value.data.string;
+  return "";
+}
+
+pmix_status_t status_for(const std::string& word) {
+  if (word == kNoProgram) return PMIX_ERR_JOB_EXE_NOT_FOUND;
+  if (word == kNoFolder) return PMIX_ERR_JOB_WDIR_NOT_FOUND;
+  if (word == kNoRoom) return PMIX_ERR_OUT_OF_RESOURCE;
+  return PMIX_ERR_NOT_SUPPORTED;
+}
+
+// The new job has a server of its own.
+pmix_status_t on_spawn(const pmix_proc_t* proc, const pmix_info_t job[], size_t facts, const pmix_app_t apps[], size_t count,
+                       pmix_spawn_cbfunc_t callback, void* data) {
+  std::string question;
+  put_number(question, proc->rank);
+  put_text(question, text_in(job, facts, kNoteKey));
+  put_number(question, static_cast<uint32_t>(count));
+  for (const pmix_app_t* app = apps; app != apps + count; ++app) {
+    put_number(question, static_cast<uint32_t>(app->maxprocs));
+    put_text(question, app->cwd != nullptr ? app->cwd : "");
+    put_text(question, text_in(app->info, app->ninfo, kPathKey));
+    put_text(question, text_in(app->info, app->ninfo, PMIX_HOST));
+    std::vector<std::string> words{app->cmd != nullptr ? app->cmd : ""};
+    for (char** word = app->argv != nullptr && *app->argv != nullptr ? app->argv + 1 : nullptr; word != nullptr && *word != nullptr; ++word)
+      words.emplace_back(*word);
+    put_number(question, static_cast<uint32_t>(words.size()));
+    for (const std::string& word : words) put_text(question, word);
+  }
+  ask(Word::spawn, question, [=](bool good, const std::string& bytes) {
+    std::string name = good ? bytes : "";
+    callback(good ? PMIX_SUCCESS : status_for(bytes), name.data(), data);
+  });
+  return PMIX_SUCCESS;
+}
+
 pmix_server_module_t callbacks() {
   pmix_server_module_t module{};
+  module.spawn = on_spawn;
   module.client_connected2 = on_connected;
   module.client_finalized = on_finalized;
   module.abort = on_abort;
@@ -299,6 +338,12 @@ void tell_absence(int rank) {
   PMIx_Notify_event(PMIX_ERR_PROC_TERM_WO_SYNC, &proc, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr);
 }
 
+void tell_over(const std::string& job) {
+  pmix_proc_t proc{};
+  PMIX_LOAD_PROCID(&proc, job.c_str(), PMIX_RANK_WILDCARD);
+  PMIx_Notify_event(PMIX_EVENT_JOB_END, &proc, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr);
+}
+
 void take_end(int rank) {
   {
     const std::lock_guard lock(inside.mutex);
@@ -312,6 +357,7 @@ void take_end(int rank) {
 
 void take(const Message& message) {
   Reader reader(message.body);
+  if (message.word == Word::over) return tell_over(reader.text());
   const uint32_t id = reader.number();
   if (message.word == Word::ended) return take_end(static_cast<int>(id));
   if (message.word == Word::absent) return tell_absence(static_cast<int>(id));

@@ -20,7 +20,7 @@ bool is_folder(const std::string& path) {
 
 }  // namespace
 
-std::string find_program(const std::string& name, const std::string& folder) {
+std::string find_program(const std::string& name, const std::string& folder, const std::string& path) {
   std::string blocked;
   const auto fits = [&](const std::string& path) {
     if (access(path.c_str(), F_OK) != 0) return false;
@@ -34,8 +34,8 @@ std::string find_program(const std::string& name, const std::string& folder) {
   };
   const bool in_path = name.find('/') == std::string::npos;
   if (in_path && !name.empty()) {
-    const char* path = std::getenv("PATH");
-    const std::string places = path != nullptr ? path : "/usr/bin:/bin";
+    const char* usual = std::getenv("PATH");
+    const std::string places = !path.empty() ? path : usual != nullptr ? usual : "/usr/bin:/bin";
     for (size_t from = 0; from <= places.size();) {
       const size_t to = std::min(places.find(':', from), places.size());
       const std::string place = to > from ? places.substr(from, to - from) : ".";

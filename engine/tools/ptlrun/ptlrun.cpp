@@ -2,7 +2,7 @@
 //
 // Thread: one; PMIx is served by a process of its own.
 #include <fcntl.h>
-#include <sys/resource.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +28,11 @@ void open_standard_descriptors() {
     if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) < 0) std::_Exit(1);
 }
 
+int usable_processors() {
+  cpu_set_t usable;
+  return sched_getaffinity(0, sizeof usable, &usable) == 0 ? CPU_COUNT(&usable) : 1;
+}
+
 // When ptlrun is itself a rank of another job, that job's server is none of its ranks' business.
 void forget_outer_job() {
   std::vector<std::string> names;
@@ -35,17 +40,6 @@ void forget_outer_job() {
     if ((std::strncmp(*item, "PMIX_", 5) == 0 && std::strncmp(*item, "PMIX_MCA_", 9) != 0) || std::strncmp(*item, "PMI_", 4) == 0)
       names.emplace_back(*item, std::strcspn(*item, "="));
   for (const std::string& name : names) unsetenv(name.c_str());
-}
-
-// Without enough descriptors for the PMIx server libpmix's listener takes no callers, and ranks wait for it for ever.
-void must_have_descriptors(int ranks) {
-  const auto needed = static_cast<rlim_t>(12 + 2 * ranks);
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return;
-  limit.rlim_cur = std::min(needed, limit.rlim_max);
-  if (setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur == needed) return;
-  throw Refusal(1, std::to_string(ranks) + " ranks need " + std::to_string(needed) + " open files of ptlrun, and " +
-                       std::to_string(limit.rlim_max) + " are allowed; raise the limit (ulimit -n)");
 }
 
 int launch(int argc, char** argv) {
@@ -58,7 +52,7 @@ int launch(int argc, char** argv) {
   forget_outer_job();
   sweep_dead_segments();
   JobPlan plan;
-  plan.nspace = new_job_name();
+  plan.nspace = plan.family = new_job_name();
   plan.host_id = options.host_id;
   for (const App& app : options.apps) plan.apps.push_back(app.ranks);
   Agents agents;
@@ -68,6 +62,7 @@ int launch(int argc, char** argv) {
   } else {
     plan.hosts.push_back({host_name(), 0, options.ranks});
     complete_plan(plan);
+    plan.room = std::max(options.ranks, usable_processors());
   }
   if (plan.apps.size() == 1) plan.apps[0] = plan.size();
   return Launcher(options, plan, link ? &*link : nullptr, agents).run();

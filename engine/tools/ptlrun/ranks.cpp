@@ -97,11 +97,15 @@ bool RankEnd::good() const { return WIFEXITED(wait_status) && WEXITSTATUS(wait_s
 int RankEnd::status() const { return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status); }
 
 std::string RankEnd::sentence() const {
-  const std::string who = "rank " + std::to_string(rank);
+  const std::string who = name_of_rank(job, rank);
   if (!WIFSIGNALED(wait_status)) return who + " ended with exit status " + std::to_string(status());
   const int number = WTERMSIG(wait_status);
   return who + " was killed by signal " + std::to_string(number) + " (" + strsignal(number) + ")" +
          (WCOREDUMP(wait_status) ? ", core dumped" : "");
+}
+
+std::string name_of_rank(int job, int rank) {
+  return "rank " + std::to_string(rank) + (job > 0 ? " of spawned job " + std::to_string(job) : "");
 }
 
 void Ranks::start(const RankPlan& plan) {
@@ -130,11 +134,11 @@ void Ranks::start(const RankPlan& plan) {
   if (plan.input < 0) close(nothing);
   if (pid < 0) {
     close(report[0]);
-    throw Refusal(1, "rank " + std::to_string(plan.rank) + " cannot be started (" + std::strerror(fork_cause) +
+    throw Refusal(1, name_of_rank(plan.job, plan.rank) + " cannot be started (" + std::strerror(fork_cause) +
                          "); start fewer ranks, or raise the limit of processes (ulimit -u)");
   }
   setpgid(pid, pid);  // both do it: whoever comes first
-  processes_.push_back({plan.rank, pid, true, true});
+  processes_.push_back({plan.job, plan.rank, pid, true, true});
   ++running_;
   workspace_.note_group(pid);
   const int cause = failed_exec(report[0]);
@@ -147,6 +151,18 @@ void Ranks::signal_all(int number) {
     if (process.group_left) kill(-process.pid, number);
     check_group(process);
   }
+}
+
+void Ranks::kill_job(int job) {
+  for (Process& process : processes_) {
+    if (process.job == job && process.group_left) kill(-process.pid, SIGKILL);
+    check_group(process);
+  }
+}
+
+int Ranks::running(int job) const {
+  return static_cast<int>(
+      std::count_if(processes_.begin(), processes_.end(), [&](const Process& one) { return one.job == job && one.running; }));
 }
 
 // Without its leader an empty group's number may be given to a stranger: forget it as soon as it is empty.
@@ -164,10 +180,11 @@ std::vector<RankEnd> Ranks::reap() {
       if (process.pid != pid || !process.running) continue;
       process.running = false;
       --running_;
-      ends.push_back({process.rank, status});
+      ends.push_back({process.job, process.rank, status});
     }
   }
   for (Process& process : processes_) check_group(process);
+  std::erase_if(processes_, [](const Process& process) { return !process.running && !process.group_left; });
   return ends;
 }
 

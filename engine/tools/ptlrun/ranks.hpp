@@ -19,6 +19,7 @@ namespace portunus::launch {
 
 // How one rank is to be started. Descriptors below 0 mean: /dev/null for input, ptlrun's own for output.
 struct RankPlan {
+  int job = 0;
   int rank = 0;
   const App* app = nullptr;
   std::vector<std::string> environment;
@@ -30,12 +31,16 @@ struct RankPlan {
 
 // The end of one rank, as wait() told it.
 struct RankEnd {
+  int job = 0;
   int rank = 0;
   int wait_status = 0;
   bool good() const;
   int status() const;            // the exit status, or 128 + the signal
   std::string sentence() const;  // "rank 3 was killed by signal 9 (Killed)"
 };
+
+// "rank 3", "rank 3 of spawned job 1"
+std::string name_of_rank(int job, int rank);
 
 class Ranks {
  public:
@@ -48,19 +53,24 @@ class Ranks {
   // Sends a signal to every process of every rank.
   void signal_all(int number);
 
+  void kill_job(int job);
+
   // The ranks that have ended since the last call; descendants that ended are buried, too.
   std::vector<RankEnd> reap();
 
   int running() const { return running_; }
+  int running(int job) const;
 
   // Names a child of ptlrun that is no part of the job.
   void spare(pid_t pid) { spared_.push_back(pid); }
+  void spare_no_more(pid_t pid) { std::erase(spared_, pid); }
 
   // Kills whatever is left of the ranks and their descendants, and waits for it.
   void sweep();
 
  private:
   struct Process {
+    int job;
     int rank;
     pid_t pid;
     bool running;

@@ -5,10 +5,12 @@
 
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -37,6 +39,16 @@ constexpr int kStartTime_ms = 60000;
 }
 
 }  // namespace
+
+void must_have_descriptors(int ranks) {
+  const auto needed = static_cast<rlim_t>(12 + 2 * ranks);
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return;
+  limit.rlim_cur = std::min(needed, limit.rlim_max);
+  if (setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur == needed) return;
+  throw Refusal(1, std::to_string(ranks) + " ranks need " + std::to_string(needed) + " open files of ptlrun, and " +
+                       std::to_string(limit.rlim_max) + " are allowed; raise the limit (ulimit -n)");
+}
 
 PmixServer::PmixServer(const JobPlan& plan, const std::string& folder, ServerHandlers handlers)
     : plan_(plan), handlers_(std::move(handlers)) {
@@ -140,6 +152,18 @@ void PmixServer::take(const Message& message) {
     request.key = reader.text();
     request.done = [this, first](bool good, const std::string& bytes) { send_answer(first, good, bytes); };
     handlers_.modex(std::move(request));
+  } else if (message.word == Word::spawn) {
+    SpawnRequest request;
+    request.rank = static_cast<int>(reader.number());
+    request.note = reader.text();
+    for (auto left = reader.number(); left > 0 && reader.good(); --left) {
+      SpawnRequest::Program& program = request.programs.emplace_back();
+      program.ranks = static_cast<int>(reader.number());
+      for (std::string* text : {&program.folder, &program.path, &program.hosts}) *text = reader.text();
+      for (auto words = reader.number(); words > 0 && reader.good(); --words) program.command.push_back(reader.text());
+    }
+    request.done = [this, first](bool good, const std::string& bytes) { send_answer(first, good, bytes); };
+    handlers_.spawn(std::move(request));
   } else if (message.word == Word::fetched) {
     const bool good = reader.number() != 0;
     const auto waiting = fetches_.find(first);
@@ -148,6 +172,12 @@ void PmixServer::take(const Message& message) {
     fetches_.erase(waiting);
     answer(good, reader.text());
   }
+}
+
+void PmixServer::job_over(const std::string& name) {
+  std::string body;
+  put_text(body, name);
+  channel_.send({Word::over, 0, 0, std::move(body)});
 }
 
 void PmixServer::tell_rank(Word word, int rank) {

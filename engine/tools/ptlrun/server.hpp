@@ -35,11 +35,26 @@ struct ModexRequest {
   Answer done;
 };
 
+// A rank wants programs to be started as a job of their own. `done`: good, and the name of the job; or a word on what stands against it.
+struct SpawnRequest {
+  int rank = 0;
+  std::string note;
+  struct Program {
+    int ranks = 0;
+    std::string folder, path, hosts;  // empty: not said
+    std::vector<std::string> command;
+  };
+  std::vector<Program> programs;
+  Answer done;
+};
+inline constexpr char kNoProgram[] = "program", kNoFolder[] = "folder", kNoRoom[] = "room", kNotHere[] = "here";
+
 struct ServerHandlers {
   std::function<void(int rank, int status)> aborted;
   std::function<void(FenceRequest)> fence;  // only for fences that reach beyond this host
   std::function<void(ModexRequest)> modex;
   std::function<void(int rank)> absent;  // a rank of this host has ended without joining the job: tell the other hosts
+  std::function<void(SpawnRequest)> spawn;
 };
 
 class PmixServer {
@@ -60,6 +75,8 @@ class PmixServer {
 
   // A rank of this host has ended. If it never joined, whoever waits for it is told, and handlers.absent is called.
   void rank_ended(int rank) { tell_rank(Word::ended, rank); }
+  // A job that a rank of this one has asked for has ended: whoever waits for it to come is told.
+  void job_over(const std::string& name);
   // A rank of another host never will join.
   void rank_absent(int rank) { tell_rank(Word::absent, rank); }
 

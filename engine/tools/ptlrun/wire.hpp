@@ -42,9 +42,11 @@ enum class Word : uint8_t {
   fetch,    // id, rank: what has this rank of ours put?
   fetched,  // id, good, data
   ended,    // rank: it has ended
+  spawn,    // id, rank that asks, note, count, then of each program: ranks, folder, path, hosts, count of words, words
+  over,     // name of a job that a rank of this one has asked for: all its ranks have ended
 };
 inline constexpr Word kFirstWord = Word::hello;
-inline constexpr Word kLastWord = Word::ended;
+inline constexpr Word kLastWord = Word::over;
 
 struct Message {
   Word word;
