@@ -13,6 +13,7 @@
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/dynamic/spawn.hpp"
 
 namespace portunus::mpi {
 namespace {
@@ -196,6 +197,7 @@ int free_communicator(const char* function, MPI_Comm* handle) {
   if (int error = check(function, *handle, comm, {})) return error;
   if (comm == &world() || comm == &self()) return raise(function, comm, MPI_ERR_COMM, "%s cannot be freed", comm->name);
   if (int error = comm->attributes.clear(*handle)) return raise(function, comm, error, "an attribute's delete function failed");
+  forget_parent(*handle);
   *handle = MPI_COMM_NULL;
   comm->freed = true;
   {

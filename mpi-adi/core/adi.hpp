@@ -59,9 +59,8 @@ constexpr ptl_pt_index_t kBarrierPortal = 61;
 constexpr ptl_pt_index_t kSignalPortal = 62;
 constexpr ptl_pt_index_t kWindowPortal = 63;
 
-// Joins the job and opens everything; collective. Answers nullptr, or a sentence with what went wrong. `rank` and `size` are
-// those in the job.
-const char* start(bool threaded, int& rank, int& size);
+// Joins the job and opens everything; collective. Answers nullptr, or a sentence with what went wrong. `job` says who this is.
+const char* start(bool threaded, ptlx_job_t& job);
 // Flushes what was sent and leaves the job.
 void stop();
 // Once, before stop(): returns when all ranks have called it; PTL_FAIL when a rank cannot be reached.

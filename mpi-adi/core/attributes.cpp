@@ -2,11 +2,13 @@
 // Source: MPI-5.0, 7.7 and 9.1.2 (the predefined ones); 16.1 (deprecated names).
 #include "mpi-adi/core/attributes.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/error_codes.hpp"
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/dynamic/spawn.hpp"
 
 namespace portunus::mpi {
 namespace {
@@ -27,7 +29,7 @@ int* predefined_attribute(int keyval) {
       app_number = std::atoi(number);
       return &app_number;
     }
-    case MPI_UNIVERSE_SIZE: universe_size = world().size; return &universe_size;
+    case MPI_UNIVERSE_SIZE: universe_size = std::max(world().size, room_for_processes()); return &universe_size;
     default: return nullptr;
   }
 }

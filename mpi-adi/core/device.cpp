@@ -143,13 +143,11 @@ int bind_all_memory(unsigned options, ptl_handle_eq_t eq, ptl_handle_ct_t ct, pt
   return PtlMDBind(device.ni, &all, &md);
 }
 
-const char* start(bool threaded, int& rank, int& size) {
+const char* start(bool threaded, ptlx_job_t& job) {
   if (const char* complaint = read_settings()) return complaint;
-  ptlx_job_t job;
   if (PtlxJobInit(&job) != PTL_OK) return "the job cannot be joined";
   if (job.size > kMaxRanks) return "the job has more ranks than this library can address (2^20)";
-  rank = job.rank;
-  size = job.size;
+  const int rank = job.rank, size = job.size;
   envelope = envelope_for(size);
   if (PtlInit() != PTL_OK) return "Portals cannot be started";
   const ptl_ni_limits_t desired = generous();
@@ -173,7 +171,7 @@ const char* start(bool threaded, int& rank, int& size) {
   // begun with GOAL on this interface before, on all ranks alike.
   const bool begun = PtlGetMap(device.ni, 0, nullptr, nullptr) == PTL_OK;
   if (GOAL_Init(nullptr, nullptr) != GOAL_SUCCESS) return GOAL_Explain();
-  if (const char* complaint = open_processes(size, 0)) return complaint;
+  if (const char* complaint = open_processes(size, job.first)) return complaint;
   return !begun || PtlxJobFence() == PTL_OK ? nullptr : "the other ranks do not answer; has one of them ended?";
 }
 

@@ -17,6 +17,7 @@
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/dynamic/lobby.hpp"
+#include "mpi-adi/dynamic/spawn.hpp"
 #include "mpi-adi/io/file.hpp"
 #include "mpi-adi/types/type_create.hpp"
 
@@ -58,12 +59,14 @@ void note_forks() {
 int start(const char* function, bool threaded) {
   note_forks();
   if (!pool.open(threaded)) return raise(function, nullptr, MPI_ERR_NO_MEM, "there is no memory for the requests");
-  int rank, size;
-  if (const char* cause = adi::start(threaded, rank, size)) return raise(function, nullptr, MPI_ERR_OTHER, "%s", cause);
-  if (!open_communicators(rank, size)) return raise(function, nullptr, MPI_ERR_NO_MEM, "there is no address space for the communicators");
+  ptlx_job_t job;
+  if (const char* cause = adi::start(threaded, job)) return raise(function, nullptr, MPI_ERR_OTHER, "%s", cause);
+  if (!open_communicators(job.rank, job.size))
+    return raise(function, nullptr, MPI_ERR_NO_MEM, "there is no address space for the communicators");
   phase.store(Phase::running, std::memory_order_release);
   if (std::exchange(own_process, getpid()) == 0) std::atexit(stop_at_exit);
-  return MPI_SUCCESS;
+  note_room(job.room);
+  return meet_parent(function);
 }
 
 // Nothing is under way here, and no handle is valid until somebody wakes it.

@@ -1,4 +1,5 @@
-// names.cpp: MPI_Publish_name, MPI_Lookup_name, MPI_Unpublish_name, for the processes of one job on one node.
+// names.cpp: MPI_Publish_name, MPI_Lookup_name, MPI_Unpublish_name, for the processes of one job, and of the jobs that it has spawned, on
+// one node.
 //
 // A published name is a small file in the node's shared memory, whose name is made of the job's and the service's. Its publisher holds
 // a lock on it: a name whose publisher has died means nothing any more, and a launcher sweeps it away.
@@ -25,7 +26,7 @@ const std::string& family_name() {
   static const std::string name = [] {
     ptlx_job_t job;
     if (PtlxJobInit(&job) != PTL_OK) return std::string();
-    std::string id = job.job_id;
+    std::string id = job.family_id;
     PtlxJobFini();
     return id;
   }();
