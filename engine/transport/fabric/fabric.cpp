@@ -48,6 +48,7 @@ std::byte* FabricTransport::draft(FabricLink& link, size_t size) {
 }
 
 ssize_t FabricTransport::dispatch(FabricLink& link, size_t size) {
+  if (in_.awaits_asking() || out_.awaits_asking()) spoke_ns_ = now_ns();
   if (size <= inject_size_) return fi_inject(endpoint_.ep.get(), inject_buffer_.data(), size, link.address);
   Operation& operation = *drafted_;
   const ssize_t status = fi_send(endpoint_.ep.get(), operation.buffer, size, operation.descriptor, link.address, &operation);
@@ -188,7 +189,7 @@ bool FabricTransport::expose(Link&, const void* start, size_t size, bool peer_wr
   out.region.address = endpoint_.needs(FI_MR_VIRT_ADDR) ? registration->range.start : 0;
   if (size >= fabric::Flow::kLong) {
     flow_of(!peer_writes).begin(size);
-    exposed_ns_ = now_ns();
+    spoke_ns_ = now_ns();
   }
   return true;
 }
@@ -222,11 +223,12 @@ int64_t FabricTransport::rest_ns() {
   return in < 0 ? std::max<int64_t>(out, 0) : out < 0 ? in : std::min(in, out);
 }
 
-// Whoever looks again a while after something was exposed was woken by a peer that asks for it, or had better wait for that.
+// Whoever looks again a while after something was exposed was woken by a peer that asks for it, or had better wait for that. What this
+// process sends wakes it, too, soon after: the provider signals that it has gone.
 void FabricTransport::note_asking() {
-  constexpr uint64_t kWhile = 20'000;
+  constexpr uint64_t kWhile = 60'000;
   const uint64_t now = now_ns();
-  if (now - exposed_ns_ < kWhile) return;
+  if (now - spoke_ns_ < kWhile) return;
   for (fabric::Flow* const flow : {&in_, &out_})
     if (flow->awaits_asking()) flow->asked(now);
 }

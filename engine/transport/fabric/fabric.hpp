@@ -154,7 +154,7 @@ class FabricTransport final : public Transport, public Bundling, public Resting,
   std::vector<Operation*> free_moves_;
   std::list<fabric::Move> moves_;
   fabric::Flow in_, out_;                                   // long data of either direction, whoever moves them
-  uint64_t exposed_ns_ = 0;                                 // when something long was opened to a peer last
+  uint64_t spoke_ns_ = 0;                                   // when something long was opened to a peer last, or something sent since
   std::vector<Operation*> unposted_;                        // receives the provider did not take back yet
   std::vector<std::unique_ptr<fabric::FabricLink>> links_;  // by slot
   std::unordered_map<uint64_t, fabric::FabricLink*> by_process_;
