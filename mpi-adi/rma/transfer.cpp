@@ -217,6 +217,28 @@ PortalsOp swap_of(const Datatype& type, MPI_Datatype handle) {
 
 }  // namespace
 
+namespace {
+
+// The atomic of a predefined operation on a predefined datatype of up to 8 bytes, which is the same for ever; nullptr: there is none.
+// Programs ask for one again and again.
+const PortalsOp* atomic_of(MPI_Op op, MPI_Datatype type) {
+  struct Recent {
+    MPI_Op op = nullptr;  // no handle
+    MPI_Datatype type = nullptr;
+    PortalsOp atomic{};
+  };
+  static thread_local constinit Recent recent;
+  if (recent.op == op && recent.type == type) [[likely]]
+    return &recent.atomic;
+  if (op == MPI_NO_OP || element_of(type) != type || accumulate_refusal(op, type) != nullptr) return nullptr;
+  const PortalsOp atomic = portals_op(op, type);
+  if (!atomic.possible || element_bytes(type) > sizeof(uint64_t)) return nullptr;
+  recent = {op, type, atomic};
+  return &recent.atomic;
+}
+
+}  // namespace
+
 int accumulate(const char* function, const Buffer& origin, const Buffer* result, int rank, MPI_Aint displacement, const Buffer& target,
                MPI_Op op, MPI_Win win, Access& access) {
   if (int error = check_access(function, win, rank, displacement, target, access)) return error;
@@ -226,6 +248,14 @@ int accumulate(const char* function, const Buffer& origin, const Buffer* result,
   if (result)
     if (int error = check_origin(function, window, *result)) return error;
   if (!access.member) return MPI_SUCCESS;
+  if (!result && origin.type == target.type)
+    if (const int64_t bytes = dense_on_node(origin, target, access); bytes > 0)
+      if (const PortalsOp* const atomic = atomic_of(op, target.type)) {
+        if (int error = keep_order(function, access, rank, 0, bytes)) return error;
+        return raise_result(function, access,
+                            PtlxNodeAtomic(atomic->op, atomic->type, access.member->mapped + access.displacement, origin.address,
+                                           static_cast<ptl_size_t>(bytes), nullptr, nullptr));
+      }
   const Runs to(target.count, target.type);
   if (to.bytes() == 0) return MPI_SUCCESS;
   const MPI_Datatype element = element_of(target.type);
