@@ -6,7 +6,6 @@
 
 #include "mpi-adi/collectives/state.hpp"
 #include "mpi-adi/comm/context.hpp"
-#include "mpi-adi/comm/processes.hpp"
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/errhandler.hpp"
 #include "mpi-adi/core/profiling.hpp"
@@ -43,13 +42,6 @@ Communicator* make_communicator(uint16_t context, Group* group, Group* remote_gr
   }
   mitigation::born(*made);
   return made;
-}
-
-bool Communicator::reaches_other_jobs() const {
-  for (const Group* side : {group, remote_group})
-    for (int i = 0; side != nullptr && i < side->size; ++i)
-      if (!is_of_job(side->job_rank(i))) return true;
-  return false;
 }
 
 void destroy_communicator(Communicator* comm) {
@@ -90,6 +82,7 @@ void close_communicators() {
     collectives::forget(comm);
     mitigation::forget(comm);
     comm.partitioned.clear();  // the pool is not destroyed
+    std::vector<Request*>().swap(comm.partings);
   });
   predefined_count = 0;
 }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <vector>
 
 #include "mpi-adi/comm/group.hpp"
 #include "mpi-adi/core/attributes.hpp"
@@ -30,6 +31,7 @@ namespace mitigation {
 struct State;
 }
 class MessageBuffer;
+struct Request;
 
 // The contexts of a communicator follow each other, so that its kinds of messages never match one another.
 enum class Traffic : uint16_t {
@@ -46,8 +48,7 @@ inline int max_communicators() { return envelope.contexts() / kContextsPerCommun
 struct Communicator {
   uint16_t context = 0;  // in the match bits of messages; see Traffic
   bool inter = false;
-  bool bond = false;   // an intercommunicator by which its processes came together: they are connected until they disconnect it
-  bool freed = false;  // there is no handle to it any more
+  bool parts = false;                // this process will use it no more, and has told those of other jobs (parting.hpp)
   std::atomic<bool> revoked{false};  // for good (mitigation/)
   int rank = 0;                      // of this process in the local group
   int size = 0;                      // of the local group
@@ -61,6 +62,7 @@ struct Communicator {
   Communicator* local = nullptr;                  // intercommunicators: the local group's members among themselves; not for users
   collectives::State* collectives = nullptr;      // made by the first collective
   int idups = 0;                                  // how many nonblocking duplications were begun: their messages' tags
+  std::vector<Request*> partings;                 // for what these have to say
   std::map<std::array<int, 3>, int> partitioned;  // how many such messages were made, by peer, tag and direction
   std::shared_ptr<const Topology> topology;       // nullptr: none
   std::shared_ptr<mitigation::State> mitigation;  // nullptr: nothing has failed yet
@@ -73,7 +75,6 @@ struct Communicator {
   int job_rank(int peer) const { return peer_ranks ? peer_ranks[peer] : first + peer; }
   uint16_t context_of(Traffic traffic) const { return static_cast<uint16_t>(context + static_cast<uint16_t>(traffic)); }
   bool is_revoked() const { return revoked.load(std::memory_order_relaxed); }
-  bool reaches_other_jobs() const;
   const Group& peer_group() const { return inter ? *remote_group : *group; }
 };
 

@@ -6,9 +6,8 @@
 
 #include <algorithm>
 #include <mutex>
-#include <set>
 
-#include "mpi-adi/collectives/state.hpp"
+#include "mpi-adi/comm/parting.hpp"
 #include "mpi-adi/comm/processes.hpp"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/checks.hpp"
@@ -18,17 +17,16 @@
 namespace portunus::mpi {
 namespace {
 
-// Communicators that were freed while requests on them were pending: their contexts stay theirs until these are complete.
+// Communicators that were freed while requests on them were pending, or by others not yet: their contexts stay theirs until then.
 std::mutex lingering_mutex;
 std::vector<Communicator*> lingering;
 
 void reap() {
   std::lock_guard lock(lingering_mutex);
   std::erase_if(lingering, [](Communicator* comm) {
-    if (pool.serves(comm)) return false;
-    if (comm->bond) collectives::forget(*comm);  // the rest is for the end: see part_from_others
-    else destroy_communicator(comm);
-    return !comm->bond;
+    if (!has_parted(*comm) || pool.serves(comm)) return false;
+    destroy_communicator(comm);
+    return true;
   });
 }
 
@@ -199,32 +197,13 @@ int free_communicator(const char* function, MPI_Comm* handle) {
   if (int error = comm->attributes.clear(*handle)) return raise(function, comm, error, "an attribute's delete function failed");
   forget_parent(*handle);
   *handle = MPI_COMM_NULL;
-  comm->freed = true;
+  begin_parting(*comm);
   {
     std::lock_guard lock(lingering_mutex);
     lingering.push_back(comm);
   }
   reap();
   return MPI_SUCCESS;
-}
-
-// Who has left is past the last message that anybody waits for. Deaths do not matter: nobody waits for the dead.
-void meet_once_more(Communicator& comm) {
-  uint64_t nothing = 0;
-  all_and_of(comm)(&nothing, 1);
-}
-
-// In an order that all have in common, so that no circle of jobs waits for itself.
-void part_from_others() {
-  std::vector<Communicator*> all;
-  std::set<const Communicator*> inner;
-  communicators.for_each([&](Communicator& comm) {
-    if (comm.local != nullptr) inner.insert(comm.local);
-    if ((!comm.freed || comm.bond) && comm.context != kNoContext && comm.reaches_other_jobs()) all.push_back(&comm);
-  });
-  std::erase_if(all, [&](const Communicator* comm) { return inner.contains(comm); });
-  std::sort(all.begin(), all.end(), [](const Communicator* one, const Communicator* other) { return one->context < other->context; });
-  for (Communicator* comm : all) meet_once_more(*comm);
 }
 
 namespace {
@@ -339,9 +318,9 @@ extern "C" int PMPI_Comm_disconnect(MPI_Comm* comm) {
   Communicator* found;
   if (int error = check_results(kName, nullptr, {comm})) return error;
   if (int error = check(kName, *comm, found, {})) return error;
-  if (found != &world() && found != &self() && found->reaches_other_jobs()) {
-    meet_once_more(*found);
-    found->bond = false;
+  if (found != &world() && found != &self()) {
+    begin_parting(*found);
+    await_parting(*found);
   }
   return free_communicator(kName, comm);
 }

@@ -23,9 +23,6 @@ int create_in(const char* function, Communicator& parent, const AllAnd& all_and,
               Communicator*& made);
 int raise_creation(const char* function, const Communicator& comm, int error);
 
-// Before the end: returns when all have come to it with whom this process is still connected. MPI_Finalize is collective over these, too.
-void part_from_others();
-
 // The handle becomes MPI_COMM_NULL.
 int free_communicator(const char* function, MPI_Comm* handle);
 

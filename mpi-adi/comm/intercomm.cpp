@@ -37,8 +37,9 @@ int learn_members(const Bridge& bridge, std::vector<int>& remote, int& met) {
   if (int error = bridge.swap(&own_size, sizeof own_size, &remote_size, sizeof remote_size)) return error;
   std::vector<Card> own(static_cast<size_t>(own_size)), theirs(static_cast<size_t>(remote_size));
   own[static_cast<size_t>(bridge.local.rank)] = own_card();
-  if (int error = Exchange(bridge.local).allgather(own.data(), sizeof(Card))) return error;
-  if (int error = bridge.swap(own.data(), own.size() * sizeof(Card), theirs.data(), theirs.size() * sizeof(Card))) return error;
+  const int error = Exchange(bridge.local).allgather(own.data(), sizeof(Card));  // if not, the other side hears of it
+  const int swapped = bridge.swap(own.data(), error ? 0 : own.size() * sizeof(Card), theirs.data(), theirs.size() * sizeof(Card));
+  if (error != MPI_SUCCESS || swapped != MPI_SUCCESS) return error != MPI_SUCCESS ? error : swapped;
   met = theirs.size() + own.size() > static_cast<size_t>(envelope.ranks()) ? MPI_ERR_OTHER : meet_processes(theirs, remote);
   return MPI_SUCCESS;
 }

@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "mpi-adi/comm/comm_create.hpp"
+#include "mpi-adi/comm/parting.hpp"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/core/profiling.hpp"

@@ -68,9 +68,7 @@ int join_sides(const char* function, Communicator& comm, int root, const lobby::
     return raise(function, &comm, MPI_ERR_OTHER, "a rank of the communicator cannot be reached");
   if (told.error != MPI_SUCCESS) return raise(function, &comm, told.error, "%s", why);
   Pair pair(meeting.other, role);  // means something at the root
-  if (int error = connect_groups(function, comm, root, pair.comm, pair.other_rank(), told.tag, made)) return error;
-  find_communicator(*made)->bond = find_communicator(*made)->reaches_other_jobs();
-  return MPI_SUCCESS;
+  return connect_groups(function, comm, root, pair.comm, pair.other_rank(), told.tag, made);
 }
 
 }  // namespace portunus::mpi::ports

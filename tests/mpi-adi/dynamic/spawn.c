@@ -363,6 +363,30 @@ static void connected(MPI_Comm parent, const char* freed) {
     EXPECT(MPI_Comm_free(&inter) == MPI_SUCCESS);
 }
 
+/* Children that free nothing end by MPI_Finalize, in whatever order their parents take leave. */
+static void careless(MPI_Comm parent, const char* other) {
+    MPI_Comm inter[2], both[2], copy;
+    int place, sum = -1, all;
+    for (int i = 0; i < (parent == MPI_COMM_NULL ? 2 : 1); ++i) {
+        inter[i] = parent == MPI_COMM_NULL ? start("careless", i == 0 ? "first" : "second", 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD) : parent;
+        MPI_Intercomm_merge(inter[i], parent != MPI_COMM_NULL, &both[i]);
+        MPI_Comm_dup(both[i], &copy);
+        MPI_Comm_rank(copy, &place);
+        MPI_Comm_size(copy, &all);
+        MPI_Allreduce(&place, &sum, 1, MPI_INT, MPI_SUM, copy);
+        EXPECT(sum == all * (all - 1) / 2);
+        if (parent == MPI_COMM_NULL) EXPECT(MPI_Comm_free(&copy) == MPI_SUCCESS);
+    }
+    if (parent != MPI_COMM_NULL) return;
+    EXPECT(other == NULL);
+    for (int i = 1; i >= 0; --i) {
+        part(&both[i]);
+        part(&inter[i]);
+    }
+    MPI_Comm next = start("missing", NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD);
+    part(&next);
+}
+
 /* A child that dies: the parent that waits for its message is told, where the job goes on. */
 static void killed(MPI_Comm parent) {
     if (parent != MPI_COMM_NULL) {
@@ -442,6 +466,7 @@ int main(int argc, char** argv) {
     else if (strcmp(what, "again") == 0) again(parent);
     else if (strcmp(what, "join") == 0) join(parent, more);
     else if (strcmp(what, "connected") == 0) connected(parent, more);
+    else if (strcmp(what, "careless") == 0) careless(parent, more);
     else if (strcmp(what, "killed") == 0) killed(parent);
     else if (strcmp(what, "speak") == 0) speak(parent);
     else if (strcmp(what, "stay") == 0) stay(parent);
