@@ -23,13 +23,13 @@ namespace portunus::mpi {
 namespace {
 
 const std::string& family_name() {
-  static const std::string name = [] {
+  static const std::string& name = *new std::string([] {  // names are withdrawn at exit
     ptlx_job_t job;
     if (PtlxJobInit(&job) != PTL_OK) return std::string();
     std::string id = job.family_id;
     PtlxJobFini();
     return id;
-  }();
+  }());
   return name;
 }
 
