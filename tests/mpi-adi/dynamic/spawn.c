@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <limits.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -387,6 +388,62 @@ static void careless(MPI_Comm parent, const char* other) {
     part(&next);
 }
 
+/* Threads that start others, and that accept and connect each other's process, at one time. */
+struct strand {
+    MPI_Comm comm;
+    int number;
+};
+static void* start_some(void* argument) {
+    const struct strand* mine = argument;
+    for (int round = 0; round < 3; ++round) {
+        MPI_Comm inter = start("threads", mine->number ? "b" : "a", 1 + mine->number, MPI_INFO_NULL, 0, mine->comm);
+        int sum = 0, one = 1;
+        EXPECT(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, inter) == MPI_SUCCESS && sum == 1 + mine->number);
+        part(&inter);
+    }
+    return NULL;
+}
+static char ports[2][MPI_MAX_PORT_NAME];
+static void* meet_some(void* argument) {
+    const struct strand* mine = argument;
+    for (int round = 0; round < 5; ++round) {
+        MPI_Comm inter;
+        int other = -1;
+        if (mine->number == rank) EXPECT(MPI_Comm_accept(ports[rank], MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter) == MPI_SUCCESS);
+        else EXPECT(MPI_Comm_connect(ports[mine->number], MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter) == MPI_SUCCESS);
+        MPI_Sendrecv(&mine->number, 1, MPI_INT, 0, 1, &other, 1, MPI_INT, 0, 1, inter, MPI_STATUS_IGNORE);
+        EXPECT(other == mine->number);
+        part(&inter);
+    }
+    return NULL;
+}
+static void threads(MPI_Comm parent) {
+    if (parent != MPI_COMM_NULL) {
+        int sum = 0, one = 1, remote;
+        MPI_Comm_remote_size(parent, &remote);
+        EXPECT(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, parent) == MPI_SUCCESS && sum == remote);
+        part(&parent);
+        return;
+    }
+    pthread_t other;
+    struct strand strands[2] = {{MPI_COMM_NULL, 0}, {MPI_COMM_NULL, 1}};
+    void* (*work[2])(void*) = {start_some, meet_some};
+    for (int i = 0; i < 2; ++i) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &strands[i].comm);
+        MPI_Comm_set_errhandler(strands[i].comm, MPI_ERRORS_RETURN);
+    }
+    MPI_Open_port(MPI_INFO_NULL, ports[rank & 1]);
+    for (int i = 0; i < 2; ++i) MPI_Bcast(ports[i], MPI_MAX_PORT_NAME, MPI_CHAR, i, MPI_COMM_WORLD);
+    for (int i = 0; i < 2; ++i) {
+        EXPECT(pthread_create(&other, NULL, work[i], &strands[1]) == 0);
+        work[i](&strands[0]);
+        pthread_join(other, NULL);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Close_port(ports[rank]);
+    for (int i = 0; i < 2; ++i) MPI_Comm_free(&strands[i].comm);
+}
+
 /* A child that dies: the parent that waits for its message is told, where the job goes on. */
 static void killed(MPI_Comm parent) {
     if (parent != MPI_COMM_NULL) {
@@ -445,7 +502,8 @@ static void alone(void) {
 int main(int argc, char** argv) {
     MPI_Comm parent;
     program = argv[0];
-    MPI_Init(&argc, &argv);
+    int level;
+    MPI_Init_thread(&argc, &argv, argc > 1 && strcmp(argv[1], "threads") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -467,6 +525,7 @@ int main(int argc, char** argv) {
     else if (strcmp(what, "join") == 0) join(parent, more);
     else if (strcmp(what, "connected") == 0) connected(parent, more);
     else if (strcmp(what, "careless") == 0) careless(parent, more);
+    else if (strcmp(what, "threads") == 0) threads(parent);
     else if (strcmp(what, "killed") == 0) killed(parent);
     else if (strcmp(what, "speak") == 0) speak(parent);
     else if (strcmp(what, "stay") == 0) stay(parent);
