@@ -89,6 +89,7 @@ int stop(const char* function) {
   io::close_all();
   adi::wait_until([] { return adi::detached_sends() == 0; });
   // Also by those who know that somebody has died: others may not know yet, and would wait for them. Nobody waits for the dead.
+  lobby::take_in_all();
   part_from_others();
   const int result = adi::last_barrier();
   if (result != PTL_OK && result != PTL_FAIL) return raise_portals(function, nullptr, result);

@@ -105,7 +105,6 @@ void close() {
   PtlPTFree(ni, kPortal);
   PtlNIFini(ni);
   ni = PTL_INVALID_HANDLE;
-  hung_out.clear();
 }
 
 uint64_t hang_out() {
@@ -123,15 +122,27 @@ bool is_out(uint64_t number) {
   return hung_out.contains(number);
 }
 
+namespace {
+void refuse(uint64_t number, ptl_handle_me_t entry) {
+  PtlMEUnlink(entry);
+  const ptl_me_t all = entry_for(nullptr, 0, number, 0, PTL_CT_NONE);
+  PtlxMERefuse(ni, kPortal, &all);
+}
+}  // namespace
+
 bool take_in(uint64_t number) {
   const std::lock_guard lock(mutex);
   const auto found = hung_out.find(number);
   if (found == hung_out.end()) return false;
-  PtlMEUnlink(found->second);
-  const ptl_me_t all = entry_for(nullptr, 0, number, 0, PTL_CT_NONE);
-  PtlxMERefuse(ni, kPortal, &all);
+  refuse(found->first, found->second);
   hung_out.erase(found);
   return true;
+}
+
+void take_in_all() {
+  const std::lock_guard lock(mutex);
+  for (const auto& [number, entry] : hung_out) refuse(number, entry);
+  hung_out.clear();
 }
 
 Meeting knock(const Card& owner, uint64_t number) {

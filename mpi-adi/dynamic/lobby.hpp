@@ -19,7 +19,8 @@ namespace portunus::mpi::lobby {
 
 // Opens it, unless it is. MPI_SUCCESS or MPI_ERR_OTHER.
 int open();
-void close();  // at the end of MPI
+void take_in_all();  // at the end of MPI, before others are waited for: some may have knocked, and wait for this process
+void close();
 
 // A number that is not hung out here. 0: there is no room for more.
 uint64_t hang_out();

@@ -155,6 +155,12 @@ int main(int argc, char **argv) {
     int *number, there;
     MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &number, &there);
     EXPECT(getenv("PTL_APPNUM") ? there && *number == 0 : !there); /* only ptlrun tells it */
+    /* A port ends with MPI at its owner: whoever has knocked there, or does so later, is refused. */
+    char last[MPI_MAX_PORT_NAME] = "";
+    MPI_Comm nobody;
+    if (rank == 0) EXPECT(MPI_Open_port(MPI_INFO_NULL, last) == MPI_SUCCESS);
+    MPI_Bcast(last, sizeof last, MPI_CHAR, 0, MPI_COMM_WORLD);
+    if (rank == 1) EXPECT(MPI_Comm_connect(last, MPI_INFO_NULL, 0, MPI_COMM_SELF, &nobody) == MPI_ERR_PORT && nobody == MPI_COMM_NULL);
     MPI_Finalize();
     return failures != 0;
 }
