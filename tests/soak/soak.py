@@ -45,11 +45,11 @@ class Pauses(threading.Thread):
 
 
 def alone():
-    """Once more, with a /dev/shm of our own."""
+    """Once more, with a /dev/shm of our own, and names of namespaces that nobody else removes."""
     if os.geteuid() != 0 or os.environ.get(ALONE):
         return
     os.environ[ALONE] = "1"
-    script = 'mount -t tmpfs -o size=2g tmpfs /dev/shm && exec "$@"; exec env -u PORTUNUS_SOAK_ALONE PORTUNUS_SOAK_ALONE=no "$@"'
+    script = 'mount -t tmpfs -o size=2g tmpfs /dev/shm && mkdir -p /run/netns && mount -t tmpfs tmpfs /run/netns && exec "$@"; exec env -u PORTUNUS_SOAK_ALONE PORTUNUS_SOAK_ALONE=no "$@"'
     try:
         os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh", sys.executable, *sys.argv])
     except OSError:
