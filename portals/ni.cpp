@@ -1,10 +1,12 @@
 // ni.cpp: network interfaces, limits, identity and maps. Source: Portals 4.3, network interfaces.
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <climits>
 #include <cstdio>
 #include <exception>
 #include <system_error>
+#include <thread>
 
 #include "engine/host/launchers.hpp"
 #include "portals/arguments.hpp"
@@ -83,8 +85,13 @@ void close_interface(uint32_t ni) {
   // What was issued leaves first: a peer may depend on our last put. A peer that is gone fails its messages.
   constexpr uint64_t kFlushNs = 10'000'000'000;
   const uint64_t deadline = now_ns() + kFlushNs;
-  while (!progress().locked([](Engine& engine) UNDER_BATON { return engine.flushed(); }) && now_ns() < deadline)
-    if (progress().poll() == 0) sched_yield();
+  constexpr int kYields = 400;
+  int idle = 0;
+  while (!progress().locked([](Engine& engine) UNDER_BATON { return engine.flushed(); }) && now_ns() < deadline) {
+    if (progress().poll() != 0) idle = 0;
+    else if (++idle < kYields) sched_yield();
+    else std::this_thread::sleep_for(std::chrono::microseconds(100));  // for somebody who may be dead
+  }
   progress().locked([ni](Engine& engine) UNDER_BATON {
     engine.close_interface(ni);
     return 0;
