@@ -68,21 +68,23 @@ FAULTS = [
 ]
 
 
-def main(root, out):
+def write(faults, folder, root, out):
+    """Copies of the files of this folder that have faults, and the list."""
     texts = {}
-    for number, (_, name, _, file, place, instead) in enumerate(FAULTS):
-        text = texts.setdefault(file, (pathlib.Path(root) / 'engine' / file).read_text())
+    for number, (_, name, _, file, place, instead) in enumerate(faults):
+        text = texts.setdefault(file, (pathlib.Path(root) / folder / file).read_text())
         if text.count(place) != 1:
-            sys.exit(f'engine_faults.py: the place of {name} is {text.count(place)} times in engine/{file}; mend the list')
-        texts[file] = text.replace(place, instead.replace('@', str(number)))
+            sys.exit(f'{sys.argv[0]}: the place of {name} is {text.count(place)} times in {folder}/{file}; mend the list')
+        texts[file] = text.replace(place, instead.replace('planted(@)', f'::portunus::planted({number})'))
     for file, text in texts.items():
-        head = f'namespace portunus {{\nbool planted(unsigned fault);\n}}\n#line 1 "{root}/engine/{file}"\n'
-        (pathlib.Path(out) / f'faulty_{file}').write_text(head + text)
-    lines = [f'    {{Work::{work}, "{name}", "{text}"}},' for work, name, text, *_ in FAULTS]
-    (pathlib.Path(out) / 'faulty_list.cpp').write_text('\n'.join([
-        '#include "tests/simulation/engine_faults.hpp"', 'namespace portunus::simulation {', 'std::span<const EngineFault> engine_faults() {',
-        '  static constexpr EngineFault kFaults[] = {', *lines, '  };', '  return kFaults;', '}', '}', '']))
+        head = f'namespace portunus {{\nbool planted(unsigned fault);\n}}\n#line 1 "{root}/{folder}/{file}"\n'
+        (pathlib.Path(out) / f'faulty_{file.replace("/", "_")}').write_text(head + text)
+    lines = [f'    {{Work::{work.removesuffix("_deaths")}, {str(work.endswith("_deaths")).lower()}, "{name}", "{text}"}},'
+             for work, name, text, *_ in faults]
+    (pathlib.Path(out) / f'faulty_list_{folder.replace("-", "_")}.cpp').write_text('\n'.join([
+        '#include "tests/simulation/faults.hpp"', 'namespace portunus::simulation {', 'std::span<const Fault> faults() {',
+        '  static constexpr Fault kFaults[] = {', *lines, '  };', '  return kFaults;', '}', '}', '']))
 
 
 if __name__ == '__main__':
-    main(sys.argv[1], sys.argv[2])
+    write(FAULTS, 'engine', sys.argv[1], sys.argv[2])

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -87,6 +88,12 @@ void set(const char* name, size_t value) { setenv(name, std::to_string(value).c_
 void MpiJob::use(const std::string& object, bool tells) {
   tells_acts = tells;
   object_used = object;
+}
+
+bool MpiJob::has_deaths(uint64_t seed) {
+  const Sky sky = draw_sky(seed);
+  return std::any_of(sky.misfortunes.begin(), sky.misfortunes.end(),
+                     [](const Misfortune& each) { return each.kind == Misfortune::Kind::kill; });
 }
 
 void MpiJob::go(Result& result) const {

@@ -15,6 +15,7 @@ class MpiJob {
  public:
   // The object with the libraries, and whether to tell on stdout what each rank does; before the first run.
   static void use(const std::string& object, bool tells);
+  static bool has_deaths(uint64_t seed);
 
   MpiJob(uint64_t seed, Mutant mutant) : seed_(seed), mutant_(mutant) {}
   std::string run();

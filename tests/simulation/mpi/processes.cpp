@@ -140,7 +140,7 @@ class Processes::Process final : public Machine {
   const uint32_t rank;
   const char* doing = "nothing yet";
   uint64_t doing_number = 0;
-  bool alive = true, ended = false;
+  bool alive = true, ended = false, in_fence = false;
   uint64_t stopped_until = 0;
 
  private:
@@ -186,15 +186,14 @@ void Processes::wake(const uint32_t* word) {
     if (thread->word == word) thread->wake_at = net.now;
 }
 
-// Of all that live.
+// Of all that live, and have not ended: who did has passed it.
 void Processes::fence() {
   const uint32_t mine = generation_;
-  ++fenced_;
+  running_->process.in_fence = true;
   const auto over = [&] {
-    uint32_t living = 0;
-    for (const auto& process : processes_) living += process->alive;
-    if (fenced_ < living) return;
-    fenced_ = 0;
+    for (const auto& process : processes_)
+      if (process->alive && !process->ended && !process->in_fence) return;
+    for (const auto& process : processes_) process->in_fence = false;
     ++generation_;
     wake(&generation_);
   };
@@ -265,7 +264,10 @@ void Processes::run(const Copies& copies, const Plan& plan, History& history) {
       net.now = first;
       continue;
     }
-    if (++turns_ > kMostTurns) return net.violated("they run on and on" + where());
+    if (++turns_ > kMostTurns) {
+      if (tells) show_stacks();
+      return net.violated("they run on and on" + where());
+    }
     befall();
     running_ = ready[net.draw(static_cast<uint32_t>(ready.size()))];
     if (!running_->process.alive) continue;

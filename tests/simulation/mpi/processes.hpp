@@ -73,7 +73,7 @@ class Processes {
   Thread* running_ = nullptr;
   bool shows_stacks_ = false;
   uint64_t acts_ = 0, turns_ = 0, begun_at_ = 0, last_act_ = 0, trace_ = 0x9e3779b97f4a7c15u;
-  uint32_t fenced_ = 0, generation_ = 0, in_program_ = 0;
+  uint32_t generation_ = 0, in_program_ = 0;
   std::map<std::pair<int, std::string>, std::vector<std::byte>> published_;
 };
 

@@ -1,4 +1,4 @@
-// engine_faults.cpp: the simulation with an engine in which faults are switched on one by one (engine_faults.py): is each found?
+// faults.cpp: the simulation with sources in which faults are switched on one by one: is each found?
 //
 // A process for each, as some end in a crash or without an end, which is as good a sign.
 #include <sys/wait.h>
@@ -6,9 +6,10 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
-#include "tests/simulation/engine_faults.hpp"
+#include "tests/simulation/faults.hpp"
 #include "tests/simulation/jobs.hpp"
 
 namespace portunus {
@@ -19,7 +20,7 @@ unsigned planted_fault = kNone;
 uint64_t struck = 0, chance = 1;
 }  // namespace
 
-// Called where the fault would be. Its chance is its own, so that without it nothing changes.
+// Called where the fault would be, of those in the engine. Its chance is its own, so that without it nothing changes.
 bool planted(unsigned fault) {
   if (fault != planted_fault) return false;
   chance = chance * 6364136223846793005u + 1442695040888963407u;
@@ -37,26 +38,29 @@ constexpr unsigned kSecondsEach = 60;
 
 // In a process of its own. 0: found.
 int look_for(unsigned number) {
-  const EngineFault& fault = engine_faults()[number];
-  alarm(kSecondsEach);
+  const Fault& fault = faults()[number];
+  if (fault.work != Work::mpi) alarm(kSecondsEach);  // which has processes of its own, and limits for them
   planted_fault = number;
+  setenv(kPlanted, std::to_string(number).c_str(), 1);
   Done done;
   for (uint64_t seed = 1; seed <= kMostSeeds; ++seed) {
+    if (fault.by_death && !MpiJob::has_deaths(seed)) continue;
     chance = seed;
     const std::string violation = run(fault.work, seed, Mutant::none, done);
     if (violation.empty()) continue;
-    std::printf("    found after %lu runs: %s\n", done.runs, violation.c_str());
+    std::printf("    found after %lu runs, seed %lu: %s\n", done.runs, seed, violation.c_str());
     return 0;
   }
-  std::printf("    NOT FOUND after %lu runs; it struck %lu times\n", done.runs, struck);
+  std::printf("    NOT FOUND after %lu runs\n", done.runs);
+  if (fault.work != Work::mpi) std::printf("    it struck %lu times\n", struck);
   return 1;
 }
 
 bool find(unsigned number) {
-  std::printf("%s: %s\n", engine_faults()[number].name, engine_faults()[number].text);
+  std::printf("%s: %s\n", faults()[number].name, faults()[number].text);
   std::fflush(stdout);
   const pid_t child = fork();
-  if (child < 0) return std::perror("engine_faults: fork"), false;
+  if (child < 0) return std::perror("fork"), false;
   if (child == 0) {
     const int code = look_for(number);
     std::fflush(stdout);
@@ -71,15 +75,17 @@ bool find(unsigned number) {
 }  // namespace
 }  // namespace portunus
 
-// Without arguments all; else the one that is named.
+// Arguments: the libraries of MPI's processes (or ""), then nothing for all faults, or the name of one.
 int main(int argc, char** argv) {
-  const auto faults = portunus::simulation::engine_faults();
+  if (argc < 2) return std::fprintf(stderr, "usage: %s OBJECT [NAME]\n", argv[0]), 2;
+  portunus::simulation::MpiJob::use(argv[1], false);
+  const auto faults = portunus::simulation::faults();
   size_t looked = 0, found = 0;
   for (unsigned i = 0; i < faults.size(); ++i) {
-    if (argc > 1 && std::string_view(argv[1]) != faults[i].name) continue;
+    if (argc > 2 && std::string_view(argv[2]) != faults[i].name) continue;
     ++looked;
     found += portunus::find(i);
   }
-  std::printf("%zu faults planted in the engine, %zu found\n", looked, found);
+  std::printf("%zu faults planted, %zu found\n", looked, found);
   return looked > 0 && found == looked ? 0 : 1;
 }
