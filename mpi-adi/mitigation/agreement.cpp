@@ -132,7 +132,7 @@ class Agreements final : public Attachment, public std::enable_shared_from_this<
         bytes != sizeof(Header) + header.words * sizeof(uint64_t))
       return false;
     message.words.resize(header.words);
-    std::memcpy(message.words.data(), room_.data() + sizeof(Header), header.words * sizeof(uint64_t));
+    if (header.words > 0) std::memcpy(message.words.data(), room_.data() + sizeof(Header), header.words * sizeof(uint64_t));
     return true;
   }
 
