@@ -21,8 +21,10 @@ std::string compare(const ReceivedMessage& receive, const SentMessage& message) 
   if (receive.count != there) return name_of(receive) + wanted + "length";
   for (size_t i = 0; i < receive.memory.size(); ++i) {
     const bool written = i % receive.stride == 0 && i / receive.stride < there;
-    if (receive.memory[i] != (written ? byte_of(message.number, i / receive.stride) : 0xaa))
-      return name_of(receive) + wanted + (written ? "byte " : "memory beyond it, at ") + std::to_string(i);
+    const unsigned is = receive.memory[i], should_be = written ? message_byte(message.number, i / receive.stride) : 0xaa;
+    if (is != should_be)
+      return name_of(receive) + wanted + (written ? "byte " : "memory beyond it, at ") + std::to_string(i) + " is " + std::to_string(is) +
+             ", not " + std::to_string(should_be);
   }
   return "";
 }

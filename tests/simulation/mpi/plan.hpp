@@ -72,7 +72,7 @@ struct Plan {
 };
 
 // Each message and each rank's part of a collective has bytes of its own.
-inline uint8_t byte_of(uint64_t number, size_t at) {
+inline uint8_t message_byte(uint64_t number, size_t at) {
   const uint64_t mixed = (number + 1) * 0x9e3779b97f4a7c15u;
   return static_cast<uint8_t>((mixed >> 32) + at * 31 + (at >> 8) * 7);
 }

@@ -80,7 +80,7 @@ class Rank {
     history_.sent.push_back({action.comm, comm_of(action).rank, action.peer, action.tag, action.number, action.length});
     SentMessage& message = history_.sent.back();
     message.memory.assign(std::max<size_t>(1, action.length * action.stride), 0x55);
-    for (size_t i = 0; i < action.length; ++i) message.memory[i * action.stride] = byte_of(action.number, i);
+    for (size_t i = 0; i < action.length; ++i) message.memory[i * action.stride] = message_byte(action.number, i);
     return message;
   }
 

@@ -9,7 +9,7 @@ void Rank::access(const Action& action) {
   switch (action.access) {
     case Access::put_get: {
       std::vector<uint8_t> out(action.length), in(action.length);
-      for (size_t i = 0; i < out.size(); ++i) out[i] = byte_of(action.number, i);
+      for (size_t i = 0; i < out.size(); ++i) out[i] = message_byte(action.number, i);
       const MPI_Aint at = kOwnAreas + me_ * kArea;
       const int count = static_cast<int>(action.length);
       check(MPI_Put(out.data(), count, MPI_BYTE, target, at, count, MPI_BYTE, window_), "MPI_Put");
