@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -72,9 +73,15 @@ class Bootstrap {
   virtual std::vector<std::byte> get(int rank, const std::string& key) = 0;
 
   // Starts programs as a job of their own, which is told `note`; returns its id once all run. Throws std::runtime_error: why none does.
-  virtual std::string spawn(const std::vector<SpawnedProgram>& programs, const std::string& note);
+  virtual std::string spawn(const std::vector<SpawnedProgram>& programs, const std::string& note) {
+    (void)programs, (void)note;
+    throw std::runtime_error("whoever started this program starts no others for it; start it with mpiexec of Portunus (ptlrun)");
+  }
   // A job that this process has spawned has ended.
-  virtual bool has_ended(const std::string& job_id);
+  virtual bool has_ended(const std::string& job_id) {
+    (void)job_id;
+    return false;
+  }
 
   // Ends the whole job with this exit status, 0 included; `message` goes to stderr unless it is empty.
   [[noreturn]] virtual void abort(int status, std::string_view message) = 0;

@@ -59,11 +59,6 @@ class LocalJob final : public Bootstrap {
 
 }  // namespace
 
-std::string Bootstrap::spawn(const std::vector<SpawnedProgram>&, const std::string&) {
-  throw std::runtime_error("whoever started this program starts no others for it; start it with mpiexec of Portunus (ptlrun)");
-}
-bool Bootstrap::has_ended(const std::string&) { return false; }
-
 std::unique_ptr<Bootstrap> start_local_job() { return std::make_unique<LocalJob>(); }
 
 // A job in a job inherits the outer one's variables, but not its descriptor: PMI's is known to be of this job.
