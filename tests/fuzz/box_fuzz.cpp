@@ -16,12 +16,6 @@ namespace {
 
 using namespace portunus;
 
-void require(bool holds, const char* invariant) {
-  if (holds) return;
-  std::fprintf(stderr, "violated: %s\n", invariant);
-  std::abort();
-}
-
 struct alignas(64) Line {
   std::byte bytes[Box::kLine];
 };

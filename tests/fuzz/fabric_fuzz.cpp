@@ -13,12 +13,6 @@ namespace {
 
 using namespace portunus;
 
-void require(bool holds, const char* invariant) {
-  if (holds) return;
-  std::fprintf(stderr, "violated: %s\n", invariant);
-  std::abort();
-}
-
 // Both ends of a link, as FabricTransport keeps them, and what is true of them.
 struct Ends {
   fabric::Credit credit;

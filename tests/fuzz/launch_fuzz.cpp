@@ -15,12 +15,6 @@ namespace {
 
 using namespace portunus::launch;
 
-void require(bool holds, const char* invariant) {
-  if (holds) return;
-  std::fprintf(stderr, "violated: %s\n", invariant);
-  std::abort();
-}
-
 // Numbers and texts, as many as there are.
 void read(const std::string& body) {
   Reader reader(body);

@@ -12,12 +12,6 @@ namespace {
 
 using namespace portunus::peace;
 
-void require(bool holds, const char* invariant) {
-  if (holds) return;
-  std::fprintf(stderr, "violated: %s\n", invariant);
-  std::abort();
-}
-
 void words(uint64_t bits, uint64_t hdr_data, uint64_t process) {
   const auto port = static_cast<uint32_t>(bits >> kPortShift) & kMostPort;
   const auto generation = static_cast<uint32_t>(bits >> kGenerationShift) & kMostGeneration;

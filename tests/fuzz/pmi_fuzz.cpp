@@ -7,12 +7,6 @@
 
 namespace {
 
-void require(bool holds, const char* invariant) {
-  if (holds) return;
-  std::fprintf(stderr, "violated: %s\n", invariant);
-  std::abort();
-}
-
 void join(int fd, int rank, int size) {
   portunus::Server server(fd, rank, size);
   portunus::PmiJob job(server, 0);

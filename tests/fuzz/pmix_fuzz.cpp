@@ -11,12 +11,6 @@
 
 namespace {
 
-void require(bool holds, const char* invariant) {
-  if (holds) return;
-  std::fprintf(stderr, "violated: %s\n", invariant);
-  std::abort();
-}
-
 void check(const portunus::JobView& view, uint32_t rank, uint32_t size) {
   require(view.rank >= 0 && static_cast<uint32_t>(view.rank) == rank, "a process is who it was told");
   require(view.size > view.rank && static_cast<uint32_t>(view.size) == size, "and one of so many");

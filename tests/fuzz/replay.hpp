@@ -1,17 +1,25 @@
-// replay.hpp: the main program of a fuzz target that is not built with libFuzzer (-DFUZZ_REPLAY): runs the files of the folders named on
-// its command line, every prefix of each, and then, after `--random N`, N inputs of chance made from them.
+// replay.hpp: what fuzz targets share: require(), and the main program of a fuzz target that is not built with libFuzzer (-DFUZZ_REPLAY):
+// runs the files of the folders named on its command line, every prefix of each, and then, after `--random N`, N inputs of chance made from
+// them.
 //
 // Thread: one. Included once, by a target.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+// What no input may bring about ends the program here.
+inline void require(bool holds, const char* invariant) {
+  if (holds) return;
+  std::fprintf(stderr, "violated: %s\n", invariant);
+  std::abort();
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 #ifdef FUZZ_REPLAY
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
