@@ -97,10 +97,10 @@ int Collectives::prepare(Agreement& agreement, bool& may) {
   if (prepared_) return GOAL_SUCCESS;
   prepared_ = true;
   may = waiting_.prepare(group_) && may;
-  const int code = agreement.tell({may, waiting_.crowded(), waiting_.has_engine(), 0});
+  const int code = agreement.tell({.well = may, .crowded = waiting_.crowded(), .engine = waiting_.has_engine()});
   may = agreement.all_well();
   crowded_ = std::ranges::any_of(agreement.all, [](const Record& one) { return one.crowded != 0; });
-  has_engine_ = std::ranges::any_of(agreement.all, [](const Record& one) { return one.maker != 0; });
+  has_engine_ = std::ranges::any_of(agreement.all, [](const Record& one) { return one.engine != 0; });
   return code;
 }
 

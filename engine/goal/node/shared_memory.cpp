@@ -69,7 +69,7 @@ int SharedMemory::make(Agreement& agreement, const GOAL_Group& group, size_t eac
   each_ = each;
   bytes_ = each * static_cast<size_t>(group.size);
   const bool makes = group.rank == 0;
-  Record mine{may, 0, static_cast<uint64_t>(getpid()), 0};
+  Record mine{.well = may, .maker = static_cast<uint64_t>(getpid())};
   char name[64];
   int descriptor = -1;
   if (makes && may) {

@@ -19,7 +19,8 @@ namespace portunus::goal::node {
 struct Record {
   uint64_t well = 0;     // 0: this rank cannot
   uint64_t crowded = 0;  // it has too few cores
-  uint64_t maker = 0;    // rank 0: of which process and call the memory is; when the group is prepared: it has an engine with a core
+  uint64_t engine = 0;   // its engine has a core of its own
+  uint64_t maker = 0;    // rank 0: of which process and call the memory is
   uint64_t nonce = 0;
 };
 
