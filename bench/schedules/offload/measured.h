@@ -10,7 +10,8 @@
  *   overlap   1 - (total - compute) / pure, as the OSU benchmarks have it
  *   imb       (pure + compute - total) / min(pure, compute), as Intel's have it; both cut to 0 .. 1
  *   overhead  total - compute: what the operation takes from the application, stolen time in the work loop included
- *   engine    processor time of the process's other threads, per operation, of the rank where it is most
+ *   engine    processor time of the process's other threads, per operation, of the rank where it is most (bare sockets have none: of
+ *             their system calls)
  */
 #ifndef MEASURED_H
 #define MEASURED_H
@@ -76,6 +77,8 @@ static inline double other_threads_us(void) {
            (double)(all.ru_utime.tv_usec + all.ru_stime.tv_usec - mine.ru_utime.tv_usec - mine.ru_stime.tv_usec);
 }
 
+static double (*engine_us)(void) = other_threads_us;
+
 /* The time of the operation, if it is given, around the work, if there is some: of *count times, or fewer when `limit_us` pass; all
  * ranks stop together. */
 static inline double time_of(const struct operation *op, long rounds, int *count, double limit_us) {
@@ -109,13 +112,13 @@ static inline void measure(const struct operation *op, size_t bytes, double rati
     const double pure = time_of(op, 0, &count, limit);
     const long rounds = (long)(1000 * ratio * pure / loop_us);
     const double compute = time_of(NULL, rounds, &working, ratio * limit);
-    const double engine = other_threads_us();
+    const double engine = engine_us();
     const double total = time_of(op, rounds, &both, (1 + ratio) * limit);
-    const double engine_us = largest((other_threads_us() - engine) / both);
+    const double engine_took = largest((engine_us() - engine) / both);
     const double shorter = pure < compute ? pure : compute;
     if (!speaks) return;
     printf("overlap op=%s size=%zu count=%d pure=%.3f compute=%.3f total=%.3f overlap=%.3f imb=%.3f overhead=%.3f engine=%.3f\n", op->name, bytes,
-           both, pure, compute, total, cut(1 - (total - compute) / pure), cut((pure + compute - total) / shorter), total - compute, engine_us);
+           both, pure, compute, total, cut(1 - (total - compute) / pure), cut((pure + compute - total) / shorter), total - compute, engine_took);
     fflush(stdout);
 }
 

@@ -1,5 +1,5 @@
-/* Nonblocking collectives of an MPI library: overlap and what they take from the application (measured.h). "blocking_barrier" is
- * MPI_Barrier. */
+/* Nonblocking collectives, an exchange by Isend and Irecv, and one-sided access of an MPI library: overlap and what they take from the
+ * application (measured.h). "blocking_barrier" is MPI_Barrier. */
 #include "measured.h"
 
 #include <mpi.h>
@@ -7,6 +7,7 @@
 static MPI_Request request, both[2];
 static int rank, ranks, count;
 static char *in, *out;
+static MPI_Win window; /* `out` of each */
 
 static void meet(void) { MPI_Barrier(MPI_COMM_WORLD); }
 static double largest(double value) {
@@ -27,6 +28,9 @@ static void halo(void) {
     MPI_Isend(in, count, MPI_BYTE, (rank + 1) % ranks, 0, MPI_COMM_WORLD, &both[1]);
 }
 static void wait_for_both(void) { MPI_Waitall(2, both, MPI_STATUSES_IGNORE); }
+static void put(void) { MPI_Put(in, count, MPI_BYTE, (rank + 1) % ranks, 0, count, MPI_BYTE, window); }
+static void get(void) { MPI_Get(in, count, MPI_BYTE, (rank + 1) % ranks, 0, count, MPI_BYTE, window); }
+static void flush(void) { MPI_Win_flush((rank + 1) % ranks, window); }
 static void wait_for_it(void) { MPI_Wait(&request, MPI_STATUS_IGNORE); }
 static void blocking(void) { MPI_Barrier(MPI_COMM_WORLD); }
 static void nothing(void) {}
@@ -35,6 +39,7 @@ int main(int argc, char **argv) {
     static const struct operation kOperations[] = {{"barrier", barrier, wait_for_it}, {"blocking_barrier", blocking, nothing},
                                                    {"bcast", bcast, wait_for_it}, {"allreduce", allreduce, wait_for_it},
                                                    {"reduce", reduce, wait_for_it}, {"halo", halo, wait_for_both},
+                                                   {"put", put, flush}, {"get", get, flush},
                                                    {"alltoall", alltoall, wait_for_it}, {"allgather", allgather, wait_for_it}};
     struct wanted wanted;
     if (!read_wanted(argc, argv, &wanted)) {
@@ -45,15 +50,24 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     calibrate();
-    for (int o = 0; o < 8; ++o) {
+    for (int o = 0; o < 10; ++o) {
         for (int s = 0; among(wanted.operations, kOperations[o].name) && s < (o < 2 ? 1 : wanted.num_sizes); ++s) {
-            const size_t bytes = o < 2 ? 0 : wanted.sizes[s], room = bytes * (o >= 6 ? (size_t)ranks : 1) + 64;
+            const size_t bytes = o < 2 ? 0 : wanted.sizes[s], room = bytes * (o >= 8 ? (size_t)ranks : 1) + 64;
             count = (int)bytes;
             in = calloc(1, room);
             out = calloc(1, room);
             if (!in || !out) MPI_Abort(MPI_COMM_WORLD, 1);
+            const int one_sided = kOperations[o].wait == flush;
+            if (one_sided) {
+                MPI_Win_create(out, (MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+                MPI_Win_lock_all(0, window);
+            }
             measure(&kOperations[o], bytes, wanted.ratio, wanted.seconds, rank == 0);
             meet();
+            if (one_sided) {
+                MPI_Win_unlock_all(window);
+                MPI_Win_free(&window);
+            }
             free(in);
             free(out);
         }

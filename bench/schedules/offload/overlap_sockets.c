@@ -1,4 +1,4 @@
-/* What the kernel hides by itself, as a yardstick: the data of a broadcast, an allreduce or an alltoall of two processes, written to a TCP
+/* What the kernel hides by itself, as a yardstick: the data of an operation of two processes, one way or both, written to a TCP
  * socket whose buffers hold all of them, and read from it (measured.h). No library; nothing is added up. What is missing here
  * to an overlap of 1 is what the link itself takes from the processors: timers, packets, copies. */
 #include "measured.h"
@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 static int rank, peer;
+static double calls_us; /* processor time of the operation's system calls */
 static size_t bytes;
 static char *in, *out;
 
@@ -51,14 +52,34 @@ static void largest_each(double *values) {
     for (int i = 0; i < kMost; ++i)
         if (theirs[i] > values[i]) values[i] = theirs[i];
 }
+static double thread_us(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+}
+static double spent_us(void) { return calls_us; }
+static void start_swap(void) {
+    const double before = thread_us();
+    send_all(in, bytes);
+    calls_us += thread_us() - before;
+}
+static void wait_swap(void) {
+    const double before = thread_us();
+    receive_all(out, bytes);
+    calls_us += thread_us() - before;
+}
 static void start_bcast(void) {
-    if (rank == 0) send_all(in, bytes);
+    if (rank == 0) start_swap();
 }
 static void wait_bcast(void) {
-    if (rank != 0) receive_all(out, bytes);
+    if (rank != 0) wait_swap();
 }
-static void start_swap(void) { send_all(in, bytes); }
-static void wait_swap(void) { receive_all(out, bytes); }
+static void start_reduce(void) {
+    if (rank != 0) start_swap();
+}
+static void wait_reduce(void) {
+    if (rank == 0) wait_swap();
+}
 
 /* Rank 0 is called, rank 1 calls. */
 static void join(const char *address, int port) {
@@ -88,8 +109,10 @@ static void join(const char *address, int port) {
 
 int main(int argc, char **argv) {
     static const struct operation kOperations[] = {
-        {"bcast", start_bcast, wait_bcast},  {"allreduce", start_swap, wait_swap}, {"halo", start_swap, wait_swap},
-        {"alltoall", start_swap, wait_swap}, {"allgather", start_swap, wait_swap}};
+        {"bcast", start_bcast, wait_bcast}, {"reduce", start_reduce, wait_reduce}, {"allreduce", start_swap, wait_swap},
+        {"alltoall", start_swap, wait_swap}, {"allgather", start_swap, wait_swap}, {"halo", start_swap, wait_swap},
+        {"file", start_swap, wait_swap},     {"put_nbi", start_swap, wait_swap},   {"put", start_swap, wait_swap},
+        {"get", start_swap, wait_swap}};
     struct wanted wanted;
     if (argc != 8 || !read_wanted(argc - 3, argv + 3, &wanted)) {
         fprintf(stderr, "usage: %s RANK ADDRESS PORT OPERATIONS SIZES RATIO SECONDS\n", argv[0]);
@@ -97,8 +120,9 @@ int main(int argc, char **argv) {
     }
     rank = atoi(argv[1]);
     join(argv[2], atoi(argv[3]));
+    engine_us = spent_us;
     calibrate();
-    for (int o = 0; o < 5; ++o) {
+    for (int o = 0; o < 10; ++o) {
         for (int s = 0; among(wanted.operations, kOperations[o].name) && s < wanted.num_sizes; ++s) {
             bytes = wanted.sizes[s];
             in = calloc(1, bytes + 1);

@@ -1,0 +1,61 @@
+/* shmem_putmem_nbi to the next PE, ended by shmem_quiet: overlap and what it takes from the application (measured.h). Any OpenSHMEM. */
+#include "measured.h"
+
+#include <shmem.h>
+
+static int next;
+static size_t bytes;
+static char *in, *out;
+static double *mine, *theirs;
+static long *sync;
+static double *work_area;
+
+static void meet(void) { shmem_barrier_all(); }
+static void reduce(int count) {
+    shmem_double_max_to_all(theirs, mine, count, 0, 0, shmem_n_pes(), work_area, sync);
+    shmem_barrier_all();
+}
+static double largest(double value) {
+    mine[0] = value;
+    reduce(1);
+    return theirs[0];
+}
+static void largest_each(double *values) {
+    memcpy(mine, values, sizeof *values * kMost);
+    reduce(kMost);
+    memcpy(values, theirs, sizeof *values * kMost);
+}
+static void start(void) { shmem_putmem_nbi(out, in, bytes, next); }
+static void wait_for_it(void) { shmem_quiet(); }
+
+int main(int argc, char **argv) {
+    const struct operation op = {"put_nbi", start, wait_for_it};
+    struct wanted wanted;
+    if (!read_wanted(argc, argv, &wanted)) {
+        fprintf(stderr, "usage: %s put_nbi SIZES RATIO SECONDS\n", argv[0]);
+        return 2;
+    }
+    shmem_init();
+    const size_t area = kMost / 2 + 1 > SHMEM_REDUCE_MIN_WRKDATA_SIZE ? kMost / 2 + 1 : SHMEM_REDUCE_MIN_WRKDATA_SIZE;
+    mine = shmem_malloc(sizeof *mine * kMost);
+    theirs = shmem_malloc(sizeof *theirs * kMost);
+    work_area = shmem_malloc(sizeof *work_area * area);
+    sync = shmem_malloc(sizeof *sync * SHMEM_REDUCE_SYNC_SIZE);
+    if (!mine || !theirs || !work_area || !sync) shmem_global_exit(1);
+    for (int i = 0; i < SHMEM_REDUCE_SYNC_SIZE; ++i) sync[i] = SHMEM_SYNC_VALUE;
+    shmem_barrier_all();
+    next = (shmem_my_pe() + 1) % shmem_n_pes();
+    calibrate();
+    for (int s = 0; among(wanted.operations, op.name) && s < wanted.num_sizes; ++s) {
+        bytes = wanted.sizes[s];
+        in = calloc(1, bytes + 1);
+        out = shmem_malloc(bytes + 1);
+        if (!in || !out) shmem_global_exit(1);
+        measure(&op, bytes, wanted.ratio, wanted.seconds, shmem_my_pe() == 0);
+        meet();
+        free(in);
+        shmem_free(out);
+    }
+    shmem_finalize();
+    return 0;
+}
