@@ -14,11 +14,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <latch>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "engine/host/ptlrun_facts.hpp"
@@ -270,7 +272,26 @@ pmix_server_module_t callbacks() {
   return module;
 }
 
+// libpmix goes on without a thread that it could not make, and then nobody is answered. So we make as many first; they leave their stacks
+// to those of libpmix.
+void try_threads() {
+  constexpr int kOfPmix = 3;
+  std::latch together(kOfPmix + 1);
+  std::vector<std::thread> threads;
+  try {
+    while (threads.size() < kOfPmix) threads.emplace_back([&together] { together.arrive_and_wait(); });
+  } catch (const std::exception&) {
+    together.count_down(static_cast<std::ptrdiff_t>(kOfPmix + 1 - threads.size()));
+    for (std::thread& thread : threads) thread.join();
+    throw std::runtime_error(
+        "the PMIx server could not be started: there is no room for its threads; raise ulimit -v or ulimit -u, or lower ulimit -s");
+  }
+  together.arrive_and_wait();
+  for (std::thread& thread : threads) thread.join();
+}
+
 void start_server(const std::string& folder) {
+  try_threads();
   // Values live in the server's memory: the other store of libpmix locks a shared file, and a killed rank may hold the lock.
   setenv("PMIX_MCA_gds", "hash", 0);
   Facts facts;
