@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Two hosts on one machine: network namespaces joined by a pair of veth interfaces, with ranks of one job in both.
 
-  two_hosts.py --ptlrun PTLRUN [--run "RANKS PROGRAM ARGUMENT..."]... [--kill "RANKS PROGRAM ARGUMENT..."] [--silent PROGRAM] [--computing PROGRAM]
-               [--outage "LIMIT SECONDS PROGRAM"]...
+  two_hosts.py --ptlrun PTLRUN [--run "RANKS PROGRAM ARGUMENT..."]... [--kill "RANKS PROGRAM ARGUMENT..."] [--silent PROGRAM] [--late PROGRAM]
+               [--computing PROGRAM] [--outage "LIMIT SECONDS PROGRAM"]...
 
 --run   starts RANKS ranks of the program in each namespace, as one job of two ptlruns; both must return 0.
 --kill  starts a program that never ends by itself, kills one of its ranks in the second namespace, and expects both
         ptlruns to end with a failure.
 --silent starts `PROGRAM silent files FOLDER RANK 2` in each namespace, without a launcher, and takes down the network between
         them once both say "reading"; both must find out, and return 0.
+--late  is the same with `PROGRAM late`; the network is down from "here" until both say "asking": they must meet all the same.
 --computing is the same with a slow network and `PROGRAM computing`, which calls nothing while the network is down: ptlstat tells that both
         engines know. Then the network comes back, and neither may find that its memory has changed. Needs tc(8), too.
 --outage "LIMIT SECONDS PROGRAM": two ranks of `PROGRAM FILE SECONDS'`, which make FILE once they exchange data, with PTL_PEER_TIMEOUT=LIMIT.
@@ -97,6 +98,9 @@ class Hosts:
 
     def pids(self, name):
         return [int(word) for word in ip("netns", "pids", name, check=False).stdout.split()]
+
+    def link(self, up):
+        ip("-n", self.names[0], "link", "set", "veth0", "up" if up else "down")
 
     def start(self, side, command):
         # exec, so that the process started here is ptlrun itself and receives the signals
@@ -194,7 +198,7 @@ def outage_case(hosts, options, words, port):
         del os.environ["PTL_PEER_TIMEOUT"]
         while not os.path.exists(made) and all(process.poll() is None for process in job):
             time.sleep(0.01)
-        ip("-n", hosts.names[0], "link", "set", "veth0", "down")
+        hosts.link(False)
         down = time.monotonic()
         ended = {}
         while len(ended) < 2 and time.monotonic() - begin < LIMIT_S:
@@ -202,7 +206,7 @@ def outage_case(hosts, options, words, port):
                 break
             ended.update({side: time.monotonic() - down for side in (0, 1) if side not in ended and job[side].poll() is not None})
             time.sleep(0.01)
-        ip("-n", hosts.names[0], "link", "set", "veth0", "up")
+        hosts.link(True)
         ends = hosts.finish(job)
     if goes_on:
         good = not ended and all(status == 0 for status, _ in ends)
@@ -216,22 +220,44 @@ def outage_case(hosts, options, words, port):
     return good
 
 
-def silent_case(hosts, program):
-    """No word comes of the other host any more, not even that it is gone."""
+def late_case(hosts, program):
+    """There is no way between the hosts when the first messages are sent."""
     with tempfile.TemporaryDirectory() as folder:
-        ranks = []
-        for rank, name in enumerate(hosts.names):
-            process = subprocess.Popen(["timeout", str(LIMIT_S), "ip", "netns", "exec", name, program, "silent", "files", folder, str(rank), "2"],
-                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                       env={**os.environ, "PTL_PEER_TIMEOUT": "2"})
-            hosts.running.append(process)
-            ranks.append(process)
+        ranks = start_ranks(hosts, program, "late", folder, "60")
         said = [process.stdout.readline() for process in ranks]
-        ip("-n", hosts.names[0], "link", "set", "veth0", "down")
+        hosts.link(False)
+        tell(ranks)
+        said = [first + process.stdout.readline() for first, process in zip(said, ranks)]
+        hosts.link(True)
         said = [first + process.communicate()[0] for first, process in zip(said, ranks)]
         for process in ranks:
             hosts.running.remove(process)
-        ip("-n", hosts.names[0], "link", "set", "veth0", "up")
+    good = all(process.returncode == 0 for process in ranks)
+    print(f"{'ok    ' if good else 'FAILED'} two processes meet although the network between their hosts is down when they begin", flush=True)
+    if not good:
+        show([(process.returncode, output) for process, output in zip(ranks, said)])
+    return good
+
+
+def start_ranks(hosts, program, mode, folder, limit):
+    """One process of it on each host, without a launcher."""
+    ranks = [subprocess.Popen(["timeout", str(LIMIT_S), "ip", "netns", "exec", name, program, mode, "files", folder, str(rank), "2"],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              env={**os.environ, "PTL_PEER_TIMEOUT": limit}) for rank, name in enumerate(hosts.names)]
+    hosts.running += ranks
+    return ranks
+
+
+def silent_case(hosts, program):
+    """No word comes of the other host any more, not even that it is gone."""
+    with tempfile.TemporaryDirectory() as folder:
+        ranks = start_ranks(hosts, program, "silent", folder, "2")
+        said = [process.stdout.readline() for process in ranks]
+        hosts.link(False)
+        said = [first + process.communicate()[0] for first, process in zip(said, ranks)]
+        for process in ranks:
+            hosts.running.remove(process)
+        hosts.link(True)
     good = all(process.returncode == 0 for process in ranks)
     print(f"{'ok    ' if good else 'FAILED'} two processes notice that the network between their hosts has gone silent", flush=True)
     if not good:
@@ -253,12 +279,9 @@ def computing_case(hosts, program, ptlstat):
     for name in hosts.names:  # so slow that what is read is still on its way
         ip("netns", "exec", name, "tc", "qdisc", "add", "dev", "veth0", "root", "tbf", "rate", "50mbit", "burst", "32kb", "latency", "400ms")
     with tempfile.TemporaryDirectory() as folder:
-        ranks = [subprocess.Popen(["timeout", str(LIMIT_S), "ip", "netns", "exec", name, program, "computing", "files", folder, str(rank), "2"],
-                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                  env={**os.environ, "PTL_PEER_TIMEOUT": "2"}) for rank, name in enumerate(hosts.names)]
-        hosts.running += ranks
+        ranks = start_ranks(hosts, program, "computing", folder, "2")
         said = [process.stdout.readline() for process in ranks]
-        ip("-n", hosts.names[0], "link", "set", "veth0", "down")
+        hosts.link(False)
         pids = [pid for side in (0, 1) for pid in hosts.ranks_of(side, program)]
         give_up = time.monotonic() + LIMIT_S
         know = False
@@ -267,7 +290,7 @@ def computing_case(hosts, program, ptlstat):
             time.sleep(0.05)
         tell(ranks)
         said = [first + process.stdout.readline() for first, process in zip(said, ranks)]
-        ip("-n", hosts.names[0], "link", "set", "veth0", "up")
+        hosts.link(True)
         ip("netns", "exec", hosts.names[0], "ping", "-c", "3", "-i", "0.2", "-w", "20", hosts.addresses[1], check=False)
         tell(ranks)
         said = [first + process.communicate()[0] for first, process in zip(said, ranks)]
@@ -318,6 +341,7 @@ def main():
     parser.add_argument("--run", action="append", default=[])
     parser.add_argument("--kill")
     parser.add_argument("--silent")
+    parser.add_argument("--late")
     parser.add_argument("--computing")
     parser.add_argument("--outage", action="append", default=[])
     parser.add_argument("-x", dest="exports", action="append", default=[])
@@ -337,6 +361,8 @@ def main():
                 good = kill_case(hosts, options, options.kill, 7000 + len(options.run)) and good
             if options.silent:
                 good = silent_case(hosts, options.silent) and good
+            if options.late:
+                good = late_case(hosts, options.late) and good
             if options.computing:
                 good = computing_case(hosts, options.computing, os.path.join(os.path.dirname(options.ptlrun), "ptlstat")) and good
             for index, words in enumerate(options.outage):

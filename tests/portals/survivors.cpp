@@ -6,6 +6,9 @@
 //   survivors unasked WAY..   the last rank is killed while the others call nothing: what waits for its death happens all the same
 //   survivors silent WAY..    the network between the ranks goes silent while they read from one another; each says
 //                             "reading" on its output once it does
+//   survivors late WAY..      there is no way to the other rank at first: each says "here", and when a byte comes on the input wants one,
+//   and
+//                             says "asking"
 //   survivors computing WAY.. the same while they compute and call nothing: until a byte comes on the input after "reading", which is
 //                             for who has seen that both engines know; then until the next after "told", when memory must be as it was
 // WAY as peers.hpp reads it. Nothing here measures time: a death that is not noticed hangs, and the launcher ends that.
@@ -240,12 +243,16 @@ void unasked(Rank& me) {
   me.go_on();
 }
 
+void say(const char* word) {
+  std::puts(word);
+  std::fflush(stdout);
+}
+
 void silent(Rank& me) {
   const int peer = 1 - me.rank();
   me.get(peer, kBulk);
   EXPECT(me.ends() == 1);
-  std::puts("reading");
-  std::fflush(stdout);
+  say("reading");
   do me.get(peer, kBulk);
   while (me.ends() == 1);
   me.one_of_each(peer);
@@ -264,9 +271,13 @@ void compute_until_told() {
   EXPECT(read(STDIN_FILENO, &byte, 1) == 1);
 }
 
-void say(const char* word) {
-  std::puts(word);
-  std::fflush(stdout);
+void late(Rank& me) {
+  say("here");
+  compute_until_told();
+  me.one_of_each(1 - me.rank());
+  say("asking");
+  EXPECT(me.ends() == 7);
+  me.meet(2);
 }
 
 void computing(Rank& me) {
@@ -296,8 +307,9 @@ int main(int argc, char** argv) {
   else if (what == "leaves") leaves(me);
   else if (what == "unasked") unasked(me);
   else if (what == "silent") silent(me);
+  else if (what == "late") late(me);
   else if (what == "computing") computing(me);
-  else give_up("say what is to happen: stopped, bulk, leaves, unasked, silent or computing");
+  else give_up("say what is to happen: stopped, bulk, leaves, unasked, silent, late or computing");
   if (what != "leaves" || me.rank() != me.last()) me.leave();
   return failures != 0;
 }

@@ -20,13 +20,6 @@ import two_hosts
 ALONE = "PORTUNUS_SOAK_ALONE"
 
 
-class Hosts(two_hosts.Hosts):
-    """Two namespaces, and the link between them."""
-
-    def link(self, up):
-        two_hosts.ip("-n", self.names[0], "link", "set", "veth0", "up" if up else "down")
-
-
 class Pauses(threading.Thread):
     """Notices when this process itself was stopped: then nobody can be blamed for having taken long."""
 
@@ -158,7 +151,7 @@ def main():
     if os.environ.get(ALONE) != "1":
         print("without a /dev/shm of its own: what is left there is not looked at", flush=True)
     try:
-        with Hosts() as hosts:
+        with two_hosts.Hosts() as hosts:
             return soak(options, hosts)
     except two_hosts.CannotJoin as why:
         print(f"without links between namespaces: {why}", flush=True)

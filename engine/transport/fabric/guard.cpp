@@ -18,6 +18,7 @@
 #include <cstring>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "engine/host/keep_alive.hpp"
@@ -45,11 +46,34 @@ std::string text_of(uint32_t nid) {
   return text;
 }
 
+int timer_in(int epoll) {
+  const int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = timer;
+  if (timer < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &event) == 0) return timer;
+  close(timer);
+  return -1;
+}
+
+bool set_timer(int timer, std::chrono::nanoseconds each) {
+  const timespec time{static_cast<time_t>(each.count() / 1'000'000'000), static_cast<long>(each.count() % 1'000'000'000)};
+  const itimerspec setting{time, time};
+  return timerfd_settime(timer, 0, &setting, nullptr) == 0;
+}
+
+bool rang(int timer) {
+  uint64_t times;
+  return read(timer, &times, sizeof times) == static_cast<ssize_t>(sizeof times);
+}
+
 void set_option(int fd, int level, int option, int value) { setsockopt(fd, level, option, &value, sizeof value); }
 
 [[noreturn]] void refuse(int error, const std::string& sentence) { throw std::system_error(error, std::generic_category(), sentence); }
 
 }  // namespace
+
+bool no_way(int error) { return error == ENETUNREACH || error == EHOSTUNREACH || error == ENETDOWN || error == EHOSTDOWN; }
 
 Guard::Guard(uint32_t nid, uint32_t pid, uint32_t timeout_s) : timeout_s_(static_cast<int>(timeout_s)) {
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
@@ -71,7 +95,8 @@ Guard::~Guard() {
   }
   shutdown(listener_, SHUT_RDWR);
   close(listener_);
-  if (timer_ >= 0) close(timer_);
+  for (const int timer : {timer_, recall_timer_})
+    if (timer >= 0) close(timer);
   close(epoll_);
 }
 
@@ -117,7 +142,8 @@ bool Guard::watch(std::unique_ptr<Connection> connection, uint32_t events) {
   return true;
 }
 
-bool Guard::call(FabricLink& link, uint32_t slot) {
+bool Guard::call(const Call& call) {
+  FabricLink& link = *call.link;
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) {
     // The peer will look as if it had died, and nobody would guess why.
@@ -134,16 +160,42 @@ bool Guard::call(FabricLink& link, uint32_t slot) {
   const sockaddr_in there = address_of(link.process.nid, link.process.pid);
   if (bind(fd, reinterpret_cast<const sockaddr*>(&here), sizeof here) != 0 ||
       (connect(fd, reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0 && errno != EINPROGRESS)) {
+    const int error = errno;
     close(fd);
-    return false;
+    return call_later(call, error);
   }
   auto connection = std::make_unique<Connection>();
   connection->fd = fd;
   connection->link = &link;
+  connection->since = call.since;
   connection->ours = true;
   connection->connecting = true;
-  connection->slot = slot;
+  connection->slot = call.slot;
   return watch(std::move(connection), EPOLLOUT);
+}
+
+// False: it is given up.
+bool Guard::call_later(const Call& call, int error) {
+  constexpr auto kEach = std::chrono::milliseconds(200);
+  if (!no_way(error) || std::chrono::steady_clock::now() - call.since >= std::chrono::seconds(std::max(1, timeout_s_))) return false;
+  if (recall_timer_ < 0) recall_timer_ = timer_in(epoll_);
+  if (recall_timer_ < 0 || (again_.empty() && !set_timer(recall_timer_, kEach))) return false;
+  again_.push_back(call);
+  return true;
+}
+
+// Returns how many were given up.
+int Guard::call_again(GuardClient& client) {
+  if (!rang(recall_timer_)) return 0;
+  set_timer(recall_timer_, {});
+  int lost = 0;
+  for (const Call& waiting : std::exchange(again_, {})) {
+    // The other may have called us meanwhile.
+    if (waiting.link->state != LinkState::calling || call(waiting)) continue;
+    client.disconnected(*waiting.link);
+    ++lost;
+  }
+  return lost;
 }
 
 void Guard::accept_all() {
@@ -160,21 +212,13 @@ void Guard::accept_all() {
 
 void Guard::expect_hellos() {
   if (expecting_) return;
-  if (timer_ < 0) {
-    timer_ = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.fd = timer_;
-    if (timer_ < 0 || epoll_ctl(epoll_, EPOLL_CTL_ADD, timer_, &event) != 0) return;  // strangers stay, as long as there is no room
-  }
-  const timespec limit{std::max(1, timeout_s_), 0};
-  const itimerspec each{limit, limit};
-  expecting_ = timerfd_settime(timer_, 0, &each, nullptr) == 0;
+  if (timer_ < 0) timer_ = timer_in(epoll_);
+  // Without one strangers stay, as long as there is no room.
+  expecting_ = timer_ >= 0 && set_timer(timer_, std::chrono::seconds(std::max(1, timeout_s_)));
 }
 
 int Guard::drop_strangers() {
-  uint64_t times;
-  if (read(timer_, &times, sizeof times) != static_cast<ssize_t>(sizeof times)) return 0;
+  if (!rang(timer_)) return 0;
   std::vector<int> strangers;
   expecting_ = false;
   for (auto& [fd, connection] : connections_) {
@@ -183,21 +227,22 @@ int Guard::drop_strangers() {
     else expecting_ = connection->late = true;
   }
   for (const int fd : strangers) drop(fd);
-  const itimerspec never{};
-  if (!expecting_) timerfd_settime(timer_, 0, &never, nullptr);
+  if (!expecting_) set_timer(timer_, {});
   return static_cast<int>(strangers.size());
 }
 
-bool Guard::connected(Connection& connection) {
+// 0, or what went wrong.
+int Guard::connected(Connection& connection) {
   int error = 0;
   socklen_t size = sizeof error;
-  if (getsockopt(connection.fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error != 0) return false;
+  if (getsockopt(connection.fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) return errno;
+  if (error != 0) return error;
   connection.connecting = false;
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.fd = connection.fd;
   epoll_ctl(epoll_, EPOLL_CTL_MOD, connection.fd, &event);
-  return speak(connection, connection.slot);
+  return speak(connection, connection.slot) ? 0 : EPIPE;
 }
 
 bool Guard::speak(Connection& connection, uint32_t slot) {
@@ -247,7 +292,12 @@ int Guard::serve(Connection& connection, GuardClient& client) {
   bool alive = true;
   int done = 0;
   if (connection.connecting) {
-    alive = connected(connection);
+    const int error = connected(connection);
+    if (error != 0 && call_later({connection.link, connection.slot, connection.since}, error)) {
+      drop(connection.fd);
+      return 0;
+    }
+    alive = error == 0;
   } else {
     const int heard = listen(connection);
     alive = heard >= 0;
@@ -283,8 +333,8 @@ int Guard::poll(GuardClient& client) {
         called = true;
         continue;
       }
-      if (ready == timer_) {
-        done += drop_strangers();
+      if (ready == timer_ || ready == recall_timer_) {
+        done += ready == timer_ ? drop_strangers() : call_again(client);
         continue;
       }
       const auto found = connections_.find(ready);

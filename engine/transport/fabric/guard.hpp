@@ -8,17 +8,20 @@
 // keep-alive asks, and ends a connection that has been silent for the time allowed. A process that is alive and does not step
 // is not silent: its kernel answers.
 //
-// Who calls and says no whole Hello within twice that time is a stranger, and is dropped.
+// Who calls and says no whole Hello within twice that time is a stranger, and is dropped. Whom no way leads to just now is called again
+// until that time has passed: a link that is down for a moment while a job starts ends nothing.
 //
 // Thread: the holder of the baton.
 // Invariants: nothing blocks. The caller speaks first; the called answers after it has read a whole Hello. A process
 // that sends us a message has greeted us before, since it cannot know our endpoint name otherwise.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <vector>
 
 #include "engine/transport/transport.hpp"
 
@@ -43,6 +46,9 @@ struct Hello {
 static_assert(sizeof(Hello) == 256);
 
 struct FabricLink;
+
+// An error of the network's state, which may be another one soon; not of the called process's.
+bool no_way(int error);
 
 // What the guard asks and tells its transport, from Guard::poll only.
 class GuardClient {
@@ -70,7 +76,7 @@ class Guard {
   // What we answer to every call; set once, before the first `poll`.
   void introduce_as(const Hello& hello) { hello_ = hello; }
   // Starts a connection to a process; false when that is impossible at once (refused, no descriptors).
-  bool call(FabricLink& link, uint32_t slot);
+  bool call(FabricLink& link, uint32_t slot) { return call({&link, slot, std::chrono::steady_clock::now()}); }
   // Handles what has happened; returns how many Hellos were understood or connections lost.
   int poll(GuardClient& client);
   bool pending() const;
@@ -78,9 +84,16 @@ class Guard {
   int fd() const { return epoll_; }
 
  private:
+  // A call of ours, since when.
+  struct Call {
+    FabricLink* link;
+    uint32_t slot;
+    std::chrono::steady_clock::time_point since;
+  };
   struct Connection {
     int fd = -1;
     FabricLink* link = nullptr;
+    std::chrono::steady_clock::time_point since;
     bool ours = false;  // we called
     bool connecting = false;
     bool heard = false;  // its Hello, whole
@@ -93,7 +106,10 @@ class Guard {
   void listen_on(uint32_t nid, uint32_t pid);
   void accept_all();
   bool watch(std::unique_ptr<Connection> connection, uint32_t events);
-  bool connected(Connection& connection);
+  bool call(const Call& call);
+  bool call_later(const Call& call, int error);
+  int call_again(GuardClient& client);
+  int connected(Connection& connection);
   bool speak(Connection& connection, uint32_t slot);
   // 1: a whole Hello has come; 0: wait; -1: the connection has ended.
   int listen(Connection& connection);
@@ -108,6 +124,8 @@ class Guard {
   int listener_ = -1;
   int timer_ = -1;          // made when first needed
   bool expecting_ = false;  // it runs: callers have not said Hello yet
+  int recall_timer_ = -1;   // runs while there are calls to be made again
+  std::vector<Call> again_;
   bool explained_ = false;  // why a process could not be called
   int timeout_s_;
   ProcessId self_;

@@ -97,7 +97,7 @@ int FabricTransport::probe() {
       std::byte* to = draft(link, sizeof prefix);
       if (to != nullptr) std::memcpy(to, &prefix, sizeof prefix);
       const ssize_t status = to != nullptr ? dispatch(link, sizeof prefix) : -FI_EAGAIN;
-      if (status == -FI_EAGAIN) {
+      if (status == -FI_EAGAIN || fabric::no_way(static_cast<int>(-status))) {
         ++i;
         continue;
       }
