@@ -130,7 +130,7 @@ class Programs:
 
     def endless(self):
         """One that goes on as long as the soak; whether what it holds stays the same is looked at."""
-        return [self.ptlrun, "-n", "2", self.path("bench/apps/mpi/halo"), "--steps", "1000000", "--rows", "1024", "--columns", "1024"]
+        return [self.ptlrun, "-n", "2", self.path("bench/apps/mpi/halo"), "--steps", "1000000000", "--rows", "1024", "--columns", "1024"]
 
     def mitigating(self):
         return ["-n", str(self.chance.randint(3, 5)), self.path("tests/mpi-adi/mpi_mitigation"), str(self.chance.randint(1, 10**6))]

@@ -32,7 +32,7 @@ static int matches_serial(const uint32_t *mine, long first, long count, long row
 int main(int argc, char **argv) {
     Option options[] = {{"rows", "of the grid", 512, 1, 100000},
                         {"columns", "of the grid", 512, 1, 100000},
-                        {"steps", "how often all cells are computed", 100, 0, 1000000}};
+                        {"steps", "how often all cells are computed", 100, 0, 1000000000}};
     app_start(argc, argv, "a stencil with halo exchange.", options, 3);
     const long rows = options[0].value, columns = options[1].value, steps = options[2].value;
     if (rows < ranks) {
