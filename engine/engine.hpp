@@ -64,6 +64,8 @@ class Engine final : public Sink, private Core {
 
   // ---- what others see of it ----
   Stats& stats() { return Core::stats; }  // [any] read
+  // Grows with what it does for others: messages and bulk data.
+  uint64_t answers() const { return Core::stats.sends.read() + Core::stats.bulk_bytes.read(); }
   Interface& interface(uint32_t ni) { return interfaces[ni]; }
   const std::atomic<uint32_t>& restraints() const { return Core::restraints; }  // [any]
   ProcessId self() const { return Core::self; }

@@ -11,6 +11,7 @@
 #include "engine/host/bell_socket.hpp"
 #include "engine/host/clock.hpp"
 #include "engine/host/topology.hpp"
+#include "engine/progress/calm.hpp"
 #include "engine/progress/progress.hpp"
 #include "engine/transport/node/node.hpp"
 
@@ -78,6 +79,7 @@ struct ProgressMemory : ProcessMemory {
     static constexpr int kSpins = 20'000;   // and before it goes on as one without
     static constexpr int kYields = 400;     // and then before it sleeps
     static constexpr int kIdleSteps = 8;    // of the engine thread before it parks
+    static constexpr int kLastSteps = 8;    // of who ends a wait, if the engine thread is to be left alone
     static constexpr uint32_t kPolls = 2'048, kPollsCrowded = 4;  // polls in vain before each gives way; with more ranks than cores
     // The longest sleep where a network has no descriptor to wait for, and where it has one; both grow while nothing happens.
     static constexpr int64_t kPollNap = 200'000, kLongestPollNap = 800'000;
@@ -122,6 +124,8 @@ struct ProgressMemory : ProcessMemory {
    private:
     uint64_t leaves_ = 0, since_ns_ = 0;
   };
+
+  using Calm = portunus::Calm;
 
   static bool& biased() { return of_thread.biased; }
   static bool& waits() { return of_thread.waits; }

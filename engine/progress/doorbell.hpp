@@ -1,9 +1,10 @@
 // doorbell.hpp: how a message wakes a process that sleeps, at no cost while it does not.
 //
-// One 32-bit word per process, in memory its node peers map: sequence << 4 | hot << 3 | by_socket << 2 | who.
+// One 32-bit word per process, in memory its node peers map: sequence << 5 | calm << 4 | hot << 3 | by_socket << 2 | who.
 //   who = nobody  somebody steps the engine (or will look soon): no ring needed
 //       = waiter  application threads sleep: ring them
-//       = engine  the engine thread is parked and the application is elsewhere: ring the engine thread
+//       = engine  the engine thread is parked and the application is elsewhere: ring the engine thread. Calm: only for what is urgent,
+//                 since the application comes by itself; the thread looks now and then for all else
 //
 // The protocol (a Dekker handshake). Sender: publish the message; fence; read the word; ring if `who` is set.
 // Sleeper: arm (write the word); fence; look for messages; sleep only if there are none and the word is unchanged.
@@ -31,25 +32,26 @@ class BasicDoorbell {
   static constexpr uint32_t kWhoMask = 3;
   static constexpr uint32_t kBySocket = 4;
   static constexpr uint32_t kHot = 8;
-  static constexpr uint32_t kStep = 16;
+  static constexpr uint32_t kCalm = 16;
+  static constexpr uint32_t kStep = 32;
 
   static Sleeper who(uint32_t word) { return static_cast<Sleeper>(word & kWhoMask); }
 
   // After publishing a message. Returns whether somebody was woken. `registered`: this process is reached by heavy fences.
   template <class Wake>
-  bool ring(bool registered, Wake&& wake) {
+  bool ring(bool registered, bool urgent, Wake&& wake) {
     if (registered) {
       Memory::light_fence();  // program order; pairs with the heavy fence of who arms a hot word
       if (word_.load() & kHot) return false;
     }
     Memory::fence(Guard::ring_fence);
-    return ring_fenced(wake);
+    return ring_fenced(wake, urgent);
   }
   // The same when the caller has just executed a full barrier.
   template <class Wake>
-  bool ring_fenced(Wake&& wake) {
+  bool ring_fenced(Wake&& wake, bool urgent = true) {
     uint32_t word = word_.load();
-    for (bool first = true; who(word) != Sleeper::nobody; first = false) {
+    for (bool first = true; who(word) != Sleeper::nobody && (urgent || !(word & kCalm)); first = false) {
       Memory::repeat(first);
       if (word_.compare_exchange(word, quiet(word))) {
         wake(who(word), (word & kBySocket) != 0);
@@ -60,20 +62,20 @@ class BasicDoorbell {
   }
 
   // Owner: announces a sleeper. The caller then looks for messages and sleeps on the returned word, or disarms.
-  uint32_t arm(Sleeper sleeper, bool by_socket) {
+  uint32_t arm(Sleeper sleeper, bool by_socket, bool calm = false) {
     uint32_t word = word_.load();
     uint32_t armed;
     bool first = true;
     do {
       Memory::repeat(std::exchange(first, false));
-      armed = quiet(word) | static_cast<uint32_t>(sleeper) | (by_socket ? kBySocket : 0);
+      armed = armed_from(word, sleeper, by_socket, calm);
     } while (!word_.compare_exchange(word, armed));
     fence_after(word);
     return armed;
   }
   // Owner: arms only if the word is still `seen`; otherwise somebody else has moved on.
-  bool arm_from(uint32_t seen, Sleeper sleeper, bool by_socket, uint32_t& armed) {
-    armed = quiet(seen) | static_cast<uint32_t>(sleeper) | (by_socket ? kBySocket : 0);
+  bool arm_from(uint32_t seen, Sleeper sleeper, bool by_socket, uint32_t& armed, bool calm = false) {
+    armed = armed_from(seen, sleeper, by_socket, calm);
     if (!word_.compare_exchange(seen, armed)) return false;
     fence_after(seen);
     return true;
@@ -108,6 +110,9 @@ class BasicDoorbell {
  private:
   static void fence_after(uint32_t replaced) {
     replaced& kHot ? Memory::heavy_fence(Guard::arm_hot_fence) : Memory::fence(Guard::arm_fence);
+  }
+  static uint32_t armed_from(uint32_t word, Sleeper sleeper, bool by_socket, bool calm) {
+    return quiet(word) | static_cast<uint32_t>(sleeper) | (by_socket ? kBySocket : 0) | (calm ? kCalm : 0);
   }
   static uint32_t quiet(uint32_t word) { return (word & ~(kStep - 1)) + kStep; }
   typename Memory::Atomic32 word_;

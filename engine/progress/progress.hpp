@@ -30,7 +30,9 @@
 //   blocked       who wants the bias back, cool         owner of the bias             heavy      inside: write, read blocked | write, heavy, read
 //   inside        owner of the bias                     who has blocked it            relaxed, R the same
 //   naps, uses, wanted                                                                relaxed    hints: nothing is lost by a late read
+//   looks         who polls or waits                  engine thread                  relaxed    a hint
 //   grant, bias_owner, taken_back, rush, clock, posted  the holder of the baton alone -          -
+//   calm          engine thread, under the baton      the holder of the baton, and that thread anywhere
 //
 // clang-format on
 // Thread: every function from any thread, except begin and end (one at a time, when nobody else is inside) and the two run_ functions
@@ -76,7 +78,7 @@ struct ProcessWords {
 };
 
 // Memory: orders and fences as in memory.hpp, and with them what the process is made of: Engine, Sleeping (how to sleep and ring),
-// Command, Limits, Clock, Rush and what
+// Command, Limits, Clock, Rush, Calm and what
 // belongs to the calling thread (biased, waits, fruitless, self). In the library it is ProgressMemory (progress_memory.hpp).
 template <class Memory>
 class BasicProgress {
@@ -288,8 +290,9 @@ class BasicProgress {
     return work;
   }
   int64_t longest_nap();
+  void note_look() { looks_.store(looks_.load_relaxed() + 1); }
   void wait_for_baton();
-  void park(uint32_t word, int64_t rest_ns) BATON_NOT_FOLLOWED;
+  void park(uint32_t word, int64_t rest_ns, int64_t longest_ns, bool calm) BATON_NOT_FOLLOWED;
   void sleep_on(uint32_t word, Sleeper who, int64_t timeout_ns, bool with_descriptors) {
     if (with_descriptors && plan_.network_open()) {
       const int64_t most = longest_nap();
@@ -320,6 +323,7 @@ class BasicProgress {
   BasicBaton<Memory> baton_;
   typename Memory::Clock clock_;                          // under the baton
   typename Memory::Rush rush_;                            // the same: do waits come thick and fast?
+  typename Memory::Calm calm_;                            // need the engine thread be woken for what is not urgent?
   typename Memory::template Held<uint32_t> grant_;        // its next release gives this thread the bias
   typename Memory::template Held<uintptr_t> bias_owner_;  // the thread that has the bias or had it
   typename Memory::template Held<uint32_t> taken_back_;   // how often application threads took the bias from one another
@@ -331,6 +335,7 @@ class BasicProgress {
   Word polling_;  // one waiter at a time sleeps on descriptors
   Word dense_;    // waits come thick and fast: the engine thread looks by itself now and then, nobody rings it
   Word aborts_;
+  typename Memory::Hint looks_;       // how often application threads came to see what has arrived
   typename Memory::Hint naps_;        // beside a network, since something last happened
   typename Memory::Hint naps_since_;  // the steps with work until then
 };

@@ -29,7 +29,8 @@ void BasicProgress<Memory>::run_spinning() {
 template <class Memory>
 void BasicProgress<Memory>::run_parked() {
   using Limits = typename Memory::Limits;
-  int64_t dense_tick_ns = Limits::kDenseTick;
+  int64_t dense_tick_ns = Limits::kDenseTick, calm_tick_ns = Limits::kDenseTick;
+  bool woken = false;
   while (!stop_.load()) {
     Memory::mark(11);
     if (dense_.load()) {
@@ -55,14 +56,21 @@ void BasicProgress<Memory>::run_parked() {
       Memory::mark(21);
       // Beside descriptors one look in vain is enough: the last one before sleeping follows in any case, and each is a system call.
       const int idle_steps = plan_.by_socket ? 1 : Limits::kIdleSteps;
+      const uint64_t answers = engine_->answers();
+      bool found = false;
       for (int idle = 0; idle < idle_steps && !baton_.wanted() && !engine_->posted && waiting_.load_relaxed() == 0;) {
         if (step(Memory::now()) > 0) {
           ++engine_->stats().steps_by_engine;
+          found = true;
           idle = 0;
         } else {
           ++idle;
         }
       }
+      // Descriptors wake this thread for all that a network brings.
+      if (!plan_.network_open())
+        calm_.weigh(woken, found, engine_->answers() != answers, engine_->stats().triggers.read(), looks_.load_relaxed());
+      woken = false;
       Memory::mark(22);
       const bool posted = engine_->posted;
       const bool busy = engine_->busy();
@@ -81,23 +89,31 @@ void BasicProgress<Memory>::run_parked() {
     Memory::mark(12);
     const uint32_t word = door_->read();
     if (stop_.load()) return;
-    const bool others = waiting_.load() > 0;
-    if (others) {
+    const bool calm = calm_.now();
+    calm_tick_ns = calm ? std::min(2 * calm_tick_ns, Limits::kLongestDenseTick) : Limits::kDenseTick / 2;
+    woken = true;
+    const int64_t longest_ns = calm ? calm_tick_ns : Limits::kLongestSleep;
+    if (waiting_.load() > 0) {
       // An application thread steps; when it leaves, it arms the word for us (and so changes it).
-      sleep_on(word, Sleeper::engine, Limits::kLongestSleep, false);
+      sleep_on(word, Sleeper::engine, longest_ns, false);
+      // It may wait for long: then there is nothing to look for meanwhile.
+      if (calm && waiting_.load_relaxed() > 0 && baton_.try_take(Memory::biased())) {
+        calm_.weigh(false, false, false, engine_->stats().triggers.read(), looks_.load_relaxed());
+        leave_baton();
+      }
       continue;
     }
-    park(word, rest_ns);
+    park(word, rest_ns, longest_ns, calm);
   }
 }
 
-// Arms the door that still has `word`, looks once more, and sleeps: if there is a rest, so long, and by the door alone. The baton is taken
-// in the midst of a condition: the analysis of thread safety cannot follow.
+// Arms the door that still has `word`, looks once more, and sleeps, for longest_ns at most: if there is a rest, so long, and by the door
+// alone. The baton is taken in the midst of a condition: the analysis of thread safety cannot follow.
 template <class Memory>
-void BasicProgress<Memory>::park(uint32_t word, int64_t rest_ns) {
+void BasicProgress<Memory>::park(uint32_t word, int64_t rest_ns, int64_t longest_ns, bool calm) {
   const bool offload = plan_.mode == ProgressMode::offload;
   uint32_t armed;
-  if (!door_->arm_from(word, Sleeper::engine, plan_.by_socket && rest_ns == 0, armed)) return;
+  if (!door_->arm_from(word, Sleeper::engine, plan_.by_socket && rest_ns == 0, armed, calm)) return;
   bool holds = false;
   if ((Memory::keeps(Guard::park_waiting) && waiting_.load() > 0) || stop_.load() || (Memory::keeps(Guard::park_dense) && dense_.load()) ||
       (offload && engine_->commands().maybe_filled()) ||
@@ -108,7 +124,7 @@ void BasicProgress<Memory>::park(uint32_t word, int64_t rest_ns) {
   const bool idle = !Memory::keeps(Guard::park_messages) || (engine_->idle() && !engine_->busy());
   // What application threads begin after this look, and nobody rings for, such as watching a peer on the node, is seen to by the limit.
   int64_t max_idle_ns = engine_->max_idle_ns();
-  if (max_idle_ns < 0) max_idle_ns = Memory::Limits::kLongestSleep;
+  if (max_idle_ns < 0 || max_idle_ns > longest_ns) max_idle_ns = longest_ns;
   if (holds) leave_baton();
   if (rest_ns > 0) max_idle_ns = std::min(max_idle_ns, rest_ns);
   if (idle) sleep_on(armed, Sleeper::engine, max_idle_ns, rest_ns == 0);

@@ -11,6 +11,7 @@ template <class Memory>
 template <class Done>
 bool BasicProgress<Memory>::wait(Done&& done, int64_t timeout_ns, uint32_t watched) {
   using Limits = typename Memory::Limits;
+  note_look();
   if (done()) return true;
   if (timeout_ns == 0) {
     poll();
@@ -190,6 +191,7 @@ void BasicProgress<Memory>::sleep_passive(Done&& done, int64_t limit_ns, uint32_
 template <class Memory>
 int BasicProgress<Memory>::poll() {
   if (Memory::waits()) return 0;  // this very thread steps, or has just looked
+  note_look();
   int work = 0;
   if (plan_.mode != ProgressMode::offload && take()) {
     work = step(clock_.coarse(*engine_));
@@ -311,9 +313,12 @@ Sleeper BasicProgress<Memory>::hand_over() {
     door_->arm(Sleeper::engine, plan_.by_socket);
     return Sleeper::engine;  // wake it once, so that it starts looking by itself
   }
-  if (Memory::keeps(Guard::leave_arms)) door_->arm(Sleeper::engine, plan_.by_socket);
+  if (Memory::keeps(Guard::leave_arms)) door_->arm(Sleeper::engine, plan_.by_socket, calm_.now());
   // Where a network is open, the parked thread sleeps on the bell alone while we wait: it must look at the network now.
   if (plan_.network_open()) return Sleeper::engine;
+  // What has come meanwhile is taken here: that costs less than to wake the thread for it.
+  for (int i = 0; calm_.now() && i < Memory::Limits::kLastSteps && step(clock_.coarse(*engine_)) != 0; ++i) {
+  }
   return unless_quiet(Sleeper::engine);
 }
 

@@ -65,6 +65,17 @@ struct alignas(64) Header {
 };
 static_assert(sizeof(Header) == 64 && offsetof(Header, match_bits) == 16 && offsetof(Header, inline_payload) == 56);
 
+// Whether somebody waits for what the engine of its target does with it. All else only lies where the target will look.
+inline bool is_urgent(const Header& header) {
+  switch (header.kind) {
+    case Kind::put:
+    case Kind::atomic: return (header.flags & (kAckMask | kBulk)) != 0;
+    case Kind::ack:
+    case Kind::reply: return false;
+    default: return true;
+  }
+}
+
 // Where bulk data lies, in the owner's terms. Payload of a kBulk request.
 struct Region {
   uint64_t address;

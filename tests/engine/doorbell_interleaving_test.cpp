@@ -33,7 +33,7 @@ struct Process {
   // registered: heavy fences reach the sender.
   void send(interleave::Cell& message, bool registered = false) {
     message.store_release(1);
-    door.ring(registered, [this](Sleeper who, bool) { door.word().wake(static_cast<uint32_t>(who)); });
+    door.ring(registered, true, [this](Sleeper who, bool) { door.word().wake(static_cast<uint32_t>(who)); });
   }
 
   interleave::Program program;

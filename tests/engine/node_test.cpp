@@ -562,6 +562,72 @@ TEST(Node, ABoxTakesRecordsOfEverySizeAroundItsEnd) {
   EXPECT_GT(refused, 0u);
 }
 
+// --- who is woken ---
+
+struct Sleeping : End {
+  Sleeping() : End(address(0)) { door().arm(Sleeper::engine, false, /*calm=*/true); }
+  Doorbell& door() { return transport.segment().header().door; }
+  bool was_rung() { return Doorbell::who(door().read()) == Sleeper::nobody; }
+};
+
+TEST(Node, WhoIsCalmIsWokenForWhatIsUrgentAlone) {
+  Sleeping receiver;
+  End sender(address(1));
+  sender.send(address(0), 1);
+  EXPECT_FALSE(receiver.was_rung());
+  Link& link = *sender.transport.connect(address(0));
+  wire::Header urgent = put(2);
+  urgent.flags = PTL_ACK_REQ << wire::kAckShift;
+  ASSERT_EQ(sender.transport.send(link, urgent, {}), Sent::done);
+  EXPECT_TRUE(receiver.was_rung());
+  receiver.door().arm(Sleeper::engine, false);
+  sender.send(address(0), 3);
+  EXPECT_TRUE(receiver.was_rung()) << "who is not calm is woken for everything";
+}
+
+TEST(Node, WhoIsCalmIsWokenWhenThereIsNoMoreRoom) {
+  for (const bool shared : {false, true}) {
+    Sleeping receiver;
+    if (shared) receiver.share_ring();
+    End sender(address(1));
+    Link& link = *sender.transport.connect(address(0));
+    link.peer = Recorder::somebody();
+    while (sender.transport.send(link, put(1), {}) == Sent::done) ASSERT_FALSE(receiver.was_rung());
+    EXPECT_TRUE(receiver.was_rung());
+    while (receiver.transport.poll(16) > 0) {
+    }
+    receiver.door().arm(Sleeper::engine, false, true);
+    ASSERT_EQ(sender.transport.send(link, put(1), {}), Sent::done);
+    EXPECT_FALSE(receiver.was_rung());
+    while (sender.transport.send(link, put(1), {}) == Sent::done) ASSERT_FALSE(receiver.was_rung());
+    EXPECT_TRUE(receiver.was_rung()) << "each time anew";
+  }
+}
+
+TEST(Wire, UrgentIsWhatSomebodyWaitsFor) {
+  wire::Header header{};
+  using enum wire::Kind;
+  for (const auto kind : {wire::Kind::put, wire::Kind::atomic}) {
+    header.kind = kind;
+    header.flags = 2;
+    EXPECT_FALSE(wire::is_urgent(header)) << "data that lie where the target will look";
+    for (const uint8_t flags : {uint8_t{PTL_ACK_REQ << wire::kAckShift}, uint8_t{PTL_CT_ACK_REQ << wire::kAckShift},
+                                uint8_t{PTL_OC_ACK_REQ << wire::kAckShift}, wire::kBulk}) {
+      header.flags = flags;
+      EXPECT_TRUE(wire::is_urgent(header)) << int{flags};
+    }
+  }
+  header.flags = 0;
+  for (const auto kind : {ack, reply}) {
+    header.kind = kind;
+    EXPECT_FALSE(wire::is_urgent(header));
+  }
+  for (const auto kind : {get, fetch_atomic, swap, stream_request, stream_data, throttle, withdraw}) {
+    header.kind = kind;
+    EXPECT_TRUE(wire::is_urgent(header)) << static_cast<int>(kind);
+  }
+}
+
 TEST(Node, RecordsOfChanceHarmNobody) {
   std::mt19937 chance(1);
   for (int round = 0; round < 100; ++round) {

@@ -72,6 +72,7 @@ TEST(ProgressInterleaving, AMessageWakesTheOnlyWaiter) { EXPECT_ALL_WELL(alone()
 TEST(ProgressInterleaving, AMessageWithoutAFenceWakesTheWaiterWithTheBias) { EXPECT_ALL_WELL(alone_with_bias()); }
 TEST(ProgressInterleaving, WhoBeginsToWaitTakesOverFromTheEngineThread) { EXPECT_ALL_WELL(enter()); }
 TEST(ProgressInterleaving, WhoLeavesHandsOverToTheEngineThread) { EXPECT_ALL_WELL(leave()); }
+TEST(ProgressInterleaving, AnUrgentMessageWakesTheEngineThreadThatIsCalm) { EXPECT_ALL_WELL(leave_calm()); }
 TEST(ProgressInterleaving, TheEngineThreadGetsTheBatonFromWhoHasIt) {
   EXPECT_ALL_WELL(park_while_held(false));
   EXPECT_ALL_WELL(park_while_held(true));

@@ -72,6 +72,18 @@ struct ProgressScenarios {
     add_sender(s, {0}, false);
     return walk(s, [&s](const End& end) { return end.value(s.engine.taken[0]) == 1; });
   }
+  // The same where the engine thread is woken for urgent messages only: this is one.
+  Found leave_calm() const {
+    Scenario s;
+    ProgressOfThreads::Calm::is = true;
+    s.without_bias();
+    s.use_message(0);
+    s.program.initial[s.progress.waiting_.where()] = 1;
+    s.program.thread("leaver", [&s](uint32_t) { return s.progress.leave_wait(), kFinished; });
+    add_engine(s);
+    add_sender(s, {0}, false);
+    return walk(s, [&s](const End& end) { return end.value(s.engine.taken[0]) == 1; });
+  }
   // The engine thread wants to step while a call has the baton, and nobody waits: it gets it afterwards.
   Found park_while_held(bool biased) const {
     Scenario s;

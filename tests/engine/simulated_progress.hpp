@@ -60,7 +60,7 @@ struct SimulatedEngine {
     struct Count {
       void operator++() {}
       uint64_t read() const { return 0; }
-    } rings, steps, steps_by_engine;
+    } rings, steps, steps_by_engine, triggers;
   };
 
   // Two at once: `clash`.
@@ -102,6 +102,7 @@ struct SimulatedEngine {
   bool may_be_busy() { return false; }
   void settle() {}
   bool has_delays() const { return false; }
+  static uint64_t answers() { return 0; }
   int64_t max_idle_ns() { return -1; }
   static int64_t rest_ns() { return 0; }
   Queue& commands() { return queue; }
@@ -140,7 +141,7 @@ struct ProgressOfThreads : Memory {
   using Sleeping = SimulatedSleeping;
   struct Limits {
     static constexpr int kMemorySpins = 0, kMemoryYields = 0, kMemoryLooks = 0, kAlone = 0, kAloneOnOne = 0, kSpins = 0, kYields = 0,
-                         kIdleSteps = 1;
+                         kIdleSteps = 1, kLastSteps = 1;
     static constexpr uint32_t kPolls = 1, kPollsCrowded = 1, kNapsAlike = 1, kMostTakenBack = 2;
     static constexpr int64_t kPollNap = 1, kLongestPollNap = 1, kHeartbeat = 1, kLongestHeartbeat = 1, kBlindNap = -1, kFirstNap = -1,
                              kLastNap = -1, kLongestSleep = -1, kDenseTick = 1, kLongestDenseTick = 1;
@@ -153,6 +154,11 @@ struct ProgressOfThreads : Memory {
   struct Rush {
     bool begins(bool) { return comes; }
     static inline bool comes = false;
+  };
+  struct Calm {
+    static bool now() { return is; }
+    static void weigh(bool, bool, bool, uint64_t, uint32_t) {}
+    static inline bool is = false;
   };
   static bool& biased() { return replay.biased; }
   static bool& waits() {
@@ -195,6 +201,7 @@ struct Scenario {
          &engine.overtaken, &engine.queue.filled, &engine.queue.second, &engine.queue.under_way, &data});
     for (size_t i = 0; i < SimulatedEngine::kMessages; ++i) fix({&engine.message[i], &engine.taken[i]});
     fix({&watch.word()});
+    ProgressOfThreads::Calm::is = false;
     program.constant[progress.taken_back_.where()] = true;
     program.names[door.word().where()] = "door";
     program.names[watch.word().where()] = "watch";
@@ -236,7 +243,7 @@ struct Scenario {
   }
   void send(size_t i, bool registered) {
     engine.message[i].store_release(1);
-    door.ring(registered, [this](Sleeper who, bool) { door.word().wake(static_cast<uint32_t>(who)); });
+    door.ring(registered, true, [this](Sleeper who, bool) { door.word().wake(static_cast<uint32_t>(who)); });
   }
   bool wait_for(size_t i) {
     return progress.wait([this, i] { return engine.taken[i].load() != 0; }, -1, 0);

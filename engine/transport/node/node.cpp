@@ -209,17 +209,24 @@ Sent NodeTransport::send(Link& to, const wire::Header& header, std::span<const i
   const uint64_t lines = lines_for(header.payload_size);
   if (link.box.lines) {
     std::byte* const record = link.box.reserve(lines);
-    if (!record) return Sent::again;
+    if (!record) return no_room(link);
     fill_record(record, header, link.index, payload);
     link.box.publish(record, lines);
   } else {
     std::byte* const record = reserve_in_ring(link, lines);
-    if (!record) return Sent::again;
+    if (!record) return no_room(link);
     fill_record(record, header, link.index, payload);
     Box::first_word(record).store(static_cast<uint32_t>(lines), std::memory_order_release);
   }
-  ring(link);
+  ring(link, wire::is_urgent(header));
   return Sent::done;
+}
+
+// What lies there may not have been urgent; now it is. Once: who goes to sleep looks by itself whether anything lies there.
+Sent NodeTransport::no_room(NodeLink& link) {
+  if (!link.said_full) ring(link);
+  link.said_full = true;
+  return Sent::again;
 }
 
 std::byte* NodeTransport::begin(Link& to, const wire::Header& header) {
@@ -227,7 +234,8 @@ std::byte* NodeTransport::begin(Link& to, const wire::Header& header) {
   if (!link.segment || !link.box.lines) return nullptr;
   link.begun_lines = lines_for(header.payload_size);
   link.begun = link.box.reserve(link.begun_lines);
-  if (!link.begun) return nullptr;
+  if (!link.begun) return no_room(link), nullptr;
+  link.begun_urgent = wire::is_urgent(header);
   fill_record(link.begun, header, link.index, {});
   return link.begun_lines == 1 ? reinterpret_cast<wire::Header*>(link.begun)->inline_payload : link.begun + kLine;
 }
@@ -235,7 +243,7 @@ std::byte* NodeTransport::begin(Link& to, const wire::Header& header) {
 void NodeTransport::commit(Link& to) {
   auto& link = static_cast<NodeLink&>(to);
   link.box.publish(link.begun, link.begun_lines);
-  ring(link);
+  ring(link, link.begun_urgent);
 }
 
 std::byte* NodeTransport::reserve_in_ring(NodeLink& link, uint64_t lines) {
@@ -256,9 +264,11 @@ std::byte* NodeTransport::reserve_in_ring(NodeLink& link, uint64_t lines) {
   return link.segment->ring() + (position & (capacity - 1)) * kLine;
 }
 
-void NodeTransport::ring(NodeLink& link) {
+void NodeTransport::ring(NodeLink& link, bool urgent) {
+  link.said_full = false;
   Doorbell& door = link.segment->header().door;
-  if (door.ring(registered_, [&](Sleeper who, bool by_socket) { wake_process(door.word().address(), who, by_socket, link.process, uid_); }))
+  if (door.ring(registered_, urgent,
+                [&](Sleeper who, bool by_socket) { wake_process(door.word().address(), who, by_socket, link.process, uid_); }))
     ++stats_.rings;
 }
 

@@ -80,6 +80,8 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
     BoxWriter box;                           // our box in it, if we have one
     std::byte* begun = nullptr;              // the record that is being written there
     uint64_t begun_lines = 0;
+    bool begun_urgent = true;
+    bool said_full = false;           // the peer was rung as there was no room, and there has been none since
     uint64_t head_seen = 0;           // the head of the peer's shared ring when last looked at
     uint32_t index = 0;               // who we are in the peer's sender table
     uint32_t sends_as = kMaxSenders;  // who the peer is in ours; kMaxSenders = it has not sent yet
@@ -125,7 +127,8 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
   int help();
   bool may_help() const;
   std::byte* reserve_in_ring(NodeLink& link, uint64_t lines);
-  void ring(NodeLink& link);
+  void ring(NodeLink& link, bool urgent = true);
+  Sent no_room(NodeLink& link);
   void arrived(uint32_t source, std::byte* record, uint32_t lines);
   int poll_box(uint32_t index, int budget);
   int poll_ring(int budget);

@@ -1,0 +1,76 @@
+// calm_test.cpp: when the parked engine thread is woken for urgent messages only.
+#include "engine/progress/calm.hpp"
+
+#include <gtest/gtest.h>
+
+namespace portunus {
+namespace {
+
+// An application that comes for each message; nothing else depends on them.
+struct Application {
+  Calm calm;
+  uint32_t looks = 0;
+  uint64_t triggers = 0;
+
+  void comes_for(uint32_t messages) {
+    for (uint32_t i = 0; i < messages; ++i) calm.weigh(true, true, false, triggers, ++looks);
+  }
+};
+
+TEST(Calm, BeginsAfterSomeWakeUpsForNothing) {
+  Application a;
+  a.comes_for(Calm::kVain - 1);
+  EXPECT_FALSE(a.calm.now());
+  a.comes_for(1);
+  EXPECT_TRUE(a.calm.now());
+}
+
+TEST(Calm, BeginsWhereTheApplicationIsFasterThanTheThreadThatWasWoken) {
+  Application a;
+  for (uint32_t i = 0; i < Calm::kVain; ++i) a.calm.weigh(true, false, false, 0, ++a.looks);
+  EXPECT_TRUE(a.calm.now());
+}
+
+TEST(Calm, EndsWithTheFirstAnswerThatTheThreadGives) {
+  Application a;
+  a.comes_for(100);
+  a.calm.weigh(true, true, true, a.triggers, ++a.looks);
+  EXPECT_FALSE(a.calm.now());
+  a.comes_for(Calm::kVain - 1);
+  EXPECT_FALSE(a.calm.now()) << "and all begins anew";
+}
+
+TEST(Calm, EndsWithATriggerThatFiresWhoeverSteppedThen) {
+  Application a;
+  a.comes_for(100);
+  a.calm.weigh(true, false, false, ++a.triggers, ++a.looks);
+  EXPECT_FALSE(a.calm.now());
+}
+
+TEST(Calm, EndsWhenTheApplicationComesNoMoreAndBeginsAgainWhenItDoes) {
+  Application a;
+  a.comes_for(100);
+  for (uint32_t i = 0; i < Calm::kUnasked; ++i) a.calm.weigh(true, false, false, 0, a.looks);
+  EXPECT_FALSE(a.calm.now());
+  a.comes_for(1);
+  EXPECT_TRUE(a.calm.now());
+}
+
+TEST(Calm, NeverBeginsForAnApplicationThatLooksAtItsMemoryAlone) {
+  Calm calm;
+  for (int i = 0; i < 1000; ++i) {
+    calm.weigh(true, true, false, 0, 0);
+    EXPECT_FALSE(calm.now());
+  }
+}
+
+TEST(Calm, IsUnlearntByAnApplicationThatNowLooksAtItsMemoryAlone) {
+  Application a;
+  a.comes_for(100);
+  for (uint32_t i = 0; i < 2 * Calm::kUnasked; ++i) a.calm.weigh(true, true, false, 0, a.looks);
+  a.comes_for(1);
+  EXPECT_FALSE(a.calm.now());
+}
+
+}  // namespace
+}  // namespace portunus
