@@ -1,8 +1,8 @@
 // wire.hpp: what travels between two engines: one 64-byte header per message, the same on every transport.
 //
-// On the node it is the first cache line of a ring record (so an 8-byte put is one line); on the fabric it follows a
-// prefix that names the sender (fabric/message.hpp). Payload of up to kInlinePayload bytes lies in the header itself, longer eager payload
-// follows it. Everything that arrives is checked by the receiver (target.cpp, initiator.cpp); nothing here is trusted.
+// On the node it is the first cache line of a ring record (so an 8-byte put is one line); on the fabric what of it is not zero
+// follows a prefix that names the sender (fabric/message.hpp). Payload of up to kInlinePayload bytes lies in the header itself, longer
+// eager payload follows it. Everything that arrives is checked by the receiver (target.cpp, initiator.cpp); nothing here is trusted.
 #pragma once
 
 #include <cstddef>

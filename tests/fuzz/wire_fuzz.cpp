@@ -371,10 +371,18 @@ class Run {
 
   // Bytes as a network would bring them.
   void raw() {
-    std::vector<std::byte> bytes(fabric::kHeadSize + script_.below(40));
+    constexpr size_t kHead = sizeof(fabric::Prefix) + sizeof(wire::Header);
+    std::vector<std::byte> bytes(kHead + script_.below(40));
     for (std::byte& byte : bytes) byte = static_cast<std::byte>(script_.byte());
-    fabric::Prefix prefix{fabric::kMessageMagic, 0, 0, 0};
-    if (script_.byte() % 8) std::memcpy(bytes.data(), &prefix, sizeof prefix);
+    wire::Header said;
+    std::memcpy(&said, bytes.data() + sizeof(fabric::Prefix), sizeof said);
+    const size_t behind = bytes.size() - kHead;
+    if (script_.byte() % 8 && (said.payload_size > wire::kInlinePayload ? said.payload_size == behind : behind == 0)) {
+      std::vector<std::byte> payload(said.payload_size, std::byte{0x77});
+      const iovec piece{payload.data(), payload.size()};
+      bytes.resize(fabric::encoded_size(said));
+      fabric::encode({fabric::kMessageMagic, 0, 0, 0}, said, {&piece, 1}, bytes.data());
+    }
     fabric::Message message;
     if (!fabric::decode(bytes, message)) return;
     arrive(0, message.header);

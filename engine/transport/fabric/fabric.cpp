@@ -48,19 +48,32 @@ std::byte* FabricTransport::draft(FabricLink& link, size_t size) {
 }
 
 ssize_t FabricTransport::dispatch(FabricLink& link, size_t size) {
+  if (size <= inject_size_) return inject(link, inject_buffer_.data(), size);
   if (in_.awaits_asking() || out_.awaits_asking()) spoke_ns_ = now_ns();
-  if (size <= inject_size_) return fi_inject(endpoint_.ep.get(), inject_buffer_.data(), size, link.address);
   Operation& operation = *drafted_;
   const ssize_t status = fi_send(endpoint_.ep.get(), operation.buffer, size, operation.descriptor, link.address, &operation);
   if (status != 0) {
     free_sends_.push_back(&operation);
     return status;
   }
+  hand_to_provider(operation, link);
+  return 0;
+}
+
+// Of what goes so nobody is told when it has gone.
+ssize_t FabricTransport::inject(FabricLink& link, const void* bytes, size_t size) {
+  const ssize_t status = fi_inject(endpoint_.ep.get(), bytes, size, link.address);
+  if (status == 0) link.unconfirmed = true;
+  return status;
+}
+
+// A send or write that tells of its end, and with it of all that went to that link before.
+void FabricTransport::hand_to_provider(Operation& operation, FabricLink& link) {
   operation.active = true;
   operation.link = &link;
+  link.unconfirmed = false;
   ++link.in_flight;
   ++sends_in_flight_;
-  return 0;
 }
 
 Sent FabricTransport::send(Link& to, const wire::Header& header, std::span<const iovec> payload) {
@@ -142,22 +155,19 @@ bool FabricTransport::begin_frame(FabricLink& link) {
 // False when the provider takes nothing now.
 bool FabricTransport::send_frame(FabricLink& link) {
   Operation& operation = *static_cast<Operation*>(link.frame);
-  const bool inject = link.filled <= inject_size_;
-  const ssize_t status = inject
-                             ? fi_inject(endpoint_.ep.get(), operation.buffer, link.filled, link.address)
+  const bool injected = link.filled <= inject_size_;
+  const ssize_t status = injected
+                             ? inject(link, operation.buffer, link.filled)
                              : fi_send(endpoint_.ep.get(), operation.buffer, link.filled, operation.descriptor, link.address, &operation);
   if (status == -FI_EAGAIN) return false;
   if (status != 0) {
     drop_frame(link);
     disconnect(link);
-  } else if (inject) {
+  } else if (injected) {
     drop_frame(link);
   } else {
     link.frame = nullptr;
-    operation.active = true;
-    operation.link = &link;
-    ++link.in_flight;
-    ++sends_in_flight_;
+    hand_to_provider(operation, link);
   }
   return true;
 }

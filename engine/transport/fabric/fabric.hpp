@@ -94,6 +94,7 @@ class FabricTransport final : public Transport, public Bundling, public Resting,
   void open_wait();
   fabric::Hello hello() const;
   void linger();
+  bool confirm();
   // links.cpp
   fabric::FabricLink* make_link(ProcessId process);
   void disconnect(fabric::FabricLink& link);
@@ -106,6 +107,8 @@ class FabricTransport final : public Transport, public Bundling, public Resting,
   // fabric.cpp
   std::byte* draft(fabric::FabricLink& link, size_t size);
   ssize_t dispatch(fabric::FabricLink& link, size_t size);
+  ssize_t inject(fabric::FabricLink& link, const void* bytes, size_t size);
+  void hand_to_provider(Operation& operation, fabric::FabricLink& link);
   Sent send_on_credit(fabric::FabricLink& link, const wire::Header& header, std::span<const iovec> payload);
   template <class Write>
   Sent put_out(fabric::FabricLink& link, size_t size, Write&& write);

@@ -35,6 +35,7 @@ struct FabricLink : Link {
   bool framed = false;          // the transport's list of links with a frame names it
   bool throttle_waits = false;  // the provider would not take a throttle: grants stay behind it
   bool owed = false;            // a grant: on the transport's list
+  bool unconfirmed = false;     // something was injected since the last send that tells of its end
   Credit credit;
   Grant grant;
   size_t name_hash = 0;     // of its endpoint name

@@ -1,22 +1,24 @@
-// message.hpp: the bytes of one message on the fabric: Prefix 16 B | wire::Header 64 B | payload. Several may travel
+// message.hpp: the bytes of one message on the fabric: Prefix 16 B | of wire::Header 8 to 48 B | payload. Several may travel
 // together, one behind the other, in one send; among them grants (credit.hpp): Prefix | 8 B.
 //
 // Thread: pure functions.
-// Invariants: payload of up to wire::kInlinePayload bytes lies in the header and nothing follows it. What `decode`
-// accepts has a known kind and exactly the length its header announces; whether the sender exists is the caller's to check.
+// Invariants: what `decode` accepts has a known kind and exactly the length its header announces; whether the sender exists is the caller's
+// to check. A message of up to 8 bytes takes 64 at most, unless it goes to an offset beyond 4 GiB: so much tcp takes by fi_inject. What is
+// longer is told as sent, which wakes whoever sleeps on the provider's descriptor, in the midst of the call that sends.
 #pragma once
 
 #include <sys/uio.h>
 
 #include <cassert>
 #include <cstring>
+#include <iterator>
 #include <span>
 
 #include "engine/transport/wire.hpp"
 
 namespace portunus::fabric {
 
-constexpr uint32_t kMessageMagic = 0x50544d02;  // "PTM", version 2; a peer of other byte order fails here
+constexpr uint32_t kMessageMagic = 0x50544d03;  // "PTM", version 3; a peer of other byte order fails here
 constexpr uint32_t kProbeMagic = 0x50544b01;    // "PTK": a Prefix alone, which opens the way between two endpoints
 constexpr uint32_t kGrantMagic = 0x50544701;    // "PTG": how much the receiver of this may have sent, from the beginning
 constexpr size_t kEager = 8192;                 // payload bytes of one message
@@ -26,12 +28,22 @@ constexpr size_t kEager = 8192;                 // payload bytes of one message
 struct Prefix {
   uint32_t magic;
   uint32_t slot;
-  uint32_t pid;  // of the sender; compared with what the slot's owner said
+  uint32_t pid;  // of the sender, in 16 bits; compared with what the slot's owner said
   uint32_t uid;  // of the sender; its first message may overtake its Hello, which tells it too
 };
 static_assert(sizeof(Prefix) == 16);
 
-constexpr size_t kHeadSize = sizeof(Prefix) + sizeof(wire::Header);
+// Of a Header what is not zero: what it says of its words, of eight bytes each, lies in the upper half of Prefix::pid, two bits for each.
+constexpr size_t kFixed = 8;  // kind to datatype, pt_index and payload_size
+constexpr uint64_t wire::Header::*const kWords[] = {&wire::Header::match_bits, &wire::Header::hdr_data, &wire::Header::rlength,
+                                                    &wire::Header::remote_offset, &wire::Header::token};
+constexpr size_t kHeadSize = sizeof(Prefix) + kFixed + sizeof(uint64_t) * std::size(kWords);  // at most
+constexpr uint32_t kPidMask = 0xffff;
+constexpr unsigned kPidBits = 16;
+
+// Of a word that takes so many bytes: 0, 4 or 8.
+constexpr uint32_t code_of(uint64_t word) { return word == 0 ? 0 : word >> 32 == 0 ? 1 : 2; }
+constexpr size_t bytes_of(uint32_t code) { return code * sizeof(uint32_t); }
 
 struct Message {
   Prefix prefix;
@@ -40,27 +52,35 @@ struct Message {
 };
 
 inline size_t encoded_size(const wire::Header& header) {
-  return kHeadSize + (header.payload_size > wire::kInlinePayload ? header.payload_size : 0);
+  size_t size = sizeof(Prefix) + kFixed + header.payload_size;
+  for (const auto word : kWords) size += bytes_of(code_of(header.*word));
+  return size;
 }
 
 // A buffer for one message of so many payload bytes, or for several that travel together and are no longer.
 constexpr size_t room_for(size_t payload) { return (kHeadSize + payload + 63) / 64 * 64; }
 
 // Writes encoded_size(header) bytes to `out`. The pieces must add up to header.payload_size.
-inline void encode(const Prefix& prefix, const wire::Header& header, std::span<const iovec> pieces, std::byte* out) {
-  std::memcpy(out, &prefix, sizeof prefix);
-  std::memcpy(out + sizeof prefix, &header, sizeof header);
-  std::byte* to = out + kHeadSize;
-  if (header.payload_size <= wire::kInlinePayload) to = out + sizeof prefix + offsetof(wire::Header, inline_payload);
-  [[maybe_unused]] size_t copied = 0;
-  for (const iovec& piece : pieces) {
-    if (piece.iov_len == 0) continue;
-    copied += piece.iov_len;
-    assert(copied <= header.payload_size);
-    std::memcpy(to, piece.iov_base, piece.iov_len);
-    to += piece.iov_len;
+inline void encode(Prefix prefix, const wire::Header& header, std::span<const iovec> pieces, std::byte* out) {
+  std::byte* to = out + sizeof prefix;
+  const auto put = [&to](const void* from, size_t size) {
+    std::memcpy(to, from, size);
+    to += size;
+  };
+  put(&header.kind, kFixed / 2);
+  put(&header.pt_index, kFixed / 2);
+  unsigned shift = kPidBits;
+  for (const auto word : kWords) {
+    const uint32_t code = code_of(header.*word);
+    prefix.pid |= code << shift;
+    shift += 2;
+    put(&(header.*word), bytes_of(code));
   }
-  assert(copied == header.payload_size);
+  std::memcpy(out, &prefix, sizeof prefix);
+  [[maybe_unused]] const std::byte* const begin = to;
+  for (const iovec& piece : pieces)
+    if (piece.iov_len != 0) put(piece.iov_base, piece.iov_len);
+  assert(to == begin + header.payload_size);
 }
 
 struct GrantMessage {
@@ -85,18 +105,34 @@ inline bool is_probe(std::span<const std::byte> bytes, Prefix& out) {
 // The length of the message that `bytes` begin with; 0 when they begin with none of ours, or not all of it. out.payload
 // points into `bytes` or into out.header.
 [[nodiscard]] inline size_t decode_first(std::span<const std::byte> bytes, Message& out) {
-  if (bytes.size() < kHeadSize) return 0;
+  if (bytes.size() < sizeof out.prefix + kFixed) return 0;
   std::memcpy(&out.prefix, bytes.data(), sizeof out.prefix);
   if (out.prefix.magic != kMessageMagic) return 0;
-  std::memcpy(&out.header, bytes.data() + sizeof out.prefix, sizeof out.header);
+  uint32_t codes = out.prefix.pid >> kPidBits;
+  out.prefix.pid &= kPidMask;
+  out.header = {};
+  const std::byte* from = bytes.data() + sizeof out.prefix;
+  std::memcpy(&out.header.kind, from, kFixed / 2);
+  std::memcpy(&out.header.pt_index, from + kFixed / 2, kFixed / 2);
+  from += kFixed;
   if (out.header.kind == wire::Kind::none || out.header.kind > wire::Kind::last_kind) return 0;
-  const size_t size = encoded_size(out.header);
-  if (bytes.size() < size) return 0;
-  out.header.ready = 0;
-  out.header.source = 0;
-  const bool inside = out.header.payload_size <= wire::kInlinePayload;
-  out.payload = inside ? out.header.inline_payload : bytes.data() + kHeadSize;
-  return size;
+  size_t left = bytes.size() - sizeof out.prefix - kFixed;
+  for (const auto word : kWords) {
+    const size_t size = bytes_of(codes % 4);
+    if (size > sizeof(uint64_t) || size > left) return 0;
+    std::memcpy(&(out.header.*word), from, size);
+    from += size;
+    left -= size;
+    codes /= 4;
+  }
+  const size_t behind = out.header.payload_size;
+  if (codes != 0 || behind > left) return 0;
+  out.payload = from;
+  if (behind <= wire::kInlinePayload) {
+    std::memcpy(out.header.inline_payload, from, behind);
+    out.payload = out.header.inline_payload;
+  }
+  return bytes.size() - left + behind;
 }
 
 // False when the bytes are not exactly one message of ours.

@@ -1,6 +1,7 @@
 // setup.cpp: opening and closing the fabric transport.
 //
 // Thread: set-up and shut-down, under the baton.
+#include <rdma/fi_errno.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -19,6 +20,9 @@
 #include "engine/transport/fabric/message.hpp"
 
 namespace portunus {
+
+using fabric::LinkState;
+
 namespace {
 
 constexpr uint64_t kLends = 32 << 20;
@@ -145,11 +149,35 @@ fabric::Hello FabricTransport::hello() const {
   return hello;
 }
 
+// Of what was injected nobody learns when it has left a stream's buffers; but what is sent behind it tells. False: of some link not yet.
+bool FabricTransport::confirm() {
+  if (!endpoint_.by_streams()) return true;
+  bool all = true;
+  for (const auto& link : links_) {
+    if (!link->unconfirmed || link->state != LinkState::ready) continue;
+    Operation* const operation = claim(free_sends_, Kind::send);
+    const fabric::Prefix prefix{fabric::kProbeMagic, link->remote_slot, self().pid, options_.uid};
+    ssize_t status = -FI_EAGAIN;
+    if (operation != nullptr) {
+      std::memcpy(operation->buffer, &prefix, sizeof prefix);
+      status = fi_send(endpoint_.ep.get(), operation->buffer, sizeof prefix, operation->descriptor, link->address, operation);
+    }
+    if (status == 0) {
+      hand_to_provider(*operation, *link);
+      continue;
+    }
+    if (operation != nullptr) free_sends_.push_back(operation);
+    if (status == -FI_EAGAIN) all = false;
+    else disconnect(*link);
+  }
+  return all;
+}
+
 // `Sent::done` means copied, not gone: closing at once would drop what still lies in our buffers.
 void FabricTransport::linger() {
   const auto deadline = std::chrono::steady_clock::now() + kLinger;
   fi_cq_data_entry entries[kBatch];
-  while ((flush(), state.keeps_back || sends_in_flight_ > 0) && std::chrono::steady_clock::now() < deadline) {
+  while ((flush(), state.keeps_back || !confirm() || sends_in_flight_ > 0) && std::chrono::steady_clock::now() < deadline) {
     const int n = fetch(entries, kBatch);
     for (int i = 0; i < n; ++i) {
       auto& operation = *static_cast<Operation*>(entries[i].op_context);
