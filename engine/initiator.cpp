@@ -153,27 +153,36 @@ Sent Initiator::send_gathered(Peer& peer, const wire::Header& header, const Loca
 
 Sent Initiator::transmit_put(Peer& peer, Command& command) {
   wire::Header header = request_header(command, command.verb == Verb::put ? wire::Kind::put : wire::Kind::atomic);
-  if (command.length <= peer.transport->limits().eager && !(command.source.options & PTLX_MD_HEADER_FIRST)) {
-    header.payload_size = static_cast<uint16_t>(command.length);
-    Operation* pending = nullptr;
-    if (command.ack != PTL_NO_ACK_REQ) {
-      pending = &pending_.claim(peer, command);
-      pending->source_read = true;
-      header.token = pending->token();
+  if (!(command.source.options & PTLX_MD_HEADER_FIRST)) {
+    const TransportLimits limits = peer.transport->limits();
+    if (command.length <= limits.eager) return transmit_with_data(peer, header, command, static_cast<uint16_t>(command.length));
+    if (command.length <= limits.whole && command.verb == Verb::put) {
+      const Sent result = transmit_with_data(peer, header, command, wire::kWhole);
+      if (result != Sent::again) return result;
     }
-    Sent result = send_gathered(peer, header, command.source, command.length, nullptr, 0);
-    if (result != Sent::done) {
-      if (pending) pending_.drop(*pending);
-      return result;
-    }
-    free_payload(command);
-    reports_.sent(command.source, command.length, command.user_ptr, PTL_NI_OK);
-    return result;
   }
   own_volatile(command);  // its header alone goes first, so the data stays here
   Operation& pending = pending_.claim(peer, command);
   pending.bulk = true;
   return send_bulk(peer, header, command, pending, Access::read);
+}
+
+Sent Initiator::transmit_with_data(Peer& peer, wire::Header header, Command& command, uint16_t payload_size) {
+  header.payload_size = payload_size;
+  Operation* pending = nullptr;
+  if (command.ack != PTL_NO_ACK_REQ) {
+    pending = &pending_.claim(peer, command);
+    pending->source_read = true;
+    header.token = pending->token();
+  }
+  const Sent result = send_gathered(peer, header, command.source, command.length, nullptr, 0);
+  if (result != Sent::done) {
+    if (pending) pending_.drop(*pending);
+    return result;
+  }
+  free_payload(command);
+  reports_.sent(command.source, command.length, command.user_ptr, PTL_NI_OK);
+  return result;
 }
 
 // Prepares the way that the table chooses; where it turns out to be closed, the table is asked again without the fact it

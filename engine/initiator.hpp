@@ -50,6 +50,7 @@ class Initiator {
 
   Sent transmit(Peer& peer, Command& command);
   Sent transmit_put(Peer& peer, Command& command);
+  Sent transmit_with_data(Peer& peer, wire::Header header, Command& command, uint16_t payload_size);
   Sent transmit_get(Peer& peer, Command& command);
   Sent transmit_fetch(Peer& peer, Command& command);
   Sent send_bulk(Peer& peer, wire::Header& header, Command& command, Operation& pending, Access access);

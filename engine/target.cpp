@@ -112,7 +112,7 @@ void Target::request(Link& from, const wire::Header& header, const std::byte* pa
   Peer& peer = *from.peer;
   // Of most messages that is all that there is to check.
   const bool small_put = header.kind == wire::Kind::put && !(header.flags & wire::kBulk);
-  if (small_put ? header.payload_size != header.rlength : !well_formed(header, peer)) [[unlikely]] {
+  if (small_put ? wire::payload_of(header) != header.rlength : !well_formed(header, peer)) [[unlikely]] {
     ++core_.stats.malformed;
     return;
   }

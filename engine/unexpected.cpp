@@ -16,7 +16,7 @@ bool header_fits(const ListEntry& entry, const KeptHeader& kept) {
 
 static_assert(sizeof(KeptHeader) <= wire::kKeptHeader);
 
-uint64_t bytes_held(const KeptHeader& kept) { return sizeof kept + (kept.payload ? kept.header.payload_size : 0); }
+uint64_t bytes_held(const KeptHeader& kept) { return sizeof kept + (kept.payload ? wire::payload_of(kept.header) : 0); }
 
 bool was_set_aside(const KeptHeader& kept) { return kept.match_bits != kept.header.match_bits; }
 
@@ -60,9 +60,9 @@ void Unexpected::keep(Peer& peer, const wire::Header& header, const std::byte* p
   kept->held = true;
   if (header.flags & wire::kBulk) {
     if (!(header.flags & wire::kNoRegion)) std::memcpy(&kept->region, payload, sizeof kept->region);
-  } else if (header.payload_size) {
-    if (header.payload_size > KeptHeader::kSmall) kept->payload.reset(new std::byte[header.payload_size]);
-    std::memcpy(kept->payload ? kept->payload.get() : kept->small, payload, header.payload_size);
+  } else if (const size_t size = wire::payload_of(header)) {
+    if (size > KeptHeader::kSmall) kept->payload.reset(new std::byte[size]);
+    std::memcpy(kept->payload ? kept->payload.get() : kept->small, payload, size);
   }
   portal.unexpected.append(*kept);
   ++core_.interfaces[header.flags & wire::kNiMask].unexpected_headers;

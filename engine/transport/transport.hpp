@@ -67,10 +67,11 @@ struct TransportName {
 };
 
 struct TransportLimits {
-  size_t eager = 0;  // most payload bytes of one `send` (<= 65535)
+  size_t eager = 0;  // most payload bytes of one `send` (< wire::kWhole)
   size_t pull = 0;   // most bytes of one pull/push; 0 = cannot (the engine streams by messages)
   // The most that all peers together can have on their way here, as an engine keeps it (wire::kKeptHeader), where that is fixed.
   uint64_t under_way = 0;
+  size_t whole = 0;  // most payload bytes of a put that may be sent as wire::kWhole; 0: none is
 };
 
 // What the engine reads of a transport without calling it, and writes without calling it (bundling, lends).
@@ -165,8 +166,9 @@ class Transport {
   // The link to a process, made on first use; nullptr when this transport does not reach it. Never blocks: a link
   // that is still connecting answers `again`.
   virtual Link* connect(ProcessId process) = 0;
-  // header.payload_size = sum of `payload`, set by the caller. Payload of up to kInlinePayload bytes is placed inside the
-  // header by the transport (callers always pass it in `payload`). On arrival `payload` points at it wherever it lies.
+  // header.payload_size = sum of `payload`, set by the caller; or wire::kWhole, for puts of more than limits().eager bytes, which is
+  // answered `again` also where the receiver has no room for so much now, but perhaps for less. Payload of up to kInlinePayload bytes is
+  // placed inside the header by the transport (callers always pass it in `payload`). On arrival `payload` points at it wherever it lies.
   virtual Sent send(Link& link, const wire::Header& header, std::span<const iovec> payload) = 0;
   // false: this transport (or this link) has no remote memory access; stream instead.
   virtual bool expose(Link& link, const void* start, size_t size, bool peer_writes, Exposed& out) = 0;

@@ -41,6 +41,9 @@ constexpr uint8_t kToOperation = 1;
 
 constexpr uint64_t kWindowMessages = 32;  // stream_request: asks for no more data than fit so many eager messages
 
+// Header::payload_size of a put: all of its data travel with it, however long (TransportLimits::whole).
+constexpr uint16_t kWhole = 0xffff;
+
 constexpr size_t kInlinePayload = 8;
 constexpr size_t kKeptHeader = 384;  // what an engine needs at most to keep a message, beside its payload
 
@@ -52,7 +55,7 @@ struct alignas(64) Header {
   uint8_t datatype;  // ptl_datatype_t
   uint32_t source;   // transport's own: who sent it
   uint16_t pt_index;
-  uint16_t payload_size;  // bytes that travel with this header (0..65535)
+  uint16_t payload_size;  // bytes that travel with this header, or kWhole
   union {
     uint64_t match_bits;  // requests
     uint64_t transfer;    // stream_request: the transfer at the target, the token of the data that answer
@@ -63,6 +66,8 @@ struct alignas(64) Header {
   uint64_t token;          // the initiator's operation, returned in its ack or reply; 0 = none
   std::byte inline_payload[kInlinePayload];
 };
+// Bytes that travel with this header.
+constexpr uint64_t payload_of(const Header& header) { return header.payload_size == kWhole ? header.rlength : header.payload_size; }
 static_assert(sizeof(Header) == 64 && offsetof(Header, match_bits) == 16 && offsetof(Header, inline_payload) == 56);
 
 // Whether somebody waits for what the engine of its target does with it. All else only lies where the target will look.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <random>
 #include <vector>
@@ -60,6 +61,38 @@ TEST(FabricCredit, AMessageOfAnyLengthGoesAtOnceAndAThrottleAlways) {
   EXPECT_TRUE(sender.credit.covers(cost_of(header_of(0, wire::Kind::throttle))));
 }
 
+wire::Header whole() {
+  wire::Header header = header_of(wire::kWhole);
+  header.rlength = kEager + 1;
+  return header;
+}
+
+TEST(FabricCredit, OfPutsThatTravelWholeNoMoreAreUnderWayThanThereArePlaces) {
+  for (const uint64_t most : {uint64_t{1} << 20, uint64_t{64} << 20}) {
+    std::mt19937 random(static_cast<unsigned>(most));
+    Sender sender;
+    Receiver receiver{{}, most};
+    size_t sent = 0;
+    for (int i = 0; i < 100'000; ++i) {
+      switch (random() % 4) {
+        case 0: sent += sender.send(cost_of(whole())); break;
+        case 1: sender.send(cost_of(header_of(random() % (kEager + 1)))); break;
+        case 2:
+          if (sender.under_way.empty()) break;
+          ASSERT_TRUE(receiver.take(sender));
+          break;
+        default:
+          if (sender.told.empty()) break;
+          ASSERT_TRUE(sender.credit.granted(sender.told.front()));
+          sender.told.pop_front();
+      }
+      const auto places = static_cast<size_t>(std::count(sender.under_way.begin(), sender.under_way.end(), kOneWhole));
+      ASSERT_LT(places, kLandings) << "and one more may be being taken in";
+    }
+    EXPECT_GT(sent, 1000u);
+  }
+}
+
 TEST(FabricCredit, WhatIsUnderWayStaysBelowTheSumAndOneMessageFromEachAndNobodyWaitsForEver) {
   for (const uint64_t most : {uint64_t{0}, uint64_t{100'000}, uint64_t{1} << 20, uint64_t{64} << 20}) {
     std::mt19937 random(static_cast<unsigned>(most));
@@ -70,7 +103,10 @@ TEST(FabricCredit, WhatIsUnderWayStaysBelowTheSumAndOneMessageFromEachAndNobodyW
       Sender& sender = senders[random() % senders.size()];
       switch (random() % 4) {
         case 0:
-        case 1: sent += sender.send(cost_of(header_of(random() % 3 ? random() % 64 : random() % (kEager + 1)))); break;
+        case 1:
+          sent += sender.send(random() % 16 == 0 ? cost_of(whole())
+                                                 : cost_of(header_of(random() % 3 ? random() % 64 : random() % (kEager + 1))));
+          break;
         case 2:
           if (sender.under_way.empty()) break;
           ASSERT_TRUE(receiver.take(sender));

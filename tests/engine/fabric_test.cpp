@@ -318,6 +318,117 @@ TEST_P(FabricOf, AProcessWithTheAddressOfADeadOneIsANewLink) {
   while (second_sink.arrivals.empty()) second->poll(16), server->poll(16);
 }
 
+// Two ends, of which the first sends puts that travel whole and others.
+class FabricWhole {
+ public:
+  FabricWhole(std::unique_ptr<FabricTransport> from, std::unique_ptr<FabricTransport> to, Recorder& sink)
+      : sender(std::move(from)), receiver(std::move(to)), sink_(sink), link_(sender->connect(receiver->self())) {
+    link_->peer = Recorder::somebody();
+  }
+  static std::vector<std::byte> bytes(uint64_t number, size_t size) {
+    std::vector<std::byte> all(size);
+    for (size_t i = 0; i < size; ++i) all[i] = static_cast<std::byte>(number * 31 + i * 7 + i / 251);
+    return all;
+  }
+  Sent send(uint64_t number, size_t size) {
+    const std::vector<std::byte> data = bytes(number, size);
+    const iovec pieces[] = {{const_cast<std::byte*>(data.data()), size / 3},
+                            {const_cast<std::byte*>(data.data()) + size / 3, size - size / 3}};
+    wire::Header header = put(number, size);
+    if (size > sender->limits().eager) header.payload_size = wire::kWhole;
+    header.rlength = size;
+    return sender->send(*link_, header, {pieces, 2});
+  }
+  // The header of a put whose data could have come with it.
+  Sent announce(size_t size) {
+    wire::Header header = put(~0ull, 0);
+    header.flags = wire::kBulk | wire::kNoRegion;
+    header.rlength = size;
+    return sender->send(*link_, header, {});
+  }
+  void pump() { sender->poll(16), receiver->poll(16); }
+  // What has arrived, in its order; the announcements are not counted.
+  void expect(uint64_t& number, const std::vector<size_t>& sizes) {
+    for (; !sink_.arrivals.empty(); sink_.arrivals.pop_front()) {
+      const Recorder::Arrival& arrival = sink_.arrivals.front();
+      if (arrival.header.match_bits == ~0ull) continue;
+      ASSERT_LT(number, sizes.size());
+      ASSERT_EQ(arrival.header.match_bits, number);
+      ASSERT_EQ(arrival.header.rlength, sizes[number]);
+      ASSERT_TRUE(arrival.payload == bytes(number, sizes[number])) << "message " << number << " of " << sizes[number] << " bytes";
+      ++number;
+    }
+  }
+
+  std::unique_ptr<FabricTransport> sender, receiver;
+
+ private:
+  Recorder& sink_;
+  Link* link_;
+};
+
+TEST_P(FabricOf, PutsThatTravelWholeKeepTheirOrderAndTheirBytes) {
+  Recorder sinks[2];
+  FabricWhole ends(open(sinks[0]), open(sinks[1]), sinks[1]);
+  const size_t whole = ends.sender->limits().whole, eager = ends.sender->limits().eager;
+  if (whole == 0) GTEST_SKIP() << "no put travels whole by this provider";
+  std::mt19937 random(7);
+  std::vector<size_t> sizes;
+  uint64_t seen = 0;
+  for (int i = 0; i < 100; ++i, ends.pump()) EXPECT_EQ(ends.send(0, whole), Sent::again) << "the receiver has offered no place yet";
+  while (ends.announce(whole) == Sent::again) ends.pump();
+  for (const uint64_t count = test::runs(500); sizes.size() < count;) {
+    sizes.push_back(random() % 3 ? eager + 1 + random() % (whole - eager) : random() % (eager + 1));
+    Sent sent;
+    while ((sent = ends.send(sizes.size() - 1, sizes.back())) == Sent::again) ends.pump();
+    ASSERT_EQ(sent, Sent::done);
+    if (random() % 8 == 0) ends.pump();
+    ends.expect(seen, sizes);
+  }
+  while (seen < sizes.size()) ends.pump(), ends.expect(seen, sizes);
+  EXPECT_EQ(ends.receiver->malformed(), 0u);
+}
+
+TEST_P(FabricOf, PutsThatTravelWholeWaitForPlacesWhileNobodyTakesThemIn) {
+  Recorder sinks[2];
+  FabricWhole ends(open(sinks[0]), open(sinks[1]), sinks[1]);
+  const size_t whole = ends.sender->limits().whole;
+  if (whole == 0) GTEST_SKIP() << "no put travels whole by this provider";
+  while (ends.announce(whole) == Sent::again) ends.pump();
+  std::vector<size_t> sizes;
+  uint64_t seen = 0;
+  while (sizes.empty()) {
+    if (ends.send(0, whole) == Sent::done) sizes.push_back(whole);
+    ends.pump();
+  }
+  for (int refused = 0; refused < 2000; ++refused, ends.sender->poll(16)) {
+    if (ends.send(sizes.size(), whole) != Sent::done) continue;
+    sizes.push_back(whole);
+    ASSERT_LE(sizes.size(), 2 * fabric::kLandings) << "nothing holds this sender back";
+  }
+  while (seen < sizes.size()) ends.pump(), ends.expect(seen, sizes);
+}
+
+TEST_P(FabricOf, AnEndInTheMidstOfPutsThatTravelWholeIsToldAfterThem) {
+  Recorder sinks[2];
+  FabricWhole ends(open(sinks[0]), open(sinks[1]), sinks[1]);
+  const size_t whole = ends.sender->limits().whole;
+  if (whole == 0) GTEST_SKIP() << "no put travels whole by this provider";
+  while (ends.announce(whole) == Sent::again) ends.pump();
+  std::vector<size_t> sizes;
+  for (uint64_t seen = 0; seen == 0; ends.expect(seen, sizes)) {
+    if (sizes.empty() && ends.send(0, whole) == Sent::done) sizes.push_back(whole);
+    ends.pump();
+  }
+  uint64_t seen = 1;
+  while (ends.send(sizes.size(), whole) == Sent::done) sizes.push_back(whole);
+  ends.sender.reset();  // lets what was sent leave, as far as sockets take it
+  while (sinks[1].losses.empty()) ends.receiver->poll(16);
+  ends.expect(seen, sizes);
+  EXPECT_GT(seen, 1u);
+  EXPECT_TRUE(ends.receiver->idle() || ends.receiver->poll(16) >= 0);
+}
+
 // Engines on fabrics of their own, stepped by hand; the first receives.
 class FabricFlood {
  public:
@@ -345,7 +456,7 @@ class FabricFlood {
 TEST_P(FabricOf, WhatIsKeptOfAFloodStaysBelowItsLimitAndOneMessageFromEachSender) {
   constexpr uint64_t kLimit = 2 << 20;
   FabricFlood flood(GetParam(), 3, kLimit);
-  std::vector<char> data(fabric::kEager);
+  std::vector<char> data(fabric::kWholeMost);
   uint64_t sent = 0, most = 0;
   // Senders that send while nothing restrains them, at a receiver that steps seldom: sockets fill before it can ask for less.
   for (int still = 0; still < 200;) {
@@ -353,7 +464,7 @@ TEST_P(FabricOf, WhatIsKeptOfAFloodStaysBelowItsLimitAndOneMessageFromEachSender
     for (size_t i = 1; i < flood.nodes.size(); ++i) {
       test::Node& sender = *flood.nodes[i];
       for (int burst = 0; burst < 100 && sender.engine.restraints() == 0; ++burst, ++sent)
-        sender.run(sender.put(data.data(), sent % 50 == 0 ? data.size() : 8, 0));
+        sender.run(sender.put(data.data(), sent % 100 == 0 ? data.size() : sent % 50 == 0 ? fabric::kEager : 8, 0));
       for (int step = 0; step < 20; ++step) sender.engine.step(0);
     }
     flood.receiver().engine.step(0);

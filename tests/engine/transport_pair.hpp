@@ -31,7 +31,7 @@ class Recorder final : public Sink {
 
   void arrived(Link& from, const wire::Header& header, const std::byte* payload) override {
     Arrival& arrival = arrivals.emplace_back(Arrival{&from, header, {}});
-    if (header.payload_size > 0) arrival.payload.assign(payload, payload + header.payload_size);
+    if (const uint64_t size = wire::payload_of(header)) arrival.payload.assign(payload, payload + size);
   }
   void moved(void* context, bool ok) override { moves[context].push_back(ok); }
   void lost(Link& link) override { losses.push_back(&link); }

@@ -30,7 +30,9 @@ struct Ends {
   }
 
   void arrived(const fabric::Message& message) {
-    const size_t size = message.header.payload_size;
+    const bool whole = message.header.payload_size == wire::kWhole;
+    const size_t size = whole ? 0 : message.header.payload_size;
+    if (whole) require(message.header.rlength <= fabric::kWholeMost, "what travels whole is no longer than its place");
     for (size_t i = 0; i < size; ++i) sum = static_cast<uint8_t>(sum + std::to_integer<uint8_t>(message.payload[i]));
     if (size > fabric::kEager || !lender.take(grant, fabric::cost_of(message.header))) return;
     if (lender.is_due(grant, kMost)) lender.tell(grant, lender.next_total(grant, kMost));
@@ -42,7 +44,9 @@ struct Ends {
   size_t take(std::span<const std::byte> bytes) {
     fabric::Message message;
     fabric::GrantMessage words{};
-    if (fabric::is_probe(bytes, message.prefix)) return bytes.size();
+    fabric::OfferMessage offer{};
+    if (fabric::is_probe(bytes, message.prefix) || fabric::is_landed(bytes, message.prefix)) return bytes.size();
+    if (fabric::is_offer(bytes, offer)) return sizeof offer;
     if (fabric::is_grant(bytes, words)) {
       granted(words.total);
       return sizeof words;

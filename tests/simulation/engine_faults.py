@@ -39,7 +39,7 @@ FAULTS = [
      'const bool fits = (!kept.held || completes) && header_fits(entry, kept);',
      'const bool fits = (!kept.held || completes) && header_fits(entry, kept) && !planted(@);'),
     ('portals', 'kept_short', 'of an unexpected message the last byte is not kept', 'unexpected.cpp',
-     'kept->small, payload, header.payload_size);', 'kept->small, payload, header.payload_size - (planted(@) ? 1u : 0u));'),
+     'kept->small, payload, size);', 'kept->small, payload, size - (planted(@) ? 1u : 0u));'),
     ('portals', 'header_counted', 'an unexpected message that is taken stays counted', 'unexpected.cpp',
      '--ni.unexpected_headers;', 'ni.unexpected_headers -= planted(@) ? 0 : 1;'),
     ('portals', 'piece_misplaced', 'a piece of a long message overwrites the first', 'bulk.cpp',

@@ -18,11 +18,16 @@
 
 namespace portunus::fabric {
 
+// A put that travels whole, however long: so long as there is credit for one, there is a place for its data.
+constexpr uint64_t kOneWhole = wire::kKeptHeader + kWholeMost;
 constexpr uint64_t cost_of(const wire::Header& header) {
+  if (header.payload_size == wire::kWhole) return kOneWhole;
   return header.kind == wire::Kind::throttle ? 0 : wire::kKeptHeader + header.payload_size;
 }
 constexpr uint64_t kOneMessage = wire::kKeptHeader + kEager;
 constexpr uint64_t kWindow = 512 << 10;  // what a link gets at most, and where there is room
+constexpr size_t kLandings = 8;          // places for the data of puts that travel whole: those under way, and one that is being taken in
+static_assert(kWindow / kOneWhole < kLandings);
 
 // The sender's side of a link.
 class Credit {

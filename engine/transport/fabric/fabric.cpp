@@ -78,7 +78,7 @@ void FabricTransport::hand_to_provider(Operation& operation, FabricLink& link) {
 
 Sent FabricTransport::send(Link& to, const wire::Header& header, std::span<const iovec> payload) {
   FabricLink& link = own(to);
-  const Sent sent = send_on_credit(link, header, payload);
+  const Sent sent = header.payload_size == wire::kWhole ? send_whole(link, header, payload) : send_on_credit(link, header, payload);
   if (header.kind == wire::Kind::throttle) link.throttle_waits = sent == Sent::again;
   return sent;
 }
@@ -88,16 +88,21 @@ Sent FabricTransport::send_on_credit(FabricLink& link, const wire::Header& heade
   assert(header.payload_size <= limits_.eager);
   const uint64_t cost = fabric::cost_of(header);
   if (!link.credit.covers(cost)) return Sent::again;
-  const Sent sent = put_out(link, fabric::encoded_size(header), [&](std::byte* out) {
-    fabric::encode({fabric::kMessageMagic, link.remote_slot, self().pid, options_.uid}, header, payload, out);
-  });
+  const Sent sent = put_message(link, header, payload);
   if (sent == Sent::done) link.credit.spend(cost);
   return sent;
+}
+
+Sent FabricTransport::put_message(FabricLink& link, const wire::Header& header, std::span<const iovec> payload) {
+  return put_out(link, fabric::encoded_size(header), [&](std::byte* out) {
+    fabric::encode({fabric::kMessageMagic, link.remote_slot, self().pid, options_.uid}, header, payload, out);
+  });
 }
 
 // Alone, or with what travels with it.
 template <class Write>
 Sent FabricTransport::put_out(FabricLink& link, size_t size, Write&& write) {
+  if (link.unsent != nullptr) return Sent::again;
   if (state.bundling == 0 && link.frame == nullptr) return send_alone(link, size, write);
   if (link.frame != nullptr && link.filled + size > kFrame && !send_frame(link)) return Sent::again;
   if (link.frame == nullptr && !begin_frame(link)) return Sent::again;
@@ -118,14 +123,16 @@ Sent FabricTransport::send_alone(FabricLink& link, size_t size, Write&& write) {
   return Sent::again;  // after Sink::lost: failed
 }
 
+// From this transport to the other end's.
+bool FabricTransport::put_word(FabricLink& link, const void* word, size_t size) {
+  return put_out(link, size, [&](std::byte* out) { std::memcpy(out, word, size); }) == Sent::done;
+}
+
 // Tells the other end how much it may send, now or as soon as the provider takes it.
 void FabricTransport::grant(FabricLink& link) {
   const uint64_t total = lender_.next_total(link.grant, state.lends);
-  const bool goes = link.state == LinkState::ready && !link.throttle_waits &&
-                    put_out(link, sizeof(fabric::GrantMessage), [&](std::byte* out) {
-                      const fabric::GrantMessage message{{fabric::kGrantMagic, link.remote_slot, self().pid, options_.uid}, total};
-                      std::memcpy(out, &message, sizeof message);
-                    }) == Sent::done;
+  const fabric::GrantMessage message{{fabric::kGrantMagic, link.remote_slot, self().pid, options_.uid}, total};
+  const bool goes = link.state == LinkState::ready && !link.throttle_waits && put_word(link, &message, sizeof message);
   if (goes) lender_.tell(link.grant, total);
   else if (!link.owed) owed_.push_back(&link);
   link.owed = !goes;
@@ -215,7 +222,7 @@ void FabricTransport::withdraw(Exposed& exposed) {
 void FabricTransport::receive_more() {
   while (!unposted_.empty()) {
     Operation& operation = *unposted_.back();
-    iovec piece{operation.buffer, fabric::room_for(limits_.eager)};
+    iovec piece{operation.buffer, buffer_size(Kind::receive)};
     fi_msg message{};
     message.msg_iov = &piece;
     message.desc = &operation.descriptor;
@@ -263,6 +270,7 @@ int FabricTransport::poll(int budget) {
   if (!unposted_.empty()) receive_more();
   if (!opening_.empty()) done += probe();
   if (!refused_.empty()) done += retry_moves();
+  if (!unsent_.empty()) done += send_unsent();
   if (!owed_.empty()) done += grant_owed();
   if (empty && !disconnected_.empty()) done += reap();
   return done;
@@ -320,10 +328,14 @@ void FabricTransport::completed(const fi_cq_data_entry& entry) {
 size_t FabricTransport::take_in(std::span<const std::byte> bytes) {
   fabric::Message message;
   fabric::GrantMessage granted{};
-  const bool probed = fabric::is_probe(bytes, message.prefix), grants = fabric::is_grant(bytes, granted);
+  fabric::OfferMessage offered{};
+  const bool grants = fabric::is_grant(bytes, granted), offers = !grants && fabric::is_offer(bytes, offered);
+  const bool landed = fabric::is_landed(bytes, message.prefix), probed = !landed && fabric::is_probe(bytes, message.prefix);
   if (grants) message.prefix = granted.prefix;
-  const size_t size = probed ? bytes.size() : grants ? sizeof granted : fabric::decode_first(bytes, message);
-  const bool whole = probed || grants || (size != 0 && message.header.payload_size <= limits_.eager);
+  if (offers) message.prefix = offered.prefix;
+  const bool word = probed || landed || grants || offers;  // to the transport
+  const size_t size = grants ? sizeof granted : offers ? sizeof offered : word ? bytes.size() : fabric::decode_first(bytes, message);
+  const bool whole = word || (size != 0 && (message.header.payload_size <= limits_.eager || message.header.payload_size == wire::kWhole));
   if (!whole || message.prefix.slot >= links_.size() || links_[message.prefix.slot]->process.pid != message.prefix.pid) {
     ++malformed_;
     return 0;
@@ -336,18 +348,38 @@ size_t FabricTransport::take_in(std::span<const std::byte> bytes) {
     return 0;
   }
   if (link.state == LinkState::opening) link.state = LinkState::ready;
+  if (landed != link.begun) {  // nothing comes between a header and the word that its data are there
+    ++malformed_;
+    if (link.begun) disconnect(link);
+    return 0;
+  }
   if (probed) return size;
+  if (landed) {
+    end_whole(link);
+    return size;
+  }
+  if (offers) {
+    if (link.may_land) ++malformed_;
+    else link.landing = offered.region, link.may_land = true;
+    return size;
+  }
   if (grants || !lender_.take(link.grant, fabric::cost_of(message.header))) {
     if (!grants || !link.credit.granted(granted.total)) ++malformed_;
     return size;
   }
+  if (message.header.payload_size == wire::kWhole) begin_whole(link, message.header);
+  else hand_over(link, message.header, message.payload);
+  return size;
+}
+
+void FabricTransport::hand_over(FabricLink& link, const wire::Header& header, const std::byte* payload) {
   if (!link.known) {
     link.known = true;
     sink_.introduced(link, *this);
   }
-  sink_.arrived(link, message.header, message.payload);
+  sink_.arrived(link, header, payload);
+  if (limits_.whole != 0 && !link.offered && fabric::could_be_whole(header)) offer(link);
   if (!link.owed && lender_.is_due(link.grant, state.lends)) grant(link);
-  return size;
 }
 
 // The provider has returned a send or a move.
@@ -358,8 +390,8 @@ void FabricTransport::finish(Operation& operation, bool ok) {
     size_t& orphans = orphans_[static_cast<size_t>(operation.kind)];
     if (orphans > 0) --orphans;
   }
-  if (operation.kind == Kind::send) {
-    free_sends_.push_back(&operation);
+  if (operation.kind == Kind::send || operation.kind == Kind::data) {
+    pool_of(operation.kind).push_back(&operation);
     if (link == nullptr) return;
     --link->in_flight;
     --sends_in_flight_;
@@ -375,7 +407,8 @@ bool FabricTransport::idle() {
   if (guard_.pending()) guard_due_ = true;
   // Twice: the first may do no more than notice that the connection stands.
   for (int i = 0; i < 2 && !opening_.empty(); ++i) news_ += probe();
-  if (guard_due_ || news_ > 0 || stashed_ > 0 || !disconnected_.empty() || !unposted_.empty() || !refused_.empty()) return false;
+  if (guard_due_ || news_ > 0 || stashed_ > 0 || !disconnected_.empty() || !unposted_.empty() || !refused_.empty() || !unsent_.empty())
+    return false;
   if (endpoint_.cq_fd >= 0) {
     fid* queue = &endpoint_.cq->fid;
     return fi_trywait(endpoint_.fabric.get(), &queue, 1) == FI_SUCCESS;

@@ -66,14 +66,14 @@ class FabricTransport final : public Transport, public Bundling, public Resting,
   int wait_fd() const override { return wait_; }
 
  private:
-  enum class Kind : uint8_t { receive, send, move };
+  enum class Kind : uint8_t { receive, send, move, data };  // data: written for a put that travels whole
   struct Operation {
     fi_context2 context;  // first: FI_CONTEXT modes lend it to the provider, and op_context leads back here
     Kind kind;
     bool active = false;                 // the provider has it
     fabric::FabricLink* link = nullptr;  // null: not active, or its link was lost
     fabric::Move* move = nullptr;        // of which this is a piece
-    size_t bytes = 0;                    // of that piece
+    size_t bytes = 0;                    // of that piece, or of the data
     uint64_t begun_ns = 0;
     std::byte* buffer = nullptr;
     void* descriptor = nullptr;
@@ -110,6 +110,8 @@ class FabricTransport final : public Transport, public Bundling, public Resting,
   ssize_t inject(fabric::FabricLink& link, const void* bytes, size_t size);
   void hand_to_provider(Operation& operation, fabric::FabricLink& link);
   Sent send_on_credit(fabric::FabricLink& link, const wire::Header& header, std::span<const iovec> payload);
+  bool put_word(fabric::FabricLink& link, const void* word, size_t size);
+  Sent put_message(fabric::FabricLink& link, const wire::Header& header, std::span<const iovec> payload);
   template <class Write>
   Sent put_out(fabric::FabricLink& link, size_t size, Write&& write);
   template <class Write>
@@ -120,12 +122,26 @@ class FabricTransport final : public Transport, public Bundling, public Resting,
   bool send_frame(fabric::FabricLink& link);
   void drop_frame(fabric::FabricLink& link);
   Operation* claim(std::vector<Operation*>& pool, Kind kind);
+  [[nodiscard]] static size_t buffer_size(Kind kind);
+  std::vector<Operation*>& pool_of(Kind kind) {
+    return kind == Kind::send ? free_sends_ : kind == Kind::move ? free_moves_ : kind == Kind::data ? free_data_ : unposted_;
+  }
+  void hand_over(fabric::FabricLink& link, const wire::Header& header, const std::byte* payload);
   void receive_more();
   int fetch(fi_cq_data_entry* entries, int most);
   void completed(const fi_cq_data_entry& entry);
   size_t take_in(std::span<const std::byte> bytes);
   void finish(Operation& operation, bool ok);
   void take_error();
+  // whole.cpp
+  Sent send_whole(fabric::FabricLink& link, const wire::Header& header, std::span<const iovec> payload);
+  void send_data(fabric::FabricLink& link);
+  ssize_t write_data(Operation& operation);
+  void drop_data(fabric::FabricLink& link);
+  int send_unsent();
+  void offer(fabric::FabricLink& link);
+  void begin_whole(fabric::FabricLink& link, const wire::Header& header);
+  void end_whole(fabric::FabricLink& link);
   // moves.cpp
   Moved move(fabric::FabricLink& link, const wire::Region& remote, void* local, size_t size, void* context, bool out);
   ssize_t start(Operation& operation, const fabric::Move& move, size_t size);
@@ -155,6 +171,8 @@ class FabricTransport final : public Transport, public Bundling, public Resting,
   Operation* drafted_ = nullptr;
   std::vector<Operation*> free_sends_;
   std::vector<Operation*> free_moves_;
+  std::vector<Operation*> free_data_;
+  std::vector<fabric::FabricLink*> unsent_;  // links of which the provider has not taken the data of a put yet
   std::list<fabric::Move> moves_;
   fabric::Flow in_, out_;                                   // long data of either direction, whoever moves them
   uint64_t spoke_ns_ = 0;                                   // when something long was opened to a peer last, or something sent since
@@ -168,8 +186,10 @@ class FabricTransport final : public Transport, public Bundling, public Resting,
   int stashed_ = 0;
   uint32_t turn_ = 0;
   bool guard_due_ = false;
+  bool has_data_ = false;   // operations for data were added
+  size_t offers_ = 0;       // landings, also those of peers that are gone
   int news_ = 0;            // links that became ready while `idle` was asked
-  size_t orphans_[3] = {};  // by Kind: active operations of lost links, which the provider may never return
+  size_t orphans_[4] = {};  // by Kind: active operations of lost links, which the provider may never return
   size_t sends_in_flight_ = 0;
   std::vector<fabric::FabricLink*> refused_;  // whose next piece the provider would not take, with none of them on its way
   std::vector<fabric::FabricLink*> framed_;   // those that collect messages, or did since the last flush

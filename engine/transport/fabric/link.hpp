@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <deque>
+#include <memory>
 
 #include "engine/transport/fabric/credit.hpp"
 #include "engine/transport/fabric/moves.hpp"
@@ -23,6 +24,14 @@ enum class LinkState : uint8_t {
   failed,  // Sink::lost was called
 };
 
+// Memory that a peer writes the data of its puts to, one place after the other.
+struct Landing {
+  std::byte* memory = nullptr;
+  Registration* registration = nullptr;
+  wire::Header header{};  // of the put whose data come next
+  uint32_t landed = 0;    // how many have come
+};
+
 struct FabricLink : Link {
   LinkState state = LinkState::calling;
   bool caller = false;  // we called, so we probe
@@ -35,11 +44,19 @@ struct FabricLink : Link {
   bool framed = false;          // the transport's list of links with a frame names it
   bool throttle_waits = false;  // the provider would not take a throttle: grants stay behind it
   bool owed = false;            // a grant: on the transport's list
+  bool begun = false;           // `whole` has come, its data have not
+  bool offered = false;         // the peer knows of our landing
+  bool may_land = false;        // we know of the peer's
   bool unconfirmed = false;     // something was injected since the last send that tells of its end
+  bool written = false;         // the provider has taken what is `unsent`, but not the word that it is there
   Credit credit;
   Grant grant;
-  size_t name_hash = 0;     // of its endpoint name
-  std::deque<Move*> moves;  // of which something is still to be asked for, in their order
+  size_t name_hash = 0;           // of its endpoint name
+  void* unsent = nullptr;         // the transport's operation with the data of a put whose header has gone
+  wire::Region landing{};         // where the peer takes such data
+  uint32_t landed_there = 0;      // how many were sent
+  std::unique_ptr<Landing> here;  // where we do
+  std::deque<Move*> moves;        // of which something is still to be asked for, in their order
   Window window;
   size_t asked = 0;  // bytes of moves that the provider has
   fi_addr_t address = FI_ADDR_UNSPEC;

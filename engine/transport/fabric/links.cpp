@@ -148,8 +148,10 @@ void FabricTransport::abandon(FabricLink& link) {
     if (!operation.active || operation.link != &link) continue;
     operation.link = nullptr;
     ++orphans_[static_cast<size_t>(operation.kind)];
-    if (operation.kind == Kind::send) --sends_in_flight_;
+    if (operation.kind == Kind::send || operation.kind == Kind::data) --sends_in_flight_;
   }
+  if (link.unsent != nullptr) drop_data(link);
+  if (link.begun) end_whole(link);  // its landing stays: the provider may be writing to it
   abandon_moves(link);
   lender_.forget(link.grant);
 }

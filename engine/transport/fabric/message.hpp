@@ -1,5 +1,7 @@
 // message.hpp: the bytes of one message on the fabric: Prefix 16 B | of wire::Header 8 to 48 B | payload. Several may travel
-// together, one behind the other, in one send; among them grants (credit.hpp): Prefix | 8 B.
+// together, one behind the other, in one send; among them grants (credit.hpp): Prefix | 8 B, and offers (whole.cpp): Prefix | 16 B. Behind
+// the header of a put that travels whole (wire::kWhole) its data are written where the receiver has offered it, and then comes a Prefix
+// alone.
 //
 // Thread: pure functions.
 // Invariants: what `decode` accepts has a known kind and exactly the length its header announces; whether the sender exists is the caller's
@@ -20,8 +22,11 @@ namespace portunus::fabric {
 
 constexpr uint32_t kMessageMagic = 0x50544d03;  // "PTM", version 3; a peer of other byte order fails here
 constexpr uint32_t kProbeMagic = 0x50544b01;    // "PTK": a Prefix alone, which opens the way between two endpoints
+constexpr uint32_t kLandedMagic = 0x50544401;   // "PTD": a Prefix alone: the data of the put whose header came before are there
+constexpr uint32_t kOfferMagic = 0x50544f01;    // "PTO": where the data of puts that travel whole may be written
 constexpr uint32_t kGrantMagic = 0x50544701;    // "PTG": how much the receiver of this may have sent, from the beginning
 constexpr size_t kEager = 8192;                 // payload bytes of one message
+constexpr size_t kWholeMost = 64 << 10;         // payload bytes of a put that travels whole
 
 // Says who sends: few providers tell (FI_SOURCE). `slot` is the receiver's own number for this sender, told in the
 // Hello (guard.hpp), so that nothing is searched for on arrival and the nid need not travel.
@@ -52,15 +57,24 @@ struct Message {
 };
 
 inline size_t encoded_size(const wire::Header& header) {
-  size_t size = sizeof(Prefix) + kFixed + header.payload_size;
+  size_t size = sizeof(Prefix) + kFixed + (header.payload_size != wire::kWhole ? header.payload_size : 0);
   for (const auto word : kWords) size += bytes_of(code_of(header.*word));
   return size;
+}
+
+// A header that says that so many bytes follow by themselves is one of ours.
+constexpr bool begins_whole(const wire::Header& header) {
+  return header.kind == wire::Kind::put && !(header.flags & wire::kBulk) && header.rlength > kEager && header.rlength <= kWholeMost;
+}
+// And one of a put whose data are to be asked for, though they could have come with it.
+constexpr bool could_be_whole(const wire::Header& header) {
+  return header.kind == wire::Kind::put && (header.flags & wire::kBulk) && header.rlength > kEager && header.rlength <= kWholeMost;
 }
 
 // A buffer for one message of so many payload bytes, or for several that travel together and are no longer.
 constexpr size_t room_for(size_t payload) { return (kHeadSize + payload + 63) / 64 * 64; }
 
-// Writes encoded_size(header) bytes to `out`. The pieces must add up to header.payload_size.
+// Writes encoded_size(header) bytes to `out`. The pieces must add up to header.payload_size; of a put that travels whole there are none.
 inline void encode(Prefix prefix, const wire::Header& header, std::span<const iovec> pieces, std::byte* out) {
   std::byte* to = out + sizeof prefix;
   const auto put = [&to](const void* from, size_t size) {
@@ -80,7 +94,7 @@ inline void encode(Prefix prefix, const wire::Header& header, std::span<const io
   [[maybe_unused]] const std::byte* const begin = to;
   for (const iovec& piece : pieces)
     if (piece.iov_len != 0) put(piece.iov_base, piece.iov_len);
-  assert(to == begin + header.payload_size);
+  assert(to == begin + (header.payload_size != wire::kWhole ? header.payload_size : 0));
 }
 
 struct GrantMessage {
@@ -100,6 +114,26 @@ inline bool is_probe(std::span<const std::byte> bytes, Prefix& out) {
   if (bytes.size() != sizeof out) return false;
   std::memcpy(&out, bytes.data(), sizeof out);
   return out.magic == kProbeMagic;
+}
+
+// Whether `bytes` say that the data of a put that travels whole are there.
+inline bool is_landed(std::span<const std::byte> bytes, Prefix& out) {
+  if (bytes.size() != sizeof out) return false;
+  std::memcpy(&out, bytes.data(), sizeof out);
+  return out.magic == kLandedMagic;
+}
+
+struct OfferMessage {
+  Prefix prefix;
+  wire::Region region;
+};
+static_assert(sizeof(OfferMessage) == 32);
+
+// Whether `bytes` begin with an offer.
+inline bool is_offer(std::span<const std::byte> bytes, OfferMessage& out) {
+  if (bytes.size() < sizeof out) return false;
+  std::memcpy(&out, bytes.data(), sizeof out);
+  return out.prefix.magic == kOfferMagic;
 }
 
 // The length of the message that `bytes` begin with; 0 when they begin with none of ours, or not all of it. out.payload
@@ -125,8 +159,9 @@ inline bool is_probe(std::span<const std::byte> bytes, Prefix& out) {
     left -= size;
     codes /= 4;
   }
-  const size_t behind = out.header.payload_size;
-  if (codes != 0 || behind > left) return 0;
+  const bool whole = out.header.payload_size == wire::kWhole;
+  const size_t behind = whole ? 0 : out.header.payload_size;
+  if (codes != 0 || behind > left || (whole && !begins_whole(out.header))) return 0;
   out.payload = from;
   if (behind <= wire::kInlinePayload) {
     std::memcpy(out.header.inline_payload, from, behind);

@@ -76,6 +76,8 @@ FabricTransport::~FabricTransport() {
   if (wait_ >= 0) close(wait_);
   for (fabric::Move& move : moves_) registrations_.release(move.registration);
   for (fabric::Registration* registration : buffer_registrations_) registrations_.release(registration);
+  for (const auto& link : links_)
+    if (link->here) registrations_.release(link->here->registration);
 }
 
 void FabricTransport::size_messages() {
@@ -88,20 +90,26 @@ void FabricTransport::size_messages() {
     throw std::runtime_error("the libfabric provider " + provider + " sends too short messages; choose another by PTL_FABRIC_PROVIDER");
   limits_.eager = fabric::kEager;
   limits_.pull = std::min(kPullMost, most);
+  // Where what asks for the data of a long message would wake the owner, and data that are written come in order.
+  if (endpoint_.by_streams() && most >= fabric::kWholeMost) limits_.whole = fabric::kWholeMost;
   inject_size_ = std::min(info.tx_attr->inject_size, kInjectMost);
   inject_buffer_.resize(inject_size_);
 }
 
+size_t FabricTransport::buffer_size(Kind kind) {
+  return kind == Kind::move ? 0 : kind == Kind::data ? fabric::kWholeMost : fabric::room_for(fabric::kEager);
+}
+
 // Adds operations, with a buffer each where their kind needs one, to the pool of their kind. False: no memory.
 bool FabricTransport::add_operations(Kind kind, size_t count) {
-  const size_t buffer_size = kind == Kind::move ? 0 : fabric::room_for(limits_.eager);
+  const size_t size = buffer_size(kind);
   std::byte* memory = nullptr;
   void* descriptor = nullptr;
-  if (buffer_size > 0) {
-    memory = buffers_.emplace_back(count * buffer_size).memory;
+  if (size > 0) {
+    memory = buffers_.emplace_back(count * size).memory;
     if (memory == nullptr) return false;
     if (endpoint_.needs(FI_MR_LOCAL)) {
-      fabric::Registration* registration = registrations_.acquire(memory, count * buffer_size, FI_SEND | FI_RECV);
+      fabric::Registration* registration = registrations_.acquire(memory, count * size, kind == Kind::data ? FI_WRITE : FI_SEND | FI_RECV);
       if (registration == nullptr) return false;
       buffer_registrations_.push_back(registration);
       descriptor = registration->descriptor;
@@ -111,8 +119,8 @@ bool FabricTransport::add_operations(Kind kind, size_t count) {
     Operation& operation = operations_.emplace_back();
     operation.kind = kind;
     operation.descriptor = descriptor;
-    if (memory != nullptr) operation.buffer = memory + i * buffer_size;
-    (kind == Kind::send ? free_sends_ : kind == Kind::move ? free_moves_ : unposted_).push_back(&operation);
+    if (memory != nullptr) operation.buffer = memory + i * size;
+    pool_of(kind).push_back(&operation);
   }
   return true;
 }
@@ -177,11 +185,12 @@ bool FabricTransport::confirm() {
 void FabricTransport::linger() {
   const auto deadline = std::chrono::steady_clock::now() + kLinger;
   fi_cq_data_entry entries[kBatch];
-  while ((flush(), state.keeps_back || !confirm() || sends_in_flight_ > 0) && std::chrono::steady_clock::now() < deadline) {
+  while ((flush(), send_unsent(), state.keeps_back || !unsent_.empty() || !confirm() || sends_in_flight_ > 0) &&
+         std::chrono::steady_clock::now() < deadline) {
     const int n = fetch(entries, kBatch);
     for (int i = 0; i < n; ++i) {
       auto& operation = *static_cast<Operation*>(entries[i].op_context);
-      if (operation.kind == Kind::send) finish(operation, true);
+      if (operation.kind == Kind::send || operation.kind == Kind::data) finish(operation, true);
     }
     if (n < 0) return;  // somebody's end, or ours
     if (n == 0) std::this_thread::yield();
