@@ -67,6 +67,8 @@ struct ProgressPlan {
   // No SCHED_FIFO then: providers take spin locks that other processes share: a real-time thread that meets one whose holder it has
   // displaced would spin until the kernel's real-time throttle, about a second.
   bool network_open() const { return by_socket || must_poll; }
+  // A network's descriptors wake the engine thread for all that it brings; and where only that thread steps, the application waits for it.
+  bool may_be_calm() const { return mode == ProgressMode::park && !network_open(); }
 };
 
 // The words of a process that ringers use: in the segment of the node, if there is one, and else the process's own.

@@ -67,8 +67,7 @@ void BasicProgress<Memory>::run_parked() {
           ++idle;
         }
       }
-      // Descriptors wake this thread for all that a network brings.
-      if (!plan_.network_open())
+      if (plan_.may_be_calm())
         calm_.weigh(woken, found, engine_->answers() != answers, engine_->stats().triggers.read(), looks_.load_relaxed());
       woken = false;
       Memory::mark(22);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/progress/progress.hpp"
+
 namespace portunus {
 namespace {
 
@@ -70,6 +72,19 @@ TEST(Calm, IsUnlearntByAnApplicationThatNowLooksAtItsMemoryAlone) {
   for (uint32_t i = 0; i < 2 * Calm::kUnasked; ++i) a.calm.weigh(true, true, false, 0, a.looks);
   a.comes_for(1);
   EXPECT_FALSE(a.calm.now());
+}
+
+TEST(Calm, IsNotForWhoStepsForAllOthersNorBesideANetwork) {
+  ProgressPlan plan;
+  plan.mode = ProgressMode::park;
+  EXPECT_TRUE(plan.may_be_calm());
+  plan.by_socket = true;
+  EXPECT_FALSE(plan.may_be_calm());
+  plan.by_socket = false;
+  for (const auto mode : {ProgressMode::offload, ProgressMode::caller, ProgressMode::spin}) {
+    plan.mode = mode;
+    EXPECT_FALSE(plan.may_be_calm());
+  }
 }
 
 }  // namespace
