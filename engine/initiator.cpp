@@ -123,7 +123,7 @@ Sent Initiator::send_gathered(Peer& peer, const wire::Header& header, const Loca
   }
   const Memory memory{source.base, source.iov_count};
   if (source.iov_count != 0 && front_size == 0 && size > 0) {
-    InPlace* const place = peer.transport->can().in_place;
+    InPlace* const place = header.payload_size == wire::kWhole ? nullptr : peer.transport->can().in_place;
     if (std::byte* payload = place ? place->begin(*peer.link, header) : nullptr) {
       memory.copy_out(source.offset, payload, size);
       place->commit(*peer.link);

@@ -31,6 +31,8 @@ Link* SimulatedTransport::connect(ProcessId process) {
 Sent SimulatedTransport::send(Link& link, const wire::Header& header, std::span<const iovec> payload) {
   const uint32_t peer = rank_of(link);
   if (from(peer).lost || net_.strikes(Mutant::send_failed, 400)) return Sent::failed;
+  const bool whole = header.payload_size == wire::kWhole;
+  if (whole && net_.one_in(3)) return Sent::again;  // no room for so much
   if (full(peer)) {
     if (net_.strikes(Mutant::refusal_taken, 4)) return Sent::done;
     to(peer).refused = true;
@@ -41,8 +43,8 @@ Sent SimulatedTransport::send(Link& link, const wire::Header& header, std::span<
     const auto* bytes = static_cast<const std::byte*>(part.iov_base);
     message.payload.insert(message.payload.end(), bytes, bytes + part.iov_len);
   }
-  if (message.payload.size() != header.payload_size) net_.violated("a message is not as long as its header says");
-  if (message.payload.size() > net_.weather.eager) net_.violated("a message is longer than may be");
+  if (message.payload.size() != wire::payload_of(header)) net_.violated("a message is not as long as its header says");
+  if (message.payload.size() > (whole ? limits().whole : net_.weather.eager)) net_.violated("a message is longer than may be");
   const bool others = std::any_of(kept_.begin(), kept_.end(), [&](const Kept& kept) { return kept.to == peer; });
   if (others || (state.bundling && net_.one_in(2))) {
     kept_.push_back(std::move(message));

@@ -24,7 +24,11 @@ class SimulatedTransport final : public Transport, private Bundling, private InP
   ~SimulatedTransport() override { (*all_)[rank_] = nullptr; }
 
   TransportName name() const override { return {PTLX_TRANSPORT_NETWORK, "simulated"}; }
-  TransportLimits limits() const override { return {net_.weather.eager, net_.weather.pull}; }
+  // Those with a descriptor that bundle, as tcp does, send some puts whole, four times as long as a message.
+  TransportLimits limits() const override {
+    const Weather& weather = net_.weather;
+    return {weather.eager, weather.pull, 0, weather.has_fd && weather.bundles ? 4 * weather.eager : 0};
+  }
   Link* connect(ProcessId process) override;
   Sent send(Link& link, const wire::Header& header, std::span<const iovec> payload) override;
   bool expose(Link& link, const void* start, size_t size, bool peer_writes, Exposed& out) override;
