@@ -32,6 +32,7 @@ constexpr size_t kMoves = 256;
 constexpr size_t kReceives = 256;
 constexpr size_t kInjectMost = 4096;
 constexpr auto kLinger = std::chrono::seconds(2);
+constexpr auto kLingerAfterLoss = std::chrono::milliseconds(100);
 
 // What shm leaves in /dev/shm when a process is killed: portunus-fabric-<process id>-<pid>-<count>. The count is there
 // because shm remembers names: a second endpoint of one process with the same name would be taken for the first.
@@ -183,7 +184,7 @@ bool FabricTransport::confirm() {
 
 // `Sent::done` means copied, not gone: closing at once would drop what still lies in our buffers.
 void FabricTransport::linger() {
-  const auto deadline = std::chrono::steady_clock::now() + kLinger;
+  auto deadline = std::chrono::steady_clock::now() + kLinger;
   fi_cq_data_entry entries[kBatch];
   while ((flush(), send_unsent(), state.keeps_back || !unsent_.empty() || !confirm() || sends_in_flight_ > 0) &&
          std::chrono::steady_clock::now() < deadline) {
@@ -192,7 +193,8 @@ void FabricTransport::linger() {
       auto& operation = *static_cast<Operation*>(entries[i].op_context);
       if (operation.kind == Kind::send || operation.kind == Kind::data) finish(operation, true);
     }
-    if (n < 0) return;  // somebody's end, or ours
+    // Somebody's end, or ours: what goes to others still may, but what went there may never be returned.
+    if (n < 0) deadline = std::min(deadline, std::chrono::steady_clock::now() + kLingerAfterLoss);
     if (n == 0) std::this_thread::yield();
   }
 }
