@@ -64,6 +64,8 @@ class Engine final : public Sink, private Core {
 
   // ---- what others see of it ----
   Stats& stats() { return Core::stats; }  // [any] read
+  // Changes whenever a trigger is armed, or fires.
+  uint64_t trigger_uses() const UNDER_BATON { return triggers_.uses(); }
   // Grows with what it does for others: messages and bulk data.
   uint64_t answers() const { return Core::stats.sends.read() + Core::stats.bulk_bytes.read(); }
   Interface& interface(uint32_t ni) { return interfaces[ni]; }

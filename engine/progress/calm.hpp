@@ -16,9 +16,11 @@ namespace portunus {
 class Calm {
  public:
   bool now() const { return calm_; }
+  // Triggers were used since the thread looked last, so there is work that the application need not come for: wake the thread.
+  bool disturbed(uint64_t triggers) const { return calm_ && triggers != triggers_; }
   // After each look of the engine thread. woken: it slept before; found: something had come that the application had not taken already;
-  // answered: the thread sent something or moved data that others may wait for. triggers: how many have fired so far, by whomever; looks:
-  // how often the application came to look so far.
+  // answered: the thread sent something or moved data that others may wait for. triggers: another number whenever one was armed or fired,
+  // by whomever; looks: how often the application came to look so far.
   void weigh(bool woken, bool found, bool answered, uint64_t triggers, uint32_t looks) {
     const bool came = looks != std::exchange(looks_, looks), fired = triggers != std::exchange(triggers_, triggers);
     unasked_ = came ? 0 : std::min(unasked_ + 1, kUnasked);

@@ -67,8 +67,7 @@ void BasicProgress<Memory>::run_parked() {
           ++idle;
         }
       }
-      if (plan_.may_be_calm())
-        calm_.weigh(woken, found, engine_->answers() != answers, engine_->stats().triggers.read(), looks_.load_relaxed());
+      if (plan_.may_be_calm()) calm_.weigh(woken, found, engine_->answers() != answers, engine_->trigger_uses(), looks_.load_relaxed());
       woken = false;
       Memory::mark(22);
       const bool posted = engine_->posted;
@@ -97,7 +96,7 @@ void BasicProgress<Memory>::run_parked() {
       sleep_on(word, Sleeper::engine, longest_ns, false);
       // It may wait for long: then there is nothing to look for meanwhile.
       if (calm && waiting_.load_relaxed() > 0 && baton_.try_take(Memory::biased())) {
-        calm_.weigh(false, false, false, engine_->stats().triggers.read(), looks_.load_relaxed());
+        calm_.weigh(false, false, false, engine_->trigger_uses(), looks_.load_relaxed());
         leave_baton();
       }
       continue;

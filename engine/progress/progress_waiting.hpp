@@ -244,7 +244,7 @@ void BasicProgress<Memory>::leave_baton() {
   for (;;) {
     const bool posted = engine_->posted;
     if (posted) engine_->posted = false;
-    const bool busy = engine_->busy();
+    const bool busy = engine_->busy() || calm_.disturbed(engine_->trigger_uses());
     if (grant_.get()) {
       grant_.set(0);
       baton_.release_biased(Memory::biased());

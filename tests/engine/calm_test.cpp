@@ -49,6 +49,16 @@ TEST(Calm, EndsWithATriggerThatFiresWhoeverSteppedThen) {
   EXPECT_FALSE(a.calm.now());
 }
 
+TEST(Calm, IsDisturbedByATriggerUntilTheThreadHasSeenIt) {
+  Application a;
+  EXPECT_FALSE(a.calm.disturbed(1)) << "who is not calm is woken anyway";
+  a.comes_for(100);
+  EXPECT_FALSE(a.calm.disturbed(a.triggers));
+  EXPECT_TRUE(a.calm.disturbed(++a.triggers));
+  a.calm.weigh(true, false, false, a.triggers, ++a.looks);
+  EXPECT_FALSE(a.calm.disturbed(a.triggers));
+}
+
 TEST(Calm, EndsWhenTheApplicationComesNoMoreAndBeginsAgainWhenItDoes) {
   Application a;
   a.comes_for(100);

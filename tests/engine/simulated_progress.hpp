@@ -60,7 +60,7 @@ struct SimulatedEngine {
     struct Count {
       void operator++() {}
       uint64_t read() const { return 0; }
-    } rings, steps, steps_by_engine, triggers;
+    } rings, steps, steps_by_engine;
   };
 
   // Two at once: `clash`.
@@ -103,6 +103,7 @@ struct SimulatedEngine {
   void settle() {}
   bool has_delays() const { return false; }
   static uint64_t answers() { return 0; }
+  static uint64_t trigger_uses() { return 0; }
   int64_t max_idle_ns() { return -1; }
   static int64_t rest_ns() { return 0; }
   Queue& commands() { return queue; }
@@ -157,6 +158,7 @@ struct ProgressOfThreads : Memory {
   };
   struct Calm {
     static bool now() { return is; }
+    static bool disturbed(uint64_t) { return false; }
     static void weigh(bool, bool, bool, uint64_t, uint32_t) {}
     static inline bool is = false;
   };
