@@ -58,7 +58,7 @@ void Initiator::start(Command& command) {
 bool Initiator::put_at_once(wire::Header& header, ptl_process_t to, const Local& source, void* user_ptr) {
   const uint64_t length = header.rlength;
   Peer* peer = peers_.target(header.flags & wire::kNiMask, to);
-  if (!peer || peer->failed || peer->throttled || peer->holds_back() || length > peer->transport->limits().eager) return false;
+  if (!peer || peer->failed || peer->throttled || peer->holds_back() || length > peer->eager) return false;
   header.payload_size = static_cast<uint16_t>(length);
   iovec all{source.base, static_cast<size_t>(length)};
   Operation* const pending = header.flags & wire::kAckMask ? &pending_.claim(*peer, header, source, user_ptr) : nullptr;
@@ -154,9 +154,8 @@ Sent Initiator::send_gathered(Peer& peer, const wire::Header& header, const Loca
 Sent Initiator::transmit_put(Peer& peer, Command& command) {
   wire::Header header = request_header(command, command.verb == Verb::put ? wire::Kind::put : wire::Kind::atomic);
   if (!(command.source.options & PTLX_MD_HEADER_FIRST)) {
-    const TransportLimits limits = peer.transport->limits();
-    if (command.length <= limits.eager) return transmit_with_data(peer, header, command, static_cast<uint16_t>(command.length));
-    if (command.length <= limits.whole && command.verb == Verb::put) {
+    if (command.length <= peer.eager) return transmit_with_data(peer, header, command, static_cast<uint16_t>(command.length));
+    if (command.verb == Verb::put && command.length <= peer.transport->limits().whole) {
       const Sent result = transmit_with_data(peer, header, command, wire::kWhole);
       if (result != Sent::again) return result;
     }
@@ -244,7 +243,7 @@ Sent Initiator::transmit_get(Peer& peer, Command& command) {
   Operation& pending = pending_.claim(peer, command);
   pending.result = command.source;
   pending.source_read = true;
-  if (command.length > peer.transport->limits().eager) return send_bulk(peer, header, command, pending, Access::write);
+  if (command.length > peer.eager) return send_bulk(peer, header, command, pending, Access::write);
   header.token = pending.token();
   const Sent result = peer.transport->send(*peer.link, header, {});
   if (result != Sent::done) pending_.drop(pending);
@@ -257,7 +256,7 @@ Sent Initiator::transmit_fetch(Peer& peer, Command& command) {
   const bool swap = command.verb == Verb::swap;
   wire::Header header = request_header(command, swap ? wire::Kind::swap : wire::Kind::fetch_atomic);
   const size_t operand = swap ? datatype_size(command.datatype) : 0;
-  if (command.length + operand > peer.transport->limits().eager) {
+  if (command.length + operand > peer.eager) {
     own_volatile(command);
     Operation& pending = pending_.claim(peer, command);
     pending.bulk = true;

@@ -27,6 +27,7 @@ struct Peer {
   ProcessId id;
   Link* link = nullptr;
   Transport* transport = nullptr;
+  size_t eager = 0;        // the transport's limit
   bool failed = false;     // takes no messages; a new process at its address may make it whole again
   bool lost = false;       // on Peers' list of those that have just failed
   bool throttled = false;  // throttles is not empty

@@ -25,14 +25,19 @@ Peer& Peers::record(ProcessId process) {
   return *found->second;
 }
 
+void Peers::reach(Peer& peer, Link& link, Transport& by) {
+  peer.link = &link;
+  peer.transport = &by;
+  peer.eager = by.limits().eager;
+  link.peer = &peer;
+}
+
 Peer* Peers::find(ProcessId process) {
   Peer& peer = record(process);
   if (peer.link || peer.failed) return &peer;
   for (Carrier& carrier : carriers_) {
     if (Link* link = carrier.transport->connect(process)) {
-      peer.link = link;
-      peer.transport = carrier.transport.get();
-      link->peer = &peer;
+      reach(peer, *link, *carrier.transport);
       return &peer;
     }
   }
@@ -47,9 +52,7 @@ bool Peers::revive(Peer& peer) {
     Link* link = carrier.transport->connect(peer.id);
     if (!link) continue;
     if (link == peer.link) return false;
-    peer.link = link;
-    peer.transport = carrier.transport.get();
-    link->peer = &peer;
+    reach(peer, *link, *carrier.transport);
     peer.failed = false;
     return true;
   }
@@ -61,8 +64,7 @@ void Peers::introduced(Link& link, Transport& by) {
   link.peer = &known;
   if (known.link && !known.failed) return;
   // A new process; maybe with the address of one that is gone, maybe gone itself already: then only its last words remain.
-  known.link = &link;
-  known.transport = &by;
+  reach(known, link, by);
   known.failed = by.connect(link.process) != &link;
 }
 

@@ -124,6 +124,7 @@ class Peers {
     uint32_t passed_over = 0;
   };
   Peer& record(ProcessId process);
+  static void reach(Peer& peer, Link& link, Transport& by);
   void stall(Peer& peer);
 
   Core& core_;

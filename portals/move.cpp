@@ -173,8 +173,7 @@ void hand_over(Command& command) {
     return false;
   if (!process.progress().try_enter()) return false;
   wire::Header header{};
-  header.kind = wire::Kind::put;
-  header.flags = static_cast<uint8_t>(descriptor->ni | ack << wire::kAckShift);
+  header.set_kind(wire::Kind::put, descriptor->ni | unsigned{ack} << wire::kAckShift);
   header.pt_index = static_cast<uint16_t>(remote.pt_index);
   header.match_bits = remote.match_bits;
   header.hdr_data = remote.hdr_data;

@@ -5,8 +5,10 @@
 // eager payload follows it. Everything that arrives is checked by the receiver (target.cpp, initiator.cpp); nothing here is trusted.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace portunus::wire {
 
@@ -47,7 +49,7 @@ constexpr uint16_t kWhole = 0xffff;
 constexpr size_t kInlinePayload = 8;
 constexpr size_t kKeptHeader = 384;  // what an engine needs at most to keep a message, beside its payload
 
-struct alignas(64) Header {
+struct Header {
   uint32_t ready;  // transport's own: ring turn on the node, zero on the fabric
   Kind kind;
   uint8_t flags;
@@ -65,6 +67,13 @@ struct alignas(64) Header {
   uint64_t remote_offset;  // requests: requested offset; ack/reply: actual offset
   uint64_t token;          // the initiator's operation, returned in its ack or reply; 0 = none
   std::byte inline_payload[kInlinePayload];
+
+  // Kind and flags by one store: transports read the four bytes from here on by one load, which would wait for bytes stored one by one.
+  void set_kind(Kind of, unsigned its_flags) {
+    const uint32_t word = std::endian::native == std::endian::little ? static_cast<uint32_t>(of) | (its_flags & 0xff) << 8
+                                                                     : static_cast<uint32_t>(of) << 24 | (its_flags & 0xff) << 16;
+    std::memcpy(&kind, &word, sizeof word);
+  }
 };
 // Bytes that travel with this header.
 constexpr uint64_t payload_of(const Header& header) { return header.payload_size == kWhole ? header.rlength : header.payload_size; }

@@ -178,8 +178,8 @@ NodeTransport::NodeLink* NodeTransport::new_sender(uint32_t index) {
 
 namespace {
 
-// Everything but the first word, which publishes the record afterwards.
-void fill_record(std::byte* record, const wire::Header& header, uint32_t source, std::span<const iovec> payload) {
+// All of a record's first line but the first word, which publishes the record afterwards, and the data.
+[[gnu::always_inline]] inline void fill_header(std::byte* record, const wire::Header& header, uint32_t source) {
   auto* line = reinterpret_cast<wire::Header*>(record);
   // The reader looks at this line all the time: the fewer stores it takes, the seldomer it is taken away between two of them.
   const uint32_t first =
@@ -189,10 +189,19 @@ void fill_record(std::byte* record, const wire::Header& header, uint32_t source,
   std::memcpy(&line->kind, &first, sizeof first);
   std::memcpy(&line->source, &second, sizeof second);
   // One word at a time, as they were just written: wider loads would wait until those stores have left the core's buffer.
-  for (uint64_t wire::Header::*word :
-       {&wire::Header::match_bits, &wire::Header::hdr_data, &wire::Header::rlength, &wire::Header::remote_offset, &wire::Header::token})
+  const auto copy = [&](uint64_t wire::Header::*word) {
     std::atomic_ref<uint64_t>(line->*word).store(header.*word, std::memory_order_relaxed);
-  std::byte* data = header.payload_size <= wire::kInlinePayload ? line->inline_payload : record + kLine;
+  };
+  copy(&wire::Header::match_bits);
+  copy(&wire::Header::hdr_data);
+  copy(&wire::Header::rlength);
+  copy(&wire::Header::remote_offset);
+  copy(&wire::Header::token);
+}
+
+void fill_record(std::byte* record, const wire::Header& header, uint32_t source, std::span<const iovec> payload) {
+  fill_header(record, header, source);
+  std::byte* data = header.payload_size <= wire::kInlinePayload ? reinterpret_cast<wire::Header*>(record)->inline_payload : record + kLine;
   for (const iovec& part : payload) {
     if (part.iov_len == 0) continue;  // its address may be null
     copy_data(data, part.iov_base, part.iov_len);
@@ -202,8 +211,31 @@ void fill_record(std::byte* record, const wire::Header& header, uint32_t source,
 
 }  // namespace
 
+inline void NodeTransport::ring(NodeLink& link, bool urgent) {
+  link.said_full = false;
+  Doorbell& door = link.segment->header().door;
+  if (door.ring(registered_, urgent,
+                [&](Sleeper who, bool by_socket) { wake_process(door.word().address(), who, by_socket, link.process, uid_); }))
+    ++stats_.rings;
+}
+
 Sent NodeTransport::send(Link& to, const wire::Header& header, std::span<const iovec> payload) {
   auto& link = static_cast<NodeLink&>(to);
+  // Most messages are one word to somebody whose box is ours.
+  const bool word = payload.size() == 1 && payload[0].iov_len == wire::kInlinePayload;
+  if (!word || !link.box.lines || !link.segment) [[unlikely]]
+    return send_any(link, header, payload);
+  std::byte* const record = link.box.reserve(1);
+  if (!record) [[unlikely]]
+    return no_room(link);
+  fill_header(record, header, link.index);
+  std::memcpy(reinterpret_cast<wire::Header*>(record)->inline_payload, payload[0].iov_base, wire::kInlinePayload);
+  link.box.publish(record, 1);
+  ring(link, wire::is_urgent(header));
+  return Sent::done;
+}
+
+Sent NodeTransport::send_any(NodeLink& link, const wire::Header& header, std::span<const iovec> payload) {
   if (!link.segment) [[unlikely]]
     return Sent::failed;
   const uint64_t lines = lines_for(header.payload_size);
@@ -264,14 +296,6 @@ std::byte* NodeTransport::reserve_in_ring(NodeLink& link, uint64_t lines) {
   return link.segment->ring() + (position & (capacity - 1)) * kLine;
 }
 
-void NodeTransport::ring(NodeLink& link, bool urgent) {
-  link.said_full = false;
-  Doorbell& door = link.segment->header().door;
-  if (door.ring(registered_, urgent,
-                [&](Sleeper who, bool by_socket) { wake_process(door.word().address(), who, by_socket, link.process, uid_); }))
-    ++stats_.rings;
-}
-
 int NodeTransport::poll(int budget) {
   const uint32_t senders = segment_->header().senders.load(std::memory_order_relaxed);
   const uint32_t boxes = std::min(senders, kBoxes);
@@ -291,10 +315,10 @@ int NodeTransport::poll(int budget) {
   return delivered;
 }
 
-void NodeTransport::arrived(uint32_t source, std::byte* record, uint32_t lines) {
+inline void NodeTransport::arrived(uint32_t source, std::byte* record, uint32_t lines) {
   const auto& header = *reinterpret_cast<const wire::Header*>(record);
   NodeLink* from = sender(source);
-  if (from && header.source == source && lines_for(header.payload_size) == lines)
+  if (from && header.source == source && lines_for(header.payload_size) == lines) [[likely]]
     sink_.arrived(*from, header, lines == 1 ? header.inline_payload : record + kLine);
   else ++stats_.malformed;
 }

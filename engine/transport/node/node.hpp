@@ -126,6 +126,7 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
   int settle_shared();
   int help();
   bool may_help() const;
+  [[gnu::noinline]] Sent send_any(NodeLink& link, const wire::Header& header, std::span<const iovec> payload);
   std::byte* reserve_in_ring(NodeLink& link, uint64_t lines);
   void ring(NodeLink& link, bool urgent = true);
   Sent no_room(NodeLink& link);
