@@ -124,8 +124,9 @@ void Engine::run_first_ready() {
 
 void Engine::arrived(Link& from, const wire::Header& header, const std::byte* payload) {
   ++Core::stats.arrivals;
+  if (header.kind == wire::Kind::put) [[likely]]
+    return target_.request(from, header, payload);
   switch (header.kind) {
-    case wire::Kind::put:
     case wire::Kind::get:
     case wire::Kind::atomic:
     case wire::Kind::fetch_atomic:

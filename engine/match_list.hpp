@@ -84,7 +84,14 @@ class MatchList {
       const Lane& lane = front_[at_age(std::countr_zero(left))];
       if (lane.matches(in) && fits(*lane.entry)) return lane.entry;
     }
-    return behind_size_ == 0 ? nullptr : find_behind(in, fits);
+    if (behind_size_ == 0) return nullptr;
+    const uint32_t active = tuples_ ? tuples_->active : 0;
+    if ((active & (active - 1)) != 0 || active == 0 || generic_.first()) [[unlikely]]
+      return find_behind(in, fits);
+    const KeyIndex<MatchEntry>& keys = tuples_->classes[std::countr_zero(active)].keys;  // entries alike but for their keys
+    MatchEntry* e = keys.first(in.match_bits, in.source);
+    while (e && !fits(*e)) e = keys.next(*e);
+    return e;
   }
 
   bool empty() const { return size_ == 0; }
@@ -123,19 +130,13 @@ class MatchList {
   unsigned at_age(unsigned place) const { return (oldest_ + place) % kFront; }
 
   template <class Fits>
-  MatchEntry* find_behind(const Incoming& in, Fits& fits) const {
+  [[gnu::noinline]] MatchEntry* find_behind(const Incoming& in, Fits& fits) const {
     MatchEntry* best = nullptr;
     uint64_t best_sequence = ~uint64_t{0};
     const auto older = [&](const MatchEntry* e) { return e && e->sequence_ < best_sequence; };
     const auto take = [&](MatchEntry* e) { best = e, best_sequence = e->sequence_; };
 
     const uint32_t active = tuples_ ? tuples_->active : 0;
-    if ((active & (active - 1)) == 0 && active != 0 && !generic_.first()) {  // entries alike but for their keys
-      const KeyIndex<MatchEntry>& keys = tuples_->classes[std::countr_zero(active)].keys;
-      MatchEntry* e = keys.first(in.match_bits, in.source);
-      while (e && !fits(*e)) e = keys.next(*e);
-      return e;
-    }
     if ((active & (active - 1)) != 0)  // several long lists: their cache misses one beside the other
       for (uint32_t left = active; left != 0; left &= left - 1)
         tuples_->classes[std::countr_zero(left)].keys.prefetch(in.match_bits, in.source);

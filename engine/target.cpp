@@ -15,6 +15,18 @@ bool needs_no_account(const ListEntry& entry) {
   return entry.list == PTL_PRIORITY_LIST && !(entry.options & (PTL_ME_MANAGE_LOCAL | PTL_IOVEC | PTLX_ME_LAYOUT)) && !entry.may_fault;
 }
 
+// It posts and counts nothing, takes one message and has memory in one piece.
+bool is_recorded_whole(const ListEntry& entry) {
+  constexpr uint32_t kAsked = PTLX_ME_RECORD | PTL_ME_USE_ONCE | PTL_ME_EVENT_UNLINK_DISABLE;
+  constexpr uint32_t kMore = PTL_ME_EVENT_CT_COMM | PTL_ME_MANAGE_LOCAL | PTL_IOVEC | PTLX_ME_LAYOUT;
+  return (entry.options & (kAsked | kMore)) == kAsked && !entry.may_fault;
+}
+
+// Added as integers: an entry may begin at address 0, and C++ knows no offset from a null pointer.
+std::byte* start_in(const ListEntry& entry, uint64_t offset) {
+  return reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(entry.memory.base) + offset);
+}
+
 // The most events that a message posts where it matched: its own, then AUTO_UNLINK and AUTO_FREE if it is the entry's last.
 uint32_t events_of(const ListEntry& entry, uint64_t rlength) {
   uint32_t events = entry.options & (PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE) ? 0 : 1;
@@ -57,7 +69,7 @@ Target::Target(Core& core, Reports& reports, Peers& peers, FlowControl& flow, Po
   scratch_.resize(64 * 1024);
 }
 
-// The whole way of most messages at once: place, move, count, report, as place(), deliver() and complete() do for all
+// The whole way of most other messages at once: place, move, count, report, as place(), deliver() and complete() do for all
 // others.
 [[gnu::always_inline]] inline void Target::put_whole(Link& from, const wire::Header& header, const std::byte* payload, PortalEntry& portal,
                                                      ListEntry& entry, uint64_t source, EventQueue* queue) {
@@ -69,8 +81,7 @@ Target::Target(Core& core, Reports& reports, Peers& peers, FlowControl& flow, Po
     portal.priority.unlink(entry);
     entry.on_list = false;
   }
-  // Added as integers: an entry may begin at address 0, and C++ knows no offset from a null pointer.
-  std::byte* const start = reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(entry.memory.base) + offset);
+  std::byte* const start = start_in(entry, offset);
   if (mlength) copy_data(start, payload, mlength);
   core_.posted = true;
   if (options & PTL_ME_EVENT_CT_COMM) {
@@ -99,9 +110,7 @@ Target::Target(Core& core, Reports& reports, Peers& peers, FlowControl& flow, Po
   }
   if (header.token == 0) return;
   wire::Header answer{};
-  answer.kind = wire::Kind::ack;
-  answer.flags = header.flags & wire::kAckMask ? 0 : wire::kSourceRead;
-  answer.op = PTL_NI_OK;
+  answer.set_kind(wire::Kind::ack, header.flags & wire::kAckMask ? 0 : wire::kSourceRead);
   answer.token = header.token;
   answer.rlength = mlength;
   answer.remote_offset = offset;
@@ -135,30 +144,55 @@ void Target::request(Link& from, const wire::Header& header, const std::byte* pa
     return;
   }
   ++core_.stats.matches;
-  if (entry->uid != PTL_UID_ANY && entry->uid != from.uid) [[unlikely]] {
+  if (small_put && is_recorded_whole(*entry) && header.token == 0 && (entry->uid == PTL_UID_ANY || entry->uid == from.uid)) [[likely]]
+    record(ni, *portal, header, payload, *entry);
+  else matched(from, header, payload, *entry, source);
+}
+
+// The whole way of a message that an entry with PTLX_ME_RECORD takes, and nobody else hears of.
+[[gnu::always_inline]] inline void Target::record(Interface& ni, PortalEntry& portal, const wire::Header& header, const std::byte* payload,
+                                                  ListEntry& entry) {
+  const uint64_t offset = std::min(header.remote_offset, entry.length);
+  const uint64_t mlength = std::min(header.rlength, entry.length - offset);
+  portal.priority.unlink(entry);
+  entry.on_list = false;
+  if (mlength) copy_data(start_in(entry, offset), payload, mlength);
+  core_.posted = true;
+  Reports::write_record(ni, entry, header, mlength, PTL_NI_OK);
+  if (entry.recurs) entry.parked = true;
+  else core_.release_live(ni, entry);
+}
+
+// May the message have the entry?
+void Target::matched(Link& from, const wire::Header& header, const std::byte* payload, ListEntry& entry, uint64_t source) {
+  Peer& peer = *from.peer;
+  Interface& ni = core_.interface_of(entry);
+  PortalEntry& portal = *core_.portal_of(entry);
+  const bool small_put = header.kind == wire::Kind::put && !(header.flags & wire::kBulk);
+  if (entry.uid != PTL_UID_ANY && entry.uid != from.uid) [[unlikely]] {
     drop(ni, peer, header, PTL_SR_PERMISSION_VIOLATIONS, PTL_NI_PERM_VIOLATION);
     return;
   }
   const uint32_t needed = small_put ? uint32_t{PTL_ME_OP_PUT} : needed_permission(header.kind);
-  if ((entry->options & needed) != needed || (header.kind != wire::Kind::put && entry->memory.has_layout())) [[unlikely]] {
+  if ((entry.options & needed) != needed || (header.kind != wire::Kind::put && entry.memory.has_layout())) [[unlikely]] {
     drop(ni, peer, header, PTL_SR_OPERATION_VIOLATIONS, PTL_NI_OP_VIOLATION);
     return;
   }
   uint32_t events = 0;
   EventQueue* queue = nullptr;
-  if (!(entry->options & PTLX_ME_RECORD)) {  // which posts none
-    queue = table_.limiting_queue(*portal);
-    if (portal->options & PTL_PT_FLOWCTRL) {
-      events = events_of(*entry, header.rlength);
+  if (!(entry.options & PTLX_ME_RECORD)) {  // which posts none
+    queue = table_.limiting_queue(portal);
+    if (portal.options & PTL_PT_FLOWCTRL) {
+      events = events_of(entry, header.rlength);
       if (queue && queue->room() < events) [[unlikely]] {
-        no_match(ni, *portal, peer, header, entry);
+        no_match(ni, portal, peer, header, &entry);
         return;
       }
     }
   }
-  if (small_put && needs_no_account(*entry)) [[likely]]
-    put_whole(from, header, payload, *portal, *entry, source, queue);
-  else receive(peer, header, payload, *portal, *entry, source, events);
+  if (small_put && needs_no_account(entry)) [[likely]]
+    put_whole(from, header, payload, portal, entry, source, queue);
+  else receive(peer, header, payload, portal, entry, source, events);
 }
 
 // Matched, and every permission given. `events`: the most that it will post here, where flow control asks.

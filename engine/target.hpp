@@ -56,6 +56,8 @@ class Target {
   const Bulk& bulk() const { return bulk_; }
 
  private:
+  void record(Interface& ni, PortalEntry& portal, const wire::Header& header, const std::byte* payload, ListEntry& entry);
+  [[gnu::noinline]] void matched(Link& from, const wire::Header& header, const std::byte* payload, ListEntry& entry, uint64_t source);
   void put_whole(Link& from, const wire::Header& header, const std::byte* payload, PortalEntry& portal, ListEntry& entry, uint64_t source,
                  EventQueue* queue);
   [[gnu::noinline]] void receive(Peer& peer, const wire::Header& header, const std::byte* payload, PortalEntry& portal, ListEntry& entry,
