@@ -60,6 +60,10 @@ constexpr uint32_t kRecordMask = kRecorded | PTL_ME_OP_GET | PTL_ME_MANAGE_LOCAL
   return bad_layout("start", me.start);
 }
 
+// A word by a load of its own: callers have just stored match bits and ignore bits one by one, and one load of both would wait until
+// these stores have left the core's buffer.
+uint64_t word_of(const ptl_match_bits_t& word) { return __atomic_load_n(&word, __ATOMIC_RELAXED); }
+
 // Of what was checked; `entry` is as new. What is rare comes last, so that each field is stored once.
 [[gnu::always_inline]] inline void fill_entry(const Interface& interface, const ptl_me_t& me, bool has_match, ListEntry& entry) {
   entry.ni = static_cast<uint8_t>(interface.index);
@@ -69,8 +73,8 @@ constexpr uint32_t kRecordMask = kRecorded | PTL_ME_OP_GET | PTL_ME_MANAGE_LOCAL
   entry.memory.base = me.start;
   entry.length = me.length;
   entry.may_fault = (interface.limits.features & PTL_TARGET_BIND_INACCESSIBLE) && !(me.options & PTL_ME_IS_ACCESSIBLE);
-  entry.match_bits = has_match ? me.match_bits : 0;
-  entry.ignore_bits = has_match ? me.ignore_bits : ~uint64_t{0};
+  entry.match_bits = has_match ? word_of(me.match_bits) : 0;
+  entry.ignore_bits = has_match ? word_of(me.ignore_bits) : ~uint64_t{0};
   entry.source = entry.source_mask = 0;
   if (has_match) {
     entry.min_free = me.options & (PTL_ME_MANAGE_LOCAL | PTL_ME_LOCAL_INC_UH_RLENGTH) ? me.min_free : 0;
@@ -127,9 +131,11 @@ template <bool kHeld>
   entry.list = list;
   entry.user_ptr = user_ptr;
   entry.parked = !kHeld;  // until its append has run
-  entry.handle = pool.next_handle(index);
+  const uint32_t named = pool.next_handle(index);
+  entry.handle = named;
   fill_entry(interface, me, has_match, entry);
-  handle = pool.publish(index);
+  pool.publish_as(named);
+  handle = named;
   claimed = &entry;
   return PTL_OK;
 }

@@ -71,6 +71,10 @@ class Pool {
     return make_handle(kind_, generation, index);
   }
 
+  // The same where the caller has its handle already.
+  void publish_as(uint32_t handle) {
+    slots_[handle_index(handle)].state.store(handle_generation(handle) << 1 | 1, std::memory_order_release);
+  }
   // The handle that `publish` will give.
   uint32_t next_handle(uint32_t index) const { return make_handle(kind_, slots_[index].state.load(std::memory_order_relaxed) >> 1, index); }
 

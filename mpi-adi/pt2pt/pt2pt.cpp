@@ -78,7 +78,7 @@ using namespace portunus::mpi;
 
 #define NONBLOCKING_SEND(name, mode)                                                                                                      \
   extern "C" int PMPI_##name(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) { \
-    return isend<mode>({"MPI_" #name, buf, count, datatype, dest, tag, comm}, request);                                                   \
+    return isend_here<mode>({"MPI_" #name, buf, count, datatype, dest, tag, comm}, request);                                              \
   }                                                                                                                                       \
   MPI_WEAK_NAME(name)                                                                                                                     \
   extern "C" int PMPI_##name##_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,               \
@@ -105,7 +105,7 @@ extern "C" int PMPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, in
 MPI_WEAK_NAME(Recv_c)
 
 extern "C" int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
-  return ireceive(buf, {"MPI_Irecv", buf, count, datatype, source, tag, comm}, request);
+  return ireceive_here(buf, {"MPI_Irecv", buf, count, datatype, source, tag, comm}, request);
 }
 MPI_WEAK_NAME(Irecv)
 

@@ -116,7 +116,7 @@ inline int send(const Arguments& given) {
 }
 
 template <Mode mode>
-inline int isend(const Arguments& given, MPI_Request* handle) {
+[[gnu::always_inline]] inline int isend_here(const Arguments& given, MPI_Request* handle) {
   Communicator* comm;
   const Datatype* type;
   size_t bytes;
@@ -166,7 +166,12 @@ inline int receive(void* buf, const Arguments& given, MPI_Status* status) {
   return request.failed() ? raise_request(given.function, request) : MPI_SUCCESS;
 }
 
-inline int ireceive(void* buf, const Arguments& given, MPI_Request* handle) {
+template <Mode mode>
+int isend(const Arguments& given, MPI_Request* handle) {
+  return isend_here<mode>(given, handle);
+}
+
+[[gnu::always_inline]] inline int ireceive_here(void* buf, const Arguments& given, MPI_Request* handle) {
   Communicator* comm;
   const Datatype* type;
   size_t bytes;
@@ -187,5 +192,6 @@ inline int ireceive(void* buf, const Arguments& given, MPI_Request* handle) {
   *handle = handle_of(request);
   return MPI_SUCCESS;
 }
+inline int ireceive(void* buf, const Arguments& given, MPI_Request* handle) { return ireceive_here(buf, given, handle); }
 
 }  // namespace portunus::mpi

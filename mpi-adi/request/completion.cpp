@@ -171,7 +171,7 @@ extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Stat
   if (int error = check_requests(kName, count, array_of_requests)) return error;
   int outcome = MPI_SUCCESS;
   for (int i = 0; i < count; ++i) {
-    if (array_of_requests[i] != MPI_REQUEST_NULL) wait(*pool.checked(array_of_requests[i]));
+    if (array_of_requests[i] != MPI_REQUEST_NULL && !pool.checked(array_of_requests[i])->done()) wait(*pool.checked(array_of_requests[i]));
     finish_one_of(kName, array_of_requests[i], at(array_of_statuses, i), outcome);
   }
   return outcome;
