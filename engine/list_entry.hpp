@@ -30,7 +30,8 @@ struct ListEntry : MatchEntry {
   bool auto_unlink_due = false;  // left the list by itself; AUTO_UNLINK follows the last event of a message in it
   bool auto_unlinked = false;
   bool may_fault = false;  // its memory may be inaccessible: touched only after a look (PTL_TARGET_BIND_INACCESSIBLE)
-  bool recurs = false;     // appended again and again by a command that owns the slot (E5)
+  bool recurs = false;     // appended again and again, by a command that owns the slot (E5) or by its user
+  bool kept = false;       // by its user (PTLX_ME_KEEP)
   bool parked = false;     // its append waits for a counter
   bool cancelled = false;  // unlinked while parked
   uint32_t headers = 0;    // overflow list: unexpected headers that refer to it

@@ -84,6 +84,10 @@ int PortalTable::unlink(uint32_t handle) {
     *spent = 0;
     return PTL_OK;
   }
+  if (entry->kept && entry->parked) {
+    core_.release(*entry);
+    return PTL_IGNORED;
+  }
   if (entry->parked) {
     entry->cancelled = true;
     core_.objects.entries.retire_held(handle);
@@ -91,7 +95,7 @@ int PortalTable::unlink(uint32_t handle) {
   }
   if (entry->moving || entry->headers) return PTL_IN_USE;
   take_off_list(*entry);
-  if (entry->recurs) {  // the command that appends it finds it cancelled and ends
+  if (entry->recurs && !entry->kept) {  // the command that appends it finds it cancelled and ends
     entry->parked = entry->cancelled = true;
     core_.objects.entries.retire_held(handle);
     return PTL_OK;
@@ -155,7 +159,7 @@ void PortalTable::close_entries(uint32_t ni) {
   for (uint32_t i = 0; i < entries.used(); ++i) {
     const uint32_t handle = entries.live_handle(i);
     ListEntry* entry = entries.find(handle);
-    if (!entry || entry->ni != ni || entry->moving || entry->parked) continue;
+    if (!entry || entry->ni != ni || entry->moving || (entry->parked && !entry->kept)) continue;
     take_off_list(*entry);
     if (!entry->headers) {
       core_.release(*entry);

@@ -36,6 +36,8 @@ namespace {
 // What belongs to PTLX_ME_RECORD, of those options that it needs or excludes.
 constexpr uint32_t kRecorded = PTLX_ME_RECORD | PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE |
                                PTLX_ME_COMPLETE_UNEXPECTED;
+constexpr uint32_t kKeptMask =
+    PTLX_ME_KEEP | PTLX_ME_RECORD | PTL_IOVEC | PTLX_ME_LAYOUT | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_CT_OVERFLOW | PTL_ME_EVENT_CT_BYTES;
 constexpr uint32_t kRecordMask = kRecorded | PTL_ME_OP_GET | PTL_ME_MANAGE_LOCAL | PTLX_ME_HOLD | PTLX_ME_COUNT_MISMATCHES;
 
 // What appends and searches check alike.
@@ -53,6 +55,8 @@ constexpr uint32_t kRecordMask = kRecorded | PTL_ME_OP_GET | PTL_ME_MANAGE_LOCAL
     return fault;
   if ((me.options & PTLX_ME_RECORD) && (me.options & kRecordMask) != kRecorded) [[unlikely]]
     return {"options", "has PTLX_ME_RECORD without an option that it needs, or with one that it excludes"};
+  if ((me.options & PTLX_ME_KEEP) && (me.options & kKeptMask) != (PTLX_ME_KEEP | PTLX_ME_RECORD)) [[unlikely]]
+    return {"options", "has PTLX_ME_KEEP without PTLX_ME_RECORD, or with an option that it excludes"};
   if (!(me.options & (PTL_IOVEC | PTLX_ME_LAYOUT))) [[likely]]
     return {};
   if (!(me.options & PTLX_ME_LAYOUT)) return bad_iovec(interface, me.start, me.length);
@@ -73,6 +77,7 @@ uint64_t word_of(const ptl_match_bits_t& word) { return __atomic_load_n(&word, _
   entry.memory.base = me.start;
   entry.length = me.length;
   entry.may_fault = (interface.limits.features & PTL_TARGET_BIND_INACCESSIBLE) && !(me.options & PTL_ME_IS_ACCESSIBLE);
+  entry.kept = entry.recurs = (me.options & PTLX_ME_KEEP) != 0;
   entry.match_bits = has_match ? word_of(me.match_bits) : 0;
   entry.ignore_bits = has_match ? word_of(me.ignore_bits) : ~uint64_t{0};
   entry.source = entry.source_mask = 0;
@@ -178,8 +183,38 @@ struct Wanted {  // what tells the ME functions from the LE functions
   command.verb = Verb::append;
   command.ni = static_cast<uint8_t>(interface->index);
   command.handle = *handle;
+  command.match_bits = me.match_bits;
   process.progress().submit_and_wait(command);  // who hears of it may send at once
   return PTL_OK;
+}
+
+constexpr Fault kNotKept{"me_handle", "is no entry with PTLX_ME_KEEP of a portal table entry that is still there"};
+
+// What differs from one message to the next.
+struct Again {
+  void* start;
+  ptl_size_t length;
+  ptl_process_t source;
+  ptl_match_bits_t match_bits, ignore_bits;
+};
+
+[[gnu::always_inline]] inline int append_again(Engine& engine, ListEntry& entry, const Again& now) UNDER_BATON {
+  const Interface& interface = engine.interface(entry.ni);
+  PortalEntry* const portal = interface.portals[entry.pt_index].get();
+  if (!portal || !entry.parked) [[unlikely]]
+    return portal ? int{PTL_IN_USE} : int{PTL_ARG_INVALID};
+  entry.memory.base = now.start;
+  entry.length = now.length;
+  entry.match_bits = now.match_bits;
+  entry.ignore_bits = now.ignore_bits;
+  set_source(interface, now.source, entry);
+  entry.parked = false;
+  engine.target().append_now(entry, *portal);
+  return int{PTL_OK};
+}
+
+[[gnu::noinline]] int wait_and_append_again(ListEntry& entry, const Again now) {
+  return progress().locked([&](Engine& engine) UNDER_BATON { return append_again(engine, entry, now); });
 }
 
 int unlink(const char* function, const char* argument, uint32_t handle) {
@@ -261,7 +296,27 @@ int PtlMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me
                 ptl_handle_me_t* me_handle) {
   if (!api::initialized()) return PTL_NO_INIT;
   if (!me) return api::refuse(__func__, {"me", api::kIsNull});
-  return api::append({__func__, true, api::kMeOptions}, ni_handle, pt_index, *me, ptl_list, user_ptr, me_handle);
+  return api::append({__func__, true, api::kMeOptions | PTLX_ME_KEEP}, ni_handle, pt_index, *me, ptl_list, user_ptr, me_handle);
+}
+
+int PtlxMEAppendAgain(ptl_handle_me_t me_handle, void* start, ptl_size_t length, ptl_process_t match_id, ptl_match_bits_t match_bits,
+                      ptl_match_bits_t ignore_bits) {
+  if (!api::initialized()) return PTL_NO_INIT;
+  Runtime& process = api::runtime();
+  ListEntry* const entry = process.objects().entries.find(me_handle);
+  if (!entry) [[unlikely]]
+    return api::refuse(__func__, api::bad_handle("me_handle", me_handle, HandleKind::entry));
+  if (!entry->kept) [[unlikely]]
+    return api::refuse(__func__, api::kNotKept);
+  const api::Again now{start, length, match_id, match_bits, ignore_bits};
+  int code;
+  if (process.progress().try_enter()) [[likely]] {
+    code = api::append_again(process.engine(), *entry, now);
+    process.progress().leave();
+  } else {
+    code = api::wait_and_append_again(*entry, now);
+  }
+  return code == PTL_ARG_INVALID ? api::refuse(__func__, api::kNotKept) : code;
 }
 
 int PtlMEUnlink(ptl_handle_me_t me_handle) {

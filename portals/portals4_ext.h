@@ -303,6 +303,17 @@ typedef struct {
     ptl_size_t rlength;
 } ptlx_record_t;
 
+/* KEEP, an option of an ME together with PTLX_ME_RECORD: once its record is written, or would be, the entry is off the list as any other
+ * that has served, but its handle stays: PtlxMEAppendAgain appends it once more, with what differs from message to message, and
+ * everything else as it was. That costs half of an append. It counts against max_entries until PtlMEUnlink frees it, which answers
+ * PTL_IGNORED where it is on no list: its message has come. Not together with PTL_IOVEC, PTLX_ME_LAYOUT or a counter, and not for
+ * triggered appends. Fallback: PtlMEAppend.
+ * PTL_OK, PTL_NO_INIT, PTL_ARG_INVALID: the handle means no such entry, or its portal table entry is gone, PTL_IN_USE: it is on its list,
+ * or its message is being moved. Not from within a condition of PtlxWait. */
+#define PTLX_ME_KEEP 0x2000000u
+int PtlxMEAppendAgain(ptl_handle_me_t me_handle, void *start, ptl_size_t length, ptl_process_t match_id, ptl_match_bits_t match_bits,
+                      ptl_match_bits_t ignore_bits);
+
 /* HEADER_FIRST, an option of an MD: puts from it send their header alone, however short they are; the target asks for the
  * data when it has matched. Fallback: a zero-length put, and a get from the target. */
 #define PTLX_MD_HEADER_FIRST 0x200000u

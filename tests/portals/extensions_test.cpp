@@ -573,5 +573,92 @@ TEST_F(Records, AskForAnAddressAndForTheOptionsThatMakeOneMessageAndNoOtherEvent
   EXPECT_EQ(PtlMEAppend(ni, pt, &me, PTL_OVERFLOW_LIST, &record, &handle), PTL_ARG_INVALID);
 }
 
+struct KeptEntries : Records {
+  const ptl_match_bits_t bits = 3;
+  KeptEntries() { me.options |= PTLX_ME_KEEP; }
+  int again(ptl_size_t length, ptl_match_bits_t match_bits, ptl_match_bits_t ignore_bits = 0) {
+    record.state = 7;
+    return PtlxMEAppendAgain(handle, room, length, self(), match_bits, ignore_bits);
+  }
+  // Its first message.
+  void serve_once() {
+    ASSERT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, &record, &handle), PTL_OK);
+    put(descriptor(0, PTL_CT_NONE), 8);
+    wait_for_record();
+  }
+};
+
+TEST_F(KeptEntries, AreAppendedAgainWithOtherMemoryAndBits) {
+  serve_once();
+  std::memset(room, 0, sizeof room);
+  ASSERT_EQ(again(5, 4), PTL_OK);
+  put_word(reinterpret_cast<uint64_t&>(data), 3);  // not those bits any more
+  EXPECT_FALSE(written());
+  put_word(reinterpret_cast<uint64_t&>(data), 4);
+  wait_for_record();
+  EXPECT_EQ(record.match_bits, 4u);
+  EXPECT_EQ(record.rlength, 8u);
+  EXPECT_EQ(record.mlength, 5u);
+  EXPECT_EQ(std::memcmp(room, "of si\0\0", 8), 0);
+}
+
+TEST_F(KeptEntries, TakeAMessageThatCameBefore) {
+  entry(nullptr, 0, PTL_ME_OP_PUT | PTLX_ME_HOLD, PTL_CT_NONE, 0, ~uint64_t{0}, PTL_OVERFLOW_LIST);
+  for (int round = 0; round < 3; ++round) {
+    put_word(reinterpret_cast<uint64_t&>(data), 3);
+    record.state = 7;
+    ASSERT_EQ(round == 0 ? PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, &record, &handle) : again(8, 0, ~uint64_t{0}), PTL_OK);
+    wait_for_record();
+    EXPECT_EQ(record.match_bits, 3u);
+    EXPECT_EQ(record.mlength, 8u);
+  }
+}
+
+TEST_F(KeptEntries, AreNotAppendedWhileTheyWait) {
+  ASSERT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, &record, &handle), PTL_OK);
+  EXPECT_EQ(again(8, 4), PTL_IN_USE);
+  put(descriptor(0, PTL_CT_NONE), 8);  // as it was
+  wait_for_record();
+  EXPECT_EQ(record.match_bits, 3u);
+}
+
+TEST_F(KeptEntries, EndByAnUnlinkThatTellsWhetherTheyHaveServed) {
+  serve_once();
+  EXPECT_EQ(PtlMEUnlink(handle), PTL_IGNORED);
+  EXPECT_EQ(PtlMEUnlink(handle), PTL_ARG_INVALID);
+  EXPECT_EQ(again(8, 3), PTL_ARG_INVALID);
+  ASSERT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, &record, &handle), PTL_OK);
+  EXPECT_EQ(PtlMEUnlink(handle), PTL_OK);
+  EXPECT_EQ(again(8, 3), PTL_ARG_INVALID);
+}
+
+TEST_F(KeptEntries, OutliveTheirPortalTableEntryWithoutUse) {
+  serve_once();
+  ptl_handle_me_t other;
+  ptl_me_t plain = me;
+  plain.options &= ~unsigned{PTLX_ME_KEEP};
+  record.state = 7;
+  ASSERT_EQ(PtlMEAppend(ni, pt, &plain, PTL_PRIORITY_LIST, &record, &other), PTL_OK);
+  EXPECT_EQ(PtlxMEAppendAgain(other, room, 8, self(), 3, 0), PTL_ARG_INVALID);  // not kept
+  EXPECT_EQ(PtlMEUnlink(other), PTL_OK);
+  ASSERT_EQ(PtlPTFree(ni, pt), PTL_OK);
+  EXPECT_EQ(again(8, 3), PTL_ARG_INVALID);
+  EXPECT_EQ(PtlMEUnlink(handle), PTL_IGNORED);
+  ASSERT_EQ(PtlPTAlloc(ni, 0, eq, pt, &pt), PTL_OK);
+}
+
+TEST_F(KeptEntries, AskForARecordAndExcludeWhatLiesInPiecesOrIsCounted) {
+  ptl_me_t wrong = me;
+  wrong.options &= ~unsigned{PTLX_ME_RECORD};
+  EXPECT_EQ(PtlMEAppend(ni, pt, &wrong, PTL_PRIORITY_LIST, &record, &handle), PTL_ARG_INVALID);
+  for (unsigned excluded : {PTL_IOVEC, PTLX_ME_LAYOUT, unsigned{PTL_ME_EVENT_CT_COMM}}) {
+    wrong = me;
+    wrong.options |= excluded;
+    EXPECT_EQ(PtlMEAppend(ni, pt, &wrong, PTL_PRIORITY_LIST, &record, &handle), PTL_ARG_INVALID) << excluded;
+  }
+  EXPECT_EQ(PtlTriggeredMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, &record, &handle, counter(), 1), PTL_ARG_INVALID);
+  EXPECT_EQ(PtlMESearch(ni, pt, &me, PTL_SEARCH_ONLY, nullptr), PTL_ARG_INVALID);
+}
+
 }  // namespace
 }  // namespace portals_test
