@@ -111,13 +111,19 @@ inline ptl_me_t receive_entry(void* buf, size_t bytes, ptl_rank_t source, Patter
 inline bool may_copy(size_t bytes) { return bytes <= device.copy_limit && __atomic_load_n(device.throttled, __ATOMIC_RELAXED) == 0; }
 // A receive that the engine itself completes: nothing else is to be done for it then.
 inline bool is_recorded(const Request& request) { return !device.threaded && request.receives && !request.special; }
+// The entry is off its list now; false: its message has come, or is coming.
+bool take_back(Request& request);
+[[gnu::noinline]] int irecv_first(Request& request, void* buf, size_t bytes, ptl_rank_t source, Pattern pattern, unsigned options);
 // `source`: a rank in the job, or PTL_RANK_ANY.
 inline int irecv(Request& request, void* buf, size_t bytes, ptl_rank_t source, Pattern pattern, unsigned options = 0) {
-  ptl_me_t entry = receive_entry(buf, bytes, source, pattern, options);
   request.source = source == PTL_RANK_ANY ? MPI_ANY_SOURCE : static_cast<int>(source);
-  if (is_recorded(request)) [[likely]]
-    entry.options |= PTLX_ME_RECORD;
-  return PtlMEAppend(device.ni, kMessagePortal, &entry, PTL_PRIORITY_LIST, &request, &request.entry);
+  if (request.kept != 0 && is_recorded(request) && options == 0) [[likely]] {
+    ptl_process_t from{};
+    from.rank = source;
+    request.entry = request.kept;
+    return PtlxMEAppendAgain(request.kept, buf, bytes, from, pattern.match_bits, pattern.ignore_bits);
+  }
+  return irecv_first(request, buf, bytes, source, pattern, options);
 }
 // Looks for a message that has arrived and was not received. The event says PTL_NI_NO_MATCH when there is none.
 int probe(Request& request, ptl_rank_t source, Pattern pattern);

@@ -20,7 +20,7 @@ namespace {
 constexpr int kMostWatchedAtOnce = 4096;  // of larger jobs those are watched that are named
 
 void fail_receive(Request& request) {
-  if (PtlMEUnlink(request.entry) != PTL_OK) return;  // its message has come after all
+  if (!take_back(request)) return;  // its message has come after all
   request.failure = request.comm->is_revoked() ? kRevoked : ptl_ni_fail_t{PTL_NI_UNDELIVERABLE};
   request.length = request.requested = 0;
   request.match_bits = 0;

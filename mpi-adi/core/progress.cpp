@@ -84,8 +84,26 @@ void conclude(Request& request) {
 }
 
 // The entry that is off the list has no event: its request completes here.
+bool take_back(Request& request) {
+  const int result = PtlMEUnlink(request.entry);
+  if (request.entry == request.kept && result != PTL_IN_USE) request.kept = 0;  // it is gone
+  return result == PTL_OK;
+}
+
+// A slot's first receive, or one that is not like the others.
+int irecv_first(Request& request, void* buf, size_t bytes, ptl_rank_t source, Pattern pattern, unsigned options) {
+  ptl_me_t entry = receive_entry(buf, bytes, source, pattern, options);
+  const bool recorded = is_recorded(request);
+  const bool keeps = recorded && options == 0 && pool.owns(request);
+  if (recorded) entry.options |= PTLX_ME_RECORD;
+  if (keeps) entry.options |= PTLX_ME_KEEP;
+  const int result = PtlMEAppend(device.ni, kMessagePortal, &entry, PTL_PRIORITY_LIST, &request, &request.entry);
+  if (keeps && result == PTL_OK) request.kept = request.entry;
+  return result;
+}
+
 void cancel_receive(Request& request) {
-  if (PtlMEUnlink(request.entry) != PTL_OK) return;
+  if (!take_back(request)) return;
   request.special = request.cancelled = true;
   request.match_bits = 0;
   request.length = request.requested = 0;

@@ -55,6 +55,19 @@ int receive_in_pool(void* buf, const Arguments& given, MPI_Status* status) {
   return wait_in_pool(given.function, handle, status);
 }
 
+int receive_without_slot(void* buf, const Arguments& given, MPI_Status* status) {
+  Communicator* comm;
+  size_t bytes;
+  if (int error = check_receive(given, comm, bytes)) return error;
+  Request request(comm, true);
+  if (int result = start_receive(request, buf, given, bytes); result != PTL_OK) return raise_portals(given.function, comm, result);
+  adi::losses.blocked = &request;
+  adi::wait(request);
+  adi::losses.blocked = nullptr;
+  set_status(status, request);
+  return request.failed() ? raise_request(given.function, request) : MPI_SUCCESS;
+}
+
 int send_in_pool(const Arguments& given, int (*start)(const Arguments& given, MPI_Request* handle)) {
   MPI_Request handle;
   if (int error = start(given, &handle)) return error;

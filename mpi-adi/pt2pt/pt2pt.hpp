@@ -1,6 +1,6 @@
 // pt2pt.hpp: sends and receives as the calls of pt2pt.cpp, sendrecv.cpp, buffered.cpp and persistent.cpp need them.
 //
-// Blocking calls keep their request on the stack: they do not return before its event has come. Ready sends are standard
+// Blocking calls may keep their request on the stack: they do not return before its event has come. Ready sends are standard
 // sends: their receive is posted, so there is nothing to gain from saying so.
 // Thread: any, as MPI_Init_thread permits. Source: MPI-5.0, 3.2, 3.4, 3.7, 3.9.
 #pragma once
@@ -87,6 +87,8 @@ int isend(const Arguments& given, MPI_Request* handle);
 
 // With many threads, every receive and every long send that waits is in the pool.
 int receive_in_pool(void* buf, const Arguments& given, MPI_Status* status);
+// What was checked, where all requests are in use.
+[[gnu::cold, gnu::noinline]] int receive_without_slot(void* buf, const Arguments& given, MPI_Status* status);
 int send_in_pool(const Arguments& given, int (*start)(const Arguments& given, MPI_Request* handle));
 
 template <Mode mode>
@@ -156,14 +158,20 @@ inline int receive(void* buf, const Arguments& given, MPI_Status* status) {
   }
   if (adi::device.threaded) [[unlikely]]
     return receive_in_pool(buf, given, status);
-  Request request(comm, true);
-  if (int result = start_receive(request, buf, given, *type, bytes); result != PTL_OK) [[unlikely]]
-    return raise_portals(given.function, comm, result);
-  adi::losses.blocked = &request;
-  adi::wait(request);
-  adi::losses.blocked = nullptr;
-  set_status(status, request);
-  return request.failed() ? raise_request(given.function, request) : MPI_SUCCESS;
+  Request* slot = pool.claim(comm, true);  // whose entry is there already, most often
+  if (slot == nullptr) [[unlikely]]
+    return receive_without_slot(buf, given, status);
+  int outcome = start_receive(*slot, buf, given, *type, bytes);
+  if (outcome != PTL_OK) [[unlikely]] {
+    outcome = raise_portals(given.function, comm, outcome);
+  } else {
+    adi::wait(*slot);
+    set_status(status, *slot);
+    if (slot->failed()) [[unlikely]]
+      outcome = raise_request(given.function, *slot);
+  }
+  pool.release(slot);
+  return outcome;
 }
 
 template <Mode mode>

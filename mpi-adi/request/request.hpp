@@ -78,6 +78,7 @@ struct alignas(64) Request {
     Request* next_free;  // of a free one
   };
   Attachment* attached = nullptr;
+  ptl_handle_me_t kept = 0;  // this slot's own entry, appended again for each plain receive; 0: none yet
 
   Request() = default;
   Request(Communicator* communicator, bool is_receive) : receives(is_receive), comm(communicator) {}
@@ -156,6 +157,7 @@ class RequestPool {
     for (uint32_t i = 0; i < used_; ++i) action(slots_[i]);
   }
 
+  bool owns(const Request& request) const { return &request >= slots_ && &request < slots_ + kMaxRequests; }
   // Complete requests that need no slot of their own: a send whose data was copied, and a receive from MPI_PROC_NULL.
   Request* sent() { return &slots_[0]; }
   Request* received_nothing() { return &slots_[1]; }
