@@ -217,6 +217,47 @@ TEST(Node, ThePlaceAndTheBoxOfAProcessThatHasGoneAreGivenToANewOne) {
   EXPECT_EQ(header.vacant.load(), 0u);
 }
 
+// While nothing comes, a sender takes the lines of its next record out of the reader's cache, as far as they are free.
+TEST(Node, WhoHasNothingToDoGoesAheadInTheBoxOfWhomItSentTo) {
+  End sender(address(1)), receiver(address(0));
+  const std::vector<std::byte> data(6 * kLine, std::byte{0xee});
+  const iovec all{const_cast<std::byte*>(data.data()), data.size()};
+  constexpr uint64_t kLines = 7;  // with the header's
+  const auto box = [&] { return receiver.transport.segment().box<BoxReader>(0); };
+  const auto clear_lines = [&](uint64_t from) {
+    uint64_t clear = 0;
+    while (clear < box().capacity && Box::first_word(box().at(from + clear)).load() == 0) ++clear;
+    return clear;
+  };
+  uint64_t sent = 0;
+  Link* link = sender.transport.connect(address(0));
+  link->peer = Recorder::somebody();
+  const auto send = [&] {
+    wire::Header header = put(sent);
+    header.payload_size = static_cast<uint32_t>(data.size());
+    const bool done = sender.transport.send(*link, header, {&all, 1}) == Sent::done;
+    sent += done;
+    return done;
+  };
+  uint64_t position = 0, fewest = box().capacity;
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_TRUE(send());
+    position += position % box().capacity + kLines > box().capacity ? box().capacity - position % box().capacity + kLines : kLines;
+    ASSERT_EQ(receiver.transport.poll(16), 1);
+    while (clear_lines(position) <= kLines && sender.transport.poll(16) == 0 && --fewest) {
+    }
+    ASSERT_GT(clear_lines(position), kLines) << "the next record's lines and the one behind it, after " << sent;
+    fewest = box().capacity;
+  }
+  // What has not been read is left alone.
+  while (send()) sender.transport.poll(16);
+  for (int i = 0; i < 100; ++i) sender.transport.poll(16);
+  while (receiver.transport.poll(16) != 0) {
+  }
+  ASSERT_EQ(receiver.sink.arrivals.size(), sent);
+  for (uint64_t i = 0; i < sent; ++i) ASSERT_EQ(receiver.sink.arrivals[i].header.match_bits, i);
+}
+
 // With more senders than boxes, those that have gone are looked for; a sender whose file has no name any more has not.
 TEST(Node, ASenderWhoseNameIsRemovedLivesUntilItsProcessEnds) {
   End server(address(0));

@@ -1,6 +1,6 @@
 // Whatever a sender of the node writes into its box, the reader stays within it and comes to an end; and what an honest writer publishes
 // is read as it was written, whole and in order. The first byte says how large the box is and which of the two it is; the others are the
-// box, or a script of records and reads.
+// box, or a script of records and reads, before some of which the writer goes ahead.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -66,6 +66,7 @@ void write_and_read(std::vector<Line>& lines, const uint8_t* data, size_t size) 
       published.push_back({count, data[i]});
       continue;
     }
+    if (data[i] & 0x40) writer.go_ahead(count);
     uint32_t read = 0;
     const std::byte* const record = reader.next(read);
     require(!reader.broken, "what an honest writer wrote makes sense");

@@ -55,9 +55,22 @@ class BoxWriter : public Box {
     // done ahead, and not between a record and its publication.
     if (zeroed_ < tail_ + kAhead && zeroed_ - head_seen_ < capacity) first_word(at(zeroed_++)).store(0, std::memory_order_relaxed);
   }
+  // The same for all lines of a next record of so many, a few at a time, for who has nothing else to do. False: all is done.
+  bool go_ahead(uint64_t count) {
+    for (int few = 0; few < kFew; ++few) {
+      if (zeroed_ > tail_ + count) return false;
+      if (zeroed_ - head_seen_ >= capacity) {
+        head_seen_ = head->load(std::memory_order_acquire);  // as in reserve
+        if (zeroed_ - head_seen_ >= capacity) return false;
+      }
+      first_word(at(zeroed_++)).store(0, std::memory_order_relaxed);
+    }
+    return true;
+  }
 
  private:
   static constexpr uint64_t kAhead = 8;
+  static constexpr int kFew = 16;
 
   uint64_t tail_ = 0;
   uint64_t zeroed_ = 1;  // the lines from tail_ up to here have a zero as first word

@@ -219,6 +219,17 @@ inline void NodeTransport::ring(NodeLink& link, bool urgent) {
     ++stats_.rings;
 }
 
+// Of messages of several lines the last one's like is expected, to the same peer: while nothing comes, the lines for it are fetched.
+inline void NodeTransport::hope_for(NodeLink& link, uint64_t lines) {
+  if (lines == 1) return;
+  ahead_ = &link;
+  ahead_lines_ = lines;
+}
+
+void NodeTransport::go_ahead() {
+  if (!ahead_->segment || ahead_->dead || !ahead_->box.go_ahead(ahead_lines_)) ahead_ = nullptr;
+}
+
 Sent NodeTransport::send(Link& to, const wire::Header& header, std::span<const iovec> payload) {
   auto& link = static_cast<NodeLink&>(to);
   // Most messages are one word to somebody whose box is ours.
@@ -244,6 +255,7 @@ Sent NodeTransport::send_any(NodeLink& link, const wire::Header& header, std::sp
     if (!record) return no_room(link);
     fill_record(record, header, link.index, payload);
     link.box.publish(record, lines);
+    hope_for(link, lines);
   } else {
     std::byte* const record = reserve_in_ring(link, lines);
     if (!record) return no_room(link);
@@ -275,6 +287,7 @@ std::byte* NodeTransport::begin(Link& to, const wire::Header& header) {
 void NodeTransport::commit(Link& to) {
   auto& link = static_cast<NodeLink&>(to);
   link.box.publish(link.begun, link.begun_lines);
+  hope_for(link, link.begun_lines);
   ring(link, link.begun_urgent);
 }
 
@@ -312,6 +325,7 @@ int NodeTransport::poll(int budget) {
   if (!dead_.empty()) [[unlikely]]
     delivered += reap();
   quiet_ = delivered == 0;
+  if (quiet_ && ahead_) go_ahead();
   return delivered;
 }
 

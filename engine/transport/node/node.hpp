@@ -131,6 +131,8 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
   void ring(NodeLink& link, bool urgent = true);
   Sent no_room(NodeLink& link);
   void arrived(uint32_t source, std::byte* record, uint32_t lines);
+  void hope_for(NodeLink& link, uint64_t lines);
+  void go_ahead();
   int poll_box(uint32_t index, int budget);
   int poll_ring(int budget);
   bool ring_idle();
@@ -146,8 +148,10 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
   BoxReader boxes_[kBoxes];
   uint64_t head_ = 0;  // of the shared ring
   uint64_t lines_;
-  bool broken_ = false;  // the shared ring holds something no sender of ours would write
-  bool quiet_ = true;    // the last poll found nothing
+  bool broken_ = false;        // the shared ring holds something no sender of ours would write
+  bool quiet_ = true;          // the last poll found nothing
+  NodeLink* ahead_ = nullptr;  // in whose box lines are fetched while nothing comes, for a record of
+  uint64_t ahead_lines_ = 0;
   std::map<std::pair<uint32_t, uint32_t>, std::unique_ptr<NodeLink>> links_;
   std::vector<std::unique_ptr<NodeLink>> replaced_;  // lost, and another process has the address
   std::vector<NodeLink*> dead_;
