@@ -1,0 +1,297 @@
+// fabric_whole_test.cpp: puts that travel whole over tcp (whole.cpp), from a peer that says the header, and then not what it should.
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <rdma/fi_rma.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <functional>
+#include <memory>
+
+#include "engine/host/clock.hpp"
+#include "engine/transport/fabric/fabric.hpp"
+#include "engine/transport/fabric/message.hpp"
+#include "tests/engine/transport_pair.hpp"
+#include "tests/support/rig.hpp"
+
+namespace portunus {
+namespace {
+
+constexpr size_t kWhole = fabric::kWholeMost;
+constexpr uint32_t kUid = 1000;
+constexpr uint64_t kBits = 7;
+
+FabricOptions over_tcp() { return {"tcp", "127.0.0.1", 0, kUid}; }
+
+// A process that speaks to a transport by hand: its guard and its endpoint are those of any other, what it sends is a test's choice.
+class ByHand final : public fabric::GuardClient {
+ public:
+  // `pump` steps the other one.
+  ByHand(ProcessId other, std::function<void()> pump) : pump_(std::move(pump)) {
+    fabric::Hello hello;
+    hello.nid = self_.nid;
+    hello.pid = self_.pid;
+    hello.uid = kUid;
+    hello.address_format = endpoint_.info->addr_format;
+    hello.protocol = endpoint_.info->ep_attr->protocol;
+    hello.protocol_version = endpoint_.info->ep_attr->protocol_version;
+    hello.name_size = static_cast<uint32_t>(endpoint_.name.size());
+    std::memcpy(hello.name, endpoint_.name.data(), endpoint_.name.size());
+    guard_->introduce_as(hello);
+    link_.process = other;
+    for (auto& buffer : heard_) fi_recv(endpoint_.ep.get(), buffer, sizeof buffer, nullptr, FI_ADDR_UNSPEC, buffer);
+    guard_->call(link_, 0);
+    until([this] { return address_ != FI_ADDR_UNSPEC; });
+    say(prefix(fabric::kProbeMagic));
+  }
+
+  ProcessId self() const { return self_; }
+  fabric::Prefix prefix(uint32_t magic) const { return {magic, slot_, self().pid, kUid}; }
+  template <class Word>
+  void say(const Word& word) {
+    say(&word, sizeof word);
+  }
+  void say(const void* bytes, size_t size) {
+    until([&] { return fi_inject(endpoint_.ep.get(), bytes, size, address_) == 0; });
+  }
+  void say_header(uint8_t flags, uint16_t payload_size) {
+    wire::Header header{};
+    header.kind = wire::Kind::put;
+    header.flags = flags;
+    header.match_bits = kBits;
+    header.rlength = kWhole;
+    header.payload_size = payload_size;
+    std::byte bytes[fabric::kHeadSize];
+    fabric::encode(prefix(fabric::kMessageMagic), header, {}, bytes);
+    say(bytes, fabric::encoded_size(header));
+  }
+  // Has the other one offer a place for data: it hears of a put whose data could have come with it.
+  void be_offered() {
+    say_header(wire::kBulk | wire::kNoRegion, 0);
+    until([this] { return offer_.prefix.magic == fabric::kOfferMagic; });
+  }
+  void begin_whole() { say_header(0, wire::kWhole); }
+  // Writes to the place that was offered, and waits until it has gone.
+  void write(size_t size) {
+    const std::vector<std::byte> data(size, std::byte{0x5a});
+    gone_ = false;
+    until([&] {
+      return fi_write(endpoint_.ep.get(), data.data(), size, nullptr, address_, offer_.region.address, offer_.region.key, &gone_) == 0;
+    });
+    until([this] { return gone_; });
+  }
+  // The kernel tells the other one of the end, and the endpoint still stands.
+  void hang_up() { guard_.reset(); }
+
+ private:
+  fabric::FabricLink* hello_received(fabric::FabricLink* link, const fabric::Hello& hello) override {
+    slot_ = hello.slot;
+    fi_av_insert(endpoint_.av.get(), hello.name, 1, &address_, 0, nullptr);
+    return link;
+  }
+  uint32_t slot_of(const fabric::FabricLink&) const override { return 0; }
+  void disconnected(fabric::FabricLink&) override {}
+
+  template <class Done>
+  void until(Done&& done) {
+    while (!done()) {
+      if (guard_) guard_->poll(*this);
+      fi_cq_data_entry entry{};
+      if (fi_cq_read(endpoint_.cq.get(), &entry, 1) == 1) take(entry);
+      pump_();
+    }
+  }
+  // An offer may travel together with other messages, of which nothing is of interest here.
+  void take(const fi_cq_data_entry& entry) {
+    gone_ = gone_ || entry.op_context == &gone_;
+    if (entry.op_context == nullptr || entry.op_context == &gone_) return;
+    const auto* const bytes = static_cast<const std::byte*>(entry.op_context);
+    for (size_t at = 0; at + sizeof offer_ <= entry.len && offer_.prefix.magic != fabric::kOfferMagic; at += sizeof(uint32_t))
+      std::memcpy(&offer_, bytes + at, sizeof offer_);
+  }
+
+  std::function<void()> pump_;
+  std::unique_ptr<fabric::Guard> guard_ = std::make_unique<fabric::Guard>(INADDR_LOOPBACK, 0, 30);
+  const ProcessId self_ = guard_->self();
+  fabric::Endpoint endpoint_{"tcp", INADDR_LOOPBACK, "by-hand"};
+  fabric::FabricLink link_;
+  uint32_t slot_ = 0;
+  fi_addr_t address_ = FI_ADDR_UNSPEC;
+  fabric::OfferMessage offer_{};
+  bool gone_ = false;
+  std::byte heard_[8][fabric::room_for(fabric::kEager)];
+};
+
+// A transport that hears from one by hand, and from another process like itself.
+class FabricWholeByHand : public testing::Test {
+ protected:
+  void SetUp() override {
+    by_hand_ = std::make_unique<ByHand>(receiver_->self(), [this] { receiver_->poll(16); });
+    by_hand_->be_offered();
+    while (sink_.arrivals.empty()) receiver_->poll(16);
+    link_ = sink_.arrivals.front().from;
+    sink_.arrivals.clear();
+  }
+  void settle() {
+    for (int i = 0; i < 1000; ++i) receiver_->poll(16);
+  }
+  // Sleeps on the descriptor, as an engine does: what ends must wake it.
+  void until_lost() {
+    while (sink_.losses.empty())
+      if (receiver_->poll(16) == 0 && receiver_->idle()) {
+        pollfd ready{receiver_->wait_fd(), POLLIN, 0};
+        ASSERT_EQ(::poll(&ready, 1, -1), 1);
+      }
+    EXPECT_EQ(sink_.losses, std::vector<Link*>{link_});
+    EXPECT_TRUE(sink_.arrivals.empty());
+    EXPECT_EQ(receiver_->rest_ns(), 0) << "data are waited for that will not come";
+  }
+  // Somebody else's put travels whole, there and in what place may have been used before.
+  void expect_others_are_served() {
+    Recorder sink;
+    auto other = std::make_unique<FabricTransport>(sink, over_tcp());
+    Link* const link = other->connect(receiver_->self());
+    std::vector<std::byte> data(kWhole, std::byte{0x21});
+    const iovec piece{data.data(), data.size()};
+    wire::Header header{};
+    header.kind = wire::Kind::put;
+    header.rlength = kWhole;
+    header.flags = wire::kBulk | wire::kNoRegion;
+    const auto send = [&](std::span<const iovec> payload) {
+      while (other->send(*link, header, payload) != Sent::done) other->poll(16), receiver_->poll(16);
+    };
+    send({});
+    header.flags = 0;
+    header.payload_size = wire::kWhole;
+    send({&piece, 1});
+    while (sink_.arrivals.size() < 2) other->poll(16), receiver_->poll(16);
+    EXPECT_TRUE(sink_.arrivals.back().payload == data);
+    const Link* const from = sink_.arrivals.back().from;
+    sink_.arrivals.clear();
+    other.reset();
+    sink_.losses.clear();
+    while (sink_.losses.empty()) receiver_->poll(16);
+    EXPECT_EQ(sink_.losses.front(), from);
+    sink_.losses.clear();
+  }
+
+  Recorder sink_;
+  std::unique_ptr<FabricTransport> receiver_ = std::make_unique<FabricTransport>(sink_, over_tcp());
+  std::unique_ptr<ByHand> by_hand_;
+  Link* link_ = nullptr;
+};
+
+TEST_F(FabricWholeByHand, APutArrivesOnceItsDataAreSaidToBeThere) {
+  by_hand_->begin_whole();
+  by_hand_->write(kWhole);
+  settle();
+  EXPECT_TRUE(sink_.arrivals.empty());
+  by_hand_->say(by_hand_->prefix(fabric::kLandedMagic));
+  while (sink_.arrivals.empty()) receiver_->poll(16);
+  EXPECT_EQ(sink_.arrivals.front().header.match_bits, kBits);
+  EXPECT_EQ(sink_.arrivals.front().payload, std::vector<std::byte>(kWhole, std::byte{0x5a}));
+  EXPECT_EQ(receiver_->malformed(), 0u);
+}
+
+TEST_F(FabricWholeByHand, WhoEndsBehindTheHeaderIsLostAndThePutNeverArrives) {
+  by_hand_->begin_whole();
+  settle();
+  by_hand_.reset();
+  until_lost();
+  EXPECT_EQ(receiver_->malformed(), 0u);
+  expect_others_are_served();
+}
+
+TEST_F(FabricWholeByHand, WhoEndsBehindTheDataAndDoesNotSaySoIsLostAndThePutNeverArrives) {
+  for (const size_t size : {kWhole / 2, kWhole}) {
+    by_hand_->begin_whole();
+    by_hand_->write(size);
+    settle();
+    by_hand_.reset();
+    until_lost();
+    expect_others_are_served();
+    SetUp();
+  }
+}
+
+TEST_F(FabricWholeByHand, WhoSaysNothingBehindTheHeaderHoldsNobodyUp) {
+  by_hand_->begin_whole();
+  while (receiver_->poll(16) > 0 || !receiver_->idle()) continue;
+  expect_others_are_served();
+  while (receiver_->poll(16) > 0) continue;
+  EXPECT_TRUE(receiver_->idle()) << "nobody need look until something comes";
+  by_hand_->write(kWhole);
+  by_hand_->say(by_hand_->prefix(fabric::kLandedMagic));
+  while (sink_.arrivals.empty()) receiver_->poll(16);
+  EXPECT_EQ(sink_.arrivals.front().from, link_);
+}
+
+TEST_F(FabricWholeByHand, WhoSaysSomethingElseBehindTheHeaderIsLost) {
+  by_hand_->begin_whole();
+  by_hand_->say_header(0, wire::kWhole);
+  until_lost();
+  EXPECT_EQ(receiver_->malformed(), 1u);
+  expect_others_are_served();
+}
+
+TEST_F(FabricWholeByHand, DataThatComeAfterTheEndGoNowhereButToTheirPlace) {
+  by_hand_->begin_whole();
+  settle();
+  by_hand_->hang_up();
+  until_lost();
+  by_hand_->write(kWhole);
+  by_hand_->say(by_hand_->prefix(fabric::kLandedMagic));
+  settle();
+  EXPECT_TRUE(sink_.arrivals.empty());
+  expect_others_are_served();
+}
+
+TEST_F(FabricWholeByHand, AReceiverMayEndWhileDataAreOnTheirWay) {
+  by_hand_->begin_whole();
+  settle();
+  receiver_.reset();
+  EXPECT_TRUE(sink_.arrivals.empty());
+}
+
+TEST(FabricWholeOfAnEngine, NothingIsWrittenAndPutsToThePeerEndWhereItsDataNeverCome) {
+  test::Node node{ProcessId{}};
+  auto transport = std::make_unique<FabricTransport>(node.engine, over_tcp());
+  const ProcessId self = transport->self();
+  node.engine.set_self(self);
+  node.engine.peers().add_transport(std::move(transport));
+  const auto step = [&] { node.engine.step(now_ns()); };
+  auto by_hand = std::make_unique<ByHand>(self, step);
+  std::vector<ptl_process_t> map(2);
+  map[0].phys = {self.nid, self.pid};
+  map[1].phys = {by_hand->self().nid, by_hand->self().pid};
+  node.open(PTL_NI_MATCHING | PTL_NI_LOGICAL, map);
+  const uint32_t queue = node.queue();
+  node.portal(queue);
+  by_hand->be_offered();  // matches nothing: dropped
+  auto memory = std::make_unique<std::array<std::byte, kWhole>>();
+  memory->fill(std::byte{0x11});
+  node.append({.start = memory->data(), .length = kWhole, .match_bits = kBits});
+  by_hand->begin_whole();
+  by_hand->write(kWhole / 2);
+  for (int i = 0; i < 1000; ++i) step();
+  const uint64_t word = 1;
+  Command command = node.put(&word, sizeof word, 1);
+  command.source.eq = queue;
+  command.source.options = PTL_MD_EVENT_SEND_DISABLE;
+  command.ack = PTL_ACK_REQ;
+  node.run(command);
+  for (int i = 0; i < 1000; ++i) step();
+  EXPECT_TRUE(node.events(queue).empty());
+  by_hand.reset();
+  std::vector<ptl_event_t> events;
+  while (events.empty()) step(), events = node.events(queue);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].type, PTL_EVENT_ACK);
+  EXPECT_EQ(events[0].ni_fail_type, PTL_NI_UNDELIVERABLE);
+  EXPECT_TRUE(std::all_of(memory->begin(), memory->end(), [](std::byte byte) { return byte == std::byte{0x11}; }));
+}
+
+}  // namespace
+}  // namespace portunus
