@@ -30,7 +30,14 @@ Runtime& Runtime::make() {
 void Runtime::open_transports(const Options& options, const JobPlace& place, uint32_t pid) {
   as_if_under_baton();  // here and below: nobody uses the engine before running() says so
   engine_ = std::make_unique<Engine>(objects_, uid_, &published_->page().stats);
-  TransportOpening opening{*engine_, engine_->stats(), options, hub_, uid_, pid, place.known && place.one_node};
+  TransportOpening opening{*engine_,
+                           engine_->stats(),
+                           options,
+                           hub_,
+                           uid_,
+                           pid,
+                           place.known && place.one_node,
+                           place.known && place.local_size > 1 ? static_cast<size_t>(place.local_size) - 1 : 0};
   std::vector<OpenedTransport> opened = portunus::open_transports(opening);
   port_ = std::move(opening.port);
   self_ = opening.self;

@@ -77,7 +77,7 @@ class Child {
 };
 
 struct End {
-  explicit End(ProcessId id) : transport(sink, stats, id, geteuid(), kRing) {}
+  explicit End(ProcessId id, size_t others = 0) : transport(sink, stats, id, geteuid(), kRing, true, others) {}
   void send(ProcessId to, uint64_t number) {
     Link* link = transport.connect(to);
     ASSERT_NE(link, nullptr);

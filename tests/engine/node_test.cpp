@@ -217,6 +217,60 @@ TEST(Node, ThePlaceAndTheBoxOfAProcessThatHasGoneAreGivenToANewOne) {
   EXPECT_EQ(header.vacant.load(), 0u);
 }
 
+// Where few send, boxes are large, and puts of up to 64 KiB travel with their data while there is room.
+TEST(Node, LongPutsTravelWholeWhereTheReceiversBoxHasRoom) {
+  End sender(address(1)), few(address(0), 1), many(address(2));
+  const std::vector<std::byte> data(NodeTransport::kWhole, std::byte{0x5a});
+  wire::Header header = put(7);
+  header.payload_size = wire::kWhole;
+  header.rlength = data.size();
+  const iovec all{const_cast<std::byte*>(data.data()), data.size()};
+  const auto send = [&](ProcessId to) {
+    Link* link = sender.transport.connect(to);
+    link->peer = Recorder::somebody();
+    return sender.transport.send(*link, header, {&all, 1});
+  };
+  uint64_t sent = 0;
+  while (send(address(0)) == Sent::done) ++sent;
+  EXPECT_GE(sent, 8u) << "then it has to be sent otherwise";
+  sender.send(address(0), 8);  // for which there is room
+  while (few.transport.poll(16) != 0) {
+  }
+  ASSERT_EQ(few.sink.arrivals.size(), sent + 1);
+  EXPECT_EQ(few.sink.arrivals.back().header.match_bits, 8u);
+  EXPECT_EQ(few.sink.arrivals[0].payload.size(), data.size());
+  EXPECT_TRUE(few.sink.arrivals[0].payload == data);
+  EXPECT_EQ(send(address(0)), Sent::done);
+  EXPECT_EQ(send(address(2)), Sent::again) << "boxes for many senders are small";
+}
+
+// What says that it travels whole is a put, longer than others and no longer than any may be, as long as its record.
+TEST(Node, AHeaderThatTravelsWholeAndMakesNoSenseIsMalformed) {
+  End sender(address(1)), receiver(address(0), 1);
+  const std::vector<std::byte> data(2 * NodeTransport::kWhole);
+  Link* link = sender.transport.connect(address(0));
+  link->peer = Recorder::somebody();
+  wire::Header header = put(7);
+  header.payload_size = wire::kWhole;
+  header.rlength = NodeTransport::kWhole;
+  const iovec all{const_cast<std::byte*>(data.data()), NodeTransport::kWhole};
+  const auto malformed_with = [&](auto change) {
+    EXPECT_EQ(sender.transport.send(*link, header, {&all, 1}), Sent::done);
+    BoxReader box = receiver.transport.segment().box<BoxReader>(0);
+    const uint64_t before = receiver.stats.malformed.read();
+    change(*reinterpret_cast<wire::Header*>(box.at(receiver.transport.segment().header().box_head[0].lines.load())));
+    EXPECT_EQ(receiver.transport.poll(16), 1);
+    return receiver.stats.malformed.read() == before + 1;
+  };
+  EXPECT_FALSE(malformed_with([](wire::Header&) {}));
+  EXPECT_TRUE(malformed_with([](wire::Header& sent) { sent.kind = wire::Kind::atomic; }));
+  EXPECT_TRUE(malformed_with([](wire::Header& sent) { sent.flags |= wire::kBulk; }));
+  for (const uint64_t length : {uint64_t{8}, uint64_t{NodeTransport::kEager}, uint64_t{NodeTransport::kWhole - 64},
+                                uint64_t{NodeTransport::kWhole + 1}, uint64_t{1} << 63})
+    EXPECT_TRUE(malformed_with([&](wire::Header& sent) { sent.rlength = length; })) << length;
+  EXPECT_FALSE(malformed_with([](wire::Header&) {}));
+}
+
 // While nothing comes, a sender takes the lines of its next record out of the reader's cache, as far as they are free.
 TEST(Node, WhoHasNothingToDoGoesAheadInTheBoxOfWhomItSentTo) {
   End sender(address(1)), receiver(address(0));
@@ -512,7 +566,7 @@ TEST(Node, ABoxThatMakesNoSenseSilencesItsSenderOnly) {
   std::atomic_ref<uint32_t>(record(1)->ready).store(1);
   EXPECT_EQ(receiver.transport.poll(16), 1);
   EXPECT_EQ(receiver.stats.malformed.read(), 1u);
-  for (const uint32_t lines : {uint32_t{Segment::box_bytes(kRing) / kLine}, Box::kSkip, Box::kSkip | 0x7fffffffu, ~0u}) {
+  for (const uint32_t lines : {uint32_t{BoxPlan::of(kRing, 0).bytes / kLine}, Box::kSkip, Box::kSkip | 0x7fffffffu, ~0u}) {
     End fresh(address(3)), writer(address(4));
     writer.send(address(3), 1);
     fresh.transport.poll(16);

@@ -127,6 +127,10 @@ TEST(Segment, AHeaderThatMakesNoSenseIsNotAttached) {
   EXPECT_TRUE(refused_with(header.ring_bytes, uint64_t{0}));
   EXPECT_TRUE(refused_with(header.ring_bytes, uint64_t{1} << 63));
   EXPECT_TRUE(refused_with(header.ring_offset, uint64_t{0}));
+  for (const uint64_t count : {uint64_t{0}, uint64_t{kBoxes - 1}, uint64_t{kBoxes + 1}, uint64_t{1} << 60})
+    EXPECT_TRUE(refused_with(header.boxes.count, count)) << count;
+  for (const uint64_t bytes : {uint64_t{0}, uint64_t{64}, header.boxes.bytes - 64, header.boxes.bytes * 2, uint64_t{1} << 63})
+    EXPECT_TRUE(refused_with(header.boxes.bytes, bytes)) << bytes;
   EXPECT_TRUE(refused_with(header.uid, geteuid() + 1));
   EXPECT_TRUE(refused_with(header.process, address(3)));
 }

@@ -99,7 +99,8 @@ std::unique_ptr<Transport> open_delayed(TransportOpening& opening) {
   prctl(PR_SET_TIMERSLACK, 1);  // threads made from here on, too, wake when something is due
   return std::make_unique<DelayedTransport>(opening.sink, opening.options.node_wire, [&](Sink& sink) {
     const Options& options = opening.options;
-    auto node = std::make_unique<NodeTransport>(sink, opening.stats, opening.self, opening.uid, options.ring_bytes, options.cma);
+    auto node =
+        std::make_unique<NodeTransport>(sink, opening.stats, opening.self, opening.uid, options.ring_bytes, options.cma, opening.others);
     opening.node = node.get();
     return node;
   });

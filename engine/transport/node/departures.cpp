@@ -34,7 +34,7 @@ void NodeTransport::note_death(NodeLink& link) {
   if (link.dead || link.lost) return;
   link.dead = true;
   // It may have sent from a box that was not looked into yet.
-  for (uint32_t i = 0; i < std::min(segment_->header().senders.load(std::memory_order_acquire), kBoxes); ++i) sender(i);
+  for (uint32_t i = 0; i < std::min(segment_->header().senders.load(std::memory_order_acquire), box_count_); ++i) sender(i);
   link.last_words = segment_->header().tail.load(std::memory_order_acquire);
   dead_.push_back(&link);
 }
@@ -47,7 +47,7 @@ void NodeTransport::refuse(uint32_t index) {
   note_death(*link);
   link->last_words = head_;
   link->ended_with = entry.place.incarnation;
-  if (index < kBoxes) boxes_[index].broken = true;
+  if (index < box_count_) boxes_[index].broken = true;
   reap();  // after which nothing is written to it
   entry.ready.store(SegmentHeader::kRefused, std::memory_order_release);
 }
@@ -57,7 +57,7 @@ int NodeTransport::reap() {
   int told = 0;
   for (size_t i = 0; i < dead_.size();) {
     NodeLink& link = *dead_[i];
-    if ((head_ < link.last_words && !broken_) || (link.sends_as < kBoxes && !boxes_[link.sends_as].empty())) {
+    if ((head_ < link.last_words && !broken_) || (link.sends_as < box_count_ && !boxes_[link.sends_as].empty())) {
       ++i;
       continue;
     }
@@ -81,7 +81,7 @@ void NodeTransport::vacate() {
   SegmentHeader& own = segment_->header();
   std::erase_if(vacating_, [&](const Vacating& place) {
     if (head_ < place.last_words && !broken_) return false;
-    if (place.index < kBoxes) {
+    if (place.index < box_count_) {
       BoxReader& box = boxes_[place.index];
       box = segment_->box<BoxReader>(place.index);
       box.head->store(0, std::memory_order_relaxed);
@@ -100,7 +100,7 @@ void NodeTransport::vacate() {
 // Nobody is told of those that leave. Whoever only heard of them need not know, unless their places are wanted.
 void NodeTransport::look_for_departed() {
   const uint32_t given = std::min(segment_->header().senders.load(std::memory_order_relaxed), kMaxSenders);
-  if (given <= kBoxes) return;
+  if (given <= box_count_) return;
   for (uint32_t looks = given > kMaxSenders / 2 ? given : std::min(kLooks, given); looks > 0; --looks) {
     next_look_ = (next_look_ + 1) % given;
     NodeLink* link = sender(next_look_);

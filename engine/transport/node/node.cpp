@@ -16,6 +16,13 @@ namespace {
 
 uint64_t lines_for(size_t payload) { return payload <= wire::kInlinePayload ? 1 : 1 + (payload + kLine - 1) / kLine; }
 
+// Whether a record of so many lines may begin so.
+bool fits(const wire::Header& header, uint32_t lines) {
+  if (header.payload_size != wire::kWhole) return lines_for(header.payload_size) == lines;
+  const bool put = header.kind == wire::Kind::put && !(header.flags & wire::kBulk);
+  return put && header.rlength > NodeTransport::kEager && header.rlength <= NodeTransport::kWhole && lines_for(header.rlength) == lines;
+}
+
 }  // namespace
 
 void wake_process(uint32_t* door, Sleeper who, bool by_socket, ProcessId process, uint32_t uid) {
@@ -33,16 +40,17 @@ bool wake_watchers(SegmentHeader& peer) {
   return true;
 }
 
-NodeTransport::NodeTransport(Sink& sink, Stats& stats, ProcessId self, uint32_t uid, size_t ring_bytes, bool cma)
+NodeTransport::NodeTransport(Sink& sink, Stats& stats, ProcessId self, uint32_t uid, size_t ring_bytes, bool cma, size_t others)
     : Transport({.in_place = this, .staging = this, .notify = this}),
       sink_(sink),
       stats_(stats),
       self_(self),
       uid_(uid),
       cma_(cma),
-      segment_(Segment::create(self, uid, ring_bytes)),
+      segment_(Segment::create(self, uid, ring_bytes, others)),
+      box_count_(segment_->boxes()),
       lines_(ring_bytes / kLine) {
-  for (uint32_t i = 0; i < kBoxes; ++i) boxes_[i] = segment_->box<BoxReader>(i);
+  for (uint32_t i = 0; i < box_count_; ++i) boxes_[i] = segment_->box<BoxReader>(i);
 }
 
 // The dead cannot say that they have gone; who leaves in good order does, in the places that it has with others.
@@ -147,7 +155,7 @@ bool NodeTransport::introduce(NodeLink& link) {
   entry.ready.store(SegmentHeader::kThere, std::memory_order_release);
   link.entry = &entry;
   link.cma = link.segment->pid_is_ours();
-  if (link.index < kBoxes) link.box = link.segment->box<BoxWriter>(link.index);
+  if (link.index < link.segment->boxes()) link.box = link.segment->box<BoxWriter>(link.index);
   return true;
 }
 
@@ -166,7 +174,7 @@ NodeTransport::NodeLink* NodeTransport::new_sender(uint32_t index) {
     // Somebody else has the address of a process that we knew, which is therefore gone.
     note_death(*link);
     link->last_words = head_;
-    if (link->sends_as < kBoxes) boxes_[link->sends_as].broken = true;  // what it left there comes too late
+    if (link->sends_as < box_count_) boxes_[link->sends_as].broken = true;  // what it left there comes too late
     reap();
     link = link_of({entry.nid, entry.pid});
   }
@@ -249,7 +257,8 @@ Sent NodeTransport::send(Link& to, const wire::Header& header, std::span<const i
 Sent NodeTransport::send_any(NodeLink& link, const wire::Header& header, std::span<const iovec> payload) {
   if (!link.segment) [[unlikely]]
     return Sent::failed;
-  const uint64_t lines = lines_for(header.payload_size);
+  const uint64_t lines = lines_for(wire::payload_of(header));
+  if (header.payload_size == wire::kWhole && lines * kWholeInBox > link.box.capacity) return Sent::again;
   if (link.box.lines) {
     std::byte* const record = link.box.reserve(lines);
     if (!record) return no_room(link);
@@ -311,13 +320,13 @@ std::byte* NodeTransport::reserve_in_ring(NodeLink& link, uint64_t lines) {
 
 int NodeTransport::poll(int budget) {
   const uint32_t senders = segment_->header().senders.load(std::memory_order_relaxed);
-  const uint32_t boxes = std::min(senders, kBoxes);
+  const uint32_t boxes = std::min(senders, box_count_);
   // The first message after a pause is somebody's answer: it is handed over before looking for a second one, whose line lies in
   // its writer's cache.
   if (quiet_) budget = 1;
   int delivered = 0;
   for (uint32_t i = 0; i < boxes && !(quiet_ && delivered); ++i) delivered += poll_box(i, budget);
-  if (senders > kBoxes) delivered += poll_ring(budget);
+  if (senders > box_count_) delivered += poll_ring(budget);
   if (!sharing_.empty()) [[unlikely]]
     delivered += settle_shared();
   if (!helping_.empty()) [[unlikely]]
@@ -332,7 +341,7 @@ int NodeTransport::poll(int budget) {
 inline void NodeTransport::arrived(uint32_t source, std::byte* record, uint32_t lines) {
   const auto& header = *reinterpret_cast<const wire::Header*>(record);
   NodeLink* from = sender(source);
-  if (from && header.source == source && lines_for(header.payload_size) == lines) [[likely]]
+  if (from && header.source == source && fits(header, lines)) [[likely]]
     sink_.arrived(*from, header, lines == 1 ? header.inline_payload : record + kLine);
   else ++stats_.malformed;
 }
@@ -369,7 +378,7 @@ int NodeTransport::poll_ring(int budget) {
       broken_ = true;
       ++stats_.malformed;
       const uint32_t given = std::min(own.senders.load(std::memory_order_acquire), kMaxSenders);
-      for (uint32_t i = kBoxes; i < given; ++i) refuse(i);
+      for (uint32_t i = box_count_; i < given; ++i) refuse(i);
       break;
     }
     arrived(reinterpret_cast<const wire::Header*>(record)->source, record, lines);
@@ -384,10 +393,10 @@ int NodeTransport::poll_ring(int budget) {
 
 bool NodeTransport::idle() {
   const uint32_t senders = segment_->header().senders.load(std::memory_order_relaxed);
-  for (uint32_t i = 0; i < std::min(senders, kBoxes); ++i)
+  for (uint32_t i = 0; i < std::min(senders, box_count_); ++i)
     if (!boxes_[i].empty()) return false;
   if (may_help()) return false;
-  return senders <= kBoxes || ring_idle();
+  return senders <= box_count_ || ring_idle();
 }
 
 bool NodeTransport::ring_idle() {

@@ -1,5 +1,5 @@
 // node.hpp: the on-node cut-through: each process has inbound rings of cache lines that the others of the node write: a box (box.hpp)
-// for each of the first kBoxes senders, and one ring for all others.
+// for each of the first senders, and one ring for all others.
 //
 // A record is 1 + ceil(payload / 64) lines, one line when the payload is at most 8 bytes. The first word of its first
 // line says how many lines, and is written last (release). In the shared ring the reader clears the first word of every line it has
@@ -33,11 +33,11 @@ enum class Acquaintance : uint8_t { made, later, none };
 
 class NodeTransport final : public Transport, public InPlace, public StagingAreas, public Notify {
  public:
-  NodeTransport(Sink& sink, Stats& stats, ProcessId self, uint32_t uid, size_t ring_bytes, bool cma = true);
+  NodeTransport(Sink& sink, Stats& stats, ProcessId self, uint32_t uid, size_t ring_bytes, bool cma = true, size_t others = 0);
   ~NodeTransport() override;
 
   TransportName name() const override { return {PTLX_TRANSPORT_NODE, "node"}; }
-  TransportLimits limits() const override { return {kEager, cma_ ? size_t{1} << 30 : 0, segment_->lines() * wire::kKeptHeader}; }
+  TransportLimits limits() const override { return {kEager, cma_ ? size_t{1} << 30 : 0, segment_->lines() * wire::kKeptHeader, kWhole}; }
   Link* connect(ProcessId process) override;
   Sent send(Link& link, const wire::Header& header, std::span<const iovec> payload) override;
   bool expose(Link& link, const void* start, size_t size, bool peer_writes, Exposed& out) override;
@@ -70,6 +70,8 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
   }
 
   static constexpr size_t kEager = 32 * 1024;
+  static constexpr size_t kWhole = 64 * 1024;  // of puts that travel whole, where a box has room
+  static constexpr uint64_t kWholeInBox = 8;   // for so many
 
  private:
   static constexpr uint32_t kMaxRecordLines = 1 + kEager / kLine;
@@ -145,6 +147,7 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
   const bool registered_ = register_asymmetric_fences();
   std::unique_ptr<Segment> segment_;
   bool stagings_taken_[kStagings] = {};
+  const uint32_t box_count_;
   BoxReader boxes_[kBoxes];
   uint64_t head_ = 0;  // of the shared ring
   uint64_t lines_;

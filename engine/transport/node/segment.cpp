@@ -30,7 +30,7 @@ constexpr std::time_t kSettled_s = 10;  // between the making of a file and its 
 
 size_t up(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
 size_t offset_of_boxes() { return up(sizeof(SegmentHeader), kPage); }
-size_t offset_of_ring(size_t ring_bytes) { return offset_of_boxes() + kBoxes * Segment::box_bytes(ring_bytes); }
+size_t offset_of_ring(const BoxPlan& boxes) { return offset_of_boxes() + boxes.all(); }
 
 // Anybody may take a name in this directory, so a process has several.
 constexpr unsigned kNames = 4;
@@ -141,14 +141,15 @@ void* map_aligned(int fd, size_t size, size_t offset) {
 
 bool SegmentPlace::is_near() const { return os_pid > 0 && pid_namespace != 0 && pid_namespace == own_pid_namespace(); }
 
-std::unique_ptr<Segment> Segment::create(ProcessId self, uint32_t uid, size_t ring_bytes) {
+std::unique_ptr<Segment> Segment::create(ProcessId self, uint32_t uid, size_t ring_bytes, size_t others) {
   sweep_dead_segments();
   std::unique_ptr<Segment> segment(new Segment);
   segment->fd_ = create_when_free(self, uid, segment->path_);
   if (segment->fd_ < 0) cannot(segment->path_, "create", errno);
   segment->owner_ = true;
   if (flock(segment->fd_, LOCK_EX | LOCK_NB) != 0) cannot(segment->path_, "lock", errno);
-  const size_t ring_offset = offset_of_ring(ring_bytes);
+  const BoxPlan boxes = segment->plan_ = BoxPlan::of(ring_bytes, others);
+  const size_t ring_offset = offset_of_ring(boxes);
   // posix_fallocate reports its error; ftruncate alone would end in SIGBUS when the memory runs out.
   if (int error = posix_fallocate(segment->fd_, 0, static_cast<off_t>(ring_offset + ring_bytes)))
     cannot(segment->path_, "reserve memory for", error);
@@ -156,7 +157,7 @@ std::unique_ptr<Segment> Segment::create(ProcessId self, uint32_t uid, size_t ri
   SegmentHeader& header = *segment->header_;
   header.ring_bytes = ring_bytes;
   header.ring_offset = ring_offset;
-  header.box_bytes = box_bytes(ring_bytes);
+  header.boxes = boxes;
   header.process = self;
   header.uid = uid;
   header.place = {static_cast<uint32_t>(now_ns()) | 1, getpid(), own_pid_namespace(), segment->fd_};  // incarnation 0: none
@@ -177,13 +178,14 @@ std::unique_ptr<Segment> Segment::attach(ProcessId process, uint32_t uid, const 
   if (peek == MAP_FAILED) return nullptr;
   const auto& header = *static_cast<const SegmentHeader*>(peek);
   const bool valid = header.ready.load(std::memory_order_acquire) == 1 && header.magic == SegmentHeader::kMagic &&
-                     header.process == process && header.uid == uid && header.box_bytes == box_bytes(header.ring_bytes) &&
-                     (!place || header.place.incarnation == place->incarnation);
+                     header.process == process && header.uid == uid && (!place || header.place.incarnation == place->incarnation);
   const size_t ring_bytes = header.ring_bytes;
   const size_t ring_offset = header.ring_offset;
+  const BoxPlan boxes = segment->plan_ = header.boxes;
   munmap(peek, kPage);
   const bool sane = ring_bytes >= kPage && (ring_bytes & (ring_bytes - 1)) == 0 && ring_bytes < static_cast<size_t>(status.st_size) &&
-                    ring_offset == offset_of_ring(ring_bytes) && static_cast<size_t>(status.st_size) >= ring_offset + ring_bytes;
+                    boxes.sane(static_cast<size_t>(status.st_size)) && ring_offset == offset_of_ring(boxes) &&
+                    static_cast<size_t>(status.st_size) >= ring_offset + ring_bytes;
   if (!valid || !sane || !segment->map(segment->fd_, ring_offset, ring_bytes)) return nullptr;
   segment->pid_is_ours_ = segment->header_->place.is_near();
   return segment->owner_alive() ? std::move(segment) : nullptr;

@@ -2,8 +2,8 @@
 //
 //   SegmentHeader | boxes | inbound ring, mapped twice in a row so that no record wraps | blocks (symmetric heap, data segment), staging
 //
-// The first kBoxes senders have a box each: a ring that they alone write, so that sending takes no locked instruction. All
-// others share the inbound ring.
+// The first senders have a box each: a ring that they alone write, so that sending takes no locked instruction. All others share the
+// inbound ring.
 //
 // The file is /dev/shm/portunus.<uid>.<nid>.<pid>, mode 0600, locked (flock) by its owner for life: whoever gets the lock
 // knows that the owner is dead and may remove the name. All memory is reserved when it is made: no SIGBUS later. Where the name has gone
@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -32,9 +33,31 @@ namespace portunus {
 constexpr size_t kLine = Box::kLine;
 constexpr uint32_t kMaxSenders = 4096;
 constexpr uint32_t kMaxBlocks = 8;
-constexpr uint32_t kBoxes = 16;
+constexpr uint32_t kBoxes = 16;        // at most
 constexpr uint32_t kStagings = 4;      // messages that a process copies together piece by piece at one time
 constexpr uint32_t kSharedCopies = 2;  // the next begins while the helper finishes its last chunk of the one before
+
+// How many senders have a box, and how large each is: powers of two both. For a few senders, the boxes are so large that what was written
+// in the last lap has left the caches that belong to one core: a line that another core has written to its own takes twice the time
+// (engine/transport/README.md).
+struct BoxPlan {
+  uint64_t count = kBoxes;
+  uint64_t bytes = 0;
+
+  // `others` processes of the node will send, as far as is known; 0: it is not.
+  static constexpr BoxPlan of(size_t ring_bytes, size_t others) {
+    const size_t usual = std::max(kSmallest, ring_bytes / 8);
+    if (others == 0 || others > kFew) return {kBoxes, usual};
+    const size_t count = others <= 2 ? 2 : kFew;
+    return {count, std::max(usual, kRoom / count)};
+  }
+  bool sane(size_t room) const { return count > 0 && count <= kBoxes && std::has_single_bit(bytes) && bytes >= kSmallest && bytes < room; }
+  uint64_t all() const { return count * bytes; }
+
+ private:
+  static constexpr size_t kSmallest = 128 * 1024;  // several of the longest eager messages
+  static constexpr size_t kFew = 4, kRoom = 4 << 20;
+};
 
 // Where the segment of a process lies, besides under its name; and which process it is of those that have had its address.
 struct SegmentPlace {
@@ -52,11 +75,11 @@ struct SegmentHeader {
   // in good order and will write nothing more; what it wrote before is still to be read. kRefused: it wrote what no sender of ours would;
   // the owner reads nothing more of it and has forgotten it, and the entry is given to nobody else.
   static constexpr uint32_t kThere = 1, kVacant = 2, kTaken = 3, kLeft = 4, kRefused = 5;
-  static constexpr uint64_t kMagic = 0x30314e5554524f50;  // "PORTUN10", little endian
+  static constexpr uint64_t kMagic = 0x31314e5554524f50;  // "PORTUN11", little endian
   uint64_t magic;
   uint64_t ring_bytes;
   uint64_t ring_offset;
-  uint64_t box_bytes;  // of each box; the boxes end where the ring begins
+  BoxPlan boxes;  // they end where the ring begins
   ProcessId process;
   SegmentPlace place;
   uint32_t uid;
@@ -101,7 +124,7 @@ class Segment {
   Segment& operator=(const Segment&) = delete;
 
   // Throws std::system_error with cause and remedy (/dev/shm full, name taken ..).
-  static std::unique_ptr<Segment> create(ProcessId self, uint32_t uid, size_t ring_bytes);
+  static std::unique_ptr<Segment> create(ProcessId self, uint32_t uid, size_t ring_bytes, size_t others = 0);
   // nullptr: no such process on this node, not ours to use, or dead (even if its file is still there). Found by its name, else by
   // `place`, if that is given; then it is that very process.
   static std::unique_ptr<Segment> attach(ProcessId process, uint32_t uid, const SegmentPlace* place = nullptr);
@@ -119,15 +142,15 @@ class Segment {
   template <class End>  // BoxWriter or BoxReader
   End box(uint32_t sender) {
     End end;
-    end.lines = boxes_ + sender * header_->box_bytes;
-    end.capacity = header_->box_bytes / kLine;
+    end.lines = boxes_ + sender * plan_.bytes;
+    end.capacity = plan_.bytes / kLine;
     end.head = &header_->box_head[sender].lines;
     return end;
   }
-  // The size of a box beside a ring of so many bytes: powers of two both.
-  static constexpr size_t box_bytes(size_t ring_bytes) { return std::max<size_t>(kSmallestBox, ring_bytes / 8); }
+  // So many of the first senders have one.
+  uint32_t boxes() const { return static_cast<uint32_t>(plan_.count); }
   // Of ring and boxes together: so many messages at most lie here.
-  size_t lines() const { return (header_->ring_bytes + kBoxes * header_->box_bytes) / kLine; }
+  size_t lines() const { return (ring_bytes_ + plan_.all()) / kLine; }
   // Removes the name from the file system; mapped memory stays.
   void remove_name();
 
@@ -151,8 +174,6 @@ class Segment {
   Segment() = default;
   bool map(int fd, size_t ring_offset, size_t ring_bytes);
 
-  static constexpr size_t kSmallestBox = 128 * 1024;  // several of the longest eager messages
-
   int fd_ = -1;
   bool owner_ = false;
   bool pid_is_ours_ = false;
@@ -163,6 +184,7 @@ class Segment {
   std::byte* boxes_ = nullptr;  // mapped with the header
   size_t header_bytes_ = 0;
   size_t ring_bytes_ = 0;
+  BoxPlan plan_;  // as it was when it was mapped, whatever becomes of the header
   struct Mapping {
     void* base = nullptr;
     size_t size = 0;

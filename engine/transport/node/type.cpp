@@ -7,7 +7,8 @@ namespace {
 
 std::unique_ptr<Transport> open_node(TransportOpening& opening) {
   const Options& options = opening.options;
-  auto node = std::make_unique<NodeTransport>(opening.sink, opening.stats, opening.self, opening.uid, options.ring_bytes, options.cma);
+  auto node = std::make_unique<NodeTransport>(opening.sink, opening.stats, opening.self, opening.uid, options.ring_bytes, options.cma,
+                                              opening.others);
   opening.node = node.get();
   return node;
 }
