@@ -27,6 +27,17 @@ struct KeptHeader : UnexpectedHeader {
   wire::Region region{};
   [[nodiscard]] const std::byte* data() const { return payload ? payload.get() : small; }
   ListEntry* taker = nullptr;  // consumed while arriving: report to this entry when the data is there
+
+  // As if new, but for what whoever keeps a message writes anyway.
+  void renew() {
+    if (payload) payload.reset();
+    entry = taker = nullptr;
+    offset = mlength = 0;
+    start = nullptr;
+    held = arriving = false;
+    fail = PTL_NI_OK;
+    region = {};
+  }
 };
 
 }  // namespace portunus

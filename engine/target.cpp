@@ -22,6 +22,14 @@ bool is_recorded_whole(const ListEntry& entry) {
   return (entry.options & (kAsked | kMore)) == kAsked && !entry.may_fault;
 }
 
+// It keeps what comes early and, but for a count, says nothing of it: no queue need have room.
+bool holds_silently(const ListEntry& entry) {
+  constexpr uint32_t kAsked = PTLX_ME_HOLD | PTL_ME_OP_PUT | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE;
+  return entry.list == PTL_OVERFLOW_LIST && (entry.options & (kAsked | PTL_ME_UNEXPECTED_HDR_DISABLE)) == kAsked;
+}
+
+bool is_small_put(const wire::Header& header) { return header.kind == wire::Kind::put && !(header.flags & wire::kBulk); }
+
 // Added as integers: an entry may begin at address 0, and C++ knows no offset from a null pointer.
 std::byte* start_in(const ListEntry& entry, uint64_t offset) {
   return reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(entry.memory.base) + offset);
@@ -120,7 +128,7 @@ Target::Target(Core& core, Reports& reports, Peers& peers, FlowControl& flow, Po
 void Target::request(Link& from, const wire::Header& header, const std::byte* payload) {
   Peer& peer = *from.peer;
   // Of most messages that is all that there is to check.
-  const bool small_put = header.kind == wire::Kind::put && !(header.flags & wire::kBulk);
+  const bool small_put = is_small_put(header);
   if (small_put ? wire::payload_of(header) != header.rlength : !well_formed(header, peer)) [[unlikely]] {
     ++core_.stats.malformed;
     return;
@@ -144,18 +152,30 @@ void Target::request(Link& from, const wire::Header& header, const std::byte* pa
     return;
   }
   ++core_.stats.matches;
-  if (small_put && is_recorded_whole(*entry) && header.token == 0 && (entry->uid == PTL_UID_ANY || entry->uid == from.uid)) [[likely]]
-    record(ni, *portal, header, payload, *entry);
-  else matched(from, header, payload, *entry, source);
+  const bool simple = small_put && (entry->uid == PTL_UID_ANY || entry->uid == from.uid);
+  if (simple && header.token == 0 && is_recorded_whole(*entry)) [[likely]] {
+    portal->priority.unlink(*entry);
+    entry->on_list = false;
+    record(ni, header, payload, *entry);
+  } else if (simple && holds_silently(*entry) && !is_full(ni)) {
+    hold(peer, header, payload, *portal, *entry, source);
+  } else {
+    matched(from, header, payload, *entry, source);
+  }
 }
 
-// The whole way of a message that an entry with PTLX_ME_RECORD takes, and nobody else hears of.
-[[gnu::always_inline]] inline void Target::record(Interface& ni, PortalEntry& portal, const wire::Header& header, const std::byte* payload,
-                                                  ListEntry& entry) {
+bool Target::is_full(const Interface& ni) { return ni.unexpected_headers >= static_cast<uint32_t>(ni.limits.max_unexpected_headers); }
+
+void Target::hold(Peer& peer, const wire::Header& header, const std::byte* payload, PortalEntry& portal, const ListEntry& entry,
+                  uint64_t source) {
+  unexpected_.keep(peer, header, payload, portal, source);
+  if (entry.options & PTL_ME_EVENT_CT_COMM) reports_.count(entry.ct, 1, 0);
+}
+
+// The whole way of a message that an entry with PTLX_ME_RECORD, which is on no list, takes, and nobody else hears of.
+[[gnu::always_inline]] inline void Target::record(Interface& ni, const wire::Header& header, const std::byte* payload, ListEntry& entry) {
   const uint64_t offset = std::min(header.remote_offset, entry.length);
   const uint64_t mlength = std::min(header.rlength, entry.length - offset);
-  portal.priority.unlink(entry);
-  entry.on_list = false;
   if (mlength) copy_data(start_in(entry, offset), payload, mlength);
   core_.posted = true;
   Reports::write_record(ni, entry, header, mlength, PTL_NI_OK);
@@ -168,7 +188,7 @@ void Target::matched(Link& from, const wire::Header& header, const std::byte* pa
   Peer& peer = *from.peer;
   Interface& ni = core_.interface_of(entry);
   PortalEntry& portal = *core_.portal_of(entry);
-  const bool small_put = header.kind == wire::Kind::put && !(header.flags & wire::kBulk);
+  const bool small_put = is_small_put(header);
   if (entry.uid != PTL_UID_ANY && entry.uid != from.uid) [[unlikely]] {
     drop(ni, peer, header, PTL_SR_PERMISSION_VIOLATIONS, PTL_NI_PERM_VIOLATION);
     return;
@@ -202,15 +222,11 @@ void Target::receive(Peer& peer, const wire::Header& header, const std::byte* pa
   const bool overflow = entry.list == PTL_OVERFLOW_LIST;
   const bool remembers = overflow && !(entry.options & PTL_ME_UNEXPECTED_HDR_DISABLE);
   if (remembers) {
-    if (ni.unexpected_headers >= static_cast<uint32_t>(ni.limits.max_unexpected_headers)) {
+    if (is_full(ni)) {
       no_match(ni, portal, peer, header, &entry);
       return;
     }
-    if (entry.options & PTLX_ME_HOLD) {
-      unexpected_.keep(peer, header, payload, portal, source);
-      if (entry.options & PTL_ME_EVENT_CT_COMM) reports_.count(entry.ct, 1, 0);
-      return;
-    }
+    if (entry.options & PTLX_ME_HOLD) return hold(peer, header, payload, portal, entry, source);
   }
   Delivery delivery(&peer, header, &entry, source, overflow);
   delivery.events = events;
@@ -399,6 +415,11 @@ bool Target::satisfy(ListEntry& entry, PortalEntry& portal) {
   while (!entry.auto_unlinked) {
     KeptHeader* kept = unexpected_.take(entry, portal, cursor);
     if (!kept) return false;
+    if (kept->held && is_small_put(kept->header) && kept->header.token == 0 && is_recorded_whole(entry)) [[likely]] {
+      record(core_.interface_of(entry), kept->header, kept->data(), entry);
+      unexpected_.forget(*kept);
+      return true;
+    }
     const uint64_t rlength = kept->header.rlength;
     if (once) table_.auto_unlink(entry);
     if (kept->arriving) {

@@ -2,7 +2,6 @@
 #include "engine/unexpected.hpp"
 
 #include <cstring>
-#include <new>
 
 namespace portunus {
 namespace {
@@ -43,8 +42,8 @@ KeptHeader* Unexpected::new_header() {
 }
 
 void Unexpected::spare(KeptHeader& header) {
-  header.~KeptHeader();
-  spare_.push_back(new (&header) KeptHeader);
+  header.renew();
+  spare_.push_back(&header);
   if (blocks_.size() <= kBlocksKept || spare_.size() != blocks_.size() * kBlock) return;
   blocks_.clear();
   spare_ = {};

@@ -1,5 +1,6 @@
-// target_twins_test.cpp: the short way of a put at its target (Target::put_whole) and the general one (Target::receive) do the same: the
-// same random puts, at the same random entries, go one way each. Memory that may not be there goes the general way.
+// target_twins_test.cpp: the short ways of a put at its target (Target::put_whole, record, hold) and the general one (Target::receive) do
+// the same: the same random puts, at the same random entries, go one way each. Memory that may not be there goes the general way, and what
+// comes early does where the entry that holds it tells of its end.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -13,10 +14,11 @@ namespace {
 // What a put leaves at its target.
 struct Outcome {
   std::vector<ptl_event_t> events, acknowledged;  // at the target, at the initiator
-  ptl_ct_event_t count{}, acknowledged_count{};
+  ptl_ct_event_t count{}, acknowledged_count{}, held_count{};
   std::array<char, 64> memory{};
   ptlx_record_t record{};
   uint64_t mismatches = 0;
+  uint32_t headers = 0;  // still held
   bool on_list = false;  // a second put finds the entry
 };
 
@@ -24,6 +26,7 @@ struct Case {
   Node::Entry entry;
   uint64_t length, offset, hdr_data;
   bool counts, flow_control, queue;
+  bool early;  // the put comes before its entry
   ptl_ack_req_t ack;
 };
 
@@ -46,6 +49,7 @@ Case draw(std::mt19937_64& random) {
   c.counts = random() % 4 != 0;
   c.flow_control = random() % 2;
   c.queue = random() % 4 != 0;
+  c.early = random() % 2;
   c.ack = std::array{PTL_NO_ACK_REQ, PTL_ACK_REQ, PTL_CT_ACK_REQ, PTL_OC_ACK_REQ}[random() % 4];
   return c;
 }
@@ -62,8 +66,21 @@ Outcome run(const Case& c, bool general) {
   if (entry.options & PTLX_ME_RECORD) entry.user_ptr = &outcome.record;
   else if (entry.options & PTLX_ME_COUNT_MISMATCHES) entry.user_ptr = &outcome.mismatches;
   else entry.user_ptr = &initiator;
-  const uint32_t handle = target.append(entry);
-  target.objects.entries.find(handle)->may_fault = general;
+  const uint32_t held = target.counter();
+  const auto append = [&] {
+    const uint32_t handle = target.claim(entry);
+    target.objects.entries.find(handle)->may_fault = general;
+    target.append_claimed(handle);
+  };
+  if (c.early) {
+    entry.options |= PTLX_ME_COMPLETE_UNEXPECTED;
+    target.append({.options = PTL_ME_OP_PUT | PTLX_ME_HOLD | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE |
+                              (general ? 0u : uint32_t{PTL_ME_EVENT_UNLINK_DISABLE}),
+                   .ct = held,
+                   .list = PTL_OVERFLOW_LIST});
+  } else {
+    append();
+  }
   const char data[64] = "the quick brown fox jumps over the lazy dog";
   Command command = initiator.put(data, c.length, 1);
   command.ack = c.ack;
@@ -73,6 +90,12 @@ Outcome run(const Case& c, bool general) {
   const uint32_t own_count = command.source.ct = initiator.counter();
   initiator.run(command);
   rig.settle();
+  if (c.early) {
+    append();
+    rig.settle();
+  }
+  outcome.held_count = target.value(held);
+  outcome.headers = target.engine.interface(0).unexpected_headers;
   if (c.queue) outcome.events = target.events(eq);
   outcome.acknowledged = initiator.events(own_queue);
   outcome.acknowledged_count = initiator.value(own_count);
@@ -120,6 +143,8 @@ void expect_alike(const Outcome& a, const Outcome& b) {
   EXPECT_EQ(a.acknowledged_count.failure, b.acknowledged_count.failure);
   EXPECT_EQ(a.count.success, b.count.success);
   EXPECT_EQ(a.count.failure, b.count.failure);
+  EXPECT_EQ(a.held_count.success, b.held_count.success);
+  EXPECT_EQ(a.headers, b.headers);
   EXPECT_EQ(a.memory, b.memory);
   EXPECT_EQ(a.record.ni_fail_type, b.record.ni_fail_type);
   EXPECT_EQ(a.record.match_bits, b.record.match_bits);

@@ -106,12 +106,15 @@ struct Node {
   }
   uint32_t append(const Entry& want, uint32_t pt = 0) {
     const uint32_t handle = claim(want, pt);
+    append_claimed(handle);
+    return handle;
+  }
+  void append_claimed(uint32_t handle) {
     Command command;
     command.verb = Verb::append;
     command.ni = static_cast<uint8_t>(ni);
     command.handle = handle;
     engine.execute(command);
-    return handle;
   }
   Command put(const void* from, uint64_t length, uint32_t target, uint64_t match_bits = 0) {
     Command command;
