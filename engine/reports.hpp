@@ -62,7 +62,7 @@ class Reports {
   // The source of a message is free again, or (fail) never was sent.
   void sent(const Local& local, uint64_t length, void* user_ptr, ptl_ni_fail_t fail);
 
-  // The parts of the above that the shortest way of a message puts together itself (Target::put_whole).
+  // The parts of the above that the shortest way of a message puts together itself (Target::put_at_once).
   // Of messages that are counted, just before: PTLX_ME_COUNT_MISMATCHES.
   static void note_length(const ListEntry& entry, uint64_t rlength) {
     if (!(entry.options & PTLX_ME_COUNT_MISMATCHES) || rlength == entry.length) [[likely]]

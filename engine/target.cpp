@@ -16,7 +16,7 @@ bool needs_no_account(const ListEntry& entry) {
 }
 
 // It posts and counts nothing, takes one message and has memory in one piece.
-bool is_recorded_whole(const ListEntry& entry) {
+bool is_recorded_at_once(const ListEntry& entry) {
   constexpr uint32_t kAsked = PTLX_ME_RECORD | PTL_ME_USE_ONCE | PTL_ME_EVENT_UNLINK_DISABLE;
   constexpr uint32_t kMore = PTL_ME_EVENT_CT_COMM | PTL_ME_MANAGE_LOCAL | PTL_IOVEC | PTLX_ME_LAYOUT;
   return (entry.options & (kAsked | kMore)) == kAsked && !entry.may_fault;
@@ -27,8 +27,6 @@ bool holds_silently(const ListEntry& entry) {
   constexpr uint32_t kAsked = PTLX_ME_HOLD | PTL_ME_OP_PUT | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE;
   return entry.list == PTL_OVERFLOW_LIST && (entry.options & (kAsked | PTL_ME_UNEXPECTED_HDR_DISABLE)) == kAsked;
 }
-
-bool is_small_put(const wire::Header& header) { return header.kind == wire::Kind::put && !(header.flags & wire::kBulk); }
 
 // Added as integers: an entry may begin at address 0, and C++ knows no offset from a null pointer.
 std::byte* start_in(const ListEntry& entry, uint64_t offset) {
@@ -77,10 +75,10 @@ Target::Target(Core& core, Reports& reports, Peers& peers, FlowControl& flow, Po
   scratch_.resize(64 * 1024);
 }
 
-// The whole way of most other messages at once: place, move, count, report, as place(), deliver() and complete() do for all
+// The way of most other messages at once: place, move, count, report, as place(), deliver() and complete() do for all
 // others.
-[[gnu::always_inline]] inline void Target::put_whole(Link& from, const wire::Header& header, const std::byte* payload, PortalEntry& portal,
-                                                     ListEntry& entry, uint64_t source, EventQueue* queue) {
+[[gnu::always_inline]] inline void Target::put_at_once(Link& from, const wire::Header& header, const std::byte* payload,
+                                                       PortalEntry& portal, ListEntry& entry, uint64_t source, EventQueue* queue) {
   const uint64_t offset = std::min(header.remote_offset, entry.length);
   const uint64_t mlength = std::min(header.rlength, entry.length - offset);
   const uint32_t options = entry.options;
@@ -128,7 +126,7 @@ Target::Target(Core& core, Reports& reports, Peers& peers, FlowControl& flow, Po
 void Target::request(Link& from, const wire::Header& header, const std::byte* payload) {
   Peer& peer = *from.peer;
   // Of most messages that is all that there is to check.
-  const bool small_put = is_small_put(header);
+  const bool small_put = wire::is_put_with_data(header);
   if (small_put ? wire::payload_of(header) != header.rlength : !well_formed(header, peer)) [[unlikely]] {
     ++core_.stats.malformed;
     return;
@@ -153,7 +151,7 @@ void Target::request(Link& from, const wire::Header& header, const std::byte* pa
   }
   ++core_.stats.matches;
   const bool simple = small_put && (entry->uid == PTL_UID_ANY || entry->uid == from.uid);
-  if (simple && header.token == 0 && is_recorded_whole(*entry)) [[likely]] {
+  if (simple && header.token == 0 && is_recorded_at_once(*entry)) [[likely]] {
     portal->priority.unlink(*entry);
     entry->on_list = false;
     record(ni, header, payload, *entry);
@@ -188,7 +186,7 @@ void Target::matched(Link& from, const wire::Header& header, const std::byte* pa
   Peer& peer = *from.peer;
   Interface& ni = core_.interface_of(entry);
   PortalEntry& portal = *core_.portal_of(entry);
-  const bool small_put = is_small_put(header);
+  const bool small_put = wire::is_put_with_data(header);
   if (entry.uid != PTL_UID_ANY && entry.uid != from.uid) [[unlikely]] {
     drop(ni, peer, header, PTL_SR_PERMISSION_VIOLATIONS, PTL_NI_PERM_VIOLATION);
     return;
@@ -211,7 +209,7 @@ void Target::matched(Link& from, const wire::Header& header, const std::byte* pa
     }
   }
   if (small_put && needs_no_account(entry)) [[likely]]
-    put_whole(from, header, payload, portal, entry, source, queue);
+    put_at_once(from, header, payload, portal, entry, source, queue);
   else receive(peer, header, payload, portal, entry, source, events);
 }
 
@@ -415,7 +413,7 @@ bool Target::satisfy(ListEntry& entry, PortalEntry& portal) {
   while (!entry.auto_unlinked) {
     KeptHeader* kept = unexpected_.take(entry, portal, cursor);
     if (!kept) return false;
-    if (kept->held && is_small_put(kept->header) && kept->header.token == 0 && is_recorded_whole(entry)) [[likely]] {
+    if (kept->held && wire::is_put_with_data(kept->header) && kept->header.token == 0 && is_recorded_at_once(entry)) [[likely]] {
       record(core_.interface_of(entry), kept->header, kept->data(), entry);
       unexpected_.forget(*kept);
       return true;

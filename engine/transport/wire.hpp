@@ -75,6 +75,12 @@ struct Header {
     std::memcpy(&kind, &word, sizeof word);
   }
 };
+// A put whose data travel with it.
+constexpr bool is_put_with_data(const Header& header) { return header.kind == Kind::put && !(header.flags & kBulk); }
+// One that may say kWhole, where other messages have up to `eager` bytes of data and these up to `most`.
+constexpr bool may_be_whole(const Header& header, uint64_t eager, uint64_t most) {
+  return is_put_with_data(header) && header.rlength > eager && header.rlength <= most;
+}
 // Bytes that travel with this header.
 constexpr uint64_t payload_of(const Header& header) { return header.payload_size == kWhole ? header.rlength : header.payload_size; }
 static_assert(sizeof(Header) == 64 && offsetof(Header, match_bits) == 16 && offsetof(Header, inline_payload) == 56);

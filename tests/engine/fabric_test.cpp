@@ -111,97 +111,6 @@ TEST(Guard, SaysThatDescriptorsAreMissingAndNotThatThePeerIsGone) {
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
 }
 
-// --- the bytes of a message ---
-
-std::vector<std::byte> encoded(const wire::Header& header, size_t payload_size) {
-  const std::vector<std::byte> payload(payload_size, std::byte{0x7e});
-  const iovec piece{const_cast<std::byte*>(payload.data()), payload_size};
-  std::vector<std::byte> bytes(fabric::encoded_size(header));
-  fabric::encode({fabric::kMessageMagic, 1, 2, 3}, header, {&piece, 1}, bytes.data());
-  return bytes;
-}
-
-TEST(FabricMessage, PayloadOfUpToEightBytesIsFoundInTheHeader) {
-  for (const size_t size : {0u, 1u, 8u, 9u, 5000u}) {
-    const std::vector<std::byte> bytes = encoded(put(4, size), size);
-    EXPECT_EQ(bytes.size(), 16 + 8 + 4 + size);
-    fabric::Message message;
-    ASSERT_TRUE(fabric::decode(bytes, message));
-    EXPECT_EQ(message.prefix.slot, 1u);
-    EXPECT_EQ(message.header.match_bits, 4u);
-    EXPECT_EQ(message.payload == message.header.inline_payload, size <= wire::kInlinePayload);
-    for (size_t i = 0; i < size; ++i) ASSERT_EQ(message.payload[i], std::byte{0x7e});
-  }
-}
-
-TEST(FabricMessage, AHeaderArrivesAsItWasAndTakesNoMoreThanWhatOfItIsNotZero) {
-  std::mt19937_64 random(1);
-  for (int i = 0; i < 10'000; ++i) {
-    wire::Header header = put(0, random() % 3 ? random() % 9 : random() % 100);
-    header.flags = static_cast<uint8_t>(random());
-    header.op = static_cast<uint8_t>(random());
-    header.datatype = static_cast<uint8_t>(random());
-    header.pt_index = static_cast<uint16_t>(random());
-    size_t least = 16 + 8 + header.payload_size;
-    for (const auto word : fabric::kWords) {
-      const unsigned bits = static_cast<unsigned>(random() % 65);
-      header.*word = bits == 0 ? 0 : random() >> (64 - bits);
-      least += header.*word == 0 ? 0 : header.*word <= 0xffffffff ? 4 : 8;
-    }
-    const std::vector<std::byte> bytes = encoded(header, header.payload_size);
-    EXPECT_EQ(bytes.size(), least);
-    EXPECT_LE(bytes.size(), fabric::kHeadSize + header.payload_size);
-    fabric::Message message;
-    ASSERT_TRUE(fabric::decode(bytes, message));
-    if (header.payload_size <= wire::kInlinePayload) std::fill_n(header.inline_payload, header.payload_size, std::byte{0x7e});
-    EXPECT_EQ(std::memcmp(&message.header, &header, sizeof header), 0);
-  }
-}
-
-TEST(FabricMessage, AShortPutAndItsAnswerTakeNoMoreThanTcpInjects) {
-  wire::Header header = put(~0ull, 8);
-  header.hdr_data = ~0ull;
-  header.rlength = 8;
-  header.token = ~0ull;
-  EXPECT_LE(fabric::encoded_size(header), 64u);
-  wire::Header answer{};
-  answer.kind = wire::Kind::ack;
-  answer.rlength = answer.remote_offset = answer.token = ~0ull;
-  EXPECT_LE(fabric::encoded_size(answer), 64u);
-}
-
-TEST(FabricMessage, BytesThatAreNotAWholeMessageAreRefused) {
-  const std::vector<std::byte> good = encoded(put(4, 20), 20);
-  fabric::Message message;
-  ASSERT_TRUE(fabric::decode(good, message));
-  for (size_t size = 0; size < good.size(); ++size) EXPECT_FALSE(fabric::decode({good.data(), size}, message)) << size;
-  std::vector<std::byte> longer = good;
-  longer.push_back({});
-  EXPECT_FALSE(fabric::decode(longer, message));
-  for (const auto& [offset, value] : {std::pair{0, 0xff},
-                                      {10, 2},     // longer than it is
-                                      {10, 3},     // a word of no length
-                                      {11, 0x80},  // a word too many
-                                      {16, 0},
-                                      {16, int{static_cast<uint8_t>(wire::Kind::last_kind)} + 1},
-                                      {16, 255},
-                                      {16 + 6, 21},
-                                      {16 + 7, 1}}) {
-    std::vector<std::byte> bad = good;
-    bad[static_cast<size_t>(offset)] = static_cast<std::byte>(value);
-    EXPECT_FALSE(fabric::decode(bad, message)) << "byte " << offset << " = " << value;
-  }
-}
-
-TEST(FabricMessage, TheTransportsOwnWordsOfAHeaderDoNotComeFromTheWire) {
-  wire::Header header = put(4, 0);
-  header.ready = header.source = 0xffffffff;
-  fabric::Message message;
-  ASSERT_TRUE(fabric::decode(encoded(header, 0), message));
-  EXPECT_EQ(message.header.ready, 0u);
-  EXPECT_EQ(message.header.source, 0u);
-}
-
 // --- set-up ---
 
 TEST(Fabric, AnUnknownProviderIsNamedTogetherWithThoseThereAre) {
@@ -347,6 +256,15 @@ class FabricWhole {
     return sender->send(*link_, header, {});
   }
   void pump() { sender->poll(16), receiver->poll(16); }
+  // Sends announcements until the receiver may have offered a place.
+  void ask_for_a_place(size_t size) {
+    while (announce(size) == Sent::again) pump();
+  }
+  // The first put, which goes as soon as there is a place.
+  void send_first(size_t size) {
+    ask_for_a_place(size);
+    while (send(0, size) != Sent::done) pump();
+  }
   // What has arrived, in its order; the announcements are not counted.
   void expect(uint64_t& number, const std::vector<size_t>& sizes) {
     for (; !sink_.arrivals.empty(); sink_.arrivals.pop_front()) {
@@ -376,7 +294,7 @@ TEST_P(FabricOf, PutsThatTravelWholeKeepTheirOrderAndTheirBytes) {
   std::vector<size_t> sizes;
   uint64_t seen = 0;
   for (int i = 0; i < 100; ++i, ends.pump()) EXPECT_EQ(ends.send(0, whole), Sent::again) << "the receiver has offered no place yet";
-  while (ends.announce(whole) == Sent::again) ends.pump();
+  ends.ask_for_a_place(whole);
   for (const uint64_t count = test::runs(500); sizes.size() < count;) {
     sizes.push_back(random() % 3 ? eager + 1 + random() % (whole - eager) : random() % (eager + 1));
     Sent sent;
@@ -394,13 +312,9 @@ TEST_P(FabricOf, PutsThatTravelWholeWaitForPlacesWhileNobodyTakesThemIn) {
   FabricWhole ends(open(sinks[0]), open(sinks[1]), sinks[1]);
   const size_t whole = ends.sender->limits().whole;
   if (whole == 0) GTEST_SKIP() << "no put travels whole by this provider";
-  while (ends.announce(whole) == Sent::again) ends.pump();
-  std::vector<size_t> sizes;
+  ends.send_first(whole);
+  std::vector<size_t> sizes{whole};
   uint64_t seen = 0;
-  while (sizes.empty()) {
-    if (ends.send(0, whole) == Sent::done) sizes.push_back(whole);
-    ends.pump();
-  }
   for (int refused = 0; refused < 2000; ++refused, ends.sender->poll(16)) {
     if (ends.send(sizes.size(), whole) != Sent::done) continue;
     sizes.push_back(whole);
@@ -414,13 +328,10 @@ TEST_P(FabricOf, AnEndInTheMidstOfPutsThatTravelWholeIsToldAfterThem) {
   FabricWhole ends(open(sinks[0]), open(sinks[1]), sinks[1]);
   const size_t whole = ends.sender->limits().whole;
   if (whole == 0) GTEST_SKIP() << "no put travels whole by this provider";
-  while (ends.announce(whole) == Sent::again) ends.pump();
-  std::vector<size_t> sizes;
-  for (uint64_t seen = 0; seen == 0; ends.expect(seen, sizes)) {
-    if (sizes.empty() && ends.send(0, whole) == Sent::done) sizes.push_back(whole);
-    ends.pump();
-  }
-  uint64_t seen = 1;
+  ends.send_first(whole);
+  std::vector<size_t> sizes{whole};
+  uint64_t seen = 0;
+  for (; seen == 0; ends.expect(seen, sizes)) ends.pump();
   while (ends.send(sizes.size(), whole) == Sent::done) sizes.push_back(whole);
   ends.sender.reset();  // lets what was sent leave, as far as sockets take it
   while (sinks[1].losses.empty()) ends.receiver->poll(16);
@@ -603,88 +514,6 @@ TEST_P(FabricOf, AnotherProcessAnswersInOrderAndItsDeathIsNoticed) {
   EXPECT_EQ(regions_of(getpid(), false), 0u);
   close(tell[0]);
   close(tell[1]);
-}
-
-constexpr uint64_t kMillisecond = 1'000'000;
-
-TEST(FabricFlow, NobodyNeedLookUntilTheDataShouldBeThere) {
-  constexpr uint64_t kBytes = 64 << 10, kTime = 500'000;  // a wire of 1 Gbit/s
-  fabric::Flow flow;
-  EXPECT_EQ(flow.rest_ns(1), -1) << "nothing is under way";
-  flow.begin(kBytes);
-  EXPECT_TRUE(flow.awaits_asking());
-  EXPECT_EQ(flow.rest_ns(1), 0) << "the peer has yet to ask for it";
-  flow.asked(1000);
-  EXPECT_FALSE(flow.awaits_asking());
-  EXPECT_EQ(flow.rest_ns(1000), 0) << "the speed of the wire is not known";
-  flow.ended(kBytes, 1000 + kTime);
-  EXPECT_EQ(flow.rest_ns(1000 + kTime), -1);
-  uint64_t now = 10'000'000;
-  flow.begin(kBytes);
-  flow.asked(now);
-  EXPECT_NEAR(static_cast<double>(flow.rest_ns(now)), kTime, 1000);
-  EXPECT_NEAR(static_cast<double>(flow.rest_ns(now + 200'000)), kTime - 200'000, 1000);
-  EXPECT_EQ(flow.rest_ns(now + 450'000), 0) << "not worth it";
-  EXPECT_EQ(flow.rest_ns(now + 3 * kTime), 0) << "it is late: the descriptor tells";
-  flow.ended(kBytes, now += kTime);
-  // A socket's buffer must not run full, or dry.
-  flow.begin(100 * kBytes);
-  flow.asked(now);
-  EXPECT_NEAR(static_cast<double>(flow.rest_ns(now)), 1.5 * kTime, 1000);
-  // Two are under way: each that ends leaves the other.
-  flow.ended(50 * kBytes, now + 50 * kTime);
-  EXPECT_GT(flow.rest_ns(now + 50 * kTime), 0);
-  flow.ended(50 * kBytes, now + 100 * kTime);
-  EXPECT_EQ(flow.rest_ns(now + 100 * kTime), -1);
-}
-
-TEST(FabricFlow, WhoeverCameLateSaysLittleOfTheWire) {
-  constexpr uint64_t kBytes = 64 << 10;
-  fabric::Flow flow;
-  uint64_t now = 1000;
-  const auto pass = [&](uint64_t ns) {
-    flow.begin(kBytes);
-    flow.asked(now);
-    flow.ended(kBytes, now += ns);
-  };
-  pass(500'000);
-  pass(50'000'000);
-  flow.begin(kBytes);
-  flow.asked(now);
-  EXPECT_LT(flow.rest_ns(now), 600'000);
-  flow.ended(kBytes, now += 500'000);
-  for (int i = 0; i < 100; ++i) pass(50'000'000);
-  flow.begin(kBytes);
-  flow.asked(now);
-  EXPECT_EQ(flow.rest_ns(now), 2'000'000) << "a slow wire, but never more than 2 ms";
-}
-
-TEST(FabricWindow, AsksForEverythingAtOnceUnlessItIsLimited) {
-  fabric::Window window;
-  const size_t all = window.size();
-  window.took(1000 * kMillisecond);
-  window.took(kMillisecond);
-  EXPECT_EQ(window.size(), all);
-}
-
-TEST(FabricWindow, ShrinksWhilePiecesWaitForOneAnotherButNotToNothing) {
-  fabric::Window window;
-  window.limit();
-  size_t before = window.size();
-  window.took(5 * kMillisecond);
-  window.took(10 * kMillisecond);
-  EXPECT_LT(window.size(), before);
-  for (int i = 0; i < 100; ++i) window.took(10 * kMillisecond);
-  EXPECT_GE(window.piece(), size_t{64} << 10);
-}
-
-TEST(FabricWindow, GrowsWherePiecesHardlyWaitHoweverFarTheyCome) {
-  for (const uint64_t distance : {uint64_t{0}, 50 * kMillisecond}) {
-    fabric::Window window;
-    window.limit();
-    for (int i = 0; i < 100; ++i) window.took(distance + kMillisecond / 10);
-    EXPECT_GE(window.piece(), size_t{4} << 20) << "what one transfer of the engine asks for";
-  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Providers, FabricOf, testing::Values("tcp", "shm"), [](const auto& info) { return std::string(info.param); });

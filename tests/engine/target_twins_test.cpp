@@ -1,4 +1,4 @@
-// target_twins_test.cpp: the short ways of a put at its target (Target::put_whole, record, hold) and the general one (Target::receive) do
+// target_twins_test.cpp: the short ways of a put at its target (Target::put_at_once, record, hold) and the general one (Target::receive) do
 // the same: the same random puts, at the same random entries, go one way each. Memory that may not be there goes the general way, and what
 // comes early does where the entry that holds it tells of its end.
 #include <gtest/gtest.h>

@@ -63,9 +63,7 @@ inline size_t encoded_size(const wire::Header& header) {
 }
 
 // A header that says that so many bytes follow by themselves is one of ours.
-constexpr bool begins_whole(const wire::Header& header) {
-  return header.kind == wire::Kind::put && !(header.flags & wire::kBulk) && header.rlength > kEager && header.rlength <= kWholeMost;
-}
+constexpr bool begins_whole(const wire::Header& header) { return wire::may_be_whole(header, kEager, kWholeMost); }
 // And one of a put whose data are to be asked for, though they could have come with it.
 constexpr bool could_be_whole(const wire::Header& header) {
   return header.kind == wire::Kind::put && (header.flags & wire::kBulk) && header.rlength > kEager && header.rlength <= kWholeMost;

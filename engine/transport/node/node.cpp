@@ -19,8 +19,7 @@ uint64_t lines_for(size_t payload) { return payload <= wire::kInlinePayload ? 1 
 // Whether a record of so many lines may begin so.
 bool fits(const wire::Header& header, uint32_t lines) {
   if (header.payload_size != wire::kWhole) return lines_for(header.payload_size) == lines;
-  const bool put = header.kind == wire::Kind::put && !(header.flags & wire::kBulk);
-  return put && header.rlength > NodeTransport::kEager && header.rlength <= NodeTransport::kWhole && lines_for(header.rlength) == lines;
+  return wire::may_be_whole(header, NodeTransport::kEager, NodeTransport::kWhole) && lines_for(header.rlength) == lines;
 }
 
 }  // namespace
@@ -257,8 +256,8 @@ Sent NodeTransport::send(Link& to, const wire::Header& header, std::span<const i
 Sent NodeTransport::send_any(NodeLink& link, const wire::Header& header, std::span<const iovec> payload) {
   if (!link.segment) [[unlikely]]
     return Sent::failed;
+  if (header.payload_size == wire::kWhole && !takes_whole(link.box)) return Sent::again;
   const uint64_t lines = lines_for(wire::payload_of(header));
-  if (header.payload_size == wire::kWhole && lines * kWholeInBox > link.box.capacity) return Sent::again;
   if (link.box.lines) {
     std::byte* const record = link.box.reserve(lines);
     if (!record) return no_room(link);

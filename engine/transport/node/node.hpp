@@ -37,7 +37,10 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
   ~NodeTransport() override;
 
   TransportName name() const override { return {PTLX_TRANSPORT_NODE, "node"}; }
-  TransportLimits limits() const override { return {kEager, cma_ ? size_t{1} << 30 : 0, segment_->lines() * wire::kKeptHeader, kWhole}; }
+  // Whether others have large boxes is said by the own ones: most peers are of the same job.
+  TransportLimits limits() const override {
+    return {kEager, cma_ ? size_t{1} << 30 : 0, segment_->lines() * wire::kKeptHeader, takes_whole(boxes_[0]) ? kWhole : 0};
+  }
   Link* connect(ProcessId process) override;
   Sent send(Link& link, const wire::Header& header, std::span<const iovec> payload) override;
   bool expose(Link& link, const void* start, size_t size, bool peer_writes, Exposed& out) override;
@@ -70,10 +73,11 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
   }
 
   static constexpr size_t kEager = 32 * 1024;
-  static constexpr size_t kWhole = 64 * 1024;  // of puts that travel whole, where a box has room
-  static constexpr uint64_t kWholeInBox = 8;   // for so many
+  static constexpr size_t kWhole = 64 * 1024;  // of puts that travel whole, where boxes are large
 
  private:
+  // Some of these must not fill it.
+  static bool takes_whole(const Box& box) { return box.capacity >= 8 * (1 + kWhole / kLine); }
   static constexpr uint32_t kMaxRecordLines = 1 + kEager / kLine;
   struct NodeLink : Link {
     std::unique_ptr<Segment> segment;        // the peer's; made when we first send; none once the peer is lost

@@ -1,0 +1,94 @@
+// fabric_flow_test.cpp: how long data take, and how much of them is asked for at once.
+#include "engine/transport/fabric/flow.hpp"
+
+#include <gtest/gtest.h>
+
+#include "engine/transport/fabric/moves.hpp"
+
+namespace portunus {
+namespace {
+
+constexpr uint64_t kMillisecond = 1'000'000;
+
+TEST(FabricFlow, NobodyNeedLookUntilTheDataShouldBeThere) {
+  constexpr uint64_t kBytes = 64 << 10, kTime = 500'000;  // a wire of 1 Gbit/s
+  fabric::Flow flow;
+  EXPECT_EQ(flow.rest_ns(1), -1) << "nothing is under way";
+  flow.begin(kBytes);
+  EXPECT_TRUE(flow.awaits_asking());
+  EXPECT_EQ(flow.rest_ns(1), 0) << "the peer has yet to ask for it";
+  flow.asked(1000);
+  EXPECT_FALSE(flow.awaits_asking());
+  EXPECT_EQ(flow.rest_ns(1000), 0) << "the speed of the wire is not known";
+  flow.ended(kBytes, 1000 + kTime);
+  EXPECT_EQ(flow.rest_ns(1000 + kTime), -1);
+  uint64_t now = 10'000'000;
+  flow.begin(kBytes);
+  flow.asked(now);
+  EXPECT_NEAR(static_cast<double>(flow.rest_ns(now)), kTime, 1000);
+  EXPECT_NEAR(static_cast<double>(flow.rest_ns(now + 200'000)), kTime - 200'000, 1000);
+  EXPECT_EQ(flow.rest_ns(now + 450'000), 0) << "not worth it";
+  EXPECT_EQ(flow.rest_ns(now + 3 * kTime), 0) << "it is late: the descriptor tells";
+  flow.ended(kBytes, now += kTime);
+  // A socket's buffer must not run full, or dry.
+  flow.begin(100 * kBytes);
+  flow.asked(now);
+  EXPECT_NEAR(static_cast<double>(flow.rest_ns(now)), 1.5 * kTime, 1000);
+  // Two are under way: each that ends leaves the other.
+  flow.ended(50 * kBytes, now + 50 * kTime);
+  EXPECT_GT(flow.rest_ns(now + 50 * kTime), 0);
+  flow.ended(50 * kBytes, now + 100 * kTime);
+  EXPECT_EQ(flow.rest_ns(now + 100 * kTime), -1);
+}
+
+TEST(FabricFlow, WhoeverCameLateSaysLittleOfTheWire) {
+  constexpr uint64_t kBytes = 64 << 10;
+  fabric::Flow flow;
+  uint64_t now = 1000;
+  const auto pass = [&](uint64_t ns) {
+    flow.begin(kBytes);
+    flow.asked(now);
+    flow.ended(kBytes, now += ns);
+  };
+  pass(500'000);
+  pass(50'000'000);
+  flow.begin(kBytes);
+  flow.asked(now);
+  EXPECT_LT(flow.rest_ns(now), 600'000);
+  flow.ended(kBytes, now += 500'000);
+  for (int i = 0; i < 100; ++i) pass(50'000'000);
+  flow.begin(kBytes);
+  flow.asked(now);
+  EXPECT_EQ(flow.rest_ns(now), 2'000'000) << "a slow wire, but never more than 2 ms";
+}
+
+TEST(FabricWindow, AsksForEverythingAtOnceUnlessItIsLimited) {
+  fabric::Window window;
+  const size_t all = window.size();
+  window.took(1000 * kMillisecond);
+  window.took(kMillisecond);
+  EXPECT_EQ(window.size(), all);
+}
+
+TEST(FabricWindow, ShrinksWhilePiecesWaitForOneAnotherButNotToNothing) {
+  fabric::Window window;
+  window.limit();
+  size_t before = window.size();
+  window.took(5 * kMillisecond);
+  window.took(10 * kMillisecond);
+  EXPECT_LT(window.size(), before);
+  for (int i = 0; i < 100; ++i) window.took(10 * kMillisecond);
+  EXPECT_GE(window.piece(), size_t{64} << 10);
+}
+
+TEST(FabricWindow, GrowsWherePiecesHardlyWaitHoweverFarTheyCome) {
+  for (const uint64_t distance : {uint64_t{0}, 50 * kMillisecond}) {
+    fabric::Window window;
+    window.limit();
+    for (int i = 0; i < 100; ++i) window.took(distance + kMillisecond / 10);
+    EXPECT_GE(window.piece(), size_t{4} << 20) << "what one transfer of the engine asks for";
+  }
+}
+
+}  // namespace
+}  // namespace portunus
