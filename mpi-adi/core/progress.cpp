@@ -83,7 +83,6 @@ void conclude(Request& request) {
   if (device.threaded) turn.announce();
 }
 
-// The entry that is off the list has no event: its request completes here.
 bool take_back(Request& request) {
   const int result = PtlMEUnlink(request.entry);
   if (request.entry == request.kept && result != PTL_IN_USE) request.kept = 0;  // it is gone
@@ -102,6 +101,7 @@ int irecv_first(Request& request, void* buf, size_t bytes, ptl_rank_t source, Pa
   return result;
 }
 
+// The entry that is off the list has no event: its request completes here.
 void cancel_receive(Request& request) {
   if (!take_back(request)) return;
   request.special = request.cancelled = true;
