@@ -205,9 +205,12 @@ struct Started {
   void start(GOAL_Node_call call, const char* what) {
     call.in = in.data();
     call.out = out.data();
-    const int code = GOAL_Node_start(
-        node, &call, [](void* arg) { static_cast<Started*>(arg)->ended = true; }, this, &request);
+    const int code = begin(call);
     expect(code == GOAL_SUCCESS, what, code);
+  }
+  int begin(const GOAL_Node_call& call) {
+    return GOAL_Node_start(
+        node, &call, [](void* arg) { static_cast<Started*>(arg)->ended = true; }, this, &request);
   }
 };
 
@@ -292,6 +295,60 @@ void mislead() {
   }
 }
 
+// How many of ten sums are taken, which are right: none, or all after the first few.
+int taken_sums() {
+  const Vector mine = vector_of(static_cast<size_t>(rank), count), sum = sum_of(static_cast<size_t>(size));
+  int taken = 0;
+  for (int i = 0; i < 10; ++i) {
+    Vector out(count);
+    const GOAL_Node_call call = call_of(GOAL_NODE_ALLREDUCE, mine.data(), out.data());
+    const int code = GOAL_Node_run(node, &call);
+    expect(code == GOAL_SUCCESS || (code == GOAL_NODE_NOT_TAKEN && taken == 0), "a sum in one of many groups", code);
+    expect(code != GOAL_SUCCESS || out == sum, "a sum in one of many groups");
+    taken += code == GOAL_SUCCESS;
+  }
+  return taken;
+}
+
+// The first of many groups have more memory than they need, later ones what they need, the last none; as groups go others have it.
+void crowd(const GOAL_Group& world) {
+  constexpr unsigned kGroups = 100;
+  const GOAL_Node before = node;
+  std::vector<GOAL_Node> nodes(kGroups);
+  unsigned with = 0, starting = 0;
+  for (unsigned i = 0; i < kGroups; ++i) {
+    expect(GOAL_Node_open(&world, 6 + i, nullptr, nullptr, nullptr, &nodes[i]) == GOAL_SUCCESS, "open");
+    node = nodes[i];
+    count = 300;  // too many for short slots
+    with += taken_sums() > 0;
+    if (i >= with) continue;
+    for (int start = 0; start < 5; ++start) {
+      if (start == 4) taken_sums();  // makes memory for those that are started
+      Started one;
+      one.in = vector_of(static_cast<size_t>(rank), count);
+      one.out.assign(count, 0);
+      const GOAL_Node_call call = call_of(GOAL_NODE_ALLREDUCE, one.in.data(), one.out.data());
+      const int code = one.begin(call);
+      expect(code == GOAL_NODE_NOT_TAKEN || (code == GOAL_SUCCESS && start == 4), "a start in one of many groups", code);
+      if (code != GOAL_SUCCESS) continue;
+      await(one);
+      expect(GOAL_Node_finish(&one.request) == GOAL_SUCCESS && one.out == sum_of(static_cast<size_t>(size)), "what was started");
+      ++starting;
+    }
+  }
+  expect(with > 0 && with < kGroups && starting > 4 && starting <= with, "a limit to the memory of all groups");
+  count = 300;
+  for (unsigned i = 0; i < kGroups; ++i) {
+    node = nodes[i];
+    expect((taken_sums() == 10) == (i < with), "a group that has got memory");
+    GOAL_Node_close(&node);
+  }
+  expect(GOAL_Node_open(&world, 6, nullptr, nullptr, nullptr, &node) == GOAL_SUCCESS, "open");
+  expect(taken_sums() > 0, "a group after many");
+  GOAL_Node_close(&node);
+  node = before;
+}
+
 }  // namespace
 
 int main(int argc, char**) {
@@ -342,6 +399,7 @@ int main(int argc, char**) {
     for (int turn = 0; turn < 3; ++turn) start_many(elements, turn);
   }
   if (taken > 0) mislead();
+  if (taken > 0) crowd(world);
   GOAL_Node_close(&node);
   expect(node == nullptr, "close");
   GOAL_Finalize();

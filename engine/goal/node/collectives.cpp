@@ -25,11 +25,16 @@ constexpr unsigned kEarlyCalls = 4;  // a group that is used less is not worth a
 constexpr size_t kMostMemory = size_t{48} << 20;
 std::atomic<size_t> memory_in_use{0};
 
-constexpr uint32_t kSlotsTag = GOAL_NODE_TAGS, kRoomsTag = GOAL_NODE_TAGS + 1, kLongTag = GOAL_NODE_TAGS + 2;
+constexpr uint32_t kSlotsTag = GOAL_NODE_TAGS, kRoomsTag = GOAL_NODE_TAGS + 1, kMiddleTag = GOAL_NODE_TAGS + 2,
+                   kLongTag = GOAL_NODE_TAGS + 3;
 
-// Slots for started collectives that are not short: 1 MiB a rank, less where many share a node.
-constexpr size_t kLongSlots = 4, kMostLong = 256 * 1024, kLeastLong = 2048;
-size_t long_room(size_t size) { return std::clamp((size_t{4} << 20) / kLongSlots / size / 64 * 64, kLeastLong, kMostLong) + 48; }
+// Slots for started collectives that are not short: 1 MiB a rank, less where many share a node; and more where few do, so that what
+// lay in a slot has left the caches of both cores when it is written again (engine/transport/README.md). What is not long has slots of
+// its own, few and small enough to stay in the caches.
+constexpr size_t kStartedSlots = 4, kMostLong = 256 * 1024, kMiddle = 16 * 1024, kLeastLong = 2048;
+size_t long_slots(size_t size) { return size == 2 ? 16 : size <= 4 ? 8 : kStartedSlots; }
+size_t long_room(size_t size) { return std::clamp((size_t{4} << 20) / kStartedSlots / size / 64 * 64, kLeastLong, kMostLong) + 48; }
+size_t middle_room(size_t size) { return std::min(kMiddle + 48, long_room(size)); }
 
 bool is_reduction(GOAL_Node_kind kind) { return kind >= GOAL_NODE_REDUCE && kind <= GOAL_NODE_EXSCAN; }
 
@@ -70,14 +75,21 @@ Collectives::Collectives(const GOAL_Group& group, unsigned context, GOAL_Domain 
       context_(context),
       hopeless_(hopeless),
       waiting_(domain, hopeless),
-      short_(rank_, size_, kShortRoom, kShortSlots),
-      long_(rank_, size_, long_room(size_), kLongSlots),
-      rooms_(rank_, size_, waiting_) {
-  if (size_ < 2 || size_ > kMostRanks || !on_one_node(group)) short_state_ = long_state_ = rooms_state_ = State::none;
+      short_(rank_, size_, kShortRoom, kShortSlots, kShortSlots, kSlotsTag),
+      middle_(rank_, size_, middle_room(size_), kStartedSlots, kStartedSlots, kMiddleTag),
+      long_(rank_, size_, long_room(size_), long_slots(size_), kStartedSlots, kLongTag),
+      rooms_(rank_, size_, waiting_),
+      for_rooms_{kRoomsTag} {
+  if (size_ < 2 || size_ > kMostRanks || !on_one_node(group)) stand(Standing::none);
+}
+
+void Collectives::stand(Standing::State state) {
+  for_rooms_.state = state;
+  for (Lane* lane : {&short_, &middle_, &long_}) lane->standing.state = state;
 }
 
 Collectives::~Collectives() {
-  if (!short_.empty() || !long_.empty()) {
+  if (any_under_way()) {
     UnderWay& all = UnderWay::instance();
     const std::lock_guard held(all.lock);
     Ended untold;
@@ -88,7 +100,7 @@ Collectives::~Collectives() {
 }
 
 int Collectives::failure() {
-  short_state_ = long_state_ = rooms_state_ = State::failed;
+  stand(Standing::failed);
   return code_ = waiting_.given_up() ? int{GOAL_NODE_HOPELESS} : int{GOAL_ERR_FAILED};
 }
 
@@ -104,25 +116,44 @@ int Collectives::prepare(Agreement& agreement, bool& may) {
   return code;
 }
 
+// All ranks come to the same: whether there is memory, and how much.
 template <class Kind>
-bool Collectives::has(Kind& kind, State& state, unsigned& calls, uint32_t tag) {
-  if (state != State::early) [[likely]]
-    return state == State::here;
-  if (++calls < kEarlyCalls) return false;
-  const size_t bytes = size_ * kind.bytes_each();
-  bool may = memory_in_use.fetch_add(bytes, std::memory_order_relaxed) + bytes <= kMostMemory;
-  memory_ += bytes;
-  GOAL_Group group = group_;
-  group.tag = tag;
-  Agreement agreement(group, context_, hopeless_);
-  code_ = prepare(agreement, may);
-  if (code_ == GOAL_SUCCESS && may) code_ = kind.make(agreement, group, may);
-  state = code_ != GOAL_SUCCESS ? State::failed : kind.made() ? State::here : State::none;
-  if (state == State::none) {
+int Collectives::make(Kind& kind, Agreement& agreement, const GOAL_Group& group) {
+  // What serves speed alone must not take more than a half.
+  for (size_t most = kMostMemory / 2;; most = kMostMemory) {
+    const size_t bytes = size_ * kind.bytes_each();
+    const bool may = memory_in_use.fetch_add(bytes, std::memory_order_relaxed) + bytes <= most;
+    const int code = kind.make(agreement, group, may);
+    if (code == GOAL_SUCCESS && kind.made()) {
+      memory_ += bytes;
+      return code;
+    }
     memory_in_use.fetch_sub(bytes, std::memory_order_relaxed);
-    memory_ -= bytes;
+    if (code != GOAL_SUCCESS || (!kind.shrink() && most == kMostMemory)) return code;
   }
-  return state == State::here;
+}
+
+template <class Kind>
+bool Collectives::has(Kind& kind, Standing& standing) {
+  if (standing.state != Standing::early) [[likely]]
+    return standing.state == Standing::here;
+  if (++standing.calls < kEarlyCalls) return false;
+  GOAL_Group group = group_;
+  group.tag = standing.tag;
+  Agreement agreement(group, context_, hopeless_);
+  bool may = true;
+  code_ = prepare(agreement, may);
+  if (code_ == GOAL_SUCCESS && may) code_ = make(kind, agreement, group);
+  standing.state = code_ != GOAL_SUCCESS ? Standing::failed : kind.made() ? Standing::here : Standing::none;
+  return standing.state == Standing::here;
+}
+
+// Memory is made by calls that may wait.
+bool Collectives::make_wanted() {
+  wants_ = false;
+  for (Lane* lane : {&middle_, &long_})
+    if (lane->standing.calls == kEarlyCalls && !has(lane->slots, lane->standing) && lane->standing.state == Standing::failed) return false;
+  return true;
 }
 
 bool Collectives::is_forced(GOAL_Node_kind kind) {
@@ -154,14 +185,11 @@ int Collectives::run(const GOAL_Node_call& call) {
     return GOAL_NODE_NOT_TAKEN;
   const size_t bytes = bytes_of(call);
   const bool is_short = fits_slots(call.kind, bytes, size_, kShortRoom);
-  const bool here =
-      has(short_.slots, short_state_, short_calls_, kSlotsTag) && (is_short || has(rooms_, rooms_state_, long_calls_, kRoomsTag));
+  const bool here = has(short_.slots, short_.standing) && (is_short || has(rooms_, for_rooms_));
   if (!here) [[unlikely]]
-    return short_state_ == State::failed || rooms_state_ == State::failed ? code_ : int{GOAL_NODE_NOT_TAKEN};
-  if (wants_long_) [[unlikely]] {
-    wants_long_ = false;
-    if (has(long_.slots, long_state_, started_calls_, kLongTag); long_state_ == State::failed) return code_;
-  }
+    return short_.standing.state == Standing::failed || for_rooms_.state == Standing::failed ? code_ : int{GOAL_NODE_NOT_TAKEN};
+  if (wants_ && !make_wanted()) [[unlikely]]
+    return code_;
   // Nothing here looks at the engine unless it waits long; what else is under way must go on by calls alone where there is no engine
   // thread.
   if (++calls_ % kCallsPerStep == 0) PtlxProgress();
@@ -193,7 +221,7 @@ Collectives::End Collectives::in_rooms(const GOAL_Node_call& call, uint64_t what
 
 template <class Ready>
 bool Collectives::await(Ready&& ready) {
-  while (!short_.empty() || !long_.empty()) {
+  while (any_under_way()) {
     bool is_ready = false;
     if (!waiting_.until([&] { return (is_ready = ready()) || UnderWay::instance().could_look(); })) return false;
     if (is_ready) return true;
@@ -257,8 +285,9 @@ Collectives::End Collectives::in_slots(const GOAL_Node_call& wanted, size_t byte
 
 Lane* Collectives::lane_for(GOAL_Node_kind kind, size_t bytes) {
   if (fits_slots(kind, bytes, size_, kShortRoom)) return &short_;
-  if (!fits_slots(kind, bytes, size_, long_.slots.room())) return nullptr;
-  return takes_when_looking(kind, bytes, size_, has_engine_) ? &long_ : nullptr;
+  if (!takes_when_looking(kind, bytes, size_, has_engine_)) return nullptr;
+  if (fits_slots(kind, bytes, size_, middle_.slots.room())) return &middle_;
+  return fits_slots(kind, bytes, size_, long_.slots.room()) ? &long_ : nullptr;
 }
 
 int Collectives::start(const GOAL_Node_call& call, void (*ended)(void*), void* arg, GOAL_Node_request& request) {
@@ -267,12 +296,11 @@ int Collectives::start(const GOAL_Node_call& call, void (*ended)(void*), void* a
   const size_t bytes = bytes_of(call);
   Lane* const lane = lane_for(call.kind, bytes);
   if (lane == nullptr) return GOAL_NODE_NOT_TAKEN;
-  State& state = lane == &short_ ? short_state_ : long_state_;
-  if (state != State::here) [[unlikely]] {
-    if (state == State::failed) return code_;
-    // Memory is made by calls that may wait.
-    if (lane == &short_) short_calls_ = std::min(short_calls_ + 1, kEarlyCalls);
-    else if (state == State::early) wants_long_ = (started_calls_ = std::min(started_calls_ + 1, kEarlyCalls)) == kEarlyCalls;
+  Standing& standing = lane->standing;
+  if (standing.state != Standing::here) [[unlikely]] {
+    if (standing.state == Standing::failed) return code_;
+    standing.calls = std::min(standing.calls + 1, kEarlyCalls);
+    if (standing.state == Standing::early && lane != &short_ && standing.calls == kEarlyCalls) wants_ = true;
     return GOAL_NODE_NOT_TAKEN;
   }
   auto* run = new goal_node_run(call, bytes, digest(call), rank_, size_, lane->slots.claim(), ended, arg);
@@ -292,21 +320,22 @@ int Collectives::start(const GOAL_Node_call& call, void (*ended)(void*), void* a
 }
 
 void Collectives::settle(UnderWay& all) {
-  if (short_.empty() && long_.empty()) all.remove(*this);
-  else all.add(*this);
+  if (any_under_way()) all.add(*this);
+  else all.remove(*this);
 }
 
 void Collectives::fail_all(int code, Ended& ended) {
-  short_.fail(code, ended);
-  long_.fail(code, ended);
+  for (Lane* lane : {&short_, &middle_, &long_}) lane->fail(code, ended);
 }
 
 void Collectives::look(Ended& ended) {
   if (waiting_.lost()) [[unlikely]] {
     fail_all(waiting_.given_up() ? int{GOAL_NODE_HOPELESS} : int{GOAL_ERR_FAILED}, ended);
   } else {
-    const bool one = short_.look(ended), other = long_.look(ended);
-    if (one || other) {
+    bool news = false;
+    for (Lane* lane : {&short_, &middle_, &long_})
+      if (!lane->empty()) news = lane->look(ended) || news;
+    if (news) {
       waiting_.ring();
       waiting_.ring_own();
     }
@@ -314,11 +343,10 @@ void Collectives::look(Ended& ended) {
   settle(UnderWay::instance());
 }
 
-bool Collectives::could_look() { return short_.could_look() || long_.could_look() || waiting_.lost(); }
+bool Collectives::could_look() { return short_.could_look() || middle_.could_look() || long_.could_look() || waiting_.lost(); }
 
 void Collectives::remove(goal_node_run& run) {
-  short_.remove(run);
-  long_.remove(run);
+  for (Lane* lane : {&short_, &middle_, &long_}) lane->remove(run);
   settle(UnderWay::instance());
 }
 

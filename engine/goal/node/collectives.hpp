@@ -37,7 +37,6 @@ class Collectives {
  private:
   // What a rank may meet in waiting, beside success.
   enum class End : uint8_t { well, mismatch, never };
-  enum class State : uint8_t { early, here, none, failed };
 
   // Bytes [from, from + bytes) of a contribution.
   struct Range {
@@ -49,7 +48,12 @@ class Collectives {
 
   // Whether there is memory of the kind by now, made when there were a few calls for it.
   template <class Kind>
-  bool has(Kind& kind, State& state, unsigned& calls, uint32_t tag);
+  bool has(Kind& kind, Standing& standing);
+  template <class Kind>
+  int make(Kind& kind, Agreement& agreement, const GOAL_Group& group);
+  // False: in vain, for good.
+  bool make_wanted();
+  void stand(Standing::State state);
   int prepare(Agreement& agreement, bool& may);
   int failure();
   // Whether this job wants a schedule with a certain algorithm instead.
@@ -64,6 +68,7 @@ class Collectives {
   // Waits, looking after what is under way meanwhile.
   template <class Ready>
   bool await(Ready&& ready);
+  [[nodiscard]] bool any_under_way() const { return !short_.empty() || !middle_.empty() || !long_.empty(); }
   Lane* lane_for(GOAL_Node_kind kind, size_t bytes);
   // Is it among those that have something under way?
   void settle(UnderWay& all);
@@ -104,11 +109,11 @@ class Collectives {
   unsigned context_;
   Hopeless hopeless_;
   Waiting waiting_;
-  Lane short_, long_;  // short ones of all kinds, longer ones that were started
+  Lane short_, middle_, long_;  // short ones of all kinds, longer ones that were started
   Rooms rooms_;
-  State short_state_ = State::early, long_state_ = State::early, rooms_state_ = State::early;
-  unsigned calls_ = 0, short_calls_ = 0, started_calls_ = 0, long_calls_ = 0;
-  bool wants_long_ = false;
+  Standing for_rooms_;
+  unsigned calls_ = 0;
+  bool wants_ = false;  // there were starts for which there is no memory yet
   bool prepared_ = false, crowded_ = false, has_engine_ = false;
   size_t memory_ = 0;        // bytes, as counted against what all groups may have
   int code_ = GOAL_SUCCESS;  // of the failure

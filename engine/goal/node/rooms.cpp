@@ -15,18 +15,34 @@ namespace {
 // Readers follow a writer who has a core of his own at this distance.
 constexpr size_t kStride = 16 * 1024;
 
+// A rank's ring where there are two, and the most that have more of it than they need.
+constexpr size_t kRing = size_t{2} << 20, kFew = 4;
+
 }  // namespace
 
 Rooms::Rooms(size_t rank, size_t size, Waiting& waiting)
-    : rank_(rank), size_(size), room_(std::clamp(kAllRooms / size / kLine * kLine, kLeastRoom, kMostRoom)), waiting_(waiting) {}
+    : rank_(rank),
+      size_(size),
+      room_(std::clamp(kAllRooms / size / kLine * kLine, kSmallRoom, kMostRoom)),
+      ring_(size > kFew ? least_ring()
+            : size > 2  ? kRing / 2
+                        : kRing),
+      waiting_(waiting) {}
 
-size_t Rooms::bytes_each() const { return sizeof(Head) + 2 * (table_bytes() + room_); }
+size_t Rooms::bytes_each() const { return small_rooms() + 2 * kSmallRoom + ring_; }
 
 uint64_t* Rooms::places(size_t rank) const {
   return reinterpret_cast<uint64_t*>(memory_.part(rank) + sizeof(Head) + number_ % 2 * table_bytes());
 }
 
-const std::byte* Rooms::data(size_t rank) const { return memory_.part(rank) + sizeof(Head) + 2 * table_bytes() + number_ % 2 * room_; }
+// In the ring, this one does not overlap the last: it goes behind that, or to the front, which the last has left free as there is room
+// for three.
+size_t Rooms::next_place(size_t bytes) {
+  if (bytes <= kSmallRoom) return small_rooms() + number_ % 2 * kSmallRoom;
+  const size_t lines = (bytes + kLine - 1) / kLine * kLine;
+  if (next_ + lines > ring_) next_ = 0;
+  return small_rooms() + 2 * kSmallRoom + std::exchange(next_, next_ + lines);
+}
 
 template <class Ready>
 bool Rooms::await_ready(Ready&& ready) {
@@ -46,7 +62,7 @@ bool Rooms::announce(const Announcement& mine) {
     if (!free) return false;
     done_by_all_ = number_ - 2;
   }
-  head(rank_).announcements[number_ % 2] = mine;
+  told(rank_) = {mine, next_place(mine.bytes)};
   return true;
 }
 

@@ -1,9 +1,13 @@
-// Long contributions: every rank has two rooms in shared memory, used in turn by one exchange after the other.
+// Long contributions: every rank has rooms in shared memory, at least two, used in turn by one exchange after the other.
 //
 // In an exchange each rank may publish up to a room of bytes, which the others read while it goes on publishing: `head` says
 // how far it has come. What is longer than a room is several exchanges; as there are two rooms, a rank fills one while
-// others still read the other. `done` is the last exchange of which a rank has read all that it needed: a room is written
-// again when all are done with the exchange before the last.
+// others still read the other. `done` is the last exchange of which a rank has read all that it needed: a rank begins an
+// exchange when all are done with the exchange before the last, so only what it published last may still be read.
+//
+// What fits a small room alternates between two of these, whose lines stay in the caches. What is longer lies one behind the
+// other in a ring of at least three rooms, and of more where few ranks share a node: lines that the other core still has in its
+// own caches take longer to write and to read than those which have left them (engine/transport/README.md).
 //
 //     head   | number of the exchange : 44 | bytes published : 20 |      one word, so that larger is later
 //
@@ -16,6 +20,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "engine/goal/node/shared_memory.hpp"
 #include "engine/goal/node/waiting.hpp"
@@ -28,6 +33,8 @@ class Rooms {
   int make(Agreement& agreement, const GOAL_Group& group, bool may) { return memory_.make(agreement, group, bytes_each(), may); }
   [[nodiscard]] bool made() const { return memory_.made(); }
   [[nodiscard]] size_t bytes_each() const;
+  // No more memory than is needed, for whom there is not more. False: it was so already. Before make().
+  bool shrink() { return std::exchange(ring_, least_ring()) != least_ring(); }
   // The most that a rank may publish in one exchange.
   [[nodiscard]] size_t room() const { return room_; }
 
@@ -53,26 +60,35 @@ class Rooms {
   bool await_announced_by_all();
   // At least so many bytes of it, after await_announced.
   bool await(size_t rank, size_t bytes);
-  [[nodiscard]] const Announcement& announcement(size_t rank) const { return head(rank).announcements[number_ % 2]; }
-  [[nodiscard]] const std::byte* data(size_t rank) const;
+  [[nodiscard]] const Announcement& announcement(size_t rank) const { return told(rank).announcement; }
+  [[nodiscard]] const std::byte* data(size_t rank) const { return memory_.part(rank) + told(rank).at; }
   [[nodiscard]] uint64_t place(size_t of, size_t to) const { return places(of)[to]; }
   void end();
 
  private:
   static constexpr unsigned kBits = 20;
   static constexpr size_t kLine = 64;
-  static constexpr size_t kMostRoom = 128 * 1024, kLeastRoom = 16 * 1024, kAllRooms = 1 << 20;
+  static constexpr size_t kMostRoom = 128 * 1024, kSmallRoom = 16 * 1024, kAllRooms = 1 << 20;
   static_assert(kMostRoom < size_t{1} << kBits);
 
+  struct Told {
+    Announcement announcement;
+    size_t at;  // where the contribution lies in the rank's part
+  };
   struct alignas(kLine) Head {
     alignas(kLine) std::atomic<uint64_t> head;
     alignas(kLine) std::atomic<uint64_t> done;
-    alignas(kLine) std::array<Announcement, 2> announcements;
+    alignas(kLine) std::array<Told, 2> told;
   };
   static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
   [[nodiscard]] Head& head(size_t rank) const { return *reinterpret_cast<Head*>(memory_.part(rank)); }
+  [[nodiscard]] Told& told(size_t rank) const { return head(rank).told[number_ % 2]; }
   [[nodiscard]] uint64_t* places(size_t rank) const;
+  // Where the next contribution of so many bytes goes.
+  size_t next_place(size_t bytes);
+  [[nodiscard]] size_t least_ring() const { return room_ > kSmallRoom ? 3 * room_ : 0; }
+  [[nodiscard]] size_t small_rooms() const { return sizeof(Head) + 2 * table_bytes(); }
   [[nodiscard]] size_t table_bytes() const { return ((size_ + 1) * sizeof(uint64_t) + kLine - 1) / kLine * kLine; }
   [[nodiscard]] uint64_t position(size_t bytes) const { return number_ << kBits | bytes; }
   [[nodiscard]] bool has(size_t rank, size_t bytes) const { return head(rank).head.load(std::memory_order_acquire) >= position(bytes); }
@@ -80,6 +96,7 @@ class Rooms {
   bool await_ready(Ready&& ready);
 
   size_t rank_, size_, room_;
+  size_t ring_, next_ = 0;  // bytes, and where its next contribution begins
   Waiting& waiting_;
   SharedMemory memory_;
   uint64_t number_ = 0, done_by_all_ = 0;

@@ -45,6 +45,14 @@ class Agreement {
   unsigned runs_ = 0;
 };
 
+// How a group stands with memory of one kind: `none` and `failed` are for good.
+struct Standing {
+  enum State : uint8_t { early, here, none, failed };
+  uint32_t tag;        // of the agreement about it
+  unsigned calls = 0;  // that would have used it, while early
+  State state = early;
+};
+
 class SharedMemory {
  public:
   SharedMemory() = default;

@@ -61,7 +61,9 @@ class Ended {
 // Slots, and what is under way in them. All but empty() under the lock.
 class Lane {
  public:
-  Lane(size_t rank, size_t size, size_t room, size_t slots) : slots(rank, size, room, slots) {}
+  // `tag`: of the agreement about its memory.
+  Lane(size_t rank, size_t size, size_t room, size_t slots, size_t least, uint32_t tag)
+      : slots(rank, size, room, slots, least), standing{tag} {}
   [[nodiscard]] bool empty() const { return count_.load(std::memory_order_acquire) == 0; }  // pairs with resize()
 
   // A blocking call, whose number is claimed, until it is over.
@@ -82,6 +84,7 @@ class Lane {
   void remove(goal_node_run& run);
 
   Slots slots;
+  Standing standing;
 
  private:
   void resize() { count_.store(runs_.size(), std::memory_order_release); }
