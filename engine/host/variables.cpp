@@ -14,7 +14,7 @@ std::span<const Variable> environment_variables() {
       {"PTL_NODE_RING", "KiB, 64 to 1048576", "512",
        "size of the ring that a process's senders on its node share; 16 of them at a time have one of their "
        "own, an eighth as long but 128 KiB at least; where the job has at most 4 others there, each has 1 or 2 MiB"},
-      {"PTL_NODE_CMA", "1, 0", "1", "0: bulk data on the node goes through the rings, not by the kernel's cross-memory attach"},
+      {"PTL_NODE_CMA", "1, 0", "1", "0: bulk data on the node goes through memory that both map, not by the kernel's cross-memory attach"},
       {"PTL_NODE_WIRE", "LATENCY,WIDTH: us, 0 to 1000000, and bytes per us, 1 to 1000000", "no wire",
        "for measurements: messages between processes of a node take as long as on such a wire, and no "
        "processor time meanwhile; equal on all ranks; what SHMEM does by plain loads and stores is not "

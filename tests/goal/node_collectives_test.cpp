@@ -295,6 +295,27 @@ void mislead() {
   }
 }
 
+// Long contributions to all, through rooms and read from where they lie: whoever has got the result may change what it gave.
+void change_behind() {
+  count = 20000;
+  const auto n = static_cast<size_t>(size), me = static_cast<size_t>(rank);
+  Vector mine(count), to_all(n * count), result(n * count);
+  for (size_t turn = 0; turn < 20; ++turn) {
+    Vector all, to_me;
+    for (size_t i = 0; i < n; ++i) append(all, vector_of(i + turn, count));
+    for (size_t i = 0; i < n; ++i) append(to_me, vector_of(i + turn, count, me));
+    mine = vector_of(me + turn, count);
+    run(call_of(GOAL_NODE_ALLGATHER, mine.data(), result.data()), "allgather");
+    std::ranges::fill(mine, 0);
+    expect(result == all, "allgather again and again");
+    to_all.clear();
+    for (size_t i = 0; i < n; ++i) append(to_all, vector_of(me + turn, count, i));
+    run(call_of(GOAL_NODE_ALLTOALL, to_all.data(), result.data()), "alltoall");
+    std::ranges::fill(to_all, 0);
+    expect(result == to_me, "alltoall again and again");
+  }
+}
+
 // How many of ten sums are taken, which are right: none, or all after the first few.
 int taken_sums() {
   const Vector mine = vector_of(static_cast<size_t>(rank), count), sum = sum_of(static_cast<size_t>(size));
@@ -398,6 +419,7 @@ int main(int argc, char**) {
     }
     for (int turn = 0; turn < 3; ++turn) start_many(elements, turn);
   }
+  if (taken > 0) change_behind();
   if (taken > 0) mislead();
   if (taken > 0) crowd(world);
   GOAL_Node_close(&node);

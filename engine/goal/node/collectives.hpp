@@ -15,6 +15,7 @@
 #include "engine/goal/node/slot_call.hpp"
 #include "engine/goal/node/under_way.hpp"
 #include "engine/goal/node/waiting.hpp"
+#include "engine/goal/node/ways.hpp"
 #include "engine/host/copy_run.hpp"
 
 namespace portunus::goal::node {
@@ -112,6 +113,7 @@ class Collectives {
   Lane short_, middle_, long_;  // short ones of all kinds, longer ones that were started
   Rooms rooms_;
   Standing for_rooms_;
+  Ways to_all_, to_each_;
   unsigned calls_ = 0;
   bool wants_ = false;  // there were starts for which there is no memory yet
   bool prepared_ = false, crowded_ = false, has_engine_ = false;

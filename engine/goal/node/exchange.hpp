@@ -1,13 +1,14 @@
 // One exchange through the rooms, as the collectives see it: what this rank gives, and what it reads of the others.
 //
 // Thread: one at a time per group.
-// Invariants: end() is called once, whatever happened, unless a rank will never come.
+// Invariants: the rooms' end() is called once, whatever happened, unless a rank will never come. Who chooses calls finish().
 #pragma once
 
 #include <algorithm>
 #include <cstring>
 
 #include "engine/goal/node/collectives.hpp"
+#include "engine/host/clock.hpp"
 #include "engine/host/copy_run.hpp"
 
 namespace portunus::goal::node {
@@ -16,7 +17,7 @@ class Collectives::Exchange {
  public:
   Exchange(Collectives& all, uint64_t what) : rooms_(all.rooms_), what_(what) { rooms_.begin(); }
   ~Exchange() {
-    if (end_ != End::never) rooms_.end();
+    if (end_ != End::never && !finished_) rooms_.end();
   }
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
@@ -33,6 +34,28 @@ class Collectives::Exchange {
     if (!announce(bytes)) return false;
     give(data, bytes);
     return true;
+  }
+
+  // Whether this rank should offer what it contributes, of which each of the others gets `bytes`, rather than give it.
+  bool choose(Ways& ways, size_t bytes) {
+    if (bytes < Ways::kLeast || !rooms_.may_read_in_place()) return false;
+    ways_ = &ways;
+    chosen_for_ = bytes;
+    if (ways.is_try(bytes)) begun_ = now_ns();
+    return ways.next(bytes);
+  }
+  // `bytes` are read by the others from where they lie, and stay as they are until finish(). `at` says where what read() calls 0 lies.
+  bool offer(const std::byte* at, size_t bytes) {
+    if (!rooms_.offer({what_, bytes, 0}, at)) end_ = End::never;
+    return offered_ = !never();
+  }
+  // Behind all reading.
+  void finish() {
+    if (never()) return;
+    rooms_.end();
+    finished_ = true;
+    if (offered_ && !rooms_.await_done()) end_ = End::never;
+    if (ways_) ways_->took(chosen_for_, begun_ > 0 ? now_ns() - begun_ : 0);
   }
 
   // Waits until `rank` says what it contributes. False: it never will, or something else than is expected.
@@ -55,7 +78,11 @@ class Collectives::Exchange {
     end_ = End::never;
     return false;
   }
-  // After meet(): a range of its contribution goes to `to` as it comes.
+  // After meet(): a range of its contribution goes to `to` as it comes. Of one that was offered, what lies `in_place` bytes further.
+  void read(size_t rank, Range range, std::byte* to, size_t in_place) {
+    if (rooms_.is_in_place(rank)) read_in_place(rank, {in_place, range.bytes}, to);
+    else read(rank, range, to);
+  }
   void read(size_t rank, Range range, std::byte* to) {
     constexpr size_t kStride = 16 * 1024;
     for (size_t done = 0; done < range.bytes;) {
@@ -78,8 +105,20 @@ class Collectives::Exchange {
   [[nodiscard]] End result(End before) const { return std::max(before, end_); }
 
  private:
+  void read_in_place(size_t rank, Range range, std::byte* to) {
+    switch (rooms_.read_in_place(rank, range.from, range.bytes, to)) {
+      case Rooms::Read::all: return;
+      case Rooms::Read::gone: end_ = End::never; return;
+      case Rooms::Read::refused: note_mismatch();  // no memory of its process is there
+    }
+  }
+
   Rooms& rooms_;
   uint64_t what_;
+  Ways* ways_ = nullptr;
+  size_t chosen_for_ = 0;
+  uint64_t begun_ = 0;
+  bool offered_ = false, finished_ = false;
   End end_ = End::well;
 };
 

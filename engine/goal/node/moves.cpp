@@ -28,11 +28,13 @@ Collectives::End Collectives::spread(const GOAL_Node_call& call, uint64_t what, 
   for (size_t at = 0; at < call.bytes && end != End::never; at += rooms_.room()) {
     const size_t bytes = std::min(rooms_.room(), call.bytes - at);
     Exchange exchange(*this, what);
-    if (to_all || !gets) exchange.contribute(in + at, bytes);
+    if (to_all && exchange.choose(to_all_, bytes)) exchange.offer(in + at, bytes);
+    else if (to_all || !gets) exchange.contribute(in + at, bytes);
     for (size_t i = 0; gets && i + 1 < size_ && !exchange.never(); ++i) {
       const size_t from = after(i);
-      if (exchange.meet(from, bytes)) exchange.read(from, {0, bytes}, out + from * call.bytes + at);
+      if (exchange.meet(from, bytes)) exchange.read(from, {0, bytes}, out + from * call.bytes + at, 0);
     }
+    exchange.finish();
     end = exchange.result(end);
   }
   return end;
@@ -68,12 +70,15 @@ Collectives::End Collectives::alltoall(const GOAL_Node_call& call, uint64_t what
   for (size_t at = 0; at < call.bytes && end != End::never; at += step) {
     const size_t bytes = std::min(step, call.bytes - at), all = bytes * (size_ - 1);
     Exchange exchange(*this, what);
-    if (exchange.announce(all))
+    if (exchange.choose(to_each_, bytes)) exchange.offer(in + at, all);
+    else if (exchange.announce(all))
       for (size_t i = 0; i + 1 < size_; ++i) exchange.give(in + other(i) * call.bytes + at, bytes);
     for (size_t i = 0; i + 1 < size_ && !exchange.never(); ++i) {
       const size_t from = after(i);
-      if (exchange.meet(from, all)) exchange.read(from, {(rank_ < from ? rank_ : rank_ - 1) * bytes, bytes}, out + from * call.bytes + at);
+      if (!exchange.meet(from, all)) continue;
+      exchange.read(from, {(rank_ < from ? rank_ : rank_ - 1) * bytes, bytes}, out + from * call.bytes + at, rank_ * call.bytes);
     }
+    exchange.finish();
     end = exchange.result(end);
   }
   return end;

@@ -4,7 +4,11 @@
 #include "engine/goal/node/rooms.hpp"
 #include "engine/host/copy_run.hpp"
 
+#include <sys/uio.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -14,6 +18,8 @@ namespace {
 
 // Readers follow a writer who has a core of his own at this distance.
 constexpr size_t kStride = 16 * 1024;
+
+constexpr uint64_t kProbed = 0x706f7274756e7573;
 
 // A rank's ring where there are two, and the most that have more of it than they need.
 constexpr size_t kRing = size_t{2} << 20, kFew = 4;
@@ -44,6 +50,42 @@ size_t Rooms::next_place(size_t bytes) {
   return small_rooms() + 2 * kSmallRoom + std::exchange(next_, next_ + lines);
 }
 
+int Rooms::make(Agreement& agreement, const GOAL_Group& group, bool may) {
+  const int code = memory_.make(agreement, group, bytes_each(), may);
+  return code == GOAL_SUCCESS && made() ? probe(agreement) : code;
+}
+
+// Whether every rank can read the memory of every other one: each tells where it has a word, and all look.
+int Rooms::probe(Agreement& agreement) {
+  std::vector<int> processes;
+  for (const Record& one : agreement.all) processes.push_back(static_cast<int>(one.maker));
+  const uint64_t word = kProbed ^ rank_;
+  told(rank_).at = ~reinterpret_cast<uint64_t>(&word);
+  int code = agreement.tell({.well = 1});
+  if (code != GOAL_SUCCESS) return code;
+  processes_ = std::move(processes);
+  const char* set = std::getenv("PTL_NODE_CMA");  // what it may say is checked as the engine begins
+  bool can = set == nullptr || std::strcmp(set, "0") != 0;
+  for (size_t i = 0; can && i < size_; ++i) {
+    uint64_t theirs = 0;
+    can =
+        is_in_place(i) && read_in_place(i, 0, sizeof theirs, reinterpret_cast<std::byte*>(&theirs)) == Read::all && theirs == (kProbed ^ i);
+  }
+  code = agreement.tell({.well = can});
+  if (!agreement.all_well()) processes_.clear();
+  return code;
+}
+
+Rooms::Read Rooms::read_memory(size_t rank, uint64_t address, size_t bytes, std::byte* to) const {
+  for (size_t done = 0; done < bytes;) {
+    const iovec mine{to + done, bytes - done}, theirs{reinterpret_cast<void*>(address + done), bytes - done};
+    const ssize_t moved = process_vm_readv(processes_[rank], &mine, 1, &theirs, 1, 0);
+    if (moved <= 0) return moved < 0 && errno == ESRCH ? Read::gone : Read::refused;
+    done += static_cast<size_t>(moved);
+  }
+  return Read::all;
+}
+
 template <class Ready>
 bool Rooms::await_ready(Ready&& ready) {
   if (ready()) return true;
@@ -51,18 +93,31 @@ bool Rooms::await_ready(Ready&& ready) {
   return waiting_.until(ready);
 }
 
+bool Rooms::await_done_with(uint64_t number) {
+  if (done_by_all_ >= number) return true;
+  size_t next = 0;
+  const bool done = await_ready([&] {
+    while (next < size_ && (next == rank_ || head(next).done.load(std::memory_order_acquire) >= number)) ++next;
+    return next == size_;
+  });
+  if (done) done_by_all_ = number;
+  return done;
+}
+
+bool Rooms::await_done() { return await_done_with(number_); }
+
 bool Rooms::announce(const Announcement& mine) {
   published_ = 0;
-  if (number_ > 2 && done_by_all_ + 2 < number_) {
-    size_t next = 0;
-    const bool free = await_ready([&] {
-      while (next < size_ && (next == rank_ || head(next).done.load(std::memory_order_acquire) + 2 >= number_)) ++next;
-      return next == size_;
-    });
-    if (!free) return false;
-    done_by_all_ = number_ - 2;
-  }
+  if (number_ > 2 && !await_done_with(number_ - 2)) return false;
   told(rank_) = {mine, next_place(mine.bytes)};
+  return true;
+}
+
+bool Rooms::offer(const Announcement& mine, const void* data) {
+  if (number_ > 2 && !await_done_with(number_ - 2)) return false;
+  told(rank_) = {mine, ~reinterpret_cast<uint64_t>(data)};
+  head(rank_).head.store(position(mine.bytes), std::memory_order_release);
+  told_ = false;
   return true;
 }
 

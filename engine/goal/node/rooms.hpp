@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "engine/goal/node/shared_memory.hpp"
 #include "engine/goal/node/waiting.hpp"
@@ -30,7 +31,7 @@ namespace portunus::goal::node {
 class Rooms {
  public:
   Rooms(size_t rank, size_t size, Waiting& waiting);
-  int make(Agreement& agreement, const GOAL_Group& group, bool may) { return memory_.make(agreement, group, bytes_each(), may); }
+  int make(Agreement& agreement, const GOAL_Group& group, bool may);
   [[nodiscard]] bool made() const { return memory_.made(); }
   [[nodiscard]] size_t bytes_each() const;
   // No more memory than is needed, for whom there is not more. False: it was so already. Before make().
@@ -52,6 +53,11 @@ class Rooms {
   bool announce(const Announcement& mine);
   // The next bytes of what was announced; at least once, be it nothing.
   void publish(const void* data, size_t bytes);
+  // Instead of both: `bytes` at `data` are read from there, if all may_read_in_place(). They stay as they are until await_done().
+  bool offer(const Announcement& mine, const void* data);
+  [[nodiscard]] bool may_read_in_place() const { return !processes_.empty(); }
+  // After end(): waits until all others have ended this exchange, too.
+  bool await_done();
   // Where each rank's part begins in the contribution, and where the last one ends: between announce() and publish(), if
   // anybody asks for it.
   [[nodiscard]] uint64_t* places() { return places(rank_); }
@@ -62,18 +68,25 @@ class Rooms {
   bool await(size_t rank, size_t bytes);
   [[nodiscard]] const Announcement& announcement(size_t rank) const { return told(rank).announcement; }
   [[nodiscard]] const std::byte* data(size_t rank) const { return memory_.part(rank) + told(rank).at; }
+  // Whether it was offered; then it has no data(). Bytes of it, from `from` on.
+  [[nodiscard]] bool is_in_place(size_t rank) const { return told(rank).at > kHighest; }
+  enum class Read : uint8_t { all, gone, refused };  // `gone`: the rank has ended
+  Read read_in_place(size_t rank, size_t from, size_t bytes, std::byte* to) const {
+    return read_memory(rank, ~told(rank).at + from, bytes, to);
+  }
   [[nodiscard]] uint64_t place(size_t of, size_t to) const { return places(of)[to]; }
   void end();
 
  private:
   static constexpr unsigned kBits = 20;
+  static constexpr uint64_t kHighest = ~uint64_t{} >> 1;  // addresses of processes are below
   static constexpr size_t kLine = 64;
   static constexpr size_t kMostRoom = 128 * 1024, kSmallRoom = 16 * 1024, kAllRooms = 1 << 20;
   static_assert(kMostRoom < size_t{1} << kBits);
 
   struct Told {
     Announcement announcement;
-    size_t at;  // where the contribution lies in the rank's part
+    uint64_t at;  // where the contribution lies in the rank's part; or, above kHighest, of its memory: all bits turned round
   };
   struct alignas(kLine) Head {
     alignas(kLine) std::atomic<uint64_t> head;
@@ -94,11 +107,16 @@ class Rooms {
   [[nodiscard]] bool has(size_t rank, size_t bytes) const { return head(rank).head.load(std::memory_order_acquire) >= position(bytes); }
   template <class Ready>
   bool await_ready(Ready&& ready);
+  // Waits until all others are done with an exchange.
+  bool await_done_with(uint64_t number);
+  Read read_memory(size_t rank, uint64_t address, size_t bytes, std::byte* to) const;
+  int probe(Agreement& agreement);
 
   size_t rank_, size_, room_;
   size_t ring_, next_ = 0;  // bytes, and where its next contribution begins
   Waiting& waiting_;
   SharedMemory memory_;
+  std::vector<int> processes_;  // by rank, if all can read each other's memory
   uint64_t number_ = 0, done_by_all_ = 0;
   size_t published_ = 0;
   bool told_ = true;  // nobody sleeps for what was stored since

@@ -85,7 +85,7 @@ int SharedMemory::make(Agreement& agreement, const GOAL_Group& group, size_t eac
     descriptor = shm_open(name, O_RDWR, 0);
   }
   if (descriptor >= 0) {
-    void* start = there ? mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0) : MAP_FAILED;
+    void* start = there ? mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor, 0) : MAP_FAILED;
     if (start != MAP_FAILED) start_ = static_cast<std::byte*>(start);
     close(descriptor);
   }
