@@ -25,7 +25,7 @@ void Sleeping::end() {
 }
 
 void Sleeping::sleep(Doorbell& door, uint32_t word, Sleeper who, int64_t timeout_ns, bool with_descriptors) {
-  if (!waiter_bell_) {
+  if (!waiter_bell_ || (who == Sleeper::waiter && !with_descriptors)) {
     futex_wait(door.word().address(), word, who, timeout_ns);
     return;
   }
@@ -33,8 +33,8 @@ void Sleeping::sleep(Doorbell& door, uint32_t word, Sleeper who, int64_t timeout
   (who == Sleeper::engine ? *engine_bell_ : *waiter_bell_).wait(with_descriptors ? fds_ : none, timeout_ns);
 }
 
-void Sleeping::wake(Doorbell& door, Sleeper who) {
-  if (waiter_bell_) BellSocket::ring(self_, uid_, who);
+void Sleeping::wake(Doorbell& door, Sleeper who, bool by_socket) {
+  if (waiter_bell_ && (by_socket || who == Sleeper::engine)) BellSocket::ring(self_, uid_, who);
   else futex_wake(door.word().address(), who);
 }
 

@@ -27,7 +27,8 @@ struct OwnWords {
 // How threads of this process sleep, are woken and step aside. Owns the bell sockets.
 class Sleeping {
  public:
-  // `fds`: what to wait for as well as for the door; empty: the door alone.
+  // `fds`: what to wait for as well as for the door; empty: the door alone. Beside descriptors the engine's thread sleeps on a socket; a
+  // waiter that leaves them to that thread, and so has not armed the door by socket, on the door.
   void begin(ProcessId self, uint32_t uid, std::vector<int> fds, NodeTransport* node, const Placement* placement);
   void end();
   void set_realtime(bool realtime) { realtime_ = realtime; }
@@ -36,7 +37,7 @@ class Sleeping {
   void sleep_passive(HardwareMemory::Atomic32& word, uint32_t seen, int64_t timeout_ns) {
     futex_wait(word.address(), seen, Sleeper::waiter, timeout_ns);
   }
-  void wake(Doorbell& door, Sleeper who);
+  void wake(Doorbell& door, Sleeper who, bool by_socket);
   void wake_passive(HardwareMemory::Atomic32& word) { futex_wake(word.address(), Sleeper::waiter); }
   // Between two looks of the engine thread.
   void let_others_run() const;

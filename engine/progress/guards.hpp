@@ -43,6 +43,8 @@ namespace portunus {
   X(park_dense, "the engine thread looks again whether waits come thick and fast after it has armed the door")    \
   X(park_holding, "the engine thread does not sleep on its arming when somebody else has the baton")              \
   X(park_baton, "the engine thread sleeps for the baton only while somebody else has it")                         \
+  X(unmet_watched, "the engine thread watches a network that nobody came by yet also while others wait")          \
+  X(meet_wakes, "once somebody came by the network, sleepers are woken to watch descriptors")                     \
   X(leave_holding, "who ends a wait arms the door for others under the baton only")                               \
   X(leave_arms, "the last to end a wait arms the door for the engine thread")                                     \
   X(leave_rings, "who arms the door for others rings it itself when there is work already")                       \

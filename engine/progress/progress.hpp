@@ -21,6 +21,7 @@
 //   passive       passive sleepers; the engine thread   who releases the baton        S          the same; the engine thread while it wants the baton
 //   asleep        all sleepers                          who releases, having posted   S          as passive; the door's arming for the active
 //   polling       who sleeps on descriptors             who would sleep passively     S          as the baton: somebody else looks
+//   unmet         begin; meet, under the baton          the same; the engine thread   relaxed    a stale one costs that thread a look, and wakes who sleeps
 //   waiting       enter_wait, hand_over                 engine thread                 S          +1, read the door | arm, fence, read
 //   dense         who leaves, who cools                 engine thread, who leaves     S          see cool
 //   stop          stop                                  engine thread                 S          set, change the door, wake
@@ -99,6 +100,7 @@ class BasicProgress {
     clock_.set();
     dense_.store(0);
     stop_.store(0);
+    unmet_.store(plan.by_socket && plan.mode == ProgressMode::park);
     if (plan.engine_spins && plan.registered) door_->heat();  // it is never armed
   }
   // The engine thread ends, if there is one. The caller joins it.
@@ -106,7 +108,7 @@ class BasicProgress {
     stop_.exchange(1);
     // The thread may be about to sleep on the word it has read: change the word, then wake whoever sleeps.
     door_->arm(Sleeper::nobody, false);
-    sleeping_->wake(*door_, Sleeper::engine);
+    sleeping_->wake(*door_, Sleeper::engine, plan_.by_socket);
   }
   const ProgressPlan& plan() const { return plan_; }
 
@@ -233,6 +235,8 @@ class BasicProgress {
   }
   Sleeper hand_over() UNDER_BATON;
   void cool();
+  void meet() UNDER_BATON;
+  void look_for_first_word() BATON_NOT_FOLLOWED;
   template <class Done>
   bool wait_biased(Done&& done, uint64_t begin, int64_t timeout_ns, uint32_t aborts, bool watches_memory);
   template <class Done>
@@ -277,9 +281,9 @@ class BasicProgress {
   // Wakes the sleeper of this process that the door names, if it is of the given kind.
   void ring_own(Sleeper only) {
     if (BasicDoorbell<typename Memory::Node>::who(door_->read()) != only) return;
-    door_->ring_fenced([&](Sleeper who, bool) {
+    door_->ring_fenced([&](Sleeper who, bool by_socket) {
       ++engine_->stats().rings;
-      sleeping_->wake(*door_, who);
+      sleeping_->wake(*door_, who, by_socket);
     });
   }
   void set_watch(uint32_t bits) {
@@ -335,6 +339,7 @@ class BasicProgress {
   Word asleep_;   // of all sleepers, those that a posted event must wake
   Word passive_;  // of these, those on *passive_word_
   Word polling_;  // one waiter at a time sleeps on descriptors
+  Word unmet_;    // beside a network that nobody came by yet: its descriptors are for the engine thread alone to watch
   Word dense_;    // waits come thick and fast: the engine thread looks by itself now and then, nobody rings it
   Word aborts_;
   typename Memory::Hint looks_;       // how often application threads came to see what has arrived

@@ -73,6 +73,7 @@ void BasicProgress<Memory>::run_parked() {
       const bool posted = engine_->posted;
       const bool busy = engine_->busy();
       const bool wanted = baton_.wanted();
+      meet();
       // Application threads that wait step by themselves, unless they are to leave that to us.
       if (plan_.by_socket && plan_.mode == ProgressMode::park) rest_ns = engine_->rest_ns();
       leave_baton();
@@ -93,6 +94,11 @@ void BasicProgress<Memory>::run_parked() {
     const int64_t longest_ns = calm ? calm_tick_ns : Limits::kLongestSleep;
     if (waiting_.load() > 0) {
       // An application thread steps; when it leaves, it arms the word for us (and so changes it).
+      if (unmet_.load_relaxed() && Memory::keeps(Guard::unmet_watched)) {
+        sleeping_->sleep(*door_, word, Sleeper::engine, longest_ns, true);
+        look_for_first_word();
+        continue;
+      }
       sleep_on(word, Sleeper::engine, longest_ns, false);
       // It may wait for long: then there is nothing to look for meanwhile.
       if (calm && waiting_.load_relaxed() > 0 && baton_.try_take(Memory::biased())) {
@@ -103,6 +109,16 @@ void BasicProgress<Memory>::run_parked() {
     }
     park(word, rest_ns, longest_ns, calm);
   }
+}
+
+// Whoever waits does not watch the network before somebody came by it, and rarely looks there.
+template <class Memory>
+void BasicProgress<Memory>::look_for_first_word() {
+  if (waiting_.load_relaxed() == 0) return;
+  if (!baton_.try_take(Memory::biased())) return wait_for_baton();
+  if (!engine_->idle()) step(Memory::now());
+  meet();
+  leave_baton();
 }
 
 // Arms the door that still has `word`, looks once more, and sleeps, for longest_ns at most: if there is a rest, so long, and by the door

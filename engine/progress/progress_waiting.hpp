@@ -158,14 +158,16 @@ void BasicProgress<Memory>::sleep_active(Done&& done, int64_t limit_ns, uint32_t
   }
   Memory::mark(16);
   if (Memory::keeps(Guard::active_cool)) cool();
-  const uint32_t word = door_->arm(Sleeper::waiter, plan_.by_socket);
+  meet();
+  const bool watches = !unmet_.load_relaxed();
+  const uint32_t word = door_->arm(Sleeper::waiter, plan_.by_socket && watches);
   const bool idle = !Memory::keeps(Guard::active_messages) || engine_->idle();
   const int64_t max_idle_ns = engine_->max_idle_ns();
   if (max_idle_ns >= 0 && (limit_ns < 0 || limit_ns > max_idle_ns)) limit_ns = max_idle_ns;
   asleep_.add(1);
   leave_baton();
   set_watch(watched);
-  if (idle && (!Memory::keeps(Guard::active_done) || !done())) sleep_on(word, Sleeper::waiter, limit_ns, true);
+  if (idle && (!Memory::keeps(Guard::active_done) || !done())) sleep_on(word, Sleeper::waiter, limit_ns, watches);
   asleep_.add(~0u);
   door_->disarm_from(word);
 }
@@ -282,6 +284,15 @@ void BasicProgress<Memory>::cool() {
   baton_.block();
 }
 
+// Somebody came by the network, or was gone to. From now on who sleeps for the door watches the descriptors, too; who sleeps already
+// is woken to do so.
+template <class Memory>
+void BasicProgress<Memory>::meet() {
+  if (!unmet_.load_relaxed() || engine_->unmet()) return;
+  unmet_.store(0);
+  if (Memory::keeps(Guard::meet_wakes)) engine_->posted = true;
+}
+
 // Under the baton: the calling thread goes back to computing. Returns who must be rung once the baton is free, because
 // work is left that nobody will be woken for.
 template <class Memory>
@@ -308,14 +319,15 @@ Sleeper BasicProgress<Memory>::hand_over() {
     return Sleeper::nobody;
   }
   if (plan_.mode != ProgressMode::park) return Sleeper::nobody;
+  meet();
   if (rush_.begins(plan_.network_open())) {
     dense_.exchange(1);
     door_->arm(Sleeper::engine, plan_.by_socket);
     return Sleeper::engine;  // wake it once, so that it starts looking by itself
   }
   if (Memory::keeps(Guard::leave_arms)) door_->arm(Sleeper::engine, plan_.by_socket, calm_.now());
-  // Where a network is open, the parked thread sleeps on the bell alone while we wait: it must look at the network now.
-  if (plan_.network_open()) return Sleeper::engine;
+  // The parked thread sleeps on the bell alone while we wait: it must look at the network now, if anybody can be there.
+  if (plan_.network_open() && !unmet_.load_relaxed()) return Sleeper::engine;
   // What has come meanwhile is taken here: that costs less than to wake the thread for it.
   for (int i = 0; calm_.now() && i < Memory::Limits::kLastSteps && step(clock_.coarse(*engine_)) != 0; ++i) {
   }

@@ -79,7 +79,7 @@ struct TransportState {
   // False while the transport knows that `poll` has nothing to deliver, and will not without a call by the baton holder.
   bool may_deliver = true;
   bool keeps_back = false;  // there is something to flush (Bundling)
-  bool has_links = true;    // false: no peer is or was reached by it, so that only a first word can arrive
+  bool has_links = true;    // false: no peer is or was reached by it, or has begun to call, so that only a first word can arrive
   unsigned bundling = 0;    // written by the engine: see Bundling
   uint32_t holding = 0;     // arrivals that `poll` has taken in and will deliver later (Holding)
   uint64_t lends = 0;       // as limits().under_way, beyond a message from each peer, where it is granted; the engine may make it less

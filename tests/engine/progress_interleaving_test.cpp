@@ -80,6 +80,8 @@ TEST(ProgressInterleaving, TheEngineThreadGetsTheBatonFromWhoHasIt) {
 TEST(ProgressInterleaving, OneMayLeaveWhileAnotherBeginsToWaitAndAThirdHasTheBaton) { EXPECT_ALL_WELL(leave_while_held()); }
 TEST(ProgressInterleaving, OneMayHandOverToTheEngineThreadWhileAnotherBeginsToWait) { EXPECT_ALL_WELL(leave_to_engine_while_held()); }
 TEST(ProgressInterleaving, WhoLeavesRelievesThoseWhoSleep) { EXPECT_ALL_WELL(relieve()); }
+TEST(ProgressInterleaving, TheEngineThreadTakesTheFirstWordByANetworkWhileOthersWait) { EXPECT_ALL_WELL(first_word()); }
+TEST(ProgressInterleaving, WhatFollowsTheFirstWordReachesWhoHadLeftThatToTheEngineThread) { EXPECT_ALL_WELL(second_word()); }
 TEST(ProgressInterleaving, AWaiterMaySleepUntilTheEngineThreadHasStepped) { EXPECT_ALL_WELL(offload()); }
 TEST(ProgressInterleaving, TheEngineThreadLeavesAloneWhatACallSteps) { EXPECT_ALL_WELL(park_while_held()); }
 TEST(ProgressInterleaving, TheEngineThreadSeesToWhatComesAfterARush) { EXPECT_ALL_WELL(cool()); }
@@ -159,6 +161,8 @@ const std::vector<Mutant>& mutants() {
       MUTANT(park_holding, x86, park_while_held()),
       MUTANT(leave_holding, x86_far, leave_to_engine_while_held()),
       MUTANT(leave_relieves, x86, relieve()),
+      MUTANT(unmet_watched, x86, first_word()),
+      MUTANT(meet_wakes, x86, second_word()),
   };
   return all;
 }

@@ -144,6 +144,49 @@ struct ProgressScenarios {
     });
     return walk(s, [](const End& end) { return end.finished(0); });
   }
+  // Beside a network that nobody came by yet, somebody calls while a thread waits that does not watch descriptors.
+  Found first_word() const {
+    Scenario s(ProgressMode::park, true);
+    s.without_bias();
+    s.use({&s.progress.unmet_, &s.engine.hello, &s.engine.met});
+    s.program.initial[s.progress.unmet_.where()] = s.program.initial[s.progress.waiting_.where()] = 1;
+    add_engine(s);
+    s.program.thread("caller", [&s](uint32_t) { return s.arrive_by_network(s.engine.hello), kFinished; });
+    return walk(s, [&s](const End& end) { return end.value(s.engine.met) == 1; });
+  }
+  // And then sends what that thread waits for: when the call was answered, the engine thread leaves the descriptors to it.
+  Found second_word() const {
+    Scenario s(ProgressMode::park, true);
+    s.without_bias();
+    s.use_message(0);
+    s.use({&s.progress.polling_, &s.progress.unmet_, &s.engine.hello, &s.engine.met});
+    s.program.initial[s.progress.unmet_.where()] = s.program.initial[s.progress.waiting_.where()] = 1;
+    s.program.constant[s.progress.waiting_.where()] = true;
+    s.program.thread("waiter", [&s](uint32_t) {
+      const auto done = [&s] { return s.engine.taken[0].load() != 0; };
+      while (!done()) {
+        Memory::mark(31);
+        s.progress.sleep(done, -1, 0);
+      }
+      return kFinished;
+    });
+    s.program.thread("engine thread", [&s](uint32_t) {
+      s.engine.hello.await(1);
+      while (s.progress.unmet_.load() != 0) {
+        Memory::mark(30);
+        s.progress.look_for_first_word();
+      }
+      return kFinished;
+    });
+    s.program.thread("caller", [&s](uint32_t) {
+      s.progress.asleep_.await(1);
+      s.arrive_by_network(s.engine.hello);
+      s.engine.met.await(1);
+      s.arrive_by_network(s.engine.message[0]);
+      return kFinished;
+    });
+    return walk(s, [](const End& end) { return end.finished(0); });
+  }
   // Nobody steps but the engine thread: a waiter sleeps until that has taken its message.
   Found offload() const {
     Scenario s(ProgressMode::offload);

@@ -73,6 +73,7 @@ struct SimulatedEngine {
       SimulatedCommand command;
       if (queue.pop(command)) execute(command), work = 1;
     }
+    if (work == 0 && called()) met.store(1), work = 1;
     for (size_t i = 0; i < kMessages && work == 0; ++i) {
       if (!here(i)) continue;
       if (i == 0 && needs_entry && entry.load_relaxed() == 0) dropped.store(1);
@@ -93,11 +94,13 @@ struct SimulatedEngine {
   bool idle() {
     const bool looks = !Program::current()->constant[inside.where()];
     if (looks && inside.load_relaxed() != 0) clash.store(1);
-    bool none = !queue.maybe_filled();
+    bool none = !queue.maybe_filled() && !called();
     for (size_t i = 0; i < kMessages && none; ++i) none = !here(i);
     return none;
   }
   bool quiet() { return idle(); }
+  bool unmet() { return met.load_relaxed() == 0; }
+  bool called() { return hello.load() != 0 && met.load() == 0; }  // by somebody who has not been answered yet
   bool busy() { return false; }
   bool may_be_busy() { return false; }
   void settle() {}
@@ -112,6 +115,7 @@ struct SimulatedEngine {
   Flag posted;
   Queue queue;
   bool needs_entry = false;
+  Cell hello{"hello"}, met{"met"};  // somebody calls by the network; and has been answered
   Cell entry{"entry"}, dropped{"dropped"}, overtaken{"overtaken"}, inside{"inside a step"}, clash{"clash"};
   std::array<Cell, kMessages> message{Cell{"message 0"}, Cell{"message 1"}, Cell{"message 2"}};
   std::array<Cell, kMessages> taken{Cell{"taken 0"}, Cell{"taken 1"}, Cell{"taken 2"}};
@@ -120,19 +124,25 @@ struct SimulatedEngine {
 
 inline constexpr uint8_t kBatonWord = 0;  // the first word that a scenario makes
 
+// What comes by a network changes the door's word and wakes those who sleep with descriptors: as a descriptor, it is seen by who begins
+// to sleep later, too.
 struct SimulatedSleeping {
+  static constexpr uint32_t kDescriptors = 4;
   void sleep(BasicDoorbell<Memory>& door, uint32_t word, Sleeper who, int64_t, bool with_descriptors) {
     if (who == Sleeper::engine && !with_descriptors && naps) return;
-    door.word().sleep(word, static_cast<uint32_t>(who));
+    const bool watches = with_descriptors && network != nullptr;
+    if (watches && (network->called() || network->here(0))) return;
+    door.word().sleep(word, static_cast<uint32_t>(who) | (watches ? kDescriptors : 0));
   }
   void sleep_passive(Cell& word, uint32_t seen, int64_t) { word.sleep(seen, kWaiter); }
-  void wake(BasicDoorbell<Memory>& door, Sleeper who) { door.word().wake(static_cast<uint32_t>(who)); }
+  void wake(BasicDoorbell<Memory>& door, Sleeper who, bool) { door.word().wake(static_cast<uint32_t>(who)); }
   void wake_passive(Cell& word) { word.wake(kWaiter); }
   // The thread comes again once the baton is free: to look in between as often as it likes makes histories without end.
   void let_others_run() const { perform({Kind::await, kBatonWord, true, false, 0, 0}); }
   bool may_move() const { return false; }
   void move_aside(uint64_t) {}
   static inline bool naps = false;
+  SimulatedEngine* network = nullptr;  // message 0 comes by it
 };
 
 struct ProgressOfThreads : Memory {
@@ -185,8 +195,8 @@ struct Scenario {
   struct Open : BasicProgress<ProgressOfThreads> {
     using Base = BasicProgress<ProgressOfThreads>;
     using Base::asleep_, Base::baton_, Base::bias_owner_, Base::dense_, Base::grant_, Base::passive_, Base::polling_, Base::stop_,
-        Base::taken_back_, Base::waiting_, Base::aborts_, Base::take, Base::cool, Base::leave_wait, Base::leave_baton, Base::enter_wait,
-        Base::wake_sleepers, Base::step, Base::submit_queued;
+        Base::taken_back_, Base::waiting_, Base::aborts_, Base::unmet_, Base::take, Base::cool, Base::look_for_first_word, Base::sleep,
+        Base::leave_wait, Base::leave_baton, Base::enter_wait, Base::wake_sleepers, Base::step, Base::submit_queued;
   } progress;
   BasicDoorbell<Memory> door;
   BasicWatch<Memory> watch;
@@ -195,12 +205,16 @@ struct Scenario {
   SimulatedSleeping sleeping;
   Cell data{"data"};
 
-  explicit Scenario(ProgressMode mode = ProgressMode::park) {
+  explicit Scenario(ProgressMode mode = ProgressMode::park, bool network = false) {
     ProgressPlan plan;
     plan.mode = mode;
     plan.registered = true;
-    fix({&progress.stop_, &progress.polling_, &progress.aborts_, &engine.inside, &engine.clash, &engine.entry, &engine.dropped,
-         &engine.overtaken, &engine.queue.filled, &engine.queue.second, &engine.queue.under_way, &data});
+    plan.by_socket = network;
+    if (network) sleeping.network = &engine;
+    program.initial[progress.unmet_.where()] = network;
+    fix({&progress.stop_, &progress.unmet_, &progress.polling_, &progress.aborts_, &engine.inside, &engine.clash, &engine.entry,
+         &engine.dropped, &engine.overtaken, &engine.hello, &engine.met, &engine.queue.filled, &engine.queue.second,
+         &engine.queue.under_way, &data});
     for (size_t i = 0; i < SimulatedEngine::kMessages; ++i) fix({&engine.message[i], &engine.taken[i]});
     fix({&watch.word()});
     ProgressOfThreads::Calm::is = false;
@@ -246,6 +260,11 @@ struct Scenario {
   void send(size_t i, bool registered) {
     engine.message[i].store_release(1);
     door.ring(registered, true, [this](Sleeper who, bool) { door.word().wake(static_cast<uint32_t>(who)); });
+  }
+  void arrive_by_network(Cell& what) {
+    what.store_release(1);
+    door.word().add(BasicDoorbell<Memory>::kStep);
+    door.word().wake(SimulatedSleeping::kDescriptors);
   }
   bool wait_for(size_t i) {
     return progress.wait([this, i] { return engine.taken[i].load() != 0; }, -1, 0);

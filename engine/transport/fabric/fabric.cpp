@@ -257,6 +257,7 @@ int FabricTransport::poll(int budget) {
     guard_due_ = false;
     done += guard_.poll(*this);
   }
+  if (!state.has_links) return done;  // who sends has called before
   bool empty = false;
   fi_cq_data_entry entries[kBatch];
   for (int left = budget; left > 0 && !empty;) {
@@ -404,7 +405,8 @@ void FabricTransport::finish(Operation& operation, bool ok) {
 bool FabricTransport::idle() {
   if (state.keeps_back) flush();
   if (state.keeps_back) return false;
-  if (guard_.pending()) guard_due_ = true;
+  if (guard_.pending()) guard_due_ = state.has_links = true;
+  if (!state.has_links) return news_ == 0;
   // Twice: the first may do no more than notice that the connection stands.
   for (int i = 0; i < 2 && !opening_.empty(); ++i) news_ += probe();
   if (guard_due_ || news_ > 0 || stashed_ > 0 || !disconnected_.empty() || !unposted_.empty() || !refused_.empty() || !unsent_.empty())
