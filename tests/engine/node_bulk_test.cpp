@@ -212,6 +212,29 @@ TEST(NodeBulk, DataArriveWholeHoweverTheTwoMemoriesLieInTheirPages) {
   }
 }
 
+// Each word of a job tells how many there have been.
+TEST(NodeBulk, APeerThatHasOurMemoryToMoveIsAskedForHelpWithLongMovesAlone) {
+  if (!kSeesSharing) GTEST_SKIP() << kMappedTwice;
+  Two two;
+  std::vector<std::byte> theirs = pattern(SharedCopy::kLeastBothWays, 1), ours(theirs.size());
+  Exposed exposed = two.open(theirs, false), back{};
+  const auto asks = [&](size_t size) {
+    const uint64_t before = two.job().turn.load();
+    EXPECT_EQ(two.mover.transport.pull(*two.to_other, exposed.region, ours.data(), size, &two), Moved::done);
+    EXPECT_EQ(std::memcmp(ours.data(), theirs.data(), size), 0);
+    return two.job().turn.load() != before;
+  };
+  EXPECT_TRUE(asks(SharedCopy::kLeast));
+  EXPECT_FALSE(asks(SharedCopy::kLeast - 1));
+  ASSERT_TRUE(two.mover.transport.expose(*two.to_other, ours.data(), SharedCopy::kLeast, false, back));
+  EXPECT_FALSE(asks(SharedCopy::kLeast));
+  EXPECT_FALSE(asks(SharedCopy::kLeastBothWays - 1));
+  EXPECT_TRUE(asks(SharedCopy::kLeastBothWays));
+  two.mover.transport.withdraw(back);
+  EXPECT_TRUE(asks(SharedCopy::kLeast));
+  two.other.transport.withdraw(exposed);
+}
+
 TEST(NodeBulk, WhoHasOpenedNothingDoesNotLook) {
   Two two;
   std::vector<std::byte> theirs = pattern(1 << 20, 1);

@@ -78,7 +78,9 @@ Moved NodeTransport::move(Link& other, const wire::Region& region, const void* m
   const uint64_t ours = reinterpret_cast<uint64_t>(memory);
   const auto free =
       std::find_if(std::begin(link.moves), std::end(link.moves), [](const NodeLink::Move& move) { return !move.owner.busy(); });
-  if (size < SharedCopy::kLeast || size > SharedCopy::kMost || link.sends_as >= box_count_ || free == std::end(link.moves) || link.dead)
+  // A peer that has as much of ours to copy will not help, and chunks cost both sides more calls than copies of one piece.
+  const size_t least = link.exposed.empty() ? SharedCopy::kLeast : SharedCopy::kLeastBothWays;
+  if (size < least || size > SharedCopy::kMost || link.sends_as >= box_count_ || free == std::end(link.moves) || link.dead)
     return copy(link, ours, region.address, size, to_us) ? Moved::done : no_access(link);
   *free = {&link, {}, ours, region.address, size, to_us, context, true};
   free->owner.open(segment_->header().copy[link.sends_as][free - link.moves], ours, region.address, size, to_us);

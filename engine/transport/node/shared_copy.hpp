@@ -35,6 +35,7 @@ struct SharedCopy {
 
   // From how many bytes on sharing pays: less is copied before a helper has noticed.
   static constexpr size_t kLeast = 48 * 1024;
+  static constexpr size_t kLeastBothWays = 1024 * 1024;  // while the helper has memory of the owner's to copy itself
   // Small chunks pay the kernel's price for each too often, large ones let one side wait long for the other at the end.
   static constexpr size_t kSmallestChunk = 32 * 1024, kLargestChunk = 256 * 1024;
   static constexpr size_t kMost = size_t{1} << 36;
