@@ -19,7 +19,7 @@ struct Receive : Request {
   size_t bytes = 0;
   peace_pattern_t which{};
   Form form = Form::send;
-  uint64_t label = 0;  // not 0: of a message that was set aside for it, sent by `with`
+  bool at_once = false;  // what is not there is not waited for: a message that dies half way ends it, and no sender's end is watched
   ptl_handle_me_t entry = PTL_INVALID_HANDLE;
   uint64_t token = 0;  // of the message that came
   uint64_t hdr_data = 0;
@@ -30,6 +30,8 @@ struct Receive : Request {
 int begin_receive(Receive& receive, Port& port, peace_pattern_t which, void* memory, size_t bytes, Form form);
 // Takes it back if nothing has matched: then it is over with `why`. Else it ends by itself, soon.
 void withdraw_receive(Receive& receive, int why);
+// Ends a receive that began with `at_once`: PEACE_OK, CUT and other results of a message that was there; PEACE_BUSY, not explained: none.
+int end_at_once(Receive& receive);
 // Waits for its end, and takes it back at the limit. What came is in receive.message; the result is returned.
 int end_receive(Receive& receive, int64_t limit);
 // The port's list forgets it.

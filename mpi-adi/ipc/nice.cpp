@@ -77,19 +77,18 @@ void give_turn() {
   offer_turn();
 }
 
-// Takes and hands out events, waiting for one until the deadline. Called with the turn. Below a millisecond it yields
-// instead of sleeping.
+// Takes and hands out events, waiting for one until the deadline: not at all below a millisecond. Called with the turn.
 bool take_events(int64_t deadline) {
   constexpr unsigned kMost = 16;
   ptl_event_t events[kMost];
   unsigned got = 0;
   ptl_time_t timeout = PTL_TIME_FOREVER;
-  if (deadline != kNever) timeout = static_cast<ptl_time_t>(std::clamp<int64_t>((deadline - now()) / kMillisecond, 0, INT_MAX / 2));
-  const int code = PtlxEQTake(cosy.eq, timeout, events, kMost, &got, nullptr);
-  if (code != PTL_OK && code != PTL_EQ_DROPPED) {
-    if (timeout == 0) sched_yield();
-    return false;
+  if (deadline != kNever) {
+    const int64_t left = deadline - now();
+    timeout = static_cast<ptl_time_t>(std::clamp<int64_t>(left / kMillisecond, 0, INT_MAX / 2));
   }
+  const int code = PtlxEQTake(cosy.eq, timeout, events, kMost, &got, nullptr);
+  if (code != PTL_OK && code != PTL_EQ_DROPPED) return false;
   for (unsigned i = 0; i < got; ++i)
     if (auto* listener = static_cast<Listener*>(events[i].user_ptr)) {
       listener->heard(*listener, events[i]);
@@ -191,7 +190,10 @@ bool wait(Request& request, int64_t deadline) {
     int64_t until = deadline;
     if (!told && (until == kNever || until > begin + kSecond)) until = begin + kSecond;
     if (take_turn()) {
-      while (!request.over() && (take_events(until) || until == kNever || now() < until)) {
+      while (!request.over()) {
+        if (take_events(until) || until == kNever) continue;
+        if (now() >= until) break;
+        sched_yield();  // less than a millisecond is left
       }
       give_turn();
     } else if (!spin_for(request) && sleep_for(request, until)) {
@@ -214,6 +216,13 @@ bool wait(Request& request, int64_t deadline) {
 void poll() {
   if (!take_turn()) return;
   while (take_events(0)) {
+  }
+  give_turn();
+}
+
+void poll_for(const Request& request) {
+  if (request.over() || !take_turn()) return;
+  while (!request.over() && take_events(0)) {
   }
   give_turn();
 }

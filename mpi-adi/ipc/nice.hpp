@@ -64,6 +64,8 @@ bool wait(Request& request, int64_t deadline);
 inline void wait(Request& request) { wait(request, kNever); }
 // Hands out what events there are, without waiting.
 void poll();
+// The same until the request is over.
+void poll_for(const Request& request);
 
 // Two events at most follow for each that was admitted: the queue never overflows. False: too many.
 bool admit(unsigned count = 1);

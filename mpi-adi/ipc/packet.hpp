@@ -19,8 +19,8 @@
 
 namespace portunus::peace {
 
-// On the entry of receives. `labelled` is never sent: what a select has chosen is known by it.
-enum class Form : uint64_t { send = 0, call = 1, consumed = 2, labelled = 3 };
+// On the entry of receives.
+enum class Form : uint64_t { send = 0, call = 1, consumed = 2 };
 // On the entry of tokens.
 enum class Kept : uint64_t { port = 0, answer = 1, out = 2, in = 3 };
 

@@ -274,7 +274,8 @@ int peace_open(uint32_t number, uint32_t buffers, size_t bytes, peace_port_t* ou
   generations[number] = generations[number] % kMostGeneration + 1;
   const std::lock_guard port_lock(port->mutex);
   port->address = {number_of(cosy.self), number, generations[number]};
-  port->taken = port->notified = 0;
+  port->taken = 0;
+  port->notified = 0;
   port->armed = false;
   int code = open_buffers(*port, buffers, bytes);
   if (code == PEACE_OK)

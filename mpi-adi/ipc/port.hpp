@@ -38,8 +38,10 @@ struct Port : Listener {
   size_t buffer_bytes = 0;
   std::vector<std::unique_ptr<Buffer>> buffers;
   std::deque<Buffer*> queue;  // those that are not borrowed, in the order in which they take messages
-  uint64_t taken = 0;         // of what `arrivals` counts
-  bool armed = false;         // its next arrival sends a signal
+  // Written with the mutex.
+  std::atomic<uint64_t> taken{0};     // of what `arrivals` counts
+  std::atomic<bool> armed{false};     // its next arrival sends a signal, or has sent one that was not heard yet
+  std::atomic<uint64_t> armed_at{0};  // what `arrivals` was then
   int fd = -1;
   uint64_t notified = 0;  // the engine's word for the descriptor
 

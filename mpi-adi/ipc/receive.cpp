@@ -35,7 +35,7 @@ void heard(Listener& listener, const ptl_event_t& event) {
     default: break;
   }
   // Its sender died with the message half moved: it never was. The receive goes on.
-  if (!any_process(receive.which) || receive.label) {
+  if (!any_process(receive.which) || receive.at_once) {
     complete(receive, PEACE_DIED);
     return;
   }
@@ -53,10 +53,6 @@ void sender_died(Request& request) {
 // The port's mutex is held.
 int append(Receive& receive) {
   const peace_address_t& address = receive.port->address;
-  if (receive.label) {
-    const ptl_me_t chosen = entry_for(receive.memory, receive.bytes, kOnce, receive.label, 0, process_of(receive.with));
-    return PtlMEAppend(cosy.ni, kReceives, &chosen, PTL_PRIORITY_LIST, static_cast<Listener*>(&receive), &receive.entry);
-  }
   const uint64_t ignore = kTryBit | (receive.form == Form::send ? kConsumedBit : 0) | receive.which.ignore;
   const ptl_me_t entry =
       entry_for(receive.memory, receive.bytes, kOnce, match_bits(receive.form, false, address.port, address.generation, receive.which.type),
@@ -76,11 +72,11 @@ int begin_receive(Receive& receive, Port& port, peace_pattern_t which, void* mem
   receive.form = form;
   receive.doing = "receives at its";
   receive.Request::port = port.address.port;
-  if (!receive.label) receive.with = which.from.process;
+  receive.with = which.from.process;
   int code;
   {
     const std::lock_guard lock(port.mutex);
-    if (!port.open() && !receive.label) {
+    if (!port.open()) {
       dismiss();
       return fail(PEACE_GONE, "the port was closed");
     }
@@ -91,7 +87,7 @@ int begin_receive(Receive& receive, Port& port, peace_pattern_t which, void* mem
     dismiss();
     return portals_failed("receive", code);
   }
-  if (receive.label) return PEACE_OK;
+  if (receive.at_once) return PEACE_OK;
   code = receive.watched.begin(which.from.process, receive, sender_died);
   if (code == PEACE_OK) return PEACE_OK;
   withdraw_receive(receive, code);
@@ -119,8 +115,10 @@ void leave_port(Receive& receive) {
   all.pop_back();
 }
 
-int end_receive(Receive& receive, int64_t limit) {
-  if (limit == 0) poll();
+namespace {
+
+void end_within(Receive& receive, int64_t limit) {
+  if (limit == 0) poll_for(receive);
   if (limit == 0 ? !receive.over() : !wait(receive, deadline_of(limit))) {
     withdraw_receive(receive, limit == 0 ? PEACE_BUSY : PEACE_TIMEOUT);
     wait(receive);
@@ -128,6 +126,9 @@ int end_receive(Receive& receive, int64_t limit) {
   leave_port(receive);
   dismiss();
   if (receive.token) tell_consumed(receive.message, receive.token, receive.result);
+}
+
+int explained_result(Receive& receive) {
   switch (receive.result) {
     case PEACE_OK: return PEACE_OK;
     case PEACE_CUT:
@@ -141,6 +142,18 @@ int end_receive(Receive& receive, int64_t limit) {
     case PEACE_ARG: return fail(PEACE_ARG, "the memory to receive in cannot be written");
     default: return fail(receive.result, "the receive failed");
   }
+}
+
+}  // namespace
+
+int end_receive(Receive& receive, int64_t limit) {
+  end_within(receive, limit);
+  return explained_result(receive);
+}
+
+int end_at_once(Receive& receive) {
+  end_within(receive, 0);
+  return receive.result == PEACE_BUSY ? static_cast<int>(PEACE_BUSY) : explained_result(receive);
 }
 
 void tell_consumed(const peace_message_t& message, uint64_t token, int result) {

@@ -1,11 +1,12 @@
 // select.cpp: exactly one of several receives and at most one send.
 //
-// With several alternatives nothing is appended: that would release several senders. Their messages are held; the first that
-// is found is set aside under a label, and an entry for the label takes it. When none is there, the next arrival at each
-// port sends a signal here. An offer is an ordinary send that is withdrawn on an arrival: if it is too late for that, the
-// offer was chosen, and the arrival stays held. Two that offer to each other and withdraw at the same time try again after
-// pauses of random length.
+// With several alternatives their entries are never appended together: that would release several senders. Messages are held; at a port
+// that has some, an entry is appended that takes what is there, and unlinked if it took nothing, before the next port is looked at. When
+// none is there, the next arrival at each port sends a signal here. An offer is an ordinary send that is withdrawn on an arrival: if it is
+// too late for that, the offer was chosen, and the arrival stays held. Two that offer to each other and withdraw at the same time try again
+// after pauses of random length.
 #include <algorithm>
+#include <list>
 #include <random>
 
 #include "mpi-adi/ipc/internal.hpp"
@@ -30,7 +31,6 @@ std::vector<Selecting*>& spare() {
   return all;
 }
 std::atomic<unsigned> selecting{0};  // how many are in `waiting`
-std::atomic<uint64_t> labels{1};
 std::atomic<unsigned> rotation{0};
 
 // In the list for the length of a select.
@@ -66,15 +66,6 @@ class Listed {
   Selecting* self_;
 };
 
-struct Search : Request {
-  uint64_t process = 0;
-};
-void found(Listener& listener, const ptl_event_t& event) {
-  auto& search = static_cast<Search&>(listener);
-  search.process = number_of(event.initiator);
-  complete(search, event.ni_fail_type == PTL_NI_OK ? PEACE_OK : PEACE_BUSY);
-}
-
 void offer_ended(Send& send) {
   // The select of this send is its thread's, whose object outlives it.
   Selecting& self = *send.selecting;
@@ -87,19 +78,20 @@ void peer_died(Request& request) { complete(request, PEACE_DIED); }
 
 class Select {
  public:
-  Select(const peace_alternative_t* from, int count, const std::vector<Port*>& ports, const peace_offer_t* offer, Selecting& self)
-      : from_(from), count_(count), ports_(ports), offer_(offer), self_(self) {}
+  Select(const peace_alternative_t* from, int count, const std::vector<Port*>& ports, const peace_offer_t* offer, Selecting& self,
+         bool waits)
+      : from_(from), count_(count), ports_(ports), offer_(offer), self_(self), waits_(waits) {}
 
   int run(unsigned flags, int64_t limit, int& chosen, peace_message_t& message);
 
  private:
   bool enabled(int i) const { return ports_[static_cast<size_t>(i)] != nullptr; }
-  // PEACE_BUSY: nothing is there. Else `i` was chosen, and this is its result.
+  // PEACE_BUSY: nothing is there; what comes wakes this select, if it waits. Else `i` was chosen, and this is its result.
   int try_alternative(int i, peace_message_t& message);
-  int take_aside(int i, uint64_t label, uint64_t sender, peace_message_t& message);
   int scan(unsigned first, int& chosen, peace_message_t& message);
-  // True: something arrived since the scan.
-  bool arm(Port& port, uint64_t seen);
+  int nobody_or_dead(int i);
+  // What arrives after so many sends a signal, also if it has by now. The port's mutex is held.
+  void arm(Port& port, uint64_t seen);
   int make_offer(bool only_now);
   int offer_result(peace_message_t& message) {
     message = self_.offer->message;
@@ -120,19 +112,8 @@ class Select {
   const std::vector<Port*>& ports_;
   const peace_offer_t* offer_;
   Selecting& self_;
-  std::vector<uint64_t> seen_ = std::vector<uint64_t>(static_cast<size_t>(std::max(count_, 0)));
+  const bool waits_;  // what arrives later shall wake it
 };
-
-int Select::take_aside(int i, uint64_t label, uint64_t sender, peace_message_t& message) {
-  Receive receive;
-  receive.label = label;
-  receive.with = sender;
-  const int code = begin_receive(receive, *ports_[static_cast<size_t>(i)], from_[i].which, from_[i].memory, from_[i].bytes, Form::send);
-  if (code != PEACE_OK) return code;
-  const int result = end_receive(receive, PEACE_FOREVER);
-  message = receive.message;
-  return result;
-}
 
 int Select::try_alternative(int i, peace_message_t& message) {
   Port& port = *ports_[static_cast<size_t>(i)];
@@ -143,32 +124,40 @@ int Select::try_alternative(int i, peace_message_t& message) {
     if (!take_now(port, want.memory, want.bytes, lock, message)) return PEACE_BUSY;
     return message.moved < message.sent ? fail(PEACE_CUT, "the message was longer than the room for it") : static_cast<int>(PEACE_OK);
   }
-  uint64_t& seen = seen_[static_cast<size_t>(i)];
+  // Whatever comes sends a signal: to ask the counter would look at the network for each port.
+  if (waits_ && port.armed.load(std::memory_order_acquire) &&
+      port.armed_at.load(std::memory_order_relaxed) == port.taken.load(std::memory_order_relaxed))
+    return nobody_or_dead(i);
+  ptl_ct_event_t arrivals{};
   {
     const std::lock_guard lock(port.mutex);
-    ptl_ct_event_t arrivals{};
     if (!port.open() || PtlCTGet(port.arrivals, &arrivals) != PTL_OK) return fail(PEACE_GONE, "the port of alternative %d was closed", i);
-    seen = arrivals.success;
-    if (seen == port.taken)
-      return any_process(want.which) || !has_ended(want.which.from.process)
-                 ? PEACE_BUSY
-                 : fail(PEACE_DIED, "the process that alternative %d names has ended", i);
+    if (arrivals.success == port.taken) {
+      if (waits_) arm(port, arrivals.success);
+      return nobody_or_dead(i);
+    }
   }
-  Search search;
-  search.heard = found;
-  const ptl_me_t like =
-      entry_for(nullptr, 0, kOnce, match_bits(Form::send, false, port.address.port, port.address.generation, want.which.type),
-                kConsumedBit | kTryBit | want.which.ignore, any_process(want.which) ? anybody() : process_of(want.which.from.process));
-  const uint64_t label = token_bits(Kept::in, labels.fetch_add(1, std::memory_order_relaxed));
-  if (const int code = PtlxMESetAside(cosy.ni, kReceives, &like, label, static_cast<Listener*>(&search)); code != PTL_OK)
-    return portals_failed("look for a message", code);
-  wait(search);
-  if (search.result != PEACE_OK) {
-    const bool any = any_process(want.which);
-    return any || !has_ended(want.which.from.process) ? PEACE_BUSY : fail(PEACE_DIED, "the process that alternative %d names has ended", i);
+  Receive receive;
+  receive.at_once = true;
+  if (const int code = begin_receive(receive, port, want.which, want.memory, want.bytes, Form::send); code != PEACE_OK) return code;
+  const int result = end_at_once(receive);
+  const bool died = result == PEACE_DIED && any_process(want.which);  // it never was
+  if (result != PEACE_BUSY && !died) {
+    message = receive.message;
+    return result;
   }
-  const int result = take_aside(i, label, search.process, message);
-  return result == PEACE_DIED && any_process(want.which) ? PEACE_BUSY : result;  // its sender died half way: it never was
+  if (waits_) {
+    const std::lock_guard lock(port.mutex);
+    if (!port.open()) return fail(PEACE_GONE, "the port of alternative %d was closed", i);
+    arm(port, arrivals.success);
+  }
+  return nobody_or_dead(i);
+}
+
+int Select::nobody_or_dead(int i) {
+  const peace_pattern_t& which = from_[i].which;
+  if (any_process(which) || !has_ended(which.from.process)) return PEACE_BUSY;
+  return fail(PEACE_DIED, "the process that alternative %d names has ended", i);
 }
 
 int Select::scan(unsigned first, int& chosen, peace_message_t& message) {
@@ -183,16 +172,13 @@ int Select::scan(unsigned first, int& chosen, peace_message_t& message) {
   return PEACE_BUSY;
 }
 
-bool Select::arm(Port& port, uint64_t seen) {
-  const std::lock_guard lock(port.mutex);
-  if (!port.open()) return true;
-  if (!port.buffers.empty()) return !port.queue.empty() && port.queue.front()->full;
-  ptl_ct_event_t arrivals{};
-  if (PtlCTGet(port.arrivals, &arrivals) != PTL_OK || arrivals.success != seen) return true;
-  if (!port.armed)
-    port.armed = PtlTriggeredPut(cosy.md_copied, 0, 0, PTL_NO_ACK_REQ, cosy.self, kSignals, 0, 0, nullptr,
-                                 reinterpret_cast<uint64_t>(static_cast<Listener*>(&port)), port.arrivals, seen + 1) == PTL_OK;
-  return false;
+void Select::arm(Port& port, uint64_t seen) {
+  if (port.armed) return;
+  port.armed_at = seen;
+  port.armed = true;  // before its signal can be heard
+  if (PtlTriggeredPut(cosy.md_copied, 0, 0, PTL_NO_ACK_REQ, cosy.self, kSignals, 0, 0, nullptr,
+                      reinterpret_cast<uint64_t>(static_cast<Listener*>(&port)), port.arrivals, seen + 1) != PTL_OK)
+    port.armed = false;
 }
 
 int Select::make_offer(bool only_now) {
@@ -229,10 +215,6 @@ int Select::run(unsigned flags, int64_t limit, int& chosen, peace_message_t& mes
       }
       return offer_result(message);
     }
-    bool arrived = false;
-    for (int i = 0; i < count_ && !arrived; ++i)
-      if (enabled(i)) arrived = arm(*ports_[static_cast<size_t>(i)], seen_[static_cast<size_t>(i)]);
-    if (arrived) continue;
     if (offer_)
       if (result = make_offer(false); result != PEACE_OK) return result;
     const bool woken = wait(self_, deadline);
@@ -289,7 +271,8 @@ int peace_select(const peace_alternative_t* from, int count, const peace_offer_t
     if (const int code = check_address(offer->to); code != PEACE_OK) return code;
     if (const int code = check_memory("the offer's data", offer->data, offer->bytes, Access::read); code != PEACE_OK) return code;
   }
-  std::vector<Port*> ports(static_cast<size_t>(count), nullptr);
+  thread_local std::vector<Port*> ports;  // kept, as its memory is
+  ports.assign(static_cast<size_t>(count), nullptr);
   int last = -1, alternatives = 0;
   for (int i = 0; i < count; ++i) {
     if (!from[i].enabled) continue;
@@ -315,11 +298,11 @@ int peace_select(const peace_alternative_t* from, int count, const peace_offer_t
     result = peace_receive(from[last].port, from[last].which, from[last].memory, from[last].bytes, limit, &got);
   } else {
     Listed self;
-    std::deque<Watched> watched;
+    std::list<Watched> watched;
     for (int i = 0; i < count; ++i)
       if (ports[static_cast<size_t>(i)] && from[i].which.from.process != 0)
         if (const int code = watched.emplace_back().begin(from[i].which.from.process, *self, peer_died); code != PEACE_OK) return code;
-    Select select(from, count, ports, offer, *self);
+    Select select(from, count, ports, offer, *self, limit != 0);
     result = select.run(flags, limit, where, got);
   }
   if (chosen) *chosen = where;

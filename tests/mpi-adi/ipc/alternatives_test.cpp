@@ -95,6 +95,34 @@ TEST_F(Peace, AnOfferIsTakenOrWithdrawnAndThenAnArrivalChosen) {
   EXPECT_EQ(chosen, -1);
 }
 
+// A message is held that no alternative wants: whoever looked in vain has left nothing behind that takes what comes later, and is woken
+// by it while it waits.
+TEST_F(Peace, ASelectThatLooksInVainTakesNothingLater) {
+  peace_port_t other;
+  ASSERT_EQ(peace_open(0, 0, 0, &other), PEACE_OK);
+  uint64_t unwanted = 7, wanted = 5, room = 0, got = 0;
+  const peace_pattern_t five{{0, 0, 0}, 5, 0};
+  const peace_alternative_t from[2] = {{port, five, &room, 8, 1}, {other, five, &room, 8, 1}};
+  peace_request_t request;
+  int fd = -1, chosen = 7;
+  ASSERT_EQ(peace_descriptor(port, &fd), PEACE_OK);
+  ASSERT_EQ(peace_isend(here, 7, &unwanted, 8, 0, &request), PEACE_OK);
+  until_readable(fd);
+  EXPECT_EQ(peace_select(from, 2, nullptr, 0, 0, &chosen, nullptr), PEACE_BUSY);
+  EXPECT_EQ(peace_select(from, 2, nullptr, 0, kMillisecond, &chosen, nullptr), PEACE_TIMEOUT);
+  EXPECT_EQ(peace_send(here, 5, &wanted, 8, 0, 0, nullptr), PEACE_BUSY);  // nobody waits for it
+  EXPECT_EQ(peace_wait(&request, 0, nullptr), PEACE_BUSY);
+  std::thread sender([&] { EXPECT_EQ(cs_send(here, 5, &wanted, 8), PEACE_OK); });
+  EXPECT_EQ(peace_select(from, 2, nullptr, 0, kPatience, &chosen, nullptr), PEACE_OK);
+  EXPECT_EQ(chosen, 0);
+  EXPECT_EQ(room, 5u);
+  sender.join();
+  EXPECT_EQ(receive(&got, 8), PEACE_OK);
+  EXPECT_EQ(got, 7u);
+  EXPECT_EQ(peace_wait(&request, kPatience, nullptr), PEACE_OK);
+  EXPECT_EQ(peace_close(&other), PEACE_OK);
+}
+
 // Two that offer to each other: one sends, the other receives.
 TEST_F(Peace, TwoSelectsThatOfferToEachOtherMeet) {
   peace_port_t ports[2] = {port, nullptr};
