@@ -38,11 +38,12 @@ Moved FabricTransport::move(FabricLink& link, const wire::Region& remote, void* 
     if (registration == nullptr) return Moved::failed;
   }
   fabric::Move& move =
-      moves_.emplace_back(fabric::Move{&link, remote, static_cast<std::byte*>(local), size, size, out, context, registration});
+      moves_.emplace_back(fabric::Move{&link, remote, static_cast<std::byte*>(local), size, size, out, context, false, registration});
   link.moves.push_back(&move);
+  move.flows = size >= fabric::Flow::kLong && !is_last_word(move, std::min(size, link.window.piece()));
   const ssize_t status = ask_for_more(link);
   if (status == 0 || link.asked > 0 || link.moves.front() != &move) {
-    if (size >= fabric::Flow::kLong) flow_of(out).begin(size), flow_of(out).asked(now_ns());
+    if (move.flows) flow_of(out).begin(size), flow_of(out).asked(now_ns());
     return Moved::started;
   }
   // The very first piece: nothing else would make us try again.
@@ -50,6 +51,12 @@ Moved FabricTransport::move(FabricLink& link, const wire::Region& remote, void* 
   registrations_.release(registration);
   moves_.pop_back();
   return status == -FI_EAGAIN ? Moved::again : Moved::failed;
+}
+
+// Whether the next piece, of so many bytes, is the last of a push that no message overtakes. Those before it come back when they have
+// arrived: who knows when takes care not to fill the stream.
+bool FabricTransport::is_last_word(const fabric::Move& move, size_t size) const {
+  return move.out && move.left == size && endpoint_.by_streams();
 }
 
 // As much as may be on its way at once. Not 0: the provider would not take the next piece.
@@ -74,7 +81,7 @@ ssize_t FabricTransport::ask_for_piece(FabricLink& link) {
   operation->active = true;
   operation->move = &move;
   operation->bytes = size;
-  operation->begun_ns = now_ns();
+  operation->begun_ns = is_last_word(move, size) ? 0 : now_ns();
   link.asked += size;
   ++move.pieces;
   move.left -= size;
@@ -96,8 +103,9 @@ ssize_t FabricTransport::start(Operation& operation, const fabric::Move& move, s
   message.rma_iov = &region;
   message.rma_iov_count = 1;
   message.context = &operation;
-  // A push is told as moved when it lies in the peer's memory: the message that says so may take another way.
-  if (move.out) return fi_writemsg(endpoint_.ep.get(), &message, FI_COMPLETION | FI_DELIVERY_COMPLETE);
+  // A push is told as moved when it lies in the peer's memory: the message that says so may take another way. Not in a stream, and the
+  // peer's word that it is there would wait behind all data that go the other way, and wake this process once more.
+  if (move.out) return fi_writemsg(endpoint_.ep.get(), &message, FI_COMPLETION | (is_last_word(move, size) ? 0 : FI_DELIVERY_COMPLETE));
   return fi_readmsg(endpoint_.ep.get(), &message, FI_COMPLETION);
 }
 
@@ -108,7 +116,7 @@ void FabricTransport::returned(Operation& operation, bool ok) {
   --move.pieces;
   if (FabricLink* const link = move.link) {
     link->asked -= operation.bytes;
-    link->window.took(now_ns() - operation.begun_ns);
+    if (operation.begun_ns != 0) link->window.took(now_ns() - operation.begun_ns);
     if (!ok) give_up(move);
     go_on(*link);
   }
@@ -148,7 +156,7 @@ void FabricTransport::settle(fabric::Move& move) {
   const fabric::Move ended = move;
   moves_.remove_if([&move](const fabric::Move& one) { return &one == &move; });
   registrations_.release(ended.registration);
-  if (ended.all >= fabric::Flow::kLong) flow_of(ended.out).ended(ended.all, now_ns());
+  if (ended.flows) flow_of(ended.out).ended(ended.all, now_ns());
   if (ended.link != nullptr) sink_.moved(ended.context, ended.fine);
 }
 

@@ -49,6 +49,7 @@ struct Move {
   size_t all;
   bool out;
   void* context;
+  bool flows = false;  // its data are counted in a Flow
   Registration* registration = nullptr;
   uint32_t pieces = 0;  // that the provider has
   bool fine = true;
