@@ -29,6 +29,7 @@ TEST(FabricFlow, NobodyNeedLookUntilTheDataShouldBeThere) {
   EXPECT_NEAR(static_cast<double>(flow.rest_ns(now + 200'000)), kTime - 200'000, 1000);
   EXPECT_EQ(flow.rest_ns(now + 450'000), 0) << "not worth it";
   EXPECT_EQ(flow.rest_ns(now + 3 * kTime), 0) << "it is late: the descriptor tells";
+  flow.looked(now + kTime - 1);
   flow.ended(kBytes, now += kTime);
   // A socket's buffer must not run full, or dry.
   flow.begin(100 * kBytes);
@@ -60,6 +61,57 @@ TEST(FabricFlow, WhoeverCameLateSaysLittleOfTheWire) {
   flow.begin(kBytes);
   flow.asked(now);
   EXPECT_EQ(flow.rest_ns(now), 2'000'000) << "a slow wire, but never more than 2 ms";
+}
+
+// Who is asleep until the data should be there finds them there, whenever they came: that says nothing of when.
+TEST(FabricFlow, WhoRestsUntilTheEndDoesNotRestEverLonger) {
+  constexpr uint64_t kBytes = 64 << 10, kTime = 500'000;
+  fabric::Flow flow;
+  uint64_t now = kMillisecond;
+  const auto begin = [&] {
+    now += kMillisecond;
+    flow.begin(kBytes);
+    flow.asked(now);
+    flow.looked(now);
+  };
+  begin();
+  flow.looked(now + kTime - 1);
+  flow.ended(kBytes, now + kTime);
+  int early = 0;
+  for (int i = 0; i < 1000; ++i) {
+    begin();
+    const uint64_t end = now + kTime;
+    uint64_t at = now + static_cast<uint64_t>(flow.rest_ns(now));
+    EXPECT_NEAR(static_cast<double>(at), static_cast<double>(end), kTime / 8.0);
+    if (at < end) {  // then its descriptor is listened to
+      ++early;
+      flow.looked(at);
+      at = end;
+    }
+    flow.ended(kBytes, at);
+  }
+  EXPECT_GT(early, 0) << "else nobody knows that it did not end long before";
+  EXPECT_LT(early, 500) << "each costs a look for nothing";
+}
+
+TEST(FabricFlow, AFasterWireIsNoticedAlthoughItsEndIsNeverSeen) {
+  constexpr uint64_t kBytes = 64 << 10;
+  fabric::Flow flow;
+  uint64_t now = kMillisecond;
+  for (const uint64_t time : {1'000'000, 300'000}) {
+    int64_t rest = 0;
+    for (int i = 0; i < 400; ++i) {
+      now += kMillisecond;
+      flow.begin(kBytes);
+      flow.asked(now);
+      flow.looked(now);
+      rest = flow.rest_ns(now);
+      const uint64_t woken = std::max<uint64_t>(time, static_cast<uint64_t>(rest));
+      if (rest > 0 && static_cast<uint64_t>(rest) < time) flow.looked(now + static_cast<uint64_t>(rest));
+      flow.ended(kBytes, now += woken);
+    }
+    EXPECT_NEAR(static_cast<double>(rest), static_cast<double>(time), static_cast<double>(time) / 8);
+  }
 }
 
 TEST(FabricWindow, AsksForEverythingAtOnceUnlessItIsLimited) {

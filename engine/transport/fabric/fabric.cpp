@@ -247,11 +247,13 @@ void FabricTransport::note_asking() {
   const uint64_t now = now_ns();
   if (now - spoke_ns_ < kWhile) return;
   for (fabric::Flow* const flow : {&in_, &out_})
-    if (flow->awaits_asking()) flow->asked(now);
+    if (flow->awaits_asking()) flow->asked(now - spoke_ns_ < 5 * kWhile ? spoke_ns_ + kWhile : now);
 }
 
 int FabricTransport::poll(int budget) {
   if (in_.awaits_asking() || out_.awaits_asking()) note_asking();
+  const bool long_data = in_.under_way() || out_.under_way();
+  const uint64_t begun_ns = long_data ? now_ns() : 0;
   int done = std::exchange(news_, 0);
   if (calling_ > 0 || guard_due_ || ++turn_ % kGuardTurns == 0) {
     guard_due_ = false;
@@ -268,6 +270,7 @@ int FabricTransport::poll(int budget) {
     left -= std::abs(n);
     done += std::abs(n);
   }
+  if (long_data) in_.looked(begun_ns), out_.looked(begun_ns);
   if (!unposted_.empty()) receive_more();
   if (!opening_.empty()) done += probe();
   if (!refused_.empty()) done += retry_moves();

@@ -20,19 +20,19 @@ class Flow {
     under_way_ += bytes;
     asked_ = false;
   }
+  [[nodiscard]] bool under_way() const { return under_way_ > 0; }
   [[nodiscard]] bool awaits_asking() const { return under_way_ > 0 && !asked_; }
   void asked(uint64_t now_ns) {
     asked_ = true;
     if (since_ns_ == 0) since_ns_ = now_ns;
   }
+  // Somebody has looked for what has come.
+  void looked(uint64_t now_ns) { looked_ns_ = now_ns; }
   // So many have arrived, or never will.
   void ended(uint64_t bytes, uint64_t now_ns) {
     under_way_ -= std::min(bytes, under_way_);
     passed_ += bytes;
-    if (since_ns_ != 0 && now_ns > since_ns_) {
-      const double sample = static_cast<double>(passed_) / static_cast<double>(now_ns - since_ns_);
-      bytes_per_ns_ = std::max(sample, bytes_per_ns_ * 0.875);  // who came late, or shared the wire, says little of its speed
-    }
+    if (since_ns_ != 0 && now_ns > since_ns_) weigh(now_ns);
     if (under_way_ == 0) since_ns_ = passed_ = 0;
   }
 
@@ -47,11 +47,25 @@ class Flow {
   }
 
  private:
+  // The end came between the last look and now. Who rests for as long as it takes to see the end, and takes that for the end, would rest
+  // ever longer.
+  void weigh(uint64_t now_ns) {
+    const auto passed = static_cast<double>(passed_);
+    const double slowest = passed / static_cast<double>(now_ns - since_ns_);
+    const double fastest = looked_ns_ > since_ns_ ? passed / static_cast<double>(looked_ns_ - since_ns_) : 2 * slowest;
+    if (bytes_per_ns_ <= 0) bytes_per_ns_ = slowest;
+    else if (bytes_per_ns_ < fastest) bytes_per_ns_ = std::min(std::max(bytes_per_ns_, slowest) * kUnseen, fastest);
+    else bytes_per_ns_ = std::max(fastest * kEarly, bytes_per_ns_ * kLate);
+  }
+
+  // To look early costs a look more, to look late costs time.
+  static constexpr double kEarly = 1 - 1.0 / 16, kUnseen = 1 + 1.0 / 64;
+  static constexpr double kLate = 0.875;         // at least: who came late, or shared the wire, says little of its speed
   static constexpr uint64_t kAtOnce = 96 << 10;  // bytes that a socket's buffers take in, or have to give, while nobody looks
   static constexpr int64_t kLeastNs = 100'000, kMostNs = 2'000'000;  // to be woken costs some ten microseconds
 
   uint64_t under_way_ = 0, passed_ = 0;  // passed: since since_ns_, when data began to flow that have not ceased
-  uint64_t since_ns_ = 0;
+  uint64_t since_ns_ = 0, looked_ns_ = 0;
   bool asked_ = false;
   double bytes_per_ns_ = 0;
 };
