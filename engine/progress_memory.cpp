@@ -15,10 +15,12 @@ void Sleeping::begin(ProcessId self, uint32_t uid, std::vector<int> fds, NodeTra
   if (fds_.empty()) return;
   waiter_bell_.emplace(self, uid, Sleeper::waiter);
   engine_bell_.emplace(self, uid, Sleeper::engine);
+  gate_.emplace(fds_);
 }
 
 void Sleeping::end() {
   fds_.clear();
+  gate_.reset();
   waiter_bell_.reset();
   engine_bell_.reset();
   node_ = nullptr;
@@ -29,8 +31,9 @@ void Sleeping::sleep(Doorbell& door, uint32_t word, Sleeper who, int64_t timeout
     futex_wait(door.word().address(), word, who, timeout_ns);
     return;
   }
-  static const std::vector<int> none;
-  (who == Sleeper::engine ? *engine_bell_ : *waiter_bell_).wait(with_descriptors ? fds_ : none, timeout_ns);
+  if (who == Sleeper::waiter) return waiter_bell_->wait(fds_, timeout_ns);
+  engine_bell_->wait({gate_->fd()}, timeout_ns);
+  gate_->clear();
 }
 
 void Sleeping::wake(Doorbell& door, Sleeper who, bool by_socket) {

@@ -10,6 +10,7 @@
 #include "engine/engine.hpp"
 #include "engine/host/bell_socket.hpp"
 #include "engine/host/clock.hpp"
+#include "engine/host/gate.hpp"
 #include "engine/host/topology.hpp"
 #include "engine/progress/calm.hpp"
 #include "engine/progress/progress.hpp"
@@ -37,6 +38,16 @@ class Sleeping {
   void sleep_passive(HardwareMemory::Atomic32& word, uint32_t seen, int64_t timeout_ns) {
     futex_wait(word.address(), seen, Sleeper::waiter, timeout_ns);
   }
+  // For the engine thread, and only where there are descriptors. Whether what they bring ends its sleep, this one and those to come:
+  void listen(bool listens) { listens ? gate_->open() : gate_->close(); }
+  // not for long: they need not even say so,
+  void ignore() { gate_->detach(); }
+  // not now: an application thread begins to wait;
+  void hush() {
+    if (!gate_->call_off()) gate_->close();  // it was closed until then
+  }
+  // it goes back to computing.
+  void wake_engine_soon() { gate_->wake_after(kPrecedence); }
   void wake(Doorbell& door, Sleeper who, bool by_socket);
   void wake_passive(HardwareMemory::Atomic32& word) { futex_wake(word.address(), Sleeper::waiter); }
   // Between two looks of the engine thread.
@@ -46,9 +57,14 @@ class Sleeping {
   void move_aside(uint64_t now_ns);
 
  private:
+  // ns. Who has just ended a wait may be about to begin something: what that has to say goes first. Else it would stand in a stream behind
+  // the data that the engine thread answers others with, and each direction would wait for the other.
+  static constexpr uint32_t kPrecedence = 25'000;
+
   ProcessId self_;
   uint32_t uid_ = 0;
   std::vector<int> fds_;
+  std::optional<Gate> gate_;  // fds_, for the engine thread
   std::optional<BellSocket> waiter_bell_, engine_bell_;
   NodeTransport* node_ = nullptr;
   const Placement* placement_ = nullptr;
@@ -85,6 +101,7 @@ struct ProgressMemory : ProcessMemory {
     // The longest sleep where a network has no descriptor to wait for, and where it has one; both grow while nothing happens.
     static constexpr int64_t kPollNap = 200'000, kLongestPollNap = 800'000;
     static constexpr int64_t kLongestSleep = 1'000'000'000;  // of a parked engine's thread
+    static constexpr int64_t kLongestUnrung = 250'000'000;   // of one that nobody wakes when a wait ends
     static constexpr int64_t kHeartbeat = 20'000'000, kLongestHeartbeat = 1'280'000'000;
     static constexpr uint32_t kNapsAlike = 16;       // before they are doubled
     static constexpr int64_t kBlindNap = 50'000;     // between two looks at memory whose writers cannot ring

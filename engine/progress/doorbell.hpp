@@ -82,16 +82,17 @@ class BasicDoorbell {
   }
   // Owner: takes back exactly what arm returned. If the word has changed since, another thread's arming must stand.
   void disarm_from(uint32_t armed) {
-    if (!Memory::keeps(Guard::disarm_own_only)) return disarm(who(armed));
+    if (!Memory::keeps(Guard::disarm_own_only)) return static_cast<void>(disarm(who(armed)));
     word_.compare_exchange(armed, quiet(armed));
   }
-  // Owner: takes back an arming of this kind, whoever made it.
-  void disarm(Sleeper only) {
+  // Owner: takes back an arming of this kind, whoever made it. False: there was none.
+  bool disarm(Sleeper only) {
     uint32_t word = word_.load();
     for (bool first = true; who(word) == only; first = false) {
       Memory::repeat(first);
-      if (word_.compare_exchange(word, quiet(word))) return;
+      if (word_.compare_exchange(word, quiet(word))) return true;
     }
+    return false;
   }
 
   // Owner, registered for heavy fences: somebody looks for messages until the word is armed. False: it is armed now.

@@ -33,6 +33,7 @@
 //   naps, uses, wanted                                                                relaxed    hints: nothing is lost by a late read
 //   looks         who polls or waits                  engine thread                  relaxed    a hint
 //   grant, bias_owner, taken_back, rush, clock, posted  the holder of the baton alone -          -
+//   gate          enter_wait, leave_wait, engine thread   engine thread's sleep      kernel     whoever is late costs a look more, see host/gate.hpp
 //   calm          engine thread, under the baton      the holder of the baton, and that thread anywhere
 //
 // clang-format on
@@ -223,17 +224,24 @@ class BasicProgress {
   void enter_wait() {
     waiting_.add(1);
     // Dekker with the parking engine thread: it arms, fences and then reads waiting_; we write waiting_ and then read the door.
-    if (Memory::keeps(Guard::enter_disarm)) door_->disarm(Sleeper::engine);
+    const bool disarmed = Memory::keeps(Guard::enter_disarm) && door_->disarm(Sleeper::engine);
+    if (disarmed && plan_.by_socket && !unmet_.load_relaxed()) sleeping_->hush();
   }
   void leave_wait();
   void leave_holding() LEAVES_BATON {
-    const Sleeper next = hand_over();
+    const Next next = hand_over();
     Memory::mark(17, static_cast<uint32_t>(next));
     leave_baton();
     Memory::mark(18, static_cast<uint32_t>(next));
-    if (next != Sleeper::nobody) ring_own(next);
+    tell(next);
   }
-  Sleeper hand_over() UNDER_BATON;
+  // Who sees to what comes while the calling thread computes.
+  enum class Next : uint8_t { nobody, waiter, engine, engine_soon };
+  Next hand_over() UNDER_BATON;
+  void tell(Next next) {
+    if (next == Next::engine_soon) sleeping_->wake_engine_soon();
+    else if (next != Next::nobody) ring_own(next == Next::engine ? Sleeper::engine : Sleeper::waiter);
+  }
   void cool();
   void meet() UNDER_BATON;
   void look_for_first_word() BATON_NOT_FOLLOWED;
@@ -304,6 +312,7 @@ class BasicProgress {
       const int64_t most = longest_nap();
       if (timeout_ns < 0 || timeout_ns > most) timeout_ns = most;
     }
+    if (plan_.by_socket && who == Sleeper::engine) sleeping_->listen(with_descriptors);
     sleeping_->sleep(*door_, word, who, timeout_ns, with_descriptors);
   }
   // Steps without work before somebody this thread waits for may be waiting for this very processor.

@@ -39,6 +39,7 @@ void BasicProgress<Memory>::run_parked() {
       const uint32_t uses = baton_.uses();
       if (stop_.load()) return;
       const uint64_t begin = Memory::now();
+      if (plan_.by_socket) sleeping_->ignore();
       sleep_on(word, Sleeper::engine, dense_tick_ns, false);
       // It returns at once when the word has changed since, which says nothing about who is busy.
       if (!Memory::passed(begin, dense_tick_ns)) continue;
@@ -95,11 +96,12 @@ void BasicProgress<Memory>::run_parked() {
     if (waiting_.load() > 0) {
       // An application thread steps; when it leaves, it arms the word for us (and so changes it).
       if (unmet_.load_relaxed() && Memory::keeps(Guard::unmet_watched)) {
+        sleeping_->listen(true);
         sleeping_->sleep(*door_, word, Sleeper::engine, longest_ns, true);
         look_for_first_word();
         continue;
       }
-      sleep_on(word, Sleeper::engine, longest_ns, false);
+      sleep_on(word, Sleeper::engine, plan_.by_socket ? std::min(longest_nap(), Limits::kLongestUnrung) : longest_ns, false);
       // It may wait for long: then there is nothing to look for meanwhile.
       if (calm && waiting_.load_relaxed() > 0 && baton_.try_take(Memory::biased())) {
         calm_.weigh(false, false, false, engine_->trigger_uses(), looks_.load_relaxed());

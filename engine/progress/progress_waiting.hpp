@@ -271,7 +271,7 @@ void BasicProgress<Memory>::leave_wait() {
   }
   // The door is armed for others under the baton only: without it, a waiter's arming could be overwritten.
   if (Memory::keeps(Guard::leave_holding)) take_baton();
-  else if (!take()) return static_cast<void>(ring_own(hand_over()));
+  else if (!take()) return tell(hand_over());
   leave_holding();
 }
 
@@ -293,21 +293,20 @@ void BasicProgress<Memory>::meet() {
   if (Memory::keeps(Guard::meet_wakes)) engine_->posted = true;
 }
 
-// Under the baton: the calling thread goes back to computing. Returns who must be rung once the baton is free, because
-// work is left that nobody will be woken for.
+// Under the baton: the calling thread goes back to computing. Returns who is to be told once the baton is free.
 template <class Memory>
-Sleeper BasicProgress<Memory>::hand_over() {
+typename BasicProgress<Memory>::Next BasicProgress<Memory>::hand_over() {
   const bool last = waiting_.fetch_add(~0u) == 1;
-  if (plan_.engine_spins) return Sleeper::nobody;
-  const auto unless_quiet = [&](Sleeper who)
-                                UNDER_BATON { return !Memory::keeps(Guard::leave_rings) || engine_->quiet() ? Sleeper::nobody : who; };
+  if (plan_.engine_spins) return Next::nobody;
+  const auto unless_quiet = [&](Next next)
+                                UNDER_BATON { return !Memory::keeps(Guard::leave_rings) || engine_->quiet() ? Next::nobody : next; };
   if (!last) {
     // Others may sleep on a word that no longer names them (this thread has taken back its own arming).
     if (!Memory::keeps(Guard::leave_relieves) || asleep_.load_relaxed() == 0 ||
         BasicDoorbell<typename Memory::Node>::who(door_->read()) == Sleeper::waiter)
-      return Sleeper::nobody;
+      return Next::nobody;
     door_->arm(Sleeper::waiter, plan_.by_socket);
-    return unless_quiet(Sleeper::waiter);
+    return unless_quiet(Next::waiter);
   }
   if (plan_.mode == ProgressMode::caller || dense_.load_relaxed()) {
     // The engine thread, if there is one, looks every kDenseTick (or more rarely) while waits come this often: the word stays quiet, nobody
@@ -316,22 +315,24 @@ Sleeper BasicProgress<Memory>::hand_over() {
       if (!bias_owner_.get()) bias_owner_.set(Memory::self());
       grant_.set(!Memory::biased() && bias_owner_.get() == Memory::self() && taken_back_.get() < Memory::Limits::kMostTakenBack);
     }
-    return Sleeper::nobody;
+    return Next::nobody;
   }
-  if (plan_.mode != ProgressMode::park) return Sleeper::nobody;
+  if (plan_.mode != ProgressMode::park) return Next::nobody;
   meet();
   if (rush_.begins(plan_.network_open())) {
     dense_.exchange(1);
     door_->arm(Sleeper::engine, plan_.by_socket);
-    return Sleeper::engine;  // wake it once, so that it starts looking by itself
+    return Next::engine;  // wake it once, so that it starts looking by itself
   }
   if (Memory::keeps(Guard::leave_arms)) door_->arm(Sleeper::engine, plan_.by_socket, calm_.now());
-  // The parked thread sleeps on the bell alone while we wait: it must look at the network now, if anybody can be there.
-  if (plan_.network_open() && !unmet_.load_relaxed()) return Sleeper::engine;
+  if (plan_.must_poll) return Next::engine;  // its naps have become long while nobody asked it to look
+  // Where there are descriptors, the parked thread slept on the bell alone while we waited. To wake it at once would take this processor
+  // from the application, and what that may be about to send would leave behind the data that the thread answers others with.
+  if (plan_.by_socket && !unmet_.load_relaxed()) return Memory::keeps(Guard::leave_calls) ? Next::engine_soon : Next::nobody;
   // What has come meanwhile is taken here: that costs less than to wake the thread for it.
   for (int i = 0; calm_.now() && i < Memory::Limits::kLastSteps && step(clock_.coarse(*engine_)) != 0; ++i) {
   }
-  return unless_quiet(Sleeper::engine);
+  return unless_quiet(Next::engine);
 }
 
 // Without a descriptor somebody must look; with one, what a provider has accepted may still need a poll to leave. Both ever less often.

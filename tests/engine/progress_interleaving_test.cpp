@@ -72,6 +72,10 @@ TEST(ProgressInterleaving, AMessageWakesTheOnlyWaiter) { EXPECT_ALL_WELL(alone()
 TEST(ProgressInterleaving, AMessageWithoutAFenceWakesTheWaiterWithTheBias) { EXPECT_ALL_WELL(alone_with_bias()); }
 TEST(ProgressInterleaving, WhoBeginsToWaitTakesOverFromTheEngineThread) { EXPECT_ALL_WELL(enter()); }
 TEST(ProgressInterleaving, WhoLeavesHandsOverToTheEngineThread) { EXPECT_ALL_WELL(leave()); }
+TEST(ProgressInterleaving, WhoLeavesHasTheEngineThreadLookAtDescriptors) {
+  EXPECT_ALL_WELL(leave_to_descriptors());
+  EXPECT_ALL_WELL(leave_to_descriptors_twice());
+}
 TEST(ProgressInterleaving, AnUrgentMessageWakesTheEngineThreadThatIsCalm) { EXPECT_ALL_WELL(leave_calm()); }
 TEST(ProgressInterleaving, TheEngineThreadGetsTheBatonFromWhoHasIt) {
   EXPECT_ALL_WELL(park_while_held(false));
@@ -80,7 +84,10 @@ TEST(ProgressInterleaving, TheEngineThreadGetsTheBatonFromWhoHasIt) {
 TEST(ProgressInterleaving, OneMayLeaveWhileAnotherBeginsToWaitAndAThirdHasTheBaton) { EXPECT_ALL_WELL(leave_while_held()); }
 TEST(ProgressInterleaving, OneMayHandOverToTheEngineThreadWhileAnotherBeginsToWait) { EXPECT_ALL_WELL(leave_to_engine_while_held()); }
 TEST(ProgressInterleaving, WhoLeavesRelievesThoseWhoSleep) { EXPECT_ALL_WELL(relieve()); }
-TEST(ProgressInterleaving, TheEngineThreadTakesTheFirstWordByANetworkWhileOthersWait) { EXPECT_ALL_WELL(first_word()); }
+TEST(ProgressInterleaving, TheEngineThreadTakesTheFirstWordByANetworkWhileOthersWait) {
+  EXPECT_ALL_WELL(first_word());
+  EXPECT_ALL_WELL(first_word_by_descriptor());
+}
 TEST(ProgressInterleaving, WhatFollowsTheFirstWordReachesWhoHadLeftThatToTheEngineThread) { EXPECT_ALL_WELL(second_word()); }
 TEST(ProgressInterleaving, AWaiterMaySleepUntilTheEngineThreadHasStepped) { EXPECT_ALL_WELL(offload()); }
 TEST(ProgressInterleaving, TheEngineThreadLeavesAloneWhatACallSteps) { EXPECT_ALL_WELL(park_while_held()); }
@@ -156,6 +163,7 @@ const std::vector<Mutant>& mutants() {
       MUTANT(leave_arms, x86, leave()),
       MUTANT(leave_rings, x86, leave()),
       MUTANT(park_messages, x86, leave()),
+      MUTANT(leave_calls, x86, leave_to_descriptors()),
       MUTANT(disarm_own_only, x86, relieve()),
       MUTANT(passive_done, x86, offload()),
       MUTANT(park_holding, x86, park_while_held()),

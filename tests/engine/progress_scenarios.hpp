@@ -84,6 +84,44 @@ struct ProgressScenarios {
     add_sender(s, {0}, false);
     return walk(s, [&s](const End& end) { return end.value(s.engine.taken[0]) == 1; });
   }
+  // The same where the message comes by a descriptor, to which the engine thread does not listen while somebody waits.
+  Found leave_to_descriptors() const {
+    Scenario s(ProgressMode::park, false, true);
+    s.without_bias();
+    s.use_message(0);
+    s.program.initial[s.progress.waiting_.where()] = 1;
+    s.program.thread("leaver", [&s](uint32_t) { return s.progress.leave_wait(), kFinished; });
+    add_engine(s);
+    s.program.thread("network", [&s](uint32_t) { return s.send_over_network(), kFinished; });
+    return walk(s, [&s](const End& end) { return end.value(s.engine.taken[0]) == 1; });
+  }
+  // And while another begins to wait, polls, and leaves.
+  Found leave_to_descriptors_twice() const {
+    Scenario s(ProgressMode::park, false, true);
+    s.without_bias();
+    s.use_message(0);
+    s.program.initial[s.progress.waiting_.where()] = 1;
+    s.program.thread("leaver", [&s](uint32_t) { return s.progress.leave_wait(), kFinished; });
+    s.program.thread("other", [&s](uint32_t part) -> uint32_t {
+      if (part == 0) return s.progress.enter_wait(), 1;
+      return s.progress.leave_wait(), kFinished;
+    });
+    add_engine(s);
+    s.program.thread("network", [&s](uint32_t) { return s.send_over_network(), kFinished; });
+    return walk(s, [&s](const End& end) { return end.value(s.engine.taken[0]) == 1; });
+  }
+  // Before a first word came or went the engine thread watches descriptors also while others wait.
+  Found first_word_by_descriptor() const {
+    Scenario s(ProgressMode::park, false, true);
+    s.without_bias();
+    s.use_message(0);
+    s.use({&s.progress.unmet_});
+    s.program.initial[s.progress.unmet_.where()] = 1;
+    s.program.thread("waiter", [&s](uint32_t) { return s.progress.enter_wait(), kFinished; });
+    add_engine(s);
+    s.program.thread("network", [&s](uint32_t) { return s.send_over_network(), kFinished; });
+    return walk(s, [&s](const End& end) { return end.value(s.engine.taken[0]) == 1; });
+  }
   // The engine thread wants to step while a call has the baton, and nobody waits: it gets it afterwards.
   Found park_while_held(bool biased) const {
     Scenario s;

@@ -34,6 +34,30 @@ struct SimulatedCommand {
   bool ends = false;
 };
 
+// A descriptor, as the kernel's epoll has it: whether somebody listens, whether there is something to read, whether the bell has
+// rung, whether it was called for a while later, which here is now.
+struct SimulatedDescriptor {
+  static constexpr uint32_t kListens = 1, kReadable = 2, kRung = 4, kTimer = 8;
+  Cell word{"descriptor"};
+  bool used = false;
+
+  static bool ends_sleep(uint32_t word) { return (word & (kRung | kTimer)) || (~word & (kListens | kReadable)) == 0; }
+  // Returns what it is now.
+  uint32_t change(uint32_t to_set, uint32_t to_clear) {
+    uint32_t now = word.load();
+    while (!word.compare_exchange(now, (now & ~to_clear) | to_set)) {
+    }
+    return (now & ~to_clear) | to_set;
+  }
+  void set(uint32_t bits) {
+    if (ends_sleep(change(bits, 0))) word.wake(kEngine);
+  }
+  void sleep() {
+    if (const uint32_t now = word.load(); !ends_sleep(now)) word.sleep(now, kEngine);
+    change(0, kRung | kTimer);
+  }
+};
+
 // The engine: messages 0 .. kMessages-1, and a queue with room for one command, an append without which message 0 is dropped, or for two,
 // behind one whose push is under way.
 struct SimulatedEngine {
@@ -77,6 +101,7 @@ struct SimulatedEngine {
     for (size_t i = 0; i < kMessages && work == 0; ++i) {
       if (!here(i)) continue;
       if (i == 0 && needs_entry && entry.load_relaxed() == 0) dropped.store(1);
+      if (descriptor->used) descriptor->change(0, SimulatedDescriptor::kReadable);
       taken[i].store_release(1);
       posted = true;
       work = 1;
@@ -89,7 +114,10 @@ struct SimulatedEngine {
     entry.store_release(entry.load_relaxed() + 1);
     posted = true;
   }
-  bool here(size_t i) { return message[i].load() != 0 && taken[i].load_relaxed() == 0; }
+  bool here(size_t i) {
+    if (i == 0 && descriptor->used) return (descriptor->word.load() & SimulatedDescriptor::kReadable) != 0;
+    return message[i].load() != 0 && taken[i].load_relaxed() == 0;
+  }
   // Only for who has the baton, as a step is: it walks what a step changes.
   bool idle() {
     const bool looks = !Program::current()->constant[inside.where()];
@@ -113,6 +141,7 @@ struct SimulatedEngine {
   Stats& stats() { return stats_; }
 
   Flag posted;
+  SimulatedDescriptor* descriptor = nullptr;
   Queue queue;
   bool needs_entry = false;
   Cell hello{"hello"}, met{"met"};  // somebody calls by the network; and has been answered
@@ -130,12 +159,27 @@ struct SimulatedSleeping {
   static constexpr uint32_t kDescriptors = 4;
   void sleep(BasicDoorbell<Memory>& door, uint32_t word, Sleeper who, int64_t, bool with_descriptors) {
     if (who == Sleeper::engine && !with_descriptors && naps) return;
+    if (who == Sleeper::engine && descriptor->used) return descriptor->sleep();
     const bool watches = with_descriptors && network != nullptr;
     if (watches && (network->called() || network->here(0))) return;
     door.word().sleep(word, static_cast<uint32_t>(who) | (watches ? kDescriptors : 0));
   }
+  void listen(bool listens) {
+    if (!descriptor->used) return;
+    if (listens) descriptor->set(SimulatedDescriptor::kListens);
+    else descriptor->change(0, SimulatedDescriptor::kListens);
+  }
+  void ignore() { listen(false); }
+  void wake_engine_soon() { descriptor->set(SimulatedDescriptor::kTimer); }
+  void hush() {
+    if (descriptor->word.load() & SimulatedDescriptor::kTimer) descriptor->change(0, SimulatedDescriptor::kTimer);
+    else listen(false);
+  }
   void sleep_passive(Cell& word, uint32_t seen, int64_t) { word.sleep(seen, kWaiter); }
-  void wake(BasicDoorbell<Memory>& door, Sleeper who, bool) { door.word().wake(static_cast<uint32_t>(who)); }
+  void wake(BasicDoorbell<Memory>& door, Sleeper who, bool) {
+    if (who == Sleeper::engine && descriptor->used) return descriptor->set(SimulatedDescriptor::kRung);
+    door.word().wake(static_cast<uint32_t>(who));
+  }
   void wake_passive(Cell& word) { word.wake(kWaiter); }
   // The thread comes again once the baton is free: to look in between as often as it likes makes histories without end.
   void let_others_run() const { perform({Kind::await, kBatonWord, true, false, 0, 0}); }
@@ -143,6 +187,7 @@ struct SimulatedSleeping {
   void move_aside(uint64_t) {}
   static inline bool naps = false;
   SimulatedEngine* network = nullptr;  // message 0 comes by it
+  SimulatedDescriptor* descriptor = nullptr;
 };
 
 struct ProgressOfThreads : Memory {
@@ -155,7 +200,7 @@ struct ProgressOfThreads : Memory {
                          kIdleSteps = 1, kLastSteps = 1;
     static constexpr uint32_t kPolls = 1, kPollsCrowded = 1, kNapsAlike = 1, kMostTakenBack = 2;
     static constexpr int64_t kPollNap = 1, kLongestPollNap = 1, kHeartbeat = 1, kLongestHeartbeat = 1, kBlindNap = -1, kFirstNap = -1,
-                             kLastNap = -1, kLongestSleep = -1, kDenseTick = 1, kLongestDenseTick = 1;
+                             kLastNap = -1, kLongestSleep = -1, kLongestUnrung = -1, kDenseTick = 1, kLongestDenseTick = 1;
   };
   struct Clock {
     uint64_t coarse(const SimulatedEngine&) { return 0; }
@@ -203,13 +248,18 @@ struct Scenario {
   Cell passive_word{"passive word"};
   SimulatedEngine engine;
   SimulatedSleeping sleeping;
+  SimulatedDescriptor descriptor;
   Cell data{"data"};
 
-  explicit Scenario(ProgressMode mode = ProgressMode::park, bool network = false) {
+  // `network`: the door tells of what comes by it. `gate`: so does a descriptor that the engine thread may leave alone.
+  explicit Scenario(ProgressMode mode = ProgressMode::park, bool network = false, bool gate = false) {
     ProgressPlan plan;
     plan.mode = mode;
     plan.registered = true;
-    plan.by_socket = network;
+    plan.by_socket = network || gate;
+    sleeping.descriptor = engine.descriptor = &descriptor;
+    descriptor.used = gate;
+    if (!gate) fix({&descriptor.word});
     if (network) sleeping.network = &engine;
     program.initial[progress.unmet_.where()] = network;
     fix({&progress.stop_, &progress.unmet_, &progress.polling_, &progress.aborts_, &engine.inside, &engine.clash, &engine.entry,
@@ -266,6 +316,7 @@ struct Scenario {
     door.word().add(BasicDoorbell<Memory>::kStep);
     door.word().wake(SimulatedSleeping::kDescriptors);
   }
+  void send_over_network() { descriptor.set(SimulatedDescriptor::kReadable); }
   bool wait_for(size_t i) {
     return progress.wait([this, i] { return engine.taken[i].load() != 0; }, -1, 0);
   }

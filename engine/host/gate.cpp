@@ -1,0 +1,72 @@
+// gate.cpp: see gate.hpp.
+#include "engine/host/gate.hpp"
+
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace portunus {
+namespace {
+
+bool change(int epoll, int operation, int fd, bool readable) {
+  epoll_event event{};
+  if (readable) event.events = EPOLLIN;
+  return epoll_ctl(epoll, operation, fd, &event) == 0;
+}
+
+}  // namespace
+
+Gate::Gate(std::vector<int> fds)
+    : fds_(std::move(fds)), epoll_(epoll_create1(EPOLL_CLOEXEC)), timer_(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)) {
+  bool made = epoll_ >= 0 && timer_ >= 0 && change(epoll_, EPOLL_CTL_ADD, timer_, true);
+  for (const int fd : fds_) made = made && change(epoll_, EPOLL_CTL_ADD, fd, false);
+  if (made) return;
+  const int error = errno;
+  if (epoll_ >= 0) ::close(epoll_);  // the destructor does not run when a constructor throws
+  if (timer_ >= 0) ::close(timer_);
+  throw std::system_error(error, std::generic_category(), "the engine's thread needs two descriptors beside a network (see ulimit -n)");
+}
+
+Gate::~Gate() {
+  ::close(epoll_);
+  ::close(timer_);
+}
+
+void Gate::open() {
+  for (const int fd : fds_)
+    if (!change(epoll_, EPOLL_CTL_MOD, fd, true)) change(epoll_, EPOLL_CTL_ADD, fd, true);
+}
+
+void Gate::close() {
+  for (const int fd : fds_) change(epoll_, EPOLL_CTL_MOD, fd, false);
+}
+
+void Gate::detach() {
+  for (const int fd : fds_) change(epoll_, EPOLL_CTL_DEL, fd, false);
+}
+
+void Gate::wake_after(uint32_t ns) {
+  due_.store(true);
+  itimerspec once{};
+  once.it_value.tv_nsec = ns;
+  timerfd_settime(timer_, 0, &once, nullptr);
+}
+
+bool Gate::call_off() {
+  if (!due_.exchange(false)) return false;
+  const itimerspec never{};
+  timerfd_settime(timer_, 0, &never, nullptr);
+  return true;
+}
+
+void Gate::clear() {
+  due_.store(false);
+  uint64_t times;
+  [[maybe_unused]] const ssize_t size = read(timer_, &times, sizeof times);
+}
+
+}  // namespace portunus
