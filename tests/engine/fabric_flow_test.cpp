@@ -133,6 +133,23 @@ TEST(FabricWindow, ShrinksWhilePiecesWaitForOneAnotherButNotToNothing) {
   EXPECT_GE(window.piece(), size_t{64} << 10);
 }
 
+TEST(FabricWindow, ShrinksFurtherWhereEachPieceTakesLong) {
+  fabric::Window fast, slow;
+  for (fabric::Window* const window : {&fast, &slow}) {
+    window->limit();
+    window->took(kMillisecond);
+  }
+  for (int i = 0; i < 10; ++i) {
+    fast.took(5 * kMillisecond);
+    slow.took(50 * kMillisecond);
+  }
+  EXPECT_EQ(fast.size(), size_t{256} << 10);
+  EXPECT_EQ(slow.size(), size_t{128} << 10);
+  fast.took(50 * kMillisecond);
+  fast.took(5 * kMillisecond);
+  EXPECT_EQ(fast.size(), size_t{128} << 10) << "what it has shrunk to stays";
+}
+
 TEST(FabricWindow, GrowsWherePiecesHardlyWaitHoweverFarTheyCome) {
   for (const uint64_t distance : {uint64_t{0}, 50 * kMillisecond}) {
     fabric::Window window;

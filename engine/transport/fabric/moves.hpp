@@ -30,13 +30,14 @@ class Window {
   void took(uint64_t ns) {
     if (size_ > kMost) return;
     fastest_ = std::min(fastest_, ns);
-    if (ns > fastest_ + kSlow) size_ = std::max(size_ / 2, kLeast);
+    if (ns > fastest_ + kSlow) size_ = std::max(size_ / 2, std::min(size_, ns < kLong ? kLeast : kLeastOfSlow));
     else if (ns < fastest_ + kFast) size_ = std::min(size_ + size_ / 4, kMost);
   }
 
  private:
-  static constexpr size_t kFirst = 512 << 10, kLeast = 128 << 10, kMost = 128 << 20;
-  static constexpr uint64_t kFast = 1'000'000, kSlow = 2'000'000;  // ns
+  static constexpr size_t kFirst = 512 << 10, kMost = 128 << 20;
+  static constexpr size_t kLeast = 256 << 10, kLeastOfSlow = 128 << 10;                // a piece less keeps a fast wire from running dry
+  static constexpr uint64_t kFast = 1'000'000, kSlow = 2'000'000, kLong = 10'000'000;  // ns
   size_t size_ = SIZE_MAX;
   uint64_t fastest_ = UINT64_MAX;
 };
