@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "engine/host/address.hpp"
 #include "engine/transport/fabric/fabric.hpp"
@@ -192,6 +193,12 @@ void FabricTransport::linger() {
     for (int i = 0; i < n; ++i) {
       auto& operation = *static_cast<Operation*>(entries[i].op_context);
       if (operation.kind == Kind::send || operation.kind == Kind::data) finish(operation, true);
+    }
+    // Whoever ends takes nothing more, and some providers call him again and again.
+    guard_.poll(*this);
+    for (fabric::FabricLink* const gone : std::exchange(disconnected_, {})) {
+      gone->state = LinkState::failed;
+      abandon(*gone);
     }
     // Somebody's end, or ours: what goes to others still may, but what went there may never be returned.
     if (n < 0) deadline = std::min(deadline, std::chrono::steady_clock::now() + kLingerAfterLoss);
