@@ -100,6 +100,7 @@ class FabricTransport final : public Transport, public Bundling, public Resting,
   void disconnect(fabric::FabricLink& link);
   int reap();
   void abandon(fabric::FabricLink& link);
+  void abandon_sends(fabric::FabricLink& link);
   int probe();
   fabric::FabricLink* hello_received(fabric::FabricLink* link, const fabric::Hello& hello) override;
   uint32_t slot_of(const fabric::FabricLink& link) const override { return link.slot; }

@@ -143,6 +143,13 @@ int FabricTransport::reap() {
 
 // What the provider still holds for a lost link may come back late or never: it is let go of, not waited for.
 void FabricTransport::abandon(FabricLink& link) {
+  abandon_sends(link);
+  if (link.begun) end_whole(link);  // its landing stays: the provider may be writing to it
+  abandon_moves(link);
+  lender_.forget(link.grant);
+}
+
+void FabricTransport::abandon_sends(FabricLink& link) {
   for (size_t i = 0; i < operations_.size(); ++i) {
     Operation& operation = operations_[i];
     if (!operation.active || operation.link != &link) continue;
@@ -151,9 +158,6 @@ void FabricTransport::abandon(FabricLink& link) {
     if (operation.kind == Kind::send || operation.kind == Kind::data) --sends_in_flight_;
   }
   if (link.unsent != nullptr) drop_data(link);
-  if (link.begun) end_whole(link);  // its landing stays: the provider may be writing to it
-  abandon_moves(link);
-  lender_.forget(link.grant);
 }
 
 }  // namespace portunus

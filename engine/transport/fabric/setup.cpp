@@ -198,7 +198,7 @@ void FabricTransport::linger() {
     guard_.poll(*this);
     for (fabric::FabricLink* const gone : std::exchange(disconnected_, {})) {
       gone->state = LinkState::failed;
-      abandon(*gone);
+      abandon_sends(*gone);  // nobody listens any more for what else ends
     }
     // Somebody's end, or ours: what goes to others still may, but what went there may never be returned.
     if (n < 0) deadline = std::min(deadline, std::chrono::steady_clock::now() + kLingerAfterLoss);
