@@ -225,9 +225,37 @@ void Collectives::share(void* data, size_t bytes, int root) {
   if (root != team_.my_pe) copy(data, use.dest, bytes);
 }
 
+// All PEs come to the same answer.
+bool Collectives::stores(void* dest, size_t all) {
+  if (all < kLeastStored * static_cast<size_t>(team_.size()) || !is_symmetric(dest)) return false;
+  if (!asked_) {
+    asked_ = true;
+    uint8_t mine = 1;
+    for (int i = 0; i < team_.size(); ++i) mine &= runtime.peers[team_.members[i]].on_node();
+    reduce(&reaches_all_, &mine, 1, GOAL_UINT8, GOAL_MIN);
+  }
+  return reaches_all_ != 0;
+}
+
+// The caller's promise that dest is ready everywhere is all that stores need. What was stored is there when all have met.
+void Collectives::store_to_all(void* dest, size_t at, const void* source, size_t bytes, size_t step) {
+  const auto n = static_cast<size_t>(team_.size());
+  const Place place = locate("a collective", static_cast<std::byte*>(dest) + at, bytes, runtime.my_pe);
+  for (size_t i = 1; i <= n; ++i) {
+    const size_t pe = (static_cast<size_t>(team_.my_pe) + i) % n;
+    copy(runtime.peers[team_.members[static_cast<int>(pe)]].at<std::byte>(place), static_cast<const std::byte*>(source) + pe * step, bytes);
+  }
+  if (!on_node(node_call(GOAL_NODE_BARRIER, 0, nullptr, nullptr))) barrier();
+}
+
 void Collectives::fcollect(void* dest, const void* source, size_t bytes) {
+  const auto n = static_cast<size_t>(team_.size()), me = static_cast<size_t>(team_.my_pe);
+  if (stores(dest, n * bytes)) {
+    store_to_all(dest, me * bytes, source, bytes, 0);
+    return;
+  }
   if (on_node(node_call(GOAL_NODE_ALLGATHER, bytes, source, dest))) return;
-  run({.kind = Kind::fcollect, .bytes = bytes}, dest, source, bytes * static_cast<size_t>(team_.size()));
+  run({.kind = Kind::fcollect, .bytes = bytes}, dest, source, n * bytes);
 }
 
 void Collectives::collect(void* dest, const void* source, size_t bytes) {
@@ -236,6 +264,11 @@ void Collectives::collect(void* dest, const void* source, size_t bytes) {
   std::vector<ptrdiff_t> begins(sizes.size());
   std::exclusive_scan(sizes.begin(), sizes.end(), begins.begin(), ptrdiff_t{0},
                       [](ptrdiff_t sum, auto size) { return sum + static_cast<ptrdiff_t>(size); });
+  const auto me = static_cast<size_t>(team_.my_pe);
+  if (stores(dest, static_cast<size_t>(begins.back()) + sizes.back())) {
+    store_to_all(dest, static_cast<size_t>(begins[me]), source, bytes, 0);
+    return;
+  }
   GOAL_Node_call call = node_call(GOAL_NODE_ALLGATHERV, bytes, source, dest);
   call.out_sizes = sizes.data();
   call.out_places = begins.data();
@@ -249,8 +282,12 @@ void Collectives::collect(void* dest, const void* source, size_t bytes) {
 }
 
 void Collectives::alltoall(void* dest, const void* source, size_t bytes) {
-  if (on_node(node_call(GOAL_NODE_ALLTOALL, bytes, source, dest))) return;
   const size_t all = bytes * static_cast<size_t>(team_.size());
+  if (stores(dest, all)) {
+    store_to_all(dest, static_cast<size_t>(team_.my_pe) * bytes, source, bytes, bytes);
+    return;
+  }
+  if (on_node(node_call(GOAL_NODE_ALLTOALL, bytes, source, dest))) return;
   run({.kind = Kind::alltoall, .bytes = all}, dest, source, all);
 }
 

@@ -1,6 +1,7 @@
 // collectives.hpp: the collectives of one team.
 //
-// Where all PEs share a node they go through memory that all map (goal_node.h), as soon as there were a few. The rest are GOAL
+// Where all PEs share a node they go through memory that all map (goal_node.h), as soon as there were a few; or, fcollect, collect and
+// alltoall of 2 KiB and more of each, by stores into the others' dest, which callers say is ready, and a barrier. The rest are GOAL
 // schedules. A small collective works on memory of its own: what was compiled for a shape (operation, type, size, root) is kept and run
 // again with any arguments, copied in and out. A large one is compiled for the caller's memory and freed after it. Shapes are
 // the same on all PEs of a team, so all keep and forget the same schedules; each has a GOAL context of the team's.
@@ -66,12 +67,17 @@ class Collectives {
 
   // Large shapes: what a PE gives and gets, in bytes, together.
   static constexpr size_t kMostKeptBytes = size_t{1} << 16;
-  static constexpr unsigned kContexts = 32;  // of this team: the first for kept schedules, the others in turn
+  static constexpr size_t kLeastStored = 2048;  // of each: less is better taken with the meeting
+  static constexpr unsigned kContexts = 32;     // of this team: the first for kept schedules, the others in turn
   static constexpr unsigned kFirstContext = 16384;
   static_assert(kFirstContext + kMostTeams * kContexts <= 32768);
 
   // False: not through memory that all share.
   bool on_node(const GOAL_Node_call& call);
+  // Whether a collective puts `all` bytes into every PE's dest by plain stores: there are many, and all reach all. Collective.
+  bool stores(void* dest, size_t all);
+  // `bytes` for PE i, at source + i * step, go to its dest + at; then all meet.
+  void store_to_all(void* dest, size_t at, const void* source, size_t bytes, size_t step);
   void run(const Shape& shape, void* dest, const void* source, size_t dest_bytes);
   Kept& kept(const Shape& shape, size_t dest_bytes);
   void run_once(const Shape& shape, void* dest, const void* source);
@@ -91,6 +97,8 @@ class Collectives {
   std::vector<int> nodes_;
   goal::ScheduleCache<Shape, Kept> cache_;
   unsigned turn_ = 0;
+  bool asked_ = false;
+  uint8_t reaches_all_ = 0;
 };
 
 // With SHMEM_DEBUG: ends the job with a sentence if the PEs of the team do not all call this function with as many bytes, the same

@@ -1,6 +1,7 @@
 /* OpenSHMEM calls of one PE on another's memory, or of all PEs together, beside the bare processor where PEs share memory.
  *
- * usage: points pair|all [SECONDS FOR EACH POINT]. "pair": PE 0 works on PE 1 while the others wait. "all": all PEs at once.
+ * usage: points pair|all|collectives [SECONDS FOR EACH POINT]. "pair": PE 0 works on PE 1 while the others wait. "all": all PEs at
+ * once. "collectives": of all PEs, by sizes.
  * To OpenSHMEM 1.4, so that other libraries compile it.
  */
 #include "samples.h"
@@ -12,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { kBytes = 4 << 20, kStrided = 512, kBurst = 256 };
+enum { kBytes = 4 << 20, kStrided = 512, kBurst = 256, kAtOnce = 32, kMostOfEach = 65536 };
 
 static long *target;            /* symmetric */
 static char *source;            /* local */
@@ -23,6 +24,9 @@ static char *first_flags;       /* PE 0's, where it is reached by loads and stor
 static long turns;
 static size_t bytes;            /* for the points of several sizes */
 static long decision;
+static long *all;               /* symmetric: kMostOfEach of every PE */
+static long syncs[kAtOnce][SHMEM_ALLTOALL_SYNC_SIZE + SHMEM_BCAST_SYNC_SIZE + SHMEM_COLLECT_SYNC_SIZE + SHMEM_REDUCE_SYNC_SIZE];
+static long works[2][kMostOfEach / sizeof(long) + SHMEM_REDUCE_MIN_WRKDATA_SIZE];
 
 static void put8(long count) { for (long i = 0; i < count; ++i) shmem_long_p(target + i % 8, i, 1); }
 static void get8(long count) { for (long i = 0; i < count; ++i) sink = shmem_long_g(target + i % 8, 1); }
@@ -114,6 +118,31 @@ static void bare_strided_get(long count) {
 }
 static void bare_add(long count) { for (long i = 0; i < count; ++i) __atomic_fetch_add(there, 1, __ATOMIC_ACQ_REL); }
 
+/* Each of several calls in a row has a pSync of its own; before the first is used again, all PEs meet. */
+static long *sync_of(long i) {
+    if (i % kAtOnce == 0) shmem_barrier_all();
+    return syncs[i % kAtOnce];
+}
+static void broadcasts(long count) {
+    for (long i = 0; i < count; ++i) {
+        const int root = i % 2 == 0 ? 0 : shmem_n_pes() - 1; /* from both ends in turn: nobody runs far ahead */
+        shmem_broadcast64(all, target, bytes / 8, root, 0, 0, shmem_n_pes(), sync_of(i));
+    }
+}
+static void fcollects(long count) {
+    for (long i = 0; i < count; ++i) shmem_fcollect64(all, target, bytes / 8, 0, 0, shmem_n_pes(), sync_of(i));
+}
+static void collects(long count) {
+    for (long i = 0; i < count; ++i) shmem_collect64(all, target, bytes / 8, 0, 0, shmem_n_pes(), sync_of(i));
+}
+static void alltoalls(long count) {
+    for (long i = 0; i < count; ++i) shmem_alltoall64(all, target, bytes / 8, 0, 0, shmem_n_pes(), sync_of(i));
+}
+static void sums(long count) {
+    for (long i = 0; i < count; ++i)
+        shmem_long_sum_to_all(all, target, (int)(bytes / 8), 0, 0, shmem_n_pes(), works[i % 2], sync_of(i));
+}
+
 static void both(const char *bench, long size, void (*body)(long count), void (*bare)(long count)) {
     sample("library", bench, size, body);
     if (there && bare) sample("bare", bench, size, bare);
@@ -145,7 +174,7 @@ static long agree(long count) {
     return count;
 }
 
-static void together(const char *who, const char *bench, void (*body)(long count)) {
+static void together(const char *who, const char *bench, long size, void (*body)(long count)) {
     static double samples[kMostSamples];
     int done = 0;
     long count = 1;
@@ -154,14 +183,30 @@ static void together(const char *who, const char *bench, void (*body)(long count
     const double end = seconds_now() + compare_seconds;
     while (agree(done < kMostSamples && (done < kLeastSamples || seconds_now() < end)))
         samples[done++] = 1e9 * time_of(body, count) / (double)count;
-    if (shmem_my_pe() == 0) print_samples(who, bench, 8, samples, done);
+    if (shmem_my_pe() == 0) print_samples(who, bench, size, samples, done);
+}
+
+static void collectives(void) {
+    static const size_t sizes[] = {8, 256, 2048, 8192, kMostOfEach};
+    all = shmem_malloc((size_t)kMostOfEach * (size_t)shmem_n_pes());
+    if (!all) shmem_global_exit(3);
+    for (size_t i = 0; i < kAtOnce; ++i)
+        for (size_t k = 0; k < sizeof syncs[0] / sizeof syncs[0][0]; ++k) syncs[i][k] = SHMEM_SYNC_VALUE;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
+        bytes = sizes[i];
+        together("library", "broadcast", (long)bytes, broadcasts);
+        together("library", "fcollect", (long)bytes, fcollects);
+        together("library", "collect", (long)bytes, collects);
+        together("library", "alltoall", (long)bytes, alltoalls);
+        together("library", "sum_to_all", (long)bytes, sums);
+    }
 }
 
 int main(int argc, char **argv) {
     if (argc > 2) compare_seconds = atof(argv[2]);
     shmem_init();
     if (argc < 2 || shmem_n_pes() < 2 || !(compare_seconds > 0)) {
-        fprintf(stderr, "usage: points pair|all [SECONDS FOR EACH POINT], on at least two PEs\n");
+        fprintf(stderr, "usage: points pair|all|collectives [SECONDS FOR EACH POINT], on at least two PEs\n");
         shmem_global_exit(2);
     }
     target = shmem_malloc(kBytes);
@@ -175,15 +220,17 @@ int main(int argc, char **argv) {
     shmem_barrier_all();
     if (strcmp(argv[1], "pair") == 0) {
         pair();
+    } else if (strcmp(argv[1], "collectives") == 0) {
+        collectives();
     } else {
         if (shmem_n_pes() == 2) {
-            together("library", "ping_pong", ping);
-            if (there) together("bare", "ping_pong", bare_ping);
+            together("library", "ping_pong", 8, ping);
+            if (there) together("bare", "ping_pong", 8, bare_ping);
         }
-        together("library", "barrier_all", barrier);
-        if (there) together("bare", "barrier_all", bare_barrier);
-        together("library", "add_by_all", add);
-        if (there) together("bare", "add_by_all", bare_add);
+        together("library", "barrier_all", 8, barrier);
+        if (there) together("bare", "barrier_all", 8, bare_barrier);
+        together("library", "add_by_all", 8, add);
+        if (there) together("bare", "add_by_all", 8, bare_add);
     }
     shmem_barrier_all();
     if (shmem_my_pe() == 0) printf("compare done\n");
