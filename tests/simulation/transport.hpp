@@ -3,6 +3,8 @@
 // Thread: one. What passes between it and the engine can be listened to (Tap), in the order in which the engine gets it.
 #pragma once
 
+#include <sys/eventfd.h>
+
 #include <functional>
 #include <memory>
 #include <vector>
@@ -17,6 +19,12 @@ struct Tap {
   std::function<void(uint32_t at, uint32_t whom)> loses;
   std::function<void(uint32_t at)> polls;  // before it looks for arrivals
 };
+
+// One that may be slept on, through which nothing ever comes.
+inline int silent_descriptor() {
+  static const int fd = eventfd(0, EFD_CLOEXEC);
+  return fd;
+}
 
 class SimulatedTransport final : public Transport, private Bundling, private InPlace, private StagingAreas, private Notify {
  public:
@@ -41,7 +49,7 @@ class SimulatedTransport final : public Transport, private Bundling, private InP
   }
   int poll(int budget) override;
   bool idle() override { return net_.strikes(Mutant::arrival_slept_through, 2) || next_due() > net_.now; }
-  int wait_fd() const override { return net_.weather.has_fd ? 3 : -1; }
+  int wait_fd() const override { return net_.weather.has_fd ? silent_descriptor() : -1; }
   void housekeeping(bool waiting) override;
 
   // All of the network, by rank: null where none is open. Once, before anything is sent; `all` lives longer.
