@@ -430,6 +430,7 @@ int storm(PeerProcess& me) {
   uint64_t number = me.here.process << 20;
   bool stopped = false;
   for (int round = 0; !stopped; ++round) {
+    if (round == rounds && peace_post(me.parent, kDone, nullptr, 0, nullptr) != PEACE_OK) return 5;
     uint64_t rooms[kPorts + 1], word = ++number;
     peace_alternative_t from[kPorts + 1];
     bool any = false;
@@ -457,7 +458,6 @@ int storm(PeerProcess& me) {
     } else if (code != PEACE_BUSY && (code != PEACE_TIMEOUT || round >= rounds)) {
       return 10 + code;
     }
-    if (round == rounds - 1 && peace_post(me.parent, kDone, nullptr, 0, nullptr) != PEACE_OK) return 5;
   }
   return peace_send(me.parent, kDone, &totals, sizeof totals, 0, kPatience, nullptr) == PEACE_OK ? 0 : 6;
 }
