@@ -20,6 +20,7 @@ namespace portunus {
 namespace {
 
 constexpr size_t kWhole = fabric::kWholeMost;
+constexpr size_t kShort = fabric::Flow::kLong - 1;  // the header comes behind the data
 constexpr uint32_t kUid = 1000;
 constexpr uint64_t kBits = 7;
 
@@ -56,12 +57,12 @@ class ByHand final : public fabric::GuardClient {
   void say(const void* bytes, size_t size) {
     until([&] { return fi_inject(endpoint_.ep.get(), bytes, size, address_) == 0; });
   }
-  void say_header(uint8_t flags, uint16_t payload_size) {
+  void say_header(uint8_t flags, uint16_t payload_size, size_t size = kWhole) {
     wire::Header header{};
     header.kind = wire::Kind::put;
     header.flags = flags;
     header.match_bits = kBits;
-    header.rlength = kWhole;
+    header.rlength = size;
     header.payload_size = payload_size;
     std::byte bytes[fabric::kHeadSize];
     fabric::encode(prefix(fabric::kMessageMagic), header, {}, bytes);
@@ -193,6 +194,26 @@ TEST_F(FabricWholeByHand, APutArrivesOnceItsDataAreSaidToBeThere) {
   EXPECT_EQ(sink_.arrivals.front().header.match_bits, kBits);
   EXPECT_EQ(sink_.arrivals.front().payload, std::vector<std::byte>(kWhole, std::byte{0x5a}));
   EXPECT_EQ(receiver_->malformed(), 0u);
+}
+
+TEST_F(FabricWholeByHand, AShortPutArrivesWithItsHeaderBehindItsData) {
+  by_hand_->write(kShort);
+  settle();
+  EXPECT_TRUE(sink_.arrivals.empty());
+  by_hand_->say_header(0, wire::kWhole, kShort);
+  while (sink_.arrivals.empty()) receiver_->poll(16);
+  EXPECT_EQ(sink_.arrivals.front().payload, std::vector<std::byte>(kShort, std::byte{0x5a}));
+  EXPECT_EQ(receiver_->malformed(), 0u);
+}
+
+TEST_F(FabricWholeByHand, NoWordFollowsAShortPut) {
+  by_hand_->write(kShort);
+  by_hand_->say_header(0, wire::kWhole, kShort);
+  by_hand_->say(by_hand_->prefix(fabric::kLandedMagic));
+  while (receiver_->malformed() == 0) receiver_->poll(16);
+  EXPECT_EQ(sink_.arrivals.size(), 1u);
+  sink_.arrivals.clear();
+  expect_others_are_served();
 }
 
 TEST_F(FabricWholeByHand, WhoEndsBehindTheHeaderIsLostAndThePutNeverArrives) {

@@ -136,6 +136,7 @@ class FabricTransport final : public Transport, public Bundling, public Resting,
   void take_error();
   // whole.cpp
   Sent send_whole(fabric::FabricLink& link, const wire::Header& header, std::span<const iovec> payload);
+  Sent send_behind(fabric::FabricLink& link, const wire::Header& header, Operation& operation);
   void send_data(fabric::FabricLink& link);
   ssize_t write_data(Operation& operation);
   void drop_data(fabric::FabricLink& link);

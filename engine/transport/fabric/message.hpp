@@ -1,7 +1,7 @@
 // message.hpp: the bytes of one message on the fabric: Prefix 16 B | of wire::Header 8 to 48 B | payload. Several may travel
-// together, one behind the other, in one send; among them grants (credit.hpp): Prefix | 8 B, and offers (whole.cpp): Prefix | 16 B. Behind
-// the header of a put that travels whole (wire::kWhole) its data are written where the receiver has offered it, and then comes a Prefix
-// alone.
+// together, one behind the other, in one send; among them grants (credit.hpp): Prefix | 8 B, and offers (whole.cpp): Prefix | 16 B. The
+// data of a put that travels whole (wire::kWhole) are written where the receiver has offered it, before its header; of a long one behind
+// that, and then comes a Prefix alone.
 //
 // Thread: pure functions.
 // Invariants: what `decode` accepts has a known kind and exactly the length its header announces; whether the sender exists is the caller's
@@ -16,13 +16,14 @@
 #include <iterator>
 #include <span>
 
+#include "engine/transport/fabric/flow.hpp"
 #include "engine/transport/wire.hpp"
 
 namespace portunus::fabric {
 
-constexpr uint32_t kMessageMagic = 0x50544d03;  // "PTM", version 3; a peer of other byte order fails here
+constexpr uint32_t kMessageMagic = 0x50544d04;  // "PTM", version 4; a peer of other byte order fails here
 constexpr uint32_t kProbeMagic = 0x50544b01;    // "PTK": a Prefix alone, which opens the way between two endpoints
-constexpr uint32_t kLandedMagic = 0x50544401;   // "PTD": a Prefix alone: the data of the put whose header came before are there
+constexpr uint32_t kLandedMagic = 0x50544401;   // "PTD": a Prefix alone: the long data of the put whose header came before are there
 constexpr uint32_t kOfferMagic = 0x50544f01;    // "PTO": where the data of puts that travel whole may be written
 constexpr uint32_t kGrantMagic = 0x50544701;    // "PTG": how much the receiver of this may have sent, from the beginning
 constexpr size_t kEager = 8192;                 // payload bytes of one message
@@ -64,7 +65,9 @@ inline size_t encoded_size(const wire::Header& header) {
 
 // A header that says that so many bytes follow by themselves is one of ours.
 constexpr bool begins_whole(const wire::Header& header) { return wire::may_be_whole(header, kEager, kWholeMost); }
-// And one of a put whose data are to be asked for, though they could have come with it.
+// One of these that comes before its data, which a word follows; the others come behind them.
+constexpr bool is_heralded(const wire::Header& header) { return header.rlength >= Flow::kLong; }
+// One of a put whose data are to be asked for, though they could have come with it.
 constexpr bool could_be_whole(const wire::Header& header) {
   return header.kind == wire::Kind::put && (header.flags & wire::kBulk) && header.rlength > kEager && header.rlength <= kWholeMost;
 }

@@ -1,7 +1,9 @@
-// whole.cpp: puts of up to 64 KiB that travel whole: the header, behind it the data, and a word that they are there, all at once and
-// unasked. The header comes first, so that who is woken by it knows what follows, and leaves the descriptor alone until that should be
-// there (flow.hpp). Otherwise a target would ask for the data, and on a stream that wakes the owner's engine for nothing but to write what
-// could have gone at once.
+// whole.cpp: puts of up to 64 KiB that travel whole: header and data, all at once and unasked. Otherwise a target would ask for the data,
+// and on a stream that wakes the owner's engine for nothing but to write what could have gone at once.
+//
+// Of long data the header comes first, so that who is woken by it knows what follows, and leaves the descriptor alone until that should be
+// there (flow.hpp); behind the data comes a word that they are there. Below that the header itself comes behind the data, perhaps together
+// with other messages: two sends and one completion in place of three and two.
 //
 // The data are written to memory that the receiver has offered, and copied from there once it is known where they go: in messages they
 // would be copied more often, a few KiB at a time. A receiver makes an offer, once, to who has sent the header of such a put alone. There
@@ -9,7 +11,8 @@
 // sends its header alone.
 //
 // Thread: the holder of the baton.
-// Invariants: from send_whole() until the provider has taken the data and the word behind them nothing else goes to that link.
+// Invariants: from a header until the provider has taken the data and the word behind it nothing else goes to that link. A place holds data
+// of one put at a time: the header spends the credit for it, and until it has gone no other data are written elsewhere.
 // Source: fi_rma(3).
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
@@ -51,6 +54,7 @@ Sent FabricTransport::send_whole(FabricLink& link, const wire::Header& header, s
     operation->bytes += piece.iov_len;
   }
   assert(operation->bytes == header.rlength);
+  if (!fabric::is_heralded(header)) return send_behind(link, header, *operation);
   const Sent sent = put_message(link, header, {});
   if (sent != Sent::done) {
     free_data_.push_back(operation);
@@ -61,6 +65,23 @@ Sent FabricTransport::send_whole(FabricLink& link, const wire::Header& header, s
   operation->link = &link;
   send_data(link);
   if (link.unsent != nullptr) unsent_.push_back(&link);
+  return Sent::done;
+}
+
+// The data, and then the header. If the data alone can go now, they are written once more, to the same place, when the engine tries again.
+Sent FabricTransport::send_behind(FabricLink& link, const wire::Header& header, Operation& operation) {
+  operation.link = &link;
+  if (const ssize_t status = write_data(operation); status != 0) {
+    operation.link = nullptr;
+    free_data_.push_back(&operation);
+    if (status != -FI_EAGAIN) disconnect(link);
+    return Sent::again;  // after Sink::lost: failed
+  }
+  hand_to_provider(operation, link);
+  const Sent sent = put_message(link, header, {});
+  if (sent != Sent::done) return sent;
+  link.credit.spend(fabric::cost_of(header));
+  ++link.landed_there;
   return Sent::done;
 }
 
@@ -134,22 +155,27 @@ void FabricTransport::offer(FabricLink& link) {
   link.offered = link.state == LinkState::ready && put_word(link, &message, sizeof message);
 }
 
-// The header has come, its data are behind it.
+// The header has come, its data are behind it, or there already.
 void FabricTransport::begin_whole(FabricLink& link, const wire::Header& header) {
   if (!link.offered) {
     ++malformed_;
     return;
   }
   link.here->header = header;
+  if (!fabric::is_heralded(header)) {
+    end_whole(link);
+    return;
+  }
   link.begun = true;
-  if (header.rlength >= fabric::Flow::kLong) in_.begin(header.rlength), in_.asked(now_ns());
+  in_.begin(header.rlength);
+  in_.asked(now_ns());
 }
 
 // The data are there, or will not come.
 void FabricTransport::end_whole(FabricLink& link) {
   fabric::Landing& here = *link.here;
   link.begun = false;
-  if (here.header.rlength >= fabric::Flow::kLong) in_.ended(here.header.rlength, now_ns());
+  if (fabric::is_heralded(here.header)) in_.ended(here.header.rlength, now_ns());
   if (link.state <= LinkState::ending) hand_over(link, here.header, here.memory + place(here.landed++));
 }
 
