@@ -342,10 +342,10 @@ int PtlxMERefuse(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_m
 /* Flow control of held messages: what those of this portal table entry occupy (headers, and data that came along) is kept
  * below `most` bytes and one message from each process of another node, whatever is sent. From `headers_only_from` on their
  * senders send headers alone, and nothing more, until enough has been taken by entries appended later, once what is held and what
- * can be under way reach `most`. Under way can be what the rings of this node hold (384 bytes a message, 9.4 MB with rings of
- * 512 KiB), and what a fabric lends to its peers (32 MiB, or a quarter of `most`). Below some 40 MB of `most` the rings alone
- * may exceed it by as much as they hold. Nothing is lost or reordered; only puts to this entry wait. PTL_PT_IN_USE: messages are
- * held already. Fallback: acknowledgements, and credits. */
+ * can be under way reach `most`. Under way can be what the rings of this node hold (384 bytes a message, which takes 64 bytes of
+ * them: 28 MB with rings of 4.5 MiB in all), and what a fabric lends to its peers (32 MiB, or a quarter of `most`). Below some
+ * 60 MB of `most` the rings alone may exceed it by as much as they hold. Nothing is lost or reordered; only puts to this entry wait.
+ * PTL_PT_IN_USE: messages are held already. Fallback: acknowledgements, and credits. */
 int PtlxPTLimitHeld(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, ptl_size_t headers_only_from, ptl_size_t most);
 /* The address of a number that any thread may load atomically until the last PtlFini: how many processes have asked this one
  * for less, and one more while over a thousand messages wait here for processes that do not read. While it is not 0, a put may
