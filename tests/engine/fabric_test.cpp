@@ -333,42 +333,46 @@ TEST_P(FabricOf, AShortPushInAStreamEndsWithoutAWordOfThePeer) {
   ends.receiver->withdraw(exposed);
 }
 
-// The longest, and one whose header comes behind its data.
-constexpr size_t kWholeSizes[] = {fabric::kWholeMost, fabric::Flow::kLong - 1};
-
-TEST_P(FabricOf, PutsThatTravelWholeWaitForPlacesWhileNobodyTakesThemIn) {
-  for (const size_t size : kWholeSizes) {
+// Runs `body` with two ends of which the first has sent one put, of the longest that travel whole, and of one whose header comes behind its
+// data.
+template <class Open, class Body>
+void with_first_whole(Open&& open, Body&& body) {
+  for (const size_t size : {fabric::kWholeMost, size_t{fabric::Flow::kLong} - 1}) {
     Recorder sinks[2];
     FabricWhole ends(open(sinks[0]), open(sinks[1]), sinks[1]);
     if (ends.sender->limits().whole == 0) GTEST_SKIP() << "no put travels whole by this provider";
     ends.send_first(size);
-    std::vector<size_t> sizes{size};
-    uint64_t seen = 0;
-    for (int refused = 0; refused < 2000; ++refused, ends.sender->poll(16)) {
-      if (ends.send(sizes.size(), size) != Sent::done) continue;
-      sizes.push_back(size);
-      ASSERT_LE(sizes.size(), 2 * fabric::kLandings) << "nothing holds this sender back";
-    }
-    while (seen < sizes.size()) ends.pump(), ends.expect(seen, sizes);
+    body(ends, sinks[1], size);
   }
 }
 
+TEST_P(FabricOf, PutsThatTravelWholeWaitForPlacesWhileNobodyTakesThemIn) {
+  with_first_whole([this](Recorder& sink) { return open(sink); },
+                   [](FabricWhole& ends, Recorder&, size_t size) {
+                     std::vector<size_t> sizes{size};
+                     uint64_t seen = 0;
+                     for (int refused = 0; refused < 2000; ++refused, ends.sender->poll(16)) {
+                       if (ends.send(sizes.size(), size) != Sent::done) continue;
+                       sizes.push_back(size);
+                       ASSERT_LE(sizes.size(), 2 * fabric::kLandings) << "nothing holds this sender back";
+                     }
+                     while (seen < sizes.size()) ends.pump(), ends.expect(seen, sizes);
+                   });
+}
+
 TEST_P(FabricOf, AnEndInTheMidstOfPutsThatTravelWholeIsToldAfterThem) {
-  for (const size_t size : kWholeSizes) {
-    Recorder sinks[2];
-    FabricWhole ends(open(sinks[0]), open(sinks[1]), sinks[1]);
-    if (ends.sender->limits().whole == 0) GTEST_SKIP() << "no put travels whole by this provider";
-    ends.send_first(size);
-    std::vector<size_t> sizes{size};
-    uint64_t seen = 0;
-    for (; seen == 0; ends.expect(seen, sizes)) ends.pump();
-    while (ends.send(sizes.size(), size) == Sent::done) sizes.push_back(size);
-    ends.sender.reset();  // lets what was sent leave, as far as sockets take it
-    while (sinks[1].losses.empty()) ends.receiver->poll(16);
-    ends.expect(seen, sizes);
-    EXPECT_GT(seen, 1u);
-    EXPECT_TRUE(ends.receiver->idle() || ends.receiver->poll(16) >= 0);
-  }
+  with_first_whole([this](Recorder& sink) { return open(sink); },
+                   [](FabricWhole& ends, Recorder& sink, size_t size) {
+                     std::vector<size_t> sizes{size};
+                     uint64_t seen = 0;
+                     for (; seen == 0; ends.expect(seen, sizes)) ends.pump();
+                     while (ends.send(sizes.size(), size) == Sent::done) sizes.push_back(size);
+                     ends.sender.reset();  // lets what was sent leave, as far as sockets take it
+                     while (sink.losses.empty()) ends.receiver->poll(16);
+                     ends.expect(seen, sizes);
+                     EXPECT_GT(seen, 1u);
+                     EXPECT_TRUE(ends.receiver->idle() || ends.receiver->poll(16) >= 0);
+                   });
 }
 
 // Engines on fabrics of their own, stepped by hand; the first receives.
