@@ -48,9 +48,9 @@ class Engine final : public Sink, private Core {
   bool may_be_busy() const UNDER_BATON { return maybe_busy; }  // false: not busy, either
   // True when somebody must go on stepping although no message arrives (bulk moves, back-pressure, delays).
   bool busy() UNDER_BATON { return maybe_busy && (maybe_busy = anything_begun()) && goes_on_unrung(); }
-  // Is there nothing to do, now or at a time that somebody must keep in mind?
   // Only a first word can arrive by a network.
   bool unmet() UNDER_BATON { return peers_.unmet(); }
+  // Is there nothing to do, now or at a time that somebody must keep in mind?
   bool quiet() UNDER_BATON { return !peers_.holding() && idle() && !busy(); }
   // How long whoever sleeps may leave the engine alone although nothing rings: peers that are waited for may die without a
   // word, and arrivals be held until their time. -1: as long as it likes.
