@@ -13,7 +13,7 @@ bool NodeTransport::expose(Link& to, const void* start, size_t size, bool peer_w
   auto& link = static_cast<NodeLink&>(to);
   out = {{reinterpret_cast<uint64_t>(start), 0}, nullptr};
   if (!link.cma || !cma_) return false;
-  if (link.box.lines && size >= SharedCopy::kLeast) {
+  if (link.box.capacity != 0 && size >= SharedCopy::kLeast) {
     if (link.exposed.empty()) helping_.push_back(&link);
     link.exposed.push_back({out.region.address, size, peer_writes});
     out.registration = &link;

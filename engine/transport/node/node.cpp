@@ -154,8 +154,17 @@ bool NodeTransport::introduce(NodeLink& link) {
   entry.ready.store(SegmentHeader::kThere, std::memory_order_release);
   link.entry = &entry;
   link.cma = link.segment->pid_is_ours();
-  if (link.index < link.segment->boxes()) link.box = link.segment->box<BoxWriter>(link.index);
+  if (link.index < link.segment->boxes()) {
+    link.box = link.segment->box<BoxWriter>(link.index);
+    link.box.lines = nullptr;
+  }
   return true;
+}
+
+// Most of those who have met never send to one another.
+void NodeTransport::open_box(NodeLink& link) {
+  link.segment->populate_box(link.index);
+  link.box.lines = link.segment->box<BoxWriter>(link.index).lines;
 }
 
 NodeTransport::NodeLink* NodeTransport::new_sender(uint32_t index) {
@@ -179,6 +188,7 @@ NodeTransport::NodeLink* NodeTransport::new_sender(uint32_t index) {
   }
   link->sends_as = index;
   senders_[index] = link;
+  if (index < box_count_) segment_->populate_box(index);
   if (!link->peer) sink_.introduced(*link, *this);
   return link;
 }
@@ -258,6 +268,7 @@ Sent NodeTransport::send_any(NodeLink& link, const wire::Header& header, std::sp
     return Sent::failed;
   if (header.payload_size == wire::kWhole && !takes_whole(link.box)) return Sent::again;
   const uint64_t lines = lines_for(wire::payload_of(header));
+  if (!link.box.lines && link.box.capacity) open_box(link);
   if (link.box.lines) {
     std::byte* const record = link.box.reserve(lines);
     if (!record) return no_room(link);
@@ -283,7 +294,8 @@ Sent NodeTransport::no_room(NodeLink& link) {
 
 std::byte* NodeTransport::begin(Link& to, const wire::Header& header) {
   auto& link = static_cast<NodeLink&>(to);
-  if (!link.segment || !link.box.lines) return nullptr;
+  if (!link.segment || !link.box.capacity) return nullptr;
+  if (!link.box.lines) open_box(link);
   link.begun_lines = lines_for(header.payload_size);
   link.begun = link.box.reserve(link.begun_lines);
   if (!link.begun) return no_room(link), nullptr;

@@ -83,7 +83,7 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
     std::unique_ptr<Segment> segment;        // the peer's; made when we first send; none once the peer is lost
     std::unique_ptr<Segment> kept_segment;   // a lost peer's: others may still look at its blocks
     SegmentHeader::Sender* entry = nullptr;  // ours in the peer's sender table
-    BoxWriter box;                           // our box in it, if we have one
+    BoxWriter box;                           // our box in it, if we have one; its lines are known once we have sent
     std::byte* begun = nullptr;              // the record that is being written there
     uint64_t begun_lines = 0;
     bool begun_urgent = true;
@@ -113,6 +113,7 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
   };
   NodeLink* link_of(ProcessId process);
   bool introduce(NodeLink& link);
+  static void open_box(NodeLink& link);
   bool alive(const NodeLink& link) const;
   bool refuses_us(const NodeLink& link) const;
   bool has_ended_with(ProcessId process, uint32_t incarnation) const;
