@@ -13,6 +13,7 @@
 #include "engine/host/gate.hpp"
 #include "engine/host/topology.hpp"
 #include "engine/progress/calm.hpp"
+#include "engine/progress/patience.hpp"
 #include "engine/progress/progress.hpp"
 #include "engine/transport/node/node.hpp"
 
@@ -76,6 +77,7 @@ struct OfThread {
   bool biased = false;     // its word for the baton
   bool waits = false;      // it is inside wait
   uint32_t fruitless = 0;  // its polls since one found something
+  Patience patience;
 };
 #if defined(__GNUC__)
 __attribute__((tls_model("initial-exec")))
@@ -148,6 +150,7 @@ struct ProgressMemory : ProcessMemory {
   static bool& biased() { return of_thread.biased; }
   static bool& waits() { return of_thread.waits; }
   static uint32_t& fruitless() { return of_thread.fruitless; }
+  static Patience& patience() { return of_thread.patience; }
   static uintptr_t self() { return reinterpret_cast<uintptr_t>(&of_thread); }
   static void own(Command& command) {
     if (is_message(command.verb)) own_volatile(command);

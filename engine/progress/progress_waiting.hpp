@@ -101,6 +101,7 @@ template <class Memory>
 template <class Done>
 bool BasicProgress<Memory>::wait_biased(Done&& done, uint64_t begin, int64_t timeout_ns, uint32_t aborts, bool watches_memory) {
   using Limits = typename Memory::Limits;
+  auto&& patience = Memory::patience();
   for (int idle = 0; take();) {
     if (!Memory::biased()) {  // taken back
       leave_baton();
@@ -108,12 +109,15 @@ bool BasicProgress<Memory>::wait_biased(Done&& done, uint64_t begin, int64_t tim
     }
     int work;
     bool satisfied;
+    const int granted = plan_.spin_waits ? 0 : patience.looks();
+    int looks = granted;
     do {
       work = step(clock_.coarse(*engine_));
       satisfied = (work || watches_memory) && done();  // else nobody can have brought it about without the baton
-    } while (!satisfied && (work || (plan_.spin_waits && (++idle & 63) != 0)) && !engine_->posted && !baton_.blocked());
+    } while (!satisfied && (work || looks-- > 0 || (plan_.spin_waits && (++idle & 63) != 0)) && !engine_->posted && !baton_.blocked());
     leave_baton();
     satisfied = satisfied || done();
+    if (granted > 0 && looks != granted) patience.tried(satisfied);
     if (satisfied) return true;
     if (work) continue;
     if (idle >= (plan_.spin_waits ? Limits::kSpins : Limits::kYields) || aborts_.load_relaxed() != aborts) break;

@@ -226,6 +226,11 @@ struct ProgressOfThreads : Memory {
     static uint32_t unused;
     return unused = 0;
   }
+  struct Patience {
+    static int looks() { return 0; }
+    static void tried(bool) {}
+  };
+  static Patience patience() { return {}; }
   static uintptr_t self() { return replay.thread + 1; }
   static void own(SimulatedCommand&) {}
   static uint64_t now() { return 0; }
