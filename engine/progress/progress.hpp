@@ -82,8 +82,8 @@ struct ProcessWords {
 };
 
 // Memory: orders and fences as in memory.hpp, and with them what the process is made of: Engine, Sleeping (how to sleep and ring),
-// Command, Limits, Clock, Rush, Calm and what
-// belongs to the calling thread (biased, waits, fruitless, self). In the library it is ProgressMemory (progress_memory.hpp).
+// Command, Limits, Clock, Rush, Calm and what belongs to the calling thread (biased, waits, fruitless, patience, self). In the library it
+// is ProgressMemory (progress_memory.hpp).
 template <class Memory>
 class BasicProgress {
  public:
