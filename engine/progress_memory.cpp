@@ -32,7 +32,8 @@ void Sleeping::sleep(Doorbell& door, uint32_t word, Sleeper who, int64_t timeout
     return;
   }
   if (who == Sleeper::waiter) return waiter_bell_->wait(fds_, timeout_ns);
-  engine_bell_->wait({gate_->fd()}, timeout_ns);
+  const int gate = gate_->fd();
+  engine_bell_->wait({&gate, 1}, timeout_ns);
   gate_->clear();
 }
 

@@ -7,6 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
@@ -45,11 +46,14 @@ void BellSocket::ring(ProcessId process, uint32_t uid, Sleeper who) {
   sendto(sender, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, reinterpret_cast<sockaddr*>(&address), size);
 }
 
-void BellSocket::wait(const std::vector<int>& fds, int64_t timeout_ns) {
-  std::vector<pollfd> set{{fd_, POLLIN, 0}};
-  for (int fd : fds) set.push_back({fd, POLLIN, 0});
+void BellSocket::wait(std::span<const int> fds, int64_t timeout_ns) {
+  constexpr size_t kMostDescriptors = 7;  // one for each kind of transport that has any
+  std::array<pollfd, 1 + kMostDescriptors> set{{{fd_, POLLIN, 0}}};
+  size_t count = 1;
+  for (const int fd : fds) set.at(count++) = {fd, POLLIN, 0};
   timespec limit{static_cast<time_t>(timeout_ns / 1'000'000'000), static_cast<long>(timeout_ns % 1'000'000'000)};
-  ppoll(set.data(), set.size(), timeout_ns < 0 ? nullptr : &limit, nullptr);
+  ppoll(set.data(), count, timeout_ns < 0 ? nullptr : &limit, nullptr);
+  if (set[0].revents == 0) return;
   constexpr int kMost = 64;  // whoever rings without end shall not keep us here
   char byte;
   for (int i = 0; i < kMost && recv(fd_, &byte, 1, MSG_DONTWAIT) >= 0; ++i) {

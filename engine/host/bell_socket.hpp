@@ -5,7 +5,7 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <span>
 
 #include "engine/progress/futex.hpp"
 #include "engine/transport/transport.hpp"
@@ -21,7 +21,7 @@ class BellSocket {
 
   static void ring(ProcessId process, uint32_t uid, Sleeper who);
   // Sleeps until the bell rings, one of `fds` becomes readable or `timeout_ns` passed (negative = no limit).
-  void wait(const std::vector<int>& fds, int64_t timeout_ns);
+  void wait(std::span<const int> fds, int64_t timeout_ns);
 
  private:
   int fd_;

@@ -37,16 +37,22 @@ Gate::~Gate() {
 }
 
 void Gate::open() {
+  const uint32_t closes = closes_.load();
+  if (is_open_ && opened_after_ == closes) return;
+  is_open_ = true;
+  opened_after_ = closes;
   for (const int fd : fds_)
     if (!change(epoll_, EPOLL_CTL_MOD, fd, true)) change(epoll_, EPOLL_CTL_ADD, fd, true);
 }
 
 void Gate::close() {
   for (const int fd : fds_) change(epoll_, EPOLL_CTL_MOD, fd, false);
+  closes_.fetch_add(1);  // behind it: what was opened meanwhile is opened once more
 }
 
 void Gate::detach() {
   for (const int fd : fds_) change(epoll_, EPOLL_CTL_DEL, fd, false);
+  closes_.fetch_add(1);
 }
 
 void Gate::wake_after(uint32_t ns) {
@@ -54,6 +60,7 @@ void Gate::wake_after(uint32_t ns) {
   itimerspec once{};
   once.it_value.tv_nsec = ns;
   timerfd_settime(timer_, 0, &once, nullptr);
+  due_.store(true);  // once more: `clear` may have taken the first for what an earlier call has brought about
 }
 
 bool Gate::call_off() {
@@ -64,9 +71,8 @@ bool Gate::call_off() {
 }
 
 void Gate::clear() {
-  due_.store(false);
   uint64_t times;
-  [[maybe_unused]] const ssize_t size = read(timer_, &times, sizeof times);
+  if (due_.exchange(false) && read(timer_, &times, sizeof times) < 0) due_.store(true);  // it has yet to run out
 }
 
 }  // namespace portunus

@@ -21,7 +21,7 @@ class Gate {
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
-  void open();
+  void open();  // no system call where nobody has closed it since
   void close();
   // Closed, and those behind it do not even look at it when they become readable; to open it costs more then.
   void detach();
@@ -37,6 +37,9 @@ class Gate {
   std::vector<int> fds_;
   int epoll_ = -1, timer_ = -1;
   std::atomic<bool> due_{false};  // the timer may be running
+  std::atomic<uint32_t> closes_{0};
+  uint32_t opened_after_ = 0;  // so many of them; the sleeper's
+  bool is_open_ = false;
 };
 
 }  // namespace portunus

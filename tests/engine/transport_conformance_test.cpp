@@ -289,6 +289,20 @@ TEST_P(TransportConformance, ASleeperIsWokenByItsDescriptor) {
   other.join();
 }
 
+// Else whoever sleeps on it is awake all the time. Waits for ever where that is so.
+TEST_P(TransportConformance, ItsDescriptorIsNotReadableOnceAllThatCameIsTaken) {
+  if ((*pair_)[0].wait_fd() < 0) GTEST_SKIP() << "rung by the doorbell, or polled";
+  for (uint64_t i = 0; i < 10; ++i)
+    for (int side : {0, 1}) send(side, i, pattern(i % 2 == 0 ? 8 : eager(side), i));
+  for (int side : {0, 1}) await_arrivals(side, 10);
+  const auto quiet = [&](Transport& transport) {
+    pollfd descriptor{transport.wait_fd(), POLLIN, 0};
+    return transport.poll(16) == 0 && transport.idle() && poll(&descriptor, 1, 0) == 0;
+  };
+  while (!quiet((*pair_)[0]) || !quiet((*pair_)[1])) {
+  }
+}
+
 TEST_P(TransportConformance, ASleepingSenderThatWasHeldBackIsWokenWhenTheReceiverReads) {
   if ((*pair_)[0].wait_fd() < 0) GTEST_SKIP() << "rung by the doorbell, or polled";
   constexpr uint64_t kMessages = 5000;

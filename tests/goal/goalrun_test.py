@@ -21,7 +21,7 @@ ENVIRONMENT = {
     "shm": {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "shm"},
     "input": {},
 }[way]
-TRANSPORT = {"node": "node", "tcp": "fabric(tcp)", "shm": "fabric(shm)"}.get(way)
+TRANSPORT = {"node": "node", "tcp": "fabric(net)", "shm": "fabric(shm)"}.get(way)
 TIME = 240  # only against hanging for ever
 
 folder = tempfile.TemporaryDirectory()

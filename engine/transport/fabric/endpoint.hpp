@@ -39,7 +39,9 @@ struct Endpoint {
   Endpoint(const std::string& provider, uint32_t nid, const std::string& region_name);
 
   // The provider carries everything to one peer in one stream of bytes, in the order in which it was asked to.
-  bool by_streams() const { return std::string_view(info->fabric_attr->prov_name).starts_with("tcp"); }
+  bool by_streams() const { return name_of_provider().starts_with("tcp") || must_be_read(); }
+  // fi_trywait says nothing: who wants to sleep reads the completion queue first.
+  bool must_be_read() const { return name_of_provider() == "net"; }
   bool needs(uint64_t mr_mode) const { return (info->domain_attr->mr_mode & mr_mode) != 0; }
 
   Info info;
@@ -52,6 +54,7 @@ struct Endpoint {
   std::vector<std::byte> name;
 
  private:
+  std::string_view name_of_provider() const { return info->fabric_attr->prov_name; }
   void open_cq();
   void open_ep(const std::string& region_name);
 };

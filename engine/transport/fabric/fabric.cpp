@@ -51,7 +51,7 @@ ssize_t FabricTransport::dispatch(FabricLink& link, size_t size) {
   if (size <= inject_size_) return inject(link, inject_buffer_.data(), size);
   if (in_.awaits_asking() || out_.awaits_asking()) spoke_ns_ = now_ns();
   Operation& operation = *drafted_;
-  const ssize_t status = fi_send(endpoint_.ep.get(), operation.buffer, size, operation.descriptor, link.address, &operation);
+  const ssize_t status = asked(fi_send(endpoint_.ep.get(), operation.buffer, size, operation.descriptor, link.address, &operation));
   if (status != 0) {
     free_sends_.push_back(&operation);
     return status;
@@ -63,8 +63,7 @@ ssize_t FabricTransport::dispatch(FabricLink& link, size_t size) {
 // Of what goes so nobody is told when it has gone.
 ssize_t FabricTransport::inject(FabricLink& link, const void* bytes, size_t size) {
   const ssize_t status = fi_inject(endpoint_.ep.get(), bytes, size, link.address);
-  if (status == 0) link.unconfirmed = true;
-  return status;
+  return status == 0 ? (link.unconfirmed = true, 0) : asked(status);
 }
 
 // A send or write that tells of its end, and with it of all that went to that link before.
@@ -163,9 +162,9 @@ bool FabricTransport::begin_frame(FabricLink& link) {
 bool FabricTransport::send_frame(FabricLink& link) {
   Operation& operation = *static_cast<Operation*>(link.frame);
   const bool injected = link.filled <= inject_size_;
-  const ssize_t status = injected
-                             ? inject(link, operation.buffer, link.filled)
-                             : fi_send(endpoint_.ep.get(), operation.buffer, link.filled, operation.descriptor, link.address, &operation);
+  const ssize_t status =
+      injected ? inject(link, operation.buffer, link.filled)
+               : asked(fi_send(endpoint_.ep.get(), operation.buffer, link.filled, operation.descriptor, link.address, &operation));
   if (status == -FI_EAGAIN) return false;
   if (status != 0) {
     drop_frame(link);
@@ -229,7 +228,7 @@ void FabricTransport::receive_more() {
     message.iov_count = 1;
     message.addr = FI_ADDR_UNSPEC;
     message.context = &operation;
-    if (fi_recvmsg(endpoint_.ep.get(), &message, FI_COMPLETION) != 0) return;  // the next poll tries again
+    if (asked(fi_recvmsg(endpoint_.ep.get(), &message, FI_COMPLETION)) != 0) return;  // the next poll tries again
     unposted_.pop_back();
   }
 }
@@ -266,6 +265,7 @@ int FabricTransport::poll(int budget) {
     const int most = std::min(kBatch, left);
     const int n = fetch(entries, most);
     for (int i = 0; i < n; ++i) completed(entries[i]);
+    served_ |= n > 0;
     empty = n >= 0 && n < most;
     left -= std::abs(n);
     done += std::abs(n);
@@ -290,6 +290,7 @@ int FabricTransport::fetch(fi_cq_data_entry* entries, int most) {
     return n;
   }
   const ssize_t n = fi_cq_read(endpoint_.cq.get(), entries, static_cast<size_t>(most));
+  unread_ = n == most || (n < 0 && n != -FI_EAGAIN);
   if (n > 0) return static_cast<int>(n);
   if (n == 0 || n == -FI_EAGAIN) return 0;
   if (n == -FI_EAVAIL) {
@@ -408,18 +409,20 @@ void FabricTransport::finish(Operation& operation, bool ok) {
 bool FabricTransport::idle() {
   if (state.keeps_back) flush();
   if (state.keeps_back) return false;
-  if (guard_.pending()) guard_due_ = state.has_links = true;
+  // What came may have been all that woke this thread; who asks for a look at the guard is still readable at the next one.
+  if (!std::exchange(served_, false) && guard_.pending()) guard_due_ = state.has_links = true;
   if (!state.has_links) return news_ == 0;
   // Twice: the first may do no more than notice that the connection stands.
   for (int i = 0; i < 2 && !opening_.empty(); ++i) news_ += probe();
   if (guard_due_ || news_ > 0 || stashed_ > 0 || !disconnected_.empty() || !unposted_.empty() || !refused_.empty() || !unsent_.empty())
     return false;
-  if (endpoint_.cq_fd >= 0) {
+  if (endpoint_.cq_fd >= 0 && endpoint_.must_be_read() && !unread_) return true;
+  if (endpoint_.cq_fd >= 0 && !endpoint_.must_be_read()) {
     fid* queue = &endpoint_.cq->fid;
     return fi_trywait(endpoint_.fabric.get(), &queue, 1) == FI_SUCCESS;
   }
-  if (!owed_.empty()) return false;
-  // Without a descriptor there is no other way to ask than to read.
+  if (endpoint_.cq_fd < 0 && !owed_.empty()) return false;
+  // There is no other way to ask than to read.
   const int n = fetch(stash_, kBatch);
   stashed_ = std::max(n, 0);
   return n == 0;

@@ -156,6 +156,11 @@ class FabricTransport final : public Transport, public Bundling, public Resting,
   static void give_up(fabric::Move& move);
   void settle(fabric::Move& move);
   void abandon_moves(fabric::FabricLink& link);
+  // What the provider was asked to do may have completed something that its descriptor does not tell of.
+  ssize_t asked(ssize_t status) {
+    unread_ = true;
+    return status;
+  }
   fabric::Flow& flow_of(bool out) { return out ? out_ : in_; }
   void note_asking();
 
@@ -189,6 +194,8 @@ class FabricTransport final : public Transport, public Bundling, public Resting,
   int stashed_ = 0;
   uint32_t turn_ = 0;
   bool guard_due_ = false;
+  bool served_ = false;     // something was completed since `idle` was asked
+  bool unread_ = true;      // the completion queue may hold something, whatever its descriptor says
   bool has_data_ = false;   // operations for data were added
   size_t offers_ = 0;       // landings, also those of peers that are gone
   int news_ = 0;            // links that became ready while `idle` was asked

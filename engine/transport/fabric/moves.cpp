@@ -105,8 +105,9 @@ ssize_t FabricTransport::start(Operation& operation, const fabric::Move& move, s
   message.context = &operation;
   // A push is told as moved when it lies in the peer's memory: the message that says so may take another way. Not in a stream, and the
   // peer's word that it is there would wait behind all data that go the other way, and wake this process once more.
-  if (move.out) return fi_writemsg(endpoint_.ep.get(), &message, FI_COMPLETION | (is_last_word(move, size) ? 0 : FI_DELIVERY_COMPLETE));
-  return fi_readmsg(endpoint_.ep.get(), &message, FI_COMPLETION);
+  if (move.out)
+    return asked(fi_writemsg(endpoint_.ep.get(), &message, FI_COMPLETION | (is_last_word(move, size) ? 0 : FI_DELIVERY_COMPLETE)));
+  return asked(fi_readmsg(endpoint_.ep.get(), &message, FI_COMPLETION));
 }
 
 // The provider has returned a piece.

@@ -170,7 +170,7 @@ bool FabricTransport::confirm() {
     ssize_t status = -FI_EAGAIN;
     if (operation != nullptr) {
       std::memcpy(operation->buffer, &prefix, sizeof prefix);
-      status = fi_send(endpoint_.ep.get(), operation->buffer, sizeof prefix, operation->descriptor, link->address, operation);
+      status = asked(fi_send(endpoint_.ep.get(), operation->buffer, sizeof prefix, operation->descriptor, link->address, operation));
     }
     if (status == 0) {
       hand_to_provider(*operation, *link);

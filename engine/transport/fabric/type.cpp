@@ -6,6 +6,7 @@ namespace portunus {
 namespace {
 
 constexpr TransportType::Variant kVariants[] = {{"tcp", [](Options& options) { options.provider = "tcp"; }},
+                                                {"rxm", [](Options& options) { options.provider = "tcp;ofi_rxm"; }},
                                                 {"shm", [](Options& options) { options.provider = "shm"; }}};
 
 std::unique_ptr<Transport> open_fabric(TransportOpening& opening) {

@@ -118,7 +118,7 @@ ssize_t FabricTransport::write_data(Operation& operation) {
   message.rma_iov = &region;
   message.rma_iov_count = 1;
   message.context = &operation;
-  return fi_writemsg(endpoint_.ep.get(), &message, FI_COMPLETION);
+  return asked(fi_writemsg(endpoint_.ep.get(), &message, FI_COMPLETION));
 }
 
 // Returns of how many links the data have gone, or need not go any more.
