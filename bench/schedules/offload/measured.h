@@ -37,7 +37,7 @@ static void meet(void);
 static double largest(double value);
 static void largest_each(double *values);
 
-enum { kTogether = 5, kFirst = 20, kLeast = 5, kMost = 4000 };
+enum { kTogether = 5, kFirst = 20, kLeast = 5, kMost = 4000, kChain = 16 };
 static volatile double sink;
 static double loop_us; /* of a thousand rounds of the work loop */
 

@@ -1,8 +1,9 @@
 /* Nonblocking collectives of GOAL schedules: overlap and what they take from the application (measured.h). "file" is an exchange with
- * both neighbours in a ring whose compiled schedule was written to a file and loaded from it. */
+ * both neighbours in a ring whose compiled schedule was written to a file and loaded from it; "chain" are kChain messages between the first
+ * two ranks, each the answer to the one before. */
 #include "meeting.h"
 
-enum { kBarrier, kBcast, kAllreduce, kReduce, kAlltoall, kAllgather, kFile, kOperations };
+enum { kBarrier, kBcast, kAllreduce, kReduce, kAlltoall, kAllgather, kFile, kLinks, kOperations };
 
 static GOAL_Schedule schedule;
 static GOAL_Request request;
@@ -42,8 +43,21 @@ static void exchange_of_file(char *in, char *out, size_t bytes) {
     free(read);
 }
 
+static void chain_of(char *in, char *out, size_t bytes) {
+    GOAL_Op last;
+    TRY(GOAL_Create(&schedule));
+    for (int i = 0; i < kChain && rank < 2; ++i) {
+        const int sends = i % 2 == rank;
+        GOAL_Op op;
+        TRY(sends ? GOAL_Send(schedule, GOAL_User(in), bytes, 1 - rank, (uint32_t)i, &op) : GOAL_Recv(schedule, GOAL_User(out), bytes, 1 - rank, (uint32_t)i, &op));
+        if (i > 0) TRY(GOAL_Requires(schedule, op, last));
+        last = op;
+    }
+    TRY(GOAL_Compile(schedule));
+}
+
 int main(int argc, char **argv) {
-    static const char *const kNames[kOperations] = {"barrier", "bcast", "allreduce", "reduce", "alltoall", "allgather", "file"};
+    static const char *const kNames[kOperations] = {"barrier", "bcast", "allreduce", "reduce", "alltoall", "allgather", "file", "chain"};
     struct wanted wanted;
     if (!read_wanted(argc, argv, &wanted)) {
         fprintf(stderr, "usage: %s OPERATIONS SIZES RATIO SECONDS, as: %s barrier,alltoall 8,64 2 0.3\n", argv[0], argv[0]);
@@ -69,6 +83,7 @@ int main(int argc, char **argv) {
             if (o == kAlltoall) TRY(GOAL_Alltoall(&schedule, &all, GOAL_User(in), GOAL_User(out), bytes, NULL));
             if (o == kAllgather) TRY(GOAL_Allgather(&schedule, &all, GOAL_User(in), GOAL_User(out), bytes, NULL));
             if (o == kFile) exchange_of_file(in, out, bytes);
+            if (o == kLinks) chain_of(in, out, bytes);
             measure(&op, bytes, wanted.ratio, wanted.seconds, rank == 0);
             meet();
             TRY(GOAL_Free(&schedule));

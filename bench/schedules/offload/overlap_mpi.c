@@ -1,5 +1,6 @@
 /* Nonblocking collectives, an exchange by Isend and Irecv, and one-sided access of an MPI library: overlap and what they take from the
- * application (measured.h). "blocking_barrier" is MPI_Barrier. */
+ * application (measured.h). "blocking_barrier" is MPI_Barrier. "chain" are kChain messages between the first two ranks, each the answer to
+ * the one before: who starts it can hand over its first message alone. */
 #include "measured.h"
 
 #include <mpi.h>
@@ -31,6 +32,18 @@ static void wait_for_both(void) { MPI_Waitall(2, both, MPI_STATUSES_IGNORE); }
 static void put(void) { MPI_Put(in, count, MPI_BYTE, (rank + 1) % ranks, 0, count, MPI_BYTE, window); }
 static void get(void) { MPI_Get(in, count, MPI_BYTE, (rank + 1) % ranks, 0, count, MPI_BYTE, window); }
 static void flush(void) { MPI_Win_flush((rank + 1) % ranks, window); }
+static void first_of_chain(void) {
+    if (rank == 0) MPI_Isend(in, count, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request);
+    if (rank == 1) MPI_Irecv(out, count, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &request);
+}
+static void rest_of_chain(void) {
+    if (rank > 1) return;
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int i = 1; i < kChain; ++i) {
+        if (i % 2 == rank) MPI_Send(in, count, MPI_BYTE, 1 - rank, i, MPI_COMM_WORLD);
+        else MPI_Recv(out, count, MPI_BYTE, 1 - rank, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
 static void wait_for_it(void) { MPI_Wait(&request, MPI_STATUS_IGNORE); }
 static void blocking(void) { MPI_Barrier(MPI_COMM_WORLD); }
 static void nothing(void) {}
@@ -39,7 +52,7 @@ int main(int argc, char **argv) {
     static const struct operation kOperations[] = {{"barrier", barrier, wait_for_it}, {"blocking_barrier", blocking, nothing},
                                                    {"bcast", bcast, wait_for_it}, {"allreduce", allreduce, wait_for_it},
                                                    {"reduce", reduce, wait_for_it}, {"halo", halo, wait_for_both},
-                                                   {"put", put, flush}, {"get", get, flush},
+                                                   {"put", put, flush}, {"get", get, flush}, {"chain", first_of_chain, rest_of_chain},
                                                    {"alltoall", alltoall, wait_for_it}, {"allgather", allgather, wait_for_it}};
     struct wanted wanted;
     if (!read_wanted(argc, argv, &wanted)) {
@@ -50,9 +63,9 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     calibrate();
-    for (int o = 0; o < 10; ++o) {
+    for (int o = 0; o < (int)(sizeof kOperations / sizeof kOperations[0]); ++o) {
         for (int s = 0; among(wanted.operations, kOperations[o].name) && s < (o < 2 ? 1 : wanted.num_sizes); ++s) {
-            const size_t bytes = o < 2 ? 0 : wanted.sizes[s], room = bytes * (o >= 8 ? (size_t)ranks : 1) + 64;
+            const size_t bytes = o < 2 ? 0 : wanted.sizes[s], room = bytes * (o >= 9 ? (size_t)ranks : 1) + 64;
             count = (int)bytes;
             in = calloc(1, room);
             out = calloc(1, room);
