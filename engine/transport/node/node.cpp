@@ -228,7 +228,7 @@ void fill_record(std::byte* record, const wire::Header& header, uint32_t source,
 
 }  // namespace
 
-inline void NodeTransport::ring(NodeLink& link, bool urgent) {
+void NodeTransport::ring(NodeLink& link, bool urgent) {
   link.said_full = false;
   Doorbell& door = link.segment->header().door;
   if (door.ring(registered_, urgent,
