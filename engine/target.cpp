@@ -75,18 +75,15 @@ Target::Target(Core& core, Reports& reports, Peers& peers, FlowControl& flow, Po
   scratch_.resize(64 * 1024);
 }
 
-// The way of most other messages at once: place, move, count, report, as place(), deliver() and complete() do for all
-// others.
-[[gnu::always_inline]] inline void Target::put_at_once(Link& from, const wire::Header& header, const std::byte* payload,
-                                                       PortalEntry& portal, ListEntry& entry, uint64_t source, EventQueue* queue) {
+// The way of most other messages at once: move, count, report, as place(), deliver() and complete() do for all others. An
+// entry that takes one message is off its list. `early`: the message came before it.
+[[gnu::always_inline]] inline void Target::put_at_once(Peer& peer, ptl_uid_t uid, const wire::Header& header, const std::byte* payload,
+                                                       const PortalEntry& portal, ListEntry& entry, uint64_t source, EventQueue* queue,
+                                                       bool early) {
   const uint64_t offset = std::min(header.remote_offset, entry.length);
   const uint64_t mlength = std::min(header.rlength, entry.length - offset);
   const uint32_t options = entry.options;
   Interface& ni = core_.interface_of(entry);
-  if (options & PTL_ME_USE_ONCE) {
-    portal.priority.unlink(entry);
-    entry.on_list = false;
-  }
   std::byte* const start = start_in(entry, offset);
   if (mlength) copy_data(start, payload, mlength);
   core_.posted = true;
@@ -100,9 +97,9 @@ Target::Target(Core& core, Reports& reports, Peers& peers, FlowControl& flow, Po
     if (queue) {
       ptl_event_t event = Reports::arrival_event(ni, header, source, start, mlength);
       event.user_ptr = entry.user_ptr;
-      event.uid = from.uid;
+      event.uid = uid;
       event.type = PTL_EVENT_PUT;
-      event.ptl_list = PTL_PRIORITY_LIST;
+      event.ptl_list = early ? PTL_OVERFLOW_LIST : PTL_PRIORITY_LIST;
       event.ni_fail_type = PTL_NI_OK;
       queue->post(event);
     } else if (portal.eq != PTL_EQ_NONE) {
@@ -116,11 +113,12 @@ Target::Target(Core& core, Reports& reports, Peers& peers, FlowControl& flow, Po
   }
   if (header.token == 0) return;
   wire::Header answer{};
-  answer.set_kind(wire::Kind::ack, header.flags & wire::kAckMask ? 0 : wire::kSourceRead);
+  const unsigned flags = early ? wire::kOverflow : 0;
+  answer.set_kind(wire::Kind::ack, header.flags & wire::kAckMask ? flags : flags | wire::kSourceRead);
   answer.token = header.token;
   answer.rlength = mlength;
   answer.remote_offset = offset;
-  peers_.send(*from.peer, answer, nullptr, 0);
+  peers_.send(peer, answer, nullptr, 0);
 }
 
 void Target::request(Link& from, const wire::Header& header, const std::byte* payload) {
@@ -208,9 +206,15 @@ void Target::matched(Link& from, const wire::Header& header, const std::byte* pa
       }
     }
   }
-  if (small_put && needs_no_account(entry)) [[likely]]
-    put_at_once(from, header, payload, portal, entry, source, queue);
-  else receive(peer, header, payload, portal, entry, source, events);
+  if (!small_put || !needs_no_account(entry)) [[unlikely]] {
+    receive(peer, header, payload, portal, entry, source, events);
+    return;
+  }
+  if (entry.options & PTL_ME_USE_ONCE) {
+    portal.priority.unlink(entry);
+    entry.on_list = false;
+  }
+  put_at_once(peer, from.uid, header, payload, portal, entry, source, queue, false);
 }
 
 // Matched, and every permission given. `events`: the most that it will post here, where flow control asks.
@@ -413,8 +417,12 @@ bool Target::satisfy(ListEntry& entry, PortalEntry& portal) {
   while (!entry.auto_unlinked) {
     KeptHeader* kept = unexpected_.take(entry, portal, cursor);
     if (!kept) return false;
-    if (kept->held && wire::is_put_with_data(kept->header) && kept->header.token == 0 && is_recorded_at_once(entry)) [[likely]] {
-      record(core_.interface_of(entry), kept->header, kept->data(), entry);
+    if (once && kept->held && wire::is_put_with_data(kept->header) && needs_no_account(entry)) [[likely]] {
+      Peer& peer = *kept->peer;
+      if (kept->header.token == 0 && is_recorded_at_once(entry)) record(core_.interface_of(entry), kept->header, kept->data(), entry);
+      else
+        put_at_once(peer, peer.link ? peer.link->uid : core_.uid, kept->header, kept->data(), portal, entry, kept->source,
+                    table_.limiting_queue(portal), true);
       unexpected_.forget(*kept);
       return true;
     }

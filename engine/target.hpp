@@ -60,8 +60,8 @@ class Target {
   static bool is_full(const Interface& ni);
   void hold(Peer& peer, const wire::Header& header, const std::byte* payload, PortalEntry& portal, const ListEntry& entry, uint64_t source);
   [[gnu::noinline]] void matched(Link& from, const wire::Header& header, const std::byte* payload, ListEntry& entry, uint64_t source);
-  void put_at_once(Link& from, const wire::Header& header, const std::byte* payload, PortalEntry& portal, ListEntry& entry, uint64_t source,
-                   EventQueue* queue);
+  void put_at_once(Peer& peer, ptl_uid_t uid, const wire::Header& header, const std::byte* payload, const PortalEntry& portal,
+                   ListEntry& entry, uint64_t source, EventQueue* queue, bool early);
   [[gnu::noinline]] void receive(Peer& peer, const wire::Header& header, const std::byte* payload, PortalEntry& portal, ListEntry& entry,
                                  uint64_t source, uint32_t events);
   [[gnu::noinline]] void drop(Interface& ni, Peer& peer, const wire::Header& header, ptl_sr_index_t status, ptl_ni_fail_t why);
