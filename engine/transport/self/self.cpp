@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "engine/transport/copy.hpp"
 #include "engine/transport/table.hpp"
 
 namespace portunus {
@@ -11,16 +12,18 @@ SelfTransport::SelfTransport(Sink& sink, SelfHub& hub, ProcessId self, uint32_t 
   hub_.members[{self.nid, self.pid}] = this;
 }
 
-SelfTransport::~SelfTransport() { hub_.members.erase({self_.nid, self_.pid}); }
+SelfTransport::~SelfTransport() {
+  hub_.members.erase({self_.nid, self_.pid});
+  while (inbox_) delete take_first(inbox_);
+  while (spares_) delete take_first(spares_);
+}
 
-SelfTransport* SelfTransport::find(ProcessId process) {
-  if (process == self_) return this;
+SelfTransport* SelfTransport::find_member(ProcessId process) {
   const auto member = hub_.members.find({process.nid, process.pid});
   return member == hub_.members.end() ? nullptr : member->second;
 }
 
-Link* SelfTransport::connect(ProcessId process) {
-  if (own_ && process == self_) return own_;
+Link* SelfTransport::new_link(ProcessId process) {
   SelfTransport* const member = find(process);
   if (!member) return nullptr;
   std::unique_ptr<Link>& link = links_[{process.nid, process.pid}];
@@ -36,19 +39,29 @@ Link* SelfTransport::connect(ProcessId process) {
 Sent SelfTransport::send(Link& link, const wire::Header& header, std::span<const iovec> payload) {
   SelfTransport* const receiver = find(link.process);
   if (!receiver) return Sent::failed;
-  if (receiver->inbox_.size() >= hub_.capacity) return Sent::again;
-  std::list<Message>& spares = receiver->spares_;
-  if (spares.empty()) spares.emplace_back();
-  Message& message = spares.front();
-  message.from = self_;
-  message.header = header;
-  message.payload.clear();
-  message.payload.reserve(header.payload_size);
-  for (const iovec& part : payload) {
-    const auto* bytes = static_cast<const std::byte*>(part.iov_base);
-    message.payload.insert(message.payload.end(), bytes, bytes + part.iov_len);
+  if (receiver->waiting_ >= hub_.capacity) return Sent::again;
+  Message* const message = receiver->spares_ ? take_first(receiver->spares_) : new Message;
+  receiver->spare_ -= receiver->spare_ > 0;
+  message->next = nullptr;
+  message->from = self_;
+  message->header = header;
+  if (header.payload_size <= wire::kInlinePayload) {
+    std::byte* to = message->header.inline_payload;
+    for (const iovec& part : payload) {
+      if (part.iov_len == 0) continue;  // its address may be null
+      copy_data(to, part.iov_base, part.iov_len);
+      to += part.iov_len;
+    }
+  } else {
+    message->payload.clear();
+    for (const iovec& part : payload) {
+      const auto* bytes = static_cast<const std::byte*>(part.iov_base);
+      message->payload.insert(message->payload.end(), bytes, bytes + part.iov_len);
+    }
   }
-  receiver->inbox_.splice(receiver->inbox_.end(), spares, spares.begin());
+  (receiver->inbox_ ? receiver->last_->next : receiver->inbox_) = message;
+  receiver->last_ = message;
+  ++receiver->waiting_;
   receiver->state.may_deliver = true;
   return Sent::done;
 }
@@ -70,17 +83,23 @@ Moved SelfTransport::push(Link&, const wire::Region& to, const void* from, size_
 
 int SelfTransport::poll(int budget) {
   int delivered = 0;
-  for (std::list<Message> now; delivered < budget && !inbox_.empty(); ++delivered) {
-    now.splice(now.begin(), inbox_, inbox_.begin());  // whoever hears of it may send
-    const Message& message = now.front();
-    if (Link* link = connect(message.from)) {
+  for (; delivered < budget && inbox_; ++delivered) {
+    Message* const now = take_first(inbox_);  // whoever hears of it may send
+    --waiting_;
+    if (Link* link = link_to(now->from)) {
       if (!link->peer) sink_.introduced(*link, *this);
-      sink_.arrived(*link, message.header, message.payload.data());
+      const bool is_inline = now->header.payload_size <= wire::kInlinePayload;
+      sink_.arrived(*link, now->header, is_inline ? now->header.inline_payload : now->payload.data());
     }
-    if (spares_.size() < kSpare) spares_.splice(spares_.begin(), now);
-    else now.clear();
+    if (spare_ == kSpare) {
+      delete now;
+      continue;
+    }
+    now->next = spares_;
+    spares_ = now;
+    ++spare_;
   }
-  state.may_deliver = !inbox_.empty();
+  state.may_deliver = inbox_ != nullptr;
   return delivered;
 }
 
