@@ -249,15 +249,15 @@ void NodeTransport::go_ahead() {
 
 Sent NodeTransport::send(Link& to, const wire::Header& header, std::span<const iovec> payload) {
   auto& link = static_cast<NodeLink&>(to);
-  // Most messages are one word to somebody whose box is ours.
+  // Most messages are one word, or an answer without data, to somebody whose box is ours.
   const bool word = payload.size() == 1 && payload[0].iov_len == wire::kInlinePayload;
-  if (!word || !link.box.lines || !link.segment) [[unlikely]]
+  if (!(word || payload.empty()) || header.payload_size > wire::kInlinePayload || !link.box.lines || !link.segment) [[unlikely]]
     return send_any(link, header, payload);
   std::byte* const record = link.box.reserve(1);
   if (!record) [[unlikely]]
     return no_room(link);
   fill_header(record, header, link.index);
-  std::memcpy(reinterpret_cast<wire::Header*>(record)->inline_payload, payload[0].iov_base, wire::kInlinePayload);
+  if (word) std::memcpy(reinterpret_cast<wire::Header*>(record)->inline_payload, payload[0].iov_base, wire::kInlinePayload);
   link.box.publish(record, 1);
   ring(link, wire::is_urgent(header));
   return Sent::done;
