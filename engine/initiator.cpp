@@ -68,7 +68,9 @@ bool Initiator::put_at_once(wire::Header& header, ptl_process_t to, const Local&
     return false;
   }
   ++core_.stats.sends;
-  if (source.eq != PTL_EQ_NONE || source.ct != PTL_CT_NONE) reports_.sent(source, length, user_ptr, PTL_NI_OK);
+  const bool counted = source.options & PTL_MD_EVENT_CT_SEND;
+  if (counted || (source.eq != PTL_EQ_NONE && !(source.options & PTL_MD_EVENT_SEND_DISABLE)))
+    reports_.sent(source, length, user_ptr, PTL_NI_OK);
   return true;
 }
 

@@ -32,8 +32,9 @@ void Peers::reach(Peer& peer, Link& link, Transport& by) {
   link.peer = &peer;
 }
 
-Peer* Peers::find(ProcessId process) {
+Peer* Peers::find_or_reach(ProcessId process) {
   Peer& peer = record(process);
+  latest_ = &peer;
   if (peer.link || peer.failed) return &peer;
   for (Carrier& carrier : carriers_) {
     if (Link* link = carrier.transport->connect(process)) {

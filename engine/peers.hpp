@@ -33,7 +33,10 @@ class Peers {
   // In order of preference, `self` first. Costly: polling it takes a system call or a lock.
   void add_transport(std::unique_ptr<Transport> transport, bool costly_to_poll = false);
   // The record of a process, made if need be; `failed` where no transport reaches it.
-  Peer* find(ProcessId process);
+  Peer* find(ProcessId process) {
+    if (latest_ && latest_->id == process) return latest_;
+    return find_or_reach(process);
+  }
   // The peer that a call names; nullptr for a rank that is not in the interface's map.
   Peer* target(uint32_t ni, ptl_process_t id) {
     Interface& interface = core_.interfaces[ni];
@@ -130,6 +133,7 @@ class Peers {
     uint32_t passed_over = 0;
   };
   Peer& record(ProcessId process);
+  Peer* find_or_reach(ProcessId process);
   static void reach(Peer& peer, Link& link, Transport& by);
   void stall(Peer& peer);
 
@@ -137,6 +141,7 @@ class Peers {
   std::vector<Carrier> carriers_;
   Transport* bundler_ = nullptr;  // the carrier whose messages are sent together where that may be, if there is one
   std::unordered_map<uint64_t, std::unique_ptr<Peer>> peers_;
+  Peer* latest_ = nullptr;  // the last that was found; a record stays, and is reached once for all or has failed
   std::vector<Peer*> stalled_;
   std::vector<Peer*> lost_;
   uint64_t held_back_ = 0;  // messages, of all peers
