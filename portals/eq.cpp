@@ -6,26 +6,26 @@ using namespace portunus;
 
 namespace {
 
-// Waits until take(queue) finds something in one of the queues, which is `which` then. The arguments are checked.
-template <class Take>
-int wait(const char* function, const ptl_handle_eq_t* eq_handles, unsigned size, ptl_time_t timeout, unsigned& which, Take&& take_from) {
-  auto& pool = api::runtime().objects().queues;
-  const uint64_t aborts = api::progress().aborts();
+// Waits until look() says something else than PTL_EQ_EMPTY, which it has just said. The arguments are checked.
+template <class Look>
+[[gnu::noinline]] int wait(Progress& progress, const char* function, ptl_time_t timeout, Look&& look) {
+  const uint64_t aborts = progress.aborts();
   int code = PTL_EQ_EMPTY;
-  auto take = [&] {
-    for (unsigned i = 0; i < size; ++i) {
-      EventQueue* queue = pool.find(eq_handles[i]);  // it may be freed while we wait
-      code = queue ? take_from(*queue) : static_cast<int>(PTL_ARG_INVALID);
-      if (code != PTL_EQ_EMPTY) {
-        which = i;
-        return true;
-      }
-    }
-    return false;
-  };
-  if (api::progress().wait(take, api::nanoseconds(timeout)))
+  auto done = [&] { return (code = look()) != PTL_EQ_EMPTY; };
+  if (progress.wait_on(done, api::nanoseconds(timeout)))
     return code == PTL_ARG_INVALID ? api::refuse(function, {"an event queue", api::kFreedMeanwhile}) : code;
-  return api::progress().aborts() != aborts ? PTL_ABORTED : PTL_EQ_EMPTY;
+  return progress.aborts() != aborts ? PTL_ABORTED : PTL_EQ_EMPTY;
+}
+
+// take(queue), until that finds something. The queue may be freed while we wait.
+template <class Take>
+int take_from(Runtime& process, const char* function, ptl_handle_eq_t eq_handle, EventQueue& queue, ptl_time_t timeout, Take&& take) {
+  process.progress().note_look();
+  if (const int code = take(queue); code != PTL_EQ_EMPTY) return code;
+  return wait(process.progress(), function, timeout, [&] {
+    EventQueue* const still = process.objects().queues.find(eq_handle);
+    return still ? take(*still) : static_cast<int>(PTL_ARG_INVALID);
+  });
 }
 
 }  // namespace
@@ -83,11 +83,12 @@ int PtlEQGet(ptl_handle_eq_t eq_handle, ptl_event_t* event) {
 
 int PtlEQWait(ptl_handle_eq_t eq_handle, ptl_event_t* event) {
   if (!api::initialized()) return PTL_NO_INIT;
-  if (api::Fault fault = api::check_polled(api::runtime().objects().queues, "eq_handle", &eq_handle, 1))
-    return api::refuse(__func__, fault);
+  Runtime& process = api::runtime();
+  api::Fault fault;
+  EventQueue* const queue = api::object(process.objects().queues, "eq_handle", eq_handle, fault);
+  if (!queue) return api::refuse(__func__, fault);
   if (!event) return api::refuse(__func__, {"event", api::kIsNull});
-  unsigned which;
-  return wait(__func__, &eq_handle, 1, PTL_TIME_FOREVER, which, [event](EventQueue& queue) { return queue.take(*event); });
+  return take_from(process, __func__, eq_handle, *queue, PTL_TIME_FOREVER, [event](EventQueue& from) { return from.take(*event); });
 }
 
 int PtlEQPoll(const ptl_handle_eq_t* eq_handles, unsigned int size, ptl_time_t timeout, ptl_event_t* event, unsigned int* which) {
@@ -95,21 +96,35 @@ int PtlEQPoll(const ptl_handle_eq_t* eq_handles, unsigned int size, ptl_time_t t
   if (api::Fault fault = api::check_polled(api::runtime().objects().queues, "eq_handles", eq_handles, size))
     return api::refuse(__func__, fault);
   if (!event || !which) return api::refuse(__func__, {!event ? "event" : "which", api::kIsNull});
-  return wait(__func__, eq_handles, size, timeout, *which, [event](EventQueue& queue) { return queue.take(*event); });
+  auto& pool = api::runtime().objects().queues;
+  const auto look = [&] {
+    for (unsigned i = 0; i < size; ++i) {
+      EventQueue* const queue = pool.find(eq_handles[i]);
+      const int code = queue ? queue->take(*event) : static_cast<int>(PTL_ARG_INVALID);
+      if (code == PTL_EQ_EMPTY) continue;
+      *which = i;
+      return code;
+    }
+    return static_cast<int>(PTL_EQ_EMPTY);
+  };
+  api::progress().note_look();
+  const int code = look();
+  return code == PTL_EQ_EMPTY ? wait(api::progress(), __func__, timeout, look) : code;
 }
 
 int PtlxEQTake(ptl_handle_eq_t eq_handle, ptl_time_t timeout, ptl_event_t* events, unsigned int most, unsigned int* taken,
                uint64_t* recorded) {
   if (!api::initialized()) return PTL_NO_INIT;
-  if (api::Fault fault = api::check_polled(api::runtime().objects().queues, "eq_handle", &eq_handle, 1))
-    return api::refuse(__func__, fault);
+  Runtime& process = api::runtime();
+  api::Fault fault;
+  EventQueue* const queue = api::object(process.objects().queues, "eq_handle", eq_handle, fault);
+  if (!queue) return api::refuse(__func__, fault);
   if (!events || !taken) return api::refuse(__func__, {!events ? "events" : "taken", api::kIsNull});
   if (most == 0) return api::refuse(__func__, {"most", "is 0: there is nothing to wait for"});
-  unsigned which;
-  return wait(__func__, &eq_handle, 1, timeout, which, [=](EventQueue& queue) {
-    const int code = queue.take(events, most, *taken);
+  return take_from(process, __func__, eq_handle, *queue, timeout, [=, &process](EventQueue& from) {
+    const int code = from.take(events, most, *taken);
     if (recorded == nullptr) return code;
-    const uint64_t now = api::runtime().interface(queue.ni).recorded.load(std::memory_order_acquire);  // pairs with write_record
+    const uint64_t now = process.interface(from.ni).recorded.load(std::memory_order_acquire);  // pairs with write_record
     if (now == *recorded) return code;
     *recorded = now;
     if (code != PTL_EQ_EMPTY) return code;

@@ -189,7 +189,14 @@ class BasicProgress {
   // `watched`: the bits of memory that others store to directly (watch.hpp), 0 = none; it is looked at now and then even if nobody
   // rings. done() runs also while this thread has the baton: it may poll and submit (polls do nothing then), but not wait or lock.
   template <class Done>
-  bool wait(Done&& done, int64_t timeout_ns, uint32_t watched = 0);
+  bool wait(Done&& done, int64_t timeout_ns, uint32_t watched = 0) {
+    note_look();
+    return done() || wait_on(done, timeout_ns, watched);
+  }
+  // The two halves, for callers that have a shorter way to look for the first time.
+  void note_look() { looks_.store(looks_.load_relaxed() + 1); }
+  template <class Done>
+  bool wait_on(Done& done, int64_t timeout_ns, uint32_t watched = 0);
   // One step by the caller if nobody else steps. A caller that polls again and again in vain gives way where others want its core.
   int poll();
   // Wakes the threads of this process that sleep until memory changes, if there are any.
@@ -304,7 +311,6 @@ class BasicProgress {
     return work;
   }
   int64_t longest_nap();
-  void note_look() { looks_.store(looks_.load_relaxed() + 1); }
   void wait_for_baton();
   void park(uint32_t word, int64_t rest_ns, int64_t longest_ns, bool calm) BATON_NOT_FOLLOWED;
   void sleep_on(uint32_t word, Sleeper who, int64_t timeout_ns, bool with_descriptors) {

@@ -9,10 +9,8 @@ namespace portunus {
 
 template <class Memory>
 template <class Done>
-bool BasicProgress<Memory>::wait(Done&& done, int64_t timeout_ns, uint32_t watched) {
+[[gnu::noinline]] bool BasicProgress<Memory>::wait_on(Done& done, int64_t timeout_ns, uint32_t watched) {
   using Limits = typename Memory::Limits;
-  note_look();
-  if (done()) return true;
   if (timeout_ns == 0) {
     poll();
     return done();
