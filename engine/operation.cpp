@@ -34,7 +34,7 @@ Operation& Operations::claim(Peer& peer, const Command& command) {
 Operation& Operations::claim(Peer& peer, const wire::Header& put, const Local& source, void* user_ptr) {
   Operation& operation = take(peer);
   operation.verb = Verb::put;
-  operation.ack = PTL_ACK_REQ;
+  operation.ack = (put.flags & wire::kAckMask) >> wire::kAckShift;
   operation.source_read = true;
   operation.ni = put.flags & wire::kNiMask;
   operation.pt_index = put.pt_index;

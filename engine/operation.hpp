@@ -42,7 +42,7 @@ struct Operation {
 class Operations {
  public:
   Operation& claim(Peer& peer, const Command& command);
-  // For a put that takes its data with it, and asks for a full acknowledgement.
+  // For a put that takes its data with it, and asks for an acknowledgement.
   Operation& claim(Peer& peer, const wire::Header& put, const Local& source, void* user_ptr);
   // The live operation towards this peer that the token names, or nullptr.
   Operation* find(uint64_t token, const Peer* peer) {

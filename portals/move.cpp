@@ -169,7 +169,8 @@ void hand_over(Command& command) {
   if ((md.options & kUnusual) || local_offset > md.length || length > md.length - local_offset || length > limits.max_msg_size ||
       ((md.options & PTL_MD_VOLATILE) && length > limits.max_volatile_size) || remote.pt_index > 0xffff ||
       (interface.logical() && remote.target.rank >= interface.map_size.load(std::memory_order_acquire)) ||
-      (ack != PTL_NO_ACK_REQ && (ack != PTL_ACK_REQ || md.eq_handle == PTL_EQ_NONE || (md.options & PTL_MD_UNRELIABLE))))
+      (ack != PTL_NO_ACK_REQ && !(ack == PTL_ACK_REQ ? md.eq_handle != PTL_EQ_NONE && !(md.options & PTL_MD_UNRELIABLE)
+                                                     : ack == PTL_CT_ACK_REQ && md.ct_handle != PTL_CT_NONE)))
     return false;
   if (!process.progress().try_enter()) return false;
   wire::Header header{};
