@@ -94,7 +94,7 @@ Buffer* take_full(Port& port) {
   return buffer;
 }
 
-bool take_now(Port& port, void* memory, size_t bytes, std::unique_lock<std::mutex>& lock, peace_message_t& message) {
+bool take_now(Port& port, void* memory, size_t bytes, std::unique_lock<Mutex>& lock, peace_message_t& message) {
   Buffer* buffer = take_full(port);
   if (!buffer) return false;
   lock.unlock();  // it is off the queue: nobody else touches it
@@ -107,7 +107,7 @@ bool take_now(Port& port, void* memory, size_t bytes, std::unique_lock<std::mute
   return true;
 }
 
-int wait_for_full(Port& port, int64_t limit, const std::function<bool(std::unique_lock<std::mutex>&)>& take) {
+int wait_for_full(Port& port, int64_t limit, const std::function<bool(std::unique_lock<Mutex>&)>& take) {
   const int64_t deadline = deadline_of(limit);
   if (limit == 0) poll();
   for (;;) {
@@ -163,7 +163,7 @@ int peace_borrow(peace_port_t given, int64_t limit, const void** data, peace_mes
   if (const int code = check_limit(limit); code != PEACE_OK) return code;
   if (port->buffers.empty()) return fail(PEACE_STATE, "the port has no buffers: what it receives lies with its sender");
   peace_message_t got{};
-  const int code = wait_for_full(*port, limit, [&](std::unique_lock<std::mutex>&) {
+  const int code = wait_for_full(*port, limit, [&](std::unique_lock<Mutex>&) {
     Buffer* buffer = take_full(*port);
     if (!buffer) return false;
     buffer->borrowed = true;

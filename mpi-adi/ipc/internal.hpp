@@ -74,11 +74,11 @@ int open_buffers(Port& port, uint32_t count, size_t bytes);
 // The oldest full buffer, off the queue; nullptr: there is none now. The port's mutex is held.
 Buffer* take_full(Port& port);
 // The same, its message copied and told of; `lock` holds the port's mutex, before and after. False: there is none now.
-bool take_now(Port& port, void* memory, size_t bytes, std::unique_lock<std::mutex>& lock, peace_message_t& message);
+bool take_now(Port& port, void* memory, size_t bytes, std::unique_lock<Mutex>& lock, peace_message_t& message);
 // The buffer is empty again and waits for the next message. The port's mutex is held.
 void refill(Port& port, Buffer& buffer);
 // Waits until take() has taken a full one; it is called with the port's mutex. PEACE_OK, BUSY, TIMEOUT, GONE.
-int wait_for_full(Port& port, int64_t limit, const std::function<bool(std::unique_lock<std::mutex>&)>& take);
+int wait_for_full(Port& port, int64_t limit, const std::function<bool(std::unique_lock<Mutex>&)>& take);
 void close_buffers(Port& port);
 
 // ---- selects ----

@@ -6,7 +6,6 @@
 #include <cctype>
 #include <cstdlib>
 #include <map>
-#include <mutex>
 
 #include "mpi-adi/ipc/internal.hpp"
 
@@ -18,7 +17,7 @@ struct Piece {
   bool free;
 };
 
-std::mutex mutex;
+Mutex mutex;
 std::byte* base = nullptr;
 size_t total = 0;
 unsigned block = 0;

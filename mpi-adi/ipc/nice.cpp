@@ -25,7 +25,7 @@ constexpr int64_t kFar = kSecond;
 std::atomic<bool> taken{false};     // the turn
 std::atomic<unsigned> sleepers{0};  // how many are in `asleep`
 std::atomic<unsigned> under_way{0};
-std::mutex mutex;  // guards the two below
+Mutex mutex;  // guards the two below
 std::vector<Lwp*>& asleep() {
   static auto& all = *new std::vector<Lwp*>;
   return all;

@@ -10,9 +10,9 @@
 #include <atomic>
 #include <cstdint>
 #include <list>
-#include <mutex>
 
 #include "mpi-adi/ipc/cosy.hpp"
+#include "mpi-adi/ipc/mutex.hpp"
 
 namespace portunus::peace {
 

@@ -24,7 +24,7 @@ struct Slot {
   bool cancelled = false;
 };
 
-std::mutex mutex;  // guards the three below, and what slots are in use
+Mutex mutex;  // guards the three below, and what slots are in use
 std::deque<Slot>& slots() {
   static auto& all = *new std::deque<Slot>;
   return all;

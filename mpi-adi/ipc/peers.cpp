@@ -12,7 +12,7 @@ namespace portunus::peace {
 
 struct Peer : Listener {
   uint64_t process = 0;
-  std::mutex mutex;
+  Mutex mutex;
   ptl_handle_ct_t ct = PTL_CT_NONE;
   bool dead = false;
   std::vector<WaitingForPeer> waiting;
@@ -20,7 +20,7 @@ struct Peer : Listener {
 
 namespace {
 
-std::mutex mutex;  // guards the map; taken before a peer's own
+Mutex mutex;  // guards the map; taken before a peer's own
 std::unordered_map<uint64_t, std::unique_ptr<Peer>>& peers() {
   static auto& all = *new std::unordered_map<uint64_t, std::unique_ptr<Peer>>;
   return all;

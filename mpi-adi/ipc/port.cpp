@@ -15,7 +15,7 @@
 namespace portunus::peace {
 namespace {
 
-std::mutex lifetime;  // guards initialisation, opening and closing
+Mutex lifetime;  // guards initialisation, opening and closing
 std::atomic<int> uses{0};
 std::atomic<bool> forked{false};
 std::array<std::atomic<Port*>, kMostPort + 1> table{};  // written under `lifetime`; ports are never freed

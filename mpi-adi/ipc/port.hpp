@@ -29,7 +29,7 @@ struct Buffer : Listener {
 struct Receive;
 
 struct Port : Listener {
-  std::mutex mutex;
+  Mutex mutex;
   std::atomic<uint64_t> handle{0};  // 0: closed
   peace_address_t address{};
   ptl_handle_ct_t arrivals = PTL_CT_NONE;  // messages held, or buffers filled

@@ -170,7 +170,7 @@ int receive_from_buffer(Port& port, peace_pattern_t which, void* memory, size_t 
   if (which.from.process != 0 || which.ignore != ~uint32_t{0})
     return fail(PEACE_STATE, "a port with buffers is a queue: the pattern has to be any process, and ignore all of the type");
   peace_message_t got{};
-  const int code = wait_for_full(port, limit, [&](std::unique_lock<std::mutex>& lock) { return take_now(port, memory, bytes, lock, got); });
+  const int code = wait_for_full(port, limit, [&](std::unique_lock<Mutex>& lock) { return take_now(port, memory, bytes, lock, got); });
   if (code != PEACE_OK) return code;
   if (message) *message = got;
   if (got.moved == got.sent) return PEACE_OK;

@@ -21,7 +21,7 @@ struct Selecting : Request {
 
 namespace {
 
-std::mutex mutex;  // guards the two below; taken after a port's
+Mutex mutex;  // guards the two below; taken after a port's
 std::vector<Selecting*>& waiting() {
   static auto& all = *new std::vector<Selecting*>;
   return all;

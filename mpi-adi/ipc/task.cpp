@@ -25,7 +25,7 @@ struct Task {
   bool live = false;
 };
 
-std::mutex mutex;  // guards the two below, and which are live
+Mutex mutex;  // guards the two below, and which are live
 std::deque<Task>& tasks() {
   static auto& all = *new std::deque<Task>;
   return all;
