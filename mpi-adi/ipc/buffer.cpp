@@ -55,8 +55,8 @@ int open_buffers(Port& port, uint32_t count, size_t bytes) {
   port.buffers.clear();
   port.buffer_bytes = bytes;
   if (count == 0) return PEACE_OK;
-  if (bytes > PTL_SIZE_MAX / 2 || count > kMostUnderWay || !admit(count))
-    return fail(PEACE_NO_SPACE, "there are at most %u buffers and requests in a process", kMostUnderWay);
+  if (bytes > PTL_SIZE_MAX / 2 || count > kMostUnderWay || !admit_counted(static_cast<int>(count)))
+    return fail(PEACE_NO_SPACE, "there are at most %d buffers and requests in a process", kMostUnderWay);
   try {
     for (uint32_t i = 0; i < count; ++i) {
       auto buffer = std::make_unique<Buffer>();
@@ -67,7 +67,7 @@ int open_buffers(Port& port, uint32_t count, size_t bytes) {
     }
   } catch (const std::bad_alloc&) {
     port.buffers.clear();
-    dismiss(count);
+    dismiss_counted(static_cast<int>(count));
     return fail(PEACE_NO_SPACE, "there is no memory for %u buffers of %zu bytes", count, bytes);
   }
   return PEACE_OK;
@@ -148,7 +148,7 @@ void close_buffers(Port& port) {
     buffer->entry = PTL_INVALID_HANDLE;
   }
   port.queue.clear();
-  dismiss(static_cast<unsigned>(port.buffers.size()));
+  dismiss_counted(static_cast<int>(port.buffers.size()));
   port.buffers.clear();
 }
 

@@ -128,7 +128,7 @@ int peace_call(peace_address_t to, uint32_t type, const void* out, size_t out_by
   if (const int code = check_memory("out", out, out_bytes, Access::read); code != PEACE_OK) return code;
   if (const int code = check_memory("in", in, in_room, Access::write); code != PEACE_OK) return code;
   if (const int code = check_limit(limit); code != PEACE_OK) return code;
-  if (!admit(2)) return fail(PEACE_NO_SPACE, "more than %u requests are under way", kMostUnderWay);
+  if (!admit_counted(2)) return fail(PEACE_NO_SPACE, "more than %d requests are under way", kMostUnderWay);
   Call call;
   int result = send_call(call, to, type, out, out_bytes, in, in_room, limit == 0);
   if (result == PEACE_OK) {
@@ -141,7 +141,7 @@ int peace_call(peace_address_t to, uint32_t type, const void* out, size_t out_by
     close_entry(call.in_entry);
     result = call.result;
   }
-  dismiss(2);
+  dismiss_counted(2);
   if (reply) *reply = call.message;
   switch (result) {
     case PEACE_OK: return PEACE_OK;

@@ -13,8 +13,9 @@ namespace portunus::peace {
 
 constexpr ptl_pt_index_t kReceives = 50, kTokens = 51, kSignals = 52;
 constexpr size_t kEagerBytes = 8192;        // longer data stay at the sender until they are asked for
-constexpr unsigned kMostUnderWay = 32'768;  // requests and buffers: each has two events at most, and the queue has room for all
-constexpr ptl_size_t kEventSlots = ptl_size_t{4} * kMostUnderWay;
+// Requests and buffers, and beside them one of each thread: each has two events at most, and the queue has room for all.
+constexpr int kMostUnderWay = 32'768, kMostKeepers = 32'768;
+constexpr ptl_size_t kEventSlots = ptl_size_t{2} * (kMostUnderWay + kMostKeepers);
 
 struct Cosy {
   ptl_handle_ni_t ni = PTL_INVALID_HANDLE;

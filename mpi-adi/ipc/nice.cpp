@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 namespace portunus::peace {
@@ -24,8 +25,9 @@ constexpr int64_t kFar = kSecond;
 
 std::atomic<bool> taken{false};     // the turn
 std::atomic<unsigned> sleepers{0};  // how many are in `asleep`
-std::atomic<unsigned> under_way{0};
-Mutex mutex;  // guards the two below
+std::atomic<int> under_way{0};      // what was counted and not dismissed; a request may be dismissed by another thread, for which it counts
+std::atomic<int> keepers{0};        // threads that may have one that is not
+Mutex mutex;                        // guards the two below
 std::vector<Lwp*>& asleep() {
   static auto& all = *new std::vector<Lwp*>;
   return all;
@@ -34,6 +36,17 @@ std::vector<Lwp*>& spare() {
   static auto& all = *new std::vector<Lwp*>;
   return all;
 }
+
+// What a thread has of its own for the way that every message takes.
+struct Mine {
+  const Request* awaited = nullptr;  // it has the turn, and waits for this request
+  // It may have one request under way that is not counted; which of its requests that is does not matter.
+  enum class Admission : uint8_t { unasked, free, used, never } admission = Admission::unasked;
+};
+#if defined(__GNUC__)
+__attribute__((tls_model("initial-exec")))
+#endif
+thread_local constinit Mine mine{};
 
 struct LwpOfThread {
   Lwp* lwp;
@@ -51,6 +64,20 @@ struct LwpOfThread {
     spare().push_back(lwp);
   }
 };
+
+// One in each thread that has had a request.
+struct Keeper {
+  Keeper() {
+    mine.admission = keepers.fetch_add(1, std::memory_order_relaxed) < kMostKeepers ? Mine::Admission::free : Mine::Admission::never;
+  }
+  Keeper(const Keeper&) = delete;
+  ~Keeper() {
+    const bool used = std::exchange(mine.admission, Mine::Admission::never) == Mine::Admission::used;
+    // Another thread will dismiss it, and counts it off: it is counted now, or keeps this thread's place where there is no room for it.
+    if (!used || admit_counted(1)) keepers.fetch_sub(1, std::memory_order_relaxed);
+  }
+};
+[[gnu::noinline]] void become_keeper() { thread_local const Keeper keeper; }
 
 bool debugging() {
   static const bool yes = [] {
@@ -191,6 +218,10 @@ int64_t deadline_of(int64_t limit) {
 
 void complete(Request& request, int result) {
   request.result.store(result, std::memory_order_relaxed);
+  if (&request == mine.awaited) {  // who would sleep for it is this very thread
+    request.state.store(Request::kOver, std::memory_order_release);
+    return;
+  }
   const uintptr_t before = request.state.exchange(Request::kOver, std::memory_order_acq_rel);
   if (before > Request::kOver) reinterpret_cast<Lwp*>(before)->ring();
 }
@@ -209,11 +240,13 @@ bool wait(Request& request, int64_t deadline) {
     int64_t until = deadline;
     if (!told && (until == kNever || until > begin + kSecond)) until = begin + kSecond;
     if (take_turn()) {
+      mine.awaited = &request;
       while (!request.over()) {
         if (take_events(until) || until == kNever) continue;
         if (now() >= until) break;
         sched_yield();  // less than a millisecond is left
       }
+      mine.awaited = nullptr;
       give_turn();
     } else if (!spin_for(request) && sleep_for(request, until)) {
       return true;
@@ -246,12 +279,25 @@ void poll_for(const Request& request) {
   give_turn();
 }
 
-bool admit(unsigned count) {
+bool admit() {
+  if (mine.admission == Mine::Admission::unasked) [[unlikely]]
+    become_keeper();
+  if (mine.admission != Mine::Admission::free) return admit_counted(1);
+  mine.admission = Mine::Admission::used;
+  return true;
+}
+
+void dismiss() {
+  if (mine.admission == Mine::Admission::used) mine.admission = Mine::Admission::free;
+  else dismiss_counted(1);
+}
+
+bool admit_counted(int count) {
   if (under_way.fetch_add(count, std::memory_order_relaxed) + count <= kMostUnderWay) return true;
-  dismiss(count);
+  dismiss_counted(count);
   return false;
 }
 
-void dismiss(unsigned count) { under_way.fetch_sub(count, std::memory_order_relaxed); }
+void dismiss_counted(int count) { under_way.fetch_sub(count, std::memory_order_relaxed); }
 
 }  // namespace portunus::peace

@@ -67,8 +67,11 @@ void poll();
 // The same until the request is over.
 void poll_for(const Request& request);
 
-// Two events at most follow for each that was admitted: the queue never overflows. False: too many.
-bool admit(unsigned count = 1);
-void dismiss(unsigned count = 1);
+// Two events at most follow for each that was admitted: the queue never overflows. False: too many. A thread's first request is its own
+// and costs no locked instruction; others are counted.
+bool admit();
+void dismiss();
+bool admit_counted(int count);
+void dismiss_counted(int count);
 
 }  // namespace portunus::peace

@@ -121,7 +121,7 @@ void answered(Listener& listener, const ptl_event_t& event) {
            event.ni_fail_type == PTL_NI_OK && event.mlength != sizeof(peace_address_t) ? PEACE_GONE : result_of_move(event.ni_fail_type));
 }
 int ask_for_port(uint64_t process, uint32_t number, peace_address_t& address) {
-  if (!admit()) return fail(PEACE_NO_SPACE, "more than %u requests are under way", kMostUnderWay);
+  if (!admit()) return fail(PEACE_NO_SPACE, "more than %d requests are under way", kMostUnderWay);
   Ask ask;
   ask.heard = answered;
   ask.doing = "asks for";

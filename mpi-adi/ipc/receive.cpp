@@ -63,7 +63,7 @@ int append(Receive& receive) {
 }  // namespace
 
 int begin_receive(Receive& receive, Port& port, peace_pattern_t which, void* memory, size_t bytes, Form form) {
-  if (!admit()) return fail(PEACE_NO_SPACE, "more than %u requests are under way", kMostUnderWay);
+  if (!admit()) return fail(PEACE_NO_SPACE, "more than %d requests are under way", kMostUnderWay);
   receive.heard = heard;
   receive.port = &port;
   receive.memory = memory;

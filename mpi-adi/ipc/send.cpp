@@ -9,8 +9,10 @@ namespace portunus::peace {
 namespace {
 
 void ended(Send& send, uint32_t end) {
-  const uint32_t before = send.ends.fetch_or(end, std::memory_order_acq_rel);
-  if (before == send.needed || (before | end) != send.needed) return;
+  if (send.needed != end) {  // another may come at the same time
+    const uint32_t before = send.ends.fetch_or(end, std::memory_order_acq_rel);
+    if (before == send.needed || (before | end) != send.needed) return;
+  }
   if (send.forgotten) return send.forgotten(send);
   complete(send, send.taken > PEACE_CUT || send.after == PEACE_OK ? send.taken : send.after);
 }
@@ -59,7 +61,7 @@ int expect_consumption(Send& send, uint64_t token) {
 
 int begin_send(Send& send, peace_address_t to, uint32_t type, const void* data, size_t bytes, unsigned flags, bool only_now,
                ptl_handle_md_t md) {
-  if (!admit()) return fail(PEACE_NO_SPACE, "more than %u requests are under way", kMostUnderWay);
+  if (!admit()) return fail(PEACE_NO_SPACE, "more than %d requests are under way", kMostUnderWay);
   send.heard = acknowledged;
   send.bytes = bytes;
   send.to = to;

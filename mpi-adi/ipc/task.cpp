@@ -89,7 +89,7 @@ void moved(Listener& listener, const ptl_event_t& event) {
 // `begin` issues the operation that ends in an event for the move.
 template <class Begin>
 int run(const Task& task, size_t bytes, Begin&& begin, ptl_ni_fail_t* failure = nullptr) {
-  if (!admit()) return fail(PEACE_NO_SPACE, "more than %u requests are under way", kMostUnderWay);
+  if (!admit()) return fail(PEACE_NO_SPACE, "more than %d requests are under way", kMostUnderWay);
   Move move;
   move.heard = moved;
   move.bytes = bytes;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <deque>
 #include <thread>
 #include <vector>
 
@@ -110,6 +111,32 @@ TEST_F(Peace, PostsArriveInOrderAndAreFullAtTheirBound) {
   EXPECT_EQ(peace_wait(&request, kPatience, nullptr), PEACE_OK);
   std::vector<char> large(8193);
   EXPECT_EQ(peace_post(here, 1, large.data(), large.size(), nullptr), PEACE_ARG);
+}
+
+// A thread has one request that nobody counts, and may end before that one is waited for.
+TEST_F(Peace, ThreadsThatCameAndWentLeaveRoomForAllBuffers) {
+  uint64_t word = 1;
+  std::deque<peace_request_t> left;
+  const auto end_first = [&] {
+    uint64_t got = 0;
+    EXPECT_EQ(receive(&got, sizeof got), PEACE_OK);
+    EXPECT_EQ(peace_wait(&left.front(), kPatience, nullptr), PEACE_OK);
+    left.pop_front();
+  };
+  for (int i = 0; i < 20; ++i) {
+    std::thread([&] {
+      for (int sent = 0; sent < 3; ++sent) EXPECT_EQ(peace_isend(here, 1, &word, sizeof word, 0, &left.emplace_back()), PEACE_OK);
+      end_first();
+    }).join();
+    end_first();
+  }
+  peace_port_t wide = nullptr, none = nullptr;
+  EXPECT_EQ(peace_open(0, 32'768, 8, &wide), PEACE_NO_SPACE) << "some are under way";
+  while (!left.empty()) end_first();
+  ASSERT_EQ(peace_open(0, 32'768, 8, &wide), PEACE_OK) << peace_explain();
+  EXPECT_EQ(peace_open(0, 1, 8, &none), PEACE_NO_SPACE);
+  EXPECT_EQ(receive(&word, sizeof word, nullptr, 0), PEACE_BUSY) << "this thread's own";
+  EXPECT_EQ(peace_close(&wide), PEACE_OK);
 }
 
 }  // namespace
