@@ -20,26 +20,29 @@ struct Range {
 struct Known {
   std::array<Range, 8> ranges;
   unsigned next = 0;
+  unsigned latest[2] = {};  // where the last answer was found: of memory to be read, of memory to be written
 };
 #if defined(__GNUC__)
 __attribute__((tls_model("initial-exec")))
 #endif
 thread_local constinit Known known{};
 
-bool is_known(uintptr_t first, uintptr_t last, bool written) {
-  for (const Range& range : known.ranges)
-    if (first >= range.begin && first <= last && last < range.end && (range.written || !written)) return true;
+bool covers(const Range& range, uintptr_t first, uintptr_t last, bool written) {
+  return first >= range.begin && first <= last && last < range.end && (range.written || !written);
+}
+
+bool is_among(uintptr_t first, uintptr_t last, bool written) {
+  for (unsigned i = 0; i < known.ranges.size(); ++i)
+    if (covers(known.ranges[i], first, last, written)) {
+      known.latest[written] = i;
+      return true;
+    }
   return false;
 }
 
-}  // namespace
-
-int check_memory(const char* argument, const void* memory, size_t bytes, Access access) {
-  if (bytes == 0) return PEACE_OK;
+[[gnu::noinline]] int ask(const char* argument, const void* memory, size_t bytes, bool written) {
   const auto first = reinterpret_cast<uintptr_t>(memory);
-  const bool written = access == Access::write;
-  if (is_known(first, first + bytes - 1, written)) [[likely]]
-    return PEACE_OK;
+  if (is_among(first, first + bytes - 1, written)) return PEACE_OK;
   static const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   if (!memory) return fail(PEACE_ARG, "%s is NULL with a length of %zu bytes", argument, bytes);
   if (bytes > PTL_SIZE_MAX / 2 || first + bytes > UINTPTR_MAX - page)
@@ -50,6 +53,17 @@ int check_memory(const char* argument, const void* memory, size_t bytes, Access 
                 written ? "write" : "read");
   known.ranges[known.next++ % known.ranges.size()] = {begin, end, written};
   return PEACE_OK;
+}
+
+}  // namespace
+
+int check_memory(const char* argument, const void* memory, size_t bytes, Access access) {
+  if (bytes == 0) return PEACE_OK;
+  const auto first = reinterpret_cast<uintptr_t>(memory);
+  const bool written = access == Access::write;
+  if (covers(known.ranges[known.latest[written]], first, first + bytes - 1, written)) [[likely]]
+    return PEACE_OK;
+  return ask(argument, memory, bytes, written);
 }
 
 }  // namespace portunus::peace
