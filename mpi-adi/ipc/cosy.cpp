@@ -24,12 +24,12 @@ ptl_ni_limits_t generous() {
   return limits;
 }
 
-int bind(unsigned options, ptl_handle_eq_t eq, ptl_handle_md_t& md) {
+int bind(unsigned options, ptl_handle_eq_t eq, ptl_handle_md_t& md, ptl_handle_ct_t ct = PTL_CT_NONE) {
   ptl_md_t all{};
   all.length = PTL_SIZE_MAX;
   all.options = options;
   all.eq_handle = eq;
-  all.ct_handle = PTL_CT_NONE;
+  all.ct_handle = ct;
   return PtlMDBind(cosy.ni, &all, &md);
 }
 
@@ -44,6 +44,8 @@ int open_all() {
   if (code == PTL_OK) code = bind(PTL_MD_EVENT_SEND_DISABLE, cosy.eq, cosy.md);
   if (code == PTL_OK) code = bind(PTL_MD_EVENT_SEND_DISABLE | PTLX_MD_HEADER_FIRST, cosy.eq, cosy.md_long);
   if (code == PTL_OK) code = bind(PTL_MD_EVENT_SEND_DISABLE | PTL_MD_VOLATILE, cosy.eq, cosy.md_posted);
+  if (code == PTL_OK) code = PtlCTAlloc(cosy.ni, &cosy.counted);
+  if (code == PTL_OK) code = bind(PTL_MD_EVENT_CT_ACK | PTL_MD_VOLATILE, PTL_EQ_NONE, cosy.md_counted, cosy.counted);
   if (code == PTL_OK) code = bind(PTL_MD_VOLATILE, PTL_EQ_NONE, cosy.md_copied);
   if (code != PTL_OK) return code;
   // Signals to oneself end here; only their events matter.

@@ -12,7 +12,7 @@
 namespace portunus::peace {
 
 constexpr ptl_pt_index_t kReceives = 50, kTokens = 51, kSignals = 52;
-constexpr size_t kEagerBytes = 8192;        // longer data stay at the sender until they are asked for
+constexpr size_t kEagerBytes = 8192;  // longer data stay at the sender until they are asked for
 // Requests and buffers, and beside them one of each thread: each has two events at most, and the queue has room for all.
 constexpr int kMostUnderWay = 32'768, kMostKeepers = 32'768;
 constexpr ptl_size_t kEventSlots = ptl_size_t{2} * (kMostUnderWay + kMostKeepers);
@@ -23,7 +23,9 @@ struct Cosy {
   ptl_handle_md_t md = PTL_INVALID_HANDLE;         // all memory; ACK and REPLY events, no SEND
   ptl_handle_md_t md_long = PTL_INVALID_HANDLE;    // the same; the header goes first
   ptl_handle_md_t md_posted = PTL_INVALID_HANDLE;  // volatile; ACK events
-  ptl_handle_md_t md_copied = PTL_INVALID_HANDLE;  // volatile, no events: complete when the call returns
+  ptl_handle_ct_t counted = PTL_CT_NONE;
+  ptl_handle_md_t md_counted = PTL_INVALID_HANDLE;  // volatile; acknowledgements are counted there, no events
+  ptl_handle_md_t md_copied = PTL_INVALID_HANDLE;   // volatile, no events: complete when the call returns
   ptl_process_t self{};
   ptl_uid_t uid = PTL_UID_ANY;
   ptlx_job_t job{};

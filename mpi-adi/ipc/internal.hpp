@@ -14,6 +14,7 @@ namespace portunus::peace {
 
 // A receive that is appended at a port without buffers, or waits for a buffer of one that has some.
 struct Receive : Request {
+  Receive() {}  // as of Send
   Port* port = nullptr;
   void* memory = nullptr;
   size_t bytes = 0;
@@ -43,6 +44,7 @@ struct Selecting;
 
 // A send: acknowledged by the match; with PEACE_CONSUMED also by the receiver.
 struct Send : Request {
+  Send() {}  // without it, optional would clear all of it first
   size_t bytes = 0;
   struct Consumption : Listener {
     Send* send = nullptr;
@@ -58,7 +60,6 @@ struct Send : Request {
   ptl_handle_md_t md = PTL_INVALID_HANDLE;
   void (*forgotten)(Send&) = nullptr;  // called in place of its completion: nobody waits
   Selecting* selecting = nullptr;      // the select that offers it
-  void* slot = nullptr;                // of its request, where it has one
   Watched watched;
 };
 // `md`: PTL_INVALID_HANDLE, or one to send from.

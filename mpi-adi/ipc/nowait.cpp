@@ -3,7 +3,7 @@
 // The paper's second LWP in the sender's team is the communication processor again: what was handed over goes on without
 // calls. A posted message is copied, by the engine where it cannot leave at once; how many may be under way is bounded.
 // Source: Giloi and Schroeder-Preikschat, chapter 9 (asynchronous communication).
-#include <deque>
+#include <memory>
 #include <new>
 #include <optional>
 
@@ -24,16 +24,33 @@ struct Slot {
   bool cancelled = false;
 };
 
-Mutex mutex;  // guards the three below, and what slots are in use
-std::deque<Slot>& slots() {
-  static auto& all = *new std::deque<Slot>;
+Mutex mutex;  // guards what is below, and what slots are in use
+std::vector<std::unique_ptr<Slot>>& slots() {
+  static auto& all = *new std::vector<std::unique_ptr<Slot>>;
   return all;
 }
 std::vector<uint32_t>& spare() {
   static auto& all = *new std::vector<uint32_t>;
   return all;
 }
-unsigned posted = 0;
+unsigned posted = 0;  // of the slots
+// Posts without a request: nobody asks what became of them, so their acknowledgements are counted, and no event need be taken.
+struct Posts {
+  uint64_t begun = 0;
+  uint64_t ended = 0;  // when last looked at
+  bool look() {
+    ptl_ct_event_t count{};
+    if (PtlCTGet(cosy.counted, &count) == PTL_OK) ended = count.success + count.failure;
+    return ended == begun;
+  }
+} posts;
+
+// Another may be posted. The mutex is held.
+bool has_room() {
+  if (posts.begun - posts.ended + posted < kMostPosted) return true;
+  posts.look();
+  return posts.begun - posts.ended + posted < kMostPosted;
+}
 
 constexpr uint64_t kTag = 0x51;
 peace_request_t handle_of(const Slot& slot) {
@@ -43,18 +60,21 @@ peace_request_t handle_of(const Slot& slot) {
 // nullptr: no memory.
 Slot* claim(bool for_post) {
   const std::lock_guard lock(mutex);
-  if (for_post && posted >= kMostPosted) return nullptr;
+  if (for_post && !has_room()) return nullptr;
   try {
+    auto& all = slots();
+    auto& left = spare();
     uint32_t place;
-    if (spare().empty()) {
-      place = static_cast<uint32_t>(slots().size());
-      slots().emplace_back().place = place;
-      spare().reserve(slots().size());  // so that giving back never fails
+    if (left.empty()) {
+      place = static_cast<uint32_t>(all.size());
+      left.reserve(all.size() + 1);  // so that giving back never fails
+      all.push_back(std::make_unique<Slot>());
+      all.back()->place = place;
     } else {
-      place = spare().back();
-      spare().pop_back();
+      place = left.back();
+      left.pop_back();
     }
-    Slot& slot = slots()[place];
+    Slot& slot = *all[place];
     slot.serial = (slot.serial + 1) & 0x7fffffff;
     slot.posted = for_post;
     slot.cancelled = false;
@@ -75,24 +95,40 @@ void give_back(Slot& slot) {
   spare().push_back(slot.place);
 }
 
-// A posted send that nobody asks about has ended. Called by the holder of the turn.
-void let_go(Send& send) {
-  dismiss();
-  give_back(*static_cast<Slot*>(send.slot));
-}
-
 Slot* find(peace_request_t given) {
   const auto handle = reinterpret_cast<uint64_t>(given);
   const auto place = static_cast<uint32_t>(handle >> 8) & 0xffffff;
   const std::lock_guard lock(mutex);
-  if ((handle & 0xff) == kTag && place < slots().size() && slots()[place].serial == handle >> 32 &&
-      (slots()[place].send || slots()[place].receive))
-    return &slots()[place];
+  const auto& all = slots();
+  Slot* const slot = (handle & 0xff) == kTag && place < all.size() ? all[place].get() : nullptr;
+  if (slot && slot->serial == handle >> 32 && (slot->send || slot->receive)) return slot;
   fail(PEACE_STATE, given ? "the request is over and was waited for, or is none" : "the request is NULL");
   return nullptr;
 }
 
 Request& request_of(Slot& slot) { return slot.send ? static_cast<Request&>(*slot.send) : static_cast<Request&>(*slot.receive); }
+
+bool begin_post() {
+  const std::lock_guard lock(mutex);
+  if (!has_room()) return false;
+  ++posts.begun;
+  return true;
+}
+
+int full() { return fail(PEACE_FULL, "%u posted messages are under way", kMostPosted); }
+
+int post_without_request(peace_address_t to, uint32_t type, const void* data, size_t bytes) {
+  if (!begin_post()) {  // some may have ended unseen
+    poll();
+    if (!begin_post()) return full();
+  }
+  const int code = PtlPut(cosy.md_counted, offset_of(data), bytes, PTL_CT_ACK_REQ, process_of(to.process), kReceives,
+                          match_bits(Form::send, false, to.port, to.generation, type), 0, &posts, own_header_data(0));
+  if (code == PTL_OK) return PEACE_OK;
+  const std::lock_guard lock(mutex);
+  --posts.begun;
+  return portals_failed("send", code);
+}
 
 int send_later(peace_address_t to, uint32_t type, const void* data, size_t bytes, unsigned flags, bool post, peace_request_t* request) {
   if (const int code = check_state(); code != PEACE_OK) return code;
@@ -102,22 +138,21 @@ int send_later(peace_address_t to, uint32_t type, const void* data, size_t bytes
   if (!post && !request) return fail(PEACE_ARG, "request is NULL");
   if (post && bytes > kEagerBytes)
     return fail(PEACE_ARG, "%zu bytes are more than a post copies (%zu); use peace_isend", bytes, kEagerBytes);
+  if (post && !request) return post_without_request(to, type, data, bytes);
   Slot* slot = claim(post);
   if (!slot && post) {  // some may have ended unseen
     poll();
     slot = claim(post);
-    if (!slot) return fail(PEACE_FULL, "%u posted messages are under way", kMostPosted);
+    if (!slot) return full();
   }
   if (!slot) return fail(PEACE_NO_SPACE, "there is no memory for a request");
   Send& send = slot->send.emplace();
-  send.slot = slot;
-  if (post && !request) send.forgotten = let_go;
   const int code = begin_send(send, to, type, data, bytes, flags, false, post ? cosy.md_posted : PTL_INVALID_HANDLE);
   if (code != PEACE_OK) {
     give_back(*slot);
     return code;
   }
-  if (request) *request = handle_of(*slot);
+  *request = handle_of(*slot);
   return PEACE_OK;
 }
 
@@ -127,28 +162,27 @@ void close_requests() {
   std::vector<Slot*> left;
   {
     const std::lock_guard lock(mutex);
-    for (Slot& slot : slots())
-      if (slot.send || slot.receive) left.push_back(&slot);
+    for (const std::unique_ptr<Slot>& slot : slots())
+      if (slot->send || slot->receive) left.push_back(slot.get());
   }
   for (Slot* slot : left)
     if (slot->send) withdraw_send(*slot->send);
+  PtlxPutWithdraw(cosy.md_counted, &posts);
   const int64_t patience = now() + 1'000'000'000;  // a peer that does not answer shall not hold up the end
   for (Slot* slot : left) {
     if (slot->receive) {
       leave_port(*slot->receive);
-    } else if (slot->send && !slot->send->forgotten) {
-      wait(*slot->send, patience);
     } else {
-      while (slot->send && now() < patience) {
-        poll();
-        PtlxProgress();
-      }
+      wait(*slot->send, patience);
     }
     if (slot->receive || (slot->send && slot->send->over())) {
       dismiss();
       give_back(*slot);
     }
   }
+  const std::lock_guard lock(mutex);
+  while (!posts.look() && now() < patience) PtlxProgress();
+  posts = {};
 }
 
 }  // namespace portunus::peace

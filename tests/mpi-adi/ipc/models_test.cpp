@@ -96,6 +96,11 @@ TEST_F(Peace, ConsumedMeansReceivedAlsoWhereABufferTookTheMessageBefore) {
 TEST_F(Peace, PostsArriveInOrderAndAreFullAtTheirBound) {
   uint64_t count = 0;
   int code;
+  peace_request_t requests[24];
+  for (peace_request_t& each : requests) {
+    EXPECT_EQ(peace_post(here, 1, &count, sizeof count, &each), PEACE_OK);
+    ++count;
+  }
   while ((code = peace_post(here, 1, &count, sizeof count, nullptr)) == PEACE_OK) ++count;
   EXPECT_EQ(code, PEACE_FULL);
   EXPECT_EQ(count, 1024u);
@@ -104,6 +109,7 @@ TEST_F(Peace, PostsArriveInOrderAndAreFullAtTheirBound) {
     ASSERT_EQ(receive(&got, sizeof got), PEACE_OK);
     ASSERT_EQ(got, i);
   }
+  for (peace_request_t& each : requests) EXPECT_EQ(peace_wait(&each, kPatience, nullptr), PEACE_OK);
   peace_request_t request;
   EXPECT_EQ(peace_post(here, 1, &count, sizeof count, &request), PEACE_OK);
   uint64_t got = 0;
