@@ -1,7 +1,6 @@
 // UnexpectedList: upkeep of the indexes.
 #include "engine/unexpected_list.hpp"
 
-#include <cassert>
 #include <new>
 #include <span>
 
@@ -15,25 +14,14 @@ constexpr uint64_t kIdleSearches = 64;
 UnexpectedList::UnexpectedList() = default;
 UnexpectedList::~UnexpectedList() = default;
 
-void UnexpectedList::append(UnexpectedHeader& header) noexcept {
-  assert(!header.linked_);
-  header.linked_ = true;
-  order_.push_back(header);
-  ++size_;
-  if (active_ == 0) return;
+void UnexpectedList::add_to_indexes(UnexpectedHeader& header) noexcept {
   for (Index& index : std::span(indexes_.get(), kIndexes))
     if (index.active && !index.keys.insert(header)) drop(index, &header);
 }
 
-void UnexpectedList::unlink(UnexpectedHeader& header) noexcept {
-  assert(header.linked_);
-  if (active_ != 0) {
-    for (Index& index : std::span(indexes_.get(), kIndexes))
-      if (index.active) index.keys.remove(header);
-  }
-  order_.remove(header);
-  header.linked_ = false;
-  --size_;
+void UnexpectedList::remove_from_indexes(UnexpectedHeader& header) noexcept {
+  for (Index& index : std::span(indexes_.get(), kIndexes))
+    if (index.active) index.keys.remove(header);
 }
 
 // The index to search with, built if worth it; null means scan.

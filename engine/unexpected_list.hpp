@@ -12,6 +12,7 @@
 // Source: Portals 4, PtlMEAppend and PtlMESearch on unexpected headers.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -54,8 +55,20 @@ class UnexpectedList {
   UnexpectedList(const UnexpectedList&) = delete;
   UnexpectedList& operator=(const UnexpectedList&) = delete;
 
-  void append(UnexpectedHeader& header) noexcept;
-  void unlink(UnexpectedHeader& header) noexcept;
+  void append(UnexpectedHeader& header) noexcept {
+    assert(!header.linked_);
+    header.linked_ = true;
+    order_.push_back(header);
+    ++size_;
+    if (active_ != 0) add_to_indexes(header);
+  }
+  void unlink(UnexpectedHeader& header) noexcept {
+    assert(header.linked_);
+    if (active_ != 0) remove_from_indexes(header);
+    order_.remove(header);
+    header.linked_ = false;
+    --size_;
+  }
 
   // The earliest header that the pattern matches and for which fits(header) is true; it stays linked.
   template <class Fits>
@@ -114,6 +127,8 @@ class UnexpectedList {
     if (active_ == 0 && size_ < kIndexFrom) return nullptr;
     return choose_index(pattern);
   }
+  void add_to_indexes(UnexpectedHeader& header) noexcept;
+  void remove_from_indexes(UnexpectedHeader& header) noexcept;
   const Keys* choose_index(const MatchPattern& pattern);
   const Keys* index_with_masks_of(const MatchPattern& pattern) const;
   const Keys* build(unsigned lane, const MatchPattern& pattern);
