@@ -295,7 +295,9 @@ class BasicProgress {
   }
   // Wakes the sleeper of this process that the door names, if it is of the given kind.
   void ring_own(Sleeper only) {
-    if (BasicDoorbell<typename Memory::Node>::who(door_->read()) != only) return;
+    if (BasicDoorbell<typename Memory::Node>::who(door_->read()) == only) ring_sleeper();
+  }
+  void ring_sleeper() {
     door_->ring_fenced([&](Sleeper who, bool by_socket) {
       ++engine_->stats().rings;
       sleeping_->wake(*door_, who, by_socket);

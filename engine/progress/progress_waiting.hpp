@@ -248,7 +248,7 @@ void BasicProgress<Memory>::leave_baton() {
   for (;;) {
     const bool posted = engine_->posted;
     if (posted) engine_->posted = false;
-    const bool busy = engine_->busy() || calm_.disturbed(engine_->trigger_uses());
+    const bool busy = engine_->busy(), disturbed = calm_.disturbed(engine_->trigger_uses());
     if (grant_.get()) {
       grant_.set(0);
       baton_.release_biased(Memory::biased());
@@ -258,7 +258,9 @@ void BasicProgress<Memory>::leave_baton() {
       baton_.release(Memory::biased());  // what is read below is not older, see Baton::held
     }
     if ((posted && Memory::keeps(Guard::posted_look) && asleep_.load_relaxed() > 0) || counted_on(Guard::passive_look)) wake_sleepers();
-    if (busy) ring_own(Sleeper::engine);
+    // What goes on by steps alone was perhaps begun by a call, while another thread sleeps in a wait: then that one steps.
+    if (busy && Memory::keeps(Guard::busy_look)) ring_sleeper();
+    else if (busy || disturbed) ring_own(Sleeper::engine);
     if (!filled(Guard::queue_look) || plan_.mode == ProgressMode::offload || !take()) return;
     drain();
     engine_->settle();

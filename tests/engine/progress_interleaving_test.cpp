@@ -103,6 +103,7 @@ TEST(ProgressInterleaving, WhatAnotherThreadTakesWakesTheWaiter) {
   EXPECT_ALL_WELL(biased_holder(true));
 }
 TEST(ProgressInterleaving, WhatAnotherThreadsCallBringsAboutWakesTheWaiter) { EXPECT_ALL_WELL(told()); }
+TEST(ProgressInterleaving, WhatAnotherThreadsCallBeginsIsSteppedByTheWaiter) { EXPECT_ALL_WELL(begun()); }
 TEST(ProgressInterleaving, TwoWaitersGetTheirMessages) { EXPECT_ALL_WELL(two_waiters()); }
 TEST(ProgressInterleaving, TwoWaitersTheEngineThreadAndARingerGetOn) {
   EXPECT_ALL_WELL(all(false));
@@ -156,6 +157,7 @@ const std::vector<Mutant>& mutants() {
       MUTANT(push_under_way, x86, order()),
       MUTANT(cool_fence, cpp, grant()),
       MUTANT(posted_look, x86, told()),
+      MUTANT(busy_look, x86, begun()),
       MUTANT(passive_baton, x86, holder(false)),
       MUTANT(active_messages, x86, alone()),
       MUTANT(active_done, x86, watch(false)),

@@ -367,6 +367,19 @@ struct ProgressScenarios {
     });
     return walk(s, [](const End& end) { return end.finished(0); });
   }
+  // The same, but the call only begins it: steps bring it about, of the thread that waits.
+  Found begun() const {
+    Scenario s(ProgressMode::caller);
+    s.without_bias();
+    s.use({&s.engine.queue.filled, &s.engine.begun, &s.engine.entry});
+    s.engine.begins_only = true;
+    s.program.thread("waiter", [&s](uint32_t) { return s.progress.wait([&s] { return s.engine.entry.load() != 0; }, -1, 0), kFinished; });
+    s.program.thread("beginner", [&s](uint32_t) {
+      SimulatedCommand command;
+      return s.progress.submit(command), kFinished;
+    });
+    return walk(s, [](const End& end) { return end.finished(0); });
+  }
   // An append returned, somebody is told by other memory, and sends: the entry is there when the message is looked at.
   Found append() const {
     Scenario s(ProgressMode::caller);

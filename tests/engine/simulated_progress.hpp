@@ -59,7 +59,7 @@ struct SimulatedDescriptor {
 };
 
 // The engine: messages 0 .. kMessages-1, and a queue with room for one command, an append without which message 0 is dropped, or for two,
-// behind one whose push is under way.
+// behind one whose push is under way; or a command that a later step ends.
 struct SimulatedEngine {
   static constexpr size_t kMessages = 3;
   struct Queue {
@@ -97,6 +97,12 @@ struct SimulatedEngine {
       SimulatedCommand command;
       if (queue.pop(command)) execute(command), work = 1;
     }
+    if (work == 0 && begins_only && begun.load_relaxed() != 0) {
+      begun.store(0);
+      entry.store_release(1);
+      posted = true;
+      work = 1;
+    }
     if (work == 0 && called()) met.store(1), work = 1;
     for (size_t i = 0; i < kMessages && work == 0; ++i) {
       if (!here(i)) continue;
@@ -110,6 +116,7 @@ struct SimulatedEngine {
     return work;
   }
   void execute(SimulatedCommand& command) {
+    if (begins_only) return begun.store(1);
     if (command.number != 0 && command.number != entry.load_relaxed() + 1) overtaken.store(1);
     entry.store_release(entry.load_relaxed() + 1);
     posted = true;
@@ -129,8 +136,8 @@ struct SimulatedEngine {
   bool quiet() { return idle(); }
   bool unmet() { return met.load_relaxed() == 0; }
   bool called() { return hello.load() != 0 && met.load() == 0; }  // by somebody who has not been answered yet
-  bool busy() { return false; }
-  bool may_be_busy() { return false; }
+  bool busy() { return begins_only && begun.load_relaxed() != 0; }
+  bool may_be_busy() { return busy(); }
   void settle() {}
   bool has_delays() const { return false; }
   static uint64_t answers() { return 0; }
@@ -143,7 +150,8 @@ struct SimulatedEngine {
   Flag posted;
   SimulatedDescriptor* descriptor = nullptr;
   Queue queue;
-  bool needs_entry = false;
+  bool needs_entry = false, begins_only = false;
+  Cell begun{"begun"};
   Cell hello{"hello"}, met{"met"};  // somebody calls by the network; and has been answered
   Cell entry{"entry"}, dropped{"dropped"}, overtaken{"overtaken"}, inside{"inside a step"}, clash{"clash"};
   std::array<Cell, kMessages> message{Cell{"message 0"}, Cell{"message 1"}, Cell{"message 2"}};
@@ -269,7 +277,7 @@ struct Scenario {
     program.initial[progress.unmet_.where()] = network;
     fix({&progress.stop_, &progress.unmet_, &progress.polling_, &progress.aborts_, &engine.inside, &engine.clash, &engine.entry,
          &engine.dropped, &engine.overtaken, &engine.hello, &engine.met, &engine.queue.filled, &engine.queue.second,
-         &engine.queue.under_way, &data});
+         &engine.queue.under_way, &engine.begun, &data});
     for (size_t i = 0; i < SimulatedEngine::kMessages; ++i) fix({&engine.message[i], &engine.taken[i]});
     fix({&watch.word()});
     ProgressOfThreads::Calm::is = false;
