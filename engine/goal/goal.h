@@ -104,7 +104,8 @@ typedef enum {
 } GOAL_Type;
 
 /* Joins the job (a job of one without a launcher) and opens the network. Counted; collective over the job at the first
- * call. rank and size may be NULL. GOAL_ERR_NETWORK; GOAL_ERR_ARG: PTL_COLLECTIVES is not understood. */
+ * call. rank and size may be NULL. GOAL_ERR_NETWORK; GOAL_ERR_ARG: PTL_COLLECTIVES, or a file
+ * that it names, is not understood. */
 int GOAL_Init(int *rank, int *size);
 /* Undoes one GOAL_Init; the last one is collective. GOAL_ERR_STATE while schedules exist. */
 int GOAL_Finalize(void);

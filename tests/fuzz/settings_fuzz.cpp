@@ -87,7 +87,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 4:
       if (const auto bytes = portunus::shmem::parse_symmetric_size(text)) require(*bytes <= size_t{1} << 48, "a heap can be mapped");
       break;
-    case 5: try { (void)portunus::goal::collectives::Choices::parse(text);
+    case 5: try { (void)portunus::goal::collectives::Choices::parse(text, [](const std::string& path) { return path; });
       } catch (const std::invalid_argument& e) {
         require(e.what()[0] != '\0', "errors have a sentence");
       }

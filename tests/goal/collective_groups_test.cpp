@@ -357,6 +357,35 @@ TEST(Choices, FollowTheTableUnlessTheyAreOverridden) {
   EXPECT_FALSE(choices.force(Collective::barrier, GOAL_RING));
 }
 
+TEST(Choices, TakeRulesOfAFileBeforeTheTableAndNamesBeforeBoth) {
+  const auto of = [](const char* text) {
+    return Choices::parse(text, [](const std::string& path) { return "bcast " + path + " 8 pipeline"; });
+  };
+  const Choices file = of("file=4k");
+  EXPECT_EQ(file.of(Collective::bcast, 4096, 8).algorithm, GOAL_PIPELINE);
+  EXPECT_EQ(file.of(Collective::bcast, 4097, 8).algorithm, GOAL_BINOMIAL);
+  EXPECT_EQ(file.of(Collective::bcast, 4096, 9).algorithm, GOAL_BINOMIAL);
+  EXPECT_EQ(file.of(Collective::allreduce, 8, 8).algorithm, GOAL_DOUBLING);
+  EXPECT_FALSE(file.is_forced(Collective::bcast));  // node collectives go on
+  for (const char* text : {"file=any,bcast=linear,nodes=off", "nodes=off,bcast=linear,file=any"}) {
+    const Choices named = of(text);
+    EXPECT_EQ(named.of(Collective::bcast, 8, 2).algorithm, GOAL_LINEAR);
+    EXPECT_TRUE(named.is_forced(Collective::bcast));
+    EXPECT_FALSE(named.nodes_first());
+  }
+  EXPECT_EQ(of("file=1k,file=any").of(Collective::bcast, 8192, 8).algorithm, GOAL_PIPELINE);
+  EXPECT_THROW(of("file=much"), std::invalid_argument);
+}
+
+TEST(Choices, HaveATableOfWhatIsOffered) {
+  for (uint8_t c = 0; c < kCollectives; ++c) {
+    for (const uint64_t bytes : {uint64_t{0}, uint64_t{200}, uint64_t{5000}, uint64_t{100000}, kAnySize}) {
+      for (const uint32_t ranks : {1u, 2u, 4u, 8u, 16u, 64u, kAnyRanks})
+        EXPECT_TRUE(offers(static_cast<Collective>(c), Choices().of(static_cast<Collective>(c), bytes, ranks).algorithm));
+    }
+  }
+}
+
 TEST(Choices, RefuseWhatTheyDoNotKnow) {
   const auto sentence = [](const char* text) -> std::string {
     try {

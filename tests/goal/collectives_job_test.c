@@ -306,17 +306,18 @@ static void mistakes_are_told(void) {
 }
 
 /* A variable that cannot be understood is told before anything is begun, as often as one tries. */
-static int refuses_the_variable(void) {
+static int refuses_the_variable(const char *sentence) {
     for (int i = 0; i < 2; ++i) {
         CHECK(GOAL_Init(&rank, &size) == GOAL_ERR_ARG);
-        CHECK(strstr(GOAL_Explain(), "the variable PTL_COLLECTIVES has \"barrier=ring\": the algorithms of barrier are") != NULL);
+        CHECK(strstr(GOAL_Explain(), "the variable PTL_COLLECTIVES has ") == GOAL_Explain());
+        CHECK(strstr(GOAL_Explain(), sentence) != NULL);
         CHECK(GOAL_World(&group) == GOAL_ERR_STATE);
     }
     return 0;
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1 && strcmp(argv[1], "variable") == 0) return refuses_the_variable();
+    if (argc > 2 && strcmp(argv[1], "variable") == 0) return refuses_the_variable(argv[2]);
     CHECK(GOAL_World(&group) == GOAL_ERR_STATE);
     OK(GOAL_Init(&rank, &size));
     OK(GOAL_World(&group));

@@ -5,22 +5,18 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 
 namespace portunus::goal::collectives {
 
 namespace {
 
-constexpr uint64_t kKiB = 1024, kAnySize = ~uint64_t{0};
-constexpr uint32_t kAnyRanks = ~uint32_t{0};
+constexpr uint64_t kKiB = 1024;
 
-// What is used: of each collective the first line that holds. Sizes as choice.hpp counts them.
-struct Rule {
-  Collective collective;
-  uint64_t up_to_bytes;
-  uint32_t up_to_ranks;
-  Algorithm algorithm;
-};
+// What is used: of each collective the first line that holds.
 constexpr Rule kRules[] = {
     {Collective::barrier, kAnySize, kAnyRanks, GOAL_DISSEMINATION},
 
@@ -62,41 +58,8 @@ constexpr Rule kRules[] = {
 };
 constexpr uint64_t kSegment = 64 * kKiB;  // of a pipeline
 
-// What there is besides, only by name.
-struct Offer {
-  Collective collective;
-  Algorithm algorithm;
-};
-constexpr Offer kOffers[] = {
-    {Collective::barrier, GOAL_BINOMIAL},
-    {Collective::allgather, GOAL_BRUCK},
-};
-
-constexpr std::string_view kCollectiveNames[] = {"barrier", "bcast",     "reduce",     "allreduce", "gather",
-                                                 "scatter", "allgather", "allgatherv", "alltoall",  "reduce_scatter"};
-constexpr std::string_view kAlgorithmNames[] = {"auto",     "linear",  "binomial", "pipeline", "scatter_allgather", "dissemination",
-                                                "doubling", "halving", "ring",     "bruck",    "pairwise"};
-
-bool offers(Collective collective, Algorithm algorithm) {
-  const auto fits = [&](const auto& line) { return line.collective == collective && line.algorithm == algorithm; };
-  return algorithm == GOAL_AUTO || std::ranges::any_of(kRules, fits) || std::ranges::any_of(kOffers, fits);
-}
-
 [[noreturn]] void refuse(std::string_view item, const std::string& why) {
   throw std::invalid_argument("\"" + std::string(item) + "\": " + why);
-}
-
-std::string names_of(Collective collective) {
-  std::string names;
-  for (size_t i = 0; i < std::size(kAlgorithmNames); ++i) {
-    if (offers(collective, static_cast<Algorithm>(i))) names += (i == 0 ? "" : ", ") + std::string(kAlgorithmNames[i]);
-  }
-  return names;
-}
-
-template <class Names>
-size_t number_of(const Names& names, std::string_view name) {
-  return static_cast<size_t>(std::ranges::find(names, name) - std::begin(names));
 }
 
 }  // namespace
@@ -113,43 +76,54 @@ const Choices& Choices::environment() {
   return choices;
 }
 
-Choices Choices::parse(std::string_view text) {
+Choices Choices::parse(std::string_view text, Read read) {
   Choices choices;
+  std::vector<Rule> rules;
   while (!text.empty()) {
     const std::string_view item = text.substr(0, text.find(','));
     text.remove_prefix(std::min(text.size(), item.size() + 1));
     const size_t equals = item.find('=');
-    if (equals == item.npos) refuse(item, "write COLLECTIVE=ALGORITHM, or nodes=on or nodes=off, with commas between");
+    if (equals == item.npos) refuse(item, "write COLLECTIVE=ALGORITHM, file=PATH, or nodes=on or nodes=off, with commas between");
     const std::string_view left = item.substr(0, equals), right = item.substr(equals + 1);
     if (left == "nodes") {
       if (right != "on" && right != "off") refuse(item, "nodes is on or off");
       choices.nodes_first_ = right == "on";
       continue;
     }
-    const size_t collective = number_of(kCollectiveNames, left), algorithm = number_of(kAlgorithmNames, right);
-    if (collective == std::size(kCollectiveNames)) {
-      std::string names;
-      for (const std::string_view name : kCollectiveNames) names += (names.empty() ? "" : ", ") + std::string(name);
-      refuse(item, "the collectives with a choice are " + names);
+    if (left == "file") {
+      try {
+        std::ranges::copy(parse_rules(read(std::string(right))), std::back_inserter(rules));
+      } catch (const std::invalid_argument& error) {
+        refuse(item, error.what());
+      }
+      continue;
     }
-    if (!choices.force(static_cast<Collective>(collective), static_cast<Algorithm>(algorithm)))
-      refuse(item, "the algorithms of " + std::string(left) + " are " + names_of(static_cast<Collective>(collective)));
+    const std::optional<Collective> collective = collective_named(left);
+    const std::optional<Algorithm> algorithm = algorithm_named(right);
+    if (!collective) refuse(item, "the collectives with a choice are " + names_of_collectives());
+    if (!algorithm || !choices.force(*collective, *algorithm))
+      refuse(item, "the algorithms of " + std::string(left) + " are auto, " + names_offered(*collective));
   }
+  if (!rules.empty()) choices.rules_ = std::make_shared<const std::vector<Rule>>(std::move(rules));
   return choices;
 }
 
 bool Choices::force(Collective collective, Algorithm algorithm) {
+  if (algorithm == GOAL_AUTO) return true;
   if (!offers(collective, algorithm)) return false;
-  if (algorithm != GOAL_AUTO) forced_[static_cast<size_t>(collective)] = algorithm;
+  forced_[static_cast<size_t>(collective)] = algorithm;
   return true;
 }
 
 Choice Choices::of(Collective collective, uint64_t bytes, uint32_t ranks) const {
   const Algorithm forced = forced_[static_cast<size_t>(collective)];
   if (forced != GOAL_AUTO) return {forced, kSegment};
-  const Rule& rule = *std::ranges::find_if(
-      kRules, [&](const Rule& line) { return line.collective == collective && bytes <= line.up_to_bytes && ranks <= line.up_to_ranks; });
-  return {rule.algorithm, kSegment};
+  const auto holds = [&](const Rule& rule) { return rule.holds(collective, bytes, ranks); };
+  if (rules_) {
+    const auto rule = std::ranges::find_if(*rules_, holds);
+    if (rule != rules_->end()) return {rule->algorithm, kSegment};
+  }
+  return {std::ranges::find_if(kRules, holds)->algorithm, kSegment};
 }
 
 }  // namespace portunus::goal::collectives

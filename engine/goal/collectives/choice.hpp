@@ -4,29 +4,15 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "engine/goal/goal_collectives.h"
+#include "engine/goal/collectives/algorithms.hpp"
+#include "engine/goal/collectives/rules.hpp"
 
 namespace portunus::goal::collectives {
-
-using Algorithm = GOAL_Algorithm;
-
-// Those that have more than one algorithm. In brackets: what their size is.
-enum class Collective : uint8_t {
-  barrier,         // (0)
-  bcast,           // (bytes)
-  reduce,          // (bytes of the vector)
-  allreduce,       // (bytes of the vector)
-  gather,          // (bytes of each rank)
-  scatter,         // (bytes of each rank)
-  allgather,       // (bytes of all ranks together)
-  allgatherv,      // (bytes of all ranks together)
-  alltoall,        // (bytes from each rank to each)
-  reduce_scatter,  // (bytes of the whole vector)
-};
 
 struct Choice {
   Algorithm algorithm = GOAL_AUTO;
@@ -38,21 +24,22 @@ class Choices {
   // What the environment says for the whole job. Throws as parse().
   static const Choices& environment();
   static constexpr const char* kVariable = "PTL_COLLECTIVES";
-  // Algorithms by name and whether nodes come first, as in "allreduce=ring,bcast=pipeline,nodes=off". Throws
-  // std::invalid_argument with a sentence.
-  static Choices parse(std::string_view text);
+  // Algorithms by name, a file of rules (rules.hpp), and whether nodes come first, as in "allreduce=ring,file=/etc/rules,nodes=off". A
+  // name wins over a file, a file over the table; of several files the first that has a line. Throws std::invalid_argument with a sentence.
+  using Read = std::string (*)(const std::string& path);
+  static Choices parse(std::string_view text, Read read = read_rules);
   // Uses `algorithm` for this collective, whatever the size. False if it has no such algorithm; GOAL_AUTO: as the table says.
   [[nodiscard]] bool force(Collective collective, Algorithm algorithm);
 
   [[nodiscard]] Choice of(Collective collective, uint64_t bytes, uint32_t ranks) const;
-  // Is one named for this collective?
+  // Is one named for this collective? Rules of a file name none: they only say which schedule is used where schedules are used.
   [[nodiscard]] bool is_forced(Collective collective) const { return forced_[static_cast<size_t>(collective)] != GOAL_AUTO; }
   [[nodiscard]] bool nodes_first() const { return nodes_first_; }
 
  private:
-  static constexpr size_t kCollectives = 10;
   Algorithm forced_[kCollectives] = {};
   bool nodes_first_ = true;
+  std::shared_ptr<const std::vector<Rule>> rules_;  // shared by copies, of which each call of a collective makes one; or NULL
 };
 
 }  // namespace portunus::goal::collectives
