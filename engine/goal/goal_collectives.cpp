@@ -55,6 +55,10 @@ class Call {
     if (which && group.nodes && group.algorithm == GOAL_AUTO && choices_.nodes_first())
       nodes_.assign(group.nodes, group.nodes + group.size);
     if (!Levels::worthwhile(nodes_)) nodes_.clear();
+    if (which && group.algorithm == GOAL_AUTO) {
+      const std::lock_guard lock(Library::instance().guard);
+      choices_.take_place(Library::instance().places(group.size, group.ranks));
+    }
   }
 
   [[nodiscard]] uint32_t rank() const { return static_cast<uint32_t>(group_.rank); }

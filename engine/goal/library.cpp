@@ -3,6 +3,8 @@
 // Thread: as library.hpp says.
 #include "engine/goal/library.hpp"
 
+#include <algorithm>
+#include <array>
 #include <map>
 
 namespace portunus::goal {
@@ -10,6 +12,8 @@ namespace portunus::goal {
 namespace {
 
 constexpr ptl_pt_index_t kPort = 48;  // the same in all processes, and none that other layers use
+constexpr const char* kPlaceKey = "goal.place";
+constexpr const char* kNoAnswer = "the other ranks do not answer; has one of them ended?";
 
 }  // namespace
 
@@ -45,8 +49,38 @@ const char* Library::open_network() {
   }
   if (PtlxJobMap(ni_) != PTL_OK) return "the addresses of the other ranks cannot be had; has one of them ended?";
   if (port_.open(ni_, kPort) != PTL_OK) return "portal table entry 48 is taken; leave it to GOAL";
-  // A message that came before its portal table entry would be lost.
-  if (PtlxJobFence() != PTL_OK) return "the other ranks do not answer; has one of them ended?";
+  return agree_on_places();
+}
+
+bool Library::reaches_its_node_by_memory() {
+  const int* const all = nodes();
+  for (int i = 0; i < job_.size; ++i) {
+    if (i == job_.rank || all[i] != all[job_.rank]) continue;
+    ptl_process_t peer{};
+    peer.rank = static_cast<ptl_rank_t>(i);
+    if (PtlxTransport(ni_, peer, nullptr) != PTLX_TRANSPORT_NODE) return false;
+  }
+  return true;
+}
+
+// What one rank finds of itself, told to all, so that none chooses another algorithm than the others.
+const char* Library::agree_on_places() {
+  ptlx_engine_info_t engine{};
+  const bool crowded = PtlxEngineInfo(&engine) == PTL_OK && engine.oversubscribed != 0;
+  const std::array<uint8_t, 2> mine = {reaches_its_node_by_memory(), crowded};
+  if (PtlxJobPut(kPlaceKey, mine.data(), mine.size()) != PTL_OK)
+    return "the launcher takes no word from this rank; start the program with ptlrun";
+  // A message that came before its portal table entry would be lost: that of all others is there behind this.
+  if (PtlxJobFence() != PTL_OK) return kNoAnswer;
+  by_memory_ = true;
+  crowded_ = false;
+  for (int i = 0; i < job_.size; ++i) {
+    std::array<uint8_t, 2> theirs{};
+    size_t size = theirs.size();
+    if (PtlxJobGet(i, kPlaceKey, theirs.data(), &size) != PTL_OK || size != theirs.size()) return kNoAnswer;
+    by_memory_ = by_memory_ && theirs[0] != 0;
+    crowded_ = crowded_ || theirs[1] != 0;
+  }
   return nullptr;
 }
 
@@ -67,6 +101,24 @@ const int* Library::nodes() {
   return nodes_.data();
 }
 
+collectives::Choices::Places Library::places(int size, const int* ranks) {
+  using collectives::Place;
+  const auto place = [](bool network, bool several, bool crowded) {
+    return Place{static_cast<uint8_t>((network ? Place::kNetwork : 0) | (several ? Place::kSeveral : 0) | (crowded ? Place::kCrowded : 0))};
+  };
+  std::vector<int> used;
+  const int* const all = nodes();
+  for (int i = 0; i < size; ++i) {
+    const int rank = ranks ? ranks[i] : i;
+    if (rank >= job_.size) return {place(true, false, false), place(false, true, false), place(true, false, false)};
+    used.push_back(all[rank]);
+  }
+  std::ranges::sort(used);
+  const bool one = used.empty() || used.front() == used.back();
+  const bool several = std::ranges::adjacent_find(used) != used.end();
+  return {place(!one || !by_memory_, several, crowded_), place(!by_memory_, true, crowded_), place(true, false, crowded_)};
+}
+
 const char* Library::close() {
   if (--users_ > 0) return nullptr;
   nodes_.clear();
@@ -78,7 +130,7 @@ const char* Library::close() {
   PtlxJobFini();
   next_context_ = 0;
   taken_.reset();
-  return fenced == PTL_OK ? nullptr : "the other ranks do not answer; has one of them ended?";
+  return fenced == PTL_OK ? nullptr : kNoAnswer;
 }
 
 }  // namespace portunus::goal

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/goal/collectives/choice.hpp"
 #include "engine/goal/program.hpp"
 
 namespace portunus::goal {
@@ -30,6 +31,9 @@ class Library {
   [[nodiscard]] int reach() const;
   // For each rank of the job a number that is the same for ranks of one node.
   const int* nodes();
+  // Where so many ranks are: these, or the first ones. All of them find the same; of ranks of other jobs nothing is known but that messages
+  // to them may cross a network.
+  collectives::Choices::Places places(int size, const int* ranks);
   // The next compiled schedule's: equal on all ranks, which compile in the same order. The upper half is the program's. Nothing
   // while a schedule that exists has it; it stays the next one then.
   static constexpr uint16_t kContexts = 0x8000;
@@ -48,12 +52,16 @@ class Library {
 
  private:
   const char* open_network();
+  [[nodiscard]] bool reaches_its_node_by_memory();
+  const char* agree_on_places();
 
   int users_ = 0;
   ptlx_job_t job_{};
   ptl_handle_ni_t ni_ = PTL_INVALID_HANDLE;
   Port port_;
   std::vector<int> nodes_;
+  bool by_memory_ = true;  // messages between ranks of a node go through its memory, on all nodes
+  bool crowded_ = false;   // ranks outnumber cores on some node
   uint16_t next_context_ = 0;
   std::bitset<kContexts> taken_;
 };

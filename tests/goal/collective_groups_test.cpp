@@ -377,11 +377,25 @@ TEST(Choices, TakeRulesOfAFileBeforeTheTableAndNamesBeforeBoth) {
   EXPECT_THROW(of("file=much"), std::invalid_argument);
 }
 
+TEST(Choices, KnowWhereTheRanksAre) {
+  Choices choices = Choices::parse("file=-", [](const std::string&) {
+    return std::string("bcast any any pipeline network single\nbcast any any binomial node\nbcast any any linear\n");
+  });
+  EXPECT_EQ(choices.of(Collective::bcast, 8, 8).algorithm, GOAL_BINOMIAL);
+  choices.take_place({.all = {Place::kNetwork | Place::kSeveral}, .within = {Place::kSeveral}, .between = {Place::kNetwork}});
+  EXPECT_EQ(choices.of(Collective::bcast, 8, 8).algorithm, GOAL_LINEAR);
+  EXPECT_EQ(choices.within().of(Collective::bcast, 8, 8).algorithm, GOAL_BINOMIAL);
+  EXPECT_EQ(choices.between().of(Collective::bcast, 8, 8).algorithm, GOAL_PIPELINE);
+}
+
 TEST(Choices, HaveATableOfWhatIsOffered) {
-  for (uint8_t c = 0; c < kCollectives; ++c) {
+  for (uint8_t c = 0; c < kCollectives * 8; ++c) {
+    Choices table;
+    table.take_place({.all = {static_cast<uint8_t>(c / kCollectives)}, .within = {}, .between = {}});
+    const auto collective = static_cast<Collective>(c % kCollectives);
     for (const uint64_t bytes : {uint64_t{0}, uint64_t{200}, uint64_t{5000}, uint64_t{100000}, kAnySize}) {
       for (const uint32_t ranks : {1u, 2u, 4u, 8u, 16u, 64u, kAnyRanks})
-        EXPECT_TRUE(offers(static_cast<Collective>(c), Choices().of(static_cast<Collective>(c), bytes, ranks).algorithm));
+        EXPECT_TRUE(offers(collective, table.of(collective, bytes, ranks).algorithm));
     }
   }
 }

@@ -45,6 +45,7 @@ class Goaltune(unittest.TestCase):
                 self.assertRegex(text, r"transport: +" + ("node\n" if way == "node" else r"fabric\("))
                 lines = [line.split() for line in text.splitlines() if line and not line.startswith("#")]
                 self.assertEqual(list(dict.fromkeys(line[0] for line in lines)), COLLECTIVES)
+                self.assertEqual({line[4] for line in lines}, {"node" if way == "node" else "network"})
                 for name in COLLECTIVES:  # all sizes of the largest group are covered
                     self.assertEqual([line for line in lines if line[0] == name][-1][1:3], ["any", str(ranks)])
                 self.assertRegex(done.stdout, r"(?m)^bcast +8 +2 +linear +\d+%.* linear [\d.]+\+-[\d.]+ binomial ")

@@ -9,12 +9,15 @@ import unittest
 
 RULES = """# each rule another algorithm than the table
 barrier any any binomial
+bcast any any linear network
+reduce any any binomial network single
 bcast 4k any pipeline
 bcast any any scatter_allgather
 reduce any any halving
 allreduce 1k 3 doubling
 allreduce any any ring
-gather any any binomial
+gather any any binomial node several
+gather any any linear uncrowded
 scatter any any binomial
 allgather any any bruck
 allgatherv 100 any ring

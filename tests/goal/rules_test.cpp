@@ -29,10 +29,19 @@ TEST(Rules, AreLinesOfFourWordsAndComments) {
 
 TEST(Rules, HoldUpToTheirSizeAndRanks) {
   const Rule rule = parse_rules("alltoall 1m 8 bruck").front();
-  EXPECT_TRUE(rule.holds(Collective::alltoall, 1 << 20, 8));
-  EXPECT_FALSE(rule.holds(Collective::alltoall, (1 << 20) + 1, 8));
-  EXPECT_FALSE(rule.holds(Collective::alltoall, 1, 9));
-  EXPECT_FALSE(rule.holds(Collective::bcast, 1, 1));
+  EXPECT_TRUE(rule.holds(Collective::alltoall, 1 << 20, 8, {}));
+  EXPECT_FALSE(rule.holds(Collective::alltoall, (1 << 20) + 1, 8, {}));
+  EXPECT_FALSE(rule.holds(Collective::alltoall, 1, 9, {}));
+  EXPECT_FALSE(rule.holds(Collective::bcast, 1, 1, {}));
+}
+
+TEST(Rules, HoldWhereTheySay) {
+  const Rule rule = parse_rules("alltoall any any bruck crowded node").front();
+  EXPECT_EQ(rule.where, (Where{Place::kNetwork | Place::kCrowded, Place::kCrowded}));
+  EXPECT_TRUE(rule.holds(Collective::alltoall, 1, 8, {Place::kCrowded}));
+  EXPECT_TRUE(rule.holds(Collective::alltoall, 1, 8, {Place::kCrowded | Place::kSeveral}));
+  EXPECT_FALSE(rule.holds(Collective::alltoall, 1, 8, {}));
+  EXPECT_FALSE(rule.holds(Collective::alltoall, 1, 8, {Place::kCrowded | Place::kNetwork}));
 }
 
 TEST(Rules, AreRefusedWithTheirLineAndWhatToWrite) {
@@ -40,7 +49,9 @@ TEST(Rules, AreRefusedWithTheirLineAndWhatToWrite) {
             "line 2, \"bcast 8k any ring\": the algorithms of bcast are linear, binomial, pipeline, scatter_allgather");
   EXPECT_NE(refusal("allreduce=ring").find("line 1, \"allreduce=ring\": write COLLECTIVE UP-TO-BYTES UP-TO-RANKS ALGORITHM"),
             std::string::npos);
-  EXPECT_NE(refusal("bcast any any linear linear").find("write COLLECTIVE"), std::string::npos);
+  EXPECT_NE(refusal("bcast any any").find("write COLLECTIVE"), std::string::npos);
+  for (const char* where : {"linear", "node node", "node network", "crowded single uncrowded", "1"})
+    EXPECT_NE(refusal(std::string("bcast any any linear ") + where).find("where it is used"), std::string::npos) << where;
   EXPECT_NE(refusal("cast any any linear").find("the collectives with a choice are barrier, bcast"), std::string::npos);
   EXPECT_NE(refusal("bcast any any auto").find("the algorithms of bcast are linear"), std::string::npos);
   for (const char* size : {"-1", "8K", "k", "1.5k", "0x10", "18446744073709551616", "17179869184g", "+8", "eight"})
@@ -59,6 +70,8 @@ TEST(Rules, AreWrittenAsTheyAreRead) {
   for (const Rule& rule :
        {Rule{Collective::reduce_scatter, kAnySize, kAnyRanks, GOAL_RING}, Rule{Collective::bcast, 0, 1, GOAL_SCATTER_ALLGATHER},
         Rule{Collective::gather, 4097, 17, GOAL_LINEAR}, Rule{Collective::barrier, uint64_t{3} << 30, 2, GOAL_DISSEMINATION},
+        Rule{Collective::bcast, 7, 7, GOAL_LINEAR, {Place::kNetwork | Place::kSeveral, Place::kSeveral}},
+        Rule{Collective::bcast, 7, 7, GOAL_LINEAR, {Place::kSeveral | Place::kCrowded, Place::kCrowded}},
         Rule{Collective::bcast, uint64_t{5} << 50, kAnyRanks - 1, GOAL_LINEAR}}) {
     EXPECT_EQ(parse_rules(line_of(rule)), std::vector<Rule>{rule}) << line_of(rule);
   }

@@ -13,27 +13,30 @@ using goal::collectives::Collective;
 using goal::collectives::kAnySize;
 using goal::collectives::kCollectives;
 using goal::collectives::line_of;
+using goal::collectives::Place;
 using goal::collectives::Rule;
+using goal::collectives::Where;
 
 constexpr double kMargin = 0.05;
+constexpr Where kHere{Place::kNetwork | Place::kCrowded, 0};  // where the points below are: on a node with cores for all
 
 // Of allreduce: doubling, halving, ring.
 Point point(uint64_t bytes, uint32_t ranks, std::vector<double> times, double doubt = 0) {
   const std::vector<double> doubts(times.size(), doubt);
-  return {Collective::allreduce, bytes, ranks, std::move(times), doubts};
+  return {Collective::allreduce, bytes, ranks, {}, std::move(times), doubts};
 }
 
 TEST(Winners, AreOneRuleWhereOneAlgorithmIsGoodEverywhere) {
   const std::vector<Point> points = {point(8, 2, {1, 2, 3}), point(8192, 2, {10.4, 10, 30}), point(8, 4, {2, 3, 4})};
-  EXPECT_EQ(rules_from(points, kMargin), (std::vector<Rule>{{Collective::allreduce, kAnySize, 4, GOAL_DOUBLING}}));
+  EXPECT_EQ(rules_from(points, kMargin), (std::vector<Rule>{{Collective::allreduce, kAnySize, 4, GOAL_DOUBLING, kHere}}));
 }
 
 TEST(Winners, EndHalfwayToTheSizeWhereAnotherIsBetter) {
   const std::vector<Point> points = {point(8, 4, {1, 2, 3}), point(128, 4, {2, 3, 4}), point(2048, 4, {9, 5, 8}),
                                      point(8192, 4, {90, 50, 20})};
-  const std::vector<Rule> rules = {{Collective::allreduce, 512, 4, GOAL_DOUBLING},
-                                   {Collective::allreduce, 4096, 4, GOAL_HALVING},
-                                   {Collective::allreduce, kAnySize, 4, GOAL_RING}};
+  const std::vector<Rule> rules = {{Collective::allreduce, 512, 4, GOAL_DOUBLING, kHere},
+                                   {Collective::allreduce, 4096, 4, GOAL_HALVING, kHere},
+                                   {Collective::allreduce, kAnySize, 4, GOAL_RING, kHere}};
   EXPECT_EQ(rules_from(points, kMargin), rules);
 }
 
@@ -48,6 +51,9 @@ TEST(Winners, AreNotReplacedWhereItMayBeDoubted) {
   EXPECT_EQ(rules_from(points, kMargin).size(), 1u);
   EXPECT_DOUBLE_EQ(loss_of(points[1], GOAL_DOUBLING).seen, 1);
   EXPECT_DOUBLE_EQ(loss_of(points[1], GOAL_DOUBLING).sure, 0);
+  points[1].times[1] = 0.001;
+  EXPECT_LT(loss_of(points[1], GOAL_DOUBLING).seen, 2.0);  // what cannot be told from nothing is not divided by
+  points[1].times[1] = 1;
   points[1].doubts = {0.1, 0.1, 0.1};
   EXPECT_EQ(rules_from(points, kMargin).size(), 3u);
   EXPECT_GT(loss_of(points[1], GOAL_DOUBLING).sure, 0.8);
@@ -55,7 +61,8 @@ TEST(Winners, AreNotReplacedWhereItMayBeDoubted) {
 
 TEST(Winners, OfGroupsThatWantOthersHaveLinesOfTheirOwnSmallestFirst) {
   const std::vector<Point> points = {point(8, 8, {3, 2, 1}), point(8, 2, {1, 2, 3}), point(8, 4, {1, 2, 3})};
-  const std::vector<Rule> rules = {{Collective::allreduce, kAnySize, 4, GOAL_DOUBLING}, {Collective::allreduce, kAnySize, 8, GOAL_RING}};
+  const std::vector<Rule> rules = {{Collective::allreduce, kAnySize, 4, GOAL_DOUBLING, kHere},
+                                   {Collective::allreduce, kAnySize, 8, GOAL_RING, kHere}};
   EXPECT_EQ(rules_from(points, kMargin), rules);
 }
 
@@ -64,6 +71,17 @@ TEST(Winners, SayNothingOfWhatWasNotMeasured) {
   EXPECT_TRUE(rules_from(std::vector<Point>{point(8, 2, {})}, kMargin).empty());
   for (const Rule& rule : rules_from(std::vector<Point>{point(8, 2, {1, 2, 3}), point(8, 6, {1, 2, 3})}, kMargin))
     EXPECT_LE(rule.up_to_ranks, 6u);
+}
+
+TEST(Winners, HoldWhereTheyWereMeasured) {
+  std::vector<Point> points = {point(8, 2, {1, 2, 3}), point(8, 4, {3, 2, 1})};
+  constexpr uint8_t kAll = Place::kNetwork | Place::kSeveral | Place::kCrowded;
+  points[1].place.facts = kAll;
+  const std::vector<Rule> rules = {{Collective::allreduce, kAnySize, 2, GOAL_DOUBLING, kHere},
+                                   {Collective::allreduce, kAnySize, 4, GOAL_RING, {kAll, kAll}}};
+  EXPECT_EQ(rules_from(points, kMargin), rules);
+  points[1].place.facts = Place::kNetwork;
+  EXPECT_EQ(rules_from(points, kMargin).back().where, (Where{kAll, Place::kNetwork}));
 }
 
 // Whatever was measured: a rule for every point, that loses no more than the margin there.
@@ -85,7 +103,8 @@ TEST(Winners, AreGoodAtEveryPoint) {
     for (const Rule& rule : rules) text += line_of(rule) + "\n";
     EXPECT_EQ(goal::collectives::parse_rules(text), rules);
     for (const Point& point : points) {
-      const auto rule = std::ranges::find_if(rules, [&](const Rule& r) { return r.holds(point.collective, point.bytes, point.ranks); });
+      const auto rule =
+          std::ranges::find_if(rules, [&](const Rule& r) { return r.holds(point.collective, point.bytes, point.ranks, point.place); });
       ASSERT_NE(rule, rules.end());
       EXPECT_LE(loss_of(point, rule->algorithm).seen, kMargin + 1e-9);
     }

@@ -77,13 +77,13 @@ void allgather(Script& script, const Levels& levels, Memory from, Memory to, uin
   const uint32_t size = static_cast<uint32_t>(levels.order().size());
   const bool in_order = std::ranges::is_sorted(levels.order());
   const Memory all = in_order ? to : script.scratch(size * bytes);
-  gather(script, levels.node(), 0, from, all + levels.first(levels.mine()) * bytes, bytes, choices);
+  gather(script, levels.node(), 0, from, all + levels.first(levels.mine()) * bytes, bytes, choices.within());
   if (levels.leads()) {
     std::vector<Piece> nodes;
     for (uint32_t i = 0; i < levels.count(); ++i) nodes.push_back({all + levels.first(i) * bytes, levels.size(i) * bytes});
-    allgatherv(script, levels.leaders(), nodes[levels.mine()].at, nodes, choices);
+    allgatherv(script, levels.leaders(), nodes[levels.mine()].at, nodes, choices.between());
   }
-  bcast(script, levels.node(), 0, all, size * bytes, choices);
+  bcast(script, levels.node(), 0, all, size * bytes, choices.within());
   if (in_order) return;
   for (uint32_t i = 0; i < size;) {
     uint32_t next = i + 1;

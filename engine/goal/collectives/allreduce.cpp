@@ -71,11 +71,11 @@ void allreduce(Script& script, const Team& team, const Reduction& r, const Choic
 void allreduce(Script& script, const Levels& levels, const Reduction& r, const Choices& choices) {
   Reduction outside = r;
   if (levels.node().size > 1) {
-    reduce(script, levels.node(), 0, r, choices);
+    reduce(script, levels.node(), 0, r, choices.within());
     outside.from = r.to;
   }
-  if (levels.leads()) allreduce(script, levels.leaders(), outside, choices);
-  bcast(script, levels.node(), 0, r.to, r.bytes(), choices);
+  if (levels.leads()) allreduce(script, levels.leaders(), outside, choices.between());
+  bcast(script, levels.node(), 0, r.to, r.bytes(), choices.within());
 }
 
 }  // namespace portunus::goal::collectives

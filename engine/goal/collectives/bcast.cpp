@@ -51,8 +51,8 @@ void bcast(Script& script, const Team& team, uint32_t root, Memory buffer, uint6
 }
 
 void bcast(Script& script, const Levels& levels, Memory buffer, uint64_t bytes, const Choices& choices) {
-  if (levels.leads()) bcast(script, levels.leaders(), levels.root(), buffer, bytes, choices);
-  bcast(script, levels.node(), 0, buffer, bytes, choices);
+  if (levels.leads()) bcast(script, levels.leaders(), levels.root(), buffer, bytes, choices.between());
+  bcast(script, levels.node(), 0, buffer, bytes, choices.within());
 }
 
 }  // namespace portunus::goal::collectives

@@ -118,7 +118,7 @@ bool Choices::force(Collective collective, Algorithm algorithm) {
 Choice Choices::of(Collective collective, uint64_t bytes, uint32_t ranks) const {
   const Algorithm forced = forced_[static_cast<size_t>(collective)];
   if (forced != GOAL_AUTO) return {forced, kSegment};
-  const auto holds = [&](const Rule& rule) { return rule.holds(collective, bytes, ranks); };
+  const auto holds = [&](const Rule& rule) { return rule.holds(collective, bytes, ranks, places_.all); };
   if (rules_) {
     const auto rule = std::ranges::find_if(*rules_, holds);
     if (rule != rules_->end()) return {rule->algorithm, kSegment};

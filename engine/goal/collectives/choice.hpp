@@ -1,4 +1,4 @@
-// Which algorithm a collective uses, by size and number of ranks; one table (choice.cpp), and what overrides it.
+// Which algorithm a collective uses, by size, number of ranks and where these are; one table (choice.cpp), and what overrides it.
 //
 // Thread: any; plain values.
 #pragma once
@@ -31,14 +31,30 @@ class Choices {
   // Uses `algorithm` for this collective, whatever the size. False if it has no such algorithm; GOAL_AUTO: as the table says.
   [[nodiscard]] bool force(Collective collective, Algorithm algorithm);
 
+  // Where the ranks are: all together, those of a node among themselves, and one of each node.
+  struct Places {
+    Place all, within, between;
+  };
+  void take_place(const Places& places) { places_ = places; }
+  // The same for ranks of one node, and for one of each node: the two levels of levels.hpp.
+  [[nodiscard]] Choices within() const { return at(places_.within); }
+  [[nodiscard]] Choices between() const { return at(places_.between); }
+
   [[nodiscard]] Choice of(Collective collective, uint64_t bytes, uint32_t ranks) const;
   // Is one named for this collective? Rules of a file name none: they only say which schedule is used where schedules are used.
   [[nodiscard]] bool is_forced(Collective collective) const { return forced_[static_cast<size_t>(collective)] != GOAL_AUTO; }
   [[nodiscard]] bool nodes_first() const { return nodes_first_; }
 
  private:
+  [[nodiscard]] Choices at(Place place) const {
+    Choices there = *this;
+    there.places_ = {place, place, place};
+    return there;
+  }
+
   Algorithm forced_[kCollectives] = {};
   bool nodes_first_ = true;
+  Places places_;
   std::shared_ptr<const std::vector<Rule>> rules_;  // shared by copies, of which each call of a collective makes one; or NULL
 };
 

@@ -63,11 +63,11 @@ void reduce(Script& script, const Levels& levels, const Reduction& r, const Choi
   const bool alone = levels.node().size == 1;
   if (levels.leads() && !is_root && !alone) inside.to = script.scratch(r.bytes());
   if (alone) inside.to = r.from;
-  else reduce(script, levels.node(), 0, inside, choices);
+  else reduce(script, levels.node(), 0, inside, choices.within());
   if (!levels.leads()) return;
   Reduction outside = r;
   outside.from = inside.to;
-  reduce(script, levels.leaders(), levels.root(), outside, choices);
+  reduce(script, levels.leaders(), levels.root(), outside, choices.between());
 }
 
 }  // namespace portunus::goal::collectives

@@ -13,6 +13,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <stdexcept>
 
@@ -22,6 +23,13 @@ namespace {
 
 constexpr char kSpaces[] = " \t\r";
 constexpr std::string_view kUnits = "kmg";
+
+struct Words {
+  Place::Fact fact;
+  std::string_view no, yes;
+};
+constexpr Words kFacts[] = {
+    {Place::kNetwork, "node", "network"}, {Place::kSeveral, "single", "several"}, {Place::kCrowded, "uncrowded", "crowded"}};
 
 // A line as it can be shown: a file that was named by mistake may hold anything.
 std::string shown(std::string_view line) {
@@ -79,9 +87,18 @@ std::vector<std::string_view> words_of(std::string_view line) {
   }
 }
 
+// Adds what a word asks for. False: it is none, or there was one on the same.
+bool ask(Where& where, std::string_view word) {
+  const auto* const fact = std::ranges::find_if(kFacts, [&](const Words& words) { return word == words.no || word == words.yes; });
+  if (fact == std::end(kFacts) || (where.asked & fact->fact) != 0) return false;
+  where.asked |= fact->fact;
+  if (word == fact->yes) where.there |= fact->fact;
+  return true;
+}
+
 Rule rule_of(const std::vector<std::string_view>& words, size_t line_number, std::string_view line) {
   const auto refuse = [&](const std::string& why) { refuse_line(line_number, line, why); };
-  if (words.size() != 4) refuse("write COLLECTIVE UP-TO-BYTES UP-TO-RANKS ALGORITHM, as in 'allreduce 8k any doubling'");
+  if (words.size() < 4) refuse("write COLLECTIVE UP-TO-BYTES UP-TO-RANKS ALGORITHM, as in 'allreduce 8k any doubling'");
   const std::optional<Collective> collective = collective_named(words[0]);
   if (!collective) refuse("the collectives with a choice are " + names_of_collectives());
   const std::optional<uint64_t> bytes = size(words[1]);
@@ -91,7 +108,12 @@ Rule rule_of(const std::vector<std::string_view>& words, size_t line_number, std
   const std::optional<Algorithm> algorithm = algorithm_named(words[3]);
   if (!algorithm || !offers(*collective, *algorithm))
     refuse("the algorithms of " + std::string(words[0]) + " are " + names_offered(*collective));
-  return {*collective, *bytes, *most, *algorithm};
+  Where where;
+  for (size_t i = 4; i < words.size(); ++i) {
+    if (!ask(where, words[i]))
+      refuse("behind the algorithm stands where it is used: node or network, single or several, uncrowded or crowded, each once");
+  }
+  return {*collective, *bytes, *most, *algorithm, where};
 }
 
 // What is open once.
@@ -137,7 +159,11 @@ std::string line_of(const Rule& rule) {
   std::array<char, 96> line{};
   std::snprintf(line.data(), line.size(), "%-15s %6s %5s  %s", name_of(rule.collective).data(), size_text(rule.up_to_bytes).c_str(),
                 ranks_text.c_str(), name_of(rule.algorithm).data());
-  return line.data();
+  std::string text = line.data();
+  for (const Words& words : kFacts) {
+    if ((rule.where.asked & words.fact) != 0) text.append(" ").append((rule.where.there & words.fact) != 0 ? words.yes : words.no);
+  }
+  return text;
 }
 
 // A pipe or a device might have no end, or not even a beginning.

@@ -6,7 +6,8 @@
 //     allreduce  any  16   ring        # longer ones of up to 16 ranks
 //
 // that is the collective, up to how many bytes (as algorithms.hpp counts them; k, m and g are powers of 1024) and up to how many ranks
-// it holds, and the algorithm. Of each collective the first line that holds is used; what no line covers is as the built-in table says.
+// it holds, and the algorithm. More words say where it holds (place.hpp): node or network, single or several, uncrowded or crowded. Of each
+// collective the first line that holds is used; what no line covers is as the built-in table says.
 //
 // Thread: any; pure but for read_rules, which reads a file.
 #pragma once
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "engine/goal/collectives/algorithms.hpp"
+#include "engine/goal/collectives/place.hpp"
 
 namespace portunus::goal::collectives {
 
@@ -28,9 +30,10 @@ struct Rule {
   uint64_t up_to_bytes;
   uint32_t up_to_ranks;
   Algorithm algorithm;
+  Where where = {};
 
-  [[nodiscard]] bool holds(Collective which, uint64_t bytes, uint32_t ranks) const {
-    return which == collective && bytes <= up_to_bytes && ranks <= up_to_ranks;
+  [[nodiscard]] bool holds(Collective which, uint64_t bytes, uint32_t ranks, Place place) const {
+    return which == collective && bytes <= up_to_bytes && ranks <= up_to_ranks && where.holds(place);
   }
   bool operator==(const Rule&) const = default;
 };

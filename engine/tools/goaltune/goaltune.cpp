@@ -157,6 +157,7 @@ int measure(const Options& options, const std::vector<Collective>& collectives) 
   check(GOAL_World(&world));
   std::vector<Point> points =
       points_of(collectives, static_cast<uint32_t>(world.size), {.least = options.least, .most = options.most, .step = options.step});
+  for (Point& point : points) point.place = goal::Library::instance().places(static_cast<int>(point.ranks), nullptr).all;
   Job job(world.rank, world.size, points, options.most);
   if (world.rank == 0) return lead(job, points, world, options);
   job.serve();

@@ -38,11 +38,11 @@ std::vector<Point> points_of(std::span<const Collective> collectives, uint32_t r
   for (const Collective collective : collectives) {
     for (const uint32_t size : group_sizes(ranks)) {
       if (collective == Collective::barrier) {
-        points.push_back({collective, 0, size, {}, {}});
+        points.push_back({collective, 0, size, {}, {}, {}});
         continue;
       }
       for (uint64_t bytes = range.least; bytes <= range.most / share(collective, size); bytes *= range.step) {
-        if (bytes >= least(collective, size)) points.push_back({collective, bytes, size, {}, {}});
+        if (bytes >= least(collective, size)) points.push_back({collective, bytes, size, {}, {}, {}});
       }
     }
   }

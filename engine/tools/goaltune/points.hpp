@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/goal/collectives/algorithms.hpp"
+#include "engine/goal/collectives/place.hpp"
 
 namespace portunus::goaltune {
 
@@ -15,6 +16,7 @@ struct Point {
   goal::collectives::Collective collective{};
   uint64_t bytes = 0;  // as algorithms.hpp counts them
   uint32_t ranks = 0;
+  goal::collectives::Place place{};
   // Microseconds, of what the collective offers, in that order; empty before it is measured. A time may be wrong by as much as its doubt.
   std::vector<double> times, doubts;
 };
@@ -24,7 +26,8 @@ struct Range {
   uint32_t step = 4;
 };
 
-// All points of a job, the same on all its ranks: group sizes 2, 4, 8 .. and all, sizes least, least * step ...
+// All points of a job, the same on all its ranks: group sizes 2, 4, 8 .. and all, sizes least, least * step ... Where the groups are is
+// left open.
 [[nodiscard]] std::vector<Point> points_of(std::span<const goal::collectives::Collective> collectives, uint32_t ranks, const Range& range);
 
 }  // namespace portunus::goaltune

@@ -30,7 +30,8 @@ namespace {
 
 // Every point is covered by a rule: they were made from these.
 Algorithm chosen(std::span<const Rule> rules, const Point& point) {
-  return std::ranges::find_if(rules, [&](const Rule& rule) { return rule.holds(point.collective, point.bytes, point.ranks); })->algorithm;
+  return std::ranges::find_if(rules, [&](const Rule& rule) { return rule.holds(point.collective, point.bytes, point.ranks, point.place); })
+      ->algorithm;
 }
 
 // Losses as they add up over points: their worst, and their geometric mean.
@@ -66,13 +67,13 @@ bool write_all(int file, const std::string& text) {
 
 }  // namespace
 
-void print_table(std::span<const Point> points, const Choices& choices, const char* name_of_choices, std::span<const Rule> rules,
-                 double margin) {
+void print_table(std::span<const Point> points, Choices choices, const char* name_of_choices, std::span<const Rule> rules, double margin) {
   std::printf("%-15s %6s %5s  %-18s %7s  %-18s %7s  times in us\n", "collective", "size", "ranks", name_of_choices, "loses", "measured",
               "loses");
   Sum in_force, measured;
   size_t wrong = 0;
   for (const Point& point : points) {
+    choices.take_place({.all = point.place, .within = {}, .between = {}});
     const Algorithm now = choices.of(point.collective, point.bytes, point.ranks).algorithm, then = chosen(rules, point);
     const Loss loss_now = loss_of(point, now), loss_then = loss_of(point, then);
     in_force.add(loss_now.seen);
@@ -106,7 +107,7 @@ std::string file_text(const Facts& facts, std::span<const Rule> rules) {
   text +=
       "# Use: PTL_COLLECTIVES=file=PATH, on all ranks. Of each collective the first line that holds is used; what no line covers is as "
       "the\n";
-  text += "# built-in table says.\n#\n# collective, up to bytes, up to ranks, algorithm\n";
+  text += "# built-in table says.\n#\n# collective, up to bytes, up to ranks, algorithm, where\n";
   for (size_t i = 0; i < rules.size(); ++i) {
     if (i > 0 && rules[i].collective != rules[i - 1].collective) text += "\n";
     text += line_of(rules[i]) + "\n";

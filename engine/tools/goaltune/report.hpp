@@ -23,7 +23,7 @@ struct Facts {
 
 // Of each point the times; what `choices` would take and how much longer than the best that took, with a mark where it is more than the
 // margin beyond doubt; the same of the new rules.
-void print_table(std::span<const Point> points, const goal::collectives::Choices& choices, const char* name_of_choices,
+void print_table(std::span<const Point> points, goal::collectives::Choices choices, const char* name_of_choices,
                  std::span<const goal::collectives::Rule> rules, double margin);
 
 [[nodiscard]] std::string file_text(const Facts& facts, std::span<const goal::collectives::Rule> rules);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <utility>
 
 namespace portunus::goaltune {
 
@@ -14,7 +15,9 @@ using goal::collectives::Algorithm;
 using goal::collectives::Collective;
 using goal::collectives::kAnySize;
 using goal::collectives::offered;
+using goal::collectives::Place;
 using goal::collectives::Rule;
+using goal::collectives::Where;
 
 namespace {
 
@@ -24,10 +27,10 @@ using Table = std::map<uint32_t, Row>;   // by number of ranks
 
 Losses losses_of(const Point& point) {
   const auto best = static_cast<size_t>(std::ranges::min_element(point.times) - point.times.begin());
-  const double least = point.times[best];
+  const double fastest = point.times[best], least = std::max(fastest, point.doubts[best]);  // next to nothing is no measure of anything
   Losses losses;
   for (size_t i = 0; i < point.times.size(); ++i) {
-    const double more = point.times[i] - least, doubt = std::hypot(point.doubts[i], point.doubts[best]);
+    const double more = point.times[i] - fastest, doubt = std::hypot(point.doubts[i], point.doubts[best]);
     losses.push_back(least > 0 ? Loss{more / least, std::max(0.0, more - doubt) / least} : Loss{0, 0});
   }
   return losses;
@@ -75,24 +78,30 @@ Stretch longest(Row::const_iterator begin, Row::const_iterator end, double margi
   return best;
 }
 
-void cover(Collective collective, const Row& row, uint32_t ranks, double margin, std::vector<Rule>& rules) {
+// Through the memory of a node there is no other way than with several ranks on it.
+Where where(Place place) {
+  const int asked = Place::kNetwork | Place::kCrowded | (place.has(Place::kNetwork) ? Place::kSeveral : 0);
+  return {static_cast<uint8_t>(asked), static_cast<uint8_t>(place.facts & asked)};
+}
+
+void cover(Collective collective, const Row& row, uint32_t ranks, double margin, Where where, std::vector<Rule>& rules) {
   for (auto at = row.begin(); at != row.end();) {
     const Stretch stretch = longest(at, row.end(), margin);
     const auto last = std::next(at, static_cast<std::ptrdiff_t>(stretch.length) - 1);
     at = std::next(last);
     const uint64_t bytes = at == row.end() ? kAnySize : between(last->first, at->first);
-    rules.push_back({collective, bytes, ranks, offered(collective)[stretch.algorithm]});
+    rules.push_back({collective, bytes, ranks, offered(collective)[stretch.algorithm], where});
   }
 }
 
 }  // namespace
 
 std::vector<Rule> rules_from(std::span<const Point> points, double margin) {
-  std::map<Collective, Table> tables;
+  std::map<std::pair<Collective, Place>, Table> tables;
   for (const Point& point : points)
-    if (!point.times.empty()) tables[point.collective][point.ranks][point.bytes] = losses_of(point);
+    if (!point.times.empty()) tables[{point.collective, point.place}][point.ranks][point.bytes] = losses_of(point);
   std::vector<Rule> rules;
-  for (const auto& [collective, table] : tables) {
+  for (const auto& [what, table] : tables) {
     for (auto group = table.begin(); group != table.end();) {
       Row row = group->second;
       uint32_t ranks = group->first;
@@ -102,7 +111,7 @@ std::vector<Rule> rules_from(std::span<const Point> points, double margin) {
         row = std::move(more);
         ranks = group->first;
       }
-      cover(collective, row, ranks, margin, rules);
+      cover(what.first, row, ranks, margin, where(what.second), rules);
     }
   }
   return rules;

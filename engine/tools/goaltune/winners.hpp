@@ -3,7 +3,8 @@
 // An algorithm is good at a point if it takes at most `margin` longer than the best one there, or if that may be doubted. Of each
 // collective the rules are as few as make a good choice at every point: sizes, and group sizes, are taken together as long as there is one
 // algorithm that is good for all of them, so that noise makes no line of its own. Between two sizes that were measured a rule ends halfway,
-// by powers of two; the last one holds for all sizes. Nothing is said of more ranks than were measured.
+// by powers of two; the last one holds for all sizes. Nothing is said of more ranks than were measured, nor of other
+// places.
 //
 // Thread: any; pure.
 #pragma once

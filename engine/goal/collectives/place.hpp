@@ -1,0 +1,32 @@
+// Where the ranks of a collective are, as far as the choice of an algorithm asks: facts that all of them know alike, since one that chose
+// otherwise than the others would wait for messages that nobody sends.
+//
+// Thread: any; plain values.
+#pragma once
+
+#include <cstdint>
+
+namespace portunus::goal::collectives {
+
+struct Place {
+  enum Fact : uint8_t {
+    kNetwork = 1,  // some of their messages do not go through memory of a node
+    kSeveral = 2,  // some of them share a node
+    kCrowded = 4,  // on some node of the job ranks outnumber cores
+  };
+  uint8_t facts = 0;
+
+  [[nodiscard]] bool has(Fact fact) const { return (facts & fact) != 0; }
+  bool operator==(const Place&) const = default;
+  auto operator<=>(const Place&) const = default;
+};
+
+// Where a rule holds: of the facts that it asks for, these are there and the others are not. Nothing asked: everywhere.
+struct Where {
+  uint8_t asked = 0, there = 0;
+
+  [[nodiscard]] bool holds(Place place) const { return (place.facts & asked) == there; }
+  bool operator==(const Where&) const = default;
+};
+
+}  // namespace portunus::goal::collectives
