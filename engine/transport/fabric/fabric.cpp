@@ -63,7 +63,9 @@ ssize_t FabricTransport::dispatch(FabricLink& link, size_t size) {
 // Of what goes so nobody is told when it has gone.
 ssize_t FabricTransport::inject(FabricLink& link, const void* bytes, size_t size) {
   const ssize_t status = fi_inject(endpoint_.ep.get(), bytes, size, link.address);
-  return status == 0 ? (link.unconfirmed = true, 0) : asked(status);
+  if (status != 0) return asked(status);
+  link.unconfirmed = true;
+  return 0;
 }
 
 // A send or write that tells of its end, and with it of all that went to that link before.
@@ -416,12 +418,14 @@ bool FabricTransport::idle() {
   for (int i = 0; i < 2 && !opening_.empty(); ++i) news_ += probe();
   if (guard_due_ || news_ > 0 || stashed_ > 0 || !disconnected_.empty() || !unposted_.empty() || !refused_.empty() || !unsent_.empty())
     return false;
-  if (endpoint_.cq_fd >= 0 && endpoint_.must_be_read() && !unread_) return true;
-  if (endpoint_.cq_fd >= 0 && !endpoint_.must_be_read()) {
+  if (endpoint_.cq_fd < 0) {
+    if (!owed_.empty()) return false;
+  } else if (!endpoint_.must_be_read()) {
     fid* queue = &endpoint_.cq->fid;
     return fi_trywait(endpoint_.fabric.get(), &queue, 1) == FI_SUCCESS;
+  } else if (!unread_) {
+    return true;
   }
-  if (endpoint_.cq_fd < 0 && !owed_.empty()) return false;
   // There is no other way to ask than to read.
   const int n = fetch(stash_, kBatch);
   stashed_ = std::max(n, 0);
