@@ -117,14 +117,14 @@ Rule rule_of(const std::vector<std::string_view>& words, size_t line_number, std
 }
 
 // What is open once.
-class Descriptor {
+class OpenFile {
  public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
+  explicit OpenFile(int number) : number_(number) {}
+  ~OpenFile() {
     if (number_ >= 0) ::close(number_);
   }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
   [[nodiscard]] int number() const { return number_; }
 
  private:
@@ -168,7 +168,7 @@ std::string line_of(const Rule& rule) {
 
 // A pipe or a device might have no end, or not even a beginning.
 std::string read_rules(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status {};
   if (file.number() < 0 || ::fstat(file.number(), &status) != 0)
     refuse_file(std::string("the file cannot be read (") + std::strerror(errno) + ")");

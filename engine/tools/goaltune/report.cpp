@@ -104,10 +104,8 @@ std::string file_text(const Facts& facts, std::span<const Rule> rules) {
   text += "#   transport:       " + facts.transport + "\n";
   text += std::string("#   oversubscribed:  ") + (facts.crowded ? "yes, more ranks than cores" : "no") + "\n";
   text += std::string("#   margin:          ") + margin + " percent\n";
-  text +=
-      "# Use: PTL_COLLECTIVES=file=PATH, on all ranks. Of each collective the first line that holds is used; what no line covers is as "
-      "the\n";
-  text += "# built-in table says.\n#\n# collective, up to bytes, up to ranks, algorithm, where\n";
+  text += "# Use: PTL_COLLECTIVES=file=PATH, on all ranks. Of each collective the first line that holds is used; what no line\n";
+  text += "# covers is as the built-in table says.\n#\n# collective, up to bytes, up to ranks, algorithm, where\n";
   for (size_t i = 0; i < rules.size(); ++i) {
     if (i > 0 && rules[i].collective != rules[i - 1].collective) text += "\n";
     text += line_of(rules[i]) + "\n";
