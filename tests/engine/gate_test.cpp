@@ -69,6 +69,24 @@ TEST_F(GateTest, WakesOnceAfterATimeOpenOrNot) {
   EXPECT_TRUE(wakes()) << "the descriptor is as readable as before";
 }
 
+TEST_F(GateTest, IsOpenedAgainWhenSomebodyHasClosedItMeanwhile) {
+  fill(first_);
+  gate_.open();
+  gate_.open();
+  EXPECT_TRUE(wakes());
+  gate_.close();
+  EXPECT_FALSE(wakes());
+  gate_.open();
+  EXPECT_TRUE(wakes());
+}
+
+TEST_F(GateTest, WhatHasYetToComeSurvivesAWakeUpByOthers) {
+  constexpr uint32_t kLong = 999'999'999;
+  gate_.wake_after(kLong);
+  gate_.clear();
+  EXPECT_TRUE(gate_.call_off()) << "it was still to come";
+}
+
 TEST_F(GateTest, WhatIsCalledOffDoesNotCome) {
   EXPECT_FALSE(gate_.call_off()) << "nothing was to come";
   gate_.wake_after(1);
