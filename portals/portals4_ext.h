@@ -366,7 +366,7 @@ typedef struct {
     int engine_core;          /* logical processor the engine thread is bound to, -1 = none */
     int realtime;             /* 1 when SCHED_FIFO was granted */
     int oversubscribed;       /* 1 when the node has more ranks than usable cores */
-    char transports[96];      /* all that are open: "self, node, fabric(tcp)" .. */
+    char transports[96];      /* all that are open: "self, node, fabric(net)" .. */
     uint64_t engine_cpu_ns;   /* processor time of the engine thread so far */
     uint64_t steps;           /* engine steps with work, by anyone */
     uint64_t steps_by_engine; /* of these, by the engine thread */
@@ -392,7 +392,7 @@ typedef enum {
     PTLX_TRANSPORT_NODE,   /* memory of the node: its blocks can be mapped, it can be watched */
     PTLX_TRANSPORT_NETWORK /* a wire, be it an emulated one */
 } ptlx_transport_t;
-/* The transport that reaches `peer`. `name` (may be NULL) becomes its name for people: "self", "node", "fabric(tcp)" ..,
+/* The transport that reaches `peer`. `name` (may be NULL) becomes its name for people: "self", "node", "fabric(net)" ..,
  * a text that lives until PtlFini; "none" with PTLX_TRANSPORT_NONE. */
 ptlx_transport_t PtlxTransport(ptl_handle_ni_t ni, ptl_process_t peer, const char **name);
 

@@ -63,7 +63,7 @@ class Sink {  // the engine, as transports see it
 
 struct TransportName {
   ptlx_transport_t kind = PTLX_TRANSPORT_NONE;  // what the way is like; programs decide by this
-  const char* text = "none";                    // "self", "node", "fabric(tcp)" ..: for people. Lives as long as the transport
+  const char* text = "none";                    // "self", "node", "fabric(net)" ..: for people. Lives as long as the transport
 };
 
 struct TransportLimits {

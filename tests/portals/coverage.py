@@ -204,7 +204,7 @@ def main():
     names = {test for test, _ in tests}
     text = ["# What the tests of Portals pin", "",
             "Made by `tests/portals/coverage.py . --write` from `portals4.h` and the tests' sources; a test fails when it is out of date or has a gap.",
-            "Tests of the calls run on one to eight ranks over `self`, `node`, `fabric(tcp)` and `fabric(shm)` and with every form of progress;",
+            "Tests of the calls run on one to eight ranks over `self`, `node`, `fabric` by TCP and by libfabric's shm and with every form of progress;",
             "tests of the engine step it by hand. `PTL_ME_X` stands for `PTL_LE_X`, too.", "",
             "## What implementations get wrong", "", "| | right is | tests |", "| --- | --- | --- |"]
     for number, (sentence, pinned) in enumerate(PITFALLS, 1):
