@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -29,14 +30,15 @@ struct PageEntry {
 struct Fetched {
   size_t offset, bytes;  // in the arena
   size_t at;             // in FarCopy::staged
+  size_t end() const { return offset + bytes; }
 };
 
-// A copy from a process that is not on this node, under way.
-// Bytes that are about to be written to: neither cleared nor carried over when they become more.
+// Bytes that are about to be written to: neither cleared nor carried over when they become more. Each copy of a view needs a little more
+// or less, so there is more room than was asked for: new memory costs more than what is copied into it.
 class Room {
  public:
   char* of(size_t bytes) {
-    if (bytes > size_) bytes_ = std::make_unique_for_overwrite<char[]>(size_ = bytes);
+    if (bytes > size_) bytes_ = std::make_unique_for_overwrite<char[]>(size_ = std::bit_ceil(bytes));
     return bytes_.get();
   }
   char* data() const { return bytes_.get(); }
@@ -47,6 +49,7 @@ class Room {
   size_t size_ = 0;
 };
 
+// A copy from a process that is not on this node, under way.
 struct FarCopy {
   enum class Step : uint8_t { none, first, index, data } step = Step::none;
   Batch batch;

@@ -30,17 +30,17 @@ void ask_for_index(View& view, FarCopy& far, int q, size_t at, size_t length) {
   far.index_at = at, far.index_length = length;
 }
 
-// Neighbours become one, so that few messages are needed.
+// In ascending order. What lies near becomes one, with what lies between: a message costs more than the bytes of a page.
 void add(std::vector<Fetched>& all, size_t offset, size_t bytes) {
-  if (!all.empty() && all.back().offset + all.back().bytes == offset) all.back().bytes += bytes;
+  if (!all.empty() && offset - all.back().end() <= kPage) all.back().bytes = offset + bytes - all.back().offset;
   else all.push_back({offset, bytes, all.empty() ? 0 : all.back().at + all.back().bytes});
 }
 size_t bytes_of(const std::vector<Fetched>& all) { return all.empty() ? 0 : all.back().at + all.back().bytes; }
 
 // Where byte `offset` of the arena was staged, with `bytes` behind it; nullptr: it was not.
 const char* staged(const std::vector<Fetched>& all, const char* bytes_there, size_t offset, size_t bytes) {
-  const auto found = std::partition_point(all.begin(), all.end(), [&](const Fetched& f) { return f.offset + f.bytes <= offset; });
-  if (found == all.end() || found->offset > offset || offset + bytes > found->offset + found->bytes) return nullptr;
+  const auto found = std::partition_point(all.begin(), all.end(), [&](const Fetched& f) { return f.end() <= offset; });
+  if (found == all.end() || found->offset > offset || offset + bytes > found->end()) return nullptr;
   return bytes_there + found->at + (offset - found->offset);
 }
 
@@ -51,6 +51,7 @@ void start(View& view, FarCopy& far, int q, bool looks) {
   far.index_length = 0;
   far.fetched.clear(), far.wanted.clear();
   far.looks = looks, far.late = false, far.unused = true;
+  const Net::Bundle together(library.net);
   library.net.begin(far.batch);
   if (looks) library.net.load(far.batch, q, word_of(view), &far.words[0]);
   library.net.get(far.batch, q, library.layout.slot(view.id), &far.slot, sizeof far.slot);
@@ -79,12 +80,12 @@ void end(FarCopy& far) {
 
 // From the first byte of the page that was written to the last.
 Range span_of(const PageEntry& entry) {
-  size_t begin = kPage, behind = 0;
-  runs_of(entry.map, [&](size_t at, size_t bytes) {
-    if (begin == kPage) begin = at;
-    behind = at + bytes;
-  });
-  return behind ? Range{begin, behind - begin} : Range{0, 0};
+  size_t first = 0, behind = kMapWords;
+  while (first < kMapWords && entry.map[first] == 0) ++first;
+  if (first == kMapWords) return {0, 0};
+  while (entry.map[behind - 1] == 0) --behind;
+  const size_t begin = 64 * first + static_cast<size_t>(std::countr_zero(entry.map[first]));
+  return {begin, 64 * behind - static_cast<size_t>(std::countl_zero(entry.map[behind - 1])) - begin};
 }
 
 // What is new and has not come yet; true if there is any.
@@ -110,6 +111,7 @@ bool ask_for_rest(View& view, FarCopy& far, int q) {
     }
     if (sum > kAtOnce) view.far_spans.clear();
   }
+  const Net::Bundle together(library.net);
   char* const room = far.staged_too.of(bytes_of(far.wanted));
   for (const Fetched& w : far.wanted) library.net.get(far.batch, q, library.layout.arena + w.offset, room + w.at, w.bytes);
   return !far.wanted.empty();
@@ -189,8 +191,11 @@ Word look_far(View& view, int q) {
 
 Word announce_far(View& view, int q, uint64_t announcement) {
   abandon_copy(view);
-  library.net.begin_fetch_or(q, word_of(view), announcement);
-  start(view, view.far, q, false);
+  {
+    const Net::Bundle together(library.net);
+    library.net.begin_fetch_or(q, word_of(view), announcement);
+    start(view, view.far, q, false);
+  }
   const Word word{library.net.end_fetch(q)};
   if (word.kind() != Kind::owner) view.far.unused = false;  // it came too early
   return word;

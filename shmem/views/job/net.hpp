@@ -54,6 +54,18 @@ class Net {
   bool get(int pe, size_t offset, void* to, size_t bytes);
   bool put(int pe, size_t offset, const void* from, size_t bytes);
 
+  // While one lives, what is asked for may be kept back, to travel together. Not for what is waited for meanwhile.
+  class Bundle {
+   public:
+    explicit Bundle(Net& net) : net_(net) { PtlStartBundle(net_.ni_); }
+    ~Bundle() { PtlEndBundle(net_.ni_); }
+    Bundle(const Bundle&) = delete;
+    Bundle& operator=(const Bundle&) = delete;
+
+   private:
+    Net& net_;
+  };
+
   void begin(Batch& batch);
   void get(Batch& batch, int pe, size_t offset, void* to, size_t bytes);
   // A word, read by an atomic: in order with the gets of at most ordered() bytes that are issued before and behind it.

@@ -279,6 +279,31 @@ TEST(Counted, AnOwnerThatGoesAgainAndABarrierSendNoData) {
   EXPECT_EQ(counted("vdc_copied_bytes") + counted("vdc_brought_bytes"), bytes);
 }
 
+// A page's last written byte is not its last one: what lies between the spans of neighbours comes along, in the same message.
+TEST(Counted, PagesThatLieTogetherTravelTogether) {
+  if (count() < 2) GTEST_SKIP() << "needs two processes";
+  constexpr size_t kPages = 40, kInts = kPages * 4096 / sizeof(int);
+  auto* data = shared<int>(kInts);
+  const int view = fresh_view();
+  for (int round = 1; round <= 3; ++round) {
+    if (me() == 0) {
+      Vdc_acquire_view(view);
+      for (size_t i = 0; i < kInts; ++i) ++data[i];
+      Vdc_release_view(view);
+    }
+    together();
+    if (me() == 1) {
+      const uint64_t messages = counted("vdc_messages"), copied = counted("vdc_copied_bytes");
+      Vdc_acquire_Rview(view);
+      EXPECT_EQ(std::count(data, data + kInts, round), static_cast<std::ptrdiff_t>(kInts));
+      Vdc_release_Rview(view);
+      EXPECT_EQ(counted("vdc_copied_bytes") - copied, kInts);  // one byte of each number
+      EXPECT_LT(counted("vdc_messages") - messages, kPages);
+    }
+    together();
+  }
+}
+
 // The one who waits does nothing for it: neither asks for a byte nor copies one.
 TEST(Counted, WhatIsBegunIsBroughtByWhoReleases) {
   if (count() < 2) GTEST_SKIP() << "needs two processes";
