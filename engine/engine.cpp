@@ -177,10 +177,12 @@ int64_t Engine::max_idle_ns() {
   return due < 0 ? look : std::min(look, due);
 }
 
-bool Engine::idle() {
-  if (commands_.maybe_filled() || triggers_.ready() || local_.working() || peers_.any_lost()) return false;
-  if (initiator_.pending().has_room() || target_.bulk().staging_ready()) return false;
-  return peers_.idle();
+bool Engine::idle() { return all_taken_up() && peers_.idle(); }
+
+// What lies here has been taken up; what may have arrived is another question.
+bool Engine::all_taken_up() {
+  return !commands_.maybe_filled() && !triggers_.ready() && !local_.working() && !peers_.any_lost() && !initiator_.pending().has_room() &&
+         !target_.bulk().staging_ready();
 }
 
 // Whether go_on() has a list to look at.

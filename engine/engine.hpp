@@ -52,6 +52,8 @@ class Engine final : public Sink, private Core {
   bool unmet() UNDER_BATON { return peers_.unmet(); }
   // Is there nothing to do, now or at a time that somebody must keep in mind?
   bool quiet() UNDER_BATON { return !peers_.holding() && idle() && !busy(); }
+  // The same without a look that could bring more.
+  bool settled() UNDER_BATON { return !peers_.holding() && all_taken_up() && peers_.settled() && !busy(); }
   // How long whoever sleeps may leave the engine alone although nothing rings: peers that are waited for may die without a
   // word, and arrivals be held until their time. -1: as long as it likes.
   int64_t max_idle_ns() UNDER_BATON;
@@ -111,6 +113,7 @@ class Engine final : public Sink, private Core {
   int run_commands() UNDER_BATON;
   int run_ready() UNDER_BATON;
   void run_first_ready() UNDER_BATON;
+  bool all_taken_up() UNDER_BATON;
   bool anything_begun() const UNDER_BATON;
   bool goes_on_unrung() const UNDER_BATON;
   bool waiting() const;

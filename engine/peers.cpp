@@ -188,6 +188,10 @@ bool Peers::idle() {
   return std::all_of(carriers_.begin(), carriers_.end(), [](Carrier& carrier) { return carrier.transport->idle(); });
 }
 
+bool Peers::settled() {
+  return std::all_of(carriers_.begin(), carriers_.end(), [](Carrier& carrier) { return carrier.transport->settled(); });
+}
+
 bool Peers::holding() const {
   return std::any_of(carriers_.begin(), carriers_.end(), [](const Carrier& carrier) { return carrier.transport->state.holding != 0; });
 }

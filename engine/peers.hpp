@@ -109,7 +109,8 @@ class Peers {
       if (carrier.costly && carrier.transport->state.has_links) return false;
     return true;
   }
-  bool idle();  // false: something is pending that poll would deliver
+  bool idle();     // false: something is pending that poll would deliver
+  bool settled();  // see Transport
   bool holding() const;
   // The longest that whoever sleeps may leave arrivals alone that are held until their time; -1: there are none.
   int64_t due_in_ns();

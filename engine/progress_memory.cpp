@@ -31,10 +31,23 @@ void Sleeping::sleep(Doorbell& door, uint32_t word, Sleeper who, int64_t timeout
     futex_wait(door.word().address(), word, who, timeout_ns);
     return;
   }
-  if (who == Sleeper::waiter) return waiter_bell_->wait(fds_, timeout_ns);
+  if (who == Sleeper::waiter) {
+    waiter_bell_->wait(fds_, timeout_ns);
+    return;
+  }
   const int gate = gate_->fd();
-  engine_bell_->wait({&gate, 1}, timeout_ns);
+  const bool rung = engine_bell_->wait({&gate, 1}, timeout_ns);
   gate_->clear();
+  if (!rung) give_precedence();
+}
+
+void Sleeping::give_precedence() {
+  constexpr uint32_t kHurried = 16;
+  const uint64_t since = now_ns() - left_ns_.load(std::memory_order_relaxed);
+  if (since >= kPrecedence) return;
+  hurried_.store(kHurried, std::memory_order_relaxed);
+  const timespec rest{0, static_cast<long>(kPrecedence - since)};
+  clock_nanosleep(CLOCK_MONOTONIC, 0, &rest, nullptr);
 }
 
 void Sleeping::wake(Doorbell& door, Sleeper who, bool by_socket) {

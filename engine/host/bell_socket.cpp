@@ -46,18 +46,19 @@ void BellSocket::ring(ProcessId process, uint32_t uid, Sleeper who) {
   sendto(sender, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, reinterpret_cast<sockaddr*>(&address), size);
 }
 
-void BellSocket::wait(std::span<const int> fds, int64_t timeout_ns) {
+bool BellSocket::wait(std::span<const int> fds, int64_t timeout_ns) {
   constexpr size_t kMostDescriptors = 7;  // one for each kind of transport that has any
   std::array<pollfd, 1 + kMostDescriptors> set{{{fd_, POLLIN, 0}}};
   size_t count = 1;
   for (const int fd : fds) set.at(count++) = {fd, POLLIN, 0};
   timespec limit{static_cast<time_t>(timeout_ns / 1'000'000'000), static_cast<long>(timeout_ns % 1'000'000'000)};
   ppoll(set.data(), count, timeout_ns < 0 ? nullptr : &limit, nullptr);
-  if (set[0].revents == 0) return;
+  if (set[0].revents == 0) return false;
   constexpr int kMost = 64;  // whoever rings without end shall not keep us here
   char byte;
   for (int i = 0; i < kMost && recv(fd_, &byte, 1, MSG_DONTWAIT) >= 0; ++i) {
   }
+  return true;
 }
 
 }  // namespace portunus

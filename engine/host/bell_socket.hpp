@@ -21,7 +21,7 @@ class BellSocket {
 
   static void ring(ProcessId process, uint32_t uid, Sleeper who);
   // Sleeps until the bell rings, one of `fds` becomes readable or `timeout_ns` passed (negative = no limit).
-  void wait(std::span<const int> fds, int64_t timeout_ns);
+  bool wait(std::span<const int> fds, int64_t timeout_ns);  // true: it has rung
 
  private:
   int fd_;

@@ -41,6 +41,10 @@ void Gate::open() {
   if (is_open_ && opened_after_ == closes) return;
   is_open_ = true;
   opened_after_ = closes;
+  open_for_sleeper();
+}
+
+void Gate::open_for_sleeper() {
   for (const int fd : fds_)
     if (!change(epoll_, EPOLL_CTL_MOD, fd, true)) change(epoll_, EPOLL_CTL_ADD, fd, true);
 }

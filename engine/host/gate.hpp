@@ -22,6 +22,9 @@ class Gate {
   Gate& operator=(const Gate&) = delete;
 
   void open();  // no system call where nobody has closed it since
+  // The same from another thread, which changes what that one is to be woken by while it sleeps. One who closes it meanwhile may come
+  // before or behind.
+  void open_for_sleeper();
   void close();
   // Closed, and those behind it do not even look at it when they become readable; to open it costs more then.
   void detach();

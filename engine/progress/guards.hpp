@@ -49,7 +49,9 @@ namespace portunus {
   X(leave_holding, "who ends a wait arms the door for others under the baton only")                               \
   X(leave_arms, "the last to end a wait arms the door for the engine thread")                                     \
   X(leave_rings, "who arms the door for others rings it itself when there is work already")                       \
-  X(leave_calls, "the last to end a wait has the engine thread look at descriptors soon")                         \
+  X(leave_calls, "the last to end a wait has the engine thread listen to descriptors")                            \
+  X(leave_soon, "and look soon where there is work already")                                                      \
+  X(listen_look, "the engine thread looks at the door again when it has ceased to listen to descriptors")         \
   X(leave_relieves, "who ends a wait while others sleep arms the door for them")                                  \
   X(append_waits, "an append returns when it has run")                                                            \
   X(push_under_way, "who has the baton runs nothing at once while commands are left behind a push that is under way")

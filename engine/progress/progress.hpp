@@ -243,10 +243,11 @@ class BasicProgress {
     tell(next);
   }
   // Who sees to what comes while the calling thread computes.
-  enum class Next : uint8_t { nobody, waiter, engine, engine_soon };
+  enum class Next : uint8_t { nobody, waiter, engine, engine_soon, engine_listens };
   Next hand_over() UNDER_BATON;
   void tell(Next next) {
-    if (next == Next::engine_soon) sleeping_->wake_engine_soon();
+    if (next == Next::engine_listens) sleeping_->have_engine_listen();
+    else if (next == Next::engine_soon) sleeping_->wake_engine_soon();
     else if (next != Next::nobody) ring_own(next == Next::engine ? Sleeper::engine : Sleeper::waiter);
   }
   void cool();
@@ -320,7 +321,11 @@ class BasicProgress {
       const int64_t most = longest_nap();
       if (timeout_ns < 0 || timeout_ns > most) timeout_ns = most;
     }
-    if (plan_.by_socket && who == Sleeper::engine) sleeping_->listen(with_descriptors);
+    if (plan_.by_socket && who == Sleeper::engine) {
+      sleeping_->listen(with_descriptors);
+      // Who has ended a wait just now, and had it listen, has changed the word before.
+      if (!with_descriptors && Memory::keeps(Guard::listen_look) && door_->read() != word) return;
+    }
     sleeping_->sleep(*door_, word, who, timeout_ns, with_descriptors);
   }
   // Steps without work before somebody this thread waits for may be waiting for this very processor.

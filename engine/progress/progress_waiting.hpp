@@ -332,7 +332,10 @@ typename BasicProgress<Memory>::Next BasicProgress<Memory>::hand_over() {
   if (plan_.must_poll) return Next::engine;  // its naps have become long while nobody asked it to look
   // Where there are descriptors, the parked thread slept on the bell alone while we waited. To wake it at once would take this processor
   // from the application, and what that may be about to send would leave behind the data that the thread answers others with.
-  if (plan_.by_socket && !unmet_.load_relaxed()) return Memory::keeps(Guard::leave_calls) ? Next::engine_soon : Next::nobody;
+  if (plan_.by_socket && !unmet_.load_relaxed()) {
+    if (!Memory::keeps(Guard::leave_calls)) return Next::nobody;
+    return !Memory::keeps(Guard::leave_soon) || engine_->settled() ? Next::engine_listens : Next::engine_soon;
+  }
   // What has come meanwhile is taken here: that costs less than to wake the thread for it.
   for (int i = 0; calm_.now() && i < Memory::Limits::kLastSteps && step(clock_.coarse(*engine_)) != 0; ++i) {
   }

@@ -80,6 +80,20 @@ TEST_F(GateTest, IsOpenedAgainWhenSomebodyHasClosedItMeanwhile) {
   EXPECT_TRUE(wakes());
 }
 
+TEST_F(GateTest, AnotherMayOpenItForWhoSleepsOnIt) {
+  gate_.open_for_sleeper();
+  EXPECT_FALSE(wakes());
+  fill(first_);
+  EXPECT_TRUE(wakes());
+  gate_.close();
+  EXPECT_FALSE(wakes());
+  gate_.detach();
+  gate_.open_for_sleeper();
+  EXPECT_TRUE(wakes());
+  gate_.open();  // whoever sleeps need not know of it
+  EXPECT_TRUE(wakes());
+}
+
 TEST_F(GateTest, WhatHasYetToComeSurvivesAWakeUpByOthers) {
   constexpr uint32_t kLong = 999'999'999;
   gate_.wake_after(kLong);

@@ -75,6 +75,7 @@ TEST(ProgressInterleaving, WhoLeavesHandsOverToTheEngineThread) { EXPECT_ALL_WEL
 TEST(ProgressInterleaving, WhoLeavesHasTheEngineThreadLookAtDescriptors) {
   EXPECT_ALL_WELL(leave_to_descriptors());
   EXPECT_ALL_WELL(leave_to_descriptors_twice());
+  EXPECT_ALL_WELL(leave_beside_descriptors());
 }
 TEST(ProgressInterleaving, AnUrgentMessageWakesTheEngineThreadThatIsCalm) { EXPECT_ALL_WELL(leave_calm()); }
 TEST(ProgressInterleaving, TheEngineThreadGetsTheBatonFromWhoHasIt) {
@@ -166,6 +167,8 @@ const std::vector<Mutant>& mutants() {
       MUTANT(leave_rings, x86, leave()),
       MUTANT(park_messages, x86, leave()),
       MUTANT(leave_calls, x86, leave_to_descriptors()),
+      MUTANT(leave_soon, x86, leave_beside_descriptors()),
+      MUTANT(listen_look, x86, leave_to_descriptors()),
       MUTANT(disarm_own_only, x86, relieve()),
       MUTANT(passive_done, x86, offload()),
       MUTANT(park_holding, x86, park_while_held()),

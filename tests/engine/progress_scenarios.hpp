@@ -95,6 +95,17 @@ struct ProgressScenarios {
     s.program.thread("network", [&s](uint32_t) { return s.send_over_network(), kFinished; });
     return walk(s, [&s](const End& end) { return end.value(s.engine.taken[0]) == 1; });
   }
+  // The same where it comes by the node, beside a network: no descriptor tells of it.
+  Found leave_beside_descriptors() const {
+    Scenario s(ProgressMode::park, false, true);
+    s.without_bias();
+    s.use_message(1);
+    s.program.initial[s.progress.waiting_.where()] = 1;
+    s.program.thread("leaver", [&s](uint32_t) { return s.progress.leave_wait(), kFinished; });
+    add_engine(s);
+    add_sender(s, {1}, false);
+    return walk(s, [&s](const End& end) { return end.value(s.engine.taken[1]) == 1; });
+  }
   // And while another begins to wait, polls, and leaves.
   Found leave_to_descriptors_twice() const {
     Scenario s(ProgressMode::park, false, true);

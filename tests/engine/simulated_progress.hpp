@@ -134,6 +134,7 @@ struct SimulatedEngine {
     return none;
   }
   bool quiet() { return idle(); }
+  bool settled() { return idle(); }
   bool unmet() { return met.load_relaxed() == 0; }
   bool called() { return hello.load() != 0 && met.load() == 0; }  // by somebody who has not been answered yet
   bool busy() { return begins_only && begun.load_relaxed() != 0; }
@@ -178,6 +179,7 @@ struct SimulatedSleeping {
     else descriptor->change(0, SimulatedDescriptor::kListens);
   }
   void ignore() { listen(false); }
+  void have_engine_listen() { descriptor->set(SimulatedDescriptor::kListens); }
   void wake_engine_soon() { descriptor->set(SimulatedDescriptor::kTimer); }
   void hush() {
     if (descriptor->word.load() & SimulatedDescriptor::kTimer) descriptor->change(0, SimulatedDescriptor::kTimer);
@@ -322,7 +324,10 @@ struct Scenario {
   }
   void send(size_t i, bool registered) {
     engine.message[i].store_release(1);
-    door.ring(registered, true, [this](Sleeper who, bool) { door.word().wake(static_cast<uint32_t>(who)); });
+    door.ring(registered, true, [this](Sleeper who, bool by_socket) {
+      if (by_socket && who == Sleeper::engine) descriptor.set(SimulatedDescriptor::kRung);
+      else door.word().wake(static_cast<uint32_t>(who));
+    });
   }
   void arrive_by_network(Cell& what) {
     what.store_release(1);

@@ -45,7 +45,8 @@ class DelayedTransport final : public Transport, public Holding, private Sink {
     return later(link, size, context, carrier_->push(link, to, from, size, context));
   }
   int poll(int budget) override;
-  bool idle() override { return carrier_->idle() && (held_.empty() || held_.top().due_ns > clock_()); }
+  bool idle() override { return carrier_->idle() && !due(); }
+  bool settled() override { return carrier_->settled() && !due(); }
   int64_t due_in_ns() override;
   void housekeeping(bool waiting) override { carrier_->housekeeping(waiting); }
   bool needs_housekeeping() override { return carrier_->needs_housekeeping(); }
@@ -75,6 +76,7 @@ class DelayedTransport final : public Transport, public Holding, private Sink {
   void lost(Link& link) override { hold({.link = &link, .what = Held::What::loss, .due_ns = times_[&link].last}); }
   void introduced(Link& link, Transport&) override { sink_.introduced(link, *this); }
 
+  bool due() const { return !held_.empty() && held_.top().due_ns <= clock_(); }
   void hold(Held held);
   Moved later(Link& link, size_t size, void* context, Moved outcome);
   uint64_t time_on_wire(size_t bytes) const { return bytes * 1000 / wire_.bytes_per_us; }

@@ -432,4 +432,10 @@ bool FabricTransport::idle() {
   return n == 0;
 }
 
+// To read the queue would have the provider answer who wants to read from here, before this process has said what it wants itself.
+bool FabricTransport::settled() {
+  return !state.keeps_back && !unread_ && !guard_due_ && news_ == 0 && stashed_ == 0 && opening_.empty() && disconnected_.empty() &&
+         unposted_.empty() && refused_.empty() && unsent_.empty() && owed_.empty() && !in_.under_way() && !out_.under_way();
+}
+
 }  // namespace portunus

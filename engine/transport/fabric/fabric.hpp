@@ -61,6 +61,7 @@ class FabricTransport final : public Transport, public Bundling, public Resting,
   int poll(int budget) override;
   void flush() override;
   bool idle() override;
+  bool settled() override;
   int64_t rest_ns() override;
   // -1 with providers that have no FI_WAIT_FD (shm): then somebody must poll.
   int wait_fd() const override { return wait_; }

@@ -59,7 +59,10 @@ Placement place_engine(int, int, int, bool) { return {.processors = {0}, .usable
 BellSocket::BellSocket(ProcessId, uint32_t, Sleeper) : fd_(-1) {}
 BellSocket::~BellSocket() { (void)fd_; }
 void BellSocket::ring(ProcessId, uint32_t, Sleeper) { machine->ring(); }
-void BellSocket::wait(std::span<const int>, int64_t timeout_ns) { machine->sleep_for_arrivals(timeout_ns); }
+bool BellSocket::wait(std::span<const int>, int64_t timeout_ns) {
+  machine->sleep_for_arrivals(timeout_ns);
+  return false;
+}
 
 }  // namespace portunus
 
