@@ -76,6 +76,11 @@ class Net {
     constexpr size_t kLong = 128 * 1024;
     return bytes <= kLong ? ordered() : limits_.max_msg_size;
   }
+  // Nobody asks in which order counted ones come; and puts of this length need the other's engine once in any case.
+  size_t counted_part_of(size_t bytes) const {
+    constexpr size_t kWhole = 64 * 1024;
+    return bytes <= kWhole ? bytes : part_of(bytes);
+  }
   size_t ordered() const { return std::min(limits_.max_waw_ordered_size, limits_.max_war_ordered_size); }
   Arrival wait(Batch& batch, int pe);
   Arrival arrived(Batch& batch);
@@ -97,7 +102,7 @@ class Net {
 
   // Puts that the target counts, and nobody acknowledges: entries of their own, named by match bits, each with a counter. A message of
   // `bytes` goes in parts_of(bytes) puts.
-  uint64_t parts_of(size_t bytes) const { return bytes <= part_of(bytes) ? 1 : (bytes - 1) / part_of(bytes) + 1; }
+  uint64_t parts_of(size_t bytes) const { return bytes == 0 ? 1 : (bytes - 1) / counted_part_of(bytes) + 1; }
   ptl_handle_ct_t count_puts(ptl_match_bits_t bits, size_t offset, size_t bytes);
   uint64_t counted(ptl_handle_ct_t count) const;
   void count_one(ptl_handle_ct_t count);

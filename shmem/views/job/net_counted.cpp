@@ -47,7 +47,7 @@ void Net::count_one(ptl_handle_ct_t count) { check(PtlCTInc(count, {1, 0}), "Ptl
 void Net::put_counted(int pe, ptl_match_bits_t bits, size_t from, size_t bytes) {
   size_t done = 0;
   do {
-    const size_t part = std::min(bytes - done, part_of(bytes));
+    const size_t part = std::min(bytes - done, counted_part_of(bytes));
     check(PtlPut(memory_md_, address(block_ + from) + done, part, PTL_NO_ACK_REQ, process(pe), stream_index_, bits, done, nullptr, 0),
           "PtlPut");
     count_message();
@@ -66,7 +66,7 @@ void Net::repeat(ptl_handle_ct_t count, uint64_t stride) { check(PtlxCTRepeat(co
 void Net::put_when(ptl_handle_ct_t count, uint64_t threshold, int pe, ptl_match_bits_t bits, size_t from, size_t bytes) {
   size_t done = 0;
   do {
-    const size_t part = std::min(bytes - done, part_of(bytes));
+    const size_t part = std::min(bytes - done, counted_part_of(bytes));
     check(PtlTriggeredPut(memory_md_, address(block_ + from) + done, part, PTL_NO_ACK_REQ, process(pe), stream_index_, bits, done, nullptr,
                           0, count, threshold),
           "PtlTriggeredPut");
