@@ -63,6 +63,31 @@ TEST(FabricFlow, WhoeverCameLateSaysLittleOfTheWire) {
   EXPECT_EQ(flow.rest_ns(now), 2'000'000) << "a slow wire, but never more than 2 ms";
 }
 
+TEST(FabricFlow, WhatLayThereAlreadySaysLittleOfTheWire) {
+  constexpr uint64_t kBytes = 64 << 10, kTime = 500'000;
+  fabric::Flow flow;
+  uint64_t now = kMillisecond;
+  const auto pass = [&](uint64_t ns) {
+    flow.begin(kBytes);
+    flow.asked(now);
+    flow.ended(kBytes, now += ns);
+  };
+  const auto rest = [&] {
+    flow.begin(kBytes);
+    flow.asked(now);
+    const auto found = static_cast<double>(flow.rest_ns(now));
+    flow.looked(now + kTime - 1);
+    flow.ended(kBytes, now += kTime);
+    return found;
+  };
+  pass(5'000);
+  EXPECT_EQ(rest(), 0) << "nothing is known yet";
+  pass(5'000);
+  EXPECT_NEAR(rest(), kTime, kTime / 10.0);
+  for (int i = 0; i < 100; ++i) pass(5'000);
+  EXPECT_EQ(rest(), 0) << "it is fast indeed";
+}
+
 // Who is asleep until the data should be there finds them there, whenever they came: that says nothing of when.
 TEST(FabricFlow, WhoRestsUntilTheEndDoesNotRestEverLonger) {
   constexpr uint64_t kBytes = 64 << 10, kTime = 500'000;

@@ -51,6 +51,12 @@ class Flow {
   // ever longer.
   void weigh(uint64_t now_ns) {
     const auto passed = static_cast<double>(passed_);
+    // Whoever computed, and came for the first of them late, found the rest there, too: that says nothing of the wire, either. One that is
+    // so fast indeed needs no rests, and is believed in time.
+    if (now_ns - since_ns_ < kLeastNs) {
+      bytes_per_ns_ = std::max(bytes_per_ns_, std::min(bytes_per_ns_ * kSoon, passed / static_cast<double>(now_ns - since_ns_)));
+      return;
+    }
     const double slowest = passed / static_cast<double>(now_ns - since_ns_);
     const double fastest = looked_ns_ > since_ns_ ? passed / static_cast<double>(looked_ns_ - since_ns_) : 2 * slowest;
     if (bytes_per_ns_ <= 0) bytes_per_ns_ = slowest;
@@ -59,7 +65,7 @@ class Flow {
   }
 
   // To look early costs a look more, to look late costs time.
-  static constexpr double kEarly = 1 - 1.0 / 16, kUnseen = 1 + 1.0 / 64;
+  static constexpr double kEarly = 1 - 1.0 / 16, kUnseen = 1 + 1.0 / 64, kSoon = 1 + 1.0 / 16;
   static constexpr double kLate = 0.875;         // at least: who came late, or shared the wire, says little of its speed
   static constexpr uint64_t kAtOnce = 96 << 10;  // bytes that a socket's buffers take in, or have to give, while nobody looks
   static constexpr int64_t kLeastNs = 100'000, kMostNs = 2'000'000;  // to be woken costs some ten microseconds
