@@ -18,9 +18,9 @@ class Patience {
   // How looking on ended.
   void tried(bool came) { trust_ = came ? std::min(trust_ + kGain, kMost) : std::max(trust_ - 1, 0); }
 
-  static constexpr int kLooks = 32;           // about a microsecond
+  static constexpr int kLooks = 64;           // about two microseconds
   static constexpr unsigned kTries = 16;      // the thread that does not trust it tries it every so often
-  static constexpr int kMost = 8, kGain = 2;  // it pays if one of three times is enough
+  static constexpr int kMost = 8, kGain = 1;  // it has to help more often than not
 
  private:
   int trust_ = 0;

@@ -30,19 +30,19 @@ TEST(Patience, EndsWhereItHelpsNoMoreHoweverLongItDid) {
   EXPECT_EQ(times_granted(patience, static_cast<int>(Patience::kTries)), 1);
 }
 
-TEST(Patience, LastsWhereEveryThirdTryHelps) {
+TEST(Patience, LastsWhereTwoOfThreeTriesHelp) {
   Patience patience;
   patience.tried(true);
   for (int i = 0; i < 1000; ++i) {
     EXPECT_GT(patience.looks(), 0);
-    patience.tried(i % 3 == 1);
+    patience.tried(i % 3 != 2);
   }
 }
 
-TEST(Patience, DoesNotLastWhereEveryFourthTryHelps) {
+TEST(Patience, DoesNotLastWhereEveryThirdTryHelps) {
   Patience patience;
   patience.tried(true);
-  for (int i = 0; i < 1000; ++i) patience.tried(i % 4 == 1);
+  for (int i = 0; i < 1000; ++i) patience.tried(i % 3 == 1);
   patience.tried(false);
   patience.tried(false);
   EXPECT_LT(times_granted(patience, static_cast<int>(Patience::kTries)), 2);
