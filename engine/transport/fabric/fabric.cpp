@@ -408,6 +408,11 @@ void FabricTransport::finish(Operation& operation, bool ok) {
   returned(operation, ok);
 }
 
+// What is known has been dealt with; what may have come besides is another question.
+bool FabricTransport::all_taken_up() const {
+  return !guard_due_ && news_ == 0 && stashed_ == 0 && disconnected_.empty() && unposted_.empty() && refused_.empty() && unsent_.empty();
+}
+
 bool FabricTransport::idle() {
   if (state.keeps_back) flush();
   if (state.keeps_back) return false;
@@ -416,8 +421,7 @@ bool FabricTransport::idle() {
   if (!state.has_links) return news_ == 0;
   // Twice: the first may do no more than notice that the connection stands.
   for (int i = 0; i < 2 && !opening_.empty(); ++i) news_ += probe();
-  if (guard_due_ || news_ > 0 || stashed_ > 0 || !disconnected_.empty() || !unposted_.empty() || !refused_.empty() || !unsent_.empty())
-    return false;
+  if (!all_taken_up()) return false;
   if (endpoint_.cq_fd < 0) {
     if (!owed_.empty()) return false;
   } else if (!endpoint_.must_be_read()) {
@@ -434,8 +438,7 @@ bool FabricTransport::idle() {
 
 // To read the queue would have the provider answer who wants to read from here, before this process has said what it wants itself.
 bool FabricTransport::settled() {
-  return !state.keeps_back && !unread_ && !guard_due_ && news_ == 0 && stashed_ == 0 && opening_.empty() && disconnected_.empty() &&
-         unposted_.empty() && refused_.empty() && unsent_.empty() && owed_.empty() && !in_.under_way() && !out_.under_way();
+  return all_taken_up() && !state.keeps_back && !unread_ && opening_.empty() && owed_.empty() && !in_.under_way() && !out_.under_way();
 }
 
 }  // namespace portunus

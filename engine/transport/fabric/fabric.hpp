@@ -130,6 +130,7 @@ class FabricTransport final : public Transport, public Bundling, public Resting,
   }
   void hand_over(fabric::FabricLink& link, const wire::Header& header, const std::byte* payload);
   void receive_more();
+  bool all_taken_up() const;
   int fetch(fi_cq_data_entry* entries, int most);
   void completed(const fi_cq_data_entry& entry);
   size_t take_in(std::span<const std::byte> bytes);
