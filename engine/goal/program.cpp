@@ -251,7 +251,7 @@ int LoadedProgram::park_end_stamps() {
   return PTL_OK;
 }
 
-bool LoadedProgram::failed() const { return seen(failures_) != 0; }
+bool LoadedProgram::failed() const { return withdrawn_ || seen(failures_) != 0; }
 
 int LoadedProgram::start() {
   if (failed()) return PTL_FAIL;
@@ -263,19 +263,20 @@ int LoadedProgram::start() {
 int LoadedProgram::wait() {
   ptl_ct_event_t value;
   const int code = PtlCTWait(counters_[kFinish], (epoch_ + 1) * program_.increments[kFinish], &value);
-  return code == PTL_OK ? end_epoch() : code;
+  return code == PTL_OK ? end_epoch(value.failure != 0) : code;
 }
 
 int LoadedProgram::test(bool& ended) {
   const auto over = [&] { return program_.increments[kFinish] == 0 || seen(epochs_ended_) > epoch_ || failed(); };
   ended = over() || (PtlxProgress() > 0 && over());
-  return ended ? end_epoch() : static_cast<int>(PTL_OK);
+  return ended ? end_epoch(false) : static_cast<int>(PTL_OK);
 }
 
-// What a failed rank sent before may have come in the meantime; only an end that no failure went before counts. Who was woken by
-// a failure on kFinish sees it here: the engine counted it in failures_ before (watch_failures).
-int LoadedProgram::end_epoch() {
-  const bool well = !failed();
+// What a failed rank sent before may have come in the meantime; only an end that no failure went before counts. What kFinish has
+// learned from errors_ is in failures_ already (watch_failures); a failure of its own, as of a send that is the last of its branch,
+// is told there a moment later: hence `seen_to_fail`.
+int LoadedProgram::end_epoch(bool seen_to_fail) {
+  const bool well = !seen_to_fail && !failed();
   if (!well) withdraw();
   running_ = false;
   if (trace_) trace_->end(epoch_, !well);

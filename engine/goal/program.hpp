@@ -113,7 +113,7 @@ class LoadedProgram {
   [[nodiscard]] std::vector<uint32_t> peers() const;
   [[nodiscard]] bool failed() const;
   [[nodiscard]] bool in_use(int how) const;  // bits of PtlxCTBusy
-  int end_epoch();
+  int end_epoch(bool seen_to_fail);
   void withdraw();
 
   const Port& port_;

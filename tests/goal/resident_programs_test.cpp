@@ -382,6 +382,30 @@ TEST_F(Resident, ARevocationReachesEveryScheduleOfItsOwnProcessIfNobodyElseIsThe
   port.close();
 }
 
+// A failed send is to be seen on its counter before what the engine has parked on failures runs.
+TEST_F(Resident, AWaitThatAFailureEndsHasFailedThoughNothingThatFollowsFailuresHasRunYet) {
+  test::Rig rig(1);
+  rig_portals.current = &rig[0];
+  rig_portals.meanwhile = [&rig] { return rig.settle(); };
+  Port port;
+  ASSERT_EQ(port.open(0, 0), PTL_OK);
+  {
+    Schedule s;
+    s.recv(0, 0);
+    s.finish();
+    LoadedProgram program(port, compile(s, {.rank = 0, .context = 7, .wildcards = {}, .touches = {}}), std::vector<Binding>(s.size()));
+    ASSERT_EQ(program.load(), PTL_OK);
+    ASSERT_EQ(program.start(), PTL_OK);
+    rig_portals.settles = false;
+    PtlCTInc(program.counters()[kFinish], {0, 1});
+    EXPECT_EQ(program.wait(), PTL_FAIL);
+    EXPECT_EQ(program.epoch(), 0u);
+    EXPECT_EQ(program.start(), PTL_FAIL);
+    rig.settle();
+  }
+  port.close();
+}
+
 TEST_F(Resident, GivingUpAtAnyMomentLeavesMemoryAloneAndEndsTheOthers) {
   for (uint64_t seed = 1; seed <= test::runs(300); ++seed) {
     RandomPrograms random(seed);
