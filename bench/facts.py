@@ -11,6 +11,10 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # For applications that are compared: where a loop begins would else hang on each library's own constants, up to a fifth of the time.
 ALIGNED = ["-falign-functions=64", "-falign-loops=64", "-falign-jumps=32"]
+# What makes each library take TCP between processes of one node. Each gets its own alone: FI_PROVIDER=tcp, which MPICHs over libfabric need,
+# keeps ours from the faster of libfabric's two; Debian's MPICH is over UCX, and takes shared memory in spite of MPIR_CVAR_NOLOCAL.
+TCP = {"ours": {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "tcp"}, "MPICH": {"MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp", "UCX_TLS": "tcp,self"},
+       "Open MPI": {"OMPI_MCA_btl": "tcp,self", "OMPI_MCA_pml": "ob1"}}
 
 
 class Refusal(Exception):
