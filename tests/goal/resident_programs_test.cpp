@@ -352,58 +352,55 @@ TEST_F(Resident, TheEndOfAProcessEndsEverybodyElseWellOrInAFailure) {
   EXPECT_GT(failures, test::runs(200));
 }
 
-// Whoever failed for a reason of its own must not be the only one that hears what it says.
-TEST_F(Resident, ARevocationReachesEveryScheduleOfItsOwnProcessIfNobodyElseIsThere) {
-  test::Rig rig(1);
-  rig_portals.current = &rig[0];
-  rig_portals.meanwhile = [&rig] { return rig.settle(); };
+// One process, whose port is closed after everything that is declared behind it is gone.
+struct ResidentAlone : Resident {
+  test::Rig rig{1};
   Port port;
-  ASSERT_EQ(port.open(0, 0), PTL_OK);
-  {
-    GOAL_Group alone{};
-    alone.size = 1;
-    constexpr uint16_t kContext = 7;
-    Domain domain(port, alone, kContext);
-    ASSERT_EQ(domain.open(), PTL_OK);
-    Schedule s;
-    s.recv(0, 0);
-    s.send(0, 0);
-    s.finish();
-    std::vector<std::unique_ptr<LoadedProgram>> programs;
-    for (int i = 0; i < 3; ++i) {
-      const Program program = compile(s, {.rank = 0, .context = kContext, .wildcards = {}, .touches = {}});
-      programs.push_back(std::make_unique<LoadedProgram>(port, program, std::vector<Binding>(s.size())));
-      ASSERT_EQ(programs.back()->load(), PTL_OK);
-    }
-    domain.revoke();
-    rig.settle();
-    for (auto& program : programs) EXPECT_EQ(program->start(), PTL_FAIL);
+
+  void SetUp() override {
+    rig_portals.current = &rig[0];
+    rig_portals.meanwhile = [this] { return rig.settle(); };
+    ASSERT_EQ(port.open(0, 0), PTL_OK);
   }
-  port.close();
+  void TearDown() override { port.close(); }
+};
+
+// Whoever failed for a reason of its own must not be the only one that hears what it says.
+TEST_F(ResidentAlone, ARevocationReachesEveryScheduleOfItsOwnProcessIfNobodyElseIsThere) {
+  GOAL_Group alone{};
+  alone.size = 1;
+  constexpr uint16_t kContext = 7;
+  Domain domain(port, alone, kContext);
+  ASSERT_EQ(domain.open(), PTL_OK);
+  Schedule s;
+  s.recv(0, 0);
+  s.send(0, 0);
+  s.finish();
+  std::vector<std::unique_ptr<LoadedProgram>> programs;
+  for (int i = 0; i < 3; ++i) {
+    const Program program = compile(s, {.rank = 0, .context = kContext, .wildcards = {}, .touches = {}});
+    programs.push_back(std::make_unique<LoadedProgram>(port, program, std::vector<Binding>(s.size())));
+    ASSERT_EQ(programs.back()->load(), PTL_OK);
+  }
+  domain.revoke();
+  rig.settle();
+  for (auto& program : programs) EXPECT_EQ(program->start(), PTL_FAIL);
 }
 
 // A failed send is to be seen on its counter before what the engine has parked on failures runs.
-TEST_F(Resident, AWaitThatAFailureEndsHasFailedThoughNothingThatFollowsFailuresHasRunYet) {
-  test::Rig rig(1);
-  rig_portals.current = &rig[0];
-  rig_portals.meanwhile = [&rig] { return rig.settle(); };
-  Port port;
-  ASSERT_EQ(port.open(0, 0), PTL_OK);
-  {
-    Schedule s;
-    s.recv(0, 0);
-    s.finish();
-    LoadedProgram program(port, compile(s, {.rank = 0, .context = 7, .wildcards = {}, .touches = {}}), std::vector<Binding>(s.size()));
-    ASSERT_EQ(program.load(), PTL_OK);
-    ASSERT_EQ(program.start(), PTL_OK);
-    rig_portals.settles = false;
-    PtlCTInc(program.counters()[kFinish], {0, 1});
-    EXPECT_EQ(program.wait(), PTL_FAIL);
-    EXPECT_EQ(program.epoch(), 0u);
-    EXPECT_EQ(program.start(), PTL_FAIL);
-    rig.settle();
-  }
-  port.close();
+TEST_F(ResidentAlone, AWaitThatAFailureEndsHasFailedThoughNothingThatFollowsFailuresHasRunYet) {
+  Schedule s;
+  s.recv(0, 0);
+  s.finish();
+  LoadedProgram program(port, compile(s, {.rank = 0, .context = 7, .wildcards = {}, .touches = {}}), std::vector<Binding>(s.size()));
+  ASSERT_EQ(program.load(), PTL_OK);
+  ASSERT_EQ(program.start(), PTL_OK);
+  rig_portals.settles = false;
+  PtlCTInc(program.counters()[kFinish], {0, 1});
+  EXPECT_EQ(program.wait(), PTL_FAIL);
+  EXPECT_EQ(program.epoch(), 0u);
+  EXPECT_EQ(program.start(), PTL_FAIL);
+  rig.settle();
 }
 
 TEST_F(Resident, GivingUpAtAnyMomentLeavesMemoryAloneAndEndsTheOthers) {
