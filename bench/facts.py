@@ -1,4 +1,4 @@
-"""What bench/run and bench/compare share: the build folder, the machine, the commit, and running a command to its end."""
+"""What the measuring programs share: the build folder, the machine, the commit, and running a command to its end."""
 
 import os
 import pathlib
