@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
+
+#include "engine/goal/wire_probe.hpp"
 
 namespace portunus::goal {
 
@@ -13,6 +16,7 @@ namespace {
 
 constexpr ptl_pt_index_t kPort = 48;  // the same in all processes, and none that other layers use
 constexpr const char* kPlaceKey = "goal.place";
+constexpr const char* kWireKey = "goal.wire";
 constexpr const char* kNoAnswer = "the other ranks do not answer; has one of them ended?";
 
 }  // namespace
@@ -67,21 +71,44 @@ bool Library::reaches_its_node_by_memory() {
 const char* Library::agree_on_places() {
   ptlx_engine_info_t engine{};
   const bool crowded = PtlxEngineInfo(&engine) == PTL_OK && engine.oversubscribed != 0;
-  const std::array<uint8_t, 2> mine = {reaches_its_node_by_memory(), crowded};
-  if (PtlxJobPut(kPlaceKey, mine.data(), mine.size()) != PTL_OK)
-    return "the launcher takes no word from this rank; start the program with ptlrun";
+  const std::optional<int> next = first_of_next_node();
+  WireProbe probe;
+  if (next) probe.open(ni_);
   // A message that came before its portal table entry would be lost: that of all others is there behind this.
-  if (PtlxJobFence() != PTL_OK) return kNoAnswer;
+  const std::array<uint8_t, 2> mine = {reaches_its_node_by_memory(), crowded};
   by_memory_ = true;
-  crowded_ = false;
-  for (int i = 0; i < job_.size; ++i) {
-    std::array<uint8_t, 2> theirs{};
-    size_t size = theirs.size();
-    if (PtlxJobGet(i, kPlaceKey, theirs.data(), &size) != PTL_OK || size != theirs.size()) return kNoAnswer;
+  crowded_ = slow_ = false;
+  const char* problem = tell_all(kPlaceKey, mine, [this](std::array<uint8_t, 2> theirs) {
     by_memory_ = by_memory_ && theirs[0] != 0;
     crowded_ = crowded_ || theirs[1] != 0;
+  });
+  if (problem || nodes_in_all() < 2) return problem;
+  const std::array<uint8_t, 1> slow = {next && probe.is_slow(static_cast<ptl_rank_t>(*next))};
+  return tell_all(kWireKey, slow, [this](std::array<uint8_t, 1> theirs) { slow_ = slow_ || theirs[0] != 0; });
+}
+
+template <size_t kSize, class Hear>
+const char* Library::tell_all(const char* key, const std::array<uint8_t, kSize>& mine, Hear&& hear) {
+  if (PtlxJobPut(key, mine.data(), mine.size()) != PTL_OK)
+    return "the launcher takes no word from this rank; start the program with ptlrun";
+  if (PtlxJobFence() != PTL_OK) return kNoAnswer;
+  for (int i = 0; i < job_.size; ++i) {
+    std::array<uint8_t, kSize> theirs{};
+    size_t size = theirs.size();
+    if (PtlxJobGet(i, key, theirs.data(), &size) != PTL_OK || size != theirs.size()) return kNoAnswer;
+    hear(theirs);
   }
   return nullptr;
+}
+
+int Library::nodes_in_all() { return job_.size == 0 ? 0 : 1 + *std::max_element(nodes(), nodes() + job_.size); }
+
+std::optional<int> Library::first_of_next_node() {
+  const int* const all = nodes();
+  const auto first_of = [&](int node) { return static_cast<int>(std::find(all, all + job_.size, node) - all); };
+  const int count = nodes_in_all();
+  if (count < 2 || first_of(all[job_.rank]) != job_.rank) return std::nullopt;
+  return first_of((all[job_.rank] + 1) % count);
 }
 
 int Library::reach() const {
@@ -103,8 +130,9 @@ const int* Library::nodes() {
 
 collectives::Choices::Places Library::places(int size, const int* ranks) {
   using collectives::Place;
-  const auto place = [](bool network, bool several, bool crowded) {
-    return Place{static_cast<uint8_t>((network ? Place::kNetwork : 0) | (several ? Place::kSeveral : 0) | (crowded ? Place::kCrowded : 0))};
+  const auto place = [this](bool network, bool several, bool crowded) {
+    return Place{static_cast<uint8_t>((network ? Place::kNetwork : 0) | (several ? Place::kSeveral : 0) | (crowded ? Place::kCrowded : 0) |
+                                      (network && slow_ ? Place::kSlow : 0))};
   };
   std::vector<int> used;
   const int* const all = nodes();

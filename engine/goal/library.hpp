@@ -3,6 +3,7 @@
 // Thread: GOAL_Init and GOAL_Finalize one at a time per process; the rest under `guard`.
 #pragma once
 
+#include <array>
 #include <bitset>
 #include <cstdint>
 #include <mutex>
@@ -54,6 +55,12 @@ class Library {
   const char* open_network();
   [[nodiscard]] bool reaches_its_node_by_memory();
   const char* agree_on_places();
+  // Tells all ranks, and hears of all. Behind it each has begun it.
+  template <size_t kSize, class Hear>
+  const char* tell_all(const char* key, const std::array<uint8_t, kSize>& mine, Hear&& hear);
+  int nodes_in_all();
+  // For the first rank of a node, where there are several: that of the node behind it.
+  std::optional<int> first_of_next_node();
 
   int users_ = 0;
   ptlx_job_t job_{};
@@ -62,6 +69,7 @@ class Library {
   std::vector<int> nodes_;
   bool by_memory_ = true;  // messages between ranks of a node go through its memory, on all nodes
   bool crowded_ = false;   // ranks outnumber cores on some node
+  bool slow_ = false;      // data take long between some nodes
   uint16_t next_context_ = 0;
   std::bitset<kContexts> taken_;
 };

@@ -42,6 +42,8 @@ TEST(Rules, HoldWhereTheySay) {
   EXPECT_TRUE(rule.holds(Collective::alltoall, 1, 8, {Place::kCrowded | Place::kSeveral}));
   EXPECT_FALSE(rule.holds(Collective::alltoall, 1, 8, {}));
   EXPECT_FALSE(rule.holds(Collective::alltoall, 1, 8, {Place::kCrowded | Place::kNetwork}));
+  EXPECT_EQ(parse_rules("allreduce any any pipeline slow").front().where, (Where{Place::kSlow, Place::kSlow}));
+  EXPECT_EQ(parse_rules("allreduce any any ring fast").front().where, (Where{Place::kSlow, 0}));
 }
 
 TEST(Rules, AreRefusedWithTheirLineAndWhatToWrite) {

@@ -1,4 +1,4 @@
-// Reduction to all ranks: by recursive doubling (short vectors), by halving and doubling, or around a ring.
+// Reduction to all ranks: by recursive doubling (short vectors), by halving and doubling, the same a part at a time, or around a ring.
 //
 // Thread: any; pure.
 // Source: Rabenseifner, "Optimization of collective reduction operations", 2004; Thakur, Rabenseifner, Gropp,
@@ -52,6 +52,21 @@ void allreduce_halving(Script& script, const Team& team, const Reduction& r) {
   unfold(script, team, r);
 }
 
+// A request for data, or the word that there are some, waits on a slow wire behind all that go the same way already: with one part alone
+// nothing would travel the other way until then. Whose rank is the faster one is chance, so that is the rule.
+void allreduce_pipeline(Script& script, const Team& team, const Reduction& r) {
+  constexpr uint64_t kParts = 4;
+  const Cuts cuts = Cuts::even(r.count, kParts);
+  for (uint64_t i = 0; i < kParts; ++i) {
+    if (cuts.count(i, i + 1) == 0) continue;
+    Reduction part = r;
+    part.from = r.from + cuts.begin(i) * r.element.width();
+    part.to = r.to + cuts.begin(i) * r.element.width();
+    part.count = cuts.count(i, i + 1);
+    allreduce_halving(script, team, part);
+  }
+}
+
 void allreduce_ring(Script& script, const Team& team, const Reduction& r) {
   const Cuts cuts = Cuts::even(r.count, team.size);
   Reduction mine = r;
@@ -63,6 +78,7 @@ void allreduce_ring(Script& script, const Team& team, const Reduction& r) {
 void allreduce(Script& script, const Team& team, const Reduction& r, const Choices& choices) {
   switch (choices.of(Collective::allreduce, r.bytes(), team.size).algorithm) {
     case GOAL_HALVING: return allreduce_halving(script, team, r);
+    case GOAL_PIPELINE: return allreduce_pipeline(script, team, r);
     case GOAL_RING: return allreduce_ring(script, team, r);
     default: return allreduce_doubling(script, team, r);
   }

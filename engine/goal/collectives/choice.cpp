@@ -22,6 +22,7 @@ constexpr Where several_and(int asked, int there) {
 constexpr Where kCrowded = several_and(Place::kCrowded, Place::kCrowded);
 constexpr Where kCrowdedOnNode = several_and(Place::kCrowded | Place::kNetwork, Place::kCrowded);
 constexpr Where kCrowdedNetwork = several_and(Place::kCrowded | Place::kNetwork, Place::kCrowded | Place::kNetwork);
+constexpr Where kSlowWire = {Place::kSlow, Place::kSlow};
 constexpr Where kNetworkWithinNode = several_and(Place::kNetwork, Place::kNetwork);
 
 // What is used: of each collective the first line that holds. Those for crowded ranks were measured with up to 8 on 2 cores: there what
@@ -46,6 +47,8 @@ constexpr Rule kRules[] = {
 
     {Collective::allreduce, kAnySize, 2, GOAL_DOUBLING, kNetworkWithinNode},
     {Collective::allreduce, 8 * kKiB, kAnyRanks, GOAL_DOUBLING},
+    {Collective::allreduce, 128 * kKiB, kAnyRanks, GOAL_HALVING},
+    {Collective::allreduce, kAnySize, 2, GOAL_PIPELINE, kSlowWire},
     {Collective::allreduce, 512 * kKiB, kAnyRanks, GOAL_HALVING},
     {Collective::allreduce, kAnySize, 64, GOAL_RING},
     {Collective::allreduce, kAnySize, kAnyRanks, GOAL_HALVING},

@@ -80,6 +80,7 @@ void reduce_halving(Script& script, const Team& team, uint32_t root, const Reduc
 
 void allreduce_doubling(Script& script, const Team& team, const Reduction& r);
 void allreduce_halving(Script& script, const Team& team, const Reduction& r);
+void allreduce_pipeline(Script& script, const Team& team, const Reduction& r);
 void allreduce_ring(Script& script, const Team& team, const Reduction& r);
 
 void reduce_scatter_halving(Script& script, const Team& team, const Reduction& r, const Cuts& cuts);

@@ -13,6 +13,7 @@ struct Place {
     kNetwork = 1,  // some of their messages do not go through memory of a node
     kSeveral = 2,  // some of them share a node
     kCrowded = 4,  // on some node of the job ranks outnumber cores
+    kSlow = 8,     // with kNetwork: below about 2 Gbit/s between some nodes of the job (wire_probe.hpp)
   };
   uint8_t facts = 0;
 

@@ -28,8 +28,10 @@ struct Words {
   Place::Fact fact;
   std::string_view no, yes;
 };
-constexpr Words kFacts[] = {
-    {Place::kNetwork, "node", "network"}, {Place::kSeveral, "single", "several"}, {Place::kCrowded, "uncrowded", "crowded"}};
+constexpr Words kFacts[] = {{Place::kNetwork, "node", "network"},
+                            {Place::kSeveral, "single", "several"},
+                            {Place::kCrowded, "uncrowded", "crowded"},
+                            {Place::kSlow, "fast", "slow"}};
 
 // A line as it can be shown: a file that was named by mistake may hold anything.
 std::string shown(std::string_view line) {
@@ -111,7 +113,9 @@ Rule rule_of(const std::vector<std::string_view>& words, size_t line_number, std
   Where where;
   for (size_t i = 4; i < words.size(); ++i) {
     if (!ask(where, words[i]))
-      refuse("behind the algorithm stands where it is used: node or network, single or several, uncrowded or crowded, each once");
+      refuse(
+          "behind the algorithm stands where it is used: node or network, single or several, uncrowded or crowded, fast or slow, each "
+          "once");
   }
   return {*collective, *bytes, *most, *algorithm, where};
 }

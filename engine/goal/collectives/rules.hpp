@@ -6,8 +6,8 @@
 //     allreduce  any  16   ring        # longer ones of up to 16 ranks
 //
 // that is the collective, up to how many bytes (as algorithms.hpp counts them; k, m and g are powers of 1024) and up to how many ranks
-// it holds, and the algorithm. More words say where it holds (place.hpp): node or network, single or several, uncrowded or crowded. Of each
-// collective the first line that holds is used; what no line covers is as the built-in table says.
+// it holds, and the algorithm. More words say where it holds (place.hpp): node or network, single or several, uncrowded or crowded, fast or
+// slow. Of each collective the first line that holds is used; what no line covers is as the built-in table says.
 //
 // Thread: any; pure but for read_rules, which reads a file.
 #pragma once
