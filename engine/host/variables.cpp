@@ -20,7 +20,8 @@ std::span<const Variable> environment_variables() {
        "processor time meanwhile; equal on all ranks; what SHMEM does by plain loads and stores is not "
        "delayed"},
       {"PTL_FABRIC", "1, 0", "1", "0: libfabric is never opened"},
-      {"PTL_FABRIC_PROVIDER", "tcp, shm, verbs ...", "the best that libfabric offers", "the libfabric provider"},
+      {"PTL_FABRIC_PROVIDER", "tcp, shm, verbs ...", "the best that libfabric offers",
+       "the libfabric provider; FI_PROVIDER=tcp stands for any of them for TCP"},
       {"PTL_FABRIC_INTERFACE", "name of a network interface", "the first that is up", "whose address names this process"},
       {"PTL_PEER_TIMEOUT", "seconds, 1 to 86400", "30",
        "a peer whose host or network is silent for that long is lost; a process that dies is noticed sooner"},

@@ -19,6 +19,7 @@
 #include <system_error>
 
 #include "engine/transport/fabric/guard.hpp"
+#include "engine/transport/fabric/library.hpp"
 #include "engine/transport/fabric/link.hpp"
 #include "engine/transport/fabric/message.hpp"
 #include "tests/engine/transport_pair.hpp"
@@ -117,6 +118,13 @@ TEST(Fabric, AnUnknownProviderIsNamedTogetherWithThoseThereAre) {
   const std::string sentence = sentence_of(options("xyz"));
   EXPECT_NE(sentence.find("PTL_FABRIC_PROVIDER=xyz: libfabric has no such provider here; available: "), std::string::npos) << sentence;
   EXPECT_NE(sentence.find("tcp"), std::string::npos) << sentence;
+}
+
+// tcp alone means the network; more names, or none of certain ones, mean what they say.
+TEST(Fabric, WhatTheUserSaysOfProvidersHolds) {
+  EXPECT_EQ(fabric::providers_to_set_up(nullptr, "cxi,efa"), "cxi,efa");
+  EXPECT_EQ(fabric::providers_to_set_up("tcp", "cxi,efa"), "tcp,net");
+  for (const char* said : {"tcp,ofi_rxm", "verbs", "^net", ""}) EXPECT_EQ(fabric::providers_to_set_up(said, "cxi,efa"), said);
 }
 
 TEST(Fabric, AnUnknownInterfaceIsNamed) {

@@ -28,10 +28,6 @@ constexpr uint64_t kCapabilities = FI_MSG | FI_RMA | FI_SEND | FI_RECV | FI_READ
 constexpr size_t kCqSize = 4096;
 constexpr size_t kPeersHint = 64;
 
-constexpr char kStreams[] = "tcp";
-// libfabric 1.17's tcp that speaks to many peers by itself; later libraries call that "tcp". Meant by "tcp", too, as it takes a fifth less
-// time than "tcp;ofi_rxm", which is what libfabric 1.17 means.
-constexpr char kStreamsAlone[] = "net";
 // Tried in this order when nobody asks for one. Not here: shm (reaches this host only; the node transport is better at
 // that), udp and sockets (slow, unmaintained). All of them come when asked for by name.
 constexpr std::array kPreferred = {"cxi", "efa", "verbs;ofi_rxm", kStreamsAlone, kStreams};

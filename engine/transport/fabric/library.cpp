@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <string>
 
 #include "engine/host/kept_signals.hpp"
 
@@ -61,20 +62,23 @@ const Calls& calls() {
   return loaded;
 }
 
-// An environment variable that the user has not set, for as long as this lives.
-class Suggestion {
+// The value of an environment variable for as long as this lives.
+class Setting {
  public:
-  Suggestion(const char* name, const char* value) : name_(std::getenv(name) == nullptr ? name : nullptr) {
-    if (name_) setenv(name_, value, 1);
+  Setting(const char* name, const std::string& value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    setenv(name, value.c_str(), 1);
   }
-  ~Suggestion() {
-    if (name_) unsetenv(name_);
+  ~Setting() {
+    if (before_) setenv(name_, before_->c_str(), 1);
+    else unsetenv(name_);
   }
-  Suggestion(const Suggestion&) = delete;
-  Suggestion& operator=(const Suggestion&) = delete;
+  Setting(const Setting&) = delete;
+  Setting& operator=(const Setting&) = delete;
 
  private:
   const char* name_;
+  std::optional<std::string> before_;
 };
 
 bool has_devices() {
@@ -100,6 +104,12 @@ void want_providers(const std::string& names) {
   if (!first_query().made) first_query().providers = names;
 }
 
+std::string providers_to_set_up(const char* said, const std::string& wanted) {
+  if (said == nullptr) return wanted;
+  const std::string names = said;
+  return names == kStreams ? names + "," + kStreamsAlone : names;
+}
+
 std::string providers_set_up() {
   const std::lock_guard lock(first_query().mutex);
   return first_query().made ? first_query().providers : "";
@@ -119,10 +129,11 @@ int fi_getinfo(uint32_t version, const char* node, const char* service, uint64_t
   if (first.made) return calls().getinfo(version, node, service, flags, hints, info);
   const portunus::HeldSignals held;
   const portunus::KeptSignals kept;
-  std::optional<portunus::fabric::Suggestion> filter, taken;
-  if (const char* said = std::getenv(portunus::fabric::kFilter)) first.providers = said;
-  else if (!first.providers.empty()) filter.emplace(portunus::fabric::kFilter, first.providers.c_str());
-  if (!portunus::fabric::has_devices()) taken.emplace(portunus::fabric::kTaken, portunus::fabric::kTakenAtOnce);
+  std::optional<portunus::fabric::Setting> filter, taken;
+  first.providers = portunus::fabric::providers_to_set_up(std::getenv(portunus::fabric::kFilter), first.providers);
+  if (!first.providers.empty()) filter.emplace(portunus::fabric::kFilter, first.providers);
+  if (std::getenv(portunus::fabric::kTaken) == nullptr && !portunus::fabric::has_devices())
+    taken.emplace(portunus::fabric::kTaken, portunus::fabric::kTakenAtOnce);
   const int status = calls().getinfo(version, node, service, flags, hints, info);
   first.made = true;
   return status;
