@@ -388,7 +388,7 @@ TEST(Choices, KnowWhereTheRanksAre) {
   EXPECT_EQ(choices.between().of(Collective::bcast, 8, 8).algorithm, GOAL_PIPELINE);
 }
 
-// On a slow wire, and between its ends alone: elsewhere messages cost more than they hide.
+// On a slow wire, and between few: elsewhere messages cost more than they hide.
 TEST(Choices, CutLongVectorsOnASlowWire) {
   constexpr uint64_t kLong = 1 << 20;
   Choices choices;
@@ -397,6 +397,8 @@ TEST(Choices, CutLongVectorsOnASlowWire) {
   EXPECT_EQ(choices.between().of(Collective::allreduce, kLong, 2).algorithm, GOAL_PIPELINE);
   EXPECT_NE(choices.within().of(Collective::allreduce, kLong, 2).algorithm, GOAL_PIPELINE);
   EXPECT_NE(choices.of(Collective::allreduce, 100'000, 2).algorithm, GOAL_PIPELINE);
+  EXPECT_EQ(choices.of(Collective::allreduce, kLong, 8).algorithm, GOAL_PIPELINE);
+  EXPECT_NE(choices.of(Collective::allreduce, kLong + 1, 3).algorithm, GOAL_PIPELINE);
   choices.take_place({.all = {Place::kNetwork}, .within = {}, .between = {Place::kNetwork}});
   EXPECT_NE(choices.of(Collective::allreduce, kLong, 2).algorithm, GOAL_PIPELINE);
 }

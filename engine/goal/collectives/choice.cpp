@@ -49,6 +49,7 @@ constexpr Rule kRules[] = {
     {Collective::allreduce, 8 * kKiB, kAnyRanks, GOAL_DOUBLING},
     {Collective::allreduce, 128 * kKiB, kAnyRanks, GOAL_HALVING},
     {Collective::allreduce, kAnySize, 2, GOAL_PIPELINE, kSlowWire},
+    {Collective::allreduce, 1024 * kKiB, 8, GOAL_PIPELINE, kSlowWire},
     {Collective::allreduce, 512 * kKiB, kAnyRanks, GOAL_HALVING},
     {Collective::allreduce, kAnySize, 64, GOAL_RING},
     {Collective::allreduce, kAnySize, kAnyRanks, GOAL_HALVING},
