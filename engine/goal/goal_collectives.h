@@ -98,7 +98,7 @@ int GOAL_Gatherv(GOAL_Schedule *schedule, const GOAL_Group *group, GOAL_Buffer f
                  const size_t *sizes, const ptrdiff_t *displacements, int root, GOAL_Span *span);
 int GOAL_Scatterv(GOAL_Schedule *schedule, const GOAL_Group *group, GOAL_Buffer from, const size_t *sizes,
                   const ptrdiff_t *displacements, GOAL_Buffer to, size_t bytes, int root, GOAL_Span *span);
-/* doubling (bruck where ranks are no power of two), bruck, ring. In place: everywhere. */
+/* doubling (bruck where ranks are no power of two), bruck, ring, pipeline (a ring, in segments). In place: everywhere. */
 int GOAL_Allgather(GOAL_Schedule *schedule, const GOAL_Group *group, GOAL_Buffer from, GOAL_Buffer to, size_t bytes,
                    GOAL_Span *span);
 /* bruck, ring. In place: everywhere. This rank's size is sizes[rank]. */

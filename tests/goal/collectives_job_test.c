@@ -334,6 +334,7 @@ int main(int argc, char **argv) {
         movements(GOAL_BINOMIAL, GOAL_BINOMIAL, GOAL_DOUBLING, GOAL_BRUCK, n);
         movements(GOAL_PIPELINE, GOAL_LINEAR, GOAL_RING, GOAL_PAIRWISE, n);
         movements(GOAL_SCATTER_ALLGATHER, GOAL_AUTO, GOAL_BRUCK, GOAL_AUTO, n);
+        movements(GOAL_AUTO, GOAL_AUTO, GOAL_PIPELINE, GOAL_AUTO, n);
     }
     pieces_of_all_sizes();
     neighbours_on_a_ring();

@@ -216,7 +216,7 @@ TEST(Collectives, GatherAndScatterMoveEachRanksPiece) {
 
 TEST(Collectives, AllgatherGivesAllRanksAllPieces) {
   for (const Shape& shape : shapes()) {
-    for (const Algorithm algorithm : {GOAL_AUTO, GOAL_DOUBLING, GOAL_BRUCK, GOAL_RING}) {
+    for (const Algorithm algorithm : {GOAL_AUTO, GOAL_DOUBLING, GOAL_BRUCK, GOAL_RING, GOAL_PIPELINE}) {
       for (const bool in_place : {false, true}) {
         SCOPED_TRACE(name(shape, algorithm, in_place));
         const uint64_t bytes = piece_of(shape);
@@ -235,6 +235,22 @@ TEST(Collectives, AllgatherGivesAllRanksAllPieces) {
         for (uint32_t r = 0; r < shape.ranks; ++r) ASSERT_EQ(all.get(r), letters_from_all(shape.ranks, 0, bytes)) << "rank " << r;
       }
     }
+  }
+}
+
+TEST(Collectives, TheRingOfAnAllgatherMayGoInSegments) {
+  constexpr uint32_t kRanks = 3;
+  for (const uint64_t bytes : {0u, 1u, 7u, 8u, 9u, 16u, 100u}) {
+    SCOPED_TRACE(bytes);
+    Buffers all(kRanks);
+    for (uint32_t r = 0; r < kRanks; ++r) {
+      Bytes content(bytes * kRanks, Buffers::kUntouched);
+      std::ranges::copy(letter(r, 0, bytes), content.begin() + static_cast<std::ptrdiff_t>(r * bytes));
+      all.set(r, content);
+    }
+    const Cuts cuts = Cuts::even(bytes * kRanks, kRanks);
+    execute(kRanks, [&](Script& script, uint32_t r) { allgather_ring(script, Team(r, kRanks), cuts.in(all.at(r), 1), 8); });
+    for (uint32_t r = 0; r < kRanks; ++r) ASSERT_EQ(all.get(r), letters_from_all(kRanks, 0, bytes)) << "rank " << r;
   }
 }
 

@@ -1,5 +1,5 @@
 // Gathering at all ranks: by Bruck's algorithm in ceil(log2 n) rounds, by recursive doubling without copies where ranks are
-// a power of two, or around a ring.
+// a power of two, or around a ring, in one message for each step or in segments that need not be asked for.
 //
 // Thread: any; pure.
 // Source: Bruck, Ho, Kipnis, Upfal, Weathersby, "Efficient algorithms for all-to-all communications", 1997.
@@ -7,13 +7,15 @@
 
 namespace portunus::goal::collectives {
 
-void allgather_ring(Script& script, const Team& team, std::span<const Piece> pieces) {
+void allgather_ring(Script& script, const Team& team, std::span<const Piece> pieces, uint64_t segment) {
   const uint32_t size = team.size;
   for (uint32_t step = 0; step + 1 < size; ++step) {
     const Piece& out = pieces[(team.rank + size - step) % size];
     const Piece& in = pieces[(team.rank + 2 * size - step - 1) % size];
-    script.send(out.at, out.bytes, team.peer((team.rank + 1) % size));
-    script.recv(in.at, in.bytes, team.peer((team.rank + size - 1) % size));
+    for (uint64_t at = 0; at < out.bytes; at += segment)
+      script.send(out.at + at, std::min(segment, out.bytes - at), team.peer((team.rank + 1) % size));
+    for (uint64_t at = 0; at < in.bytes; at += segment)
+      script.recv(in.at + at, std::min(segment, in.bytes - at), team.peer((team.rank + size - 1) % size));
   }
 }
 
@@ -61,13 +63,15 @@ void allgatherv(Script& script, const Team& team, Memory from, std::span<const P
 
 void allgather(Script& script, const Team& team, Memory from, Memory to, uint64_t bytes, const Choices& choices) {
   const Cuts cuts = Cuts::even(bytes * team.size, team.size);
-  const Algorithm algorithm = choices.of(Collective::allgather, bytes * team.size, team.size).algorithm;
+  const Choice choice = choices.of(Collective::allgather, bytes * team.size, team.size);
+  const Algorithm algorithm = choice.algorithm;
   if (algorithm == GOAL_BRUCK || (algorithm == GOAL_DOUBLING && team.folded() != 0)) {
     allgather_bruck(script, team, from, cuts.in(to, 1));
     return;
   }
   script.copy(to + team.rank * bytes, from, bytes);
   if (algorithm == GOAL_DOUBLING) allgather_doubling(script, team, to, cuts, 1);
+  else if (algorithm == GOAL_PIPELINE) allgather_ring(script, team, cuts.in(to, 1), choice.segment);
   else allgather_ring(script, team, cuts.in(to, 1));
 }
 

@@ -65,6 +65,8 @@ constexpr Rule kRules[] = {
     {Collective::scatter, kAnySize, kAnyRanks, GOAL_LINEAR},
 
     {Collective::allgather, 64 * kKiB, kAnyRanks, GOAL_DOUBLING},
+    {Collective::allgather, kAnySize, 2, GOAL_PIPELINE, kSlowWire},
+    {Collective::allgather, 1024 * kKiB, 8, GOAL_PIPELINE, kSlowWire},
     {Collective::allgather, kAnySize, kAnyRanks, GOAL_RING},
 
     {Collective::allgatherv, 32 * kKiB, kAnyRanks, GOAL_BRUCK},

@@ -97,7 +97,8 @@ void scatter_linear(Script& script, const Team& team, uint32_t root, Piece mine,
 void scatter_binomial(Script& script, const Team& team, uint32_t root, Memory from, Memory to, uint64_t bytes);
 
 // Each rank's own piece is in place already.
-void allgather_ring(Script& script, const Team& team, std::span<const Piece> pieces);
+// Each step in messages of up to `segment` bytes.
+void allgather_ring(Script& script, const Team& team, std::span<const Piece> pieces, uint64_t segment = ~uint64_t{0});
 void allgather_bruck(Script& script, const Team& team, Memory from, std::span<const Piece> pieces);
 // For a power of two of ranks; the pieces are cuts of `buffer`, in elements of `width` bytes.
 void allgather_doubling(Script& script, const Team& team, Memory buffer, const Cuts& cuts, uint64_t width);
