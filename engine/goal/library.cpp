@@ -130,21 +130,22 @@ const int* Library::nodes() {
 
 collectives::Choices::Places Library::places(int size, const int* ranks) {
   using collectives::Place;
-  const auto place = [this](bool network, bool several, bool crowded) {
+  const auto place = [](bool network, bool several, bool crowded, bool slow) {
     return Place{static_cast<uint8_t>((network ? Place::kNetwork : 0) | (several ? Place::kSeveral : 0) | (crowded ? Place::kCrowded : 0) |
-                                      (network && slow_ ? Place::kSlow : 0))};
+                                      (network && slow ? Place::kSlow : 0))};
   };
   std::vector<int> used;
   const int* const all = nodes();
   for (int i = 0; i < size; ++i) {
     const int rank = ranks ? ranks[i] : i;
-    if (rank >= job_.size) return {place(true, false, false), place(false, true, false), place(true, false, false)};
+    if (rank >= job_.size) return {place(true, false, false, false), place(false, true, false, false), place(true, false, false, false)};
     used.push_back(all[rank]);
   }
   std::ranges::sort(used);
   const bool one = used.empty() || used.front() == used.back();
   const bool several = std::ranges::adjacent_find(used) != used.end();
-  return {place(!one || !by_memory_, several, crowded_), place(!by_memory_, true, crowded_), place(true, false, crowded_)};
+  return {place(!one || !by_memory_, several, crowded_, slow_), place(!by_memory_, true, crowded_, slow_),
+          place(true, false, crowded_, slow_)};
 }
 
 const char* Library::close() {
