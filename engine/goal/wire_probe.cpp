@@ -3,7 +3,6 @@
 // Thread: as wire_probe.hpp says. Everything goes through the Portals API.
 #include "engine/goal/wire_probe.hpp"
 
-#include <algorithm>
 #include <chrono>
 
 #include "engine/goal/program.hpp"
@@ -23,6 +22,7 @@ int WireProbe::open(ptl_handle_ni_t ni) {
   memory_.resize(2 * kBytes);
   ptl_pt_index_t portal;
   int code = PtlPTAlloc(ni, 0, PTL_EQ_NONE, kPortal, &portal);
+  has_portal_ = code == PTL_OK;
   if (code == PTL_OK) code = PtlCTAlloc(ni, &ended_);
   if (code == PTL_OK) code = PtlCTAlloc(ni, &acknowledged_);
   if (code == PTL_OK) {
@@ -83,7 +83,7 @@ void WireProbe::close() {
   if (source_ != PTL_INVALID_HANDLE) PtlMDRelease(source_);
   for (const ptl_handle_ct_t counter : {ended_, acknowledged_})
     if (counter != PTL_INVALID_HANDLE) PtlCTFree(counter);
-  PtlPTFree(ni_, kPortal);
+  if (has_portal_) PtlPTFree(ni_, kPortal);
   ni_ = PTL_INVALID_HANDLE;
 }
 

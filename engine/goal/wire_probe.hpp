@@ -37,6 +37,7 @@ class WireProbe {
   bool wait(ptl_handle_ct_t counter, ptl_size_t count);
 
   ptl_handle_ni_t ni_ = PTL_INVALID_HANDLE;
+  bool has_portal_ = false;        // it may be somebody else's
   std::vector<std::byte> memory_;  // what is sent; behind it, where others' lands
   std::array<ptl_handle_me_t, 2> entries_ = {PTL_INVALID_HANDLE, PTL_INVALID_HANDLE};
   ptl_handle_ct_t ended_ = PTL_INVALID_HANDLE, acknowledged_ = PTL_INVALID_HANDLE;

@@ -31,9 +31,15 @@ int main(int argc, char** argv) {
     }
     if (PtlxJobFence() != PTL_OK) return 1;
   }
-  // What was there is free again.
+  // What was there is free again; and where it is somebody else's, the wire counts as a fast one, and it stays his.
   ptl_pt_index_t portal;
-  good = PtlPTAlloc(ni, 0, PTL_EQ_NONE, 49, &portal) == PTL_OK && PtlPTFree(ni, portal) == PTL_OK && good;
+  good = PtlPTAlloc(ni, 0, PTL_EQ_NONE, 49, &portal) == PTL_OK && good;
+  {
+    WireProbe probe;
+    good = probe.open(ni) == PTL_PT_IN_USE && !probe.is_slow(static_cast<ptl_rank_t>((job.rank + 1) % job.size)) && good;
+  }
+  good = PtlPTFree(ni, portal) == PTL_OK && good;
+  if (PtlxJobFence() != PTL_OK) return 1;
   PtlNIFini(ni);
   PtlFini();
   PtlxJobFini();
