@@ -399,7 +399,10 @@ TEST(Choices, CutLongVectorsOnASlowWire) {
   EXPECT_NE(choices.of(Collective::allreduce, 100'000, 2).algorithm, GOAL_PIPELINE);
   EXPECT_EQ(choices.of(Collective::allreduce, kLong, 8).algorithm, GOAL_PIPELINE);
   EXPECT_NE(choices.of(Collective::allreduce, kLong + 1, 3).algorithm, GOAL_PIPELINE);
+  EXPECT_EQ(choices.of(Collective::allgather, kLong, 8).algorithm, GOAL_PIPELINE);
+  EXPECT_NE(choices.of(Collective::allgather, kLong + 1, 3).algorithm, GOAL_PIPELINE);
   choices.take_place({.all = {Place::kNetwork}, .within = {}, .between = {Place::kNetwork}});
+  EXPECT_NE(choices.of(Collective::allgather, kLong, 8).algorithm, GOAL_PIPELINE);
   EXPECT_NE(choices.of(Collective::allreduce, kLong, 2).algorithm, GOAL_PIPELINE);
 }
 
