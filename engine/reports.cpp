@@ -40,7 +40,7 @@ void Reports::delivered(const Delivery& delivery, ptl_ni_fail_t fail) {
     else count(entry.ct, entry.options & PTL_ME_EVENT_CT_BYTES ? delivery.mlength : 1, 0);
   }
   if (entry.options & PTLX_ME_RECORD) {
-    write_record(ni, entry, delivery.header, delivery.mlength, fail);
+    write_record(ni, entry, delivery.header, delivery.source, delivery.mlength, delivery.overflow, fail);
     core_.posted = true;
     return;
   }

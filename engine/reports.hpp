@@ -73,12 +73,19 @@ class Reports {
   }
   // What the event would tell, where the user wants it (PTLX_ME_RECORD). The state is released, for who looks there, and
   // then the number of records, for who waits.
-  static void write_record(Interface& ni, const ListEntry& entry, const wire::Header& header, uint64_t mlength, ptl_ni_fail_t fail) {
+  static void write_record(Interface& ni, const ListEntry& entry, const wire::Header& header, uint64_t source, uint64_t mlength, bool early,
+                           ptl_ni_fail_t fail) {
     auto& record = *static_cast<ptlx_record_t*>(entry.user_ptr);
     record.ni_fail_type = fail;
     record.match_bits = header.match_bits;
     record.mlength = mlength;
     record.rlength = header.rlength;
+    if (entry.options & PTLX_ME_RECORD_SENDER) {
+      auto& more = *static_cast<ptlx_sender_record_t*>(entry.user_ptr);
+      more.initiator = initiator_of(ni, source);
+      more.hdr_data = header.hdr_data;
+      more.ptl_list = early ? PTL_OVERFLOW_LIST : PTL_PRIORITY_LIST;
+    }
     std::atomic_ref<uint32_t>(record.state).store(PTLX_RECORDED, std::memory_order_release);
     ni.recorded.store(ni.recorded.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }

@@ -92,7 +92,7 @@ Target::Target(Core& core, Reports& reports, Peers& peers, FlowControl& flow, Po
     reports_.count(entry.ct, options & PTL_ME_EVENT_CT_BYTES ? mlength : 1, 0);
   }
   if (options & PTLX_ME_RECORD) {
-    Reports::write_record(ni, entry, header, mlength, PTL_NI_OK);
+    Reports::write_record(ni, entry, header, source, mlength, early, PTL_NI_OK);
   } else if (!(options & (PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE))) {
     if (queue) {
       ptl_event_t event = Reports::arrival_event(ni, header, source, start, mlength);
@@ -152,7 +152,7 @@ void Target::request(Link& from, const wire::Header& header, const std::byte* pa
   if (simple && header.token == 0 && is_recorded_at_once(*entry)) [[likely]] {
     portal->priority.unlink(*entry);
     entry->on_list = false;
-    record(ni, header, payload, *entry);
+    record(ni, header, payload, *entry, source, false);
   } else if (simple && holds_silently(*entry) && !is_full(ni)) {
     hold(peer, header, payload, *portal, *entry, source);
   } else {
@@ -169,12 +169,13 @@ void Target::hold(Peer& peer, const wire::Header& header, const std::byte* paylo
 }
 
 // The whole way of a message that an entry with PTLX_ME_RECORD, which is on no list, takes, and nobody else hears of.
-[[gnu::always_inline]] inline void Target::record(Interface& ni, const wire::Header& header, const std::byte* payload, ListEntry& entry) {
+[[gnu::always_inline]] inline void Target::record(Interface& ni, const wire::Header& header, const std::byte* payload, ListEntry& entry,
+                                                  uint64_t source, bool early) {
   const uint64_t offset = std::min(header.remote_offset, entry.length);
   const uint64_t mlength = std::min(header.rlength, entry.length - offset);
   if (mlength) copy_data(start_in(entry, offset), payload, mlength);
   core_.posted = true;
-  Reports::write_record(ni, entry, header, mlength, PTL_NI_OK);
+  Reports::write_record(ni, entry, header, source, mlength, early, PTL_NI_OK);
   if (entry.recurs) entry.parked = true;
   else core_.release_live(ni, entry);
 }
@@ -419,7 +420,8 @@ bool Target::satisfy(ListEntry& entry, PortalEntry& portal) {
     if (!kept) return false;
     if (once && kept->held && wire::is_put_with_data(kept->header) && needs_no_account(entry)) [[likely]] {
       Peer& peer = *kept->peer;
-      if (kept->header.token == 0 && is_recorded_at_once(entry)) record(core_.interface_of(entry), kept->header, kept->data(), entry);
+      if (kept->header.token == 0 && is_recorded_at_once(entry))
+        record(core_.interface_of(entry), kept->header, kept->data(), entry, kept->source, true);
       else
         put_at_once(peer, peer.link ? peer.link->uid : core_.uid, kept->header, kept->data(), portal, entry, kept->source,
                     table_.limiting_queue(portal), true);
@@ -451,7 +453,8 @@ void Target::consume(KeptHeader& kept, ListEntry& entry) {
     const PortalEntry* portal = core_.portal_of(entry);
     const bool silent =
         (entry.options & PTL_ME_EVENT_OVER_DISABLE) || (kept.fail == PTL_NI_OK && (entry.options & PTL_ME_EVENT_SUCCESS_DISABLE));
-    if (entry.options & PTLX_ME_RECORD) Reports::write_record(core_.interface_of(entry), entry, kept.header, 0, PTL_NI_OP_VIOLATION);
+    if (entry.options & PTLX_ME_RECORD)
+      Reports::write_record(core_.interface_of(entry), entry, kept.header, kept.source, 0, true, PTL_NI_OP_VIOLATION);
     else if (portal && !silent) reports_.overflow(kept, portal->eq, entry.user_ptr, PTL_EVENT_PUT_OVERFLOW);
     unexpected_.forget(kept);
     return;

@@ -56,7 +56,7 @@ class Target {
   const Bulk& bulk() const { return bulk_; }
 
  private:
-  void record(Interface& ni, const wire::Header& header, const std::byte* payload, ListEntry& entry);
+  void record(Interface& ni, const wire::Header& header, const std::byte* payload, ListEntry& entry, uint64_t source, bool early);
   static bool is_full(const Interface& ni);
   void hold(Peer& peer, const wire::Header& header, const std::byte* payload, PortalEntry& portal, const ListEntry& entry, uint64_t source);
   [[gnu::noinline]] void matched(Link& from, const wire::Header& header, const std::byte* payload, ListEntry& entry, uint64_t source);

@@ -53,8 +53,8 @@ constexpr uint32_t kRecordMask = kRecorded | PTL_ME_OP_GET | PTL_ME_MANAGE_LOCAL
     return {"options", has_match ? "has bits that are no PTL_ME_ option" : "has bits that are no PTL_LE_ option"};
   if (Fault fault = counter_or_none("ct_handle", me.ct_handle, interface.index)) [[unlikely]]
     return fault;
-  if ((me.options & PTLX_ME_RECORD) && (me.options & kRecordMask) != kRecorded) [[unlikely]]
-    return {"options", "has PTLX_ME_RECORD without an option that it needs, or with one that it excludes"};
+  if ((me.options & (PTLX_ME_RECORD | PTLX_ME_RECORD_SENDER)) && (me.options & kRecordMask) != kRecorded) [[unlikely]]
+    return {"options", "has PTLX_ME_RECORD or PTLX_ME_RECORD_SENDER without an option that it needs, or with one that it excludes"};
   if ((me.options & PTLX_ME_KEEP) && (me.options & kKeptMask) != (PTLX_ME_KEEP | PTLX_ME_RECORD)) [[unlikely]]
     return {"options", "has PTLX_ME_KEEP without PTLX_ME_RECORD, or with an option that it excludes"};
   if (!(me.options & (PTL_IOVEC | PTLX_ME_LAYOUT))) [[likely]]

@@ -6,7 +6,8 @@
 
 namespace portunus::api {
 
-constexpr uint32_t kExtensions = PTLX_ME_COMPLETE_UNEXPECTED | PTLX_ME_HOLD | PTLX_ME_COUNT_MISMATCHES | PTLX_ME_LAYOUT | PTLX_ME_RECORD;
+constexpr uint32_t kExtensions =
+    PTLX_ME_COMPLETE_UNEXPECTED | PTLX_ME_HOLD | PTLX_ME_COUNT_MISMATCHES | PTLX_ME_LAYOUT | PTLX_ME_RECORD | PTLX_ME_RECORD_SENDER;
 constexpr uint32_t kMeOptions = PTL_ME_APPEND_OPTIONS_MASK | kExtensions;
 constexpr uint32_t kLeOptions = PTL_LE_APPEND_OPTIONS_MASK | kExtensions;
 

@@ -302,6 +302,15 @@ typedef struct {
     ptl_size_t mlength;
     ptl_size_t rlength;
 } ptlx_record_t;
+/* RECORD_SENDER, an option of an ME/LE together with PTLX_ME_RECORD: its record goes on with who sent the message, what came with it, and
+ * whether it came before the entry (PTL_OVERFLOW_LIST). Fallback: as of PTLX_ME_RECORD. */
+#define PTLX_ME_RECORD_SENDER 0x4000000u
+typedef struct {
+    ptlx_record_t message;
+    ptl_process_t initiator;
+    ptl_hdr_data_t hdr_data;
+    ptl_list_t ptl_list;
+} ptlx_sender_record_t;
 
 /* KEEP, an option of an ME together with PTLX_ME_RECORD: once its record is written, or would be, the entry is off the list as any other
  * that has served, but its handle stays: PtlxMEAppendAgain appends it once more, with what differs from message to message, and

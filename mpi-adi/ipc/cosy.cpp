@@ -85,7 +85,9 @@ void Cosy::close() {
   PtlNIFini(ni);
   PtlFini();
   if (joined) PtlxJobFini();
+  const uint32_t next = opening + 1;
   *this = Cosy{};
+  opening = next;
 }
 
 }  // namespace portunus::peace

@@ -30,6 +30,7 @@ struct Cosy {
   ptl_uid_t uid = PTL_UID_ANY;
   ptlx_job_t job{};
   bool joined = false;
+  uint32_t opening = 0;  // how often it has been closed before: handles of an earlier opening mean nothing
 
   // PEACE_OK, or an error that is explained.
   int open();

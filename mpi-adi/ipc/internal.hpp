@@ -20,9 +20,12 @@ struct Receive : Request {
   size_t bytes = 0;
   peace_pattern_t which{};
   Form form = Form::send;
+  Turn* turn = nullptr;  // held until it is over: it is recorded then, and has no event (Lwp::record)
   bool at_once = false;  // what is not there is not waited for: a message that dies half way ends it, and no sender's end is watched
   ptl_handle_me_t entry = PTL_INVALID_HANDLE;
-  uint64_t token = 0;  // of the message that came
+  int given_up = PEACE_OK;     // what it was to end with when it was taken back, too late: its message was being moved
+  bool entry_is_gone = false;  // whoever closed the port has freed it
+  uint64_t token = 0;          // of the message that came
   uint64_t hdr_data = 0;
   Watched watched;
 };

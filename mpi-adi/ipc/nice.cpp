@@ -24,6 +24,7 @@ constexpr int64_t kMillisecond = 1'000'000, kSecond = 1'000'000'000;
 constexpr int64_t kFar = kSecond;
 
 std::atomic<bool> taken{false};     // the turn
+uint64_t recorded = 0;              // records that its holders have heard of
 std::atomic<unsigned> sleepers{0};  // how many are in `asleep`
 std::atomic<int> under_way{0};      // what was counted and not dismissed; a request may be dismissed by another thread, for which it counts
 std::atomic<int> keepers{0};        // threads that may have one that is not
@@ -133,7 +134,7 @@ bool take_events(int64_t deadline) {
     if (left < kFar) left = deadline - now();
     timeout = static_cast<ptl_time_t>(std::clamp<int64_t>(left / kMillisecond, 0, INT_MAX / 2));
   }
-  const int code = PtlxEQTake(cosy.eq, timeout, events, kMost, &got, nullptr);
+  const int code = PtlxEQTake(cosy.eq, timeout, events, kMost, &got, &recorded);
   if (code != PTL_OK && code != PTL_EQ_DROPPED) return false;
   for (unsigned i = 0; i < got; ++i)
     if (auto* listener = static_cast<Listener*>(events[i].user_ptr)) {
@@ -233,20 +234,31 @@ void complete_from_outside(Request& request, int result) {
 
 void poke() { PtlPut(cosy.md_copied, 0, 0, PTL_NO_ACK_REQ, cosy.self, kSignals, 0, 0, nullptr, 0); }
 
-bool wait(Request& request, int64_t deadline) {
+namespace {
+
+// With the turn.
+void hand_out_until_over(Request& request, int64_t until) {
+  mine.awaited = &request;
+  for (;;) {
+    if (request.look != nullptr) request.look(request);
+    if (request.over()) break;
+    if (take_events(until) || until == kNever) continue;
+    if (now() >= until) break;
+    sched_yield();  // less than a millisecond is left
+  }
+  mine.awaited = nullptr;
+}
+
+bool wait_until(Request& request, int64_t deadline, bool in_turn) {
   bool told = !debugging();
   const int64_t begin = told ? 0 : now();
   while (!request.over()) {
     int64_t until = deadline;
     if (!told && (until == kNever || until > begin + kSecond)) until = begin + kSecond;
-    if (take_turn()) {
-      mine.awaited = &request;
-      while (!request.over()) {
-        if (take_events(until) || until == kNever) continue;
-        if (now() >= until) break;
-        sched_yield();  // less than a millisecond is left
-      }
-      mine.awaited = nullptr;
+    if (in_turn) {
+      hand_out_until_over(request, until);
+    } else if (take_turn()) {
+      hand_out_until_over(request, until);
       give_turn();
     } else if (!spin_for(request) && sleep_for(request, until)) {
       return true;
@@ -263,6 +275,16 @@ bool wait(Request& request, int64_t deadline) {
     }
   }
   return true;
+}
+
+}  // namespace
+
+bool wait(Request& request, int64_t deadline) { return wait_until(request, deadline, false); }
+
+bool Turn::take() { return take_turn(); }
+bool Turn::wait(Request& request, int64_t deadline) { return wait_until(request, deadline, true); }
+void Turn::give_back() {
+  if (std::exchange(taken_, false)) give_turn();
 }
 
 void poll() {

@@ -24,6 +24,11 @@ struct Listener {
 // A thread that waits, of whichever team. Never freed: a late ring finds it.
 struct Lwp {
   alignas(64) std::atomic<uint32_t> bell{0};  // any thread adds; its owner sleeps until it changes
+  // For a receive that has the turn until it is over: an entry that stays from one to the next, and what the engine writes when it has
+  // served, in place of an event. The owner's, but for what is appended.
+  alignas(64) ptlx_sender_record_t record{};
+  ptl_handle_me_t kept = PTL_INVALID_HANDLE;
+  uint32_t kept_in = 0;  // the opening (cosy.hpp) that knows it
   void ring();
   // Until the bell is no longer `heard` or the time has come.
   void sleep(uint32_t heard, int64_t deadline_ns);
@@ -41,6 +46,8 @@ struct Request : Listener {
   const char* doing = "";  // for PTL_DEBUG
   uint64_t with = 0;       // the process that it waits for, 0: any
   uint32_t port = 0;
+  // Called whenever who waits for it has the turn and has handed out what events there were: it may be over without one.
+  void (*look)(Request&) = nullptr;
 
   bool over() const { return state.load(std::memory_order_acquire) == kOver; }
   void again() { state.store(kActive, std::memory_order_relaxed); }
@@ -62,6 +69,26 @@ int64_t deadline_of(int64_t limit);
 // True: the request is over. False: the deadline has passed.
 bool wait(Request& request, int64_t deadline);
 inline void wait(Request& request) { wait(request, kNever); }
+
+// The turn for longer than one wait, if it is free.
+class Turn {
+ public:
+  explicit Turn(bool wanted) : taken_(wanted && take()), self_(taken_ ? &this_lwp() : nullptr) {}
+  Turn(const Turn&) = delete;
+  ~Turn() { give_back(); }
+  explicit operator bool() const { return taken_; }
+  // As above, with the turn.
+  bool wait(Request& request, int64_t deadline);
+  void give_back();
+  // Its holder.
+  Lwp& self() const { return *self_; }
+
+ private:
+  static bool take();
+
+  bool taken_;
+  Lwp* self_;
+};
 // Hands out what events there are, without waiting.
 void poll();
 // The same until the request is over.

@@ -100,8 +100,9 @@ int close_port(Port& port) {
     port.handle.store(0, std::memory_order_release);
     for (Receive* receive : port.receives) {
       const bool waits_for_buffer = receive->entry == PTL_INVALID_HANDLE;
-      if (waits_for_buffer || PtlMEUnlink(receive->entry) == PTL_OK)
-        if (!receive->over()) complete(*receive, PEACE_GONE);
+      const int code = waits_for_buffer ? int{PTL_OK} : PtlMEUnlink(receive->entry);
+      receive->entry_is_gone = code != PTL_IN_USE;
+      if (code == PTL_OK && !receive->over()) complete(*receive, PEACE_GONE);
     }
     close_entries(port);
   }

@@ -8,56 +8,104 @@
 namespace portunus::peace {
 namespace {
 
-void take_message(Receive& receive, const ptl_event_t& event) {
-  receive.message.from = sender_of(number_of(event.initiator), event.hdr_data);
-  receive.message.type = type_of(event.match_bits);
-  receive.message.sent = event.rlength;
-  receive.message.moved = event.mlength;
-  receive.hdr_data = event.hdr_data;
-  if (receive.form == Form::send && receive.message.from.process == number_of(cosy.self)) told_of_end(event.hdr_data, receive.message.from);
-  receive.token = form_of(event.match_bits) == Form::consumed ? token_of(event.hdr_data) : 0;
+// `told`: an event, or a record.
+template <class Told>
+void take_message(Receive& receive, const Told& told, ptl_process_t initiator, uint64_t hdr_data) {
+  receive.message.from = sender_of(number_of(initiator), hdr_data);
+  receive.message.type = type_of(told.match_bits);
+  receive.message.sent = told.rlength;
+  receive.message.moved = told.mlength;
+  receive.hdr_data = hdr_data;
+  if (receive.form == Form::send && receive.message.from.process == number_of(cosy.self)) told_of_end(hdr_data, receive.message.from);
+  receive.token = form_of(told.match_bits) == Form::consumed ? token_of(hdr_data) : 0;
 }
 
 int append(Receive& receive);
 
-void heard(Listener& listener, const ptl_event_t& event) {
-  auto& receive = static_cast<Receive&>(listener);
-  if (event.ptl_list == PTL_OVERFLOW_LIST) {
+template <class Told>
+void ended(Receive& receive, const Told& told, ptl_process_t initiator, uint64_t hdr_data, ptl_list_t list) {
+  if (list == PTL_OVERFLOW_LIST) {
     const std::lock_guard lock(receive.port->mutex);
     count_taken(*receive.port);
   }
-  switch (event.ni_fail_type) {
+  switch (told.ni_fail_type) {
     case PTL_NI_OK:
-      take_message(receive, event);
-      complete(receive, event.mlength < event.rlength ? PEACE_CUT : PEACE_OK);
+      take_message(receive, told, initiator, hdr_data);
+      complete(receive, told.mlength < told.rlength ? PEACE_CUT : PEACE_OK);
       return;
     case PTL_NI_SEGV: complete(receive, PEACE_ARG); return;
     default: break;
   }
-  // Its sender died with the message half moved: it never was. The receive goes on.
+  // Its sender died with the message half moved: it never was. The receive goes on, if it may.
   if (!any_process(receive.which) || receive.at_once) {
     complete(receive, PEACE_DIED);
     return;
   }
   const std::lock_guard lock(receive.port->mutex);
   if (!receive.port->open()) complete(receive, PEACE_GONE);
+  else if (receive.given_up != PEACE_OK) complete(receive, receive.given_up);
   else if (append(receive) != PTL_OK) complete(receive, PEACE_NO_SPACE);
+}
+
+void heard(Listener& listener, const ptl_event_t& event) {
+  ended(static_cast<Receive&>(listener), event, event.initiator, event.hdr_data, event.ptl_list);
+}
+
+// Whether it is recorded, by now. This thread's own, which has the turn.
+void look(Request& request) {
+  auto& receive = static_cast<Receive&>(request);
+  Lwp& self = receive.turn->self();
+  if (receive.over() || std::atomic_ref(self.record.message.state).load(std::memory_order_acquire) != PTLX_RECORDED) return;
+  ended(receive, self.record.message, self.record.initiator, self.record.hdr_data, self.record.ptl_list);
+}
+
+// False: its message has come, or is coming. An entry that was kept is gone in any case, unless the latter.
+bool take_back(Receive& receive) {
+  const int code = PtlMEUnlink(receive.entry);
+  if (receive.turn != nullptr && code != PTL_IN_USE) receive.turn->self().kept = PTL_INVALID_HANDLE;
+  return code == PTL_OK;
 }
 
 void sender_died(Request& request) {
   auto& receive = static_cast<Receive&>(request);
   const std::lock_guard lock(receive.port->mutex);
-  if (PtlMEUnlink(receive.entry) == PTL_OK) complete(receive, PEACE_DIED);
+  if (take_back(receive)) complete(receive, PEACE_DIED);
+}
+
+int append_kept(Receive& receive, uint64_t bits, uint64_t ignore, ptl_process_t from) {
+  constexpr unsigned kOptions = kOnce | PTLX_ME_RECORD | PTLX_ME_RECORD_SENDER | PTLX_ME_KEEP;
+  Lwp& self = receive.turn->self();
+  self.record.message.state = 0;
+  receive.look = look;
+  if (self.kept != PTL_INVALID_HANDLE && self.kept_in == cosy.opening) {
+    receive.entry = self.kept;
+    return PtlxMEAppendAgain(self.kept, receive.memory, receive.bytes, from, bits, ignore);
+  }
+  const ptl_me_t entry = entry_for(receive.memory, receive.bytes, kOptions, bits, ignore, from);
+  const int code = PtlMEAppend(cosy.ni, kReceives, &entry, PTL_PRIORITY_LIST, &self.record, &receive.entry);
+  self.kept = code == PTL_OK ? receive.entry : ptl_handle_me_t{PTL_INVALID_HANDLE};
+  self.kept_in = cosy.opening;
+  return code;
 }
 
 // The port's mutex is held.
 int append(Receive& receive) {
   const peace_address_t& address = receive.port->address;
   const uint64_t ignore = kTryBit | (receive.form == Form::send ? kConsumedBit : 0) | receive.which.ignore;
-  const ptl_me_t entry =
-      entry_for(receive.memory, receive.bytes, kOnce, match_bits(receive.form, false, address.port, address.generation, receive.which.type),
-                ignore, any_process(receive.which) ? anybody() : process_of(receive.which.from.process));
+  const uint64_t bits = match_bits(receive.form, false, address.port, address.generation, receive.which.type);
+  const ptl_process_t from = any_process(receive.which) ? anybody() : process_of(receive.which.from.process);
+  if (receive.turn != nullptr) return append_kept(receive, bits, ignore, from);
+  const ptl_me_t entry = entry_for(receive.memory, receive.bytes, kOnce, bits, ignore, from);
   return PtlMEAppend(cosy.ni, kReceives, &entry, PTL_PRIORITY_LIST, static_cast<Listener*>(&receive), &receive.entry);
+}
+
+// It is over; the port's mutex is held.
+void forget_freed(const Receive& receive) {
+  if (receive.entry_is_gone) receive.turn->self().kept = PTL_INVALID_HANDLE;
+}
+
+bool wait_for(Receive& receive, int64_t deadline) {
+  return receive.turn != nullptr ? receive.turn->wait(receive, deadline) : wait(receive, deadline);
 }
 
 }  // namespace
@@ -91,7 +139,7 @@ int begin_receive(Receive& receive, Port& port, peace_pattern_t which, void* mem
   code = receive.watched.begin(which.from.process, receive, sender_died);
   if (code == PEACE_OK) return PEACE_OK;
   withdraw_receive(receive, code);
-  wait(receive);
+  wait_for(receive, kNever);
   leave_port(receive);
   dismiss();
   return code;
@@ -101,13 +149,15 @@ void withdraw_receive(Receive& receive, int why) {
   bool back;
   {
     const std::lock_guard lock(receive.port->mutex);
-    back = PtlMEUnlink(receive.entry) == PTL_OK;
+    back = take_back(receive);
+    receive.given_up = why;
   }
   if (back) complete(receive, why);
 }
 
 void leave_port(Receive& receive) {
   const std::lock_guard lock(receive.port->mutex);
+  if (receive.turn != nullptr) forget_freed(receive);
   auto& all = receive.port->receives;
   const auto found = std::find(all.begin(), all.end(), &receive);
   if (found == all.end()) return;
@@ -119,12 +169,13 @@ namespace {
 
 void end_within(Receive& receive, int64_t limit) {
   if (limit == 0) poll_for(receive);
-  if (limit == 0 ? !receive.over() : !wait(receive, deadline_of(limit))) {
+  if (limit == 0 ? !receive.over() : !wait_for(receive, deadline_of(limit))) {
     withdraw_receive(receive, limit == 0 ? PEACE_BUSY : PEACE_TIMEOUT);
-    wait(receive);
+    wait_for(receive, kNever);
   }
   leave_port(receive);
   dismiss();
+  if (receive.turn != nullptr) receive.turn->give_back();
   if (receive.token) tell_consumed(receive.message, receive.token, receive.result);
 }
 
@@ -187,6 +238,8 @@ int peace_receive(peace_port_t given, peace_pattern_t which, void* memory, size_
   if (const int code = check_limit(limit); code != PEACE_OK) return code;
   if (!port->buffers.empty()) return receive_from_buffer(*port, which, memory, bytes, limit, message);
   Receive receive;
+  Turn turn(limit != 0);
+  if (turn) receive.turn = &turn;
   if (const int code = begin_receive(receive, *port, which, memory, bytes, Form::send); code != PEACE_OK) return code;
   const int result = end_receive(receive, limit);
   if (message) *message = receive.message;

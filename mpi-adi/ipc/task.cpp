@@ -134,6 +134,8 @@ int peace_accept(peace_port_t given, peace_pattern_t which, int64_t limit, peace
   const int64_t deadline = deadline_of(limit);
   for (;;) {
     Receive receive;
+    Turn turn(limit != 0);
+    if (turn) receive.turn = &turn;
     int code = begin_receive(receive, *port, which, &task->packet, sizeof task->packet, Form::call);
     if (code == PEACE_OK) {
       const int64_t left = deadline == kNever ? PEACE_FOREVER : limit == 0 ? 0 : std::max<int64_t>(deadline - now(), 0);

@@ -16,7 +16,7 @@ struct Outcome {
   std::vector<ptl_event_t> events, acknowledged;  // at the target, at the initiator
   ptl_ct_event_t count{}, acknowledged_count{}, held_count{};
   std::array<char, 64> memory{};
-  ptlx_record_t record{};
+  ptlx_sender_record_t record{};
   uint64_t mismatches = 0;
   uint32_t headers = 0;  // still held
   bool on_list = false;  // a second put finds the entry
@@ -38,7 +38,7 @@ Case draw(std::mt19937_64& random) {
   switch (random() % 5) {
     case 0: c.entry.options |= PTL_ME_EVENT_COMM_DISABLE; break;
     case 1: c.entry.options |= PTL_ME_EVENT_SUCCESS_DISABLE; break;
-    case 2: c.entry.options |= PTLX_ME_RECORD; break;
+    case 2: c.entry.options |= PTLX_ME_RECORD | one_of(PTLX_ME_RECORD_SENDER); break;
     case 3: c.entry.options |= PTLX_ME_COUNT_MISMATCHES | PTL_ME_EVENT_COMM_DISABLE; break;
     default: break;
   }
@@ -146,9 +146,12 @@ void expect_alike(const Outcome& a, const Outcome& b) {
   EXPECT_EQ(a.held_count.success, b.held_count.success);
   EXPECT_EQ(a.headers, b.headers);
   EXPECT_EQ(a.memory, b.memory);
-  EXPECT_EQ(a.record.ni_fail_type, b.record.ni_fail_type);
-  EXPECT_EQ(a.record.match_bits, b.record.match_bits);
-  EXPECT_EQ(a.record.mlength, b.record.mlength);
+  EXPECT_EQ(a.record.message.ni_fail_type, b.record.message.ni_fail_type);
+  EXPECT_EQ(a.record.message.match_bits, b.record.message.match_bits);
+  EXPECT_EQ(a.record.message.mlength, b.record.message.mlength);
+  EXPECT_EQ(a.record.initiator.rank, b.record.initiator.rank);
+  EXPECT_EQ(a.record.hdr_data, b.record.hdr_data);
+  EXPECT_EQ(a.record.ptl_list, b.record.ptl_list);
   EXPECT_EQ(a.mismatches, b.mismatches);
   EXPECT_EQ(a.on_list, b.on_list);
 }

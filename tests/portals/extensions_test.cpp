@@ -571,6 +571,34 @@ TEST_F(Records, AskForAnAddressAndForTheOptionsThatMakeOneMessageAndNoOtherEvent
     EXPECT_EQ(PtlMEAppend(ni, pt, &wrong, PTL_PRIORITY_LIST, &record, &handle), PTL_ARG_INVALID) << excluded;
   }
   EXPECT_EQ(PtlMEAppend(ni, pt, &me, PTL_OVERFLOW_LIST, &record, &handle), PTL_ARG_INVALID);
+  ptl_me_t alone = me;
+  alone.options = (me.options & ~PTLX_ME_RECORD) | PTLX_ME_RECORD_SENDER;
+  EXPECT_EQ(PtlMEAppend(ni, pt, &alone, PTL_PRIORITY_LIST, &record, &handle), PTL_ARG_INVALID);
+}
+
+TEST_F(Records, TellWhoSentWithWhatAndWhetherItCameTooEarlyWhereThatIsAskedFor) {
+  ptlx_sender_record_t all{{7, PTL_NI_OK, 0, 0, 0}, {}, 0, PTL_OVERFLOW_LIST};
+  me.options |= PTLX_ME_RECORD_SENDER;
+  entry(nullptr, 0, PTL_ME_OP_PUT | PTLX_ME_HOLD, PTL_CT_NONE, 0, ~uint64_t{0}, PTL_OVERFLOW_LIST);
+  const ptl_handle_md_t md = descriptor(0, PTL_CT_NONE);
+  for (const ptl_list_t list : {PTL_PRIORITY_LIST, PTL_OVERFLOW_LIST}) {
+    all.message.state = 7;
+    const auto send = [&] {
+      EXPECT_EQ(PtlPut(md, reinterpret_cast<ptl_size_t>(data), 8, PTL_NO_ACK_REQ, self(), pt, 3, 0, nullptr, 77 + list), PTL_OK);
+    };
+    if (list == PTL_OVERFLOW_LIST) send();
+    ASSERT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, &all, &handle), PTL_OK);
+    if (list == PTL_PRIORITY_LIST) send();
+    ptl_event_t event;
+    unsigned taken;
+    while (std::atomic_ref<uint32_t>(all.message.state).load(std::memory_order_acquire) != PTLX_RECORDED)
+      ASSERT_EQ(PtlxEQTake(eq, PTL_TIME_FOREVER, &event, 1, &taken, &recorded), PTL_OK);
+    EXPECT_EQ(all.message.match_bits, 3u);
+    EXPECT_EQ(all.message.mlength, 8u);
+    EXPECT_EQ(all.initiator.rank, self().rank);
+    EXPECT_EQ(all.hdr_data, 77u + list);
+    EXPECT_EQ(all.ptl_list, list);
+  }
 }
 
 struct KeptEntries : Records {
