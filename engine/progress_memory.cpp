@@ -1,6 +1,7 @@
 // progress_memory.cpp: see progress_memory.hpp.
 #include "engine/progress_memory.hpp"
 
+#include <algorithm>
 #include <ctime>
 #include <utility>
 
@@ -42,10 +43,10 @@ void Sleeping::sleep(Doorbell& door, uint32_t word, Sleeper who, int64_t timeout
 }
 
 void Sleeping::give_precedence() {
-  constexpr uint32_t kHurried = 16;
   const uint64_t since = now_ns() - left_ns_.load(std::memory_order_relaxed);
   if (since >= kPrecedence) return;
-  hurried_.store(kHurried, std::memory_order_relaxed);
+  next_hurried_ = undisturbed_.exchange(0, std::memory_order_relaxed) < kHurried ? std::min(2 * next_hurried_, kMostHurried) : kHurried;
+  hurried_.store(next_hurried_, std::memory_order_relaxed);
   const timespec rest{0, static_cast<long>(kPrecedence - since)};
   clock_nanosleep(CLOCK_MONOTONIC, 0, &rest, nullptr);
 }

@@ -55,7 +55,10 @@ class Sleeping {
   void have_engine_listen() {
     left_ns_.store(now_ns(), std::memory_order_relaxed);
     const uint32_t hurried = hurried_.load(std::memory_order_relaxed);
-    if (hurried == 0) return gate_->open_for_sleeper();
+    if (hurried == 0) {
+      undisturbed_.store(undisturbed_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+      return gate_->open_for_sleeper();
+    }
     hurried_.store(hurried - 1, std::memory_order_relaxed);
     gate_->wake_after(kPrecedence);
   }
@@ -84,7 +87,11 @@ class Sleeping {
   std::vector<int> fds_;
   std::optional<Gate> gate_;          // fds_, for the engine thread
   std::atomic<uint64_t> left_ns_{0};  // when the last wait ended; a hint
-  std::atomic<uint32_t> hurried_{0};  // so many more of them: what followed one came within kPrecedence; a hint
+  // So many more of them: what followed one came within kPrecedence. Twice as many each time that soon shows again. All hints.
+  static constexpr uint32_t kHurried = 16, kMostHurried = 1024;
+  std::atomic<uint32_t> hurried_{0};
+  std::atomic<uint32_t> undisturbed_{kHurried};  // for so many the gate was opened since
+  uint32_t next_hurried_ = kHurried;             // the engine thread's own
   std::optional<BellSocket> waiter_bell_, engine_bell_;
   NodeTransport* node_ = nullptr;
   const Placement* placement_ = nullptr;

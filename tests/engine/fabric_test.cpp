@@ -398,6 +398,7 @@ TEST_P(FabricOf, ToAskWhatIsSettledBringsNothing) {
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(server->settled());
   EXPECT_EQ(sinks[0].arrivals.size(), 1u);
   while (sinks[0].arrivals.size() == 1) pump();
+  EXPECT_TRUE(server->settled()) << "it has given back the buffer of what it has taken in";
 }
 
 // Engines on fabrics of their own, stepped by hand; the first receives.

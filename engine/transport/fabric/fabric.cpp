@@ -221,6 +221,8 @@ void FabricTransport::withdraw(Exposed& exposed) {
 }
 
 void FabricTransport::receive_more() {
+  // Where the provider has had no buffer, one may be filled at once.
+  if (unposted_.size() == receives_) unread_ = true;
   while (!unposted_.empty()) {
     Operation& operation = *unposted_.back();
     iovec piece{operation.buffer, buffer_size(Kind::receive)};
@@ -230,7 +232,7 @@ void FabricTransport::receive_more() {
     message.iov_count = 1;
     message.addr = FI_ADDR_UNSPEC;
     message.context = &operation;
-    if (asked(fi_recvmsg(endpoint_.ep.get(), &message, FI_COMPLETION)) != 0) return;  // the next poll tries again
+    if (fi_recvmsg(endpoint_.ep.get(), &message, FI_COMPLETION) != 0) return;  // the next poll tries again
     unposted_.pop_back();
   }
 }

@@ -186,7 +186,8 @@ class FabricTransport final : public Transport, public Bundling, public Resting,
   std::list<fabric::Move> moves_;
   fabric::Flow in_, out_;                                   // long data of either direction, whoever moves them
   uint64_t spoke_ns_ = 0;                                   // when something long was opened to a peer last, or something sent since
-  std::vector<Operation*> unposted_;                        // receives the provider did not take back yet
+  size_t receives_ = 0;                                     // how many there are
+  std::vector<Operation*> unposted_;                        // those that the provider did not take back yet
   std::vector<std::unique_ptr<fabric::FabricLink>> links_;  // by slot
   std::unordered_map<uint64_t, fabric::FabricLink*> by_process_;
   std::vector<fabric::FabricLink*> disconnected_;

@@ -67,6 +67,7 @@ FabricTransport::FabricTransport(Sink& sink, const FabricOptions& options)
   if (!add_operations(Kind::send, kSends) || !add_operations(Kind::move, kMoves) ||
       !add_operations(Kind::receive, std::min(kReceives, endpoint_.info->rx_attr->size)))
     throw std::runtime_error(name_ + " cannot have its buffers; allow more memory, or more locked memory (ulimit -l)");
+  receives_ = unposted_.size();
   receive_more();
   if (!unposted_.empty())
     throw std::runtime_error("the libfabric provider " + name_ + " takes no receive buffers; choose another by PTL_FABRIC_PROVIDER");
