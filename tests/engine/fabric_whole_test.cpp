@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "engine/host/clock.hpp"
+#include "engine/transport/fabric/credit.hpp"
 #include "engine/transport/fabric/fabric.hpp"
 #include "engine/transport/fabric/message.hpp"
 #include "tests/engine/transport_pair.hpp"
@@ -83,6 +84,16 @@ class ByHand final : public fabric::GuardClient {
     });
     until([this] { return gone_; });
   }
+  // How many messages have come by now.
+  size_t listen() {
+    for (fi_cq_data_entry entry{}; fi_cq_read(endpoint_.cq.get(), &entry, 1) == 1;) take(entry);
+    return heard_of_;
+  }
+  // The next one.
+  std::span<const std::byte> hear() {
+    until([this, before = heard_of_] { return heard_of_ > before; });
+    return last_;
+  }
   // The kernel tells the other one of the end, and the endpoint still stands.
   void hang_up() { guard_.reset(); }
 
@@ -109,6 +120,8 @@ class ByHand final : public fabric::GuardClient {
     gone_ = gone_ || entry.op_context == &gone_;
     if (entry.op_context == nullptr || entry.op_context == &gone_) return;
     const auto* const bytes = static_cast<const std::byte*>(entry.op_context);
+    last_ = {bytes, entry.len};
+    ++heard_of_;
     for (size_t at = 0; at + sizeof offer_ <= entry.len && offer_.prefix.magic != fabric::kOfferMagic; at += sizeof(uint32_t))
       std::memcpy(&offer_, bytes + at, sizeof offer_);
   }
@@ -122,6 +135,8 @@ class ByHand final : public fabric::GuardClient {
   fi_addr_t address_ = FI_ADDR_UNSPEC;
   fabric::OfferMessage offer_{};
   bool gone_ = false;
+  std::span<const std::byte> last_;
+  size_t heard_of_ = 0;  // no more than there are of `heard_`: none is given back
   std::byte heard_[8][fabric::room_for(fabric::kEager)];
 };
 
@@ -274,6 +289,28 @@ TEST_F(FabricWholeByHand, AReceiverMayEndWhileDataAreOnTheirWay) {
   settle();
   receiver_.reset();
   EXPECT_TRUE(sink_.arrivals.empty());
+}
+
+TEST_F(FabricWholeByHand, MoreCreditGoesWithAMessageThatGoesThereAnyway) {
+  const size_t before = by_hand_->listen();
+  constexpr size_t kMany = fabric::kWindow / 2 / wire::kKeptHeader + 1;
+  for (size_t i = 0; i < kMany; ++i) by_hand_->say_header(0, 0, 0);
+  while (sink_.arrivals.size() < kMany) receiver_->poll(16);
+  settle();
+  EXPECT_EQ(by_hand_->listen(), before) << "nobody waits for it yet";
+  const std::array<std::byte, 1000> data{};
+  const iovec piece{const_cast<std::byte*>(data.data()), data.size()};
+  wire::Header header{};
+  header.kind = wire::Kind::put;
+  header.rlength = header.payload_size = data.size();
+  ASSERT_EQ(receiver_->send(*link_, header, {&piece, 1}), Sent::done);
+  const std::span<const std::byte> heard = by_hand_->hear();
+  fabric::GrantMessage grant;
+  ASSERT_TRUE(fabric::is_grant(heard, grant));
+  EXPECT_GT(grant.total, fabric::kWindow);
+  fabric::Message message;
+  EXPECT_TRUE(fabric::decode(heard.subspan(sizeof grant), message));
+  EXPECT_EQ(message.header.rlength, data.size());
 }
 
 TEST(FabricWholeOfAnEngine, NothingIsWrittenAndPutsToThePeerEndWhereItsDataNeverCome) {

@@ -5,9 +5,10 @@
 // links share. So a receiver answers for that sum and one message from each, however fast they send and whatever sockets hold.
 // A receiver grants as it takes messages in, and never waits with it for anybody but the provider; so nobody waits in a circle.
 //
-// Thread: the holder of the baton. Costs: an addition and a comparison a message on either side, and a message of 24 bytes back for each
-// 256 KiB. Invariants: a throttle costs nothing, so it never waits for credit. A grant never overtakes a throttle: what a sender sends
-// after it was told to wait comes out of what it had before.
+// Thread: the holder of the baton. Costs: an addition and a comparison a message on either side, and 24 bytes back for each 256 KiB, with
+// the next message that goes there, or by themselves where none has gone for another 64 KiB: that wakes who has nothing else to look for.
+// Invariants: a throttle costs nothing, so it never waits for credit. A grant never overtakes a throttle: what a sender sends after it was
+// told to wait comes out of what it had before.
 #pragma once
 
 #include <algorithm>
@@ -70,8 +71,14 @@ class Lender {
     lent_ += of.shared();
     return true;
   }
-  // Whether it is time to tell the sender of more: it may be waiting, or has half of what it could have.
-  [[nodiscard]] bool is_due(const Grant& to, uint64_t most) const { return to.outstanding() < std::max(kOneMessage, window(to, most) / 2); }
+  // Whether the sender may be told of more, with something else: it has half of what it could have;
+  [[nodiscard]] bool may_go_along(const Grant& to, uint64_t most) const {
+    return to.outstanding() < std::max(kOneMessage, window(to, most) / 2);
+  }
+  // or is to be, now: it may be waiting soon.
+  [[nodiscard]] bool is_due(const Grant& to, uint64_t most) const {
+    return to.outstanding() < std::max(kOneMessage, window(to, most) / 8 * 3);
+  }
   // What to tell it.
   [[nodiscard]] uint64_t next_total(const Grant& to, uint64_t most) const { return std::max(to.total_, to.arrived_ + window(to, most)); }
   void tell(Grant& to, uint64_t total) {

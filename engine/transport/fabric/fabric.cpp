@@ -95,9 +95,20 @@ Sent FabricTransport::send_on_credit(FabricLink& link, const wire::Header& heade
 }
 
 Sent FabricTransport::put_message(FabricLink& link, const wire::Header& header, std::span<const iovec> payload) {
-  return put_out(link, fabric::encoded_size(header), [&](std::byte* out) {
-    fabric::encode({fabric::kMessageMagic, link.remote_slot, self().pid, options_.uid}, header, payload, out);
+  const fabric::Prefix prefix{fabric::kMessageMagic, link.remote_slot, self().pid, options_.uid};
+  const size_t size = fabric::encoded_size(header), both = sizeof(fabric::GrantMessage) + size;
+  // What can be injected stays so, and a grant does not overtake a throttle.
+  const bool with_grant = link.has_more && both <= buffer_size(Kind::send) && (size > inject_size_ || both <= inject_size_) &&
+                          header.kind != wire::Kind::throttle && !link.throttle_waits;
+  if (!with_grant) [[likely]]
+    return put_out(link, size, [&](std::byte* out) { fabric::encode(prefix, header, payload, out); });
+  const fabric::GrantMessage more = next_grant(link);
+  const Sent sent = put_out(link, both, [&](std::byte* out) {
+    std::memcpy(out, &more, sizeof more);
+    fabric::encode(prefix, header, payload, out + sizeof more);
   });
+  if (sent == Sent::done) granted(link, more.total);
+  return sent;
 }
 
 // Alone, or with what travels with it.
@@ -129,12 +140,21 @@ bool FabricTransport::put_word(FabricLink& link, const void* word, size_t size) 
   return put_out(link, size, [&](std::byte* out) { std::memcpy(out, word, size); }) == Sent::done;
 }
 
+fabric::GrantMessage FabricTransport::next_grant(const FabricLink& link) const {
+  return {{fabric::kGrantMagic, link.remote_slot, self().pid, options_.uid}, lender_.next_total(link.grant, state.lends)};
+}
+
+// The other end has been told.
+void FabricTransport::granted(FabricLink& link, uint64_t total) {
+  lender_.tell(link.grant, total);
+  link.has_more = false;
+}
+
 // Tells the other end how much it may send, now or as soon as the provider takes it.
 void FabricTransport::grant(FabricLink& link) {
-  const uint64_t total = lender_.next_total(link.grant, state.lends);
-  const fabric::GrantMessage message{{fabric::kGrantMagic, link.remote_slot, self().pid, options_.uid}, total};
+  const fabric::GrantMessage message = next_grant(link);
   const bool goes = link.state == LinkState::ready && !link.throttle_waits && put_word(link, &message, sizeof message);
-  if (goes) lender_.tell(link.grant, total);
+  if (goes) granted(link, message.total);
   else if (!link.owed) owed_.push_back(&link);
   link.owed = !goes;
 }
@@ -388,7 +408,9 @@ void FabricTransport::hand_over(FabricLink& link, const wire::Header& header, co
   }
   sink_.arrived(link, header, payload);
   if (limits_.whole != 0 && !link.offered && fabric::could_be_whole(header)) offer(link);
-  if (!link.owed && lender_.is_due(link.grant, state.lends)) grant(link);
+  if (link.owed || !lender_.may_go_along(link.grant, state.lends)) return;
+  link.has_more = true;
+  if (lender_.is_due(link.grant, state.lends)) grant(link);
 }
 
 // The provider has returned a send or a move.

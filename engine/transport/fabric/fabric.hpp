@@ -30,6 +30,10 @@
 
 namespace portunus {
 
+namespace fabric {
+struct GrantMessage;
+}
+
 struct FabricOptions {
   std::string provider;     // PTL_FABRIC_PROVIDER; empty: the best that fi_getinfo offers
   std::string interface;    // PTL_FABRIC_INTERFACE: see choose_nid (host/address.hpp)
@@ -118,6 +122,8 @@ class FabricTransport final : public Transport, public Bundling, public Resting,
   Sent put_out(fabric::FabricLink& link, size_t size, Write&& write);
   template <class Write>
   Sent send_alone(fabric::FabricLink& link, size_t size, Write&& write);
+  fabric::GrantMessage next_grant(const fabric::FabricLink& link) const;
+  void granted(fabric::FabricLink& link, uint64_t total);
   void grant(fabric::FabricLink& link);
   int grant_owed();
   bool begin_frame(fabric::FabricLink& link);

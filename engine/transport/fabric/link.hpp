@@ -44,6 +44,7 @@ struct FabricLink : Link {
   bool framed = false;          // the transport's list of links with a frame names it
   bool throttle_waits = false;  // the provider would not take a throttle: grants stay behind it
   bool owed = false;            // a grant: on the transport's list
+  bool has_more = false;        // a grant that may go with the next message there
   bool begun = false;           // `whole` has come, its data have not
   bool offered = false;         // the peer knows of our landing
   bool may_land = false;        // we know of the peer's
