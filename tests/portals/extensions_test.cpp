@@ -579,14 +579,19 @@ TEST_F(Records, AskForAnAddressAndForTheOptionsThatMakeOneMessageAndNoOtherEvent
 TEST_F(Records, TellWhoSentWithWhatAndWhetherItCameTooEarlyWhereThatIsAskedFor) {
   ptlx_sender_record_t all{{7, PTL_NI_OK, 0, 0, 0}, {}, 0, PTL_OVERFLOW_LIST};
   me.options |= PTLX_ME_RECORD_SENDER;
-  entry(nullptr, 0, PTL_ME_OP_PUT | PTLX_ME_HOLD, PTL_CT_NONE, 0, ~uint64_t{0}, PTL_OVERFLOW_LIST);
+  const ptl_handle_ct_t held = counter();
+  entry(nullptr, 0, PTL_ME_OP_PUT | PTLX_ME_HOLD | PTL_ME_EVENT_CT_COMM, held, 0, ~uint64_t{0}, PTL_OVERFLOW_LIST);
   const ptl_handle_md_t md = descriptor(0, PTL_CT_NONE);
   for (const ptl_list_t list : {PTL_PRIORITY_LIST, PTL_OVERFLOW_LIST}) {
     all.message.state = 7;
     const auto send = [&] {
       EXPECT_EQ(PtlPut(md, reinterpret_cast<ptl_size_t>(data), 8, PTL_NO_ACK_REQ, self(), pt, 3, 0, nullptr, 77 + list), PTL_OK);
     };
-    if (list == PTL_OVERFLOW_LIST) send();
+    if (list == PTL_OVERFLOW_LIST) {
+      send();
+      ptl_ct_event_t count;
+      ASSERT_EQ(PtlCTWait(held, 1, &count), PTL_OK);
+    }
     ASSERT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, &all, &handle), PTL_OK);
     if (list == PTL_PRIORITY_LIST) send();
     ptl_event_t event;

@@ -5,12 +5,15 @@
 
 namespace {
 class FailuresOnly : public testing::EmptyTestEventListener {
+  // Kept: asking while a failure is told waits for ever.
+  void OnTestStart(const testing::TestInfo& test) override { test_ = &test; }
+  void OnTestEnd(const testing::TestInfo&) override { test_ = nullptr; }
   void OnTestPartResult(const testing::TestPartResult& part) override {
     if (!part.failed()) return;
-    const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
-    std::fprintf(stderr, "rank %d: %s: %s:%d: %s\n", portals_test::rank(), test ? test->name() : "", part.file_name(), part.line_number(),
+    std::fprintf(stderr, "rank %d: %s: %s:%d: %s\n", portals_test::rank(), test_ ? test_->name() : "", part.file_name(), part.line_number(),
                  part.summary());
   }
+  const testing::TestInfo* test_ = nullptr;
 };
 }  // namespace
 
