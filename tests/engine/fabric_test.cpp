@@ -64,6 +64,7 @@ size_t regions_of(pid_t process, bool remove) {
 struct Nobody final : fabric::GuardClient {
   fabric::FabricLink* hello_received(fabric::FabricLink*, const fabric::Hello&) override { return nullptr; }
   uint32_t slot_of(const fabric::FabricLink&) const override { return 0; }
+  bool calls(const fabric::FabricLink&) const override { return false; }
   void disconnected(fabric::FabricLink&) override {}
 };
 

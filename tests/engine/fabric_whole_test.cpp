@@ -30,8 +30,9 @@ FabricOptions over_tcp() { return {"tcp", "127.0.0.1", 0, kUid}; }
 // A process that speaks to a transport by hand: its guard and its endpoint are those of any other, what it sends is a test's choice.
 class ByHand final : public fabric::GuardClient {
  public:
-  // `pump` steps the other one.
-  ByHand(ProcessId other, std::function<void()> pump) : pump_(std::move(pump)) {
+  // `pump` steps the other one. `called`: the other one calls at the same time, and this one waits for who opens the way.
+  ByHand(ProcessId other, std::function<void()> pump, const std::function<void(ProcessId)>& called = nullptr)
+      : pump_(std::move(pump)), calls_(called != nullptr) {
     fabric::Hello hello;
     hello.nid = self_.nid;
     hello.pid = self_.pid;
@@ -44,10 +45,12 @@ class ByHand final : public fabric::GuardClient {
     guard_->introduce_as(hello);
     link_.process = other;
     for (auto& buffer : heard_) fi_recv(endpoint_.ep.get(), buffer, sizeof buffer, nullptr, FI_ADDR_UNSPEC, buffer);
+    if (called) called(self_);
     guard_->call(link_, 0);
     until([this] { return address_ != FI_ADDR_UNSPEC; });
-    say(prefix(fabric::kProbeMagic));
+    if (!calls_) open();
   }
+  void open() { say(prefix(fabric::kProbeMagic)); }
 
   ProcessId self() const { return self_; }
   fabric::Prefix prefix(uint32_t magic) const { return {magic, slot_, self().pid, kUid}; }
@@ -89,21 +92,22 @@ class ByHand final : public fabric::GuardClient {
     for (fi_cq_data_entry entry{}; fi_cq_read(endpoint_.cq.get(), &entry, 1) == 1;) take(entry);
     return heard_of_;
   }
-  // The next one.
-  std::span<const std::byte> hear() {
-    until([this, before = heard_of_] { return heard_of_ > before; });
+  // The last of them, once more than `before` have come.
+  std::span<const std::byte> hear(size_t before) {
+    until([&] { return heard_of_ > before; });
     return last_;
   }
   // The kernel tells the other one of the end, and the endpoint still stands.
   void hang_up() { guard_.reset(); }
 
  private:
-  fabric::FabricLink* hello_received(fabric::FabricLink* link, const fabric::Hello& hello) override {
+  fabric::FabricLink* hello_received(fabric::FabricLink*, const fabric::Hello& hello) override {
     slot_ = hello.slot;
-    fi_av_insert(endpoint_.av.get(), hello.name, 1, &address_, 0, nullptr);
-    return link;
+    if (address_ == FI_ADDR_UNSPEC) fi_av_insert(endpoint_.av.get(), hello.name, 1, &address_, 0, nullptr);
+    return &link_;
   }
   uint32_t slot_of(const fabric::FabricLink&) const override { return 0; }
+  bool calls(const fabric::FabricLink&) const override { return calls_; }
   void disconnected(fabric::FabricLink&) override {}
 
   template <class Done>
@@ -127,6 +131,7 @@ class ByHand final : public fabric::GuardClient {
   }
 
   std::function<void()> pump_;
+  const bool calls_;
   std::unique_ptr<fabric::Guard> guard_ = std::make_unique<fabric::Guard>(INADDR_LOOPBACK, 0, 30);
   const ProcessId self_ = guard_->self();
   fabric::Endpoint endpoint_{"tcp", INADDR_LOOPBACK, "by-hand"};
@@ -291,6 +296,34 @@ TEST_F(FabricWholeByHand, AReceiverMayEndWhileDataAreOnTheirWay) {
   EXPECT_TRUE(sink_.arrivals.empty());
 }
 
+// Two ways that are opened at once would cross: who has the larger address leaves it to the other.
+TEST(FabricBothByHand, WhereBothHaveCalledTheSmallerAddressOpensTheWay) {
+  for (bool seen[2] = {}; !seen[0] || !seen[1];) {
+    Recorder sink;
+    FabricTransport transport(sink, over_tcp());
+    Link* link = nullptr;
+    const auto pump = [&] { transport.poll(16); };
+    ByHand other(transport.self(), pump, [&](ProcessId it) { link = transport.connect(it); });
+    const bool opens = transport.self().pid < other.self().pid;
+    seen[opens] = true;
+    fabric::Prefix prefix;
+    if (opens) {
+      EXPECT_TRUE(fabric::is_probe(other.hear(0), prefix));
+    } else {
+      for (int i = 0; i < 1000; ++i) pump(), other.listen();
+      EXPECT_EQ(other.listen(), 0u);
+      other.open();
+    }
+    wire::Header header{};
+    header.kind = wire::Kind::put;
+    const size_t before = other.listen();
+    while (transport.send(*link, header, {}) != Sent::done) pump(), other.listen();
+    fabric::Message message;
+    EXPECT_TRUE(fabric::decode(other.hear(before), message));
+    EXPECT_TRUE(sink.losses.empty());
+  }
+}
+
 TEST_F(FabricWholeByHand, MoreCreditGoesWithAMessageThatGoesThereAnyway) {
   const size_t before = by_hand_->listen();
   constexpr size_t kMany = fabric::kWindow / 2 / wire::kKeptHeader + 1;
@@ -304,7 +337,7 @@ TEST_F(FabricWholeByHand, MoreCreditGoesWithAMessageThatGoesThereAnyway) {
   header.kind = wire::Kind::put;
   header.rlength = header.payload_size = data.size();
   ASSERT_EQ(receiver_->send(*link_, header, {&piece, 1}), Sent::done);
-  const std::span<const std::byte> heard = by_hand_->hear();
+  const std::span<const std::byte> heard = by_hand_->hear(before);
   fabric::GrantMessage grant;
   ASSERT_TRUE(fabric::is_grant(heard, grant));
   EXPECT_GT(grant.total, fabric::kWindow);

@@ -109,6 +109,7 @@ class FabricTransport final : public Transport, public Bundling, public Resting,
   int probe();
   fabric::FabricLink* hello_received(fabric::FabricLink* link, const fabric::Hello& hello) override;
   uint32_t slot_of(const fabric::FabricLink& link) const override { return link.slot; }
+  bool calls(const fabric::FabricLink& link) const override { return link.caller; }
   void disconnected(fabric::FabricLink& link) override { disconnect(link); }
   // fabric.cpp
   std::byte* draft(fabric::FabricLink& link, size_t size);

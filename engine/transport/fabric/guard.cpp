@@ -242,12 +242,13 @@ int Guard::connected(Connection& connection) {
   event.events = EPOLLIN;
   event.data.fd = connection.fd;
   epoll_ctl(epoll_, EPOLL_CTL_MOD, connection.fd, &event);
-  return speak(connection, connection.slot) ? 0 : EPIPE;
+  return speak(connection, connection.slot, false) ? 0 : EPIPE;
 }
 
-bool Guard::speak(Connection& connection, uint32_t slot) {
+bool Guard::speak(Connection& connection, uint32_t slot, bool calls_too) {
   Hello hello = hello_;
   hello.slot = slot;
+  hello.calls_too = calls_too;
   // The buffer of a fresh connection takes 256 bytes, always.
   return ::send(connection.fd, &hello, sizeof hello, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof hello);
 }
@@ -285,7 +286,7 @@ bool Guard::understood(Connection& connection, GuardClient& client) {
   FabricLink* link = client.hello_received(connection.link, hello);
   if (link == nullptr) return false;
   connection.link = link;
-  return connection.ours || speak(connection, client.slot_of(*link));
+  return connection.ours || speak(connection, client.slot_of(*link), client.calls(*link));
 }
 
 int Guard::serve(Connection& connection, GuardClient& client) {

@@ -39,7 +39,7 @@ struct Hello {
   uint32_t address_format = 0;  // of libfabric; unequal ones cannot talk
   uint32_t protocol = 0;
   uint32_t protocol_version = 0;
-  uint32_t reserved = 0;
+  uint32_t calls_too = 0;  // in an answer: its speaker has called the listener, too
   uint32_t name_size = 0;
   std::byte name[kMaxName] = {};  // fi_getname
 };
@@ -57,6 +57,7 @@ class GuardClient {
   // of our own the answer is `link`, or null when the Hello is not acceptable.
   virtual FabricLink* hello_received(FabricLink* link, const Hello& hello) = 0;
   virtual uint32_t slot_of(const FabricLink& link) const = 0;
+  virtual bool calls(const FabricLink& link) const = 0;
   virtual void disconnected(FabricLink& link) = 0;
 
  protected:
@@ -110,7 +111,7 @@ class Guard {
   bool call_later(const Call& call, int error);
   int call_again(GuardClient& client);
   int connected(Connection& connection);
-  bool speak(Connection& connection, uint32_t slot);
+  bool speak(Connection& connection, uint32_t slot, bool calls_too);
   // 1: a whole Hello has come; 0: wait; -1: the connection has ended.
   int listen(Connection& connection);
   bool understood(Connection& connection, GuardClient& client);

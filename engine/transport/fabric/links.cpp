@@ -61,6 +61,7 @@ FabricLink* FabricTransport::hello_received(FabricLink* link, const fabric::Hell
   // Names of other than text are of one size; text is ended by the zeros behind it.
   if (ours.addr_format != FI_ADDR_STR && hello.name_size != endpoint_.name.size()) return nullptr;
   const ProcessId process{hello.nid, hello.pid};
+  const bool they_called = link == nullptr || hello.calls_too != 0;
   if (process == self() || (link != nullptr && !(link->process == process))) return nullptr;
   if (link == nullptr) {
     const auto found = by_process_.find(key_of(process));
@@ -80,13 +81,14 @@ FabricLink* FabricTransport::hello_received(FabricLink* link, const fabric::Hell
   link->uid = hello.uid;
   link->remote_slot = hello.slot;
   link->name_hash = hash_of(hello);
-  if (link->caller) opening_.push_back(link);
+  if (link->caller && !(they_called && key_of(process) < key_of(self()))) opening_.push_back(link);
   return link;
 }
 
 // A provider that makes connections takes nothing until they stand, and tells nobody when they do. A sender that was
 // answered `again` would sleep for ever, so we ask ourselves: the caller sends probes until the provider takes one, the called
-// waits for it (if both sides opened at once, they would cross and one would have to be undone).
+// waits for it. If both sides opened at once, they would cross and one would have to be undone, which libfabric 1.17's `net` does to both
+// in one of ten cases: so where both have called it is the one with the smaller address who probes. Who has called is in both Hellos.
 // Returns how many links are ready now, or lost.
 int FabricTransport::probe() {
   int settled = 0;
