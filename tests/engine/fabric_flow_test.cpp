@@ -42,6 +42,27 @@ TEST(FabricFlow, NobodyNeedLookUntilTheDataShouldBeThere) {
   EXPECT_EQ(flow.rest_ns(now + 100 * kTime), -1);
 }
 
+TEST(FabricFlow, AWireIsFastOnceManyInARowCameTooSoonForARestAndSlowAgainByOneThatTookItsTime) {
+  constexpr uint64_t kBytes = 64 << 10;
+  fabric::Flow flow;
+  uint64_t now = 1000;
+  const auto pass = [&](uint64_t ns) {
+    flow.begin(kBytes);
+    flow.asked(now);
+    flow.ended(kBytes, now += ns);
+  };
+  EXPECT_FALSE(flow.is_fast()) << "nothing is known";
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_FALSE(flow.is_fast());
+    pass(20'000);
+  }
+  EXPECT_TRUE(flow.is_fast());
+  pass(500'000);
+  EXPECT_FALSE(flow.is_fast());
+  for (int i = 0; i < 1000; ++i) pass(20'000);
+  EXPECT_TRUE(flow.is_fast());
+}
+
 TEST(FabricFlow, WhoeverCameLateSaysLittleOfTheWire) {
   constexpr uint64_t kBytes = 64 << 10;
   fabric::Flow flow;

@@ -61,7 +61,7 @@ class ByHand final : public fabric::GuardClient {
   void say(const void* bytes, size_t size) {
     until([&] { return fi_inject(endpoint_.ep.get(), bytes, size, address_) == 0; });
   }
-  void say_header(uint8_t flags, uint16_t payload_size, size_t size = kWhole) {
+  void say_header(uint8_t flags, uint16_t payload_size, size_t size = kWhole, uint32_t magic = fabric::kMessageMagic) {
     wire::Header header{};
     header.kind = wire::Kind::put;
     header.flags = flags;
@@ -69,7 +69,7 @@ class ByHand final : public fabric::GuardClient {
     header.rlength = size;
     header.payload_size = payload_size;
     std::byte bytes[fabric::kHeadSize];
-    fabric::encode(prefix(fabric::kMessageMagic), header, {}, bytes);
+    fabric::encode(prefix(magic), header, {}, bytes);
     say(bytes, fabric::encoded_size(header));
   }
   // Has the other one offer a place for data: it hears of a put whose data could have come with it.
@@ -77,7 +77,7 @@ class ByHand final : public fabric::GuardClient {
     say_header(wire::kBulk | wire::kNoRegion, 0);
     until([this] { return offer_.prefix.magic == fabric::kOfferMagic; });
   }
-  void begin_whole() { say_header(0, wire::kWhole); }
+  void begin_whole() { say_header(0, wire::kWhole, kWhole, fabric::kHeraldMagic); }
   // Writes to the place that was offered, and waits until it has gone.
   void write(size_t size) {
     const std::vector<std::byte> data(size, std::byte{0x5a});
@@ -224,6 +224,20 @@ TEST_F(FabricWholeByHand, AShortPutArrivesWithItsHeaderBehindItsData) {
   while (sink_.arrivals.empty()) receiver_->poll(16);
   EXPECT_EQ(sink_.arrivals.front().payload, std::vector<std::byte>(kShort, std::byte{0x5a}));
   EXPECT_EQ(receiver_->malformed(), 0u);
+}
+
+TEST_F(FabricWholeByHand, ALongPutMayArriveWithItsHeaderBehindItsDataToo) {
+  by_hand_->write(kWhole);
+  by_hand_->say_header(0, wire::kWhole);
+  while (sink_.arrivals.empty()) receiver_->poll(16);
+  EXPECT_EQ(sink_.arrivals.front().payload, std::vector<std::byte>(kWhole, std::byte{0x5a}));
+  EXPECT_EQ(receiver_->malformed(), 0u);
+}
+
+TEST_F(FabricWholeByHand, AShortPutIsNotHeralded) {
+  by_hand_->say_header(0, wire::kWhole, kShort, fabric::kHeraldMagic);
+  while (receiver_->malformed() == 0) receiver_->poll(16);
+  expect_others_are_served();
 }
 
 TEST_F(FabricWholeByHand, NoWordFollowsAShortPut) {

@@ -89,13 +89,13 @@ Sent FabricTransport::send_on_credit(FabricLink& link, const wire::Header& heade
   assert(header.payload_size <= limits_.eager);
   const uint64_t cost = fabric::cost_of(header);
   if (!link.credit.covers(cost)) return Sent::again;
-  const Sent sent = put_message(link, header, payload);
+  const Sent sent = put_message(link, header, payload, fabric::kMessageMagic);
   if (sent == Sent::done) link.credit.spend(cost);
   return sent;
 }
 
-Sent FabricTransport::put_message(FabricLink& link, const wire::Header& header, std::span<const iovec> payload) {
-  const fabric::Prefix prefix{fabric::kMessageMagic, link.remote_slot, self().pid, options_.uid};
+Sent FabricTransport::put_message(FabricLink& link, const wire::Header& header, std::span<const iovec> payload, uint32_t magic) {
+  const fabric::Prefix prefix{magic, link.remote_slot, self().pid, options_.uid};
   const size_t size = fabric::encoded_size(header), both = sizeof(fabric::GrantMessage) + size;
   // What can be injected stays so, and a grant does not overtake a throttle.
   const bool with_grant = link.has_more && both <= buffer_size(Kind::send) && (size > inject_size_ || both <= inject_size_) &&
@@ -396,7 +396,8 @@ size_t FabricTransport::take_in(std::span<const std::byte> bytes) {
     if (!grants || !link.credit.granted(granted.total)) ++malformed_;
     return size;
   }
-  if (message.header.payload_size == wire::kWhole) begin_whole(link, message.header);
+  const bool heralded = message.prefix.magic == fabric::kHeraldMagic;
+  if (message.header.payload_size == wire::kWhole) begin_whole(link, message.header, heralded);
   else hand_over(link, message.header, message.payload);
   return size;
 }

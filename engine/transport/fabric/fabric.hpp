@@ -118,7 +118,7 @@ class FabricTransport final : public Transport, public Bundling, public Resting,
   void hand_to_provider(Operation& operation, fabric::FabricLink& link);
   Sent send_on_credit(fabric::FabricLink& link, const wire::Header& header, std::span<const iovec> payload);
   bool put_word(fabric::FabricLink& link, const void* word, size_t size);
-  Sent put_message(fabric::FabricLink& link, const wire::Header& header, std::span<const iovec> payload);
+  Sent put_message(fabric::FabricLink& link, const wire::Header& header, std::span<const iovec> payload, uint32_t magic);
   template <class Write>
   Sent put_out(fabric::FabricLink& link, size_t size, Write&& write);
   template <class Write>
@@ -151,7 +151,8 @@ class FabricTransport final : public Transport, public Bundling, public Resting,
   void drop_data(fabric::FabricLink& link);
   int send_unsent();
   void offer(fabric::FabricLink& link);
-  void begin_whole(fabric::FabricLink& link, const wire::Header& header);
+  bool heralds(const wire::Header& header);
+  void begin_whole(fabric::FabricLink& link, const wire::Header& header, bool heralded);
   void end_whole(fabric::FabricLink& link);
   // moves.cpp
   Moved move(fabric::FabricLink& link, const wire::Region& remote, void* local, size_t size, void* context, bool out);
@@ -204,12 +205,13 @@ class FabricTransport final : public Transport, public Bundling, public Resting,
   int stashed_ = 0;
   uint32_t turn_ = 0;
   bool guard_due_ = false;
-  bool served_ = false;     // something was completed since `idle` was asked
-  bool unread_ = true;      // the completion queue may hold something, whatever its descriptor says
-  bool has_data_ = false;   // operations for data were added
-  size_t offers_ = 0;       // landings, also those of peers that are gone
-  int news_ = 0;            // links that became ready while `idle` was asked
-  size_t orphans_[4] = {};  // by Kind: active operations of lost links, which the provider may never return
+  bool served_ = false;      // something was completed since `idle` was asked
+  bool unread_ = true;       // the completion queue may hold something, whatever its descriptor says
+  bool has_data_ = false;    // operations for data were added
+  uint32_t unheralded_ = 0;  // long puts whose header came behind their data
+  size_t offers_ = 0;        // landings, also those of peers that are gone
+  int news_ = 0;             // links that became ready while `idle` was asked
+  size_t orphans_[4] = {};   // by Kind: active operations of lost links, which the provider may never return
   size_t sends_in_flight_ = 0;
   std::vector<fabric::FabricLink*> refused_;  // whose next piece the provider would not take, with none of them on its way
   std::vector<fabric::FabricLink*> framed_;   // those that collect messages, or did since the last flush

@@ -36,6 +36,11 @@ class Flow {
     if (under_way_ == 0) since_ns_ = passed_ = 0;
   }
 
+  // Whether what is worth a rest would come too soon for one, as far as is known.
+  [[nodiscard]] bool is_fast() const {
+    return bytes_per_ns_ > 0 ? bytes_per_ns_ * static_cast<double>(kLeastNs) > static_cast<double>(kMostAtOnce) : soon_ >= kManySoon;
+  }
+
   // How long nobody need look, in ns; 0: somebody must. -1: nothing is under way, ask others.
   [[nodiscard]] int64_t rest_ns(uint64_t now_ns) const {
     if (under_way_ == 0) return -1;
@@ -54,9 +59,11 @@ class Flow {
     // Whoever computed, and came for the first of them late, found the rest there, too: that says nothing of the wire, either. One that is
     // so fast indeed needs no rests, and is believed in time.
     if (now_ns - since_ns_ < kLeastNs) {
+      soon_ = std::min(soon_ + 1, kManySoon);
       bytes_per_ns_ = std::max(bytes_per_ns_, std::min(bytes_per_ns_ * kSoon, passed / static_cast<double>(now_ns - since_ns_)));
       return;
     }
+    soon_ = 0;
     const double slowest = passed / static_cast<double>(now_ns - since_ns_);
     const double fastest = looked_ns_ > since_ns_ ? passed / static_cast<double>(looked_ns_ - since_ns_) : 2 * slowest;
     if (bytes_per_ns_ <= 0) bytes_per_ns_ = slowest;
@@ -66,13 +73,16 @@ class Flow {
 
   // To look early costs a look more, to look late costs time.
   static constexpr double kEarly = 1 - 1.0 / 16, kUnseen = 1 + 1.0 / 64, kSoon = 1 + 1.0 / 16;
-  static constexpr double kLate = 0.875;         // at least: who came late, or shared the wire, says little of its speed
-  static constexpr uint64_t kAtOnce = 96 << 10;  // bytes that a socket's buffers take in, or have to give, while nobody looks
+  static constexpr double kLate = 0.875;             // at least: who came late, or shared the wire, says little of its speed
+  static constexpr uint64_t kAtOnce = 96 << 10;      // bytes that a socket's buffers take in, or have to give, while nobody looks
+  static constexpr uint64_t kMostAtOnce = 64 << 10;  // bytes of the longest put that travels whole
+  static constexpr uint32_t kManySoon = 8;
   static constexpr int64_t kLeastNs = 100'000, kMostNs = 2'000'000;  // to be woken costs some ten microseconds
 
   uint64_t under_way_ = 0, passed_ = 0;  // passed: since since_ns_, when data began to flow that have not ceased
   uint64_t since_ns_ = 0, looked_ns_ = 0;
   bool asked_ = false;
+  uint32_t soon_ = 0;  // so many in a row came too soon for a rest
   double bytes_per_ns_ = 0;
 };
 

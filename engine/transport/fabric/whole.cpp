@@ -2,8 +2,8 @@
 // and on a stream that wakes the owner's engine for nothing but to write what could have gone at once.
 //
 // Of long data the header comes first, so that who is woken by it knows what follows, and leaves the descriptor alone until that should be
-// there (flow.hpp); behind the data comes a word that they are there. Below that the header itself comes behind the data, perhaps together
-// with other messages: two sends and one completion in place of three and two.
+// there (flow.hpp); behind the data comes a word that they are there. Below that, and where data come too soon for a rest, the header
+// itself comes behind the data, perhaps together with other messages: two sends and one completion in place of three and two.
 //
 // The data are written to memory that the receiver has offered, and copied from there once it is known where they go: in messages they
 // would be copied more often, a few KiB at a time. A receiver makes an offer, once, to who has sent the header of such a put alone. There
@@ -54,8 +54,8 @@ Sent FabricTransport::send_whole(FabricLink& link, const wire::Header& header, s
     operation->bytes += piece.iov_len;
   }
   assert(operation->bytes == header.rlength);
-  if (!fabric::is_heralded(header)) return send_behind(link, header, *operation);
-  const Sent sent = put_message(link, header, {});
+  if (!heralds(header)) return send_behind(link, header, *operation);
+  const Sent sent = put_message(link, header, {}, fabric::kHeraldMagic);
   if (sent != Sent::done) {
     free_data_.push_back(operation);
     return sent;
@@ -78,7 +78,7 @@ Sent FabricTransport::send_behind(FabricLink& link, const wire::Header& header, 
     return Sent::again;  // after Sink::lost: failed
   }
   hand_to_provider(operation, link);
-  const Sent sent = put_message(link, header, {});
+  const Sent sent = put_message(link, header, {}, fabric::kMessageMagic);
   if (sent != Sent::done) return sent;
   link.credit.spend(fabric::cost_of(header));
   ++link.landed_there;
@@ -155,14 +155,20 @@ void FabricTransport::offer(FabricLink& link) {
   link.offered = link.state == LinkState::ready && put_word(link, &message, sizeof message);
 }
 
+// Whether a receiver who is told first could rest. Where data have come too soon for that it is told so seldom, which keeps this known.
+bool FabricTransport::heralds(const wire::Header& header) {
+  constexpr uint32_t kSeldom = 64;
+  return fabric::may_herald(header) && !(in_.is_fast() && ++unheralded_ % kSeldom != 0);
+}
+
 // The header has come, its data are behind it, or there already.
-void FabricTransport::begin_whole(FabricLink& link, const wire::Header& header) {
+void FabricTransport::begin_whole(FabricLink& link, const wire::Header& header, bool heralded) {
   if (!link.offered) {
     ++malformed_;
     return;
   }
   link.here->header = header;
-  if (!fabric::is_heralded(header)) {
+  if (!heralded) {
     end_whole(link);
     return;
   }
@@ -174,8 +180,7 @@ void FabricTransport::begin_whole(FabricLink& link, const wire::Header& header) 
 // The data are there, or will not come.
 void FabricTransport::end_whole(FabricLink& link) {
   fabric::Landing& here = *link.here;
-  link.begun = false;
-  if (fabric::is_heralded(here.header)) in_.ended(here.header.rlength, now_ns());
+  if (std::exchange(link.begun, false)) in_.ended(here.header.rlength, now_ns());
   if (link.state <= LinkState::ending) hand_over(link, here.header, here.memory + place(here.landed++));
 }
 
