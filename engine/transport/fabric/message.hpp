@@ -21,8 +21,8 @@
 
 namespace portunus::fabric {
 
-constexpr uint32_t kMessageMagic = 0x50544d04;  // "PTM", version 4; a peer of other byte order fails here
-constexpr uint32_t kHeraldMagic = 0x50544804;   // the same of a long put whose data come behind the header
+constexpr uint32_t kMessageMagic = 0x50544d05;  // "PTM", version 5; a peer of other byte order fails here
+constexpr uint32_t kHeraldMagic = 0x50544805;   // the same of a long put whose data come behind the header
 constexpr uint32_t kProbeMagic = 0x50544b01;    // "PTK": a Prefix alone, which opens the way between two endpoints
 constexpr uint32_t kLandedMagic = 0x50544401;   // "PTD": a Prefix alone: the long data of the put whose header came before are there
 constexpr uint32_t kOfferMagic = 0x50544f01;    // "PTO": where the data of puts that travel whole may be written
