@@ -10,6 +10,13 @@ namespace {
 
 constexpr uint64_t kMillisecond = 1'000'000;
 
+// So many bytes are asked for now, and have come after so many ns.
+void passes(fabric::Flow& flow, uint64_t bytes, uint64_t& now, uint64_t ns) {
+  flow.begin(bytes);
+  flow.asked(now);
+  flow.ended(bytes, now += ns);
+}
+
 TEST(FabricFlow, NobodyNeedLookUntilTheDataShouldBeThere) {
   constexpr uint64_t kBytes = 64 << 10, kTime = 500'000;  // a wire of 1 Gbit/s
   fabric::Flow flow;
@@ -46,11 +53,7 @@ TEST(FabricFlow, AWireIsFastOnceManyInARowCameTooSoonForARestAndSlowAgainByOneTh
   constexpr uint64_t kBytes = 64 << 10;
   fabric::Flow flow;
   uint64_t now = 1000;
-  const auto pass = [&](uint64_t ns) {
-    flow.begin(kBytes);
-    flow.asked(now);
-    flow.ended(kBytes, now += ns);
-  };
+  const auto pass = [&](uint64_t ns) { passes(flow, kBytes, now, ns); };
   EXPECT_FALSE(flow.is_fast()) << "nothing is known";
   for (int i = 0; i < 8; ++i) {
     EXPECT_FALSE(flow.is_fast());
@@ -67,11 +70,7 @@ TEST(FabricFlow, WhoeverCameLateSaysLittleOfTheWire) {
   constexpr uint64_t kBytes = 64 << 10;
   fabric::Flow flow;
   uint64_t now = 1000;
-  const auto pass = [&](uint64_t ns) {
-    flow.begin(kBytes);
-    flow.asked(now);
-    flow.ended(kBytes, now += ns);
-  };
+  const auto pass = [&](uint64_t ns) { passes(flow, kBytes, now, ns); };
   pass(500'000);
   pass(50'000'000);
   flow.begin(kBytes);
@@ -88,11 +87,7 @@ TEST(FabricFlow, WhatLayThereAlreadySaysLittleOfTheWire) {
   constexpr uint64_t kBytes = 64 << 10, kTime = 500'000;
   fabric::Flow flow;
   uint64_t now = kMillisecond;
-  const auto pass = [&](uint64_t ns) {
-    flow.begin(kBytes);
-    flow.asked(now);
-    flow.ended(kBytes, now += ns);
-  };
+  const auto pass = [&](uint64_t ns) { passes(flow, kBytes, now, ns); };
   const auto rest = [&] {
     flow.begin(kBytes);
     flow.asked(now);
