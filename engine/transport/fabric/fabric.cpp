@@ -371,7 +371,7 @@ size_t FabricTransport::take_in(std::span<const std::byte> bytes) {
   }
   FabricLink& link = *links_[message.prefix.slot];
   if (link.state == LinkState::failed) return 0;
-  if (link.state == LinkState::calling) link.uid = message.prefix.uid;  // it knows us; its Hello is still on the way
+  if (link.state == LinkState::calling) link.uid = message.prefix.uid, link.spoke = true;  // it knows us; its Hello is still on the way
   if (link.uid != message.prefix.uid) {
     ++malformed_;
     return 0;

@@ -13,7 +13,8 @@
 //
 // Thread: the holder of the baton.
 // Invariants: nothing blocks. The caller speaks first; the called answers after it has read a whole Hello. A process
-// that sends us a message has greeted us before, since it cannot know our endpoint name otherwise.
+// that sends us a message has greeted us before, or has read our Hello and answered, since it cannot know our endpoint name otherwise;
+// we may not have read that yet.
 #pragma once
 
 #include <chrono>

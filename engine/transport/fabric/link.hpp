@@ -34,7 +34,8 @@ struct Landing {
 
 struct FabricLink : Link {
   LinkState state = LinkState::calling;
-  bool caller = false;  // we called, so we probe
+  bool caller = false;  // we called, so we probe, unless both have and ours is the larger address
+  bool spoke = false;   // it has said something before its Hello was read: the way is open
   bool known = false;   // the engine knows it: it asked for it or was introduced
   uint32_t slot = 0;    // our index
   uint32_t remote_slot = 0;

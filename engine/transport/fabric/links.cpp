@@ -77,11 +77,11 @@ FabricLink* FabricTransport::hello_received(FabricLink* link, const fabric::Hell
     return nullptr;
   }
   --calling_;
-  link->state = LinkState::opening;
+  link->state = link->spoke ? LinkState::ready : LinkState::opening;
   link->uid = hello.uid;
   link->remote_slot = hello.slot;
   link->name_hash = hash_of(hello);
-  if (link->caller && !(they_called && key_of(process) < key_of(self()))) opening_.push_back(link);
+  if (link->state == LinkState::opening && link->caller && !(they_called && key_of(process) < key_of(self()))) opening_.push_back(link);
   return link;
 }
 
