@@ -30,7 +30,8 @@ struct Cosy {
   ptl_uid_t uid = PTL_UID_ANY;
   ptlx_job_t job{};
   bool joined = false;
-  uint32_t opening = 0;  // how often it has been closed before: handles of an earlier opening mean nothing
+  uint64_t recorded = 0;  // records that holders of the turn have heard of
+  uint32_t opening = 0;   // how often it has been closed before: handles of an earlier opening mean nothing
 
   // PEACE_OK, or an error that is explained.
   int open();

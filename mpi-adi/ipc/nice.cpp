@@ -24,7 +24,6 @@ constexpr int64_t kMillisecond = 1'000'000, kSecond = 1'000'000'000;
 constexpr int64_t kFar = kSecond;
 
 std::atomic<bool> taken{false};     // the turn
-uint64_t recorded = 0;              // records that its holders have heard of
 std::atomic<unsigned> sleepers{0};  // how many are in `asleep`
 std::atomic<int> under_way{0};      // what was counted and not dismissed; a request may be dismissed by another thread, for which it counts
 std::atomic<int> keepers{0};        // threads that may have one that is not
@@ -134,7 +133,7 @@ bool take_events(int64_t deadline) {
     if (left < kFar) left = deadline - now();
     timeout = static_cast<ptl_time_t>(std::clamp<int64_t>(left / kMillisecond, 0, INT_MAX / 2));
   }
-  const int code = PtlxEQTake(cosy.eq, timeout, events, kMost, &got, &recorded);
+  const int code = PtlxEQTake(cosy.eq, timeout, events, kMost, &got, &cosy.recorded);
   if (code != PTL_OK && code != PTL_EQ_DROPPED) return false;
   for (unsigned i = 0; i < got; ++i)
     if (auto* listener = static_cast<Listener*>(events[i].user_ptr)) {

@@ -168,8 +168,9 @@ void leave_port(Receive& receive) {
 namespace {
 
 void end_within(Receive& receive, int64_t limit) {
-  if (limit == 0) poll_for(receive);
-  if (limit == 0 ? !receive.over() : !wait_for(receive, deadline_of(limit))) {
+  if (limit == 0 && receive.turn == nullptr) poll_for(receive);
+  const bool waits = limit != 0 || receive.turn != nullptr;  // an accept of which nothing is left has the turn: one look
+  if (waits ? !wait_for(receive, limit == 0 ? now() : deadline_of(limit)) : !receive.over()) {
     withdraw_receive(receive, limit == 0 ? PEACE_BUSY : PEACE_TIMEOUT);
     wait_for(receive, kNever);
   }
@@ -237,8 +238,8 @@ int peace_receive(peace_port_t given, peace_pattern_t which, void* memory, size_
   if (const int code = check_memory("memory", memory, bytes, Access::write); code != PEACE_OK) return code;
   if (const int code = check_limit(limit); code != PEACE_OK) return code;
   if (!port->buffers.empty()) return receive_from_buffer(*port, which, memory, bytes, limit, message);
+  Turn turn(limit != 0);  // outlives the receive, which others may hear of until the end
   Receive receive;
-  Turn turn(limit != 0);
   if (turn) receive.turn = &turn;
   if (const int code = begin_receive(receive, *port, which, memory, bytes, Form::send); code != PEACE_OK) return code;
   const int result = end_receive(receive, limit);

@@ -133,8 +133,8 @@ int peace_accept(peace_port_t given, peace_pattern_t which, int64_t limit, peace
   if (!task) return fail(PEACE_NO_SPACE, "there is no memory for a task");
   const int64_t deadline = deadline_of(limit);
   for (;;) {
-    Receive receive;
     Turn turn(limit != 0);
+    Receive receive;
     if (turn) receive.turn = &turn;
     int code = begin_receive(receive, *port, which, &task->packet, sizeof task->packet, Form::call);
     if (code == PEACE_OK) {

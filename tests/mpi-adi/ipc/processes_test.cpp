@@ -284,6 +284,21 @@ TEST_F(Processes, WaitingTakesNoProcessorTime) {
   EXPECT_LT(used, 200.0) << "ms of processor time in 800 ms of waiting";
 }
 
+// Where only the application's calls step the engine, each of them has to look.
+TEST_F(Processes, AServerThatNeverWaitsIsReachedAllTheSame) {
+  const Child child = start("call");
+  peace_task_t task;
+  peace_message_t message;
+  int code;
+  do code = peace_accept(port, kAny, 1, &task, &message);
+  while (code == PEACE_TIMEOUT);
+  ASSERT_EQ(code, PEACE_OK) << peace_explain();
+  EXPECT_EQ(message.from.process, child.address.process);
+  EXPECT_EQ(message.sent, 100'000u);
+  EXPECT_EQ(peace_reply(&task, 1, nullptr, 0), PEACE_OK);
+  end(child);
+}
+
 // ---- ends of processes ----
 
 TEST_F(Processes, ASendToAProcessThatIsKilledEnds) {
