@@ -20,7 +20,7 @@ struct Receive : Request {
   size_t bytes = 0;
   peace_pattern_t which{};
   Form form = Form::send;
-  Turn* turn = nullptr;  // held until it is over: it is recorded then, and has no event (Lwp::record)
+  Turn* turn = nullptr;  // of one that waits, held until it is over: it is recorded then, and has no event (Lwp::record)
   bool at_once = false;  // what is not there is not waited for: a message that dies half way ends it, and no sender's end is watched
   ptl_handle_me_t entry = PTL_INVALID_HANDLE;
   int given_up = PEACE_OK;     // what it was to end with when it was taken back, too late: its message was being moved

@@ -99,11 +99,6 @@ int append(Receive& receive) {
   return PtlMEAppend(cosy.ni, kReceives, &entry, PTL_PRIORITY_LIST, static_cast<Listener*>(&receive), &receive.entry);
 }
 
-// It is over; the port's mutex is held.
-void forget_freed(const Receive& receive) {
-  if (receive.entry_is_gone) receive.turn->self().kept = PTL_INVALID_HANDLE;
-}
-
 bool wait_for(Receive& receive, int64_t deadline) {
   return receive.turn != nullptr ? receive.turn->wait(receive, deadline) : wait(receive, deadline);
 }
@@ -157,7 +152,7 @@ void withdraw_receive(Receive& receive, int why) {
 
 void leave_port(Receive& receive) {
   const std::lock_guard lock(receive.port->mutex);
-  if (receive.turn != nullptr) forget_freed(receive);
+  if (receive.turn != nullptr && receive.entry_is_gone) receive.turn->self().kept = PTL_INVALID_HANDLE;
   auto& all = receive.port->receives;
   const auto found = std::find(all.begin(), all.end(), &receive);
   if (found == all.end()) return;
@@ -168,9 +163,8 @@ void leave_port(Receive& receive) {
 namespace {
 
 void end_within(Receive& receive, int64_t limit) {
-  if (limit == 0 && receive.turn == nullptr) poll_for(receive);
-  const bool waits = limit != 0 || receive.turn != nullptr;  // an accept of which nothing is left has the turn: one look
-  if (waits ? !wait_for(receive, limit == 0 ? now() : deadline_of(limit)) : !receive.over()) {
+  if (limit == 0) poll_for(receive);
+  if (limit == 0 ? !receive.over() : !wait_for(receive, deadline_of(limit))) {
     withdraw_receive(receive, limit == 0 ? PEACE_BUSY : PEACE_TIMEOUT);
     wait_for(receive, kNever);
   }

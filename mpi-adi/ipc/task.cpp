@@ -133,12 +133,12 @@ int peace_accept(peace_port_t given, peace_pattern_t which, int64_t limit, peace
   if (!task) return fail(PEACE_NO_SPACE, "there is no memory for a task");
   const int64_t deadline = deadline_of(limit);
   for (;;) {
-    Turn turn(limit != 0);
+    const int64_t left = deadline == kNever ? PEACE_FOREVER : limit == 0 ? 0 : std::max<int64_t>(deadline - now(), 0);
+    Turn turn(left != 0);
     Receive receive;
     if (turn) receive.turn = &turn;
     int code = begin_receive(receive, *port, which, &task->packet, sizeof task->packet, Form::call);
     if (code == PEACE_OK) {
-      const int64_t left = deadline == kNever ? PEACE_FOREVER : limit == 0 ? 0 : std::max<int64_t>(deadline - now(), 0);
       code = end_receive(receive, left);
       if (code == PEACE_BUSY && limit != 0) code = fail(PEACE_TIMEOUT, "no call came in time");
     }
