@@ -62,8 +62,7 @@ class ByHand final : public fabric::GuardClient {
     greet();
     fi_av_insert(endpoint_.av.get(), acquaintance.other_.name, 1, &address_, 0, nullptr);
   }
-  void answer() { answers_ = true; }
-  void poll_guard() { guard_->poll(*this); }
+  void answer() { guard_->poll(*this); }
 
   ProcessId self() const { return self_; }
   fabric::Prefix prefix(uint32_t magic) const { return {magic, slot_, self().pid, kUid}; }
@@ -146,7 +145,7 @@ class ByHand final : public fabric::GuardClient {
 
   std::function<void()> pump_;
   const bool calls_;
-  bool answers_ = true;
+  const bool answers_ = true;  // whenever it is called
   fabric::Hello other_;
   std::unique_ptr<fabric::Guard> guard_ = std::make_unique<fabric::Guard>(INADDR_LOOPBACK, 0, 30);
   const ProcessId self_ = guard_->self();
@@ -366,12 +365,11 @@ TEST(FabricBothByHand, AWayThatWasOpenedBeforeTheHelloWasReadIsOpen) {
     Link* const link = transport.connect(other.self());
     other.open();
     for (int i = 0; i < 1000; ++i) pump(), other.listen();  // the provider's connection stands, and the probe is there
-    other.answer();
     wire::Header header{};
     header.kind = wire::Kind::put;
     Sent sent = Sent::again;
     for (int i = 0; i < 100'000 && sent == Sent::again; ++i) {
-      other.poll_guard();
+      other.answer();
       pump();
       sent = transport.send(*link, header, {});
     }
