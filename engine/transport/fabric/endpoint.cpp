@@ -5,6 +5,7 @@
 #include "engine/transport/fabric/endpoint.hpp"
 #include "engine/transport/fabric/library.hpp"
 #include "engine/transport/fabric/providers.hpp"
+#include "engine/transport/fabric/sockets.hpp"
 
 #include <netinet/in.h>
 #include <rdma/fi_errno.h>
@@ -13,8 +14,6 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <set>
 #include <stdexcept>
 #include <system_error>
@@ -31,23 +30,6 @@ constexpr size_t kPeersHint = 64;
 // Tried in this order when nobody asks for one. Not here: shm (reaches this host only; the node transport is better at
 // that), udp and sockets (slow, unmaintained). All of them come when asked for by name.
 constexpr std::array kPreferred = {"cxi", "efa", "verbs;ofi_rxm", kStreamsAlone, kStreams};
-
-// Of libfabric 1.17's `net`: its queue signals the first completion to the descriptor that it gives out, and nothing takes that back,
-// so whoever sleeps on this descriptor is awake at once. What it watches beside its own signal is one more epoll descriptor, of the
-// sockets. That, or -1 where /proc/self/fdinfo does not tell.
-int sockets_behind(int epoll) {
-  std::ifstream watched("/proc/self/fdinfo/" + std::to_string(epoll));
-  int found = -1;
-  for (std::string word; watched >> word;) {
-    int fd;
-    if (word != "tfd:" || !(watched >> fd)) continue;
-    std::error_code none;
-    if (std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), none) != "anon_inode:[eventpoll]") continue;
-    if (found >= 0) return -1;
-    found = fd;
-  }
-  return found;
-}
 
 [[noreturn]] void fail(int error, const std::string& sentence) {
   // libfabric's codes below FI_ERRNO_OFFSET are errno's, the others only it can name.
@@ -164,6 +146,8 @@ void Endpoint::open_cq() {
   if (fi_cq_open(domain.get(), &attr, &opened, nullptr) == 0) {
     cq.reset(opened);
     if (fi_control(&cq->fid, FI_GETWAIT, &cq_fd) == 0) {
+      // Of libfabric 1.17's `net`: its queue signals the first completion to the descriptor that it gives out, and nothing takes that
+      // back, so whoever sleeps on it is awake at once. What it watches beside its own signal is one more epoll, of the sockets.
       if (must_be_read()) cq_fd = sockets_behind(cq_fd);
       return;
     }

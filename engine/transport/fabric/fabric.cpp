@@ -13,6 +13,7 @@
 
 #include "engine/host/clock.hpp"
 #include "engine/transport/fabric/message.hpp"
+#include "engine/transport/fabric/sockets.hpp"
 
 namespace portunus {
 
@@ -297,6 +298,7 @@ int FabricTransport::poll(int budget) {
   if (long_data) in_.looked(begun_ns), out_.looked(begun_ns);
   if (!unposted_.empty()) receive_more();
   if (!opening_.empty()) done += probe();
+  if (std::exchange(sockets_due_, false)) fabric::set_congestion_control(endpoint_.cq_fd, congestion_control_);
   if (!refused_.empty()) done += retry_moves();
   if (!unsent_.empty()) done += send_unsent();
   if (!owed_.empty()) done += grant_owed();
@@ -376,7 +378,7 @@ size_t FabricTransport::take_in(std::span<const std::byte> bytes) {
     ++malformed_;
     return 0;
   }
-  if (link.state == LinkState::opening) link.state = LinkState::ready;
+  if (link.state == LinkState::opening) begin(link);
   if (landed != link.begun) {  // nothing comes between a header and the word that its data are there
     ++malformed_;
     if (link.begun) disconnect(link);

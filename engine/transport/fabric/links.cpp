@@ -77,7 +77,8 @@ FabricLink* FabricTransport::hello_received(FabricLink* link, const fabric::Hell
     return nullptr;
   }
   --calling_;
-  link->state = link->spoke ? LinkState::ready : LinkState::opening;
+  link->state = LinkState::opening;
+  if (link->spoke) begin(*link);
   link->uid = hello.uid;
   link->remote_slot = hello.slot;
   link->name_hash = hash_of(hello);
@@ -103,7 +104,7 @@ int FabricTransport::probe() {
         ++i;
         continue;
       }
-      if (status == 0) link.state = LinkState::ready;
+      if (status == 0) begin(link);
       else disconnect(link);
     }
     opening_[i] = opening_.back();
@@ -111,6 +112,12 @@ int FabricTransport::probe() {
     ++settled;
   }
   return settled;
+}
+
+// The provider's connection stands. Its socket may be a new one.
+void FabricTransport::begin(FabricLink& link) {
+  link.state = LinkState::ready;
+  sockets_due_ = !congestion_control_.empty();
 }
 
 // The peer is gone, or cannot be talked to. Told by `poll`, once nothing of it is left to be read.
