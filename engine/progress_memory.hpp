@@ -4,6 +4,7 @@
 // Thread: as progress.hpp says of who calls what.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <optional>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "engine/host/gate.hpp"
 #include "engine/host/topology.hpp"
 #include "engine/progress/calm.hpp"
+#include "engine/progress/gaps.hpp"
 #include "engine/progress/patience.hpp"
 #include "engine/progress/progress.hpp"
 #include "engine/transport/node/node.hpp"
@@ -26,6 +28,19 @@ struct OwnWords {
   alignas(64) Watch watch;
   alignas(64) HardwareMemory::Atomic32 passive;
 };
+
+// What each thread has of its own. Read by every message: without a call for its address.
+struct OfThread {
+  bool biased = false;     // its word for the baton
+  bool waits = false;      // it is inside wait
+  uint32_t fruitless = 0;  // its polls since one found something
+  Patience patience;
+  uint64_t entered_ns = 0;  // when its last wait beside a network began
+};
+#if defined(__GNUC__)
+__attribute__((tls_model("initial-exec")))
+#endif
+inline thread_local constinit OfThread of_thread{};
 
 // How threads of this process sleep, are woken and step aside. Owns the bell sockets.
 class Sleeping {
@@ -46,26 +61,32 @@ class Sleeping {
   void ignore() { gate_->detach(); }
   // not now: an application thread begins to wait;
   void hush() {
-    if (hurried_.load(std::memory_order_relaxed) == 0 && now_ns() - left_ns_.load(std::memory_order_relaxed) < kPrecedence)
-      hurried_.store(1, std::memory_order_relaxed);
-    if (!gate_->call_off()) gate_->close();  // it was closed until then
+    switch (left_to_.load(std::memory_order_relaxed)) {
+      case LeftTo::arrivals: gate_->close(); break;
+      case LeftTo::timer:
+        if (!gate_->call_off()) gate_->close();
+        break;
+      case LeftTo::next_wait:
+        if (!gate_->is_due()) gate_->close();  // the thread has come meanwhile
+        break;
+    }
   }
-  // it goes back to computing, and nothing is to be done now: where something mostly follows at once, a timer is set, else the gate is
-  // opened, which costs a tenth as much, and nobody's sleep;
+  // its wait has ended. If the next one is to follow at once (progress/gaps.hpp), no more; if computing is, and nothing is to be done now,
+  // a timer is set where arrivals mostly follow at once, else the gate is opened, which costs a tenth as much, and nobody's sleep;
   void have_engine_listen() {
-    left_ns_.store(now_ns(), std::memory_order_relaxed);
+    if (!expect_computing()) return;
     const uint32_t hurried = hurried_.load(std::memory_order_relaxed);
     if (hurried == 0) {
       undisturbed_.store(undisturbed_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+      left_to_.store(LeftTo::arrivals, std::memory_order_relaxed);
       return gate_->open_for_sleeper();
     }
     hurried_.store(hurried - 1, std::memory_order_relaxed);
-    gate_->wake_after(kPrecedence);
+    set_timer();
   }
   // or something is.
   void wake_engine_soon() {
-    left_ns_.store(now_ns(), std::memory_order_relaxed);
-    gate_->wake_after(kPrecedence);
+    if (expect_computing()) set_timer();
   }
   void wake(Doorbell& door, Sleeper who, bool by_socket);
   void wake_passive(HardwareMemory::Atomic32& word) { futex_wake(word.address(), Sleeper::waiter); }
@@ -80,13 +101,33 @@ class Sleeping {
   // the data that the engine thread answers others with, and each direction would wait for the other.
   static constexpr uint32_t kPrecedence = 25'000;
 
+  // Who sees to what comes after a wait.
+  enum class LeftTo : uint8_t { arrivals, timer, next_wait };
+
   void give_precedence();
+  void set_timer() {
+    left_to_.store(LeftTo::timer, std::memory_order_relaxed);
+    gate_->wake_after(kPrecedence);
+  }
+  // A wait has ended. False: the next one is expected to follow at once, and sees to what comes; and should it not, one timer does, which
+  // runs on from wait to wait.
+  bool expect_computing() {
+    const uint64_t left = left_ns_.exchange(now_ns(), std::memory_order_relaxed);
+    gaps_.was(of_thread.entered_ns - std::min(of_thread.entered_ns, left));
+    if (gaps_.expect_computing()) return true;
+    left_to_.store(LeftTo::next_wait, std::memory_order_relaxed);
+    if (!gate_->is_due()) gate_->wake_after(kMistaken);
+    return false;
+  }
 
   ProcessId self_;
   uint32_t uid_ = 0;
   std::vector<int> fds_;
   std::optional<Gate> gate_;          // fds_, for the engine thread
   std::atomic<uint64_t> left_ns_{0};  // when the last wait ended; a hint
+  Gaps gaps_;                         // between waits
+  std::atomic<LeftTo> left_to_{LeftTo::arrivals};
+  static constexpr uint32_t kMistaken = 200'000;  // ns, see expect_computing
   // So many more of them: what followed one came within kPrecedence. Twice as many each time that soon shows again. All hints.
   static constexpr uint32_t kHurried = 16, kMostHurried = 1024;
   std::atomic<uint32_t> hurried_{0};
@@ -97,18 +138,6 @@ class Sleeping {
   const Placement* placement_ = nullptr;
   bool realtime_ = false;  // the engine thread's own
 };
-
-// What each thread has of its own. Read by every message: without a call for its address.
-struct OfThread {
-  bool biased = false;     // its word for the baton
-  bool waits = false;      // it is inside wait
-  uint32_t fruitless = 0;  // its polls since one found something
-  Patience patience;
-};
-#if defined(__GNUC__)
-__attribute__((tls_model("initial-exec")))
-#endif
-inline thread_local constinit OfThread of_thread{};
 
 struct ProgressMemory : ProcessMemory {
   using Node = HardwareMemory;  // of the words that other processes map: their heavy fences reach the node
@@ -158,17 +187,30 @@ struct ProgressMemory : ProcessMemory {
   // Do waits come thick and fast? Asked at the end of each.
   class Rush {
    public:
+    // Beside a network, at the beginning of each.
+    static void enters() { of_thread.entered_ns = now_ns(); }
     bool begins(bool network_open) {
-      constexpr uint64_t kLeaves = 16;
+      if (network_open) count_outside();
       if (++leaves_ % kLeaves != 0) return false;
-      // Across a network a round trip alone takes as long; to wake the engine's thread after each costs more than the message.
-      const uint64_t dense_ns = network_open ? 3'000'000 : 640'000;
-      const uint64_t now = now_ns();
-      return now - std::exchange(since_ns_, now) < dense_ns;
+      const uint64_t now = now_ns(), took = now - std::exchange(since_ns_, now), outside = std::exchange(outside_ns_, 0);
+      if (!network_open) return took < kLeaves * kApart;
+      // Across a network a round trip alone takes as long; to wake the engine's thread after each costs more than the message. Nor is it
+      // needed by who does little but wait: it would come between the calls of one exchange.
+      return took < kLeaves * kApartAcross || (took < kLeaves * kApartLong && outside < kLeaves * kCalls);
     }
 
    private:
+    static constexpr uint64_t kLeaves = 16;
+    static constexpr uint64_t kApart = 40'000, kApartAcross = 187'500, kApartLong = 2'000'000;  // ns from wait to wait
+    static constexpr uint64_t kCalls = 60'000;  // between two waits, where calls that start something, but no computing, lie there
+
+    void count_outside() {
+      outside_ns_ += of_thread.entered_ns - std::min(of_thread.entered_ns, left_ns_);
+      left_ns_ = now_ns();
+    }
+
     uint64_t leaves_ = 0, since_ns_ = 0;
+    uint64_t left_ns_ = 0, outside_ns_ = 0;  // when the last wait ended; the time between these waits
   };
 
   using Calm = portunus::Calm;

@@ -64,7 +64,6 @@ void Gate::wake_after(uint32_t ns) {
   itimerspec once{};
   once.it_value.tv_nsec = ns;
   timerfd_settime(timer_, 0, &once, nullptr);
-  due_.store(true);  // once more: `clear` may have taken the first for what an earlier call has brought about
 }
 
 bool Gate::call_off() {

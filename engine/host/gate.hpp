@@ -30,7 +30,9 @@ class Gate {
   void detach();
   // It is readable once after so many ns, open or not.
   void wake_after(uint32_t ns);
-  // Not, then. False: it has been so already.
+  // Whether that is still to come. False also where `clear` took it for what an earlier call has brought about: then it comes all the same.
+  bool is_due() const { return due_.load(); }
+  // Not, then. False: it has been so already, as far as is_due knows.
   bool call_off();
   // The sleeper is awake: what wake_after has brought about is over.
   void clear();
@@ -39,7 +41,7 @@ class Gate {
  private:
   std::vector<int> fds_;
   int epoll_ = -1, timer_ = -1;
-  std::atomic<bool> due_{false};  // the timer may be running
+  std::atomic<bool> due_{false};  // the timer runs, or has run out and the sleeper has yet to say so
   std::atomic<uint32_t> closes_{0};
   uint32_t opened_after_ = 0;  // so many of them; the sleeper's
   bool is_open_ = false;

@@ -229,6 +229,7 @@ class BasicProgress {
   void take_baton() TAKES_BATON;
   void leave_baton() LEAVES_BATON;
   void enter_wait() {
+    if (plan_.network_open()) Memory::Rush::enters();
     waiting_.add(1);
     // Dekker with the parking engine thread: it arms, fences and then reads waiting_; we write waiting_ and then read the door.
     const bool disarmed = Memory::keeps(Guard::enter_disarm) && door_->disarm(Sleeper::engine);
@@ -236,6 +237,10 @@ class BasicProgress {
   }
   void leave_wait();
   void leave_holding() LEAVES_BATON {
+    // What ended the wait may have more behind it, as what arms a schedule again: beside descriptors, to step costs less than to wake the
+    // thread for that.
+    for (int i = 0; plan_.by_socket && plan_.mode == ProgressMode::park && i < Memory::Limits::kLastSteps && engine_->busy(); ++i)
+      step(clock_.coarse(*engine_));
     const Next next = hand_over();
     Memory::mark(17, static_cast<uint32_t>(next));
     leave_baton();
