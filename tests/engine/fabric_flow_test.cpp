@@ -200,5 +200,19 @@ TEST(FabricWindow, GrowsWherePiecesHardlyWaitHoweverFarTheyCome) {
   }
 }
 
+TEST(FabricBothWays, LongMovesAskForLittleFirstForAWhileAfterBothWaysWereSeen) {
+  constexpr size_t kLong = 1 << 20, kShort = fabric::BothWays::kFirst;
+  fabric::BothWays both_ways;
+  EXPECT_FALSE(both_ways.minds(kLong)) << "nothing was seen";
+  both_ways.seen();
+  EXPECT_FALSE(both_ways.minds(kShort)) << "it is little itself";
+  int minded = 0;
+  while (both_ways.minds(kLong)) ++minded;
+  EXPECT_GT(minded, 0);
+  EXPECT_LT(minded, 100);
+  both_ways.seen();
+  EXPECT_TRUE(both_ways.minds(kLong));
+}
+
 }  // namespace
 }  // namespace portunus

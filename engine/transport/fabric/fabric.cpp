@@ -228,6 +228,7 @@ bool FabricTransport::expose(Link&, const void* start, size_t size, bool peer_wr
   out.region.address = endpoint_.needs(FI_MR_VIRT_ADDR) ? registration->range.start : 0;
   if (size >= fabric::Flow::kLong) {
     flow_of(!peer_writes).begin(size);
+    if (!peer_writes && in_.under_way()) both_ways_.seen();
     spoke_ns_ = now_ns();
   }
   return true;
@@ -298,12 +299,22 @@ int FabricTransport::poll(int budget) {
   if (long_data) in_.looked(begun_ns), out_.looked(begun_ns);
   if (!unposted_.empty()) receive_more();
   if (!opening_.empty()) done += probe();
-  if (std::exchange(sockets_due_, false)) fabric::set_congestion_control(endpoint_.cq_fd, congestion_control_);
+  if (sockets_due_) give_congestion_control();
   if (!refused_.empty()) done += retry_moves();
   if (!unsent_.empty()) done += send_unsent();
   if (!owed_.empty()) done += grant_owed();
   if (empty && !disconnected_.empty()) done += reap();
   return done;
+}
+
+// A look at all of them for each new one would take long where there are thousands, so looks are kept apart.
+void FabricTransport::give_congestion_control() {
+  const uint64_t begun_ns = now_ns();
+  if (begun_ns < sockets_not_before_ns_) return;
+  sockets_due_ = false;
+  fabric::set_congestion_control(endpoint_.cq_fd, congestion_control_);
+  const uint64_t ended_ns = now_ns();
+  sockets_not_before_ns_ = ended_ns + 20 * (ended_ns - begun_ns);
 }
 
 // Completions into `entries`; -1 after an error entry, which is dealt with here.

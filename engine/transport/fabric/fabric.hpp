@@ -104,6 +104,7 @@ class FabricTransport final : public Transport, public Bundling, public Resting,
   // links.cpp
   fabric::FabricLink* make_link(ProcessId process);
   void begin(fabric::FabricLink& link);
+  void give_congestion_control();
   void disconnect(fabric::FabricLink& link);
   int reap();
   void abandon(fabric::FabricLink& link);
@@ -159,6 +160,7 @@ class FabricTransport final : public Transport, public Bundling, public Resting,
   // moves.cpp
   Moved move(fabric::FabricLink& link, const wire::Region& remote, void* local, size_t size, void* context, bool out);
   ssize_t start(Operation& operation, const fabric::Move& move, size_t size);
+  void begin_flow(const fabric::Move& move, size_t bytes);
   bool is_last_word(const fabric::Move& move, size_t size) const;
   ssize_t ask_for_piece(fabric::FabricLink& link);
   ssize_t ask_for_more(fabric::FabricLink& link);
@@ -194,7 +196,8 @@ class FabricTransport final : public Transport, public Bundling, public Resting,
   std::vector<Operation*> free_data_;
   std::vector<fabric::FabricLink*> unsent_;  // links of which the provider has not taken the data of a put yet
   std::list<fabric::Move> moves_;
-  fabric::Flow in_, out_;                                   // long data of either direction, whoever moves them
+  fabric::Flow in_, out_;  // long data of either direction, whoever moves them
+  fabric::BothWays both_ways_;
   uint64_t spoke_ns_ = 0;                                   // when something long was opened to a peer last, or something sent since
   size_t receives_ = 0;                                     // how many there are
   std::vector<Operation*> unposted_;                        // those that the provider did not take back yet
@@ -207,12 +210,13 @@ class FabricTransport final : public Transport, public Bundling, public Resting,
   int stashed_ = 0;
   uint32_t turn_ = 0;
   bool guard_due_ = false;
-  bool served_ = false;             // something was completed since `idle` was asked
-  bool unread_ = true;              // the completion queue may hold something, whatever its descriptor says
-  bool has_data_ = false;           // operations for data were added
-  uint32_t unheralded_ = 0;         // long puts whose header came behind their data
-  size_t offers_ = 0;               // landings, also those of peers that are gone
-  bool sockets_due_ = false;        // there are new ones, which are to be given
+  bool served_ = false;       // something was completed since `idle` was asked
+  bool unread_ = true;        // the completion queue may hold something, whatever its descriptor says
+  bool has_data_ = false;     // operations for data were added
+  uint32_t unheralded_ = 0;   // long puts whose header came behind their data
+  size_t offers_ = 0;         // landings, also those of peers that are gone
+  bool sockets_due_ = false;  // there are new ones, which are to be given
+  uint64_t sockets_not_before_ns_ = 0;
   std::string congestion_control_;  // this; empty: nothing
   int news_ = 0;                    // links that became ready while `idle` was asked
   size_t orphans_[4] = {};          // by Kind: active operations of lost links, which the provider may never return

@@ -41,9 +41,12 @@ Moved FabricTransport::move(FabricLink& link, const wire::Region& remote, void* 
       moves_.emplace_back(fabric::Move{&link, remote, static_cast<std::byte*>(local), size, size, out, context, false, registration});
   link.moves.push_back(&move);
   move.flows = size >= fabric::Flow::kLong && !is_last_word(move, std::min(size, link.window.piece()));
+  if (!out && out_.under_way()) both_ways_.seen();
+  // Where the wire is fast, the look in between costs as much as it saves.
+  move.cautious = !out && endpoint_.by_streams() && both_ways_.minds(size) && !in_.is_fast();
   const ssize_t status = ask_for_more(link);
   if (status == 0 || link.asked > 0 || link.moves.front() != &move) {
-    if (move.flows) flow_of(out).begin(size), flow_of(out).asked(now_ns());
+    if (move.flows) begin_flow(move, move.cautious ? fabric::BothWays::kFirst : size);
     return Moved::started;
   }
   // The very first piece: nothing else would make us try again.
@@ -59,10 +62,19 @@ bool FabricTransport::is_last_word(const fabric::Move& move, size_t size) const 
   return move.out && move.left == size && endpoint_.by_streams();
 }
 
+void FabricTransport::begin_flow(const fabric::Move& move, size_t bytes) {
+  flow_of(move.out).begin(bytes);
+  flow_of(move.out).asked(now_ns());
+}
+
 // As much as may be on its way at once. Not 0: the provider would not take the next piece.
 ssize_t FabricTransport::ask_for_more(FabricLink& link) {
   ssize_t status = 0;
-  while (status == 0 && !link.moves.empty() && link.asked < link.window.size()) status = ask_for_piece(link);
+  while (status == 0 && !link.moves.empty() && link.asked < link.window.size()) {
+    const fabric::Move& next = *link.moves.front();
+    if (next.cautious && next.pieces > 0) break;
+    status = ask_for_piece(link);
+  }
   return status;
 }
 
@@ -70,7 +82,7 @@ ssize_t FabricTransport::ask_for_piece(FabricLink& link) {
   fabric::Move& move = *link.moves.front();
   Operation* const operation = claim(free_moves_, Kind::move);
   if (operation == nullptr) return -FI_EAGAIN;
-  const size_t size = std::min(move.left, link.window.piece());
+  const size_t size = move.cautious ? fabric::BothWays::kFirst : std::min(move.left, link.window.piece());
   operation->link = &link;
   const ssize_t status = start(*operation, move, size);
   if (status != 0) {
@@ -81,7 +93,7 @@ ssize_t FabricTransport::ask_for_piece(FabricLink& link) {
   operation->active = true;
   operation->move = &move;
   operation->bytes = size;
-  operation->begun_ns = is_last_word(move, size) ? 0 : now_ns();
+  operation->begun_ns = move.cautious || is_last_word(move, size) ? 0 : now_ns();
   link.asked += size;
   ++move.pieces;
   move.left -= size;
@@ -115,6 +127,13 @@ void FabricTransport::returned(Operation& operation, bool ok) {
   fabric::Move& move = *std::exchange(operation.move, nullptr);
   free_moves_.push_back(&operation);
   --move.pieces;
+  if (move.cautious) {
+    move.cautious = false;
+    if (move.flows) {
+      flow_of(move.out).ended(operation.bytes, now_ns());
+      begin_flow(move, move.all -= operation.bytes);
+    }
+  }
   if (FabricLink* const link = move.link) {
     link->asked -= operation.bytes;
     if (operation.begun_ns != 0) link->window.took(now_ns() - operation.begun_ns);

@@ -42,6 +42,27 @@ class Window {
   uint64_t fastest_ = UINT64_MAX;
 };
 
+// Do long data go both ways at once? A provider answers who asks for data before its user can say what that wants itself, which then
+// stands behind these data, half a window. So who asks while that may be so asks for little first: what then stands behind this little is
+// not late, and the other has had its turn.
+class BothWays {
+ public:
+  static constexpr size_t kFirst = 64 << 10;  // bytes
+
+  void seen() { lately_ = kLately; }
+  // Whether somebody who asks for so much is to ask for little first.
+  bool minds(size_t bytes) {
+    if (lately_ == 0 || bytes < kWorth) return false;
+    --lately_;
+    return true;
+  }
+
+ private:
+  static constexpr size_t kWorth = 256 << 10;
+  static constexpr uint32_t kLately = 8;  // moves
+  uint32_t lately_ = 0;
+};
+
 struct Move {
   FabricLink* link;  // null: lost
   wire::Region remote;
@@ -54,6 +75,7 @@ struct Move {
   Registration* registration = nullptr;
   uint32_t pieces = 0;  // that the provider has
   bool fine = true;
+  bool cautious = false;  // its first piece is a small one, which goes alone
 };
 
 }  // namespace portunus::fabric

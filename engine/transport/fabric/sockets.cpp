@@ -85,6 +85,7 @@ int sockets_behind(int epoll) {
 std::string congestion_control(const std::string& asked) {
   if (asked == kSystem) return {};
   const Sample sample;
+  if (sample.fd < 0) return {};  // too many are open: who connects will say so
   if (asked.empty()) {
     if (!std::string_view(control_of(sample.fd)).starts_with(kPaces)) return {};
     for (const char* name : {"cubic", "reno"})
