@@ -48,6 +48,8 @@ class Engine final : public Sink, private Core {
   bool may_be_busy() const UNDER_BATON { return maybe_busy; }  // false: not busy, either
   // True when somebody must go on stepping although no message arrives (bulk moves, back-pressure, delays).
   bool busy() UNDER_BATON { return maybe_busy && (maybe_busy = anything_begun()) && goes_on_unrung(); }
+  // There is something to do that a few steps bring to its end, and no data to be moved.
+  bool ends_soon() const UNDER_BATON { return maybe_busy && (triggers_.ready() || local_.working()) && !target_.moving(); }
   // Only a first word can arrive by a network.
   bool unmet() UNDER_BATON { return peers_.unmet(); }
   // Is there nothing to do, now or at a time that somebody must keep in mind?

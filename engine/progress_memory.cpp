@@ -38,15 +38,18 @@ void Sleeping::sleep(Doorbell& door, uint32_t word, Sleeper who, int64_t timeout
   }
   const int gate = gate_->fd();
   const bool rung = engine_bell_->wait({&gate, 1}, timeout_ns);
-  gate_->clear();
-  if (!rung) give_precedence();
+  const bool timed = gate_->clear();
+  if (!rung) give_precedence(!timed);
 }
 
-void Sleeping::give_precedence() {
+// An arrival so soon after a wait tells what to expect; a timer that runs on from wait to wait does not.
+void Sleeping::give_precedence(bool to_arrival) {
   const uint64_t since = now_ns() - left_ns_.load(std::memory_order_relaxed);
   if (since >= kPrecedence) return;
-  next_hurried_ = undisturbed_.exchange(0, std::memory_order_relaxed) < kHurried ? std::min(2 * next_hurried_, kMostHurried) : kHurried;
-  hurried_.store(next_hurried_, std::memory_order_relaxed);
+  if (to_arrival) {
+    next_hurried_ = undisturbed_.exchange(0, std::memory_order_relaxed) < kHurried ? std::min(2 * next_hurried_, kMostHurried) : kHurried;
+    hurried_.store(next_hurried_, std::memory_order_relaxed);
+  }
   const timespec rest{0, static_cast<long>(kPrecedence - since)};
   clock_nanosleep(CLOCK_MONOTONIC, 0, &rest, nullptr);
 }

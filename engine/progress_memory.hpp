@@ -67,12 +67,13 @@ class Sleeping {
         if (!gate_->call_off()) gate_->close();
         break;
       case LeftTo::next_wait:
-        if (!gate_->is_due()) gate_->close();  // the thread has come meanwhile
+        if (!gate_->is_due(now_ns())) gate_->close();  // the thread has come meanwhile
         break;
     }
   }
-  // its wait has ended. If the next one is to follow at once (progress/gaps.hpp), no more; if computing is, and nothing is to be done now,
-  // a timer is set where arrivals mostly follow at once, else the gate is opened, which costs a tenth as much, and nobody's sleep;
+  // its wait has ended. If the next one is to follow at once (progress/gaps.hpp), one timer is kept running; if computing is, and nothing
+  // is to be done now, a timer is set where arrivals mostly follow at once, else the gate is opened, which costs a tenth as much, and
+  // nobody's sleep;
   void have_engine_listen() {
     if (!expect_computing()) return;
     const uint32_t hurried = hurried_.load(std::memory_order_relaxed);
@@ -104,7 +105,7 @@ class Sleeping {
   // Who sees to what comes after a wait.
   enum class LeftTo : uint8_t { arrivals, timer, next_wait };
 
-  void give_precedence();
+  void give_precedence(bool to_arrival);
   void set_timer() {
     left_to_.store(LeftTo::timer, std::memory_order_relaxed);
     gate_->wake_after(kPrecedence);
@@ -112,11 +113,11 @@ class Sleeping {
   // A wait has ended. False: the next one is expected to follow at once, and sees to what comes; and should it not, one timer does, which
   // runs on from wait to wait.
   bool expect_computing() {
-    const uint64_t left = left_ns_.exchange(now_ns(), std::memory_order_relaxed);
+    const uint64_t now = now_ns(), left = left_ns_.exchange(now, std::memory_order_relaxed);
     gaps_.was(of_thread.entered_ns - std::min(of_thread.entered_ns, left));
     if (gaps_.expect_computing()) return true;
     left_to_.store(LeftTo::next_wait, std::memory_order_relaxed);
-    if (!gate_->is_due()) gate_->wake_after(kMistaken);
+    if (!gate_->is_due(now)) gate_->wake_after(kMistaken);
     return false;
   }
 
@@ -167,6 +168,7 @@ struct ProgressMemory : ProcessMemory {
     // How often a parked engine looks whether waits still come thick and fast. Each look takes the processor from somebody, so they become
     // rarer the longer it has been so.
     static constexpr int64_t kDenseTick = 500'000, kLongestDenseTick = 4'000'000;
+    static constexpr int kFoundOutside = 4;        // of these looks in a row that find nobody waiting
     static constexpr uint32_t kMostTakenBack = 8;  // threads that share the engine are better off without a bias
   };
 

@@ -9,6 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include "engine/host/clock.hpp"
+
 namespace portunus {
 namespace {
 
@@ -60,6 +62,7 @@ void Gate::detach() {
 }
 
 void Gate::wake_after(uint32_t ns) {
+  until_ns_.store(now_ns() + ns + kSlackNs, std::memory_order_relaxed);
   due_.store(true);
   itimerspec once{};
   once.it_value.tv_nsec = ns;
@@ -73,9 +76,12 @@ bool Gate::call_off() {
   return true;
 }
 
-void Gate::clear() {
+bool Gate::clear() {
   uint64_t times;
-  if (due_.exchange(false) && read(timer_, &times, sizeof times) < 0) due_.store(true);  // it has yet to run out
+  if (!due_.exchange(false)) return false;
+  if (read(timer_, &times, sizeof times) >= 0) return true;
+  due_.store(true);  // it has yet to run out
+  return false;
 }
 
 }  // namespace portunus

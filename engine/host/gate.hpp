@@ -30,17 +30,20 @@ class Gate {
   void detach();
   // It is readable once after so many ns, open or not.
   void wake_after(uint32_t ns);
-  // Whether that is still to come. False also where `clear` took it for what an earlier call has brought about: then it comes all the same.
-  bool is_due() const { return due_.load(); }
-  // Not, then. False: it has been so already, as far as is_due knows.
+  // Whether it may still come, or has come and the sleeper has yet to say so. For a while after its time: two who set the timer, or call it
+  // off, at once may leave the mark behind.
+  bool is_due(uint64_t now_ns) const { return due_.load() && now_ns < until_ns_.load(std::memory_order_relaxed); }
+  // Not, then. False: it has been so already.
   bool call_off();
-  // The sleeper is awake: what wake_after has brought about is over.
-  void clear();
+  // The sleeper is awake: what wake_after has brought about is over. True: that was it.
+  bool clear();
   int fd() const { return epoll_; }
 
  private:
   std::vector<int> fds_;
   int epoll_ = -1, timer_ = -1;
+  static constexpr uint64_t kSlackNs = 1'000'000;
+  std::atomic<uint64_t> until_ns_{0};
   std::atomic<bool> due_{false};  // the timer runs, or has run out and the sleeper has yet to say so
   std::atomic<uint32_t> closes_{0};
   uint32_t opened_after_ = 0;  // so many of them; the sleeper's

@@ -238,9 +238,11 @@ class BasicProgress {
   void leave_wait();
   void leave_holding() LEAVES_BATON {
     // What ended the wait may have more behind it, as what arms a schedule again: beside descriptors, to step costs less than to wake the
-    // thread for that.
-    for (int i = 0; plan_.by_socket && plan_.mode == ProgressMode::park && i < Memory::Limits::kLastSteps && engine_->busy(); ++i)
-      step(clock_.coarse(*engine_));
+    // thread for that. Data that are moved are no such thing.
+    if (plan_.by_socket && plan_.mode == ProgressMode::park && !unmet_.load_relaxed())
+      for (int i = 0; i < Memory::Limits::kLastSteps && engine_->ends_soon() && !baton_.wanted() && step(clock_.coarse(*engine_)) != 0;
+           ++i) {
+      }
     const Next next = hand_over();
     Memory::mark(17, static_cast<uint32_t>(next));
     leave_baton();

@@ -31,6 +31,7 @@ void BasicProgress<Memory>::run_parked() {
   using Limits = typename Memory::Limits;
   int64_t dense_tick_ns = Limits::kDenseTick, calm_tick_ns = Limits::kDenseTick;
   bool woken = false;
+  int found_outside = 0;  // looks in a row, while waits come thick and fast, that found nobody waiting
   while (!stop_.load()) {
     Memory::mark(11);
     if (dense_.load()) {
@@ -43,11 +44,15 @@ void BasicProgress<Memory>::run_parked() {
       sleep_on(word, Sleeper::engine, dense_tick_ns, false);
       // It returns at once when the word has changed since, which says nothing about who is busy.
       if (!Memory::passed(begin, dense_tick_ns)) continue;
-      if (baton_.uses() == uses && !baton_.inside()) cool();
+      // Who computes for most of the time, but waits more often than that, counts as well: the looks find it outside.
+      const bool inside = baton_.inside();
+      found_outside = inside || waiting_.load_relaxed() > 0 ? 0 : found_outside + 1;
+      if ((!inside && baton_.uses() == uses) || (plan_.by_socket && found_outside >= Limits::kFoundOutside)) cool();
       else dense_tick_ns = std::min(2 * dense_tick_ns, Limits::kLongestDenseTick);
       continue;
     }
     dense_tick_ns = Limits::kDenseTick;
+    found_outside = 0;
     int64_t rest_ns = 0;
     if (waiting_.load() == 0) {
       if (!baton_.try_take(Memory::biased())) {

@@ -101,6 +101,24 @@ TEST_F(GateTest, WhatHasYetToComeSurvivesAWakeUpByOthers) {
   EXPECT_TRUE(gate_.call_off()) << "it was still to come";
 }
 
+TEST_F(GateTest, SaysWhetherItWasTheTimeThatWoke) {
+  gate_.wake_after(1);
+  EXPECT_TRUE(wakes(-1));
+  EXPECT_TRUE(gate_.clear());
+  EXPECT_FALSE(gate_.clear());
+  gate_.wake_after(999'999'999);
+  EXPECT_FALSE(gate_.clear());
+}
+
+TEST_F(GateTest, IsDueUntilItsTimeIsWellOver) {
+  EXPECT_FALSE(gate_.is_due(0));
+  gate_.wake_after(1);
+  EXPECT_TRUE(gate_.is_due(0));
+  EXPECT_FALSE(gate_.is_due(UINT64_MAX)) << "the mark alone does not count: it may have been left behind";
+  gate_.call_off();
+  EXPECT_FALSE(gate_.is_due(0));
+}
+
 TEST_F(GateTest, WhatIsCalledOffDoesNotCome) {
   EXPECT_FALSE(gate_.call_off()) << "nothing was to come";
   gate_.wake_after(1);

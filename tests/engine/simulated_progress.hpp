@@ -139,6 +139,7 @@ struct SimulatedEngine {
   bool called() { return hello.load() != 0 && met.load() == 0; }  // by somebody who has not been answered yet
   bool busy() { return begins_only && begun.load_relaxed() != 0; }
   bool may_be_busy() { return busy(); }
+  bool ends_soon() { return busy(); }
   void settle() {}
   bool has_delays() const { return false; }
   static uint64_t answers() { return 0; }
@@ -207,7 +208,7 @@ struct ProgressOfThreads : Memory {
   using Sleeping = SimulatedSleeping;
   struct Limits {
     static constexpr int kMemorySpins = 0, kMemoryYields = 0, kMemoryLooks = 0, kAlone = 0, kAloneOnOne = 0, kSpins = 0, kYields = 0,
-                         kIdleSteps = 1, kLastSteps = 1;
+                         kIdleSteps = 1, kLastSteps = 1, kFoundOutside = 4;
     static constexpr uint32_t kPolls = 1, kPollsCrowded = 1, kNapsAlike = 1, kMostTakenBack = 2;
     static constexpr int64_t kPollNap = 1, kLongestPollNap = 1, kHeartbeat = 1, kLongestHeartbeat = 1, kBlindNap = -1, kFirstNap = -1,
                              kLastNap = -1, kLongestSleep = -1, kLongestUnrung = -1, kDenseTick = 1, kLongestDenseTick = 1;
