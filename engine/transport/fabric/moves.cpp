@@ -131,7 +131,8 @@ void FabricTransport::returned(Operation& operation, bool ok) {
     move.cautious = false;
     if (move.flows) {
       flow_of(move.out).ended(operation.bytes, now_ns());
-      begin_flow(move, move.all -= operation.bytes);
+      move.all -= operation.bytes;
+      begin_flow(move, move.all);
     }
   }
   if (FabricLink* const link = move.link) {
@@ -176,7 +177,7 @@ void FabricTransport::settle(fabric::Move& move) {
   const fabric::Move ended = move;
   moves_.remove_if([&move](const fabric::Move& one) { return &one == &move; });
   registrations_.release(ended.registration);
-  if (ended.flows) flow_of(ended.out).ended(ended.all, now_ns());
+  if (ended.flows) flow_of(ended.out).ended(ended.cautious ? fabric::BothWays::kFirst : ended.all, now_ns());
   if (ended.link != nullptr) sink_.moved(ended.context, ended.fine);
 }
 

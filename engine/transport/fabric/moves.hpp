@@ -68,7 +68,7 @@ struct Move {
   wire::Region remote;
   std::byte* local;
   size_t left;  // not asked for yet
-  size_t all;
+  size_t all;   // that a Flow counts once its first piece, if it is cautious, has come
   bool out;
   void* context;
   bool flows = false;  // its data are counted in a Flow
