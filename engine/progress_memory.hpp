@@ -149,12 +149,13 @@ struct ProgressMemory : ProcessMemory {
   struct Limits {
     static constexpr int kMemorySpins = 200, kMemoryYields = 16;  // looks at watched memory before the engine is looked at
     static constexpr int kMemoryLooks = 12;                       // more of them before each yield: less than half a microsecond
-    static constexpr int kAlone = 2'048;    // steps without work before a waiter with a core of its own doubts that it is alone there
-    static constexpr int kAloneOnOne = 64;  // the same, where its core may be everybody's: a microsecond
-    static constexpr int kSpins = 20'000;   // and before it goes on as one without
-    static constexpr int kYields = 400;     // and then before it sleeps
-    static constexpr int kIdleSteps = 8;    // of the engine thread before it parks
-    static constexpr int kLastSteps = 8;    // of who ends a wait, if the engine thread is to be left alone
+    static constexpr int kAlone = 2'048;          // steps without work before a waiter with a core of its own doubts that it is alone there
+    static constexpr int kAloneOnOne = 64;        // the same, where its core may be everybody's: a microsecond
+    static constexpr int kSpins = 20'000;         // and before it goes on as one without
+    static constexpr int kYields = 400;           // and then before it sleeps
+    static constexpr int kIdleSteps = 8;          // of the engine thread before it parks
+    static constexpr uint32_t kLooksAtMost = 32;  // of a process without an engine thread before it steps, whatever it finds
+    static constexpr int kLastSteps = 8;          // of who ends a wait, if the engine thread is to be left alone
     static constexpr uint32_t kPolls = 2'048, kPollsCrowded = 4;  // polls in vain before each gives way; with more ranks than cores
     // The longest sleep where a network has no descriptor to wait for, and where it has one; both grow while nothing happens.
     static constexpr int64_t kPollNap = 200'000, kLongestPollNap = 800'000;

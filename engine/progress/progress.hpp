@@ -194,7 +194,13 @@ class BasicProgress {
     return done() || wait_on(done, timeout_ns, watched);
   }
   // The two halves, for callers that have a shorter way to look for the first time.
-  void note_look() { looks_.store(looks_.load_relaxed() + 1); }
+  void note_look() {
+    const auto looks = looks_.load_relaxed() + 1;
+    looks_.store(looks);
+    // Who finds each time at once what it waits for, as one that only writes to itself, would never step, and nobody else does.
+    if (plan_.mode == ProgressMode::caller && looks % Memory::Limits::kLooksAtMost == 0) [[unlikely]]
+      step_once();
+  }
   template <class Done>
   bool wait_on(Done& done, int64_t timeout_ns, uint32_t watched = 0);
   // One step by the caller if nobody else steps. A caller that polls again and again in vain gives way where others want its core.
@@ -319,6 +325,11 @@ class BasicProgress {
     const int work = engine_->step(now);
     if (work && watch_->take()) engine_->posted = true;
     return work;
+  }
+  [[gnu::noinline]] void step_once() {
+    if (Memory::waits() || !take()) return;  // the first: this very thread steps, or is about to
+    step(clock_.coarse(*engine_));
+    leave_baton();
   }
   int64_t longest_nap();
   void wait_for_baton();

@@ -209,6 +209,7 @@ struct ProgressOfThreads : Memory {
   struct Limits {
     static constexpr int kMemorySpins = 0, kMemoryYields = 0, kMemoryLooks = 0, kAlone = 0, kAloneOnOne = 0, kSpins = 0, kYields = 0,
                          kIdleSteps = 1, kLastSteps = 1, kFoundOutside = 4;
+    static constexpr uint32_t kLooksAtMost = 1 << 20;
     static constexpr uint32_t kPolls = 1, kPollsCrowded = 1, kNapsAlike = 1, kMostTakenBack = 2;
     static constexpr int64_t kPollNap = 1, kLongestPollNap = 1, kHeartbeat = 1, kLongestHeartbeat = 1, kBlindNap = -1, kFirstNap = -1,
                              kLastNap = -1, kLongestSleep = -1, kLongestUnrung = -1, kDenseTick = 1, kLongestDenseTick = 1;

@@ -1,4 +1,6 @@
 // Data movement between processes: puts and gets of all sizes, atomics, order, back-pressure.
+#include <atomic>
+
 #include "tests/portals/job.hpp"
 
 namespace portals_test {
@@ -111,6 +113,29 @@ TEST_F(Move, FetchAtomicGivesEachRankItsOwnTicket) {
   fence();
   if (rank() == 0) {
     for (int i = 0; i < 50 * ranks(); ++i) EXPECT_EQ(taken[i].load(), 1u) << i;
+  }
+  fence();  // others may still use this memory
+}
+
+// Also where nothing but calls makes progress: each wait of rank 0 is over when it begins.
+TEST_F(Move, OneThatOnlyWritesToItselfServesOthersMeanwhile) {
+  static uint64_t state[2];  // its own, and the others'
+  state[0] = state[1] = 0;
+  entry(state, sizeof state, PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_COMM_DISABLE);
+  const ptl_handle_ct_t replied = counter(), acknowledged = counter();
+  const ptl_handle_md_t get = descriptor(PTL_MD_EVENT_CT_REPLY, replied), ack = descriptor(PTL_MD_EVENT_CT_ACK, acknowledged);
+  fence();
+  uint64_t one = 1;
+  if (rank() != 0) {
+    put(ack, &one, 8, process(0), 0, 8, PTL_CT_ACK_REQ);
+    wait(acknowledged, 1);
+  } else {
+    uint64_t replies = 0, old = 0;
+    while (ranks() > 1 && std::atomic_ref(state[1]).load(std::memory_order_acquire) == 0) {
+      PtlSwap(get, reinterpret_cast<ptl_size_t>(&old), get, reinterpret_cast<ptl_size_t>(&one), 8, process(0), pt, 0, 0, nullptr, 0,
+              nullptr, PTL_SWAP, PTL_UINT64_T);
+      wait(replied, ++replies);
+    }
   }
   fence();  // others may still use this memory
 }
