@@ -62,25 +62,25 @@ void Gate::detach() {
 }
 
 void Gate::wake_after(uint32_t ns) {
-  until_ns_.store(now_ns() + ns + kSlackNs, std::memory_order_relaxed);
-  due_.store(true);
+  due_until_ns_.store(now_ns() + ns + kSlackNs);
   itimerspec once{};
   once.it_value.tv_nsec = ns;
   timerfd_settime(timer_, 0, &once, nullptr);
 }
 
 bool Gate::call_off() {
-  if (!due_.exchange(false)) return false;
+  if (due_until_ns_.exchange(0) == 0) return false;
   const itimerspec never{};
   timerfd_settime(timer_, 0, &never, nullptr);
   return true;
 }
 
 bool Gate::clear() {
+  const uint64_t until_ns = due_until_ns_.exchange(0);
+  if (until_ns == 0) return false;
   uint64_t times;
-  if (!due_.exchange(false)) return false;
   if (read(timer_, &times, sizeof times) >= 0) return true;
-  due_.store(true);  // it has yet to run out
+  due_until_ns_.store(until_ns);  // it has yet to run out
   return false;
 }
 

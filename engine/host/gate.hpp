@@ -32,7 +32,7 @@ class Gate {
   void wake_after(uint32_t ns);
   // Whether it may still come, or has come and the sleeper has yet to say so. For a while after its time: two who set the timer, or call it
   // off, at once may leave the mark behind.
-  bool is_due(uint64_t now_ns) const { return due_.load() && now_ns < until_ns_.load(std::memory_order_relaxed); }
+  bool is_due(uint64_t now_ns) const { return now_ns < due_until_ns_.load(); }
   // Not, then. False: it has been so already.
   bool call_off();
   // The sleeper is awake: what wake_after has brought about is over. True: that was it.
@@ -43,8 +43,7 @@ class Gate {
   std::vector<int> fds_;
   int epoll_ = -1, timer_ = -1;
   static constexpr uint64_t kSlackNs = 1'000'000;
-  std::atomic<uint64_t> until_ns_{0};
-  std::atomic<bool> due_{false};  // the timer runs, or has run out and the sleeper has yet to say so
+  std::atomic<uint64_t> due_until_ns_{0};  // not 0: the timer runs, or has run out and the sleeper has yet to say so
   std::atomic<uint32_t> closes_{0};
   uint32_t opened_after_ = 0;  // so many of them; the sleeper's
   bool is_open_ = false;
