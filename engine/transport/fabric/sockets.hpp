@@ -18,7 +18,8 @@ namespace portunus::fabric {
 int sockets_behind(int epoll);
 
 // What sockets are to be given for congestion control, or nothing: as they are. `asked`: PTL_FABRIC_CONGESTION; empty: where the system's
-// is BBR, cubic, or reno where this user may not have that. Throws std::runtime_error where there is no such one, or not for this user.
+// is BBR, cubic, or reno where this user may not have that. Throws std::runtime_error where there is no such one, or not for this user;
+// nothing, too, where no socket can be had to ask.
 std::string congestion_control(const std::string& asked);
 
 // Gives it to all TCP sockets that `epoll` watches, itself or through others.
