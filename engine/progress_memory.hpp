@@ -4,7 +4,6 @@
 // Thread: as progress.hpp says of who calls what.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <optional>
 #include <vector>
@@ -35,7 +34,7 @@ struct OfThread {
   bool waits = false;      // it is inside wait
   uint32_t fruitless = 0;  // its polls since one found something
   Patience patience;
-  uint64_t entered_ns = 0;  // when its last wait beside a network began
+  uint64_t left_ns = 0, gap_ns = 0;  // when its last wait beside a network ended, and how long that was before this one began
 };
 #if defined(__GNUC__)
 __attribute__((tls_model("initial-exec")))
@@ -113,8 +112,9 @@ class Sleeping {
   // A wait has ended. False: the next one is expected to follow at once, and sees to what comes; and should it not, one timer does, which
   // runs on from wait to wait.
   bool expect_computing() {
-    const uint64_t now = now_ns(), left = left_ns_.exchange(now, std::memory_order_relaxed);
-    gaps_.was(of_thread.entered_ns - std::min(of_thread.entered_ns, left));
+    const uint64_t now = of_thread.left_ns;
+    left_ns_.store(now, std::memory_order_relaxed);
+    gaps_.was(of_thread.gap_ns);
     if (gaps_.expect_computing()) return true;
     left_to_.store(LeftTo::next_wait, std::memory_order_relaxed);
     if (!gate_->is_due(now)) gate_->wake_after(kMistaken);
@@ -191,9 +191,12 @@ struct ProgressMemory : ProcessMemory {
   class Rush {
    public:
     // Beside a network, at the beginning of each.
-    static void enters() { of_thread.entered_ns = now_ns(); }
+    static void enters() { of_thread.gap_ns = now_ns() - of_thread.left_ns; }
     bool begins(bool network_open) {
-      if (network_open) count_outside();
+      if (network_open) {
+        of_thread.left_ns = now_ns();
+        outside_ns_ += of_thread.gap_ns;
+      }
       if (++leaves_ % kLeaves != 0) return false;
       const uint64_t now = now_ns(), took = now - std::exchange(since_ns_, now), outside = std::exchange(outside_ns_, 0);
       if (!network_open) return took < kLeaves * kApart;
@@ -207,13 +210,8 @@ struct ProgressMemory : ProcessMemory {
     static constexpr uint64_t kApart = 40'000, kApartAcross = 187'500, kApartLong = 2'000'000;  // ns from wait to wait
     static constexpr uint64_t kCalls = 60'000;  // between two waits, where calls that start something, but no computing, lie there
 
-    void count_outside() {
-      outside_ns_ += of_thread.entered_ns - std::min(of_thread.entered_ns, left_ns_);
-      left_ns_ = now_ns();
-    }
-
     uint64_t leaves_ = 0, since_ns_ = 0;
-    uint64_t left_ns_ = 0, outside_ns_ = 0;  // when the last wait ended; the time between these waits
+    uint64_t outside_ns_ = 0;  // between these waits
   };
 
   using Calm = portunus::Calm;
