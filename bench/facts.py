@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -61,7 +62,9 @@ def why_failed(done):
 
 
 def commit():
-    """The checked-out commit, with -dirty when tracked files differ from it."""
+    """The checked-out commit, with -dirty when tracked files differ from it; "unknown" outside a checkout, and where there is no git."""
+    if not shutil.which("git"):
+        return "unknown"
     done = run(["git", "-C", str(ROOT), "describe", "--always", "--abbrev=12", "--dirty", "--match", ""])
     return done.stdout.strip() if done.returncode == 0 else "unknown"
 
