@@ -304,6 +304,46 @@ TEST(Counted, PagesThatLieTogetherTravelTogether) {
   }
 }
 
+// Who writes in turns what it has read before has all data: they are not asked for before it is known that there are new ones, and are
+// then.
+TEST(Counted, DataThatAreHereCeaseToBeAskedFor) {
+  if (count() < 2) GTEST_SKIP() << "needs two processes";
+  constexpr size_t kBytes = 16384;
+  auto* data = shared<char>(kBytes);
+  const int view = fresh_view();
+  const auto adds = [&](int process, int times = 1) {
+    uint64_t sent = 0;
+    for (int i = 0; i < times && me() == process; ++i) {
+      const uint64_t before = counted("vdc_messages");
+      Vdc_acquire_view(view);
+      sent = counted("vdc_messages") - before;
+      for (size_t at = 0; at < kBytes; ++at) ++data[at];
+      Vdc_release_view(view);
+    }
+    together();
+    return sent;
+  };
+  const auto all_read = [&](char expected) {
+    Vdc_acquire_Rview(view);
+    EXPECT_EQ(std::count(data, data + kBytes, expected), static_cast<std::ptrdiff_t>(kBytes));
+    Vdc_release_Rview(view);
+    together();
+  };
+  constexpr int kTurns = 10;
+  uint64_t sent[kTurns] = {};
+  for (int turn = 0; turn < kTurns; ++turn) {
+    sent[turn] = adds(turn % 2);
+    all_read(static_cast<char>(turn + 1));
+  }
+  // The second time it is known where the data lie; some times later, that those had been here each time.
+  if (me() < 2 && sent[2 + me()] != 0) {
+    EXPECT_LT(sent[kTurns - 2 + me()], sent[2 + me()]);
+  }
+  adds(0, 2);
+  adds(1);
+  all_read(kTurns + 3);
+}
+
 // The one who waits does nothing for it: neither asks for a byte nor copies one.
 TEST(Counted, WhatIsBegunIsBroughtByWhoReleases) {
   if (count() < 2) GTEST_SKIP() << "needs two processes";
