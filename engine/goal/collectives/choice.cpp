@@ -45,7 +45,7 @@ constexpr Rule kRules[] = {
     {Collective::reduce, kAnySize, 8, GOAL_BINOMIAL, kCrowdedNetwork},
     {Collective::reduce, kAnySize, kAnyRanks, GOAL_HALVING},
 
-    {Collective::allreduce, kAnySize, 2, GOAL_DOUBLING, kNetworkWithinNode},
+    {Collective::allreduce, 1024 * kKiB, 2, GOAL_DOUBLING, kNetworkWithinNode},
     {Collective::allreduce, 8 * kKiB, kAnyRanks, GOAL_DOUBLING},
     {Collective::allreduce, 128 * kKiB, kAnyRanks, GOAL_HALVING},
     {Collective::allreduce, kAnySize, 2, GOAL_PIPELINE, kSlowWire},
