@@ -233,7 +233,10 @@ class BasicProgress {
     return true;
   }
   void take_baton() TAKES_BATON;
-  void leave_baton() LEAVES_BATON;
+  // Who goes on waiting goes on looking: who sleeps because this one looks is told when it ends, or sleeps itself. Told at each release, a
+  // sleeper that does not get the processor would be told again and again, by a system call each.
+  enum class Stays : uint8_t { no, waiting };
+  void leave_baton(Stays stays = Stays::no) LEAVES_BATON;
   void enter_wait() {
     if (plan_.network_open()) Memory::Rush::enters();
     waiting_.add(1);

@@ -61,7 +61,7 @@ template <class Done>
         return true;
       }
       Memory::mark(13, work != 0);
-      leave_baton();
+      leave_baton(Stays::waiting);
     }
     Memory::mark(2, work != 0);
     satisfied = done();
@@ -244,7 +244,7 @@ void BasicProgress<Memory>::take_baton() {
 }
 
 template <class Memory>
-void BasicProgress<Memory>::leave_baton() {
+void BasicProgress<Memory>::leave_baton(Stays stays) {
   for (;;) {
     const bool posted = engine_->posted;
     if (posted) engine_->posted = false;
@@ -257,7 +257,9 @@ void BasicProgress<Memory>::leave_baton() {
     } else {
       baton_.release(Memory::biased());  // what is read below is not older, see Baton::held
     }
-    if ((posted && Memory::keeps(Guard::posted_look) && asleep_.load_relaxed() > 0) || counted_on(Guard::passive_look)) wake_sleepers();
+    if ((posted && Memory::keeps(Guard::posted_look) && asleep_.load_relaxed() > 0) ||
+        (stays == Stays::no && counted_on(Guard::passive_look)))
+      wake_sleepers();
     // What goes on by steps alone was perhaps begun by a call, while another thread sleeps in a wait: then that one steps.
     if (busy && Memory::keeps(Guard::busy_look)) ring_sleeper();
     else if (busy || disturbed) ring_own(Sleeper::engine);
