@@ -84,6 +84,23 @@ class Sleeping {
     hurried_.store(hurried - 1, std::memory_order_relaxed);
     set_timer();
   }
+  // it calls, for the first time since: to send, say, which a provider tells the thread that listens as it does what arrives. If the next
+  // wait is to follow at once, as it does where a call blocks, that would only take the processor from this one in the midst of it;
+  void note_call() {
+    if (called_ns_.load(std::memory_order_relaxed) != 0 || left_to_.load(std::memory_order_relaxed) != LeftTo::arrivals) return;
+    const uint64_t now = now_ns();
+    called_ns_.store(now, std::memory_order_relaxed);
+    if (calls_.expect_computing()) return;
+    gate_->close();
+    left_to_next_wait(now);
+  }
+  // and that wait begins;
+  void note_wait() {
+    const uint64_t called = called_ns_.load(std::memory_order_relaxed);
+    if (called == 0) return;
+    calls_.was(of_thread.left_ns + of_thread.gap_ns - called);
+    called_ns_.store(0, std::memory_order_relaxed);
+  }
   // or something is.
   void wake_engine_soon() {
     if (expect_computing()) set_timer();
@@ -116,17 +133,22 @@ class Sleeping {
     left_ns_.store(now, std::memory_order_relaxed);
     gaps_.was(of_thread.gap_ns);
     if (gaps_.expect_computing()) return true;
+    left_to_next_wait(now);
+    return false;
+  }
+  void left_to_next_wait(uint64_t now) {
     left_to_.store(LeftTo::next_wait, std::memory_order_relaxed);
     if (!gate_->is_due(now)) gate_->wake_after(kMistaken);
-    return false;
   }
 
   ProcessId self_;
   uint32_t uid_ = 0;
   std::vector<int> fds_;
-  std::optional<Gate> gate_;          // fds_, for the engine thread
-  std::atomic<uint64_t> left_ns_{0};  // when the last wait ended; a hint
-  Gaps gaps_;                         // between waits
+  std::optional<Gate> gate_;            // fds_, for the engine thread
+  std::atomic<uint64_t> left_ns_{0};    // when the last wait ended; a hint
+  Gaps gaps_;                           // between waits
+  Gaps calls_;                          // between the first call after a wait and the next wait
+  std::atomic<uint64_t> called_ns_{0};  // when that call was; 0: not yet
   std::atomic<LeftTo> left_to_{LeftTo::arrivals};
   static constexpr uint32_t kMistaken = 200'000;  // ns, see expect_computing
   // So many more of them: what followed one came within kPrecedence. Twice as many each time that soon shows again. All hints.

@@ -130,6 +130,7 @@ class BasicProgress {
   }
   // Its two ends, for callers that every message passes: `leave` follows a `try_enter` that said yes.
   bool try_enter() TAKES_BATON_IF_TRUE {
+    note_call();
     if (plan_.mode == ProgressMode::offload || !take()) return false;
     if (!drain()) [[unlikely]] {  // what this very thread has pushed may lie behind a push that is under way
       engine_->settle();
@@ -171,6 +172,7 @@ class BasicProgress {
   // Runs `action(engine)` while holding the baton, after everything submitted before.
   template <class Action>
   auto locked(Action&& action) {
+    note_call();
     take_baton();
     while (!drain()) {
       leave_baton();
@@ -237,8 +239,15 @@ class BasicProgress {
   // sleeper that does not get the processor would be told again and again, by a system call each.
   enum class Stays : uint8_t { no, waiting };
   void leave_baton(Stays stays = Stays::no) LEAVES_BATON;
+  // What a call does beside a network may wake the thread that listens there.
+  void note_call() {
+    if (plan_.by_socket && !unmet_.load_relaxed() && !Memory::waits()) sleeping_->note_call();
+  }
   void enter_wait() {
-    if (plan_.network_open()) Memory::Rush::enters();
+    if (plan_.network_open()) {
+      Memory::Rush::enters();
+      if (plan_.by_socket) sleeping_->note_wait();
+    }
     waiting_.add(1);
     // Dekker with the parking engine thread: it arms, fences and then reads waiting_; we write waiting_ and then read the door.
     const bool disarmed = Memory::keeps(Guard::enter_disarm) && door_->disarm(Sleeper::engine);

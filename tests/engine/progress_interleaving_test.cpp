@@ -77,6 +77,7 @@ TEST(ProgressInterleaving, WhoLeavesHasTheEngineThreadLookAtDescriptors) {
   EXPECT_ALL_WELL(leave_to_descriptors_twice());
   EXPECT_ALL_WELL(leave_beside_descriptors());
 }
+TEST(ProgressInterleaving, WhoCallsAndDoesNotWaitThenLeavesWhatComesToTheEngineThread) { EXPECT_ALL_WELL(call_beside_descriptors()); }
 TEST(ProgressInterleaving, AnUrgentMessageWakesTheEngineThreadThatIsCalm) { EXPECT_ALL_WELL(leave_calm()); }
 TEST(ProgressInterleaving, TheEngineThreadGetsTheBatonFromWhoHasIt) {
   EXPECT_ALL_WELL(park_while_held(false));

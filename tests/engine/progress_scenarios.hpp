@@ -106,6 +106,20 @@ struct ProgressScenarios {
     add_sender(s, {1}, false);
     return walk(s, [&s](const End& end) { return end.value(s.engine.taken[1]) == 1; });
   }
+  // The leaver calls then, which shall end the listening, and goes back to computing, though the next wait was expected.
+  Found call_beside_descriptors() const {
+    Scenario s(ProgressMode::park, false, true);
+    s.without_bias();
+    s.use_message(0);
+    s.program.initial[s.progress.waiting_.where()] = 1;
+    s.program.thread("leaver", [&s](uint32_t part) -> uint32_t {
+      if (part == 0) return s.progress.leave_wait(), 1;
+      return s.progress.note_call(), kFinished;
+    });
+    add_engine(s);
+    s.program.thread("network", [&s](uint32_t) { return s.send_over_network(), kFinished; });
+    return walk(s, [&s](const End& end) { return end.value(s.engine.taken[0]) == 1; });
+  }
   // And while another begins to wait, polls, and leaves.
   Found leave_to_descriptors_twice() const {
     Scenario s(ProgressMode::park, false, true);

@@ -181,6 +181,13 @@ struct SimulatedSleeping {
   }
   void ignore() { listen(false); }
   void have_engine_listen() { descriptor->set(SimulatedDescriptor::kListens); }
+  // As if the next wait were expected to follow.
+  void note_call() {
+    if (!descriptor->used) return;
+    listen(false);
+    descriptor->set(SimulatedDescriptor::kTimer);
+  }
+  void note_wait() {}
   void wake_engine_soon() { descriptor->set(SimulatedDescriptor::kTimer); }
   void hush() {
     if (descriptor->word.load() & SimulatedDescriptor::kTimer) descriptor->change(0, SimulatedDescriptor::kTimer);
@@ -259,7 +266,7 @@ struct Scenario {
     using Base = BasicProgress<ProgressOfThreads>;
     using Base::asleep_, Base::baton_, Base::bias_owner_, Base::dense_, Base::grant_, Base::passive_, Base::polling_, Base::stop_,
         Base::taken_back_, Base::waiting_, Base::aborts_, Base::unmet_, Base::take, Base::cool, Base::look_for_first_word, Base::sleep,
-        Base::leave_wait, Base::leave_baton, Base::enter_wait, Base::wake_sleepers, Base::step, Base::submit_queued;
+        Base::leave_wait, Base::leave_baton, Base::enter_wait, Base::note_call, Base::wake_sleepers, Base::step, Base::submit_queued;
   } progress;
   BasicDoorbell<Memory> door;
   BasicWatch<Memory> watch;
