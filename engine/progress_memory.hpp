@@ -150,7 +150,9 @@ class Sleeping {
   Gaps calls_;                          // between the first call after a wait and the next wait
   std::atomic<uint64_t> called_ns_{0};  // when that call was; 0: not yet
   std::atomic<LeftTo> left_to_{LeftTo::arrivals};
-  static constexpr uint32_t kMistaken = 200'000;  // ns, see expect_computing
+  // ns, see expect_computing. As long as a scheduler's tick: the processor's own timer would have to be set for a nearer one, which takes a
+  // virtual machine 10 us.
+  static constexpr uint32_t kMistaken = 4'000'000;
   // So many more of them: what followed one came within kPrecedence. Twice as many each time that soon shows again. All hints.
   static constexpr uint32_t kHurried = 16, kMostHurried = 1024;
   std::atomic<uint32_t> hurried_{0};
