@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <utility>
 
 #include "shmem/views/diff/index.hpp"
 #include "shmem/views/diff/session.hpp"
@@ -14,12 +15,22 @@
 namespace portunus::views {
 namespace {
 
-constexpr unsigned kCallsPerStep = 8;
-
 double now() {
   timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+// Who goes again and again makes no calls that step the engine, which others' announcements need. A step costs as much as many of these
+// calls: where they are short, it comes after more of them.
+void step_for_others() {
+  constexpr unsigned kFewest = 8, kMost = 128;
+  constexpr double kSoon = 20e-6;  // seconds
+  unsigned& calls = library.calls_per_step;
+  const double before = std::exchange(library.stepped_at, now());
+  calls = library.stepped_at - before < kSoon ? std::min(2 * calls, kMost) : std::max(calls / 2, kFewest);
+  library.calls_to_step = calls;
+  PtlxProgress();
 }
 
 // Who waits behind this process waits in vain, too.
@@ -232,8 +243,7 @@ bool goes_again(View& view, Vdcx_mode mode) {
   ++library.counters.write_acquires;
   ++library.counters.again;
   take(view);
-  // Who goes again and again makes no calls that step the engine, which others' announcements need.
-  if (library.net.any_far() && library.counters.again.value() % kCallsPerStep == 0) PtlxProgress();
+  if (library.net.any_far() && --library.calls_to_step == 0) step_for_others();
   return true;
 }
 
