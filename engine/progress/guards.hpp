@@ -29,7 +29,7 @@ namespace portunus {
   X(queue_look_biased, "the same with the bias")                                                                  \
   X(posted_look, "who has released the baton wakes those who sleep for what was posted")                          \
   X(busy_look, "who has released the baton wakes whoever sleeps while something goes on by steps alone")          \
-  X(passive_look, "who has released the baton wakes those who count on the holder's looking")                     \
+  X(passive_look, "who ceases to look wakes those who count on the holder's looking")                             \
   X(passive_look_biased, "the same with the bias")                                                                \
   X(passive_bump, "who wakes passive sleepers changes their word first")                                          \
   X(passive_fence, "a passive sleeper fences between saying so and its second look")                              \

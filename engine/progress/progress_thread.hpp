@@ -153,7 +153,7 @@ void BasicProgress<Memory>::park(uint32_t word, int64_t rest_ns, int64_t longest
 }
 
 // Somebody else has the baton, perhaps on this very processor. To give way by sched_yield would leave it to a computing application for
-// a whole slice of the scheduler's, milliseconds; whoever releases the baton wakes passive sleepers.
+// a whole slice of the scheduler's, milliseconds; whoever releases the baton, and ceases to look, wakes passive sleepers.
 template <class Memory>
 void BasicProgress<Memory>::wait_for_baton() {
   const uint32_t word = passive_word_->load_relaxed();

@@ -61,7 +61,8 @@ template <class Done>
         return true;
       }
       Memory::mark(13, work != 0);
-      leave_baton(Stays::waiting);
+      // Beside a network that nobody came by yet it is the engine thread that looks, and may be asleep for the baton.
+      leave_baton(unmet_.load_relaxed() ? Stays::no : Stays::waiting);
     }
     Memory::mark(2, work != 0);
     satisfied = done();

@@ -88,6 +88,7 @@ TEST(ProgressInterleaving, OneMayHandOverToTheEngineThreadWhileAnotherBeginsToWa
 TEST(ProgressInterleaving, WhoLeavesRelievesThoseWhoSleep) { EXPECT_ALL_WELL(relieve()); }
 TEST(ProgressInterleaving, TheEngineThreadTakesTheFirstWordByANetworkWhileOthersWait) {
   EXPECT_ALL_WELL(first_word());
+  EXPECT_ALL_WELL(first_word_beside_two());
   EXPECT_ALL_WELL(first_word_by_descriptor());
 }
 TEST(ProgressInterleaving, WhatFollowsTheFirstWordReachesWhoHadLeftThatToTheEngineThread) { EXPECT_ALL_WELL(second_word()); }

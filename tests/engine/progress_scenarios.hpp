@@ -23,6 +23,17 @@ struct ProgressScenarios {
   static void add_engine(Scenario& s) {
     s.program.thread("engine thread", [&s](uint32_t) { return s.progress.run_parked(), kFinished; });
   }
+  // The engine thread from when the network has woken it.
+  static void add_who_answers_the_first_word(Scenario& s) {
+    s.program.thread("engine thread", [&s](uint32_t) {
+      s.engine.hello.await(1);
+      while (s.progress.unmet_.load() != 0) {
+        Memory::mark(30);
+        s.progress.look_for_first_word();
+      }
+      return kFinished;
+    });
+  }
   static void add_sender(Scenario& s, std::initializer_list<size_t> messages, bool registered) {
     s.program.thread("sender", [&s, messages = std::vector<size_t>(messages), registered](uint32_t) {
       for (size_t i : messages) s.send(i, registered);
@@ -217,6 +228,18 @@ struct ProgressScenarios {
     s.program.thread("caller", [&s](uint32_t) { return s.arrive_by_network(s.engine.hello), kFinished; });
     return walk(s, [&s](const End& end) { return end.value(s.engine.met) == 1; });
   }
+  // He calls while one of two that wait has the baton, which then sleeps behind the other: neither watches the network.
+  Found first_word_beside_two() const {
+    Scenario s(ProgressMode::park, true);
+    s.without_bias();
+    s.use_message(0);
+    s.use({&s.progress.polling_, &s.progress.unmet_, &s.engine.hello, &s.engine.met});
+    s.program.initial[s.progress.unmet_.where()] = s.program.initial[s.progress.polling_.where()] = 1;
+    add_waiter(s, "waiter", 0);
+    add_who_answers_the_first_word(s);
+    s.program.thread("caller", [&s](uint32_t) { return s.engine.hello.store(1), kFinished; });
+    return walk(s, [&s](const End& end) { return end.value(s.engine.met) == 1; });
+  }
   // And then sends what that thread waits for: when the call was answered, the engine thread leaves the descriptors to it.
   Found second_word() const {
     Scenario s(ProgressMode::park, true);
@@ -233,14 +256,7 @@ struct ProgressScenarios {
       }
       return kFinished;
     });
-    s.program.thread("engine thread", [&s](uint32_t) {
-      s.engine.hello.await(1);
-      while (s.progress.unmet_.load() != 0) {
-        Memory::mark(30);
-        s.progress.look_for_first_word();
-      }
-      return kFinished;
-    });
+    add_who_answers_the_first_word(s);
     s.program.thread("caller", [&s](uint32_t) {
       s.progress.asleep_.await(1);
       s.arrive_by_network(s.engine.hello);
