@@ -65,7 +65,7 @@ struct FarCopy {
   std::vector<Fetched> fetched;           // what `first` asked for without knowing whether it is new
   std::vector<Fetched> wanted;            // what is asked for then
   Room staged, staged_too;                // of `fetched` and of `wanted`
-  uint8_t in_vain[2] = {0, 0};            // copies in a row that brought nothing new: acquired to write, to read
+  uint8_t in_vain = 0;                    // copies in a row to write, which brought nothing new
 };
 
 // A view as this process knows it.

@@ -1,4 +1,5 @@
-// far_copy.cpp: words, slot, index and data of a process on another node, got together as far as it is known where they lie.
+// far_copy.cpp: words, slot, index and data of a process on another node, got together as far as it is known where they lie, and likely
+// that they are new.
 //
 // Data come into room of their own and are taken over when all are there: the version that this process has stays whole, and can be
 // recovered, if the other dies in between.
@@ -13,7 +14,7 @@ namespace portunus::views {
 namespace {
 
 constexpr size_t kAtOnce = 64 * 1024;    // so much is got before it is known whether it is new
-constexpr uint8_t kMostInVain = 2;       // copies that brought nothing new, after which it is not
+constexpr uint8_t kMostInVain = 2;       // copies to write that brought nothing new, after which it is not
 constexpr size_t kMostKept = 16u << 20;  // room for arriving data is kept for the next copy up to here
 
 size_t word_of(const View& view) { return library.layout.slot(view.id) + offsetof(Slot, word); }
@@ -45,8 +46,9 @@ const char* staged(const std::vector<Fetched>& all, const char* bytes_there, siz
   return bytes_there + found->at + (offset - found->offset);
 }
 
-// Who writes what it has read before, as processes do that write in turns, has it all: what that program did last it will do again.
-uint8_t& in_vain(View& view) { return view.far.in_vain[view.mode == VDCX_READ]; }
+// Who writes what it has read before, as processes do that write in turns, has it all: what that program did last it will do again. (Who
+// reads asks for news, and wants them soon when there are any.)
+bool expects_news(const View& view) { return view.mode == VDCX_READ || view.far.in_vain < kMostInVain; }
 
 // Asks for the slot, and for index and data where the last copy found them, if they are likely to be new. In order, so that the looks
 // enclose all.
@@ -61,7 +63,7 @@ void start(View& view, FarCopy& far, int q, bool looks) {
   if (looks) library.net.load(far.batch, q, word_of(view), &far.words[0]);
   library.net.get(far.batch, q, library.layout.slot(view.id), &far.slot, sizeof far.slot);
   const auto known = view.far_index.find(q);
-  if (known != view.far_index.end() && known->second.second * entry_bytes(view) <= ordered && in_vain(view) < kMostInVain) {
+  if (known != view.far_index.end() && known->second.second * entry_bytes(view) <= ordered && expects_news(view)) {
     ask_for_index(view, far, q, known->second.first, known->second.second);
     if (view.mode != VDCX_OVERWRITE && !view.declared)
       for (const Range& span : view.far_spans) add(far.fetched, span.offset, span.bytes);
@@ -239,11 +241,11 @@ Copied copy_from_far(View& view, int q) {
     if (far.step == FarCopy::Step::first) {
       same_view(view, q, far.slot);
       if (far.slot.version <= version_here(view)) {
-        in_vain(view) = static_cast<uint8_t>(std::min(in_vain(view) + 1, int{kMostInVain}));
+        if (view.mode != VDCX_READ && far.in_vain < kMostInVain) ++far.in_vain;
         return Copied::yes;
       }
       if (!sound(view, far.slot)) return Copied::yes;  // At::check finds another epoch
-      in_vain(view) = 0;
+      if (view.mode != VDCX_READ) far.in_vain = 0;
       view.far_index[q] = {far.slot.index_at, far.slot.index_length};
       far.step = FarCopy::Step::index;
       if (far.index_length != far.slot.index_length || far.index_at != far.slot.index_at) {

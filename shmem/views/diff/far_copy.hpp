@@ -15,8 +15,8 @@ bool bring_far(View& view, int p, bool reader);
 bool same_view(View& view, int q, const Slot& theirs);
 PageEntry& detected_entry(View& view, uint64_t page);
 
-// Looks at the word of process q; what a copy from there needs comes along, as far as it is known where it lies. The copy that
-// follows uses it, and last_look() is the word as it was after that.
+// Looks at the word of process q; what a copy from there needs comes along, as far as it is known where it lies and it is likely to be new.
+// The copy that follows uses it, and last_look() is the word as it was after that.
 Word look_far(View& view, int q);
 // Announces this process at q's word; the same comes along, and is good if q was the idle owner.
 Word announce_far(View& view, int q, uint64_t announcement);
