@@ -39,7 +39,15 @@ void Sleeping::sleep(Doorbell& door, uint32_t word, Sleeper who, int64_t timeout
   const int gate = gate_->fd();
   const bool rung = engine_bell_->wait({&gate, 1}, timeout_ns);
   const bool timed = gate_->clear();
+  if (timed) note_mistake();
   if (!rung) give_precedence(!timed);
+}
+
+// Was the next wait, or a call, expected in vain? It has been computing for long when the timer for that runs out.
+void Sleeping::note_mistake() {
+  if (left_to_.load(std::memory_order_relaxed) == LeftTo::next_wait && outside_.load(std::memory_order_relaxed) &&
+      now_ns() - left_ns_.load(std::memory_order_relaxed) >= Gaps::kComputes)
+    careful_.store(kCareful, std::memory_order_relaxed);
 }
 
 // An arrival so soon after a wait tells what to expect; a timer that runs on from wait to wait does not.

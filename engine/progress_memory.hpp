@@ -55,7 +55,11 @@ class Sleeping {
     futex_wait(word.address(), seen, Sleeper::waiter, timeout_ns);
   }
   // For the engine thread, and only where there are descriptors. Whether what they bring ends its sleep, this one and those to come:
-  void listen(bool listens) { listens ? gate_->open() : gate_->close(); }
+  void listen(bool listens) {
+    if (!listens) return gate_->close();
+    left_to_.store(LeftTo::arrivals, std::memory_order_relaxed);
+    gate_->open();
+  }
   // not for long: they need not even say so,
   void ignore() { gate_->detach(); }
   // not now: an application thread begins to wait;
@@ -96,9 +100,10 @@ class Sleeping {
   }
   // and that wait begins;
   void note_wait() {
-    const uint64_t called = called_ns_.load(std::memory_order_relaxed);
+    outside_.store(false, std::memory_order_relaxed);
+    const uint64_t called = called_ns_.load(std::memory_order_relaxed), now = of_thread.left_ns + of_thread.gap_ns;
     if (called == 0) return;
-    calls_.was(of_thread.left_ns + of_thread.gap_ns - called);
+    if (called < now) calls_.was(now - called);  // else another thread's
     called_ns_.store(0, std::memory_order_relaxed);
   }
   // or something is.
@@ -122,6 +127,7 @@ class Sleeping {
   enum class LeftTo : uint8_t { arrivals, timer, next_wait };
 
   void give_precedence(bool to_arrival);
+  void note_mistake();
   void set_timer() {
     left_to_.store(LeftTo::timer, std::memory_order_relaxed);
     gate_->wake_after(kPrecedence);
@@ -131,6 +137,7 @@ class Sleeping {
   bool expect_computing() {
     const uint64_t now = of_thread.left_ns;
     left_ns_.store(now, std::memory_order_relaxed);
+    outside_.store(true, std::memory_order_relaxed);
     gaps_.was(of_thread.gap_ns);
     if (gaps_.expect_computing()) return true;
     left_to_next_wait(now);
@@ -138,7 +145,10 @@ class Sleeping {
   }
   void left_to_next_wait(uint64_t now) {
     left_to_.store(LeftTo::next_wait, std::memory_order_relaxed);
-    if (!gate_->is_due(now)) gate_->wake_after(kMistaken);
+    if (gate_->is_due(now)) return;
+    const uint32_t careful = careful_.load(std::memory_order_relaxed);
+    if (careful > 0) careful_.store(careful - 1, std::memory_order_relaxed);
+    gate_->wake_after(careful > 0 ? kMistakenOften : kMistaken);
   }
 
   ProcessId self_;
@@ -151,8 +161,10 @@ class Sleeping {
   std::atomic<uint64_t> called_ns_{0};  // when that call was; 0: not yet
   std::atomic<LeftTo> left_to_{LeftTo::arrivals};
   // ns, see expect_computing. As long as a scheduler's tick: the processor's own timer would have to be set for a nearer one, which takes a
-  // virtual machine 10 us.
-  static constexpr uint32_t kMistaken = 4'000'000;
+  // virtual machine 10 us. The other is set so many times after one that ran out in vain.
+  static constexpr uint32_t kMistaken = 4'000'000, kMistakenOften = 200'000, kCareful = 64;
+  std::atomic<uint32_t> careful_{0};
+  std::atomic<bool> outside_{true};  // no application thread is in a wait; a hint
   // So many more of them: what followed one came within kPrecedence. Twice as many each time that soon shows again. All hints.
   static constexpr uint32_t kHurried = 16, kMostHurried = 1024;
   std::atomic<uint32_t> hurried_{0};

@@ -1,4 +1,4 @@
-// gaps.hpp: does computing follow this wait, or the next wait?
+// gaps.hpp: does computing follow this wait, or the next wait? And the same of calls, of which the last before a wait is one gap from it.
 //
 // Who ends a wait beside a network leaves it to the engine's thread to hear what arrives. If the next wait follows at once, as within one
 // exchange of several messages, all that this brings is a system call at each end, and a thread that wakes to find that nobody needs it.
@@ -17,7 +17,7 @@ namespace portunus {
 
 class Gaps {
  public:
-  // Between two waits so many ns have passed: what was expected last has come true, or not.
+  // Between two waits, or a call and the next wait, so many ns have passed: what was expected last has come true, or not.
   void was(uint64_t ns) {
     const uint32_t history = history_.load(std::memory_order_relaxed);
     const bool computed = ns >= kComputes;

@@ -18,7 +18,7 @@
 //     hot bit     who leaves in a rush (under baton)    ringers, without a fence      S          arm: heavy, look
 //   watch         sleepers (bits), ringers (0)          who stores to watched memory  S, relaxed store, read | set, heavy, look
 //   passive word  who wakes (+1)                        passive sleepers (futex)      S          read, then say so, fence, look | release, look, +1, wake
-//   passive       passive sleepers; the engine thread   who releases the baton        S          the same; the engine thread while it wants the baton
+//   passive       passive sleepers; the engine thread   who ceases to look            S          the same; the engine thread while it wants the baton
 //   asleep        all sleepers                          who releases, having posted   S          as passive; the door's arming for the active
 //   polling       who sleeps on descriptors             who would sleep passively     S          as the baton: somebody else looks
 //   unmet         begin; meet, under the baton          the same; the engine thread   relaxed    a stale one costs that thread a look, and wakes who sleeps
@@ -33,7 +33,7 @@
 //   naps, uses, wanted                                                                relaxed    hints: nothing is lost by a late read
 //   looks         who polls or waits                  engine thread                  relaxed    a hint
 //   grant, bias_owner, taken_back, rush, clock, posted  the holder of the baton alone -          -
-//   gate          enter_wait, leave_wait, engine thread   engine thread's sleep      kernel     whoever is late costs a look more, see host/gate.hpp
+//   gate          calls, enter_wait, leave_wait, engine thread   engine thread's sleep   kernel   whoever is late costs a look more, or less: then a timer
 //   calm          engine thread, under the baton      the holder of the baton, and that thread anywhere
 //
 // clang-format on
@@ -239,14 +239,15 @@ class BasicProgress {
   // sleeper that does not get the processor would be told again and again, by a system call each.
   enum class Stays : uint8_t { no, waiting };
   void leave_baton(Stays stays = Stays::no) LEAVES_BATON;
+  bool parks_by_socket() const { return plan_.by_socket && plan_.mode == ProgressMode::park; }
   // What a call does beside a network may wake the thread that listens there.
   void note_call() {
-    if (plan_.by_socket && !unmet_.load_relaxed() && !Memory::waits()) sleeping_->note_call();
+    if (parks_by_socket() && !unmet_.load_relaxed() && !dense_.load_relaxed() && !Memory::waits()) sleeping_->note_call();
   }
   void enter_wait() {
     if (plan_.network_open()) {
       Memory::Rush::enters();
-      if (plan_.by_socket) sleeping_->note_wait();
+      if (parks_by_socket()) sleeping_->note_wait();
     }
     waiting_.add(1);
     // Dekker with the parking engine thread: it arms, fences and then reads waiting_; we write waiting_ and then read the door.
