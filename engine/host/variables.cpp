@@ -6,9 +6,8 @@ namespace portunus {
 std::span<const Variable> environment_variables() {
   static constexpr Variable kVariables[] = {
       {"PTL_PROGRESS", "auto, spin, park, offload, caller", "auto",
-       "who steps the engine: its thread on a core of its own; its thread, asleep until it is rung (for what nobody waits for, at times "
-       "only a few ms later); its "
-       "thread only, never the application; no thread at all"},
+       "who steps the engine: its thread on a core of its own; its thread, asleep until it is rung (for what nobody of the process waits "
+       "for, at times only a few ms later); its thread only, never the application; no thread at all"},
       {"PTL_ENGINE_CORE", "number of a logical processor", "chosen by hwloc", "where the engine's thread runs"},
       {"PTL_NODE", "1, 0", "1", "0: nothing goes through shared memory, everything crosses libfabric"},
       {"PTL_NODE_RING", "KiB, 64 to 1048576", "512",
