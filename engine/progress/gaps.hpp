@@ -1,4 +1,4 @@
-// gaps.hpp: does computing follow this wait, or the next wait? And the same of calls, of which the last before a wait is one gap from it.
+// gaps.hpp: does computing follow this wait, or this call, or does the next wait?
 //
 // Who ends a wait beside a network leaves it to the engine's thread to hear what arrives. If the next wait follows at once, as within one
 // exchange of several messages, all that this brings is a system call at each end, and a thread that wakes to find that nobody needs it.

@@ -154,7 +154,8 @@ struct Library {
   size_t held_reads = 0;
   std::vector<View*> aheads;  // begun and not complete
   // Of an owner who goes again and again: until it steps the engine, and from step to step; when it did last, in seconds.
-  unsigned calls_to_step = 8, calls_per_step = 8;
+  static constexpr unsigned kFewestCalls = 8;
+  unsigned calls_to_step = kFewestCalls, calls_per_step = kFewestCalls;
   double stepped_at = 0;
   std::vector<Delivery> deliveries;
   Counters counters;

@@ -24,11 +24,11 @@ double now() {
 // Who goes again and again makes no calls that step the engine, which others' announcements need. A step costs as much as many of these
 // calls: where they are short, it comes after more of them.
 void step_for_others() {
-  constexpr unsigned kFewest = 8, kMost = 128;
+  constexpr unsigned kMost = 128;
   constexpr double kSoon = 20e-6;  // seconds
   unsigned& calls = library.calls_per_step;
   const double before = std::exchange(library.stepped_at, now());
-  calls = library.stepped_at - before < kSoon ? std::min(2 * calls, kMost) : std::max(calls / 2, kFewest);
+  calls = library.stepped_at - before < kSoon ? std::min(2 * calls, kMost) : std::max(calls / 2, Library::kFewestCalls);
   library.calls_to_step = calls;
   PtlxProgress();
 }
