@@ -1,7 +1,10 @@
 // deadlock.cpp: following who waits for whom.
 #include "shmem/views/watch/deadlock.hpp"
 
+#include <algorithm>
 #include <ctime>
+
+#include "shmem/views/watch/blocked.hpp"
 
 namespace portunus::views {
 namespace {
@@ -11,14 +14,17 @@ double now() {
   clock_gettime(CLOCK_MONOTONIC, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
-uint64_t turn = 0;
+constexpr double kLongest = 1.0;  // seconds
+uint32_t last_turn = 0;
 
 }  // namespace
 
 void view_blocks(View& view) {
   if (view.request.at != At::told_write && view.request.at != At::told_read) return;
-  own(library.header().blocked)
-      .store(++turn << 32 | static_cast<uint64_t>(view.id) << 16 | (view.request.other + 1u), std::memory_order_release);
+  auto word = own(library.header().blocked);
+  const Blocked before{word.load(std::memory_order_relaxed)}, said = before.again(view.id, view.request.other, last_turn + 1);
+  last_turn += said.bits != before.bits;
+  word.store(said.bits, std::memory_order_release);
 }
 void nobody_blocks() { own(library.header().blocked).store(0, std::memory_order_release); }
 
@@ -30,13 +36,12 @@ std::vector<std::pair<int, uint64_t>> DeadlockProbe::follow() const {
   std::vector<std::pair<int, uint64_t>> chain;
   int at = library.me;
   for (int i = 0; i <= library.n; ++i) {
-    const uint64_t said = library.net.load(at, offsetof(Header, blocked));
-    if (library.net.failed() || (said & 0xffff) == 0) break;
+    const Blocked said{library.net.load(at, offsetof(Header, blocked))};
+    if (library.net.failed() || said.none()) break;
     // Told already, it goes on as soon as it is given a processor.
-    const int view = static_cast<int>(said >> 16 & 0xffff);
-    if (library.net.load(at, library.layout.slot(view) + offsetof(Slot, told)) != 0 || library.net.failed()) break;
-    chain.push_back({at, said});
-    at = static_cast<int>(said & 0xffff) - 1;
+    if (library.net.load(at, library.layout.slot(said.view()) + offsetof(Slot, told)) != 0 || library.net.failed()) break;
+    chain.push_back({at, said.bits});
+    at = said.process();
     if (at == library.me) return chain;
   }
   library.net.clear();
@@ -44,7 +49,7 @@ std::vector<std::pair<int, uint64_t>> DeadlockProbe::follow() const {
 }
 
 bool DeadlockProbe::finds_circle(View& view) {
-  interval_ *= 2;
+  interval_ = std::min(2 * interval_, kLongest);
   view_blocks(view);
   found_ = follow();
   const bool same = !found_.empty() && follow() == found_;

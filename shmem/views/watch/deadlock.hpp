@@ -2,7 +2,7 @@
 // with nobody in it told meanwhile, is a deadlock, and the highest process in it is told.
 //
 // Thread: the one that calls. Cost: nothing for waits below 10 ms; then one word from each process of the chain, at
-// doubling intervals.
+// intervals that double up to a second.
 // Source: VODCA, section 3.3 (doubling intervals).
 #pragma once
 
