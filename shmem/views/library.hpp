@@ -152,7 +152,8 @@ struct Library {
   std::vector<View*> writers;  // held for writing, in the order of their acquires
   View* detected = nullptr;    // the one detected view held for writing
   size_t held_reads = 0;
-  std::vector<View*> aheads;  // begun and not complete
+  std::vector<View*> aheads;             // begun and not complete
+  std::vector<View*> written_by_others;  // read streams whose versions arrive in the view
   // Of an owner who goes again and again: until it steps the engine, and from step to step; when it did last, in seconds.
   static constexpr unsigned kFewestCalls = 8;
   unsigned calls_to_step = kFewestCalls, calls_per_step = kFewestCalls;

@@ -101,7 +101,8 @@ int Vdcx_wrote(int viewid, const void *start, size_t bytes);
 /* Of the copy held here: 0, and one more for each release after writing. */
 int Vdcx_version(int viewid, uint64_t *version);
 /* Makes a declared view a stream of versions from one writer to fixed readers: each reader's i-th read is version i; the writer waits in
- * acquire when `depth` versions are unread by some reader. Collective over writer and readers. */
+ * acquire when `depth` versions are unread by some reader. What a reader's view holds after its release is not defined: the next version
+ * may be arriving there. Collective over writer and readers. */
 int Vdcx_stream(int viewid, int writer, const int *readers, unsigned n, unsigned depth);
 /* After LOST: collective over the living. The newest whole copy among them becomes the owner's. LOST: nobody has one. */
 int Vdcx_recover(int viewid, int *owner, uint64_t *version);

@@ -33,10 +33,10 @@ static void change(int *key, int round) {
 }
 
 #if FORM == DECLARED
-static void add_ints(void *to, const void *from, long count) {
+static void add_ints(void *to, const void *from, const void *more, long count) {
     int *const a = to;
-    const int *const b = from;
-    for (long i = 0; i < count; ++i) a[i] += b[i];
+    const int *const b = from, *const c = more;
+    for (long i = 0; i < count; ++i) a[i] = b[i] + c[i];
 }
 #endif
 

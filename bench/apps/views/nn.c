@@ -31,10 +31,10 @@ static void learn(long p, const int64_t *w, int64_t *change) {
 }
 
 #if FORM == DECLARED
-static void add_longs(void *to, const void *from, long count) {
+static void add_longs(void *to, const void *from, const void *more, long count) {
     int64_t *const a = to;
-    const int64_t *const b = from;
-    for (long i = 0; i < count; ++i) a[i] += b[i];
+    const int64_t *const b = from, *const c = more;
+    for (long i = 0; i < count; ++i) a[i] = b[i] + c[i];
 }
 #endif
 

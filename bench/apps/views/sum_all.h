@@ -15,7 +15,7 @@ static struct {
     char *parts, *sums;
     long slice; /* elements */
     size_t bytes;
-    void (*add)(void *to, const void *from, long count);
+    void (*add)(void *to, const void *from, const void *more, long count); /* to = from + more */
     int reading;
 } sum;
 
@@ -24,7 +24,7 @@ static int sum_view(int of) { return n * n + of; }
 static char *part_at(int from, int to) { return sum.parts + (size_t)part_view(from, to) * sum.bytes; }
 
 /* Collective. `count` elements of `size` bytes; the arrays have sum.slice * n elements. */
-static void sum_open(long count, size_t size, void (*add)(void *, const void *, long)) {
+static void sum_open(long count, size_t size, void (*add)(void *, const void *, const void *, long)) {
     sum.slice = (count + n - 1) / n;
     sum.bytes = (size_t)sum.slice * size;
     sum.add = add;
@@ -59,11 +59,11 @@ static const void *sum_end(void) {
     for (int i = 1; i < n; ++i) TRY(Vdcx_release(part_view(me, (me + i) % n)));
     char *const mine = sum.sums + (size_t)me * sum.bytes;
     TRY(Vdcx_acquire(sum_view(me), n > 1 ? VDCX_OVERWRITE : VDCX_WRITE, -1));
-    memcpy(mine, part_at(me, me), sum.bytes);
+    if (n == 1) memcpy(mine, part_at(me, me), sum.bytes);
     for (int i = 1; i < n; ++i) {
         const int from = (me + n - i) % n;
         TRY(Vdcx_acquire(part_view(from, me), VDCX_READ, -1));
-        sum.add(mine, part_at(from, me), sum.slice);
+        sum.add(mine, i == 1 ? part_at(me, me) : mine, part_at(from, me), sum.slice);
         TRY(Vdcx_release(part_view(from, me)));
     }
     TRY(Vdcx_release(sum_view(me)));

@@ -148,6 +148,15 @@ void look_for_overlap(View& view, uint64_t page, const uint64_t map[kMapWords]) 
   }
 }
 
+// Bytes that others put here at any time were not written by this program.
+void leave_out_arrivals(uint64_t page, uint64_t map[kMapWords]) {
+  for (const auto* views : {&library.aheads, &library.written_by_others})
+    for (const View* other : *views)
+      for (const Range& piece : other->pieces)
+        for (size_t at = std::max(piece.offset, page * kPage); at < std::min(piece.end(), (page + 1) * kPage); ++at)
+          map[at % kPage / 64] &= ~(uint64_t{1} << at % 64);
+}
+
 void end_detected(View& view, uint64_t version) {
   for (const Range& told : view.told)
     for (size_t page = told.offset / kPage; page * kPage < told.end(); ++page) {
@@ -162,6 +171,8 @@ void end_detected(View& view, uint64_t version) {
   for (const uint32_t page : pages) {
     uint64_t map[kMapWords] = {};
     if (!compare_page(library.arena() + size_t{page} * kPage, window.twin(page), map)) continue;
+    leave_out_arrivals(page, map);
+    if (std::all_of(map, map + kMapWords, [](uint64_t word) { return word == 0; })) continue;
     if (library.check) look_for_overlap(view, page, map);
     PageEntry& entry = detected_entry(view, page);
     for (size_t i = 0; i < kMapWords; ++i) entry.map[i] |= map[i];

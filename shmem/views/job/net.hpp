@@ -106,8 +106,15 @@ class Net {
   ptl_handle_ct_t count_puts(ptl_match_bits_t bits, size_t offset, size_t bytes);
   uint64_t counted(ptl_handle_ct_t count) const;
   void count_one(ptl_handle_ct_t count);
-  // `from` is an offset of this process's block, whose bytes stay as they are until it is known that they came.
-  void put_counted(int pe, ptl_match_bits_t bits, size_t from, size_t bytes);
+  // Of puts whose bytes may change as soon as they have left.
+  struct Leaving {
+    ptl_handle_ct_t count = PTL_CT_NONE;
+    ptl_handle_md_t md{};
+    uint64_t puts = 0;
+  };
+  bool have_left(const Leaving& leaving) const;
+  // `from` is an offset of this process's block, whose bytes stay as they are until it is known that they came; or have left.
+  void put_counted(int pe, ptl_match_bits_t bits, size_t from, size_t bytes, Leaving* leaving = nullptr);
   void add(int pe, size_t offset, uint64_t value);
   // What is said to happen when a counter reaches a threshold then happens again, each time that it has counted `stride` more.
   void repeat(ptl_handle_ct_t count, uint64_t stride);

@@ -44,11 +44,24 @@ uint64_t Net::counted(ptl_handle_ct_t count) const {
 
 void Net::count_one(ptl_handle_ct_t count) { check(PtlCTInc(count, {1, 0}), "PtlCTInc"); }
 
-void Net::put_counted(int pe, ptl_match_bits_t bits, size_t from, size_t bytes) {
+bool Net::have_left(const Leaving& leaving) const {
+  if (leaving.puts == 0) return true;
+  ptl_ct_event_t now{};
+  check(PtlCTGet(leaving.count, &now), "PtlCTGet");
+  return now.success + now.failure >= leaving.puts;
+}
+
+void Net::put_counted(int pe, ptl_match_bits_t bits, size_t from, size_t bytes, Leaving* leaving) {
+  if (leaving && leaving->count == PTL_CT_NONE) {
+    check(PtlCTAlloc(ni_, &leaving->count), "PtlCTAlloc");
+    bind(leaving->md, PTL_MD_EVENT_CT_SEND, leaving->count);
+  }
   size_t done = 0;
   do {
     const size_t part = std::min(bytes - done, counted_part_of(bytes));
-    check(PtlPut(memory_md_, address(block_ + from) + done, part, PTL_NO_ACK_REQ, process(pe), stream_index_, bits, done, nullptr, 0),
+    if (leaving) ++leaving->puts;
+    check(PtlPut(leaving ? leaving->md : memory_md_, address(block_ + from) + done, part, PTL_NO_ACK_REQ, process(pe), stream_index_, bits,
+                 done, nullptr, 0),
           "PtlPut");
     count_message();
     done += part;

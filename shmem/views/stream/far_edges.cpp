@@ -7,6 +7,7 @@ namespace portunus::views {
 namespace {
 
 enum : ptl_match_bits_t { kData, kCredit };
+// `slot` depth is the view itself.
 ptl_match_bits_t bits_of(const View& view, size_t slot, ptl_match_bits_t kind) {
   return static_cast<ptl_match_bits_t>(view.id) << 32 | slot << 1 | kind;
 }
@@ -38,11 +39,30 @@ void open_far_edges(View& view) {
       net.add_when(stream.read[s], stream.children.size() + 1, parent, library.layout.arena + stream.credit_of(library.me, s));
     else net.put_when(stream.read[s], stream.children.size() + 1, parent, bits_of(view, s, kCredit), at, 0);
   }
+  stream.taken.assign(stream.depth + 1, 0);
+  if (put_into_view(view, stream, stream.place)) {
+    stream.came_into_view = net.count_puts(bits_of(view, stream.depth, kData), library.layout.arena + view.pieces[0].offset, view.bytes);
+    library.written_by_others.push_back(&view);
+  }
   net.store(stream.writer, library.layout.arena + stream.credit_of(library.me, stream.depth), 1);
 }
 
+namespace {
+bool came_into_view(const Stream& stream) {
+  return stream.came_into_view != PTL_CT_NONE &&
+         library.net.counted(stream.came_into_view) >= (stream.taken[stream.depth] + 1) * stream.parts;
+}
+}  // namespace
+
 bool far_version_came(const Stream& stream, uint64_t k) {
-  return library.net.counted(stream.came[stream.slot_number(k)]) >= stream.round_of(k) * stream.parts;
+  const size_t s = stream.slot_number(k);
+  return came_into_view(stream) || library.net.counted(stream.came[s]) >= (stream.taken[s] + 1) * stream.parts;
+}
+
+bool take_far(Stream& stream, uint64_t k) {
+  const bool in_view = came_into_view(stream);
+  ++stream.taken[in_view ? stream.depth : stream.slot_number(k)];
+  return in_view;
 }
 
 void far_release(View& view, uint64_t k) {
@@ -54,11 +74,15 @@ void far_release(View& view, uint64_t k) {
   else library.net.put_counted(parent, bits_of(view, s, kCredit), 0, 0);
 }
 
-void send_far(View& view, uint64_t k, const char* packed) {
-  const Stream& stream = *view.stream;
+void send_far(View& view, uint64_t k) {
+  Stream& stream = *view.stream;
+  const size_t from = library.layout.arena + (stream.in_view ? view.pieces[0].offset : stream.slot_of(k));
   for (const size_t child : stream.children)
     if (branch_lives(stream, child)) {
-      library.net.put_counted(stream.tree.process(child), bits_of(view, stream.slot_number(k), kData), packed - library.board, view.bytes);
+      const int reader = stream.tree.process(child);
+      const bool into_view = put_into_view(view, stream, child) && read_by(stream, reader, k - 1);
+      library.net.put_counted(reader, bits_of(view, into_view ? stream.depth : stream.slot_number(k), kData), from, view.bytes,
+                              stream.in_view ? &stream.leaving : nullptr);
       library.counters.brought_bytes += view.bytes;
     }
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "engine/goal/copy.hpp"
 #include "shmem/views/arena/allocator.hpp"
 #include "shmem/views/arena/window.hpp"
 #include "shmem/views/diff/session.hpp"
@@ -12,39 +11,9 @@
 namespace portunus::views {
 namespace {
 
-constexpr size_t kArrived = offsetof(Slot, spare) + 8, kRing = offsetof(Slot, spare) + 16;  // in a reader's slot
+constexpr size_t kRing = offsetof(Slot, spare) + 16;  // in a reader's slot
 
 uint64_t& spare(View& view, size_t i) { return library.slot(view.id).spare[i]; }
-
-void pack(const View& view, char* to) {
-  for (const Range& piece : view.pieces) {
-    copy_run(to, library.arena() + piece.offset, piece.bytes);
-    to += piece.bytes;
-  }
-}
-void unpack(const View& view, const char* from) {
-  for (const Range& piece : view.pieces) {
-    copy_run(library.arena() + piece.offset, from, piece.bytes);
-    window.patch_twins(piece.offset, piece.bytes);
-    from += piece.bytes;
-  }
-}
-
-// How often a slot was read; or whether the process is ready.
-std::atomic_ref<uint64_t> credit(const Stream& stream, int reader, size_t slot) {
-  return own(*reinterpret_cast<uint64_t*>(library.arena() + stream.credit_of(reader, slot)));
-}
-
-// The writer: all who will say so themselves, or for their branch, and live, have said it of `slot` as often as `needed`.
-bool said_by_all(const Stream& stream, size_t slot, uint64_t needed) {
-  // acquire: pairs with the reader's store, which comes after its last look at the slot.
-  return std::all_of(stream.readers.begin(), stream.readers.end(), [&](int reader) {
-    if (credit(stream, reader, slot).load(std::memory_order_acquire) >= needed) return true;
-    const size_t place = stream.tree.position(reader);
-    if (place == stream.tree.size()) return library.net.dead(reader);
-    return (slot != stream.depth && stream.tree.parent(place) != 0) || !branch_lives(stream, place);
-  });
-}
 
 void write_next(View& view, double seconds) {
   Stream& stream = *view.stream;
@@ -56,6 +25,8 @@ void write_next(View& view, double seconds) {
   }
   if (next > stream.depth && !wait_for([&] { return said_by_all(stream, stream.slot_number(next), stream.round_of(next) - 1); }, seconds))
     refuse(VDCX_ERR_TIMEOUT, "view %d: %u versions of the stream were still unread after %g s", view.id, stream.depth, seconds);
+  if (!leave_view(view, seconds))
+    refuse(VDCX_ERR_TIMEOUT, "view %d: the last version of the stream was still on its way from the view after %g s", view.id, seconds);
   for (const Range& piece : view.pieces) window.open_pages(piece.offset / kPage, (piece.end() + kPage - 1) / kPage);
   view.how = VDCX_WHOLE;
   view.held = true;
@@ -66,9 +37,7 @@ void write_next(View& view, double seconds) {
 void read_next(View& view, double seconds) {
   Stream& stream = *view.stream;
   const uint64_t next = stream.version + 1;
-  auto arrived = own(spare(view, 1));
-  // acquire: pairs with the writer's store, behind which lies the version.
-  const auto there = [&] { return stream.place ? far_version_came(stream, next) : arrived.load(std::memory_order_acquire) >= next; };
+  const auto there = [&] { return stream.place ? far_version_came(stream, next) : near_version_came(view, next); };
   const auto dead = [&] {
     if (library.net.dead(stream.writer)) return stream.writer;
     for (const size_t place : stream.branch)
@@ -83,8 +52,9 @@ void read_next(View& view, double seconds) {
       refuse(VDCX_ERR_LOST, "view %d: process %d, %s of the stream, has died", view.id, dead(),
              dead() == stream.writer ? "the writer" : "a reader in this process's branch");
   }
-  const char* const near = library.net.near(stream.writer, library.layout.arena);
-  unpack(view, (near ? near : library.arena()) + stream.slot_of(next));
+  if (stream.place == 0) take_near(view, next);
+  else if (!take_far(stream, next)) unpack(view, library.arena() + stream.slot_of(next));
+  else window.patch_twins(view.pieces[0].offset, view.bytes);
   stream.version = next;
   library.counters.copied_bytes += view.bytes;
   ++view.reads;
@@ -180,16 +150,12 @@ void stream_acquire(View& view, Vdcx_mode mode, double seconds) {
 void stream_release(View& view) {
   Stream& stream = *view.stream;
   Net& net = library.net;
-  const size_t slot = library.layout.slot(view.id);
   if (view.held) {
     const uint64_t k = ++stream.version;
-    char* const packed = library.arena() + stream.slot_of(k);
-    pack(view, packed);
     view.held = false;
     std::erase(library.writers, &view);
-    for (const int reader : stream.readers)
-      if (net.near(reader, 0)) net.store(reader, slot + kArrived, k);
-    send_far(view, k, packed);
+    offer(view, k);
+    send_far(view, k);
     return;
   }
   if (!view.reads) refuse(VDCX_ERR_STATE, "view %d is not held by this process", view.id);

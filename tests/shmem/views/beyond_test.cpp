@@ -1,6 +1,7 @@
 // What vdc.h offers beyond the paper: limits of time, ahead, streams, circles, and every wrong call with its code and a
 // sentence.
 #include <atomic>
+#include <thread>
 #include <vdc.hpp>
 
 #include "portals/portals4_ext.h"
@@ -169,29 +170,95 @@ TEST(Beyond, ManyAtOnceInAnyOrder) {
   together();
 }
 
+// Short, and long enough to stay in the view: in several messages, and in one.
+constexpr size_t kStreamLengths[] = {700, 12000, 18000};
+
+int stream_of(long* data, size_t length, unsigned depth) {
+  const int view = fresh_view();
+  declare(view, data, length * sizeof(long));
+  std::vector<int> readers;
+  for (int p = 1; p < count(); ++p) readers.push_back(p);
+  EXPECT_OK(Vdcx_stream(view, 0, readers.data(), static_cast<unsigned>(readers.size()), depth));
+  return view;
+}
+void next_version(int view, long* data, size_t length, long k) {
+  EXPECT_OK(Vdcx_acquire(view, me() == 0 ? VDCX_WRITE : VDCX_READ, -1));
+  if (me() == 0) {
+    std::fill_n(data, length, k);
+  } else {
+    EXPECT_EQ(std::count(data, data + length, k), static_cast<long>(length)) << "version " << k;
+  }
+  EXPECT_OK(Vdcx_release(view));
+}
+
 TEST(Beyond, EachReaderOfAStreamReadsEveryVersionInTurn) {
   if (count() < 2) GTEST_SKIP() << "needs two processes";
-  for (const unsigned depth : {1u, 3u}) {
-    auto* data = shared<long>(700);
-    const int view = fresh_view();
-    declare(view, data, 700 * sizeof(long));
-    std::vector<int> readers;
-    for (int p = 1; p < count(); ++p) readers.push_back(p);
-    EXPECT_OK(Vdcx_stream(view, 0, readers.data(), static_cast<unsigned>(readers.size()), depth));
-    for (long k = 1; k <= 50; ++k) {
-      EXPECT_OK(Vdcx_acquire(view, me() == 0 ? VDCX_WRITE : VDCX_READ, -1));
-      if (me() == 0) {
-        std::fill_n(data, 700, k);
-      } else {
-        EXPECT_EQ(std::count(data, data + 700, k), 700) << "version " << k;
+  for (const size_t length : kStreamLengths)
+    for (const unsigned depth : {1u, 3u}) {
+      auto* data = shared<long>(length);
+      const int view = stream_of(data, length, depth);
+      for (long k = 1; k <= 50; ++k) next_version(view, data, length, k);
+      if (me() == 1) {
+        EXPECT_REFUSED(VDCX_ERR_TIMEOUT, Vdcx_acquire(view, VDCX_READ, 0.001), "did not come");
       }
+      if (me() == 1) {
+        EXPECT_REFUSED(VDCX_ERR_STATE, Vdcx_acquire(view, VDCX_WRITE, 0), "alone writes");
+      }
+      together();
+    }
+}
+
+TEST(Beyond, AWriterMayBeAsManyVersionsAheadAsTheStreamIsDeep) {
+  if (count() < 2) GTEST_SKIP() << "needs two processes";
+  constexpr long kDepth = 3;
+  for (const size_t length : kStreamLengths) {
+    auto* data = shared<long>(length);
+    const int view = stream_of(data, length, kDepth);
+    for (long first = 1; first < 40; first += kDepth) {
+      // Readers come after all of them, or one by one.
+      for (long k = first; me() == 0 && k < first + kDepth; ++k) next_version(view, data, length, k);
+      if (first % 2) together();
+      for (long k = first; me() != 0 && k < first + kDepth; ++k) next_version(view, data, length, k);
+    }
+    if (me() == 0) {
+      for (long k = 0; k < 3; ++k) next_version(view, data, length, k);
+      EXPECT_REFUSED(VDCX_ERR_TIMEOUT, Vdcx_acquire(view, VDCX_WRITE, 0.001), "unread");
+    }
+    together();
+  }
+}
+
+// What arrives in a reader's view was not written by a session that finds its bytes by comparing, on the same page.
+TEST(Beyond, AnArrivingVersionIsNotTakenForWhatAnotherViewWrote) {
+  if (count() < 2) GTEST_SKIP() << "needs two processes";
+  constexpr size_t kLength = 18000;
+  auto* all = shared<long>(kLength + 512);
+  long *const data = all, *const beside = all + kLength;  // 18000 longs end within a page
+  const int view = stream_of(data, kLength, 2), detected = fresh_view();
+  next_version(view, data, kLength, 1);
+  for (long k = 2; k <= 20; ++k) {
+    if (me() == 1) Vdc_acquire_view(detected);
+    together();
+    if (me() == 0) next_version(view, data, kLength, k);
+    if (me() == 1) {
+      beside[0] = k;
+      // Off the node it comes now.
+      for (int i = 0; i < 1000 && std::atomic_ref(data[kLength - 1]).load() != k; ++i) PtlxProgress(), std::this_thread::yield();
+      Vdc_release_view(detected);
+    }
+    if (me() != 0) next_version(view, data, kLength, k);
+    together();
+    // The writer has newer ones already when he gets what was found.
+    if (me() == 0) {
+      EXPECT_OK(Vdcx_acquire(view, VDCX_WRITE, -1));
+      std::fill_n(data, kLength, ++k);
+      Vdc_acquire_Rview(detected);
+      EXPECT_EQ(beside[0], k - 1);
+      Vdc_release_Rview(detected);
+      EXPECT_EQ(std::count(data, data + kLength, k), static_cast<long>(kLength));
       EXPECT_OK(Vdcx_release(view));
-    }
-    if (me() == 1) {
-      EXPECT_REFUSED(VDCX_ERR_TIMEOUT, Vdcx_acquire(view, VDCX_READ, 0.001), "did not come");
-    }
-    if (me() == 1) {
-      EXPECT_REFUSED(VDCX_ERR_STATE, Vdcx_acquire(view, VDCX_WRITE, 0), "alone writes");
+    } else {
+      next_version(view, data, kLength, ++k);
     }
     together();
   }

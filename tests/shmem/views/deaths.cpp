@@ -4,6 +4,8 @@
 //   deaths STEPS VICTIM STEP: process VICTIM kills itself (SIGKILL) somewhere in its step STEP.
 //   deaths copied MICROSECONDS: process 1 has a version of 16 MiB and asks process 0 for the next; that one dies so much later. What
 //   process 1 had is not lost by half a copy.
+//   deaths stream VICTIM MICROSECONDS: process 0 streams versions to all others; VICTIM dies meanwhile. Readers get whole versions in turn,
+//   to the end if the writer lives, else until LOST.
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -15,6 +17,7 @@
 #include <cstdlib>
 #include <random>
 #include <string_view>
+#include <vector>
 
 namespace {
 
@@ -46,6 +49,36 @@ void* kill_after(void* microseconds) {
   return nullptr;
 }
 
+void die_after(long microseconds, pthread_t& killer) {
+  if (pthread_create(&killer, nullptr, kill_after, reinterpret_cast<void*>(microseconds)) != 0) wrong("a thread");
+}
+
+[[noreturn]] void die_while_streaming(int victim, long microseconds) {
+  constexpr size_t kMany = 32768;
+  constexpr uint64_t kVersions = 300;
+  static uint64_t* data;
+  if (Vdc_proc_id == 0) data = static_cast<uint64_t*>(Vdcx_malloc(kMany * sizeof *data));
+  if (Vdcx_distribute(&data, sizeof data) != VDCX_SUCCESS) wrong("distribute");
+  const Vdcx_piece piece{data, kMany * sizeof *data, 1, 0};
+  if (Vdcx_declare(kView, &piece, 1, VDCX_AUTO) != VDCX_SUCCESS) wrong("declare");
+  std::vector<int> readers;
+  for (int p = 1; p < Vdc_nprocs; ++p) readers.push_back(p);
+  if (Vdcx_stream(kView, 0, readers.data(), static_cast<unsigned>(readers.size()), 2) != VDCX_SUCCESS) wrong("stream");
+  Vdc_barrier(1);
+  pthread_t killer;
+  if (Vdc_proc_id == victim) die_after(microseconds, killer);
+  for (uint64_t version = 1; version <= kVersions; ++version) {
+    const int code = Vdcx_acquire(kView, Vdc_proc_id == 0 ? VDCX_OVERWRITE : VDCX_READ, 20);
+    if (code == VDCX_ERR_LOST && victim == 0 && Vdc_proc_id != 0) break;
+    if (code != VDCX_SUCCESS) wrong("acquire");
+    if (Vdc_proc_id == 0) std::fill_n(data, kMany, version);
+    else if (!std::all_of(data, data + kMany, [&](uint64_t value) { return value == version; })) wrong("not the next version");
+    if (Vdcx_release(kView) != VDCX_SUCCESS) wrong("release");
+  }
+  if (Vdc_proc_id == victim) pthread_join(killer, nullptr);
+  end_well();
+}
+
 [[noreturn]] void die_while_copied(long microseconds) {
   constexpr size_t kMany = 2u << 20;
   static uint64_t* data;
@@ -67,7 +100,7 @@ void* kill_after(void* microseconds) {
   }
   if (Vdc_proc_id == 0) {
     pthread_t killer;
-    if (pthread_create(&killer, nullptr, kill_after, reinterpret_cast<void*>(microseconds)) != 0) wrong("a thread");
+    die_after(microseconds, killer);
     pthread_join(killer, nullptr);
   }
   const int code = Vdcx_acquire(kView, VDCX_READ, 20);
@@ -90,6 +123,12 @@ int main(int argc, char** argv) {
     const long microseconds = atol(argv[2]);
     Vdc_startup(argc, argv);
     die_while_copied(microseconds);
+  }
+  if (argc == 4 && std::string_view(argv[1]) == "stream") {
+    const int victim = atoi(argv[2]);
+    const long microseconds = atol(argv[3]);
+    Vdc_startup(argc, argv);
+    die_while_streaming(victim, microseconds);
   }
   if (argc != 4) return 2;
   const int steps = atoi(argv[1]), victim = atoi(argv[2]), fatal = atoi(argv[3]);
