@@ -92,6 +92,7 @@ struct View {
   bool pending = false;  // the request is in the queue, and nobody waits for it
   bool ahead = false;    // by Vdcx_begin
   bool asked_push = false;
+  ToldWord told_word;  // by whom this request waited for
   unsigned hint = 0;  // 1 + the process that was copied from last
   Vdcx_mode mode = VDCX_READ;
   bool held = false;  // for writing

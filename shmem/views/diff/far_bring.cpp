@@ -41,8 +41,9 @@ bool bring_far(View& view, int p, bool reader) {
     net.put(*delivery, p, library.layout.arena + run.offset, library.arena() + run.offset, run.bytes);
     library.counters.brought_bytes += run.bytes;
   }
-  net.put(*delivery, p, theirs.index_at, versions, view.blocks.size() * 8);
-  net.put(*delivery, p, library.layout.slot(view.id) + offsetof(Slot, version), &mine.version, 8);
+  static_assert(offsetof(Slot, uniform) == offsetof(Slot, version) + sizeof(uint64_t));
+  if (mine.uniform != mine.version) net.put(*delivery, p, theirs.index_at, versions, view.blocks.size() * 8);
+  net.put(*delivery, p, library.layout.slot(view.id) + offsetof(Slot, version), &mine.version, 2 * sizeof(uint64_t));
   net.finish(*delivery, p, library.layout.slot(view.id) + offsetof(Slot, told), static_cast<uint64_t>(Told::brought));
   library.deliveries.push_back({std::move(delivery), view.id, p, reader});
   return true;

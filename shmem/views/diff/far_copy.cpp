@@ -6,6 +6,7 @@
 #include "shmem/views/diff/far_copy.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/goal/copy.hpp"
 #include "shmem/views/diff/index.hpp"
@@ -49,6 +50,32 @@ const char* staged(const std::vector<Fetched>& all, const char* bytes_there, siz
 // Who writes what it has read before, as processes do that write in turns, has it all: what that program did last it will do again. (Who
 // reads asks for news, and wants them soon when there are any.)
 bool expects_news(const View& view) { return view.mode == VDCX_READ || view.far.in_vain < kMostInVain; }
+
+// All blocks are of the same version: the index says no more.
+bool is_uniform(const View& view, const Slot& slot) { return view.declared && slot.uniform == slot.version; }
+
+// Who has released has said what there is to be copied: nothing, or all of a version. True: the slot need not be asked for.
+bool start_as_told(View& view, FarCopy& far, int q) {
+  const ToldWord told = std::exchange(view.told_word, {});
+  Slot& mine = library.slot(view.id);
+  const auto known = view.far_index.find(q);
+  if (!told.says_version() || known == view.far_index.end() || told.generation() != own(mine.generation).load(std::memory_order_relaxed))
+    return false;
+  if (told.version() > version_here(view) && !(view.declared && told.uniform())) return false;
+  far.from = q;
+  far.index_length = 0;
+  far.fetched.clear(), far.wanted.clear();
+  far.looks = false, far.late = false;
+  far.slot = {};
+  far.slot.version = told.version();
+  far.slot.uniform = told.uniform() ? told.version() : 0;
+  far.slot.index_at = known->second.first, far.slot.index_length = known->second.second;
+  far.slot.meaning = view.meaning;
+  far.slot.generation = told.generation();
+  library.net.begin(far.batch);
+  far.step = FarCopy::Step::first;
+  return true;
+}
 
 // Asks for the slot, and for index and data where the last copy found them, if they are likely to be new. In order, so that the looks
 // enclose all.
@@ -138,18 +165,29 @@ bool apply(View& view, FarCopy& far, int q) {
   }
   if (view.declared) {
     uint64_t* const versions = declared_index(view);
+    // Blocks that lie one behind the other, there and here, are copied at once.
+    const char* from = nullptr;
+    Range run{0, 0};
+    const auto copy_all = [&] {
+      copy_run(library.arena() + run.offset, from, run.bytes);
+      window.patch_twins(run.offset, run.bytes);
+      library.counters.copied_bytes += run.bytes;
+    };
     for (size_t i = 0; i < view.blocks.size(); ++i) {
       if (far.versions[i] <= have) continue;
       versions[i] = far.versions[i];
       const Range& block = view.blocks[i];
-      const char* from = staged(far.fetched, far.staged.data(), block.offset, block.bytes);
-      if (!from) from = staged(far.wanted, far.staged_too.data(), block.offset, block.bytes);
-      if (from) {
-        copy_run(library.arena() + block.offset, from, block.bytes);
-        window.patch_twins(block.offset, block.bytes);
-        library.counters.copied_bytes += block.bytes;
+      const char* at = staged(far.fetched, far.staged.data(), block.offset, block.bytes);
+      if (!at) at = staged(far.wanted, far.staged_too.data(), block.offset, block.bytes);
+      if (!at) continue;
+      if (run.bytes && block.offset == run.end() && at == from + run.bytes) {
+        run.bytes += block.bytes;
+        continue;
       }
+      if (run.bytes) copy_all();
+      run = block, from = at;
     }
+    if (run.bytes) copy_all();
     if (bytes_of(far.wanted) > kMostKept) far.staged_too.free();
   } else {
     char page[kPage];
@@ -164,6 +202,7 @@ bool apply(View& view, FarCopy& far, int q) {
     });
   }
   own(mine.version).store(far.slot.version, std::memory_order_relaxed);
+  if (is_uniform(view, far.slot)) own(mine.uniform).store(far.slot.version, std::memory_order_relaxed);
   own(mine.whole).store(1, std::memory_order_release);
   return true;
 }
@@ -218,7 +257,7 @@ bool last_look(View& view, int q, Word& word) {
 Copied copy_from_far(View& view, int q) {
   FarCopy& far = view.far;
   if (far.step != FarCopy::Step::none && (far.from != q || !far.unused)) abandon_copy(view);
-  if (far.step == FarCopy::Step::none) start(view, far, q, false);
+  if (far.step == FarCopy::Step::none && !start_as_told(view, far, q)) start(view, far, q, false);
   far.unused = true;
   struct Ended {
     FarCopy& far;
@@ -248,7 +287,9 @@ Copied copy_from_far(View& view, int q) {
       if (view.mode != VDCX_READ) far.in_vain = 0;
       view.far_index[q] = {far.slot.index_at, far.slot.index_length};
       far.step = FarCopy::Step::index;
-      if (far.index_length != far.slot.index_length || far.index_at != far.slot.index_at) {
+      if (is_uniform(view, far.slot)) {
+        far.versions.assign(view.blocks.size(), far.slot.version);
+      } else if (far.index_length != far.slot.index_length || far.index_at != far.slot.index_at) {
         ask_for_index(view, far, q, far.slot.index_at, far.slot.index_length);
         far.late = true;
       }

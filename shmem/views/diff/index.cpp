@@ -164,6 +164,7 @@ void forget_index(View& view) {
   own(slot.index_at).store(0, std::memory_order_relaxed);
   own(slot.meaning).store(0, std::memory_order_relaxed);
   own(slot.version).store(0, std::memory_order_relaxed);
+  own(slot.uniform).store(0, std::memory_order_relaxed);
 }
 
 bool same_view(View& view, int q, const Slot& theirs) {
@@ -174,7 +175,9 @@ bool same_view(View& view, int q, const Slot& theirs) {
   if (theirs.generation > generation) {
     // It was destroyed and is used anew: what is here belongs to the old one.
     if (!view.declared) forget_index(view);
+    else std::fill_n(declared_index(view), view.blocks.size(), 0);
     own(mine.version).store(0, std::memory_order_relaxed);
+    own(mine.uniform).store(0, std::memory_order_relaxed);
     own(mine.generation).store(theirs.generation, std::memory_order_relaxed);
   }
   if (theirs.version == 0 && theirs.meaning == 0) return true;  // never used there
@@ -192,6 +195,7 @@ Copied copy_from(View& view, int q) {
     return std::atomic_ref<uint64_t>(const_cast<uint64_t&>(word)).load(std::memory_order_acquire);
   };
   theirs.version = read(theirs_now->version);
+  theirs.uniform = read(theirs_now->uniform);
   theirs.index_at = read(theirs_now->index_at);
   theirs.index_length = read(theirs_now->index_length);
   theirs.meaning = read(theirs_now->meaning);
@@ -203,6 +207,7 @@ Copied copy_from(View& view, int q) {
   if (theirs.version <= have) return Copied::yes;
   if (view.declared ? copy_declared(view, q, theirs, have) : copy_detected(view, q, theirs, have)) {
     own(mine.version).store(theirs.version, std::memory_order_relaxed);
+    if (theirs.uniform == theirs.version) own(mine.uniform).store(theirs.uniform, std::memory_order_relaxed);
     own(mine.whole).store(1, std::memory_order_release);
   }
   return Copied::yes;
@@ -239,7 +244,11 @@ bool bring(View& view, int p, bool reader) {
 }
 
 void took_delivery(View& view) {
-  own(library.slot(view.id).whole).store(1, std::memory_order_release);
+  Slot& mine = library.slot(view.id);
+  const uint64_t version = own(mine.version).load(std::memory_order_relaxed);
+  // Their index does not come along then.
+  if (own(mine.uniform).load(std::memory_order_relaxed) == version) std::fill_n(declared_index(view), view.blocks.size(), version);
+  own(mine.whole).store(1, std::memory_order_release);
   if (window.twin_count())
     for (const Range& piece : view.pieces) window.patch_twins(piece.offset, piece.bytes);
 }

@@ -61,7 +61,8 @@ void stamp(View& view, uint64_t* versions, uint64_t version, size_t offset, size
   for (; block != view.blocks.end() && block->offset < offset + bytes; ++block) versions[block - view.blocks.begin()] = version;
 }
 
-void find_by_twin(View& view, uint64_t* versions, uint64_t version) {
+// True: all of them.
+bool find_by_twin(View& view, uint64_t* versions, uint64_t version) {
   const char* then = view.twin.data();
   size_t changed = 0;
   for (size_t i = 0; i < view.blocks.size(); ++i) {
@@ -70,6 +71,7 @@ void find_by_twin(View& view, uint64_t* versions, uint64_t version) {
     then += block.bytes;
   }
   view.changed = view.changed * 0.75 + 0.25 * static_cast<double>(changed) / static_cast<double>(view.blocks.size());
+  return changed == view.blocks.size();
 }
 
 // Of pages that faulted, the blocks that differ from the twin; which then is as the memory, for sessions that go on or
@@ -93,8 +95,10 @@ void find_by_fault(View& view, uint64_t* versions, uint64_t version) {
 
 void end_declared(View& view, uint64_t version) {
   uint64_t* const versions = declared_index(view);
-  if (view.how == VDCX_WHOLE) std::fill_n(versions, view.blocks.size(), version);
-  if (view.how == VDCX_TWIN) find_by_twin(view, versions, version);
+  bool all = view.how == VDCX_WHOLE;
+  if (all) std::fill_n(versions, view.blocks.size(), version);
+  if (view.how == VDCX_TWIN) all = find_by_twin(view, versions, version);
+  if (all) own(library.slot(view.id).uniform).store(version, std::memory_order_relaxed);
   if (view.how == VDCX_FAULT) find_by_fault(view, versions, version);
   for (const Range& told : view.told) stamp(view, versions, version, told.offset, told.bytes);
   if (library.check && view.how != VDCX_FAULT)

@@ -29,6 +29,7 @@
 
 #include <cstdint>
 
+#include "shmem/views/handover/told.hpp"
 #include "shmem/views/handover/word.hpp"
 
 namespace portunus::views {
@@ -56,7 +57,6 @@ enum class At : uint8_t {
   reading,
   lost
 };
-enum class Told : uint8_t { not_yet, yes, brought, lost };  // brought: and the data, too
 enum class Copied : uint8_t { not_yet, yes, lost };
 
 // Where a request is.

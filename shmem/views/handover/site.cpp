@@ -13,19 +13,27 @@ bool Site::has_released(unsigned q) const {
 Told Site::told(unsigned q) {
   auto word = own(slot().told);
   // acquire: pairs with the store of who told, behind which lies all that he wrote.
-  auto now = static_cast<Told>(word.load(std::memory_order_acquire));
-  if (now == Told::not_yet && net().dead(static_cast<int>(q))) {
-    now = static_cast<Told>(word.load(std::memory_order_acquire));
-    if (now == Told::not_yet) return has_released(q) ? Told::yes : Told::lost;
+  ToldWord now{word.load(std::memory_order_acquire)};
+  if (now.told() == Told::not_yet && net().dead(static_cast<int>(q))) {
+    now = {word.load(std::memory_order_acquire)};
+    if (now.told() == Told::not_yet) return has_released(q) ? Told::yes : Told::lost;
   }
-  if (now == Told::brought) took_delivery(view);
-  return now;
+  if (now.told() == Told::brought) took_delivery(view);
+  view.told_word = now;
+  return now.told();
 }
 
 void Site::tell(unsigned p, bool push) {
   if (mine().lost()) return tell_lost(p);
   if (push && view.declared && bring(view, static_cast<int>(p), false)) return;
-  net().store(static_cast<int>(p), library.layout.slot(view.id) + offsetof(Slot, told), static_cast<uint64_t>(Told::yes));
+  tell_released(p);
+}
+
+void Site::tell_released(unsigned p) {
+  const uint64_t version = own(slot().version).load(std::memory_order_relaxed);
+  const bool uniform = view.declared && own(slot().uniform).load(std::memory_order_relaxed) == version;
+  const ToldWord word = ToldWord::yes(version, uniform, own(slot().generation).load(std::memory_order_relaxed));
+  net().store(static_cast<int>(p), library.layout.slot(view.id) + offsetof(Slot, told), word.bits);
 }
 
 void Site::ask(unsigned q) {
@@ -58,7 +66,7 @@ void Site::take_readers(bool lost) {
       if (lost) {
         tell_lost(p);
       } else if (!(push && view.declared && bring(view, static_cast<int>(p), true))) {
-        net().store(static_cast<int>(p), library.layout.slot(view.id) + offsetof(Slot, told), static_cast<uint64_t>(Told::yes));
+        tell_released(p);
       }
     }
   }

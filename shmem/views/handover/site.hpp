@@ -51,10 +51,14 @@ struct Site {
     view.hint = 0;
     net().clear();
   }
-  void expect() { own(slot().told).store(0, std::memory_order_seq_cst); }
+  void expect() {
+    view.told_word = {};
+    own(slot().told).store(0, std::memory_order_seq_cst);
+  }
   Told told(unsigned q);
   bool has_released(unsigned q) const;
   void tell(unsigned p, bool push);
+  void tell_released(unsigned p);
   void tell_lost(unsigned p) {
     net().store(static_cast<int>(p), library.layout.slot(view.id) + offsetof(Slot, told), static_cast<uint64_t>(Told::lost));
   }

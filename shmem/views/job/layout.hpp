@@ -33,15 +33,16 @@ struct Header {
 struct alignas(128) Slot {
   uint64_t word;          // word.hpp
   uint64_t tail;          // at the manager: 1 + the last in the queue
-  uint64_t told;          // to this process, by whom it waits for: Told's numbers
+  uint64_t told;          // to this process, by whom it waits for: told.hpp
   uint64_t version;       // of the copy here
+  uint64_t uniform;       // if it is `version`: so are all blocks of a declared view
   uint64_t index_at;      // offset of the index
   uint64_t index_length;  // entries
   uint64_t meaning;       // of the declaration; 0: detected
   uint64_t generation;    // how often it was destroyed, at the manager and in copies
   uint64_t whole;         // 1 while the copy here is not being changed: it may be recovered
   uint64_t recover;       // what is exchanged then
-  uint64_t spare[6];
+  uint64_t spare[5];
 };
 static_assert(sizeof(Slot) == 128);
 

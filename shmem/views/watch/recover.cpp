@@ -45,7 +45,7 @@ std::pair<int, uint64_t> recover(View& view) {
   if (view.pending) {
     // What was asked for is void, but what has come is here, and what can be copied from the dead comes.
     if (library.net.dead(view.request.other)) go_on_with_aheads();
-    if (static_cast<Told>(own(library.slot(view.id).told).load(std::memory_order_acquire)) == Told::brought) took_delivery(view);
+    if (ToldWord{own(library.slot(view.id).told).load(std::memory_order_acquire)}.told() == Told::brought) took_delivery(view);
     abandon_copy(view);
     std::erase(library.aheads, &view);
     view.pending = view.ahead = false;
@@ -95,6 +95,7 @@ std::pair<int, uint64_t> recover(View& view) {
     // A copy that was being changed may be newer in part than its version says: all of it is fetched again.
     if (!own(slot.whole).load() && library.me != owner) {
       own(slot.version).store(0, std::memory_order_relaxed);
+      own(slot.uniform).store(0, std::memory_order_relaxed);
       if (view.declared) std::fill_n(declared_index(view), view.blocks.size(), 0);
     }
     turn();

@@ -1,0 +1,55 @@
+// What a blocked process says of its wait, and what it is told.
+#include <gtest/gtest.h>
+
+#include "shmem/views/handover/told.hpp"
+#include "shmem/views/watch/blocked.hpp"
+
+namespace portunus::views {
+namespace {
+
+TEST(Blocked, SaysWhomItWaitsForAndForWhichView) {
+  const Blocked blocked = Blocked::by(16383, 65000, 7);
+  EXPECT_FALSE(blocked.none());
+  EXPECT_EQ(blocked.view(), 16383);
+  EXPECT_EQ(blocked.process(), 65000);
+  EXPECT_EQ(blocked.turn(), 7u);
+  EXPECT_TRUE(Blocked{}.none());
+}
+
+// Two processes that wait for each other look at the same times: each must find the other as it was.
+TEST(Blocked, AWaitThatSaysSoAgainLooksTheSame) {
+  const Blocked first = Blocked{}.again(3, 1, 5);
+  EXPECT_EQ(first.again(3, 1, 6).bits, first.bits);
+}
+
+TEST(Blocked, AnotherWaitLooksDifferent) {
+  const Blocked first = Blocked{}.again(3, 1, 5);
+  EXPECT_NE(first.again(3, 2, 6).bits, first.bits);
+  EXPECT_NE(first.again(4, 1, 6).bits, first.bits);
+  // It went on in between, and waits for the same again.
+  EXPECT_NE(Blocked{}.again(3, 1, 6).bits, first.bits);
+}
+
+TEST(ToldWord, SaysWhatThereIsToBeCopied) {
+  const ToldWord word = ToldWord::yes(77, true, 5);
+  EXPECT_EQ(word.told(), Told::yes);
+  EXPECT_TRUE(word.says_version());
+  EXPECT_EQ(word.version(), 77u);
+  EXPECT_EQ(word.generation(), 5u);
+  EXPECT_TRUE(word.uniform());
+  EXPECT_FALSE(ToldWord::yes(77, false, 5).uniform());
+}
+
+TEST(ToldWord, LeavesOutWhatDoesNotFit) {
+  constexpr uint64_t kMostVersion = (uint64_t{1} << 40) - 1, kMostGeneration = (uint64_t{1} << 21) - 1;
+  EXPECT_EQ(ToldWord::yes(kMostVersion, true, kMostGeneration).version(), kMostVersion);
+  EXPECT_EQ(ToldWord::yes(kMostVersion, true, kMostGeneration).generation(), kMostGeneration);
+  for (const ToldWord word : {ToldWord::yes(kMostVersion + 1, true, 0), ToldWord::yes(1, true, kMostGeneration + 1)}) {
+    EXPECT_EQ(word.told(), Told::yes);
+    EXPECT_FALSE(word.says_version());
+  }
+  EXPECT_FALSE((ToldWord{static_cast<uint64_t>(Told::brought)}.says_version()));
+}
+
+}  // namespace
+}  // namespace portunus::views
