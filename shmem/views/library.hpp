@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "shmem/views/diff/compare.hpp"
+#include "shmem/views/diff/expected.hpp"
 #include "shmem/views/diff/extents.hpp"
 #include "shmem/views/handover/protocol.hpp"
 #include "shmem/views/job/layout.hpp"
@@ -26,6 +27,12 @@ struct PageEntry {
   uint64_t page, version, map[kMapWords];
 };
 
+// A page that is opened at the beginning of sessions of a detected view: it was written lately, or faulted though it did not change.
+struct Predicted {
+  uint32_t page;
+  uint32_t sessions_left;  // in which it may stay unchanged
+};
+
 // What is got together from a process that is not on this node, and where it is put until it is known to be good.
 struct Fetched {
   size_t offset, bytes;  // in the arena
@@ -37,11 +44,14 @@ struct Fetched {
 // or less, so there is more room than was asked for: new memory costs more than what is copied into it.
 class Room {
  public:
+  // May be read, too, and means nothing: so much before and behind.
+  static constexpr size_t kAround = 64;
+
   char* of(size_t bytes) {
-    if (bytes > size_) bytes_ = std::make_unique_for_overwrite<char[]>(size_ = std::bit_ceil(bytes));
-    return bytes_.get();
+    if (bytes > size_) bytes_ = std::make_unique_for_overwrite<char[]>((size_ = std::bit_ceil(bytes)) + 2 * kAround);
+    return data();
   }
-  char* data() const { return bytes_.get(); }
+  char* data() const { return bytes_ ? bytes_.get() + kAround : nullptr; }
   void free() { bytes_.reset(), size_ = 0; }
 
  private:
@@ -86,14 +96,14 @@ struct View {
   // Index: in the pool; Slot::index_at and index_length tell others.
   size_t index_room = 0;                           // entries
   std::unordered_map<uint64_t, uint32_t> by_page;  // detected
-  std::vector<uint32_t> predicted;                 // pages written in the last session here
+  std::vector<Predicted> predicted;                // in ascending order
   // Now.
   Request request;
   bool pending = false;  // the request is in the queue, and nobody waits for it
   bool ahead = false;    // by Vdcx_begin
   bool asked_push = false;
   ToldWord told_word;  // by whom this request waited for
-  unsigned hint = 0;  // 1 + the process that was copied from last
+  unsigned hint = 0;   // 1 + the process that was copied from last
   Vdcx_mode mode = VDCX_READ;
   bool held = false;  // for writing
   unsigned reads = 0;
@@ -102,7 +112,7 @@ struct View {
   std::vector<Range> told;
   FarCopy far;
   std::unordered_map<int, std::pair<size_t, size_t>> far_index;  // where others keep their index, and how long it was
-  std::vector<Range> far_spans;                                  // detected: what the last copy from far away consisted of
+  Expected far_expected;                                         // detected: what the next copy from far away may consist of
   std::shared_ptr<Stream> stream;
 };
 

@@ -42,6 +42,24 @@ inline bool compare_page(const char* now, const char* then, uint64_t map[kMapWor
   return any != 0;
 }
 
+// How many bits are set. (Counted in all bytes of several words at once: without an instruction for it, one word takes as long as four.)
+inline size_t bits_in(const uint64_t map[kMapWords]) {
+  size_t sum = 0;
+  for (size_t first = 0; first < kMapWords; first += 16) {
+    uint64_t bytes = 0;
+    for (size_t word = first; word < first + 16; ++word) {
+      uint64_t bits = map[word];
+      bits -= bits >> 1 & 0x5555555555555555u;
+      bits = (bits & 0x3333333333333333u) + (bits >> 2 & 0x3333333333333333u);
+      bytes += (bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+    }
+    // Each byte is 128 at most; their sum is counted in 16 bits.
+    bytes = (bytes & 0x00ff00ff00ff00ffu) + (bytes >> 8 & 0x00ff00ff00ff00ffu);
+    sum += bytes * 0x0001000100010001u >> 48;
+  }
+  return sum;
+}
+
 // Calls run(offset in the page, bytes) for each run of set bits.
 template <class Run>
 void runs_of(const uint64_t map[kMapWords], Run&& run) {
@@ -85,6 +103,20 @@ inline void blend_by_map(char* to, const char* from, const uint64_t map[kMapWord
       memcpy(to + word * 64, from + word * 64, 64);
       continue;
     }
+#if defined(__SSE2__)
+    const __m128i bit_of_byte = _mm_set1_epi64x(static_cast<long long>(0x8040201008040201u));
+    for (size_t i = 0; i < 4; ++i) {
+      // The two bytes of bits, each eight times; then of each byte its own bit alone, and all of it if that is set.
+      const auto bits = static_cast<int>(map[word] >> (16 * i) & 0xffff);
+      __m128i mask = _mm_cvtsi32_si128(bits);
+      mask = _mm_shufflelo_epi16(_mm_unpacklo_epi8(mask, mask), _MM_SHUFFLE(1, 1, 0, 0));
+      mask = _mm_and_si128(_mm_unpacklo_epi32(mask, mask), bit_of_byte);
+      mask = _mm_cmpeq_epi8(mask, bit_of_byte);
+      auto* const at = reinterpret_cast<__m128i*>(to + word * 64 + i * 16);
+      const __m128i theirs = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + word * 64 + i * 16)), mine = _mm_loadu_si128(at);
+      _mm_storeu_si128(at, _mm_or_si128(_mm_and_si128(mask, theirs), _mm_andnot_si128(mask, mine)));
+    }
+#else
     for (size_t i = 0; i < 8; ++i) {
       const uint64_t bits = map[word] >> (8 * i) & 0xff;
       if (bits == 0) continue;
@@ -97,6 +129,7 @@ inline void blend_by_map(char* to, const char* from, const uint64_t map[kMapWord
       mine = (mine & ~mask) | (theirs & mask);
       memcpy(to + word * 64 + i * 8, &mine, 8);
     }
+#endif
   }
 }
 

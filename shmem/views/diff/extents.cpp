@@ -49,10 +49,4 @@ bool overlap(const std::vector<Range>& a, const std::vector<Range>& b) {
   return false;
 }
 
-size_t bytes_of(const std::vector<Range>& pieces) {
-  size_t sum = 0;
-  for (const Range& piece : pieces) sum += piece.bytes;
-  return sum;
-}
-
 }  // namespace portunus::views

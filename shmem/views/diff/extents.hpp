@@ -25,6 +25,10 @@ std::vector<Range> blocks_of(const std::vector<Range>& pieces);
 // The same for the same pieces; never 0.
 uint64_t meaning_of(const std::vector<Range>& pieces);
 bool overlap(const std::vector<Range>& a, const std::vector<Range>& b);
-size_t bytes_of(const std::vector<Range>& pieces);
+inline size_t bytes_of(const std::vector<Range>& pieces) {
+  size_t sum = 0;
+  for (const Range& piece : pieces) sum += piece.bytes;
+  return sum;
+}
 
 }  // namespace portunus::views

@@ -47,6 +47,26 @@ const char* staged(const std::vector<Fetched>& all, const char* bytes_there, siz
   return bytes_there + found->at + (offset - found->offset);
 }
 
+// Data that nobody changes until this process has them: those behind which it is the next in the queue, or which are kept for it.
+bool is_kept(const View& view) { return view.request.at == At::copy_write || view.request.at == At::copy_told; }
+
+// Of a detected view, what the last copy consisted of is asked for before it is known to be new: a little always, much if it was the same
+// the last times.
+bool expects_spans(const View& view, bool in_any_order) {
+  if (view.mode == VDCX_OVERWRITE || view.declared) return false;
+  return view.far_expected.bytes <= (in_any_order && view.far_expected.repeats ? kMostKept : kAtOnce);
+}
+
+// `fetched`, in messages that Portals keeps in order, or in long ones.
+void ask_for_fetched(FarCopy& far, int q, bool in_any_order) {
+  char* const room = far.staged.of(bytes_of(far.fetched));
+  for (const Fetched& f : far.fetched) {
+    const size_t part = in_any_order ? f.bytes : library.net.ordered();
+    for (size_t done = 0; done < f.bytes; done += part)
+      library.net.get(far.batch, q, library.layout.arena + f.offset + done, room + f.at + done, std::min(part, f.bytes - done));
+  }
+}
+
 // Who writes what it has read before, as processes do that write in turns, has it all: what that program did last it will do again. (Who
 // reads asks for news, and wants them soon when there are any.)
 bool expects_news(const View& view) { return view.mode == VDCX_READ || view.far.in_vain < kMostInVain; }
@@ -80,7 +100,6 @@ bool start_as_told(View& view, FarCopy& far, int q) {
 // Asks for the slot, and for index and data where the last copy found them, if they are likely to be new. In order, so that the looks
 // enclose all.
 void start(View& view, FarCopy& far, int q, bool looks) {
-  const size_t ordered = library.net.ordered();
   far.from = q;
   far.index_length = 0;
   far.fetched.clear(), far.wanted.clear();
@@ -90,17 +109,14 @@ void start(View& view, FarCopy& far, int q, bool looks) {
   if (looks) library.net.load(far.batch, q, word_of(view), &far.words[0]);
   library.net.get(far.batch, q, library.layout.slot(view.id), &far.slot, sizeof far.slot);
   const auto known = view.far_index.find(q);
-  if (known != view.far_index.end() && known->second.second * entry_bytes(view) <= ordered && expects_news(view)) {
+  const bool kept = is_kept(view);
+  if (known != view.far_index.end() && (kept || known->second.second * entry_bytes(view) <= library.net.ordered()) && expects_news(view)) {
     ask_for_index(view, far, q, known->second.first, known->second.second);
-    if (view.mode != VDCX_OVERWRITE && !view.declared)
-      for (const Range& span : view.far_spans) add(far.fetched, span.offset, span.bytes);
+    if (expects_spans(view, kept))
+      for (const Range& span : view.far_expected.ranges) add(far.fetched, span.offset, span.bytes);
     if (view.mode != VDCX_OVERWRITE && view.declared && view.bytes <= kAtOnce)
       for (const Range& piece : view.pieces) add(far.fetched, piece.offset, piece.bytes);
-    far.staged.of(bytes_of(far.fetched));
-    for (const Fetched& f : far.fetched)
-      for (size_t done = 0; done < f.bytes; done += ordered)
-        library.net.get(far.batch, q, library.layout.arena + f.offset + done, far.staged.data() + f.at + done,
-                        std::min(ordered, f.bytes - done));
+    ask_for_fetched(far, q, kept);
   }
   if (looks) library.net.load(far.batch, q, word_of(view), &far.words[1]);
   far.step = FarCopy::Step::first;
@@ -134,16 +150,14 @@ bool ask_for_rest(View& view, FarCopy& far, int q) {
     const size_t pages = library.layout.arena_bytes / kPage;
     std::erase_if(far.entries, [&](const PageEntry& entry) { return entry.version <= have || entry.page >= pages; });
     std::sort(far.entries.begin(), far.entries.end(), [](const PageEntry& a, const PageEntry& b) { return a.page < b.page; });
-    view.far_spans.clear();
-    size_t sum = 0;
+    std::vector<Range> copied;
     for (const PageEntry& entry : far.entries) {
       const Range span = span_of(entry);
       const size_t offset = entry.page * kPage + span.offset;
       if (!staged(far.fetched, far.staged.data(), offset, span.bytes)) add(far.wanted, offset, span.bytes);
-      view.far_spans.push_back({offset, span.bytes});
-      sum += span.bytes;
+      copied.push_back({offset, span.bytes});
     }
-    if (sum > kAtOnce) view.far_spans.clear();
+    view.far_expected.learn(std::move(copied));
   }
   const Net::Bundle together(library.net);
   char* const room = far.staged_too.of(bytes_of(far.wanted));
@@ -190,15 +204,13 @@ bool apply(View& view, FarCopy& far, int q) {
     if (run.bytes) copy_all();
     if (bytes_of(far.wanted) > kMostKept) far.staged_too.free();
   } else {
-    char page[kPage];
     apply_detected(view, far.entries, [&](size_t number) {
       const auto entry = std::partition_point(far.entries.begin(), far.entries.end(), [&](const PageEntry& e) { return e.page < number; });
       const Range span = span_of(*entry);
       const size_t offset = number * kPage + span.offset;
       const char* from = staged(far.fetched, far.staged.data(), offset, span.bytes);
       if (!from) from = staged(far.wanted, far.staged_too.data(), offset, span.bytes);
-      memcpy(page + span.offset, from, span.bytes);
-      return page;
+      return from - span.offset;  // only bytes of the span count, and as few around as a room has
     });
   }
   own(mine.version).store(far.slot.version, std::memory_order_relaxed);
@@ -291,6 +303,11 @@ Copied copy_from_far(View& view, int q) {
         far.versions.assign(view.blocks.size(), far.slot.version);
       } else if (far.index_length != far.slot.index_length || far.index_at != far.slot.index_at) {
         ask_for_index(view, far, q, far.slot.index_at, far.slot.index_length);
+        // The look or the announcement has been answered, so the order counts no more.
+        if (far.fetched.empty() && expects_spans(view, true)) {
+          for (const Range& span : view.far_expected.ranges) add(far.fetched, span.offset, span.bytes);
+          ask_for_fetched(far, q, true);
+        }
         far.late = true;
       }
     } else if (far.step == FarCopy::Step::index) {

@@ -35,10 +35,8 @@ void apply_detected(View& view, const std::vector<PageEntry>& fresh, PageAt&& pa
     else copy_by_map(to, from, entry.map);
     if (char* const twin = window.twin(entry.page)) blend_by_map(twin, from, entry.map);
     PageEntry& mine = detected_entry(view, entry.page);
-    for (size_t i = 0; i < kMapWords; ++i) {
-      mine.map[i] |= entry.map[i];
-      library.counters.copied_bytes += static_cast<unsigned>(std::popcount(entry.map[i]));
-    }
+    for (size_t i = 0; i < kMapWords; ++i) mine.map[i] |= entry.map[i];
+    library.counters.copied_bytes += bits_in(entry.map);
     mine.version = entry.version;
   }
 }

@@ -91,7 +91,8 @@ bool copy_declared(View& view, int q, const Slot& theirs, uint64_t have) {
 
 bool copy_detected(View& view, int q, const Slot& theirs, uint64_t have) {
   const size_t pool_end = library.layout.pool + library.layout.pool_bytes;
-  std::vector<PageEntry> fresh;
+  static std::vector<PageEntry> fresh;  // kept: hundreds of bytes for each page, which would be new memory each time
+  fresh.clear();
   const bool sound = theirs.index_at >= library.layout.pool && theirs.index_length <= library.layout.pool_bytes / sizeof(PageEntry) &&
                      theirs.index_at + theirs.index_length * sizeof(PageEntry) <= pool_end;
   const size_t pages = library.layout.arena_bytes / kPage;

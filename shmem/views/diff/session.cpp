@@ -122,12 +122,14 @@ void for_ranges(const std::vector<uint32_t>& pages, void (Window::*act)(size_t, 
   }
 }
 
-// Pages written in the last session are expected to be written again: opened together, with twins, they cost no faults.
+// Pages written in the last sessions are expected to be written again: opened together, with twins, they cost no faults.
 void begin_detected(View& view) {
   window.close_all();  // what declared views left open would be written unseen
-  for (const uint32_t page : view.predicted) window.make_twin(page);
-  library.counters.twins += view.predicted.size();
-  for_ranges(view.predicted, &Window::open_pages);
+  static std::vector<uint32_t> pages;
+  pages.clear();
+  for (const Predicted& predicted : view.predicted) pages.push_back(predicted.page), window.make_twin(predicted.page);
+  library.counters.twins += pages.size();
+  for_ranges(pages, &Window::open_pages);
   library.detected = &view;
 }
 
@@ -171,21 +173,34 @@ void end_detected(View& view, uint64_t version) {
     }
   std::vector<uint32_t> pages(window.twinned().begin(), window.twinned().begin() + static_cast<ptrdiff_t>(window.twin_count()));
   std::sort(pages.begin(), pages.end());
-  std::vector<uint32_t> written;
+  // A fault costs more than some comparisons in vain: who writes what is there already, as sums that stay the same, does so again.
+  constexpr uint32_t kSessions = 4;
+  std::vector<Predicted> predicted;
+  predicted.reserve(pages.size());
+  auto before = view.predicted.begin();
   for (const uint32_t page : pages) {
+    while (before != view.predicted.end() && before->page < page) ++before;
+    const bool was_predicted = before != view.predicted.end() && before->page == page;
     uint64_t map[kMapWords] = {};
-    if (!compare_page(library.arena() + size_t{page} * kPage, window.twin(page), map)) continue;
-    leave_out_arrivals(page, map);
-    if (std::all_of(map, map + kMapWords, [](uint64_t word) { return word == 0; })) continue;
+    bool changed = compare_page(library.arena() + size_t{page} * kPage, window.twin(page), map);
+    if (changed) {
+      leave_out_arrivals(page, map);
+      changed = std::any_of(map, map + kMapWords, [](uint64_t word) { return word != 0; });
+    }
+    if (!changed) {
+      const uint32_t left = was_predicted ? before->sessions_left - 1 : kSessions;
+      if (left) predicted.push_back({page, left});
+      continue;
+    }
     if (library.check) look_for_overlap(view, page, map);
     PageEntry& entry = detected_entry(view, page);
     for (size_t i = 0; i < kMapWords; ++i) entry.map[i] |= map[i];
     entry.version = version;
-    written.push_back(page);
+    predicted.push_back({page, kSessions});
   }
   for_ranges(pages, &Window::close_pages);
   window.drop_twins();
-  view.predicted = std::move(written);
+  view.predicted = std::move(predicted);
   library.detected = nullptr;
 }
 

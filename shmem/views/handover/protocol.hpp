@@ -118,10 +118,11 @@ Request step(Site& site, Request r) {
       site.add_mine(W::granted());
       return here(At::held);
     case At::read: {
-      if (Site::kWaitsForReaders && !site.served()) return r;
       const W word = site.mine();
       if (word.lost()) return here(At::lost);
+      // Nothing changes then, so those who are being served need not be waited for.
       if (word.may_go_again() || word.kind() == Kind::held) return here(At::reading);
+      if (Site::kWaitsForReaders && !site.served()) return r;
       site.add_mine(W::reads());
       if (const unsigned guess = site.hint(); guess && guess != site.me() + 1) return {At::hint, static_cast<uint16_t>(guess - 1), 0};
       return here(At::tail);

@@ -1,6 +1,10 @@
-// What a blocked process says of its wait, and what it is told.
+// What a blocked process says of its wait, what it is told, and what it expects to be copied.
 #include <gtest/gtest.h>
 
+#include <random>
+
+#include "shmem/views/diff/compare.hpp"
+#include "shmem/views/diff/expected.hpp"
 #include "shmem/views/handover/told.hpp"
 #include "shmem/views/watch/blocked.hpp"
 
@@ -49,6 +53,49 @@ TEST(ToldWord, LeavesOutWhatDoesNotFit) {
     EXPECT_FALSE(word.says_version());
   }
   EXPECT_FALSE((ToldWord{static_cast<uint64_t>(Told::brought)}.says_version()));
+}
+
+TEST(Expected, WhatCameBeforeComesAgain) {
+  Expected expected;
+  expected.learn({{0, 4096}, {8192, 4096}});
+  EXPECT_FALSE(expected.repeats);
+  expected.learn({{0, 4096}, {8192, 4096}});
+  EXPECT_TRUE(expected.repeats);
+  EXPECT_EQ(expected.ranges, (std::vector<Range>{{0, 4096}, {8192, 4096}}));
+}
+
+// Pages at the rim change now and then: they are expected, too, as long as that is little.
+TEST(Expected, KeepsALittleMoreThanTheLastCopy) {
+  Expected expected;
+  expected.learn({{0, 40960}, {81920, 4096}});
+  expected.learn({{0, 40960}, {122880, 4096}});
+  EXPECT_TRUE(expected.repeats);
+  EXPECT_EQ(expected.ranges, (std::vector<Range>{{0, 40960}, {81920, 4096}, {122880, 4096}}));
+  EXPECT_EQ(expected.bytes, 49152u);
+  expected.learn({{4096, 4096}});
+  EXPECT_FALSE(expected.repeats);
+  EXPECT_EQ(expected.ranges, (std::vector<Range>{{4096, 4096}}));
+  EXPECT_EQ(expected.bytes, 4096u);
+}
+
+TEST(Expected, IsOfWholeBlocksAndJoinsWhatOverlaps) {
+  Expected expected;
+  expected.learn({{300, 1000}});
+  EXPECT_EQ(expected.ranges, (std::vector<Range>{{256, 1280}}));
+  expected.learn({{260, 20}, {290, 1200}});
+  EXPECT_TRUE(expected.repeats);
+  EXPECT_EQ(expected.ranges, (std::vector<Range>{{256, 1280}}));
+  EXPECT_EQ(expected.bytes, 1280u);
+}
+
+TEST(Compare, CountsTheBitsOfAPage) {
+  std::mt19937_64 random(5);
+  for (int i = 0; i < 1000; ++i) {
+    uint64_t map[kMapWords];
+    size_t bits = 0;
+    for (uint64_t& word : map) word = i == 0 ? ~uint64_t{0} : random() & random(), bits += static_cast<size_t>(std::popcount(word));
+    EXPECT_EQ(bits_in(map), bits);
+  }
 }
 
 }  // namespace
