@@ -76,6 +76,7 @@ void Window::open(char* heap, size_t bytes, uint64_t agreement[3], MayWrite may_
   if (twins_ == MAP_FAILED) end_job("no room can be reserved for the twins of %zu pages: %s", pages, strerror(errno));
   states_ = new uint8_t[pages]();
   list_.assign(pages, 0);
+  first_open_ = SIZE_MAX, end_open_ = 0;
   protect(0, pages, PROT_READ);
 
   stack_t stack{};
@@ -111,7 +112,13 @@ void Window::protect(size_t first, size_t end, int access) {
             strerror(errno));
 }
 
+void Window::note_open(size_t first, size_t end) {
+  if (first < first_open_.load(std::memory_order_relaxed)) first_open_.store(first, std::memory_order_relaxed);
+  if (end > end_open_.load(std::memory_order_relaxed)) end_open_.store(end, std::memory_order_relaxed);
+}
+
 void Window::open_pages(size_t first, size_t end) {
+  note_open(first, end);
   while (first < end) {
     while (first < end && (states_[first] & kOpen)) ++first;
     size_t last = first;
@@ -131,7 +138,11 @@ void Window::close_pages(size_t first, size_t end) {
   }
 }
 
-void Window::close_all() { close_pages(0, bytes_ / kPage); }
+void Window::close_all() {
+  close_pages(first_open_.load(std::memory_order_relaxed), end_open_.load(std::memory_order_relaxed));
+  first_open_.store(SIZE_MAX, std::memory_order_relaxed);
+  end_open_.store(0, std::memory_order_relaxed);
+}
 
 void Window::hide_pages(size_t first, size_t end) {
   if (first >= end) return;
@@ -190,12 +201,12 @@ bool Window::handle(const void* address) {
       memcpy(twins_ + page * kPage, heap_ + page * kPage, kPage);
       note_twin(page);
     }
-    size_t end = page + 1;
+    size_t first = page, end = page + 1;
     fine = mprotect(at_ + page * kPage, kPage, PROT_READ | PROT_WRITE) == 0;
     if (!fine && errno == ENOMEM) {
       // There are too many mappings: neighbours become one.
       constexpr size_t kTogether = 64;
-      const size_t first = page / kTogether * kTogether;
+      first = page / kTogether * kTogether;
       end = std::min(first + kTogether, bytes_ / kPage);
       fine = mprotect(at_ + first * kPage, (end - first) * kPage, PROT_READ | PROT_WRITE) == 0;
       for (size_t other = first; fine && other < end; ++other) {
@@ -206,7 +217,10 @@ bool Window::handle(const void* address) {
         states_[other] |= kOpen;
       }
     }
-    if (fine) states_[page] |= kOpen;
+    if (fine) {
+      states_[page] |= kOpen;
+      note_open(first, end);
+    }
   }
   lock_.clear(std::memory_order_release);
   return fine;
