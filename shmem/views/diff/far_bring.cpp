@@ -14,12 +14,27 @@ void add_run(std::vector<Range>& runs, size_t offset, size_t bytes) {
   else runs.push_back({offset, bytes});
 }
 
+// What it put here before it asked, unless another request of its own has taken the place.
+bool said_what_is_there(const View& view, int p, Slot& theirs) {
+  Wanted wanted;
+  auto* const words = reinterpret_cast<uint64_t*>(&wanted);
+  auto* const there = reinterpret_cast<uint64_t*>(library.board + library.layout.wanted_by(static_cast<unsigned>(p)));
+  // The engine may be writing: what is torn has another sum.
+  for (size_t i = 0; i < sizeof wanted / sizeof *words; ++i) words[i] = own(there[i]).load(std::memory_order_relaxed);
+  if (!wanted.is_for(static_cast<uint64_t>(view.id))) return false;
+  theirs.version = wanted.version;
+  theirs.index_at = wanted.index_at;
+  theirs.meaning = wanted.meaning;
+  theirs.generation = wanted.generation;
+  return true;
+}
+
 }  // namespace
 
 bool bring_far(View& view, int p, bool reader) {
   Net& net = library.net;
   Slot theirs{};
-  if (!net.get(p, library.layout.slot(view.id), &theirs, sizeof theirs)) {
+  if (!said_what_is_there(view, p, theirs) && !net.get(p, library.layout.slot(view.id), &theirs, sizeof theirs)) {
     net.clear();
     if (reader) {
       auto served = own(*reinterpret_cast<uint64_t*>(library.board + library.layout.bit_word(view.id, static_cast<unsigned>(p))));

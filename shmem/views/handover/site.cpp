@@ -36,9 +36,19 @@ void Site::tell_released(unsigned p) {
   net().store(static_cast<int>(p), library.layout.slot(view.id) + offsetof(Slot, told), word.bits);
 }
 
+void Site::say_what_is_here(unsigned q) {
+  const Slot& mine = slot();
+  const Wanted wanted = Wanted::of(static_cast<uint64_t>(view.id), mine.version, mine.index_at, mine.meaning, mine.generation);
+  net().put_small(static_cast<int>(q), library.layout.wanted_by(me()), &wanted, sizeof wanted);
+}
+
 void Site::ask(unsigned q) {
   const uint64_t bit = uint64_t{1} << (me() % 32);
-  if (view.asked_push) net().fetch_or(static_cast<int>(q), library.layout.push_word(view.id, me()), bit);
+  const Net::Bundle together(net());
+  if (view.asked_push) {
+    if (!net().near(static_cast<int>(q), 0)) say_what_is_here(q);
+    net().set_bits(static_cast<int>(q), library.layout.push_word(view.id, me()), bit);
+  }
   net().fetch_or(static_cast<int>(q), library.layout.bit_word(view.id, me()), bit);
 }
 

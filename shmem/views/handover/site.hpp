@@ -37,7 +37,11 @@ struct Site {
     return {net().load(static_cast<int>(q), library.layout.slot(view.id) + offsetof(Slot, word))};
   }
   Word announce(unsigned q) {
-    if (!net().near(static_cast<int>(q), 0)) return announce_far(view, static_cast<int>(q), Word::announcement(me(), view.asked_push));
+    if (!net().near(static_cast<int>(q), 0)) {
+      const Net::Bundle together(net());
+      if (view.asked_push) say_what_is_here(q);
+      return announce_far(view, static_cast<int>(q), Word::announcement(me(), view.asked_push));
+    }
     return {net().fetch_or(static_cast<int>(q), library.layout.slot(view.id) + offsetof(Slot, word),
                            Word::announcement(me(), view.asked_push))};
   }
@@ -62,6 +66,7 @@ struct Site {
   void tell_lost(unsigned p) {
     net().store(static_cast<int>(p), library.layout.slot(view.id) + offsetof(Slot, told), static_cast<uint64_t>(Told::lost));
   }
+  void say_what_is_here(unsigned q);
   void ask(unsigned q);
   bool take_back(unsigned q);
   // Who asked and is not told yet, or is being served.

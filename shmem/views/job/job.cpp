@@ -70,7 +70,8 @@ Layout::Layout(size_t pages, unsigned processes) {
   slots = sizes + aligned(pages * (kPage / kBlock) * 8);
   bits = slots + aligned(VDC_NVIEWS * sizeof(Slot));
   pushes = bits + aligned(VDC_NVIEWS * bit_words * 8);
-  pool = pushes + aligned(VDC_NVIEWS * bit_words * 8);
+  wanted = pushes + aligned(VDC_NVIEWS * bit_words * 8);
+  pool = wanted + aligned(processes * sizeof(Wanted));
   pool_bytes = aligned(pages * kPage / 4 + (size_t{1} << 20));
   arena = pool + pool_bytes;
   arena_bytes = pages * kPage;

@@ -1,8 +1,8 @@
 // layout.hpp: what lies where in the one block of the symmetric heap that the library keeps: the same offsets in every
 // process.
 //
-//      | Header | turns | stage | page owners | sizes of blocks | Slots | readers' bits | index pool | arena: the shared
-//      pages |
+//      | Header | turns | stage | page owners | sizes of blocks | Slots | readers' bits | what they have | index pool | arena: the
+//      shared pages |
 //
 // Thread: words are read and written by other processes: atomics only, but for data that the hand-over protects.
 // Invariants: all starts at zero.
@@ -10,6 +10,8 @@
 
 #include <cstddef>
 #include <cstdint>
+
+#include "shmem/views/handover/wanted.hpp"
 
 namespace portunus::views {
 
@@ -47,13 +49,14 @@ struct alignas(128) Slot {
 static_assert(sizeof(Slot) == 128);
 
 struct Layout {
-  size_t turns, stage, owners, sizes, slots, bits, pushes, pool, pool_bytes, arena, arena_bytes, total;
+  size_t turns, stage, owners, sizes, slots, bits, pushes, wanted, pool, pool_bytes, arena, arena_bytes, total;
   size_t bit_words;  // per view: 32 processes each, those who asked below, those who are served above
 
   Layout() = default;
   Layout(size_t pages, unsigned processes);
   size_t slot(int view) const { return slots + static_cast<size_t>(view) * sizeof(Slot); }
   size_t bit_word(int view, unsigned process) const { return bits + (static_cast<size_t>(view) * bit_words + process / 32) * 8; }
+  size_t wanted_by(unsigned process) const { return wanted + process * sizeof(Wanted); }
   size_t push_word(int view, unsigned process) const { return pushes + (static_cast<size_t>(view) * bit_words + process / 32) * 8; }
 };
 

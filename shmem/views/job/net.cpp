@@ -148,6 +148,21 @@ void Net::store(int pe, size_t offset, uint64_t value) {
         "PtlAtomic");
 }
 
+void Net::set_bits(int pe, size_t offset, uint64_t bits) {
+  if (char* here = near(pe, offset)) {
+    word_at(here).fetch_or(bits, std::memory_order_seq_cst);
+    return;
+  }
+  count_message();
+  check(PtlAtomic(operand_md_, address(&bits), 8, PTL_NO_ACK_REQ, process(pe), index_, 0, offset, nullptr, 0, PTL_BOR, PTL_UINT64_T),
+        "PtlAtomic");
+}
+
+void Net::put_small(int pe, size_t offset, const void* from, size_t bytes) {
+  count_message();
+  check(PtlPut(operand_md_, address(from), bytes, PTL_NO_ACK_REQ, process(pe), index_, 0, offset, nullptr, 0), "PtlPut");
+}
+
 void Net::ring(int pe) {
   if (pe == me_ || !bases_[static_cast<size_t>(pe)]) return;  // a message wakes by itself
   std::atomic_signal_fence(std::memory_order_seq_cst);

@@ -45,6 +45,9 @@ class Net {
   uint64_t fetch_add(int pe, size_t offset, uint64_t value);
   uint64_t fetch_or(int pe, size_t offset, uint64_t value);
   uint64_t fetch_and(int pe, size_t offset, uint64_t value);
+  // Nobody waits for these: in order before what is asked for next. `bytes`: so few that they are copied at once.
+  void set_bits(int pe, size_t offset, uint64_t bits);
+  void put_small(int pe, size_t offset, const void* from, size_t bytes);
   // The same in two halves, for a process that is not on this node: what is asked for in between is in order behind it.
   void begin_fetch_or(int pe, size_t offset, uint64_t value);
   uint64_t end_fetch(int pe);

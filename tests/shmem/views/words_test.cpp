@@ -1,11 +1,14 @@
 // What a blocked process says of its wait, what it is told, and what it expects to be copied.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <bit>
 #include <random>
 
 #include "shmem/views/diff/compare.hpp"
 #include "shmem/views/diff/expected.hpp"
 #include "shmem/views/handover/told.hpp"
+#include "shmem/views/handover/wanted.hpp"
 #include "shmem/views/watch/blocked.hpp"
 
 namespace portunus::views {
@@ -53,6 +56,20 @@ TEST(ToldWord, LeavesOutWhatDoesNotFit) {
     EXPECT_FALSE(word.says_version());
   }
   EXPECT_FALSE((ToldWord{static_cast<uint64_t>(Told::brought)}.says_version()));
+}
+
+TEST(Wanted, IsTakenOnlyWholeAndForTheSameView) {
+  const Wanted one = Wanted::of(3, 10, 4096, 77, 0), other = Wanted::of(3, 11, 8192, 77, 0);
+  EXPECT_TRUE(one.is_for(3));
+  EXPECT_FALSE(one.is_for(4));
+  EXPECT_FALSE(Wanted{}.is_for(0));
+  auto torn = std::bit_cast<std::array<uint64_t, 8>>(one);
+  const auto words = std::bit_cast<std::array<uint64_t, 8>>(other);
+  for (size_t i = 0; i + 1 < 6; ++i) {
+    torn[i] = words[i];
+    if (i == 0) continue;  // they are for the same view
+    EXPECT_EQ(std::bit_cast<Wanted>(torn).is_for(3), torn == words) << i;
+  }
 }
 
 TEST(Expected, WhatCameBeforeComesAgain) {
