@@ -75,6 +75,9 @@ struct FarCopy {
   std::vector<Fetched> fetched;           // what `first` asked for without knowing whether it is new
   std::vector<Fetched> wanted;            // what is asked for then
   Room staged, staged_too;                // of `fetched` and of `wanted`
+  bool in_place = false;                  // `wanted` arrives where it belongs; staged_too has what was there before
+  bool saved = false;                     // it has that already
+  bool lately_in_place = false;           // the last copy arrived so
   uint8_t in_vain = 0;                    // copies in a row to write, which brought nothing new
 };
 

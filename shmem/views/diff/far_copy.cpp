@@ -2,7 +2,8 @@
 // that they are new.
 //
 // Data come into room of their own and are taken over when all are there: the version that this process has stays whole, and can be
-// recovered, if the other dies in between.
+// recovered, if the other dies in between. Where all of a long view comes, from one who keeps it until it is here, it is the other way
+// round: what is here is saved, as far as possible while this process waits to be told, and put back if the other dies.
 #include "shmem/views/diff/far_copy.hpp"
 
 #include <algorithm>
@@ -34,8 +35,8 @@ void ask_for_index(View& view, FarCopy& far, int q, size_t at, size_t length) {
 }
 
 // In ascending order. What lies near becomes one, with what lies between: a message costs more than the bytes of a page.
-void add(std::vector<Fetched>& all, size_t offset, size_t bytes) {
-  if (!all.empty() && offset - all.back().end() <= kPage) all.back().bytes = offset + bytes - all.back().offset;
+void add(std::vector<Fetched>& all, size_t offset, size_t bytes, size_t near = kPage) {
+  if (!all.empty() && offset - all.back().end() <= near) all.back().bytes = offset + bytes - all.back().offset;
   else all.push_back({offset, bytes, all.empty() ? 0 : all.back().at + all.back().bytes});
 }
 size_t bytes_of(const std::vector<Fetched>& all) { return all.empty() ? 0 : all.back().at + all.back().bytes; }
@@ -73,6 +74,39 @@ bool expects_news(const View& view) { return view.mode == VDCX_READ || view.far.
 
 // All blocks are of the same version: the index says no more.
 bool is_uniform(const View& view, const Slot& slot) { return view.declared && slot.uniform == slot.version; }
+
+// What is between its pieces may be others', so each is got by itself.
+bool may_arrive_in_place(const View& view) {
+  constexpr size_t kMostPieces = 16;
+  return view.declared && view.mode != VDCX_OVERWRITE && view.bytes > kAtOnce && view.bytes <= kMostKept &&
+         view.pieces.size() <= kMostPieces;
+}
+
+void save(View& view, FarCopy& far) {
+  char* to = far.staged_too.of(view.bytes);
+  for (const Range& piece : view.pieces) copy_run(to, library.arena() + piece.offset, piece.bytes), to += piece.bytes;
+  far.saved = true;
+}
+
+// All of the view is new, and nothing of it has come.
+void ask_for_all_in_place(View& view, FarCopy& far, int q) {
+  if (!far.saved) save(view, far);
+  far.in_place = true;
+  own(library.slot(view.id).whole).store(0, std::memory_order_release);
+  for (const Range& piece : view.pieces) {
+    add(far.wanted, piece.offset, piece.bytes, 0);
+    library.net.get(far.batch, q, library.layout.arena + piece.offset, library.arena() + piece.offset, piece.bytes);
+  }
+}
+
+// It was in vain: nothing arrives any more.
+void put_back(View& view, FarCopy& far) {
+  if (!far.in_place) return;
+  const char* from = far.staged_too.data();
+  for (const Range& piece : view.pieces) copy_run(library.arena() + piece.offset, from, piece.bytes), from += piece.bytes;
+  own(library.slot(view.id).whole).store(1, std::memory_order_release);
+  far.saved = false;
+}
 
 // Who has released has said what there is to be copied: nothing, or all of a version. True: the slot need not be asked for.
 bool start_as_told(View& view, FarCopy& far, int q) {
@@ -125,7 +159,7 @@ void start(View& view, FarCopy& far, int q, bool looks) {
 void end(FarCopy& far) {
   library.net.end(far.batch);
   far.step = FarCopy::Step::none;
-  far.unused = false;
+  far.unused = far.in_place = false;
 }
 
 // From the first byte of the page that was written to the last.
@@ -143,6 +177,10 @@ bool ask_for_rest(View& view, FarCopy& far, int q) {
   const uint64_t have = version_here(view);
   if (view.declared) {
     if (view.mode == VDCX_OVERWRITE) return false;
+    if (far.fetched.empty() && is_uniform(view, far.slot) && is_kept(view) && may_arrive_in_place(view)) {
+      ask_for_all_in_place(view, far, q);
+      return true;
+    }
     for (size_t i = 0; i < view.blocks.size(); ++i)
       if (far.versions[i] > have && !staged(far.fetched, far.staged.data(), view.blocks[i].offset, view.blocks[i].bytes))
         add(far.wanted, view.blocks[i].offset, view.blocks[i].bytes);
@@ -160,6 +198,7 @@ bool ask_for_rest(View& view, FarCopy& far, int q) {
     view.far_expected.learn(std::move(copied));
   }
   const Net::Bundle together(library.net);
+  far.saved = false;
   char* const room = far.staged_too.of(bytes_of(far.wanted));
   for (const Fetched& w : far.wanted) library.net.get(far.batch, q, library.layout.arena + w.offset, room + w.at, w.bytes);
   return !far.wanted.empty();
@@ -177,7 +216,12 @@ bool apply(View& view, FarCopy& far, int q) {
     }
     if (library.net.failed() || Word{far.words[1]}.epoch() != view.request.epoch) return false;
   }
-  if (view.declared) {
+  if (far.in_place) {
+    far.saved = false;
+    std::fill_n(declared_index(view), view.blocks.size(), far.slot.version);
+    for (const Range& piece : view.pieces) window.patch_twins(piece.offset, piece.bytes);
+    library.counters.copied_bytes += view.bytes;
+  } else if (view.declared) {
     uint64_t* const versions = declared_index(view);
     // Blocks that lie one behind the other, there and here, are copied at once.
     const char* from = nullptr;
@@ -232,7 +276,12 @@ bool sound(const View& view, const Slot& slot) {
 void abandon_copy(View& view) {
   if (view.far.step == FarCopy::Step::none) return;
   while (library.net.arrived(view.far.batch) == Arrival::under_way) PtlxProgress();
+  put_back(view, view.far);
   end(view.far);
+}
+
+void save_while_waiting(View& view) {
+  if (view.far.lately_in_place && !view.far.saved && may_arrive_in_place(view)) save(view, view.far);
 }
 
 Word look_far(View& view, int q) {
@@ -286,6 +335,11 @@ Copied copy_from_far(View& view, int q) {
     }
     if (now != Arrival::all) {
       library.net.declare_dead(q);
+      if (far.in_place) {
+        while (library.net.arrived(far.batch) == Arrival::under_way) PtlxProgress();
+        put_back(view, far);
+        return Copied::lost;
+      }
       ended.on = now != Arrival::under_way;  // what still comes goes where it was to go
       return Copied::lost;
     }
@@ -314,6 +368,7 @@ Copied copy_from_far(View& view, int q) {
       far.step = FarCopy::Step::data;
       if (ask_for_rest(view, far, q)) far.late = true;
     } else {
+      far.lately_in_place = far.in_place;
       apply(view, far, q);
       return Copied::yes;
     }

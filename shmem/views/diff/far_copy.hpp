@@ -20,6 +20,8 @@ PageEntry& detected_entry(View& view, uint64_t page);
 Word look_far(View& view, int q);
 // Announces this process at q's word; the same comes along, and is good if q was the idle owner.
 Word announce_far(View& view, int q, uint64_t announcement);
+// This process waits to be told, and what is here will be written over.
+void save_while_waiting(View& view);
 // The word as it was after what copy_from_far used; false: it must be looked at.
 bool last_look(View& view, int q, Word& word);
 

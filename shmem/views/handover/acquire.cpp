@@ -5,6 +5,7 @@
 #include <ctime>
 #include <utility>
 
+#include "shmem/views/diff/far_copy.hpp"
 #include "shmem/views/diff/index.hpp"
 #include "shmem/views/diff/session.hpp"
 #include "shmem/views/handover/site.hpp"
@@ -122,6 +123,7 @@ void prepare(View& view, Vdcx_mode mode, bool ahead) {
   view.mode = mode;
   view.asked_push = ahead && view.declared;
   view.ahead = ahead;
+  view.far.saved = false;
   view.request = {mode == VDCX_READ ? At::read : At::write, 0, 0};
   view.pending = true;
 }
@@ -138,6 +140,7 @@ void drive(View& view, double seconds) {
   if (view.request.ended()) return;
   Span span("wait", view.id);
   view_blocks(view);
+  if (view.request.at == At::told_write || view.request.at == At::told_read) save_while_waiting(view);
   const double until = seconds < 0 ? 0 : now() + seconds;
   DeadlockProbe probe;
   struct Waiting {

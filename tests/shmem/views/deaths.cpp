@@ -3,7 +3,7 @@
 //
 //   deaths STEPS VICTIM STEP: process VICTIM kills itself (SIGKILL) somewhere in its step STEP.
 //   deaths copied MICROSECONDS: process 1 has a version of 16 MiB and asks process 0 for the next; that one dies so much later. What
-//   process 1 had is not lost by half a copy.
+//   process 1 had is not lost by half a copy. "told": of 8 MiB, and process 1 waits while process 0 writes it.
 //   deaths stream VICTIM MICROSECONDS: process 0 streams versions to all others; VICTIM dies meanwhile. Readers get whole versions in turn,
 //   to the end if the writer lives, else until LOST.
 #include <pthread.h>
@@ -79,8 +79,8 @@ void die_after(long microseconds, pthread_t& killer) {
   end_well();
 }
 
-[[noreturn]] void die_while_copied(long microseconds) {
-  constexpr size_t kMany = 2u << 20;
+[[noreturn]] void die_while_copied(long microseconds, bool told) {
+  const size_t kMany = told ? 1u << 20 : 2u << 20;
   static uint64_t* data;
   if (Vdc_proc_id == 0) data = static_cast<uint64_t*>(Vdcx_malloc(kMany * sizeof *data));
   if (Vdcx_distribute(&data, sizeof data) != VDCX_SUCCESS) wrong("distribute");
@@ -91,7 +91,9 @@ void die_after(long microseconds, pthread_t& killer) {
     if (Vdc_proc_id == 0) {
       if (Vdcx_acquire(kView, VDCX_WRITE, 20) != VDCX_SUCCESS) wrong("acquire");
       std::fill_n(data, kMany, version);
-      if (Vdcx_release(kView) != VDCX_SUCCESS) wrong("release");
+      if (!told || version == 1) {
+        if (Vdcx_release(kView) != VDCX_SUCCESS) wrong("release");
+      }
     }
     Vdc_barrier(2);
     if (version == 1 && Vdc_proc_id == 1 && (Vdcx_acquire(kView, VDCX_READ, 20) != VDCX_SUCCESS || Vdcx_release(kView) != VDCX_SUCCESS))
@@ -100,18 +102,25 @@ void die_after(long microseconds, pthread_t& killer) {
   }
   if (Vdc_proc_id == 0) {
     pthread_t killer;
-    die_after(microseconds, killer);
+    if (told) {
+      usleep(20000);  // process 1 waits by now, or it will be as if it were not told
+      die_after(microseconds, killer);
+      if (Vdcx_release(kView) != VDCX_SUCCESS) wrong("release");
+    } else {
+      die_after(microseconds, killer);
+    }
     pthread_join(killer, nullptr);
   }
-  const int code = Vdcx_acquire(kView, VDCX_READ, 20);
+  const int code = Vdcx_acquire(kView, told ? VDCX_WRITE : VDCX_READ, 20);
   if (code != VDCX_SUCCESS && code != VDCX_ERR_LOST) wrong("acquire");
+  const bool has_written = told && code == VDCX_SUCCESS;
   if (code == VDCX_SUCCESS && Vdcx_release(kView) != VDCX_SUCCESS) wrong("release");
   int owner = -1;
   uint64_t version = 0;
   if (Vdcx_recover(kView, &owner, &version) != VDCX_SUCCESS) wrong("recover");
-  if (owner != 1 || version != (code == VDCX_SUCCESS ? 2 : 1)) wrong("what the living process had was lost");
+  if (owner != 1 || version != (has_written ? 3 : code == VDCX_SUCCESS ? 2 : 1)) wrong("what the living process had was lost");
   if (Vdcx_acquire(kView, VDCX_READ, 20) != VDCX_SUCCESS) wrong("acquire after recover");
-  if (!std::all_of(data, data + kMany, [&](uint64_t value) { return value == version; })) wrong("a torn version");
+  if (!std::all_of(data, data + kMany, [&](uint64_t value) { return value == (has_written ? 2 : version); })) wrong("a torn version");
   if (Vdcx_release(kView) != VDCX_SUCCESS) wrong("release");
   end_well();
 }
@@ -119,10 +128,11 @@ void die_after(long microseconds, pthread_t& killer) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 3 && std::string_view(argv[1]) == "copied") {
+  if (argc == 3 && (std::string_view(argv[1]) == "copied" || std::string_view(argv[1]) == "told")) {
+    const bool told = std::string_view(argv[1]) == "told";
     const long microseconds = atol(argv[2]);
     Vdc_startup(argc, argv);
-    die_while_copied(microseconds);
+    die_while_copied(microseconds, told);
   }
   if (argc == 4 && std::string_view(argv[1]) == "stream") {
     const int victim = atoi(argv[2]);

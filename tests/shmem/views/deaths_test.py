@@ -30,8 +30,10 @@ for i in range(times):
 for i in range(times // 3):
     later = random.randrange(20000)
     dies(0, 1, f"victim 0 {later} us after it was asked for 16 MiB", "copied", str(later), pages="8192")
+    later = random.randrange(4000)
+    dies(0, 1, f"victim 0 {later} us before or after it released 8 MiB", "told", str(later), pages="8192")
 for i in range(times // 3):
     victim, later = random.randrange(processes), random.randrange(60000)
     dies(victim, processes - 1, f"victim {victim} {later} us after a stream began", "stream", str(victim), str(later), pages="1024")
-print(f"{times + 2 * (times // 3)} deaths, {problems} with problems")
+print(f"{times + 3 * (times // 3)} deaths, {problems} with problems")
 sys.exit(bool(problems))
