@@ -30,7 +30,9 @@ class Gaps {
   // At first it does.
   bool expect_computing() const { return doubts_[history_.load(std::memory_order_relaxed)].load(std::memory_order_relaxed) <= kMost / 2; }
 
-  static constexpr uint64_t kComputes = 60'000;  // ns: what the thread costs who computes when it comes once
+  // ns. The thread costs who computes 60 us when it comes once. An exchange of messages must not be taken for computing because it was
+  // disturbed once: it would be disturbed the next time for that.
+  static constexpr uint64_t kComputes = 150'000;
 
  private:
   static constexpr uint8_t kMost = 3;
