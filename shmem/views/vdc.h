@@ -85,7 +85,8 @@ int Vdcx_distribute(void *variable, size_t bytes);
 /* Says what a view consists of, here, before it is first used here. All users say the same: compared when it is handed over (ARG).
  * OVERLAP: with another declared view. STATE: used already. The pieces are copied. */
 int Vdcx_declare(int viewid, const Vdcx_piece *pieces, unsigned n, Vdcx_finding how);
-/* Takes the data from the id, which is free for a new view. By who holds it for writing; releases it. STATE. */
+/* Takes the data from the id, which is free for a new view. By who holds it for writing; releases it. STATE: a
+ * stream, too. */
 int Vdcx_destroy(int viewid);
 /* seconds < 0: for ever. TIMEOUT and DEADLOCK leave the request in the queue: the same call goes on. LOST. STATE: nesting. */
 int Vdcx_acquire(int viewid, Vdcx_mode mode, double seconds);
@@ -101,8 +102,9 @@ int Vdcx_wrote(int viewid, const void *start, size_t bytes);
 /* Of the copy held here: 0, and one more for each release after writing. */
 int Vdcx_version(int viewid, uint64_t *version);
 /* Makes a declared view a stream of versions from one writer to fixed readers: each reader's i-th read is version i; the writer waits in
- * acquire when `depth` versions are unread by some reader. What a reader's view holds after its release is not defined: the next version
- * may be arriving there. Collective over writer and readers. */
+ * acquire when `depth` versions are unread by some reader, or while the last one is still leaving the view. What a reader's view holds
+ * after its release is not defined: the next version may be arriving there. Collective over writer and readers, who declare the same
+ * (ARG). A stream lasts until the exit. */
 int Vdcx_stream(int viewid, int writer, const int *readers, unsigned n, unsigned depth);
 /* After LOST: collective over the living. The newest whole copy among them becomes the owner's. LOST: nobody has one. */
 int Vdcx_recover(int viewid, int *owner, uint64_t *version);

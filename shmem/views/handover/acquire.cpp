@@ -319,6 +319,7 @@ void complete(View& view, double seconds) {
 }
 
 void destroy(View& view) {
+  if (view.stream) refuse(VDCX_ERR_STATE, "view %d is a stream: it lasts until the exit", view.id);
   if (!view.held) refuse(VDCX_ERR_STATE, "view %d can be destroyed only by who holds it for writing", view.id);
   end_session(view);
   view.held = false;

@@ -77,10 +77,13 @@ bool leave_view(View& view, double seconds) {
   if (!stream.in_view) return true;
   std::vector<int> copying;
   for (const int reader : stream.readers) {
-    if (!library.net.near(reader, 0) || read_by(stream, reader, stream.version)) continue;
-    if (!stream.in_ring) pack(view, library.arena() + stream.slot_of(stream.version));
-    stream.in_ring = true;
+    if (!library.net.near(reader, 0)) continue;
     PlaceOf place(view, reader);
+    // Who is copying or has done so needs no slot.
+    if (place.look().where() == Where::view && !stream.in_ring) {
+      pack(view, library.arena() + stream.slot_of(stream.version));
+      stream.in_ring = true;
+    }
     if (!withdraw(place)) copying.push_back(reader);
   }
   const auto done = [&] {

@@ -2,6 +2,7 @@
 #include "shmem/views/stream/stream.hpp"
 
 #include <algorithm>
+#include <ctime>
 
 #include "shmem/views/arena/allocator.hpp"
 #include "shmem/views/arena/window.hpp"
@@ -15,17 +16,25 @@ constexpr size_t kRing = offsetof(Slot, spare) + 16;  // in a reader's slot
 
 uint64_t& spare(View& view, size_t i) { return library.slot(view.id).spare[i]; }
 
+double now() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
 void write_next(View& view, double seconds) {
   Stream& stream = *view.stream;
   const uint64_t next = stream.version + 1;
+  const double until = seconds < 0 ? 0 : now() + seconds;
+  const auto left = [&] { return seconds < 0 ? seconds : std::max(until - now(), 0.0); };
   if (!stream.all_ready) {
-    if (!wait_for([&] { return said_by_all(stream, stream.depth, 1); }, seconds))
+    if (!wait_for([&] { return said_by_all(stream, stream.depth, 1); }, left()))
       refuse(VDCX_ERR_TIMEOUT, "view %d: some reader had not made the stream after %g s", view.id, seconds);
     stream.all_ready = true;
   }
-  if (next > stream.depth && !wait_for([&] { return said_by_all(stream, stream.slot_number(next), stream.round_of(next) - 1); }, seconds))
+  if (next > stream.depth && !wait_for([&] { return said_by_all(stream, stream.slot_number(next), stream.round_of(next) - 1); }, left()))
     refuse(VDCX_ERR_TIMEOUT, "view %d: %u versions of the stream were still unread after %g s", view.id, stream.depth, seconds);
-  if (!leave_view(view, seconds))
+  if (!leave_view(view, left()))
     refuse(VDCX_ERR_TIMEOUT, "view %d: the last version of the stream was still on its way from the view after %g s", view.id, seconds);
   for (const Range& piece : view.pieces) window.open_pages(piece.offset / kPage, (piece.end() + kPage - 1) / kPage);
   view.how = VDCX_WHOLE;
@@ -91,15 +100,18 @@ void make_stream(View& view, int writer, const std::vector<int>& readers, unsign
     order.push_back(~uint64_t{0});
     stream->tree = Tree(std::move(tree));
     stream->children = stream->tree.children(0);
+    // On pages of its own: others write there at any time, which a session that compares must not take for what its program wrote.
     size_t bytes = 0;
-    const size_t words = Stream::bytes_of_words(depth);
+    const size_t words = Stream::bytes_of_words(depth) + 2 * kPage;
     const bool fits = !__builtin_mul_overflow(stream->slot, depth, &bytes) && !__builtin_add_overflow(bytes, words, &bytes);
-    stream->ring = fits ? allocate(bytes, -1) : SIZE_MAX;
+    stream->ring = fits ? allocate(bytes / kPage * kPage + kPage, -1) : SIZE_MAX;
     if (stream->ring != SIZE_MAX) {
+      stream->ring = (stream->ring + kPage - 1) / kPage * kPage;
       stream->find_words();
       memcpy(library.arena() + stream->order, order.data(), order.size() * 8);
       memset(library.arena() + stream->credits, 0, stream->order - stream->credits);
     }
+    own(library.slot(view.id).meaning).store(view.meaning, std::memory_order_release);
     // Readers must not wait for what cannot come: they are told that, too.
     for (const int reader : readers)
       library.net.store(reader, library.layout.slot(view.id) + kRing, stream->ring == SIZE_MAX ? 1 : stream->ring + 2);
@@ -109,6 +121,14 @@ void make_stream(View& view, int writer, const std::vector<int>& readers, unsign
     const uint64_t said = ring.load(std::memory_order_acquire);
     if (said == 0) refuse(VDCX_ERR_LOST, "view %d: process %d, the writer of the stream, has died", view.id, writer);
     stream->ring = said == 1 ? SIZE_MAX : said - 2;
+    const uint64_t meaning = library.net.load(writer, library.layout.slot(view.id) + offsetof(Slot, meaning));
+    if (library.net.failed()) {
+      library.net.clear();
+      refuse(VDCX_ERR_LOST, "view %d: process %d, the writer of the stream, has died", view.id, writer);
+    }
+    if (meaning != view.meaning)
+      refuse(VDCX_ERR_ARG, "view %d: process %d and process %d, the writer of the stream, declare it differently", view.id, library.me,
+             writer);
   }
   if (stream->ring == SIZE_MAX)
     refuse(VDCX_ERR_NO_SPACE, "view %d: there is no room for %u versions of %zu bytes; set VDC_PAGES to more", view.id, depth, view.bytes);

@@ -4,7 +4,8 @@
 // it there, and a word says so (place.hpp). To the others it is put, down a tree (tree.hpp): a counter of each slot says that it came, and
 // triggers the puts to the children; a second one counts own release and the children's credits, and triggers the credit to the parent.
 // Both are armed again by the engine, so nobody's program has to run for a version to pass. One message for each edge and version, and one
-// back when it was read. Only the writer ever waits: in acquire, while somebody has `depth` versions before him.
+// back when it was read. Only the writer ever waits: in acquire, while somebody has `depth` versions before him, or the last one is on its
+// way from the view.
 //
 // What is long is not packed as long as that can be helped (in_view.cpp): release leaves it in the view, from where it is put or copied. To
 // a reader who hangs on the writer alone, and has read all before, it is put into his view. A writer who comes back before it has left
