@@ -113,8 +113,11 @@ void Window::protect(size_t first, size_t end, int access) {
 }
 
 void Window::note_open(size_t first, size_t end) {
-  if (first < first_open_.load(std::memory_order_relaxed)) first_open_.store(first, std::memory_order_relaxed);
-  if (end > end_open_.load(std::memory_order_relaxed)) end_open_.store(end, std::memory_order_relaxed);
+  size_t lowest = first_open_.load(std::memory_order_relaxed), highest = end_open_.load(std::memory_order_relaxed);
+  while (first < lowest && !first_open_.compare_exchange_weak(lowest, first, std::memory_order_relaxed)) {
+  }
+  while (end > highest && !end_open_.compare_exchange_weak(highest, end, std::memory_order_relaxed)) {
+  }
 }
 
 void Window::open_pages(size_t first, size_t end) {

@@ -75,7 +75,7 @@ class Window {
   std::vector<uint32_t> list_;  // as long as there are pages; the first count_ are twinned
   std::atomic<size_t> count_{0};
   std::atomic_flag lock_ = ATOMIC_FLAG_INIT;
-  // No other page is open. Faults widen it under the lock; who closes is sure that nobody writes.
+  // No other page is open. Faults of other threads may widen it at any time; who closes all is sure that nobody writes.
   std::atomic<size_t> first_open_{SIZE_MAX}, end_open_{0};
   uint64_t closings_ = 0, faults_ = 0;
   struct sigaction before_ {};
