@@ -77,6 +77,7 @@ struct FarCopy {
   Room staged, staged_too;                // of `fetched` and of `wanted`
   bool in_place = false;                  // `wanted` arrives where it belongs; staged_too has what was there before
   bool saved = false;                     // it has that already
+  uint64_t was_whole = 0;                 // what it has was of one version
   bool lately_in_place = false;           // the last copy arrived so
   uint8_t in_vain = 0;                    // copies in a row to write, which brought nothing new
 };

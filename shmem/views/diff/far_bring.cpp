@@ -23,6 +23,7 @@ bool said_what_is_there(const View& view, int p, Slot& theirs) {
   for (size_t i = 0; i < sizeof wanted / sizeof *words; ++i) words[i] = own(there[i]).load(std::memory_order_relaxed);
   if (!wanted.is_for(static_cast<uint64_t>(view.id))) return false;
   theirs.version = wanted.version;
+  theirs.whole = 1;  // or it has said 0
   theirs.index_at = wanted.index_at;
   theirs.meaning = wanted.meaning;
   theirs.generation = wanted.generation;
@@ -42,6 +43,7 @@ bool bring_far(View& view, int p, bool reader) {
     }
     return true;  // it died: nothing is left to be done
   }
+  if (!theirs.whole) theirs.version = 0;
   const Slot& mine = library.slot(view.id);
   if (theirs.meaning != view.meaning || theirs.generation != mine.generation) return false;
   const uint64_t* const versions = declared_index(view);

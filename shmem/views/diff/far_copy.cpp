@@ -20,7 +20,6 @@ constexpr uint8_t kMostInVain = 2;       // copies to write that brought nothing
 constexpr size_t kMostKept = 16u << 20;  // room for arriving data is kept for the next copy up to here
 
 size_t word_of(const View& view) { return library.layout.slot(view.id) + offsetof(Slot, word); }
-uint64_t version_here(View& view) { return own(library.slot(view.id).version).load(std::memory_order_relaxed); }
 size_t entry_bytes(const View& view) { return view.declared ? sizeof(uint64_t) : sizeof(PageEntry); }
 
 void ask_for_index(View& view, FarCopy& far, int q, size_t at, size_t length) {
@@ -92,19 +91,24 @@ void save(View& view, FarCopy& far) {
 void ask_for_all_in_place(View& view, FarCopy& far, int q) {
   if (!far.saved) save(view, far);
   far.in_place = true;
-  own(library.slot(view.id).whole).store(0, std::memory_order_release);
+  far.was_whole = own(library.slot(view.id).whole).exchange(0, std::memory_order_acq_rel);
   for (const Range& piece : view.pieces) {
     add(far.wanted, piece.offset, piece.bytes, 0);
     library.net.get(far.batch, q, library.layout.arena + piece.offset, library.arena() + piece.offset, piece.bytes);
   }
 }
 
-// It was in vain: nothing arrives any more.
+// It was in vain.
 void put_back(View& view, FarCopy& far) {
   if (!far.in_place) return;
+  while (!library.net.settled(far.batch)) PtlxProgress();  // nothing arrives any more then
   const char* from = far.staged_too.data();
-  for (const Range& piece : view.pieces) copy_run(library.arena() + piece.offset, from, piece.bytes), from += piece.bytes;
-  own(library.slot(view.id).whole).store(1, std::memory_order_release);
+  for (const Range& piece : view.pieces) {
+    copy_run(library.arena() + piece.offset, from, piece.bytes);
+    window.patch_twins(piece.offset, piece.bytes);
+    from += piece.bytes;
+  }
+  own(library.slot(view.id).whole).store(far.was_whole, std::memory_order_release);
   far.saved = false;
 }
 
@@ -259,7 +263,7 @@ bool apply(View& view, FarCopy& far, int q) {
   }
   own(mine.version).store(far.slot.version, std::memory_order_relaxed);
   if (is_uniform(view, far.slot)) own(mine.uniform).store(far.slot.version, std::memory_order_relaxed);
-  own(mine.whole).store(1, std::memory_order_release);
+  own(mine.whole).store(is_whole_then(view), std::memory_order_release);
   return true;
 }
 
@@ -336,7 +340,6 @@ Copied copy_from_far(View& view, int q) {
     if (now != Arrival::all) {
       library.net.declare_dead(q);
       if (far.in_place) {
-        while (library.net.arrived(far.batch) == Arrival::under_way) PtlxProgress();
         put_back(view, far);
         return Copied::lost;
       }

@@ -175,6 +175,7 @@ bool same_view(View& view, int q, const Slot& theirs) {
     refuse(VDCX_ERR_STATE, "view %d: process %d still has it as it was before it was destroyed", view.id, q);
   if (theirs.generation > generation) {
     // It was destroyed and is used anew: what is here belongs to the old one.
+    view.far_index.clear();
     if (!view.declared) forget_index(view);
     else std::fill_n(declared_index(view), view.blocks.size(), 0);
     own(mine.version).store(0, std::memory_order_relaxed);
@@ -182,10 +183,10 @@ bool same_view(View& view, int q, const Slot& theirs) {
     own(mine.generation).store(theirs.generation, std::memory_order_relaxed);
   }
   if (theirs.version == 0 && theirs.meaning == 0) return true;  // never used there
-  if (theirs.meaning != view.meaning)
-    refuse(VDCX_ERR_ARG, "view %d: process %d and process %d declare it differently%s", view.id, library.me, q,
-           theirs.meaning == 0 || view.meaning == 0 ? " (one of them does not at all)" : "");
-  return true;
+  if (theirs.meaning == view.meaning) return true;
+  view.far_index.erase(q);
+  refuse(VDCX_ERR_ARG, "view %d: process %d and process %d declare it differently%s", view.id, library.me, q,
+         theirs.meaning == 0 || view.meaning == 0 ? " (one of them does not at all)" : "");
 }
 
 Copied copy_from(View& view, int q) {
@@ -204,14 +205,19 @@ Copied copy_from(View& view, int q) {
   same_view(view, q, theirs);
   Slot& mine = library.slot(view.id);
   // Somebody died while he brought data to this process: all of it is copied.
-  const uint64_t have = own(mine.whole).load(std::memory_order_acquire) ? own(mine.version).load(std::memory_order_relaxed) : 0;
+  const uint64_t have = version_here(view);
   if (theirs.version <= have) return Copied::yes;
   if (view.declared ? copy_declared(view, q, theirs, have) : copy_detected(view, q, theirs, have)) {
     own(mine.version).store(theirs.version, std::memory_order_relaxed);
     if (theirs.uniform == theirs.version) own(mine.uniform).store(theirs.uniform, std::memory_order_relaxed);
-    own(mine.whole).store(1, std::memory_order_release);
+    own(mine.whole).store(is_whole_then(view), std::memory_order_release);
   }
   return Copied::yes;
+}
+
+uint64_t version_here(View& view) {
+  Slot& mine = library.slot(view.id);
+  return own(mine.whole).load(std::memory_order_acquire) ? own(mine.version).load(std::memory_order_relaxed) : 0;
 }
 
 bool bring(View& view, int p, bool reader) {
@@ -221,7 +227,7 @@ bool bring(View& view, int p, bool reader) {
   if (own(theirs->meaning).load(std::memory_order_acquire) != view.meaning ||
       own(theirs->generation).load(std::memory_order_relaxed) != library.slot(view.id).generation)
     return false;
-  const uint64_t have = own(theirs->version).load(std::memory_order_acquire);
+  const uint64_t have = own(theirs->whole).load(std::memory_order_acquire) ? own(theirs->version).load(std::memory_order_relaxed) : 0;
   const uint64_t* const mine = declared_index(view);
   auto* const versions = reinterpret_cast<uint64_t*>(library.net.near(p, theirs->index_at));
   char* const arena = library.net.near(p, library.layout.arena);

@@ -71,6 +71,8 @@ void step_once(View& view) {
   const int other = view.request.other;
   view.pending = view.ahead = false;
   abandon_copy(view);
+  // What was being brought lies here in part.
+  for (const Range& piece : view.pieces) window.patch_twins(piece.offset, piece.bytes);
   if (view.mode == VDCX_READ) own(library.slot(view.id).word).fetch_and(~Word::kChanging, std::memory_order_seq_cst);
   else pass_on_loss(view);
   refuse(VDCX_ERR_LOST,
@@ -140,6 +142,9 @@ void drive(View& view, double seconds) {
   if (view.request.ended()) return;
   Span span("wait", view.id);
   view_blocks(view);
+  struct Blocks {
+    ~Blocks() { nobody_blocks(); }
+  } blocks;
   if (view.request.at == At::told_write || view.request.at == At::told_read) save_while_waiting(view);
   const double until = seconds < 0 ? 0 : now() + seconds;
   DeadlockProbe probe;
@@ -164,7 +169,6 @@ void drive(View& view, double seconds) {
     if (probe.due()) waiting.circle = probe.finds_circle(view);
     waiting.late = waiting.limited && now() >= until;
   }
-  nobody_blocks();
   if (view.request.ended()) return;
   // Others may come to depend on it: it goes on whenever this process waits for something.
   if (std::find(library.aheads.begin(), library.aheads.end(), &view) == library.aheads.end()) library.aheads.push_back(&view);

@@ -38,7 +38,7 @@ void Site::tell_released(unsigned p) {
 
 void Site::say_what_is_here(unsigned q) {
   const Slot& mine = slot();
-  const Wanted wanted = Wanted::of(static_cast<uint64_t>(view.id), mine.version, mine.index_at, mine.meaning, mine.generation);
+  const Wanted wanted = Wanted::of(static_cast<uint64_t>(view.id), version_here(view), mine.index_at, mine.meaning, mine.generation);
   net().put_small(static_cast<int>(q), library.layout.wanted_by(me()), &wanted, sizeof wanted);
 }
 

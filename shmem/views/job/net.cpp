@@ -233,6 +233,12 @@ Arrival Net::arrived(Batch& batch) {
   return count.success == batch.asked ? Arrival::all : Arrival::under_way;
 }
 
+bool Net::settled(const Batch& batch) const {
+  ptl_ct_event_t count{};
+  check(PtlCTGet(batch.count, &count), "PtlCTGet");
+  return count.success + count.failure >= batch.asked;
+}
+
 void Net::end(Batch& batch) {
   while (PtlMDRelease(batch.md) == PTL_IN_USE) PtlxProgress();
   PtlCTFree(batch.count);

@@ -87,6 +87,7 @@ class Net {
   size_t ordered() const { return std::min(limits_.max_waw_ordered_size, limits_.max_war_ordered_size); }
   Arrival wait(Batch& batch, int pe);
   Arrival arrived(Batch& batch);
+  bool settled(const Batch& batch) const;  // nothing of it arrives any more
   void end(Batch& batch);
 
   // Puts that leave by themselves; when all are acknowledged, `value` is put to the word at `told`: the engines do it,

@@ -3,7 +3,8 @@
 //
 //   deaths STEPS VICTIM STEP: process VICTIM kills itself (SIGKILL) somewhere in its step STEP.
 //   deaths copied MICROSECONDS: process 1 has a version of 16 MiB and asks process 0 for the next; that one dies so much later. What
-//   process 1 had is not lost by half a copy. "told": of 8 MiB, and process 1 waits while process 0 writes it.
+//   process 1 had is not lost by half a copy. "told": of 8 MiB; process 1 waits for it,
+//   and process 0 dies so much later than it began to release.
 //   deaths stream VICTIM MICROSECONDS: process 0 streams versions to all others; VICTIM dies meanwhile. Readers get whole versions in turn,
 //   to the end if the writer lives, else until LOST.
 #include <pthread.h>
@@ -49,6 +50,28 @@ void* kill_after(void* microseconds) {
   return nullptr;
 }
 
+uint64_t* declared(size_t words) {
+  static uint64_t* data;
+  if (Vdc_proc_id == 0) data = static_cast<uint64_t*>(Vdcx_malloc(words * sizeof *data));
+  if (Vdcx_distribute(&data, sizeof data) != VDCX_SUCCESS) wrong("distribute");
+  const Vdcx_piece piece{data, words * sizeof *data, 1, 0};
+  if (Vdcx_declare(kView, &piece, 1, VDCX_WHOLE) != VDCX_SUCCESS) wrong("declare");
+  Vdc_barrier(1);
+  return data;
+}
+
+// Process 1, which is alone now, has this version, and in all words this value.
+[[noreturn]] void recover_as(const uint64_t* data, size_t words, uint64_t version, uint64_t value) {
+  int owner = -1;
+  uint64_t found = 0;
+  if (Vdcx_recover(kView, &owner, &found) != VDCX_SUCCESS) wrong("recover");
+  if (owner != 1 || found != version) wrong("what the living process had was lost");
+  if (Vdcx_acquire(kView, VDCX_READ, 20) != VDCX_SUCCESS) wrong("acquire after recover");
+  if (!std::all_of(data, data + words, [&](uint64_t word) { return word == value; })) wrong("a torn version");
+  if (Vdcx_release(kView) != VDCX_SUCCESS) wrong("release");
+  end_well();
+}
+
 void die_after(long microseconds, pthread_t& killer) {
   if (pthread_create(&killer, nullptr, kill_after, reinterpret_cast<void*>(microseconds)) != 0) wrong("a thread");
 }
@@ -56,15 +79,11 @@ void die_after(long microseconds, pthread_t& killer) {
 [[noreturn]] void die_while_streaming(int victim, long microseconds) {
   constexpr size_t kMany = 32768;
   constexpr uint64_t kVersions = 300;
-  static uint64_t* data;
-  if (Vdc_proc_id == 0) data = static_cast<uint64_t*>(Vdcx_malloc(kMany * sizeof *data));
-  if (Vdcx_distribute(&data, sizeof data) != VDCX_SUCCESS) wrong("distribute");
-  const Vdcx_piece piece{data, kMany * sizeof *data, 1, 0};
-  if (Vdcx_declare(kView, &piece, 1, VDCX_AUTO) != VDCX_SUCCESS) wrong("declare");
+  uint64_t* const data = declared(kMany);
   std::vector<int> readers;
   for (int p = 1; p < Vdc_nprocs; ++p) readers.push_back(p);
   if (Vdcx_stream(kView, 0, readers.data(), static_cast<unsigned>(readers.size()), 2) != VDCX_SUCCESS) wrong("stream");
-  Vdc_barrier(1);
+  Vdc_barrier(4);
   pthread_t killer;
   if (Vdc_proc_id == victim) die_after(microseconds, killer);
   for (uint64_t version = 1; version <= kVersions; ++version) {
@@ -79,21 +98,14 @@ void die_after(long microseconds, pthread_t& killer) {
   end_well();
 }
 
-[[noreturn]] void die_while_copied(long microseconds, bool told) {
-  const size_t kMany = told ? 1u << 20 : 2u << 20;
-  static uint64_t* data;
-  if (Vdc_proc_id == 0) data = static_cast<uint64_t*>(Vdcx_malloc(kMany * sizeof *data));
-  if (Vdcx_distribute(&data, sizeof data) != VDCX_SUCCESS) wrong("distribute");
-  const Vdcx_piece piece{data, kMany * sizeof *data, 1, 0};
-  if (Vdcx_declare(kView, &piece, 1, VDCX_WHOLE) != VDCX_SUCCESS) wrong("declare");
-  Vdc_barrier(1);
+[[noreturn]] void die_while_copied(long microseconds) {
+  constexpr size_t kMany = 2u << 20;
+  uint64_t* const data = declared(kMany);
   for (uint64_t version = 1; version <= 2; ++version) {
     if (Vdc_proc_id == 0) {
       if (Vdcx_acquire(kView, VDCX_WRITE, 20) != VDCX_SUCCESS) wrong("acquire");
       std::fill_n(data, kMany, version);
-      if (!told || version == 1) {
-        if (Vdcx_release(kView) != VDCX_SUCCESS) wrong("release");
-      }
+      if (Vdcx_release(kView) != VDCX_SUCCESS) wrong("release");
     }
     Vdc_barrier(2);
     if (version == 1 && Vdc_proc_id == 1 && (Vdcx_acquire(kView, VDCX_READ, 20) != VDCX_SUCCESS || Vdcx_release(kView) != VDCX_SUCCESS))
@@ -102,39 +114,55 @@ void die_after(long microseconds, pthread_t& killer) {
   }
   if (Vdc_proc_id == 0) {
     pthread_t killer;
-    if (told) {
-      usleep(20000);  // process 1 waits by now, or it will be as if it were not told
-      die_after(microseconds, killer);
-      if (Vdcx_release(kView) != VDCX_SUCCESS) wrong("release");
-    } else {
-      die_after(microseconds, killer);
-    }
+    die_after(microseconds, killer);
     pthread_join(killer, nullptr);
   }
-  const int code = Vdcx_acquire(kView, told ? VDCX_WRITE : VDCX_READ, 20);
+  const int code = Vdcx_acquire(kView, VDCX_READ, 20);
   if (code != VDCX_SUCCESS && code != VDCX_ERR_LOST) wrong("acquire");
-  const bool has_written = told && code == VDCX_SUCCESS;
   if (code == VDCX_SUCCESS && Vdcx_release(kView) != VDCX_SUCCESS) wrong("release");
-  int owner = -1;
-  uint64_t version = 0;
-  if (Vdcx_recover(kView, &owner, &version) != VDCX_SUCCESS) wrong("recover");
-  if (owner != 1 || version != (has_written ? 3 : code == VDCX_SUCCESS ? 2 : 1)) wrong("what the living process had was lost");
-  if (Vdcx_acquire(kView, VDCX_READ, 20) != VDCX_SUCCESS) wrong("acquire after recover");
-  if (!std::all_of(data, data + kMany, [&](uint64_t value) { return value == (has_written ? 2 : version); })) wrong("a torn version");
-  if (Vdcx_release(kView) != VDCX_SUCCESS) wrong("release");
-  end_well();
+  recover_as(data, kMany, code == VDCX_SUCCESS ? 2 : 1, code == VDCX_SUCCESS ? 2 : 1);
+}
+
+// Three times process 1 waits for process 0, who tells it; the last time he dies around that.
+[[noreturn]] void die_after_telling(long microseconds) {
+  constexpr size_t kMany = 1u << 20;
+  constexpr uint64_t kRounds = 3;
+  uint64_t* const data = declared(kMany);
+  for (uint64_t round = 1;; ++round) {
+    const bool last = round == kRounds;
+    if (Vdc_proc_id == 0) {
+      if (Vdcx_acquire(kView, VDCX_WRITE, 20) != VDCX_SUCCESS) wrong("acquire");
+      std::fill_n(data, kMany, round);
+      Vdc_barrier(2);
+      usleep(10000);  // process 1 waits by now, or it will be as if it were not told
+      pthread_t killer;
+      if (last) die_after(microseconds, killer);
+      if (Vdcx_release(kView) != VDCX_SUCCESS) wrong("release");
+      if (last) pthread_join(killer, nullptr);
+    } else {
+      Vdc_barrier(2);
+      const int code = Vdcx_acquire(kView, VDCX_WRITE, 20);
+      if (code != VDCX_SUCCESS && (code != VDCX_ERR_LOST || !last)) wrong("acquire");
+      if (code == VDCX_SUCCESS && !std::all_of(data, data + kMany, [&](uint64_t value) { return value == round; })) wrong("a torn version");
+      if (code == VDCX_SUCCESS && Vdcx_release(kView) != VDCX_SUCCESS) wrong("release");
+      // Both have released in each round before.
+      if (last) recover_as(data, kMany, 2 * (kRounds - 1) + (code == VDCX_SUCCESS ? 2 : 0), code == VDCX_SUCCESS ? kRounds : kRounds - 1);
+    }
+    Vdc_barrier(3);
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 3 && (std::string_view(argv[1]) == "copied" || std::string_view(argv[1]) == "told")) {
-    const bool told = std::string_view(argv[1]) == "told";
+  const std::string_view how = argc > 1 ? argv[1] : "";
+  if (argc == 3 && (how == "copied" || how == "told")) {
+    const bool told = how == "told";
     const long microseconds = atol(argv[2]);
     Vdc_startup(argc, argv);
-    die_while_copied(microseconds, told);
+    told ? die_after_telling(microseconds) : die_while_copied(microseconds);
   }
-  if (argc == 4 && std::string_view(argv[1]) == "stream") {
+  if (argc == 4 && how == "stream") {
     const int victim = atoi(argv[2]);
     const long microseconds = atol(argv[3]);
     Vdc_startup(argc, argv);

@@ -31,7 +31,7 @@ for i in range(times // 3):
     later = random.randrange(20000)
     dies(0, 1, f"victim 0 {later} us after it was asked for 16 MiB", "copied", str(later), pages="8192")
     later = random.randrange(4000)
-    dies(0, 1, f"victim 0 {later} us before or after it released 8 MiB", "told", str(later), pages="8192")
+    dies(0, 1, f"victim 0 {later} us after it began to release 8 MiB", "told", str(later), pages="8192")
 for i in range(times // 3):
     victim, later = random.randrange(processes), random.randrange(60000)
     dies(victim, processes - 1, f"victim {victim} {later} us after a stream began", "stream", str(victim), str(later), pages="1024")
