@@ -2,7 +2,6 @@
 #include "shmem/views/handover/acquire.hpp"
 
 #include <algorithm>
-#include <ctime>
 #include <utility>
 
 #include "shmem/views/diff/far_copy.hpp"
@@ -10,17 +9,12 @@
 #include "shmem/views/diff/session.hpp"
 #include "shmem/views/handover/site.hpp"
 #include "shmem/views/stream/stream.hpp"
+#include "shmem/views/watch/clock.hpp"
 #include "shmem/views/watch/deadlock.hpp"
 #include "shmem/views/watch/trace.hpp"
 
 namespace portunus::views {
 namespace {
-
-double now() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
 
 // Who goes again and again makes no calls that step the engine, which others' announcements need. A step costs as much as many of these
 // calls: where they are short, it comes after more of them.

@@ -57,7 +57,7 @@ class Net {
   bool get(int pe, size_t offset, void* to, size_t bytes);
   bool put(int pe, size_t offset, const void* from, size_t bytes);
 
-  // While one lives, what is asked for may be kept back, to travel together. Not for what is waited for meanwhile.
+  // While one lives, what is asked for may be kept back, to travel together, until somebody waits.
   class Bundle {
    public:
     explicit Bundle(Net& net) : net_(net) { PtlStartBundle(net_.ni_); }

@@ -2,12 +2,12 @@
 #include "shmem/views/stream/stream.hpp"
 
 #include <algorithm>
-#include <ctime>
 
 #include "shmem/views/arena/allocator.hpp"
 #include "shmem/views/arena/window.hpp"
 #include "shmem/views/diff/session.hpp"
 #include "shmem/views/handover/acquire.hpp"
+#include "shmem/views/watch/clock.hpp"
 
 namespace portunus::views {
 namespace {
@@ -15,12 +15,6 @@ namespace {
 constexpr size_t kRing = offsetof(Slot, spare) + 16;  // in a reader's slot
 
 uint64_t& spare(View& view, size_t i) { return library.slot(view.id).spare[i]; }
-
-double now() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
 
 void write_next(View& view, double seconds) {
   Stream& stream = *view.stream;

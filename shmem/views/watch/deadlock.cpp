@@ -2,18 +2,13 @@
 #include "shmem/views/watch/deadlock.hpp"
 
 #include <algorithm>
-#include <ctime>
 
 #include "shmem/views/watch/blocked.hpp"
+#include "shmem/views/watch/clock.hpp"
 
 namespace portunus::views {
 namespace {
 
-double now() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
 constexpr double kLongest = 1.0;  // seconds
 uint32_t last_turn = 0;
 
