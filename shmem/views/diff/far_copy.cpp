@@ -11,6 +11,7 @@
 
 #include "engine/goal/copy.hpp"
 #include "shmem/views/diff/index.hpp"
+#include "shmem/views/diff/pieces.hpp"
 
 namespace portunus::views {
 namespace {
@@ -34,8 +35,8 @@ void ask_for_index(View& view, FarCopy& far, int q, size_t at, size_t length) {
 }
 
 // In ascending order. What lies near becomes one, with what lies between: a message costs more than the bytes of a page.
-void add(std::vector<Fetched>& all, size_t offset, size_t bytes, size_t near = kPage) {
-  if (!all.empty() && offset - all.back().end() <= near) all.back().bytes = offset + bytes - all.back().offset;
+void add(std::vector<Fetched>& all, size_t offset, size_t bytes) {
+  if (!all.empty() && offset - all.back().end() <= kPage) all.back().bytes = offset + bytes - all.back().offset;
   else all.push_back({offset, bytes, all.empty() ? 0 : all.back().at + all.back().bytes});
 }
 size_t bytes_of(const std::vector<Fetched>& all) { return all.empty() ? 0 : all.back().at + all.back().bytes; }
@@ -52,9 +53,10 @@ bool is_kept(const View& view) { return view.request.at == At::copy_write || vie
 
 // Of a detected view, what the last copy consisted of is asked for before it is known to be new: a little always, much if it was the same
 // the last times.
-bool expects_spans(const View& view, bool in_any_order) {
-  if (view.mode == VDCX_OVERWRITE || view.declared) return false;
-  return view.far_expected.bytes <= (in_any_order && view.far_expected.repeats ? kMostKept : kAtOnce);
+void add_expected(const View& view, FarCopy& far, bool in_any_order) {
+  if (view.mode == VDCX_OVERWRITE || view.declared) return;
+  if (view.far_expected.bytes > (in_any_order && view.far_expected.repeats ? kMostKept : kAtOnce)) return;
+  for (const Range& span : view.far_expected.ranges) add(far.fetched, span.offset, span.bytes);
 }
 
 // `fetched`, in messages that Portals keeps in order, or in long ones.
@@ -82,8 +84,7 @@ bool may_arrive_in_place(const View& view) {
 }
 
 void save(View& view, FarCopy& far) {
-  char* to = far.staged_too.of(view.bytes);
-  for (const Range& piece : view.pieces) copy_run(to, library.arena() + piece.offset, piece.bytes), to += piece.bytes;
+  pack(view, far.staged_too.of(view.bytes));
   far.saved = true;
 }
 
@@ -92,22 +93,15 @@ void ask_for_all_in_place(View& view, FarCopy& far, int q) {
   if (!far.saved) save(view, far);
   far.in_place = true;
   far.was_whole = own(library.slot(view.id).whole).exchange(0, std::memory_order_acq_rel);
-  for (const Range& piece : view.pieces) {
-    add(far.wanted, piece.offset, piece.bytes, 0);
+  for (const Range& piece : view.pieces)
     library.net.get(far.batch, q, library.layout.arena + piece.offset, library.arena() + piece.offset, piece.bytes);
-  }
 }
 
 // It was in vain.
 void put_back(View& view, FarCopy& far) {
   if (!far.in_place) return;
   while (!library.net.settled(far.batch)) PtlxProgress();  // nothing arrives any more then
-  const char* from = far.staged_too.data();
-  for (const Range& piece : view.pieces) {
-    copy_run(library.arena() + piece.offset, from, piece.bytes);
-    window.patch_twins(piece.offset, piece.bytes);
-    from += piece.bytes;
-  }
+  unpack(view, far.staged_too.data());
   own(library.slot(view.id).whole).store(far.was_whole, std::memory_order_release);
   far.saved = false;
 }
@@ -150,8 +144,7 @@ void start(View& view, FarCopy& far, int q, bool looks) {
   const bool kept = is_kept(view);
   if (known != view.far_index.end() && (kept || known->second.second * entry_bytes(view) <= library.net.ordered()) && expects_news(view)) {
     ask_for_index(view, far, q, known->second.first, known->second.second);
-    if (expects_spans(view, kept))
-      for (const Range& span : view.far_expected.ranges) add(far.fetched, span.offset, span.bytes);
+    add_expected(view, far, kept);
     if (view.mode != VDCX_OVERWRITE && view.declared && view.bytes <= kAtOnce)
       for (const Range& piece : view.pieces) add(far.fetched, piece.offset, piece.bytes);
     ask_for_fetched(far, q, kept);
@@ -223,7 +216,7 @@ bool apply(View& view, FarCopy& far, int q) {
   if (far.in_place) {
     far.saved = false;
     std::fill_n(declared_index(view), view.blocks.size(), far.slot.version);
-    for (const Range& piece : view.pieces) window.patch_twins(piece.offset, piece.bytes);
+    patch_twins(view);
     library.counters.copied_bytes += view.bytes;
   } else if (view.declared) {
     uint64_t* const versions = declared_index(view);
@@ -361,8 +354,8 @@ Copied copy_from_far(View& view, int q) {
       } else if (far.index_length != far.slot.index_length || far.index_at != far.slot.index_at) {
         ask_for_index(view, far, q, far.slot.index_at, far.slot.index_length);
         // The look or the announcement has been answered, so the order counts no more.
-        if (far.fetched.empty() && expects_spans(view, true)) {
-          for (const Range& span : view.far_expected.ranges) add(far.fetched, span.offset, span.bytes);
+        if (far.fetched.empty()) {
+          add_expected(view, far, true);
           ask_for_fetched(far, q, true);
         }
         far.late = true;

@@ -7,6 +7,7 @@
 #include "engine/goal/copy.hpp"
 #include "shmem/views/arena/window.hpp"
 #include "shmem/views/diff/far_copy.hpp"
+#include "shmem/views/diff/pieces.hpp"
 
 namespace portunus::views {
 namespace {
@@ -256,8 +257,7 @@ void took_delivery(View& view) {
   // Their index does not come along then.
   if (own(mine.uniform).load(std::memory_order_relaxed) == version) std::fill_n(declared_index(view), view.blocks.size(), version);
   own(mine.whole).store(1, std::memory_order_release);
-  if (window.twin_count())
-    for (const Range& piece : view.pieces) window.patch_twins(piece.offset, piece.bytes);
+  patch_twins(view);
 }
 
 }  // namespace portunus::views

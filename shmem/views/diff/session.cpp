@@ -6,6 +6,7 @@
 #include "engine/goal/copy.hpp"
 #include "shmem/views/arena/window.hpp"
 #include "shmem/views/diff/index.hpp"
+#include "shmem/views/diff/pieces.hpp"
 
 namespace portunus::views {
 namespace {
@@ -48,11 +49,7 @@ void begin_declared(View& view) {
   }
   if (view.how != VDCX_TWIN) return;
   view.twin.resize(view.bytes);
-  char* to = view.twin.data();
-  for (const Range& piece : view.pieces) {
-    copy_run(to, library.arena() + piece.offset, piece.bytes);
-    to += piece.bytes;
-  }
+  pack(view, view.twin.data());
 }
 
 // Blocks of the view that overlap [offset, offset + bytes) have the version.

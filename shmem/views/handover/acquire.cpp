@@ -6,6 +6,7 @@
 
 #include "shmem/views/diff/far_copy.hpp"
 #include "shmem/views/diff/index.hpp"
+#include "shmem/views/diff/pieces.hpp"
 #include "shmem/views/diff/session.hpp"
 #include "shmem/views/handover/site.hpp"
 #include "shmem/views/stream/stream.hpp"
@@ -66,7 +67,7 @@ void step_once(View& view) {
   view.pending = view.ahead = false;
   abandon_copy(view);
   // What was being brought lies here in part.
-  for (const Range& piece : view.pieces) window.patch_twins(piece.offset, piece.bytes);
+  patch_twins(view);
   if (view.mode == VDCX_READ) own(library.slot(view.id).word).fetch_and(~Word::kChanging, std::memory_order_seq_cst);
   else pass_on_loss(view);
   refuse(VDCX_ERR_LOST,

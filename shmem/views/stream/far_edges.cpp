@@ -12,6 +12,11 @@ ptl_match_bits_t bits_of(const View& view, size_t slot, ptl_match_bits_t kind) {
   return static_cast<ptl_match_bits_t>(view.id) << 32 | slot << 1 | kind;
 }
 
+bool came_into_view(const Stream& stream) {
+  return stream.came_into_view != PTL_CT_NONE &&
+         library.net.counted(stream.came_into_view) >= (stream.taken[stream.depth] + 1) * stream.parts;
+}
+
 }  // namespace
 
 bool branch_lives(const Stream& stream, size_t position) {
@@ -46,13 +51,6 @@ void open_far_edges(View& view) {
   }
   net.store(stream.writer, library.layout.arena + stream.credit_of(library.me, stream.depth), 1);
 }
-
-namespace {
-bool came_into_view(const Stream& stream) {
-  return stream.came_into_view != PTL_CT_NONE &&
-         library.net.counted(stream.came_into_view) >= (stream.taken[stream.depth] + 1) * stream.parts;
-}
-}  // namespace
 
 bool far_version_came(const Stream& stream, uint64_t k) {
   const size_t s = stream.slot_number(k);

@@ -1,8 +1,7 @@
 // in_view.cpp: versions that stay in the writer's view until it is written again.
 #include <algorithm>
 
-#include "engine/goal/copy.hpp"
-#include "shmem/views/arena/window.hpp"
+#include "shmem/views/diff/pieces.hpp"
 #include "shmem/views/handover/acquire.hpp"
 #include "shmem/views/stream/place.hpp"
 #include "shmem/views/stream/stream.hpp"
@@ -31,21 +30,6 @@ std::atomic_ref<uint64_t> credit(const Stream& stream, int reader, size_t slot) 
 }
 
 }  // namespace
-
-void pack(const View& view, char* to) {
-  for (const Range& piece : view.pieces) {
-    copy_run(to, library.arena() + piece.offset, piece.bytes);
-    to += piece.bytes;
-  }
-}
-
-void unpack(const View& view, const char* from) {
-  for (const Range& piece : view.pieces) {
-    copy_run(library.arena() + piece.offset, from, piece.bytes);
-    window.patch_twins(piece.offset, piece.bytes);
-    from += piece.bytes;
-  }
-}
 
 bool said_by_all(const Stream& stream, size_t slot, uint64_t needed) {
   // acquire: pairs with the reader's store, which comes after its last look at the slot.

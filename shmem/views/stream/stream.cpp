@@ -5,6 +5,7 @@
 
 #include "shmem/views/arena/allocator.hpp"
 #include "shmem/views/arena/window.hpp"
+#include "shmem/views/diff/pieces.hpp"
 #include "shmem/views/diff/session.hpp"
 #include "shmem/views/handover/acquire.hpp"
 #include "shmem/views/watch/clock.hpp"
@@ -57,7 +58,7 @@ void read_next(View& view, double seconds) {
   }
   if (stream.place == 0) take_near(view, next);
   else if (!take_far(stream, next)) unpack(view, library.arena() + stream.slot_of(next));
-  else window.patch_twins(view.pieces[0].offset, view.bytes);
+  else patch_twins(view);
   stream.version = next;
   library.counters.copied_bytes += view.bytes;
   ++view.reads;

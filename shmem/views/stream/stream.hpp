@@ -68,7 +68,6 @@ inline bool stays_in_view(const View& view) {
 inline bool put_into_view(const View& view, const Stream& stream, size_t place) {
   return stays_in_view(view) && stream.tree.parent(place) == 0 && stream.tree.branch(place).size() == 1;
 }
-void pack(const View& view, char* to);
 // Writer: version k is released, and where it lies for readers of this node.
 void offer(View& view, uint64_t k);
 // Writer: waits until the view may be written to, packing the newest version if somebody has not come for it yet. False: time is up.
@@ -76,7 +75,6 @@ bool leave_view(View& view, double seconds);
 bool near_version_came(View& view, uint64_t next);
 // Reader of the writer's node: copies the next version, which came.
 void take_near(View& view, uint64_t next);
-void unpack(const View& view, const char* from);
 // The writer: all who will say so themselves, or for their branch, and live, have said it of `slot` as often as `needed`.
 bool said_by_all(const Stream& stream, size_t slot, uint64_t needed);
 bool read_by(const Stream& stream, int reader, uint64_t k);

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "shmem/views/arena/window.hpp"
 #include "shmem/views/diff/index.hpp"
+#include "shmem/views/diff/pieces.hpp"
 #include "shmem/views/handover/acquire.hpp"
 
 namespace portunus::views {
@@ -48,7 +48,7 @@ std::pair<int, uint64_t> recover(View& view) {
     if (library.net.dead(view.request.other)) go_on_with_aheads();
     if (ToldWord{own(library.slot(view.id).told).load(std::memory_order_acquire)}.told() == Told::brought) took_delivery(view);
     abandon_copy(view);
-    for (const Range& piece : view.pieces) window.patch_twins(piece.offset, piece.bytes);
+    patch_twins(view);
     std::erase(library.aheads, &view);
     view.pending = view.ahead = false;
   }
