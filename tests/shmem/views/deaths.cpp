@@ -134,13 +134,15 @@ void die_after(long microseconds, pthread_t& killer) {
       if (Vdcx_acquire(kView, VDCX_WRITE, 20) != VDCX_SUCCESS) wrong("acquire");
       std::fill_n(data, kMany, round);
       Vdc_barrier(2);
-      usleep(10000);  // process 1 waits by now, or it will be as if it were not told
+      Vdc_barrier(3);  // process 1 is in the queue
       pthread_t killer;
       if (last) die_after(microseconds, killer);
       if (Vdcx_release(kView) != VDCX_SUCCESS) wrong("release");
       if (last) pthread_join(killer, nullptr);
     } else {
       Vdc_barrier(2);
+      if (Vdcx_acquire(kView, VDCX_WRITE, 0) != VDCX_ERR_TIMEOUT) wrong("it is held by process 0");
+      Vdc_barrier(3);
       const int code = Vdcx_acquire(kView, VDCX_WRITE, 20);
       if (code != VDCX_SUCCESS && (code != VDCX_ERR_LOST || !last)) wrong("acquire");
       if (code == VDCX_SUCCESS && !std::all_of(data, data + kMany, [&](uint64_t value) { return value == round; })) wrong("a torn version");
@@ -148,7 +150,7 @@ void die_after(long microseconds, pthread_t& killer) {
       // Both have released in each round before.
       if (last) recover_as(data, kMany, 2 * (kRounds - 1) + (code == VDCX_SUCCESS ? 2 : 0), code == VDCX_SUCCESS ? kRounds : kRounds - 1);
     }
-    Vdc_barrier(3);
+    Vdc_barrier(4);
   }
 }
 
