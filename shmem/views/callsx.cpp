@@ -64,7 +64,7 @@ void declare(int viewid, const Vdcx_piece* pieces, unsigned n, Vdcx_finding how)
   need(pieces, "pieces");
   if (how < VDCX_AUTO || how > VDCX_TOLD)
     refuse(VDCX_ERR_ARG, "view %d: %d is no way of finding what was written", viewid, static_cast<int>(how));
-  const uint64_t generation = library.net.load(view.manager, library.layout.slot(viewid) + offsetof(Slot, spare));
+  const uint64_t generation = library.net.load(view.manager, library.layout.slot(viewid) + offsetof(Slot, destroyed));
   library.net.clear();
   if ((view.used || view.declared) && generation > own(library.slot(viewid).generation).load(std::memory_order_relaxed) && !view.held &&
       !view.reads && !view.pending) {

@@ -41,10 +41,13 @@ struct alignas(128) Slot {
   uint64_t index_at;      // offset of the index
   uint64_t index_length;  // entries
   uint64_t meaning;       // of the declaration; 0: detected
-  uint64_t generation;    // how often it was destroyed, at the manager and in copies
+  uint64_t generation;    // how often it had been destroyed when the copy here was made
   uint64_t whole;         // 1 while the copy here is not being changed: it may be recovered
   uint64_t recover;       // what is exchanged then
-  uint64_t spare[5];
+  uint64_t destroyed;     // at the manager: how often
+  uint64_t place;         // of a stream's newest version, for a reader on its writer's node: stream/place.hpp
+  uint64_t ring;          // of a stream, from its writer: the ring's offset and 2; 1: there was no room
+  uint64_t spare[2];
 };
 static_assert(sizeof(Slot) == 128);
 

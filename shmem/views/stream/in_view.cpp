@@ -16,7 +16,7 @@ struct PlaceOf {
   size_t offset;
   int reader;
 
-  PlaceOf(const View& view, int of) : offset(library.layout.slot(view.id) + offsetof(Slot, spare) + 8), reader(of) {}
+  PlaceOf(const View& view, int of) : offset(library.layout.slot(view.id) + offsetof(Slot, place)), reader(of) {}
   // acquire: pairs with the other's last change, behind which lie the version, or the copy that was made of it.
   Place look() const { return {word_at(library.net.near(reader, offset)).load(std::memory_order_acquire)}; }
   bool change(Place& expected, Place to) const {

@@ -13,10 +13,6 @@
 namespace portunus::views {
 namespace {
 
-constexpr size_t kRing = offsetof(Slot, spare) + 16;  // in a reader's slot
-
-uint64_t& spare(View& view, size_t i) { return library.slot(view.id).spare[i]; }
-
 void write_next(View& view, double seconds) {
   Stream& stream = *view.stream;
   const uint64_t next = stream.version + 1;
@@ -109,9 +105,9 @@ void make_stream(View& view, int writer, const std::vector<int>& readers, unsign
     own(library.slot(view.id).meaning).store(view.meaning, std::memory_order_release);
     // Readers must not wait for what cannot come: they are told that, too.
     for (const int reader : readers)
-      library.net.store(reader, library.layout.slot(view.id) + kRing, stream->ring == SIZE_MAX ? 1 : stream->ring + 2);
+      library.net.store(reader, library.layout.slot(view.id) + offsetof(Slot, ring), stream->ring == SIZE_MAX ? 1 : stream->ring + 2);
   } else {
-    auto ring = own(spare(view, 2));
+    auto ring = own(library.slot(view.id).ring);
     wait_for([&] { return ring.load(std::memory_order_acquire) != 0 || library.net.dead(writer); }, kForEver);
     const uint64_t said = ring.load(std::memory_order_acquire);
     if (said == 0) refuse(VDCX_ERR_LOST, "view %d: process %d, the writer of the stream, has died", view.id, writer);
