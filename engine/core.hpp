@@ -48,6 +48,7 @@ struct Core {
   uint32_t uid;
   bool posted = false;      // something happened that an application thread may wait for
   bool maybe_busy = false;  // something was put in a list that Engine::busy() looks at
+  bool scheduled = false;   // the command that runs now was fired by a trigger
   // [any] Reasons to send less: peers that have asked for it, and, as one more, that too much is held back here.
   std::atomic<uint32_t> restraints{0};
   ProcessId self;

@@ -118,7 +118,9 @@ int Engine::run_ready() {
 
 void Engine::run_first_ready() {
   Trigger& trigger = triggers_.take_ready();
+  Core::scheduled = true;
   execute(trigger.command);
+  Core::scheduled = false;
   triggers_.has_run(trigger);
 }
 

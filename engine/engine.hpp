@@ -50,17 +50,9 @@ class Engine final : public Sink, private Core {
   bool busy() UNDER_BATON { return maybe_busy && (maybe_busy = anything_begun()) && goes_on_unrung(); }
   // There is something to do that a few steps bring to its end, and no data to be moved.
   bool ends_soon() const UNDER_BATON { return maybe_busy && (triggers_.ready() || local_.working()) && !target_.moving(); }
-  // Only a first word can arrive by a network.
-  bool unmet() UNDER_BATON { return peers_.unmet(); }
-  // Is there nothing to do, now or at a time that somebody must keep in mind?
-  bool quiet() UNDER_BATON { return !peers_.holding() && idle() && !busy(); }
-  // The same without a look that could bring more.
-  bool settled() UNDER_BATON { return !peers_.holding() && all_taken_up() && peers_.settled() && !busy(); }
   // How long whoever sleeps may leave the engine alone although nothing rings: peers that are waited for may die without a
   // word, and arrivals be held until their time. -1: as long as it likes.
   int64_t max_idle_ns() UNDER_BATON;
-  // How long the engine's thread may leave descriptors alone; 0: not at all.
-  int64_t rest_ns() UNDER_BATON { return peers_.rest_ns(); }
   // Peers that have died are noticed about twice as late as this at most (on the node; the fabric has a bound of its own).
   void keep_house_every(uint64_t interval_ns) UNDER_BATON { look_interval_ns_ = interval_ns; }
   // Everything issued has left this process (what a peer may depend on before we go).
@@ -70,10 +62,6 @@ class Engine final : public Sink, private Core {
 
   // ---- what others see of it ----
   Stats& stats() { return Core::stats; }  // [any] read
-  // Changes whenever a trigger is armed, or fires.
-  uint64_t trigger_uses() const UNDER_BATON { return triggers_.uses(); }
-  // Grows with what it does for others: messages and bulk data.
-  uint64_t answers() const { return Core::stats.sends.read() + Core::stats.bulk_bytes.read(); }
   Interface& interface(uint32_t ni) { return interfaces[ni]; }
   const std::atomic<uint32_t>& restraints() const { return Core::restraints; }  // [any]
   ProcessId self() const { return Core::self; }

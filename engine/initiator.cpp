@@ -13,10 +13,10 @@ namespace {
 constexpr int kHeldPerStep = 32;     // messages to one peer
 constexpr size_t kGatherParts = 16;  // iovec elements handed to a transport without copying them together first
 
-wire::Header request_header(const Command& command, wire::Kind kind) {
+wire::Header request_header(const Core& core, const Command& command, wire::Kind kind) {
   wire::Header header{};
   header.kind = kind;
-  header.flags = static_cast<uint8_t>(command.ni | command.ack << wire::kAckShift);
+  header.flags = static_cast<uint8_t>(command.ni | command.ack << wire::kAckShift | (core.scheduled ? wire::kScheduled : 0));
   header.op = command.op;
   header.datatype = command.datatype;
   header.pt_index = command.pt_index;
@@ -154,7 +154,7 @@ Sent Initiator::send_gathered(Peer& peer, const wire::Header& header, const Loca
 }
 
 Sent Initiator::transmit_put(Peer& peer, Command& command) {
-  wire::Header header = request_header(command, command.verb == Verb::put ? wire::Kind::put : wire::Kind::atomic);
+  wire::Header header = request_header(core_, command, command.verb == Verb::put ? wire::Kind::put : wire::Kind::atomic);
   if (!(command.source.options & PTLX_MD_HEADER_FIRST)) {
     if (command.length <= peer.eager) return transmit_with_data(peer, header, command, static_cast<uint16_t>(command.length));
     if (command.verb == Verb::put && command.length <= peer.transport->limits().whole) {
@@ -241,7 +241,7 @@ Sent Initiator::send_bulk(Peer& peer, wire::Header& header, Command& command, Op
 }
 
 Sent Initiator::transmit_get(Peer& peer, Command& command) {
-  wire::Header header = request_header(command, wire::Kind::get);
+  wire::Header header = request_header(core_, command, wire::Kind::get);
   Operation& pending = pending_.claim(peer, command);
   pending.result = command.source;
   pending.source_read = true;
@@ -256,7 +256,7 @@ Sent Initiator::transmit_get(Peer& peer, Command& command) {
 // the old data back, by messages (so that no operation needs memory opened for reading and for writing at once).
 Sent Initiator::transmit_fetch(Peer& peer, Command& command) {
   const bool swap = command.verb == Verb::swap;
-  wire::Header header = request_header(command, swap ? wire::Kind::swap : wire::Kind::fetch_atomic);
+  wire::Header header = request_header(core_, command, swap ? wire::Kind::swap : wire::Kind::fetch_atomic);
   const size_t operand = swap ? datatype_size(command.datatype) : 0;
   if (command.length + operand > peer.eager) {
     own_volatile(command);

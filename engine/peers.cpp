@@ -188,14 +188,6 @@ bool Peers::idle() {
   return std::all_of(carriers_.begin(), carriers_.end(), [](Carrier& carrier) { return carrier.transport->idle(); });
 }
 
-bool Peers::settled() {
-  return std::all_of(carriers_.begin(), carriers_.end(), [](Carrier& carrier) { return carrier.transport->settled(); });
-}
-
-bool Peers::holding() const {
-  return std::any_of(carriers_.begin(), carriers_.end(), [](const Carrier& carrier) { return carrier.transport->state.holding != 0; });
-}
-
 int64_t Peers::due_in_ns() {
   int64_t due = -1;
   for (Carrier& carrier : carriers_) {
@@ -204,13 +196,6 @@ int64_t Peers::due_in_ns() {
     due = due < 0 ? here : std::min(due, here);
   }
   return due;
-}
-
-int64_t Peers::rest_ns() {
-  int64_t rest = 0;
-  for (Carrier& carrier : carriers_)
-    if (Resting* const resting = carrier.transport->can().resting) rest = std::max(rest, resting->rest_ns());
-  return rest;
 }
 
 void Peers::do_housekeeping(bool waiting) {

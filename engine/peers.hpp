@@ -103,19 +103,9 @@ class Peers {
   }
   bool self_may_deliver() const { return !carriers_.empty() && carriers_.front().transport->state.may_deliver; }
   void poll_self();
-  // Nobody was ever reached, or came, by a transport that is costly to poll.
-  bool unmet() const {
-    for (const Carrier& carrier : carriers_)
-      if (carrier.costly && carrier.transport->state.has_links) return false;
-    return true;
-  }
-  bool idle();     // false: something is pending that poll would deliver
-  bool settled();  // see Transport
-  bool holding() const;
+  bool idle();  // false: something is pending that poll would deliver
   // The longest that whoever sleeps may leave arrivals alone that are held until their time; -1: there are none.
   int64_t due_in_ns();
-  // How long whoever sleeps may leave descriptors alone; 0: not at all.
-  int64_t rest_ns();
   void do_housekeeping(bool waiting);
   bool needs_housekeeping();
   std::string transport_names() const;

@@ -52,16 +52,13 @@ void Runtime::open_transports(const Options& options, const JobPlace& place, uin
   }
 }
 
-// A waiter spins only where it cannot take a core from another rank or from a spinning engine without one. Without a launcher nobody knows
-// who else is on the node, and each such process would let its engine spin on the same core: theirs sleep.
+// An engine thread spins only on a core that somebody gave it, and a waiter where it cannot take a core from another rank.
 ProgressPlan Runtime::plan(const Options& options, const JobPlace& place) {
   as_if_under_baton();
   ProgressPlan plan;
   plan.oversubscribed = place.local_size > placement_.usable;
   plan.mode = options.progress;
-  if (!place.known && options.engine_core < 0 && plan.mode != ProgressMode::spin) placement_.engine_core = -1;
-  const bool may_spin = plan.mode == ProgressMode::automatic || plan.mode == ProgressMode::offload;
-  if (may_spin && options.engine_core < 0 && placement_.engine_core >= 0) {  // another job's engine may be there
+  if (options.engine_cores.each && placement_.engine_core >= 0) {  // another job's engine may be there
     core_claim_ = std::make_unique<CoreClaim>(placement_.engine_core);
     if (!core_claim_->held()) placement_.engine_core = -1;
   }
@@ -70,32 +67,35 @@ ProgressPlan Runtime::plan(const Options& options, const JobPlace& place) {
   if (!plan.engine_spins) placement_.engine_core = -1;
   plan.engine_has_core = placement_.engine_core >= 0;
   plan.spin_waits = !plan.oversubscribed && !(plan.engine_spins && !plan.engine_has_core && place.local_size >= placement_.usable);
-  plan.shares_core = !place.known && placement_.usable == 1;
   plan.by_socket = network_open_ && !engine_->peers().wait_fds().empty();
   plan.must_poll = network_open_ && !plan.by_socket;
   plan.registered = register_asymmetric_fences();
+  using Limits = ProgressMemory::Limits;
+  plan.longest_tick_ns = network_open_ || options.node_wire.bytes_per_us != 0 ? Limits::kLongestUnrungTick : Limits::kLongestTick;
   return plan;
 }
 
 void Runtime::start(const JobPlace& place, uint32_t pid) {
   as_if_under_baton();
   const Options options = Options::from_environment();
+  launched_ = place.known;
   uid_ = geteuid();
   started_ = static_cast<uint32_t>(now_ns()) | 1;
-  placement_ = place_engine(place.local_rank, place.local_size, options.engine_core, place.known);
+  placement_ = place_engine(place.local_rank, place.local_size, options.engine_cores, place.known);
   published_ = std::make_unique<PublishedStats>();
+  ProgressPlan plan;
   try {
     open_transports(options, place, pid);
-    sleeping_.begin(self_, uid_, network_open_ ? engine_->peers().wait_fds() : std::vector<int>{}, node_, &placement_);
+    plan = this->plan(options, place);
+    sleeping_.begin(self_, uid_, network_open_ ? engine_->peers().wait_fds() : std::vector<int>{}, plan.waiters_listen());
   } catch (...) {
     close_transports();
     throw;
   }
-  const ProgressPlan plan = this->plan(options, place);
-  ProcessWords<HardwareMemory> words{&own_words_.door, &own_words_.watch, &own_words_.passive};
+  ProcessWords<HardwareMemory> words{&own_words_.door, &own_words_.attention, &own_words_.watch, &own_words_.passive};
   if (node_) {
     SegmentHeader& header = node_->segment().header();
-    words = {&header.door, &header.watch, &header.passive_word};
+    words = {&header.door, &header.attention, &header.watch, &header.passive_word};
   }
   progress_.begin(*engine_, sleeping_, words, plan);
   publish();
@@ -111,7 +111,8 @@ void Runtime::run_engine_thread() {
   const ProgressPlan& plan = progress_.plan();
   bool realtime = false;
   if (plan.engine_has_core) bind_thread(placement_.engine_core);
-  else realtime = !plan.network_open() && request_realtime();
+  else free_thread(launched_);  // its rank may be bound to one core, while another is idle
+  if (!plan.engine_has_core) realtime = !plan.network_open() && request_realtime();
   sleeping_.set_realtime(realtime);
   published_->page().realtime.store(realtime, std::memory_order_relaxed);
   if (plan.engine_spins) progress_.run_spinning();

@@ -13,8 +13,10 @@
 #include "engine/host/core_claim.hpp"
 #include "engine/host/options.hpp"
 #include "engine/host/stats_page.hpp"
+#include "engine/host/topology.hpp"
 #include "engine/objects.hpp"
 #include "engine/progress_memory.hpp"
+#include "engine/transport/node/node.hpp"
 #include "engine/transport/self/self.hpp"
 
 namespace portunus {
@@ -79,6 +81,7 @@ class Runtime {
   Placement placement_;
   std::unique_ptr<CoreClaim> core_claim_;  // of the engine's core, where nobody has named it
   bool network_open_ = false;
+  bool launched_ = false;
   std::thread thread_;
   clockid_t thread_clock_ = CLOCK_THREAD_CPUTIME_ID;
   struct PrivateBlock {

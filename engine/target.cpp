@@ -113,7 +113,7 @@ Target::Target(Core& core, Reports& reports, Peers& peers, FlowControl& flow, Po
   }
   if (header.token == 0) return;
   wire::Header answer{};
-  const unsigned flags = early ? wire::kOverflow : 0;
+  const unsigned flags = (early ? wire::kOverflow : 0u) | wire::scheduled_answer(header);
   answer.set_kind(wire::Kind::ack, header.flags & wire::kAckMask ? flags : flags | wire::kSourceRead);
   answer.token = header.token;
   answer.rlength = mlength;
@@ -260,8 +260,9 @@ void Target::refuse(Peer& peer, const wire::Header& header, ptl_ni_fail_t why) {
   answer.kind = reply ? wire::Kind::reply : wire::Kind::ack;
   answer.op = why;
   answer.token = header.token;
+  answer.flags = wire::scheduled_answer(header);
   if (!reply && (header.flags & wire::kAckMask) == 0) {  // a bulk put without acknowledgement: only its source is freed
-    answer.flags = wire::kSourceRead;
+    answer.flags |= wire::kSourceRead;
     answer.op = PTL_NI_OK;
   }
   peers_.send(peer, answer, nullptr, 0);
@@ -378,7 +379,7 @@ void Target::acknowledge(const Delivery& delivery, ptl_ni_fail_t fail) {
   const bool reply = is_answered_by_reply(header.kind);
   wire::Header answer{};
   answer.kind = reply ? wire::Kind::reply : wire::Kind::ack;
-  answer.flags = delivery.overflow ? wire::kOverflow : 0;
+  answer.flags = static_cast<uint8_t>((delivery.overflow ? wire::kOverflow : 0u) | wire::scheduled_answer(header));
   answer.op = fail;
   answer.token = header.token;
   answer.rlength = delivery.mlength;

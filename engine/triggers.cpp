@@ -26,7 +26,6 @@ void Triggers::arm(Command& command) {
 
 void Triggers::park(Counter& counter, Trigger& trigger) {
   const uint64_t threshold = trigger.command.threshold;
-  ++parkings_;
   trigger.next = nullptr;
   if (counter.reached() >= threshold) {  // already: behind those that ripened before it
     make_ready(&trigger, &trigger);

@@ -46,8 +46,6 @@ class Triggers {
   bool is_first(const Trigger* trigger) const { return ready_ == trigger; }
   // Takes back what is parked on the counter or waits, ripe, for its turn.
   void drop(Counter& counter, uint32_t handle);
-  // Changes whenever one is armed, or fires.
-  uint64_t uses() const { return parkings_ + core_.stats.triggers.read(); }
   // Whether something ready will count there.
   bool will_count(uint32_t ct) const;
 
@@ -62,7 +60,6 @@ class Triggers {
   Core& core_;
   Trigger* ready_ = nullptr;
   Trigger* ready_tail_ = nullptr;
-  uint64_t parkings_ = 0;
 };
 
 }  // namespace portunus

@@ -44,6 +44,38 @@ ProgressMode read_progress() {
   refuse("PTL_PROGRESS", value, "auto, spin, park, offload or caller");
 }
 
+// "0", "1", or a list of logical processors, as 2,3,8-9; a list of one is 3-3.
+EngineCores read_engine_cores() {
+  constexpr const char* kName = "PTL_ENGINE_CORES";
+  constexpr const char* kAllowed = "0, 1 (one for each rank), or a list of logical processors by local rank, as 2,3,8-9 or 3-3,";
+  constexpr int kMost = 1 << 16;
+  const char* text = std::getenv(kName);
+  EngineCores cores;
+  if (!text || !*text || std::strcmp(text, "0") == 0) return cores;
+  cores.each = std::strcmp(text, "1") == 0;
+  if (cores.each) return cores;
+  const char* const end = text + std::strlen(text);
+  bool is_list = false;
+  for (const char* at = text;; ++at) {
+    int first = 0;
+    auto [next, error] = std::from_chars(at, end, first);
+    int last = first;
+    if (error == std::errc() && next != end && *next == '-') {
+      is_list = true;
+      const auto range = std::from_chars(next + 1, end, last);
+      next = range.ptr;
+      error = range.ec;
+    }
+    const bool goes_on = next != end && *next == ',';
+    is_list = is_list || goes_on || !cores.processors.empty();
+    if (error != std::errc() || first < 0 || last < first || last >= kMost || (next != end && !goes_on) || !is_list)
+      refuse(kName, text, kAllowed);
+    for (int processor = first; processor <= last; ++processor) cores.processors.push_back(processor);
+    if (!goes_on) return cores;
+    at = next;
+  }
+}
+
 // "LATENCY,WIDTH": microseconds, and bytes per microsecond.
 WireOptions read_wire(const char* name) {
   const char* text = std::getenv(name);
@@ -73,7 +105,7 @@ std::string text_of(const char* name) {
 Options Options::from_environment() {
   Options options;
   options.progress = read_progress();
-  options.engine_core = static_cast<int>(read_number("PTL_ENGINE_CORE", -1, 0, 1 << 20, "the number of a logical processor"));
+  options.engine_cores = read_engine_cores();
   options.node = read_switch("PTL_NODE", true);
   options.fabric = read_switch("PTL_FABRIC", true);
   options.provider = text_of("PTL_FABRIC_PROVIDER");

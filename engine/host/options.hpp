@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "engine/progress/mode.hpp"
 
@@ -14,9 +15,16 @@ struct WireOptions {
   uint64_t bytes_per_us = 0;  // 0: there is none
 };
 
+// Which cores are the engine threads' own.
+struct EngineCores {
+  bool each = false;            // one for each rank of the node, of those that no rank needs
+  std::vector<int> processors;  // or these logical processors, by local rank
+  bool given() const { return each || !processors.empty(); }
+};
+
 struct Options {
   ProgressMode progress = ProgressMode::automatic;  // PTL_PROGRESS
-  int engine_core = -1;                             // PTL_ENGINE_CORE: logical processor, -1 = choose
+  EngineCores engine_cores;                         // PTL_ENGINE_CORES
   bool node = true;                                 // PTL_NODE: 0 sends everything over the fabric
   bool fabric = true;                               // PTL_FABRIC: 0 never opens libfabric
   std::string provider;                             // PTL_FABRIC_PROVIDER

@@ -56,36 +56,37 @@ cpu_set_t permitted(bool launched) {
 
 }  // namespace
 
-Placement place_engine(int local_rank, int local_size, int wanted, bool launched) {
+Placement place_engine(int local_rank, int local_size, const EngineCores& cores, bool launched) {
   Placement placement;
   placement.processors = processors();
   std::vector<int>& list = placement.processors;
-  const bool is_there = std::ranges::find(list, wanted) != list.end();
+  const std::vector<int> all = list;
   if (const cpu_set_t allowed = permitted(launched); CPU_COUNT(&allowed) > 0)
     std::erase_if(list, [&](int number) { return !CPU_ISSET(static_cast<unsigned>(number), &allowed); });
   placement.usable = list.empty() ? 1 : static_cast<int>(list.size());
-  if (wanted >= 0) {
-    placement.engine_core = is_there ? wanted : -1;
-    if (!is_there)
-      throw std::invalid_argument("PTL_ENGINE_CORE=" + std::to_string(wanted) +
-                                  ": this process may not use that processor; see `hwloc-ls` or taskset -p $$");
-  } else if (static_cast<size_t>(local_size + local_rank) < list.size()) {
-    placement.engine_core = list[static_cast<size_t>(local_size + local_rank)];
+  const auto rank = static_cast<size_t>(local_rank);
+  if (cores.each) {
+    const size_t at = static_cast<size_t>(local_size) + rank;
+    if (at >= list.size())
+      throw std::invalid_argument("PTL_ENGINE_CORES=1: " + std::to_string(local_size) + " ranks and as many engines need " +
+                                  std::to_string(2 * local_size) + " cores here, and " + std::to_string(list.size()) +
+                                  " may be used; start fewer ranks, or give the engines none");
+    placement.engine_core = list[at];
+  } else if (!cores.processors.empty()) {
+    if (rank >= cores.processors.size() || std::ranges::find(all, cores.processors[rank]) == all.end())
+      throw std::invalid_argument("PTL_ENGINE_CORES: " +
+                                  (rank < cores.processors.size()
+                                       ? "this process may not use processor " + std::to_string(cores.processors[rank])
+                                       : "the list has no processor for local rank " + std::to_string(local_rank)) +
+                                  "; see `hwloc-ls` or taskset -p $$");
+    placement.engine_core = cores.processors[rank];
   }
   return placement;
 }
 
-int move_aside(const Placement& placement, int here, const Processors& taken) {
-  cpu_set_t bound;
-  if (pthread_getaffinity_np(pthread_self(), sizeof bound, &bound) != 0) return here;
-  for (const int processor : placement.processors) {
-    if (processor == here || processor == placement.engine_core || !CPU_ISSET(static_cast<unsigned>(processor), &bound)) continue;
-    if (taken[static_cast<size_t>(processor) % taken.size()]) continue;
-    if (bind_thread(processor)) here = processor;
-    pthread_setaffinity_np(pthread_self(), sizeof bound, &bound);
-    break;
-  }
-  return here;
+void free_thread(bool launched) {
+  const cpu_set_t allowed = permitted(launched);
+  pthread_setaffinity_np(pthread_self(), sizeof allowed, &allowed);
 }
 
 bool bind_thread(int core) {

@@ -6,9 +6,11 @@ namespace portunus {
 std::span<const Variable> environment_variables() {
   static constexpr Variable kVariables[] = {
       {"PTL_PROGRESS", "auto, spin, park, offload, caller", "auto",
-       "who steps the engine: its thread on a core of its own; its thread, asleep until it is rung (for what nobody of the process waits "
-       "for, at times only a few ms later); its thread only, never the application; no thread at all"},
-      {"PTL_ENGINE_CORE", "number of a logical processor", "chosen by hwloc", "where the engine's thread runs"},
+       "who steps the engine while the application computes: its thread, spinning; its thread, asleep until it is needed; its thread only, "
+       "never the application; no thread at all. auto: spin where PTL_ENGINE_CORES gives it a core, else park"},
+      {"PTL_ENGINE_CORES", "0, 1, or a list of logical processors, as 2,3,8-9 or 3-3", "0",
+       "cores of the engine threads' own, on which they spin: 1: one for each rank, of those that no rank needs; a list: by local rank. "
+       "With 0 an engine thread sleeps until it is needed"},
       {"PTL_NODE", "1, 0", "1", "0: nothing goes through shared memory, everything crosses libfabric"},
       {"PTL_NODE_RING", "KiB, 64 to 1048576", "512",
        "size of the ring that a process's senders on its node share; 16 of them at a time have one of their "

@@ -1,21 +1,23 @@
-// doorbell.hpp: how a message wakes a process that sleeps, at no cost while it does not.
+// doorbell.hpp: who of a process sleeps, and how a message wakes it, at no cost while nobody does.
 //
-// One 32-bit word per process, in memory its node peers map: sequence << 5 | calm << 4 | hot << 3 | by_socket << 2 | who.
-//   who = nobody  somebody steps the engine (or will look soon): no ring needed
-//       = waiter  application threads sleep: ring them
-//       = engine  the engine thread is parked and the application is elsewhere: ring the engine thread. Calm: only for what is urgent,
-//                 since the application comes by itself; the thread looks now and then for all else
+// One 32-bit word per process, in memory its node peers map:
+//   sequence << 5 | free of fences << 4 | engine by socket << 3 | waiters by socket << 2 | engine thread << 1 | waiters
+//   waiters        application threads that sleep in a wait, and step the engine when they are rung: a message rings them
+//   engine thread  it sleeps without a time limit: a message rings it where no waiter sleeps
+//   neither        somebody looks by itself: an application thread that waits, or the engine thread at its next tick. Nobody need be
+//                  rung; but where no application thread is near (attention.hpp), an urgent message ends the engine thread's nap
 //
-// The protocol (a Dekker handshake). Sender: publish the message; fence; read the word; ring if `who` is set.
+// The protocol (a Dekker handshake). Sender: publish the message; fence; read the word; ring if somebody sleeps.
 // Sleeper: arm (write the word); fence; look for messages; sleep only if there are none and the word is unchanged.
 // Either the sender sees the armed word or the sleeper sees the message. Take out one of the two fences and a wake-up
 // can be lost: tests/engine/doorbell_interleaving_test.cpp walks all interleavings and shows both.
 //
-// While the word is *hot* (then who = nobody) senders leave their fence out: whoever arms a hot word makes all processors execute one
-// instead (asymmetric_fence.hpp). Owners keep the word hot while messages come thick and fast, so that the price is paid rarely.
+// While nobody sleeps, senders leave their fence out if the word is *free of fences*: who then arms it makes all processors execute one
+// instead (asymmetric_fence.hpp).
 //
 // Thread: ring() by any process that maps the word; the rest by threads of the owner.
-// Cost: ring with nobody asleep = one load, and one fence unless the word is hot. A real ring = one system call of several microseconds.
+// Cost: ring with nobody asleep = one load, and one fence unless the word is free of them. A real ring = one system call of several
+// microseconds.
 #pragma once
 
 #include <cstdint>
@@ -25,97 +27,108 @@
 
 namespace portunus {
 
+// How urgent a message is.
+enum class Urgency : uint8_t {
+  none,   // it lies where its receiver will look
+  small,  // somebody waits for what the receiver's engine does with it
+  large,  // the same, and that takes longer than to wake a thread
+};
+
 // Memory: memory.hpp, or simulated, on x86's store buffers and on the C++ memory model.
 template <class Memory>
 class BasicDoorbell {
  public:
-  static constexpr uint32_t kWhoMask = 3;
-  static constexpr uint32_t kBySocket = 4;
-  static constexpr uint32_t kHot = 8;
-  static constexpr uint32_t kCalm = 16;
+  static constexpr uint32_t kWaiters = 1;
+  static constexpr uint32_t kEngine = 2;
+  static constexpr uint32_t kWaitersBySocket = 4;
+  static constexpr uint32_t kEngineBySocket = 8;
+  static constexpr uint32_t kFenceless = 16;
   static constexpr uint32_t kStep = 32;
 
-  static Sleeper who(uint32_t word) { return static_cast<Sleeper>(word & kWhoMask); }
+  // Owner, before anybody sleeps: how its threads sleep, and whether it can make the senders' processors fence.
+  void begin(bool waiters_by_socket, bool engine_by_socket, bool fenceless) {
+    word_.store((waiters_by_socket ? kWaitersBySocket : 0) | (engine_by_socket ? kEngineBySocket : 0) | (fenceless ? kFenceless : 0));
+  }
+
+  // Whom a ring wakes.
+  static Sleeper who(uint32_t word) {
+    return (word & kWaiters) != 0 ? Sleeper::waiter : (word & kEngine) != 0 ? Sleeper::engine : Sleeper::nobody;
+  }
 
   // After publishing a message. Returns whether somebody was woken. `registered`: this process is reached by heavy fences.
-  template <class Wake>
-  bool ring(bool registered, bool urgent, Wake&& wake) {
+  // `is_away()`: an urgent message is to end the nap of the engine thread.
+  template <class IsAway, class Wake>
+  bool ring(bool registered, IsAway&& is_away, Wake&& wake) {
     if (registered) {
-      Memory::light_fence();  // program order; pairs with the heavy fence of who arms a hot word
-      if (word_.load() & kHot) return false;
+      Memory::light_fence();  // program order; pairs with the heavy fence of who arms a word that is free of fences
+      const uint32_t word = word_.load();
+      if ((word & (kFenceless | kWaiters | kEngine)) == kFenceless) return is_away() && nudge(word, wake);
     }
     Memory::fence(Guard::ring_fence);
-    return ring_fenced(wake, urgent);
+    return ring_fenced(wake) || (is_away() && nudge(word_.load(), wake));
   }
-  // The same when the caller has just executed a full barrier.
+  // Wakes whoever sleeps, if anybody does; the caller has executed a full barrier after publishing.
   template <class Wake>
-  bool ring_fenced(Wake&& wake, bool urgent = true) {
+  bool ring_fenced(Wake&& wake) {
     uint32_t word = word_.load();
-    for (bool first = true; who(word) != Sleeper::nobody && (urgent || !(word & kCalm)); first = false) {
+    for (bool first = true; who(word) != Sleeper::nobody; first = false) {
       Memory::repeat(first);
-      if (word_.compare_exchange(word, quiet(word))) {
-        wake(who(word), (word & kBySocket) != 0);
-        return true;
-      }
+      if (word_.compare_exchange(word, awake(word, who(word)))) return tell(word, who(word), wake), true;
     }
     return false;
   }
+  // Owner: wakes the sleepers of one kind, if there are any.
+  template <class Wake>
+  bool ring_only(Sleeper kind, Wake&& wake) {
+    uint32_t word = word_.load();
+    for (bool first = true; (word & bit_of(kind)) != 0; first = false) {
+      Memory::repeat(first);
+      if (word_.compare_exchange(word, awake(word, kind))) return tell(word, kind, wake), true;
+    }
+    return false;
+  }
+  // Ends the engine thread's sleep or nap, be it said in the word or not. Each word that was read is told of once.
+  template <class Wake>
+  bool nudge(uint32_t word, Wake&& wake) {
+    const uint32_t seen = word;
+    if (!word_.compare_exchange(word, awake(seen, Sleeper::engine))) return false;
+    return tell(seen, Sleeper::engine, wake), true;
+  }
 
   // Owner: announces a sleeper. The caller then looks for messages and sleeps on the returned word, or disarms.
-  uint32_t arm(Sleeper sleeper, bool by_socket, bool calm = false) {
+  uint32_t arm(Sleeper sleeper) {
     uint32_t word = word_.load();
     uint32_t armed;
     bool first = true;
     do {
       Memory::repeat(std::exchange(first, false));
-      armed = armed_from(word, sleeper, by_socket, calm);
+      armed = (word | bit_of(sleeper)) + kStep;
     } while (!word_.compare_exchange(word, armed));
-    fence_after(word);
+    if ((word & (kFenceless | kWaiters | kEngine)) == kFenceless) Memory::heavy_fence(Guard::arm_heavy_fence);
+    else Memory::fence(Guard::arm_fence);
     return armed;
   }
-  // Owner: arms only if the word is still `seen`; otherwise somebody else has moved on.
-  bool arm_from(uint32_t seen, Sleeper sleeper, bool by_socket, uint32_t& armed, bool calm = false) {
-    armed = armed_from(seen, sleeper, by_socket, calm);
-    if (!word_.compare_exchange(seen, armed)) return false;
-    fence_after(seen);
-    return true;
-  }
-  // Owner: takes back exactly what arm returned. If the word has changed since, another thread's arming must stand.
-  void disarm_from(uint32_t armed) {
-    if (!Memory::keeps(Guard::disarm_own_only)) return static_cast<void>(disarm(who(armed)));
-    word_.compare_exchange(armed, quiet(armed));
-  }
-  // Owner: takes back an arming of this kind, whoever made it. False: there was none.
-  bool disarm(Sleeper only) {
+  // Owner: none of this kind sleeps any more, unless `sleeps_still()`, which is asked between reading the word and changing it: whoever
+  // armed it since has changed it.
+  template <class SleepsStill>
+  void disarm(Sleeper sleeper, SleepsStill&& sleeps_still) {
     uint32_t word = word_.load();
-    for (bool first = true; who(word) == only; first = false) {
+    for (bool first = true; (word & bit_of(sleeper)) != 0; first = false) {
       Memory::repeat(first);
-      if (word_.compare_exchange(word, quiet(word))) return true;
+      if (sleeps_still() || word_.compare_exchange(word, word & ~bit_of(sleeper))) return;
     }
-    return false;
   }
 
-  // Owner, registered for heavy fences: somebody looks for messages until the word is armed. False: it is armed now.
-  bool heat() {
-    uint32_t word = word_.load();
-    for (bool first = true; who(word) == Sleeper::nobody && !(word & kHot); first = false) {
-      Memory::repeat(first);
-      if (word_.compare_exchange(word, quiet(word) | kHot)) return true;
-    }
-    return (word & kHot) != 0;
-  }
-
-  uint32_t read() const { return word_.load(Guard::door_acquire); }
+  uint32_t read() const { return word_.load(); }
   typename Memory::Atomic32& word() { return word_; }
 
  private:
-  static void fence_after(uint32_t replaced) {
-    replaced& kHot ? Memory::heavy_fence(Guard::arm_hot_fence) : Memory::fence(Guard::arm_fence);
+  static uint32_t bit_of(Sleeper sleeper) { return sleeper == Sleeper::waiter ? kWaiters : kEngine; }
+  static uint32_t awake(uint32_t word, Sleeper whom) { return (word & ~bit_of(whom)) + kStep; }
+  template <class Wake>
+  static void tell(uint32_t word, Sleeper whom, Wake&& wake) {
+    wake(whom, (word & (whom == Sleeper::waiter ? kWaitersBySocket : kEngineBySocket)) != 0);
   }
-  static uint32_t armed_from(uint32_t word, Sleeper sleeper, bool by_socket, bool calm) {
-    return quiet(word) | static_cast<uint32_t>(sleeper) | (by_socket ? kBySocket : 0) | (calm ? kCalm : 0);
-  }
-  static uint32_t quiet(uint32_t word) { return (word & ~(kStep - 1)) + kStep; }
   typename Memory::Atomic32 word_;
 };
 

@@ -105,7 +105,7 @@ ordered_json portals(const ptlx_job_t& job) {
   all["transports"] = engine.transports;
   all["engine"] = {{"progress", engine.progress},
                    {"core", engine.engine_core},
-                   {"usable_processors", place_engine(0, 1, -1).usable},
+                   {"usable_processors", place_engine(0, 1, {}).usable},
                    {"oversubscribed", engine.oversubscribed != 0},
                    {"realtime", engine.realtime != 0}};
   all["limits"] = limits_of(limits);

@@ -136,15 +136,6 @@ class Holding {
   ~Holding() = default;
 };
 
-// Long data under way of which the descriptor would tell packet by packet: it can be left alone for a while, even if it becomes readable.
-class Resting {
- public:
-  virtual int64_t rest_ns() = 0;  // 0: not at all
-
- protected:
-  ~Resting() = default;
-};
-
 // Null: the transport cannot. The objects live as long as the transport.
 struct Capabilities {
   Bundling* bundling = nullptr;
@@ -152,7 +143,6 @@ struct Capabilities {
   StagingAreas* staging = nullptr;
   Notify* notify = nullptr;
   Holding* holding = nullptr;
-  Resting* resting = nullptr;
 };
 
 class Transport {
@@ -179,9 +169,6 @@ class Transport {
   virtual int poll(int budget) = 0;
   // False when something is pending that `poll` would deliver: asked before sleeping (Dekker: after arming).
   virtual bool idle() = 0;
-  // The same of what is known already: nothing is looked at that could bring more. True: what comes from here on rings, or makes the
-  // descriptor readable, and there is no reason to leave that alone for a while.
-  virtual bool settled() { return idle(); }
   // A descriptor that becomes readable when something arrives, or -1 when the doorbell does it.
   virtual int wait_fd() const { return -1; }
   // Called some times a second: looks for peers that have ended without a word. `waiting`: the engine expects something of

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "engine/progress/doorbell.hpp"
+
 namespace portunus::wire {
 
 enum class Kind : uint8_t {
@@ -37,6 +39,9 @@ constexpr uint8_t kNoRegion = 0x20;    // with kBulk: no Region; the data is str
 constexpr uint8_t kSourceRead = 0x40;  // ack only: the source of a bulk put is free (SEND), not an acknowledgement
 constexpr uint8_t kStaged = 0x40;      // with kBulk, of a put or atomic: the Region is memory that the initiator fills piece by piece
 constexpr uint8_t kOverflow = 0x80;    // ack/reply: matched in the overflow list
+
+constexpr uint8_t kScheduled = 0x80;        // put or atomic: a trigger has sent it, and others may wait for it
+constexpr uint8_t kScheduledAnswer = 0x20;  // ack/reply: the answer to one that a trigger has sent
 
 // Header::op of stream_data: the token names an operation (a get's data), else a transfer.
 constexpr uint8_t kToOperation = 1;
@@ -85,16 +90,21 @@ constexpr bool may_be_whole(const Header& header, uint64_t eager, uint64_t most)
 constexpr uint64_t payload_of(const Header& header) { return header.payload_size == kWhole ? header.rlength : header.payload_size; }
 static_assert(sizeof(Header) == 64 && offsetof(Header, match_bits) == 16 && offsetof(Header, inline_payload) == 56);
 
-// Whether somebody waits for what the engine of its target does with it. All else only lies where the target will look.
-inline bool is_urgent(const Header& header) {
+// How soon the engine of its receiver should see to it. All that is not urgent only lies where the receiver will look.
+inline Urgency urgency_of(const Header& header) {
   switch (header.kind) {
     case Kind::put:
-    case Kind::atomic: return (header.flags & (kAckMask | kBulk)) != 0;
+    case Kind::atomic:
+      return header.flags & kBulk ? Urgency::large : header.flags & (kAckMask | kScheduled) ? Urgency::small : Urgency::none;
     case Kind::ack:
-    case Kind::reply: return false;
-    default: return true;
+    case Kind::reply: return header.flags & kScheduledAnswer ? Urgency::small : Urgency::none;
+    case Kind::get: return header.flags & kBulk ? Urgency::large : Urgency::small;
+    default: return Urgency::small;
   }
 }
+
+// The flag of an answer to this request.
+constexpr uint8_t scheduled_answer(const Header& request) { return request.flags & kScheduled ? kScheduledAnswer : 0; }
 
 // Where bulk data lies, in the owner's terms. Payload of a kBulk request.
 struct Region {

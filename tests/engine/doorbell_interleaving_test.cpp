@@ -27,13 +27,14 @@ struct Process {
   Process() {
     program.steps[door.word().where()] = Door::kStep;
     program.shows[door.word().where()] = [](uint32_t word) {
-      return std::to_string(word / Door::kStep) + std::array{"/nobody", "/waiter", "/engine", "/?"}[word & 3];
+      return std::to_string(word / Door::kStep) + (word & Door::kWaiters ? "/waiters" : "") + (word & Door::kEngine ? "/engine" : "");
     };
   }
   // registered: heavy fences reach the sender.
   void send(interleave::Cell& message, bool registered = false) {
     message.store_release(1);
-    door.ring(registered, true, [this](Sleeper who, bool) { door.word().wake(static_cast<uint32_t>(who)); });
+    door.ring(
+        registered, [] { return false; }, [this](Sleeper who, bool) { door.word().wake(static_cast<uint32_t>(who)); });
   }
 
   interleave::Program program;
@@ -51,10 +52,10 @@ struct Watched {
   // `data`: what the sleeper waits for.
   uint32_t sleep_on_door() {
     if (data.load()) return kFinished;
-    const uint32_t armed = door.arm(Sleeper::waiter, false);
+    const uint32_t armed = door.arm(Sleeper::waiter);
     watch.set(1);
     if (!data.load()) door.word().sleep(armed, kWaiter);
-    door.disarm_from(armed);
+    door.disarm(Sleeper::waiter, [] { return false; });
     return 0;
   }
   uint32_t sleep_aside() {
@@ -69,8 +70,7 @@ struct Watched {
     if (!watch.touched(1) || !watch.take()) return;
     passive_word.add(1);
     passive_word.wake(kWaiter);
-    if (Door::who(door.read()) != Sleeper::waiter) return;
-    door.ring_fenced([this](Sleeper who, bool) { door.word().wake(static_cast<uint32_t>(who)); });
+    door.ring_only(Sleeper::waiter, [this](Sleeper who, bool) { door.word().wake(static_cast<uint32_t>(who)); });
   }
 
   interleave::Program program;
@@ -101,11 +101,9 @@ struct Scenarios {
             [&p, who, senders](uint32_t) -> uint32_t {
               auto all = [&] { return p.message.load() + (senders == 2 ? p.second.load() : 1) == 2; };
               if (all()) return kFinished;
-              uint32_t armed = 0;
-              if (who == Sleeper::waiter) armed = p.door.arm(who, false);
-              else if (!p.door.arm_from(p.door.read(), who, false, armed)) return 0;
+              const uint32_t armed = p.door.arm(who);
               if (!all()) p.door.word().sleep(armed, static_cast<uint32_t>(who));
-              p.door.disarm_from(armed);
+              p.door.disarm(who, [] { return false; });
               return 0;
             },
             sleeper_fence)
@@ -118,17 +116,17 @@ struct Scenarios {
     return explore(p, [](const Ending& end) { return end.finished(0); });
   }
 
-  // One thread arms a hot word and sleeps; the sender leaves its fence out while the word is hot.
-  static interleave::Found ring_hot(Sleeper who, bool heavy) {
+  // One thread arms a word that is free of fences and sleeps; the sender leaves its fence out while nobody sleeps.
+  static interleave::Found ring_fenceless(Sleeper who, bool heavy) {
     Process p;
-    p.program.initial[p.door.word().where()] = Door::kHot;
+    p.program.initial[p.door.word().where()] = Door::kFenceless;
     p.program
         .thread("sleeper",
                 [&p, who](uint32_t) -> uint32_t {
                   if (p.message.load()) return kFinished;
-                  const uint32_t armed = p.door.arm(who, false);
+                  const uint32_t armed = p.door.arm(who);
                   if (!p.message.load()) p.door.word().sleep(armed, static_cast<uint32_t>(who));
-                  p.door.disarm_from(armed);
+                  p.door.disarm(who, [] { return false; });
                   return 0;
                 })
         .heavy = heavy;
@@ -159,13 +157,13 @@ TEST(DoorbellInterleaving, TheMessagesOfTwoSendersAreBothSeen) {
   EXPECT_FALSE(X86::ring(Sleeper::waiter, 2).lost);
   EXPECT_FALSE(Cpp::ring(Sleeper::waiter, 2).lost);
 }
-TEST(DoorbellInterleaving, WhoeverArmsAHotWordMissesNoMessageThatWasSentWithoutAFence) {
-  EXPECT_FALSE(X86::ring_hot(Sleeper::waiter, true).lost);
-  EXPECT_FALSE(Cpp::ring_hot(Sleeper::engine, true).lost);
+TEST(DoorbellInterleaving, WhoeverArmsAWordThatIsFreeOfFencesMissesNoMessageThatWasSentWithoutOne) {
+  EXPECT_FALSE(X86::ring_fenceless(Sleeper::waiter, true).lost);
+  EXPECT_FALSE(Cpp::ring_fenceless(Sleeper::engine, true).lost);
 }
-TEST(DoorbellInterleaving, WhereTheFenceOfWhoArmsAHotWordDoesNotReachTheSenderAWakeUpIsLost) {
-  EXPECT_TRUE(X86::ring_hot(Sleeper::waiter, false).lost);
-  EXPECT_TRUE(Cpp::ring_hot(Sleeper::engine, false).lost);
+TEST(DoorbellInterleaving, WhereTheFenceOfWhoArmsAWordThatIsFreeOfFencesDoesNotReachTheSenderAWakeUpIsLost) {
+  EXPECT_TRUE(X86::ring_fenceless(Sleeper::waiter, false).lost);
+  EXPECT_TRUE(Cpp::ring_fenceless(Sleeper::engine, false).lost);
 }
 TEST(DoorbellInterleaving, WhoSleepsUntilMemoryChangesMissesNoStoreThoughWritersFenceNothing) {
   for (bool aside : {false, true})

@@ -384,24 +384,6 @@ TEST_P(FabricOf, AnEndInTheMidstOfPutsThatTravelWholeIsToldAfterThem) {
                    });
 }
 
-// Who asks whether it is settled is told of what is known, and nothing is read for that.
-TEST_P(FabricOf, ToAskWhatIsSettledBringsNothing) {
-  Recorder sinks[2];
-  const auto server = open(sinks[0]), client = open(sinks[1]);
-  Link* const link = client->connect(server->self());
-  const auto pump = [&] { client->poll(16), server->poll(16); };
-  while (client->send(*link, put(1, 0), {}) == Sent::again) pump();
-  while (sinks[0].arrivals.empty() || !client->idle() || !server->idle()) pump();
-  EXPECT_TRUE(server->settled());
-  while (client->send(*link, put(2, 0), {}) == Sent::again) pump();
-  pollfd ready{server->wait_fd(), POLLIN, 0};
-  while (ready.fd >= 0 && ::poll(&ready, 1, 0) != 1) client->poll(16);
-  for (int i = 0; i < 100; ++i) EXPECT_TRUE(server->settled());
-  EXPECT_EQ(sinks[0].arrivals.size(), 1u);
-  while (sinks[0].arrivals.size() == 1) pump();
-  EXPECT_TRUE(server->settled()) << "it has given back the buffer of what it has taken in";
-}
-
 // Engines on fabrics of their own, stepped by hand; the first receives.
 class FabricFlood {
  public:

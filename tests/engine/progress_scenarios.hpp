@@ -23,16 +23,10 @@ struct ProgressScenarios {
   static void add_engine(Scenario& s) {
     s.program.thread("engine thread", [&s](uint32_t) { return s.progress.run_parked(), kFinished; });
   }
-  // The engine thread from when the network has woken it.
-  static void add_who_answers_the_first_word(Scenario& s) {
-    s.program.thread("engine thread", [&s](uint32_t) {
-      s.engine.hello.await(1);
-      while (s.progress.unmet_.load() != 0) {
-        Memory::mark(30);
-        s.progress.look_for_first_word();
-      }
-      return kFinished;
-    });
+  // A thread whose wait ends: it has the baton, and goes back to computing.
+  static void add_leaver(Scenario& s) {
+    s.program.initial[kBatonWord] = 1;
+    s.program.thread("leaver", [&s](uint32_t) { return s.progress.leave_wait(), kFinished; });
   }
   static void add_sender(Scenario& s, std::initializer_list<size_t> messages, bool registered) {
     s.program.thread("sender", [&s, messages = std::vector<size_t>(messages), registered](uint32_t) {
@@ -44,10 +38,11 @@ struct ProgressScenarios {
     return s.program.thread(name, [&s, i](uint32_t) { return s.wait_for(i), kFinished; });
   }
 
-  // A thread waits for a message, without an engine thread.
+  // A thread waits for a message, without an engine thread, where no process can make another fence.
   Found alone() const {
     Scenario s(ProgressMode::caller);
     s.without_bias();
+    s.program.initial[s.door.word().where()] = 0;
     s.use_message(0);
     add_waiter(s, "waiter", 0);
     add_sender(s, {0}, false);
@@ -77,86 +72,53 @@ struct ProgressScenarios {
     Scenario s;
     s.without_bias();
     s.use_message(0);
-    s.program.initial[s.progress.waiting_.where()] = 1;
-    s.program.thread("leaver", [&s](uint32_t) { return s.progress.leave_wait(), kFinished; });
+    add_leaver(s);
     add_engine(s);
     add_sender(s, {0}, false);
     return walk(s, [&s](const End& end) { return end.value(s.engine.taken[0]) == 1; });
   }
-  // The same where the engine thread is woken for urgent messages only: this is one.
-  Found leave_calm() const {
-    Scenario s;
-    ProgressOfThreads::Calm::is = true;
-    s.without_bias();
-    s.use_message(0);
-    s.program.initial[s.progress.waiting_.where()] = 1;
-    s.program.thread("leaver", [&s](uint32_t) { return s.progress.leave_wait(), kFinished; });
-    add_engine(s);
-    add_sender(s, {0}, false);
-    return walk(s, [&s](const End& end) { return end.value(s.engine.taken[0]) == 1; });
-  }
-  // The same where the message comes by a descriptor, to which the engine thread does not listen while somebody waits.
+  // The same where the message comes by a descriptor.
   Found leave_to_descriptors() const {
-    Scenario s(ProgressMode::park, false, true);
+    Scenario s(ProgressMode::park, true);
     s.without_bias();
     s.use_message(0);
-    s.program.initial[s.progress.waiting_.where()] = 1;
-    s.program.thread("leaver", [&s](uint32_t) { return s.progress.leave_wait(), kFinished; });
+    add_leaver(s);
     add_engine(s);
     s.program.thread("network", [&s](uint32_t) { return s.send_over_network(), kFinished; });
     return walk(s, [&s](const End& end) { return end.value(s.engine.taken[0]) == 1; });
   }
   // The same where it comes by the node, beside a network: no descriptor tells of it.
   Found leave_beside_descriptors() const {
-    Scenario s(ProgressMode::park, false, true);
+    Scenario s(ProgressMode::park, true);
     s.without_bias();
     s.use_message(1);
-    s.program.initial[s.progress.waiting_.where()] = 1;
-    s.program.thread("leaver", [&s](uint32_t) { return s.progress.leave_wait(), kFinished; });
+    add_leaver(s);
     add_engine(s);
     add_sender(s, {1}, false);
     return walk(s, [&s](const End& end) { return end.value(s.engine.taken[1]) == 1; });
   }
-  // The leaver calls then, which shall end the listening, and goes back to computing, though the next wait was expected.
-  Found call_beside_descriptors() const {
-    Scenario s(ProgressMode::park, false, true);
+  // A thread waits, and sleeps, for a message that comes by a descriptor, to which the engine thread listens.
+  Found wait_beside_descriptors() const {
+    Scenario s(ProgressMode::park, true);
     s.without_bias();
     s.use_message(0);
-    s.program.initial[s.progress.waiting_.where()] = 1;
-    s.program.thread("leaver", [&s](uint32_t part) -> uint32_t {
-      if (part == 0) return s.progress.leave_wait(), 1;
-      return s.progress.note_call(), kFinished;
-    });
+    add_waiter(s, "waiter", 0);
     add_engine(s);
     s.program.thread("network", [&s](uint32_t) { return s.send_over_network(), kFinished; });
-    return walk(s, [&s](const End& end) { return end.value(s.engine.taken[0]) == 1; });
+    return walk(s, [](const End& end) { return end.finished(0); });
   }
-  // And while another begins to wait, polls, and leaves.
-  Found leave_to_descriptors_twice() const {
-    Scenario s(ProgressMode::park, false, true);
+  // The engine thread naps while a thread waits, and sees to the message that comes when that one has gone back to computing.
+  Found attend() const {
+    Scenario s;
     s.without_bias();
     s.use_message(0);
-    s.program.initial[s.progress.waiting_.where()] = 1;
-    s.program.thread("leaver", [&s](uint32_t) { return s.progress.leave_wait(), kFinished; });
-    s.program.thread("other", [&s](uint32_t part) -> uint32_t {
-      if (part == 0) return s.progress.enter_wait(), 1;
-      return s.progress.leave_wait(), kFinished;
-    });
+    s.use_message(1);
+    s.use_attention();
+    s.program.initial[s.engine.message[0].where()] = 1;
+    add_waiter(s, "waiter", 0);
     add_engine(s);
-    s.program.thread("network", [&s](uint32_t) { return s.send_over_network(), kFinished; });
-    return walk(s, [&s](const End& end) { return end.value(s.engine.taken[0]) == 1; });
-  }
-  // Before a first word came or went the engine thread watches descriptors also while others wait.
-  Found first_word_by_descriptor() const {
-    Scenario s(ProgressMode::park, false, true);
-    s.without_bias();
-    s.use_message(0);
-    s.use({&s.progress.unmet_});
-    s.program.initial[s.progress.unmet_.where()] = 1;
-    s.program.thread("waiter", [&s](uint32_t) { return s.progress.enter_wait(), kFinished; });
-    add_engine(s);
-    s.program.thread("network", [&s](uint32_t) { return s.send_over_network(), kFinished; });
-    return walk(s, [&s](const End& end) { return end.value(s.engine.taken[0]) == 1; });
+    add_sender(s, {1}, true);
+    return walk(s, [&s](const End& end) { return end.finished(0) && end.value(s.engine.taken[1]) == 1; });
   }
   // The engine thread wants to step while a call has the baton, and nobody waits: it gets it afterwards.
   Found park_while_held(bool biased) const {
@@ -174,30 +136,16 @@ struct ProgressScenarios {
     add_sender(s, {0}, biased);
     return walk(s, [&s](const End& end) { return end.value(s.engine.taken[0]) == 1; });
   }
-  // The same while another thread has the baton for a call of its own, and while a third begins to wait.
+  // One ends its wait by another way than a message while another thread has the baton for a call of its own, and a third begins to wait.
   Found leave_while_held() const {
     Scenario s(ProgressMode::caller);
     s.without_bias();
     s.use_message(0);
-    s.program.initial[s.progress.waiting_.where()] = 1;
-    s.program.thread("leaver", [&s](uint32_t) { return s.progress.leave_wait(), kFinished; });
+    add_leaver(s);
     s.program.thread("holder", [&s](uint32_t) {
       if (s.progress.try_enter()) s.progress.leave();
       return kFinished;
     });
-    add_waiter(s, "waiter", 0);
-    add_sender(s, {0}, false);
-    return walk(s, [](const End& end) { return end.finished(2); });
-  }
-  // The same, with a parked engine thread to hand over to.
-  Found leave_to_engine_while_held() const {
-    Scenario s;
-    s.without_bias();
-    s.use_message(0);
-    s.program.initial[s.progress.waiting_.where()] = 1;
-    s.program.initial[kBatonWord] = 1;
-    s.program.thread("leaver", [&s](uint32_t) { return s.progress.leave_wait(), kFinished; });
-    s.program.thread("holder", [&s](uint32_t) { return s.progress.leave_baton(), kFinished; });
     add_waiter(s, "waiter", 0);
     add_sender(s, {0}, false);
     return walk(s, [](const End& end) { return end.finished(2); });
@@ -214,54 +162,6 @@ struct ProgressScenarios {
     s.program.thread("sender", [&s](uint32_t) {
       s.data.store_release(1);
       s.send(0, false);
-      return kFinished;
-    });
-    return walk(s, [](const End& end) { return end.finished(0); });
-  }
-  // Beside a network that nobody came by yet, somebody calls while a thread waits that does not watch descriptors.
-  Found first_word() const {
-    Scenario s(ProgressMode::park, true);
-    s.without_bias();
-    s.use({&s.progress.unmet_, &s.engine.hello, &s.engine.met});
-    s.program.initial[s.progress.unmet_.where()] = s.program.initial[s.progress.waiting_.where()] = 1;
-    add_engine(s);
-    s.program.thread("caller", [&s](uint32_t) { return s.arrive_by_network(s.engine.hello), kFinished; });
-    return walk(s, [&s](const End& end) { return end.value(s.engine.met) == 1; });
-  }
-  // He calls while one of two that wait has the baton, which then sleeps behind the other: neither watches the network.
-  Found first_word_beside_two() const {
-    Scenario s(ProgressMode::park, true);
-    s.without_bias();
-    s.use_message(0);
-    s.use({&s.progress.polling_, &s.progress.unmet_, &s.engine.hello, &s.engine.met});
-    s.program.initial[s.progress.unmet_.where()] = s.program.initial[s.progress.polling_.where()] = 1;
-    add_waiter(s, "waiter", 0);
-    add_who_answers_the_first_word(s);
-    s.program.thread("caller", [&s](uint32_t) { return s.engine.hello.store(1), kFinished; });
-    return walk(s, [&s](const End& end) { return end.value(s.engine.met) == 1; });
-  }
-  // And then sends what that thread waits for: when the call was answered, the engine thread leaves the descriptors to it.
-  Found second_word() const {
-    Scenario s(ProgressMode::park, true);
-    s.without_bias();
-    s.use_message(0);
-    s.use({&s.progress.polling_, &s.progress.unmet_, &s.engine.hello, &s.engine.met});
-    s.program.initial[s.progress.unmet_.where()] = s.program.initial[s.progress.waiting_.where()] = 1;
-    s.program.constant[s.progress.waiting_.where()] = true;
-    s.program.thread("waiter", [&s](uint32_t) {
-      const auto done = [&s] { return s.engine.taken[0].load() != 0; };
-      while (!done()) {
-        Memory::mark(31);
-        s.progress.sleep(done, -1, 0);
-      }
-      return kFinished;
-    });
-    add_who_answers_the_first_word(s);
-    s.program.thread("caller", [&s](uint32_t) {
-      s.progress.asleep_.await(1);
-      s.arrive_by_network(s.engine.hello);
-      s.engine.met.await(1);
-      s.arrive_by_network(s.engine.message[0]);
       return kFinished;
     });
     return walk(s, [](const End& end) { return end.finished(0); });
@@ -287,34 +187,17 @@ struct ProgressScenarios {
     add_sender(s, {0}, false);
     return walk(s, [&s](const End& end) { return end.value(s.engine.clash) == 0 && end.value(s.engine.taken[0]) == 1; });
   }
-  // The rush ends: the owner of the bias computes, the engine thread cools and has to see to what comes.
-  Found cool() const {
+  // The owner of the bias computes, and the engine thread has to see to what comes.
+  Found owner_away() const {
     Scenario s;
     s.with_bias();
     s.use_message(0);
+    s.program.thread("owner", [&s](uint32_t) { return s.progress.poll(), kFinished; }).biased = true;
     add_engine(s);
     add_sender(s, {0}, true);
-    s.program.thread("owner", [&s](uint32_t) { return s.progress.poll(), kFinished; }).biased = true;
     return walk(s, [&s](const End& end) { return end.value(s.engine.taken[0]) == 1; });
   }
-  // A wait ends in a rush and is given the bias while the rush ends: no bias is left in force. `data`: the leaver has it.
-  Found grant() const {
-    Scenario s;
-    s.with_bias();
-    s.use({&s.data});
-    s.program.initial[kBatonWord + 1u] = 0;
-    s.program.initial[s.progress.waiting_.where()] = 1;
-    s.program.thread("leaver", [&s](uint32_t) {
-      s.progress.leave_wait();
-      s.data.store(replay.biased);
-      return kFinished;
-    });
-    s.program.thread("engine thread", [&s](uint32_t) { return s.progress.cool(), kFinished; });
-    return walk(s, [&s](const End& end) {
-      return end.value(s.data) == 0 || end.memory.newest(kBatonWord + 2) == 1 || end.value(s.progress.dense_) == 1;
-    });
-  }
-  // A biased waiter, the engine thread that cools, and a ringer.
+  // A biased waiter, the engine thread that takes the bias back, and a ringer.
   Found bias() const {
     Scenario s;
     s.with_bias();

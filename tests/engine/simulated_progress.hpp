@@ -2,7 +2,7 @@
 // that takes messages and runs one kind of command, and how its threads sleep.
 //
 // A message is taken by a step of whoever holds the baton; `taken` is what waiters wait for. Sleeps end when somebody rings, never by
-// their time limit, but for the engine thread's naps while waits come thick and fast, which are of no length.
+// their time limit, but for the engine thread's naps, which are of no length.
 //
 // Thread: simulated ones.
 #pragma once
@@ -34,27 +34,30 @@ struct SimulatedCommand {
   bool ends = false;
 };
 
-// A descriptor, as the kernel's epoll has it: whether somebody listens, whether there is something to read, whether the bell has
-// rung, whether it was called for a while later, which here is now.
+// What the engine thread sleeps on beside a network: its bell, and a descriptor, if it listens to that.
 struct SimulatedDescriptor {
-  static constexpr uint32_t kListens = 1, kReadable = 2, kRung = 4, kTimer = 8;
+  static constexpr uint32_t kReadable = 1, kRung = 2;
+  static constexpr uint32_t kListens = 8;  // of sleepers, besides who they are
   Cell word{"descriptor"};
   bool used = false;
 
-  static bool ends_sleep(uint32_t word) { return (word & (kRung | kTimer)) || (~word & (kListens | kReadable)) == 0; }
-  // Returns what it is now.
-  uint32_t change(uint32_t to_set, uint32_t to_clear) {
+  void change(uint32_t to_set, uint32_t to_clear) {
     uint32_t now = word.load();
     while (!word.compare_exchange(now, (now & ~to_clear) | to_set)) {
     }
-    return (now & ~to_clear) | to_set;
   }
-  void set(uint32_t bits) {
-    if (ends_sleep(change(bits, 0))) word.wake(kEngine);
+  void ring() {
+    change(kRung, 0);
+    word.wake(kEngine);
   }
-  void sleep() {
-    if (const uint32_t now = word.load(); !ends_sleep(now)) word.sleep(now, kEngine);
-    change(0, kRung | kTimer);
+  void make_readable() {
+    change(kReadable, 0);
+    word.wake(kListens);
+  }
+  void sleep(bool listens) {
+    const uint32_t now = word.load();
+    if ((now & kRung) == 0 && !(listens && (now & kReadable))) word.sleep(now, kEngine | (listens ? kListens : 0));
+    change(0, kRung);
   }
 };
 
@@ -103,7 +106,6 @@ struct SimulatedEngine {
       posted = true;
       work = 1;
     }
-    if (work == 0 && called()) met.store(1), work = 1;
     for (size_t i = 0; i < kMessages && work == 0; ++i) {
       if (!here(i)) continue;
       if (i == 0 && needs_entry && entry.load_relaxed() == 0) dropped.store(1);
@@ -129,23 +131,16 @@ struct SimulatedEngine {
   bool idle() {
     const bool looks = !Program::current()->constant[inside.where()];
     if (looks && inside.load_relaxed() != 0) clash.store(1);
-    bool none = !queue.maybe_filled() && !called();
+    bool none = !queue.maybe_filled();
     for (size_t i = 0; i < kMessages && none; ++i) none = !here(i);
     return none;
   }
-  bool quiet() { return idle(); }
-  bool settled() { return idle(); }
-  bool unmet() { return met.load_relaxed() == 0; }
-  bool called() { return hello.load() != 0 && met.load() == 0; }  // by somebody who has not been answered yet
   bool busy() { return begins_only && begun.load_relaxed() != 0; }
   bool may_be_busy() { return busy(); }
   bool ends_soon() { return busy(); }
   void settle() {}
   bool has_delays() const { return false; }
-  static uint64_t answers() { return 0; }
-  static uint64_t trigger_uses() { return 0; }
   int64_t max_idle_ns() { return -1; }
-  static int64_t rest_ns() { return 0; }
   Queue& commands() { return queue; }
   Stats& stats() { return stats_; }
 
@@ -154,7 +149,6 @@ struct SimulatedEngine {
   Queue queue;
   bool needs_entry = false, begins_only = false;
   Cell begun{"begun"};
-  Cell hello{"hello"}, met{"met"};  // somebody calls by the network; and has been answered
   Cell entry{"entry"}, dropped{"dropped"}, overtaken{"overtaken"}, inside{"inside a step"}, clash{"clash"};
   std::array<Cell, kMessages> message{Cell{"message 0"}, Cell{"message 1"}, Cell{"message 2"}};
   std::array<Cell, kMessages> taken{Cell{"taken 0"}, Cell{"taken 1"}, Cell{"taken 2"}};
@@ -163,48 +157,22 @@ struct SimulatedEngine {
 
 inline constexpr uint8_t kBatonWord = 0;  // the first word that a scenario makes
 
-// What comes by a network changes the door's word and wakes those who sleep with descriptors: as a descriptor, it is seen by who begins
-// to sleep later, too.
+// A nap of the engine thread is of no length, and ends as if its time had passed.
 struct SimulatedSleeping {
-  static constexpr uint32_t kDescriptors = 4;
-  void sleep(BasicDoorbell<Memory>& door, uint32_t word, Sleeper who, int64_t, bool with_descriptors) {
-    if (who == Sleeper::engine && !with_descriptors && naps) return;
-    if (who == Sleeper::engine && descriptor->used) return descriptor->sleep();
-    const bool watches = with_descriptors && network != nullptr;
-    if (watches && (network->called() || network->here(0))) return;
-    door.word().sleep(word, static_cast<uint32_t>(who) | (watches ? kDescriptors : 0));
-  }
-  void listen(bool listens) {
-    if (!descriptor->used) return;
-    if (listens) descriptor->set(SimulatedDescriptor::kListens);
-    else descriptor->change(0, SimulatedDescriptor::kListens);
-  }
-  void ignore() { listen(false); }
-  void have_engine_listen() { descriptor->set(SimulatedDescriptor::kListens); }
-  // As if the next wait were expected to follow.
-  void note_call() {
-    if (!descriptor->used) return;
-    listen(false);
-    descriptor->set(SimulatedDescriptor::kTimer);
-  }
-  void note_wait() {}
-  void wake_engine_soon() { descriptor->set(SimulatedDescriptor::kTimer); }
-  void hush() {
-    if (descriptor->word.load() & SimulatedDescriptor::kTimer) descriptor->change(0, SimulatedDescriptor::kTimer);
-    else listen(false);
+  void sleep(BasicDoorbell<Memory>& door, uint32_t word, Sleeper who, int64_t timeout_ns, bool listens) {
+    if (who == Sleeper::engine && timeout_ns == kNap) return;
+    if (who == Sleeper::engine && descriptor->used) return descriptor->sleep(listens);
+    door.word().sleep(word, static_cast<uint32_t>(who));
   }
   void sleep_passive(Cell& word, uint32_t seen, int64_t) { word.sleep(seen, kWaiter); }
-  void wake(BasicDoorbell<Memory>& door, Sleeper who, bool) {
-    if (who == Sleeper::engine && descriptor->used) return descriptor->set(SimulatedDescriptor::kRung);
+  void wake(BasicDoorbell<Memory>& door, Sleeper who, bool by_socket) {
+    if (by_socket) return descriptor->ring();
     door.word().wake(static_cast<uint32_t>(who));
   }
   void wake_passive(Cell& word) { word.wake(kWaiter); }
   // The thread comes again once the baton is free: to look in between as often as it likes makes histories without end.
   void let_others_run() const { perform({Kind::await, kBatonWord, true, false, 0, 0}); }
-  bool may_move() const { return false; }
-  void move_aside(uint64_t) {}
-  static inline bool naps = false;
-  SimulatedEngine* network = nullptr;  // message 0 comes by it
+  static constexpr int64_t kNap = 1;
   SimulatedDescriptor* descriptor = nullptr;
 };
 
@@ -214,28 +182,16 @@ struct ProgressOfThreads : Memory {
   using Command = SimulatedCommand;
   using Sleeping = SimulatedSleeping;
   struct Limits {
-    static constexpr int kMemorySpins = 0, kMemoryYields = 0, kMemoryLooks = 0, kAlone = 0, kAloneOnOne = 0, kSpins = 0, kYields = 0,
-                         kIdleSteps = 1, kLastSteps = 1, kFoundOutside = 4;
+    static constexpr int kMemorySpins = 0, kMemoryYields = 0, kMemoryLooks = 0, kSpinsUnyielding = 0, kStepsAtOnce = 0,
+                         kStepsBeforeYield = 0, kSpins = 0, kYields = 0, kIdleSteps = 1, kLastSteps = 1, kLooksAlone = 1;
     static constexpr uint32_t kLooksAtMost = 1 << 20;
     static constexpr uint32_t kPolls = 1, kPollsCrowded = 1, kNapsAlike = 1, kMostTakenBack = 2;
-    static constexpr int64_t kPollNap = 1, kLongestPollNap = 1, kHeartbeat = 1, kLongestHeartbeat = 1, kBlindNap = -1, kFirstNap = -1,
-                             kLastNap = -1, kLongestSleep = -1, kLongestUnrung = -1, kDenseTick = 1, kLongestDenseTick = 1;
+    static constexpr int64_t kPollNap = 2, kLongestPollNap = 2, kHeartbeat = 2, kLongestHeartbeat = 2, kBlindNap = -1, kFirstNap = -1,
+                             kLastNap = -1, kLongestSleep = 2, kFirstTick = SimulatedSleeping::kNap;
   };
   struct Clock {
     uint64_t coarse(const SimulatedEngine&) { return 0; }
-    uint64_t exact() { return 0; }
     void set() {}
-  };
-  struct Rush {
-    static void enters() {}
-    bool begins(bool) { return comes; }
-    static inline bool comes = false;
-  };
-  struct Calm {
-    static bool now() { return is; }
-    static bool disturbed(uint64_t) { return false; }
-    static void weigh(bool, bool, bool, uint64_t, uint32_t) {}
-    static inline bool is = false;
   };
   static bool& biased() { return replay.biased; }
   static bool& waits() {
@@ -246,15 +202,9 @@ struct ProgressOfThreads : Memory {
     static uint32_t unused;
     return unused = 0;
   }
-  struct Patience {
-    static int looks() { return 0; }
-    static void tried(bool) {}
-  };
-  static Patience patience() { return {}; }
   static uintptr_t self() { return replay.thread + 1; }
   static void own(SimulatedCommand&) {}
   static uint64_t now() { return 0; }
-  static bool passed(uint64_t, int64_t) { return true; }
   static void relax() {}
   static void yield() {}
 };
@@ -264,11 +214,12 @@ struct Scenario {
   Program program;
   struct Open : BasicProgress<ProgressOfThreads> {
     using Base = BasicProgress<ProgressOfThreads>;
-    using Base::asleep_, Base::baton_, Base::bias_owner_, Base::dense_, Base::grant_, Base::passive_, Base::polling_, Base::stop_,
-        Base::taken_back_, Base::waiting_, Base::aborts_, Base::unmet_, Base::take, Base::cool, Base::look_for_first_word, Base::sleep,
-        Base::leave_wait, Base::leave_baton, Base::enter_wait, Base::note_call, Base::wake_sleepers, Base::step, Base::submit_queued;
+    using Base::asleep_, Base::baton_, Base::bias_owner_, Base::grant_, Base::passive_, Base::listening_, Base::stop_, Base::taken_back_,
+        Base::aborts_, Base::take, Base::sleep, Base::leave_wait, Base::leave_baton, Base::wake_sleepers, Base::step, Base::submit_queued;
   } progress;
   BasicDoorbell<Memory> door;
+  BasicAttention<Memory> attention;
+  uint8_t attention_at = static_cast<uint8_t>(program.initial.size() - 1);
   BasicWatch<Memory> watch;
   Cell passive_word{"passive word"};
   SimulatedEngine engine;
@@ -276,36 +227,34 @@ struct Scenario {
   SimulatedDescriptor descriptor;
   Cell data{"data"};
 
-  // `network`: the door tells of what comes by it. `gate`: so does a descriptor that the engine thread may leave alone.
-  explicit Scenario(ProgressMode mode = ProgressMode::park, bool network = false, bool gate = false) {
+  // `network`: message 0 comes by a descriptor. Nobody is near, as far as the engine thread knows, unless attention is used.
+  explicit Scenario(ProgressMode mode = ProgressMode::park, bool network = false) {
     ProgressPlan plan;
     plan.mode = mode;
     plan.registered = true;
-    plan.by_socket = network || gate;
+    plan.by_socket = network;
     sleeping.descriptor = engine.descriptor = &descriptor;
-    descriptor.used = gate;
-    if (!gate) fix({&descriptor.word});
-    if (network) sleeping.network = &engine;
-    program.initial[progress.unmet_.where()] = network;
-    fix({&progress.stop_, &progress.unmet_, &progress.polling_, &progress.aborts_, &engine.inside, &engine.clash, &engine.entry,
-         &engine.dropped, &engine.overtaken, &engine.hello, &engine.met, &engine.queue.filled, &engine.queue.second,
-         &engine.queue.under_way, &engine.begun, &data});
+    descriptor.used = network;
+    if (!network) fix({&descriptor.word});
+    fix({&progress.stop_, &progress.listening_, &progress.aborts_, &engine.inside, &engine.clash, &engine.entry, &engine.dropped,
+         &engine.overtaken, &engine.queue.filled, &engine.queue.second, &engine.queue.under_way, &engine.begun, &data});
+    program.constant[attention_at] = true;
+    program.initial[attention_at] = 1;
     for (size_t i = 0; i < SimulatedEngine::kMessages; ++i) fix({&engine.message[i], &engine.taken[i]});
     fix({&watch.word()});
-    ProgressOfThreads::Calm::is = false;
     program.constant[progress.taken_back_.where()] = true;
     program.names[door.word().where()] = "door";
     program.names[watch.word().where()] = "watch";
-    program.names[progress.waiting_.where()] = "waiting";
+    program.names[attention_at] = "attention";
     program.names[progress.asleep_.where()] = "asleep";
     program.names[progress.passive_.where()] = "passive";
-    program.names[progress.dense_.where()] = "dense";
     const uint8_t baton = kBatonWord;
     for (auto [at, name] : {std::pair{0, "baton"}, {1, "granted"}, {2, "blocked"}, {3, "inside"}}) program.names[baton + at] = name;
     program.shows[door.word().where()] = [](uint32_t word) {
-      return std::to_string(word / BasicDoorbell<Memory>::kStep) + (word & BasicDoorbell<Memory>::kHot ? "/hot" : "") +
-             std::array{"/nobody", "/waiter", "/engine", "/?"}[word & 3];
+      return std::to_string(word / BasicDoorbell<Memory>::kStep) + (word & BasicDoorbell<Memory>::kWaiters ? "/waiters" : "") +
+             (word & BasicDoorbell<Memory>::kEngine ? "/engine" : "");
     };
+    program.initial[door.word().where()] = BasicDoorbell<Memory>::kFenceless | (network ? BasicDoorbell<Memory>::kEngineBySocket : 0);
     program.steps[door.word().where()] = BasicDoorbell<Memory>::kStep;
     program.steps[passive_word.where()] = 1;
     begin_at(plan);
@@ -317,34 +266,23 @@ struct Scenario {
     for (Cell* cell : cells) program.constant[cell->where()] = false;
   }
   void use_message(size_t i) { use({&engine.message[i], &engine.taken[i]}); }
+  void use_attention() { program.constant[attention_at] = false; }
   void without_bias() {
     const uint8_t baton = kBatonWord;
     for (uint8_t i = 1; i <= 3; ++i) program.constant[baton + i] = true;
-    fix({&progress.dense_});
     program.constant[progress.grant_.where()] = program.constant[progress.bias_owner_.where()] = true;
-    SimulatedSleeping::naps = false;
   }
-  // The rush is on, the door is hot, the first thread has the bias.
+  // The first thread has the bias.
   void with_bias() {
     program.initial[kBatonWord + 1u] = 1;
-    program.initial[progress.dense_.where()] = 1;
-    program.initial[door.word().where()] = BasicDoorbell<Memory>::kHot;
     program.initial[progress.bias_owner_.where()] = 1;
-    SimulatedSleeping::naps = true;
   }
   void send(size_t i, bool registered) {
     engine.message[i].store_release(1);
-    door.ring(registered, true, [this](Sleeper who, bool by_socket) {
-      if (by_socket && who == Sleeper::engine) descriptor.set(SimulatedDescriptor::kRung);
-      else door.word().wake(static_cast<uint32_t>(who));
-    });
+    door.ring(
+        registered, [] { return false; }, [this](Sleeper who, bool by_socket) { sleeping.wake(door, who, by_socket); });
   }
-  void arrive_by_network(Cell& what) {
-    what.store_release(1);
-    door.word().add(BasicDoorbell<Memory>::kStep);
-    door.word().wake(SimulatedSleeping::kDescriptors);
-  }
-  void send_over_network() { descriptor.set(SimulatedDescriptor::kReadable); }
+  void send_over_network() { descriptor.make_readable(); }
   bool wait_for(size_t i) {
     return progress.wait([this, i] { return engine.taken[i].load() != 0; }, -1, 0);
   }
@@ -354,7 +292,7 @@ struct Scenario {
   void begin_at(const ProgressPlan& plan) {
     static const std::vector<uint32_t> zeros(64, 0);
     replay = {&zeros, true, true, false, 0, 0, 0, false, {}};
-    progress.begin(engine, sleeping, {&door, &watch, &passive_word}, plan);
+    progress.begin(engine, sleeping, {&door, &attention, &watch, &passive_word}, plan);
   }
 };
 

@@ -191,7 +191,7 @@ struct Process : Node {
     command.handle = handle;
     engine.execute(command);
   }
-  bool sleeps() { return engine.quiet(); }
+  bool sleeps() { return engine.idle() && !engine.busy(); }
   NodeTransport* transport;
   uint32_t eq = 0;
   uint64_t now = 0;

@@ -15,8 +15,8 @@
 
 namespace {
 
-constexpr const char* kEngine[] = {"PTL_PROGRESS",  "PTL_ENGINE_CORE", "PTL_NODE",         "PTL_NODE_RING", "PTL_NODE_CMA",
-                                   "PTL_NODE_WIRE", "PTL_FABRIC",      "PTL_PEER_TIMEOUT", "PTL_DEBUG"};
+constexpr const char* kEngine[] = {"PTL_PROGRESS",  "PTL_ENGINE_CORES", "PTL_NODE",         "PTL_NODE_RING", "PTL_NODE_CMA",
+                                   "PTL_NODE_WIRE", "PTL_FABRIC",       "PTL_PEER_TIMEOUT", "PTL_DEBUG"};
 constexpr const char* kLaunchers[] = {"SLURM_STEP_TASKS_PER_NODE", "PTL_LOCAL_RANK", "PMI_RANK", "OMPI_COMM_WORLD_SIZE"};
 
 void of_engine(const char* name, const std::string& value) {

@@ -172,11 +172,16 @@ class Ptlstat(unittest.TestCase):
             self.assertEqual(done.returncode, 1)
             self.assertIn("belongs to another user (0)", done.stderr)
 
+    @unittest.skipIf(os.cpu_count() < 2, "there is no core beside the rank's")
     def test_engines_of_two_jobs_do_not_spin_on_one_core(self):
-        alone = {"PTL_PROGRESS": "auto", "PTL_FABRIC": "0", "PTL_LOCAL_RANK": "0", "PTL_LOCAL_SIZE": "1"}  # as launchers tell it
+        alone = {"PTL_PROGRESS": "auto", "PTL_ENGINE_CORES": "1", "PTL_FABRIC": "0", "PTL_LOCAL_RANK": "0", "PTL_LOCAL_SIZE": "1"}  # as launchers tell it
         with Engine(**alone) as first, Engine(**alone) as second:
             told = [json.loads(run(PTLSTAT, one.process.pid, "--json").stdout) for one in (first, second)]
-            self.assertEqual(told[1]["progress"], "park", told)  # where the first has no core either, both park
+            self.assertEqual([one["progress"] for one in told], ["spin", "park"], told)
+
+    def test_an_engine_spins_only_on_a_core_that_was_given(self):
+        with Engine(PTL_PROGRESS="auto", PTL_FABRIC="0", PTL_LOCAL_RANK="0", PTL_LOCAL_SIZE="1") as one:
+            self.assertEqual(json.loads(run(PTLSTAT, one.process.pid, "--json").stdout)["progress"], "park")
 
     def test_takes_no_child_of_a_fork_for_its_parent(self):
         with Engine() as one:

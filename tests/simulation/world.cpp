@@ -71,7 +71,7 @@ void World::step(uint32_t rank, Actor* actor) {
   if (actor) actor->stepped(rank);
   if (!host.alive) return;
   host.wake_at = net.now + 1;
-  if (!engine.quiet()) return;
+  if (!engine.idle() || engine.busy()) return;
   const int64_t most = engine.max_idle_ns();
   host.wake_at = most < 0 ? kNever : net.now + static_cast<uint64_t>(most);
 }

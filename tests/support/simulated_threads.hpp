@@ -88,7 +88,7 @@ class Program {
   std::vector<uint32_t> initial;
   std::vector<std::string> names;
   std::vector<uint32_t> steps;  // not 0: this location only ever steps up by so much, and is compared for equality only
-  std::vector<bool> constant;   // is never written: reading it is no operation
+  std::vector<bool> constant;   // keeps its first value: neither reading it nor storing to it is an operation
   std::vector<bool> alone;      // is never written, or used only by whoever has a lock: no need to try all orders
   std::vector<Show> shows;
   std::vector<Thread> threads;
@@ -105,10 +105,11 @@ struct Memory {
     Atomic32(const Atomic32&) = delete;
 
     uint32_t load() const { return read(!relaxed_); }
-    uint32_t load(Guard guard) const { return read(!relaxed_ && keeps(guard)); }
     uint32_t load_relaxed() const { return read(false); }
     void relax() { relaxed_ = true; }  // takes the acquire out of load()
-    void store(uint32_t value) { perform({Kind::store, where_, false, false, value}); }
+    void store(uint32_t value) {
+      if (!Program::current()->constant[where_]) perform({Kind::store, where_, false, false, value});
+    }
     void store_release(uint32_t value) { perform({Kind::store, where_, false, true, value}); }
     uint32_t fetch_add(uint32_t value) { return perform({Kind::add, where_, true, true, value}); }
     void add(uint32_t value) { perform({Kind::add, where_, true, true, value, 1}); }
@@ -154,6 +155,7 @@ struct Memory {
     uint32_t exchange(uint32_t) { return 0; }
     uint32_t fetch_add(uint32_t) { return 0; }
   };
+  static uint32_t stamp() { return 1; }
   static bool keeps(Guard guard) { return (taken_out & bit_of(guard)) == 0; }
   static void fence(Guard guard = Guard::kept) {
     if (replay.fences && keeps(guard)) perform({Kind::fence});

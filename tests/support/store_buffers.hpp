@@ -41,9 +41,10 @@ class StoreBuffers {
   }
   void forget(size_t) {}
   void compact() {}
-  // Can others neither see nor disturb the operation? `alone`: nobody else uses its location at this time.
+  // Can others neither see nor disturb the operation? `alone`: nobody else uses its location at this time. A store may come before or
+  // behind a fence that another thread has everybody execute.
   bool private_to(size_t thread, const Op& op, bool alone) const {
-    return op.kind == Kind::store || (op.kind == Kind::fence && queues_[thread].empty()) || (op.kind == Kind::load && alone);
+    return (op.kind == Kind::store && alone) || (op.kind == Kind::fence && queues_[thread].empty()) || (op.kind == Kind::load && alone);
   }
   void collect(uint8_t where, Numbering& numbers) const { numbers.add(values_[where]); }  // such words are not stored to
   uint32_t newest(uint8_t where) const { return values_[where]; }

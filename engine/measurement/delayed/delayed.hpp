@@ -46,7 +46,6 @@ class DelayedTransport final : public Transport, public Holding, private Sink {
   }
   int poll(int budget) override;
   bool idle() override { return carrier_->idle() && !due(); }
-  bool settled() override { return carrier_->settled() && !due(); }
   int64_t due_in_ns() override;
   void housekeeping(bool waiting) override { carrier_->housekeeping(waiting); }
   bool needs_housekeeping() override { return carrier_->needs_housekeeping(); }

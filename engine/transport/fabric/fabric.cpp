@@ -259,12 +259,6 @@ void FabricTransport::receive_more() {
   }
 }
 
-int64_t FabricTransport::rest_ns() {
-  const uint64_t now = now_ns();
-  const int64_t in = in_.rest_ns(now), out = out_.rest_ns(now);
-  return in < 0 ? std::max<int64_t>(out, 0) : out < 0 ? in : std::min(in, out);
-}
-
 // Whoever looks again a while after something was exposed was woken by a peer that asks for it, or had better wait for that. What this
 // process sends wakes it, too, soon after: the provider signals that it has gone.
 void FabricTransport::note_asking() {
@@ -472,11 +466,6 @@ bool FabricTransport::idle() {
   const int n = fetch(stash_, kBatch);
   stashed_ = std::max(n, 0);
   return n == 0;
-}
-
-// To read the queue would have the provider answer who wants to read from here, before this process has said what it wants itself.
-bool FabricTransport::settled() {
-  return all_taken_up() && !state.keeps_back && !unread_ && opening_.empty() && owed_.empty() && !in_.under_way() && !out_.under_way();
 }
 
 }  // namespace portunus

@@ -43,7 +43,7 @@ struct FabricOptions {
   std::string congestion{};  // PTL_FABRIC_CONGESTION: see congestion_control (sockets.hpp)
 };
 
-class FabricTransport final : public Transport, public Bundling, public Resting, private fabric::GuardClient {
+class FabricTransport final : public Transport, public Bundling, private fabric::GuardClient {
  public:
   // Throws std::system_error or std::runtime_error: cause and remedy in one sentence.
   FabricTransport(Sink& sink, const FabricOptions& options);
@@ -66,8 +66,6 @@ class FabricTransport final : public Transport, public Bundling, public Resting,
   int poll(int budget) override;
   void flush() override;
   bool idle() override;
-  bool settled() override;
-  int64_t rest_ns() override;
   // -1 with providers that have no FI_WAIT_FD (shm): then somebody must poll.
   int wait_fd() const override { return wait_; }
 

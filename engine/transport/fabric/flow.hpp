@@ -41,16 +41,6 @@ class Flow {
     return bytes_per_ns_ > 0 ? bytes_per_ns_ * static_cast<double>(kLeastNs) > static_cast<double>(kMostAtOnce) : soon_ >= kManySoon;
   }
 
-  // How long nobody need look, in ns; 0: somebody must. -1: nothing is under way, ask others.
-  [[nodiscard]] int64_t rest_ns(uint64_t now_ns) const {
-    if (under_way_ == 0) return -1;
-    if (!asked_ || since_ns_ == 0 || bytes_per_ns_ <= 0) return 0;
-    const double come = bytes_per_ns_ * static_cast<double>(now_ns - std::min(now_ns, since_ns_)) - static_cast<double>(passed_);
-    const double left = std::min(static_cast<double>(under_way_) - std::max(come, 0.0), static_cast<double>(kAtOnce));
-    const double rest = left / bytes_per_ns_;
-    return rest < kLeastNs ? 0 : static_cast<int64_t>(std::min(rest, double{kMostNs}));
-  }
-
  private:
   // The end came between the last look and now. Who rests for as long as it takes to see the end, and takes that for the end, would rest
   // ever longer.

@@ -55,7 +55,7 @@ FabricTransport::Buffers::~Buffers() {
 }
 
 FabricTransport::FabricTransport(Sink& sink, const FabricOptions& options)
-    : Transport({.bundling = this, .resting = this}),
+    : Transport({.bundling = this}),
       sink_(sink),
       options_(options),
       guard_(choose_nid(options.interface), options.pid, options.timeout_s),

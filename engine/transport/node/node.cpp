@@ -16,6 +16,9 @@ namespace {
 
 uint64_t lines_for(size_t payload) { return payload <= wire::kInlinePayload ? 1 : 1 + (payload + kLine - 1) / kLine; }
 
+// In units of Attention: an application that left its engine so lately is likely to come again before a thread could be woken.
+constexpr uint32_t kAwayForSmall = 48, kAwayForLarge = 8;
+
 // Whether a record of so many lines may begin so.
 bool fits(const wire::Header& header, uint32_t lines) {
   if (header.payload_size != wire::kWhole) return lines_for(header.payload_size) == lines;
@@ -33,9 +36,9 @@ bool wake_watchers(SegmentHeader& peer) {
   if (!peer.watch.take()) return false;
   peer.passive_word.add(1);
   futex_wake(peer.passive_word.address(), Sleeper::waiter);
-  if (Doorbell::who(peer.door.read()) != Sleeper::waiter) return true;
-  peer.door.ring_fenced(
-      [&](Sleeper who, bool by_socket) { wake_process(peer.door.word().address(), who, by_socket, peer.process, peer.uid); });
+  peer.door.ring_only(Sleeper::waiter, [&](Sleeper who, bool by_socket) {
+    wake_process(peer.door.word().address(), who, by_socket, peer.process, peer.uid);
+  });
   return true;
 }
 
@@ -228,12 +231,17 @@ void fill_record(std::byte* record, const wire::Header& header, uint32_t source,
 
 }  // namespace
 
-void NodeTransport::ring(NodeLink& link, bool urgent) {
+bool NodeTransport::ring(NodeLink& link, Urgency urgency) {
   link.said_full = false;
-  Doorbell& door = link.segment->header().door;
-  if (door.ring(registered_, urgent,
-                [&](Sleeper who, bool by_socket) { wake_process(door.word().address(), who, by_socket, link.process, uid_); }))
-    ++stats_.rings;
+  SegmentHeader& peer = link.segment->header();
+  const auto is_away = [&] {
+    return urgency != Urgency::none && peer.attention.is_away(urgency == Urgency::large ? kAwayForLarge : kAwayForSmall);
+  };
+  const bool rung = peer.door.ring(registered_, is_away, [&](Sleeper who, bool by_socket) {
+    wake_process(peer.door.word().address(), who, by_socket, link.process, uid_);
+  });
+  if (rung) ++stats_.rings;
+  return rung;
 }
 
 // Of messages of several lines the last one's like is expected, to the same peer: while nothing comes, the lines for it are fetched.
@@ -259,7 +267,7 @@ Sent NodeTransport::send(Link& to, const wire::Header& header, std::span<const i
   fill_header(record, header, link.index);
   if (word) std::memcpy(reinterpret_cast<wire::Header*>(record)->inline_payload, payload[0].iov_base, wire::kInlinePayload);
   link.box.publish(record, 1);
-  ring(link, wire::is_urgent(header));
+  ring(link, wire::urgency_of(header));
   return Sent::done;
 }
 
@@ -281,14 +289,13 @@ Sent NodeTransport::send_any(NodeLink& link, const wire::Header& header, std::sp
     fill_record(record, header, link.index, payload);
     Box::first_word(record).store(static_cast<uint32_t>(lines), std::memory_order_release);
   }
-  ring(link, wire::is_urgent(header));
+  ring(link, wire::urgency_of(header));
   return Sent::done;
 }
 
-// What lies there may not have been urgent; now it is. Once: who goes to sleep looks by itself whether anything lies there.
+// What lies there may not have been urgent; now it is. One ring is enough: who goes to sleep looks by itself whether anything lies there.
 Sent NodeTransport::no_room(NodeLink& link) {
-  if (!link.said_full) ring(link);
-  link.said_full = true;
+  if (!link.said_full) link.said_full = ring(link);
   return Sent::again;
 }
 
@@ -299,7 +306,7 @@ std::byte* NodeTransport::begin(Link& to, const wire::Header& header) {
   link.begun_lines = lines_for(header.payload_size);
   link.begun = link.box.reserve(link.begun_lines);
   if (!link.begun) return no_room(link), nullptr;
-  link.begun_urgent = wire::is_urgent(header);
+  link.begun_urgency = wire::urgency_of(header);
   fill_record(link.begun, header, link.index, {});
   return link.begun_lines == 1 ? reinterpret_cast<wire::Header*>(link.begun)->inline_payload : link.begun + kLine;
 }
@@ -308,7 +315,7 @@ void NodeTransport::commit(Link& to) {
   auto& link = static_cast<NodeLink&>(to);
   link.box.publish(link.begun, link.begun_lines);
   hope_for(link, link.begun_lines);
-  ring(link, link.begun_urgent);
+  ring(link, link.begun_urgency);
 }
 
 std::byte* NodeTransport::reserve_in_ring(NodeLink& link, uint64_t lines) {
@@ -414,18 +421,6 @@ bool NodeTransport::ring_idle() {
   if (broken_) return true;
   std::byte* record = segment_->ring() + (head_ & (lines_ - 1)) * kLine;
   return Box::first_word(record).load(std::memory_order_acquire) == 0;
-}
-
-Processors NodeTransport::waiting_peers(int here, uint64_t now_ns) {
-  constexpr uint64_t kRecentlyMs = 20;  // some time slices
-  waits_on(here, now_ns);
-  Processors taken;
-  for (auto& [process, link] : links_) {
-    if (!link->segment || link->dead) continue;
-    const uint64_t seat = link->segment->header().waits_on.load(std::memory_order_relaxed);
-    if ((seat >> 16) + kRecentlyMs >= now_ns / 1'000'000) taken.set((seat & 0xffff) % taken.size());
-  }
-  return taken;
 }
 
 void NodeTransport::take_back(const SegmentHeader* lent) {

@@ -22,7 +22,6 @@
 #include <vector>
 
 #include "engine/host/copy_run.hpp"
-#include "engine/host/topology.hpp"
 #include "engine/shared/stats.hpp"
 #include "engine/transport/node/segment.hpp"
 #include "engine/transport/transport.hpp"
@@ -66,11 +65,6 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
   Segment* segment_of(ProcessId process);
   // A header that segment_of(..)->lend_header() lent is used no more.
   void take_back(const SegmentHeader* lent);
-  // This process waits in vain on processor `here`, which is taken down for others to see. The processors where peers did just now.
-  Processors waiting_peers(int here, uint64_t now_ns);
-  void waits_on(int processor, uint64_t now_ns) {
-    segment_->header().waits_on.store(seat_of(processor, now_ns), std::memory_order_relaxed);
-  }
 
   static constexpr size_t kEager = 32 * 1024;
   static constexpr size_t kWhole = 64 * 1024;  // of puts that travel whole, where boxes are large
@@ -86,7 +80,7 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
     BoxWriter box;                           // our box in it, if we have one; its lines are known once we have sent
     std::byte* begun = nullptr;              // the record that is being written there
     uint64_t begun_lines = 0;
-    bool begun_urgent = true;
+    Urgency begun_urgency = Urgency::small;
     bool said_full = false;           // the peer was rung as there was no room, and there has been none since
     uint64_t head_seen = 0;           // the head of the peer's shared ring when last looked at
     uint32_t index = 0;               // who we are in the peer's sender table
@@ -135,7 +129,7 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
   bool may_help() const;
   [[gnu::noinline]] Sent send_any(NodeLink& link, const wire::Header& header, std::span<const iovec> payload);
   std::byte* reserve_in_ring(NodeLink& link, uint64_t lines);
-  void ring(NodeLink& link, bool urgent = true);
+  bool ring(NodeLink& link, Urgency urgency = Urgency::small);
   Sent no_room(NodeLink& link);
   void arrived(uint32_t source, std::byte* record, uint32_t lines);
   void hope_for(NodeLink& link, uint64_t lines);

@@ -22,6 +22,7 @@
 #include <memory>
 #include <string>
 
+#include "engine/progress/attention.hpp"
 #include "engine/progress/watch.hpp"
 #include "engine/transport/node/box.hpp"
 #include "engine/transport/node/shared_copy.hpp"
@@ -75,7 +76,7 @@ struct SegmentHeader {
   // in good order and will write nothing more; what it wrote before is still to be read. kRefused: it wrote what no sender of ours would;
   // the owner reads nothing more of it and has forgotten it, and the entry is given to nobody else.
   static constexpr uint32_t kThere = 1, kVacant = 2, kTaken = 3, kLeft = 4, kRefused = 5;
-  static constexpr uint64_t kMagic = 0x31314e5554524f50;  // "PORTUN11", little endian
+  static constexpr uint64_t kMagic = 0x32314e5554524f50;  // "PORTUN12", little endian
   uint64_t magic;
   uint64_t ring_bytes;
   uint64_t ring_offset;
@@ -85,13 +86,13 @@ struct SegmentHeader {
   uint32_t uid;
   std::atomic<uint32_t> ready;                           // release by the owner when all of the above is valid
   alignas(kLine) Doorbell door;                          // owner arms, senders ring
+  alignas(kLine) Attention attention;                    // the owner's threads stamp, senders of what is urgent read
   alignas(kLine) Watch watch;                            // the owner's sleepers set, who stores to its blocks looks and rings
   alignas(kLine) HardwareMemory::Atomic32 passive_word;  // steps up to wake those who sleep on it
   alignas(kLine) std::atomic<uint64_t> tail;             // lines reserved; senders
   alignas(kLine) std::atomic<uint64_t> head;             // lines consumed; owner
   alignas(kLine) std::atomic<uint32_t> senders;          // entries of `sender` given out, vacant ones included
   std::atomic<uint32_t> vacant;                          // about how many of these wait for another sender
-  alignas(kLine) std::atomic<uint64_t> waits_on;         // where and when its thread last waited in vain: seat_of(), 0 = never
   struct alignas(kLine) BoxHead {
     std::atomic<uint64_t> lines;  // consumed; owner
   } box_head[kBoxes];
@@ -108,9 +109,6 @@ struct SegmentHeader {
     uint64_t offset;
   } block[kMaxBlocks];
 };
-
-// A processor, and the milliseconds of the monotonic clock.
-constexpr uint64_t seat_of(int processor, uint64_t now_ns) { return (now_ns / 1'000'000) << 16 | static_cast<uint16_t>(processor); }
 
 // What a sender writes before it moves the tail, so that the owner can step over the record if the sender dies in between.
 constexpr uint64_t kClaimLines = 2048;
