@@ -91,7 +91,7 @@ std::string command_for(const Options& options, size_t index, int port) {
        << " --host-id " << index + 1 << " --rendezvous " << address_towards(place.name) << ":" << port << " -n " << place.slots
        << " --grace " << options.grace_s;
   if (options.timeout_s > 0) line << " --timeout " << options.timeout_s;
-  if (options.bind_core) line << " --bind core";
+  if (options.binding != Binding::share) line << (options.binding == Binding::core ? " --bind core" : " --bind none");
   if (options.tag_output) line << " --tag-output";
   if (options.keep_going) line << " --keep-going";
   for (char** item = environ; *item != nullptr; ++item)

@@ -1,7 +1,8 @@
-// Which processors the ranks are bound to with --bind core.
+// Which processors the ranks are bound to: a core each, or an equal share of the cores.
 //
 // Thread: ptlrun's main thread.
 // Source: Linux Documentation/admin-guide/cputopology.rst: thread_siblings_list names the processors of one core.
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 
@@ -29,21 +30,35 @@ cpu_set_t core_of(int cpu) {
   return core;
 }
 
-}  // namespace
-
-std::vector<cpu_set_t> cores_for(int ranks) {
+std::vector<cpu_set_t> usable_cores() {
   cpu_set_t left;
-  if (sched_getaffinity(0, sizeof left, &left) != 0) return {};
   std::vector<cpu_set_t> cores;
-  for (int cpu = 0; cpu < CPU_SETSIZE && static_cast<int>(cores.size()) < ranks; ++cpu) {
+  if (sched_getaffinity(0, sizeof left, &left) != 0) return cores;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (!CPU_ISSET(cpu, &left)) continue;
     cpu_set_t core = core_of(cpu);
     CPU_AND(&core, &core, &left);
     cores.push_back(core);
     CPU_XOR(&left, &left, &core);
   }
-  if (static_cast<int>(cores.size()) < ranks) cores.clear();
   return cores;
+}
+
+}  // namespace
+
+std::vector<cpu_set_t> processors_for(int ranks, Binding binding, bool engines_have_cores) {
+  std::vector<cpu_set_t> cores = usable_cores();
+  const size_t count = static_cast<size_t>(ranks);
+  const size_t usable = cores.size() - std::min(cores.size(), engines_have_cores ? count : 0);
+  if (binding == Binding::none || usable < count) return {};
+  std::vector<cpu_set_t> all(count);
+  for (size_t i = 0; i < count; ++i) {
+    const bool shares = binding == Binding::share;
+    CPU_ZERO(&all[i]);
+    for (size_t core = shares ? i * usable / count : i; core < (shares ? (i + 1) * usable / count : i + 1); ++core)
+      CPU_OR(&all[i], &all[i], &cores[core]);
+  }
+  return all;
 }
 
 }  // namespace portunus::launch

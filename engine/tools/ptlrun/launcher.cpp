@@ -176,9 +176,9 @@ void Launcher::start_rank(const RankPlan& given) {
 }
 
 void Launcher::start_ranks() {
-  std::vector<cpu_set_t> cores;
-  if (options_.bind_core) {
-    cores = cores_for(options_.ranks);
+  const char* const engines = std::getenv("PTL_ENGINE_CORES");
+  const std::vector<cpu_set_t> cores = processors_for(options_.ranks, options_.binding, engines && std::strcmp(engines, "1") == 0);
+  if (options_.binding == Binding::core) {
     if (cores.empty())
       say("there are more ranks (" + std::to_string(options_.ranks) +
           ") than usable cores, so none is bound; start fewer, or leave --bind out");

@@ -48,7 +48,8 @@ constexpr char kFooter[] =
 struct Words {
   std::string ranks;
   std::vector<std::string> exports;
-  std::string bind = "none";
+  std::string bind = "share";
+  std::string engine_cores;
   std::string timeout;
   std::string grace;
   std::string hosts = "1";
@@ -66,7 +67,12 @@ void declare(CLI::App& app, Words& words, Options& options) {
   app.add_option("-x", words.exports, "export VAR to the ranks, as it is here or as VAR=VALUE; repeatable")
       ->allow_extra_args(false)
       ->type_name("VAR[=VALUE]");
-  app.add_option("--bind", words.bind, "core: rank i runs on the i-th usable core; none: anywhere (default)")->type_name("WHAT");
+  app.add_option("--bind", words.bind,
+                 "share: each rank on an equal share of the usable cores (default); core: rank i on the i-th; none: anywhere")
+      ->type_name("WHAT");
+  app.add_option("--engine-cores", words.engine_cores,
+                 "cores on which the engines' threads spin: 0: none (default); 1: one for each rank; or a list of processors")
+      ->type_name("CORES");
   app.add_option("--timeout", words.timeout, "end the job after this many seconds, with status 124")->type_name("SECONDS");
   app.add_option("--grace", words.grace,
                  "kill ranks that go on for this long after INT, TERM or the job's end; default 5, 0: never after a signal")
@@ -104,7 +110,11 @@ void understand(Meaning meaning, const std::vector<std::string>& values, App& ap
   switch (meaning) {
     case Meaning::nothing: break;
     case Meaning::ranks: words.ranks = values[0]; break;
-    case Meaning::bind: words.bind = values[0].starts_with("core") ? "core" : "none"; break;
+    case Meaning::bind:
+      words.bind = values[0].starts_with("core") || values[0].starts_with("hwthread") ? "core"
+                   : values[0].starts_with("none")                                    ? "none"
+                                                                                      : "share";
+      break;
     case Meaning::bind_core: words.bind = "core"; break;
     case Meaning::per_host: words.per_host = values[0]; break;
     case Meaning::folder: app.folder = values[0]; break;
@@ -265,8 +275,10 @@ void check_app(const Words& words, const Words& first, App& app) {
 
 // What holds for the whole job; it stands before the first program.
 void check_job(const CLI::App& line, const Words& words, Options& options) {
-  if (words.bind != "core" && words.bind != "none") throw Refusal(kBadUse, "--bind was given '" + words.bind + "'; it takes core or none");
-  options.bind_core = words.bind == "core";
+  if (words.bind != "core" && words.bind != "none" && words.bind != "share")
+    throw Refusal(kBadUse, "--bind was given '" + words.bind + "'; it takes share, core or none");
+  options.binding = words.bind == "core" ? Binding::core : words.bind == "none" ? Binding::none : Binding::share;
+  if (!words.engine_cores.empty()) setenv("PTL_ENGINE_CORES", words.engine_cores.c_str(), 1);  // the ranks inherit it, and check it
   if (!words.timeout.empty() || line.count("--timeout") > 0)
     options.timeout_s =
         seconds(words.timeout, false, "--timeout was given '" + words.timeout + "'; give the seconds the job may take, e.g. 60");

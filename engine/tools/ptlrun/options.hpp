@@ -42,9 +42,12 @@ struct App {
   std::optional<std::set<std::string>> inherited;  // the variables that the ranks inherit; all, if none are listed
 };
 
+// What each rank is bound to when it starts, where there are as many cores as ranks.
+enum class Binding : uint8_t { none, core, share };
+
 struct Options {
   int ranks = 0;  // on this host, of all programs
-  bool bind_core = false;
+  Binding binding = Binding::share;
   double timeout_s = 0;     // 0: none
   double grace_s = 5;       // between asking the ranks to end and killing them; 0: they are never killed for being asked
   int peer_timeout_s = 30;  // PTL_PEER_TIMEOUT: a launcher on another host that is silent for that long is lost

@@ -87,7 +87,8 @@ class Ranks {
   int running_ = 0;
 };
 
-// The processors for local rank i: those of the i-th core that this process may use. Empty when there are fewer cores.
-std::vector<cpu_set_t> cores_for(int ranks);
+// The processors for local rank i, of those that this process may use: those of the i-th core, or the i-th of equal shares of the cores,
+// but for the last ones where engines have as many of their own. Empty when there are fewer cores than ranks.
+std::vector<cpu_set_t> processors_for(int ranks, Binding binding, bool engines_have_cores);
 
 }  // namespace portunus::launch
