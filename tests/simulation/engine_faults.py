@@ -77,7 +77,7 @@ def write(faults, folder, root, out):
             sys.exit(f'{sys.argv[0]}: the place of {name} is {text.count(place)} times in {folder}/{file}; mend the list')
         texts[file] = text.replace(place, instead.replace('planted(@)', f'::portunus::planted({number})'))
     for file, text in texts.items():
-        head = f'namespace portunus {{\nbool planted(unsigned fault);\n}}\n#line 1 "{root}/{folder}/{file}"\n'
+        head = 'namespace portunus {\nbool planted(unsigned fault);\n}\n'
         (pathlib.Path(out) / f'faulty_{file.replace("/", "_")}').write_text(head + text)
     lines = [f'    {{Work::{work.removesuffix("_deaths")}, {str(work.endswith("_deaths")).lower()}, "{name}", "{text}"}},'
              for work, name, text, *_ in faults]
