@@ -386,9 +386,9 @@ int GOAL_Mismatches(GOAL_Schedule schedule, const uint64_t** count) {
 int GOAL_Free(GOAL_Schedule* schedule) {
   if (!schedule || !*schedule) return fail(GOAL_ERR_ARG, "the schedule is NULL");
   const std::lock_guard lock(Library::instance().guard);
-  const std::optional<uint16_t> context = (*schedule)->closed ? (*schedule)->context : std::nullopt;
+  const uint16_t context = (*schedule)->closed ? (*schedule)->context.value_or(Library::kContexts) : Library::kContexts;
   delete *schedule;
-  if (context && *context < Library::kContexts) Library::instance().give_back(*context);
+  if (context < Library::kContexts) Library::instance().give_back(context);
   *schedule = nullptr;
   --Library::instance().schedules;
   return GOAL_SUCCESS;
