@@ -45,10 +45,10 @@ std::shared_ptr<const Topology> make_grid(std::vector<int> dims, std::vector<int
 
 // `size`: how many processes the grid has.
 int check_grid(const char* function, const Communicator& comm, int ndims, const int dims[], int64_t& size) {
+  size = 1;
   if (ndims < 0) return raise(function, &comm, MPI_ERR_DIMS, "the number of dimensions is negative (%d)", ndims);
   if (ndims > 0)
     if (int error = check_results(function, &comm, {dims})) return error;
-  size = 1;
   for (int i = 0; i < ndims; ++i) {
     if (dims[i] < 1) return raise(function, &comm, MPI_ERR_DIMS, "dimension %d has %d processes", i, dims[i]);
     size *= dims[i];
