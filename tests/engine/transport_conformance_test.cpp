@@ -3,6 +3,7 @@
 // The suite takes the transports from the table (engine/transport/table.hpp), each with its variants.
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <rdma/fabric.h>
 #include <sys/mman.h>
 
 #include <cstring>
@@ -397,6 +398,8 @@ TEST_P(TransportConformance, ALostPeerIsToldOnceAndThenEverySendFails) {
 
 TEST_P(TransportConformance, EveryMoveThatWasStartedEndsWhenItsPeerIsLost) {
   if (!pair_->tells_loss() || !moves_bulk()) GTEST_SKIP() << "no process is lost to itself, and not every transport moves bulk data";
+  if (FI_MAJOR_VERSION >= 2 && GetParam().name == "fabric_shm")
+    GTEST_SKIP() << "libfabric 2's shm reads what an endpoint of the same process has unmapped; another process keeps a mapping of its own";
   send(0, 1, {});
   await_arrivals(1, 1);
   const std::vector<std::byte> source = pattern(1 << 20, 1);
