@@ -27,7 +27,7 @@ def build_folder(given, targets):
     folder = pathlib.Path(given).resolve() if given else ROOT / ".build/release"
     if not (folder / "build.ninja").is_file():
         if given:
-            raise Refusal(f"{folder} is no build folder; make it with 'meson setup {folder} {ROOT}'")
+            raise Refusal(f"{folder} is no build folder; make it with 'meson setup -Dbench=true {folder} {ROOT}'")
         raise Refusal("nothing is built yet; run 'bench/demo/run', which builds in .build/release, or name a build folder "
                       "with --build")
     done = run(["ninja", "-C", str(folder), *targets], timeout=None)

@@ -9,9 +9,6 @@ build_packages="g++ meson ninja-build pkg-config python3 libfabric-dev libhwloc-
   nlohmann-json3-dev libgtest-dev libbenchmark-dev gfortran"
 test_packages="clang clang-format lld libclang-rt-14-dev openmpi-bin mpich iproute2 slurm-wlm munge"
 
-# Several files at once, which halves the work. Whoever changes things may do without, in a folder of their own.
-groups='-Dgroups=true -Dunity_size=8'
-
 say() { printf '%s\n' "$*"; }
 die() {
   printf '%s: %s\n' "$me" "$*" >&2

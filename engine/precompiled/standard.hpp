@@ -1,5 +1,6 @@
 // standard.hpp: what most files include of the standard library, compiled once for each library or program: reading it again and again
-// is what compiling takes most of its time for. Each file still includes what it uses itself: `meson setup -Db_pch=false` shows who forgot.
+// is what compiling takes most of its time for. Each file still includes what it uses itself:
+// `meson setup -Db_pch=false -Dgroups=false` shows who forgot.
 // No pragma: GCC takes none for it in a file that it compiles by itself.
 #ifndef PORTUNUS_PRECOMPILED_STANDARD_HPP
 #define PORTUNUS_PRECOMPILED_STANDARD_HPP
