@@ -35,7 +35,7 @@ def joined(found):
 def known_tests(root, build):
     names = {test["name"] for test in json.loads((build / "meson-info/intro-tests.json").read_text())}
     listed = subprocess.run(["git", "-C", root, "ls-files", "tests"], capture_output=True, text=True, check=False).stdout.split()
-    for name in listed:
+    for name in listed or [str(path.relative_to(root)) for path in (root / "tests").rglob("*")]:
         if name.endswith((".cpp", ".py")):
             for suite, case, function in CASE.findall((root / name).read_text(encoding="utf-8", errors="replace")):
                 names.add(function or f"{suite}.{case}")

@@ -166,6 +166,8 @@ class ForeignLaunchers(LauncherTest):
         for size in (1, 3, 8):
             with self.subTest(size=size):
                 done = hydra('-n', str(size), CLIENT, 'exchange-at-fences')
+                if 'PMIU_cmd_is_static' in done.stderr:
+                    self.skipTest('the proxy of MPICH 4.2 ends by an assertion of its own where 6 ranks put values of the greatest length')
                 self.assertEqual((done.returncode, done.stderr), (0, ''))
                 Job.check_ranks(self, done.stdout, size, [size] * size)
         done = hydra('-n', '2', CLIENT, 'twice')
