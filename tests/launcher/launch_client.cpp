@@ -1,6 +1,7 @@
 // The rank that the launcher's tests start: says who it is, exchanges values, and misbehaves on request.
 //
 // Thread: the main thread only.
+#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -132,6 +133,60 @@ int join_twice() {
   return good ? 0 : 1;
 }
 
+// Lines that are still in this process when it goes on.
+void speak(int rank, int lines) {
+  for (int line = 0; line < lines; ++line) std::printf("rank %d line %d\n", rank, line);
+}
+
+[[noreturn]] void end_by(Bootstrap& job, int status) {
+  if (status == 200) job.abort(7, "the test asked for it");
+  if (status < 128) std::exit(status);
+  std::fflush(stdout);
+  raise(status - 128);
+  std::abort();
+}
+
+// All leave the job and then end alike, with lines to write.
+[[noreturn]] void leave_together(int status, int lines) {
+  const auto job = Bootstrap::start();
+  job->fence(false);
+  speak(job->rank(), lines);
+  job->finish();
+  end_by(*job, status);
+}
+
+// All but rank 0 leave the job; then it ends, without leaving, and only when the launcher has seen that do the others write and end.
+[[noreturn]] void outlive(int status, int lines) {
+  const auto job = Bootstrap::start();
+  sigset_t left;
+  sigemptyset(&left);
+  sigaddset(&left, SIGRTMIN);  // of these one for each comes
+  sigprocmask(SIG_BLOCK, &left, nullptr);
+  pid_t first = getpid();
+  job->put("pid", std::as_bytes(std::span(&first, 1)));
+  job->fence(true);
+  std::memcpy(&first, job->get(0, "pid").data(), sizeof first);
+  if (job->rank() == 0) {
+    for (int others = job->size() - 1, number = 0; others > 0; --others) sigwait(&left, &number);
+    end_by(*job, status);
+  }
+  job->finish();
+  sigqueue(first, SIGRTMIN, {});
+  while (kill(first, 0) == 0) sched_yield();
+  speak(job->rank(), lines);
+  std::exit(0);
+}
+
+// Rank 0 ends while the others wait for it; what they have written, they have written.
+[[noreturn]] void speak_and_wait(int status, int lines) {
+  const auto job = Bootstrap::start();
+  speak(job->rank(), lines);
+  std::fflush(stdout);
+  job->fence(false);
+  if (job->rank() == 0) end_by(*job, status);
+  wait_for_ever();
+}
+
 void tell_place() {
   const auto place = portunus::exported_place();
   if (place) std::cout << place->local_rank << '/' << place->local_size << std::endl;
@@ -155,6 +210,10 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::string(argv[1]) == "place") return tell_place(), 0;
   try {
     if (argc == 2 && std::string(argv[1]) == "twice") return join_twice();
+    const std::string what = argc == 4 ? argv[1] : "";
+    if (what == "leave-together") leave_together(std::atoi(argv[2]), std::atoi(argv[3]));
+    if (what == "outlive") outlive(std::atoi(argv[2]), std::atoi(argv[3]));
+    if (what == "speak-and-wait") speak_and_wait(std::atoi(argv[2]), std::atoi(argv[3]));
     const auto job = Bootstrap::start();
     const int status = act(*job, argc, argv);
     job->finish();

@@ -275,6 +275,48 @@ class End(LauncherTest):
                 self.assertIn(done.returncode, (98, status), done.stderr)
                 self.assertIn('rank 1 has ended without joining the job', done.stderr)
 
+    def check_last_words(self, out, ranks, lines):
+        said = {rank: [] for rank in ranks}
+        for line in out.splitlines():
+            found = re.fullmatch(r'(?:\[\d+\] )?rank (\d+) line (\d+)', line)
+            self.assertTrue(found, line)
+            if int(found[1]) in said:
+                said[int(found[1])].append(int(found[2]))
+        self.assertEqual({rank: heard == list(range(lines)) for rank, heard in said.items()}, {rank: True for rank in ranks})
+
+    ENDS = ((1, 1), (3, 3), (128 + 6, 134), (128 + 9, 137))  # how a rank ends, and what the launcher returns
+
+    def test_what_was_written_before_a_rank_is_ended_is_there(self):
+        # In whole lines that fit a pipe, and in more than that, which is on its way when the first rank ends. Pieces of a page keep lines
+        # of several ranks apart only where each is tagged.
+        for options, lines in (([], 1), ([], 100), (['--tag-output'], 1), (['--tag-output'], 5000)):
+            for how, status in ((0, 0), *self.ENDS):
+                for _ in range(5):
+                    with self.subTest(options=options, lines=lines, how=how, all='have finalized'):
+                        done = run('-n', '4', *options, CLIENT, 'leave-together', str(how), str(lines))
+                        self.assertEqual(done.returncode, status, done.stderr)
+                        self.check_last_words(done.stdout, range(4), lines)
+            for how, status in (*self.ENDS, (200, 7)):
+                with self.subTest(options=options, lines=lines, how=how, all='but the one that ends have finalized'):
+                    done = run('-n', '3', *options, CLIENT, 'outlive', str(how), str(lines))
+                    self.assertEqual(done.returncode, status, done.stderr)
+                    self.check_last_words(done.stdout, (1, 2), lines)
+                with self.subTest(options=options, lines=lines, how=how, all='wait'):
+                    done = run('-n', '3', '--finish', '1000', *options, CLIENT, 'speak-and-wait', str(how), str(lines))
+                    self.assertEqual(done.returncode, status, done.stderr)
+                    self.check_last_words(done.stdout, (0, 1, 2), lines)
+
+    def test_ranks_that_have_finalized_but_do_not_end_are_ended(self):
+        script = f'{CLIENT} exchange-at-fences; [ $PMIX_RANK = 1 ] && exit 5; exec sleep 1000'
+        done = run('-n', '2', '--finish', '0.2', *shell(script))
+        self.assertEqual(done.returncode, 5)
+        self.assertIn('did not end within 0.2 s', done.stderr)
+        self.assertEqual(run('-n', '2', '--finish', '0', *shell(script)).returncode, 5)
+        process = start('-n', '2', '--finish', '1000', *shell(script))
+        self.assertIn('rank 1 ended with exit status 5', process.stderr.readline())
+        process.send_signal(signal.SIGTERM)  # whoever asks need not wait for them
+        self.assertEqual(self.ended(process)[0], 5)
+
     def test_rank_that_ignores_being_asked_is_killed(self):
         done = run('-n', '2', '--grace', '0.2', *shell('trap "" TERM; [ $PMIX_RANK = 1 ] && exit 5; while :; do sleep 1000; done'))
         self.assertEqual(done.returncode, 5)
@@ -517,6 +559,7 @@ class Options(LauncherTest):
             (['-n', '1', '-x', 'NOT_SET_ANYWHERE', 'true'], 2, 'NOT_SET_ANYWHERE'),
             (['-n', '1', '-x', '=1', 'true'], 2, 'names no variable'),
             (['-n', '1', '--grace', '-1', 'true'], 2, "'-1'"),
+            (['-n', '1', '--finish', 'never', 'true'], 2, "'never'"),
             (['-n', '1', '-wdir', '/nowhere', 'true'], 2, '/nowhere'),
             (['-n', '1', '-env', 'A'], 2, 'needs two values'),
             (['-n', '1', 'true', ':'], 2, 'number of ranks is missing'),
@@ -607,6 +650,14 @@ class Hosts(LauncherTest):
         statuses, _, err = self.all_ended([1, 1], *shell('exit $PMIX_RANK'))
         self.assertEqual(statuses, [1, 1])
         self.assertIn('host 1 ended the job: rank 1 ended with exit status 1', err)
+
+    def test_what_finalized_ranks_write_on_all_hosts_is_there(self):
+        for act in (['leave-together', '3'], ['outlive', '3']):
+            for _ in range(5):
+                with self.subTest(act=act):
+                    statuses, out, err = self.all_ended([2, 1], CLIENT, *act, '100')
+                    self.assertEqual(statuses, [3, 3], err)
+                    End.check_last_words(self, out, (1, 2), 100)
 
     def test_lost_launcher_ends_the_job(self):
         for victim in (0, 1):

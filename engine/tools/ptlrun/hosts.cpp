@@ -15,7 +15,8 @@ constexpr std::chrono::milliseconds kRetryTime{20};
 
 bool Hosts::fits(const std::string& data) {
   if (data.size() < kMaxBody / 2) return true;  // half: keys and the other hosts' share come to it
-  handlers_.end(1, "the ranks exchange more than " + std::to_string(kMaxBody >> 21) + " MiB at once; put less under their keys");
+  handlers_.end(1, "the ranks exchange more than " + std::to_string(kMaxBody >> 21) + " MiB at once; put less under their keys",
+                Ending::spare_finalized);
   return false;
 }
 
@@ -82,10 +83,11 @@ void Hosts::take_finished(int host) {
   link_.send(Word::all_finished, kEveryOther, "");
 }
 
-void Hosts::tell_end(int status, const std::string& sentence) {
+void Hosts::tell_end(int status, const std::string& sentence, Ending ending) {
   std::string body;
   put_number(body, static_cast<uint32_t>(status));
   put_text(body, sentence);
+  put_number(body, static_cast<uint32_t>(ending));
   link_.send(Word::end, kEveryOther, std::move(body));
 }
 
@@ -104,7 +106,7 @@ void Hosts::tell_absent(int rank) {
 void Hosts::service(const std::vector<pollfd>& list) {
   std::string failure;
   for (const Message& message : link_.service(list, failure)) take(message);
-  if (!failure.empty() && !all_finished_) handlers_.end(1, failure);
+  if (!failure.empty() && !all_finished_) handlers_.lost(failure);
 }
 
 void Hosts::take(const Message& message) {
@@ -135,17 +137,20 @@ void Hosts::take(const Message& message) {
     case Word::end: {
       const auto status = reader.number();
       const std::string sentence = reader.text();
-      good = reader.complete() && status <= 255;
+      const auto ending = reader.number();
+      good = reader.complete() && status <= 255 && ending <= static_cast<uint32_t>(Ending::at_once);
       if (good)
         handlers_.end(static_cast<int>(status),
-                      sentence.empty() ? "" : "host " + std::to_string(message.from) + " ended the job: " + sentence);
+                      sentence.empty() ? "" : "host " + std::to_string(message.from) + " ended the job: " + sentence,
+                      static_cast<Ending>(ending));
       break;
     }
     default: good = false;
   }
   if (!good)
-    handlers_.end(
-        1, "host " + std::to_string(message.from) + " sent a message that makes no sense; use the same version of ptlrun everywhere");
+    handlers_.end(1,
+                  "host " + std::to_string(message.from) + " sent a message that makes no sense; use the same version of ptlrun everywhere",
+                  Ending::spare_finalized);
 }
 
 bool Hosts::take_fence(const Message& message) {

@@ -16,9 +16,17 @@
 
 namespace portunus::launch {
 
+// Whom the end of a job spares for a while (--finish); each kind spares fewer than the one before it.
+enum class Ending : uint8_t {
+  spare_all,        // whoever failed had left the job, and that the others do, too: they end by themselves, or have nearly
+  spare_finalized,  // the others wait for whoever failed, but those that have left the job
+  at_once,
+};
+
 // What the other hosts want from this one.
 struct HostsHandlers {
-  std::function<void(int status, const std::string& sentence)> end;
+  std::function<void(int status, const std::string& sentence, Ending ending)> end;
+  std::function<void(const std::string& sentence)> lost;  // one of them cannot be reached any more
   std::function<void(int number)> signal;
 };
 
@@ -32,7 +40,7 @@ class Hosts {
   void modex(ModexRequest request);
 
   void tell_finished();  // the ranks of this host have all ended well
-  void tell_end(int status, const std::string& sentence);
+  void tell_end(int status, const std::string& sentence, Ending ending);
   void tell_signal(int number);
   void tell_absent(int rank);
   bool all_finished() const { return all_finished_; }

@@ -35,6 +35,10 @@ sigset_t watched_signals() {
   return set;
 }
 
+std::chrono::steady_clock::duration seconds(double value) {
+  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(value));
+}
+
 std::string short_number(double value) {
   std::string text = std::to_string(value);
   text.erase(text.find_last_not_of('0') + 1);
@@ -60,7 +64,10 @@ Launcher::Launcher(const Options& options, const JobPlan& plan, Link* link, Agen
       workspace_(plan.nspace) {
   if (link_ != nullptr) {
     HostsHandlers handlers;
-    handlers.end = [this](int status, const std::string& sentence) { end_here(status, sentence); };
+    handlers.end = [this](int status, const std::string& sentence, Ending ending) { end_here(status, sentence, ending); };
+    handlers.lost = [this](const std::string& sentence) {
+      if (!status_) end_here(1, sentence, Ending::spare_finalized);  // else it may be through with its part
+    };
     handlers.signal = [this](int number) { ranks_->signal_all(number); };
     hosts_ = std::make_unique<Hosts>(*link_, plan_, std::move(handlers));
   }
@@ -71,8 +78,10 @@ Launcher::Launcher(const Options& options, const JobPlan& plan, Link* link, Agen
 ServerHandlers Launcher::handlers_for(int job) {
   ServerHandlers handlers;
   handlers.aborted = [this, job](int rank, int status) {
-    end_job(status & 0xff, status == 0 ? "" : name_of_rank(job, rank) + " aborted the job with status " + std::to_string(status));
+    end_job(status & 0xff, status == 0 ? "" : name_of_rank(job, rank) + " aborted the job with status " + std::to_string(status),
+            Ending::spare_finalized);
   };
+  handlers.left = [this, job](int rank, bool left) { ranks_->set_finalized(job, rank, left); };
   handlers.fence = [this](FenceRequest request) { hosts_->fence(std::move(request)); };
   handlers.modex = [this](ModexRequest request) { hosts_->modex(std::move(request)); };
   handlers.absent = [this](int rank) {
@@ -101,12 +110,11 @@ int Launcher::run() {
   try {
     start_ranks();
   } catch (const Refusal& refusal) {
-    if (hosts_) hosts_->tell_end(refusal.status(), refusal.what());
+    if (hosts_) hosts_->tell_end(refusal.status(), refusal.what(), Ending::at_once);
     if (link_ != nullptr) link_->flush();
     throw;
   }
-  if (options_.timeout_s > 0)
-    deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.timeout_s));
+  if (options_.timeout_s > 0) deadline_ = Clock::now() + seconds(options_.timeout_s);
   if (hosts_) hosts_->service({});  // what came right behind the plan
   while (ranks_->running() > 0) turn();
   if (hosts_ && !status_) hosts_->tell_finished();
@@ -196,6 +204,7 @@ int Launcher::patience_ms() const {
   auto next = Clock::time_point::max();
   if (deadline_) next = std::min(next, *deadline_);
   if (kill_at_) next = std::min(next, *kill_at_);
+  if (finish_by_) next = std::min(next, *finish_by_);
   if (server_lost_ && !status_) next = std::min(next, *server_lost_ + kLastNews);
   if (hosts_) next = std::min(next, hosts_->next_try());
   if (next == Clock::time_point::max()) return -1;
@@ -238,13 +247,14 @@ void Launcher::take_signal(int number) {
   const bool interrupt = number == SIGINT || number == SIGTERM;
   if (interrupt && ++interrupts_ > 1) {
     gave_up_output_ = true;
-    return end_job(128 + number, "the job was ended by the second signal " + std::to_string(number));
+    return end_job(128 + number, "the job was ended by the second signal " + std::to_string(number), Ending::at_once);
   }
   ranks_->signal_all(number);
   if (hosts_) hosts_->tell_signal(number);
   if (interrupt && options_.grace_s > 0) {
+    finish_by_.reset();
     asked_by_ = number;
-    kill_at_ = Clock::now() + grace();
+    kill_at_ = Clock::now() + seconds(options_.grace_s);
   }
   if (number == SIGTSTP) kill(getpid(), SIGSTOP);  // SIGCONT comes through signals_ and is passed on
 }
@@ -257,7 +267,10 @@ void Launcher::take_ends() {
   const auto bad = [](const RankEnd& end) { return !end.good(); };
   auto cause = std::find_if(ends.begin(), ends.end(), by_signal);
   if (cause == ends.end()) cause = std::find_if(ends.begin(), ends.end(), bad);
-  if (cause != ends.end() && !options_.keep_going) return end_job(cause->status(), cause->sentence());
+  if (cause != ends.end() && !options_.keep_going) {
+    const bool missed = std::any_of(ends.begin(), ends.end(), [](const RankEnd& end) { return !end.good() && !end.finalized; });
+    return end_job(cause->status(), cause->sentence(), missed ? Ending::spare_finalized : Ending::spare_all);
+  }
   if (!status_)  // else whoever waits for it is ended anyway, and need not say why it would give up
     for (const RankEnd& end : ends) job_numbered(end.job).server->rank_ended(end.rank);
   if (cause == ends.end()) return;
@@ -270,41 +283,59 @@ void Launcher::check_clock() {
   const auto now = Clock::now();
   if (deadline_ && now >= *deadline_) {
     deadline_.reset();
-    end_job(kTimedOut, "the job did not end within " + short_number(options_.timeout_s) +
-                           " s and was killed; raise --timeout, or find out where its ranks wait");
+    end_job(kTimedOut,
+            "the job did not end within " + short_number(options_.timeout_s) +
+                " s and was killed; raise --timeout, or find out where its ranks wait",
+            Ending::at_once);
   }
   const auto all = servers();
   if (!server_lost_ && std::any_of(all.begin(), all.end(), [](const PmixServer* server) { return server->lost(); })) server_lost_ = now;
   if (server_lost_ && now >= *server_lost_ + kLastNews)  // by then a rank that caused it has been found
-    end_job(1, "the process that serves PMIx has ended, so the ranks cannot go on; the likely cause is a defect of libpmix");
+    end_job(1, "the process that serves PMIx has ended, so the ranks cannot go on; the likely cause is a defect of libpmix",
+            Ending::spare_finalized);
   if (hosts_) hosts_->retry(now);
   if (kill_at_ && now >= *kill_at_) {
     if (asked_by_ != 0)
-      end_job(128 + asked_by_, "some ranks did not end within " + short_number(options_.grace_s) + " s of signal " +
-                                   std::to_string(asked_by_) + " and were killed; --grace gives them longer");
-    ranks_->signal_all(SIGKILL);
+      end_job(128 + asked_by_,
+              "some ranks did not end within " + short_number(options_.grace_s) + " s of signal " + std::to_string(asked_by_) +
+                  " and were killed; --grace gives them longer",
+              Ending::at_once);
+    if (finish_by_) ranks_->signal_unfinalized(SIGKILL);
+    else ranks_->signal_all(SIGKILL);
     kill_at_ = now + kAgain;
+  }
+  if (finish_by_ && now >= *finish_by_) {
+    finish_by_.reset();
+    say("some ranks did not end within " + short_number(options_.finish_s) + " s of the others and were ended; --finish gives them longer");
+    ask_to_end();
   }
 }
 
 // Ends the job on all hosts.
-void Launcher::end_job(int status, const std::string& sentence) {
-  if (status_) return;
-  if (hosts_) hosts_->tell_end(status, sentence);
-  end_here(status, sentence);
+void Launcher::end_job(int status, const std::string& sentence, Ending ending) {
+  if (status_ && ending <= ending_) return;
+  if (hosts_) hosts_->tell_end(status, sentence, ending);
+  end_here(status, sentence, ending);
 }
 
-void Launcher::end_here(int status, const std::string& sentence) {
-  if (status_) return;
-  status_ = status;
-  if (!sentence.empty()) say(sentence);
-  ranks_->signal_all(SIGTERM);
-  ranks_->signal_all(SIGCONT);  // a stopped process takes the other signal only when it goes on
-  kill_at_ = std::min(kill_at_.value_or(Clock::time_point::max()), Clock::now() + grace());
+// A later reason may spare fewer than the first one, but decides nothing else.
+void Launcher::end_here(int status, const std::string& sentence, Ending ending) {
+  if (status_ && ending <= ending_) return;
+  if (!status_ && !sentence.empty()) say(sentence);
+  if (!status_ && options_.finish_s > 0) finish_by_ = Clock::now() + seconds(options_.finish_s);
+  if (!status_) status_ = status;
+  ending_ = ending;
+  if (ending == Ending::at_once) finish_by_.reset();
+  if (ending != Ending::spare_all || !finish_by_) ask_to_end();
 }
 
-Launcher::Clock::duration Launcher::grace() const {
-  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.grace_s));
+// Those that are spared are not asked before finish_by_ has come.
+void Launcher::ask_to_end() {
+  for (const int number : {SIGTERM, SIGCONT}) {  // a stopped process takes the first signal only when it goes on
+    if (finish_by_) ranks_->signal_unfinalized(number);
+    else ranks_->signal_all(number);
+  }
+  kill_at_ = std::min(kill_at_.value_or(Clock::time_point::max()), Clock::now() + seconds(options_.grace_s));
 }
 
 void Launcher::flush_output() {

@@ -70,11 +70,11 @@ class Launcher {
   bool take_signals();
   void take_signal(int number);
   void take_ends();
-  Clock::duration grace() const;
   void check_clock();
   bool others_run() const { return hosts_ && !status_ && !hosts_->all_finished(); }
-  void end_job(int status, const std::string& sentence);
-  void end_here(int status, const std::string& sentence);
+  void end_job(int status, const std::string& sentence, Ending ending);
+  void end_here(int status, const std::string& sentence, Ending ending);
+  void ask_to_end();
   void flush_output();
   void say(const std::string& sentence) { output_.add_line(2, "ptlrun: ", sentence); }
 
@@ -93,10 +93,12 @@ class Launcher {
   std::unique_ptr<Ranks> ranks_;
   TaggedOutput output_;
   TerminalInput input_;
-  std::optional<int> first_failure_;           // with --keep-going: the status if nothing else decides it
-  std::optional<int> status_;                  // decided once the job is being ended
-  std::optional<Clock::time_point> deadline_;  // of --timeout
-  std::optional<Clock::time_point> kill_at_;   // when asking the ranks to end turns into killing
+  std::optional<int> first_failure_;            // with --keep-going: the status if nothing else decides it
+  std::optional<int> status_;                   // decided once the job is being ended
+  Ending ending_ = Ending::spare_all;           // how, so far
+  std::optional<Clock::time_point> deadline_;   // of --timeout
+  std::optional<Clock::time_point> kill_at_;    // when asking the ranks to end turns into killing
+  std::optional<Clock::time_point> finish_by_;  // when those that ending_ spares are ended as well
   std::optional<Clock::time_point> server_lost_;
   int interrupts_ = 0;
   int asked_by_ = 0;  // the signal on which ranks shall end: those that are left at kill_at_ decide the status

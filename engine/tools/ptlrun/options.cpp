@@ -30,7 +30,8 @@ constexpr char kFooter[] =
     "\n"
     "Signals INT, TERM, HUP, USR1, USR2, TSTP and CONT are passed on to all ranks. Ranks that have not ended 5 s (--grace) after an\n"
     "INT or TERM are killed; a second one ends the job at once.\n"
-    "When a rank dies, exits non-zero or aborts, the others are ended and its status is returned (128+n for signal n).\n"
+    "When a rank dies, exits non-zero or aborts, the others are ended and its status is returned (128+n for signal n). Ranks that have\n"
+    "finalized have 10 s (--finish) to end by themselves; all have where the rank that failed had finalized.\n"
     "With --keep-going they go on, and the status of the first that failed is returned when all have ended; the job can meet at\n"
     "no PMIx fence any more.\n"
     "Other statuses: 2 bad use, 124 timeout, 126 program not executable, 127 program not found.\n"
@@ -52,6 +53,7 @@ struct Words {
   std::string engine_cores;
   std::string timeout;
   std::string grace;
+  std::string finish;
   std::string hosts = "1";
   std::string host_id = "0";
   std::string per_host;
@@ -76,6 +78,9 @@ void declare(CLI::App& app, Words& words, Options& options) {
   app.add_option("--timeout", words.timeout, "end the job after this many seconds, with status 124")->type_name("SECONDS");
   app.add_option("--grace", words.grace,
                  "kill ranks that go on for this long after INT, TERM or the job's end; default 5, 0: never after a signal")
+      ->type_name("SECONDS");
+  app.add_option("--finish", words.finish,
+                 "when a rank fails, give those that have called MPI_Finalize or the like this long to end; default 10")
       ->type_name("SECONDS");
   app.add_flag("--tag-output", options.tag_output, "put [rank] or [rank:err] before each line of output");
   app.add_flag("--keep-going", options.keep_going, "let the other ranks go on when one dies or exits non-zero");
@@ -284,6 +289,8 @@ void check_job(const CLI::App& line, const Words& words, Options& options) {
         seconds(words.timeout, false, "--timeout was given '" + words.timeout + "'; give the seconds the job may take, e.g. 60");
   if (line.count("--grace") > 0)
     options.grace_s = seconds(words.grace, true, "--grace was given '" + words.grace + "'; give seconds, e.g. 5, or 0");
+  if (line.count("--finish") > 0)
+    options.finish_s = seconds(words.finish, true, "--finish was given '" + words.finish + "'; give seconds, e.g. 10, or 0");
   if (const char* limit = std::getenv("PTL_PEER_TIMEOUT"); limit && *limit)
     options.peer_timeout_s = number_in("PTL_PEER_TIMEOUT", limit, 1, 86'400);
   check_hosts(line, words, options);

@@ -50,6 +50,7 @@ struct Options {
   Binding binding = Binding::share;
   double timeout_s = 0;     // 0: none
   double grace_s = 5;       // between asking the ranks to end and killing them; 0: they are never killed for being asked
+  double finish_s = 10;     // for ranks that have left the job to end by themselves when another fails
   int peer_timeout_s = 30;  // PTL_PEER_TIMEOUT: a launcher on another host that is silent for that long is lost
   bool tag_output = false;
   bool keep_going = false;  // a rank that dies does not end the others

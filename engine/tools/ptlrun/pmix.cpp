@@ -138,13 +138,25 @@ void gather(const Meeting& meeting, std::string_view data, Answer answer) {
   ask(Word::gather, question, std::move(answer));
 }
 
+// Call with the mutex held.
+void tell_left(pmix_rank_t rank, bool left) {
+  std::string body;
+  put_number(body, rank);
+  put_number(body, left ? 1 : 0);
+  tell(Word::left, std::move(body));
+}
+
 pmix_status_t on_connected(const pmix_proc_t* proc, void*, pmix_info_t[], size_t, pmix_op_cbfunc_t, void*) {
   const std::lock_guard lock(inside.mutex);
-  inside.joined.insert(static_cast<int>(proc->rank));
+  if (!inside.joined.insert(static_cast<int>(proc->rank)).second) tell_left(proc->rank, false);
   return PMIX_OPERATION_SUCCEEDED;
 }
 
-pmix_status_t on_finalized(const pmix_proc_t*, void*, pmix_op_cbfunc_t callback, void* data) {
+pmix_status_t on_finalized(const pmix_proc_t* proc, void*, pmix_op_cbfunc_t callback, void* data) {
+  {
+    const std::lock_guard lock(inside.mutex);
+    tell_left(proc->rank, true);
+  }
   if (callback != nullptr) callback(PMIX_SUCCESS, data);
   return PMIX_SUCCESS;
 }

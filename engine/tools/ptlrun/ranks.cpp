@@ -138,7 +138,7 @@ void Ranks::start(const RankPlan& plan) {
                          "); start fewer ranks, or raise the limit of processes (ulimit -u)");
   }
   setpgid(pid, pid);  // both do it: whoever comes first
-  processes_.push_back({plan.job, plan.rank, pid, true, true});
+  processes_.push_back({plan.job, plan.rank, pid});
   ++running_;
   workspace_.note_group(pid);
   const int cause = failed_exec(report[0]);
@@ -146,18 +146,28 @@ void Ranks::start(const RankPlan& plan) {
   if (cause != 0) refuse_start(plan.app->program_path, cause);
 }
 
+void Ranks::signal(Process& process, int number) {
+  if (process.group_left) kill(-process.pid, number);
+  check_group(process);
+}
+
 void Ranks::signal_all(int number) {
-  for (Process& process : processes_) {
-    if (process.group_left) kill(-process.pid, number);
-    check_group(process);
-  }
+  for (Process& process : processes_) signal(process, number);
+}
+
+void Ranks::signal_unfinalized(int number) {
+  for (Process& process : processes_)
+    if (!process.finalized) signal(process, number);
 }
 
 void Ranks::kill_job(int job) {
-  for (Process& process : processes_) {
-    if (process.job == job && process.group_left) kill(-process.pid, SIGKILL);
-    check_group(process);
-  }
+  for (Process& process : processes_)
+    if (process.job == job) signal(process, SIGKILL);
+}
+
+void Ranks::set_finalized(int job, int rank, bool finalized) {
+  for (Process& process : processes_)
+    if (process.job == job && process.rank == rank) process.finalized = finalized;
 }
 
 int Ranks::running(int job) const {
@@ -180,7 +190,7 @@ std::vector<RankEnd> Ranks::reap() {
       if (process.pid != pid || !process.running) continue;
       process.running = false;
       --running_;
-      ends.push_back({process.job, process.rank, status});
+      ends.push_back({process.job, process.rank, status, process.finalized});
     }
   }
   for (Process& process : processes_) check_group(process);

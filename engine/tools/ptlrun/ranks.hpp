@@ -34,6 +34,7 @@ struct RankEnd {
   int job = 0;
   int rank = 0;
   int wait_status = 0;
+  bool finalized = false;  // it had left the job before
   bool good() const;
   int status() const;            // the exit status, or 128 + the signal
   std::string sentence() const;  // "rank 3 was killed by signal 9 (Killed)"
@@ -52,6 +53,11 @@ class Ranks {
 
   // Sends a signal to every process of every rank.
   void signal_all(int number);
+  // The same without those that have left the job: they only end.
+  void signal_unfinalized(int number);
+
+  // A rank has left the job, or has come back to it.
+  void set_finalized(int job, int rank, bool finalized);
 
   void kill_job(int job);
 
@@ -73,10 +79,12 @@ class Ranks {
     int job;
     int rank;
     pid_t pid;
-    bool running;
-    bool group_left;  // somebody may still be in the group
+    bool running = true;
+    bool group_left = true;  // somebody may still be in the group
+    bool finalized = false;
   };
 
+  void signal(Process& process, int number);
   void check_group(Process& process);
   std::vector<pid_t> children_left() const;
 

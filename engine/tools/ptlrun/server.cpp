@@ -137,6 +137,8 @@ void PmixServer::take(const Message& message) {
   const uint32_t first = reader.number();
   if (message.word == Word::aborted) {
     handlers_.aborted(static_cast<int>(first), static_cast<int>(reader.number()));
+  } else if (message.word == Word::left) {
+    handlers_.left(static_cast<int>(first), reader.number() != 0);
   } else if (message.word == Word::absent) {
     handlers_.absent(static_cast<int>(first));
   } else if (message.word == Word::gather) {

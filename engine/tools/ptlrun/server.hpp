@@ -51,7 +51,8 @@ inline constexpr char kNoProgram[] = "program", kNoFolder[] = "folder", kNoRoom[
 
 struct ServerHandlers {
   std::function<void(int rank, int status)> aborted;
-  std::function<void(FenceRequest)> fence;  // only for fences that reach beyond this host
+  std::function<void(int rank, bool left)> left;  // a rank has left the job, or come back to it
+  std::function<void(FenceRequest)> fence;        // only for fences that reach beyond this host
   std::function<void(ModexRequest)> modex;
   std::function<void(int rank)> absent;  // a rank of this host has ended without joining the job: tell the other hosts
   std::function<void(SpawnRequest)> spawn;

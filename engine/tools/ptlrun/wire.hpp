@@ -30,7 +30,7 @@ enum class Word : uint8_t {
   signal,        // number: pass it to your ranks
   finished,      // the sender's ranks have all ended well
   all_finished,  // so have those of all hosts
-  end,           // status, sentence: end the job
+  end,           // status, sentence, how: end the job
   absent,        // rank: it has ended without joining the job; also to and from the process that serves PMIx
   // Between ptlrun and the process that serves PMIx:
   ready,    // for each rank of this host: count of variables, NAME=VALUE each
@@ -43,6 +43,7 @@ enum class Word : uint8_t {
   fetched,  // id, good, data
   ended,    // rank: it has ended
   spawn,    // id, rank that asks, note, count, then of each program: ranks, folder, path, hosts, count of words, words
+  left,     // rank, whether it has left the job or come back
   over,     // name of a job that a rank of this one has asked for: all its ranks have ended
 };
 inline constexpr Word kFirstWord = Word::hello;
