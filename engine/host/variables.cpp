@@ -29,6 +29,9 @@ std::span<const Variable> environment_variables() {
       {"PTL_PEER_TIMEOUT", "seconds, 1 to 86400", "30",
        "a peer whose host or network is silent for that long is lost; a process that dies is noticed sooner"},
       {"PTL_DEBUG", "1, 0", "0", "1: each PTL_ARG_INVALID is explained by one line on stderr: function, argument, why"},
+      {"PTL_STDOUT", "line, block", "line in ranks of a launcher, else the program's",
+       "what a program prints leaves it at the end of each line, or 4096 bytes at a time, which is faster; then a rank's last lines are "
+       "lost with it"},
       {"PTL_CC", "a command", "cc", "the compiler behind mpicc and oshcc"},
       {"PTL_CXX", "a command", "c++", "the compiler behind mpicxx and oshcxx"},
       {"PTL_APPNUM", "number", "set by ptlrun",
