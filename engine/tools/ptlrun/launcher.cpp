@@ -18,8 +18,9 @@ extern char** environ;
 namespace portunus::launch {
 namespace {
 
-constexpr std::chrono::seconds kLastNews{2};  // after the server's end: a rank that caused it has been found by then
-constexpr std::chrono::seconds kAgain{1};     // between two killings: a process may have been forked past the first
+constexpr std::chrono::seconds kLastNews{2};     // after the server's end: a rank that caused it has been found by then
+constexpr std::chrono::milliseconds kEcho{500};  // timeout(1) and shells signal a group and a process of it: one wish
+constexpr std::chrono::seconds kAgain{1};        // between two killings: a process may have been forked past the first
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
 
 // Signals that the starter of ptlrun had ignored (nohup) stay ignored.
@@ -235,20 +236,23 @@ void Launcher::turn() {
 // True when a child has ended. That is known only once: whoever reads it must act on it.
 bool Launcher::take_signals() {
   bool some_ended = false;
+  const auto now = Clock::now();
   signalfd_siginfo info{};
   while (read(signals_, &info, sizeof info) == sizeof info) {
     if (info.ssi_signo == SIGCHLD) some_ended = true;
-    else take_signal(static_cast<int>(info.ssi_signo));
+    else take_signal(static_cast<int>(info.ssi_signo), now);
   }
   return some_ended;
 }
 
-void Launcher::take_signal(int number) {
+void Launcher::take_signal(int number, Clock::time_point now) {
   const bool interrupt = number == SIGINT || number == SIGTERM;
-  if (interrupt && ++interrupts_ > 1) {
+  if (interrupt && interrupted_ && now < *interrupted_ + kEcho) return;
+  if (interrupt && interrupted_) {
     gave_up_output_ = true;
     return end_job(128 + number, "the job was ended by the second signal " + std::to_string(number), Ending::at_once);
   }
+  if (interrupt) interrupted_ = now;
   ranks_->signal_all(number);
   if (hosts_) hosts_->tell_signal(number);
   if (interrupt && options_.grace_s > 0) {
@@ -345,7 +349,8 @@ void Launcher::flush_output() {
     if (poll(list.data(), list.size(), -1) < 0) continue;
     signalfd_siginfo info{};
     while (read(signals_, &info, sizeof info) == sizeof info)
-      if (info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM) gave_up_output_ = true;
+      if ((info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM) && !(interrupted_ && Clock::now() < *interrupted_ + kEcho))
+        gave_up_output_ = true;
     output_.service(list);
   }
 }

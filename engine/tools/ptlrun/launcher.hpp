@@ -68,7 +68,7 @@ class Launcher {
   void turn();
   int patience_ms() const;
   bool take_signals();
-  void take_signal(int number);
+  void take_signal(int number, Clock::time_point now);
   void take_ends();
   void check_clock();
   bool others_run() const { return hosts_ && !status_ && !hosts_->all_finished(); }
@@ -100,8 +100,8 @@ class Launcher {
   std::optional<Clock::time_point> kill_at_;    // when asking the ranks to end turns into killing
   std::optional<Clock::time_point> finish_by_;  // when those that ending_ spares are ended as well
   std::optional<Clock::time_point> server_lost_;
-  int interrupts_ = 0;
-  int asked_by_ = 0;  // the signal on which ranks shall end: those that are left at kill_at_ decide the status
+  std::optional<Clock::time_point> interrupted_;  // when the user first asked for the end
+  int asked_by_ = 0;                              // the signal on which ranks shall end: those that are left at kill_at_ decide the status
   bool gave_up_output_ = false;
 };
 

@@ -29,7 +29,7 @@ constexpr char kFooter[] =
     "others mean nothing here and are accepted: -map-by -oversubscribe --allow-run-as-root -mca.\n"
     "\n"
     "Signals INT, TERM, HUP, USR1, USR2, TSTP and CONT are passed on to all ranks. Ranks that have not ended 5 s (--grace) after an\n"
-    "INT or TERM are killed; a second one ends the job at once.\n"
+    "INT or TERM are killed; a second one, half a second later or more, ends the job at once.\n"
     "When a rank dies, exits non-zero or aborts, the others are ended and its status is returned (128+n for signal n). Ranks that have\n"
     "finalized have 10 s (--finish) to end by themselves; all have where the rank that failed had finalized.\n"
     "With --keep-going they go on, and the status of the first that failed is returned when all have ended; the job can meet at\n"
