@@ -133,6 +133,7 @@ int gather(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datat
   if (sendbuf == MPI_IN_PLACE) return carry_out<MovementInPlace>(call, Kind::gather, root, own.bytes(), all.bytes(), own, all);
   const Elements mine(sendbuf, static_cast<size_t>(sendcount), sendtype);
   if (int error = check_distinct(call, sendbuf, recvbuf, mine.bytes())) return error;
+  if (int error = check_own_part(call, mine.bytes(), own.bytes())) return error;
   return carry_out<Movement>(call, Kind::gather, root, own.bytes(), all.bytes(), mine, all);
 }
 
@@ -153,6 +154,7 @@ int scatter(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Data
   if (recvbuf == MPI_IN_PLACE) return carry_out<ScatterInPlace>(call, root, all.bytes() / n, all);
   const Elements mine(recvbuf, static_cast<size_t>(recvcount), recvtype);
   if (int error = check_distinct(call, sendbuf, recvbuf, mine.bytes())) return error;
+  if (int error = check_own_part(call, all.bytes() / n, mine.bytes())) return error;
   return carry_out<Movement>(call, Kind::scatter, root, all.bytes() / n, all.bytes(), all, mine);
 }
 
@@ -167,6 +169,7 @@ int allgather(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Da
   if (int error = check_buffer(call, sendbuf, sendcount, sendtype)) return error;
   const Elements mine(sendbuf, static_cast<size_t>(sendcount), sendtype);
   if (int error = check_distinct(call, sendbuf, recvbuf, mine.bytes())) return error;
+  if (int error = check_own_part(call, mine.bytes(), own.bytes())) return error;
   return carry_out<Movement>(call, Kind::allgather, 0, own.bytes(), all.bytes(), mine, all);
 }
 
@@ -180,6 +183,7 @@ int alltoall(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Dat
   if (int error = check_buffer(call, sendbuf, sendcount, sendtype)) return error;
   const Elements mine(sendbuf, n * static_cast<size_t>(sendcount), sendtype);
   if (int error = check_distinct(call, sendbuf, recvbuf, mine.bytes())) return error;
+  if (int error = check_own_part(call, mine.bytes() / n, all.bytes() / n)) return error;
   return carry_out<Movement>(call, Kind::alltoall, 0, all.bytes() / n, 2 * all.bytes(), mine, all);
 }
 

@@ -174,6 +174,7 @@ int gatherv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Data
   if (int error = check_buffers(call, recvbuf, recvcounts, displs, recvtype)) return error;
   OwnParts all(recvbuf, recvcounts, displs, recvtype, call.comm->size);
   const Elements mine = own_is_there ? all.part(root) : Elements(sendbuf, static_cast<size_t>(sendcount), sendtype);
+  if (int error = check_own_part(call, mine.bytes(), all.part(root).bytes())) return error;
   return carry_out<Gatherv>(call, root, mine, std::move(all), own_is_there);
 }
 
@@ -187,7 +188,10 @@ int scatterv(const Call& call, const void* sendbuf, Counts sendcounts, Counts di
   const Elements mine = own_stays ? Elements() : Elements(recvbuf, static_cast<size_t>(recvcount), recvtype);
   if (!is_root) return carry_out<Scatterv>(call, root, OwnParts(), mine, false);
   if (int error = check_buffers(call, sendbuf, sendcounts, displs, sendtype)) return error;
-  return carry_out<Scatterv>(call, root, OwnParts(sendbuf, sendcounts, displs, sendtype, call.comm->size), mine, own_stays);
+  OwnParts all(sendbuf, sendcounts, displs, sendtype, call.comm->size);
+  if (!own_stays)
+    if (int error = check_own_part(call, all.part(root).bytes(), mine.bytes())) return error;
+  return carry_out<Scatterv>(call, root, std::move(all), mine, own_stays);
 }
 
 int allgatherv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, Counts recvcounts,
@@ -199,7 +203,14 @@ int allgatherv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_D
   const Elements own = all.part(call.comm->rank);
   if (sendbuf == MPI_IN_PLACE) return carry_out<Allgatherv>(call, own, std::move(all), true);
   if (int error = check_buffer(call, sendbuf, sendcount, sendtype)) return error;
-  return carry_out<Allgatherv>(call, Elements(sendbuf, static_cast<size_t>(sendcount), sendtype), std::move(all), false);
+  const Elements mine(sendbuf, static_cast<size_t>(sendcount), sendtype);
+  if (int error = check_own_part(call, mine.bytes(), own.bytes())) return error;
+  return carry_out<Allgatherv>(call, mine, std::move(all), false);
+}
+
+int exchange_parts(const Call& call, OwnParts from, OwnParts to) {
+  if (int error = check_own_part(call, from.part(call.comm->rank).bytes(), to.part(call.comm->rank).bytes())) return error;
+  return carry_out<Alltoallv>(call, std::move(from), std::move(to), false);
 }
 
 int alltoallv(const Call& call, const void* sendbuf, Counts sendcounts, Counts sdispls, MPI_Datatype sendtype, void* recvbuf,
@@ -209,7 +220,7 @@ int alltoallv(const Call& call, const void* sendbuf, Counts sendcounts, Counts s
   OwnParts in(recvbuf, recvcounts, rdispls, recvtype, call.comm->size);
   if (sendbuf == MPI_IN_PLACE) return carry_out<Alltoallv>(call, in, in, true);
   if (int error = check_buffers(call, sendbuf, sendcounts, sdispls, sendtype)) return error;
-  return carry_out<Alltoallv>(call, OwnParts(sendbuf, sendcounts, sdispls, sendtype, call.comm->size), std::move(in), false);
+  return exchange_parts(call, OwnParts(sendbuf, sendcounts, sdispls, sendtype, call.comm->size), std::move(in));
 }
 
 int check_buffers_of_types(const Call& call, const void* buffer, Counts counts, Counts displacements, const MPI_Datatype types[]) {
@@ -227,7 +238,7 @@ int alltoallw(const Call& call, const void* sendbuf, Counts sendcounts, Counts s
   OwnParts in(recvbuf, recvcounts, rdispls, recvtypes, call.comm->size);
   if (sendbuf == MPI_IN_PLACE) return carry_out<Alltoallv>(call, in, in, true);
   if (int error = check_buffers_of_types(call, sendbuf, sendcounts, sdispls, sendtypes)) return error;
-  return carry_out<Alltoallv>(call, OwnParts(sendbuf, sendcounts, sdispls, sendtypes, call.comm->size), std::move(in), false);
+  return exchange_parts(call, OwnParts(sendbuf, sendcounts, sdispls, sendtypes, call.comm->size), std::move(in));
 }
 
 }  // namespace

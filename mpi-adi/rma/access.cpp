@@ -29,6 +29,12 @@ int check_origin(const char* function, const Window& window, const Buffer& origi
   return MPI_SUCCESS;
 }
 
+int refuse_null(const char* function, const Window& window, const char* name, MPI_Count count, MPI_Datatype type) {
+  const Datatype& known = *find_type(type);
+  if (known.size == 0 || known.true_lb != 0) return MPI_SUCCESS;
+  return raise(function, window, MPI_ERR_BUFFER, "the %s address is null, but the count is %lld", name, static_cast<long long>(count));
+}
+
 int check_access(const char* function, MPI_Win win, int rank, MPI_Aint displacement, const Buffer& target, Access& access) {
   if (int error = check(function, win, access.window)) return error;
   Window& window = *access.window;

@@ -30,5 +30,12 @@ struct Access {
 // MPI_SUCCESS or the error that was raised. `target`: its address is not used.
 int check_access(const char* function, MPI_Win win, int rank, MPI_Aint displacement, const Buffer& target, Access& access);
 int check_origin(const char* function, const Window& window, const Buffer& origin);
+// Data at `address`, which is named so in the error, but is null: where the datatype has places of its own it is MPI_BOTTOM.
+int refuse_null(const char* function, const Window& window, const char* name, MPI_Count count, MPI_Datatype type);
+inline int check_address(const char* function, const Window& window, const char* name, const Buffer& buffer) {
+  if (buffer.address != nullptr || buffer.count == 0) [[likely]]
+    return MPI_SUCCESS;
+  return refuse_null(function, window, name, buffer.count, buffer.type);
+}
 
 }  // namespace portunus::mpi::rma

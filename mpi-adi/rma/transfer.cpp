@@ -65,6 +65,7 @@ int put(const char* function, const Buffer& origin, int rank, MPI_Aint displacem
   if (int error = check_access(function, win, rank, displacement, target, access)) return error;
   if (int error = check_origin(function, *access.window, origin)) return error;
   if (!access.member) return MPI_SUCCESS;
+  if (int error = check_address(function, *access.window, "origin", origin)) return error;
   if (const int64_t bytes = dense_on_node(origin, target, access); bytes >= 0) [[likely]] {
     move_mapped(access.member->mapped + access.displacement, static_cast<const std::byte*>(origin.address), static_cast<size_t>(bytes));
     return MPI_SUCCESS;
@@ -89,6 +90,7 @@ int get(const char* function, const Buffer& origin, int rank, MPI_Aint displacem
   if (int error = check_access(function, win, rank, displacement, target, access)) return error;
   if (int error = check_origin(function, *access.window, origin)) return error;
   if (!access.member) return MPI_SUCCESS;
+  if (int error = check_address(function, *access.window, "origin", origin)) return error;
   if (const int64_t bytes = dense_on_node(origin, target, access); bytes >= 0) [[likely]] {
     move_mapped(static_cast<std::byte*>(const_cast<void*>(origin.address)), access.member->mapped + access.displacement,
                 static_cast<size_t>(bytes));
@@ -248,6 +250,10 @@ int accumulate(const char* function, const Buffer& origin, const Buffer* result,
   if (result)
     if (int error = check_origin(function, window, *result)) return error;
   if (!access.member) return MPI_SUCCESS;
+  if (op != MPI_NO_OP)
+    if (int error = check_address(function, window, "origin", origin)) return error;
+  if (result)
+    if (int error = check_address(function, window, "result", *result)) return error;
   if (!result && origin.type == target.type)
     if (const int64_t bytes = dense_on_node(origin, target, access); bytes > 0)
       if (const PortalsOp* const atomic = atomic_of(op, target.type)) {
@@ -345,6 +351,8 @@ int compare_and_swap(const char* function, const void* origin, const void* compa
   Access access;
   if (int error = check_access(function, win, rank, displacement, {nullptr, 1, datatype}, access)) return error;
   if (!access.member) return MPI_SUCCESS;
+  for (const auto& [name, address] : {std::pair{"origin", origin}, {"compare", compare}, {"result", static_cast<const void*>(result)}})
+    if (int error = check_address(function, *access.window, name, {address, 1, datatype})) return error;
   const Datatype& type = *find_type(datatype);
   if (!type.predefined || type.size > kSwappedBytes)
     return raise(function, *access.window, MPI_ERR_TYPE, "only predefined datatypes of at most %d bytes can be compared and swapped",

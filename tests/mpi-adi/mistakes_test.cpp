@@ -1,0 +1,127 @@
+// Mistakes that one rank alone can see: each is an error with a class, whatever way the data would have gone, and all goes on.
+// Source: MPI-5.0, 6.5 to 6.8 (the amount of data sent must be the amount received), 12.3 (origin and result).
+#include <cstring>
+
+#include "arguments.hpp"
+
+namespace mistakes_test {
+namespace {
+
+constexpr int kMost = 4096;
+int from[2 * kMost], to[2 * kMost];
+
+// A rank sends itself more than it makes room for, in each collective that has a part for oneself, in all forms.
+#define FORMS(name, small, ...)                                                                                                       \
+  {#name, [](int n, int place, MPI_Request&) { return MPI_##name(__VA_ARGS__, MPI_COMM_WORLD); }},                                    \
+      {"I" #small, [](int n, int place, MPI_Request& r) { return MPI_I##small(__VA_ARGS__, MPI_COMM_WORLD, &r); }}, {                 \
+#name "_init", [](int n, int place, MPI_Request& r) { return MPI_##name##_init(__VA_ARGS__, MPI_COMM_WORLD, MPI_INFO_NULL, &r); } \
+  }
+// For every rank: so many elements, one behind the other.
+struct Each {
+  int counts[64], places[64], bytes[64];
+  MPI_Datatype types[64];
+  explicit Each(int n) {
+    for (int i = 0; i < ranks(); ++i) counts[i] = n, places[i] = i * n, bytes[i] = i * n * 4, types[i] = MPI_INT;
+  }
+};
+
+struct Cut {
+  const char* name;
+  int (*run)(int n, int place, MPI_Request& request);
+};
+const Cut kCut[] = {
+    FORMS(Gather, gather, from, n, MPI_INT, to, place, MPI_INT, rank()),
+    FORMS(Gatherv, gatherv, from, n, MPI_INT, to, Each(place).counts, Each(place).places, MPI_INT, rank()),
+    FORMS(Scatter, scatter, from, n, MPI_INT, to, place, MPI_INT, rank()),
+    FORMS(Scatterv, scatterv, from, Each(n).counts, Each(n).places, MPI_INT, to, place, MPI_INT, rank()),
+    FORMS(Allgather, allgather, from, n, MPI_INT, to, place, MPI_INT),
+    FORMS(Allgatherv, allgatherv, from, n, MPI_INT, to, Each(place).counts, Each(place).places, MPI_INT),
+    FORMS(Alltoall, alltoall, from, n, MPI_INT, to, place, MPI_INT),
+    FORMS(Alltoallv, alltoallv, from, Each(n).counts, Each(n).places, MPI_INT, to, Each(place).counts, Each(place).places, MPI_INT),
+    FORMS(Alltoallw, alltoallw, from, Each(n).counts, Each(n).bytes, Each(n).types, to, Each(place).counts, Each(place).bytes,
+          Each(place).types),
+};
+
+int class_of(int error) {
+  int found = -1;
+  MPI_Error_class(error, &found);
+  return found;
+}
+
+TEST(Mistakes, PartForOneselfThatIsLongerThanItsPlaceIsTruncated) {
+  ReturnErrors guard;
+  for (const Cut& cut : kCut)
+    for (const int n : {2, 9, kMost / ranks()}) {
+      MPI_Request request = MPI_REQUEST_NULL;
+      const int error = cut.run(n, n - 1, request);
+      EXPECT_EQ(class_of(error), MPI_ERR_TRUNCATE) << cut.name << " of " << n;
+      EXPECT_EQ(request, MPI_REQUEST_NULL) << cut.name;
+      char text[MPI_MAX_ERROR_STRING];
+      int length = 0;
+      MPI_Error_string(error, text, &length);
+      EXPECT_NE(std::strstr(text, "TRUNCATE"), nullptr) << text;
+    }
+  int mine = 1, sum = 0;
+  MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  EXPECT_EQ(sum, ranks());
+}
+
+// A null address with a count above 0 in each one-sided call; `none` stands where it is not looked at.
+TEST(Mistakes, NullAddressesOfOneSidedCallsAreErrors) {
+  static MPI_Win win;
+  static int value, old, compare;
+  static MPI_Request request;
+  static int* const none = nullptr;
+  static const MPI_Datatype I = MPI_INT;
+  int* memory = nullptr;
+  MPI_Win_allocate(64, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+  MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+  MPI_Win_lock_all(0, win);
+  static const int peer = (rank() + 1) % ranks();
+#define BOTH(expected, call, ...) WRONG(expected, call(__VA_ARGS__)), WRONG(expected, call##_c(__VA_ARGS__))
+  const Wrong table[] = {
+      BOTH(BUFFER, MPI_Put, none, 1, I, peer, 0, 1, I, win),
+      BOTH(BUFFER, MPI_Get, none, 1, I, peer, 0, 1, I, win),
+      BOTH(BUFFER, MPI_Accumulate, none, 1, I, peer, 0, 1, I, MPI_SUM, win),
+      BOTH(BUFFER, MPI_Accumulate, none, 1, I, peer, 0, 1, I, MPI_REPLACE, win),
+      BOTH(BUFFER, MPI_Get_accumulate, none, 1, I, &old, 1, I, peer, 0, 1, I, MPI_SUM, win),
+      BOTH(BUFFER, MPI_Get_accumulate, &value, 1, I, none, 1, I, peer, 0, 1, I, MPI_SUM, win),
+      BOTH(BUFFER, MPI_Get_accumulate, none, 0, I, none, 1, I, peer, 0, 1, I, MPI_NO_OP, win),
+      BOTH(BUFFER, MPI_Rput, none, 1, I, peer, 0, 1, I, win, &request),
+      BOTH(BUFFER, MPI_Rget, none, 1, I, peer, 0, 1, I, win, &request),
+      BOTH(BUFFER, MPI_Raccumulate, none, 1, I, peer, 0, 1, I, MPI_SUM, win, &request),
+      BOTH(BUFFER, MPI_Rget_accumulate, none, 1, I, &old, 1, I, peer, 0, 1, I, MPI_SUM, win, &request),
+      BOTH(BUFFER, MPI_Rget_accumulate, &value, 1, I, none, 1, I, peer, 0, 1, I, MPI_SUM, win, &request),
+      WRONG(BUFFER, MPI_Fetch_and_op(none, &old, I, peer, 0, MPI_SUM, win)),
+      WRONG(BUFFER, MPI_Fetch_and_op(&value, none, I, peer, 0, MPI_SUM, win)),
+      WRONG(BUFFER, MPI_Fetch_and_op(none, none, I, peer, 0, MPI_NO_OP, win)),
+      WRONG(BUFFER, MPI_Compare_and_swap(none, &compare, &old, I, peer, 0, win)),
+      WRONG(BUFFER, MPI_Compare_and_swap(&value, none, &old, I, peer, 0, win)),
+      WRONG(BUFFER, MPI_Compare_and_swap(&value, &compare, none, I, peer, 0, win)),
+      // These do not look at it.
+      BOTH(SUCCESS, MPI_Put, none, 0, I, peer, 0, 0, I, win),
+      BOTH(SUCCESS, MPI_Get, none, 0, I, peer, 0, 0, I, win),
+      BOTH(SUCCESS, MPI_Put, none, 1, I, MPI_PROC_NULL, 0, 1, I, win),
+      BOTH(SUCCESS, MPI_Accumulate, none, 1, I, peer, 0, 1, I, MPI_NO_OP, win),
+      BOTH(SUCCESS, MPI_Get_accumulate, none, 0, I, &old, 1, I, peer, 0, 1, I, MPI_NO_OP, win),
+      WRONG(SUCCESS, MPI_Fetch_and_op(none, &old, I, peer, 0, MPI_NO_OP, win)),
+  };
+  expect_errors(table);
+  // Places of the datatype's own, counted from MPI_BOTTOM.
+  MPI_Aint place;
+  int one = 1;
+  MPI_Datatype absolute;
+  MPI_Get_address(&value, &place);
+  MPI_Type_create_hindexed(1, &one, &place, MPI_INT, &absolute);
+  MPI_Type_commit(&absolute);
+  value = 41 + rank();
+  EXPECT_EQ(MPI_Put(MPI_BOTTOM, 1, absolute, rank(), 3, 1, MPI_INT, win), MPI_SUCCESS);
+  MPI_Win_flush_all(win);
+  MPI_Win_unlock_all(win);
+  EXPECT_EQ(memory[3], value);
+  MPI_Type_free(&absolute);
+  MPI_Win_free(&win);
+}
+
+}  // namespace
+}  // namespace mistakes_test
