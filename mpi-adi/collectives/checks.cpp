@@ -31,7 +31,7 @@ int check_buffer(const Call& call, const void* buffer, MPI_Count count, MPI_Data
                  static_cast<long long>(count));
   const Datatype* found = find_type(type, count);
   if (found == nullptr) [[unlikely]]
-    return raise(call.function, call.comm, MPI_ERR_TYPE, "%p is no datatype", static_cast<const void*>(type));
+    return raise(call.function, call.comm, MPI_ERR_TYPE, "%s", BadType(type).text);
   if (!found->committed) [[unlikely]]
     return raise(call.function, call.comm, MPI_ERR_TYPE, "the datatype is not committed");
   if (buffer == MPI_IN_PLACE) [[unlikely]]

@@ -12,7 +12,7 @@ int check_common(const Arguments& given, const Communicator& comm) {
     return raise(given.function, &comm, MPI_ERR_COUNT, "the count is %s (%lld)", given.count < 0 ? "negative" : "too large",
                  static_cast<long long>(given.count));
   const Datatype* type = find_type(given.datatype, given.count);
-  if (type == nullptr) return raise(given.function, &comm, MPI_ERR_TYPE, "%p is no datatype", static_cast<const void*>(given.datatype));
+  if (type == nullptr) return raise(given.function, &comm, MPI_ERR_TYPE, "%s", BadType(given.datatype).text);
   if (!type->committed) return raise(given.function, &comm, MPI_ERR_TYPE, "the datatype is not committed");
   if (!has_buffer(given, *type))
     return raise(given.function, &comm, MPI_ERR_BUFFER, "the buffer is null, the count is %lld", static_cast<long long>(given.count));

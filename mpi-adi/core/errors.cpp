@@ -47,18 +47,19 @@ int raise_at(const Origin& origin, const char* function, int code, const char* c
     std::fprintf(stderr, "%s: %s (%s)\n", function, what, name);
     std::_Exit(code);  // no job to abort
   }
-  std::snprintf(sentence, sizeof sentence, "%s on rank %d, %s: %s (%s)", function, world().rank, origin.name, what, name);
+  std::snprintf(sentence, sizeof sentence, "%s on rank %d%s%s: %s (%s)", function, world().rank, *origin.name ? ", " : "", origin.name,
+                what, name);
   adi::abort(code, sentence);
 }
 
 int raise(const char* function, const Communicator* comm, int code, const char* cause, ...) {
-  const bool running = phase.load(std::memory_order_acquire) == Phase::running;
+  const bool running = phase.load(std::memory_order_acquire) == Phase::running, named = comm != nullptr;
   if (comm == nullptr && running) comm = &self();
   Origin origin;
   if (comm != nullptr) {
     origin.handle = handle_of(comm);
     origin.errhandler = comm->errhandler.load(std::memory_order_acquire);
-    origin.name = comm->name[0] != '\0' ? comm->name : "a communicator without name";
+    if (named) origin.name = comm->name[0] != '\0' ? comm->name : "a communicator without name";
   }
   va_list arguments;
   va_start(arguments, cause);
@@ -77,6 +78,11 @@ int raise_bad_communicator(const char* function, MPI_Comm handle) {
   }
   if (handle == MPI_COMM_NULL) return raise(function, nullptr, MPI_ERR_COMM, "the communicator is MPI_COMM_NULL");
   return raise(function, nullptr, MPI_ERR_COMM, "%p is no communicator", static_cast<void*>(handle));
+}
+
+BadType::BadType(MPI_Datatype handle) {
+  if (handle == MPI_DATATYPE_NULL) std::snprintf(text, sizeof text, "the datatype is MPI_DATATYPE_NULL");
+  else std::snprintf(text, sizeof text, "%p is no datatype", static_cast<void*>(handle));
 }
 
 int raise_portals(const char* function, const Communicator* comm, int ptl_error) {

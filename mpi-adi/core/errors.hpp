@@ -20,7 +20,7 @@ struct Origin {
   Subject subject = Subject::comm;
   void* handle = nullptr;
   MPI_Errhandler errhandler = MPI_ERRORS_ARE_FATAL;
-  const char* name = "";
+  const char* name = "";  // empty: the error belongs to nothing that the call names
 };
 [[gnu::cold]] int raise_at(const Origin& origin, const char* function, int code, const char* cause, va_list arguments);
 
@@ -30,6 +30,12 @@ struct Origin {
 
 // The call came before MPI_Init or after MPI_Finalize, or else `handle` is no communicator.
 [[gnu::cold, gnu::noinline]] int raise_bad_communicator(const char* function, MPI_Comm handle);
+
+// What is said of a handle that is no datatype.
+struct BadType {
+  explicit BadType(MPI_Datatype handle);
+  char text[48];
+};
 
 // MPIX_ERR_REVOKED.
 [[gnu::cold, gnu::noinline]] int raise_revoked(const char* function, const Communicator& comm);

@@ -29,13 +29,15 @@ class Numbers {
     const int known = look_up(value);  // another thread may have been faster
     return known != 0 ? known : add(value);
   }
-  // A number that none has gives a handle that is none.
-  const void* handle(int number) const {
+  // `none` for a number that no handle has.
+  const void* handle(int number, const void* none) const {
     const uintptr_t value = static_cast<unsigned>(number), index = value - kFirstNumber;
-    if (value < kFirstNumber || index >= kChunks * kChunk) return reinterpret_cast<const void*>(value);
+    if (value == 0) return none;
+    if (value < kFirstNumber) return reinterpret_cast<const void*>(value);
+    if (index >= kChunks * kChunk) return none;
     const std::atomic<uintptr_t>* chunk = chunks_[index / kChunk].load(std::memory_order_acquire);
     const uintptr_t found = chunk == nullptr ? 0 : chunk[index % kChunk].load(std::memory_order_acquire);  // released by add()
-    return reinterpret_cast<const void*>(found != 0 ? found : value);
+    return found != 0 ? reinterpret_cast<const void*>(found) : none;
   }
 
  private:
@@ -115,27 +117,27 @@ MPI_Fint status_ignore[MPI_F_STATUS_SIZE], statuses_ignore[MPI_F_STATUS_SIZE];
 
 using namespace portunus::mpi;
 
-#define MPI_NUMBERS(Kind, Handle)                                                                                                  \
-  extern "C" int PMPI_##Kind##_toint(Handle handle) { return numbers().of(handle); }                                               \
-  MPI_WEAK_NAME(Kind##_toint)                                                                                                      \
-  extern "C" Handle PMPI_##Kind##_fromint(int handle) { return static_cast<Handle>(const_cast<void*>(numbers().handle(handle))); } \
-  MPI_WEAK_NAME(Kind##_fromint)                                                                                                    \
-  extern "C" MPI_Fint PMPI_##Kind##_c2f(Handle handle) { return PMPI_##Kind##_toint(handle); }                                     \
-  MPI_WEAK_NAME(Kind##_c2f)                                                                                                        \
-  extern "C" Handle PMPI_##Kind##_f2c(MPI_Fint handle) { return PMPI_##Kind##_fromint(handle); }                                   \
+#define MPI_NUMBERS(Kind, Handle, none)                                                                                                  \
+  extern "C" int PMPI_##Kind##_toint(Handle handle) { return numbers().of(handle); }                                                     \
+  MPI_WEAK_NAME(Kind##_toint)                                                                                                            \
+  extern "C" Handle PMPI_##Kind##_fromint(int handle) { return static_cast<Handle>(const_cast<void*>(numbers().handle(handle, none))); } \
+  MPI_WEAK_NAME(Kind##_fromint)                                                                                                          \
+  extern "C" MPI_Fint PMPI_##Kind##_c2f(Handle handle) { return PMPI_##Kind##_toint(handle); }                                           \
+  MPI_WEAK_NAME(Kind##_c2f)                                                                                                              \
+  extern "C" Handle PMPI_##Kind##_f2c(MPI_Fint handle) { return PMPI_##Kind##_fromint(handle); }                                         \
   MPI_WEAK_NAME(Kind##_f2c)
 
-MPI_NUMBERS(Comm, MPI_Comm)
-MPI_NUMBERS(Errhandler, MPI_Errhandler)
-MPI_NUMBERS(File, MPI_File)
-MPI_NUMBERS(Group, MPI_Group)
-MPI_NUMBERS(Info, MPI_Info)
-MPI_NUMBERS(Message, MPI_Message)
-MPI_NUMBERS(Op, MPI_Op)
-MPI_NUMBERS(Request, MPI_Request)
-MPI_NUMBERS(Session, MPI_Session)
-MPI_NUMBERS(Type, MPI_Datatype)
-MPI_NUMBERS(Win, MPI_Win)
+MPI_NUMBERS(Comm, MPI_Comm, MPI_COMM_NULL)
+MPI_NUMBERS(Errhandler, MPI_Errhandler, MPI_ERRHANDLER_NULL)
+MPI_NUMBERS(File, MPI_File, MPI_FILE_NULL)
+MPI_NUMBERS(Group, MPI_Group, MPI_GROUP_NULL)
+MPI_NUMBERS(Info, MPI_Info, MPI_INFO_NULL)
+MPI_NUMBERS(Message, MPI_Message, MPI_MESSAGE_NULL)
+MPI_NUMBERS(Op, MPI_Op, MPI_OP_NULL)
+MPI_NUMBERS(Request, MPI_Request, MPI_REQUEST_NULL)
+MPI_NUMBERS(Session, MPI_Session, MPI_SESSION_NULL)
+MPI_NUMBERS(Type, MPI_Datatype, MPI_DATATYPE_NULL)
+MPI_NUMBERS(Win, MPI_Win, MPI_WIN_NULL)
 
 // Until the bindings for Fortran put theirs there.
 extern "C" {

@@ -170,7 +170,7 @@ int type_extent(const char* function, MPI_File fh, MPI_Datatype datatype, T* ext
   File* file;
   if (int error = check_results(function, fh, file, {extent})) return error;
   const Datatype* type = find_type(datatype);
-  if (type == nullptr) return raise(function, *file, MPI_ERR_TYPE, "%p is no datatype", static_cast<void*>(datatype));
+  if (type == nullptr) return raise(function, *file, MPI_ERR_TYPE, "%s", BadType(datatype).text);
   std::shared_ptr<const View> view;
   {
     std::lock_guard lock(file->mutex);

@@ -164,21 +164,21 @@ int ready(const char* function, MPI_Request handle, int count, At&& at) {
 
 using namespace portunus::mpi;
 
-// The count is a large one in both forms.
-#define PARTITIONED_INIT(suffix)                                                                                                     \
-  extern "C" int PMPI_Psend_init##suffix(const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, \
-                                         MPI_Comm comm, MPI_Info info, MPI_Request* request) {                                       \
-    return init({"MPI_Psend_init" #suffix, buf, count, datatype, dest, tag, comm}, partitions, false, info, request);                \
-  }                                                                                                                                  \
-  MPI_WEAK_NAME(Psend_init##suffix)                                                                                                  \
-  extern "C" int PMPI_Precv_init##suffix(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag,     \
-                                         MPI_Comm comm, MPI_Info info, MPI_Request* request) {                                       \
-    return init({"MPI_Precv_init" #suffix, buf, count, datatype, source, tag, comm}, partitions, true, info, request);               \
-  }                                                                                                                                  \
+// The printed MPI-5.0 has a large count in the first form, too; the ABI's header has an int.
+#define PARTITIONED_INIT(suffix, Count)                                                                                          \
+  extern "C" int PMPI_Psend_init##suffix(const void* buf, int partitions, Count count, MPI_Datatype datatype, int dest, int tag, \
+                                         MPI_Comm comm, MPI_Info info, MPI_Request* request) {                                   \
+    return init({"MPI_Psend_init" #suffix, buf, count, datatype, dest, tag, comm}, partitions, false, info, request);            \
+  }                                                                                                                              \
+  MPI_WEAK_NAME(Psend_init##suffix)                                                                                              \
+  extern "C" int PMPI_Precv_init##suffix(void* buf, int partitions, Count count, MPI_Datatype datatype, int source, int tag,     \
+                                         MPI_Comm comm, MPI_Info info, MPI_Request* request) {                                   \
+    return init({"MPI_Precv_init" #suffix, buf, count, datatype, source, tag, comm}, partitions, true, info, request);           \
+  }                                                                                                                              \
   MPI_WEAK_NAME(Precv_init##suffix)
 
-PARTITIONED_INIT()
-PARTITIONED_INIT(_c)
+PARTITIONED_INIT(, int)
+PARTITIONED_INIT(_c, MPI_Count)
 
 extern "C" int PMPI_Pready(int partition, MPI_Request request) {
   return ready("MPI_Pready", request, 1, [&](int) { return partition; });

@@ -2,6 +2,7 @@
 #include "mpi-adi/rma/access.hpp"
 
 #include "mpi-adi/core/arguments.hpp"
+#include "mpi-adi/core/errors.hpp"
 
 namespace portunus::mpi::rma {
 namespace {
@@ -25,7 +26,7 @@ int check_origin(const char* function, const Window& window, const Buffer& origi
   const Datatype* type = find_type(origin.type);
   if (type != nullptr && !type->committed)
     return raise(function, window, MPI_ERR_TYPE, "the datatype is not committed; call MPI_Type_commit first");
-  if (type == nullptr) return raise(function, window, MPI_ERR_TYPE, "%p is no datatype", static_cast<const void*>(origin.type));
+  if (type == nullptr) return raise(function, window, MPI_ERR_TYPE, "%s", BadType(origin.type).text);
   return MPI_SUCCESS;
 }
 

@@ -60,11 +60,14 @@ bool define_all() {
   TYPE(AINT, MPI_Aint), TYPE(COUNT, MPI_Count), TYPE(OFFSET, MPI_Offset);
   BYTES(PACKED, 1), BYTES(BYTE, 1), BYTES(CHAR, 1), BYTES(SIGNED_CHAR, 1), BYTES(UNSIGNED_CHAR, 1), TYPE(WCHAR, wchar_t);
   TYPE(SHORT, short), TYPE(UNSIGNED_SHORT, short), TYPE(INT, int), TYPE(UNSIGNED, int), TYPE(LONG, long);
-  TYPE(UNSIGNED_LONG, long), TYPE(LONG_LONG, long long), TYPE(UNSIGNED_LONG_LONG, long long);
+  TYPE(UNSIGNED_LONG, long), TYPE(UNSIGNED_LONG_LONG, long long);
+  // As MPICH and Open MPI name these two.
+  define(MPI_LONG_LONG, "MPI_LONG_LONG_INT", sizeof(long long), alignof(long long));
+  define(MPI_C_FLOAT_COMPLEX, "MPI_C_COMPLEX", sizeof(std::complex<float>), alignof(std::complex<float>));
   BYTES(INT8_T, 1), BYTES(UINT8_T, 1), BYTES(INT16_T, 2), BYTES(UINT16_T, 2);
   BYTES(INT32_T, 4), BYTES(UINT32_T, 4), BYTES(INT64_T, 8), BYTES(UINT64_T, 8);
   TYPE(FLOAT, float), TYPE(DOUBLE, double), TYPE(LONG_DOUBLE, long double), TYPE(C_BOOL, bool), TYPE(CXX_BOOL, bool);
-  TYPE(C_FLOAT_COMPLEX, std::complex<float>), TYPE(CXX_FLOAT_COMPLEX, std::complex<float>);
+  TYPE(CXX_FLOAT_COMPLEX, std::complex<float>);
   TYPE(C_DOUBLE_COMPLEX, std::complex<double>), TYPE(CXX_DOUBLE_COMPLEX, std::complex<double>);
   TYPE(C_LONG_DOUBLE_COMPLEX, std::complex<long double>), TYPE(CXX_LONG_DOUBLE_COMPLEX, std::complex<long double>);
   BYTES(LOGICAL, 4), BYTES(INTEGER, 4), BYTES(REAL, 4), BYTES(COMPLEX, 8), BYTES(DOUBLE_PRECISION, 8);

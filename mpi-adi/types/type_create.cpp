@@ -14,7 +14,7 @@ int check(const char* function, MPI_Datatype handle, Datatype*& found, std::init
   found = find_type(handle);
   if (found != nullptr) return check_results(function, nullptr, results);
   if (handle == MPI_DATATYPE_NULL) return raise(function, nullptr, MPI_ERR_TYPE, "the datatype is MPI_DATATYPE_NULL");
-  return raise(function, nullptr, MPI_ERR_TYPE, "%p is no datatype", static_cast<void*>(handle));
+  return raise(function, nullptr, MPI_ERR_TYPE, "%s", BadType(handle).text);
 }
 
 int hand_out(const char* function, std::vector<Piece> pieces, Recipe recipe, MPI_Datatype* result) {

@@ -1,6 +1,7 @@
 // Mistakes that one rank alone can see: each is an error with a class, whatever way the data would have gone, and all goes on.
 // Source: MPI-5.0, 6.5 to 6.8 (the amount of data sent must be the amount received), 12.3 (origin and result).
 #include <cstring>
+#include <type_traits>
 
 #include "arguments.hpp"
 
@@ -121,6 +122,109 @@ TEST(Mistakes, NullAddressesOfOneSidedCallsAreErrors) {
   EXPECT_EQ(memory[3], value);
   MPI_Type_free(&absolute);
   MPI_Win_free(&win);
+}
+
+// As MPICH and Open MPI name them, which are alike in this.
+TEST(Mistakes, PredefinedDatatypesHaveTheNamesThatOthersGiveThem) {
+#define NAMED(type) \
+  { MPI_##type, "MPI_" #type }
+  const struct {
+    MPI_Datatype type;
+    const char* name;
+  } table[] = {NAMED(AINT),
+               NAMED(COUNT),
+               NAMED(OFFSET),
+               NAMED(PACKED),
+               NAMED(BYTE),
+               NAMED(CHAR),
+               NAMED(SIGNED_CHAR),
+               NAMED(UNSIGNED_CHAR),
+               NAMED(WCHAR),
+               NAMED(SHORT),
+               NAMED(UNSIGNED_SHORT),
+               NAMED(INT),
+               NAMED(UNSIGNED),
+               NAMED(LONG),
+               NAMED(UNSIGNED_LONG),
+               {MPI_LONG_LONG, "MPI_LONG_LONG_INT"},
+               NAMED(LONG_LONG_INT),
+               NAMED(UNSIGNED_LONG_LONG),
+               NAMED(INT8_T),
+               NAMED(UINT8_T),
+               NAMED(INT64_T),
+               NAMED(FLOAT),
+               NAMED(DOUBLE),
+               NAMED(LONG_DOUBLE),
+               NAMED(C_BOOL),
+               NAMED(CXX_BOOL),
+               NAMED(C_COMPLEX),
+               {MPI_C_FLOAT_COMPLEX, "MPI_C_COMPLEX"},
+               NAMED(C_DOUBLE_COMPLEX),
+               NAMED(C_LONG_DOUBLE_COMPLEX),
+               NAMED(CXX_FLOAT_COMPLEX),
+               NAMED(CXX_DOUBLE_COMPLEX),
+               NAMED(CXX_LONG_DOUBLE_COMPLEX),
+               NAMED(LOGICAL),
+               NAMED(INTEGER),
+               NAMED(REAL),
+               NAMED(COMPLEX),
+               NAMED(DOUBLE_PRECISION),
+               NAMED(DOUBLE_COMPLEX),
+               NAMED(CHARACTER),
+               NAMED(INTEGER4),
+               NAMED(INTEGER8),
+               NAMED(REAL4),
+               NAMED(REAL8),
+               NAMED(COMPLEX8),
+               NAMED(COMPLEX16),
+               NAMED(FLOAT_INT),
+               NAMED(DOUBLE_INT),
+               NAMED(LONG_INT),
+               NAMED(SHORT_INT),
+               NAMED(LONG_DOUBLE_INT),
+               NAMED(2INT),
+               NAMED(2REAL),
+               NAMED(2DOUBLE_PRECISION),
+               NAMED(2INTEGER)};
+  for (const auto& each : table) {
+    char name[MPI_MAX_OBJECT_NAME];
+    int length = 0;
+    MPI_Type_get_name(each.type, name, &length);
+    EXPECT_STREQ(name, each.name);
+  }
+}
+
+TEST(Mistakes, NumbersThatNoHandleHasGiveTheNullHandle) {
+  for (const int number : {0, -1, -4096, 1 << 20, 0x7fffffff}) {
+    EXPECT_EQ(MPI_Comm_fromint(number), MPI_COMM_NULL);
+    EXPECT_EQ(MPI_Comm_f2c(number), MPI_COMM_NULL);
+    EXPECT_EQ(MPI_Errhandler_fromint(number), MPI_ERRHANDLER_NULL);
+    EXPECT_EQ(MPI_File_fromint(number), MPI_FILE_NULL);
+    EXPECT_EQ(MPI_Group_fromint(number), MPI_GROUP_NULL);
+    EXPECT_EQ(MPI_Info_fromint(number), MPI_INFO_NULL);
+    EXPECT_EQ(MPI_Message_fromint(number), MPI_MESSAGE_NULL);
+    EXPECT_EQ(MPI_Op_fromint(number), MPI_OP_NULL);
+    EXPECT_EQ(MPI_Request_fromint(number), MPI_REQUEST_NULL);
+    EXPECT_EQ(MPI_Session_fromint(number), MPI_SESSION_NULL);
+    EXPECT_EQ(MPI_Type_fromint(number), MPI_DATATYPE_NULL);
+    EXPECT_EQ(MPI_Win_fromint(number), MPI_WIN_NULL);
+  }
+}
+
+// A caller leaves the upper half of a register undefined where it hands over an int.
+TEST(Mistakes, CountsOfPartitionedMessagesHave32Bits) {
+  using Init = int (*)(const void*, int, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Info, MPI_Request*);
+  static_assert(
+      std::is_same_v<decltype(&MPI_Psend_init), int (*)(const void*, int, int, MPI_Datatype, int, int, MPI_Comm, MPI_Info, MPI_Request*)>);
+  static_assert(
+      std::is_same_v<decltype(&MPI_Precv_init), int (*)(void*, int, int, MPI_Datatype, int, int, MPI_Comm, MPI_Info, MPI_Request*)>);
+  static_assert(std::is_same_v<decltype(&MPI_Psend_init_c), Init>);
+#ifdef __x86_64__
+  const auto call = reinterpret_cast<Init>(reinterpret_cast<void*>(&MPI_Psend_init));
+  MPI_Request request;
+  EXPECT_EQ(call(from, 1, (MPI_Count{0x5a5a5a5a} << 32) + 3, MPI_INT, right(), 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request), MPI_SUCCESS);
+  MPI_Request_free(&request);
+#endif
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ is compiled twice, see names.h.
 from table import BY_HAND, HANDLES, STRINGS, arguments, has_binding, keeps_arguments, treatment
 
 POINTERS = {"integer": "MPI_Fint", "logical": "MPI_Fint", "handle": "MPI_Fint", "status": "MPI_Fint", "ranges": "MPI_Fint",
-            "address": "MPI_Aint", "count": "MPI_Count", "offset": "MPI_Offset", "choice": "void", "pointer": "void",
+            "address": "MPI_Aint", "count": "MPI_Count", "offset": "MPI_Offset", "choice": "void", "scalar": "void", "pointer": "void",
             "string": "char"}
 # Which count and datatype say what lies in a buffer.
 PARTNERS = {"buf": ("count", "datatype"), "buffer": ("count", "datatype"), "sendbuf": ("sendcount", "sendtype"),
@@ -109,7 +109,7 @@ def _value(body, one, function, described, names, replaced):
         return _choice(body, one, function, described, names)
     if one.kind == "status":
         return f"(MPI_Status *)address_in({one.name})" if one.way != "in" else f"(const MPI_Status *){one.name}"
-    if one.kind == "pointer":
+    if one.kind in {"pointer", "scalar"}:
         return one.name
     if one.kind == "ranges":
         return f"(int (*)[3]){one.name}"

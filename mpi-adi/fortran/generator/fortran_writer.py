@@ -53,6 +53,8 @@ def _argument(one, function, f08, pointer):
         if f08:
             return [f"type(*), dimension(..){intent}{held} :: {one.name}"]
         return [each.format(one.name) for each in ANYTHING] + [f"type(*), dimension(*){intent} :: {one.name}"]
+    if one.kind == "scalar":
+        return [f"type(*) :: {one.name}"]
     if one.kind == "function":
         return [f"procedure({one.procedure}) :: {one.name}"] if f08 else [f"external :: {one.name}"]
     if one.kind == "pointer":

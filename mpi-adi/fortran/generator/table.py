@@ -16,10 +16,11 @@ INTEGERS = {"int": "integer", "MPI_Aint": "address", "MPI_Count": "count", "MPI_
 
 # Functions of mpi.h that have no Fortran binding: of the tool interface, and those that are about C's own handles.
 def has_binding(name):
-    return not (name.startswith("T_") or name.endswith(("_toint", "_fromint", "_c2f", "_f2c", "_c2f08", "_f082c", "_f082f", "_f2f08"))
-                or name.startswith(("Abi_set_fortran", "Abi_get_fortran")))
+    return not (name.startswith("T_") or name.endswith(("_toint", "_fromint", "_c2f", "_f2c", "_c2f08", "_f082c", "_f082f", "_f2f08")))
 
-LOGICALS = {"flag", "commute", "high", "reorder", "weighted", "periods", "remain_dims"}
+LOGICALS = {"flag", "is_set", "commute", "high", "reorder", "weighted", "periods", "remain_dims"}
+# Scalars of any type: no buffers.
+SCALARS = {"logical_true", "logical_false"}
 # Scalars that go in and come out.
 INOUT = {"position"} | {(function, "keyval") for function in ("Keyval_free",)} | {
     (f"{kind}_free_keyval", f"{kind.lower()}_keyval") for kind in ("Comm", "Type", "Win")}
@@ -94,8 +95,8 @@ def keeps_arguments(base):
 class Argument:
     """What a parameter is to Fortran.
 
-    kind: integer, address, count, offset, logical, handle, string, status, choice, pointer (an address that comes out),
-          attribute, state (a callback's), function, strings (spawn's), ranges, skipped
+    kind: integer, address, count, offset, logical, handle, string, status, choice, scalar (of any type), pointer (an address that
+          comes out), attribute, state (a callback's), function, strings (spawn's), ranges, skipped
     way: in, out, inout or any (no intent: an address constant may stand there)
     """
     name: str
@@ -133,6 +134,8 @@ def argument(function, parameter):
         new.kind, new.way = "attribute", "out" if base.endswith(("get_attr", "Attr_get")) else "in"
     elif element == "void" and name == "extra_state":
         new.kind = "state"
+    elif element == "void" and name in SCALARS:
+        new.kind, new.way = "scalar", "any"
     elif element == "void":
         new.kind, new.way = "choice", "in" if constant else "any"
     elif element == "MPI_Status":

@@ -217,7 +217,8 @@ contains
     character(len=MPI_MAX_PROCESSOR_NAME) :: name
     character(len=MPI_MAX_LIBRARY_VERSION_STRING) :: version
     integer :: n, major, minor
-    logical :: flag
+    logical :: flag, yes, no
+    type(MPI_Info) :: sizes
     type(MPI_Session) :: session
     character(len=30) :: set
     call MPI_Get_processor_name(name, n)
@@ -233,5 +234,17 @@ contains
     call MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, n, set)
     call check(n == len_trim(set) .and. set(:6) == 'mpi://', 'MPI_Session_get_nth_pset')
     call MPI_Session_finalize(session)
+    yes = .false.
+    no = .true.
+    call MPI_Abi_get_fortran_booleans(storage_size(yes) / 8, yes, no, flag)
+    call check(flag .and. yes .and. .not. no, 'MPI_Abi_get_fortran_booleans')
+    call MPI_Abi_set_fortran_booleans(storage_size(yes) / 8, yes, no)
+    call MPI_Abi_get_fortran_info(sizes)
+    call check(sizes /= MPI_INFO_NULL, 'MPI_Abi_get_fortran_info')
+    call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)
+    call MPI_Abi_set_fortran_info(sizes, n)
+    call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL)
+    call check(n == MPI_ERR_ABI, 'MPI_Abi_set_fortran_info, which the bindings have called')
+    call MPI_Info_free(sizes)
   end subroutine
 end module

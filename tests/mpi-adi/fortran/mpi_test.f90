@@ -65,8 +65,10 @@ contains
   subroutine objects
     integer :: op, word, keyval, comm, old_key, value, handler, n
     integer(MPI_ADDRESS_KIND) :: attribute
-    logical :: flag
+    logical :: flag, yes, no
     character(len=8) :: name
+    call MPI_Abi_get_fortran_booleans(storage_size(yes) / 8, yes, no, flag, ierror)
+    call check(flag .and. yes .and. .not. no, 'MPI_Abi_get_fortran_booleans')
     call MPI_Op_create(sum_up, .true., op, ierror)
     call MPI_Allreduce(rank, word, 1, MPI_INTEGER, op, MPI_COMM_WORLD, ierror)
     call check(word == ranks * (ranks - 1) / 2, 'a user operation')
