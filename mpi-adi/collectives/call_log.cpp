@@ -136,6 +136,13 @@ bool CallLog::differs(In what) {
   return has_differed();
 }
 
+bool CallLog::is_of_another_call() {
+  constexpr int kLooks = 10;
+  for (int look = 0; look < kLooks; ++look)
+    if (differs(In::function)) return true;
+  return false;
+}
+
 // Whoever waits for this rank in a later collective is to know; and those that are behind, what it has called.
 void CallLog::give_up() {
   for (size_t i = 1; i < kKept / 2; ++i) {

@@ -52,6 +52,9 @@ class CallLog {
   // the next few ranks each time, and is slow.
   enum class In : uint8_t { anything, function };
   [[gnu::cold, gnu::noinline]] bool differs(In what = In::anything);
+  // The same where a message had another length than expected: it may be that of another collective. Others answer late where nobody lets
+  // them, so it looks more than once.
+  [[gnu::cold, gnu::noinline]] bool is_of_another_call();
   bool has_differed() const { return error_ != MPI_SUCCESS; }
   int error_class() const { return error_; }
   const char* complaint() const { return complaint_.c_str(); }

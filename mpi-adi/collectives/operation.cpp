@@ -84,7 +84,8 @@ class Operation final : public Attachment {
       if (cause == MPI_SUCCESS) return log_.error_class();
       request.failure = cause == MPIX_ERR_REVOKED ? kRevoked : ptl_ni_fail_t{PTL_NI_UNDELIVERABLE};
     }
-    return fits_ ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
+    if (fits_) return MPI_SUCCESS;
+    return log_.is_of_another_call() ? log_.error_class() : MPI_ERR_TRUNCATE;
   }
   const char* complaint() const override { return log_.has_differed() ? log_.complaint() : kMismatchText; }
 

@@ -91,10 +91,7 @@ int run(const Call& call, const Work& first) {
   }
   if (goes_on() && fits) [[likely]]
     return MPI_SUCCESS;
-  // Lengths that do not fit may be those of another collective.
-  constexpr int kLooks = 10;  // others answer late where nobody lets them
-  for (int look = 0; !fits && look < kLooks; ++look)
-    if (state.log.differs(CallLog::In::function)) fits = true, code = kDisagreement;
+  if (!fits && state.log.is_of_another_call()) fits = true, code = kDisagreement;
   return raise_goal(call.function, comm, fits ? code : kMismatch);
 }
 

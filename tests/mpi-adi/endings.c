@@ -108,6 +108,12 @@ static int disagrees(const char *how, int rank, int size) {
         expected = MPI_ERR_OTHER;
         error = odd ? MPI_Barrier(MPI_COMM_WORLD) : MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     }
+    if (!strcmp(how, "ifunction")) { /* the lengths of the two do not fit either */
+        expected = MPI_ERR_OTHER;
+        if (odd) MPI_Ialltoall(out, 2, MPI_INT, in, 2, MPI_INT, MPI_COMM_WORLD, &request);
+        else MPI_Iallgather(out, 3, MPI_INT, in, 3, MPI_INT, MPI_COMM_WORLD, &request);
+        error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
     if (!strcmp(how, "root")) error = MPI_Bcast(out, odd ? 8 : 400000, MPI_CHAR, 0, MPI_COMM_WORLD);
     /* Some need not wait for the others, and may learn of it in their next one. Where schedules carry it, over a network and early on, some
        may get the other call's message first, which does not fit. */
@@ -175,7 +181,7 @@ static int in_many_sessions(void) {
 
 int main(int argc, char **argv) {
     const char *how = argc > 1 ? argv[1] : "well";
-    int rank, size, value = 1, room[2] = {0, 0};
+    int rank, size, value = 1, room[2] = {0, 0}, both[16] = {0};
 
     if (!strcmp(how, "session")) return in_a_session();
     if (!strcmp(how, "sessions")) return in_many_sessions();
@@ -205,6 +211,12 @@ int main(int argc, char **argv) {
             MPI_Request request;
             for (;;) MPI_Irecv(room, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request);
         }
+    }
+    if (!strcmp(how, "ifunctions")) {
+        MPI_Request request;
+        if (rank == size - 1) MPI_Ibcast(room, 1, MPI_INT, 0, MPI_COMM_WORLD, &request);
+        else MPI_Iscatter(both, 2, MPI_INT, room, 2, MPI_INT, 0, MPI_COMM_WORLD, &request);
+        if (rank == size - 1) MPI_Wait(&request, MPI_STATUS_IGNORE); /* 8 bytes come, 4 are expected */
     }
     if (!strcmp(how, "functions"))
         (void)(rank == size - 1 ? MPI_Barrier(MPI_COMM_WORLD) : MPI_Gather(room, 1, MPI_INT, NULL, 1, MPI_INT, size - 1, MPI_COMM_WORLD));

@@ -18,6 +18,7 @@ CASES = {
     "truncate": (15, ["MPI_Wait on rank 2", "8 bytes from rank 2 with tag 5", "buffer of 4 bytes", "MPI_ERR_TRUNCATE"]),
     "collective": (15, ["MPI_Bcast on rank 2, MPI_COMM_WORLD", "the ranks' counts or types do not fit", "MPI_ERR_TRUNCATE"]),
     "functions": (16, ["MPI_Barrier on rank 2, MPI_COMM_WORLD: rank 0 has called MPI_Gather", "this one MPI_Barrier", "MPI_ERR_OTHER"]),
+    "ifunctions": (16, ["MPI_Wait on rank 2, MPI_COMM_WORLD: rank 0 has called MPI_Iscatter", "this one MPI_Ibcast", "MPI_ERR_OTHER"]),
     "requests": (39, ["MPI_Irecv on rank 2", "requests are in use", "MPI_ERR_NO_MEM"]),
     "abort": (42, ["rank 2 ends the job with error code 42"]),
     "abort256": (1, ["error code 256"]),
@@ -51,7 +52,7 @@ for at in ["1", "7", "31"]:
             print(f"sizes {at} {way}: exit status {ran.returncode}; stderr:\n{ran.stderr}")
 # Collectives that do not fit would wait for ever; ranks look after a second, so all cases run at once.
 jobs = {}
-for how in ["size", "meeting", "waiting", "waitany", "function", "early", "root"]:
+for how in ["size", "meeting", "waiting", "waitany", "function", "ifunction", "early", "root"]:
     for way in [{"PTL_NODE": "1"}, {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "tcp"}]:
         job = [sys.argv[1], "-n", "3", "--timeout", "60", sys.argv[2], "disagrees", how]
         jobs[how, way["PTL_NODE"]] = subprocess.Popen(job, stderr=subprocess.PIPE, text=True, env={**os.environ, **way})
