@@ -65,8 +65,8 @@ int check_distinct(const Call& call, const void* sendbuf, const void* recvbuf, s
                "the send and the receive buffer are the same memory; give MPI_IN_PLACE to combine them");
 }
 
-int check_own_part(const Call& call, size_t sent, size_t place) {
-  if (sent <= place) [[likely]]
+int check_own_part(const Call& call, size_t sent, size_t place, bool exact) {
+  if (sent == place || (sent < place && !exact)) [[likely]]
     return MPI_SUCCESS;
   return raise(call.function, call.comm, MPI_ERR_TRUNCATE,
                "rank %d sends itself %zu bytes, but receives %zu; make its send and receive counts fit", call.comm->rank, sent, place);

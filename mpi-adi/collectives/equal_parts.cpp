@@ -154,7 +154,7 @@ int scatter(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Data
   if (recvbuf == MPI_IN_PLACE) return carry_out<ScatterInPlace>(call, root, all.bytes() / n, all);
   const Elements mine(recvbuf, static_cast<size_t>(recvcount), recvtype);
   if (int error = check_distinct(call, sendbuf, recvbuf, mine.bytes())) return error;
-  if (int error = check_own_part(call, all.bytes() / n, mine.bytes())) return error;
+  if (int error = check_own_part(call, all.bytes() / n, mine.bytes(), false)) return error;
   return carry_out<Movement>(call, Kind::scatter, root, all.bytes() / n, all.bytes(), all, mine);
 }
 

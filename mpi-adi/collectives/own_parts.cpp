@@ -190,7 +190,7 @@ int scatterv(const Call& call, const void* sendbuf, Counts sendcounts, Counts di
   if (int error = check_buffers(call, sendbuf, sendcounts, displs, sendtype)) return error;
   OwnParts all(sendbuf, sendcounts, displs, sendtype, call.comm->size);
   if (!own_stays)
-    if (int error = check_own_part(call, all.part(root).bytes(), mine.bytes())) return error;
+    if (int error = check_own_part(call, all.part(root).bytes(), mine.bytes(), false)) return error;
   return carry_out<Scatterv>(call, root, std::move(all), mine, own_stays);
 }
 
@@ -204,7 +204,7 @@ int allgatherv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_D
   if (sendbuf == MPI_IN_PLACE) return carry_out<Allgatherv>(call, own, std::move(all), true);
   if (int error = check_buffer(call, sendbuf, sendcount, sendtype)) return error;
   const Elements mine(sendbuf, static_cast<size_t>(sendcount), sendtype);
-  if (int error = check_own_part(call, mine.bytes(), own.bytes())) return error;
+  if (int error = check_own_part(call, mine.bytes(), own.bytes(), false)) return error;
   return carry_out<Allgatherv>(call, mine, std::move(all), false);
 }
 

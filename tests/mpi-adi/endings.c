@@ -202,6 +202,7 @@ int main(int argc, char **argv) {
             MPI_Wait(&request, MPI_STATUS_IGNORE);
         }
         if (!strcmp(how, "type")) MPI_Recv(room, 1, MPI_DATATYPE_NULL, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (!strcmp(how, "itself")) MPI_Gather(room, 1, MPI_INT, both, 2, MPI_INT, rank, MPI_COMM_WORLD);
         if (!strcmp(how, "nobody")) MPI_Barrier(MPI_COMM_NULL);
         if (!strcmp(how, "collective")) MPI_Bcast(room, 1, MPI_INT, 0, MPI_COMM_WORLD);
         if (!strcmp(how, "abort")) MPI_Abort(MPI_COMM_WORLD, 42);

@@ -14,6 +14,7 @@ CASES = {
     "rank": (6, ["MPI_Send on rank 2, MPI_COMM_WORLD: there is no rank 3 among 3", "MPI_ERR_RANK"]),
     "tag": (4, ["MPI_Send on rank 2", "the tag -1", "MPI_ERR_TAG"]),
     "type": (3, ["MPI_Recv on rank 2, MPI_COMM_WORLD: the datatype is MPI_DATATYPE_NULL", "MPI_ERR_TYPE"]),
+    "itself": (15, ["MPI_Gather on rank 2, MPI_COMM_WORLD: rank 2 sends itself 4 bytes, but receives 8", "MPI_ERR_TRUNCATE"]),
     "nobody": (5, ["MPI_Barrier on rank 2: the communicator is MPI_COMM_NULL", "MPI_ERR_COMM"]),
     "truncate": (15, ["MPI_Wait on rank 2", "8 bytes from rank 2 with tag 5", "buffer of 4 bytes", "MPI_ERR_TRUNCATE"]),
     "collective": (15, ["MPI_Bcast on rank 2, MPI_COMM_WORLD", "the ranks' counts or types do not fit", "MPI_ERR_TRUNCATE"]),
