@@ -75,9 +75,9 @@ struct ProgressMemory : ProcessMemory {
     // Steps without work of a waiter with a core of its own before it gives way, for the first time, and before it sleeps; and how often
     // one without gives way before it sleeps.
     static constexpr int kSpinsUnyielding = 64, kSpins = 40'000, kYields = 400;
-    static constexpr int kIdleSteps = 8;          // of the engine thread before it sleeps
-    static constexpr uint32_t kLooksAtMost = 32;  // of a process without an engine thread before it steps, whatever it finds
-    static constexpr int kLastSteps = 8;          // of who ends a wait or a call
+    static constexpr int kIdleSteps = 8;            // of the engine thread before it sleeps
+    static constexpr uint32_t kComingsAtMost = 32;  // of application threads without a step until one steps, whatever it came for
+    static constexpr int kLastSteps = 8;            // of who ends a wait or a call
     static constexpr uint32_t kPolls = 2'048, kPollsCrowded = 4;  // polls in vain before each gives way; with more ranks than cores
     // The longest sleep where a network has no descriptor to wait for, and where it has one; both grow while nothing happens.
     static constexpr int64_t kPollNap = 200'000, kLongestPollNap = 800'000;

@@ -28,7 +28,7 @@
 //   granted       holder                                who has just taken the word   R, A       -
 //   blocked       who wants the bias back               owner of the bias             heavy      inside: write, read blocked | write, heavy, read
 //   inside        owner of the bias                     who has blocked it            relaxed, R the same
-//   naps, uses, wanted, looks                                                         relaxed    hints: nothing is lost by a late read
+//   naps, uses, wanted, comings                                                       relaxed    hints: nothing is lost by a late read
 //   grant, bias_owner, taken_back, clock, posted        the holder of the baton alone -          -
 //
 // clang-format on
@@ -134,6 +134,7 @@ class BasicProgress {
   }
   void leave() LEAVES_BATON {
     engine_->settle();
+    step_now_and_then();
     attention_->outside();
     if (!Memory::biased() || engine_->posted || engine_->may_be_busy() || grant_.get()) return leave_call();
     baton_.release(true);  // what is read below is not older, see Baton::held
@@ -174,6 +175,7 @@ class BasicProgress {
     }
     auto result = action(*engine_);
     engine_->settle();
+    step_now_and_then();
     leave_baton();
     return result;
   }
@@ -191,11 +193,7 @@ class BasicProgress {
   // The two halves, for callers that have a shorter way to look for the first time.
   void note_look() {
     attention_->outside();
-    // Who finds each time at once what it waits for, as one that only writes to itself, would never step, and nobody else does.
-    if (plan_.mode != ProgressMode::caller) return;
-    const auto looks = looks_.load_relaxed() + 1;
-    looks_.store(looks);
-    if (looks % Memory::Limits::kLooksAtMost == 0) [[unlikely]]
+    if (is_to_step()) [[unlikely]]
       step_once();
   }
   template <class Done>
@@ -298,9 +296,21 @@ class BasicProgress {
   }
   // What a step stored may be what another thread sleeps for, and no event tells it.
   int step(uint64_t now) UNDER_BATON {
+    comings_.store(0);
     const int work = engine_->step(now);
     if (work && watch_->take()) engine_->posted = true;
     return work;
+  }
+  // Application threads that come again and again are left alone by the engine thread, and by who sends to them. Some never step: those
+  // that only send, or find each time at once what they wait for. So one coming in so many does.
+  bool is_to_step() {
+    const auto comings = comings_.load_relaxed() + 1;
+    comings_.store(comings);
+    return comings % Memory::Limits::kComingsAtMost == 0;
+  }
+  void step_now_and_then() UNDER_BATON {
+    if (is_to_step() && !Memory::waits()) [[unlikely]]
+      step(clock_.coarse(*engine_));
   }
   [[gnu::noinline]] void step_once() {
     if (Memory::waits() || !take()) return;  // the first: this very thread steps, or is about to
@@ -340,7 +350,7 @@ class BasicProgress {
   Word passive_;    // of these, those on *passive_word_
   Word listening_;  // one waiter at a time sleeps on descriptors, where there is no engine thread
   Word aborts_;
-  typename Memory::Hint looks_;       // without an engine thread: how often application threads came to see what has arrived
+  typename Memory::Hint comings_;     // how often application threads came since anybody stepped
   typename Memory::Hint naps_;        // beside a network, since something last happened
   typename Memory::Hint naps_since_;  // the steps with work until then
 };

@@ -123,5 +123,61 @@ TEST_F(Offload, TriggeredAtomicsAddUpAcrossRanks) {
   fence();  // others may still use this memory
 }
 
+// Attended: application threads come again and again, and none of them waits.
+struct Attended : Portals {
+  static constexpr int kReplies = 20;
+  uint64_t over = 0, words[2] = {7, 0};
+  ptl_handle_md_t quiet = PTL_INVALID_HANDLE;
+
+  // Ranks but 0 do `come` until rank 0, which needs their engines for each reply, tells them that it has them all.
+  template <class Come>
+  void come_again_and_again(Come&& come) {
+    entry(words, sizeof words, PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_COMM_DISABLE);
+    entry(&over, sizeof over, PTL_ME_OP_PUT | PTL_ME_EVENT_COMM_DISABLE, PTL_CT_NONE, 1);
+    quiet = descriptor(0, PTL_CT_NONE);
+    fence();
+    if (rank() != 0) {
+      while (std::atomic_ref<uint64_t>(over).load(std::memory_order_acquire) == 0) come();
+    } else {
+      const ptl_handle_ct_t replied = counter();
+      const ptl_handle_md_t md = descriptor(PTL_MD_EVENT_CT_REPLY, replied);
+      uint64_t expected = 0, got = 0, one = 1;
+      for (int i = 0; i < kReplies; ++i)
+        for (int other = 1; other < ranks(); ++other) {
+          EXPECT_EQ(PtlGet(md, reinterpret_cast<ptl_size_t>(&got), 8, process(other), pt, 0, 0, nullptr), PTL_OK);
+          wait(replied, ++expected);
+          EXPECT_EQ(got, 7u);
+        }
+      for (int other = 1; other < ranks(); ++other) put(quiet, &one, 8, process(other), 1);
+    }
+    fence();  // others may still use this memory
+  }
+};
+
+TEST_F(Attended, ProcessThatOnlySendsAnswersOthers) {
+  come_again_and_again([&] { put(quiet, &words[0], 8, process(0), 0, 8); });
+}
+
+TEST_F(Attended, ProcessThatFindsEachTimeWhatItWaitsForAnswersOthers) {
+  const ptl_handle_ct_t reached = counter();
+  EXPECT_EQ(PtlCTInc(reached, {1, 0}), PTL_OK);
+  come_again_and_again([&] { wait(reached, 1); });
+}
+
+TEST_F(Attended, ProcessThatWaitsOnlyForWhatItSendsItselfAnswersOthers) {
+  const ptl_handle_ct_t sent = counter();
+  const ptl_handle_md_t md = descriptor(PTL_MD_EVENT_CT_SEND, sent);
+  uint64_t times = 0;
+  come_again_and_again([&] {
+    put(md, &words[0], 8, process(rank()), 0, 8);
+    wait(sent, ++times);
+  });
+}
+
+TEST_F(Attended, ProcessThatOnlyCountsAnswersOthers) {
+  const ptl_handle_ct_t counts = counter();
+  come_again_and_again([&] { EXPECT_EQ(PtlCTInc(counts, {1, 0}), PTL_OK); });
+}
+
 }  // namespace
 }  // namespace portals_test
