@@ -12,6 +12,7 @@
 #include "engine/host/bell_socket.hpp"
 #include "engine/host/clock.hpp"
 #include "engine/progress/progress.hpp"
+#include "engine/shared/pollers.hpp"
 
 namespace portunus {
 
@@ -27,6 +28,7 @@ struct OwnWords {
 struct OfThread {
   bool biased = false;     // its word for the baton
   bool waits = false;      // it is inside wait
+  bool looks = false;      // it looks at pollers
   uint32_t fruitless = 0;  // its polls since one found something
 };
 #if defined(__GNUC__)
@@ -66,6 +68,7 @@ struct ProgressMemory : ProcessMemory {
   using Engine = portunus::Engine;
   using Command = portunus::Command;
   using Sleeping = portunus::Sleeping;
+  using Pollers = portunus::Pollers;
 
   struct Limits {
     static constexpr int kMemorySpins = 200, kMemoryYields = 16;  // looks at watched memory before the engine is looked at
@@ -109,6 +112,7 @@ struct ProgressMemory : ProcessMemory {
 
   static bool& biased() { return of_thread.biased; }
   static bool& waits() { return of_thread.waits; }
+  static bool& looks() { return of_thread.looks; }
   static uint32_t& fruitless() { return of_thread.fruitless; }
   static uintptr_t self() { return reinterpret_cast<uintptr_t>(&of_thread); }
   static void own(Command& command) {

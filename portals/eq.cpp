@@ -113,7 +113,7 @@ int PtlEQPoll(const ptl_handle_eq_t* eq_handles, unsigned int size, ptl_time_t t
 }
 
 int PtlxEQTake(ptl_handle_eq_t eq_handle, ptl_time_t timeout, ptl_event_t* events, unsigned int most, unsigned int* taken,
-               uint64_t* recorded) {
+               uint64_t* recorded, int (*ended)(void* arg), void* arg) {
   if (!api::initialized()) return PTL_NO_INIT;
   Runtime& process = api::runtime();
   api::Fault fault;
@@ -123,11 +123,13 @@ int PtlxEQTake(ptl_handle_eq_t eq_handle, ptl_time_t timeout, ptl_event_t* event
   if (most == 0) return api::refuse(__func__, {"most", "is 0: there is nothing to wait for"});
   return take_from(process, __func__, eq_handle, *queue, timeout, [=, &process](EventQueue& from) {
     const int code = from.take(events, most, *taken);
-    if (recorded == nullptr) return code;
-    const uint64_t now = process.interface(from.ni).recorded.load(std::memory_order_acquire);  // pairs with write_record
-    if (now == *recorded) return code;
-    *recorded = now;
-    if (code != PTL_EQ_EMPTY) return code;
+    bool over = false;
+    if (recorded != nullptr) {
+      const uint64_t now = process.interface(from.ni).recorded.load(std::memory_order_acquire);  // pairs with write_record
+      over = now != *recorded;
+      *recorded = now;
+    }
+    if (code != PTL_EQ_EMPTY || (!over && (ended == nullptr || ended(arg) == 0))) return code;
     *taken = 0;
     return static_cast<int>(PTL_OK);
   });

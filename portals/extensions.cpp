@@ -260,7 +260,18 @@ void PtlxNodeRing(const ptlx_watch_t* watch) {
   else if (wake_watchers(*static_cast<SegmentHeader*>(watch->bell))) ++api::runtime().engine().stats().rings;
 }
 
-int PtlxProgress(void) { return api::initialized() && api::runtime().running() ? api::progress().poll() : 0; }
+int PtlxProgress(void) {
+  if (!api::initialized() || !api::runtime().running()) return 0;
+  const int work = api::progress().poll();
+  return work + static_cast<int>(api::progress().look_at_pollers());
+}
+
+int PtlxPollerAdd(const ptlx_poller_t* poller) {
+  if (!api::initialized()) return PTL_NO_INIT;
+  if (!poller) return api::refuse(__func__, {"poller", api::kIsNull});
+  if (!poller->look || !poller->pending) return api::refuse(__func__, {poller->look ? "pending" : "look", api::kIsNull});
+  return api::progress().pollers().add(*poller) ? PTL_OK : PTL_NO_SPACE;
+}
 
 int PtlxWait(int (*done)(void* arg), void* arg, uint32_t watched, ptl_time_t timeout) {
   auto satisfied = [&] { return done(arg) != 0; };

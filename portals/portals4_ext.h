@@ -145,14 +145,29 @@ int PtlxProgress(void);
  * PTL_INTERRUPTED: PtlAbort. */
 int PtlxWait(int (*done)(void *arg), void *arg, uint32_t watched, ptl_time_t timeout);
 
+/* Work of a layer above that goes on when a thread of the process looks. While *pending (any thread may change it, atomically) is not
+ * 0, each thread that waits in a call of Portals, with whatever limit of time, or calls PtlxProgress, calls look(arg) now and then, and
+ * sleeps with the bits `watched` as in PtlxWait. look returns not 0 when it did something: whoever waits for that is woken. It may call
+ * whatever the application may, on any of its threads, on several at a time; when it waits, no poller is looked at inside.
+ * The structure stays as it is until the last PtlFini. PTL_OK, also for one that was added before; PTL_NO_SPACE: there are
+ * PTLX_MOST_POLLERS; PTL_ARG_INVALID; PTL_NO_INIT. Costs a wait that finds nothing at once two loads. */
+#define PTLX_MOST_POLLERS 4
+typedef struct {
+    int (*look)(void *arg);
+    void *arg;
+    const uint32_t *pending;
+    uint32_t watched;
+} ptlx_poller_t;
+int PtlxPollerAdd(const ptlx_poller_t *poller);
+
 /* PtlEQPoll of one queue for several events at once: waits until there is one, `timeout` milliseconds at most
  * (PTL_TIME_FOREVER; 0 = looks once), and takes what there is, up to `most` (1 or more). PTL_OK or PTL_EQ_DROPPED: *taken
  * events are in `events`, in order; what lies behind them may have been written over. PTL_EQ_EMPTY: none came in time. Else
  * as PtlEQPoll. `recorded`: NULL, or how many records (PTLX_ME_RECORD) of the queue's interface the caller has heard of, 0 at
  * first: it also waits for more of them, puts the new number there, and answers PTL_OK with *taken 0 when there were no events.
- * Costs one locked instruction for all events and none for records. Fallback: PtlEQPoll once for each event. */
+ * `ended`: NULL, or asked as PtlxWait's `done` is; when it returns not 0 the answer is PTL_OK with *taken 0, too. Costs one locked instruction for all events and none for records. Fallback: PtlEQPoll once for each event. */
 int PtlxEQTake(ptl_handle_eq_t eq_handle, ptl_time_t timeout, ptl_event_t *events, unsigned int most, unsigned int *taken,
-               uint64_t *recorded);
+               uint64_t *recorded, int (*ended)(void *arg), void *arg);
 
 /* ---- 4. Engine extensions                               ------------------------------------------------------- */
 

@@ -71,26 +71,17 @@ typedef struct {
 int GOAL_Node_open(const GOAL_Group *group, unsigned context, GOAL_Domain domain, int (*hopeless)(void *arg), void *arg, GOAL_Node *node);
 /* Does a collective. GOAL_SUCCESS, what is above, GOAL_ERR_FAILED: a rank of the group has ended; from now on every call fails. */
 int GOAL_Node_run(GOAL_Node node, const GOAL_Node_call *call);
-/* Starts one: it ends by itself, as far as other ranks' calls go, and is taken by GOAL_Node_look. Memory and arrays of the call stay
- * until it ends; the structure is copied. Then ended(arg) is called once, in this call or by whoever looks; *request is written before.
+/* Starts one: it ends by itself, as far as other ranks' calls go, and is taken by threads of this process that wait in any call of
+ * Portals, or call PtlxProgress (PtlxPollerAdd). Memory and arrays of the call stay
+ * until it ends; the structure is copied. Then ended(arg) is called once, in this call or by the thread that takes it; *request is written before.
  * Never waits. GOAL_SUCCESS, GOAL_NODE_NOT_TAKEN (until a blocking call has made the memory; contributions that are longer than some KiB;
  * kinds behind EXSCAN and REDUCE_SCATTER; the same on all ranks), GOAL_ERR_FAILED. Started and blocking calls of a group are made in one order
- * on all ranks, by one thread at a time; looks are any thread's at any time. About 100 ns. */
+ * on all ranks, by one thread at a time. About 100 ns. */
 typedef struct goal_node_run *GOAL_Node_request;
 int GOAL_Node_start(GOAL_Node node, const GOAL_Node_call *call, void (*ended)(void *arg), void *arg, GOAL_Node_request *request);
 /* After ended(): GOAL_SUCCESS, GOAL_NODE_MISMATCH, GOAL_ERR_FAILED or GOAL_NODE_HOPELESS. Before: gives it up, GOAL_ERR_FAILED, and ended() is not
  * called. Sets *request to NULL. */
 int GOAL_Node_finish(GOAL_Node_request *request);
-/* Takes what is there, of all groups of the process. Whoever waits for something else while any() is not 0 calls it now and then: others may
- * wait until this rank has taken what lies in its way. */
-int GOAL_Node_any(void);
-void GOAL_Node_look(void);
-/* Not 0: look() would find something. For the condition of PtlxWait, with this bit watched; steps nothing, does not wait. */
-#define GOAL_NODE_WATCH 0x80000000u
-int GOAL_Node_could_look(void);
-/* look(), if not NULL, is called about once a millisecond by ranks that wait in a collective, for as long as it returns not 0: for a
- * layer above whose own operations go on only when somebody looks at them, and for which other ranks may wait. One for the process. */
-void GOAL_Node_attend(int (*look)(void));
 /* Sets *node to NULL. Local: others may still be in the last call. */
 void GOAL_Node_close(GOAL_Node *node);
 

@@ -34,6 +34,10 @@ namespace portunus {
   X(passive_baton, "who could step sleeps passively only while somebody else has the baton")                      \
   X(active_messages, "who has armed the door looks for messages before it sleeps")                                \
   X(active_done, "who has armed the door looks at its condition again before it sleeps")                          \
+  X(poller_look, "who waits looks at pollers before it sleeps")                                                   \
+  X(poller_watch, "who sleeps watches the memory of pollers that are pending")                                    \
+  X(found_fence, "who found something by a poller fences before it looks for sleepers")                           \
+  X(found_look, "who found something by a poller wakes those who sleep")                                          \
   X(park_messages, "the engine thread looks for messages after it has armed the door")                            \
   X(append_waits, "an append returns when it has run")                                                            \
   X(push_under_way, "who has the baton runs nothing at once while commands are left behind a push that is under way")

@@ -17,6 +17,7 @@
 //   door          sleepers, engine thread, ringers      ringers of all processes      S, A       message: publish, fence, read | arm, fence, look
 //                 (while nobody sleeps)                 ringers, without a fence                 arm: heavy, look
 //   attention     who waits, calls, polls; engine thread  ringers, engine thread      relaxed    a hint: a wrong one costs a wake-up, or a nap
+//   pending       layers above                          who waits                     R, A       see engine/shared/pollers.hpp
 //   watch         sleepers (bits), ringers (0)          who stores to watched memory  S, relaxed store, read | set, heavy, look
 //   passive word  who wakes (+1)                        passive sleepers (futex)      S          read, then say so, fence, look | release, look, +1, wake
 //   passive       passive sleepers                      who ceases to look            S          the same
@@ -95,6 +96,7 @@ class BasicProgress {
     plan_ = plan;
     clock_.set();
     stop_.store(0);
+    pollers_.clear();
     door_->begin(plan.waiters_listen(), plan.by_socket, plan.registered);
     attention_->outside();
   }
@@ -200,6 +202,13 @@ class BasicProgress {
   bool wait_on(Done& done, int64_t timeout_ns, uint32_t watched = 0);
   // One step by the caller if nobody else steps. A caller that polls again and again in vain gives way where others want its core.
   int poll();
+  // Work of layers above that goes on when somebody looks: every wait looks at it, polls by poll() do not.
+  typename Memory::Pollers& pollers() { return pollers_; }
+  // True: one did something.
+  bool look_at_pollers() {
+    uint32_t bits = 0;
+    return pollers_.pending(bits) && look_at_pending();
+  }
   // Wakes the threads of this process that sleep until memory changes, if there are any.
   void wake_own_watchers() {
     if (watch_->take()) wake_sleepers();
@@ -316,7 +325,21 @@ class BasicProgress {
     if (Memory::waits() || !take()) return;  // the first: this very thread steps, or is about to
     step(clock_.coarse(*engine_));
     leave_baton();
+    look_at_pollers();
   }
+  // What a poller did may be what another thread sleeps for.
+  [[gnu::noinline]] bool look_at_pending() {
+    if (!pollers_.look(Memory::waits(), Memory::looks())) return false;
+    Memory::fence(Guard::found_fence);
+    if (Memory::keeps(Guard::found_look) && asleep_.load_relaxed() > 0) wake_sleepers();
+    return true;
+  }
+  // The two things that a sleeper does for pollers: it sets their watch bits besides its own, and looks at them then.
+  uint32_t watched_by_pollers() const {
+    uint32_t bits = 0;
+    return pollers_.pending(bits) && Memory::keeps(Guard::poller_watch) ? bits : 0;
+  }
+  bool last_look_at_pollers() { return Memory::keeps(Guard::poller_look) && look_at_pollers(); }
   int64_t longest_nap();
   bool is_attended(uint32_t word, uint32_t& seen) const;
   // True: it was rung meanwhile.
@@ -340,6 +363,7 @@ class BasicProgress {
   Word* passive_word_ = nullptr;
   ProgressPlan plan_;
   BasicBaton<Memory> baton_;
+  typename Memory::Pollers pollers_;
   typename Memory::Clock clock_;                          // under the baton
   typename Memory::template Held<uint32_t> grant_;        // its next release gives this thread the bias
   typename Memory::template Held<uintptr_t> bias_owner_;  // the thread that has the bias or had it

@@ -12,6 +12,7 @@ template <class Done>
 [[gnu::noinline]] bool BasicProgress<Memory>::wait_on(Done& done, int64_t timeout_ns, uint32_t watched) {
   if (timeout_ns == 0) {
     poll();
+    look_at_pollers();
     return done();
   }
   struct Waiting {  // done() may poll: it finds that this thread does so already, or means not to yet
@@ -28,8 +29,10 @@ template <class Memory>
 template <class Done>
 [[gnu::always_inline]] inline bool BasicProgress<Memory>::wait_inside(Done& done, int64_t timeout_ns, uint32_t watched) {
   using Limits = typename Memory::Limits;
+  uint32_t bits = watched;
+  bool has_pollers = pollers_.pending(bits);
   // Watched memory is looked at first, without a look at the engine: that costs as much again, or as much as giving up the core.
-  int looks = watched == 0 ? 0 : plan_.spin_waits ? Limits::kMemorySpins : Limits::kMemoryYields;
+  int looks = bits == 0 ? 0 : plan_.spin_waits ? Limits::kMemorySpins : Limits::kMemoryYields;
   for (looks = plan_.network_open() ? looks / 8 : looks; looks > 0; --looks) {
     if (plan_.spin_waits) {
       Memory::relax();
@@ -38,10 +41,12 @@ template <class Done>
       // the time that two switches take.
       for (int more = Limits::kMemoryLooks; more > 0; --more) {
         Memory::relax();
+        if (has_pollers) look_at_pollers();
         if (done()) return true;
       }
       Memory::yield();
     }
+    if (has_pollers) look_at_pollers();
     if (done()) return true;
   }
   const uint32_t aborts = aborts_.load_relaxed();
@@ -55,7 +60,8 @@ template <class Done>
     Memory::mark(1);
     int work = 0;
     if (steps && take()) {
-      int more = plan_.spin_waits ? Limits::kStepsAtOnce : Limits::kStepsBeforeYield;
+      const int most = has_pollers ? 0 : plan_.spin_waits ? Limits::kStepsAtOnce : Limits::kStepsBeforeYield;
+      int more = most;
       do {
         Memory::mark(8);
         work = step(clock_.coarse(*engine_));
@@ -68,14 +74,17 @@ template <class Done>
         leave_wait();
         return true;
       }
-      if (plan_.spin_waits) idle += Limits::kStepsAtOnce - more;
+      if (plan_.spin_waits) idle += most - more;
       Memory::mark(13, work != 0);
       leave_baton(Looks::waiter);
     }
     Memory::mark(2, work != 0);
+    bits = watched;
+    has_pollers = pollers_.pending(bits);
+    const bool found = has_pollers && look_at_pending();
     satisfied = done();
     if (satisfied || aborted()) break;
-    if (work) {
+    if (work || found) {
       idle = 0;
       continue;
     }
@@ -90,7 +99,7 @@ template <class Done>
     } else if (idle < (plan_.spin_waits ? Limits::kSpins : Limits::kYields)) {
       Memory::yield();  // somebody this thread waits for may be waiting for this very processor
     } else {
-      if (watched && (left < 0 || left > nap_ns)) left = nap_ns;
+      if (bits && (left < 0 || left > nap_ns)) left = nap_ns;
       if (plan_.registered) nap_ns = std::min(2 * nap_ns, Limits::kLastNap);
       Memory::mark(3);
       // done() may take what it waits for, so it is not asked again once it said yes.
@@ -139,8 +148,9 @@ void BasicProgress<Memory>::sleep_active(Done&& done, int64_t limit_ns, uint32_t
   const int64_t max_idle_ns = engine_->max_idle_ns();
   if (max_idle_ns >= 0 && (limit_ns < 0 || limit_ns > max_idle_ns)) limit_ns = max_idle_ns;
   leave_baton();
-  set_watch(watched);
-  if (idle && (!Memory::keeps(Guard::active_done) || !done())) sleep_on(word, Sleeper::waiter, limit_ns, plan_.waiters_listen());
+  set_watch(watched | watched_by_pollers());
+  if (idle && !last_look_at_pollers() && (!Memory::keeps(Guard::active_done) || !done()))
+    sleep_on(word, Sleeper::waiter, limit_ns, plan_.waiters_listen());
   asleep_.add(~0u);
   door_->disarm(Sleeper::waiter, [&] { return Memory::keeps(Guard::disarm_own_only) && asleep_.load() != 0; });
 }
@@ -153,11 +163,12 @@ void BasicProgress<Memory>::sleep_passive(Done&& done, int64_t limit_ns, uint32_
   asleep_.add(1);
   passive_.add(1);
   Memory::fence(Guard::passive_fence);
-  set_watch(watched);
+  set_watch(watched | watched_by_pollers());
   // Who could step must not sleep here unless somebody else does or will: that one looks at passive_ when it stops.
   const bool somebody =
       !active || !Memory::keeps(Guard::passive_baton) || baton_.held() || (plan_.waiters_listen() && listening_.load() != 0);
-  if (somebody && (!Memory::keeps(Guard::passive_done) || !done())) sleeping_->sleep_passive(*passive_word_, word, limit_ns);
+  if (somebody && !last_look_at_pollers() && (!Memory::keeps(Guard::passive_done) || !done()))
+    sleeping_->sleep_passive(*passive_word_, word, limit_ns);
   passive_.add(~0u);
   asleep_.add(~0u);
   if (plan_.engine_spins) attention_->inside();

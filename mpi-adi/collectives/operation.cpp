@@ -33,7 +33,7 @@ class Operation final : public Attachment {
   // Finds or makes what executes the works; those on the node are started.
   int prepare(const Call& call, Request& request) {
     if (!persistent_) {
-      const auto ended = [](void* whose) { adi::conclude(*static_cast<Request*>(whose)); };
+      const auto ended = [](void* whose) { adi::conclude(*static_cast<Request*>(whose), true); };
       const int code = state_of(*call.comm).start_on_node(*first_, packed_, ended, &request, on_node_, out_);
       if (code == GOAL_SUCCESS) return MPI_SUCCESS;
       if (code != GOAL_NODE_NOT_TAKEN) return raise_goal(call.function, *call.comm, code);
@@ -148,7 +148,7 @@ class Operation final : public Attachment {
   GOAL_Node_request on_node_ = nullptr;
   State::Packed packed_;
   std::byte* out_ = nullptr;
-  std::optional<adi::Stepwise> goes_on_;  // while another stage follows
+  std::optional<adi::PendingSteps> goes_on_;  // while another stage follows
 };
 
 }  // namespace

@@ -111,7 +111,7 @@ class Duplication final : public Attachment {
   ContextOffer words_{}, theirs_{};
   size_t distance_ = 1;
   bool confirming_ = false, failed_ = false;
-  adi::Stepwise stepwise_;
+  adi::PendingSteps steps_;
 };
 
 int idup(const char* function, MPI_Comm comm, const Hints* hints, MPI_Comm* newcomm, MPI_Request* request) {

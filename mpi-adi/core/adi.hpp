@@ -17,6 +17,7 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <utility>
 
 #include "engine/goal/goal_node.h"
 #include "mpi-adi/core/losses.hpp"
@@ -48,9 +49,14 @@ struct Device {
   uint64_t recorded = 0;                // receives that the engine has completed and this thread has heard of
   const uint32_t* throttled = nullptr;  // how many ranks have asked this one for less
   bool threaded = false;
-  int64_t ordered_limit = 0;  // the longest accumulate that is carried out in the order of the calls
+  bool completes = false;        // below MPI_THREAD_MULTIPLE: events are being completed
+  const char* thread = nullptr;  // the same: where this_thread lies in the thread that waited last
+  int64_t ordered_limit = 0;     // the longest accumulate that is carried out in the order of the calls
 };
 extern constinit Device device;
+
+// A byte of each thread, by whose address it is known.
+__attribute__((tls_model("initial-exec"))) inline thread_local constinit char this_thread = 0;
 
 constexpr ptl_pt_index_t kRevocationPortal = 57;
 constexpr ptl_pt_index_t kLogPortal = 59;
@@ -174,33 +180,29 @@ extern Turn turn;
 
 // Fills in the result of the event's request.
 void complete(const ptl_event_t& event);
-// The result of a request is filled in: whoever waits for it may see that.
-void conclude(Request& request);
+// The result of a request is filled in: whoever waits for it may see that. `by_any_thread`: the caller may be one that never calls MPI.
+void conclude(Request& request, bool by_any_thread = false);
 // Events were lost or waits were aborted: no request can be trusted any more. Ends the job.
 [[noreturn, gnu::cold]] void give_up(int ptl_error);
 
-// Waits for events as PtlxEQTake does and completes what they tell of; false: there were none.
-inline bool take_some(ptl_time_t timeout) {
+// Waits for events as PtlxEQTake does, or until done(), and completes what they tell of; false: there were none.
+template <class Done>
+bool take_some(const Done& done, ptl_time_t timeout) {
   constexpr unsigned kMost = 16;
   ptl_event_t events[kMost];
   unsigned taken;
-  const int result = PtlxEQTake(device.eq, timeout, events, kMost, &taken, device.threaded ? nullptr : &device.recorded);
+  if (!device.threaded) device.thread = &this_thread;
+  const auto is_done = [](void* arg) -> int { return (*static_cast<const Done*>(arg))(); };
+  const int result = PtlxEQTake(device.eq, timeout, events, kMost, &taken, device.threaded ? nullptr : &device.recorded, is_done,
+                                const_cast<void*>(static_cast<const void*>(&done)));
   if (result != PTL_OK) [[unlikely]] {
     if (result == PTL_EQ_EMPTY) return false;
     give_up(result);
   }
+  const bool nested = std::exchange(device.completes, true);
   for (unsigned i = 0; i < taken; ++i) complete(events[i]);
+  device.completes = nested;
   return true;
-}
-
-// The same where collectives are under way on the node, whose ends are no events: until done() or one of either, or for so many
-// milliseconds; false: none.
-bool take_beside_collectives(bool (*done)(const void*), const void* arg, ptl_time_t timeout);
-template <class Done>
-bool take_more(const Done& done, ptl_time_t timeout) {
-  if (GOAL_Node_any() == 0) [[likely]]
-    return take_some(timeout);
-  return take_beside_collectives([](const void* arg) -> bool { return (*static_cast<const Done*>(arg))(); }, &done, timeout);
 }
 
 // Returns when done(), stepping the engine and completing requests meanwhile.
@@ -208,7 +210,7 @@ template <class Done>
 void wait_until(Done&& done) {
   if (done()) return;
   if (device.threaded && !turn.take_unless(done)) return;
-  while (!done()) take_more(done, PTL_TIME_FOREVER);
+  while (!done()) take_some(done, PTL_TIME_FOREVER);
   if (device.threaded) turn.give_back();
 }
 
@@ -216,9 +218,8 @@ void wait_until(Done&& done) {
 template <class Done>
 bool poll_until(Done&& done) {
   if (done()) return true;
-  GOAL_Node_look();
   if (device.threaded && !turn.try_take()) return done();
-  while (!done() && take_some(0)) {
+  while (!done() && take_some(done, 0)) {
   }
   if (device.threaded) turn.give_back();
   return done();
@@ -232,19 +233,22 @@ inline void wait(const Request& request) {
 constexpr ptl_time_t kPatience = 1000;
 void wait_patiently(const std::function<bool()>& done, const std::function<void()>& overdue);
 
-// Operations that go on by steps, each begun by who takes the event that ends the one before. While there are any, nobody may wait for
-// something else than events without looking at these, too: others may wait for the next step.
-inline constinit std::atomic<int> stepwise{0};
-class Stepwise {
+// Held by an operation of several steps, each of which begins when the event that ends the one before is taken. While any is held, threads
+// that wait for something else take events as well (PtlxPollerAdd): other ranks may wait for the next step.
+class PendingSteps {
  public:
-  Stepwise() { stepwise.fetch_add(1, std::memory_order_relaxed); }
-  ~Stepwise() { stepwise.fetch_sub(1, std::memory_order_relaxed); }
-  Stepwise(const Stepwise&) = delete;
-  Stepwise& operator=(const Stepwise&) = delete;
+  PendingSteps() { count_.fetch_add(1, std::memory_order_release); }
+  ~PendingSteps() { count_.fetch_sub(1, std::memory_order_release); }
+  PendingSteps(const PendingSteps&) = delete;
+  PendingSteps& operator=(const PendingSteps&) = delete;
+  // From PtlInit to PtlFini.
+  static int open();
+
+ private:
+  static int look(void*);
+  static inline constinit std::atomic<uint32_t> count_{0};
 };
-// Takes those steps that can be taken, without waiting. Not 0: there are such operations.
-int attend();
-// As PtlCTPoll for one counter, looking at events meanwhile where there are such operations; PTL_TIME_FOREVER: as PtlCTWait.
+// As PtlCTPoll for one counter; PTL_TIME_FOREVER: as PtlCTWait.
 int wait_for_count(ptl_handle_ct_t counter, ptl_size_t count, ptl_time_t timeout, ptl_ct_event_t& seen);
 
 // MPI_Cancel of an active receive: it completes as cancelled unless a message has been matched with it.

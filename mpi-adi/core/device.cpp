@@ -154,8 +154,9 @@ const char* start(bool threaded, ptlx_job_t& job) {
   ptl_ni_limits_t actual;
   if (PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_LOGICAL, PTL_PID_ANY, &desired, &actual, &device.ni) != PTL_OK)
     return "no network interface can be opened";
-  GOAL_Node_attend(attend);
+  if (PendingSteps::open() != PTL_OK) return "other libraries of this process use all pollers of Portals";
   device.threaded = threaded;
+  device.thread = &this_thread;
   device.eager_limit = settings.eager_limit;
   settings.very_short_limit = std::min({settings.very_short_limit, settings.eager_limit, actual.max_volatile_size});
   device.copy_limit = settings.very_short_limit;

@@ -35,9 +35,10 @@ Orphans& orphans() {
   return all;
 }
 
-// The state before and after must be told apart from a concurrent detach, which only MPI_THREAD_MULTIPLE can bring.
-State mark_done(Request& request) {
-  if (device.threaded) return request.state.exchange(State::done, std::memory_order_acq_rel);
+// The state before and after must be told apart from a concurrent detach, which comes with MPI_THREAD_MULTIPLE, or when a thread that does
+// not call MPI ends a collective on the node.
+State mark_done(Request& request, bool by_any_thread) {
+  if (device.threaded || by_any_thread) return request.state.exchange(State::done, std::memory_order_acq_rel);
   const State before = request.state.load(std::memory_order_relaxed);
   request.state.store(State::done, std::memory_order_release);
   return before;
@@ -74,9 +75,9 @@ void complete(const ptl_event_t& event) {
   conclude(request);
 }
 
-void conclude(Request& request) {
+void conclude(Request& request, bool by_any_thread) {
   const bool receives = request.receives;
-  if (mark_done(request) == State::detached) [[unlikely]] {  // nobody to tell about a failure
+  if (mark_done(request, by_any_thread) == State::detached) [[unlikely]] {  // nobody to tell about a failure
     if (!is_recorded(request)) pool.release(&request);
     if (!receives) detached_count.fetch_sub(1, std::memory_order_relaxed);
   }
@@ -120,51 +121,33 @@ int send_laid_out(Request* request, bool synchronous, const ptlx_layout_t& layou
                 request, 0);
 }
 
-bool take_beside_collectives(bool (*done)(const void*), const void* arg, ptl_time_t timeout) {
-  struct Waiter {
-    bool (*done)(const void*);
-    const void* arg;
-    ptl_event_t event{};
-    int got = PTL_EQ_EMPTY;
-  } waiter{done, arg};
-  const auto ready = [](void* at) -> int {
-    auto& self = *static_cast<Waiter*>(at);
-    if (self.got == PTL_EQ_EMPTY) self.got = PtlEQGet(device.eq, &self.event);
-    return self.got != PTL_EQ_EMPTY || GOAL_Node_could_look() != 0 || self.done(self.arg);
-  };
-  const int result = PtlxWait(ready, &waiter, GOAL_NODE_WATCH, timeout);
-  if (result != PTL_OK && result != PTL_CT_NONE_REACHED) give_up(result);
-  if (waiter.got == PTL_OK) complete(waiter.event);
-  else if (waiter.got != PTL_EQ_EMPTY) give_up(waiter.got);
-  GOAL_Node_look();
-  return result != PTL_CT_NONE_REACHED;
-}
-
 void wait_patiently(const std::function<bool()>& done, const std::function<void()>& overdue) {
   if (done() || (device.threaded && !turn.take_unless(done))) return;
   for (ptl_time_t patience = kPatience; !done();) {
-    if (take_more(done, patience)) continue;
+    if (take_some(done, patience)) continue;
     patience *= 2;
     overdue();
   }
   if (device.threaded) turn.give_back();
 }
 
-int attend() {
-  if (stepwise.load(std::memory_order_relaxed) == 0 && GOAL_Node_any() == 0) return 0;
-  poll_until([] { return false; });
-  return 1;
+int PendingSteps::look(void*) {
+  // Without threads it is for the one that calls MPI, and for none that waits for another library of the process.
+  if (device.threaded ? !turn.try_take() : device.completes || device.thread != &this_thread) return 0;
+  bool any = false;
+  while (take_some([] { return false; }, 0)) any = true;
+  if (device.threaded) turn.give_back();
+  return any;
+}
+
+int PendingSteps::open() {
+  static const ptlx_poller_t poller{look, nullptr, reinterpret_cast<const uint32_t*>(&count_), 0};
+  return PtlxPollerAdd(&poller);
 }
 
 int wait_for_count(ptl_handle_ct_t counter, ptl_size_t count, ptl_time_t timeout, ptl_ct_event_t& seen) {
-  constexpr ptl_time_t kSlice = 1;  // ms: how much later a step may be taken than in a call that waits for events
   unsigned which;
-  while (attend() != 0) {
-    const ptl_time_t slice = std::min(timeout, kSlice);
-    const int result = PtlCTPoll(&counter, &count, 1, slice, &seen, &which);
-    if (timeout != PTL_TIME_FOREVER) timeout -= slice;
-    if (result != PTL_CT_NONE_REACHED || timeout == 0) return result;
-  }
+  if (!device.threaded) device.thread = &this_thread;
   return PtlCTPoll(&counter, &count, 1, timeout, &seen, &which);
 }
 

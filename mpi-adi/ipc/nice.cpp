@@ -133,7 +133,7 @@ bool take_events(int64_t deadline) {
     if (left < kFar) left = deadline - now();
     timeout = static_cast<ptl_time_t>(std::clamp<int64_t>(left / kMillisecond, 0, INT_MAX / 2));
   }
-  const int code = PtlxEQTake(cosy.eq, timeout, events, kMost, &got, &cosy.recorded);
+  const int code = PtlxEQTake(cosy.eq, timeout, events, kMost, &got, &cosy.recorded, nullptr, nullptr);
   if (code != PTL_OK && code != PTL_EQ_DROPPED) return false;
   for (unsigned i = 0; i < got; ++i)
     if (auto* listener = static_cast<Listener*>(events[i].user_ptr)) {

@@ -119,6 +119,13 @@ TEST(ProgressInterleaving, WhoSleepsUntilMemoryChangesMissesNoStore) {
   EXPECT_ALL_WELL(watch(true));
 }
 
+TEST(ProgressInterleaving, WhoWaitsForWhatPollersFindMissesNoStore) {
+  EXPECT_ALL_WELL(polled(false, false));
+  EXPECT_ALL_WELL(polled(false, true));
+  EXPECT_ALL_WELL(polled(true, false));
+  EXPECT_ALL_WELL(polled_unwatched());
+}
+
 // Without a guard, the scenario that contains what it is there for goes wrong.
 struct Mutant {
   Guard guard;
@@ -153,6 +160,10 @@ const std::vector<Mutant>& mutants() {
       MUTANT(passive_baton, x86, holder(false)),
       MUTANT(active_messages, x86, alone()),
       MUTANT(active_done, x86, watch(false)),
+      MUTANT(poller_look, x86, polled(false, false)),
+      MUTANT(poller_watch, x86, polled(false, false)),
+      MUTANT(found_fence, x86, polled_unwatched()),
+      MUTANT(found_look, x86, polled(true, false)),
       MUTANT(park_messages, x86, leave()),
       MUTANT(disarm_own_only, x86, relieve()),
       MUTANT(passive_done, x86, offload()),

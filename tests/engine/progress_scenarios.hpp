@@ -391,6 +391,41 @@ struct ProgressScenarios {
       });
     return walk(s, [](const End& end) { return end.finished(0); });
   }
+  // A thread sleeps for what pollers do when another process has stored to memory; another thread of its process looks at them, too.
+  Found polled(bool by_another, bool held) const {
+    Scenario s(ProgressMode::caller);
+    s.without_bias();
+    s.progress.pollers_.used = true;
+    s.use({&s.data, &s.watch.word(), &s.progress.pollers_.found});
+    s.program.thread("waiter",
+                     [&s](uint32_t) { return s.progress.wait([&s] { return s.progress.pollers_.found.load() != 0; }, -1, 0), kFinished; });
+    s.program.thread("writer", [&s](uint32_t) {
+      s.data.store_release(1);
+      if (s.watch.touched(1)) s.progress.wake_own_watchers();
+      return kFinished;
+    });
+    if (by_another) s.program.thread("another", [&s](uint32_t) { return s.progress.look_at_pollers(), kFinished; });
+    if (held)
+      s.program.thread("holder", [&s](uint32_t) {
+        if (s.progress.try_enter()) s.progress.leave();
+        return kFinished;
+      });
+    return walk(s, [](const End& end) { return end.finished(0); });
+  }
+  // The same where the work is there from the beginning, no memory is watched, and no process can make another fence.
+  Found polled_unwatched() const {
+    Scenario s(ProgressMode::caller);
+    s.without_bias();
+    s.progress.pollers_.used = true;
+    s.progress.pollers_.bits = 0;
+    s.program.initial[s.door.word().where()] = 0;
+    s.use({&s.data, &s.progress.pollers_.found});
+    s.program.initial[s.data.where()] = 1;
+    s.program.thread("waiter",
+                     [&s](uint32_t) { return s.progress.wait([&s] { return s.progress.pollers_.found.load() != 0; }, -1, 0), kFinished; });
+    s.program.thread("another", [&s](uint32_t) { return s.progress.look_at_pollers(), kFinished; });
+    return walk(s, [](const End& end) { return end.finished(0); });
+  }
 };
 
 }  // namespace portunus::interleave

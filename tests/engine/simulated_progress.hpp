@@ -176,11 +176,32 @@ struct SimulatedSleeping {
   SimulatedDescriptor* descriptor = nullptr;
 };
 
+// Work that is there when `data` is 1: who finds it does it, and says so by `found`.
+struct SimulatedPollers {
+  uint32_t bits = 1;
+  Cell found{"found by a poller"};
+  Cell* data = nullptr;
+  bool used = false;
+
+  void clear() {}
+  bool pending(uint32_t& watched) const {
+    if (used) watched |= bits;
+    return used;
+  }
+  bool look(bool&, bool&) {
+    uint32_t there = 1;
+    if (data->load() != 1 || !data->compare_exchange(there, 2)) return false;
+    found.store_release(1);
+    return true;
+  }
+};
+
 struct ProgressOfThreads : Memory {
   using Node = Memory;
   using Engine = SimulatedEngine;
   using Command = SimulatedCommand;
   using Sleeping = SimulatedSleeping;
+  using Pollers = SimulatedPollers;
   struct Limits {
     static constexpr int kMemorySpins = 0, kMemoryYields = 0, kMemoryLooks = 0, kSpinsUnyielding = 0, kStepsAtOnce = 0,
                          kStepsBeforeYield = 0, kSpins = 0, kYields = 0, kIdleSteps = 1, kLastSteps = 1, kLooksAlone = 1;
@@ -195,6 +216,10 @@ struct ProgressOfThreads : Memory {
   };
   static bool& biased() { return replay.biased; }
   static bool& waits() {
+    static bool unused;
+    return unused = false;
+  }
+  static bool& looks() {
     static bool unused;
     return unused = false;
   }
@@ -215,7 +240,8 @@ struct Scenario {
   struct Open : BasicProgress<ProgressOfThreads> {
     using Base = BasicProgress<ProgressOfThreads>;
     using Base::asleep_, Base::baton_, Base::bias_owner_, Base::grant_, Base::passive_, Base::listening_, Base::stop_, Base::taken_back_,
-        Base::aborts_, Base::take, Base::sleep, Base::leave_wait, Base::leave_baton, Base::wake_sleepers, Base::step, Base::submit_queued;
+        Base::aborts_, Base::pollers_, Base::take, Base::sleep, Base::leave_wait, Base::leave_baton, Base::wake_sleepers, Base::step,
+        Base::submit_queued;
   } progress;
   BasicDoorbell<Memory> door;
   BasicAttention<Memory> attention;
@@ -237,7 +263,9 @@ struct Scenario {
     descriptor.used = network;
     if (!network) fix({&descriptor.word});
     fix({&progress.stop_, &progress.listening_, &progress.aborts_, &engine.inside, &engine.clash, &engine.entry, &engine.dropped,
-         &engine.overtaken, &engine.queue.filled, &engine.queue.second, &engine.queue.under_way, &engine.begun, &data});
+         &engine.overtaken, &engine.queue.filled, &engine.queue.second, &engine.queue.under_way, &engine.begun, &data,
+         &progress.pollers_.found});
+    progress.pollers_.data = &data;
     program.constant[attention_at] = true;
     program.initial[attention_at] = 1;
     for (size_t i = 0; i < SimulatedEngine::kMessages; ++i) fix({&engine.message[i], &engine.taken[i]});

@@ -396,10 +396,10 @@ TEST_F(Arguments, OfEventQueues) {
       {"PtlEQPoll", "eq_handles", [&] { return poll(none, 1); }},
       {"PtlEQPoll", "event", [&] { return PtlEQPoll(&eq, 1, 0, nullptr, &which); }},
       {"PtlEQPoll", "which", [&] { return PtlEQPoll(&eq, 1, 0, &event, nullptr); }},
-      {"PtlxEQTake", "eq_handle", [&] { return PtlxEQTake(stale_eq, 0, &event, 1, &which, nullptr); }},
-      {"PtlxEQTake", "most", [&] { return PtlxEQTake(eq, 0, &event, 0, &which, nullptr); }},
-      {"PtlxEQTake", "events", [&] { return PtlxEQTake(eq, 0, nullptr, 1, &which, nullptr); }},
-      {"PtlxEQTake", "taken", [&] { return PtlxEQTake(eq, 0, &event, 1, nullptr, nullptr); }},
+      {"PtlxEQTake", "eq_handle", [&] { return PtlxEQTake(stale_eq, 0, &event, 1, &which, nullptr, nullptr, nullptr); }},
+      {"PtlxEQTake", "most", [&] { return PtlxEQTake(eq, 0, &event, 0, &which, nullptr, nullptr, nullptr); }},
+      {"PtlxEQTake", "events", [&] { return PtlxEQTake(eq, 0, nullptr, 1, &which, nullptr, nullptr, nullptr); }},
+      {"PtlxEQTake", "taken", [&] { return PtlxEQTake(eq, 0, &event, 1, nullptr, nullptr, nullptr, nullptr); }},
   };
   for (const ptl_handle_eq_t bad : {ptl_handle_eq_t{PTL_EQ_NONE}, ptl_handle_eq_t{PTL_INVALID_HANDLE}, stale_eq, ct}) {
     rows.push_back({"PtlEQFree", "eq_handle", [=] { return PtlEQFree(bad); }});
@@ -511,6 +511,8 @@ TEST_F(Arguments, OfExtensions) {
   const auto vector = [&](const ptlx_memory_t* dst, const ptlx_memory_t* a) {
     return PtlxTriggeredLocalVector(ni, PTLX_COPY, PTL_UINT64_T, dst, a, nullptr, 2, PTL_CT_NONE, ct, 1);
   };
+  const uint32_t pending = 0;
+  const ptlx_poller_t without_look{nullptr, nullptr, &pending, 0}, without_pending{[](void*) { return 0; }, nullptr, nullptr, 0};
   check({
       {"PtlxTriggeredLocal", "ni_handle",
        [&] { return PtlxTriggeredLocal(PTL_INVALID_HANDLE, PTLX_ADD, PTL_UINT64_T, out, out, out, 1, PTL_CT_NONE, ct, 1); }},
@@ -539,6 +541,9 @@ TEST_F(Arguments, OfExtensions) {
       {"PtlxJobPut", "key", [&] { return PtlxJobPut(nullptr, "x", 1); }},
       {"PtlxJobMap", "the job", [&] { return PtlxJobMap(logical); }},
       {"PtlxEngineInfo", "info", [&] { return PtlxEngineInfo(nullptr); }},
+      {"PtlxPollerAdd", "poller", [&] { return PtlxPollerAdd(nullptr); }},
+      {"PtlxPollerAdd", "look", [&] { return PtlxPollerAdd(&without_look); }},
+      {"PtlxPollerAdd", "pending", [&] { return PtlxPollerAdd(&without_pending); }},
   });
   EXPECT_EQ(base, nullptr);
 }

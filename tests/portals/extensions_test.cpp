@@ -247,6 +247,74 @@ TEST_F(Extensions, AStoreByAnotherThreadRingsWhoSleepsUntilMemoryChanges) {
   }
 }
 
+// A poller of this process: it stays registered until the last PtlFini.
+struct Polled {
+  uint32_t pending = 0;
+  uint64_t there = 0, found = 0;
+  int looks = 0;
+  bool waits_itself = false;
+  ptlx_poller_t poller{[](void* arg) { return static_cast<Polled*>(arg)->look(); }, this, &pending, 8};
+
+  int look() {
+    ++looks;
+    // What waits in a poller looks at none.
+    if (waits_itself) PtlxWait([](void*) { return 0; }, nullptr, 0, 1);
+    if (std::atomic_ref<uint64_t>(there).exchange(0) == 0) return 0;
+    std::atomic_ref<uint64_t>(found).fetch_add(1);
+    return 1;
+  }
+};
+Polled& polled() {
+  static auto& one = *new Polled;
+  return one;
+}
+
+TEST_F(Extensions, WhoWaitsLooksAtPollersThatArePending) {
+  Polled& one = polled();
+  ASSERT_EQ(PtlxPollerAdd(&one.poller), PTL_OK);
+  ASSERT_EQ(PtlxPollerAdd(&one.poller), PTL_OK);
+  const ptl_handle_ct_t never = counter();
+  const ptl_size_t reached = 1;
+  ptl_ct_event_t event;
+  unsigned which;
+  const auto look_once = [&] { EXPECT_EQ(PtlCTPoll(&never, &reached, 1, 0, &event, &which), PTL_CT_NONE_REACHED); };
+  one.there = 1, one.found = 0, one.looks = 0;
+  look_once();
+  EXPECT_EQ(one.looks, 0);  // nothing is pending
+  std::atomic_ref<uint32_t>(one.pending).store(1);
+  look_once();
+  EXPECT_EQ(one.found, 1u);
+  one.there = 1;
+  PtlxProgress();
+  EXPECT_EQ(one.found, 2u);
+  one.waits_itself = true;
+  const int before = one.looks;
+  look_once();
+  EXPECT_EQ(one.looks, before + 1);
+  one.waits_itself = false;
+
+  // A store by another thread, rung by the poller's bit, wakes who waits for what the poller does with it; so does another thread's look.
+  ptlx_watch_t watch{};
+  ASSERT_EQ(PtlxNodeWatch(ni, self(), &watch), PTL_OK);
+  const std::atomic_ref<uint32_t> watched(*watch.watched);
+  for (uint64_t round = 0; round < 8; ++round) {
+    one.found = 0;
+    std::thread waiter([] {
+      PtlxWait([](void* at) { return static_cast<int>(std::atomic_ref<uint64_t>(*static_cast<uint64_t*>(at)).load()); }, &polled().found, 0,
+               PTL_TIME_FOREVER);
+    });
+    for (int i = 0; i < 1'000'000 && round % 4 < 2 && !(watched.load() & one.poller.watched); ++i) sched_yield();
+    std::atomic_ref<uint64_t>(one.there).store(1);
+    if (round % 2 == 0) {
+      if (watched.load() & one.poller.watched) PtlxNodeRing(&watch);
+    } else {
+      PtlxProgress();
+    }
+    waiter.join();
+  }
+  std::atomic_ref<uint32_t>(one.pending).store(0);
+}
+
 TEST(Accessible, AllBytesCanBeReadOrWrittenWhateverTheLength) {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   for (const size_t pages : {size_t{4}, (4u << 20) / page}) {  // brought into memory, and looked up

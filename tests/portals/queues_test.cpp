@@ -86,14 +86,25 @@ TEST_F(Queues, SeveralEventsCanBeTakenAtOnceInTheirOrder) {
   const ptl_handle_md_t quiet = descriptor(0, PTL_CT_NONE);
   ptl_event_t events[3];
   unsigned taken = 0;
-  EXPECT_EQ(PtlxEQTake(eq, 0, events, 3, &taken, nullptr), PTL_EQ_EMPTY);
+  EXPECT_EQ(PtlxEQTake(eq, 0, events, 3, &taken, nullptr, nullptr, nullptr), PTL_EQ_EMPTY);
   fence();
   for (ptl_hdr_data_t i = 0; i < 10; ++i) EXPECT_EQ(PtlPut(quiet, at(data), 8, PTL_NO_ACK_REQ, right(), pt, 0, 0, nullptr, i), PTL_OK);
   for (ptl_hdr_data_t i = 0; i < 10;) {
-    ASSERT_EQ(PtlxEQTake(eq, PTL_TIME_FOREVER, events, 3, &taken, nullptr), PTL_OK);
+    ASSERT_EQ(PtlxEQTake(eq, PTL_TIME_FOREVER, events, 3, &taken, nullptr, nullptr, nullptr), PTL_OK);
     ASSERT_TRUE(taken >= 1 && taken <= 3) << taken;
     for (unsigned k = 0; k < taken; ++k) EXPECT_EQ(events[k].hdr_data, i++);
   }
+  fence();
+}
+
+TEST_F(Queues, TakingEndsWithoutEventsWhenTheCallerSaysSo) {
+  ptl_event_t events[3];
+  unsigned taken = 7;
+  int asked = 0;
+  const auto third_time = [](void* arg) -> int { return ++*static_cast<int*>(arg) == 3; };
+  EXPECT_EQ(PtlxEQTake(eq, PTL_TIME_FOREVER, events, 3, &taken, nullptr, third_time, &asked), PTL_OK);
+  EXPECT_EQ(taken, 0u);
+  EXPECT_EQ(asked, 3);
   fence();
 }
 

@@ -27,7 +27,7 @@ struct Records : Extensions {
     ptl_event_t event;
     unsigned taken = 1;
     while (!written()) {
-      ASSERT_EQ(PtlxEQTake(eq, PTL_TIME_FOREVER, &event, 1, &taken, &recorded), PTL_OK);
+      ASSERT_EQ(PtlxEQTake(eq, PTL_TIME_FOREVER, &event, 1, &taken, &recorded, nullptr, nullptr), PTL_OK);
       EXPECT_EQ(taken, 0u);
     }
   }
@@ -106,7 +106,7 @@ TEST_F(Records, TellWhoSentWithWhatAndWhetherItCameTooEarlyWhereThatIsAskedFor) 
     ptl_event_t event;
     unsigned taken;
     while (std::atomic_ref<uint32_t>(all.message.state).load(std::memory_order_acquire) != PTLX_RECORDED)
-      ASSERT_EQ(PtlxEQTake(eq, PTL_TIME_FOREVER, &event, 1, &taken, &recorded), PTL_OK);
+      ASSERT_EQ(PtlxEQTake(eq, PTL_TIME_FOREVER, &event, 1, &taken, &recorded, nullptr, nullptr), PTL_OK);
     EXPECT_EQ(all.message.match_bits, 3u);
     EXPECT_EQ(all.message.mlength, 8u);
     EXPECT_EQ(all.initiator.rank, self().rank);

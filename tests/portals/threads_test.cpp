@@ -84,7 +84,7 @@ struct Traffic {
       const int code = i % 4 == 0   ? PtlEQGet(eq, events)
                        : i % 4 == 1 ? PtlEQPoll(&eq, 1, 2, events, &which)
                        : i % 4 == 2 ? PtlEQPoll(&eq, 1, 0, events, &which)
-                                    : PtlxEQTake(eq, 0, events, 4, &count, nullptr);
+                                    : PtlxEQTake(eq, 0, events, 4, &count, nullptr, nullptr, nullptr);
       if (code == PTL_EQ_EMPTY || code == PTL_ABORTED) continue;
       ASSERT_EQ(code, PTL_OK);
       for (const ptl_event_t& event : std::span(events, count)) {
@@ -311,7 +311,7 @@ TEST(Threads, FindARecordWholeOnceTheySeeItsState) {
            ptl_event_t event;
            unsigned taken;
            while (std::atomic_ref<uint32_t>(records[i].state).load(std::memory_order_acquire) != PTLX_RECORDED)
-             ASSERT_EQ(PtlxEQTake(eq, PTL_TIME_FOREVER, &event, 1, &taken, &recorded), PTL_OK);
+             ASSERT_EQ(PtlxEQTake(eq, PTL_TIME_FOREVER, &event, 1, &taken, &recorded, nullptr, nullptr), PTL_OK);
            ASSERT_EQ(records[i].match_bits, i);
            ASSERT_EQ(records[i].mlength, sizeof rooms[i]);
            ASSERT_EQ(rooms[i], i + 1);

@@ -108,7 +108,7 @@ int Collectives::failure() {
 int Collectives::prepare(Agreement& agreement, bool& may) {
   if (prepared_) return GOAL_SUCCESS;
   prepared_ = true;
-  may = waiting_.prepare(group_) && may;
+  may = waiting_.prepare(group_) && UnderWay::instance().attend() && may;
   const int code = agreement.tell({.well = may, .crowded = waiting_.crowded(), .engine = waiting_.has_engine()});
   may = agreement.all_well();
   crowded_ = std::ranges::any_of(agreement.all, [](const Record& one) { return one.crowded != 0; });
@@ -219,17 +219,6 @@ Collectives::End Collectives::in_rooms(const GOAL_Node_call& call, uint64_t what
   }
 }
 
-template <class Ready>
-bool Collectives::await(Ready&& ready) {
-  while (any_under_way()) {
-    bool is_ready = false;
-    if (!waiting_.until([&] { return (is_ready = ready()) || UnderWay::instance().could_look(); })) return false;
-    if (is_ready) return true;
-    UnderWay::instance().look();
-  }
-  return waiting_.until(ready);
-}
-
 bool Collectives::begin(const SlotCall& call) {
   if (!short_.empty()) [[unlikely]]
     return begin_behind(call);
@@ -252,10 +241,10 @@ bool Collectives::begin_behind(const SlotCall& call) {
       if (begun) call.begin(short_.slots, short_.taken_before(call.number()));
     }
     auto may_begin = [&] {
-      const std::unique_lock held(all.lock, std::try_to_lock);
-      return held && short_.all_begun() && short_.may_begin(call);
+      const std::lock_guard held(all.lock);
+      return short_.all_begun() && short_.may_begin(call);
     };
-    if (!begun && !await(may_begin)) return false;
+    if (!begun && !waiting_.until(may_begin)) return false;
   }
   return true;
 }
@@ -271,7 +260,7 @@ Collectives::End Collectives::in_slots(const GOAL_Node_call& wanted, size_t byte
   const auto through = [&] {
     if (!begin(call)) return End::never;
     if (!call.is_everybodys()) waiting_.ring();
-    if (!await([&] { return call.is_there(short_.slots); })) return End::never;
+    if (!waiting_.until([&] { return call.is_there(short_.slots); })) return End::never;
     // Whoever finds all of them there need not have slept; the last to come never has. Sleepers are rung once, not by each
     // that comes.
     if (call.is_everybodys()) waiting_.ring();
@@ -328,22 +317,18 @@ void Collectives::fail_all(int code, Ended& ended) {
   for (Lane* lane : {&short_, &middle_, &long_}) lane->fail(code, ended);
 }
 
-void Collectives::look(Ended& ended) {
+bool Collectives::look(Ended& ended) {
+  bool news = false;
   if (waiting_.lost()) [[unlikely]] {
     fail_all(waiting_.given_up() ? int{GOAL_NODE_HOPELESS} : int{GOAL_ERR_FAILED}, ended);
   } else {
-    bool news = false;
     for (Lane* lane : {&short_, &middle_, &long_})
       if (!lane->empty()) news = lane->look(ended) || news;
-    if (news) {
-      waiting_.ring();
-      waiting_.ring_own();
-    }
+    if (news) waiting_.ring();
   }
   settle(UnderWay::instance());
+  return news;
 }
-
-bool Collectives::could_look() { return short_.could_look() || middle_.could_look() || long_.could_look() || waiting_.lost(); }
 
 void Collectives::remove(goal_node_run& run) {
   for (Lane* lane : {&short_, &middle_, &long_}) lane->remove(run);

@@ -31,8 +31,7 @@ class Collectives {
   int run(const GOAL_Node_call& call);
   int start(const GOAL_Node_call& call, void (*ended)(void*), void* arg, GOAL_Node_request& request);
   // Under the lock of UnderWay.
-  void look(Ended& ended);
-  bool could_look();
+  bool look(Ended& ended);  // true: there is something new for others
   void remove(goal_node_run& run);
 
  private:
@@ -66,9 +65,6 @@ class Collectives {
   // Claims a number and begins behind what is under way; and ends so.
   bool begin_behind(const SlotCall& call);
   void end_behind();
-  // Waits, looking after what is under way meanwhile.
-  template <class Ready>
-  bool await(Ready&& ready);
   [[nodiscard]] bool any_under_way() const { return !short_.empty() || !middle_.empty() || !long_.empty(); }
   Lane* lane_for(GOAL_Node_kind kind, size_t bytes);
   // Is it among those that have something under way?

@@ -56,12 +56,6 @@ int GOAL_Node_finish(GOAL_Node_request* request) {
   return code == GOAL_ERR_FAILED ? fail(code, kLost) : code;
 }
 
-int GOAL_Node_any(void) { return node::UnderWay::instance().any(); }
-void GOAL_Node_look(void) { node::UnderWay::instance().look(); }
-int GOAL_Node_could_look(void) { return node::UnderWay::instance().could_look(); }
-
-void GOAL_Node_attend(int (*look)(void)) { portunus::goal::node::attend.store(look, std::memory_order_release); }
-
 void GOAL_Node_close(GOAL_Node* node) {
   if (!node) return;
   delete *node;

@@ -43,14 +43,6 @@ bool Lane::start(goal_node_run& run, Ended& ended) {
   return is_there || !run.call.is_everybodys();
 }
 
-bool Lane::could_look() {
-  for (goal_node_run* run : runs_) {
-    if (!run->has_begun) return may_begin(run->call);
-    if (run->call.is_there(slots)) return true;
-  }
-  return false;
-}
-
 bool Lane::look(Ended& ended) {
   bool news = false;
   size_t kept = 0;
@@ -95,32 +87,28 @@ UnderWay& UnderWay::instance() {
 
 void UnderWay::add(Collectives& one) {
   if (std::ranges::find(all_, &one) == all_.end()) all_.push_back(&one);
-  any_.store(true, std::memory_order_release);
+  any_.store(1, std::memory_order_release);
 }
 
 void UnderWay::remove(Collectives& one) {
   std::erase(all_, &one);
-  any_.store(!all_.empty(), std::memory_order_release);
+  any_.store(all_.empty() ? 0 : 1, std::memory_order_release);
 }
 
-void UnderWay::look() {
-  if (!any()) return;
+bool UnderWay::look() {
   Ended ended;
+  bool news = false;
   {
     const std::lock_guard held(lock);
     for (size_t i = 0; i < all_.size();) {
       Collectives& one = *all_[i];
-      one.look(ended);
+      news = one.look(ended) || news;
       if (i < all_.size() && all_[i] == &one) ++i;  // else it has nothing under way any more
     }
   }
+  news = news || ended.any();
   ended.tell();
-}
-
-bool UnderWay::could_look() {
-  if (!any()) return false;
-  const std::unique_lock held(lock, std::try_to_lock);  // who has it looks, and wakes whom it concerns
-  return held && std::ranges::any_of(all_, [](Collectives* one) { return one->could_look(); });
+  return news;
 }
 
 }  // namespace portunus::goal::node

@@ -1,6 +1,7 @@
 // Collectives that were started and not waited for: what a rank does for them whenever it looks.
 //
-// Each gives its contribution as it is started, if there is room, and is taken when somebody looks after all that it needs is there.
+// Each gives its contribution as it is started, if there is room, and is taken when a thread that waits looks after all that it needs is
+// there: the process has one poller for all groups (PtlxPollerAdd).
 // Nothing of it depends on this rank's thread in between, but where others have not yet taken what lies in the slots: then a start is
 // only noted, and begun by the first look that finds room.
 //
@@ -45,6 +46,7 @@ namespace portunus::goal::node {
 // Runs that have ended and whose users are to be told, outside of the lock.
 class Ended {
  public:
+  [[nodiscard]] bool any() const { return first_ != nullptr; }
   void add(goal_node_run& run, int code) {
     run.code = code;
     run.owner = nullptr;
@@ -77,7 +79,6 @@ class Lane {
 
   // Its number was claimed from the slots. True: there is something new for others.
   bool start(goal_node_run& run, Ended& ended);
-  [[nodiscard]] bool could_look();
   // True: there is something new for others.
   bool look(Ended& ended);
   void fail(int code, Ended& ended);
@@ -104,13 +105,16 @@ class UnderWay {
   void add(Collectives& one);
   void remove(Collectives& one);
 
-  [[nodiscard]] bool any() const { return any_.load(std::memory_order_acquire); }  // pairs with add()
-  void look();
-  bool could_look();
+  // Threads that wait look from now on. False: there is no room for another poller.
+  bool attend() { return PtlxPollerAdd(&poller_) == PTL_OK; }
 
  private:
+  bool look();  // true: something was taken or begun
+
   std::deque<Collectives*> all_;
-  std::atomic<bool> any_{false};
+  std::atomic<uint32_t> any_{0};
+  const ptlx_poller_t poller_{[](void* all) { return static_cast<int>(static_cast<UnderWay*>(all)->look()); }, this,
+                              reinterpret_cast<const uint32_t*>(&any_), kWatchBit};
 };
 
 }  // namespace portunus::goal::node

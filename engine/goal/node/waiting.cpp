@@ -12,22 +12,9 @@ namespace portunus::goal::node {
 
 namespace {
 
-constexpr uint32_t kWatchBit = GOAL_NODE_WATCH;
-constexpr ptl_time_t kSlice = 1;          // milliseconds between two looks of GOAL_Node_attend
 constexpr ptl_time_t kFirstLimit = 1000;  // milliseconds until a rank asks whether there is hope, and again after twice as long
 
-// wait(limit), in slices while there is something to attend to.
-template <class Wait>
-int wait_attending(ptl_time_t limit, Wait&& wait) {
-  int (*const look)(void) = attend.load(std::memory_order_acquire);  // pairs with GOAL_Node_attend
-  for (; look != nullptr && limit > kSlice && look() != 0; limit -= kSlice)
-    if (const int code = wait(kSlice); code != PTL_CT_NONE_REACHED) return code;
-  return wait(limit);
-}
-
 }  // namespace
-
-constinit std::atomic<int (*)(void)> attend{nullptr};
 
 Waiting::~Waiting() {
   for (const ptlx_watch_t& watch : watches_) PtlxNodeUnwatch(&watch);
@@ -66,11 +53,6 @@ void Waiting::ring() const {
   }
 }
 
-void Waiting::ring_own() const {
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (std::atomic_ref<uint32_t>(*watches_[self_].watched).load(std::memory_order_relaxed) & kWatchBit) PtlxNodeRing(&watches_[self_]);
-}
-
 bool Waiting::sleep(bool (*ready)(void*), void* arg) {
   struct Sleeper {
     bool (*ready)(void*);
@@ -82,8 +64,7 @@ bool Waiting::sleep(bool (*ready)(void*), void* arg) {
     auto& self = *static_cast<Sleeper*>(at);
     return (self.is_ready = self.ready(self.arg)) || self.waiting.lost();
   };
-  const auto wait = [&](ptl_time_t limit) { return PtlxWait(done, &sleeper, kWatchBit, limit); };
-  for (ptl_time_t limit = kFirstLimit; wait_attending(limit, wait) == PTL_CT_NONE_REACHED; limit *= 2)
+  for (ptl_time_t limit = kFirstLimit; PtlxWait(done, &sleeper, kWatchBit, limit) == PTL_CT_NONE_REACHED; limit *= 2)
     if (hopeless_()) {
       given_up_.store(true, std::memory_order_relaxed);
       return false;
@@ -98,8 +79,7 @@ int await_run(GOAL_Schedule schedule, GOAL_Request& run, unsigned runs, const Ho
   const ptl_size_t end = runs * each;
   ptl_ct_event_t count;
   unsigned which;
-  const auto wait = [&](ptl_time_t limit) { return PtlCTPoll(&finish, &end, 1, limit, &count, &which); };
-  for (ptl_time_t limit = kFirstLimit; each > 0 && wait_attending(limit, wait) == PTL_CT_NONE_REACHED; limit *= 2)
+  for (ptl_time_t limit = kFirstLimit; each > 0 && PtlCTPoll(&finish, &end, 1, limit, &count, &which) == PTL_CT_NONE_REACHED; limit *= 2)
     if (hopeless()) return GOAL_NODE_HOPELESS;
   return GOAL_Wait(&run);
 }

@@ -2,7 +2,8 @@
 // anybody waits.
 //
 // Whoever stores what another may wait for calls ring() behind the store, before it waits itself or leaves. Whoever waits
-// does so in PtlxWait, and asks now and then whether it should go on.
+// does so in PtlxWait, and asks now and then whether it should go on. What was started and not waited for goes on meanwhile
+// (under_way.hpp).
 //
 // Thread: one at a time per object.
 // Invariants: what ready() reads is stored with release by the other rank, before it rings.
@@ -17,8 +18,8 @@
 
 namespace portunus::goal::node {
 
-// GOAL_Node_attend's.
-extern constinit std::atomic<int (*)(void)> attend;
+// The bit of the process's watch that stands for this memory.
+inline constexpr uint32_t kWatchBit = 0x80000000u;
 
 // Asked by a rank that has waited for long: true: what it waits for will never be.
 struct Hopeless {
@@ -50,8 +51,6 @@ class Waiting {
   }
   // After a store: wakes those who sleep.
   void ring() const;
-  // The same for threads of this process.
-  void ring_own() const;
 
   [[nodiscard]] bool lost() const;  // a rank of the group has ended, or the domain has failed
   [[nodiscard]] bool given_up() const { return given_up_.load(std::memory_order_relaxed); }

@@ -16,7 +16,7 @@
 namespace portunus::simulation {
 namespace {
 
-constexpr uint64_t kMostTurns = 3'000'000;
+constexpr uint64_t kMostTurns = 12'000'000;            // each step of an engine is one, and a wait takes some thousand before it sleeps
 constexpr uint64_t kPatience = 60'000 * kMillisecond;  // without an act of any program
 
 int copy_of(const std::string& object) {
