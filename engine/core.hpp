@@ -51,6 +51,8 @@ struct Core {
   bool scheduled = false;   // the command that runs now was fired by a trigger
   // [any] Reasons to send less: peers that have asked for it, and, as one more, that too much is held back here.
   std::atomic<uint32_t> restraints{0};
+  // [any] So much is held back here that calls which would add to it wait.
+  std::atomic<bool> overfull{false};
   ProcessId self;
   std::array<Interface, kInterfaces> interfaces;
 

@@ -113,11 +113,16 @@ void Peers::hold(Peer& peer, HeldMessage message) {
     restrains_ = true;
     core_.restraints.fetch_add(1, std::memory_order_relaxed);
   }
+  if (held_back_ >= kMostHeldBack) core_.overfull.store(true, std::memory_order_relaxed);
   stall(peer);
 }
 
 void Peers::let_go(uint64_t messages) {
   held_back_ -= messages;
+  if (held_back_ <= kMostHeldBack / 2 && core_.overfull.load(std::memory_order_relaxed)) {
+    core_.overfull.store(false, std::memory_order_relaxed);
+    core_.posted = true;
+  }
   if (!restrains_ || held_back_ > kManyHeldBack / 2) return;
   restrains_ = false;
   core_.restraints.fetch_sub(1, std::memory_order_relaxed);

@@ -150,10 +150,20 @@ __attribute__((tls_model("initial-exec")))
 #endif
 thread_local constinit unsigned bundle_depth = 0;
 
+// Returns when half of what is held back for targets that do not take it has gone, so that whoever only sends cannot use up the memory.
+// What is bundled goes at the end of the bundle, and a condition of a wait must not wait: neither is held up here.
+[[gnu::cold]] void wait_for_room() {
+  if (bundle_depth > 0 || of_thread.waits) return;
+  const Engine& engine = api::runtime().engine();
+  api::progress().wait([&] { return !engine.overfull(); }, -1);
+}
+
 void hand_over(Command& command) {
   if (bundle_depth > 0) [[unlikely]]
     command.source.options |= PTLX_MD_LAZY;
   api::progress().submit(command);
+  if (api::runtime().engine().overfull()) [[unlikely]]
+    wait_for_room();
 }
 
 // The short way of most messages. False: something about this one is unusual, or wrong, which prepare_put finds out; nothing was done.
@@ -272,10 +282,12 @@ int PtlEndBundle(ptl_handle_ni_t ni_handle) {
   if (!api::initialized()) return PTL_NO_INIT;
   if (!api::find_interface(ni_handle)) return api::refuse(__func__, api::bad_interface(ni_handle));
   if (bundle_depth == 0 || --bundle_depth > 0) return PTL_OK;
-  return api::progress().locked([](Engine& engine) UNDER_BATON {
+  const int code = api::progress().locked([](Engine& engine) UNDER_BATON {
     engine.peers().flush();
     return static_cast<int>(PTL_OK);
   });
+  if (api::runtime().engine().overfull()) wait_for_room();
+  return code;
 }
 
 }  // extern "C"

@@ -4,6 +4,7 @@
 //   sleeper  every rank but 0 sends short messages to rank 0, which makes no call, until none is taken any more: neither rank 0 nor its
 //   senders
 //            have grown by more than a bound that does not depend on how many there are
+//   puts     every rank but 0 puts and accumulates into rank 0, which makes no call, without a flush: no origin grows by more than a bound
 //   million  a million receives are posted before their messages come, which are matched in another order
 //   storm    random messages, eager and bulk, with receives of all four kinds of wildcards, checked against a matcher that goes
 //            through its receives one by one
@@ -142,6 +143,34 @@ void sleeper(long long bound) {
   }
   if (std::getenv("STORMS_VERBOSE")) std::printf("rank %d: %lld KiB\n", rank, most >> 10);
   if (!portunus::test::kSanitized && most > bound) fail("what waits occupies more than its bound", most, bound);
+  MPI_Win_unlock_all(window);
+  MPI_Win_free(&window);
+}
+
+void puts(long long bound) {
+  const int puts = static_cast<int>(portunus::test::runs(400'000));
+  int* memory = nullptr;
+  MPI_Win window;
+  MPI_Win_allocate(static_cast<MPI_Aint>(sizeof(int)) * (size + 1), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+  std::memset(memory, 0, sizeof(int) * static_cast<size_t>(size + 1));
+  MPI_Win_lock_all(0, window);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const long long before = resident_bytes();
+  long long most = 0;
+  if (rank != 0) {
+    const int one = 1;
+    for (int i = 1; i <= puts; ++i) {
+      if (i % 1024 == 0) most = std::max(most, resident_bytes() - before);
+      if (i % 2 == 0) MPI_Accumulate(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, window);
+      else MPI_Put(&one, 1, MPI_INT, 0, rank, 1, MPI_INT, window);
+    }
+    MPI_Win_flush(0, window);
+  } else {
+    while (std::atomic_ref<int>(*memory).load(std::memory_order_acquire) < (size - 1) * (puts / 2)) sched_yield();
+    if (*memory != (size - 1) * (puts / 2)) fail("accumulates were lost or doubled", *memory);
+  }
+  if (std::getenv("STORMS_VERBOSE")) std::printf("rank %d: %lld KiB\n", rank, most >> 10);
+  if (!portunus::test::kSanitized && most > bound) fail("what was not flushed occupies more than its bound", most, bound);
   MPI_Win_unlock_all(window);
   MPI_Win_free(&window);
 }
@@ -321,10 +350,11 @@ int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   if (what == "flood") flood(argc > 2 ? std::atoll(argv[2]) : 256 << 20);
   else if (what == "sleeper") sleeper(argc > 2 ? std::atoll(argv[2]) : 256 << 20);
+  else if (what == "puts") puts(argc > 2 ? std::atoll(argv[2]) : 256 << 20);
   else if (what == "million") million();
   else if (what == "storm") storm();
   else if (what == "polls") polls();
-  else fail("usage: storms flood [BOUND] | sleeper [BOUND] | million | storm | polls");
+  else fail("usage: storms flood [BOUND] | sleeper [BOUND] | puts [BOUND] | million | storm | polls");
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();
   return 0;
