@@ -45,7 +45,7 @@ struct Ends {
     fabric::Message message;
     fabric::GrantMessage words{};
     fabric::OfferMessage offer{};
-    if (fabric::is_probe(bytes, message.prefix) || fabric::is_landed(bytes, message.prefix)) return bytes.size();
+    if (fabric::is_probe(bytes, message.prefix)) return bytes.size();
     if (fabric::is_offer(bytes, offer)) return sizeof offer;
     if (fabric::is_grant(bytes, words)) {
       granted(words.total);

@@ -50,7 +50,6 @@ std::byte* FabricTransport::draft(FabricLink& link, size_t size) {
 
 ssize_t FabricTransport::dispatch(FabricLink& link, size_t size) {
   if (size <= inject_size_) return inject(link, inject_buffer_.data(), size);
-  if (in_.awaits_asking() || out_.awaits_asking()) spoke_ns_ = now_ns();
   Operation& operation = *drafted_;
   const ssize_t status = asked(fi_send(endpoint_.ep.get(), operation.buffer, size, operation.descriptor, link.address, &operation));
   if (status != 0) {
@@ -115,7 +114,6 @@ Sent FabricTransport::put_message(FabricLink& link, const wire::Header& header, 
 // Alone, or with what travels with it.
 template <class Write>
 Sent FabricTransport::put_out(FabricLink& link, size_t size, Write&& write) {
-  if (link.unsent != nullptr) return Sent::again;
   if (state.bundling == 0 && link.frame == nullptr) return send_alone(link, size, write);
   if (link.frame != nullptr && link.filled + size > kFrame && !send_frame(link)) return Sent::again;
   if (link.frame == nullptr && !begin_frame(link)) return Sent::again;
@@ -226,10 +224,9 @@ bool FabricTransport::expose(Link&, const void* start, size_t size, bool peer_wr
   out.region.key = registration->key;
   // Without FI_MR_VIRT_ADDR a peer counts from the start of the registration, which is `start` (ranges are exact).
   out.region.address = endpoint_.needs(FI_MR_VIRT_ADDR) ? registration->range.start : 0;
-  if (size >= fabric::Flow::kLong) {
-    flow_of(!peer_writes).begin(size);
-    if (!peer_writes && in_.under_way()) both_ways_.seen();
-    spoke_ns_ = now_ns();
+  if (size >= fabric::kLongData) {
+    ++long_data_[!peer_writes];
+    if (!peer_writes && long_data_[0] > 0) both_ways_.seen();
   }
   return true;
 }
@@ -237,8 +234,7 @@ bool FabricTransport::expose(Link&, const void* start, size_t size, bool peer_wr
 void FabricTransport::withdraw(Exposed& exposed) {
   auto* const registration = static_cast<fabric::Registration*>(std::exchange(exposed.registration, nullptr));
   if (registration == nullptr) return;
-  if (registration->range.size >= fabric::Flow::kLong)
-    flow_of((registration->range.access & FI_REMOTE_READ) != 0).ended(registration->range.size, now_ns());
+  if (registration->range.size >= fabric::kLongData) --long_data_[(registration->range.access & FI_REMOTE_READ) != 0];
   registrations_.release(registration);
 }
 
@@ -259,20 +255,7 @@ void FabricTransport::receive_more() {
   }
 }
 
-// Whoever looks again a while after something was exposed was woken by a peer that asks for it, or had better wait for that. What this
-// process sends wakes it, too, soon after: the provider signals that it has gone.
-void FabricTransport::note_asking() {
-  constexpr uint64_t kWhile = 60'000;
-  const uint64_t now = now_ns();
-  if (now - spoke_ns_ < kWhile) return;
-  for (fabric::Flow* const flow : {&in_, &out_})
-    if (flow->awaits_asking()) flow->asked(now - spoke_ns_ < 5 * kWhile ? spoke_ns_ + kWhile : now);
-}
-
 int FabricTransport::poll(int budget) {
-  if (in_.awaits_asking() || out_.awaits_asking()) note_asking();
-  const bool long_data = in_.under_way() || out_.under_way();
-  const uint64_t begun_ns = long_data ? now_ns() : 0;
   int done = std::exchange(news_, 0);
   if (calling_ > 0 || guard_due_ || ++turn_ % kGuardTurns == 0) {
     guard_due_ = false;
@@ -290,12 +273,10 @@ int FabricTransport::poll(int budget) {
     left -= std::abs(n);
     done += std::abs(n);
   }
-  if (long_data) in_.looked(begun_ns), out_.looked(begun_ns);
   if (!unposted_.empty()) receive_more();
   if (!opening_.empty()) done += probe();
   if (sockets_due_) give_congestion_control();
   if (!refused_.empty()) done += retry_moves();
-  if (!unsent_.empty()) done += send_unsent();
   if (!owed_.empty()) done += grant_owed();
   if (empty && !disconnected_.empty()) done += reap();
   return done;
@@ -366,10 +347,10 @@ size_t FabricTransport::take_in(std::span<const std::byte> bytes) {
   fabric::GrantMessage granted{};
   fabric::OfferMessage offered{};
   const bool grants = fabric::is_grant(bytes, granted), offers = !grants && fabric::is_offer(bytes, offered);
-  const bool landed = fabric::is_landed(bytes, message.prefix), probed = !landed && fabric::is_probe(bytes, message.prefix);
+  const bool probed = fabric::is_probe(bytes, message.prefix);
   if (grants) message.prefix = granted.prefix;
   if (offers) message.prefix = offered.prefix;
-  const bool word = probed || landed || grants || offers;  // to the transport
+  const bool word = probed || grants || offers;  // to the transport
   const size_t size = grants ? sizeof granted : offers ? sizeof offered : word ? bytes.size() : fabric::decode_first(bytes, message);
   const bool whole = word || (size != 0 && (message.header.payload_size <= limits_.eager || message.header.payload_size == wire::kWhole));
   if (!whole || message.prefix.slot >= links_.size() || links_[message.prefix.slot]->process.pid != message.prefix.pid) {
@@ -384,16 +365,7 @@ size_t FabricTransport::take_in(std::span<const std::byte> bytes) {
     return 0;
   }
   if (link.state == LinkState::opening) begin(link);
-  if (landed != link.begun) {  // nothing comes between a header and the word that its data are there
-    ++malformed_;
-    if (link.begun) disconnect(link);
-    return 0;
-  }
   if (probed) return size;
-  if (landed) {
-    end_whole(link);
-    return size;
-  }
   if (offers) {
     if (link.may_land) ++malformed_;
     else link.landing = offered.region, link.may_land = true;
@@ -403,8 +375,7 @@ size_t FabricTransport::take_in(std::span<const std::byte> bytes) {
     if (!grants || !link.credit.granted(granted.total)) ++malformed_;
     return size;
   }
-  const bool heralded = message.prefix.magic == fabric::kHeraldMagic;
-  if (message.header.payload_size == wire::kWhole) begin_whole(link, message.header, heralded);
+  if (message.header.payload_size == wire::kWhole) take_whole(link, message.header);
   else hand_over(link, message.header, message.payload);
   return size;
 }
@@ -442,7 +413,7 @@ void FabricTransport::finish(Operation& operation, bool ok) {
 
 // What is known has been dealt with; what may have come besides is another question.
 bool FabricTransport::all_taken_up() const {
-  return !guard_due_ && news_ == 0 && stashed_ == 0 && disconnected_.empty() && unposted_.empty() && refused_.empty() && unsent_.empty();
+  return !guard_due_ && news_ == 0 && stashed_ == 0 && disconnected_.empty() && unposted_.empty() && refused_.empty();
 }
 
 bool FabricTransport::idle() {

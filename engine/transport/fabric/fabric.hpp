@@ -22,7 +22,6 @@
 #include <vector>
 
 #include "engine/transport/fabric/endpoint.hpp"
-#include "engine/transport/fabric/flow.hpp"
 #include "engine/transport/fabric/guard.hpp"
 #include "engine/transport/fabric/link.hpp"
 #include "engine/transport/fabric/memory.hpp"
@@ -146,19 +145,12 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   void take_error();
   // whole.cpp
   Sent send_whole(fabric::FabricLink& link, const wire::Header& header, std::span<const iovec> payload);
-  Sent send_behind(fabric::FabricLink& link, const wire::Header& header, Operation& operation);
-  void send_data(fabric::FabricLink& link);
   ssize_t write_data(Operation& operation);
-  void drop_data(fabric::FabricLink& link);
-  int send_unsent();
   void offer(fabric::FabricLink& link);
-  bool heralds(const wire::Header& header);
-  void begin_whole(fabric::FabricLink& link, const wire::Header& header, bool heralded);
-  void end_whole(fabric::FabricLink& link);
+  void take_whole(fabric::FabricLink& link, const wire::Header& header);
   // moves.cpp
   Moved move(fabric::FabricLink& link, const wire::Region& remote, void* local, size_t size, void* context, bool out);
   ssize_t start(Operation& operation, const fabric::Move& move, size_t size);
-  void begin_flow(const fabric::Move& move, size_t bytes);
   bool is_last_word(const fabric::Move& move, size_t size) const;
   ssize_t ask_for_piece(fabric::FabricLink& link);
   ssize_t ask_for_more(fabric::FabricLink& link);
@@ -173,8 +165,6 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
     unread_ = true;
     return status;
   }
-  fabric::Flow& flow_of(bool out) { return out ? out_ : in_; }
-  void note_asking();
 
   Sink& sink_;
   FabricOptions options_;
@@ -192,11 +182,9 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   std::vector<Operation*> free_sends_;
   std::vector<Operation*> free_moves_;
   std::vector<Operation*> free_data_;
-  std::vector<fabric::FabricLink*> unsent_;  // links of which the provider has not taken the data of a put yet
   std::list<fabric::Move> moves_;
-  fabric::Flow in_, out_;  // long data of either direction, whoever moves them
+  int long_data_[2] = {};  // moves under way by which long data come, and go, whoever asked for them
   fabric::BothWays both_ways_;
-  uint64_t spoke_ns_ = 0;                                   // when something long was opened to a peer last, or something sent since
   size_t receives_ = 0;                                     // how many there are
   std::vector<Operation*> unposted_;                        // those that the provider did not take back yet
   std::vector<std::unique_ptr<fabric::FabricLink>> links_;  // by slot
@@ -211,7 +199,6 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   bool served_ = false;       // something was completed since `idle` was asked
   bool unread_ = true;        // the completion queue may hold something, whatever its descriptor says
   bool has_data_ = false;     // operations for data were added
-  uint32_t unheralded_ = 0;   // long puts whose header came behind their data
   size_t offers_ = 0;         // landings, also those of peers that are gone
   bool sockets_due_ = false;  // there are new ones, which are to be given
   uint64_t sockets_not_before_ns_ = 0;

@@ -28,8 +28,7 @@ enum class LinkState : uint8_t {
 struct Landing {
   std::byte* memory = nullptr;
   Registration* registration = nullptr;
-  wire::Header header{};  // of the put whose data come next
-  uint32_t landed = 0;    // how many have come
+  uint32_t landed = 0;  // how many have come
 };
 
 struct FabricLink : Link {
@@ -46,15 +45,12 @@ struct FabricLink : Link {
   bool throttle_waits = false;  // the provider would not take a throttle: grants stay behind it
   bool owed = false;            // a grant: on the transport's list
   bool has_more = false;        // a grant that may go with the next message there
-  bool begun = false;           // `whole` has come, its data have not
   bool offered = false;         // the peer knows of our landing
   bool may_land = false;        // we know of the peer's
   bool unconfirmed = false;     // something was injected since the last send that tells of its end
-  bool written = false;         // the provider has taken what is `unsent`, but not the word that it is there
   Credit credit;
   Grant grant;
   size_t name_hash = 0;           // of its endpoint name
-  void* unsent = nullptr;         // the transport's operation with the data of a put whose header has gone
   wire::Region landing{};         // where the peer takes such data
   uint32_t landed_there = 0;      // how many were sent
   std::unique_ptr<Landing> here;  // where we do

@@ -153,7 +153,6 @@ int FabricTransport::reap() {
 // What the provider still holds for a lost link may come back late or never: it is let go of, not waited for.
 void FabricTransport::abandon(FabricLink& link) {
   abandon_sends(link);
-  if (link.begun) end_whole(link);  // its landing stays: the provider may be writing to it
   abandon_moves(link);
   lender_.forget(link.grant);
 }
@@ -166,7 +165,6 @@ void FabricTransport::abandon_sends(FabricLink& link) {
     ++orphans_[static_cast<size_t>(operation.kind)];
     if (operation.kind == Kind::send || operation.kind == Kind::data) --sends_in_flight_;
   }
-  if (link.unsent != nullptr) drop_data(link);
 }
 
 }  // namespace portunus

@@ -1,7 +1,6 @@
 // message.hpp: the bytes of one message on the fabric: Prefix 16 B | of wire::Header 8 to 48 B | payload. Several may travel
 // together, one behind the other, in one send; among them grants (credit.hpp): Prefix | 8 B, and offers (whole.cpp): Prefix | 16 B. The
-// data of a put that travels whole (wire::kWhole) are written where the receiver has offered it, before its header; of a long one perhaps
-// behind that, which says so by its magic, and then comes a Prefix alone.
+// data of a put that travels whole (wire::kWhole) are written where the receiver has offered it, before its header.
 //
 // Thread: pure functions.
 // Invariants: what `decode` accepts has a known kind and exactly the length its header announces; whether the sender exists is the caller's
@@ -16,15 +15,12 @@
 #include <iterator>
 #include <span>
 
-#include "engine/transport/fabric/flow.hpp"
 #include "engine/transport/wire.hpp"
 
 namespace portunus::fabric {
 
-constexpr uint32_t kMessageMagic = 0x50544d05;  // "PTM", version 5; a peer of other byte order fails here
-constexpr uint32_t kHeraldMagic = 0x50544805;   // the same of a long put whose data come behind the header
+constexpr uint32_t kMessageMagic = 0x50544d06;  // "PTM", version 6; a peer of other byte order fails here
 constexpr uint32_t kProbeMagic = 0x50544b01;    // "PTK": a Prefix alone, which opens the way between two endpoints
-constexpr uint32_t kLandedMagic = 0x50544401;   // "PTD": a Prefix alone: the long data of the put whose header came before are there
 constexpr uint32_t kOfferMagic = 0x50544f01;    // "PTO": where the data of puts that travel whole may be written
 constexpr uint32_t kGrantMagic = 0x50544701;    // "PTG": how much the receiver of this may have sent, from the beginning
 constexpr size_t kEager = 8192;                 // payload bytes of one message
@@ -66,8 +62,6 @@ inline size_t encoded_size(const wire::Header& header) {
 
 // A header that says that so many bytes follow by themselves is one of ours.
 constexpr bool begins_whole(const wire::Header& header) { return wire::may_be_whole(header, kEager, kWholeMost); }
-// One of these that may come before its data, which a word follows then; the others come behind them.
-constexpr bool may_herald(const wire::Header& header) { return begins_whole(header) && header.rlength >= Flow::kLong; }
 // One of a put whose data are to be asked for, though they could have come with it.
 constexpr bool could_be_whole(const wire::Header& header) {
   return header.kind == wire::Kind::put && (header.flags & wire::kBulk) && header.rlength > kEager && header.rlength <= kWholeMost;
@@ -118,13 +112,6 @@ inline bool is_probe(std::span<const std::byte> bytes, Prefix& out) {
   return out.magic == kProbeMagic;
 }
 
-// Whether `bytes` say that the data of a put that travels whole are there.
-inline bool is_landed(std::span<const std::byte> bytes, Prefix& out) {
-  if (bytes.size() != sizeof out) return false;
-  std::memcpy(&out, bytes.data(), sizeof out);
-  return out.magic == kLandedMagic;
-}
-
 struct OfferMessage {
   Prefix prefix;
   wire::Region region;
@@ -143,8 +130,7 @@ inline bool is_offer(std::span<const std::byte> bytes, OfferMessage& out) {
 [[nodiscard]] inline size_t decode_first(std::span<const std::byte> bytes, Message& out) {
   if (bytes.size() < sizeof out.prefix + kFixed) return 0;
   std::memcpy(&out.prefix, bytes.data(), sizeof out.prefix);
-  const bool heralds = out.prefix.magic == kHeraldMagic;
-  if (!heralds && out.prefix.magic != kMessageMagic) return 0;
+  if (out.prefix.magic != kMessageMagic) return 0;
   uint32_t codes = out.prefix.pid >> kPidBits;
   out.prefix.pid &= kPidMask;
   out.header = {};
@@ -165,7 +151,6 @@ inline bool is_offer(std::span<const std::byte> bytes, OfferMessage& out) {
   const bool whole = out.header.payload_size == wire::kWhole;
   const size_t behind = whole ? 0 : out.header.payload_size;
   if (codes != 0 || behind > left || (whole && !begins_whole(out.header))) return 0;
-  if (heralds && !(whole && may_herald(out.header))) return 0;
   out.payload = from;
   if (behind <= wire::kInlinePayload) {
     std::memcpy(out.header.inline_payload, from, behind);

@@ -38,15 +38,15 @@ Moved FabricTransport::move(FabricLink& link, const wire::Region& remote, void* 
     if (registration == nullptr) return Moved::failed;
   }
   fabric::Move& move =
-      moves_.emplace_back(fabric::Move{&link, remote, static_cast<std::byte*>(local), size, size, out, context, false, registration});
+      moves_.emplace_back(fabric::Move{&link, remote, static_cast<std::byte*>(local), size, out, context, false, registration});
   link.moves.push_back(&move);
-  move.flows = size >= fabric::Flow::kLong && !is_last_word(move, std::min(size, link.window.piece()));
-  if (!out && out_.under_way()) both_ways_.seen();
+  move.is_long = size >= fabric::kLongData;
+  if (!out && long_data_[1] > 0) both_ways_.seen();
   // Where the wire is fast, the look in between costs as much as it saves.
-  move.cautious = !out && endpoint_.by_streams() && both_ways_.minds(size) && !in_.is_fast();
+  move.cautious = !out && endpoint_.by_streams() && both_ways_.minds(size) && !link.window.is_fast();
   const ssize_t status = ask_for_more(link);
   if (status == 0 || link.asked > 0 || link.moves.front() != &move) {
-    if (move.flows) begin_flow(move, move.cautious ? fabric::BothWays::kFirst : size);
+    long_data_[out] += move.is_long;
     return Moved::started;
   }
   // The very first piece: nothing else would make us try again.
@@ -60,11 +60,6 @@ Moved FabricTransport::move(FabricLink& link, const wire::Region& remote, void* 
 // arrived: who knows when takes care not to fill the stream.
 bool FabricTransport::is_last_word(const fabric::Move& move, size_t size) const {
   return move.out && move.left == size && endpoint_.by_streams();
-}
-
-void FabricTransport::begin_flow(const fabric::Move& move, size_t bytes) {
-  flow_of(move.out).begin(bytes);
-  flow_of(move.out).asked(now_ns());
 }
 
 // As much as may be on its way at once. Not 0: the provider would not take the next piece.
@@ -127,17 +122,10 @@ void FabricTransport::returned(Operation& operation, bool ok) {
   fabric::Move& move = *std::exchange(operation.move, nullptr);
   free_moves_.push_back(&operation);
   --move.pieces;
-  if (move.cautious) {
-    move.cautious = false;
-    if (move.flows) {
-      flow_of(move.out).ended(operation.bytes, now_ns());
-      move.all -= operation.bytes;
-      begin_flow(move, move.all);
-    }
-  }
+  move.cautious = false;
   if (FabricLink* const link = move.link) {
     link->asked -= operation.bytes;
-    if (operation.begun_ns != 0) link->window.took(now_ns() - operation.begun_ns);
+    if (operation.begun_ns != 0) link->window.took(now_ns() - operation.begun_ns, operation.bytes);
     if (!ok) give_up(move);
     go_on(*link);
   }
@@ -177,7 +165,7 @@ void FabricTransport::settle(fabric::Move& move) {
   const fabric::Move ended = move;
   moves_.remove_if([&move](const fabric::Move& one) { return &one == &move; });
   registrations_.release(ended.registration);
-  if (ended.flows) flow_of(ended.out).ended(ended.cautious ? fabric::BothWays::kFirst : ended.all, now_ns());
+  long_data_[ended.out] -= ended.is_long;
   if (ended.link != nullptr) sink_.moved(ended.context, ended.fine);
 }
 

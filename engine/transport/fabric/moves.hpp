@@ -19,6 +19,8 @@ namespace portunus::fabric {
 struct FabricLink;
 struct Registration;
 
+constexpr size_t kLongData = 32 << 10;  // bytes, from which on data that go the other way are worth a thought
+
 // Bytes that may be asked for at once, of which a piece is half. A piece that takes much longer than the fastest one waits for others of
 // ours; where pieces hardly wait, the wire is fast or far, and takes more.
 class Window {
@@ -27,7 +29,11 @@ class Window {
   void limit() { size_ = kFirst; }
   size_t size() const { return size_; }
   size_t piece() const { return size_ / 2; }
-  void took(uint64_t ns) {
+  // The last piece came at 4 Gbit/s or more.
+  bool is_fast() const { return fast_; }
+  // A piece of so many bytes came so long after it was asked for.
+  void took(uint64_t ns, size_t bytes) {
+    fast_ = bytes >= ns / 2;
     if (size_ > kMost) return;
     fastest_ = std::min(fastest_, ns);
     if (ns > fastest_ + kSlow) size_ = std::max(size_ / 2, std::min(size_, ns < kLong ? kLeast : kLeastOfSlow));
@@ -40,6 +46,7 @@ class Window {
   static constexpr uint64_t kFast = 1'000'000, kSlow = 2'000'000, kLong = 10'000'000;  // ns
   size_t size_ = SIZE_MAX;
   uint64_t fastest_ = UINT64_MAX;
+  bool fast_ = false;
 };
 
 // Do long data go both ways at once? A provider answers who asks for data before its user can say what that wants itself, which then
@@ -68,10 +75,9 @@ struct Move {
   wire::Region remote;
   std::byte* local;
   size_t left;  // not asked for yet
-  size_t all;   // that a Flow counts once its first piece, if it is cautious, has come
   bool out;
   void* context;
-  bool flows = false;  // its data are counted in a Flow
+  bool is_long = false;  // it counts among the long data under way
   Registration* registration = nullptr;
   uint32_t pieces = 0;  // that the provider has
   bool fine = true;

@@ -192,8 +192,7 @@ bool FabricTransport::confirm() {
 void FabricTransport::linger() {
   auto deadline = std::chrono::steady_clock::now() + kLinger;
   fi_cq_data_entry entries[kBatch];
-  while ((flush(), send_unsent(), state.keeps_back || !unsent_.empty() || !confirm() || sends_in_flight_ > 0) &&
-         std::chrono::steady_clock::now() < deadline) {
+  while ((flush(), state.keeps_back || !confirm() || sends_in_flight_ > 0) && std::chrono::steady_clock::now() < deadline) {
     const int n = fetch(entries, kBatch);
     for (int i = 0; i < n; ++i) {
       auto& operation = *static_cast<Operation*>(entries[i].op_context);

@@ -1,44 +1,29 @@
-// fabric_flow_test.cpp: how long data take, and how much of them is asked for at once.
-#include "engine/transport/fabric/flow.hpp"
+// fabric_moves_test.cpp: how much of long data is asked for at once.
+#include "engine/transport/fabric/moves.hpp"
 
 #include <gtest/gtest.h>
-
-#include "engine/transport/fabric/moves.hpp"
 
 namespace portunus {
 namespace {
 
 constexpr uint64_t kMillisecond = 1'000'000;
 
-// So many bytes are asked for now, and have come after so many ns.
-void passes(fabric::Flow& flow, uint64_t bytes, uint64_t& now, uint64_t ns) {
-  flow.begin(bytes);
-  flow.asked(now);
-  flow.ended(bytes, now += ns);
-}
+constexpr size_t kPiece = 64 << 10;
 
-TEST(FabricFlow, AWireIsFastOnceManyInARowCameTooSoonForARestAndSlowAgainByOneThatTookItsTime) {
-  constexpr uint64_t kBytes = 64 << 10;
-  fabric::Flow flow;
-  uint64_t now = 1000;
-  const auto pass = [&](uint64_t ns) { passes(flow, kBytes, now, ns); };
-  EXPECT_FALSE(flow.is_fast()) << "nothing is known";
-  for (int i = 0; i < 8; ++i) {
-    EXPECT_FALSE(flow.is_fast());
-    pass(20'000);
-  }
-  EXPECT_TRUE(flow.is_fast());
-  pass(500'000);
-  EXPECT_FALSE(flow.is_fast());
-  for (int i = 0; i < 1000; ++i) pass(20'000);
-  EXPECT_TRUE(flow.is_fast());
+TEST(FabricWindow, AWireIsAsFastAsTheLastPieceThatCame) {
+  fabric::Window window;
+  EXPECT_FALSE(window.is_fast()) << "nothing is known";
+  window.took(20'000, kPiece);
+  EXPECT_TRUE(window.is_fast());
+  window.took(500'000, kPiece);
+  EXPECT_FALSE(window.is_fast());
 }
 
 TEST(FabricWindow, AsksForEverythingAtOnceUnlessItIsLimited) {
   fabric::Window window;
   const size_t all = window.size();
-  window.took(1000 * kMillisecond);
-  window.took(kMillisecond);
+  window.took(1000 * kMillisecond, kPiece);
+  window.took(kMillisecond, kPiece);
   EXPECT_EQ(window.size(), all);
 }
 
@@ -46,10 +31,10 @@ TEST(FabricWindow, ShrinksWhilePiecesWaitForOneAnotherButNotToNothing) {
   fabric::Window window;
   window.limit();
   size_t before = window.size();
-  window.took(5 * kMillisecond);
-  window.took(10 * kMillisecond);
+  window.took(5 * kMillisecond, kPiece);
+  window.took(10 * kMillisecond, kPiece);
   EXPECT_LT(window.size(), before);
-  for (int i = 0; i < 100; ++i) window.took(10 * kMillisecond);
+  for (int i = 0; i < 100; ++i) window.took(10 * kMillisecond, kPiece);
   EXPECT_GE(window.piece(), size_t{64} << 10);
 }
 
@@ -57,16 +42,16 @@ TEST(FabricWindow, ShrinksFurtherWhereEachPieceTakesLong) {
   fabric::Window fast, slow;
   for (fabric::Window* const window : {&fast, &slow}) {
     window->limit();
-    window->took(kMillisecond);
+    window->took(kMillisecond, kPiece);
   }
   for (int i = 0; i < 10; ++i) {
-    fast.took(5 * kMillisecond);
-    slow.took(50 * kMillisecond);
+    fast.took(5 * kMillisecond, kPiece);
+    slow.took(50 * kMillisecond, kPiece);
   }
   EXPECT_EQ(fast.size(), size_t{256} << 10);
   EXPECT_EQ(slow.size(), size_t{128} << 10);
-  fast.took(50 * kMillisecond);
-  fast.took(5 * kMillisecond);
+  fast.took(50 * kMillisecond, kPiece);
+  fast.took(5 * kMillisecond, kPiece);
   EXPECT_EQ(fast.size(), size_t{128} << 10) << "what it has shrunk to stays";
 }
 
@@ -74,7 +59,7 @@ TEST(FabricWindow, GrowsWherePiecesHardlyWaitHoweverFarTheyCome) {
   for (const uint64_t distance : {uint64_t{0}, 50 * kMillisecond}) {
     fabric::Window window;
     window.limit();
-    for (int i = 0; i < 100; ++i) window.took(distance + kMillisecond / 10);
+    for (int i = 0; i < 100; ++i) window.took(distance + kMillisecond / 10, kPiece);
     EXPECT_GE(window.piece(), size_t{4} << 20) << "what one transfer of the engine asks for";
   }
 }
