@@ -199,7 +199,7 @@ int Representation::describe(const Datatype& type, FileType& made) const {
   }
   std::vector<Layout> parts;
   int64_t lower = std::numeric_limits<int64_t>::max(), upper = std::numeric_limits<int64_t>::min(), unit = 0, scaled = 0;
-  bool changed = false;
+  bool changed = false, any = false;
   for (const Piece& piece : type.pieces) {
     FileType part;
     if (int error = describe(*piece.type, part)) return error;
@@ -212,7 +212,8 @@ int Representation::describe(const Datatype& type, FileType& made) const {
     }
     parts.push_back(
         part.layout.repeated(piece.blocklength, part.extent).repeated(piece.count, scale(piece.stride)).shifted(scale(piece.displacement)));
-    if (piece.blocklength == 0 || piece.count == 0) continue;
+    if (type.resized && !piece.type->resized) continue;
+    any = true;
     for (const int64_t row : {int64_t{0}, piece.count - 1})
       for (const int64_t i : {int64_t{0}, piece.blocklength - 1}) {
         const int64_t at = scale(piece.displacement) + row * scale(piece.stride) + i * part.extent + part.lb;
@@ -228,7 +229,7 @@ int Representation::describe(const Datatype& type, FileType& made) const {
   if (unit != 0) {  // bounds are whole elements
     made.lb = type.lb / unit * scaled;
     made.extent = type.extent / unit * scaled;
-  } else if (lower <= upper) {
+  } else if (any) {
     made.lb = lower;
     made.extent = upper - lower;
   }

@@ -34,6 +34,7 @@ class Runs {
 
  private:
   void add(int64_t offset, const Datatype& type, int64_t count) {
+    if (type.size == 0) return;
     if (is_one_run(type)) return add(offset, count * type.extent);
     for (int64_t i = 0; i < count; ++i)
       for (const Piece& piece : type.pieces)

@@ -90,7 +90,8 @@ bool define_all() {
 
 struct Bounds {
   int64_t lower = std::numeric_limits<int64_t>::max();
-  int64_t upper = std::numeric_limits<int64_t>::min();
+  int64_t upper = std::numeric_limits<int64_t>::min();  // below `lower` where extents are negative
+  bool any = false;
 
   // `low` and `high` of an element wherever the piece has one.
   void include(const Piece& piece, int64_t low, int64_t high) {
@@ -100,8 +101,8 @@ struct Bounds {
         lower = std::min(lower, place + low);
         upper = std::max(upper, place + high);
       }
+    any = true;
   }
-  bool any() const { return lower <= upper; }
 };
 
 // Bounds that were set count alone; else the data's, rounded up so that elements in a row are aligned (MPI-5.0, 5.1.7).
@@ -110,16 +111,15 @@ void compute_bounds(Datatype& type) {
   for (const Piece& piece : type.pieces) type.resized = type.resized || piece.type->resized;
   for (const Piece& piece : type.pieces) {
     const Datatype& part = *piece.type;
-    if (piece.blocklength == 0 || piece.count == 0) continue;
     if (!type.resized || part.resized) all.include(piece, part.lb, part.lb + part.extent);
     if (part.size > 0) data.include(piece, part.true_lb, part.true_lb + part.true_extent);
     type.alignment = std::max(type.alignment, part.alignment);
   }
-  if (data.any()) {
+  if (data.any) {
     type.true_lb = data.lower;
     type.true_extent = data.upper - data.lower;
   }
-  if (!all.any()) return;
+  if (!all.any) return;
   type.lb = all.lower;
   type.extent = all.upper - all.lower;
   const int64_t over = type.extent % type.alignment;
@@ -158,6 +158,7 @@ Datatype* make_type(std::vector<Piece> pieces) {
   Datatype* made = derived_types.claim();
   if (made == nullptr) return nullptr;
   made->pieces = std::move(pieces);
+  std::erase_if(made->pieces, [](const Piece& piece) { return !has_bounds(piece); });
   for (const Piece& piece : made->pieces) retain(piece.type);
   compute_bounds(*made);
   compute_data(*made);

@@ -45,7 +45,7 @@ struct Datatype {
   int64_t elements = 0;               // how many predefined datatypes
   const Datatype* kind_of = nullptr;  // one of Fortran's kinds, which is as good as this predefined one: never freed
 
-  std::vector<Piece> pieces;  // empty: elementary
+  std::vector<Piece> pieces;  // those that have something; empty: elementary, or of nothing
   int combiner = MPI_COMBINER_NAMED;
   std::vector<int> integers;  // what the user gave: MPI_Type_get_contents
   std::vector<MPI_Aint> addresses;
@@ -59,6 +59,11 @@ struct Datatype {
 
 constexpr size_t kPredefinedTypes = 256;
 extern std::array<Datatype, kPredefinedTypes> predefined_types;  // by handle value, from MPI_DATATYPE_NULL on
+
+// Does the type map have anything of this piece, data or bounds that were set? Else it counts for nothing.
+inline bool has_bounds(const Piece& piece) {
+  return piece.blocklength > 0 && piece.count > 0 && (piece.type->size > 0 || piece.type->resized);
+}
 
 Datatype* find_derived_type(MPI_Datatype handle);
 

@@ -17,6 +17,7 @@ int64_t bytes_of_elements(const Datatype& type, int64_t elements);
 template <class Visit>
 void for_each_element(const Datatype& type, int64_t displacement, Visit&& visit) {
   if (type.pieces.empty() && type.predefined) return visit(type, displacement);
+  if (type.size == 0) return;
   for (const Piece& piece : type.pieces)
     for (int64_t row = 0; row < piece.count; ++row)
       for (int64_t i = 0; i < piece.blocklength; ++i)
