@@ -299,6 +299,7 @@ void Engine::close_interface(uint32_t ni) {
   interfaces[ni].reset();
   peers_.for_each([&](Peer& peer) { Initiator::discard(flow_.drop(peer, static_cast<int>(ni))); });
   peers_.forget_ranks(ni);
+  posted = true;  // who waits for an object of it finds that it is gone
 }
 
 }  // namespace portunus

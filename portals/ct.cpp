@@ -82,6 +82,7 @@ int PtlCTFree(ptl_handle_ct_t ct_handle) {
     if (counter->watches) engine.peers().unwatch(ct_handle);
     engine.interface(counter->ni).counters.fetch_sub(1, std::memory_order_relaxed);
     pool.give_back(handle_index(ct_handle));
+    engine.posted = true;  // who waits for it finds that it is gone
     return static_cast<int>(PTL_OK);
   });
   return code == PTL_OK ? code : api::refuse(__func__, api::bad_handle("ct_handle", ct_handle, HandleKind::counter));

@@ -64,6 +64,7 @@ int PtlEQFree(ptl_handle_eq_t eq_handle) {
     if (!pool.retire(eq_handle)) return static_cast<int>(PTL_ARG_INVALID);
     pool.give_back(handle_index(eq_handle));
     engine.interface(ni).queues.fetch_sub(1, std::memory_order_relaxed);
+    engine.posted = true;  // who waits for it finds that it is gone
     return static_cast<int>(PTL_OK);
   });
   return code == PTL_OK ? code : api::refuse(__func__, api::bad_handle("eq_handle", eq_handle, HandleKind::event_queue));
