@@ -44,6 +44,7 @@ class PartitionedMessage final : public Attachment {
   ~PartitionedMessage() override { release(type_); }
 
   bool can_start() const override { return true; }
+  bool is_message() const override { return receives_; }
   bool has_memory() const { return scratch_ == nullptr || scratch_->data() != nullptr; }
   bool receives() const { return receives_; }
   int partitions() const { return static_cast<int>(ready_.size()); }

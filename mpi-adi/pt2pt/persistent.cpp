@@ -17,6 +17,7 @@ class PersistentMessage final : public Attachment {
   ~PersistentMessage() override { release(type_); }
 
   bool can_start() const override { return true; }
+  bool is_message() const override { return true; }
 
   int start(Request& request) override {
     if (given_.peer == MPI_PROC_NULL) return done_at_once(request);

@@ -63,6 +63,9 @@ class Exchange final : public Attachment {
  public:
   explicit Exchange(std::unique_ptr<std::byte[]> copy) : copy_(std::move(copy)) {}
 
+  // Its parts cannot be taken back together.
+  int cancel(Request& whole) override { return whole.done() ? MPI_SUCCESS : MPI_ERR_REQUEST; }
+  const char* complaint() const override { return "a combined send and receive cannot be cancelled"; }
   // A part is complete, or will never be started.
   void settle(Request& whole) {
     if (parts_.fetch_sub(1, std::memory_order_acq_rel) == 1) adi::conclude(whole);

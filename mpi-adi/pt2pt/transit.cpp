@@ -67,6 +67,7 @@ class Transit : public Attachment {
     if (inner != nullptr) inner->completed(request);
   }
   int cancel(Request& request) override { return inner_ != nullptr ? inner_->cancel(request) : MPI_SUCCESS; }
+  bool is_message() const override { return inner_ == nullptr || inner_->is_message(); }
   bool can_start() const override { return inner_ != nullptr && inner_->can_start(); }
   int query(Request& request, MPI_Status* status) override { return inner_ != nullptr ? inner_->query(request, status) : MPI_SUCCESS; }
   void released() override {

@@ -47,6 +47,8 @@ class Attachment {
   virtual bool can_start() const { return false; }
   // MPI_Cancel; what can no longer be cancelled completes as usual. Answers an error class.
   virtual int cancel(Request&) { return MPI_SUCCESS; }
+  // One message, which MPI_Cancel may take back.
+  virtual bool is_message() const { return false; }
   // A thread that waits for the request, and holds the turn, has waited for long: may complete it.
   virtual void overdue(Request&) {}
   // Overwrites the status that a completing call gives; answers an error class.
