@@ -34,6 +34,8 @@ int check_buffer(const Call& call, const void* buffer, MPI_Count count, MPI_Data
     return raise(call.function, call.comm, MPI_ERR_TYPE, "%s", BadType(type).text);
   if (!found->committed) [[unlikely]]
     return raise(call.function, call.comm, MPI_ERR_TYPE, "the datatype is not committed");
+  if (!fits_in_memory(count, *found)) [[unlikely]]
+    return raise_too_many(call.function, call.comm, count, *found);
   if (buffer == MPI_IN_PLACE) [[unlikely]]
     return raise(call.function, call.comm, MPI_ERR_BUFFER, "MPI_IN_PLACE cannot stand here");
   if (buffer == nullptr && count > 0 && found->dense && found->size > 0) [[unlikely]]  // else it may be MPI_BOTTOM
@@ -44,8 +46,11 @@ int check_buffer(const Call& call, const void* buffer, MPI_Count count, MPI_Data
 int check_buffers(const Call& call, const void* buffer, Counts counts, Counts displacements, MPI_Datatype type) {
   if (counts.null() || displacements.null())
     return raise(call.function, call.comm, MPI_ERR_ARG, "the counts or the displacements are null");
-  for (int i = 0; i < call.comm->size; ++i)
+  for (int i = 0; i < call.comm->size; ++i) {
     if (int error = check_buffer(call, buffer, counts[i], type)) return error;
+    if (counts[i] > 0 && !(Checked(displacements[i]) * find_type(type)->extent).within(kFarthest))
+      return raise(call.function, call.comm, MPI_ERR_ARG, "the displacement %lld is too large", static_cast<long long>(displacements[i]));
+  }
   return MPI_SUCCESS;
 }
 

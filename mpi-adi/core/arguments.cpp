@@ -14,6 +14,7 @@ int check_common(const Arguments& given, const Communicator& comm) {
   const Datatype* type = find_type(given.datatype, given.count);
   if (type == nullptr) return raise(given.function, &comm, MPI_ERR_TYPE, "%s", BadType(given.datatype).text);
   if (!type->committed) return raise(given.function, &comm, MPI_ERR_TYPE, "the datatype is not committed");
+  if (!fits_in_memory(given.count, *type)) return raise_too_many(given.function, &comm, given.count, *type);
   if (!has_buffer(given, *type))
     return raise(given.function, &comm, MPI_ERR_BUFFER, "the buffer is null, the count is %lld", static_cast<long long>(given.count));
   return MPI_SUCCESS;
@@ -27,6 +28,11 @@ int raise_rank(const Arguments& given, const Communicator& comm) {
 }
 
 }  // namespace
+
+int raise_too_many(const char* function, const Communicator* comm, MPI_Count count, const Datatype& type) {
+  return raise(function, comm, MPI_ERR_COUNT, "%lld elements of %lld bytes, %lld apart, are more than memory can hold",
+               static_cast<long long>(count), static_cast<long long>(type.size), static_cast<long long>(type.extent));
+}
 
 int check_send_slowly(const Arguments& given) {
   const Communicator* comm = find_communicator(given.comm);

@@ -28,6 +28,9 @@ struct Arguments {
 [[gnu::cold, gnu::noinline]] int check_send_slowly(const Arguments& given);
 [[gnu::cold, gnu::noinline]] int check_receive_slowly(const Arguments& given);
 
+// So many elements of the datatype are more than memory can hold.
+[[gnu::cold, gnu::noinline]] int raise_too_many(const char* function, const Communicator* comm, MPI_Count count, const Datatype& type);
+
 // Neither negative nor so large that its bytes cannot be counted.
 constexpr uint64_t kMaxCount = uint64_t{1} << 48;
 inline bool is_count(MPI_Count count) { return static_cast<uint64_t>(count) <= kMaxCount; }
@@ -37,10 +40,10 @@ inline bool has_buffer(const Arguments& given, const Datatype& type) {
   return given.buf != nullptr || given.count == 0 || !type.dense || type.size == 0;
 }
 inline bool can_travel(const Arguments& given, const Datatype* type) {
-  return type != nullptr && type->committed && is_count(given.count) && has_buffer(given, *type);
+  return type != nullptr && type->committed && is_count(given.count) && fits_in_memory(given.count, *type) && has_buffer(given, *type);
 }
 inline size_t bytes_of(const Arguments& given, const Datatype* type) {
-  return type ? static_cast<size_t>(type->size) * static_cast<size_t>(given.count) : 0;
+  return type ? static_cast<size_t>(type->size) * static_cast<size_t>(given.count) : 0;  // good if can_travel
 }
 
 // The communicator, datatype and size of a message are set when MPI_SUCCESS is returned.

@@ -27,6 +27,8 @@ int fault_of(const Kind& kind, const File& file, const Given& given, const Datat
   if (!is_count(given.count)) return MPI_ERR_COUNT;
   cause = "the datatype is none, or is not committed";
   if (type == nullptr || !type->committed) return MPI_ERR_TYPE;
+  cause = "the data are more than memory can hold";
+  if (!fits_in_memory(given.count, *type)) return MPI_ERR_COUNT;
   cause = "the offset is negative";
   if (kind.where == Where::at_offset && given.offset < 0) return MPI_ERR_ARG;
   cause = "the buffer is null";

@@ -22,6 +22,7 @@ int reduce_local(const char* function, const void* inbuf, void* inoutbuf, MPI_Co
     return raise(function, nullptr, MPI_ERR_COUNT, "the count is %s (%lld)", count < 0 ? "negative" : "too large",
                  static_cast<long long>(count));
   if (find_type(datatype) == nullptr) return raise(function, nullptr, MPI_ERR_TYPE, "%s", BadType(datatype).text);
+  if (!fits_in_memory(count, *find_type(datatype))) return raise_too_many(function, nullptr, count, *find_type(datatype));
   if (const char* why = refusal(op, datatype)) return raise(function, nullptr, MPI_ERR_OP, "%s", why);
   for (const void* buffer : {inbuf, static_cast<const void*>(inoutbuf)})
     if (buffer == MPI_IN_PLACE) return raise(function, nullptr, MPI_ERR_BUFFER, "MPI_IN_PLACE cannot stand here");

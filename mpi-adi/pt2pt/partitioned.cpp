@@ -113,8 +113,8 @@ int init(Arguments given, int partitions, bool receives, MPI_Info info, MPI_Requ
                  "partitioned messages have a source and a tag of their own, not MPI_ANY_SOURCE or MPI_ANY_TAG");
   if (int error = check_info(given.function, comm, info)) return error;
   if (handle == nullptr) return raise_no_handle(given, comm);
-  given.count *= partitions;
-  if (!is_count(given.count))
+  const bool overflows = __builtin_mul_overflow(given.count, partitions, &given.count);
+  if (overflows || !fits_in_memory(given.count, *find_type(given.datatype, given.count)))
     return raise(given.function, comm, MPI_ERR_COUNT, "%d partitions of so many elements are too many", partitions);
   Request* request = pool.claim(comm, receives && given.peer != MPI_PROC_NULL);
   if (request == nullptr) return raise_no_request(given, comm);

@@ -27,6 +27,9 @@ int check_origin(const char* function, const Window& window, const Buffer& origi
   if (type != nullptr && !type->committed)
     return raise(function, window, MPI_ERR_TYPE, "the datatype is not committed; call MPI_Type_commit first");
   if (type == nullptr) return raise(function, window, MPI_ERR_TYPE, "%s", BadType(origin.type).text);
+  if (!fits_in_memory(origin.count, *type))
+    return raise(function, window, MPI_ERR_COUNT, "%lld elements of %lld bytes are more than memory can hold",
+                 static_cast<long long>(origin.count), static_cast<long long>(type->size));
   return MPI_SUCCESS;
 }
 
@@ -48,7 +51,11 @@ int check_access(const char* function, MPI_Win win, int rank, MPI_Aint displacem
     return raise(function, window, MPI_ERR_RMA_SYNC, "no epoch of accesses to rank %d is under way", rank);
   const Member& member = window.members[which];
   const bool dynamic = window.flavor == MPI_WIN_FLAVOR_DYNAMIC;
-  access.displacement = dynamic ? displacement : displacement * member.unit;
+  const auto place = (Checked(displacement) * (dynamic ? 1 : member.unit)).within(dynamic ? INT64_MAX : kFarthest);
+  if (!place)
+    return raise(function, window, MPI_ERR_RMA_RANGE, "the displacement %lld is not in the window of rank %d",
+                 static_cast<long long>(displacement), rank);
+  access.displacement = *place;
   if (!dynamic && target.count > 0) {
     if (const int64_t dense = dense_bytes(target.count, target.type);
         dense >= 0 && access.displacement >= 0 && dense <= member.size - access.displacement) [[likely]] {

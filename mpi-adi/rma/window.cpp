@@ -5,6 +5,7 @@
 
 #include <climits>
 #include <cstdarg>
+#include <new>
 
 #include "mpi-adi/comm/comm_create.hpp"
 #include "mpi-adi/comm/exchange.hpp"
@@ -71,8 +72,8 @@ struct Offer {
 
 int narrowed(int64_t unit) { return unit <= INT_MAX ? static_cast<int>(unit) : MPI_UNDEFINED; }
 
-// The last steps of every constructor: entries stand on all ranks when it returns.
-int finish(const char* function, Communicator& parent, Window* window, MPI_Win* win) {
+// The last steps of every constructor: entries stand on all ranks when it returns. A rank may be without the memory it was to have.
+int finish(const char* function, Communicator& parent, Window* window, MPI_Win* win, bool has_memory = true) {
   Communicator& comm = *window->comm;
   const size_t n = static_cast<size_t>(comm.size);
   window->control = std::make_unique<Control>();
@@ -82,7 +83,7 @@ int finish(const char* function, Communicator& parent, Window* window, MPI_Win* 
   window->errhandler.store(MPI_ERRORS_ARE_FATAL, std::memory_order_relaxed);
   window->number = comm.context;
   window->narrow_unit = narrowed(window->unit);
-  const int result = open_entries(*window);
+  const int result = has_memory ? open_entries(*window) : int{PTL_NO_SPACE};
   std::vector<Offer> offers(n);
   offers[static_cast<size_t>(comm.rank)] = {reinterpret_cast<uint64_t>(window->base), window->size, window->unit, result == PTL_OK};
   if (int error = Exchange(comm).allgather(offers.data(), sizeof(Offer)))
@@ -94,7 +95,8 @@ int finish(const char* function, Communicator& parent, Window* window, MPI_Win* 
     member.size = offers[i].size;
     member.unit = offers[i].unit;
     member.job_rank = comm.job_rank(static_cast<int>(i));
-    if (!offers[i].well) return mpi::raise(function, &parent, MPI_ERR_NO_MEM, "rank %zu has no match list entry for its memory left", i);
+    if (!offers[i].well)
+      return mpi::raise(function, &parent, MPI_ERR_NO_MEM, "rank %zu has no memory, or no match list entry for it, left", i);
   }
   if (window->flavor != MPI_WIN_FLAVOR_DYNAMIC) window->members[static_cast<size_t>(comm.rank)].mapped = window->base;
   *win = handle_of(window);
@@ -160,7 +162,7 @@ int allocate(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Info info, 
   if (!shared || alone) {
     if (flavor == MPI_WIN_FLAVOR_SHARED)
       return mpi::raise(function, parent, MPI_ERR_RMA_SHARED, shared ? "not all ranks are on one node" : "no memory can be shared");
-    window->owned.reset(new std::byte[static_cast<size_t>(size) + 64]());
+    window->owned.reset(new (std::nothrow) std::byte[static_cast<size_t>(size) + 64]());
     base.assign(base.size(), nullptr);
     window->base = window->owned.get();
   } else {
@@ -169,7 +171,7 @@ int allocate(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Info info, 
   window->flavor = flavor;
   window->size = size;
   window->unit = unit;
-  if (int error = finish(function, *parent, window, win)) return error;
+  if (int error = finish(function, *parent, window, win, window->base != nullptr)) return error;
   for (size_t i = 0; i < window->members.size(); ++i)
     if (i < base.size() && base[i] && (flavor == MPI_WIN_FLAVOR_SHARED || is_near(window->members[i]))) window->members[i].mapped = base[i];
   *static_cast<void**>(baseptr) = window->base;

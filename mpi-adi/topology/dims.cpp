@@ -42,7 +42,7 @@ extern "C" int PMPI_Dims_create(int nnodes, int ndims, int dims[]) {
   for (int i = 0; i < ndims; ++i) {
     if (dims[i] < 0) return raise(kName, nullptr, MPI_ERR_DIMS, "dimension %d is negative (%d)", i, dims[i]);
     if (dims[i] == 0) ++open;
-    if (dims[i] > 0) given *= dims[i];
+    if (dims[i] > 0) given = std::min<int64_t>(given * dims[i], int64_t{nnodes} + 1);  // more are too many, however many they are
   }
   if (nnodes % given != 0 || (open == 0 && given != nnodes))
     return raise(kName, nullptr, MPI_ERR_DIMS, "%d processes do not fit the %lld of the given dimensions", nnodes,

@@ -91,39 +91,49 @@ bool define_all() {
 struct Bounds {
   int64_t lower = std::numeric_limits<int64_t>::max();
   int64_t upper = std::numeric_limits<int64_t>::min();  // below `lower` where extents are negative
-  bool any = false;
+  bool any = false, fits = true;
 
-  // `low` and `high` of an element wherever the piece has one.
-  void include(const Piece& piece, int64_t low, int64_t high) {
+  // `low` and `high` of an element wherever the piece has one, none of which may lie farther than `most`.
+  void include(const Piece& piece, int64_t low, int64_t high, int64_t most) {
     for (int64_t row : {int64_t{0}, piece.count - 1})
       for (int64_t i : {int64_t{0}, piece.blocklength - 1}) {
-        const int64_t place = piece.displacement + row * piece.stride + i * piece.type->extent;
-        lower = std::min(lower, place + low);
-        upper = std::max(upper, place + high);
+        const Checked place = Checked(piece.displacement) + Checked(row) * piece.stride + Checked(i) * piece.type->extent;
+        const auto begin = (place + low).within(most), end = (place + high).within(most);
+        fits = fits && begin && end;
+        lower = std::min(lower, begin.value_or(lower));
+        upper = std::max(upper, end.value_or(upper));
       }
     any = true;
   }
 };
 
 // Bounds that were set count alone; else the data's, rounded up so that elements in a row are aligned (MPI-5.0, 5.1.7).
-void compute_bounds(Datatype& type) {
+bool compute_bounds(Datatype& type) {
   Bounds all, data;
   for (const Piece& piece : type.pieces) type.resized = type.resized || piece.type->resized;
   for (const Piece& piece : type.pieces) {
     const Datatype& part = *piece.type;
-    if (!type.resized || part.resized) all.include(piece, part.lb, part.lb + part.extent);
-    if (part.size > 0) data.include(piece, part.true_lb, part.true_lb + part.true_extent);
+    if (!type.resized || part.resized) all.include(piece, part.lb, part.lb + part.extent, kFarthestBound);
+    if (part.size > 0) data.include(piece, part.true_lb, part.true_lb + part.true_extent, kFarthest);
     type.alignment = std::max(type.alignment, part.alignment);
   }
+  if (!all.fits || !data.fits) return false;
   if (data.any) {
     type.true_lb = data.lower;
     type.true_extent = data.upper - data.lower;
   }
-  if (!all.any) return;
+  if (!all.any) return true;
   type.lb = all.lower;
   type.extent = all.upper - all.lower;
   const int64_t over = type.extent % type.alignment;
   if (!type.resized && over != 0) type.extent += type.alignment - over;
+  return true;
+}
+
+bool fits_in_memory(const std::vector<Piece>& pieces) {
+  Checked bytes = 0;
+  for (const Piece& piece : pieces) bytes = bytes + Checked(piece.blocklength) * piece.count * piece.type->size;
+  return bytes.within(kFarthest).has_value();
 }
 
 void compute_data(Datatype& type) {
@@ -154,13 +164,20 @@ MPI_Datatype handle_of(const Datatype* type) {
                                         static_cast<uintptr_t>(type - predefined_types.data()));
 }
 
-Datatype* make_type(std::vector<Piece> pieces) {
-  Datatype* made = derived_types.claim();
-  if (made == nullptr) return nullptr;
+Datatype* make_type(std::vector<Piece> pieces, Refusal& refusal) {
+  std::erase_if(pieces, [](const Piece& piece) { return !has_bounds(piece); });
+  Datatype* made = fits_in_memory(pieces) ? derived_types.claim() : nullptr;
+  if (made == nullptr) {
+    refusal = fits_in_memory(pieces) ? Refusal{MPI_ERR_NO_MEM, "too many datatypes are in use; free some first"} : kReachesTooFar;
+    return nullptr;
+  }
   made->pieces = std::move(pieces);
-  std::erase_if(made->pieces, [](const Piece& piece) { return !has_bounds(piece); });
   for (const Piece& piece : made->pieces) retain(piece.type);
-  compute_bounds(*made);
+  if (!compute_bounds(*made)) {
+    release_derived(made);
+    refusal = kReachesTooFar;
+    return nullptr;
+  }
   compute_data(*made);
   compute_dense(*made);
   return made;

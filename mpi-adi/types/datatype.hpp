@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "mpi-adi/core/attributes.hpp"
+#include "mpi-adi/core/checked.hpp"
 #include "mpi-adi/mpi.h"
 #include "mpi-adi/types/layout.hpp"
 
@@ -80,8 +81,13 @@ inline Datatype* find_type(MPI_Datatype handle, MPI_Count count) {
 }
 MPI_Datatype handle_of(const Datatype* type);
 
-// A new type of these pieces, not committed, with one reference. nullptr: too many datatypes are in use.
-Datatype* make_type(std::vector<Piece> pieces);
+// A new type of these pieces, not committed, with one reference. nullptr, and the cause: it cannot be had.
+struct Refusal {
+  int error_class = 0;
+  const char* sentence = nullptr;
+};
+constexpr Refusal kReachesTooFar{MPI_ERR_ARG, "the datatype would have more data, or reach farther, than memory can"};
+Datatype* make_type(std::vector<Piece> pieces, Refusal& refusal);
 void set_bounds(Datatype& type, int64_t lb, int64_t extent);
 inline Datatype* retain(Datatype* type) {
   if (!type->predefined) type->references.fetch_add(1, std::memory_order_relaxed);
@@ -90,6 +96,13 @@ inline Datatype* retain(Datatype* type) {
 void release_derived(Datatype* type);
 inline void release(Datatype* type) {
   if (!type->predefined) release_derived(type);
+}
+
+// Are `count` elements, not negative, something that memory can hold?
+inline bool fits_in_memory(MPI_Count count, const Datatype& type) {
+  int64_t bytes, reach;
+  if (__builtin_mul_overflow(count, type.size, &bytes) || bytes > kMaxBytes) return false;
+  return type.dense || count <= 1 || (!__builtin_mul_overflow(count, type.extent, &reach) && reach <= kFarthest && reach >= -kFarthest);
 }
 
 // `count` elements as they lie around a buffer's address.

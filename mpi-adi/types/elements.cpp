@@ -63,6 +63,8 @@ int set_elements(const char* function, MPI_Status* status, MPI_Datatype datatype
   Datatype* found;
   if (int error = check(function, datatype, found, {status})) return error;
   if (count < 0) return raise(function, nullptr, MPI_ERR_COUNT, "the count is negative");
+  if (found->elements > 0 && !fits_in_memory(count / found->elements, *found))
+    return raise(function, nullptr, MPI_ERR_COUNT, "%lld elements are more than memory can hold", static_cast<long long>(count));
   set_received_bytes(*status, static_cast<uint64_t>(bytes_of_elements(*found, count)));
   return MPI_SUCCESS;
 }

@@ -119,10 +119,14 @@ int check_count(const char* function, const Communicator* comm, MPI_Count count)
                static_cast<long long>(count));
 }
 
-// What packing has in common: `bytes` of data, `room` bytes in the packed buffer, of which `position` are used.
-int check_pack(const char* function, const Communicator* comm, const Datatype& type, MPI_Count count, int64_t bytes, const void* data,
-               const void* packed, int64_t room, int64_t position) {
+int check_elements(const char* function, const Communicator* comm, const Datatype& type, MPI_Count count) {
   if (int error = check_count(function, comm, count)) return error;
+  return fits_in_memory(count, type) ? MPI_SUCCESS : raise_too_many(function, comm, count, type);
+}
+
+// What packing has in common: `bytes` of data, `room` bytes in the packed buffer, of which `position` are used.
+int check_pack(const char* function, const Communicator* comm, const Datatype& type, int64_t bytes, const void* data, const void* packed,
+               int64_t room, int64_t position) {
   if (!type.committed) return raise(function, comm, MPI_ERR_TYPE, "the datatype is not committed");
   if (position < 0 || position > room)
     return raise(function, comm, MPI_ERR_ARG, "the position %lld is not within the packed buffer", static_cast<long long>(position));
@@ -143,8 +147,9 @@ int pack(const char* function, const void* inbuf, MPI_Count incount, MPI_Datatyp
   Datatype* type;
   if (int error = check(function, comm, found, {position})) return error;
   if (int error = check(function, datatype, type, {})) return error;
+  if (int error = check_elements(function, found, *type, incount)) return error;
   const int64_t bytes = type->size * incount;
-  if (int error = check_pack(function, found, *type, incount, bytes, inbuf, outbuf, outsize, *position)) return error;
+  if (int error = check_pack(function, found, *type, bytes, inbuf, outbuf, outsize, *position)) return error;
   pack(layout_of(*type, incount), inbuf, 0, bytes, static_cast<char*>(outbuf) + *position);
   *position += static_cast<Size>(bytes);
   return MPI_SUCCESS;
@@ -157,8 +162,9 @@ int unpack(const char* function, const void* inbuf, Size insize, Size* position,
   Datatype* type;
   if (int error = check(function, comm, found, {position})) return error;
   if (int error = check(function, datatype, type, {})) return error;
+  if (int error = check_elements(function, found, *type, outcount)) return error;
   const int64_t bytes = type->size * outcount;
-  if (int error = check_pack(function, found, *type, outcount, bytes, outbuf, inbuf, insize, *position)) return error;
+  if (int error = check_pack(function, found, *type, bytes, outbuf, inbuf, insize, *position)) return error;
   unpack(layout_of(*type, outcount), outbuf, 0, bytes, static_cast<const char*>(inbuf) + *position);
   *position += static_cast<Size>(bytes);
   return MPI_SUCCESS;
@@ -170,7 +176,7 @@ int pack_size(const char* function, MPI_Count incount, MPI_Datatype datatype, MP
   Datatype* type;
   if (int error = check(function, comm, found, {size})) return error;
   if (int error = check(function, datatype, type, {})) return error;
-  if (int error = check_count(function, found, incount)) return error;
+  if (int error = check_elements(function, found, *type, incount)) return error;
   const int64_t bytes = type->size * incount;
   *size = static_cast<Size>(bytes) == bytes ? static_cast<Size>(bytes) : Size{MPI_UNDEFINED};
   return MPI_SUCCESS;
@@ -181,8 +187,8 @@ int pack_external(const char* function, const char datarep[], const void* inbuf,
   Datatype* type;
   if (int error = check(function, datatype, type, {position})) return error;
   if (int error = check_external(function, datarep)) return error;
-  if (int error = check_pack(function, nullptr, *type, incount, external_bytes(*type, incount), inbuf, outbuf, outsize, *position))
-    return error;
+  if (int error = check_elements(function, nullptr, *type, incount)) return error;
+  if (int error = check_pack(function, nullptr, *type, external_bytes(*type, incount), inbuf, outbuf, outsize, *position)) return error;
   const auto* in = static_cast<const unsigned char*>(inbuf);
   auto* out = static_cast<unsigned char*>(outbuf) + *position;
   for_each_number(*type, incount, [&](const Datatype& elementary, int64_t displacement, int64_t bytes, int64_t external) {
@@ -198,8 +204,8 @@ int unpack_external(const char* function, const char datarep[], const void* inbu
   Datatype* type;
   if (int error = check(function, datatype, type, {position})) return error;
   if (int error = check_external(function, datarep)) return error;
-  if (int error = check_pack(function, nullptr, *type, outcount, external_bytes(*type, outcount), outbuf, inbuf, insize, *position))
-    return error;
+  if (int error = check_elements(function, nullptr, *type, outcount)) return error;
+  if (int error = check_pack(function, nullptr, *type, external_bytes(*type, outcount), outbuf, inbuf, insize, *position)) return error;
   const auto* in = static_cast<const unsigned char*>(inbuf) + *position;
   auto* out = static_cast<unsigned char*>(outbuf);
   for_each_number(*type, outcount, [&](const Datatype& elementary, int64_t displacement, int64_t bytes, int64_t external) {
@@ -215,7 +221,7 @@ int pack_external_size(const char* function, const char datarep[], MPI_Count inc
   Datatype* type;
   if (int error = check(function, datatype, type, {size})) return error;
   if (int error = check_external(function, datarep)) return error;
-  if (int error = check_count(function, nullptr, incount)) return error;
+  if (int error = check_elements(function, nullptr, *type, incount)) return error;
   *size = external_bytes(*type, incount);
   return MPI_SUCCESS;
 }

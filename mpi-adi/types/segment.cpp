@@ -7,11 +7,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
 #include "mpi-adi/comm/exchange.hpp"
 #include "mpi-adi/comm/processes.hpp"
+#include "mpi-adi/core/checked.hpp"
 
 namespace portunus::mpi {
 namespace {
@@ -47,21 +49,23 @@ bool share_memory(Communicator& comm, size_t bytes, Segment& segment, std::vecto
   const Exchange all(comm);
   if (all.allgather(wishes.data(), sizeof(Wish)) != MPI_SUCCESS) return false;
   base.assign(n, nullptr);
-  size_t first = n, total = 0;
+  size_t first = n;
+  Checked total = 0;
   std::vector<size_t> offsets(n, 0);
   std::vector<bool> near(n, false);
   for (size_t i = 0; i < n; ++i) {
     near[i] = same_node(comm.job_rank(static_cast<int>(i)), comm.job_rank(comm.rank));
     if (!near[i]) continue;
     if (first == n) first = i;
-    offsets[i] = total;  // one after the other, as MPI_Win_allocate_shared promises
-    total += (wishes[i].bytes + 15) / 16 * 16;
+    offsets[i] = static_cast<size_t>(total.within(kMaxBytes).value_or(0));  // one after the other, as MPI_Win_allocate_shared promises
+    total = total + static_cast<int64_t>(std::min<uint64_t>(wishes[i].bytes, kMaxBytes + 1) + 15) / 16 * 16;
   }
-  segment.bytes = (total + kPage) / kPage * kPage;
+  const bool is_possible = total.within(kMaxBytes).has_value();
+  if (is_possible) segment.bytes = (static_cast<size_t>(*total.within()) + kPage) / kPage * kPage;
   char name[64];
   write_name(name, wishes[first].maker, comm.context);
   int descriptor = -1;
-  if (first == own) {
+  if (first == own && is_possible) {
     descriptor = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
     if (descriptor >= 0 && posix_fallocate(descriptor, 0, static_cast<off_t>(segment.bytes)) != 0) {
       close(descriptor);

@@ -4,6 +4,7 @@
 // Thread: any. Source: MPI-5.0, 5.1.3, 5.1.4.
 #include <algorithm>
 
+#include "mpi-adi/core/checked.hpp"
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/types/type_create.hpp"
 
@@ -23,27 +24,37 @@ class ArrayType {
   // Of `whole` elements of the next dimension, `count` blocks of `length` that begin every `apart` elements from `start` on,
   // and a last one of `rest`.
   void add_dimension(int64_t whole, int64_t start, int64_t count, int64_t length, int64_t apart, int64_t rest) {
+    const auto next = (Checked(stride_) * whole).within(kFarthest);
+    if (!next) return give_up(kReachesTooFar);
     replace({{type_, 0, 1, length, stride_}}, [&](Datatype* block) {
-      std::vector<Piece> pieces = {{block, start * stride_, 1, count, apart * stride_}};
-      if (rest > 0) pieces.push_back({type_, (start + count * apart) * stride_, 1, rest, stride_});
+      std::vector<Piece> pieces;
+      if (count > 0) pieces.push_back({block, start * stride_, 1, count, count > 1 ? apart * stride_ : 0});
+      if (rest > 0) pieces.push_back({type_, (count > 0 ? start + count * apart : start) * stride_, 1, rest, stride_});
       return pieces;
     });
-    stride_ *= whole;
+    stride_ = *next;
   }
-  // One reference for the caller, with the whole array's bounds; nullptr: too many datatypes are in use.
+  // One reference for the caller, with the whole array's bounds; nullptr: see refusal().
   Datatype* finish() {
     if (type_ == nullptr) return nullptr;
-    Datatype* made = make_type({{type_, 0, 1}});
+    Datatype* made = make_type({{type_, 0, 1}}, refusal_);
     if (made != nullptr) set_bounds(*made, 0, stride_);
     return made;
   }
+  const Refusal& refusal() const { return refusal_; }
 
  private:
+  void give_up(const Refusal& why) {
+    if (type_ == nullptr) return;
+    release(type_);
+    type_ = nullptr;
+    refusal_ = why;
+  }
   template <class Outer>
   void replace(std::vector<Piece> inner, Outer&& outer) {
     if (type_ == nullptr) return;
-    Datatype* block = make_type(std::move(inner));
-    Datatype* made = block ? make_type(outer(block)) : nullptr;
+    Datatype* block = make_type(std::move(inner), refusal_);
+    Datatype* made = block ? make_type(outer(block), refusal_) : nullptr;
     if (block != nullptr) release(block);
     release(type_);
     type_ = made;
@@ -51,11 +62,12 @@ class ArrayType {
 
   Datatype* type_;
   int64_t stride_;
+  Refusal refusal_;
 };
 
 int hand_out(const char* function, ArrayType& array, Recipe recipe, MPI_Datatype* result) {
   Datatype* made = array.finish();
-  if (made == nullptr) return raise(function, nullptr, MPI_ERR_NO_MEM, "too many datatypes are in use; free some first");
+  if (made == nullptr) return raise(function, nullptr, array.refusal().error_class, "%s", array.refusal().sentence);
   keep_recipe(*made, std::move(recipe));
   *result = handle_of(made);
   return MPI_SUCCESS;
@@ -92,7 +104,9 @@ struct Distribution {
 };
 
 void add_dimension(ArrayType& array, const Distribution& given) {
-  const int64_t length = given.block(), start = length * given.place, round = length * given.processes;
+  const int64_t length = std::min(given.block(), given.size);  // a longer block is never full
+  const int64_t start = std::min((Checked(length) * given.place).within().value_or(given.size), given.size);
+  const int64_t round = (Checked(length) * given.processes).within().value_or(given.size);
   const int64_t left = std::max<int64_t>(given.size - start, 0);  // from this process's first block on
   const int64_t full = left / round + (left % round >= length);
   const int64_t rest = left % round >= length ? 0 : left % round;
@@ -125,7 +139,7 @@ int darray(const char* function, int size, int rank, int ndims, const Count gsiz
   if (int error = check(function, oldtype, old, {newtype, gsizes, distribs, dargs, psizes})) return error;
   if (int error = check_order(function, ndims, order)) return error;
   int64_t processes = 1;
-  for (int i = 0; i < ndims; ++i) processes *= std::max(psizes[i], 0);
+  for (int i = 0; i < ndims && processes <= size; ++i) processes *= std::max(psizes[i], 0);
   if (processes != size || rank < 0 || rank >= size)
     return raise(function, nullptr, MPI_ERR_ARG, "rank %d of %d does not fit a grid of %lld processes", rank, size,
                  static_cast<long long>(processes));
@@ -134,7 +148,7 @@ int darray(const char* function, int size, int rank, int ndims, const Count gsiz
     below /= psizes[i];
     given.push_back({gsizes[i], distribs[i], dargs[i], psizes[i], left / below});
     left %= below;
-    if (given.back().size < 1 || given.back().block() == 0)
+    if (given.back().size < 1 || given.back().size > kFarthest || given.back().block() == 0)
       return raise(function, nullptr, MPI_ERR_ARG, "dimension %d of size %lld cannot be distributed that way over %d processes", i,
                    static_cast<long long>(gsizes[i]), psizes[i]);
   }

@@ -5,6 +5,7 @@
 #include "mpi-adi/types/type_create.hpp"
 
 #include "mpi-adi/core/arguments.hpp"
+#include "mpi-adi/core/checked.hpp"
 #include "mpi-adi/core/profiling.hpp"
 
 namespace portunus::mpi {
@@ -18,8 +19,9 @@ int check(const char* function, MPI_Datatype handle, Datatype*& found, std::init
 }
 
 int hand_out(const char* function, std::vector<Piece> pieces, Recipe recipe, MPI_Datatype* result) {
-  Datatype* made = make_type(std::move(pieces));
-  if (made == nullptr) return raise(function, nullptr, MPI_ERR_NO_MEM, "too many datatypes are in use; free some first");
+  Refusal refusal;
+  Datatype* made = make_type(std::move(pieces), refusal);
+  if (made == nullptr) return raise(function, nullptr, refusal.error_class, "%s", refusal.sentence);
   keep_recipe(*made, std::move(recipe));
   *result = handle_of(made);
   return MPI_SUCCESS;
@@ -53,6 +55,8 @@ int check_lengths(const char* function, Count count, const Count lengths[]) {
   return MPI_SUCCESS;
 }
 
+int refuse(const char* function) { return raise(function, nullptr, kReachesTooFar.error_class, "%s", kReachesTooFar.sentence); }
+
 // The extent that displacements in elements are multiples of; 0 for what is no datatype, which is found out later.
 int64_t extent_of(MPI_Datatype handle) {
   const Datatype* found = find_type(handle);
@@ -81,7 +85,10 @@ int vector(const char* function, int combiner, Count count, Count blocklength, S
   recipe.add<Count>(count);
   recipe.add<Count>(blocklength);
   recipe.add<Count>(stride);
-  return hand_out(function, {{old, 0, blocklength, count, stride * unit}}, std::move(recipe), newtype);
+  const bool is_empty = count == 0 || blocklength == 0;
+  const auto apart = is_empty ? 0 : (Checked(stride) * unit).within();
+  if (!apart) return refuse(function);
+  return hand_out(function, {{old, 0, blocklength, count, *apart}}, std::move(recipe), newtype);
 }
 
 // Blocks of lengths[i], or all of `length` when that is null, at displacements[i] * unit.
@@ -102,7 +109,11 @@ int indexed(const char* function, int combiner, Count count, const Count* length
   std::vector<Piece> pieces;
   for (Count i = 0; i < count; ++i) {
     recipe.add<Count>(displacements[i]);
-    pieces.push_back({old, displacements[i] * unit, lengths ? lengths[i] : length});
+    const Count elements = lengths ? lengths[i] : length;
+    if (elements == 0) continue;
+    const auto place = (Checked(displacements[i]) * unit).within();
+    if (!place) return refuse(function);
+    pieces.push_back({old, *place, elements});
   }
   return hand_out(function, std::move(pieces), std::move(recipe), newtype);
 }
@@ -137,6 +148,7 @@ template <class Count>
 int resized(const char* function, MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent, MPI_Datatype* newtype) {
   Datatype* old;
   if (int error = check(function, oldtype, old, {newtype})) return error;
+  if (!Checked(lb).within(kFarthestBound) || !(Checked(lb) + extent).within(kFarthestBound)) return refuse(function);
   Recipe recipe(MPI_COMBINER_RESIZED, {}, {old});
   recipe.add<Count>(lb);
   recipe.add<Count>(extent);
