@@ -36,22 +36,37 @@ AllAnd all_and_of(const Exchange& members) {
   return [&members](uint64_t* words, size_t count) { return members.all_and(words, count); };
 }
 
+namespace {
+
+// Each side for itself, then the two first ranks with each other, then each side is told.
+int both_sides_and(Communicator& comm, uint64_t* words, size_t count, int error) {
+  const Exchange side(*comm.local);
+  error = side.all_and(words, count, error);
+  if (comm.rank == 0) {
+    std::vector<uint64_t> theirs(count);
+    const size_t bytes = count * sizeof *words;
+    const int swapped = swap_bytes(comm, Traffic::groups, 0, words, bytes_to_send(error, bytes), theirs.data(), bytes, 0);
+    if (error == MPI_SUCCESS) error = swapped;
+    for (size_t i = 0; i < count; ++i) words[i] &= theirs[i];
+  }
+  const int told = side.broadcast(words, count * sizeof *words, 0, error);
+  return error != MPI_SUCCESS ? error : told;
+}
+
+int all_and(Communicator& comm, uint64_t* words, size_t count, int error = MPI_SUCCESS) {
+  return comm.inter ? both_sides_and(comm, words, count, error) : Exchange(comm).all_and(words, count, error);
+}
+
+}  // namespace
+
 AllAnd all_and_of(Communicator& comm) {
-  if (!comm.inter) return [&comm](uint64_t* words, size_t count) { return Exchange(comm).all_and(words, count); };
-  // Each side for itself, then the two first ranks with each other, then each side is told.
-  return [&comm](uint64_t* words, size_t count) {
-    const Exchange side(*comm.local);
-    int error = side.all_and(words, count);
-    if (comm.rank == 0) {
-      std::vector<uint64_t> theirs(count);
-      const size_t bytes = count * sizeof *words;
-      const int swapped = swap_bytes(comm, Traffic::groups, 0, words, error ? 0 : bytes, theirs.data(), bytes, 0);
-      if (error == MPI_SUCCESS) error = swapped;
-      for (size_t i = 0; i < count; ++i) words[i] &= theirs[i];
-    }
-    const int told = side.broadcast(words, count * sizeof *words, 0, error);
-    return error != MPI_SUCCESS ? error : told;
-  };
+  return [&comm](uint64_t* words, size_t count) { return all_and(comm, words, count); };
+}
+
+int decline(Communicator& comm, int code) {
+  ContextOffer none{};
+  all_and(comm, none.data(), none.size(), kFaultElsewhere);
+  return code;
 }
 
 uint64_t key_of(const Communicator& comm, Traffic traffic, int tag) {
@@ -61,6 +76,7 @@ uint64_t key_of(const Communicator& comm, Traffic traffic, int tag) {
 int raise_creation(const char* function, const Communicator& comm, int error) {
   if (comm.is_revoked()) return raise_revoked(function, comm);
   if (error == MPI_ERR_PROC_ABORTED) return raise(function, &comm, error, "a rank cannot be reached; it has probably ended");
+  if (error == kFaultElsewhere) return raise(function, &comm, error, "the arguments of another rank are wrong; see its error");
   return raise(function, &comm, MPI_ERR_NO_MEM,
                "some rank has too many communicators or groups in use (at most %d communicators); free some first", max_communicators());
 }
@@ -123,25 +139,33 @@ Group* group_of(const Group& parent, const std::vector<int>& ranks) {
 }
 
 // The other side's choices, by way of the first ranks.
-int learn_remote(Communicator& comm, const std::vector<Choice>& own, std::vector<Choice>& remote) {
+int learn_remote(Communicator& comm, const std::vector<Choice>& own, std::vector<Choice>& remote, int error) {
   remote.resize(static_cast<size_t>(comm.peers));
   const size_t bytes = remote.size() * sizeof remote[0];
-  int error = MPI_SUCCESS;
-  if (comm.rank == 0) error = swap_bytes(comm, Traffic::groups, 0, own.data(), own.size() * sizeof own[0], remote.data(), bytes, 0);
+  if (comm.rank == 0) {
+    const size_t sent = bytes_to_send(error, own.size() * sizeof own[0]);
+    const int swapped = swap_bytes(comm, Traffic::groups, 0, own.data(), sent, remote.data(), bytes, 0);
+    if (error == MPI_SUCCESS) error = swapped;
+  }
   const int told = Exchange(*comm.local).broadcast(remote.data(), bytes, 0, error);
   return error != MPI_SUCCESS ? error : told;
+}
+
+// Everybody's choices, on both sides.
+int exchange_choices(Communicator& comm, Choice own, int error, std::vector<Choice>& choices, std::vector<Choice>& remote) {
+  Communicator& side = comm.inter ? *comm.local : comm;
+  choices.resize(static_cast<size_t>(side.size));
+  choices[static_cast<size_t>(side.rank)] = own;
+  error = Exchange(side).allgather(choices.data(), sizeof(Choice), error);
+  return comm.inter ? learn_remote(comm, choices, remote, error) : error;
 }
 
 // All take part in all agreements that a split needs: one, as the new communicators are disjoint and may have the same
 // context. With an intercommunicator a color of one side only makes nothing.
 int split(const char* function, Communicator& comm, int color, int key, MPI_Comm* result) {
   *result = MPI_COMM_NULL;
-  Communicator& side = comm.inter ? *comm.local : comm;
-  std::vector<Choice> choices(static_cast<size_t>(side.size)), remote_choices;
-  choices[static_cast<size_t>(side.rank)] = {color, key};
-  int error = Exchange(side).allgather(choices.data(), sizeof(Choice));
-  if (error == MPI_SUCCESS && comm.inter) error = learn_remote(comm, choices, remote_choices);
-  if (error != MPI_SUCCESS) return raise_creation(function, comm, error);
+  std::vector<Choice> choices, remote_choices;
+  if (int error = exchange_choices(comm, {color, key}, MPI_SUCCESS, choices, remote_choices)) return raise_creation(function, comm, error);
 
   std::vector<int> mine, theirs;
   if (color != MPI_UNDEFINED) {
@@ -189,6 +213,12 @@ int check_subgroup(const char* function, MPI_Comm comm, MPI_Group group, MPI_Com
 }
 
 }  // namespace
+
+int decline_split(Communicator& comm, int code) {
+  std::vector<Choice> choices, remote_choices;
+  exchange_choices(comm, {MPI_UNDEFINED, 0}, kFaultElsewhere, choices, remote_choices);
+  return code;
+}
 
 int free_communicator(const char* function, MPI_Comm* handle) {
   Communicator* comm;
@@ -247,7 +277,8 @@ extern "C" int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newc
   static constexpr char kName[] = "MPI_Comm_split";
   Communicator* found;
   if (int error = check(kName, comm, found, {newcomm})) return error;
-  if (color < 0 && color != MPI_UNDEFINED) return raise(kName, found, MPI_ERR_ARG, "the color %d is negative and not MPI_UNDEFINED", color);
+  if (color < 0 && color != MPI_UNDEFINED)
+    return decline_split(*found, raise(kName, found, MPI_ERR_ARG, "the color %d is negative and not MPI_UNDEFINED", color));
   return split(kName, *found, color, key, newcomm);
 }
 MPI_WEAK_NAME(Comm_split)
@@ -256,7 +287,7 @@ extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_
   static constexpr char kName[] = "MPI_Comm_split_type";
   Communicator* found;
   if (int error = check(kName, comm, found, {newcomm})) return error;
-  if (int error = check_info(kName, found, info)) return error;
+  if (int error = check_info(kName, found, info)) return decline_split(*found, error);
   int color = MPI_UNDEFINED;
   switch (split_type) {
     case MPI_COMM_TYPE_SHARED: color = node_color(*found); break;
@@ -268,7 +299,7 @@ extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_
       if (spans_nodes(*found)) color = node_color(*found);
       break;
     case MPI_UNDEFINED: break;
-    default: return raise(kName, found, MPI_ERR_ARG, "%d is no type of split", split_type);
+    default: return decline_split(*found, raise(kName, found, MPI_ERR_ARG, "%d is no type of split", split_type));
   }
   return split(kName, *found, color, key, newcomm);
 }
@@ -279,7 +310,8 @@ extern "C" int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcom
   Communicator* parent;
   Group* members;
   std::vector<int> ranks;
-  if (int error = check_subgroup(kName, comm, group, newcomm, parent, members, ranks)) return error;
+  if (int error = check_subgroup(kName, comm, group, newcomm, parent, members, ranks))
+    return parent != nullptr ? decline_split(*parent, error) : error;
   // The groups of a call are equal or disjoint, so the first member's rank tells them apart, and positions order them.
   const auto place = std::find(ranks.begin(), ranks.end(), parent->rank);
   const bool member = place != ranks.end();

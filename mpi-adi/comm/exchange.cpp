@@ -10,8 +10,9 @@
 namespace portunus::mpi {
 namespace {
 
-// A message shorter than agreed says that its sender misses somebody.
+// A message shorter than agreed says that its sender misses somebody, or of whose arguments it has heard.
 int outcome(const Request& request, size_t count) {
+  if (!request.failed() && request.receives && request.length == 1 && count > 1) return kFaultElsewhere;
   return request.failed() || (request.receives && request.length != count) ? MPI_ERR_PROC_ABORTED : MPI_SUCCESS;
 }
 
@@ -78,16 +79,15 @@ int Exchange::both(const void* out, size_t out_count, int to, void* in, size_t i
   return send_and_receive(comm, traffic, tag, out, out_count, rank_of(to), in, in_count, rank_of(from));
 }
 
-int Exchange::allgather(void* records, size_t each) const {
+int Exchange::allgather(void* records, size_t each, int error) const {
   const size_t n = static_cast<size_t>(size()), place = static_cast<size_t>(me);
   std::byte* all = static_cast<std::byte*>(records);
   std::vector<std::byte> turned(n * each);  // from this member's record on
   std::memcpy(turned.data(), all + place * each, each);
-  int error = MPI_SUCCESS;
   for (size_t distance = 1; distance < n; distance *= 2) {
     const size_t count = std::min(distance, n - distance) * each;
     const int to = static_cast<int>((place + n - distance) % n), from = static_cast<int>((place + distance) % n);
-    const int now = both(turned.data(), error ? 0 : count, to, turned.data() + distance * each, count, from);
+    const int now = both(turned.data(), bytes_to_send(error, count), to, turned.data() + distance * each, count, from);
     if (error == MPI_SUCCESS) error = now;
   }
   if (error != MPI_SUCCESS) return error;
@@ -107,19 +107,18 @@ int Exchange::broadcast(void* bytes, size_t count, int root, int error) const {
   }
   for (bit >>= 1; bit > 0; bit >>= 1) {
     if (relative + bit >= n) continue;
-    const int sent = send_bytes(comm, traffic, tag, bytes, error ? 0 : count, member(relative + bit));
+    const int sent = send_bytes(comm, traffic, tag, bytes, bytes_to_send(error, count), member(relative + bit));
     if (error == MPI_SUCCESS) error = sent;
   }
   return error;
 }
 
-int Exchange::all_and(uint64_t* words, size_t count) const {
+int Exchange::all_and(uint64_t* words, size_t count, int error) const {
   std::vector<uint64_t> theirs(count);
   const size_t bytes = count * sizeof *words;
-  int error = MPI_SUCCESS;
   for (int bit = 1; bit < size(); bit <<= 1) {
     if (me & bit) {
-      const int sent = send_bytes(comm, traffic, tag, words, error ? 0 : bytes, rank_of(me - bit));
+      const int sent = send_bytes(comm, traffic, tag, words, bytes_to_send(error, bytes), rank_of(me - bit));
       if (error == MPI_SUCCESS) error = sent;
       break;
     }

@@ -3,7 +3,8 @@
 // Other than MPI's collectives they work over any part of a communicator, and before a new one exists.
 // Thread: any; exchanges at one time differ in communicator, traffic or tag.
 // Invariants: functions return MPI_SUCCESS or a class of errors, and call no error handler. Who misses a member, or heard
-// from somebody who does, goes on with empty messages, so that nobody waits for ever and all learn of it.
+// from somebody who does, goes on with empty messages, so that nobody waits for ever and all learn of it. Whose arguments are wrong
+// takes part with kFaultElsewhere, which the others learn by messages of one byte.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +22,10 @@ int receive_bytes(Communicator& comm, Traffic traffic, int tag, void* bytes, siz
 // Both at once, with one peer.
 int swap_bytes(Communicator& comm, Traffic traffic, int tag, const void* out, size_t out_count, void* in, size_t in_count, int peer);
 
+constexpr int kFaultElsewhere = MPI_ERR_ARG;
+// Of `count`: how many say what `error` is.
+inline size_t bytes_to_send(int error, size_t count) { return error == MPI_SUCCESS ? count : error == kFaultElsewhere ? 1 : 0; }
+
 struct Exchange {
   Communicator& comm;  // an intracommunicator
   Traffic traffic = Traffic::collectives;
@@ -36,10 +41,10 @@ struct Exchange {
   int rank_of(int place) const { return members.empty() ? place : members[static_cast<size_t>(place)]; }
 
   // Room for size() records of `each` bytes; this process's own is in its place already.
-  int allgather(void* records, size_t each) const;
-  // `error` of the root: it has nothing to tell, and nobody succeeds.
+  // `error`: this process, or the root, has nothing to tell, and nobody succeeds.
+  int allgather(void* records, size_t each, int error = MPI_SUCCESS) const;
   int broadcast(void* bytes, size_t count, int root, int error = MPI_SUCCESS) const;
-  int all_and(uint64_t* words, size_t count) const;
+  int all_and(uint64_t* words, size_t count, int error = MPI_SUCCESS) const;
 
  private:
   int both(const void* out, size_t out_count, int to, void* in, size_t in_count, int from) const;

@@ -7,6 +7,7 @@
 #include "mpi-adi/comm/intercomm.hpp"
 #include "mpi-adi/comm/processes.hpp"
 #include "mpi-adi/core/checks.hpp"
+#include "mpi-adi/core/error_codes.hpp"
 #include "mpi-adi/core/profiling.hpp"
 
 namespace portunus::mpi {
@@ -21,6 +22,12 @@ struct Bridge {
   int tag;
 
   bool leads() const { return local.rank == local_leader; }
+  // The leader's verdict on what it alone can see, for all of its side: MPI_SUCCESS, or the class of its fault.
+  int verdict(int own) const {
+    int told = own;
+    const int error = Exchange(local).broadcast(&told, sizeof told, local_leader);
+    return error != MPI_SUCCESS ? error : told;
+  }
   // The leaders swap, and each tells its side.
   int swap(const void* out, size_t out_bytes, void* in, size_t in_bytes) const {
     int error = MPI_SUCCESS;
@@ -50,16 +57,20 @@ bool disjoint(const Group& group, const std::vector<int>& others) {
   return true;
 }
 
-int check_leaders(const char* function, const Bridge& bridge) {
+// `fault`: what the leader's caller has found, and raised.
+int check_leaders(const char* function, const Bridge& bridge, int fault = MPI_SUCCESS) {
   const Communicator& local = bridge.local;
   if (bridge.local_leader < 0 || bridge.local_leader >= local.size)
     return raise(function, &local, MPI_ERR_RANK, "there is no rank %d among %d to lead", bridge.local_leader, local.size);
   if (bridge.tag < 0 || bridge.tag > kMaxTag)
     return raise(function, &local, MPI_ERR_TAG, "the tag %d is not between 0 and %d", bridge.tag, kMaxTag);
-  if (bridge.leads() && (bridge.remote_leader < 0 || bridge.remote_leader >= bridge.peer->peers))
-    return raise(function, &local, MPI_ERR_RANK, "there is no rank %d among %d to lead the other side", bridge.remote_leader,
-                 bridge.peer->peers);
-  return MPI_SUCCESS;
+  if (fault == MPI_SUCCESS && bridge.leads() && (bridge.remote_leader < 0 || bridge.remote_leader >= bridge.peer->peers))
+    fault = raise(function, &local, MPI_ERR_RANK, "there is no rank %d among %d to lead the other side", bridge.remote_leader,
+                  bridge.peer->peers);
+  const int told = bridge.verdict(fault == kNobodyThere ? fault : class_of(fault));
+  if (fault != MPI_SUCCESS || told == kNobodyThere) return told == kNobodyThere ? told : fault;
+  if (told == MPI_ERR_PROC_ABORTED) return raise_creation(function, local, told);
+  return told == MPI_SUCCESS ? told : raise(function, &local, told, "the leader, rank %d, gave wrong arguments", bridge.local_leader);
 }
 
 int connect(const char* function, const Bridge& bridge, MPI_Comm* result) {
@@ -95,9 +106,9 @@ int connect(const char* function, const Bridge& bridge, MPI_Comm* result) {
 }  // namespace
 
 int connect_groups(const char* function, Communicator& local, int local_leader, Communicator& peer, int remote_leader, int tag,
-                   MPI_Comm* result) {
+                   MPI_Comm* result, int fault) {
   const Bridge bridge{local, local_leader, &peer, remote_leader, tag};
-  if (int error = check_leaders(function, bridge)) return error;
+  if (int error = check_leaders(function, bridge, fault)) return error == kNobodyThere ? MPI_SUCCESS : error;
   return connect(function, bridge, result);
 }
 
@@ -125,10 +136,9 @@ extern "C" int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_
   if (int error = check(kName, local_comm, local, {newintercomm})) return error;
   if (local->inter) return raise(kName, local, MPI_ERR_COMM, "the local communicator is an intercommunicator");
   *newintercomm = MPI_COMM_NULL;
-  if (local->rank == local_leader)
-    if (int error = check(kName, peer_comm, peer, {})) return error;
+  const int fault = local->rank == local_leader ? check(kName, peer_comm, peer, {}) : MPI_SUCCESS;
   const Bridge bridge{*local, local_leader, peer, remote_leader, tag};
-  if (int error = check_leaders(kName, bridge)) return error;
+  if (int error = check_leaders(kName, bridge, fault)) return error;
   return connect(kName, bridge, newintercomm);
 }
 MPI_WEAK_NAME(Intercomm_create)

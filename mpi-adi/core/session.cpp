@@ -98,6 +98,17 @@ int make(const char* function, Group& group, const char* stringtag, MPI_Info inf
   return MPI_SUCCESS;
 }
 
+// The leader of the other side. Answers the error that was raised on `side`, kNobodyThere, or MPI_SUCCESS.
+int find_leader(const char* function, const Communicator& side, MPI_Group handle, int rank, int& leader) {
+  const Group* remote = find_group(handle);
+  if (remote == nullptr) return raise(function, &side, MPI_ERR_GROUP, "the remote group is none");
+  if (remote->size == 0) return kNobodyThere;
+  if (rank < 0 || rank >= remote->size)
+    return raise(function, &side, MPI_ERR_RANK, "there is no rank %d among %d to lead the other side", rank, remote->size);
+  leader = remote->job_rank(rank);
+  return is_of_job(leader) ? MPI_SUCCESS : raise(function, &side, MPI_ERR_GROUP, "the remote leader is of another job");
+}
+
 constexpr const char* kThreadLevel = "thread_level";  // the hint
 constexpr const char* kLevels[] = {"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED", "MPI_THREAD_MULTIPLE"};
 constexpr int kLevelValues[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE};
@@ -247,20 +258,15 @@ MPI_WEAK_NAME(Comm_create_from_group)
 extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI_Group remote_group, int remote_leader,
                                                  const char* stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newintercomm) {
   static constexpr char kName[] = "MPI_Intercomm_create_from_groups";
-  Group *local, *remote = nullptr;
+  Group* local;
   if (int error = check_group(kName, local_group, stringtag, info, errhandler, newintercomm, local)) return error;
+  if (local->size == 0) return MPI_SUCCESS;
   if (local->rank == MPI_UNDEFINED) return raise(kName, nullptr, MPI_ERR_GROUP, "this process is no member of the local group");
-  int leader = 0;  // among all processes; the local leader alone has to know
-  if (local->rank == local_leader) {
-    if (int error = portunus::mpi::check(kName, remote_group, remote, {})) return error;
-    if (remote_leader < 0 || remote_leader >= remote->size)
-      return raise(kName, nullptr, MPI_ERR_RANK, "there is no rank %d among %d to lead the other side", remote_leader, remote->size);
-    leader = remote->job_rank(remote_leader);
-    if (!is_of_job(leader)) return raise(kName, nullptr, MPI_ERR_GROUP, "the remote leader is of another job");
-  }
   Communicator* side;
   if (int error = make(kName, *local, stringtag, info, errhandler, side)) return error;
-  const int error = connect_groups(kName, *side, local_leader, world(), leader, tag_of(stringtag), newintercomm);
+  int leader = 0, fault = MPI_SUCCESS;  // among all processes; the local leader alone has to know
+  if (local->rank == local_leader) fault = find_leader(kName, *side, remote_group, remote_leader, leader);
+  const int error = connect_groups(kName, *side, local_leader, world(), leader, tag_of(stringtag), newintercomm, fault);
   destroy_communicator(side);
   return error;
 }

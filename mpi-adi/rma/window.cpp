@@ -107,7 +107,8 @@ int finish(const char* function, Communicator& parent, Window* window, MPI_Win* 
 int check_call(const char* function, MPI_Comm handle, MPI_Info info, MPI_Win* win, Communicator*& parent) {
   if (int error = mpi::check(function, handle, parent, {win})) return error;
   if (parent->inter) return mpi::raise(function, parent, MPI_ERR_COMM, "windows are made of intracommunicators");
-  return check_info(function, parent, info);
+  const int error = check_info(function, parent, info);
+  return error ? decline(*parent, error) : MPI_SUCCESS;
 }
 
 int begin(const char* function, Communicator& parent, MPI_Info info, Window*& window) {
@@ -138,8 +139,8 @@ int create(const char* function, void* base, MPI_Aint size, MPI_Aint unit, MPI_I
   Communicator* parent;
   Window* window;
   if (int error = check_call(function, comm, info, win, parent)) return error;
-  if (int error = check_memory(function, *parent, size, unit)) return error;
-  if (base == nullptr && size > 0) return mpi::raise(function, parent, MPI_ERR_BASE, "the memory's address is null");
+  if (int error = check_memory(function, *parent, size, unit)) return decline(*parent, error);
+  if (base == nullptr && size > 0) return decline(*parent, mpi::raise(function, parent, MPI_ERR_BASE, "the memory's address is null"));
   if (int error = begin(function, *parent, info, window)) return error;
   window->base = static_cast<std::byte*>(base);
   window->size = size;
@@ -151,8 +152,9 @@ int allocate(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Info info, 
   Communicator* parent;
   Window* window;
   if (int error = check_call(function, handle, info, win, parent)) return error;
-  if (int error = check_memory(function, *parent, size, unit)) return error;
-  if (baseptr == nullptr) return mpi::raise(function, parent, MPI_ERR_ARG, "the address for the memory's address is null");
+  if (int error = check_memory(function, *parent, size, unit)) return decline(*parent, error);
+  if (baseptr == nullptr)
+    return decline(*parent, mpi::raise(function, parent, MPI_ERR_ARG, "the address for the memory's address is null"));
   if (int error = begin(function, *parent, info, window)) return error;
   std::vector<std::byte*> base;
   const bool shared = share_memory(*window->comm, static_cast<size_t>(size), window->segment, base);

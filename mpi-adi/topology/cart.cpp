@@ -80,9 +80,9 @@ extern "C" int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], 
   Communicator* old;
   int64_t size;
   if (int error = check_parent(kName, comm_old, old, comm_cart)) return error;
-  if (int error = check_grid(kName, *old, ndims, dims, size)) return error;
+  if (int error = check_grid(kName, *old, ndims, dims, size)) return decline_split(*old, error);
   if (ndims > 0)
-    if (int error = check_results(kName, old, {periods})) return error;
+    if (int error = check_results(kName, old, {periods})) return decline_split(*old, error);
   const bool member = old->rank < size;
   std::shared_ptr<const Topology> grid;
   if (member) grid = make_grid({dims, dims + ndims}, {periods, periods + ndims}, old->rank);

@@ -84,6 +84,26 @@ int gather_edges(Communicator& comm, const std::vector<Edge>& own, std::vector<E
   return MPI_SUCCESS;
 }
 
+int check_edges(const char* function, const Communicator& comm, int n, const int sources[], const int degrees[], const int destinations[],
+                MPI_Info info, int& count) {
+  if (int error = check_info(function, &comm, info)) return error;
+  if (int error = check_ranks(function, comm, n, sources)) return error;
+  if (n > 0)
+    if (int error = check_results(function, &comm, {degrees})) return error;
+  for (int i = 0; i < n; ++i) {
+    if (degrees[i] < 0) return raise(function, &comm, MPI_ERR_ARG, "the degree of edge list %d is negative", i);
+    if (__builtin_add_overflow(count, degrees[i], &count)) return raise(function, &comm, MPI_ERR_ARG, "there are more than 2^31 edges");
+  }
+  return check_ranks(function, comm, count, destinations);
+}
+
+// As decline(), for who gathers edges.
+int decline_edges(Communicator& comm, int code) {
+  std::vector<int> counts(static_cast<size_t>(comm.size));
+  Exchange(comm).allgather(counts.data(), sizeof(int), kFaultElsewhere);
+  return code;
+}
+
 void copy_out(const std::vector<int>& from, int room, int to[]) {
   std::copy_n(from.begin(), std::min(static_cast<size_t>(std::max(room, 0)), from.size()), to);
 }
@@ -105,7 +125,7 @@ extern "C" int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[
   static constexpr char kName[] = "MPI_Graph_create";
   Communicator* old;
   if (int error = check_parent(kName, comm_old, old, comm_graph)) return error;
-  if (int error = check_graph(kName, *old, nnodes, index, edges)) return error;
+  if (int error = check_graph(kName, *old, nnodes, index, edges)) return decline_split(*old, error);
   auto graph = std::make_shared<Topology>();
   graph->kind = MPI_GRAPH;
   graph->index.assign(index, index + nnodes);
@@ -175,9 +195,9 @@ extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, 
   static constexpr char kName[] = "MPI_Dist_graph_create_adjacent";
   Communicator* old;
   if (int error = check_parent(kName, comm_old, old, comm_dist_graph)) return error;
-  if (int error = check_info(kName, old, info)) return error;
-  if (int error = check_ranks(kName, *old, indegree, sources)) return error;
-  if (int error = check_ranks(kName, *old, outdegree, destinations)) return error;
+  if (int error = check_info(kName, old, info)) return decline_split(*old, error);
+  if (int error = check_ranks(kName, *old, indegree, sources)) return decline_split(*old, error);
+  if (int error = check_ranks(kName, *old, outdegree, destinations)) return decline_split(*old, error);
   auto graph = std::make_shared<Topology>();
   graph->kind = MPI_DIST_GRAPH;
   graph->sources.assign(sources, sources + indegree);
@@ -194,14 +214,8 @@ extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int source
   static constexpr char kName[] = "MPI_Dist_graph_create";
   Communicator* old;
   if (int error = check_parent(kName, comm_old, old, comm_dist_graph)) return error;
-  if (int error = check_info(kName, old, info)) return error;
-  if (int error = check_ranks(kName, *old, n, sources)) return error;
   int count = 0;
-  for (int i = 0; i < n; ++i) {
-    if (degrees[i] < 0) return raise(kName, old, MPI_ERR_ARG, "the degree of edge list %d is negative", i);
-    count += degrees[i];
-  }
-  if (int error = check_ranks(kName, *old, count, destinations)) return error;
+  if (int error = check_edges(kName, *old, n, sources, degrees, destinations, info, count)) return decline_edges(*old, error);
   const std::vector<int> all_weights = weights_of(weights, count);
   std::vector<Edge> own, all;
   for (int i = 0, edge = 0; i < n; ++i)
