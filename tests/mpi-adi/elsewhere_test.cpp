@@ -59,8 +59,8 @@ const Call kCalls[] = {
      [](bool wrong) {
        MPI_Comm made = MPI_COMM_NULL;
        const int peers[1] = {wrong ? 1000 : 0};
-       const int error = MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, peers, MPI_UNWEIGHTED, 0, peers, MPI_UNWEIGHTED, MPI_INFO_NULL,
-                                                        0, &made);
+       const int error =
+           MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, peers, MPI_UNWEIGHTED, 0, peers, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &made);
        return freed(error, made);
      }},
     {"MPI_Dist_graph_create", MPI_ERR_RANK,
@@ -141,16 +141,17 @@ TEST(Elsewhere, FaultsThatTheLeaderAloneSeesAreToldToItsSide) {
               MPI_ERR_RANK);
     // Nobody is on the other side, or on this one.
     made = MPI_COMM_WORLD;
-    EXPECT_EQ(MPI_Intercomm_create_from_groups(all, leader, leads ? MPI_GROUP_EMPTY : all, 0, "elsewhere", MPI_INFO_NULL,
-                                               MPI_ERRORS_RETURN, &made),
+    EXPECT_EQ(MPI_Intercomm_create_from_groups(all, leader, leads ? MPI_GROUP_EMPTY : all, 0, "elsewhere", MPI_INFO_NULL, MPI_ERRORS_RETURN,
+                                               &made),
               MPI_SUCCESS);
     EXPECT_EQ(made, MPI_COMM_NULL);
     MPI_Group_free(&all);
   }
   MPI_Comm made = MPI_COMM_WORLD;
   if (rank() == 0) {
-    EXPECT_EQ(MPI_Intercomm_create_from_groups(MPI_GROUP_EMPTY, 0, MPI_GROUP_EMPTY, 0, "elsewhere", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made),
-              MPI_SUCCESS);
+    EXPECT_EQ(
+        MPI_Intercomm_create_from_groups(MPI_GROUP_EMPTY, 0, MPI_GROUP_EMPTY, 0, "elsewhere", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made),
+        MPI_SUCCESS);
     EXPECT_EQ(made, MPI_COMM_NULL);
   }
   barrier();
