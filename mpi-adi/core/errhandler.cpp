@@ -78,6 +78,7 @@ extern "C" int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler
   if (!fits(errhandler, Subject::comm))
     return raise(kName, found, MPI_ERR_ERRHANDLER, "%p is no error handler of communicators", static_cast<void*>(errhandler));
   replace_errhandler(found->errhandler, errhandler);
+  if (found == &self()) self_has_errhandler.store(true, std::memory_order_relaxed);
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Comm_set_errhandler)

@@ -23,6 +23,9 @@ struct ErrorHandler {
   };
 };
 
+// The program has set one for MPI_COMM_SELF.
+inline constinit std::atomic<bool> self_has_errhandler{false};
+
 // nullptr: a predefined one, or none.
 ErrorHandler* find_errhandler(MPI_Errhandler handle);
 // Predefined, or made for this kind of object.

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/error_codes.hpp"
@@ -25,13 +26,42 @@ const char* failure_text(ptl_ni_fail_t failure) {
   }
 }
 
+thread_local const RaisedAt* innermost = nullptr;
+
+// A user's handler that calls MPI is no part of the call that failed.
+class Outside {
+ public:
+  Outside() : kept_(std::exchange(innermost, nullptr)) {}
+  ~Outside() { innermost = kept_; }
+  Outside(const Outside&) = delete;
+  Outside& operator=(const Outside&) = delete;
+
+ private:
+  const RaisedAt* kept_;
+};
+
+// MPI-4 raises what belongs to no object at MPI_COMM_SELF; programs that are older set a handler for MPI_COMM_WORLD only.
+const Communicator& default_communicator() { return self_has_errhandler.load(std::memory_order_relaxed) ? self() : world(); }
+
 }  // namespace
+
+RaisedAt::RaisedAt(const Origin& origin) : origin_(origin), outer_(std::exchange(innermost, this)) {}
+RaisedAt::RaisedAt(Subject subject, void* handle, MPI_Errhandler errhandler, const char* name)
+    : RaisedAt(Origin{subject, handle, errhandler, name}) {}
+RaisedAt::~RaisedAt() { innermost = outer_; }
+
+MPI_Errhandler errhandler_of_nothing() {
+  if (innermost != nullptr) return innermost->origin().errhandler;
+  if (phase.load(std::memory_order_acquire) != Phase::running) return MPI_ERRORS_ARE_FATAL;
+  return default_communicator().errhandler.load(std::memory_order_acquire);
+}
 
 int raise_at(const Origin& origin, const char* function, int code, const char* cause, va_list arguments) {
   const bool running = phase.load(std::memory_order_acquire) == Phase::running;
   const MPI_Errhandler handler = origin.errhandler;
   if (handler == MPI_ERRORS_RETURN) return code;
   if (const ErrorHandler* found = find_errhandler(handler)) {
+    const Outside outside;
     void* handle = origin.handle;
     int error = code;
     if (origin.subject == Subject::comm) found->comm(reinterpret_cast<MPI_Comm*>(&handle), &error);
@@ -54,9 +84,12 @@ int raise_at(const Origin& origin, const char* function, int code, const char* c
 
 int raise(const char* function, const Communicator* comm, int code, const char* cause, ...) {
   const bool running = phase.load(std::memory_order_acquire) == Phase::running, named = comm != nullptr;
-  if (comm == nullptr && running) comm = &self();
+  const bool elsewhere = innermost != nullptr && (comm == nullptr || (running && comm == &self()));
+  if (comm == nullptr && running) comm = &default_communicator();
   Origin origin;
-  if (comm != nullptr) {
+  if (elsewhere) {
+    origin = innermost->origin();
+  } else if (comm != nullptr) {
     origin.handle = handle_of(comm);
     origin.errhandler = comm->errhandler.load(std::memory_order_acquire);
     if (named) origin.name = comm->name[0] != '\0' ? comm->name : "a communicator without name";

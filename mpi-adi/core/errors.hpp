@@ -24,7 +24,27 @@ struct Origin {
 };
 [[gnu::cold]] int raise_at(const Origin& origin, const char* function, int code, const char* cause, va_list arguments);
 
-// Calls the error handler of `comm`, of MPI_COMM_SELF when it is null; returns the code if the handler returns.
+// While it lives, what the calling thread would raise without an object, or on MPI_COMM_SELF, is raised here: at the object of the call,
+// or with the error handler of what the call makes.
+class RaisedAt {
+ public:
+  explicit RaisedAt(const Origin& origin);
+  RaisedAt(Subject subject, void* handle, MPI_Errhandler errhandler, const char* name);
+  ~RaisedAt();
+  RaisedAt(const RaisedAt&) = delete;
+  RaisedAt& operator=(const RaisedAt&) = delete;
+  const Origin& origin() const { return origin_; }
+
+ private:
+  Origin origin_;
+  const RaisedAt* outer_;
+};
+
+// That of errors without an object.
+MPI_Errhandler errhandler_of_nothing();
+
+// Calls the error handler of `comm`, of MPI_COMM_SELF when it is null, or of MPI_COMM_WORLD where the program has set none for that;
+// returns the code if the handler returns.
 [[gnu::cold, gnu::noinline, gnu::format(printf, 4, 5)]] int raise(const char* function, const Communicator* comm, int code,
                                                                   const char* cause, ...);
 

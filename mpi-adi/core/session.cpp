@@ -30,15 +30,19 @@ namespace {
 constinit ObjectPool<Session, 1 << 12> sessions;
 }
 
-int raise_in(const char* function, const Session& session, int code, const char* cause, ...) {
+Origin origin_of(const Session& session) {
   Origin origin;
   origin.subject = Subject::session;
   origin.handle = const_cast<Session*>(&session);
   origin.errhandler = session.errhandler.load(std::memory_order_acquire);
   origin.name = "a session";
+  return origin;
+}
+
+int raise_in(const char* function, const Session& session, int code, const char* cause, ...) {
   va_list arguments;
   va_start(arguments, cause);
-  const int result = raise_at(origin, function, code, cause, arguments);
+  const int result = raise_at(origin_of(session), function, code, cause, arguments);
   va_end(arguments);
   return result;
 }
@@ -109,6 +113,9 @@ int find_leader(const char* function, const Communicator& side, MPI_Group handle
   return is_of_job(leader) ? MPI_SUCCESS : raise(function, &side, MPI_ERR_GROUP, "the remote leader is of another job");
 }
 
+// Before anything is known to be right: what is no error handler of communicators is not called.
+MPI_Errhandler errhandler_of(MPI_Errhandler given) { return fits(given, Subject::comm) ? given : errhandler_of_nothing(); }
+
 constexpr const char* kThreadLevel = "thread_level";  // the hint
 constexpr const char* kLevels[] = {"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED", "MPI_THREAD_MULTIPLE"};
 constexpr int kLevelValues[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE};
@@ -123,20 +130,6 @@ const char* name_of_level(int level) {
   return kLevels[std::find(std::begin(kLevelValues), std::end(kLevelValues), level) - std::begin(kLevelValues)];
 }
 
-// Before there is a session: its error handler is known all the same.
-int raise_no_session(const char* function, MPI_Errhandler errhandler, int code, const char* cause, ...) {
-  Origin origin;
-  origin.subject = Subject::session;
-  origin.handle = MPI_SESSION_NULL;
-  origin.errhandler = errhandler;
-  origin.name = "no session";
-  va_list arguments;
-  va_start(arguments, cause);
-  const int result = raise_at(origin, function, code, cause, arguments);
-  va_end(arguments);
-  return result;
-}
-
 }  // namespace
 }  // namespace portunus::mpi
 
@@ -148,8 +141,9 @@ extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_S
   *session = MPI_SESSION_NULL;
   if (!fits(errhandler, Subject::session))
     return raise(kName, nullptr, MPI_ERR_ERRHANDLER, "%p is no error handler of sessions", static_cast<void*>(errhandler));
+  const RaisedAt here(Subject::session, MPI_SESSION_NULL, errhandler, "no session");  // its error handler is known before there is one
   if (info != MPI_INFO_NULL && find_info(info) == nullptr)
-    return raise_no_session(kName, errhandler, MPI_ERR_INFO, "%p is no info", static_cast<void*>(info));
+    return raise(kName, nullptr, MPI_ERR_INFO, "%p is no info", static_cast<void*>(info));
   Hints hints = hints_of(info);
   const int required = required_level(hints);
   if (int error = begin_use(kName, required)) return error;
@@ -158,7 +152,7 @@ extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_S
   Session* made = sessions.claim();
   if (made == nullptr) {
     end_use(kName, false);
-    return raise_no_session(kName, errhandler, MPI_ERR_NO_MEM, "too many sessions are in use; finalize some first");
+    return raise(kName, nullptr, MPI_ERR_NO_MEM, "too many sessions are in use; finalize some first");
   }
   replace_errhandler(made->errhandler, errhandler);
   made->hints = std::move(hints);
@@ -193,6 +187,7 @@ extern "C" int PMPI_Session_get_num_psets(MPI_Session session, MPI_Info info, in
   static constexpr char kName[] = "MPI_Session_get_num_psets";
   Session* found;
   if (int error = check(kName, session, found, {npset_names})) return error;
+  const RaisedAt here(origin_of(*found));
   if (int error = check_info(kName, nullptr, info)) return error;
   *npset_names = kSetCount;
   return MPI_SUCCESS;
@@ -204,6 +199,7 @@ extern "C" int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int
   static constexpr char kName[] = "MPI_Session_get_nth_pset";
   Session* found;
   if (int error = check(kName, session, found, {pset_len})) return error;
+  const RaisedAt here(origin_of(*found));
   if (int error = check_info(kName, nullptr, info)) return error;
   if (n < 0 || n >= kSetCount) return raise_in(kName, *found, MPI_ERR_ARG, "there is no set %d among %d", n, kSetCount);
   if (*pset_len > 0) {
@@ -245,6 +241,7 @@ extern "C" int PMPI_Comm_create_from_group(MPI_Group group, const char* stringta
                                            MPI_Comm* newcomm) {
   static constexpr char kName[] = "MPI_Comm_create_from_group";
   Group* members;
+  const RaisedAt here(Subject::comm, MPI_COMM_NULL, errhandler_of(errhandler), "a communicator of a group");
   if (int error = check_group(kName, group, stringtag, info, errhandler, newcomm, members)) return error;
   if (members->size == 0) return MPI_SUCCESS;
   if (members->rank == MPI_UNDEFINED) return raise(kName, nullptr, MPI_ERR_GROUP, "this process is no member of the group");
@@ -259,6 +256,7 @@ extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int loca
                                                  const char* stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newintercomm) {
   static constexpr char kName[] = "MPI_Intercomm_create_from_groups";
   Group* local;
+  const RaisedAt here(Subject::comm, MPI_COMM_NULL, errhandler_of(errhandler), "an intercommunicator of groups");
   if (int error = check_group(kName, local_group, stringtag, info, errhandler, newintercomm, local)) return error;
   if (local->size == 0) return MPI_SUCCESS;
   if (local->rank == MPI_UNDEFINED) return raise(kName, nullptr, MPI_ERR_GROUP, "this process is no member of the local group");

@@ -59,7 +59,8 @@ extern "C" int PMPI_Win_set_info(MPI_Win win, MPI_Info info) {
   static constexpr char kName[] = "MPI_Win_set_info";
   Window* window;
   if (int error = check_all(kName, win, window, {})) return error;
-  if (int error = check_info(kName, window->comm, info)) return error;
+  const RaisedAt here(origin_of(*window));
+  if (int error = check_info(kName, nullptr, info)) return error;
   for (const auto& [key, value] : hints_of(info)) set_hint(window->hints, key, value);
   return MPI_SUCCESS;
 }

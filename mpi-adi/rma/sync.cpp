@@ -90,6 +90,7 @@ int flush_all(const char* function, MPI_Win win, int rank) {
 // The members of a group as ranks of the window.
 int ranks_of(const char* function, const Window& window, MPI_Group handle, std::vector<int>& ranks) {
   Group* group;
+  const RaisedAt here(origin_of(window));
   if (int error = mpi::check(function, handle, group, {})) return error;
   for (int i = 0; i < group->size; ++i) {
     ranks.push_back(window.comm->group->member(group->job_rank(i)));

@@ -201,15 +201,19 @@ int query(const char* function, MPI_Win win, int rank, std::initializer_list<con
 
 }  // namespace
 
-int raise(const char* function, const Window& window, int code, const char* cause, ...) {
+Origin origin_of(const Window& window) {
   Origin origin;
   origin.subject = Subject::window;
   origin.handle = handle_of(&window);
   origin.errhandler = window.errhandler.load(std::memory_order_acquire);
   origin.name = window.name[0] != '\0' ? window.name : "a window without name";
+  return origin;
+}
+
+int raise(const char* function, const Window& window, int code, const char* cause, ...) {
   va_list arguments;
   va_start(arguments, cause);
-  const int result = raise_at(origin, function, code, cause, arguments);
+  const int result = raise_at(origin_of(window), function, code, cause, arguments);
   va_end(arguments);
   return result;
 }

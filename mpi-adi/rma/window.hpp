@@ -97,6 +97,7 @@ inline MPI_Win handle_of(const Window* window) { return reinterpret_cast<MPI_Win
 
 // MPI_SUCCESS and the window, or the error that was raised.
 int check(const char* function, MPI_Win handle, Window*& found);
+Origin origin_of(const Window& window);
 [[gnu::cold, gnu::noinline, gnu::format(printf, 4, 5)]] int raise(const char* function, const Window& window, int code, const char* cause,
                                                                   ...);
 
