@@ -3,6 +3,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdarg>
 #include <new>
@@ -148,6 +149,14 @@ int create(const char* function, void* base, MPI_Aint size, MPI_Aint unit, MPI_I
   return finish(function, *parent, window, win);
 }
 
+// Of the ranks' parts: windows that are shared are one piece of memory, byte by byte, unless the program gives that up.
+size_t alignment_of(const Hints& hints, int flavor) {
+  constexpr size_t kLine = 64;
+  if (flavor != MPI_WIN_FLAVOR_SHARED) return kLine;
+  const auto gives_up = [](const auto& hint) { return hint.first == "alloc_shared_noncontig" && hint.second == "true"; };
+  return std::any_of(hints.begin(), hints.end(), gives_up) ? kLine : 1;
+}
+
 int allocate(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm handle, void* baseptr, MPI_Win* win, int flavor) {
   Communicator* parent;
   Window* window;
@@ -157,7 +166,7 @@ int allocate(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Info info, 
     return decline(*parent, mpi::raise(function, parent, MPI_ERR_ARG, "the address for the memory's address is null"));
   if (int error = begin(function, *parent, info, window)) return error;
   std::vector<std::byte*> base;
-  const bool shared = share_memory(*window->comm, static_cast<size_t>(size), window->segment, base);
+  const bool shared = share_memory(*window->comm, static_cast<size_t>(size), alignment_of(window->hints, flavor), window->segment, base);
   const size_t own = static_cast<size_t>(window->comm->rank);
   bool alone = false;
   for (const std::byte* each : base) alone = alone || (flavor == MPI_WIN_FLAVOR_SHARED && each == nullptr);
@@ -189,9 +198,8 @@ int query(const char* function, MPI_Win win, int rank, std::initializer_list<con
   if (window->flavor == MPI_WIN_FLAVOR_DYNAMIC)
     return raise(function, *window, MPI_ERR_RMA_FLAVOR, "the window has no memory but what is attached to it");
   size_t which = static_cast<size_t>(rank);
-  if (rank == MPI_PROC_NULL) {  // the first with memory that can be reached
-    const auto has_none = [](const Member& one) { return one.size == 0 || one.mapped == nullptr; };
-    for (which = 0; which + 1 < window->members.size() && has_none(window->members[which]);) ++which;
+  if (rank == MPI_PROC_NULL) {  // the first with memory, for all of them the same
+    for (which = 0; which + 1 < window->members.size() && window->members[which].size == 0;) ++which;
   } else if (rank < 0 || which >= window->members.size()) {
     return raise(function, *window, MPI_ERR_RANK, "there is no rank %d among %zu", rank, window->members.size());
   }

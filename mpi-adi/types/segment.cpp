@@ -42,7 +42,7 @@ Segment::~Segment() {
   if (start != nullptr) munmap(start, bytes);
 }
 
-bool share_memory(Communicator& comm, size_t bytes, Segment& segment, std::vector<std::byte*>& base) {
+bool share_memory(Communicator& comm, size_t bytes, size_t alignment, Segment& segment, std::vector<std::byte*>& base) {
   const size_t n = static_cast<size_t>(comm.size), own = static_cast<size_t>(comm.rank);
   std::vector<Wish> wishes(n);
   wishes[own] = {bytes, getpid(), 0};
@@ -57,8 +57,9 @@ bool share_memory(Communicator& comm, size_t bytes, Segment& segment, std::vecto
     near[i] = same_node(comm.job_rank(static_cast<int>(i)), comm.job_rank(comm.rank));
     if (!near[i]) continue;
     if (first == n) first = i;
-    offsets[i] = static_cast<size_t>(total.within(kMaxBytes).value_or(0));  // one after the other, as MPI_Win_allocate_shared promises
-    total = total + static_cast<int64_t>(std::min<uint64_t>(wishes[i].bytes, kMaxBytes + 1) + 15) / 16 * 16;
+    offsets[i] = static_cast<size_t>(total.within(kMaxBytes).value_or(0));
+    const uint64_t wanted = std::min<uint64_t>(wishes[i].bytes, kMaxBytes + 1);
+    total = total + static_cast<int64_t>((wanted + alignment - 1) / alignment * alignment);
   }
   const bool is_possible = total.within(kMaxBytes).has_value();
   if (is_possible) segment.bytes = (static_cast<size_t>(*total.within()) + kPage) / kPage * kPage;
