@@ -9,21 +9,51 @@
 namespace portunus::mpi {
 namespace {
 
-// Factors of `product` into `count` numbers, not increasing, none above `most`: the largest is as small as possible, then the
-// next. Tries divisors in ascending order, so the first that works is the best.
-bool factor(int product, size_t count, int most, std::vector<int>& factors) {
-  if (count == 0) return product == 1;
-  for (int largest = 1; largest <= std::min(product, most); ++largest) {
-    if (product % largest != 0) continue;
-    int64_t reach = 1;  // what `count` numbers up to this one can make
-    for (size_t i = 0; i < count && reach < product; ++i) reach *= largest;
-    if (reach < product) continue;
-    factors.push_back(largest);
-    if (factor(product / largest, count - 1, largest, factors)) return true;
-    factors.pop_back();
+// Factors a number into so many, not increasing, that the first and the last are as near to each other as can be; where that leaves a
+// choice, the largest is as small as possible, then the next.
+class Factoring {
+ public:
+  Factoring(int product, size_t count) {
+    for (int i = 1; int64_t{i} * i <= product; ++i) {
+      if (product % i != 0) continue;
+      divisors_.push_back(i);
+      if (product / i != i) divisors_.push_back(product / i);
+    }
+    std::sort(divisors_.begin(), divisors_.end());
+    search(product, count);
   }
-  return false;
-}
+  const std::vector<int>& best() const { return best_; }
+
+ private:
+  // With this one as last, or as one before it.
+  bool is_worse(int factor) const { return !best_.empty() && !chosen_.empty() && chosen_.front() - factor >= best_.front() - best_.back(); }
+
+  // What is tried is at least the root of what is left, as none that follow are larger, so the most even ones come first.
+  void search(int product, size_t count) {
+    if (count == 0) {
+      if (product == 1) best_ = chosen_;
+      return;
+    }
+    int root = 0;  // the least that is tried; the last one is no larger
+    for (const int factor : divisors_) {
+      if (factor > product || (!chosen_.empty() && factor > chosen_.back())) break;
+      if (!reaches(factor, count, product)) continue;
+      if (root == 0) root = factor;
+      if (chosen_.empty() && !best_.empty() && factor - root >= best_.front() - best_.back()) break;
+      if (product % factor != 0 || is_worse(factor)) continue;
+      chosen_.push_back(factor);
+      search(product / factor, count - 1);
+      chosen_.pop_back();
+    }
+  }
+  static bool reaches(int factor, size_t count, int product) {
+    int64_t reach = 1;
+    for (size_t i = 0; i < count && reach < product; ++i) reach *= factor;
+    return reach >= product;
+  }
+
+  std::vector<int> divisors_, chosen_, best_;
+};
 
 }  // namespace
 }  // namespace portunus::mpi
@@ -47,8 +77,7 @@ extern "C" int PMPI_Dims_create(int nnodes, int ndims, int dims[]) {
   if (nnodes % given != 0 || (open == 0 && given != nnodes))
     return raise(kName, nullptr, MPI_ERR_DIMS, "%d processes do not fit the %lld of the given dimensions", nnodes,
                  static_cast<long long>(given));
-  std::vector<int> factors;
-  factor(static_cast<int>(nnodes / given), open, nnodes, factors);
+  const std::vector<int> factors = Factoring(static_cast<int>(nnodes / given), open).best();
   for (int i = 0, next = 0; i < ndims; ++i)
     if (dims[i] == 0) dims[i] = factors[static_cast<size_t>(next++)];
   return MPI_SUCCESS;
