@@ -186,8 +186,10 @@ int meet_parent(const char* function) {
   MPI_Comm made = MPI_COMM_NULL;
   const int error = ports::join_sides(function, world(), 0, meeting, ports::Role::connects,
                                       "the process that has started this one cannot be reached; it has probably ended", &made);
-  if (error == MPI_SUCCESS) parent_handle.store(made, std::memory_order_release);
-  return error;
+  if (error != MPI_SUCCESS) return error;
+  PMPI_Comm_set_name(made, "MPI_COMM_PARENT");
+  parent_handle.store(made, std::memory_order_release);
+  return MPI_SUCCESS;
 }
 
 void forget_parent(MPI_Comm handle) { parent_handle.compare_exchange_strong(handle, MPI_COMM_NULL); }

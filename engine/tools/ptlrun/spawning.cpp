@@ -84,7 +84,7 @@ void Launcher::spawn(int parent, SpawnRequest request) {
     made.plan.note = request.note;
     made.plan.born = born_;
     made.plan.before = ranks_->running();
-    made.plan.room = plan_.room;
+    made.plan.room = made.plan.before + static_cast<int>(ranks) + plan_.room;  // what runs, and as many again as the first job could have
     made.plan.hosts.push_back({plan_.here().name, 0, static_cast<int>(ranks)});
     for (const App& app : made.apps) made.plan.apps.push_back(app.ranks);
     const std::string folder = workspace_.folder() + "/" + std::to_string(last_job_);

@@ -38,6 +38,13 @@ static void one(MPI_Comm parent) {
     if (parent == MPI_COMM_NULL) inter = start("one", NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD);
     else EXPECT(size == 2);
     EXPECT(attribute(MPI_APPNUM) == 0 && attribute(MPI_UNIVERSE_SIZE) >= size);
+    if (parent != MPI_COMM_NULL) { /* whose job has room left, whatever the machine is */
+        char name[MPI_MAX_OBJECT_NAME];
+        int length;
+        MPI_Comm_get_name(parent, name, &length);
+        EXPECT(strcmp(name, "MPI_COMM_PARENT") == 0);
+        EXPECT(attribute(MPI_UNIVERSE_SIZE) > size);
+    }
     talk(inter, parent == MPI_COMM_NULL);
     if (parent == MPI_COMM_NULL) part(&inter);
     else part(&parent);
