@@ -4,6 +4,8 @@
 // Source: MPI-5.0, 7.4.2 - 7.4.4.
 #include "mpi-adi/comm/comm_create.hpp"
 
+#include <strings.h>
+
 #include <algorithm>
 #include <mutex>
 
@@ -239,9 +241,14 @@ int free_communicator(const char* function, MPI_Comm* handle) {
 namespace {
 
 // Nodes are the only resource that is told apart (MPI-5.0, 7.4.2).
+constexpr char kResource[] = "mpi_hw_resource_type", kNode[] = "mpi_shared_memory";
 bool names_node(const Hints& hints) {
+  return std::ranges::any_of(hints, [](const auto& hint) { return hint.first == kResource && hint.second == kNode; });
+}
+// Sets of processes: those of sessions, whose names are URIs, in any case.
+bool names_set(const Hints& hints, const char* set) {
   return std::ranges::any_of(hints,
-                             [](const auto& hint) { return hint.first == "mpi_hw_resource_type" && hint.second == "mpi_shared_memory"; });
+                             [&](const auto& hint) { return hint.first == "mpi_pset_name" && strcasecmp(hint.second.c_str(), set) == 0; });
 }
 bool spans_nodes(const Communicator& comm) {
   for (int i = 1; i < comm.size; ++i)
@@ -289,11 +296,16 @@ extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_
   if (int error = check(kName, comm, found, {newcomm})) return error;
   if (int error = check_info(kName, found, info)) return decline_split(*found, error);
   int color = MPI_UNDEFINED;
+  const Hints hints = hints_of(info);
   switch (split_type) {
     case MPI_COMM_TYPE_SHARED: color = node_color(*found); break;
     case MPI_COMM_TYPE_HW_GUIDED:
+      if (names_node(hints)) color = node_color(*found);
+      break;
     case MPI_COMM_TYPE_RESOURCE_GUIDED:
-      if (names_node(hints_of(info))) color = node_color(*found);
+      if (names_node(hints)) color = node_color(*found);
+      else if (names_set(hints, "mpi://WORLD")) color = 0;
+      else if (names_set(hints, "mpi://SELF")) color = found->rank;
       break;
     case MPI_COMM_TYPE_HW_UNGUIDED:
       if (spans_nodes(*found)) color = node_color(*found);
@@ -301,7 +313,11 @@ extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_
     case MPI_UNDEFINED: break;
     default: return decline_split(*found, raise(kName, found, MPI_ERR_ARG, "%d is no type of split", split_type));
   }
-  return split(kName, *found, color, key, newcomm);
+  if (int error = split(kName, *found, color, key, newcomm)) return error;
+  // What the new communicator stands for.
+  if (split_type == MPI_COMM_TYPE_HW_UNGUIDED && info != MPI_INFO_NULL && *newcomm != MPI_COMM_NULL)
+    return PMPI_Info_set(info, kResource, kNode);
+  return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Comm_split_type)
 

@@ -71,7 +71,8 @@ int get(const char* function, MPI_Comm comm, int keyval, void* result, int* flag
   if (int error = check(function, comm, found, {result, flag})) return error;
   void* value = nullptr;
   if (is_predefined(keyval)) {
-    value = predefined_attribute(keyval);
+    // The others belong to the world, of which communicators of sessions know nothing (MPI-5.0, 9.1.2).
+    value = keyval == MPI_TAG_UB || !found->session_buffer ? predefined_attribute(keyval) : nullptr;
     *flag = value != nullptr;
   } else {
     if (int error = check_key(function, comm, keyval, found)) return error;

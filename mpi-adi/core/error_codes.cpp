@@ -164,6 +164,10 @@ int remove(const char* function, int code, bool is_class) {
     lock.unlock();
     return raise_no_code(function, code);
   }
+  if (!found->second.text.empty()) {
+    lock.unlock();
+    return raise(function, nullptr, MPI_ERR_OTHER, "%d still has its string; call MPI_Remove_error_string first", code);
+  }
   for (const auto& [other, is] : added)
     if (is_class && other != code && is.error_class == code) {
       const int left = other;

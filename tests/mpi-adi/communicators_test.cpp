@@ -410,6 +410,7 @@ TEST(ErrorCodes, OfUsersHaveClassesAndStrings) {
   EXPECT_EQ(*last, code);
   ReturnErrors guard;
   EXPECT_EQ(MPI_Remove_error_class(code), MPI_ERR_ARG);
+  EXPECT_EQ(MPI_Remove_error_string(code), MPI_SUCCESS);
   EXPECT_EQ(MPI_Remove_error_code(code), MPI_SUCCESS);
   EXPECT_EQ(MPI_Remove_error_class(error_class), MPI_SUCCESS);
   EXPECT_EQ(MPI_Error_class(code, &found), MPI_ERR_ARG);
