@@ -1,8 +1,10 @@
 // grequest.cpp: requests that the user completes.
 //
 // MPI_Grequest_complete sends this process a signal: an event like those of messages, so that whoever sleeps for the request
-// wakes as for any other.
-// Thread: any, as MPI_Init_thread permits. Source: MPI-5.0, 13.2.
+// wakes as for any other. What it says is true when it returns, whether or not that event has been taken. The free function runs where the
+// request is completed by waiting or testing, else in the later of MPI_Request_free and MPI_Grequest_complete; never in whoever takes
+// events, as it may call MPI. Thread: any, as MPI_Init_thread permits. Source: MPI-5.0, 13.2.
+#include <atomic>
 #include <utility>
 
 #include "mpi-adi/core/profiling.hpp"
@@ -21,17 +23,24 @@ class UsersOperation final : public Attachment {
     status->MPI_ERROR = MPI_SUCCESS;
     return query_ && request.done() ? query_(state_, status) : MPI_SUCCESS;
   }
-  int cancel(Request& request) override { return cancel_ ? cancel_(state_, request.done()) : MPI_SUCCESS; }
+  int cancel(Request&) override {
+    return cancel_ ? cancel_(state_, (past_.load(std::memory_order_acquire) & kComplete) != 0) : MPI_SUCCESS;
+  }
   int closing() override {
     MPI_Grequest_free_function* const once = std::exchange(free_, nullptr);
     return once ? once(state_) : MPI_SUCCESS;
   }
-  void released() override {
-    closing();  // unless that was done: the request was freed before it was complete
-    delete this;
-  }
+  int freed(Request&) override { return is_last(kFreed) ? closing() : MPI_SUCCESS; }
+  // MPI_Grequest_complete, before its signal.
+  int complete() { return is_last(kComplete) ? closing() : MPI_SUCCESS; }
 
  private:
+  static constexpr unsigned kComplete = 1, kFreed = 2;
+
+  // Did the other happen before?
+  bool is_last(unsigned now) { return past_.fetch_or(now, std::memory_order_acq_rel) == (now ^ (kComplete | kFreed)); }
+
+  std::atomic<unsigned> past_{0};
   MPI_Grequest_query_function* query_;
   MPI_Grequest_free_function* free_;
   MPI_Grequest_cancel_function* cancel_;
@@ -61,8 +70,13 @@ MPI_WEAK_NAME(Grequest_start)
 extern "C" int PMPI_Grequest_complete(MPI_Request request) {
   static constexpr char kName[] = "MPI_Grequest_complete";
   Request* found = pool.find(request);
-  if (found == nullptr || found->attached == nullptr || found->attached->can_start()) return raise_bad_request(kName, request);
-  const int result = adi::signal(*found);
-  return result == PTL_OK ? MPI_SUCCESS : raise_portals(kName, found->comm, result);
+  if (found == nullptr || found->attached == nullptr) return raise_bad_request(kName, request);
+  auto* operation = dynamic_cast<UsersOperation*>(found->attached);
+  if (operation == nullptr) return raise_bad_request(kName, request);
+  Communicator* const own = found->comm;
+  const int closed = operation->complete();
+  const int error = closed == MPI_SUCCESS ? closed : operation->raise_error(kName, *found, closed);
+  const int result = adi::signal(*found);  // if it was freed, the end of the request
+  return result == PTL_OK ? error : raise_portals(kName, own, result);
 }
 MPI_WEAK_NAME(Grequest_complete)

@@ -59,6 +59,9 @@ class Attachment {
   virtual const char* complaint() const { return "a function of the request failed"; }
   // A complete request is about to be given back by a call that can report an error, whose class this answers.
   virtual int closing() { return MPI_SUCCESS; }
+  // MPI_Request_free; answers an error class. The holder of the turn runs no functions of the user: what is left of them runs here, or
+  // where the user says that the operation is complete.
+  virtual int freed(Request& request);
   // The slot is given back: frees this object.
   virtual void released() { delete this; }
 };

@@ -7,6 +7,9 @@
 #include "mpi-adi/types/datatype.hpp"
 
 namespace portunus::mpi {
+
+int Attachment::freed(Request& request) { return request.state.load(std::memory_order_acquire) == State::done ? closing() : MPI_SUCCESS; }
+
 namespace {
 
 // The status of a request that is null or complete. With MPI_STATUS_IGNORE, too, where completing it takes more than an event: the
@@ -37,7 +40,7 @@ extern "C" int PMPI_Request_free(MPI_Request* request) {
   Request* found = pool.find(*request);
   if (found == nullptr) return raise_bad_request(kName, *request);
   Attachment* const attached = found->attached;
-  const int closed = attached && found->state.load(std::memory_order_acquire) == State::done ? attached->closing() : MPI_SUCCESS;
+  const int closed = attached ? attached->freed(*found) : MPI_SUCCESS;
   const int error = closed == MPI_SUCCESS ? closed : attached->raise_error(kName, *found, closed);
   adi::detach(*found);
   *request = MPI_REQUEST_NULL;
