@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "mpi-adi/core/checked.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/core/info.hpp"
 #include "mpi-adi/core/profiling.hpp"
@@ -84,7 +85,7 @@ MPI_WEAK_NAME(Wtick)
 extern "C" int PMPI_Alloc_mem(MPI_Aint size, MPI_Info, void* baseptr) {
   static constexpr char kName[] = "MPI_Alloc_mem";
   if (size < 0 || baseptr == nullptr) return raise(kName, nullptr, MPI_ERR_ARG, "the size is negative or the address is null");
-  void* memory = std::aligned_alloc(64, (static_cast<size_t>(size) + 63) / 64 * 64);
+  void* memory = size <= kMaxBytes ? std::aligned_alloc(64, (static_cast<size_t>(size) + 63) / 64 * 64) : nullptr;
   if (memory == nullptr && size > 0)
     return raise(kName, nullptr, MPI_ERR_NO_MEM, "there is no room for %lld bytes", static_cast<long long>(size));
   *static_cast<void**>(baseptr) = memory;

@@ -173,7 +173,7 @@ int allocate(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Info info, 
   if (!shared || alone) {
     if (flavor == MPI_WIN_FLAVOR_SHARED)
       return mpi::raise(function, parent, MPI_ERR_RMA_SHARED, shared ? "not all ranks are on one node" : "no memory can be shared");
-    window->owned.reset(new (std::nothrow) std::byte[static_cast<size_t>(size) + 64]());
+    if (size <= kMaxBytes) window->owned.reset(new (std::nothrow) std::byte[static_cast<size_t>(size) + 64]());
     base.assign(base.size(), nullptr);
     window->base = window->owned.get();
   } else {

@@ -183,7 +183,7 @@ TEST(Limits, OfPartitionsAndArraysOfProcessesAreKept) {
 
 TEST(Limits, OfMemoryOfWindowsAreKept) {
   ReturnErrors guard;
-  for (const MPI_Aint size : {MPI_Aint{1} << 47, MPI_Aint{1} << 60, MPI_Aint{1} << 62, MPI_Aint{kMost} - 14, MPI_Aint{kMost}}) {
+  for (const MPI_Aint size : {MPI_Aint{1} << 49, MPI_Aint{1} << 60, MPI_Aint{1} << 62, MPI_Aint{kMost} - 14, MPI_Aint{kMost}}) {
     void* base = nullptr;
     MPI_Win win;
     EXPECT_NE(MPI_Win_allocate_shared(size, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win), MPI_SUCCESS) << size;
