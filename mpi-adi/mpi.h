@@ -5,10 +5,15 @@
  *
  * Thread: MPI_Init_thread grants every level up to MPI_THREAD_MULTIPLE, and what was asked for.
  * Source: MPI-5.0, chapters 3 to 12, 15 (profiling) and 20 (the ABI).
- * Valid C99, C11 and C++.
+ * Valid C, from C89 with <stdint.h> on, and C++. Casts and the like in its macros are no business of who includes it; arrays that may be
+ * MPI_UNWEIGHTED or MPI_WEIGHTS_EMPTY are declared as pointers, as compilers would warn of arrays at such addresses.
  */
 #ifndef MPI_H_ABI
 #define MPI_H_ABI
+
+#if defined(__GNUC__)
+#pragma GCC system_header
+#endif
 
 #include <stdint.h>
 
@@ -664,13 +669,13 @@ int MPI_Graph_neighbors_count(MPI_Comm comm, int rank, int *nneighbors);
 int MPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, int neighbors[]);
 int MPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], const int edges[], int *newrank);
 int MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[],
-                          const int weights[], MPI_Info info, int reorder, MPI_Comm *comm_dist_graph);
-int MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[],
-                                   int outdegree, const int destinations[], const int destweights[], MPI_Info info,
+                          const int *weights, MPI_Info info, int reorder, MPI_Comm *comm_dist_graph);
+int MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int *sourceweights,
+                                   int outdegree, const int destinations[], const int *destweights, MPI_Info info,
                                    int reorder, MPI_Comm *comm_dist_graph);
 int MPI_Dist_graph_neighbors_count(MPI_Comm comm, int *indegree, int *outdegree, int *weighted);
-int MPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int sourceweights[], int maxoutdegree,
-                             int destinations[], int destweights[]);
+int MPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int *sourceweights, int maxoutdegree,
+                             int destinations[], int *destweights);
 
 /* ---- Datatypes ---------------------------------------------------------------------------------------------------- */
 

@@ -31,11 +31,17 @@ class Function:
         return self.name[:-2] if self.is_large else self.name
 
 
+# Arrays for which a constant may stand, which mpi.h therefore declares as pointers.
+WEIGHTS = {"weights", "sourceweights", "destweights"}
+
+
 def _parameter(text):
     if text == "...":
         return Parameter("...", "")
     kind, name, dimensions = re.fullmatch(r"(.*?)(\w+)\s*((?:\[\d*\])*)", text).groups()
     kind = kind.strip()
+    if name in WEIGHTS and not dimensions:
+        kind, dimensions = kind.removesuffix("*").strip(), "[]"
     return Parameter(f"{kind} {dimensions}" if dimensions else kind, name)
 
 
