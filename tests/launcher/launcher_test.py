@@ -326,6 +326,14 @@ class End(LauncherTest):
         self.assertEqual(done.returncode, 124)
         self.assertIn('did not end within 0.2 s', done.stderr)
 
+    def test_timeout_is_that_of_other_launchers_unless_one_is_given(self):
+        done = run('-n', '2', 'sleep', '1000', env={'MPIEXEC_TIMEOUT': '0.2'})
+        self.assertEqual(done.returncode, 124)
+        self.assertEqual(run('-n', '1', '--timeout', '60', 'sleep', '0.3', env={'MPIEXEC_TIMEOUT': '0.2'}).returncode, 0)
+        done = run('-n', '1', 'true', env={'MPIEXEC_TIMEOUT': 'soon'})
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("MPIEXEC_TIMEOUT is 'soon'", done.stderr)
+
     def test_descendants_end_with_the_job(self):
         # The stream ends only when the sleepers, which hold it, have ended.
         for script in ('sleep 1000 & exit 0', 'setsid sleep 1000 & exit 0', '(setsid sh -c "sleep 1000 & sleep 1000" &); exit 3'):

@@ -75,7 +75,8 @@ void declare(CLI::App& app, Words& words, Options& options) {
   app.add_option("--engine-cores", words.engine_cores,
                  "cores on which the engines' threads spin: 0: none (default); 1: one for each rank; or a list of processors")
       ->type_name("CORES");
-  app.add_option("--timeout", words.timeout, "end the job after this many seconds, with status 124")->type_name("SECONDS");
+  app.add_option("--timeout", words.timeout, "end the job after this many seconds, with status 124 [MPIEXEC_TIMEOUT]")
+      ->type_name("SECONDS");
   app.add_option("--grace", words.grace,
                  "kill ranks that go on for this long after INT, TERM or the job's end; default 5, 0: never after a signal")
       ->type_name("SECONDS");
@@ -287,6 +288,9 @@ void check_job(const CLI::App& line, const Words& words, Options& options) {
   if (!words.timeout.empty() || line.count("--timeout") > 0)
     options.timeout_s =
         seconds(words.timeout, false, "--timeout was given '" + words.timeout + "'; give the seconds the job may take, e.g. 60");
+  else if (const char* limit = std::getenv("MPIEXEC_TIMEOUT"); limit && *limit)  // as MPICH's and Open MPI's launchers have it
+    options.timeout_s =
+        seconds(limit, false, std::string("MPIEXEC_TIMEOUT is '") + limit + "'; give the seconds the job may take, e.g. 60");
   if (line.count("--grace") > 0)
     options.grace_s = seconds(words.grace, true, "--grace was given '" + words.grace + "'; give seconds, e.g. 5, or 0");
   if (line.count("--finish") > 0)
