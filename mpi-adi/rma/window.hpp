@@ -22,6 +22,7 @@
 #include "mpi-adi/comm/comm.hpp"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/attributes.hpp"
+#include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/core/info.hpp"
 #include "mpi-adi/core/objects.hpp"
 #include "mpi-adi/mpi.h"

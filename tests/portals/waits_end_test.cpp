@@ -43,7 +43,7 @@ constexpr Wait kWaits[] = {
      [](const Objects& of) {
        ptl_event_t event;
        unsigned taken;
-       return PtlxEQTake(of.eq, PTL_TIME_FOREVER, &event, 1, &taken, nullptr);
+       return PtlxEQTake(of.eq, PTL_TIME_FOREVER, &event, 1, &taken, nullptr, nullptr, nullptr);
      }},
     {"PtlCTWait",
      [](const Objects& of) {
