@@ -7,7 +7,8 @@
 # What it takes to build; then what only the tests need.
 build_packages="g++ meson ninja-build pkg-config python3 libfabric-dev libhwloc-dev libpmix-dev libcli11-dev
   nlohmann-json3-dev libgtest-dev libbenchmark-dev gfortran"
-test_packages="clang clang-format lld libclang-rt-dev openmpi-bin mpich iproute2 slurm-wlm munge"
+test_packages="clang clang-format lld libclang-rt-dev openmpi-bin mpich iproute2 slurm-wlm munge cmake
+  environment-modules"
 
 # ccache takes precompiled headers where it is told not to look for times and macros in them.
 export CCACHE_SLOPPINESS="${CCACHE_SLOPPINESS:-pch_defines,time_macros}"
@@ -59,7 +60,8 @@ configure() {
   kind=$1
   shift
   stamp=$root/.build/$kind.configured
-  wanted="$root ${CC:-} ${CXX:-} $*"
+  # Other defaults of meson.build count in a fresh folder only.
+  wanted="$root ${CC:-} ${CXX:-} $* $(sed -n '/default_options/,/)/p' "$root/meson.build" | cksum)"
   if [ -f "$root/.build/$kind/build.ninja" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then return 0; fi
   rm -rf "$root/.build/$kind" "$stamp"
   mkdir -p "$root/.build"
