@@ -8,7 +8,7 @@
 build_packages="g++ meson ninja-build pkg-config python3 libfabric-dev libhwloc-dev libpmix-dev libcli11-dev
   nlohmann-json3-dev libgtest-dev libbenchmark-dev gfortran"
 test_packages="clang clang-format lld libclang-rt-dev openmpi-bin mpich iproute2 slurm-wlm munge cmake
-  environment-modules"
+  environment-modules help2man groff-base"
 
 # ccache takes precompiled headers where it is told not to look for times and macros in them.
 export CCACHE_SLOPPINESS="${CCACHE_SLOPPINESS:-pch_defines,time_macros}"
