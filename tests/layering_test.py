@@ -140,7 +140,8 @@ def check_version(root):
     """One version, wherever it is written."""
     version = re.search(r"^\s*version: '([\d.]+)'", (root / "meson.build").read_text(encoding="utf-8"), re.MULTILINE)[1]
     for file, words in ((".github/CHANGELOG.md", f"## {version}\n"), ("README.md", f"Version {version}."),
-                        ("shmem/shmem_base.h", f'"Portunus {version}"')):
+                        ("shmem/shmem_base.h", f'"Portunus {version}"'), (".packaging/debian/changelog", f"portunus ({version}-"),
+                        (".packaging/spack/package.py", f'version("{version}")')):
         if words not in (root / file).read_text(encoding="utf-8"):
             yield f"{file} does not say {words.strip()}, the version of meson.build"
 
