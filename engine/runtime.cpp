@@ -70,8 +70,6 @@ ProgressPlan Runtime::plan(const Options& options, const JobPlace& place) {
   plan.by_socket = network_open_ && !engine_->peers().wait_fds().empty();
   plan.must_poll = network_open_ && !plan.by_socket;
   plan.registered = register_asymmetric_fences();
-  using Limits = ProgressMemory::Limits;
-  plan.longest_tick_ns = network_open_ || options.node_wire.bytes_per_us != 0 ? Limits::kLongestUnrungTick : Limits::kLongestTick;
   return plan;
 }
 

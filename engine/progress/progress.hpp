@@ -61,7 +61,6 @@ struct ProgressPlan {
   bool by_socket = false;       // a network's descriptors wake the engine thread; without one, waiters
   bool must_poll = false;       // a network without a descriptor: sleep only briefly
   bool registered = false;      // heavy fences reach this process
-  int64_t longest_tick_ns = 1;  // of the engine thread's naps while application threads come by themselves
 
   bool network_open() const { return by_socket || must_poll; }
   bool waiters_listen() const { return by_socket && mode == ProgressMode::caller; }

@@ -42,7 +42,7 @@ void BasicProgress<Memory>::run_parked() {
     if (is_attended(word, seen) && (!rung || seen == attention_->kInside)) {
       looks_alone = 0;
       rung = nap(word, nap_ns);
-      nap_ns = std::min(2 * nap_ns, plan_.longest_tick_ns);
+      nap_ns = std::min(2 * nap_ns, Limits::kLongestTick);
       continue;
     }
     rung = false;

@@ -60,7 +60,8 @@ template <class Done>
     Memory::mark(1);
     int work = 0;
     if (steps && take()) {
-      const int most = has_pollers ? 0 : plan_.spin_waits ? Limits::kStepsAtOnce : Limits::kStepsBeforeYield;
+      int most = has_pollers ? 0 : plan_.spin_waits ? Limits::kStepsAtOnce : Limits::kStepsBeforeYield;
+      if (plan_.network_open() && !plan_.spin_waits) most /= 8;  // each is a system call
       int more = most;
       do {
         Memory::mark(8);

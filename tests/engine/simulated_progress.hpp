@@ -208,7 +208,7 @@ struct ProgressOfThreads : Memory {
     static constexpr uint32_t kComingsAtMost = 1 << 20;
     static constexpr uint32_t kPolls = 1, kPollsCrowded = 1, kNapsAlike = 1, kMostTakenBack = 2;
     static constexpr int64_t kPollNap = 2, kLongestPollNap = 2, kHeartbeat = 2, kLongestHeartbeat = 2, kBlindNap = -1, kFirstNap = -1,
-                             kLastNap = -1, kLongestSleep = 2, kFirstTick = SimulatedSleeping::kNap;
+                             kLastNap = -1, kLongestSleep = 2, kFirstTick = SimulatedSleeping::kNap, kLongestTick = SimulatedSleeping::kNap;
   };
   struct Clock {
     uint64_t coarse(const SimulatedEngine&) { return 0; }
