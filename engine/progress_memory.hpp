@@ -89,7 +89,7 @@ struct ProgressMemory : ProcessMemory {
     static constexpr int64_t kLongestSleep = 1'000'000'000;  // of an engine thread
     // Its naps while application threads come by themselves, and the longest of them. Each takes the processor from somebody, so they
     // become longer.
-    static constexpr int64_t kFirstTick = 250'000, kLongestTick = 2'000'000;
+    static constexpr int64_t kFirstTick = 250'000, kLongestTick = 500'000;
     static constexpr int kLooksAlone = 4;            // when nobody came, before it sleeps without a time limit
     static constexpr int64_t kBlindNap = 50'000;     // between two looks at memory whose writers cannot ring
     static constexpr int64_t kFirstNap = 100'000;    // and where they do but somebody may store without: twice as long each time,
