@@ -289,7 +289,8 @@ class End(LauncherTest):
     def test_what_was_written_before_a_rank_is_ended_is_there(self):
         # In whole lines that fit a pipe, and in more than that, which is on its way when the first rank ends. Pieces of a page keep lines
         # of several ranks apart only where each is tagged.
-        for options, lines in (([], 1), ([], 100), (['--tag-output'], 1), (['--tag-output'], 5000)):
+        for tag, lines in (([], 1), ([], 100), (['--tag-output'], 1), (['--tag-output'], 5000)):
+            options = ['--finish', '1000', *tag]  # however busy the machine is
             for how, status in ((0, 0), *self.ENDS):
                 for _ in range(5):
                     with self.subTest(options=options, lines=lines, how=how, all='have finalized'):
@@ -302,7 +303,7 @@ class End(LauncherTest):
                     self.assertEqual(done.returncode, status, done.stderr)
                     self.check_last_words(done.stdout, (1, 2), lines)
                 with self.subTest(options=options, lines=lines, how=how, all='wait'):
-                    done = run('-n', '3', '--finish', '1000', *options, CLIENT, 'speak-and-wait', str(how), str(lines))
+                    done = run('-n', '3', *options, CLIENT, 'speak-and-wait', str(how), str(lines))
                     self.assertEqual(done.returncode, status, done.stderr)
                     self.check_last_words(done.stdout, (0, 1, 2), lines)
 
