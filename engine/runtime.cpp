@@ -154,6 +154,7 @@ void Runtime::stop() {
     progress_.end();
     thread_.join();
   }
+  progress_.pollers().clear();
   running_.store(false, std::memory_order_relaxed);
   close_transports();
   for (const PrivateBlock& block : private_blocks_)

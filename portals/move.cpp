@@ -151,19 +151,21 @@ __attribute__((tls_model("initial-exec")))
 thread_local constinit unsigned bundle_depth = 0;
 
 // Returns when half of what is held back for targets that do not take it has gone, so that whoever only sends cannot use up the memory.
-// What is bundled goes at the end of the bundle, and a condition of a wait must not wait: neither is held up here.
-[[gnu::cold]] void wait_for_room() {
+// Messages of a bundle go at its end, and a condition of a wait must not wait: neither is held up here.
+[[gnu::cold, gnu::noinline]] void wait_for_room(const Engine& engine) {
   if (bundle_depth > 0 || of_thread.waits) return;
-  const Engine& engine = api::runtime().engine();
   api::progress().wait([&] { return !engine.overfull(); }, -1);
+}
+inline void wait_while_overfull() {
+  if (const Engine& engine = api::runtime().engine(); engine.overfull()) [[unlikely]]
+    wait_for_room(engine);
 }
 
 void hand_over(Command& command) {
   if (bundle_depth > 0) [[unlikely]]
     command.source.options |= PTLX_MD_LAZY;
   api::progress().submit(command);
-  if (api::runtime().engine().overfull()) [[unlikely]]
-    wait_for_room();
+  wait_while_overfull();
 }
 
 // The short way of most messages. False: something about this one is unusual, or wrong, which prepare_put finds out; nothing was done.
@@ -286,7 +288,7 @@ int PtlEndBundle(ptl_handle_ni_t ni_handle) {
     engine.peers().flush();
     return static_cast<int>(PTL_OK);
   });
-  if (api::runtime().engine().overfull()) wait_for_room();
+  wait_while_overfull();
   return code;
 }
 

@@ -72,8 +72,8 @@ int GOAL_Node_open(const GOAL_Group *group, unsigned context, GOAL_Domain domain
 /* Does a collective. GOAL_SUCCESS, what is above, GOAL_ERR_FAILED: a rank of the group has ended; from now on every call fails. */
 int GOAL_Node_run(GOAL_Node node, const GOAL_Node_call *call);
 /* Starts one: it ends by itself, as far as other ranks' calls go, and is taken by threads of this process that wait in any call of
- * Portals, or call PtlxProgress (PtlxPollerAdd). Memory and arrays of the call stay
- * until it ends; the structure is copied. Then ended(arg) is called once, in this call or by the thread that takes it; *request is written before.
+ * Portals, or call PtlxProgress (PtlxPollerAdd). Memory and arrays of the call stay until it ends; the structure is copied. Then
+ * ended(arg) is called once, in this call or by the thread that takes it; *request is written before.
  * Never waits. GOAL_SUCCESS, GOAL_NODE_NOT_TAKEN (until a blocking call has made the memory; contributions that are longer than some KiB;
  * kinds behind EXSCAN and REDUCE_SCATTER; the same on all ranks), GOAL_ERR_FAILED. Started and blocking calls of a group are made in one order
  * on all ranks, by one thread at a time. About 100 ns. */

@@ -95,7 +95,6 @@ class BasicProgress {
     plan_ = plan;
     clock_.set();
     stop_.store(0);
-    pollers_.clear();
     door_->begin(plan.waiters_listen(), plan.by_socket, plan.registered);
     attention_->outside();
   }
@@ -326,7 +325,7 @@ class BasicProgress {
     leave_baton();
     look_at_pollers();
   }
-  // What a poller did may be what another thread sleeps for.
+  // Another thread may sleep for what a poller did.
   [[gnu::noinline]] bool look_at_pending() {
     if (!pollers_.look(Memory::waits(), Memory::looks())) return false;
     Memory::fence(Guard::found_fence);

@@ -9,6 +9,7 @@ mention the fewest names stand first.
 import pathlib
 import re
 import sys
+import textwrap
 
 SHOWN = 3  # at most so many tests are named for each name
 
@@ -175,12 +176,17 @@ def collect(root):
     return found
 
 
+def item(mark, text):
+    """An item of a list, wrapped between words."""
+    return textwrap.wrap(f"{mark} {text}", 138, subsequent_indent=" " * (len(mark) + 1), break_long_words=False, break_on_hyphens=False)
+
+
 def table(sections, tests):
     known = {name for _, names in sections for name in names}
     known |= {name.replace("PTL_ME_", "PTL_LE_") for name in known}
     lines, gaps = [], []
     for title, names in sections:
-        lines += ["", f"## {title}", "", "| name | tests |", "| --- | --- |"]
+        lines += ["", f"## {title}", ""]
         for name in names:
             wanted = {name, name.replace("PTL_ME_", "PTL_LE_")}
             ranked = []
@@ -192,7 +198,7 @@ def table(sections, tests):
             if not ranked:
                 gaps.append(f"no test mentions {name}")
             ranked.sort()
-            lines.append(f"| `{name}` | " + ", ".join(test for _, _, _, test in ranked[:SHOWN]) + " |")
+            lines += item("-", f"`{name}`: " + ", ".join(test for _, _, _, test in ranked[:SHOWN]))
     return lines, gaps
 
 
@@ -206,12 +212,12 @@ def main():
             "Made by `tests/portals/coverage.py . --write` from `portals4.h` and the tests' sources; a test fails when it is out of date or has a gap.",
             "Tests of the calls run on one to eight ranks over `self`, `node`, `fabric` by TCP and by libfabric's shm and with every form of progress;",
             "tests of the engine step it by hand. `PTL_ME_X` stands for `PTL_LE_X`, too.", "",
-            "## What implementations get wrong", "", "| | right is | tests |", "| --- | --- | --- |"]
+            "## What implementations get wrong, and what is right", ""]
     for number, (sentence, pinned) in enumerate(PITFALLS, 1):
         for test in pinned.split():
             if test not in names and not (root / "tests" / "portals" / test).exists():
                 problems.append(f"there is no test {test}, named for: {sentence}")
-        text.append(f"| {number} | {sentence} | {', '.join(pinned.split())} |")
+        text += item(f"{number}.", f"{sentence}: {', '.join(pinned.split())}")
     text = "\n".join(text + lines) + "\n"
     if "--write" in sys.argv:
         readme.write_text(text, encoding="utf-8")

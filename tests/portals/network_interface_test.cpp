@@ -31,6 +31,29 @@ TEST_F(Interfaces, OpeningTheSameKindAgainGivesTheSameHandleAndIsCounted) {
   EXPECT_EQ(PtlNIFini(ni), PTL_ARG_INVALID);
 }
 
+TEST_F(Interfaces, PollersAreLookedAtFromTheCallThatAddsThemToTheLastFini) {
+  static const uint32_t pending = 1;
+  static int looks;
+  static const auto look = [](void*) { return ++looks, 0; };
+  static const ptlx_poller_t pollers[PTLX_MOST_POLLERS + 1] = {{look, nullptr, &pending, 0},
+                                                               {look, nullptr, &pending, 0},
+                                                               {look, nullptr, &pending, 0},
+                                                               {look, nullptr, &pending, 0},
+                                                               {look, nullptr, &pending, 0}};
+  looks = 0;
+  EXPECT_EQ(PtlxPollerAdd(&pollers[0]), PTL_OK);
+  open(kMatching);
+  for (int i = 0; i < PTLX_MOST_POLLERS; ++i) EXPECT_EQ(PtlxPollerAdd(&pollers[i]), PTL_OK);
+  EXPECT_EQ(PtlxPollerAdd(&pollers[PTLX_MOST_POLLERS]), PTL_NO_SPACE);
+  PtlxProgress();
+  EXPECT_EQ(looks, PTLX_MOST_POLLERS);
+  PtlFini();
+  ASSERT_EQ(PtlInit(), PTL_OK);
+  open(kMatching);
+  PtlxProgress();
+  EXPECT_EQ(looks, PTLX_MOST_POLLERS);
+}
+
 TEST_F(Interfaces, AllFourShareNidAndPidAndNothingElse) {
   std::set<ptl_handle_ni_t> handles;
   std::set<uint64_t> processes;
