@@ -60,9 +60,10 @@ def differences(folder):
                 yield f"there is no library with the soname {soname}, which programs were linked with"
             continue
         there = exported(sonames[soname])
-        listed = (ROOT / names).read_text(encoding="ascii").split()
-        yield from (f"{soname}: {name} is gone, which {names} lists" for name in listed if name not in there)
-        yield from (f"{soname}: {name} is exported, but {names} does not list it" for name in there if name not in listed)
+        if names != "-":
+            listed = (ROOT / names).read_text(encoding="ascii").split()
+            yield from (f"{soname}: {name} is gone, which {names} lists" for name in listed if name not in there)
+            yield from (f"{soname}: {name} is exported, but {names} does not list it" for name in there if name not in listed)
         for name, size in there.items():
             if size != variables.get(name):
                 yield f"{soname}: {name} has {size} bytes as a variable, and interfaces.txt says {variables.get(name)} (None: a function)"
