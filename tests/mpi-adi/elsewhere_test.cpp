@@ -104,12 +104,6 @@ const Call kCalls[] = {
      }},
 };
 
-int class_of(int error) {
-  int found = -1;
-  MPI_Error_class(error, &found);
-  return found;
-}
-
 TEST(Elsewhere, FaultsOfOneRankAreToldToAll) {
   ReturnErrors guard;
   for (const Call& call : kCalls)

@@ -43,12 +43,6 @@ MPI_Request start(Calls& calls) {
   EXPECT_EQ(MPI_Grequest_start(on_query, on_free, on_cancel, &calls, &request), MPI_SUCCESS);
   return request;
 }
-int class_of(int error) {
-  int found = -1;
-  MPI_Error_class(error, &found);
-  return found;
-}
-
 TEST(Generalized, FreeFunctionRunsInTheLaterOfFreeingAndCompleting) {
   ReturnErrors guard;
   for (const int answer : {MPI_SUCCESS, MPI_ERR_TOPOLOGY}) {

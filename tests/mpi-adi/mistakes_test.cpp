@@ -43,12 +43,6 @@ const Cut kCut[] = {
           Each(place).types),
 };
 
-int class_of(int error) {
-  int found = -1;
-  MPI_Error_class(error, &found);
-  return found;
-}
-
 TEST(Mistakes, PartForOneselfThatDoesNotFitItsPlaceIsAnError) {
   ReturnErrors guard;
   for (const Cut& cut : kCut)

@@ -23,6 +23,11 @@ inline int ranks() {
 }
 inline int right() { return (rank() + 1) % ranks(); }
 inline int left() { return (rank() + ranks() - 1) % ranks(); }
+inline int class_of(int error) {
+  int found = -1;
+  MPI_Error_class(error, &found);
+  return found;
+}
 
 using Bytes = std::vector<unsigned char>;
 

@@ -65,8 +65,3 @@ inline std::string content(const std::string& name) {
   }
   return bytes;
 }
-inline int class_of(int error) {
-  int error_class = -1;
-  MPI_Error_class(error, &error_class);
-  return error_class;
-}
