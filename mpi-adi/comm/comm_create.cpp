@@ -314,7 +314,7 @@ extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_
     default: return decline_split(*found, raise(kName, found, MPI_ERR_ARG, "%d is no type of split", split_type));
   }
   if (int error = split(kName, *found, color, key, newcomm)) return error;
-  // What the new communicator stands for.
+  // The info learns which resource the new communicator stands for.
   if (split_type == MPI_COMM_TYPE_HW_UNGUIDED && info != MPI_INFO_NULL && *newcomm != MPI_COMM_NULL)
     return PMPI_Info_set(info, kResource, kNode);
   return MPI_SUCCESS;

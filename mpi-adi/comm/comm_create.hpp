@@ -21,8 +21,8 @@ uint64_t key_of(const Communicator& comm, Traffic traffic, int tag);
 // fails; raises on `parent`.
 int create_in(const char* function, Communicator& parent, const AllAnd& all_and, uint64_t key, Group* group, Group* remote_group,
               Communicator*& made);
-// What a call does whose arguments are wrong at this rank alone: the others, who wait for it, learn that by its first step, which is that
-// of create_in, or of MPI_Comm_split. Answers `code`, which was raised.
+// A call whose arguments are wrong at this rank alone takes part in its first step, that of create_in or of MPI_Comm_split, so that the
+// others, who wait for it, learn of the fault. Answers `code`, which was raised.
 int decline(Communicator& comm, int code);
 int decline_split(Communicator& comm, int code);
 int raise_creation(const char* function, const Communicator& comm, int error);

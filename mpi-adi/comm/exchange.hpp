@@ -23,7 +23,7 @@ int receive_bytes(Communicator& comm, Traffic traffic, int tag, void* bytes, siz
 int swap_bytes(Communicator& comm, Traffic traffic, int tag, const void* out, size_t out_count, void* in, size_t in_count, int peer);
 
 constexpr int kFaultElsewhere = MPI_ERR_ARG;
-// Of `count`: how many say what `error` is.
+// The length of a message of `count` bytes tells its receiver what `error` is.
 inline size_t bytes_to_send(int error, size_t count) { return error == MPI_SUCCESS ? count : error == kFaultElsewhere ? 1 : 0; }
 
 struct Exchange {

@@ -149,7 +149,7 @@ int create(const char* function, void* base, MPI_Aint size, MPI_Aint unit, MPI_I
   return finish(function, *parent, window, win);
 }
 
-// Of the ranks' parts: windows that are shared are one piece of memory, byte by byte, unless the program gives that up.
+// The alignment of the ranks' parts. Windows that are shared are one piece of memory, byte by byte, unless the program gives that up.
 size_t alignment_of(const Hints& hints, int flavor) {
   constexpr size_t kLine = 64;
   if (flavor != MPI_WIN_FLAVOR_SHARED) return kLine;

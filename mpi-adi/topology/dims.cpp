@@ -28,7 +28,7 @@ class Factoring {
   // With this one as last, or as one before it.
   bool is_worse(int factor) const { return !best_.empty() && !chosen_.empty() && chosen_.front() - factor >= best_.front() - best_.back(); }
 
-  // What is tried is at least the root of what is left, as none that follow are larger, so the most even ones come first.
+  // Factors are tried from the root of what is left upwards, as none that follow are larger: the most even ones come first.
   void search(int product, size_t count) {
     if (count == 0) {
       if (product == 1) best_ = chosen_;

@@ -124,7 +124,7 @@ int check_elements(const char* function, const Communicator* comm, const Datatyp
   return fits_in_memory(count, type) ? MPI_SUCCESS : raise_too_many(function, comm, count, type);
 }
 
-// What packing has in common: `bytes` of data, `room` bytes in the packed buffer, of which `position` are used.
+// The checks that packing and unpacking share: `bytes` of data, `room` bytes in the packed buffer, of which `position` are used.
 int check_pack(const char* function, const Communicator* comm, const Datatype& type, int64_t bytes, const void* data, const void* packed,
                int64_t room, int64_t position) {
   if (!type.committed) return raise(function, comm, MPI_ERR_TYPE, "the datatype is not committed");
