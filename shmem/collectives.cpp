@@ -1,11 +1,10 @@
-// collectives.cpp: from a collective to a schedule that runs.
+// collectives.cpp: from a collective of OpenSHMEM to a call of GOAL.
 #include "shmem/collectives.hpp"
 
 #include <cstdio>
 #include <cstring>
-#include <mutex>
 #include <numeric>
-#include <utility>
+#include <vector>
 
 #include "engine/goal/copy.hpp"
 #include "shmem/misuse.hpp"
@@ -15,7 +14,6 @@ namespace portunus::shmem {
 
 namespace {
 
-std::mutex compiler;  // GOAL compiles and frees for one thread at a time
 const int* nodes_of_world = nullptr;
 
 void check(int code, const char* call) {
@@ -46,8 +44,8 @@ size_t width_of(GOAL_Type type) {
   }
 }
 
-GOAL_Node_call node_call(GOAL_Node_kind kind, size_t bytes, const void* in, void* out, int root = 0) {
-  GOAL_Node_call call{};
+GOAL_Call call_of(GOAL_Call_kind kind, size_t bytes, const void* in, void* out, int root = 0) {
+  GOAL_Call call{};
   call.kind = kind;
   call.root = root;
   call.bytes = bytes;
@@ -103,106 +101,28 @@ void collectives_open() {
 
 void collectives_close() { GOAL_Finalize(); }
 
-Collectives::Kept::~Kept() {
-  if (schedule == nullptr) return;
-  const std::lock_guard lock(compiler);
-  GOAL_Free(&schedule);
-}
+Collectives::~Collectives() { GOAL_Team_close(&goal_); }
 
-Collectives::~Collectives() { GOAL_Node_close(&node_); }
-
-const GOAL_Group& Collectives::group() {
-  if (group_.size == 0) {
-    for (int i = 0; i < team_.size(); ++i) {
-      ranks_.push_back(team_.members[i]);
-      nodes_.push_back(nodes_of_world[ranks_.back()]);
-    }
-    const unsigned context = kFirstContext + team_.id * kContexts;
-    group_ = {.rank = team_.my_pe, .size = team_.size(), .ranks = ranks_.data(), .nodes = nodes_.data(), .tag = 0, .algorithm = GOAL_AUTO};
-    check(GOAL_Node_open(&group_, context, nullptr, nullptr, nullptr, &node_), "GOAL_Node_open", team_);
+GOAL_Team Collectives::goal() {
+  if (goal_) [[likely]]
+    return goal_;
+  std::vector<int> ranks, nodes;
+  for (int i = 0; i < team_.size(); ++i) {
+    ranks.push_back(team_.members[i]);
+    nodes.push_back(nodes_of_world[ranks.back()]);
   }
-  return group_;
+  const GOAL_Group group{team_.my_pe, team_.size(), ranks.data(), nodes.data(), 0, GOAL_AUTO};
+  check(GOAL_Team_open(&group, kFirstContext + team_.id, 0, nullptr, nullptr, nullptr, &goal_), "GOAL_Team_open", team_);
+  return goal_;
 }
 
-int Collectives::add(GOAL_Schedule& schedule, const GOAL_Group& group, const Shape& shape, void* dest, const void* source) {
-  const GOAL_Buffer to = GOAL_User(dest);
-  const GOAL_Buffer from = dest == source ? GOAL_InPlace() : GOAL_User(source);
-  switch (shape.kind) {
-    case Kind::barrier: return GOAL_Barrier(&schedule, &group, nullptr);
-    case Kind::broadcast: return GOAL_Bcast(&schedule, &group, to, shape.bytes, shape.root, nullptr);
-    case Kind::fcollect: return GOAL_Allgather(&schedule, &group, from, to, shape.bytes, nullptr);
-    case Kind::alltoall: return GOAL_Alltoall(&schedule, &group, from, to, shape.bytes / static_cast<size_t>(team_.size()), nullptr);
-    case Kind::reduce: return GOAL_Allreduce(&schedule, &group, from, to, shape.count, shape.type, shape.op, nullptr);
-    case Kind::inscan: return GOAL_Scan(&schedule, &group, from, to, shape.count, shape.type, shape.op, nullptr);
-    case Kind::exscan: return GOAL_Exscan(&schedule, &group, from, to, shape.count, shape.type, shape.op, nullptr);
-  }
-  __builtin_unreachable();
+void Collectives::run(const GOAL_Call& call) {
+  const int code = GOAL_Call_run(goal(), &call);
+  if (code == GOAL_MISMATCH) misuse("the PEs of a team call different collectives, or with different sizes or roots");
+  check(code, "GOAL_Call_run", team_);
 }
 
-template <class Add>
-GOAL_Schedule Collectives::compile(unsigned context, unsigned epoch, Add&& add_to) {
-  const std::lock_guard lock(compiler);
-  GOAL_Schedule schedule = nullptr;
-  check(GOAL_Create(&schedule), "GOAL_Create");
-  check(add_to(schedule), "the call");
-  check(GOAL_Context(schedule, kFirstContext + team_.id * kContexts + context), "GOAL_Context");
-  check(GOAL_Epoch(schedule, epoch), "GOAL_Epoch");
-  check(GOAL_Compile(schedule), "GOAL_Compile", team_);
-  return schedule;
-}
-
-void Collectives::execute(GOAL_Schedule schedule) {
-  GOAL_Request request;
-  check(GOAL_Run(schedule, &request), "GOAL_Run", team_);
-  check(GOAL_Wait(&request), "GOAL_Wait", team_);
-}
-
-unsigned Collectives::next_context() { return 1 + turn_++ % (kContexts - 1); }
-
-Collectives::Kept& Collectives::kept(const Shape& shape, size_t dest_bytes) {
-  auto& place = cache_.place_of(shape, false);
-  const unsigned epoch = place.epoch++;
-  if (place.now) return *place.now;
-  constexpr size_t kLine = 64;
-  auto fresh = std::make_shared<Kept>();
-  const size_t dest_at = (shape.bytes + kLine - 1) / kLine * kLine;
-  fresh->memory = std::make_unique<std::byte[]>(dest_at + dest_bytes + 1);
-  fresh->dest = fresh->memory.get() + dest_at;
-  GOAL_Group tagged = group();
-  tagged.tag = place.tag;
-  fresh->schedule = compile(0, epoch, [&](GOAL_Schedule& s) { return add(s, tagged, shape, fresh->dest, fresh->memory.get()); });
-  cache_.replace(place, std::move(fresh));
-  return *place.now;
-}
-
-void Collectives::run_once(const Shape& shape, void* dest, const void* source) {
-  GOAL_Schedule schedule = compile(next_context(), 0, [&](GOAL_Schedule& s) { return add(s, group(), shape, dest, source); });
-  execute(schedule);
-  const std::lock_guard lock(compiler);
-  GOAL_Free(&schedule);
-}
-
-bool Collectives::on_node(const GOAL_Node_call& call) {
-  group();
-  const int code = GOAL_Node_run(node_, &call);
-  if (code == GOAL_NODE_MISMATCH) misuse("the PEs of a team call different collectives, or with different sizes or roots");
-  if (code != GOAL_NODE_NOT_TAKEN) check(code, "GOAL_Node_run", team_);
-  return code == GOAL_SUCCESS;
-}
-
-// A schedule that was compiled once serves all calls of its shape.
-void Collectives::run(const Shape& shape, void* dest, const void* source, size_t dest_bytes) {
-  if (shape.bytes + dest_bytes > kMostKeptBytes) {
-    run_once(shape, dest, source);
-    return;
-  }
-  Kept& use = kept(shape, dest_bytes);
-  copy(use.memory.get(), source, shape.bytes);
-  execute(use.schedule);
-  copy(dest, use.dest, dest_bytes);
-}
-
-void Collectives::barrier() { run({.kind = Kind::barrier, .bytes = 0}, nullptr, nullptr, 0); }
+void Collectives::barrier() { run(call_of(GOAL_CALL_BARRIER, 0, nullptr, nullptr)); }
 
 void Collectives::broadcast(void* dest, const void* source, size_t bytes, int root, bool at_root) {
   const bool from_here = root == team_.my_pe;
@@ -213,16 +133,7 @@ void Collectives::broadcast(void* dest, const void* source, size_t bytes, int ro
 
 void Collectives::share(void* data, size_t bytes, int root) {
   if (team_.size() == 1 || bytes == 0) return;
-  if (on_node(node_call(GOAL_NODE_BCAST, bytes, nullptr, data, root))) return;
-  const Shape shape{.kind = Kind::broadcast, .bytes = bytes, .root = root};
-  if (bytes > kMostKeptBytes) {
-    run_once(shape, data, nullptr);
-    return;
-  }
-  Kept& use = kept(shape, bytes);
-  if (root == team_.my_pe) copy(use.dest, data, bytes);
-  execute(use.schedule);
-  if (root != team_.my_pe) copy(data, use.dest, bytes);
+  run(call_of(GOAL_CALL_BCAST, bytes, nullptr, data, root));
 }
 
 // All PEs come to the same answer.
@@ -245,7 +156,7 @@ void Collectives::store_to_all(void* dest, size_t at, const void* source, size_t
     const size_t pe = (static_cast<size_t>(team_.my_pe) + i) % n;
     copy(runtime.peers[team_.members[static_cast<int>(pe)]].at<std::byte>(place), static_cast<const std::byte*>(source) + pe * step, bytes);
   }
-  if (!on_node(node_call(GOAL_NODE_BARRIER, 0, nullptr, nullptr))) barrier();
+  barrier();
 }
 
 void Collectives::fcollect(void* dest, const void* source, size_t bytes) {
@@ -254,8 +165,7 @@ void Collectives::fcollect(void* dest, const void* source, size_t bytes) {
     store_to_all(dest, me * bytes, source, bytes, 0);
     return;
   }
-  if (on_node(node_call(GOAL_NODE_ALLGATHER, bytes, source, dest))) return;
-  run({.kind = Kind::fcollect, .bytes = bytes}, dest, source, n * bytes);
+  run(call_of(GOAL_CALL_ALLGATHER, bytes, source, dest));
 }
 
 void Collectives::collect(void* dest, const void* source, size_t bytes) {
@@ -269,16 +179,10 @@ void Collectives::collect(void* dest, const void* source, size_t bytes) {
     store_to_all(dest, static_cast<size_t>(begins[me]), source, bytes, 0);
     return;
   }
-  GOAL_Node_call call = node_call(GOAL_NODE_ALLGATHERV, bytes, source, dest);
+  GOAL_Call call = call_of(GOAL_CALL_ALLGATHERV, bytes, source, dest);
   call.out_sizes = sizes.data();
   call.out_places = begins.data();
-  if (on_node(call)) return;
-  GOAL_Schedule schedule = compile(next_context(), 0, [&](GOAL_Schedule& s) {
-    return GOAL_Allgatherv(&s, &group(), GOAL_User(source), GOAL_User(dest), sizes.data(), begins.data(), nullptr);
-  });
-  execute(schedule);
-  const std::lock_guard lock(compiler);
-  GOAL_Free(&schedule);
+  run(call);
 }
 
 void Collectives::alltoall(void* dest, const void* source, size_t bytes) {
@@ -287,31 +191,27 @@ void Collectives::alltoall(void* dest, const void* source, size_t bytes) {
     store_to_all(dest, static_cast<size_t>(team_.my_pe) * bytes, source, bytes, bytes);
     return;
   }
-  if (on_node(node_call(GOAL_NODE_ALLTOALL, bytes, source, dest))) return;
-  run({.kind = Kind::alltoall, .bytes = all}, dest, source, all);
+  run(call_of(GOAL_CALL_ALLTOALL, bytes, source, dest));
 }
 
-void Collectives::combine(Kind kind, void* dest, const void* source, size_t count, GOAL_Type type, GOAL_Local_op op) {
-  const size_t bytes = count * width_of(type);
-  const GOAL_Node_kind here = kind == Kind::reduce ? GOAL_NODE_ALLREDUCE : kind == Kind::inscan ? GOAL_NODE_SCAN : GOAL_NODE_EXSCAN;
-  GOAL_Node_call call = node_call(here, 0, source, dest);
+void Collectives::combine(GOAL_Call_kind kind, void* dest, const void* source, size_t count, GOAL_Type type, GOAL_Local_op op) {
+  GOAL_Call call = call_of(kind, 0, source, dest);
   call.type = type;
   call.op = op;
   call.count = count;
-  if (on_node(call)) return;
-  run({.kind = kind, .bytes = bytes, .count = count, .type = type, .op = op}, dest, source, bytes);
+  run(call);
 }
 
 void Collectives::reduce(void* dest, const void* source, size_t count, GOAL_Type type, GOAL_Local_op op) {
-  combine(Kind::reduce, dest, source, count, type, op);
+  combine(GOAL_CALL_ALLREDUCE, dest, source, count, type, op);
 }
 
 void Collectives::inscan(void* dest, const void* source, size_t count, GOAL_Type type) {
-  combine(Kind::inscan, dest, source, count, type, GOAL_ADD);
+  combine(GOAL_CALL_SCAN, dest, source, count, type, GOAL_ADD);
 }
 
 void Collectives::exscan(void* dest, const void* source, size_t count, GOAL_Type type) {
-  combine(Kind::exscan, dest, source, count, type, GOAL_ADD);
+  combine(GOAL_CALL_EXSCAN, dest, source, count, type, GOAL_ADD);
   if (team_.my_pe == 0 && count != 0) memset(dest, 0, count * width_of(type));
 }
 

@@ -1,23 +1,16 @@
 // collectives.hpp: the collectives of one team.
 //
-// Where all PEs share a node they go through memory that all map (goal_node.h), as soon as there were a few; or, fcollect, collect and
-// alltoall of 2 KiB and more of each, by stores into the others' dest, which callers say is ready, and a barrier. The rest are GOAL
-// schedules. A small collective works on memory of its own: what was compiled for a shape (operation, type, size, root) is kept and run
-// again with any arguments, copied in and out. A large one is compiled for the caller's memory and freed after it. Shapes are
-// the same on all PEs of a team, so all keep and forget the same schedules; each has a GOAL context of the team's.
+// A GOAL team does them (goal_call.h). On the node fcollect, collect and alltoall of 2 KiB and more of each go by stores into the others'
+// dest, which callers say is ready, and a barrier.
 //
-// Thread: one per team at a time; GOAL's compiler is guarded here.
+// Thread: one per team at a time.
 // Source: OpenSHMEM 1.6, chapter "Collective Routines".
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <vector>
 
-#include "engine/goal/goal_collectives.h"
-#include "engine/goal/goal_node.h"
-#include "engine/goal/schedule_cache.hpp"
+#include "engine/goal/goal_call.h"
 #include "shmem/team.hpp"
 
 namespace portunus::shmem {
@@ -46,57 +39,20 @@ class Collectives {
   void exscan(void* dest, const void* source, size_t count, GOAL_Type type);
 
  private:
-  enum class Kind { barrier, broadcast, fcollect, alltoall, reduce, inscan, exscan };
-  struct Shape {
-    Kind kind;
-    size_t bytes;  // of this PE's source
-    int root = 0;
-    size_t count = 0;  // the rest is for those that combine
-    GOAL_Type type{};
-    GOAL_Local_op op{};
-    bool operator==(const Shape&) const = default;
-  };
-  // Memory of its own, and what was compiled for it.
-  struct Kept {
-    ~Kept();
-    bool busy() const { return false; }  // one collective of a team at a time
-    GOAL_Schedule schedule = nullptr;
-    std::unique_ptr<std::byte[]> memory;  // source, then dest
-    std::byte* dest = nullptr;
-  };
+  static constexpr size_t kLeastStored = 2048;      // of each: less is better taken with the meeting
+  static constexpr unsigned kFirstContext = 16384;  // MPI takes those before
+  static_assert(kFirstContext + kMostTeams <= 32768);
 
-  // Large shapes: what a PE gives and gets, in bytes, together.
-  static constexpr size_t kMostKeptBytes = size_t{1} << 16;
-  static constexpr size_t kLeastStored = 2048;  // of each: less is better taken with the meeting
-  static constexpr unsigned kContexts = 32;     // of this team: the first for kept schedules, the others in turn
-  static constexpr unsigned kFirstContext = 16384;
-  static_assert(kFirstContext + kMostTeams * kContexts <= 32768);
-
-  // False: not through memory that all share.
-  bool on_node(const GOAL_Node_call& call);
+  GOAL_Team goal();
+  void run(const GOAL_Call& call);
+  void combine(GOAL_Call_kind kind, void* dest, const void* source, size_t count, GOAL_Type type, GOAL_Local_op op);
   // Whether a collective puts `all` bytes into every PE's dest by plain stores: there are many, and all reach all. Collective.
   bool stores(void* dest, size_t all);
   // `bytes` for PE i, at source + i * step, go to its dest + at; then all meet.
   void store_to_all(void* dest, size_t at, const void* source, size_t bytes, size_t step);
-  void run(const Shape& shape, void* dest, const void* source, size_t dest_bytes);
-  Kept& kept(const Shape& shape, size_t dest_bytes);
-  void run_once(const Shape& shape, void* dest, const void* source);
-  // Adds the collective to the schedule.
-  int add(GOAL_Schedule& schedule, const GOAL_Group& group, const Shape& shape, void* dest, const void* source);
-  template <class Add>
-  GOAL_Schedule compile(unsigned context, unsigned epoch, Add&& add);
-  void execute(GOAL_Schedule schedule);
-  unsigned next_context();
-  void combine(Kind kind, void* dest, const void* source, size_t count, GOAL_Type type, GOAL_Local_op op);
-  const GOAL_Group& group();
 
   const Team& team_;
-  GOAL_Group group_{};
-  GOAL_Node node_ = nullptr;
-  std::vector<int> ranks_;
-  std::vector<int> nodes_;
-  goal::ScheduleCache<Shape, Kept> cache_;
-  unsigned turn_ = 0;
+  GOAL_Team goal_ = nullptr;
   bool asked_ = false;
   uint8_t reaches_all_ = 0;
 };

@@ -5,7 +5,7 @@
  * for a rank that has given up, would wait for ever. A domain binds all that belongs to one context: when a member dies, when a
  * schedule of the context fails or is cancelled anywhere, or when a member says so, then every schedule of the context fails
  * on every member, those that run, those that are kept, and those that are yet to be compiled; and so does the
- * GOAL_Node that was given the domain.
+ * GOAL_Team that was given the domain.
  *
  * All of it is done by the engine, with triggered operations: each member watches, and tells, those at distances 1, 2, 4 ..
  * in the group; the news reaches all the living as long as fewer than log2(size) members die at the same moment.

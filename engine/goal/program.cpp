@@ -266,9 +266,10 @@ int LoadedProgram::wait() {
   return code == PTL_OK ? end_epoch(value.failure != 0) : code;
 }
 
+bool LoadedProgram::has_ended() const { return program_.increments[kFinish] == 0 || seen(epochs_ended_) > epoch_ || failed(); }
+
 int LoadedProgram::test(bool& ended) {
-  const auto over = [&] { return program_.increments[kFinish] == 0 || seen(epochs_ended_) > epoch_ || failed(); };
-  ended = over() || (PtlxProgress() > 0 && over());
+  ended = has_ended() || (PtlxProgress() > 0 && has_ended());
   return ended ? end_epoch(false) : static_cast<int>(PTL_OK);
 }
 

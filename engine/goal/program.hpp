@@ -87,6 +87,8 @@ class LoadedProgram {
   // Ends an execution from which nothing is wanted any more, and with it the program: other ranks see a failure. No
   // effect if none runs. Waits until its memory is free (at most kPatience for what peers still read from it).
   void cancel();
+  // Whether wait() would return at once. Looks at memory alone; any thread.
+  [[nodiscard]] bool has_ended() const;
   [[nodiscard]] bool running() const { return running_; }
   [[nodiscard]] uint64_t epoch() const { return epoch_; }  // the current one, or the next
   [[nodiscard]] const Program& program() const { return program_; }

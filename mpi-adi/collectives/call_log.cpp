@@ -110,7 +110,7 @@ std::string name_of(uint64_t what) {
 
 // What a rank has called that calls nothing more on a communicator.
 constexpr uint64_t kNothing = uint64_t{0xff} << 24;
-constexpr uint64_t kFunction = 0xffff0000, kRoot = ~uint64_t{0} << 32, kOperation = 0xffff;
+constexpr uint64_t kFunction = 0xffff0000, kRoot = ~uint64_t{0} << 32;
 
 }  // namespace
 
@@ -164,9 +164,7 @@ bool CallLog::compare(int rank, In what) {
                     entry.bytes.load(std::memory_order_relaxed)};
     const Call& other = theirs[i];
     if (mine.number == 0 || mine.number != other.number || other != again[i]) continue;
-    // Schedules that stay are told apart by types and operations, too.
-    const uint64_t matters = 2 * mine.bytes <= Work::kResidentBytes ? ~uint64_t{0} : ~kOperation;
-    if (((mine.what ^ other.what) & matters) == 0 && mine.bytes == other.bytes) continue;
+    if (mine.what == other.what && mine.bytes == other.bytes) continue;
     const bool same_call = ((mine.what ^ other.what) & kFunction) == 0, same_root = ((mine.what ^ other.what) & kRoot) == 0;
     if (same_call && what == In::function) continue;
     const std::string ours = name_of(mine.what), call = "collective number " + std::to_string(mine.number) + " of this communicator";

@@ -16,26 +16,17 @@ size_t rank_of(const Call& call) { return static_cast<size_t>(call.comm->rank); 
 
 class Barrier : public Work {
  public:
-  Barrier() {
-    key.kind = Kind::barrier;
-    waits_for_all = true;
-  }
-  int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer, GOAL_Buffer) const override {
-    return GOAL_Barrier(schedule, group, nullptr);
-  }
+  Barrier() { key.kind = GOAL_CALL_BARRIER; }
 };
 
 class Bcast : public Work {
  public:
   Bcast(const Elements& buffer, int root, bool is_root) : buffer_(buffer), is_root_(is_root) {
-    key = {Kind::bcast, 0, 0, root, buffer.bytes()};
-    most_bytes = in_bytes = out_bytes = buffer.bytes();
+    key = {GOAL_CALL_BCAST, 0, 0, root, buffer.bytes()};
+    in_bytes = out_bytes = buffer.bytes();
     in_is_out = true;
     user_in = user_out = buffer.data();
     in_is_direct = out_is_direct = buffer.contiguous();
-  }
-  int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer, GOAL_Buffer out) const override {
-    return GOAL_Bcast(schedule, group, out, out_bytes, key.root, nullptr);
   }
   void fill(std::byte* out) const override {
     if (is_root_) buffer_.pack(out);
@@ -52,24 +43,14 @@ class Bcast : public Work {
 // From parts of this rank to parts of this rank, either of which may be none.
 class Movement : public Work {
  public:
-  Movement(Kind kind, int root, size_t part_bytes, size_t most, const Elements& from, const Elements& to) : from_(from), to_(to) {
+  Movement(GOAL_Call_kind kind, int root, size_t part_bytes, const Elements& from, const Elements& to) : from_(from), to_(to) {
     key = {kind, 0, 0, root, part_bytes};
-    most_bytes = most;
     in_bytes = from.bytes();
     out_bytes = to.bytes();
     user_in = from.data();
     user_out = to.data();
     in_is_direct = from.contiguous();
     out_is_direct = to.contiguous();
-    waits_for_all = part_bytes > 0 && (kind == Kind::allgather || kind == Kind::alltoall);
-  }
-  int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
-    switch (key.kind) {
-      case Kind::gather: return GOAL_Gather(schedule, group, in, out, key.bytes, key.root, nullptr);
-      case Kind::scatter: return GOAL_Scatter(schedule, group, in, out, key.bytes, key.root, nullptr);
-      case Kind::allgather: return GOAL_Allgather(schedule, group, in, out, key.bytes, nullptr);
-      default: return GOAL_Alltoall(schedule, group, in, out, key.bytes, nullptr);
-    }
   }
   void fill(std::byte* in) const override { from_.pack(in); }
   void drain(const std::byte* out) const override {
@@ -83,8 +64,8 @@ class Movement : public Work {
 // In place the data is in `to` already: `from` is that part of it.
 class MovementInPlace : public Movement {
  public:
-  MovementInPlace(Kind kind, int root, size_t part_bytes, size_t most, const Elements& from, const Elements& to)
-      : Movement(kind, root, part_bytes, most, from, to) {
+  MovementInPlace(GOAL_Call_kind kind, int root, size_t part_bytes, const Elements& from, const Elements& to)
+      : Movement(kind, root, part_bytes, from, to) {
     in_place = true;
   }
 };
@@ -92,8 +73,7 @@ class MovementInPlace : public Movement {
 // The root keeps its part where it is: what comes out there is thrown away.
 class ScatterInPlace : public Movement {
  public:
-  ScatterInPlace(int root, size_t part_bytes, const Elements& all)
-      : Movement(Kind::scatter, root, part_bytes, all.bytes(), all, Elements()) {
+  ScatterInPlace(int root, size_t part_bytes, const Elements& all) : Movement(GOAL_CALL_SCATTER, root, part_bytes, all, Elements()) {
     out_bytes = part_bytes;
     out_is_direct = false;
   }
@@ -125,16 +105,16 @@ int gather(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datat
     if (int error = check_buffer(call, sendbuf, sendcount, sendtype)) return error;
   if (!is_root) {
     const Elements mine(sendbuf, static_cast<size_t>(sendcount), sendtype);
-    return carry_out<Movement>(call, Kind::gather, root, mine.bytes(), n * mine.bytes(), mine, Elements());
+    return carry_out<Movement>(call, GOAL_CALL_GATHER, root, mine.bytes(), mine, Elements());
   }
   if (int error = check_buffer(call, recvbuf, recvcount, recvtype)) return error;
   const size_t count = static_cast<size_t>(recvcount);
   const Elements all(recvbuf, n * count, recvtype), own = all.part(static_cast<ptrdiff_t>(rank * count), count);
-  if (sendbuf == MPI_IN_PLACE) return carry_out<MovementInPlace>(call, Kind::gather, root, own.bytes(), all.bytes(), own, all);
+  if (sendbuf == MPI_IN_PLACE) return carry_out<MovementInPlace>(call, GOAL_CALL_GATHER, root, own.bytes(), own, all);
   const Elements mine(sendbuf, static_cast<size_t>(sendcount), sendtype);
   if (int error = check_distinct(call, sendbuf, recvbuf, mine.bytes())) return error;
   if (int error = check_own_part(call, mine.bytes(), own.bytes())) return error;
-  return carry_out<Movement>(call, Kind::gather, root, own.bytes(), all.bytes(), mine, all);
+  return carry_out<Movement>(call, GOAL_CALL_GATHER, root, own.bytes(), mine, all);
 }
 
 int scatter(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
@@ -147,7 +127,7 @@ int scatter(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Data
     if (int error = check_buffer(call, recvbuf, recvcount, recvtype)) return error;
   if (!is_root) {
     const Elements mine(recvbuf, static_cast<size_t>(recvcount), recvtype);
-    return carry_out<Movement>(call, Kind::scatter, root, mine.bytes(), n * mine.bytes(), Elements(), mine);
+    return carry_out<Movement>(call, GOAL_CALL_SCATTER, root, mine.bytes(), Elements(), mine);
   }
   if (int error = check_buffer(call, sendbuf, sendcount, sendtype)) return error;
   const Elements all(sendbuf, n * static_cast<size_t>(sendcount), sendtype);
@@ -155,7 +135,7 @@ int scatter(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Data
   const Elements mine(recvbuf, static_cast<size_t>(recvcount), recvtype);
   if (int error = check_distinct(call, sendbuf, recvbuf, mine.bytes())) return error;
   if (int error = check_own_part(call, all.bytes() / n, mine.bytes(), false)) return error;
-  return carry_out<Movement>(call, Kind::scatter, root, all.bytes() / n, all.bytes(), all, mine);
+  return carry_out<Movement>(call, GOAL_CALL_SCATTER, root, all.bytes() / n, all, mine);
 }
 
 int allgather(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
@@ -165,12 +145,12 @@ int allgather(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Da
   if (int error = check_buffer(call, recvbuf, recvcount, recvtype)) return error;
   const size_t n = ranks_of(call), count = static_cast<size_t>(recvcount);
   const Elements all(recvbuf, n * count, recvtype), own = all.part(static_cast<ptrdiff_t>(rank_of(call) * count), count);
-  if (sendbuf == MPI_IN_PLACE) return carry_out<MovementInPlace>(call, Kind::allgather, 0, own.bytes(), all.bytes(), own, all);
+  if (sendbuf == MPI_IN_PLACE) return carry_out<MovementInPlace>(call, GOAL_CALL_ALLGATHER, 0, own.bytes(), own, all);
   if (int error = check_buffer(call, sendbuf, sendcount, sendtype)) return error;
   const Elements mine(sendbuf, static_cast<size_t>(sendcount), sendtype);
   if (int error = check_distinct(call, sendbuf, recvbuf, mine.bytes())) return error;
   if (int error = check_own_part(call, mine.bytes(), own.bytes())) return error;
-  return carry_out<Movement>(call, Kind::allgather, 0, own.bytes(), all.bytes(), mine, all);
+  return carry_out<Movement>(call, GOAL_CALL_ALLGATHER, 0, own.bytes(), mine, all);
 }
 
 int alltoall(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
@@ -179,12 +159,12 @@ int alltoall(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Dat
   if (int error = check_buffer(call, recvbuf, recvcount, recvtype)) return error;
   const size_t n = ranks_of(call);
   const Elements all(recvbuf, n * static_cast<size_t>(recvcount), recvtype);
-  if (sendbuf == MPI_IN_PLACE) return carry_out<MovementInPlace>(call, Kind::alltoall, 0, all.bytes() / n, 2 * all.bytes(), all, all);
+  if (sendbuf == MPI_IN_PLACE) return carry_out<MovementInPlace>(call, GOAL_CALL_ALLTOALL, 0, all.bytes() / n, all, all);
   if (int error = check_buffer(call, sendbuf, sendcount, sendtype)) return error;
   const Elements mine(sendbuf, n * static_cast<size_t>(sendcount), sendtype);
   if (int error = check_distinct(call, sendbuf, recvbuf, mine.bytes())) return error;
   if (int error = check_own_part(call, mine.bytes() / n, all.bytes() / n)) return error;
-  return carry_out<Movement>(call, Kind::alltoall, 0, all.bytes() / n, 2 * all.bytes(), mine, all);
+  return carry_out<Movement>(call, GOAL_CALL_ALLTOALL, 0, all.bytes() / n, mine, all);
 }
 
 }  // namespace

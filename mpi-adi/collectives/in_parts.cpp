@@ -17,19 +17,13 @@ class Collect : public Work {
     user_out = to.data();
     out_is_direct = to.contiguous();
     gets_ = root == kAllRanks || root == call.comm->rank;
-    waits_for_all = root == kAllRanks;
   }
-  int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
-    if (root_ == kAllRanks) return GOAL_Allgatherv(schedule, group, in, out, parts_.sizes.data(), parts_.places.data(), nullptr);
-    return GOAL_Gatherv(schedule, group, in, in_bytes, out, parts_.sizes.data(), parts_.places.data(), root_, nullptr);
-  }
-  bool on_node(GOAL_Node_call& call) const override {
-    call.kind = root_ == kAllRanks ? GOAL_NODE_ALLGATHERV : GOAL_NODE_GATHERV;
+  void describe(GOAL_Call& call) override {
+    call.kind = root_ == kAllRanks ? GOAL_CALL_ALLGATHERV : GOAL_CALL_GATHERV;
     call.root = root_ == kAllRanks ? 0 : root_;
     call.bytes = in_bytes;
-    call.out_sizes = parts_.sizes.data();
-    call.out_places = parts_.places.data();
-    return true;
+    call.out_sizes = parts_.pieces.sizes.data();
+    call.out_places = parts_.pieces.places.data();
   }
   void fill(std::byte* in) const override { share_->elements().pack(in); }
   void drain(const std::byte* out) const override {
@@ -52,8 +46,7 @@ Parts::Parts(const Call& call, const Elements& vector) {
   size_t first = 0;
   for (size_t i = 0; i < ranks; ++i) {
     counts.push_back(vector.count() / ranks + (i < vector.count() % ranks ? 1 : 0));
-    sizes.push_back(counts.back() * element);
-    places.push_back(static_cast<ptrdiff_t>(first * element));
+    pieces.add(counts.back() * element, static_cast<ptrdiff_t>(first * element));
     first += counts.back();
   }
 }
@@ -61,22 +54,15 @@ Parts::Parts(const Call& call, const Elements& vector) {
 ReduceInParts::ReduceInParts(const Call& call, const Elements& from, const Elements& to, MPI_Op op, int root)
     : from_(from), op_(op), parts_(call, from) {
   const auto rank = static_cast<size_t>(call.comm->rank);
-  const size_t own = parts_.sizes[rank];
-  for (size_t i = 0; i < parts_.sizes.size(); ++i) {
-    in_sizes_.push_back(own);
-    in_places_.push_back(static_cast<ptrdiff_t>(i * own));
-  }
+  const size_t own = parts_.pieces.sizes[rank], ranks = parts_.counts.size();
+  for (size_t i = 0; i < ranks; ++i) contributions_.add(own, static_cast<ptrdiff_t>(i * own));
   share_ = std::make_shared<Image>(from.part(0, parts_.counts[rank]));
+  key.kind = GOAL_CALL_ALLTOALLV;
   in_bytes = from.bytes();
   user_in = from.data();
   in_is_direct = from.contiguous();
-  out_bytes = parts_.sizes.size() * own;
-  waits_for_all = true;
+  out_bytes = ranks * own;
   then = std::make_unique<Collect>(call, share_, to, parts_, root);
-}
-
-int ReduceInParts::build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const {
-  return GOAL_Alltoallv(schedule, group, in, parts_.sizes.data(), parts_.places.data(), out, in_sizes_.data(), in_places_.data(), nullptr);
 }
 
 }  // namespace portunus::mpi::collectives

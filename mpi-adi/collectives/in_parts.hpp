@@ -18,8 +18,8 @@ constexpr int kAllRanks = -1;
 // Sizes and places of the packed parts of a vector.
 struct Parts {
   Parts(const Call& call, const Elements& vector);
-  std::vector<size_t> counts, sizes;
-  std::vector<ptrdiff_t> places;
+  std::vector<size_t> counts;
+  Pieces pieces;
 };
 
 // The first half; the second is what comes `then`.
@@ -34,20 +34,15 @@ class ReduceInParts : public Work {
     return ranks > 2 && vector.count() >= ranks && vector.bytes() * (ranks - 2) >= kLeastSaved;
   }
 
-  int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override;
-  bool on_node(GOAL_Node_call& call) const override {
-    describe_exchange(call, parts_.sizes.data(), parts_.places.data(), in_sizes_.data(), in_places_.data());
-    return true;
-  }
+  void describe(GOAL_Call& call) override { describe_exchange(call, parts_.pieces, contributions_); }
   void fill(std::byte* in) const override { from_.pack(in); }
-  void drain(const std::byte* out) const override { combine(op_, out, parts_.sizes.size(), share_->elements()); }
+  void drain(const std::byte* out) const override { combine(op_, out, parts_.counts.size(), share_->elements()); }
 
  private:
   Elements from_;
   OpHold op_;
   Parts parts_;
-  std::vector<size_t> in_sizes_;
-  std::vector<ptrdiff_t> in_places_;
+  Pieces contributions_;          // of all ranks to this one's part
   std::shared_ptr<Image> share_;  // what this rank combines
 };
 

@@ -23,18 +23,12 @@ size_t bytes_of(const Parts& parts) {
 class Crossing : public Work {
  public:
   Crossing(const Communicator& comm, Parts out, Parts in)
-      : out_(std::move(out)),
-        in_(std::move(in)),
-        all_(static_cast<size_t>(comm.size + comm.peers)),
-        base_(static_cast<size_t>(remote_base(comm))) {
+      : out_(std::move(out)), in_(std::move(in)), leaving_(pieces_of(comm, out_)), coming_(pieces_of(comm, in_)) {
+    key.kind = GOAL_CALL_ALLTOALLV;
     in_bytes = bytes_of(out_);
     out_bytes = bytes_of(in_);
   }
-  int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
-    const Places sent = places(out_), received = places(in_);
-    return GOAL_Alltoallv(schedule, group, in, sent.sizes.data(), sent.places.data(), out, received.sizes.data(), received.places.data(),
-                          nullptr);
-  }
+  void describe(GOAL_Call& call) override { describe_exchange(call, leaving_, coming_); }
   void fill(std::byte* in) const override {
     for (const Elements& part : out_) {
       part.pack(in);
@@ -49,23 +43,21 @@ class Crossing : public Work {
   }
 
  private:
-  struct Places {
-    std::vector<size_t> sizes;
-    std::vector<ptrdiff_t> places;
-  };
-  Places places(const Parts& parts) const {
-    Places found{std::vector<size_t>(all_, 0), std::vector<ptrdiff_t>(all_, 0)};
+  // By the ranks of both groups, of which only the other one's have any; packed.
+  static Pieces pieces_of(const Communicator& comm, const Parts& parts) {
+    const auto all = static_cast<size_t>(comm.size + comm.peers), base = static_cast<size_t>(remote_base(comm));
+    Pieces found{std::vector<size_t>(all, 0), std::vector<ptrdiff_t>(all, 0)};
     size_t at = 0;
     for (size_t i = 0; i < parts.size(); ++i) {
-      found.sizes[base_ + i] = parts[i].bytes();
-      found.places[base_ + i] = static_cast<ptrdiff_t>(at);
+      found.sizes[base + i] = parts[i].bytes();
+      found.places[base + i] = static_cast<ptrdiff_t>(at);
       at += parts[i].bytes();
     }
     return found;
   }
 
   Parts out_, in_;
-  size_t all_, base_;
+  Pieces leaving_, coming_;
 };
 
 // What comes in is combined in the order of the other group's ranks, and elements from `first` on are the result.

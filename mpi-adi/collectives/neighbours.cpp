@@ -58,15 +58,20 @@ class Edges {
 class NeighbourExchange : public Work {
  public:
   NeighbourExchange(Edges out, Edges in, bool grid) : out_(std::move(out)), in_(std::move(in)), grid_(grid) {
+    key.kind = GOAL_CALL_EXCHANGE;
     in_bytes = out_.bytes();
     out_bytes = in_.bytes();
     in_is_direct = out_.contiguous();
     out_is_direct = in_.contiguous();
   }
-  int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
-    const std::vector<GOAL_Edge> sent = out_.list(in, in_is_direct, false), received = in_.list(out, out_is_direct, grid_);
-    return GOAL_Exchange(schedule, group, sent.data(), static_cast<int>(sent.size()), received.data(), static_cast<int>(received.size()),
-                         nullptr);
+  void describe(GOAL_Call& call) override {
+    leaving_ = out_.list(GOAL_User(call.in), in_is_direct, false);
+    coming_ = in_.list(GOAL_User(call.out), out_is_direct, grid_);
+    call.kind = GOAL_CALL_EXCHANGE;
+    call.leaving = leaving_.data();
+    call.num_leaving = static_cast<int>(leaving_.size());
+    call.coming = coming_.data();
+    call.num_coming = static_cast<int>(coming_.size());
   }
   void fill(std::byte* in) const override { out_.pack(in); }
   void drain(const std::byte* out) const override {
@@ -76,6 +81,7 @@ class NeighbourExchange : public Work {
  private:
   Edges out_, in_;
   bool grid_;
+  std::vector<GOAL_Edge> leaving_, coming_;
 };
 
 int check_topology(const Call& call) {

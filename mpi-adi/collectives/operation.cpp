@@ -1,8 +1,9 @@
-// operation.cpp: nonblocking and persistent collectives: requests whose schedules the engine runs.
+// operation.cpp: nonblocking and persistent collectives: requests whose works go on by themselves.
 //
-// Short ones of ranks that share a node go through their memory (GOAL_Node_start); of the others the engine runs a schedule. When an
-// execution ends, the engine sends this process a message of no bytes, whose event completes the request. The rest (unpacking, what the
-// engine cannot combine) is done by the thread that completes the request.
+// The thread that finds a work to have ended completes the request, or begins the next work. The rest (unpacking, what the engine cannot
+// combine) is done by the thread that completes the request.
+#include <atomic>
+#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -17,30 +18,76 @@
 namespace portunus::mpi::collectives {
 namespace {
 
+class Operation;
+
+// Lets the holder of the turn begin an operation's next work, by an event of its own, which may come after the operation is gone: so it
+// lives as long as the process.
+class Step final : public Attachment {
+ public:
+  static Step* of(Operation& operation) {
+    const std::lock_guard lock(mutex());
+    Step* step = new_or_spare();
+    step->operation_ = &operation;
+    return step;
+  }
+  void give_back() {
+    const std::lock_guard lock(mutex());
+    operation_ = nullptr;
+    spare().push_back(this);
+  }
+  void raise() { adi::signal(event_); }
+  void completed(Request&) override;
+  void released() override {}
+
+ private:
+  Step() {
+    event_.special = true;
+    event_.attached = this;
+  }
+  static std::mutex& mutex() {
+    static auto& all = *new std::mutex;
+    return all;
+  }
+  static std::vector<Step*>& spare() {
+    static auto& all = *new std::vector<Step*>;
+    return all;
+  }
+  static Step* new_or_spare() {
+    if (spare().empty()) return new Step;
+    Step* step = spare().back();
+    spare().pop_back();
+    return step;
+  }
+
+  Request event_;
+  Operation* operation_ = nullptr;
+};
+
 class Operation final : public Attachment {
  public:
-  Operation(const Call& call, std::unique_ptr<Work> work)
+  Operation(const Call& call, std::unique_ptr<Work> work, Request& request)
       : function_(call.form == Form::persistent ? "MPI_Start" : call.function),
         persistent_(call.form == Form::persistent),
         first_(std::move(work)),
-        log_(state_of(*call.comm).log) {}
+        state_(state_of(*call.comm)),
+        request_(request) {
+    for (Work* each = first_.get(); each != nullptr; each = each->then.get()) stages_.push_back({each, {}, nullptr, nullptr});
+    if (stages_.size() > 1) step_ = Step::of(*this);
+  }
   ~Operation() override {
-    // Its request was freed. What has ended is brought to its user; what has not stays busy, and is not used again.
-    if (running_ && running_->execution->has_ended()) end_run();
-    if (on_node_) end_on_node();
+    // Its request was freed. What has ended is brought to its user.
+    if (running_ && has_ended_) end_run();
+    for (Stage& stage : stages_) GOAL_Release(&stage.started);
+    if (step_) step_->give_back();
   }
 
-  // Finds or makes what executes the works; those on the node are started.
-  int prepare(const Call& call, Request& request) {
-    if (!persistent_) {
-      const auto ended = [](void* whose) { adi::conclude(*static_cast<Request*>(whose), true); };
-      const int code = state_of(*call.comm).start_on_node(*first_, packed_, ended, &request, on_node_, out_);
-      if (code == GOAL_SUCCESS) return MPI_SUCCESS;
-      if (code != GOAL_NODE_NOT_TAKEN) return raise_goal(call.function, *call.comm, code);
-    }
-    for (const Work* work = first_.get(); work != nullptr; work = work->then.get()) {
-      stages_.push_back({work, nullptr});
-      if (int error = prepare(call, stages_.back())) return error;
+  // Makes what a persistent request starts.
+  int make() {
+    for (Stage& stage : stages_) {
+      GOAL_Call what{};
+      stage.out = describe(*stage.work, stage.packed, what);
+      const int code = state_.team() ? GOAL_Make(state_.team(), &what, &stage.started) : int{GOAL_ERR_NO_SPACE};
+      if (code != GOAL_SUCCESS) return raise_goal(function_, *request_.comm, code);
     }
     return MPI_SUCCESS;
   }
@@ -48,108 +95,97 @@ class Operation final : public Attachment {
   bool can_start() const override { return persistent_; }
 
   int start(Request& request) override {
-    if (on_node_) return MPI_SUCCESS;
     fits_ = true;
-    const int code = start(request, 0);
+    const int code = start_stage(0);
     if (code == GOAL_SUCCESS) return MPI_SUCCESS;
     request.state.store(mpi::State::inactive, std::memory_order_relaxed);
     return raise_goal(function_, *request.comm, code);
   }
 
-  // A work has ended after which another is to begin.
-  void completed(Request& request) override {
+  // A work may have ended after which another is to begin.
+  void begin_next() {
+    if (!running_ || !has_ended_.exchange(false, std::memory_order_acquire)) return;
     const auto next = static_cast<size_t>(running_ - stages_.data()) + 1;
-    if (end_run() && start(request, next) == GOAL_SUCCESS) return;
+    if (end_run() && start_stage(next) == GOAL_SUCCESS) return;
     failed_ = true;
-    adi::conclude(request);
+    adi::conclude(request_);
   }
 
   void overdue(Request& request) override {
-    if (on_node_ && log_.differs()) {
-      end_on_node();
-      adi::conclude(request);
-    }
-    if (!running_ || !log_.differs()) return;
-    running_->execution->cancel();
-    std::exchange(running_, nullptr)->execution->finished();
-    adi::conclude(request);
+    if (running_ && state_.log.differs() && GOAL_Abandon(running_->started)) adi::conclude(request);
   }
 
   int query(Request& request, MPI_Status*) override {
+    CallLog& log = state_.log;
     if (running_ && !end_run()) failed_ = true;
-    if (on_node_ && !end_on_node()) failed_ = true;
-    if (log_.has_differed()) return log_.error_class();
+    if (log.has_differed()) return log.error_class();
     if (failed_) {
       const int cause = mitigation::cause_of_failure(*request.comm, differ);
-      if (cause == MPI_SUCCESS) return log_.error_class();
+      if (cause == MPI_SUCCESS) return log.error_class();
       request.failure = cause == MPIX_ERR_REVOKED ? kRevoked : ptl_ni_fail_t{PTL_NI_UNDELIVERABLE};
     }
     if (fits_) return MPI_SUCCESS;
-    return log_.is_of_another_call() ? log_.error_class() : MPI_ERR_TRUNCATE;
+    return log.is_of_another_call() ? log.error_class() : MPI_ERR_TRUNCATE;
   }
-  const char* complaint() const override { return log_.has_differed() ? log_.complaint() : kMismatchText; }
+  const char* complaint() const override { return state_.log.has_differed() ? state_.log.complaint() : kMismatchText; }
 
  private:
   struct Stage {
-    const Work* work;
-    std::shared_ptr<Execution> execution;
+    Work* work;
+    Packed packed;
+    std::byte* out;
+    GOAL_Started started;
   };
 
-  int prepare(const Call& call, Stage& stage) {
-    State& state = state_of(*call.comm);
-    const Work& work = *stage.work;
-    // Whoever starts a persistent request again and again may be ahead of the others without limit.
-    const bool meet = persistent_ ? !work.waits_for_all : state.must_meet(work);
-    int code;
-    if (!persistent_ && !meet && work.can_be_resident()) {
-      stage.execution = state.resident(work, true, code);
-      return code == GOAL_SUCCESS ? MPI_SUCCESS : raise_goal(call.function, *call.comm, code);
-    }
-    stage.execution = std::make_shared<Execution>(work, Memory::Whose::users);
-    code = stage.execution->make(work, *call.comm, persistent_ ? state.persistent() : state.once(), meet);
-    if (code != GOAL_SUCCESS) return raise_goal(call.function, *call.comm, code);
-    const int result = stage.execution->report();
-    return result == PTL_OK ? MPI_SUCCESS : raise_portals(call.function, call.comm, result);
-  }
-
-  int start(Request& request, size_t number) {
-    running_ = &stages_[number];
-    const bool more = running_->work->then != nullptr;
-    if (more) goes_on_.emplace();
+  int start_stage(size_t number) {
+    Stage& stage = stages_[number];
+    running_ = &stage;
+    has_ended_.store(false, std::memory_order_relaxed);
+    if (stage.work->then) goes_on_.emplace();
     else goes_on_.reset();
-    const int code = running_->execution->start(*running_->work, &request, more);
+    GOAL_Call what{};
+    stage.out = describe(*stage.work, stage.packed, what);
+    const int code = persistent_     ? GOAL_Restart(stage.started, ended, this)
+                     : state_.team() ? GOAL_Start(state_.team(), &what, ended, this, &stage.started)
+                                     : int{GOAL_ERR_NO_SPACE};
     if (code != GOAL_SUCCESS) running_ = nullptr;
     return code;
   }
 
-  // False: it has failed.
-  bool end_run() {
-    const Stage& ended = *std::exchange(running_, nullptr);
-    const int code = ended.execution->wait();
-    if (code == GOAL_SUCCESS) ended.execution->drain(*ended.work);
-    if (code == kMismatch) fits_ = false;
-    ended.execution->finished();
-    return code == GOAL_SUCCESS || code == kMismatch;
+  // Any thread that waits. The operation may be gone behind it.
+  static void ended(void* arg) {
+    auto& self = *static_cast<Operation*>(arg);
+    Step* const step = self.running_->work->then ? self.step_ : nullptr;
+    self.has_ended_.store(true, std::memory_order_release);
+    if (step) step->raise();
+    else adi::conclude(self.request_, true);
   }
 
-  bool end_on_node() {
-    const int code = GOAL_Node_finish(&on_node_);
-    if (code == GOAL_SUCCESS) first_->drain(out_);
+  // False: it has failed.
+  bool end_run() {
+    Stage& stage = *std::exchange(running_, nullptr);
+    const int code = GOAL_Result(stage.started);
+    if (code == GOAL_SUCCESS) stage.work->drain(stage.out);
     if (code == kMismatch) fits_ = false;
+    if (!persistent_) GOAL_Release(&stage.started);
     return code == GOAL_SUCCESS || code == kMismatch;
   }
 
   const char* function_;
   bool persistent_, failed_ = false, fits_ = true;
+  std::atomic<bool> has_ended_{false};
   std::unique_ptr<Work> first_;
-  CallLog& log_;
+  State& state_;
+  Request& request_;
   std::vector<Stage> stages_;
-  const Stage* running_ = nullptr;
-  GOAL_Node_request on_node_ = nullptr;
-  State::Packed packed_;
-  std::byte* out_ = nullptr;
-  std::optional<adi::PendingSteps> goes_on_;  // while another stage follows
+  Stage* running_ = nullptr;
+  Step* step_ = nullptr;                      // of an operation with several works
+  std::optional<adi::PendingSteps> goes_on_;  // while another work follows
 };
+
+void Step::completed(Request&) {
+  if (operation_) operation_->begin_next();
+}
 
 }  // namespace
 
@@ -161,12 +197,11 @@ int start(const Call& call, std::unique_ptr<Work> work) {
   if (request == nullptr)
     return raise(call.function, call.comm, MPI_ERR_NO_MEM, "%u requests are in use, the most there can be; complete some of them first",
                  kMaxRequests);
-  auto* operation = new Operation(call, std::move(work));
+  auto* operation = new Operation(call, std::move(work), *request);
   request->special = true;
   request->source = MPI_ANY_SOURCE;
   request->attached = operation;
-  int error = operation->prepare(call, *request);
-  if (error == MPI_SUCCESS && call.form == Form::nonblocking) error = operation->start(*request);
+  const int error = call.form == Form::persistent ? operation->make() : operation->start(*request);
   if (error != MPI_SUCCESS) {
     pool.release(request);
     return error;

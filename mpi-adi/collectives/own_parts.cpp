@@ -1,6 +1,6 @@
 // own_parts.cpp: collectives in which every rank has a size of its own: gatherv, scatterv, allgatherv, alltoallv, alltoallw.
 //
-// Sizes are known to some ranks only, so these schedules never become resident.
+// Sizes are known to some ranks only, so no schedules of these stay.
 // Thread: any, one collective per communicator at a time. Source: MPI-5.0, 6.5, 6.6, 6.7, 6.8.
 #include <vector>
 
@@ -31,22 +31,20 @@ class OwnParts {
   bool contiguous() const { return contiguous_; }
   std::byte* data() const { return base_; }
   size_t bytes() const { return bytes_; }
-  const size_t* sizes() const { return sizes_.data(); }
   // Packed, one part follows the other.
-  const ptrdiff_t* places(bool direct) const { return direct ? direct_.data() : packed_.data(); }
+  const Pieces& pieces(bool direct) const { return direct ? direct_ : packed_; }
   const Elements& part(int rank) const { return parts_[static_cast<size_t>(rank)]; }
   void pack(std::byte* to) const {
-    for (size_t i = 0; i < parts_.size(); ++i) parts_[i].pack(to + packed_[i]);
+    for (size_t i = 0; i < parts_.size(); ++i) parts_[i].pack(to + packed_.places[i]);
   }
   void unpack(const std::byte* from) const {
-    for (size_t i = 0; i < parts_.size(); ++i) parts_[i].unpack(from + packed_[i]);
+    for (size_t i = 0; i < parts_.size(); ++i) parts_[i].unpack(from + packed_.places[i]);
   }
 
  private:
   void add(const Elements& part) {
     parts_.push_back(part);
-    sizes_.push_back(part.bytes());
-    packed_.push_back(static_cast<ptrdiff_t>(bytes_));
+    packed_.add(part.bytes(), static_cast<ptrdiff_t>(bytes_));
     bytes_ += part.bytes();
     contiguous_ = contiguous_ && part.contiguous();
   }
@@ -58,12 +56,11 @@ class OwnParts {
         base_ = part.data();
         break;
       }
-    for (const Elements& part : parts_) direct_.push_back(part.bytes() > 0 ? part.data() - base_ : 0);
+    for (const Elements& part : parts_) direct_.add(part.bytes(), part.bytes() > 0 ? part.data() - base_ : 0);
   }
 
   std::vector<Elements> parts_;
-  std::vector<size_t> sizes_;
-  std::vector<ptrdiff_t> packed_, direct_;
+  Pieces packed_, direct_;
   std::byte* base_ = nullptr;
   size_t bytes_ = 0;
   bool contiguous_ = true;
@@ -73,7 +70,9 @@ class OwnParts {
 template <class From, class To>
 class Exchange : public Work {
  public:
-  Exchange(From from, To to, bool own_is_there) : from_(std::move(from)), to_(std::move(to)) {
+  Exchange(GOAL_Call_kind kind, int root, From from, To to, bool own_is_there) : from_(std::move(from)), to_(std::move(to)) {
+    key.kind = kind;
+    root_ = root;
     in_bytes = from_.bytes();
     out_bytes = to_.bytes();
     user_in = from_.data();
@@ -88,79 +87,57 @@ class Exchange : public Work {
   }
 
  protected:
+  void describe_out(GOAL_Call& call) const {
+    const Pieces& pieces = to_.pieces(out_is_direct);
+    call.kind = key.kind;
+    call.root = root_;
+    call.bytes = in_bytes;
+    call.out_sizes = pieces.sizes.data();
+    call.out_places = pieces.places.data();
+  }
+
   From from_;
   To to_;
+  int root_;
 };
 
 class Gatherv : public Exchange<Elements, OwnParts> {
  public:
-  Gatherv(int root, const Elements& from, OwnParts to, bool own_is_there) : Exchange(from, std::move(to), own_is_there), root_(root) {}
-  int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
-    return GOAL_Gatherv(schedule, group, in, in_bytes, out, to_.sizes(), to_.places(out_is_direct), root_, nullptr);
-  }
-  bool on_node(GOAL_Node_call& call) const override {
-    call.kind = GOAL_NODE_GATHERV;
-    call.root = root_;
-    call.bytes = in_bytes;
-    call.out_sizes = to_.sizes();
-    call.out_places = to_.places(out_is_direct);
-    return true;
-  }
+  Gatherv(int root, const Elements& from, OwnParts to, bool own_is_there)
+      : Exchange(GOAL_CALL_GATHERV, root, from, std::move(to), own_is_there) {}
+  void describe(GOAL_Call& call) override { describe_out(call); }
+};
 
- private:
-  int root_;
+class Allgatherv : public Exchange<Elements, OwnParts> {
+ public:
+  Allgatherv(const Elements& from, OwnParts to, bool own_is_there) : Exchange(GOAL_CALL_ALLGATHERV, 0, from, std::move(to), own_is_there) {}
+  void describe(GOAL_Call& call) override { describe_out(call); }
 };
 
 class Scatterv : public Exchange<OwnParts, Elements> {
  public:
   Scatterv(int root, OwnParts from, const Elements& to, bool own_stays)
-      : Exchange(std::move(from), to, false), root_(root), own_stays_(own_stays) {}
-  int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
-    return GOAL_Scatterv(schedule, group, in, from_.sizes(), from_.places(in_is_direct), own_stays_ ? GOAL_InPlace() : out, out_bytes,
-                         root_, nullptr);
-  }
-  bool on_node(GOAL_Node_call& call) const override {
-    call.kind = GOAL_NODE_SCATTERV;
+      : Exchange(GOAL_CALL_SCATTERV, root, std::move(from), to, false), own_stays_(own_stays) {}
+  void describe(GOAL_Call& call) override {
+    const Pieces& pieces = from_.pieces(in_is_direct);
+    call.kind = GOAL_CALL_SCATTERV;
     call.root = root_;
     call.bytes = out_bytes;
-    call.in_sizes = from_.sizes();
-    call.in_places = from_.places(input_is_direct());
+    call.in_sizes = pieces.sizes.data();
+    call.in_places = pieces.places.data();
     if (own_stays_) call.out = nullptr;
-    return true;
   }
 
  private:
-  int root_;
   bool own_stays_;
-};
-
-class Allgatherv : public Exchange<Elements, OwnParts> {
- public:
-  using Exchange::Exchange;
-  int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
-    return GOAL_Allgatherv(schedule, group, in, out, to_.sizes(), to_.places(out_is_direct), nullptr);
-  }
-  bool on_node(GOAL_Node_call& call) const override {
-    call.kind = GOAL_NODE_ALLGATHERV;
-    call.bytes = in_bytes;
-    call.out_sizes = to_.sizes();
-    call.out_places = to_.places(out_is_direct);
-    return true;
-  }
 };
 
 class Alltoallv : public Exchange<OwnParts, OwnParts> {
  public:
-  using Exchange::Exchange;  // in place both are the same parts
-  int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
-    return GOAL_Alltoallv(schedule, group, in, from_.sizes(), from_.places(in_is_direct), out, to_.sizes(), to_.places(out_is_direct),
-                          nullptr);
-  }
-  bool on_node(GOAL_Node_call& call) const override {
-    const bool direct = call.in == user_in;
-    describe_exchange(call, from_.sizes(), from_.places(direct), to_.sizes(), to_.places(out_is_direct));
-    return true;
-  }
+  // In place both are the same parts.
+  Alltoallv(OwnParts from, OwnParts to, bool own_is_there)
+      : Exchange(GOAL_CALL_ALLTOALLV, 0, std::move(from), std::move(to), own_is_there) {}
+  void describe(GOAL_Call& call) override { describe_exchange(call, from_.pieces(in_is_direct && !in_place), to_.pieces(out_is_direct)); }
 };
 
 int gatherv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, Counts recvcounts,

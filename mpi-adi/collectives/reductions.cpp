@@ -19,7 +19,7 @@ namespace {
 
 // What all kinds have: the vectors of this rank, where both are in the user's memory.
 struct Vectors {
-  Kind kind;
+  GOAL_Call_kind kind;
   int root = 0;
   Elements from, to;  // `to` is empty where nothing comes out
   bool in_place = false;
@@ -32,31 +32,24 @@ size_t share(const Vectors& v, size_t i) { return v.counts.null() ? v.to.count()
 class ByEngine : public Work {
  public:
   ByEngine(const Call& call, const Vectors& v, const EngineOp& op) : from_(v.from), to_(v.to), op_(op) {
-    const size_t n = static_cast<size_t>(call.comm->size);
     key = {v.kind, static_cast<uint8_t>(op.type), static_cast<uint8_t>(op.op), v.root, v.from.bytes()};
     in_bytes = v.from.bytes();
     out_bytes = v.to.bytes();
-    most_bytes = 2 * in_bytes;
     user_in = v.from.data();
     user_out = v.to.data();
     in_is_direct = v.from.contiguous() && !op.truth;
     out_is_direct = v.to.contiguous();
     in_place = v.in_place;
-    waits_for_all = in_bytes > 0 && v.kind == Kind::allreduce;
-    if (v.kind != Kind::reduce_scatter) return;
-    for (size_t i = 0; i < n; ++i) shares_.push_back(share(v, i) * op.parts);
-    if (!v.counts.null()) key.kind = Kind::other;  // their sizes are not in the key
-    if (in_place) out_is_direct = false;           // the result is shorter than what goes in
+    if (v.kind != GOAL_CALL_REDUCE_SCATTER) return;
+    for (int i = 0; !v.counts.null() && i < call.comm->size; ++i) shares_.push_back(share(v, static_cast<size_t>(i)) * op.parts);
+    if (in_place) out_is_direct = false;  // the result is shorter than what goes in
   }
-  int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
-    const size_t count = from_.count() * op_.parts;
-    switch (kind_of()) {
-      case Kind::reduce: return GOAL_Reduce(schedule, group, in, out, count, op_.type, op_.op, key.root, nullptr);
-      case Kind::allreduce: return GOAL_Allreduce(schedule, group, in, out, count, op_.type, op_.op, nullptr);
-      case Kind::scan: return GOAL_Scan(schedule, group, in, out, count, op_.type, op_.op, nullptr);
-      case Kind::exscan: return GOAL_Exscan(schedule, group, in, out, count, op_.type, op_.op, nullptr);
-      default: return GOAL_Reduce_scatter(schedule, group, in, out, shares_.data(), op_.type, op_.op, nullptr);
-    }
+  void describe(GOAL_Call& call) override {
+    Work::describe(call);
+    call.type = op_.type;
+    call.op = op_.op;
+    call.count = (key.kind == GOAL_CALL_REDUCE_SCATTER ? to_ : from_).count() * op_.parts;
+    call.counts = shares_.empty() ? nullptr : shares_.data();
   }
   void fill(std::byte* in) const override {
     from_.pack(in);
@@ -65,74 +58,50 @@ class ByEngine : public Work {
   void drain(const std::byte* out) const override {
     if (!out_is_direct || out != user_out) to_.unpack(out);
   }
-  bool on_node(GOAL_Node_call& call) const override {
-    switch (kind_of()) {
-      case Kind::reduce: call.kind = GOAL_NODE_REDUCE; break;
-      case Kind::allreduce: call.kind = GOAL_NODE_ALLREDUCE; break;
-      case Kind::scan: call.kind = GOAL_NODE_SCAN; break;
-      case Kind::exscan: call.kind = GOAL_NODE_EXSCAN; break;
-      default: call.kind = GOAL_NODE_REDUCE_SCATTER; call.counts = shares_.data();
-    }
-    call.root = key.root;
-    call.type = op_.type;
-    call.op = op_.op;
-    call.count = from_.count() * op_.parts;
-    return true;
-  }
 
  private:
-  Kind kind_of() const { return shares_.empty() ? key.kind : Kind::reduce_scatter; }
-
   Elements from_, to_;
   EngineOp op_;
-  std::vector<size_t> shares_;
+  std::vector<size_t> shares_;  // of a reduce_scatter whose parts differ
 };
 
 // All contributions come to the ranks that get a result, one after the other.
 class ByApplication : public Work {
  public:
-  ByApplication(const Call& call, const Vectors& v, MPI_Op op) : kind_(v.kind), from_(v.from), to_(v.to), op_(op) {
+  ByApplication(const Call& call, const Vectors& v, MPI_Op op) : from_(v.from), to_(v.to), op_(op) {
     const size_t n = static_cast<size_t>(call.comm->size), rank = static_cast<size_t>(call.comm->rank);
     const size_t bytes = v.from.bytes();
     in_bytes = bytes;
     in_is_direct = v.from.contiguous() && !v.in_place;
     user_in = v.from.data();
     ranks_ = n;
-    root_ = v.root;
-    switch (kind_) {
-      case Kind::reduce:
-        key = {Kind::gather, 0, 0, v.root, bytes};
+    switch (v.kind) {
+      case GOAL_CALL_REDUCE:
+        key = {GOAL_CALL_GATHER, 0, 0, v.root, bytes};
         out_bytes = call.comm->rank == v.root ? n * bytes : 0;
-        most_bytes = n * bytes;
         break;
-      case Kind::allreduce:
-        key = {Kind::allgather, 0, 0, 0, bytes};
-        waits_for_all = bytes > 0;
-        out_bytes = most_bytes = n * bytes;
+      case GOAL_CALL_ALLREDUCE:
+        key = {GOAL_CALL_ALLGATHER, 0, 0, 0, bytes};
+        out_bytes = n * bytes;
         break;
-      case Kind::scan:
-      case Kind::exscan:
-        ranks_ = kind_ == Kind::scan ? rank + 1 : rank;
+      case GOAL_CALL_SCAN:
+      case GOAL_CALL_EXSCAN: {
+        const bool with_own = v.kind == GOAL_CALL_SCAN;
+        ranks_ = with_own ? rank + 1 : rank;
+        key.kind = GOAL_CALL_ALLTOALLV;
         for (size_t i = 0; i < n; ++i) {
-          out_sizes_.push_back(i > rank || (i == rank && kind_ == Kind::scan) ? bytes : 0);
-          in_sizes_.push_back(i < ranks_ ? bytes : 0);
-          out_places_.push_back(0);
-          in_places_.push_back(static_cast<ptrdiff_t>(i * bytes));
+          leaving_.add(i > rank || (i == rank && with_own) ? bytes : 0, 0);
+          coming_.add(i < ranks_ ? bytes : 0, static_cast<ptrdiff_t>(i * bytes));
         }
         out_bytes = ranks_ * bytes;
         break;
+      }
       default: spread_parts(v, n, rank);
     }
   }
-  int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const override {
-    if (key.kind == Kind::gather) return GOAL_Gather(schedule, group, in, out, in_bytes, root_, nullptr);
-    if (key.kind == Kind::allgather) return GOAL_Allgather(schedule, group, in, out, in_bytes, nullptr);
-    return GOAL_Alltoallv(schedule, group, in, out_sizes_.data(), out_places_.data(), out, in_sizes_.data(), in_places_.data(), nullptr);
-  }
-  bool on_node(GOAL_Node_call& call) const override {
-    if (key.kind != Kind::other) return Work::on_node(call);
-    describe_exchange(call, out_sizes_.data(), out_places_.data(), in_sizes_.data(), in_places_.data());
-    return true;
+  void describe(GOAL_Call& call) override {
+    if (key.kind == GOAL_CALL_ALLTOALLV) describe_exchange(call, leaving_, coming_);
+    else Work::describe(call);
   }
   void fill(std::byte* in) const override { from_.pack(in); }
   void drain(const std::byte* out) const override { combine(op_, out, ranks_, to_); }
@@ -141,31 +110,27 @@ class ByApplication : public Work {
   // Rank i gets part i of everyone's vector.
   void spread_parts(const Vectors& v, size_t n, size_t rank) {
     const size_t element = v.from.count() > 0 ? v.from.bytes() / v.from.count() : 0;
-    size_t place = 0;
     const size_t own = share(v, rank) * element;
+    size_t place = 0;
+    key.kind = GOAL_CALL_ALLTOALLV;
     for (size_t i = 0; i < n; ++i) {
-      out_sizes_.push_back(share(v, i) * element);
-      out_places_.push_back(static_cast<ptrdiff_t>(place));
-      place += out_sizes_.back();
-      in_sizes_.push_back(own);
-      in_places_.push_back(static_cast<ptrdiff_t>(i * own));
+      leaving_.add(share(v, i) * element, static_cast<ptrdiff_t>(place));
+      coming_.add(own, static_cast<ptrdiff_t>(i * own));
+      place += leaving_.sizes.back();
     }
     out_bytes = n * own;
   }
 
-  Kind kind_;
   Elements from_, to_;
   OpHold op_;
   size_t ranks_ = 0;  // whose contributions make the result
-  int root_ = 0;
-  std::vector<size_t> out_sizes_, in_sizes_;
-  std::vector<ptrdiff_t> out_places_, in_places_;
+  Pieces leaving_, coming_;
 };
 
 int reduce_vectors(const Call& call, const Vectors& v, MPI_Op op) {
   if (const EngineOp engine = engine_op(op, v.from.type()); engine.possible) return carry_out<ByEngine>(call, call, v, engine);
-  const bool all = v.kind == Kind::allreduce;
-  if ((all || v.kind == Kind::reduce) && ReduceInParts::is_for(call, v.from))
+  const bool all = v.kind == GOAL_CALL_ALLREDUCE;
+  if ((all || v.kind == GOAL_CALL_REDUCE) && ReduceInParts::is_for(call, v.from))
     return carry_out<ReduceInParts>(call, call, v.from, v.to, op, all ? kAllRanks : v.root);
   return carry_out<ByApplication>(call, call, v, op);
 }
@@ -187,21 +152,21 @@ int check_vectors(const Call& call, const void* sendbuf, void* recvbuf, MPI_Coun
 int reduce(const Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, int root) {
   if (call.comm->inter) return inter::reduce(call, sendbuf, recvbuf, count, type, op, root);
   if (int error = check_root(call, root)) return error;
-  Vectors v{Kind::reduce, root, {}, {}};
+  Vectors v{GOAL_CALL_REDUCE, root, {}, {}};
   if (int error = check_vectors(call, sendbuf, recvbuf, count, type, op, call.comm->rank == root, v)) return error;
   return reduce_vectors(call, v, op);
 }
 
 int allreduce(const Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op) {
   if (call.comm->inter) return inter::reduce_to_all(call, sendbuf, recvbuf, count, nullptr, type, op);
-  Vectors v{Kind::allreduce, 0, {}, {}};
+  Vectors v{GOAL_CALL_ALLREDUCE, 0, {}, {}};
   if (int error = check_vectors(call, sendbuf, recvbuf, count, type, op, true, v)) return error;
   return reduce_vectors(call, v, op);
 }
 
 int scan(const Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op) {
   if (call.comm->inter) return inter::refuse(call);
-  Vectors v{Kind::scan, 0, {}, {}};
+  Vectors v{GOAL_CALL_SCAN, 0, {}, {}};
   if (int error = check_vectors(call, sendbuf, recvbuf, count, type, op, true, v)) return error;
   return reduce_vectors(call, v, op);
 }
@@ -209,7 +174,7 @@ int scan(const Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, 
 // Rank 0 gets nothing, and its buffer may be anything unless it is where its data lies.
 int exscan(const Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op) {
   if (call.comm->inter) return inter::refuse(call);
-  Vectors v{Kind::exscan, 0, {}, {}};
+  Vectors v{GOAL_CALL_EXSCAN, 0, {}, {}};
   const bool gets = call.comm->rank > 0 || sendbuf == MPI_IN_PLACE;
   if (int error = check_vectors(call, sendbuf, recvbuf, count, type, op, gets, v)) return error;
   if (call.comm->rank == 0) {
@@ -221,7 +186,7 @@ int exscan(const Call& call, const void* sendbuf, void* recvbuf, MPI_Count count
 
 int reduce_parts(const Call& call, const void* sendbuf, void* recvbuf, Counts counts, size_t own, size_t total, MPI_Datatype type,
                  MPI_Op op) {
-  Vectors v{Kind::reduce_scatter, 0, {}, {}};
+  Vectors v{GOAL_CALL_REDUCE_SCATTER, 0, {}, {}};
   v.in_place = sendbuf == MPI_IN_PLACE;
   v.counts = counts;
   v.from = Elements(v.in_place ? recvbuf : sendbuf, total, type);

@@ -1,4 +1,4 @@
-// run.cpp: running the work of a collective call.
+// run.cpp: running the work of a blocking collective, and what may have gone wrong.
 #include "mpi-adi/collectives/run.hpp"
 
 #include "mpi-adi/collectives/state.hpp"
@@ -24,75 +24,31 @@ int raise_goal(const char* function, Communicator& comm, int code) {
   }
 }
 
-namespace {
-
-int run_and_wait(CallLog& log, Execution& execution, const Work& work) {
-  int code = execution.start(work);
-  if (code == GOAL_SUCCESS) code = execution.await_end(log);
-  if (code == kDisagreement) execution.cancel();
-  if (code == GOAL_SUCCESS) code = execution.wait();
-  if (code == GOAL_SUCCESS) execution.drain(work);
-  execution.finished();
-  return code;
-}
-
-int run_resident(State& state, const Work& work) {
-  int code;
-  const std::shared_ptr<Execution>& execution = state.resident(work, false, code);
-  return execution ? run_and_wait(state.log, *execution, work) : code;
-}
-
-int run_once(State& state, const Communicator& comm, const Work& work, bool meet) {
-  Execution execution(work, Memory::Whose::users);
-  const int code = execution.make(work, comm, state.once(), meet);
-  return code == GOAL_SUCCESS ? run_and_wait(state.log, execution, work) : code;
-}
-
-// Ends on no rank before all have begun.
-class Meeting : public Work {
- public:
-  Meeting() {
-    key.kind = Kind::barrier;
-    waits_for_all = true;
-  }
-  int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer, GOAL_Buffer) const override {
-    return GOAL_Barrier(schedule, group, nullptr);
-  }
-};
-
-}  // namespace
-
-int run(const Call& call, const Work& first) {
+int run(const Call& call, Work& first) {
   Communicator& comm = *call.comm;
   State& state = state_of(comm);
   if (state.log.has_differed()) [[unlikely]]
     return raise_goal(call.function, comm, kDisagreement);
   state.log.note(call.which, call.form, first.key);
-  int code = GOAL_SUCCESS;
+  adi::enter_wait();
   bool fits = true;  // if not the rest is done all the same: others wait for it
-  const auto goes_on = [&] {
-    if (code == kMismatch) [[unlikely]] {
+  int code = GOAL_SUCCESS;
+  for (Work* work = &first; work != nullptr && code == GOAL_SUCCESS; work = work->then.get()) {
+    GOAL_Call what{};
+    const std::byte* out = describe(*work, state.packed, what);
+    code = state.team() ? GOAL_Call_run(state.team(), &what) : int{GOAL_ERR_NO_SPACE};
+    if (code == GOAL_SUCCESS) [[likely]] {
+      work->drain(out);
+    } else if (code == kMismatch) {
       fits = false;
       code = GOAL_SUCCESS;
     }
-    return code == GOAL_SUCCESS;
-  };
-  for (const Work* work = &first; work != nullptr && goes_on(); work = work->then.get()) {
-    code = state.run_on_node(*work);
-    if (code != GOAL_NODE_NOT_TAKEN) continue;
-    code = GOAL_SUCCESS;
-    const bool meet = state.must_meet(*work);
-    if (work->can_be_resident()) {
-      code = run_resident(state, *work);
-      if (meet && goes_on()) code = run_resident(state, Meeting());
-    } else {
-      code = run_once(state, comm, *work, meet);
-    }
+    state.packed.drop_large();
   }
-  if (goes_on() && fits) [[likely]]
+  if (code == GOAL_SUCCESS && fits) [[likely]]
     return MPI_SUCCESS;
-  if (!fits && state.log.is_of_another_call()) fits = true, code = kDisagreement;
-  return raise_goal(call.function, comm, fits ? code : kMismatch);
+  if (!fits) code = state.log.is_of_another_call() ? kDisagreement : kMismatch;
+  return raise_goal(call.function, comm, code);
 }
 
 }  // namespace portunus::mpi::collectives

@@ -1,9 +1,7 @@
 // run.hpp: the three forms of a collective: blocking, nonblocking, persistent.
 //
-// Blocking ones of ranks that share a node, and short nonblocking ones, go through memory that all map (goal_node.h). Of the others, those
-// that are alike and of no great size run a resident schedule, which costs an increment of a counter and, where they are small, copying the
-// data; the rest and persistent ones make a schedule of their own. Of nonblocking and persistent ones the engine reports the end in the
-// event queue of all requests: a put of no bytes to this process itself is parked behind the schedule.
+// Each work of a call is a GOAL_Call, which the communicator's team does (goal_call.h): here data are packed, errors raised and requests
+// completed.
 //
 // Thread: any, one collective per communicator at a time. Source: MPI-5.0, 6.12, 6.13.
 #pragma once
@@ -27,7 +25,7 @@ struct Call {
   Communicator* comm;
 };
 
-int run(const Call& call, const Work& work);              // blocking
+int run(const Call& call, Work& work);                    // blocking
 int start(const Call& call, std::unique_ptr<Work> work);  // nonblocking, persistent
 
 // What other ranks do wrong shows here: they sent more or less than this one expects.
@@ -41,7 +39,7 @@ constexpr char kMismatchText[] =
 template <class W, class... Arguments>
 int carry_out(const Call& call, Arguments&&... arguments) {
   if (call.form == Form::blocking) {
-    const W work(std::forward<Arguments>(arguments)...);
+    W work(std::forward<Arguments>(arguments)...);
     return run(call, work);
   }
   return start(call, std::make_unique<W>(std::forward<Arguments>(arguments)...));

@@ -1,8 +1,8 @@
 // work.hpp: what one rank does in one collective, apart from when and how it is run.
 //
-// A work says which GOAL collective it is, on one piece of memory that goes in and one that comes out. Where the user's
-// memory is such a piece the schedule works on it; otherwise data is packed before and unpacked afterwards, by the thread
-// that calls MPI. That thread also does what the engine cannot, when the data has come (drain).
+// A work is one GOAL_Call, on one piece of memory that goes in and one that comes out. Where the user's memory is such a piece the call
+// works on it; otherwise data is packed before and unpacked afterwards, by the thread that calls MPI. That thread also does what the engine
+// cannot, when the data has come (drain).
 //
 // Thread: one at a time per object. Source: MPI-5.0, chapter 6.
 #pragma once
@@ -10,27 +10,24 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
-#include "engine/goal/goal_collectives.h"
-#include "engine/goal/goal_node.h"
+#include "engine/goal/goal_call.h"
 
 namespace portunus::mpi::collectives {
 
-enum class Kind : uint8_t { barrier, bcast, gather, scatter, allgather, alltoall, reduce, allreduce, reduce_scatter, scan, exscan, other };
-
-// Equal on all ranks for calls that match, so that all of them keep and forget the same resident schedules.
+// What all ranks must say alike of calls that match; 0 where only some know it.
 struct Key {
-  Kind kind = Kind::other;  // other: sizes differ from rank to rank, or only some know them
+  GOAL_Call_kind kind{};
   uint8_t type = 0, op = 0;
   int root = 0;
   size_t bytes = 0;  // of one rank's part
-  bool operator==(const Key&) const = default;
 };
 
 // Beside the codes of GOAL: it ran to its end, but another rank's data have another length than this one expects.
-constexpr int kMismatch = GOAL_NODE_MISMATCH;
+constexpr int kMismatch = GOAL_MISMATCH;
 // It will not end, as the ranks' calls do not fit: see CallLog.
-constexpr int kDisagreement = GOAL_NODE_HOPELESS;
+constexpr int kDisagreement = GOAL_ABANDONED;
 
 class Work {
  public:
@@ -39,44 +36,49 @@ class Work {
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
 
-  // Adds the collective to a schedule: a GOAL_* code.
-  virtual int build(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer in, GOAL_Buffer out) const = 0;
-  // Before a run, unless the schedule works on the user's memory: packs what this rank contributes.
+  // Says what it is, beside `in` and `out` of the call, which are there already. What it points to stays until the next one.
+  virtual void describe(GOAL_Call& call);
+  // Before a run, unless the call works on the user's memory: packs what this rank contributes.
   virtual void fill(std::byte*) const {}
-  // After a run; always, and out is the user's memory if the schedule works on it.
+  // After a run; always, and out is the user's memory if the call works on it.
   virtual void drain(const std::byte*) const {}
-  // Says what it is for ranks that share memory, on `in` and `out` of the call, which are there already. False: they do not
-  // have it. The same on all ranks.
-  virtual bool on_node(GOAL_Node_call& call) const;
 
   Key key{};
-  size_t most_bytes = 0;  // that any rank has to pack; equal on all ranks
-  // Alike on all ranks: its schedule stays. If it is small it works on memory of its own; beyond, copying costs more than another
-  // schedule where the user's memory is another; and there, making a schedule costs little beside running it.
-  bool can_be_resident() const { return key.kind != Kind::other && most_bytes <= kResidentBytes; }
-  bool is_small() const { return key.kind != Kind::other && most_bytes <= kSmallBytes; }
-  static constexpr size_t kSmallBytes = 32 * 1024, kResidentBytes = 256 * 1024;
-  // Does the schedule work on the user's memory where its input is?
-  bool input_is_direct() const { return in_is_direct && (!in_place || out_is_direct); }
   // The packed sizes of what goes in and what comes out on this rank.
   size_t in_bytes = 0, out_bytes = 0;
-  // The user's memory, where a schedule may work on it.
+  // The user's memory, where a call may work on it.
   std::byte *user_in = nullptr, *user_out = nullptr;
   bool in_is_direct = false, out_is_direct = false;
   bool in_place = false;         // what goes in lies in the user's `out`
-  bool in_is_out = false;        // one piece of memory is both: fill() fills `out` (broadcast, scatter to the root)
-  bool waits_for_all = false;    // nobody ends before all have begun
+  bool in_is_out = false;        // one piece of memory is both: fill() fills `out` (broadcast)
   std::unique_ptr<Work> then{};  // begins when this one is drained
 };
 
-// An alltoallv for Work::on_node.
-inline void describe_exchange(GOAL_Node_call& call, const size_t* out_sizes, const ptrdiff_t* out_places, const size_t* in_sizes,
-                              const ptrdiff_t* in_places) {
-  call.kind = GOAL_NODE_ALLTOALLV;
-  call.in_sizes = out_sizes;
-  call.in_places = out_places;
-  call.out_sizes = in_sizes;
-  call.out_places = in_places;
+// Sizes and places of what goes to, or comes from, each rank.
+struct Pieces {
+  std::vector<size_t> sizes;
+  std::vector<ptrdiff_t> places;
+  void add(size_t size, ptrdiff_t place) {
+    sizes.push_back(size);
+    places.push_back(place);
+  }
+};
+
+// An alltoallv for Work::describe.
+inline void describe_exchange(GOAL_Call& call, const Pieces& out, const Pieces& in) {
+  call.kind = GOAL_CALL_ALLTOALLV;
+  call.in_sizes = out.sizes.data();
+  call.in_places = out.places.data();
+  call.out_sizes = in.sizes.data();
+  call.out_places = in.places.data();
 }
+
+// Memory for data that are packed.
+struct Packed {
+  std::vector<std::byte> in, out;
+  void drop_large();
+};
+// Describes the work on the user's memory or on what it packs; returns where its result will lie, for Work::drain.
+std::byte* describe(Work& work, Packed& packed, GOAL_Call& call);
 
 }  // namespace portunus::mpi::collectives

@@ -19,7 +19,7 @@
 #include <mutex>
 #include <utility>
 
-#include "engine/goal/goal_node.h"
+#include "engine/goal/goal_call.h"
 #include "mpi-adi/core/losses.hpp"
 #include "mpi-adi/pt2pt/match_bits.hpp"
 #include "mpi-adi/request/request.hpp"
@@ -248,6 +248,10 @@ class PendingSteps {
   static int look(void*);
   static inline constinit std::atomic<uint32_t> count_{0};
 };
+// The calling thread is about to wait in a call of GOAL: what is pending may go on there.
+inline void enter_wait() {
+  if (!device.threaded) device.thread = &this_thread;
+}
 // As PtlCTPoll for one counter; PTL_TIME_FOREVER: as PtlCTWait.
 int wait_for_count(ptl_handle_ct_t counter, ptl_size_t count, ptl_time_t timeout, ptl_ct_event_t& seen);
 

@@ -8,7 +8,7 @@
 #include <climits>
 
 #include "engine/goal/goal.h"
-#include "engine/goal/goal_node.h"
+#include "engine/goal/goal_call.h"
 #include "mpi-adi/comm/processes.hpp"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/memory.hpp"

@@ -1,18 +1,25 @@
-// The collectives of goal_node.h, on every rank of a job on one node: each kind, in lengths around those at which the way
-// changes, against what it must give; and what calls that do not fit answer. Ends with status 1 and a sentence where one
-// does not hold.
+// The collectives that go through the memory of a node (engine/goal/node/), on every rank of a job on one node: each kind, in lengths
+// around those at which the way changes, against what it must give; and what calls that do not fit answer. Ends with status 1 and a
+// sentence where one does not hold.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <mutex>
 #include <vector>
 
-#include "engine/goal/goal_node.h"
+#include "engine/goal/node/collectives.hpp"
 #include "portals/portals4_ext.h"
 
 namespace {
 
 int rank, size;
-GOAL_Node node;
+namespace node_way = portunus::goal::node;
+using Node = std::unique_ptr<node_way::Collectives>;
+Node node;
+Node open(const GOAL_Group& group, unsigned context) {
+  return std::make_unique<node_way::Collectives>(group, context, nullptr, node_way::AbortPredicate{});
+}
 size_t count;  // of the elements of this round
 
 using Element = uint32_t;
@@ -40,8 +47,8 @@ Vector sum_of(size_t ranks) {
 }
 void append(Vector& to, const Vector& more) { to.insert(to.end(), more.begin(), more.end()); }
 
-GOAL_Node_call call_of(GOAL_Node_kind kind, const Element* in, Element* out, int root = 0) {
-  GOAL_Node_call call{};
+GOAL_Call call_of(GOAL_Call_kind kind, const Element* in, Element* out, int root = 0) {
+  GOAL_Call call{};
   call.kind = kind;
   call.root = root;
   call.bytes = count * kWidth;
@@ -52,8 +59,8 @@ GOAL_Node_call call_of(GOAL_Node_kind kind, const Element* in, Element* out, int
   call.count = count;
   return call;
 }
-void run(const GOAL_Node_call& call, const char* what) {
-  const int code = GOAL_Node_run(node, &call);
+void run(const GOAL_Call& call, const char* what) {
+  const int code = node->run(call);
   expect(code == GOAL_SUCCESS, what, code);
 }
 
@@ -66,26 +73,26 @@ void move(int root) {
   for (size_t i = 0; i < n; ++i) append(to_me, vector_of(i, count, me));
 
   Vector buffer = rank == root ? mine : Vector(count);
-  run(call_of(GOAL_NODE_BCAST, nullptr, buffer.data(), root), "bcast");
+  run(call_of(GOAL_CALL_BCAST, nullptr, buffer.data(), root), "bcast");
   expect(buffer == vector_of(static_cast<size_t>(root), count), "bcast");
 
   Vector result(n * count);
-  run(call_of(GOAL_NODE_GATHER, mine.data(), result.data(), root), "gather");
+  run(call_of(GOAL_CALL_GATHER, mine.data(), result.data(), root), "gather");
   expect(rank != root || result == all, "gather");
 
   Vector part(count);
-  run(call_of(GOAL_NODE_SCATTER, all.data(), part.data(), root), "scatter");
+  run(call_of(GOAL_CALL_SCATTER, all.data(), part.data(), root), "scatter");
   expect(part == mine, "scatter");
 
   result.assign(n * count, 0);
-  run(call_of(GOAL_NODE_ALLGATHER, mine.data(), result.data()), "allgather");
+  run(call_of(GOAL_CALL_ALLGATHER, mine.data(), result.data()), "allgather");
   expect(result == all, "allgather");
   result.assign(n * count, 0);
   std::copy(mine.begin(), mine.end(), result.begin() + static_cast<ptrdiff_t>(me * count));
-  run(call_of(GOAL_NODE_ALLGATHER, result.data() + me * count, result.data()), "allgather in place");
+  run(call_of(GOAL_CALL_ALLGATHER, result.data() + me * count, result.data()), "allgather in place");
   expect(result == all, "allgather in place");
 
-  run(call_of(GOAL_NODE_ALLTOALL, to_all.data(), result.data()), "alltoall");
+  run(call_of(GOAL_CALL_ALLTOALL, to_all.data(), result.data()), "alltoall");
   expect(result == to_me, "alltoall");
 }
 
@@ -93,17 +100,17 @@ void combine(int root) {
   const auto n = static_cast<size_t>(size), me = static_cast<size_t>(rank);
   const Vector mine = vector_of(me, count), sum = sum_of(n);
   Vector result(count);
-  run(call_of(GOAL_NODE_REDUCE, mine.data(), result.data(), root), "reduce");
+  run(call_of(GOAL_CALL_REDUCE, mine.data(), result.data(), root), "reduce");
   expect(rank != root || result == sum, "reduce");
-  run(call_of(GOAL_NODE_ALLREDUCE, mine.data(), result.data()), "allreduce");
+  run(call_of(GOAL_CALL_ALLREDUCE, mine.data(), result.data()), "allreduce");
   expect(result == sum, "allreduce");
   result = mine;
-  run(call_of(GOAL_NODE_ALLREDUCE, result.data(), result.data()), "allreduce in place");
+  run(call_of(GOAL_CALL_ALLREDUCE, result.data(), result.data()), "allreduce in place");
   expect(result == sum, "allreduce in place");
-  run(call_of(GOAL_NODE_SCAN, mine.data(), result.data()), "scan");
+  run(call_of(GOAL_CALL_SCAN, mine.data(), result.data()), "scan");
   expect(result == sum_of(me + 1), "scan");
   result = mine;
-  run(call_of(GOAL_NODE_EXSCAN, result.data(), result.data()), "exscan");
+  run(call_of(GOAL_CALL_EXSCAN, result.data(), result.data()), "exscan");
   expect(rank == 0 || result == sum_of(me), "exscan");
 
   // Rank i keeps count / (i + 1) elements.
@@ -120,7 +127,7 @@ void combine(int root) {
   for (size_t from = 0; from < n; ++from)
     for (size_t i = 0; i < expected.size(); ++i) expected[i] += given(from, first + i);
   Vector kept(counts[me]);
-  GOAL_Node_call call = call_of(GOAL_NODE_REDUCE_SCATTER, longer.data(), kept.data());
+  GOAL_Call call = call_of(GOAL_CALL_REDUCE_SCATTER, longer.data(), kept.data());
   call.counts = counts.data();
   run(call, "reduce_scatter");
   expect(kept == expected, "reduce_scatter");
@@ -158,7 +165,7 @@ void move_uneven(int root) {
   const Vector mine = vector_of(me, own(me)), all = parts.filled([](size_t from, size_t n) { return vector_of(from, n); });
 
   Vector result(parts.elements, 7);
-  GOAL_Node_call call = call_of(GOAL_NODE_ALLGATHERV, mine.data(), result.data());
+  GOAL_Call call = call_of(GOAL_CALL_ALLGATHERV, mine.data(), result.data());
   call.bytes = own(me) * kWidth;
   call.out_sizes = parts.sizes.data();
   call.out_places = parts.places.data();
@@ -166,13 +173,13 @@ void move_uneven(int root) {
   expect(result == all, "allgatherv");
 
   result.assign(parts.elements, 7);
-  call.kind = GOAL_NODE_GATHERV;
+  call.kind = GOAL_CALL_GATHERV;
   call.root = root;
   run(call, "gatherv");
   expect(rank != root || result == all, "gatherv");
 
   Vector part(own(me));
-  call = call_of(GOAL_NODE_SCATTERV, all.data(), part.data(), root);
+  call = call_of(GOAL_CALL_SCATTERV, all.data(), part.data(), root);
   call.bytes = own(me) * kWidth;
   call.in_sizes = parts.sizes.data();
   call.in_places = parts.places.data();
@@ -182,7 +189,7 @@ void move_uneven(int root) {
   const Parts out([&](size_t to) { return between(me, to); }), in([&](size_t from) { return between(from, me); });
   const Vector sent = out.filled([&](size_t to, size_t n) { return vector_of(me, n, to); });
   result.assign(in.elements, 7);
-  call = call_of(GOAL_NODE_ALLTOALLV, sent.data(), result.data());
+  call = call_of(GOAL_CALL_ALLTOALLV, sent.data(), result.data());
   call.in_sizes = out.sizes.data();
   call.in_places = out.places.data();
   call.out_sizes = in.sizes.data();
@@ -192,25 +199,31 @@ void move_uneven(int root) {
 }
 
 void barrier() {
-  GOAL_Node_call call{};
-  call.kind = GOAL_NODE_BARRIER;
+  GOAL_Call call{};
+  call.kind = GOAL_CALL_BARRIER;
   run(call, "barrier");
 }
 
 // One that was started, and what must come of it.
 struct Started {
-  GOAL_Node_request request = nullptr;
+  node_way::Run* run = nullptr;
   bool ended = false;
   Vector in, out, expected;
-  void start(GOAL_Node_call call, const char* what) {
+  void start(GOAL_Call call, const char* what) {
     call.in = in.data();
     call.out = out.data();
     const int code = begin(call);
     expect(code == GOAL_SUCCESS, what, code);
   }
-  int begin(const GOAL_Node_call& call) {
-    return GOAL_Node_start(
-        node, &call, [](void* arg) { static_cast<Started*>(arg)->ended = true; }, this, &request);
+  int finish() {
+    const int code = run->code;
+    delete run;
+    run = nullptr;
+    return code;
+  }
+  int begin(const GOAL_Call& call) {
+    return node->start(
+        call, [](void* arg) { static_cast<Started*>(arg)->ended = true; }, this, run);
   }
 };
 
@@ -229,7 +242,7 @@ void start_many(size_t elements, int turn) {
     Started& one = all[i];
     count = elements > 0 ? 1 + (elements + i) % elements : 0;
     const auto root = static_cast<int>(i % n);
-    GOAL_Node_call call = call_of(GOAL_NODE_ALLREDUCE, nullptr, nullptr, root);
+    GOAL_Call call = call_of(GOAL_CALL_ALLREDUCE, nullptr, nullptr, root);
     one.in = vector_of(me + i, count);
     one.out.assign(count, 0);
     Vector sum(count, 0);
@@ -238,20 +251,20 @@ void start_many(size_t elements, int turn) {
     switch (i % 5) {
       case 0: one.expected = sum; break;
       case 1:
-        call.kind = GOAL_NODE_BCAST;
+        call.kind = GOAL_CALL_BCAST;
         one.expected = vector_of(static_cast<size_t>(root) + i, count);
         if (rank == root) one.out = one.expected;
         break;
       case 2:
-        call.kind = GOAL_NODE_ALLGATHER;
+        call.kind = GOAL_CALL_ALLGATHER;
         one.out.assign(n * count, 0);
         for (size_t from = 0; from < n; ++from) append(one.expected, vector_of(from + i, count));
         break;
       case 3:
-        call.kind = GOAL_NODE_BARRIER;
+        call.kind = GOAL_CALL_BARRIER;
         one.expected = one.out;
         break;
-      default: call.kind = GOAL_NODE_REDUCE; one.expected = rank == root ? sum : one.out;
+      default: call.kind = GOAL_CALL_REDUCE; one.expected = rank == root ? sum : one.out;
     }
     one.start(call, "start");
     if (i % 17 == 16 && turn > 0) {
@@ -263,8 +276,8 @@ void start_many(size_t elements, int turn) {
   for (size_t i = 0; i < kMany; ++i) {
     Started& one = all[turn == 1 ? i : kMany - 1 - i];
     await(one);
-    const int code = GOAL_Node_finish(&one.request);
-    expect(code == GOAL_SUCCESS && one.request == nullptr, "finish", code);
+    const int code = one.finish();
+    expect(code == GOAL_SUCCESS, "finish", code);
     expect(one.out == one.expected, "what was started");
   }
 }
@@ -274,9 +287,9 @@ void mislead() {
   for (const size_t right : {size_t{8}, size_t{20000}}) {
     count = rank == size - 1 ? right / 2 : right;
     Vector in(right), out(right);
-    const GOAL_Node_call call = call_of(GOAL_NODE_ALLREDUCE, in.data(), out.data());
-    const int code = GOAL_Node_run(node, &call);
-    expect(code == GOAL_NODE_MISMATCH, "a sum of two lengths", code);
+    const GOAL_Call call = call_of(GOAL_CALL_ALLREDUCE, in.data(), out.data());
+    const int code = node->run(call);
+    expect(code == GOAL_MISMATCH, "a sum of two lengths", code);
     barrier();
   }
   for (const size_t right : {size_t{8}, size_t{1000}}) {
@@ -284,10 +297,10 @@ void mislead() {
     Started one;
     one.in.resize(right);
     one.out.assign(right, 5);
-    one.start(call_of(GOAL_NODE_ALLREDUCE, nullptr, nullptr), "start");
+    one.start(call_of(GOAL_CALL_ALLREDUCE, nullptr, nullptr), "start");
     await(one);
-    const int code = GOAL_Node_finish(&one.request);
-    expect(code == GOAL_NODE_MISMATCH && one.out == Vector(right, 5), "a started sum of two lengths", code);
+    const int code = one.finish();
+    expect(code == GOAL_MISMATCH && one.out == Vector(right, 5), "a started sum of two lengths", code);
     barrier();
   }
 }
@@ -302,12 +315,12 @@ void change_behind() {
     for (size_t i = 0; i < n; ++i) append(all, vector_of(i + turn, count));
     for (size_t i = 0; i < n; ++i) append(to_me, vector_of(i + turn, count, me));
     mine = vector_of(me + turn, count);
-    run(call_of(GOAL_NODE_ALLGATHER, mine.data(), result.data()), "allgather");
+    run(call_of(GOAL_CALL_ALLGATHER, mine.data(), result.data()), "allgather");
     std::ranges::fill(mine, 0);
     expect(result == all, "allgather again and again");
     to_all.clear();
     for (size_t i = 0; i < n; ++i) append(to_all, vector_of(me + turn, count, i));
-    run(call_of(GOAL_NODE_ALLTOALL, to_all.data(), result.data()), "alltoall");
+    run(call_of(GOAL_CALL_ALLTOALL, to_all.data(), result.data()), "alltoall");
     std::ranges::fill(to_all, 0);
     expect(result == to_me, "alltoall again and again");
   }
@@ -319,9 +332,9 @@ int taken_sums() {
   int taken = 0;
   for (int i = 0; i < 10; ++i) {
     Vector out(count);
-    const GOAL_Node_call call = call_of(GOAL_NODE_ALLREDUCE, mine.data(), out.data());
-    const int code = GOAL_Node_run(node, &call);
-    expect(code == GOAL_SUCCESS || (code == GOAL_NODE_NOT_TAKEN && taken == 0), "a sum in one of many groups", code);
+    const GOAL_Call call = call_of(GOAL_CALL_ALLREDUCE, mine.data(), out.data());
+    const int code = node->run(call);
+    expect(code == GOAL_SUCCESS || (code == node_way::kNotTaken && taken == 0), "a sum in one of many groups", code);
     expect(code != GOAL_SUCCESS || out == sum, "a sum in one of many groups");
     taken += code == GOAL_SUCCESS;
   }
@@ -331,40 +344,42 @@ int taken_sums() {
 // The first of many groups have more memory than they need, later ones what they need, the last none; as groups go others have it.
 void crowd(const GOAL_Group& world) {
   constexpr unsigned kGroups = 100;
-  const GOAL_Node before = node;
-  std::vector<GOAL_Node> nodes(kGroups);
+  Node before = std::move(node);
+  std::vector<Node> nodes(kGroups);
   unsigned with = 0, starting = 0;
   for (unsigned i = 0; i < kGroups; ++i) {
-    expect(GOAL_Node_open(&world, 6 + i, nullptr, nullptr, nullptr, &nodes[i]) == GOAL_SUCCESS, "open");
-    node = nodes[i];
+    node = open(world, 6 + i);
     count = 300;  // too many for short slots
     with += taken_sums() > 0;
-    if (i >= with) continue;
+    if (i >= with) {
+      nodes[i] = std::move(node);
+      continue;
+    }
     for (int start = 0; start < 5; ++start) {
       if (start == 4) taken_sums();  // makes memory for those that are started
       Started one;
       one.in = vector_of(static_cast<size_t>(rank), count);
       one.out.assign(count, 0);
-      const GOAL_Node_call call = call_of(GOAL_NODE_ALLREDUCE, one.in.data(), one.out.data());
+      const GOAL_Call call = call_of(GOAL_CALL_ALLREDUCE, one.in.data(), one.out.data());
       const int code = one.begin(call);
-      expect(code == GOAL_NODE_NOT_TAKEN || (code == GOAL_SUCCESS && start == 4), "a start in one of many groups", code);
+      expect(code == node_way::kNotTaken || (code == GOAL_SUCCESS && start == 4), "a start in one of many groups", code);
       if (code != GOAL_SUCCESS) continue;
       await(one);
-      expect(GOAL_Node_finish(&one.request) == GOAL_SUCCESS && one.out == sum_of(static_cast<size_t>(size)), "what was started");
+      expect(one.finish() == GOAL_SUCCESS && one.out == sum_of(static_cast<size_t>(size)), "what was started");
       ++starting;
     }
+    nodes[i] = std::move(node);
   }
   expect(with > 0 && with < kGroups && starting > 4 && starting <= with, "a limit to the memory of all groups");
   count = 300;
   for (unsigned i = 0; i < kGroups; ++i) {
-    node = nodes[i];
+    node = std::move(nodes[i]);
     expect((taken_sums() == 10) == (i < with), "a group that has got memory");
-    GOAL_Node_close(&node);
+    node.reset();
   }
-  expect(GOAL_Node_open(&world, 6, nullptr, nullptr, nullptr, &node) == GOAL_SUCCESS, "open");
+  node = open(world, 6);
   expect(taken_sums() > 0, "a group after many");
-  GOAL_Node_close(&node);
-  node = before;
+  node = std::move(before);
 }
 
 }  // namespace
@@ -372,17 +387,16 @@ void crowd(const GOAL_Group& world) {
 int main(int argc, char**) {
   GOAL_Group world;
   if (GOAL_Init(&rank, &size) != GOAL_SUCCESS || GOAL_World(&world) != GOAL_SUCCESS) return 2;
-  expect(GOAL_Node_open(&world, 32768, nullptr, nullptr, nullptr, &node) == GOAL_ERR_ARG, "a context that there is not");
-  expect(GOAL_Node_open(&world, 5, nullptr, nullptr, nullptr, &node) == GOAL_SUCCESS, "open");
+  node = open(world, 5);
   // The first calls are not taken, on any rank; in a group of one, or without memory to share, none is.
   count = 3000;
   const Vector mine = vector_of(static_cast<size_t>(rank), count);
   Vector out(count);
-  const GOAL_Node_call sum = call_of(GOAL_NODE_ALLREDUCE, mine.data(), out.data());
+  const GOAL_Call sum = call_of(GOAL_CALL_ALLREDUCE, mine.data(), out.data());
   int taken = 0;
   for (int i = 0; i < 10; ++i) {
-    const int code = GOAL_Node_run(node, &sum);
-    expect(code == GOAL_SUCCESS || (code == GOAL_NODE_NOT_TAKEN && taken == 0), "an early call", code);
+    const int code = node->run(sum);
+    expect(code == GOAL_SUCCESS || (code == node_way::kNotTaken && taken == 0), "an early call", code);
     taken += code == GOAL_SUCCESS;
   }
   expect((taken > 0) == (size > 1 && argc == 1), "the tenth call");
@@ -401,7 +415,7 @@ int main(int argc, char**) {
   for (int i = 0; taken > 0 && i < 300; ++i) {
     count = i % 3 == 0 ? 5000 : 10;
     Vector word = rank == 0 ? vector_of(static_cast<size_t>(i), count) : Vector(count);
-    run(call_of(GOAL_NODE_BCAST, nullptr, word.data()), "bcast");
+    run(call_of(GOAL_CALL_BCAST, nullptr, word.data()), "bcast");
     expect(word == vector_of(static_cast<size_t>(i), count), "bcast after bcast");
   }
   for (size_t elements : {0, 1, 100, 250, 252, 900}) {
@@ -409,9 +423,9 @@ int main(int argc, char**) {
     if (elements == 900) {  // the memory for these is made by blocking calls behind the first few
       count = elements;
       Vector in(count), out_of(count);
-      const GOAL_Node_call early = call_of(GOAL_NODE_ALLREDUCE, in.data(), out_of.data());
-      GOAL_Node_request none;
-      for (int i = 0; i < 4; ++i) expect(GOAL_Node_start(node, &early, nullptr, nullptr, &none) == GOAL_NODE_NOT_TAKEN, "an early start");
+      const GOAL_Call early = call_of(GOAL_CALL_ALLREDUCE, in.data(), out_of.data());
+      node_way::Run* none;
+      for (int i = 0; i < 4; ++i) expect(node->start(early, nullptr, nullptr, none) == node_way::kNotTaken, "an early start");
       barrier();
     }
     for (int turn = 0; turn < 3; ++turn) start_many(elements, turn);
@@ -419,8 +433,7 @@ int main(int argc, char**) {
   if (taken > 0) change_behind();
   if (taken > 0) mislead();
   if (taken > 0) crowd(world);
-  GOAL_Node_close(&node);
-  expect(node == nullptr, "close");
+  node.reset();
   GOAL_Finalize();
   return 0;
 }

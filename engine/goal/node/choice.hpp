@@ -15,38 +15,38 @@
 
 #include <cstddef>
 
-#include "engine/goal/goal_node.h"
+#include "engine/goal/goal_call.h"
 
 namespace portunus::goal::node {
 
 // Whether contributions fit slots of `room` bytes. `bytes`: of a rank's part or vector.
-inline bool fits_slots(GOAL_Node_kind kind, size_t bytes, size_t size, size_t room) {
+inline bool fits_slots(GOAL_Call_kind kind, size_t bytes, size_t size, size_t room) {
   switch (kind) {
-    case GOAL_NODE_BARRIER: return true;
-    case GOAL_NODE_BCAST:
-    case GOAL_NODE_GATHER:
-    case GOAL_NODE_ALLGATHER:
-    case GOAL_NODE_REDUCE:
-    case GOAL_NODE_ALLREDUCE:
-    case GOAL_NODE_SCAN:
-    case GOAL_NODE_EXSCAN: return bytes <= room;
-    case GOAL_NODE_SCATTER:
-    case GOAL_NODE_ALLTOALL: return bytes <= room / size;
+    case GOAL_CALL_BARRIER: return true;
+    case GOAL_CALL_BCAST:
+    case GOAL_CALL_GATHER:
+    case GOAL_CALL_ALLGATHER:
+    case GOAL_CALL_REDUCE:
+    case GOAL_CALL_ALLREDUCE:
+    case GOAL_CALL_SCAN:
+    case GOAL_CALL_EXSCAN: return bytes <= room;
+    case GOAL_CALL_SCATTER:
+    case GOAL_CALL_ALLTOALL: return bytes <= room / size;
     default: return false;
   }
 }
 
 // Whether a started collective is copied and combined by ranks when they look, rather than by engines beside them.
-inline bool takes_when_looking(GOAL_Node_kind kind, size_t bytes, size_t size, bool has_engine) {
+inline bool takes_when_looking(GOAL_Call_kind kind, size_t bytes, size_t size, bool has_engine) {
   if (has_engine) return bytes <= 4096;
-  return kind < GOAL_NODE_REDUCE || bytes * (size - 1) <= size_t{256} * 1024;
+  return kind < GOAL_CALL_REDUCE || bytes * (size - 1) <= size_t{256} * 1024;
 }
 
 // Whether each rank combines a part of a vector of so many bytes, rather than whoever gets the result all of it.
-inline bool in_parts(GOAL_Node_kind kind, size_t bytes, size_t size, bool crowded) {
+inline bool in_parts(GOAL_Call_kind kind, size_t bytes, size_t size, bool crowded) {
   if (size < 3) return false;  // nothing is saved
   // What is saved: the work on all but one's own part, by all ranks (or the root) one after the other where cores are few.
-  const size_t saved = kind == GOAL_NODE_ALLREDUCE ? bytes * (size - 2) : bytes * (size - 1) / 2;
+  const size_t saved = kind == GOAL_CALL_ALLREDUCE ? bytes * (size - 2) : bytes * (size - 1) / 2;
   return saved > (crowded ? size_t{16} * 1024 : size_t{8} * 1024);
 }
 

@@ -25,8 +25,7 @@ constexpr unsigned kEarlyCalls = 4;  // a group that is used less is not worth a
 constexpr size_t kMostMemory = size_t{48} << 20;
 std::atomic<size_t> memory_in_use{0};
 
-constexpr uint32_t kSlotsTag = GOAL_NODE_TAGS, kRoomsTag = GOAL_NODE_TAGS + 1, kMiddleTag = GOAL_NODE_TAGS + 2,
-                   kLongTag = GOAL_NODE_TAGS + 3;
+constexpr uint32_t kSlotsTag = kTags, kRoomsTag = kTags + 1, kMiddleTag = kTags + 2, kLongTag = kTags + 3;
 
 // Slots for started collectives that are not short: 1 MiB a rank, less where many share a node; and more where few do, so that what
 // lay in a slot has left the caches of both cores when it is written again (engine/transport/README.md). What is not long has slots of
@@ -36,18 +35,18 @@ size_t long_slots(size_t size) { return size == 2 ? 16 : size <= 4 ? 8 : kStarte
 size_t long_room(size_t size) { return std::clamp((size_t{4} << 20) / kStartedSlots / size / 64 * 64, kLeastLong, kMostLong) + 48; }
 size_t middle_room(size_t size) { return std::min(kMiddle + 48, long_room(size)); }
 
-bool is_reduction(GOAL_Node_kind kind) { return kind >= GOAL_NODE_REDUCE && kind <= GOAL_NODE_EXSCAN; }
+bool is_reduction(GOAL_Call_kind kind) { return kind >= GOAL_CALL_REDUCE && kind <= GOAL_CALL_EXSCAN; }
 
 // A rank's part or vector, in bytes; of those whose parts differ, nothing that all would know.
-size_t bytes_of(const GOAL_Node_call& call) { return is_reduction(call.kind) ? call.count * local_size(type_of(call.type)) : call.bytes; }
+size_t bytes_of(const GOAL_Call& call) { return is_reduction(call.kind) ? call.count * local_size(type_of(call.type)) : call.bytes; }
 
-bool is_collective_of_one_root(GOAL_Node_kind kind) {
-  return kind == GOAL_NODE_BCAST || kind == GOAL_NODE_GATHER || kind == GOAL_NODE_SCATTER || kind == GOAL_NODE_REDUCE ||
-         kind == GOAL_NODE_GATHERV || kind == GOAL_NODE_SCATTERV;
+bool is_collective_of_one_root(GOAL_Call_kind kind) {
+  return kind == GOAL_CALL_BCAST || kind == GOAL_CALL_GATHER || kind == GOAL_CALL_SCATTER || kind == GOAL_CALL_REDUCE ||
+         kind == GOAL_CALL_GATHERV || kind == GOAL_CALL_SCATTERV;
 }
 
 // What all ranks must say of a call, apart from its size.
-uint64_t digest(const GOAL_Node_call& call) {
+uint64_t digest(const GOAL_Call& call) {
   uint64_t what = static_cast<uint64_t>(call.kind);
   if (is_collective_of_one_root(call.kind)) what |= uint64_t{static_cast<uint32_t>(call.root)} << 32;
   if (is_reduction(call.kind)) what |= static_cast<uint64_t>(call.type) << 16 | static_cast<uint64_t>(call.op) << 24;
@@ -67,14 +66,14 @@ bool on_one_node(const GOAL_Group& group) {
 
 }  // namespace
 
-Collectives::Collectives(const GOAL_Group& group, unsigned context, GOAL_Domain domain, Hopeless hopeless)
+Collectives::Collectives(const GOAL_Group& group, unsigned context, GOAL_Domain domain, AbortPredicate abort)
     : ranks_(ranks_of(group)),
       group_{group.rank, group.size, ranks_.data(), nullptr, 0, GOAL_AUTO},
       rank_(static_cast<size_t>(group.rank)),
       size_(static_cast<size_t>(group.size)),
       context_(context),
-      hopeless_(hopeless),
-      waiting_(domain, hopeless),
+      abort_(abort),
+      waiting_(domain, abort),
       short_(rank_, size_, kShortRoom, kShortSlots, kShortSlots, kSlotsTag),
       middle_(rank_, size_, middle_room(size_), kStartedSlots, kStartedSlots, kMiddleTag),
       long_(rank_, size_, long_room(size_), long_slots(size_), kStartedSlots, kLongTag),
@@ -101,7 +100,7 @@ Collectives::~Collectives() {
 
 int Collectives::failure() {
   stand(Standing::failed);
-  return code_ = waiting_.given_up() ? int{GOAL_NODE_HOPELESS} : int{GOAL_ERR_FAILED};
+  return code_ = waiting_.given_up() ? int{GOAL_ABANDONED} : int{GOAL_ERR_FAILED};
 }
 
 // The first agreement also says whether all can share memory at all, and where cores are few.
@@ -140,7 +139,7 @@ bool Collectives::has(Kind& kind, Standing& standing) {
   if (++standing.calls < kEarlyCalls) return false;
   GOAL_Group group = group_;
   group.tag = standing.tag;
-  Agreement agreement(group, context_, hopeless_);
+  Agreement agreement(group, context_, abort_);
   bool may = true;
   code_ = prepare(agreement, may);
   if (code_ == GOAL_SUCCESS && may) code_ = make(kind, agreement, group);
@@ -156,7 +155,7 @@ bool Collectives::make_wanted() {
   return true;
 }
 
-bool Collectives::is_forced(GOAL_Node_kind kind) {
+bool Collectives::is_forced(GOAL_Call_kind kind) {
   using collectives::Choices, collectives::Collective;
   static const Choices choices = [] {
     try {
@@ -166,28 +165,28 @@ bool Collectives::is_forced(GOAL_Node_kind kind) {
     }
   }();
   switch (kind) {
-    case GOAL_NODE_BARRIER: return choices.is_forced(Collective::barrier);
-    case GOAL_NODE_BCAST: return choices.is_forced(Collective::bcast);
-    case GOAL_NODE_GATHER: return choices.is_forced(Collective::gather);
-    case GOAL_NODE_SCATTER: return choices.is_forced(Collective::scatter);
-    case GOAL_NODE_ALLGATHER: return choices.is_forced(Collective::allgather);
-    case GOAL_NODE_ALLTOALL: return choices.is_forced(Collective::alltoall);
-    case GOAL_NODE_REDUCE: return choices.is_forced(Collective::reduce);
-    case GOAL_NODE_ALLREDUCE: return choices.is_forced(Collective::allreduce);
-    case GOAL_NODE_REDUCE_SCATTER: return choices.is_forced(Collective::reduce_scatter);
-    case GOAL_NODE_ALLGATHERV: return choices.is_forced(Collective::allgatherv);
+    case GOAL_CALL_BARRIER: return choices.is_forced(Collective::barrier);
+    case GOAL_CALL_BCAST: return choices.is_forced(Collective::bcast);
+    case GOAL_CALL_GATHER: return choices.is_forced(Collective::gather);
+    case GOAL_CALL_SCATTER: return choices.is_forced(Collective::scatter);
+    case GOAL_CALL_ALLGATHER: return choices.is_forced(Collective::allgather);
+    case GOAL_CALL_ALLTOALL: return choices.is_forced(Collective::alltoall);
+    case GOAL_CALL_REDUCE: return choices.is_forced(Collective::reduce);
+    case GOAL_CALL_ALLREDUCE: return choices.is_forced(Collective::allreduce);
+    case GOAL_CALL_REDUCE_SCATTER: return choices.is_forced(Collective::reduce_scatter);
+    case GOAL_CALL_ALLGATHERV: return choices.is_forced(Collective::allgatherv);
     default: return false;
   }
 }
 
-int Collectives::run(const GOAL_Node_call& call) {
-  if (is_forced(call.kind)) [[unlikely]]
-    return GOAL_NODE_NOT_TAKEN;
+int Collectives::run(const GOAL_Call& call) {
+  if (call.kind == GOAL_CALL_EXCHANGE || is_forced(call.kind)) [[unlikely]]
+    return kNotTaken;
   const size_t bytes = bytes_of(call);
   const bool is_short = fits_slots(call.kind, bytes, size_, kShortRoom);
   const bool here = has(short_.slots, short_.standing) && (is_short || has(rooms_, for_rooms_));
   if (!here) [[unlikely]]
-    return short_.standing.state == Standing::failed || for_rooms_.state == Standing::failed ? code_ : int{GOAL_NODE_NOT_TAKEN};
+    return short_.standing.state == Standing::failed || for_rooms_.state == Standing::failed ? code_ : kNotTaken;
   if (wants_ && !make_wanted()) [[unlikely]]
     return code_;
   // Nothing here looks at the engine unless it waits long; what else is under way must go on by calls alone where there is no engine
@@ -196,25 +195,25 @@ int Collectives::run(const GOAL_Node_call& call) {
   const End end = is_short ? in_slots(call, bytes) : in_rooms(call, digest(call), bytes);
   if (end == End::well) [[likely]]
     return GOAL_SUCCESS;
-  return end == End::mismatch ? int{GOAL_NODE_MISMATCH} : failure();
+  return end == End::mismatch ? int{GOAL_MISMATCH} : failure();
 }
 
-Collectives::End Collectives::in_rooms(const GOAL_Node_call& call, uint64_t what, size_t bytes) {
+Collectives::End Collectives::in_rooms(const GOAL_Call& call, uint64_t what, size_t bytes) {
   const bool parts = is_reduction(call.kind) && in_parts(call.kind, bytes, size_, crowded_);
   switch (call.kind) {
-    case GOAL_NODE_BCAST: return bcast(call, what);
-    case GOAL_NODE_GATHER: return spread(call, what, false);
-    case GOAL_NODE_SCATTER: return scatter(call, what);
-    case GOAL_NODE_ALLGATHER: return spread(call, what, true);
-    case GOAL_NODE_ALLTOALL: return alltoall(call, what);
-    case GOAL_NODE_REDUCE: return parts ? reduce_in_parts(call, what, false) : reduce(call, what, bytes, false);
-    case GOAL_NODE_ALLREDUCE: return parts ? reduce_in_parts(call, what, true) : reduce(call, what, bytes, true);
-    case GOAL_NODE_REDUCE_SCATTER: return reduce_scatter(call, what);
-    case GOAL_NODE_SCAN:
-    case GOAL_NODE_EXSCAN: return prefix(call, what, bytes);
-    case GOAL_NODE_GATHERV: return gather_uneven(call, what);
-    case GOAL_NODE_SCATTERV: return scatter_uneven(call, what);
-    case GOAL_NODE_ALLGATHERV: return allgather_uneven(call, what);
+    case GOAL_CALL_BCAST: return bcast(call, what);
+    case GOAL_CALL_GATHER: return spread(call, what, false);
+    case GOAL_CALL_SCATTER: return scatter(call, what);
+    case GOAL_CALL_ALLGATHER: return spread(call, what, true);
+    case GOAL_CALL_ALLTOALL: return alltoall(call, what);
+    case GOAL_CALL_REDUCE: return parts ? reduce_in_parts(call, what, false) : reduce(call, what, bytes, false);
+    case GOAL_CALL_ALLREDUCE: return parts ? reduce_in_parts(call, what, true) : reduce(call, what, bytes, true);
+    case GOAL_CALL_REDUCE_SCATTER: return reduce_scatter(call, what);
+    case GOAL_CALL_SCAN:
+    case GOAL_CALL_EXSCAN: return prefix(call, what, bytes);
+    case GOAL_CALL_GATHERV: return gather_uneven(call, what);
+    case GOAL_CALL_SCATTERV: return scatter_uneven(call, what);
+    case GOAL_CALL_ALLGATHERV: return allgather_uneven(call, what);
     default: return alltoall_uneven(call, what);
   }
 }
@@ -254,7 +253,7 @@ void Collectives::end_behind() {
   short_.unblock();
 }
 
-Collectives::End Collectives::in_slots(const GOAL_Node_call& wanted, size_t bytes) {
+Collectives::End Collectives::in_slots(const GOAL_Call& wanted, size_t bytes) {
   const bool behind = !short_.empty();
   SlotCall call(wanted, bytes, digest(wanted), rank_, size_, short_.slots.claim());
   const auto through = [&] {
@@ -272,28 +271,27 @@ Collectives::End Collectives::in_slots(const GOAL_Node_call& wanted, size_t byte
   return end;
 }
 
-Lane* Collectives::lane_for(GOAL_Node_kind kind, size_t bytes) {
+Lane* Collectives::lane_for(GOAL_Call_kind kind, size_t bytes) {
   if (fits_slots(kind, bytes, size_, kShortRoom)) return &short_;
   if (!takes_when_looking(kind, bytes, size_, has_engine_)) return nullptr;
   if (fits_slots(kind, bytes, size_, middle_.slots.room())) return &middle_;
   return fits_slots(kind, bytes, size_, long_.slots.room()) ? &long_ : nullptr;
 }
 
-int Collectives::start(const GOAL_Node_call& call, void (*ended)(void*), void* arg, GOAL_Node_request& request) {
-  if (is_forced(call.kind)) [[unlikely]]
-    return GOAL_NODE_NOT_TAKEN;
+int Collectives::start(const GOAL_Call& call, void (*ended)(void*), void* arg, Run*& run) {
+  if (call.kind == GOAL_CALL_EXCHANGE || is_forced(call.kind)) [[unlikely]]
+    return kNotTaken;
   const size_t bytes = bytes_of(call);
   Lane* const lane = lane_for(call.kind, bytes);
-  if (lane == nullptr) return GOAL_NODE_NOT_TAKEN;
+  if (lane == nullptr) return kNotTaken;
   Standing& standing = lane->standing;
   if (standing.state != Standing::here) [[unlikely]] {
     if (standing.state == Standing::failed) return code_;
     standing.calls = std::min(standing.calls + 1, kEarlyCalls);
     if (standing.state == Standing::early && lane != &short_ && standing.calls == kEarlyCalls) wants_ = true;
-    return GOAL_NODE_NOT_TAKEN;
+    return kNotTaken;
   }
-  auto* run = new goal_node_run(call, bytes, digest(call), rank_, size_, lane->slots.claim(), ended, arg);
-  request = run;
+  run = new Run(call, bytes, digest(call), rank_, size_, lane->slots.claim(), ended, arg);
   run->owner = this;
   Ended at_once;
   bool news;
@@ -320,7 +318,7 @@ void Collectives::fail_all(int code, Ended& ended) {
 bool Collectives::look(Ended& ended) {
   bool news = false;
   if (waiting_.lost()) [[unlikely]] {
-    fail_all(waiting_.given_up() ? int{GOAL_NODE_HOPELESS} : int{GOAL_ERR_FAILED}, ended);
+    fail_all(waiting_.given_up() ? int{GOAL_ABANDONED} : int{GOAL_ERR_FAILED}, ended);
   } else {
     for (Lane* lane : {&short_, &middle_, &long_})
       if (!lane->empty()) news = lane->look(ended) || news;
@@ -330,7 +328,7 @@ bool Collectives::look(Ended& ended) {
   return news;
 }
 
-void Collectives::remove(goal_node_run& run) {
+void Collectives::remove(Run& run) {
   for (Lane* lane : {&short_, &middle_, &long_}) lane->remove(run);
   settle(UnderWay::instance());
 }

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <vector>
 
-#include "engine/goal/goal_node.h"
+#include "engine/goal/goal_call.h"
 #include "engine/goal/node/rooms.hpp"
 #include "engine/goal/node/slot_call.hpp"
 #include "engine/goal/node/under_way.hpp"
@@ -20,19 +20,25 @@
 
 namespace portunus::goal::node {
 
+// No memory to share yet, or at all; a kind or a size that it is not for; an algorithm that PTL_COLLECTIVES names.
+inline constexpr int kNotTaken = -3;
+// Tags of the agreements about memory, from here on.
+inline constexpr uint32_t kTags = 32768;
+
 class Collectives {
  public:
-  Collectives(const GOAL_Group& group, unsigned context, GOAL_Domain domain, Hopeless hopeless);
+  Collectives(const GOAL_Group& group, unsigned context, GOAL_Domain domain, AbortPredicate abort);
   ~Collectives();
   Collectives(const Collectives&) = delete;
   Collectives& operator=(const Collectives&) = delete;
 
-  // GOAL_* codes, as GOAL_Node_run, GOAL_Node_start.
-  int run(const GOAL_Node_call& call);
-  int start(const GOAL_Node_call& call, void (*ended)(void*), void* arg, GOAL_Node_request& request);
+  // GOAL_* codes, as GOAL_Call_run and GOAL_Start, or kNotTaken: nothing was done, and the answer is the same on all ranks. `run` is the
+  // caller's after ended().
+  int run(const GOAL_Call& call);
+  int start(const GOAL_Call& call, void (*ended)(void*), void* arg, Run*& run);
   // Under the lock of UnderWay.
   bool look(Ended& ended);  // true: there is something new for others
-  void remove(goal_node_run& run);
+  void remove(Run& run);
 
  private:
   // What a rank may meet in waiting, beside success.
@@ -57,39 +63,39 @@ class Collectives {
   int prepare(Agreement& agreement, bool& may);
   int failure();
   // Whether this job wants a schedule with a certain algorithm instead.
-  static bool is_forced(GOAL_Node_kind kind);
+  static bool is_forced(GOAL_Call_kind kind);
 
-  End in_slots(const GOAL_Node_call& call, size_t bytes);
+  End in_slots(const GOAL_Call& call, size_t bytes);
   // Begins it, waiting for room.
   bool begin(const SlotCall& call);
   // Claims a number and begins behind what is under way; and ends so.
   bool begin_behind(const SlotCall& call);
   void end_behind();
   [[nodiscard]] bool any_under_way() const { return !short_.empty() || !middle_.empty() || !long_.empty(); }
-  Lane* lane_for(GOAL_Node_kind kind, size_t bytes);
+  Lane* lane_for(GOAL_Call_kind kind, size_t bytes);
   // Is it among those that have something under way?
   void settle(UnderWay& all);
   void fail_all(int code, Ended& ended);
   // `what`: what all ranks must say of the call.
-  End in_rooms(const GOAL_Node_call& call, uint64_t what, size_t bytes);
-  End bcast(const GOAL_Node_call& call, uint64_t what);
-  End spread(const GOAL_Node_call& call, uint64_t what, bool to_all);  // gather, allgather
-  End scatter(const GOAL_Node_call& call, uint64_t what);
-  End alltoall(const GOAL_Node_call& call, uint64_t what);
-  End reduce(const GOAL_Node_call& call, uint64_t what, size_t bytes, bool to_all);
-  End reduce_in_parts(const GOAL_Node_call& call, uint64_t what, bool to_all);
-  End reduce_scatter(const GOAL_Node_call& call, uint64_t what);
-  End prefix(const GOAL_Node_call& call, uint64_t what, size_t bytes);
-  End allgather_uneven(const GOAL_Node_call& call, uint64_t what);
-  End gather_uneven(const GOAL_Node_call& call, uint64_t what);
-  End scatter_uneven(const GOAL_Node_call& call, uint64_t what);
-  End alltoall_uneven(const GOAL_Node_call& call, uint64_t what);
-  void give_uneven(Exchange& exchange, const GOAL_Node_call& call, size_t at, size_t most);
+  End in_rooms(const GOAL_Call& call, uint64_t what, size_t bytes);
+  End bcast(const GOAL_Call& call, uint64_t what);
+  End spread(const GOAL_Call& call, uint64_t what, bool to_all);  // gather, allgather
+  End scatter(const GOAL_Call& call, uint64_t what);
+  End alltoall(const GOAL_Call& call, uint64_t what);
+  End reduce(const GOAL_Call& call, uint64_t what, size_t bytes, bool to_all);
+  End reduce_in_parts(const GOAL_Call& call, uint64_t what, bool to_all);
+  End reduce_scatter(const GOAL_Call& call, uint64_t what);
+  End prefix(const GOAL_Call& call, uint64_t what, size_t bytes);
+  End allgather_uneven(const GOAL_Call& call, uint64_t what);
+  End gather_uneven(const GOAL_Call& call, uint64_t what);
+  End scatter_uneven(const GOAL_Call& call, uint64_t what);
+  End alltoall_uneven(const GOAL_Call& call, uint64_t what);
+  void give_uneven(Exchange& exchange, const GOAL_Call& call, size_t at, size_t most);
   void take_uneven(Exchange& exchange, size_t from, size_t bytes, std::byte* to);
 
   // Combines, in the order of ranks 0 .. end - 1, what lies at from(rank) (this rank's: at `own`, which may be `to`).
   template <class From>
-  void combine(const GOAL_Node_call& call, size_t end, size_t bytes, const std::byte* own, std::byte* to, From&& from) const;
+  void combine(const GOAL_Call& call, size_t end, size_t bytes, const std::byte* own, std::byte* to, From&& from) const;
 
   // The other ranks, i < size - 1: from the next one on, so that not all read the same at a time; and in their order.
   [[nodiscard]] size_t after(size_t i) const { return (rank_ + 1 + i) % size_; }
@@ -104,7 +110,7 @@ class Collectives {
   GOAL_Group group_;
   size_t rank_, size_;
   unsigned context_;
-  Hopeless hopeless_;
+  AbortPredicate abort_;
   Waiting waiting_;
   Lane short_, middle_, long_;  // short ones of all kinds, longer ones that were started
   Rooms rooms_;

@@ -5,7 +5,7 @@
 
 namespace portunus::goal::node {
 
-Collectives::End Collectives::bcast(const GOAL_Node_call& call, uint64_t what) {
+Collectives::End Collectives::bcast(const GOAL_Call& call, uint64_t what) {
   const auto root = static_cast<size_t>(call.root);
   auto* data = static_cast<std::byte*>(call.out);
   End end = End::well;
@@ -19,7 +19,7 @@ Collectives::End Collectives::bcast(const GOAL_Node_call& call, uint64_t what) {
   return end;
 }
 
-Collectives::End Collectives::spread(const GOAL_Node_call& call, uint64_t what, bool to_all) {
+Collectives::End Collectives::spread(const GOAL_Call& call, uint64_t what, bool to_all) {
   const bool gets = to_all || rank_ == static_cast<size_t>(call.root);
   const auto* in = static_cast<const std::byte*>(call.in);
   auto* out = static_cast<std::byte*>(call.out);
@@ -40,7 +40,7 @@ Collectives::End Collectives::spread(const GOAL_Node_call& call, uint64_t what, 
   return end;
 }
 
-Collectives::End Collectives::scatter(const GOAL_Node_call& call, uint64_t what) {
+Collectives::End Collectives::scatter(const GOAL_Call& call, uint64_t what) {
   const auto root = static_cast<size_t>(call.root);
   const auto* in = static_cast<const std::byte*>(call.in);
   auto* out = static_cast<std::byte*>(call.out);
@@ -61,7 +61,7 @@ Collectives::End Collectives::scatter(const GOAL_Node_call& call, uint64_t what)
   return end;
 }
 
-Collectives::End Collectives::alltoall(const GOAL_Node_call& call, uint64_t what) {
+Collectives::End Collectives::alltoall(const GOAL_Call& call, uint64_t what) {
   const auto* in = static_cast<const std::byte*>(call.in);
   auto* out = static_cast<std::byte*>(call.out);
   copy(out + rank_ * call.bytes, in + rank_ * call.bytes, call.bytes);

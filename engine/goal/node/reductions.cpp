@@ -17,7 +17,7 @@ constexpr size_t kBlock = 4096;  // stays in the nearest cache while all ranks' 
 }  // namespace
 
 template <class From>
-void Collectives::combine(const GOAL_Node_call& call, size_t end, size_t bytes, const std::byte* own, std::byte* to, From&& from) const {
+void Collectives::combine(const GOAL_Call& call, size_t end, size_t bytes, const std::byte* own, std::byte* to, From&& from) const {
   const size_t width = local_size(type_of(call.type)), block = kBlock / width * width;
   std::array<std::byte, kBlock> sum;
   for (size_t at = 0; end > 0 && at < bytes; at += block) {
@@ -29,7 +29,7 @@ void Collectives::combine(const GOAL_Node_call& call, size_t end, size_t bytes, 
   }
 }
 
-Collectives::End Collectives::reduce(const GOAL_Node_call& call, uint64_t what, size_t all_bytes, bool to_all) {
+Collectives::End Collectives::reduce(const GOAL_Call& call, uint64_t what, size_t all_bytes, bool to_all) {
   const bool gets = to_all || rank_ == static_cast<size_t>(call.root);
   const auto* in = static_cast<const std::byte*>(call.in);
   auto* out = static_cast<std::byte*>(call.out);
@@ -47,7 +47,7 @@ Collectives::End Collectives::reduce(const GOAL_Node_call& call, uint64_t what, 
 }
 
 // Every rank combines a part of the vector, and then gives it to those who get the result.
-Collectives::End Collectives::reduce_in_parts(const GOAL_Node_call& call, uint64_t what, bool to_all) {
+Collectives::End Collectives::reduce_in_parts(const GOAL_Call& call, uint64_t what, bool to_all) {
   const auto root = static_cast<size_t>(call.root);
   const bool gets = to_all || rank_ == root;
   const auto* in = static_cast<const std::byte*>(call.in);
@@ -87,7 +87,7 @@ Collectives::End Collectives::reduce_in_parts(const GOAL_Node_call& call, uint64
   return end;
 }
 
-Collectives::End Collectives::reduce_scatter(const GOAL_Node_call& call, uint64_t what) {
+Collectives::End Collectives::reduce_scatter(const GOAL_Call& call, uint64_t what) {
   const size_t width = local_size(type_of(call.type)), step = part_room() / width * width;
   const auto size_of = [&](size_t rank) { return (call.counts ? call.counts[rank] : call.count) * width; };
   const auto* in = static_cast<const std::byte*>(call.in);
@@ -118,7 +118,7 @@ Collectives::End Collectives::reduce_scatter(const GOAL_Node_call& call, uint64_
   return end;
 }
 
-Collectives::End Collectives::prefix(const GOAL_Node_call& call, uint64_t what, size_t all_bytes) {
+Collectives::End Collectives::prefix(const GOAL_Call& call, uint64_t what, size_t all_bytes) {
   const auto* in = static_cast<const std::byte*>(call.in);
   auto* out = static_cast<std::byte*>(call.out);
   const size_t width = local_size(type_of(call.type)), step = rooms_.room() / width * width;
@@ -129,7 +129,7 @@ Collectives::End Collectives::prefix(const GOAL_Node_call& call, uint64_t what, 
     if (rank_ + 1 < size_) exchange.contribute(in + at, bytes);
     for (size_t i = 0; i < rank_ && !exchange.never(); ++i) exchange.await(i, bytes);
     if (exchange.well())
-      combine(call, call.kind == GOAL_NODE_SCAN ? rank_ + 1 : rank_, bytes, in + at, out + at,
+      combine(call, call.kind == GOAL_CALL_SCAN ? rank_ + 1 : rank_, bytes, in + at, out + at,
               [&](size_t from) { return exchange.data(from); });
     end = exchange.result(end);
   }

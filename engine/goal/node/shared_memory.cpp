@@ -32,8 +32,8 @@ int create(const char* name, size_t bytes) {
 
 }  // namespace
 
-Agreement::Agreement(const GOAL_Group& group, unsigned context, const Hopeless& hopeless)
-    : all(static_cast<size_t>(group.size)), hopeless_(hopeless), group_(group), context_(context) {}
+Agreement::Agreement(const GOAL_Group& group, unsigned context, const AbortPredicate& abort)
+    : all(static_cast<size_t>(group.size)), abort_(abort), group_(group), context_(context) {}
 
 Agreement::~Agreement() {
   if (schedule_ != nullptr) GOAL_Free(&schedule_);
@@ -54,7 +54,8 @@ int Agreement::tell(const Record& mine) {
   }
   GOAL_Request run = GOAL_REQUEST_NULL;
   int code = GOAL_Run(schedule_, &run);
-  if (code == GOAL_SUCCESS) code = await_run(schedule_, run, ++runs_, hopeless_);
+  if (code == GOAL_SUCCESS) code = await_end(schedule_, ++runs_, abort_);
+  if (code == GOAL_SUCCESS) code = GOAL_Wait(&run);
   if (run != GOAL_REQUEST_NULL && code != GOAL_SUCCESS) GOAL_Cancel(&run);
   return code;
 }

@@ -27,17 +27,17 @@ struct Record {
 // The records of all ranks, again and again. Collective.
 class Agreement {
  public:
-  Agreement(const GOAL_Group& group, unsigned context, const Hopeless& hopeless);
+  Agreement(const GOAL_Group& group, unsigned context, const AbortPredicate& abort);
   ~Agreement();
   Agreement(const Agreement&) = delete;
   Agreement& operator=(const Agreement&) = delete;
-  // GOAL_SUCCESS: `all` holds everybody's. Else a rank has ended, GOAL_NODE_HOPELESS, or there is no room for the schedule.
+  // GOAL_SUCCESS: `all` holds everybody's. Else a rank has ended, GOAL_ABANDONED, or there is no room for the schedule.
   int tell(const Record& mine);
   [[nodiscard]] bool all_well() const;
   std::vector<Record> all;
 
  private:
-  const Hopeless& hopeless_;
+  const AbortPredicate& abort_;
   GOAL_Group group_;
   unsigned context_;
   Record mine_;

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "engine/goal/goal_node.h"
+#include "engine/goal/goal_call.h"
 #include "engine/goal/node/slots.hpp"
 
 namespace portunus::goal::node {
@@ -16,7 +16,7 @@ class SlotCall {
  public:
   // `bytes`: of a rank's part or vector; `what`: what all ranks must say of the call, which stays where it is. Its memory is looked at in
   // begin() and take() only.
-  SlotCall(const GOAL_Node_call& call, size_t bytes, uint64_t what, size_t rank, size_t size, uint64_t number);
+  SlotCall(const GOAL_Call& call, size_t bytes, uint64_t what, size_t rank, size_t size, uint64_t number);
 
   [[nodiscard]] uint64_t number() const { return number_; }
   [[nodiscard]] bool may_begin(Slots& slots, uint64_t taken) const { return !gives_ || slots.has_room(number_, taken); }
@@ -32,7 +32,7 @@ class SlotCall {
   bool take(const Slots& slots) const;
 
  private:
-  const GOAL_Node_call& call_;
+  const GOAL_Call& call_;
   size_t bytes_, rank_, size_;
   uint64_t number_, what_;
   size_t first_ = 0, end_ = 0, next_ = 0;  // of the ranks whose contributions this one needs

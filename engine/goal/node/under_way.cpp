@@ -11,7 +11,7 @@ namespace portunus::goal::node {
 
 void Ended::tell() {
   while (first_ != nullptr) {
-    goal_node_run& run = *first_;
+    Run& run = *first_;
     first_ = run.next;
     run.ended(run.arg);  // may free it
   }
@@ -24,13 +24,13 @@ uint64_t Lane::taken_before(uint64_t number) const {
   return first - 1;
 }
 
-void Lane::begin(goal_node_run& run) {
+void Lane::begin(Run& run) {
   last_ = run.call.number();
   run.call.begin(slots, taken_before(last_));
   run.has_begun = true;
 }
 
-bool Lane::start(goal_node_run& run, Ended& ended) {
+bool Lane::start(Run& run, Ended& ended) {
   const bool begins = all_begun() && may_begin(run.call);
   runs_.push_back(&run);
   resize();
@@ -47,7 +47,7 @@ bool Lane::look(Ended& ended) {
   bool news = false;
   size_t kept = 0;
   for (size_t i = 0; i < runs_.size(); ++i) {
-    goal_node_run& run = *runs_[i];
+    Run& run = *runs_[i];
     if (!run.has_begun && may_begin(run.call)) {
       begin(run);
       news = true;
@@ -60,7 +60,7 @@ bool Lane::look(Ended& ended) {
       runs_[kept++] = &run;
       continue;
     }
-    ended.add(run, run.call.take(slots) ? int{GOAL_SUCCESS} : int{GOAL_NODE_MISMATCH});
+    ended.add(run, run.call.take(slots) ? int{GOAL_SUCCESS} : int{GOAL_MISMATCH});
     news = true;
   }
   runs_.resize(kept);
@@ -70,12 +70,12 @@ bool Lane::look(Ended& ended) {
 }
 
 void Lane::fail(int code, Ended& ended) {
-  for (goal_node_run* run : runs_) ended.add(*run, code);
+  for (Run* run : runs_) ended.add(*run, code);
   runs_.clear();
   resize();
 }
 
-void Lane::remove(goal_node_run& run) {
+void Lane::remove(Run& run) {
   std::erase(runs_, &run);
   resize();
 }

@@ -14,40 +14,37 @@
 #include <deque>
 #include <mutex>
 
-#include "engine/goal/goal_node.h"
+#include "engine/goal/goal_call.h"
 #include "engine/goal/node/slot_call.hpp"
 #include "engine/goal/node/slots.hpp"
 #include "engine/goal/node/waiting.hpp"
 
 namespace portunus::goal::node {
+
 class Collectives;
-class Lane;
-}  // namespace portunus::goal::node
 
-struct goal_node_run {
-  goal_node_run(const GOAL_Node_call& wanted, size_t bytes, uint64_t what, size_t rank, size_t size, uint64_t number, void (*whom)(void*),
-                void* with)
+// One that was started.
+struct Run {
+  Run(const GOAL_Call& wanted, size_t bytes, uint64_t what, size_t rank, size_t size, uint64_t number, void (*whom)(void*), void* with)
       : copy(wanted), call(copy, bytes, what, rank, size, number), ended(whom), arg(with) {}
-  goal_node_run(const goal_node_run&) = delete;
-  goal_node_run& operator=(const goal_node_run&) = delete;
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
 
-  GOAL_Node_call copy;
-  portunus::goal::node::SlotCall call;
+  GOAL_Call copy;
+  SlotCall call;
   void (*ended)(void*);
   void* arg;
-  portunus::goal::node::Collectives* owner = nullptr;  // while under way
-  goal_node_run* next = nullptr;                       // of those that have ended in one look
+  Collectives* owner = nullptr;  // while under way
+  Run* next = nullptr;           // of those that have ended in one look
   bool has_begun = false;
   int code = GOAL_SUCCESS;
 };
-
-namespace portunus::goal::node {
 
 // Runs that have ended and whose users are to be told, outside of the lock.
 class Ended {
  public:
   [[nodiscard]] bool any() const { return first_ != nullptr; }
-  void add(goal_node_run& run, int code) {
+  void add(Run& run, int code) {
     run.code = code;
     run.owner = nullptr;
     *last_ = &run;
@@ -56,8 +53,8 @@ class Ended {
   void tell();
 
  private:
-  goal_node_run* first_ = nullptr;
-  goal_node_run** last_ = &first_;
+  Run* first_ = nullptr;
+  Run** last_ = &first_;
 };
 
 // Slots, and what is under way in them. All but empty() under the lock.
@@ -78,20 +75,20 @@ class Lane {
   [[nodiscard]] bool may_begin(const SlotCall& call) { return call.may_begin(slots, taken_before(call.number())); }
 
   // Its number was claimed from the slots. True: there is something new for others.
-  bool start(goal_node_run& run, Ended& ended);
+  bool start(Run& run, Ended& ended);
   // True: there is something new for others.
   bool look(Ended& ended);
   void fail(int code, Ended& ended);
-  void remove(goal_node_run& run);
+  void remove(Run& run);
 
   Slots slots;
   Standing standing;
 
  private:
   void resize() { count_.store(runs_.size(), std::memory_order_release); }
-  void begin(goal_node_run& run);
+  void begin(Run& run);
 
-  std::deque<goal_node_run*> runs_;
+  std::deque<Run*> runs_;
   std::atomic<size_t> count_{0};
   uint64_t blocking_ = 0, last_ = 0;  // the last number that was begun here
 };

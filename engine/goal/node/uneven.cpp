@@ -22,7 +22,7 @@ Byte* place(Byte* base, std::ptrdiff_t offset, size_t at) {
 
 }  // namespace
 
-Collectives::End Collectives::allgather_uneven(const GOAL_Node_call& call, uint64_t what) {
+Collectives::End Collectives::allgather_uneven(const GOAL_Call& call, uint64_t what) {
   const auto* in = static_cast<const std::byte*>(call.in);
   auto* out = static_cast<std::byte*>(call.out);
   const size_t own = call.out_sizes[rank_], most = *std::max_element(call.out_sizes, call.out_sizes + size_);
@@ -42,7 +42,7 @@ Collectives::End Collectives::allgather_uneven(const GOAL_Node_call& call, uint6
 }
 
 // The root knows all sizes.
-Collectives::End Collectives::gather_uneven(const GOAL_Node_call& call, uint64_t what) {
+Collectives::End Collectives::gather_uneven(const GOAL_Call& call, uint64_t what) {
   const auto root = static_cast<size_t>(call.root);
   const auto* in = static_cast<const std::byte*>(call.in);
   auto* out = static_cast<std::byte*>(call.out);
@@ -68,7 +68,7 @@ Collectives::End Collectives::gather_uneven(const GOAL_Node_call& call, uint64_t
   return end;
 }
 
-Collectives::End Collectives::scatter_uneven(const GOAL_Node_call& call, uint64_t what) {
+Collectives::End Collectives::scatter_uneven(const GOAL_Call& call, uint64_t what) {
   const auto root = static_cast<size_t>(call.root);
   const auto* in = static_cast<const std::byte*>(call.in);
   auto* out = static_cast<std::byte*>(call.out);
@@ -90,7 +90,7 @@ Collectives::End Collectives::scatter_uneven(const GOAL_Node_call& call, uint64_
   return end;
 }
 
-Collectives::End Collectives::alltoall_uneven(const GOAL_Node_call& call, uint64_t what) {
+Collectives::End Collectives::alltoall_uneven(const GOAL_Call& call, uint64_t what) {
   const auto* in = static_cast<const std::byte*>(call.in);
   auto* out = static_cast<std::byte*>(call.out);
   const size_t step = part_room();
@@ -114,7 +114,7 @@ Collectives::End Collectives::alltoall_uneven(const GOAL_Node_call& call, uint64
 }
 
 // What belongs to this exchange of each part, one behind the other, and where each begins.
-void Collectives::give_uneven(Exchange& exchange, const GOAL_Node_call& call, size_t at, size_t most) {
+void Collectives::give_uneven(Exchange& exchange, const GOAL_Call& call, size_t at, size_t most) {
   const auto* in = static_cast<const std::byte*>(call.in);
   const auto now = [&](size_t rank) { return rank == rank_ ? 0 : piece(call.in_sizes[rank], at, part_room()); };
   size_t all = 0;

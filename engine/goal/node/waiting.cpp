@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "engine/goal/goal_node.h"
+#include "engine/goal/goal_call.h"
 #include "engine/goal/library.hpp"
 
 namespace portunus::goal::node {
@@ -65,14 +65,14 @@ bool Waiting::sleep(bool (*ready)(void*), void* arg) {
     return (self.is_ready = self.ready(self.arg)) || self.waiting.lost();
   };
   for (ptl_time_t limit = kFirstLimit; PtlxWait(done, &sleeper, kWatchBit, limit) == PTL_CT_NONE_REACHED; limit *= 2)
-    if (hopeless_()) {
+    if (abort_()) {
       given_up_.store(true, std::memory_order_relaxed);
       return false;
     }
   return sleeper.is_ready;
 }
 
-int await_run(GOAL_Schedule schedule, GOAL_Request& run, unsigned runs, const Hopeless& hopeless) {
+int await_end(GOAL_Schedule schedule, unsigned runs, const AbortPredicate& abort) {
   uint32_t finish, failures;
   uint64_t each;
   if (const int code = GOAL_Counters(schedule, &finish, &each, &failures); code != GOAL_SUCCESS) return code;
@@ -80,8 +80,8 @@ int await_run(GOAL_Schedule schedule, GOAL_Request& run, unsigned runs, const Ho
   ptl_ct_event_t count;
   unsigned which;
   for (ptl_time_t limit = kFirstLimit; each > 0 && PtlCTPoll(&finish, &end, 1, limit, &count, &which) == PTL_CT_NONE_REACHED; limit *= 2)
-    if (hopeless()) return GOAL_NODE_HOPELESS;
-  return GOAL_Wait(&run);
+    if (abort()) return GOAL_ABANDONED;
+  return GOAL_SUCCESS;
 }
 
 }  // namespace portunus::goal::node

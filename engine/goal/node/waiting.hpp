@@ -22,7 +22,7 @@ namespace portunus::goal::node {
 inline constexpr uint32_t kWatchBit = 0x80000000u;
 
 // Asked by a rank that has waited for long: true: what it waits for will never be.
-struct Hopeless {
+struct AbortPredicate {
   int (*ask)(void*) = nullptr;
   void* arg = nullptr;
   [[nodiscard]] bool operator()() const { return ask && ask(arg) != 0; }
@@ -31,7 +31,7 @@ struct Hopeless {
 class Waiting {
  public:
   // `domain`: whose failure ends all waiting, or nullptr.
-  Waiting(GOAL_Domain domain, Hopeless hopeless) : domain_(domain), hopeless_(hopeless) {}
+  Waiting(GOAL_Domain domain, AbortPredicate abort) : domain_(domain), abort_(abort) {}
   ~Waiting();
   Waiting(const Waiting&) = delete;
   Waiting& operator=(const Waiting&) = delete;
@@ -59,7 +59,7 @@ class Waiting {
   bool sleep(bool (*ready)(void*), void* arg);
 
   GOAL_Domain domain_;
-  Hopeless hopeless_;
+  AbortPredicate abort_;
   bool crowded_ = false, has_engine_ = false;
   std::atomic<bool> given_up_{false};  // by any thread that waits; of itself
   size_t self_ = 0;
@@ -67,7 +67,7 @@ class Waiting {
   std::vector<ptlx_watch_t> watches_;     // by rank
 };
 
-// Waits for the end of an execution: GOAL_SUCCESS, GOAL_ERR_FAILED or GOAL_NODE_HOPELESS, after which it goes on.
-int await_run(GOAL_Schedule schedule, GOAL_Request& run, unsigned runs, const Hopeless& hopeless);
+// Waits until so many executions have ended: GOAL_SUCCESS, also if one has failed, or GOAL_ABANDONED: it goes on.
+int await_end(GOAL_Schedule schedule, unsigned runs, const AbortPredicate& abort);
 
 }  // namespace portunus::goal::node

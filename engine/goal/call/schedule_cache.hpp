@@ -40,11 +40,18 @@ class ScheduleCache {
   };
 
   // Where the next run of such a call belongs. The caller puts there what it makes (replace), unless it can use what is
-  // there, and counts the run in `epoch`. `turns`: runs may be under way at the same time.
-  Place& place_of(const Key& key, bool turns) {
+  // there, and counts the run in `epoch`. `turns`: over so many places, if runs may be under way at the same time; else 1.
+  Place& place_of(const Key& key, unsigned turns) {
     Shape& shape = shape_of(key);
     shape.last_use = ++uses_;
-    return shape.places[turns ? shape.turn++ % kTurns : 0];
+    return shape.places[turns > 1 ? shape.turn++ % turns : 0];
+  }
+  // Lets go of all that is not busy; what has its place is made anew when it is needed.
+  void drop_idle() {
+    for (const auto& shape : shapes_)
+      if (shape)
+        for (Place& place : shape->places)
+          if (place.now && !place.now->busy()) place.now.reset();
   }
   static void replace(Place& place, std::shared_ptr<Resident> made) {
     if (place.now) place.before.push_back(std::move(place.now));

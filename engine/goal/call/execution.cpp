@@ -1,0 +1,125 @@
+// execution.cpp: making and running what one call takes.
+#include "engine/goal/call/execution.hpp"
+
+#include <cassert>
+#include <mutex>
+
+#include "engine/goal/calls.hpp"
+#include "engine/goal/library.hpp"
+#include "engine/host/copy_run.hpp"
+
+namespace portunus::goal {
+namespace {
+
+void copy(void* to, const void* from, size_t bytes) {
+  if (bytes > 0 && to != nullptr && to != from) copy_run(to, from, bytes);
+}
+
+}  // namespace
+
+Execution::Execution(const GOAL_Call& call, const GOAL_Group& group, bool copies)
+    : extents_(has_shape(call) ? extents_of(call, group) : Extents{}),
+      in_place_(!copies && is_in_place(call, group)),
+      is_root_(call.kind == GOAL_CALL_BCAST && group.rank == call.root),
+      in_(call.in),
+      out_(call.out) {
+  if (!copies) return;
+  own_in_.reset(new std::byte[extents_.in + 1]);
+  own_out_.reset(new std::byte[extents_.out + 1]);
+}
+
+Execution::~Execution() {
+  in_all_.fetch_sub(bytes_, std::memory_order_relaxed);
+  if (schedule_ != nullptr) GOAL_Free(&schedule_);
+}
+
+int Execution::make(const GOAL_Call& call, const Binding& binding) {
+  const std::lock_guard lock(Library::instance().guard);
+  int code = GOAL_Create(&schedule_);
+  if (code != GOAL_SUCCESS) return code;
+  GOAL_Buffer in = GOAL_Arg(0, 0), out = GOAL_Arg(1, 0);
+  if (!has_shape(call)) {
+    in = GOAL_User(call.in);
+    out = GOAL_User(call.out);
+  }
+  if (in_place_) (call.kind == GOAL_CALL_SCATTER || call.kind == GOAL_CALL_SCATTERV ? out : in) = GOAL_InPlace();
+  code = build(schedule_, binding.group, call, in, out);
+  if (code == GOAL_SUCCESS && binding.meets) code = GOAL_Barrier(&schedule_, &binding.group, nullptr);
+  return code == GOAL_SUCCESS ? compile(call, binding) : code;
+}
+
+int Execution::make_like(const Execution& original, const GOAL_Call& call, const Binding& binding) {
+  assert(is_like(original));
+  const std::lock_guard lock(Library::instance().guard);
+  const int code = GOAL_Clone(original.schedule_, &schedule_);
+  return code == GOAL_SUCCESS ? compile(call, binding) : code;
+}
+
+int Execution::compile(const GOAL_Call& call, const Binding& binding) {
+  void* const in = copies() ? own_in_.get() : const_cast<void*>(call.in);
+  void* const out = copies() ? own_out_.get() : call.out;
+  int code = GOAL_Context(schedule_, binding.context);
+  if (code == GOAL_SUCCESS) code = GOAL_Epoch(schedule_, binding.epoch);
+  if (code == GOAL_SUCCESS && has_shape(call)) code = GOAL_Bind(schedule_, 0, in, extents_.in);
+  if (code == GOAL_SUCCESS && has_shape(call)) code = GOAL_Bind(schedule_, 1, out, extents_.out);
+  if (code == GOAL_SUCCESS) code = GOAL_Compile(schedule_);
+  if (code == GOAL_SUCCESS) code = GOAL_Mismatches(schedule_, &mismatches_);
+  if (code != GOAL_SUCCESS) return code;
+  bytes_ = schedule_->compiled->plan.scratch_bytes + (copies() ? extents_.in + extents_.out : 0);
+  in_all_.fetch_add(bytes_, std::memory_order_relaxed);
+  return code;
+}
+
+int Execution::start(const GOAL_Call& call) {
+  assert(!busy());
+  if (copies()) {
+    copy(own_in_.get(), call.in, extents_.in);
+    if (is_root_) copy(own_out_.get(), call.out, extents_.out);
+  }
+  ++runs_;
+  busy_.store(true, std::memory_order_relaxed);
+  result_ = GOAL_Run(schedule_, &run_);
+  if (result_ != GOAL_SUCCESS) busy_.store(false, std::memory_order_relaxed);
+  return result_;
+}
+
+bool Execution::has_ended() const { return schedule_->instance->program().has_ended(); }
+
+int Execution::wait(const node::AbortPredicate& abort) {
+  const int code = node::await_end(schedule_, runs_, abort);
+  if (code == GOAL_ABANDONED) cancel();
+  return code;
+}
+
+int Execution::end() {
+  const int code = conclude();
+  busy_.store(false, std::memory_order_release);
+  return code;
+}
+
+int Execution::take(const GOAL_Call& call) {
+  const int code = conclude();
+  if (code == GOAL_SUCCESS && copies() && !is_root_) copy(call.out, own_out_.get(), extents_.out);
+  busy_.store(false, std::memory_order_release);
+  return code;
+}
+
+int Execution::conclude() {
+  if (result_ == GOAL_SUCCESS) result_ = GOAL_Wait(&run_);
+  const uint64_t mismatches = std::atomic_ref<const uint64_t>(*mismatches_).load(std::memory_order_relaxed);  // ordered by the wait
+  if (result_ != GOAL_SUCCESS || mismatches == mismatches_told_) [[likely]]
+    return result_;
+  mismatches_told_ = mismatches;
+  return GOAL_MISMATCH;
+}
+
+void Execution::cancel() {
+  {
+    const std::lock_guard lock(Library::instance().guard);
+    GOAL_Cancel(&run_);
+  }
+  result_ = GOAL_ERR_FAILED;
+  busy_.store(false, std::memory_order_release);
+}
+
+}  // namespace portunus::goal

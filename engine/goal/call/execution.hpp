@@ -1,0 +1,85 @@
+// execution.hpp: a compiled schedule of one call together with the memory that it works on, run for one call at a time.
+//
+// It works on the memory of the call, or, for short data, on memory of its own that the data are copied to and from: then calls with any
+// memory can use it.
+//
+// Thread: one at a time per object; busy() tells the thread that starts calls whether another has taken the last result.
+// Invariants: all calls that it runs have the shape of the first one; those that it does not copy, also its memory.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "engine/goal/call/build.hpp"
+#include "engine/goal/node/waiting.hpp"
+
+namespace portunus::goal {
+
+class Execution {
+ public:
+  // Where the messages of a schedule belong: see GOAL_Context, GOAL_Epoch. `meets`: it also ends on no rank before all have begun.
+  struct Binding {
+    GOAL_Group group;
+    unsigned context;
+    unsigned epoch;
+    bool meets;
+  };
+  // `copies`: it may be run for calls with other memory.
+  Execution(const GOAL_Call& call, const GOAL_Group& group, bool copies);
+  ~Execution();
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+
+  // Builds and compiles: GOAL_* codes.
+  int make(const GOAL_Call& call, const Binding& binding);
+  // The same from what `original` compiled, if that fits.
+  int make_like(const Execution& original, const GOAL_Call& call, const Binding& binding);
+  [[nodiscard]] bool is_like(const Execution& other) const { return copies() == other.copies() && in_place_ == other.in_place_; }
+
+  // Starts a run: GOAL_* codes.
+  int start(const GOAL_Call& call);
+  // Whether the run has ended. Looks at memory alone.
+  [[nodiscard]] bool has_ended() const;
+  // Waits until has_ended(), or until `abort` says that it never will; then it is cancelled.
+  int wait(const node::AbortPredicate& abort);
+  // The end of a run that has ended; puts the result into the memory of the call. GOAL_* codes, GOAL_MISMATCH.
+  int take(const GOAL_Call& call);
+  // The same without the result.
+  int end();
+  // Ends a run that may not have ended; the execution can only go then.
+  void cancel();
+
+  // From start() to the end of take() or cancel().
+  [[nodiscard]] bool busy() const { return busy_.load(std::memory_order_acquire); }
+  // Whether it can run such a call, of the shape of the first one, now.
+  [[nodiscard]] bool ready_for(const GOAL_Call& call) const {
+    return !busy() && result_ == GOAL_SUCCESS && (copies() || (in_ == call.in && out_ == call.out));
+  }
+
+  // Bytes of all that are kept by this process: scratchpads and memory of their own.
+  static size_t bytes_in_all() { return in_all_.load(std::memory_order_relaxed); }
+
+ private:
+  [[nodiscard]] bool copies() const { return own_in_ != nullptr; }
+  int compile(const GOAL_Call& call, const Binding& binding);
+  int conclude();
+
+  static inline std::atomic<size_t> in_all_{0};
+  const Extents extents_;
+  const bool in_place_, is_root_;
+  const void* in_;
+  void* out_;
+  std::unique_ptr<std::byte[]> own_in_, own_out_;
+  size_t bytes_ = 0;
+  GOAL_Schedule schedule_ = nullptr;
+  GOAL_Request run_ = GOAL_REQUEST_NULL;
+  std::atomic<bool> busy_{false};
+  int result_ = GOAL_SUCCESS;
+  unsigned runs_ = 0;
+  const uint64_t* mismatches_ = nullptr;
+  uint64_t mismatches_told_ = 0;
+};
+
+}  // namespace portunus::goal

@@ -1,0 +1,82 @@
+// started.cpp: the list of schedules that are under way.
+#include "engine/goal/call/started.hpp"
+
+#include "engine/goal/node/collectives.hpp"
+
+namespace portunus::goal {
+
+StartedSchedules& StartedSchedules::instance() {
+  static auto& all = *new StartedSchedules;  // for threads that outlive main
+  return all;
+}
+
+bool StartedSchedules::add(goal_started& one) {
+  const std::lock_guard held(lock_);
+  if (one.execution->has_ended()) return false;
+  all_.push_back(&one);
+  any_.store(1, std::memory_order_release);
+  return true;
+}
+
+bool StartedSchedules::remove(goal_started& one) {
+  const std::lock_guard held(lock_);
+  const bool found = std::erase(all_, &one) > 0;
+  any_.store(all_.empty() ? 0 : 1, std::memory_order_release);
+  return found;
+}
+
+bool StartedSchedules::look() {
+  bool any = false;
+  for (;;) {
+    void (*ended)(void*) = nullptr;
+    void* arg = nullptr;
+    {
+      const std::lock_guard held(lock_);
+      for (size_t i = 0; i < all_.size() && !ended; ++i) {
+        if (!all_[i]->execution->has_ended()) continue;
+        ended = all_[i]->ended;
+        arg = all_[i]->arg;
+        all_.erase(all_.begin() + static_cast<ptrdiff_t>(i));
+      }
+      any_.store(all_.empty() ? 0 : 1, std::memory_order_release);
+    }
+    if (!ended) return any;
+    any = true;
+    ended(arg);  // may free it
+  }
+}
+
+}  // namespace portunus::goal
+
+using namespace portunus::goal;
+
+goal_started::~goal_started() {
+  if (!give_up() && execution && execution->busy()) execution->end();
+  delete on_node;
+}
+
+int goal_started::start() {
+  if (const int code = execution->start(call); code != GOAL_SUCCESS) return code;
+  if (!StartedSchedules::instance().add(*this)) ended(arg);
+  return GOAL_SUCCESS;
+}
+
+int goal_started::result() {
+  if (execution) return execution->take(call);
+  return on_node ? on_node->code : int{GOAL_ERR_FAILED};
+}
+
+bool goal_started::give_up() {
+  if (execution) {
+    if (!StartedSchedules::instance().remove(*this)) return false;
+    execution->cancel();
+    return true;
+  }
+  if (on_node == nullptr) return false;
+  const std::lock_guard held(node::UnderWay::instance().lock);
+  if (on_node->owner == nullptr) return false;
+  on_node->owner->remove(*on_node);
+  on_node->owner = nullptr;
+  on_node->code = GOAL_ERR_FAILED;
+  return true;
+}

@@ -1,0 +1,61 @@
+// started.hpp: calls that go on by themselves, and how their users learn that they have ended.
+//
+// What goes through memory tells its end by itself (node/under_way.hpp). Of schedules, those that are under way stand in one list, which
+// a poller looks through (PtlxPollerAdd): an end shows in a word of each.
+//
+// Thread: of one object one at a time, except that any thread that waits may find that it has ended. The list has a lock, which nobody
+// waits under. Invariants: an object is in the list exactly from its start until its end is told, or it is given up.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "engine/goal/call/execution.hpp"
+#include "engine/goal/node/under_way.hpp"
+
+struct goal_started {
+  GOAL_Call call;
+  // One of both.
+  portunus::goal::node::Run* on_node = nullptr;
+  std::shared_ptr<portunus::goal::Execution> execution;
+  void (*ended)(void*) = nullptr;
+  void* arg = nullptr;
+
+  goal_started() = default;
+  goal_started(const goal_started&) = delete;
+  goal_started& operator=(const goal_started&) = delete;
+  ~goal_started();
+
+  // Runs the execution, and enters the list. GOAL_* codes.
+  int start();
+  // GOAL_* codes, as GOAL_Result.
+  int result();
+  // True: ended() will not be called.
+  bool give_up();
+};
+
+namespace portunus::goal {
+
+class StartedSchedules {
+ public:
+  static StartedSchedules& instance();
+  // Threads that wait look from now on. False: there is no room for another poller.
+  bool open() { return PtlxPollerAdd(&poller_) == PTL_OK; }
+  // Its execution runs. False: it has ended already, and nobody else tells.
+  bool add(goal_started& one);
+  // False: it has ended, and its user was told, or is being told.
+  bool remove(goal_started& one);
+
+ private:
+  bool look();  // true: one has ended
+
+  std::mutex lock_;
+  std::vector<goal_started*> all_;
+  std::atomic<uint32_t> any_{0};
+  const ptlx_poller_t poller_{[](void* all) { return static_cast<int>(static_cast<StartedSchedules*>(all)->look()); }, this,
+                              reinterpret_cast<const uint32_t*>(&any_), 0};
+};
+
+}  // namespace portunus::goal

@@ -1,0 +1,90 @@
+// team.cpp: the way of each call, and the schedules that stay.
+#include "engine/goal/call/team.hpp"
+
+#include <utility>
+
+namespace portunus::goal {
+
+CallTeam::CallTeam(const GOAL_Group& group, unsigned context, unsigned options, GOAL_Domain domain, node::AbortPredicate abort)
+    : group_(group), context_(context), abort_(abort) {
+  const auto size = static_cast<size_t>(group.size);
+  if (group.ranks) ranks_.assign(group.ranks, group.ranks + size);
+  if (group.nodes) nodes_.assign(group.nodes, group.nodes + size);
+  group_.ranks = group.ranks ? ranks_.data() : nullptr;
+  group_.nodes = group.nodes ? nodes_.data() : nullptr;
+  if (!(options & GOAL_TEAM_NO_MEMORY)) memory_.emplace(group_, context, domain, abort);
+}
+
+GOAL_Group CallTeam::tagged(uint32_t tag) const {
+  GOAL_Group group = group_;
+  group.tag = tag;
+  return group;
+}
+
+int CallTeam::run(const GOAL_Call& call) {
+  if (memory_) {
+    const int code = memory_->run(call);
+    if (code != node::kNotTaken) return code;
+  }
+  std::shared_ptr<Execution> execution;
+  int code = find(call, false, execution);
+  if (code == GOAL_SUCCESS) code = execution->start(call);
+  if (code == GOAL_SUCCESS) code = execution->wait(abort_);
+  return code == GOAL_SUCCESS ? execution->take(call) : code;
+}
+
+int CallTeam::start(const GOAL_Call& call, goal_started& started) {
+  if (memory_) {
+    const int code = memory_->start(call, started.ended, started.arg, started.on_node);
+    if (code != node::kNotTaken) return code;
+  }
+  if (const int code = find(call, true, started.execution); code != GOAL_SUCCESS) return code;
+  return started.start();
+}
+
+// Who starts the same again and again may be ahead of the others without limit unless it meets them.
+int CallTeam::make(const GOAL_Call& call, goal_started& started) {
+  return make_once(call, Residents::kTags + kOnce + made_++ % kMade, !waits_for_all(call), started.execution);
+}
+
+bool CallTeam::must_meet(const GOAL_Call& call) {
+  apart_ = waits_for_all(call) ? 0 : apart_ + 1;
+  if (apart_ < kApart) return false;
+  apart_ = 0;
+  return true;
+}
+
+int CallTeam::find(const GOAL_Call& call, bool starts, std::shared_ptr<Execution>& found) {
+  const bool meets = must_meet(call);
+  if (has_shape(call)) return find_kept(call, meets, starts, found);
+  return make_once(call, Residents::kTags + once_++ % kOnce, meets, found);
+}
+
+int CallTeam::make_once(const GOAL_Call& call, uint32_t tag, bool meets, std::shared_ptr<Execution>& made) {
+  made = std::make_shared<Execution>(call, group_, false);
+  return made->make(call, {tagged(tag), context_, 0, meets});
+}
+
+int CallTeam::find_kept(const GOAL_Call& call, bool meets, bool starts, std::shared_ptr<Execution>& found) {
+  const unsigned most_turns = most_bytes(call, group_) > kMostTurning ? 2 : Residents::kTurns;
+  Residents::Place& place = residents_.place_of(shape_of(call, starts, meets), starts ? most_turns : 1);
+  if (!place.now || !place.now->ready_for(call)) [[unlikely]]
+    if (const int code = renew(place, call, meets); code != GOAL_SUCCESS) return code;
+  ++place.epoch;
+  found = place.now;
+  return GOAL_SUCCESS;
+}
+
+// Puts an execution for the call where there is none, or one that is under way, works on other memory or has failed.
+int CallTeam::renew(Residents::Place& place, const GOAL_Call& call, bool meets) {
+  auto made = std::make_shared<Execution>(call, group_, most_bytes(call, group_) <= kMostCopied);
+  const Execution::Binding binding{tagged(place.tag), context_, place.epoch, meets};
+  const int code = place.now && made->is_like(*place.now) ? made->make_like(*place.now, call, binding) : made->make(call, binding);
+  if (code != GOAL_SUCCESS) return code;
+  if (Execution::bytes_in_all() > kMostKept) residents_.drop_idle();
+  Residents::replace(place, std::move(made));
+  if (place.before.size() >= kMostUnderWay) place.before.front()->wait(abort_);
+  return GOAL_SUCCESS;
+}
+
+}  // namespace portunus::goal

@@ -1,0 +1,65 @@
+// team.hpp: what a group keeps for its collectives, and how each call is done: see goal_call.h.
+//
+// The messages of a team's schedules have its context, and tags by which they are told apart:
+//       0 ..   511   kept ones (schedule_cache.hpp). Started ones of one shape take turns, so that several can be under way
+//     512 .. 16383   those that are made for one call, by turns
+//   16384 .. 32767   those of GOAL_Make, by turns
+//   32768 ..         the agreements about memory (node/collectives.cpp)
+// Which one a call gets depends on the order of the calls alone, which is the same on all ranks. A number may be used again before other
+// ranks are done with it: of two processes, the messages of the first use are matched before those of the second, as every message of a
+// schedule has its receive. Where a kept one is still under way on this rank when its turn comes, or works on other memory, another takes
+// its place, which counts on from its epoch: to the other ranks it is the same.
+//
+// Thread: one at a time per team. Invariants: as GOAL tells only 256 epochs apart, and memory for messages that nobody has asked for is not
+// endless, the ranks meet after at most kApart calls in which nobody waits for all; and no more than kMostUnderWay runs of one place are
+// under way on a rank.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/goal/call/execution.hpp"
+#include "engine/goal/call/schedule_cache.hpp"
+#include "engine/goal/call/started.hpp"
+#include "engine/goal/node/collectives.hpp"
+
+namespace portunus::goal {
+
+class CallTeam {
+ public:
+  CallTeam(const GOAL_Group& group, unsigned context, unsigned options, GOAL_Domain domain, node::AbortPredicate abort);
+
+  // GOAL_* codes, as GOAL_Call_run, GOAL_Start and GOAL_Make.
+  int run(const GOAL_Call& call);
+  int start(const GOAL_Call& call, goal_started& started);
+  int make(const GOAL_Call& call, goal_started& started);
+
+ private:
+  using Residents = ScheduleCache<Shape, Execution>;
+  static constexpr unsigned kOnce = 16384 - Residents::kTags, kMade = 16384, kApart = 64, kMostUnderWay = 192;
+  static constexpr size_t kMostCopied = 32 * 1024;        // at either end of a rank: copying more costs more than another schedule
+  static constexpr size_t kMostTurning = 512 * 1024;      // longer ones take few turns, as each has a scratchpad
+  static constexpr size_t kMostKept = size_t{256} << 20;  // bytes of all that are kept by the process
+
+  // What executes the call, not busy: GOAL_* codes.
+  int find(const GOAL_Call& call, bool starts, std::shared_ptr<Execution>& found);
+  int find_kept(const GOAL_Call& call, bool meets, bool starts, std::shared_ptr<Execution>& found);
+  int renew(Residents::Place& place, const GOAL_Call& call, bool meets);
+  int make_once(const GOAL_Call& call, uint32_t tag, bool meets, std::shared_ptr<Execution>& made);
+  // Does this call have to be a meeting? Counts it.
+  bool must_meet(const GOAL_Call& call);
+  [[nodiscard]] GOAL_Group tagged(uint32_t tag) const;
+
+  std::vector<int> ranks_, nodes_;
+  GOAL_Group group_;
+  unsigned context_;
+  node::AbortPredicate abort_;
+  std::optional<node::Collectives> memory_;
+  Residents residents_;
+  uint32_t once_ = 0, made_ = 0;
+  unsigned apart_ = 0;
+};
+
+}  // namespace portunus::goal

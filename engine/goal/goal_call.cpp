@@ -1,0 +1,96 @@
+// The calls of goal_call.h.
+//
+// Thread: as goal_call.h says.
+#include "engine/goal/goal_call.h"
+
+#include "engine/goal/call/team.hpp"
+#include "engine/goal/calls.hpp"
+#include "engine/goal/library.hpp"
+
+struct goal_team {
+  portunus::goal::CallTeam team;
+};
+
+using namespace portunus::goal;
+
+namespace {
+
+// Runs f, and explains a failure of the group.
+template <class F>
+int explained(F&& f) {
+  const int code = guarded(f);
+  return code == GOAL_ERR_FAILED ? fail(code, "a rank of the group has ended, or does not come; free what belongs to the group") : code;
+}
+
+// Hands out what f has made or started.
+template <class F>
+int hand_out(GOAL_Started* started, F&& f) {
+  return explained([&] {
+    goal_started& made = *(*started = new goal_started);
+    const int code = guarded([&] { return f(made); });  // its user may have freed it by now
+    if (code != GOAL_SUCCESS) GOAL_Release(started);
+    return code;
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+int GOAL_Team_open(const GOAL_Group* group, unsigned context, unsigned options, GOAL_Domain domain, int (*should_abort)(void* arg),
+                   void* arg, GOAL_Team* team) {
+  if (!group || !team || group->size < 1 || group->rank < 0 || group->rank >= group->size || context >= Library::kContexts)
+    return fail(GOAL_ERR_ARG, "the group, its context or the place of the result is wrong");
+  if (Library::instance().users() == 0) return fail(GOAL_ERR_STATE, "GOAL is not initialised; call GOAL_Init first");
+  if (!StartedSchedules::instance().open()) return fail(GOAL_ERR_NO_SPACE, "the process has as many pollers as it can (PtlxPollerAdd)");
+  return guarded([&] {
+    *team = new goal_team{{*group, context, options, domain, {should_abort, arg}}};
+    return int{GOAL_SUCCESS};
+  });
+}
+
+void GOAL_Team_close(GOAL_Team* team) {
+  if (!team) return;
+  delete *team;
+  *team = nullptr;
+}
+
+int GOAL_Call_run(GOAL_Team team, const GOAL_Call* call) {
+  return explained([&] { return team->team.run(*call); });
+}
+
+int GOAL_Start(GOAL_Team team, const GOAL_Call* call, void (*ended)(void* arg), void* arg, GOAL_Started* started) {
+  return hand_out(started, [&](goal_started& one) {
+    one.call = *call;
+    one.ended = ended;
+    one.arg = arg;
+    return team->team.start(*call, one);
+  });
+}
+
+int GOAL_Make(GOAL_Team team, const GOAL_Call* call, GOAL_Started* started) {
+  return hand_out(started, [&](goal_started& one) {
+    one.call = *call;
+    return team->team.make(*call, one);
+  });
+}
+
+int GOAL_Restart(GOAL_Started started, void (*ended)(void* arg), void* arg) {
+  started->ended = ended;
+  started->arg = arg;
+  return explained([&] { return started->start(); });
+}
+
+int GOAL_Result(GOAL_Started started) {
+  return explained([&] { return started->result(); });
+}
+
+int GOAL_Abandon(GOAL_Started started) { return started->give_up() ? 1 : 0; }
+
+void GOAL_Release(GOAL_Started* started) {
+  if (!started || !*started) return;
+  delete *started;
+  *started = nullptr;
+}
+
+}  // extern "C"

@@ -1,0 +1,112 @@
+/* goal_call.h: the collectives of a group of ranks, each by one call: blocking, started, or made once and started again and again.
+ *
+ * A team decides for every call how it is done, alike on all ranks:
+ *   through memory    ranks that share a node write what they contribute where the others can read it, and take what they need: no
+ *                     schedule and no message. Blocking calls of any length; started ones of short data. The memory is made after the
+ *                     first few calls, that for long data after the first few long ones
+ *   kept              a compiled schedule of the call's shape (kind, sizes, root, type, operation) that stays, and is run again by each
+ *                     call that is alike: one increment of a counter, and where data are short their copy
+ *   made for it       a schedule that is freed behind the call: kinds in which sizes differ from rank to rank
+ * An algorithm that PTL_COLLECTIVES names for a collective excludes memory for it.
+ *
+ *     GOAL_Team team;  GOAL_Group all;  GOAL_Call sum = {.kind = GOAL_CALL_ALLREDUCE};
+ *     GOAL_World(&all);
+ *     GOAL_Team_open(&all, 7, 0, NULL, NULL, NULL, &team);
+ *     sum.in = mine;  sum.out = total;  sum.count = n;  sum.type = GOAL_DOUBLE;  sum.op = GOAL_ADD;
+ *     GOAL_Call_run(team, &sum);
+ *
+ * All ranks of the group make the same calls in the same order, by one thread at a time per team. Results of reductions do not depend
+ * on time. Valid C99 and C++.
+ */
+#ifndef GOAL_CALL_H
+#define GOAL_CALL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "goal_collectives.h"
+#include "goal_domain.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/* Beside the codes of goal.h. */
+enum {
+    GOAL_MISMATCH = -1, /* it has ended, but another rank's collective, root or size is not this one's: take no result */
+    GOAL_ABANDONED = -2 /* should_abort() said so; the call will never end */
+};
+
+typedef struct goal_team *GOAL_Team;
+
+typedef enum {
+    GOAL_CALL_BARRIER, GOAL_CALL_BCAST, GOAL_CALL_GATHER, GOAL_CALL_SCATTER, GOAL_CALL_ALLGATHER, GOAL_CALL_ALLTOALL,
+    GOAL_CALL_REDUCE, GOAL_CALL_ALLREDUCE, GOAL_CALL_REDUCE_SCATTER, GOAL_CALL_SCAN, GOAL_CALL_EXSCAN,
+    GOAL_CALL_GATHERV, GOAL_CALL_SCATTERV, GOAL_CALL_ALLGATHERV, GOAL_CALL_ALLTOALLV, GOAL_CALL_EXCHANGE
+} GOAL_Call_kind;
+
+/* What one rank does. `in` is what it contributes and `out` what it gets, packed, where the collective has either on this
+ * rank; they are the same memory, or do not overlap, as follows.
+ *   BCAST                  `out` is both
+ *   GATHER .. ALLTOALL     `bytes` is a rank's part; a rank's own part may be in its place in `out` already. ALLTOALL: they differ
+ *   REDUCE .. EXSCAN       `count` elements of `type`, combined with `op`; `in` may be `out`. EXSCAN: rank 0 gets nothing
+ *   REDUCE_SCATTER         `counts[i]` elements are rank i's (NULL: `count` each); they differ
+ *   the ..V                sizes and places in bytes, for each rank, of what leaves (`in_`) and comes (`out_`), where that is
+ *                          more than one part; else `bytes`. A rank's own part is copied unless both places are the same; SCATTERV:
+ *                          the root's stays where it is if `out` is NULL
+ *   EXCHANGE               `leaving` and `coming`, by GOAL_Exchange */
+typedef struct {
+    GOAL_Call_kind kind;
+    int root;
+    size_t bytes;
+    const void *in;
+    void *out;
+    GOAL_Type type;
+    GOAL_Local_op op;
+    size_t count;
+    const size_t *counts;
+    const size_t *in_sizes, *out_sizes;
+    const ptrdiff_t *in_places, *out_places;
+    const GOAL_Edge *leaving, *coming;
+    int num_leaving, num_coming;
+} GOAL_Call;
+
+/* For GOAL_Team_open: no call goes through memory. */
+#define GOAL_TEAM_NO_MEMORY 1u
+
+/* Opens a team; local, and nothing is agreed on yet. The arrays of the group are copied. `context`: as for GOAL_Context, the team's alone.
+ * should_abort(arg) (or NULL) is asked now and then by a rank that has waited for long: not 0 ends the wait. `domain` (or NULL) is that of
+ * the context: its failure fails all calls. GOAL_ERR_ARG, GOAL_ERR_NO_SPACE. */
+int GOAL_Team_open(const GOAL_Group *group, unsigned context, unsigned options, GOAL_Domain domain, int (*should_abort)(void *arg),
+                   void *arg, GOAL_Team *team);
+/* Sets *team to NULL. Local: others may still be in the last call. Behind all GOAL_Release of what was started. */
+void GOAL_Team_close(GOAL_Team *team);
+
+/* Does a collective. GOAL_SUCCESS; what is above; codes of goal.h. GOAL_ERR_FAILED: a rank of the group has ended; calls that it
+ * takes part in fail from now on. */
+int GOAL_Call_run(GOAL_Team team, const GOAL_Call *call);
+
+/* Starts one: it goes on by itself. Memory and arrays of the call stay until it ends; the structure is copied. When it has ended, ended(arg)
+ * is called once, in this call or by a thread of this process that waits in any call of Portals, or calls PtlxProgress (PtlxPollerAdd);
+ * *started is written before. Then GOAL_Result says how, and GOAL_Release frees it. Never waits, unless several hundred of one shape are
+ * under way. GOAL_SUCCESS, or a code of goal.h: nothing was started. */
+typedef struct goal_started *GOAL_Started;
+int GOAL_Start(GOAL_Team team, const GOAL_Call *call, void (*ended)(void *arg), void *arg, GOAL_Started *started);
+/* Makes one that is to be started again and again; memory, arrays and their sizes stay until GOAL_Release. GOAL_Restart starts it,
+ * when it has ended if it was started before. No rank begins the next one before all have begun this one. */
+int GOAL_Make(GOAL_Team team, const GOAL_Call *call, GOAL_Started *started);
+int GOAL_Restart(GOAL_Started started, void (*ended)(void *arg), void *arg);
+/* Once after each ended(): how it ended; puts the result into `out` if it is not there yet. GOAL_SUCCESS, GOAL_MISMATCH,
+ * GOAL_ABANDONED, GOAL_ERR_FAILED. */
+int GOAL_Result(GOAL_Started started);
+/* Gives up what has not ended: 1, and ended() will not be called. 0: it has been called, or is being. */
+int GOAL_Abandon(GOAL_Started started);
+/* Frees it, and sets *started to NULL. What is still under way is given up, and fails on the ranks that need this one. */
+void GOAL_Release(GOAL_Started *started);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,306 @@
+// The calls of goal_call.h, on every rank of a job: each kind and each form of call (run, started, made and started again), in lengths
+// around those at which another way is taken, in place and not, on the same memory and on other memory each time. Ends with status 1 and a
+// sentence where one does not hold.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <random>
+#include <vector>
+
+#include "engine/goal/goal_call.h"
+#include "portals/portals4_ext.h"
+
+namespace {
+
+using Element = uint32_t;
+using Vector = std::vector<Element>;
+
+int rank, size;
+GOAL_Team team;
+
+void expect(bool well, const char* what, GOAL_Call_kind kind = GOAL_CALL_BARRIER, size_t count = 0, int code = 0) {
+  if (well) return;
+  std::fprintf(stderr, "rank %d of %d: %s fails: kind %d, %zu elements, code %d: %s\n", rank, size, what, static_cast<int>(kind), count,
+               code, GOAL_Explain());
+  std::_Exit(1);
+}
+
+// Element i of what `from` gives to `to`, in the call with that number.
+Element given(size_t call, size_t from, size_t i, size_t to = 0) {
+  return static_cast<Element>(call * 7919 + from * 1000003 + to * 10007 + i * 31 + 1);
+}
+
+// One call, its memory, and what must come of it.
+struct Case {
+  GOAL_Call call{};
+  Vector in, out, expected;
+  std::vector<size_t> in_sizes, out_sizes, counts;
+  std::vector<ptrdiff_t> in_places, out_places;
+  std::vector<GOAL_Edge> leaving, coming;
+  GOAL_Started started = nullptr;
+  bool ended = false;
+
+  // Rank i's part has `count` elements, or, of kinds whose parts differ, count + i. `seed` tells calls apart. `in_place` where the kind
+  // allows it.
+  Case(GOAL_Call_kind kind, size_t count, int root, size_t seed, bool in_place) {
+    const auto n = static_cast<size_t>(size), me = static_cast<size_t>(rank);
+    const bool is_root = rank == root;
+    const auto part = [&](size_t from, size_t elements, size_t to = 0) {
+      Vector values;
+      for (size_t i = 0; i < elements; ++i) values.push_back(given(seed, from, i, to));
+      return values;
+    };
+    const auto append = [](Vector& to, const Vector& more) { to.insert(to.end(), more.begin(), more.end()); };
+    const auto sum = [&](size_t begin, size_t end, size_t ranks) {
+      Vector values(end - begin);
+      for (size_t from = 0; from < ranks; ++from)
+        for (size_t i = begin; i < end; ++i) values[i - begin] += given(seed, from, i);
+      return values;
+    };
+    const auto own = [&](size_t i) { return count + i; };
+    call.kind = kind;
+    call.root = root;
+    call.bytes = count * sizeof(Element);
+    call.type = GOAL_UINT32;
+    call.op = GOAL_ADD;
+    call.count = count;
+    in = part(me, count);
+    size_t in_at = 0;  // where the own part is in `out`
+    switch (kind) {
+      case GOAL_CALL_BARRIER: break;
+      case GOAL_CALL_BCAST:
+        expected = part(static_cast<size_t>(root), count);
+        out = is_root ? expected : Vector(count);
+        in.clear();
+        break;
+      case GOAL_CALL_GATHER:
+      case GOAL_CALL_ALLGATHER:
+        in_at = me * count;
+        if (kind == GOAL_CALL_GATHER && !is_root) break;
+        for (size_t i = 0; i < n; ++i) append(expected, part(i, count));
+        break;
+      case GOAL_CALL_SCATTER:
+        in.clear();
+        for (size_t i = 0; is_root && i < n; ++i) append(in, part(static_cast<size_t>(root), count, i));
+        expected = part(static_cast<size_t>(root), count, me);
+        break;
+      case GOAL_CALL_ALLTOALL:
+        in.clear();
+        for (size_t i = 0; i < n; ++i) append(in, part(me, count, i));
+        for (size_t i = 0; i < n; ++i) append(expected, part(i, count, me));
+        break;
+      case GOAL_CALL_REDUCE:
+        if (is_root) expected = sum(0, count, n);
+        break;
+      case GOAL_CALL_ALLREDUCE: expected = sum(0, count, n); break;
+      case GOAL_CALL_SCAN: expected = sum(0, count, me + 1); break;
+      case GOAL_CALL_EXSCAN:
+        if (rank > 0) expected = sum(0, count, me);
+        break;
+      case GOAL_CALL_REDUCE_SCATTER: {
+        size_t begin = count * me, all = count * n;
+        if (seed % 2 == 1) {  // parts that differ
+          for (size_t i = 0; i < n; ++i) counts.push_back(own(i));
+          begin = 0;
+          for (size_t i = 0; i < me; ++i) begin += counts[i];
+          all = 0;
+          for (const size_t each : counts) all += each;
+          call.counts = counts.data();
+        }
+        in = part(me, all);
+        expected = sum(begin, begin + (counts.empty() ? count : counts[me]), n);
+        break;
+      }
+      case GOAL_CALL_GATHERV:
+      case GOAL_CALL_ALLGATHERV:
+        in = part(me, own(me));
+        call.bytes = in.size() * sizeof(Element);
+        if (kind == GOAL_CALL_GATHERV && !is_root) break;
+        for (size_t i = 0; i < n; ++i) {
+          if (i == me) in_at = expected.size();
+          out_sizes.push_back(own(i) * sizeof(Element));
+          out_places.push_back(static_cast<ptrdiff_t>(expected.size() * sizeof(Element)));
+          append(expected, part(i, own(i)));
+        }
+        break;
+      case GOAL_CALL_SCATTERV:
+        in.clear();
+        for (size_t i = 0; is_root && i < n; ++i) {
+          in_sizes.push_back(own(i) * sizeof(Element));
+          in_places.push_back(static_cast<ptrdiff_t>(in.size() * sizeof(Element)));
+          append(in, part(static_cast<size_t>(root), own(i), i));
+        }
+        expected = part(static_cast<size_t>(root), own(me), me);
+        call.bytes = expected.size() * sizeof(Element);
+        break;
+      case GOAL_CALL_ALLTOALLV:
+      case GOAL_CALL_EXCHANGE:
+        in.clear();
+        for (size_t i = 0; i < n; ++i) {  // i sends own(i + k) to k
+          in_sizes.push_back(own(me + i) * sizeof(Element));
+          in_places.push_back(static_cast<ptrdiff_t>(in.size() * sizeof(Element)));
+          append(in, part(me, own(me + i), i));
+          out_sizes.push_back(own(i + me) * sizeof(Element));
+          out_places.push_back(static_cast<ptrdiff_t>(expected.size() * sizeof(Element)));
+          append(expected, part(i, own(i + me), me));
+        }
+        break;
+    }
+    if (kind != GOAL_CALL_BCAST) out.assign(expected.size(), 77);
+    const bool has_own_part =
+        kind == GOAL_CALL_GATHER || kind == GOAL_CALL_ALLGATHER || kind == GOAL_CALL_GATHERV || kind == GOAL_CALL_ALLGATHERV;
+    const bool has_both = kind == GOAL_CALL_REDUCE || kind == GOAL_CALL_ALLREDUCE || kind == GOAL_CALL_SCAN || kind == GOAL_CALL_EXSCAN;
+    call.in = in.data();
+    call.out = out.data();
+    if (in_place && !expected.empty() && (has_own_part || has_both)) {
+      std::ranges::copy(in, out.begin() + static_cast<ptrdiff_t>(in_at));
+      call.in = out.data() + in_at;
+    }
+    call.in_sizes = in_sizes.data();
+    call.in_places = in_places.data();
+    call.out_sizes = out_sizes.data();
+    call.out_places = out_places.data();
+    for (size_t i = 0; kind == GOAL_CALL_EXCHANGE && i < n; ++i) {
+      leaving.push_back({static_cast<int>(i), 0, GOAL_User(reinterpret_cast<std::byte*>(in.data()) + in_places[i]), in_sizes[i]});
+      coming.push_back({static_cast<int>(i), 0, GOAL_User(reinterpret_cast<std::byte*>(out.data()) + out_places[i]), out_sizes[i]});
+    }
+    call.leaving = leaving.data();
+    call.coming = coming.data();
+    call.num_leaving = static_cast<int>(leaving.size());
+    call.num_coming = static_cast<int>(coming.size());
+  }
+  Case(const Case&) = delete;
+  Case& operator=(const Case&) = delete;
+
+  void check(const char* what, int code) const { expect(code == GOAL_SUCCESS && out == expected, what, call.kind, call.count, code); }
+  void run(const char* what) { check(what, GOAL_Call_run(team, &call)); }
+  static void has_ended(void* arg) { static_cast<Case*>(arg)->ended = true; }
+  void start() {
+    const int code = GOAL_Start(team, &call, has_ended, this, &started);
+    expect(code == GOAL_SUCCESS, "a start", call.kind, call.count, code);
+  }
+  void await() {
+    const auto done = [](void* arg) -> int { return static_cast<const Case*>(arg)->ended; };
+    PtlxWait(done, this, 0, PTL_TIME_FOREVER);
+    ended = false;
+  }
+  void finish(const char* what) {
+    await();
+    check(what, GOAL_Result(started));
+    GOAL_Release(&started);
+    expect(started == nullptr, what);
+  }
+};
+
+constexpr int kKinds = GOAL_CALL_EXCHANGE + 1;
+size_t calls = 0;
+
+void each_kind_in_each_form(size_t count) {
+  for (int k = 0; k < kKinds; ++k) {
+    const auto kind = static_cast<GOAL_Call_kind>(k);
+    const int root = static_cast<int>((count + static_cast<size_t>(k)) % static_cast<size_t>(size));
+    for (int turn = 0; turn < 6; ++turn) {
+      Case run(kind, count, root, ++calls, turn % 2 == 1);
+      run.run("a call that is run");
+      Case started(kind, count, root, ++calls, turn % 2 == 1);
+      started.start();
+      started.finish("a call that is started");
+    }
+    Case made(kind, count, root, ++calls, false);
+    int code = GOAL_Make(team, &made.call, &made.started);
+    expect(code == GOAL_SUCCESS, "making", kind, count, code);
+    for (int turn = 0; turn < 3; ++turn) {
+      std::ranges::fill(made.out, 5);
+      if (kind == GOAL_CALL_BCAST && rank == root) made.out = made.expected;
+      code = GOAL_Restart(made.started, Case::has_ended, &made);
+      expect(code == GOAL_SUCCESS, "starting what was made", kind, count, code);
+      made.await();
+      made.check("what was made", GOAL_Result(made.started));
+    }
+    GOAL_Release(&made.started);
+  }
+}
+
+// Many are under way, and end in any order, with blocking ones between them.
+void many_at_once(std::mt19937& random, size_t most) {
+  constexpr size_t kMany = 60;
+  std::deque<Case> all;
+  for (size_t i = 0; i < kMany; ++i) {
+    const auto kind = static_cast<GOAL_Call_kind>(random() % kKinds);
+    const size_t count = random() % 4 == 0 ? random() % most : random() % 3 * 50;  // few shapes come again and again
+    const int root = static_cast<int>(random() % static_cast<size_t>(size));
+    all.emplace_back(kind, count, root, ++calls, random() % 2 == 0).start();
+    if (i % 7 == 6) Case(static_cast<GOAL_Call_kind>(random() % kKinds), 40, root, ++calls, false).run("a call among started ones");
+  }
+  std::vector<size_t> order(kMany);
+  for (size_t i = 0; i < kMany; ++i) order[i] = i;
+  std::ranges::shuffle(order, random);
+  for (const size_t i : order) all[i].finish("one of many");
+}
+
+// A root that nobody answers may not run ahead without limit, whatever it calls.
+void roots_run_ahead() {
+  for (const size_t count : {size_t{3}, size_t{20000}})
+    for (size_t i = 0; i < 600; ++i) Case(GOAL_CALL_BCAST, count, 0, ++calls, false).run("a broadcast after broadcasts");
+  std::deque<Case> all;
+  for (size_t i = 0; i < 300; ++i) all.emplace_back(GOAL_CALL_REDUCE, 3, size - 1, ++calls, false).start();
+  for (Case& one : all) one.finish("a reduction after reductions");
+}
+
+// What the ranks give and take differs by a rank's fault: whoever gets something learns of it, and nothing waits for ever.
+void lengths_differ() {
+  Case wrong(GOAL_CALL_ALLTOALLV, 10, 0, ++calls, false);
+  if (rank == 0 && size > 1) wrong.in_sizes[1] -= 4;
+  const int code = GOAL_Call_run(team, &wrong.call);
+  expect(code == (rank == 1 ? int{GOAL_MISMATCH} : int{GOAL_SUCCESS}), "a message that is too short", wrong.call.kind, 10, code);
+}
+
+int give_up_at_once(void*) { return 1; }
+
+// A rank gives up what nobody answers: by itself what it has started, because it is told so what it waits for. What was given up fails
+// the team.
+void one_is_given_up(const GOAL_Group& world) {
+  GOAL_Team lonely, hopeless;
+  expect(GOAL_Team_open(&world, 6, GOAL_TEAM_NO_MEMORY, nullptr, nullptr, nullptr, &lonely) == GOAL_SUCCESS, "opening");
+  expect(GOAL_Team_open(&world, 7, GOAL_TEAM_NO_MEMORY, nullptr, give_up_at_once, nullptr, &hopeless) == GOAL_SUCCESS, "opening");
+  if (rank == 0) {
+    Case other(GOAL_CALL_GATHER, 3, 0, ++calls, false);
+    int told = 0;
+    const auto tell = [](void* arg) { ++*static_cast<int*>(arg); };
+    int code = GOAL_Start(lonely, &other.call, tell, &told, &other.started);
+    expect(code == GOAL_SUCCESS && told == 0, "a start that nobody answers", GOAL_CALL_GATHER, 3, code);
+    expect(GOAL_Abandon(other.started) == 1 && GOAL_Result(other.started) == GOAL_ERR_FAILED, "giving up");
+    expect(GOAL_Abandon(other.started) == 0 && told == 0, "giving up again");
+    GOAL_Release(&other.started);
+    code = GOAL_Call_run(lonely, &other.call);
+    expect(code == GOAL_ERR_FAILED, "a call behind one that was given up", GOAL_CALL_GATHER, 3, code);
+    code = GOAL_Call_run(hopeless, &other.call);
+    expect(code == GOAL_ABANDONED, "a call that nobody answers", GOAL_CALL_GATHER, 3, code);
+  }
+  Case(GOAL_CALL_BARRIER, 0, 0, ++calls, false).run("another team's barrier");
+  GOAL_Team_close(&lonely);
+  GOAL_Team_close(&hopeless);
+}
+
+}  // namespace
+
+int main() {
+  GOAL_Group world{0, 1, nullptr, nullptr, 0, GOAL_AUTO};
+  expect(GOAL_Team_open(&world, 5, 0, nullptr, nullptr, nullptr, &team) == GOAL_ERR_STATE, "a team before GOAL_Init");
+  if (GOAL_Init(&rank, &size) != GOAL_SUCCESS || GOAL_World(&world) != GOAL_SUCCESS) return 2;
+  expect(GOAL_Team_open(&world, 32768, 0, nullptr, nullptr, nullptr, &team) == GOAL_ERR_ARG, "a context that there is not");
+  expect(GOAL_Team_open(nullptr, 5, 0, nullptr, nullptr, nullptr, &team) == GOAL_ERR_ARG, "a team of nobody");
+  expect(GOAL_Team_open(&world, 5, 0, nullptr, nullptr, nullptr, &team) == GOAL_SUCCESS, "opening a team");
+  for (const size_t count : {0, 1, 100, 3000, 9000, 150000}) each_kind_in_each_form(count);
+  std::mt19937 random(5);  // alike on all ranks
+  for (int turn = 0; turn < 3; ++turn) many_at_once(random, 20000);
+  roots_run_ahead();
+  lengths_differ();
+  if (size > 1) one_is_given_up(world);
+  GOAL_Team_close(&team);
+  expect(team == nullptr, "closing a team");
+  GOAL_Finalize();
+  return 0;
+}
