@@ -48,6 +48,7 @@ void LocalOperations::run(const Command& command) {
   }
   if (command.op == kNotify) {
     notify(command);
+    core_.posted = true;  // the trigger may have been parked since what it counts was posted
     return;
   }
   LocalWork work(command);
