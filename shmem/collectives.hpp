@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "engine/client/numbers.hpp"
 #include "engine/goal/goal_call.h"
 #include "shmem/team.hpp"
 
@@ -39,9 +40,8 @@ class Collectives {
   void exscan(void* dest, const void* source, size_t count, GOAL_Type type);
 
  private:
-  static constexpr size_t kLeastStored = 2048;      // of each: less is better taken with the meeting
-  static constexpr unsigned kFirstContext = 16384;  // MPI takes those before
-  static_assert(kFirstContext + kMostTeams <= 32768);
+  static constexpr size_t kLeastStored = 2048;  // of each: less is better taken with the meeting
+  static_assert(client::kFirstTeamContext + kMostTeams <= client::kGoalContexts);
 
   GOAL_Team goal();
   void run(const GOAL_Call& call);

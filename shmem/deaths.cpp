@@ -9,79 +9,54 @@
 
 namespace portunus::shmem {
 
-constinit uint64_t deaths_told = 0;
+client::Deaths& deaths_counted = *new client::Deaths;  // also for a PE that ends without shmem_finalize
 
 namespace {
 
 constexpr ptl_time_t kLong = 1000;  // milliseconds of waiting, after which all PEs are watched
 
-ptl_handle_ni_t door{};
-ptl_handle_ct_t counted = PTL_CT_NONE;  // deaths are its failures
-std::mutex guard;                       // of what follows
-uint64_t looked_at = 0;                 // deaths that `gone` has
-bool everybody = false;                 // is watched
+std::mutex guard;        // of what follows
+uint64_t looked_at = 0;  // deaths that `gone` has
+bool everybody = false;  // is watched
 std::unique_ptr<std::atomic<bool>[]> gone;
 
-ptl_process_t process(int pe) {
-  ptl_process_t id;
-  id.rank = static_cast<ptl_rank_t>(pe);
-  return id;
-}
-
-// The next death is one more in the word.
-void arm(uint64_t told) { PtlxTriggeredNotify(door, &deaths_told, -1, 0, counted, told + 1); }
-
-// Whether the engine knows a PE to be dead: a watch tells at once.
-bool known_dead(int pe) {
-  ptl_handle_ct_t asked;
-  if (PtlCTAlloc(door, &asked) != PTL_OK) return false;
-  ptl_ct_event_t count{};
-  const bool dead = PtlxCTWatch(asked, process(pe)) == PTL_OK && PtlCTGet(asked, &count) == PTL_OK && count.failure != 0;
-  PtlCTFree(asked);
-  return dead;
-}
+ptl_process_t process(int pe) { return client::process(static_cast<ptl_rank_t>(pe)); }
 
 void look() {
   const std::lock_guard lock(guard);
   const uint64_t told = deaths();
-  if (told == looked_at || counted == PTL_CT_NONE) return;
+  if (told == looked_at || !deaths_counted.is_open()) return;
   for (int pe = 0; pe < runtime.n_pes; ++pe)
-    if (pe != runtime.my_pe && (everybody || runtime.peers[pe].on_node()) && !gone[static_cast<size_t>(pe)] && known_dead(pe))
+    if (pe != runtime.my_pe && (everybody || runtime.peers[pe].on_node()) && !gone[static_cast<size_t>(pe)] &&
+        deaths_counted.includes(process(pe)))
       gone[static_cast<size_t>(pe)] = true;
   looked_at = told;
-  arm(told);
+  deaths_counted.rearm(told);
 }
 
 // Those nobody has watched yet, too, which connects to them.
 void watch_everybody() {
   const std::lock_guard lock(guard);
-  if (everybody || counted == PTL_CT_NONE) return;
+  if (everybody || !deaths_counted.is_open()) return;
   everybody = true;
   for (int pe = 0; pe < runtime.n_pes; ++pe)
-    if (pe != runtime.my_pe && !runtime.peers[pe].on_node()) PtlxCTWatch(counted, process(pe));
+    if (pe != runtime.my_pe && !runtime.peers[pe].on_node()) deaths_counted.watch(process(pe));
 }
 
 }  // namespace
 
 void deaths_open(ptl_handle_ni_t ni) {
-  door = ni;
-  looked_at = deaths_told = 0;
+  looked_at = 0;
   everybody = !runtime.any_remote;
   gone = std::make_unique<std::atomic<bool>[]>(static_cast<size_t>(runtime.n_pes));
-  if (PtlCTAlloc(door, &counted) != PTL_OK) {
-    counted = PTL_CT_NONE;  // deaths are not told then, but by operations that fail
-    return;
-  }
-  arm(0);
+  if (deaths_counted.open(ni) != PTL_OK) return;  // deaths are not told then, but by operations that fail
   for (int pe = 0; pe < runtime.n_pes; ++pe)
-    if (pe != runtime.my_pe && runtime.peers[pe].on_node()) PtlxCTWatch(counted, process(pe));
+    if (pe != runtime.my_pe && runtime.peers[pe].on_node()) deaths_counted.watch(process(pe));
 }
 
 void deaths_close() {
   const std::lock_guard lock(guard);
-  if (counted != PTL_CT_NONE) PtlCTFree(counted);
-  counted = PTL_CT_NONE;
-  deaths_told = 0;
+  deaths_counted.close();
 }
 
 bool is_dead(int pe) {

@@ -1,24 +1,23 @@
 // deaths.hpp: PEs that have died while this one lives, and what ends then: the rule of README.md, "When a PE dies".
 //
 // PEs of this node are watched from the start, others from when a wait has been a long one: to watch them takes a connection to each.
-// The engine counts deaths in `deaths_told`; who finds it changed asks which PEs they are.
+// The engine counts deaths (client::Deaths); who finds that changed asks which PEs they are.
 //
 // Thread: open and close: init and finalize; the rest: any.
 // Source: portals4_ext.h, PtlxCTWatch, PtlxTriggeredNotify.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
-#include "portals/portals4_ext.h"
+#include "engine/client/deaths.hpp"
 #include "shmem/members.hpp"
 
 namespace portunus::shmem {
 
-extern constinit uint64_t deaths_told [[gnu::visibility("hidden")]];  // written by the engine, and by deaths_open
+extern client::Deaths& deaths_counted [[gnu::visibility("hidden")]];
 
-// One load. Acquire pairs with the engine's release: what the dead had stored or sent is here.
-inline uint64_t deaths() { return std::atomic_ref<uint64_t>(deaths_told).load(std::memory_order_acquire); }
+// One load.
+inline uint64_t deaths() { return deaths_counted.told(); }
 
 void deaths_open(ptl_handle_ni_t ni);  // after `runtime` is filled
 void deaths_close();

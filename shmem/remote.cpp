@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "engine/client/objects.hpp"
 #include "shmem/shmem_base.h"
 
 namespace portunus::shmem {
@@ -31,13 +32,8 @@ void check(int code, const char* call) {
     misuse("%s failed with Portals return code %d", call, code);
 }
 
-ptl_process_t process(int pe) {
-  ptl_process_t id;
-  id.rank = static_cast<ptl_rank_t>(pe);
-  return id;
-}
-
-ptl_size_t address(const void* p) { return reinterpret_cast<uintptr_t>(p); }
+using client::address, client::release;
+ptl_process_t process(int pe) { return client::process(static_cast<ptl_rank_t>(pe)); }
 
 // All atomics are on raw words: sums and bit patterns do not depend on the sign, and a swap moves bits.
 ptl_datatype_t word(size_t size) { return size == 4 ? PTL_UINT32_T : PTL_UINT64_T; }
@@ -51,10 +47,6 @@ int bind(unsigned int options, ptl_handle_ct_t counter, ptl_handle_md_t& handle,
 // Copies of what is sent would occupy this PE's memory for as long as some other does not read.
 bool throttled() { return __atomic_load_n(door.throttled, __ATOMIC_RELAXED) != 0; }
 int counter(ptl_handle_ct_t& handle) { return PtlCTAlloc(door.ni, &handle); }
-
-void release(ptl_handle_md_t md) {
-  while (PtlMDRelease(md) == PTL_IN_USE) PtlxProgress();
-}
 
 void expose(Segment segment, void* start, size_t size) {
   check(PtlPTAlloc(door.ni, 0, PTL_EQ_NONE, PTL_PT_ANY, &door.index[segment]), "PtlPTAlloc");

@@ -11,11 +11,7 @@ namespace portunus::goal {
 
 namespace {
 
-ptl_process_t process(uint32_t rank) {
-  ptl_process_t id{};
-  id.rank = rank;
-  return id;
-}
+using client::process;
 
 }  // namespace
 
@@ -33,12 +29,9 @@ Domain::Domain(const Port& port, const GOAL_Group& group, uint16_t context) : po
 }
 
 int Domain::open() {
-  for (ptl_handle_ct_t* counter : {&errors_, &revoked_})
-    if (const int code = PtlCTAlloc(port_.ni(), counter); code != PTL_OK) return code;
-  ptl_md_t nothing{};
-  nothing.eq_handle = PTL_EQ_NONE;
-  nothing.ct_handle = PTL_CT_NONE;
-  int code = PtlMDBind(port_.ni(), &nothing, &teller_);
+  int code = errors_.open(port_.ni());
+  if (code == PTL_OK) code = revoked_.open(port_.ni());
+  if (code == PTL_OK) code = teller_.bind(port_.ni(), {nullptr, 0, 0, PTL_EQ_NONE, PTL_CT_NONE});
   for (const uint32_t rank : neighbours_)
     if (code == PTL_OK) code = tell(rank, poison_ | kRevoked, revoked_);
   if (code == PTL_OK) code = PtlTriggeredCTInc(errors_, {1, 0}, revoked_, 1);
@@ -58,25 +51,23 @@ int Domain::tell(uint32_t rank, uint64_t match_bits, ptl_handle_ct_t when, ptl_s
 }
 
 int Domain::hear(uint64_t match_bits, ptl_handle_ct_t errors) {
-  const ptl_me_t me = poison_entry(match_bits, errors);
-  ptl_handle_me_t handle;
-  const int code = PtlMEAppend(port_.ni(), port_.index(), &me, PTL_PRIORITY_LIST, nullptr, &handle);
-  if (code == PTL_OK) entries_.push_back(handle);
+  client::MatchEntry entry;
+  const int code = entry.append(port_.ni(), port_.index(), poison_entry(match_bits, errors));
+  if (code == PTL_OK) entries_.push_back(std::move(entry));
   return code;
 }
 
 void Domain::revoke() const { PtlCTInc(revoked_, {1, 0}); }
 
-bool Domain::counted(ptl_handle_ct_t counter) {
-  ptl_ct_event_t count;
-  return PtlxCTPeek(counter, &count) != PTL_OK || count.success + count.failure > 0;
+bool Domain::counted(const client::Counter& counter) {
+  const ptl_ct_event_t count = counter.peek();
+  return count.success + count.failure > 0;
 }
 
 Domain::~Domain() {
-  for (const ptl_handle_me_t entry : entries_) take_out(entry);
-  for (const ptl_handle_ct_t counter : {revoked_, errors_})
-    if (counter != PTL_CT_NONE) PtlCTFree(counter);
-  if (teller_ != PTL_INVALID_HANDLE) PtlMDRelease(teller_);
+  entries_.clear();
+  revoked_.close();
+  errors_.close();
   ptl_me_t all = poison_entry(poison_, PTL_CT_NONE);
   all.options = PTL_ME_OP_PUT;
   all.ignore_bits = kPoisonOfContext;

@@ -30,15 +30,15 @@ class Domain {
  private:
   int tell(uint32_t rank, uint64_t match_bits, ptl_handle_ct_t when, ptl_size_t count = 1) const;
   int hear(uint64_t match_bits, ptl_handle_ct_t errors);
-  static bool counted(ptl_handle_ct_t counter);
+  static bool counted(const client::Counter& counter);
 
   const Port& port_;
   uint64_t poison_;
   uint32_t self_;
   std::vector<uint32_t> neighbours_;  // ranks of the job
-  ptl_handle_ct_t errors_ = PTL_CT_NONE, revoked_ = PTL_CT_NONE;
-  ptl_handle_md_t teller_ = PTL_INVALID_HANDLE;
-  std::vector<ptl_handle_me_t> entries_;
+  client::Descriptor teller_;
+  client::Counter errors_, revoked_;
+  std::vector<client::MatchEntry> entries_;
 };
 
 }  // namespace portunus::goal

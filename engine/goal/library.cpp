@@ -8,13 +8,13 @@
 #include <map>
 #include <optional>
 
+#include "engine/client/numbers.hpp"
 #include "engine/goal/wire_probe.hpp"
 
 namespace portunus::goal {
 
 namespace {
 
-constexpr ptl_pt_index_t kPort = 48;  // the same in all processes, and none that other layers use
 constexpr const char* kPlaceKey = "goal.place";
 constexpr const char* kWireKey = "goal.wire";
 constexpr const char* kNoAnswer = "the other ranks do not answer; has one of them ended?";
@@ -52,7 +52,7 @@ const char* Library::open_network() {
     return "the network cannot be opened; the lines above say why";
   }
   if (PtlxJobMap(ni_) != PTL_OK) return "the addresses of the other ranks cannot be had; has one of them ended?";
-  if (port_.open(ni_, kPort) != PTL_OK) return "portal table entry 48 is taken; leave it to GOAL";
+  if (port_.open(ni_, client::kGoalPortal) != PTL_OK) return "portal table entry 48 is taken; leave it to GOAL";
   return agree_on_places();
 }
 

@@ -29,47 +29,29 @@ uint64_t seen(const uint64_t& word) { return std::atomic_ref<const uint64_t>(wor
 
 }  // namespace
 
-void take_out(ptl_handle_me_t entry) {
-  while (PtlMEUnlink(entry) == PTL_IN_USE) {
-    if (PtlxProgress() == 0) sched_yield();
-  }
-}
-
 // What tells of failures is acknowledged at once, whether its program is here already, still, or not any more.
 int Port::open(ptl_handle_ni_t ni, ptl_pt_index_t index) {
   int code = PtlPTAlloc(ni, 0, PTL_EQ_NONE, index, &index_);
   if (code != PTL_OK) return code;
   ni_ = ni;
-  ptl_me_t keeper{};
-  keeper.ct_handle = PTL_CT_NONE;
-  keeper.uid = PTL_UID_ANY;
-  keeper.options = PTL_ME_OP_PUT;
-  keeper.match_id = process(kAnySource);
-  keeper.match_bits = kPoisonClass;
+  ptl_me_t keeper = client::entry_of(nullptr, 0, PTL_ME_OP_PUT, kPoisonClass);
   keeper.ignore_bits = kAllButClass;
   code = PtlMEAppend(ni_, index_, &keeper, PTL_OVERFLOW_LIST, nullptr, &poison_keeper_);
-  keeper.options |= PTLX_ME_HOLD;
-  keeper.ignore_bits = ~ptl_match_bits_t{0};
-  if (code == PTL_OK) code = PtlMEAppend(ni_, index_, &keeper, PTL_OVERFLOW_LIST, nullptr, &keeper_);
+  if (code == PTL_OK) code = keeper_.append(ni_, index_, client::entry_for_all(PTL_ME_OP_PUT | PTLX_ME_HOLD), PTL_OVERFLOW_LIST);
   if (code != PTL_OK) close();
   return code;
 }
 
 void Port::close() {
   if (ni_ == PTL_INVALID_HANDLE) return;
-  if (keeper_ != PTL_INVALID_HANDLE) take_out(keeper_);
+  keeper_.close();
   if (poison_keeper_ != PTL_INVALID_HANDLE) {
-    ptl_me_t all{};
-    all.ct_handle = PTL_CT_NONE;
-    all.uid = PTL_UID_ANY;
-    all.options = PTL_ME_OP_PUT;
-    all.match_id = process(kAnySource);
-    all.match_bits = kPoisonClass;
+    ptl_me_t all = client::entry_of(nullptr, 0, PTL_ME_OP_PUT, kPoisonClass);
     all.ignore_bits = kAllButClass;
     while (PtlMEUnlink(poison_keeper_) == PTL_IN_USE) PtlMESearch(ni_, index_, &all, PTL_SEARCH_DELETE, nullptr);
   }
   PtlPTFree(ni_, index_);
-  ni_ = keeper_ = poison_keeper_ = PTL_INVALID_HANDLE;
+  ni_ = poison_keeper_ = PTL_INVALID_HANDLE;
 }
 
 LoadedProgram::LoadedProgram(const Port& port, Program program, std::vector<Binding> bindings, Trace* trace)
@@ -314,7 +296,7 @@ void LoadedProgram::withdraw() {
   if (withdrawn_) return;
   withdrawn_ = true;
   for (const ptl_handle_ct_t counter : counters_) PtlCTCancelTriggered(counter);
-  for (const ptl_handle_me_t entry : entries_) take_out(entry);
+  for (const ptl_handle_me_t entry : entries_) client::take_out(entry);
   const auto limit = std::chrono::steady_clock::now() + kPatience;
   const auto all_know = [&] {
     ptl_ct_event_t told{};
@@ -331,7 +313,7 @@ void LoadedProgram::unload() {
   for (const ptl_handle_ct_t counter : counters_) PtlCTFree(counter);
   if (errors_ != PTL_INVALID_HANDLE) PtlCTFree(errors_);
   if (told_ != PTL_INVALID_HANDLE) PtlCTFree(told_);
-  for (const ptl_handle_me_t entry : entries_) take_out(entry);
+  for (const ptl_handle_me_t entry : entries_) client::take_out(entry);
   for (const auto& [vertex, descriptor] : scattered_) PtlMDRelease(descriptor);
   for (const ptl_handle_md_t descriptor : descriptors_) {
     if (descriptor != PTL_INVALID_HANDLE) PtlMDRelease(descriptor);

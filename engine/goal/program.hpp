@@ -25,6 +25,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/client/objects.hpp"
 #include "engine/goal/compile.hpp"
 #include "engine/goal/trace.hpp"
 #include "portals/portals4.h"
@@ -49,7 +50,7 @@ class Port {
  private:
   ptl_handle_ni_t ni_ = PTL_INVALID_HANDLE;
   ptl_pt_index_t index_ = 0;
-  ptl_handle_me_t keeper_ = PTL_INVALID_HANDLE;         // of messages that come early
+  client::MatchEntry keeper_;                           // of messages that come early
   ptl_handle_me_t poison_keeper_ = PTL_INVALID_HANDLE;  // of what tells of failures
 };
 
@@ -64,9 +65,6 @@ struct Binding {
   ptlx_local_op_t op = PTLX_DELAY;                  // of the duration that the vertex has
   ptl_datatype_t type = PTL_UINT8_T;
 };
-
-// Takes the entry out however long a message still works in it.
-void take_out(ptl_handle_me_t entry);
 
 class LoadedProgram {
  public:

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "portals/portals4.h"
+#include "engine/client/objects.hpp"
 
 namespace portunus::goal {
 
@@ -34,14 +34,14 @@ class WireProbe {
 
  private:
   enum Kind : ptl_match_bits_t { data, end };
-  bool wait(ptl_handle_ct_t counter, ptl_size_t count);
+  static bool wait(ptl_handle_ct_t counter, ptl_size_t count);
 
   ptl_handle_ni_t ni_ = PTL_INVALID_HANDLE;
   bool has_portal_ = false;        // it may be somebody else's
   std::vector<std::byte> memory_;  // what is sent; behind it, where others' lands
-  std::array<ptl_handle_me_t, 2> entries_ = {PTL_INVALID_HANDLE, PTL_INVALID_HANDLE};
-  ptl_handle_ct_t ended_ = PTL_INVALID_HANDLE, acknowledged_ = PTL_INVALID_HANDLE;
-  ptl_handle_md_t source_ = PTL_INVALID_HANDLE;
+  client::Counter ended_, acknowledged_;
+  client::Descriptor source_;
+  std::array<client::MatchEntry, 2> entries_;
 };
 
 }  // namespace portunus::goal

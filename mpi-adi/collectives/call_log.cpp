@@ -46,23 +46,10 @@ class Shelf {
   bool open() {
     ptl_pt_index_t portal;
     if (PtlPTAlloc(adi::device.ni, 0, PTL_EQ_NONE, adi::kLogPortal, &portal) != PTL_OK) return false;
-    ptl_me_t all{};
-    all.start = base_;
-    all.length = kMaxCommunicators * kRoom;
-    all.ct_handle = PTL_CT_NONE;
+    ptl_me_t all = client::entry_of(base_, kMaxCommunicators * kRoom, PTL_ME_OP_GET | client::kQuiet, 0);
     all.uid = adi::device.uid;
-    all.options = PTL_ME_OP_GET | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE;
-    all.match_id.rank = PTL_RANK_ANY;
-    ptl_handle_me_t entry;
-    if (PtlMEAppend(adi::device.ni, adi::kLogPortal, &all, PTL_PRIORITY_LIST, nullptr, &entry) != PTL_OK) return false;
-    if (PtlCTAlloc(adi::device.ni, &answers_) != PTL_OK) return false;
-    ptl_md_t mine{};
-    mine.start = answer_.data();
-    mine.length = answer_.size();
-    mine.options = PTL_MD_EVENT_CT_REPLY;
-    mine.eq_handle = PTL_EQ_NONE;
-    mine.ct_handle = answers_;
-    return PtlMDBind(adi::device.ni, &mine, &md_) == PTL_OK;
+    return entry_.append(adi::device.ni, adi::kLogPortal, all) == PTL_OK && answers_.open(adi::device.ni) == PTL_OK &&
+           md_.bind(adi::device.ni, {answer_.data(), answer_.size(), PTL_MD_EVENT_CT_REPLY, PTL_EQ_NONE, answers_}) == PTL_OK;
   }
 
   // Whether nothing is on its way any more.
@@ -70,7 +57,8 @@ class Shelf {
     if (asked_ == 0) return true;
     ptl_ct_event_t count;
     unsigned which;
-    if (PtlCTPoll(&answers_, &asked_, 1, kLongest, &count, &which) != PTL_OK) return false;
+    const ptl_handle_ct_t answers = answers_;
+    if (PtlCTPoll(&answers, &asked_, 1, kLongest, &count, &which) != PTL_OK) return false;
     good_ = count.failure == 0;
     if (!good_) {
       PtlCTSet(answers_, {0, 0});
@@ -83,8 +71,9 @@ class Shelf {
   std::mutex mutex_;
   std::byte* base_ = nullptr;
   bool readable_ = false, good_ = true;
-  ptl_handle_md_t md_ = PTL_INVALID_HANDLE;
-  ptl_handle_ct_t answers_ = PTL_CT_NONE;
+  client::Counter answers_;
+  client::Descriptor md_;
+  client::MatchEntry entry_;
   ptl_size_t asked_ = 0;
   alignas(64) std::array<std::byte, kRoom> answer_{};
 };

@@ -9,7 +9,7 @@
 namespace portunus::mpi::collectives {
 
 State::State(const Communicator& comm) : log(comm) {
-  static_assert(kMaxCommunicators <= 16384, "GOAL has 32768 contexts, of which OpenSHMEM takes the second half");
+  static_assert(kMaxCommunicators <= client::kFirstTeamContext);
   const unsigned context = comm.context / kContextsPerCommunicator;
   int rank = comm.rank;
   std::vector<int> ranks;

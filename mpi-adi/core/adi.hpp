@@ -19,6 +19,8 @@
 #include <mutex>
 #include <utility>
 
+#include "engine/client/numbers.hpp"
+#include "engine/client/objects.hpp"
 #include "engine/goal/goal_call.h"
 #include "mpi-adi/core/losses.hpp"
 #include "mpi-adi/pt2pt/match_bits.hpp"
@@ -58,12 +60,8 @@ extern constinit Device device;
 // A byte of each thread, by whose address it is known.
 __attribute__((tls_model("initial-exec"))) inline thread_local constinit char this_thread = 0;
 
-constexpr ptl_pt_index_t kRevocationPortal = 57;
-constexpr ptl_pt_index_t kLogPortal = 59;
-constexpr ptl_pt_index_t kMessagePortal = 60;
-constexpr ptl_pt_index_t kBarrierPortal = 61;
-constexpr ptl_pt_index_t kSignalPortal = 62;
-constexpr ptl_pt_index_t kWindowPortal = 63;
+using client::kBarrierPortal, client::kLogPortal, client::kMessagePortal, client::kRevocationPortal, client::kSignalPortal,
+    client::kWindowPortal;
 
 // Joins the job and opens everything; collective. Answers nullptr, or a sentence with what went wrong. `job` says who this is.
 const char* start(bool threaded, ptlx_job_t& job);
@@ -74,12 +72,8 @@ int last_barrier();
 // Ends the job.
 [[noreturn]] void abort(int status, const char* message);
 
-inline ptl_process_t process(int rank) {
-  ptl_process_t id{};
-  id.rank = static_cast<ptl_rank_t>(rank);
-  return id;
-}
-inline ptl_size_t offset_of(const void* address) { return reinterpret_cast<ptl_size_t>(address); }
+inline ptl_process_t process(int rank) { return client::process(static_cast<ptl_rank_t>(rank)); }
+inline ptl_size_t offset_of(const void* address) { return client::address(address); }
 
 // Complete at return. Only for bytes <= device.copy_limit.
 inline int send_copied(const void* buf, size_t bytes, int target, ptl_match_bits_t bits) {

@@ -14,7 +14,7 @@
 namespace portunus::mpi::lobby {
 namespace {
 
-constexpr ptl_pt_index_t kPortal = 56;
+constexpr ptl_pt_index_t kPortal = client::kMeetingPortal;
 constexpr uint64_t kAnswers = uint64_t{1} << 63;  // match bits of answers; numbers are below
 constexpr ptl_time_t kSlice = 100;                // ms between two looks whether there is hope
 
@@ -44,14 +44,9 @@ ptl_process_t physical(const Identity& identity) {
 }
 
 ptl_me_t entry_for(void* start, size_t bytes, uint64_t bits, unsigned options, ptl_handle_ct_t ct) {
-  ptl_me_t entry{};
-  entry.start = start;
-  entry.length = bytes;
-  entry.ct_handle = ct;
+  ptl_me_t entry = client::entry_of(start, bytes, PTL_ME_OP_PUT | client::kQuiet | options, bits, ct);
   entry.uid = adi::device.uid;
-  entry.options = PTL_ME_OP_PUT | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE | options;
   entry.match_id.phys = {PTL_NID_ANY, PTL_PID_ANY};
-  entry.match_bits = bits;
   return entry;
 }
 
@@ -59,15 +54,14 @@ ptl_me_t entry_for(void* start, size_t bytes, uint64_t bits, unsigned options, p
 class Awaited {
  public:
   Awaited(void* start, size_t bytes, uint64_t bits, unsigned options) {
-    if (PtlCTAlloc(ni, &ct) != PTL_OK) return;
+    if (ct.open(ni) != PTL_OK) return;
     const ptl_me_t me = entry_for(start, bytes, bits, PTL_ME_USE_ONCE | PTL_ME_EVENT_CT_COMM | PTLX_ME_COMPLETE_UNEXPECTED | options, ct);
     good = PtlMEAppend(ni, kPortal, &me, PTL_PRIORITY_LIST, nullptr, &entry_) == PTL_OK;
   }
   // Nothing counts there any more, and nothing is written, when this returns.
   ~Awaited() {
     if (good) take_back();
-    for (int busy = 1; ct != PTL_INVALID_HANDLE && PtlxCTBusy(ct, &busy) == PTL_OK && busy != 0;) PtlxProgress();
-    if (ct != PTL_INVALID_HANDLE) PtlCTFree(ct);
+    ct.await_idle();
   }
   Awaited(const Awaited&) = delete;
   Awaited& operator=(const Awaited&) = delete;
@@ -76,7 +70,7 @@ class Awaited {
   bool take_back() { return PtlMEUnlink(entry_) == PTL_OK; }
 
   bool good = false;
-  ptl_handle_ct_t ct = PTL_INVALID_HANDLE;
+  client::Counter ct;
 
  private:
   ptl_handle_me_t entry_ = PTL_INVALID_HANDLE;
@@ -156,21 +150,15 @@ Meeting knock(const Card& owner, uint64_t number) {
   knock.card = own_card();
   Answer answer;
   const Awaited heard(&answer, sizeof answer, bits, 0);
-  ptl_md_t all{};
-  all.length = PTL_SIZE_MAX;
-  all.options = PTL_MD_VOLATILE | PTL_MD_EVENT_CT_ACK;
-  all.eq_handle = PTL_EQ_NONE;
-  all.ct_handle = heard.ct;
-  ptl_handle_md_t md;
-  if (!heard.good || PtlMDBind(ni, &all, &md) != PTL_OK) return {MPI_ERR_OTHER};
+  client::Descriptor md;
+  if (!heard.good || md.bind_all(ni, PTL_MD_VOLATILE | PTL_MD_EVENT_CT_ACK, heard.ct) != PTL_OK) return {MPI_ERR_OTHER};
   int code = PtlxCTWatch(heard.ct, physical(owner.identity));
   if (code == PTL_OK)
     code = PtlPut(md, adi::offset_of(&knock), sizeof knock, PTL_CT_ACK_REQ, physical(owner.identity), kPortal, number, 0, nullptr, 0);
   ptl_ct_event_t seen{};
   // Admitted, and answered; or one failure: refused, or the owner has ended.
   if (code == PTL_OK) code = adi::wait_for_count(heard.ct, 2, PTL_TIME_FOREVER, seen);
-  for (int busy = 1; PtlxCTBusy(heard.ct, &busy) == PTL_OK && busy != 0;) PtlxProgress();
-  PtlMDRelease(md);
+  heard.ct.await_idle();
   if (code != PTL_OK || seen.failure != 0) return {MPI_ERR_PORT};
   return {answer.error, ranks[0], answer.number};
 }
@@ -188,16 +176,10 @@ Meeting admit(uint64_t number, const std::function<bool()>& hopeless) {
     if (std::string_view(knock.mark, sizeof knock.mark) != std::string_view(Knock{}.mark, sizeof knock.mark)) continue;
     std::vector<int> ranks;
     Answer answer{knock.source_bits == envelope.source_bits ? meet_processes({&knock.card, 1}, ranks) : MPI_ERR_OTHER, ++last_meeting};
-    ptl_md_t all{};
-    all.length = PTL_SIZE_MAX;
-    all.options = PTL_MD_VOLATILE;
-    all.eq_handle = PTL_EQ_NONE;
-    all.ct_handle = PTL_CT_NONE;
-    ptl_handle_md_t md;
-    if (PtlMDBind(ni, &all, &md) != PTL_OK) return {MPI_ERR_OTHER};
+    client::Descriptor md;
+    if (md.bind_all(ni, PTL_MD_VOLATILE) != PTL_OK) return {MPI_ERR_OTHER};
     const int code = PtlPut(md, adi::offset_of(&answer), sizeof answer, PTL_NO_ACK_REQ, physical(knock.card.identity), kPortal,
                             knock.answer, 0, nullptr, 0);
-    PtlMDRelease(md);
     if (code != PTL_OK || answer.error != MPI_SUCCESS) return {MPI_ERR_OTHER};
     return {MPI_SUCCESS, ranks[0], answer.number};
   }

@@ -14,7 +14,6 @@
 
 #include "mpi-adi/comm/members.hpp"
 #include "mpi-adi/core/adi.hpp"
-#include "mpi-adi/core/memory.hpp"
 #include "mpi-adi/io/portal.hpp"
 
 namespace portunus::mpi::io {
@@ -66,10 +65,6 @@ Board::Board(const Communicator& comm)
       looks_(members_.size() <= std::thread::hardware_concurrency() ? 2000 : 20) {}
 
 Board::~Board() {
-  release_entry(entry_);
-  release_memory(nothing_);
-  release_counter(bell_);
-  release_counter(deaths_);
   if (memory_ != nullptr) munmap(memory_, bytes_);
 }
 
@@ -96,19 +91,13 @@ bool Board::open_bell() {
   static std::atomic<uint64_t> bells{0};
   const uint64_t own = bells.fetch_add(1, std::memory_order_relaxed) & 0xffffffff;
   int result = open_file_portal();
-  if (result == PTL_OK) result = PtlCTAlloc(adi::device.ni, &bell_);
-  if (result == PTL_OK) result = PtlCTAlloc(adi::device.ni, &deaths_);
-  for (size_t i = 0; i < members_.size() && result == PTL_OK; ++i)
-    if (i != rank_) result = PtlxCTWatch(deaths_, adi::process(members_[i]));
-  if (result == PTL_OK) result = adi::bind_all_memory(PTL_MD_VOLATILE, PTL_EQ_NONE, PTL_CT_NONE, nothing_);
+  if (result == PTL_OK) result = bell_.open(adi::device.ni);
+  if (result == PTL_OK) result = watch_all(deaths_, members_);
+  if (result == PTL_OK) result = nothing_.bind_all(adi::device.ni, PTL_MD_VOLATILE);
   if (result != PTL_OK) return false;
-  ptl_me_t entry{};
-  entry.ct_handle = bell_;
+  ptl_me_t entry = client::entry_of(nullptr, 0, kQuietEntry | PTL_ME_EVENT_CT_COMM, file_bits(0, kBell, own), bell_);
   entry.uid = adi::device.uid;
-  entry.options = kQuietEntry | PTL_ME_EVENT_CT_COMM;
-  entry.match_id.rank = PTL_RANK_ANY;
-  entry.match_bits = file_bits(0, kBell, own);
-  if (PtlMEAppend(adi::device.ni, kFilePortal, &entry, PTL_PRIORITY_LIST, nullptr, &entry_) != PTL_OK) return false;
+  if (entry_.append(adi::device.ni, kFilePortal, entry) != PTL_OK) return false;
   places()[rank_].bell.store(own, std::memory_order_release);  // acquired by ring(), after `come`
   return true;
 }
@@ -188,7 +177,7 @@ int Board::sleep() {
   uint64_t asleep = gathers_;
   // Who came after this was said has seen it; who came before is seen now.
   if (all_have_come() && own.asleep.compare_exchange_strong(asleep, 0)) return MPI_SUCCESS;
-  return await_counter(bell_, ++rings_, deaths_);
+  return deaths_.await(bell_, ++rings_) ? MPI_SUCCESS : MPI_ERR_PROC_ABORTED;
 }
 
 int Board::gather(const Record& own, std::vector<Record>& all) {

@@ -16,9 +16,9 @@
 #include <mutex>
 #include <vector>
 
+#include "engine/client/deaths.hpp"
 #include "mpi-adi/comm/comm.hpp"
 #include "mpi-adi/io/record.hpp"
-#include "portals/portals4.h"
 
 namespace portunus::mpi::io {
 
@@ -65,9 +65,10 @@ class Board {
   std::mutex mutex_;
   bool broken_ = false;
   uint64_t gathers_ = 0, rings_ = 0;
-  ptl_handle_md_t nothing_ = PTL_INVALID_HANDLE;
-  ptl_handle_me_t entry_ = PTL_INVALID_HANDLE;
-  ptl_handle_ct_t bell_ = PTL_INVALID_HANDLE, deaths_ = PTL_INVALID_HANDLE;
+  client::Deaths deaths_;
+  client::Counter bell_;
+  client::Descriptor nothing_;
+  client::MatchEntry entry_;
 };
 static_assert(Board::Word::is_always_lock_free);
 

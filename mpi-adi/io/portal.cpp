@@ -1,8 +1,6 @@
 // portal.cpp: see portal.hpp.
 #include "mpi-adi/io/portal.hpp"
 
-#include <sched.h>
-
 #include <mutex>
 
 #include "mpi-adi/core/adi.hpp"
@@ -18,12 +16,8 @@ int open_file_portal() {
   ptl_pt_index_t portal;
   int result = PtlPTAlloc(adi::device.ni, 0, PTL_EQ_NONE, kFilePortal, &portal);
   if (result != PTL_OK) return result;
-  ptl_me_t early{};
-  early.ct_handle = PTL_CT_NONE;
+  ptl_me_t early = client::entry_for_all(kQuietEntry | PTLX_ME_HOLD);
   early.uid = adi::device.uid;
-  early.options = kQuietEntry | PTLX_ME_HOLD;
-  early.match_id.rank = PTL_RANK_ANY;
-  early.ignore_bits = ~ptl_match_bits_t{0};
   ptl_handle_me_t handle;
   result = PtlMEAppend(adi::device.ni, kFilePortal, &early, PTL_OVERFLOW_LIST, nullptr, &handle);
   opened = result == PTL_OK;
@@ -31,25 +25,13 @@ int open_file_portal() {
   return result;
 }
 
-void release_memory(ptl_handle_md_t md) {
-  while (md != PTL_INVALID_HANDLE && PtlMDRelease(md) == PTL_IN_USE)
-    if (PtlxProgress() == 0) sched_yield();
-}
-void release_counter(ptl_handle_ct_t counter) {
-  if (counter != PTL_INVALID_HANDLE) PtlCTFree(counter);
-}
-void release_entry(ptl_handle_me_t entry) {
-  while (entry != PTL_INVALID_HANDLE && PtlMEUnlink(entry) == PTL_IN_USE)
-    if (PtlxProgress() == 0) sched_yield();
-}
-
-int await_counter(ptl_handle_ct_t counter, ptl_size_t count, ptl_handle_ct_t deaths) {
-  const ptl_handle_ct_t counters[] = {counter, deaths};
-  const ptl_size_t counts[] = {count, PTL_SIZE_MAX};
-  ptl_ct_event_t seen;
-  unsigned which;
-  const int result = PtlCTPoll(counters, counts, 2, PTL_TIME_FOREVER, &seen, &which);
-  return result == PTL_OK && which == 0 && seen.success >= count ? MPI_SUCCESS : MPI_ERR_PROC_ABORTED;
+int watch_all(client::Deaths& deaths, const std::vector<int>& ranks) {
+  if (deaths.is_open()) return PTL_OK;
+  int result = deaths.open(adi::device.ni);
+  for (const int rank : ranks)
+    if (result == PTL_OK && static_cast<ptl_rank_t>(rank) != adi::device.self.rank) result = deaths.watch(adi::process(rank));
+  if (result != PTL_OK) deaths.close();
+  return result;
 }
 
 }  // namespace portunus::mpi::io

@@ -4,23 +4,21 @@
 // Thread: any. Source: Portals 4.3, 3.6 (portal table entries), 3.11 (memory descriptors).
 #pragma once
 
-#include "portals/portals4.h"
-#include "portals/portals4_ext.h"
+#include <vector>
+
+#include "engine/client/deaths.hpp"
+#include "engine/client/numbers.hpp"
 
 namespace portunus::mpi::io {
 
-constexpr ptl_pt_index_t kFilePortal = 58;
-constexpr unsigned kQuietEntry = PTL_ME_OP_PUT | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE;
+using client::kFilePortal;
+constexpr unsigned kQuietEntry = PTL_ME_OP_PUT | client::kQuiet;
 
 constexpr ptl_match_bits_t file_bits(uint64_t number, uint64_t kind, uint64_t own) { return number << 48 | kind << 45 | own; }
 
 // Once per run of MPI: the table entry, and what keeps data that come before there is room for them. PTL_* codes.
 int open_file_portal();
-// These wait until nothing refers to the object; PTL_INVALID_HANDLE is none.
-void release_memory(ptl_handle_md_t md);
-void release_counter(ptl_handle_ct_t counter);
-void release_entry(ptl_handle_me_t entry);
-// MPI_SUCCESS, or MPI_ERR_PROC_ABORTED: `deaths` came first.
-int await_counter(ptl_handle_ct_t counter, ptl_size_t count, ptl_handle_ct_t deaths);
+// Watches all ranks of the job but this one; PTL_* codes.
+int watch_all(client::Deaths& deaths, const std::vector<int>& ranks);
 
 }  // namespace portunus::mpi::io

@@ -4,8 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "mpi-adi/comm/members.hpp"
 #include "mpi-adi/core/adi.hpp"
-#include "mpi-adi/core/memory.hpp"
 #include "mpi-adi/io/portal.hpp"
 
 namespace portunus::mpi::io {
@@ -21,69 +21,51 @@ int Wire::open(const Communicator& comm) {
   return size_ > 1 ? open_file_portal() : int{PTL_OK};
 }
 
-int Wire::watch() {
-  if (deaths_ != PTL_INVALID_HANDLE) return PTL_OK;
-  int result = PtlCTAlloc(adi::device.ni, &deaths_);
-  for (size_t i = 0; i < size_ && result == PTL_OK; ++i)
-    if (i != rank_) result = PtlxCTWatch(deaths_, adi::process(comm_->job_rank(static_cast<int>(i))));
-  return result;
-}
+int Wire::watch() { return watch_all(deaths_, members_of(*comm_)); }
 
 int Wire::open_entries() {
   if (size_ == 1) return PTL_OK;
   int result = watch();
-  if (result == PTL_OK) result = adi::bind_all_memory(PTL_MD_VOLATILE, PTL_EQ_NONE, PTL_CT_NONE, small_);
+  if (result == PTL_OK) result = small_.bind_all(adi::device.ni, PTL_MD_VOLATILE);
   records_.resize(2 * size_);
   const auto append = [&](void* start, size_t bytes, ptl_handle_ct_t counter, unsigned options, Kind kind, int64_t number) {
-    ptl_me_t entry{};
-    entry.start = start;
-    entry.length = bytes;
-    entry.ct_handle = counter;
+    ptl_me_t entry = client::entry_of(start, bytes, kQuietEntry | options, bits(kind, number), counter);
     entry.uid = adi::device.uid;
-    entry.options = kQuietEntry | options;
-    entry.match_id.rank = PTL_RANK_ANY;
-    entry.match_bits = bits(kind, number);
-    ptl_handle_me_t handle;
-    const int code = PtlMEAppend(adi::device.ni, kFilePortal, &entry, PTL_PRIORITY_LIST, nullptr, &handle);
-    if (code == PTL_OK) entries_.push_back(handle);
+    client::MatchEntry appended;
+    const int code = appended.append(adi::device.ni, kFilePortal, entry);
+    if (code == PTL_OK) entries_.push_back(std::move(appended));
     return code;
   };
   const auto rounds = static_cast<int>(std::bit_width(size_ - 1));
   for (int round = 0; round < rounds && result == PTL_OK; ++round) {
-    ptl_handle_ct_t counter;
-    result = PtlCTAlloc(adi::device.ni, &counter);
-    if (result != PTL_OK) break;
-    heard_.push_back(counter);
-    result = append(records_.data(), records_.size() * sizeof(Record), counter, PTL_ME_EVENT_CT_COMM, records, round);
+    result = heard_.emplace_back().open(adi::device.ni);
+    if (result == PTL_OK)
+      result = append(records_.data(), records_.size() * sizeof(Record), heard_.back(), PTL_ME_EVENT_CT_COMM, records, round);
   }
   if (result == PTL_OK && rank_ == 0) result = append(words_.data(), sizeof words_, PTL_CT_NONE, PTL_ME_OP_GET, pointer, 0);
   return result;
 }
 
+void Wire::Lane::abandon() {
+  for (client::Counter* counter : {&sent, &arrived}) counter->let_go();
+  for (client::Descriptor* descriptor : {&memory, &pieces}) descriptor->let_go();
+}
+
 void Wire::close() {
-  for (const ptl_handle_me_t entry : entries_) release_entry(entry);
   entries_.clear();
-  release_memory(small_);
-  small_ = PTL_INVALID_HANDLE;
+  small_.close();
   for (Lane& lane : lanes_) {
-    if (!broken_) {  // else something may refer to them for ever
-      release_memory(lane.memory);
-      release_memory(lane.pieces);
-      release_counter(lane.sent);
-      release_counter(lane.arrived);
-    }
+    if (broken_) lane.abandon();
     lane = Lane();
   }
-  for (const ptl_handle_ct_t counter : heard_) release_counter(counter);
   heard_.clear();
-  release_counter(deaths_);
-  deaths_ = PTL_INVALID_HANDLE;
+  deaths_.close();
   if (!broken_) Board::keep(std::move(board_));
   board_ = nullptr;
 }
 
 int Wire::await(ptl_handle_ct_t counter, ptl_size_t count) {
-  if (await_counter(counter, count, deaths_) == MPI_SUCCESS) return MPI_SUCCESS;
+  if (deaths_.await(counter, count)) return MPI_SUCCESS;
   broken_ = true;
   return MPI_ERR_PROC_ABORTED;
 }
@@ -131,34 +113,30 @@ int Wire::fetch_add(unsigned which, int64_t by, int64_t& old) {
     return MPI_SUCCESS;
   }
   // Objects for one call, so that any number of threads can be in here.
-  ptl_handle_ct_t counter;
-  ptl_handle_md_t md = PTL_INVALID_HANDLE;
+  client::Counter counter;
+  client::Descriptor md;
   int64_t words[2] = {by, -1};
-  if (PtlCTAlloc(adi::device.ni, &counter) != PTL_OK) return MPI_ERR_NO_MEM;
-  int error = adi::bind_all_memory(PTL_MD_EVENT_CT_REPLY, PTL_EQ_NONE, counter, md) == PTL_OK ? MPI_SUCCESS : MPI_ERR_NO_MEM;
-  if (error == MPI_SUCCESS) {
-    const ptl_match_bits_t where = file_bits(comm_->context, pointer, 0);
-    const int result =
-        PtlFetchAtomic(md, adi::offset_of(&words[1]), md, adi::offset_of(&words[0]), sizeof by, adi::process(comm_->job_rank(0)),
-                       kFilePortal, where, which * sizeof(int64_t), nullptr, 0, PTL_SUM, PTL_INT64_T);
-    ptl_ct_event_t seen;
-    error = result == PTL_OK && PtlCTWait(counter, 1, &seen) == PTL_OK && seen.failure == 0 ? MPI_SUCCESS : MPI_ERR_PROC_ABORTED;
-  }
-  release_memory(md);
-  PtlCTFree(counter);
+  if (counter.open(adi::device.ni) != PTL_OK || md.bind_all(adi::device.ni, PTL_MD_EVENT_CT_REPLY, counter) != PTL_OK)
+    return MPI_ERR_NO_MEM;
+  const ptl_match_bits_t where = file_bits(comm_->context, pointer, 0);
+  const int result =
+      PtlFetchAtomic(md, adi::offset_of(&words[1]), md, adi::offset_of(&words[0]), sizeof by, adi::process(comm_->job_rank(0)), kFilePortal,
+                     where, which * sizeof(int64_t), nullptr, 0, PTL_SUM, PTL_INT64_T);
+  ptl_ct_event_t seen;
+  const bool done = result == PTL_OK && PtlCTWait(counter, 1, &seen) == PTL_OK && seen.failure == 0;
   old = words[1];
-  return error;
+  return done ? MPI_SUCCESS : MPI_ERR_PROC_ABORTED;
 }
 
 int Wire::ready() {
   if (ready_) return PTL_OK;
   int result = watch();
   for (Lane& lane : lanes_) {
-    if (result == PTL_OK) result = PtlCTAlloc(adi::device.ni, &lane.sent);
-    if (result == PTL_OK) result = PtlCTAlloc(adi::device.ni, &lane.arrived);
-    if (result == PTL_OK) result = adi::bind_all_memory(PTL_MD_EVENT_CT_SEND | PTLX_MD_HEADER_FIRST, PTL_EQ_NONE, lane.sent, lane.memory);
-    if (result == PTL_OK)
-      result = adi::bind_all_memory(PTL_MD_EVENT_CT_SEND | PTLX_MD_HEADER_FIRST | PTLX_MD_LAYOUT, PTL_EQ_NONE, lane.sent, lane.pieces);
+    const ptl_handle_ni_t ni = adi::device.ni;
+    if (result == PTL_OK) result = lane.sent.open(ni);
+    if (result == PTL_OK) result = lane.arrived.open(ni);
+    if (result == PTL_OK) result = lane.memory.bind_all(ni, PTL_MD_EVENT_CT_SEND | PTLX_MD_HEADER_FIRST, lane.sent);
+    if (result == PTL_OK) result = lane.pieces.bind_all(ni, PTL_MD_EVENT_CT_SEND | PTLX_MD_HEADER_FIRST | PTLX_MD_LAYOUT, lane.sent);
   }
   ready_ = result == PTL_OK;
   return result;
@@ -175,14 +153,11 @@ int Wire::put(unsigned buffer, const void* start, bool in_pieces, int64_t bytes,
 
 int Wire::accept(unsigned buffer, void* start, bool in_pieces, int64_t bytes, int rank, Kind kind, int64_t number) {
   Lane& lane = lanes_[buffer];
-  ptl_me_t entry{};
-  entry.start = start;
-  entry.length = static_cast<ptl_size_t>(bytes);
-  entry.ct_handle = lane.arrived;
+  constexpr unsigned kOnce = kQuietEntry | PTL_ME_USE_ONCE | PTL_ME_EVENT_CT_COMM | PTLX_ME_COMPLETE_UNEXPECTED;
+  ptl_me_t entry =
+      client::entry_of(start, static_cast<ptl_size_t>(bytes), kOnce | (in_pieces ? PTLX_ME_LAYOUT : 0), bits(kind, number), lane.arrived);
   entry.uid = adi::device.uid;
-  entry.options = kQuietEntry | PTL_ME_USE_ONCE | PTL_ME_EVENT_CT_COMM | PTLX_ME_COMPLETE_UNEXPECTED | (in_pieces ? PTLX_ME_LAYOUT : 0);
   entry.match_id = adi::process(comm_->job_rank(rank));
-  entry.match_bits = bits(kind, number);
   ptl_handle_me_t handle;
   if (PtlMEAppend(adi::device.ni, kFilePortal, &entry, PTL_PRIORITY_LIST, nullptr, &handle) != PTL_OK) return MPI_ERR_NO_MEM;
   ++lane.entries;

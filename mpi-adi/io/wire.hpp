@@ -16,10 +16,10 @@
 #include <memory>
 #include <vector>
 
+#include "engine/client/deaths.hpp"
 #include "mpi-adi/comm/comm.hpp"
 #include "mpi-adi/io/board.hpp"
 #include "mpi-adi/io/record.hpp"
-#include "portals/portals4.h"
 #include "portals/portals4_ext.h"
 
 namespace portunus::mpi::io {
@@ -66,19 +66,21 @@ class Wire {
   ptl_match_bits_t bits(Kind kind, int64_t number) const;
 
   struct Lane {
-    ptl_handle_md_t memory = PTL_INVALID_HANDLE, pieces = PTL_INVALID_HANDLE;
-    ptl_handle_ct_t sent = PTL_INVALID_HANDLE, arrived = PTL_INVALID_HANDLE;
+    client::Counter sent, arrived;
+    client::Descriptor memory, pieces;
     ptl_size_t puts = 0, entries = 0;
+    // What may be referred to for ever stays.
+    void abandon();
   };
   const Communicator* comm_ = nullptr;
   size_t rank_ = 0, size_ = 1;
   uint64_t gathers_ = 0, operation_ = 0;
   bool broken_ = false, ready_ = false;
   std::vector<Record> records_;  // two sets, used by turns
-  std::vector<ptl_handle_ct_t> heard_;
-  std::vector<ptl_handle_me_t> entries_;
-  ptl_handle_md_t small_ = PTL_INVALID_HANDLE;
-  ptl_handle_ct_t deaths_ = PTL_INVALID_HANDLE;
+  client::Deaths deaths_;
+  client::Descriptor small_;
+  std::vector<client::Counter> heard_;
+  std::vector<client::MatchEntry> entries_;
   std::array<Board::Word, Board::kWords> words_{};
   Board::Pointer board_;
   std::array<Lane, kBuffers + 1> lanes_;

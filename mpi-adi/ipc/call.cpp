@@ -83,8 +83,7 @@ int expose(Call& call, peace_address_t to, uint64_t token, const void* out, size
 // A move that is under way is let end first: it ends, or its process does.
 void close_entry(ptl_handle_me_t& entry) {
   if (entry == PTL_INVALID_HANDLE) return;
-  while (PtlMEUnlink(entry) == PTL_IN_USE)
-    if (PtlxProgress() == 0) sched_yield();
+  client::take_out(entry);
   entry = PTL_INVALID_HANDLE;
 }
 

@@ -5,13 +5,16 @@
 // Source: Giloi and Schroeder-Preikschat, chapter 10 (COSY encapsulates the communication processor's driver).
 #pragma once
 
+#include "engine/client/numbers.hpp"
+#include "engine/client/objects.hpp"
 #include "mpi-adi/ipc/packet.hpp"
 #include "portals/portals4.h"
 #include "portals/portals4_ext.h"
 
 namespace portunus::peace {
 
-constexpr ptl_pt_index_t kReceives = 50, kTokens = 51, kSignals = 52;
+constexpr ptl_pt_index_t kReceives = client::kPeaceReceivesPortal, kTokens = client::kPeaceTokensPortal,
+                         kSignals = client::kPeaceSignalsPortal;
 constexpr size_t kEagerBytes = 8192;  // longer data stay at the sender until they are asked for
 // Requests and buffers, and beside them one of each thread: each has two events at most, and the queue has room for all.
 constexpr int kMostUnderWay = 32'768, kMostKeepers = 32'768;

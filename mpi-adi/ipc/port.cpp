@@ -78,8 +78,7 @@ int open_entries(Port& port) {
 }
 
 void close_entries(Port& port) {
-  if (port.told != PTL_INVALID_HANDLE)
-    while (PtlMEUnlink(port.told) == PTL_IN_USE) PtlxProgress();
+  if (port.told != PTL_INVALID_HANDLE) client::take_out(port.told);
   if (port.hold != PTL_INVALID_HANDLE) {
     PtlMEUnlink(port.hold);
     const ptl_me_t all = entry_for(nullptr, 0, PTL_ME_OP_PUT, port_bits(port.address.port, port.address.generation),

@@ -56,11 +56,9 @@ int open_entries(Window& window) {
 
 void close_entries(Window& window) {
   for (const ptl_handle_me_t entry : {window.memory_entry, window.control_entry})
-    while (entry != PTL_INVALID_HANDLE && PtlMEUnlink(entry) == PTL_IN_USE)
-      if (PtlxProgress() == 0) sched_yield();
+    if (entry != PTL_INVALID_HANDLE) client::take_out(entry);
   for (const ptl_handle_md_t md : {window.md, window.reporting_md})
-    while (md != PTL_INVALID_HANDLE && PtlMDRelease(md) == PTL_IN_USE)
-      if (PtlxProgress() == 0) sched_yield();
+    if (md != PTL_INVALID_HANDLE) client::release(md);
   if (window.done != PTL_INVALID_HANDLE) PtlCTFree(window.done);
 }
 

@@ -18,7 +18,6 @@ constexpr ptl_time_t kFirstLimit = 1000;  // milliseconds until a rank asks whet
 
 Waiting::~Waiting() {
   for (const ptlx_watch_t& watch : watches_) PtlxNodeUnwatch(&watch);
-  if (deaths_ != PTL_CT_NONE) PtlCTFree(deaths_);
 }
 
 bool Waiting::prepare(const GOAL_Group& group) {
@@ -26,24 +25,20 @@ bool Waiting::prepare(const GOAL_Group& group) {
   self_ = static_cast<size_t>(group.rank);
   watches_.resize(static_cast<size_t>(group.size));
   ptlx_engine_info_t engine;
-  if (PtlxEngineInfo(&engine) != PTL_OK || PtlCTAlloc(ni, &deaths_) != PTL_OK) return false;
+  if (PtlxEngineInfo(&engine) != PTL_OK || deaths_.open(ni) != PTL_OK) return false;
   crowded_ = engine.oversubscribed != 0;
   has_engine_ = std::strcmp(engine.progress, "spin") == 0 || std::strcmp(engine.progress, "offload") == 0;
   for (size_t i = 0; i < watches_.size(); ++i) {
-    ptl_process_t member{};
-    member.rank = static_cast<ptl_rank_t>(group.ranks ? group.ranks[i] : static_cast<int>(i));
+    const ptl_process_t member = client::process(static_cast<ptl_rank_t>(group.ranks ? group.ranks[i] : static_cast<int>(i)));
     if (PtlxNodeWatch(ni, member, &watches_[i]) != PTL_OK) return false;
     if (i == self_) continue;
     if (PtlxTransport(ni, member, nullptr) != PTLX_TRANSPORT_NODE) return false;
-    if (PtlxCTWatch(deaths_, member) != PTL_OK) return false;
+    if (deaths_.watch(member) != PTL_OK) return false;
   }
   return true;
 }
 
-bool Waiting::lost() const {
-  ptl_ct_event_t count;
-  return PtlxCTPeek(deaths_, &count) != PTL_OK || count.failure > 0 || (domain_ && GOAL_Domain_failed(domain_));
-}
+bool Waiting::lost() const { return deaths_.any() || (domain_ && GOAL_Domain_failed(domain_)); }
 
 void Waiting::ring() const {
   std::atomic_signal_fence(std::memory_order_seq_cst);  // the loads come after the store, see PtlxNodeRing

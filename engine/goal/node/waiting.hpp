@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "engine/client/deaths.hpp"
 #include "engine/goal/goal_domain.h"
 #include "portals/portals4_ext.h"
 
@@ -63,8 +64,8 @@ class Waiting {
   bool crowded_ = false, has_engine_ = false;
   std::atomic<bool> given_up_{false};  // by any thread that waits; of itself
   size_t self_ = 0;
-  ptl_handle_ct_t deaths_ = PTL_CT_NONE;  // of ranks of the group: its failures
-  std::vector<ptlx_watch_t> watches_;     // by rank
+  client::Deaths deaths_;              // of ranks of the group
+  std::vector<ptlx_watch_t> watches_;  // by rank
 };
 
 // Waits until so many executions have ended: GOAL_SUCCESS, also if one has failed, or GOAL_ABANDONED: it goes on.

@@ -1,8 +1,6 @@
 // by_layout.cpp: entries and puts whose memory is a function (PTLX_ME_LAYOUT, PTLX_MD_LAYOUT).
 #include "shmem/distribution/plan/by_layout.hpp"
 
-#include <sched.h>
-
 #include "shmem/distribution/plan/network.hpp"
 
 namespace portunus::distribution {
@@ -21,44 +19,29 @@ int LaidOut::open(uint32_t plan, size_t out, size_t in) {
   out_ = out;
   entries_.reserve(in);
   const ptl_handle_ni_t ni = Network::instance().ni();
-  if (const int code = PtlCTAlloc(ni, &counter_); code != PTL_OK) {
-    counter_ = PTL_CT_NONE;
-    return code;
-  }
+  if (const int code = counter_.open(ni); code != PTL_OK) return code;
   if (out == 0) return PTL_OK;
-  const ptl_md_t md{layouts_.data(), out * sizeof(ptlx_layout_t), PTLX_MD_LAYOUT | PTL_MD_EVENT_CT_SEND, PTL_EQ_NONE, counter_};
-  const int code = PtlMDBind(ni, &md, &descriptor_);
-  if (code != PTL_OK) descriptor_ = PTL_INVALID_HANDLE;
-  return code;
+  return descriptor_.bind(ni, {layouts_.data(), out * sizeof(ptlx_layout_t), PTLX_MD_LAYOUT | PTL_MD_EVENT_CT_SEND, PTL_EQ_NONE, counter_});
 }
 
 int LaidOut::watch(int pe) const { return PtlxCTWatch(counter_, process(pe)); }
 
 void LaidOut::close() {
-  for (const ptl_handle_me_t entry : entries_) unlink(entry);
+  for (const ptl_handle_me_t entry : entries_) client::take_out(entry);
   entries_.clear();
-  if (counter_ == PTL_CT_NONE) return;
-  // After a failure puts may still read the array.
-  for (int busy = 1; PtlxCTBusy(counter_, &busy) == PTL_OK && busy != 0;)
-    if (PtlxProgress() == 0) sched_yield();
-  if (descriptor_ != PTL_INVALID_HANDLE) PtlMDRelease(descriptor_);
-  PtlCTFree(counter_);
-  descriptor_ = PTL_INVALID_HANDLE;
-  counter_ = PTL_CT_NONE;
+  if (!counter_.is_open()) return;
+  counter_.await_idle();  // after a failure puts may still read the array
+  descriptor_.close();
+  counter_.close();
 }
 
 int LaidOut::receive(const Peer& peer, Kind kind, uint64_t epoch, std::byte* to) {
   const size_t i = out_ + next_in_++;
   contexts_[i] = {&peer.move, to};
-  ptl_me_t me{};
-  me.start = &layouts_[i];
-  me.length = static_cast<ptl_size_t>(peer.bytes);
-  me.ct_handle = counter_;
-  me.uid = PTL_UID_ANY;
-  me.options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE |
-               PTL_ME_EVENT_UNLINK_DISABLE | PTLX_ME_COMPLETE_UNEXPECTED | PTLX_ME_LAYOUT;
+  constexpr unsigned kOptions =
+      PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_CT_COMM | client::kQuiet | PTLX_ME_COMPLETE_UNEXPECTED | PTLX_ME_LAYOUT;
+  ptl_me_t me = client::entry_of(&layouts_[i], static_cast<ptl_size_t>(peer.bytes), kOptions, bits(kind, epoch), counter_);
   me.match_id = process(peer.pe);
-  me.match_bits = bits(kind, epoch);
   ptl_handle_me_t handle;
   const Network& network = Network::instance();
   const int code = PtlMEAppend(network.ni(), network.index(), &me, PTL_PRIORITY_LIST, nullptr, &handle);
@@ -77,10 +60,7 @@ int LaidOut::send(const Peer& peer, Kind kind, uint64_t epoch, const std::byte* 
   return code;
 }
 
-bool LaidOut::lost() const {
-  ptl_ct_event_t count;
-  return PtlxCTPeek(counter_, &count) != PTL_OK || count.failure > 0;
-}
+bool LaidOut::lost() const { return counter_.peek().failure > 0; }
 
 bool LaidOut::done(bool* lost) {
   ptl_ct_event_t count;

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "portals/portals4_ext.h"
+#include "engine/client/objects.hpp"
 #include "shmem/distribution/plan/peer.hpp"
 
 namespace portunus::distribution {
@@ -49,8 +49,8 @@ class LaidOut {
   }
 
   uint32_t plan_ = 0;
-  ptl_handle_ct_t counter_ = PTL_CT_NONE;
-  ptl_handle_md_t descriptor_ = PTL_INVALID_HANDLE;
+  client::Counter counter_;
+  client::Descriptor descriptor_;
   uint64_t begun_ = 0;
   std::vector<Context> contexts_;       // out, then in
   std::vector<ptlx_layout_t> layouts_;  // the same

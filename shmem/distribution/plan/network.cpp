@@ -1,7 +1,6 @@
 // network.cpp: opens on top of GOAL, which has the job's map already.
 #include "shmem/distribution/plan/network.hpp"
 
-#include <sched.h>
 #include <shmem.h>
 
 #include "engine/goal/goal.h"
@@ -10,13 +9,8 @@
 
 namespace portunus::distribution {
 
-void unlink(ptl_handle_me_t entry) {
-  while (PtlMEUnlink(entry) == PTL_IN_USE)
-    if (PtlxProgress() == 0) sched_yield();
-}
-
 Network& Network::instance() {
-  static Network network;
+  static Network& network = *new Network;  // also for a process that ends without freeing its plans
   return network;
 }
 
@@ -29,15 +23,8 @@ int Network::open() {
   // The same interface that GOAL has opened and given the job's map.
   int code = PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_LOGICAL, PTL_PID_ANY, nullptr, nullptr, &ni_);
   if (code == PTL_OK) code = PtlPTAlloc(ni_, 0, PTL_EQ_NONE, kIndex, &index_);
-  if (code == PTL_OK) {
-    ptl_me_t keeper{};  // messages that come before their receives
-    keeper.ct_handle = PTL_CT_NONE;
-    keeper.uid = PTL_UID_ANY;
-    keeper.options = PTL_ME_OP_PUT | PTLX_ME_HOLD;
-    keeper.match_id = process(static_cast<int>(PTL_RANK_ANY));
-    keeper.ignore_bits = ~ptl_match_bits_t{0};
-    code = PtlMEAppend(ni_, index_, &keeper, PTL_OVERFLOW_LIST, nullptr, &keeper_);
-  }
+  // Messages that come before their receives.
+  if (code == PTL_OK) code = keeper_.append(ni_, index_, client::entry_for_all(PTL_ME_OP_PUT | PTLX_ME_HOLD), PTL_OVERFLOW_LIST);
   bases_.assign(static_cast<size_t>(shmem_n_pes()), {});
   shmem_barrier_all();  // a message that came before its portal table entry would be lost
   if (code == PTL_OK) return CCC_SUCCESS;
@@ -49,11 +36,10 @@ int Network::open() {
 void Network::close(bool lost) {
   if (lost || --users_ > 0) return;
   shmem_barrier_all();
-  if (keeper_ != PTL_INVALID_HANDLE) {
-    unlink(keeper_);
+  if (keeper_.is_open()) {
+    keeper_.close();
     PtlPTFree(ni_, index_);
   }
-  keeper_ = PTL_INVALID_HANDLE;
   if (ni_ != PTL_INVALID_HANDLE) PtlNIFini(ni_);
   ni_ = PTL_INVALID_HANDLE;
   bases_.clear();

@@ -10,15 +10,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "portals/portals4_ext.h"
+#include "engine/client/numbers.hpp"
+#include "engine/client/objects.hpp"
 
 namespace portunus::distribution {
 
-inline ptl_process_t process(int pe) {
-  ptl_process_t id{};
-  id.rank = static_cast<ptl_rank_t>(pe);
-  return id;
-}
+inline ptl_process_t process(int pe) { return client::process(static_cast<ptl_rank_t>(pe)); }
 
 // Where something lies in a process's node memory.
 struct NodePlace {
@@ -42,7 +39,7 @@ class Network {
   uint32_t next_plan() { return ++plans_; }
   int take_context();
   void give_context(int context) { contexts_.reset(static_cast<size_t>(context)); }
-  static unsigned goal_context(int context) { return kLastContext - static_cast<unsigned>(context); }
+  static unsigned goal_context(int context) { return client::kLastPlanContext - static_cast<unsigned>(context); }
 
   // Whether `memory`, of so many bytes, is this process's node memory, and where.
   bool find(const void* memory, uint64_t bytes, NodePlace* place) const;
@@ -51,20 +48,16 @@ class Network {
 
  private:
   static constexpr unsigned kBlocks = 8;
-  static constexpr ptl_pt_index_t kIndex = 44;
-  // OpenSHMEM's teams have the upper half of the contexts, MPI's communicators the lower one from below.
-  static constexpr unsigned kLastContext = 16383, kMostPlans = 1024;
+  static constexpr ptl_pt_index_t kIndex = client::kDistributionPortal;
+  static constexpr unsigned kMostPlans = 1024;
 
   int users_ = 0;
   ptl_handle_ni_t ni_ = PTL_INVALID_HANDLE;
   ptl_pt_index_t index_ = 0;
-  ptl_handle_me_t keeper_ = PTL_INVALID_HANDLE;
+  client::MatchEntry keeper_;
   uint32_t plans_ = 0;
   std::bitset<kMostPlans> contexts_;
   std::vector<std::array<std::byte*, kBlocks>> bases_;  // of each PE, once asked for
 };
-
-// Takes an entry out however long a message still works in it.
-void unlink(ptl_handle_me_t entry);
 
 }  // namespace portunus::distribution

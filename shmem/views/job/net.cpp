@@ -13,12 +13,8 @@ namespace {
 
 constexpr uint32_t kWatchBit = 1u << 30;
 
-ptl_process_t process(int pe) {
-  ptl_process_t id;
-  id.rank = static_cast<ptl_rank_t>(pe);
-  return id;
-}
-ptl_size_t address(const void* p) { return reinterpret_cast<uintptr_t>(p); }
+using client::address;
+ptl_process_t process(int pe) { return client::process(static_cast<ptl_rank_t>(pe)); }
 
 void check(int code, const char* call) {
   if (code != PTL_OK) end_job("%s failed with Portals return code %d", call, code);
@@ -42,13 +38,7 @@ void Net::open(char* block, size_t bytes, int me, int processes) {
   check(PtlxJobMap(ni_), "PtlxJobMap");
   check(PtlPTAlloc(ni_, 0, PTL_EQ_NONE, PTL_PT_ANY, &index_), "PtlPTAlloc");
   check(PtlPTAlloc(ni_, 0, PTL_EQ_NONE, PTL_PT_ANY, &stream_index_), "PtlPTAlloc");
-  ptl_me_t me_all{};
-  me_all.start = block;
-  me_all.length = bytes;
-  me_all.ct_handle = PTL_CT_NONE;
-  me_all.options = PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE |
-                   PTL_ME_EVENT_UNLINK_DISABLE;
-  me_all.match_id.rank = PTL_RANK_ANY;
+  ptl_me_t me_all = client::entry_of(block, bytes, PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_SUCCESS_DISABLE | client::kQuiet, 0);
   me_all.ignore_bits = ~ptl_match_bits_t{0};
   check(PtlGetUid(ni_, &me_all.uid), "PtlGetUid");
   check(PtlMEAppend(ni_, index_, &me_all, PTL_PRIORITY_LIST, nullptr, &entry_), "PtlMEAppend");
@@ -57,7 +47,7 @@ void Net::open(char* block, size_t bytes, int me, int processes) {
   bind(memory_md_, 0, PTL_CT_NONE);
   bases_.assign(static_cast<size_t>(processes), nullptr);
   watches_.assign(static_cast<size_t>(processes), {});
-  deaths_.assign(static_cast<size_t>(processes), PTL_CT_NONE);
+  deaths_.resize(static_cast<size_t>(processes));
   dead_.assign(static_cast<size_t>(processes), 0);
   for (int pe = 0; pe < processes; ++pe) {
     char* base = static_cast<char*>(shmem_ptr(block, pe));
@@ -71,7 +61,8 @@ void Net::open(char* block, size_t bytes, int me, int processes) {
 }
 
 void Net::close() {
-  while (PtlMEUnlink(entry_) == PTL_IN_USE) PtlxProgress();
+  client::take_out(entry_);
+  deaths_.clear();
   PtlNIFini(ni_);
   ni_ = PTL_INVALID_HANDLE;
 }
@@ -79,8 +70,8 @@ void Net::close() {
 // A failure would end all later waits at once: so there is a fresh counter after one.
 void Net::renew_replies() {
   if (replies_ != PTL_CT_NONE) {
-    while (PtlMDRelease(reply_md_) == PTL_IN_USE) PtlxProgress();
-    while (PtlMDRelease(volatile_md_) == PTL_IN_USE) PtlxProgress();
+    client::release(reply_md_);
+    client::release(volatile_md_);
     PtlCTFree(replies_);
   }
   check(PtlCTAlloc(ni_, &replies_), "PtlCTAlloc");
@@ -240,7 +231,7 @@ bool Net::settled(const Batch& batch) const {
 }
 
 void Net::end(Batch& batch) {
-  while (PtlMDRelease(batch.md) == PTL_IN_USE) PtlxProgress();
+  client::release(batch.md);
   PtlCTFree(batch.count);
   batch = {};
 }
@@ -280,8 +271,8 @@ bool Net::is_over(const Delivery& delivery) const {
 
 bool Net::finished(Delivery& delivery) {
   if (waiting_ || !is_over(delivery)) return false;
-  for (ptl_handle_md_t md : {delivery.md, delivery.last_md})
-    while (PtlMDRelease(md) == PTL_IN_USE) PtlxProgress();
+  client::release(delivery.md);
+  client::release(delivery.last_md);
   PtlCTFree(delivery.acks);
   PtlCTFree(delivery.last);
   delivery = {};
@@ -292,14 +283,12 @@ bool Net::dead(int pe) {
   const size_t p = static_cast<size_t>(pe);
   if (dead_[p]) return true;
   if (pe == me_) return false;
-  if (deaths_[p] == PTL_CT_NONE) {
+  if (!deaths_[p].is_open()) {
     if (waiting_) return false;
-    check(PtlCTAlloc(ni_, &deaths_[p]), "PtlCTAlloc");
-    check(PtlxCTWatch(deaths_[p], process(pe)), "PtlxCTWatch");
+    check(deaths_[p].open(ni_), "watching a process");
+    check(deaths_[p].watch(process(pe)), "watching a process");
   }
-  ptl_ct_event_t count{};
-  check(PtlxCTPeek(deaths_[p], &count), "PtlxCTPeek");
-  dead_[p] = count.failure != 0;
+  dead_[p] = deaths_[p].any();
   return dead_[p];
 }
 

@@ -9,9 +9,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <vector>
 
-#include "portals/portals4_ext.h"
+#include "engine/client/deaths.hpp"
 
 namespace portunus::views {
 
@@ -152,7 +153,7 @@ class Net {
   uint64_t one_ = 1;  // what add_when adds
   std::vector<char*> bases_;
   std::vector<ptlx_watch_t> watches_;
-  std::vector<ptl_handle_ct_t> deaths_;
+  std::deque<client::Deaths> deaths_;  // of each process, once asked for
   std::vector<uint8_t> dead_;
   bool waiting_ = false, failed_ = false, any_far_ = false, oversubscribed_ = false;
   int me_ = 0;

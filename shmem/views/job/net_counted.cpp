@@ -7,12 +7,8 @@
 namespace portunus::views {
 namespace {
 
-ptl_process_t process(int pe) {
-  ptl_process_t id;
-  id.rank = static_cast<ptl_rank_t>(pe);
-  return id;
-}
-ptl_size_t address(const void* p) { return reinterpret_cast<uintptr_t>(p); }
+using client::address;
+ptl_process_t process(int pe) { return client::process(static_cast<ptl_rank_t>(pe)); }
 void check(int code, const char* call) {
   if (code != PTL_OK) end_job("%s failed with Portals return code %d", call, code);
 }
@@ -22,14 +18,8 @@ void check(int code, const char* call) {
 ptl_handle_ct_t Net::count_puts(ptl_match_bits_t bits, size_t offset, size_t bytes) {
   ptl_handle_ct_t count;
   check(PtlCTAlloc(ni_, &count), "PtlCTAlloc");
-  ptl_me_t me{};
-  me.start = block_ + offset;
-  me.length = bytes;
-  me.ct_handle = count;
-  me.options = PTL_ME_OP_PUT | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE |
-               PTL_ME_EVENT_UNLINK_DISABLE;
-  me.match_id.rank = PTL_RANK_ANY;
-  me.match_bits = bits;
+  constexpr unsigned kOptions = PTL_ME_OP_PUT | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_SUCCESS_DISABLE | client::kQuiet;
+  ptl_me_t me = client::entry_of(block_ + offset, bytes, kOptions, bits, count);
   check(PtlGetUid(ni_, &me.uid), "PtlGetUid");
   ptl_handle_me_t entry;
   check(PtlMEAppend(ni_, stream_index_, &me, PTL_PRIORITY_LIST, nullptr, &entry), "PtlMEAppend");
