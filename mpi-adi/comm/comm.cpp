@@ -74,10 +74,7 @@ bool open_communicators(int rank, int size) {
   return true;
 }
 
-// MPI_COMM_SELF's attributes are deleted first: that is how libraries learn of the end (MPI-5.0, 11.2.4).
 void close_communicators() {
-  self().attributes.clear(MPI_COMM_SELF);
-  world().attributes.clear(MPI_COMM_WORLD);
   communicators.for_each([](Communicator& comm) {
     collectives::forget(comm);
     mitigation::forget(comm);

@@ -18,6 +18,7 @@
 #include <functional>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "engine/client/numbers.hpp"
 #include "engine/client/objects.hpp"
@@ -172,6 +173,20 @@ class Turn {
 };
 extern Turn turn;
 
+// Requests that go on with functions of the user, which run when the turn is given back: they may call MPI.
+// Thread: run: any; all else: the holder of the turn.
+class PutOff {
+ public:
+  void add(Request& request) { all_.push_back(&request); }
+  bool any() const { return !all_.empty(); }
+  // Gives the turn back first.
+  [[gnu::noinline]] void run();
+
+ private:
+  std::vector<Request*> all_;
+};
+extern PutOff put_off;
+
 // Fills in the result of the event's request.
 void complete(const ptl_event_t& event);
 // The result of a request is filled in: whoever waits for it may see that. `by_any_thread`: the caller may be one that never calls MPI.
@@ -179,9 +194,10 @@ void conclude(Request& request, bool by_any_thread = false);
 // Events were lost or waits were aborted: no request can be trusted any more. Ends the job.
 [[noreturn, gnu::cold]] void give_up(int ptl_error);
 
-// Waits for events as PtlxEQTake does, or until done(), and completes what they tell of; false: there were none.
+// Waits for events as PtlxEQTake does, or until done(), and completes what they tell of.
+enum class Taken : uint8_t { none, some, put_off };  // put_off: of some the rest is to be run without the turn
 template <class Done>
-bool take_some(const Done& done, ptl_time_t timeout) {
+Taken take_some(const Done& done, ptl_time_t timeout) {
   constexpr unsigned kMost = 16;
   ptl_event_t events[kMost];
   unsigned taken;
@@ -190,13 +206,14 @@ bool take_some(const Done& done, ptl_time_t timeout) {
   const int result = PtlxEQTake(device.eq, timeout, events, kMost, &taken, device.threaded ? nullptr : &device.recorded, is_done,
                                 const_cast<void*>(static_cast<const void*>(&done)));
   if (result != PTL_OK) [[unlikely]] {
-    if (result == PTL_EQ_EMPTY) return false;
+    if (result == PTL_EQ_EMPTY) return Taken::none;
     give_up(result);
   }
+  if (taken == 0) return Taken::some;
   const bool nested = std::exchange(device.completes, true);
   for (unsigned i = 0; i < taken; ++i) complete(events[i]);
   device.completes = nested;
-  return true;
+  return put_off.any() && !nested ? Taken::put_off : Taken::some;
 }
 
 // Returns when done(), stepping the engine and completing requests meanwhile.
@@ -204,7 +221,11 @@ template <class Done>
 void wait_until(Done&& done) {
   if (done()) return;
   if (device.threaded && !turn.take_unless(done)) return;
-  while (!done()) take_some(done, PTL_TIME_FOREVER);
+  while (!done()) {
+    if (take_some(done, PTL_TIME_FOREVER) != Taken::put_off) continue;
+    put_off.run();
+    if (device.threaded && !turn.take_unless(done)) return;
+  }
   if (device.threaded) turn.give_back();
 }
 
@@ -213,9 +234,10 @@ template <class Done>
 bool poll_until(Done&& done) {
   if (done()) return true;
   if (device.threaded && !turn.try_take()) return done();
-  while (!done() && take_some(done, 0)) {
-  }
-  if (device.threaded) turn.give_back();
+  Taken taken = Taken::some;
+  while (!done() && taken == Taken::some) taken = take_some(done, 0);
+  if (taken == Taken::put_off) put_off.run();
+  else if (device.threaded) turn.give_back();
   return done();
 }
 

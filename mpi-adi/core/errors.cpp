@@ -27,6 +27,7 @@ const char* failure_text(ptl_ni_fail_t failure) {
 }
 
 thread_local const RaisedAt* innermost = nullptr;
+thread_local RaisedLater* keeper = nullptr;
 
 // A user's handler that calls MPI is no part of the call that failed.
 class Outside {
@@ -50,6 +51,34 @@ RaisedAt::RaisedAt(Subject subject, void* handle, MPI_Errhandler errhandler, con
     : RaisedAt(Origin{subject, handle, errhandler, name}) {}
 RaisedAt::~RaisedAt() { innermost = outer_; }
 
+RaisedLater::RaisedLater() : outer_(std::exchange(keeper, this)) {}
+RaisedLater::~RaisedLater() { keeper = outer_; }
+
+void RaisedLater::keep(const Origin& origin, const char* function, int code, const char* cause, va_list arguments) {
+  if (code_ != MPI_SUCCESS) return;
+  char what[512];
+  std::vsnprintf(what, sizeof what, cause, arguments);
+  origin_ = origin;
+  name_ = origin.name;
+  function_ = function;
+  cause_ = what;
+  code_ = code;
+}
+
+int RaisedLater::result(int error) {
+  keeper = outer_;
+  if (code_ == MPI_SUCCESS) return error;
+  origin_.name = name_.c_str();
+  const auto now = [this](const char* cause, ...) {
+    va_list arguments;
+    va_start(arguments, cause);
+    const int result = raise_at(origin_, function_.c_str(), code_, cause, arguments);
+    va_end(arguments);
+    return result;
+  };
+  return now("%s", cause_.c_str());
+}
+
 MPI_Errhandler errhandler_of_nothing() {
   if (innermost != nullptr) return innermost->origin().errhandler;
   if (phase.load(std::memory_order_acquire) != Phase::running) return MPI_ERRORS_ARE_FATAL;
@@ -57,6 +86,7 @@ MPI_Errhandler errhandler_of_nothing() {
 }
 
 int raise_at(const Origin& origin, const char* function, int code, const char* cause, va_list arguments) {
+  if (keeper != nullptr) return keeper->keep(origin, function, code, cause, arguments), code;
   const bool running = phase.load(std::memory_order_acquire) == Phase::running;
   const MPI_Errhandler handler = origin.errhandler;
   if (handler == MPI_ERRORS_RETURN) return code;

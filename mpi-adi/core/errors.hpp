@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdarg>
+#include <string>
 
 #include "mpi-adi/comm/comm.hpp"
 #include "mpi-adi/core/errhandler.hpp"
@@ -38,6 +39,25 @@ class RaisedAt {
  private:
   Origin origin_;
   const RaisedAt* outer_;
+};
+
+// What the calling thread raises while it lives waits for result(): the caller has locked something, and error handlers may call MPI.
+class RaisedLater {
+ public:
+  RaisedLater();
+  ~RaisedLater();
+  RaisedLater(const RaisedLater&) = delete;
+  RaisedLater& operator=(const RaisedLater&) = delete;
+  // The first error, of Origin and so on.
+  void keep(const Origin& origin, const char* function, int code, const char* cause, va_list arguments);
+  // Once nothing is locked: raises what was kept. Answers `error`, or what the handler has made of it.
+  int result(int error);
+
+ private:
+  RaisedLater* outer_;
+  Origin origin_;
+  std::string function_, name_, cause_;
+  int code_ = MPI_SUCCESS;
 };
 
 // That of errors without an object.

@@ -49,13 +49,17 @@ int give_kind(const char* function, int combiner, std::vector<int> asked, MPI_Da
   if (int error = check_running(function)) return error;
   if (int error = check_results(function, nullptr, {result})) return error;
   if (base == MPI_DATATYPE_NULL) return raise(function, nullptr, MPI_ERR_ARG, "no kind of this type has such a precision or range");
-  std::lock_guard lock(made_lock);
+  RaisedLater later;
+  std::unique_lock lock(made_lock);
   for (Datatype* type : made()) {
     if (type->combiner != combiner || type->integers != asked) continue;
     *result = handle_of(type);
     return MPI_SUCCESS;
   }
-  if (int error = hand_out(function, {{find_type(base), 0, 1}}, Recipe(combiner, std::move(asked)), result)) return error;
+  if (int error = hand_out(function, {{find_type(base), 0, 1}}, Recipe(combiner, std::move(asked)), result)) {
+    lock.unlock();
+    return later.result(error);
+  }
   Datatype* type = find_type(*result);
   type->committed = true;
   type->kind_of = find_type(base);
@@ -120,8 +124,11 @@ extern "C" int PMPI_Abi_set_fortran_info(MPI_Info info) {
       if (key == fixed.key && value != std::to_string(size_of(fixed.type)))
         return raise(kName, nullptr, MPI_ERR_ABI, "%s is %s there, but %lld here", fixed.key, value.c_str(),
                      static_cast<long long>(size_of(fixed.type)));
-  std::lock_guard lock(told);
-  if (sizes_told) return raise(kName, nullptr, MPI_ERR_ABI, "this has been told already");
+  std::unique_lock lock(told);
+  if (sizes_told) {
+    lock.unlock();
+    return raise(kName, nullptr, MPI_ERR_ABI, "this has been told already");
+  }
   sizes_told = true;
   sizes = given;
   return MPI_SUCCESS;
@@ -132,10 +139,11 @@ MPI_WEAK_NAME(Abi_set_fortran_info)
 extern "C" int PMPI_Abi_get_fortran_info(MPI_Info* info) {
   static constexpr char kName[] = "MPI_Abi_get_fortran_info";
   if (int error = check_results(kName, nullptr, {info})) return error;
-  std::lock_guard lock(told);
+  std::unique_lock lock(told);
   *info = MPI_INFO_NULL;
   if (!sizes_told) return MPI_SUCCESS;
   *info = make_info(sizes);
+  lock.unlock();
   return *info != MPI_INFO_NULL ? MPI_SUCCESS : raise(kName, nullptr, MPI_ERR_NO_MEM, "too many infos are in use");
 }
 MPI_WEAK_NAME(Abi_get_fortran_info)

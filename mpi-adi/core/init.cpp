@@ -128,9 +128,7 @@ int init(const char* function, int required) {
 
 bool running() { return world_phase.load(std::memory_order_acquire) == Phase::running; }
 
-}  // namespace
-
-int begin_use(const char* function, int level) {
+int add_user(const char* function, int level) {
   std::lock_guard lock(users_mutex);
   if (users == 0 && resting) {
     wake(level == MPI_THREAD_MULTIPLE);
@@ -143,7 +141,7 @@ int begin_use(const char* function, int level) {
   return MPI_SUCCESS;
 }
 
-int end_use(const char* function, bool may_rest) {
+int remove_user(const char* function, bool may_rest) {
   std::lock_guard lock(users_mutex);
   if (users > 1) {
     --users;
@@ -157,6 +155,17 @@ int end_use(const char* function, bool may_rest) {
   if (int error = stop(function)) return error;
   users = 0;
   return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int begin_use(const char* function, int level) {
+  RaisedLater later;
+  return later.result(add_user(function, level));
+}
+int end_use(const char* function, bool may_rest) {
+  RaisedLater later;
+  return later.result(remove_user(function, may_rest));
 }
 
 bool world_is_over() { return world_phase.load(std::memory_order_acquire) == Phase::over; }
@@ -210,8 +219,10 @@ MPI_WEAK_NAME(Is_thread_main)
 extern "C" int PMPI_Finalize() {
   static constexpr char kName[] = "MPI_Finalize";
   if (!running()) return raise_not_running(kName);
-  // Before anything else ends: delete functions may call MPI still (MPI-5.0, 11.2.4).
+  // Before anything else ends, and with nothing locked: delete functions may call MPI still. MPI_COMM_SELF's are called first, as that is
+  // how libraries learn of the end (MPI-5.0, 11.2.4).
   self().attributes.clear(MPI_COMM_SELF);
+  world().attributes.clear(MPI_COMM_WORLD);
   if (int error = end_use(kName, false)) return error;
   world_phase.store(Phase::over, std::memory_order_release);
   return MPI_SUCCESS;

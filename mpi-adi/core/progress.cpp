@@ -53,6 +53,13 @@ State mark_done(Request& request, bool by_any_thread) {
 }  // namespace
 
 Turn turn;
+PutOff put_off;
+
+void PutOff::run() {
+  const std::vector<Request*> mine = std::exchange(all_, {});
+  if (device.threaded) turn.give_back();
+  for (Request* request : mine) request->attached->run_users(*request);
+}
 
 void complete(const ptl_event_t& event) {
   if (event.type == PTL_EVENT_PT_DISABLED) [[unlikely]]
@@ -124,7 +131,12 @@ int send_laid_out(Request* request, bool synchronous, const ptlx_layout_t& layou
 void wait_patiently(const std::function<bool()>& done, const std::function<void()>& overdue) {
   if (done() || (device.threaded && !turn.take_unless(done))) return;
   for (ptl_time_t patience = kPatience; !done();) {
-    if (take_some(done, patience)) continue;
+    const Taken taken = take_some(done, patience);
+    if (taken == Taken::put_off) {
+      put_off.run();
+      if (device.threaded && !turn.take_unless(done)) return;
+    }
+    if (taken != Taken::none) continue;
     patience *= 2;
     overdue();
   }
@@ -135,9 +147,11 @@ int PendingSteps::look(void*) {
   // Without threads it is for the one that calls MPI, and for none that waits for another library of the process.
   if (device.threaded ? !turn.try_take() : device.completes || device.thread != &this_thread) return 0;
   bool any = false;
-  while (take_some([] { return false; }, 0)) any = true;
-  if (device.threaded) turn.give_back();
-  return any;
+  Taken taken;
+  while ((taken = take_some([] { return false; }, 0)) == Taken::some) any = true;
+  if (taken == Taken::put_off) put_off.run();
+  else if (device.threaded) turn.give_back();
+  return any || taken == Taken::put_off;
 }
 
 int PendingSteps::open() {

@@ -149,37 +149,33 @@ Moved transfer(File& file, const Placed& placed, const Memory& memory, int64_t s
   return transfer_runs(file.drive, placed, memory, skip, false);
 }
 
-Converted::Converted(Access& access) : access_(access) {
+void convert(Access& access) {
   if (access.result.error != MPI_SUCCESS || access.bytes == 0) return;
   if (access.view->representation->is_native()) {
-    memory_ = {static_cast<std::byte*>(access.buf), layout_of(*access.type, access.count)};
+    access.memory = {static_cast<std::byte*>(access.buf), layout_of(*access.type, access.count)};
     return;
   }
-  scratch_ = std::make_unique<Scratch>(static_cast<size_t>(access.bytes));
-  if (scratch_->data() == nullptr) {
-    access.fail(MPI_ERR_NO_MEM, "there is no memory for converted data");
-    return;
-  }
-  memory_ = {scratch_->data(), Layout::run(0, access.bytes)};
-  if (!access.writes) return;
-  if (access.view->representation->write(access.buf, *access.type, access.count, scratch_->data(), access.bytes) != MPI_SUCCESS)
+  access.converted = std::make_unique<Scratch>(static_cast<size_t>(access.bytes));
+  std::byte* const scratch = access.converted->data();
+  if (scratch == nullptr) return access.fail(MPI_ERR_NO_MEM, "there is no memory for converted data");
+  access.memory = {scratch, Layout::run(0, access.bytes)};
+  if (access.writes && access.view->representation->write(access.buf, *access.type, access.count, scratch, access.bytes) != MPI_SUCCESS)
     access.fail(MPI_ERR_CONVERSION, "the data representation's function for writing failed");
 }
 
-void Converted::finish(int64_t bytes) {
-  Result& result = access_.result;
-  if (!scratch_) {
-    result.bytes = bytes;
+void finish(Access& access) {
+  const std::unique_ptr<Scratch> converted = std::move(access.converted);
+  if (!converted || converted->data() == nullptr) return;
+  const int64_t moved = access.result.bytes;
+  if (access.writes) {
+    const bool all = moved == access.bytes;
+    access.result.bytes = all ? access.count * access.type->size
+                              : moved / std::max<int64_t>(access.bytes / std::max<MPI_Count>(access.count, 1), 1) * access.type->size;
     return;
   }
-  if (access_.writes) {
-    const bool all = bytes == access_.bytes;
-    result.bytes = all ? access_.count * access_.type->size
-                       : bytes / std::max<int64_t>(access_.bytes / std::max<MPI_Count>(access_.count, 1), 1) * access_.type->size;
-    return;
-  }
-  if (access_.view->representation->read(access_.buf, *access_.type, access_.count, scratch_->data(), bytes, result.bytes) != MPI_SUCCESS)
-    access_.fail(MPI_ERR_CONVERSION, "the data representation's function for reading failed");
+  if (access.view->representation->read(access.buf, *access.type, access.count, converted->data(), moved, access.result.bytes) !=
+      MPI_SUCCESS)
+    access.fail(MPI_ERR_CONVERSION, "the data representation's function for reading failed");
 }
 
 namespace {
@@ -212,21 +208,19 @@ void carry_out(Access& access, Prefer prefer) {
   Placed placed;
   if (!access.view->tiling.range(access.from, access.bytes, placed))
     access.fail(MPI_ERR_ARG, "the access lies beyond what a file can hold");
-  Converted converted(access);
   if (access.result.error != MPI_SUCCESS) return;
   const RangeLock lock(file, placed, access.writes);
   Moved moved{0, lock.error};
-  if (lock.error == 0) moved = transfer(file, placed, converted.memory(), 0, access.writes, prefer);
+  if (lock.error == 0) moved = transfer(file, placed, access.memory, 0, access.writes, prefer);
   if (moved.error != 0) access.fail(class_of_errno(moved.error), "the system says", moved.error);
-  converted.finish(moved.bytes);
+  access.result.bytes = moved.bytes;
 }
 
 bool carry_out_soon(Access& access) {
   if (access.result.error != MPI_SUCCESS) return true;
   const Tiling& tiling = access.view->tiling;
   if (!tiling.is_dense() || !access.view->representation->is_native() || access.file->atomic.load(std::memory_order_relaxed)) return false;
-  const Memory memory{static_cast<std::byte*>(access.buf), layout_of(*access.type, access.count)};
-  std::byte* run = memory.run();
+  std::byte* run = access.memory.run();
   Placed placed;
   if (access.bytes == 0) return true;
   if (run == nullptr || !tiling.range(access.from, access.bytes, placed)) return false;

@@ -1,7 +1,8 @@
 // access.hpp: one access to a file's data as it was called, and carrying it out by this process alone.
 //
-// Thread: whoever carries it out, one at a time per access. Invariants: the datatype and the view are held from the call to
-// the end. Source: MPI-5.0, 14.4, 14.6.1 (atomic mode); Thakur, Gropp, Lusk 1999 (data sieving).
+// Thread: whoever carries it out, one at a time per access; the thread that calls MPI converts, before and afterwards, as that may call
+// functions of the user. Invariants: the datatype and the view are held from the call to the end. Source: MPI-5.0, 14.4, 14.6.1 (atomic
+// mode); Thakur, Gropp, Lusk 1999 (data sieving).
 #pragma once
 
 #include <cstdint>
@@ -37,7 +38,9 @@ struct Access {
   MPI_Count count = 0;
   int64_t from = 0;   // position in the view, bytes
   int64_t bytes = 0;  // in the file
-  Result result;      // an error that is known before
+  Result result;      // an error that is known before; `bytes`: of the file until finish()
+  Memory memory;      // in the file's representation: the user's, or `converted`
+  std::unique_ptr<Scratch> converted;
 
   Access() = default;
   ~Access() {
@@ -54,6 +57,8 @@ struct Access {
     std::swap(from, other.from);
     std::swap(bytes, other.bytes);
     std::swap(result, other.result);
+    std::swap(memory, other.memory);
+    std::swap(converted, other.converted);
     return *this;
   }
   void fail(int error, const char* cause, int system_error = 0) {
@@ -64,19 +69,9 @@ struct Access {
   }
 };
 
-// The access's memory in the file's representation: the user's, or scratch memory that is converted before or afterwards.
-class Converted {
- public:
-  explicit Converted(Access& access);
-  const Memory& memory() const { return memory_; }
-  // So many bytes of the file were moved: sets the access's result.
-  void finish(int64_t bytes);
-
- private:
-  Access& access_;
-  Memory memory_;
-  std::unique_ptr<Scratch> scratch_;
-};
+// Before an access is carried out, and afterwards: converts what is written, and what was read.
+void convert(Access& access);
+void finish(Access& access);
 
 // Moves the data between memory, from its byte `skip` on, and the file. errno and how many bytes, from the front.
 enum class Prefer : uint8_t { what_fits, mapping };  // mapping: these data were accessed so before

@@ -1,4 +1,6 @@
 // operation.cpp: checking an access, moving the file pointers, and doing it now or later.
+//
+// What runs functions of the user (error handlers, conversions of a data representation) is done by the thread that calls MPI.
 #include "mpi-adi/io/operation.hpp"
 
 #include "mpi-adi/core/adi.hpp"
@@ -121,9 +123,16 @@ class Operation final : public Attachment {
   explicit Operation(MPI_File handle) : handle_(handle) {}
 
   int query(Request&, MPI_Status* status) override {
+    end();
     set_result(status, result);
     return result.error;
   }
+  // Nobody asks again: what is read is converted here.
+  int freed(Request& request) override {
+    if (converts()) adi::wait(request), end();
+    return MPI_SUCCESS;
+  }
+  bool converts() const { return access.converted && !access.writes; }
   int raise_error(const char* function, const Request&, int) override { return raise_result(function, files.find(handle_), result); }
 
   Access access;
@@ -131,13 +140,19 @@ class Operation final : public Attachment {
   Result result;
 
  private:
+  void end() {
+    if (!access.converted) return;
+    finish(access);
+    result = access.result;
+  }
+
   MPI_File handle_;
 };
 
 void complete(Request& request, Operation& operation) {
   File& file = *operation.access.file;
   operation.result = operation.access.result;
-  operation.access = Access();
+  if (!operation.access.converted) operation.access = Access();
   adi::signal(request);  // the request may be gone from now on
   file.end();
 }
@@ -225,8 +240,10 @@ int move(const Kind& kind, MPI_File fh, const Given& given, MPI_Status* status) 
   prepare(kind, *file, given, access, units);
   find_place(kind, *file, given, units, access);
   if (!ends_here(kind, access)) {
+    convert(access);
     if (kind.together) file->collectives.drain();
-    carry_out(kind, units, access);
+    if (!ends_here(kind, access)) carry_out(kind, units, access);
+    finish(access);
   }
   set_result(status, access.result);
   return raise_result(kind.function, file, access.result);
@@ -241,6 +258,7 @@ int begin_move(const Kind& kind, MPI_File fh, const Given& given, MPI_Request* r
   int64_t units;
   prepare(kind, *file, given, access, units);
   find_place(kind, *file, given, units, access);
+  if (!ends_here(kind, access)) convert(access);
   if (ends_here(kind, access)) return raise_result(kind.function, file, access.result);
   return post(kind, *file, std::move(access), units, request);
 }
@@ -253,6 +271,7 @@ int begin_split(const Kind& kind, MPI_File fh, const Given& given) {
   int64_t units;
   prepare(kind, *file, given, access, units);
   find_place(kind, *file, given, units, access);
+  convert(access);
   const Result known = access.result;
   MPI_Request request = MPI_REQUEST_NULL;
   if (int error = post(kind, *file, std::move(access), units, &request)) return error;

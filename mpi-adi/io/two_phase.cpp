@@ -128,11 +128,8 @@ void carry_out_together(Access& access) {
   if (access.result.error != MPI_SUCCESS) return;
   const Way way = way_of(file, shares, access.writes);
   if (way != Way::together) return carry_out(access, way == Way::mapped ? Prefer::mapping : Prefer::what_fits);
-  Converted converted(access);
-  int64_t bytes = 0;
-  if (int error = exchange_and_move(access, placed, converted.memory(), shares, bytes))
-    return access.fail(error, "a rank cannot be reached; it has probably ended");
-  converted.finish(bytes);
+  if (int error = exchange_and_move(access, placed, access.memory, shares, access.result.bytes))
+    access.fail(error, "a rank cannot be reached; it has probably ended");
 }
 
 }  // namespace portunus::mpi::io

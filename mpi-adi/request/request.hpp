@@ -40,6 +40,8 @@ class Attachment {
   virtual ~Attachment() = default;
   // The operation has ended and its result is filled in, but nobody has seen it yet: may change the result.
   virtual void completed(Request&) {}
+  // What `completed` has put off because it runs functions of the user, which may call MPI: called without the turn (adi::PutOff).
+  virtual void run_users(Request&) {}
   // MPI_Start of an inactive request whose state is `active` already; answers an error class (raised), and leaves the request
   // `done` if nothing is to come.
   virtual int start(Request&) { return MPI_ERR_REQUEST; }
