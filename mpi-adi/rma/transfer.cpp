@@ -1,7 +1,7 @@
 // transfer.cpp: what put, get and accumulate do.
 //
 // Accumulates that Portals has no atomic for (pairs of value and place) are done under a lock of the target: they are atomic
-// among themselves.
+// among themselves. On memory that this process maps the lock and the data are reached by loads and stores, else by messages.
 // Source: MPI-5.0, 12.3, 12.7.1 (atomicity).
 #include <sched.h>
 
@@ -120,15 +120,24 @@ namespace {
 class Combining {
  public:
   Combining(const char* function, const Access& access) : function_(function), access_(access) {
-    do {
-      error_ = change(0, 1);
-      if (error_ == MPI_SUCCESS && old_ != 0 && PtlxProgress() == 0) sched_yield();
-    } while (error_ == MPI_SUCCESS && old_ != 0);
+    while (is_mapped() ? std::atomic_ref(access.member->control->accumulate).exchange(1, std::memory_order_acquire) != 0 : is_refused())
+      if (PtlxProgress() == 0) sched_yield();
   }
-  int release() { return change(1, 0); }
+  int release() {
+    if (!is_mapped()) return change(1, 0);
+    std::atomic_ref(access_.member->control->accumulate).store(0, std::memory_order_release);
+    return MPI_SUCCESS;
+  }
   int error() const { return error_; }
+  // Is the target's memory, with the lock, this process's as well?
+  bool is_mapped() const { return access_.member->mapped && access_.member->control; }
+  std::byte* target() const { return access_.member->mapped + access_.displacement; }
 
  private:
+  bool is_refused() {
+    error_ = change(0, 1);
+    return error_ == MPI_SUCCESS && old_ != 0;
+  }
   int change(int64_t from, int64_t to) {
     value_ = to;
     count(access_);
@@ -149,6 +158,16 @@ class Combining {
 int combine_under_lock(const char* function, const Access& access, const void* origin, const Runs& from, const Runs& to, void* result,
                        const Runs* old, MPI_Op op, MPI_Datatype element) {
   const size_t bytes = static_cast<size_t>(to.bytes());
+  Combining lock(function, access);
+  if (lock.error() != MPI_SUCCESS) return lock.error();
+  if (lock.is_mapped() && to.all().size() == 1 && from.all().size() == 1 && (!old || old->all().size() == 1)) {
+    std::byte* const target = lock.target() + to.begin();
+    const auto operand = [&] { return static_cast<const std::byte*>(origin) + from.begin(); };
+    if (old) std::memcpy(static_cast<std::byte*>(result) + old->begin(), target, bytes);
+    if (op == MPI_REPLACE) std::memcpy(target, operand(), bytes);
+    else if (op != MPI_NO_OP) apply(op, operand(), target, bytes / element_bytes(element), element);
+    return lock.release();
+  }
   const std::unique_ptr<std::byte[]> operand(new std::byte[bytes]), value(new std::byte[bytes]);
   const auto move = [&](std::byte* packed, const void* base, const Runs& runs, bool in) {
     for (const Run& run : runs.all()) {
@@ -157,7 +176,11 @@ int combine_under_lock(const char* function, const Access& access, const void* o
       packed += run.bytes;
     }
   };
-  const auto transfer = [&](bool in) {
+  const auto transfer = [&](bool in) -> int {
+    if (lock.is_mapped()) {
+      move(value.get(), lock.target(), to, in);
+      return MPI_SUCCESS;
+    }
     int failed = PTL_OK;
     int64_t place = 0;
     for (const Run& run : to.all()) {
@@ -172,8 +195,6 @@ int combine_under_lock(const char* function, const Access& access, const void* o
     const int error = raise_result(function, access, failed);
     return error == MPI_SUCCESS ? flush(function, *access.window) : error;
   };
-  Combining lock(function, access);
-  if (lock.error() != MPI_SUCCESS) return lock.error();
   int error = transfer(true);
   if (error == MPI_SUCCESS && old) move(value.get(), result, *old, false);
   if (error == MPI_SUCCESS && op != MPI_NO_OP) {
@@ -191,6 +212,11 @@ int swap_under_lock(const char* function, const Access& access, const void* orig
   const ptl_handle_md_t md = access.window->md;
   Combining lock(function, access);
   if (lock.error() != MPI_SUCCESS) return lock.error();
+  if (lock.is_mapped()) {
+    std::memcpy(result, lock.target(), bytes);
+    if (std::memcmp(result, compare, bytes) == 0) std::memcpy(lock.target(), origin, bytes);
+    return lock.release();
+  }
   const auto finish = [&](int code) {
     const int error = raise_result(function, access, code);
     return error == MPI_SUCCESS ? flush(function, *access.window) : error;

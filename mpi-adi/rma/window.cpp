@@ -49,8 +49,7 @@ int open_entries(Window& window) {
   if (result == PTL_OK)
     result = append(dynamic ? nullptr : window.base, dynamic ? PTL_SIZE_MAX : static_cast<size_t>(window.size),
                     match_bits(window.number, Place::memory), window.memory_entry);
-  if (result == PTL_OK)
-    result = append(window.control.get(), sizeof(Control), match_bits(window.number, Place::control), window.control_entry);
+  if (result == PTL_OK) result = append(window.control, sizeof(Control), match_bits(window.number, Place::control), window.control_entry);
   return result;
 }
 
@@ -75,7 +74,10 @@ int narrowed(int64_t unit) { return unit <= INT_MAX ? static_cast<int>(unit) : M
 int finish(const char* function, Communicator& parent, Window* window, MPI_Win* win, bool has_memory = true) {
   Communicator& comm = *window->comm;
   const size_t n = static_cast<size_t>(comm.size);
-  window->control = std::make_unique<Control>();
+  if (window->control == nullptr) {
+    window->own_control = std::make_unique<Control>();
+    window->control = window->own_control.get();
+  }
   window->discarded.reset(new std::byte[kDiscarded]);
   window->accessible.assign(n, false);
   window->locked.assign(n, 0);
@@ -97,7 +99,9 @@ int finish(const char* function, Communicator& parent, Window* window, MPI_Win* 
     if (!offers[i].well)
       return mpi::raise(function, &parent, MPI_ERR_NO_MEM, "rank %zu has no memory, or no match list entry for it, left", i);
   }
-  if (window->flavor != MPI_WIN_FLAVOR_DYNAMIC) window->members[static_cast<size_t>(comm.rank)].mapped = window->base;
+  Member& own = window->members[static_cast<size_t>(comm.rank)];
+  own.control = window->control;
+  if (window->flavor != MPI_WIN_FLAVOR_DYNAMIC) own.mapped = window->base;
   *win = handle_of(window);
   return MPI_SUCCESS;
 }
@@ -163,8 +167,9 @@ int allocate(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Info info, 
   if (baseptr == nullptr)
     return decline(*parent, mpi::raise(function, parent, MPI_ERR_ARG, "the address for the memory's address is null"));
   if (int error = begin(function, *parent, info, window)) return error;
-  std::vector<std::byte*> base;
-  const bool shared = share_memory(*window->comm, static_cast<size_t>(size), alignment_of(window->hints, flavor), window->segment, base);
+  std::vector<std::byte*> base, control;
+  const bool shared = share_memory(*window->comm, static_cast<size_t>(size), alignment_of(window->hints, flavor), sizeof(Control),
+                                   window->segment, base, control);
   const size_t own = static_cast<size_t>(window->comm->rank);
   bool alone = false;
   for (const std::byte* each : base) alone = alone || (flavor == MPI_WIN_FLAVOR_SHARED && each == nullptr);
@@ -176,13 +181,17 @@ int allocate(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Info info, 
     window->base = window->owned.get();
   } else {
     window->base = base[own];
+    window->control = new (control[own]) Control;
   }
   window->flavor = flavor;
   window->size = size;
   window->unit = unit;
   if (int error = finish(function, *parent, window, win, window->base != nullptr)) return error;
   for (size_t i = 0; i < window->members.size(); ++i)
-    if (i < base.size() && base[i] && (flavor == MPI_WIN_FLAVOR_SHARED || is_near(window->members[i]))) window->members[i].mapped = base[i];
+    if (i < base.size() && base[i] && (flavor == MPI_WIN_FLAVOR_SHARED || is_near(window->members[i]))) {
+      window->members[i].mapped = base[i];
+      window->members[i].control = reinterpret_cast<Control*>(control[i]);
+    }
   *static_cast<void**>(baseptr) = window->base;
   return MPI_SUCCESS;
 }

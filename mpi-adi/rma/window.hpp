@@ -51,6 +51,7 @@ struct Member {
   int64_t unit = 1;
   int job_rank = 0;
   std::byte* mapped = nullptr;  // its memory in this process, if it is shared
+  Control* control = nullptr;   // the same
 };
 
 enum class Epoch : uint8_t { none, fence, access, lock_all };  // of this rank's accesses
@@ -65,7 +66,8 @@ struct Window {
   MPI_Aint unit = 1;
   int narrow_unit = 1;  // for those who ask for the attribute; MPI_UNDEFINED: no int holds it
   std::vector<Member> members;
-  std::unique_ptr<Control> control;
+  Control* control = nullptr;
+  std::unique_ptr<Control> own_control;  // unless it lies in the segment
   Segment segment;
   std::unique_ptr<std::byte[]> owned;  // allocated, and shared with nobody
   ptl_handle_me_t memory_entry = PTL_INVALID_HANDLE, control_entry = PTL_INVALID_HANDLE;

@@ -42,13 +42,16 @@ Segment::~Segment() {
   if (start != nullptr) munmap(start, bytes);
 }
 
-bool share_memory(Communicator& comm, size_t bytes, size_t alignment, Segment& segment, std::vector<std::byte*>& base) {
+bool share_memory(Communicator& comm, size_t bytes, size_t alignment, size_t beside_bytes, Segment& segment, std::vector<std::byte*>& base,
+                  std::vector<std::byte*>& beside) {
+  constexpr size_t kLine = 64;
   const size_t n = static_cast<size_t>(comm.size), own = static_cast<size_t>(comm.rank);
   std::vector<Wish> wishes(n);
   wishes[own] = {bytes, getpid(), 0};
   const Exchange all(comm);
   if (all.allgather(wishes.data(), sizeof(Wish)) != MPI_SUCCESS) return false;
   base.assign(n, nullptr);
+  beside.assign(n, nullptr);
   size_t first = n;
   Checked total = 0;
   std::vector<size_t> offsets(n, 0);
@@ -61,6 +64,9 @@ bool share_memory(Communicator& comm, size_t bytes, size_t alignment, Segment& s
     const uint64_t wanted = std::min<uint64_t>(wishes[i].bytes, kMaxBytes + 1);
     total = total + static_cast<int64_t>((wanted + alignment - 1) / alignment * alignment);
   }
+  const size_t each_beside = (beside_bytes + kLine - 1) / kLine * kLine;
+  size_t beside_at = static_cast<size_t>(total.within(kMaxBytes).value_or(0) + static_cast<int64_t>(kLine) - 1) / kLine * kLine;
+  total = total + static_cast<int64_t>(kLine + static_cast<size_t>(std::count(near.begin(), near.end(), true)) * each_beside);
   const bool is_possible = total.within(kMaxBytes).has_value();
   if (is_possible) segment.bytes = (static_cast<size_t>(*total.within()) + kPage) / kPage * kPage;
   char name[64];
@@ -86,7 +92,11 @@ bool share_memory(Communicator& comm, size_t bytes, size_t alignment, Segment& s
   for (size_t i = 0; i < n; ++i)
     if (!wishes[i].well) return false;  // the same decision everywhere
   for (size_t i = 0; i < n; ++i)
-    if (near[i]) base[i] = segment.start + offsets[i];
+    if (near[i]) {
+      base[i] = segment.start + offsets[i];
+      beside[i] = segment.start + beside_at;
+      beside_at += each_beside;
+    }
   return true;
 }
 
