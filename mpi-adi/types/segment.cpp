@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +24,12 @@ constexpr size_t kPage = 4096;
 std::byte* map(int descriptor, size_t bytes) {
   void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   return start == MAP_FAILED ? nullptr : static_cast<std::byte*>(start);
+}
+
+// Pages are taken when they are touched: programs ask for more than they use. So it is only found out whether there is room for all now.
+bool has_room(int descriptor, size_t bytes) {
+  struct statvfs found;
+  return fstatvfs(descriptor, &found) == 0 && bytes <= uint64_t{found.f_bavail} * found.f_frsize;
 }
 
 // What each rank tells the others: how much it wants; then, of the lowest of a node, the process whose number the name has.
@@ -74,7 +81,7 @@ bool share_memory(Communicator& comm, size_t bytes, size_t alignment, size_t bes
   int descriptor = -1;
   if (first == own && is_possible) {
     descriptor = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
-    if (descriptor >= 0 && posix_fallocate(descriptor, 0, static_cast<off_t>(segment.bytes)) != 0) {
+    if (descriptor >= 0 && !(has_room(descriptor, segment.bytes) && ftruncate(descriptor, static_cast<off_t>(segment.bytes)) == 0)) {
       close(descriptor);
       shm_unlink(name);
       descriptor = -1;

@@ -1,4 +1,7 @@
 // Windows whose memory is shared: where the ranks' parts lie, and what is told of them. Source: MPI-5.0, 12.2.3.
+#include <sys/statvfs.h>
+
+#include <algorithm>
 #include <string>
 
 #include "ranks.hpp"
@@ -44,6 +47,34 @@ TEST(SharedWindows, HaveTheirPartsByteByByteUnlessTheProgramGivesThatUp) {
       MPI_Win_free(&win);
     }
     MPI_Info_free(&info);
+  }
+}
+
+uint64_t room() {
+  struct statvfs found {};
+  return statvfs("/dev/shm", &found) == 0 ? uint64_t{found.f_bavail} * found.f_frsize : 0;
+}
+
+// So much that what other processes take and give back meanwhile does not matter; on less room nothing can be said.
+TEST(SharedWindows, TakeMemoryWhereItIsTouched) {
+  constexpr MPI_Aint kBytes = 1 << 30, kLeast = 256 << 20;
+  MPI_Aint bytes = std::min<MPI_Aint>(kBytes, static_cast<MPI_Aint>(room() / 2)) / ranks();
+  MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_AINT, MPI_MIN, MPI_COMM_WORLD);
+  if (bytes * ranks() < kLeast) return;
+  for (const bool shared : {true, false}) {
+    char* mine;
+    MPI_Win win;
+    const uint64_t before = room();
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    const int error = shared ? MPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &mine, &win)
+                             : MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &mine, &win);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    if (error != MPI_SUCCESS) continue;  // the ranks are told that they share no memory
+    mine[0] = mine[bytes - 1] = 1;
+    MPI_Win_fence(0, win);
+    EXPECT_LT(before - std::min(before, room()), static_cast<uint64_t>(kLeast) / 2);
+    MPI_Win_fence(0, win);
+    MPI_Win_free(&win);
   }
 }
 
