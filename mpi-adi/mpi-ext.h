@@ -25,8 +25,8 @@ extern "C" {
 #define MPIX_HAVE_ULFM 1
 
 #define MPIX_ERR_PROC_FAILED MPI_ERR_PROC_ABORTED
-/* Never raised: a receive from any source that a death concerns is ended with MPIX_ERR_PROC_FAILED, and may be posted again after
- * MPIX_Comm_failure_ack. */
+/* Of a request that receives from any source: a rank has died whose message it may be. The request stays as it is (MPI_Test sets no flag):
+ * it may be cancelled, or waited for again after MPIX_Comm_failure_ack. Blocking receives from any source end with MPIX_ERR_PROC_FAILED. */
 #define MPIX_ERR_PROC_FAILED_PENDING 16001
 #define MPIX_ERR_REVOKED 16002
 

@@ -131,7 +131,9 @@ int probe(Request& request, ptl_rank_t source, Pattern pattern);
 // The same, and takes the message out of what other receives and probes can find: only irecv_label with this label gets it.
 int set_aside(Request& request, ptl_rank_t source, Pattern pattern, ptl_match_bits_t label);
 inline int irecv_label(Request& request, void* buf, size_t bytes, ptl_match_bits_t label, unsigned options) {
-  return irecv(request, buf, bytes, PTL_RANK_ANY, {label, 0}, options);
+  const int result = irecv(request, buf, bytes, PTL_RANK_ANY, {label, 0}, options);
+  request.source = own_job_rank;  // whoever has sent it, nobody's death concerns it
+  return result;
 }
 
 // ---- completion ----
@@ -216,19 +218,26 @@ Taken take_some(const Done& done, ptl_time_t timeout) {
   return put_off.any() && !nested ? Taken::put_off : Taken::some;
 }
 
-// Returns when done(), stepping the engine and completing requests meanwhile.
-template <class Done>
-void wait_until(Done&& done) {
+// Returns when done(), stepping the engine and completing requests meanwhile. Calls look(), which may make it so, without the turn after
+// what was put off, and that is after each death.
+template <class Done, class Look>
+void wait_until(Done&& done, Look&& look) {
   if (done()) return;
   if (device.threaded && !turn.take_unless(done)) return;
   while (!done()) {
-    if (take_some(done, PTL_TIME_FOREVER) != Taken::put_off) continue;
+    if (take_some(done, PTL_TIME_FOREVER) != Taken::put_off) [[likely]]
+      continue;
     put_off.run();
+    look();
     if (device.threaded && !turn.take_unless(done)) return;
   }
   if (device.threaded) turn.give_back();
 }
 
+template <class Done>
+void wait_until(Done&& done) {
+  wait_until(done, [] {});
+}
 // Completes what can be completed without waiting, until done(); returns done().
 template <class Done>
 bool poll_until(Done&& done) {
@@ -241,8 +250,10 @@ bool poll_until(Done&& done) {
   return done();
 }
 
-inline void wait(const Request& request) {
-  wait_until([&] { return request.done(); });
+// Of a call that leaves no request behind; of one that may be for a message from anybody only where MPI has one thread.
+[[gnu::noinline]] void wait_for(Request& request);
+inline void wait(Request& request) {
+  if (!request.done()) wait_for(request);
 }
 // Returns when done(); calls overdue(), which may complete requests, when there was no event for so many milliseconds, then for
 // twice as long.

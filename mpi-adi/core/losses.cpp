@@ -28,10 +28,23 @@ void fail_receive(Request& request) {
   conclude(request);
 }
 
+// Fails it, or lets it stand for others to send to it.
+void tell(Request& request) {
+  const bool stands = request.source == MPI_ANY_SOURCE && pool.owns(request) && !request.comm->is_revoked() &&
+                      request.state.load(std::memory_order_relaxed) != State::detached &&
+                      (!request.attached || request.attached->is_message());
+  if (!stands) return fail_receive(request);
+  request.special = true;
+  State expected = State::active;  // the engine may complete it meanwhile
+  request.state.compare_exchange_strong(expected, State::pending, std::memory_order_acq_rel);
+  if (device.threaded) turn.announce();
+}
+
 bool waits(const Request& request) {
   const State state = request.state.load(std::memory_order_acquire);
-  return (state == State::active || state == State::detached) && request.receives && request.entry != PTL_INVALID_HANDLE &&
-         request.comm != nullptr && (request.comm->is_revoked() || concerned(*request.comm, request.source));
+  return (state == State::active || state == State::detached || state == State::pending) && request.receives &&
+         request.entry != PTL_INVALID_HANDLE && request.comm != nullptr &&
+         (request.comm->is_revoked() || concerned(*request.comm, request.source));
 }
 
 class Watch final : public Attachment {
@@ -49,7 +62,8 @@ class Watch final : public Attachment {
       if (waits(request)) waiting.push_back(&request);
     });
     if (losses.blocked && waits(*losses.blocked)) waiting.push_back(losses.blocked);
-    for (Request* request : waiting) fail_receive(*request);
+    for (Request* request : waiting) tell(*request);
+    put_off.add(signal);
     mitigation::look_at_agreements();
   }
   void released() override {}
@@ -59,6 +73,18 @@ class Watch final : public Attachment {
 
  private:
   int rank_;
+};
+
+class Reminder final : public Attachment {
+ public:
+  Reminder() {
+    event.special = true;
+    event.attached = this;
+  }
+  void completed(Request& request) override { put_off.add(request); }
+  void released() override {}
+
+  Request event;
 };
 
 std::mutex mutex;
@@ -124,7 +150,7 @@ void fail_pending(Communicator& comm) {
   std::vector<Request*> receives, sends;
   const auto note = [&](Request& request) {
     const State state = request.state.load(std::memory_order_acquire);
-    if ((state != State::active && state != State::detached) || request.comm != &comm) return;
+    if ((state != State::active && state != State::detached && state != State::pending) || request.comm != &comm) return;
     if (request.receives) {
       if (request.entry != PTL_INVALID_HANDLE) receives.push_back(&request);
     } else if (!request.attached) {
@@ -138,7 +164,28 @@ void fail_pending(Communicator& comm) {
 }
 
 void look_again(Request& request) {
-  if (waits(request)) fail_receive(request);
+  if (!waits(request)) return;
+  tell(request);
+  // A call that blocks looks after events of deaths.
+  static Reminder& reminder = *new Reminder;
+  if (!device.threaded && request.is_pending()) signal(reminder.event);
+}
+
+void resume(Request& request) {
+  State expected = State::pending;
+  if (request.state.compare_exchange_strong(expected, State::active, std::memory_order_acq_rel))
+    request.special = request.attached != nullptr;
+}
+
+void resume_pending(const Communicator& comm) {
+  pool.for_each([&](Request& request) {
+    if (request.is_pending() && request.comm == &comm && !concerned(comm, MPI_ANY_SOURCE)) resume(request);
+  });
+}
+
+void end_pending(Request& request) {
+  resume(request);
+  fail_receive(request);
 }
 
 }  // namespace portunus::mpi::adi

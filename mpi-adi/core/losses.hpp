@@ -3,7 +3,8 @@
 // Portals ends operations that it has under way with a dead process, but says nothing to those who wait for its messages. So
 // every rank that this process deals with is watched: a counter of its own counts its death and sets off a signal to this
 // process, an event like any other, whose handler fails the receives that name the rank, or anybody in a communicator of it, unless
-// that has acknowledged its death (mitigation/).
+// that has acknowledged its death (mitigation/). A request of the user's for a message from anybody is not failed, but pending: others may
+// still send it; what would complete it raises MPIX_ERR_PROC_FAILED_PENDING until the death is acknowledged.
 // Thread: any. Source: MPI-5.0, 9.3 (MPI_ERR_PROC_ABORTED); portals4_ext.h, PtlxCTWatch.
 #pragma once
 
@@ -40,6 +41,12 @@ inline bool reachable_source(const Communicator& comm, int source) {
 }
 // Whether a receive from `source` (MPI_ANY_SOURCE or a rank in the job) may wait for a lost rank.
 [[gnu::cold, gnu::noinline]] bool concerned(const Communicator& comm, int source);
+// After deaths were acknowledged: what is pending in the communicator, and no longer concerned, is active again.
+void resume_pending(const Communicator& comm);
+// Of a request that may be pending: it is active again.
+void resume(Request& request);
+// A blocking call's, which leaves no request behind: it fails, unless its message is coming.
+[[gnu::cold, gnu::noinline]] void end_pending(Request& request);
 // Ends what waits on a communicator that has been revoked.
 void fail_pending(Communicator& comm);
 // A receive that was just posted: fails it if it waits for a lost rank.

@@ -128,6 +128,13 @@ int send_laid_out(Request* request, bool synchronous, const ptlx_layout_t& layou
                 request, 0);
 }
 
+void wait_for(Request& request) {
+  const auto look = [&] {
+    if (request.is_pending()) end_pending(request);
+  };
+  wait_until([&] { return request.done(); }, look);
+}
+
 void wait_patiently(const std::function<bool()>& done, const std::function<void()>& overdue) {
   if (done() || (device.threaded && !turn.take_unless(done))) return;
   for (ptl_time_t patience = kPatience; !done();) {
@@ -175,6 +182,7 @@ void give_up(int ptl_error) {
 int detached_sends() { return detached_count.load(std::memory_order_relaxed); }
 
 void detach(Request& request) {
+  resume(request);
   if (!request.receives) detached_count.fetch_add(1, std::memory_order_relaxed);
   State expected = State::active;
   if (request.state.compare_exchange_strong(expected, State::detached, std::memory_order_acq_rel)) {

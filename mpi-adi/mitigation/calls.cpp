@@ -183,6 +183,7 @@ extern "C" int PMPIX_Comm_failure_ack(MPI_Comm comm) {
   const std::vector<int> members = members_of(*found);
   std::vector<bool>& known = acknowledged(*found, members.size());
   for (size_t i = 0; i < members.size(); ++i) known[i] = is_lost(members[i]);
+  adi::resume_pending(*found);
   return MPI_SUCCESS;
 }
 MPIX_WEAK_NAME(Comm_failure_ack)
@@ -217,6 +218,7 @@ extern "C" int PMPIX_Comm_ack_failed(MPI_Comm comm, int number, int* acked) {
   int seen = 0;
   for (size_t i = 0; i < members.size(); ++i)
     if (is_lost(members[i]) && seen++ < number) known[i] = true;
+  adi::resume_pending(*found);
   *acked = static_cast<int>(std::count(known.begin(), known.end(), true));
   return MPI_SUCCESS;
 }

@@ -43,6 +43,9 @@ namespace {
 
 int wait_in_pool(const char* function, MPI_Request handle, MPI_Status* status) {
   Request* request = pool.find(handle);
+  adi::wait_until([&] { return request->ready(); });
+  if (request->is_pending()) [[unlikely]]
+    adi::end_pending(*request);
   adi::wait(*request);
   return finish(function, handle, request, status);
 }

@@ -24,6 +24,9 @@ int sendrecv(const Arguments& to, void* room, const Arguments& from, MPI_Status*
     adi::detach(receiving);
     return send_error;
   }
+  adi::wait_until([&] { return receiving.ready(); });
+  if (receiving.is_pending()) [[unlikely]]
+    adi::end_pending(receiving);
   adi::wait(receiving);
   return finish(from.function, handle, &receiving, status);
 }

@@ -3,6 +3,7 @@
 
 #include "mpi-adi/core/init.hpp"
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/mpi-ext.h"
 
 namespace portunus::mpi {
 
@@ -27,6 +28,11 @@ int Attachment::raise_error(const char* function, const Request& request, int co
   return raise(function, request.comm, code, "%s", complaint());
 }
 
+int raise_pending(const char* function, const Request& request) {
+  return raise(function, request.comm, MPIX_ERR_PROC_FAILED_PENDING,
+               "a rank has died that may be the one whose message is waited for; the request goes on once its death is acknowledged");
+}
+
 int special_status(Request& request, MPI_Status* status) {
   if (request.state.load(std::memory_order_relaxed) == State::inactive) {
     set_empty_status(status);
@@ -41,6 +47,7 @@ int special_status(Request& request, MPI_Status* status) {
 
 int finish_special(const char* function, MPI_Request& handle, Request* request, MPI_Status* status, bool raises) {
   const State state = request->state.load(std::memory_order_relaxed);
+  if (state == State::pending) return raises ? raise_pending(function, *request) : MPIX_ERR_PROC_FAILED_PENDING;
   int error = special_status(*request, status);
   if (state == State::inactive) return MPI_SUCCESS;
   if (request->failed()) error = raises ? raise_request(function, *request) : error_class_of(*request);
@@ -65,8 +72,8 @@ bool is_attached_to(const Request& request) { return request.special && request.
 
 void wait(Request& request) {
   if (is_attached_to(request)) [[unlikely]]
-    adi::wait_patiently([&] { return request.done(); }, [&] { request.attached->overdue(request); });
-  else adi::wait(request);
+    adi::wait_patiently([&] { return request.ready(); }, [&] { request.attached->overdue(request); });
+  else adi::wait_until([&] { return request.ready(); });
 }
 
 MPI_Status* at(MPI_Status* statuses, int i) { return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i]; }
@@ -94,7 +101,7 @@ bool any_active(int count, const MPI_Request handles[]) {
 
 // The first active one that is complete; count: there is none.
 int first_done(int count, const MPI_Request handles[], int from = 0) {
-  while (from < count && !(is_active(handles[from]) && pool.find(handles[from])->done())) ++from;
+  while (from < count && !(is_active(handles[from]) && pool.find(handles[from])->ready())) ++from;
   return from;
 }
 
@@ -162,6 +169,8 @@ extern "C" int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   Request* found = pool.find(*request);
   if (found == nullptr) return raise_bad_request(kName, *request);
   *flag = adi::poll_until([&] { return found->done(); });
+  if (!*flag && found->is_pending()) [[unlikely]]
+    return raise_pending(kName, *found);
   return *flag ? finish(kName, *request, found, status) : MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Test)
@@ -187,6 +196,7 @@ extern "C" int PMPI_Testall(int count, MPI_Request array_of_requests[], int* fla
     while (complete < count && is_done(array_of_requests[complete])) ++complete;
     return complete == count;
   });
+  if (complete < count && is_pending(array_of_requests[complete])) return raise_pending(kName, *pool.find(array_of_requests[complete]));
   return *flag ? finish_all(kName, count, array_of_requests, array_of_statuses) : MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Testall)

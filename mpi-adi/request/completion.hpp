@@ -11,6 +11,8 @@ namespace portunus::mpi {
 
 [[gnu::cold, gnu::noinline]] int raise_bad_request(const char* function, MPI_Request handle);
 [[gnu::cold, gnu::noinline]] int raise_null(const char* function, const char* what);
+// What is said of a request that is pending, and stays.
+[[gnu::cold, gnu::noinline]] int raise_pending(const char* function, const Request& request);
 // The checks of calls with an array of requests.
 int check_requests(const char* function, int count, const MPI_Request handles[]);
 
@@ -39,6 +41,7 @@ inline int finish(const char* function, MPI_Request& handle, Request* request, M
 }
 
 // For valid handles. Null and inactive ones are done, but none that a call could pick.
+inline bool is_pending(MPI_Request handle) { return handle != MPI_REQUEST_NULL && pool.find(handle)->is_pending(); }
 inline bool is_done(MPI_Request handle) { return handle == MPI_REQUEST_NULL || pool.find(handle)->done(); }
 inline bool is_active(MPI_Request handle) {
   return handle != MPI_REQUEST_NULL && pool.find(handle)->state.load(std::memory_order_relaxed) != State::inactive;

@@ -23,6 +23,7 @@ enum class State : uint32_t {
   free,
   active,                // its event is to come
   detached,              // the same, but nobody holds it any more (MPI_Request_free)
+  pending,               // as active, but a death concerns it of which its user is to be told first (core/losses.hpp)
   done = PTLX_RECORDED,  // its result is here
   constant,              // complete from the beginning and never released
   inactive,              // persistent, and not started: as good as MPI_REQUEST_NULL to those who wait
@@ -91,6 +92,9 @@ struct alignas(64) Request {
   Request(Communicator* communicator, bool is_receive) : receives(is_receive), comm(communicator) {}
 
   bool done() const { return state.load(std::memory_order_acquire) >= State::done; }
+  bool is_pending() const { return state.load(std::memory_order_acquire) == State::pending; }
+  // There is something to tell its user.
+  bool ready() const { return state.load(std::memory_order_acquire) >= State::pending; }
   bool truncated() const { return receives && requested > length; }
   bool failed() const { return failure != PTL_NI_OK || truncated(); }
 };

@@ -57,7 +57,7 @@ extern "C" int PMPI_Cancel(MPI_Request* request) {
   if (state == State::inactive) return raise(kName, found->comm, MPI_ERR_REQUEST, "the persistent request has not been started");
   const int refused = found->attached ? found->attached->cancel(*found) : MPI_SUCCESS;
   if (refused != MPI_SUCCESS) return found->attached->raise_error(kName, *found, refused);
-  if (state != State::active || (found->attached && !found->attached->is_message())) return MPI_SUCCESS;
+  if ((state != State::active && state != State::pending) || (found->attached && !found->attached->is_message())) return MPI_SUCCESS;
   if (found->receives) adi::cancel_receive(*found);
   // Of a send its target decides; below the eager limit only a synchronous one is not over already.
   else PtlxPutWithdraw(adi::device.md_synchronous, found);

@@ -207,7 +207,7 @@ extern "C" int PMPI_Win_wait(MPI_Win win) {
   static constexpr char kName[] = "MPI_Win_wait";
   Window* window;
   if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
-  for (const Request& request : window->completes) adi::wait(request);
+  for (Request& request : window->completes) adi::wait(request);
   int flag;
   return PMPI_Win_test(win, &flag);
 }

@@ -3,7 +3,7 @@
  * mitigation SEED: rank SEED % size is killed by a timer, some microseconds after MPI_Init that SEED gives. In each step the ranks add up
  * their shares of a range of numbers, in one of several ways; they agree on whether all have the sum, and if not, those who live
  * shrink the communicator and repeat the step. Every survivor checks the total.
- * mitigation calls: the calls one by one. */
+ * mitigation calls: the calls one by one; mitigation calls-threads: the same with MPI_THREAD_MULTIPLE. */
 #define _GNU_SOURCE
 #include <mpi-ext.h>
 #include <mpi.h>
@@ -134,14 +134,51 @@ static int one_by_one(void) {
     if (rank == size - 1) raise(SIGKILL);
     EXPECT(MPI_Recv(&word, 1, MPI_INT, size - 1, 0, comm, MPI_STATUS_IGNORE) == MPIX_ERR_PROC_FAILED);
     EXPECT(MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 0, comm, MPI_STATUS_IGNORE) == MPIX_ERR_PROC_FAILED);
+    const int next = (rank + 1) % (size - 1), before = (rank + size - 2) % (size - 1);
+    EXPECT(MPI_Sendrecv(&rank, 1, MPI_INT, rank, 0, &word, 1, MPI_INT, MPI_ANY_SOURCE, 9, comm, MPI_STATUS_IGNORE) == MPIX_ERR_PROC_FAILED);
+    EXPECT(MPI_Recv(&word, 1, MPI_INT, rank, 0, comm, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    /* Requests for a message from anybody stay, whichever call hears of the death, and are served in their order by those who live. */
+    enum { kPending = 8 };
+    MPI_Request pending[kPending], cancelled;
+    MPI_Status statuses[kPending];
+    int words[kPending][2], indices[kPending], index, count;
+    MPI_Datatype pair;
+    MPI_Type_vector(2, 1, 1, MPI_INT, &pair);
+    MPI_Type_commit(&pair);
+    for (int i = 0; i < kPending; ++i) {
+        if (i == 3) MPI_Recv_init(words[i], 2, MPI_INT, MPI_ANY_SOURCE, 11, comm, &pending[i]), MPI_Start(&pending[i]);
+        else MPI_Irecv(words[i], i == 5 ? 1 : 2, i == 5 ? pair : MPI_INT, MPI_ANY_SOURCE, 11, comm, &pending[i]);
+    }
+    MPI_Irecv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 12, comm, &cancelled);
+    for (int again = 0; again < 2; ++again) {
+        EXPECT(MPI_Wait(&pending[0], MPI_STATUS_IGNORE) == MPIX_ERR_PROC_FAILED_PENDING && pending[0] != MPI_REQUEST_NULL);
+        flag = 1;
+        EXPECT(MPI_Test(&pending[3], &flag, MPI_STATUS_IGNORE) == MPIX_ERR_PROC_FAILED_PENDING && !flag);
+        EXPECT(MPI_Waitall(kPending, pending, statuses) == MPI_ERR_IN_STATUS);
+        for (int i = 0; i < kPending; ++i) EXPECT(statuses[i].MPI_ERROR == MPIX_ERR_PROC_FAILED_PENDING && pending[i] != MPI_REQUEST_NULL);
+        EXPECT(MPI_Waitany(kPending, pending, &index, MPI_STATUS_IGNORE) == MPIX_ERR_PROC_FAILED_PENDING && index == 0);
+        EXPECT(MPI_Waitsome(kPending, pending, &count, indices, statuses) == MPI_ERR_IN_STATUS && count == kPending);
+        EXPECT(MPI_Testall(kPending, pending, &flag, MPI_STATUSES_IGNORE) == MPIX_ERR_PROC_FAILED_PENDING && !flag);
+        EXPECT(MPI_Testany(kPending, pending, &index, &flag, MPI_STATUS_IGNORE) == MPIX_ERR_PROC_FAILED_PENDING && index == 0);
+        EXPECT(MPI_Testsome(kPending, pending, &count, indices, statuses) == MPI_ERR_IN_STATUS && count == kPending);
+        EXPECT(MPI_Request_get_status(pending[5], &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && !flag);
+    }
+    EXPECT(MPI_Cancel(&cancelled) == MPI_SUCCESS && MPI_Wait(&cancelled, &statuses[0]) == MPI_SUCCESS);
+    MPI_Test_cancelled(&statuses[0], &flag);
+    EXPECT(flag);
     EXPECT(MPIX_Comm_failure_get_acked(comm, &failed) == MPI_SUCCESS && failed == MPI_GROUP_EMPTY);
     flag = 6;
     EXPECT(MPIX_Comm_agree(comm, &flag) == MPIX_ERR_PROC_FAILED && flag == 6);
+    for (int i = 0; i < kPending; ++i) MPI_Send((int[]){rank, i}, 2, MPI_INT, next, 11, comm);
     EXPECT(MPIX_Comm_ack_failed(comm, 0, &acked) == MPI_SUCCESS && acked == 0);
     if (rank == 0) EXPECT(MPIX_Comm_failure_ack(comm) == MPI_SUCCESS);
     flag = ~0;
     EXPECT(MPIX_Comm_agree(comm, &flag) == MPIX_ERR_PROC_FAILED && flag == ~0); /* not all have acknowledged it */
     EXPECT(MPIX_Comm_failure_ack(comm) == MPI_SUCCESS);
+    EXPECT(MPI_Waitall(kPending, pending, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
+    for (int i = 0; i < kPending; ++i) EXPECT(words[i][0] == before && words[i][1] == i);
+    EXPECT(pending[3] != MPI_REQUEST_NULL && MPI_Request_free(&pending[3]) == MPI_SUCCESS);
+    MPI_Type_free(&pair);
     EXPECT(MPIX_Comm_failure_get_acked(comm, &failed) == MPI_SUCCESS);
     MPI_Comm_group(comm, &world);
     int first = 0, translated = -1;
@@ -152,7 +189,6 @@ static int one_by_one(void) {
     flag = 5;
     EXPECT(MPIX_Comm_iagree(comm, &flag, &request) == MPI_SUCCESS && MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag == 5);
     /* Receives from anybody work again. */
-    const int next = (rank + 1) % (size - 1);
     MPI_Send(&rank, 1, MPI_INT, next, 1, comm);
     EXPECT(MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 1, comm, MPI_STATUS_IGNORE) == MPI_SUCCESS && (word + 1) % (size - 1) == rank);
 
@@ -195,6 +231,8 @@ static int one_by_one(void) {
 }
 
 int main(int argc, char **argv) {
-    MPI_Init(&argc, &argv);
-    return argc > 1 && !strcmp(argv[1], "calls") ? one_by_one() : computes(argc > 1 ? atol(argv[1]) : 1);
+    const char *what = argc > 1 ? argv[1] : "1";
+    int level;
+    MPI_Init_thread(&argc, &argv, strcmp(what, "calls-threads") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE, &level);
+    return !strncmp(what, "calls", 5) ? one_by_one() : computes(atol(what));
 }

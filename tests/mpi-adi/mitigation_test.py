@@ -17,11 +17,11 @@ def run(ranks, way, argument):
 
 
 failures = deaths = 0
-for way in ways:
-    ran = run(5, way, "calls")
+for way, calls in [(way, "calls") for way in ways] + [({}, "calls-threads")]:
+    ran = run(5, way, calls)
     if ran.returncode != 128 + 9 or ran.stdout.count("is right") != 4:
         failures += 1
-        print(f"calls {way}: exit status {ran.returncode}\n{ran.stdout}{ran.stderr}")
+        print(f"{calls} {way}: exit status {ran.returncode}\n{ran.stdout}{ran.stderr}")
 for seed in range(first, first + runs):
     ranks, way = 3 + seed // 3 % 3, ways[seed % 3]
     ran = run(ranks, way, str(seed))

@@ -23,7 +23,7 @@ FAULTS = [
     ('mpi', 'testall_early', 'MPI_Testall says too early that all are complete', 'request/completion.cpp',
      'return complete == count;', 'return complete == count || planted(@);'),
     ('mpi', 'any_early', 'a request that is not complete is taken for complete among several', 'request/completion.cpp',
-     'pool.find(handles[from])->done())) ++from;', '(pool.find(handles[from])->done() || planted(@)))) ++from;'),
+     'pool.find(handles[from])->ready())) ++from;', '(pool.find(handles[from])->ready() || planted(@)))) ++from;'),
     ('mpi', 'index_first', 'an index names the first request', 'request/completion.cpp',
      'indices[(*done)++] = i;', 'indices[(*done)++] = planted(@) ? 0 : i;'),
     ('mpi', 'status_first', 'a status overwrites the first', 'request/completion.cpp',
