@@ -28,6 +28,7 @@ const char* failure_text(ptl_ni_fail_t failure) {
 
 thread_local const RaisedAt* innermost = nullptr;
 thread_local RaisedLater* keeper = nullptr;
+thread_local bool forgiven = false;  // by the error handler of a file
 
 // A user's handler that calls MPI is no part of the call that failed.
 class Outside {
@@ -50,6 +51,8 @@ RaisedAt::RaisedAt(const Origin& origin) : origin_(origin), outer_(std::exchange
 RaisedAt::RaisedAt(Subject subject, void* handle, MPI_Errhandler errhandler, const char* name)
     : RaisedAt(Origin{subject, handle, errhandler, name}) {}
 RaisedAt::~RaisedAt() { innermost = outer_; }
+
+int what_is_left_of(int error) { return std::exchange(forgiven, false) ? MPI_SUCCESS : error; }
 
 RaisedLater::RaisedLater() : outer_(std::exchange(keeper, this)) {}
 RaisedLater::~RaisedLater() { keeper = outer_; }
@@ -98,7 +101,8 @@ int raise_at(const Origin& origin, const char* function, int code, const char* c
     if (origin.subject == Subject::window) found->window(reinterpret_cast<MPI_Win*>(&handle), &error);
     if (origin.subject == Subject::session) found->session(reinterpret_cast<MPI_Session*>(&handle), &error);
     if (origin.subject == Subject::file) found->file(reinterpret_cast<MPI_File*>(&handle), &error);
-    return code;
+    forgiven = error == MPI_SUCCESS && origin.subject == Subject::file;
+    return error == MPI_SUCCESS ? code : error;
   }
   char what[512], sentence[1536], name[MPI_MAX_ERROR_STRING];
   std::vsnprintf(what, sizeof what, cause, arguments);

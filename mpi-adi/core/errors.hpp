@@ -2,7 +2,7 @@
 //
 // With MPI_ERRORS_ARE_FATAL (the default) and MPI_ERRORS_ABORT the job ends with one sentence: function, rank, communicator,
 // cause, class; the error class is its exit status. With MPI_ERRORS_RETURN the code is returned; a user's handler is called
-// with it first.
+// with it first, and what it makes of the code is returned (MPI_SUCCESS: only of files).
 // Thread: any. Source: MPI-5.0, 9.3-9.5.
 #pragma once
 
@@ -24,6 +24,11 @@ struct Origin {
   const char* name = "";  // empty: the error belongs to nothing that the call names
 };
 [[gnu::cold]] int raise_at(const Origin& origin, const char* function, int code, const char* cause, va_list arguments);
+
+// What a call returns that has raised `error`: MPI_SUCCESS if a file's error handler has made that of it. What raises answers the error all
+// the same, so that the call ends there.
+[[gnu::cold, gnu::noinline]] int what_is_left_of(int error);
+inline int answer(int error) { return error == MPI_SUCCESS ? error : what_is_left_of(error); }
 
 // While it lives, what the calling thread would raise without an object, or on MPI_COMM_SELF, is raised here: at the object of the call,
 // or with the error handler of what the call makes.

@@ -262,7 +262,7 @@ extern "C" int PMPI_Register_datarep(const char* datarep, MPI_Datarep_conversion
   functions.write = write_conversion_fn;
   functions.extent = dtype_file_extent_fn;
   functions.state = extra_state;
-  return register_functions("MPI_Register_datarep", datarep, functions);
+  return portunus::mpi::answer(register_functions("MPI_Register_datarep", datarep, functions));
 }
 MPI_WEAK_NAME(Register_datarep)
 
@@ -274,6 +274,6 @@ extern "C" int PMPI_Register_datarep_c(const char* datarep, MPI_Datarep_conversi
   functions.write_large = write_conversion_fn;
   functions.extent = dtype_file_extent_fn;
   functions.state = extra_state;
-  return register_functions("MPI_Register_datarep_c", datarep, functions);
+  return portunus::mpi::answer(register_functions("MPI_Register_datarep_c", datarep, functions));
 }
 MPI_WEAK_NAME(Register_datarep_c)

@@ -189,190 +189,216 @@ using namespace portunus::mpi;
 using namespace portunus::mpi::io;
 namespace io = portunus::mpi::io;
 
-extern "C" int PMPI_File_set_size(MPI_File fh, MPI_Offset size) { return set_size("MPI_File_set_size", fh, size, false); }
+extern "C" int PMPI_File_set_size(MPI_File fh, MPI_Offset size) { return answer(set_size("MPI_File_set_size", fh, size, false)); }
 MPI_WEAK_NAME(File_set_size)
 
-extern "C" int PMPI_File_preallocate(MPI_File fh, MPI_Offset size) { return set_size("MPI_File_preallocate", fh, size, true); }
+extern "C" int PMPI_File_preallocate(MPI_File fh, MPI_Offset size) { return answer(set_size("MPI_File_preallocate", fh, size, true)); }
 MPI_WEAK_NAME(File_preallocate)
 
 extern "C" int PMPI_File_get_size(MPI_File fh, MPI_Offset* size) {
-  static constexpr char kName[] = "MPI_File_get_size";
-  File* file;
-  if (int error = io::check_results(kName, fh, file, {size})) return error;
-  int64_t bytes = 0;
-  if (int error = file->drive.size(bytes)) return raise_system(kName, *file, error);
-  *size = bytes;
-  return MPI_SUCCESS;
+  return answer([&]() -> int {
+    static constexpr char kName[] = "MPI_File_get_size";
+    File* file;
+    if (int error = io::check_results(kName, fh, file, {size})) return error;
+    int64_t bytes = 0;
+    if (int error = file->drive.size(bytes)) return raise_system(kName, *file, error);
+    *size = bytes;
+    return MPI_SUCCESS;
+  }());
 }
 MPI_WEAK_NAME(File_get_size)
 
 extern "C" int PMPI_File_get_group(MPI_File fh, MPI_Group* group) {
-  File* file;
-  if (int error = io::check_results("MPI_File_get_group", fh, file, {group})) return error;
-  *group = handle_of(retain(file->comm->group));
-  return MPI_SUCCESS;
+  return answer([&]() -> int {
+    File* file;
+    if (int error = io::check_results("MPI_File_get_group", fh, file, {group})) return error;
+    *group = handle_of(retain(file->comm->group));
+    return MPI_SUCCESS;
+  }());
 }
 MPI_WEAK_NAME(File_get_group)
 
 extern "C" int PMPI_File_get_amode(MPI_File fh, int* amode) {
-  File* file;
-  if (int error = io::check_results("MPI_File_get_amode", fh, file, {amode})) return error;
-  *amode = file->amode;
-  return MPI_SUCCESS;
+  return answer([&]() -> int {
+    File* file;
+    if (int error = io::check_results("MPI_File_get_amode", fh, file, {amode})) return error;
+    *amode = file->amode;
+    return MPI_SUCCESS;
+  }());
 }
 MPI_WEAK_NAME(File_get_amode)
 
 extern "C" int PMPI_File_set_info(MPI_File fh, MPI_Info info) {
-  static constexpr char kName[] = "MPI_File_set_info";
-  File* file;
-  if (int error = io::check_collective(kName, fh, file)) return error;
-  const bool valid = info == MPI_INFO_NULL || find_info(info) != nullptr;
-  Tuning wanted = file->tuning;
-  if (valid) wanted.take(hints_of(info));
-  if (wanted.cb_nodes > file->comm->size) wanted.cb_nodes = file->tuning.cb_nodes;
-  // Rank 0's, where all must have the same.
-  Record own;
-  std::vector<Record> all;
-  own.word = {valid ? MPI_SUCCESS : MPI_ERR_INFO, wanted.cb_buffer_size, wanted.cb_nodes, static_cast<int64_t>(wanted.cb_read),
-              static_cast<int64_t>(wanted.cb_write)};
-  if (int error = file->wire.gather(own, all)) return io::raise(kName, *file, error, "a rank cannot be reached; it has probably ended");
-  for (const Record& record : all)
-    if (record.word[0] != MPI_SUCCESS) return io::raise(kName, *file, MPI_ERR_INFO, "the info, here or on another rank, is none");
-  wanted.cb_buffer_size = all[0].word[1];
-  wanted.cb_nodes = all[0].word[2];
-  wanted.cb_read = static_cast<Tuning::Choice>(all[0].word[3]);
-  wanted.cb_write = static_cast<Tuning::Choice>(all[0].word[4]);
-  wanted.striping_unit = file->tuning.striping_unit;
-  wanted.striping_factor = file->tuning.striping_factor;
-  wanted.permissions = file->tuning.permissions;
-  file->tuning = wanted;
-  return MPI_SUCCESS;
+  return answer([&]() -> int {
+    static constexpr char kName[] = "MPI_File_set_info";
+    File* file;
+    if (int error = io::check_collective(kName, fh, file)) return error;
+    const bool valid = info == MPI_INFO_NULL || find_info(info) != nullptr;
+    Tuning wanted = file->tuning;
+    if (valid) wanted.take(hints_of(info));
+    if (wanted.cb_nodes > file->comm->size) wanted.cb_nodes = file->tuning.cb_nodes;
+    // Rank 0's, where all must have the same.
+    Record own;
+    std::vector<Record> all;
+    own.word = {valid ? MPI_SUCCESS : MPI_ERR_INFO, wanted.cb_buffer_size, wanted.cb_nodes, static_cast<int64_t>(wanted.cb_read),
+                static_cast<int64_t>(wanted.cb_write)};
+    if (int error = file->wire.gather(own, all)) return io::raise(kName, *file, error, "a rank cannot be reached; it has probably ended");
+    for (const Record& record : all)
+      if (record.word[0] != MPI_SUCCESS) return io::raise(kName, *file, MPI_ERR_INFO, "the info, here or on another rank, is none");
+    wanted.cb_buffer_size = all[0].word[1];
+    wanted.cb_nodes = all[0].word[2];
+    wanted.cb_read = static_cast<Tuning::Choice>(all[0].word[3]);
+    wanted.cb_write = static_cast<Tuning::Choice>(all[0].word[4]);
+    wanted.striping_unit = file->tuning.striping_unit;
+    wanted.striping_factor = file->tuning.striping_factor;
+    wanted.permissions = file->tuning.permissions;
+    file->tuning = wanted;
+    return MPI_SUCCESS;
+  }());
 }
 MPI_WEAK_NAME(File_set_info)
 
 extern "C" int PMPI_File_get_info(MPI_File fh, MPI_Info* info_used) {
-  static constexpr char kName[] = "MPI_File_get_info";
-  File* file;
-  if (int error = io::check_results(kName, fh, file, {info_used})) return error;
-  *info_used = make_info(file->tuning.listed(file->name.c_str()));
-  return *info_used != MPI_INFO_NULL ? MPI_SUCCESS : io::raise(kName, *file, MPI_ERR_NO_MEM, "too many infos are in use");
+  return answer([&]() -> int {
+    static constexpr char kName[] = "MPI_File_get_info";
+    File* file;
+    if (int error = io::check_results(kName, fh, file, {info_used})) return error;
+    *info_used = make_info(file->tuning.listed(file->name.c_str()));
+    return *info_used != MPI_INFO_NULL ? MPI_SUCCESS : io::raise(kName, *file, MPI_ERR_NO_MEM, "too many infos are in use");
+  }());
 }
 MPI_WEAK_NAME(File_get_info)
 
 extern "C" int PMPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep,
                                   MPI_Info info) {
-  return set_view("MPI_File_set_view", fh, disp, etype, filetype, datarep, info);
+  return answer(set_view("MPI_File_set_view", fh, disp, etype, filetype, datarep, info));
 }
 MPI_WEAK_NAME(File_set_view)
 
 extern "C" int PMPI_File_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype, char* datarep) {
-  File* file;
-  if (int error = io::check_results("MPI_File_get_view", fh, file, {disp, etype, filetype, datarep})) return error;
-  std::shared_ptr<const View> view;
-  {
-    std::lock_guard lock(file->mutex);
-    view = file->view;
-  }
-  *disp = view->tiling.displacement;
-  *etype = duplicate(view->etype);
-  *filetype = duplicate(view->filetype);
-  std::snprintf(datarep, MPI_MAX_DATAREP_STRING, "%s", view->datarep.c_str());
-  return MPI_SUCCESS;
+  return answer([&]() -> int {
+    File* file;
+    if (int error = io::check_results("MPI_File_get_view", fh, file, {disp, etype, filetype, datarep})) return error;
+    std::shared_ptr<const View> view;
+    {
+      std::lock_guard lock(file->mutex);
+      view = file->view;
+    }
+    *disp = view->tiling.displacement;
+    *etype = duplicate(view->etype);
+    *filetype = duplicate(view->filetype);
+    std::snprintf(datarep, MPI_MAX_DATAREP_STRING, "%s", view->datarep.c_str());
+    return MPI_SUCCESS;
+  }());
 }
 MPI_WEAK_NAME(File_get_view)
 
 extern "C" int PMPI_File_sync(MPI_File fh) {
-  static constexpr char kName[] = "MPI_File_sync";
-  File* file;
-  if (int error = io::check(kName, fh, file)) return error;
-  file->await_all();
-  Record own;
-  std::vector<Record> all;
-  // What all have written is on the disk when one has synchronized after they came; an error is told to each descriptor
-  // once.
-  if (int error = file->wire.gather(own, all)) return io::raise(kName, *file, error, "a rank cannot be reached; it has probably ended");
-  own.word[0] = file->writable() ? file->drive.sync() : 0;
-  if (int error = file->wire.gather(own, all)) return io::raise(kName, *file, error, "a rank cannot be reached; it has probably ended");
-  for (const Record& record : all)
-    if (record.word[0] != 0) return raise_system(kName, *file, static_cast<int>(record.word[0]));
-  return MPI_SUCCESS;
+  return answer([&]() -> int {
+    static constexpr char kName[] = "MPI_File_sync";
+    File* file;
+    if (int error = io::check(kName, fh, file)) return error;
+    file->await_all();
+    Record own;
+    std::vector<Record> all;
+    // What all have written is on the disk when one has synchronized after they came; an error is told to each descriptor
+    // once.
+    if (int error = file->wire.gather(own, all)) return io::raise(kName, *file, error, "a rank cannot be reached; it has probably ended");
+    own.word[0] = file->writable() ? file->drive.sync() : 0;
+    if (int error = file->wire.gather(own, all)) return io::raise(kName, *file, error, "a rank cannot be reached; it has probably ended");
+    for (const Record& record : all)
+      if (record.word[0] != 0) return raise_system(kName, *file, static_cast<int>(record.word[0]));
+    return MPI_SUCCESS;
+  }());
 }
 MPI_WEAK_NAME(File_sync)
 
 extern "C" int PMPI_File_set_atomicity(MPI_File fh, int flag) {
-  static constexpr char kName[] = "MPI_File_set_atomicity";
-  File* file;
-  if (int error = io::check_collective(kName, fh, file)) return error;
-  if (int error = agree(kName, *file, MPI_SUCCESS, "", flag != 0, "the ranks' flags differ")) return error;
-  file->atomic.store(flag != 0, std::memory_order_relaxed);
-  return MPI_SUCCESS;
+  return answer([&]() -> int {
+    static constexpr char kName[] = "MPI_File_set_atomicity";
+    File* file;
+    if (int error = io::check_collective(kName, fh, file)) return error;
+    if (int error = agree(kName, *file, MPI_SUCCESS, "", flag != 0, "the ranks' flags differ")) return error;
+    file->atomic.store(flag != 0, std::memory_order_relaxed);
+    return MPI_SUCCESS;
+  }());
 }
 MPI_WEAK_NAME(File_set_atomicity)
 
 extern "C" int PMPI_File_get_atomicity(MPI_File fh, int* flag) {
-  File* file;
-  if (int error = io::check_results("MPI_File_get_atomicity", fh, file, {flag})) return error;
-  *flag = file->atomic.load(std::memory_order_relaxed);
-  return MPI_SUCCESS;
+  return answer([&]() -> int {
+    File* file;
+    if (int error = io::check_results("MPI_File_get_atomicity", fh, file, {flag})) return error;
+    *flag = file->atomic.load(std::memory_order_relaxed);
+    return MPI_SUCCESS;
+  }());
 }
 MPI_WEAK_NAME(File_get_atomicity)
 
 extern "C" int PMPI_File_get_type_extent(MPI_File fh, MPI_Datatype datatype, MPI_Aint* extent) {
-  return type_extent("MPI_File_get_type_extent", fh, datatype, extent);
+  return answer(type_extent("MPI_File_get_type_extent", fh, datatype, extent));
 }
 MPI_WEAK_NAME(File_get_type_extent)
 
 extern "C" int PMPI_File_get_type_extent_c(MPI_File fh, MPI_Datatype datatype, MPI_Count* extent) {
-  return type_extent("MPI_File_get_type_extent_c", fh, datatype, extent);
+  return answer(type_extent("MPI_File_get_type_extent_c", fh, datatype, extent));
 }
 MPI_WEAK_NAME(File_get_type_extent_c)
 
 extern "C" int PMPI_File_create_errhandler(MPI_File_errhandler_function* file_errhandler_fn, MPI_Errhandler* errhandler) {
-  static constexpr char kName[] = "MPI_File_create_errhandler";
-  if (int error = portunus::mpi::check_results(kName, nullptr, {reinterpret_cast<const void*>(file_errhandler_fn), errhandler}))
-    return error;
-  ErrorHandler* made;
-  *errhandler = make_errhandler(Subject::file, made);
-  if (made == nullptr) return raise_without_file(kName, MPI_ERR_NO_MEM, "too many error handlers are in use");
-  made->file = file_errhandler_fn;
-  return MPI_SUCCESS;
+  return answer([&]() -> int {
+    static constexpr char kName[] = "MPI_File_create_errhandler";
+    if (int error = portunus::mpi::check_results(kName, nullptr, {reinterpret_cast<const void*>(file_errhandler_fn), errhandler}))
+      return error;
+    ErrorHandler* made;
+    *errhandler = make_errhandler(Subject::file, made);
+    if (made == nullptr) return raise_without_file(kName, MPI_ERR_NO_MEM, "too many error handlers are in use");
+    made->file = file_errhandler_fn;
+    return MPI_SUCCESS;
+  }());
 }
 MPI_WEAK_NAME(File_create_errhandler)
 
 extern "C" int PMPI_File_set_errhandler(MPI_File fh, MPI_Errhandler errhandler) {
-  static constexpr char kName[] = "MPI_File_set_errhandler";
-  File* file = nullptr;
-  if (fh != MPI_FILE_NULL)
-    if (int error = io::check(kName, fh, file)) return error;
-  if (!fits(errhandler, Subject::file)) {
-    if (file) return io::raise(kName, *file, MPI_ERR_ERRHANDLER, "%p is no error handler of files", static_cast<void*>(errhandler));
-    return raise_without_file(kName, MPI_ERR_ERRHANDLER, "%p is no error handler of files", static_cast<void*>(errhandler));
-  }
-  replace_errhandler(file ? file->errhandler : default_errhandler, errhandler);
-  return MPI_SUCCESS;
+  return answer([&]() -> int {
+    static constexpr char kName[] = "MPI_File_set_errhandler";
+    File* file = nullptr;
+    if (fh != MPI_FILE_NULL)
+      if (int error = io::check(kName, fh, file)) return error;
+    if (!fits(errhandler, Subject::file)) {
+      if (file) return io::raise(kName, *file, MPI_ERR_ERRHANDLER, "%p is no error handler of files", static_cast<void*>(errhandler));
+      return raise_without_file(kName, MPI_ERR_ERRHANDLER, "%p is no error handler of files", static_cast<void*>(errhandler));
+    }
+    replace_errhandler(file ? file->errhandler : default_errhandler, errhandler);
+    return MPI_SUCCESS;
+  }());
 }
 MPI_WEAK_NAME(File_set_errhandler)
 
 extern "C" int PMPI_File_get_errhandler(MPI_File fh, MPI_Errhandler* errhandler) {
-  static constexpr char kName[] = "MPI_File_get_errhandler";
-  File* file = nullptr;
-  if (fh != MPI_FILE_NULL)
-    if (int error = io::check(kName, fh, file)) return error;
-  if (errhandler == nullptr) return raise_without_file(kName, MPI_ERR_ARG, "the address for the error handler is null");
-  *errhandler = share_errhandler(file ? file->errhandler : default_errhandler);
-  return MPI_SUCCESS;
+  return answer([&]() -> int {
+    static constexpr char kName[] = "MPI_File_get_errhandler";
+    File* file = nullptr;
+    if (fh != MPI_FILE_NULL)
+      if (int error = io::check(kName, fh, file)) return error;
+    if (errhandler == nullptr) return raise_without_file(kName, MPI_ERR_ARG, "the address for the error handler is null");
+    *errhandler = share_errhandler(file ? file->errhandler : default_errhandler);
+    return MPI_SUCCESS;
+  }());
 }
 MPI_WEAK_NAME(File_get_errhandler)
 
 extern "C" int PMPI_File_call_errhandler(MPI_File fh, int errorcode) {
-  static constexpr char kName[] = "MPI_File_call_errhandler";
-  if (fh == MPI_FILE_NULL) {
-    raise_without_file(kName, errorcode, "called by the program");
+  return answer([&]() -> int {
+    static constexpr char kName[] = "MPI_File_call_errhandler";
+    if (fh == MPI_FILE_NULL) {
+      raise_without_file(kName, errorcode, "called by the program");
+      return MPI_SUCCESS;
+    }
+    File* file;
+    if (int error = io::check(kName, fh, file)) return error;
+    io::raise(kName, *file, errorcode, "called by the program");
     return MPI_SUCCESS;
-  }
-  File* file;
-  if (int error = io::check(kName, fh, file)) return error;
-  io::raise(kName, *file, errorcode, "called by the program");
-  return MPI_SUCCESS;
+  }());
 }
 MPI_WEAK_NAME(File_call_errhandler)

@@ -266,32 +266,36 @@ using namespace portunus::mpi;
 using namespace portunus::mpi::io;
 
 extern "C" int PMPI_File_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
-  return portunus::mpi::io::open("MPI_File_open", comm, filename, amode, info, fh);
+  return answer(portunus::mpi::io::open("MPI_File_open", comm, filename, amode, info, fh));
 }
 MPI_WEAK_NAME(File_open)
 
 extern "C" int PMPI_File_close(MPI_File* fh) {
-  static constexpr char kName[] = "MPI_File_close";
-  if (int error = check_running(kName)) return error;
-  if (fh == nullptr) return raise_without_file(kName, MPI_ERR_ARG, "the address of the file is null");
-  File* file;
-  if (int error = portunus::mpi::io::check(kName, *fh, file)) return error;
-  *fh = MPI_FILE_NULL;
-  return close_file(kName, file);
+  return answer([&]() -> int {
+    static constexpr char kName[] = "MPI_File_close";
+    if (int error = check_running(kName)) return error;
+    if (fh == nullptr) return raise_without_file(kName, MPI_ERR_ARG, "the address of the file is null");
+    File* file;
+    if (int error = portunus::mpi::io::check(kName, *fh, file)) return error;
+    *fh = MPI_FILE_NULL;
+    return close_file(kName, file);
+  }());
 }
 MPI_WEAK_NAME(File_close)
 
 extern "C" int PMPI_File_delete(const char* filename, MPI_Info info) {
-  static constexpr char kName[] = "MPI_File_delete";
-  if (int error = check_running(kName)) return error;
-  if (filename == nullptr || filename[0] == '\0')
-    return raise_without_file(kName, MPI_ERR_BAD_FILE, "the name of the file is empty, or null");
-  if (info != MPI_INFO_NULL && find_info(info) == nullptr) return raise_without_file(kName, MPI_ERR_INFO, "the info is none");
-  struct stat what;
-  const char* path = path_of(filename);
-  int error = unlink(path) == 0 ? 0 : errno;
-  if (error == EPERM && stat(path, &what) == 0 && S_ISDIR(what.st_mode)) error = EISDIR;
-  if (error == 0) return MPI_SUCCESS;
-  return raise_without_file(kName, class_of_errno(error), "%s cannot be deleted: %s", filename, sentence_of(error).c_str());
+  return answer([&]() -> int {
+    static constexpr char kName[] = "MPI_File_delete";
+    if (int error = check_running(kName)) return error;
+    if (filename == nullptr || filename[0] == '\0')
+      return raise_without_file(kName, MPI_ERR_BAD_FILE, "the name of the file is empty, or null");
+    if (info != MPI_INFO_NULL && find_info(info) == nullptr) return raise_without_file(kName, MPI_ERR_INFO, "the info is none");
+    struct stat what;
+    const char* path = path_of(filename);
+    int error = unlink(path) == 0 ? 0 : errno;
+    if (error == EPERM && stat(path, &what) == 0 && S_ISDIR(what.st_mode)) error = EISDIR;
+    if (error == 0) return MPI_SUCCESS;
+    return raise_without_file(kName, class_of_errno(error), "%s cannot be deleted: %s", filename, sentence_of(error).c_str());
+  }());
 }
 MPI_WEAK_NAME(File_delete)

@@ -80,85 +80,96 @@ using namespace portunus::mpi;
 using namespace portunus::mpi::io;
 
 extern "C" int PMPI_File_seek(MPI_File fh, MPI_Offset offset, int whence) {
-  static constexpr char kName[] = "MPI_File_seek";
-  File* file;
-  if (int error = check_individual(kName, fh, file, nullptr, false)) return error;
-  const char* cause = "";
-  int error;
-  {
-    std::lock_guard lock(file->mutex);
-    int64_t target = 0;
-    error = seek_target(*file, *file->view, offset, whence, file->position, target, cause);
-    if (error == MPI_SUCCESS) file->position = target;
-  }
-  return error == MPI_SUCCESS ? error : portunus::mpi::io::raise(kName, *file, error, "%s", cause);
+  return answer([&]() -> int {
+    static constexpr char kName[] = "MPI_File_seek";
+    File* file;
+    if (int error = check_individual(kName, fh, file, nullptr, false)) return error;
+    const char* cause = "";
+    int error;
+    {
+      std::lock_guard lock(file->mutex);
+      int64_t target = 0;
+      error = seek_target(*file, *file->view, offset, whence, file->position, target, cause);
+      if (error == MPI_SUCCESS) file->position = target;
+    }
+    return error == MPI_SUCCESS ? error : portunus::mpi::io::raise(kName, *file, error, "%s", cause);
+  }());
 }
 MPI_WEAK_NAME(File_seek)
 
 extern "C" int PMPI_File_get_position(MPI_File fh, MPI_Offset* offset) {
-  File* file;
-  if (int error = check_individual("MPI_File_get_position", fh, file, offset, true)) return error;
-  std::lock_guard lock(file->mutex);
-  *offset = file->position;
-  return MPI_SUCCESS;
+  return answer([&]() -> int {
+    File* file;
+    if (int error = check_individual("MPI_File_get_position", fh, file, offset, true)) return error;
+    std::lock_guard lock(file->mutex);
+    *offset = file->position;
+    return MPI_SUCCESS;
+  }());
 }
 MPI_WEAK_NAME(File_get_position)
 
 extern "C" int PMPI_File_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Offset* disp) {
-  static constexpr char kName[] = "MPI_File_get_byte_offset";
-  File* file;
-  if (int error = check_individual(kName, fh, file, disp, true)) return error;
-  const std::shared_ptr<const View> view = view_of(*file);
-  int64_t from;
-  Placed placed;
-  if (offset < 0 || __builtin_mul_overflow(offset, view->etype_size, &from) || !view->tiling.range(from, 1, placed))
-    return portunus::mpi::io::raise(kName, *file, MPI_ERR_ARG, "the offset %lld is negative or too large", static_cast<long long>(offset));
-  *disp = placed.bytes > 0 ? placed.first() : view->tiling.displacement;
-  return MPI_SUCCESS;
+  return answer([&]() -> int {
+    static constexpr char kName[] = "MPI_File_get_byte_offset";
+    File* file;
+    if (int error = check_individual(kName, fh, file, disp, true)) return error;
+    const std::shared_ptr<const View> view = view_of(*file);
+    int64_t from;
+    Placed placed;
+    if (offset < 0 || __builtin_mul_overflow(offset, view->etype_size, &from) || !view->tiling.range(from, 1, placed))
+      return portunus::mpi::io::raise(kName, *file, MPI_ERR_ARG, "the offset %lld is negative or too large",
+                                      static_cast<long long>(offset));
+    *disp = placed.bytes > 0 ? placed.first() : view->tiling.displacement;
+    return MPI_SUCCESS;
+  }());
 }
 MPI_WEAK_NAME(File_get_byte_offset)
 
 extern "C" int PMPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence) {
-  static constexpr char kName[] = "MPI_File_seek_shared";
-  File* file;
-  if (int error = check(kName, fh, file)) return error;
-  file->collectives.drain();
-  const char* cause = "";
-  Record own;
-  std::vector<Record> all;
-  int64_t target = 0;
-  int64_t current = 0;
-  own.word = {MPI_SUCCESS, offset, whence};
-  // Nobody moves the pointer once all have come; then rank 0 says where it is.
-  int error = file->wire.gather(own, all);
-  if (error == MPI_SUCCESS && file->comm->rank == 0) {
-    error = advance_shared(*file, 0, current);
-    if (error == MPI_SUCCESS) error = seek_target(*file, *view_of(*file), offset, whence, current, target, cause);
-  }
-  for (const Record& record : all)
-    if (error == MPI_SUCCESS && (record.word[1] != offset || record.word[2] != whence)) {
-      error = MPI_ERR_NOT_SAME;
-      cause = "the ranks' offsets or ways to seek differ";
+  return answer([&]() -> int {
+    static constexpr char kName[] = "MPI_File_seek_shared";
+    File* file;
+    if (int error = check(kName, fh, file)) return error;
+    file->collectives.drain();
+    const char* cause = "";
+    Record own;
+    std::vector<Record> all;
+    int64_t target = 0;
+    int64_t current = 0;
+    own.word = {MPI_SUCCESS, offset, whence};
+    // Nobody moves the pointer once all have come; then rank 0 says where it is.
+    int error = file->wire.gather(own, all);
+    if (error == MPI_SUCCESS && file->comm->rank == 0) {
+      error = advance_shared(*file, 0, current);
+      if (error == MPI_SUCCESS) error = seek_target(*file, *view_of(*file), offset, whence, current, target, cause);
     }
-  own.word[0] = error;
-  if (int failed = set_shared(*file, error == MPI_SUCCESS ? target : current, own, all)) error = failed;
-  for (const Record& record : all)
-    if (error == MPI_SUCCESS && record.word[0] != MPI_SUCCESS) {
-      error = static_cast<int>(record.word[0]);
-      cause = "the pointer would be negative or too large, or that is no way to seek";
-    }
-  return error == MPI_SUCCESS ? error : portunus::mpi::io::raise(kName, *file, error, "%s", cause);
+    for (const Record& record : all)
+      if (error == MPI_SUCCESS && (record.word[1] != offset || record.word[2] != whence)) {
+        error = MPI_ERR_NOT_SAME;
+        cause = "the ranks' offsets or ways to seek differ";
+      }
+    own.word[0] = error;
+    if (int failed = set_shared(*file, error == MPI_SUCCESS ? target : current, own, all)) error = failed;
+    for (const Record& record : all)
+      if (error == MPI_SUCCESS && record.word[0] != MPI_SUCCESS) {
+        error = static_cast<int>(record.word[0]);
+        cause = "the pointer would be negative or too large, or that is no way to seek";
+      }
+    return error == MPI_SUCCESS ? error : portunus::mpi::io::raise(kName, *file, error, "%s", cause);
+  }());
 }
 MPI_WEAK_NAME(File_seek_shared)
 
 extern "C" int PMPI_File_get_position_shared(MPI_File fh, MPI_Offset* offset) {
-  static constexpr char kName[] = "MPI_File_get_position_shared";
-  File* file;
-  if (int error = check(kName, fh, file)) return error;
-  if (offset == nullptr) return portunus::mpi::io::raise(kName, *file, MPI_ERR_ARG, "the address for the result is null");
-  int64_t now = 0;
-  if (int error = advance_shared(*file, 0, now)) return portunus::mpi::io::raise(kName, *file, error, "rank 0 cannot be reached");
-  *offset = now;
-  return MPI_SUCCESS;
+  return answer([&]() -> int {
+    static constexpr char kName[] = "MPI_File_get_position_shared";
+    File* file;
+    if (int error = check(kName, fh, file)) return error;
+    if (offset == nullptr) return portunus::mpi::io::raise(kName, *file, MPI_ERR_ARG, "the address for the result is null");
+    int64_t now = 0;
+    if (int error = advance_shared(*file, 0, now)) return portunus::mpi::io::raise(kName, *file, error, "rank 0 cannot be reached");
+    *offset = now;
+    return MPI_SUCCESS;
+  }());
 }
 MPI_WEAK_NAME(File_get_position_shared)

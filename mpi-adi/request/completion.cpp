@@ -51,7 +51,7 @@ int finish_special(const char* function, MPI_Request& handle, Request* request, 
   int error = special_status(*request, status);
   if (state == State::inactive) return MPI_SUCCESS;
   if (request->failed()) error = raises ? raise_request(function, *request) : error_class_of(*request);
-  else if (error != MPI_SUCCESS && raises) error = request->attached->raise_error(function, *request, error);
+  else if (error != MPI_SUCCESS && raises) error = answer(request->attached->raise_error(function, *request, error));
   if (request->attached && request->attached->can_start()) {
     request->cancelled = false;
     request->failure = PTL_NI_OK;

@@ -1,5 +1,8 @@
-// arguments.hpp: tables of calls with one wrong argument each, and the class of the error that each must return.
+// arguments.hpp: tables of calls with one wrong argument each, and the class of the error that each must return; that its object's error
+// handler is called once, with that class, and that what it makes of the code is what the call returns.
 #pragma once
+
+#include <string>
 
 #include "ranks.hpp"
 
@@ -42,15 +45,79 @@ inline const MPI_Errhandler no_errhandler = reinterpret_cast<MPI_Errhandler>(buf
 inline const MPI_Request no_request = reinterpret_cast<MPI_Request>(buffer);
 inline MPI_Datatype uncommitted = MPI_DATATYPE_NULL;
 inline MPI_Request bad_request;
+inline MPI_Errhandler noted;  // of communicators
 }  // namespace args
 
-template <size_t n>
-void expect_errors(const Wrong (&table)[n]) {
-  ReturnErrors guard;
-  MPI_Type_vector(2, 1, 2, MPI_INT, &args::uncommitted);
-  for (const Wrong& wrong : table) {
-    args::bad_request = args::no_request;
-    EXPECT_EQ(class_of(wrong.run()), wrong.expected) << "line " << wrong.line << ": " << wrong.call;
+// Error handlers that note how often, and with which class, they are called.
+class Noted {
+ public:
+  enum class Makes { nothing, another, success };
+  Noted() {
+    MPI_Comm_create_errhandler(on_comm, &comm_);
+    args::noted = comm_;
+    MPI_Win_create_errhandler(on_win, &win_);
+    MPI_File_create_errhandler(on_file, &file_);
+    for (const MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF}) set(comm);
+    set(MPI_FILE_NULL);
   }
+  ~Noted() {
+    for (const MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF}) MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
+    MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
+    for (MPI_Errhandler* each : {&comm_, &win_, &file_}) MPI_Errhandler_free(each);
+  }
+  Noted(const Noted&) = delete;
+  Noted& operator=(const Noted&) = delete;
+  void set(MPI_Comm comm) { MPI_Comm_set_errhandler(comm, comm_); }
+  void set(MPI_Win win) { MPI_Win_set_errhandler(win, win_); }
+  void set(MPI_File file) { MPI_File_set_errhandler(file, file_); }
+  void begin(Makes makes) {
+    makes_ = makes;
+    calls = 0;
+    of_files = false;
+  }
+  inline static int calls, error_class;
+  inline static bool of_files;
+
+ private:
+  static void note(int* code) {
+    ++calls;
+    error_class = class_of(*code);
+    if (makes_ == Makes::another) *code = MPI_ERR_LASTCODE;
+    if (makes_ == Makes::success) *code = MPI_SUCCESS;
+  }
+  static void on_comm(MPI_Comm*, int* code, ...) { note(code); }
+  static void on_win(MPI_Win*, int* code, ...) { note(code); }
+  static void on_file(MPI_File*, int* code, ...) {
+    of_files = true;
+    note(code);
+  }
+  inline static Makes makes_;
+  MPI_Errhandler comm_, win_, file_;
+};
+
+inline void expect_error(const Wrong& wrong, Noted& noted) {
+  for (const auto makes : {Noted::Makes::nothing, Noted::Makes::another, Noted::Makes::success}) {
+    args::bad_request = args::no_request;
+    noted.begin(makes);
+    const int error = wrong.run();
+    const auto where = [&] { return "line " + std::to_string(wrong.line) + ": " + wrong.call; };
+    if (wrong.expected == MPI_SUCCESS) {
+      EXPECT_EQ(error, MPI_SUCCESS) << where();
+      return;
+    }
+    EXPECT_EQ(Noted::calls, 1) << where();
+    EXPECT_EQ(Noted::error_class, wrong.expected) << where();
+    const bool forgiven = makes == Noted::Makes::success && Noted::of_files;
+    EXPECT_EQ(error, makes == Noted::Makes::another ? MPI_ERR_LASTCODE : forgiven ? MPI_SUCCESS : wrong.expected) << where();
+  }
+}
+
+// `objects`: what the calls are made on, besides MPI_COMM_WORLD, MPI_COMM_SELF and no file.
+template <size_t n, class... Objects>
+void expect_errors(const Wrong (&table)[n], Objects... objects) {
+  Noted noted;
+  (noted.set(objects), ...);
+  MPI_Type_vector(2, 1, 2, MPI_INT, &args::uncommitted);
+  for (const Wrong& wrong : table) expect_error(wrong, noted);
   MPI_Type_free(&args::uncommitted);
 }

@@ -1,4 +1,5 @@
-// Which error handler is called, on which object, with which class: for each kind of object, and for calls that name none.
+// Which error handler is called, on which object, with which class, and what its code makes of the call's result: for each kind of object,
+// and for calls that name none. The tables of wrong arguments (arguments.hpp) look at the same for every call.
 // Source: MPI-5.0, 9.3, 7.4.4, 7.6.2, 11.3.
 #include <string>
 
@@ -8,17 +9,17 @@ namespace handlers_test {
 namespace {
 
 std::string called;  // "object class", one after the other
-void note(const char* object, int code) {
-  int error_class = -1;
-  MPI_Error_class(code, &error_class);
-  called += (called.empty() ? "" : ", ") + std::string(object) + " " + std::to_string(error_class);
+int makes = -1;      // of each code; negative: leaves it
+void note(const char* object, int* code) {
+  called += (called.empty() ? "" : ", ") + std::string(object) + " " + std::to_string(class_of(*code));
+  if (makes >= 0) *code = makes;
 }
 void on_comm(MPI_Comm* comm, int* code, ...) {
-  note(*comm == MPI_COMM_SELF ? "self" : *comm == MPI_COMM_WORLD ? "world" : *comm == MPI_COMM_NULL ? "new" : "comm", *code);
+  note(*comm == MPI_COMM_SELF ? "self" : *comm == MPI_COMM_WORLD ? "world" : *comm == MPI_COMM_NULL ? "new" : "comm", code);
 }
-void on_win(MPI_Win*, int* code, ...) { note("win", *code); }
-void on_file(MPI_File* file, int* code, ...) { note(*file == MPI_FILE_NULL ? "no file" : "file", *code); }
-void on_session(MPI_Session* session, int* code, ...) { note(*session == MPI_SESSION_NULL ? "no session" : "session", *code); }
+void on_win(MPI_Win*, int* code, ...) { note("win", code); }
+void on_file(MPI_File* file, int* code, ...) { note(*file == MPI_FILE_NULL ? "no file" : "file", code); }
+void on_session(MPI_Session* session, int* code, ...) { note(*session == MPI_SESSION_NULL ? "no session" : "session", code); }
 
 MPI_Errhandler comm_handler, win_handler, file_handler, session_handler;
 MPI_Comm comm, made;
@@ -32,6 +33,12 @@ MPI_Aint size;
 int buffer[4], number, length;
 const MPI_Info kNoInfo = reinterpret_cast<MPI_Info>(buffer);
 const MPI_Group kNoGroup = reinterpret_cast<MPI_Group>(buffer);
+
+int extent_of_int(MPI_Datatype, MPI_Aint* extent, void*) {
+  *extent = sizeof(int);
+  return MPI_SUCCESS;
+}
+int broken(void*, MPI_Datatype, int, void*, MPI_Offset, void*) { return MPI_ERR_OTHER; }
 
 struct Case {
   int line;
@@ -91,13 +98,30 @@ TEST(Handlers, AreThoseOfTheObjectOfTheCall) {
   MPI_Win_set_errhandler(win, win_handler);
   MPI_File_set_errhandler(file, file_handler);
   MPI_File_set_errhandler(MPI_FILE_NULL, file_handler);
-  for (const Case& each : kCases) {
+  for (const Case& each : kCases)
+    for (const int code : {-1, MPI_ERR_LASTCODE, MPI_SUCCESS}) {
+      called.clear();
+      makes = code;
+      const int error = each.run();
+      const bool of_file = std::string(each.object).find("file") != std::string::npos;
+      EXPECT_EQ(error, code > 0 || (code == MPI_SUCCESS && of_file) ? code : each.error_class) << "line " << each.line << ": " << each.call;
+      EXPECT_EQ(called, std::string(each.object) + " " + std::to_string(each.error_class)) << "line " << each.line << ": " << each.call;
+    }
+  // A file's request says what went wrong when it is completed.
+  makes = -1;
+  MPI_Register_datarep("portunus-broken", broken, nullptr, extent_of_int, nullptr);
+  MPI_File_write_at(file, 0, buffer, 4, MPI_INT, MPI_STATUS_IGNORE);
+  MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "portunus-broken", MPI_INFO_NULL);
+  for (const int code : {-1, MPI_ERR_LASTCODE, MPI_SUCCESS}) {
+    MPI_Request request;
     called.clear();
-    int error_class = -1;
-    MPI_Error_class(each.run(), &error_class);
-    EXPECT_EQ(error_class, each.error_class) << "line " << each.line << ": " << each.call;
-    EXPECT_EQ(called, std::string(each.object) + " " + std::to_string(each.error_class)) << "line " << each.line << ": " << each.call;
+    EXPECT_EQ(MPI_File_iread_at(file, 0, buffer, 1, MPI_INT, &request), MPI_SUCCESS);
+    makes = code;
+    EXPECT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), code < 0 ? MPI_ERR_CONVERSION : code);
+    EXPECT_EQ(called, "file " + std::to_string(MPI_ERR_CONVERSION));
+    EXPECT_EQ(request, MPI_REQUEST_NULL);
   }
+  makes = -1;
   // What makes nothing, as its group is empty, calls nobody.
   called.clear();
   MPI_Comm_create_from_group(MPI_GROUP_EMPTY, "handlers", MPI_INFO_NULL, comm_handler, &made);

@@ -76,7 +76,6 @@ TEST(Mistakes, NullAddressesOfOneSidedCallsAreErrors) {
   static const MPI_Datatype I = MPI_INT;
   int* memory = nullptr;
   MPI_Win_allocate(64, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
-  MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
   MPI_Win_lock_all(0, win);
   static const int peer = (rank() + 1) % ranks();
 #define BOTH(expected, call, ...) WRONG(expected, call(__VA_ARGS__)), WRONG(expected, call##_c(__VA_ARGS__))
@@ -107,7 +106,7 @@ TEST(Mistakes, NullAddressesOfOneSidedCallsAreErrors) {
       BOTH(SUCCESS, MPI_Get_accumulate, none, 0, I, &old, 1, I, peer, 0, 1, I, MPI_NO_OP, win),
       WRONG(SUCCESS, MPI_Fetch_and_op(none, &old, I, peer, 0, MPI_NO_OP, win)),
   };
-  expect_errors(table);
+  expect_errors(table, win);
   // Places of the datatype's own, counted from MPI_BOTTOM.
   MPI_Aint place;
   int one = 1;

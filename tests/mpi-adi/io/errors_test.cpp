@@ -82,7 +82,7 @@ TEST(FileErrors, AWrongArgumentHasItsClass) {
       WRONG(DUP_DATAREP, MPI_Register_datarep(
                              "native", nullptr, nullptr, [](MPI_Datatype, MPI_Aint*, void*) { return 0; }, nullptr)),
   };
-  expect_errors(kTable);
+  expect_errors(kTable, open_file, read_only, write_only);
   MPI_Offset size = -1;
   EXPECT_EQ(MPI_File_get_size(file, &size), MPI_SUCCESS);
   EXPECT_EQ(size, 0);
