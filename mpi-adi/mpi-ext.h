@@ -23,6 +23,7 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 #define MPIX_HAVE_ULFM 1
+#define OMPI_HAVE_MPI_EXT_FTMPI 1 /* what programs for Open MPI ask: whether the calls below are there */
 
 #define MPIX_ERR_PROC_FAILED MPI_ERR_PROC_ABORTED
 /* Of a request that receives from any source: a rank has died whose message it may be. The request stays as it is (MPI_Test sets no flag):
@@ -36,8 +37,9 @@ int MPIX_Comm_revoke(MPI_Comm comm);
 /* *flag: has it been revoked, as far as this rank knows? */
 int MPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
 /* A new communicator of those ranks of an intracommunicator that are alive, in the same order and the same on all of them. Collective
- * over the living; also of one that is revoked. */
+ * over the living; also of one that is revoked. The second gives it with its request. */
 int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm);
+int MPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
 /* *flag becomes the bitwise and of those of the living, the same on all of them, whoever dies meanwhile; also in a revoked one.
  * MPIX_ERR_PROC_FAILED, on all or none, and *flag is valid: a rank has died that not all have acknowledged. */
 int MPIX_Comm_agree(MPI_Comm comm, int *flag);
@@ -53,6 +55,7 @@ int MPIX_Comm_ack_failed(MPI_Comm comm, int number, int *acked);
 int PMPIX_Comm_revoke(MPI_Comm comm);
 int PMPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
 int PMPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm);
+int PMPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
 int PMPIX_Comm_agree(MPI_Comm comm, int *flag);
 int PMPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request);
 int PMPIX_Comm_failure_ack(MPI_Comm comm);

@@ -2305,4 +2305,7 @@ MPI_ABI_TWIN(Register_datarep_c)
 #ifdef __cplusplus
 }
 #endif
+
+/* MPICH has the calls of user-level failure mitigation in mpi.h, Open MPI in mpi-ext.h: programs find them in either. */
+#include "mpi-ext.h"
 #endif

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "mpi-adi/comm/members.hpp"
 #include "mpi-adi/core/adi.hpp"
@@ -55,6 +57,16 @@ class Agreements final : public Attachment, public std::enable_shared_from_this<
 
   int begin(Words words, Done done) {
     if (!receiving_ && !receive()) return MPI_ERR_NO_MEM;
+    if (under_way_ || ending_) {
+      (ending_ ? next_ : waiting_).emplace_back(std::move(words), std::move(done));
+      return MPI_SUCCESS;
+    }
+    start(std::move(words), std::move(done));
+    return MPI_SUCCESS;
+  }
+
+ private:
+  void start(Words words, Done done) {
     ++number_;
     Words mine(mask_words(), 0);
     for (size_t i = 0; i < members_.size(); ++i) mine[i / 64] |= uint64_t{1} << i % 64;
@@ -72,9 +84,9 @@ class Agreements final : public Attachment, public std::enable_shared_from_this<
     early_.clear();
     advance();
     for (Message& message : early) take(std::move(message));
-    return MPI_SUCCESS;
   }
 
+ public:
   // Somebody has died, or a message has changed something.
   void advance() {
     if (!under_way_) return;
@@ -224,7 +236,14 @@ class Agreements final : public Attachment, public std::enable_shared_from_this<
     std::vector<bool> living(n);
     for (size_t i = 0; i < n; ++i) living[i] = result[i / 64] >> i % 64 & 1;
     const Done done = std::move(done_);
+    ending_ = true;
     done(Words(result.begin() + static_cast<ptrdiff_t>(mask_words()), result.end()), living);
+    ending_ = false;
+    auto& others = next_.empty() ? waiting_ : next_;
+    if (others.empty()) return;
+    auto [words, end] = std::move(others.front());
+    others.pop_front();
+    start(std::move(words), std::move(end));
   }
 
   const std::vector<int> members_;
@@ -237,9 +256,10 @@ class Agreements final : public Attachment, public std::enable_shared_from_this<
   std::vector<Message> early_;
 
   uint32_t number_ = 0, leader_ = kNobody;
-  bool under_way_ = false, proposing_ = false;
+  bool under_way_ = false, proposing_ = false, ending_ = false;
   Words own_;
   Done done_;
+  std::deque<std::pair<Words, Done>> next_, waiting_;  // begun by the last one's end; by the user
   std::optional<Words> proposal_;
   int32_t proposed_by_ = -1;
   std::vector<std::optional<Message>> states_;

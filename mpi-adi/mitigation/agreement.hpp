@@ -23,7 +23,8 @@ namespace portunus::mpi::mitigation {
 
 using Words = std::vector<uint64_t>;
 
-// Begins the next agreement of the communicator; all members begin theirs in the same order, with as many words. `done` gets
+// Begins the next agreement of the communicator, when those before have ended, and what they have begun in their `done`; all members begin
+// theirs in the same order, with as many words. `done` gets
 // `words` and'ed over all who took part, and which members these were (numbers in members_of), from whatever thread finds out.
 // MPI_SUCCESS, or MPI_ERR_NO_MEM.
 using Done = std::function<void(const Words& words, const std::vector<bool>& alive)>;

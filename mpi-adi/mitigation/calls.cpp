@@ -81,6 +81,71 @@ int no_memory(const char* function, Communicator& comm) {
   return raise(function, &comm, MPI_ERR_NO_MEM, "there is no memory, or no request, for the agreement");
 }
 
+// Of the living, in a context that they have agreed on; nullptr: there is no room for it.
+Communicator* communicator_of(Communicator& comm, const std::vector<bool>& alive, uint16_t context) {
+  const std::vector<int> members = members_of(comm);
+  std::vector<int> living;
+  for (size_t i = 0; i < members.size(); ++i)
+    if (alive[i]) living.push_back(members[i]);
+  Group* group = make_group(std::move(living));
+  Communicator* made = group ? make_communicator(context, group, nullptr) : nullptr;
+  if (made == nullptr) {
+    if (group) release(group);
+    release_context(context);
+    return nullptr;
+  }
+  replace_errhandler(made->errhandler, comm.errhandler.load(std::memory_order_acquire));
+  made->session_buffer = comm.session_buffer;
+  return made;
+}
+
+// The request of a shrinking whose user does not wait in the call: one agreement after the other.
+class Shrinking final : public Attachment {
+ public:
+  Shrinking(Request& whole, Communicator& comm, MPI_Comm* place)
+      : whole_(whole), comm_(comm), place_(place), search_(key_of(comm, Traffic::groups, 0)) {}
+  int query(Request&, MPI_Status*) override { return error_; }
+  const char* complaint() const override { return "some rank has too many communicators or groups in use; free some first"; }
+
+  void next() {
+    ContextOffer offer;
+    if (!search_.next(offer)) return end(MPI_ERR_NO_MEM);
+    agree_on({offer.begin(), offer.end()}, [this](const Words& words, const std::vector<bool>&) {
+      ContextOffer common;
+      std::copy(words.begin(), words.end(), common.begin());
+      if (search_.choose(common)) reserve();
+      else next();
+    });
+  }
+
+ private:
+  void reserve() {
+    agree_on({search_.reserve()}, [this](const Words& words, const std::vector<bool>&) {
+      if (!search_.settle(words[0] != 0, context_)) return next();
+      agree_on({}, [this](const Words&, const std::vector<bool>& alive) {
+        Communicator* made = communicator_of(comm_, alive, context_);
+        if (made) *place_ = handle_of(made);
+        end(made ? MPI_SUCCESS : MPI_ERR_NO_MEM);
+      });
+    });
+  }
+  void agree_on(Words words, Done done) {
+    if (begin_agreement(comm_, std::move(words), std::move(done)) != MPI_SUCCESS) end(MPI_ERR_NO_MEM);
+  }
+  void end(int error) {
+    error_ = error;
+    adi::conclude(whole_);  // may be the end of this object
+  }
+
+  Request& whole_;
+  Communicator& comm_;
+  MPI_Comm* place_;
+  ContextSearch search_;
+  uint16_t context_ = kNoContext;
+  int error_ = MPI_SUCCESS;
+  adi::PendingSteps steps_;
+};
+
 int shrink(const char* function, Communicator& comm, MPI_Comm* newcomm) {
   std::vector<bool> alive;
   const AllAnd all_and = [&](uint64_t* words, size_t count) {
@@ -93,19 +158,8 @@ int shrink(const char* function, Communicator& comm, MPI_Comm* newcomm) {
   if (int error = agree_on_context(all_and, key_of(comm, Traffic::groups, 0), context)) return raise_creation(function, comm, error);
   Words nothing;
   if (agree(comm, nothing, alive) != MPI_SUCCESS) return no_memory(function, comm);
-  const std::vector<int> members = members_of(comm);
-  std::vector<int> living;
-  for (size_t i = 0; i < members.size(); ++i)
-    if (alive[i]) living.push_back(members[i]);
-  Group* group = make_group(std::move(living));
-  Communicator* made = group ? make_communicator(context, group, nullptr) : nullptr;
-  if (made == nullptr) {
-    if (group) release(group);
-    release_context(context);
-    return raise_creation(function, comm, MPI_ERR_NO_MEM);
-  }
-  replace_errhandler(made->errhandler, comm.errhandler.load(std::memory_order_acquire));
-  made->session_buffer = comm.session_buffer;
+  Communicator* made = communicator_of(comm, alive, context);
+  if (made == nullptr) return raise_creation(function, comm, MPI_ERR_NO_MEM);
   *newcomm = handle_of(made);
   return MPI_SUCCESS;
 }
@@ -142,6 +196,23 @@ extern "C" int PMPIX_Comm_shrink(MPI_Comm comm, MPI_Comm* newcomm) {
   return shrink(kName, *found, newcomm);
 }
 MPIX_WEAK_NAME(Comm_shrink)
+
+extern "C" int PMPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
+  static constexpr char kName[] = "MPIX_Comm_ishrink";
+  Communicator* found;
+  if (int error = check(kName, comm, found, {newcomm, request})) return error;
+  *newcomm = MPI_COMM_NULL;
+  if (found->inter) return raise(kName, found, MPI_ERR_COMM, "this is an intercommunicator");
+  Request* whole = pool.claim(found, false);
+  if (whole == nullptr) return no_memory(kName, *found);
+  auto* shrinking = new Shrinking(*whole, *found, newcomm);
+  whole->special = true;
+  whole->attached = shrinking;
+  *request = handle_of(whole);
+  shrinking->next();
+  return MPI_SUCCESS;
+}
+MPIX_WEAK_NAME(Comm_ishrink)
 
 extern "C" int PMPIX_Comm_agree(MPI_Comm comm, int* flag) {
   static constexpr char kName[] = "MPIX_Comm_agree";

@@ -5,7 +5,6 @@
  * shrink the communicator and repeat the step. Every survivor checks the total.
  * mitigation calls: the calls one by one; mitigation calls-threads: the same with MPI_THREAD_MULTIPLE. */
 #define _GNU_SOURCE
-#include <mpi-ext.h>
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -188,6 +187,29 @@ static int one_by_one(void) {
     MPI_Group_free(&failed);
     flag = 5;
     EXPECT(MPIX_Comm_iagree(comm, &flag, &request) == MPI_SUCCESS && MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag == 5);
+    /* Several at a time, of both kinds, and completed in another order; nobody waits in the calls. */
+    MPI_Comm small[2];
+    int flags[3] = {1 << rank | 16, 2 | 16, 3 << rank};
+    MPI_Request together[5];
+    EXPECT(MPIX_Comm_iagree(comm, &flags[0], &together[0]) == MPI_SUCCESS);
+    EXPECT(MPIX_Comm_ishrink(comm, &small[0], &together[1]) == MPI_SUCCESS);
+    if (rank == 1) MPI_Recv(&word, 1, MPI_INT, 0, 13, comm, MPI_STATUS_IGNORE);
+    if (rank == 0) MPI_Send(&rank, 1, MPI_INT, 1, 13, comm);
+    EXPECT(MPIX_Comm_iagree(comm, &flags[1], &together[2]) == MPI_SUCCESS);
+    EXPECT(MPIX_Comm_ishrink(comm, &small[1], &together[3]) == MPI_SUCCESS);
+    EXPECT(MPIX_Comm_iagree(comm, &flags[2], &together[4]) == MPI_SUCCESS);
+    flag = rank == 0 ? 6 : 14;
+    EXPECT(MPIX_Comm_agree(comm, &flag) == MPI_SUCCESS && flag == 6);
+    for (int i = 4; i >= 0; --i) {
+        for (flag = 0; rank == 0 && !flag;) EXPECT(MPI_Test(&together[i], &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+        if (rank != 0) EXPECT(MPI_Wait(&together[i], MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    }
+    EXPECT(flags[0] == 16 && flags[1] == 18 && flags[2] == 0);
+    for (int i = 0; i < 2; ++i) {
+        int there = 0, ones = 1;
+        EXPECT(MPI_Allreduce(&ones, &there, 1, MPI_INT, MPI_SUM, small[i]) == MPI_SUCCESS && there == size - 1);
+        EXPECT(MPI_Comm_free(&small[i]) == MPI_SUCCESS);
+    }
     /* Receives from anybody work again. */
     MPI_Send(&rank, 1, MPI_INT, next, 1, comm);
     EXPECT(MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 1, comm, MPI_STATUS_IGNORE) == MPI_SUCCESS && (word + 1) % (size - 1) == rank);
