@@ -546,6 +546,45 @@ class Options(LauncherTest):
         self.assertEqual(run('-hostfile', hosts, 'echo', 'x').stdout, 'x\n' * 3)
         os.unlink(hosts)
 
+    def test_programs_are_sought_where_path_says(self):
+        for name in ('one', 'two'):
+            os.makedirs(os.path.join(self.folder, name))
+            with open(os.path.join(self.folder, name, 'sought'), 'w') as file:
+                file.write(f'#!/bin/sh\necho {name} $1\n')
+            os.chmod(file.name, 0o755)
+        one, two = (os.path.join(self.folder, name) for name in ('one', 'two'))
+        done = run('-n', '1', '-path', f'/nowhere:{one}:{two}', 'sought', 'a', ':', '-path', two, '-n', '1', 'sought', 'b')
+        self.assertEqual((sorted(done.stdout.splitlines()), done.returncode), (['one a', 'two b'], 0))
+        self.assertEqual(run('-path', one, '-n', '1', '-wdir', '/', 'sought').stdout, 'one\n')
+        for folder in (one, two):
+            os.unlink(os.path.join(folder, 'sought'))
+            os.rmdir(folder)
+
+    def test_a_file_says_which_programs_form_the_job(self):
+        path = os.path.join(self.folder, 'programs')
+
+        def programs(text):
+            with open(path, 'w') as file:
+                file.write(text)
+            return path
+        programs('# two programs\n\n-n 2 echo first\n  -n 1 -env X "a b" \\\n  /bin/sh -c \'echo "$X|$PTL_APPNUM"\'\n')
+        for words in (['-configfile', path], ['-l', '--configfile', path]):
+            done = run(*words)
+            tagged = ['[0] first', '[1] first', '[2] a b|1']
+            self.assertEqual(done.stdout and sorted(done.stdout.splitlines()),
+                             tagged if words[0] == '-l' else sorted(line[4:] for line in tagged))
+        programs('-n 1 -soft 1:1 ./no-such-program')
+        self.assertEqual(run('-configfile', path).returncode, 127)
+        self.assertEqual(run('-n', '1', 'echo', '-configfile', path).stdout, f'-configfile {path}\n')
+        for text, words, sentence in (('# nothing\n', ['-configfile', path], 'names none'), ('-n 1 echo "x', ['-configfile', path], 'quote'),
+                                      ('-n 1 true', ['-configfile', path, 'more'], 'nothing may follow'), ('', ['-configfile'], 'nothing may'),
+                                      ('', ['-configfile', '/nowhere'], "'/nowhere'"), ('-n 1 true\n-n 0 true\n', ['-configfile', path], "'0'")):
+            programs(text)
+            done = run(*words)
+            self.assertEqual((done.returncode, done.stderr.count('\n')), (2, 1), done.stderr)
+            self.assertIn(sentence, done.stderr)
+        os.unlink(path)
+
     def test_bound_ranks_stay_on_cores_of_their_own(self):
         allowed = os.sched_getaffinity(0)
         done = run('-n', '1', '--bind', 'core', sys.executable, '-c', 'import os; print(*os.sched_getaffinity(0))')
@@ -579,6 +618,7 @@ class Options(LauncherTest):
             (['-q', '-n', '2', 'true'], 2, "unknown option '-q'"),
             (['-n', '1', '--bind', 'socket', 'true'], 2, "'socket'"),
             (['-n', '1', '--timeout', '0', 'true'], 2, "'0'"),
+            (['-n', '1', '--universe', '0', 'true'], 2, "'0'"),
             (['-n', '1', '--timeout', 'soon', 'true'], 2, "'soon'"),
             (['-n', '1', '-x', 'NOT_SET_ANYWHERE', 'true'], 2, 'NOT_SET_ANYWHERE'),
             (['-n', '1', '-x', '=1', 'true'], 2, 'names no variable'),

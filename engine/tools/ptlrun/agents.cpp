@@ -92,6 +92,8 @@ std::string command_for(const Options& options, size_t index, int port) {
        << " --grace " << options.grace_s;
   if (options.timeout_s > 0) line << " --timeout " << options.timeout_s;
   if (options.binding != Binding::share) line << (options.binding == Binding::core ? " --bind core" : " --bind none");
+  if (!app.path.empty()) line << " -path " << quoted(app.path);
+  if (options.universe > 0) line << " --universe " << options.universe;
   if (options.tag_output) line << " --tag-output";
   if (options.keep_going) line << " --keep-going";
   for (char** item = environ; *item != nullptr; ++item)

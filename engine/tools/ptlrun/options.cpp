@@ -12,8 +12,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "engine/tools/ptlrun/places.hpp"
 #include "engine/tools/ptlrun/spellings.hpp"
@@ -25,7 +27,8 @@ constexpr char kSeeHelp[] = "; run 'ptlrun --help' for the options";
 
 constexpr char kFooter[] =
     "Several programs form one job when ':' divides them:  ptlrun -n 2 ./a : -n 1 ./b\n"
-    "Options as MPICH and Open MPI spell them are understood, too: -ppn -host -hosts -hostfile -wdir -env -genv -envlist -l -bind-to;\n"
+    "A file may say so, too, a program in each line, with its options:  ptlrun -configfile FILE\n"
+    "Options as MPICH and Open MPI spell them are understood: -ppn -host -hosts -hostfile -wdir -path -env -genv -envlist -l -bind-to;\n"
     "others mean nothing here and are accepted: -map-by -oversubscribe --allow-run-as-root -mca.\n"
     "\n"
     "Signals INT, TERM, HUP, USR1, USR2, TSTP and CONT are passed on to all ranks. Ranks that have not ended 5 s (--grace) after an\n"
@@ -54,6 +57,7 @@ struct Words {
   std::string timeout;
   std::string grace;
   std::string finish;
+  std::string universe;
   std::string hosts = "1";
   std::string host_id = "0";
   std::string per_host;
@@ -88,6 +92,8 @@ void declare(CLI::App& app, Words& words, Options& options) {
   app.add_option("--agent", options.agent,
                  "what starts ptlrun on the hosts of -host and -hostfile: COMMAND HOST SHELL-COMMAND; default ssh")
       ->type_name("COMMAND");
+  app.add_option("--universe", words.universe, "MPI_UNIVERSE_SIZE: how many processes there shall be room for; default: processors")
+      ->type_name("N");
   app.add_option("--hosts", words.hosts, "number of ptlruns that form the job together")->type_name("K");
   app.add_option("--host-id", words.host_id, "which of them this is, from 0")->type_name("I");
   app.add_option("--rendezvous", options.rendezvous, "ADDR:PORT where host 0 waits for the others")->type_name("ADDR:PORT");
@@ -125,6 +131,7 @@ void understand(Meaning meaning, const std::vector<std::string>& values, App& ap
     case Meaning::per_host: words.per_host = values[0]; break;
     case Meaning::folder: app.folder = values[0]; break;
     case Meaning::folder_for_all: words.for_all.folder = values[0]; break;
+    case Meaning::path: app.path = values[0]; break;
     case Meaning::set: app.environment.push_back(values[0] + "=" + values[1]); break;
     case Meaning::set_for_all: words.for_all.environment.push_back(values[0] + "=" + values[1]); break;
     case Meaning::list: app.inherited = names_in(values[0]); break;
@@ -276,7 +283,7 @@ void check_app(const Words& words, const Words& first, App& app) {
   if (app.command.empty()) throw Refusal(kBadUse, "the program is missing; name it after the options: ptlrun -n N PROG");
   if (!app.folder.empty() && access((app.folder + "/.").c_str(), X_OK) != 0)
     throw Refusal(kBadUse, "-wdir was given '" + app.folder + "', which is no folder that can be entered; check the path");
-  app.program_path = find_program(app.command[0], app.folder);
+  app.program_path = find_program(app.command[0], app.folder, app.path);
 }
 
 // What holds for the whole job; it stands before the first program.
@@ -295,15 +302,70 @@ void check_job(const CLI::App& line, const Words& words, Options& options) {
     options.grace_s = seconds(words.grace, true, "--grace was given '" + words.grace + "'; give seconds, e.g. 5, or 0");
   if (line.count("--finish") > 0)
     options.finish_s = seconds(words.finish, true, "--finish was given '" + words.finish + "'; give seconds, e.g. 10, or 0");
+  if (line.count("--universe") > 0) options.universe = number_in("--universe", words.universe, 1, kMaxRanks * kMaxHosts);
   if (const char* limit = std::getenv("PTL_PEER_TIMEOUT"); limit && *limit)
     options.peer_timeout_s = number_in("PTL_PEER_TIMEOUT", limit, 1, 86'400);
   check_hosts(line, words, options);
 }
 
+// What a file of programs says in one line: words, which quotes keep together.
+std::vector<std::string> words_in(const std::string& line, const std::string& path) {
+  std::vector<std::string> words;
+  bool inside = false;
+  char quote = '\0';
+  for (const char each : line) {
+    if (quote == '\0' && (each == '\'' || each == '"')) {
+      quote = each;
+    } else if (each == quote) {
+      quote = '\0';
+      continue;
+    } else if (quote == '\0' && std::isspace(static_cast<unsigned char>(each))) {
+      inside = false;
+      continue;
+    }
+    if (!inside) words.emplace_back();
+    inside = true;
+    if (quote != each) words.back() += each;
+  }
+  if (quote != '\0') throw Refusal(kBadUse, "the file of programs '" + path + "' has a quote that is not closed; close it");
+  return words;
+}
+
+// The command line with the programs of a file, divided by ':', instead of -configfile and its name, which end it. A line that ends with a
+// backslash goes on in the next one; one that begins with '#' is a remark.
+std::vector<std::string> with_file(std::vector<std::string> words) {
+  const auto found = std::find_if(words.begin(), words.end(), [](const std::string& word) {
+    return word.empty() || word[0] != '-' || word == "--" || word == "-configfile" || word == "--configfile";
+  });
+  if (found == words.end() || !found->ends_with("-configfile")) return words;
+  if (found + 2 != words.end())
+    throw Refusal(kBadUse, "-configfile takes the name of a file, and nothing may follow it" + std::string(kSeeHelp));
+  const std::string path = found[1];
+  std::ifstream file(path);
+  if (!file) throw Refusal(kBadUse, "the file of programs '" + path + "' cannot be read; check the path and its permissions");
+  words.erase(found, words.end());
+  const size_t before = words.size();
+  std::string whole;
+  for (std::string line; std::getline(file, line);) {
+    if (whole.empty() && line.starts_with('#')) continue;
+    whole += line;
+    if (whole.ends_with('\\')) {
+      whole.back() = ' ';
+      continue;
+    }
+    const std::vector<std::string> now = words_in(std::exchange(whole, ""), path);
+    if (now.empty()) continue;
+    if (words.size() > before) words.emplace_back(":");
+    words.insert(words.end(), now.begin(), now.end());
+  }
+  if (words.size() == before) throw Refusal(kBadUse, "the file of programs '" + path + "' names none; write one in each line");
+  return words;
+}
+
 }  // namespace
 
 Options parse_options(int argc, char** argv) {
-  const std::vector<std::string> all(argv + std::min(argc, 1), argv + argc);
+  const std::vector<std::string> all = with_file({argv + std::min(argc, 1), argv + argc});
   Options options;
   Words first;
   size_t next = 0;

@@ -38,6 +38,7 @@ struct App {
   std::vector<std::string> command;                // the program and its arguments
   std::string program_path;                        // the file to execute
   std::string folder;                              // where it starts; empty: where ptlrun was started
+  std::string path;                                // folders where it is sought, divided by ':'; empty: PATH
   std::vector<std::string> environment;            // NAME=VALUE, over what the ranks inherit
   std::optional<std::set<std::string>> inherited;  // the variables that the ranks inherit; all, if none are listed
 };
@@ -55,6 +56,7 @@ struct Options {
   bool tag_output = false;
   bool keep_going = false;  // a rank that dies does not end the others
   std::vector<App> apps;    // at least one; ranks are numbered in this order
+  int universe = 0;         // MPI_UNIVERSE_SIZE, at least; 0: what the processors have room for
   int hosts = 1;
   int host_id = 0;
   std::string rendezvous;                         // ADDR:PORT of host 0; empty with one host

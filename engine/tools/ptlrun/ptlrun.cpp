@@ -64,6 +64,7 @@ int launch(int argc, char** argv) {
     complete_plan(plan);
     plan.room = std::max(options.ranks, usable_processors());
   }
+  if (options.universe > 0) plan.room = options.universe;
   if (plan.apps.size() == 1) plan.apps[0] = plan.size();
   return Launcher(options, plan, link ? &*link : nullptr, agents).run();
 }

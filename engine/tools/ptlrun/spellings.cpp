@@ -22,6 +22,7 @@ constexpr Spelling kSpellings[] = {
     {"wdir", 1, Meaning::folder},
     {"wd", 1, Meaning::folder},
     {"gwdir", 1, Meaning::folder_for_all},
+    {"path", 1, Meaning::path},
     {"env", 2, Meaning::set},
     {"genv", 2, Meaning::set_for_all},
     {"envlist", 1, Meaning::list},
@@ -42,6 +43,7 @@ constexpr Spelling kSpellings[] = {
     // Everything below is accepted in silence. Ranks inherit the whole environment as it is; where they run, the kernel decides
     // unless they are bound; there are no limits on how many share a core.
     {"envall", 0, Meaning::nothing},
+    {"soft", 1, Meaning::nothing},
     {"genvall", 0, Meaning::nothing},
     {"map-by", 1, Meaning::nothing},
     {"rank-by", 1, Meaning::nothing},

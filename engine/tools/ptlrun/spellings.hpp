@@ -18,6 +18,7 @@ enum class Meaning {
   per_host,        // value: ranks per host
   folder,          // value: where this program starts
   folder_for_all,  // value: where all programs start that name no folder
+  path,            // value: where this program is sought
   set,             // two values, variable and value: for this program
   set_for_all,     // the same, for all programs
   list,            // value: the variables that this program inherits, divided by commas

@@ -52,6 +52,15 @@ static void one(MPI_Comm parent) {
     EXPECT(parent == MPI_COMM_NULL);
 }
 
+/* Started with --universe 7. */
+static void universe(MPI_Comm parent) {
+    MPI_Comm inter = parent;
+    if (parent == MPI_COMM_NULL) inter = start("universe", NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD);
+    if (parent == MPI_COMM_NULL) EXPECT(attribute(MPI_UNIVERSE_SIZE) == 7);
+    else EXPECT(attribute(MPI_UNIVERSE_SIZE) > 7); /* what runs, and as much again */
+    part(&inter);
+}
+
 /* More than one process has room for of its own, on fewer processors. */
 static void many(MPI_Comm parent) {
     MPI_Comm inter = parent;
@@ -522,6 +531,7 @@ int main(int argc, char** argv) {
     EXPECT(is_child == (parent != MPI_COMM_NULL));
     if (strcmp(what, "one") == 0) one(parent);
     else if (strcmp(what, "many") == 0) many(parent);
+    else if (strcmp(what, "universe") == 0) universe(parent);
     else if (strcmp(what, "two") == 0) two(parent);
     else if (strcmp(what, "multiple") == 0) multiple(parent, argc, argv);
     else if (strcmp(what, "some") == 0) some(parent);
