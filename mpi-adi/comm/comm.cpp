@@ -195,7 +195,7 @@ extern "C" int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info* info_used) {
   static constexpr char kName[] = "MPI_Comm_get_info";
   Communicator* found;
   if (int error = check(kName, comm, found, {info_used})) return error;
-  *info_used = make_info(found->hints);
+  *info_used = make_info(with_memory_kinds(found->hints));
   return *info_used != MPI_INFO_NULL ? MPI_SUCCESS : raise(kName, found, MPI_ERR_NO_MEM, "too many infos are in use");
 }
 MPI_WEAK_NAME(Comm_get_info)

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "mpi-adi/core/checked.hpp"
+#include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/core/info.hpp"
 #include "mpi-adi/core/profiling.hpp"
@@ -82,10 +83,13 @@ MPI_WEAK_NAME(Wtime)
 extern "C" double PMPI_Wtick() { return 1e-9; }
 MPI_WEAK_NAME(Wtick)
 
-extern "C" int PMPI_Alloc_mem(MPI_Aint size, MPI_Info, void* baseptr) {
+extern "C" int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) {
   static constexpr char kName[] = "MPI_Alloc_mem";
   if (size < 0 || baseptr == nullptr) return raise(kName, nullptr, MPI_ERR_ARG, "the size is negative or the address is null");
-  void* memory = size <= kMaxBytes ? std::aligned_alloc(64, (static_cast<size_t>(size) + 63) / 64 * 64) : nullptr;
+  if (int error = check_info(kName, nullptr, info)) return error;
+  const size_t alignment = alignment_in(hints_of(info), 64);
+  void* memory =
+      size <= kMaxBytes ? std::aligned_alloc(alignment, (static_cast<size_t>(size) + alignment - 1) / alignment * alignment) : nullptr;
   if (memory == nullptr && size > 0)
     return raise(kName, nullptr, MPI_ERR_NO_MEM, "there is no room for %lld bytes", static_cast<long long>(size));
   *static_cast<void**>(baseptr) = memory;

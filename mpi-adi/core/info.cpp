@@ -4,6 +4,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <bit>
+#include <charconv>
 #include <cstring>
 
 #include "mpi-adi/core/checks.hpp"
@@ -26,7 +29,7 @@ Hints environment() {
     hints.emplace_back("host", system.nodename);
   }
   hints.emplace_back("thread_level", "MPI_THREAD_MULTIPLE");
-  return hints;
+  return with_memory_kinds(std::move(hints));
 }
 
 Info& environment_info() {
@@ -43,6 +46,7 @@ int check(const char* function, MPI_Info handle, Info*& found, std::initializer_
 }
 // An info that may be changed.
 int check_own(const char* function, MPI_Info handle, Info*& found, std::initializer_list<const void*> results) {
+  found = nullptr;
   if (handle == MPI_INFO_ENV) return raise(function, nullptr, MPI_ERR_INFO, "MPI_INFO_ENV cannot be changed");
   return check(function, handle, found, results);
 }
@@ -82,6 +86,23 @@ MPI_Info make_info(Hints hints) {
 Hints hints_of(MPI_Info handle) {
   const Info* found = find_info(handle);
   return found ? found->copy() : Hints{};
+}
+
+size_t alignment_in(const Hints& hints, size_t least) {
+  constexpr uint64_t kMost = uint64_t{1} << 30;
+  for (const auto& [key, text] : hints) {
+    uint64_t value = 0;
+    if (key != "mpi_minimum_memory_alignment") continue;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size() && value <= kMost && std::has_single_bit(value))
+      return std::max<size_t>(least, value);
+  }
+  return least;
+}
+
+Hints with_memory_kinds(Hints hints) {
+  set_hint(hints, "mpi_memory_alloc_kinds", "mpi,system");
+  return hints;
 }
 
 void set_hint(Hints& hints, const std::string& key, const std::string& value) {

@@ -178,7 +178,7 @@ extern "C" int PMPI_Session_get_info(MPI_Session session, MPI_Info* info_used) {
   static constexpr char kName[] = "MPI_Session_get_info";
   Session* found;
   if (int error = check(kName, session, found, {info_used})) return error;
-  *info_used = make_info(found->hints);
+  *info_used = make_info(with_memory_kinds(found->hints));
   return *info_used != MPI_INFO_NULL ? MPI_SUCCESS : raise_in(kName, *found, MPI_ERR_NO_MEM, "too many infos are in use");
 }
 MPI_WEAK_NAME(Session_get_info)

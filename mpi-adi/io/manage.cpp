@@ -263,7 +263,7 @@ extern "C" int PMPI_File_get_info(MPI_File fh, MPI_Info* info_used) {
     static constexpr char kName[] = "MPI_File_get_info";
     File* file;
     if (int error = io::check_results(kName, fh, file, {info_used})) return error;
-    *info_used = make_info(file->tuning.listed(file->name.c_str()));
+    *info_used = make_info(with_memory_kinds(file->tuning.listed(file->name.c_str())));
     return *info_used != MPI_INFO_NULL ? MPI_SUCCESS : io::raise(kName, *file, MPI_ERR_NO_MEM, "too many infos are in use");
   }());
 }

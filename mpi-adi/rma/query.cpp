@@ -69,7 +69,7 @@ MPI_WEAK_NAME(Win_set_info)
 extern "C" int PMPI_Win_get_info(MPI_Win win, MPI_Info* info_used) {
   Window* window;
   if (int error = check_all("MPI_Win_get_info", win, window, {info_used})) return error;
-  *info_used = make_info(window->hints);
+  *info_used = make_info(with_memory_kinds(window->hints));
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Win_get_info)

@@ -151,12 +151,14 @@ int create(const char* function, void* base, MPI_Aint size, MPI_Aint unit, MPI_I
   return finish(function, *parent, window, win);
 }
 
-// The alignment of the ranks' parts. Windows that are shared are one piece of memory, byte by byte, unless the program gives that up.
-size_t alignment_of(const Hints& hints, int flavor) {
+// The alignment of this rank's part. Windows that are shared are one piece of memory, byte by byte, unless the program gives that up; then
+// the first part alone, whose `rank` is 0, is aligned as it asks.
+size_t alignment_of(const Hints& hints, int flavor, int rank) {
   constexpr size_t kLine = 64;
-  if (flavor != MPI_WIN_FLAVOR_SHARED) return kLine;
+  if (flavor != MPI_WIN_FLAVOR_SHARED) return alignment_in(hints, kLine);
   const auto gives_up = [](const auto& hint) { return hint.first == "alloc_shared_noncontig" && hint.second == "true"; };
-  return std::any_of(hints.begin(), hints.end(), gives_up) ? kLine : 1;
+  if (std::any_of(hints.begin(), hints.end(), gives_up)) return alignment_in(hints, kLine);
+  return rank == 0 ? alignment_in(hints, 1) : 1;
 }
 
 int allocate(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm handle, void* baseptr, MPI_Win* win, int flavor) {
@@ -168,17 +170,18 @@ int allocate(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Info info, 
     return decline(*parent, mpi::raise(function, parent, MPI_ERR_ARG, "the address for the memory's address is null"));
   if (int error = begin(function, *parent, info, window)) return error;
   std::vector<std::byte*> base, control;
-  const bool shared = share_memory(*window->comm, static_cast<size_t>(size), alignment_of(window->hints, flavor), sizeof(Control),
-                                   window->segment, base, control);
+  const size_t alignment = alignment_of(window->hints, flavor, window->comm->rank);
+  const bool shared = share_memory(*window->comm, static_cast<size_t>(size), alignment, sizeof(Control), window->segment, base, control);
   const size_t own = static_cast<size_t>(window->comm->rank);
   bool alone = false;
   for (const std::byte* each : base) alone = alone || (flavor == MPI_WIN_FLAVOR_SHARED && each == nullptr);
   if (!shared || alone) {
     if (flavor == MPI_WIN_FLAVOR_SHARED)
       return mpi::raise(function, parent, MPI_ERR_RMA_SHARED, shared ? "not all ranks are on one node" : "no memory can be shared");
-    if (size <= kMaxBytes) window->owned.reset(new (std::nothrow) std::byte[static_cast<size_t>(size) + 64]());
+    if (size <= kMaxBytes) window->owned.reset(new (std::nothrow) std::byte[static_cast<size_t>(size) + 64 + alignment]());
     base.assign(base.size(), nullptr);
-    window->base = window->owned.get();
+    if (const auto begin = reinterpret_cast<uintptr_t>(window->owned.get()))
+      window->base = reinterpret_cast<std::byte*>((begin + alignment - 1) / alignment * alignment);
   } else {
     window->base = base[own];
     window->control = new (control[own]) Control;

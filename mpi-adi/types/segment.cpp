@@ -21,8 +21,20 @@ namespace {
 
 constexpr size_t kPage = 4096;
 
-std::byte* map(int descriptor, size_t bytes) {
-  void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+// At a multiple of `alignment`.
+std::byte* map(int descriptor, size_t bytes, size_t alignment) {
+  if (alignment <= kPage) {
+    void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    return start == MAP_FAILED ? nullptr : static_cast<std::byte*>(start);
+  }
+  void* const room = mmap(nullptr, bytes + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) return nullptr;
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(room), at = (begin + alignment - 1) / alignment * alignment;
+  void* const wanted = reinterpret_cast<void*>(at);
+  void* const start = mmap(wanted, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, descriptor, 0);
+  if (at > begin) munmap(room, at - begin);
+  munmap(reinterpret_cast<void*>(at + bytes), begin + alignment - at);
+  if (start == MAP_FAILED) munmap(wanted, bytes);
   return start == MAP_FAILED ? nullptr : static_cast<std::byte*>(start);
 }
 
@@ -32,9 +44,10 @@ bool has_room(int descriptor, size_t bytes) {
   return fstatvfs(descriptor, &found) == 0 && bytes <= uint64_t{found.f_bavail} * found.f_frsize;
 }
 
-// What each rank tells the others: how much it wants; then, of the lowest of a node, the process whose number the name has.
+// What each rank tells the others: how much it wants, and how aligned; then, of the lowest of a node, the process whose number the name
+// has.
 struct Wish {
-  uint64_t bytes;
+  uint64_t bytes, alignment;
   int64_t maker;
   int64_t well;
 };
@@ -54,7 +67,7 @@ bool share_memory(Communicator& comm, size_t bytes, size_t alignment, size_t bes
   constexpr size_t kLine = 64;
   const size_t n = static_cast<size_t>(comm.size), own = static_cast<size_t>(comm.rank);
   std::vector<Wish> wishes(n);
-  wishes[own] = {bytes, getpid(), 0};
+  wishes[own] = {bytes, alignment, getpid(), 0};
   const Exchange all(comm);
   if (all.allgather(wishes.data(), sizeof(Wish)) != MPI_SUCCESS) return false;
   base.assign(n, nullptr);
@@ -63,13 +76,16 @@ bool share_memory(Communicator& comm, size_t bytes, size_t alignment, size_t bes
   Checked total = 0;
   std::vector<size_t> offsets(n, 0);
   std::vector<bool> near(n, false);
+  size_t most_aligned = 1;
   for (size_t i = 0; i < n; ++i) {
     near[i] = same_node(comm.job_rank(static_cast<int>(i)), comm.job_rank(comm.rank));
     if (!near[i]) continue;
     if (first == n) first = i;
-    offsets[i] = static_cast<size_t>(total.within(kMaxBytes).value_or(0));
-    const uint64_t wanted = std::min<uint64_t>(wishes[i].bytes, kMaxBytes + 1);
-    total = total + static_cast<int64_t>((wanted + alignment - 1) / alignment * alignment);
+    const auto unit = static_cast<int64_t>(wishes[i].alignment);
+    most_aligned = std::max(most_aligned, wishes[i].alignment);
+    const int64_t from = (total.within(kMaxBytes).value_or(0) + unit - 1) / unit * unit;
+    offsets[i] = static_cast<size_t>(from);
+    if (total.within(kMaxBytes)) total = Checked(from) + static_cast<int64_t>(std::min<uint64_t>(wishes[i].bytes, kMaxBytes + 1));
   }
   const size_t each_beside = (beside_bytes + kLine - 1) / kLine * kLine;
   size_t beside_at = static_cast<size_t>(total.within(kMaxBytes).value_or(0) + static_cast<int64_t>(kLine) - 1) / kLine * kLine;
@@ -90,7 +106,7 @@ bool share_memory(Communicator& comm, size_t bytes, size_t alignment, size_t bes
   wishes[own].well = descriptor >= 0;
   if (all.allgather(wishes.data(), sizeof(Wish)) != MPI_SUCCESS) return false;
   if (first != own && wishes[first].well) descriptor = shm_open(name, O_RDWR, 0);
-  if (descriptor >= 0) segment.start = map(descriptor, segment.bytes);
+  if (descriptor >= 0) segment.start = map(descriptor, segment.bytes, most_aligned);
   if (descriptor >= 0) close(descriptor);
   wishes[own].well = segment.start != nullptr;
   const bool told = all.allgather(wishes.data(), sizeof(Wish)) == MPI_SUCCESS;

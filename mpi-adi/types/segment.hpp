@@ -22,8 +22,8 @@ class Segment {
 };
 
 // Memory that the ranks of `comm` on this node map together, zeroed: each gets `bytes` of it. Collective over comm; base[i] is
-// where rank i's part lies, nullptr on another node. Each part begins at a multiple of `alignment`; 1: where the one before it ends. Behind
-// them lie `beside_bytes` more of each rank, on cache lines of their own. False: there is none.
+// where rank i's part lies, nullptr on another node. Its own part begins at a multiple of `alignment`; 1: where the one before it ends.
+// Behind them lie `beside_bytes` more of each rank, on cache lines of their own. False: there is none.
 bool share_memory(Communicator& comm, size_t bytes, size_t alignment, size_t beside_bytes, Segment& segment, std::vector<std::byte*>& base,
                   std::vector<std::byte*>& beside);
 
