@@ -1,7 +1,8 @@
 // operation.cpp: nonblocking and persistent collectives: requests whose works go on by themselves.
 //
-// The thread that finds a work to have ended completes the request, or begins the next work. The rest (unpacking, what the engine cannot
-// combine) is done by the thread that completes the request.
+// The thread that finds a work to have ended completes the request. The rest (unpacking, what the engine cannot combine) is done by the
+// thread that completes the request; between two works, by one that takes an event of the first one's end, without the turn, as the
+// user's functions may call MPI. All works of a request are made in the call that begins it, as their tags follow the order of calls.
 #include <atomic>
 #include <mutex>
 #include <optional>
@@ -20,8 +21,8 @@ namespace {
 
 class Operation;
 
-// Lets the holder of the turn begin an operation's next work, by an event of its own, which may come after the operation is gone: so it
-// lives as long as the process.
+// Lets a thread that takes events begin an operation's next work, by an event of its own, which may come after the operation is gone: so
+// it lives as long as the process.
 class Step final : public Attachment {
  public:
   static Step* of(Operation& operation) {
@@ -68,6 +69,7 @@ class Operation final : public Attachment {
   Operation(const Call& call, std::unique_ptr<Work> work, Request& request)
       : function_(call.form == Form::persistent ? "MPI_Start" : call.function),
         persistent_(call.form == Form::persistent),
+        made_(persistent_ || work->then),
         first_(std::move(work)),
         state_(state_of(*call.comm)),
         request_(request) {
@@ -81,8 +83,9 @@ class Operation final : public Attachment {
     if (step_) step_->give_back();
   }
 
-  // Makes what a persistent request starts.
+  // Makes what is started later, or again.
   int make() {
+    if (!made_) return MPI_SUCCESS;
     for (Stage& stage : stages_) {
       GOAL_Call what{};
       stage.out = describe(*stage.work, stage.packed, what);
@@ -102,13 +105,15 @@ class Operation final : public Attachment {
     return raise_goal(function_, *request.comm, code);
   }
 
-  // A work may have ended after which another is to begin.
-  void begin_next() {
-    if (!running_ || !has_ended_.exchange(false, std::memory_order_acquire)) return;
+  // The holder of the turn: a work may have ended after which another is to begin.
+  void step() {
+    if (has_ended_.exchange(false, std::memory_order_acquire)) adi::put_off.add(request_);
+  }
+  void run_users(Request&) override {
     const auto next = static_cast<size_t>(running_ - stages_.data()) + 1;
     if (end_run() && start_stage(next) == GOAL_SUCCESS) return;
     failed_ = true;
-    adi::conclude(request_);
+    adi::conclude(request_, true);
   }
 
   void overdue(Request& request) override {
@@ -145,7 +150,7 @@ class Operation final : public Attachment {
     else goes_on_.reset();
     GOAL_Call what{};
     stage.out = describe(*stage.work, stage.packed, what);
-    const int code = persistent_     ? GOAL_Restart(stage.started, ended, this)
+    const int code = made_           ? GOAL_Restart(stage.started, ended, this)
                      : state_.team() ? GOAL_Start(state_.team(), &what, ended, this, &stage.started)
                                      : int{GOAL_ERR_NO_SPACE};
     if (code != GOAL_SUCCESS) running_ = nullptr;
@@ -167,12 +172,12 @@ class Operation final : public Attachment {
     const int code = GOAL_Result(stage.started);
     if (code == GOAL_SUCCESS) stage.work->drain(stage.out);
     if (code == kMismatch) fits_ = false;
-    if (!persistent_) GOAL_Release(&stage.started);
+    if (!made_) GOAL_Release(&stage.started);
     return code == GOAL_SUCCESS || code == kMismatch;
   }
 
   const char* function_;
-  bool persistent_, failed_ = false, fits_ = true;
+  bool persistent_, made_, failed_ = false, fits_ = true;
   std::atomic<bool> has_ended_{false};
   std::unique_ptr<Work> first_;
   State& state_;
@@ -184,7 +189,7 @@ class Operation final : public Attachment {
 };
 
 void Step::completed(Request&) {
-  if (operation_) operation_->begin_next();
+  if (operation_) operation_->step();
 }
 
 }  // namespace
@@ -201,7 +206,8 @@ int start(const Call& call, std::unique_ptr<Work> work) {
   request->special = true;
   request->source = MPI_ANY_SOURCE;
   request->attached = operation;
-  const int error = call.form == Form::persistent ? operation->make() : operation->start(*request);
+  int error = operation->make();
+  if (error == MPI_SUCCESS && call.form != Form::persistent) error = operation->start(*request);
   if (error != MPI_SUCCESS) {
     pool.release(request);
     return error;
