@@ -20,6 +20,7 @@ struct Delivery {
   uint64_t offset = 0;  // in the entry's memory
   uint64_t mlength = 0;
   bool overflow = false;             // matched in the overflow list
+  bool ordered = false;              // WriteOrder keeps it ahead of others
   KeptHeader* remembered = nullptr;  // the header kept of this very message, while its data is still arriving
   uint32_t events = 0;               // flow control: the most it will post at this end
 

@@ -24,7 +24,11 @@ namespace portunus {
 constexpr uint32_t kInterfaces = 4;
 constexpr uint32_t kMaxPortals = 512;
 
+// Bytes up to which data are written in order whatever was asked for: eager on every transport, also with the operand of a swap.
+constexpr uint64_t kOrderedAnyway = 8128;
+
 struct PortalEntry {
+  bool admits = true;  // enabled, and no order of writes is kept on its interface: what messages look at
   bool enabled = true;
   bool disabling = false;  // flow control has closed it; PT_DISABLED is posted when `moving` is zero
   unsigned options = 0;
@@ -61,6 +65,7 @@ struct Interface {
   std::unordered_map<uint32_t, uint32_t> incarnation_of;  // of the ranks that came later
   std::vector<Peer*> peer_of_rank;
   uint32_t unexpected_headers = 0;
+  bool keeps_order = false;  // of long writes (WriteOrder)
 
   bool counts_lists() const { return limits.max_list_size < limits.max_entries; }
   bool logical() const { return (options & PTL_NI_LOGICAL) != 0; }

@@ -20,6 +20,7 @@ int PortalTable::alloc(uint32_t ni, unsigned options, uint32_t eq, uint32_t want
   if (EventQueue* queue = options & PTL_PT_FLOWCTRL ? core_.objects.queues.find(eq) : nullptr) queue->reserve();
   portal->eq = eq;
   portal->enabled = !(options & PTL_PT_ALLOC_DISABLED);
+  portal->admits = portal->enabled && !interface.keeps_order;
   interface.portals[wanted] = std::move(portal);
   interface.allocated[wanted].store(true, std::memory_order_release);
   index = wanted;
@@ -44,6 +45,7 @@ int PortalTable::enable(uint32_t ni, uint32_t index) {
   PortalEntry* portal = core_.portal(ni, index);
   if (!portal) return PTL_ARG_INVALID;
   portal->enabled = true;
+  portal->admits = !core_.interfaces[ni].keeps_order;
   portal->disabling = false;
   return PTL_OK;
 }
@@ -51,12 +53,12 @@ int PortalTable::enable(uint32_t ni, uint32_t index) {
 int PortalTable::disable(uint32_t ni, uint32_t index) {
   PortalEntry* portal = core_.portal(ni, index);
   if (!portal) return PTL_ARG_INVALID;
-  portal->enabled = false;
+  portal->admits = portal->enabled = false;
   return portal->moving ? PTL_IN_USE : PTL_OK;
 }
 
 void PortalTable::close_for_flow_control(PortalEntry& portal, uint16_t pt_index, const ListEntry* cause) {
-  portal.enabled = false;
+  portal.admits = portal.enabled = false;
   portal.disabling = !cause || !(cause->options & PTL_ME_EVENT_FLOWCTRL_DISABLE);
   tell_disabled(portal, pt_index);
 }

@@ -71,7 +71,13 @@ uint32_t rank_of(Peer& peer, const Interface& ni) {
 }  // namespace
 
 Target::Target(Core& core, Reports& reports, Peers& peers, FlowControl& flow, PortalTable& table)
-    : core_(core), reports_(reports), peers_(peers), table_(table), bulk_(core, peers), unexpected_(core, reports, flow, table) {
+    : core_(core),
+      reports_(reports),
+      peers_(peers),
+      table_(table),
+      bulk_(core, peers),
+      order_(core),
+      unexpected_(core, reports, flow, table) {
   scratch_.resize(64 * 1024);
 }
 
@@ -138,9 +144,9 @@ void Target::request(Link& from, const wire::Header& header, const std::byte* pa
     drop(ni, peer, header, PTL_SR_DROP_COUNT, PTL_NI_DROPPED);
     return;
   }
-  if (!portal->enabled) [[unlikely]] {
-    drop(ni, peer, header, PTL_SR_DROP_COUNT, PTL_NI_PT_DISABLED);
-    return;
+  if (!portal->admits) [[unlikely]] {
+    if (order_.waits(ni.index, peer)) return order_.keep(ni.index, peer, header, payload);
+    if (!portal->enabled) return drop(ni, peer, header, PTL_SR_DROP_COUNT, PTL_NI_PT_DISABLED);
   }
   ListEntry* entry = match(*portal, header, source);
   if (!entry) [[unlikely]] {
@@ -302,7 +308,10 @@ void Target::deliver(Delivery& delivery, const std::byte* payload) {
 }
 
 // The entry, its portal and its queue know of it until advance() ends it.
-void Target::start_bulk(const Delivery& delivery, const wire::Region& region) {
+void Target::start_bulk(Delivery& delivery, const wire::Region& region) {
+  const Interface& ni = core_.interface_of(*delivery.entry);
+  delivery.ordered = WriteOrder::is_ordered(ni, delivery.header);
+  if (delivery.ordered) order_.begin(ni.index, *delivery.peer);
   table_.begin_move(delivery);
   if (delivery.remembered) delivery.remembered->arriving = true;
   bulk_.start(delivery, region);
@@ -319,9 +328,29 @@ int Target::advance() {
     if (!transfer->fine()) delivery.mlength = 0;
     complete(delivery, transfer->fate == Transfer::Fate::inaccessible ? PTL_NI_SEGV : transfer->fine() ? PTL_NI_OK : PTL_NI_UNDELIVERABLE);
     table_.moved(ni, pt_index);
+    if (!delivery.ordered) continue;
+    order_.end(ni, *delivery.peer);
+    take_waiting(ni, *delivery.peer);
   }
   ended_.clear();
   return work;
+}
+
+// Requests that have waited behind a long write of their sender.
+void Target::take_waiting(uint32_t ni, Peer& from) {
+  HeldMessage message;
+  while (order_.take(ni, from, message)) {
+    if (message.header.kind == wire::Kind::withdraw) withdraw(from, message.header);
+    else request(*from.link, message.header, message.payload.data());
+  }
+}
+
+void Target::peer_lost(Peer& peer) {
+  bulk_.peer_lost(peer);
+  for (uint32_t ni = 0; ni < kInterfaces; ++ni) {  // what it has said is still heard
+    order_.end_all(ni, peer);
+    take_waiting(ni, peer);
+  }
 }
 
 void Target::stream_in(const Peer& from, const wire::Header& header, const std::byte* payload) {
@@ -498,7 +527,9 @@ void Target::withdraw(Peer& from, const wire::Header& header) {
     ++core_.stats.malformed;
     return;
   }
-  PortalEntry* portal = core_.portal(header.flags & wire::kNiMask, header.pt_index);
+  const uint32_t ni = header.flags & wire::kNiMask;
+  if (core_.interfaces[ni].keeps_order && order_.waits(ni, from)) return order_.keep(ni, from, header, nullptr);
+  PortalEntry* portal = core_.portal(ni, header.pt_index);
   KeptHeader* kept = portal ? unexpected_.take_withdrawn(*portal, from, header.token) : nullptr;
   if (!kept) return;  // it has matched, or was refused: its answer says so
   wire::Header answer{};
@@ -527,6 +558,9 @@ int Target::free_portal(uint32_t ni, uint32_t index) {
 
 void Target::close(uint32_t ni) {
   bulk_.close(ni);
+  HeldMessage message;
+  while (Peer* const from = order_.take_any(ni, message))
+    if (message.header.kind != wire::Kind::withdraw) refuse(*from, message.header, PTL_NI_DROPPED);
   table_.close_entries(ni);
   for (auto& portal : core_.interfaces[ni].portals) {
     if (!portal) continue;

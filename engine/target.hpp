@@ -1,7 +1,7 @@
 // target.hpp: what becomes of a request that arrives: check, match, place, move, report, answer.
 //
-// Owns the data that move after the match (Bulk) and the headers that came before their entry (Unexpected), and joins the
-// three: each returns what it has, and what follows from it is done here.
+// Owns the data that move after the match (Bulk), what they must not be overtaken by (WriteOrder) and the headers that came before their
+// entry (Unexpected), and joins them: each returns what it has, and what follows from it is done here.
 //
 // Thread: the baton holder. Callers: Engine.
 // Invariants: the entry leaves its list when it is matched, before the data moves; data, then count, then event are visible
@@ -19,6 +19,7 @@
 #include "engine/portal_table.hpp"
 #include "engine/reports.hpp"
 #include "engine/unexpected.hpp"
+#include "engine/write_order.hpp"
 
 namespace portunus {
 
@@ -33,7 +34,7 @@ class Target {
   // Data for a transfer, asked for as a stream.
   void stream_in(const Peer& from, const wire::Header& header, const std::byte* payload);
   void landed(const void* context, bool ok) { bulk_.landed(context, ok); }
-  void peer_lost(const Peer& peer) { bulk_.peer_lost(peer); }
+  void peer_lost(Peer& peer);
 
   // ---- entries ----
   // Links a claimed entry, or lets unexpected messages have it. `match_bits`: of this round, for entries that recur.
@@ -70,7 +71,8 @@ class Target {
   void place(Delivery& delivery);
   void deliver(Delivery& delivery, const std::byte* payload);
   void move_data(Delivery& delivery, const std::byte* payload);
-  void start_bulk(const Delivery& delivery, const wire::Region& region);
+  void start_bulk(Delivery& delivery, const wire::Region& region);
+  void take_waiting(uint32_t ni, Peer& from);
   void complete(Delivery& delivery, ptl_ni_fail_t fail);
   void acknowledge(const Delivery& delivery, ptl_ni_fail_t fail);
   bool satisfy(ListEntry& entry, PortalEntry& portal);
@@ -82,6 +84,7 @@ class Target {
   Peers& peers_;
   PortalTable& table_;
   Bulk bulk_;
+  WriteOrder order_;
   Unexpected unexpected_;
   std::vector<std::byte> scratch_;  // data of a reply while events are posted
   std::vector<std::unique_ptr<Transfer>> ended_;

@@ -53,8 +53,7 @@ Fault fill_source(Command& command, const Descriptor& descriptor, const char* ar
   if (Fault fault = local_memory(descriptor, argument, offset, length, command.source)) return fault;
   const ptl_ni_limits_t& limits = runtime().interface(descriptor.ni).limits;
   if (length > limits.*limit.member) return {"length", limit.exceeded};
-  if ((descriptor.md.options & PTL_MD_VOLATILE) && length > limits.max_volatile_size)
-    return {"length", "is above max_volatile_size, and the memory descriptor is PTL_MD_VOLATILE"};
+  if (length > limits.max_volatile_size) command.source.options &= ~unsigned{PTL_MD_VOLATILE};  // no copy was promised
   command.length = length;
   return {};
 }
@@ -179,8 +178,7 @@ void hand_over(Command& command) {
   const Interface& interface = process.interface(descriptor->ni);
   const ptl_ni_limits_t& limits = interface.limits;
   if ((md.options & kUnusual) || local_offset > md.length || length > md.length - local_offset || length > limits.max_msg_size ||
-      ((md.options & PTL_MD_VOLATILE) && length > limits.max_volatile_size) || remote.pt_index > 0xffff ||
-      (interface.logical() && remote.target.rank >= interface.map_size.load(std::memory_order_acquire)) ||
+      remote.pt_index > 0xffff || (interface.logical() && remote.target.rank >= interface.map_size.load(std::memory_order_acquire)) ||
       (ack != PTL_NO_ACK_REQ && !(ack == PTL_ACK_REQ ? md.eq_handle != PTL_EQ_NONE && !(md.options & PTL_MD_UNRELIABLE)
                                                      : ack == PTL_CT_ACK_REQ && md.ct_handle != PTL_CT_NONE)))
     return false;

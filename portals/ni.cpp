@@ -38,14 +38,20 @@ constexpr int kObjects = Objects::kMost;
 constexpr int kDefaultObjects = 1'000'000;
 constexpr int kQueues = Objects::kMostQueues;
 constexpr ptl_size_t kMaxMessage = PTL_SIZE_MAX / 2 + 1;
-constexpr ptl_size_t kMaxAtomic = 1 << 20;  // applied in one step: about a millisecond
-constexpr ptl_size_t kMaxOrdered = 8128;    // eager on every transport, also with the operand of a swap
-constexpr ptl_size_t kMaxVolatile = 8192;   // at most every transport's eager limit
+constexpr ptl_size_t kMaxAtomic = 1 << 20;    // applied in one step: about a millisecond
+constexpr ptl_size_t kMaxOrdered = 1 << 20;   // for who asks: what comes behind such a write waits for it
+constexpr ptl_size_t kVolatile = 8192;        // at most every transport's eager limit: what is copied anyway
+constexpr ptl_size_t kMaxVolatile = 1 << 20;  // for who asks: copied by the call where it cannot leave at once
 
 // What was asked for, exactly, if it lies within what is possible; 0 (and less) asks for nothing in particular.
 template <class T>
 T within(T desired, T least, T most, T otherwise) {
   return desired <= 0 ? otherwise : std::clamp(desired, least, most);
+}
+
+// The same of what costs time beyond `free`: who asks for more than is possible asks for no number, and gets what is free.
+ptl_size_t as_asked(ptl_size_t desired, ptl_size_t least, ptl_size_t free, ptl_size_t most) {
+  return desired == 0 || desired > most ? free : std::max(desired, least);
 }
 
 // Nothing is sized by these numbers: they may be huge, and garbage in `desired` does no harm.
@@ -64,9 +70,9 @@ ptl_ni_limits_t grant(const ptl_ni_limits_t* desired) {
   limits.max_msg_size = within<ptl_size_t>(wish.max_msg_size, 1, kMaxMessage, kMaxMessage);
   limits.max_atomic_size = within<ptl_size_t>(wish.max_atomic_size, 64, kMaxAtomic, kMaxAtomic);
   limits.max_fetch_atomic_size = within<ptl_size_t>(wish.max_fetch_atomic_size, 64, kMaxAtomic, kMaxAtomic);
-  limits.max_waw_ordered_size = within<ptl_size_t>(wish.max_waw_ordered_size, 64, kMaxOrdered, kMaxOrdered);
-  limits.max_war_ordered_size = within<ptl_size_t>(wish.max_war_ordered_size, 8, kMaxOrdered, kMaxOrdered);
-  limits.max_volatile_size = within<ptl_size_t>(wish.max_volatile_size, 8, kMaxVolatile, kMaxVolatile);
+  limits.max_waw_ordered_size = as_asked(wish.max_waw_ordered_size, 64, kOrderedAnyway, kMaxOrdered);
+  limits.max_war_ordered_size = within<ptl_size_t>(wish.max_war_ordered_size, 8, kOrderedAnyway, kOrderedAnyway);
+  limits.max_volatile_size = as_asked(wish.max_volatile_size, 8, kVolatile, kMaxVolatile);
   limits.features = PTL_COHERENT_ATOMICS | (wish.features & PTL_TARGET_BIND_INACCESSIBLE);  // which costs time: only who asks pays
   return limits;
 }

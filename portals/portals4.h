@@ -177,7 +177,7 @@ typedef struct {
     ptl_size_t max_fetch_atomic_size; /* PtlFetchAtomic, PtlSwap */
     ptl_size_t max_waw_ordered_size; /* up to here, writes after writes and reads after writes are ordered */
     ptl_size_t max_war_ordered_size; /* up to here, writes after reads are ordered */
-    ptl_size_t max_volatile_size;    /* operations on a PTL_MD_VOLATILE descriptor */
+    ptl_size_t max_volatile_size;    /* up to here, operations on a PTL_MD_VOLATILE descriptor copy */
     unsigned int features;           /* PTL_TARGET_BIND_INACCESSIBLE .. */
 } ptl_ni_limits_t;
 
@@ -661,15 +661,17 @@ int PtlCTInc(ptl_handle_ct_t ct_handle, ptl_ct_event_t increment);
  *
  * Order: messages from one interface to one other are matched in the order in which they were issued, of whatever
  * kind and to whatever portal table entry, unless the MD is PTL_MD_UNORDERED. Data is ordered as
- * max_waw_ordered_size, max_war_ordered_size and PTL_TOTAL_DATA_ORDERING say.
+ * max_waw_ordered_size, max_war_ordered_size and PTL_TOTAL_DATA_ORDERING say. Up to 8128 bytes that costs nothing. An
+ * interface that asks for a max_waw_ordered_size of up to 2^20 as a target takes what comes behind a longer write only
+ * when that is in place; so both ends ask.
  *
  * The functions check, queue the operation and return; they wait only while the engine's queue is full. The memory of
  * the MD must not change until the operation's SEND (or, without one, a later ACK, REPLY or count), except that a
- * PTL_MD_VOLATILE one is copied by the call, up to max_volatile_size.
+ * PTL_MD_VOLATILE one is copied by the call, up to max_volatile_size; above it the option promises nothing. 8192 bytes
+ * cost nothing, up to 2^20 are granted to who asks for that number.
  *
  * All return PTL_ARG_INVALID for a bad MD, a range outside of it, a length above the operation's limit (max_msg_size,
- * max_atomic_size, max_fetch_atomic_size; max_volatile_size with a PTL_MD_VOLATILE source), a rank outside of the
- * map.
+ * max_atomic_size, max_fetch_atomic_size), a rank outside of the map.
  *
  * Which operation may be used with which type; anything else is PTL_ARG_INVALID:
  *                                     PtlAtomic, PtlFetchAtomic   PtlSwap   integers   floating   complex

@@ -65,7 +65,7 @@ ENGINE_ORDER = [
     "reports packing",
     "local_operations peers portal_table",
     "flow_control pending_operations",
-    "initiator bulk unexpected",
+    "initiator bulk unexpected write_order",
     "target",
     "engine",
 ]

@@ -184,6 +184,7 @@ class Run {
     ni.options = PTL_NI_MATCHING | PTL_NI_PHYSICAL;
     ni.limits.max_pt_index = 63;
     ni.limits.max_unexpected_headers = 64;
+    ni.limits.max_waw_ordered_size = 1 << 20;
     ni.open.store(true);
     eq_ = node_.queue(16);
     ct_ = node_.counter();

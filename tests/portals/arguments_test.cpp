@@ -26,7 +26,7 @@ struct Arguments : Alone {
   ptl_handle_ni_t plain = 0, logical = 0, other = 0;  // not matching; with a map of one; of another kind than `ni`, with a CT and an EQ
   ptl_handle_ct_t ct = 0, other_ct = 0, stale_ct = 0;
   ptl_handle_eq_t eq = 0, other_eq = 0, stale_eq = 0;
-  ptl_handle_md_t md = 0, bare = 0, small = 0, volatile_md = 0, unreliable = 0, logical_md = 0, stale_md = 0;
+  ptl_handle_md_t md = 0, bare = 0, small = 0, unreliable = 0, logical_md = 0, stale_md = 0;
   ptl_handle_me_t stale_me = 0;
   ptl_pt_index_t pt = 0, plain_pt = 0;
   uint64_t memory[8] = {};
@@ -46,13 +46,12 @@ struct Arguments : Alone {
   void SetUp() override {
     Library::SetUp();
     ptl_ni_limits_t desired{};
-    desired.max_mds = 6;
+    desired.max_mds = 5;
     desired.max_cts = desired.max_eqs = desired.max_entries = 2;
     desired.max_triggered_ops = 1;
     desired.max_iovecs = 4;
     desired.max_msg_size = 4096;
     desired.max_atomic_size = desired.max_fetch_atomic_size = 1024;
-    desired.max_volatile_size = 16;
     ni = open(kMatching, &desired, &limits);
     plain = open(kNonMatching);
     logical = open(kMatchingLogical);
@@ -67,7 +66,6 @@ struct Arguments : Alone {
     ASSERT_EQ(PtlPTAlloc(plain, 0, PTL_EQ_NONE, PTL_PT_ANY, &plain_pt), PTL_OK);
     md = descriptor(0, ct, eq);
     bare = descriptor();
-    volatile_md = descriptor(PTL_MD_VOLATILE);
     unreliable = descriptor(PTL_MD_UNRELIABLE, ct, eq);
     const ptl_md_t eight{memory, 8, 0, PTL_EQ_NONE, PTL_CT_NONE};
     ASSERT_EQ(PtlMDBind(ni, &eight, &small), PTL_OK);
@@ -467,8 +465,6 @@ TEST_F(Arguments, OfDataMovement) {
     row("length", [](Move& m) { m.length = 4104, m.swap = PTL_SWAP; });
     row("target_id", [&](Move& m) { m.md = m.get_md = logical_md, m.target.rank = 1; });
     row("target_id", [&](Move& m) { m.md = m.get_md = logical_md, m.target.rank = PTL_RANK_ANY; });
-    const bool sends = form.acks || form.fetches;
-    if (sends) row("length", [&](Move& m) { m.md = volatile_md, m.length = 24, m.swap = PTL_SWAP; });
     if (form.acks) {
       row("ack_req", [](Move& m) { m.ack = 4; });
       row("ack_req", [](Move& m) { m.ack = PTL_ACK_REQ; });

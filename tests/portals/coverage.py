@@ -36,6 +36,8 @@ PITFALLS = [
      "Queues.AFullOneKeepsTheNewestEventsAndSaysOnceThatSomeWereLost FlowControl.AFullQueueClosesThePortalExactlyLosesNothingAndTheReservedSlotSaysSo"),
     ("One PT_DISABLED, after the messages under way; none by hand; a disabled portal's appends consume headers",
      "FlowControl.OnePtDisabledComesAfterTheMessagesUnderWay Portal.ClosedByHandItRefusesWithoutAnEventAndAppendsStillTakeHeaders"),
+    ("A put from a volatile descriptor above the limit is done; a limit of ordered sizes that was asked for is kept",
+     "AskedSizes.WhatIsVolatileIsCopiedUpToTheLimitAndDoneAboveIt AskedSizes.WhatComesBehindALongPutDoesNotOvertakeIt"),
     ("A message without a match disables a portal with flow control", "FlowControl.AMessageThatMatchesNothingClosesThePortalAndOneEventSaysSo"),
     ("Limits exactly as asked for, garbage tolerated, NO_SPACE", "Limits.AreExactlyWhatWasAskedForWithinTheRange "
      "Limits.TakeWhateverIsDesired Exactly.SoManyObjectsAndThenNoSpace TriggeredLimit.IsExactAndFiringCancellingAndFreeingGiveRoomBack Overflow.UnexpectedHeadersAreLimitedAsAskedFor"),
