@@ -24,7 +24,7 @@ constexpr const char* kIsNo[kKinds] = {"is no network interface that is open",
 }  // namespace
 
 int refuse(const char* function, Fault fault) {
-  if (debug_wanted()) std::fprintf(stderr, "portals: %s: %s %s\n", function, fault.argument, fault.why);
+  if (debug_wanted("arguments")) std::fprintf(stderr, "portals: %s: %s %s\n", function, fault.argument, fault.why);
   return PTL_ARG_INVALID;
 }
 

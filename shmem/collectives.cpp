@@ -18,7 +18,7 @@ const int* nodes_of_world = nullptr;
 
 void check(int code, const char* call) {
   if (code != GOAL_SUCCESS) [[unlikely]]
-    misuse("a collective failed: %s: %s", call, GOAL_Explain());
+    misuse("a collective cannot be carried out (%s); PTL_DEBUG=1 says what is wrong", call);
 }
 
 // The same of a call that waits for the PEs of a team.

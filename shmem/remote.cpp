@@ -29,7 +29,7 @@ Interface door;
 
 void check(int code, const char* call) {
   if (code != PTL_OK) [[unlikely]]
-    misuse("%s failed with Portals return code %d", call, code);
+    misuse("the network failed (error %d of %s)", code, call);
 }
 
 using client::address, client::release;
@@ -184,7 +184,7 @@ void Channel::wait_until_sent(const char* what, int pe) {
   if (event.ni_fail_type == PTL_NI_OK) return;
   who_failed(nullptr);
   must_live(what, pe);
-  misuse("%s to PE %d could not be sent (Portals failure %d)", what, pe, event.ni_fail_type);
+  misuse("%s to PE %d could not be sent (failure %d)", what, pe, event.ni_fail_type);
 }
 
 void Channel::put_nbi(int pe, Place to, const void* source, size_t size) {

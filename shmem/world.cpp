@@ -28,7 +28,7 @@ constexpr size_t kPage = 4096;
 constexpr size_t kDefaultHeapSize = size_t{512} << 20;
 
 void require(int code, const std::string& sentence) {
-  if (code != PTL_OK) throw std::runtime_error(sentence + " (Portals return code " + std::to_string(code) + ")");
+  if (code != PTL_OK) throw std::runtime_error(sentence + " (error " + std::to_string(code) + ")");
 }
 
 size_t symmetric_size() {
@@ -46,7 +46,7 @@ int generation = 0;
 
 }  // namespace
 
-World::Library::Library() { require(PtlInit(), "the Portals library cannot start"); }
+World::Library::Library() { require(PtlInit(), "the network cannot be started"); }
 
 World::Job::Job() { require(PtlxJobInit(&facts), "this process cannot join its job"); }
 
@@ -73,7 +73,7 @@ World::Memory::Memory(ptl_handle_ni_t ni, int n_pes, size_t wanted) : heap_size(
 }
 
 World::Exposed::Exposed(const Interface& ni, const Memory& memory) : indices(remote_open(ni.handle, ni.limits, memory.start, memory.size)) {
-  if (!default_channel.open()) throw std::runtime_error("the network interface has no counters or descriptors left");
+  if (!default_channel.open()) throw std::runtime_error("the network has no room left; other libraries of this process may use it up");
 }
 
 World::Exposed::~Exposed() {
@@ -146,7 +146,7 @@ World::Agreed World::agree(const Record& mine) const {
                                "; all PEs must run the same executable");
     for (const Segment segment : {kHeap, kData})
       if (theirs.index[segment] != mine.index[segment])
-        throw std::runtime_error(who + " was given other portal indices; open OpenSHMEM in the same order on all PEs");
+        throw std::runtime_error(who + " has opened its libraries in another order; open OpenSHMEM in the same order on all PEs");
     agreed.alignment = std::min<size_t>(agreed.alignment, theirs.alignment);
     agreed.crowded |= theirs.oversubscribed != 0;
   }

@@ -4,6 +4,7 @@
 #include "engine/goal/goal.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <mutex>
 #include <new>
@@ -16,6 +17,7 @@
 #include "engine/goal/calls.hpp"
 #include "engine/goal/collectives/choice.hpp"
 #include "engine/goal/library.hpp"
+#include "engine/host/options.hpp"
 
 namespace {
 
@@ -123,6 +125,7 @@ int create(GOAL_Schedule* schedule) {
 namespace portunus::goal {
 
 int fail(int code, std::string sentence) {
+  if (debug_wanted("arguments")) std::fprintf(stderr, "goal: %s\n", sentence.c_str());
   explanation = std::move(sentence);
   return code;
 }

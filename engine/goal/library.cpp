@@ -31,7 +31,7 @@ const char* Library::open() {
     if (PtlxJobInit(&job_) != PTL_OK) return "the job cannot be joined; start the program with ptlrun";
     if (PtlInit() != PTL_OK) {
       PtlxJobFini();
-      return "Portals cannot be used in this process; the lines above say why";
+      return "the network cannot be used in this process; the lines above say why";
     }
     if (const char* problem = open_network()) {
       port_.close();
@@ -52,7 +52,8 @@ const char* Library::open_network() {
     return "the network cannot be opened; the lines above say why";
   }
   if (PtlxJobMap(ni_) != PTL_OK) return "the addresses of the other ranks cannot be had; has one of them ended?";
-  if (port_.open(ni_, client::kGoalPortal) != PTL_OK) return "portal table entry 48 is taken; leave it to GOAL";
+  if (port_.open(ni_, client::kGoalPortal) != PTL_OK)
+    return "another library of this process has taken number 48 of the network's interface; leave it to this one";
   return agree_on_places();
 }
 

@@ -1,11 +1,13 @@
 // options.cpp: environment variables to Options, each checked.
 #include "engine/host/options.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <string_view>
 
 namespace portunus {
 namespace {
@@ -95,6 +97,21 @@ WireOptions read_wire(const char* name) {
   refuse(name, text, "LATENCY,WIDTH: microseconds, 0 to 1000000, and bytes per microsecond, 1 to 1000000, as 5,10000,");
 }
 
+// "0", "1", or keys separated by commas. False: some word is none.
+bool read_debug(std::string_view text, std::string_view wanted, bool& asked) {
+  constexpr std::string_view kKeys[] = {"arguments", "buffers", "calls", "leaks"};
+  asked = text == "1" && (wanted == kKeys[0] || wanted == kKeys[1]);
+  if (text.empty() || text == "0" || text == "1") return true;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(','), text.size());
+    const std::string_view key = text.substr(0, end);
+    if (std::find(std::begin(kKeys), std::end(kKeys), key) == std::end(kKeys)) return false;
+    asked = asked || key == wanted;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return true;
+}
+
 std::string text_of(const char* name) {
   const char* text = std::getenv(name);
   return text ? text : "";
@@ -116,16 +133,17 @@ Options Options::from_environment() {
   options.node_wire = read_wire("PTL_NODE_WIRE");
   options.cma = read_switch("PTL_NODE_CMA", true);
   options.peer_timeout_s = static_cast<unsigned>(read_number("PTL_PEER_TIMEOUT", options.peer_timeout_s, 1, 86'400, "seconds, 1 to 86400"));
-  options.debug = read_switch("PTL_DEBUG", false);
+  bool asked;
+  const std::string debug = text_of("PTL_DEBUG");
+  if (!read_debug(debug, "", asked))
+    refuse("PTL_DEBUG", debug, "0, 1, or some of arguments, buffers, calls, leaks, with commas between them,");
   return options;
 }
 
-bool debug_wanted() {
-  try {
-    return read_switch("PTL_DEBUG", false);
-  } catch (const std::invalid_argument&) {
-    return true;  // whatever it is set to, somebody wants to know; the engine's start refuses the value
-  }
+bool debug_wanted(const char* key) {
+  const char* text = std::getenv("PTL_DEBUG");
+  bool asked = false;
+  return text && (!read_debug(text, key, asked) || asked);  // with a word that is none, which is refused later, somebody wants to know
 }
 
 }  // namespace portunus

@@ -35,13 +35,11 @@ struct Options {
   bool cma = true;                                  // PTL_NODE_CMA: 0 streams bulk data through the rings
   unsigned peer_timeout_s = 30;                     // PTL_PEER_TIMEOUT: a peer silent for that long, if the network goes silent, is lost
 
-  bool debug = false;  // PTL_DEBUG: one line on stderr for each PTL_ARG_INVALID (see debug_wanted)
-
   // Throws std::invalid_argument with variable, value and what is allowed.
   static Options from_environment();
 };
 
-// PTL_DEBUG, looked up at each call: the refused calls that ask may come before the engine starts. Never throws.
-bool debug_wanted();
+// Whether PTL_DEBUG has this key, looked up at each call: the refused calls that ask may come before the engine starts. Never throws.
+bool debug_wanted(const char* key);
 
 }  // namespace portunus

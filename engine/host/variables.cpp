@@ -28,7 +28,10 @@ std::span<const Variable> environment_variables() {
        "congestion control of the sockets over TCP; system: as they are made"},
       {"PTL_PEER_TIMEOUT", "seconds, 1 to 86400", "30",
        "a peer whose host or network is silent for that long is lost; a process that dies is noticed sooner"},
-      {"PTL_DEBUG", "1, 0", "0", "1: each PTL_ARG_INVALID is explained by one line on stderr: function, argument, why"},
+      {"PTL_DEBUG", "0, 1, or keys, as buffers,leaks", "0",
+       "what is looked at closer, and explained on stderr: arguments: each PTL_ARG_INVALID, by function, argument, why; buffers: MPI's "
+       "that "
+       "cannot be read to their end; 1: both of these"},
       {"PTL_STDOUT", "line, block", "line in ranks of a launcher, else the program's",
        "what a program prints leaves it at the end of each line, or 4096 bytes at a time, which is faster; then a rank's last lines are "
        "lost with it"},

@@ -50,6 +50,9 @@ int check_buffers(const Call& call, const void* buffer, Counts counts, Counts di
     if (int error = check_buffer(call, buffer, counts[i], type)) return error;
     if (counts[i] > 0 && !(Checked(displacements[i]) * find_type(type)->extent).within(kFarthest))
       return raise(call.function, call.comm, MPI_ERR_ARG, "the displacement %lld is too large", static_cast<long long>(displacements[i]));
+    if (counts[i] == 0) continue;
+    const auto part = reinterpret_cast<intptr_t>(buffer) + static_cast<intptr_t>(displacements[i]) * find_type(type)->extent;
+    if (int error = check_memory(call, reinterpret_cast<const void*>(part), counts[i], type)) return error;
   }
   return MPI_SUCCESS;
 }

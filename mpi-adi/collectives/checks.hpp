@@ -7,6 +7,8 @@
 
 #include "mpi-adi/collectives/counts.hpp"
 #include "mpi-adi/collectives/run.hpp"
+#include "mpi-adi/core/debug.hpp"
+#include "mpi-adi/types/datatype.hpp"
 
 namespace portunus::mpi::collectives {
 
@@ -15,6 +17,12 @@ namespace portunus::mpi::collectives {
 int check_call(Call& call, MPI_Comm comm);
 int check_root(const Call& call, int root);
 int check_buffer(const Call& call, const void* buffer, MPI_Count count, MPI_Datatype type);
+// Of memory that is going to be read, where PTL_DEBUG asks for that.
+inline int check_memory(const Call& call, const void* buffer, MPI_Count count, MPI_Datatype type) {
+  if (!debug.buffers) [[likely]]
+    return MPI_SUCCESS;
+  return check_readable(call.function, call.comm, buffer, count, *find_type(type, count));
+}
 // `counts` and `displacements` for every rank.
 int check_buffers(const Call& call, const void* buffer, Counts counts, Counts displacements, MPI_Datatype type);
 int check_op(const Call& call, MPI_Op op, MPI_Datatype type);

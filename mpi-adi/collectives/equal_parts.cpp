@@ -92,6 +92,7 @@ int bcast(const Call& call, void* buffer, MPI_Count count, MPI_Datatype type, in
   }
   if (int error = check_root(call, root)) return error;
   if (int error = check_buffer(call, buffer, count, type)) return error;
+  if (int error = check_memory(call, buffer, count, type)) return error;
   return carry_out<Bcast>(call, Elements(buffer, static_cast<size_t>(count), type), root, call.comm->rank == root);
 }
 
@@ -101,8 +102,10 @@ int gather(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datat
   if (int error = check_root(call, root)) return error;
   const size_t n = ranks_of(call), rank = rank_of(call);
   const bool is_root = call.comm->rank == root;
-  if (!is_root || sendbuf != MPI_IN_PLACE)
+  if (!is_root || sendbuf != MPI_IN_PLACE) {
     if (int error = check_buffer(call, sendbuf, sendcount, sendtype)) return error;
+    if (int error = check_memory(call, sendbuf, sendcount, sendtype)) return error;
+  }
   if (!is_root) {
     const Elements mine(sendbuf, static_cast<size_t>(sendcount), sendtype);
     return carry_out<Movement>(call, GOAL_CALL_GATHER, root, mine.bytes(), mine, Elements());
@@ -130,6 +133,7 @@ int scatter(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Data
     return carry_out<Movement>(call, GOAL_CALL_SCATTER, root, mine.bytes(), Elements(), mine);
   }
   if (int error = check_buffer(call, sendbuf, sendcount, sendtype)) return error;
+  if (int error = check_memory(call, sendbuf, call.comm->size * sendcount, sendtype)) return error;
   const Elements all(sendbuf, n * static_cast<size_t>(sendcount), sendtype);
   if (recvbuf == MPI_IN_PLACE) return carry_out<ScatterInPlace>(call, root, all.bytes() / n, all);
   const Elements mine(recvbuf, static_cast<size_t>(recvcount), recvtype);
@@ -147,6 +151,7 @@ int allgather(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Da
   const Elements all(recvbuf, n * count, recvtype), own = all.part(static_cast<ptrdiff_t>(rank_of(call) * count), count);
   if (sendbuf == MPI_IN_PLACE) return carry_out<MovementInPlace>(call, GOAL_CALL_ALLGATHER, 0, own.bytes(), own, all);
   if (int error = check_buffer(call, sendbuf, sendcount, sendtype)) return error;
+  if (int error = check_memory(call, sendbuf, sendcount, sendtype)) return error;
   const Elements mine(sendbuf, static_cast<size_t>(sendcount), sendtype);
   if (int error = check_distinct(call, sendbuf, recvbuf, mine.bytes())) return error;
   if (int error = check_own_part(call, mine.bytes(), own.bytes())) return error;
@@ -161,6 +166,7 @@ int alltoall(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Dat
   const Elements all(recvbuf, n * static_cast<size_t>(recvcount), recvtype);
   if (sendbuf == MPI_IN_PLACE) return carry_out<MovementInPlace>(call, GOAL_CALL_ALLTOALL, 0, all.bytes() / n, all, all);
   if (int error = check_buffer(call, sendbuf, sendcount, sendtype)) return error;
+  if (int error = check_memory(call, sendbuf, call.comm->size * sendcount, sendtype)) return error;
   const Elements mine(sendbuf, n * static_cast<size_t>(sendcount), sendtype);
   if (int error = check_distinct(call, sendbuf, recvbuf, mine.bytes())) return error;
   if (int error = check_own_part(call, mine.bytes() / n, all.bytes() / n)) return error;

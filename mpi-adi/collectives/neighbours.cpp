@@ -3,6 +3,7 @@
 // Of several edges between two ranks, the n-th that one lists meets the n-th that the other lists. In a grid what is sent in
 // one direction comes from the opposite one, so a rank lists what it receives with the directions of each dimension turned.
 // Thread: any, one collective per communicator at a time. Source: MPI-5.0, 8.6.
+#include <algorithm>
 #include <vector>
 
 #include "mpi-adi/collectives/checks.hpp"
@@ -26,6 +27,13 @@ class Edges {
   }
   bool contiguous() const { return contiguous_; }
   size_t bytes() const { return bytes_; }
+  // Of the edges between a rank and itself, in the order in which those of both directions meet.
+  std::vector<size_t> sizes_to(int self, bool turned) const {
+    std::vector<size_t> sizes;
+    for (size_t k = 0; k < parts_.size(); ++k)
+      if (const size_t i = turned ? k ^ 1 : k; peers_[i] == self) sizes.push_back(parts_[i].bytes());
+    return sizes;
+  }
   void pack(std::byte* to) const {
     for (size_t i = 0; i < parts_.size(); ++i)
       if (peers_[i] != MPI_PROC_NULL) parts_[i].pack(to + places_[i]);
@@ -90,12 +98,17 @@ int check_topology(const Call& call) {
 }
 
 int exchange(const Call& call, Edges out, Edges in) {
-  return carry_out<NeighbourExchange>(call, std::move(out), std::move(in), call.comm->topology->kind == MPI_CART);
+  const bool grid = call.comm->topology->kind == MPI_CART;
+  const std::vector<size_t> sent = out.sizes_to(call.comm->rank, false), places = in.sizes_to(call.comm->rank, grid);
+  for (size_t i = 0; i < std::min(sent.size(), places.size()); ++i)
+    if (int error = check_own_part(call, sent[i], places[i])) return error;
+  return carry_out<NeighbourExchange>(call, std::move(out), std::move(in), grid);
 }
 
 // Parts of one type, `count` elements each, one after the other.
 int equal_edges(const Call& call, const std::vector<int>& peers, const void* buffer, MPI_Count count, MPI_Datatype type, Edges& edges) {
   if (int error = check_buffer(call, buffer, count, type)) return error;
+  if (int error = check_memory(call, buffer, count * static_cast<MPI_Count>(peers.size()), type)) return error;
   const size_t each = static_cast<size_t>(count);
   const Elements all(buffer, each * peers.size(), type);
   for (size_t i = 0; i < peers.size(); ++i) edges.add(peers[i], all.part(static_cast<ptrdiff_t>(i * each), each));
@@ -105,6 +118,7 @@ int equal_edges(const Call& call, const std::vector<int>& peers, const void* buf
 // The same to all.
 int same_edges(const Call& call, const std::vector<int>& peers, const void* buffer, MPI_Count count, MPI_Datatype type, Edges& edges) {
   if (int error = check_buffer(call, buffer, count, type)) return error;
+  if (int error = check_memory(call, buffer, count, type)) return error;
   const Elements mine(buffer, static_cast<size_t>(count), type);
   for (const int peer : peers) edges.add(peer, mine);
   return MPI_SUCCESS;
@@ -122,7 +136,9 @@ int uneven_edges(const Call& call, const std::vector<int>& peers, const void* bu
   if (int error = check_arrays(call, peers.size(), {counts, displacements}, true)) return error;
   for (size_t i = 0; i < peers.size(); ++i) {
     if (int error = check_buffer(call, buffer, counts[i], type)) return error;
-    edges.add(peers[i], Elements(buffer, 0, type).part(displacements[i], static_cast<size_t>(counts[i])));
+    const Elements part = Elements(buffer, 0, type).part(displacements[i], static_cast<size_t>(counts[i]));
+    if (int error = check_memory(call, part.data(), counts[i], type)) return error;
+    edges.add(peers[i], part);
   }
   return MPI_SUCCESS;
 }
@@ -133,6 +149,7 @@ int typed_edges(const Call& call, const std::vector<int>& peers, const void* buf
   for (size_t i = 0; i < peers.size(); ++i) {
     const void* at = reinterpret_cast<const void*>(reinterpret_cast<intptr_t>(buffer) + displacements[i]);
     if (int error = check_buffer(call, at, counts[i], types[i])) return error;
+    if (int error = check_memory(call, at, counts[i], types[i])) return error;
     edges.add(peers[i], Elements(at, static_cast<size_t>(counts[i]), types[i]));
   }
   return MPI_SUCCESS;

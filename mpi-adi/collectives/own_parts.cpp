@@ -145,8 +145,10 @@ int gatherv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Data
   if (call.comm->inter) return inter::rooted(call, root, false, {recvbuf, recvtype, 0, recvcounts, displs}, {sendbuf, sendtype, sendcount});
   if (int error = check_root(call, root)) return error;
   const bool is_root = call.comm->rank == root, own_is_there = is_root && sendbuf == MPI_IN_PLACE;
-  if (!own_is_there)
+  if (!own_is_there) {
     if (int error = check_buffer(call, sendbuf, sendcount, sendtype)) return error;
+    if (int error = check_memory(call, sendbuf, sendcount, sendtype)) return error;
+  }
   if (!is_root) return carry_out<Gatherv>(call, root, Elements(sendbuf, static_cast<size_t>(sendcount), sendtype), OwnParts(), false);
   if (int error = check_buffers(call, recvbuf, recvcounts, displs, recvtype)) return error;
   OwnParts all(recvbuf, recvcounts, displs, recvtype, call.comm->size);
@@ -180,6 +182,7 @@ int allgatherv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_D
   const Elements own = all.part(call.comm->rank);
   if (sendbuf == MPI_IN_PLACE) return carry_out<Allgatherv>(call, own, std::move(all), true);
   if (int error = check_buffer(call, sendbuf, sendcount, sendtype)) return error;
+  if (int error = check_memory(call, sendbuf, sendcount, sendtype)) return error;
   const Elements mine(sendbuf, static_cast<size_t>(sendcount), sendtype);
   if (int error = check_own_part(call, mine.bytes(), own.bytes(), false)) return error;
   return carry_out<Allgatherv>(call, mine, std::move(all), false);
@@ -204,6 +207,8 @@ int check_buffers_of_types(const Call& call, const void* buffer, Counts counts, 
   if (types == nullptr) return raise(call.function, call.comm, MPI_ERR_TYPE, "the datatypes are null");
   for (int i = 0; !counts.null() && !displacements.null() && i < call.comm->size; ++i)
     if (int error = check_buffer(call, counts[i] == 0 ? nullptr : buffer, counts[i], types[i])) return error;
+  for (int i = 0; debug.buffers && !counts.null() && !displacements.null() && i < call.comm->size; ++i)
+    if (int error = check_memory(call, static_cast<const std::byte*>(buffer) + displacements[i], counts[i], types[i])) return error;
   return !counts.null() && !displacements.null() ? MPI_SUCCESS : check_buffers(call, buffer, counts, displacements, types[0]);
 }
 

@@ -139,8 +139,10 @@ int reduce_vectors(const Call& call, const Vectors& v, MPI_Op op) {
 int check_vectors(const Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, bool gets,
                   Vectors& v) {
   v.in_place = gets && sendbuf == MPI_IN_PLACE;
-  if (!v.in_place)
+  if (!v.in_place) {
     if (int error = check_buffer(call, sendbuf, count, type)) return error;
+    if (int error = check_memory(call, sendbuf, count, type)) return error;
+  }
   if (gets)
     if (int error = check_buffer(call, recvbuf, count, type)) return error;
   if (int error = check_op(call, op, type)) return error;
@@ -205,8 +207,10 @@ int reduce_scatter(const Call& call, const void* sendbuf, void* recvbuf, Counts 
       return error;
     total += static_cast<size_t>(recvcounts[i]);
   }
-  if (sendbuf != MPI_IN_PLACE)
+  if (sendbuf != MPI_IN_PLACE) {
     if (int error = check_buffer(call, sendbuf, total > 0 ? 1 : 0, type)) return error;
+    if (int error = check_memory(call, sendbuf, static_cast<MPI_Count>(total), type)) return error;
+  }
   if (int error = check_op(call, op, type)) return error;
   return reduce_parts(call, sendbuf, recvbuf, recvcounts, static_cast<size_t>(recvcounts[call.comm->rank]), total, type, op);
 }
@@ -217,8 +221,10 @@ int reduce_scatter_block(const Call& call, const void* sendbuf, void* recvbuf, M
     return inter::reduce_to_all(call, sendbuf, recvbuf, 0, counts.data(), type, op);
   }
   if (int error = check_buffer(call, recvbuf, recvcount, type)) return error;
-  if (sendbuf != MPI_IN_PLACE)
+  if (sendbuf != MPI_IN_PLACE) {
     if (int error = check_buffer(call, sendbuf, recvcount, type)) return error;
+    if (int error = check_memory(call, sendbuf, call.comm->size * recvcount, type)) return error;
+  }
   if (int error = check_op(call, op, type)) return error;
   const size_t own = static_cast<size_t>(recvcount);
   return reduce_parts(call, sendbuf, recvbuf, nullptr, own, own * static_cast<size_t>(call.comm->size), type, op);

@@ -19,8 +19,9 @@ int raise_goal(const char* function, Communicator& comm, int code) {
     case GOAL_ERR_FAILED: return raise(function, &comm, MPI_ERR_PROC_ABORTED, "a rank cannot be reached; it has probably ended");
     case kMismatch: return raise(function, &comm, MPI_ERR_TRUNCATE, "%s", kMismatchText);
     case kDisagreement: return raise(function, &comm, comm.collectives->log.error_class(), "%s", comm.collectives->log.complaint());
-    case GOAL_ERR_NO_SPACE: return raise(function, &comm, MPI_ERR_NO_MEM, "%s", GOAL_Explain());
-    default: return raise(function, &comm, MPI_ERR_INTERN, "%s", GOAL_Explain());
+    case GOAL_ERR_NO_SPACE:
+      return raise(function, &comm, MPI_ERR_NO_MEM, "there is no room for another collective; complete or free some of those under way");
+    default: return raise(function, &comm, MPI_ERR_INTERN, "the collective cannot be carried out; PTL_DEBUG=1 says what is wrong");
   }
 }
 

@@ -7,6 +7,7 @@
 #include "mpi-adi/collectives/state.hpp"
 #include "mpi-adi/comm/context.hpp"
 #include "mpi-adi/core/checks.hpp"
+#include "mpi-adi/core/debug.hpp"
 #include "mpi-adi/core/errhandler.hpp"
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/mitigation/mitigation.hpp"
@@ -32,6 +33,7 @@ Communicator* make_communicator(uint16_t context, Group* group, Group* remote_gr
   made->first = peers.first;
   made->peer_ranks = peers.ranks.empty() ? nullptr : peers.ranks.data();
   made->errhandler.store(MPI_ERRORS_ARE_FATAL, std::memory_order_relaxed);
+  if (debug.buffers) made->attention.store(Communicator::kLooked, std::memory_order_relaxed);
   if (made->inter) {
     made->local = make_communicator(context, retain(group), nullptr);
     if (made->local == nullptr) {

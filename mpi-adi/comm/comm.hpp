@@ -48,10 +48,10 @@ inline int max_communicators() { return envelope.contexts() / kContextsPerCommun
 struct Communicator {
   uint16_t context = 0;  // in the match bits of messages; see Traffic
   bool inter = false;
-  bool parts = false;                // this process will use it no more, and has told those of other jobs (parting.hpp)
-  std::atomic<bool> revoked{false};  // for good (mitigation/)
-  int rank = 0;                      // of this process in the local group
-  int size = 0;                      // of the local group
+  bool parts = false;                 // this process will use it no more, and has told those of other jobs (parting.hpp)
+  std::atomic<uint8_t> attention{0};  // kRevoked, kLooked: messages have to look closer
+  int rank = 0;                       // of this process in the local group
+  int size = 0;                       // of the local group
   // Those a message can name: the remote group of an intercommunicator, else the local one.
   int peers = 0;
   int first = 0;                    // without peer_ranks, peer p is rank first + p of the job
@@ -74,7 +74,10 @@ struct Communicator {
 
   int job_rank(int peer) const { return peer_ranks ? peer_ranks[peer] : first + peer; }
   uint16_t context_of(Traffic traffic) const { return static_cast<uint16_t>(context + static_cast<uint16_t>(traffic)); }
-  bool is_revoked() const { return revoked.load(std::memory_order_relaxed); }
+  static constexpr uint8_t kRevoked = 1;  // for good (mitigation/)
+  static constexpr uint8_t kLooked = 2;   // PTL_DEBUG wants its calls to be looked at
+  bool is_revoked() const { return attention.load(std::memory_order_relaxed) & kRevoked; }
+  bool is_plain() const { return attention.load(std::memory_order_relaxed) == 0; }
   const Group& peer_group() const { return inter ? *remote_group : *group; }
 };
 

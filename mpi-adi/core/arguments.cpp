@@ -1,6 +1,7 @@
 // arguments.cpp: says what is wrong with the arguments of a message.
 #include "mpi-adi/core/arguments.hpp"
 
+#include "mpi-adi/core/debug.hpp"
 #include "mpi-adi/core/errors.hpp"
 
 namespace portunus::mpi {
@@ -40,7 +41,9 @@ int check_send_slowly(const Arguments& given) {
   if (!is_member(given.peer, *comm) && given.peer != MPI_PROC_NULL) return raise_rank(given, *comm);
   if (given.tag < 0 || given.tag > kMaxTag) return raise_tag(given, *comm);
   if (int error = check_common(given, *comm)) return error;
-  return comm->is_revoked() ? raise_revoked(given.function, *comm) : MPI_SUCCESS;
+  if (comm->is_revoked()) return raise_revoked(given.function, *comm);
+  if (!debug.buffers || given.peer == MPI_PROC_NULL) return MPI_SUCCESS;
+  return check_readable(given.function, comm, given.buf, given.count, *find_type(given.datatype, given.count));
 }
 
 int check_receive_slowly(const Arguments& given) {

@@ -53,7 +53,7 @@ inline int check_send(const Arguments& given, Communicator*& comm, const Datatyp
   if (type == nullptr) [[unlikely]]
     type = find_type(given.datatype, given.count);
   bytes = bytes_of(given, type);
-  if (comm && !comm->is_revoked() && is_member(given.peer, *comm) && static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} &&
+  if (comm && comm->is_plain() && is_member(given.peer, *comm) && static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} &&
       can_travel(given, type)) [[likely]]
     return MPI_SUCCESS;
   return check_send_slowly(given);
@@ -64,7 +64,7 @@ inline int check_receive(const Arguments& given, Communicator*& comm, const Data
   if (type == nullptr) [[unlikely]]
     type = find_type(given.datatype, given.count);
   bytes = bytes_of(given, type);
-  if (comm && !comm->is_revoked() && (is_member(given.peer, *comm) || given.peer == MPI_ANY_SOURCE) &&
+  if (comm && comm->is_plain() && (is_member(given.peer, *comm) || given.peer == MPI_ANY_SOURCE) &&
       (static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} || given.tag == MPI_ANY_TAG) && can_travel(given, type)) [[likely]]
     return MPI_SUCCESS;
   return check_receive_slowly(given);

@@ -11,6 +11,7 @@
 #include "engine/goal/goal_call.h"
 #include "mpi-adi/comm/processes.hpp"
 #include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/debug.hpp"
 #include "mpi-adi/core/memory.hpp"
 #include "mpi-adi/core/settings.hpp"
 #include "mpi-adi/mitigation/mitigation.hpp"
@@ -145,16 +146,17 @@ int bind_all_memory(unsigned options, ptl_handle_eq_t eq, ptl_handle_ct_t ct, pt
 
 const char* start(bool threaded, ptlx_job_t& job) {
   if (const char* complaint = read_settings()) return complaint;
+  read_debug();
   if (PtlxJobInit(&job) != PTL_OK) return "the job cannot be joined";
   if (job.size > kMaxRanks) return "the job has more ranks than this library can address (2^20)";
   const int rank = job.rank, size = job.size;
   envelope = envelope_for(size);
-  if (PtlInit() != PTL_OK) return "Portals cannot be started";
+  if (PtlInit() != PTL_OK) return "the network cannot be started";
   const ptl_ni_limits_t desired = generous();
   ptl_ni_limits_t actual;
   if (PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_LOGICAL, PTL_PID_ANY, &desired, &actual, &device.ni) != PTL_OK)
     return "no network interface can be opened";
-  if (PendingSteps::open() != PTL_OK) return "other libraries of this process use all pollers of Portals";
+  if (PendingSteps::open() != PTL_OK) return "other libraries of this process leave no place among those that look for messages";
   device.threaded = threaded;
   device.thread = &this_thread;
   device.eager_limit = settings.eager_limit;
@@ -165,7 +167,7 @@ const char* start(bool threaded, ptlx_job_t& job) {
   device.self = process(rank);
   if (PtlGetUid(device.ni, &device.uid) != PTL_OK || open_messages() != PTL_OK || open_signals() != PTL_OK || open_windows() != PTL_OK ||
       mitigation::open() != PTL_OK || open_last_barrier(rank, size) != PTL_OK)
-    return "the network interface lacks a portal table entry or other object that MPI needs";
+    return "the network has not enough room for what MPI needs; other libraries of this process may use it up";
   if (!open_losses(size)) return "there is no memory for the states of the ranks";
   if (settings.info && rank == 0) print_settings(stdout);
   // Nobody sends before everybody has opened all of the above. The last step of GOAL_Init is a fence, unless another library has

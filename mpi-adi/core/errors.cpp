@@ -156,7 +156,7 @@ int raise_portals(const char* function, const Communicator* comm, int ptl_error)
   if (ptl_error == PTL_NO_SPACE)
     return raise(function, comm, MPI_ERR_NO_MEM, "too many operations are pending; complete some of them first");
   if (ptl_error == PTL_ARG_INVALID) return raise(function, comm, MPI_ERR_COUNT, "the message is longer than the network interface permits");
-  return raise(function, comm, MPI_ERR_OTHER, "the network interface failed (Portals error %d)", ptl_error);
+  return raise(function, comm, MPI_ERR_OTHER, "the network failed (error %d)", ptl_error);
 }
 
 int raise_revoked(const char* function, const Communicator& comm) {

@@ -127,13 +127,13 @@ extern "C" int PMPI_Comm_join(int fd, MPI_Comm* intercomm) {
   mine.source_bits = envelope.source_bits;
   if (!write_all(fd, &mine, sizeof mine) || !read_all(fd, &theirs, sizeof theirs) ||
       std::memcmp(mine.mark, theirs.mark, sizeof mine.mark) != 0)
-    return raise(kName, nullptr, MPI_ERR_ARG, "nobody answers on the descriptor %d with MPI_Comm_join", fd);
+    return raise(kName, nullptr, MPI_ERR_ARG, "nobody answers on the socket %d with MPI_Comm_join", fd);
   std::vector<int> other;
   const char good = mine.source_bits == theirs.source_bits && mine.card.identity != theirs.card.identity &&
                     meet_processes({&theirs.card, 1}, other) == MPI_SUCCESS;
   char theirs_good = 0;  // neither speaks to the other before it is known there
   if (!write_all(fd, &good, 1) || !read_all(fd, &theirs_good, 1))
-    return raise(kName, nullptr, MPI_ERR_ARG, "whoever was at the other end of the descriptor %d has gone", fd);
+    return raise(kName, nullptr, MPI_ERR_ARG, "whoever was at the other end of the socket %d has gone", fd);
   if (!good || !theirs_good) return MPI_SUCCESS;
   const bool first = mine.card.identity < theirs.card.identity;
   const lobby::Meeting meeting{MPI_SUCCESS, other[0], first ? mine.number : theirs.number};

@@ -182,7 +182,7 @@ extern "C" int PMPIX_Comm_is_revoked(MPI_Comm comm, int* flag) {
   Communicator* found;
   if (int error = check("MPIX_Comm_is_revoked", comm, found, {flag})) return error;
   adi::poll_until([] { return false; });
-  *flag = found->revoked.load(std::memory_order_acquire);
+  *flag = (found->attention.load(std::memory_order_acquire) & Communicator::kRevoked) != 0;
   return MPI_SUCCESS;
 }
 MPIX_WEAK_NAME(Comm_is_revoked)

@@ -74,7 +74,7 @@ State& state_of(Communicator& comm) {
 }
 
 void take(Communicator& comm, bool by_user) {
-  if (comm.revoked.exchange(true, std::memory_order_acq_rel)) return;
+  if (comm.attention.fetch_or(Communicator::kRevoked, std::memory_order_acq_rel) & Communicator::kRevoked) return;
   const std::vector<int> members = members_of(comm);
   const size_t n = members.size(), me = static_cast<size_t>(std::find(members.begin(), members.end(), own_job_rank) - members.begin());
   for (size_t i = 0; i < n; ++i) {
@@ -91,7 +91,7 @@ void born(Communicator& comm) {
   const std::lock_guard lock(early_mutex);
   if (!early.test(comm.context)) return;
   early.reset(comm.context);
-  comm.revoked.store(true, std::memory_order_release);
+  comm.attention.fetch_or(Communicator::kRevoked, std::memory_order_release);
   adi::losses.count.fetch_add(1, std::memory_order_acq_rel);
 }
 
@@ -110,7 +110,7 @@ bool is_acknowledged(const Communicator& comm, int peer) {
 }
 
 bool is_tainted(const Communicator& comm) {
-  if (comm.revoked.load(std::memory_order_relaxed)) return true;
+  if (comm.is_revoked()) return true;
   if (comm.collectives != nullptr && comm.collectives->domain() != nullptr && GOAL_Domain_failed(comm.collectives->domain())) return true;
   return adi::losses.count.load(std::memory_order_relaxed) != 0 && know_of_death(comm);
 }
@@ -122,7 +122,7 @@ int cause_of_failure(Communicator& comm, bool (*differ)(Communicator&)) {
     adi::poll_until([] { return false; });
     const GOAL_Domain domain = comm.collectives != nullptr ? comm.collectives->domain() : nullptr;
     if (domain != nullptr && GOAL_Domain_revoked(domain)) take(comm, false);
-    if (comm.revoked.load(std::memory_order_acquire)) return MPIX_ERR_REVOKED;
+    if (comm.attention.load(std::memory_order_acquire) & Communicator::kRevoked) return MPIX_ERR_REVOKED;
     if (know_of_death(comm)) break;
     if (differ(comm)) return 0;
     ptl_ct_event_t count;

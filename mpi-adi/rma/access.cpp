@@ -39,6 +39,15 @@ int refuse_null(const char* function, const Window& window, const char* name, MP
   return raise(function, window, MPI_ERR_BUFFER, "the %s address is null, but the count is %lld", name, static_cast<long long>(count));
 }
 
+int check_readable(const char* function, const Window& window, const char* name, const Buffer& buffer) {
+  if (buffer.count == 0) return MPI_SUCCESS;
+  if (buffer.address == nullptr)
+    if (int error = refuse_null(function, window, name, buffer.count, buffer.type)) return error;
+  if (is_readable(buffer.address, buffer.count, *find_type(buffer.type))) return MPI_SUCCESS;
+  return raise(function, window, MPI_ERR_BUFFER, "the %s: %lld elements of %lld bytes at %p cannot be read to their end", name,
+               static_cast<long long>(buffer.count), static_cast<long long>(find_type(buffer.type)->size), buffer.address);
+}
+
 int check_access(const char* function, MPI_Win win, int rank, MPI_Aint displacement, const Buffer& target, Access& access) {
   if (int error = check(function, win, access.window)) return error;
   Window& window = *access.window;

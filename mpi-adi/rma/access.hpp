@@ -3,6 +3,7 @@
 // Thread: any. Source: MPI-5.0, 12.3.
 #pragma once
 
+#include "mpi-adi/core/debug.hpp"
 #include "mpi-adi/rma/runs.hpp"
 #include "mpi-adi/rma/window.hpp"
 
@@ -32,7 +33,11 @@ int check_access(const char* function, MPI_Win win, int rank, MPI_Aint displacem
 int check_origin(const char* function, const Window& window, const Buffer& origin);
 // Data at `address`, which is named so in the error, but is null: where the datatype has places of its own it is MPI_BOTTOM.
 int refuse_null(const char* function, const Window& window, const char* name, MPI_Count count, MPI_Datatype type);
+// PTL_DEBUG: also what is not null may lead nowhere.
+int check_readable(const char* function, const Window& window, const char* name, const Buffer& buffer);
 inline int check_address(const char* function, const Window& window, const char* name, const Buffer& buffer) {
+  if (debug.buffers) [[unlikely]]
+    return check_readable(function, window, name, buffer);
   if (buffer.address != nullptr || buffer.count == 0) [[likely]]
     return MPI_SUCCESS;
   return refuse_null(function, window, name, buffer.count, buffer.type);

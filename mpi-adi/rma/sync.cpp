@@ -18,7 +18,7 @@ constexpr int kPosted = 1, kCompleted = 2;  // tags among a window's messages
 int wait_for(const char* function, Window& window, uint64_t issued) {
   ptl_ct_event_t done{};
   const int result = adi::wait_for_count(window.done, issued, PTL_TIME_FOREVER, done);
-  if (result != PTL_OK) return raise(function, window, MPI_ERR_OTHER, "the network interface failed (Portals error %d)", result);
+  if (result != PTL_OK) return raise(function, window, MPI_ERR_OTHER, "the network failed (error %d)", result);
   if (done.failure != 0) return raise(function, window, MPI_ERR_PROC_ABORTED, "a target cannot be reached, or refused an access");
   return MPI_SUCCESS;
 }
@@ -41,7 +41,7 @@ int change_lock(const char* function, Window& window, int rank, int64_t value, b
                                          offsetof(Control, lock), nullptr, 0, &nobody, PTL_CSWAP, PTL_INT64_T)
                                : PtlFetchAtomic(window.md, to, window.md, from, sizeof value, target(window, rank), kWindowPortal, bits,
                                                 offsetof(Control, lock), nullptr, 0, PTL_SUM, PTL_INT64_T);
-  if (result != PTL_OK) return raise(function, window, MPI_ERR_OTHER, "the network interface failed (Portals error %d)", result);
+  if (result != PTL_OK) return raise(function, window, MPI_ERR_OTHER, "the network failed (error %d)", result);
   return wait_for(function, window, issued);
 }
 
@@ -143,7 +143,7 @@ extern "C" int PMPI_Win_post(MPI_Group group, int, MPI_Win win) {
     Request& request = window->completes.emplace_back(window->comm, true);
     const int result = adi::irecv(request, nullptr, 0, static_cast<ptl_rank_t>(comm.job_rank(origin)),
                                   pattern(comm.context_of(Traffic::windows), origin, kCompleted));
-    if (result != PTL_OK) return raise(kName, *window, MPI_ERR_OTHER, "the network interface failed (Portals error %d)", result);
+    if (result != PTL_OK) return raise(kName, *window, MPI_ERR_OTHER, "the network failed (error %d)", result);
   }
   for (const int origin : origins)
     if (int error = tell(kName, *window, origin, kPosted)) return error;

@@ -40,7 +40,7 @@ int keep_order(const char* function, const Access& access, int rank, int64_t beg
 
 int raise_result(const char* function, const Access& access, int result) {
   if (result == PTL_OK) return MPI_SUCCESS;
-  return raise(function, *access.window, MPI_ERR_OTHER, "the network interface failed (Portals error %d)", result);
+  return raise(function, *access.window, MPI_ERR_OTHER, "the network failed (error %d)", result);
 }
 
 // ---- put and get

@@ -97,7 +97,7 @@ int finish(const char* function, Communicator& parent, Window* window, MPI_Win* 
     member.unit = offers[i].unit;
     member.job_rank = comm.job_rank(static_cast<int>(i));
     if (!offers[i].well)
-      return mpi::raise(function, &parent, MPI_ERR_NO_MEM, "rank %zu has no memory, or no match list entry for it, left", i);
+      return mpi::raise(function, &parent, MPI_ERR_NO_MEM, "rank %zu has no memory, or no room for another window, left", i);
   }
   Member& own = window->members[static_cast<size_t>(comm.rank)];
   own.control = window->control;

@@ -67,6 +67,32 @@ TEST(Mistakes, PartForOneselfThatDoesNotFitItsPlaceIsAnError) {
   EXPECT_EQ(sum, ranks());
 }
 
+// The same along the edges of a rank to itself.
+TEST(Mistakes, EdgeToOneselfThatDoesNotFitItsPlaceIsAnError) {
+  ReturnErrors guard;
+  MPI_Comm ring;
+  const int one = 1;
+  MPI_Cart_create(MPI_COMM_SELF, 1, &one, &one, 0, &ring);
+  MPI_Comm_set_errhandler(ring, MPI_ERRORS_RETURN);
+  const int places[] = {0, 512}, sent[] = {2, 3}, fitting[] = {3, 2}, short_by_one[] = {3, 1};
+  const MPI_Aint far[] = {0, 2048};
+  const MPI_Datatype types[] = {MPI_INT, MPI_INT};
+#define EACH_FORM(name, small, ...)                                                 \
+  EXPECT_EQ(class_of(MPI_##name(__VA_ARGS__, ring)), MPI_ERR_TRUNCATE);             \
+  EXPECT_EQ(class_of(MPI_I##small(__VA_ARGS__, ring, &request)), MPI_ERR_TRUNCATE); \
+  EXPECT_EQ(class_of(MPI_##name##_init(__VA_ARGS__, ring, MPI_INFO_NULL, &request)), MPI_ERR_TRUNCATE)
+  MPI_Request request = MPI_REQUEST_NULL;
+  for (const int other : {1, 3}) {
+    EACH_FORM(Neighbor_allgather, neighbor_allgather, from, 2, MPI_INT, to, other, MPI_INT);
+    EACH_FORM(Neighbor_alltoall, neighbor_alltoall, from, 2, MPI_INT, to, other, MPI_INT);
+  }
+  EACH_FORM(Neighbor_allgatherv, neighbor_allgatherv, from, 3, MPI_INT, to, short_by_one, places, MPI_INT);
+  EACH_FORM(Neighbor_alltoallv, neighbor_alltoallv, from, sent, places, MPI_INT, to, short_by_one, places, MPI_INT);
+  EACH_FORM(Neighbor_alltoallw, neighbor_alltoallw, from, sent, far, types, to, short_by_one, far, types);
+  EXPECT_EQ(MPI_Neighbor_alltoallv(from, sent, places, MPI_INT, to, fitting, places, MPI_INT, ring), MPI_SUCCESS);
+  MPI_Comm_free(&ring);
+}
+
 // A null address with a count above 0 in each one-sided call; `none` stands where it is not looked at.
 TEST(Mistakes, NullAddressesOfOneSidedCallsAreErrors) {
   static MPI_Win win;

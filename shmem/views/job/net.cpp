@@ -17,7 +17,7 @@ using client::address;
 ptl_process_t process(int pe) { return client::process(static_cast<ptl_rank_t>(pe)); }
 
 void check(int code, const char* call) {
-  if (code != PTL_OK) end_job("%s failed with Portals return code %d", call, code);
+  if (code != PTL_OK) end_job("the network failed (error %d of %s)", code, call);
 }
 
 }  // namespace
