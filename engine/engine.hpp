@@ -46,6 +46,8 @@ class Engine final : public Sink, private Core {
   // Nothing that step() would do at once, or soon without a message from outside. Asked after arming the doorbell.
   bool idle() UNDER_BATON;
   bool may_be_busy() const UNDER_BATON { return maybe_busy; }  // false: not busy, either
+  // Nothing is under way here, but what waits for other processes.
+  bool all_quiet() UNDER_BATON { return idle() && !anything_begun(); }
   // True when somebody must go on stepping although no message arrives (bulk moves, back-pressure, delays).
   bool busy() UNDER_BATON { return maybe_busy && (maybe_busy = anything_begun()) && goes_on_unrung(); }
   // There is something to do that a few steps bring to its end, and no data to be moved.

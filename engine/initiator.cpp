@@ -89,6 +89,7 @@ int Initiator::send_held() {
         } else {
           const iovec part{first.payload.data(), first.payload.size()};
           result = peer->transport->send(*peer->link, first.header, {&part, first.payload.empty() ? 0u : 1u});
+          if (result == Sent::done) ++core_.stats.sends;
         }
         if (result == Sent::again) break;
         if (result == Sent::failed) peers_.fail(*peer);

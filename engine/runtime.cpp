@@ -123,6 +123,26 @@ std::atomic<uint64_t>* Runtime::add_count(const char* name, const char* text) {
   return published_->add(name, text);
 }
 
+void Runtime::tell_wait(Engine& engine, const ptlx_long_wait_t& told) {
+  StatsPage& page = published_->page();
+  LongWait& wait = page.wait;
+  const uint64_t done = work_done(engine.stats());
+  const bool same = wait.done == done && std::strncmp(wait.what, told.what, sizeof wait.what - 1) == 0;
+  const bool quiet = same && engine.all_quiet();
+  page.wait_version.fetch_add(1, std::memory_order_acquire);
+  std::atomic_thread_fence(std::memory_order_release);
+  if (!same || wait.began_ns == 0) wait.began_ns = told.since_ns;
+  wait.quiet_ns = std::max(told.since_ns, quiet ? wait.quiet_ns : now_ns());
+  wait.looked_ns = told.looked_ns;
+  wait.done = done;
+  wait.count = told.ranks ? told.count : LongWait::kMostRanks + 1;
+  for (uint32_t i = 0; i < std::min(wait.count, LongWait::kMostRanks); ++i)
+    wait.ranks[i] = wait.count > LongWait::kMostRanks ? 0 : told.ranks[i];
+  std::strncpy(wait.call, told.call, sizeof wait.call - 1);
+  std::strncpy(wait.what, told.what, sizeof wait.what - 1);
+  page.wait_version.fetch_add(1, std::memory_order_release);
+}
+
 uint32_t Runtime::incarnation() const { return node_ ? node_->segment().header().place.incarnation : started_; }
 
 void Runtime::publish() {

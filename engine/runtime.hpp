@@ -52,6 +52,8 @@ class Runtime {
   void info(ptlx_engine_info_t& out);
   // As PublishedStats::add, from any thread.
   std::atomic<uint64_t>* add_count(const char* name, const char* text);
+  // PtlxTellWait.
+  void tell_wait(Engine& engine, const ptlx_long_wait_t& wait) UNDER_BATON;
 
   // Without the node transport, blocks are private memory of this process: same numbering, nobody maps them. Under the baton.
   int add_private_block(size_t size, void* replace, void*& base);

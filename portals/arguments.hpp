@@ -7,6 +7,7 @@
 #include "engine/runtime.hpp"
 #include "portals/fault.hpp"
 #include "portals/portals4.h"
+#include "portals/portals4_ext.h"
 
 namespace portunus::api {
 
@@ -99,7 +100,14 @@ inline Fault bad_iovec(const Interface& interface, const void* start, ptl_size_t
   return {};
 }
 
-inline int64_t nanoseconds(ptl_time_t timeout_ms) { return timeout_ms == PTL_TIME_FOREVER ? -1 : int64_t{timeout_ms} * 1'000'000; }
+// -1: no limit; below: one that counts from when the thread sleeps (PTLX_TIME_ASLEEP).
+inline int64_t nanoseconds(ptl_time_t timeout_ms) {
+  constexpr int64_t kMillisecond = 1'000'000;
+  if (timeout_ms == PTL_TIME_FOREVER) return -1;
+  constexpr ptl_time_t kAsleep = PTLX_TIME_ASLEEP(0);
+  if (timeout_ms > kAsleep - PTLX_MOST_ASLEEP) return -static_cast<int64_t>(kAsleep - timeout_ms) * kMillisecond - 2;
+  return static_cast<int64_t>(timeout_ms) * kMillisecond;
+}
 
 // Takes one unit of a limit; false when it is used up.
 inline bool take(std::atomic<int>& used, int limit) {

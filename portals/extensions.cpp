@@ -315,6 +315,30 @@ int PtlxCountAdd(const char* name, const char* text, uint64_t** count) {
   return PTL_OK;
 }
 
+int PtlxMEGet(ptl_handle_me_t me, ptl_match_bits_t* match_bits, ptl_match_bits_t* ignore_bits) {
+  if (!api::initialized()) return PTL_NO_INIT;
+  if (!match_bits || !ignore_bits) return api::refuse(__func__, {match_bits ? "ignore_bits" : "match_bits", api::kIsNull});
+  if (!api::runtime().running()) return api::refuse(__func__, api::bad_handle("me", me, HandleKind::entry));
+  const int code = api::progress().locked([&](Engine&) UNDER_BATON {
+    const ListEntry* const entry = api::runtime().objects().entries.find(me);
+    if (!entry) return static_cast<int>(PTL_ARG_INVALID);
+    *match_bits = entry->match_bits;
+    *ignore_bits = entry->ignore_bits;
+    return static_cast<int>(PTL_OK);
+  });
+  return code == PTL_OK ? code : api::refuse(__func__, api::bad_handle("me", me, HandleKind::entry));
+}
+
+int PtlxTellWait(const ptlx_long_wait_t* wait) {
+  static_assert(PTLX_MOST_WAITED == LongWait::kMostRanks);
+  if (!api::initialized() || !api::runtime().running()) return PTL_NO_INIT;
+  if (!wait || !wait->call || !wait->what) return api::refuse(__func__, {"wait", "or one of its texts is NULL"});
+  return api::progress().locked([&](Engine& engine) UNDER_BATON {
+    api::runtime().tell_wait(engine, *wait);
+    return static_cast<int>(PTL_OK);
+  });
+}
+
 const uint32_t* PtlxThrottled(void) {
   static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t) && std::atomic<uint32_t>::is_always_lock_free);
   return api::initialized() ? reinterpret_cast<const uint32_t*>(&api::runtime().engine().restraints()) : nullptr;

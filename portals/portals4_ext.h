@@ -145,6 +145,28 @@ int PtlxProgress(void);
  * PTL_INTERRUPTED: PtlAbort. */
 int PtlxWait(int (*done)(void *arg), void *arg, uint32_t watched, ptl_time_t timeout);
 
+/* What a live entry matches, as it was appended last. PTL_ARG_INVALID: there is none; PTL_NO_INIT. Fallback: to remember it. */
+int PtlxMEGet(ptl_handle_me_t me, ptl_match_bits_t *match_bits, ptl_match_bits_t *ignore_bits);
+
+/* A limit of time for any call that takes one: so many milliseconds, up to PTLX_MOST_ASLEEP, from when the thread goes to sleep for the
+ * first time in the call. A call that does not sleep looks at no clock, as with PTL_TIME_FOREVER. */
+#define PTLX_MOST_ASLEEP 0x100000u
+#define PTLX_TIME_ASLEEP(milliseconds) (PTL_TIME_FOREVER - 1 - (ptl_time_t)(milliseconds))
+
+/* What this process waits for, told by a library of which all threads wait for long; it is on the page that ptlstat maps, where a launcher
+ * finds processes that wait for one another for ever. `call` and `what` are for people, and are cut to 31 and 223 bytes. Only ranks of the
+ * job that are in `ranks` can end the wait (`count` of them; above PTLX_MOST_WAITED, or NULL: any rank of the job). All of these threads have
+ * waited since `since_ns` (CLOCK_MONOTONIC), and each has looked for an end of its wait at `looked_ns` or later. Tell it again after
+ * each look, about once a second; the end of a wait need not be told. PTL_OK; PTL_NO_INIT; PTL_ARG_INVALID. */
+#define PTLX_MOST_WAITED 64u
+typedef struct {
+    const char *call, *what;
+    const ptl_rank_t *ranks;
+    unsigned int count;
+    uint64_t since_ns, looked_ns;
+} ptlx_long_wait_t;
+int PtlxTellWait(const ptlx_long_wait_t *wait);
+
 /* Work of a layer above that goes on when a thread of the process looks. While *pending (any thread may change it, atomically) is not
  * 0, each thread that waits in a call of Portals, with whatever limit of time, or calls PtlxProgress, calls look(arg) now and then, and
  * sleeps with the bits `watched` as in PtlxWait. look returns not 0 when it did something: whoever waits for that is woken. It may call

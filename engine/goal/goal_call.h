@@ -76,10 +76,10 @@ typedef struct {
 #define GOAL_TEAM_NO_MEMORY 1u
 
 /* Opens a team; local, and nothing is agreed on yet. The arrays of the group are copied. `context`: as for GOAL_Context, the team's alone.
- * should_abort(arg) (or NULL) is asked now and then by a rank that has waited for long: not 0 ends the wait. `domain` (or NULL) is that of
- * the context: its failure fails all calls. GOAL_ERR_ARG, GOAL_ERR_NO_SPACE. */
-int GOAL_Team_open(const GOAL_Group *group, unsigned context, unsigned options, GOAL_Domain domain, int (*should_abort)(void *arg),
-                   void *arg, GOAL_Team *team);
+ * should_abort(arg, again) (or NULL) is asked each second by a rank that sleeps, `again` 0 the first time in a wait: not 0 ends the wait.
+ * `domain` (or NULL) is that of the context: its failure fails all calls. GOAL_ERR_ARG, GOAL_ERR_NO_SPACE. */
+int GOAL_Team_open(const GOAL_Group *group, unsigned context, unsigned options, GOAL_Domain domain,
+                   int (*should_abort)(void *arg, int again), void *arg, GOAL_Team *team);
 /* Sets *team to NULL. Local: others may still be in the last call. Behind all GOAL_Release of what was started. */
 void GOAL_Team_close(GOAL_Team *team);
 

@@ -24,6 +24,18 @@ struct AddedCount {
   std::atomic<uint64_t> value;
 };
 
+// What the process waits for, as a library above told it last.
+struct LongWait {
+  static constexpr uint32_t kMostRanks = 64;
+  uint32_t count;  // ranks that can end the wait; above kMostRanks: any of the job
+  uint32_t ranks[kMostRanks];
+  uint64_t began_ns;   // when this wait was first told of
+  uint64_t quiet_ns;   // since then its threads have waited, and its engine has found nothing to do
+  uint64_t looked_ns;  // when they last looked
+  uint64_t done;       // what the engine had done by then: work_done()
+  char call[32], what[224];
+};
+
 struct StatsPage {
   static constexpr uint32_t kMostAdded = 32;
   static constexpr uint64_t kMagic = 0x3154415453545450;  // "PTTSTAT1", little endian
@@ -38,9 +50,16 @@ struct StatsPage {
   std::atomic<uint32_t> realtime;
   std::atomic<uint32_t> ready;  // release by the owner when all of the above is valid
   alignas(64) Stats stats;
+  alignas(64) std::atomic<uint32_t> wait_version;  // 0: nothing was ever told; odd while `wait` is written
+  LongWait wait;
   alignas(64) std::atomic<uint32_t> added_count;  // release by who adds one, when it is whole
   AddedCount added[kMostAdded];
 };
+
+// Grows with all that the engine does.
+inline uint64_t work_done(const Stats& stats) {
+  return stats.steps.read() + stats.sends.read() + stats.arrivals.read() + stats.triggers.read();
+}
 
 // Tells pages of different versions apart: a hash of the counters' names.
 constexpr uint64_t stats_layout() {

@@ -55,6 +55,7 @@ template <class Done>
   const bool steps = plan_.mode != ProgressMode::offload;
   bool satisfied = false;
   int idle = 0;
+  uint64_t asleep_since = 0;
   int64_t nap_ns = plan_.registered ? Limits::kFirstNap : Limits::kBlindNap;
   for (;;) {
     Memory::mark(1);
@@ -100,6 +101,12 @@ template <class Done>
     } else if (idle < (plan_.spin_waits ? Limits::kSpins : Limits::kYields)) {
       Memory::yield();  // somebody this thread waits for may be waiting for this very processor
     } else {
+      if (timeout_ns < -1) {  // a limit that counts from here on: whoever does not sleep does not look at a clock
+        const uint64_t now = Memory::now();
+        if (asleep_since == 0) asleep_since = now;
+        left = -timeout_ns - static_cast<int64_t>(now - asleep_since);
+        if (left <= 0) break;
+      }
       if (bits && (left < 0 || left > nap_ns)) left = nap_ns;
       if (plan_.registered) nap_ns = std::min(2 * nap_ns, Limits::kLastNap);
       Memory::mark(3);

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/long_waits.hpp"
 
 namespace portunus::mpi::collectives {
 namespace {
@@ -125,6 +126,12 @@ bool CallLog::differs(In what) {
   return has_differed();
 }
 
+bool CallLog::overdue(bool again) {
+  adi::long_waits::tell(adi::long_waits::of_all("the others in collective number " + std::to_string(number_), comm_), again);
+  seconds_ = again ? seconds_ + 1 : 1;
+  return adi::long_waits::is_time_to_look(seconds_) ? differs() : has_differed();
+}
+
 bool CallLog::is_of_another_call() {
   constexpr int kLooks = 10;
   for (int look = 0; look < kLooks; ++look)
@@ -134,6 +141,7 @@ bool CallLog::is_of_another_call() {
 
 // Whoever waits for this rank in a later collective is to know; and those that are behind, what it has called.
 void CallLog::give_up() {
+  adi::long_waits::be_silent();
   for (size_t i = 1; i < kKept / 2; ++i) {
     Entry& entry = (*calls_)[(number_ + i) % kKept];
     entry.what.store(kNothing, std::memory_order_relaxed);

@@ -52,6 +52,9 @@ class CallLog {
   // the next few ranks each time, and is slow.
   enum class In : uint8_t { anything, function };
   [[gnu::cold, gnu::noinline]] bool differs(In what = In::anything);
+  // The same of a rank that has waited for another second, `again` or for the first time: which it tells (core/long_waits.hpp). Looks after
+  // 1, 4, 8, 16 ... seconds.
+  [[gnu::cold, gnu::noinline]] bool overdue(bool again);
   // The same where a message had another length than expected: it may be that of another collective. Others answer late where nobody lets
   // them, so it looks more than once.
   [[gnu::cold, gnu::noinline]] bool is_of_another_call();
@@ -78,7 +81,8 @@ class CallLog {
   const Communicator& comm_;
   Calls* calls_;
   uint64_t number_ = 0;
-  int next_;  // rank to look at
+  int next_;              // rank to look at
+  unsigned seconds_ = 0;  // of the wait that is overdue
   int error_ = MPI_SUCCESS;
   std::string complaint_;
 };

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -68,6 +69,7 @@ class Operation final : public Attachment {
  public:
   Operation(const Call& call, std::unique_ptr<Work> work, Request& request)
       : function_(call.form == Form::persistent ? "MPI_Start" : call.function),
+        name_(call.function),
         persistent_(call.form == Form::persistent),
         made_(persistent_ || work->then),
         first_(std::move(work)),
@@ -119,6 +121,8 @@ class Operation final : public Attachment {
   void overdue(Request& request) override {
     if (running_ && state_.log.differs() && GOAL_Abandon(running_->started)) adi::conclude(request);
   }
+
+  std::string awaited() const override { return "the others in " + name_; }
 
   int query(Request& request, MPI_Status*) override {
     CallLog& log = state_.log;
@@ -177,6 +181,7 @@ class Operation final : public Attachment {
   }
 
   const char* function_;
+  std::string name_;  // the call that made it
   bool persistent_, made_, failed_ = false, fits_ = true;
   std::atomic<bool> has_ended_{false};
   std::unique_ptr<Work> first_;

@@ -27,7 +27,7 @@ State::State(const Communicator& comm) : log(comm) {
   const std::vector<int> nodes = nodes_of(ranks);
   const GOAL_Group group{rank, static_cast<int>(ranks.size()), ranks.data(), nodes.data(), 0, GOAL_AUTO};
   GOAL_Domain_open(&group, context, &domain_);  // without memory for it: each schedule fails alone
-  const auto differs = [](void* its_log) -> int { return static_cast<CallLog*>(its_log)->differs(); };
+  const auto differs = [](void* its_log, int again) -> int { return static_cast<CallLog*>(its_log)->overdue(again != 0); };
   const unsigned options = comm.inter || !settings.node_collectives ? GOAL_TEAM_NO_MEMORY : 0;
   GOAL_Team_open(&group, context, options, domain_, differs, &log, &team_);
 }

@@ -6,6 +6,7 @@
 
 #include "mpi-adi/collectives/state.hpp"
 #include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/long_waits.hpp"
 
 namespace portunus::mpi {
 namespace {
@@ -36,7 +37,8 @@ int finish_receive(Request* request, size_t count) {
   const auto look = [&] {
     if (collectives::differ(*request->comm)) adi::cancel_receive(*request);
   };
-  adi::wait_patiently([&] { return request->done(); }, look);
+  adi::wait_patiently([&] { return request->done(); }, look,
+                      [&](bool again) { adi::long_waits::tell(adi::long_waits::of_request(*request), again); });
   const int result = outcome(*request, count);
   pool.release(request);
   return result;

@@ -49,7 +49,8 @@ bool has_parted(Communicator& comm) {
 }
 
 void await_parting(Communicator& comm) {
-  adi::wait_patiently([&] { return std::ranges::all_of(comm.partings, [](const Request* request) { return request->done(); }); }, [] {});
+  adi::wait_patiently([&] { return std::ranges::all_of(comm.partings, [](const Request* request) { return request->done(); }); }, [] {},
+                      [](bool) {});
   has_parted(comm);
 }
 

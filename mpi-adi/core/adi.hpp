@@ -14,6 +14,7 @@
 // Source: MPI-5.0, 3.5-3.8 and 11.6 (threads); Portals 4.3.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -80,13 +81,20 @@ inline ptl_size_t offset_of(const void* address) { return client::address(addres
 inline int send_copied(const void* buf, size_t bytes, int target, ptl_match_bits_t bits) {
   return PtlPut(device.md_copied, offset_of(buf), bytes, PTL_NO_ACK_REQ, process(target), kMessagePortal, bits, 0, nullptr, 0);
 }
+// What becomes of it may have to be told (long_waits.hpp).
+inline void note_send(Request& request, int target, ptl_match_bits_t bits) {
+  request.match_bits = bits;
+  request.requested = static_cast<ptl_size_t>(target);
+}
 // `waits`: the caller does nothing before it is complete.
 inline int isend(Request& request, const void* buf, size_t bytes, int target, ptl_match_bits_t bits, bool waits = false) {
   const ptl_handle_md_t md = bytes > device.eager_limit ? device.md_long : waits ? device.md_waited : device.md_sent;
+  note_send(request, target, bits);
   return PtlPut(md, offset_of(buf), bytes, PTL_NO_ACK_REQ, process(target), kMessagePortal, bits, 0, &request, 0);
 }
 // Complete when the message was matched with a receive.
 inline int issend(Request& request, const void* buf, size_t bytes, int target, ptl_match_bits_t bits) {
+  note_send(request, target, bits);
   return PtlPut(device.md_synchronous, offset_of(buf), bytes, PTL_ACK_REQ, process(target), kMessagePortal, bits, 0, &request, 0);
 }
 
@@ -138,6 +146,13 @@ inline int irecv_label(Request& request, void* buf, size_t bytes, ptl_match_bits
 
 // ---- completion ----
 
+namespace long_waits {
+[[gnu::cold]] void tell(const Request& request);  // see long_waits.hpp
+}
+
+constexpr ptl_time_t kLong = 1000;  // milliseconds of sleep until others may know of a wait, and again
+constexpr ptl_time_t kLongAsleep = PTLX_TIME_ASLEEP(kLong);
+
 class Turn {
  public:
   bool try_take() {
@@ -157,13 +172,13 @@ class Turn {
     { std::lock_guard lock(mutex_); }
     changed_.notify_all();
   }
-  // False: done() became true while others had the turn.
-  template <class Done>
-  bool take_unless(Done&& done) {
+  // False: done() became true while others had the turn. asleep() is called each time that it has not for long.
+  template <class Done, class Asleep>
+  bool take_unless(Done&& done, Asleep&& asleep) {
     std::unique_lock lock(mutex_);
     while (!done()) {
       if (!taken_) return taken_ = true;
-      changed_.wait(lock);
+      if (changed_.wait_for(lock, std::chrono::milliseconds(kLong)) == std::cv_status::timeout && !done()) asleep();
     }
     return false;
   }
@@ -219,24 +234,28 @@ Taken take_some(const Done& done, ptl_time_t timeout) {
 }
 
 // Returns when done(), stepping the engine and completing requests meanwhile. Calls look(), which may make it so, without the turn after
-// what was put off, and that is after each death.
-template <class Done, class Look>
-void wait_until(Done&& done, Look&& look) {
+// what was put off, and that is after each death; and asleep() each time that nothing has happened for long.
+template <class Done, class Look, class Asleep>
+void wait_until(Done&& done, Look&& look, Asleep&& asleep) {
   if (done()) return;
-  if (device.threaded && !turn.take_unless(done)) return;
+  if (device.threaded && !turn.take_unless(done, asleep)) return;
   while (!done()) {
-    if (take_some(done, PTL_TIME_FOREVER) != Taken::put_off) [[likely]]
+    const Taken taken = take_some(done, kLongAsleep);
+    if (taken == Taken::none) [[unlikely]]
+      asleep();
+    if (taken != Taken::put_off) [[likely]]
       continue;
     put_off.run();
     look();
-    if (device.threaded && !turn.take_unless(done)) return;
+    if (device.threaded && !turn.take_unless(done, asleep)) return;
   }
   if (device.threaded) turn.give_back();
 }
 
 template <class Done>
 void wait_until(Done&& done) {
-  wait_until(done, [] {});
+  wait_until(
+      done, [] {}, [] {});
 }
 // Completes what can be completed without waiting, until done(); returns done().
 template <class Done>
@@ -255,10 +274,9 @@ bool poll_until(Done&& done) {
 inline void wait(Request& request) {
   if (!request.done()) wait_for(request);
 }
-// Returns when done(); calls overdue(), which may complete requests, when there was no event for so many milliseconds, then for
-// twice as long.
-constexpr ptl_time_t kPatience = 1000;
-void wait_patiently(const std::function<bool()>& done, const std::function<void()>& overdue);
+// Returns when done(). Where that takes long, calls tell() each second, false: the first time, and overdue(), which may complete requests,
+// after 1, 4, 8, 16 ... seconds.
+void wait_patiently(const std::function<bool()>& done, const std::function<void()>& overdue, const std::function<void(bool again)>& tell);
 
 // Held by an operation of several steps, each of which begins when the event that ends the one before is taken. While any is held, threads
 // that wait for something else take events as well (PtlxPollerAdd): other ranks may wait for the next step.

@@ -1,17 +1,14 @@
 // debug.cpp: see debug.hpp.
 #include "mpi-adi/core/debug.hpp"
 
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/types/datatype.hpp"
+#include "portals/portals4_ext.h"
 
 namespace portunus::mpi {
 
@@ -28,21 +25,7 @@ bool has_key(std::string_view text, std::string_view key) {
   return false;
 }
 
-// A byte of each page is read as another process would: a fault is an answer.
-bool pages_are_there(uintptr_t begin, uintptr_t end) {
-  static const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  std::array<iovec, 512> places;
-  std::array<char, places.size()> bytes;
-  while (begin < end) {
-    size_t used = 0;
-    for (; used < places.size() && begin < end; begin = (begin / page + 1) * page) places[used++] = {reinterpret_cast<void*>(begin), 1};
-    const iovec here{bytes.data(), used};
-    const ssize_t got = process_vm_readv(getpid(), &here, 1, places.data(), used, 0);
-    if (got < 0 && errno != EFAULT) return true;  // the kernel does not say
-    if (got != static_cast<ssize_t>(used)) return false;
-  }
-  return true;
-}
+bool is_there(uintptr_t begin, uintptr_t end) { return PtlxAccessible(reinterpret_cast<const void*>(begin), end - begin, 0) != 0; }
 
 }  // namespace
 
@@ -58,9 +41,9 @@ bool is_readable(const void* buffer, MPI_Count count, const Datatype& type) {
   if (count <= 0 || type.size == 0) return true;
   const auto first = reinterpret_cast<uintptr_t>(buffer) + static_cast<uintptr_t>(type.true_lb);
   const auto last = first + static_cast<uintptr_t>((count - 1) * type.extent + type.true_extent);
-  if (type.dense) return pages_are_there(first, last);
+  if (type.dense) return is_there(first, last);
   const auto last_begins = first + static_cast<uintptr_t>((count - 1) * type.extent);
-  return pages_are_there(first, first + 1) && pages_are_there(last - 1, last) && pages_are_there(last_begins, last_begins + 1);
+  return is_there(first, first + 1) && is_there(last - 1, last) && is_there(last_begins, last_begins + 1);
 }
 
 int check_readable(const char* function, const Communicator* comm, const void* buffer, MPI_Count count, const Datatype& type) {

@@ -12,6 +12,7 @@
 #include "mpi-adi/comm/processes.hpp"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/debug.hpp"
+#include "mpi-adi/core/long_waits.hpp"
 #include "mpi-adi/core/memory.hpp"
 #include "mpi-adi/core/settings.hpp"
 #include "mpi-adi/mitigation/mitigation.hpp"
@@ -196,7 +197,8 @@ int last_barrier() {
                         static_cast<ptl_match_bits_t>(round), 0, nullptr, 0);
     if (result != PTL_OK) return result;
     ptl_ct_event_t heard;
-    result = PtlCTWait(last.heard[round], 1, &heard);
+    while ((result = wait_for_count(last.heard[round], 1, kLongAsleep, heard)) == PTL_CT_NONE_REACHED)
+      long_waits::tell(long_waits::of_all("the others in MPI_Finalize", world()), true);
     if (result != PTL_OK) return result;
     failed = failed || heard.success < 1;
   }

@@ -15,6 +15,7 @@
 #include "mpi-adi/comm/parting.hpp"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/errors.hpp"
+#include "mpi-adi/core/long_waits.hpp"
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/dynamic/lobby.hpp"
 #include "mpi-adi/dynamic/spawn.hpp"
@@ -60,11 +61,13 @@ int start(const char* function, bool threaded) {
   note_forks();
   if (!pool.open(threaded)) return raise(function, nullptr, MPI_ERR_NO_MEM, "there is no memory for the requests");
   ptlx_job_t job;
+  adi::long_waits::count_threads(false);
   if (const char* cause = adi::start(threaded, job)) return raise(function, nullptr, MPI_ERR_OTHER, "%s", cause);
   if (!open_communicators(job.rank, job.size))
     return raise(function, nullptr, MPI_ERR_NO_MEM, "there is no address space for the communicators");
   phase.store(Phase::running, std::memory_order_release);
   if (std::exchange(own_process, getpid()) == 0) std::atexit(stop_at_exit);
+  adi::long_waits::count_threads(true);
   note_room(job.room);
   return meet_parent(function);
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/long_waits.hpp"
 
 namespace portunus::mpi::adi {
 namespace {
@@ -124,6 +125,7 @@ int send_laid_out(Request* request, bool synchronous, const ptlx_layout_t& layou
                              : synchronous                 ? device.md_synchronous_layout
                              : bytes <= device.eager_limit ? device.md_sent_layout
                                                            : device.md_long_layout;
+  if (request != nullptr) note_send(*request, target, bits);
   return PtlPut(md, offset_of(&layout), bytes, synchronous ? PTL_ACK_REQ : PTL_NO_ACK_REQ, process(target), kMessagePortal, bits, 0,
                 request, 0);
 }
@@ -132,20 +134,22 @@ void wait_for(Request& request) {
   const auto look = [&] {
     if (request.is_pending()) end_pending(request);
   };
-  wait_until([&] { return request.done(); }, look);
+  wait_until([&] { return request.done(); }, look, [&] { long_waits::tell(request); });
 }
 
-void wait_patiently(const std::function<bool()>& done, const std::function<void()>& overdue) {
-  if (done() || (device.threaded && !turn.take_unless(done))) return;
-  for (ptl_time_t patience = kPatience; !done();) {
-    const Taken taken = take_some(done, patience);
+void wait_patiently(const std::function<bool()>& done, const std::function<void()>& overdue, const std::function<void(bool again)>& tell) {
+  unsigned seconds = 0;
+  const auto asleep = [&] { tell(++seconds > 1); };
+  if (done() || (device.threaded && !turn.take_unless(done, asleep))) return;
+  while (!done()) {
+    const Taken taken = take_some(done, kLongAsleep);
     if (taken == Taken::put_off) {
       put_off.run();
-      if (device.threaded && !turn.take_unless(done)) return;
+      if (device.threaded && !turn.take_unless(done, asleep)) return;
     }
     if (taken != Taken::none) continue;
-    patience *= 2;
-    overdue();
+    asleep();
+    if (long_waits::is_time_to_look(seconds)) overdue();
   }
   if (device.threaded) turn.give_back();
 }

@@ -43,7 +43,7 @@ namespace {
 
 int wait_in_pool(const char* function, MPI_Request handle, MPI_Status* status) {
   Request* request = pool.find(handle);
-  adi::wait_until([&] { return request->ready(); });
+  adi::wait_until([&] { return request->ready(); }, [] {}, [&] { adi::long_waits::tell(*request); });
   if (request->is_pending()) [[unlikely]]
     adi::end_pending(*request);
   adi::wait(*request);

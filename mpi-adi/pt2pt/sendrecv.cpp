@@ -24,7 +24,7 @@ int sendrecv(const Arguments& to, void* room, const Arguments& from, MPI_Status*
     adi::detach(receiving);
     return send_error;
   }
-  adi::wait_until([&] { return receiving.ready(); });
+  adi::wait_until([&] { return receiving.ready(); }, [] {}, [&] { adi::long_waits::tell(receiving); });
   if (receiving.is_pending()) [[unlikely]]
     adi::end_pending(receiving);
   adi::wait(receiving);

@@ -2,6 +2,7 @@
 #include "mpi-adi/request/completion.hpp"
 
 #include "mpi-adi/core/init.hpp"
+#include "mpi-adi/core/long_waits.hpp"
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/mpi-ext.h"
 
@@ -72,8 +73,9 @@ bool is_attached_to(const Request& request) { return request.special && request.
 
 void wait(Request& request) {
   if (is_attached_to(request)) [[unlikely]]
-    adi::wait_patiently([&] { return request.ready(); }, [&] { request.attached->overdue(request); });
-  else adi::wait_until([&] { return request.ready(); });
+    adi::wait_patiently([&] { return request.ready(); }, [&] { request.attached->overdue(request); },
+                        [&](bool again) { adi::long_waits::tell(adi::long_waits::of_request(request), again); });
+  else adi::wait_until([&] { return request.ready(); }, [] {}, [&] { adi::long_waits::tell(request); });
 }
 
 MPI_Status* at(MPI_Status* statuses, int i) { return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i]; }
@@ -114,12 +116,21 @@ void wait_for_one(int count, const MPI_Request handles[], int& first) {
   };
   bool any = false;
   for_attached([&](Request&) { any = true; });
-  if (!any) return adi::wait_until(done);
-  adi::wait_patiently(done, [&] {
+  const auto tell = [&](bool again) {
+    adi::long_waits::Wait wait;
+    for (int i = 0; i < count; ++i)
+      if (is_active(handles[i])) wait.or_else(adi::long_waits::of_request(*pool.checked(handles[i])));
+    adi::long_waits::tell(wait, again);
+  };
+  if (!any)
+    return adi::wait_until(
+        done, [] {}, [&] { tell(true); });
+  const auto overdue = [&] {
     for_attached([](Request& request) {
       if (!request.done()) request.attached->overdue(request);
     });
-  });
+  };
+  adi::wait_patiently(done, overdue, tell);
 }
 
 // All of them that are complete now.

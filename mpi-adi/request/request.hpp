@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <string>
 
 #include "mpi-adi/comm/comm.hpp"
 #include "mpi-adi/mpi.h"
@@ -52,6 +53,8 @@ class Attachment {
   virtual int cancel(Request&) { return MPI_SUCCESS; }
   // One message, which MPI_Cancel may take back.
   virtual bool is_message() const { return false; }
+  // What others must come to before it can end, as "the others in MPI_Ibcast"; empty: nobody knows.
+  virtual std::string awaited() const { return ""; }
   // A thread that waits for the request, and holds the turn, has waited for long: may complete it.
   virtual void overdue(Request&) {}
   // Overwrites the status that a completing call gives; answers an error class.
@@ -76,9 +79,9 @@ struct alignas(64) Request {
   bool receives = false;
   bool special = false;  // constant, persistent, cancelled or attached to: completing it takes more than the usual
   bool cancelled = false;
-  ptl_match_bits_t match_bits = 0;             // receive, probe: those of the message
+  ptl_match_bits_t match_bits = 0;             // receive, probe: those of the message; send: its own
   ptl_size_t length = 0;                       // receive: bytes delivered
-  ptl_size_t requested = 0;                    // receive, probe: bytes sent
+  ptl_size_t requested = 0;                    // receive, probe: bytes sent; send: to which rank of the job
   int source = MPI_ANY_SOURCE;                 // receives: a rank in the job, or any; else the status they give
   ptl_handle_me_t entry = PTL_INVALID_HANDLE;  // receive: what MPI_Cancel unlinks
   union {

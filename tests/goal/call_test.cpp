@@ -257,7 +257,7 @@ void lengths_differ() {
   expect(code == (rank == 1 ? int{GOAL_MISMATCH} : int{GOAL_SUCCESS}), "a message that is too short", wrong.call.kind, 10, code);
 }
 
-int give_up_at_once(void*) { return 1; }
+int give_up_at_once(void*, int) { return 1; }
 
 // A rank gives up what nobody answers: by itself what it has started, because it is told so what it waits for. What was given up fails
 // the team.

@@ -508,6 +508,8 @@ TEST_F(Arguments, OfExtensions) {
     return PtlxTriggeredLocalVector(ni, PTLX_COPY, PTL_UINT64_T, dst, a, nullptr, 2, PTL_CT_NONE, ct, 1);
   };
   const uint32_t pending = 0;
+  ptl_match_bits_t bits;
+  const ptlx_long_wait_t without_texts{};
   const ptlx_poller_t without_look{nullptr, nullptr, &pending, 0}, without_pending{[](void*) { return 0; }, nullptr, nullptr, 0};
   check({
       {"PtlxTriggeredLocal", "ni_handle",
@@ -537,6 +539,12 @@ TEST_F(Arguments, OfExtensions) {
       {"PtlxJobPut", "key", [&] { return PtlxJobPut(nullptr, "x", 1); }},
       {"PtlxJobMap", "the job", [&] { return PtlxJobMap(logical); }},
       {"PtlxEngineInfo", "info", [&] { return PtlxEngineInfo(nullptr); }},
+      {"PtlxMEGet", "match_bits", [&] { return PtlxMEGet(ct, nullptr, &bits); }},
+      {"PtlxMEGet", "ignore_bits", [&] { return PtlxMEGet(ct, &bits, nullptr); }},
+      {"PtlxMEGet", "me", [&] { return PtlxMEGet(ct, &bits, &bits); }},
+      {"PtlxMEGet", "me", [&] { return PtlxMEGet(PTL_INVALID_HANDLE, &bits, &bits); }},
+      {"PtlxTellWait", "wait", [&] { return PtlxTellWait(nullptr); }},
+      {"PtlxTellWait", "wait", [&] { return PtlxTellWait(&without_texts); }},
       {"PtlxPollerAdd", "poller", [&] { return PtlxPollerAdd(nullptr); }},
       {"PtlxPollerAdd", "look", [&] { return PtlxPollerAdd(&without_look); }},
       {"PtlxPollerAdd", "pending", [&] { return PtlxPollerAdd(&without_pending); }},

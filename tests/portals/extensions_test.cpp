@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 
 #include "tests/portals/extensions.hpp"
@@ -267,6 +268,33 @@ struct Polled {
 Polled& polled() {
   static auto& one = *new Polled;
   return one;
+}
+
+TEST_F(Extensions, ALimitThatCountsFromSleepIsALimit) {
+  const ptl_handle_ct_t never = counter();
+  const ptl_size_t one = 1;
+  ptl_ct_event_t value;
+  unsigned which;
+  ptl_event_t event;
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(PtlCTPoll(&never, &one, 1, PTLX_TIME_ASLEEP(30), &value, &which), PTL_CT_NONE_REACHED);
+  EXPECT_EQ(PtlEQPoll(&eq, 1, PTLX_TIME_ASLEEP(0), &event, &which), PTL_EQ_EMPTY);
+  EXPECT_EQ(PtlxWait([](void*) { return 0; }, nullptr, 0, PTLX_TIME_ASLEEP(30)), PTL_CT_NONE_REACHED);
+  EXPECT_EQ(PtlxWait([](void*) { return 0; }, nullptr, 1u << 20, PTLX_TIME_ASLEEP(30)), PTL_CT_NONE_REACHED);
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(90));
+  EXPECT_EQ(PtlCTInc(never, {1, 0}), PTL_OK);
+  EXPECT_EQ(PtlCTPoll(&never, &one, 1, PTLX_TIME_ASLEEP(30), &value, &which), PTL_OK);
+  fence();
+}
+
+TEST_F(Extensions, WhatAnEntryMatchesIsToldOrRemembered) {
+  ptl_match_bits_t bits = 0, ignored = 0;
+  const ptl_handle_me_t me = entry(nullptr, 0, PTL_ME_OP_PUT, PTL_CT_NONE, 0xabcd, 0xff);
+  EXPECT_EQ(PtlxMEGet(me, &bits, &ignored), PTL_OK);
+  EXPECT_EQ(bits, 0xabcdu);
+  EXPECT_EQ(ignored, 0xffu);
+  EXPECT_EQ(PtlMEUnlink(me), PTL_OK);
+  EXPECT_EQ(PtlxMEGet(me, &bits, &ignored), PTL_ARG_INVALID);
 }
 
 TEST_F(Extensions, WhoWaitsLooksAtPollersThatArePending) {

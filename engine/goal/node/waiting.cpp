@@ -12,7 +12,7 @@ namespace portunus::goal::node {
 
 namespace {
 
-constexpr ptl_time_t kFirstLimit = 1000;  // milliseconds until a rank asks whether there is hope, and again after twice as long
+constexpr ptl_time_t kLimit = PTLX_TIME_ASLEEP(1000);  // until a rank asks whether there is hope, and again
 
 }  // namespace
 
@@ -59,8 +59,8 @@ bool Waiting::sleep(bool (*ready)(void*), void* arg) {
     auto& self = *static_cast<Sleeper*>(at);
     return (self.is_ready = self.ready(self.arg)) || self.waiting.lost();
   };
-  for (ptl_time_t limit = kFirstLimit; PtlxWait(done, &sleeper, kWatchBit, limit) == PTL_CT_NONE_REACHED; limit *= 2)
-    if (abort_()) {
+  for (bool again = false; PtlxWait(done, &sleeper, kWatchBit, kLimit) == PTL_CT_NONE_REACHED; again = true)
+    if (abort_(again)) {
       given_up_.store(true, std::memory_order_relaxed);
       return false;
     }
@@ -74,8 +74,8 @@ int await_end(GOAL_Schedule schedule, unsigned runs, const AbortPredicate& abort
   const ptl_size_t end = runs * each;
   ptl_ct_event_t count;
   unsigned which;
-  for (ptl_time_t limit = kFirstLimit; each > 0 && PtlCTPoll(&finish, &end, 1, limit, &count, &which) == PTL_CT_NONE_REACHED; limit *= 2)
-    if (abort()) return GOAL_ABANDONED;
+  for (bool again = false; each > 0 && PtlCTPoll(&finish, &end, 1, kLimit, &count, &which) == PTL_CT_NONE_REACHED; again = true)
+    if (abort(again)) return GOAL_ABANDONED;
   return GOAL_SUCCESS;
 }
 

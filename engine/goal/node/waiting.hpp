@@ -22,11 +22,11 @@ namespace portunus::goal::node {
 // The bit of the process's watch that stands for this memory.
 inline constexpr uint32_t kWatchBit = 0x80000000u;
 
-// Asked by a rank that has waited for long: true: what it waits for will never be.
+// Asked by a rank that has waited for long: true: what it waits for will never be. `again`: not for the first time in this wait.
 struct AbortPredicate {
-  int (*ask)(void*) = nullptr;
+  int (*ask)(void*, int) = nullptr;
   void* arg = nullptr;
-  [[nodiscard]] bool operator()() const { return ask && ask(arg) != 0; }
+  [[nodiscard]] bool operator()(bool again) const { return ask && ask(arg, again) != 0; }
 };
 
 class Waiting {

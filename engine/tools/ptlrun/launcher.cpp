@@ -208,6 +208,7 @@ int Launcher::patience_ms() const {
   if (finish_by_) next = std::min(next, *finish_by_);
   if (server_lost_ && !status_) next = std::min(next, *server_lost_ + kLastNews);
   if (hosts_) next = std::min(next, hosts_->next_try());
+  if (looks_for_hangs()) next = std::min(next, hangs_due_);
   if (next == Clock::time_point::max()) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count();
   return static_cast<int>(std::clamp<long long>(left, 0, 60000));
@@ -292,6 +293,7 @@ void Launcher::check_clock() {
                 " s and was killed; raise --timeout, or find out where its ranks wait",
             Ending::at_once);
   }
+  if (looks_for_hangs() && now >= hangs_due_) look_for_hangs(now);
   const auto all = servers();
   if (!server_lost_ && std::any_of(all.begin(), all.end(), [](const PmixServer* server) { return server->lost(); })) server_lost_ = now;
   if (server_lost_ && now >= *server_lost_ + kLastNews)  // by then a rank that caused it has been found
@@ -313,6 +315,16 @@ void Launcher::check_clock() {
     say("some ranks did not end within " + short_number(options_.finish_s) + " s of the others and were ended; --finish gives them longer");
     ask_to_end();
   }
+}
+
+void Launcher::look_for_hangs(Clock::time_point now) {
+  hangs_due_ = now + HangFinder::kInterval;
+  std::vector<HangFinder::Rank> ranks;
+  ranks_->for_each_running([&](int job, int rank, pid_t pid) { ranks.push_back({job, rank, pid, job_numbered(job).plan->size()}); });
+  const std::vector<std::string> stuck = hangs_.look(ranks);
+  if (stuck.empty()) return;
+  end_job(kTimedOut, "ranks wait for one another for ever, so the job was ended (--let-hang does not look for that):", Ending::at_once);
+  for (const std::string& line : stuck) say("  " + line);
 }
 
 // Ends the job on all hosts.

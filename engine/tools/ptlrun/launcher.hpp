@@ -13,6 +13,7 @@
 #include <string>
 
 #include "engine/tools/ptlrun/agents.hpp"
+#include "engine/tools/ptlrun/hangs.hpp"
 #include "engine/tools/ptlrun/hosts.hpp"
 #include "engine/tools/ptlrun/job.hpp"
 #include "engine/tools/ptlrun/link.hpp"
@@ -71,7 +72,10 @@ class Launcher {
   void take_signal(int number, Clock::time_point now);
   void take_ends();
   void check_clock();
+  void look_for_hangs(Clock::time_point now);
   bool others_run() const { return hosts_ && !status_ && !hosts_->all_finished(); }
+  // Other hosts' ranks tell their launchers only.
+  bool looks_for_hangs() const { return options_.find_hangs && !hosts_ && !status_; }
   void end_job(int status, const std::string& sentence, Ending ending);
   void end_here(int status, const std::string& sentence, Ending ending);
   void ask_to_end();
@@ -91,6 +95,8 @@ class Launcher {
   int last_job_ = 0;
   int born_ = 0;  // processes that were started, in all jobs
   std::unique_ptr<Ranks> ranks_;
+  HangFinder hangs_;
+  Clock::time_point hangs_due_ = Clock::now() + HangFinder::kInterval;
   TaggedOutput output_;
   TerminalInput input_;
   std::optional<int> first_failure_;            // with --keep-going: the status if nothing else decides it

@@ -88,6 +88,7 @@ void declare(CLI::App& app, Words& words, Options& options) {
                  "when a rank fails, give those that have called MPI_Finalize or the like this long to end; default 10")
       ->type_name("SECONDS");
   app.add_flag("--tag-output", options.tag_output, "put [rank] or [rank:err] before each line of output");
+  app.add_flag("!--let-hang", options.find_hangs, "do not end the job when ranks wait for one another for ever");
   app.add_flag("--keep-going", options.keep_going, "let the other ranks go on when one dies or exits non-zero");
   app.add_option("--agent", options.agent,
                  "what starts ptlrun on the hosts of -host and -hostfile: COMMAND HOST SHELL-COMMAND; default ssh")

@@ -54,6 +54,7 @@ struct Options {
   double finish_s = 10;     // for ranks that have left the job to end by themselves when another fails
   int peer_timeout_s = 30;  // PTL_PEER_TIMEOUT: a launcher on another host that is silent for that long is lost
   bool tag_output = false;
+  bool find_hangs = true;   // ranks that wait for one another for ever end the job
   bool keep_going = false;  // a rank that dies does not end the others
   std::vector<App> apps;    // at least one; ranks are numbered in this order
   int universe = 0;         // MPI_UNIVERSE_SIZE, at least; 0: what the processors have room for

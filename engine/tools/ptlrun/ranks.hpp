@@ -65,6 +65,12 @@ class Ranks {
   std::vector<RankEnd> reap();
 
   int running() const { return running_; }
+  // Calls each(job, rank, pid) for those that run.
+  template <class Each>
+  void for_each_running(Each&& each) const {
+    for (const Process& process : processes_)
+      if (process.running) each(process.job, process.rank, process.pid);
+  }
   int running(int job) const;
 
   // Names a child of ptlrun that is no part of the job.
