@@ -128,7 +128,8 @@ void Runtime::tell_wait(Engine& engine, const ptlx_long_wait_t& told) {
   LongWait& wait = page.wait;
   const uint64_t done = work_done(engine.stats());
   const bool same = wait.done == done && std::strncmp(wait.what, told.what, sizeof wait.what - 1) == 0;
-  const bool quiet = same && engine.all_quiet();
+  const bool found = progress_.pollers().take_found();
+  const bool quiet = same && !found && engine.all_quiet();
   page.wait_version.fetch_add(1, std::memory_order_acquire);
   std::atomic_thread_fence(std::memory_order_release);
   if (!same || wait.began_ns == 0) wait.began_ns = told.since_ns;

@@ -54,14 +54,18 @@ class Pollers {
       if (is_pending(*all_[i])) found = all_[i]->look(all_[i]->arg) != 0 || found;
     waits = waited;
     looks = false;
+    if (found) found_.store(true, std::memory_order_relaxed);
     return found;
   }
+  // Whether any has done something since this was asked last.
+  bool take_found() { return found_.exchange(false, std::memory_order_relaxed); }
 
  private:
   static bool is_pending(const ptlx_poller_t& poller) { return __atomic_load_n(poller.pending, __ATOMIC_ACQUIRE) != 0; }
 
   std::mutex adding_;
   std::atomic<uint32_t> count_{0};
+  std::atomic<bool> found_{false};
   std::array<const ptlx_poller_t*, PTLX_MOST_POLLERS> all_{};
 };
 
