@@ -10,6 +10,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "engine/host/address_space.hpp"
 #include "engine/transport/table.hpp"
 
 namespace portunus {
@@ -179,22 +180,22 @@ void Runtime::stop() {
   running_.store(false, std::memory_order_relaxed);
   close_transports();
   for (const PrivateBlock& block : private_blocks_)
-    if (block.space) munmap(block.space, block.space_size);
+    if (block.fresh) munmap(block.base, block.size);
   private_blocks_.clear();
 }
 
 int Runtime::add_private_block(size_t size, void* replace, void*& base) {
   base = replace;
-  void* space = nullptr;
-  constexpr size_t kHuge = 2u << 20;
-  const size_t slack = size >= kHuge ? kHuge : 0;
   if (!replace) {
-    // Aligned to huge pages as a shared block would be; pages that the alignment skips are never touched.
-    base = space = mmap(nullptr, size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (base == MAP_FAILED) return -1;
-    if (slack) base = reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(base) + kHuge - 1) & ~uintptr_t{kHuge - 1});
+    void* const space = size >= kHugePage ? reserve_addresses(size) : nullptr;  // as a shared block
+    if (!space && size >= kHugePage) return -1;
+    base = mmap(space, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | (space ? MAP_FIXED : 0), -1, 0);
+    if (base == MAP_FAILED) {
+      if (space) munmap(space, size);
+      return -1;
+    }
   }
-  private_blocks_.push_back({base, size, space, size + slack});
+  private_blocks_.push_back({base, size, replace == nullptr});
   return static_cast<int>(private_blocks_.size() - 1);
 }
 

@@ -89,9 +89,8 @@ class Runtime {
   struct PrivateBlock {
     void* base;
     size_t size;
-    void* space;
-    size_t space_size;
-  };  // space: what was mapped for it, if anything
+    bool fresh;  // mapped for it, and goes with it
+  };
   std::vector<PrivateBlock> private_blocks_;
   OwnWords own_words_;
   Sleeping sleeping_;

@@ -23,9 +23,6 @@ int shmemi_no_such_type(const volatile void *first, ...)
 #define SHMEMI_CASE(N, T, op) T *: shmem_##N##op, const T *: shmem_##N##op,
 #define SHMEMI_CTX_CASE(N, T, op) T *: shmem_ctx_##N##op, const T *: shmem_ctx_##N##op,
 
-/* With the deprecated ones. */
-#define SHMEMI_WAIT_DISTINCT(X, ...) SHMEMI_AMO_STANDARD_DISTINCT(X, __VA_ARGS__) SHMEMI_OLD_SHORT(X, __VA_ARGS__)
-
 /* After a team. */
 #define SHMEMI_TEAM_SELECT(TYPES, op, team, dest, ...)                                                  \
     _Generic((dest), TYPES(SHMEMI_CASE, op) default: shmemi_no_such_type)(team, dest, __VA_ARGS__)
@@ -78,18 +75,18 @@ int shmemi_no_such_type(const volatile void *first, ...)
 
 #define shmem_wait_until(...) SHMEMI_SELECT(SHMEMI_WAIT_DISTINCT, _wait_until, __VA_ARGS__)
 #define shmem_test(...) SHMEMI_SELECT(SHMEMI_WAIT_DISTINCT, _test, __VA_ARGS__)
-#define shmem_wait_until_all(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _wait_until_all, __VA_ARGS__)
-#define shmem_wait_until_all_vector(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _wait_until_all_vector, __VA_ARGS__)
-#define shmem_wait_until_any(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _wait_until_any, __VA_ARGS__)
-#define shmem_wait_until_any_vector(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _wait_until_any_vector, __VA_ARGS__)
-#define shmem_wait_until_some(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _wait_until_some, __VA_ARGS__)
-#define shmem_wait_until_some_vector(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _wait_until_some_vector, __VA_ARGS__)
-#define shmem_test_all(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _test_all, __VA_ARGS__)
-#define shmem_test_all_vector(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _test_all_vector, __VA_ARGS__)
-#define shmem_test_any(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _test_any, __VA_ARGS__)
-#define shmem_test_any_vector(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _test_any_vector, __VA_ARGS__)
-#define shmem_test_some(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _test_some, __VA_ARGS__)
-#define shmem_test_some_vector(...) SHMEMI_SELECT(SHMEMI_AMO_STANDARD_DISTINCT, _test_some_vector, __VA_ARGS__)
+#define shmem_wait_until_all(...) SHMEMI_SELECT(SHMEMI_WAIT_DISTINCT, _wait_until_all, __VA_ARGS__)
+#define shmem_wait_until_all_vector(...) SHMEMI_SELECT(SHMEMI_WAIT_DISTINCT, _wait_until_all_vector, __VA_ARGS__)
+#define shmem_wait_until_any(...) SHMEMI_SELECT(SHMEMI_WAIT_DISTINCT, _wait_until_any, __VA_ARGS__)
+#define shmem_wait_until_any_vector(...) SHMEMI_SELECT(SHMEMI_WAIT_DISTINCT, _wait_until_any_vector, __VA_ARGS__)
+#define shmem_wait_until_some(...) SHMEMI_SELECT(SHMEMI_WAIT_DISTINCT, _wait_until_some, __VA_ARGS__)
+#define shmem_wait_until_some_vector(...) SHMEMI_SELECT(SHMEMI_WAIT_DISTINCT, _wait_until_some_vector, __VA_ARGS__)
+#define shmem_test_all(...) SHMEMI_SELECT(SHMEMI_WAIT_DISTINCT, _test_all, __VA_ARGS__)
+#define shmem_test_all_vector(...) SHMEMI_SELECT(SHMEMI_WAIT_DISTINCT, _test_all_vector, __VA_ARGS__)
+#define shmem_test_any(...) SHMEMI_SELECT(SHMEMI_WAIT_DISTINCT, _test_any, __VA_ARGS__)
+#define shmem_test_any_vector(...) SHMEMI_SELECT(SHMEMI_WAIT_DISTINCT, _test_any_vector, __VA_ARGS__)
+#define shmem_test_some(...) SHMEMI_SELECT(SHMEMI_WAIT_DISTINCT, _test_some, __VA_ARGS__)
+#define shmem_test_some_vector(...) SHMEMI_SELECT(SHMEMI_WAIT_DISTINCT, _test_some_vector, __VA_ARGS__)
 
 #define shmem_broadcast(...) SHMEMI_TEAM_SELECT(SHMEMI_RMA_DISTINCT, _broadcast, __VA_ARGS__)
 #define shmem_collect(...) SHMEMI_TEAM_SELECT(SHMEMI_RMA_DISTINCT, _collect, __VA_ARGS__)

@@ -17,9 +17,6 @@
     SHMEMI_TYPED(T, N, fadd, (T *dest, T value, int pe), (dest, value, pe))                             \
     SHMEMI_TYPED(void, N, add, (T *dest, T value, int pe), (dest, value, pe))
 #define SHMEMI_OLD_WAIT_FAMILY(N, T, ...) SHMEMI_TYPED(void, N, wait, (T *ivar, T cmp_value), (ivar, cmp_value))
-#define SHMEMI_OLD_SHORT_FAMILY(N, T, ...)                                                              \
-    SHMEMI_TYPED(void, N, wait_until, (T *ivar, int cmp, T cmp_value), (ivar, cmp, cmp_value))          \
-    SHMEMI_TYPED(int, N, test, (T *ivar, int cmp, T cmp_value), (ivar, cmp, cmp_value))
 #define SHMEMI_TO_ALL(N, T, op)                                                                         \
     SHMEMI_TYPED(void, N, op,                                                                           \
                  (T *dest, const T *source, int nreduce, int PE_start, int logPE_stride, int PE_size, T *pWrk, long *pSync), \
@@ -45,7 +42,6 @@
 SHMEMI_EACH(SHMEMI_AMO_EXTENDED)(SHMEMI_OLD_FETCH_FAMILY, )
 SHMEMI_EACH(SHMEMI_AMO_STANDARD)(SHMEMI_OLD_ADD_FAMILY, )
 SHMEMI_OLD_WAIT(SHMEMI_OLD_WAIT_FAMILY, )
-SHMEMI_OLD_SHORT(SHMEMI_OLD_SHORT_FAMILY, )
 SHMEMI_OLD_WAIT(SHMEMI_TO_ALL, and_to_all)
 SHMEMI_OLD_WAIT(SHMEMI_TO_ALL, or_to_all)
 SHMEMI_OLD_WAIT(SHMEMI_TO_ALL, xor_to_all)
@@ -61,6 +57,5 @@ SHMEMI_OLD_MOVE_FAMILY(64, 8)
 #undef SHMEMI_OLD_FETCH_FAMILY
 #undef SHMEMI_OLD_ADD_FAMILY
 #undef SHMEMI_OLD_WAIT_FAMILY
-#undef SHMEMI_OLD_SHORT_FAMILY
 #undef SHMEMI_TO_ALL
 #undef SHMEMI_OLD_MOVE_FAMILY

@@ -36,7 +36,7 @@
                  (T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const T *cmp_values), \
                  (ivars, nelems, indices, status, cmp, cmp_values))
 
-SHMEMI_EACH(SHMEMI_AMO_STANDARD)(SHMEMI_WAIT_FAMILY, )
+SHMEMI_EACH(SHMEMI_WAIT)(SHMEMI_WAIT_FAMILY, )
 
 #undef SHMEMI_TYPED
 #undef SHMEMI_WAIT_FAMILY

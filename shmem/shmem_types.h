@@ -25,6 +25,11 @@
     X(uint32, uint32_t, __VA_ARGS__) X(uint64, uint64_t, __VA_ARGS__)                                   \
     X(size, size_t, __VA_ARGS__) X(ptrdiff, ptrdiff_t, __VA_ARGS__)
 
+/* For waiting and testing, also those that were deprecated: other libraries have them in all calls. */
+#define SHMEMI_SHORT(X, ...) X(short, short, __VA_ARGS__) X(ushort, unsigned short, __VA_ARGS__)
+#define SHMEMI_WAIT(X, ...) SHMEMI_AMO_STANDARD(X, __VA_ARGS__) SHMEMI_SHORT(X, __VA_ARGS__)
+#define SHMEMI_WAIT_DISTINCT(X, ...) SHMEMI_AMO_STANDARD_DISTINCT(X, __VA_ARGS__) SHMEMI_SHORT(X, __VA_ARGS__)
+
 #define SHMEMI_AMO_FLOATING(X, ...) X(float, float, __VA_ARGS__) X(double, double, __VA_ARGS__)
 
 #define SHMEMI_AMO_EXTENDED(X, ...) SHMEMI_AMO_STANDARD(X, __VA_ARGS__) SHMEMI_AMO_FLOATING(X, __VA_ARGS__)
@@ -83,7 +88,6 @@ __extension__ typedef float _Complex shmemi_complexf;
 #define SHMEMI_OLD_WAIT(X, ...)                                                                         \
     X(short, short, __VA_ARGS__) X(int, int, __VA_ARGS__) X(long, long, __VA_ARGS__)                    \
     X(longlong, long long, __VA_ARGS__)
-#define SHMEMI_OLD_SHORT(X, ...) X(short, short, __VA_ARGS__) X(ushort, unsigned short, __VA_ARGS__)
 #define SHMEMI_OLD_ORDERED(X, ...)                                                                      \
     SHMEMI_OLD_WAIT(X, __VA_ARGS__) SHMEMI_AMO_FLOATING(X, __VA_ARGS__) X(longdouble, long double, __VA_ARGS__)
 #define SHMEMI_OLD_SUM(X, ...) SHMEMI_OLD_ORDERED(X, __VA_ARGS__) SHMEMI_COMPLEX(X, __VA_ARGS__)

@@ -121,7 +121,7 @@ World::Record World::record(const ptlx_engine_info_t& engine) const {
   const size_t aligned = size_t{1} << std::countr_zero(reinterpret_cast<uintptr_t>(memory_.start[kHeap]));
   return {memory_.heap_size,
           memory_.size[kData],
-          std::min(aligned, kHugePage),
+          aligned,
           engine.oversubscribed != 0,
           {exposed_.indices.of[kHeap], exposed_.indices.of[kData]}};
 }

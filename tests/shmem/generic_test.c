@@ -98,6 +98,31 @@ static int failures = 0;
         CHECK(old == (T)1 && word == (T)0);                                                      \
     }
 
+/* Waiting and testing also on the types that were deprecated. */
+#define WAIT_BODY(T)                                                                              \
+    {                                                                                            \
+        static T words[2];                                                                       \
+        const T wanted[2] = {(T)(left + 1), (T)(left + 2)};                                      \
+        size_t found[2];                                                                         \
+        shmem_p(&words[0], (T)(me + 1), right);                                                  \
+        shmem_p(&words[1], (T)(me + 2), right);                                                  \
+        shmem_wait_until(&words[0], SHMEM_CMP_EQ, wanted[0]);                                    \
+        shmem_wait_until_all(words, 2, NULL, SHMEM_CMP_NE, (T)0);                                \
+        shmem_wait_until_all_vector(words, 2, NULL, SHMEM_CMP_EQ, wanted);                       \
+        CHECK(shmem_wait_until_any(words, 2, NULL, SHMEM_CMP_GT, wanted[0]) == 1);               \
+        CHECK(shmem_wait_until_any_vector(words, 1, NULL, SHMEM_CMP_EQ, wanted) == 0);           \
+        CHECK(shmem_wait_until_some(words, 2, found, NULL, SHMEM_CMP_GE, (T)1) >= 1);            \
+        CHECK(shmem_wait_until_some_vector(words, 2, found, NULL, SHMEM_CMP_EQ, wanted) >= 1);   \
+        CHECK(shmem_test(&words[1], SHMEM_CMP_EQ, wanted[1]));                                   \
+        CHECK(shmem_test_all(words, 2, NULL, SHMEM_CMP_GE, (T)1));                               \
+        CHECK(shmem_test_all_vector(words, 2, NULL, SHMEM_CMP_EQ, wanted));                      \
+        CHECK(shmem_test_any(words, 2, NULL, SHMEM_CMP_LT, (T)1) == SIZE_MAX);                   \
+        CHECK(shmem_test_any_vector(words, 2, NULL, SHMEM_CMP_EQ, wanted) < 2);                  \
+        CHECK(shmem_test_some(words, 2, found, NULL, SHMEM_CMP_GE, (T)1) == 2);                  \
+        CHECK(shmem_test_some_vector(words, 2, found, NULL, SHMEM_CMP_EQ, wanted) == 2);         \
+        shmem_barrier_all();                                                                     \
+    }
+
 /* Calls that have no test of their own type by type: that each selects by its arguments. */
 static void check_the_others(void) {
     static long words[8], box[8], sync_words[SHMEM_SYNC_SIZE];
@@ -154,6 +179,9 @@ int main(void)
     FOR_FLOATING(EXTENDED_BODY)
     FOR_STANDARD(STANDARD_BODY)
     FOR_BITWISE(BITWISE_BODY)
+    FOR_STANDARD(WAIT_BODY)
+    WAIT_BODY(short)
+    WAIT_BODY(unsigned short)
     check_the_others();
     shmem_finalize();
     return failures != 0;

@@ -152,6 +152,22 @@ TEST(Heap, BlocksMayBeAlignedToPagesAndMore) {
   }
 }
 
+// Offsets are the same on all PEs, so that an alignment is kept on all only if each heap begins at a multiple of it.
+TEST(Heap, EveryAlignmentForWhichThereIsRoomIsKept) {
+  size_t room = 1 << 20;
+  while (void* const block = shmem_malloc(2 * room)) {
+    shmem_free(block);
+    room *= 2;
+  }
+  for (size_t alignment = sizeof(void*); alignment <= room / 2; alignment *= 2) {
+    void* const block = shmem_align(alignment, 100);
+    ASSERT_NE(block, nullptr) << alignment;
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % alignment, 0u) << alignment;
+    expect_equal_everywhere(static_cast<char*>(block) - heap_start());
+    shmem_free(block);
+  }
+}
+
 TEST(Heap, AllOfItCanBeHadAndComesBack) {
   size_t size = size_t{1} << 40;
   void* all = nullptr;

@@ -18,6 +18,7 @@
 #include <new>
 #include <system_error>
 
+#include "engine/host/address_space.hpp"
 #include "engine/host/clock.hpp"
 
 namespace portunus {
@@ -25,7 +26,6 @@ namespace {
 
 constexpr const char* kDirectory = "/dev/shm";
 constexpr size_t kPage = 4096;
-constexpr size_t kHuge = 2u << 20;
 constexpr std::time_t kSettled_s = 10;  // between the making of a file and its first byte it takes less
 
 size_t up(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
@@ -119,21 +119,13 @@ bool process_lives(int32_t os_pid) {
   return alive;
 }
 
-// Maps `size` bytes of the segment, at a huge page's boundary if they are that many: what lies behind keeps its alignment
-// in every process. MAP_FAILED as mmap.
+// Maps `size` bytes of the segment; offsets into long ones keep their alignment in every process. MAP_FAILED as mmap.
 void* map_aligned(int fd, size_t size, size_t offset) {
-  if (size < kHuge) return mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<off_t>(offset));
-  void* space = mmap(nullptr, size + kHuge, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (space == MAP_FAILED) return MAP_FAILED;
-  std::byte* const start = static_cast<std::byte*>(space);
-  std::byte* const aligned = start + (up(reinterpret_cast<uintptr_t>(space), kHuge) - reinterpret_cast<uintptr_t>(space));
-  void* base = mmap(aligned, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, static_cast<off_t>(offset));
-  if (base == MAP_FAILED) {
-    munmap(space, size + kHuge);
-    return MAP_FAILED;
-  }
-  if (aligned != start) munmap(start, static_cast<size_t>(aligned - start));
-  if (size_t rest = static_cast<size_t>(start + kHuge - aligned)) munmap(aligned + size, rest);
+  if (size < kHugePage) return mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<off_t>(offset));
+  void* const space = reserve_addresses(size);
+  if (!space) return MAP_FAILED;
+  void* const base = mmap(space, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, static_cast<off_t>(offset));
+  if (base == MAP_FAILED) munmap(space, size);
   return base;
 }
 
@@ -277,10 +269,10 @@ int Segment::add_block(size_t size, void* replace, void*& base) {
     errno = ENOSPC;
     return -1;
   }
-  size = up(size, size >= kHuge && !replace ? kHuge : kPage);
+  size = up(size, size >= kHugePage && !replace ? kHugePage : kPage);
   struct stat status;
   if (fstat(fd_, &status) != 0) return -1;
-  const size_t offset = up(static_cast<size_t>(status.st_size), size >= kHuge ? kHuge : kPage);
+  const size_t offset = up(static_cast<size_t>(status.st_size), size >= kHugePage ? kHugePage : kPage);
   if (int error = reserve(fd_, offset, size)) {
     errno = error;
     return -1;
