@@ -15,6 +15,9 @@
 
 namespace portunus {
 
+// The end of this process: messages that are under way belong to no call that could tell its caller.
+[[noreturn, gnu::cold]] void out_of_memory();
+
 struct Core {
   Core(Objects& all, Stats& counts, uint32_t user) : objects(all), stats(counts), uid(user) {
     for (uint32_t i = 0; i < kInterfaces; ++i) interfaces[i].index = i;

@@ -2,6 +2,8 @@
 #include "engine/engine.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <new>
 
 namespace portunus {
@@ -12,6 +14,11 @@ constexpr int kReadyPerStep = 64;
 constexpr int kSettleRounds = 16;
 
 }  // namespace
+
+void out_of_memory() {
+  std::fputs("portals: there is no memory left for messages that are under way; this process ends\n", stderr);
+  std::_Exit(EXIT_FAILURE);
+}
 
 Engine::Engine(Objects& objects, uint32_t uid, Stats* stats)
     : Core(objects, stats ? *stats : own_stats_, uid),
@@ -29,7 +36,7 @@ Engine::~Engine() {
     if (interfaces[i].open.load(std::memory_order_relaxed)) close_interface(i);
 }
 
-int Engine::step(uint64_t now_ns) {
+int Engine::step(uint64_t now_ns) try {
   if (peers_.bundles()) peers_.begin_bundle();
   local_.begin_step();
   if (maybe_busy && local_.has_delays()) local_.begin_delays(now_ns);
@@ -48,6 +55,8 @@ int Engine::step(uint64_t now_ns) {
   }
   if (work) ++Core::stats.steps;
   return work;
+} catch (const std::bad_alloc&) {
+  out_of_memory();
 }
 
 // What is in a list of anybody's: whoever put it there has set maybe_busy.
@@ -73,13 +82,15 @@ int Engine::run_commands() {
   return done;
 }
 
-void Engine::settle_now() {
+void Engine::settle_now() try {
   for (int round = 0; round < kSettleRounds && (triggers_.ready() || peers_.self_may_deliver()); ++round) {
     peers_.poll_self();
     if (triggers_.ready()) run_ready();
   }
   if (target_.moving()) target_.advance();
   if (peers_.any_lost()) end_lost_peers();
+} catch (const std::bad_alloc&) {
+  out_of_memory();
 }
 
 void Engine::execute(Command& command) {
@@ -108,6 +119,10 @@ void Engine::execute(Command& command) {
     case Verb::arm: triggers_.arm(command); break;
     case Verb::none: break;
   }
+}
+
+void Engine::execute_queued(Command& command) try { execute(command); } catch (const std::bad_alloc&) {
+  out_of_memory();
 }
 
 int Engine::run_ready() {

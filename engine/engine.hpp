@@ -34,6 +34,7 @@ class Engine final : public Sink, private Core {
   int step(uint64_t now_ns) UNDER_BATON;
   // Runs one command now: fresh, queued or triggered.
   void execute(Command& command) UNDER_BATON;
+  void execute_queued(Command& command) UNDER_BATON;  // of a call that cannot be told any more that there was no memory for it
   // After a command from outside: triggers it ripened and messages to this very process, a bounded number.
   void settle() UNDER_BATON {
     if (triggers_.ready() || peers_.self_may_deliver()) settle_now();

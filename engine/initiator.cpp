@@ -50,9 +50,14 @@ void Initiator::start(Command& command) {
     }
   }
   own_volatile(command);
-  HeldMessage held;
-  held.command = std::make_unique<Command>(command);
-  peers_.hold(*peer, std::move(held));
+  try {
+    HeldMessage held;
+    held.command = std::make_unique<Command>(command);
+    peers_.hold(*peer, std::move(held));
+  } catch (...) {
+    free_payload(command);
+    throw;
+  }
 }
 
 bool Initiator::put_at_once(wire::Header& header, ptl_process_t to, const Local& source, void* user_ptr) {

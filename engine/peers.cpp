@@ -106,9 +106,10 @@ void Peers::send_throttle(Peer& peer, const wire::Header& header) {
 }
 
 void Peers::hold(Peer& peer, HeldMessage message) {
-  ++core_.stats.back_pressure;
+  if (!peer.stalled) stalled_.reserve(stalled_.size() + 1);
   if (!peer.held) peer.held = std::make_unique<std::deque<HeldMessage>>();
   peer.held->push_back(std::move(message));
+  ++core_.stats.back_pressure;
   if (++held_back_ == kManyHeldBack && !restrains_) {
     restrains_ = true;
     core_.restraints.fetch_add(1, std::memory_order_relaxed);

@@ -33,7 +33,7 @@ int extend(uint32_t ni, const Contact& contact, ptl_rank_t& rank) {
 
 extern "C" {
 
-int PtlxContact(ptl_handle_ni_t ni, ptlx_contact_t* contact) {
+int PtlxContact(ptl_handle_ni_t ni, ptlx_contact_t* contact) try {
   if (!api::initialized()) return PTL_NO_INIT;
   if (!api::find_interface(ni)) return api::refuse(__func__, api::bad_interface(ni));
   if (!contact) return api::refuse(__func__, {"contact", api::kIsNull});
@@ -43,8 +43,9 @@ int PtlxContact(ptl_handle_ni_t ni, ptlx_contact_t* contact) {
   std::memcpy(contact, &own, sizeof own);
   return PTL_OK;
 }
+PTL_BARRIER
 
-int PtlxMapExtend(ptl_handle_ni_t ni, const ptlx_contact_t* contacts, ptl_size_t count, ptl_rank_t* ranks) {
+int PtlxMapExtend(ptl_handle_ni_t ni, const ptlx_contact_t* contacts, ptl_size_t count, ptl_rank_t* ranks) try {
   if (!api::initialized()) return PTL_NO_INIT;
   Interface* interface = api::find_interface(ni);
   if (!interface) return api::refuse(__func__, api::bad_interface(ni));
@@ -65,5 +66,6 @@ int PtlxMapExtend(ptl_handle_ni_t ni, const ptlx_contact_t* contacts, ptl_size_t
   }
   return result;
 }
+PTL_BARRIER
 
 }  // extern "C"

@@ -50,7 +50,7 @@ int wait(const char* function, const ptl_handle_ct_t* ct_handles, const ptl_size
 
 extern "C" {
 
-int PtlCTAlloc(ptl_handle_ni_t ni_handle, ptl_handle_ct_t* ct_handle) {
+int PtlCTAlloc(ptl_handle_ni_t ni_handle, ptl_handle_ct_t* ct_handle) try {
   if (!api::initialized()) return PTL_NO_INIT;
   Interface* interface = api::find_interface(ni_handle);
   if (!interface) return api::refuse(__func__, api::bad_interface(ni_handle));
@@ -68,8 +68,9 @@ int PtlCTAlloc(ptl_handle_ni_t ni_handle, ptl_handle_ct_t* ct_handle) {
   *ct_handle = pool.publish(index);
   return PTL_OK;
 }
+PTL_BARRIER
 
-int PtlCTFree(ptl_handle_ct_t ct_handle) {
+int PtlCTFree(ptl_handle_ct_t ct_handle) try {
   if (!api::initialized()) return PTL_NO_INIT;
   auto& pool = api::runtime().objects().counters;
   api::Fault fault;
@@ -87,8 +88,9 @@ int PtlCTFree(ptl_handle_ct_t ct_handle) {
   });
   return code == PTL_OK ? code : api::refuse(__func__, api::bad_handle("ct_handle", ct_handle, HandleKind::counter));
 }
+PTL_BARRIER
 
-int PtlCTCancelTriggered(ptl_handle_ct_t ct_handle) {
+int PtlCTCancelTriggered(ptl_handle_ct_t ct_handle) try {
   if (!api::initialized()) return PTL_NO_INIT;
   auto& pool = api::runtime().objects().counters;
   api::Fault fault;
@@ -101,8 +103,9 @@ int PtlCTCancelTriggered(ptl_handle_ct_t ct_handle) {
   });
   return code == PTL_OK ? code : api::refuse(__func__, api::bad_handle("ct_handle", ct_handle, HandleKind::counter));
 }
+PTL_BARRIER
 
-int PtlxCTPeek(ptl_handle_ct_t ct, ptl_ct_event_t* event) {
+int PtlxCTPeek(ptl_handle_ct_t ct, ptl_ct_event_t* event) try {
   if (!api::initialized()) return PTL_NO_INIT;
   api::Fault fault;
   const Counter* counter = api::object(api::runtime().objects().counters, "ct_handle", ct, fault);
@@ -111,8 +114,9 @@ int PtlxCTPeek(ptl_handle_ct_t ct, ptl_ct_event_t* event) {
   *event = counter->read();
   return PTL_OK;
 }
+PTL_BARRIER
 
-int PtlCTGet(ptl_handle_ct_t ct_handle, ptl_ct_event_t* event) {
+int PtlCTGet(ptl_handle_ct_t ct_handle, ptl_ct_event_t* event) try {
   if (!api::initialized()) return PTL_NO_INIT;
   api::Fault fault;
   const Counter* counter = api::object(api::runtime().objects().counters, "ct_handle", ct_handle, fault);
@@ -123,8 +127,9 @@ int PtlCTGet(ptl_handle_ct_t ct_handle, ptl_ct_event_t* event) {
   *event = counter->read();
   return PTL_OK;
 }
+PTL_BARRIER
 
-int PtlCTWait(ptl_handle_ct_t ct_handle, ptl_size_t test, ptl_ct_event_t* event) {
+int PtlCTWait(ptl_handle_ct_t ct_handle, ptl_size_t test, ptl_ct_event_t* event) try {
   if (!api::initialized()) return PTL_NO_INIT;
   if (api::Fault fault = api::check_polled(api::runtime().objects().counters, "ct_handle", &ct_handle, 1))
     return api::refuse(__func__, fault);
@@ -132,31 +137,36 @@ int PtlCTWait(ptl_handle_ct_t ct_handle, ptl_size_t test, ptl_ct_event_t* event)
   unsigned which;
   return wait(__func__, &ct_handle, &test, 1, PTL_TIME_FOREVER, *event, which);
 }
+PTL_BARRIER
 
 int PtlCTPoll(const ptl_handle_ct_t* ct_handles, const ptl_size_t* tests, unsigned int size, ptl_time_t timeout, ptl_ct_event_t* event,
-              unsigned int* which) {
+              unsigned int* which) try {
   if (!api::initialized()) return PTL_NO_INIT;
   if (api::Fault fault = api::check_polled(api::runtime().objects().counters, "ct_handles", ct_handles, size))
     return api::refuse(__func__, fault);
   if (!tests || !event || !which) return api::refuse(__func__, {!tests ? "tests" : !event ? "event" : "which", api::kIsNull});
   return wait(__func__, ct_handles, tests, size, timeout, *event, *which);
 }
+PTL_BARRIER
 
-int PtlCTSet(ptl_handle_ct_t ct_handle, ptl_ct_event_t new_ct) {
+int PtlCTSet(ptl_handle_ct_t ct_handle, ptl_ct_event_t new_ct) try {
   if (!api::initialized()) return PTL_NO_INIT;
   return change(__func__, Verb::counter_set, ct_handle, new_ct);
 }
+PTL_BARRIER
 
-int PtlCTInc(ptl_handle_ct_t ct_handle, ptl_ct_event_t increment) {
+int PtlCTInc(ptl_handle_ct_t ct_handle, ptl_ct_event_t increment) try {
   if (!api::initialized()) return PTL_NO_INIT;
   if (increment.success != 0 && increment.failure != 0) return api::refuse(__func__, {"increment", api::kBothNonZero});
   return change(__func__, Verb::counter_add, ct_handle, increment);
 }
+PTL_BARRIER
 
-int PtlxCTIncSoon(ptl_handle_ct_t ct_handle, ptl_ct_event_t increment) {
+int PtlxCTIncSoon(ptl_handle_ct_t ct_handle, ptl_ct_event_t increment) try {
   if (!api::initialized()) return PTL_NO_INIT;
   if (increment.success != 0 && increment.failure != 0) return api::refuse(__func__, {"increment", api::kBothNonZero});
   return change(__func__, Verb::counter_add, ct_handle, increment, false);
 }
+PTL_BARRIER
 
 }  // extern "C"

@@ -32,7 +32,7 @@ int take_from(Runtime& process, const char* function, ptl_handle_eq_t eq_handle,
 
 extern "C" {
 
-int PtlEQAlloc(ptl_handle_ni_t ni_handle, ptl_size_t count, ptl_handle_eq_t* eq_handle) {
+int PtlEQAlloc(ptl_handle_ni_t ni_handle, ptl_size_t count, ptl_handle_eq_t* eq_handle) try {
   if (!api::initialized()) return PTL_NO_INIT;
   Interface* interface = api::find_interface(ni_handle);
   if (!interface) return api::refuse(__func__, api::bad_interface(ni_handle));
@@ -51,9 +51,10 @@ int PtlEQAlloc(ptl_handle_ni_t ni_handle, ptl_size_t count, ptl_handle_eq_t* eq_
   *eq_handle = pool.publish(index);
   return PTL_OK;
 }
+PTL_BARRIER
 
 // Descriptors and portals may still name the queue: what they report is dropped from now on.
-int PtlEQFree(ptl_handle_eq_t eq_handle) {
+int PtlEQFree(ptl_handle_eq_t eq_handle) try {
   if (!api::initialized()) return PTL_NO_INIT;
   auto& pool = api::runtime().objects().queues;
   api::Fault fault;
@@ -69,8 +70,9 @@ int PtlEQFree(ptl_handle_eq_t eq_handle) {
   });
   return code == PTL_OK ? code : api::refuse(__func__, api::bad_handle("eq_handle", eq_handle, HandleKind::event_queue));
 }
+PTL_BARRIER
 
-int PtlEQGet(ptl_handle_eq_t eq_handle, ptl_event_t* event) {
+int PtlEQGet(ptl_handle_eq_t eq_handle, ptl_event_t* event) try {
   if (!api::initialized()) return PTL_NO_INIT;
   api::Fault fault;
   EventQueue* queue = api::object(api::runtime().objects().queues, "eq_handle", eq_handle, fault);
@@ -81,8 +83,9 @@ int PtlEQGet(ptl_handle_eq_t eq_handle, ptl_event_t* event) {
   if (code == PTL_EQ_EMPTY && api::progress().poll() > 0) code = queue->take(*event);
   return code;
 }
+PTL_BARRIER
 
-int PtlEQWait(ptl_handle_eq_t eq_handle, ptl_event_t* event) {
+int PtlEQWait(ptl_handle_eq_t eq_handle, ptl_event_t* event) try {
   if (!api::initialized()) return PTL_NO_INIT;
   Runtime& process = api::runtime();
   api::Fault fault;
@@ -91,8 +94,9 @@ int PtlEQWait(ptl_handle_eq_t eq_handle, ptl_event_t* event) {
   if (!event) return api::refuse(__func__, {"event", api::kIsNull});
   return take_from(process, __func__, eq_handle, *queue, PTL_TIME_FOREVER, [event](EventQueue& from) { return from.take(*event); });
 }
+PTL_BARRIER
 
-int PtlEQPoll(const ptl_handle_eq_t* eq_handles, unsigned int size, ptl_time_t timeout, ptl_event_t* event, unsigned int* which) {
+int PtlEQPoll(const ptl_handle_eq_t* eq_handles, unsigned int size, ptl_time_t timeout, ptl_event_t* event, unsigned int* which) try {
   if (!api::initialized()) return PTL_NO_INIT;
   if (api::Fault fault = api::check_polled(api::runtime().objects().queues, "eq_handles", eq_handles, size))
     return api::refuse(__func__, fault);
@@ -112,9 +116,10 @@ int PtlEQPoll(const ptl_handle_eq_t* eq_handles, unsigned int size, ptl_time_t t
   const int code = look();
   return code == PTL_EQ_EMPTY ? wait(api::progress(), __func__, timeout, look) : code;
 }
+PTL_BARRIER
 
 int PtlxEQTake(ptl_handle_eq_t eq_handle, ptl_time_t timeout, ptl_event_t* events, unsigned int most, unsigned int* taken,
-               uint64_t* recorded, int (*ended)(void* arg), void* arg) {
+               uint64_t* recorded, int (*ended)(void* arg), void* arg) try {
   if (!api::initialized()) return PTL_NO_INIT;
   Runtime& process = api::runtime();
   api::Fault fault;
@@ -135,5 +140,6 @@ int PtlxEQTake(ptl_handle_eq_t eq_handle, ptl_time_t timeout, ptl_event_t* event
     return static_cast<int>(PTL_OK);
   });
 }
+PTL_BARRIER
 
 }  // extern "C"

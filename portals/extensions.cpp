@@ -29,7 +29,7 @@ using api::kNoJob;
 
 extern "C" {
 
-int PtlxJobInit(ptlx_job_t* out) {
+int PtlxJobInit(ptlx_job_t* out) try {
   if (!out) return api::refuse(__func__, {"job", api::kIsNull});
   std::lock_guard guard(api::lifetime());
   return guarded([&] {
@@ -59,6 +59,7 @@ int PtlxJobInit(ptlx_job_t* out) {
     return PTL_OK;
   });
 }
+PTL_BARRIER
 
 void PtlxJobFini(void) {
   std::lock_guard guard(api::lifetime());
@@ -71,7 +72,7 @@ void PtlxJobFini(void) {
   api::job_place() = {};
 }
 
-int PtlxJobPut(const char* key, const void* value, size_t size) {
+int PtlxJobPut(const char* key, const void* value, size_t size) try {
   if (!key || (!value && size)) return api::refuse(__func__, {key ? "value" : "key", api::kIsNull});
   if (!job().bootstrap) return api::refuse(__func__, kNoJob);
   return guarded([&] {
@@ -79,16 +80,18 @@ int PtlxJobPut(const char* key, const void* value, size_t size) {
     return PTL_OK;
   });
 }
+PTL_BARRIER
 
-int PtlxJobFence(void) {
+int PtlxJobFence(void) try {
   if (!job().bootstrap) return PTL_NO_INIT;
   return api::stepping_meanwhile([] {
     job().bootstrap->fence();
     return PTL_OK;
   });
 }
+PTL_BARRIER
 
-int PtlxJobGet(int rank, const char* key, void* value, size_t* size) {
+int PtlxJobGet(int rank, const char* key, void* value, size_t* size) try {
   if (!key || !size || (!value && *size)) return api::refuse(__func__, {!key ? "key" : !size ? "size" : "value", api::kIsNull});
   if (!job().bootstrap) return api::refuse(__func__, kNoJob);
   if (rank < 0 || rank >= job().bootstrap->size()) return api::refuse(__func__, {"rank", "is no rank of the job"});
@@ -100,6 +103,7 @@ int PtlxJobGet(int rank, const char* key, void* value, size_t* size) {
     return static_cast<int>(PTL_OK);
   });
 }
+PTL_BARRIER
 
 void PtlxJobAbort(int status, const char* message) {
   if (message) std::fprintf(stderr, "%s\n", message);
@@ -108,7 +112,7 @@ void PtlxJobAbort(int status, const char* message) {
   std::_Exit(status);
 }
 
-int PtlxJobMap(ptl_handle_ni_t ni) {
+int PtlxJobMap(ptl_handle_ni_t ni) try {
   if (!api::initialized()) return PTL_NO_INIT;
   Interface* interface = api::find_interface(ni);
   if (!interface) return api::refuse(__func__, api::bad_interface(ni));
@@ -150,6 +154,7 @@ int PtlxJobMap(ptl_handle_ni_t ni) {
     return static_cast<int>(PTL_OK);
   });
 }
+PTL_BARRIER
 
 namespace {
 
@@ -190,18 +195,20 @@ int add_block(const char* function, ptl_handle_ni_t ni, void* replace, ptl_size_
 
 }  // namespace
 
-int PtlxNodeAlloc(ptl_handle_ni_t ni, ptl_size_t size, void** base, unsigned int* block) {
+int PtlxNodeAlloc(ptl_handle_ni_t ni, ptl_size_t size, void** base, unsigned int* block) try {
   return base ? add_block(__func__, ni, nullptr, size, base, block) : api::refuse(__func__, {"base", api::kIsNull});
 }
+PTL_BARRIER
 
-int PtlxNodeShare(ptl_handle_ni_t ni, void* start, ptl_size_t size, unsigned int* block) {
+int PtlxNodeShare(ptl_handle_ni_t ni, void* start, ptl_size_t size, unsigned int* block) try {
   constexpr uintptr_t kPageMask = 4095;
   if (!start || (reinterpret_cast<uintptr_t>(start) & kPageMask)) return api::refuse(__func__, {"start", "is not the start of a page"});
   if (size & kPageMask) return api::refuse(__func__, {"size", "is not a number of whole pages"});
   return add_block(__func__, ni, start, size, nullptr, block);
 }
+PTL_BARRIER
 
-int PtlxNodeMap(ptl_handle_ni_t ni, ptl_process_t peer, unsigned int block, void** base, ptl_size_t* size) {
+int PtlxNodeMap(ptl_handle_ni_t ni, ptl_process_t peer, unsigned int block, void** base, ptl_size_t* size) try {
   if (!base || !size) return api::refuse(__func__, {base ? "size" : "base", api::kIsNull});
   if (block >= kMaxBlocks) return api::refuse(__func__, {"block", "is no number of a block"});
   ProcessId id{};
@@ -218,8 +225,9 @@ int PtlxNodeMap(ptl_handle_ni_t ni, ptl_process_t peer, unsigned int block, void
   *size = found_size;
   return PTL_OK;
 }
+PTL_BARRIER
 
-int PtlxNodeWatch(ptl_handle_ni_t ni, ptl_process_t peer, ptlx_watch_t* watch) {
+int PtlxNodeWatch(ptl_handle_ni_t ni, ptl_process_t peer, ptlx_watch_t* watch) try {
   if (!watch) return api::refuse(__func__, {"watch", api::kIsNull});
   ProcessId id{};
   if (const int code = find_process(__func__, ni, peer, id); code != PTL_OK) return code;
@@ -236,6 +244,7 @@ int PtlxNodeWatch(ptl_handle_ni_t ni, ptl_process_t peer, ptlx_watch_t* watch) {
   *watch = {header->watch.word().address(), header};
   return PTL_OK;
 }
+PTL_BARRIER
 
 void PtlxNodeUnwatch(const ptlx_watch_t* watch) {
   if (!api::initialized() || !api::runtime().running() || !watch || !watch->bell) return;
@@ -245,7 +254,7 @@ void PtlxNodeUnwatch(const ptlx_watch_t* watch) {
   });
 }
 
-int PtlxNodeAtomic(ptl_op_t op, ptl_datatype_t type, void* target, const void* data, ptl_size_t size, void* old, const void* operand) {
+int PtlxNodeAtomic(ptl_op_t op, ptl_datatype_t type, void* target, const void* data, ptl_size_t size, void* old, const void* operand) try {
   if (const size_t width = datatype_size(type); width == 0 || width > sizeof(uint64_t) || size % width != 0)
     return api::refuse(__func__, {"type", "has no datum that fits size, or one of more than 8 bytes"});
   if (!atomic_allowed(op, type) && !swap_allowed(op, type)) return api::refuse(__func__, {"op", "is not allowed for this type"});
@@ -254,26 +263,29 @@ int PtlxNodeAtomic(ptl_op_t op, ptl_datatype_t type, void* target, const void* d
   apply_atomic(op, type, target, data, size, old, operand);
   return PTL_OK;
 }
+PTL_BARRIER
 
 void PtlxNodeRing(const ptlx_watch_t* watch) {
   if (!watch->bell) api::progress().wake_own_watchers();
   else if (wake_watchers(*static_cast<SegmentHeader*>(watch->bell))) ++api::runtime().engine().stats().rings;
 }
 
-int PtlxProgress(void) {
+int PtlxProgress(void) try {
   if (!api::initialized() || !api::runtime().running()) return 0;
   const int work = api::progress().poll();
   return work + static_cast<int>(api::progress().look_at_pollers());
 }
+PTL_BARRIER
 
-int PtlxPollerAdd(const ptlx_poller_t* poller) {
+int PtlxPollerAdd(const ptlx_poller_t* poller) try {
   if (!api::initialized()) return PTL_NO_INIT;
   if (!poller) return api::refuse(__func__, {"poller", api::kIsNull});
   if (!poller->look || !poller->pending) return api::refuse(__func__, {poller->look ? "pending" : "look", api::kIsNull});
   return api::progress().pollers().add(*poller) ? PTL_OK : PTL_NO_SPACE;
 }
+PTL_BARRIER
 
-int PtlxWait(int (*done)(void* arg), void* arg, uint32_t watched, ptl_time_t timeout) {
+int PtlxWait(int (*done)(void* arg), void* arg, uint32_t watched, ptl_time_t timeout) try {
   auto satisfied = [&] { return done(arg) != 0; };
   const bool limited = timeout != PTL_TIME_FOREVER;
   const int64_t limit_ns = api::nanoseconds(timeout);
@@ -288,20 +300,23 @@ int PtlxWait(int (*done)(void* arg), void* arg, uint32_t watched, ptl_time_t tim
   }
   return PTL_OK;
 }
+PTL_BARRIER
 
-int PtlxEngineInfo(ptlx_engine_info_t* info) {
+int PtlxEngineInfo(ptlx_engine_info_t* info) try {
   if (!api::initialized() || !api::runtime().running()) return PTL_NO_INIT;
   if (!info) return api::refuse(__func__, {"info", api::kIsNull});
   api::runtime().info(*info);
   return PTL_OK;
 }
+PTL_BARRIER
 
-int PtlxAccessible(const void* start, ptl_size_t size, int write) {
+int PtlxAccessible(const void* start, ptl_size_t size, int write) try {
   constexpr size_t kMostPopulated = 1 << 20;  // longer room must not take up memory before a message comes
   return accessible(start, size, write != 0, kMostPopulated);
 }
+PTL_BARRIER
 
-int PtlxCountAdd(const char* name, const char* text, uint64_t** count) {
+int PtlxCountAdd(const char* name, const char* text, uint64_t** count) try {
   static_assert(sizeof(std::atomic<uint64_t>) == sizeof(uint64_t) && std::atomic<uint64_t>::is_always_lock_free);
   if (!api::initialized() || !api::runtime().running()) return PTL_NO_INIT;
   for (const auto& [what, pointer] : {std::pair<const char*, const void*>{"name", name}, {"text", text}, {"count", count}})
@@ -314,6 +329,7 @@ int PtlxCountAdd(const char* name, const char* text, uint64_t** count) {
   *count = reinterpret_cast<uint64_t*>(fresh);
   return PTL_OK;
 }
+PTL_BARRIER
 
 int PtlxMEGet(ptl_handle_me_t me, ptl_match_bits_t* match_bits, ptl_match_bits_t* ignore_bits) {
   if (!api::initialized()) return PTL_NO_INIT;

@@ -28,6 +28,11 @@ int refuse(const char* function, Fault fault) {
   return PTL_ARG_INVALID;
 }
 
+int no_memory(const char* function) {
+  if (debug_wanted()) std::fprintf(stderr, "portals: %s: there is not enough memory\n", function);
+  return PTL_NO_SPACE;
+}
+
 Fault bad_handle(const char* argument, uint32_t handle, HandleKind wanted) {
   if (handle == PTL_INVALID_HANDLE) return {argument, "is PTL_INVALID_HANDLE"};
   if (handle == PTL_EQ_NONE) return {argument, "is PTL_EQ_NONE"};

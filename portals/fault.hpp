@@ -4,7 +4,20 @@
 // Thread: any. Cost: nothing for a call that is not refused: a Fault is two registers, and everything behind `refuse` is cold.
 #pragma once
 
+#include <new>
+#include <stdexcept>
+
 #include "engine/shared/slots.hpp"
+
+// Ends the body of an entry point, which begins with `try`: no exception of ours leaves it, and memory that could not be had is
+// PTL_NO_SPACE.
+#define PTL_BARRIER                              \
+  catch (const std::bad_alloc&) {                \
+    return ::portunus::api::no_memory(__func__); \
+  }                                              \
+  catch (const std::length_error&) {             \
+    return ::portunus::api::no_memory(__func__); \
+  }
 
 namespace portunus::api {
 
@@ -16,6 +29,9 @@ struct Fault {
 
 // PTL_ARG_INVALID. `function` is the entry point's __func__.
 [[gnu::cold, gnu::noinline]] int refuse(const char* function, Fault fault);
+
+// PTL_NO_SPACE, for want of memory.
+[[gnu::cold, gnu::noinline]] int no_memory(const char* function);
 
 // What is wrong with a handle that should name an object of kind `wanted`, of any interface.
 [[gnu::cold, gnu::noinline]] Fault bad_handle(const char* argument, uint32_t handle, HandleKind wanted);

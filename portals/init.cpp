@@ -30,7 +30,7 @@ std::mutex& lifetime() {
 
 extern "C" {
 
-int PtlInit(void) {
+int PtlInit(void) try {
   if (api::forked.load(std::memory_order_relaxed)) {
     std::fprintf(stderr,
                  "portals: PtlInit: a child that was forked by a process which uses the library cannot use it; let it exec a program\n");
@@ -47,6 +47,7 @@ int PtlInit(void) {
   api::init_count.fetch_add(1, std::memory_order_release);
   return PTL_OK;
 }
+PTL_BARRIER
 
 void PtlFini(void) {
   std::lock_guard guard(api::lifetime());
@@ -59,9 +60,10 @@ void PtlAbort(void) {
   if (api::initialized() && api::runtime().running()) api::progress().abort_waits();
 }
 
-int PtlHandleIsEqual(ptl_handle_any_t handle1, ptl_handle_any_t handle2) { return handle1 == handle2; }
+int PtlHandleIsEqual(ptl_handle_any_t handle1, ptl_handle_any_t handle2) try { return handle1 == handle2; }
+PTL_BARRIER
 
-int PtlNIHandle(ptl_handle_any_t handle, ptl_handle_ni_t* ni_handle) {
+int PtlNIHandle(ptl_handle_any_t handle, ptl_handle_ni_t* ni_handle) try {
   if (!api::initialized()) return PTL_NO_INIT;
   if (!ni_handle) return api::refuse(__func__, {"ni_handle", api::kIsNull});
   Objects& objects = api::runtime().objects();
@@ -87,5 +89,6 @@ int PtlNIHandle(ptl_handle_any_t handle, ptl_handle_ni_t* ni_handle) {
   *ni_handle = api::interface_handle(ni);
   return PTL_OK;
 }
+PTL_BARRIER
 
 }  // extern "C"

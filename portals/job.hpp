@@ -30,6 +30,8 @@ template <class Work>
 int guarded(Work&& work) {
   try {
     return work();
+  } catch (const std::bad_alloc&) {
+    return no_memory("set-up");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "portals: %s\n", error.what());
     return PTL_FAIL;

@@ -275,32 +275,36 @@ ptl_me_t as_me(const ptl_le_t& le) {
 extern "C" {
 
 int PtlLEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_le_t* le, ptl_list_t ptl_list, void* user_ptr,
-                ptl_handle_le_t* le_handle) {
+                ptl_handle_le_t* le_handle) try {
   if (!api::initialized()) return PTL_NO_INIT;
   if (!le) return api::refuse(__func__, {"le", api::kIsNull});
   return api::append({__func__, false, api::kLeOptions}, ni_handle, pt_index, api::as_me(*le), ptl_list, user_ptr, le_handle);
 }
+PTL_BARRIER
 
-int PtlLEUnlink(ptl_handle_le_t le_handle) {
+int PtlLEUnlink(ptl_handle_le_t le_handle) try {
   if (!api::initialized()) return PTL_NO_INIT;
   return api::unlink(__func__, "le_handle", le_handle);
 }
+PTL_BARRIER
 
-int PtlLESearch(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_le_t* le, ptl_search_op_t ptl_search_op, void* user_ptr) {
+int PtlLESearch(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_le_t* le, ptl_search_op_t ptl_search_op, void* user_ptr) try {
   if (!api::initialized()) return PTL_NO_INIT;
   if (!le) return api::refuse(__func__, {"le", api::kIsNull});
   return api::search({__func__, false, api::kLeOptions}, ni_handle, pt_index, api::as_me(*le), ptl_search_op, user_ptr);
 }
+PTL_BARRIER
 
 int PtlMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t* me, ptl_list_t ptl_list, void* user_ptr,
-                ptl_handle_me_t* me_handle) {
+                ptl_handle_me_t* me_handle) try {
   if (!api::initialized()) return PTL_NO_INIT;
   if (!me) return api::refuse(__func__, {"me", api::kIsNull});
   return api::append({__func__, true, api::kMeOptions | PTLX_ME_KEEP}, ni_handle, pt_index, *me, ptl_list, user_ptr, me_handle);
 }
+PTL_BARRIER
 
 int PtlxMEAppendAgain(ptl_handle_me_t me_handle, void* start, ptl_size_t length, ptl_process_t match_id, ptl_match_bits_t match_bits,
-                      ptl_match_bits_t ignore_bits) {
+                      ptl_match_bits_t ignore_bits) try {
   if (!api::initialized()) return PTL_NO_INIT;
   Runtime& process = api::runtime();
   ListEntry* const entry = process.objects().entries.find(me_handle);
@@ -318,22 +322,26 @@ int PtlxMEAppendAgain(ptl_handle_me_t me_handle, void* start, ptl_size_t length,
   }
   return code == PTL_ARG_INVALID ? api::refuse(__func__, api::kNotKept) : code;
 }
+PTL_BARRIER
 
-int PtlMEUnlink(ptl_handle_me_t me_handle) {
+int PtlMEUnlink(ptl_handle_me_t me_handle) try {
   if (!api::initialized()) return PTL_NO_INIT;
   return api::unlink(__func__, "me_handle", me_handle);
 }
+PTL_BARRIER
 
-int PtlMESearch(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t* me, ptl_search_op_t ptl_search_op, void* user_ptr) {
+int PtlMESearch(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t* me, ptl_search_op_t ptl_search_op, void* user_ptr) try {
   if (!api::initialized()) return PTL_NO_INIT;
   if (!me) return api::refuse(__func__, {"me", api::kIsNull});
   return api::search({__func__, true, api::kMeOptions}, ni_handle, pt_index, *me, ptl_search_op, user_ptr);
 }
+PTL_BARRIER
 
-int PtlxMESetAside(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t* me, ptl_match_bits_t label, void* user_ptr) {
+int PtlxMESetAside(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t* me, ptl_match_bits_t label, void* user_ptr) try {
   if (!api::initialized()) return PTL_NO_INIT;
   if (!me) return api::refuse(__func__, {"me", api::kIsNull});
   return api::set_aside(__func__, ni_handle, pt_index, *me, label, user_ptr);
 }
+PTL_BARRIER
 
 }  // extern "C"

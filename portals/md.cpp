@@ -7,7 +7,7 @@ using namespace portunus;
 
 extern "C" {
 
-int PtlMDBind(ptl_handle_ni_t ni_handle, const ptl_md_t* md, ptl_handle_md_t* md_handle) {
+int PtlMDBind(ptl_handle_ni_t ni_handle, const ptl_md_t* md, ptl_handle_md_t* md_handle) try {
   if (!api::initialized()) return PTL_NO_INIT;
   Interface* interface = api::find_interface(ni_handle);
   if (!interface) return api::refuse(__func__, api::bad_interface(ni_handle));
@@ -32,9 +32,10 @@ int PtlMDBind(ptl_handle_ni_t ni_handle, const ptl_md_t* md, ptl_handle_md_t* md
   *md_handle = pool.publish(index);
   return PTL_OK;
 }
+PTL_BARRIER
 
 // Operations under way and parked ones carry what they need of the descriptor, so it can go at once.
-int PtlMDRelease(ptl_handle_md_t md_handle) {
+int PtlMDRelease(ptl_handle_md_t md_handle) try {
   if (!api::initialized()) return PTL_NO_INIT;
   auto& pool = api::runtime().objects().descriptors;
   api::Fault fault;
@@ -46,5 +47,6 @@ int PtlMDRelease(ptl_handle_md_t md_handle) {
   api::runtime().interface(ni).descriptors.fetch_sub(1, std::memory_order_relaxed);
   return PTL_OK;
 }
+PTL_BARRIER
 
 }  // extern "C"

@@ -195,7 +195,8 @@ void hand_over(Command& command) {
   source.options = md.options;
   source.eq = md.eq_handle;
   source.ct = md.ct_handle;
-  const bool done = process.engine().initiator().put_at_once(header, remote.target, source, remote.user_ptr);
+  const bool done = process.progress().run_or_leave(
+      [&](Engine& engine) UNDER_BATON { return engine.initiator().put_at_once(header, remote.target, source, remote.user_ptr); });
   process.progress().leave();
   return done;
 }
@@ -205,7 +206,7 @@ void hand_over(Command& command) {
 extern "C" {
 
 int PtlPut(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length, ptl_ack_req_t ack_req, ptl_process_t target_id,
-           ptl_pt_index_t pt_index, ptl_match_bits_t match_bits, ptl_size_t remote_offset, void* user_ptr, ptl_hdr_data_t hdr_data) {
+           ptl_pt_index_t pt_index, ptl_match_bits_t match_bits, ptl_size_t remote_offset, void* user_ptr, ptl_hdr_data_t hdr_data) try {
   if (!api::initialized()) return PTL_NO_INIT;
   const api::Remote remote{target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data};
   if (put_at_once(md_handle, local_offset, length, ack_req, remote)) return PTL_OK;
@@ -215,9 +216,10 @@ int PtlPut(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length
   hand_over(command);
   return PTL_OK;
 }
+PTL_BARRIER
 
 int PtlGet(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length, ptl_process_t target_id, ptl_pt_index_t pt_index,
-           ptl_match_bits_t match_bits, ptl_size_t remote_offset, void* user_ptr) {
+           ptl_match_bits_t match_bits, ptl_size_t remote_offset, void* user_ptr) try {
   if (!api::initialized()) return PTL_NO_INIT;
   Command command;
   const api::Fault fault =
@@ -226,10 +228,11 @@ int PtlGet(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length
   hand_over(command);
   return PTL_OK;
 }
+PTL_BARRIER
 
 int PtlAtomic(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length, ptl_ack_req_t ack_req, ptl_process_t target_id,
               ptl_pt_index_t pt_index, ptl_match_bits_t match_bits, ptl_size_t remote_offset, void* user_ptr, ptl_hdr_data_t hdr_data,
-              ptl_op_t operation, ptl_datatype_t datatype) {
+              ptl_op_t operation, ptl_datatype_t datatype) try {
   if (!api::initialized()) return PTL_NO_INIT;
   Command command;
   const api::Fault fault = api::prepare_atomic(command, md_handle, local_offset, length, ack_req,
@@ -238,10 +241,11 @@ int PtlAtomic(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t len
   hand_over(command);
   return PTL_OK;
 }
+PTL_BARRIER
 
 int PtlFetchAtomic(ptl_handle_md_t get_md_handle, ptl_size_t local_get_offset, ptl_handle_md_t put_md_handle, ptl_size_t local_put_offset,
                    ptl_size_t length, ptl_process_t target_id, ptl_pt_index_t pt_index, ptl_match_bits_t match_bits,
-                   ptl_size_t remote_offset, void* user_ptr, ptl_hdr_data_t hdr_data, ptl_op_t operation, ptl_datatype_t datatype) {
+                   ptl_size_t remote_offset, void* user_ptr, ptl_hdr_data_t hdr_data, ptl_op_t operation, ptl_datatype_t datatype) try {
   if (!api::initialized()) return PTL_NO_INIT;
   Command command;
   const api::Fault fault = api::prepare_fetch(command, get_md_handle, local_get_offset, put_md_handle, local_put_offset, length,
@@ -250,10 +254,11 @@ int PtlFetchAtomic(ptl_handle_md_t get_md_handle, ptl_size_t local_get_offset, p
   hand_over(command);
   return PTL_OK;
 }
+PTL_BARRIER
 
 int PtlSwap(ptl_handle_md_t get_md_handle, ptl_size_t local_get_offset, ptl_handle_md_t put_md_handle, ptl_size_t local_put_offset,
             ptl_size_t length, ptl_process_t target_id, ptl_pt_index_t pt_index, ptl_match_bits_t match_bits, ptl_size_t remote_offset,
-            void* user_ptr, ptl_hdr_data_t hdr_data, const void* operand, ptl_op_t operation, ptl_datatype_t datatype) {
+            void* user_ptr, ptl_hdr_data_t hdr_data, const void* operand, ptl_op_t operation, ptl_datatype_t datatype) try {
   if (!api::initialized()) return PTL_NO_INIT;
   Command command;
   const api::Fault fault =
@@ -263,22 +268,25 @@ int PtlSwap(ptl_handle_md_t get_md_handle, ptl_size_t local_get_offset, ptl_hand
   hand_over(command);
   return PTL_OK;
 }
+PTL_BARRIER
 
 // Atomics are done with CPU atomics by whoever steps the engine, so what has been reported can be read at once.
-int PtlAtomicSync(void) {
+int PtlAtomicSync(void) try {
   if (!api::initialized()) return PTL_NO_INIT;
   std::atomic_thread_fence(std::memory_order_seq_cst);
   return PTL_OK;
 }
+PTL_BARRIER
 
-int PtlStartBundle(ptl_handle_ni_t ni_handle) {
+int PtlStartBundle(ptl_handle_ni_t ni_handle) try {
   if (!api::initialized()) return PTL_NO_INIT;
   if (!api::find_interface(ni_handle)) return api::refuse(__func__, api::bad_interface(ni_handle));
   ++bundle_depth;
   return PTL_OK;
 }
+PTL_BARRIER
 
-int PtlEndBundle(ptl_handle_ni_t ni_handle) {
+int PtlEndBundle(ptl_handle_ni_t ni_handle) try {
   if (!api::initialized()) return PTL_NO_INIT;
   if (!api::find_interface(ni_handle)) return api::refuse(__func__, api::bad_interface(ni_handle));
   if (bundle_depth == 0 || --bundle_depth > 0) return PTL_OK;
@@ -289,5 +297,6 @@ int PtlEndBundle(ptl_handle_ni_t ni_handle) {
   wait_while_overfull();
   return code;
 }
+PTL_BARRIER
 
 }  // extern "C"

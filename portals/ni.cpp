@@ -120,7 +120,7 @@ void close_all_interfaces() {
 extern "C" {
 
 int PtlNIInit(ptl_interface_t iface, unsigned int options, ptl_pid_t pid, const ptl_ni_limits_t* desired, ptl_ni_limits_t* actual,
-              ptl_handle_ni_t* ni_handle) {
+              ptl_handle_ni_t* ni_handle) try {
   if (!api::initialized()) return PTL_NO_INIT;
   if (api::Fault fault = api::check_options(iface, options)) return api::refuse(__func__, fault);
   if (!ni_handle) return api::refuse(__func__, {"ni_handle", api::kIsNull});
@@ -138,6 +138,8 @@ int PtlNIInit(ptl_interface_t iface, unsigned int options, ptl_pid_t pid, const 
     if (error.code().value() == EADDRINUSE) return PTL_PID_IN_USE;
     std::fprintf(stderr, "portals: %s\n", error.what());
     return error.code().value() == ENOSPC ? PTL_NO_SPACE : PTL_FAIL;
+  } catch (const std::bad_alloc&) {
+    return api::no_memory(__func__);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "portals: %s\n", error.what());
     return PTL_FAIL;
@@ -155,8 +157,9 @@ int PtlNIInit(ptl_interface_t iface, unsigned int options, ptl_pid_t pid, const 
   *ni_handle = api::interface_handle(index);
   return PTL_OK;
 }
+PTL_BARRIER
 
-int PtlNIFini(ptl_handle_ni_t ni_handle) {
+int PtlNIFini(ptl_handle_ni_t ni_handle) try {
   if (!api::initialized()) return PTL_NO_INIT;
   std::lock_guard guard(api::lifetime());
   if (!api::find_interface(ni_handle)) return api::refuse(__func__, api::bad_interface(ni_handle));
@@ -164,8 +167,9 @@ int PtlNIFini(ptl_handle_ni_t ni_handle) {
   if (--api::open_count[index] == 0) api::close_interface(index);
   return PTL_OK;
 }
+PTL_BARRIER
 
-int PtlNIStatus(ptl_handle_ni_t ni_handle, ptl_sr_index_t status_register, ptl_sr_value_t* status) {
+int PtlNIStatus(ptl_handle_ni_t ni_handle, ptl_sr_index_t status_register, ptl_sr_value_t* status) try {
   if (!api::initialized()) return PTL_NO_INIT;
   Interface* interface = api::find_interface(ni_handle);
   if (!interface) return api::refuse(__func__, api::bad_interface(ni_handle));
@@ -174,8 +178,9 @@ int PtlNIStatus(ptl_handle_ni_t ni_handle, ptl_sr_index_t status_register, ptl_s
   *status = interface->status[status_register].load(std::memory_order_relaxed);
   return PTL_OK;
 }
+PTL_BARRIER
 
-int PtlSetMap(ptl_handle_ni_t ni_handle, ptl_size_t map_size, const ptl_process_t* mapping) {
+int PtlSetMap(ptl_handle_ni_t ni_handle, ptl_size_t map_size, const ptl_process_t* mapping) try {
   if (!api::initialized()) return PTL_NO_INIT;
   Interface* interface = api::find_interface(ni_handle);
   if (!interface) return api::refuse(__func__, api::bad_interface(ni_handle));
@@ -185,8 +190,9 @@ int PtlSetMap(ptl_handle_ni_t ni_handle, ptl_size_t map_size, const ptl_process_
   const int code = api::progress().locked([&](Engine& engine) UNDER_BATON { return engine.set_map(interface->index, mapping, map_size); });
   return code == PTL_ARG_INVALID ? api::refuse(__func__, {"mapping", "does not contain this process: see PtlGetPhysId"}) : code;
 }
+PTL_BARRIER
 
-int PtlGetMap(ptl_handle_ni_t ni_handle, ptl_size_t map_size, ptl_process_t* mapping, ptl_size_t* actual_map_size) {
+int PtlGetMap(ptl_handle_ni_t ni_handle, ptl_size_t map_size, ptl_process_t* mapping, ptl_size_t* actual_map_size) try {
   if (!api::initialized()) return PTL_NO_INIT;
   Interface* interface = api::find_interface(ni_handle);
   if (!interface) return api::refuse(__func__, api::bad_interface(ni_handle));
@@ -202,24 +208,27 @@ int PtlGetMap(ptl_handle_ni_t ni_handle, ptl_size_t map_size, ptl_process_t* map
   if (actual_map_size) *actual_map_size = size;
   return PTL_OK;
 }
+PTL_BARRIER
 
-int PtlGetUid(ptl_handle_ni_t ni_handle, ptl_uid_t* uid) {
+int PtlGetUid(ptl_handle_ni_t ni_handle, ptl_uid_t* uid) try {
   if (!api::initialized()) return PTL_NO_INIT;
   if (!api::find_interface(ni_handle)) return api::refuse(__func__, api::bad_interface(ni_handle));
   if (!uid) return api::refuse(__func__, {"uid", api::kIsNull});
   *uid = api::runtime().uid();
   return PTL_OK;
 }
+PTL_BARRIER
 
-int PtlGetPhysId(ptl_handle_ni_t ni_handle, ptl_process_t* id) {
+int PtlGetPhysId(ptl_handle_ni_t ni_handle, ptl_process_t* id) try {
   if (!api::initialized()) return PTL_NO_INIT;
   if (!api::find_interface(ni_handle)) return api::refuse(__func__, api::bad_interface(ni_handle));
   if (!id) return api::refuse(__func__, {"id", api::kIsNull});
   id->phys = {api::runtime().self().nid, api::runtime().self().pid};
   return PTL_OK;
 }
+PTL_BARRIER
 
-int PtlGetId(ptl_handle_ni_t ni_handle, ptl_process_t* id) {
+int PtlGetId(ptl_handle_ni_t ni_handle, ptl_process_t* id) try {
   if (!api::initialized()) return PTL_NO_INIT;
   Interface* interface = api::find_interface(ni_handle);
   if (!interface) return api::refuse(__func__, api::bad_interface(ni_handle));
@@ -235,5 +244,6 @@ int PtlGetId(ptl_handle_ni_t ni_handle, ptl_process_t* id) {
     });
   return PTL_OK;
 }
+PTL_BARRIER
 
 }  // extern "C"

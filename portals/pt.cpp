@@ -21,7 +21,7 @@ int on_entry(const char* function, ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_
 extern "C" {
 
 int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handle_eq_t eq_handle, ptl_pt_index_t pt_index_req,
-               ptl_pt_index_t* pt_index) {
+               ptl_pt_index_t* pt_index) try {
   if (!api::initialized()) return PTL_NO_INIT;
   Interface* interface = api::find_interface(ni_handle);
   if (!interface) return api::refuse(__func__, api::bad_interface(ni_handle));
@@ -39,14 +39,16 @@ int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handle_eq_t 
     return code;
   });
 }
+PTL_BARRIER
 
-int PtlPTFree(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index) {
+int PtlPTFree(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index) try {
   if (!api::initialized()) return PTL_NO_INIT;
   return on_entry(__func__, ni_handle, pt_index,
                   [=](Engine& engine, uint32_t ni) UNDER_BATON { return engine.target().free_portal(ni, pt_index); });
 }
+PTL_BARRIER
 
-int PtlPTDisable(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index) {
+int PtlPTDisable(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index) try {
   if (!api::initialized()) return PTL_NO_INIT;
   auto disable = [=](Engine& engine, uint32_t ni) UNDER_BATON { return engine.table().disable(ni, pt_index); };
   int code;
@@ -54,19 +56,22 @@ int PtlPTDisable(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index) {
     if (api::progress().poll() == 0) sched_yield();
   return code;
 }
+PTL_BARRIER
 
-int PtlPTEnable(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index) {
+int PtlPTEnable(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index) try {
   if (!api::initialized()) return PTL_NO_INIT;
   return on_entry(__func__, ni_handle, pt_index,
                   [=](Engine& engine, uint32_t ni) UNDER_BATON { return engine.table().enable(ni, pt_index); });
 }
+PTL_BARRIER
 
-int PtlxPTLimitHeld(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, ptl_size_t headers_only_from, ptl_size_t most) {
+int PtlxPTLimitHeld(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, ptl_size_t headers_only_from, ptl_size_t most) try {
   if (!api::initialized()) return PTL_NO_INIT;
   if (most == 0 || headers_only_from == 0 || headers_only_from > most)
     return api::refuse(__func__, {"headers_only_from", "and most must be above 0, and the first not above the second"});
   return on_entry(__func__, ni_handle, pt_index,
                   [=](Engine& engine, uint32_t ni) UNDER_BATON { return engine.flow().limit_held(ni, pt_index, headers_only_from, most); });
 }
+PTL_BARRIER
 
 }  // extern "C"

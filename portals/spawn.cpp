@@ -23,7 +23,7 @@ std::string text_or_none(const char* text) { return text ? text : ""; }
 
 extern "C" {
 
-int PtlxJobSpawn(const ptlx_program_t* programs, size_t count, const char* note, char* text) {
+int PtlxJobSpawn(const ptlx_program_t* programs, size_t count, const char* note, char* text) try {
   if (!programs || !note || !text) return api::refuse(__func__, {!programs ? "programs" : !note ? "note" : "text", api::kIsNull});
   if (count == 0) return api::refuse(__func__, {"count", "is 0: there is nothing to start"});
   if (!api::job().bootstrap) return api::refuse(__func__, api::kNoJob);
@@ -49,8 +49,10 @@ int PtlxJobSpawn(const ptlx_program_t* programs, size_t count, const char* note,
     }
   });
 }
+PTL_BARRIER
 
-int PtlxJobEnded(const char* job_id) { return job_id && api::job().bootstrap && api::job().bootstrap->has_ended(job_id); }
+int PtlxJobEnded(const char* job_id) try { return job_id && api::job().bootstrap && api::job().bootstrap->has_ended(job_id); }
+PTL_BARRIER
 
 const char* PtlxJobNote(void) {
   return api::job().bootstrap && api::job().bootstrap->view().note ? api::job().bootstrap->view().note->c_str() : nullptr;

@@ -135,7 +135,7 @@ extern "C" {
 
 int PtlTriggeredPut(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length, ptl_ack_req_t ack_req, ptl_process_t target_id,
                     ptl_pt_index_t pt_index, ptl_match_bits_t match_bits, ptl_size_t remote_offset, void* user_ptr, ptl_hdr_data_t hdr_data,
-                    ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold) {
+                    ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold) try {
   if (!api::initialized()) return PTL_NO_INIT;
   Command command;
   const api::Fault fault = api::prepare_put(command, md_handle, local_offset, length, ack_req,
@@ -143,10 +143,11 @@ int PtlTriggeredPut(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size
   if (fault) return api::refuse(__func__, fault);
   return api::submit_triggered(__func__, command, trig_ct_handle, threshold);
 }
+PTL_BARRIER
 
 int PtlTriggeredGet(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length, ptl_process_t target_id, ptl_pt_index_t pt_index,
                     ptl_match_bits_t match_bits, ptl_size_t remote_offset, void* user_ptr, ptl_handle_ct_t trig_ct_handle,
-                    ptl_size_t threshold) {
+                    ptl_size_t threshold) try {
   if (!api::initialized()) return PTL_NO_INIT;
   Command command;
   const api::Fault fault =
@@ -154,11 +155,12 @@ int PtlTriggeredGet(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size
   if (fault) return api::refuse(__func__, fault);
   return api::submit_triggered(__func__, command, trig_ct_handle, threshold);
 }
+PTL_BARRIER
 
 int PtlTriggeredAtomic(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length, ptl_ack_req_t ack_req,
                        ptl_process_t target_id, ptl_pt_index_t pt_index, ptl_match_bits_t match_bits, ptl_size_t remote_offset,
                        void* user_ptr, ptl_hdr_data_t hdr_data, ptl_op_t operation, ptl_datatype_t datatype, ptl_handle_ct_t trig_ct_handle,
-                       ptl_size_t threshold) {
+                       ptl_size_t threshold) try {
   if (!api::initialized()) return PTL_NO_INIT;
   Command command;
   const api::Fault fault = api::prepare_atomic(command, md_handle, local_offset, length, ack_req,
@@ -166,11 +168,12 @@ int PtlTriggeredAtomic(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_s
   if (fault) return api::refuse(__func__, fault);
   return api::submit_triggered(__func__, command, trig_ct_handle, threshold);
 }
+PTL_BARRIER
 
 int PtlTriggeredFetchAtomic(ptl_handle_md_t get_md_handle, ptl_size_t local_get_offset, ptl_handle_md_t put_md_handle,
                             ptl_size_t local_put_offset, ptl_size_t length, ptl_process_t target_id, ptl_pt_index_t pt_index,
                             ptl_match_bits_t match_bits, ptl_size_t remote_offset, void* user_ptr, ptl_hdr_data_t hdr_data,
-                            ptl_op_t operation, ptl_datatype_t datatype, ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold) {
+                            ptl_op_t operation, ptl_datatype_t datatype, ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold) try {
   if (!api::initialized()) return PTL_NO_INIT;
   Command command;
   const api::Fault fault = api::prepare_fetch(command, get_md_handle, local_get_offset, put_md_handle, local_put_offset, length,
@@ -178,11 +181,12 @@ int PtlTriggeredFetchAtomic(ptl_handle_md_t get_md_handle, ptl_size_t local_get_
   if (fault) return api::refuse(__func__, fault);
   return api::submit_triggered(__func__, command, trig_ct_handle, threshold);
 }
+PTL_BARRIER
 
 int PtlTriggeredSwap(ptl_handle_md_t get_md_handle, ptl_size_t local_get_offset, ptl_handle_md_t put_md_handle, ptl_size_t local_put_offset,
                      ptl_size_t length, ptl_process_t target_id, ptl_pt_index_t pt_index, ptl_match_bits_t match_bits,
                      ptl_size_t remote_offset, void* user_ptr, ptl_hdr_data_t hdr_data, const void* operand, ptl_op_t operation,
-                     ptl_datatype_t datatype, ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold) {
+                     ptl_datatype_t datatype, ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold) try {
   if (!api::initialized()) return PTL_NO_INIT;
   Command command;
   const api::Fault fault =
@@ -191,34 +195,39 @@ int PtlTriggeredSwap(ptl_handle_md_t get_md_handle, ptl_size_t local_get_offset,
   if (fault) return api::refuse(__func__, fault);
   return api::submit_triggered(__func__, command, trig_ct_handle, threshold);
 }
+PTL_BARRIER
 
-int PtlTriggeredCTInc(ptl_handle_ct_t ct_handle, ptl_ct_event_t increment, ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold) {
+int PtlTriggeredCTInc(ptl_handle_ct_t ct_handle, ptl_ct_event_t increment, ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold) try {
   if (!api::initialized()) return PTL_NO_INIT;
   if (increment.success != 0 && increment.failure != 0) return api::refuse(__func__, {"increment", api::kBothNonZero});
   return api::triggered_change(__func__, Verb::counter_add, ct_handle, increment, trig_ct_handle, threshold);
 }
+PTL_BARRIER
 
-int PtlTriggeredCTSet(ptl_handle_ct_t ct_handle, ptl_ct_event_t new_ct, ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold) {
+int PtlTriggeredCTSet(ptl_handle_ct_t ct_handle, ptl_ct_event_t new_ct, ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold) try {
   if (!api::initialized()) return PTL_NO_INIT;
   return api::triggered_change(__func__, Verb::counter_set, ct_handle, new_ct, trig_ct_handle, threshold);
 }
+PTL_BARRIER
 
 int PtlxTriggeredMEAppend(ptl_handle_ni_t ni, ptl_pt_index_t pt_index, const ptl_me_t* me, ptl_list_t list, void* user_ptr,
-                          ptl_handle_me_t* me_handle, ptl_handle_ct_t trig_ct, ptl_size_t threshold) {
+                          ptl_handle_me_t* me_handle, ptl_handle_ct_t trig_ct, ptl_size_t threshold) try {
   if (!api::initialized()) return PTL_NO_INIT;
   return api::triggered_append("PtlxTriggeredMEAppend", ni, pt_index, me, list, user_ptr, me_handle, trig_ct, threshold);
 }
+PTL_BARRIER
 
 // The reference implementation's spelling of E2. Its structure and handle pointers may be used until it fires; ours are
 // read and written at the call, which satisfies every such caller.
 int PtlTriggeredMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, ptl_me_t* me_init, ptl_list_t ptl_list, void* user_ptr,
-                         ptl_handle_me_t* me_handle_p, ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold) {
+                         ptl_handle_me_t* me_handle_p, ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold) try {
   if (!api::initialized()) return PTL_NO_INIT;
   return api::triggered_append("PtlTriggeredMEAppend", ni_handle, pt_index, me_init, ptl_list, user_ptr, me_handle_p, trig_ct_handle,
                                threshold);
 }
+PTL_BARRIER
 
-int PtlTriggeredMEUnlink(ptl_handle_me_t me_handle, ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold) {
+int PtlTriggeredMEUnlink(ptl_handle_me_t me_handle, ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold) try {
   if (!api::initialized()) return PTL_NO_INIT;
   api::Fault fault;
   const ListEntry* entry = api::object(api::runtime().objects().entries, "me_handle", me_handle, fault);
@@ -229,23 +238,26 @@ int PtlTriggeredMEUnlink(ptl_handle_me_t me_handle, ptl_handle_ct_t trig_ct_hand
   command.handle = me_handle;
   return api::submit_triggered(__func__, command, trig_ct_handle, threshold);
 }
+PTL_BARRIER
 
 int PtlxTriggeredLocal(ptl_handle_ni_t ni, ptlx_local_op_t op, ptl_datatype_t type, void* dst, const void* a, const void* b,
-                       ptl_size_t count, ptl_handle_ct_t completion, ptl_handle_ct_t trig_ct, ptl_size_t threshold) {
+                       ptl_size_t count, ptl_handle_ct_t completion, ptl_handle_ct_t trig_ct, ptl_size_t threshold) try {
   if (!api::initialized()) return PTL_NO_INIT;
   const ptlx_memory_t to{dst, 0}, first{const_cast<void*>(a), 0}, second{const_cast<void*>(b), 0};
   return api::triggered_local(__func__, ni, op, type, &to, &first, &second, count, completion, trig_ct, threshold);
 }
+PTL_BARRIER
 
 int PtlxTriggeredLocalVector(ptl_handle_ni_t ni, ptlx_local_op_t op, ptl_datatype_t type, const ptlx_memory_t* dst, const ptlx_memory_t* a,
                              const ptlx_memory_t* b, ptl_size_t count, ptl_handle_ct_t completion, ptl_handle_ct_t trig_ct,
-                             ptl_size_t threshold) {
+                             ptl_size_t threshold) try {
   if (!api::initialized()) return PTL_NO_INIT;
   return api::triggered_local(__func__, ni, op, type, dst, a, b, count, completion, trig_ct, threshold);
 }
+PTL_BARRIER
 
 int PtlxTriggeredNotify(ptl_handle_ni_t ni, uint64_t* word, int descriptor, unsigned int flags, ptl_handle_ct_t trig_ct,
-                        ptl_size_t threshold) {
+                        ptl_size_t threshold) try {
   if (!api::initialized()) return PTL_NO_INIT;
   Interface* interface = api::find_interface(ni);
   if (!interface) return api::refuse(__func__, api::bad_interface(ni));
@@ -261,8 +273,9 @@ int PtlxTriggeredNotify(ptl_handle_ni_t ni, uint64_t* word, int descriptor, unsi
   command.extra.notice = {word, flags, descriptor};
   return api::submit_triggered(__func__, command, trig_ct, threshold);
 }
+PTL_BARRIER
 
-int PtlxCTRepeat(ptl_handle_ct_t ct, ptl_size_t stride, ptl_match_bits_t match_field) {
+int PtlxCTRepeat(ptl_handle_ct_t ct, ptl_size_t stride, ptl_match_bits_t match_field) try {
   if (!api::initialized()) return PTL_NO_INIT;
   const uint64_t lowest = match_field & (~match_field + 1);
   if (match_field & (match_field + lowest)) return api::refuse(__func__, {"match_field", "names bits that are not adjacent"});
@@ -272,8 +285,9 @@ int PtlxCTRepeat(ptl_handle_ct_t ct, ptl_size_t stride, ptl_match_bits_t match_f
     return api::Fault{};
   });
 }
+PTL_BARRIER
 
-int PtlxCTGuard(ptl_handle_ct_t ct, ptl_handle_ct_t errors) {
+int PtlxCTGuard(ptl_handle_ct_t ct, ptl_handle_ct_t errors) try {
   if (!api::initialized()) return PTL_NO_INIT;
   return api::change_counter(__func__, ct, [&](Engine& engine, Counter& counter) UNDER_BATON {
     if (api::Fault fault = api::counter_or_none("errors", errors, counter.ni)) return fault;
@@ -284,8 +298,9 @@ int PtlxCTGuard(ptl_handle_ct_t ct, ptl_handle_ct_t errors) {
     return api::Fault{};
   });
 }
+PTL_BARRIER
 
-int PtlxCTWatch(ptl_handle_ct_t ct, ptl_process_t peer) {
+int PtlxCTWatch(ptl_handle_ct_t ct, ptl_process_t peer) try {
   if (!api::initialized()) return PTL_NO_INIT;
   int code = PTL_OK;
   const int found = api::change_counter(__func__, ct, [&](Engine& engine, Counter& counter) UNDER_BATON {
@@ -301,8 +316,9 @@ int PtlxCTWatch(ptl_handle_ct_t ct, ptl_process_t peer) {
   }
   return found == PTL_OK ? code : found;
 }
+PTL_BARRIER
 
-int PtlxCTBusy(ptl_handle_ct_t ct, int* busy) {
+int PtlxCTBusy(ptl_handle_ct_t ct, int* busy) try {
   if (!api::initialized()) return PTL_NO_INIT;
   if (!busy) return api::refuse(__func__, {"busy", api::kIsNull});
   return api::change_counter(__func__, ct, [&](Engine& engine, Counter&) UNDER_BATON {
@@ -310,5 +326,6 @@ int PtlxCTBusy(ptl_handle_ct_t ct, int* busy) {
     return api::Fault{};
   });
 }
+PTL_BARRIER
 
 }  // extern "C"

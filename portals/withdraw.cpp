@@ -5,7 +5,7 @@ using namespace portunus;
 
 extern "C" {
 
-int PtlxPutWithdraw(ptl_handle_md_t md_handle, const void* user_ptr) {
+int PtlxPutWithdraw(ptl_handle_md_t md_handle, const void* user_ptr) try {
   if (!api::initialized()) return PTL_NO_INIT;
   api::Fault fault;
   const Descriptor* descriptor = api::object(api::runtime().objects().descriptors, "md_handle", md_handle, fault);
@@ -16,8 +16,9 @@ int PtlxPutWithdraw(ptl_handle_md_t md_handle, const void* user_ptr) {
     return static_cast<int>(PTL_OK);
   });
 }
+PTL_BARRIER
 
-int PtlxMERefuse(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t* me) {
+int PtlxMERefuse(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t* me) try {
   if (!api::initialized()) return PTL_NO_INIT;
   if (!me) return api::refuse(__func__, {"me", api::kIsNull});
   Interface* interface = api::find_interface(ni_handle);
@@ -29,5 +30,6 @@ int PtlxMERefuse(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_m
       api::progress().locked([&](Engine& engine) UNDER_BATON { return engine.target().refuse_held(interface->index, pt_index, pattern); });
   return code == PTL_ARG_INVALID ? api::refuse(__func__, {"pt_index", api::kNotAllocated}) : code;
 }
+PTL_BARRIER
 
 }  // extern "C"

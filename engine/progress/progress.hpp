@@ -42,6 +42,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <new>
 
 #include "engine/progress/attention.hpp"
 #include "engine/progress/baton.hpp"
@@ -118,7 +119,7 @@ class BasicProgress {
   template <class Action>
   bool try_locked(Action&& action) {
     if (!try_enter()) return false;
-    action(*engine_);
+    run_or_leave(action);
     leave();
     return true;
   }
@@ -140,6 +141,16 @@ class BasicProgress {
     baton_.release(true);  // what is read below is not older, see Baton::held
     if (counted_on(Guard::passive_look_biased) || filled(Guard::queue_look_biased)) [[unlikely]]
       serve_others();
+  }
+  // Runs it between try_enter and leave. One that throws, for want of memory, has changed nothing.
+  template <class Action>
+  auto run_or_leave(Action&& action) UNDER_BATON BATON_NOT_FOLLOWED {
+    try {
+      return action(*engine_);
+    } catch (const std::bad_alloc&) {
+      leave_baton();
+      throw;
+    }
   }
   // The same as submit, but returns only after the command has been executed. From within a condition of wait, it is queued.
   void submit_and_wait(Command& command) {
@@ -173,7 +184,7 @@ class BasicProgress {
       Memory::yield();  // to who pushes
       take_baton();
     }
-    auto result = action(*engine_);
+    auto result = run_or_leave(action);
     engine_->settle();
     step_now_and_then();
     leave_baton();
@@ -263,7 +274,7 @@ class BasicProgress {
   }
   bool drain_now() UNDER_BATON {
     Command queued;
-    while (engine_->commands().pop(queued)) engine_->execute(queued);
+    while (engine_->commands().pop(queued)) engine_->execute_queued(queued);
     return !engine_->commands().maybe_filled() || !Memory::keeps(Guard::push_under_way);
   }
   void push(Command& command) {

@@ -117,6 +117,7 @@ struct SimulatedEngine {
     if (looks) inside.store(0);
     return work;
   }
+  void execute_queued(SimulatedCommand& command) { execute(command); }
   void execute(SimulatedCommand& command) {
     if (begins_only) return begun.store(1);
     if (command.number != 0 && command.number != entry.load_relaxed() + 1) overtaken.store(1);

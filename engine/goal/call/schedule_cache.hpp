@@ -53,6 +53,10 @@ class ScheduleCache {
         for (Place& place : shape->places)
           if (place.now && !place.now->busy()) place.now.reset();
   }
+  // The run that place_of was asked for last does not take place; nothing was asked for since.
+  void take_back(bool turns) {
+    if (turns) --shapes_[last_]->turn;
+  }
   static void replace(Place& place, std::shared_ptr<Resident> made) {
     if (place.now) place.before.push_back(std::move(place.now));
     std::erase_if(place.before, [](const auto& older) { return !older->busy(); });

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "engine/goal/calls.hpp"
+
 namespace portunus::goal {
 
 CallTeam::CallTeam(const GOAL_Group& group, unsigned context, unsigned options, GOAL_Domain domain, node::AbortPredicate abort)
@@ -15,6 +17,31 @@ CallTeam::CallTeam(const GOAL_Group& group, unsigned context, unsigned options, 
   if (!(options & GOAL_TEAM_NO_MEMORY)) memory_.emplace(group_, context, domain, abort);
 }
 
+class CallTeam::Numbers {
+ public:
+  explicit Numbers(CallTeam& team) : team_(team), once_(team.once_), made_(team.made_), apart_(team.apart_) {}
+  ~Numbers() {
+    if (kept_) return;
+    if (team_.memory_) team_.memory_->take_back();
+    team_.once_ = once_;
+    team_.made_ = made_;
+    team_.apart_ = apart_;
+  }
+  Numbers(const Numbers&) = delete;
+  Numbers& operator=(const Numbers&) = delete;
+  // The code of the call, which has begun unless it found no memory.
+  int keep(int code) {
+    kept_ = code != GOAL_ERR_NO_SPACE;
+    return code;
+  }
+
+ private:
+  CallTeam& team_;
+  uint32_t once_, made_;
+  unsigned apart_;
+  bool kept_ = false;
+};
+
 GOAL_Group CallTeam::tagged(uint32_t tag) const {
   GOAL_Group group = group_;
   group.tag = tag;
@@ -22,29 +49,32 @@ GOAL_Group CallTeam::tagged(uint32_t tag) const {
 }
 
 int CallTeam::run(const GOAL_Call& call) {
+  Numbers numbers(*this);
   if (memory_) {
     const int code = memory_->run(call);
-    if (code != node::kNotTaken) return code;
+    if (code != node::kNotTaken) return numbers.keep(code);
   }
   std::shared_ptr<Execution> execution;
-  int code = find(call, false, execution);
+  int code = numbers.keep(find(call, false, execution));
   if (code == GOAL_SUCCESS) code = execution->start(call);
   if (code == GOAL_SUCCESS) code = execution->wait(abort_);
   return code == GOAL_SUCCESS ? execution->take(call) : code;
 }
 
 int CallTeam::start(const GOAL_Call& call, goal_started& started) {
+  Numbers numbers(*this);
   if (memory_) {
     const int code = memory_->start(call, started.ended, started.arg, started.on_node);
-    if (code != node::kNotTaken) return code;
+    if (code != node::kNotTaken) return numbers.keep(code);
   }
-  if (const int code = find(call, true, started.execution); code != GOAL_SUCCESS) return code;
+  if (const int code = numbers.keep(find(call, true, started.execution)); code != GOAL_SUCCESS) return code;
   return started.start();
 }
 
 // Who starts the same again and again may be ahead of the others without limit unless it meets them.
 int CallTeam::make(const GOAL_Call& call, goal_started& started) {
-  return make_once(call, Residents::kTags + kOnce + made_++ % kMade, !waits_for_all(call), started.execution);
+  Numbers numbers(*this);
+  return numbers.keep(make_once(call, Residents::kTags + kOnce + made_++ % kMade, !waits_for_all(call), started.execution));
 }
 
 bool CallTeam::must_meet(const GOAL_Call& call) {
@@ -68,8 +98,13 @@ int CallTeam::make_once(const GOAL_Call& call, uint32_t tag, bool meets, std::sh
 int CallTeam::find_kept(const GOAL_Call& call, bool meets, bool starts, std::shared_ptr<Execution>& found) {
   const unsigned most_turns = most_bytes(call, group_) > kMostTurning ? 2 : Residents::kTurns;
   Residents::Place& place = residents_.place_of(shape_of(call, starts, meets), starts ? most_turns : 1);
-  if (!place.now || !place.now->ready_for(call)) [[unlikely]]
-    if (const int code = renew(place, call, meets); code != GOAL_SUCCESS) return code;
+  if (!place.now || !place.now->ready_for(call)) [[unlikely]] {
+    const int code = guarded([&] { return renew(place, call, meets); });
+    if (code != GOAL_SUCCESS) {
+      residents_.take_back(starts);
+      return code;
+    }
+  }
   ++place.epoch;
   found = place.now;
   return GOAL_SUCCESS;

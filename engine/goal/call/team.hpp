@@ -37,6 +37,8 @@ class CallTeam {
   int make(const GOAL_Call& call, goal_started& started);
 
  private:
+  // What a call has counted, which is given back where it has begun nothing, for want of memory.
+  class Numbers;
   using Residents = ScheduleCache<Shape, Execution>;
   static constexpr unsigned kOnce = 16384 - Residents::kTags, kMade = 16384, kApart = 64, kMostUnderWay = 192;
   static constexpr size_t kMostCopied = 32 * 1024;        // at either end of a rank: copying more costs more than another schedule

@@ -106,9 +106,10 @@ int Collectives::failure() {
 // The first agreement also says whether all can share memory at all, and where cores are few.
 int Collectives::prepare(Agreement& agreement, bool& may) {
   if (prepared_) return GOAL_SUCCESS;
-  prepared_ = true;
   may = waiting_.prepare(group_) && UnderWay::instance().attend() && may;
   const int code = agreement.tell({.well = may, .crowded = waiting_.crowded(), .engine = waiting_.has_engine()});
+  if (code == GOAL_ERR_NO_SPACE) return code;
+  prepared_ = true;
   may = agreement.all_well();
   crowded_ = std::ranges::any_of(agreement.all, [](const Record& one) { return one.crowded != 0; });
   has_engine_ = std::ranges::any_of(agreement.all, [](const Record& one) { return one.engine != 0; });
@@ -136,13 +137,23 @@ template <class Kind>
 bool Collectives::has(Kind& kind, Standing& standing) {
   if (standing.state != Standing::early) [[likely]]
     return standing.state == Standing::here;
+  code_ = GOAL_SUCCESS;
+  counted_ = &standing;
   if (++standing.calls < kEarlyCalls) return false;
-  GOAL_Group group = group_;
-  group.tag = standing.tag;
-  Agreement agreement(group, context_, abort_);
-  bool may = true;
-  code_ = prepare(agreement, may);
-  if (code_ == GOAL_SUCCESS && may) code_ = make(kind, agreement, group);
+  try {
+    GOAL_Group group = group_;
+    group.tag = standing.tag;
+    Agreement agreement(group, context_, abort_);
+    bool may = true;
+    code_ = prepare(agreement, may);
+    if (code_ == GOAL_SUCCESS && may) code_ = make(kind, agreement, group);
+  } catch (const std::bad_alloc&) {
+    code_ = fail(GOAL_ERR_NO_SPACE, "there is not enough memory to agree on shared memory");
+  }
+  if (code_ == GOAL_ERR_NO_SPACE) {  // the others have heard nothing, and wait for this call to be made again
+    take_back();
+    return false;
+  }
   standing.state = code_ != GOAL_SUCCESS ? Standing::failed : kind.made() ? Standing::here : Standing::none;
   return standing.state == Standing::here;
 }
@@ -151,7 +162,10 @@ bool Collectives::has(Kind& kind, Standing& standing) {
 bool Collectives::make_wanted() {
   wants_ = false;
   for (Lane* lane : {&middle_, &long_})
-    if (lane->standing.calls == kEarlyCalls && !has(lane->slots, lane->standing) && lane->standing.state == Standing::failed) return false;
+    if (lane->standing.calls == kEarlyCalls && !has(lane->slots, lane->standing)) {
+      wants_ = code_ == GOAL_ERR_NO_SPACE;
+      if (wants_ || lane->standing.state == Standing::failed) return false;
+    }
   return true;
 }
 
@@ -179,14 +193,21 @@ bool Collectives::is_forced(GOAL_Call_kind kind) {
   }
 }
 
+void Collectives::take_back() {
+  if (counted_ != nullptr) --std::exchange(counted_, nullptr)->calls;
+}
+
 int Collectives::run(const GOAL_Call& call) {
+  counted_ = nullptr;
   if (call.kind == GOAL_CALL_EXCHANGE || is_forced(call.kind)) [[unlikely]]
     return kNotTaken;
   const size_t bytes = bytes_of(call);
   const bool is_short = fits_slots(call.kind, bytes, size_, kShortRoom);
   const bool here = has(short_.slots, short_.standing) && (is_short || has(rooms_, for_rooms_));
-  if (!here) [[unlikely]]
-    return short_.standing.state == Standing::failed || for_rooms_.state == Standing::failed ? code_ : kNotTaken;
+  if (!here) [[unlikely]] {
+    const bool failed = short_.standing.state == Standing::failed || for_rooms_.state == Standing::failed || code_ == GOAL_ERR_NO_SPACE;
+    return failed ? code_ : kNotTaken;
+  }
   if (wants_ && !make_wanted()) [[unlikely]]
     return code_;
   // Nothing here looks at the engine unless it waits long; what else is under way must go on by calls alone where there is no engine
@@ -279,6 +300,7 @@ Lane* Collectives::lane_for(GOAL_Call_kind kind, size_t bytes) {
 }
 
 int Collectives::start(const GOAL_Call& call, void (*ended)(void*), void* arg, Run*& run) {
+  counted_ = nullptr;
   if (call.kind == GOAL_CALL_EXCHANGE || is_forced(call.kind)) [[unlikely]]
     return kNotTaken;
   const size_t bytes = bytes_of(call);
@@ -287,6 +309,7 @@ int Collectives::start(const GOAL_Call& call, void (*ended)(void*), void* arg, R
   Standing& standing = lane->standing;
   if (standing.state != Standing::here) [[unlikely]] {
     if (standing.state == Standing::failed) return code_;
+    counted_ = standing.calls < kEarlyCalls ? &standing : nullptr;
     standing.calls = std::min(standing.calls + 1, kEarlyCalls);
     if (standing.state == Standing::early && lane != &short_ && standing.calls == kEarlyCalls) wants_ = true;
     return kNotTaken;

@@ -36,6 +36,8 @@ class Collectives {
   // caller's after ended().
   int run(const GOAL_Call& call);
   int start(const GOAL_Call& call, void (*ended)(void*), void* arg, Run*& run);
+  // The call that was not taken last has failed otherwise, for want of memory, and will be made again: it counts for nothing.
+  void take_back();
   // Under the lock of UnderWay.
   bool look(Ended& ended);  // true: there is something new for others
   void remove(Run& run);
@@ -57,7 +59,7 @@ class Collectives {
   bool has(Kind& kind, Standing& standing);
   template <class Kind>
   int make(Kind& kind, Agreement& agreement, const GOAL_Group& group);
-  // False: in vain, for good.
+  // False: in vain, for good or for want of memory here.
   bool make_wanted();
   void stand(Standing::State state);
   int prepare(Agreement& agreement, bool& may);
@@ -108,6 +110,7 @@ class Collectives {
 
   std::vector<int> ranks_;
   GOAL_Group group_;
+  Standing* counted_ = nullptr;  // where the last call was counted, which was not taken
   size_t rank_, size_;
   unsigned context_;
   AbortPredicate abort_;

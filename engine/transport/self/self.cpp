@@ -2,6 +2,7 @@
 #include "engine/transport/self/self.hpp"
 
 #include <cstring>
+#include <new>
 
 #include "engine/transport/copy.hpp"
 #include "engine/transport/table.hpp"
@@ -40,7 +41,15 @@ Sent SelfTransport::send(Link& link, const wire::Header& header, std::span<const
   SelfTransport* const receiver = find(link.process);
   if (!receiver) return Sent::failed;
   if (receiver->waiting_ >= hub_.capacity) return Sent::again;
-  Message* const message = receiver->spares_ ? take_first(receiver->spares_) : new Message;
+  if (!receiver->spares_ && !(receiver->spares_ = new (std::nothrow) Message{})) return Sent::again;
+  if (header.payload_size > wire::kInlinePayload) {
+    try {
+      receiver->spares_->payload.reserve(header.payload_size);
+    } catch (const std::bad_alloc&) {
+      return Sent::again;
+    }
+  }
+  Message* const message = take_first(receiver->spares_);
   receiver->spare_ -= receiver->spare_ > 0;
   message->next = nullptr;
   message->from = self_;
