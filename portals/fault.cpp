@@ -29,7 +29,7 @@ int refuse(const char* function, Fault fault) {
 }
 
 int no_memory(const char* function) {
-  if (debug_wanted()) std::fprintf(stderr, "portals: %s: there is not enough memory\n", function);
+  if (debug_wanted("arguments")) std::fprintf(stderr, "portals: %s: there is not enough memory\n", function);
   return PTL_NO_SPACE;
 }
 

@@ -24,7 +24,7 @@ FAULTS = [
     ('goal', 'watch_lost', 'a counter does not watch a peer', 'peers.cpp',
      'peer.watchers.push_back(ct);', 'if (!planted(@)) peer.watchers.push_back(ct);'),
     ('flow', 'closed_takes', 'a portal that is closed takes messages', 'target.cpp',
-     'if (!portal->enabled) [[unlikely]] {', 'if (!portal->enabled && !planted(@)) [[unlikely]] {'),
+     'if (!portal->admits) [[unlikely]] {', 'if (!portal->admits && !planted(@)) [[unlikely]] {'),
     ('flow', 'closing_early', 'PT_DISABLED comes before the messages under way', 'portal_table.cpp',
      'if (!portal.disabling || portal.moving) return;', 'if (!portal.disabling || (portal.moving && !planted(@))) return;'),
     ('flow', 'closing_forgotten', 'a portal closes without saying so', 'portal_table.cpp',
