@@ -1,6 +1,7 @@
 // sync.cpp: synchronization of windows: fence, post-start-complete-wait, locks, flushes.
 //
-// A lock is taken by atomics on the target's lock word, without the target. Who finds it taken tries again.
+// A lock is taken by atomics on the target's lock word, without the target: the processor's where this process maps that word. Who finds it
+// taken tries again.
 // Source: MPI-5.0, 12.5.
 #include <sched.h>
 
@@ -32,6 +33,16 @@ ptl_process_t target(const Window& window, int rank) { return adi::process(windo
 
 // Adds to the lock word, or sets it if it is 0; window.old is what it was.
 int change_lock(const char* function, Window& window, int rank, int64_t value, bool only_free) {
+  const Member& member = window.members[static_cast<size_t>(rank)];
+  if (member.control) {
+    if (!adi::reachable(member.job_rank))
+      return raise(function, window, MPI_ERR_PROC_ABORTED, "rank %d has ended, or cannot be reached", rank);
+    const std::atomic_ref word(member.control->lock);
+    window.old = 0;
+    if (only_free) word.compare_exchange_strong(window.old, value, std::memory_order_acq_rel);
+    else window.old = word.fetch_add(value, std::memory_order_acq_rel);
+    return MPI_SUCCESS;
+  }
   window.change = value;
   const int64_t nobody = 0;
   const ptl_match_bits_t bits = match_bits(window.number, Place::control);

@@ -73,6 +73,23 @@ inline int partner() {
   return other < ranks() ? other : -1;
 }
 
+// What this process has handed to a transport, from its start on.
+inline unsigned long long sends() {
+  int provided, index, count;
+  unsigned long long value = 0;
+  MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+  MPI_T_pvar_session session;
+  MPI_T_pvar_handle handle;
+  EXPECT_EQ(MPI_T_pvar_get_index("engine_sends", MPI_T_PVAR_CLASS_COUNTER, &index), MPI_SUCCESS);
+  MPI_T_pvar_session_create(&session);
+  MPI_T_pvar_handle_alloc(session, index, nullptr, &handle, &count);
+  MPI_T_pvar_read(session, handle, &value);
+  MPI_T_pvar_handle_free(session, &handle);
+  MPI_T_pvar_session_free(&session);
+  MPI_T_finalize();
+  return value;
+}
+
 // Errors are returned while it lives.
 class ReturnErrors {
  public:

@@ -50,6 +50,55 @@ TEST(SharedWindows, HaveTheirPartsByteByByteUnlessTheProgramGivesThatUp) {
   }
 }
 
+// Each adds to the numbers of all, which only locks keep from being changed by others in between.
+void count_under_locks(MPI_Win win, const std::vector<int>& types, bool sends_nothing) {
+  constexpr int kRounds = 200;
+  barrier();
+  const auto before = sends();
+  long exclusive = 0;
+  for (int round = 0; round < kRounds; ++round)
+    for (int i = 0; i < ranks(); ++i) {
+      const int target = (rank() + i) % ranks(), type = types[static_cast<size_t>(round) % types.size()];
+      long both[2] = {};
+      MPI_Win_lock(type, target, 0, win);
+      MPI_Get(both, 2, MPI_LONG, target, 0, 2, MPI_LONG, win);
+      MPI_Win_flush(target, win);
+      EXPECT_EQ(both[0], both[1]);  // whoever changes them holds the lock alone
+      if (type == MPI_LOCK_EXCLUSIVE) {
+        ++both[0], ++both[1], ++exclusive;
+        MPI_Put(&both[0], 1, MPI_LONG, target, 0, 1, MPI_LONG, win);
+        MPI_Put(&both[1], 1, MPI_LONG, target, 1, 1, MPI_LONG, win);
+      }
+      MPI_Win_unlock(target, win);
+    }
+  EXPECT_TRUE(!sends_nothing || sends() == before);
+  barrier();
+  long mine[2] = {};
+  MPI_Win_lock(MPI_LOCK_SHARED, rank(), 0, win);
+  MPI_Get(mine, 2, MPI_LONG, rank(), 0, 2, MPI_LONG, win);
+  MPI_Win_unlock(rank(), win);
+  EXPECT_TRUE(mine[0] == exclusive && mine[1] == exclusive);
+}
+
+TEST(SharedWindows, KeepOthersOutWhileOneHoldsTheLockAndNeedNoMessage) {
+  long own[2] = {}, *at = own;
+  MPI_Aint size;
+  int unit;
+  void* base = nullptr;
+  for (const bool allocated : {true, false}) {
+    MPI_Win win;
+    if (allocated) MPI_Win_allocate(sizeof own, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &at, &win);
+    else MPI_Win_create(own, sizeof own, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    if (allocated) at[0] = at[1] = 0;
+    int mapped = allocated;
+    for (int i = 0; i < ranks() && mapped; ++i) mapped = MPI_Win_shared_query(win, i, &size, &unit, &base) == MPI_SUCCESS && size > 0;
+    MPI_Allreduce(MPI_IN_PLACE, &mapped, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    MPI_Win_fence(0, win);
+    count_under_locks(win, {MPI_LOCK_EXCLUSIVE, MPI_LOCK_SHARED, MPI_LOCK_EXCLUSIVE}, mapped != 0);
+    MPI_Win_free(&win);
+  }
+}
+
 uint64_t room() {
   struct statvfs found {};
   return statvfs("/dev/shm", &found) == 0 ? uint64_t{found.f_bavail} * found.f_frsize : 0;
