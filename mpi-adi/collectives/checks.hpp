@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "mpi-adi/collectives/counts.hpp"
+#include "mpi-adi/collectives/elements.hpp"
 #include "mpi-adi/collectives/run.hpp"
 #include "mpi-adi/core/debug.hpp"
 #include "mpi-adi/types/datatype.hpp"
@@ -27,7 +28,7 @@ inline int check_memory(const Call& call, const void* buffer, MPI_Count count, M
 int check_buffers(const Call& call, const void* buffer, Counts counts, Counts displacements, MPI_Datatype type);
 int check_op(const Call& call, MPI_Op op, MPI_Datatype type);
 int refuse_in_place(const Call& call, const char* buffer);
-int check_distinct(const Call& call, const void* sendbuf, const void* recvbuf, size_t bytes);
+int check_distinct(const Call& call, const Elements& from, const Elements& to);
 // What this rank sends to itself, and the place for it: no way of the data may cut it in silence. `exact`: nor need a way know what to do
 // with less.
 int check_own_part(const Call& call, size_t sent, size_t place, bool exact = true);

@@ -115,7 +115,7 @@ int gather(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datat
   const Elements all(recvbuf, n * count, recvtype), own = all.part(static_cast<ptrdiff_t>(rank * count), count);
   if (sendbuf == MPI_IN_PLACE) return carry_out<MovementInPlace>(call, GOAL_CALL_GATHER, root, own.bytes(), own, all);
   const Elements mine(sendbuf, static_cast<size_t>(sendcount), sendtype);
-  if (int error = check_distinct(call, sendbuf, recvbuf, mine.bytes())) return error;
+  if (int error = check_distinct(call, mine, all)) return error;
   if (int error = check_own_part(call, mine.bytes(), own.bytes())) return error;
   return carry_out<Movement>(call, GOAL_CALL_GATHER, root, own.bytes(), mine, all);
 }
@@ -137,7 +137,7 @@ int scatter(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Data
   const Elements all(sendbuf, n * static_cast<size_t>(sendcount), sendtype);
   if (recvbuf == MPI_IN_PLACE) return carry_out<ScatterInPlace>(call, root, all.bytes() / n, all);
   const Elements mine(recvbuf, static_cast<size_t>(recvcount), recvtype);
-  if (int error = check_distinct(call, sendbuf, recvbuf, mine.bytes())) return error;
+  if (int error = check_distinct(call, all, mine)) return error;
   if (int error = check_own_part(call, all.bytes() / n, mine.bytes(), false)) return error;
   return carry_out<Movement>(call, GOAL_CALL_SCATTER, root, all.bytes() / n, all, mine);
 }
@@ -153,7 +153,7 @@ int allgather(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Da
   if (int error = check_buffer(call, sendbuf, sendcount, sendtype)) return error;
   if (int error = check_memory(call, sendbuf, sendcount, sendtype)) return error;
   const Elements mine(sendbuf, static_cast<size_t>(sendcount), sendtype);
-  if (int error = check_distinct(call, sendbuf, recvbuf, mine.bytes())) return error;
+  if (int error = check_distinct(call, mine, all)) return error;
   if (int error = check_own_part(call, mine.bytes(), own.bytes())) return error;
   return carry_out<Movement>(call, GOAL_CALL_ALLGATHER, 0, own.bytes(), mine, all);
 }
@@ -168,7 +168,7 @@ int alltoall(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Dat
   if (int error = check_buffer(call, sendbuf, sendcount, sendtype)) return error;
   if (int error = check_memory(call, sendbuf, call.comm->size * sendcount, sendtype)) return error;
   const Elements mine(sendbuf, n * static_cast<size_t>(sendcount), sendtype);
-  if (int error = check_distinct(call, sendbuf, recvbuf, mine.bytes())) return error;
+  if (int error = check_distinct(call, mine, all)) return error;
   if (int error = check_own_part(call, mine.bytes() / n, all.bytes() / n)) return error;
   return carry_out<Movement>(call, GOAL_CALL_ALLTOALL, 0, all.bytes() / n, mine, all);
 }

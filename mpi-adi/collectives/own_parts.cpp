@@ -153,6 +153,8 @@ int gatherv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Data
   if (int error = check_buffers(call, recvbuf, recvcounts, displs, recvtype)) return error;
   OwnParts all(recvbuf, recvcounts, displs, recvtype, call.comm->size);
   const Elements mine = own_is_there ? all.part(root) : Elements(sendbuf, static_cast<size_t>(sendcount), sendtype);
+  if (!own_is_there)
+    if (int error = check_distinct(call, mine, all.part(root))) return error;
   if (int error = check_own_part(call, mine.bytes(), all.part(root).bytes())) return error;
   return carry_out<Gatherv>(call, root, mine, std::move(all), own_is_there);
 }
@@ -168,8 +170,10 @@ int scatterv(const Call& call, const void* sendbuf, Counts sendcounts, Counts di
   if (!is_root) return carry_out<Scatterv>(call, root, OwnParts(), mine, false);
   if (int error = check_buffers(call, sendbuf, sendcounts, displs, sendtype)) return error;
   OwnParts all(sendbuf, sendcounts, displs, sendtype, call.comm->size);
-  if (!own_stays)
+  if (!own_stays) {
+    if (int error = check_distinct(call, all.part(root), mine)) return error;
     if (int error = check_own_part(call, all.part(root).bytes(), mine.bytes(), false)) return error;
+  }
   return carry_out<Scatterv>(call, root, std::move(all), mine, own_stays);
 }
 
@@ -184,11 +188,14 @@ int allgatherv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_D
   if (int error = check_buffer(call, sendbuf, sendcount, sendtype)) return error;
   if (int error = check_memory(call, sendbuf, sendcount, sendtype)) return error;
   const Elements mine(sendbuf, static_cast<size_t>(sendcount), sendtype);
+  if (int error = check_distinct(call, mine, own)) return error;
   if (int error = check_own_part(call, mine.bytes(), own.bytes(), false)) return error;
   return carry_out<Allgatherv>(call, mine, std::move(all), false);
 }
 
 int exchange_parts(const Call& call, OwnParts from, OwnParts to) {
+  for (int i = 0; i < call.comm->size; ++i)
+    if (int error = check_distinct(call, from.part(i), to.part(i))) return error;
   if (int error = check_own_part(call, from.part(call.comm->rank).bytes(), to.part(call.comm->rank).bytes())) return error;
   return carry_out<Alltoallv>(call, std::move(from), std::move(to), false);
 }

@@ -148,7 +148,7 @@ int check_vectors(const Call& call, const void* sendbuf, void* recvbuf, MPI_Coun
   if (int error = check_op(call, op, type)) return error;
   v.from = Elements(v.in_place ? recvbuf : sendbuf, static_cast<size_t>(count), type);
   v.to = gets ? Elements(recvbuf, static_cast<size_t>(count), type) : Elements(nullptr, 0, type);
-  return gets && !v.in_place ? check_distinct(call, sendbuf, recvbuf, v.to.bytes()) : MPI_SUCCESS;
+  return gets && !v.in_place ? check_distinct(call, v.from, v.to) : MPI_SUCCESS;
 }
 
 int reduce(const Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, int root) {
@@ -194,7 +194,7 @@ int reduce_parts(const Call& call, const void* sendbuf, void* recvbuf, Counts co
   v.from = Elements(v.in_place ? recvbuf : sendbuf, total, type);
   v.to = Elements(recvbuf, own, type);
   if (!v.in_place)
-    if (int error = check_distinct(call, sendbuf, recvbuf, v.to.bytes())) return error;
+    if (int error = check_distinct(call, v.from, v.to)) return error;
   return reduce_vectors(call, v, op);
 }
 

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <mutex>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -25,7 +26,8 @@ class Attributes {
 
   static int create_keyval(Copy* copy, Delete* remove, void* extra_state) {
     std::lock_guard lock(mutex_);
-    const int keyval = next_keyval_++;
+    const int keyval = next_keyval_;
+    next_keyval_ += kKinds;
     keyvals_[keyval] = {copy, remove, extra_state, 1};
     return keyval;
   }
@@ -129,7 +131,9 @@ class Attributes {
 
   inline static std::mutex mutex_;
   inline static std::map<int, Keyval> keyvals_;
-  inline static int next_keyval_ = kFirstUserKeyval;
+  // Keys of different kinds are different numbers, so that one of another kind is found out.
+  static constexpr int kKinds = 3, kKind = std::is_same_v<Handle, MPI_Comm> ? 0 : std::is_same_v<Handle, MPI_Datatype> ? 1 : 2;
+  inline static int next_keyval_ = kFirstUserKeyval + kKind;
   std::vector<Attribute> attributes_;
 };
 

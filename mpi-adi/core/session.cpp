@@ -120,10 +120,14 @@ constexpr const char* kThreadLevel = "thread_level";  // the hint
 constexpr const char* kLevels[] = {"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED", "MPI_THREAD_MULTIPLE"};
 constexpr int kLevelValues[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE};
 
+// -1: the hint names none.
 int required_level(const Hints& hints) {
-  for (const auto& [key, value] : hints)
+  for (const auto& [key, value] : hints) {
+    if (key != kThreadLevel) continue;
     for (size_t i = 0; i < std::size(kLevels); ++i)
-      if (key == kThreadLevel && value == kLevels[i]) return kLevelValues[i];
+      if (value == kLevels[i]) return kLevelValues[i];
+    return -1;
+  }
   return MPI_THREAD_MULTIPLE;  // sessions know nothing of each other's threads
 }
 const char* name_of_level(int level) {
@@ -146,6 +150,7 @@ extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_S
     return raise(kName, nullptr, MPI_ERR_INFO, "%p is no info", static_cast<void*>(info));
   Hints hints = hints_of(info);
   const int required = required_level(hints);
+  if (required < 0) return raise(kName, nullptr, MPI_ERR_INFO_VALUE, "the info's thread_level is none of MPI's four");
   if (int error = begin_use(kName, required)) return error;
   const int granted = adi::device.threaded ? required : std::min(required, MPI_THREAD_SERIALIZED);
   set_hint(hints, kThreadLevel, name_of_level(granted));

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "mpi-adi/core/checks.hpp"
@@ -57,7 +58,21 @@ struct Introduction {
 std::atomic<int> last_join{0};
 
 constexpr char kNoPort[] = "the root has no such port open";
-constexpr char kUnreachable[] = "nobody who can be reached has such a port open";
+constexpr char kUnreachable[] = "nobody who can be reached has such a port open, or accepts there in time";
+
+// How long to wait for who accepts: the seconds that an info says, as MPICH has it, or PTL_PEER_TIMEOUT where that is set.
+ptl_time_t patience_of(const Hints& hints) {
+  constexpr long kMost = 1'000'000;
+  const auto seconds = [](const char* text) {
+    char* end = nullptr;
+    const long value = text ? std::strtol(text, &end, 10) : 0;
+    return end && *end == '\0' && value > 0 && value <= kMost ? value : 0;
+  };
+  long limit = seconds(std::getenv("PTL_PEER_TIMEOUT"));
+  for (const auto& [key, value] : hints)
+    if (key == "timeout" && seconds(value.c_str()) > 0) limit = seconds(value.c_str());
+  return limit > 0 ? static_cast<ptl_time_t>(limit * 1000) : PTL_TIME_FOREVER;
+}
 
 }  // namespace
 }  // namespace portunus::mpi
@@ -101,7 +116,7 @@ extern "C" int PMPI_Comm_accept(const char* port_name, MPI_Info, int root, MPI_C
 }
 MPI_WEAK_NAME(Comm_accept)
 
-extern "C" int PMPI_Comm_connect(const char* port_name, MPI_Info, int root, MPI_Comm comm, MPI_Comm* newcomm) {
+extern "C" int PMPI_Comm_connect(const char* port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* newcomm) {
   static constexpr char kName[] = "MPI_Comm_connect";
   Communicator* found;
   if (int error = check_sides(kName, comm, root, newcomm, found)) return error;
@@ -109,7 +124,7 @@ extern "C" int PMPI_Comm_connect(const char* port_name, MPI_Info, int root, MPI_
   if (found->rank == root) {
     const auto port = ports::port_named(port_name);
     if (!port) meeting.error = MPI_ERR_PORT;
-    else meeting = lobby::knock(port->owner, port->number);
+    else meeting = lobby::knock(port->owner, port->number, patience_of(hints_of(info)));
   }
   return ports::join_sides(kName, *found, root, meeting, ports::Role::connects, kUnreachable, newcomm);
 }

@@ -139,7 +139,7 @@ void take_in_all() {
   hung_out.clear();
 }
 
-Meeting knock(const Card& owner, uint64_t number) {
+Meeting knock(const Card& owner, uint64_t number, ptl_time_t patience) {
   std::vector<int> ranks;
   if (open() != MPI_SUCCESS) return {MPI_ERR_OTHER};
   if (meet_processes({&owner, 1}, ranks) != MPI_SUCCESS) return {MPI_ERR_PORT};
@@ -154,10 +154,14 @@ Meeting knock(const Card& owner, uint64_t number) {
   if (!heard.good || md.bind_all(ni, PTL_MD_VOLATILE | PTL_MD_EVENT_CT_ACK, heard.ct) != PTL_OK) return {MPI_ERR_OTHER};
   int code = PtlxCTWatch(heard.ct, physical(owner.identity));
   if (code == PTL_OK)
-    code = PtlPut(md, adi::offset_of(&knock), sizeof knock, PTL_CT_ACK_REQ, physical(owner.identity), kPortal, number, 0, nullptr, 0);
+    code = PtlPut(md, adi::offset_of(&knock), sizeof knock, PTL_CT_ACK_REQ, physical(owner.identity), kPortal, number, 0, &knock, 0);
   ptl_ct_event_t seen{};
   // Admitted, and answered; or one failure: refused, or the owner has ended.
-  if (code == PTL_OK) code = adi::wait_for_count(heard.ct, 2, PTL_TIME_FOREVER, seen);
+  if (code == PTL_OK) code = adi::wait_for_count(heard.ct, 2, patience, seen);
+  if (code == PTL_CT_NONE_REACHED) {  // it is taken back, and that is a failure; or else it is being answered
+    code = PtlxPutWithdraw(md, &knock);
+    if (code == PTL_OK) code = adi::wait_for_count(heard.ct, 2, PTL_TIME_FOREVER, seen);
+  }
   heard.ct.await_idle();
   if (code != PTL_OK || seen.failure != 0) return {MPI_ERR_PORT};
   return {answer.error, ranks[0], answer.number};

@@ -33,8 +33,9 @@ struct Meeting {
   int other = 0;
   int number = 0;
 };
-// Returns when the owner has admitted this process. MPI_ERR_PORT: it cannot be reached, or has no such number out.
-Meeting knock(const Card& owner, uint64_t number);
+// Returns when the owner has admitted this process. MPI_ERR_PORT: it cannot be reached, has no such number out, or has admitted nobody for
+// `patience` milliseconds.
+Meeting knock(const Card& owner, uint64_t number, ptl_time_t patience = PTL_TIME_FOREVER);
 // Waits for the next visitor. MPI_ERR_PORT: hopeless(), asked now and then, said that there will be none.
 Meeting admit(uint64_t number, const std::function<bool()>& hopeless);
 

@@ -7,9 +7,10 @@
 namespace portunus::mpi::rma {
 namespace {
 
-bool in_epoch(const Window& window, size_t rank) {
-  switch (window.epoch) {
-    case Epoch::fence:
+bool in_epoch(Window& window, size_t rank) {
+  switch (window.epoch.load(std::memory_order_relaxed)) {
+    case Epoch::fence: window.epoch.store(Epoch::fenced, std::memory_order_relaxed); return true;
+    case Epoch::fenced:
     case Epoch::lock_all: return true;
     case Epoch::access: return window.accessible[rank];
     case Epoch::none: break;

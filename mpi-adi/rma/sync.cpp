@@ -76,6 +76,12 @@ int release_lock(const char* function, Window& window, int rank) {
   return change_lock(function, window, rank, type == MPI_LOCK_EXCLUSIVE ? -kExclusive : -1, false);
 }
 
+// Another epoch of accesses of this rank, besides locks.
+bool is_under_way(const Window& window) {
+  const Epoch epoch = window.epoch;
+  return epoch == Epoch::fenced || epoch == Epoch::access || epoch == Epoch::lock_all;
+}
+
 bool holds_locks(const Window& window) {
   for (const int type : window.locked)
     if (type != 0) return true;
@@ -116,6 +122,11 @@ int tell(const char* function, Window& window, int rank, int what) {
 }
 
 }  // namespace
+
+bool is_synchronized(const Window& window) {
+  const Epoch epoch = window.epoch;
+  return epoch != Epoch::access && epoch != Epoch::lock_all && !holds_locks(window) && !window.exposed;
+}
 
 int flush(const char* function, Window& window) {
   std::atomic_thread_fence(std::memory_order_seq_cst);  // copies into shared memory, too
@@ -167,7 +178,7 @@ extern "C" int PMPI_Win_start(MPI_Group group, int, MPI_Win win) {
   static constexpr char kName[] = "MPI_Win_start";
   Window* window;
   if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
-  if (window->epoch == Epoch::access || window->epoch == Epoch::lock_all || holds_locks(*window))
+  if (is_under_way(*window) || holds_locks(*window))
     return raise(kName, *window, MPI_ERR_RMA_SYNC, "another epoch of accesses is under way; end it first");
   std::vector<int> targets;
   if (int error = ranks_of(kName, *window, group, targets)) return error;
@@ -233,11 +244,12 @@ extern "C" int PMPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win) {
   if (lock_type != MPI_LOCK_EXCLUSIVE && lock_type != MPI_LOCK_SHARED)
     return raise(kName, *window, MPI_ERR_LOCKTYPE, "%d is no kind of lock", lock_type);
   int& held = window->locked[static_cast<size_t>(rank)];
-  if (held != 0 || window->epoch == Epoch::access || window->epoch == Epoch::lock_all)
+  if (held != 0 || is_under_way(*window))
     return raise(kName, *window, MPI_ERR_RMA_SYNC, "an epoch of accesses to rank %d is under way; end it first", rank);
   if (!(assert& MPI_MODE_NOCHECK))
     if (int error = take_lock(kName, *window, rank, lock_type)) return error;
   held = assert& MPI_MODE_NOCHECK ? -1 : lock_type;
+  if (window->epoch == Epoch::fence) window->epoch = Epoch::none;
   std::atomic_thread_fence(std::memory_order_seq_cst);
   return MPI_SUCCESS;
 }
@@ -260,7 +272,7 @@ extern "C" int PMPI_Win_lock_all(int assert, MPI_Win win) {
   static constexpr char kName[] = "MPI_Win_lock_all";
   Window* window;
   if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
-  if (window->epoch == Epoch::access || window->epoch == Epoch::lock_all || holds_locks(*window))
+  if (is_under_way(*window) || holds_locks(*window))
     return raise(kName, *window, MPI_ERR_RMA_SYNC, "another epoch of accesses is under way; end it first");
   for (size_t i = 0; i < window->locked.size(); ++i) {
     if (!(assert& MPI_MODE_NOCHECK))

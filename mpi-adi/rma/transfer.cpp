@@ -233,8 +233,6 @@ int swap_under_lock(const char* function, const Access& access, const void* orig
   return error != MPI_SUCCESS ? error : released;
 }
 
-constexpr int kSwappedBytes = 16;
-
 // What compares the bits of a word, or else a value of this type; not possible: Portals has neither.
 PortalsOp swap_of(const Datatype& type, MPI_Datatype handle) {
   static const MPI_Datatype kWords[] = {MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T};
@@ -380,9 +378,8 @@ int compare_and_swap(const char* function, const void* origin, const void* compa
   for (const auto& [name, address] : {std::pair{"origin", origin}, {"compare", compare}, {"result", static_cast<const void*>(result)}})
     if (int error = check_address(function, *access.window, name, {address, 1, datatype})) return error;
   const Datatype& type = *find_type(datatype);
-  if (!type.predefined || type.size > kSwappedBytes)
-    return raise(function, *access.window, MPI_ERR_TYPE, "only predefined datatypes of at most %d bytes can be compared and swapped",
-                 kSwappedBytes);
+  if (accumulate_refusal(MPI_BAND, datatype) && accumulate_refusal(MPI_LAND, datatype))
+    return raise(function, *access.window, MPI_ERR_TYPE, "only integers, logicals and bytes can be compared and swapped");
   if (int error = keep_order(function, access, rank, 0, type.extent)) return error;
   const PortalsOp atomic = swap_of(type, datatype);
   if (!atomic.possible) return swap_under_lock(function, access, origin, compare, result, static_cast<size_t>(type.extent));

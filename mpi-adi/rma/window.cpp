@@ -284,6 +284,7 @@ extern "C" int PMPI_Win_free(MPI_Win* win) {
   if (win == nullptr) return portunus::mpi::raise(kName, nullptr, MPI_ERR_ARG, "the address of the window is null");
   Window* window;
   if (int error = check(kName, *win, window)) return error;
+  if (!is_synchronized(*window)) return raise(kName, *window, MPI_ERR_RMA_SYNC, "an epoch is under way; end it before the window is freed");
   if (int error = flush(kName, *window)) return error;
   if (int error = PMPI_Barrier(handle_of(window->comm))) return error;  // nobody accesses it any more
   if (int error = window->attributes.clear(*win)) return raise(kName, *window, error, "a function that deletes an attribute failed");

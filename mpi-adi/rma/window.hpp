@@ -54,7 +54,8 @@ struct Member {
   Control* control = nullptr;   // the same
 };
 
-enum class Epoch : uint8_t { none, fence, access, lock_all };  // of this rank's accesses
+// Of this rank's accesses. A fence begins none by itself; `fenced`: there was an access after one.
+enum class Epoch : uint8_t { none, fence, fenced, access, lock_all };
 
 struct Window {
   uint16_t number = 0;
@@ -79,7 +80,7 @@ struct Window {
   std::unique_ptr<std::byte[]> discarded;  // where old values go that nobody wants
   int64_t change = 0, old = 0;             // of a lock word: what is sent there and what comes back
 
-  Epoch epoch = Epoch::none;
+  std::atomic<Epoch> epoch{Epoch::none};
   bool exposed = false;           // MPI_Win_post
   std::vector<bool> accessible;   // by rank: MPI_Win_start
   std::vector<int> locked;        // by rank: MPI_LOCK_SHARED, MPI_LOCK_EXCLUSIVE, 0; -1: nothing to release
@@ -104,6 +105,8 @@ Origin origin_of(const Window& window);
 [[gnu::cold, gnu::noinline, gnu::format(printf, 4, 5)]] int raise(const char* function, const Window& window, int code, const char* cause,
                                                                   ...);
 
+// No epoch that is to be ended is under way: of accesses, but for fences, or of exposure.
+bool is_synchronized(const Window& window);
 // Returns when all that this rank has issued is complete at the targets: MPI_SUCCESS, or the error that was raised.
 int flush(const char* function, Window& window);
 

@@ -21,6 +21,7 @@ constexpr int MPI_ERR_SUCCESS = MPI_SUCCESS;  // for what lies between
 // What the calls are made with: valid unless it is said not to be.
 namespace args {
 inline int buffer[64], other[64], ints[64], flag, index_;
+inline int ones[8] = {1, 1, 1, 1, 1, 1, 1, 1}, zeros[8];
 inline MPI_Aint addresses[8], address;
 inline MPI_Count count;
 inline MPI_Datatype types[8], type;
@@ -35,7 +36,7 @@ inline MPI_Op op;
 inline MPI_Message message_handle;
 inline char text[MPI_MAX_ERROR_STRING];
 
-inline const MPI_Comm W = MPI_COMM_WORLD, no_comm = reinterpret_cast<MPI_Comm>(buffer);
+inline const MPI_Comm W = MPI_COMM_WORLD, S = MPI_COMM_SELF, no_comm = reinterpret_cast<MPI_Comm>(buffer);
 inline const MPI_Datatype I = MPI_INT, no_type = reinterpret_cast<MPI_Datatype>(buffer);
 inline const MPI_Op no_op = reinterpret_cast<MPI_Op>(buffer);
 inline const MPI_Group no_group = reinterpret_cast<MPI_Group>(buffer);

@@ -84,6 +84,8 @@ const Wrong kMessages[] = {
     WRONG(SESSION, MPI_Session_attach_buffer(MPI_SESSION_NULL, buffer, 1)),
 };
 
+const MPI_Datatype types_of_int[] = {I};
+
 const Wrong kCollectives[] = {
     WRONG(COMM, MPI_Barrier(MPI_COMM_NULL)),
     WRONG(COMM, MPI_Ibarrier(no_comm, &request)),
@@ -119,6 +121,23 @@ const Wrong kCollectives[] = {
     WRONG(OP, MPI_Allreduce(buffer, other, 1, I, MPI_REPLACE, W)),
     WRONG(TYPE, MPI_Allreduce(buffer, other, 1, MPI_DATATYPE_NULL, MPI_SUM, W)),
     WRONG(BUFFER, MPI_Allreduce(buffer, buffer, 1, I, MPI_SUM, W)),
+    WRONG(BUFFER, MPI_Allreduce(buffer, buffer + 1, 2, I, MPI_SUM, W)),
+    WRONG(BUFFER, MPI_Iallreduce(buffer + 1, buffer, 2, I, MPI_SUM, W, &request)),
+    WRONG(BUFFER, MPI_Reduce(buffer, buffer + 1, 2, I, MPI_SUM, 0, S)),
+    WRONG(BUFFER, MPI_Scan(buffer, buffer + 1, 2, I, MPI_SUM, W)),
+    WRONG(BUFFER, MPI_Reduce_scatter_block(buffer, buffer, 1, I, MPI_SUM, W)),
+    WRONG(BUFFER, MPI_Reduce_scatter(buffer, buffer, ones, I, MPI_SUM, S)),
+    WRONG(BUFFER, MPI_Gather(buffer, 1, I, buffer, 1, I, 0, S)),
+    WRONG(BUFFER, MPI_Gatherv(buffer + 1, 1, I, buffer, ones, ones, I, 0, S)),
+    WRONG(BUFFER, MPI_Scatter(buffer, 1, I, buffer, 1, I, 0, S)),
+    WRONG(BUFFER, MPI_Scatterv(buffer, ones, ones, I, buffer + 1, 1, I, 0, S)),
+    WRONG(BUFFER, MPI_Allgather(buffer, 1, I, buffer, 1, I, W)),
+    WRONG(BUFFER, MPI_Allgatherv(buffer, 1, I, buffer, ones, zeros, I, W)),
+    WRONG(BUFFER, MPI_Alltoall(buffer, 2, I, buffer + 1, 2, I, W)),
+    WRONG(BUFFER, MPI_Alltoallv(buffer, ones, zeros, I, buffer, ones, zeros, I, S)),
+    WRONG(BUFFER, MPI_Alltoallw(buffer, ones, zeros, types_of_int, buffer, ones, zeros, types_of_int, S)),
+    WRONG(SUCCESS, MPI_Allreduce(buffer, buffer + 2, 2, I, MPI_SUM, W)),
+    WRONG(SUCCESS, MPI_Alltoallv(buffer, ones, ones, I, buffer, ones, zeros, I, S)),
     WRONG(COUNT, MPI_Iallreduce(buffer, other, -1, I, MPI_SUM, W, &request)),
     WRONG(OP, MPI_Allreduce_init(buffer, other, 1, I, no_op, W, MPI_INFO_NULL, &request)),
     WRONG(ARG, MPI_Reduce_scatter(buffer, other, nullptr, I, MPI_SUM, W)),
@@ -315,6 +334,23 @@ TEST(Arguments, OfWindowHandles) { expect_errors(kWindows); }
 
 const Wrong kInAWindow[] = {
     WRONG(RMA_SYNC, MPI_Put(buffer, 1, I, 0, 0, 1, I, win)),
+    // A fence begins no epoch before there is an access.
+    WRONG(SUCCESS, MPI_Win_fence(0, win)),
+    WRONG(SUCCESS, MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win)),
+    WRONG(SUCCESS, MPI_Win_unlock(0, win)),
+    WRONG(RMA_SYNC, MPI_Put(buffer, 1, I, 0, 0, 1, I, win)),
+    WRONG(SUCCESS, MPI_Win_fence(0, win)),
+    WRONG(SUCCESS, MPI_Put(buffer, 1, I, 0, 0, 1, I, win)),
+    WRONG(RMA_SYNC, MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win)),
+    WRONG(RMA_SYNC, MPI_Win_lock_all(0, win)),
+    WRONG(RMA_SYNC, MPI_Win_start(MPI_GROUP_EMPTY, 0, win)),
+    WRONG(SUCCESS, MPI_Win_fence(MPI_MODE_NOSUCCEED, win)),
+    WRONG(SUCCESS, MPI_Win_start(MPI_GROUP_EMPTY, 0, win)),
+    WRONG(RMA_SYNC, MPI_Win_free(&win)),
+    WRONG(SUCCESS, MPI_Win_complete(win)),
+    WRONG(SUCCESS, MPI_Win_lock_all(0, win)),
+    WRONG(RMA_SYNC, MPI_Win_free(&win)),
+    WRONG(SUCCESS, MPI_Win_unlock_all(win)),
     WRONG(RMA_SYNC, MPI_Win_unlock(0, win)),
     WRONG(RMA_SYNC, MPI_Win_complete(win)),
     WRONG(GROUP, MPI_Win_start(no_group, 0, win)),
@@ -329,10 +365,39 @@ const Wrong kInAWindow[] = {
     WRONG(OP, MPI_Accumulate(buffer, 1, I, 0, 0, 1, I, no_op, win)),
     WRONG(OP, MPI_Fetch_and_op(buffer, other, I, 0, 0, no_op, win)),
     WRONG(ARG, MPI_Rput(buffer, 1, I, 0, 0, 1, I, win, nullptr)),
+    WRONG(RMA_SYNC, MPI_Win_free(&win)),
+    WRONG(TYPE, MPI_Compare_and_swap(buffer, other, ints, MPI_DOUBLE, 0, 0, win)),
+    WRONG(TYPE, MPI_Compare_and_swap(buffer, other, ints, MPI_2INT, 0, 0, win)),
+    WRONG(TYPE, MPI_Compare_and_swap(buffer, other, ints, MPI_C_COMPLEX, 0, 0, win)),
     WRONG(ERRHANDLER, MPI_Win_set_errhandler(win, no_errhandler)),
     WRONG(KEYVAL, MPI_Win_set_attr(win, 99999, buffer)),
     WRONG(SUCCESS, MPI_Win_unlock(0, win)),
 };
+
+// Keys of one kind of object are none of another's.
+int comm_key, type_key, win_key, key;
+#define OF_ANOTHER_KIND(Kind, object, foreign)                                                                                            \
+  WRONG(KEYVAL, MPI_##Kind##_set_attr(object, foreign, buffer)), WRONG(KEYVAL, MPI_##Kind##_get_attr(object, foreign, addresses, &flag)), \
+      WRONG(KEYVAL, MPI_##Kind##_delete_attr(object, foreign)), WRONG(KEYVAL, MPI_##Kind##_free_keyval(&(key = foreign)))
+const Wrong kKeys[] = {
+    OF_ANOTHER_KIND(Comm, W, type_key), OF_ANOTHER_KIND(Comm, W, win_key),   OF_ANOTHER_KIND(Type, I, comm_key),
+    OF_ANOTHER_KIND(Type, I, win_key),  OF_ANOTHER_KIND(Win, win, comm_key), OF_ANOTHER_KIND(Win, win, type_key),
+};
+
+TEST(Arguments, OfKeys) {
+  int room = 0;
+  MPI_Win_create(&room, sizeof room, 1, MPI_INFO_NULL, MPI_COMM_SELF, &win);
+  for (int i = 0; i < 20; ++i) {  // whatever numbers they have
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &comm_key, nullptr);
+    MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &type_key, nullptr);
+    MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &win_key, nullptr);
+    expect_errors(kKeys, win);
+    MPI_Comm_free_keyval(&comm_key);
+    if (i % 2) MPI_Type_free_keyval(&type_key);
+    if (i % 3) MPI_Win_free_keyval(&win_key);
+  }
+  MPI_Win_free(&win);
+}
 
 // In a ring of this rank alone: two neighbours.
 const Wrong kAmongNeighbours[] = {

@@ -188,6 +188,9 @@ TEST(InfoKeys, OfSessionsAndTheEnvironment) {
   EXPECT_EQ(value_of(used, "mpi_size", ""), std::to_string(ranks()));
   MPI_Info_free(&used);
   MPI_Session_finalize(&session);
+  const Info wrong({{"thread_level", "MPI_THREAD_MANY", ""}});
+  EXPECT_EQ(class_of(MPI_Session_init(wrong.info, MPI_ERRORS_RETURN, &session)), MPI_ERR_INFO_VALUE);
+  EXPECT_EQ(session, MPI_SESSION_NULL);
   for (const char* known : {"wdir", "arch", "host", "thread_level", "mpi_memory_alloc_kinds"})
     EXPECT_NE(value_of(MPI_INFO_ENV, known, ""), "") << known;
 }

@@ -141,6 +141,25 @@ static void join(void) {
     EXPECT(MPI_Comm_join(-1, &inter) == MPI_ERR_ARG);
 }
 
+/* Who connects gives up where nobody accepts in the time that it has; the port is as good as before. */
+static void patience(void) {
+    char port[MPI_MAX_PORT_NAME] = "";
+    MPI_Comm inter = MPI_COMM_NULL;
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "timeout", "1");
+    if (rank == 0) EXPECT(MPI_Open_port(MPI_INFO_NULL, port) == MPI_SUCCESS);
+    MPI_Bcast(port, sizeof port, MPI_CHAR, 0, MPI_COMM_WORLD);
+    if (rank == 1) EXPECT(MPI_Comm_connect(port, info, 0, MPI_COMM_SELF, &inter) == MPI_ERR_PORT && inter == MPI_COMM_NULL);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Info_set(info, "timeout", "1000");
+    if (rank == 0) EXPECT(MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter) == MPI_SUCCESS);
+    if (rank == 1) EXPECT(MPI_Comm_connect(port, info, 0, MPI_COMM_SELF, &inter) == MPI_SUCCESS);
+    if (rank <= 1) talk(inter, rank == 0, 5);
+    if (rank == 0) EXPECT(MPI_Close_port(port) == MPI_SUCCESS);
+    MPI_Info_free(&info);
+}
+
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -151,6 +170,7 @@ int main(int argc, char **argv) {
     several_ports();
     groups_and_names();
     errors();
+    patience();
     join();
     int *number, there;
     MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &number, &there);
