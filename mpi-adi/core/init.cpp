@@ -44,6 +44,8 @@ std::atomic<Phase> world_phase{Phase::before};
 std::mutex users_mutex;
 int users = 0;
 bool resting = false;  // under users_mutex: after the last session, everything is there still
+// A program that has had a session may have others, after MPI_Finalize, too: what sessions need stays until the process ends.
+std::atomic<bool> has_had_sessions{false};
 pid_t own_process = 0;
 void stop_at_exit();
 
@@ -137,7 +139,7 @@ int add_user(const char* function, int level) {
     wake(level == MPI_THREAD_MULTIPLE);
   } else if (users == 0) {
     if (phase.load(std::memory_order_relaxed) == Phase::over)
-      return raise(function, nullptr, MPI_ERR_OTHER, "MPI cannot be initialized again after its end");
+      return raise(function, nullptr, MPI_ERR_OTHER, "MPI has ended; open a session before MPI_Finalize for others to follow");
     if (int error = start(function, level == MPI_THREAD_MULTIPLE)) return error;
   }
   ++users;
@@ -171,7 +173,7 @@ int end_use(const char* function, bool may_rest) {
   return later.result(remove_user(function, may_rest));
 }
 
-bool world_is_over() { return world_phase.load(std::memory_order_acquire) == Phase::over; }
+void note_session() { has_had_sessions.store(true, std::memory_order_relaxed); }
 
 }  // namespace portunus::mpi
 
@@ -226,7 +228,7 @@ extern "C" int PMPI_Finalize() {
   // how libraries learn of the end (MPI-5.0, 11.2.4).
   self().attributes.clear(MPI_COMM_SELF);
   world().attributes.clear(MPI_COMM_WORLD);
-  if (int error = end_use(kName, false)) return error;
+  if (int error = end_use(kName, has_had_sessions.load(std::memory_order_relaxed))) return error;
   world_phase.store(Phase::over, std::memory_order_release);
   return MPI_SUCCESS;
 }

@@ -159,6 +159,7 @@ extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_S
     end_use(kName, false);
     return raise(kName, nullptr, MPI_ERR_NO_MEM, "too many sessions are in use; finalize some first");
   }
+  note_session();
   replace_errhandler(made->errhandler, errhandler);
   made->hints = std::move(hints);
   *session = reinterpret_cast<MPI_Session>(made);
@@ -175,7 +176,7 @@ extern "C" int PMPI_Session_finalize(MPI_Session* session) {
   replace_errhandler(found->errhandler, MPI_ERRORS_ARE_FATAL);
   sessions.release(found);
   *session = MPI_SESSION_NULL;
-  return end_use(kName, !world_is_over());
+  return end_use(kName, true);
 }
 MPI_WEAK_NAME(Session_finalize)
 
