@@ -61,32 +61,10 @@ class Agreements final : public Attachment, public std::enable_shared_from_this<
       (ending_ ? next_ : waiting_).emplace_back(std::move(words), std::move(done));
       return MPI_SUCCESS;
     }
-    start(std::move(words), std::move(done));
+    go(std::move(words), std::move(done));
     return MPI_SUCCESS;
   }
 
- private:
-  void start(Words words, Done done) {
-    ++number_;
-    Words mine(mask_words(), 0);
-    for (size_t i = 0; i < members_.size(); ++i) mine[i / 64] |= uint64_t{1} << i % 64;
-    mine.insert(mine.end(), words.begin(), words.end());
-    own_ = std::move(mine);
-    done_ = std::move(done);
-    under_way_ = true;
-    leader_ = kNobody;
-    proposal_.reset();
-    proposed_by_ = -1;
-    proposing_ = false;
-    states_.assign(members_.size(), std::nullopt);
-    acknowledged_.assign(members_.size(), false);
-    std::vector<Message> early = std::move(early_);
-    early_.clear();
-    advance();
-    for (Message& message : early) take(std::move(message));
-  }
-
- public:
   // Somebody has died, or a message has changed something.
   void advance() {
     if (!under_way_) return;
@@ -121,6 +99,26 @@ class Agreements final : public Attachment, public std::enable_shared_from_this<
 
  private:
   static constexpr uint32_t kNobody = ~uint32_t{0};
+
+  void go(Words words, Done done) {
+    ++number_;
+    Words mine(mask_words(), 0);
+    for (size_t i = 0; i < members_.size(); ++i) mine[i / 64] |= uint64_t{1} << i % 64;
+    mine.insert(mine.end(), words.begin(), words.end());
+    own_ = std::move(mine);
+    done_ = std::move(done);
+    under_way_ = true;
+    leader_ = kNobody;
+    proposal_.reset();
+    proposed_by_ = -1;
+    proposing_ = false;
+    states_.assign(members_.size(), std::nullopt);
+    acknowledged_.assign(members_.size(), false);
+    std::vector<Message> early = std::move(early_);
+    early_.clear();
+    advance();
+    for (Message& message : early) take(std::move(message));
+  }
 
   bool receive() {
     request_ = pool.claim(nullptr, true);
@@ -243,7 +241,7 @@ class Agreements final : public Attachment, public std::enable_shared_from_this<
     if (others.empty()) return;
     auto [words, end] = std::move(others.front());
     others.pop_front();
-    start(std::move(words), std::move(end));
+    go(std::move(words), std::move(end));
   }
 
   const std::vector<int> members_;

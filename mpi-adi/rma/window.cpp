@@ -10,6 +10,7 @@
 
 #include "mpi-adi/comm/comm_create.hpp"
 #include "mpi-adi/comm/exchange.hpp"
+#include "mpi-adi/core/checked.hpp"
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/core/profiling.hpp"
