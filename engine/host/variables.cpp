@@ -31,7 +31,7 @@ std::span<const Variable> environment_variables() {
       {"PTL_DEBUG", "0, 1, or keys, as buffers,leaks", "0",
        "what is looked at closer, and explained on stderr: arguments: each PTL_ARG_INVALID, by function, argument, why; buffers: MPI's "
        "that "
-       "cannot be read to their end; 1: both of these"},
+       "cannot be read to their end; 1: both of these; leaks: what MPI_Finalize finds left"},
       {"PTL_STDOUT", "line, block", "line in ranks of a launcher, else the program's",
        "what a program prints leaves it at the end of each line, or 4096 bytes at a time, which is faster; then a rank's last lines are "
        "lost with it"},
@@ -55,7 +55,7 @@ std::span<const Variable> environment_variables() {
        "alone"},
       {"MPIADI_UNEXPECTED_LIMIT", "bytes, with k, m, g", "256m", "and at most, together with what is under way; senders wait before"},
       {"MPIADI_NODE_COLLECTIVES", "1, 0", "1", "0: blocking collectives of MPI go by messages also where all ranks share a node"},
-      {"MPIADI_INFO", "1, 0", "0", "1: MPI_Init prints on rank 0 what of these is in force"},
+      {"MPIADI_INFO", "1, 0", "0", "1: MPI_Init prints on rank 0 what of these is in force, MPI_Finalize what the job has left behind"},
       {"SHMEM_SYMMETRIC_SIZE", "bytes, with k, m, g, t", "512m", "size of the symmetric heap of each PE; memory is taken as it is touched"},
       {"SHMEM_INFO", "any value", "not set", "prints version, variables in force, transports and where symmetric memory lies"},
       {"SHMEM_VERSION", "any value", "not set", "prints the version"},

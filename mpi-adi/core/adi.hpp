@@ -70,7 +70,7 @@ const char* start(bool threaded, ptlx_job_t& job);
 // Flushes what was sent and leaves the job.
 void stop();
 // Once, before stop(): returns when all ranks have called it; PTL_FAIL when a rank cannot be reached.
-int last_barrier();
+int last_barrier(bool& all_want);
 // Ends the job.
 [[noreturn]] void abort(int status, const char* message);
 
@@ -307,6 +307,8 @@ int signal(Request& request);
 
 // Requests in state `detached` that send from the user's memory; MPI_Finalize waits for them.
 int detached_sends();
+// Gives back freed receives that have completed by now.
+void release_orphans();
 // MPI_Request_free: the request completes by itself and is released then.
 void detach(Request& request);
 

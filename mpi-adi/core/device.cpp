@@ -35,6 +35,9 @@ struct Barrier {
   ptl_handle_md_t md = PTL_INVALID_HANDLE;
   std::array<ptl_handle_ct_t, kMaxRounds> heard{};
   std::array<ptl_process_t, kMaxRounds> from{};
+  // Whether all ranks that a rank has heard of want the ranks to meet once more.
+  std::array<uint64_t, kMaxRounds> said{}, told{};
+  ptl_size_t uses = 0;
 };
 constinit Barrier last;
 
@@ -42,14 +45,18 @@ int open_barrier(Barrier& state, int rank, int size) {
   state.rank = rank;
   state.size = size;
   state.rounds = std::bit_width(static_cast<unsigned>(size - 1));
-  ptl_md_t nothing{};
-  nothing.eq_handle = PTL_EQ_NONE;
-  nothing.ct_handle = PTL_CT_NONE;
-  int result = PtlMDBind(device.ni, &nothing, &state.md);
+  ptl_md_t word{};
+  word.start = state.said.data();
+  word.length = sizeof state.said;
+  word.eq_handle = PTL_EQ_NONE;
+  word.ct_handle = PTL_CT_NONE;
+  int result = PtlMDBind(device.ni, &word, &state.md);
   for (int round = 0; round < state.rounds && result == PTL_OK; ++round) {
     result = PtlCTAlloc(device.ni, &state.heard[round]);
     if (result != PTL_OK) break;
     ptl_me_t entry{};
+    entry.start = &state.told[static_cast<size_t>(round)];
+    entry.length = sizeof state.told[0];
     entry.ct_handle = state.heard[round];
     entry.uid = device.uid;
     entry.options =
@@ -187,21 +194,27 @@ void stop() {
   PtlxJobFini();
 }
 
-int last_barrier() {
+int last_barrier(bool& all_want) {
+  ++last.uses;
   for (int round = 0; round < last.rounds; ++round) {
     if (int result = PtlxCTWatch(last.heard[round], last.from[round]); result != PTL_OK) return result;
   }
   bool failed = false;  // who misses somebody goes on all the same, lest others miss it, too
   for (int round = 0; round < last.rounds; ++round) {
-    int result = PtlPut(last.md, 0, 0, PTL_NO_ACK_REQ, process((last.rank + (1 << round)) % last.size), kBarrierPortal,
-                        static_cast<ptl_match_bits_t>(round), 0, nullptr, 0);
+    const auto place = static_cast<size_t>(round);
+    last.said[place] = all_want;
+    int result =
+        PtlPut(last.md, place * sizeof last.said[0], sizeof last.said[0], PTL_NO_ACK_REQ, process((last.rank + (1 << round)) % last.size),
+               kBarrierPortal, static_cast<ptl_match_bits_t>(round), 0, nullptr, 0);
     if (result != PTL_OK) return result;
     ptl_ct_event_t heard;
-    while ((result = wait_for_count(last.heard[round], 1, kLongAsleep, heard)) == PTL_CT_NONE_REACHED)
+    while ((result = wait_for_count(last.heard[round], last.uses, kLongAsleep, heard)) == PTL_CT_NONE_REACHED)
       long_waits::tell(long_waits::of_all("the others in MPI_Finalize", world()), true);
     if (result != PTL_OK) return result;
-    failed = failed || heard.success < 1;
+    failed = failed || heard.success < last.uses;
+    all_want = all_want && last.told[place] != 0;
   }
+  all_want = all_want && !failed;
   return failed ? PTL_FAIL : PTL_OK;
 }
 

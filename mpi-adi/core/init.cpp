@@ -15,6 +15,7 @@
 #include "mpi-adi/comm/parting.hpp"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/errors.hpp"
+#include "mpi-adi/core/leaks.hpp"
 #include "mpi-adi/core/long_waits.hpp"
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/dynamic/lobby.hpp"
@@ -91,12 +92,18 @@ void wake(bool threaded) {
 
 // Own sends first, then everybody's: after the barrier no rank needs anything of this one any more.
 int stop(const char* function) {
+  bool tell_leaks = leaks::wanted();
+  const leaks::Counts left = tell_leaks ? leaks::objects() : leaks::Counts{};
   io::close_all();
   adi::wait_until([] { return adi::detached_sends() == 0; });
   // Also by those who know that somebody has died: others may not know yet, and would wait for them. Nobody waits for the dead.
   lobby::take_in_all();
   part_from_others();
-  const int result = adi::last_barrier();
+  int result = adi::last_barrier(tell_leaks);
+  if (tell_leaks) {
+    leaks::tell(left);
+    result = adi::last_barrier(tell_leaks);
+  }
   if (result != PTL_OK && result != PTL_FAIL) return raise_portals(function, nullptr, result);
   close_communicators();
   release_kinds();

@@ -18,8 +18,6 @@ class Orphans {
     if (all_.size() >= sweep_at_) sweep();
     all_.push_back(&request);
   }
-
- private:
   void sweep() {
     std::erase_if(all_, [](Request* request) {
       if (!request->done()) return false;
@@ -28,6 +26,8 @@ class Orphans {
     });
     sweep_at_ = std::max<size_t>(64, 2 * all_.size());  // so that a look at each costs O(1) for each that was added
   }
+
+ private:
   std::vector<Request*> all_;
   size_t sweep_at_ = 64;
 };
@@ -184,6 +184,8 @@ void give_up(int ptl_error) {
 }
 
 int detached_sends() { return detached_count.load(std::memory_order_relaxed); }
+
+void release_orphans() { orphans().sweep(); }
 
 void detach(Request& request) {
   resume(request);

@@ -25,7 +25,7 @@ constexpr Setting kSettings[] = {
      "bytes of messages without a receive, above which senders wait"},
     {"MPIADI_NODE_COLLECTIVES", &Settings::node_collectives, 1, 0, 1,
      "0: blocking collectives go by messages also where all ranks share a node"},
-    {"MPIADI_INFO", &Settings::info, 0, 0, 1, "1: MPI_Init prints this table on rank 0"},
+    {"MPIADI_INFO", &Settings::info, 0, 0, 1, "1: MPI_Init prints this table on rank 0, MPI_Finalize what is left behind"},
 };
 
 // Digits, and k, m, g or t for powers of 1024.

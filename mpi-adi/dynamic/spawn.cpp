@@ -192,6 +192,7 @@ int meet_parent(const char* function) {
   return MPI_SUCCESS;
 }
 
+bool is_parent(MPI_Comm handle) { return parent_handle.load(std::memory_order_acquire) == handle; }
 void forget_parent(MPI_Comm handle) { parent_handle.compare_exchange_strong(handle, MPI_COMM_NULL); }
 
 void note_room(int processes) { room.store(processes, std::memory_order_relaxed); }

@@ -13,6 +13,7 @@ namespace portunus::mpi {
 int meet_parent(const char* function);
 
 // This communicator is being freed.
+bool is_parent(MPI_Comm handle);
 void forget_parent(MPI_Comm handle);
 
 // For how many processes the launcher has room at a time; 0: it does not say.

@@ -252,7 +252,6 @@ int close_file(const char* function, File* file) {
 void close_all() {
   independent_operations().stop();
   files.for_each([](File& file) {
-    if (std::getenv("PTL_DEBUG")) std::fprintf(stderr, "MPI_Finalize: the file %s was not closed\n", file.name.c_str());
     file.await_all();
     file.comm = nullptr;  // gone by itself
     dispose(&file);

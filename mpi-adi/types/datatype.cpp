@@ -156,6 +156,7 @@ void compute_dense(Datatype& type) { type.dense = type.layout.is_run() && type.l
 
 }  // namespace
 
+void for_each_derived_type(const std::function<void(const Datatype&)>& action) { derived_types.for_each(action); }
 Datatype* find_derived_type(MPI_Datatype handle) { return derived_types.find(handle); }
 
 MPI_Datatype handle_of(const Datatype* type) {

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "mpi-adi/core/attributes.hpp"
@@ -67,6 +68,7 @@ inline bool has_bounds(const Piece& piece) {
 }
 
 Datatype* find_derived_type(MPI_Datatype handle);
+void for_each_derived_type(const std::function<void(const Datatype&)>& action);
 
 // nullptr: no such datatype.
 inline Datatype* find_type(MPI_Datatype handle) {
