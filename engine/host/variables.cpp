@@ -31,7 +31,8 @@ std::span<const Variable> environment_variables() {
       {"PTL_DEBUG", "0, 1, or keys, as buffers,leaks", "0",
        "what is looked at closer, and explained on stderr: arguments: each PTL_ARG_INVALID, by function, argument, why; buffers: MPI's "
        "that "
-       "cannot be read to their end; 1: both of these; leaks: what MPI_Finalize finds left"},
+       "cannot be read to their end; 1: both of these; calls: collectives whose operations, roots, datatypes or order differ between "
+       "ranks; leaks: what MPI_Finalize finds left"},
       {"PTL_STDOUT", "line, block", "line in ranks of a launcher, else the program's",
        "what a program prints leaves it at the end of each line, or 4096 bytes at a time, which is faster; then a rank's last lines are "
        "lost with it"},

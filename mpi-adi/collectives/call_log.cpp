@@ -33,6 +33,7 @@ class Shelf {
   Answer get(const Communicator& comm, int job_rank, void* to, size_t bytes) {
     std::lock_guard lock(mutex_);
     if (!readable_) return Answer::none;
+    asker_ = nullptr;
     if (!await_answer()) return Answer::late;
     if (PtlGet(md_, 0, bytes, adi::process(job_rank), adi::kLogPortal, 0, offset(comm), nullptr) != PTL_OK) return Answer::none;
     ++asked_;
@@ -41,7 +42,29 @@ class Shelf {
     return good_ ? Answer::here : Answer::none;
   }
 
+  // The same without waiting: one is asked for at a time, and whoever asks with get() meanwhile gets the answer in its place.
+  bool ask(const void* asker, const Communicator& comm, int job_rank) {
+    std::lock_guard lock(mutex_);
+    if (!readable_ || asked_ != answered()) return false;
+    if (PtlGet(md_, 0, kRoom, adi::process(job_rank), adi::kLogPortal, 0, offset(comm), nullptr) != PTL_OK) return false;
+    ++asked_;
+    asker_ = asker;
+    return true;
+  }
+  // False: it has not come yet. Where another has asked since, what came is of no calls.
+  bool take(const void* asker, void* to, size_t bytes) {
+    std::lock_guard lock(mutex_);
+    if (asker_ == asker && asked_ != answered()) return false;
+    if (asker_ == asker) std::memcpy(to, answer_.data(), bytes);
+    else std::memset(to, 0, bytes);
+    return true;
+  }
+
  private:
+  ptl_size_t answered() const {
+    ptl_ct_event_t count{};
+    return asked_ == 0 || PtlxCTPeek(answers_, &count) != PTL_OK ? asked_ : count.success;
+  }
   static size_t offset(const Communicator& comm) { return comm.context / kContextsPerCommunicator * kRoom; }
 
   bool open() {
@@ -76,6 +99,7 @@ class Shelf {
   client::Descriptor md_;
   client::MatchEntry entry_;
   ptl_size_t asked_ = 0;
+  const void* asker_ = nullptr;
   alignas(64) std::array<std::byte, kRoom> answer_{};
 };
 
@@ -118,24 +142,29 @@ CallLog::~CallLog() {
 
 bool CallLog::differs(In what) {
   constexpr int kAtATime = 64;
+  all_fit_ = true;
   if (comm_.inter) return false;  // roots and sizes of two groups are not alike
-  for (int i = 0; i < std::min(comm_.size, kAtATime) && error_ == MPI_SUCCESS; ++i) {
+  for (int i = 0; i < std::min(comm_.size, kAtATime) && all_fit_; ++i) {
     next_ = (next_ + 1) % comm_.size;
-    if (next_ != comm_.rank && !compare(next_, what)) break;
+    if (next_ != comm_.rank && !compare(next_, what)) all_fit_ = false;
+    if (has_differed()) all_fit_ = false;
   }
   return has_differed();
 }
 
 bool CallLog::overdue(bool again) {
-  adi::long_waits::tell(adi::long_waits::of_all("the others in collective number " + std::to_string(number_), comm_), again);
-  seconds_ = again ? seconds_ + 1 : 1;
-  return adi::long_waits::is_time_to_look(seconds_) ? differs() : has_differed();
+  if (!again) seconds_ = 0, all_fit_ = false;
+  ++seconds_;
+  const bool looks = !all_fit_ || adi::long_waits::is_time_to_look(seconds_);
+  if (looks ? differs() : has_differed()) return true;
+  if (all_fit_) adi::long_waits::tell(adi::long_waits::of_all("the others in collective number " + std::to_string(number_), comm_), again);
+  return false;
 }
 
 bool CallLog::is_of_another_call() {
   constexpr int kLooks = 10;
   for (int look = 0; look < kLooks; ++look)
-    if (differs(In::function)) return true;
+    if (differs(debug.calls ? In::anything : In::function)) return true;
   return false;
 }
 
@@ -149,6 +178,42 @@ void CallLog::give_up() {
   }
 }
 
+bool CallLog::fits(int rank, const Call& mine, const Call& other, In what) {
+  const bool signed_by_both = mine.signature != 0 && other.signature != 0;
+  const uint64_t signatures = signed_by_both ? mine.signature ^ other.signature : 0;
+  if (mine.what == other.what && mine.bytes == other.bytes && signatures == 0) return true;
+  const bool same_call = ((mine.what ^ other.what) & kFunction) == 0, same_root = ((mine.what ^ other.what) & kRoot) == 0;
+  if (same_call && what == In::function) return true;
+  const std::string ours = name_of(mine.what), call = "collective number " + std::to_string(mine.number) + " of this communicator";
+  const std::string who = "rank " + std::to_string(rank) + " has called ";
+  if (other.what == kNothing)
+    complaint_ = "rank " + std::to_string(rank) + " has given up, as calls did not fit before: it does not come to " + ours + ", " + call;
+  else if (!same_call) complaint_ = who + name_of(other.what) + " as " + call + ", this one " + ours;
+  else if (!same_root)
+    complaint_ = who + ours + " with root " + std::to_string(static_cast<int>(other.what >> 32)) + ", this one with root " +
+                 std::to_string(static_cast<int>(mine.what >> 32)) + ", as " + call;
+  else if (mine.bytes != other.bytes)
+    complaint_ = who + ours + " with " + std::to_string(other.bytes) + " bytes for each rank, this one with " + std::to_string(mine.bytes) +
+                 ", as " + call;
+  else if (!signed_by_both) complaint_ = who + ours + " with another operation or datatype, as " + call;
+  else
+    complaint_ = who + ours + (signatures >> 32 != 0 ? " with another operation, as " : " with datatypes of another signature, as ") + call;
+  const bool other_types = signed_by_both && signatures >> 32 == 0;
+  error_ = !same_call                  ? MPI_ERR_OTHER
+           : !same_root                ? MPI_ERR_ROOT
+           : mine.bytes != other.bytes ? MPI_ERR_TRUNCATE
+           : other_types               ? MPI_ERR_TYPE
+                                       : MPI_ERR_OP;
+  give_up();
+  return false;
+}
+
+CallLog::Call CallLog::noted(size_t i) const {
+  const Entry& entry = (*calls_)[i];
+  return {entry.number.load(std::memory_order_acquire), entry.what.load(std::memory_order_relaxed),
+          entry.bytes.load(std::memory_order_relaxed), entry.signature.load(std::memory_order_relaxed)};
+}
+
 bool CallLog::compare(int rank, In what) {
   std::array<Call, kKept> theirs, again;
   for (auto* calls : {&theirs, &again}) {
@@ -156,31 +221,41 @@ bool CallLog::compare(int rank, In what) {
     if (answer != Shelf::Answer::here) return answer == Shelf::Answer::none;
   }
   for (size_t i = 0; i < kKept; ++i) {
-    const Entry& entry = (*calls_)[i];
-    const Call mine{entry.number.load(std::memory_order_acquire), entry.what.load(std::memory_order_relaxed),
-                    entry.bytes.load(std::memory_order_relaxed)};
-    const Call& other = theirs[i];
-    if (mine.number == 0 || mine.number != other.number || other != again[i]) continue;
-    if (mine.what == other.what && mine.bytes == other.bytes) continue;
-    const bool same_call = ((mine.what ^ other.what) & kFunction) == 0, same_root = ((mine.what ^ other.what) & kRoot) == 0;
-    if (same_call && what == In::function) continue;
-    const std::string ours = name_of(mine.what), call = "collective number " + std::to_string(mine.number) + " of this communicator";
-    const std::string who = "rank " + std::to_string(rank) + " has called ";
-    if (other.what == kNothing)
-      complaint_ = "rank " + std::to_string(rank) + " has given up, as calls did not fit before: it does not come to " + ours + ", " + call;
-    else if (!same_call) complaint_ = who + name_of(other.what) + " as " + call + ", this one " + ours;
-    else if (!same_root)
-      complaint_ = who + ours + " with root " + std::to_string(static_cast<int>(other.what >> 32)) + ", this one with root " +
-                   std::to_string(static_cast<int>(mine.what >> 32)) + ", as " + call;
-    else if (mine.bytes != other.bytes)
-      complaint_ = who + ours + " with " + std::to_string(other.bytes) + " bytes for each rank, this one with " +
-                   std::to_string(mine.bytes) + ", as " + call;
-    else complaint_ = who + ours + " with another operation or datatype, as " + call;
-    error_ = !same_call ? MPI_ERR_OTHER : !same_root ? MPI_ERR_ROOT : mine.bytes != other.bytes ? MPI_ERR_TRUNCATE : MPI_ERR_OP;
-    give_up();
-    break;
+    const Call mine = noted(i);
+    if (mine.number == 0 || mine.number != theirs[i].number || theirs[i] != again[i]) continue;
+    if (!fits(rank, mine, theirs[i], what)) break;
   }
   return true;
+}
+
+// Asked with one call, looked at with a later one: nobody waits. Each call is looked at while both ranks still have it, unless one is far
+// ahead; the oldest of theirs may be about to be written over.
+void CallLog::watch(uint64_t signature) {
+  constexpr uint64_t kEvery = 6, kSure = kKept - 3;
+  (*calls_)[(number_ + 1) % kKept].number.store(0, std::memory_order_relaxed);
+  (*calls_)[(number_ + 1) % kKept].signature.store(signature, std::memory_order_release);
+  if (comm_.inter || comm_.size == 1 || has_differed()) return;
+  const int next = (comm_.rank + 1) % comm_.size;
+  std::array<Call, kKept> theirs;
+  if (asked_ && shelf().take(this, &theirs, sizeof theirs)) {
+    asked_ = false;
+    uint64_t latest = 0;
+    for (const Call& other : theirs) latest = std::max(latest, other.number);
+    for (size_t i = 0; i < kKept; ++i) {
+      const Call mine = noted(i);
+      if (mine.number == 0 || mine.number != theirs[i].number || mine.number + kSure <= latest) continue;
+      if (!fits(next, mine, theirs[i], In::anything)) return;
+    }
+  }
+  if (!asked_ && number_ % kEvery == 0 && number_ > 0) asked_ = shelf().ask(this, comm_, comm_.job_rank(next));
+}
+
+bool CallLog::differs_at_the_end() {
+  if (comm_.inter || comm_.size == 1 || has_differed()) return false;
+  constexpr int kLooks = 100;
+  for (int look = 0; look < kLooks && !compare((comm_.rank + 1) % comm_.size, In::anything); ++look) {
+  }
+  return has_differed();
 }
 
 }  // namespace portunus::mpi::collectives

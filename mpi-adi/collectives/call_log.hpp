@@ -16,6 +16,7 @@
 
 #include "mpi-adi/collectives/work.hpp"
 #include "mpi-adi/comm/comm.hpp"
+#include "mpi-adi/core/debug.hpp"
 #include "portals/portals4.h"
 
 namespace portunus::mpi::collectives {
@@ -40,7 +41,10 @@ class CallLog {
   CallLog(const CallLog&) = delete;
   CallLog& operator=(const CallLog&) = delete;
 
-  void note(Collective which, Form form, const Key& key) {
+  // `signature`: see Call; 0 where nobody asks for it.
+  void note(Collective which, Form form, const Key& key, uint64_t signature) {
+    if (debug.calls) [[unlikely]]
+      watch(signature);
     Entry& entry = (*calls_)[++number_ % kKept];
     entry.what.store(uint64_t{static_cast<uint32_t>(key.root)} << 32 | uint64_t{static_cast<uint8_t>(which)} << 24 |
                          uint64_t{static_cast<uint8_t>(form)} << 16 | uint64_t{key.type} << 8 | key.op,
@@ -58,6 +62,10 @@ class CallLog {
   // The same where a message had another length than expected: it may be that of another collective. Others answer late where nobody lets
   // them, so it looks more than once.
   [[gnu::cold, gnu::noinline]] bool is_of_another_call();
+  // The last look, once all ranks have made all their calls.
+  bool differs_at_the_end();
+  // Whether all that were asked in the last look have answered, and fit.
+  bool all_fit() const { return all_fit_; }
   bool has_differed() const { return error_ != MPI_SUCCESS; }
   int error_class() const { return error_; }
   const char* complaint() const { return complaint_.c_str(); }
@@ -65,17 +73,22 @@ class CallLog {
  private:
   static constexpr size_t kKept = 16;
   struct Entry {
-    std::atomic<uint64_t> number, what, bytes;
+    std::atomic<uint64_t> number, what, bytes, signature;
   };
-  static_assert(std::atomic<uint64_t>::is_always_lock_free && sizeof(Entry) == 24);
+  static_assert(std::atomic<uint64_t>::is_always_lock_free && sizeof(Entry) == 32);
   using Calls = std::array<Entry, kKept>;
   struct Call {  // as it was read
-    uint64_t number, what, bytes;
+    uint64_t number, what, bytes, signature;
     bool operator==(const Call&) const = default;
   };
 
+  // PTL_DEBUG=calls: the next call's signature, and now and then a look at what the next rank has noted, without waiting for it.
+  [[gnu::cold, gnu::noinline]] void watch(uint64_t signature);
+  Call noted(size_t i) const;
   // False: that rank does not answer now.
   bool compare(int rank, In what);
+  // False: their entry is another call than this rank's. Says so.
+  bool fits(int rank, const Call& mine, const Call& other, In what);
   void give_up();
 
   const Communicator& comm_;
@@ -83,6 +96,8 @@ class CallLog {
   uint64_t number_ = 0;
   int next_;              // rank to look at
   unsigned seconds_ = 0;  // of the wait that is overdue
+  bool all_fit_ = false;  // as of the last look
+  bool asked_ = false;    // for the next rank's calls
   int error_ = MPI_SUCCESS;
   std::string complaint_;
 };

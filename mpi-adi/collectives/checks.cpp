@@ -5,6 +5,7 @@
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/op/op.hpp"
 #include "mpi-adi/types/datatype.hpp"
+#include "mpi-adi/types/signature.hpp"
 
 namespace portunus::mpi::collectives {
 
@@ -55,6 +56,13 @@ int check_buffers(const Call& call, const void* buffer, Counts counts, Counts di
     if (int error = check_memory(call, reinterpret_cast<const void*>(part), counts[i], type)) return error;
   }
   return MPI_SUCCESS;
+}
+
+void note_signature(const Call& call, MPI_Count count, MPI_Datatype type, MPI_Op op) {
+  const UserOp* const own = find_user_op(op);
+  const uint64_t operation = own != nullptr ? 1 + (own->commutes ? 1 : 0) : reinterpret_cast<uintptr_t>(op);
+  const uint64_t types = signature_of(*find_type(type, count), count);
+  call.signature = (op == MPI_OP_NULL ? 0 : operation << 32) | (types ^ types >> 32) % (uint64_t{1} << 32);
 }
 
 int check_op(const Call& call, MPI_Op op, MPI_Datatype type) {

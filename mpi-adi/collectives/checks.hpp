@@ -24,6 +24,12 @@ inline int check_memory(const Call& call, const void* buffer, MPI_Count count, M
     return MPI_SUCCESS;
   return check_readable(call.function, call.comm, buffer, count, *find_type(type, count));
 }
+// What the other ranks' data must have as types, and with what they are combined, if they are.
+[[gnu::cold, gnu::noinline]] void note_signature(const Call& call, MPI_Count count, MPI_Datatype type, MPI_Op op);
+inline void sign(const Call& call, MPI_Count count, MPI_Datatype type, MPI_Op op = MPI_OP_NULL) {
+  if (debug.calls) [[unlikely]]
+    note_signature(call, count, type, op);
+}
 // `counts` and `displacements` for every rank.
 int check_buffers(const Call& call, const void* buffer, Counts counts, Counts displacements, MPI_Datatype type);
 int check_op(const Call& call, MPI_Op op, MPI_Datatype type);

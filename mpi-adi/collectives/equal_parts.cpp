@@ -93,6 +93,7 @@ int bcast(const Call& call, void* buffer, MPI_Count count, MPI_Datatype type, in
   if (int error = check_root(call, root)) return error;
   if (int error = check_buffer(call, buffer, count, type)) return error;
   if (int error = check_memory(call, buffer, count, type)) return error;
+  sign(call, count, type);
   return carry_out<Bcast>(call, Elements(buffer, static_cast<size_t>(count), type), root, call.comm->rank == root);
 }
 
@@ -108,9 +109,11 @@ int gather(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datat
   }
   if (!is_root) {
     const Elements mine(sendbuf, static_cast<size_t>(sendcount), sendtype);
+    sign(call, sendcount, sendtype);
     return carry_out<Movement>(call, GOAL_CALL_GATHER, root, mine.bytes(), mine, Elements());
   }
   if (int error = check_buffer(call, recvbuf, recvcount, recvtype)) return error;
+  sign(call, recvcount, recvtype);
   const size_t count = static_cast<size_t>(recvcount);
   const Elements all(recvbuf, n * count, recvtype), own = all.part(static_cast<ptrdiff_t>(rank * count), count);
   if (sendbuf == MPI_IN_PLACE) return carry_out<MovementInPlace>(call, GOAL_CALL_GATHER, root, own.bytes(), own, all);
@@ -130,10 +133,12 @@ int scatter(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Data
     if (int error = check_buffer(call, recvbuf, recvcount, recvtype)) return error;
   if (!is_root) {
     const Elements mine(recvbuf, static_cast<size_t>(recvcount), recvtype);
+    sign(call, recvcount, recvtype);
     return carry_out<Movement>(call, GOAL_CALL_SCATTER, root, mine.bytes(), Elements(), mine);
   }
   if (int error = check_buffer(call, sendbuf, sendcount, sendtype)) return error;
   if (int error = check_memory(call, sendbuf, call.comm->size * sendcount, sendtype)) return error;
+  sign(call, sendcount, sendtype);
   const Elements all(sendbuf, n * static_cast<size_t>(sendcount), sendtype);
   if (recvbuf == MPI_IN_PLACE) return carry_out<ScatterInPlace>(call, root, all.bytes() / n, all);
   const Elements mine(recvbuf, static_cast<size_t>(recvcount), recvtype);
@@ -147,6 +152,7 @@ int allgather(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Da
   if (call.comm->inter)
     return inter::all(call, {sendbuf, sendtype, sendcount, nullptr, nullptr, nullptr, true}, {recvbuf, recvtype, recvcount});
   if (int error = check_buffer(call, recvbuf, recvcount, recvtype)) return error;
+  sign(call, recvcount, recvtype);
   const size_t n = ranks_of(call), count = static_cast<size_t>(recvcount);
   const Elements all(recvbuf, n * count, recvtype), own = all.part(static_cast<ptrdiff_t>(rank_of(call) * count), count);
   if (sendbuf == MPI_IN_PLACE) return carry_out<MovementInPlace>(call, GOAL_CALL_ALLGATHER, 0, own.bytes(), own, all);
@@ -162,6 +168,7 @@ int alltoall(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Dat
              MPI_Datatype recvtype) {
   if (call.comm->inter) return inter::all(call, {sendbuf, sendtype, sendcount}, {recvbuf, recvtype, recvcount});
   if (int error = check_buffer(call, recvbuf, recvcount, recvtype)) return error;
+  sign(call, recvcount, recvtype);
   const size_t n = ranks_of(call);
   const Elements all(recvbuf, n * static_cast<size_t>(recvcount), recvtype);
   if (sendbuf == MPI_IN_PLACE) return carry_out<MovementInPlace>(call, GOAL_CALL_ALLTOALL, 0, all.bytes() / n, all, all);

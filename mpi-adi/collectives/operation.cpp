@@ -118,8 +118,10 @@ class Operation final : public Attachment {
     adi::conclude(request_, true);
   }
 
-  void overdue(Request& request) override {
-    if (running_ && state_.log.differs() && GOAL_Abandon(running_->started)) adi::conclude(request);
+  bool overdue(Request& request) override {
+    if (!state_.log.differs()) return state_.log.all_fit();
+    if (running_ && GOAL_Abandon(running_->started)) adi::conclude(request);
+    return true;
   }
 
   std::string awaited() const override { return "the others in " + name_; }
@@ -202,7 +204,7 @@ void Step::completed(Request&) {
 int start(const Call& call, std::unique_ptr<Work> work) {
   CallLog& log = state_of(*call.comm).log;
   if (log.has_differed()) return raise_goal(call.function, *call.comm, kDisagreement);
-  log.note(call.which, call.form, work->key);
+  log.note(call.which, call.form, work->key, call.signature);
   Request* request = pool.claim(call.comm, false);
   if (request == nullptr)
     return raise(call.function, call.comm, MPI_ERR_NO_MEM, "%u requests are in use, the most there can be; complete some of them first",

@@ -146,6 +146,7 @@ int check_vectors(const Call& call, const void* sendbuf, void* recvbuf, MPI_Coun
   if (gets)
     if (int error = check_buffer(call, recvbuf, count, type)) return error;
   if (int error = check_op(call, op, type)) return error;
+  sign(call, count, type, op);
   v.from = Elements(v.in_place ? recvbuf : sendbuf, static_cast<size_t>(count), type);
   v.to = gets ? Elements(recvbuf, static_cast<size_t>(count), type) : Elements(nullptr, 0, type);
   return gets && !v.in_place ? check_distinct(call, v.from, v.to) : MPI_SUCCESS;
@@ -212,6 +213,7 @@ int reduce_scatter(const Call& call, const void* sendbuf, void* recvbuf, Counts 
     if (int error = check_memory(call, sendbuf, static_cast<MPI_Count>(total), type)) return error;
   }
   if (int error = check_op(call, op, type)) return error;
+  sign(call, static_cast<MPI_Count>(total), type, op);
   return reduce_parts(call, sendbuf, recvbuf, recvcounts, static_cast<size_t>(recvcounts[call.comm->rank]), total, type, op);
 }
 
@@ -226,6 +228,7 @@ int reduce_scatter_block(const Call& call, const void* sendbuf, void* recvbuf, M
     if (int error = check_memory(call, sendbuf, call.comm->size * recvcount, type)) return error;
   }
   if (int error = check_op(call, op, type)) return error;
+  sign(call, recvcount, type, op);
   const size_t own = static_cast<size_t>(recvcount);
   return reduce_parts(call, sendbuf, recvbuf, nullptr, own, own * static_cast<size_t>(call.comm->size), type, op);
 }

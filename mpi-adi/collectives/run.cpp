@@ -30,7 +30,7 @@ int run(const Call& call, Work& first) {
   State& state = state_of(comm);
   if (state.log.has_differed()) [[unlikely]]
     return raise_goal(call.function, comm, kDisagreement);
-  state.log.note(call.which, call.form, first.key);
+  state.log.note(call.which, call.form, first.key, call.signature);
   adi::enter_wait();
   bool fits = true;  // if not the rest is done all the same: others wait for it
   int code = GOAL_SUCCESS;

@@ -6,6 +6,7 @@
 // Thread: any, one collective per communicator at a time. Source: MPI-5.0, 6.12, 6.13.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -23,6 +24,7 @@ struct Call {
   Form form;
   MPI_Request* request;
   Communicator* comm;
+  mutable uint64_t signature = 0;  // PTL_DEBUG=calls: of what all ranks must have alike; the upper half is the operation's
 };
 
 int run(const Call& call, Work& work);                    // blocking

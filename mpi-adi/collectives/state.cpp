@@ -2,6 +2,7 @@
 #include "mpi-adi/collectives/state.hpp"
 
 #include "mpi-adi/collectives/inter.hpp"
+#include "mpi-adi/collectives/run.hpp"
 #include "mpi-adi/comm/processes.hpp"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/settings.hpp"
@@ -44,6 +45,17 @@ State& state_of(Communicator& comm) {
 }
 
 bool differ(Communicator& comm) { return comm.collectives && comm.collectives->log.differs(); }
+
+bool all_fit(const Communicator& comm) { return !comm.collectives || comm.collectives->log.all_fit(); }
+
+int compare_all(const char* function) {
+  int error = MPI_SUCCESS;
+  communicators.for_each([&](Communicator& comm) {
+    if (error == MPI_SUCCESS && comm.collectives && comm.collectives->log.differs_at_the_end())
+      error = raise_goal(function, comm, kDisagreement);
+  });
+  return error;
+}
 
 void forget(Communicator& comm) {
   delete comm.collectives;

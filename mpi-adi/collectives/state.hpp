@@ -34,6 +34,10 @@ class State {
 State& state_of(Communicator& comm);
 // Whether its ranks' collectives are found not to fit, see CallLog::differs.
 bool differ(Communicator& comm);
+// Whether the last look found that they do, and all that were asked have answered.
+bool all_fit(const Communicator& comm);
+// PTL_DEBUG=calls: the last calls of all communicators, at the end of all ranks. MPI_SUCCESS, or the error that was raised.
+int compare_all(const char* function);
 // Frees what the communicator remembers.
 void forget(Communicator& comm);
 

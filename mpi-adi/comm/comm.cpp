@@ -33,7 +33,7 @@ Communicator* make_communicator(uint16_t context, Group* group, Group* remote_gr
   made->first = peers.first;
   made->peer_ranks = peers.ranks.empty() ? nullptr : peers.ranks.data();
   made->errhandler.store(MPI_ERRORS_ARE_FATAL, std::memory_order_relaxed);
-  if (debug.buffers) made->attention.store(Communicator::kLooked, std::memory_order_relaxed);
+  if (debug.buffers || debug.calls) made->attention.store(Communicator::kLooked, std::memory_order_relaxed);
   if (made->inter) {
     made->local = make_communicator(context, retain(group), nullptr);
     if (made->local == nullptr) {

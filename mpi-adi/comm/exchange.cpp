@@ -36,6 +36,7 @@ Request* start_receive(Communicator& comm, Traffic traffic, int tag, void* bytes
 int finish_receive(Request* request, size_t count) {
   const auto look = [&] {
     if (collectives::differ(*request->comm)) adi::cancel_receive(*request);
+    return collectives::all_fit(*request->comm);
   };
   adi::wait_patiently([&] { return request->done(); }, look,
                       [&](bool again) { adi::long_waits::tell(adi::long_waits::of_request(*request), again); });

@@ -49,8 +49,8 @@ bool has_parted(Communicator& comm) {
 }
 
 void await_parting(Communicator& comm) {
-  adi::wait_patiently([&] { return std::ranges::all_of(comm.partings, [](const Request* request) { return request->done(); }); }, [] {},
-                      [](bool) {});
+  adi::wait_patiently([&] { return std::ranges::all_of(comm.partings, [](const Request* request) { return request->done(); }); },
+                      [] { return true; }, [](bool) {});
   has_parted(comm);
 }
 

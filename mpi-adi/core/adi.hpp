@@ -69,8 +69,10 @@ using client::kBarrierPortal, client::kLogPortal, client::kMessagePortal, client
 const char* start(bool threaded, ptlx_job_t& job);
 // Flushes what was sent and leaves the job.
 void stop();
-// Once, before stop(): returns when all ranks have called it; PTL_FAIL when a rank cannot be reached.
-int last_barrier(bool& all_want);
+// Before stop(): returns when all ranks have called it; PTL_FAIL when a rank cannot be reached. `wishes` becomes what all of them wish:
+// where that is not 0 they do it and meet here once more.
+int last_barrier(uint64_t& wishes);
+constexpr uint64_t kTellLeaks = 1, kCompareCalls = 2;
 // Ends the job.
 [[noreturn]] void abort(int status, const char* message);
 
@@ -274,9 +276,9 @@ bool poll_until(Done&& done) {
 inline void wait(Request& request) {
   if (!request.done()) wait_for(request);
 }
-// Returns when done(). Where that takes long, calls tell() each second, false: the first time, and overdue(), which may complete requests,
-// after 1, 4, 8, 16 ... seconds.
-void wait_patiently(const std::function<bool()>& done, const std::function<void()>& overdue, const std::function<void(bool again)>& tell);
+// Returns when done(). Where that takes long, calls overdue(), which may complete requests, after 1, 4, 8, 16 ... seconds, and each second
+// until it says that nothing is wrong as far as others can know; from then on tell() each second, false: the first time.
+void wait_patiently(const std::function<bool()>& done, const std::function<bool()>& overdue, const std::function<void(bool again)>& tell);
 
 // Held by an operation of several steps, each of which begins when the event that ends the one before is taken. While any is held, threads
 // that wait for something else take events as well (PtlxPollerAdd): other ranks may wait for the next step.

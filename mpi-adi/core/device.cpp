@@ -35,7 +35,7 @@ struct Barrier {
   ptl_handle_md_t md = PTL_INVALID_HANDLE;
   std::array<ptl_handle_ct_t, kMaxRounds> heard{};
   std::array<ptl_process_t, kMaxRounds> from{};
-  // Whether all ranks that a rank has heard of want the ranks to meet once more.
+  // What all ranks that a rank has heard of wish to do before the ranks meet once more.
   std::array<uint64_t, kMaxRounds> said{}, told{};
   ptl_size_t uses = 0;
 };
@@ -194,7 +194,7 @@ void stop() {
   PtlxJobFini();
 }
 
-int last_barrier(bool& all_want) {
+int last_barrier(uint64_t& wishes) {
   ++last.uses;
   for (int round = 0; round < last.rounds; ++round) {
     if (int result = PtlxCTWatch(last.heard[round], last.from[round]); result != PTL_OK) return result;
@@ -202,7 +202,7 @@ int last_barrier(bool& all_want) {
   bool failed = false;  // who misses somebody goes on all the same, lest others miss it, too
   for (int round = 0; round < last.rounds; ++round) {
     const auto place = static_cast<size_t>(round);
-    last.said[place] = all_want;
+    last.said[place] = wishes;
     int result =
         PtlPut(last.md, place * sizeof last.said[0], sizeof last.said[0], PTL_NO_ACK_REQ, process((last.rank + (1 << round)) % last.size),
                kBarrierPortal, static_cast<ptl_match_bits_t>(round), 0, nullptr, 0);
@@ -212,9 +212,9 @@ int last_barrier(bool& all_want) {
       long_waits::tell(long_waits::of_all("the others in MPI_Finalize", world()), true);
     if (result != PTL_OK) return result;
     failed = failed || heard.success < last.uses;
-    all_want = all_want && last.told[place] != 0;
+    wishes &= last.told[place];
   }
-  all_want = all_want && !failed;
+  if (failed) wishes = 0;
   return failed ? PTL_FAIL : PTL_OK;
 }
 

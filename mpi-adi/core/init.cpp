@@ -12,8 +12,10 @@
 #include <thread>
 #include <utility>
 
+#include "mpi-adi/collectives/state.hpp"
 #include "mpi-adi/comm/parting.hpp"
 #include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/debug.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/core/leaks.hpp"
 #include "mpi-adi/core/long_waits.hpp"
@@ -92,17 +94,18 @@ void wake(bool threaded) {
 
 // Own sends first, then everybody's: after the barrier no rank needs anything of this one any more.
 int stop(const char* function) {
-  bool tell_leaks = leaks::wanted();
-  const leaks::Counts left = tell_leaks ? leaks::objects() : leaks::Counts{};
+  uint64_t wishes = (leaks::wanted() ? adi::kTellLeaks : 0) | (debug.calls ? adi::kCompareCalls : 0);
+  const leaks::Counts left = leaks::wanted() ? leaks::objects() : leaks::Counts{};
   io::close_all();
   adi::wait_until([] { return adi::detached_sends() == 0; });
   // Also by those who know that somebody has died: others may not know yet, and would wait for them. Nobody waits for the dead.
   lobby::take_in_all();
   part_from_others();
-  int result = adi::last_barrier(tell_leaks);
-  if (tell_leaks) {
-    leaks::tell(left);
-    result = adi::last_barrier(tell_leaks);
+  int result = adi::last_barrier(wishes), unfit = MPI_SUCCESS;
+  if (wishes != 0) {
+    if (wishes & adi::kTellLeaks) leaks::tell(left);
+    if (wishes & adi::kCompareCalls) unfit = collectives::compare_all(function);
+    result = adi::last_barrier(wishes);
   }
   if (result != PTL_OK && result != PTL_FAIL) return raise_portals(function, nullptr, result);
   close_communicators();
@@ -110,7 +113,7 @@ int stop(const char* function) {
   phase.store(Phase::over, std::memory_order_release);
   lobby::close();
   adi::stop();
-  return MPI_SUCCESS;
+  return unfit;
 }
 
 // Not in a child that was forked and ends.

@@ -137,19 +137,20 @@ void wait_for(Request& request) {
   wait_until([&] { return request.done(); }, look, [&] { long_waits::tell(request); });
 }
 
-void wait_patiently(const std::function<bool()>& done, const std::function<void()>& overdue, const std::function<void(bool again)>& tell) {
-  unsigned seconds = 0;
-  const auto asleep = [&] { tell(++seconds > 1); };
-  if (done() || (device.threaded && !turn.take_unless(done, asleep))) return;
-  while (!done()) {
+void wait_patiently(const std::function<bool()>& done, const std::function<bool()>& overdue, const std::function<void(bool again)>& tell) {
+  if (done() || (device.threaded && !turn.take_unless(done, [] {}))) return;
+  unsigned told = 0;
+  bool is_well = false;
+  for (unsigned seconds = 0; !done();) {
     const Taken taken = take_some(done, kLongAsleep);
     if (taken == Taken::put_off) {
       put_off.run();
-      if (device.threaded && !turn.take_unless(done, asleep)) return;
+      if (device.threaded && !turn.take_unless(done, [] {})) return;
     }
     if (taken != Taken::none) continue;
-    asleep();
-    if (long_waits::is_time_to_look(seconds)) overdue();
+    ++seconds;
+    if (!is_well || long_waits::is_time_to_look(seconds)) is_well = overdue();
+    if (is_well && !done()) tell(told++ > 0);
   }
   if (device.threaded) turn.give_back();
 }

@@ -69,11 +69,10 @@ int look_until_found(const Arguments& given, MPI_Status* status, MPI_Message* me
     const int from = given.peer == MPI_ANY_SOURCE ? MPI_ANY_SOURCE : comm->job_rank(given.peer);
     if (early.failure != 0 && adi::concerned(*comm, from))
       return raise(given.function, comm, MPI_ERR_PROC_ABORTED, "a rank that is waited for has ended, or cannot be reached");
-    if (result == PTL_OK) result = adi::wait_for_count(adi::device.arrived_early, early.success + 1, adi::kLongAsleep, early);
-    if (result == PTL_CT_NONE_REACHED) {
-      adi::long_waits::tell(adi::long_waits::of_message(*comm, given.peer, given.tag), true);
-      continue;
-    }
+    const ptl_size_t more = early.success + 1;
+    if (result == PTL_OK)
+      while ((result = adi::wait_for_count(adi::device.arrived_early, more, adi::kLongAsleep, early)) == PTL_CT_NONE_REACHED)
+        adi::long_waits::tell(adi::long_waits::of_message(*comm, given.peer, given.tag), true);
     if (result != PTL_OK) return raise_portals(given.function, comm, result);
   }
 }

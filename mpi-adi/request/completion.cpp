@@ -73,7 +73,7 @@ bool is_attached_to(const Request& request) { return request.special && request.
 
 void wait(Request& request) {
   if (is_attached_to(request)) [[unlikely]]
-    adi::wait_patiently([&] { return request.ready(); }, [&] { request.attached->overdue(request); },
+    adi::wait_patiently([&] { return request.ready(); }, [&] { return request.attached->overdue(request); },
                         [&](bool again) { adi::long_waits::tell(adi::long_waits::of_request(request), again); });
   else adi::wait_until([&] { return request.ready(); }, [] {}, [&] { adi::long_waits::tell(request); });
 }
@@ -126,9 +126,11 @@ void wait_for_one(int count, const MPI_Request handles[], int& first) {
     return adi::wait_until(
         done, [] {}, [&] { tell(true); });
   const auto overdue = [&] {
-    for_attached([](Request& request) {
-      if (!request.done()) request.attached->overdue(request);
+    bool all_well = true;
+    for_attached([&](Request& request) {
+      if (!request.done() && !request.attached->overdue(request)) all_well = false;
     });
+    return all_well;
   };
   adi::wait_patiently(done, overdue, tell);
 }

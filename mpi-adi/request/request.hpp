@@ -55,8 +55,9 @@ class Attachment {
   virtual bool is_message() const { return false; }
   // What others must come to before it can end, as "the others in MPI_Ibcast"; empty: nobody knows.
   virtual std::string awaited() const { return ""; }
-  // A thread that waits for the request, and holds the turn, has waited for long: may complete it.
-  virtual void overdue(Request&) {}
+  // A thread that waits for the request, and holds the turn, has waited for long: may complete it. False: what may be wrong is not known
+  // yet.
+  virtual bool overdue(Request&) { return true; }
   // Overwrites the status that a completing call gives; answers an error class.
   virtual int query(Request&, MPI_Status*) { return MPI_SUCCESS; }
   // Calls the error handler for what query() answered; returns the code if the handler returns.
