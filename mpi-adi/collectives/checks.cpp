@@ -76,9 +76,11 @@ int refuse_in_place(const Call& call, const char* buffer) {
 
 int check_distinct(const Call& call, const Elements& from, const Elements& to) {
   if (from.bytes() == 0 || to.bytes() == 0) return MPI_SUCCESS;
-  const bool apart = from.contiguous() && to.contiguous() ? from.data() + from.bytes() <= to.data() || to.data() + to.bytes() <= from.data()
-                                                          : from.data() != to.data();  // what has gaps may lie in those of the other
-  if (apart) [[likely]]
+  // What has gaps may lie in those of the other, or, from MPI_BOTTOM on, anywhere.
+  const bool runs = from.contiguous() && to.contiguous();
+  const bool overlap = runs ? from.data() < to.data() + to.bytes() && to.data() < from.data() + from.bytes()
+                            : from.data() == to.data() && from.data() != nullptr && from.type() == to.type();
+  if (!overlap) [[likely]]
     return MPI_SUCCESS;
   return raise(call.function, call.comm, MPI_ERR_BUFFER,
                "the send and the receive buffer overlap; give MPI_IN_PLACE where they are to be the same memory");

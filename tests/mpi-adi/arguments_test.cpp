@@ -325,6 +325,31 @@ const Wrong kWindows[] = {
     WRONG(WIN, MPI_Win_get_attr(no_win, MPI_WIN_BASE, buffer, &flag)),
 };
 
+// Parts that lie in each other's gaps do not overlap, nor do those that types place from MPI_BOTTOM on.
+TEST(Arguments, OfBuffersThatLieBetweenEachOther) {
+  int both[8] = {0, 1, 2, 3, 4, 5, 6, 7}, one = 1, none = 0, places[2][2] = {{0, 2}, {1, 3}};
+  MPI_Datatype even, odd, here, there;
+  MPI_Type_indexed(2, ones, places[0], I, &even);
+  MPI_Type_indexed(2, ones, places[1], I, &odd);
+  MPI_Aint from, to;
+  MPI_Get_address(&both[4], &from);
+  MPI_Get_address(&both[6], &to);
+  MPI_Type_create_hindexed(1, ones, &from, I, &here);
+  MPI_Type_create_hindexed(1, ones, &to, I, &there);
+  for (MPI_Datatype* each : {&even, &odd, &here, &there}) MPI_Type_commit(each);
+  MPI_Comm_set_errhandler(S, MPI_ERRORS_RETURN);
+  EXPECT_EQ(MPI_Alltoallw(both, &one, &none, &even, both, &one, &none, &odd, S), MPI_SUCCESS);
+  EXPECT_TRUE(both[1] == 0 && both[3] == 2);
+  EXPECT_EQ(MPI_Alltoallw(MPI_BOTTOM, &one, &none, &here, MPI_BOTTOM, &one, &none, &there, S), MPI_SUCCESS);
+  EXPECT_EQ(both[6], 4);
+  both[6] = 6;
+  EXPECT_EQ(MPI_Allgather(MPI_BOTTOM, 1, here, MPI_BOTTOM, 1, there, S), MPI_SUCCESS);
+  EXPECT_EQ(both[6], 4);
+  EXPECT_EQ(MPI_Alltoallw(both, &one, &none, &even, both, &one, &none, &even, S), MPI_ERR_BUFFER);
+  MPI_Comm_set_errhandler(S, MPI_ERRORS_ARE_FATAL);
+  for (MPI_Datatype* each : {&even, &odd, &here, &there}) MPI_Type_free(each);
+}
+
 TEST(Arguments, OfMessagesAndRequests) { expect_errors(kMessages); }
 TEST(Arguments, OfCollectives) { expect_errors(kCollectives); }
 TEST(Arguments, OfCommunicatorsAndTheirLike) { expect_errors(kCommunicators); }
