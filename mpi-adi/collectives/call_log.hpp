@@ -52,6 +52,7 @@ class CallLog {
     entry.bytes.store(key.bytes, std::memory_order_relaxed);
     entry.number.store(number_, std::memory_order_release);
   }
+  void take_back() { --number_; }  // the call that was noted last has begun nothing
   // Whether some other rank has noted a call that does not fit this one's; then, and ever after, complaint() says which. Looks at
   // the next few ranks each time, and is slow.
   enum class In : uint8_t { anything, function };

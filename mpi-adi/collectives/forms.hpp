@@ -20,26 +20,26 @@ using Displacement = MPI_Aint;
 }  // namespace portunus::mpi::collectives::wide
 
 // Visible: GCC takes a function in a namespace for another one than that of mpi.h in this respect.
-#define MPI_FORMS_AS(Name, name, suffix, arguments, ...)                                           \
-  _Pragma("GCC visibility push(default)") extern "C" int PMPI_##Name##suffix(__VA_ARGS__) {        \
-    Call call{"MPI_" #Name #suffix, Collective::Name, Form::blocking, nullptr, nullptr};           \
-    if (int error = check_call(call, comm)) return error;                                          \
-    return name arguments;                                                                         \
-  }                                                                                                \
-  MPI_WEAK_NAME(Name##suffix)                                                                      \
-  extern "C" int PMPI_I##name##suffix(__VA_ARGS__, MPI_Request* request) {                         \
-    Call call{"MPI_I" #name #suffix, Collective::Name, Form::nonblocking, request, nullptr};       \
-    if (int error = check_call(call, comm)) return error;                                          \
-    return name arguments;                                                                         \
-  }                                                                                                \
-  MPI_WEAK_NAME(I##name##suffix)                                                                   \
-  extern "C" int PMPI_##Name##_init##suffix(__VA_ARGS__, MPI_Info info, MPI_Request* request) {    \
-    Call call{"MPI_" #Name "_init" #suffix, Collective::Name, Form::persistent, request, nullptr}; \
-    if (int error = check_call(call, comm)) return error;                                          \
-    if (int error = check_info(call.function, call.comm, info)) return error;                      \
-    return name arguments;                                                                         \
-  }                                                                                                \
-  MPI_WEAK_NAME(Name##_init##suffix)                                                               \
+#define MPI_FORMS_AS(Name, name, suffix, arguments, ...)                                            \
+  _Pragma("GCC visibility push(default)") extern "C" int PMPI_##Name##suffix(__VA_ARGS__) try {     \
+    Call call{"MPI_" #Name #suffix, Collective::Name, Form::blocking, nullptr, nullptr};            \
+    if (int error = check_call(call, comm)) return error;                                           \
+    return name arguments;                                                                          \
+  }                                                                                                 \
+  MPI_WEAK_NAME(Name##suffix)                                                                       \
+  extern "C" int PMPI_I##name##suffix(__VA_ARGS__, MPI_Request* request) try {                      \
+    Call call{"MPI_I" #name #suffix, Collective::Name, Form::nonblocking, request, nullptr};        \
+    if (int error = check_call(call, comm)) return error;                                           \
+    return name arguments;                                                                          \
+  }                                                                                                 \
+  MPI_WEAK_NAME(I##name##suffix)                                                                    \
+  extern "C" int PMPI_##Name##_init##suffix(__VA_ARGS__, MPI_Info info, MPI_Request* request) try { \
+    Call call{"MPI_" #Name "_init" #suffix, Collective::Name, Form::persistent, request, nullptr};  \
+    if (int error = check_call(call, comm)) return error;                                           \
+    if (int error = check_info(call.function, call.comm, info)) return error;                       \
+    return name arguments;                                                                          \
+  }                                                                                                 \
+  MPI_WEAK_NAME(Name##_init##suffix)                                                                \
   _Pragma("GCC visibility pop")
 
 // `arguments`: those of `name`, in parentheses; then the parameters, with the communicator last.

@@ -202,20 +202,34 @@ void Step::completed(Request&) {
 }  // namespace
 
 int start(const Call& call, std::unique_ptr<Work> work) {
-  CallLog& log = state_of(*call.comm).log;
-  if (log.has_differed()) return raise_goal(call.function, *call.comm, kDisagreement);
-  log.note(call.which, call.form, work->key, call.signature);
+  State& state = state_of(*call.comm);
+  if (state.log.has_differed()) return raise_goal(call.function, *call.comm, kDisagreement);
+  const Key key = work->key;
   Request* request = pool.claim(call.comm, false);
-  if (request == nullptr)
+  if (request == nullptr) {
     return raise(call.function, call.comm, MPI_ERR_NO_MEM, "%u requests are in use, the most there can be; complete some of them first",
                  kMaxRequests);
-  auto* operation = new Operation(call, std::move(work), *request);
-  request->special = true;
-  request->source = MPI_ANY_SOURCE;
-  request->attached = operation;
-  int error = operation->make();
-  if (error == MPI_SUCCESS && call.form != Form::persistent) error = operation->start(*request);
+  }
+  int error;
+  try {
+    auto* operation = new Operation(call, std::move(work), *request);
+    request->special = true;
+    request->source = MPI_ANY_SOURCE;
+    request->attached = operation;
+    state.log.note(call.which, call.form, key, call.signature);
+    try {
+      error = operation->make();
+      if (error == MPI_SUCCESS && call.form != Form::persistent) error = operation->start(*request);
+    } catch (const std::bad_alloc&) {
+      state.log.take_back();
+      throw;
+    }
+  } catch (const std::bad_alloc&) {
+    pool.release(request);
+    throw;
+  }
   if (error != MPI_SUCCESS) {
+    if (error == MPI_ERR_NO_MEM) state.log.take_back();
     pool.release(request);
     return error;
   }

@@ -1,6 +1,8 @@
 // run.cpp: running the work of a blocking collective, and what may have gone wrong.
 #include "mpi-adi/collectives/run.hpp"
 
+#include <new>
+
 #include "mpi-adi/collectives/state.hpp"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/errors.hpp"
@@ -25,6 +27,21 @@ int raise_goal(const char* function, Communicator& comm, int code) {
   }
 }
 
+namespace {
+
+// GOAL_* codes.
+int run_one(State& state, Work& work) {
+  GOAL_Call what{};
+  const std::byte* out = describe(work, state.packed, what);
+  const int code = state.team() ? GOAL_Call_run(state.team(), &what) : int{GOAL_ERR_NO_SPACE};
+  if (code == GOAL_SUCCESS) [[likely]]
+    work.drain(out);
+  state.packed.drop_large();
+  return code;
+}
+
+}  // namespace
+
 int run(const Call& call, Work& first) {
   Communicator& comm = *call.comm;
   State& state = state_of(comm);
@@ -35,16 +52,18 @@ int run(const Call& call, Work& first) {
   bool fits = true;  // if not the rest is done all the same: others wait for it
   int code = GOAL_SUCCESS;
   for (Work* work = &first; work != nullptr && code == GOAL_SUCCESS; work = work->then.get()) {
-    GOAL_Call what{};
-    const std::byte* out = describe(*work, state.packed, what);
-    code = state.team() ? GOAL_Call_run(state.team(), &what) : int{GOAL_ERR_NO_SPACE};
-    if (code == GOAL_SUCCESS) [[likely]] {
-      work->drain(out);
-    } else if (code == kMismatch) {
+    try {
+      code = run_one(state, *work);
+    } catch (const std::bad_alloc&) {
+      if (work == &first) state.log.take_back();
+      throw;
+    }
+    if (code == GOAL_ERR_NO_SPACE && work == &first) [[unlikely]]
+      state.log.take_back();
+    if (code == kMismatch) [[unlikely]] {
       fits = false;
       code = GOAL_SUCCESS;
     }
-    state.packed.drop_large();
   }
   if (code == GOAL_SUCCESS && fits) [[likely]]
     return MPI_SUCCESS;

@@ -1,6 +1,8 @@
 // state.cpp: opening and closing what a communicator's collectives need.
 #include "mpi-adi/collectives/state.hpp"
 
+#include <new>
+
 #include "mpi-adi/collectives/inter.hpp"
 #include "mpi-adi/collectives/run.hpp"
 #include "mpi-adi/comm/processes.hpp"
@@ -30,7 +32,9 @@ State::State(const Communicator& comm) : log(comm) {
   GOAL_Domain_open(&group, context, &domain_);  // without memory for it: each schedule fails alone
   const auto differs = [](void* its_log, int again) -> int { return static_cast<CallLog*>(its_log)->overdue(again != 0); };
   const unsigned options = comm.inter || !settings.node_collectives ? GOAL_TEAM_NO_MEMORY : 0;
-  GOAL_Team_open(&group, context, options, domain_, differs, &log, &team_);
+  if (GOAL_Team_open(&group, context, options, domain_, differs, &log, &team_) == GOAL_SUCCESS) return;
+  GOAL_Domain_close(&domain_);
+  throw std::bad_alloc();
 }
 
 State::~State() {

@@ -42,8 +42,14 @@ Communicator* make_communicator(uint16_t context, Group* group, Group* remote_gr
       return nullptr;
     }
   }
-  mitigation::born(*made);
+  if (context != kNoContext) mitigation::born(*made);
   return made;
+}
+
+void give_context(Communicator& comm, uint16_t context) {
+  comm.context = context;
+  if (comm.local != nullptr) comm.local->context = context;
+  mitigation::born(comm);
 }
 
 void destroy_communicator(Communicator* comm) {
@@ -100,7 +106,7 @@ int comparison(const Communicator& one, const Communicator& other) {
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Comm_rank(MPI_Comm comm, int* rank) {
+extern "C" int PMPI_Comm_rank(MPI_Comm comm, int* rank) try {
   Communicator* found;
   if (int error = check("MPI_Comm_rank", comm, found, {rank})) return error;
   *rank = found->rank;
@@ -108,7 +114,7 @@ extern "C" int PMPI_Comm_rank(MPI_Comm comm, int* rank) {
 }
 MPI_WEAK_NAME(Comm_rank)
 
-extern "C" int PMPI_Comm_size(MPI_Comm comm, int* size) {
+extern "C" int PMPI_Comm_size(MPI_Comm comm, int* size) try {
   Communicator* found;
   if (int error = check("MPI_Comm_size", comm, found, {size})) return error;
   *size = found->size;
@@ -116,7 +122,7 @@ extern "C" int PMPI_Comm_size(MPI_Comm comm, int* size) {
 }
 MPI_WEAK_NAME(Comm_size)
 
-extern "C" int PMPI_Comm_test_inter(MPI_Comm comm, int* flag) {
+extern "C" int PMPI_Comm_test_inter(MPI_Comm comm, int* flag) try {
   Communicator* found;
   if (int error = check("MPI_Comm_test_inter", comm, found, {flag})) return error;
   *flag = found->inter;
@@ -124,7 +130,7 @@ extern "C" int PMPI_Comm_test_inter(MPI_Comm comm, int* flag) {
 }
 MPI_WEAK_NAME(Comm_test_inter)
 
-extern "C" int PMPI_Comm_remote_size(MPI_Comm comm, int* size) {
+extern "C" int PMPI_Comm_remote_size(MPI_Comm comm, int* size) try {
   static constexpr char kName[] = "MPI_Comm_remote_size";
   Communicator* found;
   if (int error = check(kName, comm, found, {size})) return error;
@@ -134,7 +140,7 @@ extern "C" int PMPI_Comm_remote_size(MPI_Comm comm, int* size) {
 }
 MPI_WEAK_NAME(Comm_remote_size)
 
-extern "C" int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
+extern "C" int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) try {
   Communicator* found;
   if (int error = check("MPI_Comm_group", comm, found, {group})) return error;
   *group = handle_of(retain(found->group));
@@ -142,7 +148,7 @@ extern "C" int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
 }
 MPI_WEAK_NAME(Comm_group)
 
-extern "C" int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
+extern "C" int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) try {
   static constexpr char kName[] = "MPI_Comm_remote_group";
   Communicator* found;
   if (int error = check(kName, comm, found, {group})) return error;
@@ -152,7 +158,7 @@ extern "C" int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
 }
 MPI_WEAK_NAME(Comm_remote_group)
 
-extern "C" int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) {
+extern "C" int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) try {
   static constexpr char kName[] = "MPI_Comm_compare";
   Communicator *one, *other;
   if (int error = check(kName, comm1, one, {result})) return error;
@@ -162,7 +168,7 @@ extern "C" int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) {
 }
 MPI_WEAK_NAME(Comm_compare)
 
-extern "C" int PMPI_Comm_set_name(MPI_Comm comm, const char* comm_name) {
+extern "C" int PMPI_Comm_set_name(MPI_Comm comm, const char* comm_name) try {
   Communicator* found;
   if (int error = check("MPI_Comm_set_name", comm, found, {comm_name})) return error;
   std::snprintf(found->name, sizeof found->name, "%s", comm_name);
@@ -170,7 +176,7 @@ extern "C" int PMPI_Comm_set_name(MPI_Comm comm, const char* comm_name) {
 }
 MPI_WEAK_NAME(Comm_set_name)
 
-extern "C" int PMPI_Comm_get_name(MPI_Comm comm, char* comm_name, int* resultlen) {
+extern "C" int PMPI_Comm_get_name(MPI_Comm comm, char* comm_name, int* resultlen) try {
   static constexpr char kName[] = "MPI_Comm_get_name";
   if (comm == MPI_COMM_NULL && predefined_count != 0 && comm_name != nullptr && resultlen != nullptr) {
     *resultlen = std::snprintf(comm_name, MPI_MAX_OBJECT_NAME, "MPI_COMM_NULL");  // the one call that takes it
@@ -183,7 +189,7 @@ extern "C" int PMPI_Comm_get_name(MPI_Comm comm, char* comm_name, int* resultlen
 }
 MPI_WEAK_NAME(Comm_get_name)
 
-extern "C" int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
+extern "C" int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info) try {
   static constexpr char kName[] = "MPI_Comm_set_info";
   Communicator* found;
   if (int error = check(kName, comm, found, {})) return error;
@@ -193,7 +199,7 @@ extern "C" int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
 }
 MPI_WEAK_NAME(Comm_set_info)
 
-extern "C" int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info* info_used) {
+extern "C" int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info* info_used) try {
   static constexpr char kName[] = "MPI_Comm_get_info";
   Communicator* found;
   if (int error = check(kName, comm, found, {info_used})) return error;

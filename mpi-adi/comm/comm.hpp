@@ -104,6 +104,8 @@ inline MPI_Comm handle_of(const Communicator* comm) {
 
 // Takes over one reference of each group. nullptr: too many communicators are in use; the references stay the caller's.
 Communicator* make_communicator(uint16_t context, Group* group, Group* remote_group);
+// For one that was made without, with kNoContext.
+void give_context(Communicator& comm, uint16_t context);
 // Gives back the groups and the context.
 void destroy_communicator(Communicator* comm);
 

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <mutex>
+#include <new>
+#include <utility>
 
 #include "mpi-adi/comm/parting.hpp"
 #include "mpi-adi/comm/processes.hpp"
@@ -35,7 +37,7 @@ void reap() {
 }  // namespace
 
 AllAnd all_and_of(const Exchange& members) {
-  return [&members](uint64_t* words, size_t count) { return members.all_and(words, count); };
+  return [&members](uint64_t* words, size_t count, int error) { return members.all_and(words, count, error); };
 }
 
 namespace {
@@ -45,9 +47,9 @@ int both_sides_and(Communicator& comm, uint64_t* words, size_t count, int error)
   const Exchange side(*comm.local);
   error = side.all_and(words, count, error);
   if (comm.rank == 0) {
-    std::vector<uint64_t> theirs(count);
+    uint64_t theirs[kMostWords];
     const size_t bytes = count * sizeof *words;
-    const int swapped = swap_bytes(comm, Traffic::groups, 0, words, bytes_to_send(error, bytes), theirs.data(), bytes, 0);
+    const int swapped = swap_bytes(comm, Traffic::groups, 0, words, bytes_to_send(error, bytes), theirs, bytes, 0);
     if (error == MPI_SUCCESS) error = swapped;
     for (size_t i = 0; i < count; ++i) words[i] &= theirs[i];
   }
@@ -62,12 +64,12 @@ int all_and(Communicator& comm, uint64_t* words, size_t count, int error = MPI_S
 }  // namespace
 
 AllAnd all_and_of(Communicator& comm) {
-  return [&comm](uint64_t* words, size_t count) { return all_and(comm, words, count); };
+  return [&comm](uint64_t* words, size_t count, int error) { return all_and(comm, words, count, error); };
 }
 
 int decline(Communicator& comm, int code) {
   ContextOffer none{};
-  all_and(comm, none.data(), none.size(), kFaultElsewhere);
+  all_and(comm, none.data(), none.size(), code == MPI_ERR_NO_MEM ? code : kFaultElsewhere);
   return code;
 }
 
@@ -80,22 +82,31 @@ int raise_creation(const char* function, const Communicator& comm, int error) {
   if (error == MPI_ERR_PROC_ABORTED) return raise(function, &comm, error, "a rank cannot be reached; it has probably ended");
   if (error == kFaultElsewhere) return raise(function, &comm, error, "the arguments of another rank are wrong; see its error");
   return raise(function, &comm, MPI_ERR_NO_MEM,
-               "some rank has too many communicators or groups in use (at most %d communicators); free some first", max_communicators());
+               "some rank has too many communicators or groups in use (at most %d communicators), or no memory; free some first",
+               max_communicators());
 }
 
 int create_in(const char* function, Communicator& parent, const AllAnd& all_and, uint64_t key, Group* group, Group* remote_group,
               Communicator*& made) {
   reap();
-  uint16_t context = 0;
-  int error = group != nullptr ? agree_on_context(all_and, key, context) : MPI_ERR_NO_MEM;
-  made = error == MPI_SUCCESS ? make_communicator(context, group, remote_group) : nullptr;
+  made = group != nullptr ? make_communicator(kNoContext, group, remote_group) : nullptr;
+  int error = MPI_ERR_NO_MEM;
   if (made != nullptr) {
-    replace_errhandler(made->errhandler, parent.errhandler.load(std::memory_order_acquire));
-    if (parent.session_buffer) made->session_buffer = parent.session_buffer;
-    return MPI_SUCCESS;
+    uint16_t context = kNoContext;
+    error = agree_on_context(all_and, key, context);
+    if (error == MPI_SUCCESS) {
+      give_context(*made, context);
+      replace_errhandler(made->errhandler, parent.errhandler.load(std::memory_order_acquire));
+      if (parent.session_buffer) made->session_buffer = parent.session_buffer;
+      return MPI_SUCCESS;
+    }
+    destroy_communicator(std::exchange(made, nullptr));
+  } else {
+    ContextOffer none{};
+    all_and(none.data(), none.size(), error);
+    release(group);
+    release(remote_group);
   }
-  release(group);
-  release(remote_group);
   return raise_creation(function, parent, error);
 }
 
@@ -104,12 +115,13 @@ namespace {
 // Attributes are copied before the context is agreed on, so that a copy function's error leaves nothing behind elsewhere.
 int duplicate(const char* function, Communicator& comm, const Hints* hints, MPI_Comm* result) {
   *result = MPI_COMM_NULL;
+  Hints copied = hints ? *hints : comm.hints;
   Communicator* made;
   Group* remote = comm.inter ? retain(comm.remote_group) : nullptr;
   if (int error = create_in(function, comm, all_and_of(comm), key_of(comm, Traffic::collectives, 0), retain(comm.group), remote, made))
     return error;
   made->topology = comm.topology;
-  made->hints = hints ? *hints : comm.hints;
+  made->hints = std::move(copied);
   if (int error = made->attributes.copy_from(comm.attributes, handle_of(&comm))) {
     made->attributes.clear(handle_of(made));
     destroy_communicator(made);
@@ -142,7 +154,6 @@ Group* group_of(const Group& parent, const std::vector<int>& ranks) {
 
 // The other side's choices, by way of the first ranks.
 int learn_remote(Communicator& comm, const std::vector<Choice>& own, std::vector<Choice>& remote, int error) {
-  remote.resize(static_cast<size_t>(comm.peers));
   const size_t bytes = remote.size() * sizeof remote[0];
   if (comm.rank == 0) {
     const size_t sent = bytes_to_send(error, own.size() * sizeof own[0]);
@@ -157,6 +168,7 @@ int learn_remote(Communicator& comm, const std::vector<Choice>& own, std::vector
 int exchange_choices(Communicator& comm, Choice own, int error, std::vector<Choice>& choices, std::vector<Choice>& remote) {
   Communicator& side = comm.inter ? *comm.local : comm;
   choices.resize(static_cast<size_t>(side.size));
+  if (comm.inter) remote.resize(static_cast<size_t>(comm.peers));
   choices[static_cast<size_t>(side.rank)] = own;
   error = Exchange(side).allgather(choices.data(), sizeof(Choice), error);
   return comm.inter ? learn_remote(comm, choices, remote, error) : error;
@@ -169,14 +181,19 @@ int split(const char* function, Communicator& comm, int color, int key, MPI_Comm
   std::vector<Choice> choices, remote_choices;
   if (int error = exchange_choices(comm, {color, key}, MPI_SUCCESS, choices, remote_choices)) return raise_creation(function, comm, error);
 
-  std::vector<int> mine, theirs;
-  if (color != MPI_UNDEFINED) {
-    mine = select(choices, color);
-    theirs = select(remote_choices, color);
+  bool wanted = false;
+  Group *group = nullptr, *remote = nullptr;
+  try {
+    std::vector<int> mine, theirs;
+    if (color != MPI_UNDEFINED) {
+      mine = select(choices, color);
+      theirs = select(remote_choices, color);
+    }
+    wanted = !mine.empty() && (!comm.inter || !theirs.empty());
+    if (wanted && comm.inter) remote = group_of(*comm.remote_group, theirs);
+    if (!wanted || !comm.inter || remote != nullptr) group = wanted ? group_of(*comm.group, mine) : make_group(std::vector<int>{});
+  } catch (const std::bad_alloc&) {  // without a group the others are told
   }
-  const bool wanted = !mine.empty() && (!comm.inter || !theirs.empty());
-  Group* group = wanted ? group_of(*comm.group, mine) : make_group(std::vector<int>{});
-  Group* remote = wanted && comm.inter ? group_of(*comm.remote_group, theirs) : nullptr;
   Communicator* made;
   if (int failed = create_in(function, comm, all_and_of(comm), key_of(comm, Traffic::collectives, 0), group, remote, made)) return failed;
   if (wanted) *result = handle_of(made);
@@ -262,7 +279,7 @@ bool spans_nodes(const Communicator& comm) {
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
+extern "C" int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) try {
   static constexpr char kName[] = "MPI_Comm_dup";
   Communicator* found;
   if (int error = check(kName, comm, found, {newcomm})) return error;
@@ -270,7 +287,7 @@ extern "C" int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
 }
 MPI_WEAK_NAME(Comm_dup)
 
-extern "C" int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
+extern "C" int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) try {
   static constexpr char kName[] = "MPI_Comm_dup_with_info";
   Communicator* found;
   if (int error = check(kName, comm, found, {newcomm})) return error;
@@ -280,7 +297,7 @@ extern "C" int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* n
 }
 MPI_WEAK_NAME(Comm_dup_with_info)
 
-extern "C" int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
+extern "C" int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) try {
   static constexpr char kName[] = "MPI_Comm_split";
   Communicator* found;
   if (int error = check(kName, comm, found, {newcomm})) return error;
@@ -290,7 +307,7 @@ extern "C" int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newc
 }
 MPI_WEAK_NAME(Comm_split)
 
-extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
+extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) try {
   static constexpr char kName[] = "MPI_Comm_split_type";
   Communicator* found;
   if (int error = check(kName, comm, found, {newcomm})) return error;
@@ -321,7 +338,7 @@ extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_
 }
 MPI_WEAK_NAME(Comm_split_type)
 
-extern "C" int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
+extern "C" int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) try {
   static constexpr char kName[] = "MPI_Comm_create";
   Communicator* parent;
   Group* members;
@@ -336,7 +353,7 @@ extern "C" int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcom
 }
 MPI_WEAK_NAME(Comm_create)
 
-extern "C" int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
+extern "C" int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) try {
   static constexpr char kName[] = "MPI_Comm_create_group";
   Communicator* parent;
   Group* members;
@@ -354,14 +371,14 @@ extern "C" int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, M
 }
 MPI_WEAK_NAME(Comm_create_group)
 
-extern "C" int PMPI_Comm_free(MPI_Comm* comm) {
+extern "C" int PMPI_Comm_free(MPI_Comm* comm) try {
   static constexpr char kName[] = "MPI_Comm_free";
   if (int error = check_results(kName, nullptr, {comm})) return error;
   return free_communicator(kName, comm);
 }
 MPI_WEAK_NAME(Comm_free)
 
-extern "C" int PMPI_Comm_disconnect(MPI_Comm* comm) {
+extern "C" int PMPI_Comm_disconnect(MPI_Comm* comm) try {
   static constexpr char kName[] = "MPI_Comm_disconnect";
   Communicator* found;
   if (int error = check_results(kName, nullptr, {comm})) return error;

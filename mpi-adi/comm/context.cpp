@@ -6,9 +6,12 @@
 #include <mutex>
 
 #include "mpi-adi/comm/comm.hpp"
+#include "mpi-adi/comm/exchange.hpp"
 
 namespace portunus::mpi {
 namespace {
+
+static_assert(std::tuple_size_v<ContextOffer> <= kMostWords);
 
 constexpr size_t kWindow = kContextWindow;
 size_t windows() { return static_cast<size_t>(max_communicators()) / kWindow; }
@@ -83,10 +86,10 @@ bool ContextSearch::settle(bool all_did, uint16_t& context) {
 int agree_on_context(const AllAnd& all_and, uint64_t key, uint16_t& context) {
   ContextSearch search(key);
   for (Offer offer; search.next(offer);) {
-    if (int error = all_and(offer.data(), offer.size())) return error;
+    if (int error = all_and(offer.data(), offer.size(), MPI_SUCCESS)) return error;
     if (!search.choose(offer)) continue;
     uint64_t reserved = search.reserve();
-    const int error = all_and(&reserved, 1);
+    const int error = all_and(&reserved, 1, MPI_SUCCESS);
     if (search.settle(error == MPI_SUCCESS && reserved != 0, context)) return MPI_SUCCESS;
     if (error != MPI_SUCCESS) return error;
   }

@@ -37,8 +37,9 @@ class ContextSearch {
   bool reserved_ = false;
 };
 
-// all_and(words, count): their bitwise and over all who agree, for all of them; MPI_SUCCESS or an error's class.
-using AllAnd = std::function<int(uint64_t*, size_t)>;
+// all_and(words, count, error): their bitwise and over all who agree, for all of them; MPI_SUCCESS or an error's class. `error`: this
+// process has nothing to say, and nobody succeeds.
+using AllAnd = std::function<int(uint64_t*, size_t, int)>;
 
 // Collective over all who agree. MPI_SUCCESS, with the first context reserved here; MPI_ERR_OTHER: all are in use somewhere;
 // any other: all_and's.

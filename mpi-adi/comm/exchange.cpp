@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <new>
 
 #include "mpi-adi/collectives/state.hpp"
 #include "mpi-adi/core/adi.hpp"
@@ -14,6 +16,7 @@ namespace {
 // A message shorter than agreed says that its sender misses somebody, or of whose arguments it has heard.
 int outcome(const Request& request, size_t count) {
   if (!request.failed() && request.receives && request.length == 1 && count > 1) return kFaultElsewhere;
+  if (!request.failed() && request.receives && request.length == 2 && count > 2) return MPI_ERR_NO_MEM;
   return request.failed() || (request.receives && request.length != count) ? MPI_ERR_PROC_ABORTED : MPI_SUCCESS;
 }
 
@@ -85,17 +88,20 @@ int Exchange::both(const void* out, size_t out_count, int to, void* in, size_t i
 int Exchange::allgather(void* records, size_t each, int error) const {
   const size_t n = static_cast<size_t>(size()), place = static_cast<size_t>(me);
   std::byte* all = static_cast<std::byte*>(records);
-  std::vector<std::byte> turned(n * each);  // from this member's record on
-  std::memcpy(turned.data(), all + place * each, each);
+  const std::unique_ptr<std::byte[]> turned(new (std::nothrow) std::byte[n * each]);  // from this member's record on
+  if (!turned && error == MPI_SUCCESS) error = MPI_ERR_NO_MEM;
+  if (error == MPI_SUCCESS) std::memcpy(turned.get(), all + place * each, each);
   for (size_t distance = 1; distance < n; distance *= 2) {
     const size_t count = std::min(distance, n - distance) * each;
     const int to = static_cast<int>((place + n - distance) % n), from = static_cast<int>((place + distance) % n);
-    const int now = both(turned.data(), bytes_to_send(error, count), to, turned.data() + distance * each, count, from);
+    std::byte other[2];  // what is enough to tell the others
+    const int now = turned ? both(turned.get(), bytes_to_send(error, count), to, turned.get() + distance * each, count, from)
+                           : both(other, bytes_to_send(error, count), to, other, 0, from);
     if (error == MPI_SUCCESS) error = now;
   }
   if (error != MPI_SUCCESS) return error;
-  std::memcpy(all + place * each, turned.data(), (n - place) * each);
-  std::memcpy(all, turned.data() + (n - place) * each, place * each);
+  std::memcpy(all + place * each, turned.get(), (n - place) * each);
+  std::memcpy(all, turned.get() + (n - place) * each, place * each);
   return MPI_SUCCESS;
 }
 
@@ -117,7 +123,7 @@ int Exchange::broadcast(void* bytes, size_t count, int root, int error) const {
 }
 
 int Exchange::all_and(uint64_t* words, size_t count, int error) const {
-  std::vector<uint64_t> theirs(count);
+  uint64_t theirs[kMostWords];
   const size_t bytes = count * sizeof *words;
   for (int bit = 1; bit < size(); bit <<= 1) {
     if (me & bit) {
@@ -126,7 +132,7 @@ int Exchange::all_and(uint64_t* words, size_t count, int error) const {
       break;
     }
     if (me + bit >= size()) continue;
-    const int received = receive_bytes(comm, traffic, tag, theirs.data(), bytes, rank_of(me + bit));
+    const int received = receive_bytes(comm, traffic, tag, theirs, bytes, rank_of(me + bit));
     if (error == MPI_SUCCESS) error = received;
     for (size_t i = 0; i < count; ++i) words[i] &= theirs[i];
   }

@@ -4,7 +4,8 @@
 // Thread: any; exchanges at one time differ in communicator, traffic or tag.
 // Invariants: functions return MPI_SUCCESS or a class of errors, and call no error handler. Who misses a member, or heard
 // from somebody who does, goes on with empty messages, so that nobody waits for ever and all learn of it. Whose arguments are wrong
-// takes part with kFaultElsewhere, which the others learn by messages of one byte.
+// takes part with kFaultElsewhere, and who lacks memory with MPI_ERR_NO_MEM, which the others learn by messages of one and of two bytes.
+// No function throws, or needs memory to tell the others so.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,10 @@ int swap_bytes(Communicator& comm, Traffic traffic, int tag, const void* out, si
 
 constexpr int kFaultElsewhere = MPI_ERR_ARG;
 // The length of a message of `count` bytes tells its receiver what `error` is.
-inline size_t bytes_to_send(int error, size_t count) { return error == MPI_SUCCESS ? count : error == kFaultElsewhere ? 1 : 0; }
+inline size_t bytes_to_send(int error, size_t count) {
+  return error == MPI_SUCCESS ? count : error == kFaultElsewhere ? 1 : error == MPI_ERR_NO_MEM ? 2 : 0;
+}
+constexpr size_t kMostWords = 4;
 
 struct Exchange {
   Communicator& comm;  // an intracommunicator
@@ -44,7 +48,7 @@ struct Exchange {
   // `error`: this process, or the root, has nothing to tell, and nobody succeeds.
   int allgather(void* records, size_t each, int error = MPI_SUCCESS) const;
   int broadcast(void* bytes, size_t count, int root, int error = MPI_SUCCESS) const;
-  int all_and(uint64_t* words, size_t count, int error = MPI_SUCCESS) const;
+  int all_and(uint64_t* words, size_t count, int error = MPI_SUCCESS) const;  // kMostWords at most
 
  private:
   int both(const void* out, size_t out_count, int to, void* in, size_t in_count, int from) const;

@@ -119,7 +119,7 @@ std::vector<int> filter(const Group& one, Keep&& keep) {
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Group_size(MPI_Group group, int* size) {
+extern "C" int PMPI_Group_size(MPI_Group group, int* size) try {
   Group* found;
   if (int error = check("MPI_Group_size", group, found, {size})) return error;
   *size = found->size;
@@ -127,7 +127,7 @@ extern "C" int PMPI_Group_size(MPI_Group group, int* size) {
 }
 MPI_WEAK_NAME(Group_size)
 
-extern "C" int PMPI_Group_rank(MPI_Group group, int* rank) {
+extern "C" int PMPI_Group_rank(MPI_Group group, int* rank) try {
   Group* found;
   if (int error = check("MPI_Group_rank", group, found, {rank})) return error;
   *rank = found->rank;
@@ -135,7 +135,7 @@ extern "C" int PMPI_Group_rank(MPI_Group group, int* rank) {
 }
 MPI_WEAK_NAME(Group_rank)
 
-extern "C" int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_Group group2, int ranks2[]) {
+extern "C" int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_Group group2, int ranks2[]) try {
   static constexpr char kName[] = "MPI_Group_translate_ranks";
   Group *from, *to;
   if (int error = check_two(kName, group1, group2, from, to, kName)) return error;
@@ -155,7 +155,7 @@ extern "C" int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ran
 }
 MPI_WEAK_NAME(Group_translate_ranks)
 
-extern "C" int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int* result) {
+extern "C" int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int* result) try {
   Group *one, *other;
   if (int error = check_two("MPI_Group_compare", group1, group2, one, other, result)) return error;
   *result = compare(*one, *other);
@@ -163,7 +163,7 @@ extern "C" int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int* resul
 }
 MPI_WEAK_NAME(Group_compare)
 
-extern "C" int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
+extern "C" int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) try {
   static constexpr char kName[] = "MPI_Group_union";
   Group *one, *other;
   if (int error = check_two(kName, group1, group2, one, other, newgroup)) return error;
@@ -175,7 +175,7 @@ extern "C" int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group* n
 }
 MPI_WEAK_NAME(Group_union)
 
-extern "C" int PMPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
+extern "C" int PMPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) try {
   static constexpr char kName[] = "MPI_Group_intersection";
   Group *one, *other;
   if (int error = check_two(kName, group1, group2, one, other, newgroup)) return error;
@@ -184,7 +184,7 @@ extern "C" int PMPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_G
 }
 MPI_WEAK_NAME(Group_intersection)
 
-extern "C" int PMPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
+extern "C" int PMPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) try {
   static constexpr char kName[] = "MPI_Group_difference";
   Group *one, *other;
   if (int error = check_two(kName, group1, group2, one, other, newgroup)) return error;
@@ -193,7 +193,7 @@ extern "C" int PMPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Gro
 }
 MPI_WEAK_NAME(Group_difference)
 
-extern "C" int PMPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group* newgroup) {
+extern "C" int PMPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group* newgroup) try {
   static constexpr char kName[] = "MPI_Group_incl";
   Group* found;
   if (int error = check(kName, group, found, {newgroup})) return error;
@@ -202,7 +202,7 @@ extern "C" int PMPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Gr
 }
 MPI_WEAK_NAME(Group_incl)
 
-extern "C" int PMPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Group* newgroup) {
+extern "C" int PMPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Group* newgroup) try {
   static constexpr char kName[] = "MPI_Group_excl";
   Group* found;
   if (int error = check(kName, group, found, {newgroup})) return error;
@@ -211,7 +211,7 @@ extern "C" int PMPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Gr
 }
 MPI_WEAK_NAME(Group_excl)
 
-extern "C" int PMPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MPI_Group* newgroup) {
+extern "C" int PMPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MPI_Group* newgroup) try {
   static constexpr char kName[] = "MPI_Group_range_incl";
   Group* found;
   std::vector<int> ranks;
@@ -222,7 +222,7 @@ extern "C" int PMPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MP
 }
 MPI_WEAK_NAME(Group_range_incl)
 
-extern "C" int PMPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_Group* newgroup) {
+extern "C" int PMPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_Group* newgroup) try {
   static constexpr char kName[] = "MPI_Group_range_excl";
   Group* found;
   std::vector<int> ranks;
@@ -233,7 +233,7 @@ extern "C" int PMPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MP
 }
 MPI_WEAK_NAME(Group_range_excl)
 
-extern "C" int PMPI_Group_free(MPI_Group* group) {
+extern "C" int PMPI_Group_free(MPI_Group* group) try {
   static constexpr char kName[] = "MPI_Group_free";
   Group* found;
   if (int error = check_results(kName, nullptr, {group})) return error;

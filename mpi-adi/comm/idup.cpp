@@ -6,6 +6,7 @@
 // Thread: the call; then the holder of the turn.
 // Source: MPI-5.0, 7.4.2; Hensgen, Finkel, Manber 1988 (dissemination).
 #include <algorithm>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -47,6 +48,7 @@ class Duplication final : public Attachment {
    public:
     explicit Arrival(Duplication& of) : of_(of) {}
     void completed(Request& request) override { of_.arrived(request.failure == PTL_NI_OK && request.length == sizeof of_.theirs_); }
+    void released() override {}
 
    private:
     Duplication& of_;
@@ -61,7 +63,7 @@ class Duplication final : public Attachment {
     const auto source = static_cast<int>((me_ + n - distance_) % n);
     Request* arrival = pool.claim(&parent_, true);
     if (arrival == nullptr) return end(MPI_ERR_NO_MEM);
-    arrival->attached = new Arrival(*this);
+    arrival->attached = &arrival_;
     arrival->special = true;
     arrival->state.store(State::detached, std::memory_order_relaxed);
     adi::send_copied(words_.data(), failed_ ? 0 : sizeof words_, to, match_bits(context, static_cast<int>(me_), tag_));
@@ -81,7 +83,7 @@ class Duplication final : public Attachment {
     distance_ = 1;
     if (confirming_) {
       confirming_ = false;
-      if (search_.settle(words_[0] != 0, made_->context)) return end(MPI_SUCCESS);
+      if (search_.settle(words_[0] != 0, context_)) return end(MPI_SUCCESS);
     } else if (search_.choose(words_)) {
       confirming_ = true;
       words_[0] = search_.reserve();
@@ -91,7 +93,7 @@ class Duplication final : public Attachment {
   }
   void end(int error) {
     if (error == MPI_SUCCESS) {
-      if (made_->local != nullptr) made_->local->context = made_->context;
+      give_context(*made_, context_);
       *place_ = handle_of(made_);
     } else {
       destroy_communicator(made_);
@@ -109,9 +111,11 @@ class Duplication final : public Attachment {
   int tag_;
   ContextSearch search_;
   ContextOffer words_{}, theirs_{};
+  uint16_t context_ = kNoContext;
   size_t distance_ = 1;
   bool confirming_ = false, failed_ = false;
   adi::PendingSteps steps_;
+  Arrival arrival_{*this};  // of one round after the other
 };
 
 int idup(const char* function, MPI_Comm comm, const Hints* hints, MPI_Comm* newcomm, MPI_Request* request) {
@@ -129,17 +133,26 @@ int idup(const char* function, MPI_Comm comm, const Hints* hints, MPI_Comm* newc
     destroy_communicator(made);
     return raise(function, parent, MPI_ERR_NO_MEM, "too many requests are in use; complete some of them first");
   }
-  replace_errhandler(made->errhandler, parent->errhandler.load(std::memory_order_acquire));
-  made->topology = parent->topology;
-  made->session_buffer = parent->session_buffer;
-  made->hints = hints ? *hints : parent->hints;
-  if (int error = made->attributes.copy_from(parent->attributes, comm)) {
+  const auto forget = [&] {
     made->attributes.clear(handle_of(made));
     destroy_communicator(made);
     pool.release(whole);
-    return raise(function, parent, error, "an attribute's copy function failed");
+  };
+  Duplication* duplication;
+  try {
+    replace_errhandler(made->errhandler, parent->errhandler.load(std::memory_order_acquire));
+    made->topology = parent->topology;
+    made->session_buffer = parent->session_buffer;
+    made->hints = hints ? *hints : parent->hints;
+    if (int error = made->attributes.copy_from(parent->attributes, comm)) {
+      forget();
+      return raise(function, parent, error, "an attribute's copy function failed");
+    }
+    duplication = new Duplication(*whole, *parent, made, newcomm);
+  } catch (const std::bad_alloc&) {
+    forget();
+    throw;
   }
-  auto* duplication = new Duplication(*whole, *parent, made, newcomm);
   whole->attached = duplication;
   whole->special = true;
   *request = handle_of(whole);
@@ -152,12 +165,12 @@ int idup(const char* function, MPI_Comm comm, const Hints* hints, MPI_Comm* newc
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
+extern "C" int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) try {
   return idup("MPI_Comm_idup", comm, nullptr, newcomm, request);
 }
 MPI_WEAK_NAME(Comm_idup)
 
-extern "C" int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
+extern "C" int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) try {
   static constexpr char kName[] = "MPI_Comm_idup_with_info";
   Communicator* found;
   if (int error = check(kName, comm, found, {})) return error;

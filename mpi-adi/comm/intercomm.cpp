@@ -78,16 +78,17 @@ int connect(const char* function, const Bridge& bridge, MPI_Comm* result) {
   std::vector<int> remote;
   int met = MPI_SUCCESS;
   if (int error = learn_members(bridge, remote, met)) return raise_creation(function, local, error);
-  const AllAnd all_and = [&](uint64_t* words, size_t count) {
-    if (int error = Exchange(local).all_and(words, count)) return error;
-    std::vector<uint64_t> theirs(count);
-    const int error = bridge.swap(words, count * sizeof *words, theirs.data(), count * sizeof *words);
+  const AllAnd all_and = [&](uint64_t* words, size_t count, int missing) {
+    const int here = Exchange(local).all_and(words, count, missing);  // if not, the other side hears of it
+    uint64_t theirs[kMostWords];
+    const size_t bytes = count * sizeof *words;
+    const int error = bridge.swap(words, bytes_to_send(here, bytes), theirs, bytes);
     for (size_t i = 0; i < count; ++i) words[i] &= theirs[i];
-    return error;
+    return here != MPI_SUCCESS ? here : error;
   };
   // Nobody speaks to the other side's members before all have met all: strangers are not heard.
   uint64_t all_met = met == MPI_SUCCESS;
-  if (int error = all_and(&all_met, 1)) return raise_creation(function, local, error);
+  if (int error = all_and(&all_met, 1, MPI_SUCCESS)) return raise_creation(function, local, error);
   if (all_met == 0)
     return raise(function, &local, MPI_ERR_OTHER, "some process cannot reach one of the other side's, or knows too many already");
   if (!disjoint(*local.group, remote)) return raise(function, &local, MPI_ERR_COMM, "a process is on both sides of the intercommunicator");
@@ -97,7 +98,7 @@ int connect(const char* function, const Bridge& bridge, MPI_Comm* result) {
                        static_cast<uint32_t>(bridge.tag);
   Communicator* made;
   Group* remote_group = make_group(std::move(remote));
-  Group* group = remote_group != nullptr ? retain(local.group) : nullptr;
+  Group* group = remote_group != nullptr ? retain(local.group) : nullptr;  // without it the others are told
   if (int error = create_in(function, local, all_and, key, group, remote_group, made)) return error;
   *result = handle_of(made);
   return MPI_SUCCESS;
@@ -130,7 +131,7 @@ int local_first(Communicator& comm, int high, bool& first) {
 using namespace portunus::mpi;
 
 extern "C" int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag,
-                                     MPI_Comm* newintercomm) {
+                                     MPI_Comm* newintercomm) try {
   static constexpr char kName[] = "MPI_Intercomm_create";
   Communicator *local, *peer = nullptr;
   if (int error = check(kName, local_comm, local, {newintercomm})) return error;
@@ -143,7 +144,7 @@ extern "C" int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_
 }
 MPI_WEAK_NAME(Intercomm_create)
 
-extern "C" int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
+extern "C" int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) try {
   static constexpr char kName[] = "MPI_Intercomm_merge";
   Communicator* comm;
   if (int error = check(kName, intercomm, comm, {newintracomm})) return error;

@@ -95,42 +95,44 @@ int erase(const char* function, MPI_Comm comm, int keyval) {
 using namespace portunus::mpi;
 
 extern "C" int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function* comm_copy_attr_fn, MPI_Comm_delete_attr_function* comm_delete_attr_fn,
-                                       int* comm_keyval, void* extra_state) {
+                                       int* comm_keyval, void* extra_state) try {
   return create_keyval("MPI_Comm_create_keyval", comm_copy_attr_fn, comm_delete_attr_fn, comm_keyval, extra_state);
 }
 MPI_WEAK_NAME(Comm_create_keyval)
 
-extern "C" int PMPI_Keyval_create(MPI_Copy_function* copy_fn, MPI_Delete_function* delete_fn, int* keyval, void* extra_state) {
+extern "C" int PMPI_Keyval_create(MPI_Copy_function* copy_fn, MPI_Delete_function* delete_fn, int* keyval, void* extra_state) try {
   return create_keyval("MPI_Keyval_create", copy_fn, delete_fn, keyval, extra_state);
 }
 MPI_WEAK_NAME(Keyval_create)
 
-extern "C" int PMPI_Comm_free_keyval(int* comm_keyval) { return free_keyval("MPI_Comm_free_keyval", comm_keyval); }
+extern "C" int PMPI_Comm_free_keyval(int* comm_keyval) try { return free_keyval("MPI_Comm_free_keyval", comm_keyval); }
 MPI_WEAK_NAME(Comm_free_keyval)
 
-extern "C" int PMPI_Keyval_free(int* keyval) { return free_keyval("MPI_Keyval_free", keyval); }
+extern "C" int PMPI_Keyval_free(int* keyval) try { return free_keyval("MPI_Keyval_free", keyval); }
 MPI_WEAK_NAME(Keyval_free)
 
-extern "C" int PMPI_Comm_set_attr(MPI_Comm comm, int comm_keyval, void* attribute_val) {
+extern "C" int PMPI_Comm_set_attr(MPI_Comm comm, int comm_keyval, void* attribute_val) try {
   return set("MPI_Comm_set_attr", comm, comm_keyval, attribute_val);
 }
 MPI_WEAK_NAME(Comm_set_attr)
 
-extern "C" int PMPI_Attr_put(MPI_Comm comm, int keyval, void* attribute_val) { return set("MPI_Attr_put", comm, keyval, attribute_val); }
+extern "C" int PMPI_Attr_put(MPI_Comm comm, int keyval, void* attribute_val) try {
+  return set("MPI_Attr_put", comm, keyval, attribute_val);
+}
 MPI_WEAK_NAME(Attr_put)
 
-extern "C" int PMPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void* attribute_val, int* flag) {
+extern "C" int PMPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void* attribute_val, int* flag) try {
   return get("MPI_Comm_get_attr", comm, comm_keyval, attribute_val, flag);
 }
 MPI_WEAK_NAME(Comm_get_attr)
 
-extern "C" int PMPI_Attr_get(MPI_Comm comm, int keyval, void* attribute_val, int* flag) {
+extern "C" int PMPI_Attr_get(MPI_Comm comm, int keyval, void* attribute_val, int* flag) try {
   return get("MPI_Attr_get", comm, keyval, attribute_val, flag);
 }
 MPI_WEAK_NAME(Attr_get)
 
-extern "C" int PMPI_Comm_delete_attr(MPI_Comm comm, int comm_keyval) { return erase("MPI_Comm_delete_attr", comm, comm_keyval); }
+extern "C" int PMPI_Comm_delete_attr(MPI_Comm comm, int comm_keyval) try { return erase("MPI_Comm_delete_attr", comm, comm_keyval); }
 MPI_WEAK_NAME(Comm_delete_attr)
 
-extern "C" int PMPI_Attr_delete(MPI_Comm comm, int keyval) { return erase("MPI_Attr_delete", comm, keyval); }
+extern "C" int PMPI_Attr_delete(MPI_Comm comm, int keyval) try { return erase("MPI_Attr_delete", comm, keyval); }
 MPI_WEAK_NAME(Attr_delete)

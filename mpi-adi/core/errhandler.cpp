@@ -49,7 +49,7 @@ MPI_Errhandler share_errhandler(const std::atomic<MPI_Errhandler>& place) { retu
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function* function, MPI_Errhandler* errhandler) {
+extern "C" int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function* function, MPI_Errhandler* errhandler) try {
   static constexpr char kName[] = "MPI_Comm_create_errhandler";
   if (int error = check_results(kName, nullptr, {reinterpret_cast<const void*>(function), errhandler})) return error;
   ErrorHandler* made;
@@ -60,7 +60,7 @@ extern "C" int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function* functio
 }
 MPI_WEAK_NAME(Comm_create_errhandler)
 
-extern "C" int PMPI_Errhandler_free(MPI_Errhandler* errhandler) {
+extern "C" int PMPI_Errhandler_free(MPI_Errhandler* errhandler) try {
   static constexpr char kName[] = "MPI_Errhandler_free";
   if (int error = check_results(kName, nullptr, {errhandler})) return error;
   if (find_errhandler(*errhandler) == nullptr && !is_predefined(*errhandler))
@@ -71,7 +71,7 @@ extern "C" int PMPI_Errhandler_free(MPI_Errhandler* errhandler) {
 }
 MPI_WEAK_NAME(Errhandler_free)
 
-extern "C" int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler) {
+extern "C" int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler) try {
   static constexpr char kName[] = "MPI_Comm_set_errhandler";
   Communicator* found;
   if (int error = check(kName, comm, found, {})) return error;
@@ -83,7 +83,7 @@ extern "C" int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler
 }
 MPI_WEAK_NAME(Comm_set_errhandler)
 
-extern "C" int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* errhandler) {
+extern "C" int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* errhandler) try {
   Communicator* found;
   if (int error = check("MPI_Comm_get_errhandler", comm, found, {errhandler})) return error;
   *errhandler = share_errhandler(found->errhandler);
@@ -91,7 +91,7 @@ extern "C" int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* errhandle
 }
 MPI_WEAK_NAME(Comm_get_errhandler)
 
-extern "C" int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode) {
+extern "C" int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode) try {
   static constexpr char kName[] = "MPI_Comm_call_errhandler";
   Communicator* found;
   if (int error = check(kName, comm, found, {})) return error;

@@ -195,7 +195,7 @@ int set_text(const char* function, int code, const char* text) {
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Error_class(int errorcode, int* errorclass) {
+extern "C" int PMPI_Error_class(int errorcode, int* errorclass) try {
   static constexpr char kName[] = "MPI_Error_class";
   if (int error = check_results(kName, nullptr, {errorclass})) return error;
   const int found = class_of(errorcode);
@@ -205,7 +205,7 @@ extern "C" int PMPI_Error_class(int errorcode, int* errorclass) {
 }
 MPI_WEAK_NAME(Error_class)
 
-extern "C" int PMPI_Error_string(int errorcode, char* string, int* resultlen) {
+extern "C" int PMPI_Error_string(int errorcode, char* string, int* resultlen) try {
   static constexpr char kName[] = "MPI_Error_string";
   if (int error = check_results(kName, nullptr, {string, resultlen})) return error;
   if (class_of(errorcode) < 0) return raise_no_code(kName, errorcode);
@@ -214,14 +214,14 @@ extern "C" int PMPI_Error_string(int errorcode, char* string, int* resultlen) {
 }
 MPI_WEAK_NAME(Error_string)
 
-extern "C" int PMPI_Add_error_class(int* errorclass) {
+extern "C" int PMPI_Add_error_class(int* errorclass) try {
   if (int error = check_results("MPI_Add_error_class", nullptr, {errorclass})) return error;
   *errorclass = add(-1);
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Add_error_class)
 
-extern "C" int PMPI_Add_error_code(int errorclass, int* errorcode) {
+extern "C" int PMPI_Add_error_code(int errorclass, int* errorcode) try {
   static constexpr char kName[] = "MPI_Add_error_code";
   if (int error = check_results(kName, nullptr, {errorcode})) return error;
   if (class_of(errorclass) != errorclass) return raise(kName, nullptr, MPI_ERR_ARG, "%d is no error class", errorclass);
@@ -230,18 +230,18 @@ extern "C" int PMPI_Add_error_code(int errorclass, int* errorcode) {
 }
 MPI_WEAK_NAME(Add_error_code)
 
-extern "C" int PMPI_Add_error_string(int errorcode, const char* string) {
+extern "C" int PMPI_Add_error_string(int errorcode, const char* string) try {
   static constexpr char kName[] = "MPI_Add_error_string";
   if (int error = check_results(kName, nullptr, {string})) return error;
   return set_text(kName, errorcode, string);
 }
 MPI_WEAK_NAME(Add_error_string)
 
-extern "C" int PMPI_Remove_error_class(int errorclass) { return remove("MPI_Remove_error_class", errorclass, true); }
+extern "C" int PMPI_Remove_error_class(int errorclass) try { return remove("MPI_Remove_error_class", errorclass, true); }
 MPI_WEAK_NAME(Remove_error_class)
 
-extern "C" int PMPI_Remove_error_code(int errorcode) { return remove("MPI_Remove_error_code", errorcode, false); }
+extern "C" int PMPI_Remove_error_code(int errorcode) try { return remove("MPI_Remove_error_code", errorcode, false); }
 MPI_WEAK_NAME(Remove_error_code)
 
-extern "C" int PMPI_Remove_error_string(int errorcode) { return set_text("MPI_Remove_error_string", errorcode, ""); }
+extern "C" int PMPI_Remove_error_string(int errorcode) try { return set_text("MPI_Remove_error_string", errorcode, ""); }
 MPI_WEAK_NAME(Remove_error_string)

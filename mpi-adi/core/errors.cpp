@@ -10,6 +10,7 @@
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/error_codes.hpp"
 #include "mpi-adi/core/init.hpp"
+#include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/mpi-ext.h"
 
 namespace portunus::mpi {
@@ -157,6 +158,11 @@ int raise_portals(const char* function, const Communicator* comm, int ptl_error)
     return raise(function, comm, MPI_ERR_NO_MEM, "too many operations are pending; complete some of them first");
   if (ptl_error == PTL_ARG_INVALID) return raise(function, comm, MPI_ERR_COUNT, "the message is longer than the network interface permits");
   return raise(function, comm, MPI_ERR_OTHER, "the network failed (error %d)", ptl_error);
+}
+
+int raise_no_memory(const char* function, MPI_Comm handle) {
+  if (std::strncmp(function, "MPI_T_", 6) == 0) return MPI_T_ERR_MEMORY;
+  return raise(function, find_communicator(handle), MPI_ERR_NO_MEM, "%s", kNoMemory);
 }
 
 int raise_revoked(const char* function, const Communicator& comm) {

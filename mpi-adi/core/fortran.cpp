@@ -97,24 +97,24 @@ void release_kinds() {
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Type_create_f90_integer(int r, MPI_Datatype* newtype) {
+extern "C" int PMPI_Type_create_f90_integer(int r, MPI_Datatype* newtype) try {
   return give_kind("MPI_Type_create_f90_integer", MPI_COMBINER_F90_INTEGER, {r}, integer_kind(r), newtype);
 }
 MPI_WEAK_NAME(Type_create_f90_integer)
 
-extern "C" int PMPI_Type_create_f90_real(int p, int r, MPI_Datatype* newtype) {
+extern "C" int PMPI_Type_create_f90_real(int p, int r, MPI_Datatype* newtype) try {
   const MPI_Datatype base = real_kind(p, r, {MPI_REAL4, MPI_REAL8, MPI_LONG_DOUBLE, MPI_REAL16});
   return give_kind("MPI_Type_create_f90_real", MPI_COMBINER_F90_REAL, {p, r}, base, newtype);
 }
 MPI_WEAK_NAME(Type_create_f90_real)
 
-extern "C" int PMPI_Type_create_f90_complex(int p, int r, MPI_Datatype* newtype) {
+extern "C" int PMPI_Type_create_f90_complex(int p, int r, MPI_Datatype* newtype) try {
   const MPI_Datatype base = real_kind(p, r, {MPI_COMPLEX8, MPI_COMPLEX16, MPI_C_LONG_DOUBLE_COMPLEX, MPI_COMPLEX32});
   return give_kind("MPI_Type_create_f90_complex", MPI_COMBINER_F90_COMPLEX, {p, r}, base, newtype);
 }
 MPI_WEAK_NAME(Type_create_f90_complex)
 
-extern "C" int PMPI_Abi_set_fortran_info(MPI_Info info) {
+extern "C" int PMPI_Abi_set_fortran_info(MPI_Info info) try {
   static constexpr char kName[] = "MPI_Abi_set_fortran_info";
   if (info == MPI_INFO_NULL || find_info(info) == nullptr)
     return raise(kName, nullptr, MPI_ERR_INFO, "%p is no info", static_cast<void*>(info));
@@ -136,7 +136,7 @@ extern "C" int PMPI_Abi_set_fortran_info(MPI_Info info) {
 MPI_WEAK_NAME(Abi_set_fortran_info)
 
 // MPI_INFO_NULL: nobody has told.
-extern "C" int PMPI_Abi_get_fortran_info(MPI_Info* info) {
+extern "C" int PMPI_Abi_get_fortran_info(MPI_Info* info) try {
   static constexpr char kName[] = "MPI_Abi_get_fortran_info";
   if (int error = check_results(kName, nullptr, {info})) return error;
   std::unique_lock lock(told);
@@ -148,7 +148,7 @@ extern "C" int PMPI_Abi_get_fortran_info(MPI_Info* info) {
 }
 MPI_WEAK_NAME(Abi_get_fortran_info)
 
-extern "C" int PMPI_Abi_set_fortran_booleans(int logical_size, void* logical_true, void* logical_false) {
+extern "C" int PMPI_Abi_set_fortran_booleans(int logical_size, void* logical_true, void* logical_false) try {
   static constexpr char kName[] = "MPI_Abi_set_fortran_booleans";
   if (int error = check_results(kName, nullptr, {logical_true, logical_false})) return error;
   if (!is_logical(logical_size)) return raise(kName, nullptr, MPI_ERR_ARG, "no logical has %d bytes", logical_size);
@@ -161,7 +161,7 @@ extern "C" int PMPI_Abi_set_fortran_booleans(int logical_size, void* logical_tru
 }
 MPI_WEAK_NAME(Abi_set_fortran_booleans)
 
-extern "C" int PMPI_Abi_get_fortran_booleans(int logical_size, void* logical_true, void* logical_false, int* is_set) {
+extern "C" int PMPI_Abi_get_fortran_booleans(int logical_size, void* logical_true, void* logical_false, int* is_set) try {
   static constexpr char kName[] = "MPI_Abi_get_fortran_booleans";
   if (int error = check_results(kName, nullptr, {logical_true, logical_false, is_set})) return error;
   if (!is_logical(logical_size)) return raise(kName, nullptr, MPI_ERR_ARG, "no logical has %d bytes", logical_size);

@@ -90,8 +90,8 @@ class Numbers {
       const uintptr_t value = chunks_[i / kChunk].load(std::memory_order_relaxed)[i % kChunk].load(std::memory_order_relaxed);
       put(*larger, value, static_cast<int>(kFirstNumber + i));
     }
-    table_.store(larger.get(), std::memory_order_release);
     tables_.push_back(std::move(larger));
+    table_.store(tables_.back().get(), std::memory_order_release);
   }
 
   std::mutex mutex_;
@@ -118,14 +118,17 @@ MPI_Fint status_ignore[MPI_F_STATUS_SIZE], statuses_ignore[MPI_F_STATUS_SIZE];
 using namespace portunus::mpi;
 
 #define MPI_NUMBERS(Kind, Handle, none)                                                                                                  \
-  extern "C" int PMPI_##Kind##_toint(Handle handle) { return numbers().of(handle); }                                                     \
-  MPI_WEAK_NAME(Kind##_toint)                                                                                                            \
+  extern "C" int PMPI_##Kind##_toint(Handle handle) try { return numbers().of(handle); } catch (const std::bad_alloc&) {                 \
+    raise_no_memory("MPI_" #Kind "_toint", MPI_COMM_NULL);                                                                               \
+    return 0;                                                                                                                            \
+  }                                                                                                                                      \
+  MPI_WEAK_NAME_ALONE(Kind##_toint)                                                                                                      \
   extern "C" Handle PMPI_##Kind##_fromint(int handle) { return static_cast<Handle>(const_cast<void*>(numbers().handle(handle, none))); } \
-  MPI_WEAK_NAME(Kind##_fromint)                                                                                                          \
+  MPI_WEAK_NAME_ALONE(Kind##_fromint)                                                                                                    \
   extern "C" MPI_Fint PMPI_##Kind##_c2f(Handle handle) { return PMPI_##Kind##_toint(handle); }                                           \
-  MPI_WEAK_NAME(Kind##_c2f)                                                                                                              \
+  MPI_WEAK_NAME_ALONE(Kind##_c2f)                                                                                                        \
   extern "C" Handle PMPI_##Kind##_f2c(MPI_Fint handle) { return PMPI_##Kind##_fromint(handle); }                                         \
-  MPI_WEAK_NAME(Kind##_f2c)
+  MPI_WEAK_NAME_ALONE(Kind##_f2c)
 
 MPI_NUMBERS(Comm, MPI_Comm, MPI_COMM_NULL)
 MPI_NUMBERS(Errhandler, MPI_Errhandler, MPI_ERRHANDLER_NULL)
@@ -150,7 +153,7 @@ MPI_F08_status* MPI_F08_STATUSES_IGNORE = reinterpret_cast<MPI_F08_status*>(stat
 // A status is eight integers in every language.
 static_assert(sizeof(MPI_Status) == sizeof(MPI_Fint[MPI_F_STATUS_SIZE]) && sizeof(MPI_Status) == sizeof(MPI_F08_status));
 #define MPI_STATUS_COPY(name, From, To)                                                                         \
-  extern "C" int PMPI_Status_##name(const From* from, To* to) {                                                 \
+  extern "C" int PMPI_Status_##name(const From* from, To* to) try {                                             \
     const bool is_none = (const void*)from == nullptr || (const void*)from == MPI_F_STATUS_IGNORE ||            \
                          (const void*)from == MPI_F_STATUSES_IGNORE || to == nullptr;                           \
     if (is_none) return raise("MPI_Status_" #name, nullptr, MPI_ERR_ARG, "there is no status to be converted"); \

@@ -118,21 +118,21 @@ void set_hint(Hints& hints, const std::string& key, const std::string& value) {
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Info_create(MPI_Info* info) {
+extern "C" int PMPI_Info_create(MPI_Info* info) try {
   static constexpr char kName[] = "MPI_Info_create";
   if (int error = check_results(kName, nullptr, {info})) return error;
   return hand_out(kName, {}, info);
 }
 MPI_WEAK_NAME(Info_create)
 
-extern "C" int PMPI_Info_create_env(int, char*[], MPI_Info* info) {
+extern "C" int PMPI_Info_create_env(int, char*[], MPI_Info* info) try {
   static constexpr char kName[] = "MPI_Info_create_env";
   if (int error = check_results(kName, nullptr, {info})) return error;
   return hand_out(kName, environment(), info);
 }
 MPI_WEAK_NAME(Info_create_env)
 
-extern "C" int PMPI_Info_set(MPI_Info info, const char* key, const char* value) {
+extern "C" int PMPI_Info_set(MPI_Info info, const char* key, const char* value) try {
   static constexpr char kName[] = "MPI_Info_set";
   Info* found;
   if (int error = check_own(kName, info, found, {key, value})) return error;
@@ -145,7 +145,7 @@ extern "C" int PMPI_Info_set(MPI_Info info, const char* key, const char* value) 
 }
 MPI_WEAK_NAME(Info_set)
 
-extern "C" int PMPI_Info_get(MPI_Info info, const char* key, int valuelen, char* value, int* flag) {
+extern "C" int PMPI_Info_get(MPI_Info info, const char* key, int valuelen, char* value, int* flag) try {
   static constexpr char kName[] = "MPI_Info_get";
   Info* found;
   if (int error = check(kName, info, found, {key, value, flag})) return error;
@@ -158,7 +158,7 @@ extern "C" int PMPI_Info_get(MPI_Info info, const char* key, int valuelen, char*
 }
 MPI_WEAK_NAME(Info_get)
 
-extern "C" int PMPI_Info_get_valuelen(MPI_Info info, const char* key, int* valuelen, int* flag) {
+extern "C" int PMPI_Info_get_valuelen(MPI_Info info, const char* key, int* valuelen, int* flag) try {
   static constexpr char kName[] = "MPI_Info_get_valuelen";
   Info* found;
   if (int error = check(kName, info, found, {key, valuelen, flag})) return error;
@@ -170,7 +170,7 @@ extern "C" int PMPI_Info_get_valuelen(MPI_Info info, const char* key, int* value
 }
 MPI_WEAK_NAME(Info_get_valuelen)
 
-extern "C" int PMPI_Info_get_string(MPI_Info info, const char* key, int* buflen, char* value, int* flag) {
+extern "C" int PMPI_Info_get_string(MPI_Info info, const char* key, int* buflen, char* value, int* flag) try {
   static constexpr char kName[] = "MPI_Info_get_string";
   Info* found;
   if (int error = check(kName, info, found, {key, buflen, flag})) return error;
@@ -186,7 +186,7 @@ extern "C" int PMPI_Info_get_string(MPI_Info info, const char* key, int* buflen,
 }
 MPI_WEAK_NAME(Info_get_string)
 
-extern "C" int PMPI_Info_delete(MPI_Info info, const char* key) {
+extern "C" int PMPI_Info_delete(MPI_Info info, const char* key) try {
   static constexpr char kName[] = "MPI_Info_delete";
   Info* found;
   if (int error = check_own(kName, info, found, {key})) return error;
@@ -198,7 +198,7 @@ extern "C" int PMPI_Info_delete(MPI_Info info, const char* key) {
 }
 MPI_WEAK_NAME(Info_delete)
 
-extern "C" int PMPI_Info_get_nkeys(MPI_Info info, int* nkeys) {
+extern "C" int PMPI_Info_get_nkeys(MPI_Info info, int* nkeys) try {
   Info* found;
   if (int error = check("MPI_Info_get_nkeys", info, found, {nkeys})) return error;
   *nkeys = static_cast<int>(found->copy().size());
@@ -206,7 +206,7 @@ extern "C" int PMPI_Info_get_nkeys(MPI_Info info, int* nkeys) {
 }
 MPI_WEAK_NAME(Info_get_nkeys)
 
-extern "C" int PMPI_Info_get_nthkey(MPI_Info info, int n, char* key) {
+extern "C" int PMPI_Info_get_nthkey(MPI_Info info, int n, char* key) try {
   static constexpr char kName[] = "MPI_Info_get_nthkey";
   Info* found;
   if (int error = check(kName, info, found, {key})) return error;
@@ -218,7 +218,7 @@ extern "C" int PMPI_Info_get_nthkey(MPI_Info info, int n, char* key) {
 }
 MPI_WEAK_NAME(Info_get_nthkey)
 
-extern "C" int PMPI_Info_dup(MPI_Info info, MPI_Info* newinfo) {
+extern "C" int PMPI_Info_dup(MPI_Info info, MPI_Info* newinfo) try {
   static constexpr char kName[] = "MPI_Info_dup";
   Info* found;
   if (int error = check(kName, info, found, {newinfo})) return error;
@@ -226,7 +226,7 @@ extern "C" int PMPI_Info_dup(MPI_Info info, MPI_Info* newinfo) {
 }
 MPI_WEAK_NAME(Info_dup)
 
-extern "C" int PMPI_Info_free(MPI_Info* info) {
+extern "C" int PMPI_Info_free(MPI_Info* info) try {
   static constexpr char kName[] = "MPI_Info_free";
   if (int error = check_results(kName, nullptr, {info})) return error;
   Info* found;

@@ -189,31 +189,31 @@ void note_session() { has_had_sessions.store(true, std::memory_order_relaxed); }
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Init(int*, char***) { return init("MPI_Init", MPI_THREAD_SINGLE); }
+extern "C" int PMPI_Init(int*, char***) try { return init("MPI_Init", MPI_THREAD_SINGLE); }
 MPI_WEAK_NAME(Init)
 
-extern "C" int PMPI_Init_thread(int*, char***, int required, int* provided) {
+extern "C" int PMPI_Init_thread(int*, char***, int required, int* provided) try {
   if (int error = init("MPI_Init_thread", required)) return error;
   if (provided != nullptr) *provided = granted_level;
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Init_thread)
 
-extern "C" int PMPI_Initialized(int* flag) {
+extern "C" int PMPI_Initialized(int* flag) try {
   if (flag == nullptr) return raise("MPI_Initialized", nullptr, MPI_ERR_ARG, "the address for the flag is null");
   *flag = world_phase.load(std::memory_order_acquire) != Phase::before;
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Initialized)
 
-extern "C" int PMPI_Finalized(int* flag) {
+extern "C" int PMPI_Finalized(int* flag) try {
   if (flag == nullptr) return raise("MPI_Finalized", nullptr, MPI_ERR_ARG, "the address for the flag is null");
   *flag = world_phase.load(std::memory_order_acquire) == Phase::over;
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Finalized)
 
-extern "C" int PMPI_Query_thread(int* provided) {
+extern "C" int PMPI_Query_thread(int* provided) try {
   static constexpr char kName[] = "MPI_Query_thread";
   if (!running()) return raise_not_running(kName);
   if (provided == nullptr) return raise(kName, nullptr, MPI_ERR_ARG, "the address for the level is null");
@@ -222,7 +222,7 @@ extern "C" int PMPI_Query_thread(int* provided) {
 }
 MPI_WEAK_NAME(Query_thread)
 
-extern "C" int PMPI_Is_thread_main(int* flag) {
+extern "C" int PMPI_Is_thread_main(int* flag) try {
   static constexpr char kName[] = "MPI_Is_thread_main";
   if (!running()) return raise_not_running(kName);
   if (flag == nullptr) return raise(kName, nullptr, MPI_ERR_ARG, "the address for the flag is null");
@@ -231,7 +231,7 @@ extern "C" int PMPI_Is_thread_main(int* flag) {
 }
 MPI_WEAK_NAME(Is_thread_main)
 
-extern "C" int PMPI_Finalize() {
+extern "C" int PMPI_Finalize() try {
   static constexpr char kName[] = "MPI_Finalize";
   if (!running()) return raise_not_running(kName);
   // Before anything else ends, and with nothing locked: delete functions may call MPI still. MPI_COMM_SELF's are called first, as that is
@@ -244,7 +244,7 @@ extern "C" int PMPI_Finalize() {
 }
 MPI_WEAK_NAME(Finalize)
 
-extern "C" int PMPI_Abort(MPI_Comm comm, int errorcode) {
+extern "C" int PMPI_Abort(MPI_Comm comm, int errorcode) try {
   static constexpr char kName[] = "MPI_Abort";
   if (find_communicator(comm) == nullptr) return raise_bad_communicator(kName, comm);
   char sentence[128];

@@ -35,13 +35,14 @@ class ObjectPool {
   T* claim() {
     std::lock_guard lock(mutex_);
     Slot* slot = free_;
-    if (slot != nullptr) {
-      free_ = slot->next_free;
-    } else {
+    const bool fresh = slot == nullptr;
+    if (fresh) {
       if (used_ == kCapacity || !reserve()) return nullptr;
-      slot = new (base_.load(std::memory_order_relaxed) + used_++) Slot;
+      slot = new (base_.load(std::memory_order_relaxed) + used_) Slot;
     }
-    T* object = new (slot->bytes) T;
+    T* object = new (slot->bytes) T;  // the slot stays free if this throws
+    if (fresh) ++used_;
+    else free_ = slot->next_free;
     slot->in_use.store(true, std::memory_order_release);  // acquired by find()
     return object;
   }

@@ -47,6 +47,11 @@ int raise_in(const char* function, const Session& session, int code, const char*
   return result;
 }
 
+int raise_no_memory(const char* function, MPI_Session handle) {
+  const Session* const session = sessions.find(handle);
+  return session != nullptr ? raise_in(function, *session, MPI_ERR_NO_MEM, "%s", kNoMemory) : raise_no_memory(function, MPI_COMM_NULL);
+}
+
 int check(const char* function, MPI_Session handle, Session*& found, std::initializer_list<const void*> results) {
   found = sessions.find(handle);
   if (found == nullptr)
@@ -139,7 +144,7 @@ const char* name_of_level(int level) {
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
+extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) try {
   static constexpr char kName[] = "MPI_Session_init";
   if (session == nullptr) return raise(kName, nullptr, MPI_ERR_ARG, "the address for the session is null");
   *session = MPI_SESSION_NULL;
@@ -167,7 +172,7 @@ extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_S
 }
 MPI_WEAK_NAME(Session_init)
 
-extern "C" int PMPI_Session_finalize(MPI_Session* session) {
+extern "C" int PMPI_Session_finalize(MPI_Session* session) try {
   static constexpr char kName[] = "MPI_Session_finalize";
   Session* found;
   if (int error = check_results(kName, nullptr, {session})) return error;
@@ -180,7 +185,7 @@ extern "C" int PMPI_Session_finalize(MPI_Session* session) {
 }
 MPI_WEAK_NAME(Session_finalize)
 
-extern "C" int PMPI_Session_get_info(MPI_Session session, MPI_Info* info_used) {
+extern "C" int PMPI_Session_get_info(MPI_Session session, MPI_Info* info_used) try {
   static constexpr char kName[] = "MPI_Session_get_info";
   Session* found;
   if (int error = check(kName, session, found, {info_used})) return error;
@@ -189,7 +194,7 @@ extern "C" int PMPI_Session_get_info(MPI_Session session, MPI_Info* info_used) {
 }
 MPI_WEAK_NAME(Session_get_info)
 
-extern "C" int PMPI_Session_get_num_psets(MPI_Session session, MPI_Info info, int* npset_names) {
+extern "C" int PMPI_Session_get_num_psets(MPI_Session session, MPI_Info info, int* npset_names) try {
   static constexpr char kName[] = "MPI_Session_get_num_psets";
   Session* found;
   if (int error = check(kName, session, found, {npset_names})) return error;
@@ -201,7 +206,7 @@ extern "C" int PMPI_Session_get_num_psets(MPI_Session session, MPI_Info info, in
 MPI_WEAK_NAME(Session_get_num_psets)
 
 // With a length of 0 the name is not written.
-extern "C" int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n, int* pset_len, char* pset_name) {
+extern "C" int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n, int* pset_len, char* pset_name) try {
   static constexpr char kName[] = "MPI_Session_get_nth_pset";
   Session* found;
   if (int error = check(kName, session, found, {pset_len})) return error;
@@ -217,7 +222,7 @@ extern "C" int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int
 }
 MPI_WEAK_NAME(Session_get_nth_pset)
 
-extern "C" int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_name, MPI_Info* info) {
+extern "C" int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_name, MPI_Info* info) try {
   static constexpr char kName[] = "MPI_Session_get_pset_info";
   Session* found;
   if (int error = check(kName, session, found, {pset_name, info})) return error;
@@ -228,7 +233,7 @@ extern "C" int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_
 }
 MPI_WEAK_NAME(Session_get_pset_info)
 
-extern "C" int PMPI_Group_from_session_pset(MPI_Session session, const char* pset_name, MPI_Group* newgroup) {
+extern "C" int PMPI_Group_from_session_pset(MPI_Session session, const char* pset_name, MPI_Group* newgroup) try {
   static constexpr char kName[] = "MPI_Group_from_session_pset";
   Session* found;
   if (int error = check(kName, session, found, {pset_name, newgroup})) return error;
@@ -244,7 +249,7 @@ extern "C" int PMPI_Group_from_session_pset(MPI_Session session, const char* pse
 MPI_WEAK_NAME(Group_from_session_pset)
 
 extern "C" int PMPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler,
-                                           MPI_Comm* newcomm) {
+                                           MPI_Comm* newcomm) try {
   static constexpr char kName[] = "MPI_Comm_create_from_group";
   Group* members;
   const RaisedAt here(Subject::comm, MPI_COMM_NULL, errhandler_of(errhandler), "a communicator of a group");
@@ -259,7 +264,8 @@ extern "C" int PMPI_Comm_create_from_group(MPI_Group group, const char* stringta
 MPI_WEAK_NAME(Comm_create_from_group)
 
 extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI_Group remote_group, int remote_leader,
-                                                 const char* stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newintercomm) {
+                                                 const char* stringtag, MPI_Info info, MPI_Errhandler errhandler,
+                                                 MPI_Comm* newintercomm) try {
   static constexpr char kName[] = "MPI_Intercomm_create_from_groups";
   Group* local;
   const RaisedAt here(Subject::comm, MPI_COMM_NULL, errhandler_of(errhandler), "an intercommunicator of groups");
@@ -276,7 +282,7 @@ extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int loca
 }
 MPI_WEAK_NAME(Intercomm_create_from_groups)
 
-extern "C" int PMPI_Session_create_errhandler(MPI_Session_errhandler_function* session_errhandler_fn, MPI_Errhandler* errhandler) {
+extern "C" int PMPI_Session_create_errhandler(MPI_Session_errhandler_function* session_errhandler_fn, MPI_Errhandler* errhandler) try {
   static constexpr char kName[] = "MPI_Session_create_errhandler";
   if (int error = check_results(kName, nullptr, {reinterpret_cast<const void*>(session_errhandler_fn), errhandler})) return error;
   ErrorHandler* made;
@@ -287,7 +293,7 @@ extern "C" int PMPI_Session_create_errhandler(MPI_Session_errhandler_function* s
 }
 MPI_WEAK_NAME(Session_create_errhandler)
 
-extern "C" int PMPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler) {
+extern "C" int PMPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler) try {
   static constexpr char kName[] = "MPI_Session_set_errhandler";
   Session* found;
   if (int error = check(kName, session, found, {})) return error;
@@ -298,7 +304,7 @@ extern "C" int PMPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler e
 }
 MPI_WEAK_NAME(Session_set_errhandler)
 
-extern "C" int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* errhandler) {
+extern "C" int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* errhandler) try {
   Session* found;
   if (int error = check("MPI_Session_get_errhandler", session, found, {errhandler})) return error;
   *errhandler = share_errhandler(found->errhandler);
@@ -306,7 +312,7 @@ extern "C" int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* 
 }
 MPI_WEAK_NAME(Session_get_errhandler)
 
-extern "C" int PMPI_Session_call_errhandler(MPI_Session session, int errorcode) {
+extern "C" int PMPI_Session_call_errhandler(MPI_Session session, int errorcode) try {
   static constexpr char kName[] = "MPI_Session_call_errhandler";
   Session* found;
   if (int error = check(kName, session, found, {})) return error;

@@ -79,20 +79,20 @@ ptl_time_t patience_of(const Hints& hints) {
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Open_port(MPI_Info info, char* port_name) {
+extern "C" int PMPI_Open_port(MPI_Info info, char* port_name) try {
   static constexpr char kName[] = "MPI_Open_port";
   if (int error = check_running(kName)) return error;
   if (int error = check_results(kName, nullptr, {port_name})) return error;
   if (int error = check_info(kName, nullptr, info)) return error;
   const uint64_t number = lobby::hang_out();
-  if (number == 0) return raise(kName, nullptr, MPI_ERR_OTHER, "the network has no room for another port");
+  if (number == 0) return raise(kName, nullptr, MPI_ERR_NO_MEM, "there is no room for another port");
   const std::string name = ports::name_of({own_card(), number});
   std::memcpy(port_name, name.c_str(), name.size() + 1);
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Open_port)
 
-extern "C" int PMPI_Close_port(const char* port_name) {
+extern "C" int PMPI_Close_port(const char* port_name) try {
   static constexpr char kName[] = "MPI_Close_port";
   if (int error = check_running(kName)) return error;
   const auto port = ports::port_named(port_name);
@@ -102,7 +102,7 @@ extern "C" int PMPI_Close_port(const char* port_name) {
 }
 MPI_WEAK_NAME(Close_port)
 
-extern "C" int PMPI_Comm_accept(const char* port_name, MPI_Info, int root, MPI_Comm comm, MPI_Comm* newcomm) {
+extern "C" int PMPI_Comm_accept(const char* port_name, MPI_Info, int root, MPI_Comm comm, MPI_Comm* newcomm) try {
   static constexpr char kName[] = "MPI_Comm_accept";
   Communicator* found;
   if (int error = check_sides(kName, comm, root, newcomm, found)) return error;
@@ -116,7 +116,7 @@ extern "C" int PMPI_Comm_accept(const char* port_name, MPI_Info, int root, MPI_C
 }
 MPI_WEAK_NAME(Comm_accept)
 
-extern "C" int PMPI_Comm_connect(const char* port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* newcomm) {
+extern "C" int PMPI_Comm_connect(const char* port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* newcomm) try {
   static constexpr char kName[] = "MPI_Comm_connect";
   Communicator* found;
   if (int error = check_sides(kName, comm, root, newcomm, found)) return error;
@@ -131,7 +131,7 @@ extern "C" int PMPI_Comm_connect(const char* port_name, MPI_Info info, int root,
 MPI_WEAK_NAME(Comm_connect)
 
 // A process that cannot be reached is not joined: that is told by MPI_COMM_NULL on both sides, the socket being as before.
-extern "C" int PMPI_Comm_join(int fd, MPI_Comm* intercomm) {
+extern "C" int PMPI_Comm_join(int fd, MPI_Comm* intercomm) try {
   static constexpr char kName[] = "MPI_Comm_join";
   if (int error = check_running(kName)) return error;
   if (int error = check_results(kName, nullptr, {intercomm})) return error;

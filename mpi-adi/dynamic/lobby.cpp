@@ -105,10 +105,10 @@ uint64_t hang_out() {
   if (open() != MPI_SUCCESS) return 0;
   const std::lock_guard lock(mutex);
   const ptl_me_t entry = entry_for(nullptr, 0, ++last_number, PTLX_ME_HOLD, PTL_CT_NONE);
-  ptl_handle_me_t handle;
-  if (PtlMEAppend(ni, kPortal, &entry, PTL_OVERFLOW_LIST, nullptr, &handle) != PTL_OK) return 0;
-  hung_out[last_number] = handle;
-  return last_number;
+  const auto place = hung_out.try_emplace(last_number).first;
+  if (PtlMEAppend(ni, kPortal, &entry, PTL_OVERFLOW_LIST, nullptr, &place->second) == PTL_OK) return last_number;
+  hung_out.erase(place);
+  return 0;
 }
 
 bool is_out(uint64_t number) {

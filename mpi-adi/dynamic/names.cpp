@@ -121,7 +121,7 @@ bool is_service(const char* name) { return name != nullptr && *name != '\0' && s
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Publish_name(const char* service_name, MPI_Info, const char* port_name) {
+extern "C" int PMPI_Publish_name(const char* service_name, MPI_Info, const char* port_name) try {
   static constexpr char kName[] = "MPI_Publish_name";
   if (int error = check_running(kName)) return error;
   if (!is_service(service_name)) return raise(kName, nullptr, MPI_ERR_SERVICE, "a service needs a name of 1 to 1023 characters");
@@ -134,7 +134,7 @@ extern "C" int PMPI_Publish_name(const char* service_name, MPI_Info, const char*
 }
 MPI_WEAK_NAME(Publish_name)
 
-extern "C" int PMPI_Unpublish_name(const char* service_name, MPI_Info, const char*) {
+extern "C" int PMPI_Unpublish_name(const char* service_name, MPI_Info, const char*) try {
   static constexpr char kName[] = "MPI_Unpublish_name";
   if (int error = check_running(kName)) return error;
   if (!is_service(service_name) || !published().unpublish(service_name))
@@ -143,7 +143,7 @@ extern "C" int PMPI_Unpublish_name(const char* service_name, MPI_Info, const cha
 }
 MPI_WEAK_NAME(Unpublish_name)
 
-extern "C" int PMPI_Lookup_name(const char* service_name, MPI_Info, char* port_name) {
+extern "C" int PMPI_Lookup_name(const char* service_name, MPI_Info, char* port_name) try {
   static constexpr char kName[] = "MPI_Lookup_name";
   if (int error = check_running(kName)) return error;
   if (int error = check_results(kName, nullptr, {port_name})) return error;

@@ -203,7 +203,7 @@ int room_for_processes() { return room.load(std::memory_order_relaxed); }
 using namespace portunus::mpi;
 
 extern "C" int PMPI_Comm_spawn(const char* command, char* argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* intercomm,
-                               int array_of_errcodes[]) {
+                               int array_of_errcodes[]) try {
   char* const* arguments = argv;
   const Given given{1, &command, &arguments, &maxprocs, &info};
   return spawn("MPI_Comm_spawn", given, root, comm, intercomm, array_of_errcodes);
@@ -212,13 +212,13 @@ MPI_WEAK_NAME(Comm_spawn)
 
 extern "C" int PMPI_Comm_spawn_multiple(int count, char* array_of_commands[], char** array_of_argv[], const int array_of_maxprocs[],
                                         const MPI_Info array_of_info[], int root, MPI_Comm comm, MPI_Comm* intercomm,
-                                        int array_of_errcodes[]) {
+                                        int array_of_errcodes[]) try {
   const Given given{count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info};
   return spawn("MPI_Comm_spawn_multiple", given, root, comm, intercomm, array_of_errcodes);
 }
 MPI_WEAK_NAME(Comm_spawn_multiple)
 
-extern "C" int PMPI_Comm_get_parent(MPI_Comm* parent) {
+extern "C" int PMPI_Comm_get_parent(MPI_Comm* parent) try {
   static constexpr char kName[] = "MPI_Comm_get_parent";
   if (int error = check_running(kName)) return error;
   if (int error = check_results(kName, nullptr, {parent})) return error;

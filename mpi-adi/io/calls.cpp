@@ -12,21 +12,21 @@ namespace io = portunus::mpi::io;
 #define PARAMETER_NONE
 #define MOVE_AS(name, suffix, Count, Const, writes, where, together, parameter, offset)                                                 \
   extern "C" int PMPI_File_##name##suffix(MPI_File fh, PARAMETER_##parameter Const void* buf, Count count, MPI_Datatype datatype,       \
-                                          MPI_Status* status) {                                                                         \
+                                          MPI_Status* status) try {                                                                     \
     return answer(                                                                                                                      \
         io::move({"MPI_File_" #name #suffix, writes, where, together}, fh, {offset, const_cast<void*>(buf), count, datatype}, status)); \
   }                                                                                                                                     \
   MPI_WEAK_NAME(File_##name##suffix)
 #define BEGIN_MOVE_AS(name, suffix, Count, Const, writes, where, together, parameter, offset)                                     \
   extern "C" int PMPI_File_##name##suffix(MPI_File fh, PARAMETER_##parameter Const void* buf, Count count, MPI_Datatype datatype, \
-                                          MPI_Request* request) {                                                                 \
+                                          MPI_Request* request) try {                                                             \
     return answer(io::begin_move({"MPI_File_" #name #suffix, writes, where, together}, fh,                                        \
                                  {offset, const_cast<void*>(buf), count, datatype}, request));                                    \
   }                                                                                                                               \
   MPI_WEAK_NAME(File_##name##suffix)
 #define SPLIT_AS(name, suffix, Count, Const, writes, where, parameter, offset)                                     \
   extern "C" int PMPI_File_##name##_begin##suffix(MPI_File fh, PARAMETER_##parameter Const void* buf, Count count, \
-                                                  MPI_Datatype datatype) {                                         \
+                                                  MPI_Datatype datatype) try {                                     \
     return answer(io::begin_split({"MPI_File_" #name "_begin" #suffix, writes, where, true, Split::name}, fh,      \
                                   {offset, const_cast<void*>(buf), count, datatype}));                             \
   }                                                                                                                \
@@ -42,7 +42,7 @@ namespace io = portunus::mpi::io;
   BOTH_COUNTS(BEGIN_MOVE_AS, iread##rest, , false, __VA_ARGS__) \
   BOTH_COUNTS(BEGIN_MOVE_AS, iwrite##rest, const, true, __VA_ARGS__)
 #define SPLIT_END(name, Const)                                                                                              \
-  extern "C" int PMPI_File_##name##_end(MPI_File fh, Const void* buf, MPI_Status* status) {                                 \
+  extern "C" int PMPI_File_##name##_end(MPI_File fh, Const void* buf, MPI_Status* status) try {                             \
     return answer(io::end_split({"MPI_File_" #name "_end", false, Where::individual, true, Split::name}, fh, buf, status)); \
   }                                                                                                                         \
   MPI_WEAK_NAME(File_##name##_end)

@@ -252,11 +252,12 @@ const Representation* find_representation(const char* name) {
 
 }  // namespace portunus::mpi::io
 
+using namespace portunus::mpi;
 using namespace portunus::mpi::io;
 
 extern "C" int PMPI_Register_datarep(const char* datarep, MPI_Datarep_conversion_function* read_conversion_fn,
                                      MPI_Datarep_conversion_function* write_conversion_fn,
-                                     MPI_Datarep_extent_function* dtype_file_extent_fn, void* extra_state) {
+                                     MPI_Datarep_extent_function* dtype_file_extent_fn, void* extra_state) try {
   Functions functions;
   functions.read = read_conversion_fn;
   functions.write = write_conversion_fn;
@@ -268,7 +269,7 @@ MPI_WEAK_NAME(Register_datarep)
 
 extern "C" int PMPI_Register_datarep_c(const char* datarep, MPI_Datarep_conversion_function_c* read_conversion_fn,
                                        MPI_Datarep_conversion_function_c* write_conversion_fn,
-                                       MPI_Datarep_extent_function* dtype_file_extent_fn, void* extra_state) {
+                                       MPI_Datarep_extent_function* dtype_file_extent_fn, void* extra_state) try {
   Functions functions;
   functions.read_large = read_conversion_fn;
   functions.write_large = write_conversion_fn;

@@ -28,6 +28,16 @@ int check(const char* function, MPI_File handle, File*& found) {
   return raise_without_file(function, MPI_ERR_FILE, "%p is no open file", static_cast<void*>(handle));
 }
 
+}  // namespace portunus::mpi::io
+
+int portunus::mpi::raise_no_memory(const char* function, MPI_File handle) {
+  const io::File* const file = io::files.find(handle);
+  return file != nullptr ? io::raise(function, *file, MPI_ERR_NO_MEM, "%s", kNoMemory)
+                         : io::raise_without_file(function, MPI_ERR_NO_MEM, "%s", kNoMemory);
+}
+
+namespace portunus::mpi::io {
+
 int raise(const char* function, const File& file, int code, const char* cause, ...) {
   Origin origin;
   origin.subject = Subject::file;

@@ -189,13 +189,13 @@ using namespace portunus::mpi;
 using namespace portunus::mpi::io;
 namespace io = portunus::mpi::io;
 
-extern "C" int PMPI_File_set_size(MPI_File fh, MPI_Offset size) { return answer(set_size("MPI_File_set_size", fh, size, false)); }
+extern "C" int PMPI_File_set_size(MPI_File fh, MPI_Offset size) try { return answer(set_size("MPI_File_set_size", fh, size, false)); }
 MPI_WEAK_NAME(File_set_size)
 
-extern "C" int PMPI_File_preallocate(MPI_File fh, MPI_Offset size) { return answer(set_size("MPI_File_preallocate", fh, size, true)); }
+extern "C" int PMPI_File_preallocate(MPI_File fh, MPI_Offset size) try { return answer(set_size("MPI_File_preallocate", fh, size, true)); }
 MPI_WEAK_NAME(File_preallocate)
 
-extern "C" int PMPI_File_get_size(MPI_File fh, MPI_Offset* size) {
+extern "C" int PMPI_File_get_size(MPI_File fh, MPI_Offset* size) try {
   return answer([&]() -> int {
     static constexpr char kName[] = "MPI_File_get_size";
     File* file;
@@ -208,7 +208,7 @@ extern "C" int PMPI_File_get_size(MPI_File fh, MPI_Offset* size) {
 }
 MPI_WEAK_NAME(File_get_size)
 
-extern "C" int PMPI_File_get_group(MPI_File fh, MPI_Group* group) {
+extern "C" int PMPI_File_get_group(MPI_File fh, MPI_Group* group) try {
   return answer([&]() -> int {
     File* file;
     if (int error = io::check_results("MPI_File_get_group", fh, file, {group})) return error;
@@ -218,7 +218,7 @@ extern "C" int PMPI_File_get_group(MPI_File fh, MPI_Group* group) {
 }
 MPI_WEAK_NAME(File_get_group)
 
-extern "C" int PMPI_File_get_amode(MPI_File fh, int* amode) {
+extern "C" int PMPI_File_get_amode(MPI_File fh, int* amode) try {
   return answer([&]() -> int {
     File* file;
     if (int error = io::check_results("MPI_File_get_amode", fh, file, {amode})) return error;
@@ -228,7 +228,7 @@ extern "C" int PMPI_File_get_amode(MPI_File fh, int* amode) {
 }
 MPI_WEAK_NAME(File_get_amode)
 
-extern "C" int PMPI_File_set_info(MPI_File fh, MPI_Info info) {
+extern "C" int PMPI_File_set_info(MPI_File fh, MPI_Info info) try {
   return answer([&]() -> int {
     static constexpr char kName[] = "MPI_File_set_info";
     File* file;
@@ -258,7 +258,7 @@ extern "C" int PMPI_File_set_info(MPI_File fh, MPI_Info info) {
 }
 MPI_WEAK_NAME(File_set_info)
 
-extern "C" int PMPI_File_get_info(MPI_File fh, MPI_Info* info_used) {
+extern "C" int PMPI_File_get_info(MPI_File fh, MPI_Info* info_used) try {
   return answer([&]() -> int {
     static constexpr char kName[] = "MPI_File_get_info";
     File* file;
@@ -270,12 +270,12 @@ extern "C" int PMPI_File_get_info(MPI_File fh, MPI_Info* info_used) {
 MPI_WEAK_NAME(File_get_info)
 
 extern "C" int PMPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep,
-                                  MPI_Info info) {
+                                  MPI_Info info) try {
   return answer(set_view("MPI_File_set_view", fh, disp, etype, filetype, datarep, info));
 }
 MPI_WEAK_NAME(File_set_view)
 
-extern "C" int PMPI_File_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype, char* datarep) {
+extern "C" int PMPI_File_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype, char* datarep) try {
   return answer([&]() -> int {
     File* file;
     if (int error = io::check_results("MPI_File_get_view", fh, file, {disp, etype, filetype, datarep})) return error;
@@ -293,7 +293,7 @@ extern "C" int PMPI_File_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* e
 }
 MPI_WEAK_NAME(File_get_view)
 
-extern "C" int PMPI_File_sync(MPI_File fh) {
+extern "C" int PMPI_File_sync(MPI_File fh) try {
   return answer([&]() -> int {
     static constexpr char kName[] = "MPI_File_sync";
     File* file;
@@ -313,7 +313,7 @@ extern "C" int PMPI_File_sync(MPI_File fh) {
 }
 MPI_WEAK_NAME(File_sync)
 
-extern "C" int PMPI_File_set_atomicity(MPI_File fh, int flag) {
+extern "C" int PMPI_File_set_atomicity(MPI_File fh, int flag) try {
   return answer([&]() -> int {
     static constexpr char kName[] = "MPI_File_set_atomicity";
     File* file;
@@ -325,7 +325,7 @@ extern "C" int PMPI_File_set_atomicity(MPI_File fh, int flag) {
 }
 MPI_WEAK_NAME(File_set_atomicity)
 
-extern "C" int PMPI_File_get_atomicity(MPI_File fh, int* flag) {
+extern "C" int PMPI_File_get_atomicity(MPI_File fh, int* flag) try {
   return answer([&]() -> int {
     File* file;
     if (int error = io::check_results("MPI_File_get_atomicity", fh, file, {flag})) return error;
@@ -335,17 +335,17 @@ extern "C" int PMPI_File_get_atomicity(MPI_File fh, int* flag) {
 }
 MPI_WEAK_NAME(File_get_atomicity)
 
-extern "C" int PMPI_File_get_type_extent(MPI_File fh, MPI_Datatype datatype, MPI_Aint* extent) {
+extern "C" int PMPI_File_get_type_extent(MPI_File fh, MPI_Datatype datatype, MPI_Aint* extent) try {
   return answer(type_extent("MPI_File_get_type_extent", fh, datatype, extent));
 }
 MPI_WEAK_NAME(File_get_type_extent)
 
-extern "C" int PMPI_File_get_type_extent_c(MPI_File fh, MPI_Datatype datatype, MPI_Count* extent) {
+extern "C" int PMPI_File_get_type_extent_c(MPI_File fh, MPI_Datatype datatype, MPI_Count* extent) try {
   return answer(type_extent("MPI_File_get_type_extent_c", fh, datatype, extent));
 }
 MPI_WEAK_NAME(File_get_type_extent_c)
 
-extern "C" int PMPI_File_create_errhandler(MPI_File_errhandler_function* file_errhandler_fn, MPI_Errhandler* errhandler) {
+extern "C" int PMPI_File_create_errhandler(MPI_File_errhandler_function* file_errhandler_fn, MPI_Errhandler* errhandler) try {
   return answer([&]() -> int {
     static constexpr char kName[] = "MPI_File_create_errhandler";
     if (int error = portunus::mpi::check_results(kName, nullptr, {reinterpret_cast<const void*>(file_errhandler_fn), errhandler}))
@@ -359,7 +359,7 @@ extern "C" int PMPI_File_create_errhandler(MPI_File_errhandler_function* file_er
 }
 MPI_WEAK_NAME(File_create_errhandler)
 
-extern "C" int PMPI_File_set_errhandler(MPI_File fh, MPI_Errhandler errhandler) {
+extern "C" int PMPI_File_set_errhandler(MPI_File fh, MPI_Errhandler errhandler) try {
   return answer([&]() -> int {
     static constexpr char kName[] = "MPI_File_set_errhandler";
     File* file = nullptr;
@@ -375,7 +375,7 @@ extern "C" int PMPI_File_set_errhandler(MPI_File fh, MPI_Errhandler errhandler) 
 }
 MPI_WEAK_NAME(File_set_errhandler)
 
-extern "C" int PMPI_File_get_errhandler(MPI_File fh, MPI_Errhandler* errhandler) {
+extern "C" int PMPI_File_get_errhandler(MPI_File fh, MPI_Errhandler* errhandler) try {
   return answer([&]() -> int {
     static constexpr char kName[] = "MPI_File_get_errhandler";
     File* file = nullptr;
@@ -388,7 +388,7 @@ extern "C" int PMPI_File_get_errhandler(MPI_File fh, MPI_Errhandler* errhandler)
 }
 MPI_WEAK_NAME(File_get_errhandler)
 
-extern "C" int PMPI_File_call_errhandler(MPI_File fh, int errorcode) {
+extern "C" int PMPI_File_call_errhandler(MPI_File fh, int errorcode) try {
   return answer([&]() -> int {
     static constexpr char kName[] = "MPI_File_call_errhandler";
     if (fh == MPI_FILE_NULL) {

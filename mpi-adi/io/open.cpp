@@ -264,12 +264,12 @@ void close_all() {
 using namespace portunus::mpi;
 using namespace portunus::mpi::io;
 
-extern "C" int PMPI_File_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
+extern "C" int PMPI_File_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) try {
   return answer(portunus::mpi::io::open("MPI_File_open", comm, filename, amode, info, fh));
 }
 MPI_WEAK_NAME(File_open)
 
-extern "C" int PMPI_File_close(MPI_File* fh) {
+extern "C" int PMPI_File_close(MPI_File* fh) try {
   return answer([&]() -> int {
     static constexpr char kName[] = "MPI_File_close";
     if (int error = check_running(kName)) return error;
@@ -282,7 +282,7 @@ extern "C" int PMPI_File_close(MPI_File* fh) {
 }
 MPI_WEAK_NAME(File_close)
 
-extern "C" int PMPI_File_delete(const char* filename, MPI_Info info) {
+extern "C" int PMPI_File_delete(const char* filename, MPI_Info info) try {
   return answer([&]() -> int {
     static constexpr char kName[] = "MPI_File_delete";
     if (int error = check_running(kName)) return error;

@@ -79,7 +79,7 @@ std::shared_ptr<const View> view_of(File& file) {
 using namespace portunus::mpi;
 using namespace portunus::mpi::io;
 
-extern "C" int PMPI_File_seek(MPI_File fh, MPI_Offset offset, int whence) {
+extern "C" int PMPI_File_seek(MPI_File fh, MPI_Offset offset, int whence) try {
   return answer([&]() -> int {
     static constexpr char kName[] = "MPI_File_seek";
     File* file;
@@ -97,7 +97,7 @@ extern "C" int PMPI_File_seek(MPI_File fh, MPI_Offset offset, int whence) {
 }
 MPI_WEAK_NAME(File_seek)
 
-extern "C" int PMPI_File_get_position(MPI_File fh, MPI_Offset* offset) {
+extern "C" int PMPI_File_get_position(MPI_File fh, MPI_Offset* offset) try {
   return answer([&]() -> int {
     File* file;
     if (int error = check_individual("MPI_File_get_position", fh, file, offset, true)) return error;
@@ -108,7 +108,7 @@ extern "C" int PMPI_File_get_position(MPI_File fh, MPI_Offset* offset) {
 }
 MPI_WEAK_NAME(File_get_position)
 
-extern "C" int PMPI_File_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Offset* disp) {
+extern "C" int PMPI_File_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Offset* disp) try {
   return answer([&]() -> int {
     static constexpr char kName[] = "MPI_File_get_byte_offset";
     File* file;
@@ -125,7 +125,7 @@ extern "C" int PMPI_File_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Off
 }
 MPI_WEAK_NAME(File_get_byte_offset)
 
-extern "C" int PMPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence) {
+extern "C" int PMPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence) try {
   return answer([&]() -> int {
     static constexpr char kName[] = "MPI_File_seek_shared";
     File* file;
@@ -160,7 +160,7 @@ extern "C" int PMPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence)
 }
 MPI_WEAK_NAME(File_seek_shared)
 
-extern "C" int PMPI_File_get_position_shared(MPI_File fh, MPI_Offset* offset) {
+extern "C" int PMPI_File_get_position_shared(MPI_File fh, MPI_Offset* offset) try {
   return answer([&]() -> int {
     static constexpr char kName[] = "MPI_File_get_position_shared";
     File* file;

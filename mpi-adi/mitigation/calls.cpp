@@ -148,7 +148,7 @@ class Shrinking final : public Attachment {
 
 int shrink(const char* function, Communicator& comm, MPI_Comm* newcomm) {
   std::vector<bool> alive;
-  const AllAnd all_and = [&](uint64_t* words, size_t count) {
+  const AllAnd all_and = [&](uint64_t* words, size_t count, int) {
     Words agreed(words, words + count);
     const int error = agree(comm, agreed, alive);
     if (error == MPI_SUCCESS) std::copy(agreed.begin(), agreed.end(), words);

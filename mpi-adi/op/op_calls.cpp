@@ -37,7 +37,7 @@ int reduce_local(const char* function, const void* inbuf, void* inoutbuf, MPI_Co
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Op_create(MPI_User_function* user_fn, int commute, MPI_Op* op) {
+extern "C" int PMPI_Op_create(MPI_User_function* user_fn, int commute, MPI_Op* op) try {
   UserOp* made;
   if (int error = create("MPI_Op_create", user_fn != nullptr, commute, op, made)) return error;
   made->function = user_fn;
@@ -45,7 +45,7 @@ extern "C" int PMPI_Op_create(MPI_User_function* user_fn, int commute, MPI_Op* o
 }
 MPI_WEAK_NAME(Op_create)
 
-extern "C" int PMPI_Op_create_c(MPI_User_function_c* user_fn, int commute, MPI_Op* op) {
+extern "C" int PMPI_Op_create_c(MPI_User_function_c* user_fn, int commute, MPI_Op* op) try {
   UserOp* made;
   if (int error = create("MPI_Op_create_c", user_fn != nullptr, commute, op, made)) return error;
   made->wide = user_fn;
@@ -53,7 +53,7 @@ extern "C" int PMPI_Op_create_c(MPI_User_function_c* user_fn, int commute, MPI_O
 }
 MPI_WEAK_NAME(Op_create_c)
 
-extern "C" int PMPI_Op_free(MPI_Op* op) {
+extern "C" int PMPI_Op_free(MPI_Op* op) try {
   static constexpr char kName[] = "MPI_Op_free";
   if (op == nullptr) return raise(kName, nullptr, MPI_ERR_ARG, "the address of the operation is null");
   UserOp* user = find_user_op(*op);
@@ -65,7 +65,7 @@ extern "C" int PMPI_Op_free(MPI_Op* op) {
 }
 MPI_WEAK_NAME(Op_free)
 
-extern "C" int PMPI_Op_commutative(MPI_Op op, int* commute) {
+extern "C" int PMPI_Op_commutative(MPI_Op op, int* commute) try {
   static constexpr char kName[] = "MPI_Op_commutative";
   if (!is_predefined(op) && find_user_op(op) == nullptr) return raise(kName, nullptr, MPI_ERR_OP, "there is no such operation");
   if (commute == nullptr) return raise(kName, nullptr, MPI_ERR_ARG, "the address for the answer is null");
@@ -74,12 +74,12 @@ extern "C" int PMPI_Op_commutative(MPI_Op op, int* commute) {
 }
 MPI_WEAK_NAME(Op_commutative)
 
-extern "C" int PMPI_Reduce_local(const void* inbuf, void* inoutbuf, int count, MPI_Datatype datatype, MPI_Op op) {
+extern "C" int PMPI_Reduce_local(const void* inbuf, void* inoutbuf, int count, MPI_Datatype datatype, MPI_Op op) try {
   return reduce_local("MPI_Reduce_local", inbuf, inoutbuf, count, datatype, op);
 }
 MPI_WEAK_NAME(Reduce_local)
 
-extern "C" int PMPI_Reduce_local_c(const void* inbuf, void* inoutbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op) {
+extern "C" int PMPI_Reduce_local_c(const void* inbuf, void* inoutbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op) try {
   return reduce_local("MPI_Reduce_local_c", inbuf, inoutbuf, count, datatype, op);
 }
 MPI_WEAK_NAME(Reduce_local_c)

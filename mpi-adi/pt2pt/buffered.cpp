@@ -141,60 +141,60 @@ int detach(const char* function, MPI_Comm handle, void* address, Size* size) {
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+extern "C" int PMPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) try {
   return bsend({"MPI_Bsend", buf, count, datatype, dest, tag, comm});
 }
 MPI_WEAK_NAME(Bsend)
 
-extern "C" int PMPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+extern "C" int PMPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) try {
   return bsend({"MPI_Bsend_c", buf, count, datatype, dest, tag, comm});
 }
 MPI_WEAK_NAME(Bsend_c)
 
-extern "C" int PMPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+extern "C" int PMPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) try {
   return ibsend({"MPI_Ibsend", buf, count, datatype, dest, tag, comm}, request);
 }
 MPI_WEAK_NAME(Ibsend)
 
 extern "C" int PMPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                             MPI_Request* request) {
+                             MPI_Request* request) try {
   return ibsend({"MPI_Ibsend_c", buf, count, datatype, dest, tag, comm}, request);
 }
 MPI_WEAK_NAME(Ibsend_c)
 
-#define MPI_BUFFER_CALLS(suffix, Size)                                                                                             \
-  extern "C" int PMPI_Buffer_attach##suffix(void* buffer, Size size) { return attach("MPI_Buffer_attach" #suffix, buffer, size); } \
-  MPI_WEAK_NAME(Buffer_attach##suffix)                                                                                             \
-  extern "C" int PMPI_Buffer_detach##suffix(void* buffer_addr, Size* size) {                                                       \
-    return detach("MPI_Buffer_detach" #suffix, buffer_addr, size);                                                                 \
-  }                                                                                                                                \
-  MPI_WEAK_NAME(Buffer_detach##suffix)                                                                                             \
-  extern "C" int PMPI_Comm_attach_buffer##suffix(MPI_Comm comm, void* buffer, Size size) {                                         \
-    return attach("MPI_Comm_attach_buffer" #suffix, comm, buffer, size);                                                           \
-  }                                                                                                                                \
-  MPI_WEAK_NAME(Comm_attach_buffer##suffix)                                                                                        \
-  extern "C" int PMPI_Comm_detach_buffer##suffix(MPI_Comm comm, void* buffer_addr, Size* size) {                                   \
-    return detach("MPI_Comm_detach_buffer" #suffix, comm, buffer_addr, size);                                                      \
-  }                                                                                                                                \
+#define MPI_BUFFER_CALLS(suffix, Size)                                                                                                 \
+  extern "C" int PMPI_Buffer_attach##suffix(void* buffer, Size size) try { return attach("MPI_Buffer_attach" #suffix, buffer, size); } \
+  MPI_WEAK_NAME(Buffer_attach##suffix)                                                                                                 \
+  extern "C" int PMPI_Buffer_detach##suffix(void* buffer_addr, Size* size) try {                                                       \
+    return detach("MPI_Buffer_detach" #suffix, buffer_addr, size);                                                                     \
+  }                                                                                                                                    \
+  MPI_WEAK_NAME(Buffer_detach##suffix)                                                                                                 \
+  extern "C" int PMPI_Comm_attach_buffer##suffix(MPI_Comm comm, void* buffer, Size size) try {                                         \
+    return attach("MPI_Comm_attach_buffer" #suffix, comm, buffer, size);                                                               \
+  }                                                                                                                                    \
+  MPI_WEAK_NAME(Comm_attach_buffer##suffix)                                                                                            \
+  extern "C" int PMPI_Comm_detach_buffer##suffix(MPI_Comm comm, void* buffer_addr, Size* size) try {                                   \
+    return detach("MPI_Comm_detach_buffer" #suffix, comm, buffer_addr, size);                                                          \
+  }                                                                                                                                    \
   MPI_WEAK_NAME(Comm_detach_buffer##suffix)
 MPI_BUFFER_CALLS(, int)
 MPI_BUFFER_CALLS(_c, MPI_Count)
 
-extern "C" int PMPI_Buffer_flush(void) {
+extern "C" int PMPI_Buffer_flush(void) try {
   if (int error = check_running("MPI_Buffer_flush")) return error;
   flush_buffer(process_buffer());
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Buffer_flush)
 
-extern "C" int PMPI_Buffer_iflush(MPI_Request* request) {
+extern "C" int PMPI_Buffer_iflush(MPI_Request* request) try {
   static constexpr char kName[] = "MPI_Buffer_iflush";
   if (int error = check_running(kName)) return error;
   return iflush_buffer(process_buffer(), self(), request, OfProcess(kName));
 }
 MPI_WEAK_NAME(Buffer_iflush)
 
-extern "C" int PMPI_Comm_flush_buffer(MPI_Comm comm) {
+extern "C" int PMPI_Comm_flush_buffer(MPI_Comm comm) try {
   const OfCommunicator of("MPI_Comm_flush_buffer", comm);
   if (of.error) return of.error;
   flush_buffer(of.buffer());
@@ -202,7 +202,7 @@ extern "C" int PMPI_Comm_flush_buffer(MPI_Comm comm) {
 }
 MPI_WEAK_NAME(Comm_flush_buffer)
 
-extern "C" int PMPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) {
+extern "C" int PMPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) try {
   const OfCommunicator of("MPI_Comm_iflush_buffer", comm);
   return of.error ? of.error : iflush_buffer(of.buffer(), *of.comm, request, of);
 }

@@ -104,22 +104,22 @@ MPI_Message new_message(ptl_match_bits_t label, Communicator* comm) {
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Mrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status) {
+extern "C" int PMPI_Mrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status) try {
   return mrecv("MPI_Mrecv", buf, count, datatype, message, status);
 }
 MPI_WEAK_NAME(Mrecv)
 
-extern "C" int PMPI_Mrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status) {
+extern "C" int PMPI_Mrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status) try {
   return mrecv("MPI_Mrecv_c", buf, count, datatype, message, status);
 }
 MPI_WEAK_NAME(Mrecv_c)
 
-extern "C" int PMPI_Imrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
+extern "C" int PMPI_Imrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) try {
   return imrecv("MPI_Imrecv", buf, count, datatype, message, request);
 }
 MPI_WEAK_NAME(Imrecv)
 
-extern "C" int PMPI_Imrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
+extern "C" int PMPI_Imrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) try {
   return imrecv("MPI_Imrecv_c", buf, count, datatype, message, request);
 }
 MPI_WEAK_NAME(Imrecv_c)

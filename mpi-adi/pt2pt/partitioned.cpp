@@ -168,12 +168,12 @@ using namespace portunus::mpi;
 // The printed MPI-5.0 has a large count in the first form, too; the ABI's header has an int.
 #define PARTITIONED_INIT(suffix, Count)                                                                                          \
   extern "C" int PMPI_Psend_init##suffix(const void* buf, int partitions, Count count, MPI_Datatype datatype, int dest, int tag, \
-                                         MPI_Comm comm, MPI_Info info, MPI_Request* request) {                                   \
+                                         MPI_Comm comm, MPI_Info info, MPI_Request* request) try {                               \
     return init({"MPI_Psend_init" #suffix, buf, count, datatype, dest, tag, comm}, partitions, false, info, request);            \
   }                                                                                                                              \
   MPI_WEAK_NAME(Psend_init##suffix)                                                                                              \
   extern "C" int PMPI_Precv_init##suffix(void* buf, int partitions, Count count, MPI_Datatype datatype, int source, int tag,     \
-                                         MPI_Comm comm, MPI_Info info, MPI_Request* request) {                                   \
+                                         MPI_Comm comm, MPI_Info info, MPI_Request* request) try {                               \
     return init({"MPI_Precv_init" #suffix, buf, count, datatype, source, tag, comm}, partitions, true, info, request);           \
   }                                                                                                                              \
   MPI_WEAK_NAME(Precv_init##suffix)
@@ -181,13 +181,13 @@ using namespace portunus::mpi;
 PARTITIONED_INIT(, int)
 PARTITIONED_INIT(_c, MPI_Count)
 
-extern "C" int PMPI_Pready(int partition, MPI_Request request) {
+extern "C" int PMPI_Pready(int partition, MPI_Request request) try {
   return ready("MPI_Pready", request, 1, [&](int) { return partition; });
 }
 MPI_WEAK_NAME(Pready)
 
 // Both ends of the range are ready, too.
-extern "C" int PMPI_Pready_range(int partition_low, int partition_high, MPI_Request request) {
+extern "C" int PMPI_Pready_range(int partition_low, int partition_high, MPI_Request request) try {
   static constexpr char kName[] = "MPI_Pready_range";
   if (partition_high < partition_low)
     return raise(kName, nullptr, MPI_ERR_ARG, "the range from %d to %d is empty", partition_low, partition_high);
@@ -195,7 +195,7 @@ extern "C" int PMPI_Pready_range(int partition_low, int partition_high, MPI_Requ
 }
 MPI_WEAK_NAME(Pready_range)
 
-extern "C" int PMPI_Pready_list(int length, const int array_of_partitions[], MPI_Request request) {
+extern "C" int PMPI_Pready_list(int length, const int array_of_partitions[], MPI_Request request) try {
   static constexpr char kName[] = "MPI_Pready_list";
   if (length < 0) return raise(kName, nullptr, MPI_ERR_ARG, "the length is negative (%d)", length);
   if (length > 0 && array_of_partitions == nullptr) return raise_null(kName, "partitions");
@@ -204,7 +204,7 @@ extern "C" int PMPI_Pready_list(int length, const int array_of_partitions[], MPI
 }
 MPI_WEAK_NAME(Pready_list)
 
-extern "C" int PMPI_Parrived(MPI_Request request, int partition, int* flag) {
+extern "C" int PMPI_Parrived(MPI_Request request, int partition, int* flag) try {
   static constexpr char kName[] = "MPI_Parrived";
   Request* found;
   PartitionedMessage* message;

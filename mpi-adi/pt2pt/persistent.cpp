@@ -88,15 +88,16 @@ int start(const char* function, MPI_Request handle) {
 
 using namespace portunus::mpi;
 
-#define SEND_INIT(name, kind)                                                                                                             \
-  extern "C" int PMPI_##name(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) { \
-    return init(kind, nullptr, {"MPI_" #name, buf, count, datatype, dest, tag, comm}, request);                                           \
-  }                                                                                                                                       \
-  MPI_WEAK_NAME(name)                                                                                                                     \
-  extern "C" int PMPI_##name##_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,               \
-                                 MPI_Request* request) {                                                                                  \
-    return init(kind, nullptr, {"MPI_" #name "_c", buf, count, datatype, dest, tag, comm}, request);                                      \
-  }                                                                                                                                       \
+#define SEND_INIT(name, kind)                                                                                               \
+  extern "C" int PMPI_##name(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,           \
+                             MPI_Request* request) try {                                                                    \
+    return init(kind, nullptr, {"MPI_" #name, buf, count, datatype, dest, tag, comm}, request);                             \
+  }                                                                                                                         \
+  MPI_WEAK_NAME(name)                                                                                                       \
+  extern "C" int PMPI_##name##_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, \
+                                 MPI_Request* request) try {                                                                \
+    return init(kind, nullptr, {"MPI_" #name "_c", buf, count, datatype, dest, tag, comm}, request);                        \
+  }                                                                                                                         \
   MPI_WEAK_NAME(name##_c)
 
 SEND_INIT(Send_init, Kind::standard)
@@ -104,24 +105,24 @@ SEND_INIT(Ssend_init, Kind::synchronous)
 SEND_INIT(Bsend_init, Kind::buffered)
 SEND_INIT(Rsend_init, Kind::standard)
 
-extern "C" int PMPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
+extern "C" int PMPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) try {
   return init(Kind::receive, buf, {"MPI_Recv_init", buf, count, datatype, source, tag, comm}, request);
 }
 MPI_WEAK_NAME(Recv_init)
 
 extern "C" int PMPI_Recv_init_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                                MPI_Request* request) {
+                                MPI_Request* request) try {
   return init(Kind::receive, buf, {"MPI_Recv_init_c", buf, count, datatype, source, tag, comm}, request);
 }
 MPI_WEAK_NAME(Recv_init_c)
 
-extern "C" int PMPI_Start(MPI_Request* request) {
+extern "C" int PMPI_Start(MPI_Request* request) try {
   static constexpr char kName[] = "MPI_Start";
   return request == nullptr ? raise_null(kName, "request") : start(kName, *request);
 }
 MPI_WEAK_NAME(Start)
 
-extern "C" int PMPI_Startall(int count, MPI_Request array_of_requests[]) {
+extern "C" int PMPI_Startall(int count, MPI_Request array_of_requests[]) try {
   static constexpr char kName[] = "MPI_Startall";
   if (int error = check_requests(kName, count, array_of_requests)) return error;
   for (int i = 0; i < count; ++i)

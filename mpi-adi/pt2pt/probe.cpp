@@ -84,24 +84,24 @@ int raise_no_message_address(const char* function) { return raise(function, null
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
+extern "C" int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) try {
   return look_now({"MPI_Iprobe", nullptr, 0, MPI_BYTE, source, tag, comm}, flag, status, nullptr);
 }
 MPI_WEAK_NAME(Iprobe)
 
-extern "C" int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
+extern "C" int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) try {
   return look_until_found({"MPI_Probe", nullptr, 0, MPI_BYTE, source, tag, comm}, status, nullptr);
 }
 MPI_WEAK_NAME(Probe)
 
-extern "C" int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
+extern "C" int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) try {
   static constexpr char kName[] = "MPI_Improbe";
   if (message == nullptr) return raise_no_message_address(kName);
   return look_now({kName, nullptr, 0, MPI_BYTE, source, tag, comm}, flag, status, message);
 }
 MPI_WEAK_NAME(Improbe)
 
-extern "C" int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
+extern "C" int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) try {
   static constexpr char kName[] = "MPI_Mprobe";
   if (message == nullptr) return raise_no_message_address(kName);
   return look_until_found({kName, nullptr, 0, MPI_BYTE, source, tag, comm}, status, message);

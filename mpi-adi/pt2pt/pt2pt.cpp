@@ -82,25 +82,26 @@ int send_in_pool(const Arguments& given, int (*start)(const Arguments& given, MP
 using namespace portunus::mpi;
 
 // Each with its large-count form.
-#define BLOCKING_SEND(name, mode)                                                                                             \
-  extern "C" int PMPI_##name(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {           \
-    return send<mode>({"MPI_" #name, buf, count, datatype, dest, tag, comm});                                                 \
-  }                                                                                                                           \
-  MPI_WEAK_NAME(name)                                                                                                         \
-  extern "C" int PMPI_##name##_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) { \
-    return send<mode>({"MPI_" #name "_c", buf, count, datatype, dest, tag, comm});                                            \
-  }                                                                                                                           \
+#define BLOCKING_SEND(name, mode)                                                                                                 \
+  extern "C" int PMPI_##name(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) try {           \
+    return send<mode>({"MPI_" #name, buf, count, datatype, dest, tag, comm});                                                     \
+  }                                                                                                                               \
+  MPI_WEAK_NAME(name)                                                                                                             \
+  extern "C" int PMPI_##name##_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) try { \
+    return send<mode>({"MPI_" #name "_c", buf, count, datatype, dest, tag, comm});                                                \
+  }                                                                                                                               \
   MPI_WEAK_NAME(name##_c)
 
-#define NONBLOCKING_SEND(name, mode)                                                                                                      \
-  extern "C" int PMPI_##name(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) { \
-    return isend_here<mode>({"MPI_" #name, buf, count, datatype, dest, tag, comm}, request);                                              \
-  }                                                                                                                                       \
-  MPI_WEAK_NAME(name)                                                                                                                     \
-  extern "C" int PMPI_##name##_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,               \
-                                 MPI_Request* request) {                                                                                  \
-    return isend<mode>({"MPI_" #name "_c", buf, count, datatype, dest, tag, comm}, request);                                              \
-  }                                                                                                                                       \
+#define NONBLOCKING_SEND(name, mode)                                                                                        \
+  extern "C" int PMPI_##name(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,           \
+                             MPI_Request* request) try {                                                                    \
+    return isend_here<mode>({"MPI_" #name, buf, count, datatype, dest, tag, comm}, request);                                \
+  }                                                                                                                         \
+  MPI_WEAK_NAME(name)                                                                                                       \
+  extern "C" int PMPI_##name##_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, \
+                                 MPI_Request* request) try {                                                                \
+    return isend<mode>({"MPI_" #name "_c", buf, count, datatype, dest, tag, comm}, request);                                \
+  }                                                                                                                         \
   MPI_WEAK_NAME(name##_c)
 
 BLOCKING_SEND(Send, Mode::standard)
@@ -110,22 +111,23 @@ NONBLOCKING_SEND(Isend, Mode::standard)
 NONBLOCKING_SEND(Issend, Mode::synchronous)
 NONBLOCKING_SEND(Irsend, Mode::standard)
 
-extern "C" int PMPI_Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
+extern "C" int PMPI_Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) try {
   return receive(buf, {"MPI_Recv", buf, count, datatype, source, tag, comm}, status);
 }
 MPI_WEAK_NAME(Recv)
 
-extern "C" int PMPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
+extern "C" int PMPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) try {
   return receive(buf, {"MPI_Recv_c", buf, count, datatype, source, tag, comm}, status);
 }
 MPI_WEAK_NAME(Recv_c)
 
-extern "C" int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
+extern "C" int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) try {
   return ireceive_here(buf, {"MPI_Irecv", buf, count, datatype, source, tag, comm}, request);
 }
 MPI_WEAK_NAME(Irecv)
 
-extern "C" int PMPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
+extern "C" int PMPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                            MPI_Request* request) try {
   return ireceive(buf, {"MPI_Irecv_c", buf, count, datatype, source, tag, comm}, request);
 }
 MPI_WEAK_NAME(Irecv_c)

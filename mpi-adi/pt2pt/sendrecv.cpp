@@ -148,7 +148,7 @@ int isendrecv(const Arguments& to, void* room, const Arguments& from, bool repla
 using namespace portunus::mpi;
 
 extern "C" int PMPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount,
-                             MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+                             MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) try {
   static constexpr char kName[] = "MPI_Sendrecv";
   return sendrecv({kName, sendbuf, sendcount, sendtype, dest, sendtag, comm}, recvbuf,
                   {kName, recvbuf, recvcount, recvtype, source, recvtag, comm}, status);
@@ -156,7 +156,7 @@ extern "C" int PMPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype se
 MPI_WEAK_NAME(Sendrecv)
 
 extern "C" int PMPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
-                                     MPI_Comm comm, MPI_Status* status) {
+                                     MPI_Comm comm, MPI_Status* status) try {
   static constexpr char kName[] = "MPI_Sendrecv_replace";
   return sendrecv_replace({kName, buf, count, datatype, dest, sendtag, comm}, buf, {kName, buf, count, datatype, source, recvtag, comm},
                           status);
@@ -164,7 +164,7 @@ extern "C" int PMPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype
 MPI_WEAK_NAME(Sendrecv_replace)
 
 extern "C" int PMPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
-                              int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+                              int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) try {
   static constexpr char kName[] = "MPI_Isendrecv";
   return isendrecv({kName, sendbuf, sendcount, sendtype, dest, sendtag, comm}, recvbuf,
                    {kName, recvbuf, recvcount, recvtype, source, recvtag, comm}, false, request);
@@ -172,7 +172,7 @@ extern "C" int PMPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype s
 MPI_WEAK_NAME(Isendrecv)
 
 extern "C" int PMPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
-                                      MPI_Comm comm, MPI_Request* request) {
+                                      MPI_Comm comm, MPI_Request* request) try {
   static constexpr char kName[] = "MPI_Isendrecv_replace";
   return isendrecv({kName, buf, count, datatype, dest, sendtag, comm}, buf, {kName, buf, count, datatype, source, recvtag, comm}, true,
                    request);
@@ -180,7 +180,7 @@ extern "C" int PMPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatyp
 MPI_WEAK_NAME(Isendrecv_replace)
 
 extern "C" int PMPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
-                               MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+                               MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) try {
   static constexpr char kName[] = "MPI_Sendrecv_c";
   return sendrecv({kName, sendbuf, sendcount, sendtype, dest, sendtag, comm}, recvbuf,
                   {kName, recvbuf, recvcount, recvtype, source, recvtag, comm}, status);
@@ -188,7 +188,7 @@ extern "C" int PMPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Dat
 MPI_WEAK_NAME(Sendrecv_c)
 
 extern "C" int PMPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
-                                       MPI_Comm comm, MPI_Status* status) {
+                                       MPI_Comm comm, MPI_Status* status) try {
   static constexpr char kName[] = "MPI_Sendrecv_replace_c";
   return sendrecv_replace({kName, buf, count, datatype, dest, sendtag, comm}, buf, {kName, buf, count, datatype, source, recvtag, comm},
                           status);
@@ -196,7 +196,8 @@ extern "C" int PMPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype 
 MPI_WEAK_NAME(Sendrecv_replace_c)
 
 extern "C" int PMPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
-                                MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+                                MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+                                MPI_Request* request) try {
   static constexpr char kName[] = "MPI_Isendrecv_c";
   return isendrecv({kName, sendbuf, sendcount, sendtype, dest, sendtag, comm}, recvbuf,
                    {kName, recvbuf, recvcount, recvtype, source, recvtag, comm}, false, request);
@@ -204,7 +205,7 @@ extern "C" int PMPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Da
 MPI_WEAK_NAME(Isendrecv_c)
 
 extern "C" int PMPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
-                                        MPI_Comm comm, MPI_Request* request) {
+                                        MPI_Comm comm, MPI_Request* request) try {
   static constexpr char kName[] = "MPI_Isendrecv_replace_c";
   return isendrecv({kName, buf, count, datatype, dest, sendtag, comm}, buf, {kName, buf, count, datatype, source, recvtag, comm}, true,
                    request);

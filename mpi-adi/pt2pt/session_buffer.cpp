@@ -25,21 +25,21 @@ class OfSession {
 
 using namespace portunus::mpi;
 
-#define MPI_BUFFER_CALLS(suffix, Size)                                                                    \
-  extern "C" int PMPI_Session_attach_buffer##suffix(MPI_Session session, void* buffer, Size size) {       \
-    const OfSession of("MPI_Session_attach_buffer" #suffix, session);                                     \
-    return of.error ? of.error : attach_buffer(of.buffer(), buffer, size, of);                            \
-  }                                                                                                       \
-  MPI_WEAK_NAME(Session_attach_buffer##suffix)                                                            \
-  extern "C" int PMPI_Session_detach_buffer##suffix(MPI_Session session, void* buffer_addr, Size* size) { \
-    const OfSession of("MPI_Session_detach_buffer" #suffix, session);                                     \
-    return of.error ? of.error : detach_buffer(of.buffer(), buffer_addr, size, of);                       \
-  }                                                                                                       \
+#define MPI_BUFFER_CALLS(suffix, Size)                                                                        \
+  extern "C" int PMPI_Session_attach_buffer##suffix(MPI_Session session, void* buffer, Size size) try {       \
+    const OfSession of("MPI_Session_attach_buffer" #suffix, session);                                         \
+    return of.error ? of.error : attach_buffer(of.buffer(), buffer, size, of);                                \
+  }                                                                                                           \
+  MPI_WEAK_NAME(Session_attach_buffer##suffix)                                                                \
+  extern "C" int PMPI_Session_detach_buffer##suffix(MPI_Session session, void* buffer_addr, Size* size) try { \
+    const OfSession of("MPI_Session_detach_buffer" #suffix, session);                                         \
+    return of.error ? of.error : detach_buffer(of.buffer(), buffer_addr, size, of);                           \
+  }                                                                                                           \
   MPI_WEAK_NAME(Session_detach_buffer##suffix)
 MPI_BUFFER_CALLS(, int)
 MPI_BUFFER_CALLS(_c, MPI_Count)
 
-extern "C" int PMPI_Session_flush_buffer(MPI_Session session) {
+extern "C" int PMPI_Session_flush_buffer(MPI_Session session) try {
   const OfSession of("MPI_Session_flush_buffer", session);
   if (of.error) return of.error;
   flush_buffer(of.buffer());
@@ -47,7 +47,7 @@ extern "C" int PMPI_Session_flush_buffer(MPI_Session session) {
 }
 MPI_WEAK_NAME(Session_flush_buffer)
 
-extern "C" int PMPI_Session_iflush_buffer(MPI_Session session, MPI_Request* request) {
+extern "C" int PMPI_Session_iflush_buffer(MPI_Session session, MPI_Request* request) try {
   const OfSession of("MPI_Session_iflush_buffer", session);
   return of.error ? of.error : iflush_buffer(of.buffer(), self(), request, of);
 }

@@ -157,7 +157,7 @@ int check_some(const char* function, int count, const MPI_Request handles[], con
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Wait(MPI_Request* request, MPI_Status* status) {
+extern "C" int PMPI_Wait(MPI_Request* request, MPI_Status* status) try {
   static constexpr char kName[] = "MPI_Wait";
   if (request == nullptr) return raise_null(kName, "request");
   if (*request == MPI_REQUEST_NULL) {
@@ -171,7 +171,7 @@ extern "C" int PMPI_Wait(MPI_Request* request, MPI_Status* status) {
 }
 MPI_WEAK_NAME(Wait)
 
-extern "C" int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
+extern "C" int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) try {
   static constexpr char kName[] = "MPI_Test";
   if (request == nullptr || flag == nullptr) return raise_null(kName, request == nullptr ? "request" : "flag");
   *flag = 1;
@@ -188,7 +188,7 @@ extern "C" int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
 }
 MPI_WEAK_NAME(Test)
 
-extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) {
+extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) try {
   static constexpr char kName[] = "MPI_Waitall";
   if (int error = check_requests(kName, count, array_of_requests)) return error;
   int outcome = MPI_SUCCESS;
@@ -200,7 +200,7 @@ extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Stat
 }
 MPI_WEAK_NAME(Waitall)
 
-extern "C" int PMPI_Testall(int count, MPI_Request array_of_requests[], int* flag, MPI_Status array_of_statuses[]) {
+extern "C" int PMPI_Testall(int count, MPI_Request array_of_requests[], int* flag, MPI_Status array_of_statuses[]) try {
   static constexpr char kName[] = "MPI_Testall";
   if (int error = check_requests(kName, count, array_of_requests)) return error;
   if (flag == nullptr) return raise_null(kName, "flag");
@@ -214,7 +214,7 @@ extern "C" int PMPI_Testall(int count, MPI_Request array_of_requests[], int* fla
 }
 MPI_WEAK_NAME(Testall)
 
-extern "C" int PMPI_Waitany(int count, MPI_Request array_of_requests[], int* indx, MPI_Status* status) {
+extern "C" int PMPI_Waitany(int count, MPI_Request array_of_requests[], int* indx, MPI_Status* status) try {
   static constexpr char kName[] = "MPI_Waitany";
   if (int error = check_requests(kName, count, array_of_requests)) return error;
   if (indx == nullptr) return raise_null(kName, "index");
@@ -228,7 +228,7 @@ extern "C" int PMPI_Waitany(int count, MPI_Request array_of_requests[], int* ind
 }
 MPI_WEAK_NAME(Waitany)
 
-extern "C" int PMPI_Testany(int count, MPI_Request array_of_requests[], int* indx, int* flag, MPI_Status* status) {
+extern "C" int PMPI_Testany(int count, MPI_Request array_of_requests[], int* indx, int* flag, MPI_Status* status) try {
   static constexpr char kName[] = "MPI_Testany";
   if (int error = check_requests(kName, count, array_of_requests)) return error;
   if (indx == nullptr || flag == nullptr) return raise_null(kName, indx ? "flag" : "index");
@@ -246,7 +246,7 @@ extern "C" int PMPI_Testany(int count, MPI_Request array_of_requests[], int* ind
 MPI_WEAK_NAME(Testany)
 
 extern "C" int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[],
-                             MPI_Status array_of_statuses[]) {
+                             MPI_Status array_of_statuses[]) try {
   static constexpr char kName[] = "MPI_Waitsome";
   if (int error = check_some(kName, incount, array_of_requests, outcount, array_of_indices)) return error;
   if (!any_active(incount, array_of_requests)) {
@@ -260,7 +260,7 @@ extern "C" int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int* 
 MPI_WEAK_NAME(Waitsome)
 
 extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[],
-                             MPI_Status array_of_statuses[]) {
+                             MPI_Status array_of_statuses[]) try {
   static constexpr char kName[] = "MPI_Testsome";
   if (int error = check_some(kName, incount, array_of_requests, outcount, array_of_indices)) return error;
   if (!any_active(incount, array_of_requests)) {

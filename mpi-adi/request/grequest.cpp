@@ -53,7 +53,7 @@ class UsersOperation final : public Attachment {
 using namespace portunus::mpi;
 
 extern "C" int PMPI_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn,
-                                   MPI_Grequest_cancel_function* cancel_fn, void* extra_state, MPI_Request* request) {
+                                   MPI_Grequest_cancel_function* cancel_fn, void* extra_state, MPI_Request* request) try {
   static constexpr char kName[] = "MPI_Grequest_start";
   Communicator* own = find_communicator(MPI_COMM_SELF);
   if (own == nullptr) return raise_bad_communicator(kName, MPI_COMM_SELF);
@@ -67,7 +67,7 @@ extern "C" int PMPI_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Gr
 }
 MPI_WEAK_NAME(Grequest_start)
 
-extern "C" int PMPI_Grequest_complete(MPI_Request request) {
+extern "C" int PMPI_Grequest_complete(MPI_Request request) try {
   static constexpr char kName[] = "MPI_Grequest_complete";
   Request* found = pool.find(request);
   if (found == nullptr || found->attached == nullptr) return raise_bad_request(kName, request);

@@ -34,7 +34,7 @@ int check_status(const char* function, const MPI_Status* status, const void* res
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Request_free(MPI_Request* request) {
+extern "C" int PMPI_Request_free(MPI_Request* request) try {
   static constexpr char kName[] = "MPI_Request_free";
   if (request == nullptr) return raise_null(kName, "request");
   Request* found = pool.find(*request);
@@ -48,7 +48,7 @@ extern "C" int PMPI_Request_free(MPI_Request* request) {
 }
 MPI_WEAK_NAME(Request_free)
 
-extern "C" int PMPI_Cancel(MPI_Request* request) {
+extern "C" int PMPI_Cancel(MPI_Request* request) try {
   static constexpr char kName[] = "MPI_Cancel";
   if (request == nullptr) return raise_null(kName, "request");
   Request* found = pool.find(*request);
@@ -65,12 +65,13 @@ extern "C" int PMPI_Cancel(MPI_Request* request) {
 }
 MPI_WEAK_NAME(Cancel)
 
-extern "C" int PMPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
+extern "C" int PMPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) try {
   return PMPI_Request_get_status_all(1, &request, flag, status);
 }
 MPI_WEAK_NAME(Request_get_status)
 
-extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of_requests[], int* flag, MPI_Status array_of_statuses[]) {
+extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of_requests[], int* flag,
+                                           MPI_Status array_of_statuses[]) try {
   static constexpr char kName[] = "MPI_Request_get_status_all";
   if (int error = check_requests(kName, count, array_of_requests)) return error;
   if (flag == nullptr) return raise_null(kName, "flag");
@@ -85,7 +86,7 @@ extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of
 }
 MPI_WEAK_NAME(Request_get_status_all)
 
-extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of_requests[], int* indx, int* flag, MPI_Status* status) {
+extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of_requests[], int* indx, int* flag, MPI_Status* status) try {
   static constexpr char kName[] = "MPI_Request_get_status_any";
   if (int error = check_requests(kName, count, array_of_requests)) return error;
   if (indx == nullptr || flag == nullptr) return raise_null(kName, indx ? "flag" : "index");
@@ -107,7 +108,7 @@ extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of
 MPI_WEAK_NAME(Request_get_status_any)
 
 extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int* outcount, int array_of_indices[],
-                                            MPI_Status array_of_statuses[]) {
+                                            MPI_Status array_of_statuses[]) try {
   static constexpr char kName[] = "MPI_Request_get_status_some";
   if (int error = check_requests(kName, incount, array_of_requests)) return error;
   if (outcount == nullptr || (array_of_indices == nullptr && incount > 0)) return raise_null(kName, outcount ? "indices" : "number");
@@ -126,14 +127,14 @@ extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array
 }
 MPI_WEAK_NAME(Request_get_status_some)
 
-extern "C" int PMPI_Test_cancelled(const MPI_Status* status, int* flag) {
+extern "C" int PMPI_Test_cancelled(const MPI_Status* status, int* flag) try {
   if (int error = check_status("MPI_Test_cancelled", status, flag, "flag")) return error;
   *flag = was_cancelled(*status);
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Test_cancelled)
 
-extern "C" int PMPI_Status_set_cancelled(MPI_Status* status, int flag) {
+extern "C" int PMPI_Status_set_cancelled(MPI_Status* status, int flag) try {
   if (int error = check_status("MPI_Status_set_cancelled", status, status, "")) return error;
   set_cancelled(*status, flag != 0);
   return MPI_SUCCESS;
@@ -142,13 +143,13 @@ MPI_WEAK_NAME(Status_set_cancelled)
 
 // Reading and writing the public fields, for languages that cannot.
 #define STATUS_FIELD(name, field)                                                             \
-  extern "C" int PMPI_Status_get_##name(const MPI_Status* status, int* name) {                \
+  extern "C" int PMPI_Status_get_##name(const MPI_Status* status, int* name) try {            \
     if (int wrong = check_status("MPI_Status_get_" #name, status, name, #name)) return wrong; \
     *name = status->field;                                                                    \
     return MPI_SUCCESS;                                                                       \
   }                                                                                           \
   MPI_WEAK_NAME(Status_get_##name)                                                            \
-  extern "C" int PMPI_Status_set_##name(MPI_Status* status, int name) {                       \
+  extern "C" int PMPI_Status_set_##name(MPI_Status* status, int name) try {                   \
     if (int wrong = check_status("MPI_Status_set_" #name, status, status, "")) return wrong;  \
     status->field = name;                                                                     \
     return MPI_SUCCESS;                                                                       \

@@ -27,7 +27,7 @@ int check_key(const char* function, const Window& window, int keyval) {
 
 }  // namespace
 
-extern "C" int PMPI_Win_get_group(MPI_Win win, MPI_Group* group) {
+extern "C" int PMPI_Win_get_group(MPI_Win win, MPI_Group* group) try {
   Window* window;
   if (int error = check_all("MPI_Win_get_group", win, window, {group})) return error;
   *group = handle_of(retain(window->comm->group));
@@ -35,7 +35,7 @@ extern "C" int PMPI_Win_get_group(MPI_Win win, MPI_Group* group) {
 }
 MPI_WEAK_NAME(Win_get_group)
 
-extern "C" int PMPI_Win_set_name(MPI_Win win, const char* win_name) {
+extern "C" int PMPI_Win_set_name(MPI_Win win, const char* win_name) try {
   Window* window;
   if (int error = check_all("MPI_Win_set_name", win, window, {win_name})) return error;
   std::snprintf(window->name, sizeof window->name, "%s", win_name);
@@ -43,7 +43,7 @@ extern "C" int PMPI_Win_set_name(MPI_Win win, const char* win_name) {
 }
 MPI_WEAK_NAME(Win_set_name)
 
-extern "C" int PMPI_Win_get_name(MPI_Win win, char* win_name, int* resultlen) {
+extern "C" int PMPI_Win_get_name(MPI_Win win, char* win_name, int* resultlen) try {
   if (win == MPI_WIN_NULL && predefined_count != 0 && win_name != nullptr && resultlen != nullptr) {
     *resultlen = std::snprintf(win_name, MPI_MAX_OBJECT_NAME, "MPI_WIN_NULL");  // the one call that takes it
     return MPI_SUCCESS;
@@ -55,7 +55,7 @@ extern "C" int PMPI_Win_get_name(MPI_Win win, char* win_name, int* resultlen) {
 }
 MPI_WEAK_NAME(Win_get_name)
 
-extern "C" int PMPI_Win_set_info(MPI_Win win, MPI_Info info) {
+extern "C" int PMPI_Win_set_info(MPI_Win win, MPI_Info info) try {
   static constexpr char kName[] = "MPI_Win_set_info";
   Window* window;
   if (int error = check_all(kName, win, window, {})) return error;
@@ -66,7 +66,7 @@ extern "C" int PMPI_Win_set_info(MPI_Win win, MPI_Info info) {
 }
 MPI_WEAK_NAME(Win_set_info)
 
-extern "C" int PMPI_Win_get_info(MPI_Win win, MPI_Info* info_used) {
+extern "C" int PMPI_Win_get_info(MPI_Win win, MPI_Info* info_used) try {
   Window* window;
   if (int error = check_all("MPI_Win_get_info", win, window, {info_used})) return error;
   *info_used = make_info(with_memory_kinds(window->hints));
@@ -75,7 +75,7 @@ extern "C" int PMPI_Win_get_info(MPI_Win win, MPI_Info* info_used) {
 MPI_WEAK_NAME(Win_get_info)
 
 extern "C" int PMPI_Win_create_keyval(MPI_Win_copy_attr_function* win_copy_attr_fn, MPI_Win_delete_attr_function* win_delete_attr_fn,
-                                      int* win_keyval, void* extra_state) {
+                                      int* win_keyval, void* extra_state) try {
   static constexpr char kName[] = "MPI_Win_create_keyval";
   if (win_keyval == nullptr) return portunus::mpi::raise(kName, nullptr, MPI_ERR_ARG, "the address for the key is null");
   *win_keyval = Attributes<MPI_Win>::create_keyval(win_copy_attr_fn, win_delete_attr_fn, extra_state);
@@ -83,7 +83,7 @@ extern "C" int PMPI_Win_create_keyval(MPI_Win_copy_attr_function* win_copy_attr_
 }
 MPI_WEAK_NAME(Win_create_keyval)
 
-extern "C" int PMPI_Win_free_keyval(int* win_keyval) {
+extern "C" int PMPI_Win_free_keyval(int* win_keyval) try {
   static constexpr char kName[] = "MPI_Win_free_keyval";
   if (win_keyval == nullptr) return portunus::mpi::raise(kName, nullptr, MPI_ERR_ARG, "the address of the key is null");
   if (!Attributes<MPI_Win>::free_keyval(*win_keyval))
@@ -93,7 +93,7 @@ extern "C" int PMPI_Win_free_keyval(int* win_keyval) {
 }
 MPI_WEAK_NAME(Win_free_keyval)
 
-extern "C" int PMPI_Win_set_attr(MPI_Win win, int win_keyval, void* attribute_val) {
+extern "C" int PMPI_Win_set_attr(MPI_Win win, int win_keyval, void* attribute_val) try {
   static constexpr char kName[] = "MPI_Win_set_attr";
   Window* window;
   if (int error = check_all(kName, win, window, {})) return error;
@@ -102,7 +102,7 @@ extern "C" int PMPI_Win_set_attr(MPI_Win win, int win_keyval, void* attribute_va
 }
 MPI_WEAK_NAME(Win_set_attr)
 
-extern "C" int PMPI_Win_delete_attr(MPI_Win win, int win_keyval) {
+extern "C" int PMPI_Win_delete_attr(MPI_Win win, int win_keyval) try {
   static constexpr char kName[] = "MPI_Win_delete_attr";
   Window* window;
   if (int error = check_all(kName, win, window, {})) return error;
@@ -111,7 +111,7 @@ extern "C" int PMPI_Win_delete_attr(MPI_Win win, int win_keyval) {
 }
 MPI_WEAK_NAME(Win_delete_attr)
 
-extern "C" int PMPI_Win_get_attr(MPI_Win win, int win_keyval, void* attribute_val, int* flag) {
+extern "C" int PMPI_Win_get_attr(MPI_Win win, int win_keyval, void* attribute_val, int* flag) try {
   static constexpr char kName[] = "MPI_Win_get_attr";
   Window* window;
   if (int error = check_all(kName, win, window, {attribute_val, flag})) return error;
@@ -132,7 +132,7 @@ extern "C" int PMPI_Win_get_attr(MPI_Win win, int win_keyval, void* attribute_va
 }
 MPI_WEAK_NAME(Win_get_attr)
 
-extern "C" int PMPI_Win_create_errhandler(MPI_Win_errhandler_function* win_errhandler_fn, MPI_Errhandler* errhandler) {
+extern "C" int PMPI_Win_create_errhandler(MPI_Win_errhandler_function* win_errhandler_fn, MPI_Errhandler* errhandler) try {
   static constexpr char kName[] = "MPI_Win_create_errhandler";
   if (int error = check_results(kName, nullptr, {reinterpret_cast<const void*>(win_errhandler_fn), errhandler})) return error;
   ErrorHandler* made;
@@ -143,7 +143,7 @@ extern "C" int PMPI_Win_create_errhandler(MPI_Win_errhandler_function* win_errha
 }
 MPI_WEAK_NAME(Win_create_errhandler)
 
-extern "C" int PMPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler) {
+extern "C" int PMPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler) try {
   static constexpr char kName[] = "MPI_Win_set_errhandler";
   Window* window;
   if (int error = check_all(kName, win, window, {})) return error;
@@ -154,7 +154,7 @@ extern "C" int PMPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler) {
 }
 MPI_WEAK_NAME(Win_set_errhandler)
 
-extern "C" int PMPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler* errhandler) {
+extern "C" int PMPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler* errhandler) try {
   Window* window;
   if (int error = check_all("MPI_Win_get_errhandler", win, window, {errhandler})) return error;
   *errhandler = share_errhandler(window->errhandler);
@@ -162,7 +162,7 @@ extern "C" int PMPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler* errhandler) 
 }
 MPI_WEAK_NAME(Win_get_errhandler)
 
-extern "C" int PMPI_Win_call_errhandler(MPI_Win win, int errorcode) {
+extern "C" int PMPI_Win_call_errhandler(MPI_Win win, int errorcode) try {
   static constexpr char kName[] = "MPI_Win_call_errhandler";
   Window* window;
   if (int error = check_all(kName, win, window, {})) return error;

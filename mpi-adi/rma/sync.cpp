@@ -138,7 +138,7 @@ int flush(const char* function, Window& window) {
 using namespace portunus::mpi;
 using namespace portunus::mpi::rma;
 
-extern "C" int PMPI_Win_fence(int assert, MPI_Win win) {
+extern "C" int PMPI_Win_fence(int assert, MPI_Win win) try {
   static constexpr char kName[] = "MPI_Win_fence";
   Window* window;
   if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
@@ -152,7 +152,7 @@ extern "C" int PMPI_Win_fence(int assert, MPI_Win win) {
 }
 MPI_WEAK_NAME(Win_fence)
 
-extern "C" int PMPI_Win_post(MPI_Group group, int, MPI_Win win) {
+extern "C" int PMPI_Win_post(MPI_Group group, int, MPI_Win win) try {
   static constexpr char kName[] = "MPI_Win_post";
   Window* window;
   if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
@@ -174,7 +174,7 @@ extern "C" int PMPI_Win_post(MPI_Group group, int, MPI_Win win) {
 }
 MPI_WEAK_NAME(Win_post)
 
-extern "C" int PMPI_Win_start(MPI_Group group, int, MPI_Win win) {
+extern "C" int PMPI_Win_start(MPI_Group group, int, MPI_Win win) try {
   static constexpr char kName[] = "MPI_Win_start";
   Window* window;
   if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
@@ -192,7 +192,7 @@ extern "C" int PMPI_Win_start(MPI_Group group, int, MPI_Win win) {
 }
 MPI_WEAK_NAME(Win_start)
 
-extern "C" int PMPI_Win_complete(MPI_Win win) {
+extern "C" int PMPI_Win_complete(MPI_Win win) try {
   static constexpr char kName[] = "MPI_Win_complete";
   Window* window;
   if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
@@ -208,7 +208,7 @@ extern "C" int PMPI_Win_complete(MPI_Win win) {
 }
 MPI_WEAK_NAME(Win_complete)
 
-extern "C" int PMPI_Win_test(MPI_Win win, int* flag) {
+extern "C" int PMPI_Win_test(MPI_Win win, int* flag) try {
   static constexpr char kName[] = "MPI_Win_test";
   Window* window;
   if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
@@ -225,7 +225,7 @@ extern "C" int PMPI_Win_test(MPI_Win win, int* flag) {
 }
 MPI_WEAK_NAME(Win_test)
 
-extern "C" int PMPI_Win_wait(MPI_Win win) {
+extern "C" int PMPI_Win_wait(MPI_Win win) try {
   static constexpr char kName[] = "MPI_Win_wait";
   Window* window;
   if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
@@ -235,7 +235,7 @@ extern "C" int PMPI_Win_wait(MPI_Win win) {
 }
 MPI_WEAK_NAME(Win_wait)
 
-extern "C" int PMPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win) {
+extern "C" int PMPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win) try {
   static constexpr char kName[] = "MPI_Win_lock";
   Window* window;
   if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
@@ -255,7 +255,7 @@ extern "C" int PMPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win) {
 }
 MPI_WEAK_NAME(Win_lock)
 
-extern "C" int PMPI_Win_unlock(int rank, MPI_Win win) {
+extern "C" int PMPI_Win_unlock(int rank, MPI_Win win) try {
   static constexpr char kName[] = "MPI_Win_unlock";
   Window* window;
   if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
@@ -268,7 +268,7 @@ extern "C" int PMPI_Win_unlock(int rank, MPI_Win win) {
 }
 MPI_WEAK_NAME(Win_unlock)
 
-extern "C" int PMPI_Win_lock_all(int assert, MPI_Win win) {
+extern "C" int PMPI_Win_lock_all(int assert, MPI_Win win) try {
   static constexpr char kName[] = "MPI_Win_lock_all";
   Window* window;
   if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
@@ -285,7 +285,7 @@ extern "C" int PMPI_Win_lock_all(int assert, MPI_Win win) {
 }
 MPI_WEAK_NAME(Win_lock_all)
 
-extern "C" int PMPI_Win_unlock_all(MPI_Win win) {
+extern "C" int PMPI_Win_unlock_all(MPI_Win win) try {
   static constexpr char kName[] = "MPI_Win_unlock_all";
   Window* window;
   if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
@@ -298,18 +298,20 @@ extern "C" int PMPI_Win_unlock_all(MPI_Win win) {
 }
 MPI_WEAK_NAME(Win_unlock_all)
 
-extern "C" int PMPI_Win_flush(int rank, MPI_Win win) { return rank == MPI_PROC_NULL ? MPI_SUCCESS : flush_all("MPI_Win_flush", win, rank); }
+extern "C" int PMPI_Win_flush(int rank, MPI_Win win) try {
+  return rank == MPI_PROC_NULL ? MPI_SUCCESS : flush_all("MPI_Win_flush", win, rank);
+}
 MPI_WEAK_NAME(Win_flush)
-extern "C" int PMPI_Win_flush_all(MPI_Win win) { return flush_all("MPI_Win_flush_all", win, -1); }
+extern "C" int PMPI_Win_flush_all(MPI_Win win) try { return flush_all("MPI_Win_flush_all", win, -1); }
 MPI_WEAK_NAME(Win_flush_all)
-extern "C" int PMPI_Win_flush_local(int rank, MPI_Win win) {
+extern "C" int PMPI_Win_flush_local(int rank, MPI_Win win) try {
   return rank == MPI_PROC_NULL ? MPI_SUCCESS : flush_all("MPI_Win_flush_local", win, rank);
 }
 MPI_WEAK_NAME(Win_flush_local)
-extern "C" int PMPI_Win_flush_local_all(MPI_Win win) { return flush_all("MPI_Win_flush_local_all", win, -1); }
+extern "C" int PMPI_Win_flush_local_all(MPI_Win win) try { return flush_all("MPI_Win_flush_local_all", win, -1); }
 MPI_WEAK_NAME(Win_flush_local_all)
 
-extern "C" int PMPI_Win_sync(MPI_Win win) {
+extern "C" int PMPI_Win_sync(MPI_Win win) try {
   Window* window;
   if (int error = portunus::mpi::rma::check("MPI_Win_sync", win, window)) return error;
   PtlAtomicSync();

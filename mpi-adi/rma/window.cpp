@@ -71,34 +71,66 @@ struct Offer {
 
 int narrowed(int64_t unit) { return unit <= INT_MAX ? static_cast<int>(unit) : MPI_UNDEFINED; }
 
+// All that a window needs but its own memory.
+void furnish(Window& window, size_t n, MPI_Info info) {
+  window.own_control = std::make_unique<Control>();
+  window.discarded.reset(new std::byte[kDiscarded]);
+  window.accessible.assign(n, false);
+  window.locked.assign(n, 0);
+  window.members.resize(n);
+  window.hints = hints_of(info);
+}
+
+// The end of one that could not be made, or is freed.
+void dispose(Window* window) {
+  close_entries(*window);
+  replace_errhandler(window->errhandler, MPI_ERRORS_ARE_FATAL);
+  if (window->comm != nullptr) destroy_communicator(window->comm);
+  windows.release(window);
+}
+
+// A new one that is furnished. nullptr: there is no memory for it, or too many are in use.
+Window* claim_furnished(size_t n, MPI_Info info) {
+  Window* window = nullptr;
+  try {
+    window = windows.claim();
+    if (window != nullptr) {
+      window->errhandler.store(MPI_ERRORS_ARE_FATAL, std::memory_order_relaxed);
+      furnish(*window, n, info);
+    }
+    return window;
+  } catch (const std::bad_alloc&) {
+    if (window != nullptr) dispose(window);
+    return nullptr;
+  }
+}
+
 // The last steps of every constructor: entries stand on all ranks when it returns. A rank may be without the memory it was to have.
 int finish(const char* function, Communicator& parent, Window* window, MPI_Win* win, bool has_memory = true) {
   Communicator& comm = *window->comm;
   const size_t n = static_cast<size_t>(comm.size);
-  if (window->control == nullptr) {
-    window->own_control = std::make_unique<Control>();
-    window->control = window->own_control.get();
-  }
-  window->discarded.reset(new std::byte[kDiscarded]);
-  window->accessible.assign(n, false);
-  window->locked.assign(n, 0);
+  if (window->control == nullptr) window->control = window->own_control.get();
   window->errhandler.store(MPI_ERRORS_ARE_FATAL, std::memory_order_relaxed);
   window->number = comm.context;
   window->narrow_unit = narrowed(window->unit);
   const int result = has_memory ? open_entries(*window) : int{PTL_NO_SPACE};
-  std::vector<Offer> offers(n);
-  offers[static_cast<size_t>(comm.rank)] = {reinterpret_cast<uint64_t>(window->base), window->size, window->unit, result == PTL_OK};
-  if (int error = Exchange(comm).allgather(offers.data(), sizeof(Offer)))
+  const std::unique_ptr<Offer[]> offers(new (std::nothrow) Offer[n]);
+  if (offers)
+    offers[static_cast<size_t>(comm.rank)] = {reinterpret_cast<uint64_t>(window->base), window->size, window->unit, result == PTL_OK};
+  if (int error = Exchange(comm).allgather(offers.get(), sizeof(Offer), offers ? MPI_SUCCESS : MPI_ERR_NO_MEM)) {
+    dispose(window);
     return mpi::raise(function, &parent, error, "the ranks cannot tell each other where their memory lies");
-  window->members.resize(n);
+  }
   for (size_t i = 0; i < n; ++i) {
     Member& member = window->members[i];
     member.base = offers[i].base;
     member.size = offers[i].size;
     member.unit = offers[i].unit;
     member.job_rank = comm.job_rank(static_cast<int>(i));
-    if (!offers[i].well)
+    if (!offers[i].well) {
+      dispose(window);
       return mpi::raise(function, &parent, MPI_ERR_NO_MEM, "rank %zu has no memory, or no room for another window, left", i);
+    }
   }
   Member& own = window->members[static_cast<size_t>(comm.rank)];
   own.control = window->control;
@@ -116,14 +148,13 @@ int check_call(const char* function, MPI_Comm handle, MPI_Info info, MPI_Win* wi
 }
 
 int begin(const char* function, Communicator& parent, MPI_Info info, Window*& window) {
-  Communicator* own;
-  if (int error = create_in(function, parent, all_and_of(parent), key_of(parent, Traffic::windows, 0), retain(parent.group), nullptr, own))
-    return error;
-  window = windows.claim();
-  if (window == nullptr) return mpi::raise(function, &parent, MPI_ERR_NO_MEM, "too many windows are in use");
-  window->comm = own;
-  window->hints = hints_of(info);
-  return MPI_SUCCESS;
+  window = claim_furnished(static_cast<size_t>(parent.size), info);
+  if (window == nullptr)
+    return decline(parent, mpi::raise(function, &parent, MPI_ERR_NO_MEM, "too many windows are in use, or there is no memory for one"));
+  const int error =
+      create_in(function, parent, all_and_of(parent), key_of(parent, Traffic::windows, 0), retain(parent.group), nullptr, window->comm);
+  if (error != MPI_SUCCESS) dispose(window);
+  return error;
 }
 
 int check_memory(const char* function, const Communicator& comm, MPI_Aint size, MPI_Aint unit) {
@@ -177,8 +208,10 @@ int allocate(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Info info, 
   bool alone = false;
   for (const std::byte* each : base) alone = alone || (flavor == MPI_WIN_FLAVOR_SHARED && each == nullptr);
   if (!shared || alone) {
-    if (flavor == MPI_WIN_FLAVOR_SHARED)
+    if (flavor == MPI_WIN_FLAVOR_SHARED) {
+      dispose(window);
       return mpi::raise(function, parent, MPI_ERR_RMA_SHARED, shared ? "not all ranks are on one node" : "no memory can be shared");
+    }
     if (size <= kMaxBytes) window->owned.reset(new (std::nothrow) std::byte[static_cast<size_t>(size) + 64 + alignment]());
     base.assign(base.size(), nullptr);
     if (const auto begin = reinterpret_cast<uintptr_t>(window->owned.get()))
@@ -237,6 +270,15 @@ int raise(const char* function, const Window& window, int code, const char* caus
   return result;
 }
 
+}  // namespace portunus::mpi::rma
+
+int portunus::mpi::raise_no_memory(const char* function, MPI_Win handle) {
+  const rma::Window* const window = rma::find_window(handle);
+  return window != nullptr ? rma::raise(function, *window, MPI_ERR_NO_MEM, "%s", kNoMemory) : raise_no_memory(function, MPI_COMM_NULL);
+}
+
+namespace portunus::mpi::rma {
+
 int check(const char* function, MPI_Win handle, Window*& found) {
   found = find_window(handle);
   if (found != nullptr) [[likely]]
@@ -251,25 +293,25 @@ int check(const char* function, MPI_Win handle, Window*& found) {
 using namespace portunus::mpi;
 using namespace portunus::mpi::rma;
 
-#define WINDOW_CALLS(suffix, Unit)                                                                                                     \
-  extern "C" int PMPI_Win_create##suffix(void* base, MPI_Aint size, Unit disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {      \
-    return create("MPI_Win_create" #suffix, base, size, disp_unit, info, comm, win);                                                   \
-  }                                                                                                                                    \
-  MPI_WEAK_NAME(Win_create##suffix)                                                                                                    \
-  extern "C" int PMPI_Win_allocate##suffix(MPI_Aint size, Unit disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) { \
-    return allocate("MPI_Win_allocate" #suffix, size, disp_unit, info, comm, baseptr, win, MPI_WIN_FLAVOR_ALLOCATE);                   \
-  }                                                                                                                                    \
-  MPI_WEAK_NAME(Win_allocate##suffix)                                                                                                  \
-  extern "C" int PMPI_Win_allocate_shared##suffix(MPI_Aint size, Unit disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr,          \
-                                                  MPI_Win* win) {                                                                      \
-    return allocate("MPI_Win_allocate_shared" #suffix, size, disp_unit, info, comm, baseptr, win, MPI_WIN_FLAVOR_SHARED);              \
-  }                                                                                                                                    \
+#define WINDOW_CALLS(suffix, Unit)                                                                                                         \
+  extern "C" int PMPI_Win_create##suffix(void* base, MPI_Aint size, Unit disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) try {      \
+    return create("MPI_Win_create" #suffix, base, size, disp_unit, info, comm, win);                                                       \
+  }                                                                                                                                        \
+  MPI_WEAK_NAME(Win_create##suffix)                                                                                                        \
+  extern "C" int PMPI_Win_allocate##suffix(MPI_Aint size, Unit disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) try { \
+    return allocate("MPI_Win_allocate" #suffix, size, disp_unit, info, comm, baseptr, win, MPI_WIN_FLAVOR_ALLOCATE);                       \
+  }                                                                                                                                        \
+  MPI_WEAK_NAME(Win_allocate##suffix)                                                                                                      \
+  extern "C" int PMPI_Win_allocate_shared##suffix(MPI_Aint size, Unit disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr,              \
+                                                  MPI_Win* win) try {                                                                      \
+    return allocate("MPI_Win_allocate_shared" #suffix, size, disp_unit, info, comm, baseptr, win, MPI_WIN_FLAVOR_SHARED);                  \
+  }                                                                                                                                        \
   MPI_WEAK_NAME(Win_allocate_shared##suffix)
 
 WINDOW_CALLS(, int)
 WINDOW_CALLS(_c, MPI_Aint)
 
-extern "C" int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* win) {
+extern "C" int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* win) try {
   static constexpr char kName[] = "MPI_Win_create_dynamic";
   Communicator* parent;
   Window* window;
@@ -280,7 +322,7 @@ extern "C" int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* wi
 }
 MPI_WEAK_NAME(Win_create_dynamic)
 
-extern "C" int PMPI_Win_free(MPI_Win* win) {
+extern "C" int PMPI_Win_free(MPI_Win* win) try {
   static constexpr char kName[] = "MPI_Win_free";
   if (win == nullptr) return portunus::mpi::raise(kName, nullptr, MPI_ERR_ARG, "the address of the window is null");
   Window* window;
@@ -289,17 +331,14 @@ extern "C" int PMPI_Win_free(MPI_Win* win) {
   if (int error = flush(kName, *window)) return error;
   if (int error = PMPI_Barrier(handle_of(window->comm))) return error;  // nobody accesses it any more
   if (int error = window->attributes.clear(*win)) return raise(kName, *window, error, "a function that deletes an attribute failed");
-  close_entries(*window);
-  replace_errhandler(window->errhandler, MPI_ERRORS_ARE_FATAL);
-  destroy_communicator(window->comm);
-  windows.release(window);
+  dispose(window);
   *win = MPI_WIN_NULL;
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Win_free)
 
 // Dynamic windows are all memory; what is attached is the program's business.
-extern "C" int PMPI_Win_attach(MPI_Win win, void* base, MPI_Aint size) {
+extern "C" int PMPI_Win_attach(MPI_Win win, void* base, MPI_Aint size) try {
   static constexpr char kName[] = "MPI_Win_attach";
   Window* window;
   if (int error = check(kName, win, window)) return error;
@@ -309,7 +348,7 @@ extern "C" int PMPI_Win_attach(MPI_Win win, void* base, MPI_Aint size) {
 }
 MPI_WEAK_NAME(Win_attach)
 
-extern "C" int PMPI_Win_detach(MPI_Win win, const void*) {
+extern "C" int PMPI_Win_detach(MPI_Win win, const void*) try {
   static constexpr char kName[] = "MPI_Win_detach";
   Window* window;
   if (int error = check(kName, win, window)) return error;
@@ -318,7 +357,7 @@ extern "C" int PMPI_Win_detach(MPI_Win win, const void*) {
 }
 MPI_WEAK_NAME(Win_detach)
 
-extern "C" int PMPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint* size, int* disp_unit, void* baseptr) {
+extern "C" int PMPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint* size, int* disp_unit, void* baseptr) try {
   const Member* member = nullptr;
   if (int error = query("MPI_Win_shared_query", win, rank, {size, disp_unit, baseptr}, member)) return error;
   *size = member->mapped ? member->size : 0;
@@ -328,7 +367,7 @@ extern "C" int PMPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint* size, int*
 }
 MPI_WEAK_NAME(Win_shared_query)
 
-extern "C" int PMPI_Win_shared_query_c(MPI_Win win, int rank, MPI_Aint* size, MPI_Aint* disp_unit, void* baseptr) {
+extern "C" int PMPI_Win_shared_query_c(MPI_Win win, int rank, MPI_Aint* size, MPI_Aint* disp_unit, void* baseptr) try {
   const Member* member = nullptr;
   if (int error = query("MPI_Win_shared_query_c", win, rank, {size, disp_unit, baseptr}, member)) return error;
   *size = member->mapped ? member->size : 0;

@@ -40,7 +40,7 @@ int give_nothing(int index) {
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_T_category_get_num(int* num_cat) {
+extern "C" int PMPI_T_category_get_num(int* num_cat) try {
   if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
   if (num_cat == nullptr) return MPI_T_ERR_INVALID;
   *num_cat = tool::kCount;
@@ -49,7 +49,7 @@ extern "C" int PMPI_T_category_get_num(int* num_cat) {
 MPI_WEAK_NAME(T_category_get_num)
 
 extern "C" int PMPI_T_category_get_info(int cat_index, char* name, int* name_len, char* desc, int* desc_len, int* num_cvars, int* num_pvars,
-                                        int* num_categories) {
+                                        int* num_categories) try {
   if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
   if (!tool::category_exists(cat_index)) return MPI_T_ERR_INVALID_INDEX;
   const tool::Category& category = tool::kCategories[cat_index];
@@ -62,7 +62,7 @@ extern "C" int PMPI_T_category_get_info(int cat_index, char* name, int* name_len
 }
 MPI_WEAK_NAME(T_category_get_info)
 
-extern "C" int PMPI_T_category_get_index(const char* name, int* cat_index) {
+extern "C" int PMPI_T_category_get_index(const char* name, int* cat_index) try {
   if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
   if (name == nullptr || cat_index == nullptr) return MPI_T_ERR_INVALID;
   const int found = tool::find(tool::kCategories, name);
@@ -72,30 +72,30 @@ extern "C" int PMPI_T_category_get_index(const char* name, int* cat_index) {
 }
 MPI_WEAK_NAME(T_category_get_index)
 
-extern "C" int PMPI_T_category_get_cvars(int cat_index, int len, int indices[]) {
+extern "C" int PMPI_T_category_get_cvars(int cat_index, int len, int indices[]) try {
   return tool::give_indices(cat_index, &tool::Category::cvars, len, indices);
 }
 MPI_WEAK_NAME(T_category_get_cvars)
 
-extern "C" int PMPI_T_category_get_pvars(int cat_index, int len, int indices[]) {
+extern "C" int PMPI_T_category_get_pvars(int cat_index, int len, int indices[]) try {
   return tool::give_indices(cat_index, &tool::Category::pvars, len, indices);
 }
 MPI_WEAK_NAME(T_category_get_pvars)
 
-extern "C" int PMPI_T_category_get_categories(int cat_index, int, int[]) { return tool::give_nothing(cat_index); }
+extern "C" int PMPI_T_category_get_categories(int cat_index, int, int[]) try { return tool::give_nothing(cat_index); }
 MPI_WEAK_NAME(T_category_get_categories)
 
-extern "C" int PMPI_T_category_get_events(int cat_index, int, int[]) { return tool::give_nothing(cat_index); }
+extern "C" int PMPI_T_category_get_events(int cat_index, int, int[]) try { return tool::give_nothing(cat_index); }
 MPI_WEAK_NAME(T_category_get_events)
 
-extern "C" int PMPI_T_category_get_num_events(int cat_index, int* num_events) {
+extern "C" int PMPI_T_category_get_num_events(int cat_index, int* num_events) try {
   if (int error = tool::give_nothing(cat_index)) return error;
   tool::give(num_events, 0);
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(T_category_get_num_events)
 
-extern "C" int PMPI_T_category_changed(int* update_number) {
+extern "C" int PMPI_T_category_changed(int* update_number) try {
   if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
   tool::give(update_number, 0);
   return MPI_SUCCESS;

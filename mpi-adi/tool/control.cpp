@@ -32,7 +32,7 @@ int write(const Setting& setting, uint64_t value) {
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_T_cvar_get_num(int* num_cvar) {
+extern "C" int PMPI_T_cvar_get_num(int* num_cvar) try {
   if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
   if (num_cvar == nullptr) return MPI_T_ERR_INVALID;
   *num_cvar = tool::cvar_count();
@@ -41,7 +41,7 @@ extern "C" int PMPI_T_cvar_get_num(int* num_cvar) {
 MPI_WEAK_NAME(T_cvar_get_num)
 
 extern "C" int PMPI_T_cvar_get_info(int cvar_index, char* name, int* name_len, int* verbosity, MPI_Datatype* datatype, MPI_T_enum* enumtype,
-                                    char* desc, int* desc_len, int* bind, int* scope) {
+                                    char* desc, int* desc_len, int* bind, int* scope) try {
   if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
   if (!tool::control_exists(cvar_index)) return MPI_T_ERR_INVALID_INDEX;
   const Setting& setting = all_settings()[static_cast<size_t>(cvar_index)];
@@ -56,7 +56,7 @@ extern "C" int PMPI_T_cvar_get_info(int cvar_index, char* name, int* name_len, i
 }
 MPI_WEAK_NAME(T_cvar_get_info)
 
-extern "C" int PMPI_T_cvar_get_index(const char* name, int* cvar_index) {
+extern "C" int PMPI_T_cvar_get_index(const char* name, int* cvar_index) try {
   if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
   if (name == nullptr || cvar_index == nullptr) return MPI_T_ERR_INVALID;
   const int found = tool::find(all_settings(), name);
@@ -66,7 +66,7 @@ extern "C" int PMPI_T_cvar_get_index(const char* name, int* cvar_index) {
 }
 MPI_WEAK_NAME(T_cvar_get_index)
 
-extern "C" int PMPI_T_cvar_handle_alloc(int cvar_index, void*, MPI_T_cvar_handle* handle, int* count) {
+extern "C" int PMPI_T_cvar_handle_alloc(int cvar_index, void*, MPI_T_cvar_handle* handle, int* count) try {
   if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
   if (!tool::control_exists(cvar_index)) return MPI_T_ERR_INVALID_INDEX;
   if (handle == nullptr || count == nullptr) return MPI_T_ERR_INVALID;
@@ -76,7 +76,7 @@ extern "C" int PMPI_T_cvar_handle_alloc(int cvar_index, void*, MPI_T_cvar_handle
 }
 MPI_WEAK_NAME(T_cvar_handle_alloc)
 
-extern "C" int PMPI_T_cvar_handle_free(MPI_T_cvar_handle* handle) {
+extern "C" int PMPI_T_cvar_handle_free(MPI_T_cvar_handle* handle) try {
   if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
   if (handle == nullptr || tool::setting_of(*handle) == nullptr) return MPI_T_ERR_INVALID_HANDLE;
   *handle = MPI_T_CVAR_HANDLE_NULL;
@@ -84,7 +84,7 @@ extern "C" int PMPI_T_cvar_handle_free(MPI_T_cvar_handle* handle) {
 }
 MPI_WEAK_NAME(T_cvar_handle_free)
 
-extern "C" int PMPI_T_cvar_read(MPI_T_cvar_handle handle, void* buf) {
+extern "C" int PMPI_T_cvar_read(MPI_T_cvar_handle handle, void* buf) try {
   if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
   const Setting* setting = tool::setting_of(handle);
   if (setting == nullptr) return MPI_T_ERR_INVALID_HANDLE;
@@ -94,7 +94,7 @@ extern "C" int PMPI_T_cvar_read(MPI_T_cvar_handle handle, void* buf) {
 }
 MPI_WEAK_NAME(T_cvar_read)
 
-extern "C" int PMPI_T_cvar_write(MPI_T_cvar_handle handle, const void* buf) {
+extern "C" int PMPI_T_cvar_write(MPI_T_cvar_handle handle, const void* buf) try {
   if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
   const Setting* setting = tool::setting_of(handle);
   if (setting == nullptr) return MPI_T_ERR_INVALID_HANDLE;

@@ -20,14 +20,14 @@ int none(int* number) {
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_T_event_get_num(int* num_events) { return tool::none(num_events); }
+extern "C" int PMPI_T_event_get_num(int* num_events) try { return tool::none(num_events); }
 MPI_WEAK_NAME(T_event_get_num)
-extern "C" int PMPI_T_source_get_num(int* num_sources) { return tool::none(num_sources); }
+extern "C" int PMPI_T_source_get_num(int* num_sources) try { return tool::none(num_sources); }
 MPI_WEAK_NAME(T_source_get_num)
 
 // No index, no name and no handle is valid.
-#define NONE(Name, why, ...)                                               \
-  extern "C" int PMPI_T_##Name(__VA_ARGS__) { return tool::nothing(why); } \
+#define NONE(Name, why, ...)                                                   \
+  extern "C" int PMPI_T_##Name(__VA_ARGS__) try { return tool::nothing(why); } \
   MPI_WEAK_NAME(T_##Name)
 
 NONE(source_get_info, MPI_T_ERR_INVALID_INDEX, int, char*, int*, char*, int*, MPI_T_source_order*, MPI_Count*, MPI_Count*, MPI_Info*)

@@ -22,7 +22,7 @@ bool open() { return users.load(std::memory_order_acquire) > 0; }
 using namespace portunus::mpi;
 
 // Before MPI_Init the settings are read as MPI_Init will.
-extern "C" int PMPI_T_init_thread(int required, int* provided) {
+extern "C" int PMPI_T_init_thread(int required, int* provided) try {
   std::lock_guard lock(tool::mutex);
   if (tool::users.load(std::memory_order_relaxed) == 0 && phase.load(std::memory_order_acquire) == Phase::before &&
       read_settings() != nullptr)
@@ -33,7 +33,7 @@ extern "C" int PMPI_T_init_thread(int required, int* provided) {
 }
 MPI_WEAK_NAME(T_init_thread)
 
-extern "C" int PMPI_T_finalize(void) {
+extern "C" int PMPI_T_finalize(void) try {
   std::lock_guard lock(tool::mutex);
   if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
   tool::users.fetch_sub(1, std::memory_order_release);
@@ -42,12 +42,12 @@ extern "C" int PMPI_T_finalize(void) {
 MPI_WEAK_NAME(T_finalize)
 
 // No variable is of an enumeration: there is no valid argument.
-extern "C" int PMPI_T_enum_get_info(MPI_T_enum, int*, char*, int*) {
+extern "C" int PMPI_T_enum_get_info(MPI_T_enum, int*, char*, int*) try {
   return tool::open() ? MPI_T_ERR_INVALID_HANDLE : MPI_T_ERR_NOT_INITIALIZED;
 }
 MPI_WEAK_NAME(T_enum_get_info)
 
-extern "C" int PMPI_T_enum_get_item(MPI_T_enum, int, int*, char*, int*) {
+extern "C" int PMPI_T_enum_get_item(MPI_T_enum, int, int*, char*, int*) try {
   return tool::open() ? MPI_T_ERR_INVALID_HANDLE : MPI_T_ERR_NOT_INITIALIZED;
 }
 MPI_WEAK_NAME(T_enum_get_item)

@@ -58,7 +58,7 @@ int pvar_count() { return static_cast<int>(std::size(kCounts)); }
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_T_pvar_get_num(int* num_pvar) {
+extern "C" int PMPI_T_pvar_get_num(int* num_pvar) try {
   if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
   if (num_pvar == nullptr) return MPI_T_ERR_INVALID;
   *num_pvar = tool::pvar_count();
@@ -68,7 +68,7 @@ MPI_WEAK_NAME(T_pvar_get_num)
 
 extern "C" int PMPI_T_pvar_get_info(int pvar_index, char* name, int* name_len, int* verbosity, int* var_class, MPI_Datatype* datatype,
                                     MPI_T_enum* enumtype, char* desc, int* desc_len, int* bind, int* readonly, int* continuous,
-                                    int* atomic) {
+                                    int* atomic) try {
   if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
   if (!tool::performance_exists(pvar_index)) return MPI_T_ERR_INVALID_INDEX;
   const tool::Count& count = tool::kCounts[pvar_index];
@@ -86,7 +86,7 @@ extern "C" int PMPI_T_pvar_get_info(int pvar_index, char* name, int* name_len, i
 }
 MPI_WEAK_NAME(T_pvar_get_info)
 
-extern "C" int PMPI_T_pvar_get_index(const char* name, int var_class, int* pvar_index) {
+extern "C" int PMPI_T_pvar_get_index(const char* name, int var_class, int* pvar_index) try {
   if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
   if (name == nullptr || pvar_index == nullptr) return MPI_T_ERR_INVALID;
   const int found = tool::find(tool::kCounts, name);
@@ -96,7 +96,7 @@ extern "C" int PMPI_T_pvar_get_index(const char* name, int var_class, int* pvar_
 }
 MPI_WEAK_NAME(T_pvar_get_index)
 
-extern "C" int PMPI_T_pvar_session_create(MPI_T_pvar_session* session) {
+extern "C" int PMPI_T_pvar_session_create(MPI_T_pvar_session* session) try {
   if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
   if (session == nullptr) return MPI_T_ERR_INVALID;
   *session = reinterpret_cast<MPI_T_pvar_session>(tool::sessions.claim());
@@ -104,7 +104,7 @@ extern "C" int PMPI_T_pvar_session_create(MPI_T_pvar_session* session) {
 }
 MPI_WEAK_NAME(T_pvar_session_create)
 
-extern "C" int PMPI_T_pvar_session_free(MPI_T_pvar_session* session) {
+extern "C" int PMPI_T_pvar_session_free(MPI_T_pvar_session* session) try {
   if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
   auto* found = session ? tool::sessions.find(*session) : nullptr;
   if (found == nullptr) return MPI_T_ERR_INVALID_SESSION;
@@ -114,7 +114,7 @@ extern "C" int PMPI_T_pvar_session_free(MPI_T_pvar_session* session) {
 }
 MPI_WEAK_NAME(T_pvar_session_free)
 
-extern "C" int PMPI_T_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void*, MPI_T_pvar_handle* handle, int* count) {
+extern "C" int PMPI_T_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void*, MPI_T_pvar_handle* handle, int* count) try {
   if (!tool::open()) return MPI_T_ERR_NOT_INITIALIZED;
   if (tool::sessions.find(session) == nullptr) return MPI_T_ERR_INVALID_SESSION;
   if (!tool::performance_exists(pvar_index)) return MPI_T_ERR_INVALID_INDEX;
@@ -125,7 +125,7 @@ extern "C" int PMPI_T_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_ind
 }
 MPI_WEAK_NAME(T_pvar_handle_alloc)
 
-extern "C" int PMPI_T_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle* handle) {
+extern "C" int PMPI_T_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle* handle) try {
   const tool::Count* found;
   if (handle == nullptr) return tool::open() ? MPI_T_ERR_INVALID_HANDLE : MPI_T_ERR_NOT_INITIALIZED;
   if (int error = tool::check(session, *handle, false, found)) return error;
@@ -134,7 +134,7 @@ extern "C" int PMPI_T_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_ha
 }
 MPI_WEAK_NAME(T_pvar_handle_free)
 
-extern "C" int PMPI_T_pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void* buf) {
+extern "C" int PMPI_T_pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void* buf) try {
   const tool::Count* found;
   if (int error = tool::check(session, handle, false, found)) return error;
   if (buf == nullptr) return MPI_T_ERR_INVALID;
@@ -145,27 +145,27 @@ extern "C" int PMPI_T_pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle ha
 }
 MPI_WEAK_NAME(T_pvar_read)
 
-extern "C" int PMPI_T_pvar_start(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
+extern "C" int PMPI_T_pvar_start(MPI_T_pvar_session session, MPI_T_pvar_handle handle) try {
   return tool::refuse(session, handle, true, MPI_T_ERR_PVAR_NO_STARTSTOP);
 }
 MPI_WEAK_NAME(T_pvar_start)
 
-extern "C" int PMPI_T_pvar_stop(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
+extern "C" int PMPI_T_pvar_stop(MPI_T_pvar_session session, MPI_T_pvar_handle handle) try {
   return tool::refuse(session, handle, true, MPI_T_ERR_PVAR_NO_STARTSTOP);
 }
 MPI_WEAK_NAME(T_pvar_stop)
 
-extern "C" int PMPI_T_pvar_write(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const void*) {
+extern "C" int PMPI_T_pvar_write(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const void*) try {
   return tool::refuse(session, handle, false, MPI_T_ERR_PVAR_NO_WRITE);
 }
 MPI_WEAK_NAME(T_pvar_write)
 
-extern "C" int PMPI_T_pvar_reset(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
+extern "C" int PMPI_T_pvar_reset(MPI_T_pvar_session session, MPI_T_pvar_handle handle) try {
   return tool::refuse(session, handle, true, MPI_T_ERR_PVAR_NO_WRITE);
 }
 MPI_WEAK_NAME(T_pvar_reset)
 
-extern "C" int PMPI_T_pvar_readreset(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void*) {
+extern "C" int PMPI_T_pvar_readreset(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void*) try {
   return tool::refuse(session, handle, false, MPI_T_ERR_PVAR_NO_WRITE);
 }
 MPI_WEAK_NAME(T_pvar_readreset)

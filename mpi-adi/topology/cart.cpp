@@ -75,7 +75,7 @@ int check_room(const char* function, const Communicator& comm, int room) {
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int, MPI_Comm* comm_cart) {
+extern "C" int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int, MPI_Comm* comm_cart) try {
   static constexpr char kName[] = "MPI_Cart_create";
   Communicator* old;
   int64_t size;
@@ -90,7 +90,7 @@ extern "C" int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], 
 }
 MPI_WEAK_NAME(Cart_create)
 
-extern "C" int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) {
+extern "C" int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) try {
   static constexpr char kName[] = "MPI_Cart_sub";
   Communicator* found;
   if (int error = find_grid(kName, comm, found)) return error;
@@ -109,7 +109,7 @@ extern "C" int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* n
 }
 MPI_WEAK_NAME(Cart_sub)
 
-extern "C" int PMPI_Cartdim_get(MPI_Comm comm, int* ndims) {
+extern "C" int PMPI_Cartdim_get(MPI_Comm comm, int* ndims) try {
   static constexpr char kName[] = "MPI_Cartdim_get";
   Communicator* found;
   if (int error = find_grid(kName, comm, found)) return error;
@@ -119,7 +119,7 @@ extern "C" int PMPI_Cartdim_get(MPI_Comm comm, int* ndims) {
 }
 MPI_WEAK_NAME(Cartdim_get)
 
-extern "C" int PMPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[], int coords[]) {
+extern "C" int PMPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[], int coords[]) try {
   static constexpr char kName[] = "MPI_Cart_get";
   Communicator* found;
   if (int error = find_grid(kName, comm, found)) return error;
@@ -134,7 +134,7 @@ extern "C" int PMPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods
 }
 MPI_WEAK_NAME(Cart_get)
 
-extern "C" int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int* rank) {
+extern "C" int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int* rank) try {
   static constexpr char kName[] = "MPI_Cart_rank";
   Communicator* found;
   if (int error = find_grid(kName, comm, found)) return error;
@@ -153,7 +153,7 @@ extern "C" int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int* rank) {
 }
 MPI_WEAK_NAME(Cart_rank)
 
-extern "C" int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[]) {
+extern "C" int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[]) try {
   static constexpr char kName[] = "MPI_Cart_coords";
   Communicator* found;
   if (int error = find_grid(kName, comm, found)) return error;
@@ -167,7 +167,7 @@ extern "C" int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords
 }
 MPI_WEAK_NAME(Cart_coords)
 
-extern "C" int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int* rank_source, int* rank_dest) {
+extern "C" int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int* rank_source, int* rank_dest) try {
   static constexpr char kName[] = "MPI_Cart_shift";
   Communicator* found;
   if (int error = find_grid(kName, comm, found)) return error;
@@ -180,7 +180,7 @@ extern "C" int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int* rank
 MPI_WEAK_NAME(Cart_shift)
 
 // Ranks stay where they are: the launcher has placed them.
-extern "C" int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int[], int* newrank) {
+extern "C" int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int[], int* newrank) try {
   static constexpr char kName[] = "MPI_Cart_map";
   Communicator* found;
   int64_t size;

@@ -60,7 +60,7 @@ class Factoring {
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Dims_create(int nnodes, int ndims, int dims[]) {
+extern "C" int PMPI_Dims_create(int nnodes, int ndims, int dims[]) try {
   static constexpr char kName[] = "MPI_Dims_create";
   if (int error = check_running(kName)) return error;
   if (nnodes < 1 || ndims < 0)

@@ -113,7 +113,7 @@ void copy_out(const std::vector<int>& from, int room, int to[]) {
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Topo_test(MPI_Comm comm, int* status) {
+extern "C" int PMPI_Topo_test(MPI_Comm comm, int* status) try {
   Communicator* found;
   if (int error = check("MPI_Topo_test", comm, found, {status})) return error;
   *status = found->topology ? found->topology->kind : MPI_UNDEFINED;
@@ -121,7 +121,7 @@ extern "C" int PMPI_Topo_test(MPI_Comm comm, int* status) {
 }
 MPI_WEAK_NAME(Topo_test)
 
-extern "C" int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int, MPI_Comm* comm_graph) {
+extern "C" int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int, MPI_Comm* comm_graph) try {
   static constexpr char kName[] = "MPI_Graph_create";
   Communicator* old;
   if (int error = check_parent(kName, comm_old, old, comm_graph)) return error;
@@ -136,7 +136,7 @@ extern "C" int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[
 }
 MPI_WEAK_NAME(Graph_create)
 
-extern "C" int PMPI_Graphdims_get(MPI_Comm comm, int* nnodes, int* nedges) {
+extern "C" int PMPI_Graphdims_get(MPI_Comm comm, int* nnodes, int* nedges) try {
   static constexpr char kName[] = "MPI_Graphdims_get";
   Communicator* found;
   if (int error = find_topology(kName, comm, MPI_GRAPH, found)) return error;
@@ -147,7 +147,7 @@ extern "C" int PMPI_Graphdims_get(MPI_Comm comm, int* nnodes, int* nedges) {
 }
 MPI_WEAK_NAME(Graphdims_get)
 
-extern "C" int PMPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int index[], int edges[]) {
+extern "C" int PMPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int index[], int edges[]) try {
   static constexpr char kName[] = "MPI_Graph_get";
   Communicator* found;
   if (int error = find_topology(kName, comm, MPI_GRAPH, found)) return error;
@@ -157,7 +157,7 @@ extern "C" int PMPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int ind
 }
 MPI_WEAK_NAME(Graph_get)
 
-extern "C" int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* nneighbors) {
+extern "C" int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* nneighbors) try {
   static constexpr char kName[] = "MPI_Graph_neighbors_count";
   Communicator* found;
   if (int error = find_topology(kName, comm, MPI_GRAPH, found)) return error;
@@ -168,7 +168,7 @@ extern "C" int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* nneighbo
 }
 MPI_WEAK_NAME(Graph_neighbors_count)
 
-extern "C" int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, int neighbors[]) {
+extern "C" int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, int neighbors[]) try {
   static constexpr char kName[] = "MPI_Graph_neighbors";
   Communicator* found;
   if (int error = find_topology(kName, comm, MPI_GRAPH, found)) return error;
@@ -179,7 +179,7 @@ extern "C" int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, i
 MPI_WEAK_NAME(Graph_neighbors)
 
 // Ranks stay where they are: the launcher has placed them.
-extern "C" int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], const int edges[], int* newrank) {
+extern "C" int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], const int edges[], int* newrank) try {
   static constexpr char kName[] = "MPI_Graph_map";
   Communicator* found;
   if (int error = check(kName, comm, found, {newrank})) return error;
@@ -191,7 +191,7 @@ MPI_WEAK_NAME(Graph_map)
 
 extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[],
                                                int outdegree, const int destinations[], const int destweights[], MPI_Info info, int,
-                                               MPI_Comm* comm_dist_graph) {
+                                               MPI_Comm* comm_dist_graph) try {
   static constexpr char kName[] = "MPI_Dist_graph_create_adjacent";
   Communicator* old;
   if (int error = check_parent(kName, comm_old, old, comm_dist_graph)) return error;
@@ -210,7 +210,7 @@ extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, 
 MPI_WEAK_NAME(Dist_graph_create_adjacent)
 
 extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[],
-                                      const int weights[], MPI_Info info, int, MPI_Comm* comm_dist_graph) {
+                                      const int weights[], MPI_Info info, int, MPI_Comm* comm_dist_graph) try {
   static constexpr char kName[] = "MPI_Dist_graph_create";
   Communicator* old;
   if (int error = check_parent(kName, comm_old, old, comm_dist_graph)) return error;
@@ -238,7 +238,7 @@ extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int source
 }
 MPI_WEAK_NAME(Dist_graph_create)
 
-extern "C" int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int* indegree, int* outdegree, int* weighted) {
+extern "C" int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int* indegree, int* outdegree, int* weighted) try {
   static constexpr char kName[] = "MPI_Dist_graph_neighbors_count";
   Communicator* found;
   if (int error = find_topology(kName, comm, MPI_DIST_GRAPH, found)) return error;
@@ -251,7 +251,7 @@ extern "C" int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int* indegree, int
 MPI_WEAK_NAME(Dist_graph_neighbors_count)
 
 extern "C" int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int sourceweights[], int maxoutdegree,
-                                         int destinations[], int destweights[]) {
+                                         int destinations[], int destweights[]) try {
   static constexpr char kName[] = "MPI_Dist_graph_neighbors";
   Communicator* found;
   if (int error = find_topology(kName, comm, MPI_DIST_GRAPH, found)) return error;

@@ -86,42 +86,42 @@ int64_t bytes_of_elements(const Datatype& type, int64_t elements) {
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Get_count(const MPI_Status* status, MPI_Datatype datatype, int* count) {
+extern "C" int PMPI_Get_count(const MPI_Status* status, MPI_Datatype datatype, int* count) try {
   return get_count("MPI_Get_count", status, datatype, count);
 }
 MPI_WEAK_NAME(Get_count)
 
-extern "C" int PMPI_Get_count_c(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) {
+extern "C" int PMPI_Get_count_c(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) try {
   return get_count("MPI_Get_count_c", status, datatype, count);
 }
 MPI_WEAK_NAME(Get_count_c)
 
-extern "C" int PMPI_Get_elements_c(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) {
+extern "C" int PMPI_Get_elements_c(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) try {
   return get_elements("MPI_Get_elements_c", status, datatype, count);
 }
 MPI_WEAK_NAME(Get_elements_c)
 
-extern "C" int PMPI_Status_set_elements_c(MPI_Status* status, MPI_Datatype datatype, MPI_Count count) {
+extern "C" int PMPI_Status_set_elements_c(MPI_Status* status, MPI_Datatype datatype, MPI_Count count) try {
   return set_elements("MPI_Status_set_elements_c", status, datatype, count);
 }
 MPI_WEAK_NAME(Status_set_elements_c)
 
-extern "C" int PMPI_Get_elements(const MPI_Status* status, MPI_Datatype datatype, int* count) {
+extern "C" int PMPI_Get_elements(const MPI_Status* status, MPI_Datatype datatype, int* count) try {
   return get_elements("MPI_Get_elements", status, datatype, count);
 }
 MPI_WEAK_NAME(Get_elements)
 
-extern "C" int PMPI_Get_elements_x(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) {
+extern "C" int PMPI_Get_elements_x(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) try {
   return get_elements("MPI_Get_elements_x", status, datatype, count);
 }
 MPI_WEAK_NAME(Get_elements_x)
 
-extern "C" int PMPI_Status_set_elements(MPI_Status* status, MPI_Datatype datatype, int count) {
+extern "C" int PMPI_Status_set_elements(MPI_Status* status, MPI_Datatype datatype, int count) try {
   return set_elements("MPI_Status_set_elements", status, datatype, count);
 }
 MPI_WEAK_NAME(Status_set_elements)
 
-extern "C" int PMPI_Status_set_elements_x(MPI_Status* status, MPI_Datatype datatype, MPI_Count count) {
+extern "C" int PMPI_Status_set_elements_x(MPI_Status* status, MPI_Datatype datatype, MPI_Count count) try {
   return set_elements("MPI_Status_set_elements_x", status, datatype, count);
 }
 MPI_WEAK_NAME(Status_set_elements_x)

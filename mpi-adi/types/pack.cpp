@@ -233,30 +233,30 @@ using namespace portunus::mpi;
 
 #define PACK_CALLS(suffix, Count, Size)                                                                                                   \
   extern "C" int PMPI_Pack##suffix(const void* inbuf, Count incount, MPI_Datatype datatype, void* outbuf, Count outsize, Count* position, \
-                                   MPI_Comm comm) {                                                                                       \
+                                   MPI_Comm comm) try {                                                                                   \
     return pack("MPI_Pack" #suffix, inbuf, incount, datatype, outbuf, outsize, position, comm);                                           \
   }                                                                                                                                       \
   MPI_WEAK_NAME(Pack##suffix)                                                                                                             \
   extern "C" int PMPI_Unpack##suffix(const void* inbuf, Count insize, Count* position, void* outbuf, Count outcount,                      \
-                                     MPI_Datatype datatype, MPI_Comm comm) {                                                              \
+                                     MPI_Datatype datatype, MPI_Comm comm) try {                                                          \
     return unpack("MPI_Unpack" #suffix, inbuf, insize, position, outbuf, outcount, datatype, comm);                                       \
   }                                                                                                                                       \
   MPI_WEAK_NAME(Unpack##suffix)                                                                                                           \
-  extern "C" int PMPI_Pack_size##suffix(Count incount, MPI_Datatype datatype, MPI_Comm comm, Count* size) {                               \
+  extern "C" int PMPI_Pack_size##suffix(Count incount, MPI_Datatype datatype, MPI_Comm comm, Count* size) try {                           \
     return pack_size("MPI_Pack_size" #suffix, incount, datatype, comm, size);                                                             \
   }                                                                                                                                       \
   MPI_WEAK_NAME(Pack_size##suffix)                                                                                                        \
   extern "C" int PMPI_Pack_external##suffix(const char datarep[], const void* inbuf, Count incount, MPI_Datatype datatype, void* outbuf,  \
-                                            Size outsize, Size* position) {                                                               \
+                                            Size outsize, Size* position) try {                                                           \
     return pack_external("MPI_Pack_external" #suffix, datarep, inbuf, incount, datatype, outbuf, outsize, position);                      \
   }                                                                                                                                       \
   MPI_WEAK_NAME(Pack_external##suffix)                                                                                                    \
   extern "C" int PMPI_Unpack_external##suffix(const char datarep[], const void* inbuf, Size insize, Size* position, void* outbuf,         \
-                                              Count outcount, MPI_Datatype datatype) {                                                    \
+                                              Count outcount, MPI_Datatype datatype) try {                                                \
     return unpack_external("MPI_Unpack_external" #suffix, datarep, inbuf, insize, position, outbuf, outcount, datatype);                  \
   }                                                                                                                                       \
   MPI_WEAK_NAME(Unpack_external##suffix)                                                                                                  \
-  extern "C" int PMPI_Pack_external_size##suffix(const char datarep[], Count incount, MPI_Datatype datatype, Size* size) {                \
+  extern "C" int PMPI_Pack_external_size##suffix(const char datarep[], Count incount, MPI_Datatype datatype, Size* size) try {            \
     return pack_external_size("MPI_Pack_external_size" #suffix, datarep, incount, datatype, size);                                        \
   }                                                                                                                                       \
   MPI_WEAK_NAME(Pack_external_size##suffix)

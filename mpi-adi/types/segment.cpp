@@ -66,16 +66,24 @@ bool share_memory(Communicator& comm, size_t bytes, size_t alignment, size_t bes
                   std::vector<std::byte*>& beside) {
   constexpr size_t kLine = 64;
   const size_t n = static_cast<size_t>(comm.size), own = static_cast<size_t>(comm.rank);
-  std::vector<Wish> wishes(n);
-  wishes[own] = {bytes, alignment, getpid(), 0};
+  std::vector<Wish> wishes;
+  std::vector<size_t> offsets;
+  std::vector<bool> near;
   const Exchange all(comm);
+  try {
+    wishes.resize(n);
+    base.assign(n, nullptr);
+    beside.assign(n, nullptr);
+    offsets.assign(n, 0);
+    near.assign(n, false);
+  } catch (const std::bad_alloc&) {
+    all.allgather(nullptr, sizeof(Wish), MPI_ERR_NO_MEM);
+    return false;
+  }
+  wishes[own] = {bytes, alignment, getpid(), 0};
   if (all.allgather(wishes.data(), sizeof(Wish)) != MPI_SUCCESS) return false;
-  base.assign(n, nullptr);
-  beside.assign(n, nullptr);
   size_t first = n;
   Checked total = 0;
-  std::vector<size_t> offsets(n, 0);
-  std::vector<bool> near(n, false);
   size_t most_aligned = 1;
   for (size_t i = 0; i < n; ++i) {
     near[i] = same_node(comm.job_rank(static_cast<int>(i)), comm.job_rank(comm.rank));

@@ -169,14 +169,14 @@ using namespace portunus::mpi;
 #define ARRAY_CALLS(suffix, Count)                                                                                                       \
   extern "C" int PMPI_Type_create_subarray##suffix(int ndims, const Count array_of_sizes[], const Count array_of_subsizes[],             \
                                                    const Count array_of_starts[], int order, MPI_Datatype oldtype,                       \
-                                                   MPI_Datatype* newtype) {                                                              \
+                                                   MPI_Datatype* newtype) try {                                                          \
     return subarray("MPI_Type_create_subarray" #suffix, ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, oldtype,       \
                     newtype);                                                                                                            \
   }                                                                                                                                      \
   MPI_WEAK_NAME(Type_create_subarray##suffix)                                                                                            \
   extern "C" int PMPI_Type_create_darray##suffix(int size, int rank, int ndims, const Count array_of_gsizes[],                           \
                                                  const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[], \
-                                                 int order, MPI_Datatype oldtype, MPI_Datatype* newtype) {                               \
+                                                 int order, MPI_Datatype oldtype, MPI_Datatype* newtype) try {                           \
     return darray("MPI_Type_create_darray" #suffix, size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs,               \
                   array_of_psizes, order, oldtype, newtype);                                                                             \
   }                                                                                                                                      \

@@ -164,49 +164,49 @@ using namespace portunus::mpi;
 
 // With counts of one kind; `Bytes` are displacements in bytes.
 #define TYPE_CALLS(suffix, Count, Bytes)                                                                                                   \
-  extern "C" int PMPI_Type_contiguous##suffix(Count count, MPI_Datatype oldtype, MPI_Datatype* newtype) {                                  \
+  extern "C" int PMPI_Type_contiguous##suffix(Count count, MPI_Datatype oldtype, MPI_Datatype* newtype) try {                              \
     return contiguous("MPI_Type_contiguous" #suffix, count, oldtype, newtype);                                                             \
   }                                                                                                                                        \
   MPI_WEAK_NAME(Type_contiguous##suffix)                                                                                                   \
-  extern "C" int PMPI_Type_vector##suffix(Count count, Count blocklength, Count stride, MPI_Datatype oldtype, MPI_Datatype* newtype) {     \
+  extern "C" int PMPI_Type_vector##suffix(Count count, Count blocklength, Count stride, MPI_Datatype oldtype, MPI_Datatype* newtype) try { \
     return vector("MPI_Type_vector" #suffix, MPI_COMBINER_VECTOR, count, blocklength, stride, extent_of(oldtype), oldtype, newtype);       \
   }                                                                                                                                        \
   MPI_WEAK_NAME(Type_vector##suffix)                                                                                                       \
   extern "C" int PMPI_Type_create_hvector##suffix(Count count, Count blocklength, Bytes stride, MPI_Datatype oldtype,                      \
-                                                  MPI_Datatype* newtype) {                                                                 \
+                                                  MPI_Datatype* newtype) try {                                                             \
     return vector("MPI_Type_create_hvector" #suffix, MPI_COMBINER_HVECTOR, count, blocklength, stride, 1, oldtype, newtype);               \
   }                                                                                                                                        \
   MPI_WEAK_NAME(Type_create_hvector##suffix)                                                                                               \
   extern "C" int PMPI_Type_indexed##suffix(Count count, const Count array_of_blocklengths[], const Count array_of_displacements[],         \
-                                           MPI_Datatype oldtype, MPI_Datatype* newtype) {                                                  \
+                                           MPI_Datatype oldtype, MPI_Datatype* newtype) try {                                              \
     return indexed("MPI_Type_indexed" #suffix, MPI_COMBINER_INDEXED, count, array_of_blocklengths, array_of_displacements,                 \
                    extent_of(oldtype), oldtype, newtype);                                                                                  \
   }                                                                                                                                        \
   MPI_WEAK_NAME(Type_indexed##suffix)                                                                                                      \
   extern "C" int PMPI_Type_create_hindexed##suffix(Count count, const Count array_of_blocklengths[], const Bytes array_of_displacements[], \
-                                                   MPI_Datatype oldtype, MPI_Datatype* newtype) {                                          \
+                                                   MPI_Datatype oldtype, MPI_Datatype* newtype) try {                                      \
     return indexed("MPI_Type_create_hindexed" #suffix, MPI_COMBINER_HINDEXED, count, array_of_blocklengths, array_of_displacements, 1,     \
                    oldtype, newtype);                                                                                                      \
   }                                                                                                                                        \
   MPI_WEAK_NAME(Type_create_hindexed##suffix)                                                                                              \
   extern "C" int PMPI_Type_create_indexed_block##suffix(Count count, Count blocklength, const Count array_of_displacements[],              \
-                                                        MPI_Datatype oldtype, MPI_Datatype* newtype) {                                     \
+                                                        MPI_Datatype oldtype, MPI_Datatype* newtype) try {                                 \
     return indexed<Count>("MPI_Type_create_indexed_block" #suffix, MPI_COMBINER_INDEXED_BLOCK, count, nullptr, blocklength,                \
                           array_of_displacements, extent_of(oldtype), oldtype, newtype);                                                   \
   }                                                                                                                                        \
   MPI_WEAK_NAME(Type_create_indexed_block##suffix)                                                                                         \
   extern "C" int PMPI_Type_create_hindexed_block##suffix(Count count, Count blocklength, const Bytes array_of_displacements[],             \
-                                                         MPI_Datatype oldtype, MPI_Datatype* newtype) {                                    \
+                                                         MPI_Datatype oldtype, MPI_Datatype* newtype) try {                                \
     return indexed<Count>("MPI_Type_create_hindexed_block" #suffix, MPI_COMBINER_HINDEXED_BLOCK, count, nullptr, blocklength,              \
                           array_of_displacements, 1, oldtype, newtype);                                                                    \
   }                                                                                                                                        \
   MPI_WEAK_NAME(Type_create_hindexed_block##suffix)                                                                                        \
   extern "C" int PMPI_Type_create_struct##suffix(Count count, const Count array_of_blocklengths[], const Bytes array_of_displacements[],   \
-                                                 const MPI_Datatype array_of_types[], MPI_Datatype* newtype) {                             \
+                                                 const MPI_Datatype array_of_types[], MPI_Datatype* newtype) try {                         \
     return structure("MPI_Type_create_struct" #suffix, count, array_of_blocklengths, array_of_displacements, array_of_types, newtype);     \
   }                                                                                                                                        \
   MPI_WEAK_NAME(Type_create_struct##suffix)                                                                                                \
-  extern "C" int PMPI_Type_create_resized##suffix(MPI_Datatype oldtype, Bytes lb, Bytes extent, MPI_Datatype* newtype) {                   \
+  extern "C" int PMPI_Type_create_resized##suffix(MPI_Datatype oldtype, Bytes lb, Bytes extent, MPI_Datatype* newtype) try {               \
     return resized<Count>("MPI_Type_create_resized" #suffix, oldtype, lb, extent, newtype);                                                \
   }                                                                                                                                        \
   MPI_WEAK_NAME(Type_create_resized##suffix)
@@ -214,7 +214,7 @@ using namespace portunus::mpi;
 TYPE_CALLS(, int, MPI_Aint)
 TYPE_CALLS(_c, MPI_Count, MPI_Count)
 
-extern "C" int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype* newtype) {
+extern "C" int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype* newtype) try {
   static constexpr char kName[] = "MPI_Type_dup";
   Datatype* old;
   if (int error = check(kName, oldtype, old, {newtype})) return error;

@@ -107,23 +107,25 @@ int check_key(const char* function, MPI_Datatype datatype, int keyval, Datatype*
 using namespace portunus::mpi;
 
 // With results of any width.
-#define SIZE_AND_BOUNDS(suffix, Size, Bound)                                                                                             \
-  extern "C" int PMPI_Type_size##suffix(MPI_Datatype datatype, Size* size) { return get_size("MPI_Type_size" #suffix, datatype, size); } \
-  MPI_WEAK_NAME(Type_size##suffix)                                                                                                       \
-  extern "C" int PMPI_Type_get_extent##suffix(MPI_Datatype datatype, Bound* lb, Bound* extent) {                                         \
-    return get_bounds("MPI_Type_get_extent" #suffix, datatype, lb, extent, false);                                                       \
-  }                                                                                                                                      \
-  MPI_WEAK_NAME(Type_get_extent##suffix)                                                                                                 \
-  extern "C" int PMPI_Type_get_true_extent##suffix(MPI_Datatype datatype, Bound* true_lb, Bound* true_extent) {                          \
-    return get_bounds("MPI_Type_get_true_extent" #suffix, datatype, true_lb, true_extent, true);                                         \
-  }                                                                                                                                      \
+#define SIZE_AND_BOUNDS(suffix, Size, Bound)                                                                        \
+  extern "C" int PMPI_Type_size##suffix(MPI_Datatype datatype, Size* size) try {                                    \
+    return get_size("MPI_Type_size" #suffix, datatype, size);                                                       \
+  }                                                                                                                 \
+  MPI_WEAK_NAME(Type_size##suffix)                                                                                  \
+  extern "C" int PMPI_Type_get_extent##suffix(MPI_Datatype datatype, Bound* lb, Bound* extent) try {                \
+    return get_bounds("MPI_Type_get_extent" #suffix, datatype, lb, extent, false);                                  \
+  }                                                                                                                 \
+  MPI_WEAK_NAME(Type_get_extent##suffix)                                                                            \
+  extern "C" int PMPI_Type_get_true_extent##suffix(MPI_Datatype datatype, Bound* true_lb, Bound* true_extent) try { \
+    return get_bounds("MPI_Type_get_true_extent" #suffix, datatype, true_lb, true_extent, true);                    \
+  }                                                                                                                 \
   MPI_WEAK_NAME(Type_get_true_extent##suffix)
 
 SIZE_AND_BOUNDS(, int, MPI_Aint)
 SIZE_AND_BOUNDS(_x, MPI_Count, MPI_Count)
 SIZE_AND_BOUNDS(_c, MPI_Count, MPI_Count)
 
-extern "C" int PMPI_Type_get_envelope(MPI_Datatype datatype, int* num_integers, int* num_addresses, int* num_datatypes, int* combiner) {
+extern "C" int PMPI_Type_get_envelope(MPI_Datatype datatype, int* num_integers, int* num_addresses, int* num_datatypes, int* combiner) try {
   static constexpr char kName[] = "MPI_Type_get_envelope";
   Datatype* found;
   if (int error = check(kName, datatype, found, {num_integers, num_addresses, num_datatypes, combiner})) return error;
@@ -137,7 +139,7 @@ extern "C" int PMPI_Type_get_envelope(MPI_Datatype datatype, int* num_integers, 
 MPI_WEAK_NAME(Type_get_envelope)
 
 extern "C" int PMPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count* num_integers, MPI_Count* num_addresses,
-                                        MPI_Count* num_large_counts, MPI_Count* num_datatypes, int* combiner) {
+                                        MPI_Count* num_large_counts, MPI_Count* num_datatypes, int* combiner) try {
   Datatype* found;
   if (int error =
           check("MPI_Type_get_envelope_c", datatype, found, {num_integers, num_addresses, num_large_counts, num_datatypes, combiner}))
@@ -153,7 +155,7 @@ extern "C" int PMPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count* num_in
 MPI_WEAK_NAME(Type_get_envelope_c)
 
 extern "C" int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addresses, int max_datatypes,
-                                      int array_of_integers[], MPI_Aint array_of_addresses[], MPI_Datatype array_of_datatypes[]) {
+                                      int array_of_integers[], MPI_Aint array_of_addresses[], MPI_Datatype array_of_datatypes[]) try {
   static constexpr char kName[] = "MPI_Type_get_contents";
   Datatype* found;
   if (int error = check_own(kName, datatype, found)) return error;
@@ -165,7 +167,7 @@ MPI_WEAK_NAME(Type_get_contents)
 
 extern "C" int PMPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_integers, MPI_Count max_addresses, MPI_Count max_large_counts,
                                         MPI_Count max_datatypes, int array_of_integers[], MPI_Aint array_of_addresses[],
-                                        MPI_Count array_of_large_counts[], MPI_Datatype array_of_datatypes[]) {
+                                        MPI_Count array_of_large_counts[], MPI_Datatype array_of_datatypes[]) try {
   static constexpr char kName[] = "MPI_Type_get_contents_c";
   Datatype* found;
   if (int error = check_own(kName, datatype, found)) return error;
@@ -174,7 +176,7 @@ extern "C" int PMPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_int
 }
 MPI_WEAK_NAME(Type_get_contents_c)
 
-extern "C" int PMPI_Type_commit(MPI_Datatype* datatype) {
+extern "C" int PMPI_Type_commit(MPI_Datatype* datatype) try {
   static constexpr char kName[] = "MPI_Type_commit";
   Datatype* found;
   if (int error = check_results(kName, nullptr, {datatype})) return error;
@@ -184,7 +186,7 @@ extern "C" int PMPI_Type_commit(MPI_Datatype* datatype) {
 }
 MPI_WEAK_NAME(Type_commit)
 
-extern "C" int PMPI_Type_free(MPI_Datatype* datatype) {
+extern "C" int PMPI_Type_free(MPI_Datatype* datatype) try {
   static constexpr char kName[] = "MPI_Type_free";
   Datatype* found;
   if (int error = check_results(kName, nullptr, {datatype})) return error;
@@ -197,7 +199,7 @@ extern "C" int PMPI_Type_free(MPI_Datatype* datatype) {
 }
 MPI_WEAK_NAME(Type_free)
 
-extern "C" int PMPI_Type_set_name(MPI_Datatype datatype, const char* type_name) {
+extern "C" int PMPI_Type_set_name(MPI_Datatype datatype, const char* type_name) try {
   Datatype* found;
   if (int error = check("MPI_Type_set_name", datatype, found, {type_name})) return error;
   std::snprintf(found->name, sizeof found->name, "%s", type_name);
@@ -205,7 +207,7 @@ extern "C" int PMPI_Type_set_name(MPI_Datatype datatype, const char* type_name) 
 }
 MPI_WEAK_NAME(Type_set_name)
 
-extern "C" int PMPI_Type_get_name(MPI_Datatype datatype, char* type_name, int* resultlen) {
+extern "C" int PMPI_Type_get_name(MPI_Datatype datatype, char* type_name, int* resultlen) try {
   static constexpr char kName[] = "MPI_Type_get_name";
   if (datatype == MPI_DATATYPE_NULL && type_name != nullptr && resultlen != nullptr) {
     *resultlen = std::snprintf(type_name, MPI_MAX_OBJECT_NAME, "MPI_DATATYPE_NULL");  // the one call that takes it
@@ -218,7 +220,7 @@ extern "C" int PMPI_Type_get_name(MPI_Datatype datatype, char* type_name, int* r
 }
 MPI_WEAK_NAME(Type_get_name)
 
-extern "C" int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype* datatype) {
+extern "C" int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype* datatype) try {
   static constexpr char kName[] = "MPI_Type_match_size";
   if (int error = check_running(kName)) return error;
   if (int error = check_results(kName, nullptr, {datatype})) return error;
@@ -229,7 +231,7 @@ extern "C" int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype* datat
 MPI_WEAK_NAME(Type_match_size)
 
 // MPI_DATATYPE_NULL: there is no such pair.
-extern "C" int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type, MPI_Datatype* pair_type) {
+extern "C" int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type, MPI_Datatype* pair_type) try {
   static constexpr char kName[] = "MPI_Type_get_value_index";
   static const MPI_Datatype kPairs[][3] = {
       {MPI_FLOAT, MPI_INT, MPI_FLOAT_INT},
@@ -253,14 +255,14 @@ extern "C" int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype i
 MPI_WEAK_NAME(Type_get_value_index)
 
 extern "C" int PMPI_Type_create_keyval(MPI_Type_copy_attr_function* type_copy_attr_fn, MPI_Type_delete_attr_function* type_delete_attr_fn,
-                                       int* type_keyval, void* extra_state) {
+                                       int* type_keyval, void* extra_state) try {
   if (int error = check_results("MPI_Type_create_keyval", nullptr, {type_keyval})) return error;
   *type_keyval = Attributes<MPI_Datatype>::create_keyval(type_copy_attr_fn, type_delete_attr_fn, extra_state);
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Type_create_keyval)
 
-extern "C" int PMPI_Type_free_keyval(int* type_keyval) {
+extern "C" int PMPI_Type_free_keyval(int* type_keyval) try {
   static constexpr char kName[] = "MPI_Type_free_keyval";
   if (int error = check_results(kName, nullptr, {type_keyval})) return error;
   if (!Attributes<MPI_Datatype>::free_keyval(*type_keyval))
@@ -270,7 +272,7 @@ extern "C" int PMPI_Type_free_keyval(int* type_keyval) {
 }
 MPI_WEAK_NAME(Type_free_keyval)
 
-extern "C" int PMPI_Type_set_attr(MPI_Datatype datatype, int type_keyval, void* attribute_val) {
+extern "C" int PMPI_Type_set_attr(MPI_Datatype datatype, int type_keyval, void* attribute_val) try {
   static constexpr char kName[] = "MPI_Type_set_attr";
   Datatype* found;
   if (int error = check_key(kName, datatype, type_keyval, found)) return error;
@@ -279,7 +281,7 @@ extern "C" int PMPI_Type_set_attr(MPI_Datatype datatype, int type_keyval, void* 
 }
 MPI_WEAK_NAME(Type_set_attr)
 
-extern "C" int PMPI_Type_get_attr(MPI_Datatype datatype, int type_keyval, void* attribute_val, int* flag) {
+extern "C" int PMPI_Type_get_attr(MPI_Datatype datatype, int type_keyval, void* attribute_val, int* flag) try {
   static constexpr char kName[] = "MPI_Type_get_attr";
   Datatype* found;
   if (int error = check_key(kName, datatype, type_keyval, found)) return error;
@@ -291,7 +293,7 @@ extern "C" int PMPI_Type_get_attr(MPI_Datatype datatype, int type_keyval, void* 
 }
 MPI_WEAK_NAME(Type_get_attr)
 
-extern "C" int PMPI_Type_delete_attr(MPI_Datatype datatype, int type_keyval) {
+extern "C" int PMPI_Type_delete_attr(MPI_Datatype datatype, int type_keyval) try {
   static constexpr char kName[] = "MPI_Type_delete_attr";
   Datatype* found;
   if (int error = check_key(kName, datatype, type_keyval, found)) return error;
