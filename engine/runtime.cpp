@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <system_error>
 
 #include "engine/host/address_space.hpp"
 #include "engine/transport/table.hpp"
@@ -100,7 +101,13 @@ void Runtime::start(const JobPlace& place, uint32_t pid) {
   publish();
   running_.store(true, std::memory_order_release);
   if (plan.mode == ProgressMode::caller) return;
-  thread_ = std::thread([this] { run_engine_thread(); });
+  try {
+    thread_ = std::thread([this] { run_engine_thread(); });
+  } catch (const std::system_error& error) {
+    running_.store(false, std::memory_order_relaxed);
+    close_transports();
+    throw std::system_error(error.code(), "the engine's thread cannot be started (see ulimit -u)");
+  }
   pthread_getcpuclockid(thread_.native_handle(), &thread_clock_);
 }
 

@@ -18,7 +18,8 @@ int raise_goal(const char* function, Communicator& comm, int code) {
     if (cause == MPI_SUCCESS) code = kDisagreement;  // another rank has found out, and given up
   }
   switch (code) {
-    case GOAL_ERR_FAILED: return raise(function, &comm, MPI_ERR_PROC_ABORTED, "a rank cannot be reached; it has probably ended");
+    case GOAL_ERR_FAILED:
+      return raise(function, &comm, MPI_ERR_PROC_ABORTED, "a rank cannot be reached; it has ended, or a line above says why");
     case kMismatch: return raise(function, &comm, MPI_ERR_TRUNCATE, "%s", kMismatchText);
     case kDisagreement: return raise(function, &comm, comm.collectives->log.error_class(), "%s", comm.collectives->log.complaint());
     case GOAL_ERR_NO_SPACE:

@@ -79,7 +79,8 @@ uint64_t key_of(const Communicator& comm, Traffic traffic, int tag) {
 
 int raise_creation(const char* function, const Communicator& comm, int error) {
   if (comm.is_revoked()) return raise_revoked(function, comm);
-  if (error == MPI_ERR_PROC_ABORTED) return raise(function, &comm, error, "a rank cannot be reached; it has probably ended");
+  if (error == MPI_ERR_PROC_ABORTED)
+    return raise(function, &comm, error, "a rank cannot be reached; it has ended, or a line above says why");
   if (error == kFaultElsewhere) return raise(function, &comm, error, "the arguments of another rank are wrong; see its error");
   return raise(function, &comm, MPI_ERR_NO_MEM,
                "some rank has too many communicators or groups in use (at most %d communicators), or no memory; free some first",

@@ -18,7 +18,7 @@ namespace {
 
 const char* failure_text(ptl_ni_fail_t failure) {
   switch (failure) {
-    case PTL_NI_UNDELIVERABLE: return "the other process cannot be reached; it has probably ended";
+    case PTL_NI_UNDELIVERABLE: return "the other process cannot be reached; it has ended, or a line above says why";
     case PTL_NI_DROPPED: return "the receiver has no room for the message";
     case PTL_NI_PT_DISABLED: return "the receiver has stopped taking messages for want of room";
     case PTL_NI_PERM_VIOLATION: return "the receiver runs as another user";

@@ -184,8 +184,9 @@ int meet_parent(const char* function) {
     else meeting = lobby::knock(port->owner, port->number);
   }
   MPI_Comm made = MPI_COMM_NULL;
-  const int error = ports::join_sides(function, world(), 0, meeting, ports::Role::connects,
-                                      "the process that has started this one cannot be reached; it has probably ended", &made);
+  const int error =
+      ports::join_sides(function, world(), 0, meeting, ports::Role::connects,
+                        "the process that has started this one cannot be reached; it has ended, or a line above says why", &made);
   if (error != MPI_SUCCESS) return error;
   PMPI_Comm_set_name(made, "MPI_COMM_PARENT");
   parent_handle.store(made, std::memory_order_release);

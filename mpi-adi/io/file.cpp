@@ -32,8 +32,8 @@ int check(const char* function, MPI_File handle, File*& found) {
 
 int portunus::mpi::raise_no_memory(const char* function, MPI_File handle) {
   const io::File* const file = io::files.find(handle);
-  return file != nullptr ? io::raise(function, *file, MPI_ERR_NO_MEM, "%s", kNoMemory)
-                         : io::raise_without_file(function, MPI_ERR_NO_MEM, "%s", kNoMemory);
+  return answer(file != nullptr ? io::raise(function, *file, MPI_ERR_NO_MEM, "%s", kNoMemory)
+                                : io::raise_without_file(function, MPI_ERR_NO_MEM, "%s", kNoMemory));
 }
 
 namespace portunus::mpi::io {

@@ -32,7 +32,8 @@ int agree(const char* function, File& file, int error, const char* cause, int64_
   Record own;
   std::vector<Record> all;
   own.word = {error, value};
-  if (int failed = file.wire.gather(own, all)) return raise(function, file, failed, "a rank cannot be reached; it has probably ended");
+  if (int failed = file.wire.gather(own, all))
+    return raise(function, file, failed, "a rank cannot be reached; it has ended, or a line above says why");
   for (const Record& record : all) {
     if (error == MPI_SUCCESS && record.word[0] != MPI_SUCCESS) {
       error = static_cast<int>(record.word[0]);
@@ -52,7 +53,8 @@ int on_first(const char* function, File& file, Action&& action) {
   Record own;
   std::vector<Record> all;
   if (file.comm->rank == 0) own.word[0] = action();
-  if (int failed = file.wire.gather(own, all)) return raise(function, file, failed, "a rank cannot be reached; it has probably ended");
+  if (int failed = file.wire.gather(own, all))
+    return raise(function, file, failed, "a rank cannot be reached; it has ended, or a line above says why");
   return raise_system(function, file, static_cast<int>(all[0].word[0]));
 }
 
@@ -119,14 +121,16 @@ int set_view(const char* function, MPI_File fh, MPI_Offset disp, MPI_Datatype et
   int64_t current = 0;
   if (error == MPI_SUCCESS && disp == MPI_DISPLACEMENT_CURRENT) {
     // Where the shared pointer is, in bytes; nobody moves it until all have come.
-    if (int failed = file->wire.gather(own, all)) return raise(function, *file, failed, "a rank cannot be reached; it has probably ended");
+    if (int failed = file->wire.gather(own, all))
+      return raise(function, *file, failed, "a rank cannot be reached; it has ended, or a line above says why");
     error = advance_shared(*file, 0, current);
     Placed placed;
     if (error == MPI_SUCCESS && file->view->tiling.range(current * file->view->etype_size, 1, placed))
       view->tiling.displacement = placed.first();
   }
   own.word = {error, view->etype_extent, hash_of(view->datarep), view->tiling.is_dense()};
-  if (int failed = set_shared(*file, 0, own, all)) return raise(function, *file, failed, "a rank cannot be reached; it has probably ended");
+  if (int failed = set_shared(*file, 0, own, all))
+    return raise(function, *file, failed, "a rank cannot be reached; it has ended, or a line above says why");
   for (const Record& record : all) {
     if (error != MPI_SUCCESS) break;
     error = static_cast<int>(record.word[0]);
@@ -242,7 +246,8 @@ extern "C" int PMPI_File_set_info(MPI_File fh, MPI_Info info) try {
     std::vector<Record> all;
     own.word = {valid ? MPI_SUCCESS : MPI_ERR_INFO, wanted.cb_buffer_size, wanted.cb_nodes, static_cast<int64_t>(wanted.cb_read),
                 static_cast<int64_t>(wanted.cb_write)};
-    if (int error = file->wire.gather(own, all)) return io::raise(kName, *file, error, "a rank cannot be reached; it has probably ended");
+    if (int error = file->wire.gather(own, all))
+      return io::raise(kName, *file, error, "a rank cannot be reached; it has ended, or a line above says why");
     for (const Record& record : all)
       if (record.word[0] != MPI_SUCCESS) return io::raise(kName, *file, MPI_ERR_INFO, "the info, here or on another rank, is none");
     wanted.cb_buffer_size = all[0].word[1];
@@ -303,9 +308,11 @@ extern "C" int PMPI_File_sync(MPI_File fh) try {
     std::vector<Record> all;
     // What all have written is on the disk when one has synchronized after they came; an error is told to each descriptor
     // once.
-    if (int error = file->wire.gather(own, all)) return io::raise(kName, *file, error, "a rank cannot be reached; it has probably ended");
+    if (int error = file->wire.gather(own, all))
+      return io::raise(kName, *file, error, "a rank cannot be reached; it has ended, or a line above says why");
     own.word[0] = file->writable() ? file->drive.sync() : 0;
-    if (int error = file->wire.gather(own, all)) return io::raise(kName, *file, error, "a rank cannot be reached; it has probably ended");
+    if (int error = file->wire.gather(own, all))
+      return io::raise(kName, *file, error, "a rank cannot be reached; it has ended, or a line above says why");
     for (const Record& record : all)
       if (record.word[0] != 0) return raise_system(kName, *file, static_cast<int>(record.word[0]));
     return MPI_SUCCESS;

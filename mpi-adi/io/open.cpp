@@ -27,7 +27,7 @@ namespace {
 constexpr int kKnownModes = MPI_MODE_APPEND | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE | MPI_MODE_EXCL | MPI_MODE_RDONLY | MPI_MODE_RDWR |
                             MPI_MODE_SEQUENTIAL | MPI_MODE_UNIQUE_OPEN | MPI_MODE_WRONLY;
 
-constexpr char kUnreachable[] = "a rank cannot be reached; it has probably ended";
+constexpr char kUnreachable[] = "a rank cannot be reached; it has ended, or a line above says why";
 
 // A sentence, or nullptr.
 const char* fault_of(int amode) {

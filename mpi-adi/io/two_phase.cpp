@@ -119,7 +119,7 @@ void carry_out_together(Access& access) {
   if (file.wire.ready() != PTL_OK) access.fail(MPI_ERR_NO_MEM, "the network interface has no room for a collective transfer");
   std::vector<Record> all;
   if (int error = file.wire.gather(as_record(access, placed), all))
-    return access.fail(error, "a rank cannot be reached; it has probably ended");
+    return access.fail(error, "a rank cannot be reached; it has ended, or a line above says why");
   std::vector<Share> shares;
   for (const Record& record : all) {
     if (const int error = static_cast<int>(record.word[0] & ~kIsThere)) access.fail(error, "another rank's arguments are wrong");
@@ -129,7 +129,7 @@ void carry_out_together(Access& access) {
   const Way way = way_of(file, shares, access.writes);
   if (way != Way::together) return carry_out(access, way == Way::mapped ? Prefer::mapping : Prefer::what_fits);
   if (int error = exchange_and_move(access, placed, access.memory, shares, access.result.bytes))
-    access.fail(error, "a rank cannot be reached; it has probably ended");
+    access.fail(error, "a rank cannot be reached; it has ended, or a line above says why");
 }
 
 }  // namespace portunus::mpi::io

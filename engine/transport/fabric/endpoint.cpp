@@ -38,9 +38,10 @@ constexpr std::array kPreferred = {"cxi", "efa", "verbs;ofi_rxm", kStreamsAlone,
 }
 
 void check(int status, const fi_info& info, const char* what) {
+  const int error = status == -EIO && errno != 0 ? errno : -status;  // what providers call EIO was often said by a system call
   if (status != 0)
-    fail(-status, std::string("the libfabric provider ") + info.fabric_attr->prov_name + " cannot " + what +
-                      "; choose another by PTL_FABRIC_PROVIDER (see fi_info -l)");
+    fail(error, std::string("the libfabric provider ") + info.fabric_attr->prov_name + " cannot " + what +
+                    "; choose another by PTL_FABRIC_PROVIDER (see fi_info -l)" + (error == EMFILE ? ", or raise ulimit -n" : ""));
 }
 
 Info make_hints(const std::string& provider) {

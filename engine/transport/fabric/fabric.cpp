@@ -318,6 +318,7 @@ void FabricTransport::take_error() {
   if (fi_cq_readerr(endpoint_.cq.get(), &error, 0) < 1 || error.op_context == nullptr) return;
   auto& operation = *static_cast<Operation*>(error.op_context);
   if (operation.kind != Kind::receive) {
+    if (operation.link != nullptr && operation.link->state == LinkState::opening) explain(*operation.link, fi_strerror(error.err));
     finish(operation, false);
     return;
   }

@@ -103,6 +103,7 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   void begin(fabric::FabricLink& link);
   void give_congestion_control();
   void disconnect(fabric::FabricLink& link);
+  static void explain(const fabric::FabricLink& link, const char* why);
   int reap();
   void abandon(fabric::FabricLink& link);
   void abandon_sends(fabric::FabricLink& link);
@@ -110,6 +111,7 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   fabric::FabricLink* hello_received(fabric::FabricLink* link, const fabric::Hello& hello) override;
   uint32_t slot_of(const fabric::FabricLink& link) const override { return link.slot; }
   bool calls(const fabric::FabricLink& link) const override { return link.caller; }
+  size_t unsettled() const override { return unsettled_; }
   void disconnected(fabric::FabricLink& link) override { disconnect(link); }
   // fabric.cpp
   std::byte* draft(fabric::FabricLink& link, size_t size);
@@ -192,6 +194,7 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   std::vector<fabric::FabricLink*> disconnected_;
   std::vector<fabric::FabricLink*> opening_;  // those that we probe
   size_t calling_ = 0;                        // links whose peer has not answered yet
+  size_t unsettled_ = 0;                      // links that have never been ready
   fi_cq_data_entry stash_[kBatch];            // what `idle` found
   int stashed_ = 0;
   uint32_t turn_ = 0;

@@ -5,6 +5,7 @@
 #include "engine/transport/fabric/guard.hpp"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -46,6 +47,14 @@ std::string text_of(uint32_t nid) {
   return text;
 }
 
+// The caller's own port is not that which it is called by.
+ProcessId caller_of(int fd) {
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  getpeername(fd, reinterpret_cast<sockaddr*>(&address), &size);
+  return {ntohl(address.sin_addr.s_addr), 0};
+}
+
 int timer_in(int epoll) {
   const int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
   epoll_event event{};
@@ -75,11 +84,17 @@ void set_option(int fd, int level, int option, int value) { setsockopt(fd, level
 
 bool no_way(int error) { return error == ENETUNREACH || error == EHOSTUNREACH || error == ENETDOWN || error == EHOSTDOWN; }
 
+bool is_lack(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS || error == ENOSPC || error == EADDRNOTAVAIL;
+}
+
 Guard::Guard(uint32_t nid, uint32_t pid, uint32_t timeout_s) : timeout_s_(static_cast<int>(timeout_s)) {
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
   if (epoll_ < 0) refuse(errno, "the fabric needs an epoll descriptor (see ulimit -n)");
   try {
     listen_on(nid, pid);
+    keep_spare();
+    if (spare_ < 0) refuse(errno, "the fabric needs a descriptor to spare (see ulimit -n)");
   } catch (...) {
     if (listener_ >= 0) close(listener_);
     close(epoll_);
@@ -95,8 +110,8 @@ Guard::~Guard() {
   }
   shutdown(listener_, SHUT_RDWR);
   close(listener_);
-  for (const int timer : {timer_, recall_timer_})
-    if (timer >= 0) close(timer);
+  for (const int other : {timer_, recall_timer_, spare_})
+    if (other >= 0) close(other);
   close(epoll_);
 }
 
@@ -129,28 +144,44 @@ void Guard::listen_on(uint32_t nid, uint32_t pid) {
   if (epoll_ctl(epoll_, EPOLL_CTL_ADD, listener_, &event) != 0) refuse(errno, "cannot watch the fabric's socket");
 }
 
-bool Guard::watch(std::unique_ptr<Connection> connection, uint32_t events) {
-  epoll_event event{};
-  event.events = events;
-  event.data.fd = connection->fd;
-  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, connection->fd, &event) != 0) {
-    close(connection->fd);
-    return false;
-  }
-  const int fd = connection->fd;
-  connections_[fd] = std::move(connection);
-  return true;
+void Guard::keep_spare() {
+  if (spare_ < 0) spare_ = fcntl(epoll_, F_DUPFD_CLOEXEC, 0);
 }
 
-bool Guard::call(const Call& call) {
+// The peer will look as if it had died, and nobody would guess why.
+void Guard::explain(ProcessId process, const char* what, int error) {
+  if (!std::exchange(explained_, true))
+    std::fprintf(stderr, "portals: process %s:%u cannot be reached: %s (%s)%s\n", text_of(process.nid).c_str(), process.pid, what,
+                 std::strerror(error), error == EMFILE ? "; raise ulimit -n" : "");
+}
+
+// For the provider's connections that are to come.
+bool Guard::has_descriptors(size_t unsettled) const {
+  constexpr size_t kMost = 32;
+  std::array<int, kMost> taken;
+  const size_t wanted = std::min(unsettled, kMost);
+  size_t had = 0;
+  while (had < wanted && (taken[had] = fcntl(epoll_, F_DUPFD_CLOEXEC, 0)) >= 0) ++had;
+  const int error = errno;
+  for (size_t i = 0; i < had; ++i) close(taken[i]);
+  errno = error;
+  return had == wanted;
+}
+
+// False, and errno.
+bool Guard::watch(const Connection& connection, uint32_t events) {
+  epoll_event event{};
+  event.events = events;
+  event.data.fd = connection.fd;
+  return epoll_ctl(epoll_, EPOLL_CTL_ADD, connection.fd, &event) == 0;
+}
+
+bool Guard::call(const Call& call, size_t unsettled) {
   FabricLink& link = *call.link;
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd < 0) {
-    // The peer will look as if it had died, and nobody would guess why.
-    if (!explained_)
-      std::fprintf(stderr, "portals: process %s:%u cannot be reached: no socket can be made for it (%s); raise ulimit -n\n",
-                   text_of(link.process.nid).c_str(), link.process.pid, std::strerror(errno));
-    explained_ = true;
+  if (fd < 0 || !has_descriptors(unsettled)) {
+    explain(link.process, "no socket can be made for it", errno);
+    if (fd >= 0) close(fd);
     return false;
   }
   keep_alive(fd, timeout_s_);
@@ -162,7 +193,9 @@ bool Guard::call(const Call& call) {
       (connect(fd, reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0 && errno != EINPROGRESS)) {
     const int error = errno;
     close(fd);
-    return call_later(call, error);
+    if (call_later(call, error)) return true;
+    if (is_lack(error)) explain(link.process, "no connection can be made to it", error);
+    return false;
   }
   auto connection = std::make_unique<Connection>();
   connection->fd = fd;
@@ -171,7 +204,13 @@ bool Guard::call(const Call& call) {
   connection->ours = true;
   connection->connecting = true;
   connection->slot = call.slot;
-  return watch(std::move(connection), EPOLLOUT);
+  if (watch(*connection, EPOLLOUT)) {
+    connections_[fd] = std::move(connection);
+    return true;
+  }
+  explain(link.process, "its socket cannot be watched", errno);
+  close(fd);
+  return false;
 }
 
 // False: it is given up.
@@ -191,22 +230,44 @@ int Guard::call_again(GuardClient& client) {
   int lost = 0;
   for (const Call& waiting : std::exchange(again_, {})) {
     // The other may have called us meanwhile.
-    if (waiting.link->state != LinkState::calling || call(waiting)) continue;
+    if (waiting.link->state != LinkState::calling || call(waiting, client.unsettled())) continue;
     client.disconnected(*waiting.link);
     ++lost;
   }
   return lost;
 }
 
-void Guard::accept_all() {
+int Guard::accept_one() {
   for (;;) {
     const int fd = accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
-    if (fd < 0) return;  // none left; or no descriptors, and the callers wait in the backlog
+    if (fd >= 0 || (errno != EINTR && errno != ECONNABORTED)) return fd;
+  }
+}
+
+void Guard::accept_all(const GuardClient& client) {
+  for (size_t accepted = 1;; ++accepted) {
+    int fd = accept_one();
+    bool refused = fd >= 0 && !has_descriptors(client.unsettled() + accepted);
+    if (fd < 0 && errno != EAGAIN && spare_ >= 0) {
+      close(std::exchange(spare_, -1));
+      fd = accept_one();
+      refused = fd >= 0;
+      if (fd < 0) keep_spare();
+    }
+    if (fd < 0) return;  // none left; or no descriptors, and the callers wait in the backlog until one that is refused has gone
     keep_alive(fd, timeout_s_);
     auto connection = std::make_unique<Connection>();
     connection->fd = fd;
-    if (watch(std::move(connection), EPOLLIN)) expect_hellos();
+    connection->refused = refused;
+    if (watch(*connection, EPOLLIN)) {
+      connections_[fd] = std::move(connection);
+      expect_hellos();
+      continue;
+    }
+    explain(caller_of(fd), "its connection cannot be watched", errno);
+    speak(*connection, 0, false, kNoRoomMagic);
+    close(fd);
+    keep_spare();
   }
 }
 
@@ -245,8 +306,9 @@ int Guard::connected(Connection& connection) {
   return speak(connection, connection.slot, false) ? 0 : EPIPE;
 }
 
-bool Guard::speak(Connection& connection, uint32_t slot, bool calls_too) {
+bool Guard::speak(Connection& connection, uint32_t slot, bool calls_too, uint32_t magic) {
   Hello hello = hello_;
+  hello.magic = magic;
   hello.slot = slot;
   hello.calls_too = calls_too;
   // The buffer of a fresh connection takes 256 bytes, always.
@@ -271,18 +333,18 @@ int Guard::listen(Connection& connection) {
   }
 }
 
-bool Guard::comes_from(const Connection& connection, uint32_t nid) const {
-  sockaddr_in address{};
-  socklen_t size = sizeof address;
-  return getpeername(connection.fd, reinterpret_cast<sockaddr*>(&address), &size) == 0 && ntohl(address.sin_addr.s_addr) == nid;
-}
-
 // False ends the connection: not one of ours, or not acceptable.
 bool Guard::understood(Connection& connection, GuardClient& client) {
   connection.heard = true;
   const Hello& hello = connection.hello;
+  if (connection.ours && hello.magic == kNoRoomMagic) explain(connection.link->process, "it has no descriptors left", EMFILE);
+  if (hello.magic == kHelloMagic && connection.refused) {
+    explain({hello.nid, hello.pid}, "there are no descriptors left", EMFILE);
+    speak(connection, 0, false, kNoRoomMagic);
+    return false;
+  }
   if (hello.magic != kHelloMagic || hello.name_size == 0 || hello.name_size >= kMaxName) return false;
-  if (hello.pid == 0 || hello.pid >= kNoPid || !comes_from(connection, hello.nid)) return false;
+  if (hello.pid == 0 || hello.pid >= kNoPid || caller_of(connection.fd).nid != hello.nid) return false;
   FabricLink* link = client.hello_received(connection.link, hello);
   if (link == nullptr) return false;
   connection.link = link;
@@ -317,6 +379,7 @@ int Guard::serve(Connection& connection, GuardClient& client) {
 void Guard::drop(int fd) {
   connections_.erase(fd);
   close(fd);
+  keep_spare();
 }
 
 int Guard::poll(GuardClient& client) {
@@ -342,7 +405,7 @@ int Guard::poll(GuardClient& client) {
       if (found != connections_.end()) done += serve(*found->second, client);
     }
   } while (n == kEvents);
-  if (called) accept_all();
+  if (called) accept_all(client);
   return done;
 }
 

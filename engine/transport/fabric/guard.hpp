@@ -15,6 +15,8 @@
 // Invariants: nothing blocks. The caller speaks first; the called answers after it has read a whole Hello. A process
 // that sends us a message has greeted us before, or has read our Hello and answered, since it cannot know our endpoint name otherwise;
 // we may not have read that yet.
+// A connection is made only where descriptors are left for the provider's, too: one that it cannot accept is told to nobody, and both
+// sides would wait for ever. Who calls and finds none left here is answered so, by means of a descriptor that is kept for that.
 #pragma once
 
 #include <chrono>
@@ -28,7 +30,8 @@
 
 namespace portunus::fabric {
 
-constexpr uint32_t kHelloMagic = 0x50544801;  // "PTH", version 1
+constexpr uint32_t kHelloMagic = 0x50544801;   // "PTH", version 1
+constexpr uint32_t kNoRoomMagic = 0x50544e01;  // "PTN": an answer that nothing follows; there are no descriptors left
 constexpr size_t kMaxName = 216;
 
 struct Hello {
@@ -50,6 +53,8 @@ struct FabricLink;
 
 // An error of the network's state, which may be another one soon; not of the called process's.
 bool no_way(int error);
+// An error of this process: it has none left of something.
+bool is_lack(int error);
 
 // What the guard asks and tells its transport, from Guard::poll only.
 class GuardClient {
@@ -59,6 +64,7 @@ class GuardClient {
   virtual FabricLink* hello_received(FabricLink* link, const Hello& hello) = 0;
   virtual uint32_t slot_of(const FabricLink& link) const = 0;
   virtual bool calls(const FabricLink& link) const = 0;
+  virtual size_t unsettled() const { return 0; }  // links whose connection the provider has yet to make
   virtual void disconnected(FabricLink& link) = 0;
 
  protected:
@@ -77,8 +83,10 @@ class Guard {
   ProcessId self() const { return self_; }
   // What we answer to every call; set once, before the first `poll`.
   void introduce_as(const Hello& hello) { hello_ = hello; }
-  // Starts a connection to a process; false when that is impossible at once (refused, no descriptors).
-  bool call(FabricLink& link, uint32_t slot) { return call({&link, slot, std::chrono::steady_clock::now()}); }
+  // Starts a connection to a process; false when that is impossible at once (refused, no descriptors). `unsettled`: as of the client.
+  bool call(FabricLink& link, uint32_t slot, size_t unsettled = 0) {
+    return call({&link, slot, std::chrono::steady_clock::now()}, unsettled);
+  }
   // Handles what has happened; returns how many Hellos were understood or connections lost.
   int poll(GuardClient& client);
   bool pending() const;
@@ -98,26 +106,30 @@ class Guard {
     std::chrono::steady_clock::time_point since;
     bool ours = false;  // we called
     bool connecting = false;
-    bool heard = false;  // its Hello, whole
-    bool late = false;   // not heard when the timer told for the first time
+    bool heard = false;    // its Hello, whole
+    bool late = false;     // not heard when the timer told for the first time
+    bool refused = false;  // for want of descriptors, which its Hello is answered
     uint32_t slot = 0;
     size_t received = 0;
     Hello hello;
   };
 
   void listen_on(uint32_t nid, uint32_t pid);
-  void accept_all();
-  bool watch(std::unique_ptr<Connection> connection, uint32_t events);
-  bool call(const Call& call);
+  void accept_all(const GuardClient& client);
+  int accept_one();
+  bool has_descriptors(size_t unsettled) const;
+  void keep_spare();
+  void explain(ProcessId process, const char* what, int error);
+  bool watch(const Connection& connection, uint32_t events);
+  bool call(const Call& call, size_t unsettled);
   bool call_later(const Call& call, int error);
   int call_again(GuardClient& client);
   int connected(Connection& connection);
-  bool speak(Connection& connection, uint32_t slot, bool calls_too);
+  bool speak(Connection& connection, uint32_t slot, bool calls_too, uint32_t magic = kHelloMagic);
   // 1: a whole Hello has come; 0: wait; -1: the connection has ended.
   int listen(Connection& connection);
   bool understood(Connection& connection, GuardClient& client);
   int serve(Connection& connection, GuardClient& client);
-  bool comes_from(const Connection& connection, uint32_t nid) const;
   void expect_hellos();
   int drop_strangers();
   void drop(int fd);
@@ -126,9 +138,10 @@ class Guard {
   int listener_ = -1;
   int timer_ = -1;          // made when first needed
   bool expecting_ = false;  // it runs: callers have not said Hello yet
+  int spare_ = -1;          // a descriptor to accept with whom there is none for
   int recall_timer_ = -1;   // runs while there are calls to be made again
   std::vector<Call> again_;
-  bool explained_ = false;  // why a process could not be called
+  bool explained_ = false;  // why a process could not be reached
   int timeout_s_;
   ProcessId self_;
   Hello hello_;

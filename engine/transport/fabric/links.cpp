@@ -5,6 +5,7 @@
 // as long as the transport.
 #include <rdma/fi_errno.h>
 
+#include <cstdio>
 #include <cstring>
 #include <string_view>
 
@@ -37,6 +38,7 @@ FabricLink* FabricTransport::make_link(ProcessId process) {
   if (endpoint_.by_streams()) link->window.limit();
   by_process_[key_of(process)] = link;
   ++calling_;
+  ++unsettled_;
   return link;
 }
 
@@ -47,7 +49,7 @@ Link* FabricTransport::connect(ProcessId process) {
   if (link == nullptr) {
     link = make_link(process);
     link->caller = true;
-    if (!guard_.call(*link, link->slot)) disconnect(*link);
+    if (!guard_.call(*link, link->slot, unsettled_)) disconnect(*link);
   }
   link->known = true;
   return link;
@@ -73,6 +75,7 @@ FabricLink* FabricTransport::hello_received(FabricLink* link, const fabric::Hell
   std::byte name[fabric::kMaxName + 1] = {};
   std::memcpy(name, hello.name, hello.name_size);
   if (fi_av_insert(endpoint_.av.get(), name, 1, &link->address, 0, nullptr) != 1) {
+    explain(*link, "the provider has no room for its address");
     disconnect(*link);
     return nullptr;
   }
@@ -104,8 +107,12 @@ int FabricTransport::probe() {
         ++i;
         continue;
       }
-      if (status == 0) begin(link);
-      else disconnect(link);
+      if (status == 0) {
+        begin(link);
+      } else {
+        if (fabric::is_lack(static_cast<int>(-status))) explain(link, fi_strerror(static_cast<int>(-status)));
+        disconnect(link);
+      }
     }
     opening_[i] = opening_.back();
     opening_.pop_back();
@@ -114,9 +121,16 @@ int FabricTransport::probe() {
   return settled;
 }
 
+// Why a link that never stood is given up: it will look as if the peer had died.
+void FabricTransport::explain(const FabricLink& link, const char* why) {
+  std::fprintf(stderr, "portals: process %u.%u.%u.%u:%u cannot be reached: %s\n", link.process.nid >> 24, link.process.nid >> 16 & 0xff,
+               link.process.nid >> 8 & 0xff, link.process.nid & 0xff, link.process.pid, why);
+}
+
 // The provider's connection stands. Its socket may be a new one.
 void FabricTransport::begin(FabricLink& link) {
   link.state = LinkState::ready;
+  --unsettled_;
   sockets_due_ = !congestion_control_.empty();
 }
 
@@ -125,6 +139,7 @@ void FabricTransport::disconnect(FabricLink& link) {
   if (link.state >= LinkState::ending) return;
   const bool spoke = link.state != LinkState::calling;
   if (!spoke) --calling_;
+  if (link.state != LinkState::ready) --unsettled_;
   link.state = LinkState::ending;
   link.ended = spoke ? std::chrono::steady_clock::now() + kGrace : std::chrono::steady_clock::time_point{};
   disconnected_.push_back(&link);
