@@ -100,13 +100,19 @@ void kill_groups(const std::set<pid_t>& groups) {
   _exit(0);
 }
 
+// In TMPDIR, or else where others may be made.
 std::string make_folder() {
-  const char* base = std::getenv("TMPDIR");
-  std::string name = std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/ptlrun.XXXXXX";
-  if (mkdtemp(name.data()) == nullptr)
-    throw Refusal(1, "no temporary folder can be made at " + name + " (" + std::strerror(errno) +
-                         "); set TMPDIR to a folder that exists, can be written and has space");
-  return name;
+  const char* wanted = std::getenv("TMPDIR");
+  std::string first;
+  int error = 0;
+  for (const char* base : {wanted, "/tmp", "/var/tmp", "/dev/shm"}) {
+    if (base == nullptr || *base == '\0') continue;
+    std::string name = std::string(base) + "/ptlrun.XXXXXX";
+    if (mkdtemp(name.data()) != nullptr) return name;
+    if (first.empty()) first = name, error = errno;
+  }
+  throw Refusal(1, "no temporary folder can be made at " + first + " (" + std::strerror(error) +
+                       "); set TMPDIR to a folder that exists, can be written and has space");
 }
 
 }  // namespace
