@@ -17,6 +17,7 @@
 #include <memory>
 #include <new>
 #include <system_error>
+#include <utility>
 
 #include "engine/host/address_space.hpp"
 #include "engine/host/clock.hpp"
@@ -24,7 +25,12 @@
 namespace portunus {
 namespace {
 
-constexpr const char* kDirectory = "/dev/shm";
+constexpr const char* kSharedMemory = "/dev/shm";
+// Where names lie. Where memory cannot be made there, names lie where every process may make them, and memory is without.
+const char* directory() {
+  static const bool can = access(kSharedMemory, W_OK | X_OK) == 0;
+  return can ? kSharedMemory : "/tmp";
+}
 constexpr size_t kPage = 4096;
 constexpr std::time_t kSettled_s = 10;  // between the making of a file and its first byte it takes less
 
@@ -37,7 +43,7 @@ constexpr unsigned kNames = 4;
 
 std::string path_of(ProcessId process, uint32_t uid, unsigned number) {
   char name[96];
-  const int length = std::snprintf(name, sizeof name, "%s/portunus.%u.%08x.%u", kDirectory, uid, process.nid, process.pid);
+  const int length = std::snprintf(name, sizeof name, "%s/portunus.%u.%08x.%u", directory(), uid, process.nid, process.pid);
   if (number > 0) std::snprintf(name + length, sizeof name - static_cast<size_t>(length), ".%u", number);
   return name;
 }
@@ -119,6 +125,31 @@ bool process_lives(int32_t os_pid) {
   return alive;
 }
 
+// What a named file holds whose memory is elsewhere.
+struct Signpost {
+  static constexpr uint64_t kMagic = 0x315453504e554c50;  // "PLUNPST1", little endian
+  uint64_t magic = kMagic;
+  SegmentPlace place;
+};
+
+// The file that it leads to, which takes its place; or -1.
+int follow(int fd) {
+  struct stat status;
+  if (fstat(fd, &status) != 0 || status.st_size != sizeof(Signpost)) return fd;
+  Signpost there;
+  const bool read = pread(fd, &there, sizeof there, 0) == static_cast<ssize_t>(sizeof there) && there.magic == Signpost::kMagic;
+  close(fd);
+  return read ? open_by_owner(there.place, O_RDWR) : -1;
+}
+
+// Symmetric heaps of the usual size would find no room there.
+bool is_small(int fd) {
+  constexpr uint64_t kEnough = uint64_t{1} << 30;
+  struct statvfs room;
+  if (directory() != kSharedMemory) return true;
+  return fstatvfs(fd, &room) == 0 && room.f_blocks != 0 && room.f_blocks * room.f_frsize < kEnough;
+}
+
 // Maps `size` bytes of the segment; offsets into long ones keep their alignment in every process. MAP_FAILED as mmap.
 void* map_aligned(int fd, size_t size, size_t offset) {
   if (size < kHugePage) return mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<off_t>(offset));
@@ -143,8 +174,10 @@ std::unique_ptr<Segment> Segment::create(ProcessId self, uint32_t uid, size_t ri
   const BoxPlan boxes = segment->plan_ = BoxPlan::of(ring_bytes, others);
   const size_t ring_offset = offset_of_ring(boxes);
   // posix_fallocate reports its error; ftruncate alone would end in SIGBUS when the memory runs out.
-  if (int error = posix_fallocate(segment->fd_, 0, static_cast<off_t>(ring_offset + ring_bytes)))
-    cannot(segment->path_, "reserve memory for", error);
+  const auto all = static_cast<off_t>(ring_offset + ring_bytes);
+  int error = is_small(segment->fd_) ? ENOSPC : posix_fallocate(segment->fd_, 0, all);
+  if (error == ENOSPC) error = segment->move_memory(ring_offset + ring_bytes);
+  if (error != 0) cannot(segment->path_, "reserve memory for", error);
   if (!segment->map(segment->fd_, ring_offset, ring_bytes)) cannot(segment->path_, "map", errno);
   SegmentHeader& header = *segment->header_;
   header.ring_bytes = ring_bytes;
@@ -155,12 +188,31 @@ std::unique_ptr<Segment> Segment::create(ProcessId self, uint32_t uid, size_t ri
   header.place = {static_cast<uint32_t>(now_ns()) | 1, getpid(), own_pid_namespace(), segment->fd_};  // incarnation 0: none
   header.magic = SegmentHeader::kMagic;
   header.ready.store(1, std::memory_order_release);
+  if (segment->name_ >= 0 && !segment->publish_place()) cannot(segment->path_, "write", errno);
   return segment;
+}
+
+// Into a file without a name. 0, or the error.
+int Segment::move_memory(size_t bytes) {
+  if (ftruncate(fd_, 0) != 0) return errno;
+  const int memory = memfd_create("portunus-node", MFD_CLOEXEC);
+  if (memory < 0) return errno;
+  name_ = std::exchange(fd_, memory);
+  if (fchmod(fd_, 0600) != 0 || flock(fd_, LOCK_EX | LOCK_NB) != 0) return errno;
+  return posix_fallocate(fd_, 0, static_cast<off_t>(bytes));
+}
+
+// Last: until then the named file is empty, and nobody follows it.
+bool Segment::publish_place() {
+  Signpost here;
+  here.place = header_->place;
+  return pwrite(name_, &here, sizeof here, 0) == static_cast<ssize_t>(sizeof here);
 }
 
 std::unique_ptr<Segment> Segment::attach(ProcessId process, uint32_t uid, const SegmentPlace* place) {
   std::unique_ptr<Segment> segment(new Segment);
   segment->fd_ = open_owned(process, uid, O_RDWR, segment->path_);
+  if (segment->fd_ >= 0) segment->fd_ = follow(segment->fd_);
   if (segment->fd_ < 0 && place) segment->fd_ = open_by_owner(*place, O_RDWR);
   if (segment->fd_ < 0) return nullptr;
   struct stat status;
@@ -239,8 +291,10 @@ Segment::~Segment() {
     if (memory) munmap(memory, Staging::kBytes);
   if (ring_) munmap(ring_, 2 * ring_bytes_);
   if (header_) munmap(header_, header_bytes_);
-  if (owner_) flock(fd_, LOCK_UN);  // closing is not enough while a forked child has the descriptor, too
-  if (fd_ >= 0) close(fd_);
+  for (const int fd : {fd_, name_}) {
+    if (owner_ && fd >= 0) flock(fd, LOCK_UN);  // closing is not enough while a forked child has the descriptor, too
+    if (fd >= 0) close(fd);
+  }
 }
 
 void Segment::remove_name() {
@@ -335,12 +389,12 @@ std::byte* Segment::staging_memory(uint32_t number) {
 }
 
 void sweep_dead_segments() {
-  DIR* directory = opendir(kDirectory);
-  if (!directory) return;
+  DIR* names = opendir(directory());
+  if (!names) return;
   const std::string mine = "portunus." + std::to_string(geteuid()) + ".";
-  while (const dirent* entry = readdir(directory)) {
+  while (const dirent* entry = readdir(names)) {
     if (std::strncmp(entry->d_name, mine.c_str(), mine.size()) != 0) continue;
-    const std::string path = std::string(kDirectory) + "/" + entry->d_name;
+    const std::string path = std::string(directory()) + "/" + entry->d_name;
     int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) continue;
     struct stat status, named;
@@ -352,7 +406,7 @@ void sweep_dead_segments() {
       unlink(path.c_str());
     close(fd);
   }
-  closedir(directory);
+  closedir(names);
 }
 
 }  // namespace portunus

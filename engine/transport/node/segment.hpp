@@ -7,7 +7,8 @@
 //
 // The file is /dev/shm/portunus.<uid>.<nid>.<pid>, mode 0600, locked (flock) by its owner for life: whoever gets the lock
 // knows that the owner is dead and may remove the name. All memory is reserved when it is made: no SIGBUS later. Where the name has gone
-// already, the owner's descriptor leads to the file (/proc/<process>/fd/<descriptor>), for those who know its number.
+// already, the owner's descriptor leads to the file (/proc/<process>/fd/<descriptor>), for those who know its number. Where /dev/shm is
+// small, as in containers, or full, the named file has that number only, and the memory is a file without a name (memfd_create).
 //
 // Thread: set-up by one thread; the words marked so are shared between processes.
 // Trust: a file that another user owns, or may open, is neither made nor attached. Processes of one user trust each other with
@@ -172,9 +173,12 @@ class Segment {
 
  private:
   Segment() = default;
+  int move_memory(size_t bytes);
+  bool publish_place();
   bool map(int fd, size_t ring_offset, size_t ring_bytes);
 
-  int fd_ = -1;
+  int fd_ = -1;    // of the memory
+  int name_ = -1;  // the owner's, of a file that only says where the memory is
   bool owner_ = false;
   bool pid_is_ours_ = false;
   unsigned lent_ = 0;  // how often the header
