@@ -1,6 +1,7 @@
 // objects.hpp: the pools behind all handles of the process; one set serves the four interfaces.
 #pragma once
 
+#include "engine/host/address_space.hpp"
 #include "engine/interface.hpp"
 #include "engine/list_entry.hpp"
 #include "engine/shared/counter.hpp"
@@ -16,8 +17,9 @@ struct Descriptor {
   InterfaceIndex ni;
 };
 
+// As many as handles can name, or fewer where `ulimit -v` leaves little room: a quarter of what is left at most.
 struct Objects {
-  Objects() = default;
+  explicit Objects(size_t room = free_addresses() / 4) : halvings_(halvings_for(room)) {}
   Objects(const Objects&) = delete;
   Objects& operator=(const Objects&) = delete;
   // Slots are reused with the memory of the queue that was there, until here.
@@ -36,11 +38,27 @@ struct Objects {
   static constexpr uint32_t kMost = (1u << 20) - 192;
   static constexpr uint32_t kMostQueues = (1u << 16) - 1;
   static constexpr uint32_t kCapacity = (1u << kIndexBits) - 2;  // indices that no constant of Portals has
-  Pool<Descriptor> descriptors{HandleKind::descriptor, kCapacity};
-  Pool<Counter> counters{HandleKind::counter, kCapacity};
-  Pool<EventQueue> queues{HandleKind::event_queue, kInterfaces* kMostQueues};
-  Pool<ListEntry> entries{HandleKind::entry, kCapacity};
-  Pool<Trigger> triggers{HandleKind::interface, kInterfaces* kMost + Pool<Trigger>::kHeldBack};
+  int most() const { return static_cast<int>(kMost >> halvings_); }
+  int most_queues() const { return static_cast<int>(kMostQueues >> halvings_); }
+
+ private:
+  static constexpr unsigned kMostHalvings = 10;
+  static constexpr size_t kAll = Pool<Descriptor>::bytes_of(kCapacity) + Pool<Counter>::bytes_of(kCapacity) +
+                                 Pool<EventQueue>::bytes_of(kInterfaces * kMostQueues) + Pool<ListEntry>::bytes_of(kCapacity) +
+                                 Pool<Trigger>::bytes_of(kInterfaces * kMost);
+  static unsigned halvings_for(size_t room) {
+    unsigned halvings = 0;
+    while (kAll >> halvings > room && halvings < kMostHalvings) ++halvings;
+    return halvings;
+  }
+  unsigned halvings_;
+
+ public:
+  Pool<Descriptor> descriptors{HandleKind::descriptor, kCapacity >> halvings_};
+  Pool<Counter> counters{HandleKind::counter, kCapacity >> halvings_};
+  Pool<EventQueue> queues{HandleKind::event_queue, kInterfaces*(kMostQueues >> halvings_)};
+  Pool<ListEntry> entries{HandleKind::entry, kCapacity >> halvings_};
+  Pool<Trigger> triggers{HandleKind::interface, kInterfaces*(kMost >> halvings_) + Pool<Trigger>::kHeldBack};
 
  private:
   template <class Object, class Which>

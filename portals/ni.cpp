@@ -34,9 +34,6 @@ std::array<int, kInterfaces> open_count{};  // under `lifetime`
 
 constexpr const char* kPhysical = "is a physical interface, and those have no map";
 
-constexpr int kObjects = Objects::kMost;
-constexpr int kDefaultObjects = 1'000'000;
-constexpr int kQueues = Objects::kMostQueues;
 constexpr ptl_size_t kMaxMessage = PTL_SIZE_MAX / 2 + 1;
 constexpr ptl_size_t kMaxAtomic = 1 << 20;    // applied in one step: about a millisecond
 constexpr ptl_size_t kMaxOrdered = 1 << 20;   // for who asks: what comes behind such a write waits for it
@@ -58,15 +55,16 @@ ptl_size_t as_asked(ptl_size_t desired, ptl_size_t least, ptl_size_t free, ptl_s
 ptl_ni_limits_t grant(const ptl_ni_limits_t* desired) {
   const ptl_ni_limits_t wish = desired ? *desired : ptl_ni_limits_t{};
   ptl_ni_limits_t limits{};
-  limits.max_entries = within(wish.max_entries, 1, kObjects, kDefaultObjects);
-  limits.max_unexpected_headers = within(wish.max_unexpected_headers, 1, INT_MAX, kDefaultObjects);
-  limits.max_mds = within(wish.max_mds, 1, kObjects, kDefaultObjects);
-  limits.max_cts = within(wish.max_cts, 1, kObjects, kDefaultObjects);
-  limits.max_eqs = within(wish.max_eqs, 1, kQueues, kQueues);
+  const int objects = runtime().objects().most(), usual = std::min(objects, 1'000'000), queues = runtime().objects().most_queues();
+  limits.max_entries = within(wish.max_entries, 1, objects, usual);
+  limits.max_unexpected_headers = within(wish.max_unexpected_headers, 1, INT_MAX, usual);
+  limits.max_mds = within(wish.max_mds, 1, objects, usual);
+  limits.max_cts = within(wish.max_cts, 1, objects, usual);
+  limits.max_eqs = within(wish.max_eqs, 1, queues, queues);
   limits.max_pt_index = within(wish.max_pt_index, 63, static_cast<int>(kMaxPortals) - 1, 255);
   limits.max_iovecs = within(wish.max_iovecs, 1, INT_MAX, INT_MAX);
-  limits.max_list_size = within(wish.max_list_size, 1, kObjects, kDefaultObjects);
-  limits.max_triggered_ops = within(wish.max_triggered_ops, 1, kObjects, kDefaultObjects);
+  limits.max_list_size = within(wish.max_list_size, 1, objects, usual);
+  limits.max_triggered_ops = within(wish.max_triggered_ops, 1, objects, usual);
   limits.max_msg_size = within<ptl_size_t>(wish.max_msg_size, 1, kMaxMessage, kMaxMessage);
   limits.max_atomic_size = within<ptl_size_t>(wish.max_atomic_size, 64, kMaxAtomic, kMaxAtomic);
   limits.max_fetch_atomic_size = within<ptl_size_t>(wish.max_fetch_atomic_size, 64, kMaxAtomic, kMaxAtomic);

@@ -2,9 +2,12 @@
 #include "engine/host/address_space.hpp"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <bit>
 #include <cstdint>
+#include <cstdio>
 
 namespace portunus {
 namespace {
@@ -27,6 +30,18 @@ void* reserve_addresses(size_t size) {
   for (size_t alignment = std::bit_ceil(size); alignment > kHugePage; alignment /= 2)
     if (void* const start = reserve(size, alignment)) return start;
   return reserve(size, kHugePage);
+}
+
+size_t free_addresses() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
+  unsigned long pages = 0;
+  if (FILE* const file = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(file, "%lu", &pages) != 1) pages = 0;
+    std::fclose(file);
+  }
+  const size_t used = pages != 0 ? pages * static_cast<size_t>(sysconf(_SC_PAGESIZE)) : limit.rlim_cur / 2;
+  return used < limit.rlim_cur ? limit.rlim_cur - used : 0;
 }
 
 }  // namespace portunus

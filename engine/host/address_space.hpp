@@ -13,4 +13,7 @@ constexpr size_t kHugePage = size_t{2} << 20;
 // `size`, where there are addresses enough, and of kHugePage otherwise. nullptr and errno if there is no room.
 void* reserve_addresses(size_t size);
 
+// How many bytes this process may still map, by `ulimit -v`; SIZE_MAX: there is no limit.
+size_t free_addresses();
+
 }  // namespace portunus

@@ -124,6 +124,7 @@ class Pool {
     slots_[index].state.store(((generation + 1) & kGenerationMask) << 1, std::memory_order_release);
   }
   static constexpr uint32_t kHeldBack = 256;
+  static constexpr size_t bytes_of(uint32_t capacity) { return sizeof(Slot) * capacity; }
 
   T& at(uint32_t index) { return slots_[index].value; }
   uint32_t index_of(const T& value) const {
@@ -145,7 +146,7 @@ class Pool {
     std::atomic<uint32_t> state;  // generation << 1 | live
     std::atomic<uint32_t> next;   // of the free list, index + 1
   };
-  size_t bytes() const { return sizeof(Slot) * capacity_; }
+  size_t bytes() const { return bytes_of(capacity_); }
 
   HandleKind kind_;
   uint32_t capacity_;

@@ -208,7 +208,7 @@ int start(const Call& call, std::unique_ptr<Work> work) {
   Request* request = pool.claim(call.comm, false);
   if (request == nullptr) {
     return raise(call.function, call.comm, MPI_ERR_NO_MEM, "%u requests are in use, the most there can be; complete some of them first",
-                 kMaxRequests);
+                 pool.most());
   }
   int error;
   try {

@@ -119,7 +119,7 @@ int bind_ways(unsigned options, ptl_handle_md_t& copied, ptl_handle_md_t& sent, 
 
 // The overflow entry behind the receives. It is closed, with an event, rather than losing a message for want of memory.
 int open_messages() {
-  int result = PtlEQAlloc(device.ni, kEventSlots, &device.eq);
+  int result = PtlEQAlloc(device.ni, event_slots(), &device.eq);
   ptl_pt_index_t portal;
   if (result == PTL_OK) result = PtlPTAlloc(device.ni, PTL_PT_ONLY_TRUNCATE | PTL_PT_FLOWCTRL, device.eq, kMessagePortal, &portal);
   if (result == PTL_OK) result = PtlCTAlloc(device.ni, &device.arrived_early);

@@ -30,7 +30,7 @@ int send_packed_copy(const Communicator& comm, const Arguments& given, size_t by
 
 int raise_no_request(const Arguments& given, const Communicator* comm) {
   return raise(given.function, comm, MPI_ERR_NO_MEM, "%u requests are in use, the most there can be; complete some of them first",
-               kMaxRequests);
+               pool.most());
 }
 int raise_lost(const Arguments& given, const Communicator* comm) {
   return raise(given.function, comm, MPI_ERR_PROC_ABORTED, "rank %d has ended, or cannot be reached", given.peer);

@@ -109,24 +109,25 @@ static_assert(offsetof(Request, failure) == offsetof(ptlx_record_t, ni_fail_type
               offsetof(Request, requested) == offsetof(ptlx_record_t, rlength));
 
 constexpr uint32_t kEventSlots = 1 << 20;  // reserved, and used only as far as events pile up
+uint32_t event_slots();                    // so many, or fewer where `ulimit -v` leaves little room
 constexpr uint32_t kBlockingCalls = 1024;  // threads that may be inside MPI_Recv and the like at one time
-constexpr uint32_t kMaxRequests = kEventSlots - kBlockingCalls;
 
 // Slots are reserved once and touched when first used; the last one freed is the next one claimed.
 class RequestPool {
  public:
   bool open(bool threaded);
+  uint32_t most() const { return most_; }
   // From now on for several threads. While nobody else is inside.
   void serve_threads() { threaded_ = true; }
 
-  // nullptr: kMaxRequests are in use.
+  // nullptr: most() are in use.
   Request* claim(Communicator* comm, bool receives) {
     std::unique_lock<std::mutex> lock = guard();
     Request* request = free_;
     if (request) [[likely]] {
       free_ = request->next_free;
     } else {
-      if (used_ == kMaxRequests) return nullptr;
+      if (used_ == most_) return nullptr;
       request = &slots_[used_++];
     }
     request->comm = comm;
@@ -148,7 +149,7 @@ class RequestPool {
   // The request a user's handle means; nullptr: none that is in use. MPI_REQUEST_NULL is the caller's business.
   Request* find(MPI_Request handle) const {
     const uintptr_t offset = reinterpret_cast<uintptr_t>(handle) - reinterpret_cast<uintptr_t>(slots_);
-    if (offset >= kMaxRequests * sizeof(Request) || offset % sizeof(Request) != 0) return nullptr;
+    if (offset >= bytes_ || offset % sizeof(Request) != 0) return nullptr;
     auto* request = reinterpret_cast<Request*>(handle);
     return request->state.load(std::memory_order_relaxed) == State::free ? nullptr : request;
   }
@@ -172,7 +173,7 @@ class RequestPool {
     for (uint32_t i = 0; i < used_; ++i) action(slots_[i]);
   }
 
-  bool owns(const Request& request) const { return &request >= slots_ && &request < slots_ + kMaxRequests; }
+  bool owns(const Request& request) const { return &request >= slots_ && &request < slots_ + most_; }
   // Complete requests that need no slot of their own: a send whose data was copied, and a receive from MPI_PROC_NULL.
   Request* sent() { return &slots_[0]; }
   Request* received_nothing() { return &slots_[1]; }
@@ -182,6 +183,8 @@ class RequestPool {
   std::unique_lock<std::mutex> guard() { return threaded_ ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>(); }
 
   Request* slots_ = nullptr;
+  size_t bytes_ = 0;
+  uint32_t most_ = 0;
   Request* free_ = nullptr;
   uint32_t used_ = 0;
   bool threaded_ = false;

@@ -48,7 +48,7 @@ int open_request(const char* function, MPI_Win win, const MPI_Request* request, 
   if (int error = check(function, win, window)) return error;
   if (request == nullptr) return raise(function, *window, MPI_ERR_ARG, "the address for the request is null");
   Request* whole = pool.claim(window->comm, false);
-  if (whole == nullptr) return raise(function, *window, MPI_ERR_NO_MEM, "%u requests are in use, the most there can be", kMaxRequests);
+  if (whole == nullptr) return raise(function, *window, MPI_ERR_NO_MEM, "%u requests are in use, the most there can be", pool.most());
   whole->source = MPI_ANY_SOURCE;
   whole->attached = access.report = new Report;
   whole->special = true;
