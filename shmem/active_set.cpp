@@ -14,9 +14,15 @@ namespace portunus::shmem {
 namespace {
 
 using Sets = std::map<std::array<int, 3>, std::unique_ptr<Team>>;
-Sets& sets() {  // not destroyed at exit
-  static Sets& all = *new Sets;
-  return all;
+// Not destroyed at exit.
+union Lasting {
+  Lasting() : sets() {}
+  ~Lasting() {}
+  Sets sets;
+};
+Sets& sets() {
+  static Lasting all;
+  return all.sets;
 }
 
 // Numbers and generations of teams are small: both fit into a long, which must not be SHMEM_SYNC_VALUE.

@@ -46,36 +46,42 @@ void destroy_context(Context* context) {
 
 using namespace portunus::shmem;
 
-SHMEMI_DEFINE(int, ctx_create, (long options, shmem_ctx_t* ctx)) {
+SHMEMI_DEFINE(int, ctx_create, (long options, shmem_ctx_t* ctx)) try {
   require_init("shmem_ctx_create");
   return create(team_of(SHMEM_TEAM_WORLD), options, ctx);
 }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(int, team_create_ctx, (shmem_team_t team, long options, shmem_ctx_t* ctx)) {
+SHMEMI_DEFINE(int, team_create_ctx, (shmem_team_t team, long options, shmem_ctx_t* ctx)) try {
   require_init("shmem_team_create_ctx");
   return create(team_of(team), options, ctx);
 }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(void, ctx_destroy, (shmem_ctx_t ctx)) {
+SHMEMI_DEFINE(void, ctx_destroy, (shmem_ctx_t ctx)) try {
   require_init("shmem_ctx_destroy");
   if (ctx == SHMEM_CTX_INVALID) return;
   if (ctx == SHMEM_CTX_DEFAULT) misuse("shmem_ctx_destroy: SHMEM_CTX_DEFAULT cannot be destroyed");
   destroy_context(reinterpret_cast<Context*>(ctx));
 }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(int, ctx_get_team, (shmem_ctx_t ctx, shmem_team_t* team)) {
+SHMEMI_DEFINE(int, ctx_get_team, (shmem_ctx_t ctx, shmem_team_t* team)) try {
   require_init("shmem_ctx_get_team");
   *team = SHMEM_TEAM_INVALID;
   if (ctx == SHMEM_CTX_INVALID) return -1;
   *team = ctx == SHMEM_CTX_DEFAULT ? SHMEM_TEAM_WORLD : handle_of(reinterpret_cast<Context*>(ctx)->team);
   return 0;
 }
+SHMEMI_BARRIER
 
 // A session is a hint about what will be issued. Operations are issued as early as they can be in any case.
-SHMEMI_DEFINE(void, ctx_session_start, (shmem_ctx_t ctx, long, const shmem_ctx_session_config_t* config, long config_mask)) {
+SHMEMI_DEFINE(void, ctx_session_start, (shmem_ctx_t ctx, long, const shmem_ctx_session_config_t* config, long config_mask)) try {
   require_init("shmem_ctx_session_start");
   if (ctx != SHMEM_CTX_INVALID && config_mask != 0 && !config)
     misuse("shmem_ctx_session_start: config_mask is %ld, but there is no config", config_mask);
 }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(void, ctx_session_stop, (shmem_ctx_t)) { require_init("shmem_ctx_session_stop"); }
+SHMEMI_DEFINE(void, ctx_session_stop, (shmem_ctx_t)) try { require_init("shmem_ctx_session_stop"); }
+SHMEMI_BARRIER

@@ -95,29 +95,35 @@ void set_alltoalls(const char* function, size_t width, void* dest, const void* s
 using namespace portunus::shmem;
 
 #define SHMEMI_UNWRAP(...) __VA_ARGS__
-#define SHMEMI_TYPED(R, N, op, params, args) \
-  SHMEMI_DEFINE(R, N##_##op, params) { return ops::op("shmem_" #N "_" #op, SHMEMI_UNWRAP args); }
-#define SHMEMI_SIZED_SET(op, WIDTH, BYTES, params, args) \
-  SHMEMI_DEFINE(void, op##WIDTH, params) { ops::set_##op("shmem_" #op #WIDTH, BYTES, SHMEMI_UNWRAP args); }
+#define SHMEMI_TYPED(R, N, op, params, args)                                                          \
+  SHMEMI_DEFINE(R, N##_##op, params) try { return ops::op("shmem_" #N "_" #op, SHMEMI_UNWRAP args); } \
+  SHMEMI_BARRIER
+#define SHMEMI_SIZED_SET(op, WIDTH, BYTES, params, args)                                                        \
+  SHMEMI_DEFINE(void, op##WIDTH, params) try { ops::set_##op("shmem_" #op #WIDTH, BYTES, SHMEMI_UNWRAP args); } \
+  SHMEMI_BARRIER
 #define SHMEMI_EACH(LIST) LIST
 #include "shmem/shmem_typed_old.h"
 
-SHMEMI_DEFINE(void, wait, (long* ivar, long cmp_value)) { ops::wait("shmem_wait", ivar, cmp_value); }
+SHMEMI_DEFINE(void, wait, (long* ivar, long cmp_value)) try { ops::wait("shmem_wait", ivar, cmp_value); }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(void, wait_until, (long* ivar, int cmp, long cmp_value)) { ops::wait_until("shmem_wait_until", ivar, cmp, cmp_value); }
+SHMEMI_DEFINE(void, wait_until, (long* ivar, int cmp, long cmp_value)) try { ops::wait_until("shmem_wait_until", ivar, cmp, cmp_value); }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(void, barrier, (int PE_start, int logPE_stride, int PE_size, long* pSync)) {
+SHMEMI_DEFINE(void, barrier, (int PE_start, int logPE_stride, int PE_size, long* pSync)) try {
   Team& team = active_set("shmem_barrier", PE_start, logPE_stride, PE_size, pSync);
   quiet(default_channel);
   sync(team);
 }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(void, sync, (int PE_start, int logPE_stride, int PE_size, long* pSync)) {
+SHMEMI_DEFINE(void, sync, (int PE_start, int logPE_stride, int PE_size, long* pSync)) try {
   sync(active_set("shmem_sync", PE_start, logPE_stride, PE_size, pSync));
 }
+SHMEMI_BARRIER
 
 // What start_pes began ends with the program.
-SHMEMI_DEFINE_BARE(void, start_pes, (int)) {
+SHMEMI_DEFINE_BARE(void, start_pes, (int)) try {
   int initialized;
   pshmem_query_initialized(&initialized);
   if (initialized) return;
@@ -128,10 +134,17 @@ SHMEMI_DEFINE_BARE(void, start_pes, (int)) {
     if (still) pshmem_finalize();
   });
 }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE_BARE(int, _my_pe, (void)) { return pshmem_my_pe(); }
-SHMEMI_DEFINE_BARE(int, _num_pes, (void)) { return pshmem_n_pes(); }
-SHMEMI_DEFINE_BARE(void*, shmalloc, (size_t size)) { return pshmem_malloc(size); }
-SHMEMI_DEFINE_BARE(void, shfree, (void* ptr)) { pshmem_free(ptr); }
-SHMEMI_DEFINE_BARE(void*, shrealloc, (void* ptr, size_t size)) { return pshmem_realloc(ptr, size); }
-SHMEMI_DEFINE_BARE(void*, shmemalign, (size_t alignment, size_t size)) { return pshmem_align(alignment, size); }
+SHMEMI_DEFINE_BARE(int, _my_pe, (void)) try { return pshmem_my_pe(); }
+SHMEMI_BARRIER
+SHMEMI_DEFINE_BARE(int, _num_pes, (void)) try { return pshmem_n_pes(); }
+SHMEMI_BARRIER
+SHMEMI_DEFINE_BARE(void*, shmalloc, (size_t size)) try { return pshmem_malloc(size); }
+SHMEMI_BARRIER
+SHMEMI_DEFINE_BARE(void, shfree, (void* ptr)) try { pshmem_free(ptr); }
+SHMEMI_BARRIER
+SHMEMI_DEFINE_BARE(void*, shrealloc, (void* ptr, size_t size)) try { return pshmem_realloc(ptr, size); }
+SHMEMI_BARRIER
+SHMEMI_DEFINE_BARE(void*, shmemalign, (size_t alignment, size_t size)) try { return pshmem_align(alignment, size); }
+SHMEMI_BARRIER

@@ -125,12 +125,14 @@ void heap_close() { heap.reset(); }
 
 using namespace portunus::shmem;
 
-SHMEMI_DEFINE(void*, malloc, (size_t size)) { return allocate("shmem_malloc", size, Allocator::kGranule); }
+SHMEMI_DEFINE(void*, malloc, (size_t size)) try { return allocate("shmem_malloc", size, Allocator::kGranule); }
+SHMEMI_BARRIER
 
 // The hints name uses that the default already serves.
-SHMEMI_DEFINE(void*, malloc_with_hints, (size_t size, long)) { return allocate("shmem_malloc_with_hints", size, Allocator::kGranule); }
+SHMEMI_DEFINE(void*, malloc_with_hints, (size_t size, long)) try { return allocate("shmem_malloc_with_hints", size, Allocator::kGranule); }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(void*, calloc, (size_t count, size_t size)) {
+SHMEMI_DEFINE(void*, calloc, (size_t count, size_t size)) try {
   require_init("shmem_calloc");
   size_t bytes;
   if (__builtin_mul_overflow(count, size, &bytes)) bytes = SIZE_MAX;  // more than there is
@@ -141,16 +143,20 @@ SHMEMI_DEFINE(void*, calloc, (size_t count, size_t size)) {
   barrier_all();
   return block_at("shmem_calloc", offset, bytes);
 }
+SHMEMI_BARRIER
 
 // Alignments that are none are rounded up to the next that is one, as other libraries do.
-SHMEMI_DEFINE(void*, align, (size_t alignment, size_t size)) {
+SHMEMI_DEFINE(void*, align, (size_t alignment, size_t size)) try {
   require_init("shmem_align");
   if (size == 0) return nullptr;
   if (alignment == 0) return nothing("shmem_align", size, "an alignment of 0 is none");
   if (alignment > max_alignment) return nothing("shmem_align", size, "the alignment is larger than that of the heap itself");
   return allocate("shmem_align", size, std::bit_ceil(std::max(alignment, sizeof(void*))));
 }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(void*, realloc, (void* block, size_t size)) { return reallocate("shmem_realloc", block, size); }
+SHMEMI_DEFINE(void*, realloc, (void* block, size_t size)) try { return reallocate("shmem_realloc", block, size); }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(void, free, (void* block)) { release("shmem_free", block); }
+SHMEMI_DEFINE(void, free, (void* block)) try { release("shmem_free", block); }
+SHMEMI_BARRIER

@@ -51,32 +51,38 @@ bool start(int requested) {
 
 }  // namespace
 
-SHMEMI_DEFINE(void, init, (void)) {
+SHMEMI_DEFINE(void, init, (void)) try {
   if (!start(SHMEM_THREAD_SINGLE)) exit(kMisuseStatus);
 }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(int, init_thread, (int requested, int* provided)) {
+SHMEMI_DEFINE(int, init_thread, (int requested, int* provided)) try {
   if (!start(requested)) return 1;
   if (provided) *provided = runtime.thread_level;
   return 0;
 }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(void, query_thread, (int* provided)) {
+SHMEMI_DEFINE(void, query_thread, (int* provided)) try {
   require_init("shmem_query_thread");
   *provided = runtime.thread_level;
 }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(void, query_initialized, (int* initialized)) { *initialized = depth > 0 ? 1 : 0; }
+SHMEMI_DEFINE(void, query_initialized, (int* initialized)) try { *initialized = depth > 0 ? 1 : 0; }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(void, finalize, (void)) {
+SHMEMI_DEFINE(void, finalize, (void)) try {
   if (runtime.forked) require_init("shmem_finalize");
   if (depth == 0) return;  // one too many does no harm, as in other libraries
   if (--depth == 0) delete std::exchange(world, nullptr);
   else barrier_all();
 }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(SHMEMI_NORETURN void, global_exit, (int status)) {
+SHMEMI_DEFINE(SHMEMI_NORETURN void, global_exit, (int status)) try {
   fflush(nullptr);
   PtlxJobAbort(status, nullptr);
   __builtin_unreachable();
 }
+SHMEMI_BARRIER

@@ -101,8 +101,11 @@ class Lock {
 
 }  // namespace
 
-SHMEMI_DEFINE(void, set_lock, (long* lock)) { Lock("shmem_set_lock", lock).set(); }
+SHMEMI_DEFINE(void, set_lock, (long* lock)) try { Lock("shmem_set_lock", lock).set(); }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(int, test_lock, (long* lock)) { return Lock("shmem_test_lock", lock).test() ? 0 : 1; }
+SHMEMI_DEFINE(int, test_lock, (long* lock)) try { return Lock("shmem_test_lock", lock).test() ? 0 : 1; }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(void, clear_lock, (long* lock)) { Lock("shmem_clear_lock", lock).clear(); }
+SHMEMI_DEFINE(void, clear_lock, (long* lock)) try { Lock("shmem_clear_lock", lock).clear(); }
+SHMEMI_BARRIER

@@ -50,6 +50,8 @@ void misuse_length(const char* function, size_t nelems, size_t element) {
   misuse("%s: %zu elements of %zu bytes are more than memory can hold", function, nelems, element);
 }
 
+void misuse_memory(const char* function) { misuse("%s: there is not enough memory for what this call needs", function); }
+
 void misuse_context(const char* function) {
   require_init(function);
   misuse("%s: the context is SHMEM_CTX_INVALID", function);

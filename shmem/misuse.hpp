@@ -17,5 +17,6 @@ inline constexpr int kMisuseStatus = 1;  // exit status of a job that ends so
 [[noreturn, gnu::cold]] void misuse_alignment(const char* function, const void* address, size_t alignment, int pe);
 [[noreturn, gnu::cold]] void misuse_length(const char* function, size_t nelems, size_t element);
 [[noreturn, gnu::cold]] void misuse_context(const char* function);
+[[noreturn, gnu::cold]] void misuse_memory(const char* function);  // there is not enough
 
 }  // namespace portunus::shmem

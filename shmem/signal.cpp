@@ -37,26 +37,32 @@ void put_bytes_signal(const char* function, shmem_ctx_t context, void* dest, con
 
 using namespace portunus::shmem;
 
-SHMEMI_DEFINE(void, signal_add, (uint64_t * sig_addr, uint64_t signal, int pe)) {
+SHMEMI_DEFINE(void, signal_add, (uint64_t * sig_addr, uint64_t signal, int pe)) try {
   ops::atomic_add("shmem_signal_add", SHMEM_CTX_DEFAULT, sig_addr, signal, pe);
 }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(void, ctx_signal_add, (shmem_ctx_t ctx, uint64_t* sig_addr, uint64_t signal, int pe)) {
+SHMEMI_DEFINE(void, ctx_signal_add, (shmem_ctx_t ctx, uint64_t* sig_addr, uint64_t signal, int pe)) try {
   ops::atomic_add("shmem_ctx_signal_add", ctx, sig_addr, signal, pe);
 }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(void, signal_set, (uint64_t * sig_addr, uint64_t signal, int pe)) {
+SHMEMI_DEFINE(void, signal_set, (uint64_t * sig_addr, uint64_t signal, int pe)) try {
   ops::atomic_set("shmem_signal_set", SHMEM_CTX_DEFAULT, sig_addr, signal, pe);
 }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(void, ctx_signal_set, (shmem_ctx_t ctx, uint64_t* sig_addr, uint64_t signal, int pe)) {
+SHMEMI_DEFINE(void, ctx_signal_set, (shmem_ctx_t ctx, uint64_t* sig_addr, uint64_t signal, int pe)) try {
   ops::atomic_set("shmem_ctx_signal_set", ctx, sig_addr, signal, pe);
 }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(uint64_t, signal_fetch, (const uint64_t* sig_addr)) {
+SHMEMI_DEFINE(uint64_t, signal_fetch, (const uint64_t* sig_addr)) try {
   return ops::atomic_fetch("shmem_signal_fetch", SHMEM_CTX_DEFAULT, sig_addr, runtime.my_pe);
 }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(uint64_t, signal_wait_until, (uint64_t * sig_addr, int cmp, uint64_t cmp_value)) {
+SHMEMI_DEFINE(uint64_t, signal_wait_until, (uint64_t * sig_addr, int cmp, uint64_t cmp_value)) try {
   return ops::wait_for_value("shmem_signal_wait_until", sig_addr, cmp, cmp_value);
 }
+SHMEMI_BARRIER

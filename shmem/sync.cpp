@@ -111,50 +111,59 @@ void progress() {
 
 using namespace portunus::shmem;
 
-SHMEMI_DEFINE(void, fence, (void)) {
+SHMEMI_DEFINE(void, fence, (void)) try {
   require_init("shmem_fence");
   fence(default_channel);
 }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(void, ctx_fence, (shmem_ctx_t ctx)) {
+SHMEMI_DEFINE(void, ctx_fence, (shmem_ctx_t ctx)) try {
   require_init("shmem_ctx_fence");
   if (ctx != SHMEM_CTX_INVALID) fence(channel_of("shmem_ctx_fence", ctx));
 }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(void, quiet, (void)) {
+SHMEMI_DEFINE(void, quiet, (void)) try {
   require_init("shmem_quiet");
   quiet(default_channel);
 }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(void, ctx_quiet, (shmem_ctx_t ctx)) {
+SHMEMI_DEFINE(void, ctx_quiet, (shmem_ctx_t ctx)) try {
   require_init("shmem_ctx_quiet");
   if (ctx != SHMEM_CTX_INVALID) quiet(channel_of("shmem_ctx_quiet", ctx));
 }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(void, barrier_all, (void)) {
+SHMEMI_DEFINE(void, barrier_all, (void)) try {
   require_init("shmem_barrier_all");
   barrier_all();
 }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(void, sync_all, (void)) {
+SHMEMI_DEFINE(void, sync_all, (void)) try {
   require_init("shmem_sync_all");
   sync(*fixed_teams.world);
 }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(int, team_sync, (shmem_team_t team)) {
+SHMEMI_DEFINE(int, team_sync, (shmem_team_t team)) try {
   require_init("shmem_team_sync");
   Team* it = team_of(team);
   if (!it) return -1;
   sync(*it);
   return 0;
 }
+SHMEMI_BARRIER
 
 // All operations of the context are waited for: acknowledgements are not counted by PE.
-SHMEMI_DEFINE(void, pe_quiet, (const int* target_pes, size_t npes)) { pshmem_ctx_pe_quiet(SHMEM_CTX_DEFAULT, target_pes, npes); }
+SHMEMI_DEFINE(void, pe_quiet, (const int* target_pes, size_t npes)) try { pshmem_ctx_pe_quiet(SHMEM_CTX_DEFAULT, target_pes, npes); }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(void, ctx_pe_quiet, (shmem_ctx_t ctx, const int* target_pes, size_t npes)) {
+SHMEMI_DEFINE(void, ctx_pe_quiet, (shmem_ctx_t ctx, const int* target_pes, size_t npes)) try {
   require_init("shmem_ctx_pe_quiet");
   if (ctx == SHMEM_CTX_INVALID || npes == 0) return;
   for (size_t i = 0; i < npes; ++i) aim("shmem_ctx_pe_quiet", ctx, target_pes[i]);
   quiet(channel_of("shmem_ctx_pe_quiet", ctx));
 }
+SHMEMI_BARRIER

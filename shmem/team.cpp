@@ -197,50 +197,58 @@ void teams_close() {
 
 using namespace portunus::shmem;
 
-SHMEMI_DEFINE(int, team_my_pe, (shmem_team_t team)) {
+SHMEMI_DEFINE(int, team_my_pe, (shmem_team_t team)) try {
   require_init("shmem_team_my_pe");
   const Team* it = team_of(team);
   return it ? it->my_pe : -1;
 }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(int, team_n_pes, (shmem_team_t team)) {
+SHMEMI_DEFINE(int, team_n_pes, (shmem_team_t team)) try {
   require_init("shmem_team_n_pes");
   const Team* it = team_of(team);
   return it ? it->size() : -1;
 }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(int, team_get_config, (shmem_team_t team, long config_mask, shmem_team_config_t* config)) {
+SHMEMI_DEFINE(int, team_get_config, (shmem_team_t team, long config_mask, shmem_team_config_t* config)) try {
   require_init("shmem_team_get_config");
   const Team* it = team_of(team);
   if (!it || !has_config(config, config_mask)) return -1;
   if (config_mask & SHMEM_TEAM_NUM_CONTEXTS) config->num_contexts = it->num_contexts;
   return 0;
 }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(int, team_translate_pe, (shmem_team_t src_team, int src_pe, shmem_team_t dest_team)) {
+SHMEMI_DEFINE(int, team_translate_pe, (shmem_team_t src_team, int src_pe, shmem_team_t dest_team)) try {
   require_init("shmem_team_translate_pe");
   const Team* from = team_of(src_team);
   const Team* to = team_of(dest_team);
   if (!from || !to || src_pe < 0 || src_pe >= from->size()) return -1;
   return to->members.number_of(from->members[src_pe]);
 }
+SHMEMI_BARRIER
 
 SHMEMI_DEFINE(int, team_split_strided,
               (shmem_team_t parent_team, int start, int stride, int size, const shmem_team_config_t* config, long config_mask,
-               shmem_team_t* new_team)) {
+               shmem_team_t* new_team))
+try {
   require_init("shmem_team_split_strided");
   return split_strided(parent_team, start, stride, size, config, config_mask, new_team);
 }
+SHMEMI_BARRIER
 
 SHMEMI_DEFINE(int, team_split_2d,
               (shmem_team_t parent_team, int xrange, const shmem_team_config_t* xaxis_config, long xaxis_mask, shmem_team_t* xaxis_team,
-               const shmem_team_config_t* yaxis_config, long yaxis_mask, shmem_team_t* yaxis_team)) {
+               const shmem_team_config_t* yaxis_config, long yaxis_mask, shmem_team_t* yaxis_team))
+try {
   require_init("shmem_team_split_2d");
   return split_2d(parent_team, xrange, xaxis_config, xaxis_mask, xaxis_team, yaxis_config, yaxis_mask, yaxis_team);
 }
+SHMEMI_BARRIER
 
 // Private contexts stay their creators' business; they are put elsewhere until those destroy them.
-SHMEMI_DEFINE(void, team_destroy, (shmem_team_t team)) {
+SHMEMI_DEFINE(void, team_destroy, (shmem_team_t team)) try {
   require_init("shmem_team_destroy");
   Team* it = team_of(team);
   if (!it) return;
@@ -261,10 +269,12 @@ SHMEMI_DEFINE(void, team_destroy, (shmem_team_t team)) {
   }
   delete it;
 }
+SHMEMI_BARRIER
 
-SHMEMI_DEFINE(void*, team_ptr, (shmem_team_t team, const void* dest, int pe)) {
+SHMEMI_DEFINE(void*, team_ptr, (shmem_team_t team, const void* dest, int pe)) try {
   require_init("shmem_team_ptr");
   const Team* it = team_of(team);
   if (!it || pe < 0 || pe >= it->size()) return nullptr;
   return shmem_ptr(dest, it->members[pe]);
 }
+SHMEMI_BARRIER

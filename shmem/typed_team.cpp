@@ -5,13 +5,15 @@
 namespace ops = portunus::shmem::ops;
 
 #define SHMEMI_UNWRAP(...) __VA_ARGS__
-#define SHMEMI_TYPED(R, N, op, params, args) \
-  SHMEMI_DEFINE(R, N##_##op, params) { return ops::op("shmem_" #N "_" #op, SHMEMI_UNWRAP args); }
+#define SHMEMI_TYPED(R, N, op, params, args)                                                          \
+  SHMEMI_DEFINE(R, N##_##op, params) try { return ops::op("shmem_" #N "_" #op, SHMEMI_UNWRAP args); } \
+  SHMEMI_BARRIER
 #define SHMEMI_EACH(LIST) LIST
 #include "shmem/shmem_typed_team.h"
 
-#define SHMEMI_MEM(op, params, ...) \
-  SHMEMI_DEFINE(int, op##mem, params) { return ops::op("shmem_" #op "mem", team, bytes(dest), bytes(source), __VA_ARGS__); }
+#define SHMEMI_MEM(op, params, ...)                                                                                              \
+  SHMEMI_DEFINE(int, op##mem, params) try { return ops::op("shmem_" #op "mem", team, bytes(dest), bytes(source), __VA_ARGS__); } \
+  SHMEMI_BARRIER
 
 namespace {
 char* bytes(void* memory) { return static_cast<char*>(memory); }

@@ -5,7 +5,8 @@
 namespace ops = portunus::shmem::ops;
 
 #define SHMEMI_UNWRAP(...) __VA_ARGS__
-#define SHMEMI_TYPED(R, N, op, params, args) \
-  SHMEMI_DEFINE(R, N##_##op, params) { return ops::op("shmem_" #N "_" #op, SHMEMI_UNWRAP args); }
+#define SHMEMI_TYPED(R, N, op, params, args)                                                          \
+  SHMEMI_DEFINE(R, N##_##op, params) try { return ops::op("shmem_" #N "_" #op, SHMEMI_UNWRAP args); } \
+  SHMEMI_BARRIER
 #define SHMEMI_EACH(LIST) LIST
 #include "shmem/shmem_typed_wait.h"

@@ -6,6 +6,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,10 +34,21 @@ struct goal_schedule {
   std::vector<std::pair<portunus::goal::VertexId, portunus::goal::VertexId>> collectives;  // first step, and end, ascending
 };
 
+// Ends the body of a call, which begins with `try`: no exception of ours leaves it.
+#define GOAL_BARRIER                          \
+  catch (const std::bad_alloc&) {             \
+    return portunus::goal::fail_for_memory(); \
+  }                                           \
+  catch (const std::length_error&) {          \
+    return portunus::goal::fail_for_memory(); \
+  }
+
 namespace portunus::goal {
 
 // Keeps the sentence for GOAL_Explain and returns the code.
 int fail(int code, std::string sentence);
+// GOAL_ERR_NO_SPACE; takes no memory itself.
+int fail_for_memory();
 
 // Runs f, whose errors become codes.
 template <class F>
@@ -48,7 +60,7 @@ int guarded(F&& f) {
   } catch (const ScheduleError& error) {
     return fail(GOAL_ERR_ARG, error.message);
   } catch (const std::bad_alloc&) {
-    return fail(GOAL_ERR_NO_SPACE, "there is not enough memory for this schedule; make it or its scratchpad smaller");
+    return fail_for_memory();
   }
 }
 

@@ -24,6 +24,7 @@ namespace {
 using namespace portunus::goal;
 
 thread_local std::string explanation;
+thread_local const char* fixed_explanation = nullptr;  // in place of it, where there was no memory
 
 constexpr ptl_datatype_t kTypes[] = {PTL_INT8_T,      PTL_UINT8_T,       PTL_INT16_T,        PTL_UINT16_T,        PTL_INT32_T,
                                      PTL_UINT32_T,    PTL_INT64_T,       PTL_UINT64_T,       PTL_FLOAT,           PTL_DOUBLE,
@@ -127,7 +128,13 @@ namespace portunus::goal {
 int fail(int code, std::string sentence) {
   if (debug_wanted("arguments")) std::fprintf(stderr, "goal: %s\n", sentence.c_str());
   explanation = std::move(sentence);
+  fixed_explanation = nullptr;
   return code;
+}
+
+int fail_for_memory() {
+  fixed_explanation = "there is not enough memory for this schedule; make it or its scratchpad smaller";
+  return GOAL_ERR_NO_SPACE;
 }
 
 int must_be_open(const goal_schedule* s) {
@@ -147,7 +154,7 @@ Memory contiguous(GOAL_Memory memory, uint32_t number, uintptr_t place) {
 
 extern "C" {
 
-int GOAL_Init(int* rank, int* size) {
+int GOAL_Init(int* rank, int* size) try {
   try {
     collectives::Choices::environment();
   } catch (const std::invalid_argument& error) {
@@ -159,8 +166,9 @@ int GOAL_Init(int* rank, int* size) {
   if (size) *size = library.job().size;
   return GOAL_SUCCESS;
 }
+GOAL_BARRIER
 
-int GOAL_Finalize(void) {
+int GOAL_Finalize(void) try {
   Library& library = Library::instance();
   if (library.users() == 0) return fail(GOAL_ERR_STATE, "GOAL is not initialised; call GOAL_Init first");
   if (library.users() == 1 && library.schedules > 0) {
@@ -169,17 +177,20 @@ int GOAL_Finalize(void) {
   const char* problem = library.close();
   return problem ? fail(GOAL_ERR_NETWORK, problem) : static_cast<int>(GOAL_SUCCESS);
 }
+GOAL_BARRIER
 
-int GOAL_Create(GOAL_Schedule* schedule) { return create(schedule); }
+int GOAL_Create(GOAL_Schedule* schedule) try { return create(schedule); }
+GOAL_BARRIER
 
-int GOAL_Scratch(GOAL_Schedule schedule, size_t bytes) {
+int GOAL_Scratch(GOAL_Schedule schedule, size_t bytes) try {
   if (const int code = must_be_open(schedule); code != GOAL_SUCCESS) return code;
   if (schedule->scratch_divided) return fail(GOAL_ERR_STATE, "collectives have parts of the scratchpad; set its size before adding them");
   schedule->builder.scratch_bytes(bytes);
   return GOAL_SUCCESS;
 }
+GOAL_BARRIER
 
-int GOAL_Bind(GOAL_Schedule schedule, unsigned argument, void* address, size_t bytes) {
+int GOAL_Bind(GOAL_Schedule schedule, unsigned argument, void* address, size_t bytes) try {
   if (!schedule) return fail(GOAL_ERR_ARG, "the schedule is NULL");
   if (schedule->closed) return fail(GOAL_ERR_STATE, "the schedule is compiled; bind its arguments before GOAL_Compile");
   if (argument >= kMaxArguments) {
@@ -192,17 +203,20 @@ int GOAL_Bind(GOAL_Schedule schedule, unsigned argument, void* address, size_t b
     return int{GOAL_SUCCESS};
   });
 }
+GOAL_BARRIER
 
-int GOAL_Send(GOAL_Schedule schedule, GOAL_Buffer from, size_t bytes, int peer, uint32_t tag, GOAL_Op* op) {
+int GOAL_Send(GOAL_Schedule schedule, GOAL_Buffer from, size_t bytes, int peer, uint32_t tag, GOAL_Op* op) try {
   return add_message(schedule, Kind::send, from, bytes, peer, tag, op);
 }
+GOAL_BARRIER
 
-int GOAL_Recv(GOAL_Schedule schedule, GOAL_Buffer to, size_t bytes, int peer, uint32_t tag, GOAL_Op* op) {
+int GOAL_Recv(GOAL_Schedule schedule, GOAL_Buffer to, size_t bytes, int peer, uint32_t tag, GOAL_Op* op) try {
   return add_message(schedule, Kind::recv, to, bytes, peer, tag, op);
 }
+GOAL_BARRIER
 
 int GOAL_Local(GOAL_Schedule schedule, GOAL_Local_op operation, GOAL_Type type, GOAL_Buffer dst, GOAL_Buffer a, GOAL_Buffer b, size_t count,
-               GOAL_Op* op) {
+               GOAL_Op* op) try {
   if (const int code = must_be_open(schedule); code != GOAL_SUCCESS) return code;
   if (static_cast<unsigned>(operation) > GOAL_DELAY) return fail(GOAL_ERR_ARG, "there is no such local operation");
   const auto work = static_cast<ptlx_local_op_t>(operation);
@@ -230,24 +244,33 @@ int GOAL_Local(GOAL_Schedule schedule, GOAL_Local_op operation, GOAL_Type type, 
     return int{GOAL_SUCCESS};
   });
 }
+GOAL_BARRIER
 
-int GOAL_Timestamp(GOAL_Schedule schedule, GOAL_Buffer to, GOAL_Op* op) {
+int GOAL_Timestamp(GOAL_Schedule schedule, GOAL_Buffer to, GOAL_Op* op) try {
   return GOAL_Local(schedule, GOAL_TIMESTAMP, GOAL_UINT64, to, GOAL_User(nullptr), GOAL_User(nullptr), 1, op);
 }
+GOAL_BARRIER
 
-int GOAL_Requires(GOAL_Schedule schedule, GOAL_Op op, GOAL_Op prerequisite) { return add_edge(schedule, op, prerequisite, After::finish); }
+int GOAL_Requires(GOAL_Schedule schedule, GOAL_Op op, GOAL_Op prerequisite) try {
+  return add_edge(schedule, op, prerequisite, After::finish);
+}
+GOAL_BARRIER
 
-int GOAL_IRequires(GOAL_Schedule schedule, GOAL_Op op, GOAL_Op prerequisite) { return add_edge(schedule, op, prerequisite, After::start); }
+int GOAL_IRequires(GOAL_Schedule schedule, GOAL_Op op, GOAL_Op prerequisite) try {
+  return add_edge(schedule, op, prerequisite, After::start);
+}
+GOAL_BARRIER
 
-int GOAL_Needs(GOAL_Schedule schedule, GOAL_Op op, unsigned count) {
+int GOAL_Needs(GOAL_Schedule schedule, GOAL_Op op, unsigned count) try {
   if (const int code = must_be_open(schedule); code != GOAL_SUCCESS) return code;
   if (op >= schedule->builder.plan().graph.size()) return fail(GOAL_ERR_ARG, "the schedule has no such operation");
   if (count == 0) return fail(GOAL_ERR_ARG, "an operation needs at least one of what it waits for");
   schedule->builder.needs(op, count);
   return GOAL_SUCCESS;
 }
+GOAL_BARRIER
 
-int GOAL_Context(GOAL_Schedule schedule, unsigned context) {
+int GOAL_Context(GOAL_Schedule schedule, unsigned context) try {
   if (!schedule) return fail(GOAL_ERR_ARG, "the schedule is NULL");
   if (schedule->closed) return fail(GOAL_ERR_STATE, "the schedule is compiled already; set its context before");
   if (context >= Library::kContexts)
@@ -255,21 +278,24 @@ int GOAL_Context(GOAL_Schedule schedule, unsigned context) {
   schedule->context = static_cast<uint16_t>(Library::kContexts + context);
   return GOAL_SUCCESS;
 }
+GOAL_BARRIER
 
-int GOAL_Unbuffered(GOAL_Schedule schedule) {
+int GOAL_Unbuffered(GOAL_Schedule schedule) try {
   if (const int code = must_be_open(schedule); code != GOAL_SUCCESS) return code;
   schedule->unbuffered = true;
   return GOAL_SUCCESS;
 }
+GOAL_BARRIER
 
-int GOAL_Epoch(GOAL_Schedule schedule, unsigned epoch) {
+int GOAL_Epoch(GOAL_Schedule schedule, unsigned epoch) try {
   if (!schedule) return fail(GOAL_ERR_ARG, "the schedule is NULL");
   if (schedule->closed) return fail(GOAL_ERR_STATE, "the schedule is compiled already; set its epoch before");
   schedule->epoch = static_cast<uint8_t>(epoch % 256);
   return GOAL_SUCCESS;
 }
+GOAL_BARRIER
 
-int GOAL_Compile(GOAL_Schedule schedule) {
+int GOAL_Compile(GOAL_Schedule schedule) try {
   if (!schedule) return fail(GOAL_ERR_ARG, "the schedule is NULL");
   if (schedule->closed) return fail(GOAL_ERR_STATE, "the schedule is compiled already");
   const std::lock_guard lock(Library::instance().guard);
@@ -283,8 +309,9 @@ int GOAL_Compile(GOAL_Schedule schedule) {
   }
   return guarded([&] { return load(*schedule, *schedule->context); });
 }
+GOAL_BARRIER
 
-int GOAL_Clone(GOAL_Schedule compiled, GOAL_Schedule* copy) {
+int GOAL_Clone(GOAL_Schedule compiled, GOAL_Schedule* copy) try {
   if (!compiled) return fail(GOAL_ERR_ARG, "the schedule is NULL");
   if (!compiled->compiled) return fail(GOAL_ERR_STATE, "the schedule is not compiled; call GOAL_Compile first");
   if (const int code = create(copy); code != GOAL_SUCCESS) return code;
@@ -296,8 +323,9 @@ int GOAL_Clone(GOAL_Schedule compiled, GOAL_Schedule* copy) {
   if (code != GOAL_SUCCESS) GOAL_Free(copy);
   return code;
 }
+GOAL_BARRIER
 
-int GOAL_Save(GOAL_Schedule schedule, void* block, size_t* bytes) {
+int GOAL_Save(GOAL_Schedule schedule, void* block, size_t* bytes) try {
   if (!schedule || !bytes) return fail(GOAL_ERR_ARG, "the schedule or the size is NULL");
   if (!schedule->compiled) return fail(GOAL_ERR_STATE, "the schedule is not compiled; call GOAL_Compile first");
   return guarded([&]() -> int {
@@ -313,8 +341,9 @@ int GOAL_Save(GOAL_Schedule schedule, void* block, size_t* bytes) {
     return GOAL_SUCCESS;
   });
 }
+GOAL_BARRIER
 
-int GOAL_Load(const void* block, size_t bytes, GOAL_Schedule* schedule) {
+int GOAL_Load(const void* block, size_t bytes, GOAL_Schedule* schedule) try {
   if (!block) return fail(GOAL_ERR_ARG, "the block is NULL");
   if (const int code = create(schedule); code != GOAL_SUCCESS) return code;
   const int code = guarded([&] {
@@ -325,8 +354,9 @@ int GOAL_Load(const void* block, size_t bytes, GOAL_Schedule* schedule) {
   if (code != GOAL_SUCCESS) GOAL_Free(schedule);
   return code;
 }
+GOAL_BARRIER
 
-int GOAL_Run(GOAL_Schedule schedule, GOAL_Request* request) {
+int GOAL_Run(GOAL_Schedule schedule, GOAL_Request* request) try {
   if (!schedule || !request) return fail(GOAL_ERR_ARG, "the schedule or the request is NULL");
   if (!schedule->instance) return fail(GOAL_ERR_STATE, "the schedule is not compiled");
   if (schedule->broken) return fail(GOAL_ERR_STATE, "the schedule has failed and can only be freed");
@@ -339,8 +369,9 @@ int GOAL_Run(GOAL_Schedule schedule, GOAL_Request* request) {
   *request = &schedule->run;
   return GOAL_SUCCESS;
 }
+GOAL_BARRIER
 
-int GOAL_Test(GOAL_Request* request, int* done) {
+int GOAL_Test(GOAL_Request* request, int* done) try {
   if (!request || !done) return fail(GOAL_ERR_ARG, "the request or the result is NULL");
   *done = 1;
   if (*request == GOAL_REQUEST_NULL) return GOAL_SUCCESS;
@@ -350,16 +381,18 @@ int GOAL_Test(GOAL_Request* request, int* done) {
   *done = finished ? 1 : 0;
   return finished ? ended(schedule, code, request) : static_cast<int>(GOAL_SUCCESS);
 }
+GOAL_BARRIER
 
-int GOAL_Wait(GOAL_Request* request) {
+int GOAL_Wait(GOAL_Request* request) try {
   if (!request) return fail(GOAL_ERR_ARG, "the request is NULL");
   if (*request == GOAL_REQUEST_NULL) return GOAL_SUCCESS;
   goal_schedule& schedule = *(*request)->schedule;
   const int code = schedule.instance->program().wait();
   return ended(schedule, code, request);
 }
+GOAL_BARRIER
 
-int GOAL_Cancel(GOAL_Request* request) {
+int GOAL_Cancel(GOAL_Request* request) try {
   if (!request) return fail(GOAL_ERR_ARG, "the request is NULL");
   if (*request == GOAL_REQUEST_NULL) return GOAL_SUCCESS;
   goal_schedule& schedule = *(*request)->schedule;
@@ -368,8 +401,9 @@ int GOAL_Cancel(GOAL_Request* request) {
   *request = GOAL_REQUEST_NULL;
   return GOAL_SUCCESS;
 }
+GOAL_BARRIER
 
-int GOAL_Counters(GOAL_Schedule schedule, uint32_t* finish, uint64_t* each, uint32_t* failures) {
+int GOAL_Counters(GOAL_Schedule schedule, uint32_t* finish, uint64_t* each, uint32_t* failures) try {
   if (!schedule || !finish || !each || !failures) return fail(GOAL_ERR_ARG, "the schedule or the place of a result is NULL");
   if (!schedule->instance) return fail(GOAL_ERR_STATE, "the schedule is not compiled");
   const LoadedProgram& program = schedule->instance->program();
@@ -378,15 +412,17 @@ int GOAL_Counters(GOAL_Schedule schedule, uint32_t* finish, uint64_t* each, uint
   *failures = program.failures();
   return GOAL_SUCCESS;
 }
+GOAL_BARRIER
 
-int GOAL_Mismatches(GOAL_Schedule schedule, const uint64_t** count) {
+int GOAL_Mismatches(GOAL_Schedule schedule, const uint64_t** count) try {
   if (!schedule || !count) return fail(GOAL_ERR_ARG, "the schedule or the place of a result is NULL");
   if (!schedule->instance) return fail(GOAL_ERR_STATE, "the schedule is not compiled");
   *count = &schedule->instance->program().mismatches();
   return GOAL_SUCCESS;
 }
+GOAL_BARRIER
 
-int GOAL_Free(GOAL_Schedule* schedule) {
+int GOAL_Free(GOAL_Schedule* schedule) try {
   if (!schedule || !*schedule) return fail(GOAL_ERR_ARG, "the schedule is NULL");
   const std::lock_guard lock(Library::instance().guard);
   const uint16_t context = (*schedule)->closed ? (*schedule)->context.value_or(Library::kContexts) : Library::kContexts;
@@ -396,7 +432,8 @@ int GOAL_Free(GOAL_Schedule* schedule) {
   --Library::instance().schedules;
   return GOAL_SUCCESS;
 }
+GOAL_BARRIER
 
-const char* GOAL_Explain(void) { return explanation.c_str(); }
+const char* GOAL_Explain(void) { return fixed_explanation ? fixed_explanation : explanation.c_str(); }
 
 }  // extern "C"

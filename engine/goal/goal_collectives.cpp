@@ -198,7 +198,7 @@ int add_reduce_scatter(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Bu
 
 extern "C" {
 
-int GOAL_World(GOAL_Group* group) {
+int GOAL_World(GOAL_Group* group) try {
   if (!group) return fail(GOAL_ERR_ARG, "the group is NULL");
   Library& library = Library::instance();
   if (library.users() == 0) return fail(GOAL_ERR_STATE, "GOAL is not initialised; call GOAL_Init first");
@@ -208,8 +208,9 @@ int GOAL_World(GOAL_Group* group) {
     return int{GOAL_SUCCESS};
   });
 }
+GOAL_BARRIER
 
-int GOAL_Barrier(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Span* span) {
+int GOAL_Barrier(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Span* span) try {
   return add_collective(schedule, group, span, Collective::barrier, [](const Call& call) {
     return [&call](Script& script) {
       if (call.nodes_first()) barrier(script, call.levels(), call.choices());
@@ -217,8 +218,9 @@ int GOAL_Barrier(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Span* sp
     };
   });
 }
+GOAL_BARRIER
 
-int GOAL_Bcast(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer buffer, size_t bytes, int root, GOAL_Span* span) {
+int GOAL_Bcast(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer buffer, size_t bytes, int root, GOAL_Span* span) try {
   return add_collective(schedule, group, span, Collective::bcast, [=](const Call& call) {
     const uint32_t from = call.root(root);
     const Memory place = memory(buffer, times(bytes, 1));
@@ -228,9 +230,10 @@ int GOAL_Bcast(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer buf
     };
   });
 }
+GOAL_BARRIER
 
 int GOAL_Reduce(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer from, GOAL_Buffer to, size_t count, GOAL_Type type,
-                GOAL_Local_op op, int root, GOAL_Span* span) {
+                GOAL_Local_op op, int root, GOAL_Span* span) try {
   return add_collective(schedule, group, span, Collective::reduce, [=](const Call& call) {
     const uint32_t where = call.root(root);
     const Element element = Call::element(type, op);
@@ -245,9 +248,10 @@ int GOAL_Reduce(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer fr
     };
   });
 }
+GOAL_BARRIER
 
 int GOAL_Allreduce(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer from, GOAL_Buffer to, size_t count, GOAL_Type type,
-                   GOAL_Local_op op, GOAL_Span* span) {
+                   GOAL_Local_op op, GOAL_Span* span) try {
   return add_collective(schedule, group, span, Collective::allreduce, [=](const Call& call) {
     const Element element = Call::element(type, op);
     const uint64_t bytes = times(count, element.width());
@@ -259,30 +263,35 @@ int GOAL_Allreduce(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer
     };
   });
 }
+GOAL_BARRIER
 
 int GOAL_Reduce_scatter(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer from, GOAL_Buffer to, const size_t* counts,
-                        GOAL_Type type, GOAL_Local_op op, GOAL_Span* span) {
+                        GOAL_Type type, GOAL_Local_op op, GOAL_Span* span) try {
   if (!counts) return fail(GOAL_ERR_ARG, "the counts are NULL");
   return add_reduce_scatter(schedule, group, from, to, counts, 0, type, op, span);
 }
+GOAL_BARRIER
 
 int GOAL_Reduce_scatter_block(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer from, GOAL_Buffer to, size_t count,
-                              GOAL_Type type, GOAL_Local_op op, GOAL_Span* span) {
+                              GOAL_Type type, GOAL_Local_op op, GOAL_Span* span) try {
   return add_reduce_scatter(schedule, group, from, to, nullptr, count, type, op, span);
 }
+GOAL_BARRIER
 
 int GOAL_Scan(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer from, GOAL_Buffer to, size_t count, GOAL_Type type,
-              GOAL_Local_op op, GOAL_Span* span) {
+              GOAL_Local_op op, GOAL_Span* span) try {
   return add_prefix(scan, schedule, group, from, to, count, type, op, span);
 }
+GOAL_BARRIER
 
 int GOAL_Exscan(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer from, GOAL_Buffer to, size_t count, GOAL_Type type,
-                GOAL_Local_op op, GOAL_Span* span) {
+                GOAL_Local_op op, GOAL_Span* span) try {
   return add_prefix(exscan, schedule, group, from, to, count, type, op, span);
 }
+GOAL_BARRIER
 
 int GOAL_Gather(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer from, GOAL_Buffer to, size_t bytes, int root,
-                GOAL_Span* span) {
+                GOAL_Span* span) try {
   return add_collective(schedule, group, span, Collective::gather, [=](const Call& call) {
     const uint32_t where = call.root(root);
     const uint64_t all = times(bytes, call.size());
@@ -292,9 +301,10 @@ int GOAL_Gather(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer fr
     return [=, &call](Script& script) { gather(script, call.team(), where, source, target, bytes, call.choices()); };
   });
 }
+GOAL_BARRIER
 
 int GOAL_Scatter(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer from, GOAL_Buffer to, size_t bytes, int root,
-                 GOAL_Span* span) {
+                 GOAL_Span* span) try {
   return add_collective(schedule, group, span, Collective::scatter, [=](const Call& call) {
     const uint32_t where = call.root(root);
     const uint64_t all = times(bytes, call.size());
@@ -304,9 +314,10 @@ int GOAL_Scatter(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer f
     return [=, &call](Script& script) { scatter(script, call.team(), where, source, target, bytes, call.choices()); };
   });
 }
+GOAL_BARRIER
 
 int GOAL_Gatherv(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer from, size_t bytes, GOAL_Buffer to, const size_t* sizes,
-                 const ptrdiff_t* displacements, int root, GOAL_Span* span) {
+                 const ptrdiff_t* displacements, int root, GOAL_Span* span) try {
   return add_collective(schedule, group, span, kNoChoice, [=](const Call& call) {
     const uint32_t where = call.root(root);
     const bool gets = call.rank() == where;
@@ -315,9 +326,10 @@ int GOAL_Gatherv(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer f
     return [=](Script& script) { gatherv(script, call.team(), where, mine, pieces); };
   });
 }
+GOAL_BARRIER
 
 int GOAL_Scatterv(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer from, const size_t* sizes, const ptrdiff_t* displacements,
-                  GOAL_Buffer to, size_t bytes, int root, GOAL_Span* span) {
+                  GOAL_Buffer to, size_t bytes, int root, GOAL_Span* span) try {
   return add_collective(schedule, group, span, kNoChoice, [=](const Call& call) {
     const uint32_t where = call.root(root);
     const bool gives = call.rank() == where;
@@ -326,8 +338,9 @@ int GOAL_Scatterv(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer 
     return [=](Script& script) { scatterv(script, call.team(), where, mine, pieces); };
   });
 }
+GOAL_BARRIER
 
-int GOAL_Allgather(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer from, GOAL_Buffer to, size_t bytes, GOAL_Span* span) {
+int GOAL_Allgather(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer from, GOAL_Buffer to, size_t bytes, GOAL_Span* span) try {
   return add_collective(schedule, group, span, Collective::allgather, [=](const Call& call) {
     const Memory target = memory(to, times(bytes, call.size())), source = Call::input(from, bytes, target, call.rank() * bytes);
     return [=, &call](Script& script) {
@@ -336,27 +349,30 @@ int GOAL_Allgather(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer
     };
   });
 }
+GOAL_BARRIER
 
 int GOAL_Allgatherv(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer from, GOAL_Buffer to, const size_t* sizes,
-                    const ptrdiff_t* displacements, GOAL_Span* span) {
+                    const ptrdiff_t* displacements, GOAL_Span* span) try {
   return add_collective(schedule, group, span, Collective::allgatherv, [=](const Call& call) {
     const std::vector<Piece> pieces = call.pieces(to, sizes, displacements);
     const Memory source = Call::input(from, pieces[call.rank()].bytes, pieces[call.rank()].at);
     return [=, &call](Script& script) { allgatherv(script, call.team(), source, pieces, call.choices()); };
   });
 }
+GOAL_BARRIER
 
-int GOAL_Alltoall(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer from, GOAL_Buffer to, size_t bytes, GOAL_Span* span) {
+int GOAL_Alltoall(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer from, GOAL_Buffer to, size_t bytes, GOAL_Span* span) try {
   return add_collective(schedule, group, span, Collective::alltoall, [=](const Call& call) {
     const uint64_t all = times(bytes, call.size());
     const Memory target = memory(to, all), source = Call::input(from, all, target);
     return [=, &call](Script& script) { alltoall(script, call.team(), source, target, bytes, call.choices()); };
   });
 }
+GOAL_BARRIER
 
 int GOAL_Alltoallv(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer from, const size_t* out_sizes,
                    const ptrdiff_t* out_displacements, GOAL_Buffer to, const size_t* in_sizes, const ptrdiff_t* in_displacements,
-                   GOAL_Span* span) {
+                   GOAL_Span* span) try {
   return add_collective(schedule, group, span, kNoChoice, [=](const Call& call) {
     const std::vector<Piece> in = call.pieces(to, in_sizes, in_displacements);
     const std::vector<Piece> out = in_place(from) ? in : call.pieces(from, out_sizes, out_displacements);
@@ -364,9 +380,10 @@ int GOAL_Alltoallv(GOAL_Schedule* schedule, const GOAL_Group* group, GOAL_Buffer
     return [=](Script& script) { alltoallv(script, call.team(), out, in); };
   });
 }
+GOAL_BARRIER
 
 int GOAL_Exchange(GOAL_Schedule* schedule, const GOAL_Group* group, const GOAL_Edge* out, int num_out, const GOAL_Edge* in, int num_in,
-                  GOAL_Span* span) {
+                  GOAL_Span* span) try {
   return add_collective(schedule, group, span, kNoChoice, [=](const Call& call) {
     const auto links = [&](const GOAL_Edge* edges, int count) {
       if (count < 0 || (count > 0 && !edges)) refuse("the list of edges is NULL, or shorter than empty");
@@ -383,5 +400,6 @@ int GOAL_Exchange(GOAL_Schedule* schedule, const GOAL_Group* group, const GOAL_E
     return [=](Script& script) { exchange(script, call.team(), leaving, coming); };
   });
 }
+GOAL_BARRIER
 
 }  // extern "C"

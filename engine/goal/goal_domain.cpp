@@ -17,7 +17,7 @@ using namespace portunus::goal;
 
 extern "C" {
 
-int GOAL_Domain_open(const GOAL_Group* group, unsigned context, GOAL_Domain* domain) {
+int GOAL_Domain_open(const GOAL_Group* group, unsigned context, GOAL_Domain* domain) try {
   if (!group || !domain || group->size < 1 || group->rank < 0 || group->rank >= group->size || context >= Library::kContexts)
     return fail(GOAL_ERR_ARG, "the group, its context or the place of the result is wrong");
   return guarded([&] {
@@ -29,10 +29,13 @@ int GOAL_Domain_open(const GOAL_Group* group, unsigned context, GOAL_Domain* dom
     return int{GOAL_SUCCESS};
   });
 }
+GOAL_BARRIER
 
 void GOAL_Domain_revoke(GOAL_Domain domain) { domain->domain.revoke(); }
-int GOAL_Domain_failed(GOAL_Domain domain) { return domain->domain.failed() ? 1 : 0; }
-int GOAL_Domain_revoked(GOAL_Domain domain) { return domain->domain.revoked() ? 1 : 0; }
+int GOAL_Domain_failed(GOAL_Domain domain) try { return domain->domain.failed() ? 1 : 0; }
+GOAL_BARRIER
+int GOAL_Domain_revoked(GOAL_Domain domain) try { return domain->domain.revoked() ? 1 : 0; }
+GOAL_BARRIER
 
 void GOAL_Domain_close(GOAL_Domain* domain) {
   if (!domain) return;

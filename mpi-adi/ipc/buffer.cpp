@@ -156,7 +156,7 @@ void close_buffers(Port& port) {
 
 using namespace portunus::peace;
 
-int peace_borrow(peace_port_t given, int64_t limit, const void** data, peace_message_t* message) {
+int peace_borrow(peace_port_t given, int64_t limit, const void** data, peace_message_t* message) try {
   Port* port = find_port(given);
   if (!port) return PEACE_STATE;
   if (!data) return fail(PEACE_ARG, "data is NULL");
@@ -175,8 +175,9 @@ int peace_borrow(peace_port_t given, int64_t limit, const void** data, peace_mes
   if (message) *message = got;
   return got.moved < got.sent ? fail(PEACE_CUT, "the buffer was smaller than the message") : static_cast<int>(PEACE_OK);
 }
+PEACE_BARRIER
 
-int peace_give_back(peace_port_t given, const void* data) {
+int peace_give_back(peace_port_t given, const void* data) try {
   Port* port = find_port(given);
   if (!port) return PEACE_STATE;
   const std::lock_guard lock(port->mutex);
@@ -188,3 +189,4 @@ int peace_give_back(peace_port_t given, const void* data) {
     }
   return fail(PEACE_STATE, "these data were not borrowed from the port, or were given back");
 }
+PEACE_BARRIER

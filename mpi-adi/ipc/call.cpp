@@ -121,7 +121,7 @@ int send_call(Call& call, peace_address_t to, uint32_t type, const void* out, si
 using namespace portunus::peace;
 
 int peace_call(peace_address_t to, uint32_t type, const void* out, size_t out_bytes, void* in, size_t in_room, int64_t limit,
-               peace_message_t* reply) {
+               peace_message_t* reply) try {
   if (const int code = check_state(); code != PEACE_OK) return code;
   if (const int code = check_address(to); code != PEACE_OK) return code;
   if (const int code = check_memory("out", out, out_bytes, Access::read); code != PEACE_OK) return code;
@@ -155,3 +155,4 @@ int peace_call(peace_address_t to, uint32_t type, const void* out, size_t out_by
     default: return result;
   }
 }
+PEACE_BARRIER

@@ -1,6 +1,9 @@
 // internal.hpp: what receiving, buffers, selects and calls share. Thread: any, unless a function says otherwise.
 #pragma once
 
+#include <new>
+#include <stdexcept>
+
 #include <deque>
 #include <functional>
 #include <optional>
@@ -9,6 +12,15 @@
 #include "mpi-adi/ipc/explain.hpp"
 #include "mpi-adi/ipc/peers.hpp"
 #include "mpi-adi/ipc/port.hpp"
+
+// Ends the body of a call, which begins with `try`: no exception of ours leaves it.
+#define PEACE_BARRIER                \
+  catch (const std::bad_alloc&) {    \
+    return PEACE_NO_SPACE;           \
+  }                                  \
+  catch (const std::length_error&) { \
+    return PEACE_NO_SPACE;           \
+  }
 
 namespace portunus::peace {
 

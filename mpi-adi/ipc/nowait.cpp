@@ -189,15 +189,17 @@ void close_requests() {
 
 using namespace portunus::peace;
 
-int peace_post(peace_address_t to, uint32_t type, const void* data, size_t bytes, peace_request_t* request) {
+int peace_post(peace_address_t to, uint32_t type, const void* data, size_t bytes, peace_request_t* request) try {
   return send_later(to, type, data, bytes, 0, true, request);
 }
+PEACE_BARRIER
 
-int peace_isend(peace_address_t to, uint32_t type, const void* data, size_t bytes, unsigned flags, peace_request_t* request) {
+int peace_isend(peace_address_t to, uint32_t type, const void* data, size_t bytes, unsigned flags, peace_request_t* request) try {
   return send_later(to, type, data, bytes, flags, false, request);
 }
+PEACE_BARRIER
 
-int peace_ireceive(peace_port_t given, peace_pattern_t which, void* memory, size_t bytes, peace_request_t* request) {
+int peace_ireceive(peace_port_t given, peace_pattern_t which, void* memory, size_t bytes, peace_request_t* request) try {
   Port* port = find_port(given);
   if (!port) return PEACE_STATE;
   if (!request) return fail(PEACE_ARG, "request is NULL");
@@ -214,8 +216,9 @@ int peace_ireceive(peace_port_t given, peace_pattern_t which, void* memory, size
   *request = handle_of(*slot);
   return PEACE_OK;
 }
+PEACE_BARRIER
 
-int peace_wait(peace_request_t* given, int64_t limit, peace_message_t* message) {
+int peace_wait(peace_request_t* given, int64_t limit, peace_message_t* message) try {
   if (const int code = check_state(); code != PEACE_OK) return code;
   if (!given) return fail(PEACE_ARG, "request is NULL");
   if (const int code = check_limit(limit); code != PEACE_OK) return code;
@@ -231,8 +234,9 @@ int peace_wait(peace_request_t* given, int64_t limit, peace_message_t* message) 
   *given = nullptr;
   return result;
 }
+PEACE_BARRIER
 
-int peace_cancel(peace_request_t given) {
+int peace_cancel(peace_request_t given) try {
   if (const int code = check_state(); code != PEACE_OK) return code;
   Slot* slot = find(given);
   if (!slot) return PEACE_STATE;
@@ -244,3 +248,4 @@ int peace_cancel(peace_request_t given) {
   }
   return PEACE_OK;
 }
+PEACE_BARRIER

@@ -220,7 +220,7 @@ void resettle(Port& port) {
 
 using namespace portunus::peace;
 
-int peace_init(void) {
+int peace_init(void) try {
   if (forked.load(std::memory_order_relaxed)) return check_state();
   const std::lock_guard lock(lifetime);
   if (uses.load(std::memory_order_relaxed) == 0) {
@@ -241,8 +241,9 @@ int peace_init(void) {
   uses.fetch_add(1, std::memory_order_release);
   return PEACE_OK;
 }
+PEACE_BARRIER
 
-int peace_fini(void) {
+int peace_fini(void) try {
   if (const int code = check_state(); code != PEACE_OK) return code;
   const std::lock_guard lock(lifetime);
   if (uses.load(std::memory_order_relaxed) == 1) {
@@ -256,8 +257,9 @@ int peace_fini(void) {
   uses.fetch_sub(1, std::memory_order_release);
   return PEACE_OK;
 }
+PEACE_BARRIER
 
-int peace_open(uint32_t number, uint32_t buffers, size_t bytes, peace_port_t* out) {
+int peace_open(uint32_t number, uint32_t buffers, size_t bytes, peace_port_t* out) try {
   if (const int code = check_state(); code != PEACE_OK) return code;
   if (!out) return fail(PEACE_ARG, "port is NULL");
   if (number > kMostPort) return fail(PEACE_ARG, "number %u is not from 0 to 65535", number);
@@ -295,8 +297,9 @@ int peace_open(uint32_t number, uint32_t buffers, size_t bytes, peace_port_t* ou
   *out = reinterpret_cast<peace_port_t>(handle_of(port->address));
   return PEACE_OK;
 }
+PEACE_BARRIER
 
-int peace_close(peace_port_t* given) {
+int peace_close(peace_port_t* given) try {
   if (const int code = check_state(); code != PEACE_OK) return code;
   if (!given) return fail(PEACE_ARG, "port is NULL");
   const std::lock_guard lock(lifetime);
@@ -305,14 +308,16 @@ int peace_close(peace_port_t* given) {
   *given = nullptr;
   return close_port(*port);
 }
+PEACE_BARRIER
 
-int peace_address(peace_port_t given, peace_address_t* address) {
+int peace_address(peace_port_t given, peace_address_t* address) try {
   Port* port = find_port(given);
   if (!port) return PEACE_STATE;
   if (!address) return fail(PEACE_ARG, "address is NULL");
   *address = port->address;
   return PEACE_OK;
 }
+PEACE_BARRIER
 
 uint64_t peace_process(int rank) {
   if (check_state() != PEACE_OK) return 0;
@@ -326,7 +331,7 @@ uint64_t peace_process(int rank) {
   return PtlxJobGet(rank, "peace.process", &process, &size) == PTL_OK ? process : 0;
 }
 
-int peace_find(uint64_t process, uint32_t number, int64_t limit, peace_address_t* address) {
+int peace_find(uint64_t process, uint32_t number, int64_t limit, peace_address_t* address) try {
   if (const int code = check_state(); code != PEACE_OK) return code;
   if (!address) return fail(PEACE_ARG, "address is NULL");
   if (process == 0) return fail(PEACE_ARG, "process is 0");
@@ -348,3 +353,4 @@ int peace_find(uint64_t process, uint32_t number, int64_t limit, peace_address_t
     if (deadline != kNever && now() >= deadline) return fail(PEACE_TIMEOUT, "port %u was not opened in time", number);
   }
 }
+PEACE_BARRIER

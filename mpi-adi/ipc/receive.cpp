@@ -226,7 +226,7 @@ int receive_from_buffer(Port& port, peace_pattern_t which, void* memory, size_t 
 
 }  // namespace
 
-int peace_receive(peace_port_t given, peace_pattern_t which, void* memory, size_t bytes, int64_t limit, peace_message_t* message) {
+int peace_receive(peace_port_t given, peace_pattern_t which, void* memory, size_t bytes, int64_t limit, peace_message_t* message) try {
   Port* port = find_port(given);
   if (!port) return PEACE_STATE;
   if (const int code = check_memory("memory", memory, bytes, Access::write); code != PEACE_OK) return code;
@@ -240,3 +240,4 @@ int peace_receive(peace_port_t given, peace_pattern_t which, void* memory, size_
   if (message) *message = receive.message;
   return result;
 }
+PEACE_BARRIER

@@ -260,7 +260,7 @@ void wake_selects() {
 using namespace portunus::peace;
 
 int peace_select(const peace_alternative_t* from, int count, const peace_offer_t* offer, unsigned flags, int64_t limit, int* chosen,
-                 peace_message_t* message) {
+                 peace_message_t* message) try {
   if (const int code = check_state(); code != PEACE_OK) return code;
   if (count < 0 || count > 65'536) return fail(PEACE_ARG, "count %d is not from 0 to 65536", count);
   if (count > 0 && !from) return fail(PEACE_ARG, "from is NULL with a count of %d", count);
@@ -309,3 +309,4 @@ int peace_select(const peace_alternative_t* from, int count, const peace_offer_t
   if (message) *message = got;
   return result;
 }
+PEACE_BARRIER

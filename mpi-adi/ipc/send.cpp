@@ -122,7 +122,7 @@ int end_send(Send& send, int64_t limit) {
 
 using namespace portunus::peace;
 
-int peace_send(peace_address_t to, uint32_t type, const void* data, size_t bytes, unsigned flags, int64_t limit, size_t* moved) {
+int peace_send(peace_address_t to, uint32_t type, const void* data, size_t bytes, unsigned flags, int64_t limit, size_t* moved) try {
   if (const int code = check_state(); code != PEACE_OK) return code;
   if (const int code = check_address(to); code != PEACE_OK) return code;
   if (const int code = check_memory("data", data, bytes, Access::read); code != PEACE_OK) return code;
@@ -135,3 +135,4 @@ int peace_send(peace_address_t to, uint32_t type, const void* data, size_t bytes
   if (moved) *moved = send.message.moved;
   return result;
 }
+PEACE_BARRIER

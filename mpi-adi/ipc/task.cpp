@@ -124,7 +124,7 @@ void close_tasks() {
 
 using namespace portunus::peace;
 
-int peace_accept(peace_port_t given, peace_pattern_t which, int64_t limit, peace_task_t* out, peace_message_t* message) {
+int peace_accept(peace_port_t given, peace_pattern_t which, int64_t limit, peace_task_t* out, peace_message_t* message) try {
   Port* port = find_port(given);
   if (!port) return PEACE_STATE;
   if (!out) return fail(PEACE_ARG, "task is NULL");
@@ -158,6 +158,7 @@ int peace_accept(peace_port_t given, peace_pattern_t which, int64_t limit, peace
     return PEACE_OK;
   }
 }
+PEACE_BARRIER
 
 const void* peace_look(peace_task_t given) {
   const Task* task = find(given);
@@ -166,7 +167,7 @@ const void* peace_look(peace_task_t given) {
   return header.out_bytes <= kInline ? task->packet.data : look_in_block(task->client, header.lies_at, header.out_bytes);
 }
 
-int peace_movefrom(peace_task_t given, size_t offset, void* memory, size_t bytes) {
+int peace_movefrom(peace_task_t given, size_t offset, void* memory, size_t bytes) try {
   const Task* task = find(given);
   if (!task) return PEACE_STATE;
   if (const int code = check_memory("memory", memory, bytes, Access::write); code != PEACE_OK) return code;
@@ -182,8 +183,9 @@ int peace_movefrom(peace_task_t given, size_t offset, void* memory, size_t bytes
                   listener);
   });
 }
+PEACE_BARRIER
 
-int peace_moveto(peace_task_t given, size_t offset, const void* memory, size_t bytes) {
+int peace_moveto(peace_task_t given, size_t offset, const void* memory, size_t bytes) try {
   Task* task = find(given);
   if (!task) return PEACE_STATE;
   if (const int code = check_memory("memory", memory, bytes, Access::read); code != PEACE_OK) return code;
@@ -200,8 +202,9 @@ int peace_moveto(peace_task_t given, size_t offset, const void* memory, size_t b
     return put(task->client, kTokens, token_bits(Kept::in, task->token), memory, bytes, 0, listener, offset);
   });
 }
+PEACE_BARRIER
 
-int peace_cancelled(peace_task_t given) {
+int peace_cancelled(peace_task_t given) try {
   const Task* task = find(given);
   if (!task) return 1;
   // The entry of the answer allows no get: that it refuses says that it is there.
@@ -214,8 +217,9 @@ int peace_cancelled(peace_task_t given) {
       &failure);
   return failure != PTL_NI_OP_VIOLATION;
 }
+PEACE_BARRIER
 
-int peace_reply(peace_task_t* given, uint32_t type, const void* data, size_t bytes) {
+int peace_reply(peace_task_t* given, uint32_t type, const void* data, size_t bytes) try {
   if (!given) return fail(PEACE_ARG, "task is NULL");
   Task* task = find(*given);
   if (!task) return PEACE_STATE;
@@ -245,3 +249,4 @@ int peace_reply(peace_task_t* given, uint32_t type, const void* data, size_t byt
   give_back(*task);
   return code;
 }
+PEACE_BARRIER

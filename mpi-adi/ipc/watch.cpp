@@ -9,15 +9,16 @@
 
 using namespace portunus::peace;
 
-int peace_watch(peace_address_t whom, peace_port_t tell, uint32_t type) {
+int peace_watch(peace_address_t whom, peace_port_t tell, uint32_t type) try {
   Port* port = find_port(tell);
   if (!port) return PEACE_STATE;
   if (whom.process == 0) return fail(PEACE_ARG, "the address names no process: its process is 0");
   if (whom.process == number_of(cosy.self)) return fail(PEACE_ARG, "a process cannot be told of its own end");
   return tell_of_end(whom, match_bits(Form::send, false, port->address.port, port->address.generation, type));
 }
+PEACE_BARRIER
 
-int peace_descriptor(peace_port_t given, int* out) {
+int peace_descriptor(peace_port_t given, int* out) try {
   Port* port = find_port(given);
   if (!port) return PEACE_STATE;
   if (!out) return fail(PEACE_ARG, "fd is NULL");
@@ -42,3 +43,4 @@ int peace_descriptor(peace_port_t given, int* out) {
   *out = port->fd;
   return PEACE_OK;
 }
+PEACE_BARRIER

@@ -1,5 +1,6 @@
 // calls.cpp: the paper's calls: the door where a refusal ends the job.
 #include <cstdlib>
+#include <new>
 
 #include "portals/portals4_ext.h"
 #include "shmem/views/arena/allocator.hpp"
@@ -19,6 +20,8 @@ auto or_end(const char* call, Work&& work) {
     return work();
   } catch (const Refusal& refusal) {
     end_job("%s: %s", call, refusal.sentence.c_str());
+  } catch (const std::bad_alloc&) {
+    end_job("%s: there is no memory left", call);
   }
 }
 

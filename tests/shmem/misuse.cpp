@@ -5,6 +5,21 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
+
+// While this is set there is no memory.
+static bool refused = false;
+static void* take(size_t size) {
+  void* const memory = refused ? nullptr : malloc(size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+[[gnu::noinline]] void* operator new(size_t size) { return take(size); }
+[[gnu::noinline]] void* operator new[](size_t size) { return take(size); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { free(memory); }
+[[gnu::noinline]] void operator delete[](void* memory) noexcept { free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { free(memory); }
+[[gnu::noinline]] void operator delete[](void* memory, size_t) noexcept { free(memory); }
 
 static int word;
 static uint64_t words[2];
@@ -34,6 +49,15 @@ int main(int argc, char** argv) {
     if (!shmem_malloc(64)) return 5;
     return shmem_finalize(), 0;
   }
+  refused = argc == 2 && strncmp(argv[1], "memory-", 7) == 0;
+  if (is("memory-malloc")) shmem_malloc(100);
+  if (is("memory-split")) {
+    shmem_team_t team;
+    shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, nullptr, 0, &team);
+  }
+  if (is("memory-collect")) shmem_int_collect(SHMEM_TEAM_WORLD, numbers, numbers + 8, static_cast<size_t>(1 + me));
+  if (is("memory-active-set") && me == 0) shmem_barrier(0, 0, 1, reinterpret_cast<long*>(words));
+  refused = false;
   if (is("reduce-differs")) shmem_int_sum_reduce(SHMEM_TEAM_WORLD, numbers, numbers + 4, static_cast<size_t>(1 + me));
   if (is("root-differs")) shmem_broadcastmem(SHMEM_TEAM_WORLD, numbers, numbers + 4, 4, me);
   if (is("dest-differs")) shmem_int_fcollect(SHMEM_TEAM_WORLD, numbers + me, numbers + 4, 1);

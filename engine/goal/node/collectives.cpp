@@ -148,7 +148,7 @@ bool Collectives::has(Kind& kind, Standing& standing) {
     code_ = prepare(agreement, may);
     if (code_ == GOAL_SUCCESS && may) code_ = make(kind, agreement, group);
   } catch (const std::bad_alloc&) {
-    code_ = fail(GOAL_ERR_NO_SPACE, "there is not enough memory to agree on shared memory");
+    code_ = fail_for_memory();
   }
   if (code_ == GOAL_ERR_NO_SPACE) {  // the others have heard nothing, and wait for this call to be made again
     take_back();
