@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <mutex>
 
@@ -13,7 +14,7 @@
 namespace portunus::mpi::collectives {
 namespace {
 
-constexpr size_t kRoom = 512;  // bytes of each communicator
+constexpr size_t kRoom = 1024;  // bytes of each communicator
 
 // Of all communicators, by their contexts, which are the same on all ranks. Opened by the first collective, and then for ever:
 // who has begun none has noted nothing.
@@ -52,10 +53,10 @@ class Shelf {
     return true;
   }
   // False: it has not come yet. Where another has asked since, what came is of no calls.
-  bool take(const void* asker, void* to, size_t bytes) {
+  bool take(const void* asker, size_t from, void* to, size_t bytes) {
     std::lock_guard lock(mutex_);
     if (asker_ == asker && asked_ != answered()) return false;
-    if (asker_ == asker) std::memcpy(to, answer_.data(), bytes);
+    if (asker_ == asker) std::memcpy(to, answer_.data() + from, bytes);
     else std::memset(to, 0, bytes);
     return true;
   }
@@ -172,7 +173,7 @@ bool CallLog::is_of_another_call() {
 void CallLog::give_up() {
   adi::long_waits::be_silent();
   for (size_t i = 1; i < kKept / 2; ++i) {
-    Entry& entry = (*calls_)[(number_ + i) % kKept];
+    Entry& entry = calls_->entries[(number_ + i) % kKept];
     entry.what.store(kNothing, std::memory_order_relaxed);
     entry.number.store(number_ + i, std::memory_order_release);
   }
@@ -209,7 +210,7 @@ bool CallLog::fits(int rank, const Call& mine, const Call& other, In what) {
 }
 
 CallLog::Call CallLog::noted(size_t i) const {
-  const Entry& entry = (*calls_)[i];
+  const Entry& entry = calls_->entries[i];
   return {entry.number.load(std::memory_order_acquire), entry.what.load(std::memory_order_relaxed),
           entry.bytes.load(std::memory_order_relaxed), entry.signature.load(std::memory_order_relaxed)};
 }
@@ -228,32 +229,66 @@ bool CallLog::compare(int rank, In what) {
   return true;
 }
 
-// Asked with one call, looked at with a later one: nobody waits. Each call is looked at while both ranks still have it, unless one is far
-// ahead; the oldest of theirs may be about to be written over.
-void CallLog::watch(uint64_t signature) {
-  constexpr uint64_t kEvery = 6, kSure = kKept - 3;
-  (*calls_)[(number_ + 1) % kKept].number.store(0, std::memory_order_relaxed);
-  (*calls_)[(number_ + 1) % kKept].signature.store(signature, std::memory_order_release);
+void CallLog::end_interval() {
+  const uint64_t number = number_ / kInterval + 1;
+  Interval& interval = calls_->intervals[number % calls_->intervals.size()];
+  interval.number.store(0, std::memory_order_relaxed);
+  interval.hash.store(is_vague_ ? 0 : hash_ | 1, std::memory_order_release);
+  interval.number.store(number, std::memory_order_release);
+  hash_ = 1;
+  is_vague_ = false;
+}
+
+bool CallLog::same_intervals(int rank, const std::array<Interval, 4>& theirs) {
+  for (size_t i = 0; i < theirs.size(); ++i) {
+    const Interval& mine = calls_->intervals[i];
+    const uint64_t number = mine.number.load(std::memory_order_relaxed), hash = mine.hash.load(std::memory_order_relaxed);
+    const uint64_t other = theirs[i].hash.load(std::memory_order_relaxed);
+    if (number == 0 || number != theirs[i].number.load(std::memory_order_relaxed) || hash == 0 || other == 0 || hash == other) continue;
+    complaint_ = "rank " + std::to_string(rank) + " has made other calls than this one among the collectives number " +
+                 std::to_string((number - 1) * kInterval + 1) + " to " + std::to_string(number * kInterval) +
+                 " of this communicator: operations, roots, datatypes or their order differ";
+    error_ = MPI_ERR_OTHER;
+    give_up();
+    return false;
+  }
+  return true;
+}
+
+// Asked with one call, looked at with a later one: nobody waits.
+void CallLog::watch(Collective which, Form form, const Key& key, uint64_t signature) {
+  if (signature == kAnySignature) is_vague_ = true, signature = 0;
+  calls_->entries[(number_ + 1) % kKept].signature.store(signature, std::memory_order_relaxed);
+  constexpr uint64_t kBase = 0x9e3779b97f4a7c15;
+  const uint64_t what = static_cast<uint64_t>(which) << 8 | static_cast<uint64_t>(form) | uint64_t{static_cast<uint32_t>(key.root)} << 32;
+  for (const uint64_t word : {what, uint64_t{key.bytes}, signature}) hash_ = (hash_ ^ word) * kBase ^ hash_ >> 31;
   if (comm_.inter || comm_.size == 1 || has_differed()) return;
   const int next = (comm_.rank + 1) % comm_.size;
-  std::array<Call, kKept> theirs;
-  if (asked_ && shelf().take(this, &theirs, sizeof theirs)) {
+  std::array<Interval, 4> theirs{};
+  if (asked_ && shelf().take(this, offsetof(Calls, intervals), &theirs, sizeof theirs)) {
     asked_ = false;
-    uint64_t latest = 0;
-    for (const Call& other : theirs) latest = std::max(latest, other.number);
-    for (size_t i = 0; i < kKept; ++i) {
-      const Call mine = noted(i);
-      if (mine.number == 0 || mine.number != theirs[i].number || mine.number + kSure <= latest) continue;
-      if (!fits(next, mine, theirs[i], In::anything)) return;
-    }
+    if (!same_intervals(next, theirs)) return;
   }
-  if (!asked_ && number_ % kEvery == 0 && number_ > 0) asked_ = shelf().ask(this, comm_, comm_.job_rank(next));
+  if ((number_ + 1) % kInterval != 0) return;
+  end_interval();
+  if (!asked_) asked_ = shelf().ask(this, comm_, comm_.job_rank(next));
+}
+
+void CallLog::end() {
+  if (number_ % kInterval != 0) end_interval();
 }
 
 bool CallLog::differs_at_the_end() {
   if (comm_.inter || comm_.size == 1 || has_differed()) return false;
   constexpr int kLooks = 100;
-  for (int look = 0; look < kLooks && !compare((comm_.rank + 1) % comm_.size, In::anything); ++look) {
+  const int next = (comm_.rank + 1) % comm_.size;
+  for (int look = 0; look < kLooks && !compare(next, In::anything); ++look) {
+  }
+  Calls theirs{};
+  for (int look = 0; look < kLooks && !has_differed(); ++look) {
+    const Shelf::Answer answer = shelf().get(comm_, comm_.job_rank(next), &theirs, sizeof theirs);
+    if (answer == Shelf::Answer::here) same_intervals(next, theirs.intervals);
+    if (answer != Shelf::Answer::late) break;
   }
   return has_differed();
 }

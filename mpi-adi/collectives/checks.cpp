@@ -62,7 +62,7 @@ void note_signature(const Call& call, MPI_Count count, MPI_Datatype type, MPI_Op
   const UserOp* const own = find_user_op(op);
   const uint64_t operation = own != nullptr ? 1 + (own->commutes ? 1 : 0) : reinterpret_cast<uintptr_t>(op);
   const uint64_t types = signature_of(*find_type(type, count), count);
-  call.signature = (op == MPI_OP_NULL ? 0 : operation << 32) | (types ^ types >> 32) % (uint64_t{1} << 32);
+  call.signature = types == kAnySignature ? types : (op == MPI_OP_NULL ? 0 : operation << 32) | (types ^ types >> 32) % (uint64_t{1} << 32);
 }
 
 int check_op(const Call& call, MPI_Op op, MPI_Datatype type) {

@@ -101,6 +101,7 @@ int stop(const char* function) {
   // Also by those who know that somebody has died: others may not know yet, and would wait for them. Nobody waits for the dead.
   lobby::take_in_all();
   part_from_others();
+  if (debug.calls) collectives::end_calls();
   int result = adi::last_barrier(wishes), unfit = MPI_SUCCESS;
   if (wishes != 0) {
     if (wishes & adi::kTellLeaks) leaks::tell(left);

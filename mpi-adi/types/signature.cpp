@@ -62,7 +62,7 @@ Hash hash_of(const Datatype& type) {
 uint64_t signature_of(const Datatype& type, MPI_Count count) {
   if (count <= 0 || type.size == 0) return 0;
   const Hash all = repeated(hash_of(type), static_cast<uint64_t>(count));
-  return all.packed ? 0 : all.value | 1;
+  return all.packed ? kAnySignature : all.value | 1;
 }
 
 }  // namespace portunus::mpi

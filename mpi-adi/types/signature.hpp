@@ -10,7 +10,8 @@
 namespace portunus::mpi {
 
 // Not 0, and equal where the signatures are; basic datatypes of one kind and size, as MPI_INT and MPI_INTEGER, are one. 0: there are no
-// data, or MPI_PACKED is among them, which goes with all.
+// data. kAnySignature: MPI_PACKED is among them, which goes with all.
+constexpr uint64_t kAnySignature = ~uint64_t{0};
 uint64_t signature_of(const Datatype& type, MPI_Count count);
 
 }  // namespace portunus::mpi

@@ -7,7 +7,7 @@ import sys
 
 OPERATION, TYPES = "with another operation", "with datatypes of another signature"
 CASES = {"alike": None, "operation": OPERATION, "long_operation": OPERATION, "own_operation": OPERATION, "type": TYPES, "type_of_bcast": TYPES,
-         "type_of_gather": TYPES, "type_of_alltoall": TYPES, "order_of_types": TYPES, "far_back": OPERATION}
+         "type_of_gather": TYPES, "type_of_alltoall": TYPES, "order_of_types": TYPES, "far_back": ("with another operation", "has made other calls than this one among the collectives number")}
 
 failures = 0
 for way in [{"PTL_NODE": "1"}, {"MPIADI_NODE_COLLECTIVES": "0"}, {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "tcp"}]:
@@ -17,7 +17,8 @@ for way in [{"PTL_NODE": "1"}, {"MPIADI_NODE_COLLECTIVES": "0"}, {"PTL_NODE": "0
         jobs[what] = subprocess.Popen(job, stderr=subprocess.PIPE, text=True, env={**os.environ, **way, "PTL_DEBUG": "calls"})
     for what, job in jobs.items():
         errors, words = job.communicate()[1], CASES[what]
-        good = job.returncode == 0 and not errors if words is None else job.returncode not in (0, 124) and words in errors
+        words = (words,) if isinstance(words, str) else words
+        good = job.returncode == 0 and not errors if words is None else job.returncode not in (0, 124) and any(word in errors for word in words)
         if not good:
             failures += 1
             print(f"{what} {way}: exit status {job.returncode}; expected: {words}; stderr:\n{errors}")
