@@ -33,7 +33,6 @@ TEST(Unreadable, DataAreErrorsInEachCallThatSendsThem) {
   static MPI_Win win;
   int* memory = nullptr;
   MPI_Win_allocate(kInts * 4, 4, MPI_INFO_NULL, W, &memory, &win);
-  MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
   MPI_Win_lock_all(0, win);
   const Wrong table[] = {
       WRONG(BUFFER, MPI_Send(bad, kInts, I, right(), 0, W)),
@@ -65,7 +64,7 @@ TEST(Unreadable, DataAreErrorsInEachCallThatSendsThem) {
       WRONG(SUCCESS, MPI_Send(bad + kInts, 0, I, rank(), 0, W)),
       WRONG(SUCCESS, MPI_Recv(room, 0, I, rank(), 0, W, MPI_STATUS_IGNORE)),
   };
-  expect_errors(table);
+  expect_errors(table, win);
   MPI_Win_unlock_all(win);
   MPI_Win_free(&win);
   MPI_Type_free(&gaps);
