@@ -9,13 +9,16 @@
 
 // While this is set there is no memory.
 static bool refused = false;
+static void* take_or_not(size_t size) { return refused ? nullptr : malloc(size); }
 static void* take(size_t size) {
-  void* const memory = refused ? nullptr : malloc(size);
+  void* const memory = take_or_not(size);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
 [[gnu::noinline]] void* operator new(size_t size) { return take(size); }
 [[gnu::noinline]] void* operator new[](size_t size) { return take(size); }
+[[gnu::noinline]] void* operator new(size_t size, const std::nothrow_t&) noexcept { return take_or_not(size); }
+[[gnu::noinline]] void* operator new[](size_t size, const std::nothrow_t&) noexcept { return take_or_not(size); }
 [[gnu::noinline]] void operator delete(void* memory) noexcept { free(memory); }
 [[gnu::noinline]] void operator delete[](void* memory) noexcept { free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { free(memory); }
