@@ -49,11 +49,11 @@ GOAL_Group CallTeam::tagged(uint32_t tag) const {
 }
 
 int CallTeam::run(const GOAL_Call& call) {
-  Numbers numbers(*this);
   if (memory_) {
     const int code = memory_->run(call);
-    if (code != node::kNotTaken) return numbers.keep(code);
+    if (code != node::kNotTaken) return code;
   }
+  Numbers numbers(*this);
   std::shared_ptr<Execution> execution;
   int code = numbers.keep(find(call, false, execution));
   if (code == GOAL_SUCCESS) code = execution->start(call);
@@ -62,11 +62,11 @@ int CallTeam::run(const GOAL_Call& call) {
 }
 
 int CallTeam::start(const GOAL_Call& call, goal_started& started) {
-  Numbers numbers(*this);
   if (memory_) {
     const int code = memory_->start(call, started.ended, started.arg, started.on_node);
-    if (code != node::kNotTaken) return numbers.keep(code);
+    if (code != node::kNotTaken) return code;
   }
+  Numbers numbers(*this);
   if (const int code = numbers.keep(find(call, true, started.execution)); code != GOAL_SUCCESS) return code;
   return started.start();
 }
