@@ -316,6 +316,8 @@ int PtlxAccessible(const void* start, ptl_size_t size, int write) try {
 }
 PTL_BARRIER
 
+int PtlxDebug(const char* key) { return key && debug_wanted(key) ? 1 : 0; }
+
 int PtlxCountAdd(const char* name, const char* text, uint64_t** count) try {
   static_assert(sizeof(std::atomic<uint64_t>) == sizeof(uint64_t) && std::atomic<uint64_t>::is_always_lock_free);
   if (!api::initialized() || !api::runtime().running()) return PTL_NO_INIT;

@@ -427,6 +427,9 @@ int PtlxEngineInfo(ptlx_engine_info_t *info);
  * become shorter than its mapping. What unmaps the range afterwards makes the answer untrue. Any thread, at any time. */
 int PtlxAccessible(const void *start, ptl_size_t size, int write);
 
+/* 1: PTL_DEBUG, a variable of the environment, has this key ("buffers"), or has a word that is no key; else 0. At any time. */
+int PtlxDebug(const char *key);
+
 /* A counter of a library above the engine, which ptlstat shows with the engine's own: *count is the address of a number, 0 at first, that
  * the library stores to atomically, until the last PtlNIFini. The same name names the same counter. `name` has 1 to 23 bytes, `text`, which
  * says what is counted, up to 71: PTL_ARG_INVALID. PTL_NO_SPACE: there are 32 already. Fallback: numbers of one's own. */

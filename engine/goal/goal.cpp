@@ -17,7 +17,6 @@
 #include "engine/goal/calls.hpp"
 #include "engine/goal/collectives/choice.hpp"
 #include "engine/goal/library.hpp"
-#include "engine/host/options.hpp"
 
 namespace {
 
@@ -126,7 +125,7 @@ int create(GOAL_Schedule* schedule) {
 namespace portunus::goal {
 
 int fail(int code, std::string sentence) {
-  if (debug_wanted("arguments")) std::fprintf(stderr, "goal: %s\n", sentence.c_str());
+  if (PtlxDebug("arguments")) std::fprintf(stderr, "goal: %s\n", sentence.c_str());
   explanation = std::move(sentence);
   fixed_explanation = nullptr;
   return code;

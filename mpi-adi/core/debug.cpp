@@ -1,10 +1,7 @@
 // debug.cpp: see debug.hpp.
 #include "mpi-adi/core/debug.hpp"
 
-#include <algorithm>
 #include <cstdint>
-#include <cstdlib>
-#include <string_view>
 
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/types/datatype.hpp"
@@ -16,25 +13,14 @@ constinit Debug debug{};
 
 namespace {
 
-bool has_key(std::string_view text, std::string_view key) {
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(','), text.size());
-    if (text.substr(0, end) == key) return true;
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return false;
-}
-
 bool is_there(uintptr_t begin, uintptr_t end) { return PtlxAccessible(reinterpret_cast<const void*>(begin), end - begin, 0) != 0; }
 
 }  // namespace
 
 void read_debug() {
-  const char* value = std::getenv("PTL_DEBUG");
-  const std::string_view text = value ? value : "";
-  debug.buffers = text == "1" || has_key(text, "buffers");
-  debug.calls = has_key(text, "calls");
-  debug.leaks = has_key(text, "leaks");
+  debug.buffers = PtlxDebug("buffers") != 0;
+  debug.calls = PtlxDebug("calls") != 0;
+  debug.leaks = PtlxDebug("leaks") != 0;
 }
 
 bool is_readable(const void* buffer, MPI_Count count, const Datatype& type) {

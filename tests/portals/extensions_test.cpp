@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
+#include <string>
 
 #include "tests/portals/extensions.hpp"
 
@@ -364,6 +366,23 @@ TEST(Accessible, AllBytesCanBeReadOrWrittenWhateverTheLength) {
   EXPECT_EQ(PtlxAccessible(nullptr, 1, 0), 0);
   EXPECT_EQ(PtlxAccessible(reinterpret_cast<void*>(UINTPTR_MAX - 8), 64, 0), 0);
   EXPECT_EQ(PtlxAccessible(&errno, PTL_SIZE_MAX, 0), 0);
+}
+
+TEST(Debug, HasTheKeysOfItsVariable) {
+  const char* const before = std::getenv("PTL_DEBUG");
+  const std::string kept = before ? before : "";
+  const auto has = [](const char* text, const char* key) {
+    setenv("PTL_DEBUG", text, 1);
+    return PtlxDebug(key) != 0;
+  };
+  for (const char* none : {"", "0", "leaks", "buffers,leaks"}) EXPECT_FALSE(has(none, "calls")) << none;
+  for (const char* all : {"calls", "calls,leaks", "leaks,calls", "call"}) EXPECT_TRUE(has(all, "calls")) << all;
+  EXPECT_TRUE(has("1", "arguments") && has("1", "buffers"));
+  EXPECT_FALSE(has("1", "calls") || has("1", "leaks"));
+  EXPECT_EQ(PtlxDebug(nullptr), 0);
+  unsetenv("PTL_DEBUG");
+  EXPECT_EQ(PtlxDebug("arguments"), 0);
+  if (before) setenv("PTL_DEBUG", kept.c_str(), 1);
 }
 
 TEST_F(Extensions, E5AChainRunsAgainWithOneIncrementOrIsIssuedAgain) {
