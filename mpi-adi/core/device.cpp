@@ -35,7 +35,7 @@ struct Barrier {
   ptl_handle_md_t md = PTL_INVALID_HANDLE;
   std::array<ptl_handle_ct_t, kMaxRounds> heard{};
   std::array<ptl_process_t, kMaxRounds> from{};
-  // What all ranks that a rank has heard of wish to do before the ranks meet once more.
+  // The wishes of all ranks that a rank has heard of, for what to do before the ranks meet once more.
   std::array<uint64_t, kMaxRounds> said{}, told{};
   ptl_size_t uses = 0;
 };
@@ -118,8 +118,8 @@ int bind_ways(unsigned options, ptl_handle_md_t& copied, ptl_handle_md_t& sent, 
 }
 
 // The overflow entry behind the receives. It is closed, with an event, rather than losing a message for want of memory.
-int open_messages() {
-  int result = PtlEQAlloc(device.ni, event_slots(), &device.eq);
+int open_messages(uint32_t event_slots) {
+  int result = PtlEQAlloc(device.ni, event_slots, &device.eq);
   ptl_pt_index_t portal;
   if (result == PTL_OK) result = PtlPTAlloc(device.ni, PTL_PT_ONLY_TRUNCATE | PTL_PT_FLOWCTRL, device.eq, kMessagePortal, &portal);
   if (result == PTL_OK) result = PtlCTAlloc(device.ni, &device.arrived_early);
@@ -152,6 +152,13 @@ int bind_all_memory(unsigned options, ptl_handle_eq_t eq, ptl_handle_ct_t ct, pt
   return PtlMDBind(device.ni, &all, &md);
 }
 
+// As many as an interface with so many objects can have events for: it has fewer where `ulimit -v` leaves little room.
+uint32_t event_slots_for(int objects) {
+  uint32_t slots = kEventSlots;
+  while (slots / 2 >= static_cast<uint32_t>(objects) && slots > 4 * kBlockingCalls) slots /= 2;
+  return slots;
+}
+
 const char* start(bool threaded, ptlx_job_t& job) {
   if (const char* complaint = read_settings()) return complaint;
   read_debug();
@@ -164,6 +171,8 @@ const char* start(bool threaded, ptlx_job_t& job) {
   ptl_ni_limits_t actual;
   if (PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_LOGICAL, PTL_PID_ANY, &desired, &actual, &device.ni) != PTL_OK)
     return "no network interface can be opened";
+  const uint32_t event_slots = event_slots_for(actual.max_entries);
+  if (!pool.open(threaded, event_slots)) return "there is no memory for the requests";
   if (PendingSteps::open() != PTL_OK) return "other libraries of this process leave no place among those that look for messages";
   device.threaded = threaded;
   device.thread = &this_thread;
@@ -173,8 +182,8 @@ const char* start(bool threaded, ptlx_job_t& job) {
   device.ordered_limit = static_cast<int64_t>(std::min<ptl_size_t>(actual.max_waw_ordered_size, INT64_MAX));
   device.throttled = PtlxThrottled();
   device.self = process(rank);
-  if (PtlGetUid(device.ni, &device.uid) != PTL_OK || open_messages() != PTL_OK || open_signals() != PTL_OK || open_windows() != PTL_OK ||
-      mitigation::open() != PTL_OK || open_last_barrier(rank, size) != PTL_OK)
+  if (PtlGetUid(device.ni, &device.uid) != PTL_OK || open_messages(event_slots) != PTL_OK || open_signals() != PTL_OK ||
+      open_windows() != PTL_OK || mitigation::open() != PTL_OK || open_last_barrier(rank, size) != PTL_OK)
     return "the network has not enough room for what MPI needs; other libraries of this process may use it up";
   if (!open_losses(size)) return "there is no memory for the states of the ranks";
   if (settings.info && rank == 0) print_settings(stdout);

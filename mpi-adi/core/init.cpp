@@ -64,7 +64,6 @@ void note_forks() {
 
 int start(const char* function, bool threaded) {
   note_forks();
-  if (!pool.open(threaded)) return raise(function, nullptr, MPI_ERR_NO_MEM, "there is no memory for the requests");
   ptlx_job_t job;
   adi::long_waits::count_threads(false);
   if (const char* cause = adi::start(threaded, job)) return raise(function, nullptr, MPI_ERR_OTHER, "%s", cause);

@@ -11,7 +11,7 @@ namespace portunus::mpi {
 
 [[gnu::cold, gnu::noinline]] int raise_bad_request(const char* function, MPI_Request handle);
 [[gnu::cold, gnu::noinline]] int raise_null(const char* function, const char* what);
-// What is said of a request that is pending, and stays.
+// Tells of a request that is pending, and stays.
 [[gnu::cold, gnu::noinline]] int raise_pending(const char* function, const Request& request);
 // The checks of calls with an array of requests.
 int check_requests(const char* function, int count, const MPI_Request handles[]);

@@ -42,7 +42,7 @@ class Attachment {
   virtual ~Attachment() = default;
   // The operation has ended and its result is filled in, but nobody has seen it yet: may change the result.
   virtual void completed(Request&) {}
-  // What `completed` has put off because it runs functions of the user, which may call MPI: called without the turn (adi::PutOff).
+  // Runs functions of the user, which may call MPI, after `completed` has put them off: called without the turn (adi::PutOff).
   virtual void run_users(Request&) {}
   // MPI_Start of an inactive request whose state is `active` already; answers an error class (raised), and leaves the request
   // `done` if nothing is to come.
@@ -53,7 +53,7 @@ class Attachment {
   virtual int cancel(Request&) { return MPI_SUCCESS; }
   // One message, which MPI_Cancel may take back.
   virtual bool is_message() const { return false; }
-  // What others must come to before it can end, as "the others in MPI_Ibcast"; empty: nobody knows.
+  // Names those who must come before it can end, as "the others in MPI_Ibcast"; empty: nobody knows.
   virtual std::string awaited() const { return ""; }
   // A thread that waits for the request, and holds the turn, has waited for long: may complete it. False: what may be wrong is not known
   // yet.
@@ -109,13 +109,13 @@ static_assert(offsetof(Request, failure) == offsetof(ptlx_record_t, ni_fail_type
               offsetof(Request, requested) == offsetof(ptlx_record_t, rlength));
 
 constexpr uint32_t kEventSlots = 1 << 20;  // reserved, and used only as far as events pile up
-uint32_t event_slots();                    // so many, or fewer where `ulimit -v` leaves little room
 constexpr uint32_t kBlockingCalls = 1024;  // threads that may be inside MPI_Recv and the like at one time
 
 // Slots are reserved once and touched when first used; the last one freed is the next one claimed.
 class RequestPool {
  public:
-  bool open(bool threaded);
+  // `event_slots`: of the queue for all events.
+  bool open(bool threaded, uint32_t event_slots);
   uint32_t most() const { return most_; }
   // From now on for several threads. While nobody else is inside.
   void serve_threads() { threaded_ = true; }
