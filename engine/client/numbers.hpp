@@ -24,7 +24,8 @@ enum PortalIndex : ptl_pt_index_t {
   kWindowPortal = 63,      // MPI: windows
 };
 
-// Of MPI's communicators the lower half, from below; of plans of a distribution its end; of OpenSHMEM's teams the upper half.
-enum GoalContext : unsigned { kFirstMpiContext = 0, kLastPlanContext = 16383, kFirstTeamContext = 16384, kGoalContexts = 32768 };
+// Contexts are divided: MPI's communicators take the lower half from below, plans of a distribution its end, OpenSHMEM's teams the upper
+// half.
+enum GoalContext : unsigned { kLastPlanContext = 16383, kFirstTeamContext = 16384, kGoalContexts = 32768 };
 
 }  // namespace portunus::client

@@ -74,7 +74,7 @@ class Counter : public Object<ptl_handle_ct_t, PTL_CT_NONE, free_counter> {
   int open(ptl_handle_ni_t ni) {
     return open_by([&](ptl_handle_ct_t* handle) { return PtlCTAlloc(ni, handle); });
   }
-  // What it has counted, without a step of the engine. All failures if it cannot be read.
+  // Reads the count without a step of the engine. One failure stands for a counter that cannot be read.
   [[nodiscard]] ptl_ct_event_t peek() const {
     ptl_ct_event_t count{};
     return PtlxCTPeek(*this, &count) == PTL_OK ? count : ptl_ct_event_t{0, 1};

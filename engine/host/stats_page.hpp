@@ -24,7 +24,7 @@ struct AddedCount {
   std::atomic<uint64_t> value;
 };
 
-// What the process waits for, as a library above told it last.
+// The wait of the process that a library above told of last.
 struct LongWait {
   static constexpr uint32_t kMostRanks = 64;
   uint32_t count;  // ranks that can end the wait; above kMostRanks: any of the job

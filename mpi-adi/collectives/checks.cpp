@@ -76,7 +76,7 @@ int refuse_in_place(const Call& call, const char* buffer) {
 
 int check_distinct(const Call& call, const Elements& from, const Elements& to) {
   if (from.bytes() == 0 || to.bytes() == 0) return MPI_SUCCESS;
-  // What has gaps may lie in those of the other, or, from MPI_BOTTOM on, anywhere.
+  // Data with gaps may lie in those of the other, or, from MPI_BOTTOM on, anywhere.
   const bool runs = from.contiguous() && to.contiguous();
   const bool overlap = runs ? from.data() < to.data() + to.bytes() && to.data() < from.data() + from.bytes()
                             : from.data() == to.data() && from.data() != nullptr && from.type() == to.type();

@@ -18,13 +18,13 @@ namespace portunus::mpi::collectives {
 int check_call(Call& call, MPI_Comm comm);
 int check_root(const Call& call, int root);
 int check_buffer(const Call& call, const void* buffer, MPI_Count count, MPI_Datatype type);
-// Of memory that is going to be read, where PTL_DEBUG asks for that.
+// Checks memory that is going to be read, if PTL_DEBUG asks for that.
 inline int check_memory(const Call& call, const void* buffer, MPI_Count count, MPI_Datatype type) {
   if (!debug.buffers) [[likely]]
     return MPI_SUCCESS;
   return check_readable(call.function, call.comm, buffer, count, *find_type(type, count));
 }
-// What the other ranks' data must have as types, and with what they are combined, if they are.
+// Notes the types that the other ranks' data must have, and the operation that combines them, if one does.
 [[gnu::cold, gnu::noinline]] void note_signature(const Call& call, MPI_Count count, MPI_Datatype type, MPI_Op op);
 inline void sign(const Call& call, MPI_Count count, MPI_Datatype type, MPI_Op op = MPI_OP_NULL) {
   if (debug.calls) [[unlikely]]

@@ -27,7 +27,7 @@ class Edges {
   }
   bool contiguous() const { return contiguous_; }
   size_t bytes() const { return bytes_; }
-  // Of the edges between a rank and itself, in the order in which those of both directions meet.
+  // Sizes of the edges between a rank and itself, in the order in which those of both directions meet.
   std::vector<size_t> sizes_to(int self, bool turned) const {
     std::vector<size_t> sizes;
     for (size_t k = 0; k < parts_.size(); ++k)

@@ -16,7 +16,7 @@
 
 namespace portunus::mpi::collectives {
 
-// What all ranks must say alike of calls that match; 0 where only some know it.
+// The properties of calls that match, which all ranks must say alike; 0 where only some know them.
 struct Key {
   GOAL_Call_kind kind{};
   uint8_t type = 0, op = 0;

@@ -83,7 +83,7 @@ inline ptl_size_t offset_of(const void* address) { return client::address(addres
 inline int send_copied(const void* buf, size_t bytes, int target, ptl_match_bits_t bits) {
   return PtlPut(device.md_copied, offset_of(buf), bytes, PTL_NO_ACK_REQ, process(target), kMessagePortal, bits, 0, nullptr, 0);
 }
-// What becomes of it may have to be told (long_waits.hpp).
+// Notes the target, which may have to be told (long_waits.hpp).
 inline void note_send(Request& request, int target, ptl_match_bits_t bits) {
   request.match_bits = bits;
   request.requested = static_cast<ptl_size_t>(target);
@@ -271,7 +271,7 @@ bool poll_until(Done&& done) {
   return done();
 }
 
-// Of a call that leaves no request behind; of one that may be for a message from anybody only where MPI has one thread.
+// The wait of a call that leaves no request behind; for a message from anybody only where MPI has one thread.
 [[gnu::noinline]] void wait_for(Request& request);
 inline void wait(Request& request) {
   if (!request.done()) wait_for(request);

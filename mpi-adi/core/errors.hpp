@@ -25,7 +25,7 @@ struct Origin {
 };
 [[gnu::cold]] int raise_at(const Origin& origin, const char* function, int code, const char* cause, va_list arguments);
 
-// What a call returns that has raised `error`: MPI_SUCCESS if a file's error handler has made that of it. What raises answers the error all
+// The result of a call that has raised `error`: MPI_SUCCESS if a file's error handler has made that of it. raise() answers the error all
 // the same, so that the call ends there.
 [[gnu::cold, gnu::noinline]] int what_is_left_of(int error);
 inline int answer(int error) { return error == MPI_SUCCESS ? error : what_is_left_of(error); }
@@ -46,7 +46,8 @@ class RaisedAt {
   const RaisedAt* outer_;
 };
 
-// What the calling thread raises while it lives waits for result(): the caller has locked something, and error handlers may call MPI.
+// Errors that the calling thread raises while this lives wait for result(): the caller has locked something, and error handlers may call
+// MPI.
 class RaisedLater {
  public:
   RaisedLater();

@@ -31,7 +31,7 @@ MPI_Info make_info(Hints hints);
 // The hints of a handle that may be MPI_INFO_NULL.
 Hints hints_of(MPI_Info handle);
 
-// What mpi_minimum_memory_alignment asks for, a power of two from `least` on.
+// The alignment that mpi_minimum_memory_alignment asks for, a power of two from `least` on.
 size_t alignment_in(const Hints& hints, size_t least);
 // The same hints, and what every object says of memory: which kinds it may be of.
 Hints with_memory_kinds(Hints hints);

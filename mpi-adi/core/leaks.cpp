@@ -55,7 +55,7 @@ std::string name_of_context(uint16_t context) {
   return name;
 }
 
-// Of all contexts but that of messages which are set aside, as these are then: it has no bit that is 0.
+// Messages of all contexts are set aside, one by one; the context of those that are has no bit that is 0, and so is not looked at.
 void count_messages(Counts& counts) {
   for (int bit = envelope.source_bits + kTagBits; bit < 64;) {
     Request found(&world(), true);

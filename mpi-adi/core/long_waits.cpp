@@ -79,7 +79,7 @@ std::string other_message(const Communicator& comm, ptl_rank_t source) {
   return "";
 }
 
-// What one thread has told last.
+// The wait that one thread has told of last.
 struct Told {
   std::thread::id thread;
   uint64_t since, looked;
@@ -162,7 +162,7 @@ Wait of_all(const std::string& what, const Communicator& comm) {
 }
 
 void tell(const Wait& wait, bool again) {
-  // Where a rank has died, or a communicator was revoked, waits end by errors.
+  // Waits end by errors if a rank has died, or a communicator was revoked.
   if (!wait.known || wait.ranks.empty() || silent.load(std::memory_order_relaxed) || losses.count.load(std::memory_order_relaxed) != 0)
     return;
   const uint64_t time = now();

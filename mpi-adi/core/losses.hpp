@@ -43,7 +43,7 @@ inline bool reachable_source(const Communicator& comm, int source) {
 [[gnu::cold, gnu::noinline]] bool concerned(const Communicator& comm, int source);
 // After deaths were acknowledged: what is pending in the communicator, and no longer concerned, is active again.
 void resume_pending(const Communicator& comm);
-// Of a request that may be pending: it is active again.
+// Makes a request that may be pending active again.
 void resume(Request& request);
 // A blocking call's, which leaves no request behind: it fails, unless its message is coming.
 [[gnu::cold, gnu::noinline]] void end_pending(Request& request);

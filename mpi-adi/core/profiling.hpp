@@ -25,7 +25,7 @@
 
 namespace portunus::mpi {
 
-// What the names of a call's objects mean where it has no such parameter.
+// Stands for the objects that a call has no parameter for.
 inline constexpr struct NoParameter {
 } fh, win, comm, session;
 

@@ -1,6 +1,6 @@
 // operation.cpp: checking an access, moving the file pointers, and doing it now or later.
 //
-// What runs functions of the user (error handlers, conversions of a data representation) is done by the thread that calls MPI.
+// Functions of the user (error handlers, conversions of a data representation) run on the thread that calls MPI.
 #include "mpi-adi/io/operation.hpp"
 
 #include "mpi-adi/core/adi.hpp"

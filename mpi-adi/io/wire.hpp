@@ -69,7 +69,7 @@ class Wire {
     client::Counter sent, arrived;
     client::Descriptor memory, pieces;
     ptl_size_t puts = 0, entries = 0;
-    // What may be referred to for ever stays.
+    // Leaves all objects to the interface: something may refer to them for ever.
     void abandon();
   };
   const Communicator* comm_ = nullptr;

@@ -81,7 +81,7 @@ int no_memory(const char* function, Communicator& comm) {
   return raise(function, &comm, MPI_ERR_NO_MEM, "there is no memory, or no request, for the agreement");
 }
 
-// Of the living, in a context that they have agreed on; nullptr: there is no room for it.
+// A communicator of the living, in a context that they have agreed on; nullptr: there is no room for it.
 Communicator* communicator_of(Communicator& comm, const std::vector<bool>& alive, uint16_t context) {
   const std::vector<int> members = members_of(comm);
   std::vector<int> living;

@@ -54,7 +54,7 @@ struct Member {
   Control* control = nullptr;   // the same
 };
 
-// Of this rank's accesses. A fence begins none by itself; `fenced`: there was an access after one.
+// The epoch of this rank's accesses. A fence begins none by itself; `fenced`: there was an access after one.
 enum class Epoch : uint8_t { none, fence, fenced, access, lock_all };
 
 struct Window {

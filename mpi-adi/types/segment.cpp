@@ -44,8 +44,7 @@ bool has_room(int descriptor, size_t bytes) {
   return fstatvfs(descriptor, &found) == 0 && bytes <= uint64_t{found.f_bavail} * found.f_frsize;
 }
 
-// What each rank tells the others: how much it wants, and how aligned; then, of the lowest of a node, the process whose number the name
-// has.
+// Each rank tells the others how much it wants, and how aligned; then the lowest of a node tells the process whose number the name has.
 struct Wish {
   uint64_t bytes, alignment;
   int64_t maker;

@@ -7,7 +7,7 @@
 namespace portunus::mpi {
 namespace {
 
-// Of a sequence: a polynomial in kBase, and the power by which another one is moved that comes before it.
+// The hash of a sequence: a polynomial in kBase, and the power by which another one is moved that comes before it.
 struct Hash {
   uint64_t value = 0, power = 1;
   bool packed = false;

@@ -14,7 +14,7 @@ bool has_root(GOAL_Call_kind kind) {
   return kind == GOAL_CALL_BCAST || kind == GOAL_CALL_GATHER || kind == GOAL_CALL_SCATTER || kind == GOAL_CALL_REDUCE;
 }
 
-// Where this rank's own part lies among all parts at `all`.
+// This rank's own part among all parts at `all`.
 const std::byte* own_part(const void* all, const GOAL_Call& call, const GOAL_Group& group) {
   return static_cast<const std::byte*>(all) + static_cast<size_t>(group.rank) * call.bytes;
 }

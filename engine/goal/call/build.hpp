@@ -9,7 +9,7 @@
 
 namespace portunus::goal {
 
-// What all ranks know alike of a call. `starts`: nobody waits for it in the call; `meets`: it also ends on no rank before all have begun.
+// The part of a call that all ranks know alike. `starts`: nobody waits for it in the call; `meets`: no rank ends it before all have begun.
 struct Shape {
   GOAL_Call_kind kind{};
   GOAL_Type type{};

@@ -19,7 +19,7 @@ namespace portunus::goal {
 
 class Execution {
  public:
-  // Where the messages of a schedule belong: see GOAL_Context, GOAL_Epoch. `meets`: it also ends on no rank before all have begun.
+  // Context, epoch and group tell the messages of a schedule apart. `meets`: no rank ends a run before all have begun it.
   struct Binding {
     GOAL_Group group;
     unsigned context;

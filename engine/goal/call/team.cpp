@@ -71,7 +71,7 @@ int CallTeam::start(const GOAL_Call& call, goal_started& started) {
   return started.start();
 }
 
-// Who starts the same again and again may be ahead of the others without limit unless it meets them.
+// The ranks meet in each run: one that starts the same again and again could be ahead of the others without limit.
 int CallTeam::make(const GOAL_Call& call, goal_started& started) {
   Numbers numbers(*this);
   return numbers.keep(make_once(call, Residents::kTags + kOnce + made_++ % kMade, !waits_for_all(call), started.execution));

@@ -37,7 +37,7 @@ class CallTeam {
   int make(const GOAL_Call& call, goal_started& started);
 
  private:
-  // What a call has counted, which is given back where it has begun nothing, for want of memory.
+  // The counts of one call, which are given back if it finds no memory and so has begun nothing.
   class Numbers;
   using Residents = ScheduleCache<Shape, Execution>;
   static constexpr unsigned kOnce = 16384 - Residents::kTags, kMade = 16384, kApart = 64, kMostUnderWay = 192;
@@ -45,7 +45,7 @@ class CallTeam {
   static constexpr size_t kMostTurning = 512 * 1024;      // longer ones take few turns, as each has a scratchpad
   static constexpr size_t kMostKept = size_t{256} << 20;  // bytes of all that are kept by the process
 
-  // What executes the call, not busy: GOAL_* codes.
+  // Finds, or makes, an execution for the call that is not busy: GOAL_* codes.
   int find(const GOAL_Call& call, bool starts, std::shared_ptr<Execution>& found);
   int find_kept(const GOAL_Call& call, bool meets, bool starts, std::shared_ptr<Execution>& found);
   int renew(Residents::Place& place, const GOAL_Call& call, bool meets);

@@ -16,7 +16,7 @@
 namespace portunus::launch {
 namespace {
 
-// What the process has told, as a whole. False: nothing, or it is just telling.
+// Reads the wait that a process has told of, whole. False: it has told of none, or is just telling.
 bool read(const StatsPage& page, LongWait& wait) {
   const uint32_t before = page.wait_version.load(std::memory_order_acquire);
   if (before == 0 || before % 2 != 0) return false;

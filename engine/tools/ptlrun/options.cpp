@@ -309,7 +309,7 @@ void check_job(const CLI::App& line, const Words& words, Options& options) {
   check_hosts(line, words, options);
 }
 
-// What a file of programs says in one line: words, which quotes keep together.
+// The words of a line of a file of programs; quotes keep them together.
 std::vector<std::string> words_in(const std::string& line, const std::string& path) {
   std::vector<std::string> words;
   bool inside = false;

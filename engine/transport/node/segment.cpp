@@ -26,7 +26,7 @@ namespace portunus {
 namespace {
 
 constexpr const char* kSharedMemory = "/dev/shm";
-// Where names lie. Where memory cannot be made there, names lie where every process may make them, and memory is without.
+// The folder of names: that of shared memory, or, where nothing can be made there, one in which every process may; memory has no name then.
 const char* directory() {
   static const bool can = access(kSharedMemory, W_OK | X_OK) == 0;
   return can ? kSharedMemory : "/tmp";
@@ -125,7 +125,7 @@ bool process_lives(int32_t os_pid) {
   return alive;
 }
 
-// What a named file holds whose memory is elsewhere.
+// The content of a named file whose memory is elsewhere.
 struct Signpost {
   static constexpr uint64_t kMagic = 0x315453504e554c50;  // "PLUNPST1", little endian
   uint64_t magic = kMagic;
