@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "tests/engine/allocation_probe.hpp"
+#include "tests/allocation_probe.hpp"
 
 namespace portunus {
 namespace {

@@ -6,28 +6,10 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <new>
 
 #include "engine/goal/calls.hpp"
 #include "engine/goal/goal.h"
-
-static std::atomic<unsigned long> allocations{0};
-
-void* operator new(size_t size) {
-  ++allocations;
-  if (void* p = std::malloc(size)) return p;
-  throw std::bad_alloc();
-}
-void* operator new[](size_t size) { return operator new(size); }
-void* operator new(size_t size, const std::nothrow_t&) noexcept {
-  ++allocations;
-  return std::malloc(size);
-}
-void* operator new[](size_t size, const std::nothrow_t& how) noexcept { return operator new(size, how); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, size_t) noexcept { std::free(p); }
-void operator delete[](void* p, size_t) noexcept { std::free(p); }
+#include "tests/allocation_probe.hpp"
 
 static int failed(const char* what) {
   std::fprintf(stderr, "%s: %s\n", what, GOAL_Explain());
@@ -86,11 +68,11 @@ int main(int argc, char** argv) {
   }
   if (GOAL_Compile(barrier) != GOAL_SUCCESS) return failed("GOAL_Compile");
   if (run(barrier, kFirst) != 0) return 1;  // what grows once, has grown
-  const unsigned long before = allocations.load();
+  const unsigned long before = portunus::allocation_probe::count.load();
   const auto begin = std::chrono::steady_clock::now();
   if (run(barrier, epochs) != 0) return 1;
   const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
-  const unsigned long during = allocations.load() - before;
+  const unsigned long during = portunus::allocation_probe::count.load() - before;
   if (rank == 0)
     std::printf("statement id=epochs ranks=%d epochs=%lu allocations=%lu barrier_us=%.3f\n", size, epochs, during,
                 took.count() / static_cast<double>(epochs));

@@ -16,7 +16,7 @@
 
 #include "engine/goal/domain.hpp"
 #include "engine/goal/validate.hpp"
-#include "tests/engine/allocation_probe.hpp"
+#include "tests/allocation_probe.hpp"
 #include "tests/goal/chaos_job.hpp"
 #include "tests/support/thorough.hpp"
 

@@ -7,13 +7,12 @@
 #include <execinfo.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <functional>
-#include <new>
 #include <string>
 
 #include "ranks.hpp"
+#include "tests/allocation_probe.hpp"
 
 namespace memory_test {
 // Of the calling thread alone: the engine's thread is another.
@@ -27,36 +26,14 @@ bool within_portals() {
   return false;
 }
 
-void* allocate(size_t size, size_t alignment = 0) {
-  if (armed && before-- == 0) {
-    armed = false;
-    reached = true;
-    refused = !within_portals();
-    if (refused) return nullptr;
-  }
-  return alignment == 0 ? std::malloc(size) : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+bool refuses() {
+  if (!armed || before-- != 0) return false;
+  armed = false;
+  reached = true;
+  return refused = !within_portals();
 }
-void* allocate_or_throw(size_t size, size_t alignment = 0) {
-  void* const memory = allocate(size, alignment);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
+const auto asked = portunus::allocation_probe::refuses = refuses;
 }  // namespace memory_test
-
-[[gnu::noinline]] void* operator new(size_t size) { return memory_test::allocate_or_throw(size); }
-[[gnu::noinline]] void* operator new[](size_t size) { return memory_test::allocate_or_throw(size); }
-[[gnu::noinline]] void* operator new(size_t size, const std::nothrow_t&) noexcept { return memory_test::allocate(size); }
-[[gnu::noinline]] void* operator new[](size_t size, const std::nothrow_t&) noexcept { return memory_test::allocate(size); }
-[[gnu::noinline]] void* operator new(size_t size, std::align_val_t to) { return memory_test::allocate_or_throw(size, size_t(to)); }
-[[gnu::noinline]] void* operator new[](size_t size, std::align_val_t to) { return memory_test::allocate_or_throw(size, size_t(to)); }
-[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete[](void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, size_t) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete[](void* p, size_t) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, size_t, std::align_val_t) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete[](void* p, size_t, std::align_val_t) noexcept { std::free(p); }
 
 namespace memory_test {
 namespace {

@@ -3,40 +3,23 @@
 // Each call of the table is made again and again, and its first, second .. allocation fails until none is left. What the engine needs for
 // messages that it takes in is another matter: without it the process ends.
 // Source: Portals 4.3, return codes.
-#include <cstdlib>
 #include <functional>
-#include <new>
 #include <vector>
 
+#include "tests/allocation_probe.hpp"
 #include "tests/portals/alone.hpp"
 
 namespace {
 bool armed = false, refused = false;
 int before = 0;
 
-void* allocate(size_t size) {
-  if (armed && before-- == 0) {
-    armed = false;
-    refused = true;
-    return nullptr;
-  }
-  return std::malloc(size);
+bool refuses() {
+  if (!armed || before-- != 0) return false;
+  armed = false;
+  return refused = true;
 }
-void* allocate_or_throw(size_t size) {
-  void* const memory = allocate(size);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
+const auto asked = portunus::allocation_probe::refuses = refuses;
 }  // namespace
-
-[[gnu::noinline]] void* operator new(size_t size) { return allocate_or_throw(size); }
-[[gnu::noinline]] void* operator new[](size_t size) { return allocate_or_throw(size); }
-[[gnu::noinline]] void* operator new(size_t size, const std::nothrow_t&) noexcept { return allocate(size); }
-[[gnu::noinline]] void* operator new[](size_t size, const std::nothrow_t&) noexcept { return allocate(size); }
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete[](void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
 
 namespace portals_test {
 namespace {

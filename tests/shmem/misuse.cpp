@@ -5,24 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <new>
 
-// While this is set there is no memory.
-static bool refused = false;
-static void* take_or_not(size_t size) { return refused ? nullptr : malloc(size); }
-static void* take(size_t size) {
-  void* const memory = take_or_not(size);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-[[gnu::noinline]] void* operator new(size_t size) { return take(size); }
-[[gnu::noinline]] void* operator new[](size_t size) { return take(size); }
-[[gnu::noinline]] void* operator new(size_t size, const std::nothrow_t&) noexcept { return take_or_not(size); }
-[[gnu::noinline]] void* operator new[](size_t size, const std::nothrow_t&) noexcept { return take_or_not(size); }
-[[gnu::noinline]] void operator delete(void* memory) noexcept { free(memory); }
-[[gnu::noinline]] void operator delete[](void* memory) noexcept { free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { free(memory); }
-[[gnu::noinline]] void operator delete[](void* memory, size_t) noexcept { free(memory); }
+#include "tests/allocation_probe.hpp"
 
 static int word;
 static uint64_t words[2];
@@ -52,7 +36,7 @@ int main(int argc, char** argv) {
     if (!shmem_malloc(64)) return 5;
     return shmem_finalize(), 0;
   }
-  refused = argc == 2 && strncmp(argv[1], "memory-", 7) == 0;
+  portunus::allocation_probe::refuse = argc == 2 && strncmp(argv[1], "memory-", 7) == 0;
   if (is("memory-malloc")) shmem_malloc(100);
   if (is("memory-split")) {
     shmem_team_t team;
@@ -60,7 +44,7 @@ int main(int argc, char** argv) {
   }
   if (is("memory-collect")) shmem_int_collect(SHMEM_TEAM_WORLD, numbers, numbers + 8, static_cast<size_t>(1 + me));
   if (is("memory-active-set") && me == 0) shmem_barrier(0, 0, 1, reinterpret_cast<long*>(words));
-  refused = false;
+  portunus::allocation_probe::refuse = false;
   if (is("reduce-differs")) shmem_int_sum_reduce(SHMEM_TEAM_WORLD, numbers, numbers + 4, static_cast<size_t>(1 + me));
   if (is("root-differs")) shmem_broadcastmem(SHMEM_TEAM_WORLD, numbers, numbers + 4, 4, me);
   if (is("dest-differs")) shmem_int_fcollect(SHMEM_TEAM_WORLD, numbers + me, numbers + 4, 1);
