@@ -112,7 +112,8 @@ GOAL_Team Collectives::goal() {
     nodes.push_back(nodes_of_world[ranks.back()]);
   }
   const GOAL_Group group{team_.my_pe, team_.size(), ranks.data(), nodes.data(), 0, GOAL_AUTO};
-  check(GOAL_Team_open(&group, client::kFirstTeamContext + team_.id, 0, nullptr, nullptr, nullptr, &goal_), "GOAL_Team_open", team_);
+  check(GOAL_Team_open(&group, client::kFirstTeamContext + team_.id, GOAL_TEAM_CHECKED, nullptr, nullptr, nullptr, &goal_),
+        "GOAL_Team_open", team_);
   return goal_;
 }
 

@@ -22,9 +22,18 @@ int explained(F&& f) {
   return code == GOAL_ERR_FAILED ? fail(code, "a rank of the group has ended, or does not come; free what belongs to the group") : code;
 }
 
+// GOAL_SUCCESS, or what is wrong with the arguments.
+int check(GOAL_Team team, const GOAL_Call* call) {
+  if (!team || !call) return fail(GOAL_ERR_ARG, "the team or the call is NULL");
+  const char* const refusal = team->team.refusal_of(*call);
+  return refusal ? fail(GOAL_ERR_ARG, refusal) : int{GOAL_SUCCESS};
+}
+
 // Hands out what f has made or started.
 template <class F>
-int hand_out(GOAL_Started* started, F&& f) {
+int hand_out(GOAL_Team team, const GOAL_Call* call, GOAL_Started* started, F&& f) {
+  if (const int code = check(team, call); code != GOAL_SUCCESS) return code;
+  if (!started) return fail(GOAL_ERR_ARG, "the place of the result is NULL");
   return explained([&] {
     goal_started& made = *(*started = new goal_started);
     const int code = guarded([&] { return f(made); });  // its user may have freed it by now
@@ -56,11 +65,12 @@ void GOAL_Team_close(GOAL_Team* team) {
 }
 
 int GOAL_Call_run(GOAL_Team team, const GOAL_Call* call) {
+  if (const int code = check(team, call); code != GOAL_SUCCESS) return code;
   return explained([&] { return team->team.run(*call); });
 }
 
 int GOAL_Start(GOAL_Team team, const GOAL_Call* call, void (*ended)(void* arg), void* arg, GOAL_Started* started) {
-  return hand_out(started, [&](goal_started& one) {
+  return hand_out(team, call, started, [&](goal_started& one) {
     one.call = *call;
     one.ended = ended;
     one.arg = arg;
@@ -69,23 +79,25 @@ int GOAL_Start(GOAL_Team team, const GOAL_Call* call, void (*ended)(void* arg), 
 }
 
 int GOAL_Make(GOAL_Team team, const GOAL_Call* call, GOAL_Started* started) {
-  return hand_out(started, [&](goal_started& one) {
+  return hand_out(team, call, started, [&](goal_started& one) {
     one.call = *call;
     return team->team.make(*call, one);
   });
 }
 
 int GOAL_Restart(GOAL_Started started, void (*ended)(void* arg), void* arg) {
+  if (!started || !started->execution) return fail(GOAL_ERR_ARG, "nothing was made that could be started");
   started->ended = ended;
   started->arg = arg;
   return explained([&] { return started->start(); });
 }
 
 int GOAL_Result(GOAL_Started started) {
+  if (!started) return fail(GOAL_ERR_ARG, "nothing was started");
   return explained([&] { return started->result(); });
 }
 
-int GOAL_Abandon(GOAL_Started started) { return started->give_up() ? 1 : 0; }
+int GOAL_Abandon(GOAL_Started started) { return started && started->give_up() ? 1 : 0; }
 
 void GOAL_Release(GOAL_Started* started) {
   if (!started || !*started) return;

@@ -72,8 +72,9 @@ typedef struct {
     int num_leaving, num_coming;
 } GOAL_Call;
 
-/* For GOAL_Team_open: no call goes through memory. */
+/* For GOAL_Team_open: no call goes through memory; the caller has checked the arguments of all calls, which are not looked at again. */
 #define GOAL_TEAM_NO_MEMORY 1u
+#define GOAL_TEAM_CHECKED 2u
 
 /* Opens a team; local, and nothing is agreed on yet. The arrays of the group are copied. `context`: as for GOAL_Context, the team's alone.
  * should_abort(arg, again) (or NULL) is asked each second by a rank that sleeps, `again` 0 the first time in a wait: not 0 ends the wait.

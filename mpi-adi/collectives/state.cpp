@@ -31,7 +31,7 @@ State::State(const Communicator& comm) : log(comm) {
   const GOAL_Group group{rank, static_cast<int>(ranks.size()), ranks.data(), nodes.data(), 0, GOAL_AUTO};
   GOAL_Domain_open(&group, context, &domain_);  // without memory for it: each schedule fails alone
   const auto differs = [](void* its_log, int again) -> int { return static_cast<CallLog*>(its_log)->overdue(again != 0); };
-  const unsigned options = comm.inter || !settings.node_collectives ? GOAL_TEAM_NO_MEMORY : 0;
+  const unsigned options = GOAL_TEAM_CHECKED | (comm.inter || !settings.node_collectives ? GOAL_TEAM_NO_MEMORY : 0);
   if (GOAL_Team_open(&group, context, options, domain_, differs, &log, &team_) == GOAL_SUCCESS) return;
   GOAL_Domain_close(&domain_);
   throw std::bad_alloc();

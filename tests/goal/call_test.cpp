@@ -257,6 +257,51 @@ void lengths_differ() {
   expect(code == (rank == 1 ? int{GOAL_MISMATCH} : int{GOAL_SUCCESS}), "a message that is too short", wrong.call.kind, 10, code);
 }
 
+// Arguments that are wrong are told before anything is done, by each form of call.
+void wrong_arguments() {
+  Element word = 0;
+  const auto call_of = [&](GOAL_Call_kind kind) {
+    GOAL_Call call{};
+    call.kind = kind;
+    call.bytes = sizeof word;
+    call.count = 1;
+    call.type = GOAL_UINT32;
+    call.in = call.out = &word;
+    return call;
+  };
+  std::vector<GOAL_Call> wrong;
+  const auto add = [&](GOAL_Call_kind kind, auto&& spoil) { spoil(wrong.emplace_back(call_of(kind))); };
+  add(static_cast<GOAL_Call_kind>(kKinds), [](GOAL_Call&) {});
+  for (const auto kind : {GOAL_CALL_BCAST, GOAL_CALL_GATHER, GOAL_CALL_SCATTER, GOAL_CALL_REDUCE, GOAL_CALL_GATHERV, GOAL_CALL_SCATTERV})
+    for (const int root : {-1, size}) add(kind, [root](GOAL_Call& call) { call.root = root; });
+  for (const auto kind : {GOAL_CALL_REDUCE, GOAL_CALL_ALLREDUCE, GOAL_CALL_SCAN, GOAL_CALL_EXSCAN, GOAL_CALL_REDUCE_SCATTER}) {
+    add(kind, [](GOAL_Call& call) { call.op = GOAL_SUB; });
+    add(kind, [](GOAL_Call& call) { call.op = GOAL_COPY; });
+    add(kind, [](GOAL_Call& call) { call.type = static_cast<GOAL_Type>(GOAL_LONG_DOUBLE_LOC + 1); });
+    add(kind, [](GOAL_Call& call) { call.op = GOAL_AND, call.type = GOAL_DOUBLE; });
+  }
+  for (const auto kind : {GOAL_CALL_ALLGATHER, GOAL_CALL_ALLTOALL, GOAL_CALL_ALLREDUCE, GOAL_CALL_SCAN}) {
+    add(kind, [](GOAL_Call& call) { call.in = nullptr; });
+    add(kind, [](GOAL_Call& call) { call.out = nullptr; });
+  }
+  add(GOAL_CALL_BCAST, [](GOAL_Call& call) { call.out = nullptr; });
+  for (const auto kind : {GOAL_CALL_ALLGATHERV, GOAL_CALL_ALLTOALLV}) add(kind, [](GOAL_Call&) {});  // no sizes, no places
+  add(GOAL_CALL_EXCHANGE, [](GOAL_Call& call) { call.num_leaving = 1; });
+  for (const GOAL_Call& call : wrong) {
+    GOAL_Started started = nullptr;
+    for (const int code :
+         {GOAL_Call_run(team, &call), GOAL_Start(team, &call, Case::has_ended, nullptr, &started), GOAL_Make(team, &call, &started)})
+      expect(code == GOAL_ERR_ARG && started == nullptr && GOAL_Explain()[0] != '\0', "a wrong argument", call.kind, call.count, code);
+  }
+  const GOAL_Call barrier = call_of(GOAL_CALL_BARRIER);
+  GOAL_Started started = nullptr;
+  expect(GOAL_Call_run(nullptr, &barrier) == GOAL_ERR_ARG && GOAL_Call_run(team, nullptr) == GOAL_ERR_ARG, "no team, or no call");
+  expect(GOAL_Start(team, &barrier, Case::has_ended, nullptr, nullptr) == GOAL_ERR_ARG, "no place for what is started");
+  expect(GOAL_Restart(started, Case::has_ended, nullptr) == GOAL_ERR_ARG && GOAL_Result(started) == GOAL_ERR_ARG, "nothing to start");
+  expect(GOAL_Abandon(started) == 0, "nothing to give up");
+  GOAL_Release(&started);
+}
+
 int give_up_at_once(void*, int) { return 1; }
 
 // A rank gives up what nobody answers: by itself what it has started, because it is told so what it waits for. What was given up fails
@@ -297,6 +342,7 @@ int main() {
   std::mt19937 random(5);  // alike on all ranks
   for (int turn = 0; turn < 3; ++turn) many_at_once(random, 20000);
   roots_run_ahead();
+  wrong_arguments();
   lengths_differ();
   if (size > 1) one_is_given_up(world);
   GOAL_Team_close(&team);

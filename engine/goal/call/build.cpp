@@ -5,6 +5,7 @@
 
 #include "engine/atomic_ops.hpp"
 #include "engine/goal/calls.hpp"
+#include "engine/goal/plan.hpp"
 
 namespace portunus::goal {
 namespace {
@@ -70,6 +71,30 @@ size_t most_bytes(const GOAL_Call& call, const GOAL_Group& group) {
   root.rank = has_root(call.kind) ? call.root : group.size - 1;
   const Extents extents = extents_of(call, root);
   return std::max(extents.in, extents.out);
+}
+
+const char* refusal_of(const GOAL_Call& call, const GOAL_Group& group) {
+  if (call.kind == GOAL_CALL_BARRIER) return nullptr;
+  if (static_cast<unsigned>(call.kind) > GOAL_CALL_EXCHANGE) return "there is no such collective";
+  const bool has_root_too = has_root(call.kind) || call.kind == GOAL_CALL_GATHERV || call.kind == GOAL_CALL_SCATTERV;
+  if (has_root_too && (call.root < 0 || call.root >= group.size)) return "the root is not one of the group";
+  if (is_reduction(call.kind)) {
+    if (static_cast<unsigned>(call.type) > GOAL_LONG_DOUBLE_LOC) return "there is no such type";
+    if (static_cast<unsigned>(call.op) > GOAL_XOR || call.op == GOAL_SUB || call.op == GOAL_DIV ||
+        !known(static_cast<ptlx_local_op_t>(call.op), type_of(call.type)))
+      return "ranks are combined with ADD, MULT, MAX, MIN, AND, OR or XOR, as far as the type has it";
+  }
+  if (has_shape(call)) {
+    const Extents extents = extents_of(call, group);
+    const bool may_stay = call.kind == GOAL_CALL_SCATTER && group.rank == call.root;
+    return (extents.in > 0 && !call.in) || (extents.out > 0 && !call.out && !may_stay) ? "a buffer has no memory" : nullptr;
+  }
+  const bool all = call.kind == GOAL_CALL_ALLTOALLV, is_root = group.rank == call.root;
+  const bool gets = all || call.kind == GOAL_CALL_ALLGATHERV || (call.kind == GOAL_CALL_GATHERV && is_root);
+  const bool gives = all || (call.kind == GOAL_CALL_SCATTERV && is_root);
+  if ((gets && (!call.out_sizes || !call.out_places)) || (gives && (!call.in_sizes || !call.in_places)))
+    return "the sizes or the places are NULL";
+  return nullptr;
 }
 
 bool is_in_place(const GOAL_Call& call, const GOAL_Group& group) {

@@ -35,6 +35,9 @@ struct Extents {
 // The most bytes that a rank has at either end; alike on all ranks. For calls with a shape.
 [[nodiscard]] size_t most_bytes(const GOAL_Call& call, const GOAL_Group& group);
 
+// A sentence about what is wrong with a call; nullptr: nothing that can be seen before it is made.
+[[nodiscard]] const char* refusal_of(const GOAL_Call& call, const GOAL_Group& group);
+
 // Whether this rank's contribution lies where its result comes, or is to stay there.
 [[nodiscard]] bool is_in_place(const GOAL_Call& call, const GOAL_Group& group);
 

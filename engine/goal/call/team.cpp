@@ -8,7 +8,7 @@
 namespace portunus::goal {
 
 CallTeam::CallTeam(const GOAL_Group& group, unsigned context, unsigned options, GOAL_Domain domain, node::AbortPredicate abort)
-    : group_(group), context_(context), abort_(abort) {
+    : group_(group), context_(context), options_(options), abort_(abort) {
   const auto size = static_cast<size_t>(group.size);
   if (group.ranks) ranks_.assign(group.ranks, group.ranks + size);
   if (group.nodes) nodes_.assign(group.nodes, group.nodes + size);

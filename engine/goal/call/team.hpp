@@ -31,6 +31,10 @@ class CallTeam {
  public:
   CallTeam(const GOAL_Group& group, unsigned context, unsigned options, GOAL_Domain domain, node::AbortPredicate abort);
 
+  // A sentence about what is wrong with a call; nullptr: nothing, or the caller has looked at it.
+  [[nodiscard]] const char* refusal_of(const GOAL_Call& call) const {
+    return (options_ & GOAL_TEAM_CHECKED) != 0 ? nullptr : goal::refusal_of(call, group_);
+  }
   // GOAL_* codes, as GOAL_Call_run, GOAL_Start and GOAL_Make.
   int run(const GOAL_Call& call);
   int start(const GOAL_Call& call, goal_started& started);
@@ -56,7 +60,7 @@ class CallTeam {
 
   std::vector<int> ranks_, nodes_;
   GOAL_Group group_;
-  unsigned context_;
+  unsigned context_, options_;
   node::AbortPredicate abort_;
   std::optional<node::Collectives> memory_;
   Residents residents_;
