@@ -31,8 +31,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The enumerations of this interface have the type int in C++ too, where a value outside of them could otherwise not be refused. */
 #ifdef __cplusplus
+#define GOAL_ENUM enum : int
 extern "C" {
+#else
+#define GOAL_ENUM enum
 #endif
 #pragma GCC visibility push(default)
 
@@ -54,7 +58,7 @@ typedef uint32_t GOAL_Op;              /* an operation of one schedule */
 /* Memory of an operation: an address of the program; an offset into the schedule's scratchpad; an offset into one of its
  * arguments, memory that GOAL_Bind names later, for each copy of the schedule anew; or pieces of such memory, which
  * together are the message or vector. Different arguments must be different memory. */
-typedef enum { GOAL_USERSPACE = 0, GOAL_SCRATCHPAD = 1, GOAL_ARGUMENT = 2, GOAL_VECTOR = 3 } GOAL_Memory;
+typedef GOAL_ENUM { GOAL_USERSPACE = 0, GOAL_SCRATCHPAD = 1, GOAL_ARGUMENT = 2, GOAL_VECTOR = 3 } GOAL_Memory;
 typedef struct {
     GOAL_Memory memory; /* not GOAL_VECTOR */
     uint32_t number;
@@ -91,13 +95,13 @@ static inline GOAL_Piece GOAL_Part(GOAL_Buffer buffer, size_t bytes) {
 /* Local work: dst[i] = a[i] op b[i]. AND, OR and XOR are for integers; DIV, MAX and MIN not for complex numbers. The types
  * _LOC, a value and right behind it an int32_t that says where it was found, have MAX, MIN and COPY: the pair with the
  * larger (smaller) value, of equal ones with the smaller place. */
-typedef enum {
+typedef GOAL_ENUM {
     GOAL_ADD, GOAL_SUB, GOAL_MULT, GOAL_DIV, GOAL_MAX, GOAL_MIN, GOAL_AND, GOAL_OR, GOAL_XOR,
     GOAL_COPY,      /* dst[i] = a[i]; b is not used */
     GOAL_TIMESTAMP, /* writes the monotonic clock's nanoseconds as uint64_t to dst; a, b, type and count are not used */
     GOAL_DELAY      /* finishes `count` nanoseconds after its start; uses no memory */
 } GOAL_Local_op;
-typedef enum {
+typedef GOAL_ENUM {
     GOAL_INT8, GOAL_UINT8, GOAL_INT16, GOAL_UINT16, GOAL_INT32, GOAL_UINT32, GOAL_INT64, GOAL_UINT64, GOAL_FLOAT, GOAL_DOUBLE,
     GOAL_LONG_DOUBLE, GOAL_FLOAT_COMPLEX, GOAL_DOUBLE_COMPLEX, GOAL_INT16_LOC, GOAL_INT32_LOC, GOAL_INT64_LOC, GOAL_FLOAT_LOC,
     GOAL_DOUBLE_LOC, GOAL_LONG_DOUBLE_LOC

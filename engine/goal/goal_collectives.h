@@ -36,7 +36,7 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-typedef enum {
+typedef GOAL_ENUM {
     GOAL_AUTO, GOAL_LINEAR, GOAL_BINOMIAL, GOAL_PIPELINE, GOAL_SCATTER_ALLGATHER, GOAL_DISSEMINATION, GOAL_DOUBLING,
     GOAL_HALVING, GOAL_RING, GOAL_BRUCK, GOAL_PAIRWISE
 } GOAL_Algorithm;

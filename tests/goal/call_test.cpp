@@ -2,6 +2,7 @@
 // around those at which another way is taken, in place and not, on the same memory and on other memory each time. Ends with status 1 and a
 // sentence where one does not hold.
 #include <algorithm>
+#include <climits>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -271,13 +272,15 @@ void wrong_arguments() {
   };
   std::vector<GOAL_Call> wrong;
   const auto add = [&](GOAL_Call_kind kind, auto&& spoil) { spoil(wrong.emplace_back(call_of(kind))); };
-  add(static_cast<GOAL_Call_kind>(kKinds), [](GOAL_Call&) {});
+  for (const int kind : {kKinds, -1, INT_MAX}) add(static_cast<GOAL_Call_kind>(kind), [](GOAL_Call&) {});
   for (const auto kind : {GOAL_CALL_BCAST, GOAL_CALL_GATHER, GOAL_CALL_SCATTER, GOAL_CALL_REDUCE, GOAL_CALL_GATHERV, GOAL_CALL_SCATTERV})
     for (const int root : {-1, size}) add(kind, [root](GOAL_Call& call) { call.root = root; });
   for (const auto kind : {GOAL_CALL_REDUCE, GOAL_CALL_ALLREDUCE, GOAL_CALL_SCAN, GOAL_CALL_EXSCAN, GOAL_CALL_REDUCE_SCATTER}) {
     add(kind, [](GOAL_Call& call) { call.op = GOAL_SUB; });
     add(kind, [](GOAL_Call& call) { call.op = GOAL_COPY; });
-    add(kind, [](GOAL_Call& call) { call.type = static_cast<GOAL_Type>(GOAL_LONG_DOUBLE_LOC + 1); });
+    for (const int type : {GOAL_LONG_DOUBLE_LOC + 1, -1, INT_MAX})
+      add(kind, [type](GOAL_Call& call) { call.type = static_cast<GOAL_Type>(type); });
+    for (const int op : {GOAL_DELAY + 1, -1, INT_MAX}) add(kind, [op](GOAL_Call& call) { call.op = static_cast<GOAL_Local_op>(op); });
     add(kind, [](GOAL_Call& call) { call.op = GOAL_AND, call.type = GOAL_DOUBLE; });
   }
   for (const auto kind : {GOAL_CALL_ALLGATHER, GOAL_CALL_ALLTOALL, GOAL_CALL_ALLREDUCE, GOAL_CALL_SCAN}) {
