@@ -3,8 +3,8 @@
 
 #include <atomic>
 
-#include "engine/atomic_ops.hpp"
-#include "engine/runtime.hpp"
+#include "engine/core/runtime.hpp"
+#include "engine/core/triggered/atomic_ops.hpp"
 #include "portals/fault.hpp"
 #include "portals/portals4.h"
 #include "portals/portals4_ext.h"

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/atomic_ops.hpp"
+#include "engine/core/triggered/atomic_ops.hpp"
 #include "engine/host/accessible.hpp"
 #include "engine/host/bootstrap.hpp"
 #include "engine/host/kept_signals.hpp"

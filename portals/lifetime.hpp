@@ -3,7 +3,7 @@
 
 #include <mutex>
 
-#include "engine/runtime.hpp"
+#include "engine/core/runtime.hpp"
 
 namespace portunus::api {
 

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "shmem/collectives.hpp"
-#include "shmem/typed_rma.hpp"
-#include "shmem/typed_wait.hpp"
+#include "shmem/typed/typed_rma.hpp"
+#include "shmem/typed/typed_wait.hpp"
 
 namespace portunus::shmem {
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "shmem/environment.hpp"
-#include "shmem/huge_pages.hpp"
-#include "shmem/shmem_base.h"
+#include "shmem/include/shmem_base.h"
+#include "shmem/memory/huge_pages.hpp"
 #include "shmem/world.hpp"
 
 extern char** environ;

@@ -4,8 +4,8 @@
 // Source: OpenSHMEM 1.6, chapter "Communication Management Routines".
 #pragma once
 
+#include "shmem/include/shmem_base.h"
 #include "shmem/remote.hpp"
-#include "shmem/shmem_base.h"
 #include "shmem/team.hpp"
 
 namespace portunus::shmem {

@@ -8,9 +8,9 @@
 #include <new>
 #include <stdexcept>
 
+#include "shmem/include/pshmem.h"
+#include "shmem/include/shmem.h"
 #include "shmem/misuse.hpp"
-#include "shmem/pshmem.h"
-#include "shmem/shmem.h"
 
 #define SHMEMI_DEFINE(R, name, params)                                                                   \
   extern "C" __attribute__((weak, alias("pshmem_" #name), visibility("default"))) R shmem_##name params; \

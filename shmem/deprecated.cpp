@@ -6,9 +6,9 @@
 #include "shmem/active_set.hpp"
 #include "shmem/define.hpp"
 #include "shmem/sync.hpp"
-#include "shmem/typed_atomics.hpp"
-#include "shmem/typed_team.hpp"
-#include "shmem/typed_wait.hpp"
+#include "shmem/typed/typed_atomics.hpp"
+#include "shmem/typed/typed_team.hpp"
+#include "shmem/typed/typed_wait.hpp"
 
 namespace portunus::shmem::ops {
 
@@ -102,7 +102,7 @@ using namespace portunus::shmem;
   SHMEMI_DEFINE(void, op##WIDTH, params) try { ops::set_##op("shmem_" #op #WIDTH, BYTES, SHMEMI_UNWRAP args); } \
   SHMEMI_BARRIER
 #define SHMEMI_EACH(LIST) LIST
-#include "shmem/shmem_typed_old.h"
+#include "shmem/include/shmem_typed_old.h"
 
 SHMEMI_DEFINE(void, wait, (long* ivar, long cmp_value)) try { ops::wait("shmem_wait", ivar, cmp_value); }
 SHMEMI_BARRIER

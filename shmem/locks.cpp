@@ -16,8 +16,8 @@
 
 #include "shmem/define.hpp"
 #include "shmem/sync.hpp"
-#include "shmem/typed_atomics.hpp"
-#include "shmem/typed_wait.hpp"
+#include "shmem/typed/typed_atomics.hpp"
+#include "shmem/typed/typed_wait.hpp"
 
 namespace {
 

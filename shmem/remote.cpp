@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "engine/client/objects.hpp"
-#include "shmem/shmem_base.h"
+#include "shmem/include/shmem_base.h"
 
 namespace portunus::shmem {
 

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "shmem/define.hpp"
-#include "shmem/typed_atomics.hpp"
-#include "shmem/typed_wait.hpp"
+#include "shmem/typed/typed_atomics.hpp"
+#include "shmem/typed/typed_wait.hpp"
 
 namespace portunus::shmem {
 

@@ -7,7 +7,7 @@
 
 #include "shmem/collectives.hpp"
 #include "shmem/define.hpp"
-#include "shmem/shared.hpp"
+#include "shmem/memory/shared.hpp"
 
 namespace portunus::shmem {
 

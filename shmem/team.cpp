@@ -11,7 +11,7 @@
 #include "shmem/collectives.hpp"
 #include "shmem/context.hpp"
 #include "shmem/define.hpp"
-#include "shmem/shared.hpp"
+#include "shmem/memory/shared.hpp"
 #include "shmem/sync.hpp"
 
 namespace portunus::shmem {

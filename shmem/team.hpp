@@ -13,8 +13,8 @@
 #include <mutex>
 #include <vector>
 
+#include "shmem/include/shmem_base.h"
 #include "shmem/members.hpp"
-#include "shmem/shmem_base.h"
 
 namespace portunus::shmem {
 

@@ -12,10 +12,10 @@
 #include "shmem/collectives.hpp"
 #include "shmem/deaths.hpp"
 #include "shmem/environment.hpp"
-#include "shmem/heap.hpp"
-#include "shmem/huge_pages.hpp"
-#include "shmem/shared.hpp"
-#include "shmem/symmetric_size.hpp"
+#include "shmem/memory/heap.hpp"
+#include "shmem/memory/huge_pages.hpp"
+#include "shmem/memory/shared.hpp"
+#include "shmem/memory/symmetric_size.hpp"
 #include "shmem/sync.hpp"
 
 namespace portunus::shmem {

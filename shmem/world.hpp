@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "shmem/collectives.hpp"
-#include "shmem/data_segment.hpp"
+#include "shmem/memory/data_segment.hpp"
 #include "shmem/remote.hpp"
 
 namespace portunus::shmem {

@@ -9,6 +9,7 @@
 The rules are lists: a file must satisfy every rule whose first pattern matches its path. Paths are written from ROOT.
 """
 
+import collections
 import concurrent.futures
 import os
 import pathlib
@@ -18,9 +19,10 @@ import sys
 
 TOP_LEVEL = {"meson.build", "meson_options.txt", "portals", "mpi-adi", "shmem", "engine", "bench", "tests", "README.md",
              "LICENSE"}
+LONGEST_FOLDER = 40
 SOURCES = {".h", ".hpp", ".c", ".cpp"}
 CODE = ("engine", "portals", "shmem", "mpi-adi")
-PUBLIC = ("portals", "shmem", "mpi-adi", "engine/goal", "shmem/distribution")  # the folders whose headers programs include
+PUBLIC = ("portals", "shmem/include", "mpi-adi", "engine/goal", "shmem/distribution")  # the folders whose headers programs include
 
 # What one process may see of another side. (files, allowed project headers, the rule in words)
 ALLOWED = [
@@ -29,7 +31,7 @@ ALLOWED = [
     (r"mpi-adi/", r"mpi-adi/|portals/[^/]+\.h$|engine/client/|engine/goal/[^/]+\.hp?p?$",
      "mpi-adi/ stands on portals/*.h, engine/client/ and engine/goal/ only"),
     (r"engine/client/", r"engine/client/|portals/portals4(_ext)?\.h$", "engine/client/ is a client of Portals like any other"),
-    (r"portals/", r"portals/|engine/(runtime|interface|list_entry|objects|atomic_ops)\.hpp$|engine/shared/|engine/progress/|engine/host/",
+    (r"portals/", r"portals/|engine/core/(runtime|interface|objects|target/list_entry|triggered/atomic_ops)\.hpp$|engine/shared/|engine/progress/|engine/host/",
      "portals/ sees the engine's door, engine/shared/ and engine/host/ only"),
     (r"engine/(?!tools/)", r"engine/(?!tools/)|portals/portals4(_ext)?\.h$",
      "engine/ takes only its vocabulary, portals4.h and portals4_ext.h, from outside"),
@@ -38,7 +40,7 @@ ALLOWED = [
      "engine/transport/ knows bytes and peers, never match lists or counters"),
     (r"engine/shared/", r"engine/shared/|engine/host/|portals/portals4(_ext)?\.h$",
      "engine/shared/ is what application threads and the engine both touch, and knows neither"),
-    (r"engine/goal/", r"engine/goal/|engine/client/|engine/shared/|engine/host/(clock|copy_run)\.hpp$|engine/atomic_ops\.hpp$|portals/[^/]+\.h$",
+    (r"engine/goal/", r"engine/goal/|engine/client/|engine/shared/|engine/host/(clock|copy_run)\.hpp$|engine/core/triggered/atomic_ops\.hpp$|portals/[^/]+\.h$",
      "engine/goal/ knows schedules, Commands, the Portals API and what operations compute"),
 ]
 
@@ -69,7 +71,7 @@ ENGINE_ORDER = [
     "target",
     "engine",
 ]
-ENGINE_RANK = {f"engine/{name}": rank for rank, line in enumerate(ENGINE_ORDER) for name in line.split()}
+ENGINE_RANK = {name: rank for rank, line in enumerate(ENGINE_ORDER) for name in line.split()}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 GUARD = re.compile(r"^#pragma once$|^#ifndef (\w+)\n#define \1\b", re.MULTILINE)
@@ -95,6 +97,11 @@ def project_path(root, file, name):
     return None
 
 
+def engine_rank(file):
+    """The place of a file of engine/core/ in the order above; None for all others."""
+    return ENGINE_RANK.get(pathlib.PurePosixPath(file).stem) if file.startswith("engine/core/") else None
+
+
 def check_includes(root, file, text):
     for mark, name in INCLUDE.findall(text):
         target = project_path(root, file, name)
@@ -104,8 +111,8 @@ def check_includes(root, file, text):
             for who, allowed, rule in ALLOWED:
                 if re.match(who, file) and not re.match(allowed, target):
                     yield f"{file} includes {target}: {rule}"
-        rank = ENGINE_RANK.get(os.path.splitext(file)[0])
-        if rank is not None and target and ENGINE_RANK.get(os.path.splitext(target)[0], -1) > rank:
+        rank = engine_rank(file)
+        if rank is not None and target and (engine_rank(target) or 0) > rank:
             yield f"{file} includes {target}, which stands above it: engine/README.md has the order"
         for what, who, rule in ONLY:
             if re.match(what, target or name) and not re.match(who, file) and not file.startswith("tests/"):
@@ -118,6 +125,14 @@ def check_top_level(root):
     for name in sorted(names):
         if name not in TOP_LEVEL and not name.startswith("."):
             yield f"{name} lies at the top level, where only {', '.join(sorted(TOP_LEVEL))} and dotfiles belong"
+
+
+def check_folders(root):
+    """A folder is read as a list: a long one hides what it is about."""
+    listed = subprocess.run(["git", "-C", root, "ls-files"], capture_output=True, text=True, check=False).stdout.splitlines()
+    for folder, count in collections.Counter(os.path.dirname(line) for line in listed).items():
+        if count > LONGEST_FOLDER and not folder.startswith("tests/fuzz/corpus"):
+            yield f"{folder} holds {count} files; more than {LONGEST_FOLDER} nobody takes in: give those that belong together a folder"
 
 
 def check_readmes(root):
@@ -141,7 +156,7 @@ def check_version(root):
     """One version, wherever it is written."""
     version = re.search(r"^\s*version: '([\d.]+)'", (root / "meson.build").read_text(encoding="utf-8"), re.MULTILINE)[1]
     for file, words in ((".github/CHANGELOG.md", f"## {version}\n"), ("README.md", f"Version {version}."),
-                        ("shmem/shmem_base.h", f'"Portunus {version}"'), (".packaging/debian/changelog", f"portunus ({version}-"),
+                        ("shmem/include/shmem_base.h", f'"Portunus {version}"'), (".packaging/debian/changelog", f"portunus ({version}-"),
                         (".packaging/spack/package.py", f'version("{version}")')):
         if words not in (root / file).read_text(encoding="utf-8"):
             yield f"{file} does not say {words.strip()}, the version of meson.build"
@@ -163,6 +178,7 @@ def check_rules(root):
     yield from check_engine_order(root)
     yield from check_version(root)
     yield from check_top_level(root)
+    yield from check_folders(root)
     yield from check_readmes(root)
     for file in files(root, CODE + ("bench", "tests")):
         text = (root / file).read_text(encoding="utf-8")

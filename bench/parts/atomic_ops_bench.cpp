@@ -4,7 +4,7 @@
 #include <complex>
 #include <vector>
 
-#include "engine/atomic_ops.hpp"
+#include "engine/core/triggered/atomic_ops.hpp"
 
 namespace {
 

@@ -9,8 +9,8 @@
 #include <random>
 #include <string>
 
-#include "engine/goal/block.hpp"
-#include "engine/goal/parse.hpp"
+#include "engine/goal/schedules/block.hpp"
+#include "engine/goal/schedules/parse.hpp"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <random>
 #include <vector>
 
-#include "engine/match_list.hpp"
-#include "engine/unexpected_list.hpp"
+#include "engine/core/target/match_list.hpp"
+#include "engine/core/target/unexpected_list.hpp"
 
 namespace {
 

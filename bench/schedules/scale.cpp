@@ -10,8 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/goal/binary.hpp"
-#include "engine/goal/write.hpp"
+#include "engine/goal/schedules/binary.hpp"
+#include "engine/goal/schedules/write.hpp"
 #include "engine/host/clock.hpp"
 #include "tests/support/collective_graphs.hpp"
 #include "tests/support/graph_run.hpp"

@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "engine/goal/block.hpp"
-#include "engine/goal/buffered.hpp"
 #include "engine/goal/calls.hpp"
 #include "engine/goal/collectives/choice.hpp"
 #include "engine/goal/library.hpp"
+#include "engine/goal/schedules/block.hpp"
+#include "engine/goal/schedules/buffered.hpp"
 
 namespace {
 

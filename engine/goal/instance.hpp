@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "engine/goal/compiled.hpp"
 #include "engine/goal/program.hpp"
+#include "engine/goal/schedules/compiled.hpp"
 
 namespace portunus::goal {
 

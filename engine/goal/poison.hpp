@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "engine/goal/compile.hpp"
+#include "engine/goal/schedules/compile.hpp"
 #include "portals/portals4.h"
 #include "portals/portals4_ext.h"
 

@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "engine/client/objects.hpp"
-#include "engine/goal/compile.hpp"
+#include "engine/goal/schedules/compile.hpp"
 #include "engine/goal/trace.hpp"
 #include "portals/portals4.h"
 #include "portals/portals4_ext.h"

@@ -15,9 +15,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/goal/annotate.hpp"
-#include "engine/goal/plan.hpp"
 #include "engine/goal/program.hpp"
+#include "engine/goal/schedules/annotate.hpp"
+#include "engine/goal/schedules/plan.hpp"
 #include "engine/host/clock.hpp"
 
 namespace portunus::goal {

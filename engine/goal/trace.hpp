@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/goal/compile.hpp"
+#include "engine/goal/schedules/compile.hpp"
 #include "portals/portals4_ext.h"
 
 namespace portunus::goal {

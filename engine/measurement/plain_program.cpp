@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/atomic_ops.hpp"
-#include "engine/goal/plan.hpp"
+#include "engine/core/triggered/atomic_ops.hpp"
+#include "engine/goal/schedules/plan.hpp"
 #include "engine/host/clock.hpp"
 
 namespace portunus::goal {

@@ -1,5 +1,5 @@
 // Every operation with every type against the formulas of the specification; alone and from several threads.
-#include "engine/atomic_ops.hpp"
+#include "engine/core/triggered/atomic_ops.hpp"
 
 #include <gtest/gtest.h>
 

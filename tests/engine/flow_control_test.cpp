@@ -1,5 +1,5 @@
 // Senders that are asked for less: levels at the target, order at the sender. Its class alone, without an engine.
-#include "engine/flow_control.hpp"
+#include "engine/core/target/flow_control.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // KeyIndex where its users' own tests cannot reach: two keys with one hash.
-#include "engine/key_index.hpp"
+#include "engine/core/target/key_index.hpp"
 
 #include <gtest/gtest.h>
 
 #include <bit>
 
-#include "engine/match_list.hpp"
+#include "engine/core/target/match_list.hpp"
 
 namespace portunus {
 namespace {

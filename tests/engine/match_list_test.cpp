@@ -1,5 +1,5 @@
 // MatchList against the specification's sentences, and against a plain list on random programs.
-#include "engine/match_list.hpp"
+#include "engine/core/target/match_list.hpp"
 
 #include <gtest/gtest.h>
 

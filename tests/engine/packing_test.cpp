@@ -1,14 +1,14 @@
 // The initiator's half of data that both ends copy: what is copied when, and what is given back. A transport of memory alone takes.
-#include "engine/packing.hpp"
+#include "engine/core/initiator/packing.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <numeric>
 
-#include "engine/objects.hpp"
+#include "engine/core/initiator/way.hpp"
+#include "engine/core/objects.hpp"
 #include "engine/transport/node/staging.hpp"
-#include "engine/way.hpp"
 
 namespace portunus {
 namespace packing_test {

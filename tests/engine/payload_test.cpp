@@ -1,5 +1,5 @@
 // When a command gets a copy of its source that it owns, and what is in it.
-#include "engine/payload.hpp"
+#include "engine/core/initiator/payload.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Counts and events, to objects that are there and to some that are gone. The class alone, without an engine.
-#include "engine/reports.hpp"
+#include "engine/core/reports.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <thread>
 
-#include "engine/objects.hpp"
+#include "engine/core/objects.hpp"
 #include "engine/shared/command_queue.hpp"
 #include "engine/shared/event_queue.hpp"
 #include "engine/shared/slots.hpp"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Does Clang refuse what enters the engine without the baton? under_baton_test.py ROOT [COMPILER-FLAG...]
 
-Every function of the engine is called by the holder of the baton only (engine/engine.hpp). Each program below breaks that in one way
+Every function of the engine is called by the holder of the baton only (engine/core/engine.hpp). Each program below breaks that in one way
 and must be refused for it; the last one keeps to it and must be taken."""
 
 import pathlib
@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 
-HEAD = """#include "engine/runtime.hpp"
+HEAD = """#include "engine/core/runtime.hpp"
 using namespace portunus;
 """
 FUNCTION = """#line 1 "case{}"

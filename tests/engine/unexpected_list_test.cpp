@@ -1,5 +1,5 @@
 // UnexpectedList against the specification's sentences, and against a plain list on random programs.
-#include "engine/unexpected_list.hpp"
+#include "engine/core/target/unexpected_list.hpp"
 
 #include <gtest/gtest.h>
 

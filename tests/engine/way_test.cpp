@@ -1,5 +1,5 @@
 // The table of ways: what decides, over all facts there can be.
-#include "engine/way.hpp"
+#include "engine/core/initiator/way.hpp"
 
 #include <gtest/gtest.h>
 

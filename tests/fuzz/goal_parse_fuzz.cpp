@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "engine/goal/annotate.hpp"
-#include "engine/goal/binary.hpp"
-#include "engine/goal/block.hpp"
-#include "engine/goal/validate.hpp"
-#include "engine/goal/write.hpp"
+#include "engine/goal/schedules/annotate.hpp"
+#include "engine/goal/schedules/binary.hpp"
+#include "engine/goal/schedules/block.hpp"
+#include "engine/goal/schedules/validate.hpp"
+#include "engine/goal/schedules/write.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include "engine/host/options.hpp"
 #include "mpi-adi/core/settings.hpp"
 #include "mpi-adi/io/hints.hpp"
-#include "shmem/symmetric_size.hpp"
+#include "shmem/memory/symmetric_size.hpp"
 #include "tests/fuzz/replay.hpp"
 
 namespace {

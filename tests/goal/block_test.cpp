@@ -1,5 +1,5 @@
 // Plans and the blocks they are saved in: what is refused when it is built, and that only what was saved is loaded.
-#include "engine/goal/block.hpp"
+#include "engine/goal/schedules/block.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Compiled schedules: their counters, thresholds and match bits, on graphs small enough to read.
-#include "engine/goal/compile.hpp"
+#include "engine/goal/schedules/compile.hpp"
 
-#include "engine/goal/buffered.hpp"
+#include "engine/goal/schedules/buffered.hpp"
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/goal/compile.hpp"
+#include "engine/goal/schedules/compile.hpp"
 
 namespace portunus::goal {
 

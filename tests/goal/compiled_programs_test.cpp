@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "engine/goal/validate.hpp"
+#include "engine/goal/schedules/validate.hpp"
 #include "tests/goal/compiled_model.hpp"
 #include "tests/support/thorough.hpp"
 

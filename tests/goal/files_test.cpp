@@ -7,10 +7,10 @@
 #include <fstream>
 #include <iterator>
 
-#include "engine/goal/annotate.hpp"
-#include "engine/goal/binary.hpp"
-#include "engine/goal/validate.hpp"
-#include "engine/goal/write.hpp"
+#include "engine/goal/schedules/annotate.hpp"
+#include "engine/goal/schedules/binary.hpp"
+#include "engine/goal/schedules/validate.hpp"
+#include "engine/goal/schedules/write.hpp"
 
 namespace portunus::goal {
 namespace {

@@ -1,5 +1,5 @@
 // The GOAL reader: the language, what we accept beyond txt2bin, and every error with its place.
-#include "engine/goal/parse.hpp"
+#include "engine/goal/schedules/parse.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string>
 
-#include "engine/goal/validate.hpp"
+#include "engine/goal/schedules/validate.hpp"
 #include "tests/support/thorough.hpp"
 
 namespace portunus::goal {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "engine/goal/collectives/script.hpp"
-#include "engine/goal/validate.hpp"
+#include "engine/goal/schedules/validate.hpp"
 
 namespace portunus::goal::collectives {
 

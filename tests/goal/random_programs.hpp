@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "engine/atomic_ops.hpp"
-#include "engine/goal/buffered.hpp"
-#include "engine/goal/compile.hpp"
+#include "engine/core/triggered/atomic_ops.hpp"
 #include "engine/goal/program.hpp"
+#include "engine/goal/schedules/buffered.hpp"
+#include "engine/goal/schedules/compile.hpp"
 
 namespace portunus::goal {
 

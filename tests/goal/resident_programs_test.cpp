@@ -15,7 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/goal/domain.hpp"
-#include "engine/goal/validate.hpp"
+#include "engine/goal/schedules/validate.hpp"
 #include "tests/allocation_probe.hpp"
 #include "tests/goal/chaos_job.hpp"
 #include "tests/support/thorough.hpp"

@@ -1,5 +1,5 @@
 // Schedules built by calls: edges, cycles, and how all ranks fit together.
-#include "engine/goal/schedule.hpp"
+#include "engine/goal/schedules/schedule.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/goal/validate.hpp"
+#include "engine/goal/schedules/validate.hpp"
 
 namespace portunus::goal {
 namespace {

@@ -1,5 +1,5 @@
 // allocator_test.cpp: the symmetric heap's allocator, by itself.
-#include "shmem/allocator.hpp"
+#include "shmem/memory/allocator.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // data_segment_test.cpp: which pages of this very executable count as its globals.
-#include "shmem/data_segment.hpp"
+#include "shmem/memory/data_segment.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // symmetric_size_test.cpp: the value of SHMEM_SYMMETRIC_SIZE.
-#include "shmem/symmetric_size.hpp"
+#include "shmem/memory/symmetric_size.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "engine/goal/schedule.hpp"
+#include "engine/goal/schedules/schedule.hpp"
 
 namespace portunus::goal {
 

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "engine/engine.hpp"
-#include "engine/objects.hpp"
+#include "engine/core/engine.hpp"
+#include "engine/core/objects.hpp"
 #include "engine/transport/self/self.hpp"
 
 namespace portunus::test {

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "engine/atomic_ops.hpp"
+#include "engine/core/triggered/atomic_ops.hpp"
 #include "engine/goal/calls.hpp"
-#include "engine/goal/plan.hpp"
+#include "engine/goal/schedules/plan.hpp"
 
 namespace portunus::goal {
 namespace {

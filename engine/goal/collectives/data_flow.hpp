@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/goal/plan.hpp"
+#include "engine/goal/schedules/plan.hpp"
 
 namespace portunus::goal::collectives {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "engine/goal/collectives/data_flow.hpp"
-#include "engine/goal/plan.hpp"
+#include "engine/goal/schedules/plan.hpp"
 
 namespace portunus::goal::collectives {
 

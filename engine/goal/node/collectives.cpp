@@ -8,7 +8,7 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "engine/atomic_ops.hpp"
+#include "engine/core/triggered/atomic_ops.hpp"
 #include "engine/goal/calls.hpp"
 #include "engine/goal/collectives/choice.hpp"
 #include "engine/goal/node/choice.hpp"

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "engine/atomic_ops.hpp"
+#include "engine/core/triggered/atomic_ops.hpp"
 #include "engine/goal/calls.hpp"
 #include "engine/goal/goal_call.h"
 

@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "engine/atomic_ops.hpp"
+#include "engine/core/triggered/atomic_ops.hpp"
 #include "portals/portals4.h"
 #include "portals/portals4_ext.h"
 

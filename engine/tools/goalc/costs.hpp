@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "engine/goal/plan.hpp"
+#include "engine/goal/schedules/plan.hpp"
 
 namespace portunus::goalc {
 

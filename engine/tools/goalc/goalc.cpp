@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "engine/goal/annotate.hpp"
-#include "engine/goal/binary.hpp"
-#include "engine/goal/buffered.hpp"
-#include "engine/goal/validate.hpp"
-#include "engine/goal/write.hpp"
+#include "engine/goal/schedules/annotate.hpp"
+#include "engine/goal/schedules/binary.hpp"
+#include "engine/goal/schedules/buffered.hpp"
+#include "engine/goal/schedules/validate.hpp"
+#include "engine/goal/schedules/write.hpp"
 #include "engine/tools/command_line.hpp"
 #include "engine/tools/goalc/print.hpp"
 #include "engine/tools/input_file.hpp"

@@ -7,7 +7,7 @@
 #include <array>
 #include <compare>
 
-#include "engine/goal/compile.hpp"
+#include "engine/goal/schedules/compile.hpp"
 
 namespace portunus::goalc {
 

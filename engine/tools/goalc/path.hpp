@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/goal/plan.hpp"
+#include "engine/goal/schedules/plan.hpp"
 #include "engine/tools/goalc/costs.hpp"
 
 namespace portunus::goalc {

@@ -9,9 +9,9 @@
 #include <cstdio>
 #include <iterator>
 
-#include "engine/goal/annotate.hpp"
-#include "engine/goal/block.hpp"
-#include "engine/goal/write.hpp"
+#include "engine/goal/schedules/annotate.hpp"
+#include "engine/goal/schedules/block.hpp"
+#include "engine/goal/schedules/write.hpp"
 
 namespace portunus::goalc {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/goal/compiled.hpp"
+#include "engine/goal/schedules/compiled.hpp"
 #include "engine/tools/goalc/path.hpp"
 
 namespace portunus::goalc {

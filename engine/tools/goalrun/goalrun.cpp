@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/goal/buffered.hpp"
-#include "engine/goal/validate.hpp"
+#include "engine/goal/schedules/buffered.hpp"
+#include "engine/goal/schedules/validate.hpp"
 #include "engine/tools/command_line.hpp"
 #include "engine/tools/goalrun/report.hpp"
 #include "engine/tools/input_file.hpp"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "engine/goal/instance.hpp"
-#include "engine/goal/plan.hpp"
+#include "engine/goal/schedules/plan.hpp"
 
 namespace portunus::goalrun {
 

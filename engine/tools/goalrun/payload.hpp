@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/goal/compile.hpp"
-#include "engine/goal/parse.hpp"
+#include "engine/goal/schedules/compile.hpp"
+#include "engine/goal/schedules/parse.hpp"
 
 namespace portunus::goalrun {
 

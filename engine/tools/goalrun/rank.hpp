@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/goal/annotate.hpp"
-#include "engine/goal/parse.hpp"
+#include "engine/goal/schedules/annotate.hpp"
+#include "engine/goal/schedules/parse.hpp"
 #include "portals/portals4_ext.h"
 
 namespace portunus::goalrun {

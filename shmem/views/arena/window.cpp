@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "shmem/shmem.h"
+#include "shmem/include/shmem.h"
 #include "shmem/views/job/layout.hpp"
 #include "shmem/views/refusal.hpp"
 

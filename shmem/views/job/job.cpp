@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "shmem/shmem.h"
+#include "shmem/include/shmem.h"
 #include "shmem/views/arena/allocator.hpp"
 #include "shmem/views/arena/window.hpp"
 #include "shmem/views/diff/index.hpp"

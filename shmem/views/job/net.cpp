@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "shmem/shmem.h"
+#include "shmem/include/shmem.h"
 #include "shmem/views/refusal.hpp"
 
 namespace portunus::views {

@@ -1,0 +1,70 @@
+// core.hpp: what all parts of one engine share: the objects behind handles, the interfaces, who we are, and two signals.
+//
+// Whatever has a state and verbs of its own is a class beside this (README.md has the order); here is only what several of
+// them must read or write. Thread: the baton holder, except where a member's own header says otherwise.
+// Invariants: `posted` and `maybe_busy` are only ever set here; whoever steps the engine clears the first, Engine::busy()
+// the second.
+#pragma once
+
+#include <array>
+#include <atomic>
+
+#include "engine/core/interface.hpp"
+#include "engine/core/objects.hpp"
+#include "engine/shared/stats.hpp"
+
+namespace portunus {
+
+// The end of this process: messages that are under way belong to no call that could tell its caller.
+[[noreturn, gnu::cold]] void out_of_memory();
+
+struct Core {
+  Core(Objects& all, Stats& counts, uint32_t user) : objects(all), stats(counts), uid(user) {
+    for (uint32_t i = 0; i < kInterfaces; ++i) interfaces[i].index = i;
+  }
+
+  Interface& interface_of(const ListEntry& entry) { return interfaces[entry.ni]; }
+  // nullptr: it was freed, or its interface is closed.
+  PortalEntry* portal_of(const ListEntry& entry) { return interface_of(entry).portals[entry.pt_index].get(); }
+  PortalEntry* portal(uint32_t ni, uint32_t index) { return interfaces[ni].portals[index].get(); }
+
+  // The end of an entry's slot, which must be on no list; its handle may have been retired before.
+  void release(ListEntry& entry) {
+    objects.entries.retire_held(entry.handle);
+    give_back(interface_of(entry), entry, objects.entries.index_of(entry));
+  }
+  // The same where the handle surely is live.
+  void release_live(Interface& ni, ListEntry& entry) {
+    const uint32_t index = objects.entries.index_of(entry);
+    objects.entries.retire_live_held(index);
+    give_back(ni, entry, index);
+  }
+  // A claimed entry whose append will not run (again): it goes, unless it was appended before and still serves.
+  void discard(uint32_t handle) {
+    ListEntry& entry = objects.entries.at(handle_index(handle));
+    entry.recurs = false;
+    if (entry.parked) release(entry);
+  }
+
+  Objects& objects;
+  Stats& stats;
+  uint32_t uid;
+  bool posted = false;      // something happened that an application thread may wait for
+  bool maybe_busy = false;  // something was put in a list that Engine::busy() looks at
+  bool scheduled = false;   // the command that runs now was fired by a trigger
+  // [any] Reasons to send less: peers that have asked for it, and, as one more, that too much is held back here.
+  std::atomic<uint32_t> restraints{0};
+  // [any] So much is held back here that calls which would add to it wait.
+  std::atomic<bool> overfull{false};
+  ProcessId self;
+  std::array<Interface, kInterfaces> interfaces;
+
+ private:
+  void give_back(Interface& ni, ListEntry& entry, uint32_t index) {
+    if (ni.counts_lists()) ni.list_sizes[entry.pt_index][entry.list].give_held();
+    ni.entries.give_held();
+    objects.entries.give_back_held(index);
+  }
+};
+
+}  // namespace portunus

@@ -1,0 +1,128 @@
+// progress_memory.hpp: what progress (progress/progress.hpp) is made of in a process: its engine, how its threads sleep, how long they
+// try before, and what belongs to each thread.
+//
+// Thread: as progress.hpp says of who calls what.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <vector>
+
+#include "engine/core/engine.hpp"
+#include "engine/host/bell_socket.hpp"
+#include "engine/host/clock.hpp"
+#include "engine/progress/progress.hpp"
+#include "engine/shared/pollers.hpp"
+
+namespace portunus {
+
+// The words of a process to which no segment of the node gives any.
+struct OwnWords {
+  alignas(64) Doorbell door;
+  alignas(64) Attention attention;
+  alignas(64) Watch watch;
+  alignas(64) HardwareMemory::Atomic32 passive;
+};
+
+// What each thread has of its own. Read by every message: without a call for its address.
+struct OfThread {
+  bool biased = false;     // its word for the baton
+  bool waits = false;      // it is inside wait
+  bool looks = false;      // it looks at pollers
+  uint32_t fruitless = 0;  // its polls since one found something
+};
+#if defined(__GNUC__)
+__attribute__((tls_model("initial-exec")))
+#endif
+inline thread_local constinit OfThread of_thread{};
+
+// How threads of this process sleep and are woken. Owns the bell sockets.
+class Sleeping {
+ public:
+  // `fds`: what the engine thread sleeps on beside its bell; empty: it sleeps on the door alone. `waiters_listen`: there is no such thread,
+  // and waiters sleep on them.
+  void begin(ProcessId self, uint32_t uid, std::vector<int> fds, bool waiters_listen);
+  void end();
+  void set_realtime(bool realtime) { realtime_ = realtime; }
+
+  // `listens`: what the descriptors bring ends the sleep, too.
+  void sleep(Doorbell& door, uint32_t word, Sleeper who, int64_t timeout_ns, bool listens);
+  void sleep_passive(HardwareMemory::Atomic32& word, uint32_t seen, int64_t timeout_ns) {
+    futex_wait(word.address(), seen, Sleeper::waiter, timeout_ns);
+  }
+  void wake(Doorbell& door, Sleeper who, bool by_socket);
+  void wake_passive(HardwareMemory::Atomic32& word) { futex_wake(word.address(), Sleeper::waiter); }
+  // Between two looks of the engine thread.
+  void let_others_run() const;
+
+ private:
+  ProcessId self_;
+  uint32_t uid_ = 0;
+  std::vector<int> fds_;
+  std::optional<BellSocket> waiter_bell_, engine_bell_;
+  bool realtime_ = false;  // the engine thread's own
+};
+
+struct ProgressMemory : ProcessMemory {
+  using Node = HardwareMemory;  // of the words that other processes map: their heavy fences reach the node
+  using Engine = portunus::Engine;
+  using Command = portunus::Command;
+  using Sleeping = portunus::Sleeping;
+  using Pollers = portunus::Pollers;
+
+  struct Limits {
+    static constexpr int kMemorySpins = 200, kMemoryYields = 16;  // looks at watched memory before the engine is looked at
+    static constexpr int kMemoryLooks = 12;                       // more of them before each yield: less than half a microsecond
+    static constexpr int kStepsAtOnce = 63;                       // without work, under the baton
+    static constexpr int kStepsBeforeYield = 16;                  // the same of a waiter that shares its core: half a microsecond
+    // Steps without work of a waiter with a core of its own before it gives way, for the first time, and before it sleeps; and how often
+    // one without gives way before it sleeps.
+    static constexpr int kSpinsUnyielding = 64, kSpins = 40'000, kYields = 400;
+    static constexpr int kIdleSteps = 8;            // of the engine thread before it sleeps
+    static constexpr uint32_t kComingsAtMost = 32;  // of application threads without a step until one steps, whatever it came for
+    static constexpr int kLastSteps = 8;            // of who ends a wait or a call
+    static constexpr uint32_t kPolls = 2'048, kPollsCrowded = 4;  // polls in vain before each gives way; with more ranks than cores
+    // The longest sleep where a network has no descriptor to wait for, and where it has one; both grow while nothing happens.
+    static constexpr int64_t kPollNap = 200'000, kLongestPollNap = 800'000;
+    static constexpr int64_t kHeartbeat = 20'000'000, kLongestHeartbeat = 1'280'000'000;
+    static constexpr uint32_t kNapsAlike = 16;               // before they are doubled
+    static constexpr int64_t kLongestSleep = 1'000'000'000;  // of an engine thread
+    // Its naps while application threads come by themselves, and the longest of them. Each takes the processor from somebody, so they
+    // become longer.
+    static constexpr int64_t kFirstTick = 250'000, kLongestTick = 500'000;
+    static constexpr int kLooksAlone = 4;            // when nobody came, before it sleeps without a time limit
+    static constexpr int64_t kBlindNap = 50'000;     // between two looks at memory whose writers cannot ring
+    static constexpr int64_t kFirstNap = 100'000;    // and where they do but somebody may store without: twice as long each time,
+    static constexpr int64_t kLastNap = 10'000'000;  // up to this
+    static constexpr uint32_t kMostTakenBack = 8;    // threads that share the engine are better off without a bias
+  };
+
+  class Clock {
+   public:
+    uint64_t coarse(const portunus::Engine& engine) UNDER_BATON {
+      if ((++uses_ & 31) == 0 || engine.has_delays()) now_ = now_ns();
+      return now_;
+    }
+    void set() { now_ = now_ns(); }
+
+   private:
+    uint64_t now_ = 0;
+    uint32_t uses_ = 0;
+  };
+
+  static bool& biased() { return of_thread.biased; }
+  static bool& waits() { return of_thread.waits; }
+  static bool& looks() { return of_thread.looks; }
+  static uint32_t& fruitless() { return of_thread.fruitless; }
+  static uintptr_t self() { return reinterpret_cast<uintptr_t>(&of_thread); }
+  static void own(Command& command) {
+    if (is_message(command.verb)) own_volatile(command);
+  }
+  static uint64_t now() { return now_ns(); }
+  static void relax() { portunus::relax(); }
+  static void yield() { sched_yield(); }
+};
+
+using Progress = BasicProgress<ProgressMemory>;
+
+}  // namespace portunus

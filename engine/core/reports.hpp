@@ -1,0 +1,127 @@
+// reports.hpp: what users are told: full events, counts, and records in their memory.
+//
+// Queues and counters are named by handle and looked up when something is reported, so an object that its user has freed
+// meanwhile simply takes no more reports. A count ripens the commands that wait for it.
+//
+// Thread: the baton holder. Callers: whoever moves messages or computes; reports cause nothing but ready commands.
+// Invariants: a report is visible only after the data it stands for (release in EventQueue, Counter and the record).
+// Source: Portals 4.3, ptl_event_t, counting events; PTLX_ME_RECORD and PTLX_ME_COUNT_MISMATCHES.
+#pragma once
+
+#include <atomic>
+
+#include "engine/core/core.hpp"
+#include "engine/core/target/delivery.hpp"
+#include "engine/core/target/kept_header.hpp"
+#include "engine/core/triggered/triggers.hpp"
+
+namespace portunus {
+
+class Reports {
+ public:
+  Reports(Core& core, Triggers& triggers) : core_(core), triggers_(triggers) {}
+
+  void post(uint32_t eq, const ptl_event_t& event) {
+    if (eq == PTL_EQ_NONE) return;
+    if (EventQueue* queue = core_.objects.queues.find(eq)) {
+      queue->post(event);
+      core_.posted = true;
+    } else {
+      ++core_.stats.stale_events;
+    }
+  }
+  void count(uint32_t ct, uint64_t success, uint64_t failure) {
+    if (ct == PTL_CT_NONE) return;
+    if (Counter* counter = core_.objects.counters.find(ct)) [[likely]]
+      add(*counter, success, failure);
+    else ++core_.stats.stale_events;
+  }
+  void add(Counter& counter, uint64_t success, uint64_t failure) {
+    counter.add(success, failure);
+    core_.posted = true;
+    if (failure && counter.errors) [[unlikely]]
+      count_errors(counter.errors, failure);
+    triggers_.ripen(counter);
+  }
+  void set(Counter& counter, ptl_ct_event_t value) {
+    counter.set(value);
+    core_.posted = true;
+    triggers_.ripen(counter);
+  }
+
+  // LINK, AUTO_UNLINK, AUTO_FREE: about an entry rather than a message.
+  void entry_event(const ListEntry& entry, ptl_event_kind_t type);
+  // The communication event of a message at its target, and the counts that go with it.
+  void delivered(const Delivery& delivery, ptl_ni_fail_t fail);
+  // *_OVERFLOW and SEARCH: about a header kept earlier, to whoever consumed or looked for it.
+  void overflow(const KeptHeader& kept, uint32_t eq, void* user_ptr, ptl_event_kind_t type);
+  // What a consumed or deleted header counts: its message, or that this never came whole.
+  void count_overflow(const KeptHeader& kept, const ListEntry& entry);
+  // SEARCH that found nothing.
+  void nothing_found(uint32_t eq, uint32_t pt_index, void* user_ptr);
+  // The source of a message is free again, or (fail) never was sent.
+  void sent(const Local& local, uint64_t length, void* user_ptr, ptl_ni_fail_t fail);
+
+  // The parts of the above that the shortest way of a message puts together itself (Target::put_at_once).
+  // Of messages that are counted, just before: PTLX_ME_COUNT_MISMATCHES.
+  static void note_length(const ListEntry& entry, uint64_t rlength) {
+    if (!(entry.options & PTLX_ME_COUNT_MISMATCHES) || rlength == entry.length) [[likely]]
+      return;
+    // The baton holder is its only writer.
+    const std::atomic_ref<uint64_t> mismatches(*static_cast<uint64_t*>(entry.user_ptr));
+    mismatches.store(mismatches.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  // What the event would tell, where the user wants it (PTLX_ME_RECORD). The state is released, for who looks there, and
+  // then the number of records, for who waits.
+  static void write_record(Interface& ni, const ListEntry& entry, const wire::Header& header, uint64_t source, uint64_t mlength, bool early,
+                           ptl_ni_fail_t fail) {
+    auto& record = *static_cast<ptlx_record_t*>(entry.user_ptr);
+    record.ni_fail_type = fail;
+    record.match_bits = header.match_bits;
+    record.mlength = mlength;
+    record.rlength = header.rlength;
+    if (entry.options & PTLX_ME_RECORD_SENDER) {
+      auto& more = *static_cast<ptlx_sender_record_t*>(entry.user_ptr);
+      more.initiator = initiator_of(ni, source);
+      more.hdr_data = header.hdr_data;
+      more.ptl_list = early ? PTL_OVERFLOW_LIST : PTL_PRIORITY_LIST;
+    }
+    std::atomic_ref<uint32_t>(record.state).store(PTLX_RECORDED, std::memory_order_release);
+    ni.recorded.store(ni.recorded.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+  // `source`: as match lists keep it, a rank or a packed nid and pid. Type, list, user pointer, uid and fail type are the
+  // caller's business. Inline, so that the event never lies in memory before it lies in a queue.
+  [[gnu::always_inline]] static ptl_event_t arrival_event(const Interface& ni, const wire::Header& header, uint64_t source, void* start,
+                                                          uint64_t mlength) {
+    ptl_event_t event{};
+    event.start = start;
+    event.hdr_data = header.hdr_data;
+    event.match_bits = header.match_bits;
+    event.rlength = header.rlength;
+    event.mlength = mlength;
+    event.remote_offset = header.remote_offset;
+    event.initiator = initiator_of(ni, source);
+    event.pt_index = header.pt_index;
+    event.atomic_operation = header.op;
+    event.atomic_type = header.datatype;
+    return event;
+  }
+
+ private:
+  static ptl_process_t initiator_of(const Interface& ni, uint64_t source) {
+    ptl_process_t id;
+    if (ni.logical()) {
+      id.phys = {0, 0};
+      id.rank = static_cast<ptl_rank_t>(source);
+    } else {
+      id.phys = {static_cast<ptl_nid_t>(source >> 32), static_cast<ptl_pid_t>(source)};
+    }
+    return id;
+  }
+  void count_errors(uint32_t errors, uint64_t failure);
+
+  Core& core_;
+  Triggers& triggers_;
+};
+
+}  // namespace portunus
