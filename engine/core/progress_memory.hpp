@@ -26,7 +26,6 @@ struct OwnWords {
 
 // What each thread has of its own. Read by every message: without a call for its address.
 struct OfThread {
-  bool biased = false;     // its word for the baton
   bool waits = false;      // it is inside wait
   bool looks = false;      // it looks at pollers
   uint32_t fruitless = 0;  // its polls since one found something
@@ -63,7 +62,7 @@ class Sleeping {
   bool realtime_ = false;  // the engine thread's own
 };
 
-struct ProgressMemory : ProcessMemory {
+struct ProgressMemory : HardwareMemory {
   using Node = HardwareMemory;  // of the words that other processes map: their heavy fences reach the node
   using Engine = portunus::Engine;
   using Command = portunus::Command;
@@ -94,7 +93,6 @@ struct ProgressMemory : ProcessMemory {
     static constexpr int64_t kBlindNap = 50'000;     // between two looks at memory whose writers cannot ring
     static constexpr int64_t kFirstNap = 100'000;    // and where they do but somebody may store without: twice as long each time,
     static constexpr int64_t kLastNap = 10'000'000;  // up to this
-    static constexpr uint32_t kMostTakenBack = 8;    // threads that share the engine are better off without a bias
   };
 
   class Clock {
@@ -110,11 +108,9 @@ struct ProgressMemory : ProcessMemory {
     uint32_t uses_ = 0;
   };
 
-  static bool& biased() { return of_thread.biased; }
   static bool& waits() { return of_thread.waits; }
   static bool& looks() { return of_thread.looks; }
   static uint32_t& fruitless() { return of_thread.fruitless; }
-  static uintptr_t self() { return reinterpret_cast<uintptr_t>(&of_thread); }
   static void own(Command& command) {
     if (is_message(command.verb)) own_volatile(command);
   }

@@ -13,12 +13,9 @@ long membarrier(int command) { return syscall(SYS_membarrier, command, 0, 0); }
 }  // namespace
 
 bool register_asymmetric_fences() {
-  static const bool registered =
-      membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0 && membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0;
+  static const bool registered = membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0;
   return registered;
 }
-
-void heavy_fence_in_process() { membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED); }
 
 void heavy_fence_on_node() { membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED); }
 

@@ -12,11 +12,9 @@
 
 namespace portunus {
 
-// Registers this process; true when both heavy fences below work. Before that its threads must not leave out their fences.
+// Registers this process; true when the heavy fence below works. Before that its threads must not leave out their fences.
 bool register_asymmetric_fences();
-// All threads of this process that run now have executed a full barrier.
-void heavy_fence_in_process();
-// The same for all registered processes of this machine.
+// All threads of all registered processes of this machine that run now have executed a full barrier.
 void heavy_fence_on_node();
 // The frequent side.
 inline void light_fence() { std::atomic_signal_fence(std::memory_order_seq_cst); }

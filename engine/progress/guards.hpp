@@ -10,36 +10,30 @@
 namespace portunus {
 
 // Macros are allowed for such tables: name, and what it stands for.
-#define PORTUNUS_GUARDS(X)                                                                                        \
-  X(ring_fence, "who has published a message fences before it reads the door")                                    \
-  X(arm_fence, "who arms the door fences before it looks for messages")                                           \
-  X(arm_heavy_fence, "who arms a door that is free of fences makes everybody fence")                              \
-  X(disarm_own_only, "a sleeper leaves the door armed while another sleeps")                                      \
-  X(watch_fence, "who sets bits of the watch makes everybody fence before it looks at memory")                    \
-  X(release_fence, "who releases the baton fences before it looks at queue and sleepers")                         \
-  X(take_back_fence, "who takes the bias back makes everybody fence before it looks whether the owner is inside") \
-  X(take_back_look, "who takes the bias back gives the baton up again if the owner is inside")                    \
-  X(held_fence, "who asks whether the baton is held makes everybody fence first")                                 \
-  X(refuse_twice, "who holds the baton by the bias does not enter it again")                                      \
-  X(push_fence, "who has pushed a command fences before it looks whether the baton is held")                      \
-  X(queue_look, "who has released the baton looks for commands pushed meanwhile")                                 \
-  X(queue_look_biased, "the same with the bias")                                                                  \
-  X(posted_look, "who has released the baton wakes those who sleep for what was posted")                          \
-  X(busy_look, "who has released the baton wakes whoever sleeps while something goes on by steps alone")          \
-  X(passive_look, "who ceases to look wakes those who count on the holder's looking")                             \
-  X(passive_look_biased, "the same with the bias")                                                                \
-  X(passive_bump, "who wakes passive sleepers changes their word first")                                          \
-  X(passive_fence, "a passive sleeper fences between saying so and its second look")                              \
-  X(passive_done, "a passive sleeper looks at its condition again before it sleeps")                              \
-  X(passive_baton, "who could step sleeps passively only while somebody else has the baton")                      \
-  X(active_messages, "who has armed the door looks for messages before it sleeps")                                \
-  X(active_done, "who has armed the door looks at its condition again before it sleeps")                          \
-  X(poller_look, "who waits looks at pollers before it sleeps")                                                   \
-  X(poller_watch, "who sleeps watches the memory of pollers that are pending")                                    \
-  X(found_fence, "who found something by a poller fences before it looks for sleepers")                           \
-  X(found_look, "who found something by a poller wakes those who sleep")                                          \
-  X(park_messages, "the engine thread looks for messages after it has armed the door")                            \
-  X(append_waits, "an append returns when it has run")                                                            \
+#define PORTUNUS_GUARDS(X)                                                                               \
+  X(ring_fence, "who has published a message fences before it reads the door")                           \
+  X(arm_fence, "who arms the door fences before it looks for messages")                                  \
+  X(arm_heavy_fence, "who arms a door that is free of fences makes everybody fence")                     \
+  X(disarm_own_only, "a sleeper leaves the door armed while another sleeps")                             \
+  X(watch_fence, "who sets bits of the watch makes everybody fence before it looks at memory")           \
+  X(release_fence, "who releases the baton fences before it looks at queue and sleepers")                \
+  X(push_fence, "who has pushed a command fences before it looks whether the baton is held")             \
+  X(queue_look, "who has released the baton looks for commands pushed meanwhile")                        \
+  X(posted_look, "who has released the baton wakes those who sleep for what was posted")                 \
+  X(busy_look, "who has released the baton wakes whoever sleeps while something goes on by steps alone") \
+  X(passive_look, "who ceases to look wakes those who count on the holder's looking")                    \
+  X(passive_bump, "who wakes passive sleepers changes their word first")                                 \
+  X(passive_fence, "a passive sleeper fences between saying so and its second look")                     \
+  X(passive_done, "a passive sleeper looks at its condition again before it sleeps")                     \
+  X(passive_baton, "who could step sleeps passively only while somebody else has the baton")             \
+  X(active_messages, "who has armed the door looks for messages before it sleeps")                       \
+  X(active_done, "who has armed the door looks at its condition again before it sleeps")                 \
+  X(poller_look, "who waits looks at pollers before it sleeps")                                          \
+  X(poller_watch, "who sleeps watches the memory of pollers that are pending")                           \
+  X(found_fence, "who found something by a poller fences before it looks for sleepers")                  \
+  X(found_look, "who found something by a poller wakes those who sleep")                                 \
+  X(park_messages, "the engine thread looks for messages after it has armed the door")                   \
+  X(append_waits, "an append returns when it has run")                                                   \
   X(push_under_way, "who has the baton runs nothing at once while commands are left behind a push that is under way")
 
 enum class Guard : uint8_t {

@@ -48,16 +48,6 @@ struct HardwareMemory {
     std::atomic<uint32_t> value_{0};
   };
   using Hint = Atomic32;  // nobody is lost where it is read wrongly: not explored
-  // What only the holder of the baton reads and writes.
-  template <class T>
-  class Held {
-   public:
-    T get() const { return value_; }
-    void set(T value) { value_ = value; }
-
-   private:
-    T value_{};
-  };
 
   static uint32_t stamp() { return coarse_stamp(); }
 
@@ -69,11 +59,6 @@ struct HardwareMemory {
   static void fence(Guard) { std::atomic_thread_fence(std::memory_order_seq_cst); }
   static void light_fence() { portunus::light_fence(); }
   static void heavy_fence(Guard) { heavy_fence_on_node(); }
-};
-
-// The same where a heavy fence need reach this process only.
-struct ProcessMemory : HardwareMemory {
-  static void heavy_fence(Guard) { heavy_fence_in_process(); }
 };
 
 }  // namespace portunus

@@ -26,16 +26,13 @@
 //   stop          end                                   engine thread                 S          set, change the door, wake
 //   aborts        abort_waits                           waiters                       S          bump, wake_sleepers
 //   baton word    holder                                everybody                     S, R       commands: push, fence, look | release, fence, look
-//   granted       holder                                who has just taken the word   R, A       -
-//   blocked       who wants the bias back               owner of the bias             heavy      inside: write, read blocked | write, heavy, read
-//   inside        owner of the bias                     who has blocked it            relaxed, R the same
 //   naps, uses, wanted, comings                                                       relaxed    hints: nothing is lost by a late read
-//   grant, bias_owner, taken_back, clock, posted        the holder of the baton alone -          -
+//   clock, posted                                       the holder of the baton alone -          -
 //
 // clang-format on
 // Thread: every function from any thread, except begin and end (one at a time, when nobody else is inside) and the two run_ functions
 // (the engine thread).
-// Cost: a step that takes the baton by the bias costs no locked instruction and no fence.
+// Cost: a call that steps pays for one locked instruction and one fence.
 // Source: architecture of communication processors (PEACE, ESPGOAL); Dekker's handshake; tests/engine/progress_interleaving_test.cpp
 // walks this very code.
 #pragma once
@@ -77,7 +74,7 @@ struct ProcessWords {
 };
 
 // Memory: orders and fences as in memory.hpp, and with them what the process is made of: Engine, Sleeping (how to sleep and ring),
-// Command, Limits, Clock and what belongs to the calling thread (biased, waits, fruitless, self). In the library it is ProgressMemory
+// Command, Limits, Clock and what belongs to the calling thread (waits, looks, fruitless). In the library it is ProgressMemory
 // (progress_memory.hpp).
 template <class Memory>
 class BasicProgress {
@@ -137,10 +134,7 @@ class BasicProgress {
     engine_->settle();
     step_now_and_then();
     attention_->outside();
-    if (!Memory::biased() || engine_->posted || engine_->may_be_busy() || grant_.get()) return leave_call();
-    baton_.release(true);  // what is read below is not older, see Baton::held
-    if (counted_on(Guard::passive_look_biased) || filled(Guard::queue_look_biased)) [[unlikely]]
-      serve_others();
+    leave_call();
   }
   // Runs it between try_enter and leave. One that throws, for want of memory, has changed nothing.
   template <class Action>
@@ -238,13 +232,7 @@ class BasicProgress {
   void run_parked();
 
  protected:  // for the tests that walk it
-  // For application threads; the engine thread, which takes the bias only from one that went quiet, uses the baton itself.
-  bool take() TAKES_BATON_IF_TRUE {
-    const bool from_another = !Memory::biased() && baton_.granted();
-    if (!baton_.try_take(Memory::biased())) return false;
-    if (from_another && bias_owner_.get() != Memory::self()) taken_back_.set(taken_back_.get() + 1);
-    return true;
-  }
+  bool take() TAKES_BATON_IF_TRUE { return baton_.try_take(); }
   void take_baton() TAKES_BATON;
   // Who goes on looking after a release: a thread that waits or polls, the engine thread; nobody.
   enum class Looks : uint8_t { nobody, waiter, engine };
@@ -255,7 +243,6 @@ class BasicProgress {
     }
     leave_baton();
   }
-  void leave_wait() LEAVES_BATON;
   template <class Done>
   bool wait_inside(Done& done, int64_t timeout_ns, uint32_t watched);
   template <class Done>
@@ -285,13 +272,6 @@ class BasicProgress {
   void submit_queued(Command& command);
   // Passive sleepers count on the looking of who has the baton; where the engine thread spins, on that one.
   bool counted_on(Guard guard) const { return Memory::keeps(guard) && !plan_.engine_spins && passive_.load_relaxed() > 0; }
-  void serve_others() {
-    if (counted_on(Guard::passive_look_biased)) wake_sleepers();
-    if (!filled(Guard::queue_look_biased) || !take()) return;
-    drain();
-    engine_->settle();
-    leave_baton();
-  }
   void wake_sleepers() {
     if (Memory::keeps(Guard::passive_bump)) passive_word_->add(1);
     if (passive_.load() > 0) sleeping_->wake_passive(*passive_word_);
@@ -373,10 +353,7 @@ class BasicProgress {
   ProgressPlan plan_;
   BasicBaton<Memory> baton_;
   typename Memory::Pollers pollers_;
-  typename Memory::Clock clock_;                          // under the baton
-  typename Memory::template Held<uint32_t> grant_;        // its next release gives this thread the bias
-  typename Memory::template Held<uintptr_t> bias_owner_;  // the thread that has the bias or had it
-  typename Memory::template Held<uint32_t> taken_back_;   // how often application threads took the bias from one another
+  typename Memory::Clock clock_;  // under the baton
 
   alignas(64) Word stop_;
   Word asleep_;     // of all sleepers, those that a posted event must wake

@@ -15,7 +15,7 @@ void BasicProgress<Memory>::run_spinning() {
     const uint32_t uses = baton_.uses();
     for (int i = 0; i < (offload ? 1 : kGrace); ++i) Memory::relax();
     if (!offload && (attention_->read() == attention_->kInside || baton_.uses() != uses)) continue;
-    if (!baton_.try_take(Memory::biased())) continue;
+    if (!take()) continue;
     int work;
     do {
       work = step(Memory::now());
@@ -47,7 +47,7 @@ void BasicProgress<Memory>::run_parked() {
     }
     rung = false;
     nap_ns = Limits::kFirstTick;
-    if (!baton_.try_take(Memory::biased())) {
+    if (!take()) {
       // Its holder is inside a call, perhaps on this very processor.
       if (plan_.mode == ProgressMode::offload) Memory::yield();
       else nap(word, Limits::kFirstTick);

@@ -68,12 +68,11 @@ template <class Done>
         Memory::mark(8);
         work = step(clock_.coarse(*engine_));
         Memory::mark(9, work != 0);
-        // With the bias, nobody but this thread's own step can have brought it about since it last looked.
-        satisfied = (work || !Memory::biased() || watched != 0) && done();
-      } while (!satisfied && (work || more-- > 0) && !engine_->posted && !baton_.wanted() && !baton_.blocked());
+        satisfied = done();
+      } while (!satisfied && (work || more-- > 0) && !engine_->posted && !baton_.wanted());
       if (satisfied) {
         Memory::mark(10);
-        leave_wait();
+        leave_call();
         return true;
       }
       if (plan_.spin_waits) idle += most - more;
@@ -116,7 +115,7 @@ template <class Done>
     }
   }
   Memory::mark(4, satisfied);
-  if (steps && take()) leave_wait();
+  if (steps && take()) leave_call();
   else if (counted_on(Guard::passive_look)) wake_sleepers();
   return satisfied;
 }
@@ -240,12 +239,7 @@ void BasicProgress<Memory>::leave_baton(Looks next) {
     const bool posted = engine_->posted;
     if (posted) engine_->posted = false;
     const bool busy = next == Looks::nobody && engine_->busy();
-    if (grant_.get()) {
-      grant_.set(0);
-      baton_.release_biased(Memory::biased());
-    } else {
-      baton_.release(Memory::biased());  // what is read below is not older, see Baton::held
-    }
+    baton_.release();  // what is read below is not older, see Baton::held
     // A waiter that goes on looking wakes those who sleep for its looking when it ends. At each release, a sleeper that does not get the
     // processor would be woken again and again, by a system call each.
     if ((posted && Memory::keeps(Guard::posted_look) && asleep_.load_relaxed() > 0) ||
@@ -260,16 +254,6 @@ void BasicProgress<Memory>::leave_baton(Looks next) {
     drain();
     engine_->settle();
   }
-}
-
-// Under the baton, which is released: the calling thread goes back to computing. It is given the bias if only it uses the engine.
-template <class Memory>
-void BasicProgress<Memory>::leave_wait() {
-  if (plan_.registered && !plan_.engine_spins && !Memory::biased()) {
-    if (!bias_owner_.get()) bias_owner_.set(Memory::self());
-    grant_.set(bias_owner_.get() == Memory::self() && taken_back_.get() < Memory::Limits::kMostTakenBack);
-  }
-  leave_call();
 }
 
 // Without a descriptor somebody must look; with one, what a provider has accepted may still need a poll to leave. Both ever less often.

@@ -26,7 +26,7 @@ struct ProgressScenarios {
   // A thread whose wait ends: it has the baton, and goes back to computing.
   static void add_leaver(Scenario& s) {
     s.program.initial[kBatonWord] = 1;
-    s.program.thread("leaver", [&s](uint32_t) { return s.progress.leave_wait(), kFinished; });
+    s.program.thread("leaver", [&s](uint32_t) { return s.progress.leave_call(), kFinished; });
   }
   static void add_sender(Scenario& s, std::initializer_list<size_t> messages, bool registered) {
     s.program.thread("sender", [&s, messages = std::vector<size_t>(messages), registered](uint32_t) {
@@ -41,26 +41,23 @@ struct ProgressScenarios {
   // A thread waits for a message, without an engine thread, where no process can make another fence.
   Found alone() const {
     Scenario s(ProgressMode::caller);
-    s.without_bias();
     s.program.initial[s.door.word().where()] = 0;
     s.use_message(0);
     add_waiter(s, "waiter", 0);
     add_sender(s, {0}, false);
     return walk(s, [](const End& end) { return end.finished(0); });
   }
-  // The door is hot at first, since waits came thick and fast; the waiter has the bias.
-  Found alone_with_bias() const {
+  // The same where the heavy fence of who arms the door saves the sender's own.
+  Found alone_registered() const {
     Scenario s(ProgressMode::caller);
-    s.with_bias();
     s.use_message(0);
-    add_waiter(s, "waiter", 0).biased = true;
+    add_waiter(s, "waiter", 0);
     add_sender(s, {0}, true);
     return walk(s, [](const End& end) { return end.finished(0); });
   }
   // A thread begins to wait, and sleeps, while the engine thread parks.
   Found enter() const {
     Scenario s;
-    s.without_bias();
     s.use_message(0);
     add_waiter(s, "waiter", 0);
     add_engine(s);
@@ -70,7 +67,6 @@ struct ProgressScenarios {
   // The only waiting thread leaves, and goes back to computing, while the engine thread looks for a place to sleep and a message comes.
   Found leave() const {
     Scenario s;
-    s.without_bias();
     s.use_message(0);
     add_leaver(s);
     add_engine(s);
@@ -80,7 +76,6 @@ struct ProgressScenarios {
   // The same where the message comes by a descriptor.
   Found leave_to_descriptors() const {
     Scenario s(ProgressMode::park, true);
-    s.without_bias();
     s.use_message(0);
     add_leaver(s);
     add_engine(s);
@@ -90,7 +85,6 @@ struct ProgressScenarios {
   // The same where it comes by the node, beside a network: no descriptor tells of it.
   Found leave_beside_descriptors() const {
     Scenario s(ProgressMode::park, true);
-    s.without_bias();
     s.use_message(1);
     add_leaver(s);
     add_engine(s);
@@ -100,7 +94,6 @@ struct ProgressScenarios {
   // A thread waits, and sleeps, for a message that comes by a descriptor, to which the engine thread listens.
   Found wait_beside_descriptors() const {
     Scenario s(ProgressMode::park, true);
-    s.without_bias();
     s.use_message(0);
     add_waiter(s, "waiter", 0);
     add_engine(s);
@@ -110,7 +103,6 @@ struct ProgressScenarios {
   // The engine thread naps while a thread waits, and sees to the message that comes when that one has gone back to computing.
   Found attend() const {
     Scenario s;
-    s.without_bias();
     s.use_message(0);
     s.use_message(1);
     s.use_attention();
@@ -121,25 +113,20 @@ struct ProgressScenarios {
     return walk(s, [&s](const End& end) { return end.finished(0) && end.value(s.engine.taken[1]) == 1; });
   }
   // The engine thread wants to step while a call has the baton, and nobody waits: it gets it afterwards.
-  Found park_while_held(bool biased) const {
+  Found park_while_entered() const {
     Scenario s;
-    biased ? s.with_bias() : s.without_bias();
     s.use_message(0);
-    s.program
-        .thread("holder",
-                [&s](uint32_t) {
-                  if (s.progress.try_enter()) s.progress.leave();
-                  return kFinished;
-                })
-        .biased = biased;
+    s.program.thread("holder", [&s](uint32_t) {
+      if (s.progress.try_enter()) s.progress.leave();
+      return kFinished;
+    });
     add_engine(s);
-    add_sender(s, {0}, biased);
+    add_sender(s, {0}, false);
     return walk(s, [&s](const End& end) { return end.value(s.engine.taken[0]) == 1; });
   }
   // One ends its wait by another way than a message while another thread has the baton for a call of its own, and a third begins to wait.
   Found leave_while_held() const {
     Scenario s(ProgressMode::caller);
-    s.without_bias();
     s.use_message(0);
     add_leaver(s);
     s.program.thread("holder", [&s](uint32_t) {
@@ -154,7 +141,6 @@ struct ProgressScenarios {
   // it, while the other sleeps.
   Found relieve() const {
     Scenario s(ProgressMode::caller);
-    s.without_bias();
     s.use_message(0);
     s.use({&s.data});
     add_waiter(s, "waiter", 0);
@@ -169,7 +155,6 @@ struct ProgressScenarios {
   // Nobody steps but the engine thread: a waiter sleeps until that has taken its message.
   Found offload() const {
     Scenario s(ProgressMode::offload);
-    s.without_bias();
     s.use_message(0);
     add_waiter(s, "waiter", 0);
     add_engine(s);
@@ -179,7 +164,6 @@ struct ProgressScenarios {
   // The engine thread looks for a place to sleep while a call steps.
   Found park_while_held() const {
     Scenario s;
-    s.without_bias();
     s.use_message(0);
     s.use({&s.engine.inside, &s.engine.clash});
     add_engine(s);
@@ -187,30 +171,9 @@ struct ProgressScenarios {
     add_sender(s, {0}, false);
     return walk(s, [&s](const End& end) { return end.value(s.engine.clash) == 0 && end.value(s.engine.taken[0]) == 1; });
   }
-  // The owner of the bias computes, and the engine thread has to see to what comes.
-  Found owner_away() const {
-    Scenario s;
-    s.with_bias();
-    s.use_message(0);
-    s.program.thread("owner", [&s](uint32_t) { return s.progress.poll(), kFinished; }).biased = true;
-    add_engine(s);
-    add_sender(s, {0}, true);
-    return walk(s, [&s](const End& end) { return end.value(s.engine.taken[0]) == 1; });
-  }
-  // A biased waiter, the engine thread that takes the bias back, and a ringer.
-  Found bias() const {
-    Scenario s;
-    s.with_bias();
-    s.use_message(0);
-    add_waiter(s, "waiter", 0).biased = true;
-    add_engine(s);
-    add_sender(s, {0}, true);
-    return walk(s, [](const End& end) { return end.finished(0); });
-  }
   // A thread waits while another holds the baton for a call of its own, which takes the message or does not.
   Found holder(bool steps) const {
     Scenario s(ProgressMode::caller);
-    s.without_bias();
     s.use_message(0);
     add_waiter(s, "waiter", 0);
     s.program.thread("holder", [&s, steps](uint32_t) {
@@ -221,27 +184,9 @@ struct ProgressScenarios {
     add_sender(s, {0}, false);
     return walk(s, [](const End& end) { return end.finished(0); });
   }
-  // The same where the other has the bias: it steps by a poll, or enters for a call.
-  Found biased_holder(bool steps) const {
-    Scenario s(ProgressMode::caller);
-    s.with_bias();
-    s.use_message(0);
-    s.program
-        .thread("holder",
-                [&s, steps](uint32_t) {
-                  if (steps) s.progress.poll();
-                  else if (s.progress.try_enter()) s.progress.leave();
-                  return kFinished;
-                })
-        .biased = true;
-    add_waiter(s, "waiter", 0);
-    add_sender(s, {0}, true);
-    return walk(s, [](const End& end) { return end.finished(1); });
-  }
   // Two threads wait, each for its own message.
   Found two_waiters() const {
     Scenario s(ProgressMode::caller);
-    s.without_bias();
     s.use_message(0);
     s.use_message(1);
     add_waiter(s, "first waiter", 0);
@@ -250,29 +195,24 @@ struct ProgressScenarios {
     return walk(s, [](const End& end) { return end.finished(0) && end.finished(1); });
   }
   // Two threads wait, the engine thread parks, and a ringer of another process: everything there is.
-  Found all(bool biased) const {
+  Found all() const {
     Scenario s;
-    biased ? s.with_bias() : s.without_bias();
     s.use_message(0);
     s.use_message(1);
-    add_waiter(s, "first waiter", 0).biased = biased;
+    add_waiter(s, "first waiter", 0);
     add_waiter(s, "second waiter", 1);
     add_engine(s);
-    add_sender(s, {0, 1}, biased);
+    add_sender(s, {0, 1}, false);
     return walk(s, [](const End& end) { return end.finished(0) && end.finished(1); });
   }
-  // A call pushes its command because somebody holds the baton; who holds it may have the bias.
-  Found push(bool biased) const {
+  // A call pushes its command because somebody holds the baton.
+  Found push() const {
     Scenario s(ProgressMode::caller);
-    biased ? s.with_bias() : s.without_bias();
     s.use({&s.engine.queue.filled, &s.engine.entry});
-    s.program
-        .thread("holder",
-                [&s](uint32_t) {
-                  if (s.progress.try_enter()) s.progress.leave();
-                  return kFinished;
-                })
-        .biased = biased;
+    s.program.thread("holder", [&s](uint32_t) {
+      if (s.progress.try_enter()) s.progress.leave();
+      return kFinished;
+    });
     s.program.thread("pusher", [&s](uint32_t) {
       SimulatedCommand command;
       return s.progress.submit(command), kFinished;
@@ -282,7 +222,6 @@ struct ProgressScenarios {
   // A thread waits for what a call of another thread brings about: nothing comes from outside, so nobody rings.
   Found told() const {
     Scenario s(ProgressMode::caller);
-    s.without_bias();
     s.use({&s.engine.queue.filled, &s.engine.entry});
     s.program.thread("waiter", [&s](uint32_t) { return s.progress.wait([&s] { return s.engine.entry.load() != 0; }, -1, 0), kFinished; });
     s.program.thread("teller", [&s](uint32_t) {
@@ -294,7 +233,6 @@ struct ProgressScenarios {
   // The same, but the call only begins it: steps bring it about, of the thread that waits.
   Found begun() const {
     Scenario s(ProgressMode::caller);
-    s.without_bias();
     s.use({&s.engine.queue.filled, &s.engine.begun, &s.engine.entry});
     s.engine.begins_only = true;
     s.program.thread("waiter", [&s](uint32_t) { return s.progress.wait([&s] { return s.engine.entry.load() != 0; }, -1, 0), kFinished; });
@@ -307,7 +245,6 @@ struct ProgressScenarios {
   // An append returned, somebody is told by other memory, and sends: the entry is there when the message is looked at.
   Found append() const {
     Scenario s(ProgressMode::caller);
-    s.without_bias();
     s.use_message(0);
     s.use({&s.engine.queue.filled, &s.engine.entry, &s.engine.dropped});
     s.engine.needs_entry = true;
@@ -323,7 +260,6 @@ struct ProgressScenarios {
   // The first of a thread's two commands lies behind one that another thread is still pushing: the second does not overtake it.
   Found order() const {
     Scenario s(ProgressMode::caller);
-    s.without_bias();
     s.use({&s.engine.queue.filled, &s.engine.queue.second, &s.engine.queue.under_way, &s.engine.entry, &s.engine.overtaken});
     s.engine.queue.two = true;
     s.program.initial[s.engine.queue.filled.where()] = s.program.initial[s.engine.queue.under_way.where()] = 1;
@@ -337,46 +273,33 @@ struct ProgressScenarios {
     });
     return walk(s, [&s](const End& end) { return end.value(s.engine.entry) == 2 && end.value(s.engine.overtaken) == 0; });
   }
-  // Two threads want the baton of which a third has the bias: no two step at once.
+  // Two threads poll, one of them twice: no two step at once.
   Found exclusion() const {
     Scenario s(ProgressMode::caller);
-    s.with_bias();
     s.use({&s.engine.inside, &s.engine.clash});
-    s.program
-        .thread("owner",
-                [&s](uint32_t part) -> uint32_t {
-                  if (part > 0) replay.biased = part == 2;
-                  s.progress.poll();
-                  return part > 0 ? kFinished : 1u + replay.biased;
-                })
-        .biased = true;
+    s.program.thread("first", [&s](uint32_t part) -> uint32_t { return s.progress.poll(), part < 1 ? part + 1 : kFinished; });
     s.program.thread("other", [&s](uint32_t) { return s.progress.poll(), kFinished; });
     return walk(s, [&s](const End& end) { return end.value(s.engine.clash) == 0; });
   }
   // The condition of a wait steps the engine if nobody else does, and is looked at under the baton.
   Found twice() const {
     Scenario s(ProgressMode::caller);
-    s.with_bias();
     s.use_message(0);
     s.use({&s.engine.inside, &s.engine.clash});
-    s.program
-        .thread("owner",
-                [&s](uint32_t) {
-                  if (s.progress.take()) {
-                    s.progress.poll();  // as done() would
-                    s.engine.step(0);
-                    s.progress.leave_baton();
-                  }
-                  return kFinished;
-                })
-        .biased = true;
+    s.program.thread("owner", [&s](uint32_t) {
+      if (s.progress.take()) {
+        s.progress.poll();  // as done() would
+        s.engine.step(0);
+        s.progress.leave_baton();
+      }
+      return kFinished;
+    });
     s.program.thread("other", [&s](uint32_t) { return s.progress.poll(), kFinished; });
     return walk(s, [&s](const End& end) { return end.value(s.engine.clash) == 0; });
   }
   // A thread sleeps until another process stores to memory, and says so by the watch; passively while somebody holds the baton.
   Found watch(bool held) const {
     Scenario s(ProgressMode::caller);
-    s.without_bias();
     s.use({&s.data, &s.watch.word()});
     s.program.thread("waiter", [&s](uint32_t) { return s.progress.wait([&s] { return s.data.load() != 0; }, -1, 1), kFinished; });
     s.program.thread("writer", [&s](uint32_t) {
@@ -394,7 +317,6 @@ struct ProgressScenarios {
   // A thread sleeps for what pollers do when another process has stored to memory; another thread of its process looks at them, too.
   Found polled(bool by_another, bool held) const {
     Scenario s(ProgressMode::caller);
-    s.without_bias();
     s.progress.pollers_.used = true;
     s.use({&s.data, &s.watch.word(), &s.progress.pollers_.found});
     s.program.thread("waiter",
@@ -415,7 +337,6 @@ struct ProgressScenarios {
   // The same where the work is there from the beginning, no memory is watched, and no process can make another fence.
   Found polled_unwatched() const {
     Scenario s(ProgressMode::caller);
-    s.without_bias();
     s.progress.pollers_.used = true;
     s.progress.pollers_.bits = 0;
     s.program.initial[s.door.word().where()] = 0;

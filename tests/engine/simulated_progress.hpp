@@ -207,7 +207,7 @@ struct ProgressOfThreads : Memory {
     static constexpr int kMemorySpins = 0, kMemoryYields = 0, kMemoryLooks = 0, kSpinsUnyielding = 0, kStepsAtOnce = 0,
                          kStepsBeforeYield = 0, kSpins = 0, kYields = 0, kIdleSteps = 1, kLastSteps = 1, kLooksAlone = 1;
     static constexpr uint32_t kComingsAtMost = 1 << 20;
-    static constexpr uint32_t kPolls = 1, kPollsCrowded = 1, kNapsAlike = 1, kMostTakenBack = 2;
+    static constexpr uint32_t kPolls = 1, kPollsCrowded = 1, kNapsAlike = 1;
     static constexpr int64_t kPollNap = 2, kLongestPollNap = 2, kHeartbeat = 2, kLongestHeartbeat = 2, kBlindNap = -1, kFirstNap = -1,
                              kLastNap = -1, kLongestSleep = 2, kFirstTick = SimulatedSleeping::kNap, kLongestTick = SimulatedSleeping::kNap;
   };
@@ -215,7 +215,6 @@ struct ProgressOfThreads : Memory {
     uint64_t coarse(const SimulatedEngine&) { return 0; }
     void set() {}
   };
-  static bool& biased() { return replay.biased; }
   static bool& waits() {
     static bool unused;
     return unused = false;
@@ -228,7 +227,6 @@ struct ProgressOfThreads : Memory {
     static uint32_t unused;
     return unused = 0;
   }
-  static uintptr_t self() { return replay.thread + 1; }
   static void own(SimulatedCommand&) {}
   static uint64_t now() { return 0; }
   static void relax() {}
@@ -240,9 +238,8 @@ struct Scenario {
   Program program;
   struct Open : BasicProgress<ProgressOfThreads> {
     using Base = BasicProgress<ProgressOfThreads>;
-    using Base::asleep_, Base::baton_, Base::bias_owner_, Base::grant_, Base::passive_, Base::listening_, Base::stop_, Base::taken_back_,
-        Base::aborts_, Base::pollers_, Base::take, Base::sleep, Base::leave_wait, Base::leave_baton, Base::wake_sleepers, Base::step,
-        Base::submit_queued;
+    using Base::asleep_, Base::baton_, Base::passive_, Base::listening_, Base::stop_, Base::aborts_, Base::pollers_, Base::take,
+        Base::sleep, Base::leave_call, Base::leave_baton, Base::wake_sleepers, Base::step, Base::submit_queued;
   } progress;
   BasicDoorbell<Memory> door;
   BasicAttention<Memory> attention;
@@ -271,14 +268,12 @@ struct Scenario {
     program.initial[attention_at] = 1;
     for (size_t i = 0; i < SimulatedEngine::kMessages; ++i) fix({&engine.message[i], &engine.taken[i]});
     fix({&watch.word()});
-    program.constant[progress.taken_back_.where()] = true;
     program.names[door.word().where()] = "door";
     program.names[watch.word().where()] = "watch";
     program.names[attention_at] = "attention";
     program.names[progress.asleep_.where()] = "asleep";
     program.names[progress.passive_.where()] = "passive";
-    const uint8_t baton = kBatonWord;
-    for (auto [at, name] : {std::pair{0, "baton"}, {1, "granted"}, {2, "blocked"}, {3, "inside"}}) program.names[baton + at] = name;
+    program.names[kBatonWord] = "baton";
     program.shows[door.word().where()] = [](uint32_t word) {
       return std::to_string(word / BasicDoorbell<Memory>::kStep) + (word & BasicDoorbell<Memory>::kWaiters ? "/waiters" : "") +
              (word & BasicDoorbell<Memory>::kEngine ? "/engine" : "");
@@ -296,16 +291,6 @@ struct Scenario {
   }
   void use_message(size_t i) { use({&engine.message[i], &engine.taken[i]}); }
   void use_attention() { program.constant[attention_at] = false; }
-  void without_bias() {
-    const uint8_t baton = kBatonWord;
-    for (uint8_t i = 1; i <= 3; ++i) program.constant[baton + i] = true;
-    program.constant[progress.grant_.where()] = program.constant[progress.bias_owner_.where()] = true;
-  }
-  // The first thread has the bias.
-  void with_bias() {
-    program.initial[kBatonWord + 1u] = 1;
-    program.initial[progress.bias_owner_.where()] = 1;
-  }
   void send(size_t i, bool registered) {
     engine.message[i].store_release(1);
     door.ring(
@@ -320,7 +305,7 @@ struct Scenario {
   // As BasicProgress::begin, whose stores would be operations.
   void begin_at(const ProgressPlan& plan) {
     static const std::vector<uint32_t> zeros(64, 0);
-    replay = {&zeros, true, true, false, 0, 0, 0, false, {}};
+    replay = {&zeros, true, true, 0, 0, 0, false, {}};
     progress.begin(engine, sleeping, {&door, &attention, &watch, &passive_word}, plan);
   }
 };

@@ -91,7 +91,7 @@ class Explorer {
     static const std::vector<uint32_t> none;
     const auto& simulated = program_.threads[i];
     const auto begin = [&](const std::vector<uint32_t>& results) {
-      replay = {&results, simulated.fences, simulated.heavy, simulated.biased, i, 0, 0, false, {}};
+      replay = {&results, simulated.fences, simulated.heavy, i, 0, 0, false, {}};
     };
     std::vector<uint32_t> results = prefixes_[thread.since];
     results.insert(results.end(), thread.results.begin(), thread.results.end());

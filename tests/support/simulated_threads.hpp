@@ -23,14 +23,12 @@ struct Pending {
 struct Mark {
   int site = 0;
   uint32_t carried = 0;
-  bool biased = false;
   friend auto operator<=>(const Mark&, const Mark&) = default;
 };
 struct Replay {
   const std::vector<uint32_t>* results = nullptr;
   bool fences = true;
   bool heavy = true;
-  bool biased = false;
   size_t thread = 0;
   size_t next = 0;
   size_t repeats_from = 0;  // the result that the loop began with
@@ -62,7 +60,6 @@ class Program {
     bool fences;                 // false: its fences are taken out
     bool heavy = true;           // false: its heavy fences are its own only
     uint32_t early_returns = 0;  // how often its sleep may end for no reason (a signal, a time limit)
-    bool biased = false;         // it begins with the bias
   };
 
   Program() { current() = this; }
@@ -81,7 +78,7 @@ class Program {
     return static_cast<uint8_t>(initial.size() - 1);
   }
   Thread& thread(std::string name, Body body, bool fences = true) {
-    threads.push_back({std::move(name), std::move(body), fences, true, 0, false});
+    threads.push_back({std::move(name), std::move(body), fences, true, 0});
     return threads.back();
   }
 
@@ -170,7 +167,7 @@ struct Memory {
     else if (replay.next == replay.results->size()) replay.repeats = true;
   }
   static void mark(int site, uint32_t carried = 0) {
-    if (replay.next == replay.results->size()) replay.mark = {site, carried, replay.biased};
+    if (replay.next == replay.results->size()) replay.mark = {site, carried};
   }
 };
 using Cell = Memory::Atomic32;
