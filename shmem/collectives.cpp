@@ -103,16 +103,21 @@ void collectives_close() { GOAL_Finalize(); }
 
 Collectives::~Collectives() { GOAL_Team_close(&goal_); }
 
+const GOAL_Group& Collectives::group() {
+  if (ranks_.empty()) {
+    for (int i = 0; i < team_.size(); ++i) {
+      ranks_.push_back(team_.members[i]);
+      nodes_.push_back(nodes_of_world[ranks_.back()]);
+    }
+    group_ = {team_.my_pe, team_.size(), ranks_.data(), nodes_.data(), 0, GOAL_AUTO};
+  }
+  return group_;
+}
+
 GOAL_Team Collectives::goal() {
   if (goal_) [[likely]]
     return goal_;
-  std::vector<int> ranks, nodes;
-  for (int i = 0; i < team_.size(); ++i) {
-    ranks.push_back(team_.members[i]);
-    nodes.push_back(nodes_of_world[ranks.back()]);
-  }
-  const GOAL_Group group{team_.my_pe, team_.size(), ranks.data(), nodes.data(), 0, GOAL_AUTO};
-  check(GOAL_Team_open(&group, client::kFirstTeamContext + team_.id, GOAL_TEAM_CHECKED, nullptr, nullptr, nullptr, &goal_),
+  check(GOAL_Team_open(&group(), client::kFirstTeamContext + team_.id, GOAL_TEAM_CHECKED, nullptr, nullptr, nullptr, &goal_),
         "GOAL_Team_open", team_);
   return goal_;
 }

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "engine/client/numbers.hpp"
 #include "engine/goal/goal_call.h"
@@ -39,9 +40,12 @@ class Collectives {
   // PE 0 gets zeros.
   void exscan(void* dest, const void* source, size_t count, GOAL_Type type);
 
+  // The team's PEs, valid as long as the team. Not by two threads at once.
+  const GOAL_Group& group();
+
  private:
   static constexpr size_t kLeastStored = 2048;  // of each: less is better taken with the meeting
-  static_assert(client::kFirstTeamContext + kMostTeams <= client::kGoalContexts);
+  static_assert(client::kFirstTeamContext + kMostTeams <= client::kFirstTeamsProgramContext);
 
   GOAL_Team goal();
   void run(const GOAL_Call& call);
@@ -52,6 +56,8 @@ class Collectives {
   void store_to_all(void* dest, size_t at, const void* source, size_t bytes, size_t step);
 
   const Team& team_;
+  std::vector<int> ranks_, nodes_;  // of `group_`
+  GOAL_Group group_{};
   GOAL_Team goal_ = nullptr;
   bool asked_ = false;
   uint8_t reaches_all_ = 0;

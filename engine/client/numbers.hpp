@@ -24,8 +24,15 @@ enum PortalIndex : ptl_pt_index_t {
   kWindowPortal = 63,      // MPI: windows
 };
 
-// Contexts are divided: MPI's communicators take the lower half from below, plans of a distribution its end, OpenSHMEM's teams the upper
-// half.
-enum GoalContext : unsigned { kLastPlanContext = 16383, kFirstTeamContext = 16384, kGoalContexts = 32768 };
+// GOAL's contexts above those that a program chooses (GOAL_Context). What a program's own schedules of a team or a communicator may have is
+// apart from what the libraries' own collectives there have.
+enum GoalContext : unsigned {
+  kFirstTeamContext = 0x7000,                  // a team's number added: OpenSHMEM's collectives
+  kFirstTeamsProgramContext = 0x7400,          // a team's number added: schedules of the program
+  kFirstPlanContext = 0x7800,                  // a plan's number added
+  kFirstCommunicatorContext = 0x8000,          // a communicator's number added: MPI's collectives
+  kFirstCommunicatorsProgramContext = 0xC000,  // a communicator's number added: schedules of the program
+  kGoalContexts = 0x10000,
+};
 
 }  // namespace portunus::client

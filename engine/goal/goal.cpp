@@ -272,9 +272,11 @@ GOAL_BARRIER
 int GOAL_Context(GOAL_Schedule schedule, unsigned context) try {
   if (!schedule) return fail(GOAL_ERR_ARG, "the schedule is NULL");
   if (schedule->closed) return fail(GOAL_ERR_STATE, "the schedule is compiled already; set its context before");
-  if (context >= Library::kContexts)
-    return fail(GOAL_ERR_ARG, "there is no context " + std::to_string(context) + "; contexts go from 0 to 32767");
-  schedule->context = static_cast<uint16_t>(Library::kContexts + context);
+  const std::optional<uint16_t> number = Library::context_of(context);
+  if (!number)
+    return fail(GOAL_ERR_ARG, "there is no context " + std::to_string(context) +
+                                  "; contexts go from 0 to 8191, and MPIX_Comm_goal_group and shmemx_team_goal_group give others");
+  schedule->context = *number;
   return GOAL_SUCCESS;
 }
 GOAL_BARRIER
@@ -303,7 +305,7 @@ int GOAL_Compile(GOAL_Schedule schedule) try {
   if (!schedule->context) schedule->context = Library::instance().next_context();
   if (!schedule->context) {
     return fail(GOAL_ERR_NO_SPACE,
-                "a schedule that was compiled 32768 schedules ago still exists, and the messages of both could not be told apart; "
+                "a schedule that was compiled 16384 schedules ago still exists, and the messages of both could not be told apart; "
                 "free it, or give schedules that stay contexts of their own by GOAL_Context");
   }
   return guarded([&] { return load(*schedule, *schedule->context); });
@@ -424,9 +426,9 @@ GOAL_BARRIER
 int GOAL_Free(GOAL_Schedule* schedule) try {
   if (!schedule || !*schedule) return fail(GOAL_ERR_ARG, "the schedule is NULL");
   const std::lock_guard lock(Library::instance().guard);
-  const uint16_t context = (*schedule)->closed ? (*schedule)->context.value_or(Library::kContexts) : Library::kContexts;
+  const unsigned context = (*schedule)->closed && (*schedule)->context ? *(*schedule)->context : Library::kContexts;
   delete *schedule;
-  if (context < Library::kContexts) Library::instance().give_back(context);
+  if (context < Library::kCounted) Library::instance().give_back(static_cast<uint16_t>(context));
   *schedule = nullptr;
   --Library::instance().schedules;
   return GOAL_SUCCESS;

@@ -146,9 +146,11 @@ int GOAL_IRequires(GOAL_Schedule schedule, GOAL_Op op, GOAL_Op prerequisite);
  * has. GOAL_Compile refuses an operation that needs more than it requires. */
 int GOAL_Needs(GOAL_Schedule schedule, GOAL_Op op, unsigned count);
 
-/* Sets what keeps the messages of this schedule apart from those of others, 0 .. 32767, instead of counting compiled
+/* Sets what keeps the messages of this schedule apart from those of others, 0 .. 8191, instead of counting compiled
  * schedules: for schedules that not all ranks of the job have. Equal for those that belong together, and different for all
- * others that exist at the same time. Before GOAL_Compile (GOAL_ERR_STATE). */
+ * others that exist at the same time. MPI's and OpenSHMEM's collectives have contexts that no program can name; for schedules of
+ * the ranks of a communicator or a team MPIX_Comm_goal_group (mpi-goal.h) and shmemx_team_goal_group (shmem-goal.h) give a
+ * context. Before GOAL_Compile (GOAL_ERR_STATE). GOAL_ERR_ARG: there is no such context. */
 int GOAL_Context(GOAL_Schedule schedule, unsigned context);
 /* Promises that no circle of messages that wait for their receives goes through the schedule. Otherwise each send of more than
  * 4096 bytes, after whose end another message is sent or may be taken, is copied to the scratchpad and has finished
@@ -160,7 +162,7 @@ int GOAL_Unbuffered(GOAL_Schedule schedule);
 int GOAL_Epoch(GOAL_Schedule schedule, unsigned epoch);
 /* Closes the graph and reserves everything that running it takes. GOAL_ERR_CYCLE; GOAL_ERR_NO_SPACE; GOAL_ERR_ARG: an
  * operation leaves the scratchpad or its argument, too many messages for a tag; GOAL_ERR_STATE. After an error only
- * GOAL_Free is left. Of 32768 schedules compiled in a row without GOAL_Context, the first must be freed before the next one
+ * GOAL_Free is left. Of 16384 schedules compiled in a row without GOAL_Context, the first must be freed before the next one
  * is compiled (GOAL_ERR_NO_SPACE). */
 int GOAL_Compile(GOAL_Schedule schedule);
 /* Writes a compiled schedule into `block` as one position-independent block of bytes that can be kept, or sent to another

@@ -48,7 +48,7 @@ extern "C" {
 
 int GOAL_Team_open(const GOAL_Group* group, unsigned context, unsigned options, GOAL_Domain domain,
                    int (*should_abort)(void* arg, int again), void* arg, GOAL_Team* team) {
-  if (!group || !team || group->size < 1 || group->rank < 0 || group->rank >= group->size || context >= Library::kContexts)
+  if (!group || !team || group->size < 1 || group->rank < 0 || group->rank >= group->size || !Library::context_of(context))
     return fail(GOAL_ERR_ARG, "the group, its context or the place of the result is wrong");
   if (Library::instance().users() == 0) return fail(GOAL_ERR_STATE, "GOAL is not initialised; call GOAL_Init first");
   if (!StartedSchedules::instance().open()) return fail(GOAL_ERR_NO_SPACE, "the process has as many pollers as it can (PtlxPollerAdd)");

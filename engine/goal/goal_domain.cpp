@@ -18,11 +18,11 @@ using namespace portunus::goal;
 extern "C" {
 
 int GOAL_Domain_open(const GOAL_Group* group, unsigned context, GOAL_Domain* domain) try {
-  if (!group || !domain || group->size < 1 || group->rank < 0 || group->rank >= group->size || context >= Library::kContexts)
+  const std::optional<uint16_t> number = Library::context_of(context);
+  if (!group || !domain || group->size < 1 || group->rank < 0 || group->rank >= group->size || !number)
     return fail(GOAL_ERR_ARG, "the group, its context or the place of the result is wrong");
   return guarded([&] {
-    const auto context16 = static_cast<uint16_t>(Library::kContexts + context);
-    std::unique_ptr<goal_domain> made(new goal_domain{{Library::instance().port(), *group, context16}});
+    std::unique_ptr<goal_domain> made(new goal_domain{{Library::instance().port(), *group, *number}});
     if (made->domain.open() != PTL_OK)
       return fail(GOAL_ERR_NO_SPACE, "the network interface has not enough counters or entries left for another domain; free schedules");
     *domain = made.release();

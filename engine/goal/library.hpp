@@ -35,11 +35,19 @@ class Library {
   // Where so many ranks are: these, or the first ones. All of them find the same; of ranks of other jobs nothing is known but that messages
   // to them may cross a network.
   collectives::Choices::Places places(int size, const int* ranks);
-  // The next compiled schedule's: equal on all ranks, which compile in the same order. The upper half is the program's. Nothing
-  // while a schedule that exists has it; it stays the next one then.
-  static constexpr uint16_t kContexts = 0x8000;
+  // Contexts, 16 bits of the match bits: those that are counted here, those that programs choose, and those of libraries on GOAL
+  // (engine/client/numbers.hpp).
+  static constexpr unsigned kCounted = 0x4000, kChosen = 0x2000, kFirstOfLibraries = 0x7000, kContexts = 0x10000;
+  // The context that a program or a library means by a number. Nothing: there is none.
+  static std::optional<uint16_t> context_of(unsigned number) {
+    if (number < kChosen) return static_cast<uint16_t>(kCounted + number);
+    if (number >= kFirstOfLibraries && number < kContexts) return static_cast<uint16_t>(number);
+    return std::nullopt;
+  }
+  // The next compiled schedule's: equal on all ranks, which compile in the same order. Nothing while a schedule that exists has it; it
+  // stays the next one then.
   std::optional<uint16_t> next_context() {
-    const uint16_t context = next_context_ % kContexts;
+    const uint16_t context = next_context_ % kCounted;
     if (taken_[context]) return std::nullopt;
     ++next_context_;
     taken_[context] = true;
@@ -71,7 +79,7 @@ class Library {
   bool crowded_ = false;   // ranks outnumber cores on some node
   bool slow_ = false;      // data take long between some nodes
   uint16_t next_context_ = 0;
-  std::bitset<kContexts> taken_;
+  std::bitset<kCounted> taken_;
 };
 
 }  // namespace portunus::goal

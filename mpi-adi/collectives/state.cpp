@@ -12,12 +12,11 @@
 namespace portunus::mpi::collectives {
 
 State::State(const Communicator& comm) : log(comm) {
-  static_assert(kMaxCommunicators <= client::kFirstTeamContext);
-  const unsigned context = comm.context / kContextsPerCommunicator;
+  static_assert(client::kFirstCommunicatorContext + kMaxCommunicators <= client::kFirstCommunicatorsProgramContext);
+  const unsigned context = client::kFirstCommunicatorContext + comm.context / kContextsPerCommunicator;
   int rank = comm.rank;
-  std::vector<int> ranks;
   const auto add = [&](const Group& members) {
-    for (int i = 0; i < members.size; ++i) ranks.push_back(members.job_rank(i));
+    for (int i = 0; i < members.size; ++i) ranks_.push_back(members.job_rank(i));
   };
   if (comm.inter) {
     rank += inter::own_base(comm);
@@ -27,12 +26,12 @@ State::State(const Communicator& comm) : log(comm) {
   } else {
     add(*comm.group);
   }
-  const std::vector<int> nodes = nodes_of(ranks);
-  const GOAL_Group group{rank, static_cast<int>(ranks.size()), ranks.data(), nodes.data(), 0, GOAL_AUTO};
-  GOAL_Domain_open(&group, context, &domain_);  // without memory for it: each schedule fails alone
+  nodes_ = nodes_of(ranks_);
+  group_ = {rank, static_cast<int>(ranks_.size()), ranks_.data(), nodes_.data(), 0, GOAL_AUTO};
+  GOAL_Domain_open(&group_, context, &domain_);  // without memory for it: each schedule fails alone
   const auto differs = [](void* its_log, int again) -> int { return static_cast<CallLog*>(its_log)->overdue(again != 0); };
   const unsigned options = GOAL_TEAM_CHECKED | (comm.inter || !settings.node_collectives ? GOAL_TEAM_NO_MEMORY : 0);
-  if (GOAL_Team_open(&group, context, options, domain_, differs, &log, &team_) == GOAL_SUCCESS) return;
+  if (GOAL_Team_open(&group_, context, options, domain_, differs, &log, &team_) == GOAL_SUCCESS) return;
   GOAL_Domain_close(&domain_);
   throw std::bad_alloc();
 }

@@ -23,10 +23,14 @@ class State {
   Packed packed;  // of the blocking call
   // Does the collectives; of an intercommunicator for both groups together. nullptr: there is no memory for it.
   GOAL_Team team() const { return team_; }
+  // An intercommunicator's: both groups together.
+  const GOAL_Group& group() const { return group_; }
   // What fails together with all schedules of the communicator; or nullptr.
   GOAL_Domain domain() const { return domain_; }
 
  private:
+  std::vector<int> ranks_, nodes_;
+  GOAL_Group group_{};
   GOAL_Domain domain_ = nullptr;
   GOAL_Team team_ = nullptr;
 };

@@ -338,7 +338,7 @@ int main() {
   GOAL_Group world{0, 1, nullptr, nullptr, 0, GOAL_AUTO};
   expect(GOAL_Team_open(&world, 5, 0, nullptr, nullptr, nullptr, &team) == GOAL_ERR_STATE, "a team before GOAL_Init");
   if (GOAL_Init(&rank, &size) != GOAL_SUCCESS || GOAL_World(&world) != GOAL_SUCCESS) return 2;
-  expect(GOAL_Team_open(&world, 32768, 0, nullptr, nullptr, nullptr, &team) == GOAL_ERR_ARG, "a context that there is not");
+  expect(GOAL_Team_open(&world, 8192, 0, nullptr, nullptr, nullptr, &team) == GOAL_ERR_ARG, "a context that there is not");
   expect(GOAL_Team_open(nullptr, 5, 0, nullptr, nullptr, nullptr, &team) == GOAL_ERR_ARG, "a team of nobody");
   expect(GOAL_Team_open(&world, 5, 0, nullptr, nullptr, nullptr, &team) == GOAL_SUCCESS, "opening a team");
   for (const size_t count : {0, 1, 100, 3000, 9000, 150000}) each_kind_in_each_form(count);

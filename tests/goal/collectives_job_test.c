@@ -294,7 +294,7 @@ static void mistakes_are_told(void) {
     CHECK(GOAL_Scan(&s, &bad, GOAL_User(in), GOAL_User(out), 1, GOAL_INT8, GOAL_ADD, NULL) == GOAL_ERR_ARG);
     CHECK(s == NULL);
     OK(GOAL_Create(&s));
-    CHECK(GOAL_Context(s, 32768) == GOAL_ERR_ARG);
+    CHECK(GOAL_Context(s, 8192) == GOAL_ERR_ARG);
     CHECK(GOAL_Bcast(&s, &group, GOAL_User(NULL), 8, 0, &span) == GOAL_ERR_ARG);
     doing = "GOAL_Barrier";
     OK(GOAL_Barrier(&s, &group, NULL)); /* nothing was added before */

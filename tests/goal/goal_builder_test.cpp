@@ -109,7 +109,7 @@ void a_context_is_not_given_twice() {
   early.delay(1);
   early.compile();
   bool refused = false;
-  for (int i = 0; i < 0x8000 && !refused; ++i) {
+  for (int i = 0; i < 0x4000 && !refused; ++i) {
     goal::Schedule next;
     next.delay(1);
     try {

@@ -39,7 +39,7 @@ class Network {
   uint32_t next_plan() { return ++plans_; }
   int take_context();
   void give_context(int context) { contexts_.reset(static_cast<size_t>(context)); }
-  static unsigned goal_context(int context) { return client::kLastPlanContext - static_cast<unsigned>(context); }
+  static unsigned goal_context(int context) { return client::kFirstPlanContext + static_cast<unsigned>(context); }
 
   // Whether `memory`, of so many bytes, is this process's node memory, and where.
   bool find(const void* memory, uint64_t bytes, NodePlace* place) const;
@@ -50,6 +50,7 @@ class Network {
   static constexpr unsigned kBlocks = 8;
   static constexpr ptl_pt_index_t kIndex = client::kDistributionPortal;
   static constexpr unsigned kMostPlans = 1024;
+  static_assert(client::kFirstPlanContext + kMostPlans <= client::kFirstCommunicatorContext);
 
   int users_ = 0;
   ptl_handle_ni_t ni_ = PTL_INVALID_HANDLE;
