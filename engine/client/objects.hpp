@@ -32,7 +32,11 @@ inline void release(ptl_handle_md_t descriptor) {
   while (PtlMDRelease(descriptor) == PTL_IN_USE) step();
 }
 
+inline void take_off(ptl_handle_le_t entry) {
+  while (PtlLEUnlink(entry) == PTL_IN_USE) step();
+}
 inline void free_counter(ptl_handle_ct_t counter) { PtlCTFree(counter); }
+inline void free_queue(ptl_handle_eq_t queue) { PtlEQFree(queue); }
 
 // `Free` is called with the handle that is held, if one is.
 template <class Handle, Handle kNone, auto Free>
@@ -102,6 +106,23 @@ class MatchEntry : public Object<ptl_handle_me_t, PTL_INVALID_HANDLE, take_out> 
  public:
   int append(ptl_handle_ni_t ni, ptl_pt_index_t index, const ptl_me_t& entry, ptl_list_t list = PTL_PRIORITY_LIST, void* user = nullptr) {
     return open_by([&](ptl_handle_me_t* handle) { return PtlMEAppend(ni, index, &entry, list, user, handle); });
+  }
+};
+
+// An entry on a portal index of a non-matching interface, linked until it is freed.
+class ListEntry : public Object<ptl_handle_le_t, PTL_INVALID_HANDLE, take_off> {
+ public:
+  int append(ptl_handle_ni_t ni, ptl_pt_index_t index, const ptl_me_t& entry) {
+    const ptl_le_t list_entry{entry.start, entry.length, entry.ct_handle, entry.uid, entry.options};
+    return open_by([&](ptl_handle_le_t* handle) { return PtlLEAppend(ni, index, &list_entry, PTL_PRIORITY_LIST, nullptr, handle); });
+  }
+};
+
+// An event queue.
+class Queue : public Object<ptl_handle_eq_t, PTL_EQ_NONE, free_queue> {
+ public:
+  int open(ptl_handle_ni_t ni, ptl_size_t events) {
+    return open_by([&](ptl_handle_eq_t* handle) { return PtlEQAlloc(ni, events, handle); });
   }
 };
 

@@ -1,0 +1,243 @@
+// remote_memory.hpp: memory of other processes: by a pointer where this process maps it, elsewhere by operations of Portals.
+//
+//   exposed        this process's memory as an entry that others aim at
+//   RemoteAddress  what an operation aims at
+//   change, ring   an atomic by a pointer, and waking who waits for it
+//   Operations     puts, gets and atomics, counted when they are complete; quiet() waits for all of them
+//   SignalledPuts  puts, and an atomic on a word of their target when all have arrived: the engines do it, nobody waits
+//
+// An operation is complete when it is acknowledged, or when its data are here. One whose target has died, or refuses it, is a failure.
+// Operations at one target take effect in Portals' order; what must come after more than that is issued after quiet().
+//
+// Thread: issuing, looking and quiet(): any; open, bind, close: one. Invariant: what is issued is noted before, so that no count runs ahead
+// of it. Cost: an addition beside the call of Portals. Source: Portals 4.3, 3.10 (descriptors), 3.14 (counting events), 3.15.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+#include "engine/client/objects.hpp"
+
+namespace portunus::client {
+
+// Memory of this process that all processes of its user may put to and get from, without an event.
+inline int expose(ptl_handle_ni_t ni, void* start, ptl_size_t bytes, ptl_match_bits_t bits, ptl_me_t& entry) {
+  entry = entry_of(start, bytes, PTL_ME_OP_PUT | PTL_ME_OP_GET | kQuiet | PTL_ME_EVENT_SUCCESS_DISABLE, bits);
+  return PtlGetUid(ni, &entry.uid);
+}
+
+// Match bits mean nothing where entries have none.
+struct RemoteAddress {
+  ptl_process_t process;
+  ptl_pt_index_t index;
+  ptl_match_bits_t bits;
+  ptl_size_t offset;
+
+  RemoteAddress operator+(ptl_size_t more) const { return {process, index, bits, offset + more}; }
+};
+
+// word = word op operand, and what it was: a sum, a pattern of bits, or PTL_SWAP.
+template <class T>
+T change(T* word, ptl_op_t op, T operand) {
+  const std::atomic_ref<T> at(*word);
+  switch (op) {
+    case PTL_SUM: return at.fetch_add(operand);
+    case PTL_BOR: return at.fetch_or(operand);
+    case PTL_BAND: return at.fetch_and(operand);
+    case PTL_BXOR: return at.fetch_xor(operand);
+    default: return at.exchange(operand);
+  }
+}
+
+// What threads of a process sleep for, read after a store to its memory.
+inline uint32_t watched_after_store(const ptlx_watch_t& watch) {
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // the load comes after the store, see PtlxNodeRing
+  return std::atomic_ref<uint32_t>(*watch.watched).load(std::memory_order_relaxed);
+}
+// Wakes those that sleep until memory of these bits changes.
+inline void ring(const ptlx_watch_t& watch, uint32_t bits) {
+  if (watched_after_store(watch) & bits) PtlxNodeRing(&watch);
+}
+
+// How an operation is issued: a descriptor of all memory, what acknowledges it, and what its events tell.
+struct By {
+  ptl_handle_md_t memory;
+  ptl_ack_req_t ack = PTL_CT_ACK_REQ;
+  void* told = nullptr;
+};
+
+// PTL_* codes, as of all that follows.
+inline int put(const By& by, const RemoteAddress& to, const void* from, ptl_size_t bytes) {
+  return PtlPut(by.memory, address(from), bytes, by.ack, to.process, to.index, to.bits, to.offset, by.told, 0);
+}
+inline int get(const By& by, const RemoteAddress& from, void* to, ptl_size_t bytes) {
+  return PtlGet(by.memory, address(to), bytes, from.process, from.index, from.bits, from.offset, by.told);
+}
+inline int update(const By& by, const RemoteAddress& at, ptl_op_t op, ptl_datatype_t type, const void* operand, ptl_size_t bytes) {
+  return PtlAtomic(by.memory, address(operand), bytes, by.ack, at.process, at.index, at.bits, at.offset, by.told, 0, op, type);
+}
+// What an atomic that fetches computes with. `memory`: the descriptor; `expected`: of PTL_CSWAP and its like, else nothing.
+struct Operand {
+  ptl_handle_md_t memory;
+  const void* at;
+  const void* expected = nullptr;
+};
+inline int fetch(const By& by, const RemoteAddress& at, ptl_op_t op, ptl_datatype_t type, const Operand& operand, void* old,
+                 ptl_size_t bytes) {
+  const ptl_size_t to = address(old), from = address(operand.at);
+  return op == PTL_SWAP || operand.expected
+             ? PtlSwap(by.memory, to, operand.memory, from, bytes, at.process, at.index, at.bits, at.offset, by.told, 0, operand.expected,
+                       op, type)
+             : PtlFetchAtomic(by.memory, to, operand.memory, from, bytes, at.process, at.index, at.bits, at.offset, by.told, 0, op, type);
+}
+
+class Operations {
+ public:
+  static constexpr unsigned kCounted = PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_CT_REPLY;
+  enum class State : uint8_t { under_way, complete, failed };
+
+  int open(ptl_handle_ni_t ni, unsigned options = kCounted) {
+    close();
+    ni_ = ni;
+    issued_ = 0;
+    int code = counter_.open(ni);
+    if (code == PTL_OK) code = bind(memory_, options);
+    if (code != PTL_OK) close();
+    return code;
+  }
+  // One more descriptor of all memory, whose operations count here; it is closed first.
+  int bind(Descriptor& another, unsigned options, ptl_handle_eq_t events = PTL_EQ_NONE) const {
+    return another.bind_all(ni_, options, counter_, events);
+  }
+  void close() {
+    memory_.close();
+    counter_.close();
+  }
+  [[nodiscard]] bool is_open() const { return counter_.is_open(); }
+
+  By own() const { return {memory_}; }
+  ptl_handle_ct_t counter() const { return counter_; }
+
+  // One operation, which issue() begins.
+  template <class Issue>
+  int one(Issue&& issue) {
+    issued_.fetch_add(1, std::memory_order_relaxed);
+    const int code = issue();
+    if (code != PTL_OK) [[unlikely]]
+      PtlCTInc(counter_, {1, 0});  // in its place
+    return code;
+  }
+  // In messages of at most `most` bytes; nothing is a message, too.
+  int put(const By& by, const RemoteAddress& to, const void* from, ptl_size_t bytes, ptl_size_t most = PTL_SIZE_MAX) {
+    return in_messages(bytes, most, [&](ptl_size_t done, ptl_size_t part) {
+      return client::put(by, to + done, static_cast<const char*>(from) + done, part);
+    });
+  }
+  int get(const By& by, const RemoteAddress& from, void* to, ptl_size_t bytes, ptl_size_t most = PTL_SIZE_MAX) {
+    return in_messages(bytes, most,
+                       [&](ptl_size_t done, ptl_size_t part) { return client::get(by, from + done, static_cast<char*>(to) + done, part); });
+  }
+  int update(const By& by, const RemoteAddress& at, ptl_op_t op, ptl_datatype_t type, const void* operand, ptl_size_t bytes) {
+    return one([&] { return client::update(by, at, op, type, operand, bytes); });
+  }
+  int fetch(const By& by, const RemoteAddress& at, ptl_op_t op, ptl_datatype_t type, const Operand& operand, void* old, ptl_size_t bytes) {
+    return one([&] { return client::fetch(by, at, op, type, operand, old, bytes); });
+  }
+
+  [[nodiscard]] uint64_t issued() const { return issued_.load(std::memory_order_relaxed); }
+  // A counter that cannot be read is a failure. Lets the engine make progress.
+  [[nodiscard]] ptl_ct_event_t count() const {
+    ptl_ct_event_t count{};
+    return PtlCTGet(counter_, &count) == PTL_OK ? count : ptl_ct_event_t{0, 1};
+  }
+  [[nodiscard]] State state() const {
+    const ptl_ct_event_t now = count();
+    return now.failure != 0 ? State::failed : now.success >= issued() ? State::complete : State::under_way;
+  }
+  // Nothing that was issued will count any more.
+  [[nodiscard]] bool settled() const {
+    const ptl_ct_event_t now = count();
+    return now.success + now.failure >= issued();
+  }
+  // The operations that failed, without a step of the engine.
+  [[nodiscard]] ptl_size_t failures() const { return counter_.peek().failure; }
+
+  // Waits until all is complete that was issued before. What other threads issue meanwhile may be counted in its place: so it is waited
+  // for, too. PTL_FAIL: something has failed.
+  int quiet(int (*wait)(ptl_handle_ct_t, ptl_size_t, ptl_ct_event_t*) = PtlCTWait) const {
+    uint64_t expected = issued();
+    for (uint64_t seen = ~expected; seen != expected; expected = issued()) {
+      ptl_ct_event_t count;
+      seen = expected;
+      if (const int code = wait(counter_, seen, &count); code != PTL_OK) return code;
+      if (count.failure != 0) return PTL_FAIL;
+    }
+    return PTL_OK;
+  }
+
+ private:
+  template <class Message>
+  int in_messages(ptl_size_t bytes, ptl_size_t most, Message&& message) {
+    ptl_size_t done = 0;
+    int code;
+    do {
+      const ptl_size_t part = std::min(bytes - done, most);
+      code = one([&] { return message(done, part); });
+      done += part;
+    } while (code == PTL_OK && done < bytes);
+    return code;
+  }
+
+  ptl_handle_ni_t ni_ = PTL_INVALID_HANDLE;
+  std::atomic<uint64_t> issued_{0};
+  Counter counter_;
+  Descriptor memory_;
+};
+
+// Thread: one at a time.
+class SignalledPuts {
+ public:
+  int open(ptl_handle_ni_t ni) {
+    const int code = puts.open(ni);
+    return code == PTL_OK ? signals_.open(ni) : code;
+  }
+  void close() {
+    puts.close();
+    signals_.close();
+  }
+
+  // word = word op value at `at`, or PTL_SWAP: word = value. Once all puts so far are acknowledged; not before the last one is complete.
+  int signal(const RemoteAddress& at, ptl_op_t op, uint64_t value) {
+    value_ = value;
+    const By by = signals_.own();
+    const ptl_size_t from = address(&value_), old = address(&old_);
+    return signals_.one([&] {
+      return op == PTL_SWAP ? PtlTriggeredSwap(by.memory, old, by.memory, from, sizeof value, at.process, at.index, at.bits, at.offset,
+                                               nullptr, 0, nullptr, op, PTL_UINT64_T, puts.counter(), puts.issued())
+                            : PtlTriggeredAtomic(by.memory, from, sizeof value, by.ack, at.process, at.index, at.bits, at.offset, nullptr,
+                                                 0, op, PTL_UINT64_T, puts.counter(), puts.issued());
+    });
+  }
+  // Every signal is given, or never will be.
+  [[nodiscard]] bool is_over() const { return signals_.settled() || puts.count().failure != 0; }
+  // Until every signal is given. PTL_FAIL: something has failed.
+  int quiet() const { return signals_.quiet(); }
+  [[nodiscard]] ptl_size_t failures() const { return puts.failures() + signals_.failures(); }
+
+  Operations puts;
+
+ private:
+  Operations signals_;
+  uint64_t value_ = 0, old_ = 0;
+};
+
+// Static storage without a destructor: a process that ends in the midst of an operation waits for nothing.
+template <class T>
+union Undestroyed {
+  T it;
+  constexpr Undestroyed() : it() {}
+  constexpr ~Undestroyed() {}
+};
+
+}  // namespace portunus::client
