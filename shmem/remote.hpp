@@ -1,25 +1,25 @@
 // remote.hpp: symmetric memory of PEs that are not on this node, by Portals operations.
 //
 // Each segment is a list entry on a portal index of its own, with neither events nor counters, so a target does nothing
-// for what arrives. A Channel is what a context owns at the initiator: memory descriptors over all memory and counters
-// of acknowledgements and replies, never reset. An operation is finished when the counter says so.
+// for what arrives. A Channel is what a context owns at the initiator: operations whose ends are counted, never reset
+// (engine/client/remote_memory.hpp).
 //
-//   put, atomic            volatile | put | lazy_put | send  -> acks     quiet: acks    == puts
-//   nbi get, nbi fetch     get | lazy_get                    -> replies  quiet: replies == gets
-//   get, fetch             blocking                          -> answers  the call itself waits
+//   put, atomic, nbi       all_       quiet waits for them
+//   get, fetch             answers_   the call itself waits
 //   put with signal        of a Payload: the update is triggered by the acknowledgements of the puts
 //
 // Thread: any. Non-blocking issue is free of locks; a blocking call holds `blocking_` from issue to completion, since
 // a counter cannot tell whose reply it counted.
-// Invariants: `puts_` and `gets_` are raised before the operation is issued, so no counter can run ahead of them.
 // Source: Portals 4.3, chapters "Data Movement Operations" and "Lightweight Counting Events".
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <mutex>
+#include <vector>
 
+#include "engine/client/remote_memory.hpp"
 #include "shmem/runtime.hpp"
 
 namespace portunus::shmem {
@@ -48,11 +48,16 @@ class Channel {
 
   // Atomics on one datum of 4 or 8 bytes; `operand`, `value`, `cond` are read before the call returns.
   void atomic(int pe, Place to, ptl_op_t op, const void* operand, size_t size);
-  void fetch(int pe, Place to, ptl_op_t op, const void* operand, void* result, size_t size);
-  void fetch_nbi(int pe, Place to, ptl_op_t op, const void* operand, void* result, size_t size);
+  // `cond`: of PTL_CSWAP.
+  void fetch(int pe, Place to, ptl_op_t op, const void* operand, void* result, size_t size, const void* cond = nullptr);
+  void fetch_nbi(int pe, Place to, ptl_op_t op, const void* operand, void* result, size_t size, const void* cond = nullptr);
   // SWAP, or with `cond` CSWAP.
-  void swap(int pe, Place to, const void* value, const void* cond, void* result, size_t size);
-  void swap_nbi(int pe, Place to, const void* value, const void* cond, void* result, size_t size);
+  void swap(int pe, Place to, const void* value, const void* cond, void* result, size_t size) {
+    fetch(pe, to, cond ? PTL_CSWAP : PTL_SWAP, value, result, size, cond);
+  }
+  void swap_nbi(int pe, Place to, const void* value, const void* cond, void* result, size_t size) {
+    fetch_nbi(pe, to, cond ? PTL_CSWAP : PTL_SWAP, value, result, size, cond);
+  }
   void set(int pe, Place to, const void* value, size_t size);
 
   // All operations so far are complete at their targets, and their results here.
@@ -63,41 +68,32 @@ class Channel {
   void fence();
 
  private:
-  void wait_until_sent(const char* what, int pe);
-  // One put-with-signal at a time. Its puts are counted apart from all others, so that the update of the signal can hang on
-  // them; the engine reads `signal` when it does the update, which `updated` counts.
+  // One put-with-signal at a time. Its puts are counted apart from all others, so that the update of the signal can hang on them.
   struct Payload {
-    ptl_handle_ct_t acks = PTL_CT_NONE, updated = PTL_CT_NONE;
-    ptl_handle_md_t md{}, volatile_md{}, signal_md{};
-    uint64_t puts = 0, updates = 0;
-    uint64_t signal = 0;
+    client::SignalledPuts puts;
+    client::Descriptor copied;
   };
   static constexpr size_t kPayloads = 8;
 
-  bool bind_all();
-  void swap_by(ptl_handle_md_t md, int pe, Place to, const void* value, const void* cond, void* result, size_t size);
+  void wait_until_sent(const char* what, int pe);
+  void begin_get(int pe, Place from, void* dest, size_t size);
   Payload& next_payload();
-  void wait_for_signals();
-  static void wait_for_all(ptl_handle_ct_t counter, uint64_t expected, const char* what);
-  static void wait_for_issued(ptl_handle_ct_t counter, const std::atomic<uint64_t>& issued, const char* what);
-  void wait_for_answers(const char* what);
   std::unique_lock<std::mutex> exclusive();
 
-  ptl_handle_ct_t acks_ = PTL_CT_NONE, replies_ = PTL_CT_NONE, answers_ = PTL_CT_NONE;
-  ptl_handle_eq_t sent_ = PTL_EQ_NONE;  // SEND events of send_md_, at most one outstanding
-  ptl_handle_md_t volatile_md_{}, put_md_{}, lazy_put_md_{}, send_md_{}, get_md_{}, lazy_get_md_{}, blocking_md_{};
-  std::atomic<uint64_t> puts_{0}, gets_{0};
+  client::Operations all_, answers_;
+  client::Queue sent_;                          // SEND events of sending_, at most one outstanding
+  client::Descriptor copied_, lazy_, sending_;  // beside all_.own(), which leaves at once
   std::mutex blocking_;
   bool one_thread_ = false;
-  std::deque<Payload> payloads_;      // made by the first puts with signal
-  std::atomic<bool> signals_{false};  // there are some
+  std::vector<std::unique_ptr<Payload>> payloads_;  // made by the first puts with signal
+  std::atomic<bool> signals_{false};                // there are some
   size_t payload_turn_ = 0;
-  uint64_t asked_ = 0;            // answers that answers_ will have counted when the blocking call under way is done
   alignas(8) uint64_t sink_ = 0;  // where the old value goes that nobody wants
 };
 
 // The one context there is so far.
-extern Channel default_channel [[gnu::visibility("hidden")]];
+extern client::Undestroyed<Channel> default_channel_storage [[gnu::visibility("hidden")]];
+inline constexpr Channel& default_channel = default_channel_storage.it;
 
 struct RemoteIndices {
   ptl_pt_index_t of[kSegments];

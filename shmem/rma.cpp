@@ -5,7 +5,10 @@
 
 namespace portunus::shmem {
 
-void put_bytes(const char* function, shmem_ctx_t context, void* dest, const void* source, size_t size, int pe) {
+namespace {
+
+template <auto kFar>
+[[gnu::always_inline]] inline void put_by(const char* function, shmem_ctx_t context, void* dest, const void* source, size_t size, int pe) {
   const Aim target = aim(function, context, pe);
   if (size == 0) return;
   const Place place = locate(function, dest, size, pe);
@@ -13,38 +16,36 @@ void put_bytes(const char* function, shmem_ctx_t context, void* dest, const void
     copy_run(target.peer.at<void>(place), source, size);
     stored(target.peer, place, size);
   } else {
-    target.channel.put(target.pe, place, source, size);
+    (target.channel.*kFar)(target.pe, place, source, size);
   }
+}
+
+template <auto kFar>
+[[gnu::always_inline]] inline void get_by(const char* function, shmem_ctx_t context, void* dest, const void* source, size_t size, int pe) {
+  const Aim target = aim(function, context, pe);
+  if (size == 0) return;
+  const Place place = locate(function, source, size, pe);
+  if (target.peer.on_node()) [[likely]]
+    copy_run(dest, target.peer.at<const void>(place), size);
+  else (target.channel.*kFar)(target.pe, place, dest, size);
+}
+
+}  // namespace
+
+void put_bytes(const char* function, shmem_ctx_t context, void* dest, const void* source, size_t size, int pe) {
+  put_by<&Channel::put>(function, context, dest, source, size, pe);
 }
 
 void put_bytes_nbi(const char* function, shmem_ctx_t context, void* dest, const void* source, size_t size, int pe) {
-  const Aim target = aim(function, context, pe);
-  if (size == 0) return;
-  const Place place = locate(function, dest, size, pe);
-  if (target.peer.on_node()) [[likely]] {
-    copy_run(target.peer.at<void>(place), source, size);
-    stored(target.peer, place, size);
-  } else {
-    target.channel.put_nbi(target.pe, place, source, size);
-  }
+  put_by<&Channel::put_nbi>(function, context, dest, source, size, pe);
 }
 
 void get_bytes(const char* function, shmem_ctx_t context, void* dest, const void* source, size_t size, int pe) {
-  const Aim target = aim(function, context, pe);
-  if (size == 0) return;
-  const Place place = locate(function, source, size, pe);
-  if (target.peer.on_node()) [[likely]]
-    copy_run(dest, target.peer.at<const void>(place), size);
-  else target.channel.get(target.pe, place, dest, size);
+  get_by<&Channel::get>(function, context, dest, source, size, pe);
 }
 
 void get_bytes_nbi(const char* function, shmem_ctx_t context, void* dest, const void* source, size_t size, int pe) {
-  const Aim target = aim(function, context, pe);
-  if (size == 0) return;
-  const Place place = locate(function, source, size, pe);
-  if (target.peer.on_node()) [[likely]]
-    copy_run(dest, target.peer.at<const void>(place), size);
-  else target.channel.get_nbi(target.pe, place, dest, size);
+  get_by<&Channel::get_nbi>(function, context, dest, source, size, pe);
 }
 
 }  // namespace portunus::shmem

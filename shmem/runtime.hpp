@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "portals/portals4_ext.h"
+#include "engine/client/remote_memory.hpp"
 #include "shmem/deaths.hpp"
 #include "shmem/misuse.hpp"
 
@@ -115,10 +115,7 @@ inline uint32_t watch_bits(const Place& place, size_t size) {
 }
 
 // What threads of a PE sleep for, read after a store to its memory (portals4_ext.h, PtlxNodeRing).
-inline uint32_t watched_after_store(const Peer& peer) {
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  return std::atomic_ref<uint32_t>(*peer.watch.watched).load(std::memory_order_relaxed);
-}
+inline uint32_t watched_after_store(const Peer& peer) { return client::watched_after_store(peer.watch); }
 
 void ring(const Peer& peer, uint32_t watched, const Place& place, size_t size);
 

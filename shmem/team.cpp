@@ -42,12 +42,7 @@ uint64_t change_word(size_t offset, ptl_op_t op, uint64_t operand) {
     default_channel.fetch(0, place, op, &operand, &old, sizeof old);
     return old;
   }
-  const std::atomic_ref<uint64_t> word(*keeper.at<uint64_t>(place));
-  switch (op) {
-    case PTL_SUM: return word.fetch_add(operand, std::memory_order_acq_rel);
-    case PTL_BOR: return word.fetch_or(operand, std::memory_order_acq_rel);
-    default: return word.fetch_and(operand, std::memory_order_acq_rel);
-  }
+  return client::change(keeper.at<uint64_t>(place), op, operand);
 }
 
 size_t word_of(unsigned id) { return offsetof(Shared, team_ids) + id / 64 * sizeof(uint64_t); }
