@@ -56,14 +56,6 @@ void finish(const Counted& operations, const char* what) {
   check(code, "PtlCTWait");
 }
 
-// What this thread issues meanwhile travels together.
-struct Bundle {
-  Bundle() { PtlStartBundle(door.ni); }
-  ~Bundle() { PtlEndBundle(door.ni); }
-  Bundle(const Bundle&) = delete;
-  Bundle& operator=(const Bundle&) = delete;
-};
-
 }  // namespace
 
 RemoteIndices remote_open(ptl_handle_ni_t ni, const ptl_ni_limits_t& limits, void* const start[kSegments], const size_t size[kSegments]) {
@@ -146,14 +138,14 @@ void Channel::get(int pe, Place from, void* dest, size_t size) {
 }
 
 void Channel::put_blocks(int pe, Place to, size_t to_step, const void* source, size_t source_step, size_t size, size_t blocks) {
-  const Bundle together;
+  const client::Bundle together(door.ni);
   for (size_t i = 0; i < blocks; ++i)
     put(pe, {to.segment, to.offset + i * to_step}, static_cast<const std::byte*>(source) + i * source_step, size);
 }
 
 void Channel::get_blocks(int pe, Place from, size_t from_step, void* dest, size_t dest_step, size_t size, size_t blocks) {
   const auto lock = exclusive();
-  std::optional<Bundle> together(std::in_place);
+  std::optional<client::Bundle> together(door.ni);
   for (size_t i = 0; i < blocks; ++i)
     begin_get(pe, {from.segment, from.offset + i * from_step}, static_cast<std::byte*>(dest) + i * dest_step, size);
   together.reset();

@@ -126,6 +126,18 @@ class Queue : public Object<ptl_handle_eq_t, PTL_EQ_NONE, free_queue> {
   }
 };
 
+// While one lives, what this thread issues may be kept back, to travel together, until somebody waits.
+class Bundle {
+ public:
+  explicit Bundle(ptl_handle_ni_t ni) : ni_(ni) { PtlStartBundle(ni_); }
+  ~Bundle() { PtlEndBundle(ni_); }
+  Bundle(const Bundle&) = delete;
+  Bundle& operator=(const Bundle&) = delete;
+
+ private:
+  ptl_handle_ni_t ni_;
+};
+
 // Options of entries that have no events.
 inline constexpr unsigned kQuiet = PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE;
 

@@ -157,6 +157,7 @@ class Operations {
   }
   // Nothing that was issued will count any more.
   [[nodiscard]] bool settled() const {
+    if (issued() == 0) return true;
     const ptl_ct_event_t now = count();
     return now.success + now.failure >= issued();
   }

@@ -70,9 +70,7 @@ void declare(int viewid, const Vdcx_piece* pieces, unsigned n, Vdcx_finding how)
       !view.reads && !view.pending) {
     // It was destroyed by another process: free for a new meaning.
     forget_index(view);
-    const int manager = view.manager;
-    view = View{};
-    view.id = viewid, view.manager = manager;
+    renew(view);
     own(library.slot(viewid).generation).store(generation, std::memory_order_relaxed);
   }
   if (view.used || view.declared) refuse(VDCX_ERR_STATE, "view %d has been %s here already", viewid, view.declared ? "declared" : "used");

@@ -62,7 +62,7 @@ class Room {
 // A copy from a process that is not on this node, under way.
 struct FarCopy {
   enum class Step : uint8_t { none, first, index, data } step = Step::none;
-  Batch batch;
+  Operations batch;
   int from = -1;
   bool unused = false;  // asked for together with a look; copy_from has not come yet
   bool looks = false;   // words[0] was asked for before all else, words[1] behind it
@@ -120,8 +120,16 @@ struct View {
   std::shared_ptr<Stream> stream;
 };
 
+// As it was before its first use.
+inline void renew(View& view) {
+  const int id = view.id, manager = view.manager;
+  std::destroy_at(&view);
+  std::construct_at(&view);
+  view.id = id, view.manager = manager;
+}
+
 struct Delivery {
-  std::unique_ptr<Net::Delivery> puts;
+  std::unique_ptr<client::SignalledPuts> puts;
   int view, to;
   bool reader;
 };
@@ -186,7 +194,8 @@ struct Library {
  private:
   uint64_t generation_ = 0;
 };
-extern Library library [[gnu::visibility("hidden")]];
+extern client::Undestroyed<Library> library_storage [[gnu::visibility("hidden")]];
+inline constexpr Library& library = library_storage.it;
 
 inline std::atomic_ref<uint64_t> own(uint64_t& word) { return std::atomic_ref<uint64_t>(word); }
 

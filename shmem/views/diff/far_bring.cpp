@@ -47,8 +47,8 @@ bool bring_far(View& view, int p, bool reader) {
   const Slot& mine = library.slot(view.id);
   if (theirs.meaning != view.meaning || theirs.generation != mine.generation) return false;
   const uint64_t* const versions = declared_index(view);
-  auto delivery = std::make_unique<Net::Delivery>();
-  net.begin(*delivery);
+  auto delivery = std::make_unique<client::SignalledPuts>();
+  net.open(*delivery);
   // Arrives first: until took_delivery() the copy there is of no one version.
   net.put(*delivery, p, library.layout.slot(view.id) + offsetof(Slot, whole), &kNotWhole, sizeof kNotWhole);
   std::vector<Range> runs;
@@ -68,12 +68,12 @@ bool bring_far(View& view, int p, bool reader) {
 
 bool delivery_is_over() {
   return std::any_of(library.deliveries.begin(), library.deliveries.end(),
-                     [](const Delivery& delivery) { return library.net.is_over(*delivery.puts); });
+                     [](const Delivery& delivery) { return delivery.puts->is_over(); });
 }
 
 void poll_deliveries() {
   std::erase_if(library.deliveries, [](Delivery& delivery) {
-    if (!library.net.finished(*delivery.puts)) return false;
+    if (library.net.waiting() || !delivery.puts->is_over()) return false;
     if (delivery.reader) {
       auto served =
           own(*reinterpret_cast<uint64_t*>(library.board + library.layout.bit_word(delivery.view, static_cast<unsigned>(delivery.to))));

@@ -100,7 +100,7 @@ void ask_for_all_in_place(View& view, FarCopy& far, int q) {
 // It was in vain.
 void put_back(View& view, FarCopy& far) {
   if (!far.in_place) return;
-  while (!library.net.settled(far.batch)) PtlxProgress();  // nothing arrives any more then
+  while (!far.batch.settled()) PtlxProgress();  // nothing arrives any more then
   unpack(view, far.staged_too.data());
   own(library.slot(view.id).whole).store(far.was_whole, std::memory_order_release);
   far.saved = false;
@@ -124,7 +124,7 @@ bool start_as_told(View& view, FarCopy& far, int q) {
   far.slot.index_at = known->second.first, far.slot.index_length = known->second.second;
   far.slot.meaning = view.meaning;
   far.slot.generation = told.generation();
-  library.net.begin(far.batch);
+  library.net.open(far.batch);
   far.step = FarCopy::Step::first;
   return true;
 }
@@ -136,8 +136,8 @@ void start(View& view, FarCopy& far, int q, bool looks) {
   far.index_length = 0;
   far.fetched.clear(), far.wanted.clear();
   far.looks = looks, far.late = false, far.unused = true;
-  const Net::Bundle together(library.net);
-  library.net.begin(far.batch);
+  const auto together = library.net.bundle();
+  library.net.open(far.batch);
   if (looks) library.net.load(far.batch, q, word_of(view), &far.words[0]);
   library.net.get(far.batch, q, library.layout.slot(view.id), &far.slot, sizeof far.slot);
   const auto known = view.far_index.find(q);
@@ -154,7 +154,7 @@ void start(View& view, FarCopy& far, int q, bool looks) {
 }
 
 void end(FarCopy& far) {
-  library.net.end(far.batch);
+  far.batch.close();
   far.step = FarCopy::Step::none;
   far.unused = far.in_place = false;
 }
@@ -194,7 +194,7 @@ bool ask_for_rest(View& view, FarCopy& far, int q) {
     }
     view.far_expected.learn(std::move(copied));
   }
-  const Net::Bundle together(library.net);
+  const auto together = library.net.bundle();
   far.saved = false;
   char* const room = far.staged_too.of(bytes_of(far.wanted));
   for (const Fetched& w : far.wanted) library.net.get(far.batch, q, library.layout.arena + w.offset, room + w.at, w.bytes);
@@ -272,7 +272,7 @@ bool sound(const View& view, const Slot& slot) {
 
 void abandon_copy(View& view) {
   if (view.far.step == FarCopy::Step::none) return;
-  while (library.net.arrived(view.far.batch) == Arrival::under_way) PtlxProgress();
+  while (view.far.batch.state() == Operations::State::under_way) PtlxProgress();
   put_back(view, view.far);
   end(view.far);
 }
@@ -284,7 +284,7 @@ void save_while_waiting(View& view) {
 Word look_far(View& view, int q) {
   abandon_copy(view);
   start(view, view.far, q, true);
-  if (library.net.wait(view.far.batch, q) != Arrival::all) {
+  if (!library.net.answered(view.far.batch, q)) {
     end(view.far);
     return {};
   }
@@ -296,8 +296,8 @@ Word look_far(View& view, int q) {
 Word announce_far(View& view, int q, uint64_t announcement) {
   abandon_copy(view);
   {
-    const Net::Bundle together(library.net);
-    library.net.begin_fetch_or(q, word_of(view), announcement);
+    const auto together = library.net.bundle();
+    library.net.begin_fetch(q, word_of(view), PTL_BOR, announcement);
     start(view, view.far, q, false);
   }
   const Word word{library.net.end_fetch(q)};
@@ -325,18 +325,18 @@ Copied copy_from_far(View& view, int q) {
     }
   } ended{far};
   for (;;) {
-    const Arrival now = library.net.arrived(far.batch);
-    if (now == Arrival::under_way && !library.net.dead(q)) {
+    const Operations::State now = far.batch.state();
+    if (now == Operations::State::under_way && !library.net.dead(q)) {
       ended.on = false;
       return Copied::not_yet;
     }
-    if (now != Arrival::all) {
+    if (now != Operations::State::complete) {
       library.net.declare_dead(q);
       if (far.in_place) {
         put_back(view, far);
         return Copied::lost;
       }
-      ended.on = now != Arrival::under_way;  // what still comes goes where it was to go
+      ended.on = now != Operations::State::under_way;  // what still comes goes where it was to go
       return Copied::lost;
     }
     if (far.step == FarCopy::Step::first) {

@@ -188,7 +188,7 @@ bool ready(View& view) {
     case At::copy_write:
     case At::copy_idle:
     case At::copy_told:
-      return view.far.step == FarCopy::Step::none || library.net.arrived(view.far.batch) != Arrival::under_way ||
+      return view.far.step == FarCopy::Step::none || view.far.batch.state() != Operations::State::under_way ||
              library.net.dead(view.request.other);
     default: return true;
   }
@@ -326,14 +326,10 @@ void destroy(View& view) {
   library.net.clear();
   forget_index(view);
   own(library.slot(view.id).generation).store(generation, std::memory_order_release);
-  const int id = view.id;
   Site site{view};
   views::release(site);
   library.net.clear();
-  const int manager = view.manager;
-  view = View{};
-  view.id = id;
-  view.manager = manager;
+  renew(view);
 }
 
 }  // namespace portunus::views

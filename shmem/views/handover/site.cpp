@@ -44,7 +44,7 @@ void Site::say_what_is_here(unsigned q) {
 
 void Site::ask(unsigned q) {
   const uint64_t bit = uint64_t{1} << (me() % 32);
-  const Net::Bundle together(net());
+  const auto together = net().bundle();
   if (view.asked_push) {
     if (!net().near(static_cast<int>(q), 0)) say_what_is_here(q);
     net().set_bits(static_cast<int>(q), library.layout.push_word(view.id, me()), bit);

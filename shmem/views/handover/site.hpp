@@ -38,7 +38,7 @@ struct Site {
   }
   Word announce(unsigned q) {
     if (!net().near(static_cast<int>(q), 0)) {
-      const Net::Bundle together(net());
+      const auto together = net().bundle();
       if (view.asked_push) say_what_is_here(q);
       return announce_far(view, static_cast<int>(q), Word::announcement(me(), view.asked_push));
     }

@@ -19,9 +19,9 @@
 
 namespace portunus::views {
 
-Library library;
+client::Undestroyed<Library> library_storage;
 
-void Net::count_message() { ++library.counters.messages; }
+void Net::count_messages(uint64_t messages) { library.counters.messages += messages; }
 
 void refuse(int code, const char* sentence, ...) {
   char text[512];
@@ -237,7 +237,8 @@ void shut_down() {
   window.close();
   library.net.close();
   shmem_free(library.board);
-  library = Library();
+  std::destroy_at(&library);
+  std::construct_at(&library);
   shmem_finalize();
 }
 

@@ -13,17 +13,13 @@
 #include <vector>
 
 #include "engine/client/deaths.hpp"
+#include "engine/client/remote_memory.hpp"
 
 namespace portunus::views {
 
-// Gets that are under way together.
-struct Batch {
-  ptl_handle_ct_t count = PTL_CT_NONE;
-  ptl_handle_md_t md{};
-  uint64_t asked = 0;
-  bool open() const { return count != PTL_CT_NONE; }
-};
-enum class Arrival : uint8_t { under_way, all, failed };
+using client::Operations;
+
+inline std::atomic_ref<uint64_t> word_at(char* place) { return std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(place)); }
 
 class Net {
  public:
@@ -41,39 +37,39 @@ class Net {
   bool failed() const { return failed_; }
   void clear() { failed_ = false; }
 
-  uint64_t load(int pe, size_t offset);
-  void store(int pe, size_t offset, uint64_t value);  // and wakes who waits there
-  uint64_t fetch_add(int pe, size_t offset, uint64_t value);
-  uint64_t fetch_or(int pe, size_t offset, uint64_t value);
-  uint64_t fetch_and(int pe, size_t offset, uint64_t value);
-  // Nobody waits for these: in order before what is asked for next. `bytes`: so few that they are copied at once.
-  void set_bits(int pe, size_t offset, uint64_t bits);
-  void put_small(int pe, size_t offset, const void* from, size_t bytes);
-  // The same in two halves, for a process that is not on this node: what is asked for in between is in order behind it.
-  void begin_fetch_or(int pe, size_t offset, uint64_t value);
-  uint64_t end_fetch(int pe);
-  uint64_t exchange(int pe, size_t offset, uint64_t value);
+  uint64_t load(int pe, size_t offset) {
+    char* const here = near(pe, offset);
+    return here ? word_at(here).load() : fetch_far(pe, offset, PTL_SUM, 0);
+  }
+  uint64_t fetch_add(int pe, size_t offset, uint64_t value) { return fetch(pe, offset, PTL_SUM, value); }
+  uint64_t fetch_or(int pe, size_t offset, uint64_t value) { return fetch(pe, offset, PTL_BOR, value); }
+  uint64_t fetch_and(int pe, size_t offset, uint64_t value) { return fetch(pe, offset, PTL_BAND, value); }
+  uint64_t exchange(int pe, size_t offset, uint64_t value) { return fetch(pe, offset, PTL_SWAP, value); }
   bool compare_exchange(int pe, size_t offset, uint64_t& expected, uint64_t value);
-  // Bytes; true when they are there. A put is acknowledged before it returns.
-  bool get(int pe, size_t offset, void* to, size_t bytes);
-  bool put(int pe, size_t offset, const void* from, size_t bytes);
+  // The same in two halves, for a process that is not on this node: what is asked for in between is in order behind it.
+  void begin_fetch(int pe, size_t offset, ptl_op_t op, uint64_t value, const uint64_t* expected = nullptr);
+  uint64_t end_fetch(int pe) { return answered(replies_, pe) ? result_ : 0; }
+  // Nobody waits for these: in order before what is asked for next. A peer that is dead does not miss them. `bytes`: so few that they are
+  // copied at once.
+  void store(int pe, size_t offset, uint64_t value);  // and wakes who waits there
+  void set_bits(int pe, size_t offset, uint64_t bits);
+  void add(int pe, size_t offset, uint64_t value) { tell(pe, offset, PTL_SUM, value); }
+  void put_small(int pe, size_t offset, const void* from, size_t bytes);
+  // Bytes; true when they are there.
+  bool get(int pe, size_t offset, void* to, size_t bytes) {
+    get(replies_, pe, offset, to, bytes);
+    return answered(replies_, pe);
+  }
 
-  // While one lives, what is asked for may be kept back, to travel together, until somebody waits.
-  class Bundle {
-   public:
-    explicit Bundle(Net& net) : net_(net) { PtlStartBundle(net_.ni_); }
-    ~Bundle() { PtlEndBundle(net_.ni_); }
-    Bundle(const Bundle&) = delete;
-    Bundle& operator=(const Bundle&) = delete;
+  client::Bundle bundle() const { return client::Bundle(ni_); }
 
-   private:
-    Net& net_;
-  };
-
-  void begin(Batch& batch);
-  void get(Batch& batch, int pe, size_t offset, void* to, size_t bytes);
+  // Gets that are under way together: opened, asked for, and closed.
+  void open(Operations& batch) const;
+  void get(Operations& batch, int pe, size_t offset, void* to, size_t bytes);
   // A word, read by an atomic: in order with the gets of at most ordered() bytes that are issued before and behind it.
-  void load(Batch& batch, int pe, size_t offset, uint64_t* to);
+  void load(Operations& batch, int pe, size_t offset, uint64_t* to);
+  // Waits. False: the process has died.
+  bool answered(Operations& batch, int pe);
   // What is not long goes in messages that travel with their header: longer ones need the other's engine once more, which may have to wait
   // for a processor.
   size_t part_of(size_t bytes) const {
@@ -86,24 +82,12 @@ class Net {
     return bytes <= kWhole ? bytes : part_of(bytes);
   }
   size_t ordered() const { return std::min(limits_.max_waw_ordered_size, limits_.max_war_ordered_size); }
-  Arrival wait(Batch& batch, int pe);
-  Arrival arrived(Batch& batch);
-  bool settled(const Batch& batch) const;  // nothing of it arrives any more
-  void end(Batch& batch);
 
   // Puts that leave by themselves; when all are acknowledged, `value` is put to the word at `told`: the engines do it,
   // nobody waits.
-  struct Delivery {
-    ptl_handle_ct_t acks = PTL_CT_NONE, last = PTL_CT_NONE;
-    ptl_handle_md_t md{}, last_md{};
-    uint64_t puts = 0;
-    uint64_t value = 0;
-  };
-  void begin(Delivery& delivery);
-  void put(Delivery& delivery, int pe, size_t offset, const void* from, size_t bytes);
-  void finish(Delivery& delivery, int pe, size_t told, uint64_t value);
-  bool is_over(const Delivery& delivery) const;
-  bool finished(Delivery& delivery);  // and gives its means back
+  void open(client::SignalledPuts& delivery) const;
+  void put(client::SignalledPuts& delivery, int pe, size_t offset, const void* from, size_t bytes);
+  void finish(client::SignalledPuts& delivery, int pe, size_t told, uint64_t value);
 
   // Puts that the target counts, and nobody acknowledges: entries of their own, named by match bits, each with a counter. A message of
   // `bytes` goes in parts_of(bytes) puts.
@@ -111,16 +95,9 @@ class Net {
   ptl_handle_ct_t count_puts(ptl_match_bits_t bits, size_t offset, size_t bytes);
   uint64_t counted(ptl_handle_ct_t count) const;
   void count_one(ptl_handle_ct_t count);
-  // Of puts whose bytes may change as soon as they have left.
-  struct Leaving {
-    ptl_handle_ct_t count = PTL_CT_NONE;
-    ptl_handle_md_t md{};
-    uint64_t puts = 0;
-  };
-  bool have_left(const Leaving& leaving) const;
-  // `from` is an offset of this process's block, whose bytes stay as they are until it is known that they came; or have left.
-  void put_counted(int pe, ptl_match_bits_t bits, size_t from, size_t bytes, Leaving* leaving = nullptr);
-  void add(int pe, size_t offset, uint64_t value);
+  // `from` is an offset of this process's block, whose bytes stay as they are until it is known that they came; or have left, when
+  // all of `leaving` is settled.
+  void put_counted(int pe, ptl_match_bits_t bits, size_t from, size_t bytes, Operations* leaving = nullptr);
   // What is said to happen when a counter reaches a threshold then happens again, each time that it has counted `stride` more.
   void repeat(ptl_handle_ct_t count, uint64_t stride);
   void put_when(ptl_handle_ct_t count, uint64_t threshold, int pe, ptl_match_bits_t bits, size_t from, size_t bytes);
@@ -132,22 +109,28 @@ class Net {
   void wait(int (*done)(void*), void* arg);
   bool any_far() const { return any_far_; }
 
-  static void count_message();
+  static void count_messages(uint64_t messages);
 
  private:
-  void bind(ptl_handle_md_t& md, unsigned options, ptl_handle_ct_t count);
-  uint64_t answer(int code, int pe);
-  bool wait_for_replies(int pe);
-  void renew_replies();
-  uint64_t fetch(int pe, size_t offset, ptl_op_t op, uint64_t operand);
+  client::RemoteAddress at(int pe, size_t offset) const { return {client::process(static_cast<ptl_rank_t>(pe)), index_, 0, offset}; }
+  client::By untold() const { return {copied_, PTL_NO_ACK_REQ}; }
+  uint64_t fetch(int pe, size_t offset, ptl_op_t op, uint64_t value) {
+    char* const here = near(pe, offset);
+    return here ? client::change(reinterpret_cast<uint64_t*>(here), op, value) : fetch_far(pe, offset, op, value);
+  }
+  uint64_t fetch_far(int pe, size_t offset, ptl_op_t op, uint64_t value, const uint64_t* expected = nullptr) {
+    begin_fetch(pe, offset, op, value, expected);
+    return end_fetch(pe);
+  }
+  void tell(int pe, size_t offset, ptl_op_t op, uint64_t value);
 
   ptl_handle_ni_t ni_ = PTL_INVALID_HANDLE;
   ptl_ni_limits_t limits_{};
   ptl_pt_index_t index_ = 0, stream_index_ = 0;
-  ptl_handle_me_t entry_{};
-  ptl_handle_ct_t replies_ = PTL_CT_NONE;
-  ptl_handle_md_t reply_md_{}, operand_md_{}, volatile_md_{}, memory_md_{};
-  uint64_t asked_ = 0;
+  client::MatchEntry entry_;
+  Operations replies_;
+  Operations kept_;            // of bytes that stay as they are: nobody counts these,
+  client::Descriptor copied_;  // nor these, which are copied at once
   alignas(8) uint64_t result_ = 0;
   char* block_ = nullptr;
   uint64_t one_ = 1;  // what add_when adds
@@ -155,27 +138,8 @@ class Net {
   std::vector<ptlx_watch_t> watches_;
   std::deque<client::Deaths> deaths_;  // of each process, once asked for
   std::vector<uint8_t> dead_;
-  bool waiting_ = false, failed_ = false, any_far_ = false, oversubscribed_ = false;
+  bool waiting_ = false, failed_ = false, any_far_ = false;
   int me_ = 0;
 };
-
-inline std::atomic_ref<uint64_t> word_at(char* place) { return std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(place)); }
-
-inline uint64_t Net::load(int pe, size_t offset) {
-  if (char* here = near(pe, offset)) return word_at(here).load(std::memory_order_seq_cst);
-  return fetch(pe, offset, PTL_SUM, 0);
-}
-inline uint64_t Net::fetch_add(int pe, size_t offset, uint64_t value) {
-  if (char* here = near(pe, offset)) return word_at(here).fetch_add(value, std::memory_order_seq_cst);
-  return fetch(pe, offset, PTL_SUM, value);
-}
-inline uint64_t Net::fetch_or(int pe, size_t offset, uint64_t value) {
-  if (char* here = near(pe, offset)) return word_at(here).fetch_or(value, std::memory_order_seq_cst);
-  return fetch(pe, offset, PTL_BOR, value);
-}
-inline uint64_t Net::fetch_and(int pe, size_t offset, uint64_t value) {
-  if (char* here = near(pe, offset)) return word_at(here).fetch_and(value, std::memory_order_seq_cst);
-  return fetch(pe, offset, PTL_BAND, value);
-}
 
 }  // namespace portunus::views

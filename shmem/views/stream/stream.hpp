@@ -42,7 +42,7 @@ class Stream {
   bool in_view = false;         // writer: the newest version lies in the view
   bool in_ring = true;          // writer: and in its slot
   unsigned to_pack = 0;         // writer: so many more are packed at once
-  Net::Leaving leaving;         // writer: what is put from the view
+  Operations leaving;           // writer: what is put from the view
 
   size_t slot_of(uint64_t k) const { return ring + (k - 1) % depth * slot; }
   size_t slot_number(uint64_t k) const { return (k - 1) % depth; }
