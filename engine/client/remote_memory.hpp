@@ -161,6 +161,8 @@ class Operations {
     const ptl_ct_event_t now = count();
     return now.success + now.failure >= issued();
   }
+  // Returns when nothing that is under way will count here, also what others aim at this process's entries.
+  void await_idle() const { counter_.await_idle(); }
   // The operations that failed, without a step of the engine.
   [[nodiscard]] ptl_size_t failures() const { return counter_.peek().failure; }
 

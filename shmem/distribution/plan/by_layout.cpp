@@ -19,20 +19,21 @@ int LaidOut::open(uint32_t plan, size_t out, size_t in) {
   out_ = out;
   entries_.reserve(in);
   const ptl_handle_ni_t ni = Network::instance().ni();
-  if (const int code = counter_.open(ni); code != PTL_OK) return code;
+  if (const int code = messages_.open(ni); code != PTL_OK) return code;
   if (out == 0) return PTL_OK;
-  return descriptor_.bind(ni, {layouts_.data(), out * sizeof(ptlx_layout_t), PTLX_MD_LAYOUT | PTL_MD_EVENT_CT_SEND, PTL_EQ_NONE, counter_});
+  constexpr unsigned kOptions = PTLX_MD_LAYOUT | PTL_MD_EVENT_CT_SEND;
+  return descriptor_.bind(ni, {layouts_.data(), out * sizeof(ptlx_layout_t), kOptions, PTL_EQ_NONE, messages_.counter()});
 }
 
-int LaidOut::watch(int pe) const { return PtlxCTWatch(counter_, process(pe)); }
+int LaidOut::watch(int pe) const { return PtlxCTWatch(messages_.counter(), process(pe)); }
 
 void LaidOut::close() {
   for (const ptl_handle_me_t entry : entries_) client::take_out(entry);
   entries_.clear();
-  if (!counter_.is_open()) return;
-  counter_.await_idle();  // after a failure puts may still read the array
+  if (!messages_.is_open()) return;
+  messages_.await_idle();  // after a failure puts may still read the array
   descriptor_.close();
-  counter_.close();
+  messages_.close();
 }
 
 int LaidOut::receive(const Peer& peer, Kind kind, uint64_t epoch, std::byte* to) {
@@ -40,32 +41,28 @@ int LaidOut::receive(const Peer& peer, Kind kind, uint64_t epoch, std::byte* to)
   contexts_[i] = {&peer.move, to};
   constexpr unsigned kOptions =
       PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_CT_COMM | client::kQuiet | PTLX_ME_COMPLETE_UNEXPECTED | PTLX_ME_LAYOUT;
-  ptl_me_t me = client::entry_of(&layouts_[i], static_cast<ptl_size_t>(peer.bytes), kOptions, bits(kind, epoch), counter_);
+  ptl_me_t me = client::entry_of(&layouts_[i], static_cast<ptl_size_t>(peer.bytes), kOptions, bits(kind, epoch), messages_.counter());
   me.match_id = process(peer.pe);
   ptl_handle_me_t handle;
   const Network& network = Network::instance();
-  const int code = PtlMEAppend(network.ni(), network.index(), &me, PTL_PRIORITY_LIST, nullptr, &handle);
-  if (code != PTL_OK) return code;
-  entries_.push_back(handle);
-  ++begun_;
-  return PTL_OK;
+  const int code = messages_.one([&] { return PtlMEAppend(network.ni(), network.index(), &me, PTL_PRIORITY_LIST, nullptr, &handle); });
+  if (code == PTL_OK) entries_.push_back(handle);
+  return code;
 }
 
 int LaidOut::send(const Peer& peer, Kind kind, uint64_t epoch, const std::byte* from) {
   const size_t i = next_out_++;
   contexts_[i] = {&peer.move, const_cast<std::byte*>(from)};
-  const int code = PtlPut(descriptor_, i * sizeof(ptlx_layout_t), static_cast<ptl_size_t>(peer.bytes), PTL_NO_ACK_REQ, process(peer.pe),
-                          Network::instance().index(), bits(kind, epoch), 0, nullptr, 0);
-  if (code == PTL_OK) ++begun_;
-  return code;
+  return messages_.one([&] {
+    return PtlPut(descriptor_, i * sizeof(ptlx_layout_t), static_cast<ptl_size_t>(peer.bytes), PTL_NO_ACK_REQ, process(peer.pe),
+                  Network::instance().index(), bits(kind, epoch), 0, nullptr, 0);
+  });
 }
 
-bool LaidOut::lost() const { return counter_.peek().failure > 0; }
-
 bool LaidOut::done(bool* lost) {
-  ptl_ct_event_t count;
-  *lost = PtlCTGet(counter_, &count) != PTL_OK || count.failure > 0;
-  if (!*lost && count.success < begun_) return false;
+  const client::Operations::State state = messages_.state();
+  if (state == client::Operations::State::under_way) return false;
+  *lost = state == client::Operations::State::failed;
   if (!*lost) {
     entries_.clear();
     next_out_ = next_in_ = 0;

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/client/objects.hpp"
+#include "engine/client/remote_memory.hpp"
 #include "shmem/distribution/plan/peer.hpp"
 
 namespace portunus::distribution {
@@ -34,7 +34,7 @@ class LaidOut {
   int send(const Peer& peer, Kind kind, uint64_t epoch, const std::byte* from);
   // All of what was begun has ended, well or not; `lost` then says that something failed.
   bool done(bool* lost);
-  bool lost() const;
+  bool lost() const { return messages_.failures() > 0; }
   // Nothing was begun since all was done.
   bool idle() const { return next_out_ == 0 && next_in_ == 0; }
 
@@ -49,9 +49,8 @@ class LaidOut {
   }
 
   uint32_t plan_ = 0;
-  client::Counter counter_;
+  client::Operations messages_;  // out and in
   client::Descriptor descriptor_;
-  uint64_t begun_ = 0;
   std::vector<Context> contexts_;       // out, then in
   std::vector<ptlx_layout_t> layouts_;  // the same
   std::vector<ptl_handle_me_t> entries_;

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "portals/portals4_ext.h"
+#include "engine/client/remote_memory.hpp"
 #include "shmem/distribution/layout/move.hpp"
 #include "shmem/distribution/plan/choice.hpp"
 
@@ -46,9 +46,6 @@ inline void store(uint64_t& word, uint64_t value) { std::atomic_ref<uint64_t>(wo
 inline constexpr uint32_t kWatchBit = uint32_t{1} << 31;
 
 // After a store to the peer's memory: wakes whoever sleeps there until it changes.
-inline void ring(const Peer& peer) {
-  std::atomic_signal_fence(std::memory_order_seq_cst);  // the load comes after the store, see PtlxNodeRing
-  if (std::atomic_ref<uint32_t>(*peer.watch.watched).load(std::memory_order_relaxed) & kWatchBit) PtlxNodeRing(&peer.watch);
-}
+inline void ring(const Peer& peer) { client::ring(peer.watch, kWatchBit); }
 
 }  // namespace portunus::distribution
