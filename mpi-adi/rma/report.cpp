@@ -20,26 +20,26 @@ class Part final : public Attachment {
 
 }  // namespace
 
-Ticket take_ticket(const Access& access) {
+client::By ticket(const Access& access) {
   Window& window = *access.window;
-  window.issued.fetch_add(1, std::memory_order_relaxed);
-  if (access.whole == nullptr) return {window.md};
+  if (access.whole == nullptr) return window.operations.own();
   Request* part = pool.claim(window.comm, false);
   if (part == nullptr) {  // whoever closes the request waits for all
     access.untold = true;
-    return {window.md};
+    return window.operations.own();
   }
   access.report->begin();
   part->attached = new Part(*access.whole, *access.report);
   part->special = true;
-  return {window.reporting_md, PTL_ACK_REQ, part};
+  return {window.reporting, PTL_ACK_REQ, part};
 }
 
-int used(const Ticket& ticket, int code) {
-  if (ticket.part == nullptr) return code;
-  if (code != PTL_OK) ticket.part->attached->completed(*ticket.part);  // no event comes
-  if (code == PTL_OK) adi::detach(*ticket.part);
-  else pool.release(ticket.part);
+int used(const client::By& ticket, int code) {
+  auto* const part = static_cast<Request*>(ticket.told);
+  if (part == nullptr) return code;
+  if (code != PTL_OK) part->attached->completed(*part);  // no event comes
+  if (code == PTL_OK) adi::detach(*part);
+  else pool.release(part);
   return code;
 }
 

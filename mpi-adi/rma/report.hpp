@@ -25,17 +25,10 @@ class Report final : public Attachment {
   std::atomic<int64_t> left_{1};  // operations, and the call that issues them
 };
 
-// What one operation is issued with.
-struct Ticket {
-  ptl_handle_md_t md;
-  ptl_ack_req_t ack = PTL_CT_ACK_REQ;
-  Request* part = nullptr;
-};
-
-// Counts an operation of the access.
-Ticket take_ticket(const Access& access);
+// What one operation of the access is issued with.
+client::By ticket(const Access& access);
 // It was issued with this PTL_* code, which is returned.
-int used(const Ticket& ticket, int code);
+int used(const client::By& ticket, int code);
 
 // Before a call with a request: checks, and makes the request. MPI_SUCCESS or the error that was raised.
 int open_request(const char* function, MPI_Win win, const MPI_Request* request, Access& access);

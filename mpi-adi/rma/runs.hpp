@@ -81,23 +81,29 @@ inline MPI_Datatype element_of(MPI_Datatype type) {
 }
 inline size_t element_bytes(MPI_Datatype element) { return static_cast<size_t>(find_type(element)->extent); }
 
-// Calls visit(offset in one, offset in the other, bytes) for what is a run in both; at most `most` bytes at a time.
-template <class Visit>
-void for_each_pair(const Runs& one, const Runs& other, int64_t most, Visit&& visit) {
-  auto a = one.all().begin(), b = other.all().begin();
-  int64_t in_a = 0, in_b = 0;
-  while (a != one.all().end() && b != other.all().end()) {
-    const int64_t bytes = std::min({a->bytes - in_a, b->bytes - in_b, most});
-    visit(a->offset + in_a, b->offset + in_b, bytes);
-    if ((in_a += bytes) == a->bytes) {
-      ++a;
-      in_a = 0;
+// Calls visit(offset in the first, offset in the second .., bytes) for what is a run in all of them; at most `most` bytes at a time.
+template <class Visit, class... All>
+void for_each_piece(int64_t most, Visit&& visit, const All&... runs) {
+  struct Place {
+    std::span<const Run> left;
+    int64_t in = 0;  // the first of them
+    int64_t offset() const { return left.front().offset + in; }
+    int64_t bytes() const { return left.front().bytes - in; }
+    void pass(int64_t bytes) {
+      in += bytes;
+      if (in < left.front().bytes) return;
+      left = left.subspan(1);
+      in = 0;
     }
-    if ((in_b += bytes) == b->bytes) {
-      ++b;
-      in_b = 0;
+  };
+  const auto step = [&](auto&... at) {
+    while (!(at.left.empty() || ...)) {
+      const int64_t bytes = std::min({at.bytes()..., most});
+      visit(at.offset()..., bytes);
+      (at.pass(bytes), ...);
     }
-  }
+  };
+  [&](auto... at) { step(at...); }(Place{runs.all()}...);
 }
 
 }  // namespace portunus::mpi::rma

@@ -3,8 +3,6 @@
 // A lock is taken by atomics on the target's lock word, without the target: the processor's where this process maps that word. Who finds it
 // taken tries again.
 // Source: MPI-5.0, 12.5.
-#include <sched.h>
-
 #include "mpi-adi/comm/exchange.hpp"
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/errors.hpp"
@@ -16,12 +14,8 @@ namespace {
 
 constexpr int kPosted = 1, kCompleted = 2;  // tags among a window's messages
 
-int wait_for(const char* function, Window& window, uint64_t issued) {
-  ptl_ct_event_t done{};
-  const int result = adi::wait_for_count(window.done, issued, PTL_TIME_FOREVER, done);
-  if (result != PTL_OK) return raise(function, window, MPI_ERR_OTHER, "the network failed (error %d)", result);
-  if (done.failure != 0) return raise(function, window, MPI_ERR_PROC_ABORTED, "a target cannot be reached, or refused an access");
-  return MPI_SUCCESS;
+int wait_for(ptl_handle_ct_t counter, ptl_size_t count, ptl_ct_event_t* seen) {
+  return adi::wait_for_count(counter, count, PTL_TIME_FOREVER, *seen);
 }
 
 int check_rank(const char* function, const Window& window, int rank) {
@@ -29,31 +23,10 @@ int check_rank(const char* function, const Window& window, int rank) {
   return raise(function, window, MPI_ERR_RANK, "there is no rank %d among %zu", rank, window.members.size());
 }
 
-ptl_process_t target(const Window& window, int rank) { return adi::process(window.members[static_cast<size_t>(rank)].job_rank); }
-
 // Adds to the lock word, or sets it if it is 0; window.old is what it was.
 int change_lock(const char* function, Window& window, int rank, int64_t value, bool only_free) {
-  const Member& member = window.members[static_cast<size_t>(rank)];
-  if (member.control) {
-    if (!adi::reachable(member.job_rank))
-      return raise(function, window, MPI_ERR_PROC_ABORTED, "rank %d has ended, or cannot be reached", rank);
-    const std::atomic_ref word(member.control->lock);
-    window.old = 0;
-    if (only_free) word.compare_exchange_strong(window.old, value, std::memory_order_acq_rel);
-    else window.old = word.fetch_add(value, std::memory_order_acq_rel);
-    return MPI_SUCCESS;
-  }
   window.change = value;
-  const int64_t nobody = 0;
-  const ptl_match_bits_t bits = match_bits(window.number, Place::control);
-  const uint64_t issued = window.issued.fetch_add(1, std::memory_order_relaxed) + 1;
-  const ptl_size_t to = adi::offset_of(&window.old), from = adi::offset_of(&window.change);
-  const int result = only_free ? PtlSwap(window.md, to, window.md, from, sizeof value, target(window, rank), kWindowPortal, bits,
-                                         offsetof(Control, lock), nullptr, 0, &nobody, PTL_CSWAP, PTL_INT64_T)
-                               : PtlFetchAtomic(window.md, to, window.md, from, sizeof value, target(window, rank), kWindowPortal, bits,
-                                                offsetof(Control, lock), nullptr, 0, PTL_SUM, PTL_INT64_T);
-  if (result != PTL_OK) return raise(function, window, MPI_ERR_OTHER, "the network failed (error %d)", result);
-  return wait_for(function, window, issued);
+  return change_control(function, window, rank, &Control::lock, only_free ? PTL_CSWAP : PTL_SUM, window.change, window.old);
 }
 
 int take_lock(const char* function, Window& window, int rank, int type) {
@@ -63,7 +36,7 @@ int take_lock(const char* function, Window& window, int rank, int type) {
     if (exclusive ? window.old == 0 : window.old < kExclusive / 2) break;
     if (!exclusive)
       if (int error = change_lock(function, window, rank, -1, false)) return error;
-    if (PtlxProgress() == 0) sched_yield();
+    client::step();
   }
   return MPI_SUCCESS;
 }
@@ -130,7 +103,31 @@ bool is_synchronized(const Window& window) {
 
 int flush(const char* function, Window& window) {
   std::atomic_thread_fence(std::memory_order_seq_cst);  // copies into shared memory, too
-  return wait_for(function, window, window.issued.load(std::memory_order_relaxed));
+  const int result = window.operations.quiet(wait_for);
+  if (result == PTL_FAIL) return raise(function, window, MPI_ERR_PROC_ABORTED, "a target cannot be reached, or refused an access");
+  return result == PTL_OK ? MPI_SUCCESS : raise(function, window, MPI_ERR_OTHER, "the network failed (error %d)", result);
+}
+
+int change_control(const char* function, Window& window, int rank, int64_t Control::*word, ptl_op_t op, const int64_t& value,
+                   int64_t& old) {
+  const Member& member = window.members[static_cast<size_t>(rank)];
+  old = 0;
+  if (member.control) {
+    if (!adi::reachable(member.job_rank))
+      return raise(function, window, MPI_ERR_PROC_ABORTED, "rank %d has ended, or cannot be reached", rank);
+    int64_t& here = member.control->*word;
+    if (op == PTL_CSWAP) std::atomic_ref(here).compare_exchange_strong(old, value);
+    else old = client::change(&here, op, value);
+    return MPI_SUCCESS;
+  }
+  const int64_t nobody = 0;
+  const client::By by = window.operations.own();
+  const client::RemoteAddress there{adi::process(member.job_rank), kWindowPortal, match_bits(window.number, Place::control),
+                                    word == &Control::lock ? offsetof(Control, lock) : offsetof(Control, accumulate)};
+  const int result =
+      window.operations.fetch(by, there, op, PTL_INT64_T, {by.memory, &value, op == PTL_CSWAP ? &nobody : nullptr}, &old, sizeof old);
+  if (result != PTL_OK) return raise(function, window, MPI_ERR_OTHER, "the network failed (error %d)", result);
+  return flush(function, window);
 }
 
 }  // namespace portunus::mpi::rma

@@ -23,30 +23,17 @@ namespace {
 
 constexpr size_t kDiscarded = 64 * 1024;
 
-int append(const void* start, size_t length, ptl_match_bits_t bits, ptl_handle_me_t& handle) {
-  ptl_me_t entry{};
-  entry.start = const_cast<void*>(start);
-  entry.length = length;
-  entry.ct_handle = PTL_CT_NONE;
-  entry.uid = adi::device.uid;
-  entry.options = PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE;
-  entry.match_id.rank = PTL_RANK_ANY;
-  entry.match_bits = bits;
-  return PtlMEAppend(adi::device.ni, kWindowPortal, &entry, PTL_PRIORITY_LIST, nullptr, &handle);
+int append(void* start, size_t length, ptl_match_bits_t bits, client::MatchEntry& handle) {
+  ptl_me_t entry;
+  const int result = client::expose(adi::device.ni, start, length, bits, entry);
+  return result == PTL_OK ? handle.append(adi::device.ni, kWindowPortal, entry) : result;
 }
 
 int open_entries(Window& window) {
   const bool dynamic = window.flavor == MPI_WIN_FLAVOR_DYNAMIC;
-  int result = PtlCTAlloc(adi::device.ni, &window.done);
-  ptl_md_t all{};
-  all.length = PTL_SIZE_MAX;
-  all.options = PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_CT_REPLY;
-  all.eq_handle = PTL_EQ_NONE;
-  all.ct_handle = window.done;
-  if (result == PTL_OK) result = PtlMDBind(adi::device.ni, &all, &window.md);
-  all.options |= PTL_MD_EVENT_SEND_DISABLE;
-  all.eq_handle = adi::device.eq;
-  if (result == PTL_OK) result = PtlMDBind(adi::device.ni, &all, &window.reporting_md);
+  int result = window.operations.open(adi::device.ni);
+  constexpr unsigned kReporting = client::Operations::kCounted | PTL_MD_EVENT_SEND_DISABLE;
+  if (result == PTL_OK) result = window.operations.bind(window.reporting, kReporting, adi::device.eq);
   if (result == PTL_OK)
     result = append(dynamic ? nullptr : window.base, dynamic ? PTL_SIZE_MAX : static_cast<size_t>(window.size),
                     match_bits(window.number, Place::memory), window.memory_entry);
@@ -55,11 +42,9 @@ int open_entries(Window& window) {
 }
 
 void close_entries(Window& window) {
-  for (const ptl_handle_me_t entry : {window.memory_entry, window.control_entry})
-    if (entry != PTL_INVALID_HANDLE) client::take_out(entry);
-  for (const ptl_handle_md_t md : {window.md, window.reporting_md})
-    if (md != PTL_INVALID_HANDLE) client::release(md);
-  if (window.done != PTL_INVALID_HANDLE) PtlCTFree(window.done);
+  for (client::MatchEntry* entry : {&window.memory_entry, &window.control_entry}) entry->close();
+  window.reporting.close();
+  window.operations.close();
 }
 
 // What each rank says of its memory.

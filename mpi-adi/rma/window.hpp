@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/client/remote_memory.hpp"
 #include "mpi-adi/comm/comm.hpp"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/attributes.hpp"
@@ -71,11 +72,9 @@ struct Window {
   std::unique_ptr<Control> own_control;  // unless it lies in the segment
   Segment segment;
   std::unique_ptr<std::byte[]> owned;  // allocated, and shared with nobody
-  ptl_handle_me_t memory_entry = PTL_INVALID_HANDLE, control_entry = PTL_INVALID_HANDLE;
-  ptl_handle_ct_t done = PTL_INVALID_HANDLE;          // operations of this rank that are complete
-  ptl_handle_md_t md = PTL_INVALID_HANDLE;            // all memory, counting acknowledgements and replies there
-  ptl_handle_md_t reporting_md = PTL_INVALID_HANDLE;  // the same, and an event for each
-  std::atomic<uint64_t> issued{0};
+  client::MatchEntry memory_entry, control_entry;
+  client::Operations operations;  // of this rank
+  client::Descriptor reporting;   // counts there, and an event for each
   LongAccumulates long_accumulates;
   std::unique_ptr<std::byte[]> discarded;  // where old values go that nobody wants
   int64_t change = 0, old = 0;             // of a lock word: what is sent there and what comes back
@@ -109,5 +108,8 @@ Origin origin_of(const Window& window);
 bool is_synchronized(const Window& window);
 // Returns when all that this rank has issued is complete at the targets: MPI_SUCCESS, or the error that was raised.
 int flush(const char* function, Window& window);
+// A word of a rank's control block, by a pointer where this process maps it: word = word op value; PTL_CSWAP: word = value where it was 0.
+// `old` is what it was. Both stay where they are if an error was raised.
+int change_control(const char* function, Window& window, int rank, int64_t Control::*word, ptl_op_t op, const int64_t& value, int64_t& old);
 
 }  // namespace portunus::mpi::rma
