@@ -42,7 +42,7 @@ uint64_t change_word(size_t offset, ptl_op_t op, uint64_t operand) {
     default_channel.fetch(0, place, op, &operand, &old, sizeof old);
     return old;
   }
-  return client::change(keeper.at<uint64_t>(place), op, operand);
+  return client::change(std::atomic_ref(*keeper.at<uint64_t>(place)), op, operand);
 }
 
 size_t word_of(unsigned id) { return offsetof(Shared, team_ids) + id / 64 * sizeof(uint64_t); }

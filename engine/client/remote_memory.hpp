@@ -39,14 +39,13 @@ struct RemoteAddress {
 
 // word = word op operand, and what it was: a sum, a pattern of bits, or PTL_SWAP.
 template <class T>
-T change(T* word, ptl_op_t op, T operand) {
-  const std::atomic_ref<T> at(*word);
+[[gnu::always_inline]] inline T change(std::atomic_ref<T> word, ptl_op_t op, T operand) {
   switch (op) {
-    case PTL_SUM: return at.fetch_add(operand);
-    case PTL_BOR: return at.fetch_or(operand);
-    case PTL_BAND: return at.fetch_and(operand);
-    case PTL_BXOR: return at.fetch_xor(operand);
-    default: return at.exchange(operand);
+    case PTL_SUM: return word.fetch_add(operand);
+    case PTL_BOR: return word.fetch_or(operand);
+    case PTL_BAND: return word.fetch_and(operand);
+    case PTL_BXOR: return word.fetch_xor(operand);
+    default: return word.exchange(operand);
   }
 }
 

@@ -113,17 +113,14 @@ int Wire::fetch_add(unsigned which, int64_t by, int64_t& old) {
     return MPI_SUCCESS;
   }
   // Objects for one call, so that any number of threads can be in here.
-  client::Counter counter;
-  client::Descriptor md;
+  client::Operations once;
   int64_t words[2] = {by, -1};
-  if (counter.open(adi::device.ni) != PTL_OK || md.bind_all(adi::device.ni, PTL_MD_EVENT_CT_REPLY, counter) != PTL_OK)
-    return MPI_ERR_NO_MEM;
-  const ptl_match_bits_t where = file_bits(comm_->context, pointer, 0);
-  const int result =
-      PtlFetchAtomic(md, adi::offset_of(&words[1]), md, adi::offset_of(&words[0]), sizeof by, adi::process(comm_->job_rank(0)), kFilePortal,
-                     where, which * sizeof(int64_t), nullptr, 0, PTL_SUM, PTL_INT64_T);
-  ptl_ct_event_t seen;
-  const bool done = result == PTL_OK && PtlCTWait(counter, 1, &seen) == PTL_OK && seen.failure == 0;
+  if (once.open(adi::device.ni) != PTL_OK) return MPI_ERR_NO_MEM;
+  const client::By own = once.own();
+  const client::RemoteAddress word{adi::process(comm_->job_rank(0)), kFilePortal, file_bits(comm_->context, pointer, 0),
+                                   which * sizeof(int64_t)};
+  const bool done =
+      once.fetch(own, word, PTL_SUM, PTL_INT64_T, {own.memory, &words[0]}, &words[1], sizeof by) == PTL_OK && once.quiet() == PTL_OK;
   old = words[1];
   return done ? MPI_SUCCESS : MPI_ERR_PROC_ABORTED;
 }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "engine/client/deaths.hpp"
+#include "engine/client/remote_memory.hpp"
 #include "mpi-adi/comm/comm.hpp"
 #include "mpi-adi/io/board.hpp"
 #include "mpi-adi/io/record.hpp"

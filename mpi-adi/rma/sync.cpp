@@ -115,9 +115,9 @@ int change_control(const char* function, Window& window, int rank, int64_t Contr
   if (member.control) {
     if (!adi::reachable(member.job_rank))
       return raise(function, window, MPI_ERR_PROC_ABORTED, "rank %d has ended, or cannot be reached", rank);
-    int64_t& here = member.control->*word;
-    if (op == PTL_CSWAP) std::atomic_ref(here).compare_exchange_strong(old, value);
-    else old = client::change(&here, op, value);
+    const std::atomic_ref here(member.control->*word);
+    if (op == PTL_CSWAP) here.compare_exchange_strong(old, value);
+    else old = client::change(here, op, value);
     return MPI_SUCCESS;
   }
   const int64_t nobody = 0;

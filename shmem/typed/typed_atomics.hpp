@@ -33,91 +33,62 @@ auto at_word(const char* function, shmem_ctx_t context, const T* address, int pe
   return there(target, place);
 }
 
-// Operations that change a word by one operand: how the processor does it, and what Portals calls it.
-struct Add {
-  static constexpr ptl_op_t kOp = PTL_SUM;
-  template <class T>
-  static T apply(std::atomic_ref<T> word, T value) {
-    return word.fetch_add(value, std::memory_order_acq_rel);
-  }
-};
-struct And {
-  static constexpr ptl_op_t kOp = PTL_BAND;
-  template <class T>
-  static T apply(std::atomic_ref<T> word, T value) {
-    return word.fetch_and(value, std::memory_order_acq_rel);
-  }
-};
-struct Or {
-  static constexpr ptl_op_t kOp = PTL_BOR;
-  template <class T>
-  static T apply(std::atomic_ref<T> word, T value) {
-    return word.fetch_or(value, std::memory_order_acq_rel);
-  }
-};
-struct Xor {
-  static constexpr ptl_op_t kOp = PTL_BXOR;
-  template <class T>
-  static T apply(std::atomic_ref<T> word, T value) {
-    return word.fetch_xor(value, std::memory_order_acq_rel);
-  }
-};
-
-template <class Op, class T>
+// Operations that change a word by one operand, by what Portals calls them.
+template <ptl_op_t kOp, class T>
 void update(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
   at_word(
-      function, context, dest, pe, [&](std::atomic_ref<T> word) { Op::apply(word, value); },
-      [&](const Aim& target, Place place) { target.channel.atomic(target.pe, place, Op::kOp, &value, sizeof(T)); });
+      function, context, dest, pe, [&](std::atomic_ref<T> word) { client::change(word, kOp, value); },
+      [&](const Aim& target, Place place) { target.channel.atomic(target.pe, place, kOp, &value, sizeof(T)); });
 }
 
-template <class Op, class T>
+template <ptl_op_t kOp, class T>
 T fetch_update(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
   return at_word(
-      function, context, dest, pe, [&](std::atomic_ref<T> word) { return Op::apply(word, value); },
+      function, context, dest, pe, [&](std::atomic_ref<T> word) { return client::change(word, kOp, value); },
       [&](const Aim& target, Place place) {
         T old;
-        target.channel.fetch(target.pe, place, Op::kOp, &value, &old, sizeof(T));
+        target.channel.fetch(target.pe, place, kOp, &value, &old, sizeof(T));
         return old;
       });
 }
 
-template <class Op, class T>
+template <ptl_op_t kOp, class T>
 void fetch_update_nbi(const char* function, shmem_ctx_t context, T* fetch, T* dest, T value, int pe) {
   at_word(
-      function, context, dest, pe, [&](std::atomic_ref<T> word) { *fetch = Op::apply(word, value); },
-      [&](const Aim& target, Place place) { target.channel.fetch_nbi(target.pe, place, Op::kOp, &value, fetch, sizeof(T)); });
+      function, context, dest, pe, [&](std::atomic_ref<T> word) { *fetch = client::change(word, kOp, value); },
+      [&](const Aim& target, Place place) { target.channel.fetch_nbi(target.pe, place, kOp, &value, fetch, sizeof(T)); });
 }
 
-#define SHMEMI_UPDATES(name, Op)                                                                                  \
+#define SHMEMI_UPDATES(name, kOp)                                                                                 \
   template <class T>                                                                                              \
   void atomic_##name(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {                       \
-    update<Op>(function, context, dest, value, pe);                                                               \
+    update<kOp>(function, context, dest, value, pe);                                                              \
   }                                                                                                               \
   template <class T>                                                                                              \
   T atomic_fetch_##name(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {                    \
-    return fetch_update<Op>(function, context, dest, value, pe);                                                  \
+    return fetch_update<kOp>(function, context, dest, value, pe);                                                 \
   }                                                                                                               \
   template <class T>                                                                                              \
   void atomic_fetch_##name##_nbi(const char* function, shmem_ctx_t context, T* fetch, T* dest, T value, int pe) { \
-    fetch_update_nbi<Op>(function, context, fetch, dest, value, pe);                                              \
+    fetch_update_nbi<kOp>(function, context, fetch, dest, value, pe);                                             \
   }
-SHMEMI_UPDATES(add, Add)
-SHMEMI_UPDATES(and, And)
-SHMEMI_UPDATES(or, Or)
-SHMEMI_UPDATES(xor, Xor)
+SHMEMI_UPDATES(add, PTL_SUM)
+SHMEMI_UPDATES(and, PTL_BAND)
+SHMEMI_UPDATES(or, PTL_BOR)
+SHMEMI_UPDATES(xor, PTL_BXOR)
 #undef SHMEMI_UPDATES
 
 template <class T>
 void atomic_inc(const char* function, shmem_ctx_t context, T* dest, int pe) {
-  update<Add>(function, context, dest, T{1}, pe);
+  update<PTL_SUM>(function, context, dest, T{1}, pe);
 }
 template <class T>
 T atomic_fetch_inc(const char* function, shmem_ctx_t context, T* dest, int pe) {
-  return fetch_update<Add>(function, context, dest, T{1}, pe);
+  return fetch_update<PTL_SUM>(function, context, dest, T{1}, pe);
 }
 template <class T>
 void atomic_fetch_inc_nbi(const char* function, shmem_ctx_t context, T* fetch, T* dest, int pe) {
-  fetch_update_nbi<Add>(function, context, fetch, dest, T{1}, pe);
+  fetch_update_nbi<PTL_SUM>(function, context, fetch, dest, T{1}, pe);
 }
 
 // Reading is the OR of nothing: raw bits, so it serves float and double as well.

@@ -87,7 +87,7 @@ void computes_alike(int target, ptl_datatype_t type) {
         Word here = first, old = 77, there = 78;
         good(operations.put({copied}, place(0), &first, sizeof first), "a put of a word");
         good(operations.quiet(), "quiet");
-        const Word expected = change(&here, op, operand);
+        const Word expected = change(std::atomic_ref(here), op, operand);
         expect(expected == first, "what change() tells");
         good(operations.fetch(operations.own(), place(0), op, type, {copied, &operand}, &old, sizeof old), "fetch");
         good(operations.quiet(), "quiet after fetch");
@@ -130,7 +130,7 @@ void counts_together() {
       void* base;
       ptl_size_t size;
       if (i % 2 == 0 && PtlxNodeMap(ni, process(static_cast<ptl_rank_t>(rank)), block, &base, &size) == PTL_OK)
-        change(reinterpret_cast<uint64_t*>(static_cast<unsigned char*>(base) + kBytes), PTL_SUM, one);
+        change(std::atomic_ref(*reinterpret_cast<uint64_t*>(static_cast<unsigned char*>(base) + kBytes)), PTL_SUM, one);
       else good(operations.update(operations.own(), at(rank, kBytes), PTL_SUM, PTL_UINT64_T, &one, sizeof one), "update");
     }
   good(operations.quiet(), "quiet");

@@ -116,7 +116,7 @@ class Net {
   client::By untold() const { return {copied_, PTL_NO_ACK_REQ}; }
   uint64_t fetch(int pe, size_t offset, ptl_op_t op, uint64_t value) {
     char* const here = near(pe, offset);
-    return here ? client::change(reinterpret_cast<uint64_t*>(here), op, value) : fetch_far(pe, offset, op, value);
+    return here ? client::change(word_at(here), op, value) : fetch_far(pe, offset, op, value);
   }
   uint64_t fetch_far(int pe, size_t offset, ptl_op_t op, uint64_t value, const uint64_t* expected = nullptr) {
     begin_fetch(pe, offset, op, value, expected);
