@@ -1,6 +1,6 @@
 // remote_memory.hpp: memory of other processes: by a pointer where this process maps it, elsewhere by operations of Portals.
 //
-//   exposed        this process's memory as an entry that others aim at
+//   expose         this process's memory as an entry that others aim at
 //   RemoteAddress  what an operation aims at
 //   change, ring   an atomic by a pointer, and waking who waits for it
 //   Operations     puts, gets and atomics, counted when they are complete; quiet() waits for all of them

@@ -1,14 +1,8 @@
 // board.cpp: see board.hpp.
 #include "mpi-adi/io/board.hpp"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/random.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <new>
 #include <thread>
 
@@ -23,14 +17,6 @@ constexpr size_t kLine = 64;
 constexpr size_t kWordsRoom = kLine * Board::kWords;
 constexpr uint64_t kBell = 6;  // a kind of message, beside the wire's
 constexpr size_t kMostKept = 16;
-
-struct Name {
-  // The maker's process id comes first: what nobody has come to unlink is known to be left by that.
-  explicit Name(int64_t number) {
-    std::snprintf(text, sizeof text, "/portunus-file-%d-%08x", static_cast<int>(number >> 32), static_cast<unsigned>(number));
-  }
-  char text[64];
-};
 
 // Boards of this process, whether a file uses them or not.
 struct Known {
@@ -64,27 +50,12 @@ Board::Board(const Communicator& comm)
       rank_(static_cast<size_t>(comm.rank)),
       looks_(members_.size() <= std::thread::hardware_concurrency() ? 2000 : 20) {}
 
-Board::~Board() {
-  if (memory_ != nullptr) munmap(memory_, bytes_);
-}
+Board::Word* Board::words() const { return std::launder(reinterpret_cast<Word*>(memory_.start())); }
+Board::Place* Board::places() const { return std::launder(reinterpret_cast<Place*>(memory_.start() + kWordsRoom)); }
 
-Board::Word* Board::words() const { return std::launder(reinterpret_cast<Word*>(memory_)); }
-Board::Place* Board::places() const { return std::launder(reinterpret_cast<Place*>(memory_ + kWordsRoom)); }
-
-bool Board::open(int64_t number, bool makes) {
-  number_ = number;
-  bytes_ = kWordsRoom + members_.size() * sizeof(Place);
-  const Name name(number);
-  const int descriptor = shm_open(name.text, O_RDWR | (makes ? O_CREAT | O_EXCL : 0), 0600);
-  if (descriptor < 0) return false;
-  if (!makes || posix_fallocate(descriptor, 0, static_cast<off_t>(bytes_)) == 0) {
-    void* start = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-    if (start != MAP_FAILED) memory_ = static_cast<std::byte*>(start);  // zeroed, as fresh memory is: no objects to make
-  }
-  close(descriptor);
-  if (memory_ != nullptr && open_bell()) return true;
-  if (makes) shm_unlink(name.text);
-  return false;
+bool Board::open(int64_t number) {
+  const size_t bytes = kWordsRoom + members_.size() * sizeof(Place);  // zeroed, as fresh memory is: no objects to make
+  return (number == 0 ? memory_.make(bytes) : memory_.join(number, bytes)) && open_bell();
 }
 
 bool Board::open_bell() {
@@ -114,11 +85,8 @@ Board::Pointer Board::make(const Communicator& comm) {
     for (unsigned i = 0; i < kWords; ++i) board->words()[i].store(0, std::memory_order_relaxed);  // nobody uses it; told of by messages
     return board;
   }
-  uint32_t chosen;
-  if (getrandom(&chosen, sizeof chosen, 0) != sizeof chosen) return nullptr;
-  const int64_t number = int64_t{getpid()} << 32 | chosen;
   board = std::make_shared<Board>(comm);
-  if (!board->open(number, true)) return nullptr;
+  if (!board->open()) return nullptr;
   known().all.push_back(board);
   return board;
 }
@@ -128,17 +96,15 @@ Board::Pointer Board::find(const Communicator& comm, int64_t number) {
   Known& boards = known();
   std::erase_if(boards.all, [](const std::weak_ptr<Board>& one) { return one.expired(); });
   for (const std::weak_ptr<Board>& one : boards.all)
-    if (Pointer board = one.lock(); board && board->number_ == number) {
+    if (Pointer board = one.lock(); board && board->number() == number) {
       std::erase(boards.kept, board);
       return board;
     }
   auto board = std::make_shared<Board>(comm);
-  if (!board->open(number, false)) return nullptr;
+  if (!board->open(number)) return nullptr;
   boards.all.push_back(board);
   return board;
 }
-
-void Board::forget_name() const { shm_unlink(Name(number_).text); }
 
 void Board::keep(Pointer board) {
   if (board == nullptr || board->broken_) return;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "engine/client/deaths.hpp"
+#include "engine/client/shared_memory.hpp"
 #include "mpi-adi/comm/comm.hpp"
 #include "mpi-adi/io/record.hpp"
 
@@ -29,7 +30,6 @@ class Board {
   using Pointer = std::shared_ptr<Board>;
 
   explicit Board(const Communicator& comm);
-  ~Board();
   Board(const Board&) = delete;
   Board& operator=(const Board&) = delete;
 
@@ -37,19 +37,19 @@ class Board {
   static Pointer make(const Communicator& comm);
   // Elsewhere: the one of that number. nullptr: it cannot be mapped.
   static Pointer find(const Communicator& comm, int64_t number);
-  void forget_name() const;
+  void forget_name() { memory_.forget_name(); }
   // For the next file of these ranks.
   static void keep(Pointer board);
   static void drop_kept();
 
-  int64_t number() const { return number_; }
+  int64_t number() const { return memory_.number(); }
   Word* words() const;
   // Everybody's record, by rank. MPI_SUCCESS, or MPI_ERR_PROC_ABORTED: then and ever after. Nobody returns before all have called it.
   int gather(const Record& own, std::vector<Record>& all);
 
  private:
   struct Place;
-  bool open(int64_t number, bool makes);
+  bool open(int64_t number = 0);  // 0: it is made
   bool open_bell();
   Place* places() const;
   bool all_have_come() const;
@@ -59,9 +59,7 @@ class Board {
   const std::vector<int> members_;  // ranks of the job
   const size_t rank_;
   const int looks_;  // before it sleeps
-  int64_t number_ = 0;
-  std::byte* memory_ = nullptr;
-  size_t bytes_ = 0;
+  client::SharedMemory memory_{"file", client::SharedMemory::Pages::now};
   std::mutex mutex_;
   bool broken_ = false;
   uint64_t gathers_ = 0, rings_ = 0;

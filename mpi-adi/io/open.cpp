@@ -108,17 +108,13 @@ void open_together(File& file, int amode, const Hints& hints, Trouble& trouble) 
   if (!one_node && file.wire.open_entries() != PTL_OK) trouble.is(MPI_ERR_NO_MEM, "the network interface has no room for another file");
   intentions[static_cast<size_t>(comm.rank)] = {amode, trouble.code, board ? board->number() : 0};
   const int told = Exchange(comm).allgather(intentions.data(), sizeof(Intention));
-  if (told != MPI_SUCCESS && board) board->forget_name();
   if (told != MPI_SUCCESS) return trouble.is(told, kUnreachable);
   if (comm.rank != 0 && intentions[0].board != 0) board = Board::find(comm, intentions[0].board);
   for (const Intention& one : intentions) {
     if (one.error != MPI_SUCCESS) trouble.is(one.error, "another rank's arguments are wrong");
     if (one.amode != intentions[0].amode) trouble.is(MPI_ERR_AMODE, "the ranks' access modes differ");
   }
-  if (trouble.code != MPI_SUCCESS) {
-    if (comm.rank == 0 && board) board->forget_name();
-    return;
-  }
+  if (trouble.code != MPI_SUCCESS) return;
 
   file.amode = amode;
   const bool makes = (amode & MPI_MODE_CREATE) != 0;

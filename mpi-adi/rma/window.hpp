@@ -70,7 +70,7 @@ struct Window {
   std::vector<Member> members;
   Control* control = nullptr;
   std::unique_ptr<Control> own_control;  // unless it lies in the segment
-  Segment segment;
+  client::SharedMemory segment{"win", client::SharedMemory::Pages::when_touched};
   std::unique_ptr<std::byte[]> owned;  // allocated, and shared with nobody
   client::MatchEntry memory_entry, control_entry;
   client::Operations operations;  // of this rank

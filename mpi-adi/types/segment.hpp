@@ -7,24 +7,15 @@
 #include <cstddef>
 #include <vector>
 
+#include "engine/client/shared_memory.hpp"
 #include "mpi-adi/comm/comm.hpp"
 
 namespace portunus::mpi {
 
-class Segment {
- public:
-  Segment() = default;
-  ~Segment();
-  Segment(const Segment&) = delete;
-  Segment& operator=(const Segment&) = delete;
-  std::byte* start = nullptr;
-  size_t bytes = 0;
-};
-
 // Memory that the ranks of `comm` on this node map together, zeroed: each gets `bytes` of it. Collective over comm; base[i] is
 // where rank i's part lies, nullptr on another node. Its own part begins at a multiple of `alignment`; 1: where the one before it ends.
 // Behind them lie `beside_bytes` more of each rank, on cache lines of their own. False: there is none.
-bool share_memory(Communicator& comm, size_t bytes, size_t alignment, size_t beside_bytes, Segment& segment, std::vector<std::byte*>& base,
-                  std::vector<std::byte*>& beside);
+bool share_memory(Communicator& comm, size_t bytes, size_t alignment, size_t beside_bytes, client::SharedMemory& memory,
+                  std::vector<std::byte*>& base, std::vector<std::byte*>& beside);
 
 }  // namespace portunus::mpi

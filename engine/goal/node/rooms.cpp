@@ -58,7 +58,7 @@ int Rooms::make(Agreement& agreement, const GOAL_Group& group, bool may) {
 // Whether every rank can read the memory of every other one: each tells where it has a word, and all look.
 int Rooms::probe(Agreement& agreement) {
   std::vector<int> processes;
-  for (const Record& one : agreement.all) processes.push_back(static_cast<int>(one.maker));
+  for (const Record& one : agreement.all) processes.push_back(static_cast<int>(one.process));
   const uint64_t word = kProbed ^ rank_;
   told(rank_).at = ~reinterpret_cast<uint64_t>(&word);
   int code = agreement.tell({.well = 1});

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/client/shared_memory.hpp"
 #include "engine/goal/goal_collectives.h"
 #include "engine/goal/node/waiting.hpp"
 
@@ -20,8 +21,8 @@ struct Record {
   uint64_t well = 0;     // 0: this rank cannot
   uint64_t crowded = 0;  // it has too few cores
   uint64_t engine = 0;   // its engine has a core of its own
-  uint64_t maker = 0;    // rank 0: of which process and call the memory is
-  uint64_t nonce = 0;
+  int64_t process = 0;   // its number there
+  int64_t memory = 0;    // rank 0: that of the memory
 };
 
 // The records of all ranks, again and again. Collective.
@@ -55,21 +56,15 @@ struct Standing {
 
 class SharedMemory {
  public:
-  SharedMemory() = default;
-  ~SharedMemory();
-  SharedMemory(const SharedMemory&) = delete;
-  SharedMemory& operator=(const SharedMemory&) = delete;
-
   // `each` zeroed bytes (a multiple of 64) of each rank, if all of them `may`. Collective. GOAL_SUCCESS: made() says whether
   // there is memory; else as Agreement::tell.
   int make(Agreement& agreement, const GOAL_Group& group, size_t each, bool may);
-  [[nodiscard]] bool made() const { return start_ != nullptr; }
-  [[nodiscard]] std::byte* part(size_t rank) const { return start_ + rank * each_; }
+  [[nodiscard]] bool made() const { return memory_.is_mapped(); }
+  [[nodiscard]] std::byte* part(size_t rank) const { return memory_.start() + rank * each_; }
 
  private:
-  void drop();
-  std::byte* start_ = nullptr;
-  size_t bytes_ = 0, each_ = 0;
+  client::SharedMemory memory_{"goal", client::SharedMemory::Pages::now};
+  size_t each_ = 0;
 };
 
 }  // namespace portunus::goal::node
