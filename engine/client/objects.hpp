@@ -89,15 +89,19 @@ class Counter : public Object<ptl_handle_ct_t, PTL_CT_NONE, free_counter> {
   }
 };
 
-// A memory descriptor.
+// A memory descriptor of all memory of the process, so that an offset is an address.
+inline int bind_all(ptl_handle_ni_t ni, unsigned options, ptl_handle_ct_t counter, ptl_handle_eq_t events, ptl_handle_md_t& descriptor) {
+  const ptl_md_t all{nullptr, PTL_SIZE_MAX, options, events, counter};
+  return PtlMDBind(ni, &all, &descriptor);
+}
+
 class Descriptor : public Object<ptl_handle_md_t, PTL_INVALID_HANDLE, release> {
  public:
   int bind(ptl_handle_ni_t ni, const ptl_md_t& memory) {
     return open_by([&](ptl_handle_md_t* handle) { return PtlMDBind(ni, &memory, handle); });
   }
-  // All memory of the process, so that an offset is an address.
   int bind_all(ptl_handle_ni_t ni, unsigned options, ptl_handle_ct_t counter = PTL_CT_NONE, ptl_handle_eq_t events = PTL_EQ_NONE) {
-    return bind(ni, {nullptr, PTL_SIZE_MAX, options, events, counter});
+    return open_by([&](ptl_handle_md_t* handle) { return client::bind_all(ni, options, counter, events, *handle); });
   }
 };
 

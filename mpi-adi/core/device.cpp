@@ -13,7 +13,6 @@
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/debug.hpp"
 #include "mpi-adi/core/long_waits.hpp"
-#include "mpi-adi/core/memory.hpp"
 #include "mpi-adi/core/settings.hpp"
 #include "mpi-adi/mitigation/mitigation.hpp"
 
@@ -54,15 +53,11 @@ int open_barrier(Barrier& state, int rank, int size) {
   for (int round = 0; round < state.rounds && result == PTL_OK; ++round) {
     result = PtlCTAlloc(device.ni, &state.heard[round]);
     if (result != PTL_OK) break;
-    ptl_me_t entry{};
-    entry.start = &state.told[static_cast<size_t>(round)];
-    entry.length = sizeof state.told[0];
-    entry.ct_handle = state.heard[round];
+    ptl_me_t entry =
+        client::entry_of(&state.told[static_cast<size_t>(round)], sizeof state.told[0],
+                         PTL_ME_OP_PUT | PTL_ME_EVENT_CT_COMM | client::kQuiet, static_cast<ptl_match_bits_t>(round), state.heard[round]);
     entry.uid = device.uid;
-    entry.options =
-        PTL_ME_OP_PUT | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE;
     entry.match_id = process((rank - (1 << round) % size + size) % size);
-    entry.match_bits = static_cast<ptl_match_bits_t>(round);
     ptl_handle_me_t handle;
     result = PtlMEAppend(device.ni, kBarrierPortal, &entry, PTL_PRIORITY_LIST, nullptr, &handle);
     state.from[round] = entry.match_id;
@@ -110,10 +105,10 @@ int open_windows() {
 
 int bind_ways(unsigned options, ptl_handle_md_t& copied, ptl_handle_md_t& sent, ptl_handle_md_t& header_first,
               ptl_handle_md_t& synchronous) {
-  int result = bind_all_memory(options | PTL_MD_VOLATILE, PTL_EQ_NONE, PTL_CT_NONE, copied);
-  if (result == PTL_OK) result = bind_all_memory(options, device.eq, PTL_CT_NONE, sent);
-  if (result == PTL_OK) result = bind_all_memory(options | PTLX_MD_HEADER_FIRST, device.eq, PTL_CT_NONE, header_first);
-  if (result == PTL_OK) result = bind_all_memory(options | PTL_MD_EVENT_SEND_DISABLE, device.eq, PTL_CT_NONE, synchronous);
+  int result = client::bind_all(device.ni, options | PTL_MD_VOLATILE, PTL_CT_NONE, PTL_EQ_NONE, copied);
+  if (result == PTL_OK) result = client::bind_all(device.ni, options, PTL_CT_NONE, device.eq, sent);
+  if (result == PTL_OK) result = client::bind_all(device.ni, options | PTLX_MD_HEADER_FIRST, PTL_CT_NONE, device.eq, header_first);
+  if (result == PTL_OK) result = client::bind_all(device.ni, options | PTL_MD_EVENT_SEND_DISABLE, PTL_CT_NONE, device.eq, synchronous);
   return result;
 }
 
@@ -124,33 +119,20 @@ int open_messages(uint32_t event_slots) {
   if (result == PTL_OK) result = PtlPTAlloc(device.ni, PTL_PT_ONLY_TRUNCATE | PTL_PT_FLOWCTRL, device.eq, kMessagePortal, &portal);
   if (result == PTL_OK) result = PtlCTAlloc(device.ni, &device.arrived_early);
   if (result != PTL_OK) return result;
-  ptl_me_t early{};
-  early.ct_handle = device.arrived_early;
+  constexpr unsigned kEarly = PTL_ME_OP_PUT | PTLX_ME_HOLD | PTL_ME_EVENT_CT_COMM | client::kQuiet;
+  ptl_me_t early = client::entry_for_all(kEarly, device.arrived_early);
   early.uid = device.uid;
-  early.options = PTL_ME_OP_PUT | PTLX_ME_HOLD | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE |
-                  PTL_ME_EVENT_UNLINK_DISABLE;
-  early.match_id.rank = PTL_RANK_ANY;
-  early.ignore_bits = ~ptl_match_bits_t{0};
   ptl_handle_me_t handle;
   result = PtlMEAppend(device.ni, kMessagePortal, &early, PTL_OVERFLOW_LIST, nullptr, &handle);
   if (result == PTL_OK) result = PtlxPTLimitHeld(device.ni, kMessagePortal, settings.unexpected_buffer, settings.unexpected_limit);
   if (result == PTL_OK) result = bind_ways(0, device.md_copied, device.md_sent, device.md_long, device.md_synchronous);
-  if (result == PTL_OK) result = bind_all_memory(PTLX_MD_STAGE, device.eq, PTL_CT_NONE, device.md_waited);
+  if (result == PTL_OK) result = client::bind_all(device.ni, PTLX_MD_STAGE, PTL_CT_NONE, device.eq, device.md_waited);
   if (result == PTL_OK)
     result = bind_ways(PTLX_MD_LAYOUT, device.md_copied_layout, device.md_sent_layout, device.md_long_layout, device.md_synchronous_layout);
   return result;
 }
 
 }  // namespace
-
-int bind_all_memory(unsigned options, ptl_handle_eq_t eq, ptl_handle_ct_t ct, ptl_handle_md_t& md) {
-  ptl_md_t all{};
-  all.length = PTL_SIZE_MAX;
-  all.options = options;
-  all.eq_handle = eq;
-  all.ct_handle = ct;
-  return PtlMDBind(device.ni, &all, &md);
-}
 
 // As many as an interface with so many objects can have events for: it has fewer where `ulimit -v` leaves little room.
 uint32_t event_slots_for(int objects) {

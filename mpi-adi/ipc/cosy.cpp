@@ -25,12 +25,7 @@ ptl_ni_limits_t generous() {
 }
 
 int bind(unsigned options, ptl_handle_eq_t eq, ptl_handle_md_t& md, ptl_handle_ct_t ct = PTL_CT_NONE) {
-  ptl_md_t all{};
-  all.length = PTL_SIZE_MAX;
-  all.options = options;
-  all.eq_handle = eq;
-  all.ct_handle = ct;
-  return PtlMDBind(cosy.ni, &all, &md);
+  return client::bind_all(cosy.ni, options, ct, eq, md);
 }
 
 int open_all() {
