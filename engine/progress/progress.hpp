@@ -26,7 +26,7 @@
 //   stop          end                                   engine thread                 S          set, change the door, wake
 //   aborts        abort_waits                           waiters                       S          bump, wake_sleepers
 //   baton word    holder                                everybody                     S, R       commands: push, fence, look | release, fence, look
-//   naps, uses, wanted, comings                                                       relaxed    hints: nothing is lost by a late read
+//   heartbeat, uses, wanted, comings                                                  relaxed    hints: nothing is lost by a late read
 //   clock, posted                                       the holder of the baton alone -          -
 //
 // clang-format on
@@ -44,25 +44,11 @@
 #include "engine/progress/attention.hpp"
 #include "engine/progress/baton.hpp"
 #include "engine/progress/doorbell.hpp"
-#include "engine/progress/mode.hpp"
+#include "engine/progress/idle_policy.hpp"
+#include "engine/progress/plan.hpp"
 #include "engine/progress/watch.hpp"
 
 namespace portunus {
-
-// What the machine and the environment ask for; constant between begin and end.
-struct ProgressPlan {
-  ProgressMode mode = ProgressMode::caller;  // not automatic
-  bool engine_spins = false;                 // the engine thread never sleeps
-  bool engine_has_core = false;
-  bool spin_waits = false;      // waiters have a core each
-  bool oversubscribed = false;  // more ranks than cores: polls give way, too
-  bool by_socket = false;       // a network's descriptors wake the engine thread; without one, waiters
-  bool must_poll = false;       // a network without a descriptor: sleep only briefly
-  bool registered = false;      // heavy fences reach this process
-
-  bool network_open() const { return by_socket || must_poll; }
-  bool waiters_listen() const { return by_socket && mode == ProgressMode::caller; }
-};
 
 // The words of a process that ringers use: in the segment of the node, if there is one, and else the process's own.
 template <class Memory>
@@ -329,7 +315,6 @@ class BasicProgress {
     return pollers_.pending(bits) && Memory::keeps(Guard::poller_watch) ? bits : 0;
   }
   bool last_look_at_pollers() { return Memory::keeps(Guard::poller_look) && look_at_pollers(); }
-  int64_t longest_nap();
   bool is_attended(uint32_t word, uint32_t& seen) const;
   // True: it was rung meanwhile.
   bool nap(uint32_t word, int64_t ns) {
@@ -339,7 +324,7 @@ class BasicProgress {
   void park() LEAVES_BATON;
   void sleep_on(uint32_t word, Sleeper who, int64_t timeout_ns, bool listens) {
     if (listens && plan_.network_open()) {
-      const int64_t most = longest_nap();
+      const int64_t most = heartbeat_.next_ns(plan_, static_cast<uint32_t>(engine_->stats().steps.read()));
       if (timeout_ns < 0 || timeout_ns > most) timeout_ns = most;
     }
     sleeping_->sleep(*door_, word, who, timeout_ns, listens);
@@ -360,9 +345,8 @@ class BasicProgress {
   Word passive_;    // of these, those on *passive_word_
   Word listening_;  // one waiter at a time sleeps on descriptors, where there is no engine thread
   Word aborts_;
-  typename Memory::Hint comings_;     // how often application threads came since anybody stepped
-  typename Memory::Hint naps_;        // beside a network, since something last happened
-  typename Memory::Hint naps_since_;  // the steps with work until then
+  typename Memory::Hint comings_;  // how often application threads came since anybody stepped
+  Heartbeat<Memory> heartbeat_;
 };
 
 }  // namespace portunus

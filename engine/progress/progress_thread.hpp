@@ -31,8 +31,7 @@ void BasicProgress<Memory>::run_spinning() {
 template <class Memory>
 void BasicProgress<Memory>::run_parked() {
   using Limits = typename Memory::Limits;
-  int64_t nap_ns = Limits::kFirstTick;
-  int looks_alone = 0;  // since somebody came last
+  TickPolicy<Limits> policy;
   bool rung = false;
   uint32_t seen = attention_->read();
   while (!stop_.load()) {
@@ -40,13 +39,11 @@ void BasicProgress<Memory>::run_parked() {
     const uint32_t word = door_->read();
     if (stop_.load()) return;
     if (is_attended(word, seen) && (!rung || seen == attention_->kInside)) {
-      looks_alone = 0;
-      rung = nap(word, nap_ns);
-      nap_ns = std::min(2 * nap_ns, Limits::kLongestTick);
+      rung = nap(word, policy.attended_ns());
       continue;
     }
     rung = false;
-    nap_ns = Limits::kFirstTick;
+    policy.unattended();
     if (!take()) {
       // Its holder is inside a call, perhaps on this very processor.
       if (plan_.mode == ProgressMode::offload) Memory::yield();
@@ -61,7 +58,7 @@ void BasicProgress<Memory>::run_parked() {
       if (step(Memory::now()) > 0) {
         ++engine_->stats().steps_by_engine;
         idle = 0;
-        looks_alone = 0;
+        policy.found();
       } else {
         ++idle;
       }
@@ -73,11 +70,11 @@ void BasicProgress<Memory>::run_parked() {
     } else if (engine_->busy() || baton_.wanted()) {
       leave_baton(Looks::engine);
       sleeping_->let_others_run();
-    } else if (!plan_.network_open() && plan_.mode != ProgressMode::offload && ++looks_alone < Limits::kLooksAlone) {
+    } else if (const int64_t alone_ns = plan_.network_open() || plan_.mode == ProgressMode::offload ? 0 : policy.alone_ns();
+               alone_ns != 0) {
       const int64_t due_ns = engine_->max_idle_ns();
       leave_baton(Looks::engine);
       seen = attention_->read();
-      const int64_t alone_ns = Limits::kFirstTick << looks_alone;
       rung = nap(word, due_ns < 0 ? alone_ns : std::min(alone_ns, due_ns));
       continue;
     } else {

@@ -28,18 +28,17 @@ template <class Done>
 template <class Memory>
 template <class Done>
 [[gnu::always_inline]] inline bool BasicProgress<Memory>::wait_inside(Done& done, int64_t timeout_ns, uint32_t watched) {
-  using Limits = typename Memory::Limits;
+  using Policy = WaitPolicy<typename Memory::Limits>;
+  Policy policy(plan_);
   uint32_t bits = watched;
   bool has_pollers = pollers_.pending(bits);
-  // Watched memory is looked at first, without a look at the engine: that costs as much again, or as much as giving up the core.
-  int looks = bits == 0 ? 0 : plan_.spin_waits ? Limits::kMemorySpins : Limits::kMemoryYields;
-  for (looks = plan_.network_open() ? looks / 8 : looks; looks > 0; --looks) {
+  for (int looks = bits == 0 ? 0 : policy.looks_at_memory(); looks > 0; --looks) {
     if (plan_.spin_waits) {
       Memory::relax();
     } else {
       // A thread that shares its core gives it up only after some looks: what it waits for may come from the other cores within a part of
       // the time that two switches take.
-      for (int more = Limits::kMemoryLooks; more > 0; --more) {
+      for (int more = Memory::Limits::kMemoryLooks; more > 0; --more) {
         Memory::relax();
         if (has_pollers) look_at_pollers();
         if (done()) return true;
@@ -54,15 +53,12 @@ template <class Done>
   const uint64_t begin = timeout_ns > 0 ? Memory::now() : 0;
   const bool steps = plan_.mode != ProgressMode::offload;
   bool satisfied = false;
-  int idle = 0;
   uint64_t asleep_since = 0;
-  int64_t nap_ns = plan_.registered ? Limits::kFirstNap : Limits::kBlindNap;
   for (;;) {
     Memory::mark(1);
     int work = 0;
     if (steps && take()) {
-      int most = has_pollers ? 0 : plan_.spin_waits ? Limits::kStepsAtOnce : Limits::kStepsBeforeYield;
-      if (plan_.network_open() && !plan_.spin_waits) most /= 8;  // each is a system call
+      const int most = has_pollers ? 0 : policy.steps_at_once();
       int more = most;
       do {
         Memory::mark(8);
@@ -75,7 +71,7 @@ template <class Done>
         leave_call();
         return true;
       }
-      if (plan_.spin_waits) idle += most - more;
+      policy.stepped_in_vain(most - more);
       Memory::mark(13, work != 0);
       leave_baton(Looks::waiter);
     }
@@ -86,7 +82,7 @@ template <class Done>
     satisfied = done();
     if (satisfied || aborted()) break;
     if (work || found) {
-      idle = 0;
+      policy.found();
       continue;
     }
     int64_t left = -1;
@@ -94,10 +90,10 @@ template <class Done>
       left = timeout_ns - static_cast<int64_t>(Memory::now() - begin);
       if (left <= 0) break;
     }
-    ++idle;
-    if (plan_.spin_waits && idle < Limits::kSpinsUnyielding) {
+    const typename Policy::Next next = policy.next();
+    if (next == Policy::Next::look) {
       Memory::relax();
-    } else if (idle < (plan_.spin_waits ? Limits::kSpins : Limits::kYields)) {
+    } else if (next == Policy::Next::yield) {
       Memory::yield();  // somebody this thread waits for may be waiting for this very processor
     } else {
       if (timeout_ns < -1) {  // a limit that counts from here on: whoever does not sleep does not look at a clock
@@ -106,8 +102,8 @@ template <class Done>
         left = -timeout_ns - static_cast<int64_t>(now - asleep_since);
         if (left <= 0) break;
       }
+      const int64_t nap_ns = policy.nap_ns();
       if (bits && (left < 0 || left > nap_ns)) left = nap_ns;
-      if (plan_.registered) nap_ns = std::min(2 * nap_ns, Limits::kLastNap);
       Memory::mark(3);
       // done() may take what it waits for, so it is not asked again once it said yes.
       sleep([&] { return (satisfied = done()) || aborted(); }, left, watched);
@@ -254,17 +250,6 @@ void BasicProgress<Memory>::leave_baton(Looks next) {
     drain();
     engine_->settle();
   }
-}
-
-// Without a descriptor somebody must look; with one, what a provider has accepted may still need a poll to leave. Both ever less often.
-template <class Memory>
-int64_t BasicProgress<Memory>::longest_nap() {
-  using Limits = typename Memory::Limits;
-  const auto steps = static_cast<uint32_t>(engine_->stats().steps.read());
-  if (naps_since_.exchange(steps) != steps) naps_.store(0);
-  const uint32_t doubled = std::min(naps_.fetch_add(1) / Limits::kNapsAlike, 16u);
-  return plan_.must_poll ? std::min(Limits::kPollNap << doubled, Limits::kLongestPollNap)
-                         : std::min(Limits::kHeartbeat << doubled, Limits::kLongestHeartbeat);
 }
 
 }  // namespace portunus
