@@ -224,18 +224,11 @@ bool FabricTransport::expose(Link&, const void* start, size_t size, bool peer_wr
   out.region.key = registration->key;
   // Without FI_MR_VIRT_ADDR a peer counts from the start of the registration, which is `start` (ranges are exact).
   out.region.address = endpoint_.needs(FI_MR_VIRT_ADDR) ? registration->range.start : 0;
-  if (size >= fabric::kLongData) {
-    ++long_data_[!peer_writes];
-    if (!peer_writes && long_data_[0] > 0) both_ways_.seen();
-  }
   return true;
 }
 
 void FabricTransport::withdraw(Exposed& exposed) {
-  auto* const registration = static_cast<fabric::Registration*>(std::exchange(exposed.registration, nullptr));
-  if (registration == nullptr) return;
-  if (registration->range.size >= fabric::kLongData) --long_data_[(registration->range.access & FI_REMOTE_READ) != 0];
-  registrations_.release(registration);
+  registrations_.release(static_cast<fabric::Registration*>(std::exchange(exposed.registration, nullptr)));
 }
 
 void FabricTransport::receive_more() {

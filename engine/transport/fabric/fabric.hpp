@@ -185,8 +185,6 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   std::vector<Operation*> free_moves_;
   std::vector<Operation*> free_data_;
   std::list<fabric::Move> moves_;
-  int long_data_[2] = {};  // moves under way by which long data come, and go, whoever asked for them
-  fabric::BothWays both_ways_;
   size_t receives_ = 0;                                     // how many there are
   std::vector<Operation*> unposted_;                        // those that the provider did not take back yet
   std::vector<std::unique_ptr<fabric::FabricLink>> links_;  // by slot

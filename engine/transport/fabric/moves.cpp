@@ -37,18 +37,10 @@ Moved FabricTransport::move(FabricLink& link, const wire::Region& remote, void* 
     registration = registrations_.acquire(local, size, out ? FI_WRITE : FI_READ);
     if (registration == nullptr) return Moved::failed;
   }
-  fabric::Move& move =
-      moves_.emplace_back(fabric::Move{&link, remote, static_cast<std::byte*>(local), size, out, context, false, registration});
+  fabric::Move& move = moves_.emplace_back(fabric::Move{&link, remote, static_cast<std::byte*>(local), size, out, context, registration});
   link.moves.push_back(&move);
-  move.is_long = size >= fabric::kLongData;
-  if (!out && long_data_[1] > 0) both_ways_.seen();
-  // Where the wire is fast, the look in between costs as much as it saves.
-  move.cautious = !out && endpoint_.by_streams() && both_ways_.minds(size) && !link.window.is_fast();
   const ssize_t status = ask_for_more(link);
-  if (status == 0 || link.asked > 0 || link.moves.front() != &move) {
-    long_data_[out] += move.is_long;
-    return Moved::started;
-  }
+  if (status == 0 || link.asked > 0 || link.moves.front() != &move) return Moved::started;
   // The very first piece: nothing else would make us try again.
   link.moves.pop_back();
   registrations_.release(registration);
@@ -65,11 +57,7 @@ bool FabricTransport::is_last_word(const fabric::Move& move, size_t size) const 
 // As much as may be on its way at once. Not 0: the provider would not take the next piece.
 ssize_t FabricTransport::ask_for_more(FabricLink& link) {
   ssize_t status = 0;
-  while (status == 0 && !link.moves.empty() && link.asked < link.window.size()) {
-    const fabric::Move& next = *link.moves.front();
-    if (next.cautious && next.pieces > 0) break;
-    status = ask_for_piece(link);
-  }
+  while (status == 0 && !link.moves.empty() && link.asked < link.window.size()) status = ask_for_piece(link);
   return status;
 }
 
@@ -77,7 +65,7 @@ ssize_t FabricTransport::ask_for_piece(FabricLink& link) {
   fabric::Move& move = *link.moves.front();
   Operation* const operation = claim(free_moves_, Kind::move);
   if (operation == nullptr) return -FI_EAGAIN;
-  const size_t size = move.cautious ? fabric::BothWays::kFirst : std::min(move.left, link.window.piece());
+  const size_t size = std::min(move.left, link.window.piece());
   operation->link = &link;
   const ssize_t status = start(*operation, move, size);
   if (status != 0) {
@@ -88,7 +76,7 @@ ssize_t FabricTransport::ask_for_piece(FabricLink& link) {
   operation->active = true;
   operation->move = &move;
   operation->bytes = size;
-  operation->begun_ns = move.cautious || is_last_word(move, size) ? 0 : now_ns();
+  operation->begun_ns = is_last_word(move, size) ? 0 : now_ns();
   link.asked += size;
   ++move.pieces;
   move.left -= size;
@@ -122,10 +110,9 @@ void FabricTransport::returned(Operation& operation, bool ok) {
   fabric::Move& move = *std::exchange(operation.move, nullptr);
   free_moves_.push_back(&operation);
   --move.pieces;
-  move.cautious = false;
   if (FabricLink* const link = move.link) {
     link->asked -= operation.bytes;
-    if (operation.begun_ns != 0) link->window.took(now_ns() - operation.begun_ns, operation.bytes);
+    if (operation.begun_ns != 0) link->window.took(now_ns() - operation.begun_ns);
     if (!ok) give_up(move);
     go_on(*link);
   }
@@ -165,7 +152,6 @@ void FabricTransport::settle(fabric::Move& move) {
   const fabric::Move ended = move;
   moves_.remove_if([&move](const fabric::Move& one) { return &one == &move; });
   registrations_.release(ended.registration);
-  long_data_[ended.out] -= ended.is_long;
   if (ended.link != nullptr) sink_.moved(ended.context, ended.fine);
 }
 

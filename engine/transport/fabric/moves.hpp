@@ -19,8 +19,6 @@ namespace portunus::fabric {
 struct FabricLink;
 struct Registration;
 
-constexpr size_t kLongData = 32 << 10;  // bytes, from which on data that go the other way are worth a thought
-
 // Bytes that may be asked for at once, of which a piece is half. A piece that takes much longer than the fastest one waits for others of
 // ours; where pieces hardly wait, the wire is fast or far, and takes more.
 class Window {
@@ -29,11 +27,8 @@ class Window {
   void limit() { size_ = kFirst; }
   size_t size() const { return size_; }
   size_t piece() const { return size_ / 2; }
-  // The last piece came at 4 Gbit/s or more.
-  bool is_fast() const { return fast_; }
-  // A piece of so many bytes came so long after it was asked for.
-  void took(uint64_t ns, size_t bytes) {
-    fast_ = bytes >= ns / 2;
+  // A piece came so long after it was asked for.
+  void took(uint64_t ns) {
     if (size_ > kMost) return;
     fastest_ = std::min(fastest_, ns);
     if (ns > fastest_ + kSlow) size_ = std::max(size_ / 2, std::min(size_, ns < kLong ? kLeast : kLeastOfSlow));
@@ -46,28 +41,6 @@ class Window {
   static constexpr uint64_t kFast = 1'000'000, kSlow = 2'000'000, kLong = 10'000'000;  // ns
   size_t size_ = SIZE_MAX;
   uint64_t fastest_ = UINT64_MAX;
-  bool fast_ = false;
-};
-
-// Do long data go both ways at once? A provider answers who asks for data before its user can say what that wants itself, which then
-// stands behind these data, half a window. So who asks while that may be so asks for little first: what then stands behind this little is
-// not late, and the other has had its turn.
-class BothWays {
- public:
-  static constexpr size_t kFirst = 64 << 10;  // bytes
-
-  void seen() { lately_ = kLately; }
-  // Whether somebody who asks for so much is to ask for little first.
-  bool minds(size_t bytes) {
-    if (lately_ == 0 || bytes < kWorth) return false;
-    --lately_;
-    return true;
-  }
-
- private:
-  static constexpr size_t kWorth = 256 << 10;
-  static constexpr uint32_t kLately = 8;  // moves
-  uint32_t lately_ = 0;
 };
 
 struct Move {
@@ -77,11 +50,9 @@ struct Move {
   size_t left;  // not asked for yet
   bool out;
   void* context;
-  bool is_long = false;  // it counts among the long data under way
   Registration* registration = nullptr;
   uint32_t pieces = 0;  // that the provider has
   bool fine = true;
-  bool cautious = false;  // its first piece is a small one, which goes alone
 };
 
 }  // namespace portunus::fabric
