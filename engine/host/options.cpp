@@ -127,7 +127,6 @@ Options Options::from_environment() {
   options.fabric = read_switch("PTL_FABRIC", true);
   options.provider = text_of("PTL_FABRIC_PROVIDER");
   options.interface = text_of("PTL_FABRIC_INTERFACE");
-  options.congestion = text_of("PTL_FABRIC_CONGESTION");
   long ring = read_number("PTL_NODE_RING", 512, 64, 1 << 20, "the ring's size in KiB, 64 to 1048576");
   options.ring_bytes = std::bit_ceil(static_cast<size_t>(ring)) * 1024;
   options.node_wire = read_wire("PTL_NODE_WIRE");

@@ -29,7 +29,6 @@ struct Options {
   bool fabric = true;                               // PTL_FABRIC: 0 never opens libfabric
   std::string provider;                             // PTL_FABRIC_PROVIDER
   std::string interface;                            // PTL_FABRIC_INTERFACE
-  std::string congestion;                           // PTL_FABRIC_CONGESTION
   size_t ring_bytes = 512 * 1024;                   // PTL_NODE_RING: inbound ring of the node segment
   WireOptions node_wire;                            // PTL_NODE_WIRE: delays what goes through the node transport
   bool cma = true;                                  // PTL_NODE_CMA: 0 streams bulk data through the rings

@@ -24,8 +24,6 @@ std::span<const Variable> environment_variables() {
       {"PTL_FABRIC_PROVIDER", "tcp, shm, verbs ...", "the best that libfabric offers",
        "the libfabric provider; FI_PROVIDER=tcp stands for any of them for TCP"},
       {"PTL_FABRIC_INTERFACE", "name of a network interface", "the first that is up", "whose address names this process"},
-      {"PTL_FABRIC_CONGESTION", "system, reno, cubic ...", "the system's; where that is bbr, cubic, else reno",
-       "congestion control of the sockets over TCP; system: as they are made"},
       {"PTL_PEER_TIMEOUT", "seconds, 1 to 86400", "30",
        "a peer whose host or network is silent for that long is lost; a process that dies is noticed sooner"},
       {"PTL_DEBUG", "0, 1, or keys, as buffers,leaks", "0",

@@ -5,7 +5,7 @@
 #include "engine/transport/fabric/endpoint.hpp"
 #include "engine/transport/fabric/library.hpp"
 #include "engine/transport/fabric/providers.hpp"
-#include "engine/transport/fabric/sockets.hpp"
+#include "engine/transport/fabric/workarounds.hpp"
 
 #include <netinet/in.h>
 #include <rdma/fi_errno.h>
@@ -147,8 +147,6 @@ void Endpoint::open_cq() {
   if (fi_cq_open(domain.get(), &attr, &opened, nullptr) == 0) {
     cq.reset(opened);
     if (fi_control(&cq->fid, FI_GETWAIT, &cq_fd) == 0) {
-      // Of libfabric 1.17's `net`: its queue signals the first completion to the descriptor that it gives out, and nothing takes that
-      // back, so whoever sleeps on it is awake at once. What it watches beside its own signal is one more epoll, of the sockets.
       if (must_be_read()) cq_fd = sockets_behind(cq_fd);
       return;
     }

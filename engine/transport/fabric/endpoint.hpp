@@ -18,6 +18,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/transport/fabric/workarounds.hpp"
+
 namespace portunus::fabric {
 
 struct CloseFid {
@@ -39,7 +41,7 @@ struct Endpoint {
   Endpoint(const std::string& provider, uint32_t nid, const std::string& region_name);
 
   // The provider carries everything to one peer in one stream of bytes, in the order in which it was asked to.
-  bool by_streams() const { return name_of_provider().starts_with("tcp") || is_net(); }
+  bool by_streams() const { return name_of_provider().starts_with(kStreams) || is_net(); }
   // fi_trywait says nothing: who wants to sleep reads the completion queue first.
   bool must_be_read() const { return is_net(); }
   bool needs(uint64_t mr_mode) const { return (info->domain_attr->mr_mode & mr_mode) != 0; }
@@ -55,7 +57,7 @@ struct Endpoint {
 
  private:
   std::string_view name_of_provider() const { return info->fabric_attr->prov_name; }
-  bool is_net() const { return name_of_provider() == "net"; }
+  bool is_net() const { return name_of_provider() == kStreamsAlone; }
   void open_cq();
   void open_ep(const std::string& region_name);
 };

@@ -13,7 +13,6 @@
 
 #include "engine/host/clock.hpp"
 #include "engine/transport/fabric/message.hpp"
-#include "engine/transport/fabric/sockets.hpp"
 
 namespace portunus {
 
@@ -268,21 +267,10 @@ int FabricTransport::poll(int budget) {
   }
   if (!unposted_.empty()) receive_more();
   if (!opening_.empty()) done += probe();
-  if (sockets_due_) give_congestion_control();
   if (!refused_.empty()) done += retry_moves();
   if (!owed_.empty()) done += grant_owed();
   if (empty && !disconnected_.empty()) done += reap();
   return done;
-}
-
-// A look at all of them for each new one would take long where there are thousands, so looks are kept apart.
-void FabricTransport::give_congestion_control() {
-  const uint64_t begun_ns = now_ns();
-  if (begun_ns < sockets_not_before_ns_) return;
-  sockets_due_ = false;
-  fabric::set_congestion_control(endpoint_.cq_fd, congestion_control_);
-  const uint64_t ended_ns = now_ns();
-  sockets_not_before_ns_ = ended_ns + 20 * (ended_ns - begun_ns);
 }
 
 // Completions into `entries`; -1 after an error entry, which is dealt with here.

@@ -34,12 +34,11 @@ struct GrantMessage;
 }
 
 struct FabricOptions {
-  std::string provider;      // PTL_FABRIC_PROVIDER; empty: the best that fi_getinfo offers
-  std::string interface;     // PTL_FABRIC_INTERFACE: see choose_nid (host/address.hpp)
-  uint32_t pid = 0;          // the port wanted, or 0 for any
-  uint32_t uid = 0;          // what we say we run as
-  uint32_t timeout_s = 30;   // PTL_PEER_TIMEOUT: for how long a connection may be silent when it should not
-  std::string congestion{};  // PTL_FABRIC_CONGESTION: see congestion_control (sockets.hpp)
+  std::string provider;     // PTL_FABRIC_PROVIDER; empty: the best that fi_getinfo offers
+  std::string interface;    // PTL_FABRIC_INTERFACE: see choose_nid (host/address.hpp)
+  uint32_t pid = 0;         // the port wanted, or 0 for any
+  uint32_t uid = 0;         // what we say we run as
+  uint32_t timeout_s = 30;  // PTL_PEER_TIMEOUT: for how long a connection may be silent when it should not
 };
 
 class FabricTransport final : public Transport, public Bundling, private fabric::GuardClient {
@@ -101,7 +100,6 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   // links.cpp
   fabric::FabricLink* make_link(ProcessId process);
   void begin(fabric::FabricLink& link);
-  void give_congestion_control();
   void disconnect(fabric::FabricLink& link);
   static void explain(const fabric::FabricLink& link, const char* why);
   int reap();
@@ -197,15 +195,12 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   int stashed_ = 0;
   uint32_t turn_ = 0;
   bool guard_due_ = false;
-  bool served_ = false;       // something was completed since `idle` was asked
-  bool unread_ = true;        // the completion queue may hold something, whatever its descriptor says
-  bool has_data_ = false;     // operations for data were added
-  size_t offers_ = 0;         // landings, also those of peers that are gone
-  bool sockets_due_ = false;  // there are new ones, which are to be given
-  uint64_t sockets_not_before_ns_ = 0;
-  std::string congestion_control_;  // this; empty: nothing
-  int news_ = 0;                    // links that became ready while `idle` was asked
-  size_t orphans_[4] = {};          // by Kind: active operations of lost links, which the provider may never return
+  bool served_ = false;     // something was completed since `idle` was asked
+  bool unread_ = true;      // the completion queue may hold something, whatever its descriptor says
+  bool has_data_ = false;   // operations for data were added
+  size_t offers_ = 0;       // landings, also those of peers that are gone
+  int news_ = 0;            // links that became ready while `idle` was asked
+  size_t orphans_[4] = {};  // by Kind: active operations of lost links, which the provider may never return
   size_t sends_in_flight_ = 0;
   std::vector<fabric::FabricLink*> refused_;  // whose next piece the provider would not take, with none of them on its way
   std::vector<fabric::FabricLink*> framed_;   // those that collect messages, or did since the last flush

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "engine/host/kept_signals.hpp"
+#include "engine/transport/fabric/workarounds.hpp"
 
 namespace portunus::fabric {
 namespace {

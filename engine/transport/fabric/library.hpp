@@ -8,11 +8,6 @@
 
 namespace portunus::fabric {
 
-constexpr char kStreams[] = "tcp";
-// libfabric 1.17's tcp that speaks to many peers by itself; later libraries call that "tcp". Meant by "tcp", too, as it takes a fifth less
-// time than "tcp;ofi_rxm", which is what libfabric 1.17 means.
-constexpr char kStreamsAlone[] = "net";
-
 // Says which providers libfabric shall set up, all others being left alone: names divided by commas, empty: all. Counts only before
 // its first query. Throws std::runtime_error where libfabric is not installed.
 void want_providers(const std::string& names);

@@ -127,11 +127,10 @@ void FabricTransport::explain(const FabricLink& link, const char* why) {
                link.process.nid >> 8 & 0xff, link.process.nid & 0xff, link.process.pid, why);
 }
 
-// The provider's connection stands. Its socket may be a new one.
+// The provider's connection stands.
 void FabricTransport::begin(FabricLink& link) {
   link.state = LinkState::ready;
   --unsettled_;
-  sockets_due_ = !congestion_control_.empty();
 }
 
 // The peer is gone, or cannot be talked to. Told by `poll`, once nothing of it is left to be read.

@@ -19,7 +19,6 @@
 #include "engine/host/address.hpp"
 #include "engine/transport/fabric/fabric.hpp"
 #include "engine/transport/fabric/message.hpp"
-#include "engine/transport/fabric/sockets.hpp"
 
 namespace portunus {
 
@@ -61,9 +60,6 @@ FabricTransport::FabricTransport(Sink& sink, const FabricOptions& options)
       guard_(choose_nid(options.interface), options.pid, options.timeout_s),
       endpoint_(options.provider, guard_.self().nid, region_name(guard_.self())),
       registrations_(endpoint_) {
-  if (endpoint_.by_streams() && endpoint_.cq_fd >= 0) congestion_control_ = fabric::congestion_control(options.congestion);
-  if (!congestion_control_.empty())
-    fabric::set_congestion_control(endpoint_.cq_fd, congestion_control_);  // who listens: its others inherit it
   state.has_links = false;
   state.lends = kLends;
   size_messages();
