@@ -299,7 +299,8 @@ void FabricTransport::take_error() {
   if (fi_cq_readerr(endpoint_.cq.get(), &error, 0) < 1 || error.op_context == nullptr) return;
   auto& operation = *static_cast<Operation*>(error.op_context);
   if (operation.kind != Kind::receive) {
-    if (operation.link != nullptr && operation.link->state == LinkState::opening) explain(*operation.link, fi_strerror(error.err));
+    if (operation.link != nullptr && operation.link->state == LinkState::opening)
+      guard_.explain(operation.link->process, fabric::kNoConnection, error.err);
     finish(operation, false);
     return;
   }

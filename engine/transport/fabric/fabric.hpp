@@ -64,6 +64,8 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   int poll(int budget) override;
   void flush() override;
   bool idle() override;
+  void housekeeping(bool) override { guard_.look(*this); }
+  bool needs_housekeeping() override { return guard_.needs_look(); }
   // -1 with providers that have no FI_WAIT_FD (shm): then somebody must poll.
   int wait_fd() const override { return wait_; }
 
@@ -101,14 +103,11 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   fabric::FabricLink* make_link(ProcessId process);
   void begin(fabric::FabricLink& link);
   void disconnect(fabric::FabricLink& link);
-  static void explain(const fabric::FabricLink& link, const char* why);
   int reap();
   void abandon(fabric::FabricLink& link);
   void abandon_sends(fabric::FabricLink& link);
   int probe();
   fabric::FabricLink* hello_received(fabric::FabricLink* link, const fabric::Hello& hello) override;
-  uint32_t slot_of(const fabric::FabricLink& link) const override { return link.slot; }
-  bool calls(const fabric::FabricLink& link) const override { return link.caller; }
   size_t unsettled() const override { return unsettled_; }
   void disconnected(fabric::FabricLink& link) override { disconnect(link); }
   // fabric.cpp

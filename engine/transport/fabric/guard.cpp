@@ -9,7 +9,6 @@
 #include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include <rdma/fi_errno.h>
 #include "engine/host/keep_alive.hpp"
 #include "engine/transport/fabric/link.hpp"
 
@@ -55,27 +55,6 @@ ProcessId caller_of(int fd) {
   return {ntohl(address.sin_addr.s_addr), 0};
 }
 
-int timer_in(int epoll) {
-  const int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.fd = timer;
-  if (timer < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &event) == 0) return timer;
-  close(timer);
-  return -1;
-}
-
-bool set_timer(int timer, std::chrono::nanoseconds each) {
-  const timespec time{static_cast<time_t>(each.count() / 1'000'000'000), static_cast<long>(each.count() % 1'000'000'000)};
-  const itimerspec setting{time, time};
-  return timerfd_settime(timer, 0, &setting, nullptr) == 0;
-}
-
-bool rang(int timer) {
-  uint64_t times;
-  return read(timer, &times, sizeof times) == static_cast<ssize_t>(sizeof times);
-}
-
 void set_option(int fd, int level, int option, int value) { setsockopt(fd, level, option, &value, sizeof value); }
 
 [[noreturn]] void refuse(int error, const std::string& sentence) { throw std::system_error(error, std::generic_category(), sentence); }
@@ -88,7 +67,7 @@ bool is_lack(int error) {
   return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS || error == ENOSPC || error == EADDRNOTAVAIL;
 }
 
-Guard::Guard(uint32_t nid, uint32_t pid, uint32_t timeout_s) : timeout_s_(static_cast<int>(timeout_s)) {
+Guard::Guard(uint32_t nid, uint32_t pid, uint32_t timeout_s) : timeout_(std::max(1u, timeout_s)) {
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
   if (epoll_ < 0) refuse(errno, "the fabric needs an epoll descriptor (see ulimit -n)");
   try {
@@ -110,8 +89,7 @@ Guard::~Guard() {
   }
   shutdown(listener_, SHUT_RDWR);
   close(listener_);
-  for (const int other : {timer_, recall_timer_, spare_})
-    if (other >= 0) close(other);
+  if (spare_ >= 0) close(spare_);
   close(epoll_);
 }
 
@@ -148,11 +126,10 @@ void Guard::keep_spare() {
   if (spare_ < 0) spare_ = fcntl(epoll_, F_DUPFD_CLOEXEC, 0);
 }
 
-// The peer will look as if it had died, and nobody would guess why.
 void Guard::explain(ProcessId process, const char* what, int error) {
   if (!std::exchange(explained_, true))
     std::fprintf(stderr, "portals: process %s:%u cannot be reached: %s (%s)%s\n", text_of(process.nid).c_str(), process.pid, what,
-                 std::strerror(error), error == EMFILE ? "; raise ulimit -n" : "");
+                 error < FI_ERRNO_OFFSET ? std::strerror(error) : fi_strerror(error), error == EMFILE ? "; raise ulimit -n" : "");
 }
 
 // For the provider's connections that are to come.
@@ -184,7 +161,7 @@ bool Guard::call(const Call& call, size_t unsettled) {
     if (fd >= 0) close(fd);
     return false;
   }
-  keep_alive(fd, timeout_s_);
+  keep_alive(fd, static_cast<int>(timeout_.count()));
   // Call from our nid, so that the called can compare it with the Hello.
   set_option(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
   const sockaddr_in here = address_of(self_.nid, 0);
@@ -197,13 +174,10 @@ bool Guard::call(const Call& call, size_t unsettled) {
     if (is_lack(error)) explain(link.process, "no connection can be made to it", error);
     return false;
   }
-  auto connection = std::make_unique<Connection>();
+  auto connection = std::make_unique<Connection>(call);
   connection->fd = fd;
-  connection->link = &link;
-  connection->since = call.since;
   connection->ours = true;
   connection->connecting = true;
-  connection->slot = call.slot;
   if (watch(*connection, EPOLLOUT)) {
     connections_[fd] = std::move(connection);
     return true;
@@ -213,28 +187,27 @@ bool Guard::call(const Call& call, size_t unsettled) {
   return false;
 }
 
+bool Guard::is_over(const Call& call) const { return std::chrono::steady_clock::now() - call.since >= timeout_; }
+
 // False: it is given up.
 bool Guard::call_later(const Call& call, int error) {
-  constexpr auto kEach = std::chrono::milliseconds(200);
-  if (!no_way(error) || std::chrono::steady_clock::now() - call.since >= std::chrono::seconds(std::max(1, timeout_s_))) return false;
-  if (recall_timer_ < 0) recall_timer_ = timer_in(epoll_);
-  if (recall_timer_ < 0 || (again_.empty() && !set_timer(recall_timer_, kEach))) return false;
+  if (!no_way(error) || is_over(call)) return false;
   again_.push_back(call);
   return true;
 }
 
-// Returns how many were given up.
-int Guard::call_again(GuardClient& client) {
-  if (!rang(recall_timer_)) return 0;
-  set_timer(recall_timer_, {});
-  int lost = 0;
-  for (const Call& waiting : std::exchange(again_, {})) {
-    // The other may have called us meanwhile.
-    if (waiting.link->state != LinkState::calling || call(waiting, client.unsettled())) continue;
-    client.disconnected(*waiting.link);
-    ++lost;
+void Guard::look(GuardClient& client) {
+  // The other may have called us meanwhile.
+  for (const Call& waiting : std::exchange(again_, {}))
+    if (waiting.link->state == LinkState::calling && !call(waiting, client.unsettled())) client.disconnected(*waiting.link);
+  if (!std::exchange(strangers_, false)) return;
+  std::vector<int> late;
+  for (auto& [fd, connection] : connections_) {
+    if (connection->ours || connection->heard) continue;
+    strangers_ = true;
+    if (is_over(*connection)) late.push_back(fd);
   }
-  return lost;
+  for (const int fd : late) drop(fd);
 }
 
 int Guard::accept_one() {
@@ -255,41 +228,20 @@ void Guard::accept_all(const GuardClient& client) {
       if (fd < 0) keep_spare();
     }
     if (fd < 0) return;  // none left; or no descriptors, and the callers wait in the backlog until one that is refused has gone
-    keep_alive(fd, timeout_s_);
+    keep_alive(fd, static_cast<int>(timeout_.count()));
     auto connection = std::make_unique<Connection>();
     connection->fd = fd;
     connection->refused = refused;
     if (watch(*connection, EPOLLIN)) {
       connections_[fd] = std::move(connection);
-      expect_hellos();
+      strangers_ = true;
       continue;
     }
     explain(caller_of(fd), "its connection cannot be watched", errno);
-    speak(*connection, 0, false, kNoRoomMagic);
+    speak(*connection, kNoRoomMagic);
     close(fd);
     keep_spare();
   }
-}
-
-void Guard::expect_hellos() {
-  if (expecting_) return;
-  if (timer_ < 0) timer_ = timer_in(epoll_);
-  // Without one strangers stay, as long as there is no room.
-  expecting_ = timer_ >= 0 && set_timer(timer_, std::chrono::seconds(std::max(1, timeout_s_)));
-}
-
-int Guard::drop_strangers() {
-  if (!rang(timer_)) return 0;
-  std::vector<int> strangers;
-  expecting_ = false;
-  for (auto& [fd, connection] : connections_) {
-    if (connection->ours || connection->heard) continue;
-    if (connection->late) strangers.push_back(fd);
-    else expecting_ = connection->late = true;
-  }
-  for (const int fd : strangers) drop(fd);
-  if (!expecting_) set_timer(timer_, {});
-  return static_cast<int>(strangers.size());
 }
 
 // 0, or what went wrong.
@@ -303,14 +255,13 @@ int Guard::connected(Connection& connection) {
   event.events = EPOLLIN;
   event.data.fd = connection.fd;
   epoll_ctl(epoll_, EPOLL_CTL_MOD, connection.fd, &event);
-  return speak(connection, connection.slot, false) ? 0 : EPIPE;
+  return speak(connection) ? 0 : EPIPE;
 }
 
-bool Guard::speak(Connection& connection, uint32_t slot, bool calls_too, uint32_t magic) {
+bool Guard::speak(const Connection& connection, uint32_t magic) {
   Hello hello = hello_;
   hello.magic = magic;
-  hello.slot = slot;
-  hello.calls_too = calls_too;
+  hello.slot = connection.link != nullptr ? connection.link->slot : 0;
   // The buffer of a fresh connection takes 256 bytes, always.
   return ::send(connection.fd, &hello, sizeof hello, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof hello);
 }
@@ -340,7 +291,7 @@ bool Guard::understood(Connection& connection, GuardClient& client) {
   if (connection.ours && hello.magic == kNoRoomMagic) explain(connection.link->process, "it has no descriptors left", EMFILE);
   if (hello.magic == kHelloMagic && connection.refused) {
     explain({hello.nid, hello.pid}, "there are no descriptors left", EMFILE);
-    speak(connection, 0, false, kNoRoomMagic);
+    speak(connection, kNoRoomMagic);
     return false;
   }
   if (hello.magic != kHelloMagic || hello.name_size == 0 || hello.name_size >= kMaxName) return false;
@@ -348,7 +299,7 @@ bool Guard::understood(Connection& connection, GuardClient& client) {
   FabricLink* link = client.hello_received(connection.link, hello);
   if (link == nullptr) return false;
   connection.link = link;
-  return connection.ours || speak(connection, client.slot_of(*link), client.calls(*link));
+  return connection.ours || speak(connection);
 }
 
 int Guard::serve(Connection& connection, GuardClient& client) {
@@ -356,7 +307,7 @@ int Guard::serve(Connection& connection, GuardClient& client) {
   int done = 0;
   if (connection.connecting) {
     const int error = connected(connection);
-    if (error != 0 && call_later({connection.link, connection.slot, connection.since}, error)) {
+    if (error != 0 && call_later(connection, error)) {
       drop(connection.fd);
       return 0;
     }
@@ -390,15 +341,10 @@ int Guard::poll(GuardClient& client) {
   // Ends first, calls last: a new process that got the port of a dead one must not find its link still standing.
   do {
     n = epoll_wait(epoll_, events.data(), kEvents, 0);
-    called = false;
     for (int i = 0; i < n; ++i) {
       const int ready = events[static_cast<size_t>(i)].data.fd;
       if (ready == listener_) {
         called = true;
-        continue;
-      }
-      if (ready == timer_ || ready == recall_timer_) {
-        done += ready == timer_ ? drop_strangers() : call_again(client);
         continue;
       }
       const auto found = connections_.find(ready);

@@ -8,8 +8,8 @@
 // keep-alive asks, and ends a connection that has been silent for the time allowed. A process that is alive and does not step
 // is not silent: its kernel answers.
 //
-// Who calls and says no whole Hello within twice that time is a stranger, and is dropped. Whom no way leads to just now is called again
-// until that time has passed: a link that is down for a moment while a job starts ends nothing.
+// Who calls and says no whole Hello within that time is a stranger, and is dropped. Whom no way leads to just now is called again until it
+// has passed: a link that is down for a moment while a job starts ends nothing. Both are seen to some times a second, by `look`.
 //
 // Thread: the holder of the baton.
 // Invariants: nothing blocks. The caller speaks first; the called answers after it has read a whole Hello. A process
@@ -30,9 +30,10 @@
 
 namespace portunus::fabric {
 
-constexpr uint32_t kHelloMagic = 0x50544801;   // "PTH", version 1
+constexpr uint32_t kHelloMagic = 0x50544802;   // "PTH", version 2
 constexpr uint32_t kNoRoomMagic = 0x50544e01;  // "PTN": an answer that nothing follows; there are no descriptors left
-constexpr size_t kMaxName = 216;
+constexpr size_t kMaxName = 220;
+constexpr char kNoConnection[] = "the provider makes no connection";
 
 struct Hello {
   uint32_t magic = kHelloMagic;
@@ -43,7 +44,6 @@ struct Hello {
   uint32_t address_format = 0;  // of libfabric; unequal ones cannot talk
   uint32_t protocol = 0;
   uint32_t protocol_version = 0;
-  uint32_t calls_too = 0;  // in an answer: its speaker has called the listener, too
   uint32_t name_size = 0;
   std::byte name[kMaxName] = {};  // fi_getname
 };
@@ -56,14 +56,12 @@ bool no_way(int error);
 // An error of this process: it has none left of something.
 bool is_lack(int error);
 
-// What the guard asks and tells its transport, from Guard::poll only.
+// What the guard asks and tells its transport, from Guard::poll and Guard::look only.
 class GuardClient {
  public:
   // `link` is null when they called us: then the answer is the link the Hello belongs to, or null to refuse. For a connection
   // of our own the answer is `link`, or null when the Hello is not acceptable.
   virtual FabricLink* hello_received(FabricLink* link, const Hello& hello) = 0;
-  virtual uint32_t slot_of(const FabricLink& link) const = 0;
-  virtual bool calls(const FabricLink& link) const = 0;
   virtual size_t unsettled() const { return 0; }  // links whose connection the provider has yet to make
   virtual void disconnected(FabricLink& link) = 0;
 
@@ -84,11 +82,14 @@ class Guard {
   // What we answer to every call; set once, before the first `poll`.
   void introduce_as(const Hello& hello) { hello_ = hello; }
   // Starts a connection to a process; false when that is impossible at once (refused, no descriptors). `unsettled`: as of the client.
-  bool call(FabricLink& link, uint32_t slot, size_t unsettled = 0) {
-    return call({&link, slot, std::chrono::steady_clock::now()}, unsettled);
-  }
+  bool call(FabricLink& link, size_t unsettled = 0) { return call({&link, std::chrono::steady_clock::now()}, unsettled); }
   // Handles what has happened; returns how many Hellos were understood or connections lost.
   int poll(GuardClient& client);
+  // Calls again whom no way led to, and drops strangers.
+  void look(GuardClient& client);
+  bool needs_look() const { return strangers_ || !again_.empty(); }
+  // Says, of the first, why a process cannot be reached: it will look as if it had died.
+  void explain(ProcessId process, const char* what, int error);
   bool pending() const;
   // Readable when `poll` has something to do.
   int fd() const { return epoll_; }
@@ -96,20 +97,15 @@ class Guard {
  private:
   // A call of ours, since when.
   struct Call {
-    FabricLink* link;
-    uint32_t slot;
-    std::chrono::steady_clock::time_point since;
-  };
-  struct Connection {
-    int fd = -1;
     FabricLink* link = nullptr;
-    std::chrono::steady_clock::time_point since;
+    std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
+  };
+  struct Connection : Call {
+    int fd = -1;
     bool ours = false;  // we called
     bool connecting = false;
     bool heard = false;    // its Hello, whole
-    bool late = false;     // not heard when the timer told for the first time
     bool refused = false;  // for want of descriptors, which its Hello is answered
-    uint32_t slot = 0;
     size_t received = 0;
     Hello hello;
   };
@@ -119,30 +115,25 @@ class Guard {
   int accept_one();
   bool has_descriptors(size_t unsettled) const;
   void keep_spare();
-  void explain(ProcessId process, const char* what, int error);
   bool watch(const Connection& connection, uint32_t events);
   bool call(const Call& call, size_t unsettled);
+  bool is_over(const Call& call) const;
   bool call_later(const Call& call, int error);
-  int call_again(GuardClient& client);
   int connected(Connection& connection);
-  bool speak(Connection& connection, uint32_t slot, bool calls_too, uint32_t magic = kHelloMagic);
+  bool speak(const Connection& connection, uint32_t magic = kHelloMagic);
   // 1: a whole Hello has come; 0: wait; -1: the connection has ended.
   int listen(Connection& connection);
   bool understood(Connection& connection, GuardClient& client);
   int serve(Connection& connection, GuardClient& client);
-  void expect_hellos();
-  int drop_strangers();
   void drop(int fd);
 
   int epoll_ = -1;
   int listener_ = -1;
-  int timer_ = -1;          // made when first needed
-  bool expecting_ = false;  // it runs: callers have not said Hello yet
-  int spare_ = -1;          // a descriptor to accept with whom there is none for
-  int recall_timer_ = -1;   // runs while there are calls to be made again
+  int spare_ = -1;  // a descriptor to accept with whom there is none for
   std::vector<Call> again_;
-  bool explained_ = false;  // why a process could not be reached
-  int timeout_s_;
+  bool strangers_ = false;  // there may be callers that have not said Hello yet
+  bool explained_ = false;
+  std::chrono::seconds timeout_;
   ProcessId self_;
   Hello hello_;
   std::unordered_map<int, std::unique_ptr<Connection>> connections_;

@@ -33,10 +33,9 @@ struct Landing {
 
 struct FabricLink : Link {
   LinkState state = LinkState::calling;
-  bool caller = false;  // we called, so we probe, unless both have and ours is the larger address
-  bool spoke = false;   // it has said something before its Hello was read: the way is open
-  bool known = false;   // the engine knows it: it asked for it or was introduced
-  uint32_t slot = 0;    // our index
+  bool spoke = false;  // it has said something before its Hello was read: the way is open
+  bool known = false;  // the engine knows it: it asked for it or was introduced
+  uint32_t slot = 0;   // our index
   uint32_t remote_slot = 0;
   uint32_t in_flight = 0;       // sends that hold a buffer
   uint32_t filled = 0;          // bytes in `frame`

@@ -5,7 +5,6 @@
 // as long as the transport.
 #include <rdma/fi_errno.h>
 
-#include <cstdio>
 #include <cstring>
 #include <string_view>
 
@@ -48,8 +47,7 @@ Link* FabricTransport::connect(ProcessId process) {
   FabricLink* link = found != by_process_.end() ? found->second : nullptr;
   if (link == nullptr) {
     link = make_link(process);
-    link->caller = true;
-    if (!guard_.call(*link, link->slot, unsettled_)) disconnect(*link);
+    if (!guard_.call(*link, unsettled_)) disconnect(*link);
   }
   link->known = true;
   return link;
@@ -63,7 +61,6 @@ FabricLink* FabricTransport::hello_received(FabricLink* link, const fabric::Hell
   // Names of other than text are of one size; text is ended by the zeros behind it.
   if (ours.addr_format != FI_ADDR_STR && hello.name_size != endpoint_.name.size()) return nullptr;
   const ProcessId process{hello.nid, hello.pid};
-  const bool they_called = link == nullptr || hello.calls_too != 0;
   if (process == self() || (link != nullptr && !(link->process == process))) return nullptr;
   if (link == nullptr) {
     const auto found = by_process_.find(key_of(process));
@@ -75,7 +72,7 @@ FabricLink* FabricTransport::hello_received(FabricLink* link, const fabric::Hell
   std::byte name[fabric::kMaxName + 1] = {};
   std::memcpy(name, hello.name, hello.name_size);
   if (fi_av_insert(endpoint_.av.get(), name, 1, &link->address, 0, nullptr) != 1) {
-    explain(*link, "the provider has no room for its address");
+    guard_.explain(process, "the provider has no room for its address", ENOMEM);
     disconnect(*link);
     return nullptr;
   }
@@ -85,15 +82,14 @@ FabricLink* FabricTransport::hello_received(FabricLink* link, const fabric::Hell
   link->uid = hello.uid;
   link->remote_slot = hello.slot;
   link->name_hash = hash_of(hello);
-  if (link->state == LinkState::opening && link->caller && !(they_called && key_of(process) < key_of(self()))) opening_.push_back(link);
+  if (link->state == LinkState::opening && key_of(self()) < key_of(process)) opening_.push_back(link);
   return link;
 }
 
 // A provider that makes connections takes nothing until they stand, and tells nobody when they do. A sender that was
-// answered `again` would sleep for ever, so we ask ourselves: the caller sends probes until the provider takes one, the called
-// waits for it. If both sides opened at once, they would cross and one would have to be undone, which libfabric 1.17's `net` does to both
-// in one of ten cases: so where both have called it is the one with the smaller address who probes. Who has called is in both Hellos.
-// Returns how many links are ready now, or lost.
+// answered `again` would sleep for ever, so we ask ourselves: the one with the smaller address sends probes until the provider takes one,
+// the other waits for it. If both sides opened at once, they would cross and one would have to be undone, which libfabric 1.17's `net` does
+// to both in one of ten cases. Returns how many links are ready now, or lost.
 int FabricTransport::probe() {
   int settled = 0;
   for (size_t i = 0; i < opening_.size();) {
@@ -110,7 +106,7 @@ int FabricTransport::probe() {
       if (status == 0) {
         begin(link);
       } else {
-        if (fabric::is_lack(static_cast<int>(-status))) explain(link, fi_strerror(static_cast<int>(-status)));
+        if (fabric::is_lack(static_cast<int>(-status))) guard_.explain(link.process, fabric::kNoConnection, static_cast<int>(-status));
         disconnect(link);
       }
     }
@@ -119,12 +115,6 @@ int FabricTransport::probe() {
     ++settled;
   }
   return settled;
-}
-
-// Why a link that never stood is given up: it will look as if the peer had died.
-void FabricTransport::explain(const FabricLink& link, const char* why) {
-  std::fprintf(stderr, "portals: process %u.%u.%u.%u:%u cannot be reached: %s\n", link.process.nid >> 24, link.process.nid >> 16 & 0xff,
-               link.process.nid >> 8 & 0xff, link.process.nid & 0xff, link.process.pid, why);
 }
 
 // The provider's connection stands.

@@ -63,8 +63,6 @@ size_t regions_of(pid_t process, bool remove) {
 
 struct Nobody final : fabric::GuardClient {
   fabric::FabricLink* hello_received(fabric::FabricLink*, const fabric::Hello&) override { return nullptr; }
-  uint32_t slot_of(const fabric::FabricLink&) const override { return 0; }
-  bool calls(const fabric::FabricLink&) const override { return false; }
   void disconnected(fabric::FabricLink&) override {}
 };
 
@@ -86,13 +84,12 @@ TEST(Guard, DropsWhoCallsAndDoesNotSayHello) {
     char byte;
     return recv(stranger, &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN;
   };
-  while (std::any_of(strangers.begin(), strangers.end(), stands)) {
-    pollfd ready{guard.fd(), POLLIN, 0};
-    ASSERT_EQ(::poll(&ready, 1, -1), 1);
-    guard.poll(nobody);
-  }
+  while (!guard.needs_look()) guard.poll(nobody);
+  while (std::any_of(strangers.begin(), strangers.end(), stands)) guard.poll(nobody), guard.look(nobody);
   for (const int stranger : strangers) close(stranger);
-  EXPECT_FALSE(guard.pending());  // nor does the timer go on without anybody
+  guard.look(nobody);
+  EXPECT_FALSE(guard.needs_look()) << "nobody is left to be looked at";
+  EXPECT_FALSE(guard.pending());
 }
 
 TEST(Guard, SaysThatDescriptorsAreMissingAndNotThatThePeerIsGone) {
@@ -104,8 +101,8 @@ TEST(Guard, SaysThatDescriptorsAreMissingAndNotThatThePeerIsGone) {
   testing::internal::CaptureStderr();
   const rlimit none{0, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
-  EXPECT_FALSE(guard.call(link, 0));
-  EXPECT_FALSE(guard.call(link, 0));
+  EXPECT_FALSE(guard.call(link));
+  EXPECT_FALSE(guard.call(link));
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("127.0.0.1:1 cannot be reached"), std::string::npos) << said;
