@@ -167,7 +167,8 @@ class Transport {
   virtual Moved push(Link& link, const wire::Region& to, const void* from, size_t size, void* context) = 0;
   // Delivers up to `budget` arrivals and completions, messages that travelled together for one; returns how many.
   virtual int poll(int budget) = 0;
-  // False when something is pending that `poll` would deliver: asked before sleeping (Dekker: after arming).
+  // False when something is pending that `poll` would deliver, and no descriptor tells of: asked before sleeping (Dekker: after arming).
+  // A transport that must be polled, since it has no descriptor and rings no doorbell, says what it knows.
   virtual bool idle() = 0;
   // A descriptor that becomes readable when something arrives, or -1 when the doorbell does it.
   virtual int wait_fd() const { return -1; }

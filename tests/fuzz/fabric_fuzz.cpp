@@ -43,17 +43,11 @@ struct Ends {
   // Length of what the bytes begin with; 0: nothing of them is worth a look any more.
   size_t take(std::span<const std::byte> bytes) {
     fabric::Message message;
-    fabric::GrantMessage words{};
-    fabric::OfferMessage offer{};
-    if (fabric::is_probe(bytes, message.prefix)) return bytes.size();
-    if (fabric::is_offer(bytes, offer)) return sizeof offer;
-    if (fabric::is_grant(bytes, words)) {
-      granted(words.total);
-      return sizeof words;
-    }
     const size_t size = fabric::decode_first(bytes, message);
     require(size <= bytes.size(), "a message lies within what was delivered");
-    if (size != 0) arrived(message);
+    if (size == 0) return 0;
+    if (message.prefix.magic == fabric::kGrantMagic) granted(message.total);
+    else if (fabric::word_size(message.prefix.magic) == 0) arrived(message);
     return size;
   }
 };

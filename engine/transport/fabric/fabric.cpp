@@ -18,6 +18,7 @@ namespace portunus {
 
 using fabric::FabricLink;
 using fabric::LinkState;
+using fabric::Operation;
 
 namespace {
 
@@ -30,45 +31,38 @@ FabricLink& own(Link& link) { return static_cast<FabricLink&>(link); }
 
 }  // namespace
 
-// An operation from its pool, or null. Orphans are replaced once their absence is felt.
-FabricTransport::Operation* FabricTransport::claim(std::vector<Operation*>& pool, Kind kind) {
-  size_t& orphans = orphans_[static_cast<size_t>(kind)];
-  if (pool.empty() && orphans > 0 && add_operations(kind, orphans)) orphans = 0;
+// An operation that is free, or null. What lost links still hold is replaced once its absence is felt.
+Operation* FabricTransport::claim(Kind kind) {
+  std::vector<Operation*>& pool = pool_of(kind);
+  if (size_t& missing = missing_of(kind); pool.empty() && missing > 0 && add_operations(kind, missing)) missing = 0;
   if (pool.empty()) return nullptr;
-  Operation* operation = pool.back();
+  Operation* const operation = pool.back();
   pool.pop_back();
   return operation;
 }
 
-// Where the next message to `link` is to be written, or null when no buffer is free. `dispatch` follows.
-std::byte* FabricTransport::draft(FabricLink& link, size_t size) {
-  if (size <= inject_size_) return inject_buffer_.data();
-  drafted_ = link.in_flight < kSendsPerLink ? claim(free_sends_, Kind::send) : nullptr;
-  return drafted_ != nullptr ? drafted_->buffer : nullptr;
+fabric::Prefix FabricTransport::prefix_to(const FabricLink& link, uint32_t magic) const {
+  return {magic, link.remote_slot, self().pid, options_.uid};
 }
 
-ssize_t FabricTransport::dispatch(FabricLink& link, size_t size) {
-  if (size <= inject_size_) return inject(link, inject_buffer_.data(), size);
-  Operation& operation = *drafted_;
-  const ssize_t status = asked(fi_send(endpoint_.ep.get(), operation.buffer, size, operation.descriptor, link.address, &operation));
-  if (status != 0) {
-    free_sends_.push_back(&operation);
-    return status;
+// Sends the first bytes of an operation's buffer. Short ones go by fi_inject, which tells nobody when they have gone, unless that is to
+// be confirmed: then the operation is free again. Not 0: it is still the caller's.
+ssize_t FabricTransport::hand_to_provider(FabricLink& link, Operation& operation, size_t size, bool confirmed) {
+  ssize_t status;
+  if (size <= inject_size_ && !confirmed) {
+    status = fi_inject(endpoint_.ep.get(), operation.buffer, size, link.address);
+    if (status != 0) return asked(status);
+    link.unconfirmed = true;
+    pool_of(Kind::send).push_back(&operation);
+    return 0;
   }
-  hand_to_provider(operation, link);
-  return 0;
-}
-
-// Of what goes so nobody is told when it has gone.
-ssize_t FabricTransport::inject(FabricLink& link, const void* bytes, size_t size) {
-  const ssize_t status = fi_inject(endpoint_.ep.get(), bytes, size, link.address);
-  if (status != 0) return asked(status);
-  link.unconfirmed = true;
-  return 0;
+  status = asked(fi_send(endpoint_.ep.get(), operation.buffer, size, operation.descriptor, link.address, &operation));
+  if (status == 0) taken(link, operation);
+  return status;
 }
 
 // A send or write that tells of its end, and with it of all that went to that link before.
-void FabricTransport::hand_to_provider(Operation& operation, FabricLink& link) {
+void FabricTransport::taken(FabricLink& link, Operation& operation) {
   operation.active = true;
   operation.link = &link;
   link.unconfirmed = false;
@@ -76,71 +70,104 @@ void FabricTransport::hand_to_provider(Operation& operation, FabricLink& link) {
   ++sends_in_flight_;
 }
 
+// A word that says nothing, apart from all others.
+ssize_t FabricTransport::send_probe(FabricLink& link, bool confirmed) {
+  Operation* const operation = claim(Kind::send);
+  if (operation == nullptr) return -FI_EAGAIN;
+  const fabric::Prefix prefix = prefix_to(link, fabric::kProbeMagic);
+  std::memcpy(operation->buffer, &prefix, sizeof prefix);
+  const ssize_t status = hand_to_provider(link, *operation, sizeof prefix, confirmed);
+  if (status != 0) pool_of(Kind::send).push_back(operation);
+  return status;
+}
+
 Sent FabricTransport::send(Link& to, const wire::Header& header, std::span<const iovec> payload) {
   FabricLink& link = own(to);
-  const Sent sent = header.payload_size == wire::kWhole ? send_whole(link, header, payload) : send_on_credit(link, header, payload);
+  const Sent sent = send_on_credit(link, header, payload);
   if (header.kind == wire::Kind::throttle) link.throttle_waits = sent == Sent::again;
   return sent;
 }
 
 Sent FabricTransport::send_on_credit(FabricLink& link, const wire::Header& header, std::span<const iovec> payload) {
   if (link.state != LinkState::ready) return link.state == LinkState::failed ? Sent::failed : Sent::again;
-  assert(header.payload_size <= limits_.eager);
+  const bool whole = header.payload_size == wire::kWhole;
+  assert(whole || header.payload_size <= limits_.eager);
   const uint64_t cost = fabric::cost_of(header);
-  if (!link.credit.covers(cost)) return Sent::again;
-  const Sent sent = put_message(link, header, payload, fabric::kMessageMagic);
-  if (sent == Sent::done) link.credit.spend(cost);
-  return sent;
+  if (!link.credit.covers(cost) || (whole && !write_data(link, header, payload))) return Sent::again;
+  const Sent sent = put_message(link, header, whole ? std::span<const iovec>{} : payload);
+  if (sent != Sent::done) return sent;
+  link.credit.spend(cost);
+  link.landed_there += whole;
+  return Sent::done;
 }
 
-Sent FabricTransport::put_message(FabricLink& link, const wire::Header& header, std::span<const iovec> payload, uint32_t magic) {
-  const fabric::Prefix prefix{magic, link.remote_slot, self().pid, options_.uid};
-  const size_t size = fabric::encoded_size(header), both = sizeof(fabric::GrantMessage) + size;
+Sent FabricTransport::put_message(FabricLink& link, const wire::Header& header, std::span<const iovec> payload) {
+  const size_t size = fabric::encoded_size(header), both = fabric::kGrantSize + size;
   // What can be injected stays so, and a grant does not overtake a throttle.
   const bool with_grant = link.has_more && both <= buffer_size(Kind::send) && (size > inject_size_ || both <= inject_size_) &&
                           header.kind != wire::Kind::throttle && !link.throttle_waits;
-  if (!with_grant) [[likely]]
-    return put_out(link, size, [&](std::byte* out) { fabric::encode(prefix, header, payload, out); });
-  const fabric::GrantMessage more = next_grant(link);
-  const Sent sent = put_out(link, both, [&](std::byte* out) {
-    std::memcpy(out, &more, sizeof more);
-    fabric::encode(prefix, header, payload, out + sizeof more);
+  uint64_t total = 0;
+  const Sent sent = put_out(link, with_grant ? both : size, [&](std::byte* out) {
+    if (with_grant) [[unlikely]] {
+      const fabric::Word word{prefix_to(link, fabric::kGrantMagic), {total = next_total(link)}};
+      std::memcpy(out, &word, fabric::kGrantSize);
+      out += fabric::kGrantSize;
+    }
+    fabric::encode(prefix_to(link, fabric::kMessageMagic), header, payload, out);
   });
-  if (sent == Sent::done) granted(link, more.total);
+  if (with_grant && sent == Sent::done) granted(link, total);
   return sent;
+}
+
+// From this transport to the other end's.
+bool FabricTransport::put_word(FabricLink& link, const fabric::Word& word) {
+  const size_t size = fabric::word_size(word.prefix.magic);
+  return put_out(link, size, [&](std::byte* out) { std::memcpy(out, &word, size); }) == Sent::done;
 }
 
 // Alone, or with what travels with it.
 template <class Write>
 Sent FabricTransport::put_out(FabricLink& link, size_t size, Write&& write) {
-  if (state.bundling == 0 && link.frame == nullptr) return send_alone(link, size, write);
   if (link.frame != nullptr && link.filled + size > kFrame && !send_frame(link)) return Sent::again;
   if (link.frame == nullptr && !begin_frame(link)) return Sent::again;
-  write(static_cast<Operation*>(link.frame)->buffer + link.filled);
+  write(link.frame->buffer + link.filled);
   link.filled += static_cast<uint32_t>(size);
-  if (state.bundling == 0) send_frame(link);  // if the provider refuses, the next flush tries again
-  return Sent::done;
+  if (state.bundling != 0) {
+    keep_frame(link);
+  } else if (!send_frame(link)) {
+    if (link.framed) return Sent::done;  // the next flush tries again
+    drop_frame(link);
+    return Sent::again;
+  }
+  return link.state == LinkState::ready ? Sent::done : Sent::again;  // after Sink::lost: failed
 }
 
-template <class Write>
-Sent FabricTransport::send_alone(FabricLink& link, size_t size, Write&& write) {
-  std::byte* out = draft(link, size);
-  if (out == nullptr) return Sent::again;
-  write(out);
-  const ssize_t status = dispatch(link, size);
-  if (status == 0) return Sent::done;
-  if (status != -FI_EAGAIN) disconnect(link);
-  return Sent::again;  // after Sink::lost: failed
+bool FabricTransport::begin_frame(FabricLink& link) {
+  link.frame = link.in_flight < kSendsPerLink ? claim(Kind::send) : nullptr;
+  link.filled = 0;
+  return link.frame != nullptr;
 }
 
-// From this transport to the other end's.
-bool FabricTransport::put_word(FabricLink& link, const void* word, size_t size) {
-  return put_out(link, size, [&](std::byte* out) { std::memcpy(out, word, size); }) == Sent::done;
+// False when the provider takes nothing now.
+bool FabricTransport::send_frame(FabricLink& link) {
+  const ssize_t status = hand_to_provider(link, *link.frame, link.filled, false);
+  if (status == -FI_EAGAIN) return false;
+  if (status == 0) {
+    link.frame = nullptr;
+    return true;
+  }
+  drop_frame(link);
+  disconnect(link);
+  return true;
 }
 
-fabric::GrantMessage FabricTransport::next_grant(const FabricLink& link) const {
-  return {{fabric::kGrantMagic, link.remote_slot, self().pid, options_.uid}, lender_.next_total(link.grant, state.lends)};
+// Until the next flush.
+void FabricTransport::keep_frame(FabricLink& link) {
+  if (!link.framed) framed_.push_back(&link);
+  link.framed = state.keeps_back = true;
 }
+
+void FabricTransport::drop_frame(FabricLink& link) { pool_of(Kind::send).push_back(std::exchange(link.frame, nullptr)); }
 
 // The other end has been told.
 void FabricTransport::granted(FabricLink& link, uint64_t total) {
@@ -150,9 +177,10 @@ void FabricTransport::granted(FabricLink& link, uint64_t total) {
 
 // Tells the other end how much it may send, now or as soon as the provider takes it.
 void FabricTransport::grant(FabricLink& link) {
-  const fabric::GrantMessage message = next_grant(link);
-  const bool goes = link.state == LinkState::ready && !link.throttle_waits && put_word(link, &message, sizeof message);
-  if (goes) granted(link, message.total);
+  const uint64_t total = next_total(link);
+  const bool goes =
+      link.state == LinkState::ready && !link.throttle_waits && put_word(link, {prefix_to(link, fabric::kGrantMagic), {total}});
+  if (goes) granted(link, total);
   else if (!link.owed) owed_.push_back(&link);
   link.owed = !goes;
 }
@@ -168,37 +196,6 @@ int FabricTransport::grant_owed() {
   }
   return told;
 }
-
-bool FabricTransport::begin_frame(FabricLink& link) {
-  link.frame = link.in_flight < kSendsPerLink ? claim(free_sends_, Kind::send) : nullptr;
-  link.filled = 0;
-  if (link.frame == nullptr) return false;
-  if (!link.framed) framed_.push_back(&link);
-  link.framed = state.keeps_back = true;
-  return true;
-}
-
-// False when the provider takes nothing now.
-bool FabricTransport::send_frame(FabricLink& link) {
-  Operation& operation = *static_cast<Operation*>(link.frame);
-  const bool injected = link.filled <= inject_size_;
-  const ssize_t status =
-      injected ? inject(link, operation.buffer, link.filled)
-               : asked(fi_send(endpoint_.ep.get(), operation.buffer, link.filled, operation.descriptor, link.address, &operation));
-  if (status == -FI_EAGAIN) return false;
-  if (status != 0) {
-    drop_frame(link);
-    disconnect(link);
-  } else if (injected) {
-    drop_frame(link);
-  } else {
-    link.frame = nullptr;
-    hand_to_provider(operation, link);
-  }
-  return true;
-}
-
-void FabricTransport::drop_frame(FabricLink& link) { free_sends_.push_back(static_cast<Operation*>(std::exchange(link.frame, nullptr))); }
 
 void FabricTransport::flush() {
   for (size_t i = 0; i < framed_.size();) {
@@ -220,9 +217,7 @@ bool FabricTransport::expose(Link&, const void* start, size_t size, bool peer_wr
   fabric::Registration* registration = registrations_.acquire(start, size, peer_writes ? FI_REMOTE_WRITE : FI_REMOTE_READ);
   if (registration == nullptr) return false;
   out.registration = registration;
-  out.region.key = registration->key;
-  // Without FI_MR_VIRT_ADDR a peer counts from the start of the registration, which is `start` (ranges are exact).
-  out.region.address = endpoint_.needs(FI_MR_VIRT_ADDR) ? registration->range.start : 0;
+  out.region = registrations_.region_of(*registration);
   return true;
 }
 
@@ -231,10 +226,11 @@ void FabricTransport::withdraw(Exposed& exposed) {
 }
 
 void FabricTransport::receive_more() {
+  std::vector<Operation*>& unposted = pool_of(Kind::receive);
   // Where the provider has had no buffer, one may be filled at once.
-  if (unposted_.size() == receives_) unread_ = true;
-  while (!unposted_.empty()) {
-    Operation& operation = *unposted_.back();
+  if (unposted.size() == receives_) unread_ = true;
+  while (!unposted.empty()) {
+    Operation& operation = *unposted.back();
     iovec piece{operation.buffer, buffer_size(Kind::receive)};
     fi_msg message{};
     message.msg_iov = &piece;
@@ -243,12 +239,12 @@ void FabricTransport::receive_more() {
     message.addr = FI_ADDR_UNSPEC;
     message.context = &operation;
     if (fi_recvmsg(endpoint_.ep.get(), &message, FI_COMPLETION) != 0) return;  // the next poll tries again
-    unposted_.pop_back();
+    unposted.pop_back();
   }
 }
 
 int FabricTransport::poll(int budget) {
-  int done = std::exchange(news_, 0);
+  int done = 0;
   if (calling_ > 0 || guard_due_ || ++turn_ % kGuardTurns == 0) {
     guard_due_ = false;
     done += guard_.poll(*this);
@@ -260,12 +256,11 @@ int FabricTransport::poll(int budget) {
     const int most = std::min(kBatch, left);
     const int n = fetch(entries, most);
     for (int i = 0; i < n; ++i) completed(entries[i]);
-    served_ |= n > 0;
     empty = n >= 0 && n < most;
     left -= std::abs(n);
     done += std::abs(n);
   }
-  if (!unposted_.empty()) receive_more();
+  if (!pool_of(Kind::receive).empty()) receive_more();
   if (!opening_.empty()) done += probe();
   if (!refused_.empty()) done += retry_moves();
   if (!owed_.empty()) done += grant_owed();
@@ -275,13 +270,6 @@ int FabricTransport::poll(int budget) {
 
 // Completions into `entries`; -1 after an error entry, which is dealt with here.
 int FabricTransport::fetch(fi_cq_data_entry* entries, int most) {
-  if (stashed_ > 0) {
-    const int n = std::min(most, stashed_);
-    std::copy_n(stash_, n, entries);
-    std::copy(stash_ + n, stash_ + stashed_, stash_);
-    stashed_ -= n;
-    return n;
-  }
   const ssize_t n = fi_cq_read(endpoint_.cq.get(), entries, static_cast<size_t>(most));
   unread_ = n == most || (n < 0 && n != -FI_EAGAIN);
   if (n > 0) return static_cast<int>(n);
@@ -305,7 +293,7 @@ void FabricTransport::take_error() {
     return;
   }
   ++malformed_;
-  unposted_.push_back(&operation);
+  pool_of(Kind::receive).push_back(&operation);
 }
 
 void FabricTransport::completed(const fi_cq_data_entry& entry) {
@@ -321,46 +309,46 @@ void FabricTransport::completed(const fi_cq_data_entry& entry) {
     if (taken == 0) break;
     bytes = bytes.subspan(taken);
   }
-  unposted_.push_back(&operation);
+  pool_of(Kind::receive).push_back(&operation);
+}
+
+// The link of which a message says that it comes by it; null: of none that may say this.
+FabricLink* FabricTransport::sender_of(const fabric::Message& message) {
+  const fabric::Prefix& prefix = message.prefix;
+  if (prefix.slot >= links_.size()) return nullptr;
+  FabricLink& link = *links_[prefix.slot];
+  if (link.process.pid != prefix.pid) return nullptr;
+  if (link.state == LinkState::calling) link.uid = prefix.uid, link.spoke = true;  // it knows us; its Hello is still on the way
+  return link.uid == prefix.uid || link.state == LinkState::failed ? &link : nullptr;
 }
 
 // Delivers the first message of `bytes` and returns its length; 0 when nothing of them is worth a look any more.
 size_t FabricTransport::take_in(std::span<const std::byte> bytes) {
   fabric::Message message;
-  fabric::GrantMessage granted{};
-  fabric::OfferMessage offered{};
-  const bool grants = fabric::is_grant(bytes, granted), offers = !grants && fabric::is_offer(bytes, offered);
-  const bool probed = fabric::is_probe(bytes, message.prefix);
-  if (grants) message.prefix = granted.prefix;
-  if (offers) message.prefix = offered.prefix;
-  const bool word = probed || grants || offers;  // to the transport
-  const size_t size = grants ? sizeof granted : offers ? sizeof offered : word ? bytes.size() : fabric::decode_first(bytes, message);
-  const bool whole = word || (size != 0 && (message.header.payload_size <= limits_.eager || message.header.payload_size == wire::kWhole));
-  if (!whole || message.prefix.slot >= links_.size() || links_[message.prefix.slot]->process.pid != message.prefix.pid) {
+  const size_t size = fabric::decode_first(bytes, message);
+  const bool word = size != 0 && fabric::word_size(message.prefix.magic) != 0;
+  const bool whole = !word && size != 0 && message.header.payload_size == wire::kWhole;
+  const bool fits = size != 0 && (word || whole || message.header.payload_size <= limits_.eager);
+  FabricLink* const link = fits ? sender_of(message) : nullptr;
+  if (link != nullptr && link->state == LinkState::failed) return 0;
+  if (link != nullptr && link->state == LinkState::opening) begin(*link);
+  if (link == nullptr) {
     ++malformed_;
     return 0;
   }
-  FabricLink& link = *links_[message.prefix.slot];
-  if (link.state == LinkState::failed) return 0;
-  if (link.state == LinkState::calling) link.uid = message.prefix.uid, link.spoke = true;  // it knows us; its Hello is still on the way
-  if (link.uid != message.prefix.uid) {
-    ++malformed_;
-    return 0;
-  }
-  if (link.state == LinkState::opening) begin(link);
-  if (probed) return size;
-  if (offers) {
-    if (link.may_land) ++malformed_;
-    else link.landing = offered.region, link.may_land = true;
-    return size;
-  }
-  if (grants || !lender_.take(link.grant, fabric::cost_of(message.header))) {
-    if (!grants || !link.credit.granted(granted.total)) ++malformed_;
-    return size;
-  }
-  if (message.header.payload_size == wire::kWhole) take_whole(link, message.header);
-  else hand_over(link, message.header, message.payload);
+  const bool allowed = word ? take_word(*link, message) : lender_.take(link->grant, fabric::cost_of(message.header));
+  const std::byte* const payload = allowed && whole ? take_data(*link) : message.payload;
+  if (!allowed || (whole && payload == nullptr)) ++malformed_;
+  else if (!word) hand_over(*link, message.header, payload);
   return size;
+}
+
+// False: no peer of ours says so.
+bool FabricTransport::take_word(FabricLink& link, const fabric::Word& word) {
+  if (word.prefix.magic == fabric::kGrantMagic) return link.credit.granted(word.total);
+  if (word.prefix.magic == fabric::kProbeMagic) return true;
+  if (!link.may_land) link.landing = word.region;
+  return !std::exchange(link.may_land, true);
 }
 
 void FabricTransport::hand_over(FabricLink& link, const wire::Header& header, const std::byte* payload) {
@@ -379,10 +367,7 @@ void FabricTransport::hand_over(FabricLink& link, const wire::Header& header, co
 void FabricTransport::finish(Operation& operation, bool ok) {
   FabricLink* link = std::exchange(operation.link, nullptr);
   operation.active = false;
-  if (link == nullptr) {
-    size_t& orphans = orphans_[static_cast<size_t>(operation.kind)];
-    if (orphans > 0) --orphans;
-  }
+  if (size_t& missing = missing_of(operation.kind); link == nullptr && missing > 0) --missing;
   if (operation.kind == Kind::send || operation.kind == Kind::data) {
     pool_of(operation.kind).push_back(&operation);
     if (link == nullptr) return;
@@ -396,30 +381,22 @@ void FabricTransport::finish(Operation& operation, bool ok) {
 
 // What is known has been dealt with; what may have come besides is another question.
 bool FabricTransport::all_taken_up() const {
-  return !guard_due_ && news_ == 0 && stashed_ == 0 && disconnected_.empty() && unposted_.empty() && refused_.empty();
+  return !guard_due_ && disconnected_.empty() && free_[static_cast<size_t>(Kind::receive)].empty() && refused_.empty();
 }
 
 bool FabricTransport::idle() {
   if (state.keeps_back) flush();
   if (state.keeps_back) return false;
-  // What came may have been all that woke this thread; who asks for a look at the guard is still readable at the next one.
-  if (!std::exchange(served_, false) && guard_.pending()) guard_due_ = state.has_links = true;
-  if (!state.has_links) return news_ == 0;
+  if (guard_.pending()) guard_due_ = state.has_links = true;
+  if (!state.has_links) return true;
   // Twice: the first may do no more than notice that the connection stands.
-  for (int i = 0; i < 2 && !opening_.empty(); ++i) news_ += probe();
+  for (int i = 0; i < 2 && !opening_.empty(); ++i)
+    if (probe() > 0) return false;
   if (!all_taken_up()) return false;
-  if (endpoint_.cq_fd < 0) {
-    if (!owed_.empty()) return false;
-  } else if (!endpoint_.must_be_read()) {
-    fid* queue = &endpoint_.cq->fid;
-    return fi_trywait(endpoint_.fabric.get(), &queue, 1) == FI_SUCCESS;
-  } else if (!unread_) {
-    return true;
-  }
-  // There is no other way to ask than to read.
-  const int n = fetch(stash_, kBatch);
-  stashed_ = std::max(n, 0);
-  return n == 0;
+  // What comes without a call of ours the descriptor tells, or polls find.
+  if (endpoint_.cq_fd < 0 || endpoint_.must_be_read()) return !unread_;
+  fid* queue = &endpoint_.cq->fid;
+  return fi_trywait(endpoint_.fabric.get(), &queue, 1) == FI_SUCCESS;
 }
 
 }  // namespace portunus

@@ -14,6 +14,7 @@
 // Source: fi_endpoint(3), fi_msg(3), fi_rma(3), fi_cq(3).
 #pragma once
 
+#include <cstdlib>
 #include <deque>
 #include <list>
 #include <memory>
@@ -25,13 +26,10 @@
 #include "engine/transport/fabric/guard.hpp"
 #include "engine/transport/fabric/link.hpp"
 #include "engine/transport/fabric/memory.hpp"
+#include "engine/transport/fabric/message.hpp"
 #include "engine/transport/transport.hpp"
 
 namespace portunus {
-
-namespace fabric {
-struct GrantMessage;
-}
 
 struct FabricOptions {
   std::string provider;     // PTL_FABRIC_PROVIDER; empty: the best that fi_getinfo offers
@@ -70,30 +68,19 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   int wait_fd() const override { return wait_; }
 
  private:
-  enum class Kind : uint8_t { receive, send, move, data };  // data: written for a put that travels whole
-  struct Operation {
-    fi_context2 context;  // first: FI_CONTEXT modes lend it to the provider, and op_context leads back here
-    Kind kind;
-    bool active = false;                 // the provider has it
-    fabric::FabricLink* link = nullptr;  // null: not active, or its link was lost
-    fabric::Move* move = nullptr;        // of which this is a piece
-    size_t bytes = 0;                    // of that piece, or of the data
-    uint64_t begun_ns = 0;
-    std::byte* buffer = nullptr;
-    void* descriptor = nullptr;
+  using Operation = fabric::Operation;
+  using Kind = Operation::Kind;
+  static constexpr size_t kKinds = 4;
+  struct Free {
+    void operator()(void* memory) const { std::free(memory); }
   };
-  struct Buffers {  // mapped memory, released after the endpoint that uses it
-    explicit Buffers(size_t bytes);
-    Buffers(Buffers&& other) noexcept : memory(other.memory), size(other.size) { other.memory = nullptr; }
-    ~Buffers();
-    std::byte* memory;
-    size_t size;
-  };
+  using Buffer = std::unique_ptr<std::byte, Free>;
   static constexpr int kBatch = 16;
   static constexpr size_t kFrame = 4096;  // messages are collected up to so many bytes: how long a receiver works on one send
 
   // setup.cpp
   void size_messages();
+  std::byte* allocate(size_t size, uint64_t access, fabric::Registration*& registration);
   bool add_operations(Kind kind, size_t count);
   void open_wait();
   fabric::Hello hello() const;
@@ -111,42 +98,42 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   size_t unsettled() const override { return unsettled_; }
   void disconnected(fabric::FabricLink& link) override { disconnect(link); }
   // fabric.cpp
-  std::byte* draft(fabric::FabricLink& link, size_t size);
-  ssize_t dispatch(fabric::FabricLink& link, size_t size);
-  ssize_t inject(fabric::FabricLink& link, const void* bytes, size_t size);
-  void hand_to_provider(Operation& operation, fabric::FabricLink& link);
+  std::vector<Operation*>& pool_of(Kind kind) { return free_[static_cast<size_t>(kind)]; }
+  size_t& missing_of(Kind kind) { return missing_[static_cast<size_t>(kind)]; }
+  Operation* claim(Kind kind);
+  [[nodiscard]] static size_t buffer_size(Kind kind);
+  fabric::Prefix prefix_to(const fabric::FabricLink& link, uint32_t magic) const;
+  ssize_t hand_to_provider(fabric::FabricLink& link, Operation& operation, size_t size, bool confirmed);
+  void taken(fabric::FabricLink& link, Operation& operation);
+  ssize_t send_probe(fabric::FabricLink& link, bool confirmed);
   Sent send_on_credit(fabric::FabricLink& link, const wire::Header& header, std::span<const iovec> payload);
-  bool put_word(fabric::FabricLink& link, const void* word, size_t size);
-  Sent put_message(fabric::FabricLink& link, const wire::Header& header, std::span<const iovec> payload, uint32_t magic);
+  Sent put_message(fabric::FabricLink& link, const wire::Header& header, std::span<const iovec> payload);
+  bool put_word(fabric::FabricLink& link, const fabric::Word& word);
   template <class Write>
   Sent put_out(fabric::FabricLink& link, size_t size, Write&& write);
-  template <class Write>
-  Sent send_alone(fabric::FabricLink& link, size_t size, Write&& write);
-  fabric::GrantMessage next_grant(const fabric::FabricLink& link) const;
+  bool begin_frame(fabric::FabricLink& link);
+  bool send_frame(fabric::FabricLink& link);
+  void keep_frame(fabric::FabricLink& link);
+  void drop_frame(fabric::FabricLink& link);
+  uint64_t next_total(const fabric::FabricLink& link) const { return lender_.next_total(link.grant, state.lends); }
   void granted(fabric::FabricLink& link, uint64_t total);
   void grant(fabric::FabricLink& link);
   int grant_owed();
-  bool begin_frame(fabric::FabricLink& link);
-  bool send_frame(fabric::FabricLink& link);
-  void drop_frame(fabric::FabricLink& link);
-  Operation* claim(std::vector<Operation*>& pool, Kind kind);
-  [[nodiscard]] static size_t buffer_size(Kind kind);
-  std::vector<Operation*>& pool_of(Kind kind) {
-    return kind == Kind::send ? free_sends_ : kind == Kind::move ? free_moves_ : kind == Kind::data ? free_data_ : unposted_;
-  }
   void hand_over(fabric::FabricLink& link, const wire::Header& header, const std::byte* payload);
   void receive_more();
   bool all_taken_up() const;
   int fetch(fi_cq_data_entry* entries, int most);
   void completed(const fi_cq_data_entry& entry);
   size_t take_in(std::span<const std::byte> bytes);
+  bool take_word(fabric::FabricLink& link, const fabric::Word& word);
+  fabric::FabricLink* sender_of(const fabric::Message& message);
   void finish(Operation& operation, bool ok);
   void take_error();
   // whole.cpp
-  Sent send_whole(fabric::FabricLink& link, const wire::Header& header, std::span<const iovec> payload);
-  ssize_t write_data(Operation& operation);
+  bool write_data(fabric::FabricLink& link, const wire::Header& header, std::span<const iovec> payload);
+  ssize_t write_data(const fabric::FabricLink& link, Operation& operation);
   void offer(fabric::FabricLink& link);
-  void take_whole(fabric::FabricLink& link, const wire::Header& header);
+  const std::byte* take_data(fabric::FabricLink& link);
   // moves.cpp
   Moved move(fabric::FabricLink& link, const wire::Region& remote, void* local, size_t size, void* context, bool out);
   ssize_t start(Operation& operation, const fabric::Move& move, size_t size);
@@ -167,39 +154,28 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
 
   Sink& sink_;
   FabricOptions options_;
-  std::vector<Buffers> buffers_;      // these two before the endpoint, which holds pointers to them
+  std::vector<Buffer> buffers_;       // these two before the endpoint, which holds pointers to them
   std::deque<Operation> operations_;  // never moves its elements
   fabric::Guard guard_;
   fabric::Endpoint endpoint_;
   fabric::Registrations registrations_;
-  std::vector<fabric::Registration*> buffer_registrations_;
   std::string name_;
   TransportLimits limits_;
   size_t inject_size_ = 0;
-  std::vector<std::byte> inject_buffer_;
-  Operation* drafted_ = nullptr;
-  std::vector<Operation*> free_sends_;
-  std::vector<Operation*> free_moves_;
-  std::vector<Operation*> free_data_;
+  std::vector<Operation*> free_[kKinds];  // by Kind; receives: those that the provider did not take back yet
+  size_t missing_[kKinds] = {};           // how many of them to add when none is free: not added yet, or of lost links
   std::list<fabric::Move> moves_;
   size_t receives_ = 0;                                     // how many there are
-  std::vector<Operation*> unposted_;                        // those that the provider did not take back yet
   std::vector<std::unique_ptr<fabric::FabricLink>> links_;  // by slot
   std::unordered_map<uint64_t, fabric::FabricLink*> by_process_;
   std::vector<fabric::FabricLink*> disconnected_;
   std::vector<fabric::FabricLink*> opening_;  // those that we probe
   size_t calling_ = 0;                        // links whose peer has not answered yet
   size_t unsettled_ = 0;                      // links that have never been ready
-  fi_cq_data_entry stash_[kBatch];            // what `idle` found
-  int stashed_ = 0;
   uint32_t turn_ = 0;
   bool guard_due_ = false;
-  bool served_ = false;     // something was completed since `idle` was asked
-  bool unread_ = true;      // the completion queue may hold something, whatever its descriptor says
-  bool has_data_ = false;   // operations for data were added
-  size_t offers_ = 0;       // landings, also those of peers that are gone
-  int news_ = 0;            // links that became ready while `idle` was asked
-  size_t orphans_[4] = {};  // by Kind: active operations of lost links, which the provider may never return
+  bool unread_ = true;  // the completion queue may hold something, whatever its descriptor says
+  size_t offers_ = 0;   // landings, also those of peers that are gone
   size_t sends_in_flight_ = 0;
   std::vector<fabric::FabricLink*> refused_;  // whose next piece the provider would not take, with none of them on its way
   std::vector<fabric::FabricLink*> framed_;   // those that collect messages, or did since the last flush

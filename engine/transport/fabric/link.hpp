@@ -24,10 +24,24 @@ enum class LinkState : uint8_t {
   failed,  // Sink::lost was called
 };
 
+// What the provider is asked to do, once it has been.
+struct Operation {
+  enum class Kind : uint8_t { receive, send, move, data };  // data: written for a put that travels whole
+  fi_context2 context;  // first: FI_CONTEXT modes lend it to the provider, and op_context leads back here
+  Kind kind;
+  bool active = false;         // the provider has it
+  FabricLink* link = nullptr;  // null: not active, or its link was lost
+  Move* move = nullptr;        // of which this is a piece
+  size_t bytes = 0;            // of that piece, or of the data
+  uint64_t begun_ns = 0;
+  std::byte* buffer = nullptr;
+  void* descriptor = nullptr;
+};
+
 // Memory that a peer writes the data of its puts to, one place after the other.
 struct Landing {
-  std::byte* memory = nullptr;
-  Registration* registration = nullptr;
+  std::byte* memory;
+  wire::Region region;
   uint32_t landed = 0;  // how many have come
 };
 
@@ -39,7 +53,7 @@ struct FabricLink : Link {
   uint32_t remote_slot = 0;
   uint32_t in_flight = 0;       // sends that hold a buffer
   uint32_t filled = 0;          // bytes in `frame`
-  void* frame = nullptr;        // the transport's send operation whose buffer collects messages, if one does
+  Operation* frame = nullptr;   // whose buffer collects messages, if one does
   bool framed = false;          // the transport's list of links with a frame names it
   bool throttle_waits = false;  // the provider would not take a throttle: grants stay behind it
   bool owed = false;            // a grant: on the transport's list

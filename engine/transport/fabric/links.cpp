@@ -95,10 +95,7 @@ int FabricTransport::probe() {
   for (size_t i = 0; i < opening_.size();) {
     FabricLink& link = *opening_[i];
     if (link.state == LinkState::opening) {
-      const fabric::Prefix prefix{fabric::kProbeMagic, link.remote_slot, self().pid, options_.uid};
-      std::byte* to = draft(link, sizeof prefix);
-      if (to != nullptr) std::memcpy(to, &prefix, sizeof prefix);
-      const ssize_t status = to != nullptr ? dispatch(link, sizeof prefix) : -FI_EAGAIN;
+      const ssize_t status = send_probe(link, false);
       if (status == -FI_EAGAIN || fabric::no_way(static_cast<int>(-status))) {
         ++i;
         continue;
@@ -166,7 +163,7 @@ void FabricTransport::abandon_sends(FabricLink& link) {
     Operation& operation = operations_[i];
     if (!operation.active || operation.link != &link) continue;
     operation.link = nullptr;
-    ++orphans_[static_cast<size_t>(operation.kind)];
+    ++missing_of(operation.kind);
     if (operation.kind == Kind::send || operation.kind == Kind::data) --sends_in_flight_;
   }
 }

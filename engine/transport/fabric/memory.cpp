@@ -40,6 +40,11 @@ void Registrations::release(Registration* registration) {
   used_.erase(range);
 }
 
+// Without FI_MR_VIRT_ADDR a peer counts from the start of the registration; ranges are exact.
+wire::Region Registrations::region_of(const Registration& registration) const {
+  return {endpoint_.needs(FI_MR_VIRT_ADDR) ? registration.range.start : 0, registration.key};
+}
+
 Fid<fid_mr> Registrations::enroll(const Registration::Range& range) {
   const bool own_key = !endpoint_.needs(FI_MR_PROV_KEY);
   int status = -FI_ENOKEY;

@@ -13,6 +13,7 @@
 #include <random>
 
 #include "engine/transport/fabric/endpoint.hpp"
+#include "engine/transport/wire.hpp"
 
 namespace portunus::fabric {
 
@@ -36,6 +37,8 @@ class Registrations {
   // Null when the provider refuses (e.g. no more memory may be locked).
   Registration* acquire(const void* start, size_t size, uint64_t access);
   void release(Registration* registration);
+  // As peers say where it is.
+  wire::Region region_of(const Registration& registration) const;
 
  private:
   Fid<fid_mr> enroll(const Registration::Range& range);

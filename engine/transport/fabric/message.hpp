@@ -48,8 +48,23 @@ constexpr unsigned kPidBits = 16;
 constexpr uint32_t code_of(uint64_t word) { return word == 0 ? 0 : word >> 32 == 0 ? 1 : 2; }
 constexpr size_t bytes_of(uint32_t code) { return code * sizeof(uint32_t); }
 
-struct Message {
+// A word of one transport to the other: a probe is its Prefix alone, a grant goes on with `total`, an offer with `region`.
+struct Word {
   Prefix prefix;
+  union {
+    uint64_t total;
+    wire::Region region;
+  };
+};
+static_assert(sizeof(Word) == 32);
+// Of such a word; 0: it is a message.
+constexpr size_t word_size(uint32_t magic) {
+  if (magic == kGrantMagic) return sizeof(Prefix) + sizeof(uint64_t);
+  return magic == kProbeMagic ? sizeof(Prefix) : magic == kOfferMagic ? sizeof(Word) : 0;
+}
+constexpr size_t kGrantSize = word_size(kGrantMagic);
+
+struct Message : Word {
   wire::Header header;  // a copy: those that travel together lie behind one another without regard to alignment
   const std::byte* payload = nullptr;
 };
@@ -93,44 +108,17 @@ inline void encode(Prefix prefix, const wire::Header& header, std::span<const io
   assert(to == begin + (header.payload_size != wire::kWhole ? header.payload_size : 0));
 }
 
-struct GrantMessage {
-  Prefix prefix;
-  uint64_t total;
-};
-static_assert(sizeof(GrantMessage) == 24);
-
-// Whether `bytes` begin with a grant.
-inline bool is_grant(std::span<const std::byte> bytes, GrantMessage& out) {
-  if (bytes.size() < sizeof out) return false;
-  std::memcpy(&out, bytes.data(), sizeof out);
-  return out.prefix.magic == kGrantMagic;
-}
-
-inline bool is_probe(std::span<const std::byte> bytes, Prefix& out) {
-  if (bytes.size() != sizeof out) return false;
-  std::memcpy(&out, bytes.data(), sizeof out);
-  return out.magic == kProbeMagic;
-}
-
-struct OfferMessage {
-  Prefix prefix;
-  wire::Region region;
-};
-static_assert(sizeof(OfferMessage) == 32);
-
-// Whether `bytes` begin with an offer.
-inline bool is_offer(std::span<const std::byte> bytes, OfferMessage& out) {
-  if (bytes.size() < sizeof out) return false;
-  std::memcpy(&out, bytes.data(), sizeof out);
-  return out.prefix.magic == kOfferMagic;
-}
-
-// The length of the message that `bytes` begin with; 0 when they begin with none of ours, or not all of it. out.payload
+// The length of the message or word that `bytes` begin with; 0 when they begin with none of ours, or not all of it. out.payload
 // points into `bytes` or into out.header.
 [[nodiscard]] inline size_t decode_first(std::span<const std::byte> bytes, Message& out) {
-  if (bytes.size() < sizeof out.prefix + kFixed) return 0;
+  if (bytes.size() < sizeof out.prefix) return 0;
   std::memcpy(&out.prefix, bytes.data(), sizeof out.prefix);
-  if (out.prefix.magic != kMessageMagic) return 0;
+  if (const size_t size = word_size(out.prefix.magic); size != 0) {
+    if (bytes.size() < size) return 0;
+    std::memcpy(static_cast<Word*>(&out), bytes.data(), size);
+    return size;
+  }
+  if (out.prefix.magic != kMessageMagic || bytes.size() < sizeof out.prefix + kFixed) return 0;
   uint32_t codes = out.prefix.pid >> kPidBits;
   out.prefix.pid &= kPidMask;
   out.header = {};
@@ -162,7 +150,7 @@ inline bool is_offer(std::span<const std::byte> bytes, OfferMessage& out) {
 // False when the bytes are not exactly one message of ours.
 [[nodiscard]] inline bool decode(std::span<const std::byte> bytes, Message& out) {
   const size_t size = decode_first(bytes, out);
-  return size != 0 && size == bytes.size();
+  return size != 0 && size == bytes.size() && out.prefix.magic == kMessageMagic;
 }
 
 }  // namespace portunus::fabric

@@ -63,14 +63,14 @@ ssize_t FabricTransport::ask_for_more(FabricLink& link) {
 
 ssize_t FabricTransport::ask_for_piece(FabricLink& link) {
   fabric::Move& move = *link.moves.front();
-  Operation* const operation = claim(free_moves_, Kind::move);
+  Operation* const operation = claim(Kind::move);
   if (operation == nullptr) return -FI_EAGAIN;
   const size_t size = std::min(move.left, link.window.piece());
   operation->link = &link;
   const ssize_t status = start(*operation, move, size);
   if (status != 0) {
     operation->link = nullptr;
-    free_moves_.push_back(operation);
+    pool_of(Kind::move).push_back(operation);
     return status;
   }
   operation->active = true;
@@ -108,7 +108,7 @@ ssize_t FabricTransport::start(Operation& operation, const fabric::Move& move, s
 // The provider has returned a piece.
 void FabricTransport::returned(Operation& operation, bool ok) {
   fabric::Move& move = *std::exchange(operation.move, nullptr);
-  free_moves_.push_back(&operation);
+  pool_of(Kind::move).push_back(&operation);
   --move.pieces;
   if (FabricLink* const link = move.link) {
     link->asked -= operation.bytes;

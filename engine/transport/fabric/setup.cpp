@@ -3,7 +3,6 @@
 // Thread: set-up and shut-down, under the baton.
 #include <rdma/fi_errno.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,6 +30,8 @@ constexpr size_t kPullMost = size_t{64} << 20;
 constexpr size_t kSends = 256;
 constexpr size_t kMoves = 256;
 constexpr size_t kReceives = 256;
+constexpr size_t kDataAtATime = 16;  // of all links; there are none before the first is sent
+constexpr size_t kPage = 4096;
 constexpr size_t kInjectMost = 4096;
 constexpr auto kLinger = std::chrono::seconds(2);
 constexpr auto kLingerAfterLoss = std::chrono::milliseconds(100);
@@ -44,15 +45,6 @@ std::string region_name(const ProcessId& self) {
 
 }  // namespace
 
-FabricTransport::Buffers::Buffers(size_t bytes) : size(bytes) {
-  void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  memory = mapped == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapped);
-}
-
-FabricTransport::Buffers::~Buffers() {
-  if (memory != nullptr) munmap(memory, size);
-}
-
 FabricTransport::FabricTransport(Sink& sink, const FabricOptions& options)
     : Transport({.bundling = this}),
       sink_(sink),
@@ -64,12 +56,12 @@ FabricTransport::FabricTransport(Sink& sink, const FabricOptions& options)
   state.lends = kLends;
   size_messages();
   guard_.introduce_as(hello());
-  if (!add_operations(Kind::send, kSends) || !add_operations(Kind::move, kMoves) ||
-      !add_operations(Kind::receive, std::min(kReceives, endpoint_.info->rx_attr->size)))
+  receives_ = std::min(kReceives, endpoint_.info->rx_attr->size);
+  missing_of(Kind::data) = kDataAtATime;
+  if (!add_operations(Kind::send, kSends) || !add_operations(Kind::move, kMoves) || !add_operations(Kind::receive, receives_))
     throw std::runtime_error(name_ + " cannot have its buffers; allow more memory, or more locked memory (ulimit -l)");
-  receives_ = unposted_.size();
   receive_more();
-  if (!unposted_.empty())
+  if (!pool_of(Kind::receive).empty())
     throw std::runtime_error("the libfabric provider " + name_ + " takes no receive buffers; choose another by PTL_FABRIC_PROVIDER");
   open_wait();
 }
@@ -77,10 +69,6 @@ FabricTransport::FabricTransport(Sink& sink, const FabricOptions& options)
 FabricTransport::~FabricTransport() {
   linger();
   if (wait_ >= 0) close(wait_);
-  for (fabric::Move& move : moves_) registrations_.release(move.registration);
-  for (fabric::Registration* registration : buffer_registrations_) registrations_.release(registration);
-  for (const auto& link : links_)
-    if (link->here) registrations_.release(link->here->registration);
 }
 
 void FabricTransport::size_messages() {
@@ -96,32 +84,33 @@ void FabricTransport::size_messages() {
   // Where what asks for the data of a long message would wake the owner, and data that are written come in order.
   if (endpoint_.by_streams() && most >= fabric::kWholeMost) limits_.whole = fabric::kWholeMost;
   inject_size_ = std::min(info.tx_attr->inject_size, kInjectMost);
-  inject_buffer_.resize(inject_size_);
 }
 
 size_t FabricTransport::buffer_size(Kind kind) {
   return kind == Kind::move ? 0 : kind == Kind::data ? fabric::kWholeMost : fabric::room_for(fabric::kEager);
 }
 
+// Memory for as long as there is this transport, registered unless `access` is 0; null: there is none.
+std::byte* FabricTransport::allocate(size_t size, uint64_t access, fabric::Registration*& registration) {
+  auto* const memory = static_cast<std::byte*>(std::aligned_alloc(kPage, (size + kPage - 1) / kPage * kPage));
+  if (memory == nullptr) return nullptr;
+  buffers_.emplace_back(memory);
+  if (access == 0) return memory;
+  registration = registrations_.acquire(memory, size, access);
+  return registration != nullptr ? memory : nullptr;
+}
+
 // Adds operations, with a buffer each where their kind needs one, to the pool of their kind. False: no memory.
 bool FabricTransport::add_operations(Kind kind, size_t count) {
   const size_t size = buffer_size(kind);
-  std::byte* memory = nullptr;
-  void* descriptor = nullptr;
-  if (size > 0) {
-    memory = buffers_.emplace_back(count * size).memory;
-    if (memory == nullptr) return false;
-    if (endpoint_.needs(FI_MR_LOCAL)) {
-      fabric::Registration* registration = registrations_.acquire(memory, count * size, kind == Kind::data ? FI_WRITE : FI_SEND | FI_RECV);
-      if (registration == nullptr) return false;
-      buffer_registrations_.push_back(registration);
-      descriptor = registration->descriptor;
-    }
-  }
+  const uint64_t access = !endpoint_.needs(FI_MR_LOCAL) ? 0 : kind == Kind::data ? FI_WRITE : FI_SEND | FI_RECV;
+  fabric::Registration* registration = nullptr;
+  std::byte* const memory = size > 0 ? allocate(count * size, access, registration) : nullptr;
+  if (size > 0 && memory == nullptr) return false;
   for (size_t i = 0; i < count; ++i) {
     Operation& operation = operations_.emplace_back();
     operation.kind = kind;
-    operation.descriptor = descriptor;
+    operation.descriptor = registration != nullptr ? registration->descriptor : nullptr;
     if (memory != nullptr) operation.buffer = memory + i * size;
     pool_of(kind).push_back(&operation);
   }
@@ -166,20 +155,9 @@ bool FabricTransport::confirm() {
   bool all = true;
   for (const auto& link : links_) {
     if (!link->unconfirmed || link->state != LinkState::ready) continue;
-    Operation* const operation = claim(free_sends_, Kind::send);
-    const fabric::Prefix prefix{fabric::kProbeMagic, link->remote_slot, self().pid, options_.uid};
-    ssize_t status = -FI_EAGAIN;
-    if (operation != nullptr) {
-      std::memcpy(operation->buffer, &prefix, sizeof prefix);
-      status = asked(fi_send(endpoint_.ep.get(), operation->buffer, sizeof prefix, operation->descriptor, link->address, operation));
-    }
-    if (status == 0) {
-      hand_to_provider(*operation, *link);
-      continue;
-    }
-    if (operation != nullptr) free_sends_.push_back(operation);
+    const ssize_t status = send_probe(*link, true);
     if (status == -FI_EAGAIN) all = false;
-    else disconnect(*link);
+    else if (status != 0) disconnect(*link);
   }
   return all;
 }

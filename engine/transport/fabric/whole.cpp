@@ -29,8 +29,7 @@ using fabric::LinkState;
 
 namespace {
 
-constexpr size_t kDataAtATime = 16;  // buffers for data, of all links; there are none before the first is sent
-constexpr size_t kMostOffers = 64;   // 32 MiB
+constexpr size_t kMostOffers = 64;  // 32 MiB
 constexpr size_t kLandingSize = fabric::kLandings * fabric::kWholeMost;
 
 size_t place(uint32_t number) { return number % fabric::kLandings * fabric::kWholeMost; }
@@ -38,13 +37,10 @@ size_t place(uint32_t number) { return number % fabric::kLandings * fabric::kWho
 }  // namespace
 
 // If the data alone can go now, they are written once more, to the same place, when the engine tries again.
-Sent FabricTransport::send_whole(FabricLink& link, const wire::Header& header, std::span<const iovec> payload) {
-  if (link.state != LinkState::ready) return link.state == LinkState::failed ? Sent::failed : Sent::again;
-  const uint64_t cost = fabric::cost_of(header);
-  if (!link.may_land || !link.credit.covers(cost) || !fabric::begins_whole(header)) return Sent::again;
-  if (!has_data_ && !(has_data_ = add_operations(Kind::data, kDataAtATime))) return Sent::again;
-  Operation* const operation = claim(free_data_, Kind::data);
-  if (operation == nullptr) return Sent::again;
+bool FabricTransport::write_data(FabricLink& link, const wire::Header& header, std::span<const iovec> payload) {
+  if (!link.may_land || !fabric::begins_whole(header)) return false;
+  Operation* const operation = claim(Kind::data);
+  if (operation == nullptr) return false;
   operation->bytes = 0;
   for (const iovec& piece : payload) {
     if (piece.iov_len == 0) continue;
@@ -52,23 +48,17 @@ Sent FabricTransport::send_whole(FabricLink& link, const wire::Header& header, s
     operation->bytes += piece.iov_len;
   }
   assert(operation->bytes == header.rlength);
-  operation->link = &link;
-  if (const ssize_t status = write_data(*operation); status != 0) {
-    operation->link = nullptr;
-    free_data_.push_back(operation);
-    if (status != -FI_EAGAIN) disconnect(link);
-    return Sent::again;  // after Sink::lost: failed
+  const ssize_t status = write_data(link, *operation);
+  if (status == 0) {
+    taken(link, *operation);
+    return true;
   }
-  hand_to_provider(*operation, link);
-  const Sent sent = put_message(link, header, {}, fabric::kMessageMagic);
-  if (sent != Sent::done) return sent;
-  link.credit.spend(cost);
-  ++link.landed_there;
-  return Sent::done;
+  pool_of(Kind::data).push_back(operation);
+  if (status != -FI_EAGAIN) disconnect(link);
+  return false;
 }
 
-ssize_t FabricTransport::write_data(Operation& operation) {
-  const FabricLink& link = *operation.link;
+ssize_t FabricTransport::write_data(const FabricLink& link, Operation& operation) {
   iovec piece{operation.buffer, operation.bytes};
   fi_rma_iov region{link.landing.address + place(link.landed_there), operation.bytes, link.landing.key};
   fi_msg_rma message{};
@@ -85,29 +75,20 @@ ssize_t FabricTransport::write_data(Operation& operation) {
 void FabricTransport::offer(FabricLink& link) {
   if (!link.here) {
     if (offers_ == kMostOffers) return;
-    std::byte* const memory = buffers_.emplace_back(kLandingSize).memory;
-    fabric::Registration* const registration = memory == nullptr ? nullptr : registrations_.acquire(memory, kLandingSize, FI_REMOTE_WRITE);
     ++offers_;
-    if (registration == nullptr) return;
-    link.here = std::make_unique<fabric::Landing>();
-    link.here->memory = memory;
-    link.here->registration = registration;
+    fabric::Registration* registration = nullptr;
+    std::byte* const memory = allocate(kLandingSize, FI_REMOTE_WRITE, registration);
+    if (memory == nullptr) return;
+    link.here = std::make_unique<fabric::Landing>(fabric::Landing{memory, registrations_.region_of(*registration)});
   }
-  const fabric::Registration& there = *link.here->registration;
-  // As in expose(): without FI_MR_VIRT_ADDR a peer counts from the start of the registration.
-  const wire::Region region{endpoint_.needs(FI_MR_VIRT_ADDR) ? there.range.start : 0, there.key};
-  const fabric::OfferMessage message{{fabric::kOfferMagic, link.remote_slot, self().pid, options_.uid}, region};
-  link.offered = link.state == LinkState::ready && put_word(link, &message, sizeof message);
+  fabric::Word word{prefix_to(link, fabric::kOfferMagic), {}};
+  word.region = link.here->region;
+  link.offered = link.state == LinkState::ready && put_word(link, word);
 }
 
-// The header has come; its data are there.
-void FabricTransport::take_whole(FabricLink& link, const wire::Header& header) {
-  if (!link.offered) {
-    ++malformed_;
-    return;
-  }
-  fabric::Landing& here = *link.here;
-  hand_over(link, header, here.memory + place(here.landed++));
+// Where the data lie whose header has come; null: no place was offered for them.
+const std::byte* FabricTransport::take_data(FabricLink& link) {
+  return link.offered ? link.here->memory + place(link.here->landed++) : nullptr;
 }
 
 }  // namespace portunus

@@ -153,7 +153,7 @@ class ByHand final : public fabric::GuardClient {
   fabric::FabricLink link_;
   uint32_t slot_ = 0;
   fi_addr_t address_ = FI_ADDR_UNSPEC;
-  fabric::OfferMessage offer_{};
+  fabric::Word offer_{};
   size_t place_ = 0;
   bool gone_ = false;
   std::span<const std::byte> last_;
@@ -298,9 +298,10 @@ TEST(FabricBothByHand, TheSmallerAddressOpensTheWay) {
     Link* const link = transport.connect(other.self());
     const bool opens = transport.self().pid < other.self().pid;
     seen[both][opens] = true;
-    fabric::Prefix prefix;
+    fabric::Message message;
     if (opens) {
-      EXPECT_TRUE(fabric::is_probe(other.hear(0), prefix));
+      EXPECT_EQ(fabric::decode_first(other.hear(0), message), sizeof(fabric::Prefix));
+      EXPECT_EQ(message.prefix.magic, fabric::kProbeMagic);
     } else {
       for (int i = 0; i < 1000; ++i) pump(), other.listen();
       EXPECT_EQ(other.listen(), 0u);
@@ -310,7 +311,6 @@ TEST(FabricBothByHand, TheSmallerAddressOpensTheWay) {
     header.kind = wire::Kind::put;
     const size_t before = other.listen();
     while (transport.send(*link, header, {}) != Sent::done) pump(), other.listen();
-    fabric::Message message;
     EXPECT_TRUE(fabric::decode(other.hear(before), message));
     EXPECT_TRUE(sink.losses.empty());
   }
@@ -356,11 +356,11 @@ TEST_F(FabricWholeByHand, MoreCreditGoesWithAMessageThatGoesThereAnyway) {
   header.rlength = header.payload_size = data.size();
   ASSERT_EQ(receiver_->send(*link_, header, {&piece, 1}), Sent::done);
   const std::span<const std::byte> heard = by_hand_->hear(before);
-  fabric::GrantMessage grant;
-  ASSERT_TRUE(fabric::is_grant(heard, grant));
-  EXPECT_GT(grant.total, fabric::kWindow);
   fabric::Message message;
-  EXPECT_TRUE(fabric::decode(heard.subspan(sizeof grant), message));
+  ASSERT_EQ(fabric::decode_first(heard, message), fabric::kGrantSize);
+  EXPECT_EQ(message.prefix.magic, fabric::kGrantMagic);
+  EXPECT_GT(message.total, fabric::kWindow);
+  EXPECT_TRUE(fabric::decode(heard.subspan(fabric::kGrantSize), message));
   EXPECT_EQ(message.header.rlength, data.size());
 }
 
