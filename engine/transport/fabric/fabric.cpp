@@ -198,17 +198,11 @@ int FabricTransport::grant_owed() {
 }
 
 void FabricTransport::flush() {
-  for (size_t i = 0; i < framed_.size();) {
-    FabricLink& link = *framed_[i];
-    if (link.frame != nullptr && link.state != LinkState::ready) drop_frame(link);
-    if (link.frame != nullptr && !send_frame(link)) {
-      ++i;
-      continue;
-    }
-    link.framed = false;
-    framed_[i] = framed_.back();
-    framed_.pop_back();
-  }
+  std::erase_if(framed_, [this](FabricLink* link) {
+    if (link->frame != nullptr && link->state != LinkState::ready) drop_frame(*link);
+    link->framed = link->frame != nullptr && !send_frame(*link);
+    return !link->framed;
+  });
   state.keeps_back = !framed_.empty();
 }
 
@@ -231,14 +225,9 @@ void FabricTransport::receive_more() {
   if (unposted.size() == receives_) unread_ = true;
   while (!unposted.empty()) {
     Operation& operation = *unposted.back();
-    iovec piece{operation.buffer, buffer_size(Kind::receive)};
-    fi_msg message{};
-    message.msg_iov = &piece;
-    message.desc = &operation.descriptor;
-    message.iov_count = 1;
-    message.addr = FI_ADDR_UNSPEC;
-    message.context = &operation;
-    if (fi_recvmsg(endpoint_.ep.get(), &message, FI_COMPLETION) != 0) return;  // the next poll tries again
+    const size_t size = buffer_size(Kind::receive);
+    if (fi_recv(endpoint_.ep.get(), operation.buffer, size, operation.descriptor, FI_ADDR_UNSPEC, &operation) != 0)
+      return;  // the next poll tries again
     unposted.pop_back();
   }
 }
@@ -379,11 +368,6 @@ void FabricTransport::finish(Operation& operation, bool ok) {
   returned(operation, ok);
 }
 
-// What is known has been dealt with; what may have come besides is another question.
-bool FabricTransport::all_taken_up() const {
-  return !guard_due_ && disconnected_.empty() && free_[static_cast<size_t>(Kind::receive)].empty() && refused_.empty();
-}
-
 bool FabricTransport::idle() {
   if (state.keeps_back) flush();
   if (state.keeps_back) return false;
@@ -392,7 +376,7 @@ bool FabricTransport::idle() {
   // Twice: the first may do no more than notice that the connection stands.
   for (int i = 0; i < 2 && !opening_.empty(); ++i)
     if (probe() > 0) return false;
-  if (!all_taken_up()) return false;
+  if (guard_due_ || !disconnected_.empty() || !pool_of(Kind::receive).empty() || !refused_.empty()) return false;
   // What comes without a call of ours the descriptor tells, or polls find.
   if (endpoint_.cq_fd < 0 || endpoint_.must_be_read()) return !unread_;
   fid* queue = &endpoint_.cq->fid;

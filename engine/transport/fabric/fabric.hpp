@@ -121,7 +121,6 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   int grant_owed();
   void hand_over(fabric::FabricLink& link, const wire::Header& header, const std::byte* payload);
   void receive_more();
-  bool all_taken_up() const;
   int fetch(fi_cq_data_entry* entries, int most);
   void completed(const fi_cq_data_entry& entry);
   size_t take_in(std::span<const std::byte> bytes);
@@ -131,12 +130,12 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   void take_error();
   // whole.cpp
   bool write_data(fabric::FabricLink& link, const wire::Header& header, std::span<const iovec> payload);
-  ssize_t write_data(const fabric::FabricLink& link, Operation& operation);
   void offer(fabric::FabricLink& link);
   const std::byte* take_data(fabric::FabricLink& link);
   // moves.cpp
   Moved move(fabric::FabricLink& link, const wire::Region& remote, void* local, size_t size, void* context, bool out);
-  ssize_t start(Operation& operation, const fabric::Move& move, size_t size);
+  ssize_t start(Operation& operation, const fabric::FabricLink& link, const iovec& piece, const wire::Region& remote, bool out,
+                uint64_t flags);
   bool is_last_word(const fabric::Move& move, size_t size) const;
   ssize_t ask_for_piece(fabric::FabricLink& link);
   ssize_t ask_for_more(fabric::FabricLink& link);

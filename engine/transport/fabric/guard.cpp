@@ -67,18 +67,21 @@ bool is_lack(int error) {
   return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS || error == ENOSPC || error == EADDRNOTAVAIL;
 }
 
+Guard::Descriptors::~Descriptors() {
+  for (const int fd : all) close(fd);
+}
+
 Guard::Guard(uint32_t nid, uint32_t pid, uint32_t timeout_s) : timeout_(std::max(1u, timeout_s)) {
-  epoll_ = epoll_create1(EPOLL_CLOEXEC);
+  if (pid >= kNoPid) refuse(EINVAL, "pid " + std::to_string(pid) + " is not a port; ask for 1 to 65534, or 0 for any");
+  epoll_ = own_.add(epoll_create1(EPOLL_CLOEXEC));
   if (epoll_ < 0) refuse(errno, "the fabric needs an epoll descriptor (see ulimit -n)");
-  try {
-    listen_on(nid, pid);
-    keep_spare();
-    if (spare_ < 0) refuse(errno, "the fabric needs a descriptor to spare (see ulimit -n)");
-  } catch (...) {
-    if (listener_ >= 0) close(listener_);
-    close(epoll_);
-    throw;
-  }
+  while (self_.pid == 0 || self_.pid == kNoPid) listen_on(nid, pid);
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = listener_;
+  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, listener_, &event) != 0) refuse(errno, "cannot watch the fabric's socket");
+  keep_spare();
+  if (spare_ < 0) refuse(errno, "the fabric needs a descriptor to spare (see ulimit -n)");
 }
 
 Guard::~Guard() {
@@ -88,15 +91,13 @@ Guard::~Guard() {
     close(fd);
   }
   shutdown(listener_, SHUT_RDWR);
-  close(listener_);
   if (spare_ >= 0) close(spare_);
-  close(epoll_);
 }
 
+// Keeps one that got a port which we never take, too: so the next gets another.
 void Guard::listen_on(uint32_t nid, uint32_t pid) {
   const std::string where = text_of(nid) + ":" + std::to_string(pid);
-  if (pid >= kNoPid) refuse(EINVAL, "pid " + std::to_string(pid) + " is not a port; ask for 1 to 65534, or 0 for any");
-  listener_ = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  listener_ = own_.add(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (listener_ < 0) refuse(errno, "cannot make a socket for the fabric (see ulimit -n)");
   set_option(listener_, SOL_SOCKET, SO_REUSEADDR, 1);  // a restarted server gets its pid back at once
   sockaddr_in address = address_of(nid, pid);
@@ -105,21 +106,6 @@ void Guard::listen_on(uint32_t nid, uint32_t pid) {
     refuse(errno, "cannot take " + where + " for the fabric; ask for another pid, or check PTL_FABRIC_INTERFACE");
   getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
   self_ = {nid, ntohs(address.sin_port)};
-  if (self_.pid == kNoPid) {
-    const int unwanted = listener_;  // kept until its replacement has another port
-    try {
-      listen_on(nid, 0);
-    } catch (...) {
-      close(unwanted);
-      throw;
-    }
-    close(unwanted);
-    return;
-  }
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.fd = listener_;
-  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, listener_, &event) != 0) refuse(errno, "cannot watch the fabric's socket");
 }
 
 void Guard::keep_spare() {
@@ -147,6 +133,7 @@ bool Guard::has_descriptors(size_t unsettled) const {
 
 // False, and errno.
 bool Guard::watch(const Connection& connection, uint32_t events) {
+  set_option(connection.fd, SOL_SOCKET, SO_RCVLOWAT, sizeof(Hello));  // so it is read at once
   epoll_event event{};
   event.events = events;
   event.data.fd = connection.fd;
@@ -266,22 +253,14 @@ bool Guard::speak(const Connection& connection, uint32_t magic) {
   return ::send(connection.fd, &hello, sizeof hello, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof hello);
 }
 
+// Nothing is said after the Hello; to read is how the end is noticed.
 int Guard::listen(Connection& connection) {
-  std::byte beyond[64];  // nothing is said after the Hello; to read is how the end is noticed
-  for (;;) {
-    std::byte* into = reinterpret_cast<std::byte*>(&connection.hello) + connection.received;
-    size_t room = sizeof connection.hello - connection.received;
-    if (connection.heard) {
-      into = beyond;
-      room = sizeof beyond;
-    }
-    const ssize_t n = recv(connection.fd, into, room, 0);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1;
-    if (n == 0 || connection.heard) return -1;
-    connection.received += static_cast<size_t>(n);
-    if (connection.received == sizeof connection.hello) return 1;
-  }
+  Hello beyond;
+  ssize_t n;
+  do n = recv(connection.fd, connection.heard ? &beyond : &connection.hello, sizeof beyond, 0);
+  while (n < 0 && errno == EINTR);
+  if (n < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1;
+  return n == static_cast<ssize_t>(sizeof beyond) && !connection.heard ? 1 : -1;
 }
 
 // False ends the connection: not one of ours, or not acceptable.

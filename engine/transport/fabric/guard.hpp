@@ -106,7 +106,6 @@ class Guard {
     bool connecting = false;
     bool heard = false;    // its Hello, whole
     bool refused = false;  // for want of descriptors, which its Hello is answered
-    size_t received = 0;
     Hello hello;
   };
 
@@ -127,6 +126,12 @@ class Guard {
   int serve(Connection& connection, GuardClient& client);
   void drop(int fd);
 
+  struct Descriptors {
+    std::vector<int> all;
+    int add(int fd) { return all.emplace_back(fd); }
+    ~Descriptors();
+  };
+  Descriptors own_;  // these two, and what was no good
   int epoll_ = -1;
   int listener_ = -1;
   int spare_ = -1;  // a descriptor to accept with whom there is none for

@@ -6,9 +6,7 @@
 #include <rdma/fi_errno.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <mutex>
-#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -19,13 +17,6 @@ namespace portunus::fabric {
 namespace {
 
 constexpr char kFilter[] = "FI_PROVIDER";
-// How many messages ofi_rxm takes from tcp before they are asked for, of all peers together; each has a buffer of 16 KiB, and those that
-// find no receive keep it. As many as one poll takes (Peers::kArrivalsPerPoll) leave the rest in the sockets, which make senders wait; by
-// default there are 4096, of which a flood of short messages made gigabytes. Devices of InfiniBand need more, and are left alone.
-constexpr char kTaken[] = "FI_OFI_RXM_MSG_RX_SIZE";
-constexpr char kTakenAtOnce[] = "16";
-constexpr char kDevices[] = "/sys/class/infiniband";
-
 // Each with the version that the structures of fabric.h, as compiled here, belong to; later libraries keep it.
 struct Calls {
   decltype(&::fi_getinfo) getinfo;
@@ -61,30 +52,6 @@ Calls load() {
 const Calls& calls() {
   static const Calls loaded = load();
   return loaded;
-}
-
-// The value of an environment variable for as long as this lives.
-class Setting {
- public:
-  Setting(const char* name, const std::string& value) : name_(name) {
-    if (const char* before = std::getenv(name)) before_ = before;
-    setenv(name, value.c_str(), 1);
-  }
-  ~Setting() {
-    if (before_) setenv(name_, before_->c_str(), 1);
-    else unsetenv(name_);
-  }
-  Setting(const Setting&) = delete;
-  Setting& operator=(const Setting&) = delete;
-
- private:
-  const char* name_;
-  std::optional<std::string> before_;
-};
-
-bool has_devices() {
-  std::error_code none;
-  return std::filesystem::directory_iterator(kDevices, none) != std::filesystem::directory_iterator();
 }
 
 struct FirstQuery {
@@ -130,12 +97,13 @@ int fi_getinfo(uint32_t version, const char* node, const char* service, uint64_t
   if (first.made) return calls().getinfo(version, node, service, flags, hints, info);
   const portunus::HeldSignals held;
   const portunus::KeptSignals kept;
-  std::optional<portunus::fabric::Setting> filter, taken;
-  first.providers = portunus::fabric::providers_to_set_up(std::getenv(portunus::fabric::kFilter), first.providers);
-  if (!first.providers.empty()) filter.emplace(portunus::fabric::kFilter, first.providers);
-  if (std::getenv(portunus::fabric::kTaken) == nullptr && !portunus::fabric::has_devices())
-    taken.emplace(portunus::fabric::kTaken, portunus::fabric::kTakenAtOnce);
+  const char* const said = std::getenv(portunus::fabric::kFilter);
+  const std::string before = said != nullptr ? said : "";
+  first.providers = portunus::fabric::providers_to_set_up(said, first.providers);
+  if (!first.providers.empty()) setenv(portunus::fabric::kFilter, first.providers.c_str(), 1);
   const int status = calls().getinfo(version, node, service, flags, hints, info);
+  if (said == nullptr) unsetenv(portunus::fabric::kFilter);
+  else setenv(portunus::fabric::kFilter, before.c_str(), 1);
   first.made = true;
   return status;
 }

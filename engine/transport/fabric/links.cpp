@@ -91,27 +91,16 @@ FabricLink* FabricTransport::hello_received(FabricLink* link, const fabric::Hell
 // the other waits for it. If both sides opened at once, they would cross and one would have to be undone, which libfabric 1.17's `net` does
 // to both in one of ten cases. Returns how many links are ready now, or lost.
 int FabricTransport::probe() {
-  int settled = 0;
-  for (size_t i = 0; i < opening_.size();) {
-    FabricLink& link = *opening_[i];
-    if (link.state == LinkState::opening) {
-      const ssize_t status = send_probe(link, false);
-      if (status == -FI_EAGAIN || fabric::no_way(static_cast<int>(-status))) {
-        ++i;
-        continue;
-      }
-      if (status == 0) {
-        begin(link);
-      } else {
-        if (fabric::is_lack(static_cast<int>(-status))) guard_.explain(link.process, fabric::kNoConnection, static_cast<int>(-status));
-        disconnect(link);
-      }
-    }
-    opening_[i] = opening_.back();
-    opening_.pop_back();
-    ++settled;
-  }
-  return settled;
+  const auto is_settled = [this](FabricLink* link) {
+    if (link->state != LinkState::opening) return true;
+    const auto error = static_cast<int>(-send_probe(*link, false));
+    if (error == FI_EAGAIN || fabric::no_way(error)) return false;
+    if (fabric::is_lack(error)) guard_.explain(link->process, fabric::kNoConnection, error);
+    if (error == 0) begin(*link);
+    else disconnect(*link);
+    return true;
+  };
+  return static_cast<int>(std::erase_if(opening_, is_settled));
 }
 
 // The provider's connection stands.

@@ -66,14 +66,17 @@ ssize_t FabricTransport::ask_for_piece(FabricLink& link) {
   Operation* const operation = claim(Kind::move);
   if (operation == nullptr) return -FI_EAGAIN;
   const size_t size = std::min(move.left, link.window.piece());
-  operation->link = &link;
-  const ssize_t status = start(*operation, move, size);
+  operation->descriptor = move.registration != nullptr ? move.registration->descriptor : nullptr;
+  // A push is told as moved when it lies in the peer's memory: the message that says so may take another way. Not in a stream, and the
+  // peer's word that it is there would wait behind all data that go the other way, and wake this process once more.
+  const uint64_t flags = move.out && !is_last_word(move, size) ? FI_DELIVERY_COMPLETE : 0;
+  const ssize_t status = start(*operation, link, {move.local, size}, move.remote, move.out, flags);
   if (status != 0) {
-    operation->link = nullptr;
     pool_of(Kind::move).push_back(operation);
     return status;
   }
   operation->active = true;
+  operation->link = &link;
   operation->move = &move;
   operation->bytes = size;
   operation->begun_ns = is_last_word(move, size) ? 0 : now_ns();
@@ -86,23 +89,13 @@ ssize_t FabricTransport::ask_for_piece(FabricLink& link) {
   return 0;
 }
 
-ssize_t FabricTransport::start(Operation& operation, const fabric::Move& move, size_t size) {
-  iovec piece{move.local, size};
-  fi_rma_iov region{move.remote.address, size, move.remote.key};
-  void* descriptor = move.registration != nullptr ? move.registration->descriptor : nullptr;
-  fi_msg_rma message{};
-  message.msg_iov = &piece;
-  message.desc = &descriptor;
-  message.iov_count = 1;
-  message.addr = operation.link->address;
-  message.rma_iov = &region;
-  message.rma_iov_count = 1;
-  message.context = &operation;
-  // A push is told as moved when it lies in the peer's memory: the message that says so may take another way. Not in a stream, and the
-  // peer's word that it is there would wait behind all data that go the other way, and wake this process once more.
-  if (move.out)
-    return asked(fi_writemsg(endpoint_.ep.get(), &message, FI_COMPLETION | (is_last_word(move, size) ? 0 : FI_DELIVERY_COMPLETE)));
-  return asked(fi_readmsg(endpoint_.ep.get(), &message, FI_COMPLETION));
+// Reads or writes a peer's memory.
+ssize_t FabricTransport::start(Operation& operation, const FabricLink& link, const iovec& piece, const wire::Region& remote, bool out,
+                               uint64_t flags) {
+  const fi_rma_iov region{remote.address, piece.iov_len, remote.key};
+  const fi_msg_rma message{&piece, &operation.descriptor, 1, link.address, &region, 1, &operation, 0};
+  return asked(out ? fi_writemsg(endpoint_.ep.get(), &message, FI_COMPLETION | flags)
+                   : fi_readmsg(endpoint_.ep.get(), &message, FI_COMPLETION));
 }
 
 // The provider has returned a piece.

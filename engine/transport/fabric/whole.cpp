@@ -48,7 +48,8 @@ bool FabricTransport::write_data(FabricLink& link, const wire::Header& header, s
     operation->bytes += piece.iov_len;
   }
   assert(operation->bytes == header.rlength);
-  const ssize_t status = write_data(link, *operation);
+  const wire::Region there{link.landing.address + place(link.landed_there), link.landing.key};
+  const ssize_t status = start(*operation, link, {operation->buffer, operation->bytes}, there, true, 0);
   if (status == 0) {
     taken(link, *operation);
     return true;
@@ -56,20 +57,6 @@ bool FabricTransport::write_data(FabricLink& link, const wire::Header& header, s
   pool_of(Kind::data).push_back(operation);
   if (status != -FI_EAGAIN) disconnect(link);
   return false;
-}
-
-ssize_t FabricTransport::write_data(const FabricLink& link, Operation& operation) {
-  iovec piece{operation.buffer, operation.bytes};
-  fi_rma_iov region{link.landing.address + place(link.landed_there), operation.bytes, link.landing.key};
-  fi_msg_rma message{};
-  message.msg_iov = &piece;
-  message.desc = &operation.descriptor;
-  message.iov_count = 1;
-  message.addr = link.address;
-  message.rma_iov = &region;
-  message.rma_iov_count = 1;
-  message.context = &operation;
-  return asked(fi_writemsg(endpoint_.ep.get(), &message, FI_COMPLETION));
 }
 
 void FabricTransport::offer(FabricLink& link) {
