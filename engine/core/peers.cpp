@@ -2,6 +2,7 @@
 #include "engine/core/peers.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace portunus {
@@ -26,6 +27,7 @@ Peer& Peers::record(ProcessId process) {
 }
 
 void Peers::reach(Peer& peer, Link& link, Transport& by) {
+  assert(link.process == peer.id && (!peer.link || peer.failed) && !peer.lost);
   peer.link = &link;
   peer.transport = &by;
   peer.eager = by.limits().eager;
@@ -75,6 +77,7 @@ void Peers::forget_ranks(uint32_t ni) {
 
 void Peers::send(Peer& peer, wire::Header header, const void* payload, size_t size) {
   if (peer.failed) return;
+  assert(size <= peer.eager);
   header.payload_size = static_cast<uint16_t>(size);
   if (!peer.holds_back()) {
     const iovec part{const_cast<void*>(payload), size};
@@ -106,6 +109,7 @@ void Peers::send_throttle(Peer& peer, const wire::Header& header) {
 }
 
 void Peers::hold(Peer& peer, HeldMessage message) {
+  assert(peer.stalled || !peer.holds_back());
   if (!peer.stalled) stalled_.reserve(stalled_.size() + 1);
   if (!peer.held) peer.held = std::make_unique<std::deque<HeldMessage>>();
   peer.held->push_back(std::move(message));
@@ -116,9 +120,11 @@ void Peers::hold(Peer& peer, HeldMessage message) {
   }
   if (held_back_ >= kMostHeldBack) core_.overfull.store(true, std::memory_order_relaxed);
   stall(peer);
+  assert(peer.stalled && held_back_ >= peer.held->size());
 }
 
 void Peers::let_go(uint64_t messages) {
+  assert(messages <= held_back_);
   held_back_ -= messages;
   if (held_back_ <= kMostHeldBack / 2 && core_.overfull.load(std::memory_order_relaxed)) {
     core_.overfull.store(false, std::memory_order_relaxed);
@@ -137,6 +143,7 @@ void Peers::stall(Peer& peer) {
 }
 
 void Peers::release_stalled(size_t i) {
+  assert(i < stalled_.size() && stalled_[i]->stalled && !stalled_[i]->holds_back());
   stalled_[i]->stalled = false;
   stalled_[i] = stalled_.back();
   stalled_.pop_back();
@@ -148,6 +155,7 @@ bool Peers::stalled_go_on() const {
 
 void Peers::fail(Peer& peer) {
   if (peer.failed) return;
+  assert(!peer.lost && peer.transport != nullptr);
   peer.failed = peer.lost = true;
   core_.posted = core_.maybe_busy = true;
   ++core_.stats.lost_peers;
@@ -159,21 +167,28 @@ Peer* Peers::take_lost() {
   if (lost_.empty()) return nullptr;
   Peer* peer = lost_.back();
   lost_.pop_back();
+  assert(peer->failed && peer->lost);
   peer->lost = false;
   return peer;
 }
 
 void Peers::watch(uint32_t ct, Peer& peer) {
+  assert(!peer.failed);
   core_.objects.counters.find(ct)->watches = true;
   peer.watchers.push_back(ct);
   ++watches_;
 }
 
 void Peers::unwatch(uint32_t ct) {
-  for (auto& [id, peer] : peers_) watches_ -= std::erase(peer->watchers, ct);
+  for (auto& [id, peer] : peers_) {
+    const uint64_t gone = std::erase(peer->watchers, ct);
+    assert(watches_ >= gone);
+    watches_ -= gone;
+  }
 }
 
 std::vector<uint32_t> Peers::take_watchers(Peer& peer) {
+  assert(watches_ >= peer.watchers.size());
   watches_ -= peer.watchers.size();
   return std::exchange(peer.watchers, {});
 }

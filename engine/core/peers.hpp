@@ -11,6 +11,7 @@
 // the wire. A peer on the lost list is not made whole again before it has been taken from there.
 #pragma once
 
+#include <cassert>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -72,7 +73,10 @@ class Peers {
   // While anybody bundles, messages to one process may travel together; flush sends what was kept back.
   bool bundles() const { return bundler_ != nullptr; }
   void begin_bundle() { ++bundler_->state.bundling; }
-  void end_bundle() { --bundler_->state.bundling; }
+  void end_bundle() {
+    assert(bundler_->state.bundling > 0);
+    --bundler_->state.bundling;
+  }
   void flush() {
     if (bundler_ && bundler_->state.keeps_back) bundler_->can().bundling->flush();
   }

@@ -2,6 +2,7 @@
 #include "engine/core/portal_table.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 namespace portunus {
 
@@ -36,6 +37,7 @@ int PortalTable::may_free(uint32_t ni, uint32_t index) {
 void PortalTable::free(uint32_t ni, uint32_t index) {
   Interface& interface = core_.interfaces[ni];
   const PortalEntry& portal = *interface.portals[index];
+  assert(portal.moving == 0 && portal.priority.empty() && portal.overflow.empty() && portal.unexpected.empty());
   if (EventQueue* queue = portal.options & PTL_PT_FLOWCTRL ? limiting_queue(portal) : nullptr) queue->unreserve();
   interface.allocated[index].store(false, std::memory_order_release);
   interface.portals[index].reset();
@@ -108,6 +110,7 @@ int PortalTable::unlink(uint32_t handle) {
 
 void PortalTable::take_off_list(ListEntry& entry) {
   if (!entry.on_list) return;
+  assert(entry.linked());
   PortalEntry& portal = *core_.portal_of(entry);
   (entry.list == PTL_PRIORITY_LIST ? portal.priority : portal.overflow).unlink(entry);
   entry.on_list = false;
@@ -119,6 +122,7 @@ void PortalTable::use_up(ListEntry& entry) {
 }
 
 void PortalTable::end(ListEntry& entry) {
+  assert(entry.auto_unlinked && entry.moving == 0 && !entry.on_list);
   if (entry.auto_unlink_due) {
     entry.auto_unlink_due = false;
     if (!(entry.options & PTL_ME_EVENT_UNLINK_DISABLE)) reports_.entry_event(entry, PTL_EVENT_AUTO_UNLINK);
@@ -144,9 +148,11 @@ void PortalTable::begin_move(const Delivery& delivery) {
 }
 
 void PortalTable::end_move(const Delivery& delivery) {
+  assert(delivery.entry->moving > 0);
   --delivery.entry->moving;
   PortalEntry* portal = core_.portal_of(*delivery.entry);
   if (!portal) return;
+  assert(portal->moving > 0);
   --portal->moving;
   if (!delivery.events) return;
   if (EventQueue* queue = limiting_queue(*portal)) queue->keep_promise(delivery.events);

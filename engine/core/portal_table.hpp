@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 
 #include "engine/core/core.hpp"
 #include "engine/core/reports.hpp"
@@ -33,6 +34,7 @@ class PortalTable {
   // ---- list entries ----
   // No unexpected message has taken the entry: it waits for messages.
   void link(ListEntry& entry, PortalEntry& portal) {
+    assert(!entry.on_list && !entry.parked && !entry.auto_unlinked);
     entry.on_list = true;
     (entry.list == PTL_PRIORITY_LIST ? portal.priority : portal.overflow).append(entry);
     if (!(entry.options & PTL_ME_EVENT_LINK_DISABLE)) reports_.entry_event(entry, PTL_EVENT_LINK);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <numeric>
 #include <utility>
 
@@ -198,6 +199,7 @@ int LoadedProgram::park_append(const Operation& operation, Point when) {
 }
 
 int LoadedProgram::park(const Operation& operation) {
+  assert(operation.when.counter < counters_.size() && operation.vertex < bindings_.size() && !running_);
   const ptl_handle_ct_t trigger = counters_[operation.when.counter];
   switch (operation.action) {
     case Action::put: {
@@ -237,6 +239,7 @@ bool LoadedProgram::failed() const { return withdrawn_ || seen(failures_) != 0; 
 
 int LoadedProgram::start() {
   if (failed()) return PTL_FAIL;
+  assert(!running_ && counters_.size() == program_.increments.size());
   running_ = true;
   if (trace_) trace_->begin();
   return PtlxCTIncSoon(counters_[kStart], {1, 0});
@@ -259,6 +262,7 @@ int LoadedProgram::test(bool& ended) {
 // learned from errors_ is in failures_ already (watch_failures); a failure of its own, as of a send that is the last of its branch,
 // is told there a moment later: hence `seen_to_fail`.
 int LoadedProgram::end_epoch(bool seen_to_fail) {
+  assert(running_ && (program_.increments[kFinish] == 0 || seen(epochs_ended_) <= epoch_ + 1));
   const bool well = !seen_to_fail && !failed();
   if (!well) withdraw();
   running_ = false;

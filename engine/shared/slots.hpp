@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <new>
 #include <system_error>
@@ -66,6 +67,7 @@ class Pool {
 
   // Makes a filled slot findable. Release: what was filled in happens before any `find` of this handle.
   uint32_t publish(uint32_t index) {
+    assert(index < used() && !(slots_[index].state.load(std::memory_order_relaxed) & 1));
     uint32_t generation = slots_[index].state.load(std::memory_order_relaxed) >> 1;
     slots_[index].state.store(generation << 1 | 1, std::memory_order_release);
     return make_handle(kind_, generation, index);
@@ -97,6 +99,7 @@ class Pool {
   }
 
   void give_back(uint32_t index) {
+    assert(index < used() && !(slots_[index].state.load(std::memory_order_relaxed) & 1));
     uint64_t top = free_.load(std::memory_order_relaxed);
     uint64_t next;
     do {
@@ -109,6 +112,7 @@ class Pool {
   // so many slots to others has kHeldBack more.
   uint32_t claim_held() { return held_ > 0 ? held_back_[--held_] : claim(); }
   void give_back_held(uint32_t index) {
+    assert(index < used() && held_ <= kHeldBack && !(slots_[index].state.load(std::memory_order_relaxed) & 1));
     if (held_ < kHeldBack) held_back_[held_++] = index;
     else give_back(index);
   }
@@ -120,6 +124,7 @@ class Pool {
   }
   // The slot's handle is live.
   void retire_live_held(uint32_t index) {
+    assert(index < used() && slots_[index].state.load(std::memory_order_relaxed) & 1);
     const uint32_t generation = slots_[index].state.load(std::memory_order_relaxed) >> 1;
     slots_[index].state.store(((generation + 1) & kGenerationMask) << 1, std::memory_order_release);
   }
@@ -129,6 +134,7 @@ class Pool {
   T& at(uint32_t index) { return slots_[index].value; }
   uint32_t index_of(const T& value) const {
     auto offset = reinterpret_cast<const std::byte*>(&value) - reinterpret_cast<const std::byte*>(slots_);
+    assert(offset >= 0 && static_cast<size_t>(offset) < bytes() && static_cast<size_t>(offset) % sizeof(Slot) == 0);
     return static_cast<uint32_t>(static_cast<size_t>(offset) / sizeof(Slot));
   }
   uint32_t used() const { return fresh_.load(std::memory_order_relaxed); }  // slots ever used: bound for walks

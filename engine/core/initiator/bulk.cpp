@@ -2,6 +2,7 @@
 #include "engine/core/initiator/bulk.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 namespace portunus {
@@ -42,10 +43,12 @@ int Bulk::advance(std::vector<std::unique_ptr<Transfer>>& ended) {
   uint64_t bytes = 0;
   for (size_t i = 0; i < transfers_.size();) {
     Transfer& transfer = *transfers_[i];
+    assert(transfer.moved <= transfer.delivery.mlength && transfer.delivery.entry->moving > 0);
     const uint64_t before = transfer.moved;
     while (bytes < kBytesPerStep && transfer.fine() && transfer.wait != Transfer::Wait::transport && !transfer.over()) {
       const uint64_t at = transfer.moved;
       if (!advance(transfer)) break;
+      assert(transfer.moved >= at && transfer.moved <= transfer.delivery.mlength);
       bytes += transfer.moved - at;
     }
     if (transfer.moved == transfer.delivery.mlength && !transfer.outward && is_fetch(transfer.delivery.header.kind) && transfer.fine()) {
@@ -194,6 +197,7 @@ bool Bulk::stream_in(const Peer& from, const wire::Header& header, const std::by
 // The next bytes of the message go where they belong.
 void Bulk::store(Transfer& transfer, const std::byte* data, uint64_t size) {
   const Delivery& delivery = transfer.delivery;
+  assert(size <= delivery.mlength - transfer.moved);
   if (transfer.operands) std::memcpy(transfer.operands.get() + transfer.moved, data, size);
   else delivery.entry->memory.copy_in(delivery.offset + transfer.moved, data, size);
 }
@@ -202,6 +206,7 @@ void Bulk::store(Transfer& transfer, const std::byte* data, uint64_t size) {
 void Bulk::land(Transfer& transfer) {
   const Delivery& delivery = transfer.delivery;
   if (transfer.bounce) delivery.entry->memory.copy_in(delivery.offset + transfer.moved, transfer.bounce.get(), transfer.part);
+  assert(transfer.part > 0 && transfer.part <= delivery.mlength - transfer.moved);
   transfer.moved += transfer.part;
   core_.stats.bulk_bytes.add(transfer.part);
 }
@@ -209,6 +214,7 @@ void Bulk::land(Transfer& transfer) {
 void Bulk::landed(const void* context, bool ok) {
   for (auto& transfer : transfers_) {
     if (transfer.get() != context) continue;
+    assert(transfer->wait == Transfer::Wait::transport);
     transfer->wait = Transfer::Wait::nothing;
     if (ok) land(*transfer);
     else if (transfer->delivery.peer->failed) transfer->fate = Transfer::Fate::undeliverable;
@@ -219,6 +225,7 @@ void Bulk::landed(const void* context, bool ok) {
 
 // The operands of a fetch or swap are complete: they are applied, and what was there before goes back.
 void Bulk::turn_round(Transfer& transfer) {
+  assert(transfer.operands && !transfer.old && !transfer.outward);
   transfer.old = std::make_unique_for_overwrite<std::byte[]>(transfer.delivery.mlength);
   apply_to_entry(transfer.delivery, transfer.operands.get(), transfer.old.get(), nullptr);
   transfer.moved = 0;
@@ -234,6 +241,7 @@ void Bulk::peer_lost(const Peer& peer) {
 void Bulk::close(uint32_t ni) {
   std::erase_if(transfers_, [ni](const std::unique_ptr<Transfer>& transfer) {
     if (transfer->delivery.entry->ni != ni || transfer->wait == Transfer::Wait::transport) return false;
+    assert(transfer->delivery.entry->moving > 0);
     --transfer->delivery.entry->moving;
     return true;
   });

@@ -1,13 +1,17 @@
 // operation.cpp: claiming and giving back.
 #include "engine/core/initiator/operation.hpp"
 
+#include <cassert>
+
 namespace portunus {
 
 Operation& Operations::take(Peer& peer) {
   Operation* operation = free_;
   if (operation) {
+    assert(operation->peer == nullptr && live_ < pool_.size());
     free_ = operation->next_free;
   } else {
+    assert(live_ == pool_.size());
     operation = &pool_.emplace_back();
     operation->index = static_cast<uint32_t>(pool_.size() - 1);
   }
@@ -46,6 +50,8 @@ Operation& Operations::claim(Peer& peer, const wire::Header& put, const Local& s
 }
 
 void Operations::give_back(Operation& operation) {
+  assert(operation.peer != nullptr && live_ > 0 && &pool_[operation.index] == &operation);
+  assert(operation.owned_payload == nullptr && !operation.staging.open());
   operation.peer = nullptr;
   ++operation.generation;
   operation.next_free = free_;

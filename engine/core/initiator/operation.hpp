@@ -4,6 +4,7 @@
 // Invariants: a token names one operation for ever: slots are used again with the next generation. A free slot has no peer.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <deque>
 
@@ -49,6 +50,7 @@ class Operations {
     const uint32_t index = static_cast<uint32_t>(token) - 1;
     if (index >= pool_.size()) return nullptr;
     Operation& operation = pool_[index];
+    assert(operation.index == index && peer != nullptr);
     return operation.peer == peer && operation.token() == token ? &operation : nullptr;
   }
   void give_back(Operation& operation);

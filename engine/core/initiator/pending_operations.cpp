@@ -2,6 +2,7 @@
 #include "engine/core/initiator/pending_operations.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdlib>
 
 #include "engine/core/memory.hpp"
@@ -25,6 +26,7 @@ void PendingOperations::begin_packing(Operation& operation) {
 
 // All data are on their way: the source is free, whether or not the target takes them.
 void PendingOperations::packed(Operation& operation) {
+  assert(!operation.source_read && operation.staging.filled() == operation.length);
   operation.source_read = true;
   core_.posted = true;
   reports_.sent(operation.source, operation.length, operation.user_ptr, PTL_NI_OK);
@@ -81,6 +83,7 @@ void PendingOperations::answered(Link& from, const wire::Header& header, const s
 // The operation ends: SEND if it is still due, then ACK or REPLY as asked.
 void PendingOperations::finish(Operation& operation, uint64_t mlength, uint64_t offset, ptl_ni_fail_t fail, ptl_list_t list) {
   const bool reply = operation.awaits_reply();
+  assert(mlength <= operation.length);
   // A source that was never read, and nothing else that would say so.
   const bool unsent = fail == PTL_NI_UNDELIVERABLE || (fail == PTLX_NI_WITHDRAWN && operation.ack == PTL_NO_ACK_REQ);
   if (!operation.source_read)
@@ -131,6 +134,7 @@ void PendingOperations::stream_out(Peer& target, const wire::Header& header) {
       part = {scratch_.data(), piece};
     }
     data.remote_offset = offset;
+    assert(part.iov_len > 0 && part.iov_len <= left);
     peers_.send(target, data, part.iov_base, part.iov_len);
     offset += part.iov_len;
     left -= part.iov_len;

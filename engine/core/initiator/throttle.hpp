@@ -2,6 +2,7 @@
 // has the protocol. Thread: the baton holder.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -28,6 +29,7 @@ class HeldMemory {
   }
   // True: the level has fallen.
   bool subtract(uint64_t bytes) {
+    assert(bytes <= used_);
     used_ -= bytes;
     const Throttle before = level_;
     if (level_ == Throttle::nothing && used_ < most_ - most_ / 4) level_ = Throttle::headers_only;

@@ -2,6 +2,7 @@
 #include "engine/core/target/flow_control.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <iterator>
 
 #include "engine/core/initiator/payload.hpp"
@@ -35,6 +36,7 @@ void FlowControl::release(PortalEntry& portal, const wire::Header& header, uint6
   HeldMemory& held = *portal.held;
   if (!held.subtract(bytes)) return;
   for (auto& [peer, told] : held.told) {
+    assert(told != Throttle::none);
     if (told <= held.level()) continue;
     told = held.level();
     tell(*peer, header, told);
@@ -92,6 +94,7 @@ PausedPuts FlowControl::told(Peer& peer, const wire::Header& header) {
     return free_to_go;
   }
   free_to_go.swap(found->paused);
+  assert(paused_ >= free_to_go.size());
   paused_ -= free_to_go.size();
   if (level == Throttle::none) lift(peer, found);
   return free_to_go;
@@ -114,6 +117,7 @@ void FlowControl::pause_held_back(Peer& peer, Throttled& throttled) {
 }
 
 void FlowControl::lift(Peer& peer, std::list<Throttled>::iterator which) {
+  assert(peer.throttled && which->paused.empty());
   peer.throttles.erase(which);
   if (!peer.throttles.empty()) return;
   peer.throttled = false;
@@ -125,8 +129,10 @@ PausedPuts FlowControl::drop(Peer& peer, int ni) {
   for (auto each = peer.throttles.begin(); each != peer.throttles.end();) {
     const auto here = each++;
     if (ni >= 0 && here->ni != ni) continue;
+    assert(paused_ >= here->paused.size());
     paused_ -= here->paused.size();
     std::move(here->paused.begin(), here->paused.end(), std::back_inserter(dropped));
+    here->paused.clear();
     lift(peer, here);
   }
   return dropped;

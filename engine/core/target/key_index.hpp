@@ -89,6 +89,7 @@ class KeyIndex {
     links(node) = {&node, nullptr};
     cells_[at] = {hash, &node};
     ++keys_;
+    assert(keys_ * 2 <= capacity_ && keys_ <= taken_ && taken_ <= capacity_);
     return true;
   }
 
@@ -103,6 +104,7 @@ class KeyIndex {
   bool remove_alike(Node& node) noexcept {
     Node* next = links(node).next;
     if (!next || cells_[found_].head != &node) return false;
+    assert(links(*next).prev == &node && same_key(*next, node.match_bits, node.source));
     links(*next).prev = links(node).prev;
     cells_[found_].head = next;
     links(node) = {};
@@ -112,6 +114,7 @@ class KeyIndex {
   void remove(Node& node) noexcept {
     const Links<Node> own = links(node);
     const bool is_head = links(*own.prev).next != &node;
+    assert(keys_ > 0 && (!own.next || links(*own.next).prev == &node));
     links(node) = {};
     if (!is_head && own.next) {  // in the middle: no cell knows it
       links(*own.prev).next = own.next;
@@ -120,9 +123,11 @@ class KeyIndex {
     }
     Cell& cell = cells_[is_head && cells_[found_].head == &node ? found_ : locate(hash_of(node.match_bits, node.source))];
     if (!is_head) {
+      assert(links(*cell.head).prev == &node);
       links(*own.prev).next = nullptr;
       links(*cell.head).prev = own.prev;
     } else {
+      assert(cell.head == &node);
       cell.head = own.next;
       if (own.next) links(*own.next).prev = own.prev;
       else --keys_;
@@ -143,6 +148,7 @@ class KeyIndex {
 
   void push_back(Node& head, Node& node) {
     Node* tail = links(head).prev;
+    assert(!links(*tail).next);
     links(node) = {tail, nullptr};
     links(*tail).next = &node;
     links(head).prev = &node;
@@ -185,6 +191,7 @@ class KeyIndex {
     }
     cells_[gap] = {kFree, nullptr};
     --taken_;
+    assert(taken_ >= keys_);
   }
 
   bool grow() {

@@ -27,6 +27,7 @@ std::vector<MatchEntry*> MatchList::in_order() const {
   for (uint32_t left = live_; left != 0; left &= left - 1) all.push_back(front_[std::countr_zero(left)].entry);
   for (unsigned i = 0; tuples_ && i < tuples_->used; ++i) tuples_->classes[i].keys.for_each([&all](MatchEntry& e) { all.push_back(&e); });
   for (MatchEntry* e = generic_.first(); e; e = generic_.next(*e)) all.push_back(e);
+  assert(all.size() == size_);
   std::sort(all.begin(), all.end(), [](const MatchEntry* a, const MatchEntry* b) { return a->sequence_ < b->sequence_; });
   return all;
 }
@@ -36,11 +37,13 @@ void MatchList::close_ranks() {
   unsigned to = 0;
   for (uint32_t left = by_age(); left != 0; left &= left - 1) {
     const unsigned from = at_age(static_cast<unsigned>(std::countr_zero(left))), into = at_age(to++);
+    assert(front_[from].entry->index_ == from);
     front_[into] = front_[from];
     front_[into].entry->index_ = static_cast<uint8_t>(into);
   }
   span_ = to;
   live_ = std::rotl(static_cast<uint8_t>((1u << to) - 1), static_cast<int>(oldest_));
+  assert(static_cast<unsigned>(std::popcount(live_)) == span_);
 }
 
 // The class for the entry's masks, a new one or one that has run empty if need be; kMaskClasses when all are taken.
@@ -63,6 +66,7 @@ void MatchList::put_behind(MatchEntry& entry) {
     return;
   }
   if (first) {
+    assert(!(tuples_->active & 1u << i));
     tuples_->classes[i].since = entry.sequence_;
     tuples_->active |= 1u << i;
   }
@@ -90,6 +94,7 @@ void MatchList::pull_to_front() {
   size_t found = 0;
   const auto note = [&](MatchEntry& e) {  // in order of age
     size_t at = found++;
+    assert(at < kPullAt);
     for (; at > 0 && behind[at - 1]->sequence_ > e.sequence_; --at) behind[at] = behind[at - 1];
     behind[at] = &e;
   };
@@ -102,6 +107,7 @@ void MatchList::pull_to_front() {
     take_from_behind(*behind[i]);
     put_in_front(*behind[i]);
   }
+  assert(behind_size_ == 0 && span_ == size_ && (!tuples_ || tuples_->active == 0) && !generic_.first());
 }
 
 unsigned MatchList::other_class_for(const MatchEntry& entry) {

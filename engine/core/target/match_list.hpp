@@ -66,9 +66,11 @@ class MatchList {
     ++size_;
     if (behind_size_ == 0 && span_ < kFront) put_in_front(entry);
     else if (!put_behind_alike(entry)) put_elsewhere(entry);
+    assert(entry.linked() && size_ >= behind_size_);
   }
   void unlink(MatchEntry& entry) noexcept {
     assert(entry.linked());
+    assert(size_ > 0 && size_ >= behind_size_);
     --size_;
     if (entry.place_ == MatchEntry::Place::front) take_from_front(entry);
     else take_from_behind(entry);
@@ -83,6 +85,7 @@ class MatchList {
     for (uint32_t left = by_age(); left != 0; left &= left - 1) {
       const Lane& lane = front_[at_age(std::countr_zero(left))];
       if (lane.matches(in) && fits(*lane.entry)) return lane.entry;
+      assert(lane.entry->place_ == MatchEntry::Place::front && &front_[lane.entry->index_] == &lane);
     }
     if (behind_size_ == 0) return nullptr;
     const uint32_t active = tuples_ ? tuples_->active : 0;
@@ -144,6 +147,7 @@ class MatchList {
       const MaskClass& c = tuples_->classes[std::countr_zero(left)];
       if (c.since > best_sequence) continue;
       MatchEntry* e = c.keys.first(in.match_bits, in.source);
+      assert(!e || (e->sequence_ >= c.since && e->place_ == MatchEntry::Place::mask_class));
       while (older(e) && !fits(*e)) e = c.keys.next(*e);
       if (older(e)) take(e);
     }
@@ -155,6 +159,7 @@ class MatchList {
 
   void put_in_front(MatchEntry& entry) {
     const unsigned i = at_age(span_++);
+    assert(span_ <= kFront && !(live_ & 1u << i));
     front_[i] = {entry.match_bits, ~entry.ignore_bits, entry.source, entry.source_mask, &entry};
     live_ = static_cast<uint8_t>(live_ | 1u << i);
     entry.place_ = MatchEntry::Place::front;
@@ -162,18 +167,21 @@ class MatchList {
   }
   void take_from_front(MatchEntry& entry) {
     assert(front_[entry.index_].entry == &entry);
+    assert(live_ & 1u << entry.index_);
     live_ = static_cast<uint8_t>(live_ & ~(1u << entry.index_));
     entry.place_ = MatchEntry::Place::none;
     const uint8_t left = by_age();
     const unsigned gone = left ? static_cast<unsigned>(std::countr_zero(left)) : 0;
     oldest_ = at_age(gone);
     span_ = static_cast<unsigned>(std::bit_width(static_cast<uint8_t>(left >> gone)));
+    assert(span_ <= kFront && (span_ == 0) == (live_ == 0));
   }
   // The short way behind: the last entry put there had the same masks, and the last that was put or found there the same key.
   bool put_behind_alike(MatchEntry& entry) {
     if (behind_size_ == 0 || !tuples_) return false;
     MaskClass& recent = tuples_->classes[tuples_->recent];
     if (!recent.keys.has_masks(entry.ignore_bits, entry.source_mask) || !recent.keys.insert_alike(entry)) return false;
+    assert(tuples_->active & 1u << tuples_->recent);
     ++behind_size_;
     credit_ += kCellsPerEntry;
     entry.place_ = MatchEntry::Place::mask_class;
@@ -181,8 +189,10 @@ class MatchList {
     return true;
   }
   void take_from_behind(MatchEntry& entry) {
+    assert(behind_size_ > 0);
     --behind_size_;
     const bool classed = entry.place_ == MatchEntry::Place::mask_class;
+    assert(classed ? tuples_->active & 1u << entry.index_ : entry.place_ == MatchEntry::Place::generic);
     entry.place_ = MatchEntry::Place::none;
     if (!classed || !tuples_->classes[entry.index_].keys.remove_alike(entry)) take_from_elsewhere(entry, classed);
   }

@@ -5,6 +5,8 @@
 // Node grants access to `Links<Node>& order_links()`.
 #pragma once
 
+#include <cassert>
+
 namespace portunus {
 
 template <class Node>
@@ -20,6 +22,7 @@ class OrderList {
   static Node* next(Node& node) { return node.order_links().next; }
 
   void push_back(Node& node) {
+    assert((first_ == nullptr) == (last_ == nullptr) && (!last_ || !last_->order_links().next));
     node.order_links() = {last_, nullptr};
     (last_ ? last_->order_links().next : first_) = &node;
     last_ = &node;
@@ -27,6 +30,8 @@ class OrderList {
 
   void remove(Node& node) {
     const Links<Node> links = node.order_links();
+    assert(links.prev ? links.prev->order_links().next == &node : first_ == &node);
+    assert(links.next ? links.next->order_links().prev == &node : last_ == &node);
     (links.prev ? links.prev->order_links().next : first_) = links.next;
     (links.next ? links.next->order_links().prev : last_) = links.prev;
     node.order_links() = {};

@@ -1,6 +1,7 @@
 // unexpected.cpp: see unexpected.hpp.
 #include "engine/core/target/unexpected.hpp"
 
+#include <cassert>
 #include <cstring>
 
 namespace portunus {
@@ -37,11 +38,13 @@ void Unexpected::add_block() {
 KeptHeader* Unexpected::new_header() {
   if (spare_.empty()) add_block();
   KeptHeader* header = spare_.back();
+  assert(!header->linked() && !header->held && !header->arriving && !header->payload && !header->entry);
   spare_.pop_back();
   return header;
 }
 
 void Unexpected::spare(KeptHeader& header) {
+  assert(!header.linked() && spare_.size() < blocks_.size() * kBlock);
   header.renew();
   spare_.push_back(&header);
   if (blocks_.size() <= kBlocksKept || spare_.size() != blocks_.size() * kBlock) return;
@@ -131,11 +134,13 @@ KeptHeader* Unexpected::take_held(PortalEntry& portal, const MatchPattern& patte
 void Unexpected::forget(KeptHeader& kept) {
   ListEntry* entry = kept.entry;
   Interface& ni = core_.interfaces[kept.header.flags & wire::kNiMask];
+  assert(ni.unexpected_headers > 0 && !kept.linked() && kept.held == (kept.entry == nullptr));
   --ni.unexpected_headers;
   if (PortalEntry* portal = kept.held ? ni.portals[kept.header.pt_index].get() : nullptr; portal && portal->held)
     flow_.release(*portal, kept.header, bytes_held(kept));
   spare(kept);
   if (!entry) return;
+  assert(entry->headers > 0);
   --entry->headers;
   table_.idle(*entry);
 }

@@ -1,6 +1,7 @@
 // UnexpectedList: upkeep of the indexes.
 #include "engine/core/target/unexpected_list.hpp"
 
+#include <cassert>
 #include <new>
 #include <span>
 
@@ -60,6 +61,7 @@ const UnexpectedList::Keys* UnexpectedList::index_with_masks_of(const MatchPatte
 
 const UnexpectedList::Keys* UnexpectedList::build(unsigned lane, const MatchPattern& pattern) {
   Index& index = indexes_[lane];
+  assert(!index.active && active_ < kIndexes);
   index.keys.set_masks(pattern.ignore_bits, pattern.source_mask, lane);
   index.active = true;
   index.last_search = searches_;
@@ -74,7 +76,9 @@ const UnexpectedList::Keys* UnexpectedList::build(unsigned lane, const MatchPatt
 
 // Deactivates an index that holds the headers before `end` (null: all).
 void UnexpectedList::drop(Index& index, const UnexpectedHeader* end) {
+  assert(index.active && active_ > 0);
   for (UnexpectedHeader* h = order_.first(); h != end; h = next(*h)) index.keys.remove(*h);
+  assert(index.keys.empty());
   index.active = false;
   --active_;
 }

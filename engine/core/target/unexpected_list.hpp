@@ -61,13 +61,16 @@ class UnexpectedList {
     order_.push_back(header);
     ++size_;
     if (active_ != 0) add_to_indexes(header);
+    assert(active_ <= kIndexes && (active_ == 0 || indexes_));
   }
   void unlink(UnexpectedHeader& header) noexcept {
     assert(header.linked_);
+    assert(size_ > 0);
     if (active_ != 0) remove_from_indexes(header);
     order_.remove(header);
     header.linked_ = false;
     --size_;
+    assert((size_ == 0) == (order_.first() == nullptr));
   }
 
   // The earliest header that the pattern matches and for which fits(header) is true; it stays linked.
@@ -90,6 +93,7 @@ class UnexpectedList {
   //   for (auto* h = list.find(p, all); h; h = next) { next = list.find_next(*h, p, all); if (..) list.unlink(*h); }
   template <class Fits>
   UnexpectedHeader* find_next(UnexpectedHeader& after, const MatchPattern& pattern, Fits&& fits) const {
+    assert(after.linked_ && pattern.matches(after));
     if (const Keys* keys = index_with_masks_of(pattern)) return walk(*keys, keys->next(after), fits);
     return scan(order_.next(after), pattern, fits);
   }

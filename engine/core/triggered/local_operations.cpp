@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <climits>
 #include <cstring>
 
@@ -62,6 +63,7 @@ bool LocalOperations::run_segment(LocalWork& work) {
   uint64_t segment = std::min(kSegment, budget_);
   const uint64_t given = segment;
   const LocalWork::Outcome outcome = work.run(segment);
+  assert(segment <= given && given <= budget_);
   budget_ -= given - segment;
   if (outcome == LocalWork::Outcome::more) return false;
   const bool done = outcome == LocalWork::Outcome::done;

@@ -2,6 +2,7 @@
 #include "engine/core/triggered/local_work.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 #include "engine/core/triggered/atomic_ops.hpp"
@@ -78,6 +79,7 @@ LocalWork::Outcome LocalWork::run(uint64_t& budget) {
       return Outcome::failed;
     }
     const uint64_t bytes = n * width_;
+    assert(n > 0 && n <= left_ && bytes <= budget);
     dst_.advance(bytes);
     a_.advance(bytes);
     b_.advance(bytes);

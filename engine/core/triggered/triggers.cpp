@@ -1,6 +1,8 @@
 // triggers.cpp: parking, ripening and taking back.
 #include "engine/core/triggered/triggers.hpp"
 
+#include <cassert>
+
 namespace portunus {
 
 void Triggers::arm(Command& command) {
@@ -26,6 +28,8 @@ void Triggers::arm(Command& command) {
 
 void Triggers::park(Counter& counter, Trigger& trigger) {
   const uint64_t threshold = trigger.command.threshold;
+  assert((counter.parked == nullptr) == (counter.parked_count == 0));
+  assert(counter.parked == nullptr || (counter.parked_tail != nullptr && counter.parked_tail->next == nullptr));
   trigger.next = nullptr;
   if (counter.reached() >= threshold) {  // already: behind those that ripened before it
     make_ready(&trigger, &trigger);
@@ -41,6 +45,7 @@ void Triggers::park(Counter& counter, Trigger& trigger) {
     Trigger** place = &counter.parked;
     while ((*place)->command.threshold <= threshold) place = &(*place)->next;
     trigger.next = *place;
+    assert(trigger.next->command.threshold > threshold);  // so the tail stays
     *place = &trigger;
   }
 }
@@ -62,6 +67,7 @@ void Triggers::run_again(Trigger& trigger) {
 }
 
 void Triggers::make_ready(Trigger* first, Trigger* last) {
+  assert(!last->next && (ready_ == nullptr) == (ready_tail_ == nullptr) && (!ready_tail_ || !ready_tail_->next));
   if (ready_tail_) ready_tail_->next = first;
   else ready_ = first;
   ready_tail_ = last;
@@ -70,13 +76,16 @@ void Triggers::make_ready(Trigger* first, Trigger* last) {
 
 void Triggers::move_ripe(Counter& counter, uint64_t reached) {
   Trigger* const first = counter.parked;
+  assert(first->command.threshold <= reached && counter.parked_count > 0);
   Trigger* last = first;
   --counter.parked_count;
   while (last->next && last->next->command.threshold <= reached) {
     last = last->next;
     --counter.parked_count;
+    assert(last->command.threshold >= first->command.threshold);
   }
   counter.parked = last->next;
+  assert((counter.parked == nullptr) == (counter.parked_count == 0));
   if (!counter.parked) counter.parked_tail = nullptr;
   last->next = nullptr;
   make_ready(first, last);
@@ -97,9 +106,10 @@ void Triggers::drop(Counter& counter, uint32_t handle) {
   while (Trigger* trigger = counter.parked) {
     counter.parked = trigger->next;
     drop(*trigger);
+    --counter.parked_count;
   }
+  assert(counter.parked_count == 0);
   counter.parked_tail = nullptr;
-  counter.parked_count = 0;
   ready_tail_ = nullptr;
   for (Trigger** place = &ready_; *place;) {
     Trigger& trigger = **place;

@@ -10,6 +10,8 @@
 // Source: Portals 4.3, triggered operations (fire on success + failure >= threshold); extensions E5 to E7.
 #pragma once
 
+#include <cassert>
+
 #include "engine/core/core.hpp"
 #include "engine/shared/command.hpp"
 
@@ -30,6 +32,7 @@ class Triggers {
   bool ready() const { return ready_ != nullptr; }
   // The first of the ready queue, which is not empty; the caller executes its command and then calls has_run.
   Trigger& take_ready() {
+    assert(ready_ && ready_tail_ && !ready_tail_->next);
     Trigger& first = *ready_;
     ready_ = first.next;
     if (!ready_) ready_tail_ = nullptr;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 #include "engine/goal/node/collectives.hpp"
@@ -52,6 +53,7 @@ class Collectives::Exchange {
   // Behind all reading.
   void finish() {
     if (never()) return;
+    assert(!finished_);
     rooms_.end();
     finished_ = true;
     if (offered_ && !rooms_.await_done()) end_ = End::never;

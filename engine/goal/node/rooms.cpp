@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -47,6 +48,7 @@ size_t Rooms::next_place(size_t bytes) {
   if (bytes <= kSmallRoom) return small_rooms() + number_ % 2 * kSmallRoom;
   const size_t lines = (bytes + kLine - 1) / kLine * kLine;
   if (next_ + lines > ring_) next_ = 0;
+  assert(next_ + lines <= ring_ && next_ % kLine == 0);
   return small_rooms() + 2 * kSmallRoom + std::exchange(next_, next_ + lines);
 }
 
@@ -94,6 +96,7 @@ bool Rooms::await_ready(Ready&& ready) {
 }
 
 bool Rooms::await_done_with(uint64_t number) {
+  assert(number <= number_);
   if (done_by_all_ >= number) return true;
   size_t next = 0;
   const bool done = await_ready([&] {
@@ -122,6 +125,7 @@ bool Rooms::offer(const Announcement& mine, const void* data) {
 }
 
 void Rooms::publish(const void* data, size_t bytes) {
+  assert(!is_in_place(rank_) && published_ + bytes <= announcement(rank_).bytes);
   std::byte* to = const_cast<std::byte*>(this->data(rank_)) + published_;
   const size_t stride = waiting_.crowded() ? room_ : kStride;
   size_t copied = 0;
@@ -154,6 +158,7 @@ bool Rooms::await(size_t rank, size_t bytes) {
 }
 
 void Rooms::end() {
+  assert(head(rank_).done.load(std::memory_order_relaxed) < number_);
   head(rank_).done.store(number_, std::memory_order_release);
   waiting_.ring();
   told_ = true;

@@ -4,6 +4,7 @@
 #include "engine/goal/node/under_way.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 #include "engine/goal/node/collectives.hpp"
 
@@ -19,12 +20,14 @@ void Ended::tell() {
 
 uint64_t Lane::taken_before(uint64_t number) const {
   uint64_t first = number;
+  assert(runs_.empty() || runs_.front()->call.number() <= runs_.back()->call.number());
   if (!runs_.empty()) first = std::min(first, runs_.front()->call.number());
   if (blocking_ != 0) first = std::min(first, blocking_);
   return first - 1;
 }
 
 void Lane::begin(Run& run) {
+  assert(!run.has_begun && run.call.number() > last_);
   last_ = run.call.number();
   run.call.begin(slots, taken_before(last_));
   run.has_begun = true;
@@ -63,6 +66,7 @@ bool Lane::look(Ended& ended) {
     ended.add(run, run.call.take(slots) ? int{GOAL_SUCCESS} : int{GOAL_MISMATCH});
     news = true;
   }
+  assert(kept <= runs_.size());
   runs_.resize(kept);
   if (news) slots.note_taken(taken_before(last_ + 1));
   resize();

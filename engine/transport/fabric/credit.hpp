@@ -12,6 +12,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 
 #include "engine/transport/fabric/message.hpp"
@@ -34,10 +35,14 @@ static_assert(kWindow / kOneWhole < kLandings);
 class Credit {
  public:
   [[nodiscard]] bool covers(uint64_t cost) const { return cost <= granted_ - spent_; }
-  void spend(uint64_t cost) { spent_ += cost; }
+  void spend(uint64_t cost) {
+    assert(covers(cost));
+    spent_ += cost;
+  }
   // False: no receiver of ours says so.
   [[nodiscard]] bool granted(uint64_t total) {
     if (total < granted_ || total - spent_ > kWindow) return false;
+    assert(spent_ <= granted_);
     granted_ = total;
     return true;
   }
@@ -66,8 +71,10 @@ class Lender {
   // A message has arrived. False: it cost more than was granted.
   [[nodiscard]] bool take(Grant& of, uint64_t cost) {
     if (cost > of.outstanding()) return false;
+    assert(lent_ >= of.shared());
     lent_ -= of.shared();
     of.arrived_ += cost;
+    assert(of.arrived_ <= of.total_);
     lent_ += of.shared();
     return true;
   }
@@ -82,12 +89,14 @@ class Lender {
   // What to tell it.
   [[nodiscard]] uint64_t next_total(const Grant& to, uint64_t most) const { return std::max(to.total_, to.arrived_ + window(to, most)); }
   void tell(Grant& to, uint64_t total) {
+    assert(total >= to.total_ && total - to.arrived_ <= kWindow && lent_ >= to.shared());
     lent_ -= to.shared();
     to.total_ = total;
     lent_ += to.shared();
   }
   // Nothing more comes from there.
   void forget(Grant& of) {
+    assert(lent_ >= of.shared() && of.arrived_ <= of.total_);
     lent_ -= of.shared();
     of.total_ = of.arrived_;
   }
@@ -95,6 +104,7 @@ class Lender {
 
  private:
   [[nodiscard]] uint64_t window(const Grant& to, uint64_t most) const {
+    assert(lent_ >= to.shared());
     const uint64_t others = lent_ - to.shared();
     return kOneMessage + std::min(kWindow - kOneMessage, most - std::min(most, others));
   }

@@ -8,6 +8,7 @@
 #include <rdma/fi_errno.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstdlib>
 #include <utility>
 
@@ -37,6 +38,7 @@ Operation* FabricTransport::claim(Kind kind) {
   if (size_t& missing = missing_of(kind); pool.empty() && missing > 0 && add_operations(kind, missing)) missing = 0;
   if (pool.empty()) return nullptr;
   Operation* const operation = pool.back();
+  assert(operation->kind == kind && !operation->active && operation->link == nullptr && operation->move == nullptr);
   pool.pop_back();
   return operation;
 }
@@ -48,6 +50,7 @@ fabric::Prefix FabricTransport::prefix_to(const FabricLink& link, uint32_t magic
 // Sends the first bytes of an operation's buffer. Short ones go by fi_inject, which tells nobody when they have gone, unless that is to
 // be confirmed: then the operation is free again. Not 0: it is still the caller's.
 ssize_t FabricTransport::hand_to_provider(FabricLink& link, Operation& operation, size_t size, bool confirmed) {
+  assert(operation.kind == Kind::send && !operation.active && size > 0 && size <= buffer_size(Kind::send));
   ssize_t status;
   if (size <= inject_size_ && !confirmed) {
     status = fi_inject(endpoint_.ep.get(), operation.buffer, size, link.address);
@@ -63,6 +66,7 @@ ssize_t FabricTransport::hand_to_provider(FabricLink& link, Operation& operation
 
 // A send or write that tells of its end, and with it of all that went to that link before.
 void FabricTransport::taken(FabricLink& link, Operation& operation) {
+  assert(!operation.active && operation.link == nullptr && link.state >= LinkState::opening && link.state < LinkState::failed);
   operation.active = true;
   operation.link = &link;
   link.unconfirmed = false;
@@ -130,6 +134,7 @@ template <class Write>
 Sent FabricTransport::put_out(FabricLink& link, size_t size, Write&& write) {
   if (link.frame != nullptr && link.filled + size > kFrame && !send_frame(link)) return Sent::again;
   if (link.frame == nullptr && !begin_frame(link)) return Sent::again;
+  assert(link.filled + size <= buffer_size(Kind::send) && link.state <= LinkState::ending);
   write(link.frame->buffer + link.filled);
   link.filled += static_cast<uint32_t>(size);
   if (state.bundling != 0) {
@@ -150,6 +155,7 @@ bool FabricTransport::begin_frame(FabricLink& link) {
 
 // False when the provider takes nothing now.
 bool FabricTransport::send_frame(FabricLink& link) {
+  assert(link.frame != nullptr && link.filled > 0);
   const ssize_t status = hand_to_provider(link, *link.frame, link.filled, false);
   if (status == -FI_EAGAIN) return false;
   if (status == 0) {
@@ -189,6 +195,7 @@ void FabricTransport::grant(FabricLink& link) {
 int FabricTransport::grant_owed() {
   int told = 0;
   for (FabricLink* const link : std::exchange(owed_, {})) {
+    assert(link->owed);
     link->owed = false;
     if (link->state > LinkState::ready) continue;
     grant(*link);
@@ -221,6 +228,7 @@ void FabricTransport::withdraw(Exposed& exposed) {
 
 void FabricTransport::receive_more() {
   std::vector<Operation*>& unposted = pool_of(Kind::receive);
+  assert(unposted.size() <= receives_);
   // Where the provider has had no buffer, one may be filled at once.
   if (unposted.size() == receives_) unread_ = true;
   while (!unposted.empty()) {
@@ -341,6 +349,7 @@ bool FabricTransport::take_word(FabricLink& link, const fabric::Word& word) {
 }
 
 void FabricTransport::hand_over(FabricLink& link, const wire::Header& header, const std::byte* payload) {
+  assert(link.state < LinkState::failed);
   if (!link.known) {
     link.known = true;
     sink_.introduced(link, *this);
@@ -354,12 +363,14 @@ void FabricTransport::hand_over(FabricLink& link, const wire::Header& header, co
 
 // The provider has returned a send or a move.
 void FabricTransport::finish(Operation& operation, bool ok) {
+  assert(operation.active);
   FabricLink* link = std::exchange(operation.link, nullptr);
   operation.active = false;
   if (size_t& missing = missing_of(operation.kind); link == nullptr && missing > 0) --missing;
   if (operation.kind == Kind::send || operation.kind == Kind::data) {
     pool_of(operation.kind).push_back(&operation);
     if (link == nullptr) return;
+    assert(link->in_flight > 0 && sends_in_flight_ > 0);
     --link->in_flight;
     --sends_in_flight_;
     if (!ok) disconnect(*link);  // a message is missing: what follows would be out of order

@@ -5,6 +5,7 @@
 // as long as the transport.
 #include <rdma/fi_errno.h>
 
+#include <cassert>
 #include <cstring>
 #include <string_view>
 
@@ -76,6 +77,7 @@ FabricLink* FabricTransport::hello_received(FabricLink* link, const fabric::Hell
     disconnect(*link);
     return nullptr;
   }
+  assert(calling_ > 0 && link->frame == nullptr && link->in_flight == 0);
   --calling_;
   link->state = LinkState::opening;
   if (link->spoke) begin(*link);
@@ -105,6 +107,7 @@ int FabricTransport::probe() {
 
 // The provider's connection stands.
 void FabricTransport::begin(FabricLink& link) {
+  assert(link.state == LinkState::opening && unsettled_ > 0 && link.address != FI_ADDR_UNSPEC);
   link.state = LinkState::ready;
   --unsettled_;
 }
@@ -113,6 +116,7 @@ void FabricTransport::begin(FabricLink& link) {
 void FabricTransport::disconnect(FabricLink& link) {
   if (link.state >= LinkState::ending) return;
   const bool spoke = link.state != LinkState::calling;
+  assert(unsettled_ >= calling_ && (spoke || calling_ > 0));
   if (!spoke) --calling_;
   if (link.state != LinkState::ready) --unsettled_;
   link.state = LinkState::ending;
@@ -132,6 +136,7 @@ int FabricTransport::reap() {
     }
     disconnected_[i] = disconnected_.back();
     disconnected_.pop_back();
+    assert(link.state == LinkState::ending);
     link.state = LinkState::failed;
     abandon(link);
     if (link.known) sink_.lost(link);
@@ -153,8 +158,12 @@ void FabricTransport::abandon_sends(FabricLink& link) {
     if (!operation.active || operation.link != &link) continue;
     operation.link = nullptr;
     ++missing_of(operation.kind);
-    if (operation.kind == Kind::send || operation.kind == Kind::data) --sends_in_flight_;
+    if (operation.kind == Kind::move) continue;
+    assert(sends_in_flight_ > 0 && link.in_flight > 0);
+    --sends_in_flight_;
+    --link.in_flight;
   }
+  assert(link.in_flight == 0);
 }
 
 }  // namespace portunus

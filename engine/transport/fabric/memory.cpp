@@ -6,6 +6,8 @@
 
 #include <rdma/fi_errno.h>
 
+#include <cassert>
+
 namespace portunus::fabric {
 namespace {
 
@@ -35,6 +37,7 @@ Registration* Registrations::acquire(const void* start, size_t size, uint64_t ac
 }
 
 void Registrations::release(Registration* registration) {
+  assert(registration == nullptr || registration->users > 0);
   if (registration == nullptr || --registration->users > 0) return;
   const Registration::Range range = registration->range;
   used_.erase(range);

@@ -66,6 +66,7 @@ ssize_t FabricTransport::ask_for_piece(FabricLink& link) {
   Operation* const operation = claim(Kind::move);
   if (operation == nullptr) return -FI_EAGAIN;
   const size_t size = std::min(move.left, link.window.piece());
+  assert(size > 0 && move.link == &link);
   operation->descriptor = move.registration != nullptr ? move.registration->descriptor : nullptr;
   // A push is told as moved when it lies in the peer's memory: the message that says so may take another way. Not in a stream, and the
   // peer's word that it is there would wait behind all data that go the other way, and wake this process once more.
@@ -101,9 +102,11 @@ ssize_t FabricTransport::start(Operation& operation, const FabricLink& link, con
 // The provider has returned a piece.
 void FabricTransport::returned(Operation& operation, bool ok) {
   fabric::Move& move = *std::exchange(operation.move, nullptr);
+  assert(operation.kind == Kind::move && move.pieces > 0);
   pool_of(Kind::move).push_back(&operation);
   --move.pieces;
   if (FabricLink* const link = move.link) {
+    assert(link->asked >= operation.bytes);
     link->asked -= operation.bytes;
     if (operation.begun_ns != 0) link->window.took(now_ns() - operation.begun_ns);
     if (!ok) give_up(move);
@@ -120,6 +123,7 @@ void FabricTransport::go_on(FabricLink& link) {
     give_up(move);
     settle(move);
   }
+  assert(status != 0 || link.moves.empty() || link.asked >= link.window.size());
   if (status != 0 && link.asked == 0) refused_.push_back(&link);
 }
 
@@ -157,6 +161,7 @@ void FabricTransport::abandon_moves(FabricLink& link) {
     fabric::Move& move = *at++;
     if (move.link != &link) continue;
     void* const context = move.context;
+    assert(move.left > 0 || move.pieces > 0);
     move.link = nullptr;
     move.left = 0;
     settle(move);

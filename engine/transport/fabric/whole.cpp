@@ -41,6 +41,7 @@ bool FabricTransport::write_data(FabricLink& link, const wire::Header& header, s
   if (!link.may_land || !fabric::begins_whole(header)) return false;
   Operation* const operation = claim(Kind::data);
   if (operation == nullptr) return false;
+  assert(header.rlength <= buffer_size(Kind::data));
   operation->bytes = 0;
   for (const iovec& piece : payload) {
     if (piece.iov_len == 0) continue;

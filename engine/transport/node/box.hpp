@@ -10,6 +10,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 
@@ -32,6 +33,7 @@ class BoxWriter : public Box {
  public:
   // Where a record of so many lines goes, or nullptr when there is no room now. Its first word must not be touched.
   std::byte* reserve(uint64_t count) {
+    assert(count > 0 && count < capacity && head_seen_ <= tail_ && tail_ - head_seen_ < capacity);
     const uint64_t skip = count > to_end(tail_) ? to_end(tail_) : 0;
     const uint64_t end = tail_ + skip + count;
     if (end + 1 - head_seen_ > capacity) {
@@ -44,7 +46,9 @@ class BoxWriter : public Box {
   void publish(std::byte* record, uint64_t count) {
     std::byte* const begin = at(tail_);
     const uint64_t skip = begin == record ? 0 : to_end(tail_);
+    assert(begin == record || record == at(tail_ + skip));
     tail_ += skip + count;
+    assert(tail_ - head_seen_ < capacity);
     if (zeroed_ <= tail_) {
       first_word(at(tail_)).store(0, std::memory_order_relaxed);
       zeroed_ = tail_ + 1;
@@ -59,6 +63,7 @@ class BoxWriter : public Box {
   bool go_ahead(uint64_t count) {
     for (int few = 0; few < kFew; ++few) {
       if (zeroed_ > tail_ + count) return false;
+      assert(zeroed_ > tail_);
       if (zeroed_ - head_seen_ >= capacity) {
         head_seen_ = head->load(std::memory_order_acquire);  // as in reserve
         if (zeroed_ - head_seen_ >= capacity) return false;
@@ -99,6 +104,7 @@ class BoxReader : public Box {
   void prefetch(uint32_t count) const { __builtin_prefetch(at(head_ + count)); }
   bool empty() const { return broken || first_word(at(head_)).load(std::memory_order_acquire) == 0; }
   void done(uint32_t count) {
+    assert(count > 0 && count <= to_end(head_));
     head_ += count;
     head->store(head_, std::memory_order_release);
   }

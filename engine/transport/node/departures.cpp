@@ -1,5 +1,6 @@
 // departures.cpp: processes of the node that have ended without a word, and what they leave behind. See node.hpp.
 #include <algorithm>
+#include <cassert>
 
 #include "engine/transport/node/node.hpp"
 
@@ -36,6 +37,7 @@ void NodeTransport::note_death(NodeLink& link) {
   // It may have sent from a box that was not looked into yet.
   for (uint32_t i = 0; i < std::min(segment_->header().senders.load(std::memory_order_acquire), box_count_); ++i) sender(i);
   link.last_words = segment_->header().tail.load(std::memory_order_acquire);
+  assert(head_ <= link.last_words || broken_);
   dead_.push_back(&link);
 }
 
@@ -63,6 +65,7 @@ int NodeTransport::reap() {
     }
     dead_[i] = dead_.back();
     dead_.pop_back();
+    assert(link.dead && !link.lost);
     link.dead = false;
     link.lost = true;
     if (link.segment && link.segment->lends_memory()) link.kept_segment = std::move(link.segment);
@@ -88,6 +91,7 @@ void NodeTransport::vacate() {
       Box::first_word(box.at(0)).store(0, std::memory_order_relaxed);
     }
     SegmentHeader::Sender& entry = own.sender[place.index];
+    assert(senders_[place.index] && senders_[place.index]->sends_as == place.index && senders_[place.index]->lost);
     entry.claim.store(0, std::memory_order_relaxed);
     senders_[place.index]->sends_as = kMaxSenders;
     senders_[place.index] = nullptr;

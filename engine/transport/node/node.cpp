@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cstring>
 
 #include "engine/host/bell_socket.hpp"
@@ -132,6 +133,7 @@ uint32_t NodeTransport::claim_place(SegmentHeader& header) {
     }
   }
   uint32_t next = header.senders.load(std::memory_order_relaxed);
+  assert(next <= kMaxSenders);
   while (next < kMaxSenders && !header.senders.compare_exchange_weak(next, next + 1, std::memory_order_relaxed)) {
   }
   return next;
@@ -151,6 +153,7 @@ bool NodeTransport::introduce(NodeLink& link) {
     return false;
   }
   SegmentHeader::Sender& entry = header.sender[link.index];
+  assert(entry.ready.load(std::memory_order_relaxed) != SegmentHeader::kThere && entry.claim.load(std::memory_order_relaxed) == 0);
   entry.nid = self_.nid;
   entry.pid = self_.pid;
   entry.place = segment_->header().place;
@@ -166,6 +169,7 @@ bool NodeTransport::introduce(NodeLink& link) {
 
 // Most of those who have met never send to one another.
 void NodeTransport::open_box(NodeLink& link) {
+  assert(link.segment && link.index < link.segment->boxes() && !link.box.lines);
   link.segment->populate_box(link.index);
   link.box.lines = link.segment->box<BoxWriter>(link.index).lines;
 }
@@ -189,6 +193,7 @@ NodeTransport::NodeLink* NodeTransport::new_sender(uint32_t index) {
     reap();
     link = link_of({entry.nid, entry.pid});
   }
+  assert(link->sends_as == kMaxSenders && !senders_[index] && !link->dead && !link->lost);
   link->sends_as = index;
   senders_[index] = link;
   if (index < box_count_) segment_->populate_box(index);
@@ -313,6 +318,7 @@ std::byte* NodeTransport::begin(Link& to, const wire::Header& header) {
 
 void NodeTransport::commit(Link& to) {
   auto& link = static_cast<NodeLink&>(to);
+  assert(link.begun && link.begun_lines > 0);
   link.box.publish(link.begun, link.begun_lines);
   hope_for(link, link.begun_lines);
   ring(link, link.begun_urgency);
@@ -322,10 +328,12 @@ std::byte* NodeTransport::reserve_in_ring(NodeLink& link, uint64_t lines) {
   SegmentHeader& remote = link.segment->header();
   const uint64_t capacity = remote.ring_bytes / kLine;
   uint64_t position = remote.tail.load(std::memory_order_relaxed);
+  assert(lines <= kMaxRecordLines && std::has_single_bit(capacity) && link.index >= link.segment->boxes());
   do {
     if (position + lines - link.head_seen > capacity) {
       // Acquire pairs with the owner's release of head: the lines are cleared and ours to write.
       link.head_seen = remote.head.load(std::memory_order_acquire);
+      assert(link.head_seen <= remote.tail.load(std::memory_order_acquire));
       if (position + lines - link.head_seen > capacity) {
         link.entry->claim.store(0, std::memory_order_relaxed);
         return nullptr;
@@ -403,6 +411,7 @@ int NodeTransport::poll_ring(int budget) {
     // Senders bring data into other first words than the record's own, so each line is cleared before it is handed back.
     for (uint32_t i = 0; i < lines; ++i) Box::first_word(record + i * kLine).store(0, std::memory_order_relaxed);
     head_ += lines;
+    assert(head_ <= own.tail.load(std::memory_order_relaxed));
     own.head.store(head_, std::memory_order_release);
     ++delivered;
   }

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -113,7 +114,10 @@ struct SegmentHeader {
 
 // What a sender writes before it moves the tail, so that the owner can step over the record if the sender dies in between.
 constexpr uint64_t kClaimLines = 2048;
-constexpr uint64_t claim_of(uint64_t position, uint64_t lines) { return position * kClaimLines + lines; }
+constexpr uint64_t claim_of(uint64_t position, uint64_t lines) {
+  assert(lines > 0 && lines < kClaimLines);
+  return position * kClaimLines + lines;
+}
 
 // One mapped segment: the own one, or a peer's.
 class Segment {
@@ -140,6 +144,7 @@ class Segment {
   bool pid_is_ours() const { return pid_is_ours_; }
   template <class End>  // BoxWriter or BoxReader
   End box(uint32_t sender) {
+    assert(sender < plan_.count);
     End end;
     end.lines = boxes_ + sender * plan_.bytes;
     end.capacity = plan_.bytes / kLine;
@@ -166,7 +171,10 @@ class Segment {
     ++lent_;
     return *header_;
   }
-  void take_header_back() { --lent_; }
+  void take_header_back() {
+    assert(lent_ > 0);
+    --lent_;
+  }
   bool lends_memory() const {
     return lent_ > 0 || std::any_of(std::begin(blocks_), std::end(blocks_), [](const Mapping& one) { return one.base != nullptr; });
   }

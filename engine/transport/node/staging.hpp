@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -67,6 +68,7 @@ class StagingFiller {
   }
   // The message is over, however much was taken of it: its taker, if it still goes on, finds another number. True: it waits.
   bool end() {
+    assert(open());
     shared_->filled.store(next_number(*shared_) << Staging::kNumberShift, std::memory_order_release);
     return Staging::take(std::exchange(shared_, nullptr)->empty);
   }
@@ -83,6 +85,7 @@ class StagingFiller {
   }
   // True: the taker waits for what was added.
   bool add(size_t size) {
+    assert(size > 0 && size <= Staging::kPiece && filled_ + size < Staging::kMost);
     filled_ += size;
     shared_->filled.store(number_ << Staging::kNumberShift | filled_, std::memory_order_release);  // pairs with StagingTaker::piece
     return Staging::take(shared_->empty);
@@ -128,6 +131,7 @@ class StagingTaker {
   bool took(size_t size, bool& waited) {
     std::atomic_thread_fence(std::memory_order_acquire);  // pairs with StagingFiller::begin: what was read before, and then the word
     uint64_t before = number_ << Staging::kNumberShift | taken_;
+    assert(size > 0 && size <= Staging::kPiece && taken_ + size < Staging::kMost);
     taken_ += size;
     if (!shared_->taken.compare_exchange_strong(before, number_ << Staging::kNumberShift | taken_, std::memory_order_release,
                                                 std::memory_order_relaxed))  // pairs with StagingFiller::room
