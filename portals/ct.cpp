@@ -1,6 +1,8 @@
 // ct.cpp: counting events. Source: Portals 4.3, counting events; a wait ends on success >= test or any failure.
 #include "portals/arguments.hpp"
 
+#include <cassert>
+
 using namespace portunus;
 
 namespace {
@@ -79,6 +81,7 @@ int PtlCTFree(ptl_handle_ct_t ct_handle) try {
     Counter* counter = pool.find(ct_handle);
     if (!counter) return static_cast<int>(PTL_ARG_INVALID);
     engine.cancel_triggers(*counter, ct_handle);
+    assert(counter->parked == nullptr && counter->parked_count == 0);
     if (!pool.retire(ct_handle)) return static_cast<int>(PTL_ARG_INVALID);
     if (counter->watches) engine.peers().unwatch(ct_handle);
     engine.interface(counter->ni).counters.fetch_sub(1, std::memory_order_relaxed);

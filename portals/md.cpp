@@ -1,6 +1,8 @@
 // md.cpp: memory descriptors. Binding copies the structure and nothing else: no registration, no look at the memory.
 // Source: Portals 4.3, memory descriptors.
 #include "portals/arguments.hpp"
+
+#include <cassert>
 #include "portals/portals4_ext.h"
 
 using namespace portunus;
@@ -43,6 +45,7 @@ int PtlMDRelease(ptl_handle_md_t md_handle) try {
   if (!descriptor) return api::refuse(__func__, fault);
   const uint32_t ni = descriptor->ni;
   if (!pool.retire(md_handle)) return api::refuse(__func__, api::bad_handle("md_handle", md_handle, HandleKind::descriptor));
+  assert(api::runtime().interface(ni).descriptors.load(std::memory_order_relaxed) > 0);
   pool.give_back(handle_index(md_handle));
   api::runtime().interface(ni).descriptors.fetch_sub(1, std::memory_order_relaxed);
   return PTL_OK;

@@ -2,6 +2,7 @@
 #include "shmem/context.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <new>
 
 #include "shmem/define.hpp"
@@ -33,6 +34,7 @@ int create(Team* team, long options, shmem_ctx_t* handle) {
 }  // namespace
 
 void destroy_context(Context* context) {
+  assert(context->team != nullptr && (context->options & ~kKnownOptions) == 0);
   quiet(context->channel);
   {
     const std::lock_guard lock(context->team->guard);

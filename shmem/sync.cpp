@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <atomic>
+#include <cassert>
 
 #include "shmem/collectives.hpp"
 #include "shmem/define.hpp"
@@ -24,6 +25,7 @@ class TeamSignal {
   std::atomic_ref<uint64_t> at(int number) const { return std::atomic_ref<uint64_t>(*peer(number).at<uint64_t>(place_)); }
   // Release: what was stored before the barrier is seen by who passes it, through however many PEs.
   void give(int number) const {
+    assert(number >= 0 && number < team_.size() && at(number).load(std::memory_order_relaxed) < team_.meetings);
     at(number).store(team_.meetings, std::memory_order_release);
     if (watched_after_store(peer(number)) & kLibraryBit) PtlxNodeRing(&peer(number).watch);
   }
@@ -55,6 +57,7 @@ void disseminate(const Team& team) {
 void count_and_release(const Team& team) {
   const TeamSignal release(team, 0);
   const auto arrived = TeamSignal(team, 1).at(0);
+  assert(arrived.load(std::memory_order_relaxed) < static_cast<uint64_t>(team.size()));
   if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 != static_cast<uint64_t>(team.size())) {
     release.await();
     return;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cassert>
 #include <span>
 #include <utility>
 
@@ -75,6 +76,7 @@ bool make_teams(Team& parent, std::span<const Wish> wishes, std::span<const size
   for (size_t i = 0; i < wishes.size(); ++i) {
     const TeamNumber& number = given[which[i]];
     if (wishes[i].my_pe < 0) continue;
+    assert(number.id > kSharedId && number.id < kMostTeams);
     made[i] = new Team(wishes[i].members, wishes[i].my_pe, static_cast<unsigned>(number.id), number.generation, wishes[i].num_contexts);
     const std::lock_guard lock(split_teams_guard);
     split_teams().push_back(made[i]);

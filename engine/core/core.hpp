@@ -8,6 +8,7 @@
 
 #include <array>
 #include <atomic>
+#include <cassert>
 
 #include "engine/core/interface.hpp"
 #include "engine/core/objects.hpp"
@@ -61,6 +62,7 @@ struct Core {
 
  private:
   void give_back(Interface& ni, ListEntry& entry, uint32_t index) {
+    assert(!entry.linked() && entry.moving == 0 && entry.headers == 0);
     if (ni.counts_lists()) ni.list_sizes[entry.pt_index][entry.list].give_held();
     ni.entries.give_held();
     objects.entries.give_back_held(index);

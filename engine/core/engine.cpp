@@ -2,6 +2,7 @@
 #include "engine/core/engine.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -132,6 +133,7 @@ int Engine::run_ready() {
 }
 
 void Engine::run_first_ready() {
+  assert(!Core::scheduled);
   Trigger& trigger = triggers_.take_ready();
   Core::scheduled = true;
   execute(trigger.command);
@@ -290,6 +292,7 @@ int Engine::extend_map(uint32_t ni, ProcessId process, uint32_t incarnation, ptl
     interface.peer_of_rank.resize(size);
     return PTL_NO_SPACE;
   }
+  assert(interface.map.size() == size + 1 && interface.peer_of_rank.size() == interface.map.size());
   peer->rank[ni] = size;
   interface.map_size.store(size + 1, std::memory_order_release);
   rank = size;
@@ -310,6 +313,7 @@ void Engine::close_interface(uint32_t ni) {
     if (objects.counters.retire(handle)) objects.counters.give_back(i);
   }
   target_.close(ni);
+  assert(interfaces[ni].unexpected_headers == 0);
   objects.close(ni);
   interfaces[ni].reset();
   peers_.for_each([&](Peer& peer) { Initiator::discard(flow_.drop(peer, static_cast<int>(ni))); });

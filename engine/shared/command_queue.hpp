@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <memory>
 
@@ -16,6 +17,7 @@ namespace portunus {
 class CommandQueue {
  public:
   explicit CommandQueue(uint32_t size_power_of_two = 1024) : mask_(size_power_of_two - 1), slots_(new Slot[size_power_of_two]) {
+    assert((size_power_of_two & mask_) == 0);
     for (uint32_t i = 0; i < size_power_of_two; ++i) slots_[i].sequence.store(i, std::memory_order_relaxed);
   }
 
@@ -43,6 +45,7 @@ class CommandQueue {
     uint64_t position = head_.load(std::memory_order_relaxed);
     Slot& slot = slots_[position & mask_];
     if (slot.sequence.load(std::memory_order_acquire) != position + 1) return false;  // pairs with the release in push
+    assert(position < tail_.load(std::memory_order_relaxed));
     out = slot.command;
     slot.sequence.store(position + mask_ + 1, std::memory_order_release);
     head_.store(position + 1, std::memory_order_relaxed);

@@ -15,6 +15,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -53,7 +54,10 @@ class EventQueue {
     const uint64_t wanted = std::bit_ceil(count_ + ++reserved_);
     if (wanted > most_ && wanted <= capacity_) most_ = wanted;
   }
-  void unreserve() { --reserved_; }
+  void unreserve() {
+    assert(reserved_ > 0);
+    --reserved_;
+  }
   // Gives the memory back; nobody may be reading.
   void close() {
     if (Slot* slots = slots_.load(std::memory_order_relaxed)) munmap(slots, capacity_ * sizeof(Slot));
@@ -63,6 +67,7 @@ class EventQueue {
 
   void post(const ptl_event_t& event) {
     uint64_t position = tail_.load(std::memory_order_relaxed);
+    assert(head_seen_ <= position && std::has_single_bit(size_.load(std::memory_order_relaxed)));
     if (position - head_seen_ >= size_.load(std::memory_order_relaxed)) [[unlikely]]
       make_room(position);
     Slot& slot = slots_.load(std::memory_order_relaxed)[position & (size_.load(std::memory_order_relaxed) - 1)];
@@ -155,6 +160,7 @@ class EventQueue {
     const uint64_t size = size_.load(std::memory_order_relaxed);
     if (end - head_seen_ < size || size >= most_) return;
     const uint64_t wanted = 2 * size;
+    assert(head_seen_ <= end && wanted <= capacity_);
     Slot* const slots = slots_.load(std::memory_order_relaxed);
     for (uint64_t at = end > size ? end - size : 0; at != end; ++at) {
       Slot& from = slots[at & (size - 1)];

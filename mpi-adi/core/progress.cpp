@@ -1,6 +1,7 @@
 // progress.cpp: from events to completed requests.
 // Thread: complete and what it calls: the holder of the turn.
 #include <algorithm>
+#include <cassert>
 #include <vector>
 
 #include "mpi-adi/core/adi.hpp"
@@ -67,6 +68,7 @@ void complete(const ptl_event_t& event) {
     refuse_messages();
   Request& request = *static_cast<Request*>(event.user_ptr);
   const bool receives = request.receives;
+  assert(!pool.owns(request) || (!request.done() && request.state.load(std::memory_order_relaxed) != State::free));
   request.failure = event.ni_fail_type;
   if (event.ni_fail_type == PTLX_NI_WITHDRAWN) [[unlikely]] {  // MPI_Cancel, or a revocation
     const bool revoked = request.comm != nullptr && request.comm->is_revoked();
@@ -85,7 +87,9 @@ void complete(const ptl_event_t& event) {
 
 void conclude(Request& request, bool by_any_thread) {
   const bool receives = request.receives;
-  if (mark_done(request, by_any_thread) == State::detached) [[unlikely]] {  // nobody to tell about a failure
+  const State before = mark_done(request, by_any_thread);
+  assert(!pool.owns(request) || before == State::active || before == State::detached || before == State::pending);
+  if (before == State::detached) [[unlikely]] {  // nobody to tell about a failure
     if (!is_recorded(request)) pool.release(&request);
     if (!receives) detached_count.fetch_sub(1, std::memory_order_relaxed);
   }

@@ -1,4 +1,5 @@
 // message_buffer.cpp: where the messages of buffered sends lie.
+#include <cassert>
 #include <cstdint>
 #include <cstdlib>
 #include <new>
@@ -62,6 +63,7 @@ void MessageBuffer::forget(KeptMessage& message) {
   std::vector<Request*> over;
   {
     std::lock_guard lock(mutex_);
+    assert(kept_ > 0 && message.home == this && message.serial < next_serial_);
     --kept_;
     std::erase_if(flushes_, [&](Flush& flush) {
       if (message.serial < flush.until && --flush.left == 0) over.push_back(flush.request);
@@ -86,6 +88,7 @@ bool MessageBuffer::empty() {
 bool MessageBuffer::flush(Request& request) {
   std::lock_guard lock(mutex_);
   if (kept_ == 0) return false;
+  assert(flushes_.empty() || flushes_.back().until <= next_serial_);
   flushes_.push_back({&request, next_serial_, kept_});
   return true;
 }

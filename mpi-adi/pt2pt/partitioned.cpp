@@ -6,6 +6,7 @@
 // names the process anyway.
 // Thread: any, as MPI_Init_thread permits; each partition is the business of one thread.
 // Source: MPI-5.0, 4.
+#include <cassert>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -67,7 +68,9 @@ class PartitionedMessage final : public Attachment {
   bool mark(int partition) { return !ready_[static_cast<size_t>(partition)].exchange(true, std::memory_order_relaxed); }
   // `count` more partitions are ready.
   int advance(Request& request, int count) {
-    return missing_.fetch_sub(count, std::memory_order_acq_rel) == count ? go(request) : MPI_SUCCESS;
+    const int missing = missing_.fetch_sub(count, std::memory_order_acq_rel);
+    assert(missing >= count);
+    return missing == count ? go(request) : MPI_SUCCESS;
   }
   void completed(Request& request) override {
     if (!receives_) return;

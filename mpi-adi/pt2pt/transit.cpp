@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
 #include <cstdlib>
 #include <mutex>
 #include <vector>
@@ -44,6 +45,7 @@ Scratch::~Scratch() {
   if (room_ <= kLargest && data_ != nullptr) {
     std::lock_guard lock(shelf().mutex);
     std::vector<std::byte*>& kept = shelf().memory[room_];
+    assert(kept.size() <= kKept);
     if (kept.size() < kKept) {
       kept.push_back(data_);
       return;
@@ -75,6 +77,7 @@ class Transit : public Attachment {
     delete this;
   }
   void detach(Request& request) {
+    assert(request.attached == this && request.special);
     request.attached = inner_;
     request.special = was_special_ || request.cancelled;
     delete this;

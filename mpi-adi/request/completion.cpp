@@ -1,6 +1,8 @@
 // completion.cpp: waiting for requests and testing them.
 #include "mpi-adi/request/completion.hpp"
 
+#include <cassert>
+
 #include "mpi-adi/core/init.hpp"
 #include "mpi-adi/core/long_waits.hpp"
 #include "mpi-adi/core/profiling.hpp"
@@ -48,12 +50,14 @@ int special_status(Request& request, MPI_Status* status) {
 
 int finish_special(const char* function, MPI_Request& handle, Request* request, MPI_Status* status, bool raises) {
   const State state = request->state.load(std::memory_order_relaxed);
+  assert(request->ready() && state != State::detached && state != State::free);
   if (state == State::pending) return raises ? raise_pending(function, *request) : MPIX_ERR_PROC_FAILED_PENDING;
   int error = special_status(*request, status);
   if (state == State::inactive) return MPI_SUCCESS;
   if (request->failed()) error = raises ? raise_request(function, *request) : error_class_of(*request);
   else if (error != MPI_SUCCESS && raises) error = answer(request->attached->raise_error(function, *request, error));
   if (request->attached && request->attached->can_start()) {
+    assert(state == State::done);
     request->cancelled = false;
     request->failure = PTL_NI_OK;
     request->state.store(State::inactive, std::memory_order_relaxed);

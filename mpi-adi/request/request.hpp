@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -125,10 +126,12 @@ class RequestPool {
     std::unique_lock<std::mutex> lock = guard();
     Request* request = free_;
     if (request) [[likely]] {
+      assert(request->state.load(std::memory_order_relaxed) == State::free && !request->special && !request->attached && owns(*request));
       free_ = request->next_free;
     } else {
       if (used_ == most_) return nullptr;
       request = &slots_[used_++];
+      assert(request->state.load(std::memory_order_relaxed) == State::free);
     }
     request->comm = comm;
     request->receives = receives;
@@ -138,6 +141,8 @@ class RequestPool {
   }
   // Free slots are not special: what is special is undone here.
   void release(Request* request) {
+    assert(owns(*request) && request->state.load(std::memory_order_relaxed) != State::free);
+    assert(request->state.load(std::memory_order_relaxed) != State::constant);
     if (request->special) [[unlikely]]
       unmark(*request);
     std::unique_lock<std::mutex> lock = guard();
@@ -154,7 +159,11 @@ class RequestPool {
     return request->state.load(std::memory_order_relaxed) == State::free ? nullptr : request;
   }
   // The same for a handle that `find` has answered already.
-  static Request* checked(MPI_Request handle) { return reinterpret_cast<Request*>(handle); }
+  static Request* checked(MPI_Request handle) {
+    auto* const request = reinterpret_cast<Request*>(handle);
+    assert(request->state.load(std::memory_order_relaxed) != State::free);
+    return request;
+  }
 
   // Whether there is a request on `comm`, be it complete or persistent and not started. Costs O(requests ever used at one time).
   bool serves(const Communicator* comm) {

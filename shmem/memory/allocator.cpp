@@ -1,6 +1,8 @@
 // allocator.cpp: best fit over two orders of the free blocks.
 #include "shmem/memory/allocator.hpp"
 
+#include <cassert>
+
 namespace portunus::shmem {
 
 namespace {
@@ -12,14 +14,17 @@ Allocator::Allocator(size_t capacity) : capacity_(capacity & ~(kGranule - 1)) {
 }
 
 void Allocator::add_free(size_t offset, size_t size) {
+  assert(size > 0 && size % kGranule == 0 && offset % kGranule == 0 && offset + size <= capacity_);
   free_by_offset_.emplace(offset, size);
   free_by_size_.emplace(size, offset);
   free_bytes_ += size;
+  assert(free_by_offset_.size() == free_by_size_.size() && free_bytes_ <= capacity_);
 }
 
 void Allocator::remove_free(size_t offset, size_t size) {
   free_by_offset_.erase(offset);
   free_by_size_.erase({size, offset});
+  assert(free_by_offset_.size() == free_by_size_.size() && free_bytes_ >= size);
   free_bytes_ -= size;
 }
 
@@ -34,6 +39,7 @@ std::optional<size_t> Allocator::allocate(size_t size, size_t alignment) {
     const size_t offset = round_up(start, alignment);
     const size_t end = start + room;
     if (offset > end || end - offset < size) continue;
+    assert(free_by_offset_.at(start) == room);
     remove_free(start, room);
     if (offset != start) add_free(start, offset - start);
     if (offset + size != end) add_free(offset + size, end - offset - size);
@@ -75,6 +81,7 @@ bool Allocator::resize(size_t offset, size_t size) {
   const auto next = free_by_offset_.find(end);
   const size_t more = next == free_by_offset_.end() ? 0 : next->second;
   if (size > block->second + more) return false;
+  assert(end + more <= capacity_);
   if (more != 0) remove_free(end, more);
   const size_t rest = block->second + more - size;
   if (rest != 0) add_free(offset + size, rest);

@@ -2,6 +2,7 @@
 #include "engine/core/initiator/initiator.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 #include "engine/core/initiator/way.hpp"
 #include "engine/core/memory.hpp"
@@ -103,6 +104,7 @@ int Initiator::send_held() {
       held.pop_front();
       ++sent;
     }
+    assert(sent >= sent_before && sent - sent_before <= kHeldPerStep);
     peers_.let_go(static_cast<uint64_t>(sent - sent_before));
     if (held.empty()) peers_.release_stalled(i);
     else ++i;
@@ -153,6 +155,7 @@ Sent Initiator::send_gathered(Peer& peer, const wire::Header& header, const Loca
   });
   if (!fits) {
     used = front_size ? 1 : 0;
+    assert(size <= scratch_.size() && used < kGatherParts);
     memory.copy_out(source.offset, scratch_.data(), size);
     parts[used++] = {scratch_.data(), static_cast<size_t>(size)};
   }
@@ -175,6 +178,7 @@ Sent Initiator::transmit_put(Peer& peer, Command& command) {
 }
 
 Sent Initiator::transmit_with_data(Peer& peer, wire::Header header, Command& command, uint16_t payload_size) {
+  assert(command.length <= (payload_size == wire::kWhole ? peer.transport->limits().whole : peer.eager));
   header.payload_size = payload_size;
   Operation* pending = nullptr;
   if (command.ack != PTL_NO_ACK_REQ) {
@@ -240,6 +244,7 @@ Sent Initiator::send_bulk(Peer& peer, wire::Header& header, Command& command, Op
     pending_.drop(pending);
     return result;
   }
+  assert(pending.owned_payload == nullptr && pending.peer == &peer);
   if (command.owns_payload) pending.owned_payload = command.source.base;
   command.owns_payload = false;
   if (staged) pending_.begin_packing(pending);

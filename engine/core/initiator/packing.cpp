@@ -2,6 +2,7 @@
 #include "engine/core/initiator/packing.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 #include "engine/core/initiator/way.hpp"
 #include "engine/core/memory.hpp"
@@ -33,6 +34,7 @@ bool Packing::open(Operation& operation) {
 
 bool Packing::begin(Operation& operation) {
   uint64_t budget = kBytesPerStep;
+  assert(operation.staging.filled() == 0 && !operation.source_read);
   pack(operation, budget);
   if (complete(operation)) return true;
   operations_.push_back(&operation);
@@ -48,6 +50,7 @@ bool Packing::pack(Operation& operation, uint64_t& budget) {
     const uint64_t at = operation.staging.filled();
     const iovec room = operation.staging.room(operation.length - at);
     if (room.iov_len == 0) break;
+    assert(room.iov_len <= operation.length - at);
     memory.copy_out(operation.source.offset + at, room.iov_base, room.iov_len);
     if (operation.staging.add(room.iov_len)) operation.peer->transport->can().notify->notify(*operation.peer->link);
     budget -= std::min<uint64_t>(budget, room.iov_len);

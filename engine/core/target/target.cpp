@@ -2,6 +2,7 @@
 #include "engine/core/target/target.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 #include "engine/core/request.hpp"
 #include "engine/core/triggered/atomic_ops.hpp"
@@ -113,6 +114,7 @@ Target::Target(Core& core, Reports& reports, Peers& peers, FlowControl& flow, Po
     }
   }
   if (options & PTL_ME_USE_ONCE) {
+    assert(!entry.on_list && !entry.linked() && entry.moving == 0);
     if (!(options & PTL_ME_EVENT_UNLINK_DISABLE)) reports_.entry_event(entry, PTL_EVENT_AUTO_UNLINK);
     if (entry.recurs) entry.parked = true;
     else core_.release_live(ni, entry);
@@ -182,6 +184,7 @@ void Target::hold(Peer& peer, const wire::Header& header, const std::byte* paylo
   if (mlength) copy_data(start_in(entry, offset), payload, mlength);
   core_.posted = true;
   Reports::write_record(ni, entry, header, source, mlength, early, PTL_NI_OK);
+  assert(!entry.on_list && !entry.linked() && entry.moving == 0 && entry.headers == 0);
   if (entry.recurs) entry.parked = true;
   else core_.release_live(ni, entry);
 }
@@ -282,6 +285,7 @@ void Target::place(Delivery& delivery) {
   if (delivery.offset > entry.length) delivery.offset = entry.length;
   delivery.mlength = std::min<uint64_t>(delivery.header.rlength, entry.length - delivery.offset);
   if (managed) entry.local_offset += delivery.mlength;
+  assert(delivery.offset <= entry.length && delivery.mlength <= entry.length - delivery.offset && entry.local_offset <= entry.length);
   if ((entry.options & PTL_ME_USE_ONCE) || (managed && entry.min_free != 0 && entry.length - entry.local_offset < entry.min_free))
     table_.auto_unlink(entry);
 }
@@ -313,6 +317,7 @@ void Target::start_bulk(Delivery& delivery, const wire::Region& region) {
   delivery.ordered = WriteOrder::is_ordered(ni, delivery.header);
   if (delivery.ordered) order_.begin(ni.index, *delivery.peer);
   table_.begin_move(delivery);
+  assert(delivery.mlength > 0 && (!delivery.remembered || !delivery.remembered->arriving));
   if (delivery.remembered) delivery.remembered->arriving = true;
   bulk_.start(delivery, region);
 }
@@ -322,6 +327,7 @@ int Target::advance() {
   for (size_t i = 0; i < ended_.size(); ++i) {
     const std::unique_ptr<Transfer> transfer = std::move(ended_[i]);
     Delivery& delivery = transfer->delivery;
+    assert(transfer->over() && (!transfer->fine() || transfer->moved == delivery.mlength));
     const uint32_t ni = delivery.entry->ni;
     const uint16_t pt_index = delivery.entry->pt_index;
     table_.end_move(delivery);
@@ -393,6 +399,7 @@ void Target::complete(Delivery& delivery, ptl_ni_fail_t fail) {
     kept.fail = fail;
     if (ListEntry* taker = kept.taker) {
       ++entry.moving;  // consume may forget the last header of this entry; it ends below, once
+      assert(taker->moving > 0 && !kept.linked());
       --taker->moving;
       consume(kept, *taker);
       table_.idle(*taker);
@@ -423,11 +430,13 @@ void Target::acknowledge(const Delivery& delivery, ptl_ni_fail_t fail) {
     answer.flags |= wire::kSourceRead;
     if (fail == PTL_NI_SEGV) answer.op = PTL_NI_OK;  // the source is free; what became of the message was not asked
   }
+  assert(size <= scratch_.size());
   peers_.send(*delivery.peer, answer, scratch_.data(), size);
 }
 
 void Target::append(uint32_t handle, uint64_t match_bits) {
   ListEntry& entry = core_.objects.entries.at(handle_index(handle));  // ours until this has run, also when unlinked
+  assert(entry.parked || entry.recurs);
   if (entry.recurs) {
     if (!entry.parked) return;  // still there from the last time
     entry.match_bits = match_bits;
@@ -477,6 +486,7 @@ bool Target::satisfy(ListEntry& entry, PortalEntry& portal) {
 
 // One header, off the list already and its data complete, goes to `entry`.
 void Target::consume(KeptHeader& kept, ListEntry& entry) {
+  assert(!kept.linked() && !kept.arriving && kept.held == (kept.entry == nullptr));
   core_.posted = true;
   if (!(entry.options & PTLX_ME_COMPLETE_UNEXPECTED) || kept.header.kind != wire::Kind::put) {
     reports_.count_overflow(kept, entry);

@@ -2,6 +2,7 @@
 #include "engine/core/target/write_order.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 namespace portunus {
 
@@ -20,6 +21,7 @@ void WriteOrder::set_kept(uint32_t ni, bool kept) {
 
 void WriteOrder::drop(const Order& order) {
   const uint32_t ni = order.ni;
+  assert(core_.interfaces[ni].keeps_order && order.moving == 0 && order.behind.empty());
   orders_.remove_if([&order](const Order& other) { return &other == &order; });
   if (std::none_of(orders_.begin(), orders_.end(), [ni](const Order& other) { return other.ni == ni; })) set_kept(ni, false);
 }
@@ -45,6 +47,7 @@ bool WriteOrder::waits(uint32_t ni, const Peer& peer) {
 }
 
 void WriteOrder::keep(uint32_t ni, const Peer& peer, const wire::Header& header, const std::byte* payload) {
+  assert(core_.interfaces[ni].keeps_order && waits(ni, peer));
   HeldMessage message;
   message.header = header;
   message.payload.assign(payload, payload + wire::payload_of(header));

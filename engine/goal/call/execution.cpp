@@ -105,10 +105,12 @@ int Execution::take(const GOAL_Call& call) {
 }
 
 int Execution::conclude() {
+  assert(busy() || result_ != GOAL_SUCCESS);
   if (result_ == GOAL_SUCCESS) result_ = GOAL_Wait(&run_);
   const uint64_t mismatches = std::atomic_ref<const uint64_t>(*mismatches_).load(std::memory_order_relaxed);  // ordered by the wait
   if (result_ != GOAL_SUCCESS || mismatches == mismatches_told_) [[likely]]
     return result_;
+  assert(mismatches > mismatches_told_);
   mismatches_told_ = mismatches;
   return GOAL_MISMATCH;
 }

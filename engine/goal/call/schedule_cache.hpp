@@ -18,6 +18,7 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -43,6 +44,7 @@ class ScheduleCache {
   // there, and counts the run in `epoch`. `turns`: over so many places, if runs may be under way at the same time; else 1.
   Place& place_of(const Key& key, unsigned turns) {
     Shape& shape = shape_of(key);
+    assert(shape.key == key && shape.last_use <= uses_ && turns >= 1 && turns <= kTurns);
     shape.last_use = ++uses_;
     return shape.places[turns > 1 ? shape.turn++ % turns : 0];
   }
@@ -55,6 +57,7 @@ class ScheduleCache {
   }
   // The run that place_of was asked for last does not take place; nothing was asked for since.
   void take_back(bool turns) {
+    assert(shapes_[last_] && (!turns || shapes_[last_]->turn > 0));
     if (turns) --shapes_[last_]->turn;
   }
   static void replace(Place& place, std::shared_ptr<Resident> made) {

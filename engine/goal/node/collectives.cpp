@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <numeric>
 #include <stdexcept>
 
@@ -95,6 +96,7 @@ Collectives::~Collectives() {
     fail_all(GOAL_ERR_FAILED, untold);
     all.remove(*this);
   }
+  assert(memory_in_use.load(std::memory_order_relaxed) >= memory_);
   memory_in_use.fetch_sub(memory_, std::memory_order_relaxed);
 }
 
@@ -194,6 +196,7 @@ bool Collectives::is_forced(GOAL_Call_kind kind) {
 }
 
 void Collectives::take_back() {
+  assert(counted_ == nullptr || counted_->calls > 0);
   if (counted_ != nullptr) --std::exchange(counted_, nullptr)->calls;
 }
 

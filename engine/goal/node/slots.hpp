@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -41,6 +42,9 @@ class Slots {
   // Begins it, with `bytes` of data or (nullptr) nothing, but for `left_out` bytes from `gap` on; `what` is everybody's.
   void begin(uint64_t number, const void* data, size_t bytes, uint64_t what, uint64_t taken, size_t gap = 0, size_t left_out = 0) {
     Place& mine = place(rank_);
+    assert(number <= number_ && taken < number);
+    assert(data == nullptr || (number <= taken + slots_ && bytes <= room()));
+    assert(mine.begun.load(std::memory_order_relaxed) < number && mine.taken.load(std::memory_order_relaxed) <= taken);
     if (data != nullptr) {
       Head& head = slot(rank_, number);
       head.what = what;
@@ -53,7 +57,10 @@ class Slots {
     mine.taken.store(taken, std::memory_order_release);
     mine.begun.store(number, std::memory_order_release);
   }
-  void note_taken(uint64_t number) { place(rank_).taken.store(number, std::memory_order_release); }
+  void note_taken(uint64_t number) {
+    assert(number >= place(rank_).taken.load(std::memory_order_relaxed) && number <= place(rank_).begun.load(std::memory_order_relaxed));
+    place(rank_).taken.store(number, std::memory_order_release);
+  }
 
   [[nodiscard]] bool has_begun(size_t rank, uint64_t number) const { return place(rank).begun.load(std::memory_order_acquire) >= number; }
   [[nodiscard]] bool has_posted(size_t rank, uint64_t number) const {
@@ -61,6 +68,7 @@ class Slots {
   }
   // After has_posted: of that rank.
   [[nodiscard]] const std::byte* data(size_t rank, uint64_t number) const {
+    assert(rank < size_ && has_posted(rank, number));
     return reinterpret_cast<const std::byte*>(&slot(rank, number) + 1);
   }
   [[nodiscard]] uint64_t what(size_t rank, uint64_t number) const { return slot(rank, number).what; }
@@ -81,6 +89,7 @@ class Slots {
   }
 
   bool others_have_taken(uint64_t number) {
+    assert(number <= number_);
     if (number <= taken_by_all_ + slots_) return true;
     taken_by_all_ = number;
     for (size_t i = 0; i < size_; ++i)

@@ -4,6 +4,7 @@
 #include "engine/goal/schedules/buffered.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "engine/goal/schedules/compiled.hpp"
@@ -80,6 +81,7 @@ Plan buffered(Plan plan, const std::function<bool(VertexId)>& proven) {
   std::vector<VertexId> sends = sends_to_buffer(plan.graph, all);
   if (proven) std::erase_if(sends, proven);
   if (sends.empty()) return plan;
+  assert(plan.works.size() == plan.graph.size());
   plan.graph = with_copies(plan.graph, sends);
   for (const VertexId send : sends) {
     const uint64_t bytes = plan.graph[send].size, place = (plan.scratch_bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -93,6 +95,7 @@ Plan buffered(Plan plan, const std::function<bool(VertexId)>& proven) {
     plan.works[send].memory = scratchpad(place);
     plan.scratch_bytes = place + bytes;
   }
+  assert(plan.works.size() == plan.graph.size());
   return plan;
 }
 

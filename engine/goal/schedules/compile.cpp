@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <optional>
 #include <string>
 
@@ -89,6 +90,7 @@ Program Compiler::run() {
   choose_early();
   claim_joins();
   for (const VertexId v : order_) emit(v);
+  assert(program_.increments.size() > kFinish && program_.increments[kStart] == 1);
   advance_sends();
   // The most selective entries first: they must not find their message taken by one that could have had another.
   const auto freedom = [](const Operation& entry) { return (entry.peer == kAnySource ? 2 : 0) + (entry.any_tag ? 1 : 0); };
@@ -109,6 +111,7 @@ void Compiler::advance_sends() {
     end = o + 1;
   }
   std::stable_partition(program_.triggered.begin(), end, waits_for_nothing);
+  assert(count <= program_.triggered.size());
   program_.sends_first = count;
 }
 
@@ -159,6 +162,7 @@ Point Compiler::start_of(VertexId v) const {
     return {places_[v].join, schedule_.is_choice(v) ? schedule_[v].needs : static_cast<uint32_t>(before.size())};
   }
   const Place& only = places_[before[0].vertex];
+  assert(before.size() == 1 && (before[0].on_start ? only.start : only.end).counter != kNoCounter);
   return before[0].on_start ? only.start : only.end;
 }
 
@@ -208,6 +212,8 @@ void Compiler::emit(VertexId v) {
     choose_completion(v);
     operation.when = place.start;
     operation.counter = place.complete;
+    assert(operation.when.counter < program_.increments.size() && operation.counter < program_.increments.size());
+    assert(operation.when.threshold <= std::max(program_.increments[operation.when.counter], 1u));
     (place.early ? program_.early : program_.triggered).push_back(operation);
   }
   emit_successors(v);
@@ -221,6 +227,7 @@ void Compiler::emit_early(VertexId v, Operation& entry) {
     both = new_counter(2);
     increment(place.start, both);
   }
+  assert(both < program_.increments.size() && program_.increments[both] >= 2);
   place.end = {both, program_.increments[both]};
   entry.counter = both;
   program_.early.push_back(entry);

@@ -4,6 +4,7 @@
 #include "engine/goal/schedules/plan.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <string>
 
 namespace portunus::goal {
@@ -104,6 +105,7 @@ uint64_t Plan::bytes(VertexId v) const {
 }
 
 void Plan::check() {
+  assert(works.size() == graph.size());
   argument_bytes.clear();
   for (VertexId v = 0; v < graph.size(); ++v) {
     const Work& work = works[v];
@@ -121,6 +123,7 @@ void Plan::check() {
 VertexId Builder::add(const Vertex& vertex, std::string_view label, const Work& work) {
   plan_.works.push_back(work);
   try {
+    assert(plan_.works.size() == size_t{plan_.graph.size()} + 1);
     return plan_.graph.add(vertex, label);
   } catch (...) {
     plan_.works.pop_back();

@@ -99,6 +99,7 @@ VertexId Schedule::add(const Vertex& vertex, std::string_view label) {
       throw ScheduleError(vertex.where, "the label \"" + std::string(label) + "\" is already that of the " + describe(slot.vertex) +
                                             "; give one of the two another label");
     }
+    assert(2 * size_t{num_labels_} < index_.size());
     slot = {hash, v};
     ++num_labels_;
     labels_ += label;
@@ -123,6 +124,7 @@ void Schedule::set_needs(VertexId v, uint32_t count) {
 }
 
 void Schedule::amend(VertexId v, Kind kind, uint64_t size) {
+  assert(v < vertices_.size());
   vertices_[v].kind = kind;
   vertices_[v].size = size;
 }
