@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "engine/transport/fabric/message.hpp"
+#include "tests/support/fabric_message.hpp"
 #include "tests/support/rig.hpp"
 
 namespace {

@@ -28,8 +28,6 @@ constexpr uint32_t kSendsPerLink = 64;
 // How seldom a poll looks for Hellos and ends while it waits for none: that costs a system call.
 constexpr uint32_t kGuardTurns = 64;
 
-FabricLink& own(Link& link) { return static_cast<FabricLink&>(link); }
-
 }  // namespace
 
 // An operation that is free, or null. What lost links still hold is replaced once its absence is felt.
@@ -86,7 +84,7 @@ ssize_t FabricTransport::send_probe(FabricLink& link, bool confirmed) {
 }
 
 Sent FabricTransport::send(Link& to, const wire::Header& header, std::span<const iovec> payload) {
-  FabricLink& link = own(to);
+  auto& link = static_cast<FabricLink&>(to);
   const Sent sent = send_on_credit(link, header, payload);
   if (header.kind == wire::Kind::throttle) link.throttle_waits = sent == Sent::again;
   return sent;
@@ -133,7 +131,11 @@ bool FabricTransport::put_word(FabricLink& link, const fabric::Word& word) {
 template <class Write>
 Sent FabricTransport::put_out(FabricLink& link, size_t size, Write&& write) {
   if (link.frame != nullptr && link.filled + size > kFrame && !send_frame(link)) return Sent::again;
-  if (link.frame == nullptr && !begin_frame(link)) return Sent::again;
+  if (link.frame == nullptr) {
+    link.frame = link.in_flight < kSendsPerLink ? claim(Kind::send) : nullptr;
+    link.filled = 0;
+    if (link.frame == nullptr) return Sent::again;
+  }
   assert(link.filled + size <= buffer_size(Kind::send) && link.state <= LinkState::ending);
   write(link.frame->buffer + link.filled);
   link.filled += static_cast<uint32_t>(size);
@@ -145,12 +147,6 @@ Sent FabricTransport::put_out(FabricLink& link, size_t size, Write&& write) {
     return Sent::again;
   }
   return link.state == LinkState::ready ? Sent::done : Sent::again;  // after Sink::lost: failed
-}
-
-bool FabricTransport::begin_frame(FabricLink& link) {
-  link.frame = link.in_flight < kSendsPerLink ? claim(Kind::send) : nullptr;
-  link.filled = 0;
-  return link.frame != nullptr;
 }
 
 // False when the provider takes nothing now.
@@ -327,12 +323,9 @@ size_t FabricTransport::take_in(std::span<const std::byte> bytes) {
   const bool whole = !word && size != 0 && message.header.payload_size == wire::kWhole;
   const bool fits = size != 0 && (word || whole || message.header.payload_size <= limits_.eager);
   FabricLink* const link = fits ? sender_of(message) : nullptr;
-  if (link != nullptr && link->state == LinkState::failed) return 0;
-  if (link != nullptr && link->state == LinkState::opening) begin(*link);
-  if (link == nullptr) {
-    ++malformed_;
-    return 0;
-  }
+  if (link == nullptr) return ++malformed_, 0;
+  if (link->state == LinkState::failed) return 0;
+  if (link->state == LinkState::opening) begin(*link);
   const bool allowed = word ? take_word(*link, message) : lender_.take(link->grant, fabric::cost_of(message.header));
   const std::byte* const payload = allowed && whole ? take_data(*link) : message.payload;
   if (!allowed || (whole && payload == nullptr)) ++malformed_;

@@ -111,7 +111,6 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   bool put_word(fabric::FabricLink& link, const fabric::Word& word);
   template <class Write>
   Sent put_out(fabric::FabricLink& link, size_t size, Write&& write);
-  bool begin_frame(fabric::FabricLink& link);
   bool send_frame(fabric::FabricLink& link);
   void keep_frame(fabric::FabricLink& link);
   void drop_frame(fabric::FabricLink& link);

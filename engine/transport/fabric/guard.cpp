@@ -68,10 +68,6 @@ bool is_lack(int error) {
   return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS || error == ENOSPC || error == EADDRNOTAVAIL;
 }
 
-Guard::Descriptors::~Descriptors() {
-  for (const int fd : all) close(fd);
-}
-
 Guard::Guard(uint32_t nid, uint32_t pid, uint32_t timeout_s) : timeout_(std::max(1u, timeout_s)) {
   if (pid >= kNoPid) refuse(EINVAL, "pid " + std::to_string(pid) + " is not a port; ask for 1 to 65534, or 0 for any");
   epoll_ = own_.add(epoll_create1(EPOLL_CLOEXEC));
@@ -199,10 +195,10 @@ void Guard::look(GuardClient& client) {
 }
 
 int Guard::accept_one() {
-  for (;;) {
-    const int fd = accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd >= 0 || (errno != EINTR && errno != ECONNABORTED)) return fd;
-  }
+  int fd;
+  do fd = accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
+  return fd;
 }
 
 void Guard::accept_all(const GuardClient& client) {
@@ -318,21 +314,15 @@ int Guard::poll(GuardClient& client) {
   std::array<epoll_event, kEvents> events;
   int done = 0;
   bool called = false;
-  int n;
+  const int n = epoll_wait(epoll_, events.data(), kEvents, 0);
+  for (int i = 0; i < n; ++i) {
+    const int ready = events[static_cast<size_t>(i)].data.fd;
+    called = called || ready == listener_;
+    const auto found = connections_.find(ready);
+    if (found != connections_.end()) done += serve(*found->second, client);
+  }
   // Ends first, calls last: a new process that got the port of a dead one must not find its link still standing.
-  do {
-    n = epoll_wait(epoll_, events.data(), kEvents, 0);
-    for (int i = 0; i < n; ++i) {
-      const int ready = events[static_cast<size_t>(i)].data.fd;
-      if (ready == listener_) {
-        called = true;
-        continue;
-      }
-      const auto found = connections_.find(ready);
-      if (found != connections_.end()) done += serve(*found->second, client);
-    }
-  } while (n == kEvents);
-  if (called) accept_all(client);
+  if (called && n < kEvents) accept_all(client);
   return done;
 }
 

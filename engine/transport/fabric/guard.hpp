@@ -19,6 +19,9 @@
 // sides would wait for ever. Who calls and finds none left here is answered so, by means of a descriptor that is kept for that.
 #pragma once
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -129,7 +132,7 @@ class Guard {
   struct Descriptors {
     std::vector<int> all;
     int add(int fd) { return all.emplace_back(fd); }
-    ~Descriptors();
+    ~Descriptors() { std::for_each(all.begin(), all.end(), close); }
   };
   Descriptors own_;  // these two, and what was no good
   int epoll_ = -1;

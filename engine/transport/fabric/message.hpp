@@ -147,10 +147,4 @@ inline void encode(Prefix prefix, const wire::Header& header, std::span<const io
   return bytes.size() - left + behind;
 }
 
-// False when the bytes are not exactly one message of ours.
-[[nodiscard]] inline bool decode(std::span<const std::byte> bytes, Message& out) {
-  const size_t size = decode_first(bytes, out);
-  return size != 0 && size == bytes.size() && out.prefix.magic == kMessageMagic;
-}
-
 }  // namespace portunus::fabric

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 
@@ -31,7 +30,6 @@ class Window {
   // A piece came so long after it was asked for.
   void took(uint64_t ns) {
     if (size_ > kMost) return;
-    assert(size_ >= kLeastOfSlow);
     fastest_ = std::min(fastest_, ns);
     if (ns > fastest_ + kSlow) size_ = std::max(size_ / 2, std::min(size_, ns < kLong ? kLeast : kLeastOfSlow));
     else if (ns < fastest_ + kFast) size_ = std::min(size_ + size_ / 4, kMost);

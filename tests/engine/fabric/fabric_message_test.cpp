@@ -1,4 +1,5 @@
 // fabric_message_test.cpp: the bytes of a message on the fabric.
+#include "tests/support/fabric_message.hpp"
 #include "engine/transport/fabric/message.hpp"
 
 #include <gtest/gtest.h>

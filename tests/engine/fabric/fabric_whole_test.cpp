@@ -13,8 +13,8 @@
 #include "engine/host/clock.hpp"
 #include "engine/transport/fabric/credit.hpp"
 #include "engine/transport/fabric/fabric.hpp"
-#include "engine/transport/fabric/message.hpp"
 #include "tests/engine/transport_pair.hpp"
+#include "tests/support/fabric_message.hpp"
 #include "tests/support/rig.hpp"
 
 namespace portunus {
