@@ -249,6 +249,7 @@ int FabricTransport::poll(int budget) {
     const int most = std::min(kBatch, left);
     const int n = fetch(entries, most);
     for (int i = 0; i < n; ++i) completed(entries[i]);
+    served_ |= n > 0;
     empty = n >= 0 && n < most;
     left -= std::abs(n);
     done += std::abs(n);
@@ -375,7 +376,8 @@ void FabricTransport::finish(Operation& operation, bool ok) {
 bool FabricTransport::idle() {
   if (state.keeps_back) flush();
   if (state.keeps_back) return false;
-  if (guard_.pending()) guard_due_ = state.has_links = true;
+  // What came may have been all that woke this thread; who asks for a look at the guard is still readable at the next one.
+  if (!std::exchange(served_, false) && guard_.pending()) guard_due_ = state.has_links = true;
   if (!state.has_links) return true;
   // Twice: the first may do no more than notice that the connection stands.
   for (int i = 0; i < 2 && !opening_.empty(); ++i)

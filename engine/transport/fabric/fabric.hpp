@@ -172,8 +172,9 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   size_t unsettled_ = 0;                      // links that have never been ready
   uint32_t turn_ = 0;
   bool guard_due_ = false;
-  bool unread_ = true;  // the completion queue may hold something, whatever its descriptor says
-  size_t offers_ = 0;   // landings, also those of peers that are gone
+  bool served_ = false;  // something was completed since `idle` was asked
+  bool unread_ = true;   // the completion queue may hold something, whatever its descriptor says
+  size_t offers_ = 0;    // landings, also those of peers that are gone
   size_t sends_in_flight_ = 0;
   std::vector<fabric::FabricLink*> refused_;  // whose next piece the provider would not take, with none of them on its way
   std::vector<fabric::FabricLink*> framed_;   // those that collect messages, or did since the last flush

@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -234,7 +233,6 @@ int Guard::connected(Connection& connection) {
   socklen_t size = sizeof error;
   if (getsockopt(connection.fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) return errno;
   if (error != 0) return error;
-  assert(connection.ours && connection.connecting && !connection.heard);
   connection.connecting = false;
   epoll_event event{};
   event.events = EPOLLIN;
