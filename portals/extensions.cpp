@@ -14,6 +14,7 @@
 #include "engine/core/triggered/atomic_ops.hpp"
 #include "engine/host/accessible.hpp"
 #include "engine/host/bootstrap.hpp"
+#include "engine/host/debug.hpp"
 #include "engine/host/kept_signals.hpp"
 #include "engine/host/launchers.hpp"
 #include "portals/arguments.hpp"
@@ -316,7 +317,7 @@ int PtlxAccessible(const void* start, ptl_size_t size, int write) try {
 }
 PTL_BARRIER
 
-int PtlxDebug(const char* key) { return key && debug_wanted(key) ? 1 : 0; }
+int PtlxDebug(const char* key) { return key ? debug_wanted(key) : 0; }
 
 int PtlxCountAdd(const char* name, const char* text, uint64_t** count) try {
   static_assert(sizeof(std::atomic<uint64_t>) == sizeof(uint64_t) && std::atomic<uint64_t>::is_always_lock_free);

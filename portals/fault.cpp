@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include "engine/host/options.hpp"
+#include "engine/host/debug.hpp"
 #include "portals/portals4.h"
 
 namespace portunus::api {

@@ -427,7 +427,8 @@ int PtlxEngineInfo(ptlx_engine_info_t *info);
  * become shorter than its mapping. What unmaps the range afterwards makes the answer untrue. Any thread, at any time. */
 int PtlxAccessible(const void *start, ptl_size_t size, int write);
 
-/* 1: PTL_DEBUG, a variable of the environment, has this key ("buffers"), or has a word that is no key; else 0. At any time. */
+/* 0: PTL_DEBUG, a variable of the environment, does not have this key ("buffers"). Else 1, or the number of a key whose value is one
+ * ("very-short=256"). A word that is no key counts as every key. At any time. */
 int PtlxDebug(const char *key);
 
 /* A counter of a library above the engine, which ptlstat shows with the engine's own: *count is the address of a number, 0 at first, that

@@ -1,5 +1,5 @@
 /* ways.c: start and wait of arrays from blocks of some bytes, dealt out in turn, to one block for each PE, and back: what the table of
- * ways is about. usage: ways SECONDS; CCC_WAY says which way is taken. Prints one line for each size of array and piece. */
+ * ways is about. usage: ways SECONDS; PTL_DEBUG=ccc-schedule or ccc-laid-out says which way is taken. Prints one line for each size of array and piece. */
 #include <ccc.h>
 #include <shmem.h>
 

@@ -1,13 +1,14 @@
 // options.cpp: environment variables to Options, each checked.
 #include "engine/host/options.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
-#include <string_view>
+
+#include "engine/host/debug.hpp"
+#include "engine/host/variables.hpp"
 
 namespace portunus {
 namespace {
@@ -78,38 +79,22 @@ EngineCores read_engine_cores() {
   }
 }
 
-// "LATENCY,WIDTH": microseconds, and bytes per microsecond.
-WireOptions read_wire(const char* name) {
-  const char* text = std::getenv(name);
-  if (!text || !*text) return {};
+// PTL_DEBUG=wire=LATENCY:WIDTH: microseconds, and bytes per microsecond.
+WireOptions read_wire(const std::string& text) {
+  if (text.empty()) return {};
   constexpr uint64_t kMost = 1'000'000;
   WireOptions wire;
-  const char* const end = text + std::strlen(text);
+  const char* const end = text.data() + text.size();
   uint64_t latency_us = 0;
-  auto [at, error] = std::from_chars(text, end, latency_us);
-  if (error == std::errc() && at != end && *at == ',') {
+  auto [at, error] = std::from_chars(text.data(), end, latency_us);
+  if (error == std::errc() && at != end && *at == ':') {
     const auto [last, wrong] = std::from_chars(at + 1, end, wire.bytes_per_us);
     if (wrong == std::errc() && last == end && latency_us <= kMost && wire.bytes_per_us >= 1 && wire.bytes_per_us <= kMost) {
       wire.latency_ns = latency_us * 1000;
       return wire;
     }
   }
-  refuse(name, text, "LATENCY,WIDTH: microseconds, 0 to 1000000, and bytes per microsecond, 1 to 1000000, as 5,10000,");
-}
-
-// "0", "1", or keys separated by commas. False: some word is none.
-bool read_debug(std::string_view text, std::string_view wanted, bool& asked) {
-  constexpr std::string_view kKeys[] = {"arguments", "buffers", "calls", "leaks"};
-  asked = text == "1" && (wanted == kKeys[0] || wanted == kKeys[1]);
-  if (text.empty() || text == "0" || text == "1") return true;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(','), text.size());
-    const std::string_view key = text.substr(0, end);
-    if (std::find(std::begin(kKeys), std::end(kKeys), key) == std::end(kKeys)) return false;
-    asked = asked || key == wanted;
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return true;
+  refuse("PTL_DEBUG=wire", text, "LATENCY:WIDTH: microseconds, 0 to 1000000, and bytes per microsecond, 1 to 1000000, as wire=5:10000,");
 }
 
 std::string text_of(const char* name) {
@@ -124,25 +109,18 @@ Options Options::from_environment() {
   options.progress = read_progress();
   options.engine_cores = read_engine_cores();
   options.node = read_switch("PTL_NODE", true);
-  options.fabric = read_switch("PTL_FABRIC", true);
   options.provider = text_of("PTL_FABRIC_PROVIDER");
   options.interface = text_of("PTL_FABRIC_INTERFACE");
   long ring = read_number("PTL_NODE_RING", 512, 64, 1 << 20, "the ring's size in KiB, 64 to 1048576");
   options.ring_bytes = std::bit_ceil(static_cast<size_t>(ring)) * 1024;
-  options.node_wire = read_wire("PTL_NODE_WIRE");
-  options.cma = read_switch("PTL_NODE_CMA", true);
   options.peer_timeout_s = static_cast<unsigned>(read_number("PTL_PEER_TIMEOUT", options.peer_timeout_s, 1, 86'400, "seconds, 1 to 86400"));
-  bool asked;
-  const std::string debug = text_of("PTL_DEBUG");
-  if (!read_debug(debug, "", asked))
-    refuse("PTL_DEBUG", debug, "0, 1, or some of arguments, buffers, calls, leaks, with commas between them,");
+  const std::string debug = debug_complaint(text_of("PTL_DEBUG"));
+  if (!debug.empty()) throw std::invalid_argument(debug);
+  options.fabric = !debug_wanted("no-fabric");
+  options.cma = !debug_wanted("no-cma");
+  options.node_wire = read_wire(debug_value("wire").value_or(""));
+  if (read_switch("PTL_INFO", false)) tell_replaced_variables();
   return options;
-}
-
-bool debug_wanted(const char* key) {
-  const char* text = std::getenv("PTL_DEBUG");
-  bool asked = false;
-  return text && (!read_debug(text, key, asked) || asked);  // with a word that is none, which is refused later, somebody wants to know
 }
 
 }  // namespace portunus

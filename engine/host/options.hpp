@@ -26,19 +26,16 @@ struct Options {
   ProgressMode progress = ProgressMode::automatic;  // PTL_PROGRESS
   EngineCores engine_cores;                         // PTL_ENGINE_CORES
   bool node = true;                                 // PTL_NODE: 0 sends everything over the fabric
-  bool fabric = true;                               // PTL_FABRIC: 0 never opens libfabric
+  bool fabric = true;                               // PTL_DEBUG=no-fabric never opens libfabric
   std::string provider;                             // PTL_FABRIC_PROVIDER
   std::string interface;                            // PTL_FABRIC_INTERFACE
   size_t ring_bytes = 512 * 1024;                   // PTL_NODE_RING: inbound ring of the node segment
-  WireOptions node_wire;                            // PTL_NODE_WIRE: delays what goes through the node transport
-  bool cma = true;                                  // PTL_NODE_CMA: 0 streams bulk data through the rings
+  WireOptions node_wire;                            // PTL_DEBUG=wire=...: delays what goes through the node transport
+  bool cma = true;                                  // PTL_DEBUG=no-cma streams bulk data through the rings
   unsigned peer_timeout_s = 30;                     // PTL_PEER_TIMEOUT: a peer silent for that long, if the network goes silent, is lost
 
   // Throws std::invalid_argument with variable, value and what is allowed.
   static Options from_environment();
 };
-
-// Whether PTL_DEBUG has this key, looked up at each call: the refused calls that ask may come before the engine starts. Never throws.
-bool debug_wanted(const char* key);
 
 }  // namespace portunus

@@ -17,5 +17,16 @@ struct Variable {
 
 // Constant data, in the order in which they are shown.
 std::span<const Variable> environment_variables();
+// Those that the compiler wrappers read; no library does.
+std::span<const Variable> compiler_variables();
+
+// A variable that older versions read.
+struct ReplacedVariable {
+  const char* name;
+  const char* now;  // what took its place
+};
+std::span<const ReplacedVariable> replaced_variables();
+// Names on stderr those that are set, with what took their place; in one process of each node.
+void tell_replaced_variables();
 
 }  // namespace portunus

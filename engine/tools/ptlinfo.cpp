@@ -12,6 +12,7 @@
 #include <string>
 
 #include "engine/host/address.hpp"
+#include "engine/host/debug.hpp"
 #include "engine/host/launchers.hpp"
 #include "engine/host/topology.hpp"
 #include "engine/host/variables.hpp"
@@ -41,6 +42,14 @@ ordered_json environment() {
     one["meaning"] = variable.meaning;
     all.push_back(std::move(one));
   }
+  return all;
+}
+
+// Variables that are set, but that only older versions read.
+ordered_json replaced() {
+  ordered_json all = ordered_json::array();
+  for (const ReplacedVariable& one : replaced_variables())
+    if (const char* value = std::getenv(one.name)) all.push_back({{"name", one.name}, {"value", value}, {"now", one.now}});
   return all;
 }
 
@@ -132,6 +141,8 @@ void print_pairs(const char* title, const ordered_json& pairs) {
   for (const auto& [name, value] : pairs.items()) std::printf("  %-24s %s\n", name.c_str(), word(value).c_str());
 }
 
+std::string spelled(const DebugKey& key) { return std::string(key.name) + (key.value ? std::string("=") + key.value : ""); }
+
 void print(const ordered_json& all) {
   std::printf("Portunus %s, user %s\n", word(all["version"]).c_str(), word(all["uid"]).c_str());
   std::printf("\nnetwork interfaces (* names this process)\n");
@@ -158,15 +169,28 @@ void print(const ordered_json& all) {
     std::printf("  %-24s %-20s %s (%s; default: %s)\n", word(one["name"]).c_str(),
                 one["value"].is_null() ? "not set" : word(one["value"]).c_str(), word(one["meaning"]).c_str(), word(one["values"]).c_str(),
                 word(one["default"]).c_str());
+  std::printf("\nkeys of PTL_DEBUG\n");
+  for (const DebugKey& one : debug_keys()) std::printf("  %-24s %s\n", spelled(one).c_str(), one.meaning);
+  if (!all["replaced"].empty()) std::printf("\nset, but not read any more\n");
+  for (const ordered_json& one : all["replaced"]) std::printf("  %-24s use %s\n", word(one["name"]).c_str(), word(one["now"]).c_str());
 }
 
-// The table of variables.md, in Markdown.
+void print_table(std::span<const Variable> variables) {
+  std::printf("| variable | values | default | meaning |\n| --- | --- | --- | --- |\n");
+  for (const Variable& one : variables) std::printf("| `%s` | %s | %s | %s |\n", one.name, one.values, one.otherwise, one.meaning);
+}
+
+// The tables of variables.md, in Markdown.
 void print_variables() {
+  std::printf("# Environment variables\n\nWritten by `ptlinfo --variables`; `ptlinfo` alone shows what holds here.\n\n");
+  print_table(environment_variables());
+  std::printf("\n## Keys of PTL_DEBUG\n\n| key | meaning |\n| --- | --- |\n");
+  for (const DebugKey& one : debug_keys()) std::printf("| `%s` | %s |\n", spelled(one).c_str(), one.meaning);
+  std::printf("\n## Of the compiler wrappers\n\n");
+  print_table(compiler_variables());
   std::printf(
-      "# Environment variables\n\nWritten by `ptlinfo --variables`; `ptlinfo` alone shows what holds here.\n\n"
-      "| variable | values | default | meaning |\n| --- | --- | --- | --- |\n");
-  for (const Variable& one : environment_variables())
-    std::printf("| `%s` | %s | %s | %s |\n", one.name, one.values, one.otherwise, one.meaning);
+      "\n## What older versions read\n\n`PTL_INFO=1` and `ptlinfo` name those that are set.\n\n| variable | now |\n| --- | --- |\n");
+  for (const ReplacedVariable& one : replaced_variables()) std::printf("| `%s` | %s |\n", one.name, one.now);
 }
 
 int run(int argc, char** argv) {
@@ -193,6 +217,7 @@ int run(int argc, char** argv) {
   all["providers"] = providers(fabric_provider_for(asked ? asked : "", nid));
   all["portals"] = std::move(mine);
   all["environment"] = environment();
+  all["replaced"] = replaced();
   if (ready) PtlFini();
   if (joined) PtlxJobFini();
   if (json) std::printf("%s\n", all.dump(2).c_str());

@@ -7,7 +7,7 @@
 #include "mpi-adi/collectives/run.hpp"
 #include "mpi-adi/comm/processes.hpp"
 #include "mpi-adi/core/adi.hpp"
-#include "mpi-adi/core/settings.hpp"
+#include "mpi-adi/core/debug.hpp"
 
 namespace portunus::mpi::collectives {
 
@@ -30,7 +30,7 @@ State::State(const Communicator& comm) : log(comm) {
   group_ = {rank, static_cast<int>(ranks_.size()), ranks_.data(), nodes_.data(), 0, GOAL_AUTO};
   GOAL_Domain_open(&group_, context, &domain_);  // without memory for it: each schedule fails alone
   const auto differs = [](void* its_log, int again) -> int { return static_cast<CallLog*>(its_log)->overdue(again != 0); };
-  const unsigned options = GOAL_TEAM_CHECKED | (comm.inter || !settings.node_collectives ? GOAL_TEAM_NO_MEMORY : 0);
+  const unsigned options = GOAL_TEAM_CHECKED | (comm.inter || debug.no_node_collectives ? GOAL_TEAM_NO_MEMORY : 0);
   if (GOAL_Team_open(&group_, context, options, domain_, differs, &log, &team_) == GOAL_SUCCESS) return;
   GOAL_Domain_close(&domain_);
   throw std::bad_alloc();

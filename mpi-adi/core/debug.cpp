@@ -21,6 +21,8 @@ void read_debug() {
   debug.buffers = PtlxDebug("buffers") != 0;
   debug.calls = PtlxDebug("calls") != 0;
   debug.leaks = PtlxDebug("leaks") != 0;
+  debug.no_node_collectives = PtlxDebug("no-node-collectives") != 0;
+  debug.very_short = PtlxDebug("very-short");
 }
 
 bool is_readable(const void* buffer, MPI_Count count, const Datatype& type) {

@@ -12,9 +12,11 @@ struct Communicator;
 struct Datatype;
 
 struct Debug {
-  bool buffers = false;  // those that cannot be read to their end are told
-  bool calls = false;    // calls of several ranks that do not fit one another are told
-  bool leaks = false;    // each thing that MPI_Finalize finds left
+  bool buffers = false;              // those that cannot be read to their end are told
+  bool calls = false;                // calls of several ranks that do not fit one another are told
+  bool leaks = false;                // each thing that MPI_Finalize finds left
+  bool no_node_collectives = false;  // blocking collectives go by messages also where all ranks share a node
+  int very_short = 0;                // bytes up to which a send is copied, and complete at once; 0: as many as can be
 };
 extern constinit Debug debug;
 void read_debug();

@@ -124,7 +124,7 @@ int open_messages(uint32_t event_slots) {
   early.uid = device.uid;
   ptl_handle_me_t handle;
   result = PtlMEAppend(device.ni, kMessagePortal, &early, PTL_OVERFLOW_LIST, nullptr, &handle);
-  if (result == PTL_OK) result = PtlxPTLimitHeld(device.ni, kMessagePortal, settings.unexpected_buffer, settings.unexpected_limit);
+  if (result == PTL_OK) result = PtlxPTLimitHeld(device.ni, kMessagePortal, settings.unexpected_buffer(), settings.unexpected_limit);
   if (result == PTL_OK) result = bind_ways(0, device.md_copied, device.md_sent, device.md_long, device.md_synchronous);
   if (result == PTL_OK) result = client::bind_all(device.ni, PTLX_MD_STAGE, PTL_CT_NONE, device.eq, device.md_waited);
   if (result == PTL_OK)
@@ -159,8 +159,8 @@ const char* start(bool threaded, ptlx_job_t& job) {
   device.threaded = threaded;
   device.thread = &this_thread;
   device.eager_limit = settings.eager_limit;
-  settings.very_short_limit = std::min({settings.very_short_limit, settings.eager_limit, actual.max_volatile_size});
-  device.copy_limit = settings.very_short_limit;
+  device.copy_limit = std::min<ptl_size_t>(settings.eager_limit, actual.max_volatile_size);
+  if (debug.very_short > 0) device.copy_limit = std::min<ptl_size_t>(device.copy_limit, debug.very_short);
   device.ordered_limit = static_cast<int64_t>(std::min<ptl_size_t>(actual.max_waw_ordered_size, INT64_MAX));
   device.throttled = PtlxThrottled();
   device.self = process(rank);

@@ -1,6 +1,6 @@
 // leaks.hpp: what MPI_Finalize finds left: requests, communicators, datatypes, windows, files, messages that nobody received.
 //
-// MPIADI_INFO=1 or PTL_DEBUG=leaks on all ranks: rank 0 prints one line for the job, of which ranks left what. PTL_DEBUG=leaks: each rank
+// PTL_INFO=1 or PTL_DEBUG=leaks on all ranks: rank 0 prints one line for the job, of which ranks left what. PTL_DEBUG=leaks: each rank
 // prints a line for each thing, some of each kind.
 //
 // Thread: who calls MPI_Finalize. Cost: without these, none but a byte of the barrier that ends MPI.

@@ -17,15 +17,9 @@ constexpr uint64_t kMost = uint64_t{1} << 50;
 constexpr Setting kSettings[] = {
     {"MPIADI_EAGER_LIMIT", &Settings::eager_limit, kMost, 0, kMost,
      "bytes above which a message sends its header alone; the transport's own limit holds in any case"},
-    {"MPIADI_VERY_SHORT_LIMIT", &Settings::very_short_limit, kMost, 0, kMost,
-     "bytes up to which a send is copied and complete at once; at most what the network interface copies"},
-    {"MPIADI_UNEXPECTED_BUFFER", &Settings::unexpected_buffer, 64 << 20, 4096, kMost,
-     "bytes of messages without a receive, above which senders are asked for headers alone"},
-    {"MPIADI_UNEXPECTED_LIMIT", &Settings::unexpected_limit, 256 << 20, 4096, kMost,
-     "bytes of messages without a receive, above which senders wait"},
-    {"MPIADI_NODE_COLLECTIVES", &Settings::node_collectives, 1, 0, 1,
-     "0: blocking collectives go by messages also where all ranks share a node"},
-    {"MPIADI_INFO", &Settings::info, 0, 0, 1, "1: MPI_Init prints this table on rank 0, MPI_Finalize what is left behind"},
+    {"MPIADI_UNEXPECTED_LIMIT", &Settings::unexpected_limit, 256 << 20, Settings::kLeastUnexpected, kMost,
+     "bytes of messages without a receive, above which senders wait; above a quarter of them they send headers alone"},
+    {"PTL_INFO", &Settings::info, 0, 0, 1, "1: MPI_Init prints this table on rank 0, MPI_Finalize what is left behind"},
 };
 
 // Digits, and k, m, g or t for powers of 1024.
@@ -62,7 +56,6 @@ const char* read_settings() {
                   each.name, text, each.least, each.most);
     return complaint;
   }
-  if (settings.unexpected_limit < settings.unexpected_buffer) settings.unexpected_buffer = settings.unexpected_limit;
   return nullptr;
 }
 

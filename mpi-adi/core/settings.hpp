@@ -3,6 +3,7 @@
 // Thread: read by MPI_Init, constant afterwards. Source: Cray's MPI on the XT3, table 1, in today's terms.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -11,12 +12,13 @@
 namespace portunus::mpi {
 
 struct Settings {
-  uint64_t eager_limit;        // bytes; longer messages send their header alone first
-  uint64_t very_short_limit;   // bytes; up to these a message is copied by the call, which is then complete
-  uint64_t unexpected_buffer;  // bytes of messages without a receive, beyond which senders send headers alone
-  uint64_t unexpected_limit;   // bytes of these, that are never exceeded, for senders wait before
-  uint64_t node_collectives;   // 1: small blocking collectives of ranks on one node go by memory that they share
-  uint64_t info;               // 1: MPI_Init prints this table on rank 0
+  uint64_t eager_limit;       // bytes; longer messages send their header alone first
+  uint64_t unexpected_limit;  // bytes of messages without a receive; they are never exceeded, for senders wait before
+  uint64_t info;              // 1: MPI_Init prints this table on rank 0
+
+  // Bytes of messages without a receive beyond which senders send headers alone.
+  [[nodiscard]] uint64_t unexpected_buffer() const { return std::max(unexpected_limit / 4, kLeastUnexpected); }
+  static constexpr uint64_t kLeastUnexpected = 4096;
 };
 extern constinit Settings settings;
 

@@ -80,10 +80,7 @@ struct Keeper {
 [[gnu::noinline]] void become_keeper() { thread_local const Keeper keeper; }
 
 bool debugging() {
-  static const bool yes = [] {
-    const char* value = std::getenv("PTL_DEBUG");
-    return value && std::strcmp(value, "1") == 0;
-  }();
+  static const bool yes = PtlxDebug("waits") != 0;
   return yes;
 }
 

@@ -6,12 +6,11 @@
 // processors or PEs there are but who computes what: results have the same bits for any number of PEs.
 //
 // All members are collective, and all PEs give functions that say the same: an `index` that differs between PEs is undefined
-// (with CCC_CHECK=1 in the environment an Error). Source: Lin, sections 2, 5 and 6; agglomeration happens here, at run time.
+// (with PTL_DEBUG=domains an Error). Source: Lin, sections 2, 5 and 6; agglomeration happens here, at run time.
 #ifndef CCC_DOMAIN_HPP
 #define CCC_DOMAIN_HPP
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -20,6 +19,7 @@
 
 #include "ccc_array.hpp"
 #include "goal.h"
+#include "portals4_ext.h"
 
 namespace ccc {
 
@@ -198,8 +198,7 @@ class Domain {
     layout_.each(shmem_my_pe(), [&](const Index& at, index_t offset) { mine_.push_back({at, number_of(at), offset}); });
     for (size_t i = 0; i < mine_.size(); ++i)
       place_of_.push_back(static_cast<size_t>(mine_[i].local)), mine_[i].local = static_cast<index_t>(i);
-    const char* const text = getenv("CCC_CHECK");
-    checks_ = text && *text && strcmp(text, "0") != 0;
+    checks_ = PtlxDebug("domains") != 0;
   }
   Domain(const Domain&) = delete;
   Domain& operator=(const Domain&) = delete;
@@ -237,7 +236,7 @@ class Domain {
   }
 
   // Every virtual processor writes value(State, vp) to `member` of virtual processor index(vp). Two writers of one: the one
-  // with the higher number, or with CCC_CHECK an Error. Evaluates `index` for all virtual processors.
+  // with the higher number, or with PTL_DEBUG=domains an Error. Evaluates `index` for all virtual processors.
   template <class M, class F, class V>
   void put(M State::*member, F index, V value) {
     if (checks_) same_everywhere(index);
@@ -282,7 +281,7 @@ class Domain {
   Exchange<State, M, R> exchange(M State::*member, F index);
 
   // Brings arguments in, calls body(*this, view or value...), brings them out. An argument that is not dealt out is the same for all on
-  // the way in, and PE 0's on the way out; with CCC_CHECK an Error where the bytes of others differ.
+  // the way in, and PE 0's on the way out; with PTL_DEBUG=domains an Error where the bytes of others differ.
   template <class Body, class... A>
   void call(Body body, A&&... arguments) {
     std::tuple<decltype(enter(arguments))...> views{enter(arguments)...};  // in order: entering is collective

@@ -31,7 +31,7 @@ extern int Vdc_proc_id; /* this one: 0 .. Vdc_nprocs-1 */
 void Vdc_startup(int argc, char **argv);
 /* Ends the process. Status 0 waits until all processes exit, since owners keep data for others; any other ends the job at once. */
 void Vdc_exit(int status);
-/* Waits until all processes are at a barrier; all give the same id (compared with VDC_CHECK=1). Moves no data. */
+/* Waits until all processes are at a barrier; all give the same id (compared with PTL_DEBUG=views). Moves no data. */
 void Vdc_barrier(unsigned id);
 /* Shared memory, at the same address in all processes; by any process at any time. What process 0 writes before its first acquire,
  * barrier or exit is seen by all; later writes need a view. Inside a write-held view the block is that view's: freed, it serves it alone. */

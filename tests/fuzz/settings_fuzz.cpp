@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/goal/collectives/choice.hpp"
+#include "engine/host/debug.hpp"
 #include "engine/host/launchers.hpp"
 #include "engine/host/options.hpp"
 #include "mpi-adi/core/settings.hpp"
@@ -15,8 +16,8 @@
 
 namespace {
 
-constexpr const char* kEngine[] = {"PTL_PROGRESS",  "PTL_ENGINE_CORES", "PTL_NODE",         "PTL_NODE_RING", "PTL_NODE_CMA",
-                                   "PTL_NODE_WIRE", "PTL_FABRIC",       "PTL_PEER_TIMEOUT", "PTL_DEBUG"};
+constexpr const char* kEngine[] = {"PTL_PROGRESS", "PTL_ENGINE_CORES", "PTL_NODE", "PTL_NODE_RING",
+                                   "PTL_DEBUG",    "PTL_PEER_TIMEOUT", "PTL_INFO"};
 constexpr const char* kLaunchers[] = {"SLURM_STEP_TASKS_PER_NODE", "PTL_LOCAL_RANK", "PMI_RANK", "OMPI_COMM_WORLD_SIZE"};
 
 void of_engine(const char* name, const std::string& value) {
@@ -26,6 +27,10 @@ void of_engine(const char* name, const std::string& value) {
     require(options.peer_timeout_s >= 1 && options.peer_timeout_s <= 86400, "a limit lies within its limits");
     require(options.ring_bytes >= 64 * 1024 && options.ring_bytes <= (size_t{1} << 30), "a ring's size does");
     require(options.node_wire.latency_ns <= 1'000'000'000, "a wire's latency does");
+    for (const portunus::DebugKey& key : portunus::debug_keys())
+      require(portunus::debug_value(key.name).has_value() == (portunus::debug_wanted(key.name) != 0) || key.value != nullptr,
+              "a key is there, or not");
+    require(portunus::debug_wanted("very-short") >= 0, "a number of bytes is none below 0");
   } catch (const std::invalid_argument& e) {
     require(std::string(e.what()).find(name) != std::string::npos, "who is refused learns which variable it was");
   }

@@ -1,5 +1,5 @@
 // The probe of a wire, on as many ranks as there are "nodes": each sends to the next. All come back from it, and where a message takes
-// milliseconds (PTL_NODE_WIRE) all call the wire slow.
+// milliseconds (PTL_DEBUG=wire=...) all call the wire slow.
 //
 // wire_probe_test [slow]
 #include <unistd.h>

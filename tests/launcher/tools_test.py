@@ -47,7 +47,7 @@ class Ptlinfo(unittest.TestCase):
             self.assertIn(words, done.stdout)
 
     def test_prints_json(self):
-        done = run(PTLINFO, "--json", environment={"PTL_FABRIC": "0", "PTL_PROGRESS": "caller"})
+        done = run(PTLINFO, "--json", environment={"PTL_DEBUG": "no-fabric", "PTL_PROGRESS": "caller"})
         self.assertEqual(done.returncode, 0, done.stderr)
         told = json.loads(done.stdout)
         self.assertEqual(told["portals"]["engine"]["progress"], "caller")
@@ -55,7 +55,8 @@ class Ptlinfo(unittest.TestCase):
         self.assertGreaterEqual(told["portals"]["limits"]["max_msg_size"], 2**63)
         self.assertEqual(sum(one["used"] for one in told["interfaces"]), 1)
         values = {one["name"]: one["value"] for one in told["environment"]}
-        self.assertEqual((values["PTL_FABRIC"], values["PTL_NODE"]), ("0", None))
+        self.assertEqual((values["PTL_DEBUG"], values["PTL_NODE"]), ("no-fabric", None))
+        self.assertEqual(told["replaced"], [])
 
     def test_says_that_its_output_was_not_taken(self):
         with open("/dev/full", "w", encoding="ascii") as full:
@@ -64,7 +65,7 @@ class Ptlinfo(unittest.TestCase):
         self.assertIn("the output cannot be written", done.stderr)
 
     def test_switches_are_0_or_1(self):
-        for name in ("PTL_NODE", "PTL_NODE_CMA", "PTL_FABRIC"):
+        for name in ("PTL_NODE", "PTL_INFO"):
             done = run(PTLINFO, environment={name: "yes"})
             self.assertEqual(done.returncode, 1)
             self.assertIn(f"{name}=yes is not understood; use 0 or 1", done.stderr)
@@ -90,12 +91,31 @@ class Ptlinfo(unittest.TestCase):
         self.assertIn("network interfaces", done.stdout)
 
     def test_says_what_a_wire_is(self):
-        for wire in "50", "50,", "50,0", "-1,100", "1000001,100", "50,100,2", "fast":
+        for wire in "50", "50:", "50:0", "-1:100", "1000001:100", "50:100:2", "fast":
             with self.subTest(wire=wire):
-                done = run(PTLINFO, environment={"PTL_NODE_WIRE": wire})
+                done = run(PTLINFO, environment={"PTL_DEBUG": f"leaks,wire={wire}"})
                 self.assertEqual(done.returncode, 1)
-                self.assertIn(f"PTL_NODE_WIRE={wire} is not understood; use LATENCY,WIDTH: microseconds", done.stderr)
-        self.assertEqual(run(PTLINFO, environment={"PTL_NODE_WIRE": "50,10000"}).returncode, 0)
+                self.assertIn(f"PTL_DEBUG=wire={wire} is not understood; use LATENCY:WIDTH: microseconds", done.stderr)
+        self.assertEqual(run(PTLINFO, environment={"PTL_DEBUG": "wire=50:10000,leaks"}).returncode, 0)
+
+    def test_names_the_keys_where_a_word_is_none(self):
+        for word in "bufers", "wire", "buffers=1", "very-short=", "very-short=0", "very-short=1k", "congestion=", "2":
+            with self.subTest(word=word):
+                done = run(PTLINFO, environment={"PTL_DEBUG": f"calls,{word},leaks"})
+                self.assertEqual(done.returncode, 1)
+                self.assertIn(f"PTL_DEBUG={word} is not understood; use 0, 1, or some of arguments, buffers, calls, leaks", done.stderr)
+                self.assertIn("wire=LATENCY:WIDTH, with commas between them", done.stderr)
+
+    def test_names_variables_of_older_versions_that_are_set(self):
+        older = {"VDC_TRACE": "x.json", "PTL_NODE_CMA": "0"}
+        done = run(PTLINFO, environment=older)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("set, but not read any more\n", done.stdout)
+        self.assertRegex(done.stdout, r"PTL_NODE_CMA +use PTL_DEBUG=no-cma for 0\n +VDC_TRACE +use PTL_TRACE\n")
+        job = run(PTLRUN, "-n", "2", PTLINFO, environment={**older, "PTL_INFO": "1"})  # told once for the node
+        told = [line.split("portals: ")[1] for line in job.stderr.splitlines()]
+        self.assertEqual(told, ["PTL_NODE_CMA is set, but not read any more; use PTL_DEBUG=no-cma for 0",
+                                "VDC_TRACE is set, but not read any more; use PTL_TRACE"])
 
     def test_refuses_what_it_does_not_know(self):
         done = run(PTLINFO, "--loud")
@@ -174,13 +194,13 @@ class Ptlstat(unittest.TestCase):
 
     @unittest.skipIf(os.cpu_count() < 2, "there is no core beside the rank's")
     def test_engines_of_two_jobs_do_not_spin_on_one_core(self):
-        alone = {"PTL_PROGRESS": "auto", "PTL_ENGINE_CORES": "1", "PTL_FABRIC": "0", "PTL_LOCAL_RANK": "0", "PTL_LOCAL_SIZE": "1"}  # as launchers tell it
+        alone = {"PTL_PROGRESS": "auto", "PTL_ENGINE_CORES": "1", "PTL_DEBUG": "no-fabric", "PTL_LOCAL_RANK": "0", "PTL_LOCAL_SIZE": "1"}  # as launchers tell it
         with Engine(**alone) as first, Engine(**alone) as second:
             told = [json.loads(run(PTLSTAT, one.process.pid, "--json").stdout) for one in (first, second)]
             self.assertEqual([one["progress"] for one in told], ["spin", "park"], told)
 
     def test_an_engine_spins_only_on_a_core_that_was_given(self):
-        with Engine(PTL_PROGRESS="auto", PTL_FABRIC="0", PTL_LOCAL_RANK="0", PTL_LOCAL_SIZE="1") as one:
+        with Engine(PTL_PROGRESS="auto", PTL_DEBUG="no-fabric", PTL_LOCAL_RANK="0", PTL_LOCAL_SIZE="1") as one:
             self.assertEqual(json.loads(run(PTLSTAT, one.process.pid, "--json").stdout)["progress"], "park")
 
     def test_takes_no_child_of_a_fork_for_its_parent(self):

@@ -1,7 +1,7 @@
 // alone.hpp: what the Portals tests in a single process share: the library opened and closed by each test, one interface
 // with everything that a call may need, and the own process as the only peer.
 //
-// Thread: one. The program is run with PTL_FABRIC=0: a process alone needs no network.
+// Thread: one. The program is run with PTL_DEBUG=no-fabric: a process alone needs no network.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -40,8 +40,8 @@ struct Arguments : Alone {
   ptl_process_t map[2] = {};
   const ptl_size_t test_one = 1;
 
-  Arguments() { setenv("PTL_DEBUG", "1", 1); }
-  ~Arguments() override { unsetenv("PTL_DEBUG"); }
+  Arguments() { setenv("PTL_DEBUG", "1,no-fabric", 1); }
+  ~Arguments() override { setenv("PTL_DEBUG", "no-fabric", 1); }
 
   void SetUp() override {
     Library::SetUp();

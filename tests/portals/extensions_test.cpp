@@ -379,6 +379,11 @@ TEST(Debug, HasTheKeysOfItsVariable) {
   for (const char* all : {"calls", "calls,leaks", "leaks,calls", "call"}) EXPECT_TRUE(has(all, "calls")) << all;
   EXPECT_TRUE(has("1", "arguments") && has("1", "buffers"));
   EXPECT_FALSE(has("1", "calls") || has("1", "leaks"));
+  EXPECT_TRUE(has("no-cma,1", "arguments") && has("1,no-cma", "no-cma"));
+  EXPECT_FALSE(has("very-short=64", "calls"));
+  EXPECT_TRUE(has("very-short", "calls") && has("very-short=0", "calls") && has("calls=1", "leaks")) << "words that are no keys";
+  setenv("PTL_DEBUG", "leaks,very-short=64", 1);
+  EXPECT_EQ(PtlxDebug("very-short"), 64);
   EXPECT_EQ(PtlxDebug(nullptr), 0);
   unsetenv("PTL_DEBUG");
   EXPECT_EQ(PtlxDebug("arguments"), 0);

@@ -101,8 +101,8 @@ void MpiJob::go(Result& result) const {
   setenv("PTL_PROGRESS", "caller", 1);
   set("PTL_PEER_TIMEOUT", 1);
   if (sky.eager) set("MPIADI_EAGER_LIMIT", sky.eager);
-  if (sky.short_limit) set("MPIADI_VERY_SHORT_LIMIT", sky.short_limit);
-  if (sky.buffer) set("MPIADI_UNEXPECTED_BUFFER", sky.buffer);
+  if (sky.short_limit) setenv("PTL_DEBUG", ("very-short=" + std::to_string(sky.short_limit)).c_str(), 1);
+  if (sky.buffer) set("MPIADI_UNEXPECTED_LIMIT", 4 * sky.buffer);
   const Plan plan = draw_plan(seed_, static_cast<int>(sky.weather.ranks), sky.survivors);
   History history;
   Processes& processes = *new Processes(sky.weather, seed_, mutant_, sky.misfortunes);  // what is on its fibers is never destroyed

@@ -101,7 +101,7 @@ def signalled(pid, which):
 class Programs:
     """What is run: arguments of ptlrun, small enough to end within some seconds."""
 
-    WAYS = [{}, {"PTL_PROGRESS": "offload"}, {"MPIADI_NODE_COLLECTIVES": "0"}, {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "tcp"}]
+    WAYS = [{}, {"PTL_PROGRESS": "offload"}, {"PTL_DEBUG": "no-node-collectives"}, {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "tcp"}]
 
     def __init__(self, build, source, chance: random.Random):
         self.build, self.chance = build, chance

@@ -66,8 +66,7 @@ int Rooms::probe(Agreement& agreement) {
   int code = agreement.tell({.well = 1});
   if (code != GOAL_SUCCESS) return code;
   processes_ = std::move(processes);
-  const char* set = std::getenv("PTL_NODE_CMA");  // what it may say is checked as the engine begins
-  bool can = set == nullptr || std::strcmp(set, "0") != 0;
+  bool can = PtlxDebug("no-cma") == 0;
   for (size_t i = 0; can && i < size_; ++i) {
     uint64_t theirs = 0;
     can =

@@ -1,5 +1,5 @@
 // delayed.hpp: another transport behind a wire of a latency and a width, for measurements on machines whose processes are
-// closer than those of a network (PTL_NODE_WIRE).
+// closer than those of a network (PTL_DEBUG=wire=...).
 //
 // A message is stamped by its sender with the moment at which its last byte comes out of the wire: those of one link follow
 // each other at the wire's width, and are under way for its latency. The receiver takes it from the carrier at once and hands

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "engine/core/triggered/atomic_ops.hpp"
@@ -61,7 +62,8 @@ double measure_byte(ptlx_local_op_t op, ptl_datatype_t type) {
 double Costs::hop_ns() {
   if (hop_ns_) return *hop_ns_;
   hop_ns_ = kUsualHopNs;
-  setenv("PTL_FABRIC", "0", 1);  // nothing leaves this process
+  const char* const keys = std::getenv("PTL_DEBUG");
+  setenv("PTL_DEBUG", ((keys && *keys ? keys + std::string(",") : "") + "no-fabric").c_str(), 1);  // nothing leaves this process
   ptl_handle_ni_t ni;
   if (PtlInit() != PTL_OK) return *hop_ns_;
   if (PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, nullptr, nullptr, &ni) == PTL_OK) {

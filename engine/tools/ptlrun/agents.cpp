@@ -35,7 +35,7 @@ namespace {
 constexpr std::chrono::seconds kLastOutput{10};
 
 // The variables that steer our libraries, and the one by which they are found, go along; others do by -x.
-constexpr const char* kCarried[] = {"PTL_", "SHMEM_", "SMA_", "MPIADI_", "VDC_", "CCC_", "PEACE_", "LD_LIBRARY_PATH="};
+constexpr const char* kCarried[] = {"PTL_", "SHMEM_", "SMA_", "MPIADI_", "VDC_", "PEACE_", "LD_LIBRARY_PATH="};
 
 std::string quoted(const std::string& word) {
   std::string text = "'";

@@ -6,9 +6,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
 
+#include "portals/portals4_ext.h"
 #include "shmem/distribution/layout/move.hpp"
 
 namespace portunus::distribution {
@@ -29,12 +28,12 @@ inline constexpr int64_t kMostPosted = 2048;
 // And at most so many bytes of letter boxes on a PE.
 inline constexpr int64_t kMostBoxes = int64_t{1} << 20;
 
-// CCC_WAY=schedule or laid-out takes one way for all, for measuring; the same on all PEs.
+// PTL_DEBUG=ccc-schedule or ccc-laid-out takes one way for all, for measuring; the same on all PEs.
 inline Way way_of(const Move& move, bool on_node) {
-  static const char* const forced = getenv("CCC_WAY");
+  static const bool all_scheduled = PtlxDebug("ccc-schedule") != 0, all_laid_out = PtlxDebug("ccc-laid-out") != 0;
   const int64_t bytes = move.bytes();
-  if (forced && strcmp(forced, "schedule") == 0) return Way::kSchedule;
-  if (forced && strcmp(forced, "laid-out") == 0) return Way::kLaidOut;
+  if (all_scheduled) return Way::kSchedule;
+  if (all_laid_out) return Way::kLaidOut;
   if (!on_node || bytes < kLeastScheduled || bytes > kMostScheduled) return Way::kLaidOut;
   return bytes >= std::max(move.from_pieces(), move.to_pieces()) * kSchedulePiece ? Way::kSchedule : Way::kLaidOut;
 }

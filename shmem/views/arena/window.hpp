@@ -41,7 +41,7 @@ class Window {
   void open_pages(size_t first, size_t end);
   void close_pages(size_t first, size_t end);
   void close_all();
-  // A page that is hidden cannot be read, either: VDC_CHECK. Opening shows it.
+  // A page that is hidden cannot be read, either: PTL_DEBUG=views. Opening shows it.
   void hide_pages(size_t first, size_t end);
   void show_pages(size_t first, size_t end);
   bool is_hidden(size_t page) const { return states_[page] & kHidden; }

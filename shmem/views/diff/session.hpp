@@ -13,7 +13,7 @@ void begin_session(View& view);
 void end_session(View& view);
 // Some view that is held for writing may own the byte.
 bool may_write(size_t offset);
-// VDC_CHECK: pages that are a declared view's alone cannot be accessed while it is not held. Nothing without it, and for streams.
+// PTL_DEBUG=views: pages that are a declared view's alone cannot be accessed while it is not held. Nothing without it, and for streams.
 void hide_unheld(const View& view);
 void show_held(const View& view);
 void wrote(View& view, size_t offset, size_t bytes);

@@ -132,7 +132,7 @@ void start_up() {
   library.counters.show();
   library.views.resize(VDC_NVIEWS);
   library.image_done = false;
-  library.check = getenv("VDC_CHECK") && strcmp(getenv("VDC_CHECK"), "0") != 0;
+  library.check = PtlxDebug("views") != 0;
   barriers = 0;
   pool_open();
   allocator_open();

@@ -23,14 +23,14 @@ uint64_t trace_now() {
 }
 
 void trace_open(int process) {
-  const char* name = getenv("VDC_TRACE");
+  const char* name = getenv("PTL_TRACE");
   if (!name || !*name) return;
   std::string path = name;
   const size_t dot = path.rfind(".json");
-  path.insert(dot == std::string::npos ? path.size() : dot, "." + std::to_string(process));
+  path.insert(dot == std::string::npos ? path.size() : dot, ".views." + std::to_string(process));
   file = fopen(path.c_str(), "w");
   if (!file) {
-    fprintf(stderr, "vdc: process %d: VDC_TRACE: %s cannot be written\n", process, path.c_str());
+    fprintf(stderr, "vdc: process %d: PTL_TRACE: %s cannot be written\n", process, path.c_str());
     return;
   }
   me = process;

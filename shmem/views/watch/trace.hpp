@@ -1,4 +1,5 @@
-// trace.hpp: VDC_TRACE=FILE.json: what this process did with its views and when, as Perfetto and chrome://tracing read it.
+// trace.hpp: PTL_TRACE=FILE.json, in FILE.views.0.json (process 0) ...: what this process did with its views and when, as Perfetto and
+// chrome://tracing read it.
 //
 // A job of n processes writes FILE.0.json .. Thread: the one that calls. Cost: one load when it is off.
 #pragma once

@@ -47,7 +47,7 @@ for how in ["recv", "any", "probe", "ssend", "wait", "send", "allreduce", "after
         print(f"outlives {how}: exit status {ran.returncode}, expected 137; stderr:\n{ran.stderr}")
 # A rank dies among collectives that have schedules of their own: in memory of the node, by schedules there, and by tcp.
 for at in ["1", "7", "31"]:
-    for way in [{}, {"MPIADI_NODE_COLLECTIVES": "0"}, {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "tcp"}]:
+    for way in [{}, {"PTL_DEBUG": "no-node-collectives"}, {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "tcp"}]:
         job = [sys.argv[1], "-n", "4", "--timeout", "60", "--keep-going", sys.argv[2], "sizes", at]
         ran = subprocess.run(job, capture_output=True, text=True, env={**os.environ, **way})
         if ran.returncode != 128 + 9 or ran.stderr.count("\n") != 1:

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-WAYS = {"node": {"PTL_NODE": "1"}, "messages": {"MPIADI_NODE_COLLECTIVES": "0"}, "tcp": {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "tcp"},
+WAYS = {"node": {"PTL_NODE": "1"}, "messages": {"PTL_DEBUG": "no-node-collectives"}, "tcp": {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "tcp"},
         "offload": {"PTL_PROGRESS": "offload"}}
 
 FINALIZE = "rank 2 has been in MPI_Finalize"

@@ -20,7 +20,7 @@ LINE = "MPI_Finalize: the job has left "
 failures = 0
 for way in [{"PTL_NODE": "1"}, {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "tcp"}]:
     for what, (line, tellers, words) in CASES.items():
-        for asks in [{"PTL_DEBUG": "leaks"}] + [{"MPIADI_INFO": "1"}, {}] * (what == "message"):
+        for asks in [{"PTL_DEBUG": "leaks"}] + [{"PTL_INFO": "1"}, {}] * (what == "message"):
             job = [sys.argv[1], "-n", "3", "--timeout", "30", sys.argv[2], what]
             ran = subprocess.run(job, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env={**os.environ, **way, **asks})
             lines = ran.stderr.splitlines()

@@ -8,7 +8,7 @@ import sys
 
 ptlrun, program = sys.argv[1:3]
 runs, first = (int(word) for word in (sys.argv[3:5] + ["6", "1"][len(sys.argv[3:5]):]))
-ways = [{}, {"MPIADI_NODE_COLLECTIVES": "0"}, {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "tcp"}]
+ways = [{}, {"PTL_DEBUG": "no-node-collectives"}, {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "tcp"}]
 
 
 def run(ranks, way, argument):

@@ -10,11 +10,11 @@ CASES = {"alike": None, "operation": OPERATION, "long_operation": OPERATION, "ow
          "type_of_gather": TYPES, "type_of_alltoall": TYPES, "order_of_types": TYPES, "far_back": ("with another operation", "has made other calls than this one among the collectives number")}
 
 failures = 0
-for way in [{"PTL_NODE": "1"}, {"MPIADI_NODE_COLLECTIVES": "0"}, {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "tcp"}]:
+for way in [{"PTL_NODE": "1"}, {"PTL_DEBUG": "calls,no-node-collectives"}, {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "tcp"}]:
     jobs = {}
     for what in CASES:
         job = [sys.argv[1], "-n", "3", "--timeout", "60", sys.argv[2], what]
-        jobs[what] = subprocess.Popen(job, stderr=subprocess.PIPE, text=True, env={**os.environ, **way, "PTL_DEBUG": "calls"})
+        jobs[what] = subprocess.Popen(job, stderr=subprocess.PIPE, text=True, env={**os.environ, "PTL_DEBUG": "calls", **way})
     for what, job in jobs.items():
         errors, words = job.communicate()[1], CASES[what]
         words = (words,) if isinstance(words, str) else words

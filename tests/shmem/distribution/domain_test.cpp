@@ -1,5 +1,5 @@
 // domain_test.cpp: domains: every step has the result that one process computes, for any number of virtual processors and PEs, and what
-// programs do wrong is found where CCC_CHECK asks for it.
+// programs do wrong is found where PTL_DEBUG=domains asks for it.
 #include <ccc.hpp>
 
 #include <cstdlib>
@@ -28,8 +28,8 @@ struct Filled : ccc::Domain<State, R> {
 };
 
 struct Checked {
-  Checked() { setenv("CCC_CHECK", "1", 1); }
-  ~Checked() { unsetenv("CCC_CHECK"); }
+  Checked() { setenv("PTL_DEBUG", "domains", 1); }
+  ~Checked() { unsetenv("PTL_DEBUG"); }
 };
 
 // The sentence of the error that all PEs get, or nothing.

@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
     }
   }
   if (what == "held" && Vdc_proc_id == 0) Vdc_acquire_view(1);
-  if (what == "unacquired" || what == "acquired") {  // whole pages of a declared view, which VDC_CHECK watches
+  if (what == "unacquired" || what == "acquired") {  // whole pages of a declared view, which PTL_DEBUG=views watches
     static char* pages;
     if (Vdc_proc_id == 0) pages = Vdc_malloc(3 * 4096);
     Vdcx_distribute(&pages, sizeof pages);

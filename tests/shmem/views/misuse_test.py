@@ -16,7 +16,7 @@ CASES = {
 ptlrun, program = sys.argv[1:3]
 wrong = 0
 for case, sentence in CASES.items():
-    env = dict(os.environ, VDC_CHECK="1")
+    env = dict(os.environ, PTL_DEBUG="views")
     if case == "pages":
         env["VDC_PAGES"] = "many"
     done = subprocess.run([ptlrun, "-n", "2", "--timeout", "30", program, case], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, check=False)
