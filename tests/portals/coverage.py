@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""coverage.py ROOT [--write]: README.md beside this script, made from portals4.h and the tests' sources: which tests pin which
+"""coverage.py ROOT [--write]: coverage.md beside this script, made from portals4.h and the tests' sources: which tests pin which
 function, constant and event kind of Portals 4.3, and which pin what implementations were seen to get wrong.
 
-Without --write it fails when a name has no test, a test named below does not exist, or README.md is out of date.
+Without --write it fails when a name has no test, a test named below does not exist, or coverage.md is out of date.
 A test pins a name that it mentions itself, or else one that the helpers which it calls mention; of many tests those that
 mention the fewest names stand first.
 """
@@ -206,7 +206,7 @@ def table(sections, tests):
 
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
-    readme = root / "tests" / "portals" / "README.md"
+    page = root / "tests" / "portals" / "coverage.md"
     tests = collect(root)
     lines, problems = table(header_names((root / "portals" / "portals4.h").read_text(encoding="utf-8")), tests)
     names = {test for test, _ in tests}
@@ -222,9 +222,9 @@ def main():
         text += item(f"{number}.", f"{sentence}: {', '.join(pinned.split())}")
     text = "\n".join(text + lines) + "\n"
     if "--write" in sys.argv:
-        readme.write_text(text, encoding="utf-8")
-    elif not readme.exists() or readme.read_text(encoding="utf-8") != text:
-        problems.append(f"{readme} is out of date; run: tests/portals/coverage.py . --write")
+        page.write_text(text, encoding="utf-8")
+    elif not page.exists() or page.read_text(encoding="utf-8") != text:
+        problems.append(f"{page} is out of date; run: tests/portals/coverage.py . --write")
     print("\n".join(problems) or f"{len(tests)} tests, no gap")
     sys.exit(bool(problems))
 
