@@ -44,8 +44,7 @@ def known_tests(root, build):
 
 def main(root, build):
     text = (root / "tests/promises.md").read_text(encoding="utf-8")
-    rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in text.splitlines() if line.startswith("| ")]
-    rows = [row for row in rows if row[0] not in ("promise", "fault", "---")]
+    rows = [" ".join(item.split())[2:].split(": ", 1) for item in re.findall(r"^- .*(?:\n  .*)*", text, re.MULTILINE)]
     known, wrong = known_tests(root, build), []
     for first, *rest in rows:
         wrong += [f"{first}: there is no test {name}" for cell in rest for name in re.findall(r"`([\w.-]+)`", cell) if name not in known]
